@@ -1,0 +1,232 @@
+/*
+ * What the histogram kernels share: how a band is cut into aligned groups of pixels, the arithmetic
+ * of one pixel, and the tree that reduces a block.
+ *
+ * A band may start at any byte. Its pixels are cut into a head that ends at a 16-byte boundary,
+ * groups of 16 pixels (n_channels loads of 16 bytes, and every pixel whole within its group), and a
+ * tail. Head and tail, the edge, are at most 15 pixels each and are read byte by byte. Where no
+ * pixel starts at a 16-byte boundary (2 or 4 channels at an odd address) all pixels are edge:
+ * right, slow, and never so in a buffer that cudaMalloc returned.
+ */
+#ifndef IH_KERNELS_DEVICE_CUH
+#define IH_KERNELS_DEVICE_CUH
+
+#include "kernels.h"
+
+enum {
+    IH_LOAD_PIXELS =
+        16, /* the fewest whole pixels that fill whole 16-byte loads, whatever the channels */
+    IH_WARP = 32,
+    IH_CLIP_COUNTS = 4, /* any_low, any_high, all_low, all_high, as in ih_gpu_totals */
+};
+
+/* One launch, as the kernels get it: the launcher's arguments, checked and cut up. */
+struct ih_job {
+    const uint8_t *d_pixels;
+    const uint4 *d_groups; /* where the first group starts; 16-byte aligned */
+    uint32_t n_head;       /* pixels before it */
+    uint32_t n_groups;     /* of group_pixels */
+    uint32_t group_pixels; /* a multiple of IH_LOAD_PIXELS */
+    uint32_t n_edge;       /* pixels in no group: n_head in front, the rest behind */
+    uint32_t luma_red, luma_green, luma_blue; /* in 1/65536, each below 65536 */
+    uint32_t clip_low, clip_high;
+    struct ih_gpu_totals *d_totals;
+};
+
+/* Fills in *job, for groups of so many pixels. Returns cudaErrorInvalidValue for arguments outside
+ * what kernels.h allows. */
+static inline cudaError_t ih_job_make(const struct ih_gpu_histogram_args *args,
+                                      uint32_t group_pixels, struct ih_job *job)
+{
+    const unsigned c = args->n_channels;
+    if (c < 1 || c > IH_GPU_CHANNELS_MAX || args->n_pixels > UINT32_MAX ||
+        (args->luma_red | args->luma_green | args->luma_blue) > UINT16_MAX ||
+        args->clip_low >= args->clip_high || args->clip_high > 255)
+        return cudaErrorInvalidValue;
+
+    const uint32_t n_pixels = (uint32_t)args->n_pixels;
+    uint32_t n_head = 0;
+    while (n_head < IH_LOAD_PIXELS && ((uintptr_t)args->d_pixels + n_head * c) % sizeof(uint4) != 0)
+        n_head++;
+    if (n_head == IH_LOAD_PIXELS || n_head > n_pixels)
+        n_head = n_pixels;
+
+    job->d_pixels = args->d_pixels;
+    job->d_groups = (const uint4 *)(args->d_pixels + (size_t)n_head * c);
+    job->n_head = n_head;
+    job->n_groups = (n_pixels - n_head) / group_pixels;
+    job->group_pixels = group_pixels;
+    job->n_edge = n_pixels - job->n_groups * group_pixels;
+    job->luma_red = args->luma_red;
+    job->luma_green = args->luma_green;
+    job->luma_blue = args->luma_blue;
+    job->clip_low = args->clip_low;
+    job->clip_high = args->clip_high;
+    job->d_totals = args->d_totals;
+    return cudaSuccess;
+}
+
+/* Planes that an image of so many channels has: its channels, and luma where there is colour. */
+__host__ __device__ constexpr int ih_planes(int channels)
+{
+    return channels >= 3 ? channels + 1 : channels;
+}
+
+/* Where the i-th plane lies in ih_gpu_totals: luma keeps its place whatever the channels. */
+__device__ constexpr int ih_totals_plane(int channels, int plane)
+{
+    return plane < channels ? plane : (int)IH_GPU_LUMA;
+}
+
+/* The first byte of the i-th edge pixel, i < job.n_edge. */
+template <int CHANNELS>
+__device__ inline const uint8_t *ih_edge_pixel(const struct ih_job &job, uint32_t i)
+{
+    const uint32_t pixel = i < job.n_head ? i : i + job.n_groups * job.group_pixels;
+    return job.d_pixels + (size_t)pixel * CHANNELS;
+}
+
+__device__ inline uint32_t ih_luma(const struct ih_job &job, uint32_t r, uint32_t g, uint32_t b)
+{
+    return (r * job.luma_red + g * job.luma_green + b * job.luma_blue + 32768) >> 16;
+}
+
+/* Counts one pixel's colour channels into the thread's joint clip counts, the plain way. */
+__device__ inline void ih_clip_pixel(const struct ih_job &job, uint32_t r, uint32_t g, uint32_t b,
+                                     uint32_t (&clip)[IH_CLIP_COUNTS])
+{
+    const uint32_t least = min(r, min(g, b)), most = max(r, max(g, b));
+    clip[0] += least <= job.clip_low;
+    clip[1] += most >= job.clip_high;
+    clip[2] += most <= job.clip_low;
+    clip[3] += least >= job.clip_high;
+}
+
+/* The i-th joint clip count in *totals. */
+__device__ inline unsigned long long *ih_clip_total(struct ih_gpu_totals *totals, int i)
+{
+    return i == 0   ? &totals->any_low
+           : i == 1 ? &totals->any_high
+           : i == 2 ? &totals->all_low
+                    : &totals->all_high;
+}
+
+__device__ inline void ih_add(unsigned long long *d_sum, unsigned long long value)
+{
+    if (value)
+        atomicAdd(d_sum, value);
+}
+
+/* The sum of a warp's values, in lane 0: the first five levels of a block's tree, which need no
+ * shared memory. From sm_80 on one instruction does all five. */
+__device__ inline uint32_t ih_warp_sum(uint32_t value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(0xffffffffu, value);
+#else
+    for (int width = IH_WARP / 2; width > 0; width /= 2)
+        value += __shfl_down_sync(0xffffffffu, value, width);
+    return value;
+#endif
+}
+
+__device__ inline unsigned long long ih_warp_sum(unsigned long long value)
+{
+    for (int width = IH_WARP / 2; width > 0; width /= 2)
+        value += __shfl_down_sync(0xffffffffu, value, width);
+    return value;
+}
+
+/* The sum of value * count over a warp, in lane 0, for values below 256: in halves of the counts,
+ * so that 32 bits hold every sum. */
+__device__ inline unsigned long long ih_warp_weighted_sum(uint32_t value, uint32_t count)
+{
+    const uint32_t low = ih_warp_sum(value * (count & 0xffff));
+    const uint32_t high = ih_warp_sum(value * (count >> 16));
+    return low + ((unsigned long long)high << 16);
+}
+
+/* Partial sums of a block's warps in shared memory: one of each warp for each thing summed. */
+struct ih_partials {
+    unsigned long long sum[IH_GPU_PLANES][IH_GPU_BINS / IH_WARP];
+    uint32_t clip[IH_CLIP_COUNTS][IH_WARP];
+};
+
+/*
+ * The last levels of the tree: each warp takes one of the sums, halves its partials down to one,
+ * and adds that to the totals. All threads call it, after the __syncthreads that ends the filling.
+ * THREADS is the size of the block.
+ */
+template <int CHANNELS, int THREADS>
+__device__ inline void ih_partials_add(const struct ih_partials &s_partials,
+                                       struct ih_gpu_totals *d_totals)
+{
+    constexpr int PLANES = ih_planes(CHANNELS), WARPS = THREADS / IH_WARP;
+    constexpr int SLOTS = IH_GPU_BINS / IH_WARP;
+    const int warp = threadIdx.x / IH_WARP, lane = threadIdx.x % IH_WARP;
+
+    for (int i = warp; i < PLANES + (CHANNELS >= 3 ? IH_CLIP_COUNTS : 0); i += WARPS) {
+        const int clip = i - PLANES;
+        unsigned long long value = 0;
+        if (clip < 0 && lane < SLOTS)
+            value = s_partials.sum[i][lane];
+        if (clip >= 0 && lane < WARPS)
+            value = s_partials.clip[clip][lane];
+        value = ih_warp_sum(value);
+        if (lane == 0)
+            ih_add(clip < 0 ? &d_totals->sum[ih_totals_plane(CHANNELS, i)]
+                            : ih_clip_total(d_totals, clip),
+                   value);
+    }
+}
+
+/*
+ * The end of a block: its table into the totals. A thread takes every THREADS-th bin, adds its
+ * count to the bin, and value * count goes up the tree, so that the sums cost a multiplication a
+ * bin instead of an addition a pixel. All threads call it, each as soon as it has counted its part.
+ *
+ * count_of(plane, value)  the block's count; a warp asks for 32 neighbouring values of one plane
+ * clip                    the thread's joint clip counts; only looked at for 3 and 4 channels
+ * s_partials              may lie in the table itself
+ */
+template <int CHANNELS, int THREADS, typename count_fn>
+__device__ inline void ih_block_merge(count_fn count_of, uint32_t (&clip)[IH_CLIP_COUNTS],
+                                      struct ih_partials *s_partials,
+                                      struct ih_gpu_totals *d_totals)
+{
+    constexpr int N_BINS = ih_planes(CHANNELS) * IH_GPU_BINS;
+    constexpr int ROUNDS = (N_BINS + THREADS - 1) / THREADS;
+    const int warp = threadIdx.x / IH_WARP, lane = threadIdx.x % IH_WARP;
+    unsigned long long sum[ROUNDS];
+
+    if (CHANNELS >= 3) /* while other warps still count */
+        for (int i = 0; i < IH_CLIP_COUNTS; i++)
+            clip[i] = ih_warp_sum(clip[i]);
+    __syncthreads(); /* the table is complete */
+#pragma unroll
+    for (int round = 0; round < ROUNDS; round++) {
+        const int bin = round * THREADS + (int)threadIdx.x;
+        if (bin >= N_BINS) /* a whole warp or none */
+            break;
+        const int plane = bin / IH_GPU_BINS, value = bin % IH_GPU_BINS;
+        const uint32_t count = count_of(plane, value);
+        ih_add(&d_totals->bins[ih_totals_plane(CHANNELS, plane)][value], count);
+        sum[round] = ih_warp_weighted_sum((uint32_t)value, count);
+    }
+    __syncthreads(); /* the table has been read: s_partials may overwrite it */
+    if (lane == 0) {
+#pragma unroll
+        for (int round = 0; round < ROUNDS; round++) {
+            const int bin = round * THREADS + (int)threadIdx.x;
+            if (bin < N_BINS)
+                s_partials->sum[bin / IH_GPU_BINS][bin % IH_GPU_BINS / IH_WARP] = sum[round];
+        }
+        if (CHANNELS >= 3)
+            for (int i = 0; i < IH_CLIP_COUNTS; i++)
+                s_partials->clip[i][warp] = clip[i];
+    }
+    __syncthreads();
+    ih_partials_add<CHANNELS, THREADS>(*s_partials, d_totals);
+}
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * Histogram, the first rung: every thread adds to one table in global memory.
+ *
+ * The idea is the textbook's: a grid of twice the multiprocessors with 256 threads each strides
+ * over the pixels, and atomicAdd keeps the counts right whoever else adds (J. Sanders, E. Kandrot,
+ * CUDA by Example, 2010, section 9.4). The whole grid shares at most 1,280 counters. They live in
+ * the L2 cache, which performs one addition to an address at a time, so the pixels queue up there:
+ * each costs a round trip through the L2 instead of a byte of bandwidth, and the queue is longest
+ * where the data is flat. The next rung gives every block a table of its own.
+ *
+ * Sums and joint clip counts stay in registers until the end and then take the block's tree, as
+ * they would swamp five addresses otherwise.
+ */
+#include "device.cuh"
+
+enum { IH_GLOBAL_THREADS = 256, IH_GLOBAL_BLOCKS_PER_MULTIPROCESSOR = 2 };
+
+template <int CHANNELS>
+__global__ void __launch_bounds__(IH_GLOBAL_THREADS)
+    ih_histogram_global_kernel(const struct ih_job job, uint32_t n_pixels)
+{
+    constexpr int PLANES = ih_planes(CHANNELS);
+    constexpr int WARPS = IH_GLOBAL_THREADS / IH_WARP;
+    static_assert(WARPS == IH_GPU_BINS / IH_WARP, "a warp's partial sum has a slot of its own");
+    __shared__ struct ih_partials s_partials;
+    unsigned long long sum[PLANES] = {};
+    uint32_t clip[IH_CLIP_COUNTS] = {};
+
+    const uint32_t stride = gridDim.x * IH_GLOBAL_THREADS;
+    for (uint64_t i = blockIdx.x * IH_GLOBAL_THREADS + threadIdx.x; i < n_pixels; i += stride) {
+        uint32_t value[PLANES];
+        for (int c = 0; c < CHANNELS; c++)
+            value[c] = job.d_pixels[i * CHANNELS + c];
+        if (CHANNELS >= 3) {
+            value[PLANES - 1] = ih_luma(job, value[0], value[1 % PLANES], value[2 % PLANES]);
+            ih_clip_pixel(job, value[0], value[1 % PLANES], value[2 % PLANES], clip);
+        }
+        for (int p = 0; p < PLANES; p++) {
+            atomicAdd(&job.d_totals->bins[ih_totals_plane(CHANNELS, p)][value[p]], 1ull);
+            sum[p] += value[p];
+        }
+    }
+
+    const int warp = threadIdx.x / IH_WARP, lane = threadIdx.x % IH_WARP;
+    for (int p = 0; p < PLANES; p++) {
+        const unsigned long long of_warp = ih_warp_sum(sum[p]);
+        if (lane == 0)
+            s_partials.sum[p][warp] = of_warp;
+    }
+    for (int i = 0; i < IH_CLIP_COUNTS; i++) {
+        const uint32_t of_warp = ih_warp_sum(clip[i]);
+        if (lane == 0)
+            s_partials.clip[i][warp] = of_warp;
+    }
+    __syncthreads();
+    ih_partials_add<CHANNELS, IH_GLOBAL_THREADS>(s_partials, job.d_totals);
+}
+
+template <int CHANNELS>
+static cudaError_t launch(const struct ih_gpu_histogram_args *args, const struct ih_job *job)
+{
+    const uint32_t n_pixels = (uint32_t)args->n_pixels;
+    const uint32_t n_needed = (n_pixels - 1) / IH_GLOBAL_THREADS + 1;
+    const uint32_t n_most =
+        (uint32_t)(IH_GLOBAL_BLOCKS_PER_MULTIPROCESSOR * args->gpu->n_multiprocessors);
+    const uint32_t n_blocks = n_needed < n_most ? n_needed : n_most;
+    ih_histogram_global_kernel<CHANNELS>
+        <<<n_blocks, IH_GLOBAL_THREADS, 0, args->stream>>>(*job, n_pixels);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t ih_histogram_global(const struct ih_gpu_histogram_args *args)
+{
+    struct ih_job job;
+    const cudaError_t status = ih_job_make(args, IH_LOAD_PIXELS, &job);
+    if (status != cudaSuccess || args->n_pixels == 0)
+        return status;
+    switch (args->n_channels) {
+    case 1:
+        return launch<1>(args, &job);
+    case 2:
+        return launch<2>(args, &job);
+    case 3:
+        return launch<3>(args, &job);
+    default:
+        return launch<4>(args, &job);
+    }
+}

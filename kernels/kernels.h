@@ -1,0 +1,60 @@
+/*
+ * Launchers of the GPU kernels, in plain C.
+ *
+ * A launcher enqueues its kernel on a stream and returns; it allocates nothing, prints nothing and
+ * chooses nothing but its own grid. Whatever the kernel, the counts are the same.
+ */
+#ifndef IH_KERNELS_KERNELS_H
+#define IH_KERNELS_KERNELS_H
+
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { IH_GPU_BINS = 256, IH_GPU_CHANNELS_MAX = 4, IH_GPU_LUMA = 4, IH_GPU_PLANES = 5 };
+
+/*
+ * What kernels add to, in device memory, zeroed by the caller at the start of an image.
+ *
+ * bins and sums of the stored channels are at 0 .. n_channels-1; luma, at IH_GPU_LUMA, and the
+ * joint clip counts are kept for 3 and 4 channels only (of gray they follow from the bins).
+ */
+struct ih_gpu_totals {
+    unsigned long long bins[IH_GPU_PLANES][IH_GPU_BINS];     /* pixels */
+    unsigned long long sum[IH_GPU_PLANES];                   /* of the 8-bit values */
+    unsigned long long any_low, any_high, all_low, all_high; /* pixels; colour channels only */
+};
+
+/* What launchers need to know of a GPU, read once when it is opened. */
+struct ih_gpu_properties {
+    int n_multiprocessors;
+    size_t shared_bytes_optin; /* the most dynamic shared memory that a block may ask for */
+    size_t shared_bytes_multiprocessor; /* all of a multiprocessor's, for blocks side by side */
+};
+
+struct ih_gpu_histogram_args {
+    const uint8_t *d_pixels; /* uint8 [n_pixels][n_channels], any alignment */
+    uint64_t n_pixels;       /* below 2^32: a block's 32-bit counters cannot overflow then */
+    unsigned n_channels;     /* 1 to 4 */
+    uint32_t luma_red, luma_green, luma_blue; /* in 1/65536, summing to 65536 */
+    unsigned clip_low, clip_high;             /* 0 <= clip_low < clip_high <= 255 */
+    struct ih_gpu_totals *d_totals;           /* added to */
+    const struct ih_gpu_properties *gpu;      /* borrowed for the call */
+    cudaStream_t stream;
+};
+
+/* Returns the CUDA status of the launch; failures while running show in later calls on the stream.
+ */
+#define KERNEL(name, why) cudaError_t ih_histogram_##name(const struct ih_gpu_histogram_args *args);
+#include "kernels.def"
+#undef KERNEL
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

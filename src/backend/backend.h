@@ -1,0 +1,141 @@
+/*
+ * Backends: who counts. A band of pixels goes in, a histogram comes out.
+ *
+ * A backend is one vtable in one file plus a line in backends.def. Callers use an ih_device, which
+ * starts a backend, and its lanes. One lane serves one worker thread; lanes of a device run side by
+ * side.
+ *
+ * Starting a GPU takes as long as decoding a large photograph. So an ih_device starts in a thread
+ * of its own, and until it is ready a lane hands out plain memory and keeps the filled bands; they
+ * are counted when it is known who counts. The caller sees no difference.
+ */
+#ifndef IH_BACKEND_BACKEND_H
+#define IH_BACKEND_BACKEND_H
+
+#include "base/histogram.h"
+#include "base/status.h"
+
+struct ih_backend_options {
+    const char *kernel; /* NULL: the backend's best for each number of channels; else by name */
+    int ordinal;        /* which GPU; 0 for the first that CUDA shows */
+    unsigned n_spare;   /* processors that no worker uses: they may count beside the decoding */
+};
+
+/* A kernel that --kernel can name, for --list. */
+struct ih_kernel_entry {
+    const char *name;
+    const char *why;
+};
+
+struct ih_backend {
+    const char *name;                      /* "cpu" */
+    const struct ih_kernel_entry *kernels; /* the best first; name NULL at the end */
+
+    /*
+     * Finds the device and makes it ready.
+     *
+     * *state   owned by the caller, released with stop; shared by all lanes
+     *
+     * Returns IH_OK, IH_UNAVAILABLE (no such device, or no such kernel here), IH_DEVICE, IH_MEMORY.
+     */
+    enum ih_status (*start)(const struct ih_backend_options *options, void **state,
+                            struct ih_error *err);
+    void (*stop)(void *state);
+    /* "cpu", "cuda:0 NVIDIA H100": lives as long as the state. */
+    const char *(*describe)(void *state);
+
+    enum ih_status (*lane_open)(void *state, void **lane, struct ih_error *err);
+    void (*lane_close)(void *lane);
+
+    /* The calls below as the ih_lane_ calls of the same name. */
+    enum ih_status (*begin)(void *lane, const struct ih_count_spec *spec, struct ih_error *err);
+    enum ih_status (*band)(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
+                           struct ih_error *err);
+    enum ih_status (*count)(void *lane, size_t n_pixels, struct ih_error *err);
+    enum ih_status (*end)(void *lane, struct ih_histogram *out, const char **kernel,
+                          struct ih_error *err);
+};
+
+#define BACKEND(name) extern const struct ih_backend ih_backend_##name;
+#include "backend/backends.def"
+#undef BACKEND
+
+/* All backends of this build, in the order that `auto` tries them, NULL at the end. */
+extern const struct ih_backend *const ih_backends[];
+
+/* ---- a device: a backend that has been chosen and started ---- */
+
+struct ih_device;
+struct ih_lane;
+
+struct ih_device_options {
+    const char *backend; /* NULL: auto, the first that starts; else by name */
+    struct ih_backend_options with;
+};
+
+/*
+ * Begins to start a device; returns at once. Whether it exists is known after ih_device_wait.
+ *
+ * *device   owned by the caller, released with ih_device_close
+ *
+ * Returns IH_OK, IH_USAGE (no such backend or kernel in this build) or IH_MEMORY.
+ */
+enum ih_status ih_device_open(const struct ih_device_options *options, struct ih_device **device,
+                              struct ih_error *err);
+
+/*
+ * Waits until the device has started.
+ *
+ * Returns IH_OK or IH_UNAVAILABLE, with why there is none. The same every time.
+ * Threads: any.
+ */
+enum ih_status ih_device_wait(struct ih_device *device, struct ih_error *err);
+
+/* Who counts, "cpu" or "cuda:0 NVIDIA H100"; and with auto, why not the one before: "" where there
+ * is nothing to say. Valid after ih_device_wait gave IH_OK, until ih_device_close. */
+const char *ih_device_description(const struct ih_device *device);
+const char *ih_device_fallback_reason(const struct ih_device *device);
+
+/* All lanes are closed before. NULL is allowed. */
+void ih_device_close(struct ih_device *device);
+
+/* ---- a lane: one worker's way to the device. Threads: one call per lane at a time. ---- */
+
+enum ih_status ih_lane_open(struct ih_device *device, struct ih_lane **lane, struct ih_error *err);
+void ih_lane_close(struct ih_lane *lane); /* NULL is allowed */
+
+/* Starts an image. Whatever an earlier image left unfinished is dropped. spec is copied. */
+enum ih_status ih_lane_begin(struct ih_lane *lane, const struct ih_count_spec *spec,
+                             struct ih_error *err);
+
+/*
+ * Hands out a buffer for the next pixels.
+ *
+ * min_bytes     at least this large (one row); most are IH_BAND_BYTES or a little less
+ * *pixels       uint8 [*size_bytes], owned by the lane, to be filled before ih_lane_count
+ *
+ * Returns IH_OK, IH_MEMORY, IH_DEVICE, or why the device did not start.
+ */
+enum ih_status ih_lane_band(struct ih_lane *lane, size_t min_bytes, uint8_t **pixels,
+                            size_t *size_bytes, struct ih_error *err);
+
+/*
+ * Counts the pixels of the buffer handed out last. They need not be counted when it returns: the
+ * buffer is the lane's, and an error may show in a later call.
+ *
+ * n_pixels   interleaved, spec.n_channels bytes each, from the buffer's start
+ */
+enum ih_status ih_lane_count(struct ih_lane *lane, size_t n_pixels, struct ih_error *err);
+
+/*
+ * Ends the image and gives its counts.
+ *
+ * out        overwritten: all planes, sums and joint clip counts
+ * *kernel    static name of what counted
+ *
+ * Returns IH_OK, IH_DEVICE, or why the device did not start.
+ */
+enum ih_status ih_lane_end(struct ih_lane *lane, struct ih_histogram *out, const char **kernel,
+                           struct ih_error *err);
+
+#endif

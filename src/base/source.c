@@ -1,0 +1,198 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "base/source.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum ih_status open_buffer(struct ih_source *s, struct ih_error *err)
+{
+    assert(!s->is_open);
+    if (!s->buffer)
+        s->buffer = malloc(IH_SOURCE_BUFFER_BYTES);
+    if (!s->buffer)
+        return ih_error_errno(err, ENOMEM, "cannot read");
+    s->next = s->buffer;
+    s->n_left = 0;
+    s->at_end = false;
+    s->read_errno = 0;
+    s->is_open = true;
+    return IH_OK;
+}
+
+enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct ih_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return ih_error_errno(err, errno, "cannot open");
+    enum ih_status status = ih_source_open_fd(s, fd, err);
+    if (status == IH_OK)
+        s->owns_fd = true;
+    else
+        close(fd);
+    return status;
+}
+
+enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return ih_error_errno(err, EISDIR, "cannot read");
+    s->fd = fd;
+    s->owns_fd = false;
+    return open_buffer(s, err);
+}
+
+void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes)
+{
+    assert(!s->is_open);
+    s->fd = -1;
+    s->owns_fd = false;
+    s->next = bytes;
+    s->n_left = size_bytes;
+    s->at_end = true;
+    s->read_errno = 0;
+    s->is_open = true;
+}
+
+void ih_source_close(struct ih_source *s)
+{
+    if (s->is_open && s->owns_fd)
+        close(s->fd);
+    s->is_open = false;
+    s->next = NULL;
+    s->n_left = 0;
+}
+
+void ih_source_reset(struct ih_source *s)
+{
+    ih_source_close(s);
+    free(s->buffer);
+    s->buffer = NULL;
+}
+
+bool ih_source_identity(const struct ih_source *s, dev_t *device, ino_t *inode)
+{
+    struct stat st;
+    if (!s->is_open || s->fd < 0 || fstat(s->fd, &st) != 0)
+        return false;
+    *device = st.st_dev;
+    *inode = st.st_ino;
+    return true;
+}
+
+/* One read(2) that is not disturbed by signals. Sets at_end; a failure is kept and comes back on
+ * every later call, so that a decoder that swallows one error cannot go on. */
+static enum ih_status read_once(struct ih_source *s, uint8_t *dst, size_t size, size_t *got,
+                                struct ih_error *err)
+{
+    *got = 0;
+    ssize_t n = 0;
+    if (s->read_errno == 0 && !s->at_end) {
+        do
+            n = read(s->fd, dst, size);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+            s->read_errno = errno;
+        else if (n == 0)
+            s->at_end = true;
+        else
+            *got = (size_t)n;
+    }
+    return s->read_errno ? ih_error_errno(err, s->read_errno, "cannot read") : IH_OK;
+}
+
+enum ih_status ih_source_peek(struct ih_source *s, size_t wanted, const uint8_t **bytes,
+                              size_t *size_bytes, struct ih_error *err)
+{
+    assert(wanted <= IH_SOURCE_BUFFER_BYTES);
+    enum ih_status status = IH_OK;
+    if (s->n_left < wanted && !s->at_end) {
+        memmove(s->buffer, s->next, s->n_left);
+        s->next = s->buffer;
+        while (status == IH_OK && s->n_left < wanted && !s->at_end) {
+            size_t got;
+            status =
+                read_once(s, s->buffer + s->n_left, IH_SOURCE_BUFFER_BYTES - s->n_left, &got, err);
+            s->n_left += got;
+        }
+    }
+    *bytes = s->next;
+    *size_bytes = s->n_left;
+    return status;
+}
+
+void ih_source_consume(struct ih_source *s, size_t n)
+{
+    assert(n <= s->n_left);
+    s->next += n;
+    s->n_left -= n;
+}
+
+enum ih_status ih_source_read(struct ih_source *s, void *dst, size_t size_bytes, size_t *got,
+                              struct ih_error *err)
+{
+    uint8_t *out = dst;
+    *got = 0;
+    while (*got < size_bytes) {
+        size_t wanted = size_bytes - *got, n;
+        if (s->n_left == 0 && wanted >= IH_SOURCE_BUFFER_BYTES) {
+            enum ih_status status = read_once(s, out + *got, wanted, &n, err);
+            if (status != IH_OK || n == 0)
+                return status;
+        } else {
+            const uint8_t *bytes;
+            enum ih_status status = ih_source_peek(s, 1, &bytes, &n, err);
+            if (status != IH_OK || n == 0)
+                return status;
+            n = n < wanted ? n : wanted;
+            memcpy(out + *got, bytes, n);
+            ih_source_consume(s, n);
+        }
+        *got += n;
+    }
+    return IH_OK;
+}
+
+enum ih_status ih_source_read_all(struct ih_source *s, size_t max_bytes, uint8_t **bytes,
+                                  size_t *size_bytes, struct ih_error *err)
+{
+    uint8_t *all = NULL;
+    size_t size = 0, capacity = 0;
+    enum ih_status status;
+    for (;;) {
+        if (size == capacity) {
+            capacity = capacity ? capacity * 2 : IH_SOURCE_BUFFER_BYTES;
+            uint8_t *grown = capacity > size ? realloc(all, capacity) : NULL;
+            if (!grown) {
+                status = ih_error_errno(err, ENOMEM, "cannot hold the file");
+                goto fail;
+            }
+            all = grown;
+        }
+        size_t got;
+        status = ih_source_read(s, all + size, capacity - size, &got, err);
+        size += got;
+        if (status != IH_OK)
+            goto fail;
+        if (size > max_bytes) {
+            status =
+                ih_error_set(err, IH_LIMIT, "the file is larger than %zu MiB", max_bytes >> 20);
+            goto fail;
+        }
+        if (size < capacity)
+            break;
+    }
+    *bytes = all;
+    *size_bytes = size;
+    return IH_OK;
+
+fail:
+    free(all);
+    return status;
+}

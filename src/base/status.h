@@ -1,0 +1,54 @@
+/*
+ * Status codes and the error a caller owns.
+ *
+ * Every call that can fail returns an enum ih_status and, where it is not IH_OK, has filled the
+ * caller's struct ih_error. The struct holds its text itself, so that reporting that memory has run
+ * out takes no memory, and an error can be copied with `=` and kept as long as one likes.
+ */
+#ifndef IH_BASE_STATUS_H
+#define IH_BASE_STATUS_H
+
+enum ih_status {
+    IH_OK = 0,
+    IH_USAGE,       /* the caller asked for something that makes no sense */
+    IH_UNAVAILABLE, /* a device or a library that this machine or this build does not have */
+    IH_IO,          /* reading or writing failed; the message ends in the system's reason */
+    IH_UNKNOWN,     /* no decoder knows these bytes */
+    IH_CORRUPT,     /* damaged or cut short */
+    IH_UNSUPPORTED, /* a valid file of a kind we do not decode */
+    IH_LIMIT,       /* larger than a limit allows */
+    IH_MEMORY,      /* the system has no more memory */
+    IH_DEVICE,      /* the GPU or its driver failed */
+    IH_CONFLICT,    /* an input is also the file that output would replace */
+    IH_INTERRUPTED  /* asked to stop before the work was done */
+};
+
+enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */
+
+struct ih_error {
+    enum ih_status status;
+    char message[IH_MESSAGE_MAX]; /* "what: why", without the path and without a newline */
+};
+
+#if defined(__GNUC__)
+#define IH_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define IH_PRINTF(text, first)
+#endif
+
+/*
+ * Fills err (NULL is allowed) and returns status, so that a failing call can end in
+ * `return ih_error_set(err, IH_CORRUPT, "...")`.
+ *
+ * format   printf's, never from input
+ *
+ * Threads: any; err belongs to the caller.
+ */
+enum ih_status ih_error_set(struct ih_error *err, enum ih_status status, const char *format, ...)
+    IH_PRINTF(3, 4);
+
+/* The same for a failed system call: "what: strerror(error_number)", with IH_MEMORY for ENOMEM and
+ * IH_IO for the rest. */
+enum ih_status ih_error_errno(struct ih_error *err, int error_number, const char *what);
+
+#endif

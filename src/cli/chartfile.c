@@ -1,0 +1,136 @@
+/*
+ * In a directory, the chart of a/b/photo.jpg is DIR/a/b/photo.jpg.hist.png: the whole name stays,
+ * so that photo.jpg and photo.png do not meet, and nothing that a camera writes ends in .hist.png.
+ * What leads out of the directory, a root or "..", becomes a plain folder.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/chartfile.h"
+
+#include "cli/outfile.h"
+#include "output/chart.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+struct ih_charts {
+    const char *path; /* borrowed */
+    bool is_file;
+    bool has_drawn;
+    struct ih_outfile file; /* under way, or waiting for commit */
+};
+
+enum ih_status ih_charts_open(const char *path, struct ih_charts **charts, struct ih_error *err)
+{
+    static const char *const later[] = {".svg", ".jpg", ".jpeg", ".bmp", ".tga"};
+    const char *dot = strrchr(path, '.');
+    bool is_png = dot && strcasecmp(dot, ".png") == 0;
+    for (size_t i = 0; dot && i < sizeof later / sizeof later[0]; i++)
+        if (strcasecmp(dot, later[i]) == 0)
+            return ih_error_set(err, IH_USAGE, "--chart: charts are written as .png, not as %s",
+                                later[i]);
+    struct ih_charts *c = calloc(1, sizeof *c);
+    if (!c)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    c->path = path;
+    c->is_file = is_png;
+    *charts = c;
+    return IH_OK;
+}
+
+/* Appends the input's path to target, component by component. False: it does not fit. */
+static bool append_input(char *target, size_t size, const char *input)
+{
+    size_t n = strlen(target);
+    while (*input) {
+        size_t length = strcspn(input, "/");
+        bool is_up = length == 2 && memcmp(input, "..", 2) == 0;
+        bool is_nothing = length == 0 || (length == 1 && input[0] == '.');
+        if (!is_nothing) {
+            if (n + length + 2 >= size)
+                return false;
+            target[n++] = '/';
+            memcpy(target + n, is_up ? "__" : input, length);
+            n += length;
+            target[n] = '\0';
+        }
+        input += length + (input[length] == '/');
+    }
+    return true;
+}
+
+static enum ih_status name_target(const struct ih_charts *c, const struct ih_result *result,
+                                  char *target, size_t size, struct ih_error *err)
+{
+    static const char suffix[] = ".hist.png";
+    const char *input = strcmp(result->path, "-") == 0 ? "stdin" : result->path;
+    size_t n = strlen(c->path);
+    if (n >= size)
+        return ih_error_set(err, IH_LIMIT, "the chart's path is too long");
+    memcpy(target, c->path, n + 1);
+    if (c->is_file)
+        return IH_OK;
+    while (n > 1 && target[n - 1] == '/')
+        target[--n] = '\0';
+    if (!append_input(target, size - sizeof suffix, input))
+        return ih_error_set(err, IH_LIMIT, "the chart's path is too long");
+    strcat(target, suffix);
+    return IH_OK;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *result, char *target,
+                              size_t size_bytes, struct ih_error *err)
+{
+    static const struct ih_chart_options options = {.width = IH_CHART_WIDTH,
+                                                    .height = IH_CHART_HEIGHT};
+    unsigned char *png = NULL;
+    size_t png_bytes = 0;
+    target[0] = '\0';
+    enum ih_status status = name_target(c, result, target, size_bytes, err);
+    if (status != IH_OK)
+        return status;
+    if (c->is_file && c->has_drawn)
+        return ih_error_set(err, IH_USAGE, "one chart for more than one image: name a directory");
+    if (is_same_file(target, result->path))
+        return ih_error_set(err, IH_CONFLICT, "is an input and its chart at once");
+    status = ih_chart_png(result, &options, &png, &png_bytes, err);
+    if (status == IH_OK && !c->is_file)
+        status = ih_make_directories(target, err);
+    if (status == IH_OK)
+        status = ih_outfile_open(&c->file, target, err);
+    if (status == IH_OK && fwrite(png, 1, png_bytes, c->file.stream) != png_bytes) {
+        status = ih_error_errno(err, errno, "cannot write");
+        ih_outfile_discard(&c->file);
+    }
+    if (status == IH_OK && !c->is_file)
+        status = ih_outfile_commit(&c->file, err);
+    c->has_drawn = true;
+    free(png);
+    return status;
+}
+
+enum ih_status ih_charts_commit(struct ih_charts *c, struct ih_error *err)
+{
+    return c->file.stream ? ih_outfile_commit(&c->file, err) : IH_OK;
+}
+
+void ih_charts_discard(struct ih_charts *c)
+{
+    if (c)
+        ih_outfile_discard(&c->file);
+}
+
+void ih_charts_close(struct ih_charts *c)
+{
+    ih_charts_discard(c);
+    free(c);
+}

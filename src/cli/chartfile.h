@@ -1,0 +1,38 @@
+/*
+ * Where charts go: one file, or one file per input in a directory that mirrors the inputs' folders.
+ */
+#ifndef IH_CLI_CHARTFILE_H
+#define IH_CLI_CHARTFILE_H
+
+#include "base/result.h"
+
+enum { IH_CHART_PATH_MAX = 4096 + 512 };
+
+struct ih_charts;
+
+/*
+ * path   ends in .png: the file, for one input; else a directory, made where it does not exist
+ *
+ * Returns IH_OK, IH_USAGE (an ending that is not written yet) or IH_MEMORY.
+ */
+enum ih_status ih_charts_open(const char *path, struct ih_charts **charts, struct ih_error *err);
+
+/*
+ * Draws one chart. A single file stays temporary until ih_charts_commit, since a second input would
+ * make it wrong.
+ *
+ * target   char [size_bytes]; what the chart's file is called, for messages
+ *
+ * Returns IH_OK, IH_USAGE (a second input for one file), IH_CONFLICT (the chart would replace its
+ * input), IH_IO, IH_LIMIT (the path is too long) or IH_MEMORY.
+ */
+enum ih_status ih_charts_draw(struct ih_charts *charts, const struct ih_result *result,
+                              char *target, size_t size_bytes, struct ih_error *err);
+
+enum ih_status ih_charts_commit(struct ih_charts *charts, struct ih_error *err);
+
+/* Removes what is not committed. NULL is allowed in both. */
+void ih_charts_discard(struct ih_charts *charts);
+void ih_charts_close(struct ih_charts *charts);
+
+#endif

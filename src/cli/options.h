@@ -1,0 +1,54 @@
+/*
+ * The command line, parsed into one struct. Nothing is opened, printed or looked up on the machine.
+ */
+#ifndef IH_CLI_OPTIONS_H
+#define IH_CLI_OPTIONS_H
+
+#include "backend/backend.h"
+#include "output/chart.h"
+#include "output/output.h"
+
+enum ih_action { IH_ACTION_RUN, IH_ACTION_HELP, IH_ACTION_VERSION, IH_ACTION_LIST };
+
+/* Strings are borrowed from argv and the environment. */
+struct ih_options {
+    enum ih_action action;
+    const struct ih_output *output; /* NULL: nothing but charts */
+    const char *csv_layout;         /* NULL: the default */
+    const char *output_path;        /* -o; NULL: standard output */
+    const char *chart_path;         /* NULL: no charts; a file or a directory */
+    struct ih_device_options device;
+    char backend[16]; /* what device.backend points to */
+    const struct ih_luma_weights *luma;
+    uint8_t clip_low, clip_high;
+    unsigned n_threads;    /* 0: all processors */
+    unsigned raw_channels; /* 0: told by content */
+    uint64_t max_pixels;
+    bool is_quiet, is_verbose;
+    const char **paths; /* the array is owned */
+    size_t n_paths;
+};
+
+/*
+ * Parses argv[1] to argv[argc-1].
+ *
+ * device_variable   the value of IMGHIST_DEVICE, or NULL; an option overrides it
+ * o                 filled; release with ih_options_reset, also after a failure
+ *
+ * Returns IH_OK, IH_USAGE with the option and what is wrong with it, or IH_MEMORY.
+ */
+enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *const *argv,
+                                const char *device_variable, struct ih_error *err);
+
+void ih_options_reset(struct ih_options *o);
+
+/* One line of --help. */
+struct ih_option_help {
+    const char *usage; /* "-o, --output=FILE" */
+    const char *text;
+};
+
+/* The options in the order of --help; usage NULL at the end. */
+extern const struct ih_option_help ih_options_help[];
+
+#endif

@@ -1,0 +1,124 @@
+#define _XOPEN_SOURCE 700
+
+#include "cli/outfile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The permissions of the file that is replaced, or those that a new file would get. */
+static mode_t wanted_mode(const char *target)
+{
+    struct stat st;
+    if (stat(target, &st) == 0)
+        return st.st_mode & 07777;
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+static enum ih_status open_temporary(struct ih_outfile *f, struct ih_error *err)
+{
+    static const char suffix[] = ".XXXXXX";
+    size_t size = strlen(f->target) + sizeof suffix;
+    f->temporary = malloc(size);
+    if (!f->temporary)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    snprintf(f->temporary, size, "%s%s", f->target, suffix);
+    int fd = mkstemp(f->temporary);
+    if (fd < 0) {
+        int error = errno;
+        free(f->temporary);
+        f->temporary = NULL;
+        return ih_error_errno(err, error, "cannot write");
+    }
+    if (fchmod(fd, wanted_mode(f->target)) == 0)
+        f->stream = fdopen(fd, "w");
+    if (f->stream)
+        return IH_OK;
+    int error = errno;
+    close(fd);
+    return ih_error_errno(err, error, "cannot write");
+}
+
+enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih_error *err)
+{
+    struct stat st;
+    memset(f, 0, sizeof *f);
+    if (!path) {
+        f->stream = stdout;
+        f->is_standard = 1;
+        return IH_OK;
+    }
+    /* A symbolic link stays what it is: the file it leads to is replaced. */
+    f->target = realpath(path, NULL);
+    if (!f->target)
+        f->target = strdup(path);
+    if (!f->target)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status = IH_OK;
+    if (stat(f->target, &st) == 0 && S_ISDIR(st.st_mode)) {
+        status = ih_error_errno(err, EISDIR, "cannot write");
+    } else if (stat(f->target, &st) == 0 && !S_ISREG(st.st_mode)) {
+        f->stream = fopen(f->target, "w");
+        if (!f->stream)
+            status = ih_error_errno(err, errno, "cannot write");
+    } else {
+        status = open_temporary(f, err);
+    }
+    if (status != IH_OK)
+        ih_outfile_discard(f);
+    return status;
+}
+
+enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err)
+{
+    errno = 0;
+    int failed = ferror(f->stream) || fflush(f->stream) != 0;
+    int error = errno;
+    if (!f->is_standard && fclose(f->stream) != 0 && !failed) {
+        failed = 1;
+        error = errno;
+    }
+    f->stream = NULL;
+    if (!failed && f->temporary && rename(f->temporary, f->target) != 0) {
+        failed = 1;
+        error = errno;
+    }
+    if (!failed) {
+        free(f->temporary);
+        f->temporary = NULL;
+    }
+    ih_outfile_discard(f);
+    return failed ? ih_error_errno(err, error ? error : EIO, "cannot write") : IH_OK;
+}
+
+void ih_outfile_discard(struct ih_outfile *f)
+{
+    if (f->stream && !f->is_standard)
+        fclose(f->stream);
+    if (f->temporary)
+        unlink(f->temporary);
+    free(f->temporary);
+    free(f->target);
+    memset(f, 0, sizeof *f);
+}
+
+enum ih_status ih_make_directories(const char *path, struct ih_error *err)
+{
+    char *part = strdup(path);
+    enum ih_status status = IH_OK;
+    if (!part)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    for (char *slash = part + 1; status == IH_OK && *part && (slash = strchr(slash, '/'));
+         slash++) {
+        *slash = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            status = ih_error_errno(err, errno, "cannot make the directory");
+        *slash = '/';
+    }
+    free(part);
+    return status;
+}

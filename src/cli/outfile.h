@@ -1,0 +1,38 @@
+/*
+ * Output files that appear whole or not at all.
+ *
+ * What is written goes to a temporary file beside the target, which takes the target's name when
+ * all is written. A target that is no regular file (a device, a pipe) is written to directly.
+ */
+#ifndef IH_CLI_OUTFILE_H
+#define IH_CLI_OUTFILE_H
+
+#include "base/status.h"
+
+#include <stdio.h>
+
+struct ih_outfile {
+    FILE *stream;    /* NULL: closed */
+    char *target;    /* owned; for messages, and the name that commit gives */
+    char *temporary; /* owned; NULL where the target is written to directly */
+    int is_standard; /* standard output: flushed, never closed */
+};
+
+/*
+ * path   NULL: standard output
+ *
+ * Returns IH_OK, IH_IO or IH_MEMORY. Directories on the way to path must exist.
+ */
+enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih_error *err);
+
+/* Gives all that was written the target's name. On IH_IO (disk full, ...) nothing remains. Closes.
+ */
+enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err);
+
+/* Throws away what was written to a temporary file. Allowed on a closed file. */
+void ih_outfile_discard(struct ih_outfile *f);
+
+/* Makes every directory on the way to path. Returns IH_OK or IH_IO. */
+enum ih_status ih_make_directories(const char *path, struct ih_error *err);
+
+#endif

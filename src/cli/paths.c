@@ -1,0 +1,193 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A directory being walked: its names, sorted, and how far we are. */
+struct level {
+    char *path;
+    char **names;
+    size_t n_names, next;
+};
+
+struct ih_walk {
+    const char *const *paths;
+    size_t n_paths, next_path;
+    struct level *levels; /* the deepest last */
+    size_t n_levels;
+};
+
+static int compare_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char *join(const char *directory, const char *name)
+{
+    size_t n = strlen(directory), m = strlen(name);
+    bool has_slash = n > 0 && directory[n - 1] == '/';
+    char *path = malloc(n + m + 2);
+    if (path)
+        snprintf(path, n + m + 2, "%s%s%s", directory, has_slash ? "" : "/", name);
+    return path;
+}
+
+static void level_release(struct level *level)
+{
+    for (size_t i = 0; i < level->n_names; i++)
+        free(level->names[i]);
+    free(level->names);
+    free(level->path);
+}
+
+/* All names that are not hidden, unsorted. Returns 0, or an errno. */
+static int read_names(DIR *dir, struct level *level)
+{
+    size_t capacity = 0;
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(dir);
+        if (!entry)
+            return errno;
+        if (entry->d_name[0] == '.')
+            continue;
+        if (level->n_names == capacity) {
+            capacity = capacity ? capacity * 2 : 64;
+            char **grown = realloc(level->names, capacity * sizeof *grown);
+            if (!grown)
+                return ENOMEM;
+            level->names = grown;
+        }
+        char *name = strdup(entry->d_name);
+        if (!name)
+            return ENOMEM;
+        level->names[level->n_names++] = name;
+    }
+}
+
+/* Lists the directory and makes it the deepest level. path is taken. Returns 0, or an errno. */
+static int descend(struct ih_walk *w, char *path)
+{
+    struct level level = {.path = path};
+    int error = 0;
+    DIR *dir = opendir(path);
+    if (!dir)
+        error = errno;
+    else
+        error = read_names(dir, &level);
+    if (dir)
+        closedir(dir);
+    struct level *grown = error ? NULL : realloc(w->levels, (w->n_levels + 1) * sizeof *w->levels);
+    if (!grown) {
+        level_release(&level);
+        return error ? error : ENOMEM;
+    }
+    if (level.n_names)
+        qsort(level.names, level.n_names, sizeof *level.names, compare_bytes);
+    w->levels = grown;
+    w->levels[w->n_levels++] = level;
+    return 0;
+}
+
+/* Gives path as an input that cannot be read. */
+static bool give_error(struct ih_input *input, char *path, bool is_named, int error,
+                       const char *what)
+{
+    *input = (struct ih_input){.path = path, .is_named = is_named};
+    ih_error_errno(&input->error, error, what);
+    return true;
+}
+
+/* A path of the command line. True: it is an input; false: it was a directory, now the level. */
+static bool take_argument(struct ih_walk *w, const char *argument, struct ih_input *input)
+{
+    struct stat st;
+    char *path = strdup(argument);
+    if (!path)
+        return give_error(input, NULL, true, ENOMEM, "cannot read");
+    bool is_stdin = strcmp(argument, "-") == 0;
+    if (is_stdin || stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        *input = (struct ih_input){.path = path, .is_named = true};
+        return true; /* what does not exist is told when it is opened */
+    }
+    int error = descend(w, path);
+    return error ? give_error(input, strdup(argument), true, error, "cannot read the directory")
+                 : false;
+}
+
+/* The next entry of the deepest level. True: it is an input. */
+static bool take_entry(struct ih_walk *w, struct ih_input *input)
+{
+    struct level *level = &w->levels[w->n_levels - 1];
+    struct stat st;
+    char *path = join(level->path, level->names[level->next++]);
+    if (!path)
+        return give_error(input, NULL, false, ENOMEM, "cannot read");
+    bool is_there = lstat(path, &st) == 0, is_link = is_there && S_ISLNK(st.st_mode);
+    if (!is_there && errno != ENOENT)
+        return give_error(input, path, false, errno, "cannot read");
+    if (is_link)
+        is_there =
+            stat(path, &st) == 0; /* a link to nothing is passed over, as are vanished names */
+    if (is_there && S_ISREG(st.st_mode)) {
+        *input = (struct ih_input){.path = path};
+        return true;
+    }
+    if (is_there && S_ISDIR(st.st_mode) && !is_link) {
+        char *again = strdup(path); /* descend takes path, and an error needs it as well */
+        int error = descend(w, path);
+        if (error)
+            return give_error(input, again, false, error, "cannot read the directory");
+        free(again);
+        return false;
+    }
+    free(path);
+    return false;
+}
+
+enum ih_status ih_walk_open(const char *const *paths, size_t n_paths, struct ih_walk **walk,
+                            struct ih_error *err)
+{
+    struct ih_walk *w = calloc(1, sizeof *w);
+    if (!w)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    w->paths = paths;
+    w->n_paths = n_paths;
+    *walk = w;
+    return IH_OK;
+}
+
+bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
+{
+    for (;;) {
+        if (w->n_levels > 0) {
+            struct level *level = &w->levels[w->n_levels - 1];
+            if (level->next == level->n_names) {
+                level_release(level);
+                w->n_levels--;
+            } else if (take_entry(w, input)) {
+                return true;
+            }
+        } else if (w->next_path == w->n_paths) {
+            return false;
+        } else if (take_argument(w, w->paths[w->next_path++], input)) {
+            return true;
+        }
+    }
+}
+
+void ih_walk_close(struct ih_walk *w)
+{
+    if (!w)
+        return;
+    for (size_t i = 0; i < w->n_levels; i++)
+        level_release(&w->levels[i]);
+    free(w->levels);
+    free(w);
+}

@@ -1,0 +1,400 @@
+/*
+ * PNM and PAM (P1 to P7), streamed: samples go from the source into the caller's buffer, and
+ * nothing is held but the table that scales them.
+ *
+ * Written from netpbm's own format documents, pbm(5), pgm(5), ppm(5) and pam(5)
+ * (https://netpbm.sourceforge.net/doc/). What they leave open, or other readers do differently:
+ * - Any maxval from 1 to 65535 is scaled to 255, rounding half up. A sample above it is damage.
+ * - In PBM 1 is black, in PAM 1 is white. Only the table differs.
+ * - A comment reads as a newline. The documents would let a number go on after one; netpbm's
+ *   programs do not, and "640#width" is what people write. Touching the last number before binary
+ *   samples it is refused: the two disagree on where the samples begin, and a guess miscounts.
+ * - A plain number ends in white space, the last one too: a 12 at the end may be what is left of
+ * 123.
+ * - What follows the first image is not looked at: further images, or an editor's newline.
+ * - A PAM of an unknown tuple type is read by its depth, but for CMYK, which would pass for RGBA.
+ *
+ * stb_image reads P5 and P6 too and was rejected: it ignores the maxval, hands 16-bit samples out
+ * in the file's byte order, and does not report a file that is cut short.
+ */
+#include "decode/decoder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HEADER_BYTES_MAX = 64 * 1024, /* comments included; the longest in use are a few hundred */
+    PAM_LINE_MAX = 128,           /* with its NUL */
+    MAXVAL_MAX = 65535
+};
+
+struct pnm_state {
+    struct ih_source *src; /* borrowed */
+    const uint8_t *bytes;  /* shown by the last peek; valid while n_bytes is not 0 */
+    size_t n_bytes, n_used;
+    uint64_t n_allowed; /* bytes that get may still read */
+    bool was_comment;   /* what the last get_text read */
+    int kind;           /* '1' to '7' */
+    uint64_t width, n_rows_left;
+    unsigned n_channels;
+    uint32_t maxval;
+    uint8_t scaled[]; /* [maxval + 1], 8-bit value of each sample */
+};
+
+static bool is_space(int c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool is_digit(int c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static enum ih_status truncated(struct ih_error *err)
+{
+    return ih_error_set(err, IH_CORRUPT, "damaged PNM: the file ends before the image does");
+}
+
+static enum ih_status too_large(const struct pnm_state *s, uint64_t sample, struct ih_error *err)
+{
+    return ih_error_set(err, IH_CORRUPT, "damaged PNM: a sample of %llu where the maximum is %lu",
+                        (unsigned long long)sample, (unsigned long)s->maxval);
+}
+
+/* Tells the source what get has used, before the source is read without get. */
+static void settle(struct pnm_state *s)
+{
+    ih_source_consume(s->src, s->n_used);
+    s->n_bytes = s->n_used = 0;
+}
+
+/* The next byte, or -1 with err filled: nothing that asks for a byte can do without it. */
+static int get(struct pnm_state *s, struct ih_error *err)
+{
+    if (s->n_used == s->n_bytes) {
+        settle(s);
+        if (ih_source_peek(s->src, 1, &s->bytes, &s->n_bytes, err) != IH_OK)
+            return -1;
+        if (s->n_bytes == 0) {
+            truncated(err);
+            return -1;
+        }
+    }
+    if (s->n_allowed == 0) {
+        ih_error_set(err, IH_CORRUPT, "damaged PNM: no end of the header in %d bytes",
+                     HEADER_BYTES_MAX);
+        return -1;
+    }
+    s->n_allowed--;
+    return s->bytes[s->n_used++];
+}
+
+/* The next byte. A comment reads as the newline at its end. */
+static int get_text(struct pnm_state *s, struct ih_error *err)
+{
+    int c = get(s, err);
+    s->was_comment = c == '#';
+    while (s->was_comment && c != '\n' && c != '\r' && c != -1)
+        c = get(s, err);
+    return c;
+}
+
+static int skip_spaces(struct pnm_state *s, struct ih_error *err)
+{
+    int c;
+    do
+        c = get_text(s, err);
+    while (is_space(c));
+    return c;
+}
+
+static enum ih_status append_digit(uint64_t *value, int c, struct ih_error *err)
+{
+    if (!is_digit(c))
+        return ih_error_set(err, IH_CORRUPT, "damaged PNM: byte 0x%02X in a number", (unsigned)c);
+    if (*value >= UINT64_MAX / 10)
+        return ih_error_set(err, IH_CORRUPT, "damaged PNM: a number is too large");
+    *value = *value * 10 + (unsigned)(c - '0');
+    return IH_OK;
+}
+
+/* A number with the one white space or comment that ends it. */
+static enum ih_status get_number(struct pnm_state *s, uint64_t *value, struct ih_error *err)
+{
+    *value = 0;
+    int c = skip_spaces(s, err);
+    do {
+        if (c == -1 || append_digit(value, c, err) != IH_OK)
+            return err->status;
+        c = get_text(s, err);
+    } while (!is_space(c));
+    return IH_OK;
+}
+
+/* P1 to P6: width, height and, but for PBM, the maxval. */
+static enum ih_status read_pnm_header(struct pnm_state *s, uint64_t *height, uint64_t *maxval,
+                                      struct ih_error *err)
+{
+    bool is_bitmap = s->kind == '1' || s->kind == '4';
+    s->n_channels = s->kind == '3' || s->kind == '6' ? 3 : 1;
+    *maxval = 1;
+    if (get_number(s, &s->width, err) != IH_OK || get_number(s, height, err) != IH_OK ||
+        (!is_bitmap && get_number(s, maxval, err) != IH_OK))
+        return err->status;
+    if (s->was_comment && s->kind >= '4')
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "PNM with a comment that touches the last number of the header is not "
+                            "supported: readers differ on where the samples begin");
+    return IH_OK;
+}
+
+/* A line of a PAM header as a string; a comment is an empty one. */
+static enum ih_status get_line(struct pnm_state *s, char line[PAM_LINE_MAX], struct ih_error *err)
+{
+    size_t n = 0;
+    int c;
+    bool is_comment = false;
+    while ((c = get(s, err)) != '\n') {
+        if (c == -1)
+            return err->status;
+        is_comment = is_comment || (n == 0 && c == '#');
+        if (is_comment)
+            continue;
+        if (c == '\0' || n == PAM_LINE_MAX - 1)
+            return ih_error_set(err, IH_CORRUPT,
+                                "damaged PAM: a header line is too long or no text");
+        line[n++] = (char)c;
+    }
+    line[n] = '\0';
+    return IH_OK;
+}
+
+/* Channels of a tuple type, 0 where it is not one of pam(5)'s. */
+static unsigned tuple_channels(const char *type)
+{
+    static const struct {
+        const char *name;
+        unsigned n_channels;
+    } types[] = {{"BLACKANDWHITE", 1},   {"GRAYSCALE", 1}, {"BLACKANDWHITE_ALPHA", 2},
+                 {"GRAYSCALE_ALPHA", 2}, {"RGB", 3},       {"RGB_ALPHA", 4}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i].name) == 0)
+            return types[i].n_channels;
+    return 0;
+}
+
+/* P7: lines of a name and a value up to ENDHDR; each number exactly once. */
+static enum ih_status read_pam_header(struct pnm_state *s, uint64_t *height, uint64_t *maxval,
+                                      struct ih_error *err)
+{
+    static const char *const names[4] = {"WIDTH", "HEIGHT", "DEPTH", "MAXVAL"};
+    uint64_t depth = 0, *const numbers[4] = {&s->width, height, &depth, maxval};
+    unsigned n_types = 0, wanted = 0;
+    char line[PAM_LINE_MAX], name[10], value[24], rest[2];
+    for (;;) {
+        if (get_line(s, line, err) != IH_OK)
+            return err->status;
+        int n_words = sscanf(line, "%9s %23s %1s", name, value, rest);
+        if (n_words <= 0)
+            continue;
+        if (n_words == 1 && strcmp(name, "ENDHDR") == 0)
+            break;
+        if (strcmp(name, "TUPLTYPE") == 0) { /* several lines are one type, which nobody knows */
+            if (n_words > 1 && strncmp(value, "CMYK", 4) == 0)
+                return ih_error_set(err, IH_UNSUPPORTED, "PAM with CMYK is not supported");
+            wanted = n_types++ == 0 && n_words == 2 ? tuple_channels(value) : 0;
+            continue;
+        }
+        size_t i = 0;
+        while (i < 4 && strcmp(name, names[i]) != 0)
+            i++;
+        if (i == 4 || n_words != 2 || *numbers[i] != 0)
+            return ih_error_set(err, IH_CORRUPT, "damaged PAM: unknown or repeated header line");
+        for (const char *p = value; *p; p++)
+            if (append_digit(numbers[i], (unsigned char)*p, err) != IH_OK)
+                return err->status;
+    }
+    if (depth > IH_CHANNELS_MAX || (wanted && depth != wanted))
+        return ih_error_set(err, IH_UNSUPPORTED, "PAM with %llu samples a pixel is not supported%s",
+                            (unsigned long long)depth, wanted ? " for its tuple type" : "");
+    s->n_channels = (unsigned)depth;
+    return IH_OK;
+}
+
+static bool probe(const uint8_t *head, size_t size)
+{
+    if (size < 3 || head[0] != 'P' || head[1] < '1' || head[1] > '7' || !is_space(head[2]))
+        return false;
+    if (head[1] == '7')
+        return head[2] == '\n' && (size == 3 || is_space(head[3]) || memchr("#WHDMTE", head[3], 7));
+    unsigned n_numbers = 0; /* text after P1 in prose is not two numbers */
+    for (size_t i = 3; i < size && n_numbers < 2; i++) {
+        if (head[i] == '#')
+            return true;
+        if (!is_digit(head[i]) && !is_space(head[i]))
+            return false;
+        if (is_space(head[i]) && is_digit(head[i - 1]))
+            n_numbers++;
+    }
+    return true;
+}
+
+static const char *version(void)
+{
+    return "imghist " IH_VERSION;
+}
+
+static unsigned depth_of(uint64_t maxval)
+{
+    return maxval < 2 ? 1 : maxval < 4 ? 2 : maxval < 16 ? 4 : maxval < 256 ? 8 : 16;
+}
+
+static void fill_table(struct pnm_state *s)
+{
+    for (uint32_t v = 0; v <= s->maxval; v++)
+        s->scaled[v] = (uint8_t)((v * 255 * 2 + s->maxval) / (2 * s->maxval));
+    if (s->kind == '1' || s->kind == '4') {
+        s->scaled[0] = 255;
+        s->scaled[1] = 0;
+    }
+}
+
+static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_options *options,
+                               struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    (void)options;
+    struct pnm_state header = {.src = src, .n_allowed = HEADER_BYTES_MAX};
+    uint64_t height = 0, maxval = 0;
+    if (get(&header, err) == -1 || (header.kind = get(&header, err)) == -1 ||
+        get(&header, err) == -1)
+        return err->status; /* not before the three bytes that probe has seen */
+    enum ih_status status = header.kind == '7' ? read_pam_header(&header, &height, &maxval, err)
+                                               : read_pnm_header(&header, &height, &maxval, err);
+    if (status != IH_OK)
+        return status;
+    if (header.width == 0 || height == 0 || header.n_channels == 0)
+        return ih_error_set(err, IH_CORRUPT, "damaged PNM: it has no pixels");
+    if (maxval == 0 || maxval > MAXVAL_MAX)
+        return ih_error_set(err, IH_CORRUPT, "damaged PNM: a maximum of %llu, not 1 to %d",
+                            (unsigned long long)maxval, MAXVAL_MAX);
+    settle(&header);
+    header.maxval = (uint32_t)maxval;
+    header.n_rows_left = height;
+    header.n_allowed = UINT64_MAX;
+    struct pnm_state *s = malloc(sizeof *s + (size_t)maxval + 1);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    *s = header;
+    fill_table(s);
+    info->width = s->width;
+    info->height = height;
+    info->n_channels = s->n_channels;
+    info->source_depth = depth_of(maxval);
+    *state = s;
+    return IH_OK;
+}
+
+/* P1, whose digits need nothing between them, P2 and P3. */
+static enum ih_status read_plain(struct pnm_state *s, uint8_t *dst, size_t n, struct ih_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t v = 0;
+        if (s->kind == '1') {
+            int c = skip_spaces(s, err);
+            if (c == -1 || append_digit(&v, c, err) != IH_OK)
+                return err->status;
+        } else if (get_number(s, &v, err) != IH_OK) {
+            return err->status;
+        }
+        if (v > s->maxval)
+            return too_large(s, v, err);
+        dst[i] = s->scaled[v];
+    }
+    settle(s);
+    return IH_OK;
+}
+
+/* P4: eight pixels a byte, the leftmost in the highest bit; each row begins with a new byte. */
+static enum ih_status read_packed(struct pnm_state *s, uint8_t *dst, size_t n_rows,
+                                  struct ih_error *err)
+{
+    size_t x = 0, y = 0, width = (size_t)s->width;
+    while (y < n_rows) {
+        const uint8_t *bytes;
+        size_t n_bytes, used = 0;
+        if (ih_source_peek(s->src, 1, &bytes, &n_bytes, err) != IH_OK)
+            return err->status;
+        if (n_bytes == 0)
+            return truncated(err);
+        for (; used < n_bytes && y < n_rows; used++) {
+            for (unsigned bit = 0; bit < 8 && x < width; bit++, x++)
+                *dst++ = s->scaled[bytes[used] >> (7 - bit) & 1];
+            if (x == width) {
+                x = 0;
+                y++;
+            }
+        }
+        ih_source_consume(s->src, used);
+    }
+    return IH_OK;
+}
+
+/* P5, P6, P7: one byte a sample, or two, the high one first. */
+static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, struct ih_error *err)
+{
+    size_t unit = s->maxval < 256 ? 1 : 2;
+    while (n > 0) {
+        const uint8_t *bytes;
+        size_t n_bytes;
+        if (ih_source_peek(s->src, unit, &bytes, &n_bytes, err) != IH_OK)
+            return err->status;
+        if (n_bytes < unit)
+            return truncated(err);
+        size_t n_here = n_bytes / unit < n ? n_bytes / unit : n;
+        if (s->maxval == 255)
+            memcpy(dst, bytes, n_here);
+        for (size_t i = 0; i < n_here && s->maxval != 255; i++) {
+            uint32_t v = unit == 1 ? bytes[i] : (uint32_t)bytes[2 * i] << 8 | bytes[2 * i + 1];
+            if (v > s->maxval)
+                return too_large(s, v, err);
+            dst[i] = s->scaled[v];
+        }
+        ih_source_consume(s->src, unit * n_here);
+        dst += n_here;
+        n -= n_here;
+    }
+    return IH_OK;
+}
+
+static enum ih_status read_pnm(void *state, uint8_t *pixels, size_t capacity_pixels,
+                               size_t *n_pixels, struct ih_error *err)
+{
+    struct pnm_state *s = state;
+    size_t n_rows = capacity_pixels / (size_t)s->width;
+    n_rows = n_rows < s->n_rows_left ? n_rows : (size_t)s->n_rows_left;
+    size_t n = n_rows * (size_t)s->width, n_samples = n * s->n_channels;
+    enum ih_status status;
+    if (s->kind <= '3')
+        status = read_plain(s, pixels, n_samples, err);
+    else if (s->kind == '4')
+        status = read_packed(s, pixels, n_rows, err);
+    else
+        status = read_binary(s, pixels, n_samples, err);
+    if (status != IH_OK)
+        return status;
+    s->n_rows_left -= n_rows;
+    *n_pixels = n;
+    return IH_OK;
+}
+
+const struct ih_decoder ih_decoder_pnm = {
+    .name = "pnm",
+    .title = "PBM, PGM, PPM and PAM, plain and binary, every maxval to 65535",
+    .version = version,
+    .probe = probe,
+    .open = open_pnm,
+    .read = read_pnm,
+    .close = free,
+};

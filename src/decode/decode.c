@@ -1,0 +1,108 @@
+/* Finding a decoder, and the limits and checks that hold for all of them. */
+#include "decode/decoder.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A row longer than this is refused: it is the one thing that decoders hold whole, and no camera,
+ * scanner or microscope writes one. */
+#define ROW_BYTES_MAX ((uint64_t)64 * 1024 * 1024)
+
+const struct ih_decoder *const ih_decoders[] = {
+#define DECODER(name) &ih_decoder_##name,
+#include "decode/decoders.def"
+#undef DECODER
+    NULL,
+};
+
+static const struct ih_decoder *find(const uint8_t *head, size_t size)
+{
+    for (size_t i = 0; ih_decoders[i]; i++)
+        if (ih_decoders[i]->probe(head, size))
+            return ih_decoders[i];
+    return NULL;
+}
+
+static enum ih_status check_limits(const struct ih_decode *d, struct ih_error *err)
+{
+    const struct ih_image_info *info = &d->info;
+    uint64_t row_samples_max = ROW_BYTES_MAX / (info->source_depth > 8 ? 2 : 1);
+    if (info->width != 0 && info->height > d->max_pixels / info->width)
+        return ih_error_set(err, IH_LIMIT,
+                            "image too large: %llu x %llu pixels, the limit is %llu (--max-pixels)",
+                            (unsigned long long)info->width, (unsigned long long)info->height,
+                            (unsigned long long)d->max_pixels);
+    if (info->width > row_samples_max / info->n_channels)
+        return ih_error_set(err, IH_LIMIT, "image too wide: %llu pixels, a row may take %llu MiB",
+                            (unsigned long long)info->width,
+                            (unsigned long long)(ROW_BYTES_MAX >> 20));
+    return IH_OK;
+}
+
+enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
+                              const struct ih_decode_options *options, struct ih_error *err)
+{
+    memset(d, 0, sizeof *d);
+    d->max_pixels = options->max_pixels;
+    if (options->raw_channels) {
+        d->decoder = &ih_decoder_raw;
+    } else {
+        const uint8_t *head;
+        size_t size;
+        enum ih_status status = ih_source_peek(src, IH_PROBE_BYTES, &head, &size, err);
+        if (status != IH_OK)
+            return status;
+        if (size == 0)
+            return ih_error_set(err, IH_UNKNOWN, "cannot decode: the file is empty");
+        d->decoder = find(head, size);
+        if (!d->decoder)
+            return ih_error_set(err, IH_UNKNOWN,
+                                "cannot decode: not an image of a known format (see --list)");
+    }
+    d->info.format = d->decoder->name;
+    enum ih_status status = d->decoder->open(src, options, &d->info, &d->state, err);
+    if (status != IH_OK)
+        return status;
+    assert(d->info.n_channels >= 1 && d->info.n_channels <= IH_CHANNELS_MAX);
+    status = check_limits(d, err);
+    if (status != IH_OK)
+        ih_decode_close(d);
+    return status;
+}
+
+size_t ih_decode_row_bytes(const struct ih_decode *d)
+{
+    uint64_t width = d->info.width ? d->info.width : 1;
+    return (size_t)width * d->info.n_channels; /* at most ROW_BYTES_MAX: check_limits */
+}
+
+enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capacity_pixels,
+                              size_t *n_pixels, struct ih_error *err)
+{
+    assert(capacity_pixels * d->info.n_channels >= ih_decode_row_bytes(d));
+    enum ih_status status = d->decoder->read(d->state, pixels, capacity_pixels, n_pixels, err);
+    if (status != IH_OK)
+        return status;
+    d->n_pixels_read += *n_pixels;
+    if (d->info.width == 0) { /* raw: as long as it turns out to be */
+        if (d->n_pixels_read > d->max_pixels)
+            return ih_error_set(err, IH_LIMIT, "more than %llu pixels (--max-pixels)",
+                                (unsigned long long)d->max_pixels);
+        if (*n_pixels == 0) {
+            d->info.width = d->n_pixels_read;
+            d->info.height = d->n_pixels_read ? 1 : 0;
+        }
+    }
+    if (*n_pixels == 0 && d->n_pixels_read != d->info.width * d->info.height)
+        return ih_error_set(err, IH_CORRUPT, "the file ends after %llu of %llu pixels",
+                            (unsigned long long)d->n_pixels_read,
+                            (unsigned long long)(d->info.width * d->info.height));
+    return IH_OK;
+}
+
+void ih_decode_close(struct ih_decode *d)
+{
+    if (d->state)
+        d->decoder->close(d->state);
+    d->state = NULL;
+}

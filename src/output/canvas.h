@@ -1,0 +1,77 @@
+/*
+ * What a chart is drawn on.
+ *
+ * The chart decides what is drawn where and knows nothing of pixels or markup; a canvas does two
+ * things, fill a shape and set a line of text, and knows nothing of histograms. Two are enough:
+ * lines, bars and triangles are all filled shapes, and text is apart only so that a canvas of
+ * markup can keep it as text. A canvas is one file with a struct that begins with struct ih_canvas.
+ *
+ * Drawing calls return nothing. The first failure stays in `status` and later calls do nothing, so
+ * that a hundred of them need one check, where the canvas is finished.
+ *
+ * Rejected: strokes, because joints and dash rules differ between renderers and a stroke of a step
+ * curve is a simple shape anyway; gradients and clips, for nothing here needs them.
+ */
+#ifndef IH_OUTPUT_CANVAS_H
+#define IH_OUTPUT_CANVAS_H
+
+#include "base/status.h"
+#include "output/glyphs.h"
+#include "output/path.h"
+
+struct ih_colour {
+    uint8_t red, green, blue; /* sRGB */
+};
+
+/* The blend modes of CSS, by the same formulas on the same sRGB values; b is what is there. */
+enum ih_blend {
+    IH_BLEND_NORMAL,  /* s */
+    IH_BLEND_SCREEN,  /* b + s - b s: lights add up, and never beyond white */
+    IH_BLEND_MULTIPLY /* b s: inks add up, and never beyond black */
+};
+
+struct ih_paint {
+    struct ih_colour colour;
+    uint8_t opacity; /* 0 to 255, times the coverage of the shape */
+    enum ih_blend blend;
+};
+
+struct ih_canvas {
+    const struct ih_glyphs *glyphs; /* borrowed */
+    enum ih_status status;          /* IH_OK, or the first failure */
+
+    /* Fills the inside of a path: where its outlines wind around a point (nonzero rule). */
+    void (*fill)(struct ih_canvas *canvas, const struct ih_path *path,
+                 const struct ih_paint *paint);
+
+    /*
+     * Sets one line of text, by the advances of ih_glyphs_width.
+     *
+     * x, baseline   where its first glyph begins, 1/IH_SUBPIXELS of a pixel
+     * size_px       of the em
+     * text          valid UTF-8
+     */
+    void (*text)(struct ih_canvas *canvas, int32_t x, int32_t baseline, unsigned size_px,
+                 const char *text, const struct ih_paint *paint);
+};
+
+/*
+ * Opens a canvas of 8-bit RGB pixels, all of one colour.
+ *
+ * canvas   owned by the caller, released with ih_raster_close
+ * glyphs   borrowed until then
+ *
+ * Returns IH_OK or IH_MEMORY.
+ */
+enum ih_status ih_raster_open(struct ih_canvas **canvas, unsigned width, unsigned height,
+                              struct ih_colour background, const struct ih_glyphs *glyphs,
+                              struct ih_error *err);
+
+/* The rows of a raster canvas, top first, 3 bytes a pixel, without padding. Borrowed until close.
+ */
+const uint8_t *ih_raster_pixels(const struct ih_canvas *canvas);
+
+/* NULL is allowed. */
+void ih_raster_close(struct ih_canvas *canvas);
+
+#endif

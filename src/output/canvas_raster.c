@@ -1,0 +1,130 @@
+/*
+ * The raster canvas: shapes and text to 8-bit RGB pixels.
+ *
+ * coverage.c says how much of a pixel a shape covers; here the paint is mixed in by that much, in
+ * integers that are rounded once per shape. Blending is done on the sRGB values and not in linear
+ * light: it is what CSS and SVG renderers do, so that another canvas looks the same, and thin light
+ * lines on a dark ground keep the weight they were designed with.
+ *
+ * No alpha channel: a chart lies on a ground of its own.
+ */
+#include "output/canvas.h"
+
+#include "base/pixels.h"
+#include "output/coverage.h"
+
+#include <stdlib.h>
+
+struct raster {
+    struct ih_canvas base; /* first, so that a pointer to it is one to the raster */
+    unsigned width, height;
+    uint8_t *pixels; /* owned, [height][width][3] */
+    struct ih_coverage coverage;
+    struct ih_path text; /* the outlines of the line that is being set */
+};
+
+/* Every blend mode is linear in what is there: b becomes (b * keep + 255 * add) / 255. */
+struct blend {
+    uint32_t keep[3], add[3];
+    uint32_t opacity;
+};
+
+static struct blend blend_of(const struct ih_paint *paint)
+{
+    const uint8_t source[3] = {paint->colour.red, paint->colour.green, paint->colour.blue};
+    struct blend blend = {.opacity = paint->opacity};
+    for (int c = 0; c < 3; c++) {
+        if (paint->blend == IH_BLEND_MULTIPLY) {
+            blend.keep[c] = source[c];
+        } else {
+            blend.keep[c] = paint->blend == IH_BLEND_SCREEN ? 255u - source[c] : 0;
+            blend.add[c] = source[c];
+        }
+    }
+    return blend;
+}
+
+/* The largest sum, 255 * 255 * 65536 and the half for rounding, stays below 2^32. */
+static void mix(uint8_t *pixel, const struct blend *blend, uint32_t weight)
+{
+    const uint32_t whole = 255u * IH_COVERED;
+    for (int c = 0; c < 3; c++) {
+        uint32_t there = pixel[c];
+        uint32_t blended = there * blend->keep[c] + 255u * blend->add[c];
+        uint32_t mixed = 255u * there * (IH_COVERED - weight) + blended * weight;
+        pixel[c] = (uint8_t)((mixed + whole / 2) / whole);
+    }
+}
+
+static void raster_fill(struct ih_canvas *canvas, const struct ih_path *path,
+                        const struct ih_paint *paint)
+{
+    struct raster *r = (struct raster *)canvas;
+    struct blend blend = blend_of(paint);
+    struct ih_coverage_row row;
+    if (canvas->status != IH_OK)
+        return;
+    if (!ih_coverage_begin(&r->coverage, path)) {
+        canvas->status = IH_MEMORY;
+        return;
+    }
+    while (ih_coverage_next(&r->coverage, &row)) {
+        uint8_t *pixels = r->pixels + (size_t)row.y * r->width * 3;
+        for (int32_t x = row.first; x <= row.last; x++) {
+            uint32_t weight = row.weights[x] * blend.opacity / 255;
+            if (weight > 0)
+                mix(pixels + (size_t)x * 3, &blend, weight);
+        }
+    }
+}
+
+static void raster_text(struct ih_canvas *canvas, int32_t x, int32_t baseline, unsigned size_px,
+                        const char *text, const struct ih_paint *paint)
+{
+    struct raster *r = (struct raster *)canvas;
+    ih_path_clear(&r->text);
+    ih_glyphs_outline(canvas->glyphs, &r->text, x, baseline, size_px, text);
+    raster_fill(canvas, &r->text, paint);
+}
+
+enum ih_status ih_raster_open(struct ih_canvas **canvas, unsigned width, unsigned height,
+                              struct ih_colour background, const struct ih_glyphs *glyphs,
+                              struct ih_error *err)
+{
+    size_t n_pixels = 0, size_bytes = 0;
+    struct raster *r = calloc(1, sizeof *r);
+    *canvas = NULL;
+    if (!r || !ih_size_multiply(width, height, &n_pixels) ||
+        !ih_size_multiply(n_pixels, 3, &size_bytes) || !(r->pixels = malloc(size_bytes)) ||
+        !ih_coverage_init(&r->coverage, width, height)) {
+        ih_raster_close(r ? &r->base : NULL);
+        return ih_error_set(err, IH_MEMORY, "chart: out of memory for %u x %u pixels", width,
+                            height);
+    }
+    r->base = (struct ih_canvas){glyphs, IH_OK, raster_fill, raster_text};
+    r->width = width;
+    r->height = height;
+    for (size_t i = 0; i < n_pixels; i++) {
+        r->pixels[i * 3] = background.red;
+        r->pixels[i * 3 + 1] = background.green;
+        r->pixels[i * 3 + 2] = background.blue;
+    }
+    *canvas = &r->base;
+    return IH_OK;
+}
+
+const uint8_t *ih_raster_pixels(const struct ih_canvas *canvas)
+{
+    return ((const struct raster *)canvas)->pixels;
+}
+
+void ih_raster_close(struct ih_canvas *canvas)
+{
+    struct raster *r = (struct raster *)canvas;
+    if (!r)
+        return;
+    ih_path_reset(&r->text);
+    ih_coverage_reset(&r->coverage);
+    free(r->pixels);
+    free(r);
+}

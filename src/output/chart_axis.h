@@ -1,0 +1,51 @@
+/* The vertical axis of a chart: which count is how high, and which counts are written beside it. */
+#ifndef IH_OUTPUT_CHART_AXIS_H
+#define IH_OUTPUT_CHART_AXIS_H
+
+#include "base/histogram.h"
+#include "output/chart.h"
+
+struct ih_chart_scale {
+    const char *name;
+    double (*forward)(double n); /* 0 to 0, rising */
+    double (*inverse)(double y);
+    bool has_decades; /* ticks at powers of ten; and no need to cut anything */
+};
+
+extern const struct ih_chart_scale ih_chart_scale_linear;
+
+enum { IH_AXIS_TICKS_MAX = 24 }; /* 0 and the powers of ten up to 2^64 are 21 */
+
+struct ih_chart_axis {
+    const struct ih_chart_scale *scale;
+    double limit;         /* the count at the top of the plot */
+    uint64_t tallest_cut; /* the count of the highest bar that is cut; 0: none is */
+    uint64_t ticks[IH_AXIS_TICKS_MAX];
+    unsigned n_ticks;
+};
+
+/*
+ * Chooses the limit and the ticks.
+ *
+ * min_gap   of two ticks, as a share of the axis, above 0
+ */
+void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h,
+                        const struct ih_chart_scale *scale, double min_gap);
+
+/* Height of a count over the axis's foot, in a plot of this height; at most all of it. */
+int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, uint64_t n, int32_t plot_height);
+
+/* True where a bar of n pixels is higher than the plot. */
+static inline bool ih_chart_axis_cuts(const struct ih_chart_axis *axis, uint64_t n)
+{
+    return (double)n > axis->limit;
+}
+
+/* Planes that are drawn: the colour channels, and luma where it is not the same as the only one. */
+static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned plane)
+{
+    unsigned n_colours = ih_colour_channels(h->n_channels);
+    return plane < n_colours || (plane == IH_LUMA && n_colours > 1);
+}
+
+#endif

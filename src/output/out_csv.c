@@ -1,0 +1,241 @@
+/*
+ * CSV in four layouts (--csv=channels|bins|long|stats).
+ *
+ * RFC 4180 quoting, LF, integers exact, real numbers with six decimals and a point. A layout's
+ * header never depends on the input, so that files of many runs can be put one behind the other.
+ * Each layout is a header and a function that writes one image's rows.
+ */
+#include "output/output.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct csv_state;
+
+struct layout {
+    const char *name;
+    void (*header)(FILE *f);
+    void (*image)(FILE *f, const struct ih_result *r);
+};
+
+struct csv_state {
+    FILE *stream; /* borrowed */
+    const struct layout *layout;
+    bool has_header, has_failed;
+};
+
+/* A field is quoted where RFC 4180 asks for it, and where a leading or trailing space could be
+ * lost. */
+static void put_text(FILE *f, const char *text)
+{
+    size_t n = strlen(text);
+    bool is_plain =
+        strpbrk(text, ",\"\r\n") == NULL && n > 0 && text[0] != ' ' && text[n - 1] != ' ';
+    if (is_plain) {
+        fputs(text, f);
+        return;
+    }
+    putc('"', f);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', f);
+        putc(*text, f);
+    }
+    putc('"', f);
+}
+
+static void put_real(FILE *f, double v)
+{
+    char text[IH_REAL_MAX];
+    putc(',', f);
+    fputs(ih_format_real(v, text), f);
+}
+
+static void put_count(FILE *f, uint64_t n)
+{
+    fprintf(f, ",%" PRIu64, n);
+}
+
+/* An integer that an image without pixels does not have. */
+static void put_value(FILE *f, const struct ih_stats *s, unsigned value)
+{
+    if (s->count == 0)
+        putc(',', f);
+    else
+        put_count(f, value);
+}
+
+static const char stats_header[] = "file,width,height,channel,count,sum,mean,stddev,min,max,"
+                                   "p01,p05,p25,median,p75,p95,p99,entropy,clip_low,clip_high";
+
+static void put_stats(FILE *f, const struct ih_result *r, unsigned plane)
+{
+    struct ih_stats s;
+    ih_stats_compute(&r->histogram, plane, &r->spec, &s);
+    put_text(f, r->path);
+    put_count(f, r->info.width);
+    put_count(f, r->info.height);
+    fprintf(f, ",%s", ih_plane_name(r->histogram.n_channels, plane));
+    put_count(f, s.count);
+    put_count(f, s.sum);
+    put_real(f, s.mean);
+    put_real(f, s.stddev);
+    put_value(f, &s, s.min);
+    put_value(f, &s, s.max);
+    for (unsigned p = 0; p < IH_PERCENTILES; p++)
+        put_value(f, &s, s.percentile[p]);
+    put_real(f, s.entropy);
+    put_count(f, s.clip_low);
+    put_count(f, s.clip_high);
+}
+
+static void header_stats(FILE *f)
+{
+    fprintf(f, "%s\n", stats_header);
+}
+
+static void image_stats(FILE *f, const struct ih_result *r)
+{
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        if (!ih_plane_name(r->histogram.n_channels, p))
+            continue;
+        put_stats(f, r, p);
+        putc('\n', f);
+    }
+}
+
+static void header_channels(FILE *f)
+{
+    fputs(stats_header, f);
+    for (unsigned v = 0; v < IH_BINS; v++)
+        fprintf(f, ",bin_%u", v);
+    putc('\n', f);
+}
+
+static void image_channels(FILE *f, const struct ih_result *r)
+{
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        if (!ih_plane_name(r->histogram.n_channels, p))
+            continue;
+        put_stats(f, r, p);
+        for (unsigned v = 0; v < IH_BINS; v++)
+            put_count(f, r->histogram.bins[p][v]);
+        putc('\n', f);
+    }
+}
+
+/* The columns of layout `bins`: every plane that any image can have. */
+static const char *const bins_columns[] = {"gray", "red", "green", "blue", "alpha", "luma"};
+enum { N_BINS_COLUMNS = sizeof bins_columns / sizeof bins_columns[0] };
+
+static void header_bins(FILE *f)
+{
+    fputs("file,bin", f);
+    for (unsigned c = 0; c < N_BINS_COLUMNS; c++)
+        fprintf(f, ",%s", bins_columns[c]);
+    putc('\n', f);
+}
+
+static void image_bins(FILE *f, const struct ih_result *r)
+{
+    const uint64_t *columns[N_BINS_COLUMNS] = {NULL};
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        const char *name = ih_plane_name(r->histogram.n_channels, p);
+        for (unsigned c = 0; name && c < N_BINS_COLUMNS; c++)
+            if (strcmp(name, bins_columns[c]) == 0)
+                columns[c] = r->histogram.bins[p];
+    }
+    for (unsigned v = 0; v < IH_BINS; v++) {
+        put_text(f, r->path);
+        put_count(f, v);
+        for (unsigned c = 0; c < N_BINS_COLUMNS; c++) {
+            if (columns[c])
+                put_count(f, columns[c][v]);
+            else
+                putc(',', f);
+        }
+        putc('\n', f);
+    }
+}
+
+static void header_long(FILE *f)
+{
+    fputs("file,channel,bin,count\n", f);
+}
+
+static void image_long(FILE *f, const struct ih_result *r)
+{
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        const char *name = ih_plane_name(r->histogram.n_channels, p);
+        for (unsigned v = 0; name && v < IH_BINS; v++) {
+            put_text(f, r->path);
+            fprintf(f, ",%s", name);
+            put_count(f, v);
+            put_count(f, r->histogram.bins[p][v]);
+            putc('\n', f);
+        }
+    }
+}
+
+static const struct layout layouts[] = {
+    {"channels", header_channels, image_channels},
+    {"bins", header_bins, image_bins},
+    {"long", header_long, image_long},
+    {"stats", header_stats, image_stats},
+};
+
+static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
+                            struct ih_error *err)
+{
+    const struct layout *layout = NULL;
+    const char *wanted = options->layout ? options->layout : layouts[0].name;
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
+        if (strcmp(layouts[i].name, wanted) == 0)
+            layout = &layouts[i];
+    if (!layout)
+        return ih_error_set(err, IH_USAGE, "--csv=%s: the layouts are channels, bins, long, stats",
+                            wanted);
+    struct csv_state *s = malloc(sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    *s = (struct csv_state){.stream = stream, .layout = layout};
+    *state = s;
+    return IH_OK;
+}
+
+static void put_header(struct csv_state *s)
+{
+    if (!s->has_header)
+        s->layout->header(s->stream);
+    s->has_header = true;
+}
+
+/* A failed input has no counts, and CSV no place to say so. */
+static void record(void *state, const struct ih_result *result)
+{
+    struct csv_state *s = state;
+    if (result->status != IH_OK) {
+        s->has_failed = true;
+        return;
+    }
+    put_header(s);
+    s->layout->image(s->stream, result);
+}
+
+/* No images give a header and no rows; nothing but failures gives nothing. */
+static void end(void *state)
+{
+    struct csv_state *s = state;
+    if (!s->has_failed)
+        put_header(s);
+    free(s);
+}
+
+const struct ih_output ih_output_csv = {
+    .name = "csv",
+    .title = "CSV; layouts channels, bins, long, stats",
+    .begin = begin,
+    .record = record,
+    .end = end,
+};

@@ -1,0 +1,31 @@
+/* The table of outputs, and how numbers are written. */
+#include "output/output.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct ih_output *const ih_outputs[] = {
+#define OUTPUT(name) &ih_output_##name,
+#include "output/outputs.def"
+#undef OUTPUT
+    NULL,
+};
+
+const struct ih_output *ih_output_find(const char *name)
+{
+    for (size_t i = 0; ih_outputs[i]; i++)
+        if (strcmp(ih_outputs[i]->name, name) == 0)
+            return ih_outputs[i];
+    return NULL;
+}
+
+const char *ih_format_real(double v, char text[IH_REAL_MAX])
+{
+    text[0] = '\0';
+    if (isnan(v))
+        return text;
+    long long millionths = llround(fabs(v) * 1e6);
+    snprintf(text, IH_REAL_MAX, "%s%lld.%06lld", v < 0 && millionths != 0 ? "-" : "",
+             millionths / 1000000, millionths % 1000000);
+    return text;
+}

@@ -1,0 +1,52 @@
+/*
+ * Outputs: what becomes of results.
+ *
+ * An output is one vtable in one file plus a line in outputs.def. Results arrive in the order of
+ * the inputs, failed ones too, one at a time. An output writes to the stream it is given and never
+ * looks at anything but results; a write that fails is found by the caller through ferror.
+ */
+#ifndef IH_OUTPUT_OUTPUT_H
+#define IH_OUTPUT_OUTPUT_H
+
+#include "base/result.h"
+
+#include <stdio.h>
+
+struct ih_output_options {
+    const char *layout; /* of CSV: "channels", "bins", "long" or "stats" */
+    bool colour;        /* text: ANSI colours */
+    bool unicode;       /* text: block elements and other non-ASCII characters */
+    unsigned columns;   /* text: width of the terminal */
+    bool verbose;       /* say who decoded and counted */
+};
+
+struct ih_output {
+    const char *name; /* "csv"; the option that selects it is --csv */
+    const char *title;
+
+    /* *state   owned by the caller, released with end. Returns IH_OK, IH_USAGE or IH_MEMORY. */
+    enum ih_status (*begin)(FILE *stream, const struct ih_output_options *options, void **state,
+                            struct ih_error *err);
+    void (*record)(void *state, const struct ih_result *result);
+    void (*end)(void *state); /* writes what closes the document, releases state */
+};
+
+#define OUTPUT(name) extern const struct ih_output ih_output_##name;
+#include "output/outputs.def"
+#undef OUTPUT
+
+extern const struct ih_output *const ih_outputs[]; /* NULL at the end */
+
+/* NULL where no output has this name. */
+const struct ih_output *ih_output_find(const char *name);
+
+/*
+ * Writes v with 6 decimals and a point, whatever the locale, rounded to nearest; "" for NaN.
+ *
+ * v      finite or NaN, |v| < 2^43
+ * text   char [IH_REAL_MAX]
+ */
+enum { IH_REAL_MAX = 32 };
+const char *ih_format_real(double v, char text[IH_REAL_MAX]);
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * Charts to PNG through libpng.
+ *
+ * A chart is flat areas with upright edges, so the row above predicts almost everything: one
+ * filter, UP, and a fast compression level. COMPRESSION_LEVEL says what others cost.
+ *
+ * libpng leaves by longjmp. All that has to outlive the jump is in one struct of the caller's
+ * frame, and the jump never passes a function but libpng's own.
+ */
+#include "output/png_encode.h"
+
+#include <png.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A 1024 x 640 chart of a photo: see the table above. */
+enum { COMPRESSION_LEVEL = 2 };
+
+/* What a chart of the usual size comes to; less would only mean growing a few times. */
+enum { FIRST_CAPACITY = 64 * 1024 };
+
+struct encoder {
+    png_structp png;
+    png_infop info;
+    unsigned char *bytes; /* owned until handed out */
+    size_t size, capacity;
+    struct ih_error *err;
+    enum ih_status status;
+};
+
+static void on_error(png_structp png, png_const_charp message)
+{
+    struct encoder *e = png_get_error_ptr(png);
+    if (e->status == IH_OK)
+        e->status = ih_error_set(e->err, IH_UNAVAILABLE, "chart: libpng: %s", message);
+    png_longjmp(png, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp message)
+{
+    (void)png;
+    (void)message;
+}
+
+static void on_write(png_structp png, png_bytep bytes, size_t size)
+{
+    struct encoder *e = png_get_io_ptr(png);
+    if (size > e->capacity - e->size) {
+        size_t capacity = e->capacity ? e->capacity * 2 : FIRST_CAPACITY;
+        while (capacity - e->size < size && capacity <= SIZE_MAX / 2)
+            capacity *= 2;
+        unsigned char *grown = capacity - e->size < size ? NULL : realloc(e->bytes, capacity);
+        if (!grown) {
+            e->status = ih_error_set(e->err, IH_MEMORY, "chart: out of memory for the PNG");
+            png_error(png, "out of memory");
+        }
+        e->bytes = grown;
+        e->capacity = capacity;
+    }
+    memcpy(e->bytes + e->size, bytes, size);
+    e->size += size;
+}
+
+static void on_flush(png_structp png)
+{
+    (void)png;
+}
+
+/* Everything that may jump. Returns false after a jump. */
+static bool encode(struct encoder *e, const uint8_t *pixels, unsigned width, unsigned height)
+{
+    if (setjmp(png_jmpbuf(e->png)))
+        return false;
+    png_set_write_fn(e->png, e, on_write, on_flush);
+    png_set_IHDR(e->png, e->info, width, height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_sRGB(e->png, e->info, PNG_sRGB_INTENT_RELATIVE);
+    png_set_filter(e->png, PNG_FILTER_TYPE_BASE, PNG_FILTER_UP);
+    png_set_compression_level(e->png, COMPRESSION_LEVEL);
+    png_write_info(e->png, e->info);
+    for (unsigned y = 0; y < height; y++)
+        png_write_row(e->png, pixels + (size_t)y * width * 3);
+    png_write_end(e->png, NULL);
+    return true;
+}
+
+enum ih_status ih_png_encode(const uint8_t *pixels, unsigned width, unsigned height,
+                             unsigned char **png, size_t *size_bytes, struct ih_error *err)
+{
+    struct encoder e = {.err = err, .status = IH_OK};
+    *png = NULL;
+    *size_bytes = 0;
+    e.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &e, on_error, on_warning);
+    e.info = e.png ? png_create_info_struct(e.png) : NULL;
+    if (!e.info) {
+        e.status = ih_error_set(err, IH_MEMORY, "chart: out of memory for the PNG");
+    } else if (encode(&e, pixels, width, height)) {
+        *png = e.bytes;
+        *size_bytes = e.size;
+        e.bytes = NULL;
+    }
+    free(e.bytes);
+    png_destroy_write_struct(&e.png, &e.info);
+    return e.status;
+}

@@ -1,0 +1,172 @@
+/*
+ * Workers, and the window that puts their results back into order.
+ *
+ * Two locks: one makes calls to `next` and the numbering of inputs a single step, so that a slow
+ * directory holds up neither results nor workers that are busy; the other guards the window.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "pipeline/pipeline.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Results that may wait for a slower one before them, per worker: at 12 KB each enough for a file
+ * that takes 64 times as long as its neighbours. */
+enum { WINDOW_PER_THREAD = 64 };
+
+struct window_slot {
+    bool is_ready;
+    struct ih_input input;
+    struct ih_result result;
+};
+
+struct pipeline {
+    struct ih_device *device;
+    const struct ih_pipeline_options *options;
+    const struct ih_pipeline_calls *calls;
+
+    pthread_mutex_t next_lock; /* held around a call to next */
+
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t on_change;
+    struct window_slot *slots; /* input i is in slot i % n_slots */
+    size_t n_slots;
+    uint64_t n_started, n_taken; /* inputs; n_started - n_taken <= n_slots */
+    unsigned n_working;
+    bool is_stopping;      /* no more inputs are started */
+    struct ih_error error; /* of a worker that could not begin */
+};
+
+/* Waits for room in the window and takes the next input. NULL: there are none. */
+static struct window_slot *start_next(struct pipeline *p)
+{
+    struct window_slot *slot = NULL;
+    struct ih_input input = {NULL, false, {IH_OK, ""}};
+    pthread_mutex_lock(&p->next_lock);
+    pthread_mutex_lock(&p->lock);
+    while (!p->is_stopping && p->n_started - p->n_taken == p->n_slots)
+        pthread_cond_wait(&p->on_change, &p->lock);
+    bool may = !p->is_stopping;
+    pthread_mutex_unlock(&p->lock);
+
+    may = may && p->calls->next(p->calls->next_user, &input);
+
+    pthread_mutex_lock(&p->lock);
+    if (may) {
+        slot = &p->slots[p->n_started++ % p->n_slots];
+        slot->input = input;
+    } else {
+        p->is_stopping = true;
+    }
+    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_unlock(&p->next_lock);
+    return slot;
+}
+
+static void *work(void *argument)
+{
+    struct pipeline *p = argument;
+    struct ih_source src = {0};
+    struct ih_lane *lane = NULL;
+    struct ih_error error = {IH_OK, ""};
+    struct window_slot *slot;
+    if (ih_lane_open(p->device, &lane, &error) == IH_OK)
+        while ((slot = start_next(p))) {
+            ih_count_input(p->options, &slot->input, lane, &src, &slot->result);
+            if (slot->result.status == IH_OK)
+                slot->result.counted_by = ih_device_description(p->device);
+            pthread_mutex_lock(&p->lock);
+            if (slot->result.status == IH_UNAVAILABLE) {
+                p->error = slot->result.error; /* no device: so it is for every input */
+                p->is_stopping = true;
+            }
+            slot->is_ready = true;
+            pthread_cond_broadcast(&p->on_change);
+            pthread_mutex_unlock(&p->lock);
+        }
+    ih_lane_close(lane);
+    ih_source_reset(&src);
+
+    pthread_mutex_lock(&p->lock);
+    p->n_working--;
+    if (error.status != IH_OK)
+        p->error = error;
+    pthread_cond_broadcast(&p->on_change);
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* Hands results out in order until no worker is left to make more. After take has had enough, what
+ * is still under way is dropped. */
+static void take_results(struct pipeline *p)
+{
+    bool go_on = true;
+    pthread_mutex_lock(&p->lock);
+    for (;;) {
+        struct window_slot *slot = &p->slots[p->n_taken % p->n_slots];
+        if (slot->is_ready) {
+            bool is_wanted = go_on && p->error.status == IH_OK;
+            pthread_mutex_unlock(&p->lock);
+            if (is_wanted)
+                go_on = p->calls->take(p->calls->take_user, &slot->input, &slot->result);
+            free(slot->input.path);
+            pthread_mutex_lock(&p->lock);
+            slot->is_ready = false;
+            p->n_taken++;
+            if (!go_on)
+                p->is_stopping = true;
+            pthread_cond_broadcast(&p->on_change);
+        } else if (p->n_working == 0) {
+            break;
+        } else {
+            pthread_cond_wait(&p->on_change, &p->lock);
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+static enum ih_status run_workers(struct pipeline *p, pthread_t *threads, unsigned n_wanted,
+                                  struct ih_error *err)
+{
+    unsigned n_threads = 0;
+    pthread_mutex_lock(&p->lock); /* a worker that ends at once must find itself counted */
+    while (n_threads < n_wanted && pthread_create(&threads[n_threads], NULL, work, p) == 0)
+        n_threads++;
+    p->n_working = n_threads;
+    pthread_mutex_unlock(&p->lock);
+    take_results(p);
+    for (unsigned i = 0; i < n_threads; i++)
+        pthread_join(threads[i], NULL);
+    if (n_threads == 0)
+        return ih_error_set(err, IH_MEMORY, "cannot start a thread");
+    if (p->error.status != IH_OK) {
+        *err = p->error;
+        return err->status;
+    }
+    return ih_device_wait(p->device, err);
+}
+
+enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipeline_options *options,
+                               const struct ih_pipeline_calls *calls, struct ih_error *err)
+{
+    struct pipeline p = {.device = device, .options = options, .calls = calls};
+    enum ih_status status;
+    p.n_slots = (size_t)options->n_threads * WINDOW_PER_THREAD;
+    p.slots = calloc(p.n_slots, sizeof *p.slots);
+    pthread_t *threads = calloc(options->n_threads, sizeof *threads);
+    pthread_mutex_init(&p.next_lock, NULL);
+    pthread_mutex_init(&p.lock, NULL);
+    pthread_cond_init(&p.on_change, NULL);
+    if (p.slots && threads)
+        status = run_workers(&p, threads, options->n_threads, err);
+    else
+        status = ih_error_set(err, IH_MEMORY, "out of memory");
+    pthread_cond_destroy(&p.on_change);
+    pthread_mutex_destroy(&p.lock);
+    pthread_mutex_destroy(&p.next_lock);
+    free(threads);
+    free(p.slots);
+    return status;
+}

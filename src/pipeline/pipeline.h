@@ -1,0 +1,70 @@
+/*
+ * The pipeline: many inputs through decoders and a device, results in the order of the inputs.
+ *
+ * A worker takes one input from start to end: open, decode a band, have it counted, the next band,
+ * result. Nothing flows back and workers share nothing but the device. Results wait in a bounded
+ * window until it is their turn, so that memory does not grow with the number of inputs and one
+ * slow file does not hold the others up.
+ */
+#ifndef IH_PIPELINE_PIPELINE_H
+#define IH_PIPELINE_PIPELINE_H
+
+#include "backend/backend.h"
+#include "base/result.h"
+#include "decode/decoder.h"
+
+/* One thing to count. */
+struct ih_input {
+    char *path;            /* owned by the pipeline once handed over; "-": standard input */
+    bool is_named;         /* the user named it; false: found while walking a directory */
+    struct ih_error error; /* not IH_OK: why there is nothing to read; becomes the result */
+};
+
+/* A file that results are written to, so that it is not read as an input as well. */
+struct ih_file_identity {
+    dev_t device;
+    ino_t inode;
+};
+
+struct ih_pipeline_options {
+    unsigned n_threads; /* at least 1 */
+    struct ih_decode_options decode;
+    const struct ih_luma_weights *luma;
+    uint8_t clip_low, clip_high;
+    const struct ih_file_identity *outputs; /* borrowed; an input that is one gives IH_CONFLICT */
+    size_t n_outputs;
+};
+
+struct ih_pipeline_calls {
+    /* Gives the next input, or false at the end. Called from worker threads, one call at a time. */
+    bool (*next)(void *next_user, struct ih_input *input);
+    void *next_user;
+
+    /* Takes the next result, in the order of the inputs; input and result are borrowed for the
+     * call. Called from the thread that called ih_pipeline_run. False: no more inputs are started.
+     */
+    bool (*take)(void *take_user, const struct ih_input *input, const struct ih_result *result);
+    void *take_user;
+};
+
+/*
+ * Runs until all inputs are done or take has had enough.
+ *
+ * device   borrowed; need not have started
+ *
+ * Returns IH_OK (failed inputs are results), IH_MEMORY, or why the device did not start.
+ */
+enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipeline_options *options,
+                               const struct ih_pipeline_calls *calls, struct ih_error *err);
+
+/*
+ * Counts one input; what a worker does.
+ *
+ * lane     of the device that counts
+ * src      closed; its buffer is used and kept
+ * result   overwritten; borrows input->path; counted_by is left to the caller
+ */
+void ih_count_input(const struct ih_pipeline_options *options, const struct ih_input *input,
+                    struct ih_lane *lane, struct ih_source *src, struct ih_result *result);
+
+#endif

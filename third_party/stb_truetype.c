@@ -1,0 +1,3 @@
+/* stb_truetype's implementation: outlines and antialiased bitmaps of the charts' font. */
+#define STB_TRUETYPE_IMPLEMENTATION
+#include <stb/stb_truetype.h>
