@@ -1,0 +1,412 @@
+/*
+ * Every kernel of every backend gives the counts of the plain reference, bin by bin.
+ *
+ * Each case goes through the calls that the program uses: a device, a lane, bands. A backend that
+ * this machine does not have is skipped and says so.
+ *
+ * IMGHIST_TEST_SMALL=1 leaves the large cases out, for tools that slow kernels down a thousand
+ * times.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "backend/backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- data ---- */
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+enum pattern { RANDOM, CONSTANT, BLACK, WHITE, TWO_VALUES, RAMP, RUNS, MIXED_CLIPS, N_PATTERNS };
+
+/* Bytes that are hard on a histogram in different ways. */
+static void fill(uint8_t *bytes, size_t n, enum pattern pattern)
+{
+    uint32_t state = 2463534242u;
+    uint8_t value = 7;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t r = next_random(&state);
+        switch (pattern) {
+        case RANDOM:
+            value = (uint8_t)(r >> 8);
+            break;
+        case CONSTANT:
+            value = 77;
+            break;
+        case BLACK:
+            value = 0;
+            break;
+        case WHITE:
+            value = 255;
+            break;
+        case TWO_VALUES:
+            value = i / 5 % 2 ? 31 : 200;
+            break;
+        case RAMP:
+            value = (uint8_t)(i / 3);
+            break;
+        case RUNS:
+            value = r % 97 == 0 ? (uint8_t)(r >> 8) : value;
+            break;
+        default: /* clipped and unclipped samples within every pixel */
+            value = r % 3 == 0 ? 0 : r % 3 == 1 ? 255 : (uint8_t)(r >> 8);
+        }
+        bytes[i] = value;
+    }
+}
+
+/* ---- the judge, kept apart from everything that it judges ---- */
+
+static void count_plainly(const uint8_t *pixels, size_t n_pixels, const struct ih_count_spec *spec,
+                          struct ih_histogram *h)
+{
+    unsigned n = spec->n_channels, n_colours = n < 3 ? 1 : 3;
+    memset(h, 0, sizeof *h);
+    h->n_channels = n;
+    h->n_pixels = n_pixels;
+    for (size_t i = 0; i < n_pixels; i++) {
+        const uint8_t *p = pixels + i * n;
+        unsigned n_low = 0, n_high = 0, luma = p[0];
+        for (unsigned c = 0; c < n; c++) {
+            h->bins[c][p[c]]++;
+            h->sum[c] += p[c];
+            n_low += c < n_colours && p[c] <= spec->clip_low;
+            n_high += c < n_colours && p[c] >= spec->clip_high;
+        }
+        if (n_colours == 3)
+            luma = (spec->luma->red * p[0] + spec->luma->green * p[1] + spec->luma->blue * p[2] +
+                    32768) >>
+                   16;
+        h->bins[IH_LUMA][luma]++;
+        h->sum[IH_LUMA] += luma;
+        h->any_low += n_low > 0;
+        h->any_high += n_high > 0;
+        h->all_low += n_low == n_colours;
+        h->all_high += n_high == n_colours;
+    }
+}
+
+static void assert_same(const struct ih_histogram *got, const struct ih_histogram *want,
+                        const char *what)
+{
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        const char *name = ih_plane_name(want->n_channels, p);
+        for (unsigned v = 0; name && v < IH_BINS; v++)
+            if (got->bins[p][v] != want->bins[p][v])
+                fail_msg("%s: %s[%u] is %llu, not %llu", what, name, v,
+                         (unsigned long long)got->bins[p][v], (unsigned long long)want->bins[p][v]);
+        if (name && got->sum[p] != want->sum[p])
+            fail_msg("%s: the sum of %s is %llu, not %llu", what, name,
+                     (unsigned long long)got->sum[p], (unsigned long long)want->sum[p]);
+    }
+    if (got->n_pixels != want->n_pixels || got->any_low != want->any_low ||
+        got->any_high != want->any_high || got->all_low != want->all_low ||
+        got->all_high != want->all_high)
+        fail_msg("%s: joint clip counts %llu %llu %llu %llu, not %llu %llu %llu %llu", what,
+                 (unsigned long long)got->any_low, (unsigned long long)got->any_high,
+                 (unsigned long long)got->all_low, (unsigned long long)got->all_high,
+                 (unsigned long long)want->any_low, (unsigned long long)want->any_high,
+                 (unsigned long long)want->all_low, (unsigned long long)want->all_high);
+}
+
+/* ---- running a kernel ---- */
+
+struct subject {
+    const struct ih_backend *backend;
+    const char *kernel;
+    struct ih_device *device;
+    struct ih_lane *lane;
+};
+
+static int open_subject(void **state)
+{
+    struct subject *s = *state;
+    const struct ih_device_options options = {s->backend->name, {.kernel = s->kernel}};
+    struct ih_error err = {IH_OK, ""};
+    if (ih_device_open(&options, &s->device, &err) != IH_OK) {
+        fprintf(stderr, "%s\n", err.message);
+        return -1;
+    }
+    if (ih_device_wait(s->device, &err) != IH_OK) {
+        ih_device_close(s->device);
+        s->device = NULL; /* the test says that it is skipped */
+        return 0;
+    }
+    return ih_lane_open(s->device, &s->lane, &err) == IH_OK ? 0 : -1;
+}
+
+static int close_subject(void **state)
+{
+    struct subject *s = *state;
+    ih_lane_close(s->lane);
+    ih_device_close(s->device);
+    s->lane = NULL;
+    s->device = NULL;
+    return 0;
+}
+
+/* Counts pixels in bands of at most band_pixels. */
+static void count_bands(struct subject *s, const uint8_t *pixels, size_t n_pixels,
+                        size_t band_pixels, const struct ih_count_spec *spec,
+                        struct ih_histogram *out)
+{
+    struct ih_error err = {IH_OK, ""};
+    const char *kernel = NULL;
+    if (ih_lane_begin(s->lane, spec, &err) != IH_OK)
+        fail_msg("%s", err.message);
+    for (size_t done = 0; done < n_pixels;) {
+        uint8_t *band;
+        size_t size_bytes;
+        if (ih_lane_band(s->lane, spec->n_channels, &band, &size_bytes, &err) != IH_OK)
+            fail_msg("%s", err.message);
+        size_t n = n_pixels - done < band_pixels ? n_pixels - done : band_pixels;
+        if (n > size_bytes / spec->n_channels)
+            n = size_bytes / spec->n_channels;
+        memcpy(band, pixels + done * spec->n_channels, n * spec->n_channels);
+        if (ih_lane_count(s->lane, n, &err) != IH_OK)
+            fail_msg("%s", err.message);
+        done += n;
+    }
+    if (ih_lane_end(s->lane, out, &kernel, &err) != IH_OK)
+        fail_msg("%s", err.message);
+    assert_string_equal(kernel, s->kernel);
+}
+
+static void check(struct subject *s, const uint8_t *pixels, size_t n_pixels, size_t band_pixels,
+                  const struct ih_count_spec *spec, const char *what)
+{
+    struct ih_histogram got, want;
+    char text[160];
+    snprintf(text, sizeof text, "%s/%s, %u channels, %zu pixels, %s", s->backend->name, s->kernel,
+             spec->n_channels, n_pixels, what);
+    count_plainly(pixels, n_pixels, spec, &want);
+    count_bands(s, pixels, n_pixels, band_pixels, spec, &got);
+    assert_same(&got, &want, text);
+}
+
+static bool is_small(void)
+{
+    const char *small = getenv("IMGHIST_TEST_SMALL");
+    return small && *small == '1';
+}
+
+static struct subject *subject_or_skip(void **state)
+{
+    struct subject *s = *state;
+    if (!s->device)
+        skip();
+    return s;
+}
+
+/* ---- the cases ---- */
+
+static void sizes_and_patterns(void **state)
+{
+    static const size_t sizes[] = {0,  1,   2,   3,   5,    7,    15,   16,    17,    31,   33,
+                                   63, 127, 257, 509, 1021, 2039, 4093, 16381, 65521, 99991};
+    static const char *const names[N_PATTERNS] = {"random",     "constant", "black", "white",
+                                                  "two values", "ramp",     "runs",  "mixed clips"};
+    struct subject *s = subject_or_skip(state);
+    uint8_t *pixels = malloc(4 * sizes[20]);
+    assert_non_null(pixels);
+    for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++) {
+        const struct ih_count_spec spec = {n, &ih_luma_bt709, 0, 255};
+        for (unsigned pattern = 0; pattern < N_PATTERNS; pattern++) {
+            fill(pixels, 4 * sizes[20], (enum pattern)pattern);
+            for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+                if (!is_small() || sizes[i] < 5000)
+                    check(s, pixels, sizes[i], SIZE_MAX, &spec, names[pattern]);
+        }
+    }
+    free(pixels);
+}
+
+static void weights_and_clips(void **state)
+{
+    static const uint8_t clips[][2] = {{0, 255},   {10, 240},  {0, 1},    {254, 255}, {127, 128},
+                                       {126, 129}, {128, 200}, {63, 127}, {200, 220}};
+    struct subject *s = subject_or_skip(state);
+    enum { N = 3001 };
+    uint8_t *pixels = malloc(4 * N);
+    assert_non_null(pixels);
+    for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++)
+        for (size_t i = 0; i < sizeof clips / sizeof clips[0]; i++)
+            for (unsigned pattern = 0; pattern < N_PATTERNS; pattern++) {
+                const struct ih_count_spec spec = {n, i % 2 ? &ih_luma_bt601 : &ih_luma_bt709,
+                                                   clips[i][0], clips[i][1]};
+                fill(pixels, 4 * N, (enum pattern)pattern);
+                check(s, pixels, N, SIZE_MAX, &spec, "clips");
+            }
+    free(pixels);
+}
+
+/* Every luma formula and every clip class on all values, where rounding could go wrong. */
+static void every_colour_pair(void **state)
+{
+    struct subject *s = subject_or_skip(state);
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    enum { N = 256 * 256 };
+    uint8_t *pixels = malloc(3 * N);
+    assert_non_null(pixels);
+    for (size_t i = 0; i < N; i++) {
+        pixels[3 * i] = (uint8_t)(i >> 8);
+        pixels[3 * i + 1] = (uint8_t)i;
+        pixels[3 * i + 2] = (uint8_t)((i >> 8) * 7 + i * 3);
+    }
+    check(s, pixels, is_small() ? 4096 : N, SIZE_MAX, &spec, "every pair of red and green");
+    free(pixels);
+}
+
+/* Bands of odd sizes: more than two, so that buffers are used again while others are under way. */
+static void many_bands(void **state)
+{
+    static const size_t bands[] = {1, 7, 1000, 4099};
+    struct subject *s = subject_or_skip(state);
+    enum { N = 20011 };
+    uint8_t *pixels = malloc(4 * N);
+    assert_non_null(pixels);
+    fill(pixels, 4 * N, RANDOM);
+    for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++) {
+        const struct ih_count_spec spec = {n, &ih_luma_bt709, 3, 250};
+        for (size_t i = 0; i < sizeof bands / sizeof bands[0]; i++)
+            check(s, pixels, bands[i] == 1 || is_small() ? 301 : N, bands[i], &spec, "bands");
+    }
+    free(pixels);
+}
+
+/* An image that is given up leaves nothing behind in the next. */
+static void begin_drops(void **state)
+{
+    struct subject *s = subject_or_skip(state);
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    struct ih_error err = {IH_OK, ""};
+    uint8_t pixels[30], *band;
+    size_t size_bytes;
+    assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
+    assert_int_equal(ih_lane_band(s->lane, 30, &band, &size_bytes, &err), IH_OK);
+    memset(band, 9, 30);
+    assert_int_equal(ih_lane_count(s->lane, 10, &err), IH_OK);
+    fill(pixels, sizeof pixels, RANDOM);
+    check(s, pixels, 10, SIZE_MAX, &spec, "after an image that was given up");
+}
+
+/* More than one band can hold, and rows that are larger than a band. */
+static void large(void **state)
+{
+    struct subject *s = subject_or_skip(state);
+    enum { N = 5000011 };
+    uint8_t *pixels = malloc((size_t)4 * N);
+    assert_non_null(pixels);
+    for (unsigned n = 1; n <= IH_CHANNELS_MAX; n++) {
+        const struct ih_count_spec spec = {n, &ih_luma_bt601, 0, 255};
+        fill(pixels, (size_t)n * N, n % 2 ? RANDOM : RUNS);
+        check(s, pixels, N, SIZE_MAX, &spec, "large");
+    }
+    struct ih_error err = {IH_OK, ""};
+    uint8_t *band;
+    size_t size_bytes;
+    const struct ih_count_spec spec = {4, &ih_luma_bt709, 0, 255};
+    assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
+    assert_int_equal(ih_lane_band(s->lane, (size_t)4 * N, &band, &size_bytes, &err), IH_OK);
+    assert_true(size_bytes >= (size_t)4 * N);
+    memcpy(band, pixels, (size_t)4 * N);
+    struct ih_histogram got, want;
+    const char *kernel;
+    assert_int_equal(ih_lane_count(s->lane, N, &err), IH_OK);
+    assert_int_equal(ih_lane_end(s->lane, &got, &kernel, &err), IH_OK);
+    count_plainly(pixels, N, &spec, &want);
+    assert_same(&got, &want, "one large band");
+    free(pixels);
+}
+
+/* A bin beyond 2^32 needs 64 bits all the way. */
+static void beyond_32_bits(void **state)
+{
+    struct subject *s = subject_or_skip(state);
+    const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255};
+    const uint64_t n_wanted = (UINT64_C(1) << 32) + 12345;
+    struct ih_error err = {IH_OK, ""};
+    assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
+    for (uint64_t done = 0; done < n_wanted;) {
+        uint8_t *band;
+        size_t size_bytes;
+        assert_int_equal(ih_lane_band(s->lane, 64 << 20, &band, &size_bytes, &err), IH_OK);
+        size_t n = n_wanted - done < size_bytes ? (size_t)(n_wanted - done) : size_bytes;
+        memset(band, 255, n);
+        assert_int_equal(ih_lane_count(s->lane, n, &err), IH_OK);
+        done += n;
+    }
+    struct ih_histogram h;
+    const char *kernel;
+    assert_int_equal(ih_lane_end(s->lane, &h, &kernel, &err), IH_OK);
+    assert_true(h.bins[0][255] == n_wanted && h.sum[0] == 255 * n_wanted);
+    assert_true(h.all_high == n_wanted && h.bins[IH_LUMA][255] == n_wanted);
+}
+
+/* ---- every case for every kernel in the tables ---- */
+
+enum extent { ALWAYS, UNLESS_SMALL, BEST_UNLESS_SMALL };
+
+static const struct {
+    const char *name;
+    CMUnitTestFunction run;
+    enum extent extent;
+} cases[] = {
+    {"sizes_and_patterns", sizes_and_patterns, ALWAYS},
+    {"weights_and_clips", weights_and_clips, ALWAYS},
+    {"every_colour_pair", every_colour_pair, ALWAYS},
+    {"many_bands", many_bands, ALWAYS},
+    {"begin_drops", begin_drops, ALWAYS},
+    {"large", large, UNLESS_SMALL},
+    /* the way up to 64 bits is the backend's, whatever the kernel */
+    {"beyond_32_bits", beyond_32_bits, BEST_UNLESS_SMALL},
+};
+
+enum { N_CASES = sizeof cases / sizeof cases[0], SUBJECTS_MAX = 32 };
+
+static struct subject subjects[SUBJECTS_MAX];
+static struct CMUnitTest tests[SUBJECTS_MAX * N_CASES];
+static char names[SUBJECTS_MAX * N_CASES][80];
+static size_t n_subjects, n_tests;
+
+static void add_tests(const struct ih_backend *backend, const char *kernel)
+{
+    struct subject *s = &subjects[n_subjects++];
+    bool is_best = strcmp(kernel, backend->kernels[0].name) == 0;
+    *s = (struct subject){backend, kernel, NULL, NULL};
+    for (size_t c = 0; c < N_CASES; c++) {
+        if ((cases[c].extent != ALWAYS && is_small()) ||
+            (cases[c].extent == BEST_UNLESS_SMALL && !is_best))
+            continue;
+        snprintf(names[n_tests], sizeof names[0], "%s/%s: %s", backend->name, kernel,
+                 cases[c].name);
+        tests[n_tests] =
+            (struct CMUnitTest){names[n_tests], cases[c].run, open_subject, close_subject, s};
+        n_tests++;
+    }
+}
+
+int main(void)
+{
+    const char *only = getenv("IMGHIST_TEST_BACKEND");
+    for (size_t b = 0; ih_backends[b]; b++)
+        for (const struct ih_kernel_entry *k = ih_backends[b]->kernels; k->name; k++)
+            if (n_subjects < SUBJECTS_MAX && (!only || strcmp(only, ih_backends[b]->name) == 0))
+                add_tests(ih_backends[b], k->name);
+    return _cmocka_run_group_tests("parity", tests, n_tests, NULL, NULL);
+}

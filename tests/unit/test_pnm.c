@@ -1,0 +1,501 @@
+/*
+ * The PNM decoder, from memory and from a file, on images written out by hand.
+ *
+ * Inputs and outputs are in allocations that end with their last byte, so that under the address
+ * sanitizer a read or a write past the end is caught.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "decode/decoder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A string literal with NULs in it, as bytes and their number. */
+#define BYTES(text) (text), sizeof(text) - 1
+
+struct image {
+    struct ih_image_info info;
+    struct ih_error error;
+    size_t n_samples;
+    uint8_t samples[256];
+};
+
+/* Reads to the end in bands of n_rows, 0: all at once. What came out before an error stays. */
+static enum ih_status read_image(struct ih_decode *d, size_t n_rows, struct image *out)
+{
+    size_t capacity = (size_t)d->info.width * (size_t)(n_rows ? n_rows : d->info.height);
+    size_t n, n_channels = d->info.n_channels;
+    uint8_t *band = malloc(capacity * n_channels);
+    assert_non_null(band);
+    enum ih_status status;
+    while ((status = ih_decode_read(d, band, capacity, &n, &out->error)) == IH_OK && n > 0) {
+        assert_true(n <= capacity);
+        assert_true(out->n_samples + n * n_channels <= sizeof out->samples);
+        memcpy(out->samples + out->n_samples, band, n * n_channels);
+        out->n_samples += n * n_channels;
+    }
+    free(band);
+    return status;
+}
+
+static enum ih_status decode(const char *text, size_t size, size_t n_rows, struct image *out)
+{
+    const struct ih_decode_options options = {.max_pixels = 1000 * 1000};
+    struct ih_source source = {0};
+    struct ih_decode d;
+    uint8_t *bytes = malloc(size ? size : 1);
+    assert_non_null(bytes);
+    memcpy(bytes, text, size);
+    memset(out, 0, sizeof *out);
+    ih_source_open_memory(&source, bytes, size);
+    enum ih_status status = ih_decode_open(&d, &source, &options, &out->error);
+    if (status == IH_OK) {
+        out->info = d.info;
+        status = read_image(&d, n_rows, out);
+        ih_decode_close(&d);
+    }
+    ih_source_reset(&source);
+    free(bytes);
+    return status;
+}
+
+/* An image of n_channels and source_depth whose samples are those of `expected`. */
+static void check(const char *text, size_t size, uint64_t width, uint64_t height,
+                  unsigned n_channels, unsigned depth, const uint8_t *expected)
+{
+    for (size_t n_rows = 0; n_rows <= height; n_rows++) {
+        struct image image;
+        enum ih_status status = decode(text, size, n_rows, &image);
+        if (status != IH_OK)
+            fail_msg("%s", image.error.message);
+        assert_string_equal(image.info.format, "pnm");
+        assert_int_equal(image.info.width, width);
+        assert_int_equal(image.info.height, height);
+        assert_int_equal(image.info.n_channels, n_channels);
+        assert_int_equal(image.info.source_depth, depth);
+        assert_int_equal(image.n_samples, width * height * n_channels);
+        assert_memory_equal(image.samples, expected, image.n_samples);
+    }
+}
+
+static void check_fails(const char *text, size_t size, enum ih_status expected, const char *reason)
+{
+    struct image image;
+    enum ih_status status = decode(text, size, 1, &image);
+    if (status != expected)
+        fail_msg("status %d for %.40s: %s", (int)status, text, image.error.message);
+    assert_int_equal(image.error.status, expected);
+    if (!strstr(image.error.message, reason))
+        fail_msg("'%s' has no '%s'", image.error.message, reason);
+}
+
+#define EXPECT(...) ((const uint8_t[]){__VA_ARGS__})
+
+#define PAM(width, height, depth, maxval, type)                                   \
+    "P7\nWIDTH " #width "\nHEIGHT " #height "\nDEPTH " #depth "\nMAXVAL " #maxval \
+    "\nTUPLTYPE " type "\nENDHDR\n"
+
+/* ---- every variant ---- */
+
+static void test_bitmap(void **state)
+{
+    (void)state;
+    const uint8_t *expected = EXPECT(0, 255, 0, 255, 255, 0);
+    check(BYTES("P1\n3 2\n1 0 1\n0 0 1\n"), 3, 2, 1, 1, expected);
+    check(BYTES("P1\n3 2\n101001"), 3, 2, 1, 1, expected);
+    check(BYTES("P1 3\t2\r\n10\n10 01\n"), 3, 2, 1, 1, expected);
+    check(BYTES("P4\n3 2\n\xA0\x20"), 3, 2, 1, 1, expected);
+    check(BYTES("P4\n3 2\n\xBF\x3F"), 3, 2, 1, 1, expected); /* padding bits mean nothing */
+    check(BYTES("P4\n10 2\n\xFF\x40\x00\x80"), 10, 2, 1, 1,
+          EXPECT(0, 0, 0, 0, 0, 0, 0, 0, 255, 0, 255, 255, 255, 255, 255, 255, 255, 255, 0, 255));
+    check(BYTES("P4\n8 1\n\x0F"), 8, 1, 1, 1, EXPECT(255, 255, 255, 255, 0, 0, 0, 0));
+}
+
+static void test_gray(void **state)
+{
+    (void)state;
+    const uint8_t *expected = EXPECT(0, 1, 127, 128, 254, 255);
+    check(BYTES("P2\n3 2\n255\n0 1 127\n128 254 255\n"), 3, 2, 1, 8, expected);
+    check(BYTES("P2\n3 2\n255\n0\t1\r\n0127 128 254\n\n 00000000000000000000000000255 "), 3, 2, 1,
+          8, expected);
+    check(BYTES("P5\n3 2\n255\n\x00\x01\x7F\x80\xFE\xFF"), 3, 2, 1, 8, expected);
+    check(BYTES("P5 3 2 255\t\x00\x01\x7F\x80\xFE\xFF"), 3, 2, 1, 8, expected);
+}
+
+static void test_rgb(void **state)
+{
+    (void)state;
+    const uint8_t *expected = EXPECT(10, 32, 9, 35, 13, 48, 255, 0, 1, 2, 3, 4);
+    check(BYTES("P3\n2 2\n255\n10 32 9 35 13 48\n255 0 1 2 3 4\n"), 2, 2, 3, 8, expected);
+    /* The first bytes of this raster are white space and a '#'. */
+    check(BYTES("P6\n2 2\n255\n\x0A\x20\x09#\x0D\x30\xFF\x00\x01\x02\x03\x04"), 2, 2, 3, 8,
+          expected);
+    check(BYTES("P6\n1 2\n65535\n\x00\x00\x80\x00\xFF\xFF\x00\x80\x01\x01\xFE\x80"), 1, 2, 3, 16,
+          EXPECT(0, 128, 255, 0, 1, 254));
+}
+
+static void test_pam(void **state)
+{
+    (void)state;
+    check(BYTES(PAM(2, 1, 1, 1, "BLACKANDWHITE") "\x00\x01"), 2, 1, 1, 1, EXPECT(0, 255));
+    check(BYTES(PAM(1, 2, 2, 1, "BLACKANDWHITE_ALPHA") "\x01\x00\x00\x01"), 1, 2, 2, 1,
+          EXPECT(255, 0, 0, 255));
+    check(BYTES(PAM(2, 1, 1, 255, "GRAYSCALE") "\x05\xFA"), 2, 1, 1, 8, EXPECT(5, 250));
+    check(BYTES(PAM(1, 1, 2, 65535, "GRAYSCALE_ALPHA") "\xFF\xFF\x80\x00"), 1, 1, 2, 16,
+          EXPECT(255, 128));
+    check(BYTES(PAM(1, 2, 3, 15, "RGB") "\x00\x0F\x01\x02\x03\x04"), 1, 2, 3, 4,
+          EXPECT(0, 255, 17, 34, 51, 68));
+    check(BYTES(PAM(1, 2, 4, 255, "RGB_ALPHA") "abcdefgh"), 1, 2, 4, 8,
+          (const uint8_t *)"abcdefgh");
+}
+
+static void test_pam_types_by_depth(void **state)
+{
+    (void)state;
+    check(BYTES(PAM(1, 1, 1, 255, "height") "a"), 1, 1, 1, 8, (const uint8_t *)"a");
+    check(BYTES(PAM(1, 1, 2, 255, "flow") "ab"), 1, 1, 2, 8, (const uint8_t *)"ab");
+    check(BYTES(PAM(1, 1, 3, 255, "a name of several words that is longer than any") "abc"), 1, 1,
+          3, 8, (const uint8_t *)"abc");
+    check(BYTES(PAM(1, 1, 4, 255, "") "abcd"), 1, 1, 4, 8, (const uint8_t *)"abcd");
+    check(BYTES(PAM(1, 1, 4, 255, "RGB\nTUPLTYPE _ALPHA") "abcd"), 1, 1, 4, 8,
+          (const uint8_t *)"abcd");
+    check(BYTES("P7\nMAXVAL 255\nDEPTH 2\nHEIGHT 1\nWIDTH 1\nENDHDR\nab"), 1, 1, 2, 8,
+          (const uint8_t *)"ab");
+    check_fails(BYTES(PAM(1, 1, 5, 255, "x") "abcde"), IH_UNSUPPORTED, "5 samples a pixel");
+    check_fails(BYTES(PAM(1, 1, 4, 255, "RGB") "abcd"), IH_UNSUPPORTED, "its tuple type");
+    check_fails(BYTES(PAM(1, 1, 1, 255, "RGB") "a"), IH_UNSUPPORTED, "its tuple type");
+    check_fails(BYTES(PAM(1, 1, 4, 255, "CMYK") "abcd"), IH_UNSUPPORTED, "CMYK");
+}
+
+static void test_pam_header(void **state)
+{
+    (void)state;
+    check(BYTES("P7\n# WIDTH 9\n\n  \nWIDTH  1 \n  HEIGHT\t1\r\nDEPTH 1\n#\nMAXVAL 0255\n"
+                "TUPLTYPE  GRAYSCALE  \nENDHDR \na"),
+          1, 1, 1, 8, (const uint8_t *)"a");
+    check_fails(BYTES("P7\nWIDTH 1\nWIDTH 1\nHEIGHT 1\nDEPTH 1\nMAXVAL 255\nENDHDR\na"), IH_CORRUPT,
+                "header line");
+    check_fails(BYTES("P7\nHEIGHT 1\nDEPTH 1\nMAXVAL 255\nENDHDR\na"), IH_CORRUPT, "no pixels");
+    check_fails(BYTES("P7\nWIDTH 1\nHEIGHT 1\nMAXVAL 255\nENDHDR\na"), IH_CORRUPT, "no pixels");
+    check_fails(BYTES("P7\nWIDTH 1\nHEIGHT 1\nDEPTH 1\nENDHDR\na"), IH_CORRUPT, "maximum of 0");
+    check_fails(BYTES("P7\nWIDTH 1 1\nHEIGHT 1\nDEPTH 1\nENDHDR\na"), IH_CORRUPT, "header line");
+    check_fails(BYTES("P7\nWIDTH -1\n"), IH_CORRUPT, "byte 0x2D");
+    check_fails(BYTES("P7\nWIDTH\n"), IH_CORRUPT, "header line");
+    check_fails(BYTES("P7\nWIDTH 1\0\n"), IH_CORRUPT, "no text");
+    check_fails(BYTES("P7\nWEIGHT 1\n"), IH_CORRUPT, "header line");
+}
+
+/* ---- values ---- */
+
+static void test_maxval(void **state)
+{
+    (void)state;
+    check(BYTES("P5\n2 1\n1\n\x00\x01"), 2, 1, 1, 1, EXPECT(0, 255));
+    check(BYTES("P5\n4 1\n3\n\x00\x01\x02\x03"), 4, 1, 1, 2, EXPECT(0, 85, 170, 255));
+    check(BYTES("P2\n4 1\n15\n0 1 8 15\n"), 4, 1, 1, 4, EXPECT(0, 17, 136, 255));
+    /* 2.55 of each: 2.55, 7.65, 127.5 (half up), 252.45 */
+    check(BYTES("P5\n6 1\n100\n\x00\x01\x03\x32\x63\x64"), 6, 1, 1, 8,
+          EXPECT(0, 3, 8, 128, 252, 255));
+    /* 255/256 of each: 127.5 (half up), 126.504, 254.004 */
+    check(BYTES("P5\n5 1\n256\n\x00\x00\x00\x80\x00\x7F\x00\xFF\x01\x00"), 5, 1, 1, 16,
+          EXPECT(0, 128, 127, 254, 255));
+    /* 255/1023 of each: 0.499, 0.748, 127.6, 254.25 */
+    check(BYTES("P2\n6 1\n1023\n0 2 3 512 1020 1023\n"), 6, 1, 1, 16,
+          EXPECT(0, 0, 1, 128, 254, 255));
+    /* 1/257 of each: 128 is 0.498, 129 is 0.502, 65406 is 254.498, 65407 is 254.502 */
+    check(BYTES("P5\n4 1\n65535\n\x00\x80\x00\x81\xFF\x7E\xFF\x7F"), 4, 1, 1, 16,
+          EXPECT(0, 1, 254, 255));
+    check(BYTES("P2\n4 1\n65535\n128 129 65406 65407\n"), 4, 1, 1, 16, EXPECT(0, 1, 254, 255));
+}
+
+/* Every sample of every maxval, against the definition in whole numbers: the greatest q with
+ * 2 q maxval <= 2 v 255 + maxval. */
+static void test_scaling_of_all_samples(void **state)
+{
+    (void)state;
+    static const unsigned maxvals[] = {2, 7, 254, 257, 4095, 65534, 65535};
+    static char text[64 + 2 * 65536];
+    static uint8_t pixels[65536];
+    for (size_t m = 0; m < sizeof maxvals / sizeof *maxvals; m++) {
+        unsigned maxval = maxvals[m];
+        int at = snprintf(text, 64, "P5\n%u 1\n%u\n", maxval + 1, maxval);
+        for (unsigned v = 0; v <= maxval; v++) {
+            if (maxval > 255)
+                text[at++] = (char)(v >> 8);
+            text[at++] = (char)(v & 255);
+        }
+        const struct ih_decode_options options = {.max_pixels = 65536};
+        struct ih_source source = {0};
+        struct ih_decode d;
+        struct ih_error error;
+        size_t n;
+        ih_source_open_memory(&source, (const uint8_t *)text, (size_t)at);
+        assert_int_equal(ih_decode_open(&d, &source, &options, &error), IH_OK);
+        assert_int_equal(ih_decode_read(&d, pixels, 65536, &n, &error), IH_OK);
+        assert_int_equal(n, maxval + 1);
+        for (unsigned v = 0; v <= maxval; v++) {
+            unsigned twice = 2 * v * 255 + maxval, q = pixels[v];
+            assert_true(2 * q * maxval <= twice && 2 * (q + 1) * maxval > twice);
+        }
+        ih_decode_close(&d);
+        ih_source_reset(&source);
+    }
+}
+
+static void test_sample_above_maxval(void **state)
+{
+    (void)state;
+    check_fails(BYTES("P1\n2 1\n0 2\n"), IH_CORRUPT, "a sample of 2 where the maximum is 1");
+    check_fails(BYTES("P2\n2 1\n100\n0 101\n"), IH_CORRUPT, "a sample of 101");
+    check_fails(BYTES("P3\n1 1\n65535\n0 0 65536\n"), IH_CORRUPT, "a sample of 65536");
+    check_fails(BYTES("P5\n2 1\n100\n\x00\x65"), IH_CORRUPT, "a sample of 101");
+    check_fails(BYTES("P6\n1 1\n254\n\x00\x00\xFF"), IH_CORRUPT, "a sample of 255");
+    check_fails(BYTES("P5\n2 1\n256\n\x01\x00\x01\x01"), IH_CORRUPT, "a sample of 257");
+    check_fails(BYTES(PAM(2, 1, 1, 1, "BLACKANDWHITE") "\x00\x02"), IH_CORRUPT, "a sample of 2");
+}
+
+/* ---- text ---- */
+
+static void test_comments(void **state)
+{
+    (void)state;
+    const uint8_t *expected = EXPECT(1, 2);
+    check(BYTES("P2\n# CREATOR\n2 1\n255\n1 2\n"), 2, 1, 1, 8, expected);
+    check(BYTES("P2 # a 9\n#b\n 2#width\n1#height\r255#colours\n1#\n#x\n2#end\n"), 2, 1, 1, 8,
+          expected);
+    check(BYTES("P5\n#\n#\n2 #\n1 # c\n#\n255\n\x01\x02"), 2, 1, 1, 8, expected);
+    check(BYTES("P1\n2 1#\n1# 0\n0"), 2, 1, 1, 1, EXPECT(0, 255));
+    check(BYTES("P4\n# c\n2 # 9\n1\n\x80"), 2, 1, 1, 1, EXPECT(0, 255));
+    check_fails(BYTES("P5\n2 1\n255#c\n\n\x01\x02"), IH_UNSUPPORTED, "a comment that touches");
+    check_fails(BYTES("P4\n2 1#c\n\n\x80"), IH_UNSUPPORTED, "a comment that touches");
+}
+
+static void test_bad_text(void **state)
+{
+    (void)state;
+    check_fails(BYTES("P2\n2 1\n255\n1 x\n"), IH_CORRUPT, "byte 0x78");
+    check_fails(BYTES("P2\n2 1\n255\n1 -2\n"), IH_CORRUPT, "byte 0x2D");
+    check_fails(BYTES("P1\n2 1\n1x0\n"), IH_CORRUPT, "byte 0x78");
+    check_fails(BYTES("P5\n2 1\n25.5\n\x01\x02"), IH_CORRUPT, "byte 0x2E");
+    check_fails(BYTES("P5\n2 1\n0\n\x00\x00"), IH_CORRUPT, "maximum of 0");
+    check_fails(BYTES("P5\n2 1\n65536\n\x00\x00\x00\x00"), IH_CORRUPT, "maximum of 65536");
+    check_fails(BYTES("P2\n99999999999999999999999 1\n255\n"), IH_CORRUPT, "too large");
+    check_fails(BYTES("P2\n18446744073709551616 1\n255\n"), IH_CORRUPT, "too large");
+    check_fails(BYTES("P2\n1 1\n255\n99999999999999999999999 "), IH_CORRUPT, "too large");
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    check_fails(BYTES("P1\n0 1\n"), IH_CORRUPT, "no pixels");
+    check_fails(BYTES("P5\n0 0\n255\n"), IH_CORRUPT, "no pixels");
+    check_fails(BYTES("P6\n1 0\n255\n"), IH_CORRUPT, "no pixels");
+    check_fails(BYTES(PAM(0, 1, 1, 255, "GRAYSCALE")), IH_CORRUPT, "no pixels");
+    check_fails(BYTES(PAM(1, 1, 0, 255, "x")), IH_CORRUPT, "no pixels");
+    check_fails(BYTES("P5\n1001 1000\n255\n"), IH_LIMIT, "too large");
+    check_fails(BYTES("P4\n1844674407370955160 18446744073709551\n"), IH_LIMIT, "too large");
+    check_fails(BYTES("P7\nWIDTH 1\nHEIGHT 9999999999999999\nDEPTH 4\nMAXVAL 1\nENDHDR\n"),
+                IH_LIMIT, "too large");
+}
+
+static void test_long_header(void **state)
+{
+    (void)state;
+    static char text[80 * 1000];
+    memset(text, ' ', sizeof text);
+    memcpy(text, "P5\n2 1 ", 7);
+    check_fails(text, sizeof text, IH_CORRUPT, "no end of the header");
+    memset(text + 7, 'c', sizeof text - 7);
+    text[7] = '#';
+    check_fails(text, sizeof text, IH_CORRUPT, "no end of the header");
+    memcpy(text, "P7\n#", 4);
+    check_fails(text, sizeof text, IH_CORRUPT, "no end of the header");
+    memcpy(text, "P7\nWIDTH", 8);
+    check_fails(text, sizeof text, IH_CORRUPT, "too long");
+}
+
+/* The limit on headers is not one on plain samples. */
+static void test_long_lines(void **state)
+{
+    (void)state;
+    static char text[200 * 1000];
+    memset(text, ' ', sizeof text);
+    memcpy(text, "P2 2 1 255 7", 12);
+    memcpy(text + sizeof text - 2, "8", 1);
+    check(text, sizeof text, 2, 1, 1, 8, EXPECT(7, 8));
+}
+
+static void test_probe(void **state)
+{
+    (void)state;
+    static const char *const not_pnm[] = {
+        "P",
+        "P5",
+        "P0\n1 1\n",
+        "P8\n1 1\n",
+        "P7 332\n#IMGINFO",
+        "P7\r\nWIDTH 1\n",
+        "p5\n",
+        "P1 is the top",
+        "P5\n1 one\n",
+        "P5x1 1\n255\n",
+        "PF\n1 1\n-1.0\n",
+        "P7\n1 1\n255\n",
+    };
+    for (size_t i = 0; i < sizeof not_pnm / sizeof *not_pnm; i++)
+        check_fails(not_pnm[i], strlen(not_pnm[i]), IH_UNKNOWN, "not an image");
+    check_fails(BYTES("P7\n\0"), IH_UNKNOWN, "not an image");
+}
+
+/* ---- files cut short, and longer ones ---- */
+
+/* Cut anywhere before its last n_spare bytes a file is an error, and no pixel too many came out. */
+static void check_cuts(const char *text, size_t size, size_t n_spare)
+{
+    struct image whole, cut;
+    size_t n_whole = size - n_spare;
+    assert_int_equal(decode(text, size, 1, &whole), IH_OK);
+    for (size_t n = 0; n <= size; n++) {
+        enum ih_status status = decode(text, n, 1, &cut);
+        assert_int_equal(status == IH_OK, n >= n_whole);
+        assert_true(cut.n_samples <= whole.n_samples);
+        assert_memory_equal(cut.samples, whole.samples, cut.n_samples);
+        if (n < 3)
+            assert_int_equal(status, IH_UNKNOWN);
+        else if (n < n_whole) {
+            assert_int_equal(status, IH_CORRUPT);
+            assert_string_equal(cut.error.message,
+                                "damaged PNM: the file ends before the image does");
+            assert_true(cut.n_samples < whole.n_samples);
+        }
+    }
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    check_cuts(BYTES("P1\n# c\n3 2\n1 0 1\n0 0 1\n\n"), 2);
+    check_cuts(BYTES("P2\n3 2\n# c\n255\n10 20 30\n40 50 60\n\n"), 1);
+    check_cuts(BYTES("P3\n1 2\n1000\n10 20 30\n40 50 60 \n"), 1);
+    check_cuts(BYTES("P4\n# c\n9 2\n\xFF\xFF\x12\x34"), 0);
+    check_cuts(BYTES("P5\n3 2\n255\nabcdef"), 0);
+    check_cuts(BYTES("P5\n3 2\n65535\nabcdefghijkl"), 0);
+    check_cuts(BYTES("P6\n1 2\n127\nabcdef"), 0);
+    check_cuts(BYTES("P6\n1 2\n32767\nabcdefghijkl"), 0);
+    check_cuts(BYTES(PAM(1, 2, 4, 255, "RGB_ALPHA") "abcdefgh"), 0);
+    check_cuts(BYTES("P7\n# c\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 65535\nENDHDR\nabcd"), 0);
+}
+
+static void test_second_image_ignored(void **state)
+{
+    (void)state;
+    check(BYTES("P5\n2 1\n255\nabP5\n2 1\n255\ncd"), 2, 1, 1, 8, (const uint8_t *)"ab");
+    check(BYTES("P4\n2 1\n\x80P4\n2 1\n\x80"), 2, 1, 1, 1, EXPECT(0, 255));
+    check(BYTES("P1\n2 1\n10 P1\n"), 2, 1, 1, 1, EXPECT(0, 255));
+    check(BYTES("P2\n2 1\n255\n1 2 3 4 x"), 2, 1, 1, 8, EXPECT(1, 2));
+    check(BYTES(PAM(1, 1, 1, 255, "GRAYSCALE") "a\n"), 1, 1, 1, 8, (const uint8_t *)"a");
+}
+
+/* ---- larger than the source's buffer ---- */
+
+/* Sample i of the large images, below 65536. */
+static unsigned sample_at(size_t i)
+{
+    return (unsigned)((i * 40503u + i / 251) & 0xFFFF);
+}
+
+static void write_samples(FILE *f, int kind, size_t width, size_t n)
+{
+    unsigned byte = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned v = sample_at(i);
+        if (kind == '2')
+            fprintf(f, i % 999 ? "%u " : "%u # %u\n", v, v);
+        else if (kind == '5')
+            fprintf(f, "%c%c", (int)(v >> 8), (int)(v & 255));
+        else if (kind == '1')
+            fprintf(f, "%u", v & 1);
+        else {
+            byte = byte << 1 | (v & 1);
+            size_t x = i % width;
+            if (x % 8 == 7 || x == width - 1) {
+                fputc((int)(byte << (7 - x % 8) & 255), f);
+                byte = 0;
+            }
+        }
+    }
+}
+
+/* A file through its descriptor, in bands that fit neither the image nor the buffer. */
+static void check_large(int kind, size_t width, size_t height)
+{
+    const struct ih_decode_options options = {.max_pixels = UINT64_MAX};
+    struct ih_source source = {0};
+    struct ih_decode d;
+    struct ih_error error;
+    size_t n, n_seen = 0, capacity = 7 * width + width / 2;
+    bool is_bitmap = kind == '1' || kind == '4';
+    FILE *f = tmpfile();
+    uint8_t *band = malloc(capacity);
+    assert_non_null(f);
+    assert_non_null(band);
+    fprintf(f, "P%c\n%zu %zu\n%s", kind, width, height, is_bitmap ? "" : "65535\n");
+    write_samples(f, kind, width, width * height);
+    rewind(f);
+    assert_int_equal(ih_source_open_fd(&source, fileno(f), &error), IH_OK);
+    assert_int_equal(ih_decode_open(&d, &source, &options, &error), IH_OK);
+    do {
+        assert_int_equal(ih_decode_read(&d, band, capacity, &n, &error), IH_OK);
+        for (size_t i = 0; i < n; i++) {
+            unsigned v = sample_at(n_seen + i);
+            assert_int_equal(band[i], is_bitmap ? (v & 1 ? 0 : 255) : (v * 2 + 257) / 514);
+        }
+        n_seen += n;
+    } while (n > 0);
+    assert_int_equal(n_seen, width * height);
+    ih_decode_close(&d);
+    ih_source_reset(&source);
+    fclose(f);
+    free(band);
+}
+
+static void test_large(void **state)
+{
+    (void)state;
+    check_large('1', 1003, 301);
+    check_large('2', 1003, 301);
+    check_large('4', 1003, 3001);
+    check_large('5', 1003, 301);
+    check_large('5', 100 * 1000, 3); /* a row is longer than the buffer */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bitmap),
+        cmocka_unit_test(test_gray),
+        cmocka_unit_test(test_rgb),
+        cmocka_unit_test(test_pam),
+        cmocka_unit_test(test_pam_types_by_depth),
+        cmocka_unit_test(test_pam_header),
+        cmocka_unit_test(test_maxval),
+        cmocka_unit_test(test_scaling_of_all_samples),
+        cmocka_unit_test(test_sample_above_maxval),
+        cmocka_unit_test(test_comments),
+        cmocka_unit_test(test_bad_text),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_long_header),
+        cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_second_image_ignored),
+        cmocka_unit_test(test_large),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
