@@ -22,24 +22,6 @@ static inline unsigned byte_of(uint64_t word, unsigned i)
     return (unsigned)(word >> (8 * i)) & 255;
 }
 
-/* True where the 8 or more pixels of a group are all the same: every byte equals the one a pixel
- * further on. The loads overlap so as to stay inside the group. */
-static inline bool group_is_flat(const uint8_t *p, unsigned n_channels)
-{
-    switch (n_channels) {
-    case 1:
-        return ((load64(p) ^ load64(p + 1)) | (load64(p) ^ load64(p + 8))) == 0;
-    case 2:
-        return ((load64(p) ^ load64(p + 2)) | (load64(p) ^ load64(p + 8))) == 0;
-    case 3:
-        return ((load64(p) ^ load64(p + 3)) | (load64(p + 8) ^ load64(p + 11)) |
-                (load64(p + 13) ^ load64(p + 16))) == 0;
-    default:
-        return ((load64(p) ^ load64(p + 4)) | (load64(p) ^ load64(p + 8)) |
-                (load64(p) ^ load64(p + 16)) | (load64(p) ^ load64(p + 24))) == 0;
-    }
-}
-
 /* How many of the n pixels at p are sure to be the same as the first; a few more may be. */
 static inline size_t run_length(const uint8_t *p, size_t n, unsigned n_channels)
 {
@@ -57,14 +39,28 @@ static inline unsigned luma_entry(const struct ih_counter *t, unsigned r, unsign
     return (t->weights[0][r] + t->weights[1][g] + t->weights[2][b]) >> 16;
 }
 
-/* n pixels of one colour, into the first table of each plane. */
-static inline void count_run(struct ih_counter *t, const uint8_t *p, uint32_t n,
-                             unsigned n_channels)
+/* n pixels like the one at p, into the first table of each plane. */
+static void count_same(struct ih_counter *t, const uint8_t *p, uint32_t n, unsigned n_channels)
 {
     for (unsigned c = 0; c < n_channels; c++)
         t->subtables[c * ih_count_subtables_each(n_channels)][p[c]] += n;
     if (n_channels >= 3)
         t->luma[0][luma_entry(t, p[0], p[1], p[2])] += n;
+}
+
+/* Counts the pixels at p that are like the first, and gives how many these were. */
+static size_t count_run(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n_channels)
+{
+    const size_t n_run = run_length(p, n, n_channels);
+    count_same(t, p, (uint32_t)n_run, n_channels);
+    return n_run;
+}
+
+/* What is left after the last whole group. */
+static void count_rest(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n_channels)
+{
+    for (; n > 0; n--, p += n_channels)
+        count_same(t, p, 1, n_channels);
 }
 
 /* Eight samples into the tables from first on. */
@@ -93,7 +89,8 @@ static inline void count_gray_alpha_word(struct ih_counter *t, uint64_t w, unsig
 }
 
 /* One pixel into table k of each colour plane. */
-static inline void count_rgb(struct ih_counter *t, unsigned r, unsigned g, unsigned b, unsigned k)
+static inline void count_colour(struct ih_counter *t, unsigned r, unsigned g, unsigned b,
+                                unsigned k)
 {
     t->subtables[k][r]++;
     t->subtables[4 + k][g]++;
@@ -101,68 +98,87 @@ static inline void count_rgb(struct ih_counter *t, unsigned r, unsigned g, unsig
     t->luma[k][luma_entry(t, r, g, b)]++;
 }
 
-static inline void count_rgb_group(struct ih_counter *t, const uint8_t *p)
-{
-    const uint64_t x = load64(p), y = load64(p + 8), z = load64(p + 16);
-    count_rgb(t, byte_of(x, 0), byte_of(x, 1), byte_of(x, 2), 0);
-    count_rgb(t, byte_of(x, 3), byte_of(x, 4), byte_of(x, 5), 1);
-    count_rgb(t, byte_of(x, 6), byte_of(x, 7), byte_of(y, 0), 2);
-    count_rgb(t, byte_of(y, 1), byte_of(y, 2), byte_of(y, 3), 3);
-    count_rgb(t, byte_of(y, 4), byte_of(y, 5), byte_of(y, 6), 0);
-    count_rgb(t, byte_of(y, 7), byte_of(z, 0), byte_of(z, 1), 1);
-    count_rgb(t, byte_of(z, 2), byte_of(z, 3), byte_of(z, 4), 2);
-    count_rgb(t, byte_of(z, 5), byte_of(z, 6), byte_of(z, 7), 3);
-}
-
 /* Two pixels, into tables k and k + 1. */
 static inline void count_rgba_word(struct ih_counter *t, uint64_t w, unsigned k)
 {
-    count_rgb(t, byte_of(w, 0), byte_of(w, 1), byte_of(w, 2), k);
+    count_colour(t, byte_of(w, 0), byte_of(w, 1), byte_of(w, 2), k);
     t->subtables[12 + k][byte_of(w, 3)]++;
-    count_rgb(t, byte_of(w, 4), byte_of(w, 5), byte_of(w, 6), k + 1);
+    count_colour(t, byte_of(w, 4), byte_of(w, 5), byte_of(w, 6), k + 1);
     t->subtables[13 + k][byte_of(w, 7)]++;
 }
 
-static inline void count_group(struct ih_counter *t, const uint8_t *p, unsigned n_channels)
+/* ---- the four layouts ----
+ *
+ * Each is the same loop, written out so that every compiler specializes it. A group is flat where
+ * all its pixels are the same, which is where every byte equals the one a pixel further on; the
+ * loads overlap so as to stay inside the group. */
+
+static void count_gray(struct ih_counter *t, const uint8_t *p, size_t n)
 {
-    switch (n_channels) {
-    case 1:
-        count_gray_word(t, load64(p), 0);
-        count_gray_word(t, load64(p + 8), 8);
-        break;
-    case 2:
-        count_gray_alpha_word(t, load64(p), 0);
-        count_gray_alpha_word(t, load64(p + 8), 4);
-        break;
-    case 3:
-        count_rgb_group(t, p);
-        break;
-    default:
-        count_rgba_word(t, load64(p), 0);
-        count_rgba_word(t, load64(p + 8), 2);
-        count_rgba_word(t, load64(p + 16), 0);
-        count_rgba_word(t, load64(p + 24), 2);
+    for (size_t n_done; n >= 16; p += n_done, n -= n_done) {
+        const uint64_t x = load64(p), y = load64(p + 8);
+        n_done = 16;
+        if (((x ^ load64(p + 1)) | (x ^ y)) == 0) {
+            n_done = count_run(t, p, n, 1);
+            continue;
+        }
+        count_gray_word(t, x, 0);
+        count_gray_word(t, y, 8);
     }
+    count_rest(t, p, n, 1);
 }
 
-/* Written once for every layout: called with a constant, it is compiled for each. */
-static inline void count_pixels(struct ih_counter *t, const uint8_t *p, size_t n,
-                                const unsigned n_channels)
+static void count_gray_alpha(struct ih_counter *t, const uint8_t *p, size_t n)
 {
-    const unsigned n_group = n_channels == 1 ? 16 : 8;
-    while (n >= n_group) {
-        size_t n_done = n_group;
-        if (group_is_flat(p, n_channels)) {
-            n_done = run_length(p, n, n_channels);
-            count_run(t, p, (uint32_t)n_done, n_channels);
-        } else {
-            count_group(t, p, n_channels);
+    for (size_t n_done; n >= 8; p += 2 * n_done, n -= n_done) {
+        const uint64_t x = load64(p), y = load64(p + 8);
+        n_done = 8;
+        if (((x ^ load64(p + 2)) | (x ^ y)) == 0) {
+            n_done = count_run(t, p, n, 2);
+            continue;
         }
-        p += n_done * n_channels;
-        n -= n_done;
+        count_gray_alpha_word(t, x, 0);
+        count_gray_alpha_word(t, y, 4);
     }
-    for (; n > 0; n--, p += n_channels)
-        count_run(t, p, 1, n_channels);
+    count_rest(t, p, n, 2);
+}
+
+static void count_rgb(struct ih_counter *t, const uint8_t *p, size_t n)
+{
+    for (size_t n_done; n >= 8; p += 3 * n_done, n -= n_done) {
+        const uint64_t x = load64(p), y = load64(p + 8), z = load64(p + 16);
+        n_done = 8;
+        if (((x ^ load64(p + 3)) | (y ^ load64(p + 11)) | (load64(p + 13) ^ z)) == 0) {
+            n_done = count_run(t, p, n, 3);
+            continue;
+        }
+        count_colour(t, byte_of(x, 0), byte_of(x, 1), byte_of(x, 2), 0);
+        count_colour(t, byte_of(x, 3), byte_of(x, 4), byte_of(x, 5), 1);
+        count_colour(t, byte_of(x, 6), byte_of(x, 7), byte_of(y, 0), 2);
+        count_colour(t, byte_of(y, 1), byte_of(y, 2), byte_of(y, 3), 3);
+        count_colour(t, byte_of(y, 4), byte_of(y, 5), byte_of(y, 6), 0);
+        count_colour(t, byte_of(y, 7), byte_of(z, 0), byte_of(z, 1), 1);
+        count_colour(t, byte_of(z, 2), byte_of(z, 3), byte_of(z, 4), 2);
+        count_colour(t, byte_of(z, 5), byte_of(z, 6), byte_of(z, 7), 3);
+    }
+    count_rest(t, p, n, 3);
+}
+
+static void count_rgba(struct ih_counter *t, const uint8_t *p, size_t n)
+{
+    for (size_t n_done; n >= 8; p += 4 * n_done, n -= n_done) {
+        const uint64_t x = load64(p), y = load64(p + 8), z = load64(p + 16), w = load64(p + 24);
+        n_done = 8;
+        if (((x ^ load64(p + 4)) | (x ^ y) | (x ^ z) | (x ^ w)) == 0) {
+            n_done = count_run(t, p, n, 4);
+            continue;
+        }
+        count_rgba_word(t, x, 0);
+        count_rgba_word(t, y, 2);
+        count_rgba_word(t, z, 0);
+        count_rgba_word(t, w, 2);
+    }
+    count_rest(t, p, n, 4);
 }
 
 /* ---- tables ---- */
@@ -242,16 +258,16 @@ static void add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
         const size_t n = n_pixels < room ? n_pixels : (size_t)room;
         switch (t->spec.n_channels) {
         case 1:
-            count_pixels(t, pixels, n, 1);
+            count_gray(t, pixels, n);
             break;
         case 2:
-            count_pixels(t, pixels, n, 2);
+            count_gray_alpha(t, pixels, n);
             break;
         case 3:
-            count_pixels(t, pixels, n, 3);
+            count_rgb(t, pixels, n);
             break;
         default:
-            count_pixels(t, pixels, n, 4);
+            count_rgba(t, pixels, n);
         }
         pixels += n * t->spec.n_channels;
         n_pixels -= n;

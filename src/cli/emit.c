@@ -171,7 +171,7 @@ bool ih_emit_take(void *emit, const struct ih_input *input, const struct ih_resu
     pthread_mutex_lock(&e->lock);
     bool go_on = write_record(e, result);
     pthread_mutex_unlock(&e->lock);
-    return go_on;
+    return go_on && (result->status == IH_OK || !e->options->fails_fast);
 }
 
 static void say_summary(const struct ih_emit *e)

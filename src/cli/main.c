@@ -73,6 +73,8 @@ static void say_device(const struct ih_device *device)
 static unsigned n_workers(const struct ih_options *o, unsigned n_threads)
 {
     struct stat st;
+    if (o->list_path)
+        return n_threads;
     for (size_t i = 0; i < o->n_paths; i++)
         if (stat(o->paths[i], &st) == 0 && S_ISDIR(st.st_mode))
             return n_threads;
@@ -99,12 +101,13 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
         .clip_low = o->clip_low,
         .clip_high = o->clip_high,
     };
+    const struct ih_walk_sources sources = {o->paths, o->n_paths, o->list_path, o->list_separator};
     with.outputs = ih_emit_outputs(emit, &with.n_outputs);
     enum ih_exit code = IH_EXIT_OK;
     device_options.with.n_spare = n_threads - with.n_threads;
     enum ih_status status = ih_device_open(&device_options, &device, &err);
     if (status == IH_OK)
-        status = ih_walk_open(o->paths, o->n_paths, &walk, &err);
+        status = ih_walk_open(&sources, &walk, &err);
     if (status == IH_OK) {
         const struct ih_pipeline_calls calls = {next_input, walk, ih_emit_take, emit};
         status = ih_pipeline_run(device, &with, &calls, &err);
@@ -114,7 +117,7 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
             say_device(device);
         code = ih_emit_finish(emit);
     } else {
-        ih_complain(NULL, err.message);
+        ih_complain(device && !walk ? o->list_path : NULL, err.message);
         code = ih_exit_of(status);
     }
     ih_walk_close(walk);

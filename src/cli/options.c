@@ -157,6 +157,35 @@ static enum ih_status set_max_pixels(struct ih_options *o, const char *value, st
     return IH_OK;
 }
 
+static enum ih_status set_list_path(struct ih_options *o, const char *value, char separator,
+                                    struct ih_error *err)
+{
+    if (!*value)
+        return ih_error_set(err, IH_USAGE, "wants a file's name, or -");
+    if (o->list_path)
+        return ih_error_set(err, IH_USAGE, "one list of files is read, not two");
+    o->list_path = value;
+    o->list_separator = separator;
+    return IH_OK;
+}
+
+static enum ih_status set_files_from(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    return set_list_path(o, value, '\n', err);
+}
+
+static enum ih_status set_files0_from(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    return set_list_path(o, value, '\0', err);
+}
+
+static enum ih_status set_fail_fast(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    (void)value, (void)err;
+    o->fails_fast = true;
+    return IH_OK;
+}
+
 static enum ih_status set_quiet(struct ih_options *o, const char *value, struct ih_error *err)
 {
     (void)value, (void)err;
@@ -202,6 +231,9 @@ static const struct option options[] = {
     {"clip", 0, VALUE, set_clip},
     {"raw", 0, VALUE, set_raw},
     {"max-pixels", 0, VALUE, set_max_pixels},
+    {"files-from", 0, VALUE, set_files_from},
+    {"files0-from", 0, VALUE, set_files0_from},
+    {"fail-fast", 0, NOTHING, set_fail_fast},
     {"threads", 'j', VALUE, set_threads},
     {"quiet", 'q', NOTHING, set_quiet},
     {"verbose", 'v', NOTHING, set_verbose},
@@ -220,6 +252,9 @@ const struct ih_option_help ih_options_help[] = {
     {"--clip=LO,HI", "values <= LO and >= HI count as clipped (0,255)"},
     {"--raw=CHANNELS", "inputs are headerless interleaved 8-bit samples"},
     {"--max-pixels=N", "refuse larger images; k, M, G may follow (4G)"},
+    {"--files-from=F", "also the paths in F (-: standard input), one a line"},
+    {"--files0-from=F", "the same, separated by NUL"},
+    {"--fail-fast", "stop at the first failed input"},
     {"-j, --threads=N", "decoding threads (all processors)"},
     {"-q, --quiet", "only errors on standard error"},
     {"-v, --verbose", "say what ran where"},
@@ -323,8 +358,11 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         return status;
     if (!o->output && !o->chart_path)
         o->output = &ih_output_text;
-    if (o->n_paths == 0)
+    if (o->n_paths == 0 && !o->list_path)
         return ih_error_set(err, IH_USAGE, "nothing to count: name an image, a directory, or -");
+    for (size_t i = 0; o->list_path && i < o->n_paths; i++)
+        if (strcmp(o->list_path, "-") == 0 && strcmp(o->paths[i], "-") == 0)
+            return ih_error_set(err, IH_USAGE, "standard input cannot be an image and a list");
     if (o->output_path && !o->output)
         return ih_error_set(err, IH_USAGE, "-o: --chart=PATH says where a chart goes");
     return IH_OK;

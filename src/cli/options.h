@@ -24,6 +24,9 @@ struct ih_options {
     unsigned n_threads;    /* 0: all processors */
     unsigned raw_channels; /* 0: told by content */
     uint64_t max_pixels;
+    const char *list_path; /* --files-from; NULL: none; "-": standard input */
+    char list_separator;   /* what ends a path in it: '\n' or '\0' */
+    bool fails_fast;       /* stop at the first failed input */
     bool is_quiet, is_verbose;
     const char **paths; /* the array is owned */
     size_t n_paths;

@@ -17,8 +17,11 @@ struct level {
 };
 
 struct ih_walk {
-    const char *const *paths;
-    size_t n_paths, next_path;
+    struct ih_walk_sources sources;
+    size_t next_path;
+    FILE *list; /* owned unless standard input; NULL: none, or read to its end */
+    char *line; /* owned; the list's last path, for getdelim */
+    size_t line_bytes;
     struct level *levels; /* the deepest last */
     size_t n_levels;
 };
@@ -151,14 +154,49 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
     return false;
 }
 
-enum ih_status ih_walk_open(const char *const *paths, size_t n_paths, struct ih_walk **walk,
+static void close_list(struct ih_walk *w)
+{
+    if (w->list && w->list != stdin)
+        fclose(w->list);
+    w->list = NULL;
+}
+
+/* The next path of the list that is not empty; NULL at its end. *error: an errno, or 0. */
+static const char *next_listed(struct ih_walk *w, int *error)
+{
+    *error = 0;
+    while (w->list) {
+        errno = 0;
+        ssize_t n = getdelim(&w->line, &w->line_bytes, w->sources.list_separator, w->list);
+        if (n < 0) {
+            *error = feof(w->list) ? 0 : errno ? errno : EIO;
+            close_list(w);
+            return NULL;
+        }
+        if (n > 0 && w->line[n - 1] == w->sources.list_separator)
+            w->line[n - 1] = '\0';
+        if (w->line[0] != '\0')
+            return w->line;
+    }
+    return NULL;
+}
+
+enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_walk **walk,
                             struct ih_error *err)
 {
     struct ih_walk *w = calloc(1, sizeof *w);
     if (!w)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    w->paths = paths;
-    w->n_paths = n_paths;
+    w->sources = *sources;
+    if (sources->list) {
+        bool is_stdin = strcmp(sources->list, "-") == 0;
+        w->list = is_stdin ? stdin : fopen(sources->list, "r");
+        if (!w->list) {
+            int error = errno;
+            free(w);
+            return ih_error_errno(err, error, "the list cannot be opened");
+        }
+    }
     *walk = w;
     return IH_OK;
 }
@@ -166,19 +204,30 @@ enum ih_status ih_walk_open(const char *const *paths, size_t n_paths, struct ih_
 bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
 {
     for (;;) {
+        const char *argument = NULL;
+        int error = 0;
         if (w->n_levels > 0) {
             struct level *level = &w->levels[w->n_levels - 1];
-            if (level->next == level->n_names) {
+            if (level->next < level->n_names) {
+                if (take_entry(w, input))
+                    return true;
+            } else {
                 level_release(level);
                 w->n_levels--;
-            } else if (take_entry(w, input)) {
-                return true;
             }
-        } else if (w->next_path == w->n_paths) {
-            return false;
-        } else if (take_argument(w, w->paths[w->next_path++], input)) {
-            return true;
+            continue;
         }
+        if (w->next_path < w->sources.n_paths)
+            argument = w->sources.paths[w->next_path++];
+        else
+            argument = next_listed(w, &error);
+        if (error)
+            return give_error(input, strdup(w->sources.list), true, error,
+                              "the list cannot be read");
+        if (!argument)
+            return false;
+        if (take_argument(w, argument, input))
+            return true;
     }
 }
 
@@ -189,5 +238,7 @@ void ih_walk_close(struct ih_walk *w)
     for (size_t i = 0; i < w->n_levels; i++)
         level_release(&w->levels[i]);
     free(w->levels);
+    close_list(w);
+    free(w->line);
     free(w);
 }

@@ -12,13 +12,26 @@
 
 struct ih_walk;
 
-/* paths is borrowed until close. *walk is owned by the caller. Returns IH_OK or IH_MEMORY. */
-enum ih_status ih_walk_open(const char *const *paths, size_t n_paths, struct ih_walk **walk,
+/* Where paths come from, in this order. Strings are borrowed until close. */
+struct ih_walk_sources {
+    const char *const *paths;
+    size_t n_paths;
+    const char *list;    /* NULL, or a file of paths; "-": standard input */
+    char list_separator; /* what ends a path in the list: '\n' or '\0' */
+};
+
+/*
+ * *walk   owned by the caller
+ *
+ * Returns IH_OK, IH_IO (the list cannot be opened) or IH_MEMORY.
+ */
+enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_walk **walk,
                             struct ih_error *err);
 
 /*
  * The next input; false at the end. A directory that cannot be read is an input with its error.
- * Entries that are hidden, links to directories, or no files at all are passed over.
+ * Entries that are hidden, links to directories, or no files at all are passed over. A list that
+ * cannot be read to its end is an input of the list's name with that error, and the last.
  */
 bool ih_walk_next(struct ih_walk *walk, struct ih_input *input);
 

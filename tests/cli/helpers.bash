@@ -1,0 +1,48 @@
+# What every test of the command line loads: `load helpers`.
+#
+# Each test runs in a fresh empty directory of its own, which is removed afterwards. imghist runs with
+# nothing but what the test gives it: no options from the environment, no colour, English messages.
+
+# shellcheck shell=bash disable=SC2154 # status, output and stderr are set by bats' run
+
+bats_require_minimum_version 1.5.0
+
+: "${TESTS:=$(cd "$BATS_TEST_DIRNAME/.." && pwd)}"
+: "${IMGHIST:=$(cd "$TESTS/.." && pwd)/imghist}"
+SAMPLES=$(cd "$TESTS/.." && pwd)/samples
+export TESTS IMGHIST SAMPLES
+
+setup() {
+  unset IMGHIST_DEVICE NO_COLOR CUDA_VISIBLE_DEVICES
+  export LC_ALL=C TERM=dumb
+  cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# imghist ARG...: runs the program; status, output (stdout) and stderr are set.
+imghist() { run --separate-stderr "$IMGHIST" "$@"; }
+
+# Says what happened and fails.
+fail() {
+  printf '%s\n' "$@" "exit status: ${status-}" "stdout:" "${output-}" "stderr:" "${stderr-}" >&2
+  return 1
+}
+
+assert_status() { [ "$status" -eq "$1" ] || fail "expected exit status $1"; }
+
+# The whole of standard output.
+assert_output() { [ "$output" = "$1" ] || fail "expected on stdout: $1"; }
+
+# A part of standard output, or of standard error.
+assert_output_has() { [[ $output == *"$1"* ]] || fail "expected in stdout: $1"; }
+assert_stderr_has() { [[ $stderr == *"$1"* ]] || fail "expected in stderr: $1"; }
+
+refute_output_has() { [[ $output != *"$1"* ]] || fail "not expected in stdout: $1"; }
+refute_stderr_has() { [[ $stderr != *"$1"* ]] || fail "not expected in stderr: $1"; }
+
+assert_no_stderr() { [ -z "$stderr" ] || fail "expected nothing on stderr"; }
+
+# assert_fails STATUS TEXT: the exit status and what the message says.
+assert_fails() {
+  assert_status "$1"
+  assert_stderr_has "$2"
+}
