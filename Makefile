@@ -16,6 +16,7 @@ VERSION   := 0.1.0
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
+.SECONDARY:
 MAKEFLAGS += --no-builtin-rules
 
 # ---- what the machine has ---------------------------------------------------------------------
@@ -107,8 +108,8 @@ ifeq ($(NVCC),)
 	@echo "imghist: no nvcc on PATH or in CUDA_HOME: building for the CPU only"
 endif
 
-$(PROGRAM): $(CLI_OBJS) $(LIB_OBJS)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(PROGRAM): $(CLI_OBJS) $(LIB_OBJS) $(BUILD)/flags
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LDLIBS)
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -130,10 +131,11 @@ $(BUILD)/font.c: third_party/embed.sh $(FONT) | needs
 $(BUILD)/font.o: $(BUILD)/font.c
 	$(CC) $(CFLAGS) -c -o $@ $<
 
-# Objects are made anew when the compiler or its flags change.
+# Objects are made anew when the compiler or its flags change, programs also when the GPUs do.
+export FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(CUDA) $(CUDA_ARCH)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(CPPFLAGS) $(CFLAGS) $(CUDA)' | cmp -s - $@ || echo '$(CC) $(CPPFLAGS) $(CFLAGS) $(CUDA)' >$@
+	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
 .PHONY: FORCE
 FORCE:
 
@@ -158,9 +160,9 @@ test: ## install the test tools, build, and run every test that needs no GPU
 .PHONY: unit
 unit: needs $(UNIT_BINS)
 
-$(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB_OBJS)
+$(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB_OBJS) $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LDLIBS) -lcmocka
 
 .PHONY: test-gpu
 test-gpu: ## on a GPU machine: parity, compute-sanitizer, CUDA against CPU; records the evidence
@@ -168,6 +170,7 @@ test-gpu: ## on a GPU machine: parity, compute-sanitizer, CUDA against CPU; reco
 
 .PHONY: fuzz
 fuzz: ## run every fuzzer for FUZZ_SECONDS (10) each; needs clang
+	third_party/install.sh build fuzz
 	$(MAKE) CONFIG=fuzz fuzzers
 	tests/fuzz/run.sh build/fuzz $(or $(FUZZ_SECONDS),10)
 
@@ -185,8 +188,8 @@ samples: ## make the sample images anew, with the program in samples/
 
 # ---- keeping house ----------------------------------------------------------------------------
 
-FORMATTED = $(shell git ls-files -c -o --exclude-standard 'src/*.[ch]' 'kernels/*.cu' 'kernels/*.h' \
-              'kernels/*.cuh' 'tests/*.[ch]' 'tests/*.cu' 'samples/*.c' 'third_party/*.[ch]')
+FORMATTED = $(shell find src kernels tests samples third_party -name '*.[ch]' -o -name '*.cu' \
+              -o -name '*.cuh')
 .PHONY: format
 format: ## format the sources
 	clang-format -i $(FORMATTED)

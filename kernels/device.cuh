@@ -3,10 +3,10 @@
  * of one pixel, and the tree that reduces a block.
  *
  * A band may start at any byte. Its pixels are cut into a head that ends at a 16-byte boundary,
- * groups of 16 pixels (n_channels loads of 16 bytes, and every pixel whole within its group), and a
- * tail. Head and tail, the edge, are at most 15 pixels each and are read byte by byte. Where no
- * pixel starts at a 16-byte boundary (2 or 4 channels at an odd address) all pixels are edge:
- * right, slow, and never so in a buffer that cudaMalloc returned.
+ * groups of a multiple of 16 pixels, which are whole 16-byte loads, and a tail. Head and tail, the
+ * edge, are less than 16 pixels and less than a group, and are read byte by byte. Where no pixel
+ * starts at a 16-byte boundary (2 or 4 channels at an odd address) all pixels are edge: right,
+ * slow, and never so in a buffer that cudaMalloc returned.
  */
 #ifndef IH_KERNELS_DEVICE_CUH
 #define IH_KERNELS_DEVICE_CUH
@@ -14,10 +14,11 @@
 #include "kernels.h"
 
 enum {
-    IH_LOAD_PIXELS =
-        16, /* the fewest whole pixels that fill whole 16-byte loads, whatever the channels */
     IH_WARP = 32,
-    IH_CLIP_COUNTS = 4, /* any_low, any_high, all_low, all_high, as in ih_gpu_totals */
+    /* The fewest pixels that fill whole 16-byte loads, whatever their channels. */
+    IH_LOAD_PIXELS = 16,
+    /* any_low, any_high, all_low, all_high, in the order of ih_gpu_totals. */
+    IH_CLIP_COUNTS = 4,
 };
 
 /* One launch, as the kernels get it: the launcher's arguments, checked and cut up. */

@@ -8,6 +8,9 @@
  * each costs a round trip through the L2 instead of a byte of bandwidth, and the queue is longest
  * where the data is flat. The next rung gives every block a table of its own.
  *
+ * H100 80GB HBM3, 2026-11-21, tests/bench/gpu_histogram.sh: 6 GB/s of random gray, 1 GB/s of
+ * constant gray, 15 and 3 GB/s of RGB (4 M pixels), where the memory reads 3120.
+ *
  * Sums and joint clip counts stay in registers until the end and then take the block's tree, as
  * they would swamp five addresses otherwise.
  */

@@ -1,13 +1,87 @@
-/* ESSAY */
+/*
+ * Histogram, the last rung: every bin in shared memory 32 times, a copy for each lane of a warp.
+ *
+ * The idea. Shared memory adds in place, but lanes that hit one bank with different words take
+ * turns, and in a plain table the bank is decided by the data (histogram_shared.cu). So each
+ * counter exists in copies that lie side by side, and a lane adds to copy `lane mod 32`: its bank
+ * is decided by the lane, whatever the data (replication: J. Gomez-Luna et al., An optimized
+ * approach to histogram computation on GPU, Machine Vision and Applications, 2013). A table has one
+ * row of 256 bytes for each value, in which the copies of two planes lie:
+ *
+ *     row v:  | plane 0, value v: lane 0, 1, ... 31 | plane 1, value v: lane 0, 1, ... 31 |
+ *
+ * The address of a sample's counter is then 256 * value + the lane's column, and one instruction
+ * makes it from the word that was loaded: a dot product of two of its bytes with 256 and 0, or a
+ * byte permutation. The plane is the constant offset of the atomic instruction. So a sample costs
+ * two instructions, and luma two dot products more (the weights are 16 bits, the colours 8).
+ *
+ * Joint clip counts. Sorted by channel (6 permutations for 4 pixels), the bytes of 4 pixels are
+ * compared with a threshold at once, the carry kept out of the next byte; "any" and "all" are an OR
+ * and an AND, and a dot product with ones adds them up. That is 33 instructions for 4 pixels and
+ * both thresholds, without a branch, so no data is slower than other data. Minimum, maximum and
+ * four compares for each pixel took the kernel to 0.69 of the memory's speed.
+ *
+ * Everything else is done once a block: sums come from the finished table (value * count, up a
+ * tree), so a block should be large and few: one of 1024 threads a multiprocessor. Its units of
+ * work go to the blocks in turn, so that all have the same number; the first one is loaded while
+ * the tables are zeroed (0.9 us for the 128 KiB of RGB; the end of a block takes 1.3 us).
+ *
+ * Figures: H100 80GB HBM3, 2026-11-21, tests/bench/gpu_histogram.sh with 768 MiB; ncu for the rest.
+ * The read roofline there is 3.12 TB/s. From one H100 to the next the shares move by 0.01.
+ *
+ *     channels                            gray    gray+alpha   RGB     RGBA
+ *     share of the roofline, any data     0.97    0.97         0.97    0.97
+ *     the same, 256 MiB                   0.98    0.98         0.95    0.95
+ *     copies; tables                      64; 1   32; 1        32; 2   32; 3
+ *     registers; shared memory (KiB)      64; 64  64; 64       64; 128 63; 192
+ *     warps a multiprocessor, of 64       32      32           32      32
+ *     instructions a pixel                2.4     4.7          21      24
+ *     issue slots used                    0.22    0.22         0.67    0.57
+ *     integer pipes used (ALU, FMA-heavy) .02 .21 .03 .21      .48 .54 .38 .46
+ *     shared-memory pipe used, atomics    0.39    0.38         0.51    0.51
+ *
+ * What limits it is the memory: warps wait for loads, and nothing else is near its end. What costs
+ * the last percents is outside the loop: 2.4 us more than an empty launch to zero and to merge the
+ * tables of RGB, and multiprocessors that are served unequally, so that the last one ends 3 to 4 %
+ * after the average.
+ *
+ * An atomic of a whole warp takes one pass of the shared-memory pipe. With 16 copies it takes two,
+ * and 16 additions a clock are then the most that a multiprocessor does. RGB with 16 copies (what
+ * fits where a block may have 64 to 100 KiB) fills that pipe to 0.97 and reaches 0.83 of the H100's
+ * roofline, RGBA with 16 and 12 copies 0.94 and 0.65. The GPUs that need these have a third to a
+ * half of the bandwidth for each multiprocessor; none of them was at hand to measure.
+ *
+ * On an H200 (4.47 TB/s) gray and gray + alpha reach 0.98, RGBA 0.92 to 0.95 and RGB 0.85, which is
+ * 3.82 TB/s and 22 % more than 16 additions a clock would allow. There 0.83 of the issue slots are
+ * used: the next step would be fewer instructions, of which 2 in 5 are for the clip counts. Passing
+ * over groups without a clipped byte would save them on most photos and cost a fifth on noise.
+ *
+ * Rejected, with RGB's share of the roofline where nothing else is said (0.972 is what stayed):
+ * - the last eighth of the work handed out by a counter in global memory, against the unequal
+ *   service: 0.87, two units at a time 0.94. One address takes 0.9 additions a nanosecond, and the
+ *   warps ask for more.
+ * - three blocks of 512 threads with 64 KiB each: 16 copies, and too few registers; 0.69 to 0.76.
+ * - loads that leave the L1 cache out: the pieces of RGB's lines then come more than once; 0.88.
+ * - every address by permutation, 0.966, or every one by dot product, 0.968: they run in different
+ *   pipes (ALU, FMA), and samples by one with luma by the other balance them.
+ * - two or four loads of a thread at a time: gray + alpha 0.979 and 0.967, with three 0.984.
+ * - prefetching further ahead: the registers for it are not there.
+ */
 #include "device.cuh"
+#include "quad.cuh"
 
 enum {
-    IH_REPLICATED_THREADS =
-        1024,           /* one block a multiprocessor: the fewest tables to zero and merge */
-    IH_ROW_BYTES = 256, /* the copies of one value's counters, of several planes */
+    /* One block a multiprocessor: the fewest tables to zero and to merge. */
+    IH_REPLICATED_THREADS = 1024,
+    /* 16-byte loads of a thread at a time: with 1 to 4 channels, 48 bytes are whole pixels. */
+    IH_UNIT_LOADS = 3,
+    IH_UNIT_WORDS = IH_UNIT_LOADS * 4,
+    /* A small band gets a block for so many units, not a whole grid. */
+    IH_UNITS_PER_BLOCK = 8,
+    /* All copies of one value's counters, of as many planes as fit. */
+    IH_ROW_BYTES = 256,
     IH_ROW_COUNTERS = IH_ROW_BYTES / 4,
     IH_TABLE_BYTES = IH_GPU_BINS * IH_ROW_BYTES,
-    IH_UNITS_PER_BLOCK = 8, /* a small band gets a block for so many units, not a whole grid */
 };
 
 extern __shared__ uint4 s_tables[];
@@ -25,96 +99,40 @@ __host__ __device__ constexpr size_t tables_bytes(int planes, int copies)
     return (size_t)(planes + planes_a_table - 1) / planes_a_table * IH_TABLE_BYTES;
 }
 
-/*
- * Adds one to the counter of byte `index` of word. The address, 256 * byte + s_column + plane,
- * takes one instruction: a dot product of two of the word's bytes with 256 and 0; the plane is part
- * of the atomic instruction. s_column is a 32-bit address in shared memory because a pointer's base
- * would be added anew each time.
- */
-static __device__ inline void count_byte(uint32_t s_column, uint32_t plane, uint32_t word,
-                                         int index)
+/* Where the tables begin, as a 32-bit address in shared memory. Asked for anew each time, it stays
+ * in a uniform register, which an atomic instruction adds for nothing. */
+static __device__ inline uint32_t tables_address(void)
+{
+    uint32_t s_address;
+    asm volatile("mov.u32 %0, %1;"
+                 : "=r"(s_address)
+                 : "r"((uint32_t)__cvta_generic_to_shared(s_tables)));
+    return s_address;
+}
+
+static __device__ inline void increment(uint32_t s_counter)
+{
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(s_counter) : "memory");
+}
+
+/* Counts byte `index` of word. s_column is the thread's copy of the plane's counter of 0, and a dot
+ * product of two of the bytes with 256 and 0 adds the row: one instruction a sample. */
+static __device__ inline void count_byte(uint32_t s_column, uint32_t word, int index)
 {
     const uint32_t weights = index % 2 == 0 ? 256u : 256u << 16;
-    const uint32_t s_counter =
-        index < 2 ? __dp2a_lo(weights, word, s_column) : __dp2a_hi(weights, word, s_column);
-    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(s_counter + plane) : "memory");
+    increment(index < 2 ? __dp2a_lo(weights, word, s_column) : __dp2a_hi(weights, word, s_column));
 }
 
-/* The luma weights in pairs, for dot products with two neighbouring bytes. */
-struct luma_pairs {
-    uint32_t red_green, blue_none, none_red, green_blue;
-};
-
-/* A least value, as count_reaching needs it. */
-struct threshold {
-    uint32_t low_bits;  /* bits 0 to 6, in every byte */
-    uint32_t below_128; /* all ones where bit 7 is 0, else 0 */
-};
-
-static __device__ inline struct threshold threshold_make(uint32_t least)
+/* Counts byte 2 of word. A byte permutation does the same in another of the multiprocessor's pipes:
+ * the value becomes byte 1 of the address, the column byte 0. */
+static __device__ inline void count_byte_2(uint32_t s_plane, uint32_t column, uint32_t word)
 {
-    const struct threshold made = {(least & 0x7f) * 0x01010101u, (least >> 7) - 1u};
-    return made;
-}
-
-/*
- * Bit 7 of every byte: whether that byte of w is at least the threshold. The other bits are noise.
- * With bit 7 set first, the subtraction of the low 7 bits cannot borrow from the next byte; what is
- * left is the majority of three bits, one instruction.
- */
-static __device__ inline uint32_t reaches(uint32_t w, uint32_t w_with_bit_7, struct threshold t)
-{
-    const uint32_t low_bits_reach = w_with_bit_7 - t.low_bits;
-    return (w & low_bits_reach) | (t.below_128 & (w | low_bits_reach));
-}
-
-/* The joint clip counts of a thread's pixels, each 128 times: any and all channels reach. */
-struct reaching {
-    uint32_t any, all;
-};
-
-/* Four pixels at once; rgb[channel] holds the channel of pixel i in byte i. */
-static __device__ inline void count_reaching(const uint32_t (&rgb)[3], struct threshold t,
-                                             struct reaching *count)
-{
-    uint32_t r[3];
-#pragma unroll
-    for (int c = 0; c < 3; c++)
-        r[c] = reaches(rgb[c], rgb[c] | 0x80808080u, t);
-    count->any = __dp4a((r[0] | r[1] | r[2]) & 0x80808080u, 0x01010101u, count->any);
-    count->all = __dp4a(r[0] & r[1] & r[2] & 0x80808080u, 0x01010101u, count->all);
-}
-
-/* Luma of four pixels, in byte 2 of each word, and their colours sorted by channel. */
-template <int CHANNELS>
-static __device__ inline void quad_colours(const uint32_t (&w)[CHANNELS],
-                                           const struct luma_pairs &weights, uint32_t (&luma)[4],
-                                           uint32_t (&rgb)[3])
-{
-    const uint32_t w0 = w[0], w1 = w[1 % CHANNELS], w2 = w[2 % CHANNELS], w3 = w[3 % CHANNELS];
-    if (CHANNELS == 3) { /* rgbr gbrg brgb */
-        luma[0] = __dp2a_hi(weights.blue_none, w0, __dp2a_lo(weights.red_green, w0, 32768u));
-        luma[1] = __dp2a_lo(weights.green_blue, w1, __dp2a_hi(weights.none_red, w0, 32768u));
-        luma[2] = __dp2a_lo(weights.blue_none, w2, __dp2a_hi(weights.red_green, w1, 32768u));
-        luma[3] = __dp2a_hi(weights.green_blue, w2, __dp2a_lo(weights.none_red, w2, 32768u));
-        rgb[0] = __byte_perm(__byte_perm(w0, w1, 0x0630), w2, 0x5210);
-        rgb[1] = __byte_perm(__byte_perm(w0, w1, 0x0741), w2, 0x6210);
-        rgb[2] = __byte_perm(__byte_perm(w0, w1, 0x0052), w2, 0x7410);
-    } else { /* rgba rgba rgba rgba */
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            luma[i] = __dp2a_hi(weights.blue_none, w[i % CHANNELS],
-                                __dp2a_lo(weights.red_green, w[i % CHANNELS], 32768u));
-        const uint32_t rg01 = __byte_perm(w0, w1, 0x5140), rg23 = __byte_perm(w2, w3, 0x5140);
-        rgb[0] = __byte_perm(rg01, rg23, 0x5410);
-        rgb[1] = __byte_perm(rg01, rg23, 0x7632);
-        rgb[2] = __byte_perm(__byte_perm(w0, w1, 0x0062), __byte_perm(w2, w3, 0x0062), 0x5410);
-    }
+    increment(s_plane + __byte_perm(word, column, 0x5524));
 }
 
 /* What stays the same for a thread from one pixel to the next. */
 struct counting {
-    uint32_t s_column; /* the thread's copy of the first plane's counter of 0 */
+    uint32_t column; /* where the thread's copies are in a row, in bytes */
     struct luma_pairs weights;
     struct threshold high, above_low;
 };
@@ -124,15 +142,16 @@ template <int CHANNELS, int COPIES>
 static __device__ inline void count_quad(const struct counting &c, const uint32_t (&w)[CHANNELS],
                                          struct reaching *high, struct reaching *above_low)
 {
+    const uint32_t s_tables_0 = tables_address();
 #pragma unroll
     for (int i = 0; i < 4 * CHANNELS; i++)
-        count_byte(c.s_column, plane_offset<COPIES>(i % CHANNELS), w[i / 4], i % 4);
+        count_byte(s_tables_0 + c.column + plane_offset<COPIES>(i % CHANNELS), w[i / 4], i % 4);
     if (CHANNELS >= 3) {
         uint32_t luma[4], rgb[3];
         quad_colours<CHANNELS>(w, c.weights, luma, rgb);
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            count_byte(c.s_column, plane_offset<COPIES>(CHANNELS), luma[i], 2);
+            count_byte_2(s_tables_0 + plane_offset<COPIES>(CHANNELS), c.column, luma[i]);
         count_reaching(rgb, c.high, high);
         count_reaching(rgb, c.above_low, above_low);
     }
@@ -143,35 +162,34 @@ template <int CHANNELS, int COPIES>
 static __device__ inline void count_edge(const struct counting &c, const struct ih_job &job,
                                          uint32_t (&clip)[IH_CLIP_COUNTS])
 {
+    const uint32_t s_column = tables_address() + c.column;
     const uint64_t stride = gridDim.x * IH_REPLICATED_THREADS;
-    for (uint64_t i = blockIdx.x * IH_REPLICATED_THREADS + threadIdx.x; i < job.n_edge;
-         i += stride) {
+    uint64_t i = blockIdx.x * IH_REPLICATED_THREADS + threadIdx.x;
+    for (; i < job.n_edge; i += stride) {
         const uint8_t *pixel = ih_edge_pixel<CHANNELS>(job, (uint32_t)i);
-        for (int ch = 0; ch < CHANNELS; ch++)
-            count_byte(c.s_column, plane_offset<COPIES>(ch), pixel[ch], 0);
+        for (int plane = 0; plane < CHANNELS; plane++)
+            count_byte(s_column + plane_offset<COPIES>(plane), pixel[plane], 0);
         if (CHANNELS >= 3) {
             const uint32_t r = pixel[0], g = pixel[1 % CHANNELS], b = pixel[2 % CHANNELS];
-            count_byte(c.s_column, plane_offset<COPIES>(CHANNELS), ih_luma(job, r, g, b), 0);
+            count_byte(s_column + plane_offset<COPIES>(CHANNELS), ih_luma(job, r, g, b), 0);
             ih_clip_pixel(job, r, g, b, clip);
         }
     }
 }
 
 /*
- * A warp's unit is 32 * LOADS 16-byte words. Where 16 bytes hold whole pixels the lanes read side
- * by side; RGB needs 48 bytes for that, so there each lane reads 48 of its own and the L1 cache
- * brings the pieces of a line together.
+ * A warp's unit is 32 * 48 bytes. Where 16 bytes hold whole pixels the lanes read side by side; of
+ * RGB each lane reads 48 bytes of its own, and the L1 cache brings the pieces of a line together.
  */
-template <int CHANNELS, int LOADS>
+template <int CHANNELS>
 static __device__ inline void load_unit(const struct ih_job &job, uint32_t unit,
-                                        uint4 (&load)[LOADS])
+                                        uint4 (&load)[IH_UNIT_LOADS])
 {
-    static_assert(CHANNELS != 3 || LOADS % 3 == 0, "whole pixels");
-    const uint4 *d_unit = job.d_groups + (size_t)unit * (IH_WARP * LOADS);
+    const uint4 *d_unit = job.d_groups + (size_t)unit * (IH_WARP * IH_UNIT_LOADS);
     const uint32_t lane = threadIdx.x % IH_WARP;
 #pragma unroll
-    for (int i = 0; i < LOADS; i++)
-        load[i] = d_unit[CHANNELS == 3 ? lane * LOADS + i : i * IH_WARP + lane];
+    for (int i = 0; i < IH_UNIT_LOADS; i++)
+        load[i] = d_unit[CHANNELS == 3 ? lane * IH_UNIT_LOADS + i : i * IH_WARP + lane];
 }
 
 /* A block's count of one value: the sum of its copies, each lane of a warp beginning with another
@@ -188,14 +206,14 @@ template <int COPIES> static __device__ inline uint32_t sum_copies(int plane, in
     return count;
 }
 
-template <int CHANNELS, int COPIES, int LOADS>
+template <int CHANNELS, int COPIES>
 __global__ void __launch_bounds__(IH_REPLICATED_THREADS, 1)
     ih_histogram_replicated_kernel(const struct ih_job job)
 {
-    constexpr int QUADS = LOADS * 4 / CHANNELS; /* four pixels each, of a thread in a unit */
+    constexpr int QUADS = IH_UNIT_WORDS / CHANNELS; /* of four pixels, of a thread in a unit */
     constexpr int N_ZEROS = tables_bytes(ih_planes(CHANNELS), COPIES) / sizeof(uint4);
     union {
-        uint4 load[LOADS];
+        uint4 load[IH_UNIT_LOADS];
         uint32_t quad[QUADS][CHANNELS];
     } now, next;
 
@@ -204,13 +222,13 @@ __global__ void __launch_bounds__(IH_REPLICATED_THREADS, 1)
     const uint32_t stride = gridDim.x * (IH_REPLICATED_THREADS / IH_WARP);
     uint32_t unit = threadIdx.x / IH_WARP * gridDim.x + blockIdx.x;
     if (unit < job.n_groups)
-        load_unit<CHANNELS, LOADS>(job, unit, next.load);
+        load_unit<CHANNELS>(job, unit, next.load);
     for (int i = threadIdx.x; i < N_ZEROS; i += IH_REPLICATED_THREADS)
         s_tables[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
 
     const struct counting c = {
-        (uint32_t)__cvta_generic_to_shared(s_tables) + threadIdx.x % COPIES * 4,
+        threadIdx.x % COPIES * 4,
         {job.luma_red | job.luma_green << 16, job.luma_blue, job.luma_red << 16,
          job.luma_green | job.luma_blue << 16},
         threshold_make(job.clip_high),
@@ -222,7 +240,7 @@ __global__ void __launch_bounds__(IH_REPLICATED_THREADS, 1)
         now = next;
         unit += stride;
         if (unit < job.n_groups)
-            load_unit<CHANNELS, LOADS>(job, unit, next.load);
+            load_unit<CHANNELS>(job, unit, next.load);
 #pragma unroll
         for (int i = 0; i < QUADS; i++)
             count_quad<CHANNELS, COPIES>(c, now.quad[i], &high, &above_low);
@@ -237,12 +255,12 @@ __global__ void __launch_bounds__(IH_REPLICATED_THREADS, 1)
         (struct ih_partials *)s_tables, job.d_totals);
 }
 
-template <int CHANNELS, int COPIES, int LOADS>
+template <int CHANNELS, int COPIES>
 static cudaError_t launch(const struct ih_gpu_histogram_args *args)
 {
-    constexpr uint32_t UNIT_PIXELS = IH_WARP * LOADS * 16 / CHANNELS;
+    constexpr uint32_t UNIT_PIXELS = IH_WARP * IH_UNIT_WORDS * 4 / CHANNELS;
     constexpr size_t SHARED_BYTES = tables_bytes(ih_planes(CHANNELS), COPIES);
-    const auto kernel = ih_histogram_replicated_kernel<CHANNELS, COPIES, LOADS>;
+    const auto kernel = ih_histogram_replicated_kernel<CHANNELS, COPIES>;
     struct ih_job job;
     cudaError_t status = ih_job_make(args, UNIT_PIXELS, &job);
     if (status != cudaSuccess || args->n_pixels == 0)
@@ -267,15 +285,15 @@ extern "C" cudaError_t ih_histogram_replicated(const struct ih_gpu_histogram_arg
     const size_t n_tables = args->gpu->shared_bytes_optin / IH_TABLE_BYTES;
     switch (args->n_channels) {
     case 1:
-        return launch<1, 64, 3>(args);
+        return launch<1, 64>(args);
     case 2:
-        return launch<2, 32, 4>(args);
+        return launch<2, 32>(args);
     case 3:
-        return n_tables >= 2 ? launch<3, 32, 3>(args) : launch<3, 16, 3>(args);
+        return n_tables >= 2 ? launch<3, 32>(args) : launch<3, 16>(args);
     case 4:
-        return n_tables >= 3   ? launch<4, 32, 4>(args)
-               : n_tables == 2 ? launch<4, 16, 4>(args)
-                               : launch<4, 12, 4>(args);
+        return n_tables >= 3   ? launch<4, 32>(args)
+               : n_tables == 2 ? launch<4, 16>(args)
+                               : launch<4, 12>(args);
     default:
         return cudaErrorInvalidValue;
     }

@@ -40,14 +40,16 @@ struct ih_gpu_histogram_args {
     const uint8_t *d_pixels; /* uint8 [n_pixels][n_channels], any alignment */
     uint64_t n_pixels;       /* below 2^32: a block's 32-bit counters cannot overflow then */
     unsigned n_channels;     /* 1 to 4 */
-    uint32_t luma_red, luma_green, luma_blue; /* in 1/65536, summing to 65536 */
+    uint32_t luma_red, luma_green, luma_blue; /* in 1/65536, summing to 65536; each below it */
     unsigned clip_low, clip_high;             /* 0 <= clip_low < clip_high <= 255 */
     struct ih_gpu_totals *d_totals;           /* added to */
     const struct ih_gpu_properties *gpu;      /* borrowed for the call */
     cudaStream_t stream;
 };
 
-/* Returns the CUDA status of the launch; failures while running show in later calls on the stream.
+/*
+ * Returns the CUDA status of the launch, cudaErrorInvalidValue for arguments other than said above;
+ * failures while running show in later calls on the stream. Without pixels nothing is launched.
  */
 #define KERNEL(name, why) cudaError_t ih_histogram_##name(const struct ih_gpu_histogram_args *args);
 #include "kernels.def"

@@ -53,6 +53,12 @@ static inline unsigned ih_count_subtables_each(unsigned n_channels)
     return n_channels < 3 ? IH_COUNT_SUBTABLES / n_channels : IH_COUNT_SUBTABLES / 4;
 }
 
+/*
+ * The loops of ih_count_tables: counts n_pixels into the 32-bit tables, whose weights are set and
+ * which have room for them. Only count_tables.c calls it.
+ */
+void ih_count_into_tables(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
+
 /* Starts anew. spec is copied. */
 static inline void ih_counter_begin(struct ih_counter *counter,
                                     const struct ih_count_method *method,

@@ -65,7 +65,7 @@ static bool append_input(char *target, size_t size, const char *input)
 static enum ih_status name_target(const struct ih_charts *c, const struct ih_result *result,
                                   char *target, size_t size, struct ih_error *err)
 {
-    static const char suffix[] = ".hist.png";
+    static const char suffix[] = IH_CHART_SUFFIX;
     const char *input = strcmp(result->path, "-") == 0 ? "stdin" : result->path;
     size_t n = strlen(c->path);
     if (n >= size)
@@ -87,6 +87,23 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* Whether a file in a directory of charts may be replaced: only a chart of an earlier run, by its
+ * mark. It is in the first chunks of the file. */
+static bool may_replace(const char *path)
+{
+    static const char mark[] = "Software\0imghist";
+    char head[128];
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return errno != EACCES && errno != EISDIR; /* nothing is there; else writing will tell */
+    size_t n = fread(head, 1, sizeof head, f);
+    fclose(f);
+    for (size_t i = 0; i + sizeof mark - 1 <= n; i++)
+        if (memcmp(head + i, mark, sizeof mark - 1) == 0)
+            return true;
+    return false;
+}
+
 enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *result, char *target,
                               size_t size_bytes, struct ih_error *err)
 {
@@ -102,6 +119,8 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
         return ih_error_set(err, IH_USAGE, "one chart for more than one image: name a directory");
     if (is_same_file(target, result->path))
         return ih_error_set(err, IH_CONFLICT, "is an input and its chart at once");
+    if (!c->is_file && !may_replace(target))
+        return ih_error_set(err, IH_CONFLICT, "is no chart of imghist, and is not replaced");
     status = ih_chart_png(result, &options, &png, &png_bytes, err);
     if (status == IH_OK && !c->is_file)
         status = ih_make_directories(target, err);
@@ -123,14 +142,15 @@ enum ih_status ih_charts_commit(struct ih_charts *c, struct ih_error *err)
     return c->file.stream ? ih_outfile_commit(&c->file, err) : IH_OK;
 }
 
-void ih_charts_discard(struct ih_charts *c)
+void ih_charts_unlink(const struct ih_charts *c)
 {
     if (c)
-        ih_outfile_discard(&c->file);
+        ih_outfile_unlink(&c->file);
 }
 
 void ih_charts_close(struct ih_charts *c)
 {
-    ih_charts_discard(c);
+    if (c)
+        ih_outfile_discard(&c->file);
     free(c);
 }

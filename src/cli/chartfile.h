@@ -8,6 +8,9 @@
 
 enum { IH_CHART_PATH_MAX = 4096 + 512 };
 
+/* What is put behind an input's name in a directory of charts. */
+#define IH_CHART_SUFFIX ".hist.png"
+
 struct ih_charts;
 
 /*
@@ -24,15 +27,18 @@ enum ih_status ih_charts_open(const char *path, struct ih_charts **charts, struc
  * target   char [size_bytes]; what the chart's file is called, for messages
  *
  * Returns IH_OK, IH_USAGE (a second input for one file), IH_CONFLICT (the chart would replace its
- * input), IH_IO, IH_LIMIT (the path is too long) or IH_MEMORY.
+ * input, or in a directory a file that is no chart of ours), IH_IO, IH_LIMIT (the path is too long)
+ * or IH_MEMORY.
  */
 enum ih_status ih_charts_draw(struct ih_charts *charts, const struct ih_result *result,
                               char *target, size_t size_bytes, struct ih_error *err);
 
 enum ih_status ih_charts_commit(struct ih_charts *charts, struct ih_error *err);
 
-/* Removes what is not committed. NULL is allowed in both. */
-void ih_charts_discard(struct ih_charts *charts);
+/* Removes the temporary file from the disk and leaves all else as it is: for ending at once. */
+void ih_charts_unlink(const struct ih_charts *charts);
+
+/* Removes what is not committed. NULL is allowed, here and above. */
 void ih_charts_close(struct ih_charts *charts);
 
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { OUTPUTS_MAX = 2 }; /* the data output and one chart */
 
@@ -28,18 +29,14 @@ struct ih_emit {
 
     uint64_t n_done, n_failed, n_skipped, n_pixels;
     struct timespec started;
-    enum ih_exit exit_code; /* of what ended the run before its time */
 };
 
 void ih_complain(const char *path, const char *message)
 {
-    char shown[IH_ESCAPED_MAX];
-    if (path) {
-        ih_escape(shown, sizeof shown, path);
-        fprintf(stderr, "imghist: %s: %s\n", shown, message);
-    } else {
-        fprintf(stderr, "imghist: %s\n", message);
-    }
+    char shown_path[IH_ESCAPED_MAX], shown[4 * IH_MESSAGE_MAX];
+    ih_escape(shown_path, sizeof shown_path, path ? path : "");
+    ih_escape(shown, sizeof shown, message);
+    fprintf(stderr, "imghist: %s%s%s\n", shown_path, path ? ": " : "", shown);
 }
 
 enum ih_exit ih_exit_of(enum ih_status status)
@@ -67,36 +64,59 @@ static void protect(struct ih_emit *e, const struct stat *st)
 static enum ih_status open_data(struct ih_emit *e, struct ih_error *err)
 {
     const struct ih_options *o = e->options;
-    struct ih_error reason = {IH_OK, ""};
-    struct stat st;
-    if (o->output_path ? stat(o->output_path, &st) == 0 : fstat(1, &st) == 0)
-        protect(e, &st);
-    enum ih_status status = ih_outfile_open(&e->data, o->output_path, &reason);
+    enum ih_status status = ih_outfile_open(&e->data, o->output_path, err);
     if (status != IH_OK)
-        return ih_error_set(err, status, "%.60s: %.170s", o->output_path, reason.message);
+        return status;
     struct ih_output_options with = {.layout = o->csv_layout, .verbose = o->is_verbose};
     ih_terminal_look(e->data.stream, &with.colour, &with.unicode, &with.columns);
     return o->output->begin(e->data.stream, &with, &e->output, err);
 }
 
-enum ih_status ih_emit_open(const struct ih_options *options, struct ih_emit **emit,
-                            struct ih_error *err)
+/* Remembers the files that exist already and will be written to, and looks for them among the paths
+ * of the command line. Inputs that are found later are compared when they are opened. */
+static enum ih_status protect_inputs(struct ih_emit *e, const char **subject, struct ih_error *err)
 {
+    const struct ih_options *o = e->options;
+    struct stat st;
+    if (o->output && (o->output_path ? stat(o->output_path, &st) == 0 : fstat(1, &st) == 0))
+        protect(e, &st);
+    if (o->chart_path && stat(o->chart_path, &st) == 0)
+        protect(e, &st);
+    for (size_t i = 0; i < o->n_paths; i++) {
+        if (strcmp(o->paths[i], "-") == 0 ? fstat(0, &st) != 0 : stat(o->paths[i], &st) != 0)
+            continue;
+        for (size_t k = 0; k < e->n_outputs; k++)
+            if (e->outputs[k].device == st.st_dev && e->outputs[k].inode == st.st_ino) {
+                *subject = o->paths[i];
+                return ih_error_set(err, IH_CONFLICT, "is an input and the output file at once");
+            }
+    }
+    if (e->n_outputs == OUTPUTS_MAX && e->outputs[0].device == e->outputs[1].device &&
+        e->outputs[0].inode == e->outputs[1].inode) {
+        *subject = o->chart_path;
+        return ih_error_set(err, IH_CONFLICT, "cannot be the chart and the data at once");
+    }
+    return IH_OK;
+}
+
+enum ih_status ih_emit_open(const struct ih_options *options, struct ih_emit **emit,
+                            const char **subject, struct ih_error *err)
+{
+    *subject = NULL;
     struct ih_emit *e = calloc(1, sizeof *e);
     if (!e)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     e->options = options;
     pthread_mutex_init(&e->lock, NULL);
     clock_gettime(CLOCK_MONOTONIC, &e->started);
-    enum ih_status status = IH_OK;
-    struct stat st;
-    if (options->chart_path) {
+    enum ih_status status = protect_inputs(e, subject, err);
+    if (status == IH_OK && options->chart_path)
         status = ih_charts_open(options->chart_path, &e->charts, err);
-        if (status == IH_OK && stat(options->chart_path, &st) == 0)
-            protect(e, &st);
-    }
-    if (status == IH_OK && options->output)
+    if (status == IH_OK && options->output) {
         status = open_data(e, err);
+        if (status != IH_OK && status != IH_USAGE)
+            *subject = options->output_path;
+    }
     if (status != IH_OK)
         ih_emit_close(e);
     else
@@ -110,45 +130,46 @@ const struct ih_file_identity *ih_emit_outputs(const struct ih_emit *e, size_t *
     return e->outputs;
 }
 
-/* Something that makes going on pointless. */
-static bool give_up(struct ih_emit *e, enum ih_exit exit_code, const char *path,
+/* Ends the process where it stands: other threads may be waiting for inputs that never end. */
+static void leave(const struct ih_emit *e, enum ih_exit code)
+{
+    ih_charts_unlink(e->charts);
+    ih_outfile_unlink(&e->data);
+    _exit((int)code);
+}
+
+static void give_up(const struct ih_emit *e, enum ih_exit code, const char *path,
                     const char *message)
 {
     ih_complain(path, message);
-    e->exit_code = exit_code;
-    return false;
+    leave(e, code);
 }
 
-static bool data_is_well(struct ih_emit *e)
+static const char *data_name(const struct ih_emit *e)
+{
+    return e->options->output_path ? e->options->output_path : "standard output";
+}
+
+static void write_data(struct ih_emit *e, const struct ih_result *result)
 {
     struct ih_error reason;
-    const char *name = e->options->output_path ? e->options->output_path : "standard output";
+    errno = 0;
+    e->options->output->record(e->output, result);
     if (e->data.is_standard)
         fflush(e->data.stream); /* whoever reads along sees each record as it is done */
     if (!ferror(e->data.stream))
-        return true;
+        return;
     ih_error_errno(&reason, errno ? errno : EIO, "cannot write");
-    return give_up(e, IH_EXIT_FAILED, name, reason.message);
+    give_up(e, IH_EXIT_FAILED, data_name(e), reason.message);
 }
 
-static bool write_record(struct ih_emit *e, const struct ih_result *result)
+static void write_chart(struct ih_emit *e, const struct ih_result *result)
 {
-    bool go_on = true;
+    char target[IH_CHART_PATH_MAX];
     struct ih_error reason;
-    if (e->output) {
-        errno = 0;
-        e->options->output->record(e->output, result);
-        go_on = data_is_well(e);
-    }
-    if (go_on && e->charts && result->status == IH_OK) {
-        char target[IH_CHART_PATH_MAX];
-        enum ih_status status = ih_charts_draw(e->charts, result, target, sizeof target, &reason);
-        if (status == IH_USAGE || status == IH_CONFLICT)
-            return give_up(e, IH_EXIT_USAGE, target, reason.message);
-        if (status != IH_OK)
-            return give_up(e, IH_EXIT_FAILED, target, reason.message);
-    }
-    return go_on;
+    enum ih_status status = ih_charts_draw(e->charts, result, target, sizeof target, &reason);
+    if (status != IH_OK)
+        give_up(e, ih_exit_of(status), target, reason.message);
 }
 
 bool ih_emit_take(void *emit, const struct ih_input *input, const struct ih_result *result)
@@ -160,7 +181,7 @@ bool ih_emit_take(void *emit, const struct ih_input *input, const struct ih_resu
         return true;
     }
     if (result->status == IH_CONFLICT)
-        return give_up(e, IH_EXIT_USAGE, path, result->error.message);
+        give_up(e, IH_EXIT_USAGE, path, result->error.message);
     if (result->status == IH_OK) {
         e->n_done++;
         e->n_pixels += result->histogram.n_pixels;
@@ -169,9 +190,14 @@ bool ih_emit_take(void *emit, const struct ih_input *input, const struct ih_resu
         ih_complain(path, result->error.message);
     }
     pthread_mutex_lock(&e->lock);
-    bool go_on = write_record(e, result);
+    if (e->output)
+        write_data(e, result);
+    if (e->charts && result->status == IH_OK)
+        write_chart(e, result);
     pthread_mutex_unlock(&e->lock);
-    return go_on && (result->status == IH_OK || !e->options->fails_fast);
+    if (result->status != IH_OK && e->options->fails_fast)
+        leave(e, ih_emit_finish(e));
+    return true;
 }
 
 static void say_summary(const struct ih_emit *e)
@@ -186,53 +212,60 @@ static void say_summary(const struct ih_emit *e)
             e->n_done, e->n_failed, e->n_skipped, (double)e->n_pixels * 1e-6, seconds);
 }
 
-enum ih_exit ih_emit_finish(struct ih_emit *e)
+/* Gives the outputs their names, but for a file that would hold nothing because all failed. */
+static void complete_outputs(struct ih_emit *e)
 {
     const struct ih_options *o = e->options;
     struct ih_error reason;
-    pthread_mutex_lock(&e->lock);
     bool is_worthless = e->n_done == 0 && e->n_failed > 0 && !e->data.is_standard;
-    if (e->output && e->exit_code == IH_EXIT_OK && !is_worthless) {
+    if (e->output && !is_worthless) {
         o->output->end(e->output);
-        e->output = NULL;
         if (ih_outfile_commit(&e->data, &reason) != IH_OK)
-            give_up(e, IH_EXIT_FAILED, o->output_path ? o->output_path : "standard output",
-                    reason.message);
+            give_up(e, IH_EXIT_FAILED, data_name(e), reason.message);
     }
-    if (e->charts && e->exit_code == IH_EXIT_OK && ih_charts_commit(e->charts, &reason) != IH_OK)
+    if (e->charts && ih_charts_commit(e->charts, &reason) != IH_OK)
         give_up(e, IH_EXIT_FAILED, o->chart_path, reason.message);
-    pthread_mutex_unlock(&e->lock);
+}
 
+enum ih_exit ih_emit_finish(struct ih_emit *e)
+{
+    const struct ih_options *o = e->options;
+    pthread_mutex_lock(&e->lock);
+    complete_outputs(e);
+    pthread_mutex_unlock(&e->lock);
     uint64_t n_inputs = e->n_done + e->n_failed;
     if (o->is_verbose)
         say_summary(e);
     else if (e->n_failed > 0 && n_inputs > 1 && !o->is_quiet)
         fprintf(stderr, "imghist: %" PRIu64 " of %" PRIu64 " inputs failed\n", e->n_failed,
                 n_inputs);
-    else if (n_inputs == 0 && e->exit_code == IH_EXIT_OK && !o->is_quiet)
+    else if (n_inputs == 0 && !o->is_quiet)
         fprintf(stderr, "imghist: no images found, %" PRIu64 " other files skipped\n",
                 e->n_skipped);
-    return e->exit_code != IH_EXIT_OK ? e->exit_code : e->n_failed ? IH_EXIT_FAILED : IH_EXIT_OK;
+    return e->n_failed ? IH_EXIT_FAILED : IH_EXIT_OK;
 }
 
 void ih_emit_interrupt(struct ih_emit *e)
 {
-    pthread_mutex_lock(&e->lock); /* for good: nothing is written after this */
-    if (e->output && e->data.is_standard) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    /* For good where it succeeds: nothing is written any more. */
+    bool is_whole = pthread_mutex_timedlock(&e->lock, &until) == 0;
+    ih_charts_unlink(e->charts);
+    ih_outfile_unlink(&e->data);
+    if (is_whole && e->output && e->data.is_standard) {
         e->options->output->end(e->output);
-        e->output = NULL;
         fflush(e->data.stream);
     }
-    ih_charts_discard(e->charts);
-    ih_outfile_discard(&e->data);
 }
 
 void ih_emit_close(struct ih_emit *e)
 {
     if (!e)
         return;
-    if (e->output) /* what it still writes goes to a file that is thrown away, or a broken pipe */
-        e->options->output->end(e->output);
+    if (e->output)
+        e->options->output->close(e->output);
     ih_outfile_discard(&e->data);
     ih_charts_close(e->charts);
     pthread_mutex_destroy(&e->lock);

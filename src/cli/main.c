@@ -1,12 +1,14 @@
 /* The program: options, the walk, the pipeline and the outputs put together, and signals. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "cli/bench.h"
 #include "cli/emit.h"
 #include "cli/info.h"
 #include "cli/options.h"
 #include "cli/paths.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,44 +17,67 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The signals that end the program, but for those that whoever started it has told it to ignore. */
 static void ending_signals(sigset_t *set)
 {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
     sigemptyset(set);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGHUP);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(set, numbers[i]);
 }
 
+struct watch {
+    sigset_t signals; /* blocked in every thread while the watch lasts */
+    struct ih_emit *emit;
+    pthread_t thread;
+    bool has_thread;
+};
+
 /*
- * Waits for a signal that ends the program. The record being written is finished and temporary
- * files are removed; then the signal does what it does by default, so that a calling shell sees it.
- * Workers need not be asked: what they have under way is nothing that could be half done.
+ * Waits for a signal that ends the program. Temporary files are removed and the record being
+ * written is finished; then the signal does what it does by default, so that a calling shell sees
+ * it. Workers need not be asked: what they have under way is nothing that could be half done.
  */
-static void *wait_for_signal(void *emit)
+static void *wait_for_signal(void *argument)
 {
-    sigset_t set;
-    int number = 0;
-    ending_signals(&set);
-    if (sigwait(&set, &number) == 0) {
-        ih_emit_interrupt(emit);
-        signal(number, SIG_DFL);
-        raise(number);
-        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-    }
+    struct watch *w = argument;
+    int number = 0, old;
+    if (sigwait(&w->signals, &number) != 0)
+        return NULL;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+    signal(number, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL); /* a second one ends it at once */
+    ih_emit_interrupt(w->emit);
+    raise(number);
     return NULL;
 }
 
-static void watch_signals(struct ih_emit *emit)
+/* Before anything is opened that a signal would leave behind. */
+static void watch_prepare(struct watch *w)
 {
-    sigset_t set;
-    pthread_t thread;
-    ending_signals(&set);
-    signal(SIGPIPE, SIG_IGN);               /* a closed pipe is a failed write, and told as one */
-    pthread_sigmask(SIG_BLOCK, &set, NULL); /* inherited by every thread started from here on */
-    if (pthread_create(&thread, NULL, wait_for_signal, emit) == 0)
-        pthread_detach(thread);
-    else
-        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    memset(w, 0, sizeof *w);
+    ending_signals(&w->signals);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, and told as one */
+    pthread_sigmask(SIG_BLOCK, &w->signals, NULL);
+}
+
+static void watch_start(struct watch *w, struct ih_emit *emit)
+{
+    w->emit = emit;
+    w->has_thread = pthread_create(&w->thread, NULL, wait_for_signal, w) == 0;
+    if (!w->has_thread)
+        pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL);
+}
+
+/* After this a signal does what it does by default, one that came meanwhile too. */
+static void watch_stop(struct watch *w)
+{
+    if (w->has_thread) {
+        pthread_cancel(w->thread);
+        pthread_join(w->thread, NULL);
+    }
 }
 
 static unsigned n_processors(void)
@@ -129,13 +154,20 @@ static enum ih_exit run(const struct ih_options *o)
 {
     struct ih_error err = {IH_OK, ""};
     struct ih_emit *emit = NULL;
-    if (ih_emit_open(o, &emit, &err) != IH_OK) {
-        ih_complain(NULL, err.message);
-        return ih_exit_of(err.status);
+    struct watch watch;
+    const char *subject;
+    enum ih_exit code;
+    watch_prepare(&watch);
+    if (ih_emit_open(o, &emit, &subject, &err) == IH_OK) {
+        watch_start(&watch, emit);
+        code = run_pipeline(o, emit);
+        watch_stop(&watch);
+    } else {
+        ih_complain(subject, err.message);
+        code = ih_exit_of(err.status);
     }
-    watch_signals(emit);
-    enum ih_exit code = run_pipeline(o, emit);
     ih_emit_close(emit);
+    pthread_sigmask(SIG_UNBLOCK, &watch.signals, NULL);
     return code;
 }
 
@@ -153,11 +185,22 @@ static enum ih_exit print(void (*to)(FILE *))
     return IH_EXIT_FAILED;
 }
 
+/* Where a standard file is closed, what is opened next would get its number, and messages might end
+ * in an image. /dev/null takes the place, opened the wrong way round, so that using it is still an
+ * error. */
+static void fill_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
     struct ih_options options;
     struct ih_error err = {IH_OK, ""};
     enum ih_exit code;
+    fill_standard_files();
     setlocale(LC_CTYPE, ""); /* for the terminal's encoding; numbers stay as in C */
     enum ih_status status =
         ih_options_parse(&options, argc, (const char *const *)argv, getenv("IMGHIST_DEVICE"), &err);
@@ -171,6 +214,8 @@ int main(int argc, char **argv)
         code = print(ih_print_version);
     } else if (options.action == IH_ACTION_LIST) {
         code = print(ih_print_list);
+    } else if (options.action == IH_ACTION_BENCH) {
+        code = ih_bench_run(&options);
     } else {
         code = run(&options);
     }

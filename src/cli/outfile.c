@@ -21,12 +21,14 @@ static mode_t wanted_mode(const char *target)
 
 static enum ih_status open_temporary(struct ih_outfile *f, struct ih_error *err)
 {
-    static const char suffix[] = ".XXXXXX";
-    size_t size = strlen(f->target) + sizeof suffix;
-    f->temporary = malloc(size);
+    static const char name[] = ".imghist-XXXXXX";
+    const char *slash = strrchr(f->target, '/');
+    size_t n_folder = slash ? (size_t)(slash - f->target) + 1 : 0;
+    f->temporary = malloc(n_folder + sizeof name);
     if (!f->temporary)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    snprintf(f->temporary, size, "%s%s", f->target, suffix);
+    memcpy(f->temporary, f->target, n_folder);
+    memcpy(f->temporary + n_folder, name, sizeof name);
     int fd = mkstemp(f->temporary);
     if (fd < 0) {
         int error = errno;
@@ -104,6 +106,12 @@ void ih_outfile_discard(struct ih_outfile *f)
     free(f->temporary);
     free(f->target);
     memset(f, 0, sizeof *f);
+}
+
+void ih_outfile_unlink(const struct ih_outfile *f)
+{
+    if (f->temporary)
+        unlink(f->temporary);
 }
 
 enum ih_status ih_make_directories(const char *path, struct ih_error *err)

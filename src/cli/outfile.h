@@ -1,8 +1,9 @@
 /*
  * Output files that appear whole or not at all.
  *
- * What is written goes to a temporary file beside the target, which takes the target's name when
- * all is written. A target that is no regular file (a device, a pipe) is written to directly.
+ * What is written goes to a temporary file beside the target, hidden so that no walk finds it,
+ * which takes the target's name when all is written. A target that is no regular file (a device, a
+ * pipe) is written to directly.
  */
 #ifndef IH_CLI_OUTFILE_H
 #define IH_CLI_OUTFILE_H
@@ -31,6 +32,9 @@ enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err);
 
 /* Throws away what was written to a temporary file. Allowed on a closed file. */
 void ih_outfile_discard(struct ih_outfile *f);
+
+/* Removes the temporary file's name and leaves all else as it is: for ending at once. */
+void ih_outfile_unlink(const struct ih_outfile *f);
 
 /* Makes every directory on the way to path. Returns IH_OK or IH_IO. */
 enum ih_status ih_make_directories(const char *path, struct ih_error *err);

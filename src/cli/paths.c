@@ -2,6 +2,8 @@
 
 #include "cli/paths.h"
 
+#include "cli/chartfile.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -108,20 +110,29 @@ static bool give_error(struct ih_input *input, char *path, bool is_named, int er
 }
 
 /* A path of the command line. True: it is an input; false: it was a directory, now the level. */
-static bool take_argument(struct ih_walk *w, const char *argument, struct ih_input *input)
+static bool take_argument(struct ih_walk *w, const char *argument, bool is_listed,
+                          struct ih_input *input)
 {
     struct stat st;
     char *path = strdup(argument);
     if (!path)
         return give_error(input, NULL, true, ENOMEM, "cannot read");
-    bool is_stdin = strcmp(argument, "-") == 0;
+    bool is_stdin = !is_listed && strcmp(argument, "-") == 0;
     if (is_stdin || stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
-        *input = (struct ih_input){.path = path, .is_named = true};
+        *input = (struct ih_input){.path = path, .is_named = true, .is_stdin = is_stdin};
         return true; /* what does not exist is told when it is opened */
     }
     int error = descend(w, path);
     return error ? give_error(input, strdup(argument), true, error, "cannot read the directory")
                  : false;
+}
+
+/* Charts that an earlier run left among the images are none of them. */
+static bool is_chart(const char *path)
+{
+    static const char suffix[] = IH_CHART_SUFFIX;
+    size_t n = strlen(path);
+    return n >= sizeof suffix && strcmp(path + n - (sizeof suffix - 1), suffix) == 0;
 }
 
 /* The next entry of the deepest level. True: it is an input. */
@@ -138,7 +149,7 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
     if (is_link)
         is_there =
             stat(path, &st) == 0; /* a link to nothing is passed over, as are vanished names */
-    if (is_there && S_ISREG(st.st_mode)) {
+    if (is_there && S_ISREG(st.st_mode) && !is_chart(path)) {
         *input = (struct ih_input){.path = path};
         return true;
     }
@@ -217,7 +228,8 @@ bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
             }
             continue;
         }
-        if (w->next_path < w->sources.n_paths)
+        bool is_listed = w->next_path == w->sources.n_paths;
+        if (!is_listed)
             argument = w->sources.paths[w->next_path++];
         else
             argument = next_listed(w, &error);
@@ -226,7 +238,7 @@ bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
                               "the list cannot be read");
         if (!argument)
             return false;
-        if (take_argument(w, argument, input))
+        if (take_argument(w, argument, is_listed, input))
             return true;
     }
 }

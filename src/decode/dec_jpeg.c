@@ -31,9 +31,10 @@ struct jpeg_state {
     struct jpeg_progress_mgr progress;
     struct ih_source *src; /* borrowed */
     bool is_started, is_complete;
-    size_t n_peeked;       /* bytes of src that the library has been given */
-    uint8_t *cmyk;         /* owned; one row, NULL unless the file has four components */
-    struct ih_error error; /* what the longjmp that is under way is about */
+    unsigned components_seen; /* bit i: component i has had a scan */
+    size_t n_peeked;          /* bytes of src that the library has been given */
+    uint8_t *cmyk;            /* owned; one row, NULL unless the file has four components */
+    struct ih_error error;    /* what the longjmp that is under way is about */
     jmp_buf on_error;
 };
 
@@ -101,8 +102,12 @@ static void on_message(j_common_ptr cinfo, int level)
     fail(s, IH_CORRUPT, text);
 }
 
+/* Called at least once in every scan of a file that has several. */
 static void on_progress(j_common_ptr cinfo)
 {
+    const struct jpeg_decompress_struct *c = (j_decompress_ptr)cinfo;
+    for (int i = 0; i < c->comps_in_scan; i++)
+        state_of(cinfo)->components_seen |= 1u << c->cur_comp_info[i]->component_index;
     if (((j_decompress_ptr)cinfo)->input_scan_number > SCANS_MAX)
         fail(state_of(cinfo), IH_LIMIT, "JPEG with more than 100 scans");
 }
@@ -244,6 +249,9 @@ static void start(struct jpeg_state *s)
 {
     s->is_started = true;
     jpeg_start_decompress(&s->cinfo);
+    if (jpeg_has_multiple_scans(&s->cinfo) &&
+        s->components_seen != (1u << s->cinfo.num_components) - 1)
+        fail(s, IH_CORRUPT, "a colour component has no scan"); /* libjpeg would invent it */
     if (s->cinfo.out_color_space == JCS_CMYK) {
         s->cmyk = malloc((size_t)4 * s->cinfo.output_width);
         if (!s->cmyk)

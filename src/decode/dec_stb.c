@@ -7,7 +7,8 @@
  *   over the file's bytes here, and a read past the end is remembered and makes the file truncated.
  * - stb allocates what a header claims. The longest run any of these formats can code is 128 pixels
  *   in a byte, so a header that claims more than that for the file's size is refused before.
- * - stb looks BMP palette entries up that the file does not have. The indices are checked before.
+ * - stb looks palette entries up that the file does not have. The indices of BMP and TGA are
+ * checked before.
  * - stb blends PSD colours with their alpha, in float. Code values are counted here, never blended
  *   ones, so a PSD with more than three channels is refused by name.
  */
@@ -22,6 +23,7 @@ enum {
     FILE_BYTES_MAX = 1 << 30,  /* of these formats; stb counts bytes in int */
     PIXELS_PER_BYTE_MAX = 128, /* TGA and PackBits runs: 128 samples from 2 bytes; 1-bit BMP: 8 */
     BMP_HEADER_BYTES = 54,
+    BMP_CORE_HEADER_BYTES = 26,
     PSD_HEADER_BYTES = 26
 };
 
@@ -35,6 +37,9 @@ struct stb_state {
     size_t n_pixels, n_pixels_given;
     unsigned n_channels, depth;
 };
+
+/* Looks at the whole file before stb does; may settle n_channels and depth. */
+typedef enum ih_status check_file(struct stb_state *s, struct ih_error *err);
 
 static uint32_t le16(const uint8_t *p)
 {
@@ -138,38 +143,78 @@ static void close_stb(void *state)
     free(s);
 }
 
-/* Every index of an uncompressed BMP of up to 8 bits lies within its palette. */
-static enum ih_status check_bmp(const struct stb_state *s, const struct ih_image_info *info,
-                                struct ih_error *err)
+static enum ih_status short_palette(const char *format, unsigned index, unsigned n_entries,
+                                    struct ih_error *err)
+{
+    return ih_error_set(err, IH_CORRUPT, "damaged %s: colour %u of a palette of %u", format, index,
+                        n_entries);
+}
+
+/* A BMP that stb reads right, and whose indices all lie within its palette. */
+static enum ih_status check_bmp(struct stb_state *s, struct ih_error *err)
 {
     const uint8_t *f = s->file;
+    if (s->file_bytes < BMP_CORE_HEADER_BYTES)
+        return IH_OK;         /* stb finds the end */
+    if (le32(f + 14) == 12) { /* OS/2: stb reads four palette entries too few */
+        if (le16(f + 24) < 24)
+            return ih_error_set(err, IH_UNSUPPORTED, "OS/2 BMP with a palette is not supported");
+        return IH_OK;
+    }
     if (s->file_bytes < BMP_HEADER_BYTES)
-        return IH_OK; /* stb finds the end */
-    uint32_t header_bytes = le32(f + 14), offset = le32(f + 10);
-    bool is_core = header_bytes == 12; /* OS/2: 16-bit sizes, 3 bytes a palette entry */
-    uint32_t bits = le16(f + (is_core ? 24 : 28)), entry_bytes = is_core ? 3 : 4;
-    if (!is_core && le32(f + 30) != 0 && le32(f + 30) != 3)
+        return IH_OK;
+    uint32_t header_bytes = le32(f + 14), offset = le32(f + 10), raw_height = le32(f + 22);
+    uint32_t bits = le16(f + 28), compression = le32(f + 30), width = le32(f + 18);
+    uint32_t height = raw_height >> 31 ? 0 - raw_height : raw_height; /* negative: from the top */
+    if (compression != 0 && compression != 3)
         return ih_error_set(err, IH_UNSUPPORTED, "compressed BMP (type %lu) is not supported",
-                            (unsigned long)le32(f + 30));
+                            (unsigned long)compression);
     if (offset < 14 + header_bytes)
         return ih_error_set(err, IH_CORRUPT, "damaged BMP: its pixels begin within its header");
-    if (bits > 8 || bits == 0)
+    if (height > INT_MAX)
+        return ih_error_set(err, IH_CORRUPT, "damaged BMP: no such height");
+    uint32_t n_entries = (offset - 14 - header_bytes) / 4;
+    if ((bits != 1 && bits != 4 && bits != 8) || n_entries >= 1u << bits || offset > s->file_bytes)
         return IH_OK;
-    uint32_t n_entries = (offset - 14 - header_bytes) / entry_bytes;
-    size_t row_bytes = ((size_t)info->width * bits + 31) / 32 * 4;
-    if (n_entries >= 1u << bits || offset > s->file_bytes)
-        return IH_OK;
-    for (uint64_t y = 0; y < info->height; y++) {
-        if (row_bytes > s->file_bytes - offset || y > (s->file_bytes - offset) / row_bytes - 1)
-            return IH_OK; /* truncated: stb finds the end */
+    size_t row_bytes = ((size_t)width * bits + 31) / 32 * 4;
+    for (size_t y = 0; y < height && row_bytes <= s->file_bytes - offset &&
+                       y <= (s->file_bytes - offset) / row_bytes - 1;
+         y++) {
         const uint8_t *row = f + offset + y * row_bytes;
-        for (uint64_t x = 0; x < info->width; x++) {
+        for (size_t x = 0; x < width; x++) {
             unsigned shift = (unsigned)(8 - bits - x * bits % 8);
             unsigned index = (unsigned)row[x * bits / 8] >> shift & ((1u << bits) - 1);
             if (index >= n_entries)
-                return ih_error_set(err, IH_CORRUPT, "damaged BMP: colour %u of a palette of %lu",
-                                    index, (unsigned long)n_entries);
+                return short_palette("BMP", index, n_entries, err);
         }
+    }
+    return IH_OK;
+}
+
+/* A TGA with a palette: stb takes colour 0 for an index past its end, and skips a first entry that
+ * is not 0 without subtracting it. Runs are a count and one index, the rest counted indices. */
+static enum ih_status check_tga(struct stb_state *s, struct ih_error *err)
+{
+    const uint8_t *f = s->file;
+    if (s->file_bytes < 18 || (f[2] != 1 && f[2] != 9))
+        return IH_OK;
+    unsigned n_entries = le16(f + 5);
+    if (le16(f + 3) != 0)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "TGA whose palette does not start at 0 is not supported");
+    size_t at = 18u + f[0] + (size_t)n_entries * ((f[7] + 7u) / 8), size = s->file_bytes;
+    size_t n_left = (size_t)le16(f + 12) * le16(f + 14);
+    while (n_left > 0 && at < size) {
+        size_t n = n_left, n_indices = n_left;
+        if (f[2] == 9) {
+            bool is_run = f[at] >> 7;
+            n = (f[at++] & 127u) + 1u;
+            n_indices = is_run ? 1 : n;
+        }
+        for (size_t i = 0; i < n_indices && at < size; i++, at++)
+            if (f[at] >= n_entries)
+                return short_palette("TGA", f[at], n_entries, err);
+        n_left -= n < n_left ? n : n_left;
     }
     return IH_OK;
 }
@@ -201,45 +246,68 @@ static enum ih_status check_psd(struct stb_state *s, struct ih_error *err)
     return IH_OK;
 }
 
-/* The whole file, the header's claims, and what stb would get wrong. */
-static enum ih_status inspect(struct stb_state *s, struct ih_image_info *info, struct ih_error *err)
+/* What stb would get wrong, then the header's claims. */
+static enum ih_status inspect(struct stb_state *s, check_file *check, struct ih_image_info *info,
+                              struct ih_error *err)
 {
     int width, height, n_channels;
-    bool is_psd = strcmp(info->format, "psd") == 0, is_bmp = strcmp(info->format, "bmp") == 0;
+    s->depth = 8;
+    enum ih_status status = check(s, err);
+    if (status != IH_OK)
+        return status;
     if (!stbi_info_from_memory(s->file, (int)s->file_bytes, &width, &height, &n_channels))
         return ih_error_set(err, IH_CORRUPT, "damaged %s: %s", info->format, stbi_failure_reason());
-    height = height < 0 ? -height : height; /* a BMP stored from the top */
-    if (width <= 0 || height <= 0)
+    info->width = width < 0 ? 0 : (uint64_t)width;
+    info->height = (uint64_t)(height < 0 ? -(int64_t)height : height); /* a BMP from the top */
+    if (info->width == 0 || info->height == 0)
         return ih_error_set(err, IH_CORRUPT, "damaged %s: it has no pixels", info->format);
-    info->width = (uint64_t)width;
-    info->height = (uint64_t)height;
-    s->n_channels = (unsigned)n_channels;
-    s->depth = 8;
     if (info->width * info->height / PIXELS_PER_BYTE_MAX > s->file_bytes)
-        return ih_error_set(err, IH_CORRUPT, "damaged %s: %d x %d pixels in a file of %zu bytes",
-                            info->format, width, height, s->file_bytes);
-    enum ih_status status = is_psd ? check_psd(s, err) : is_bmp ? check_bmp(s, info, err) : IH_OK;
+        return ih_error_set(
+            err, IH_CORRUPT, "damaged %s: %llu x %llu pixels in a file of %zu bytes", info->format,
+            (unsigned long long)info->width, (unsigned long long)info->height, s->file_bytes);
+    if (s->n_channels == 0)
+        s->n_channels = (unsigned)n_channels;
     s->n_pixels = (size_t)(info->width * info->height);
     info->n_channels = s->n_channels;
     info->source_depth = s->depth;
-    return status;
+    return IH_OK;
 }
 
-static enum ih_status open_stb(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+static enum ih_status open_checked(struct ih_source *src, check_file *check,
+                                   struct ih_image_info *info, void **state, struct ih_error *err)
 {
-    (void)options;
     struct stb_state *s = calloc(1, sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_source_read_all(src, FILE_BYTES_MAX, &s->file, &s->file_bytes, err);
     if (status == IH_OK)
-        status = inspect(s, info, err);
+        status = inspect(s, check, info, err);
     if (status == IH_OK)
         *state = s;
     else
         close_stb(s);
     return status;
+}
+
+static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_options *options,
+                               struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    (void)options;
+    return open_checked(src, check_bmp, info, state, err);
+}
+
+static enum ih_status open_psd(struct ih_source *src, const struct ih_decode_options *options,
+                               struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    (void)options;
+    return open_checked(src, check_psd, info, state, err);
+}
+
+static enum ih_status open_tga(struct ih_source *src, const struct ih_decode_options *options,
+                               struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    (void)options;
+    return open_checked(src, check_tga, info, state, err);
 }
 
 static enum ih_status decode(struct stb_state *s, struct ih_error *err)
@@ -296,7 +364,7 @@ const struct ih_decoder ih_decoder_bmp = {
     .title = "BMP, uncompressed, 1 to 32 bits",
     .version = version,
     .probe = probe_bmp,
-    .open = open_stb,
+    .open = open_bmp,
     .read = read_stb,
     .close = close_stb,
 };
@@ -306,7 +374,7 @@ const struct ih_decoder ih_decoder_psd = {
     .title = "PSD, flattened RGB, 8 and 16 bits",
     .version = version,
     .probe = probe_psd,
-    .open = open_stb,
+    .open = open_psd,
     .read = read_stb,
     .close = close_stb,
 };
@@ -316,7 +384,7 @@ const struct ih_decoder ih_decoder_tga = {
     .title = "TGA, palette, gray and colour, plain and run-length coded",
     .version = version,
     .probe = probe_tga,
-    .open = open_stb,
+    .open = open_tga,
     .read = read_stb,
     .close = close_stb,
 };

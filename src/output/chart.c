@@ -15,8 +15,7 @@
 #include "output/chart_parts.h"
 #include "output/png_encode.h"
 
-/* ---- drawing, for all parts -------------------------------------------------------------------
- */
+/* ---- drawing, for all parts ---- */
 
 void ih_chart_fill(struct ih_chart *chart, struct ih_colour colour, uint8_t opacity,
                    enum ih_blend blend)
@@ -51,8 +50,7 @@ int32_t ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px,
     return width;
 }
 
-/* ---- the chart --------------------------------------------------------------------------------
- */
+/* ---- the chart ---- */
 
 static void draw_nothing_note(struct ih_chart *chart)
 {

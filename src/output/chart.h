@@ -1,9 +1,9 @@
 /*
  * The chart of one image's histogram, as a PNG.
  *
- * The same result and options give the same bytes: geometry, text and blending are done in
- * integers, the font is part of the program, and neither locale nor time plays a part. (The bytes,
- * not the pixels, depend on the zlib that compresses them.)
+ * The same result and options give the same picture: shapes, text and blending are integers, the
+ * font is part of the program, and neither locale nor time plays a part. The bytes of the file are
+ * the same too with the same libpng and zlib.
  */
 #ifndef IH_OUTPUT_CHART_H
 #define IH_OUTPUT_CHART_H

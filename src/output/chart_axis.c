@@ -3,13 +3,13 @@
  *
  * A histogram is drawn to show its shape, and one bar can ruin that: the sky that is clipped to
  * 255, the black frame at 0, the flat ground of a drawing. So bins 0 and 255 have no say in the
- * scale unless nothing else is there, and of the others a few bars far above the rest are cut:
- * where the highest is more than CUT_RATIO times as high as the one that 1/CUT_SHARE of all bars
- * exceed. The chart marks whatever is cut and says how high it would be. Otherwise the highest bar
- * sets the scale, so that a smooth or a sparse histogram is never cut.
+ * scale unless nothing else is there, and of the others a bar counts as a spike where it is more
+ * than SPIKE_RATIO times as high as the one that 1/SPIKE_SHARE of all bars exceed. The highest bar
+ * that is no spike sets the scale, so a smooth or a sparse histogram is shown whole; what is higher
+ * is cut, and the chart marks it and says how high it would be.
  *
  * Rejected: a percentile alone (it cuts the peak of every smooth histogram), the mean times a
- * constant (sparse histograms are all cut), a broken axis (unreadable with four curves).
+ * constant (sparse ones are all cut), a broken axis (unreadable with four curves).
  *
  * A logarithm makes every spike bearable, so there nothing is cut.
  */
@@ -19,16 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CUT_SHARE = 32, CUT_RATIO = 4 };
-
-/* Cut bars leave the rest this much room: about twice the bar that 1/CUT_SHARE exceed. */
-static const double CUT_ROOM = 1.8;
+enum { SPIKE_SHARE = 32, SPIKE_RATIO = 3 };
 
 /* Air between the highest bar and the top, so that touching the top means being cut. */
 static const double HEADROOM = 1.06;
 
-/* ---- scales -----------------------------------------------------------------------------------
- */
+/* ---- scales ---- */
 
 static double identity(double n)
 {
@@ -40,12 +36,14 @@ static double square(double y)
     return y * y;
 }
 
-const struct ih_chart_scale ih_chart_scale_linear = {"linear", identity, identity, false};
+const struct ih_chart_scale ih_chart_scale_linear = {"linear", identity, identity, IH_STEPS_EVEN,
+                                                     true};
 
 const struct ih_chart_scale *ih_chart_scale_find(const char *name)
 {
-    static const struct ih_chart_scale log_scale = {"log", log1p, expm1, true};
-    static const struct ih_chart_scale sqrt_scale = {"sqrt", sqrt, square, false};
+    static const struct ih_chart_scale log_scale = {"log", log1p, expm1, IH_STEPS_DECADES, false};
+    static const struct ih_chart_scale sqrt_scale = {"sqrt", sqrt, square, IH_STEPS_ONE_TWO_FIVE,
+                                                     true};
     static const struct ih_chart_scale *const scales[] = {&ih_chart_scale_linear, &log_scale,
                                                           &sqrt_scale};
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
@@ -54,8 +52,7 @@ const struct ih_chart_scale *ih_chart_scale_find(const char *name)
     return NULL;
 }
 
-/* ---- the limit --------------------------------------------------------------------------------
- */
+/* ---- the limit ---- */
 
 static int compare_falling(const void *a, const void *b)
 {
@@ -76,19 +73,22 @@ static size_t collect_bars(const struct ih_histogram *h, unsigned first, unsigne
     return n;
 }
 
-/* The count that fits just below the top; 1 where nothing is drawn. */
+/* The count that comes to lie just below the top; 1 where nothing is drawn. */
 static double count_to_show(const struct ih_histogram *h, bool may_cut)
 {
     uint64_t bars[IH_PLANES * IH_BINS];
     size_t n = may_cut ? collect_bars(h, 1, IH_BINS - 2, bars) : 0;
-    if (n == 0)
-        return (n = collect_bars(h, 0, IH_BINS - 1, bars)) > 0 ? (double)bars[0] : 1;
-    double highest = (double)bars[0], usual = (double)bars[n / CUT_SHARE];
-    return may_cut && highest > CUT_RATIO * usual ? CUT_ROOM * usual : highest;
+    if (n == 0) {
+        n = collect_bars(h, 0, IH_BINS - 1, bars);
+        return n > 0 ? (double)bars[0] : 1;
+    }
+    const uint64_t *bar = bars; /* the search ends at the latest at the bar it compares with */
+    while (*bar / SPIKE_RATIO > bars[n / SPIKE_SHARE])
+        bar++;
+    return (double)*bar;
 }
 
-/* ---- ticks ------------------------------------------------------------------------------------
- */
+/* ---- ticks ---- */
 
 static double share(const struct ih_chart_axis *axis, double n)
 {
@@ -110,23 +110,22 @@ static double next_step(double step)
     return mantissa >= 2 && mantissa < 5 ? step / 2 * 5 : step * 2;
 }
 
-/* Equal steps, as small as the gap allows; counts are whole, so none is below 1. On a scale that
- * bends, the highest two ticks are the closest. */
+/* Equal steps, as small as the gap allows; counts are whole, so none is below 1. */
 static void add_even_ticks(struct ih_chart_axis *axis, double min_gap)
 {
-    double step = 1, last = floor(axis->limit);
-    while (last >= step && share(axis, last) - share(axis, last - step) < min_gap) {
+    double step = 1;
+    while (step <= axis->limit && share(axis, step) < min_gap)
         step = next_step(step);
-        last = floor(axis->limit / step) * step;
-    }
     for (double n = step; n <= axis->limit; n += step)
         add_tick(axis, n);
 }
 
-static void add_decades(struct ih_chart_axis *axis, double min_gap)
+/* Growing steps, from below, leaving out what is too close to the tick before. */
+static void add_growing_ticks(struct ih_chart_axis *axis, double min_gap)
 {
+    bool decades = axis->scale->steps == IH_STEPS_DECADES;
     double before = 0;
-    for (double n = 1; n <= axis->limit; n *= 10) {
+    for (double n = 1; n <= axis->limit; n = decades ? n * 10 : next_step(n)) {
         if (share(axis, n) - share(axis, before) < min_gap)
             continue;
         add_tick(axis, n);
@@ -134,14 +133,13 @@ static void add_decades(struct ih_chart_axis *axis, double min_gap)
     }
 }
 
-/* ---- together ---------------------------------------------------------------------------------
- */
+/* ---- together ---- */
 
 void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h,
                         const struct ih_chart_scale *scale, double min_gap)
 {
     *axis = (struct ih_chart_axis){.scale = scale};
-    double shown = count_to_show(h, !scale->has_decades);
+    double shown = count_to_show(h, scale->may_cut);
     axis->limit = scale->inverse(scale->forward(shown) * HEADROOM);
     for (unsigned plane = 0; plane < IH_PLANES; plane++)
         for (unsigned v = 0; v < IH_BINS && ih_chart_draws_plane(h, plane); v++)
@@ -149,10 +147,10 @@ void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h
                 h->bins[plane][v] > axis->tallest_cut)
                 axis->tallest_cut = h->bins[plane][v];
     add_tick(axis, 0);
-    if (scale->has_decades)
-        add_decades(axis, min_gap);
-    else
+    if (scale->steps == IH_STEPS_EVEN)
         add_even_ticks(axis, min_gap);
+    else
+        add_growing_ticks(axis, min_gap);
 }
 
 int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, uint64_t n, int32_t plot_height)

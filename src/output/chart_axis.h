@@ -5,11 +5,18 @@
 #include "base/histogram.h"
 #include "output/chart.h"
 
+enum ih_chart_steps {
+    IH_STEPS_EVEN,         /* 0, 20k, 40k, 60k */
+    IH_STEPS_ONE_TWO_FIVE, /* 0, 1k, 2k, 5k, 10k */
+    IH_STEPS_DECADES       /* 0, 1, 10, 100 */
+};
+
 struct ih_chart_scale {
     const char *name;
     double (*forward)(double n); /* 0 to 0, rising */
     double (*inverse)(double y);
-    bool has_decades; /* ticks at powers of ten; and no need to cut anything */
+    enum ih_chart_steps steps; /* between ticks */
+    bool may_cut;              /* what is far above the rest */
 };
 
 extern const struct ih_chart_scale ih_chart_scale_linear;

@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- title ------------------------------------------------------------------------------------
- */
+/* ---- title ---- */
 
 /* Writes the name of a scale other than the usual one at the right of the title. Returns where the
  * title has to end. */
@@ -43,8 +42,7 @@ static enum ih_status draw_title(struct ih_chart *chart)
     return IH_OK;
 }
 
-/* ---- subtitle ---------------------------------------------------------------------------------
- */
+/* ---- subtitle ---- */
 
 enum { PIECES_MAX = 6 };
 

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 /* Characters without a look of their own that change how, or whether, the others are seen. */
 static bool is_disguise(uint32_t c)
@@ -87,8 +86,7 @@ char *ih_label_name(const char *path)
     return label;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers ---- */
 
 static uint64_t power_of_ten(unsigned exponent)
 {

@@ -42,7 +42,7 @@ enum {
 
 /* A plot lower than this share of the chart, in percent, is worth more than the row that squeezes
  * it. */
-enum { PLOT_SHARE = 45 };
+enum { PLOT_SHARE = 40 };
 
 /* Ticks are not denser than this many on the vertical axis. */
 static const double TICKS_WANTED = 8;
@@ -117,7 +117,7 @@ void ih_chart_lay_out(struct ih_chart *chart, const struct ih_chart_options *opt
 
     double plot_height = l->bottom - l->top;
     double gap = ems(l, TICK_GAP) / plot_height;
-    if (!chart->axis.scale->has_decades && gap < 1 / TICKS_WANTED)
+    if (chart->axis.scale->steps != IH_STEPS_DECADES && gap < 1 / TICKS_WANTED)
         gap = 1 / TICKS_WANTED;
     ih_chart_axis_init(&chart->axis, &chart->result->histogram, chart->axis.scale, gap);
     l->numbers_right = l->margin + numbers_width(chart);

@@ -42,8 +42,7 @@ void ih_chart_draw_numbers(struct ih_chart *chart)
     ih_chart_write(chart, column, l->ticks_y, IH_CHART_RIGHT, t->muted, ih_chart_values_caption);
 }
 
-/* ---- legend -----------------------------------------------------------------------------------
- */
+/* ---- legend ---- */
 
 struct entry {
     const char *name; /* static */

@@ -11,8 +11,10 @@
 
 enum { N_EDGES = IH_BINS + 1 };
 
-/* The luma line's width and its edge's, in hundredths of the em. */
-enum { LUMA_WIDTH = 11, CASING_WIDTH = 27 };
+/* The luma line: LUMA_WIDTH hundredths of the em, but less where bins are so narrow that their
+ * steps would run together, and never less than can be seen. Its edge is CASING_TENTHS tenths as
+ * wide. */
+enum { LUMA_WIDTH = 11, LUMA_LEAST = IH_SUBPIXELS * 4 / 5, CASING_TENTHS = 20 };
 
 /* Marks of cut bars and ticks, in hundredths of the em. */
 enum { CUT_MARK_WIDTH = 70, CUT_MARK_HEIGHT = 42, TICK_LENGTH = 35 };
@@ -24,8 +26,7 @@ static int32_t bar_y(const struct ih_chart *chart, uint64_t n)
     return l->bottom * IH_SUBPIXELS - ih_chart_axis_height(&chart->axis, n, height);
 }
 
-/* ---- grid and axes ----------------------------------------------------------------------------
- */
+/* ---- grid and axes ---- */
 
 static void draw_grid(struct ih_chart *chart)
 {
@@ -55,8 +56,7 @@ static void draw_axes(struct ih_chart *chart)
     }
 }
 
-/* ---- areas ------------------------------------------------------------------------------------
- */
+/* ---- areas ---- */
 
 static void draw_area(struct ih_chart *chart, unsigned plane, struct ih_colour colour,
                       enum ih_blend blend)
@@ -87,8 +87,7 @@ static void draw_areas(struct ih_chart *chart)
         draw_area(chart, plane, colours[plane], t->mixing);
 }
 
-/* ---- the luma line ----------------------------------------------------------------------------
- */
+/* ---- the luma line ---- */
 
 /* Highest and lowest point that a square pen touches between two of its positions along x. */
 struct reach {
@@ -127,18 +126,16 @@ static size_t follow_steps(const struct ih_chart *chart, int32_t d, struct reach
     return n;
 }
 
-static void draw_luma_line(struct ih_chart *chart, int32_t width, struct ih_colour colour,
-                           uint8_t opacity)
+static void draw_along_luma(struct ih_chart *chart, int32_t width, struct ih_colour colour,
+                            uint8_t opacity)
 {
     struct reach reach[2 * N_EDGES];
     struct ih_path *path = &chart->path;
     size_t n = follow_steps(chart, width / 2, reach);
     ih_path_clear(path);
+    ih_path_move(path, reach[0].x, reach[0].low);
     for (size_t i = 0; i + 1 < n; i++) {
-        if (i == 0)
-            ih_path_move(path, reach[i].x, reach[i].high);
-        else
-            ih_path_line(path, reach[i].x, reach[i].high);
+        ih_path_line(path, reach[i].x, reach[i].high);
         ih_path_line(path, reach[i + 1].x, reach[i].high);
     }
     for (size_t i = n - 1; i-- > 0;) {
@@ -148,8 +145,19 @@ static void draw_luma_line(struct ih_chart *chart, int32_t width, struct ih_colo
     ih_chart_fill(chart, colour, opacity, IH_BLEND_NORMAL);
 }
 
-/* ---- marks of cut bars ------------------------------------------------------------------------
- */
+static void draw_luma(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_chart_theme *t = chart->theme;
+    int32_t of_bin = (l->right - l->left) * 2 / 5; /* two fifths: a bin is as many subpixels */
+    int32_t width = ih_chart_ems(l, LUMA_WIDTH);
+    if (width > of_bin)
+        width = of_bin > LUMA_LEAST ? of_bin : LUMA_LEAST;
+    draw_along_luma(chart, width * CASING_TENTHS / 10, t->casing, t->casing_opacity);
+    draw_along_luma(chart, width, t->luma, 255);
+}
+
+/* ---- marks of cut bars ---- */
 
 static bool is_cut(const struct ih_chart *chart, unsigned v)
 {
@@ -167,6 +175,8 @@ static void draw_cut_marks(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     int32_t edge = 2 * l->hair * IH_SUBPIXELS, top = l->top * IH_SUBPIXELS;
     int32_t free_from = 0;
+    if (chart->axis.tallest_cut == 0)
+        return;
     ih_path_clear(&chart->path);
     for (unsigned v = 0, end = 0; v < IH_BINS; v = end + 1) {
         for (end = v; end < IH_BINS && is_cut(chart, end);)
@@ -194,10 +204,8 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     ih_chart_fill_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
     draw_grid(chart);
     draw_areas(chart);
-    if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0) {
-        draw_luma_line(chart, ih_chart_ems(l, CASING_WIDTH), t->casing, t->casing_opacity);
-        draw_luma_line(chart, ih_chart_ems(l, LUMA_WIDTH), t->luma, 255);
-    }
+    if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
+        draw_luma(chart);
     draw_axes(chart);
     draw_cut_marks(chart);
 }

@@ -31,8 +31,8 @@ bool ih_coverage_init(struct ih_coverage *c, unsigned width, unsigned height)
 {
     *c = (struct ih_coverage){.width = (int32_t)width, .height = (int32_t)height};
     c->sums = calloc((size_t)width + 2, sizeof *c->sums);
-    c->weights = calloc(width, sizeof *c->weights);
-    if (c->sums && c->weights)
+    c->spans = calloc(width, sizeof *c->spans);
+    if (c->sums && c->spans)
         return true;
     ih_coverage_reset(c);
     return false;
@@ -42,7 +42,7 @@ void ih_coverage_reset(struct ih_coverage *c)
 {
     free(c->active);
     free(c->edges);
-    free(c->weights);
+    free(c->spans);
     free(c->sums);
     *c = (struct ih_coverage){0};
 }
@@ -52,8 +52,7 @@ static int32_t clamp(int32_t v, int32_t low, int32_t high)
     return v < low ? low : v > high ? high : v;
 }
 
-/* ---- taking a shape ---------------------------------------------------------------------------
- */
+/* ---- taking a shape ---- */
 
 static bool reserve_edges(struct ih_coverage *c, size_t n)
 {
@@ -115,8 +114,7 @@ bool ih_coverage_begin(struct ih_coverage *c, const struct ih_path *path)
     return true;
 }
 
-/* ---- from edges to sums -----------------------------------------------------------------------
- */
+/* ---- from edges to sums ---- */
 
 /* a * b / n to the nearest integer; n > 0. */
 static int32_t proportion(int32_t a, int32_t b, int32_t n)
@@ -170,20 +168,37 @@ static void add_edge(const struct ih_coverage *c, const struct ih_edge *e, int32
     add_slope(c->sums, xa < xb ? xa : xb, xa < xb ? xb : xa, e->turn * (yb - ya));
 }
 
-/* ---- from sums to weights ---------------------------------------------------------------------
- */
+/* ---- from sums to spans ---- */
 
-/* The running sum of a row; leaves its sums 0, with the two that lie behind the last column. */
-static void sum_up(struct ih_coverage *c)
+/* The first column from x on that changes the running sum; end where none does. */
+static int32_t next_change(const int32_t *sums, int32_t x, int32_t end)
 {
+    enum { STRIDE = 4 }; /* looked at together, for nearly all are 0 */
+    while (x + STRIDE <= end && (sums[x] | sums[x + 1] | sums[x + 2] | sums[x + 3]) == 0)
+        x += STRIDE;
+    while (x < end && sums[x] == 0)
+        x++;
+    return x;
+}
+
+/* The running sum of a row. Leaves its sums 0, with the two that lie behind the last column. */
+static size_t sum_up(struct ih_coverage *c)
+{
+    const int32_t end = c->last + 1;
     int32_t sum = 0;
-    for (int32_t x = c->first; x <= c->last; x++) {
+    size_t n = 0;
+    for (int32_t x = next_change(c->sums, c->first, end); x < end;) {
+        int32_t first = x;
         sum += c->sums[x];
         c->sums[x] = 0;
+        x = next_change(c->sums, x + 1, end);
         uint32_t weight = (uint32_t)(sum < 0 ? -sum : sum) / 2;
-        c->weights[x] = weight < IH_COVERED ? weight : IH_COVERED;
+        if (weight > 0)
+            c->spans[n++] =
+                (struct ih_coverage_span){first, x, weight < IH_COVERED ? weight : IH_COVERED};
     }
-    c->sums[c->last + 1] = c->sums[c->last + 2] = 0;
+    c->sums[end] = c->sums[end + 1] = 0;
+    return n;
 }
 
 bool ih_coverage_next(struct ih_coverage *c, struct ih_coverage_row *row)
@@ -201,7 +216,6 @@ bool ih_coverage_next(struct ih_coverage *c, struct ih_coverage_row *row)
             c->active[n_kept++] = e;
     }
     c->n_active = n_kept;
-    sum_up(c);
-    *row = (struct ih_coverage_row){c->row++, c->first, c->last, c->weights};
+    *row = (struct ih_coverage_row){c->row++, sum_up(c), c->spans};
     return true;
 }

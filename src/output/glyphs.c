@@ -48,10 +48,12 @@ static int64_t divide_round(int64_t a, int64_t b)
     return doubled % (2 * b) < 0 ? quotient - 1 : quotient;
 }
 
-/* Font units, times `parts`, to 1/IH_SUBPIXELS of a pixel. */
+/* Font units, times `parts`, to 1/IH_SUBPIXELS of a pixel. A line of text that is longer than an
+ * int32_t can say, tens of thousands of characters, is as long as it can say. */
 static int32_t scale(const struct ih_glyphs *g, unsigned size_px, int64_t units, int64_t parts)
 {
-    return (int32_t)divide_round(units * size_px * IH_SUBPIXELS, g->units_per_em * parts);
+    int64_t scaled = divide_round(units * size_px * IH_SUBPIXELS, g->units_per_em * parts);
+    return scaled < INT32_MAX ? (int32_t)scaled : INT32_MAX;
 }
 
 static int64_t advance_units(const struct ih_glyphs *g, uint32_t code_point)

@@ -229,7 +229,6 @@ static void end(void *state)
     struct csv_state *s = state;
     if (!s->has_failed)
         put_header(s);
-    free(s);
 }
 
 const struct ih_output ih_output_csv = {
@@ -238,4 +237,5 @@ const struct ih_output ih_output_csv = {
     .begin = begin,
     .record = record,
     .end = end,
+    .close = free,
 };

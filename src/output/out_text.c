@@ -185,10 +185,16 @@ static void record(void *state, const struct ih_result *result)
     put_footer(s, result);
 }
 
+static void end(void *state)
+{
+    (void)state; /* the last record was the last word */
+}
+
 const struct ih_output ih_output_text = {
     .name = "text",
     .title = "a summary for people (the default)",
     .begin = begin,
     .record = record,
-    .end = free,
+    .end = end,
+    .close = free,
 };

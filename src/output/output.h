@@ -24,11 +24,12 @@ struct ih_output {
     const char *name; /* "csv"; the option that selects it is --csv */
     const char *title;
 
-    /* *state   owned by the caller, released with end. Returns IH_OK, IH_USAGE or IH_MEMORY. */
+    /* *state   owned by the caller, released with close. Returns IH_OK, IH_USAGE or IH_MEMORY. */
     enum ih_status (*begin)(FILE *stream, const struct ih_output_options *options, void **state,
                             struct ih_error *err);
     void (*record)(void *state, const struct ih_result *result);
-    void (*end)(void *state); /* writes what closes the document, releases state */
+    void (*end)(void *state);   /* writes what completes the document */
+    void (*close)(void *state); /* releases state, writes nothing */
 };
 
 #define OUTPUT(name) extern const struct ih_output ih_output_##name;
@@ -43,7 +44,7 @@ const struct ih_output *ih_output_find(const char *name);
 /*
  * Writes v with 6 decimals and a point, whatever the locale, rounded to nearest; "" for NaN.
  *
- * v      finite or NaN, |v| < 2^43
+ * v      finite or NaN, |v| < 9e9: above, millionths are more than a double holds
  * text   char [IH_REAL_MAX]
  */
 enum { IH_REAL_MAX = 32 };

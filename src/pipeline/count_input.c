@@ -13,7 +13,7 @@ static enum ih_status open_source(const struct ih_input *input, struct ih_source
         *err = input->error;
         return err->status;
     }
-    if (strcmp(input->path, "-") == 0 && input->is_named)
+    if (input->is_stdin)
         return ih_source_open_fd(src, STDIN_FILENO, err);
     return ih_source_open_path(src, input->path, err);
 }
@@ -63,11 +63,13 @@ void ih_count_input(const struct ih_pipeline_options *options, const struct ih_i
     struct ih_error *err = &result->error;
 
     enum ih_status status = open_source(input, src, err);
-    if (status == IH_OK)
-        status = ih_decode_open(&decode, src, &options->decode, err);
     if (status == IH_OK) {
-        is_open = true;
-        status = check_not_output(options, src, err);
+        enum ih_status conflict = check_not_output(options, src, err);
+        status = ih_decode_open(&decode, src, &options->decode, err);
+        is_open = status == IH_OK;
+        /* A file found by walking that is no image is no input, so nothing of it can be lost. */
+        if (conflict != IH_OK && (input->is_named || status != IH_UNKNOWN))
+            status = check_not_output(options, src, err);
     }
     if (status == IH_OK) {
         result->spec = (struct ih_count_spec){decode.info.n_channels, options->luma,

@@ -43,7 +43,7 @@ struct pipeline {
 static struct window_slot *start_next(struct pipeline *p)
 {
     struct window_slot *slot = NULL;
-    struct ih_input input = {NULL, false, {IH_OK, ""}};
+    struct ih_input input = {.path = NULL};
     pthread_mutex_lock(&p->next_lock);
     pthread_mutex_lock(&p->lock);
     while (!p->is_stopping && p->n_started - p->n_taken == p->n_slots)

@@ -15,8 +15,9 @@
 
 /* One thing to count. */
 struct ih_input {
-    char *path;            /* owned by the pipeline once handed over; "-": standard input */
+    char *path;            /* owned by the pipeline once handed over */
     bool is_named;         /* the user named it; false: found while walking a directory */
+    bool is_stdin;         /* standard input, whatever the path says */
     struct ih_error error; /* not IH_OK: why there is nothing to read; becomes the result */
 };
 

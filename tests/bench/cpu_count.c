@@ -1,0 +1,238 @@
+/*
+ * How fast one core counts: the fast counter, the plain reference, and the loop that one would
+ * write first, side by side on several kinds of data.
+ *
+ *     cpu_count [REPEATS]
+ *
+ * Before anything is timed, every count is compared with the reference. The ways take turns, so
+ * that a machine which slows down for a while slows all of them, and the median of the repeats
+ * counts. Pixels are handed over in bands of 128 KiB as the CPU backend does it, from 12 MB, more
+ * than the second-level cache and too long for the branch predictor to learn. GB are 10^9 bytes.
+ *
+ * Built as a shared library, the same file serves cpu_count.py, which times OpenCV and numpy
+ * against ih_bench_count in one process.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "backend/count.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { DATA_BYTES = 12 * 1000 * 1000, BAND_BYTES = 128 * 1024, REPEATS_MAX = 1000, WIDTH = 2000 };
+
+/* The loop that one writes first: the same planes, one 32-bit table each, no clip counts. Only its
+ * time is used. */
+static void naive_begin(struct ih_counter *t)
+{
+    memset(t->subtables, 0, sizeof t->subtables);
+}
+
+static void naive_add(struct ih_counter *t, const uint8_t *p, size_t n)
+{
+    const unsigned n_channels = t->spec.n_channels;
+    for (size_t i = 0; i < n; i++, p += n_channels) {
+        for (unsigned c = 0; c < n_channels; c++)
+            t->subtables[c][p[c]]++;
+        if (n_channels >= 3)
+            t->subtables[IH_LUMA][ih_luma(t->spec.luma, p[0], p[1], p[2])]++;
+    }
+}
+
+static void naive_end(struct ih_counter *t)
+{
+    for (unsigned plane = 0; plane < IH_PLANES; plane++) {
+        for (unsigned v = 0; v < IH_BINS; v++)
+            t->totals.bins[plane][v] += t->subtables[plane][v];
+    }
+}
+
+static const struct ih_count_method naive = {naive_begin, naive_add, naive_end};
+
+enum { TABLES, REFERENCE, NAIVE, N_WAYS };
+static const struct ih_count_method *const ways[N_WAYS] = {&ih_count_tables, &ih_count_reference,
+                                                           &naive};
+
+static void count(struct ih_counter *counter, const struct ih_count_method *method,
+                  const uint8_t *pixels, size_t n_pixels, unsigned n_channels,
+                  struct ih_histogram *out)
+{
+    const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255};
+    const size_t n_band = BAND_BYTES / n_channels;
+    ih_counter_begin(counter, method, &spec);
+    for (size_t i = 0; i < n_pixels; i += n_band)
+        ih_counter_add(counter, pixels + i * n_channels,
+                       n_pixels - i < n_band ? n_pixels - i : n_band);
+    ih_counter_end(counter, out);
+}
+
+/*
+ * For cpu_count.py. bins: uint64 [IH_PLANES][IH_BINS], overwritten. Returns 0, or 1 without memory.
+ */
+int ih_bench_count(const uint8_t *pixels, size_t n_pixels, unsigned n_channels, uint64_t *bins);
+
+int ih_bench_count(const uint8_t *pixels, size_t n_pixels, unsigned n_channels, uint64_t *bins)
+{
+    struct ih_histogram h;
+    struct ih_counter *counter = malloc(sizeof *counter);
+    if (!counter)
+        return 1;
+    count(counter, &ih_count_tables, pixels, n_pixels, n_channels, &h);
+    memcpy(bins, h.bins, sizeof h.bins);
+    free(counter);
+    return 0;
+}
+
+/* ---- data ---- */
+
+static uint32_t random_next(uint32_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+static const char *const kinds[] = {"random",         "constant",   "smooth",
+                                    "smooth, opaque", "two-valued", "patches"};
+enum { RANDOM, CONSTANT, SMOOTH, OPAQUE, TWO_VALUED, PATCHES, N_KINDS };
+
+/* Slow waves, the channels close to each other, and a little noise, as in a photograph. */
+static uint8_t smooth_sample(size_t i, unsigned c, uint32_t random)
+{
+    double x = (double)(i % WIDTH), y = (double)(i / WIDTH);
+    double noise = ((double)(random >> 28) + (double)(random >> 24 & 15) - 15) * 0.3;
+    double v = 108 + 60 * sin(x / 170 + y / 300) + 50 * sin(y / 90 - x / 400) + 20 * c + noise;
+    return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+}
+
+/* Rectangles of 40 x 20 pixels, three quarters of them of one colour, the others noise. */
+static uint8_t patch_sample(size_t i, unsigned c, uint32_t random)
+{
+    uint32_t patch = (uint32_t)(i % WIDTH / 40 * 7919 + i / WIDTH / 20 * 104729 + 1);
+    random_next(&patch);
+    random_next(&patch);
+    return (uint8_t)(patch % 4 == 0 ? random >> 24 : patch >> (8 * c));
+}
+
+static void fill(uint8_t *pixels, size_t n_pixels, unsigned n_channels, unsigned kind)
+{
+    uint32_t state = 1;
+    for (size_t i = 0; i < n_pixels; i++) {
+        for (unsigned c = 0; c < n_channels; c++) {
+            const uint32_t random = random_next(&state);
+            uint8_t v = (uint8_t)(random >> 24);
+            if (kind == CONSTANT)
+                v = (uint8_t)(77 + c);
+            else if (kind == OPAQUE && (c == 3 || (c == 1 && n_channels == 2)))
+                v = 255;
+            else if (kind == SMOOTH || kind == OPAQUE)
+                v = smooth_sample(i, c, random);
+            else if (kind == TWO_VALUED)
+                v = random >> 31 ? 255 : 0;
+            else if (kind == PATCHES)
+                v = patch_sample(i, c, random);
+            pixels[i * n_channels + c] = v;
+        }
+    }
+}
+
+/* ---- timing ---- */
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool verify(struct ih_counter *counter, const uint8_t *pixels, size_t n_pixels,
+                   unsigned n_channels)
+{
+    struct ih_histogram expected, got, first;
+    memset(&expected, 0, sizeof expected);
+    memset(&got, 0, sizeof got);
+    count(counter, &ih_count_reference, pixels, n_pixels, n_channels, &expected);
+    count(counter, &ih_count_tables, pixels, n_pixels, n_channels, &got);
+    count(counter, &naive, pixels, n_pixels, n_channels, &first);
+    for (unsigned c = 0; c < n_channels; c++) {
+        if (memcmp(first.bins[c], expected.bins[c], sizeof first.bins[c]) != 0)
+            return false;
+    }
+    return memcmp(got.bins, expected.bins, sizeof got.bins) == 0 &&
+           memcmp(got.sum, expected.sum, sizeof got.sum) == 0 &&
+           got.n_pixels == expected.n_pixels && got.any_low == expected.any_low &&
+           got.any_high == expected.any_high && got.all_low == expected.all_low &&
+           got.all_high == expected.all_high;
+}
+
+static void measure(struct ih_counter *counter, const uint8_t *pixels, size_t n_pixels,
+                    unsigned n_channels, unsigned n_repeats, double median_s[N_WAYS])
+{
+    static double times_s[N_WAYS][REPEATS_MAX];
+    for (unsigned r = 0; r < n_repeats; r++) {
+        for (unsigned w = 0; w < N_WAYS; w++) {
+            struct ih_histogram h;
+            const double start_s = now_s();
+            count(counter, ways[w], pixels, n_pixels, n_channels, &h);
+            times_s[w][r] = now_s() - start_s;
+        }
+    }
+    for (unsigned w = 0; w < N_WAYS; w++) {
+        qsort(times_s[w], n_repeats, sizeof times_s[w][0], compare_doubles);
+        median_s[w] = times_s[w][n_repeats / 2];
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const layouts[] = {"", "gray", "gray+alpha", "RGB", "RGBA"};
+    const int wanted = argc > 1 ? atoi(argv[1]) : 21;
+    const unsigned n_repeats = wanted < 1 || wanted > REPEATS_MAX ? 21 : (unsigned)wanted;
+    int status = 1;
+    uint8_t *pixels = malloc(DATA_BYTES);
+    struct ih_counter *counter = malloc(sizeof *counter);
+    if (!pixels || !counter) {
+        fprintf(stderr, "cpu_count: out of memory\n");
+        goto out;
+    }
+    printf("One core, GB/s, median of %u. tables and reference count all planes, luma, sums and\n"
+           "clips; naive counts the planes and luma only.\n\n",
+           n_repeats);
+    printf("%-11s %-15s %7s %7s %9s %9s %9s\n", "pixels", "data", "tables", "MP/s", "reference",
+           "naive", "/ naive");
+    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
+        const size_t n_pixels = DATA_BYTES / n_channels;
+        for (unsigned kind = 0; kind < N_KINDS; kind++) {
+            double s[N_WAYS];
+            if (kind == OPAQUE && n_channels % 2 != 0)
+                continue;
+            fill(pixels, n_pixels, n_channels, kind);
+            if (!verify(counter, pixels, n_pixels, n_channels)) {
+                fprintf(stderr, "cpu_count: %s, %s: wrong counts\n", layouts[n_channels],
+                        kinds[kind]);
+                goto out;
+            }
+            measure(counter, pixels, n_pixels, n_channels, n_repeats, s);
+            printf("%-11s %-15s %7.2f %7.0f %9.2f %9.2f %9.2f\n", layouts[n_channels], kinds[kind],
+                   1e-9 * DATA_BYTES / s[TABLES], 1e-6 * (double)n_pixels / s[TABLES],
+                   1e-9 * DATA_BYTES / s[REFERENCE], 1e-9 * DATA_BYTES / s[NAIVE],
+                   s[NAIVE] / s[TABLES]);
+            fflush(stdout);
+        }
+    }
+    status = 0;
+out:
+    free(counter);
+    free(pixels);
+    return status;
+}

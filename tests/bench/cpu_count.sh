@@ -1,0 +1,34 @@
+#!/bin/sh
+# How fast one core counts, and how that compares with OpenCV and numpy where they are installed.
+#
+#   tests/bench/cpu_count.sh [REPEATS] >tests/bench/results/cpu_count.txt
+#
+# Builds into a temporary directory with CC (cc) and the release build's optimization.
+set -eu
+cd "$(dirname "$0")/../.."
+cc=${CC:-cc}
+repeats=${1:-21}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+sources="tests/bench/cpu_count.c src/backend/count_tables.c src/backend/count_loops.c
+         src/backend/count_reference.c src/base/histogram.c src/base/pixels.c"
+
+# shellcheck disable=SC2086 # a list of files
+$cc -std=c11 -O2 -Isrc -o "$dir/cpu_count" $sources -lm
+# shellcheck disable=SC2086
+$cc -std=c11 -O2 -fPIC -shared -Isrc -o "$dir/cpu_count.so" $sources -lm
+
+echo "command   tests/bench/cpu_count.sh $repeats"
+echo "date      $(date -u +%Y-%m-%d)"
+echo "cpu       $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | head -n 1)"
+echo "compiler  $($cc --version | head -n 1), -O2"
+echo
+"$dir/cpu_count" "$repeats"
+echo
+python=/usr/bin/python3
+[ -x "$python" ] || python=$(command -v python3 || true)
+if [ -n "$python" ]; then
+    "$python" tests/bench/cpu_count.py "$dir/cpu_count.so" "$repeats"
+else
+    echo "python3 is not installed here: no comparison with OpenCV and numpy"
+fi

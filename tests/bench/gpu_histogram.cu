@@ -1,0 +1,438 @@
+/*
+ * The histogram kernels against the truth, the memory, CUB and the PCIe bus.
+ *
+ *   gpu_histogram [--check] [--mib=N] [PHOTO.ppm]
+ *
+ * --check    only the parity with the host on small and odd inputs (what compute-sanitizer runs)
+ * --mib      size of the large inputs, 768 by default
+ * PHOTO.ppm  a real photo, repeated to fill the input
+ *
+ * No figure is printed of a kernel whose totals differ from the host's in any bit. Times are
+ * medians of single launches between two events, after warm-up launches, in microseconds; GB/s are
+ * 1e9 bytes. The roofline is the best of a few plain kernels that read the same bytes and xor them.
+ * The large inputs exceed the L2 cache many times over, the small ones are taken from ever other
+ * places of a large pool. CUB (in the CUDA toolkit) counts the channels alone; ours count luma,
+ * sums and joint clip counts with them.
+ */
+#include "gpu_histogram_data.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cub/device/device_histogram.cuh>
+#include <stdlib.h>
+#include <time.h>
+
+enum { WARM_UPS = 3, REPEATS = 21, MIB = 1 << 20 };
+
+#define CHECK(call) check(call, #call, __LINE__)
+static void check(cudaError_t status, const char *what, int line)
+{
+    if (status == cudaSuccess)
+        return;
+    fprintf(stderr, "gpu_histogram: line %d: %s: %s\n", line, what, cudaGetErrorString(status));
+    exit(1);
+}
+
+struct kernel {
+    const char *name;
+    cudaError_t (*launch)(const struct ih_gpu_histogram_args *args);
+};
+static const struct kernel kernels[] = {
+#define KERNEL(name, why) {#name, ih_histogram_##name},
+#include "kernels/kernels.def"
+#undef KERNEL
+};
+enum { N_KERNELS = sizeof kernels / sizeof kernels[0] };
+
+static struct bench {
+    struct ih_gpu_properties gpu;
+    cudaStream_t stream;
+    cudaEvent_t start[REPEATS + WARM_UPS], stop[REPEATS + WARM_UPS];
+    uint64_t large_bytes;
+    uint8_t *pixels, *d_pixels; /* large_bytes and a little, pinned and on the device */
+    struct ih_gpu_totals *totals, *d_totals;
+    uint32_t *d_sink;
+    uint32_t *d_cub_bins[4];
+    void *d_cub_scratch;
+    size_t cub_scratch_bytes;
+    struct photo photo;
+    double roofline; /* bytes a microsecond */
+    int n_failed;
+} b;
+
+static struct ih_gpu_histogram_args args_make(uint64_t n_pixels, unsigned n_channels)
+{
+    struct ih_gpu_histogram_args args = {};
+    args.d_pixels = b.d_pixels;
+    args.n_pixels = n_pixels;
+    args.n_channels = n_channels;
+    args.luma_red = 13933, args.luma_green = 46871, args.luma_blue = 4732;
+    args.clip_low = 0, args.clip_high = 255;
+    args.d_totals = b.d_totals;
+    args.gpu = &b.gpu;
+    args.stream = b.stream;
+    return args;
+}
+
+/* ---- timing -----------------------------------------------------------------------------------
+ */
+
+/* Keeps the GPU busy for a millisecond, so that what follows is queued before it is timed: the time
+ * between two events is then the GPU's alone, without the host's way to launch. */
+static __global__ void delay_kernel(void)
+{
+    const long long begin = clock64();
+    while (clock64() - begin < 2000000)
+        ;
+}
+
+/* Median time of one launch(i), in microseconds. */
+template <typename launch_fn> static double time_us(launch_fn launch)
+{
+    std::vector<float> ms(REPEATS);
+    delay_kernel<<<1, 1, 0, b.stream>>>();
+    for (int i = 0; i < WARM_UPS + REPEATS; i++) {
+        CHECK(cudaEventRecord(b.start[i], b.stream));
+        launch(i);
+        CHECK(cudaEventRecord(b.stop[i], b.stream));
+    }
+    CHECK(cudaStreamSynchronize(b.stream));
+    for (int i = 0; i < REPEATS; i++)
+        CHECK(cudaEventElapsedTime(&ms[i], b.start[WARM_UPS + i], b.stop[WARM_UPS + i]));
+    std::nth_element(ms.begin(), ms.begin() + REPEATS / 2, ms.end());
+    return ms[REPEATS / 2] * 1e3;
+}
+
+/* Median time of one call of work() as the host sees it, in microseconds. */
+template <typename work_fn> static double wall_us(work_fn work)
+{
+    std::vector<double> us;
+    for (int i = 0; i < 10 * REPEATS; i++) {
+        const auto begin = std::chrono::steady_clock::now();
+        work();
+        const auto end = std::chrono::steady_clock::now();
+        us.push_back(std::chrono::duration<double, std::micro>(end - begin).count());
+    }
+    std::nth_element(us.begin(), us.begin() + us.size() / 2, us.end());
+    return us[us.size() / 2];
+}
+
+template <int LOADS>
+static __global__ void read_kernel(const uint4 *d_in, uint64_t n_loads, uint32_t *d_sink)
+{
+    const uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
+    uint32_t bits = 0;
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n_loads;
+         i += LOADS * stride) {
+        uint4 x[LOADS];
+#pragma unroll
+        for (int k = 0; k < LOADS; k++)
+            x[k] = i + k * stride < n_loads ? d_in[i + k * stride] : make_uint4(0, 0, 0, 0);
+#pragma unroll
+        for (int k = 0; k < LOADS; k++)
+            bits ^= x[k].x ^ x[k].y ^ x[k].z ^ x[k].w;
+    }
+    if (bits == 0x12345678) /* so that the compiler keeps the loads */
+        *d_sink = bits;
+}
+
+static double read_us(uint64_t n_bytes)
+{
+    double best = 1e30;
+    for (int blocks = 2; blocks <= 16; blocks *= 2) {
+        const int n_blocks = b.gpu.n_multiprocessors * blocks, n_threads = blocks <= 2 ? 1024 : 256;
+        const uint4 *d_in = (const uint4 *)b.d_pixels;
+        best = std::min(best, time_us([&](int) {
+                            read_kernel<4><<<n_blocks, n_threads, 0, b.stream>>>(d_in, n_bytes / 16,
+                                                                                 b.d_sink);
+                        }));
+        best = std::min(best, time_us([&](int) {
+                            read_kernel<8><<<n_blocks, n_threads, 0, b.stream>>>(d_in, n_bytes / 16,
+                                                                                 b.d_sink);
+                        }));
+    }
+    CHECK(cudaGetLastError());
+    return best;
+}
+
+/* ---- the peer ---------------------------------------------------------------------------------
+ */
+
+template <int CHANNELS> static void cub_count(const uint8_t *d_pixels, uint64_t n_pixels)
+{
+    int n_levels[CHANNELS], lower[CHANNELS], upper[CHANNELS];
+    for (int c = 0; c < CHANNELS; c++)
+        n_levels[c] = 257, lower[c] = 0, upper[c] = 256;
+    size_t bytes = b.cub_scratch_bytes;
+    void *d_scratch = b.d_cub_scratch;
+    for (;;) { /* the first call asks for the size of the scratch memory */
+        if constexpr (CHANNELS == 1)
+            CHECK(cub::DeviceHistogram::HistogramEven(d_scratch, bytes, d_pixels, b.d_cub_bins[0],
+                                                      257, 0, 256, (int)n_pixels, b.stream));
+        else
+            CHECK((cub::DeviceHistogram::MultiHistogramEven<CHANNELS, CHANNELS>(
+                d_scratch, bytes, d_pixels, b.d_cub_bins, n_levels, lower, upper, (int)n_pixels,
+                b.stream)));
+        if (d_scratch)
+            return;
+        CHECK(cudaMalloc(&b.d_cub_scratch, 64 * MIB));
+        b.cub_scratch_bytes = 64 * MIB;
+        d_scratch = b.d_cub_scratch;
+    }
+}
+
+static void cub_count(const struct ih_gpu_histogram_args *args)
+{
+    switch (args->n_channels) {
+    case 1:
+        return cub_count<1>(args->d_pixels, args->n_pixels);
+    case 2:
+        return cub_count<2>(args->d_pixels, args->n_pixels);
+    case 3:
+        return cub_count<3>(args->d_pixels, args->n_pixels);
+    default:
+        return cub_count<4>(args->d_pixels, args->n_pixels);
+    }
+}
+
+/* ---- the truth --------------------------------------------------------------------------------
+ */
+
+/* Runs the kernel once; true where its totals are the expected ones in every bit. */
+static bool right(const struct kernel *kernel, const struct ih_gpu_histogram_args *args,
+                  const struct ih_gpu_totals *expected, const char *what)
+{
+    CHECK(cudaMemsetAsync(b.d_totals, 0, sizeof *b.d_totals, b.stream));
+    CHECK(kernel->launch(args));
+    CHECK(
+        cudaMemcpyAsync(b.totals, b.d_totals, sizeof *b.totals, cudaMemcpyDeviceToHost, b.stream));
+    CHECK(cudaStreamSynchronize(b.stream));
+    if (memcmp(b.totals, expected, sizeof *expected) == 0)
+        return true;
+    printf("WRONG: %s, %s, %u channels, %llu pixels, clip %u,%u\n", kernel->name, what,
+           args->n_channels, (unsigned long long)args->n_pixels, args->clip_low, args->clip_high);
+    b.n_failed++;
+    return false;
+}
+
+/* Parity on sizes around every boundary, at unaligned starts, with any clip values, and with what
+ * the launchers choose on GPUs with less shared memory. */
+static void check_small(void)
+{
+    static const uint64_t sizes[] = {0,    1,     15,    16,    17,     31,     33,  255,
+                                     256,  257,   511,   512,   513,    527,    543, 1021,
+                                     4099, 16384, 30011, 65537, 262147, 1000003};
+    static const unsigned clips[][2] = {{0, 255},   {0, 1},     {10, 240},  {126, 127}, {127, 128},
+                                        {128, 129}, {200, 250}, {254, 255}, {3, 5}};
+    struct ih_gpu_properties gpus[3] = {b.gpu, b.gpu, b.gpu}; /* as if it had less shared memory */
+    gpus[1].shared_bytes_optin = std::min<size_t>(b.gpu.shared_bytes_optin, 160 << 10);
+    gpus[2].shared_bytes_optin = 64 << 10;
+    int n_checks = 0;
+    for (unsigned channels = 1; channels <= 4; channels++)
+        for (unsigned round = 0; round < sizeof sizes / sizeof sizes[0]; round++)
+            for (unsigned variant = 0; variant < 9; variant++) {
+                const uint64_t n_pixels = sizes[round];
+                if (n_pixels > 70000 && variant > 1)
+                    continue;
+                const unsigned start = (variant * 5 + round * 3) % 17;
+                const enum data_kind kind = variant % 3 == 0   ? RANDOM
+                                            : variant % 3 == 1 ? MIXED
+                                                               : SMOOTH;
+                struct ih_gpu_histogram_args args = args_make(n_pixels, channels);
+                struct ih_gpu_totals expected;
+                args.d_pixels += start;
+                args.clip_low = clips[variant][0], args.clip_high = clips[variant][1];
+                data_fill(b.pixels + start, n_pixels, channels, kind, b.photo);
+                CHECK(cudaMemcpy(b.d_pixels, b.pixels, start + n_pixels * channels,
+                                 cudaMemcpyHostToDevice));
+                data_count(&args, b.pixels + start, &expected);
+                for (int g = 0; g < (variant < 2 ? 3 : 1); g++) {
+                    args.gpu = &gpus[g];
+                    for (const struct kernel &kernel : kernels)
+                        n_checks += right(&kernel, &args, &expected, kind_names[kind]);
+                }
+            }
+    printf("parity on small inputs: %d right, %d wrong\n", n_checks, b.n_failed);
+}
+
+/* ---- the tables -------------------------------------------------------------------------------
+ */
+
+static void table_large(void)
+{
+    const double us = read_us(b.large_bytes);
+    b.roofline = (double)b.large_bytes / us;
+    printf("\nread roofline: %.0f GB/s (%llu MiB)\n", b.roofline / 1e3,
+           (unsigned long long)(b.large_bytes / MIB));
+    printf("\nLarge inputs: GB/s (share of the read roofline); `best` over CUB\n%-9s %-9s",
+           "channels", "data");
+    for (const struct kernel &kernel : kernels)
+        printf(" %16s", kernel.name);
+    printf(" %7s %9s\n", "CUB", "over CUB");
+    for (unsigned channels = 1; channels <= 4; channels++) {
+        double least_share = 1e30, least_over = 1e30;
+        for (int kind = 0; kind < N_KINDS; kind++) {
+            if (kind == PHOTO && b.photo.rgb.empty())
+                continue;
+            struct ih_gpu_histogram_args args = args_make(b.large_bytes / channels, channels);
+            struct ih_gpu_totals expected;
+            const double n_bytes = (double)(args.n_pixels * channels);
+            data_fill(b.pixels, args.n_pixels, channels, (enum data_kind)kind, b.photo);
+            CHECK(
+                cudaMemcpy(b.d_pixels, b.pixels, args.n_pixels * channels, cudaMemcpyHostToDevice));
+            data_count(&args, b.pixels, &expected);
+            printf("%-9u %-9s", channels, kind_names[kind]);
+            double best_us = 0;
+            for (const struct kernel &kernel : kernels) {
+                struct ih_gpu_histogram_args some = args;
+                double n_some = n_bytes;
+                if (strcmp(kernel.name, "global") == 0 && args.n_pixels > 4 * MIB) {
+                    some.n_pixels = 4 * MIB; /* a thousand times slower: time a part */
+                    n_some = (double)some.n_pixels * channels;
+                    if (kind > CONSTANT || !right(&kernel, &args, &expected, kind_names[kind])) {
+                        printf(" %16s", "-");
+                        continue;
+                    }
+                } else if (!right(&kernel, &args, &expected, kind_names[kind])) {
+                    printf(" %16s", "WRONG");
+                    continue;
+                }
+                const double kernel_us = time_us([&](int) { CHECK(kernel.launch(&some)); });
+                if (&kernel == &kernels[0])
+                    best_us = kernel_us;
+                printf(" %8.0f (%5.3f)", n_some / kernel_us / 1e3, n_some / kernel_us / b.roofline);
+            }
+            const double cub_us = time_us([&](int) { cub_count(&args); });
+            printf(" %7.0f %8.2fx\n", n_bytes / cub_us / 1e3, cub_us / best_us);
+            fflush(stdout);
+            least_share = std::min(least_share, n_bytes / best_us / b.roofline);
+            least_over = std::min(least_over, cub_us / best_us);
+        }
+        printf("%-9u least: `%s` at %.3f of the read roofline, %.2f times CUB\n", channels,
+               kernels[0].name, least_share, least_over);
+    }
+}
+
+static void table_sizes(void)
+{
+    printf("\nSizes, random data: microseconds of `%s` and of CUB, and CUB over ours\n%-9s",
+           kernels[0].name, "KiB");
+    for (unsigned channels = 1; channels <= 4; channels++)
+        printf(" | %u: %7s %8s %6s", channels, "ours", "CUB", "over");
+    printf(" | %8s\n", "read");
+    data_fill(b.pixels, b.large_bytes, 1, RANDOM, b.photo);
+    CHECK(cudaMemcpy(b.d_pixels, b.pixels, b.large_bytes, cudaMemcpyHostToDevice));
+    for (uint64_t n_bytes = 64 << 10; n_bytes <= 256 * MIB && n_bytes <= b.large_bytes;
+         n_bytes *= 2) {
+        const uint64_t n_places = b.large_bytes / n_bytes;
+        printf("%-9llu", (unsigned long long)(n_bytes >> 10));
+        for (unsigned channels = 1; channels <= 4; channels++) {
+            struct ih_gpu_histogram_args args = args_make(n_bytes / channels, channels);
+            const auto move = [&](int i) {
+                args.d_pixels = b.d_pixels + (uint64_t)i * 7919 % n_places * n_bytes;
+            };
+            const double ours_us =
+                time_us([&](int i) { move(i), CHECK(kernels[0].launch(&args)); });
+            const double cub_us = time_us([&](int i) { move(i), cub_count(&args); });
+            printf(" |    %7.1f %8.1f %5.2fx", ours_us, cub_us, cub_us / ours_us);
+        }
+        printf(" | %8.1f\n", read_us(n_bytes));
+        fflush(stdout);
+    }
+}
+
+/* A band of 1 MiB against its way over the bus, and what an image costs beside its pixels. */
+static void table_overheads(void)
+{
+    struct ih_gpu_histogram_args args = args_make(MIB / 3, 3);
+    const double copy_us = time_us([&](int i) {
+        CHECK(cudaMemcpyAsync(b.d_pixels + i * MIB, b.pixels + i * MIB, MIB, cudaMemcpyHostToDevice,
+                              b.stream));
+    });
+    const double bulk_us = time_us([&](int) {
+        CHECK(cudaMemcpyAsync(b.d_pixels, b.pixels, 64 * MIB, cudaMemcpyHostToDevice, b.stream));
+    });
+    printf(
+        "\nA band of 1 MiB: copy from pinned memory %.1f us (%.1f us a MiB in 64 MiB); RGB kernel",
+        copy_us, bulk_us / 64);
+    for (const struct kernel &kernel : kernels) {
+        const double us = time_us([&](int i) {
+            args.d_pixels = b.d_pixels + i * MIB;
+            CHECK(kernel.launch(&args));
+        });
+        printf(" %s %.1f us", kernel.name, us);
+    }
+    args = args_make(1, 3);
+    const auto zero = [&] { CHECK(cudaMemsetAsync(b.d_totals, 0, sizeof *b.d_totals, b.stream)); };
+    const auto launch = [&] { CHECK(kernels[0].launch(&args)); };
+    const auto fetch = [&] {
+        CHECK(cudaMemcpyAsync(b.totals, b.d_totals, sizeof *b.totals, cudaMemcpyDeviceToHost,
+                              b.stream));
+    };
+    const auto wait = [&] { CHECK(cudaStreamSynchronize(b.stream)); };
+    printf("\nAn image of one pixel, on the host's clock: zero, launch, fetch, wait %.1f us\n",
+           wall_us([&] { zero(), launch(), fetch(), wait(); }));
+    printf("  launch, wait %.1f; zero, wait %.1f; fetch, wait %.1f; launch alone %.1f us\n",
+           wall_us([&] { launch(), wait(); }), wall_us([&] { zero(), wait(); }),
+           wall_us([&] { fetch(), wait(); }), wall_us(launch));
+    wait();
+}
+
+/* ---- main -------------------------------------------------------------------------------------
+ */
+
+static void bench_open(void)
+{
+    cudaDeviceProp properties;
+    int driver = 0, runtime = 0;
+    const time_t now = time(NULL);
+    char date[32];
+    CHECK(cudaGetDeviceProperties(&properties, 0));
+    CHECK(cudaDriverGetVersion(&driver));
+    CHECK(cudaRuntimeGetVersion(&runtime));
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+    printf("%s, %d multiprocessors, %d KiB shared memory a block, L2 %d MiB; CUDA driver %d.%d, "
+           "runtime %d.%d; %s\n",
+           properties.name, properties.multiProcessorCount,
+           (int)(properties.sharedMemPerBlockOptin >> 10), properties.l2CacheSize >> 20,
+           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, date);
+    b.gpu.n_multiprocessors = properties.multiProcessorCount;
+    b.gpu.shared_bytes_optin = properties.sharedMemPerBlockOptin;
+    b.gpu.shared_bytes_multiprocessor = properties.sharedMemPerMultiprocessor;
+    CHECK(cudaStreamCreate(&b.stream));
+    for (int i = 0; i < WARM_UPS + REPEATS; i++) {
+        CHECK(cudaEventCreate(&b.start[i]));
+        CHECK(cudaEventCreate(&b.stop[i]));
+    }
+    CHECK(cudaMallocHost(&b.pixels, b.large_bytes + 32));
+    CHECK(cudaMalloc(&b.d_pixels, b.large_bytes + 32));
+    CHECK(cudaMallocHost(&b.totals, sizeof *b.totals));
+    CHECK(cudaMalloc(&b.d_totals, sizeof *b.d_totals));
+    CHECK(cudaMalloc(&b.d_sink, sizeof *b.d_sink));
+    for (uint32_t *&d_bins : b.d_cub_bins)
+        CHECK(cudaMalloc(&d_bins, 256 * sizeof *d_bins));
+}
+
+int main(int argc, char **argv)
+{
+    bool only_check = false;
+    b.large_bytes = 768ull * MIB;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--check") == 0)
+            only_check = true, b.large_bytes = 8 * MIB;
+        else if (strncmp(argv[i], "--mib=", 6) == 0)
+            b.large_bytes = strtoull(argv[i] + 6, NULL, 10) * MIB;
+        else
+            photo_read(&b.photo, argv[i]);
+    }
+    bench_open();
+    if (!b.photo.rgb.empty())
+        printf("photo: %zu pixels\n", b.photo.rgb.size() / 3);
+    check_small();
+    if (!only_check) {
+        table_large();
+        table_sizes();
+        table_overheads();
+    }
+    return b.n_failed != 0;
+}

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Builds the histogram benchmark for the GPU of this machine and runs it.
+#
+#   tests/bench/gpu_histogram.sh [--check] [--mib=N] [PHOTO.ppm]
+#
+# Needs nvcc 12 or later, with the CUB that comes with it. Nothing is installed.
+set -eu
+cd "$(dirname "$0")/../.."
+NVCC=${NVCC:-$(command -v nvcc || echo "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")}
+mkdir -p build
+"$NVCC" -O3 -std=c++17 -lineinfo -arch=native --threads 0 -Xcompiler -Wno-deprecated-declarations \
+    -I. -o build/gpu_histogram tests/bench/gpu_histogram.cu kernels/histogram_*.cu
+echo "command: tests/bench/gpu_histogram.sh $*"
+exec build/gpu_histogram "$@"

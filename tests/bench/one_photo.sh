@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# one_photo.sh FILE.jpg [RUNS]: one JPEG from process start to exit, imghist on the processor against a
+# loop that only decodes with the same library. Runs alternate, the medians are compared.
+# PROGRAM names another imghist than ./imghist.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+photo=${1:?usage: one_photo.sh FILE.jpg [RUNS]} runs=${2:-21}
+program=${PROGRAM:-./imghist}
+mkdir -p build/bench
+${CC:-cc} -O2 -o build/bench/decode_only tests/bench/decode_only.c -ljpeg
+
+now_us() { echo "${EPOCHREALTIME/[.,]/}"; }
+time_us() {
+  local start
+  start=$(now_us)
+  "$@" >/dev/null
+  echo $(($(now_us) - start))
+}
+median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+ours=() theirs=()
+for ((i = 0; i < runs; i++)); do
+  theirs+=("$(time_us build/bench/decode_only "$photo")")
+  ours+=("$(time_us "$program" --device=cpu --csv "$photo")")
+done
+a=$(printf '%s\n' "${ours[@]}" | median)
+b=$(printf '%s\n' "${theirs[@]}" | median)
+echo "$(date -u +%F)  $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(nproc) processors"
+echo "$(basename "$photo"): $("$program" --version), $runs runs each, medians"
+awk -v a="$a" -v b="$b" 'BEGIN {
+  printf "imghist --csv     %8.1f ms\ndecode only       %8.1f ms\nratio             %8.3f\n", a / 1000, b / 1000, a / b }'

@@ -1,0 +1,244 @@
+#!/usr/bin/env bats
+# Charts as files: where they go, when there is none, and that they are the same every time. How they
+# look is not looked at here.
+
+load helpers
+load images
+
+is_png() { [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "$1 is no PNG"; }
+
+# size FILE: WIDTHxHEIGHT, from the header.
+size() { od -An -tu1 -j16 -N8 "$1" | awk '{ printf "%dx%d", ($3 * 256 + $4), ($7 * 256 + $8) }'; }
+
+# tree DIRECTORY: its files, sorted.
+tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
+
+@test "chart: one image to one file" {
+  mkdir out
+  imghist "$SAMPLES/scene.png" --chart=out/c.png
+  assert_status 0
+  assert_output ""
+  assert_no_stderr
+  [ "$(ls -A out)" = c.png ]
+  is_png out/c.png
+  [ "$(size out/c.png)" = 1024x640 ]
+}
+
+@test "chart: it is an image that imghist itself can read" {
+  "$IMGHIST" "$SAMPLES/scene.png" --chart=c.png
+  imghist c.png --csv=stats
+  assert_status 0
+  assert_output_has "c.png,1024,640,red,655360,"
+}
+
+@test "chart: an ending in capitals is an ending" {
+  dot a.pgm
+  imghist a.pgm --chart=C.PNG
+  assert_status 0
+  is_png C.PNG
+}
+
+@test "chart: the same bytes every time, with any number of threads" {
+  mkdir d
+  cp "$SAMPLES"/*.png "$SAMPLES"/*.jpg d
+  "$IMGHIST" d --chart=one -j 1
+  "$IMGHIST" d --chart=two -j 4
+  diff -r one two
+  [ "$(tree one | wc -l)" -eq "$(tree d | wc -l)" ]
+}
+
+@test "chart: different images have different charts" {
+  mkdir d
+  pgm d/a.pgm 2 1 '\x10\x20'
+  pgm d/b.pgm 2 1 '\x10\x90'
+  mkdir e
+  cp d/b.pgm e/a.pgm
+  (cd d && "$IMGHIST" a.pgm --chart=../one.png)
+  (cd e && "$IMGHIST" a.pgm --chart=../two.png)
+  ! cmp -s one.png two.png || fail "the same chart"
+}
+
+@test "chart: every kind of image has one" {
+  dot gray.pgm
+  pam ga.pam 1 1 2 '\x10\x20'
+  ppm white.ppm 1 1 '\xFF\xFF\xFF'
+  pam rgba.pam 1 1 4 '\x10\x20\x30\x40'
+  : >nothing
+  for image in gray.pgm ga.pam white.ppm rgba.pam; do
+    imghist $image --chart=$image.png
+    assert_status 0
+    is_png $image.png
+  done
+  imghist nothing --raw=1 --chart=nothing.png
+  assert_status 0
+  is_png nothing.png
+}
+
+@test "chart: a directory mirrors the inputs' folders" {
+  mkdir -p d/b/c
+  for name in d/1.pgm d/b/2.pgm d/b/c/3; do dot $name; done
+  imghist d --chart=charts
+  assert_status 0
+  assert_output ""
+  tree charts >actual
+  diff actual - <<END
+./d/1.pgm.hist.png
+./d/b/2.pgm.hist.png
+./d/b/c/3.hist.png
+END
+  while read -r chart; do is_png "charts/$chart"; done <actual
+}
+
+@test "chart: names that differ in their ending alone do not meet" {
+  dot photo.png
+  dot photo.jpg
+  imghist photo.png photo.jpg --chart=charts
+  assert_status 0
+  tree charts | diff - <(printf '%s\n' ./photo.jpg.hist.png ./photo.png.hist.png)
+}
+
+@test "chart: nothing is written outside the directory" {
+  mkdir -p in/deep here
+  dot in/a.pgm
+  cd here
+  imghist ../in/a.pgm "$PWD/../in/a.pgm" ./../in/./deep/../a.pgm --chart=charts
+  assert_status 0
+  [ "$(ls -A)" = charts ]
+  [ "$(ls -A ../in)" = $'a.pgm\ndeep' ]
+}
+
+@test "chart: standard input has one" {
+  dot a.pgm
+  "$IMGHIST" - --chart=charts <a.pgm
+  [ "$(tree charts)" = ./stdin.hist.png ]
+}
+
+@test "chart: without a path they go beside the images" {
+  mkdir -p d/e
+  dot d/e/a.pgm
+  cd d
+  imghist e --chart
+  assert_status 0
+  is_png e/a.pgm.hist.png
+}
+
+@test "chart: with CSV, both" {
+  dot a.pgm
+  imghist a.pgm --chart=c.png --csv=stats
+  assert_status 0
+  assert_output_has $'\na.pgm,1,1,gray,'
+  is_png c.png
+}
+
+# ---- what is refused
+
+@test "chart: two images to one file are refused, and there is no file" {
+  dot a.pgm
+  dot b.pgm
+  mkdir out
+  imghist a.pgm b.pgm --chart=out/c.png
+  assert_fails 2 "one chart for more than one image"
+  [ -z "$(ls -A out)" ]
+  echo old >out/c.png
+  imghist a.pgm b.pgm --chart=out/c.png
+  assert_status 2
+  [ "$(cat out/c.png)" = old ]
+}
+
+@test "chart: one image beside files that are none is one image" {
+  mkdir d
+  dot d/a.pgm
+  echo text >d/b.txt
+  imghist d --chart=c.png
+  assert_status 0
+  is_png c.png
+}
+
+@test "chart: a damaged image has none" {
+  damaged b.png
+  mkdir out
+  imghist b.png --chart=out/c.png
+  assert_fails 1 "imghist: b.png: damaged"
+  imghist b.png --chart=out/dir
+  assert_status 1
+  [ -z "$(tree out)" ]
+}
+
+@test "chart: the formats that are yet to come are refused by name" {
+  dot a.pgm
+  for ending in svg jpg bmp tga; do
+    imghist a.pgm --chart=c.$ending
+    assert_fails 2 ".$ending"
+    [ ! -e c.$ending ]
+  done
+}
+
+@test "chart: it never replaces its image" {
+  cp "$SAMPLES/palette.png" in.png
+  cp in.png remembered
+  ln -s in.png soft.png
+  ln in.png hard.png
+  for target in in.png ./in.png soft.png hard.png; do
+    imghist in.png --chart=$target
+    assert_fails 2 "at once"
+    cmp in.png remembered
+  done
+}
+
+@test "chart: it never replaces another input" {
+  mkdir d
+  dot d/a.pgm
+  cp "$SAMPLES/palette.png" d/a.pgm.hist.png
+  cp "$SAMPLES/palette.png" remembered
+  for inputs in "a.pgm a.pgm.hist.png" "a.pgm.hist.png a.pgm"; do
+    # shellcheck disable=SC2086 # the inputs are words
+    (cd d && imghist $inputs --chart && [ "$status" -ne 0 ]) || fail "not refused: $inputs"
+    cmp d/a.pgm.hist.png remembered
+  done
+}
+
+@test "chart: it is not the data output" {
+  dot a.pgm
+  imghist a.pgm --csv -o same.png --chart=same.png
+  [ "$status" -ne 0 ] || fail "two outputs in one file"
+  [ ! -e same.png ]
+}
+
+@test "chart: a second run counts the same images, not the first one's charts" {
+  mkdir -p d/e
+  dot d/a.pgm
+  dot d/e/b.pgm
+  for run in 1 2; do
+    "$IMGHIST" d --chart --csv=stats >$run.csv
+    "$IMGHIST" d --chart=d/charts --csv=stats >$run.charts.csv
+  done
+  cmp 1.csv 2.csv
+  cmp 1.charts.csv 2.charts.csv
+}
+
+@test "chart: where nothing can be written" {
+  dot a.pgm
+  mkdir dir.png
+  imghist a.pgm --chart=missing/c.png
+  assert_fails 1 "imghist: missing/c.png: cannot write: No such file or directory"
+  imghist a.pgm --chart=dir.png
+  assert_fails 1 "imghist: dir.png: cannot write: Is a directory"
+  imghist a.pgm --chart=a.pgm/charts
+  assert_fails 1 "a.pgm/charts"
+  [ "$(head -c 2 a.pgm)" = P5 ]
+  if [ -c /dev/full ]; then
+    ln -s /dev/full full.png
+    imghist a.pgm --chart=full.png
+    assert_fails 1 "cannot write: No space left on device"
+  fi
+}
+
+@test "chart: a name that is not text can have one" {
+  mkdir d
+  dot $'d/new\nline\e[31m'
+  dot $'d/no\xFFutf'
+  dot "d/$(printf 'x%.0s' {1..240})"
+  imghist d --chart=charts
+  assert_status 0
+  [ "$(find charts -name '*.hist.png' | tr -dc '\n' | wc -c)" -eq 4 ] # one has a newline in it
+}

@@ -1,0 +1,286 @@
+#!/usr/bin/env bats
+# CSV: the four layouts to the byte, numbers worked out by hand, and the same bytes whatever ran.
+
+load helpers
+load images
+
+STATS=file,width,height,channel,count,sum,mean,stddev,min,max,p01,p05,p25,median,p75,p95,p99,entropy,clip_low,clip_high
+
+# expect ARG...: the output of imghist, to the byte, is standard input.
+expect() {
+  cat >expected
+  "$IMGHIST" "$@" >actual || fail "exit status $?"
+  diff expected actual
+}
+
+# counts FILE CHANNEL: the lines of layout `long` that are not zero, "bin,count".
+counts() { sed -n "s/^[^,]*,$2,\(.*[1-9].*,[1-9].*\|0,[1-9].*\)\$/\1/p" "$1"; }
+
+# four.pgm: 0, 10, 10, 255.
+four() { pgm four.pgm 2 2 '\x00\x0A\x0A\xFF'; }
+
+# two.ppm: pure red, and 10 20 30.
+two() { ppm two.ppm 1 2 '\xFF\x00\x00\x0A\x14\x1E'; }
+
+# ---- numbers
+
+# sum 275, mean 68.75; squares of the distances 4726.5625 + 2 * 3451.5625 + 34689.0625, a quarter of
+# their sum 11579.6875; entropy 1/4 * 2 + 1/2 * 1 + 1/4 * 2
+@test "csv: statistics of a gray image, by hand" {
+  four
+  expect four.pgm --csv=stats <<END
+$STATS
+four.pgm,2,2,gray,4,275,68.750000,107.608956,0,255,0,0,0,10,10,255,255,1.500000,1,1
+four.pgm,2,2,luma,4,275,68.750000,107.608956,0,255,0,0,0,10,10,255,255,1.500000,1,1
+END
+}
+
+# luma: (13933 * 255 + 32768) >> 16 = 54; (139330 + 937420 + 141960 + 32768) >> 16 = 19
+@test "csv: statistics of a colour image, by hand" {
+  two
+  expect two.ppm --csv=stats <<END
+$STATS
+two.ppm,1,2,red,2,265,132.500000,122.500000,10,255,10,10,10,10,255,255,255,1.000000,0,1
+two.ppm,1,2,green,2,20,10.000000,10.000000,0,20,0,0,0,0,20,20,20,1.000000,1,0
+two.ppm,1,2,blue,2,30,15.000000,15.000000,0,30,0,0,0,0,30,30,30,1.000000,1,0
+two.ppm,1,2,luma,2,73,36.500000,17.500000,19,54,19,19,19,19,54,54,54,1.000000,0,0
+END
+}
+
+# (19595 * 255 + 32768) >> 16 = 76; (195950 + 769400 + 224130 + 32768) >> 16 = 18
+@test "csv: --luma=bt601" {
+  two
+  imghist two.ppm --csv=stats --luma=bt601
+  [[ ${lines[4]} == two.ppm,1,2,luma,2,94,47.000000,29.000000,18,76,* ]] || fail "bt601"
+}
+
+@test "csv: white stays white in both lumas" {
+  ppm white.ppm 1 1 '\xFF\xFF\xFF'
+  for luma in bt709 bt601; do
+    imghist white.ppm --csv=stats --luma=$luma
+    [[ ${lines[4]} == white.ppm,1,1,luma,1,255,* ]] || fail "$luma"
+  done
+}
+
+@test "csv: percentiles of 1 to 100" {
+  pgm ramp.pgm 10 10 "$(printf '\\x%02x' {1..100})"
+  imghist ramp.pgm --csv=stats
+  [[ ${lines[1]} == ramp.pgm,10,10,gray,100,5050,50.500000,28.866070,1,100,1,5,25,50,75,95,99,6.643856,0,0 ]] ||
+    fail "percentiles"
+}
+
+@test "csv: a constant image" {
+  pgm flat.pgm 3 1 '\x07\x07\x07'
+  imghist flat.pgm --csv=stats
+  [[ ${lines[1]} == flat.pgm,3,1,gray,3,21,7.000000,0.000000,7,7,7,7,7,7,7,7,7,0.000000,0,0 ]] ||
+    fail "constant"
+}
+
+@test "csv: --clip" {
+  four
+  while read -r clip low high; do
+    imghist four.pgm --csv=stats --clip="$clip"
+    [[ ${lines[1]} == *,"$low","$high" ]] || fail "--clip=$clip"
+  done <<END
+0,255 1 1
+9,255 1 1
+10,255 3 1
+10,11 3 1
+0,10 1 3
+0,1 1 3
+254,255 3 1
+END
+}
+
+# ---- layouts
+
+@test "csv: layout channels is stats and 256 bins, and the default" {
+  four
+  two
+  "$IMGHIST" four.pgm two.ppm --csv >default.csv
+  "$IMGHIST" four.pgm two.ppm --csv=channels >channels.csv
+  "$IMGHIST" four.pgm two.ppm --csv=stats >stats.csv
+  cmp default.csv channels.csv
+  cut -d, -f1-20 channels.csv | cmp - stats.csv
+  [ "$(wc -l <channels.csv)" -eq 7 ]
+  [ "$(sed 's/[^,]//g' channels.csv | sort -u | tr -d '\n' | wc -c)" -eq 275 ] # columns less one, every line
+  head -1 channels.csv | cut -d, -f21- | cmp - <(printf 'bin_%d\n' {0..255} | paste -sd,)
+  sed -n 2p channels.csv | cut -d, -f21,30-32,276 | grep -qx 1,0,2,0,1
+}
+
+@test "csv: layout bins" {
+  four
+  two
+  "$IMGHIST" four.pgm two.ppm --csv=bins >bins.csv
+  [ "$(wc -l <bins.csv)" -eq 513 ]
+  head -1 bins.csv | grep -qx file,bin,gray,red,green,blue,alpha,luma
+  sed -n 2p bins.csv | grep -qx four.pgm,0,1,,,,,1
+  sed -n 12p bins.csv | grep -qx four.pgm,10,2,,,,,2
+  sed -n 258p bins.csv | grep -qx two.ppm,0,,0,1,1,,0
+  sed -n 277p bins.csv | grep -qx two.ppm,19,,0,0,0,,1
+  sed -n 513p bins.csv | grep -qx two.ppm,255,,1,0,0,,0
+}
+
+@test "csv: layout long" {
+  four
+  two
+  "$IMGHIST" four.pgm two.ppm --csv=long >long.csv
+  [ "$(wc -l <long.csv)" -eq $((1 + 256 * 6)) ]
+  head -1 long.csv | grep -qx file,channel,bin,count
+  cut -d, -f1,2 long.csv | sed 1d | uniq >order
+  diff order - <<END
+four.pgm,gray
+four.pgm,luma
+two.ppm,red
+two.ppm,green
+two.ppm,blue
+two.ppm,luma
+END
+  grep '^four.pgm,gray' long.csv | cut -d, -f3 | cmp - <(seq 0 255)
+  [ "$(counts long.csv gray | paste -sd' ')" = "0,1 10,2 255,1" ]
+}
+
+@test "csv: channels of gray, gray and alpha, colour, colour and alpha" {
+  dot g.pgm
+  pam ga.pam 1 1 2 '\x10\x20'
+  ppm rgb.ppm 1 1 '\x10\x20\x30'
+  pam rgba.pam 1 1 4 '\x10\x20\x30\x40'
+  "$IMGHIST" g.pgm ga.pam rgb.ppm rgba.pam --csv=stats | cut -d, -f1,4,6 >actual
+  diff actual - <<END
+file,channel,sum
+g.pgm,gray,128
+g.pgm,luma,128
+ga.pam,gray,16
+ga.pam,alpha,32
+ga.pam,luma,16
+rgb.ppm,red,16
+rgb.ppm,green,32
+rgb.ppm,blue,48
+rgb.ppm,luma,30
+rgba.pam,red,16
+rgba.pam,green,32
+rgba.pam,blue,48
+rgba.pam,alpha,64
+rgba.pam,luma,30
+END
+}
+
+@test "csv: the header is there without an image, and once with many" {
+  mkdir empty
+  expect empty --csv=stats <<<"$STATS"
+  four
+  "$IMGHIST" four.pgm four.pgm four.pgm --csv | grep -c ^file, | grep -qx 1
+}
+
+@test "csv: LF alone ends a line" {
+  four
+  for layout in channels bins long stats; do
+    "$IMGHIST" four.pgm --csv=$layout >out.csv
+    [ "$(tr -dc '\r' <out.csv | wc -c)" -eq 0 ]
+    [ "$(tail -c 1 out.csv)" = "" ]
+  done
+}
+
+@test "csv: names are quoted where they must be" {
+  names=('plain-ä.pgm' 'com,ma' 'quo"te' $'new\nline' $'re\rturn' ' leading' 'trailing ' "it's")
+  quoted=('plain-ä.pgm' '"com,ma"' '"quo""te"' $'"new\nline"' $'"re\rturn"' '" leading"' '"trailing "'
+    "it's")
+  rest=1,1,1.000000,0.000000,1,1,1,1,1,1,1,1,1,0.000000,0,0
+  for name in "${names[@]}"; do dot "$name" 01; done
+  {
+    echo "$STATS"
+    for name in "${quoted[@]}"; do printf '%s,1,1,%s,%s\n' "$name" gray $rest "$name" luma $rest; done
+  } | expect "${names[@]}" --csv=stats
+}
+
+@test "csv: real numbers have a point in every locale" {
+  four
+  "$IMGHIST" four.pgm --csv=stats >expected.csv
+  LC_ALL=de_DE.UTF-8 "$IMGHIST" four.pgm --csv=stats | cmp - expected.csv
+  localedef -i de_DE -f UTF-8 ./de_DE.UTF-8 2>/dev/null ||
+    skip "no definition of a locale with a decimal comma here"
+  here=(env "LOCPATH=$PWD" LC_ALL=de_DE.UTF-8)
+  [ "$("${here[@]}" printf %.1f 1)" = 1,0 ] || skip "the locale does not take"
+  "${here[@]}" "$IMGHIST" four.pgm --csv=stats | cmp - expected.csv
+}
+
+# ---- raw samples
+
+@test "csv: --raw counts 1 to 4 channels of a file" {
+  printf '\001\002\003\004\005\006\007\010\011\012\013\014' >raw
+  while read -r channels pixels sums; do
+    "$IMGHIST" raw --csv=stats "--raw=$channels" >out.csv
+    [ "$(sed 1d out.csv | cut -d, -f2,3,5 | uniq)" = "$pixels,1,$pixels" ]
+    [ "$(grep -v luma out.csv | sed 1d | cut -d, -f6 | paste -sd,)" = "$sums" ]
+  done <<END
+1 12 78
+2 6 36,42
+3 4 22,26,30
+4 3 15,18,21,24
+END
+}
+
+@test "csv: --raw reads pipes and devices" {
+  printf '\001\002\003' | "$IMGHIST" - --csv=stats --raw=3 | cut -d, -f1,2,4,6 >actual
+  diff actual - <<END
+file,width,channel,sum
+-,1,red,1
+-,1,green,2
+-,1,blue,3
+-,1,luma,2
+END
+  head -c 1000000 /dev/zero | "$IMGHIST" - --csv=long --raw=1 >out.csv
+  [ "$(counts out.csv gray)" = 0,1000000 ]
+  imghist /dev/null --csv=stats --raw=1
+  assert_status 0
+}
+
+@test "csv: --raw of nothing has no statistics" {
+  : >nothing
+  expect nothing --csv=stats --raw=1 <<END
+$STATS
+nothing,0,0,gray,0,0,,,,,,,,,,,,,0,0
+nothing,0,0,luma,0,0,,,,,,,,,,,,,0,0
+END
+}
+
+@test "csv: --raw that ends in the middle of a pixel" {
+  printf abcde >odd
+  imghist odd --csv --raw=3
+  assert_fails 1 "odd: the samples end in the middle of a pixel"
+  assert_output ""
+}
+
+@test "csv: --raw counts an image file's own bytes" {
+  four
+  "$IMGHIST" four.pgm --csv=stats --raw=1 | grep -q "^four.pgm,$(wc -c <four.pgm | tr -d ' '),1,gray,"
+}
+
+# ---- whatever ran
+
+@test "csv: the same bytes with any number of threads" {
+  mkdir d
+  for i in {1..150}; do
+    pgm "d/$i.pgm" $((i * 7)) 20 "$(printf "\\\\x%02x%.0s" {1..140} | head -c $((i * 7 * 4)))"
+    head -c $((i * 7 * 20)) /dev/zero | tr '\0' "\\$((i % 8))" >>"d/$i.pgm"
+  done
+  cp "$SAMPLES"/scene.* d
+  "$IMGHIST" d --csv=stats -j 1 >one.csv
+  [ "$(names one.csv | wc -l)" -eq 152 ]
+  for j in 2 8 33; do
+    "$IMGHIST" d --csv=stats -j $j | cmp - one.csv
+  done
+}
+
+@test "csv: the samples have the counts that are expected of them" {
+  cd "$SAMPLES/.."
+  "$IMGHIST" samples --csv=long | cmp - "$TESTS/expected/samples.csv"
+}
+
+@test "csv: the samples, each by itself" {
+  cd "$SAMPLES/.."
+  for image in samples/*.png samples/*.jpg; do
+    "$IMGHIST" "$image" --csv=long >"$BATS_TEST_TMPDIR/one.csv"
+    grep -e ^file, -e "^$image," "$TESTS/expected/samples.csv" | cmp - "$BATS_TEST_TMPDIR/one.csv"
+  done
+}

@@ -1,0 +1,337 @@
+#!/usr/bin/env bats
+# What goes wrong: bad input, output that cannot be written or would replace an input, signals.
+
+# shellcheck disable=SC2016,SC2154 # $IMGHIST is for the inner shell; run sets stderr_lines
+
+load helpers
+load images
+
+# Processes that a test starts and does not wait for must not hold bats' descriptor 3: `3>&-`.
+
+# soon COMMAND...: waits up to five seconds for it to succeed.
+soon() {
+  for _ in {1..100}; do
+    "$@" && return
+    sleep 0.05
+  done
+  return 1
+}
+
+is_gone() { ! kill -0 "$1" 2>/dev/null; }
+
+# unchanged FILE: as `remember FILE` has seen it.
+remember() { cp "$1" remembered; }
+unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
+
+# ---- bad input
+
+@test "failures: a damaged image is refused with its name and the reason, and nothing of it" {
+  for image in "$SAMPLES"/*.png "$SAMPLES"/*.jpg; do
+      for part in 20 200 $(($(wc -c <"$image") / 2)) $(($(wc -c <"$image") - 1)); do
+      head -c "$part" "$image" >cut.image
+      for layout in channels bins long stats; do
+        imghist cut.image --csv=$layout
+        assert_fails 1 "imghist: cut.image: damaged "
+        assert_output ""
+      done
+      imghist cut.image
+      assert_status 1
+      assert_output ""
+    done
+  done
+}
+
+@test "failures: one bad file among good ones" {
+  dot a.pgm
+  damaged b.png
+  dot c.pgm
+  for j in 1 2 8; do
+    "$IMGHIST" a.pgm c.pgm --csv=stats >expected.csv
+    imghist a.pgm b.png c.pgm --csv=stats -j $j
+    assert_fails 1 "imghist: b.png: damaged PNG"
+    assert_stderr_has "1 of 3 inputs failed"
+    assert_output "$(cat expected.csv)"
+  done
+}
+
+@test "failures: the good ones are in the output file" {
+  dot a.pgm
+  damaged b.png
+  imghist b.png a.pgm --csv=stats -o out.csv
+  assert_status 1
+  "$IMGHIST" a.pgm --csv=stats | cmp - out.csv
+}
+
+@test "failures: nothing but bad files leaves no output file, and an old one as it was" {
+  damaged b.png
+  mkdir out
+  imghist b.png missing --csv -o out/new.csv
+  assert_status 1
+  echo old >out/old.csv
+  imghist b.png --csv -o out/old.csv
+  assert_status 1
+  [ "$(ls -A out)" = old.csv ]
+  [ "$(cat out/old.csv)" = old ]
+}
+
+@test "failures: --max-pixels" {
+  pgm a.pgm 10 10 "$(printf '\\x00%.0s' {1..100})"
+  imghist a.pgm --csv=stats --max-pixels=100
+  assert_status 0
+  imghist a.pgm --csv=stats --max-pixels=99
+  assert_fails 1 "imghist: a.pgm: image too large: 10 x 10 pixels, the limit is 99 (--max-pixels)"
+  assert_output ""
+  head -c 1001 /dev/zero >raw
+  imghist raw --csv --raw=1 --max-pixels=1000
+  assert_fails 1 "--max-pixels"
+  assert_output ""
+}
+
+@test "failures: a header that claims too much takes no memory" {
+  sh -c 'ulimit -v 4000000; "$IMGHIST" --version' >/dev/null 2>&1 || skip "the program takes more by itself"
+  printf 'P5\n60000 60000\n255\n' >claims.pgm
+  printf '\0\0\2\0\0\0\0\0\0\0\0\0\377\377\377\377\30\0' >claims.tga
+  printf 'P5\n1000000000 1\n255\n' >wide.pgm
+  for image in claims.pgm claims.tga wide.pgm; do
+    run --separate-stderr sh -c 'ulimit -v 4000000; "$IMGHIST" "$1" --csv --device=cpu -j 1' - $image
+    assert_fails 1 "imghist: $image: "
+    refute_stderr_has memory
+  done
+}
+
+# ---- the output file
+
+@test "failures: -o appears whole, with the permissions of any new file" {
+  dot a.pgm
+  mkdir out
+  umask 027
+  imghist a.pgm --csv -o out/a.csv
+  assert_status 0
+  assert_output ""
+  [ "$(ls -A out)" = a.csv ]
+  [ "$(stat -c %a out/a.csv)" = 640 ]
+  chmod 604 out/a.csv
+  imghist a.pgm --csv -o out/a.csv
+  [ "$(stat -c %a out/a.csv)" = 604 ]
+}
+
+@test "failures: -o through a link writes the file it leads to" {
+  dot a.pgm
+  mkdir real
+  echo old >real/a.csv
+  ln -s real/a.csv link.csv
+  imghist a.pgm --csv=stats -o link.csv
+  assert_status 0
+  [ -L link.csv ]
+  "$IMGHIST" a.pgm --csv=stats | cmp - real/a.csv
+}
+
+@test "failures: -o never replaces an input" {
+  cp "$SAMPLES/palette.png" in.png
+  remember in.png
+  dot b.pgm
+  ln -s in.png soft.png
+  ln in.png hard.png
+  mkdir d
+  for target in in.png ./in.png d/../in.png soft.png hard.png; do
+    for inputs in in.png "b.pgm in.png" "in.png b.pgm" soft.png "hard.png b.pgm" .; do
+      # shellcheck disable=SC2086 # the inputs are words
+      imghist $inputs --csv -o "$target"
+      assert_fails 2 "is an input and the output file at once"
+      unchanged in.png
+    done
+  done
+}
+
+@test "failures: -o never replaces an input that is too large" {
+  cp "$SAMPLES/palette.png" in.png
+  remember in.png
+  dot b.pgm
+  imghist b.pgm in.png --csv --max-pixels=10 -o in.png
+  [ "$status" -ne 0 ]
+  unchanged in.png
+}
+
+@test "failures: -o never replaces an input that is damaged or unknown" {
+  head -c 20 "$SAMPLES/palette.png" >in.png
+  dot b.pgm
+  for image in in.png "$TESTS/cli/helpers.bash"; do
+    cp "$image" input
+    remember input
+    imghist b.pgm input --csv -o input
+    [ "$status" -ne 0 ]
+    unchanged input
+  done
+}
+
+@test "failures: an earlier output in a walked directory is replaced" {
+  mkdir d
+  dot d/a.pgm
+  imghist d --csv=stats -o d/out.csv
+  assert_status 0
+  imghist d --csv=stats -o d/out.csv
+  assert_status 0
+  [ "$(names d/out.csv)" = d/a.pgm ]
+}
+
+@test "failures: the output under way is no input" {
+  mkdir d
+  dot d/a.pgm
+  imghist d --csv=stats --raw=1 -o d/out.csv
+  assert_status 0
+  [ "$(names d/out.csv)" = d/a.pgm ] || fail "$(names d/out.csv)"
+  mkdir e
+  dot e/a.pgm
+  imghist e --csv=stats -v -o e/out.csv
+  assert_stderr_has "1 done, 0 failed, 0 skipped"
+}
+
+@test "failures: standard output that goes to an input" {
+  cp "$SAMPLES/palette.png" in.png
+  remember in.png
+  run --separate-stderr sh -c '"$IMGHIST" in.png --csv >>in.png'
+  assert_fails 2 "at once"
+  unchanged in.png
+}
+
+@test "failures: -o where nothing can be written" {
+  dot a.pgm
+  mkdir d
+  for target in missing/a.csv d a.pgm/b.csv; do
+    imghist a.pgm --csv -o $target
+    assert_fails 1 "imghist: $target: cannot write: "
+  done
+}
+
+@test "failures: the name of an output file is escaped, and whole" {
+  dot a.pgm
+  imghist a.pgm --csv -o $'no\e[31m/out.csv'
+  assert_fails 1 'imghist: no\x1B[31m/out.csv: cannot write'
+  long=$(printf 'x%.0s' {1..100})
+  imghist a.pgm --csv -o "missing/$long"
+  assert_fails 1 "$long: cannot write"
+}
+
+@test "failures: a full disk" {
+  [ -c /dev/full ] || skip "no /dev/full"
+  dot a.pgm
+  imghist a.pgm --csv -o /dev/full
+  assert_fails 1 "imghist: /dev/full: cannot write: No space left on device"
+  for arguments in --csv --csv=long -v; do
+    run --separate-stderr sh -c '"$IMGHIST" a.pgm "$1" >/dev/full' - $arguments
+    assert_fails 1 "imghist: standard output: cannot write: No space left on device"
+  done
+}
+
+@test "failures: a closed standard output" {
+  dot a.pgm
+  run --separate-stderr sh -c '"$IMGHIST" a.pgm --csv >&-'
+  assert_fails 1 "imghist: standard output: cannot write: "
+}
+
+@test "failures: a closed standard error does not end up in the output" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --csv -o expected.csv
+  sh -c '"$IMGHIST" missing a.pgm --csv -o out.csv 2>&-' || [ $? -eq 1 ]
+  cmp expected.csv out.csv
+}
+
+@test "failures: a closed pipe is told, and ends the run" {
+  mkdir d
+  for i in {1..100}; do dot "d/$i"; done
+  run --separate-stderr bash -c '"$IMGHIST" d --csv=long -j 2 | :; exit "${PIPESTATUS[0]}"'
+  assert_fails 1 "imghist: standard output: cannot write: Broken pipe"
+  [ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+@test "failures: a failed write does not wait for an input that never ends" {
+  [ -c /dev/full ] || skip "no /dev/full"
+  dot a.pgm
+  mkfifo endless
+  exec 9<>endless # both ways: neither this nor imghist's opening waits for the other
+  "$IMGHIST" a.pgm endless --csv -j 2 >/dev/full 2>stderr 3>&- 9>&- &
+  pid=$!
+  soon is_gone $pid || {
+    exec 9>&-
+    fail "still there"
+  }
+  exec 9>&-
+  grep -q "cannot write" stderr
+}
+
+# ---- signals
+
+# under_way ARG...: starts imghist on a.pgm and an endless pipe, as $pid, and waits until it opens the pipe.
+under_way() {
+  dot a.pgm
+  [ -p endless ] || mkfifo endless
+  set -m # without job control a shell's children ignore SIGINT
+  "$IMGHIST" a.pgm endless "$@" >stdout 2>stderr 3>&- &
+  pid=$!
+  set +m
+  exec 9>endless
+}
+
+@test "failures: signals end the run, finished records are whole" {
+  for signal in INT TERM HUP; do
+    under_way --csv=stats
+    soon grep -q a.pgm,1,1,luma stdout
+    kill -s $signal $pid
+    status=0
+    wait $pid || status=$?
+    exec 9>&-
+    [ $status -eq $((128 + $(kill -l $signal))) ] || fail "$signal"
+    "$IMGHIST" a.pgm --csv=stats | cmp - stdout
+    [ ! -s stderr ]
+  done
+}
+
+@test "failures: signals leave no temporary files and no half output" {
+  mkdir out
+  for signal in INT TERM HUP; do
+    under_way --csv=stats -o out/a.csv
+    kill -s $signal $pid
+    status=0
+    wait $pid || status=$?
+    exec 9>&-
+    [ $status -eq $((128 + $(kill -l $signal))) ] || fail "$signal"
+    [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
+  done
+}
+
+@test "failures: a signal ends a run whose output nobody reads" {
+  mkdir d
+  for i in {1..20}; do dot "d/$i"; done
+  mkfifo unread
+  exec 8<>unread
+  "$IMGHIST" d --csv=long >&8 2>stderr 3>&- 8>&- &
+  pid=$!
+  sleep 0.5 # until the pipe is full
+  kill -s TERM $pid
+  soon is_gone $pid || {
+    kill -s KILL $pid
+    exec 8>&-
+    fail "still there"
+  }
+  exec 8>&-
+}
+
+@test "failures: a signal that the caller ignores is ignored, as by nohup" {
+  dot a.pgm
+  mkfifo slow
+  (
+    trap '' HUP
+    exec "$IMGHIST" slow --csv=stats >stdout 2>stderr 3>&-
+  ) &
+  pid=$!
+  exec 9>slow
+  sleep 0.2
+  kill -s HUP $pid
+  sleep 0.2
+  cat a.pgm >&9 || true
+  exec 9>&-
+  status=0
+  wait $pid || status=$?
+  [ $status -eq 0 ] || fail "ended"
+  grep -q slow,1,1,gray stdout
+}

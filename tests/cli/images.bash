@@ -1,0 +1,29 @@
+# Small images, written byte by byte: `load images`. Samples are escapes of printf's %b, "\x00\xFF".
+
+# shellcheck shell=bash
+
+# pgm FILE WIDTH HEIGHT SAMPLES: gray.
+pgm() { printf 'P5\n%d %d\n255\n%b' "$2" "$3" "$4" >"$1"; }
+
+# ppm FILE WIDTH HEIGHT SAMPLES: red, green, blue.
+ppm() { printf 'P6\n%d %d\n255\n%b' "$2" "$3" "$4" >"$1"; }
+
+# pam FILE WIDTH HEIGHT DEPTH SAMPLES: 2 or 4 channels, the last of them alpha.
+pam() {
+  printf 'P7\nWIDTH %d\nHEIGHT %d\nDEPTH %d\nMAXVAL 255\nENDHDR\n%b' "$2" "$3" "$4" "$5" >"$1"
+}
+
+# dot FILE [VALUE]: a gray image of one pixel; VALUE in two hexadecimal digits.
+dot() { pgm "$1" 1 1 "\x${2:-80}"; }
+
+# damaged FILE: a PNG whose second half is missing.
+damaged() { head -c "$(($(wc -c <"$SAMPLES/palette.png") / 2))" "$SAMPLES/palette.png" >"$1"; }
+
+# names FILE: the first column of a CSV without its header, each name once.
+names() { sed -e 1d -e 's/,.*//' "$1" | uniq; }
+
+# has_gpu: a GPU is here and this build can use it.
+has_gpu() {
+  dot gpu_probe.pgm
+  "$IMGHIST" --device=cuda --csv=stats gpu_probe.pgm >/dev/null 2>&1
+}

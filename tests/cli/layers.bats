@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# layers.sh finds what it is there to find: each test plants one include in a copy of the sources.
+
+load helpers
+
+setup_file() {
+  export ROOT="$BATS_FILE_TMPDIR/root"
+  mkdir "$ROOT"
+  cp -R "$TESTS/../src" "$TESTS/../kernels" "$ROOT"
+}
+
+# plant FILE INCLUDE: layers.sh on a copy in which FILE begins with that include.
+plant() {
+  cp -R "$ROOT" copy
+  mkdir -p "$(dirname "copy/$1")"
+  echo "#include $2" >copy/planted
+  [ ! -f "copy/$1" ] || cat "copy/$1" >>copy/planted
+  mv copy/planted "copy/$1"
+  run "$TESTS/layers.sh" copy
+}
+
+refused() {
+  plant "$@"
+  [ "$status" -eq 1 ]
+  [ "${#lines[@]}" -eq 1 ]
+  [[ ${lines[0]} == "$1:1: "* ]]
+}
+
+allowed() {
+  plant "$@"
+  [ "$status" -eq 0 ]
+  [ -z "$output" ]
+}
+
+@test "layers: the sources as they are" {
+  run "$TESTS/layers.sh" "$ROOT"
+  [ "$status" -eq 0 ]
+  [ -z "$output" ]
+}
+
+@test "layers: base includes nothing above it" { refused src/base/status.c '"decode/decoder.h"'; }
+@test "layers: base includes no third party" { refused src/base/status.c '<stb/stb_image.h>'; }
+@test "layers: decode does not include its sibling backend" { refused src/decode/decode.c '"backend/backend.h"'; }
+@test "layers: decode does not include its sibling output" { refused src/decode/decode.c '"output/png_encode.h"'; }
+@test "layers: backend does not include decode" { refused src/backend/backend.c '"decode/decoder.h"'; }
+@test "layers: output knows no pipeline" { refused src/output/output.c '"pipeline/pipeline.h"'; }
+@test "layers: output knows no kernels" { refused src/output/output.c '"kernels/kernels.h"'; }
+@test "layers: pipeline knows no output" { refused src/pipeline/pipeline.c '"output/output.h"'; }
+@test "layers: pipeline knows no kernels" { refused src/pipeline/pipeline.c '"kernels/kernels.h"'; }
+@test "layers: nothing below includes cli" { refused src/pipeline/pipeline.c '"cli/options.h"'; }
+@test "layers: kernels include nothing of src" { refused kernels/histogram_shared.cu '"base/pixels.h"'; }
+@test "layers: angle brackets do not help" { refused kernels/kernels.h '<base/pixels.h>'; }
+@test "layers: a relative path does not help" { refused src/decode/decode.c '"../backend/backend.h"'; }
+@test "layers: the path from the root does not help" { refused src/decode/decode.c '"src/backend/backend.h"'; }
+@test "layers: an include hidden in a macro" { refused src/decode/decode.c 'HEADER'; }
+@test "layers: a decoder does not include another's header" { refused src/decode/dec_png.c '"decode/dec_jpeg.h"'; }
+@test "layers: the library includes no tests" { refused src/decode/decode.c '"tests/data.h"'; }
+@test "layers: a new folder must be known" { refused src/extra/extra.c '<stdio.h>'; }
+
+@test "layers: the system and the layers below are allowed" { allowed src/decode/decode.c '<sys/stat.h>'; }
+@test "layers: a header of its own folder is allowed" { allowed src/decode/decode.c '"decode/decoder.h"'; }
+@test "layers: a decoder may have a header of its own" { allowed src/decode/dec_png.c '"decode/dec_png.h"'; }
+@test "layers: pipeline may include decode" { allowed src/pipeline/pipeline.c '"decode/decoder.h"'; }
+@test "layers: backend may include kernels" { allowed src/backend/backend.c '"kernels/kernels.h"'; }
+@test "layers: cli may include everything" { allowed src/cli/options.c '"kernels/kernels.h"'; }

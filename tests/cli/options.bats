@@ -1,0 +1,315 @@
+#!/usr/bin/env bats
+# The command line itself: every option, its right and its wrong values, and how they are written.
+
+# shellcheck disable=SC2016,SC2154 # $IMGHIST is for the inner shell; run sets stderr_lines
+
+load helpers
+load images
+
+# refused TEXT ARG...: wrong usage, whose message has TEXT; nothing on standard output.
+refused() {
+  local text=$1
+  shift
+  dot a.pgm
+  imghist "$@"
+  assert_fails 2 "$text"
+  assert_output ""
+}
+
+# accepted ARG...: with a.pgm as input.
+accepted() {
+  dot a.pgm
+  imghist a.pgm --csv=stats "$@"
+  assert_status 0
+  assert_no_stderr
+  assert_output_has $'\na.pgm,1,1,gray,'
+}
+
+# ---- what is printed and nothing more
+
+@test "options: --help says every option and exit code" {
+  imghist --help
+  assert_status 0
+  assert_no_stderr
+  for option in --csv --chart --output --device --kernel --luma --clip --raw --max-pixels --threads \
+    --quiet --verbose --list --help --version; do
+    assert_output_has "$option"
+  done
+  assert_output_has "IMGHIST_DEVICE"
+}
+
+@test "options: --help and --version need no input, look for no GPU and are quick" {
+  for option in --help -h --version; do
+    start=${EPOCHREALTIME/[.,]/}
+    imghist "$option"
+    assert_status 0
+    [ $((${EPOCHREALTIME/[.,]/} - start)) -lt 1000000 ] || fail "$option took more than a second"
+  done
+}
+
+@test "options: --version is one line with a number" {
+  imghist --version
+  assert_status 0
+  [[ $output =~ ^imghist\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "no version"
+}
+
+@test "options: --help and --version do not mind what IMGHIST_DEVICE says" {
+  for device in cuda nonsense; do
+    export IMGHIST_DEVICE=$device
+    imghist --help
+    assert_status 0
+    imghist --version
+    assert_status 0
+  done
+}
+
+@test "options: --list names formats, outputs, devices and kernels" {
+  imghist --list
+  assert_status 0
+  assert_no_stderr
+  for name in png jpeg bmp tga psd pnm raw csv text chart cpu reference libpng libjpeg-turbo; do
+    assert_output_has "$name"
+  done
+}
+
+@test "options: --list to a full disk is an error" {
+  [ -c /dev/full ] || skip "no /dev/full"
+  for option in --help --version --list; do
+    run --separate-stderr sh -c '"$IMGHIST" "$1" >/dev/full' - "$option"
+    assert_fails 1 "standard output: cannot write"
+  done
+}
+
+# ---- how options are written
+
+@test "options: a value after = or as the next word" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --csv --luma=bt601 --clip=1,2 --output=equals.csv --threads=2 --device=cpu
+  "$IMGHIST" a.pgm --csv --luma bt601 --clip 1,2 --output words.csv --threads 2 --device cpu
+  cmp equals.csv words.csv
+}
+
+@test "options: a value that may be left out is not taken from the next word" {
+  dot bins
+  imghist --csv bins
+  assert_status 0
+  assert_output_has $'\nbins,1,1,gray,'
+}
+
+@test "options: letters together, and a value that touches its letter" {
+  accepted -j4
+  accepted -j 4
+  accepted -qj4
+  dot a.pgm
+  imghist -vqoout.csv --csv a.pgm
+  assert_status 0
+  [ -s out.csv ]
+}
+
+@test "options: they may stand behind the paths" {
+  dot a.pgm
+  imghist a.pgm --csv=stats
+  assert_status 0
+  assert_output_has "a.pgm,"
+}
+
+@test "options: -- ends them" {
+  dot --csv
+  dot -x
+  imghist --csv=stats -- --csv -x
+  assert_status 0
+  assert_output_has $'\n--csv,1,1,gray,'
+  assert_output_has $'\n-x,1,1,gray,'
+}
+
+@test "options: the last one holds" {
+  dot a.pgm
+  imghist a.pgm --csv=bins --csv=stats --clip=0,1 --clip=0,255
+  assert_status 0
+  [ "${#lines[@]}" -eq 3 ]
+}
+
+@test "options: an unknown one is refused by name" {
+  refused "--no-such-option: unknown option" --no-such-option a.pgm
+  refused "--no-such: unknown option" --no-such=value a.pgm
+  refused "-Z: unknown option" -Z a.pgm
+  refused "-Z: unknown option" -qZ a.pgm
+  refused "--cs: unknown option" --cs a.pgm # no abbreviations: a script would break with the next one
+  refused "imghist --help" --no-such-option a.pgm
+}
+
+@test "options: those that --help does not name yet are refused by name" {
+  help=$("$IMGHIST" --help)
+  for option in --json --ndjson --total --total-only --bench --isolate --fail-fast \
+    --chart-size=1x1 --scale=log --theme=light --alpha=count --files-from=x --files0-from=x \
+    --memory=1G --jpeg=cpu --progress=never; do
+    [[ $help =~ [\ ]${option%%=*}[\ =[] ]] || refused "${option%%=*}: unknown option" "$option" a.pgm
+  done
+}
+
+@test "options: an escape sequence in one does not reach the terminal" {
+  refused "unknown option" $'--\e[31mred' a.pgm
+  refute_stderr_has $'\e'
+  refused "--luma" $'--luma=\e[31m' a.pgm
+  refute_stderr_has $'\e'
+}
+
+@test "options: a value where there is none, none where there must be one" {
+  refused "--help: takes no value" --help=me
+  refused "--quiet: takes no value" --quiet=1 a.pgm
+  refused "--luma: wants a value" a.pgm --luma
+  refused "-o: wants a value" a.pgm --csv -o
+  refused "-o" a.pgm --csv -o ''
+  refused "--chart" a.pgm --chart=
+  refused "--csv" a.pgm --csv=
+}
+
+@test "options: no paths" {
+  refused "name an image"
+  refused "name an image" --csv
+  refused "name an image" --
+}
+
+# ---- values
+
+@test "options: --csv knows four layouts" {
+  for layout in channels bins long stats; do
+    dot a.pgm
+    imghist a.pgm --csv=$layout
+    assert_status 0
+  done
+  refused "channels, bins, long, stats" a.pgm --csv=wide
+  refused "--csv=wide" a.pgm --csv=wide
+}
+
+@test "options: a wrong layout leaves no output file behind" {
+  mkdir out
+  refused "--csv=wide" a.pgm --csv=wide -o out/a.csv
+  [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
+}
+
+@test "options: --luma" {
+  accepted --luma=bt709
+  accepted --luma=bt601
+  refused "--luma: 'bt2020'" a.pgm --luma=bt2020
+  refused "--luma: ''" a.pgm --luma=
+}
+
+@test "options: --clip" {
+  accepted --clip=0,255
+  accepted --clip=254,255
+  for value in 0 '0,' ,255 5,5 6,5 0,256 -1,255 0,255,1 0x1,5 a,b ' 0,255' ''; do
+    refused "--clip: '$value'" a.pgm "--clip=$value"
+  done
+}
+
+@test "options: -j and --threads" {
+  accepted -j 1
+  accepted --threads=64
+  accepted -j 1024
+  for value in 0 -1 1025 x 1x '' 99999999999999999999; do
+    refused "-j: '$value'" a.pgm -j "$value"
+  done
+}
+
+@test "options: --raw" {
+  for value in 0 5 x 1x -1 '' 18446744073709551617; do
+    refused "--raw: '$value'" a.pgm "--raw=$value"
+  done
+}
+
+@test "options: --max-pixels" {
+  for value in 1 1k 1K 1M 4G 9223372036854775807; do
+    accepted "--max-pixels=$value"
+  done
+  for value in 0 k -1 1T 1kk 1.5M x '' 18446744073709551616 9999999999G; do
+    refused "--max-pixels: '$value'" a.pgm "--max-pixels=$value"
+  done
+}
+
+@test "options: --kernel" {
+  accepted --kernel=reference --device=cpu
+  accepted --kernel=reference
+  refused "--kernel: no kernel 'none'" a.pgm --kernel=none
+}
+
+@test "options: every kernel of the processor gives the same bytes" {
+  "$IMGHIST" "$SAMPLES" --csv --device=cpu --kernel=reference >expected.csv
+  for kernel in $("$IMGHIST" --list | sed -n 's/^  \([a-z_]*\) *cpu: .*/\1/p'); do
+    "$IMGHIST" "$SAMPLES" --csv --device=cpu "--kernel=$kernel" >"$kernel.csv"
+    cmp "$kernel.csv" expected.csv
+  done
+  [ -s tables.csv ]
+}
+
+@test "options: --device" {
+  accepted --device=cpu
+  accepted --device=auto
+  for value in gpu CPU cpu:0 auto:1 cuda:x cuda:-1 cuda: ''; do
+    dot a.pgm
+    imghist a.pgm "--device=$value"
+    [[ $status -eq 2 || ($status -eq 3 && $value == cuda*) ]] || fail "--device=$value"
+    assert_stderr_has "--device: "
+  done
+}
+
+@test "options: --device=cuda without a GPU exits 3" {
+  has_gpu && skip "a GPU is here"
+  dot a.pgm
+  imghist a.pgm --csv --device=cuda
+  assert_status 3
+  [ -n "$stderr" ]
+  refute_output_has a.pgm
+  imghist a.pgm --csv --device=cuda -o out.csv
+  assert_status 3
+  [ ! -e out.csv ]
+}
+
+@test "options: a GPU that is not there exits 3" {
+  dot a.pgm
+  imghist a.pgm --csv --device=cuda:1000
+  assert_status 3
+  refute_output_has a.pgm
+}
+
+@test "options: without a GPU the processor counts, and -v says so" {
+  has_gpu && skip "a GPU is here"
+  accepted --device=auto
+  imghist a.pgm --csv=stats -v
+  assert_status 0
+  assert_stderr_has "counted by cpu"
+}
+
+@test "options: IMGHIST_DEVICE is as --device" {
+  dot a.pgm
+  IMGHIST_DEVICE=cpu imghist a.pgm --csv -v
+  assert_status 0
+  assert_stderr_has "counted by cpu"
+  IMGHIST_DEVICE=nonsense imghist a.pgm
+  assert_fails 2 "IMGHIST_DEVICE"
+  IMGHIST_DEVICE='' imghist a.pgm --csv
+  assert_status 0
+}
+
+@test "options: --device overrides IMGHIST_DEVICE" {
+  for device in cuda:1000 cuda nonsense; do
+    IMGHIST_DEVICE=$device accepted --device=cpu
+  done
+}
+
+@test "options: -o with nothing but a chart is refused" {
+  refused "-o: --chart=PATH says" a.pgm --chart=c.png -o out
+}
+
+@test "options: -o - is standard output" {
+  accepted -o -
+}
+
+@test "options: -q leaves the summary out, -v says what ran" {
+  dot a.pgm
+  imghist a.pgm missing.pgm --csv -q
+  assert_status 1
+  [ "${#stderr_lines[@]}" -eq 1 ]
+  imghist a.pgm --csv -v
+  assert_stderr_has "1 done, 0 failed, 0 skipped"
+}

@@ -1,0 +1,280 @@
+#!/usr/bin/env bats
+# From paths to inputs: files, directories, links, pipes, standard input, and names of every kind.
+
+# shellcheck disable=SC2016,SC2154 # $IMGHIST is for the inner shell; run sets stderr_lines
+
+load helpers
+load images
+
+# walked PATH...: imghist's inputs in order are the lines of standard input, and all goes well.
+walked() {
+  cat >expected
+  timeout 60 "$IMGHIST" "$@" --csv=stats >walked.csv </dev/null || fail "exit status $?"
+  names walked.csv | diff expected -
+}
+
+# skips N ARG...: all goes well, and N files were no images.
+skips() {
+  local n=$1
+  shift
+  imghist "$@" --csv -v
+  assert_status 0
+  assert_stderr_has "0 failed, $n skipped"
+}
+
+# ---- directories
+
+@test "paths: a directory is walked in byte order of the names, at each level" {
+  mkdir -p d/b d/a.d d/B
+  for name in d/c d/a d/b/2 d/b/10 d/b/1 d/a.d/x d/B/y d/Z d/_; do dot "$name"; done
+  walked d <<END
+d/B/y
+d/Z
+d/_
+d/a
+d/a.d/x
+d/b/1
+d/b/10
+d/b/2
+d/c
+END
+}
+
+@test "paths: the order is that of bytes in every locale" {
+  mkdir d
+  for name in B a C b é z; do dot "d/$name"; done
+  export LC_ALL=C.UTF-8
+  walked d <<<$'d/B\nd/C\nd/a\nd/b\nd/z\nd/é'
+}
+
+@test "paths: inputs come in the order in which they are named, twice where named twice" {
+  mkdir d
+  for name in z.pgm d/y.pgm a.pgm; do dot $name; done
+  walked z.pgm d a.pgm z.pgm d/y.pgm <<<$'z.pgm\nd/y.pgm\na.pgm\nz.pgm\nd/y.pgm'
+}
+
+@test "paths: a slash at a directory's end is not doubled" {
+  mkdir -p d/e
+  dot d/e/a
+  walked d/ <<<d/e/a
+  walked d/e/ <<<d/e/a
+  walked ./d/../d <<<./d/../d/e/a
+}
+
+@test "paths: the folder one stands in" {
+  mkdir d
+  cd d
+  dot a
+  timeout 60 "$IMGHIST" . --csv=stats | grep -q '^./a,'
+}
+
+@test "paths: hidden entries are passed over when walking, not when named" {
+  mkdir -p d/.hidden
+  dot d/.hidden/a
+  dot d/.b
+  dot d/c
+  walked d <<<d/c
+  walked d/.b d/.hidden <<<$'d/.b\nd/.hidden/a'
+}
+
+@test "paths: an empty directory, and one with nothing but other files" {
+  mkdir -p d/e
+  imghist d --csv
+  assert_status 0
+  assert_stderr_has "no images found"
+  echo text >d/e/text
+  : >d/empty
+  imghist d --csv
+  assert_status 0
+  assert_stderr_has "no images found, 2 other files skipped"
+  imghist d --csv -q
+  assert_no_stderr
+}
+
+@test "paths: a deep directory" {
+  path=d
+  for i in {1..200}; do path+=/n; done
+  mkdir -p $path
+  dot $path/a
+  walked d <<<$path/a
+}
+
+@test "paths: 2,000 files in order" {
+  mkdir d
+  for i in {1000..2999}; do dot "d/$i"; done
+  for i in {1000..2999}; do echo "d/$i"; done | walked d
+}
+
+@test "paths: many more paths than one thread can hold in order" {
+  dot a 07
+  for i in {1..5000}; do echo a; done >paths
+  xargs "$IMGHIST" --csv=stats -j 2 <paths >out.csv
+  [ "$(grep -c ^a,1,1,gray,1,7, out.csv)" -eq 5000 ]
+}
+
+# ---- what is no image
+
+@test "paths: a file that is no image is skipped when walking, an error when named" {
+  mkdir d
+  echo text >d/text
+  dot d/a.pgm
+  skips 1 d
+  imghist d/text d/a.pgm --csv
+  assert_fails 1 "imghist: d/text: cannot decode: not an image of a known format"
+  assert_output_has $'\nd/a.pgm,'
+}
+
+@test "paths: content tells the format, not the name" {
+  mkdir d
+  cp "$SAMPLES/scene.jpg" d/a.png
+  cp "$SAMPLES/scene.png" d/b
+  cp "$SAMPLES/cutout.png" d/c.txt
+  echo text >d/d.jpg
+  skips 1 d
+  [ "$(wc -l <<<"$output")" -eq 14 ]
+}
+
+@test "paths: a damaged image is an error, walked or named" {
+  mkdir d
+  damaged d/a.png
+  dot d/b.pgm
+  imghist d --csv=stats
+  assert_fails 1 "imghist: d/a.png: damaged PNG: "
+  assert_stderr_has "1 of 2 inputs failed"
+  assert_output_has $'\nd/b.pgm,'
+}
+
+@test "paths: an empty file" {
+  mkdir d
+  : >d/empty
+  dot d/a
+  skips 1 d
+  imghist d/empty --csv
+  assert_fails 1 "imghist: d/empty: cannot decode: the file is empty"
+}
+
+@test "paths: one that does not exist" {
+  dot a.pgm
+  imghist missing.png a.pgm missing/too --csv=stats
+  assert_fails 1 "imghist: missing.png: cannot open: No such file or directory"
+  assert_stderr_has "imghist: missing/too: cannot open"
+  assert_stderr_has "2 of 3 inputs failed"
+  assert_output_has $'\na.pgm,'
+}
+
+@test "paths: an empty path" {
+  imghist '' --csv
+  assert_fails 1 "cannot open: No such file or directory"
+  assert_output ""
+}
+
+@test "paths: a path that is too long" {
+  imghist "$(printf 'x%.0s' {1..5000})" --csv
+  assert_fails 1 "File name too long"
+}
+
+# ---- links, pipes, devices
+
+@test "paths: links to files are read, links to directories not followed unless named" {
+  mkdir d other
+  dot other/a
+  ln -s ../other d/to_directory
+  ln -s ../other/a d/to_file
+  ln -s nowhere d/to_nothing
+  walked d <<<d/to_file
+  walked d/to_directory <<<d/to_directory/a
+}
+
+@test "paths: loops of links end" {
+  mkdir -p d/e
+  dot d/e/a
+  ln -s . d/self
+  ln -s ../.. d/e/up
+  ln -s loop d/loop
+  walked d <<<d/e/a
+}
+
+@test "paths: pipes and sockets in a walked directory are passed over" {
+  mkdir d
+  mkfifo d/a
+  dot d/b
+  walked d <<<d/b
+}
+
+@test "paths: a named pipe is read" {
+  mkfifo pipe
+  dot a 09
+  cat a >pipe &
+  timeout 60 "$IMGHIST" pipe --csv=stats | grep -q ^pipe,1,1,gray,1,9,
+}
+
+@test "paths: - is standard input" {
+  dot a 2A
+  "$IMGHIST" - --csv=stats <a | grep -q ^-,1,1,gray,1,42,
+  "$IMGHIST" - --csv=stats <"$SAMPLES/scene.jpg" | grep -q ^-,480,320,red,
+  "$IMGHIST" --csv=stats -- - <a | grep -q ^-,1,1,gray,
+  dot ./-
+  "$IMGHIST" ./- --csv=stats </dev/null | grep -q ^./-,1,1,gray,1,128,
+}
+
+@test "paths: standard input that is empty, closed, or a directory" {
+  for redirection in '</dev/null' '<&-' '<.'; do
+    run --separate-stderr sh -c "\"\$IMGHIST\" - --csv $redirection"
+    assert_fails 1 "imghist: -: cannot "
+    assert_output ""
+  done
+}
+
+@test "paths: standard input has one image, so - is there once" {
+  dot a
+  run --separate-stderr sh -c '(cat a; sleep 0.3; cat a) | "$IMGHIST" - - --csv=stats -j 1'
+  [ "$status" -ne 0 ] || fail "two images of one standard input"
+}
+
+@test "paths: a directory that must not be read" {
+  mkdir -p d/closed d/open
+  dot d/closed/a
+  dot d/open/b
+  chmod 0 d/closed
+  if [ "$(id -u)" -eq 0 ]; then # root may read it all the same
+    chmod 755 .
+    cp "$IMGHIST" program
+    run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups ./program d --csv=stats
+    [ "$status" -ne 126 ] && [ "$status" -ne 127 ] || skip "cannot drop root's rights here"
+  else
+    imghist d --csv=stats
+  fi
+  chmod 755 d/closed
+  assert_fails 1 "imghist: d/closed: cannot read the directory: Permission denied"
+  assert_output_has $'\nd/open/b,'
+}
+
+# ---- names
+
+@test "paths: control characters and broken UTF-8 are escaped in messages" {
+  imghist $'new\nline' $'\e[31mred\a' $'no\xFFutf' $'c1\xC2\x9Bcsi' 'back\slash' --csv
+  assert_status 1
+  assert_stderr_has 'imghist: new\nline: cannot open'
+  assert_stderr_has 'imghist: \x1B[31mred\x07: cannot open'
+  assert_stderr_has 'imghist: no\xFFutf: cannot open'
+  assert_stderr_has 'imghist: c1\x9Bcsi: cannot open'
+  assert_stderr_has 'imghist: back\\slash: cannot open'
+  [ "${#stderr_lines[@]}" -eq 6 ]
+}
+
+@test "paths: control characters are escaped in the summary too" {
+  dot $'\e[31mred\n.pgm'
+  imghist $'\e[31mred\n.pgm'
+  assert_status 0
+  [[ ${lines[0]} == '\x1B[31mred\n.pgm  1 x 1 '* ]] || fail "title"
+  refute_output_has $'\e'
+}
+
+@test "paths: any name is one path in CSV" {
+  mkdir d
+  dot $'d/a\nb'
+  dot $'d/no\xFFutf'
+  "$IMGHIST" d --csv=stats >out.csv
+  grep -q $'^"d/a$' out.csv
+  LC_ALL=C grep -q $'^d/no\xFFutf,1,1,gray,' out.csv
+}

@@ -1,0 +1,123 @@
+/*
+ * Decodes a file in memory from header to end and holds the decoder to its contract.
+ *
+ * Fuzzers and the replay of their finds share this. Any input may fail; what it may not do is break
+ * a promise of decoder.h. Then the program is aborted, which a fuzzer takes for a crash.
+ */
+#ifndef IH_TESTS_DECODE_ALL_H
+#define IH_TESTS_DECODE_ALL_H
+
+#include "decode/decoder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The limit of images: what fuzzers use keeps an input under a millisecond, and the other one lets
+ * the samples through. */
+#define MAX_PIXELS_FUZZ ((uint64_t)1 << 16)
+#define MAX_PIXELS_SAMPLES ((uint64_t)1 << 20)
+
+#define PROMISED(condition)                                                                 \
+    do {                                                                                    \
+        if (!(condition)) {                                                                 \
+            fprintf(stderr, "%s:%d: broken promise: %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                        \
+        }                                                                                   \
+    } while (0)
+
+/* What came out, independent of the order of the pixels. */
+struct decoded {
+    enum ih_status status;
+    uint64_t n_pixels;
+    uint64_t counts[IH_CHANNELS_MAX][IH_BINS];
+};
+
+static inline void check_error(enum ih_status status, const struct ih_error *err)
+{
+    PROMISED(status == err->status);
+    PROMISED(status == IH_UNKNOWN || status == IH_CORRUPT || status == IH_UNSUPPORTED ||
+             status == IH_LIMIT || status == IH_MEMORY);
+    PROMISED(memchr(err->message, '\0', sizeof err->message));
+    PROMISED(err->message[0] != '\0' && !strchr(err->message, '\n'));
+}
+
+static inline void check_info(const struct ih_image_info *info,
+                              const struct ih_decode_options *options)
+{
+    unsigned depth = info->source_depth;
+    PROMISED(info->n_channels >= 1 && info->n_channels <= IH_CHANNELS_MAX);
+    PROMISED(depth == 1 || depth == 2 || depth == 4 || depth == 8 || depth == 16);
+    PROMISED(info->format && info->format[0]);
+    if (options->raw_channels)
+        return; /* as long as it turns out to be */
+    PROMISED(info->width > 0 && info->height > 0);
+    PROMISED(info->height <= options->max_pixels / info->width);
+}
+
+/* Reads to the end in bands of n_rows rows; the buffer ends where its capacity does. */
+static inline enum ih_status read_all(struct ih_decode *d, size_t n_rows, struct decoded *out,
+                                      struct ih_error *err)
+{
+    unsigned n_channels = d->info.n_channels;
+    size_t size = ih_decode_row_bytes(d) * n_rows, capacity = size / n_channels;
+    uint8_t *pixels = malloc(size);
+    enum ih_status status;
+    size_t n = 0;
+    PROMISED(pixels);
+    while ((status = ih_decode_read(d, pixels, capacity, &n, err)) == IH_OK && n > 0) {
+        PROMISED(n <= capacity);
+        for (size_t i = 0; i < n; i++)
+            for (unsigned c = 0; c < n_channels; c++)
+                out->counts[c][pixels[i * n_channels + c]]++;
+        out->n_pixels += n;
+    }
+    free(pixels);
+    if (status == IH_OK)
+        PROMISED(out->n_pixels == d->info.width * d->info.height);
+    return status;
+}
+
+static inline void decode_in_bands(const uint8_t *bytes, size_t size,
+                                   const struct ih_decode_options *options, size_t n_rows,
+                                   struct decoded *out)
+{
+    struct ih_source src = {0};
+    struct ih_decode d;
+    struct ih_error err = {0};
+    memset(out, 0, sizeof *out);
+    ih_source_open_memory(&src, bytes, size);
+    out->status = ih_decode_open(&d, &src, options, &err);
+    if (out->status == IH_OK) {
+        check_info(&d.info, options);
+        out->status = read_all(&d, n_rows, out, &err);
+        ih_decode_close(&d);
+    }
+    if (out->status != IH_OK)
+        check_error(out->status, &err);
+    ih_source_close(&src);
+    ih_source_reset(&src);
+}
+
+/*
+ * Decodes twice, row by row and in larger bands: the outcome must not depend on the size of the
+ * band.
+ *
+ * raw_channels   0: told by content; 1 to 4: headerless samples
+ *
+ * Returns what decoding gave.
+ */
+static inline enum ih_status decode_all(const uint8_t *bytes, size_t size, uint64_t max_pixels,
+                                        unsigned raw_channels)
+{
+    const struct ih_decode_options options = {max_pixels, raw_channels};
+    struct decoded by_row, by_band;
+    decode_in_bands(bytes, size, &options, 1, &by_row);
+    decode_in_bands(bytes, size, &options, 7, &by_band);
+    PROMISED(by_row.status == by_band.status);
+    if (by_row.status == IH_OK)
+        PROMISED(memcmp(&by_row, &by_band, sizeof by_row) == 0);
+    return by_row.status;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* Fuzzer of the command line: the input's first line is IMGHIST_DEVICE (empty: unset), each other
+ * line an argument. */
+#include "cli/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_ARGUMENTS_MAX = 64 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void promised(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    const char *argv[N_ARGUMENTS_MAX + 2] = {"imghist"};
+    int argc = 1;
+    char *text = malloc(size + 1);
+    promised(text != NULL);
+    memcpy(text, bytes, size);
+    text[size] = '\0';
+    char *rest = strchr(text, '\n');
+    while (rest && argc <= N_ARGUMENTS_MAX) {
+        *rest++ = '\0';
+        argv[argc++] = rest;
+        rest = strchr(rest, '\n');
+    }
+    if (rest)
+        *rest = '\0';
+
+    struct ih_options options;
+    struct ih_error err = {0};
+    enum ih_status status = ih_options_parse(&options, argc, argv, text[0] ? text : NULL, &err);
+    if (status == IH_OK) {
+        promised(options.luma != NULL && options.raw_channels <= IH_CHANNELS_MAX);
+        promised(options.clip_low < options.clip_high);
+        promised(options.n_paths < (size_t)argc);
+    } else {
+        promised(status == IH_USAGE || status == IH_UNAVAILABLE);
+        promised(status == err.status && err.message[0] != '\0');
+    }
+    ih_options_reset(&options);
+    free(text);
+    return 0;
+}

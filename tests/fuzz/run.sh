@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# run.sh DIR SECONDS: runs each fuzzer DIR/fuzz_* for SECONDS. It starts from a tiny image of every
+# kind (make_seeds.c), the samples, and what it found in earlier runs (kept in DIR/corpus/). An input
+# that crashes one is kept in tests/crashers/, from where `make test` replays it.
+set -eu
+dir=${1:?usage: run.sh DIR SECONDS}
+seconds=${2:?usage: run.sh DIR SECONDS}
+tests=$(cd "$(dirname "$0")/.." && pwd)
+crashers=$tests/crashers
+failed=0 found=0
+
+# Larger files cost a fuzzer more time than they are worth.
+size_max=65536
+
+# seeds TARGET: fills DIR/seeds/TARGET.
+seeds() {
+  local into=$dir/seeds/$1
+  rm -rf "$into"
+  mkdir -p "$into"
+  if [ "$1" = fuzz_options ]; then
+    printf '\n--csv=long\n--clip=1,254\n-o\nout.csv\n--\na.png\n' >"$into/run"
+    printf 'cuda:1\n-qj4\n--max-pixels=4G\n--chart=charts\n--raw=3\n-\n' >"$into/raw"
+    return
+  fi
+  "$dir/make_seeds" "$into"
+  find "$tests/../samples" "$crashers" -type f -size -"$((size_max / 1024))"k \
+    ! -name '*.[ch]' ! -name '*.md' -exec cp {} "$into" \;
+}
+
+# shellcheck disable=SC2046 # flags are words
+${CC:-cc} -o "$dir/make_seeds" "$tests/fuzz/make_seeds.c" \
+  $(pkg-config --cflags --libs libpng libjpeg || echo -lpng -ljpeg)
+
+for fuzzer in "$dir"/fuzz_*; do
+  { [ -f "$fuzzer" ] && [ -x "$fuzzer" ]; } || continue
+  found=$((found + 1))
+  target=$(basename "$fuzzer")
+  corpus=$dir/corpus/$target log=$dir/$target.log
+  mkdir -p "$corpus" "$crashers"
+  seeds "$target"
+  case $target in
+    fuzz_options) cp "$tests/fuzz/options.dict" "$dir/$target.dict" ;;
+    *) cat "$tests"/fuzz/{png,jpeg,stb}.dict >"$dir/$target.dict" ;;
+  esac
+  if "$fuzzer" "$corpus" "$dir/seeds/$target" -max_total_time="$seconds" -max_len="$size_max" \
+    -dict="$dir/$target.dict" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
+    -artifact_prefix="$crashers/$target-" >"$log" 2>&1 </dev/null; then
+    outcome=ok
+  else
+    outcome=FAILED
+    failed=1
+  fi
+  printf '%-14s %s: %s runs, coverage %s, %s s\n' "$target" "$outcome" \
+    "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" \
+    "$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d' ' -f2)" "$seconds"
+  if [ "$outcome" != ok ]; then
+    sed -nE '/ERROR:|runtime error:|broken promise/,$p' "$log" | head -n 25
+    input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
+    echo "  to reproduce: $fuzzer ${input:-(no input was written: see $log)}"
+  fi
+done
+
+[ "$found" -gt 0 ] || { echo "run.sh: no fuzzer in $dir: make CONFIG=fuzz fuzzers" >&2; exit 1; }
+exit "$failed"

@@ -1,0 +1,78 @@
+#!/bin/sh
+# layers.sh [ROOT]: fails on an #include that crosses the layers of the program.
+#
+# Each folder may include its own headers and those of the folders it builds on; folders on the same
+# level know nothing of each other, and neither do the members of a folder that are registered in its
+# .def file: dec_png.c has no use for dec_jpeg.h. An include goes by its folder's name.
+set -eu
+cd "${1:-.}"
+
+grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
+  --include='*.[ch]' --include='*.def' --include='*.cu' --include='*.cuh' | LC_ALL=C sort | awk '
+  BEGIN {
+    may["base"]     = "base"
+    may["kernels"]  = "kernels"
+    may["decode"]   = "decode base third_party stb"
+    may["backend"]  = "backend base kernels"
+    may["output"]   = "output base third_party stb"
+    may["pipeline"] = "pipeline base decode backend"
+    may["library"]  = "library base decode backend pipeline"   # what implements imghist.h
+    may["cli"]      = "cli library base decode backend output pipeline kernels third_party stb"
+    known = " base kernels decode backend output pipeline cli third_party stb src tests samples "
+  }
+
+  function violation(why) {
+    print file ":" line ": " why
+    n_violations++
+  }
+
+  function stem(path) {
+    sub(/.*\//, "", path)
+    sub(/\..*/, "", path)
+    return path
+  }
+
+  # The folder that an include is of: "" for the system or a file beside the including one.
+  function folder_of(name,   first) {
+    if (name == "imghist.h")
+      return "library"
+    first = substr(name, 1, index(name, "/") - 1)
+    return index(known, " " first " ") ? first : ""
+  }
+
+  {
+    split($0, field, ":")
+    file = field[1]; line = field[2]
+    text = substr($0, length(file) + length(line) + 3)
+
+    n_parts = split(file, part, "/")
+    layer = part[1] == "kernels" ? "kernels" : n_parts > 2 ? part[2] : "library"
+    if (!(layer in may)) {
+      violation("src/" layer " is no layer that tests/layers.sh knows")
+      next
+    }
+    if (!match(text, /["<][^">]*[">]/)) {
+      violation("an include must name its file")
+      next
+    }
+    name = substr(text, RSTART + 1, RLENGTH - 2)
+    if (name ~ /(^|\/)\.\.?\//) {
+      violation(name " goes by a relative path: name the folder")
+      next
+    }
+    target = folder_of(name)
+    if (target == "")
+      target = substr(text, RSTART, 1) == "\"" ? layer : "system"
+    if (target != "system" && !index(" " may[layer] " ", " " target " "))
+      violation(layer " must not include " name ": it may include " may[layer])
+    else if (target == layer && stem(name) ~ /^(dec|backend|out)_/ && \
+             index(stem(file), stem(name)) != 1)
+      violation(stem(file) " must not include its sibling " stem(name))
+  }
+
+  END {
+    if (!NR)
+      print "layers.sh: no includes found: not the root of the sources?"
+    exit n_violations > 0 || !NR
+  }
+'

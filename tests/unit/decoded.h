@@ -1,0 +1,102 @@
+/*
+ * What the tests of decoders share: an image from memory decoded whole, and checks of what came
+ * out.
+ *
+ * Inputs and bands are in allocations that end with their last byte, so that under the address
+ * sanitizer a read or a write past the end is caught. Include it after cmocka.h.
+ */
+#ifndef IH_TESTS_DECODED_H
+#define IH_TESTS_DECODED_H
+
+#include "decode/decoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PIXELS = 1000 * 1000, ALL_ROWS = 0 };
+
+struct decoded {
+    enum ih_status status;
+    struct ih_error error;
+    struct ih_image_info info;
+    uint8_t *pixels; /* owned, free() it; NULL where the header was refused */
+    size_t n_pixels; /* until the end or an error */
+};
+
+/* band_rows: what each read has room for; ALL_ROWS: the whole image */
+static inline struct decoded decode(const uint8_t *bytes, size_t size_bytes, uint64_t max_pixels,
+                                    size_t band_rows)
+{
+    const struct ih_decode_options options = {.max_pixels = max_pixels};
+    struct decoded out = {.status = IH_OK};
+    struct ih_source source = {0};
+    struct ih_decode d;
+    uint8_t *copy = malloc(size_bytes ? size_bytes : 1);
+    assert_non_null(copy);
+    memcpy(copy, bytes, size_bytes);
+    ih_source_open_memory(&source, copy, size_bytes);
+    out.status = ih_decode_open(&d, &source, &options, &out.error);
+    if (out.status == IH_OK) {
+        size_t n_channels = d.info.n_channels, n = 1;
+        size_t capacity = (size_t)(d.info.width * (band_rows ? band_rows : d.info.height));
+        uint8_t *band = malloc(capacity * n_channels);
+        out.info = d.info;
+        out.pixels = malloc((size_t)(d.info.width * d.info.height) * n_channels);
+        assert_true(band && out.pixels);
+        while (n > 0 &&
+               (out.status = ih_decode_read(&d, band, capacity, &n, &out.error)) == IH_OK) {
+            assert_true(n <= capacity && out.n_pixels + n <= d.info.width * d.info.height);
+            memcpy(out.pixels + out.n_pixels * n_channels, band, n * n_channels);
+            out.n_pixels += n;
+        }
+        free(band);
+        ih_decode_close(&d);
+    }
+    ih_source_reset(&source);
+    free(copy);
+    return out;
+}
+
+/* The bytes are refused with this status and a message that holds `reason`. */
+static inline void assert_refused(const uint8_t *bytes, size_t size_bytes, enum ih_status status,
+                                  const char *reason)
+{
+    struct decoded d = decode(bytes, size_bytes, MAX_PIXELS, 1);
+    free(d.pixels);
+    if (d.status != status || d.error.status != status || !strstr(d.error.message, reason))
+        fail_msg("status %d, '%s', instead of %d, '%s'", (int)d.status, d.error.message,
+                 (int)status, reason);
+}
+
+/* No file that ends early is taken for a whole one. */
+static inline void assert_no_part_is_whole(const uint8_t *bytes, size_t size_bytes)
+{
+    for (size_t n = 0; n < size_bytes; n++) {
+        struct decoded d = decode(bytes, n, MAX_PIXELS, ALL_ROWS);
+        free(d.pixels);
+        if (d.status != IH_CORRUPT && d.status != IH_UNKNOWN)
+            fail_msg("status %d after %zu of %zu bytes: '%s'", (int)d.status, n, size_bytes,
+                     d.error.message);
+    }
+}
+
+/* An image of this format and size with these pixels, whatever the bands. */
+static inline void assert_decodes(const uint8_t *bytes, size_t size_bytes, const char *format,
+                                  size_t width, size_t height, unsigned n_channels,
+                                  const uint8_t *pixels)
+{
+    for (size_t band_rows = 0; band_rows <= 2; band_rows++) {
+        struct decoded d = decode(bytes, size_bytes, MAX_PIXELS, band_rows);
+        if (d.status != IH_OK)
+            fail_msg("status %d: %s", (int)d.status, d.error.message);
+        assert_string_equal(d.info.format, format);
+        assert_int_equal(d.info.width, width);
+        assert_int_equal(d.info.height, height);
+        assert_int_equal(d.info.n_channels, n_channels);
+        assert_int_equal(d.n_pixels, width * height);
+        assert_memory_equal(d.pixels, pixels, width * height * n_channels);
+        free(d.pixels);
+    }
+}
+
+#endif

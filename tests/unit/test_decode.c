@@ -1,0 +1,187 @@
+/*
+ * What holds for every format: content tells the format, limits come before memory, bands of any
+ * size give the same pixels. PNM, which can be written out here, stands for all; and raw samples.
+ */
+#include "decode/decoder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/decoded.h"
+
+/* A string literal with NULs in it, as bytes and their number. */
+#define BYTES(text) (const uint8_t *)(text), sizeof(text) - 1
+
+/* ---- which format ---- */
+
+static void test_unknown(void **state)
+{
+    (void)state;
+    assert_refused(BYTES(""), IH_UNKNOWN, "empty");
+    assert_refused(BYTES("\n"), IH_UNKNOWN, "not an image");
+    assert_refused(BYTES("some text, and more of it\n"), IH_UNKNOWN, "not an image");
+    assert_refused(BYTES("GIF89a\1\0\1\0\0\0\0;"), IH_UNKNOWN, "not an image");
+    static const uint8_t zeros[4096];
+    assert_refused(zeros, sizeof zeros, IH_UNKNOWN, "not an image");
+}
+
+/* Text that begins as a format's signature does, and signatures that are cut short. */
+static void test_almost_known(void **state)
+{
+    (void)state;
+    assert_refused(BYTES("BMW drivers\n and others there are"), IH_UNKNOWN, "not an image");
+    assert_refused(BYTES("P1 is the first of the pages"), IH_UNKNOWN, "not an image");
+    assert_refused(BYTES("\xFF\xD8"), IH_UNKNOWN, "not an image");
+    assert_refused(BYTES("\x89PNG\r\n"), IH_UNKNOWN, "not an image");
+    assert_refused(BYTES("\x89PNG\n\x1A\n____________"), IH_UNKNOWN, "not an image");
+    assert_refused(BYTES("8BPS"), IH_UNKNOWN, "not an image");
+}
+
+static void test_every_decoder_has_its_words(void **state)
+{
+    (void)state;
+    assert_non_null(ih_decoders[0]);
+    for (size_t i = 0; ih_decoders[i]; i++) {
+        assert_true(strlen(ih_decoders[i]->name) > 0);
+        assert_true(strlen(ih_decoders[i]->title) > 0);
+        assert_true(strlen(ih_decoders[i]->version()) > 0);
+        assert_false(ih_decoders[i]->probe((const uint8_t *)"", 0));
+    }
+}
+
+/* ---- limits ---- */
+
+static enum ih_status status_of(const uint8_t *bytes, size_t size_bytes, uint64_t max_pixels)
+{
+    struct decoded d = decode(bytes, size_bytes, max_pixels, 1);
+    free(d.pixels);
+    return d.status;
+}
+
+static void test_max_pixels(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of(BYTES("P5\n3 2\n255\nabcdef"), 6), IH_OK);
+    assert_int_equal(status_of(BYTES("P5\n3 2\n255\nabcdef"), 5), IH_LIMIT);
+    struct decoded d = decode(BYTES("P5\n3 2\n255\nabcdef"), 5, 1);
+    assert_null(d.pixels);
+    assert_non_null(strstr(d.error.message, "3 x 2"));
+    assert_non_null(strstr(d.error.message, "--max-pixels"));
+}
+
+/* Width times height is past 64 bits. */
+static void test_max_pixels_does_not_wrap(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of(BYTES("P5\n4294967296 4294967297\n255\n"), UINT64_MAX >> 1),
+                     IH_LIMIT);
+    assert_int_equal(status_of(BYTES("P5\n1 9223372036854775808\n255\n"), UINT64_MAX >> 1),
+                     IH_LIMIT);
+}
+
+static void test_row_too_wide(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of(BYTES("P5\n67108865 1\n255\n"), UINT64_MAX), IH_LIMIT);
+    assert_int_equal(status_of(BYTES("P6\n22369622 1\n255\n"), UINT64_MAX), IH_LIMIT);
+    assert_int_equal(status_of(BYTES("P5\n33554433 1\n65535\n"), UINT64_MAX), IH_LIMIT);
+    assert_int_equal(status_of(BYTES("P5\n33554433 1\n255\n"), UINT64_MAX),
+                     IH_CORRUPT); /* no limit */
+    assert_int_equal(status_of(BYTES("P5\n1 67108865\n255\n"), UINT64_MAX), IH_CORRUPT);
+}
+
+/* ---- raw samples ---- */
+
+struct raw {
+    enum ih_status status;
+    uint64_t width, height;
+    size_t n_pixels;
+};
+
+static struct raw decode_raw(const uint8_t *bytes, size_t size_bytes, unsigned n_channels,
+                             uint64_t max_pixels, size_t capacity)
+{
+    const struct ih_decode_options options = {max_pixels, n_channels};
+    struct raw out = {.status = IH_OK};
+    struct ih_source source = {0};
+    struct ih_decode d;
+    struct ih_error error;
+    uint8_t *band = malloc(capacity * n_channels);
+    size_t n = 1;
+    assert_non_null(band);
+    ih_source_open_memory(&source, bytes, size_bytes);
+    assert_int_equal(ih_decode_open(&d, &source, &options, &error), IH_OK);
+    assert_int_equal(d.info.n_channels, n_channels);
+    assert_true(ih_decode_row_bytes(&d) <= capacity * n_channels);
+    while (n > 0 && (out.status = ih_decode_read(&d, band, capacity, &n, &error)) == IH_OK) {
+        assert_memory_equal(band, bytes + out.n_pixels * n_channels, n * n_channels);
+        out.n_pixels += n;
+    }
+    out.width = d.info.width;
+    out.height = d.info.height;
+    ih_decode_close(&d);
+    ih_source_reset(&source);
+    free(band);
+    return out;
+}
+
+static void test_raw(void **state)
+{
+    (void)state;
+    uint8_t bytes[24];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 11);
+    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++)
+        for (size_t capacity = 1; capacity < 30; capacity++) {
+            struct raw r = decode_raw(bytes, sizeof bytes, n_channels, MAX_PIXELS, capacity);
+            assert_int_equal(r.status, IH_OK);
+            assert_int_equal(r.n_pixels, sizeof bytes / n_channels);
+            assert_int_equal(r.width, sizeof bytes / n_channels);
+            assert_int_equal(r.height, 1);
+        }
+}
+
+static void test_raw_without_pixels(void **state)
+{
+    (void)state;
+    struct raw r = decode_raw((const uint8_t *)"", 0, 3, MAX_PIXELS, 1);
+    assert_int_equal(r.status, IH_OK);
+    assert_int_equal(r.width, 0);
+    assert_int_equal(r.height, 0);
+}
+
+static void test_raw_half_a_pixel(void **state)
+{
+    (void)state;
+    for (size_t capacity = 1; capacity < 5; capacity++) {
+        assert_int_equal(decode_raw(BYTES("abcde"), 2, MAX_PIXELS, capacity).status, IH_CORRUPT);
+        assert_int_equal(decode_raw(BYTES("abcde"), 4, MAX_PIXELS, capacity).status, IH_CORRUPT);
+    }
+}
+
+static void test_raw_max_pixels(void **state)
+{
+    (void)state;
+    assert_int_equal(decode_raw(BYTES("abcdef"), 2, 3, 1).status, IH_OK);
+    assert_int_equal(decode_raw(BYTES("abcdef"), 2, 2, 1).status, IH_LIMIT);
+    assert_int_equal(decode_raw(BYTES("abcdef"), 1, 5, 100).status, IH_LIMIT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_almost_known),
+        cmocka_unit_test(test_every_decoder_has_its_words),
+        cmocka_unit_test(test_max_pixels),
+        cmocka_unit_test(test_max_pixels_does_not_wrap),
+        cmocka_unit_test(test_row_too_wide),
+        cmocka_unit_test(test_raw),
+        cmocka_unit_test(test_raw_without_pixels),
+        cmocka_unit_test(test_raw_half_a_pixel),
+        cmocka_unit_test(test_raw_max_pixels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

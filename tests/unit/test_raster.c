@@ -1,0 +1,253 @@
+/* What charts are made of: coverage against areas known from geometry, text, and labels. */
+#include "output/canvas.h"
+#include "output/chart_label.h"
+#include "output/coverage.h"
+#include "output/utf8.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- coverage ---- */
+
+enum { SIDE = 16, PIXEL = IH_SUBPIXELS };
+
+/* The weights of a whole canvas of SIDE x SIDE pixels, and their sum in pixels. */
+static double cover(const struct ih_path *path, uint32_t weights[SIDE][SIDE])
+{
+    struct ih_coverage c;
+    struct ih_coverage_row row;
+    double area = 0;
+    memset(weights, 0, SIDE * sizeof *weights);
+    assert_true(ih_coverage_init(&c, SIDE, SIDE));
+    assert_true(ih_coverage_begin(&c, path));
+    while (ih_coverage_next(&c, &row)) {
+        for (size_t i = 0; i < row.n_spans; i++) {
+            assert_in_range(row.spans[i].weight, 1, IH_COVERED);
+            for (int32_t x = row.spans[i].first; x < row.spans[i].end; x++) {
+                assert_int_equal(weights[row.y][x], 0);
+                weights[row.y][x] = row.spans[i].weight;
+                area += (double)row.spans[i].weight / IH_COVERED;
+            }
+        }
+    }
+    ih_coverage_reset(&c);
+    return area;
+}
+
+static void test_rectangle_covers_its_area(void **state)
+{
+    (void)state;
+    uint32_t w[SIDE][SIDE];
+    struct ih_path path = {0};
+    /* x from 2 1/4 to 5 1/2, y from 3 to 4 3/4 */
+    ih_path_rectangle(&path, 2 * PIXEL + PIXEL / 4, 3 * PIXEL, 5 * PIXEL + PIXEL / 2,
+                      4 * PIXEL + PIXEL * 3 / 4);
+    assert_true(cover(&path, w) == 3.25 * 1.75);
+    assert_int_equal(w[3][1], 0);
+    assert_int_equal(w[3][2], IH_COVERED * 3 / 4);
+    assert_int_equal(w[3][3], IH_COVERED);
+    assert_int_equal(w[3][5], IH_COVERED / 2);
+    assert_int_equal(w[3][6], 0);
+    assert_int_equal(w[4][2], IH_COVERED * 9 / 16);
+    assert_int_equal(w[4][4], IH_COVERED * 3 / 4);
+    assert_int_equal(w[5][3], 0);
+    ih_path_reset(&path);
+}
+
+static void test_triangle_covers_its_area(void **state)
+{
+    (void)state;
+    uint32_t w[SIDE][SIDE];
+    struct ih_path path = {0};
+    ih_path_move(&path, 1 * PIXEL, 2 * PIXEL);
+    ih_path_line(&path, 14 * PIXEL, 5 * PIXEL);
+    ih_path_line(&path, 4 * PIXEL, 15 * PIXEL);
+    double exact = (13.0 * 13 - 3.0 * 3) / 2;
+    double area = cover(&path, w);
+    assert_true(area > exact - 0.02 && area < exact + 0.02);
+    assert_int_equal(w[6][5], IH_COVERED);
+    assert_int_equal(w[1][1], 0);
+    assert_int_equal(w[15][4], 0);
+    ih_path_reset(&path);
+}
+
+static void test_shapes_beyond_the_canvas(void **state)
+{
+    (void)state;
+    uint32_t w[SIDE][SIDE];
+    struct ih_path path = {0};
+    ih_path_rectangle(&path, -100 * PIXEL, -3 * PIXEL, 2 * PIXEL, 100 * PIXEL);
+    assert_true(cover(&path, w) == 2.0 * SIDE);
+    ih_path_clear(&path);
+    ih_path_rectangle(&path, 12 * PIXEL, 15 * PIXEL, 100 * PIXEL, 16 * PIXEL);
+    assert_true(cover(&path, w) == 4.0);
+    ih_path_clear(&path);
+    ih_path_rectangle(&path, SIDE * PIXEL, 0, 100 * PIXEL, 5 * PIXEL);
+    ih_path_rectangle(&path, 0, SIDE * PIXEL, 5 * PIXEL, 100 * PIXEL);
+    assert_true(cover(&path, w) == 0);
+    ih_path_reset(&path);
+}
+
+static void test_holes_and_overlaps(void **state)
+{
+    (void)state;
+    uint32_t w[SIDE][SIDE];
+    struct ih_path path = {0};
+    ih_path_rectangle(&path, 0, 0, 10 * PIXEL, 10 * PIXEL);
+    ih_path_rectangle(&path, 8 * PIXEL, 2 * PIXEL, 4 * PIXEL, 6 * PIXEL); /* the other way round */
+    assert_true(cover(&path, w) == 100.0 - 16.0);
+    ih_path_clear(&path);
+    ih_path_rectangle(&path, 0, 0, 4 * PIXEL, 4 * PIXEL);
+    ih_path_rectangle(&path, 2 * PIXEL, 0, 6 * PIXEL, 4 * PIXEL);
+    assert_true(cover(&path, w) == 24.0);
+    ih_path_reset(&path);
+}
+
+static void test_blending(void **state)
+{
+    (void)state;
+    static const struct {
+        enum ih_blend mode;
+        uint8_t opacity, expected;
+    } cases[] = {
+        {IH_BLEND_NORMAL, 255, 200},
+        {IH_BLEND_NORMAL, 51, 120},   /* a fifth of the way from 100 to 200 */
+        {IH_BLEND_SCREEN, 255, 222},  /* 100 + 200 - 100 * 200 / 255 = 221.6 */
+        {IH_BLEND_MULTIPLY, 255, 78}, /* 100 * 200 / 255 = 78.4 */
+        {IH_BLEND_MULTIPLY, 0, 100},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ih_canvas *canvas = NULL;
+        struct ih_colour ground = {100, 100, 100};
+        struct ih_paint paint = {{200, 200, 200}, cases[i].opacity, cases[i].mode};
+        struct ih_path path = {0};
+        assert_int_equal(ih_raster_open(&canvas, 4, 4, ground, NULL, NULL), IH_OK);
+        ih_path_rectangle(&path, PIXEL, PIXEL, 3 * PIXEL, 2 * PIXEL);
+        canvas->fill(canvas, &path, &paint);
+        assert_int_equal(canvas->status, IH_OK);
+        assert_int_equal(ih_raster_pixels(canvas)[(4 + 1) * 3], cases[i].expected);
+        assert_int_equal(ih_raster_pixels(canvas)[(4 + 3) * 3], 100);
+        ih_path_reset(&path);
+        ih_raster_close(canvas);
+    }
+}
+
+/* ---- text ---- */
+
+static void test_utf8(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t size;
+        uint32_t code_point;
+    } cases[] = {
+        {"a", 1, 'a'},
+        {"\xc3\xa9", 2, 0xe9},
+        {"\xe2\x82\xac", 3, 0x20ac},
+        {"\xf0\x9f\x98\x80", 4, 0x1f600},
+        {"\xf4\x8f\xbf\xbf", 4, 0x10ffff},
+        {"\x80", 0, 0}, /* begins with a continuation */
+        {"\xc3", 0, 0}, /* ends too early */
+        {"\xe2\x82", 0, 0},
+        {"\xc0\x80", 0, 0}, /* overlong */
+        {"\xe0\x9f\xbf", 0, 0},
+        {"\xf0\x8f\xbf\xbf", 0, 0},
+        {"\xed\xa0\x80", 0, 0},     /* a surrogate */
+        {"\xf4\x90\x80\x80", 0, 0}, /* above the last code point */
+        {"\xff", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t c = 0;
+        assert_int_equal(ih_utf8_decode(cases[i].text, &c), cases[i].size);
+        assert_int_equal(c, cases[i].code_point);
+    }
+}
+
+static void test_width_and_shortening(void **state)
+{
+    (void)state;
+    struct ih_glyphs *g = NULL;
+    assert_int_equal(ih_glyphs_open(&g, NULL), IH_OK);
+    int32_t one = ih_glyphs_width(g, 20, "m"), ten = ih_glyphs_width(g, 20, "mmmmmmmmmm");
+    assert_true(one > 0 && abs(ten - 10 * one) <= 10);
+    for (int32_t width = 0; width < 300 * PIXEL; width += 5 * PIXEL) {
+        char text[64] = "beginning \xce\xb1\xce\xb2\xce\xb3\xce\xb4\xce\xb5 middle end.png";
+        const int32_t whole = ih_glyphs_width(g, 20, text);
+        ih_glyphs_shorten(g, 20, width, text);
+        assert_true(ih_glyphs_width(g, 20, text) <= width);
+        assert_int_equal(strstr(text, "\xe2\x80\xa6") != NULL, width < whole && text[0] != '\0');
+        for (size_t i = 0, n = 0; text[i]; i += n) { /* no character was cut in two */
+            uint32_t c = 0;
+            n = ih_utf8_decode(text + i, &c);
+            assert_true(n > 0);
+        }
+    }
+    ih_glyphs_close(g);
+}
+
+/* ---- labels ---- */
+
+static void test_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t n;
+        const char *label;
+    } cases[] = {
+        {0, "0"},           {1, "1"},         {999, "999"},          {1000, "1k"},
+        {1500, "1.5k"},     {1250, "1.25k"},  {1254, "1.25k"},       {1255, "1.26k"},
+        {12345, "12.3k"},   {999499, "999k"}, {999500, "1M"},        {2000000, "2M"},
+        {5000000000, "5G"}, {9995, "10k"},    {UINT64_MAX, "18.4E"}, {123456789012345, "123T"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char label[IH_LABEL_MAX];
+        ih_label_count(label, cases[i].n);
+        assert_string_equal(label, cases[i].label);
+    }
+}
+
+static void test_percentages(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t part, whole;
+        const char *number;
+    } cases[] = {
+        {0, 7, "0"},
+        {7, 7, "100"},
+        {1, 3, "33.3"},
+        {1, 1000000, "<0.01"},
+        {1, 10000, "0.01"},
+        {9994, 100000, "9.99"},
+        {99951, 1000000, "10.0"},
+        {9999, 10000, ">99.9"},
+        {UINT64_MAX - 1, UINT64_MAX, ">99.9"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char label[IH_LABEL_MAX], expected[IH_LABEL_MAX];
+        ih_label_percent(label, cases[i].part, cases[i].whole);
+        strcat(strcpy(expected, cases[i].number), "\xe2\x80\xaf%");
+        assert_string_equal(label, expected);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rectangle_covers_its_area),
+        cmocka_unit_test(test_triangle_covers_its_area),
+        cmocka_unit_test(test_shapes_beyond_the_canvas),
+        cmocka_unit_test(test_holes_and_overlaps),
+        cmocka_unit_test(test_blending),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_width_and_shortening),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_percentages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

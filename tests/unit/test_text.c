@@ -1,0 +1,75 @@
+/* Names as people see them, and real numbers as CSV holds them. */
+#include "base/text.h"
+#include "output/output.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void check_escape(const char *text, const char *expected)
+{
+    char shown[64];
+    assert_int_equal(ih_escape(shown, sizeof shown, text), strlen(expected));
+    assert_string_equal(shown, expected);
+}
+
+static void test_escape(void **state)
+{
+    (void)state;
+    check_escape("", "");
+    check_escape("plain name.png", "plain name.png");
+    check_escape("a\nb\rc\td\\e", "a\\nb\\rc\\td\\\\e");
+    check_escape("\033[31m\177\001", "\\x1B[31m\\x7F\\x01");
+    check_escape("\xC2\x9B", "\\x9B"); /* the one-character form of ESC [ */
+    check_escape("\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80",
+                 "\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80");
+    check_escape("\xFF\xC3", "\\xFF\\xC3");                            /* no UTF-8, and cut short */
+    check_escape("\xC0\xAF\xED\xA0\x80", "\\xC0\\xAF\\xED\\xA0\\x80"); /* overlong, surrogate */
+    check_escape("\xF4\x90\x80\x80", "\\xF4\\x90\\x80\\x80"); /* past the last code point */
+}
+
+/* Characters and escapes are never cut in two, and the end is always there. */
+static void test_escape_cuts_between_characters(void **state)
+{
+    (void)state;
+    static const char text[] = "a\xC3\xA4\n\001z", whole[] = "a\xC3\xA4\\n\\x01z";
+    static const size_t ends[] = {0, 1, 1, 3, 3, 5, 5, 5, 5, 9, 10, 10};
+    for (size_t size = 1; size <= sizeof ends / sizeof *ends; size++) {
+        char shown[16];
+        memset(shown, '#', sizeof shown);
+        assert_int_equal(ih_escape(shown, size, text), ends[size - 1]);
+        assert_memory_equal(shown, whole, ends[size - 1]);
+        assert_int_equal(shown[ends[size - 1]], 0);
+        assert_int_equal(shown[size], '#');
+    }
+}
+
+static void test_format_real(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{0, "0.000000"},          {1.5, "1.500000"},
+                 {127.0 / 3, "42.333333"}, {2.0 / 3, "0.666667"},
+                 {0.9999996, "1.000000"},  {-0.25, "-0.250000"},
+                 {-1e-9, "0.000000"},      {-0.0, "0.000000"},
+                 {255, "255.000000"},      {1e9 + 0.5, "1000000000.500000"}};
+    char text[IH_REAL_MAX];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(ih_format_real(cases[i].value, text), cases[i].text);
+    assert_string_equal(ih_format_real((double)NAN, text), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_escape_cuts_between_characters),
+        cmocka_unit_test(test_format_real),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+#!/bin/sh
+# install.sh [build] [test] [fuzz] [ci]: installs what the named groups need and this machine lacks,
+# from the distribution's own packages. Without a group: build. Nothing is asked of the network
+# where nothing is missing.
+#
+# Each need is checked for itself (a header that is found, a tool that runs), not for its package, so
+# what was installed by hand counts. Only Debian, Ubuntu and their kin are installed on; elsewhere
+# the command to run is printed.
+set -eu
+
+# group | what is looked for | why it is needed | package of apt, dnf, pacman, zypper, apk, brew
+# (-: has none; =: comes with the one before)
+needs() {
+  cat <<'END'
+build|compiler|a C compiler with the C library's headers|gcc libc6-dev|gcc glibc-devel|gcc|gcc glibc-devel|gcc musl-dev|gcc
+build|tool make|runs the Makefile|make|make|make|make|make|make
+build|tool pkg-config|finds libpng and libjpeg|pkg-config|pkgconf-pkg-config|pkgconf|pkg-config|pkgconf|pkgconf
+build|library libpng|reads PNG|libpng-dev|libpng-devel|libpng|libpng16-devel|libpng-dev|libpng
+build|library libjpeg|reads JPEG|libjpeg-dev|libjpeg-turbo-devel|libjpeg-turbo|libjpeg-turbo-devel|libjpeg-turbo-dev|jpeg-turbo
+build|header stb/stb_image.h|reads BMP, TGA and PSD, draws text|libstb-dev|stb-devel|stb|stb-devel|stb|-
+build|font|DejaVu Sans, the font of the charts|fonts-dejavu-core|dejavu-sans-fonts|ttf-dejavu|dejavu-fonts|font-dejavu|-
+test|header cmocka.h|runs the unit tests|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev|cmocka
+test|tool bats|runs the tests of the command line|bats|bats|bash-bats|bats|bats|bats-core
+fuzz ci|tool clang|the second compiler, and the fuzzers'|clang|clang|clang|clang|clang|llvm
+fuzz ci|fuzzer|clang's libFuzzer and sanitizers|libclang-rt-dev|compiler-rt|compiler-rt|=|compiler-rt|=
+ci|tool clang-format|checks how the sources are formatted|clang-format|clang-tools-extra|=|=|clang-extra-tools|clang-format
+ci|tool shellcheck|checks the shell scripts|shellcheck|ShellCheck|shellcheck|ShellCheck|shellcheck|shellcheck
+END
+}
+
+# ---- is it there? -----------------------------------------------------------------------------
+
+tool() { command -v "$1" >/dev/null 2>&1; }
+
+compiler() { echo '#include <stdio.h>' | ${CC:-cc} -E - >/dev/null 2>&1; }
+
+header() {
+  [ -f "${DEPS:-}/include/$1" ] || [ -f "/usr/include/$1" ] || [ -f "/usr/local/include/$1" ]
+}
+
+library() {
+  ${PKG_CONFIG:-pkg-config} --exists "$1" 2>/dev/null || [ -n "${DEPS:-}" ]
+}
+
+font() {
+  for file in "${FONT:-}" "${DEPS:-}/share/DejaVuSans.ttf" \
+    /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf /usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf \
+    /usr/share/fonts/dejavu/DejaVuSans.ttf /usr/share/fonts/TTF/DejaVuSans.ttf; do
+    [ ! -f "$file" ] || return 0
+  done
+  return 1
+}
+
+fuzzer() {
+  program=$(mktemp)
+  echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
+    clang -fsanitize=fuzzer,address -x c - -o "$program" >/dev/null 2>&1 && found=0 || found=1
+  rm -f "$program"
+  return "$found"
+}
+
+# Sets `reasons` (a line for each missing need) and `packages` (what provides them, for $1, the
+# number of the manager's column).
+find_missing() {
+  reasons='' packages='' by_hand=''
+  while IFS='|' read -r of_groups check why names; do
+    wanted "$of_groups" || continue
+    # shellcheck disable=SC2086 # a check is a function and its argument
+    $check && continue
+    package=$(echo "$names" | cut -d'|' -f"$1")
+    case $package in
+      =) ;;
+      -) by_hand="$by_hand  ${check#* }: $why$newline" ;;
+      *) packages="$packages $package" ;;
+    esac
+    reasons="$reasons  ${check#* }: $why$newline"
+  done <<END
+$(needs)
+END
+}
+
+newline='
+'
+
+wanted() {
+  for group in $1; do
+    case " $groups " in *" $group "*) return 0 ;; esac
+  done
+  return 1
+}
+
+# ---- installing -------------------------------------------------------------------------------
+
+say() { echo "install.sh: $*" >&2; }
+
+fail() {
+  say "$@"
+  exit 1
+}
+
+# Runs a command as root: sudo only where it needs no password or there is someone to type it.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  else
+    sudo "$@"
+  fi
+}
+
+can_be_root() {
+  [ "$(id -u)" = 0 ] || { tool sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; }
+}
+
+apt_get() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120 "$@" </dev/null
+}
+
+apt_install() { apt_get install -y --no-install-recommends "$@"; }
+
+# The lists of packages are fetched only where they do not know the packages, or are too old to find
+# them in the archive.
+# shellcheck disable=SC2086 # packages are words
+install_with_apt() {
+  apt-get install -s $packages >/dev/null 2>&1 && apt_install $packages && return
+  say "fetching the lists of packages"
+  apt_get update || fail "apt-get update failed: see above"
+  apt_install $packages || fail "apt-get could not install:$packages"
+}
+
+# ---- main -------------------------------------------------------------------------------------
+
+groups=${*:-build}
+for group in $groups; do
+  case $group in
+    build | test | fuzz | ci) ;;
+    *) fail "no such group: $group (there are: build test fuzz ci)" ;;
+  esac
+done
+
+column=0 command=''
+while read -r number manager how; do
+  if [ "$column" = 0 ] && tool "$manager"; then
+    column=$number command=$how
+  fi
+done <<'END'
+1 apt-get apt-get install
+2 dnf     dnf install
+3 pacman  pacman -S --needed
+4 zypper  zypper install
+5 apk     apk add
+6 brew    brew install
+END
+
+find_missing "$((column == 0 ? 1 : column))"
+if [ -z "$reasons" ]; then
+  echo "install.sh: nothing is missing for: $groups"
+  exit 0
+fi
+say "missing here:"
+printf '%s' "$reasons" >&2
+
+[ "$column" != 0 ] || fail "none of apt-get, dnf, pacman, zypper, apk and brew is here; Debian calls the packages:$packages"
+if [ "$column" != 1 ]; then
+  say "on this system it installs nothing itself. Run this, as an administrator where needed:"
+  echo "  $command$packages" >&2
+  [ -z "$by_hand" ] || {
+    say "no package is known for these: put them under DIR/include and DIR/share, and run make DEPS=DIR"
+    printf '%s' "$by_hand" >&2
+  }
+  exit 1
+fi
+if ! can_be_root; then
+  say "it takes an administrator to install them:"
+  echo "  $command$packages" >&2
+  exit 1
+fi
+
+say "installing with apt-get:$packages"
+install_with_apt
+find_missing 1
+[ -z "$reasons" ] || fail "still not found after installing:$newline$reasons"
