@@ -17,6 +17,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,8 @@ enum {
     CPU_ALIGN_BYTES = 64, /* a cache line */
     /* One being decoded, one being counted, one waiting, so that neither side stops for the other's
      * slower bands. */
-    CPU_BANDS = 3
+    CPU_BANDS = 3,
+    LOOKS_BEFORE_SLEEP = 2000 /* about a millisecond */
 };
 
 /* METHOD(name, why), the best first. */
@@ -60,17 +62,34 @@ struct cpu_lane {
 
     pthread_mutex_t lock; /* guards what follows; band i is in bands[i % CPU_BANDS] */
     pthread_cond_t on_change;
-    uint64_t n_filled, n_counted;
+    atomic_ullong n_filled, n_counted; /* atomic only for looking at without the lock */
     bool is_closing;
 };
 
 /* ---- the lane's thread ---- */
+
+/*
+ * Looks for the next band a while before sleeping. A band comes every 150 us, and a thread that
+ * sleeps in between is often woken on the processor of the worker that wakes it, where it counts
+ * instead of beside: one 15-megapixel JPEG took 80 ms that way and takes 53 this way. Yielding
+ * leaves the processor to whoever wants it.
+ */
+static void look_for_band(struct cpu_lane *l)
+{
+    for (int i = 0; i < LOOKS_BEFORE_SLEEP && l->n_counted == l->n_filled; i++)
+        sched_yield();
+}
 
 static void *count_beside(void *lane)
 {
     struct cpu_lane *l = lane;
     pthread_mutex_lock(&l->lock);
     for (;;) {
+        if (l->n_counted == l->n_filled && !l->is_closing) {
+            pthread_mutex_unlock(&l->lock);
+            look_for_band(l);
+            pthread_mutex_lock(&l->lock);
+        }
         while (l->n_counted == l->n_filled && !l->is_closing)
             pthread_cond_wait(&l->on_change, &l->lock);
         if (l->n_counted == l->n_filled)
