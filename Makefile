@@ -55,7 +55,7 @@ ifeq ($(CONFIG),fuzz)
 endif
 
 CPPFLAGS += -Isrc -I. $(if $(DEPS),-I$(DEPS)/include) -DIH_VERSION='"$(VERSION)"'
-CFLAGS   += -std=c11 $(FLAGS_$(CONFIG)) $(WARNINGS) -fPIE -pthread
+CFLAGS   += -std=c11 -ffp-contract=off $(FLAGS_$(CONFIG)) $(WARNINGS) -fPIE -pthread
 LDFLAGS  += $(filter -fsanitize% --coverage,$(FLAGS_$(CONFIG))) -pie -pthread -Wl,-z,relro,-z,now \
             $(if $(DEPS),-L$(DEPS)/lib -Wl$(comma)-rpath$(comma)$(abspath $(DEPS))/lib)
 CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)

@@ -1,7 +1,7 @@
 #include "output/chart_label.h"
 
+#include "base/text.h"
 #include "output/glyphs.h"
-#include "output/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,20 +12,19 @@
 
 /* ---- names ---- */
 
-/* Characters without a look of their own that change how, or whether, the others are seen. */
-static bool is_disguise(uint32_t c)
+/* Characters without a look of their own that change how, or whether, the others are seen. Control
+ * characters are not among them: ih_escape shows those. */
+static bool is_disguise(unsigned long c)
 {
     static const struct {
-        uint32_t first, last;
+        unsigned long first, last;
     } ranges[] = {
-        {0x00, 0x1f},       {0x7f, 0x9f},       /* control characters */
-        {0xad, 0xad},       {0x61c, 0x61c},     /* soft hyphen; Arabic letter mark */
-        {0x115f, 0x1160},   {0x180b, 0x180f},   /* fillers and selectors */
-        {0x200b, 0x200f},   {0x2028, 0x202e},   /* zero width; line ends; directions */
-        {0x2060, 0x206f},   {0x3164, 0x3164},   /* joiners and isolates; filler */
-        {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   /* variation selectors; byte order mark */
-        {0xfff9, 0xfffb},   {0xe0000, 0xe0fff}, /* annotations; tags */
-        {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, /* format controls of shorthand and music */
+        {0xad, 0xad},     {0x61c, 0x61c},     /* soft hyphen; Arabic letter mark */
+        {0x115f, 0x1160}, {0x180b, 0x180f},   /* fillers and selectors */
+        {0x200b, 0x200f}, {0x2028, 0x202e},   /* zero width; line ends; directions */
+        {0x2060, 0x206f}, {0x3164, 0x3164},   /* joiners and isolates; filler */
+        {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},   /* variation selectors; byte order mark */
+        {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}, /* annotations; tags */
     };
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (c >= ranges[i].first && c <= ranges[i].last)
@@ -40,47 +39,39 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Writes code point c as what a C programmer would type. Returns the length. */
-static size_t escape(char *out, size_t room, uint32_t c)
+/* Longest form of a character: \u{e0fff}, and no escape of n bytes is longer than 4n. */
+enum { SHOWN_MAX = 16, GROWTH = 4 };
+
+/* The character that text begins with, as it can be shown; a byte that begins none counts as one.
+ * Returns its length in bytes of text. */
+static size_t show_one(const char *text, char shown[SHOWN_MAX])
 {
-    static const char short_forms[] = "abtnvfr"; /* of 7 to 13 */
-    int n = 0;
-    if (c >= 7 && c <= 13)
-        n = snprintf(out, room, "\\%c", short_forms[c - 7]);
-    else if (c < 0x80)
-        n = snprintf(out, room, "\\x%02" PRIx32, c);
-    else
-        n = snprintf(out, room, "\\u{%" PRIx32 "}", c);
-    return n < 0 ? 0 : (size_t)n;
+    unsigned long c = 0;
+    size_t n = ih_utf8_length(text, &c);
+    if (n > 0 && is_disguise(c)) {
+        snprintf(shown, SHOWN_MAX, "\\u{%lx}", c);
+        return n;
+    }
+    char alone[8] = "";
+    memcpy(alone, text, n > 0 ? n : 1);
+    ih_escape(shown, SHOWN_MAX, alone);
+    return n > 0 ? n : 1;
 }
 
 char *ih_label_name(const char *path)
 {
-    /* No escape is longer than four bytes for one: a byte alone is \xff, two are \u{ad}. */
-    enum { GROWTH = 4 };
     const char *name = strcmp(path, "-") == 0 ? "standard input" : last_part(path);
-    size_t length = strlen(name);
+    size_t length = strlen(name), size = 0;
     if (length > (SIZE_MAX - IH_ELLIPSIS_BYTES - 1) / GROWTH)
         return NULL;
-    size_t room = length * GROWTH + IH_ELLIPSIS_BYTES + 1;
-    char *label = malloc(room);
+    char *label = malloc(length * GROWTH + IH_ELLIPSIS_BYTES + 1);
     if (!label)
         return NULL;
-    size_t size = 0;
-    for (size_t i = 0; i < length;) {
-        uint32_t c = 0;
-        size_t n = ih_utf8_decode(name + i, &c);
-        if (n == 0) {
-            unsigned byte = (unsigned char)name[i++];
-            size += (size_t)snprintf(label + size, room - size, "\\x%02x", byte);
-        } else if (is_disguise(c)) {
-            size += escape(label + size, room - size, c);
-            i += n;
-        } else {
-            memcpy(label + size, name + i, n);
-            size += n;
-            i += n;
-        }
+    while (*name) {
+        char shown[SHOWN_MAX];
+        name += show_one(name, shown);
+        memcpy(label + size, shown, strlen(shown));
+        size += strlen(shown);
     }
     label[size] = '\0';
     return label;

@@ -12,11 +12,11 @@
 enum { IH_LABEL_MAX = 128 }; /* bytes of every label below, with the final NUL */
 
 /*
- * The last part of a path, as it can be shown: valid UTF-8, and whatever could hide or disguise a
- * name (control characters, marks that turn the direction of writing, bytes that are no UTF-8) as
- * \n, \x1b or \u{202e}.
+ * The last part of a path as ih_escape shows it, and besides with every character that could hide
+ * or disguise a name (zero width, or turning the direction of writing) as \u{202e}.
  *
- * Returns text that the caller owns, with room for IH_ELLIPSIS_BYTES more; NULL without memory.
+ * Returns text that the caller owns, valid UTF-8, with room for IH_ELLIPSIS_BYTES more; NULL
+ * without memory.
  */
 char *ih_label_name(const char *path);
 

@@ -8,7 +8,7 @@
  */
 #include "output/glyphs.h"
 
-#include "output/utf8.h"
+#include "base/text.h"
 #include "third_party/font.h"
 
 #include <stb/stb_truetype.h>
@@ -56,7 +56,7 @@ static int32_t scale(const struct ih_glyphs *g, unsigned size_px, int64_t units,
     return scaled < INT32_MAX ? (int32_t)scaled : INT32_MAX;
 }
 
-static int64_t advance_units(const struct ih_glyphs *g, uint32_t code_point)
+static int64_t advance_units(const struct ih_glyphs *g, unsigned long code_point)
 {
     int advance = 0, bearing = 0;
     stbtt_GetCodepointHMetrics(&g->info, (int)code_point, &advance, &bearing);
@@ -67,8 +67,8 @@ static int64_t advance_units(const struct ih_glyphs *g, uint32_t code_point)
 static int64_t width_units(const struct ih_glyphs *g, const char *text, size_t size_bytes)
 {
     int64_t units = 0;
-    uint32_t c = 0;
-    for (size_t i = 0, n = 0; i < size_bytes && (n = ih_utf8_decode(text + i, &c)) > 0; i += n)
+    unsigned long c = 0;
+    for (size_t i = 0, n = 0; i < size_bytes && (n = ih_utf8_length(text + i, &c)) > 0; i += n)
         units += advance_units(g, c);
     return units;
 }
@@ -118,7 +118,7 @@ static void add_curve(const struct pen *pen, const stbtt_vertex *from, const stb
     }
 }
 
-static void add_glyph(const struct pen *pen, uint32_t code_point)
+static void add_glyph(const struct pen *pen, unsigned long code_point)
 {
     const stbtt_fontinfo *info = &pen->glyphs->info;
     int glyph = stbtt_FindGlyphIndex(info, (int)code_point);
@@ -140,8 +140,8 @@ void ih_glyphs_outline(const struct ih_glyphs *g, struct ih_path *path, int32_t 
                        unsigned size_px, const char *text)
 {
     struct pen pen = {g, path, x, baseline, size_px, 0};
-    uint32_t c = 0;
-    for (size_t n = 0; *text && (n = ih_utf8_decode(text, &c)) > 0; text += n) {
+    unsigned long c = 0;
+    for (size_t n = 0; *text && (n = ih_utf8_length(text, &c)) > 0; text += n) {
         add_glyph(&pen, c);
         pen.along += advance_units(g, c);
     }
@@ -164,10 +164,10 @@ void ih_glyphs_shorten(const struct ih_glyphs *g, unsigned size_px, int32_t max_
         text[0] = '\0';
         return;
     }
-    uint32_t c = 0;
+    unsigned long c = 0;
     size_t n = 0;
     int64_t half = left / 2;
-    while (head < size && (n = ih_utf8_decode(text + head, &c)) > 0 &&
+    while (head < size && (n = ih_utf8_length(text + head, &c)) > 0 &&
            advance_units(g, c) <= half) {
         half -= advance_units(g, c);
         left -= advance_units(g, c);
@@ -177,7 +177,7 @@ void ih_glyphs_shorten(const struct ih_glyphs *g, unsigned size_px, int32_t max_
         size_t before = tail - 1;
         while (before > head && is_continuation(text[before]))
             before--;
-        if (ih_utf8_decode(text + before, &c) == 0 || advance_units(g, c) > left)
+        if (ih_utf8_length(text + before, &c) == 0 || advance_units(g, c) > left)
             break;
         left -= advance_units(g, c);
         tail = before;

@@ -1,8 +1,8 @@
 /* What charts are made of: coverage against areas known from geometry, text, and labels. */
+#include "base/text.h"
 #include "output/canvas.h"
 #include "output/chart_label.h"
 #include "output/coverage.h"
-#include "output/utf8.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -138,36 +138,6 @@ static void test_blending(void **state)
 
 /* ---- text ---- */
 
-static void test_utf8(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        size_t size;
-        uint32_t code_point;
-    } cases[] = {
-        {"a", 1, 'a'},
-        {"\xc3\xa9", 2, 0xe9},
-        {"\xe2\x82\xac", 3, 0x20ac},
-        {"\xf0\x9f\x98\x80", 4, 0x1f600},
-        {"\xf4\x8f\xbf\xbf", 4, 0x10ffff},
-        {"\x80", 0, 0}, /* begins with a continuation */
-        {"\xc3", 0, 0}, /* ends too early */
-        {"\xe2\x82", 0, 0},
-        {"\xc0\x80", 0, 0}, /* overlong */
-        {"\xe0\x9f\xbf", 0, 0},
-        {"\xf0\x8f\xbf\xbf", 0, 0},
-        {"\xed\xa0\x80", 0, 0},     /* a surrogate */
-        {"\xf4\x90\x80\x80", 0, 0}, /* above the last code point */
-        {"\xff", 0, 0},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint32_t c = 0;
-        assert_int_equal(ih_utf8_decode(cases[i].text, &c), cases[i].size);
-        assert_int_equal(c, cases[i].code_point);
-    }
-}
-
 static void test_width_and_shortening(void **state)
 {
     (void)state;
@@ -182,8 +152,8 @@ static void test_width_and_shortening(void **state)
         assert_true(ih_glyphs_width(g, 20, text) <= width);
         assert_int_equal(strstr(text, "\xe2\x80\xa6") != NULL, width < whole && text[0] != '\0');
         for (size_t i = 0, n = 0; text[i]; i += n) { /* no character was cut in two */
-            uint32_t c = 0;
-            n = ih_utf8_decode(text + i, &c);
+            unsigned long c = 0;
+            n = ih_utf8_length(text + i, &c);
             assert_true(n > 0);
         }
     }
@@ -191,6 +161,32 @@ static void test_width_and_shortening(void **state)
 }
 
 /* ---- labels ---- */
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *label;
+    } cases[] = {
+        {"some/where/a.png", "a.png"},
+        {"a", "a"},
+        {"dir/", "dir/"},
+        {"", ""},
+        {"-", "standard input"},
+        {"\xce\xb1\xce\xb2.png", "\xce\xb1\xce\xb2.png"},
+        {"a\nb\x1b[31m", "a\\nb\\x1B[31m"},
+        {"a\\nb", "a\\\\nb"},
+        {"\xff\xe2\x82", "\\xFF\\xE2\\x82"},
+        {"a\xe2\x80\xaegnp.exe", "a\\u{202e}gnp.exe"},
+        {"\xc2\xad\xf3\xa0\x80\x81", "\\u{ad}\\u{e0001}"},
+        {"\xc2\x80\x7f", "\\x80\\x7F"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *label = ih_label_name(cases[i].path);
+        assert_string_equal(label, cases[i].label);
+        free(label);
+    }
+}
 
 static void test_counts(void **state)
 {
@@ -244,8 +240,8 @@ int main(void)
         cmocka_unit_test(test_shapes_beyond_the_canvas),
         cmocka_unit_test(test_holes_and_overlaps),
         cmocka_unit_test(test_blending),
-        cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_width_and_shortening),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_percentages),
     };
