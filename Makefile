@@ -81,7 +81,7 @@ LIB_SRCS  := $(wildcard src/base/*.c src/decode/*.c src/backend/*.c src/output/*
 ifneq ($(CUDA),1)
   LIB_SRCS := $(filter-out src/backend/backend_cuda.c,$(LIB_SRCS))
 endif
-CLI_SRCS  := $(wildcard src/cli/*.c)
+CLI_SRCS  := $(wildcard src/cli/*.c src/cli/bench/*.c)
 SHIM_SRCS := $(wildcard third_party/*.c)
 LIB_OBJS  := $(LIB_SRCS:%.c=$(BUILD)/%.o) $(SHIM_SRCS:%.c=$(BUILD)/%.o) $(BUILD)/font.o $(KERNEL_OBJS)
 CLI_OBJS  := $(CLI_SRCS:%.c=$(BUILD)/%.o)
@@ -160,6 +160,7 @@ test: ## install the test tools, build, and run every test that needs no GPU
 .PHONY: unit
 unit: needs $(UNIT_BINS)
 
+$(BUILD)/tests/test_bench: $(addprefix $(BUILD)/src/cli/bench/,data.o exact.o job.o measure.o report.o)
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB_OBJS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LDLIBS) -lcmocka
@@ -177,7 +178,8 @@ fuzz: ## run every fuzzer for FUZZ_SECONDS (10) each; needs clang
 .PHONY: fuzzers
 fuzzers: needs $(FUZZ_BINS)
 
-$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) $(BUILD)/src/cli/options.o
+$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) $(BUILD)/src/cli/options.o \
+                   $(BUILD)/src/cli/option_table.o
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples

@@ -8,7 +8,6 @@
 #include "cli/chartfile.h"
 
 #include "cli/outfile.h"
-#include "output/chart.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,12 +17,14 @@
 
 struct ih_charts {
     const char *path; /* borrowed */
+    struct ih_chart_options look;
     bool is_file;
     bool has_drawn;
     struct ih_outfile file; /* under way, or waiting for commit */
 };
 
-enum ih_status ih_charts_open(const char *path, struct ih_charts **charts, struct ih_error *err)
+enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look,
+                              struct ih_charts **charts, struct ih_error *err)
 {
     static const char *const later[] = {".svg", ".jpg", ".jpeg", ".bmp", ".tga"};
     const char *dot = strrchr(path, '.');
@@ -36,6 +37,7 @@ enum ih_status ih_charts_open(const char *path, struct ih_charts **charts, struc
     if (!c)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     c->path = path;
+    c->look = *look;
     c->is_file = is_png;
     *charts = c;
     return IH_OK;
@@ -107,8 +109,6 @@ static bool may_replace(const char *path)
 enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *result, char *target,
                               size_t size_bytes, struct ih_error *err)
 {
-    static const struct ih_chart_options options = {.width = IH_CHART_WIDTH,
-                                                    .height = IH_CHART_HEIGHT};
     unsigned char *png = NULL;
     size_t png_bytes = 0;
     target[0] = '\0';
@@ -121,7 +121,7 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
         return ih_error_set(err, IH_CONFLICT, "is an input and its chart at once");
     if (!c->is_file && !may_replace(target))
         return ih_error_set(err, IH_CONFLICT, "is no chart of imghist, and is not replaced");
-    status = ih_chart_png(result, &options, &png, &png_bytes, err);
+    status = ih_chart_png(result, &c->look, &png, &png_bytes, err);
     if (status == IH_OK && !c->is_file)
         status = ih_make_directories(target, err);
     if (status == IH_OK)

@@ -5,6 +5,7 @@
 #define IH_CLI_CHARTFILE_H
 
 #include "base/result.h"
+#include "output/chart.h"
 
 enum { IH_CHART_PATH_MAX = 4096 + 512 };
 
@@ -14,11 +15,14 @@ enum { IH_CHART_PATH_MAX = 4096 + 512 };
 struct ih_charts;
 
 /*
- * path   ends in .png: the file, for one input; else a directory, made where it does not exist
+ * path    ends in .png: the file, for one input; else a directory, made where it does not exist;
+ *         borrowed until close
+ * look    copied
  *
  * Returns IH_OK, IH_USAGE (an ending that is not written yet) or IH_MEMORY.
  */
-enum ih_status ih_charts_open(const char *path, struct ih_charts **charts, struct ih_error *err);
+enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look,
+                              struct ih_charts **charts, struct ih_error *err);
 
 /*
  * Draws one chart. A single file stays temporary until ih_charts_commit, since a second input would

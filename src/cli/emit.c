@@ -111,7 +111,7 @@ enum ih_status ih_emit_open(const struct ih_options *options, struct ih_emit **e
     clock_gettime(CLOCK_MONOTONIC, &e->started);
     enum ih_status status = protect_inputs(e, subject, err);
     if (status == IH_OK && options->chart_path)
-        status = ih_charts_open(options->chart_path, &e->charts, err);
+        status = ih_charts_open(options->chart_path, &options->chart, &e->charts, err);
     if (status == IH_OK && options->output) {
         status = open_data(e, err);
         if (status != IH_OK && status != IH_USAGE)

@@ -1,7 +1,7 @@
 /* The program: options, the walk, the pipeline and the outputs put together, and signals. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
 #include "cli/emit.h"
 #include "cli/info.h"
 #include "cli/options.h"

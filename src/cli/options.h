@@ -8,7 +8,13 @@
 #include "output/chart.h"
 #include "output/output.h"
 
-enum ih_action { IH_ACTION_RUN, IH_ACTION_HELP, IH_ACTION_VERSION, IH_ACTION_LIST };
+enum ih_action {
+    IH_ACTION_RUN,
+    IH_ACTION_HELP,
+    IH_ACTION_VERSION,
+    IH_ACTION_LIST,
+    IH_ACTION_BENCH
+};
 
 /* Strings are borrowed from argv and the environment. */
 struct ih_options {
@@ -17,6 +23,7 @@ struct ih_options {
     const char *csv_layout;         /* NULL: the default */
     const char *output_path;        /* -o; NULL: standard output */
     const char *chart_path;         /* NULL: no charts; a file or a directory */
+    struct ih_chart_options chart;  /* how charts look */
     struct ih_device_options device;
     char backend[16]; /* what device.backend points to */
     const struct ih_luma_weights *luma;
@@ -24,6 +31,7 @@ struct ih_options {
     unsigned n_threads;    /* 0: all processors */
     unsigned raw_channels; /* 0: told by content */
     uint64_t max_pixels;
+    uint64_t bench_bytes;  /* of the input that --bench makes */
     const char *list_path; /* --files-from; NULL: none; "-": standard input */
     char list_separator;   /* what ends a path in it: '\n' or '\0' */
     bool fails_fast;       /* stop at the first failed input */

@@ -242,3 +242,34 @@ END
   assert_status 0
   [ "$(find charts -name '*.hist.png' | tr -dc '\n' | wc -c)" -eq 4 ] # one has a newline in it
 }
+
+# ---- how it looks
+
+# The width and height in a PNG's header.
+png_size() { od -An -j16 -N8 -tu1 "$1" | awk '{ print $3 * 256 + $4 "x" $7 * 256 + $8 }'; }
+
+@test "chart: size, theme and scale are what the options say" {
+  dot a.pgm
+  for look in --chart-size=320x200 --theme=dark --theme=light --scale=linear --scale=log --scale=sqrt; do
+    imghist a.pgm --chart=c.png "$look"
+    assert_status 0
+    cp c.png "c$look.png"
+  done
+  [ "$(png_size c--chart-size=320x200.png)" = 320x200 ]
+  [ "$(png_size c--theme=dark.png)" = 1024x640 ]
+  cmp c--theme=dark.png c--scale=linear.png # both are the defaults
+  ! cmp -s c--theme=dark.png c--theme=light.png
+  ! cmp -s c--scale=linear.png c--scale=log.png
+  ! cmp -s c--scale=log.png c--scale=sqrt.png
+}
+
+@test "chart: looks that there are none of" {
+  dot a.pgm
+  for look in --theme=blue --scale=cubic --chart-size=319x200 --chart-size=8193x200 --chart-size=400 \
+    --chart-size=400x --chart-size=400x200x1; do
+    imghist a.pgm --chart=c.png "$look"
+    assert_status 2
+    assert_stderr_has "${look%%=*}"
+    [ ! -e c.png ]
+  done
+}

@@ -5,6 +5,8 @@
 #   parity     every kernel and the CUDA backend against the plain C reference
 #   memcheck   the same under compute-sanitizer, on small data: out-of-bounds and leaked memory
 #   racecheck  the same: data races in shared memory
+#   ladder     every rung of --bench is right, memcheck and racecheck are clean
+#   race       racecheck finds the race that leaving __syncthreads out makes
 #   cli        imghist with each kernel against imghist on the CPU: identical bytes
 #
 # PHOTOS   more directories of images for the last, separated by spaces
@@ -80,6 +82,18 @@ grep -q 'RACECHECK SUMMARY: 0 hazards' "$logs/racecheck.log" ||
 say "racecheck: 0 hazards"
 unset IMGHIST_TEST_SMALL
 
+bench_args=(--bench=1M --csv --device=cuda)
+for tool in memcheck racecheck; do
+  compute-sanitizer --tool "$tool" --error-exitcode 9 "$imghist" "${bench_args[@]}" >"$logs/ladder-$tool.log" 2>&1 ||
+    fail "the ladder under $tool: see $logs/ladder-$tool.log"
+  ! grep -Eq ',(wrong|failed),' "$logs/ladder-$tool.log" || fail "a rung of the ladder is wrong: $logs/ladder-$tool.log"
+done
+ladder=$(grep -Ec ',cuda,.*,ok,' "$logs/ladder-memcheck.log") || fail "the ladder: no rung ran on the GPU"
+say "ladder: $ladder rungs right, memcheck and racecheck clean"
+race=$(tests/gpu/race.sh "$build") || fail "race.sh: $race"
+race=$(echo "$race" | tail -n 1)
+say "$race"
+
 # ---- the program, on the GPU and on the CPU ---------------------------------------------------
 
 kernels=$(sed -n 's/^KERNEL(\([a-z0-9_]*\),.*/\1/p' kernels/kernels.def)
@@ -145,6 +159,8 @@ command: make test-gpu (CUDA_ARCH=$arch)
 parity: $parity
 memcheck: 0 errors
 racecheck: 0 hazards
+ladder: $ladder rungs right, memcheck and racecheck clean
+$race
 cli: $cli
 END
 chmod 644 "$record"

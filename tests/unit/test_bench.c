@@ -6,8 +6,8 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "cli/bench_exact.h"
-#include "cli/bench_measure.h"
+#include "cli/bench/exact.h"
+#include "cli/bench/measure.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,0 +1,58 @@
+/*
+ * Sum of an array, the first rung: a tree in global memory.
+ *
+ * A sum has no order that matters but for rounding, so 256 threads can halve 256 values in eight
+ * steps: thread i adds value i + 128 to its own, then i + 64, and so on until thread 0 holds all.
+ * Between two steps stands __syncthreads: without it a thread adds what its neighbour has not
+ * written yet. Each block leaves one partial sum, and the next launch sums those.
+ *
+ * The tree is also what keeps a float sum right. A running sum of 1e8 terms of 1.23 stops growing
+ * at 2^25 = 33554432, where 1.23 is less than half of the distance to the next float; in a tree
+ * both sides of an addition are about as large, and the error grows with its height, not with the
+ * number of terms (N. Higham, The accuracy of floating point summation, 1993).
+ *
+ * What limits it: the tree lives in a copy of the values in global memory. A level is a load, a
+ * barrier and a store; the cache takes the loads, but each of the stores, two for every value in
+ * all, goes on to the L2, and every level waits for it. The next rung has the same tree where
+ * waiting is cheap.
+ *
+ * NVIDIA H100 80GB HBM3, 2026-11-21, `imghist --bench`, 1e8 terms of 1.23: floats 497 us, 0.27 of
+ * the read roofline, error 1.6e-8 (that of the nearest float); doubles 653 us, 0.40. The running
+ * float sum of one core takes 75 ms and ends at 33554432, 73 % short.
+ */
+#include "reduce.cuh"
+
+template <typename T>
+__global__ void __launch_bounds__(IH_SUM_THREADS)
+    ih_sum_global_kernel(const T *d_values, uint64_t n_values, T *d_work, T *d_partials)
+{
+    const uint64_t i = (uint64_t)blockIdx.x * IH_SUM_THREADS + threadIdx.x;
+    T *d_mine = d_work + (uint64_t)blockIdx.x * IH_SUM_THREADS;
+
+    d_mine[threadIdx.x] = i < n_values ? d_values[i] : T(0);
+    __syncthreads();
+    for (unsigned half = IH_SUM_THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half)
+            d_mine[threadIdx.x] += d_mine[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0)
+        d_partials[blockIdx.x] = d_mine[0];
+}
+
+template <typename T> static cudaError_t sum(const struct ih_gpu_sum_args *args)
+{
+    T *d_work = (T *)args->d_scratch;
+    T *d_first = d_work + (uint64_t)ih_sum_blocks(args->n_values) * IH_SUM_THREADS;
+    T *d_second = d_first + ih_sum_blocks(args->n_values);
+    return ih_sum_levels<T>(
+        args, d_first, d_second, [&](uint32_t n_blocks, const T *d_in, uint64_t n, T *d_out) {
+            ih_sum_global_kernel<T>
+                <<<n_blocks, IH_SUM_THREADS, 0, args->stream>>>(d_in, n, d_work, d_out);
+        });
+}
+
+extern "C" cudaError_t ih_sum_global(const struct ih_gpu_sum_args *args)
+{
+    return args->is_double ? sum<double>(args) : sum<float>(args);
+}

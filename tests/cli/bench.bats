@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# imghist --bench, on so little data that it takes a moment: what it prints and how it fails. Figures
+# are not tested, and whether there is a GPU is not known: where it matters, --device says.
+
+load helpers
+
+HEADER=task,device,rung,data,bytes,status,time_ns,gb_per_s,read_share,speedup,copy_time_ns,copy_speedup,value,error,reason
+
+# rows TASK DEVICE RUNG: how many rows of CSV on standard output are about this rung.
+rows() { grep -c "^$1,$2,$3," <<<"$output" || :; }
+
+assert_rows() {
+  [ "$(rows "$1" "$2" "$3")" -eq "$4" ] || fail "expected $4 rows of $1, $2 $3"
+}
+
+@test "bench: every rung of the processor is verified and timed" {
+  imghist --bench=64k --csv --device=cpu
+  assert_status 0
+  assert_no_stderr
+  for rung in read naive tables tables_all; do
+    assert_rows histogram_gray cpu $rung 4
+    assert_rows histogram_rgb cpu $rung 4
+  done
+  for rung in read float double exact; do assert_rows sum_float cpu $rung 1; done
+  for rung in read double exact; do assert_rows sum_double cpu $rung 1; done
+  for rung in read float double; do assert_rows dot_float cpu $rung 1; done
+  for rung in read pixels histogram; do assert_rows luminance_rgb cpu $rung 1; done
+  n_ok=$(grep -cE '^[a-z_]+,cpu,[^,]+,[^,]+,[0-9]+,ok,[0-9]+,[0-9.]+,[0-9.]+,' <<<"$output")
+  [ "$n_ok" -eq "$(grep -c ',cpu,' <<<"$output")" ] || fail "a rung of the processor is not ok"
+}
+
+@test "bench: the rungs of the GPU are listed without one, with the reason" {
+  imghist --bench=16k --csv --device=cpu
+  assert_status 0
+  kernels=$(sed -n 's/^KERNEL(\([a-z0-9_]*\),.*/\1/p' "$TESTS/../kernels/kernels.def")
+  sums=$(sed -n 's/^REDUCTION(\([a-z0-9_]*\),.*/\1/p' "$TESTS/../kernels/ladder.def")
+  [ -n "$kernels" ] && [ -n "$sums" ] || fail "the .def files list nothing"
+  for rung in read $kernels; do
+    assert_rows histogram_gray cuda "$rung" 4
+    assert_rows histogram_rgb cuda "$rung" 4
+  done
+  assert_rows histogram_gray cuda textbook 4
+  for rung in read $sums; do
+    assert_rows sum_float cuda "$rung" 1
+    assert_rows sum_double cuda "$rung" 1
+  done
+  for rung in read blocks_32 blocks_all; do assert_rows dot_float cuda $rung 1; done
+  for rung in read histogram; do assert_rows luminance_rgb cuda $rung 1; done
+  ! grep ',cuda,' <<<"$output" | grep -qv ',skipped,,,,,,,,,--device=cpu$' ||
+    fail "a rung of the GPU is not skipped, or does not say why"
+}
+
+@test "bench: the CSV begins with its header, and every row has as many fields" {
+  imghist --bench=4k --csv --device=cpu
+  assert_status 0
+  [ "${lines[0]}" = "$HEADER" ] || fail "not the header"
+  ! grep -qvE '^([^,]*,){14}[^,]*$' <<<"$output" || fail "a row has another number of fields"
+}
+
+@test "bench: the ladder begins with the first idea and ends with the best" {
+  imghist --bench=4k --csv --device=cpu
+  order=$(grep '^histogram_gray,cuda,.*,random,' <<<"$output" | cut -d, -f3 | xargs)
+  kernels=$(sed -n 's/^KERNEL(\([a-z0-9_]*\),.*/\1/p' "$TESTS/../kernels/kernels.def" | tac | xargs)
+  [ "$order" = "read ${kernels%% *} textbook ${kernels#* }" ] || fail "the order is: $order"
+}
+
+@test "bench: the table says what ran and what did not" {
+  imghist --bench=16k --device=cpu
+  assert_status 0
+  assert_no_stderr
+  assert_output_has "not here: --device=cpu"
+  assert_output_has "histogram of gray pixels"
+  assert_output_has "sum of floats"
+  assert_output_has "value"
+  assert_output_has "textbook     random     not run: --device=cpu"
+  refute_output_has "byte by byte"
+}
+
+@test "bench: -v adds what each rung teaches" {
+  imghist --bench=4k --device=cpu -v
+  assert_status 0
+  assert_output_has "byte by byte"
+  assert_output_has "it swallows small terms"
+}
+
+@test "bench: a large float sum swallows small terms, and the bench shows it" {
+  imghist --bench=1M --csv --device=cpu
+  assert_status 0
+  error=$(grep '^sum_float,cpu,float,' <<<"$output" | cut -d, -f14)
+  [[ $error == *e-0[1-4] ]] || fail "the relative error is $error"
+  error=$(grep '^sum_float,cpu,exact,' <<<"$output" | cut -d, -f14)
+  [[ $error == 0.000000e+00 ]] || fail "the exact sum is off by $error"
+}
+
+@test "bench: -j is the number of threads" {
+  imghist --bench=4k --device=cpu -j 3
+  assert_status 0
+  assert_output_has "cpu    3 threads"
+}
+
+@test "bench: without a GPU, auto runs what there is" {
+  CUDA_VISIBLE_DEVICES=-1 imghist --bench=4k --csv
+  assert_status 0
+  [ "$(grep -c ',cuda,.*,skipped,' <<<"$output")" -eq "$(grep -c ',cuda,' <<<"$output")" ] ||
+    fail "a rung of the GPU has run"
+}
+
+@test "bench: --device=cuda without a GPU is exit status 3" {
+  CUDA_VISIBLE_DEVICES=-1 imghist --bench=4k --device=cuda
+  assert_fails 3 "--device"
+  assert_output ""
+}
+
+@test "bench: sizes are numbers from 1k to 2G" {
+  for size in 0 1023 2049M 3G x 1kk -1 ""; do
+    imghist --bench="$size"
+    assert_fails 2 "--bench"
+    assert_output ""
+  done
+}
+
+@test "bench: it takes no inputs, charts or layouts" {
+  for extra in a.png --files-from=list --chart --csv=stats; do
+    imghist --bench=4k "$extra"
+    assert_fails 2 "--bench"
+    assert_output ""
+  done
+}
+
+@test "bench: -o writes the report to a file, whole" {
+  imghist --bench=4k --csv --device=cpu -o bench.csv
+  assert_status 0
+  assert_output ""
+  [ "$(head -n 1 bench.csv)" = "$HEADER" ] || fail "not the header"
+  [ "$(tail -n 1 bench.csv | cut -d, -f1,2,3)" = luminance_rgb,cuda,histogram ] || fail "cut short"
+  [ "$(echo bench*)" = bench.csv ] || fail "a temporary file was left: $(echo bench*)"
+}
+
+@test "bench: a report that cannot be written is an error" {
+  imghist --bench=4k --device=cpu -o nowhere/bench.csv
+  assert_fails 1 "nowhere/bench.csv"
+  [ -e /dev/full ] || skip "no /dev/full"
+  # shellcheck disable=SC2016 # the inner shell expands it
+  run --separate-stderr bash -c '"$IMGHIST" --bench=4k --device=cpu >/dev/full'
+  assert_fails 1 "cannot write"
+}
