@@ -12,27 +12,35 @@
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The signals that end the program, but for those that whoever started it has told it to ignore. */
-static void ending_signals(sigset_t *set)
+/* The signals that end the program, but for those that whoever started it has told it to ignore.
+ * Returns one of them, 0 where there is none. */
+static int ending_signals(sigset_t *set)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action;
+    int one = 0;
     sigemptyset(set);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN) {
             sigaddset(set, numbers[i]);
+            one = numbers[i];
+        }
+    return one;
 }
 
 struct watch {
     sigset_t signals; /* blocked in every thread while the watch lasts */
+    int one;          /* of them, 0: there is none */
     struct ih_emit *emit;
     pthread_t thread;
     bool has_thread;
+    atomic_bool is_over; /* what comes now is watch_stop's */
 };
 
 /*
@@ -43,10 +51,9 @@ struct watch {
 static void *wait_for_signal(void *argument)
 {
     struct watch *w = argument;
-    int number = 0, old;
-    if (sigwait(&w->signals, &number) != 0)
+    int number = 0;
+    if (sigwait(&w->signals, &number) != 0 || w->is_over)
         return NULL;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
     signal(number, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL); /* a second one ends it at once */
     ih_emit_interrupt(w->emit);
@@ -58,7 +65,7 @@ static void *wait_for_signal(void *argument)
 static void watch_prepare(struct watch *w)
 {
     memset(w, 0, sizeof *w);
-    ending_signals(&w->signals);
+    w->one = ending_signals(&w->signals);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, and told as one */
     pthread_sigmask(SIG_BLOCK, &w->signals, NULL);
 }
@@ -66,16 +73,17 @@ static void watch_prepare(struct watch *w)
 static void watch_start(struct watch *w, struct ih_emit *emit)
 {
     w->emit = emit;
-    w->has_thread = pthread_create(&w->thread, NULL, wait_for_signal, w) == 0;
+    w->has_thread = w->one && pthread_create(&w->thread, NULL, wait_for_signal, w) == 0;
     if (!w->has_thread)
         pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL);
 }
 
-/* After this a signal does what it does by default, one that came meanwhile too. */
+/* Ends the watch: all is written. (pthread_cancel would do, but upsets the address sanitizer.) */
 static void watch_stop(struct watch *w)
 {
     if (w->has_thread) {
-        pthread_cancel(w->thread);
+        w->is_over = true;
+        pthread_kill(w->thread, w->one);
         pthread_join(w->thread, NULL);
     }
 }

@@ -55,7 +55,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   cp d/b.pgm e/a.pgm
   (cd d && "$IMGHIST" a.pgm --chart=../one.png)
   (cd e && "$IMGHIST" a.pgm --chart=../two.png)
-  ! cmp -s one.png two.png || fail "the same chart"
+  run ! cmp -s one.png two.png || fail "the same chart"
 }
 
 @test "chart: every kind of image has one" {
@@ -258,9 +258,9 @@ png_size() { od -An -j16 -N8 -tu1 "$1" | awk '{ print $3 * 256 + $4 "x" $7 * 256
   [ "$(png_size c--chart-size=320x200.png)" = 320x200 ]
   [ "$(png_size c--theme=dark.png)" = 1024x640 ]
   cmp c--theme=dark.png c--scale=linear.png # both are the defaults
-  ! cmp -s c--theme=dark.png c--theme=light.png
-  ! cmp -s c--scale=linear.png c--scale=log.png
-  ! cmp -s c--scale=log.png c--scale=sqrt.png
+  run ! cmp -s c--theme=dark.png c--theme=light.png
+  run ! cmp -s c--scale=linear.png c--scale=log.png
+  run ! cmp -s c--scale=log.png c--scale=sqrt.png
 }
 
 @test "chart: looks that there are none of" {
