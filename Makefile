@@ -120,7 +120,7 @@ $(BUILD)/third_party/%.o: third_party/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -w -MMD -MP -c -o $@ $<
 
-$(CUDA_BUILD)/%.o: kernels/%.cu
+$(CUDA_BUILD)/%.o: kernels/%.cu $(CUDA_BUILD)/flags
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
 
@@ -136,6 +136,12 @@ export FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(CUDA) $(CUDA_ARCH)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
+ifeq ($(CUDA),1)
+export CUDA_FLAGS = $(NVCC) $(NVCCFLAGS)
+$(CUDA_BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo "$$CUDA_FLAGS" | cmp -s - $@ || echo "$$CUDA_FLAGS" >$@
+endif
 .PHONY: FORCE
 FORCE:
 

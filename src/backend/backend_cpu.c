@@ -169,8 +169,11 @@ static enum ih_status cpu_lane_open(void *state, void **lane, struct ih_error *e
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->on_change, NULL);
     /* Where no thread can be had the worker counts. */
-    if (take_spare(s))
+    if (take_spare(s)) {
         l->has_thread = pthread_create(&l->thread, NULL, count_beside, l) == 0;
+        if (!l->has_thread)
+            atomic_fetch_add(&s->n_spare, 1);
+    }
     *lane = l;
     return IH_OK;
 }

@@ -19,8 +19,7 @@ enum ih_status {
     IH_LIMIT,       /* larger than a limit allows */
     IH_MEMORY,      /* the system has no more memory */
     IH_DEVICE,      /* the GPU or its driver failed */
-    IH_CONFLICT,    /* an input is also the file that output would replace */
-    IH_INTERRUPTED  /* asked to stop before the work was done */
+    IH_CONFLICT     /* an input is also the file that output would replace */
 };
 
 enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */

@@ -26,7 +26,8 @@ struct ih_charts {
 enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look,
                               struct ih_charts **charts, struct ih_error *err)
 {
-    static const char *const later[] = {".svg", ".jpg", ".jpeg", ".bmp", ".tga"};
+    static const char *const later[] = {".svg", ".jpg", ".jpeg", ".bmp",  ".tga",
+                                        ".gif", ".pdf", ".tif",  ".tiff", ".webp"};
     const char *dot = strrchr(path, '.');
     bool is_png = dot && strcasecmp(dot, ".png") == 0;
     for (size_t i = 0; dot && i < sizeof later / sizeof later[0]; i++)
@@ -89,21 +90,37 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Whether a file in a directory of charts may be replaced: only a chart of an earlier run, by its
- * mark. It is in the first chunks of the file. */
-static bool may_replace(const char *path)
+/* Whether the bytes of a PNG's Source chunk for this path are at p. */
+static bool is_source(const char *p, size_t n, const char *path)
 {
-    static const char mark[] = "Software\0imghist";
-    char head[128];
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return errno != EACCES && errno != EISDIR; /* nothing is there; else writing will tell */
-    size_t n = fread(head, 1, sizeof head, f);
-    fclose(f);
-    for (size_t i = 0; i + sizeof mark - 1 <= n; i++)
-        if (memcmp(head + i, mark, sizeof mark - 1) == 0)
-            return true;
-    return false;
+    static const char key[] = "tEXtSource"; /* with its NUL, which ends the key in the file too */
+    size_t n_path = strlen(path), length = sizeof key - 4 + n_path;
+    const unsigned char size[4] = {(unsigned char)(length >> 24), (unsigned char)(length >> 16),
+                                   (unsigned char)(length >> 8), (unsigned char)length};
+    return n >= 4 + sizeof key + n_path && memcmp(p, size, 4) == 0 &&
+           memcmp(p + 4, key, sizeof key) == 0 && memcmp(p + 4 + sizeof key, path, n_path) == 0;
+}
+
+/*
+ * In a directory of charts only the chart of the same input is replaced, by its mark, which is in
+ * the first chunks of the file: neither a picture of somebody else's nor the chart of another input
+ * whose path leads to the same name.
+ */
+static enum ih_status check_target(const char *target, const char *input, struct ih_error *err)
+{
+    char head[IH_CHART_PATH_MAX + 256];
+    struct stat st;
+    if (stat(target, &st) != 0)
+        return IH_OK; /* nothing is there, or writing will tell why */
+    FILE *f = S_ISREG(st.st_mode) ? fopen(target, "rb") : NULL;
+    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+    if (f)
+        fclose(f);
+    for (size_t i = 0; i < n; i++)
+        if (is_source(head + i, n - i, input))
+            return IH_OK;
+    return ih_error_set(err, IH_CONFLICT,
+                        "is there and not the chart of this input, so it is not replaced");
 }
 
 enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *result, char *target,
@@ -119,8 +136,10 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
         return ih_error_set(err, IH_USAGE, "one chart for more than one image: name a directory");
     if (is_same_file(target, result->path))
         return ih_error_set(err, IH_CONFLICT, "is an input and its chart at once");
-    if (!c->is_file && !may_replace(target))
-        return ih_error_set(err, IH_CONFLICT, "is no chart of imghist, and is not replaced");
+    if (!c->is_file)
+        status = check_target(target, result->path, err);
+    if (status != IH_OK)
+        return status;
     status = ih_chart_png(result, &c->look, &png, &png_bytes, err);
     if (status == IH_OK && !c->is_file)
         status = ih_make_directories(target, err);

@@ -68,7 +68,7 @@ static enum ih_status open_data(struct ih_emit *e, struct ih_error *err)
     if (status != IH_OK)
         return status;
     struct ih_output_options with = {.layout = o->csv_layout, .verbose = o->is_verbose};
-    ih_terminal_look(e->data.stream, &with.colour, &with.unicode, &with.columns);
+    ih_terminal_look(e->data.stream, &with.colour, &with.unicode);
     return o->output->begin(e->data.stream, &with, &e->output, err);
 }
 
@@ -91,12 +91,25 @@ static enum ih_status protect_inputs(struct ih_emit *e, const char **subject, st
                 return ih_error_set(err, IH_CONFLICT, "is an input and the output file at once");
             }
     }
-    if (e->n_outputs == OUTPUTS_MAX && e->outputs[0].device == e->outputs[1].device &&
-        e->outputs[0].inode == e->outputs[1].inode) {
-        *subject = o->chart_path;
-        return ih_error_set(err, IH_CONFLICT, "cannot be the chart and the data at once");
-    }
     return IH_OK;
+}
+
+/* The data goes to another file than a chart. */
+static enum ih_status separate_outputs(const struct ih_options *o, const char **subject,
+                                       struct ih_error *err)
+{
+    if (!o->output_path || !o->chart_path)
+        return IH_OK;
+    char *data = ih_outfile_resolve(o->output_path), *chart = ih_outfile_resolve(o->chart_path);
+    size_t n = data ? strlen(data) : 0, n_suffix = strlen(IH_CHART_SUFFIX);
+    bool is_same = data && chart && strcmp(data, chart) == 0;
+    bool is_chart = n > n_suffix && strcmp(data + n - n_suffix, IH_CHART_SUFFIX) == 0;
+    free(data);
+    free(chart);
+    if (!is_same && !is_chart)
+        return IH_OK;
+    *subject = o->output_path;
+    return ih_error_set(err, IH_CONFLICT, "cannot be a chart and the data at once");
 }
 
 enum ih_status ih_emit_open(const struct ih_options *options, struct ih_emit **emit,
@@ -110,6 +123,8 @@ enum ih_status ih_emit_open(const struct ih_options *options, struct ih_emit **e
     pthread_mutex_init(&e->lock, NULL);
     clock_gettime(CLOCK_MONOTONIC, &e->started);
     enum ih_status status = protect_inputs(e, subject, err);
+    if (status == IH_OK)
+        status = separate_outputs(options, subject, err);
     if (status == IH_OK && options->chart_path)
         status = ih_charts_open(options->chart_path, &options->chart, &e->charts, err);
     if (status == IH_OK && options->output) {
@@ -212,13 +227,14 @@ static void say_summary(const struct ih_emit *e)
             e->n_done, e->n_failed, e->n_skipped, (double)e->n_pixels * 1e-6, seconds);
 }
 
-/* Gives the outputs their names, but for a file that would hold nothing because all failed. */
+/* Gives the outputs their names, but for a file that would hold nothing because all failed. JSON
+ * says what failed. */
 static void complete_outputs(struct ih_emit *e)
 {
     const struct ih_options *o = e->options;
     struct ih_error reason;
     bool is_worthless = e->n_done == 0 && e->n_failed > 0 && !e->data.is_standard;
-    if (e->output && !is_worthless) {
+    if (e->output && (!is_worthless || o->output->holds_failures)) {
         o->output->end(e->output);
         if (ih_outfile_commit(&e->data, &reason) != IH_OK)
             give_up(e, IH_EXIT_FAILED, data_name(e), reason.message);

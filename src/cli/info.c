@@ -7,15 +7,15 @@ void ih_print_help(FILE *f)
 {
     fputs("usage: imghist [OPTION]... [PATH]...\n"
           "\n"
-          "Counts the 256-bin histogram of each channel of images, exactly, on the GPU or without\n"
-          "one. PATH is an image, a directory (walked recursively) or - for standard input.\n"
-          "Without a format: a summary for people.\n\n",
+          "Counts the 256-bin histogram of each channel of images, exactly, on the GPU or\n"
+          "without one. PATH is an image, a directory (walked recursively) or - for\n"
+          "standard input. Without a format: a summary for people.\n\n",
           f);
     for (const struct ih_option_help *h = ih_options_help; h->usage; h++)
         fprintf(f, "  %-22s %s\n", h->usage, h->text);
     fputs("\n"
-          "Exit: 0 all done, 1 some input failed or output could not be written, 2 wrong usage,\n"
-          "3 not available here. IMGHIST_DEVICE in the environment is as --device.\n"
+          "Exit: 0 all done, 1 some input failed or output could not be written, 2 wrong\n"
+          "usage, 3 not available here. IMGHIST_DEVICE in the environment is as --device.\n"
           "\n"
           "  imghist photo.png --csv                       one photo to CSV\n"
           "  imghist photos/ --csv=stats -o photos.csv     a directory, one row a channel\n"
@@ -56,6 +56,9 @@ void ih_print_list(FILE *f)
     fputs("devices, as --device=auto tries them:\n", f);
     for (const struct ih_backend *const *b = ih_backends; *b; b++)
         print_device(f, *b);
+#ifndef IH_WITH_CUDA
+    fprintf(f, "  %-11s not in this build: no nvcc when it was made\n", "cuda");
+#endif
     fputs("kernels, the default of each device first:\n", f);
     for (const struct ih_backend *const *b = ih_backends; *b; b++)
         for (const struct ih_kernel_entry *k = (*b)->kernels; k->name; k++)

@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char usage_hint[] = "Try 'imghist --help'.\n";
+
 /* The signals that end the program, but for those that whoever started it has told it to ignore.
  * Returns one of them, 0 where there is none. */
 static int ending_signals(sigset_t *set)
@@ -35,9 +37,9 @@ static int ending_signals(sigset_t *set)
 }
 
 struct watch {
-    sigset_t signals; /* blocked in every thread while the watch lasts */
-    int one;          /* of them, 0: there is none */
-    struct ih_emit *emit;
+    sigset_t signals;               /* blocked in every thread while the watch lasts */
+    int one;                        /* of them, 0: there is none */
+    _Atomic(struct ih_emit *) emit; /* NULL while outputs are being opened */
     pthread_t thread;
     bool has_thread;
     atomic_bool is_over; /* what comes now is watch_stop's */
@@ -56,23 +58,20 @@ static void *wait_for_signal(void *argument)
         return NULL;
     signal(number, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL); /* a second one ends it at once */
-    ih_emit_interrupt(w->emit);
+    if (w->emit)
+        ih_emit_interrupt(w->emit);
     raise(number);
     return NULL;
 }
 
-/* Before anything is opened that a signal would leave behind. */
-static void watch_prepare(struct watch *w)
+/* Before anything is opened that a signal would leave behind, or that blocks (a pipe for -o). */
+static void watch_start(struct watch *w)
 {
-    memset(w, 0, sizeof *w);
+    atomic_init(&w->emit, NULL);
+    atomic_init(&w->is_over, false);
     w->one = ending_signals(&w->signals);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, and told as one */
     pthread_sigmask(SIG_BLOCK, &w->signals, NULL);
-}
-
-static void watch_start(struct watch *w, struct ih_emit *emit)
-{
-    w->emit = emit;
     w->has_thread = w->one && pthread_create(&w->thread, NULL, wait_for_signal, w) == 0;
     if (!w->has_thread)
         pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL);
@@ -91,7 +90,7 @@ static void watch_stop(struct watch *w)
 static unsigned n_processors(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > 1024 ? 1024 : (unsigned)n;
+    return n < 1 ? 1 : n > IH_THREADS_MAX ? IH_THREADS_MAX : (unsigned)n;
 }
 
 static void say_device(const struct ih_device *device)
@@ -165,15 +164,17 @@ static enum ih_exit run(const struct ih_options *o)
     struct watch watch;
     const char *subject;
     enum ih_exit code;
-    watch_prepare(&watch);
+    watch_start(&watch);
     if (ih_emit_open(o, &emit, &subject, &err) == IH_OK) {
-        watch_start(&watch, emit);
+        watch.emit = emit;
         code = run_pipeline(o, emit);
-        watch_stop(&watch);
     } else {
         ih_complain(subject, err.message);
+        if (err.status == IH_USAGE)
+            fputs(usage_hint, stderr);
         code = ih_exit_of(err.status);
     }
+    watch_stop(&watch);
     ih_emit_close(emit);
     pthread_sigmask(SIG_UNBLOCK, &watch.signals, NULL);
     return code;
@@ -214,7 +215,7 @@ int main(int argc, char **argv)
         ih_options_parse(&options, argc, (const char *const *)argv, getenv("IMGHIST_DEVICE"), &err);
     if (status != IH_OK) {
         ih_complain(NULL, err.message);
-        fputs("Try 'imghist --help'.\n", stderr);
+        fputs(usage_hint, stderr);
         code = ih_exit_of(status);
     } else if (options.action == IH_ACTION_HELP) {
         code = print(ih_print_help);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { THREADS_MAX = 1024, ORDINAL_MAX = 1023 };
+enum { ORDINAL_MAX = 1023 };
 
 /* A whole number of decimal digits; with is_scaled one of k, M, G may follow, in powers of 1024. */
 static bool parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *out)
@@ -37,6 +37,23 @@ static enum ih_status set_csv(struct ih_options *o, const char *value, struct ih
     (void)err; /* an unknown layout is told by the output, which knows them */
     o->output = &ih_output_csv;
     o->csv_layout = value;
+    return IH_OK;
+}
+
+/* The last format given is the one that is written. */
+static enum ih_status set_json(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    (void)value, (void)err;
+    o->output = &ih_output_json;
+    o->csv_layout = NULL;
+    return IH_OK;
+}
+
+static enum ih_status set_ndjson(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    (void)value, (void)err;
+    o->output = &ih_output_ndjson;
+    o->csv_layout = NULL;
     return IH_OK;
 }
 
@@ -149,9 +166,9 @@ static enum ih_status set_clip(struct ih_options *o, const char *value, struct i
 static enum ih_status set_threads(struct ih_options *o, const char *value, struct ih_error *err)
 {
     uint64_t n;
-    if (!parse_number(value, false, THREADS_MAX, &n) || n == 0)
+    if (!parse_number(value, false, IH_THREADS_MAX, &n) || n == 0)
         return ih_error_set(err, IH_USAGE, "'%s' is not a number of threads, 1 to %d", value,
-                            THREADS_MAX);
+                            IH_THREADS_MAX);
     o->n_threads = (unsigned)n;
     return IH_OK;
 }
@@ -249,6 +266,8 @@ static enum ih_status set_version(struct ih_options *o, const char *value, struc
 
 const struct ih_option ih_option_table[] = {
     {"csv", 0, IH_TAKES_MAYBE, set_csv},
+    {"json", 0, IH_TAKES_NOTHING, set_json},
+    {"ndjson", 0, IH_TAKES_NOTHING, set_ndjson},
     {"chart", 0, IH_TAKES_MAYBE, set_chart},
     {"chart-size", 0, IH_TAKES_VALUE, set_chart_size},
     {"theme", 0, IH_TAKES_VALUE, set_theme},
@@ -275,11 +294,13 @@ const struct ih_option ih_option_table[] = {
 
 const struct ih_option_help ih_options_help[] = {
     {"--csv[=LAYOUT]", "CSV; LAYOUT is channels (default), bins, long or stats"},
-    {"--chart[=PATH]", "a chart as PNG: PATH ending in .png is the file, else a directory"},
+    {"--json", "one JSON document for all inputs, failed ones too"},
+    {"--ndjson", "the same, as one JSON object a line for each input"},
+    {"--chart[=PATH]", "charts as PNG: PATH is a file (.png) or a directory"},
     {"--chart-size=WxH", "its size in pixels, 320x200 to 8192x8192 (1024x640)"},
     {"--theme=NAME", "dark (default) or light"},
-    {"--scale=NAME", "how counts become heights: linear (default), log or sqrt"},
-    {"-o, --output=FILE", "write CSV or text to FILE instead of standard output"},
+    {"--scale=NAME", "heights: linear (default), log or sqrt"},
+    {"-o, --output=FILE", "write to FILE instead of standard output"},
     {"--device=WHO", "who counts: auto (default), cpu, cuda or cuda:N"},
     {"--kernel=NAME", "count with this kernel (see --list)"},
     {"--luma=WEIGHTS", "weights of the luma channel: bt709 (default) or bt601"},
@@ -292,7 +313,7 @@ const struct ih_option_help ih_options_help[] = {
     {"-j, --threads=N", "decoding threads (all processors)"},
     {"-q, --quiet", "only errors on standard error"},
     {"-v, --verbose", "say what ran where"},
-    {"--bench[=SIZE]", "verify and time every kernel on SIZE bytes; k, M, G may follow (100M)"},
+    {"--bench[=SIZE]", "verify and time every kernel on SIZE bytes (100M)"},
     {"--list", "formats, outputs, devices and kernels of this build"},
     {"-h, --help", "this text"},
     {"--version", "the version"},

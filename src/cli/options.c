@@ -5,6 +5,8 @@
  * among the paths; `--` ends them; `-j4` and `-j 4`, `--opt=value` and `--opt value` are the same,
  * but a value that may be left out must be given with `=`.
  */
+#define _POSIX_C_SOURCE 200809L
+
 #include "cli/options.h"
 
 #include "cli/bench/bench.h"
@@ -12,6 +14,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_PIXELS_DEFAULT (UINT64_C(4) << 30)
 
@@ -76,15 +79,24 @@ static enum ih_status parse_short(struct ih_options *o, int argc, const char *co
     return IH_OK;
 }
 
-/* --bench makes its own input, and has one layout. */
+/* --bench makes its own input, and has one layout of CSV and of JSON. */
 static enum ih_status check_bench(const struct ih_options *o, struct ih_error *err)
 {
     if (o->n_paths > 0 || o->list_path)
         return ih_error_set(err, IH_USAGE, "--bench: takes no inputs");
-    if (o->chart_path)
-        return ih_error_set(err, IH_USAGE, "--bench: draws no chart");
+    if (o->chart_path) {
+        const size_t n = strlen(o->chart_path);
+        if (n < 4 || strcasecmp(o->chart_path + n - 4, ".png") != 0)
+            return ih_error_set(err, IH_USAGE, "--bench: --chart wants a .png file");
+        if (o->chart.scale)
+            return ih_error_set(err, IH_USAGE, "--bench: --scale is for charts of images");
+        if (o->output_path && strcmp(o->output_path, o->chart_path) == 0)
+            return ih_error_set(err, IH_USAGE, "--bench: -o and --chart name the same file");
+    }
     if (o->csv_layout)
         return ih_error_set(err, IH_USAGE, "--bench: --csv has no layouts here");
+    if (o->output == &ih_output_ndjson)
+        return ih_error_set(err, IH_USAGE, "--bench: --json is written here, --ndjson is not");
     return IH_OK;
 }
 
@@ -102,8 +114,6 @@ static enum ih_status check_combination(const struct ih_options *o, struct ih_er
         return ih_error_set(err, IH_USAGE, "nothing to count: name an image, a directory, or -");
     if (o->output_path && !o->output)
         return ih_error_set(err, IH_USAGE, "-o: --chart=PATH says where a chart goes");
-    if (o->output_path && o->chart_path && strcmp(o->output_path, o->chart_path) == 0)
-        return ih_error_set(err, IH_USAGE, "-o and --chart name the same file");
     return IH_OK;
 }
 
@@ -116,7 +126,6 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
                              .clip_low = 0,
                              .clip_high = 255,
                              .max_pixels = MAX_PIXELS_DEFAULT,
-                             .chart = {.width = IH_CHART_WIDTH, .height = IH_CHART_HEIGHT},
                              .bench_bytes = IH_BENCH_BYTES_DEFAULT};
     o->paths = calloc((size_t)argc + 1, sizeof *o->paths);
     if (!o->paths)
@@ -134,6 +143,10 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     }
     if (status != IH_OK || (o->action != IH_ACTION_RUN && o->action != IH_ACTION_BENCH))
         return status;
+    if (o->chart.width == 0 && o->action != IH_ACTION_BENCH) { /* there its rows choose */
+        o->chart.width = IH_CHART_WIDTH;
+        o->chart.height = IH_CHART_HEIGHT;
+    }
     if (!o->output && !o->chart_path)
         o->output = &ih_output_text;
     if (device_variable && *device_variable && !o->backend[0]) {

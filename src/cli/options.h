@@ -8,6 +8,8 @@
 #include "output/chart.h"
 #include "output/output.h"
 
+enum { IH_THREADS_MAX = 1024 };
+
 enum ih_action {
     IH_ACTION_RUN,
     IH_ACTION_HELP,

@@ -3,6 +3,7 @@
 #include "cli/outfile.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,30 @@ static mode_t wanted_mode(const char *target)
     mode_t mask = umask(0);
     umask(mask);
     return 0666 & ~mask;
+}
+
+/* A symbolic link to a file stays what it is: the file it leads to is replaced. */
+char *ih_outfile_resolve(const char *path)
+{
+    char *whole = realpath(path, NULL);
+    if (whole)
+        return whole;
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char *folder = slash ? strdup(path) : strdup(".");
+    if (folder && slash)
+        folder[slash == path ? 1 : slash - path] = '\0';
+    char *real = folder ? realpath(folder, NULL) : NULL;
+    if (real) {
+        size_t size = strlen(real) + strlen(base) + 2;
+        whole = malloc(size);
+        if (whole)
+            snprintf(whole, size, "%s/%s", real, base);
+    } else {
+        whole = strdup(path); /* the folder is not there: opening will tell */
+    }
+    free(folder);
+    free(real);
+    return whole;
 }
 
 static enum ih_status open_temporary(struct ih_outfile *f, struct ih_error *err)
@@ -54,16 +79,16 @@ enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih
         f->is_standard = 1;
         return IH_OK;
     }
-    /* A symbolic link stays what it is: the file it leads to is replaced. */
-    f->target = realpath(path, NULL);
-    if (!f->target)
-        f->target = strdup(path);
+    f->target = ih_outfile_resolve(path);
     if (!f->target)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = IH_OK;
-    if (stat(f->target, &st) == 0 && S_ISDIR(st.st_mode)) {
+    bool is_there = stat(f->target, &st) == 0;
+    if (is_there && S_ISDIR(st.st_mode)) {
         status = ih_error_errno(err, EISDIR, "cannot write");
-    } else if (stat(f->target, &st) == 0 && !S_ISREG(st.st_mode)) {
+    } else if (is_there && access(f->target, W_OK) != 0) {
+        status = ih_error_errno(err, errno, "cannot write");
+    } else if (is_there && !S_ISREG(st.st_mode)) {
         f->stream = fopen(f->target, "w");
         if (!f->stream)
             status = ih_error_errno(err, errno, "cannot write");

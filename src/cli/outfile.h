@@ -26,6 +26,10 @@ struct ih_outfile {
  */
 enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih_error *err);
 
+/* The file that path leads to, whether it exists or not: its folder without links and dots. Owned
+ * by the caller; NULL: no memory. */
+char *ih_outfile_resolve(const char *path);
+
 /* Gives all that was written the target's name. On IH_IO (disk full, ...) nothing remains. Closes.
  */
 enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err);

@@ -6,12 +6,11 @@
 #include <stdio.h>
 
 /*
- * colour    a terminal, NO_COLOR not set, TERM not "dumb"
+ * colour    a terminal, NO_COLOR not set or empty, TERM set and not "dumb"
  * unicode   the locale's encoding is UTF-8
- * columns   the terminal's width, 80 where there is none
  *
  * Reads the environment; main has called setlocale.
  */
-void ih_terminal_look(FILE *stream, bool *colour, bool *unicode, unsigned *columns);
+void ih_terminal_look(FILE *stream, bool *colour, bool *unicode);
 
 #endif

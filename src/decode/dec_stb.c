@@ -273,13 +273,44 @@ static enum ih_status inspect(struct stb_state *s, check_file *check, struct ih_
     return IH_OK;
 }
 
-static enum ih_status open_checked(struct ih_source *src, check_file *check,
-                                   struct ih_image_info *info, void **state, struct ih_error *err)
+/* The size that a header claims, before the file behind it is read. */
+static enum ih_status check_size(struct ih_source *src, const struct ih_decode_options *options,
+                                 const struct ih_image_info *info, struct ih_error *err)
 {
+    const uint8_t *h;
+    size_t n;
+    uint64_t width, height;
+    enum ih_status status = ih_source_peek(src, BMP_CORE_HEADER_BYTES, &h, &n, err);
+    if (status != IH_OK || n < BMP_CORE_HEADER_BYTES)
+        return status; /* too short for an image: stb finds the end */
+    if (strcmp(info->format, "psd") == 0) {
+        height = be32(h + 14);
+        width = be32(h + 18);
+    } else if (strcmp(info->format, "tga") == 0) {
+        width = le16(h + 12);
+        height = le16(h + 14);
+    } else if (le32(h + 14) == 12) {
+        width = le16(h + 18);
+        height = le16(h + 20);
+    } else {
+        uint32_t raw_height = le32(h + 22);
+        width = le32(h + 18);
+        height = raw_height >> 31 ? 0 - raw_height : raw_height;
+    }
+    return ih_decode_check_pixels(width, height, options->max_pixels, err);
+}
+
+static enum ih_status open_checked(struct ih_source *src, const struct ih_decode_options *options,
+                                   check_file *check, struct ih_image_info *info, void **state,
+                                   struct ih_error *err)
+{
+    enum ih_status status = check_size(src, options, info, err);
+    if (status != IH_OK)
+        return status;
     struct stb_state *s = calloc(1, sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    enum ih_status status = ih_source_read_all(src, FILE_BYTES_MAX, &s->file, &s->file_bytes, err);
+    status = ih_source_read_all(src, FILE_BYTES_MAX, &s->file, &s->file_bytes, err);
     if (status == IH_OK)
         status = inspect(s, check, info, err);
     if (status == IH_OK)
@@ -292,22 +323,19 @@ static enum ih_status open_checked(struct ih_source *src, check_file *check,
 static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
-    (void)options;
-    return open_checked(src, check_bmp, info, state, err);
+    return open_checked(src, options, check_bmp, info, state, err);
 }
 
 static enum ih_status open_psd(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
-    (void)options;
-    return open_checked(src, check_psd, info, state, err);
+    return open_checked(src, options, check_psd, info, state, err);
 }
 
 static enum ih_status open_tga(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
-    (void)options;
-    return open_checked(src, check_tga, info, state, err);
+    return open_checked(src, options, check_tga, info, state, err);
 }
 
 static enum ih_status decode(struct stb_state *s, struct ih_error *err)

@@ -23,15 +23,23 @@ static const struct ih_decoder *find(const uint8_t *head, size_t size)
     return NULL;
 }
 
+enum ih_status ih_decode_check_pixels(uint64_t width, uint64_t height, uint64_t max_pixels,
+                                      struct ih_error *err)
+{
+    if (width == 0 || height <= max_pixels / width)
+        return IH_OK;
+    return ih_error_set(
+        err, IH_LIMIT, "image too large: %llu x %llu pixels, the limit is %llu (--max-pixels)",
+        (unsigned long long)width, (unsigned long long)height, (unsigned long long)max_pixels);
+}
+
 static enum ih_status check_limits(const struct ih_decode *d, struct ih_error *err)
 {
     const struct ih_image_info *info = &d->info;
     uint64_t row_samples_max = ROW_BYTES_MAX / (info->source_depth > 8 ? 2 : 1);
-    if (info->width != 0 && info->height > d->max_pixels / info->width)
-        return ih_error_set(err, IH_LIMIT,
-                            "image too large: %llu x %llu pixels, the limit is %llu (--max-pixels)",
-                            (unsigned long long)info->width, (unsigned long long)info->height,
-                            (unsigned long long)d->max_pixels);
+    enum ih_status status = ih_decode_check_pixels(info->width, info->height, d->max_pixels, err);
+    if (status != IH_OK)
+        return status;
     if (info->width > row_samples_max / info->n_channels)
         return ih_error_set(err, IH_LIMIT, "image too wide: %llu pixels, a row may take %llu MiB",
                             (unsigned long long)info->width,

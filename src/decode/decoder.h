@@ -31,7 +31,8 @@ struct ih_decoder {
     bool (*probe)(const uint8_t *head, size_t size_bytes);
 
     /*
-     * Reads the header only: takes no memory that grows with the image.
+     * Reads the header: takes no memory that grows with the size it claims. A format that cannot be
+     * read in bands may hold the file, once its size has passed ih_decode_check_pixels.
      *
      * src      borrowed until close
      * info     filled but for format; width is 0 where it is not known before the end (raw)
@@ -83,6 +84,11 @@ struct ih_decode {
  */
 enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
                               const struct ih_decode_options *options, struct ih_error *err);
+
+/* IH_OK, or IH_LIMIT with the message for an image of more than max_pixels. For decoders that must
+ * read a whole file before ih_decode_open can look at what open says. */
+enum ih_status ih_decode_check_pixels(uint64_t width, uint64_t height, uint64_t max_pixels,
+                                      struct ih_error *err);
 
 /* Least capacity that ih_decode_read needs, in bytes: one row of decoded samples. */
 size_t ih_decode_row_bytes(const struct ih_decode *d);

@@ -107,8 +107,8 @@ enum ih_status ih_chart_png(const struct ih_result *result, const struct ih_char
         ih_error_set(err, status, "chart: out of memory");
         goto out;
     }
-    status = ih_png_encode(ih_raster_pixels(chart.canvas), options->width, options->height, png,
-                           size_bytes, err);
+    status = ih_png_encode(ih_raster_pixels(chart.canvas), options->width, options->height,
+                           result->path, png, size_bytes, err);
 out:
     ih_path_reset(&chart.path);
     ih_raster_close(chart.canvas);

@@ -112,7 +112,8 @@ static void put_chart(const struct text_state *s, const struct ih_histogram *h)
         }
         fprintf(s->stream, "  %.*s\n", (int)n_visible, line);
     }
-    fprintf(s->stream, "  %-16d%-16d%-16d%-13d%d\n\n", 0, 64, 128, 192, 255);
+    fprintf(s->stream, "  %-16d%-16d%-16d%-13d%d  %s\n\n", 0, 64, 128, 192, 255,
+            ih_colour_channels(h->n_channels) == 3 ? "luma" : "gray");
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -141,12 +142,10 @@ static void put_table(const struct text_state *s, const struct ih_result *r)
 static void put_footer(const struct text_state *s, const struct ih_result *r)
 {
     const struct ih_histogram *h = &r->histogram;
-    fprintf(s->stream, "\n  mean luminance %.4f; ", ih_mean_luminance(h));
-    if (ih_colour_channels(h->n_channels) == 1)
-        fprintf(s->stream, "clipped: %.2f %% low, %.2f %% high\n", percent(h->all_low, h->n_pixels),
-                percent(h->all_high, h->n_pixels));
-    else
-        fprintf(s->stream, "clipped in any/all channels: %.2f/%.2f %% low, %.2f/%.2f %% high\n",
+    fprintf(s->stream, "\n  mean luminance %.4f\n", ih_mean_luminance(h));
+    if (ih_colour_channels(h->n_channels) == 3)
+        fprintf(s->stream,
+                "  clipped in any, in all channels: low %.2f, %.2f %%; high %.2f, %.2f %%\n",
                 percent(h->any_low, h->n_pixels), percent(h->all_low, h->n_pixels),
                 percent(h->any_high, h->n_pixels), percent(h->all_high, h->n_pixels));
     if (s->options.verbose)

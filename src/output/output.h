@@ -16,13 +16,13 @@ struct ih_output_options {
     const char *layout; /* of CSV: "channels", "bins", "long" or "stats" */
     bool colour;        /* text: ANSI colours */
     bool unicode;       /* text: block elements and other non-ASCII characters */
-    unsigned columns;   /* text: width of the terminal */
     bool verbose;       /* say who decoded and counted */
 };
 
 struct ih_output {
     const char *name; /* "csv"; the option that selects it is --csv */
     const char *title;
+    bool holds_failures; /* a document of nothing but failures is worth keeping */
 
     /* *state   owned by the caller, released with close. Returns IH_OK, IH_USAGE or IH_MEMORY. */
     enum ih_status (*begin)(FILE *stream, const struct ih_output_options *options, void **state,

@@ -13,6 +13,8 @@
  * libpng leaves by longjmp. All that has to outlive the jump is in one struct of the caller's
  * frame, and the jump never passes a function but libpng's own.
  */
+#define _POSIX_C_SOURCE 200809L
+
 #include "output/png_encode.h"
 
 #include <png.h>
@@ -31,6 +33,7 @@ struct encoder {
     png_infop info;
     unsigned char *bytes; /* owned until handed out */
     size_t size, capacity;
+    char *source; /* owned: libpng wants it writable */
     struct ih_error *err;
     enum ih_status status;
 };
@@ -76,15 +79,17 @@ static void on_flush(png_structp png)
 /* Everything that may jump. Returns false after a jump. */
 static bool encode(struct encoder *e, const uint8_t *pixels, unsigned width, unsigned height)
 {
-    static char key[] = "Software", name[] = "imghist";
-    png_text mark = {.compression = PNG_TEXT_COMPRESSION_NONE, .key = key, .text = name};
+    static char software[] = "Software", name[] = "imghist", from[] = "Source";
+    png_text marks[2] = {{.compression = PNG_TEXT_COMPRESSION_NONE, .key = software, .text = name},
+                         {.compression = PNG_TEXT_COMPRESSION_NONE, .key = from}};
     if (setjmp(png_jmpbuf(e->png)))
         return false;
     png_set_write_fn(e->png, e, on_write, on_flush);
     png_set_IHDR(e->png, e->info, width, height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_set_sRGB(e->png, e->info, PNG_sRGB_INTENT_RELATIVE);
-    png_set_text(e->png, e->info, &mark, 1);
+    marks[1].text = e->source;
+    png_set_text(e->png, e->info, marks, e->source ? 2 : 1);
     png_set_filter(e->png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
     png_set_compression_level(e->png, COMPRESSION_LEVEL);
     png_write_info(e->png, e->info);
@@ -95,14 +100,16 @@ static bool encode(struct encoder *e, const uint8_t *pixels, unsigned width, uns
 }
 
 enum ih_status ih_png_encode(const uint8_t *pixels, unsigned width, unsigned height,
-                             unsigned char **png, size_t *size_bytes, struct ih_error *err)
+                             const char *source, unsigned char **png, size_t *size_bytes,
+                             struct ih_error *err)
 {
     struct encoder e = {.err = err, .status = IH_OK};
     *png = NULL;
     *size_bytes = 0;
     e.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &e, on_error, on_warning);
     e.info = e.png ? png_create_info_struct(e.png) : NULL;
-    if (!e.info) {
+    e.source = source ? strdup(source) : NULL;
+    if (!e.info || (source && !e.source)) {
         e.status = ih_error_set(err, IH_MEMORY, "chart: out of memory for the PNG");
     } else if (encode(&e, pixels, width, height)) {
         *png = e.bytes;
@@ -110,6 +117,7 @@ enum ih_status ih_png_encode(const uint8_t *pixels, unsigned width, unsigned hei
         e.bytes = NULL;
     }
     free(e.bytes);
+    free(e.source);
     png_destroy_write_struct(&e.png, &e.info);
     return e.status;
 }

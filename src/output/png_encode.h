@@ -9,11 +9,13 @@
 
 /*
  * pixels   [height][width][3], top row first
+ * source   what the picture is made from, kept in the file as its Source; NULL: nothing
  * *png     owned by the caller, free() it
  *
  * Returns IH_OK, IH_MEMORY, or IH_UNAVAILABLE where libpng refuses for a reason of its own.
  */
 enum ih_status ih_png_encode(const uint8_t *pixels, unsigned width, unsigned height,
-                             unsigned char **png, size_t *size_bytes, struct ih_error *err);
+                             const char *source, unsigned char **png, size_t *size_bytes,
+                             struct ih_error *err);
 
 #endif

@@ -91,8 +91,10 @@ static void *work(void *argument)
 
     pthread_mutex_lock(&p->lock);
     p->n_working--;
-    if (error.status != IH_OK)
+    if (error.status != IH_OK) {
         p->error = error;
+        p->is_stopping = true;
+    }
     pthread_cond_broadcast(&p->on_change);
     pthread_mutex_unlock(&p->lock);
     return NULL;

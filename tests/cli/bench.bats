@@ -119,8 +119,8 @@ assert_rows() {
   done
 }
 
-@test "bench: it takes no inputs, charts or layouts" {
-  for extra in a.png --files-from=list --chart --csv=stats; do
+@test "bench: it takes no inputs or layouts" {
+  for extra in a.png --files-from=list --csv=stats; do
     imghist --bench=4k "$extra"
     assert_fails 2 "--bench"
     assert_output ""
@@ -143,4 +143,51 @@ assert_rows() {
   # shellcheck disable=SC2016 # the inner shell expands it
   run --separate-stderr bash -c '"$IMGHIST" --bench=4k --device=cpu >/dev/full'
   assert_fails 1 "cannot write"
+}
+
+# png_size FILE: its width and height, from where the format has them; fails where it is no PNG.
+png_size() {
+  [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "$1 is no PNG"
+  od -An -tu1 -j16 -N8 "$1" | awk '{ print $3 * 256 + $4 "x" $7 * 256 + $8 }'
+}
+
+@test "bench: --chart draws the ladder beside the table" {
+  imghist --bench=4k --device=cpu --chart=ladder.png
+  assert_status 0
+  assert_no_stderr
+  assert_output_has "histogram of gray pixels"
+  [[ $(png_size ladder.png) == 1024x* ]] || fail "the chart is $(png_size ladder.png)"
+  [ "$(echo .imghist* ladder*)" = ".imghist* ladder.png" ] || fail "also here: $(echo .imghist* ladder*)"
+}
+
+@test "bench: --chart beside CSV, in a size and theme, replaces a file" {
+  echo old >ladder.PNG
+  imghist --bench=4k --device=cpu --csv -o bench.csv --chart=ladder.PNG --chart-size=640x400 --theme=light
+  assert_status 0
+  assert_output ""
+  [ "$(head -n 1 bench.csv)" = "$HEADER" ] || fail "not the header"
+  [ "$(png_size ladder.PNG)" = 640x400 ] || fail "the chart is $(png_size ladder.PNG)"
+}
+
+@test "bench: a chart is a .png file, apart from the report, and has one scale" {
+  for chart in --chart --chart=dir --chart=a.svg --chart=png "--chart=a.png --scale=log" \
+    "--chart=a.png -o a.png"; do
+    # shellcheck disable=SC2086 # options
+    imghist --bench=4k $chart
+    assert_fails 2 "--bench: "
+    assert_output ""
+  done
+  imghist --bench=4k --chart=ladder.jpg
+  assert_fails 2 "--bench: --chart wants a .png file"
+}
+
+@test "bench: a chart that cannot be written is told before anything is timed" {
+  mkdir taken.png
+  for chart in nowhere/ladder.png taken.png; do
+    imghist --bench=4k --device=cpu --csv --chart=$chart
+    assert_fails 1 "$chart"
+    assert_output ""
+  done
+  [ "$(echo .imghist* taken.png/*)" = ".imghist* taken.png/*" ] || fail "a temporary file was left"
+  [ ! -e nowhere ] || fail "a directory was made"
 }

@@ -4,7 +4,8 @@
 load helpers
 
 setup() {
-  cd "$BATS_TEST_TMPDIR"
+  cd "$BATS_TEST_TMPDIR" || return 1
+  unset IMGHIST_DEVICE
   printf 'P5\n1 1\n255\nA' >a.pgm
   printf 'P5\n1 1\n255\nB' >b.pgm
   printf 'P5\n2 1\n255\nC' >cut.pgm

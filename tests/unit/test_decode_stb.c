@@ -130,10 +130,17 @@ static void test_bmp_alpha(void **state)
 static void test_bmp_sizes(void **state)
 {
     (void)state;
-    static const uint32_t sizes[][2] = {{1, 0x80000000}, {0x80000000, 1},          {0, 1},
-                                        {1, 0},          {0xFFFFFFFF, 0xFFFFFFFF}, {20000, 20000}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        struct file f = bmp_header(INFO, sizes[i][0], sizes[i][1], 24, 0);
+    /* Too large is told from the header; what passes the limit and is not in the file is damage. */
+    static const uint32_t too_large[][2] = {
+        {1, 0x80000000}, {0x80000000, 1}, {0xFFFFFFFF, 0xFFFFFFF0}, {20000, 20000}};
+    static const uint32_t damaged[][2] = {{0, 1}, {1, 0}, {500, 500}};
+    for (size_t i = 0; i < sizeof too_large / sizeof *too_large; i++) {
+        struct file f = bmp_header(INFO, too_large[i][0], too_large[i][1], 24, 0);
+        PUT(&f, 1, 2, 3, 0);
+        assert_refused(f.bytes, f.n, IH_LIMIT, "image too large");
+    }
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        struct file f = bmp_header(INFO, damaged[i][0], damaged[i][1], 24, 0);
         PUT(&f, 1, 2, 3, 0);
         assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged ");
     }

@@ -10,12 +10,14 @@
 #include "cli/bench/bench.h"
 
 #include "cli/bench/measure.h"
+#include "cli/bench/picture.h"
 #include "cli/outfile.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct bench {
@@ -24,6 +26,7 @@ struct bench {
     struct ih_bench_gpu *gpu;
     char no_gpu[IH_MESSAGE_MAX]; /* why gpu is NULL */
     struct ih_bench_report report;
+    struct ih_bench_picture picture; /* of --chart */
     FILE *stream;
     unsigned n_bad; /* rows that are wrong or failed */
 };
@@ -70,6 +73,8 @@ static bool report_row(struct bench *b, const struct ih_bench_row *row)
     }
     errno = 0;
     ih_bench_report_row(&b->report, row);
+    if (b->options->chart_path)
+        ih_bench_picture_add(&b->picture, row);
     return fflush(b->stream) == 0 && !ferror(b->stream);
 }
 
@@ -154,12 +159,17 @@ static enum ih_bench_format format_of(const struct ih_options *o)
                                        : IH_BENCH_TABLE;
 }
 
+static struct ih_bench_head head_of(const struct bench *b)
+{
+    return (struct ih_bench_head){.size_bytes = (size_t)b->options->bench_bytes,
+                                  .n_threads = n_threads_of(b->options),
+                                  .gpu = b->gpu ? ih_bench_gpu_name(b->gpu) : NULL,
+                                  .gpu_reason = b->no_gpu};
+}
+
 static bool run_tasks(struct bench *b)
 {
-    const struct ih_bench_head head = {.size_bytes = (size_t)b->options->bench_bytes,
-                                       .n_threads = n_threads_of(b->options),
-                                       .gpu = b->gpu ? ih_bench_gpu_name(b->gpu) : NULL,
-                                       .gpu_reason = b->no_gpu};
+    const struct ih_bench_head head = head_of(b);
     bool is_well = true;
     ih_bench_report_begin(&b->report, b->stream, format_of(b->options), b->options->is_verbose,
                           &head);
@@ -199,6 +209,41 @@ static enum ih_status write_report(struct bench *b, struct ih_error *err)
     return status;
 }
 
+/* ---- the chart ---- */
+
+/* That it can be written is tried before the minutes are spent, as with -o. */
+static enum ih_status try_chart(const struct bench *b, struct ih_error *err)
+{
+    struct ih_outfile file = {0};
+    struct stat st;
+    const char *path = b->options->chart_path;
+    if (!path || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+        return IH_OK;
+    enum ih_status status = ih_outfile_open(&file, path, err);
+    ih_outfile_discard(&file);
+    return status;
+}
+
+static enum ih_status write_chart(const struct bench *b, struct ih_error *err)
+{
+    const struct ih_bench_head head = head_of(b);
+    struct ih_outfile file = {0};
+    unsigned char *png = NULL;
+    size_t n_bytes = 0;
+    if (!b->options->chart_path)
+        return IH_OK;
+    enum ih_status status =
+        ih_bench_picture_png(&b->picture, &head, &b->options->chart, &png, &n_bytes, err);
+    if (status == IH_OK)
+        status = ih_outfile_open(&file, b->options->chart_path, err);
+    if (status == IH_OK) {
+        fwrite(png, 1, n_bytes, file.stream); /* commit finds what failed */
+        status = ih_outfile_commit(&file, err);
+    }
+    free(png);
+    return status;
+}
+
 enum ih_exit ih_bench_run(const struct ih_options *o)
 {
     struct bench b = {.options = o};
@@ -209,12 +254,19 @@ enum ih_exit ih_bench_run(const struct ih_options *o)
     if (status != IH_OK) {
         ih_complain(NULL, err.message);
         code = ih_exit_of(status);
+    } else if (try_chart(&b, &err) != IH_OK) {
+        ih_complain(o->chart_path, err.message);
+        code = IH_EXIT_FAILED;
     } else if (write_report(&b, &err) != IH_OK) {
         ih_complain(o->output_path ? o->output_path : "standard output", err.message);
+        code = IH_EXIT_FAILED;
+    } else if (write_chart(&b, &err) != IH_OK) {
+        ih_complain(o->chart_path, err.message);
         code = IH_EXIT_FAILED;
     } else if (b.n_bad > 0) {
         code = IH_EXIT_FAILED;
     }
+    ih_bench_picture_reset(&b.picture);
     ih_bench_cpu_close(b.cpu);
     ih_bench_gpu_close(b.gpu);
     return code;

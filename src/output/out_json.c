@@ -1,0 +1,288 @@
+/*
+ * JSON: one document for all inputs (--json), or one object a line for each (--ndjson).
+ *
+ * Both write the same object as each result comes, failed ones too, and keep nothing of it. It is
+ * written by hand, because a library would have to do two things at once: write counts of 64 bits
+ * exactly, and write as it goes. cJSON holds numbers as double, jansson as signed integers, and
+ * these, json-c and yyjson build the whole document in memory first; yajl streams, but has had no
+ * release in a decade. What is left of JSON for a writer whose keys are all known is the string.
+ *
+ * Source: RFC 8259, and RFC 4648 section 4 for base64.
+ */
+#include "output/output.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEMA "\"schema\":\"imghist/1\""
+
+struct json_state {
+    FILE *stream; /* borrowed */
+    bool is_lines, is_verbose;
+    bool has_begun; /* the document's first line is written */
+    bool has_image;
+};
+
+/* ---- strings ---- */
+
+static bool is_utf8(const char *text)
+{
+    unsigned long c;
+    while (*text) {
+        size_t n = ih_utf8_length(text, &c);
+        if (n == 0)
+            return false;
+        text += n;
+    }
+    return true;
+}
+
+/*
+ * A string that is valid UTF-8 whatever text is, with U+FFFD for each byte that is none. DEL and
+ * the C1 controls need no escape in JSON, but a terminal that shows the document obeys them.
+ *
+ * text   NULL: null
+ */
+static void put_text(FILE *f, const char *text)
+{
+    if (!text) {
+        fputs("null", f);
+        return;
+    }
+    putc('"', f);
+    while (*text) {
+        unsigned long c = 0xFFFD;
+        size_t n = ih_utf8_length(text, &c);
+        if (n == 0)
+            fputs("\xEF\xBF\xBD", f);
+        else if (c == '"' || c == '\\')
+            fprintf(f, "\\%c", *text);
+        else if (c < 0x20 || (c >= 0x7F && c < 0xA0))
+            fprintf(f, "\\u%04lx", c);
+        else
+            fwrite(text, 1, n, f);
+        text += n ? n : 1;
+    }
+    putc('"', f);
+}
+
+static void put_base64(FILE *f, const char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *bytes = (const unsigned char *)text;
+    const size_t n = strlen(text);
+    putc('"', f);
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned group = (unsigned)bytes[i] << 16;
+        group |= i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0;
+        group |= i + 2 < n ? bytes[i + 2] : 0;
+        putc(digits[group >> 18], f);
+        putc(digits[group >> 12 & 63], f);
+        putc(i + 1 < n ? digits[group >> 6 & 63] : '=', f);
+        putc(i + 2 < n ? digits[group & 63] : '=', f);
+    }
+    putc('"', f);
+}
+
+/* ---- members, each with the comma before it ---- */
+
+static void put_string(FILE *f, const char *key, const char *text)
+{
+    fprintf(f, ",\"%s\":", key);
+    put_text(f, text);
+}
+
+static void put_count(FILE *f, const char *key, uint64_t n)
+{
+    fprintf(f, ",\"%s\":%" PRIu64, key, n);
+}
+
+static void put_real(FILE *f, const char *key, double v)
+{
+    char text[IH_REAL_MAX];
+    fprintf(f, ",\"%s\":%s", key, isnan(v) ? "null" : ih_format_real(v, text));
+}
+
+/* An integer that an image without pixels does not have. */
+static void put_value(FILE *f, const char *key, const struct ih_stats *s, unsigned value)
+{
+    if (s->count == 0)
+        fprintf(f, ",\"%s\":null", key);
+    else
+        put_count(f, key, value);
+}
+
+/* ---- one input ---- */
+
+static void put_channel(FILE *f, const struct ih_result *r, unsigned plane)
+{
+    static const char *const percentiles[IH_PERCENTILES] = {"p01", "p05", "p25", "median",
+                                                            "p75", "p95", "p99"};
+    const uint64_t *bins = r->histogram.bins[plane];
+    struct ih_stats s;
+    ih_stats_compute(&r->histogram, plane, &r->spec, &s);
+    fprintf(f, "{\"name\":\"%s\"", ih_plane_name(r->histogram.n_channels, plane));
+    put_count(f, "count", s.count);
+    put_count(f, "sum", s.sum);
+    put_real(f, "mean", s.mean);
+    put_real(f, "stddev", s.stddev);
+    put_value(f, "min", &s, s.min);
+    put_value(f, "max", &s, s.max);
+    for (unsigned p = 0; p < IH_PERCENTILES; p++)
+        put_value(f, percentiles[p], &s, s.percentile[p]);
+    put_real(f, "entropy", s.entropy);
+    put_count(f, "clip_low", s.clip_low);
+    put_count(f, "clip_high", s.clip_high);
+    fputs(",\"histogram\":[", f);
+    for (unsigned v = 0; v < IH_BINS; v++)
+        fprintf(f, v == 0 ? "%" PRIu64 : ",%" PRIu64, bins[v]);
+    fputs("]}", f);
+}
+
+static void put_channels(FILE *f, const struct ih_result *r)
+{
+    fputs(",\"channels\":[", f);
+    for (unsigned p = 0, n = 0; p < IH_PLANES; p++) {
+        if (!ih_plane_name(r->histogram.n_channels, p))
+            continue;
+        if (n++ > 0)
+            putc(',', f);
+        put_channel(f, r, p);
+    }
+    putc(']', f);
+}
+
+static void put_clip(FILE *f, const struct ih_result *r)
+{
+    fprintf(f, ",\"clip\":{\"low\":%u", (unsigned)r->spec.clip_low);
+    put_count(f, "high", r->spec.clip_high);
+    put_count(f, "any_low", r->histogram.any_low);
+    put_count(f, "any_high", r->histogram.any_high);
+    put_count(f, "all_low", r->histogram.all_low);
+    put_count(f, "all_high", r->histogram.all_high);
+    putc('}', f);
+}
+
+static void put_counted(FILE *f, const struct ih_result *r)
+{
+    struct ih_stats luma;
+    ih_stats_compute(&r->histogram, IH_LUMA, &r->spec, &luma);
+    put_string(f, "status", "ok");
+    put_string(f, "format", r->info.format);
+    put_count(f, "width", r->info.width);
+    put_count(f, "height", r->info.height);
+    put_count(f, "source_depth", r->info.source_depth);
+    put_channels(f, r);
+    put_string(f, "luma", r->spec.luma->name);
+    put_real(f, "mean_luma", luma.mean);
+    put_real(f, "mean_luminance", ih_mean_luminance(&r->histogram));
+    put_clip(f, r);
+}
+
+static void put_object(FILE *f, const struct ih_result *r, bool is_verbose)
+{
+    fputs("{" SCHEMA, f);
+    put_string(f, "file", r->path);
+    if (r->path && !is_utf8(r->path)) {
+        fputs(",\"file_b64\":", f);
+        put_base64(f, r->path);
+    }
+    if (r->status == IH_OK) {
+        put_counted(f, r);
+    } else {
+        put_string(f, "status", "error");
+        put_string(f, "error", r->error.message);
+    }
+    if (r->status == IH_OK && is_verbose) {
+        put_string(f, "decoder", r->decoder_version);
+        put_string(f, "device", r->counted_by);
+        put_string(f, "kernel", r->kernel);
+    }
+    putc('}', f);
+}
+
+/* ---- the outputs ---- */
+
+static enum ih_status begin(FILE *stream, const struct ih_output_options *options, bool is_lines,
+                            void **state, struct ih_error *err)
+{
+    struct json_state *s = malloc(sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    *s =
+        (struct json_state){.stream = stream, .is_lines = is_lines, .is_verbose = options->verbose};
+    *state = s;
+    return IH_OK;
+}
+
+static enum ih_status begin_json(FILE *stream, const struct ih_output_options *options,
+                                 void **state, struct ih_error *err)
+{
+    return begin(stream, options, false, state, err);
+}
+
+static enum ih_status begin_ndjson(FILE *stream, const struct ih_output_options *options,
+                                   void **state, struct ih_error *err)
+{
+    return begin(stream, options, true, state, err);
+}
+
+/* Not before there is something to say: a run that cannot start leaves no half of a document. */
+static void put_document(struct json_state *s)
+{
+    if (!s->has_begun)
+        fputs("{" SCHEMA ",\"images\":[", s->stream);
+    s->has_begun = true;
+}
+
+static void record_json(void *state, const struct ih_result *result)
+{
+    struct json_state *s = state;
+    put_document(s);
+    fputs(s->has_image ? ",\n" : "\n", s->stream);
+    s->has_image = true;
+    put_object(s->stream, result, s->is_verbose);
+}
+
+static void end_json(void *state)
+{
+    struct json_state *s = state;
+    put_document(s);
+    fputs(s->has_image ? "\n]}\n" : "]}\n", s->stream);
+}
+
+static void record_ndjson(void *state, const struct ih_result *result)
+{
+    const struct json_state *s = state;
+    put_object(s->stream, result, s->is_verbose);
+    putc('\n', s->stream);
+}
+
+static void end_ndjson(void *state)
+{
+    (void)state; /* every line was whole */
+}
+
+const struct ih_output ih_output_json = {
+    .name = "json",
+    .title = "one JSON document, failed inputs too",
+    .holds_failures = true,
+    .begin = begin_json,
+    .record = record_json,
+    .end = end_json,
+    .close = free,
+};
+
+const struct ih_output ih_output_ndjson = {
+    .name = "ndjson",
+    .title = "one JSON object a line for each input, failed ones too",
+    .holds_failures = true,
+    .begin = begin_ndjson,
+    .record = record_ndjson,
+    .end = end_ndjson,
+    .close = free,
+};

@@ -1,0 +1,327 @@
+#!/usr/bin/env bats
+# JSON: documents and lines that other parsers read, a record for every input, and the counts of CSV.
+
+# shellcheck disable=SC2154 # run sets lines
+
+load helpers
+load images
+
+# valid FILE...: every JSON parser here reads each FILE, and it is UTF-8 throughout.
+valid() {
+  local file n_parsers=0
+  for file in "$@"; do
+    iconv -f UTF-8 -t UTF-8 "$file" >/dev/null || fail "$file is no UTF-8"
+    [ "$(grep -ciE '[:[,] *-?(nan|inf)' "$file")" -eq 0 ] || fail "$file has what is no number"
+    if command -v python3 >/dev/null; then
+      python3 -m json.tool "$file" >/dev/null || fail "python3 does not read $file: $(cat "$file")"
+      n_parsers=$((n_parsers + 1))
+    fi
+    if command -v jq >/dev/null; then
+      jq empty "$file" || fail "jq does not read $file: $(cat "$file")"
+      n_parsers=$((n_parsers + 1))
+    fi
+  done
+  [ $n_parsers -gt 0 ] || skip "neither python3 nor jq here"
+}
+
+# valid_lines FILE: every line is a document.
+valid_lines() {
+  rm -rf split.json
+  mkdir split.json
+  split -l 1 "$1" split.json/
+  valid split.json/*
+}
+
+needs_jq() { command -v jq >/dev/null || skip "no jq here"; }
+
+# mixed: good and bad inputs, `names` is their order.
+mixed() {
+  dot good.pgm
+  damaged bad.png
+  ppm colour.ppm 1 2 '\xFF\x00\x00\x0A\x14\x1E'
+  printf 'no image' >text
+  mixed=(good.pgm bad.png missing colour.ppm text good.pgm)
+}
+
+# files FILE: the names of its records, in order.
+files() { grep -o '"file":"[^"]*"' "$1" | cut -d'"' -f4; }
+
+# ---- numbers
+
+@test "json: the counts are those of CSV" {
+  needs_jq
+  cd "$SAMPLES/.."
+  cp tests/expected/samples.csv "$BATS_TEST_TMPDIR/expected"
+  for format in --json --ndjson; do
+    {
+      echo file,channel,bin,count
+      "$IMGHIST" samples $format | jq -r '(.images // [.])[] | .file as $file | .channels[] |
+        .name as $channel | .histogram | to_entries[] | "\($file),\($channel),\(.key),\(.value)"'
+    } >"$BATS_TEST_TMPDIR/actual"
+    cmp "$BATS_TEST_TMPDIR/actual" "$BATS_TEST_TMPDIR/expected" || fail $format
+  done
+}
+
+@test "json: the statistics are those of CSV, digit by digit" {
+  mixed
+  "$IMGHIST" "$SAMPLES" good.pgm colour.ppm --csv=stats --clip=10,200 | sed 1d | cut -d, -f4- >expected
+  "$IMGHIST" "$SAMPLES" good.pgm colour.ppm --json --clip=10,200 >out.json
+  grep -o '{"name":[^[]*' out.json |
+    sed -e 's/,"histogram":$//' -e 's/{*"[a-z0-9_]*"://g' -e 's/"//g' >actual
+  diff expected actual
+}
+
+@test "json: the keys of an object, in their order" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --ndjson >out.json
+  [ "$(grep -o '"[a-z0-9_]*":' out.json | tr -d '":' | uniq | paste -sd' ')" = "schema file status format \
+width height source_depth channels name count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy \
+clip_low clip_high histogram name count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy \
+clip_low clip_high histogram luma mean_luma mean_luminance clip low high any_low any_high all_low all_high" ] ||
+    fail "$(cat out.json)"
+}
+
+@test "json: an image without pixels has null" {
+  : >nothing
+  "$IMGHIST" nothing --raw=3 --json >out.json
+  valid out.json
+  grep -q '"mean_luma":null,"mean_luminance":null' out.json
+  [ "$(grep -o '"median":null' out.json | wc -l)" -eq 4 ]
+}
+
+# ---- documents
+
+@test "json: a document that other parsers read" {
+  mixed
+  for inputs in "$SAMPLES" "$SAMPLES/scene.png" "${mixed[*]}" missing; do
+    # shellcheck disable=SC2086 # the inputs are words
+    "$IMGHIST" $inputs --json >out.json 2>/dev/null || [ $? -eq 1 ]
+    valid out.json
+    [ "$(tail -c 1 out.json)" = "" ]
+  done
+}
+
+@test "json: one record for each input in their order, failed ones too" {
+  mixed
+  for j in 1 2 8; do
+    for format in --json --ndjson; do
+      imghist "${mixed[@]}" $format -j $j -o out.json
+      assert_fails 1 "3 of 6 inputs failed"
+      [ "$(files out.json | paste -sd' ')" = "${mixed[*]}" ] || fail "$format -j $j: $(files out.json)"
+      [ "$(grep -o '"status":"[a-z]*"' out.json | cut -d'"' -f4 | paste -sd' ')" = \
+        "ok error error ok error ok" ] || fail "$format -j $j"
+    done
+  done
+}
+
+@test "json: a line of --ndjson is an object, and the same as in --json" {
+  mixed
+  imghist "${mixed[@]}" --ndjson -o lines.json
+  assert_status 1
+  [ "$(wc -l <lines.json)" -eq 6 ]
+  [ "$(grep -c '^{"schema":"imghist/1","file":.*}$' lines.json)" -eq 6 ]
+  valid_lines lines.json
+  imghist "${mixed[@]}" --json -o out.json
+  sed -e '1d;$d' -e 's/,$//' out.json | diff - lines.json
+}
+
+@test "json: an error says what standard error says" {
+  damaged bad.png
+  imghist bad.png --ndjson
+  assert_status 1
+  [[ $stderr == "imghist: bad.png: damaged PNG"* ]] || fail "no message"
+  [ "$output" = "{\"schema\":\"imghist/1\",\"file\":\"bad.png\",\"status\":\"error\",\"error\":\"${stderr#imghist: bad.png: }\"}" ] ||
+    fail "another message"
+}
+
+@test "json: no images" {
+  mkdir -p empty texts
+  echo text >texts/readme
+  for input in empty texts; do # what is passed over in a directory is no record
+    imghist $input --json
+    assert_status 0
+    assert_output '{"schema":"imghist/1","images":[]}'
+    imghist $input --ndjson
+    assert_status 0
+    assert_output ""
+  done
+}
+
+@test "json: --fail-fast completes the document" {
+  mixed
+  for format in --json --ndjson; do
+    "$IMGHIST" "${mixed[@]}" $format --fail-fast -j 4 >out.json 2>/dev/null || [ $? -eq 1 ]
+    [ "$(files out.json | paste -sd' ')" = "good.pgm bad.png" ] || fail "$format: $(files out.json)"
+  done
+  "$IMGHIST" "${mixed[@]}" --json --fail-fast >out.json 2>/dev/null || [ $? -eq 1 ]
+  valid out.json
+}
+
+@test "json: a signal completes the document" {
+  dot a.pgm
+  mkfifo endless
+  exec 9<>endless
+  "$IMGHIST" a.pgm endless --json >out.json 2>stderr 3>&- 9>&- &
+  pid=$!
+  for _ in {1..100}; do
+    grep -q all_high out.json && break
+    sleep 0.05
+  done
+  kill -s TERM $pid
+  status=0
+  wait $pid || status=$?
+  exec 9>&-
+  [ $status -eq 143 ] || fail "exit status"
+  [ "$(files out.json)" = a.pgm ] || fail "$(cat out.json)"
+  valid out.json
+}
+
+@test "json: a run that cannot start writes nothing" {
+  dot a.pgm
+  imghist a.pgm --json --device=cuda:1000
+  assert_status 3
+  assert_output ""
+  imghist a.pgm --json --files-from=nope
+  assert_fails 1 "nope: the list cannot be opened"
+  assert_output ""
+}
+
+# ---- files
+
+@test "json: -o with nothing but failures keeps what it says" {
+  damaged bad.png
+  mkdir out
+  imghist bad.png missing --json -o out/a.json
+  assert_status 1
+  imghist bad.png missing --ndjson -o out/a.ndjson
+  assert_status 1
+  [ "$(ls -A out)" = $'a.json\na.ndjson' ] || fail "$(ls -A out)"
+  [ "$(files out/a.json | paste -sd' ')" = "bad.png missing" ]
+  [ "$(wc -l <out/a.ndjson)" -eq 2 ]
+  valid out/a.json
+  valid_lines out/a.ndjson
+}
+
+@test "json: CSV and the summary with nothing but failures still leave no file" {
+  damaged bad.png
+  mkdir out
+  imghist bad.png --csv -o out/a.csv
+  assert_status 1
+  imghist bad.png -o out/a.txt
+  assert_status 1
+  [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
+}
+
+@test "json: nothing but failures, and a chart alone" {
+  damaged bad.png
+  imghist bad.png --chart=c.png
+  assert_fails 1 "bad.png"
+  [ ! -e c.png ]
+}
+
+@test "json: a full disk is an error" {
+  [ -c /dev/full ] || skip "no /dev/full"
+  dot a.pgm
+  for format in --json --ndjson; do
+    # shellcheck disable=SC2016 # the inner shell expands it
+    run --separate-stderr bash -c '"$IMGHIST" a.pgm "$1" >/dev/full' - $format
+    assert_fails 1 "standard output: cannot write"
+  done
+}
+
+# ---- names
+
+@test "json: names come back as they are" {
+  needs_jq
+  names=('plain.pgm' 'quo"te' 'back\slash' $'new\nline' $'tab\there' $'\e[31mred' $'\x01' "it's" 'ä€😀'
+    ' spaces ' '<b>&' '{}' $'del\x7f')
+  for name in "${names[@]}"; do dot "$name"; done
+  "$IMGHIST" "${names[@]}" --ndjson >out.json
+  valid_lines out.json
+  printf '%s\0' "${names[@]}" >expected
+  LC_ALL=C.UTF-8 jq -j '.file + "\u0000"' out.json >actual
+  cmp expected actual
+  [ "$(grep -c file_b64 out.json)" -eq 0 ]
+}
+
+@test "json: no control character reaches a terminal" {
+  dot $'\e[31m\x7f\x01\xc2\x9b'
+  "$IMGHIST" $'\e[31m\x7f\x01\xc2\x9b' --ndjson >out.json
+  grep -qF '"file":"\u001b[31m\u007f\u0001\u009b"' out.json
+}
+
+@test "json: a name that is no UTF-8 has its bytes beside it" {
+  for name in $'caf\xe9' $'\xff' $'\xff\xfe' $'\xff\xfe\xfd'; do
+    dot "$name" || skip "the file system takes no such name"
+    "$IMGHIST" "$name" --json >out.json
+    valid out.json
+    printf %s "$name" >expected
+    grep -o '"file_b64":"[^"]*"' out.json | cut -d'"' -f4 | base64 -d | cmp expected -
+  done
+  dot $'caf\xe9'
+  "$IMGHIST" $'caf\xe9' --ndjson >out.json
+  grep -qF $'"file":"caf\xef\xbf\xbd","file_b64":"Y2Fm6Q==","status":' out.json
+}
+
+# ---- options
+
+@test "json: of formats the last one holds" {
+  dot a.pgm
+  for format in --csv=stats --json --ndjson; do
+    "$IMGHIST" a.pgm $format >expected
+    for before in --csv=bins --csv=wide --json --ndjson; do
+      imghist a.pgm $before $format
+      assert_status 0
+      assert_output "$(cat expected)"
+    done
+  done
+}
+
+@test "json: neither takes a value" {
+  dot a.pgm
+  for format in --json --ndjson; do
+    imghist a.pgm $format=x
+    assert_fails 2 "$format: takes no value"
+    assert_output ""
+  done
+}
+
+@test "json: the same bytes whatever ran, and what ran with -v" {
+  "$IMGHIST" "$SAMPLES" --json --device=cpu --kernel=reference -j 1 >expected
+  "$IMGHIST" "$SAMPLES" --json -j 7 | cmp - expected
+  [ "$(grep -cE '"(decoder|device|kernel)":' expected)" -eq 0 ]
+  imghist "$SAMPLES/scene.png" --ndjson -v --device=cpu --kernel=reference
+  assert_status 0
+  [[ $output == *'},"decoder":"libpng '*'","device":"cpu'*'","kernel":"reference"}' ]] || fail "not what ran"
+  printf '%s' "$output" >out.json
+  valid out.json
+}
+
+@test "json: --list and --help name both" {
+  for option in --list --help; do
+    imghist $option
+    [[ $output =~ [\ -]json\  ]] || fail "no json in $option"
+    [[ $output =~ [\ -]ndjson\  ]] || fail "no ndjson in $option"
+  done
+}
+
+# ---- the benchmark
+
+@test "json: --bench --json is a document" {
+  "$IMGHIST" --bench=1k --json --device=cpu -o out.json
+  valid out.json
+  grep -q '^{"schema":"imghist-bench/1",' out.json
+  [ "$(grep -c '"task":"histogram_rgb"' out.json)" -gt 0 ] || fail "$(cat out.json)"
+}
+
+@test "json: --bench takes no --ndjson" {
+  imghist --bench=1k --ndjson
+  assert_fails 2 "--ndjson"
+  assert_output ""
+}
+
+@test "json: --bench --csv=LAYOUT --json is --bench --json" {
+  imghist --bench=1k --device=cpu --csv=stats --json
+  assert_status 0
+  assert_output_has '"schema":"imghist-bench/1"'
+}

@@ -1,0 +1,362 @@
+/*
+ * JSON to the byte. What is expected is written with histograms in short, <10:2 255:1> for two
+ * pixels of 10 and one of 255, and ' for ".
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "output/output.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { N_MAX = 3 };
+
+/* <10:2 255:1> at p becomes an array of 256 counts; returns what follows it. */
+static const char *put_histogram(FILE *f, const char *p)
+{
+    unsigned long long bins[IH_BINS] = {0};
+    for (p++; *p != '>'; p += *p == ' ') {
+        char *end;
+        unsigned long value = strtoul(p, &end, 10);
+        assert_true(value < IH_BINS && *end == ':');
+        bins[value] = strtoull(end + 1, &end, 10);
+        p = end;
+    }
+    for (unsigned v = 0; v < IH_BINS; v++)
+        fprintf(f, "%c%llu", v ? ',' : '[', bins[v]);
+    putc(']', f);
+    return p + 1;
+}
+
+/* Owned by the caller. */
+static char *written_out(const char *text)
+{
+    char *whole = NULL;
+    size_t size;
+    FILE *f = open_memstream(&whole, &size);
+    assert_non_null(f);
+    while (*text) {
+        if (*text == '<')
+            text = put_histogram(f, text);
+        else
+            putc(*text == '\'' ? '"' : *text, f), text++;
+    }
+    assert_int_equal(fclose(f), 0);
+    return whole;
+}
+
+/* Owned by the caller. */
+static char *write_results(const struct ih_output *output, const struct ih_result *results,
+                           size_t n, bool is_verbose)
+{
+    const struct ih_output_options options = {.verbose = is_verbose};
+    struct ih_error err;
+    void *state = NULL;
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    assert_non_null(f);
+    assert_int_equal(output->begin(f, &options, &state, &err), IH_OK);
+    for (size_t i = 0; i < n; i++)
+        output->record(state, &results[i]);
+    output->end(state);
+    output->close(state);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(strlen(text), size); /* no NUL in it */
+    return text;
+}
+
+static void check(const struct ih_output *output, const struct ih_result *results, size_t n,
+                  bool is_verbose, const char *expected)
+{
+    char *actual = write_results(output, results, n, is_verbose), *whole = written_out(expected);
+    assert_string_equal(actual, whole);
+    free(actual);
+    free(whole);
+}
+
+/* Counts n pixels of the same value in one plane. */
+static void add(struct ih_histogram *h, unsigned plane, unsigned value, uint64_t n)
+{
+    h->bins[plane][value] += n;
+    h->sum[plane] += n * value;
+}
+
+static void init_result(struct ih_result *r, const char *path, unsigned n_channels, uint64_t width,
+                        uint64_t height)
+{
+    *r = (struct ih_result){.path = path,
+                            .info = {"pnm", width, height, n_channels, 8},
+                            .spec = {n_channels, &ih_luma_bt709, 0, 255},
+                            .decoder_version = "pnm 1",
+                            .counted_by = "cpu",
+                            .kernel = "tables"};
+    ih_histogram_clear(&r->histogram, n_channels);
+    r->histogram.n_pixels = width * height;
+}
+
+/* 0, 10, 10, 255: the numbers of csv.bats, worked out by hand. Decoded, 10 is 10/255/12.92. */
+static void init_four(struct ih_result *r, const char *path)
+{
+    init_result(r, path, 1, 2, 2);
+    add(&r->histogram, 0, 0, 1);
+    add(&r->histogram, 0, 10, 2);
+    add(&r->histogram, 0, 255, 1);
+    ih_histogram_derive_gray(&r->histogram, &r->spec);
+}
+
+static void init_failure(struct ih_result *r, const char *path, const char *message)
+{
+    *r = (struct ih_result){.path = path, .status = IH_CORRUPT};
+    ih_error_set(&r->error, IH_CORRUPT, "%s", message);
+}
+
+#define FOUR_STATS                                                                            \
+    "'count':4,'sum':275,'mean':68.750000,'stddev':107.608956,'min':0,'max':255,'p01':0,"     \
+    "'p05':0,'p25':0,'median':10,'p75':10,'p95':255,'p99':255,'entropy':1.500000,'clip_low':" \
+    "1,'clip_high':1,'histogram':<0:1 10:2 255:1>}"
+#define FOUR                                                                                   \
+    "'status':'ok','format':'pnm','width':2,'height':2,'source_depth':8,'channels':["          \
+    "{'name':'gray'," FOUR_STATS ",{'name':'luma'," FOUR_STATS                                 \
+    "],'luma':'bt709','mean_luma':68.750000,'mean_luminance':0.251518,'clip':{'low':0,'high':" \
+    "255,'any_low':1,'any_high':1,'all_low':1,'all_high':1}"
+
+static void test_gray(void **state)
+{
+    struct ih_result r;
+    (void)state;
+    init_four(&r, "four.pgm");
+    check(&ih_output_json, &r, 1, false,
+          "{'schema':'imghist/1','images':[\n{'schema':'imghist/1','file':'four.pgm'," FOUR
+          "}\n]}\n");
+    check(&ih_output_ndjson, &r, 1, false, "{'schema':'imghist/1','file':'four.pgm'," FOUR "}\n");
+}
+
+/* Two pixels, 10 20 30 with alpha 5 and the same with alpha 6; the luma of both is 19. */
+static void test_planes_in_order(void **state)
+{
+    static const char *const expected[] = {
+        "[{'name':'red','count':2,'sum':20,", "},{'name':'green','count':2,'sum':40,",
+        "},{'name':'blue','count':2,'sum':60,", "},{'name':'alpha','count':2,'sum':11,",
+        "},{'name':'luma','count':2,'sum':38,"};
+    struct ih_result r;
+    (void)state;
+    init_result(&r, "a", 4, 2, 1);
+    for (unsigned p = 0; p < 3; p++)
+        add(&r.histogram, p, 10 * (p + 1), 2);
+    add(&r.histogram, 3, 5, 1);
+    add(&r.histogram, 3, 6, 1);
+    add(&r.histogram, IH_LUMA, 19, 2);
+    char *text = write_results(&ih_output_ndjson, &r, 1, false);
+    const char *at = text;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        char *part = written_out(expected[i]);
+        at = strstr(at, part);
+        if (!at)
+            fail_msg("%s is not where it should be in %s", part, text);
+        free(part);
+    }
+    free(text);
+}
+
+/* The object of --clip and --luma is what was asked for; the joint counts are not mixed up. */
+static void test_settings_and_joint_counts(void **state)
+{
+    struct ih_result r;
+    (void)state;
+    init_four(&r, "a");
+    r.spec.luma = &ih_luma_bt601;
+    r.spec.clip_low = 9;
+    r.spec.clip_high = 10;
+    r.histogram.any_low = 11;
+    r.histogram.any_high = 12;
+    r.histogram.all_low = 13;
+    r.histogram.all_high = 14;
+    char *text = write_results(&ih_output_ndjson, &r, 1, false);
+    char *part = written_out("],'luma':'bt601','mean_luma':68.750000,'mean_luminance':0.251518,"
+                             "'clip':{'low':9,'high':10,'any_low':11,'any_high':12,'all_low':13,"
+                             "'all_high':14}}\n");
+    assert_non_null(strstr(text, part));
+    free(part);
+    part = written_out("'clip_low':1,'clip_high':3,");
+    assert_non_null(strstr(text, part));
+    free(part);
+    free(text);
+}
+
+static void test_no_pixels(void **state)
+{
+#define NOTHING                                                                            \
+    "'count':0,'sum':0,'mean':null,'stddev':null,'min':null,'max':null,'p01':null,"        \
+    "'p05':null,'p25':null,'median':null,'p75':null,'p95':null,'p99':null,'entropy':null," \
+    "'clip_low':0,'clip_high':0,'histogram':<>}"
+    struct ih_result r;
+    (void)state;
+    init_result(&r, "nothing", 1, 0, 0);
+    check(&ih_output_ndjson, &r, 1, false,
+          "{'schema':'imghist/1','file':'nothing','status':'ok','format':'pnm','width':0,"
+          "'height':0,'source_depth':8,'channels':[{'name':'gray'," NOTHING
+          ",{'name':'luma'," NOTHING "],'luma':'bt709','mean_luma':null,'mean_luminance':null,"
+          "'clip':{'low':0,'high':255,'any_low':0,'any_high':0,'all_low':0,'all_high':0}}\n");
+}
+
+/* 2^63 + 1 is the first that neither a double nor a signed integer holds. */
+static void test_counts_are_exact_to_64_bits(void **state)
+{
+    static const uint64_t counts[] = {(UINT64_C(1) << 53) + 1, (UINT64_C(1) << 63) + 1, UINT64_MAX};
+    static const char *const texts[] = {"9007199254740993", "9223372036854775809",
+                                        "18446744073709551615"};
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        char expected[200];
+        struct ih_result r;
+        init_result(&r, "huge", 1, counts[i], 1);
+        add(&r.histogram, 0, 1, counts[i]);
+        ih_histogram_derive_gray(&r.histogram, &r.spec);
+        char *text = write_results(&ih_output_ndjson, &r, 1, false);
+        snprintf(expected, sizeof expected, "\"width\":%s,\"height\":1,", texts[i]);
+        assert_non_null(strstr(text, expected));
+        snprintf(expected, sizeof expected, "\"count\":%s,\"sum\":%s,\"mean\":1.000000,", texts[i],
+                 texts[i]);
+        assert_non_null(strstr(text, expected));
+        snprintf(expected, sizeof expected, "\"histogram\":[0,%s,0,", texts[i]);
+        assert_non_null(strstr(text, expected));
+        free(text);
+    }
+}
+
+/* ---- names ---- */
+
+/* file   the JSON of the name and what goes with it */
+static void check_name(const char *name, const char *file)
+{
+    char expected[300];
+    struct ih_result r;
+    init_failure(&r, name, "why");
+    char *text = write_results(&ih_output_ndjson, &r, 1, false);
+    snprintf(expected, sizeof expected,
+             "{\"schema\":\"imghist/1\",\"file\":%s,\"status\":\"error\",\"error\":\"why\"}\n",
+             file);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void test_names_are_escaped(void **state)
+{
+    (void)state;
+    check_name("", "\"\"");
+    check_name("plain/name.png", "\"plain/name.png\"");
+    check_name("it's", "\"it's\"");
+    check_name("quo\"te\\", "\"quo\\\"te\\\\\"");
+    check_name("a\nb\rc\td\001\037", "\"a\\u000ab\\u000dc\\u0009d\\u0001\\u001f\"");
+    check_name("\033[31m\177", "\"\\u001b[31m\\u007f\"");
+    check_name("\xC2\x80\xC2\x9B\xC2\x9F\xC2\xA0", "\"\\u0080\\u009b\\u009f\xC2\xA0\"");
+}
+
+static void test_names_in_utf8_stay(void **state)
+{
+    (void)state;
+    check_name("\xC3\xA4\xE2\x82\xAC", "\"\xC3\xA4\xE2\x82\xAC\"");
+    check_name("\xF0\x9F\x98\x80.png", "\"\xF0\x9F\x98\x80.png\"");
+    check_name("\xEF\xBF\xBD", "\"\xEF\xBF\xBD\""); /* a real U+FFFD is nothing lost */
+}
+
+#define LOST "\xEF\xBF\xBD"
+
+/* base64 by `base64`. */
+static void test_names_that_are_no_utf8(void **state)
+{
+    (void)state;
+    check_name("\xFF", "\"" LOST "\",\"file_b64\":\"/w==\"");
+    check_name("a\xFF", "\"a" LOST "\",\"file_b64\":\"Yf8=\"");
+    check_name("a\xFF\xFE", "\"a" LOST LOST "\",\"file_b64\":\"Yf/+\"");
+    check_name("a\xFF\xFE\n", "\"a" LOST LOST "\\u000a\",\"file_b64\":\"Yf/+Cg==\"");
+    check_name("caf\xE9.png", "\"caf" LOST ".png\",\"file_b64\":\"Y2Fm6S5wbmc=\"");
+    check_name("\xE2\x82", "\"" LOST LOST "\",\"file_b64\":\"4oI=\"");          /* cut short */
+    check_name("\xC0\xAF", "\"" LOST LOST "\",\"file_b64\":\"wK8=\"");          /* overlong */
+    check_name("\xED\xA0\x80", "\"" LOST LOST LOST "\",\"file_b64\":\"7aCA\""); /* surrogate */
+    check_name("\xF4\x90\x80\x80",
+               "\"" LOST LOST LOST LOST "\",\"file_b64\":\"9JCAgA==\""); /* past the last */
+}
+
+/* ---- documents ---- */
+
+static void test_failures_have_their_place(void **state)
+{
+    struct ih_result r[N_MAX];
+    (void)state;
+    init_failure(&r[0], "a", "damaged \"PNG\": cut\xC3"); /* messages are cut anywhere */
+    init_four(&r[1], "b");
+    init_failure(&r[2], "c", "no\nuse");
+#define A \
+    "{'schema':'imghist/1','file':'a','status':'error','error':'damaged \\'PNG\\': cut" LOST "'}"
+#define B "{'schema':'imghist/1','file':'b'," FOUR "}"
+#define C "{'schema':'imghist/1','file':'c','status':'error','error':'no\\u000ause'}"
+    check(&ih_output_json, r, 3, false,
+          "{'schema':'imghist/1','images':[\n" A ",\n" B ",\n" C "\n]}\n");
+    check(&ih_output_ndjson, r, 3, false, A "\n" B "\n" C "\n");
+    check(&ih_output_json, r, 1, false, "{'schema':'imghist/1','images':[\n" A "\n]}\n");
+    assert_true(ih_output_json.holds_failures && ih_output_ndjson.holds_failures);
+    assert_false(ih_output_csv.holds_failures);
+}
+
+static void test_nothing_at_all(void **state)
+{
+    (void)state;
+    check(&ih_output_json, NULL, 0, false, "{'schema':'imghist/1','images':[]}\n");
+    check(&ih_output_ndjson, NULL, 0, false, "");
+}
+
+/* A run that fails between the opening of its output and its first record. */
+static void test_a_run_that_never_began_writes_nothing(void **state)
+{
+    const struct ih_output_options options = {.verbose = false};
+    struct ih_error err;
+    void *output = NULL;
+    char *text = NULL;
+    size_t size;
+    (void)state;
+    FILE *f = open_memstream(&text, &size);
+    assert_non_null(f);
+    assert_int_equal(ih_output_json.begin(f, &options, &output, &err), IH_OK);
+    ih_output_json.close(output);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(size, 0);
+    free(text);
+}
+
+static void test_verbose_says_what_ran(void **state)
+{
+    struct ih_result r[2];
+    (void)state;
+    init_four(&r[0], "a");
+    r[0].counted_by = "cuda:0 \"GPU\"";
+    init_failure(&r[1], "b", "why");
+    check(&ih_output_ndjson, r, 2, true,
+          "{'schema':'imghist/1','file':'a'," FOUR
+          ",'decoder':'pnm 1','device':'cuda:0 \\'GPU\\'','kernel':'tables'}\n"
+          "{'schema':'imghist/1','file':'b','status':'error','error':'why'}\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gray),
+        cmocka_unit_test(test_planes_in_order),
+        cmocka_unit_test(test_settings_and_joint_counts),
+        cmocka_unit_test(test_no_pixels),
+        cmocka_unit_test(test_counts_are_exact_to_64_bits),
+        cmocka_unit_test(test_names_are_escaped),
+        cmocka_unit_test(test_names_in_utf8_stay),
+        cmocka_unit_test(test_names_that_are_no_utf8),
+        cmocka_unit_test(test_failures_have_their_place),
+        cmocka_unit_test(test_nothing_at_all),
+        cmocka_unit_test(test_a_run_that_never_began_writes_nothing),
+        cmocka_unit_test(test_verbose_says_what_ran),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
