@@ -18,7 +18,7 @@ static bool probe(const uint8_t *head, size_t size)
            header_bytes == 124;
 }
 
-static void size(const uint8_t *h, uint64_t *width, uint64_t *height)
+static void claimed_size(const uint8_t *h, uint64_t *width, uint64_t *height)
 {
     if (ih_le32(h + 14) == 12) { /* OS/2 */
         *width = ih_le16(h + 18);
@@ -74,7 +74,7 @@ static enum ih_status check(struct ih_stb_file *s, struct ih_error *err)
 static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
-    static const struct ih_stb_format format = {size, check};
+    static const struct ih_stb_format format = {claimed_size, check};
     return ih_stb_open(src, options, &format, info, state, err);
 }
 

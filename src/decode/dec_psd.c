@@ -15,7 +15,7 @@ static bool probe(const uint8_t *head, size_t size)
     return size >= PSD_HEADER_BYTES && memcmp(head, "8BPS", 4) == 0;
 }
 
-static void size(const uint8_t *h, uint64_t *width, uint64_t *height)
+static void claimed_size(const uint8_t *h, uint64_t *width, uint64_t *height)
 {
     *height = ih_be32(h + 14);
     *width = ih_be32(h + 18);
@@ -51,7 +51,7 @@ static enum ih_status check(struct ih_stb_file *s, struct ih_error *err)
 static enum ih_status open_psd(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
-    static const struct ih_stb_format format = {size, check};
+    static const struct ih_stb_format format = {claimed_size, check};
     return ih_stb_open(src, options, &format, info, state, err);
 }
 
