@@ -76,14 +76,23 @@ void ih_source_reset(struct ih_source *s)
     s->buffer = NULL;
 }
 
-bool ih_source_identity(const struct ih_source *s, dev_t *device, ino_t *inode)
+bool ih_source_identity(const struct ih_source *s, struct ih_file_identity *id)
 {
     struct stat st;
     if (!s->is_open || s->fd < 0 || fstat(s->fd, &st) != 0)
         return false;
-    *device = st.st_dev;
-    *inode = st.st_ino;
+    *id = (struct ih_file_identity){st.st_dev, st.st_ino};
     return true;
+}
+
+enum ih_status ih_check_not_output(const struct ih_file_identity *input,
+                                   const struct ih_file_identity *outputs, size_t n,
+                                   struct ih_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (outputs[i].device == input->device && outputs[i].inode == input->inode)
+            return ih_error_set(err, IH_CONFLICT, "is an input and the output file at once");
+    return IH_OK;
 }
 
 /* One read(2) that is not disturbed by signals. Sets at_end; a failure is kept and comes back on

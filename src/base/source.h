@@ -43,8 +43,20 @@ void ih_source_close(struct ih_source *s);
 /* Closes, and releases the buffer. */
 void ih_source_reset(struct ih_source *s);
 
-/* Device and inode of an open file; false for memory and where the system cannot say. */
-bool ih_source_identity(const struct ih_source *s, dev_t *device, ino_t *inode);
+/* Which file it is, whatever it is called. */
+struct ih_file_identity {
+    dev_t device;
+    ino_t inode;
+};
+
+/* Of an open source; false for memory and where the system cannot say. */
+bool ih_source_identity(const struct ih_source *s, struct ih_file_identity *id);
+
+/* IH_OK, or IH_CONFLICT with its message where an input is one of the n files that output goes to.
+ */
+enum ih_status ih_check_not_output(const struct ih_file_identity *input,
+                                   const struct ih_file_identity *outputs, size_t n,
+                                   struct ih_error *err);
 
 /*
  * The next unread bytes without consuming them: at least `wanted` (at most the buffer's size)

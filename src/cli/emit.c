@@ -85,11 +85,11 @@ static enum ih_status protect_inputs(struct ih_emit *e, const char **subject, st
     for (size_t i = 0; i < o->n_paths; i++) {
         if (strcmp(o->paths[i], "-") == 0 ? fstat(0, &st) != 0 : stat(o->paths[i], &st) != 0)
             continue;
-        for (size_t k = 0; k < e->n_outputs; k++)
-            if (e->outputs[k].device == st.st_dev && e->outputs[k].inode == st.st_ino) {
-                *subject = o->paths[i];
-                return ih_error_set(err, IH_CONFLICT, "is an input and the output file at once");
-            }
+        const struct ih_file_identity id = {st.st_dev, st.st_ino};
+        if (ih_check_not_output(&id, e->outputs, e->n_outputs, err) != IH_OK) {
+            *subject = o->paths[i];
+            return err->status;
+        }
     }
     return IH_OK;
 }

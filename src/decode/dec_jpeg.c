@@ -108,8 +108,11 @@ static void on_progress(j_common_ptr cinfo)
     const struct jpeg_decompress_struct *c = (j_decompress_ptr)cinfo;
     for (int i = 0; i < c->comps_in_scan; i++)
         state_of(cinfo)->components_seen |= 1u << c->cur_comp_info[i]->component_index;
-    if (((j_decompress_ptr)cinfo)->input_scan_number > SCANS_MAX)
-        fail(state_of(cinfo), IH_LIMIT, "JPEG with more than 100 scans");
+    if (((j_decompress_ptr)cinfo)->input_scan_number > SCANS_MAX) {
+        char text[64];
+        snprintf(text, sizeof text, "JPEG with more than %d scans", SCANS_MAX);
+        fail(state_of(cinfo), IH_LIMIT, text);
+    }
 }
 
 static void no_op(j_decompress_ptr cinfo)

@@ -66,7 +66,7 @@ static bool probe(const uint8_t *head, size_t size)
 
 static const char *version(void)
 {
-    return "libpng " PNG_LIBPNG_VER_STRING; /* what it was built for: the ABI keeps to it */
+    return "libpng " PNG_LIBPNG_VER_STRING; /* that it was built with */
 }
 
 static void close_png(void *state)

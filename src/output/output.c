@@ -2,7 +2,6 @@
 #include "output/output.h"
 
 #include <math.h>
-#include <string.h>
 
 const struct ih_output *const ih_outputs[] = {
 #define OUTPUT(name) &ih_output_##name,
@@ -10,14 +9,6 @@ const struct ih_output *const ih_outputs[] = {
 #undef OUTPUT
     NULL,
 };
-
-const struct ih_output *ih_output_find(const char *name)
-{
-    for (size_t i = 0; ih_outputs[i]; i++)
-        if (strcmp(ih_outputs[i]->name, name) == 0)
-            return ih_outputs[i];
-    return NULL;
-}
 
 const char *ih_format_real(double v, char text[IH_REAL_MAX])
 {

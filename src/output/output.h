@@ -38,9 +38,6 @@ struct ih_output {
 
 extern const struct ih_output *const ih_outputs[]; /* NULL at the end */
 
-/* NULL where no output has this name. */
-const struct ih_output *ih_output_find(const char *name);
-
 /*
  * Writes v with 6 decimals and a point, whatever the locale, rounded to nearest; "" for NaN.
  *

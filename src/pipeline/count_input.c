@@ -18,18 +18,6 @@ static enum ih_status open_source(const struct ih_input *input, struct ih_source
     return ih_source_open_path(src, input->path, err);
 }
 
-static enum ih_status check_not_output(const struct ih_pipeline_options *options,
-                                       const struct ih_source *src, struct ih_error *err)
-{
-    struct ih_file_identity id;
-    if (options->n_outputs == 0 || !ih_source_identity(src, &id.device, &id.inode))
-        return IH_OK;
-    for (size_t i = 0; i < options->n_outputs; i++)
-        if (options->outputs[i].device == id.device && options->outputs[i].inode == id.inode)
-            return ih_error_set(err, IH_CONFLICT, "is an input and the output file at once");
-    return IH_OK;
-}
-
 /* All bands of an image whose header has been read. */
 static enum ih_status count_bands(struct ih_decode *decode, struct ih_lane *lane,
                                   struct ih_result *result)
@@ -64,12 +52,17 @@ void ih_count_input(const struct ih_pipeline_options *options, const struct ih_i
 
     enum ih_status status = open_source(input, src, err);
     if (status == IH_OK) {
-        enum ih_status conflict = check_not_output(options, src, err);
+        struct ih_file_identity id;
+        struct ih_error conflict = {IH_OK, ""};
+        if (ih_source_identity(src, &id))
+            ih_check_not_output(&id, options->outputs, options->n_outputs, &conflict);
         status = ih_decode_open(&decode, src, &options->decode, err);
         is_open = status == IH_OK;
         /* A file found by walking that is no image is no input, so nothing of it can be lost. */
-        if (conflict != IH_OK && (input->is_named || status != IH_UNKNOWN))
-            status = check_not_output(options, src, err);
+        if (conflict.status != IH_OK && (input->is_named || status != IH_UNKNOWN)) {
+            *err = conflict;
+            status = conflict.status;
+        }
     }
     if (status == IH_OK) {
         result->spec = (struct ih_count_spec){decode.info.n_channels, options->luma,

@@ -21,12 +21,6 @@ struct ih_input {
     struct ih_error error; /* not IH_OK: why there is nothing to read; becomes the result */
 };
 
-/* A file that results are written to, so that it is not read as an input as well. */
-struct ih_file_identity {
-    dev_t device;
-    ino_t inode;
-};
-
 struct ih_pipeline_options {
     unsigned n_threads; /* at least 1 */
     struct ih_decode_options decode;

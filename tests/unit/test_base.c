@@ -148,8 +148,7 @@ static void test_source_errors(void **state)
     struct ih_error error;
     const uint8_t *bytes;
     size_t n;
-    dev_t device;
-    ino_t inode;
+    struct ih_file_identity id;
     assert_int_equal(ih_source_open_path(&source, "/nonexistent/file", &error), IH_IO);
     assert_non_null(strstr(error.message, strerror(ENOENT)));
     assert_int_equal(ih_source_open_path(&source, "/", &error), IH_IO);
@@ -162,7 +161,7 @@ static void test_source_errors(void **state)
     assert_non_null(strstr(error.message, strerror(EBADF)));
     ih_source_close(&source);
     ih_source_open_memory(&source, (const uint8_t *)"", 0);
-    assert_false(ih_source_identity(&source, &device, &inode));
+    assert_false(ih_source_identity(&source, &id));
     ih_source_reset(&source);
     close(fds[0]);
     close(fds[1]);
