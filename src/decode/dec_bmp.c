@@ -53,6 +53,8 @@ static enum ih_status check(struct ih_stb_file *s, struct ih_error *err)
         return ih_error_set(err, IH_CORRUPT, "damaged BMP: its pixels begin within its header");
     if (height > INT_MAX)
         return ih_error_set(err, IH_CORRUPT, "damaged BMP: no such height");
+    if (width == 0)
+        return IH_OK; /* stb says so */
     uint32_t n_entries = (offset - 14 - header_bytes) / 4;
     if ((bits != 1 && bits != 4 && bits != 8) || n_entries >= 1u << bits || offset > s->file_bytes)
         return IH_OK;
