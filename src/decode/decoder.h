@@ -11,12 +11,14 @@
 #ifndef IH_DECODE_DECODER_H
 #define IH_DECODE_DECODER_H
 
+#include "base/budget.h"
 #include "base/result.h"
 #include "base/source.h"
 
 struct ih_decode_options {
-    uint64_t max_pixels;   /* images with more are IH_LIMIT */
-    unsigned raw_channels; /* 0: told by content; 1 to 4: headerless interleaved samples */
+    uint64_t max_pixels;      /* images with more are IH_LIMIT */
+    unsigned raw_channels;    /* 0: told by content; 1 to 4: headerless interleaved samples */
+    struct ih_budget *budget; /* borrowed, shared; NULL: no limit. Of what images held whole take */
 };
 
 struct ih_decoder {

@@ -1,0 +1,61 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "base/budget.h"
+
+#include <assert.h>
+
+void ih_budget_init(struct ih_budget *b, uint64_t size_bytes)
+{
+    *b = (struct ih_budget){.size_bytes = size_bytes};
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->on_change, NULL);
+}
+
+void ih_budget_destroy(struct ih_budget *b)
+{
+    assert(b->taken_bytes == 0);
+    pthread_cond_destroy(&b->on_change);
+    pthread_mutex_destroy(&b->lock);
+}
+
+enum ih_status ih_budget_take(struct ih_budget *b, uint64_t n_bytes, struct ih_error *err)
+{
+    if (!b)
+        return IH_OK;
+    if (n_bytes > b->size_bytes)
+        return ih_error_set(err, IH_LIMIT,
+                            "needs %.1f MB of memory at once, the limit is %.1f MB (--memory)",
+                            (double)n_bytes * 1e-6, (double)b->size_bytes * 1e-6);
+    pthread_mutex_lock(&b->lock);
+    uint64_t turn = b->next_turn++;
+    while (b->turn != turn || n_bytes > b->size_bytes - b->taken_bytes)
+        pthread_cond_wait(&b->on_change, &b->lock);
+    b->turn++;
+    b->taken_bytes += n_bytes;
+    pthread_cond_broadcast(&b->on_change); /* the next in turn may find enough left */
+    pthread_mutex_unlock(&b->lock);
+    return IH_OK;
+}
+
+bool ih_budget_try(struct ih_budget *b, uint64_t n_bytes)
+{
+    if (!b)
+        return true;
+    pthread_mutex_lock(&b->lock);
+    bool may = b->turn == b->next_turn && n_bytes <= b->size_bytes - b->taken_bytes;
+    if (may)
+        b->taken_bytes += n_bytes;
+    pthread_mutex_unlock(&b->lock);
+    return may;
+}
+
+void ih_budget_give(struct ih_budget *b, uint64_t n_bytes)
+{
+    if (!b)
+        return;
+    pthread_mutex_lock(&b->lock);
+    assert(n_bytes <= b->taken_bytes);
+    b->taken_bytes -= n_bytes;
+    pthread_cond_broadcast(&b->on_change);
+    pthread_mutex_unlock(&b->lock);
+}
