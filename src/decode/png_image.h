@@ -1,0 +1,57 @@
+/*
+ * What a PNG says about its pixels, and its rows of samples turned into 8-bit channels.
+ *
+ * The path through libpng lets libpng convert all but palettes; the fast path converts all by
+ * itself, so that each checks the other.
+ */
+#ifndef IH_DECODE_PNG_IMAGE_H
+#define IH_DECODE_PNG_IMAGE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ih_png_colour {
+    IH_PNG_GRAY = 0,
+    IH_PNG_RGB = 2,
+    IH_PNG_PALETTE = 3,
+    IH_PNG_GRAY_ALPHA = 4,
+    IH_PNG_RGBA = 6
+};
+
+struct ih_png_palette {
+    unsigned n_entries;
+    unsigned n_channels;     /* 3, or 4 where tRNS gives alphas */
+    uint8_t colours[256][4]; /* red, green, blue, alpha; alpha is 255 past the end of tRNS */
+};
+
+struct ih_png_image {
+    uint32_t width, height;
+    unsigned colour; /* enum ih_png_colour */
+    unsigned depth;  /* bits a sample: 1, 2, 4, 8, 16 */
+    bool has_key;    /* tRNS of gray or RGB: the pixels with these samples have alpha 0 */
+    uint16_t key[3];
+    struct ih_png_palette palette; /* of IH_PNG_PALETTE; to others it means nothing */
+};
+
+/* Samples of a pixel in the file, 1 to 4. */
+unsigned ih_png_samples(const struct ih_png_image *image);
+
+/* Channels of a decoded pixel, 1 to 4. */
+unsigned ih_png_channels(const struct ih_png_image *image);
+
+/* Bytes of a row in the file, without the byte that names its filter. */
+uint64_t ih_png_row_bytes(const struct ih_png_image *image);
+
+/* A row of samples as the file has them, unfiltered, into `width` decoded pixels. IH_CORRUPT: an
+ * index past the palette's end. */
+enum ih_status ih_png_expand_row(const struct ih_png_image *image, const uint8_t *row, uint8_t *dst,
+                                 struct ih_error *err);
+
+/* The same for palette indices, one a byte. They may lie within dst where they end at its end. */
+enum ih_status ih_png_expand_palette(const struct ih_png_palette *palette, const uint8_t *indices,
+                                     uint32_t width, uint8_t *dst, struct ih_error *err);
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * png_paths RUNS FILE...: what one core takes to decode PNG files that are in memory, through
+ * libpng, through the fast path, through libspng where that is compiled in, and for libdeflate's
+ * inflating alone, which the fast path cannot undercut.
+ *
+ * The ways take turns on each file, RUNS times; a file's time is the median, the figures are sums
+ * over files. Every way decodes into one small buffer that stays in the cache, libspng row by row
+ * into the same; nothing looks at the pixels.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "base/large.h"
+#include "decode/decoder.h"
+#include "decode/inflate.h"
+#include "decode/png_chunks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef WITH_SPNG
+#include <spng.h>
+#endif
+
+enum { BAND_BYTES = 128 * 1024, RUNS_MAX = 101 };
+
+struct file {
+    const char *path;
+    uint8_t *bytes;
+    size_t size;
+    struct ih_png_image image;
+};
+
+/* The processor time of this thread, page faults included, so that the turns that other programs
+ * take do not count. */
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void die(const struct file *file, const char *why)
+{
+    fprintf(stderr, "png_paths: %s: %s\n", file->path, why);
+    exit(1);
+}
+
+static void decode(const struct file *file, uint64_t whole_bytes_max)
+{
+    static uint8_t *band;
+    static size_t size;
+    const struct ih_decode_options options = {.max_pixels = UINT64_MAX,
+                                              .whole_bytes_max = whole_bytes_max};
+    struct ih_source src = {0};
+    struct ih_decode d;
+    struct ih_error err;
+    size_t n = 1;
+    ih_source_open_memory(&src, file->bytes, file->size);
+    if (ih_decode_open(&d, &src, &options, &err) != IH_OK)
+        die(file, err.message);
+    size_t wanted = ih_decode_row_bytes(&d) > BAND_BYTES ? ih_decode_row_bytes(&d) : BAND_BYTES;
+    if (wanted > size) {
+        free(band);
+        band = malloc(wanted);
+        size = wanted;
+    }
+    while (n > 0)
+        if (ih_decode_read(&d, band, size / d.info.n_channels, &n, &err) != IH_OK)
+            die(file, err.message);
+    ih_decode_close(&d);
+    ih_source_close(&src);
+}
+
+static void with_libpng(const struct file *file)
+{
+    decode(file, 1);
+}
+
+static void with_fast_path(const struct file *file)
+{
+    decode(file, UINT64_MAX);
+}
+
+static void inflate_only(const struct file *file)
+{
+    struct ih_source src = {0};
+    struct ih_png_held held = {.src = &src, .size_max = SIZE_MAX / 2};
+    struct ih_png_chunks chunks = {.held = &held};
+    ih_source_open_memory(&src, file->bytes, file->size);
+    if (!ih_png_read_front(&chunks) || !ih_png_read_back(&chunks))
+        die(file, "not for the fast path");
+    size_t size = (size_t)(ih_png_row_bytes(&chunks.image) + 1) * chunks.image.height;
+    uint8_t *out = ih_large_alloc(size);
+    ih_png_join(&chunks);
+    if (!out || !ih_inflate_exactly(held.bytes + chunks.data_at, chunks.data_bytes, out, size))
+        die(file, "cannot inflate");
+    free(out);
+    ih_png_chunks_release(&chunks);
+    ih_png_held_release(&held);
+    ih_source_close(&src);
+}
+
+#ifdef WITH_SPNG
+static void with_libspng(const struct file *file)
+{
+    spng_ctx *ctx = spng_ctx_new(0);
+    struct spng_row_info row_info;
+    int format = file->image.depth == 16              ? SPNG_FMT_RGBA16
+                 : ih_png_channels(&file->image) == 3 ? SPNG_FMT_RGB8
+                                                      : SPNG_FMT_RGBA8;
+    static uint8_t *row;
+    static size_t row_size;
+    size_t wanted = (size_t)file->image.width * 8;
+    if (wanted > row_size) {
+        free(row);
+        row = malloc(wanted);
+        row_size = wanted;
+    }
+    if (file->image.colour == IH_PNG_GRAY || file->image.colour == IH_PNG_GRAY_ALPHA ||
+        file->image.colour == IH_PNG_RGBA)
+        format = SPNG_FMT_PNG; /* as it is stored: what costs it least */
+    spng_set_png_buffer(ctx, file->bytes, file->size);
+    int status = spng_decode_image(ctx, NULL, 0, format, SPNG_DECODE_PROGRESSIVE);
+    while (status == 0 && (status = spng_get_row_info(ctx, &row_info)) == 0)
+        status = spng_decode_row(ctx, row, wanted);
+    if (status != SPNG_EOI)
+        die(file, spng_strerror(status));
+    spng_ctx_free(ctx);
+}
+#endif
+
+static const struct way {
+    const char *name;
+    void (*decode)(const struct file *file);
+} ways[] = {
+    {"libpng path", with_libpng},
+#ifdef WITH_SPNG
+    {"libspng", with_libspng},
+#endif
+    {"fast path", with_fast_path},
+    {"its inflating alone", inflate_only},
+};
+
+enum { N_WAYS = sizeof ways / sizeof ways[0] };
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void time_file(const struct file *file, int n_runs, double seconds[N_WAYS])
+{
+    double times[N_WAYS][RUNS_MAX];
+    for (int run = 0; run < n_runs; run++)
+        for (int w = 0; w < N_WAYS; w++) {
+            double start = now_s();
+            ways[w].decode(file);
+            times[w][run] = now_s() - start;
+        }
+    for (int w = 0; w < N_WAYS; w++) {
+        qsort(times[w], (size_t)n_runs, sizeof(double), compare);
+        seconds[w] = times[w][n_runs / 2];
+    }
+}
+
+/* False where the fast path would not take it. */
+static bool load(const char *path, struct file *file)
+{
+    struct ih_source src = {0};
+    struct ih_error err;
+    file->path = path;
+    if (ih_source_open_path(&src, path, &err) != IH_OK ||
+        ih_source_read_all(&src, SIZE_MAX / 2, &file->bytes, &file->size, &err) != IH_OK)
+        die(file, err.message);
+    ih_source_reset(&src);
+    if (file->size >= IH_PNG_HEADER_BYTES && ih_png_parse_header(file->bytes, &file->image))
+        return true;
+    free(file->bytes);
+    return false;
+}
+
+struct sum {
+    const char *name;
+    int n_files;
+    double megapixels, seconds[N_WAYS];
+};
+
+static struct sum *sum_of(struct sum sums[5], const struct ih_png_image *image)
+{
+    if (image->depth == 16)
+        return &sums[3];
+    return &sums[image->colour == IH_PNG_RGB ? 0 : image->colour == IH_PNG_RGBA ? 1 : 2];
+}
+
+static void add(struct sum *sum, const struct ih_png_image *image, const double seconds[N_WAYS])
+{
+    sum->n_files++;
+    sum->megapixels += (double)image->width * image->height * 1e-6;
+    for (int w = 0; w < N_WAYS; w++)
+        sum->seconds[w] += seconds[w];
+}
+
+int main(int argc, char **argv)
+{
+    static struct sum sums[] = {{.name = "RGB"},
+                                {.name = "RGBA"},
+                                {.name = "gray, palette"},
+                                {.name = "16 bits"},
+                                {.name = "all"}};
+    int n_runs = argc > 2 ? atoi(argv[1]) : 0, n_skipped = 0;
+    if (n_runs < 1 || n_runs > RUNS_MAX) {
+        fputs("usage: png_paths RUNS FILE...\n", stderr);
+        return 2;
+    }
+    for (int i = 2; i < argc; i++) {
+        struct file file;
+        double seconds[N_WAYS];
+        if (!load(argv[i], &file)) {
+            n_skipped++;
+            continue;
+        }
+        time_file(&file, n_runs, seconds);
+        add(sum_of(sums, &file.image), &file.image, seconds);
+        add(&sums[4], &file.image, seconds);
+        free(file.bytes);
+    }
+#ifdef WITH_SPNG
+    printf("libspng %s\n", spng_version_string());
+#endif
+    printf("%-14s %6s %8s", "MP/s", "files", "MP");
+    for (int w = 0; w < N_WAYS; w++)
+        printf(" %20s", ways[w].name);
+    putchar('\n');
+    for (size_t k = 0; k < sizeof sums / sizeof sums[0]; k++) {
+        if (sums[k].n_files == 0)
+            continue;
+        printf("%-14s %6d %8.1f", sums[k].name, sums[k].n_files, sums[k].megapixels);
+        for (int w = 0; w < N_WAYS; w++)
+            printf(" %20.1f", sums[k].megapixels / sums[k].seconds[w]);
+        putchar('\n');
+    }
+    if (n_skipped)
+        printf("%d files left out: interlaced, or no PNG\n", n_skipped);
+    return 0;
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# What one core takes to decode PNG: libpng, libspng where its headers are, the fast path over libdeflate.
+#
+#   tests/bench/png_paths.sh RUNS FILE|DIRECTORY... >tests/bench/results/png_paths.txt
+#
+# Builds into a temporary directory with CC (cc) and the release build's optimization. SPNG_CFLAGS and
+# SPNG_LIBS name a libspng that pkg-config does not know.
+set -eu
+cd "$(dirname "$0")/../.."
+[ $# -ge 2 ] || { echo "usage: png_paths.sh RUNS FILE|DIRECTORY..." >&2; exit 2; }
+runs=$1
+shift
+cc=${CC:-cc}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+spng_cflags=${SPNG_CFLAGS:-} spng_libs=${SPNG_LIBS:-}
+if pkg-config --exists spng 2>/dev/null; then
+  spng_cflags=$(pkg-config --cflags spng) spng_libs=$(pkg-config --libs spng)
+fi
+[ -z "$spng_libs" ] || spng_cflags="$spng_cflags -DWITH_SPNG"
+
+# Only PNG is wanted of the decoders, so the table of all of them is made here with that one.
+mkdir -p "$dir/decode"
+echo 'DECODER(png)' >"$dir/decode/decoders.def"
+sources="tests/bench/png_paths.c src/base/*.c src/decode/decode.c src/decode/helper*.c src/decode/bytes.c
+         src/decode/dec_raw.c src/decode/dec_png.c src/decode/inflate.c src/decode/png_*.c"
+# shellcheck disable=SC2046,SC2086 # lists of words
+$cc -std=c11 -O2 -pthread -DIH_WITH_LIBDEFLATE -I"$dir" -Isrc $spng_cflags -o "$dir/png_paths" $sources \
+  $(pkg-config --cflags --libs libpng libdeflate) $spng_libs -lm
+
+echo "command   tests/bench/png_paths.sh $runs ..."
+echo "date      $(date -u +%Y-%m-%d)"
+echo "cpu       $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | head -n 1)"
+echo "compiler  $($cc --version | head -n 1), -O2"
+echo "libraries libpng $(pkg-config --modversion libpng), libdeflate $(pkg-config --modversion libdeflate)"
+echo "figures   megapixels a second of one core's processor time, file in memory; medians of $runs, summed"
+echo
+find "$@" -type f -name '*.png' -print | LC_ALL=C sort >"$dir/files"
+xargs -d '\n' "$dir/png_paths" "$runs" <"$dir/files"

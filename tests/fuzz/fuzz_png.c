@@ -1,0 +1,167 @@
+/*
+ * Fuzzer of PNG's two paths: on the same bytes the fast one and libpng give the same pixels, or the
+ * same error with the same words. Its mutations get CRCs put right, and mostly the Adler-32 and the
+ * height too, so that what is inside the stream counts.
+ */
+#include "tests/fuzz/decode_all.h"
+#include "tests/fuzz/png_repair.h"
+
+#ifdef IH_WITH_LIBDEFLATE
+#include <libdeflate.h>
+#endif
+
+enum { INFLATED_MAX = 1 << 18, STREAM_MAX = 1 << 16, ROWS = 3 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *bytes, size_t size, size_t max_size); /* libFuzzer's own */
+
+struct outcome {
+    enum ih_status status;
+    char message[IH_MESSAGE_MAX];
+    uint64_t n_pixels, hash;
+};
+
+static void decode(const uint8_t *bytes, size_t size, uint64_t whole_bytes_max, struct outcome *out)
+{
+    struct ih_budget budget;
+    const struct ih_decode_options options = {
+        .max_pixels = MAX_PIXELS_FUZZ, .budget = &budget, .whole_bytes_max = whole_bytes_max};
+    struct ih_source src = {0};
+    struct ih_decode d;
+    struct ih_error err = {0};
+    memset(out, 0, sizeof *out);
+    ih_budget_init(&budget, 1u << 28);
+    ih_source_open_memory(&src, bytes, size);
+    out->status = ih_decode_open(&d, &src, &options, &err);
+    if (out->status == IH_OK) {
+        size_t band_bytes = ih_decode_row_bytes(&d) * ROWS, n = 1;
+        uint8_t *band = malloc(band_bytes);
+        PROMISED(band);
+        while (n > 0 && (out->status = ih_decode_read(&d, band, band_bytes / d.info.n_channels, &n,
+                                                      &err)) == IH_OK) {
+            for (size_t i = 0; i < n * d.info.n_channels; i++) /* FNV-1a */
+                out->hash = (out->hash ^ band[i]) * 0x100000001b3u;
+            out->n_pixels += n;
+        }
+        free(band);
+        ih_decode_close(&d);
+    }
+    if (out->status != IH_OK)
+        memcpy(out->message, err.message, sizeof out->message);
+    ih_source_close(&src);
+    ih_source_reset(&src);
+    ih_budget_destroy(&budget); /* all was given back */
+}
+
+/* The one difference that png_whole.c allows itself: Huffman codes that zlib refuses and libdeflate
+ * gives a meaning, in a stream whose Adler-32 is right. */
+static bool is_about_huffman_codes(const char *message)
+{
+    static const char *const texts[] = {"invalid code lengths set",
+                                        "invalid literal/lengths set",
+                                        "invalid distances set",
+                                        "invalid distance code",
+                                        "invalid literal/length code",
+                                        "missing end-of-block",
+                                        "too many length or distance symbols"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strstr(message, texts[i]))
+            return true;
+    return false;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct outcome fast, banded;
+    if (!is_png(bytes, size))
+        return 0;
+    decode(bytes, size, 0, &fast);
+    decode(bytes, size, 1, &banded);
+    if (fast.status == IH_OK && banded.status == IH_CORRUPT &&
+        is_about_huffman_codes(banded.message))
+        return 0;
+    if (fast.status != banded.status || strcmp(fast.message, banded.message) != 0)
+        fprintf(stderr, "fast: '%s', libpng: '%s'\n", fast.message, banded.message);
+    PROMISED(fast.status == banded.status);
+    PROMISED(strcmp(fast.message, banded.message) == 0);
+    if (fast.status == IH_OK) {
+        PROMISED(fast.n_pixels == banded.n_pixels);
+        PROMISED(fast.hash == banded.hash);
+    }
+    return 0;
+}
+
+#ifdef IH_WITH_LIBDEFLATE
+
+/* The data of all IDAT chunks together: copied out, or back in. */
+static size_t copy_stream(uint8_t *bytes, size_t size, uint8_t *stream, bool is_back)
+{
+    size_t at = 8, n = 0;
+    uint32_t length;
+    uint8_t *name;
+    while ((name = next_png_chunk(bytes, size, &at, &length))) {
+        if (memcmp(name, "IDAT", 4) != 0)
+            continue;
+        if (length > STREAM_MAX - n)
+            break;
+        if (is_back)
+            memcpy(name + 4, stream + n, length);
+        else
+            memcpy(stream + n, name + 4, length);
+        n += length;
+    }
+    return n;
+}
+
+/* Makes the height what the inflated bytes are enough for. */
+static void repair_height(uint8_t *bytes, size_t size, size_t n_inflated)
+{
+    static const uint8_t n_samples[7] = {1, 0, 3, 1, 2, 0, 4};
+    if (size < 33 || bytes[25] > 6)
+        return;
+    uint64_t bits = (uint64_t)load_be32(bytes + 16) * n_samples[bytes[25]] * bytes[24];
+    uint64_t height = n_inflated / ((bits + 7) / 8 + 1);
+    for (int i = 0; i < 4; i++)
+        bytes[20 + i] = (uint8_t)(height >> (24 - 8 * i));
+}
+
+/* Puts the check of the stream's first bytes right, the Adler-32 behind its end, and the height. */
+static void repair_stream(uint8_t *bytes, size_t size)
+{
+    static uint8_t stream[STREAM_MAX], inflated[INFLATED_MAX];
+    size_t n_in, n_out, n = is_png(bytes, size) ? copy_stream(bytes, size, stream, false) : 0;
+    if (n < 6)
+        return;
+    stream[1] = (uint8_t)(stream[1] & 0xc0);
+    stream[1] = (uint8_t)(stream[1] + (31 - (stream[0] * 256 + stream[1]) % 31) % 31);
+    struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+    if (d && libdeflate_deflate_decompress_ex(d, stream + 2, n - 2, inflated, sizeof inflated,
+                                              &n_in, &n_out) == LIBDEFLATE_SUCCESS) {
+        uint32_t adler = libdeflate_adler32(1, inflated, n_out);
+        for (size_t i = 0; i < 4 && 2 + n_in + i < n; i++)
+            stream[2 + n_in + i] = (uint8_t)(adler >> (24 - 8 * i));
+        repair_height(bytes, size, n_out);
+    }
+    libdeflate_free_decompressor(d);
+    copy_stream(bytes, size, stream, true);
+}
+
+#else
+
+static void repair_stream(uint8_t *bytes, size_t size)
+{
+    (void)bytes, (void)size;
+}
+
+#endif
+
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned seed)
+{
+    size = LLVMFuzzerMutate(bytes, size, max_size);
+    if (seed % 4 != 0) /* a wrong one has to be seen now and then */
+        repair_stream(bytes, size);
+    if (seed % 16 != 1)
+        repair_png(bytes, size);
+    return size;
+}

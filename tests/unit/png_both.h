@@ -1,0 +1,212 @@
+/*
+ * The two ways through a PNG, side by side: the same bytes give the same pixels, or the same error
+ * with the same words, whoever decodes. And what should be fast is: each sound file is asked
+ * whether the fast path took it. Include it after cmocka.h.
+ */
+#ifndef IH_TESTS_PNG_BOTH_H
+#define IH_TESTS_PNG_BOTH_H
+
+#include "decode/decoder.h"
+#include "decode/inflate.h"
+#include "decode/png_chunks.h"
+#include "decode/png_unfilter.h"
+#include "decode/png_whole.h"
+
+#include "tests/unit/png_files.h"
+
+#include <stdio.h>
+
+enum { IN_BANDS = 1 }; /* whole_bytes_max: never whole */
+
+/* ---- both ways ---- */
+
+struct outcome {
+    enum ih_status status;
+    struct ih_error error;
+    struct ih_image_info info;
+    struct bytes pixels; /* owned; until the end or an error */
+};
+
+static inline struct outcome decode_source(struct ih_source *src, uint64_t whole_bytes_max,
+                                           size_t n_rows)
+{
+    struct ih_budget budget;
+    const struct ih_decode_options options = {
+        .max_pixels = 1000 * 1000, .budget = &budget, .whole_bytes_max = whole_bytes_max};
+    struct outcome out = {.status = IH_OK};
+    struct ih_decode d;
+    ih_budget_init(&budget, 1u << 30);
+    out.status = ih_decode_open(&d, src, &options, &out.error);
+    if (out.status == IH_OK) {
+        size_t n = 1, capacity = (size_t)d.info.width * n_rows;
+        uint8_t *band = malloc(capacity * d.info.n_channels);
+        assert_non_null(band);
+        out.info = d.info;
+        while (n > 0 && (out.status = ih_decode_read(&d, band, capacity, &n, &out.error)) == IH_OK)
+            put(&out.pixels, band, n * d.info.n_channels);
+        free(band);
+        ih_decode_close(&d);
+    }
+    ih_budget_destroy(&budget); /* all has been given back */
+    return out;
+}
+
+/* From a copy that ends with its last byte, for the address sanitizer. */
+static inline struct outcome decode(const struct bytes *file, uint64_t whole_bytes_max,
+                                    size_t n_rows)
+{
+    struct ih_source src = {0};
+    uint8_t *copy = malloc(file->n ? file->n : 1);
+    assert_non_null(copy);
+    if (file->n > 0)
+        memcpy(copy, file->p, file->n);
+    ih_source_open_memory(&src, copy, file->n);
+    struct outcome out = decode_source(&src, whole_bytes_max, n_rows);
+    ih_source_reset(&src);
+    free(copy);
+    return out;
+}
+
+static inline bool is_taken(const struct bytes *file)
+{
+    struct ih_source src = {0};
+    struct ih_png_held held = {.src = &src};
+    const struct ih_decode_options options = {.max_pixels = UINT64_MAX};
+    struct ih_image_info info;
+    ih_source_open_memory(&src, file->p, file->n);
+    struct ih_png_whole *w = ih_png_whole_open(&held, &options, &info);
+    bool taken = w && ih_png_whole_load(w);
+    ih_png_whole_close(w);
+    ih_png_held_release(&held);
+    ih_source_reset(&src);
+    return taken;
+}
+
+/* Returns the status that both give. A file that is refused may have given pixels before: those
+ * that the path in bands gives, or fewer. */
+static inline enum ih_status both(const struct bytes *file, const char *what)
+{
+    struct outcome b = decode(file, IN_BANDS, 3);
+    for (size_t n_rows = 1; n_rows <= 64; n_rows *= 8) {
+        struct outcome a = decode(file, 0, n_rows);
+        if (a.status != b.status || (a.status != IH_OK && strcmp(a.error.message, b.error.message)))
+            fail_msg("%s: '%s' (%d), in bands '%s' (%d)", what, a.error.message, (int)a.status,
+                     b.error.message, (int)b.status);
+        if (a.status == IH_OK) {
+            assert_int_equal(a.info.width, b.info.width);
+            assert_int_equal(a.info.height, b.info.height);
+            assert_int_equal(a.info.n_channels, b.info.n_channels);
+            assert_int_equal(a.info.source_depth, b.info.source_depth);
+            assert_int_equal(a.pixels.n, b.pixels.n);
+            if (memcmp(a.pixels.p, b.pixels.p, a.pixels.n) != 0)
+                fail_msg("%s: the pixels differ", what);
+        }
+        free(a.pixels.p);
+    }
+    free(b.pixels.p);
+    return b.status;
+}
+
+static inline void accepted(const struct bytes *file, const char *what)
+{
+    if (both(file, what) != IH_OK)
+        fail_msg("%s: refused", what);
+}
+
+static inline void accepted_fast(const struct bytes *file, const char *what)
+{
+    accepted(file, what);
+    if (is_taken(file) != ih_inflate_is_here())
+        fail_msg("%s: not by the fast path", what);
+}
+
+static inline void refused(const struct bytes *file, const char *what)
+{
+    if (both(file, what) != IH_CORRUPT)
+        fail_msg("%s: not refused", what);
+    if (is_taken(file))
+        fail_msg("%s: taken by the fast path", what);
+}
+
+/* ---- sound images of every kind ---- */
+
+static inline uint32_t next_random(void)
+{
+    static uint32_t random_state = 7;
+    random_state = random_state * 1664525u + 1013904223u;
+    return random_state >> 8;
+}
+
+struct kind {
+    unsigned colour, depth;
+};
+
+static const struct kind kinds[] = {{0, 1}, {0, 2},  {0, 4},  {0, 8}, {0, 16},
+                                    {2, 8}, {2, 16}, {3, 1},  {3, 2}, {3, 4},
+                                    {3, 8}, {4, 8},  {4, 16}, {6, 8}, {6, 16}};
+enum { N_KINDS = sizeof kinds / sizeof kinds[0], ANY_FILTER = IH_PNG_FILTERS };
+
+/* Rows of random bytes: whatever they are, they are a filter's output. A third of each is constant,
+ * so that transparent colours are met. */
+static inline struct bytes random_rows(const struct kind *kind, uint32_t width, uint32_t height,
+                                       unsigned filter)
+{
+    struct ih_png_image image = {
+        .width = width, .height = height, .colour = kind->colour, .depth = kind->depth};
+    size_t row_bytes = (size_t)ih_png_row_bytes(&image);
+    struct bytes rows = {0};
+    for (uint32_t y = 0; y < height; y++) {
+        uint8_t f = (uint8_t)(filter == ANY_FILTER ? next_random() % IH_PNG_FILTERS : filter);
+        put(&rows, &f, 1);
+        for (size_t i = 0; i < row_bytes; i++) {
+            uint8_t v = (uint8_t)(i % 3 == 0 || y % 3 == 0 ? 0 : next_random());
+            put(&rows, &v, 1);
+        }
+    }
+    return rows;
+}
+
+/* PLTE with all the colours that the depth can index. */
+static inline void put_palette(struct bytes *file, unsigned n)
+{
+    uint8_t colours[256 * 3];
+    for (size_t i = 0; i < sizeof colours; i++)
+        colours[i] = (uint8_t)next_random();
+    put_chunk(file, "PLTE", colours, (size_t)3 * n);
+}
+
+static inline void put_transparency(struct bytes *file, const struct kind *kind)
+{
+    const uint8_t alphas[] = {0, 7, 255, 100}, zeros[6] = {0};
+    if (kind->colour == IH_PNG_PALETTE)
+        put_chunk(file, "tRNS", alphas, kind->depth == 1 ? 1 : 3);
+    else
+        put_chunk(file, "tRNS", zeros, kind->colour == IH_PNG_RGB ? 6 : 2);
+}
+
+/* The file of these rows with this much in each IDAT chunk. */
+static inline struct bytes make_file(const struct kind *kind, uint32_t width, uint32_t height,
+                                     const struct bytes *rows, bool has_trns, size_t idat_bytes)
+{
+    struct bytes file = {0}, stream = zlib_stored(rows->p, rows->n, 50);
+    put_head(&file, width, height, (int)kind->depth, (int)kind->colour);
+    if (kind->colour == IH_PNG_PALETTE)
+        put_palette(&file, 1u << kind->depth);
+    if (has_trns)
+        put_transparency(&file, kind);
+    put_idats(&file, &stream, idat_bytes);
+    put_chunk(&file, "IEND", NULL, 0);
+    free(stream.p);
+    return file;
+}
+
+static inline struct bytes random_file(const struct kind *kind, uint32_t width, uint32_t height,
+                                       unsigned filter, bool has_trns, size_t idat_bytes)
+{
+    struct bytes rows = random_rows(kind, width, height, filter);
+    struct bytes file = make_file(kind, width, height, &rows, has_trns, idat_bytes);
+    free(rows.p);
+    return file;
+}
+
+#endif
