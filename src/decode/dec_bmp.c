@@ -1,91 +1,232 @@
 /*
- * BMP through stb_image, held whole.
+ * BMP, streamed: rows, or the commands of a run-length coded image, go straight from the source
+ * into the caller's buffer. Rows are counted in the order of the file, from the bottom or from the
+ * top.
  *
- * stb looks palette entries up that the file does not have, and reads four too few of OS/2's
- * header: so indices are checked before, and OS/2 palettes refused.
+ * What the format leaves open, or readers do differently:
+ * - Channels of fewer than 8 bits become round(v * 255 / max); some readers repeat the high bits.
+ * - Pixels that a run-length coded image skips, or never comes to, have colour 0.
+ * - A run past the end of its row, or an index past the end of the palette, is damage.
+ *
+ * stb_image was rejected: it refuses run lengths, misreads OS/2's palettes, takes the reserved byte
+ * for alpha, and needs the whole file.
  */
-#include "decode/stb_file.h"
+#include "decode/bmp_header.h"
+#include "decode/bytes.h"
+#include "decode/decoder.h"
 
-#include <limits.h>
-enum { BMP_HEADER_BYTES = 54, BMP_CORE_HEADER_BYTES = 26 };
+#include <stdlib.h>
+#include <string.h>
+
+enum pending { GAP, RUN, LITERALS }; /* what a run-length command gives pixels of */
+
+struct bmp_state {
+    struct ih_source *src; /* borrowed */
+    struct ih_bmp bmp;
+    uint64_t n_pixels, n_given;
+    uint8_t *row; /* owned; NULL until the first read */
+    size_t row_bytes;
+    /* run lengths: */
+    uint64_t row_start; /* pixel at which the row began that is being given */
+    enum pending pending;
+    uint64_t n_pending;
+    uint8_t values[2]; /* of a run in turn, of literals the byte that has them */
+    unsigned n_used;   /* of the run's or the literals' pixels */
+};
 
 static bool probe(const uint8_t *head, size_t size)
 {
-    if (size < 18 || head[0] != 'B' || head[1] != 'M')
-        return false;
-    uint32_t header_bytes = ih_le32(head + 14);
-    return header_bytes == 12 || header_bytes == 40 || header_bytes == 56 || header_bytes == 108 ||
-           header_bytes == 124;
+    return ih_bmp_probe(head, size);
 }
 
-static void claimed_size(const uint8_t *h, uint64_t *width, uint64_t *height)
+static const char *version(void)
 {
-    if (ih_le32(h + 14) == 12) { /* OS/2 */
-        *width = ih_le16(h + 18);
-        *height = ih_le16(h + 20);
-    } else {
-        uint32_t raw_height = ih_le32(h + 22);
-        *width = ih_le32(h + 18);
-        *height = raw_height >> 31 ? 0 - raw_height : raw_height; /* negative: from the top */
-    }
+    return "imghist " IH_VERSION;
 }
 
-/* A BMP that stb reads right, and whose indices all lie within its palette. */
-static enum ih_status check(struct ih_stb_file *s, struct ih_error *err)
+static void close_bmp(void *state)
 {
-    const uint8_t *f = s->file;
-    if (s->file_bytes < BMP_CORE_HEADER_BYTES)
-        return IH_OK;            /* stb finds the end */
-    if (ih_le32(f + 14) == 12) { /* OS/2: stb reads four palette entries too few */
-        if (ih_le16(f + 24) < 24)
-            return ih_error_set(err, IH_UNSUPPORTED, "OS/2 BMP with a palette is not supported");
-        return IH_OK;
-    }
-    if (s->file_bytes < BMP_HEADER_BYTES)
-        return IH_OK;
-    uint32_t header_bytes = ih_le32(f + 14), offset = ih_le32(f + 10), raw_height = ih_le32(f + 22);
-    uint32_t bits = ih_le16(f + 28), compression = ih_le32(f + 30), width = ih_le32(f + 18);
-    uint32_t height = raw_height >> 31 ? 0 - raw_height : raw_height; /* negative: from the top */
-    if (compression != 0 && compression != 3)
-        return ih_error_set(err, IH_UNSUPPORTED, "compressed BMP (type %lu) is not supported",
-                            (unsigned long)compression);
-    if (offset < 14 + header_bytes)
-        return ih_error_set(err, IH_CORRUPT, "damaged BMP: its pixels begin within its header");
-    if (height > INT_MAX)
-        return ih_error_set(err, IH_CORRUPT, "damaged BMP: no such height");
-    if (width == 0)
-        return IH_OK; /* stb says so */
-    uint32_t n_entries = (offset - 14 - header_bytes) / 4;
-    if ((bits != 1 && bits != 4 && bits != 8) || n_entries >= 1u << bits || offset > s->file_bytes)
-        return IH_OK;
-    size_t row_bytes = ((size_t)width * bits + 31) / 32 * 4;
-    for (size_t y = 0; y < height && row_bytes <= s->file_bytes - offset &&
-                       y <= (s->file_bytes - offset) / row_bytes - 1;
-         y++) {
-        const uint8_t *row = f + offset + y * row_bytes;
-        for (size_t x = 0; x < width; x++) {
-            unsigned shift = (unsigned)(8 - bits - x * bits % 8);
-            unsigned index = (unsigned)row[x * bits / 8] >> shift & ((1u << bits) - 1);
-            if (index >= n_entries)
-                return ih_stb_short_palette("BMP", index, n_entries, err);
-        }
-    }
-    return IH_OK;
+    struct bmp_state *s = state;
+    free(s->row);
+    free(s);
 }
 
 static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
-    static const struct ih_stb_format format = {claimed_size, check};
-    return ih_stb_open(src, options, &format, info, state, err);
+    struct bmp_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->src = src;
+    enum ih_status status = ih_bmp_read_header(src, &s->bmp, err);
+    if (status == IH_OK)
+        status = ih_decode_check_pixels(s->bmp.width, s->bmp.height, options->max_pixels, err);
+    if (status == IH_OK && (s->bmp.width > INT32_MAX || s->bmp.height > INT32_MAX))
+        status = ih_error_set(err, IH_CORRUPT, "damaged BMP: no such size");
+    if (status == IH_OK)
+        status = ih_bytes_skip(src, "BMP", s->bmp.skipped_bytes, err);
+    if (status != IH_OK) {
+        close_bmp(s);
+        return status;
+    }
+    s->n_pixels = (uint64_t)s->bmp.width * s->bmp.height;
+    s->row_bytes = (size_t)(((uint64_t)s->bmp.width * s->bmp.bits + 31) / 32 * 4);
+    info->width = s->bmp.width;
+    info->height = s->bmp.height;
+    info->n_channels = s->bmp.n_channels;
+    info->source_depth = s->bmp.bits <= 8 ? s->bmp.bits : 8;
+    *state = s;
+    return IH_OK;
+}
+
+static enum ih_status put_index(const struct bmp_state *s, unsigned index, uint8_t *pixel,
+                                struct ih_error *err)
+{
+    if (index >= s->bmp.n_palette)
+        return ih_error_set(err, IH_CORRUPT, "damaged BMP: colour %u of a palette of %u", index,
+                            s->bmp.n_palette);
+    memcpy(pixel, s->bmp.palette[index], 3);
+    return IH_OK;
+}
+
+static uint8_t field_value(const struct ih_bmp_field *f, uint32_t pixel)
+{
+    if (f->max == 0)
+        return 0;
+    return (uint8_t)(((uint64_t)((pixel & f->mask) >> f->shift) * 510 + f->max) /
+                     (2 * (uint64_t)f->max));
+}
+
+static enum ih_status convert_row(const struct bmp_state *s, uint8_t *pixels, struct ih_error *err)
+{
+    const struct ih_bmp *b = &s->bmp;
+    const uint8_t *row = s->row;
+    for (size_t x = 0; x < b->width; x++, pixels += b->n_channels) {
+        if (b->bits <= 8) {
+            unsigned shift = (unsigned)(8 - b->bits - x * b->bits % 8);
+            unsigned index = (unsigned)row[x * b->bits / 8] >> shift & ((1u << b->bits) - 1);
+            if (put_index(s, index, pixels, err) != IH_OK)
+                return err->status;
+        } else if (b->bits == 24) {
+            for (unsigned c = 0; c < 3; c++)
+                pixels[c] = row[3 * x + 2 - c];
+        } else {
+            uint32_t pixel = b->bits == 16 ? ih_le16(row + 2 * x) : ih_le32(row + 4 * x);
+            for (unsigned c = 0; c < b->n_channels; c++)
+                pixels[c] = field_value(&b->fields[c], pixel);
+        }
+    }
+    return IH_OK;
+}
+
+static enum ih_status read_rows(struct bmp_state *s, uint8_t *pixels, size_t capacity, size_t *n,
+                                struct ih_error *err)
+{
+    if (!s->row)
+        s->row = malloc(s->row_bytes);
+    if (!s->row)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    while (s->n_given < s->n_pixels && capacity - *n >= s->bmp.width) {
+        if (ih_bytes_read(s->src, "BMP", s->row, s->row_bytes, err) != IH_OK ||
+            convert_row(s, pixels + *n * s->bmp.n_channels, err) != IH_OK)
+            return err->status;
+        s->n_given += s->bmp.width;
+        *n += s->bmp.width;
+    }
+    return IH_OK;
+}
+
+/* ---- run lengths ---- */
+
+/* Two bytes that say what comes next: a run, literals, or a gap to the end of the row, to the end
+ * of the image, or to a place further on. */
+static enum ih_status next_command(struct bmp_state *s, struct ih_error *err)
+{
+    enum { END_OF_ROW, END_OF_IMAGE, DELTA };
+    uint8_t command[2], delta[2] = {0, 0};
+    uint64_t width = s->bmp.width, x = s->n_given - s->row_start, left = width - x;
+    if (ih_bytes_read(s->src, "BMP", command, 2, err) != IH_OK)
+        return err->status;
+    s->n_used = 0;
+    s->pending = command[0] ? RUN : command[1] > DELTA ? LITERALS : GAP;
+    s->n_pending = command[0] ? command[0] : command[1];
+    if (s->pending == RUN) {
+        s->values[0] = s->bmp.bits == 4 ? command[1] >> 4 : command[1];
+        s->values[1] = s->bmp.bits == 4 ? command[1] & 15 : command[1];
+    }
+    if (s->pending != GAP)
+        return s->n_pending <= left
+                   ? IH_OK
+                   : ih_error_set(err, IH_CORRUPT, "damaged BMP: a run past the end of its row");
+    if (command[1] == END_OF_IMAGE) {
+        s->n_pending = s->n_pixels - s->n_given;
+        return IH_OK;
+    }
+    if (command[1] == END_OF_ROW) {
+        s->n_pending = left;
+        s->row_start += width;
+        return IH_OK;
+    }
+    if (ih_bytes_read(s->src, "BMP", delta, 2, err) != IH_OK)
+        return err->status;
+    s->row_start += delta[1] * width;
+    s->n_pending = delta[1] * width + delta[0];
+    return delta[0] <= left && s->row_start < s->n_pixels
+               ? IH_OK
+               : ih_error_set(err, IH_CORRUPT, "damaged BMP: a jump out of the image");
+}
+
+/* The next literal: a byte each, or two in a byte; an odd number of bytes is made even. */
+static enum ih_status next_literal(struct bmp_state *s, unsigned *index, struct ih_error *err)
+{
+    unsigned in_byte = s->bmp.bits == 4 ? 2 : 1, place = s->n_used % in_byte;
+    uint8_t padding;
+    if (place == 0 && ih_bytes_read(s->src, "BMP", s->values, 1, err) != IH_OK)
+        return err->status;
+    *index = in_byte == 1 ? s->values[0] : place ? s->values[0] & 15u : s->values[0] >> 4;
+    bool has_padding = s->n_pending == 1 && (s->n_used + in_byte) / in_byte % 2 == 1;
+    return has_padding ? ih_bytes_read(s->src, "BMP", &padding, 1, err) : IH_OK;
+}
+
+static enum ih_status read_runs(struct bmp_state *s, uint8_t *pixels, size_t capacity, size_t *n,
+                                struct ih_error *err)
+{
+    while (s->n_given < s->n_pixels && *n < capacity) {
+        unsigned index = 0;
+        if (s->n_pending == 0) {
+            if (next_command(s, err) != IH_OK)
+                return err->status;
+            continue;
+        }
+        if (s->pending == RUN)
+            index = s->values[s->n_used % 2];
+        else if (s->pending == LITERALS && next_literal(s, &index, err) != IH_OK)
+            return err->status;
+        if (put_index(s, index, pixels + 3 * *n, err) != IH_OK)
+            return err->status;
+        s->n_used++;
+        s->n_pending--;
+        s->n_given++;
+        ++*n;
+    }
+    return IH_OK;
+}
+
+static enum ih_status read_bmp(void *state, uint8_t *pixels, size_t capacity_pixels,
+                               size_t *n_pixels, struct ih_error *err)
+{
+    struct bmp_state *s = state;
+    *n_pixels = 0;
+    return s->bmp.coding == IH_BMP_RLE ? read_runs(s, pixels, capacity_pixels, n_pixels, err)
+                                       : read_rows(s, pixels, capacity_pixels, n_pixels, err);
 }
 
 const struct ih_decoder ih_decoder_bmp = {
     .name = "bmp",
-    .title = "BMP, uncompressed, 1 to 32 bits",
-    .version = ih_stb_version,
+    .title = "BMP of Windows and OS/2, 1 to 32 bits, masks, run lengths",
+    .version = version,
     .probe = probe,
     .open = open_bmp,
-    .read = ih_stb_read,
-    .close = ih_stb_close,
+    .read = read_bmp,
+    .close = close_bmp,
 };

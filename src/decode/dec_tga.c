@@ -1,15 +1,43 @@
 /*
- * TGA through stb_image, held whole.
+ * TGA, streamed: palette, gray and colour, plain and run-length coded.
  *
- * stb takes colour 0 for an index past the palette's end, and skips a palette's first entry that is
- * not 0 without subtracting it: both are found before.
+ * Source: "Truevision TGA File Format Specification, version 2.0". What it leaves open, or readers
+ * do differently:
+ * - The fourth byte of a 32-bit colour is alpha whatever the header says of attribute bits, which
+ *   many programs leave at 0. The top bit of 16 is not: to most it is nothing.
+ * - 5 bits become round(v * 255 / 31).
+ * - A palette's first entry may have a number other than 0; an index before it, or past the last
+ *   one, is damage.
+ * - A run may go on in the next row, as old encoders have it, but not past the image's end.
+ * - Where the first pixel stands, left or right, top or bottom, does not matter to counts.
+ *
+ * stb_image was rejected: it takes colour 0 for an index past the palette's end, gets palettes with
+ * a first entry wrong, and needs the whole file.
  */
-#include "decode/stb_file.h"
+#include "decode/bytes.h"
+#include "decode/decoder.h"
 
-/* TGA has no signature: the fields of its 18-byte header must fit together. */
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADER_BYTES = 18, UNIT_BYTES_MAX = 4 };
+
+struct tga_state {
+    struct ih_source *src; /* borrowed */
+    uint64_t n_left;       /* pixels still to be given */
+    unsigned n_channels;
+    unsigned unit_bytes; /* of a pixel, or of an index, in the file */
+    bool has_palette, has_runs, is_run;
+    unsigned n_packet; /* pixels left of the run or the literals */
+    uint8_t unit[UNIT_BYTES_MAX];
+    unsigned first_entry, n_entries;
+    uint8_t *palette; /* owned; [n_entries][n_channels] */
+};
+
+/* TGA has no signature: the fields of its header must fit together. */
 static bool probe(const uint8_t *head, size_t size)
 {
-    if (size < 18)
+    if (size < HEADER_BYTES)
         return false;
     unsigned has_palette = head[1], type = head[2], bits = head[16];
     uint32_t palette_entries = ih_le16(head + 5);
@@ -17,7 +45,7 @@ static bool probe(const uint8_t *head, size_t size)
     if (!has_size || (head[17] & 0xC0) != 0)
         return false;
     if (type == 1 || type == 9)
-        return has_palette == 1 && bits == 8 && palette_entries != 0 &&
+        return has_palette == 1 && (bits == 8 || bits == 16) && palette_entries != 0 &&
                (head[7] == 15 || head[7] == 16 || head[7] == 24 || head[7] == 32);
     bool no_palette = has_palette == 0 && ih_le16(head + 3) == 0 && palette_entries == 0;
     if (type == 2 || type == 10)
@@ -27,53 +55,168 @@ static bool probe(const uint8_t *head, size_t size)
     return false;
 }
 
-static void claimed_size(const uint8_t *h, uint64_t *width, uint64_t *height)
+static const char *version(void)
 {
-    *width = ih_le16(h + 12);
-    *height = ih_le16(h + 14);
+    return "imghist " IH_VERSION;
 }
 
-/* A TGA with a palette: stb takes colour 0 for an index past its end, and skips a first entry that
- * is not 0 without subtracting it. Runs are a count and one index, the rest counted indices. */
-static enum ih_status check(struct ih_stb_file *s, struct ih_error *err)
+static void close_tga(void *state)
 {
-    const uint8_t *f = s->file;
-    if (s->file_bytes < 18 || (f[2] != 1 && f[2] != 9))
-        return IH_OK;
-    unsigned n_entries = ih_le16(f + 5);
-    if (ih_le16(f + 3) != 0)
-        return ih_error_set(err, IH_UNSUPPORTED,
-                            "TGA whose palette does not start at 0 is not supported");
-    size_t at = 18u + f[0] + (size_t)n_entries * ((f[7] + 7u) / 8), size = s->file_bytes;
-    size_t n_left = (size_t)ih_le16(f + 12) * ih_le16(f + 14);
-    while (n_left > 0 && at < size) {
-        size_t n = n_left, n_indices = n_left;
-        if (f[2] == 9) {
-            bool is_run = f[at] >> 7;
-            n = (f[at++] & 127u) + 1u;
-            n_indices = is_run ? 1 : n;
-        }
-        for (size_t i = 0; i < n_indices && at < size; i++, at++)
-            if (f[at] >= n_entries)
-                return ih_stb_short_palette("TGA", f[at], n_entries, err);
-        n_left -= n < n_left ? n : n_left;
+    struct tga_state *s = state;
+    free(s->palette);
+    free(s);
+}
+
+/* A colour, or gray with alpha, as the file has it. */
+static void convert(const uint8_t *unit, unsigned unit_bytes, unsigned n_channels, uint8_t *pixel)
+{
+    if (n_channels < 3) { /* gray, alpha */
+        memcpy(pixel, unit, n_channels);
+    } else if (unit_bytes == 2) {
+        uint32_t v = ih_le16(unit);
+        for (unsigned c = 0; c < 3; c++)
+            pixel[c] = (uint8_t)(((v >> (10 - 5 * c) & 31) * 510 + 31) / 62);
+    } else {
+        for (unsigned c = 0; c < 3; c++)
+            pixel[c] = unit[2 - c];
+        if (n_channels == 4)
+            pixel[3] = unit[3];
+    }
+}
+
+static enum ih_status read_palette(struct tga_state *s, unsigned entry_bytes, struct ih_error *err)
+{
+    s->palette = malloc((size_t)s->n_entries * s->n_channels);
+    if (!s->palette)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    for (unsigned i = 0; i < s->n_entries; i++) {
+        uint8_t entry[UNIT_BYTES_MAX];
+        if (ih_bytes_read(s->src, "TGA", entry, entry_bytes, err) != IH_OK)
+            return err->status;
+        convert(entry, entry_bytes, s->n_channels, s->palette + (size_t)i * s->n_channels);
     }
     return IH_OK;
+}
+
+static enum ih_status read_header(struct tga_state *s, const struct ih_decode_options *options,
+                                  struct ih_image_info *info, struct ih_error *err)
+{
+    uint8_t h[HEADER_BYTES];
+    if (ih_bytes_read(s->src, "TGA", h, sizeof h, err) != IH_OK)
+        return err->status;
+    unsigned type = h[2] & 7, bits = h[16], entry_bits = h[7];
+    info->width = ih_le16(h + 12);
+    info->height = ih_le16(h + 14);
+    info->source_depth = 8;
+    s->n_left = info->width * info->height;
+    s->has_runs = h[2] & 8;
+    s->has_palette = type == 1;
+    s->unit_bytes = (bits + 7) / 8;
+    s->first_entry = ih_le16(h + 3);
+    s->n_entries = ih_le16(h + 5);
+    if (type == 3)
+        s->n_channels = s->unit_bytes;
+    else
+        s->n_channels = (s->has_palette ? entry_bits : bits) == 32 ? 4 : 3;
+    info->n_channels = s->n_channels;
+    if (ih_decode_check_pixels(info->width, info->height, options->max_pixels, err) != IH_OK ||
+        ih_bytes_skip(s->src, "TGA", h[0], err) != IH_OK) /* a name, or anything */
+        return err->status;
+    return s->has_palette ? read_palette(s, (entry_bits + 7) / 8, err) : IH_OK;
 }
 
 static enum ih_status open_tga(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
-    static const struct ih_stb_format format = {claimed_size, check};
-    return ih_stb_open(src, options, &format, info, state, err);
+    struct tga_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->src = src;
+    enum ih_status status = read_header(s, options, info, err);
+    if (status == IH_OK)
+        *state = s;
+    else
+        close_tga(s);
+    return status;
+}
+
+/* The pixel that `unit` is. */
+static enum ih_status put_unit(const struct tga_state *s, const uint8_t *unit, uint8_t *pixel,
+                               struct ih_error *err)
+{
+    if (!s->has_palette) {
+        convert(unit, s->unit_bytes, s->n_channels, pixel);
+        return IH_OK;
+    }
+    unsigned index = s->unit_bytes == 1 ? unit[0] : ih_le16(unit);
+    if (index < s->first_entry || index - s->first_entry >= s->n_entries)
+        return ih_error_set(err, IH_CORRUPT, "damaged TGA: colour %u of a palette of %u from %u on",
+                            index, s->n_entries, s->first_entry);
+    memcpy(pixel, s->palette + (size_t)(index - s->first_entry) * s->n_channels, s->n_channels);
+    return IH_OK;
+}
+
+/* Pixels as they are, as many as there is room for. */
+static enum ih_status read_plain(struct tga_state *s, uint8_t *pixels, size_t n,
+                                 struct ih_error *err)
+{
+    uint8_t units[4096];
+    size_t n_max = sizeof units / s->unit_bytes;
+    while (n > 0) {
+        size_t n_here = n < n_max ? n : n_max;
+        if (ih_bytes_read(s->src, "TGA", units, n_here * s->unit_bytes, err) != IH_OK)
+            return err->status;
+        for (size_t i = 0; i < n_here; i++, pixels += s->n_channels)
+            if (put_unit(s, units + i * s->unit_bytes, pixels, err) != IH_OK)
+                return err->status;
+        n -= n_here;
+    }
+    return IH_OK;
+}
+
+/* A count, and whether one pixel follows, to be repeated, or as many as counted. */
+static enum ih_status next_packet(struct tga_state *s, struct ih_error *err)
+{
+    uint8_t head;
+    if (ih_bytes_read(s->src, "TGA", &head, 1, err) != IH_OK)
+        return err->status;
+    s->is_run = head >> 7;
+    s->n_packet = (head & 127u) + 1u;
+    if (s->n_packet > s->n_left)
+        return ih_error_set(err, IH_CORRUPT, "damaged TGA: a run past the end of the image");
+    return s->is_run ? ih_bytes_read(s->src, "TGA", s->unit, s->unit_bytes, err) : IH_OK;
+}
+
+static enum ih_status read_tga(void *state, uint8_t *pixels, size_t capacity_pixels,
+                               size_t *n_pixels, struct ih_error *err)
+{
+    struct tga_state *s = state;
+    size_t n = 0;
+    while (s->n_left > 0 && n < capacity_pixels) {
+        if (s->has_runs && s->n_packet == 0 && next_packet(s, err) != IH_OK)
+            return err->status;
+        uint64_t wanted = s->has_runs ? s->n_packet : s->n_left;
+        size_t n_here = wanted < capacity_pixels - n ? (size_t)wanted : capacity_pixels - n;
+        uint8_t *dst = pixels + n * s->n_channels;
+        if (!s->is_run && read_plain(s, dst, n_here, err) != IH_OK)
+            return err->status;
+        for (size_t i = 0; s->is_run && i < n_here; i++)
+            if (put_unit(s, s->unit, dst + i * s->n_channels, err) != IH_OK)
+                return err->status;
+        s->n_packet -= s->has_runs ? (unsigned)n_here : 0;
+        s->n_left -= n_here;
+        n += n_here;
+    }
+    *n_pixels = n;
+    return IH_OK;
 }
 
 const struct ih_decoder ih_decoder_tga = {
     .name = "tga",
     .title = "TGA, palette, gray and colour, plain and run-length coded",
-    .version = ih_stb_version,
+    .version = version,
     .probe = probe,
     .open = open_tga,
-    .read = ih_stb_read,
-    .close = ih_stb_close,
+    .read = read_tga,
+    .close = close_tga,
 };

@@ -1,0 +1,199 @@
+/*
+ * GIF through giflib: the first frame, row by row, straight from the file as it streams by.
+ *
+ * Memory is one row of indices. An interlaced frame is counted in the order of the file.
+ *
+ * The frame stands on a screen. Where it does not cover it, readers differ: browsers show what is
+ * below, Pillow takes the transparent colour or the palette's first, ffmpeg the background colour,
+ * which browsers ignore. Nothing is stored there, so here it is transparent black, and such an
+ * image has alpha. A frame that reaches over the screen enlarges it, as in browsers and Pillow.
+ *
+ * giflib hands out indices past the palette's end; here they are damage. What follows the frame is
+ * not looked at.
+ */
+#include "decode/decoder.h"
+#include "decode/signatures.h"
+
+#include <gif_lib.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gif_state {
+    struct ih_source *src; /* borrowed */
+    GifFileType *gif;      /* owned */
+    uint8_t palette[256][4];
+    unsigned n_palette, n_channels;
+    uint64_t n_uncovered;  /* pixels of the screen, still to be given */
+    size_t width, n_rows;  /* of the frame; rows still to be read */
+    uint8_t *indices;      /* owned; one row of the frame */
+    struct ih_error error; /* of the source */
+};
+
+static int read_bytes(GifFileType *gif, GifByteType *dst, int size)
+{
+    struct gif_state *s = gif->UserData;
+    size_t got = 0;
+    if (ih_source_read(s->src, dst, (size_t)size, &got, &s->error) == IH_OK && got < (size_t)size)
+        ih_error_set(&s->error, IH_CORRUPT, "damaged GIF: the file ends before the image does");
+    return (int)got;
+}
+
+static enum ih_status failed(const struct gif_state *s, int code, struct ih_error *err)
+{
+    if (s->error.status != IH_OK) {
+        *err = s->error;
+        return err->status;
+    }
+    if (code == D_GIF_ERR_NOT_ENOUGH_MEM)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    const char *text = GifErrorString(code);
+    return ih_error_set(err, IH_CORRUPT, "damaged GIF: %s", text ? text : "no image");
+}
+
+static void close_gif(void *state)
+{
+    struct gif_state *s = state;
+    int code;
+    if (s->gif)
+        DGifCloseFile(s->gif, &code);
+    free(s->indices);
+    free(s);
+}
+
+/* The blocks of an extension; of the one that says what is transparent, the index into
+ * *transparent. */
+static bool read_extension(GifFileType *gif, int *transparent)
+{
+    int code;
+    GifByteType *block;
+    GraphicsControlBlock control;
+    if (DGifGetExtension(gif, &code, &block) != GIF_OK)
+        return false;
+    if (code == GRAPHICS_EXT_FUNC_CODE && block &&
+        DGifExtensionToGCB(block[0], block + 1, &control) == GIF_OK)
+        *transparent = control.TransparentColor;
+    while (block)
+        if (DGifGetExtensionNext(gif, &block) != GIF_OK)
+            return false;
+    return true;
+}
+
+/* All that stands before the first frame's pixels. */
+static bool find_frame(GifFileType *gif, int *transparent)
+{
+    GifRecordType type;
+    do {
+        if (DGifGetRecordType(gif, &type) != GIF_OK || type == TERMINATE_RECORD_TYPE)
+            return false;
+        if (type == EXTENSION_RECORD_TYPE && !read_extension(gif, transparent))
+            return false;
+    } while (type != IMAGE_DESC_RECORD_TYPE);
+    return DGifGetImageDesc(gif) == GIF_OK;
+}
+
+static enum ih_status load_palette(struct gif_state *s, int transparent, struct ih_error *err)
+{
+    const ColorMapObject *map = s->gif->Image.ColorMap ? s->gif->Image.ColorMap : s->gif->SColorMap;
+    if (!map || map->ColorCount < 1 || map->ColorCount > 256)
+        return ih_error_set(err, IH_CORRUPT, "damaged GIF: it has no palette");
+    s->n_palette = (unsigned)map->ColorCount;
+    for (unsigned i = 0; i < s->n_palette; i++) {
+        s->palette[i][0] = map->Colors[i].Red;
+        s->palette[i][1] = map->Colors[i].Green;
+        s->palette[i][2] = map->Colors[i].Blue;
+        s->palette[i][3] = (int)i == transparent ? 0 : 255;
+    }
+    return IH_OK;
+}
+
+static enum ih_status read_header(struct gif_state *s, struct ih_image_info *info,
+                                  struct ih_error *err)
+{
+    int code = 0, transparent = NO_TRANSPARENT_COLOR;
+    s->gif = DGifOpen(s, read_bytes, &code);
+    if (!s->gif)
+        return failed(s, code, err);
+    if (!find_frame(s->gif, &transparent))
+        return failed(s, s->gif->Error, err);
+    const GifImageDesc *frame = &s->gif->Image;
+    if (frame->Width <= 0 || frame->Height <= 0 || frame->Left < 0 || frame->Top < 0)
+        return ih_error_set(err, IH_CORRUPT, "damaged GIF: it has no pixels");
+    uint64_t right = (uint64_t)frame->Left + (uint64_t)frame->Width;
+    uint64_t bottom = (uint64_t)frame->Top + (uint64_t)frame->Height;
+    uint64_t screen_width = (uint64_t)s->gif->SWidth, screen_height = (uint64_t)s->gif->SHeight;
+    info->width = right > screen_width ? right : screen_width;
+    info->height = bottom > screen_height ? bottom : screen_height;
+    s->width = (size_t)frame->Width;
+    s->n_rows = (size_t)frame->Height;
+    s->n_uncovered = info->width * info->height - (uint64_t)s->width * s->n_rows;
+    s->n_channels = transparent != NO_TRANSPARENT_COLOR || s->n_uncovered > 0 ? 4 : 3;
+    info->n_channels = s->n_channels;
+    info->source_depth = 8;
+    return load_palette(s, transparent, err);
+}
+
+static enum ih_status open_gif(struct ih_source *src, const struct ih_decode_options *options,
+                               struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    (void)options;
+    struct gif_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->src = src;
+    enum ih_status status = read_header(s, info, err);
+    s->indices = status == IH_OK ? malloc(s->width) : NULL;
+    if (status == IH_OK && !s->indices)
+        status = ih_error_set(err, IH_MEMORY, "out of memory");
+    if (status == IH_OK)
+        *state = s;
+    else
+        close_gif(s);
+    return status;
+}
+
+static enum ih_status read_row(struct gif_state *s, uint8_t *pixels, struct ih_error *err)
+{
+    if (DGifGetLine(s->gif, s->indices, (int)s->width) != GIF_OK)
+        return failed(s, s->gif->Error, err);
+    for (size_t x = 0; x < s->width; x++, pixels += s->n_channels) {
+        unsigned index = s->indices[x];
+        if (index >= s->n_palette)
+            return ih_error_set(err, IH_CORRUPT, "damaged GIF: colour %u of a palette of %u", index,
+                                s->n_palette);
+        memcpy(pixels, s->palette[index], s->n_channels);
+    }
+    return IH_OK;
+}
+
+static enum ih_status read_gif(void *state, uint8_t *pixels, size_t capacity_pixels,
+                               size_t *n_pixels, struct ih_error *err)
+{
+    struct gif_state *s = state;
+    size_t n = s->n_uncovered < capacity_pixels ? (size_t)s->n_uncovered : capacity_pixels;
+    memset(pixels, 0, n * s->n_channels);
+    s->n_uncovered -= n;
+    for (; s->n_rows > 0 && capacity_pixels - n >= s->width; n += s->width, s->n_rows--)
+        if (read_row(s, pixels + n * s->n_channels, err) != IH_OK)
+            return err->status;
+    *n_pixels = n;
+    return IH_OK;
+}
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+static const char *version(void)
+{
+    return "giflib " TEXT(GIFLIB_MAJOR) "." TEXT(GIFLIB_MINOR) "." TEXT(GIFLIB_RELEASE);
+}
+
+const struct ih_decoder ih_decoder_gif = {
+    .name = "gif",
+    .is_isolated = true,
+    .title = "GIF, the first frame on its screen",
+    .version = version,
+    .probe = ih_probe_gif,
+    .open = open_gif,
+    .read = read_gif,
+    .close = close_gif,
+};

@@ -1,0 +1,201 @@
+/*
+ * JPEG XL through libjxl, held whole: the library decodes into one buffer.
+ *
+ * Lossless images come out to the bit. Lossy ones are stored in a colour space of their own (XYB)
+ * and come out in the one that the encoder was given, so that they count like the same picture in
+ * another format; where that is known by an ICC profile alone, in sRGB, since the library has no
+ * colour management. Orientation and alpha are left as stored. Of an animation the first frame is
+ * read.
+ *
+ * A truncated file would be decoded as far as it goes; here it is an error.
+ */
+#include "decode/signatures.h"
+#include "decode/whole.h"
+
+#include <jxl/decode.h>
+#include <jxl/version.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes a sample: the image, and floats of it in two stages of the library. */
+enum { HELD_BYTES = 9 };
+
+struct jxl_state {
+    struct ih_whole whole;
+    JxlDecoder *decoder; /* owned */
+    JxlBasicInfo info;
+    unsigned n_channels;
+};
+
+static enum ih_status failed(JxlDecoderStatus code, struct ih_error *err)
+{
+    if (code == JXL_DEC_NEED_MORE_INPUT)
+        return ih_error_set(err, IH_CORRUPT,
+                            "damaged JPEG XL: the file ends before the image does");
+    return ih_error_set(err, IH_CORRUPT, "damaged JPEG XL: a bad codestream");
+}
+
+static void close_jxl(void *state)
+{
+    struct jxl_state *s = state;
+    JxlDecoderDestroy(s->decoder);
+    ih_whole_close(&s->whole);
+    free(s);
+}
+
+static enum ih_status check_kind(struct jxl_state *s, struct ih_error *err)
+{
+    if (s->info.exponent_bits_per_sample != 0 || s->info.bits_per_sample > 16)
+        return ih_error_set(err, IH_UNSUPPORTED, "JPEG XL with %u bits a sample%s is not supported",
+                            s->info.bits_per_sample,
+                            s->info.exponent_bits_per_sample ? " (floating point)" : "");
+    for (uint32_t i = 0; i < s->info.num_extra_channels; i++) {
+        JxlExtraChannelInfo extra;
+        if (JxlDecoderGetExtraChannelInfo(s->decoder, i, &extra) != JXL_DEC_SUCCESS)
+            return failed(JXL_DEC_ERROR, err);
+        if (extra.type == JXL_CHANNEL_BLACK)
+            return ih_error_set(err, IH_UNSUPPORTED, "JPEG XL with CMYK is not supported");
+    }
+    return IH_OK;
+}
+
+static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_options *options,
+                                  struct ih_image_info *info, struct ih_error *err)
+{
+    s->decoder = JxlDecoderCreate(NULL);
+    if (!s->decoder)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    JxlDecoderSubscribeEvents(s->decoder,
+                              JXL_DEC_BASIC_INFO | JXL_DEC_COLOR_ENCODING | JXL_DEC_FULL_IMAGE);
+    JxlDecoderSetKeepOrientation(s->decoder, JXL_TRUE);
+    JxlDecoderSetRenderSpotcolors(s->decoder, JXL_FALSE);
+    JxlDecoderSetInput(s->decoder, s->whole.file, s->whole.file_bytes);
+    JxlDecoderCloseInput(s->decoder);
+    JxlDecoderStatus code = JxlDecoderProcessInput(s->decoder);
+    if (code != JXL_DEC_BASIC_INFO)
+        return failed(code, err);
+    if (JxlDecoderGetBasicInfo(s->decoder, &s->info) != JXL_DEC_SUCCESS || s->info.xsize == 0 ||
+        s->info.ysize == 0)
+        return failed(JXL_DEC_ERROR, err);
+    enum ih_status status =
+        ih_decode_check_pixels(s->info.xsize, s->info.ysize, options->max_pixels, err);
+    if (status == IH_OK)
+        status = check_kind(s, err);
+    if (status != IH_OK)
+        return status;
+    unsigned bits = s->info.bits_per_sample;
+    s->n_channels = (s->info.num_color_channels == 1 ? 1u : 3u) + (s->info.alpha_bits > 0);
+    info->width = s->info.xsize;
+    info->height = s->info.ysize;
+    info->n_channels = s->n_channels;
+    info->source_depth = bits > 8 ? 16 : bits > 4 ? 8 : bits > 2 ? 4 : bits;
+    uint64_t n_samples, n_pixels = (uint64_t)s->info.xsize * s->info.ysize;
+    n_samples = n_pixels * (s->n_channels + s->info.num_extra_channels);
+    if (n_pixels > UINT64_MAX / 65536 || s->info.num_extra_channels > 4096)
+        return ih_error_set(err, IH_LIMIT, "JPEG XL with %u extra channels",
+                            s->info.num_extra_channels);
+    return ih_whole_more(&s->whole, n_samples * HELD_BYTES, err);
+}
+
+static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_options *options,
+                               struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    struct jxl_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status = ih_whole_open(&s->whole, src, options, 0, err);
+    if (status == IH_OK)
+        status = read_header(s, options, info, err);
+    if (status == IH_OK)
+        *state = s;
+    else
+        close_jxl(s);
+    return status;
+}
+
+/* Of a lossy image whose colour space is an ICC profile: without this it would be linear light. */
+static void choose_colours(struct jxl_state *s)
+{
+    const JxlColorEncoding srgb = {
+        .color_space = s->info.num_color_channels == 1 ? JXL_COLOR_SPACE_GRAY : JXL_COLOR_SPACE_RGB,
+        .white_point = JXL_WHITE_POINT_D65,
+        .primaries = JXL_PRIMARIES_SRGB,
+        .transfer_function = JXL_TRANSFER_FUNCTION_SRGB,
+        .rendering_intent = JXL_RENDERING_INTENT_RELATIVE,
+    };
+#if JPEGXL_NUMERIC_VERSION >= JPEGXL_COMPUTE_NUMERIC_VERSION(0, 9, 0)
+    bool is_named = JxlDecoderGetColorAsEncodedProfile(
+                        s->decoder, JXL_COLOR_PROFILE_TARGET_ORIGINAL, NULL) == JXL_DEC_SUCCESS;
+#else
+    bool is_named =
+        JxlDecoderGetColorAsEncodedProfile(s->decoder, NULL, JXL_COLOR_PROFILE_TARGET_ORIGINAL,
+                                           NULL) == JXL_DEC_SUCCESS;
+#endif
+    if (!s->info.uses_original_profile && !is_named)
+        JxlDecoderSetPreferredColorProfile(s->decoder, &srgb);
+}
+
+static enum ih_status set_buffer(struct jxl_state *s, struct ih_error *err)
+{
+    const JxlPixelFormat format = {s->n_channels, JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
+    size_t n_bytes;
+    if (s->whole.pixels)
+        return failed(JXL_DEC_ERROR, err);
+    enum ih_status status =
+        ih_whole_image(&s->whole, s->info.xsize, s->info.ysize, s->n_channels, err);
+    if (status != IH_OK)
+        return status;
+    if (JxlDecoderImageOutBufferSize(s->decoder, &format, &n_bytes) != JXL_DEC_SUCCESS ||
+        n_bytes != s->whole.n_pixels * s->n_channels ||
+        JxlDecoderSetImageOutBuffer(s->decoder, &format, s->whole.pixels, n_bytes) !=
+            JXL_DEC_SUCCESS)
+        return ih_error_set(err, IH_CORRUPT, "damaged JPEG XL: two sizes");
+    return IH_OK;
+}
+
+static enum ih_status decode(struct jxl_state *s, struct ih_error *err)
+{
+    for (;;) {
+        JxlDecoderStatus code = JxlDecoderProcessInput(s->decoder);
+        switch (code) {
+        case JXL_DEC_COLOR_ENCODING:
+            choose_colours(s);
+            break;
+        case JXL_DEC_NEED_IMAGE_OUT_BUFFER:
+            if (set_buffer(s, err) != IH_OK)
+                return err->status;
+            break;
+        case JXL_DEC_FULL_IMAGE:
+            ih_whole_drop_file(&s->whole);
+            return s->whole.pixels ? IH_OK : failed(JXL_DEC_ERROR, err);
+        default:
+            return failed(code, err);
+        }
+    }
+}
+
+static enum ih_status read_jxl(void *state, uint8_t *pixels, size_t capacity_pixels,
+                               size_t *n_pixels, struct ih_error *err)
+{
+    struct jxl_state *s = state;
+    if (!s->whole.pixels && decode(s, err) != IH_OK)
+        return err->status;
+    *n_pixels = ih_whole_give(&s->whole, pixels, capacity_pixels);
+    return IH_OK;
+}
+
+static const char *version(void)
+{
+    return "libjxl " IH_LIBRARY_jxl;
+}
+
+const struct ih_decoder ih_decoder_jxl = {
+    .name = "jxl",
+    .is_isolated = true,
+    .title = "JPEG XL, gray and colour, alpha, to 16 bits",
+    .version = version,
+    .probe = ih_probe_jxl,
+    .open = open_jxl,
+    .read = read_jxl,
+    .close = close_jxl,
+};

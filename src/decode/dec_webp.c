@@ -1,0 +1,186 @@
+/*
+ * WebP through libwebp: lossy, lossless, alpha, and the first frame of an animation.
+ *
+ * The library wants the file in one piece (its incremental interface would save the file's bytes, a
+ * tenth of the pixels') and gives the image in one piece. A lossless image is exact; a lossy one
+ * has the library's own upsampling, which is what every program that reads WebP through it counts.
+ *
+ * The first frame of an animation stands on a canvas. Where it does not cover it the canvas is
+ * transparent black, as the library's own animation decoder has it; the background colour in the
+ * file is only a hint, says the format.
+ */
+#include "decode/signatures.h"
+#include "decode/whole.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <webp/decode.h>
+#include <webp/demux.h>
+
+struct webp_state {
+    struct ih_whole whole;
+    uint64_t width, height;
+    unsigned n_channels;
+    bool is_animated;
+};
+
+static const char *version(void)
+{
+    return "libwebp " IH_LIBRARY_webp;
+}
+
+static enum ih_status failed(VP8StatusCode code, struct ih_error *err)
+{
+    switch (code) {
+    case VP8_STATUS_OUT_OF_MEMORY:
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    case VP8_STATUS_NOT_ENOUGH_DATA:
+    case VP8_STATUS_SUSPENDED:
+        return ih_error_set(err, IH_CORRUPT, "damaged WebP: the file ends before the image does");
+    case VP8_STATUS_UNSUPPORTED_FEATURE:
+        return ih_error_set(err, IH_UNSUPPORTED, "WebP with a feature that libwebp does not know");
+    default:
+        return ih_error_set(err, IH_CORRUPT, "damaged WebP: a bad bitstream");
+    }
+}
+
+static void close_webp(void *state)
+{
+    struct webp_state *s = state;
+    ih_whole_close(&s->whole);
+    free(s);
+}
+
+/* The frame that is counted, as its place on the canvas; what the demuxer hands out is released
+ * with both calls. */
+static enum ih_status first_frame(const struct webp_state *s, WebPDemuxer **demuxer,
+                                  WebPIterator *frame, struct ih_error *err)
+{
+    const WebPData data = {s->whole.file, s->whole.file_bytes};
+    *demuxer = WebPDemux(&data);
+    if (!*demuxer || !WebPDemuxGetFrame(*demuxer, 1, frame))
+        return ih_error_set(err, IH_CORRUPT, "damaged WebP: the animation is broken or cut short");
+    return IH_OK;
+}
+
+/* What the file is, now that all of it is there. */
+static enum ih_status inspect(struct webp_state *s, struct ih_error *err)
+{
+    WebPBitstreamFeatures features;
+    VP8StatusCode code = WebPGetFeatures(s->whole.file, s->whole.file_bytes, &features);
+    if (code != VP8_STATUS_OK)
+        return failed(code, err);
+    if ((uint64_t)features.width != s->width || (uint64_t)features.height != s->height)
+        return ih_error_set(err, IH_CORRUPT, "damaged WebP: two sizes");
+    s->is_animated = features.has_animation;
+    bool has_alpha = features.has_alpha;
+    if (s->is_animated) {
+        WebPDemuxer *demuxer;
+        WebPIterator frame = {0};
+        enum ih_status status = first_frame(s, &demuxer, &frame, err);
+        has_alpha = has_alpha || frame.has_alpha || frame.width != features.width ||
+                    frame.height != features.height;
+        WebPDemuxReleaseIterator(&frame);
+        WebPDemuxDelete(demuxer);
+        if (status != IH_OK)
+            return status;
+    }
+    s->n_channels = has_alpha ? 4 : 3;
+    return IH_OK;
+}
+
+static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_options *options,
+                                struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    const uint8_t *head;
+    size_t n;
+    WebPBitstreamFeatures features;
+    enum ih_status status = ih_source_peek(src, IH_PROBE_BYTES, &head, &n, err);
+    if (status != IH_OK)
+        return status;
+    VP8StatusCode code = WebPGetFeatures(head, n, &features);
+    if (code != VP8_STATUS_OK)
+        return failed(code, err);
+    status = ih_decode_check_pixels((uint64_t)features.width, (uint64_t)features.height,
+                                    options->max_pixels, err);
+    if (status != IH_OK)
+        return status;
+    struct webp_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->width = (uint64_t)features.width;
+    s->height = (uint64_t)features.height;
+    /* The image, and as much again that the library holds of a lossless one or of alpha. */
+    status = ih_whole_open(&s->whole, src, options, s->width * s->height * 8, err);
+    if (status == IH_OK)
+        status = inspect(s, err);
+    if (status != IH_OK) {
+        close_webp(s);
+        return status;
+    }
+    info->width = s->width;
+    info->height = s->height;
+    info->n_channels = s->n_channels;
+    info->source_depth = 8;
+    *state = s;
+    return IH_OK;
+}
+
+/* One frame's bytes into the image, from pixel `at` on. */
+static enum ih_status decode_frame(struct webp_state *s, const uint8_t *bytes, size_t size,
+                                   size_t at, struct ih_error *err)
+{
+    WebPDecoderConfig config;
+    if (!WebPInitDecoderConfig(&config))
+        return ih_error_set(err, IH_UNAVAILABLE, "libwebp is another than at build time");
+    config.output.colorspace = s->n_channels == 4 ? MODE_RGBA : MODE_RGB;
+    config.output.is_external_memory = 1;
+    config.output.u.RGBA.rgba = s->whole.pixels + at * s->n_channels;
+    config.output.u.RGBA.stride = (int)(s->width * s->n_channels);
+    config.output.u.RGBA.size = (s->whole.n_pixels - at) * s->n_channels;
+    VP8StatusCode code = WebPDecode(bytes, size, &config);
+    return code == VP8_STATUS_OK ? IH_OK : failed(code, err);
+}
+
+static enum ih_status decode(struct webp_state *s, struct ih_error *err)
+{
+    enum ih_status status = ih_whole_image(&s->whole, s->width, s->height, s->n_channels, err);
+    if (status != IH_OK)
+        return status;
+    if (s->is_animated) {
+        WebPDemuxer *demuxer;
+        WebPIterator frame = {0};
+        status = first_frame(s, &demuxer, &frame, err);
+        if (status == IH_OK) /* that it lies within the canvas the demuxer has checked */
+            status = decode_frame(
+                s, frame.fragment.bytes, frame.fragment.size,
+                (size_t)frame.y_offset * (size_t)s->width + (size_t)frame.x_offset, err);
+        WebPDemuxReleaseIterator(&frame);
+        WebPDemuxDelete(demuxer);
+    } else {
+        status = decode_frame(s, s->whole.file, s->whole.file_bytes, 0, err);
+    }
+    ih_whole_drop_file(&s->whole);
+    return status;
+}
+
+static enum ih_status read_webp(void *state, uint8_t *pixels, size_t capacity_pixels,
+                                size_t *n_pixels, struct ih_error *err)
+{
+    struct webp_state *s = state;
+    if (!s->whole.pixels && decode(s, err) != IH_OK)
+        return err->status;
+    *n_pixels = ih_whole_give(&s->whole, pixels, capacity_pixels);
+    return IH_OK;
+}
+
+const struct ih_decoder ih_decoder_webp = {
+    .name = "webp",
+    .is_isolated = true,
+    .title = "WebP, lossy and lossless, alpha, the first frame of animations",
+    .version = version,
+    .probe = ih_probe_webp,
+    .open = open_webp,
+    .read = read_webp,
+    .close = close_webp,
+};

@@ -1,0 +1,45 @@
+/*
+ * The parts of the TIFF decoder: the file as libtiff sees it (tiff_file.c), what its directory says
+ * of the samples (tiff_layout.c), and the decoder itself (dec_tiff.c).
+ */
+#ifndef IH_DECODE_TIFF_PARTS_H
+#define IH_DECODE_TIFF_PARTS_H
+
+#include "decode/samples.h"
+#include "decode/whole.h"
+
+#include <tiffio.h>
+
+/* One libtiff handle on the file; each has its own place in it. */
+struct ih_tiff_handle {
+    struct ih_tiff *state;
+    TIFF *tiff; /* owned */
+    uint64_t position;
+};
+
+struct ih_tiff {
+    struct ih_whole whole;
+    struct ih_tiff_handle handles[IH_SAMPLES_PLANES_MAX]; /* one, or one a plane */
+    struct ih_samples samples;
+    unsigned plane_sample[IH_SAMPLES_PLANES_MAX];    /* which of the file's samples a plane is */
+    uint32_t width, height, tile_width, tile_height; /* tiles: 0 where there are strips */
+    uint16_t n_samples;                              /* of a pixel in the file */
+    bool is_planar, is_ycbcr, is_decoding;
+    uint8_t *block; /* owned; a scanline or a tile, plane after plane */
+    size_t plane_bytes, row_bytes;
+    uint32_t x, y;                           /* of the next block */
+    uint32_t block_width, block_height, row; /* of this block that are image; next row */
+    struct ih_error error;                   /* the first message */
+};
+
+/* Opens handle i on the file and reads the first directory. */
+enum ih_status ih_tiff_open_handle(struct ih_tiff *s, unsigned i, struct ih_error *err);
+
+/* What libtiff said, as the error. */
+enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err);
+
+/* Fills samples, plane_sample, n_samples, is_planar and is_ycbcr, or refuses what is not decoded.
+ */
+enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err);
+
+#endif

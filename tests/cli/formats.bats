@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# A tiny file of each kind in tests/formats/files, against the counts in tests/formats/expected.tsv, which
+# independent readers made: see tests/formats/expected.py.
+
+load helpers
+
+FILES=$TESTS/formats/files
+
+# here FORMAT: this build decodes it.
+here() { "$IMGHIST" --list | sed -n '/^formats:/,/^outputs:/p' | grep -qE "^  $1 +[^ ]" && ! missing "$1"; }
+
+missing() { "$IMGHIST" --list | grep -qE "^  $1 +not in this build \("; }
+
+# counted FILE...: FILE CHANNEL=VALUE:N,... for each, as the table has it, without luma.
+counted() {
+  (cd "$FILES" && "$IMGHIST" --device=cpu --csv=long "$@") | awk -F, '
+    NR == 1 || $2 == "luma" || $4 == 0 { next }
+    $1 != file { if (file != "") print line; file = $1; line = $1; channel = "" }
+    $2 != channel { line = line " " $2 "="; channel = $2; separator = "" }
+    { line = line separator $3 ":" $4; separator = "," }
+    END { if (file != "") print line }'
+}
+
+# expected PREFIX: the same, from the table.
+expected() { awk -F'\t' -v prefix="$1" 'NR > 1 && index($1, prefix) == 1 { print $1 " " $6 }' "$TESTS/formats/expected.tsv"; }
+
+# agree FORMAT PREFIX...: all files of a format count to what the table says.
+agree() {
+  local format=$1 prefix
+  shift
+  here "$format" || skip "$format is not in this build"
+  for prefix in "$@"; do
+    expected "$prefix" >expected
+    [ -s expected ] || fail "no file in the table begins with $prefix"
+    mapfile -t names < <(cut -d' ' -f1 expected)
+    counted "${names[@]}" >actual
+    diff expected actual
+  done
+}
+
+@test "formats: BMP" { agree bmp bmp-; }
+@test "formats: TGA" { agree tga tga-; }
+@test "formats: PSD" { agree psd psd-; }
+@test "formats: PNM" { agree pnm pnm-; }
+@test "formats: GIF" { agree gif gif; }
+@test "formats: TIFF" { agree tiff tiff-; }
+@test "formats: WebP, lossless" { agree webp webp-lossless webp-animated; }
+@test "formats: JPEG XL, lossless" { agree jxl jxl-lossless; }
+
+# What comes out of lossy files is up to the library: exact only where it has the version of the table.
+@test "formats: WebP, lossy" { agree webp webp-lossy; }
+
+# close FORMAT PREFIX: the mean of each channel is that of the table, within 2.
+close_to_table() {
+  here "$1" || skip "$1 is not in this build"
+  expected "$2" | while read -r name channels; do
+    for channel in $channels; do
+      want=$(tr ',' '\n' <<<"${channel#*=}" | awk -F: '{ sum += $1 * $2; n += $2 } END { print sum / n }')
+      is=$("$IMGHIST" --device=cpu --csv=stats "$FILES/$name" |
+        awk -F, -v channel="${channel%%=*}" '$4 == channel { print $7 }')
+      awk -v a="$want" -v b="$is" 'BEGIN { exit !(b != "" && a - b < 2 && b - a < 2) }' ||
+        { echo "$name ${channel%%=*}: mean $is, not $want"; exit 1; }
+    done
+  done
+}
+
+@test "formats: HEIC" { close_to_table heif heic; }
+@test "formats: AVIF" { close_to_table heif avif; }
+@test "formats: JPEG XL, lossy" { close_to_table jxl jxl-lossy; }
+
+@test "formats: every file has a line in the table" {
+  diff <(cd "$FILES" && printf '%s\n' *) <(cut -f1 "$TESTS/formats/expected.tsv" | sed 1d | LC_ALL=C sort)
+}
+
+# A file cut in half is an error that names it; nothing is written of it, and nothing but the error to
+# standard error, whatever the library would like to say.
+@test "formats: half a file is one error" {
+  for name in webp-lossy.webp tiff-rgb-lzw.tif gif.gif heic.heic avif.avif jxl-lossy.jxl bmp-rle8.bmp \
+    tga-24-runs.tga psd-rgb.psd pnm-p6-16.ppm; do
+    format=${name##*.}
+    case $format in heic | avif) format=heif ;; tif) format=tiff ;; ppm) format=pnm ;; esac
+    here "$format" || continue
+    head -c "$(($(wc -c <"$FILES/$name") / 2))" "$FILES/$name" >"$name"
+    imghist --csv "$name"
+    assert_fails 1 "imghist: $name: "
+    [ "$(wc -l <<<"$stderr")" -eq 1 ] || fail "$name: more than one line on standard error"
+    [ -z "$output" ] || fail "$name: something was written"
+  done
+}
+
+# A file that another build would decode is named with what it takes, also in a walked directory.
+@test "formats: what is not in this build says so" {
+  local -A example=([webp]=webp-lossy.webp [tiff]=tiff-rgb.tif [gif]=gif.gif [heif]=avif.avif [jxl]=jxl-lossy.jxl)
+  local format n=0
+  for format in "${!example[@]}"; do
+    missing "$format" || continue
+    n=$((n + 1))
+    mkdir -p "$format"
+    cp "$FILES/${example[$format]}" "$format/"
+    imghist --csv "$format/"
+    assert_fails 1 "cannot decode $format: not in this build ("
+  done
+  [ "$n" -gt 0 ] || skip "every format is in this build"
+}

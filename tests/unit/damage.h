@@ -1,0 +1,61 @@
+/* What the tests of optional formats share: every byte of a small file damaged in turn. Include it
+ * after decoded.h. */
+#ifndef IH_TESTS_DAMAGE_H
+#define IH_TESTS_DAMAGE_H
+
+/* A pixel i of a picture that has many values, in channel c. */
+static inline uint8_t picture(size_t i, unsigned c)
+{
+    return (uint8_t)(i * 7 + i / 5 * 31 + c * 85);
+}
+
+/* Each byte turned over, and each with its lowest bit, is an error or an image: what is wrong with
+ * either (a crash, a read or write out of bounds, a promise of decoder.h broken) the program, the
+ * sanitizers and decode() find. Returns how many were refused. */
+static inline size_t damage_each_byte(const uint8_t *bytes, size_t size_bytes)
+{
+    size_t n_refused = 0;
+    uint8_t *copy = malloc(size_bytes);
+    assert_non_null(copy);
+    memcpy(copy, bytes, size_bytes);
+    for (size_t i = 0; i < 2 * size_bytes; i++) {
+        copy[i / 2] ^= i % 2 ? 0xFF : 0x01;
+        struct decoded d = decode(copy, size_bytes, MAX_PIXELS, ALL_ROWS);
+        n_refused += d.status != IH_OK;
+        if (d.status != IH_OK && (d.error.status != d.status || d.error.message[0] == '\0'))
+            fail_msg("byte %zu: status %d without a message", i / 2, (int)d.status);
+        free(d.pixels);
+        copy[i / 2] = bytes[i / 2];
+    }
+    free(copy);
+    return n_refused;
+}
+
+/* Like assert_refused, with a budget of so many bytes; and that all of it was given back. */
+static inline void assert_budget(const uint8_t *bytes, size_t size_bytes, uint64_t budget_bytes,
+                                 enum ih_status wanted)
+{
+    struct ih_budget budget;
+    ih_budget_init(&budget, budget_bytes);
+    const struct ih_decode_options options = {.max_pixels = MAX_PIXELS, .budget = &budget};
+    struct ih_source source = {0};
+    struct ih_decode d;
+    struct ih_error err = {IH_OK, ""};
+    ih_source_open_memory(&source, bytes, size_bytes);
+    enum ih_status status = ih_decode_open(&d, &source, &options, &err);
+    if (status == IH_OK) {
+        size_t capacity = (size_t)(d.info.width * d.info.height), n = 1;
+        uint8_t *pixels = malloc(capacity * d.info.n_channels);
+        assert_non_null(pixels);
+        while (status == IH_OK && n > 0)
+            status = ih_decode_read(&d, pixels, capacity, &n, &err);
+        free(pixels);
+        ih_decode_close(&d);
+    }
+    ih_source_reset(&source);
+    assert_int_equal(status, wanted);
+    assert_int_equal(budget.taken_bytes, 0);
+    ih_budget_destroy(&budget);
+}
+
+#endif

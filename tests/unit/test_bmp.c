@@ -1,0 +1,316 @@
+/* BMP: files written out here, of every header, depth and coding, whole and damaged. */
+#include "decode/decoder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/decoded.h"
+
+#include "tests/unit/damage.h"
+#include "tests/unit/written.h"
+
+enum {
+    CORE = 12,
+    OS2_SHORT = 16,
+    INFO = 40,
+    MASKS = 52,
+    ALPHA_MASK = 56,
+    OS2 = 64,
+    V4 = 108,
+    V5 = 124
+};
+enum { RGB, RLE8, RLE4, BITFIELDS, ALPHA_BITFIELDS = 6 };
+
+struct header {
+    uint32_t bytes, width, height, bits, compression;
+    uint32_t n_colours; /* of the palette that is there, and what the header says */
+    uint32_t n_said;
+    uint32_t masks[4]; /* in the header, or behind one of 40 bytes */
+    uint32_t gap;      /* bytes before the pixels */
+};
+
+/* Both headers, the masks and the palette, whose entry i is i+1, i+2, i+3 as blue, green, red. */
+static struct file start(const struct header *h)
+{
+    struct file f = {.n = 0};
+    bool is_core = h->bytes == CORE;
+    uint32_t n_behind = h->bytes != INFO                    ? 0
+                        : h->compression == BITFIELDS       ? 3
+                        : h->compression == ALPHA_BITFIELDS ? 4
+                                                            : 0;
+    uint32_t entry_bytes = is_core ? 3 : 4;
+    put(&f, "BM", 2);
+    put_number(&f, 4, 0); /* the file's size, which nobody trusts */
+    put_number(&f, 4, 0);
+    put_number(&f, 4, 14 + h->bytes + 4 * n_behind + h->n_colours * entry_bytes + h->gap);
+    size_t begin = f.n;
+    put_number(&f, 4, h->bytes);
+    put_number(&f, is_core ? 2 : 4, h->width);
+    put_number(&f, is_core ? 2 : 4, h->height);
+    put_number(&f, 2, 1);
+    put_number(&f, 2, h->bits);
+    if (h->bytes >= INFO) {
+        put_number(&f, 4, h->compression);
+        for (int i = 0; i < 3; i++)
+            put_number(&f, 4, 0);
+        put_number(&f, 4, h->n_said);
+        put_number(&f, 4, 0);
+    }
+    for (unsigned i = 0; i < 4 && h->bytes >= MASKS && h->bytes != OS2; i++)
+        if (i < 3 || h->bytes > MASKS)
+            put_number(&f, 4, h->masks[i]);
+    while (f.n - begin < h->bytes)
+        put_number(&f, 1, 0);
+    for (unsigned i = 0; i < n_behind; i++)
+        put_number(&f, 4, h->masks[i]);
+    for (uint32_t i = 0; i < h->n_colours; i++)
+        put_number(&f, (int)entry_bytes, (i + 1) % 256 | (i + 2) % 256 << 8 | (i + 3) % 256 << 16);
+    for (uint32_t i = 0; i < h->gap; i++)
+        put_number(&f, 1, 0xEE);
+    return f;
+}
+
+#define START(...) start(&(const struct header){__VA_ARGS__})
+
+/* Colour i of start's palette. */
+#define COLOUR(i) (i) + 3, (i) + 2, (i) + 1
+
+static void test_24_bits(void **state)
+{
+    (void)state;
+    static const uint32_t headers[] = {CORE, OS2_SHORT, INFO, MASKS, ALPHA_MASK, OS2, V4, V5};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        struct file f = START(headers[i], 2, 2, 24, .gap = (uint32_t)i);
+        PUT(&f, 1, 2, 3, 4, 5, 6, 0, 0); /* rows are padded to 4 bytes */
+        PUT(&f, 7, 8, 9, 10, 11, 12, 0, 0);
+        assert_decodes(f.bytes, f.n, "bmp", 2, 2, 3, EXPECT(3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10));
+        assert_no_part_is_whole(f.bytes, f.n);
+    }
+    struct file f = START(INFO, 1, (uint32_t)-2, 24, .compression = RGB); /* from the top */
+    PUT(&f, 1, 2, 3, 0, 4, 5, 6, 0);
+    assert_decodes(f.bytes, f.n, "bmp", 1, 2, 3, EXPECT(3, 2, 1, 6, 5, 4));
+}
+
+static void test_palettes(void **state)
+{
+    (void)state;
+    static const uint32_t headers[] = {CORE, OS2_SHORT, INFO, OS2, V4, V5};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        struct file f = START(headers[i], 3, 1, 8, .n_colours = 256);
+        PUT(&f, 0, 250, 100, 0);
+        assert_decodes(f.bytes, f.n, "bmp", 3, 1, 3, EXPECT(COLOUR(0), COLOUR(250), COLOUR(100)));
+        f = START(headers[i], 3, 1, 4, .n_colours = 16);
+        PUT(&f, 0x0F, 0x70, 0, 0);
+        assert_decodes(f.bytes, f.n, "bmp", 3, 1, 3, EXPECT(COLOUR(0), COLOUR(15), COLOUR(7)));
+        f = START(headers[i], 5, 1, 2, .n_colours = 4);
+        PUT(&f, 0x1B, 0x80, 0, 0);
+        assert_decodes(f.bytes, f.n, "bmp", 5, 1, 3,
+                       EXPECT(COLOUR(0), COLOUR(1), COLOUR(2), COLOUR(3), COLOUR(2)));
+        f = START(headers[i], 9, 1, 1, .n_colours = 2);
+        PUT(&f, 0xC0, 0x80, 0, 0);
+        assert_decodes(f.bytes, f.n, "bmp", 9, 1, 3,
+                       EXPECT(COLOUR(1), COLOUR(1), COLOUR(0), COLOUR(0), COLOUR(0), COLOUR(0),
+                              COLOUR(0), COLOUR(0), COLOUR(1)));
+        assert_no_part_is_whole(f.bytes, f.n);
+    }
+}
+
+/* A palette ends where the header says, or where the pixels begin. */
+static void test_short_palettes(void **state)
+{
+    (void)state;
+    static const uint32_t said[] = {0, 3, 200, 0xFFFFFFFF};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        struct file f = START(INFO, 2, 1, 8, .n_colours = 3, .n_said = said[i]);
+        PUT(&f, 0, 2, 0, 0);
+        assert_decodes(f.bytes, f.n, "bmp", 2, 1, 3, EXPECT(COLOUR(0), COLOUR(2)));
+        f.bytes[f.n - 3] = 3;
+        assert_refused(f.bytes, f.n, IH_CORRUPT, "colour 3 of a palette of 3");
+    }
+    struct file f = START(INFO, 2, 1, 8, .n_colours = 256, .n_said = 2);
+    PUT(&f, 0, 2, 0, 0);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "colour 2 of a palette of 2");
+    f = START(INFO, 3, 2, 4, .n_colours = 3); /* in the second row, in the high half */
+    PUT(&f, 0x01, 0x20, 0, 0, 0x00, 0x30, 0, 0);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "colour 3 of a palette of 3");
+    f = START(CORE, 1, 1, 8, .n_colours = 5);
+    PUT(&f, 5, 0, 0, 0);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "colour 5 of a palette of 5");
+}
+
+/* 5 bits are round(v * 255 / 31); without a mask for alpha the fourth byte is nothing. */
+static void test_16_and_32_bits(void **state)
+{
+    (void)state;
+    struct file f = START(INFO, 2, 1, 16, .compression = RGB);
+    PUT(&f, 0x43, 0x0C, 0xFF, 0xFF); /* 3, 2, 3 of 31; 31, 31, 31 and a bit that is nothing */
+    assert_decodes(f.bytes, f.n, "bmp", 2, 1, 3, EXPECT(25, 16, 25, 255, 255, 255));
+    f = START(INFO, 2, 1, 32, .compression = RGB);
+    PUT(&f, 1, 2, 3, 4, 5, 6, 7, 0);
+    assert_decodes(f.bytes, f.n, "bmp", 2, 1, 3, EXPECT(3, 2, 1, 7, 6, 5));
+    f = START(V5, 1, 1, 32, .masks = {0xFF0000, 0xFF00, 0xFF, 0xFF000000}); /* masks not in use */
+    PUT(&f, 1, 2, 3, 4);
+    assert_decodes(f.bytes, f.n, "bmp", 1, 1, 3, EXPECT(3, 2, 1));
+}
+
+static void test_masks(void **state)
+{
+    (void)state;
+    struct file f = START(INFO, 1, 1, 16, BITFIELDS, .masks = {0xF800, 0x07E0, 0x001F});
+    PUT(&f, 0x03, 0x18, 0, 0); /* 3 of 31, 0 of 63, 3 of 31 */
+    assert_decodes(f.bytes, f.n, "bmp", 1, 1, 3, EXPECT(25, 0, 25));
+    assert_no_part_is_whole(f.bytes, f.n);
+    f = START(INFO, 1, 1, 32, ALPHA_BITFIELDS, .masks = {0xFF, 0xFF00, 0xFF0000, 0xFF000000});
+    PUT(&f, 1, 2, 3, 4);
+    assert_decodes(f.bytes, f.n, "bmp", 1, 1, 4, EXPECT(1, 2, 3, 4));
+    f = START(MASKS, 1, 1, 32, BITFIELDS, .masks = {0xFF, 0xFF00, 0xFF0000});
+    PUT(&f, 1, 2, 3, 4);
+    assert_decodes(f.bytes, f.n, "bmp", 1, 1, 3, EXPECT(1, 2, 3));
+    static const uint32_t headers[] = {ALPHA_MASK, V4, V5};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        f = START(headers[i], 2, 1, 32, BITFIELDS, .masks = {0xFF0000, 0xFF00, 0xFF, 0xFF000000});
+        PUT(&f, 1, 2, 3, 0, 5, 6, 7, 8);
+        assert_decodes(f.bytes, f.n, "bmp", 2, 1, 4, EXPECT(3, 2, 1, 0, 7, 6, 5, 8));
+        f = START(headers[i], 1, 1, 16, BITFIELDS, .masks = {0x7C00, 0x3E0, 0x1F, 0x8000});
+        PUT(&f, 0xFF, 0x83, 0, 0);
+        assert_decodes(f.bytes, f.n, "bmp", 1, 1, 4, EXPECT(0, 255, 255, 255));
+    }
+    /* 11, 11 and 10 bits; no green at all; all 32 bits in one */
+    f = START(INFO, 1, 1, 32, BITFIELDS, .masks = {0xFFE00000, 0x001FFC00, 0x3FF});
+    PUT(&f, 0xFF, 0x03, 0x00, 0x80);
+    assert_decodes(f.bytes, f.n, "bmp", 1, 1, 3, EXPECT(128, 0, 255));
+    f = START(INFO, 1, 1, 32, BITFIELDS, .masks = {0xFFFFFFFF, 0, 0});
+    PUT(&f, 0, 0, 0, 0x80);
+    assert_decodes(f.bytes, f.n, "bmp", 1, 1, 3, EXPECT(128, 0, 0));
+}
+
+static void test_bad_masks(void **state)
+{
+    (void)state;
+    static const uint32_t masks[][3] = {
+        {0xFF, 0xFF, 0xFF00}, {0xF0F, 0xF0, 0xF000}, {0, 0, 0}, {0xFF, 0xFF00, 0xFF0000}};
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        struct file f =
+            START(INFO, 1, 1, 16, BITFIELDS, .masks = {masks[i][0], masks[i][1], masks[i][2]});
+        PUT(&f, 0, 0, 0, 0);
+        assert_refused(f.bytes, f.n, IH_CORRUPT, "mask");
+    }
+}
+
+static void test_run_lengths(void **state)
+{
+    (void)state;
+    struct file f = START(INFO, 4, 3, 8, RLE8, .n_colours = 10);
+    PUT(&f, 3, 1, 1, 2, 0, 0);       /* a run of three, one of one, the end of the row */
+    PUT(&f, 0, 3, 4, 5, 6, 0, 0, 0); /* three literals and a byte of padding */
+    PUT(&f, 4, 9, 0, 1);
+    assert_decodes(f.bytes, f.n, "bmp", 4, 3, 3,
+                   EXPECT(COLOUR(1), COLOUR(1), COLOUR(1), COLOUR(2), COLOUR(4), COLOUR(5),
+                          COLOUR(6), COLOUR(0), COLOUR(9), COLOUR(9), COLOUR(9), COLOUR(9)));
+    assert_no_part_is_whole(f.bytes, f.n - 2); /* the end of the image follows its last pixel */
+    assert_true(damage_each_byte(f.bytes, f.n) > 0);
+
+    f = START(INFO, 5, 2, 4, RLE4, .n_colours = 16);
+    PUT(&f, 5, 0x12, 0, 0); /* in turn */
+    PUT(&f, 0, 5, 0x34, 0x56, 0x70, 0, 0, 1);
+    assert_decodes(f.bytes, f.n, "bmp", 5, 2, 3,
+                   EXPECT(COLOUR(1), COLOUR(2), COLOUR(1), COLOUR(2), COLOUR(1), COLOUR(3),
+                          COLOUR(4), COLOUR(5), COLOUR(6), COLOUR(7)));
+    assert_no_part_is_whole(f.bytes, f.n - 2);
+
+    f = START(INFO, 4, 3, 8, RLE8, .n_colours = 10); /* what is skipped has colour 0 */
+    PUT(&f, 1, 7, 0, 2, 2, 1, 1, 8, 0, 1);
+    assert_decodes(f.bytes, f.n, "bmp", 4, 3, 3,
+                   EXPECT(COLOUR(7), COLOUR(0), COLOUR(0), COLOUR(0), COLOUR(0), COLOUR(0),
+                          COLOUR(0), COLOUR(8), COLOUR(0), COLOUR(0), COLOUR(0), COLOUR(0)));
+}
+
+static void test_bad_run_lengths(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t commands[6];
+        const char *reason;
+    } bad[] = {{{5, 1, 0, 1}, "past the end of its row"},
+               {{3, 1, 2, 1}, "past the end of its row"},
+               {{0, 5, 1, 1, 1, 1}, "past the end of its row"},
+               {{0, 2, 5, 0}, "out of the image"},
+               {{0, 2, 0, 3}, "out of the image"},
+               {{1, 200, 0, 1}, "colour 200 of a palette of 10"},
+               {{4, 1, 4, 1, 0, 1}, "past the end of its row"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct file f = START(INFO, 4, 3, 8, RLE8, .n_colours = 10);
+        put(&f, bad[i].commands, sizeof bad[i].commands);
+        assert_refused(f.bytes, f.n, IH_CORRUPT, bad[i].reason);
+    }
+}
+
+/* Too large is told from the header; what passes the limit and is not in the file is damage. */
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const uint32_t too_large[][2] = {
+        {1, 0x80000000}, {0x80000000, 1}, {0xFFFFFFFF, 0xFFFFFFF0}, {20000, 20000}};
+    static const uint32_t damaged[][2] = {{0, 1}, {1, 0}, {500, 500}};
+    for (size_t i = 0; i < sizeof too_large / sizeof *too_large; i++) {
+        struct file f = START(INFO, too_large[i][0], too_large[i][1], 24, .compression = RGB);
+        PUT(&f, 1, 2, 3, 0);
+        assert_refused(f.bytes, f.n, IH_LIMIT, "image too large");
+    }
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        struct file f = START(INFO, damaged[i][0], damaged[i][1], 24, .compression = RGB);
+        PUT(&f, 1, 2, 3, 0);
+        assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged ");
+    }
+    struct file f = START(INFO, 0x80000000, 1, 1, .compression = RGB);
+    struct decoded d = decode(f.bytes, f.n, UINT64_MAX, 1);
+    assert_int_equal(d.status, IH_CORRUPT);
+}
+
+static void test_other_kinds(void **state)
+{
+    (void)state;
+    static const uint32_t kinds[][3] = {{INFO, 24, 4},   {INFO, 0, 5},    {INFO, 4, RLE8},
+                                        {INFO, 8, RLE4}, {OS2, 1, 3},     {OS2, 24, 4},
+                                        {INFO, 24, 3},   {INFO, 32, 1234}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct file f = START(kinds[i][0], 1, 1, kinds[i][1], kinds[i][2], .n_colours = 2);
+        assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "compression");
+    }
+    struct file f = START(INFO, 1, 1, 7, .compression = RGB);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "7 bits");
+    f = START(INFO, 1, 1, 24, .compression = RGB);
+    f.bytes[10] = 53;
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "begin within its header");
+    f = START(20, 1, 1, 24, .compression = RGB);
+    f.bytes[14] = 21; /* a header of no known size */
+    assert_refused(f.bytes, f.n, IH_UNKNOWN, "not an image");
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    struct file f = START(V4, 3, 2, 32, BITFIELDS, .masks = {0xFF0000, 0xFF00, 0xFF, 0xFF000000});
+    for (unsigned i = 0; i < 24; i++)
+        put_number(&f, 1, i);
+    assert_true(damage_each_byte(f.bytes, f.n) > 0);
+    f = START(CORE, 5, 3, 4, .n_colours = 16);
+    for (unsigned i = 0; i < 12; i++)
+        put_number(&f, 1, i * 17);
+    assert_true(damage_each_byte(f.bytes, f.n) > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_24_bits),        cmocka_unit_test(test_palettes),
+        cmocka_unit_test(test_short_palettes), cmocka_unit_test(test_16_and_32_bits),
+        cmocka_unit_test(test_masks),          cmocka_unit_test(test_bad_masks),
+        cmocka_unit_test(test_run_lengths),    cmocka_unit_test(test_bad_run_lengths),
+        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_other_kinds),
+        cmocka_unit_test(test_damage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

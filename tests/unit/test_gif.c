@@ -1,0 +1,181 @@
+/* GIF: files made here by giflib, whole and damaged. */
+#include "decode/decoder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/decoded.h"
+
+#include "tests/unit/damage.h"
+
+#include <gif_lib.h>
+
+enum { WIDTH = 13, HEIGHT = 11, N = WIDTH * HEIGHT, NONE = -1 };
+
+struct file {
+    uint8_t bytes[8192];
+    size_t n;
+};
+
+static int write_bytes(GifFileType *gif, const GifByteType *bytes, int n)
+{
+    struct file *f = gif->UserData;
+    assert_true(f->n + (size_t)n <= sizeof f->bytes);
+    memcpy(f->bytes + f->n, bytes, (size_t)n);
+    f->n += (size_t)n;
+    return n;
+}
+
+struct kind {
+    int left, top, screen_width, screen_height, transparent, n_colours;
+    bool is_interlaced, has_local_map;
+};
+
+static const struct kind plain = {0, 0, WIDTH, HEIGHT, NONE, 64, false, false};
+
+static void colour(const struct kind *k, unsigned index, uint8_t *rgba)
+{
+    for (unsigned c = 0; c < 3; c++)
+        rgba[c] = picture(index + 3, c);
+    rgba[3] = (int)index == k->transparent ? 0 : 255;
+}
+
+static unsigned index_of(const struct kind *k, size_t i)
+{
+    return picture(i, 0) % (unsigned)k->n_colours;
+}
+
+static void write_file(struct file *f, const struct kind *k, unsigned n_frames)
+{
+    int code;
+    f->n = 0;
+    GifFileType *gif = EGifOpen(f, write_bytes, &code);
+    assert_non_null(gif);
+    EGifSetGifVersion(gif, true);
+    ColorMapObject *map = GifMakeMapObject(k->n_colours, NULL);
+    for (unsigned i = 0; i < (unsigned)k->n_colours; i++) {
+        uint8_t rgba[4];
+        colour(k, i, rgba);
+        map->Colors[i] = (GifColorType){rgba[0], rgba[1], rgba[2]};
+    }
+    EGifPutScreenDesc(gif, k->screen_width, k->screen_height, 8, 1, k->has_local_map ? NULL : map);
+    for (unsigned frame = 0; frame < n_frames; frame++) {
+        GraphicsControlBlock control = {.TransparentColor = k->transparent};
+        GifByteType block[4];
+        EGifPutComment(gif, "a comment");
+        EGifGCBToExtension(&control, block);
+        EGifPutExtension(gif, GRAPHICS_EXT_FUNC_CODE, sizeof block, block);
+        EGifPutImageDesc(gif, k->left, k->top, WIDTH, HEIGHT, k->is_interlaced,
+                         k->has_local_map ? map : NULL);
+        for (size_t y = 0; y < HEIGHT; y++) {
+            GifPixelType row[WIDTH];
+            for (size_t x = 0; x < WIDTH; x++)
+                row[x] = (GifPixelType)(frame ? 0 : index_of(k, y * WIDTH + x));
+            assert_int_equal(EGifPutLine(gif, row, WIDTH), GIF_OK);
+        }
+    }
+    GifFreeMapObject(map);
+    EGifCloseFile(gif, &code);
+}
+
+/* The pixels of the screen that the frame does not cover come first, then the frame's. */
+static void assert_kind(const struct kind *k, unsigned n_frames, size_t width, size_t height,
+                        unsigned n_channels)
+{
+    static struct file f;
+    static uint8_t wanted[64 * 64 * 4];
+    memset(wanted, 0, sizeof wanted);
+    write_file(&f, k, n_frames);
+    for (size_t i = 0; i < N; i++) {
+        uint8_t rgba[4];
+        colour(k, index_of(k, i), rgba);
+        memcpy(wanted + (width * height - N + i) * n_channels, rgba, n_channels);
+    }
+    assert_decodes(f.bytes, f.n, "gif", width, height, n_channels, wanted);
+}
+
+static void test_kinds(void **state)
+{
+    (void)state;
+    struct kind k = plain;
+    assert_kind(&k, 1, WIDTH, HEIGHT, 3);
+    assert_kind(&k, 3, WIDTH, HEIGHT, 3);
+    k.is_interlaced = k.has_local_map = true;
+    assert_kind(&k, 2, WIDTH, HEIGHT, 3);
+    for (k.n_colours = 2; k.n_colours <= 256; k.n_colours *= 2)
+        assert_kind(&k, 1, WIDTH, HEIGHT, 3);
+    k.n_colours = 256;
+    k.transparent = 7;
+    assert_kind(&k, 1, WIDTH, HEIGHT, 4);
+}
+
+static void test_screen(void **state)
+{
+    (void)state;
+    struct kind k = plain; /* larger than the frame */
+    k.screen_width = 30;
+    k.screen_height = 20;
+    k.left = 10;
+    k.top = 5;
+    assert_kind(&k, 1, 30, 20, 4);
+    k.transparent = 3;
+    assert_kind(&k, 1, 30, 20, 4);
+    k.left = 25; /* the frame reaches over the right edge */
+    assert_kind(&k, 1, 25 + WIDTH, 20, 4);
+    k = plain;
+    k.screen_width = k.screen_height = 1;
+    assert_kind(&k, 1, WIDTH, HEIGHT, 3);
+}
+
+/* 64 colours become 8 in the header; the indices stay. */
+static void test_index_past_the_palette(void **state)
+{
+    (void)state;
+    static struct file f, short_one;
+    struct kind k = plain;
+    write_file(&f, &k, 1);
+    assert_int_equal(f.bytes[10] & 7, 5); /* 2^(5+1) colours */
+    memcpy(short_one.bytes, f.bytes, 13 + 8 * 3);
+    memcpy(short_one.bytes + 13 + 8 * 3, f.bytes + 13 + 64 * 3, f.n - 13 - 64 * 3);
+    short_one.bytes[10] = (uint8_t)((f.bytes[10] & ~7) | 2);
+    assert_refused(short_one.bytes, f.n - 56 * 3, IH_CORRUPT, "of a palette of 8");
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    static struct file f;
+    struct kind k = plain;
+    write_file(&f, &k, 1);
+    assert_no_part_is_whole(f.bytes, f.n - 1); /* the last byte says that nothing follows */
+    assert_true(damage_each_byte(f.bytes, f.n) > 0);
+    k.is_interlaced = k.has_local_map = true;
+    k.screen_width = 40;
+    write_file(&f, &k, 2);
+    assert_true(damage_each_byte(f.bytes, f.n) > 0);
+    assert_refused((const uint8_t *)"GIF89a\1\0\1\0\0\0\0;", 14, IH_CORRUPT, "damaged GIF");
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    static struct file f;
+    struct kind k = plain;
+    write_file(&f, &k, 1);
+    memset(f.bytes + 6, 0xFF, 4); /* a screen of 65535 x 65535 */
+    assert_refused(f.bytes, f.n, IH_LIMIT, "image too large");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_screen),
+        cmocka_unit_test(test_index_past_the_palette),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

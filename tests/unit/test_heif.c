@@ -1,0 +1,249 @@
+/* HEIC and AVIF: files made here by libheif, where it has an encoder, whole and damaged. */
+#include "decode/decoder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/decoded.h"
+
+#include "tests/unit/damage.h"
+
+#include <libheif/heif.h>
+
+/* libheif and dav1d leak what they had of a damaged file. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libheif.so\nleak:libdav1d.so\nleak:libde265.so\nleak:libaom.so\nleak:libx265.so\n";
+}
+
+enum { WIDTH = 37, HEIGHT = 26, N = WIDTH * HEIGHT };
+
+struct file {
+    uint8_t *bytes; /* owned */
+    size_t n;
+};
+
+static void succeed(struct heif_error e)
+{
+    if (e.code != heif_error_Ok)
+        fail_msg("%s", e.message);
+}
+
+static struct heif_error append(struct heif_context *context, const void *bytes, size_t n,
+                                void *user)
+{
+    struct file *f = user;
+    (void)context;
+    f->bytes = realloc(f->bytes, f->n + n);
+    assert_non_null(f->bytes);
+    memcpy(f->bytes + f->n, bytes, n);
+    f->n += n;
+    return (struct heif_error){heif_error_Ok, heif_suberror_Unspecified, "ok"};
+}
+
+struct kind {
+    enum heif_compression_format format;
+    int bits;
+    bool has_alpha;
+    enum heif_orientation orientation;
+};
+
+static bool keeps_colours(const struct kind *k)
+{
+    return k->bits == 8 && !k->has_alpha;
+}
+
+/* Grays but for 8 bits without alpha: libaom has the matrix that keeps colours for these only. */
+static unsigned value(const struct kind *k, size_t i, unsigned c)
+{
+    if (!keeps_colours(k) && c < 3)
+        c = 0;
+    return k->bits == 8 ? picture(i, c) : picture(i, c) * 257u % (1u << k->bits);
+}
+
+static const unsigned flat[] = {200, 100, 50, 80};
+
+static struct heif_image *make_image(const struct kind *k, bool is_flat)
+{
+    struct heif_image *image;
+    size_t n_channels = k->has_alpha ? 4 : 3;
+    int stride;
+    enum heif_chroma chroma =
+        k->bits > 8 ? (k->has_alpha ? heif_chroma_interleaved_RRGGBBAA_LE
+                                    : heif_chroma_interleaved_RRGGBB_LE)
+                    : (k->has_alpha ? heif_chroma_interleaved_RGBA : heif_chroma_interleaved_RGB);
+    succeed(heif_image_create(WIDTH, HEIGHT, heif_colorspace_RGB, chroma, &image));
+    succeed(heif_image_add_plane(image, heif_channel_interleaved, WIDTH, HEIGHT, k->bits));
+    uint8_t *plane = heif_image_get_plane(image, heif_channel_interleaved, &stride);
+    for (size_t i = 0; i < N * n_channels; i++) {
+        unsigned v = is_flat ? flat[i % n_channels] * ((1u << k->bits) - 1) / 255
+                             : value(k, i / n_channels, (unsigned)(i % n_channels));
+        uint8_t *row = plane + i / (WIDTH * n_channels) * (size_t)stride;
+        size_t x = i % (WIDTH * n_channels);
+        if (k->bits == 8) {
+            row[x] = (uint8_t)v;
+        } else {
+            row[2 * x] = (uint8_t)v;
+            row[2 * x + 1] = (uint8_t)(v >> 8);
+        }
+    }
+    return image;
+}
+
+/* bytes is NULL where libheif has no encoder. Lossless comes out to the bit. */
+static struct file write_file(const struct kind *k, bool is_lossless)
+{
+    struct file f = {NULL, 0};
+    struct heif_encoder *encoder;
+    struct heif_context *context = heif_context_alloc();
+    if (heif_context_get_encoder_for_format(context, k->format, &encoder).code != heif_error_Ok) {
+        heif_context_free(context);
+        return f;
+    }
+    struct heif_encoding_options *options = heif_encoding_options_alloc();
+    struct heif_color_profile_nclx *nclx = heif_nclx_color_profile_alloc();
+    heif_encoder_set_logging_level(encoder, 0);
+    if (is_lossless) {
+        succeed(heif_encoder_set_lossless(encoder, 1));
+        if (keeps_colours(k))
+            succeed(heif_encoder_set_parameter_string(encoder, "chroma", "444"));
+        nclx->matrix_coefficients = keeps_colours(k) ? heif_matrix_coefficients_RGB_GBR
+                                                     : heif_matrix_coefficients_ITU_R_BT_601_6;
+        nclx->full_range_flag = 1;
+        options->output_nclx_profile = nclx;
+    }
+    options->image_orientation = k->orientation;
+    struct heif_image *image = make_image(k, !is_lossless);
+    if (is_lossless)
+        succeed(heif_image_set_nclx_color_profile(image, nclx));
+    succeed(heif_context_encode_image(context, image, encoder, options, NULL));
+    struct heif_writer writer = {.writer_api_version = 1, .write = append};
+    succeed(heif_context_write(context, &writer, &f));
+    heif_image_release(image);
+    heif_nclx_color_profile_free(nclx);
+    heif_encoding_options_free(options);
+    heif_encoder_release(encoder);
+    heif_context_free(context);
+    return f;
+}
+
+static void assert_lossless(const struct kind *k)
+{
+    uint8_t wanted[N * 4];
+    unsigned n_channels = k->has_alpha ? 4 : 3, max = (1u << k->bits) - 1;
+    struct file f = write_file(k, true);
+    if (!f.bytes)
+        skip();
+    for (size_t i = 0; i < N * n_channels; i++) {
+        unsigned v = value(k, i / n_channels, (unsigned)(i % n_channels));
+        wanted[i] = (uint8_t)((v * 510 + max) / (2 * max));
+    }
+    assert_decodes(f.bytes, f.n, "heif", WIDTH, HEIGHT, n_channels, wanted);
+    free(f.bytes);
+}
+
+static void test_avif_lossless(void **state)
+{
+    (void)state;
+    assert_lossless(&(struct kind){heif_compression_AV1, 8, false, heif_orientation_normal});
+    assert_lossless(&(struct kind){heif_compression_AV1, 8, true, heif_orientation_normal});
+}
+
+/* A flat colour in the usual way; the size is odd, so that HEVC needs a crop. */
+static void assert_flat(const struct kind *k, size_t width, size_t height)
+{
+    struct file f = write_file(k, false);
+    if (!f.bytes)
+        skip();
+    struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
+    if (d.status != IH_OK)
+        fail_msg("%s", d.error.message);
+    size_t n_channels = k->has_alpha ? 4 : 3;
+    assert_int_equal(d.info.n_channels, n_channels);
+    assert_int_equal(d.info.width, width);
+    assert_int_equal(d.info.height, height);
+    for (size_t i = 0; i < N * n_channels; i++)
+        assert_in_range(d.pixels[i], flat[i % n_channels] - 4, flat[i % n_channels] + 4);
+    free(d.pixels);
+    free(f.bytes);
+}
+
+static void test_heic(void **state)
+{
+    (void)state;
+    assert_flat(&(struct kind){heif_compression_HEVC, 8, false, heif_orientation_normal}, WIDTH,
+                HEIGHT);
+    assert_flat(&(struct kind){heif_compression_HEVC, 8, true, heif_orientation_normal}, WIDTH,
+                HEIGHT);
+}
+
+/* 12 bits; with 10 the AV1 encoder of some versions ends the program. */
+static void test_deep(void **state)
+{
+    (void)state;
+    assert_flat(&(struct kind){heif_compression_AV1, 12, false, heif_orientation_normal}, WIDTH,
+                HEIGHT);
+    assert_flat(&(struct kind){heif_compression_AV1, 12, true, heif_orientation_normal}, WIDTH,
+                HEIGHT);
+}
+
+/* What the format itself says of rotation is done. */
+static void test_orientation(void **state)
+{
+    (void)state;
+    assert_flat(&(struct kind){heif_compression_AV1, 8, false, heif_orientation_rotate_90_cw},
+                HEIGHT, WIDTH);
+}
+
+static void assert_survives(enum heif_compression_format format)
+{
+    const struct kind k = {format, 8, false, heif_orientation_normal};
+    struct file f = write_file(&k, false);
+    if (!f.bytes)
+        skip();
+    assert_no_part_is_whole(f.bytes, f.n);
+    assert_true(damage_each_byte(f.bytes, f.n) > 0);
+    struct decoded d = decode(f.bytes, f.n, N - 1, 1);
+    assert_int_equal(d.status, IH_LIMIT);
+    assert_budget(f.bytes, f.n, f.n + N * 12, IH_OK);
+    assert_budget(f.bytes, f.n, f.n + N * 12 - 1, IH_LIMIT);
+    free(f.bytes);
+}
+
+static void test_heic_damage(void **state)
+{
+    (void)state;
+    assert_survives(heif_compression_HEVC);
+}
+
+static void test_avif_damage(void **state)
+{
+    (void)state;
+    assert_survives(heif_compression_AV1);
+}
+
+/* A video in the same container is none. */
+static void test_probe(void **state)
+{
+    (void)state;
+    assert_refused((const uint8_t *)"\0\0\0\x18"
+                                    "ftypisom\0\0\0\0isommp42",
+                   24, IH_UNKNOWN, "not an image");
+    assert_refused((const uint8_t *)"\0\0\0\x18"
+                                    "ftypabcd\0\0\0\0mif1heic",
+                   24, IH_CORRUPT, "HEIF");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_avif_lossless), cmocka_unit_test(test_heic),
+        cmocka_unit_test(test_deep),          cmocka_unit_test(test_orientation),
+        cmocka_unit_test(test_heic_damage),   cmocka_unit_test(test_avif_damage),
+        cmocka_unit_test(test_probe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

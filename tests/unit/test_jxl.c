@@ -1,0 +1,171 @@
+/* JPEG XL: files made here by libjxl, whole and damaged. */
+#include "decode/decoder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/decoded.h"
+
+#include "tests/unit/damage.h"
+
+#include <jxl/encode.h>
+
+enum { WIDTH = 23, HEIGHT = 14, N = WIDTH * HEIGHT };
+
+struct file {
+    size_t n;
+    uint8_t bytes[65536];
+};
+
+struct kind {
+    unsigned n_channels, bits;
+    bool is_lossy, in_container, is_animated;
+    JxlOrientation orientation;
+};
+
+static unsigned value(const struct kind *k, size_t i, unsigned c)
+{
+    return k->bits == 8 ? picture(i, c) : picture(i, c) * 257u % (1u << k->bits);
+}
+
+/* Samples of up to 16 bits: the library takes them as the high part of 8 or 16. */
+static size_t fill(const struct kind *k, uint8_t *dst)
+{
+    static const unsigned flat[] = {200, 100, 50, 80};
+    for (size_t i = 0; i < N * k->n_channels; i++) {
+        unsigned c = (unsigned)(i % k->n_channels);
+        unsigned v = k->is_lossy ? flat[c] : value(k, i / k->n_channels, c);
+        uint16_t deep =
+            (uint16_t)((v * 65535ull * 2 + (1u << k->bits) - 1) / (2 * ((1ull << k->bits) - 1)));
+        if (k->bits == 8)
+            dst[i] = (uint8_t)v;
+        else
+            memcpy(dst + 2 * i, &deep, 2);
+    }
+    return N * k->n_channels * (k->bits == 8 ? 1 : 2);
+}
+
+static void write_file(struct file *f, const struct kind *k)
+{
+    static uint8_t pixels[N * 8];
+    JxlPixelFormat format = {k->n_channels, k->bits == 8 ? JXL_TYPE_UINT8 : JXL_TYPE_UINT16,
+                             JXL_NATIVE_ENDIAN, 0};
+    JxlBasicInfo info;
+    JxlColorEncoding colours;
+    JxlEncoder *encoder = JxlEncoderCreate(NULL);
+    JxlEncoderInitBasicInfo(&info);
+    info.xsize = WIDTH;
+    info.ysize = HEIGHT;
+    info.bits_per_sample = k->bits;
+    info.num_color_channels = k->n_channels < 3 ? 1 : 3;
+    info.num_extra_channels = k->n_channels % 2 == 0;
+    info.alpha_bits = info.num_extra_channels ? k->bits : 0;
+    info.uses_original_profile = !k->is_lossy;
+    info.orientation = k->orientation ? k->orientation : JXL_ORIENT_IDENTITY;
+    info.have_animation = k->is_animated;
+    info.animation.tps_numerator = info.animation.tps_denominator = 1;
+    JxlEncoderUseContainer(encoder, k->in_container);
+    assert_int_equal(JxlEncoderSetBasicInfo(encoder, &info), JXL_ENC_SUCCESS);
+    JxlColorEncodingSetToSRGB(&colours, info.num_color_channels == 1);
+    assert_int_equal(JxlEncoderSetColorEncoding(encoder, &colours), JXL_ENC_SUCCESS);
+    JxlEncoderFrameSettings *settings = JxlEncoderFrameSettingsCreate(encoder, NULL);
+    JxlEncoderSetFrameLossless(settings, !k->is_lossy);
+    for (int frame = 0; frame <= k->is_animated; frame++) {
+        JxlFrameHeader header;
+        JxlEncoderInitFrameHeader(&header);
+        header.duration = 1;
+        if (k->is_animated)
+            assert_int_equal(JxlEncoderSetFrameHeader(settings, &header), JXL_ENC_SUCCESS);
+        size_t n = fill(k, pixels);
+        if (frame > 0)
+            memset(pixels, 0, n);
+        assert_int_equal(JxlEncoderAddImageFrame(settings, &format, pixels, n), JXL_ENC_SUCCESS);
+    }
+    JxlEncoderCloseInput(encoder);
+    uint8_t *next = f->bytes;
+    size_t left = sizeof f->bytes;
+    assert_int_equal(JxlEncoderProcessOutput(encoder, &next, &left), JXL_ENC_SUCCESS);
+    f->n = sizeof f->bytes - left;
+    JxlEncoderDestroy(encoder);
+}
+
+static void assert_kind(const struct kind *k)
+{
+    static struct file f;
+    static uint8_t wanted[N * 4];
+    write_file(&f, k);
+    unsigned max = (1u << k->bits) - 1;
+    for (size_t i = 0; i < N * k->n_channels; i++) {
+        unsigned v = value(k, i / k->n_channels, (unsigned)(i % k->n_channels));
+        wanted[i] = (uint8_t)((v * 510ull + max) / (2ull * max));
+    }
+    assert_decodes(f.bytes, f.n, "jxl", WIDTH, HEIGHT, k->n_channels, wanted);
+}
+
+static void test_lossless(void **state)
+{
+    (void)state;
+    for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
+        for (unsigned bits = 8; bits <= 16; bits += 2)
+            assert_kind(&(struct kind){.n_channels = n_channels, .bits = bits});
+        assert_kind(&(struct kind){.n_channels = n_channels, .bits = 8, .in_container = true});
+    }
+    assert_kind(&(struct kind){.n_channels = 3, .bits = 8, .is_animated = true});
+    assert_kind(&(struct kind){.n_channels = 3, .bits = 8, .orientation = JXL_ORIENT_ROTATE_90_CW});
+}
+
+static void test_lossy(void **state)
+{
+    (void)state;
+    static struct file f;
+    for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
+        const struct kind k = {.n_channels = n_channels, .bits = 8, .is_lossy = true};
+        write_file(&f, &k);
+        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 3);
+        if (d.status != IH_OK)
+            fail_msg("%s", d.error.message);
+        assert_int_equal(d.info.n_channels, n_channels);
+        static const unsigned flat[] = {200, 100, 50, 80};
+        for (size_t i = 0; i < N * n_channels; i++)
+            assert_in_range(d.pixels[i], flat[i % n_channels] - 3, flat[i % n_channels] + 3);
+        free(d.pixels);
+    }
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    static struct file f;
+    static const struct kind kinds[] = {{.n_channels = 4, .bits = 8},
+                                        {.n_channels = 1, .bits = 8, .in_container = true},
+                                        {.n_channels = 3, .bits = 8, .is_lossy = true}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        write_file(&f, &kinds[i]);
+        assert_no_part_is_whole(f.bytes, f.n);
+        assert_true(damage_each_byte(f.bytes, f.n) > 0);
+    }
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    static struct file f;
+    write_file(&f, &(struct kind){.n_channels = 3, .bits = 8});
+    struct decoded d = decode(f.bytes, f.n, N - 1, 1);
+    assert_int_equal(d.status, IH_LIMIT);
+    assert_budget(f.bytes, f.n, f.n + N * 3 * 9, IH_OK);
+    assert_budget(f.bytes, f.n, f.n + N * 3 * 9 - 1, IH_LIMIT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lossless),
+        cmocka_unit_test(test_lossy),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/* PSD: files written out here, whole and damaged. */
+#include "decode/decoder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/decoded.h"
+
+#include "tests/unit/damage.h"
+#include "tests/unit/written.h"
+
+static struct file psd_header(uint32_t n_channels, uint32_t width, uint32_t height, uint32_t depth,
+                              uint32_t mode, uint32_t compression)
+{
+    struct file f = {.n = 0};
+    put(&f, "8BPS\0\1\0\0\0\0\0\0", 12);
+    put_number(&f, -2, n_channels);
+    put_number(&f, -4, height);
+    put_number(&f, -4, width);
+    put_number(&f, -2, depth);
+    put_number(&f, -2, mode);
+    for (int section = 0; section < 3; section++)
+        put_number(&f, -4, 0);
+    put_number(&f, -2, compression);
+    return f;
+}
+
+static void test_psd(void **state)
+{
+    (void)state;
+    struct file f = psd_header(3, 2, 1, 8, 3, 0);
+    PUT(&f, 1, 2, 3, 4, 5, 6); /* channel by channel */
+    assert_decodes(f.bytes, f.n, "psd", 2, 1, 3, EXPECT(1, 3, 5, 2, 4, 6));
+    assert_no_part_is_whole(f.bytes, f.n);
+    f = psd_header(3, 2, 1, 16, 3, 0);
+    PUT(&f, 1, 0, 0, 128, 0, 129, 255, 255, 127, 255, 0, 0); /* 256, 128, 129 of 65535 ... */
+    assert_decodes(f.bytes, f.n, "psd", 2, 1, 3, EXPECT(1, 1, 127, 0, 255, 0));
+    f = psd_header(3, 4, 1, 8, 3, 1); /* PackBits, after the sizes of the rows */
+    PUT(&f, 0, 2, 0, 2, 0, 5, 0xFD, 7, 0xFD, 8, 3, 1, 2, 3, 4);
+    assert_decodes(f.bytes, f.n, "psd", 4, 1, 3, EXPECT(7, 8, 1, 7, 8, 2, 7, 8, 3, 7, 8, 4));
+    assert_no_part_is_whole(f.bytes, f.n);
+}
+
+/* PackBits: rows of runs, literals and both; rows that are too long, too short, or cut off. */
+static void test_packed(void **state)
+{
+    (void)state;
+    struct file f = psd_header(1, 4, 3, 8, 1, 1);
+    PUT(&f, 0, 2, 0, 5, 0, 5);
+    PUT(&f, 0xFD, 9, 3, 1, 2, 3, 4, 0xFF, 5, 128, 0xFF, 6);
+    assert_decodes(f.bytes, f.n, "psd", 4, 3, 1, EXPECT(9, 9, 9, 9, 1, 2, 3, 4, 5, 5, 6, 6));
+    assert_no_part_is_whole(f.bytes, f.n);
+    assert_true(damage_each_byte(f.bytes, f.n) > 0);
+    static const uint8_t rows[][3] = {
+        {2, 0xFC, 9}, {2, 0xFE, 9}, {1, 0xFD, 9}, {2, 3, 9}, {0, 0, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        f = psd_header(1, 4, 1, 8, 1, 1);
+        PUT(&f, 0, rows[i][0], rows[i][1], rows[i][2]);
+        assert_refused(f.bytes, f.n, IH_CORRUPT, "a row of the wrong length");
+    }
+}
+
+/* 16 bits in runs, which go by bytes. */
+static void test_packed_16_bits(void **state)
+{
+    (void)state;
+    struct file f = psd_header(1, 2, 1, 16, 1, 1);
+    PUT(&f, 0, 2, 0xFD, 0x80);
+    assert_decodes(f.bytes, f.n, "psd", 2, 1, 1, EXPECT(128, 128));
+}
+
+static void test_modes(void **state)
+{
+    (void)state;
+    struct file f = psd_header(1, 9, 1, 1, 0, 0); /* a bitmap: 1 is black */
+    PUT(&f, 0x80, 0x7F);
+    assert_decodes(f.bytes, f.n, "psd", 9, 1, 1, EXPECT(0, 255, 255, 255, 255, 255, 255, 255, 255));
+    f = psd_header(1, 2, 1, 8, 8, 0); /* duotone: gray */
+    PUT(&f, 3, 4);
+    assert_decodes(f.bytes, f.n, "psd", 2, 1, 1, EXPECT(3, 4));
+    f = psd_header(2, 2, 1, 8, 1, 0); /* gray and alpha */
+    PUT(&f, 3, 4, 5, 6);
+    assert_decodes(f.bytes, f.n, "psd", 2, 1, 2, EXPECT(3, 5, 4, 6));
+    f = psd_header(4, 1, 2, 8, 3, 0); /* RGB and alpha */
+    PUT(&f, 1, 2, 3, 4, 5, 6, 7, 8);
+    assert_decodes(f.bytes, f.n, "psd", 1, 2, 4, EXPECT(1, 3, 5, 7, 2, 4, 6, 8));
+    f = psd_header(5, 1, 1, 8, 3, 0); /* and a selection */
+    PUT(&f, 1, 2, 3, 4, 5);
+    assert_decodes(f.bytes, f.n, "psd", 1, 1, 4, EXPECT(1, 2, 3, 4));
+    f = psd_header(4, 2, 1, 8, 4, 0); /* CMYK, as 255 less the ink */
+    PUT(&f, 255, 100, 255, 200, 0, 255, 255, 128);
+    assert_decodes(f.bytes, f.n, "psd", 2, 1, 3, EXPECT(255, 255, 0, 50, 100, 128));
+    f = psd_header(5, 1, 1, 8, 4, 0); /* and alpha, which is not inverted */
+    PUT(&f, 255, 255, 255, 255, 7);
+    assert_decodes(f.bytes, f.n, "psd", 1, 1, 4, EXPECT(255, 255, 255, 7));
+}
+
+/* A palette stands in the first section: all reds, then all greens, then all blues. */
+static void test_palette(void **state)
+{
+    (void)state;
+    struct file f = {.n = 0}, whole = psd_header(1, 2, 1, 8, 2, 0);
+    PUT(&whole, 0, 255);
+    put(&f, whole.bytes, 26);
+    put_number(&f, -4, 768);
+    for (uint32_t i = 0; i < 768; i++)
+        put_number(&f, 1, i % 256 + i / 256);
+    put(&f, whole.bytes + 30, whole.n - 30);
+    assert_decodes(f.bytes, f.n, "psd", 2, 1, 3, EXPECT(0, 1, 2, 255, 0, 1));
+    assert_refused(whole.bytes, whole.n, IH_CORRUPT, "the palette is missing");
+}
+
+/* Version 2 has longer lengths, of the layers and of rows. */
+static void test_large(void **state)
+{
+    (void)state;
+    struct file f = {.n = 0}, start = psd_header(1, 4, 1, 8, 1, 1);
+    start.bytes[5] = 2;
+    put(&f, start.bytes, 34);
+    put_number(&f, -8, 3); /* layers */
+    PUT(&f, 1, 2, 3, 0, 1, 0, 0, 0, 2, 0xFD, 9);
+    assert_decodes(f.bytes, f.n, "psd", 4, 1, 1, EXPECT(9, 9, 9, 9));
+    assert_no_part_is_whole(f.bytes, f.n);
+}
+
+/* What is sound but not decoded is not called damaged. */
+static void test_other_kinds(void **state)
+{
+    (void)state;
+    struct file f = psd_header(3, 1, 1, 8, 9, 0); /* Lab */
+    PUT(&f, 1, 2, 3);
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "colour mode 9");
+    f = psd_header(3, 1, 1, 32, 3, 0);
+    PUT(&f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "32 bits");
+    f = psd_header(3, 1, 1, 8, 3, 2); /* ZIP */
+    PUT(&f, 0, 0, 0);
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "compression 2");
+    f = psd_header(2, 1, 1, 8, 3, 0);
+    PUT(&f, 1, 2);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "2 channels");
+    f = psd_header(1, 1, 1, 7, 1, 0);
+    PUT(&f, 1);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "7 bits");
+}
+
+/* What a file takes: what follows the sections, and a row of each plane. */
+static void test_limits(void **state)
+{
+    (void)state;
+    struct file f = psd_header(3, 2, 1, 16, 3, 0);
+    PUT(&f, 1, 0, 0, 128, 0, 129, 255, 255, 127, 255, 0, 0);
+    assert_budget(f.bytes, f.n, 2 + 12 + 12, IH_OK);
+    assert_budget(f.bytes, f.n, 2 + 12 + 11, IH_LIMIT);
+    f = psd_header(3, 500, 50, 8, 3, 0); /* a size that its bytes cannot be: damaged, not large */
+    PUT(&f, 1);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "ends before");
+    f = psd_header(3, 0x80000000, 1, 8, 3, 0);
+    assert_refused(f.bytes, f.n, IH_LIMIT, "image too large");
+    struct decoded d = decode(f.bytes, f.n, UINT64_MAX, 1);
+    assert_int_equal(d.status, IH_CORRUPT);
+    f = psd_header(3, 1, 0x80000000, 8, 3, 1);
+    d = decode(f.bytes, f.n, UINT64_MAX, 1);
+    assert_int_equal(d.status, IH_CORRUPT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_psd),
+        cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_packed_16_bits),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_palette),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_other_kinds),
+        cmocka_unit_test(test_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

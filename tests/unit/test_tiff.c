@@ -1,0 +1,512 @@
+/* TIFF: files made here by libtiff, one of each kind, whole and damaged. What the pixels should be
+ * is computed here from the values that went in. */
+#include "decode/decoder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/decoded.h"
+
+#include "tests/unit/damage.h"
+
+#include <tiffio.h>
+
+enum { WIDTH = 21, HEIGHT = 19, N = WIDTH * HEIGHT, SAMPLES_MAX = 6, TILE = 16 };
+
+/* ---- a file in memory ---- */
+
+struct file {
+    uint8_t bytes[65536];
+    size_t n, position;
+};
+
+static tmsize_t read_memory(thandle_t user, void *dst, tmsize_t n)
+{
+    struct file *f = user;
+    size_t left = f->position < f->n ? f->n - f->position : 0;
+    size_t size = (size_t)n < left ? (size_t)n : left;
+    memcpy(dst, f->bytes + f->position, size);
+    f->position += size;
+    return (tmsize_t)size;
+}
+
+static tmsize_t write_memory(thandle_t user, void *src, tmsize_t n)
+{
+    struct file *f = user;
+    assert_true(f->position + (size_t)n <= sizeof f->bytes);
+    memcpy(f->bytes + f->position, src, (size_t)n);
+    f->position += (size_t)n;
+    f->n = f->position > f->n ? f->position : f->n;
+    return n;
+}
+
+static toff_t seek_memory(thandle_t user, toff_t offset, int whence)
+{
+    struct file *f = user;
+    f->position = (size_t)offset + (whence == SEEK_CUR   ? f->position
+                                    : whence == SEEK_END ? f->n
+                                                         : 0);
+    return f->position;
+}
+
+static int close_memory(thandle_t user)
+{
+    (void)user;
+    return 0;
+}
+
+static toff_t size_of_memory(thandle_t user)
+{
+    return ((struct file *)user)->n;
+}
+
+/* ---- what is written ---- */
+
+struct kind {
+    uint16_t photometric, bits, n_samples, extra; /* extra: what the last sample is, or NONE */
+    uint16_t planar, compression;
+    bool is_tiled;
+    const char *mode; /* of TIFFClientOpen; NULL: "w"; F of ours: the low bit first */
+};
+
+enum { NONE = 0xFFFF };
+
+static unsigned value(const struct kind *k, size_t i, unsigned c)
+{
+    unsigned max = (1u << k->bits) - 1;
+    return (picture(i, c) * 257u + (unsigned)i) % (max + 1);
+}
+
+/* The value i of a palette, in 16 bits. */
+static uint16_t palette_value(unsigned c, unsigned index)
+{
+    return (uint16_t)(index * 20011u + c * 9001u + 300);
+}
+
+/* Samples `first` to `first` + n_planes of w x h pixels from x0,y0 on, packed; pixels outside of
+ * the image are 0. Returns the bytes. */
+static size_t pack(const struct kind *k, uint8_t *dst, size_t x0, size_t y0, size_t w, size_t h,
+                   unsigned first, unsigned n_planes)
+{
+    size_t n_bytes = 0;
+    for (size_t y = y0; y < y0 + h; y++) {
+        uint32_t window = 0;
+        unsigned n_bits = 0;
+        for (size_t x = x0; x < x0 + w; x++) {
+            for (unsigned c = first; c < first + n_planes; c++) {
+                unsigned v = x < WIDTH && y < HEIGHT ? value(k, y * WIDTH + x, c) : 0;
+                if (k->bits == 16) {
+                    uint16_t v16 = (uint16_t)v;
+                    memcpy(dst + n_bytes, &v16, 2);
+                    n_bytes += 2;
+                    continue;
+                }
+                window = window << k->bits | v;
+                for (n_bits += k->bits; n_bits >= 8; n_bits -= 8)
+                    dst[n_bytes++] = (uint8_t)(window >> (n_bits - 8));
+            }
+        }
+        if (n_bits)
+            dst[n_bytes++] = (uint8_t)(window << (8 - n_bits));
+    }
+    return n_bytes;
+}
+
+static void set_tags(TIFF *t, const struct kind *k)
+{
+    uint16_t map[3][256];
+    TIFFSetField(t, TIFFTAG_IMAGEWIDTH, WIDTH);
+    TIFFSetField(t, TIFFTAG_IMAGELENGTH, HEIGHT);
+    TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, k->bits);
+    TIFFSetField(t, TIFFTAG_SAMPLESPERPIXEL, k->n_samples);
+    TIFFSetField(t, TIFFTAG_PHOTOMETRIC, k->photometric);
+    TIFFSetField(t, TIFFTAG_PLANARCONFIG, k->planar);
+    TIFFSetField(t, TIFFTAG_COMPRESSION, k->compression);
+    TIFFSetField(t, TIFFTAG_ORIENTATION, ORIENTATION_BOTRIGHT); /* which nobody applies */
+    if (k->mode && strchr(k->mode, 'F'))
+        TIFFSetField(t, TIFFTAG_FILLORDER, FILLORDER_LSB2MSB);
+    if (k->extra != NONE)
+        TIFFSetField(t, TIFFTAG_EXTRASAMPLES, 1, &k->extra);
+    for (unsigned i = 0; i < 256 * 3; i++)
+        map[i % 3][i / 3] = palette_value(i % 3, i / 3);
+    if (k->photometric == PHOTOMETRIC_PALETTE)
+        TIFFSetField(t, TIFFTAG_COLORMAP, map[0], map[1], map[2]);
+    if (k->is_tiled) {
+        TIFFSetField(t, TIFFTAG_TILEWIDTH, TILE);
+        TIFFSetField(t, TIFFTAG_TILELENGTH, TILE);
+    } else {
+        TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, 8);
+    }
+}
+
+static TIFF *create(struct file *f, const char *mode)
+{
+    memset(f, 0, sizeof *f);
+    TIFF *t = TIFFClientOpen("memory", mode ? mode : "w", f, read_memory, write_memory, seek_memory,
+                             close_memory, size_of_memory, NULL, NULL);
+    assert_non_null(t);
+    return t;
+}
+
+static void write_file(struct file *f, const struct kind *k)
+{
+    static uint8_t block[WIDTH * TILE * SAMPLES_MAX * 2];
+    bool is_planar = k->planar == PLANARCONFIG_SEPARATE;
+    unsigned n_planes = is_planar ? k->n_samples : 1, n_each = is_planar ? 1 : k->n_samples;
+    TIFF *t = create(f, k->mode);
+    set_tags(t, k);
+    for (unsigned p = 0; p < n_planes; p++) {
+        size_t w = k->is_tiled ? TILE : WIDTH, h = k->is_tiled ? TILE : 1;
+        for (size_t y = 0; y < HEIGHT; y += h) {
+            for (size_t x = 0; x < WIDTH; x += w) {
+                size_t n = pack(k, block, x, y, w, h, p, n_each);
+                if (k->is_tiled)
+                    assert_int_equal(
+                        TIFFWriteTile(t, block, (uint32_t)x, (uint32_t)y, 0, (uint16_t)p), n);
+                else
+                    assert_int_equal(TIFFWriteScanline(t, block, (uint32_t)y, (uint16_t)p), 1);
+            }
+        }
+    }
+    TIFFClose(t);
+}
+
+/* ---- what should come out ---- */
+
+static uint8_t to_8_bits(unsigned v, unsigned max)
+{
+    return (uint8_t)(((uint64_t)v * 255 * 2 + max) / (2 * (uint64_t)max));
+}
+
+static unsigned n_channels_of(const struct kind *k)
+{
+    bool has_alpha = k->extra == EXTRASAMPLE_ASSOCALPHA || k->extra == EXTRASAMPLE_UNASSALPHA;
+    return (k->photometric <= PHOTOMETRIC_MINISBLACK ? 1u : 3u) + has_alpha;
+}
+
+static void expected_pixel(const struct kind *k, size_t i, uint8_t *out)
+{
+    unsigned max = (1u << k->bits) - 1, v[SAMPLES_MAX];
+    for (unsigned c = 0; c < k->n_samples; c++)
+        v[c] = value(k, i, c);
+    if (k->photometric == PHOTOMETRIC_MINISWHITE)
+        out[0] = to_8_bits(max - v[0], max);
+    else if (k->photometric == PHOTOMETRIC_MINISBLACK)
+        out[0] = to_8_bits(v[0], max);
+    for (unsigned c = 0; c < 3 && k->photometric == PHOTOMETRIC_RGB; c++)
+        out[c] = to_8_bits(v[c], max);
+    for (unsigned c = 0; c < 3 && k->photometric == PHOTOMETRIC_PALETTE; c++)
+        out[c] = to_8_bits(palette_value(c, v[0]), 65535);
+    for (unsigned c = 0; c < 3 && k->photometric == PHOTOMETRIC_SEPARATED; c++)
+        out[c] =
+            to_8_bits((255u - to_8_bits(v[c], max)) * (255u - to_8_bits(v[3], max)), 255 * 255);
+    if (n_channels_of(k) % 2 == 0)
+        out[n_channels_of(k) - 1] = to_8_bits(v[k->n_samples - 1], max);
+}
+
+static int by_pixel_1(const void *a, const void *b)
+{
+    return memcmp(a, b, 1);
+}
+static int by_pixel_2(const void *a, const void *b)
+{
+    return memcmp(a, b, 2);
+}
+static int by_pixel_3(const void *a, const void *b)
+{
+    return memcmp(a, b, 3);
+}
+static int by_pixel_4(const void *a, const void *b)
+{
+    return memcmp(a, b, 4);
+}
+
+/* The pixels come in any order, so both sides are sorted. */
+static void sort_pixels(uint8_t *pixels, unsigned n_channels)
+{
+    static int (*const by[])(const void *, const void *) = {by_pixel_1, by_pixel_2, by_pixel_3,
+                                                            by_pixel_4};
+    qsort(pixels, N, n_channels, by[n_channels - 1]);
+}
+
+static void assert_kind(const struct kind *k)
+{
+    static struct file f;
+    uint8_t wanted[N * IH_CHANNELS_MAX];
+    unsigned n_channels = n_channels_of(k);
+    write_file(&f, k);
+    for (size_t i = 0; i < N; i++)
+        expected_pixel(k, i, wanted + i * n_channels);
+    sort_pixels(wanted, n_channels);
+    for (size_t rows = 0; rows < 3; rows++) {
+        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, rows);
+        if (d.status != IH_OK || d.info.n_channels != n_channels || d.n_pixels != N)
+            fail_msg("photometric %u, %u bits, %u samples: %s, %u channels", k->photometric,
+                     k->bits, k->n_samples, d.error.message, d.info.n_channels);
+        assert_string_equal(d.info.format, "tiff");
+        assert_int_equal(d.info.width, WIDTH);
+        assert_int_equal(d.info.height, HEIGHT);
+        sort_pixels(d.pixels, n_channels);
+        if (memcmp(d.pixels, wanted, N * n_channels) != 0)
+            fail_msg(
+                "photometric %u, %u bits, %u samples, planar %u, tiled %d, compression %u, mode %s",
+                k->photometric, k->bits, k->n_samples, k->planar, k->is_tiled, k->compression,
+                k->mode ? k->mode : "w");
+        free(d.pixels);
+    }
+}
+
+/* Every kind in strips and tiles, in one plane and several. */
+static void assert_kinds(uint16_t photometric, uint16_t n_samples, uint16_t extra, uint16_t bits)
+{
+    struct kind k = {photometric, bits, n_samples, extra, 0, COMPRESSION_LZW, false, NULL};
+    for (unsigned tiled = 0; tiled < 2; tiled++) {
+        for (uint16_t planar = PLANARCONFIG_CONTIG;
+             planar <= (n_samples > 1 ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG); planar++) {
+            k.is_tiled = tiled;
+            k.planar = planar;
+            assert_kind(&k);
+        }
+    }
+}
+
+static void test_gray(void **state)
+{
+    (void)state;
+    for (uint16_t bits = 1; bits <= 16; bits++) {
+        assert_kinds(PHOTOMETRIC_MINISBLACK, 1, NONE, bits);
+        assert_kinds(PHOTOMETRIC_MINISWHITE, 1, NONE, bits);
+        assert_kinds(PHOTOMETRIC_MINISBLACK, 2, EXTRASAMPLE_UNASSALPHA, bits);
+        assert_kinds(PHOTOMETRIC_MINISWHITE, 2, EXTRASAMPLE_ASSOCALPHA, bits);
+        assert_kinds(PHOTOMETRIC_MINISBLACK, 2, EXTRASAMPLE_UNSPECIFIED, bits);
+    }
+}
+
+static void test_colour(void **state)
+{
+    (void)state;
+    for (uint16_t bits = 1; bits <= 16; bits++) {
+        assert_kinds(PHOTOMETRIC_RGB, 3, NONE, bits);
+        assert_kinds(PHOTOMETRIC_RGB, 4, EXTRASAMPLE_UNASSALPHA, bits);
+        assert_kinds(PHOTOMETRIC_RGB, 4, EXTRASAMPLE_ASSOCALPHA, bits);
+        assert_kinds(PHOTOMETRIC_RGB, 4, EXTRASAMPLE_UNSPECIFIED, bits);
+        assert_kinds(PHOTOMETRIC_SEPARATED, 4, NONE, bits);
+        assert_kinds(PHOTOMETRIC_SEPARATED, 5, EXTRASAMPLE_UNASSALPHA, bits);
+    }
+    for (uint16_t bits = 1; bits <= 8; bits *= 2)
+        assert_kinds(PHOTOMETRIC_PALETTE, 1, NONE, bits);
+}
+
+static void test_compressions_and_byte_orders(void **state)
+{
+    (void)state;
+    static const uint16_t compressions[] = {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_PACKBITS,
+                                            COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE};
+    static const char *const modes[] = {"wl", "wb", "w8", "wlF"};
+    for (size_t i = 0; i < 5; i++) {
+        for (size_t m = 0; m < 4; m++) {
+            struct kind k = {PHOTOMETRIC_RGB, 16, 3, NONE, 1, compressions[i], false, modes[m]};
+            assert_kind(&k);
+            k.is_tiled = true;
+            assert_kind(&k);
+        }
+    }
+    for (uint16_t fax = COMPRESSION_CCITTRLE; fax <= COMPRESSION_CCITTFAX4; fax++) {
+        struct kind k = {PHOTOMETRIC_MINISWHITE, 1, 1, NONE, 1, fax, false, NULL};
+        assert_kind(&k);
+    }
+}
+
+/* A flat colour in JPEG strips and tiles: as YCbCr with its chroma halved, and as RGB. */
+static void test_jpeg(void **state)
+{
+    (void)state;
+    static struct file f;
+    uint8_t block[48 * 48 * 3];
+    for (unsigned kind = 0; kind < 4; kind++) {
+        bool is_ycbcr = kind % 2, is_tiled = kind / 2;
+        TIFF *t = create(&f, NULL);
+        struct kind k = {is_ycbcr ? PHOTOMETRIC_YCBCR : PHOTOMETRIC_RGB,
+                         8,
+                         3,
+                         NONE,
+                         1,
+                         COMPRESSION_JPEG,
+                         is_tiled,
+                         NULL};
+        set_tags(t, &k);
+        if (!is_tiled)
+            TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, 16);
+        if (is_ycbcr) {
+            TIFFSetField(t, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+            TIFFSetField(t, TIFFTAG_YCBCRSUBSAMPLING, 2, 2);
+        }
+        for (size_t i = 0; i < sizeof block; i++)
+            block[i] = (uint8_t[]){200, 100, 50}[i % 3];
+        for (uint32_t y = 0; y < HEIGHT; y += is_tiled ? TILE : 1)
+            for (uint32_t x = 0; x < WIDTH; x += is_tiled ? TILE : WIDTH)
+                assert_true((is_tiled ? TIFFWriteTile(t, block, x, y, 0, 0)
+                                      : TIFFWriteScanline(t, block, y, 0)) > 0);
+        TIFFClose(t);
+        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
+        if (d.status != IH_OK)
+            fail_msg("%s", d.error.message);
+        assert_int_equal(d.info.n_channels, 3);
+        for (size_t i = 0; i < N * 3; i++)
+            assert_in_range(d.pixels[i], block[i % 3] - 3, block[i % 3] + 3);
+        free(d.pixels);
+        assert_true(damage_each_byte(f.bytes, f.n) > 0);
+    }
+}
+
+/* Y that varies, with neutral chroma: each pixel is gray. */
+static void test_ycbcr(void **state)
+{
+    (void)state;
+    static struct file f;
+    uint8_t block[TILE * TILE * 3], wanted[N * 3];
+    for (unsigned tiled = 0; tiled < 2; tiled++) {
+        TIFF *t = create(&f, NULL);
+        struct kind k = {PHOTOMETRIC_YCBCR, 8, 3, NONE, 1, COMPRESSION_LZW, tiled, NULL};
+        set_tags(t, &k);
+        TIFFSetField(t, TIFFTAG_YCBCRSUBSAMPLING, 1, 1);
+        size_t w = tiled ? TILE : WIDTH, h = tiled ? TILE : 1;
+        for (size_t y0 = 0; y0 < HEIGHT; y0 += h) {
+            for (size_t x0 = 0; x0 < WIDTH; x0 += w) {
+                for (size_t i = 0; i < w * h; i++) {
+                    size_t x = x0 + i % w, y = y0 + i / w;
+                    block[3 * i] = x < WIDTH ? picture(y * WIDTH + x, 0) : 0;
+                    block[3 * i + 1] = block[3 * i + 2] = 128;
+                }
+                assert_true((tiled ? TIFFWriteTile(t, block, (uint32_t)x0, (uint32_t)y0, 0, 0)
+                                   : TIFFWriteScanline(t, block, (uint32_t)y0, 0)) > 0);
+            }
+        }
+        TIFFClose(t);
+        for (size_t i = 0; i < N * 3; i++)
+            wanted[i] = picture(i / 3, 0);
+        sort_pixels(wanted, 3);
+        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
+        if (d.status != IH_OK)
+            fail_msg("%s", d.error.message);
+        sort_pixels(d.pixels, 3);
+        assert_memory_equal(d.pixels, wanted, sizeof wanted);
+        free(d.pixels);
+        assert_true(damage_each_byte(f.bytes, f.n) > 0);
+    }
+}
+
+/* A palette of 8 bits a value, as some programs wrote it. */
+static void test_old_palette(void **state)
+{
+    (void)state;
+    static struct file f;
+    static const uint8_t row[WIDTH] = {0, 1, 2, 1};
+    uint16_t map[256] = {7, 130, 255};
+    TIFF *t = create(&f, NULL);
+    struct kind k = {PHOTOMETRIC_PALETTE, 8, 1, NONE, 1, COMPRESSION_NONE, false, NULL};
+    set_tags(t, &k);
+    TIFFSetField(t, TIFFTAG_COLORMAP, map, map, map);
+    uint8_t copy[WIDTH];
+    memcpy(copy, row, sizeof copy);
+    for (uint32_t y = 0; y < HEIGHT; y++)
+        assert_int_equal(TIFFWriteScanline(t, copy, y, 0), 1);
+    TIFFClose(t);
+    struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
+    assert_int_equal(d.status, IH_OK);
+    assert_memory_equal(d.pixels, ((const uint8_t[]){7, 7, 7, 130, 130, 130, 255, 255, 255}), 9);
+    free(d.pixels);
+}
+
+static void refuse(uint32_t tag, uint32_t tag_value, const struct kind *k, const char *reason)
+{
+    static struct file f;
+    TIFF *t = create(&f, NULL);
+    uint8_t block[WIDTH * SAMPLES_MAX * 4] = {0};
+    set_tags(t, k);
+    TIFFSetField(t, tag, tag_value);
+    for (uint32_t y = 0; y < HEIGHT; y++)
+        assert_int_equal(TIFFWriteScanline(t, block, y, 0), 1);
+    TIFFClose(t);
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, reason);
+}
+
+static void test_other_kinds(void **state)
+{
+    (void)state;
+    struct kind gray = {PHOTOMETRIC_MINISBLACK, 8, 1, NONE, 1, COMPRESSION_NONE, false, NULL};
+    struct kind lab = {PHOTOMETRIC_CIELAB, 8, 3, NONE, 1, COMPRESSION_NONE, false, NULL};
+    struct kind inks = {PHOTOMETRIC_SEPARATED, 8, 4, NONE, 1, COMPRESSION_NONE, false, NULL};
+    struct kind wide = {PHOTOMETRIC_MINISBLACK, 32, 1, NONE, 1, COMPRESSION_NONE, false, NULL};
+    refuse(TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE, &gray, "thumbnail");
+    refuse(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT, &gray, "unsigned integers");
+    refuse(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP, &wide, "unsigned integers");
+    refuse(TIFFTAG_SUBFILETYPE, 0, &wide, "bits a sample 32");
+    refuse(TIFFTAG_SUBFILETYPE, 0, &lab, "colour space (photometric interpretation) 8");
+    refuse(TIFFTAG_INKSET, INKSET_MULTIINK, &inks, "set of inks 2");
+}
+
+/* Each byte of small files; and no file that ends before its last sample or its directory does. */
+static void test_damage(void **state)
+{
+    (void)state;
+    static struct file f;
+    static const uint16_t compressions[] = {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_PACKBITS,
+                                            COMPRESSION_ADOBE_DEFLATE, COMPRESSION_CCITTFAX4};
+    for (size_t i = 0; i < 5; i++) {
+        bool is_fax = compressions[i] == COMPRESSION_CCITTFAX4;
+        for (unsigned tiled = 0; tiled < 2; tiled++) {
+            struct kind k = {PHOTOMETRIC_RGB, 8, 3, NONE, 1, compressions[i], tiled, NULL};
+            if (is_fax)
+                k.photometric = PHOTOMETRIC_MINISWHITE, k.bits = k.n_samples = 1;
+            else
+                k.planar = tiled ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG;
+            write_file(&f, &k);
+            assert_no_part_is_whole(f.bytes, f.n - 16); /* its last values are the tags' */
+            assert_true(damage_each_byte(f.bytes, f.n) > 0);
+        }
+    }
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    static struct file f;
+    struct kind k = {PHOTOMETRIC_RGB, 8, 3, NONE, 1, COMPRESSION_NONE, true, NULL};
+    write_file(&f, &k);
+    struct decoded d = decode(f.bytes, f.n, N - 1, 1);
+    assert_int_equal(d.status, IH_LIMIT);
+    assert_budget(f.bytes, f.n, f.n + TILE * TILE * 3, IH_OK);
+    assert_budget(f.bytes, f.n, f.n + TILE * TILE * 3 - 1, IH_LIMIT);
+    /* The width, the height: entries 2 and 3 of a directory that the header points to. */
+    size_t directory = f.bytes[4] | (size_t)f.bytes[5] << 8;
+    memset(f.bytes + directory + 2 + 8, 0x7F, 2);
+    memset(f.bytes + directory + 2 + 12 + 8, 0x7F, 2);
+    d = decode(f.bytes, f.n, UINT64_MAX, 1);
+    assert_int_not_equal(d.status, IH_OK);
+    free(d.pixels);
+}
+
+static void ignore(const char *module, const char *format, va_list values)
+{
+    (void)module, (void)format, (void)values;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gray),
+        cmocka_unit_test(test_colour),
+        cmocka_unit_test(test_compressions_and_byte_orders),
+        cmocka_unit_test(test_jpeg),
+        cmocka_unit_test(test_ycbcr),
+        cmocka_unit_test(test_old_palette),
+        cmocka_unit_test(test_other_kinds),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_limits),
+    };
+    TIFFSetWarningHandler(ignore); /* of the writer */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
