@@ -1,0 +1,298 @@
+/* The worker's side of a helper process. Nothing that comes from it is trusted. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "decode/helper.h"
+
+#include "decode/helper_wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+void ih_helper_init(struct ih_helper *h, const struct ih_helper_command *command)
+{
+    *h = (struct ih_helper){.command = command};
+}
+
+/* ---- its life ---- */
+
+/* posix_spawn rather than fork: the threads of this process are none of its business. */
+static int spawn(struct ih_helper *h, int its_socket)
+{
+    extern char **environ;
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_adddup2(&actions, its_socket, IH_HELPER_SOCKET);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    char name[] = "imghist", option[] = IH_HELPER_OPTION, strict[] = "strict", prepared[16];
+    char *const arguments[] = {name, option, prepared, h->command->is_strict ? strict : NULL, NULL};
+    snprintf(prepared, sizeof prepared, "%u", h->prepared);
+    int error_number =
+        posix_spawnp(&h->pid, h->command->program, &actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return error_number;
+}
+
+/* Ends the process. Returns how, as waitpid says it. */
+static int stop(struct ih_helper *h)
+{
+    int how = 0;
+    kill(h->pid, SIGKILL); /* nothing, where it has ended by itself */
+    while (waitpid(h->pid, &how, 0) < 0 && errno == EINTR)
+        continue;
+    close(h->socket);
+    h->is_running = false;
+    return how;
+}
+
+static void end_image(struct ih_helper *h)
+{
+    ih_budget_give(h->budget, h->taken_bytes);
+    h->taken_bytes = 0;
+    h->budget = NULL;
+    h->is_busy = false;
+}
+
+static enum ih_status start(struct ih_helper *h, struct ih_error *err)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+        return ih_error_errno(err, errno, "cannot start a helper process");
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    /* dup2 onto its own number would leave the flag set that closes it. */
+    if (ends[1] != IH_HELPER_SOCKET)
+        fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    int error_number = spawn(h, ends[1]);
+    close(ends[1]);
+    if (error_number) {
+        close(ends[0]);
+        return ih_error_set(err, IH_UNAVAILABLE, "cannot start a helper process: %s",
+                            strerror(error_number));
+    }
+    h->socket = ends[0];
+    h->is_running = true;
+    struct ih_error hello;
+    if (!ih_wire_receive(h->socket, &hello, sizeof hello)) {
+        stop(h);
+        return ih_error_set(err, IH_UNAVAILABLE, "a helper process does not start");
+    }
+    if (hello.status != IH_OK) {
+        stop(h);
+        *err = hello;
+    }
+    return hello.status;
+}
+
+/* A helper that can decode with this decoder. Most folders have one kind of rare file, so a helper
+ * prepares for one; where that was not enough, the next for all. */
+static enum ih_status provide(struct ih_helper *h, unsigned index, struct ih_error *err)
+{
+    if (h->is_running && h->prepared != index && h->prepared != IH_HELPER_ALL &&
+        ih_decoders[index]->prepare) {
+        stop(h);
+        h->prepared = IH_HELPER_ALL;
+        return start(h, err);
+    }
+    if (h->is_running)
+        return IH_OK;
+    if (h->prepared != IH_HELPER_ALL)
+        h->prepared = index;
+    return start(h, err);
+}
+
+void ih_helper_close(struct ih_helper *h)
+{
+    if (h->is_busy && h->is_running) /* it would go on sending what nobody wants */
+        stop(h);
+    end_image(h);
+}
+
+void ih_helper_reset(struct ih_helper *h)
+{
+    if (h->is_running)
+        stop(h);
+    end_image(h);
+}
+
+/* ---- its death ---- */
+
+static const char *signal_name(int number)
+{
+    switch (number) {
+    case SIGSEGV:
+        return "segmentation fault";
+    case SIGBUS:
+        return "bus error";
+    case SIGABRT:
+        return "abort";
+    case SIGFPE:
+        return "arithmetic error";
+    case SIGILL:
+        return "illegal instruction";
+    case SIGKILL:
+        return "killed, perhaps for lack of memory";
+    default:
+        return "";
+    }
+}
+
+/* How a helper ended whose socket has. It gets a second for it: one that has closed its socket and
+ * lives on is up to something, and is ended by force. */
+static int wait_for_end(struct ih_helper *h)
+{
+    const struct timespec millisecond = {0, 1000 * 1000};
+    siginfo_t info;
+    for (int i = 0; i < 1000; i++) {
+        info.si_pid = 0;
+        if (waitid(P_PID, (id_t)h->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
+            break;
+        nanosleep(&millisecond, NULL);
+    }
+    return stop(h);
+}
+
+static enum ih_status tell_death(struct ih_helper *h, struct ih_error *err)
+{
+    int how = wait_for_end(h), number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
+    const char *name = signal_name(number);
+    end_image(h);
+    if (number == SIGXCPU)
+        return ih_error_set(err, IH_LIMIT, "its decoder takes too long and was ended");
+    if (number)
+        return ih_error_set(err, IH_CORRUPT, "its decoder crashed: signal %d%s%s%s", number,
+                            *name ? " (" : "", name, *name ? ")" : "");
+    return ih_error_set(err, IH_CORRUPT, "its decoder ended unexpectedly (exit code %d)",
+                        WIFEXITED(how) ? WEXITSTATUS(how) : -1);
+}
+
+/* It said what no helper says: something has taken it over. */
+static enum ih_status distrust(struct ih_helper *h, struct ih_error *err)
+{
+    stop(h);
+    end_image(h);
+    return ih_error_set(err, IH_CORRUPT, "its decoder ended unexpectedly (it sent nonsense)");
+}
+
+/* ---- talking to it ---- */
+
+/* Questions to the budget, answered for the helper. False: it is not there any more. */
+static bool answer(struct ih_helper *h, const struct ih_wire_reply *question)
+{
+    struct ih_wire_answer a = {.error = {IH_OK, ""}};
+    uint64_t n = question->n;
+    if (question->kind == IH_WIRE_GIVE) {
+        n = n < h->taken_bytes ? n : h->taken_bytes;
+        ih_budget_give(h->budget, n);
+        h->taken_bytes -= n;
+        return true;
+    }
+    if (question->kind == IH_WIRE_TAKE)
+        ih_budget_take(h->budget, n, &a.error);
+    else if (!ih_budget_try(h->budget, n))
+        a.error.status = IH_LIMIT;
+    if (a.error.status == IH_OK)
+        h->taken_bytes += n;
+    return ih_wire_send(h->socket, &a, sizeof a);
+}
+
+/* The next reply that is no question. */
+static enum ih_status next_reply(struct ih_helper *h, struct ih_wire_reply *r, struct ih_error *err)
+{
+    for (;;) {
+        if (!ih_wire_receive(h->socket, r, sizeof *r))
+            return tell_death(h, err);
+        if (r->kind != IH_WIRE_TAKE && r->kind != IH_WIRE_TRY && r->kind != IH_WIRE_GIVE)
+            break;
+        if (!answer(h, r))
+            return tell_death(h, err);
+    }
+    if (r->kind != IH_WIRE_FAILED)
+        return IH_OK;
+    if (r->error.status <= IH_OK || r->error.status > IH_CONFLICT)
+        return distrust(h, err);
+    end_image(h);
+    r->error.message[sizeof r->error.message - 1] = '\0';
+    *err = r->error;
+    return err->status;
+}
+
+static bool send_request(struct ih_helper *h, unsigned index, struct ih_source *src,
+                         const struct ih_decode_options *options)
+{
+    struct ih_wire_request request;
+    memset(&request, 0, sizeof request); /* padding is sent as well */
+    request.decoder = index;
+    request.n_read = (uint32_t)src->n_left;
+    request.max_pixels = options->max_pixels;
+    request.whole_bytes_max = options->whole_bytes_max;
+    request.budget_bytes = options->budget ? options->budget->size_bytes : 0;
+    request.at_end = src->at_end;
+    return ih_wire_send_request(h->socket, &request, src->fd) &&
+           ih_wire_send(h->socket, src->next, src->n_left);
+}
+
+enum ih_status ih_helper_open(struct ih_helper *h, unsigned index, struct ih_source *src,
+                              const struct ih_decode_options *options, struct ih_image_info *info,
+                              struct ih_error *err)
+{
+    struct ih_wire_reply r;
+    if (provide(h, index, err) != IH_OK)
+        return err->status;
+    h->is_busy = true;
+    h->budget = options->budget;
+    h->n_pixels_sent = 0;
+    if (!send_request(h, index, src, options))
+        return tell_death(h, err);
+    enum ih_status status = next_reply(h, &r, err);
+    if (status != IH_OK)
+        return status;
+    if (r.kind != IH_WIRE_OPENED || r.info.n_channels < 1 || r.info.n_channels > IH_CHANNELS_MAX ||
+        r.info.source_depth > 32)
+        return distrust(h, err);
+    h->n_channels = r.info.n_channels;
+    info->width = r.info.width;
+    info->height = r.info.height;
+    info->n_channels = r.info.n_channels;
+    info->source_depth = r.info.source_depth;
+    return IH_OK;
+}
+
+enum ih_status ih_helper_read(struct ih_helper *h, uint8_t *pixels, size_t capacity_pixels,
+                              size_t *n_pixels, struct ih_error *err)
+{
+    *n_pixels = 0;
+    if (h->n_pixels_sent == 0) {
+        struct ih_wire_reply r;
+        enum ih_status status = next_reply(h, &r, err);
+        if (status != IH_OK)
+            return status;
+        if (r.kind == IH_WIRE_DONE) {
+            end_image(h);
+            return IH_OK;
+        }
+        if (r.kind != IH_WIRE_PIXELS || r.n == 0)
+            return distrust(h, err);
+        h->n_pixels_sent = r.n;
+    }
+    size_t n = h->n_pixels_sent < capacity_pixels ? (size_t)h->n_pixels_sent : capacity_pixels;
+    if (!ih_wire_receive(h->socket, pixels, n * h->n_channels))
+        return tell_death(h, err);
+    h->n_pixels_sent -= n;
+    *n_pixels = n;
+    return IH_OK;
+}

@@ -1,0 +1,90 @@
+/*
+ * Decoding in a helper process without rights.
+ *
+ * Some formats are decoded by libraries whose bugs are found by the month. An image of such a
+ * format is decoded in a process that can do nothing but compute: it gets the open file, sends
+ * pixels back, and where it crashes, hangs or tries something else, one file has failed and the
+ * next gets a new process. What such a process sends is believed no more than a file is: sizes are
+ * checked, and pixels are only counted.
+ *
+ * It does not protect from wrong pixels, and not from a kernel whose system calls on the filter's
+ * list can be abused. The other formats are decoded by libraries that every browser holds against
+ * hostile files, or by code of this program that never looks outside a row; isolating them as well
+ * is the user's choice, at the price of a copy of all pixels through a socket.
+ *
+ * A helper is the program itself, started anew with other arguments, because a fork of a process
+ * with threads may do next to nothing. It serves one worker, image after image.
+ *
+ *     worker: request (which decoder, limits, bytes already read; the open file)  ->  helper
+ *     helper: opened | failed, pixels ..., done | failed; in between: questions to the budget
+ */
+#ifndef IH_DECODE_HELPER_H
+#define IH_DECODE_HELPER_H
+
+#include "decode/decoder.h"
+
+#include <sys/types.h>
+
+/* The file descriptor on which a helper finds its socket. */
+enum { IH_HELPER_SOCKET = 3 };
+
+/* How a helper is started: `program --decode-helper DECODER`, then "strict" where it says so. main
+ * hands the arguments to ih_helper_serve. */
+struct ih_helper_command {
+    const char *program; /* this one; found as a shell would */
+    bool is_strict;      /* better no helper than one without seccomp, where the build knows it */
+};
+
+#define IH_HELPER_OPTION "--decode-helper"
+enum { IH_HELPER_ALL = 1000 };
+
+/* A worker's helper. Fields are private. */
+struct ih_helper {
+    const struct ih_helper_command *command; /* borrowed */
+    bool is_running;
+    unsigned prepared; /* index of the one decoder that it prepared, or IH_HELPER_ALL */
+    pid_t pid;
+    int socket;
+
+    /* Of the image that is under way: */
+    bool is_busy;
+    struct ih_budget *budget; /* borrowed, or NULL */
+    uint64_t taken_bytes;     /* from it, for the helper */
+    unsigned n_channels;
+    uint64_t n_pixels_sent; /* announced and not yet received */
+};
+
+/* No process is started before one is needed. */
+void ih_helper_init(struct ih_helper *h, const struct ih_helper_command *command);
+
+/* Ends the process. */
+void ih_helper_reset(struct ih_helper *h);
+
+/*
+ * The decoder's calls, answered by the helper: as open, read and close in struct ih_decoder.
+ *
+ * index   of the decoder in the list that the helper serves
+ * src     an open file, of which no more than a buffer has been read
+ *
+ * Errors are those of the decoder, IH_UNAVAILABLE where no helper can be started, and IH_CORRUPT or
+ * IH_LIMIT for a helper that did not survive the file.
+ */
+enum ih_status ih_helper_open(struct ih_helper *h, unsigned index, struct ih_source *src,
+                              const struct ih_decode_options *options, struct ih_image_info *info,
+                              struct ih_error *err);
+enum ih_status ih_helper_read(struct ih_helper *h, uint8_t *pixels, size_t capacity_pixels,
+                              size_t *n_pixels, struct ih_error *err);
+void ih_helper_close(struct ih_helper *h);
+
+/*
+ * What a helper process does from its start to its end: gives up its rights and decodes what comes
+ * through IH_HELPER_SOCKET, until that is closed. Nothing else may have been started in it.
+ *
+ * decoders    NULL at the end
+ * arguments   those behind IH_HELPER_OPTION, NULL at the end
+ *
+ * Returns an exit code.
+ */
+int ih_helper_serve(const struct ih_decoder *const *decoders, char *const *arguments);
+
+#endif

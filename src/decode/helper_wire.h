@@ -1,0 +1,49 @@
+/*
+ * What a worker and its helper send each other: structs as they lie in memory, because both are the
+ * same program.
+ */
+#ifndef IH_DECODE_HELPER_WIRE_H
+#define IH_DECODE_HELPER_WIRE_H
+
+#include "decode/decoder.h"
+
+/* From the worker, with the open file and followed by n_read bytes: what has been read of it. */
+struct ih_wire_request {
+    uint32_t decoder; /* index */
+    uint32_t n_read;
+    uint64_t max_pixels, whole_bytes_max;
+    uint64_t budget_bytes; /* the budget's size; 0: there is none */
+    bool at_end;           /* there is no more than the n_read bytes */
+};
+
+enum ih_wire_kind {
+    IH_WIRE_OPENED, /* info */
+    IH_WIRE_PIXELS, /* n of them follow */
+    IH_WIRE_DONE,
+    IH_WIRE_FAILED, /* error */
+    IH_WIRE_TAKE,   /* of the budget, n bytes; answered with an ih_wire_answer */
+    IH_WIRE_TRY,    /* answered too */
+    IH_WIRE_GIVE    /* not answered */
+};
+
+/* From the helper. */
+struct ih_wire_reply {
+    uint32_t kind;
+    uint64_t n;
+    struct ih_image_info info; /* format is NULL */
+    struct ih_error error;
+};
+
+struct ih_wire_answer {
+    struct ih_error error;
+};
+
+/* Sends or receives all of it, or returns false: the other side is gone. */
+bool ih_wire_send(int socket, const void *bytes, size_t size_bytes);
+bool ih_wire_receive(int socket, void *bytes, size_t size_bytes);
+
+/* The same for a request and the file that belongs to it; what *file becomes is owned. */
+bool ih_wire_send_request(int socket, const struct ih_wire_request *request, int file);
+bool ih_wire_receive_request(int socket, struct ih_wire_request *request, int *file);
+
+#endif
