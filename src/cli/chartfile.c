@@ -23,26 +23,43 @@ struct ih_charts {
     struct ih_outfile file; /* under way, or waiting for commit */
 };
 
+static bool ends_in(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), n_ending = strlen(ending);
+    return n >= n_ending && strcasecmp(path + n - n_ending, ending) == 0;
+}
+
 enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look,
                               struct ih_charts **charts, struct ih_error *err)
 {
-    static const char *const later[] = {".svg", ".jpg", ".jpeg", ".bmp",  ".tga",
-                                        ".gif", ".pdf", ".tif",  ".tiff", ".webp"};
-    const char *dot = strrchr(path, '.');
-    bool is_png = dot && strcasecmp(dot, ".png") == 0;
-    for (size_t i = 0; dot && i < sizeof later / sizeof later[0]; i++)
-        if (strcasecmp(dot, later[i]) == 0)
-            return ih_error_set(err, IH_USAGE, "--chart: charts are written as .png, not as %s",
-                                later[i]);
+    static const char *const others[] = {".gif", ".pdf", ".tif", ".tiff", ".webp", ".ps", ".eps"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (ends_in(path, others[i]))
+            return ih_error_set(err, IH_USAGE,
+                                "--chart: %s is not written; .png .svg .jpg .bmp .tga are",
+                                others[i]);
     struct ih_charts *c = calloc(1, sizeof *c);
     if (!c)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     c->path = path;
     c->look = *look;
-    c->is_file = is_png;
+    c->is_file = look->format != NULL;
+    ih_outfile_init(&c->file);
     *charts = c;
     return IH_OK;
 }
+
+enum ih_status ih_charts_check_input(const struct ih_chart_options *look, const char *path,
+                                     struct ih_error *err)
+{
+    if (look->format || !ends_in(path, IH_CHART_SUFFIX))
+        return IH_OK;
+    return ih_error_set(err, IH_CONFLICT,
+                        "has the name of a chart, which --chart might replace: name the chart's "
+                        "file, --chart=FILE.png");
+}
+
+/* ---- names ---- */
 
 /* Appends the input's path to target, component by component. False: it does not fit. */
 static bool append_input(char *target, size_t size, const char *input)
@@ -69,7 +86,7 @@ static enum ih_status name_target(const struct ih_charts *c, const struct ih_res
                                   char *target, size_t size, struct ih_error *err)
 {
     static const char suffix[] = IH_CHART_SUFFIX;
-    const char *input = strcmp(result->path, "-") == 0 ? "stdin" : result->path;
+    const bool is_stdin = !result->is_total && strcmp(result->path, "-") == 0;
     size_t n = strlen(c->path);
     if (n >= size)
         return ih_error_set(err, IH_LIMIT, "the chart's path is too long");
@@ -78,11 +95,13 @@ static enum ih_status name_target(const struct ih_charts *c, const struct ih_res
         return IH_OK;
     while (n > 1 && target[n - 1] == '/')
         target[--n] = '\0';
-    if (!append_input(target, size - sizeof suffix, input))
+    if (!append_input(target, size - sizeof suffix, is_stdin ? "stdin" : result->path))
         return ih_error_set(err, IH_LIMIT, "the chart's path is too long");
     strcat(target, suffix);
     return IH_OK;
 }
+
+/* ---- what is there already ---- */
 
 static bool is_same_file(const char *a, const char *b)
 {
@@ -90,25 +109,63 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Whether the bytes of a PNG's Source chunk for this path are at p. */
-static bool is_source(const char *p, size_t n, const char *path)
+/* The length of the next part of a path that says something, from *path on, which is moved there; 0
+ * at the end. */
+static size_t next_part(const char **path)
+{
+    for (;;) {
+        *path += strspn(*path, "/");
+        const size_t n = strcspn(*path, "/");
+        if (n != 1 || **path != '.')
+            return n;
+        *path += n;
+    }
+}
+
+/* Whether two paths are the same but for "./" and slashes that say nothing. */
+static bool is_same_path(const char *a, const char *b)
+{
+    if ((*a == '/') != (*b == '/'))
+        return false;
+    for (;;) {
+        const size_t n = next_part(&a);
+        if (next_part(&b) != n || memcmp(a, b, n) != 0)
+            return false;
+        if (n == 0)
+            return true;
+        a += n;
+        b += n;
+    }
+}
+
+/* Whether a PNG's Source chunk for this input begins at p, n bytes before the end of what was read,
+ * which has a NUL behind it. */
+static bool is_source(const unsigned char *p, size_t n, const char *source)
 {
     static const char key[] = "tEXtSource"; /* with its NUL, which ends the key in the file too */
-    size_t n_path = strlen(path), length = sizeof key - 4 + n_path;
-    const unsigned char size[4] = {(unsigned char)(length >> 24), (unsigned char)(length >> 16),
-                                   (unsigned char)(length >> 8), (unsigned char)length};
-    return n >= 4 + sizeof key + n_path && memcmp(p, size, 4) == 0 &&
-           memcmp(p + 4, key, sizeof key) == 0 && memcmp(p + 4 + sizeof key, path, n_path) == 0;
+    enum { LENGTH = 4, TYPE = 4 };
+    char stored[IH_CHART_PATH_MAX];
+    if (n < LENGTH + sizeof key || memcmp(p + LENGTH, key, sizeof key) != 0)
+        return false;
+    const size_t size = (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
+    const size_t n_key = sizeof key - TYPE;
+    if (size < n_key || size - n_key >= sizeof stored || size - n_key > n - LENGTH - sizeof key)
+        return false;
+    memcpy(stored, p + LENGTH + sizeof key, size - n_key);
+    stored[size - n_key] = '\0';
+    return is_same_path(stored, source);
 }
 
 /*
  * In a directory of charts only the chart of the same input is replaced, by its mark, which is in
  * the first chunks of the file: neither a picture of somebody else's nor the chart of another input
- * whose path leads to the same name.
+ * whose path leads to the same name, be it that ".." became a plain folder or that the file system
+ * takes small and capital letters for the same. A file that was named is replaced whatever it is,
+ * as with -o, so the formats that have no room for a mark need none.
  */
-static enum ih_status check_target(const char *target, const char *input, struct ih_error *err)
+static enum ih_status check_target(const char *target, const char *source, struct ih_error *err)
 {
-    char head[IH_CHART_PATH_MAX + 256];
+    unsigned char head[IH_CHART_PATH_MAX + 256];
     struct stat st;
     if (stat(target, &st) != 0)
         return IH_OK; /* nothing is there, or writing will tell why */
@@ -117,42 +174,47 @@ static enum ih_status check_target(const char *target, const char *input, struct
     if (f)
         fclose(f);
     for (size_t i = 0; i < n; i++)
-        if (is_source(head + i, n - i, input))
+        if (is_source(head + i, n - i, source))
             return IH_OK;
     return ih_error_set(err, IH_CONFLICT,
                         "is there and not the chart of this input, so it is not replaced");
 }
 
+/* ---- drawing ---- */
+
 enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *result, char *target,
                               size_t size_bytes, struct ih_error *err)
 {
-    unsigned char *png = NULL;
-    size_t png_bytes = 0;
+    unsigned char *image = NULL;
+    size_t image_bytes = 0;
     target[0] = '\0';
     enum ih_status status = name_target(c, result, target, size_bytes, err);
     if (status != IH_OK)
         return status;
     if (c->is_file && c->has_drawn)
-        return ih_error_set(err, IH_USAGE, "one chart for more than one image: name a directory");
-    if (is_same_file(target, result->path))
+        return ih_error_set(err, IH_USAGE,
+                            "one chart for more than one image: name a directory, or add --total");
+    if (!result->is_total && is_same_file(target, result->path))
         return ih_error_set(err, IH_CONFLICT, "is an input and its chart at once");
-    if (!c->is_file)
-        status = check_target(target, result->path, err);
+    if (!c->is_file && !result->is_total)
+        status = ih_charts_check_input(&c->look, result->path, err);
+    if (!c->is_file && status == IH_OK)
+        status = check_target(target, ih_chart_source(result), err);
     if (status != IH_OK)
         return status;
-    status = ih_chart_png(result, &c->look, &png, &png_bytes, err);
+    status = ih_chart_draw(result, &c->look, &image, &image_bytes, err);
     if (status == IH_OK && !c->is_file)
         status = ih_make_directories(target, err);
     if (status == IH_OK)
         status = ih_outfile_open(&c->file, target, err);
-    if (status == IH_OK && fwrite(png, 1, png_bytes, c->file.stream) != png_bytes) {
+    if (status == IH_OK && fwrite(image, 1, image_bytes, c->file.stream) != image_bytes) {
         status = ih_error_errno(err, errno, "cannot write");
         ih_outfile_discard(&c->file);
     }
     if (status == IH_OK && !c->is_file)
         status = ih_outfile_commit(&c->file, err);
     c->has_drawn = true;
-    free(png);
+    free(image);
     return status;
 }
 
@@ -161,7 +223,12 @@ enum ih_status ih_charts_commit(struct ih_charts *c, struct ih_error *err)
     return c->file.stream ? ih_outfile_commit(&c->file, err) : IH_OK;
 }
 
-void ih_charts_unlink(const struct ih_charts *c)
+bool ih_charts_is_one(const struct ih_charts *c)
+{
+    return c->is_file;
+}
+
+void ih_charts_unlink(struct ih_charts *c)
 {
     if (c)
         ih_outfile_unlink(&c->file);

@@ -15,14 +15,23 @@ enum { IH_CHART_PATH_MAX = 4096 + 512 };
 struct ih_charts;
 
 /*
- * path    ends in .png: the file, for one input; else a directory, made where it does not exist;
- *         borrowed until close
- * look    copied
+ * path    the file, for one input, where look has a format; else a directory, made where it does
+ * not exist, for PNGs; borrowed until close look    copied
  *
- * Returns IH_OK, IH_USAGE (an ending that is not written yet) or IH_MEMORY.
+ * Returns IH_OK, IH_USAGE (the ending of a format that is not written) or IH_MEMORY.
  */
 enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look,
                               struct ih_charts **charts, struct ih_error *err);
+
+/*
+ * Whether an input may be charted: in a directory not one that has the name of a chart, for it
+ * could be the next input's chart. Inputs of the command line are asked for before anything is
+ * written; ih_charts_draw asks again, for those of a list.
+ *
+ * Returns IH_OK or IH_CONFLICT.
+ */
+enum ih_status ih_charts_check_input(const struct ih_chart_options *look, const char *path,
+                                     struct ih_error *err);
 
 /*
  * Draws one chart. A single file stays temporary until ih_charts_commit, since a second input would
@@ -37,10 +46,14 @@ enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *l
 enum ih_status ih_charts_draw(struct ih_charts *charts, const struct ih_result *result,
                               char *target, size_t size_bytes, struct ih_error *err);
 
+/* True: one file for one chart, which with --total is the total's. */
+bool ih_charts_is_one(const struct ih_charts *charts);
+
 enum ih_status ih_charts_commit(struct ih_charts *charts, struct ih_error *err);
 
-/* Removes the temporary file from the disk and leaves all else as it is: for ending at once. */
-void ih_charts_unlink(const struct ih_charts *charts);
+/* Removes the temporary file from the disk and lets no other be made: only exiting may follow. From
+ * any thread. */
+void ih_charts_unlink(struct ih_charts *charts);
 
 /* Removes what is not committed. NULL is allowed, here and above. */
 void ih_charts_close(struct ih_charts *charts);

@@ -9,7 +9,7 @@
 #include "output/bars.h"
 
 #include "output/bars_parts.h"
-#include "output/png_encode.h"
+#include "output/chart_format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +33,12 @@ int32_t ih_bars_width(const struct ih_bars *b, const char *text)
     return ih_glyphs_width(b->glyphs, (unsigned)b->layout.em, text);
 }
 
-static int32_t write_sized(struct ih_bars *b, int32_t x, int32_t baseline, enum ih_bars_align align,
-                           int32_t max_width, unsigned size_px, struct ih_colour colour,
-                           const char *text)
+static int32_t write_sized(struct ih_bars *b, const struct ih_text_place *place, int32_t max_width,
+                           struct ih_colour colour, const char *text)
 {
     const struct ih_paint paint = {colour, 255, IH_BLEND_NORMAL};
     const size_t length = strlen(text);
-    int32_t width = ih_glyphs_width(b->glyphs, size_px, text);
+    int32_t width = ih_glyphs_width(b->glyphs, place->size_px, text);
     char *cut = NULL;
     if (width > max_width) {
         cut = malloc(length + IH_ELLIPSIS_BYTES + 1);
@@ -48,21 +47,20 @@ static int32_t write_sized(struct ih_bars *b, int32_t x, int32_t baseline, enum 
             return 0;
         }
         memcpy(cut, text, length + 1);
-        ih_glyphs_shorten(b->glyphs, size_px, max_width, cut);
+        ih_glyphs_shorten(b->glyphs, place->size_px, max_width, cut);
         text = cut;
-        width = ih_glyphs_width(b->glyphs, size_px, text);
+        width = ih_glyphs_width(b->glyphs, place->size_px, text);
     }
-    if (align != IH_BARS_LEFT)
-        x -= align == IH_BARS_CENTRE ? width / 2 : width;
-    b->canvas->text(b->canvas, x, baseline, size_px, text, &paint);
+    b->canvas->text(b->canvas, place, text, &paint);
     free(cut);
     return width;
 }
 
-int32_t ih_bars_write(struct ih_bars *b, int32_t x, int32_t baseline, enum ih_bars_align align,
+int32_t ih_bars_write(struct ih_bars *b, int32_t x, int32_t baseline, enum ih_align align,
                       int32_t max_width, struct ih_colour colour, const char *text)
 {
-    return write_sized(b, x, baseline, align, max_width, (unsigned)b->layout.em, colour, text);
+    const struct ih_text_place place = {x, baseline, align, (unsigned)b->layout.em};
+    return write_sized(b, &place, max_width, colour, text);
 }
 
 struct ih_colour ih_bars_colour(const struct ih_bars *b, unsigned series)
@@ -78,8 +76,9 @@ static void draw_header(struct ih_bars *b)
     const struct ih_bars_layout *l = &b->layout;
     int32_t x = l->margin * IH_SUBPIXELS;
     const int32_t end = (l->width - l->margin) * IH_SUBPIXELS;
-    write_sized(b, x, l->title_y * IH_SUBPIXELS, IH_BARS_LEFT, end - x, (unsigned)l->title_em,
-                b->theme->text, b->chart->title);
+    const struct ih_text_place place = {x, l->title_y * IH_SUBPIXELS, IH_ALIGN_LEFT,
+                                        (unsigned)l->title_em};
+    write_sized(b, &place, end - x, b->theme->text, b->chart->title);
     const int32_t baseline = l->facts_y * IH_SUBPIXELS, gap = ih_bars_width(b, separator);
     for (size_t i = 0; i < b->chart->n_facts && l->facts_y > 0; i++) {
         const char *fact = b->chart->facts[i];
@@ -87,8 +86,8 @@ static void draw_header(struct ih_bars *b)
         if ((i ? gap : 0) + (int64_t)width > end - x)
             break;
         if (i > 0)
-            x += ih_bars_write(b, x, baseline, IH_BARS_LEFT, gap, b->theme->muted, separator);
-        x += ih_bars_write(b, x, baseline, IH_BARS_LEFT, width, b->theme->muted, fact);
+            x += ih_bars_write(b, x, baseline, IH_ALIGN_LEFT, gap, b->theme->muted, separator);
+        x += ih_bars_write(b, x, baseline, IH_ALIGN_LEFT, width, b->theme->muted, fact);
     }
 }
 
@@ -117,7 +116,7 @@ static void draw_entry(struct ih_bars *b, int32_t *x, enum sign sign, struct ih_
     if (sign != SWATCH_SIGN)
         ih_bars_fill(b, left, bottom - size - thickness, left + thickness, bottom + thickness,
                      sign == LINE_SIGN ? b->theme->text : b->theme->luma, 255);
-    ih_bars_write(b, text_x, bottom, IH_BARS_LEFT, width, b->theme->muted, meaning);
+    ih_bars_write(b, text_x, bottom, IH_ALIGN_LEFT, width, b->theme->muted, meaning);
     *x = (text_x + width) / IH_SUBPIXELS * IH_SUBPIXELS + l->em * ENTRY_GAP / 100 * IH_SUBPIXELS;
 }
 
@@ -145,42 +144,56 @@ static enum ih_status check_size(const struct ih_chart_options *options, struct 
                         IH_CHART_MAX, IH_CHART_MAX);
 }
 
-static enum ih_status draw(struct ih_bars *b)
+static void describe(const struct ih_bar_chart *chart, struct ih_bytes *description)
+{
+    for (size_t i = 0; i < chart->n_facts; i++) {
+        ih_bytes_text(description, i > 0 ? ", " : "");
+        ih_bytes_text(description, chart->facts[i]);
+    }
+    ih_bytes_append(description, "", 1);
+}
+
+static void draw(struct ih_bars *b)
 {
     draw_header(b);
     for (unsigned i = 0; i < b->layout.n_columns; i++)
         ih_bars_draw_column(b, i);
     draw_legend(b);
-    return b->canvas->status;
 }
 
-enum ih_status ih_bars_png(const struct ih_bar_chart *chart, const struct ih_chart_options *options,
-                           unsigned char **png, size_t *size_bytes, struct ih_error *err)
+enum ih_status ih_bars_draw(const struct ih_bar_chart *chart,
+                            const struct ih_chart_options *options, unsigned char **file,
+                            size_t *size_bytes, struct ih_error *err)
 {
     struct ih_bars bars = {.chart = chart,
                            .theme = options->theme ? options->theme : &ih_chart_theme_dark};
     struct ih_glyphs *glyphs = NULL;
-    *png = NULL;
+    struct ih_bytes description = {0};
+    *file = NULL;
     *size_bytes = 0;
     enum ih_status status = check_size(options, err);
     if (status != IH_OK || (status = ih_glyphs_open(&glyphs, err)) != IH_OK)
         goto out;
     bars.glyphs = glyphs;
-    ih_bars_lay_out(&bars, options->width, options->height);
-    const unsigned width = (unsigned)bars.layout.width, height = (unsigned)bars.layout.height;
-    status = ih_raster_open(&bars.canvas, width, height, bars.theme->page, glyphs, err);
-    if (status != IH_OK)
-        goto out;
-    status = draw(&bars);
-    if (status != IH_OK) {
-        ih_error_set(err, status, "chart: out of memory");
+    describe(chart, &description);
+    if (description.failed) {
+        status = ih_error_set(err, IH_MEMORY, "chart: out of memory");
         goto out;
     }
-    status =
-        ih_png_encode(ih_raster_pixels(bars.canvas), width, height, NULL, png, size_bytes, err);
+    const struct ih_chart_about about = {{chart->title, (const char *)description.data}, NULL};
+    ih_bars_lay_out(&bars, options->width, options->height);
+    const unsigned width = (unsigned)bars.layout.width, height = (unsigned)bars.layout.height;
+    status = ih_chart_format_open(options->format, &bars.canvas, width, height, bars.theme->page,
+                                  glyphs, &about, err);
+    if (status != IH_OK)
+        goto out;
+    draw(&bars);
+    status = ih_chart_format_finish(options->format, bars.canvas, width, height, &about, file,
+                                    size_bytes, err);
 out:
     ih_path_reset(&bars.path);
-    ih_raster_close(bars.canvas);
+    ih_chart_format_close(options->format, bars.canvas);
     ih_glyphs_close(glyphs);
+    ih_bytes_reset(&description);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * A chart of horizontal bars, as a PNG: groups of rows with a label, a value, and a limit that the
+ * A chart of horizontal bars: groups of rows with a label, a value, and a limit that the
  * value is measured against.
  *
  * The axis is logarithmic and the same for all groups, since values that differ a thousandfold are
@@ -57,15 +57,16 @@ struct ih_bar_chart {
 };
 
 /*
- * Draws the chart and encodes it.
+ * Draws the chart and makes a file of it.
  *
  * options   width 0: the usual size, higher where the rows need it; the scale is not looked at
- * *png      owned by the caller, free() it; NULL on failure
+ * *file     owned by the caller, free() it; NULL on failure
  *
- * Returns as ih_chart_png.
+ * Returns as ih_chart_draw.
  * Threads: any.
  */
-enum ih_status ih_bars_png(const struct ih_bar_chart *chart, const struct ih_chart_options *options,
-                           unsigned char **png, size_t *size_bytes, struct ih_error *err);
+enum ih_status ih_bars_draw(const struct ih_bar_chart *chart,
+                            const struct ih_chart_options *options, unsigned char **file,
+                            size_t *size_bytes, struct ih_error *err);
 
 #endif

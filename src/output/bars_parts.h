@@ -61,10 +61,8 @@ void ih_bars_draw_column(struct ih_bars *bars, unsigned column);
 void ih_bars_fill(struct ih_bars *bars, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
                   struct ih_colour colour, uint8_t opacity);
 
-enum ih_bars_align { IH_BARS_LEFT, IH_BARS_CENTRE, IH_BARS_RIGHT };
-
 /* Cut short where it is wider than max_width. Returns its width. */
-int32_t ih_bars_write(struct ih_bars *bars, int32_t x, int32_t baseline, enum ih_bars_align align,
+int32_t ih_bars_write(struct ih_bars *bars, int32_t x, int32_t baseline, enum ih_align align,
                       int32_t max_width, struct ih_colour colour, const char *text);
 int32_t ih_bars_width(const struct ih_bars *bars, const char *text);
 struct ih_colour ih_bars_colour(const struct ih_bars *bars, unsigned series);

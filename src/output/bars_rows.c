@@ -84,7 +84,7 @@ static void write_limit_name(struct column *c, const struct ih_bar *bar, int32_t
     struct ih_bars *b = c->bars;
     const int32_t gap = ems(b, WORD_GAP) / 2, length = ih_bars_reach(b, bar->value);
     if (bar->is_limit && length >= ih_bars_width(b, b->chart->limit_name) + 2 * gap)
-        ih_bars_write(b, c->plot_left + length - gap, baseline, IH_BARS_RIGHT, length,
+        ih_bars_write(b, c->plot_left + length - gap, baseline, IH_ALIGN_RIGHT, length,
                       b->theme->text, b->chart->limit_name);
 }
 
@@ -95,12 +95,12 @@ static void write_figures(struct column *c, const struct ih_bar *bar, int32_t ba
     char text[IH_LABEL_MAX];
     if (l->values_right > 0) {
         ih_bars_value(text, bar->value);
-        ih_bars_write(b, c->left + l->values_right * IH_SUBPIXELS, baseline, IH_BARS_RIGHT,
+        ih_bars_write(b, c->left + l->values_right * IH_SUBPIXELS, baseline, IH_ALIGN_RIGHT,
                       INT32_MAX, b->theme->text, text);
     }
     if (l->shares_right > 0 && !bar->is_limit) {
         ih_bars_share(text, bar);
-        ih_bars_write(b, c->left + l->shares_right * IH_SUBPIXELS, baseline, IH_BARS_RIGHT,
+        ih_bars_write(b, c->left + l->shares_right * IH_SUBPIXELS, baseline, IH_ALIGN_RIGHT,
                       INT32_MAX, b->theme->muted, text);
     }
 }
@@ -117,7 +117,7 @@ static void draw_row(struct column *c, const struct ih_bar *bar, const struct ih
         return;
     const int32_t middle = (y_of(b, c->tenths) + y_of(b, c->tenths + IH_BARS_ROW)) / 2;
     const int32_t baseline = (middle + ems(b, BASELINE)) / IH_SUBPIXELS * IH_SUBPIXELS;
-    ih_bars_write(b, c->left, baseline, IH_BARS_LEFT, c->plot_left - ems(b, WORD_GAP) - c->left,
+    ih_bars_write(b, c->left, baseline, IH_ALIGN_LEFT, c->plot_left - ems(b, WORD_GAP) - c->left,
                   has_value || bar->is_alarm ? b->theme->text : b->theme->muted, bar->label);
     if (has_value) {
         write_limit_name(c, bar, baseline);
@@ -125,7 +125,7 @@ static void draw_row(struct column *c, const struct ih_bar *bar, const struct ih
     } else {
         const bool is_again = before && *bar->note && strcmp(bar->note, before->note) == 0;
         const int32_t x = c->plot_left + ems(b, NOTE_INDENT);
-        ih_bars_write(b, x, baseline, IH_BARS_LEFT, end - x,
+        ih_bars_write(b, x, baseline, IH_ALIGN_LEFT, end - x,
                       bar->is_alarm ? b->theme->warning : b->theme->muted,
                       is_again ? ditto : bar->note);
     }
@@ -168,9 +168,9 @@ static void write_title(struct column *c, const struct ih_bar_group *group)
     const int32_t baseline = y / IH_SUBPIXELS * IH_SUBPIXELS, gap = ems(b, WORD_GAP);
     const int32_t room = b->layout.column_width * IH_SUBPIXELS;
     const int32_t width =
-        ih_bars_write(b, c->left, baseline, IH_BARS_LEFT, room, b->theme->text, group->title);
+        ih_bars_write(b, c->left, baseline, IH_ALIGN_LEFT, room, b->theme->text, group->title);
     if (width + gap + (int64_t)ih_bars_width(b, group->detail) <= room)
-        ih_bars_write(b, c->left + width + gap, baseline, IH_BARS_LEFT, room, b->theme->muted,
+        ih_bars_write(b, c->left + width + gap, baseline, IH_ALIGN_LEFT, room, b->theme->muted,
                       group->detail);
 }
 
@@ -231,13 +231,13 @@ static void draw_axis(const struct column *c)
         char text[IH_LABEL_MAX];
         name_tick(text, v);
         const int32_t x = c->plot_left + ih_bars_reach(b, v), width = ih_bars_width(b, text);
-        ih_bars_write(b, x, baseline, IH_BARS_CENTRE, width, b->theme->muted, text);
+        ih_bars_write(b, x, baseline, IH_ALIGN_CENTRE, width, b->theme->muted, text);
         free_from = x + width / 2 + ems(b, TICK_GAP);
     }
     const int32_t right = l->values_right > 0 ? l->values_right : l->column_width;
     const int32_t end = c->left + right * IH_SUBPIXELS, width = ih_bars_width(b, b->chart->unit);
     if (end - width >= free_from)
-        ih_bars_write(b, end, baseline, IH_BARS_RIGHT, width, b->theme->muted, b->chart->unit);
+        ih_bars_write(b, end, baseline, IH_ALIGN_RIGHT, width, b->theme->muted, b->chart->unit);
 }
 
 void ih_bars_draw_column(struct ih_bars *b, unsigned column)

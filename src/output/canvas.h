@@ -3,8 +3,8 @@
  *
  * The chart decides what is drawn where and knows nothing of pixels or markup; a canvas does two
  * things, fill a shape and set a line of text, and knows nothing of histograms. Two are enough:
- * lines, bars and triangles are all filled shapes, and text is apart only so that a canvas of
- * markup can keep it as text. A canvas is one file with a struct that begins with struct ih_canvas.
+ * lines, bars and triangles are all filled shapes, and text is apart so that a canvas of markup can
+ * keep it as text. A canvas is one file with a struct that begins with struct ih_canvas.
  *
  * Drawing calls return nothing. The first failure stays in `status` and later calls do nothing, so
  * that a hundred of them need one check, where the canvas is finished.
@@ -16,6 +16,7 @@
 #define IH_OUTPUT_CANVAS_H
 
 #include "base/status.h"
+#include "output/bytes.h"
 #include "output/glyphs.h"
 #include "output/path.h"
 
@@ -36,6 +37,20 @@ struct ih_paint {
     enum ih_blend blend;
 };
 
+enum ih_align { IH_ALIGN_LEFT, IH_ALIGN_CENTRE, IH_ALIGN_RIGHT };
+
+/* Where a line of text goes. */
+struct ih_text_place {
+    int32_t x, baseline; /* 1/IH_SUBPIXELS of a pixel */
+    enum ih_align align; /* which part of the line x is */
+    unsigned size_px;    /* of the em */
+};
+
+/* What a picture is, in words, for those who cannot see it. Valid UTF-8, borrowed. */
+struct ih_canvas_words {
+    const char *title, *description;
+};
+
 struct ih_canvas {
     const struct ih_glyphs *glyphs; /* borrowed */
     enum ih_status status;          /* IH_OK, or the first failure */
@@ -44,15 +59,9 @@ struct ih_canvas {
     void (*fill)(struct ih_canvas *canvas, const struct ih_path *path,
                  const struct ih_paint *paint);
 
-    /*
-     * Sets one line of text, by the advances of ih_glyphs_width.
-     *
-     * x, baseline   where its first glyph begins, 1/IH_SUBPIXELS of a pixel
-     * size_px       of the em
-     * text          valid UTF-8
-     */
-    void (*text)(struct ih_canvas *canvas, int32_t x, int32_t baseline, unsigned size_px,
-                 const char *text, const struct ih_paint *paint);
+    /* Sets one line of valid UTF-8, as wide as ih_glyphs_width says. */
+    void (*text)(struct ih_canvas *canvas, const struct ih_text_place *place, const char *text,
+                 const struct ih_paint *paint);
 };
 
 /*
@@ -73,5 +82,23 @@ const uint8_t *ih_raster_pixels(const struct ih_canvas *canvas);
 
 /* NULL is allowed. */
 void ih_raster_close(struct ih_canvas *canvas);
+
+/*
+ * Opens a canvas that writes SVG 1.1, as UTF-8.
+ *
+ * words    written at once
+ *
+ * The rest, and what is returned, as above; ih_svg_close releases it.
+ */
+enum ih_status ih_svg_open(struct ih_canvas **canvas, unsigned width, unsigned height,
+                           struct ih_colour background, const struct ih_glyphs *glyphs,
+                           const struct ih_canvas_words *words, struct ih_error *err);
+
+/* Ends the document and hands it out: owned by the caller from then on. Sets the canvas's status
+ * where there was no memory. */
+struct ih_bytes ih_svg_take(struct ih_canvas *canvas);
+
+/* NULL is allowed. */
+void ih_svg_close(struct ih_canvas *canvas);
 
 #endif

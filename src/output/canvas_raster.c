@@ -57,20 +57,26 @@ static void mix(uint8_t *pixel, const struct blend *blend, uint32_t weight)
     }
 }
 
-/* What is there is mostly flat: a pixel like the one before gets the same result, which is three
+static uint32_t pack(const uint8_t *pixel)
+{
+    return (uint32_t)pixel[0] | (uint32_t)pixel[1] << 8 | (uint32_t)pixel[2] << 16;
+}
+
+/* What is there is mostly flat: a pixel like the one before gets the same result, which is several
  * times as fast as computing it. */
 static void paint_span(uint8_t *row, const struct ih_coverage_span *span, const struct blend *blend)
 {
-    uint8_t before[3], after[3];
-    uint32_t weight = span->weight * blend->opacity / 255;
-    for (int32_t x = span->first; x < span->end; x++) {
-        uint8_t *pixel = row + (size_t)x * 3;
-        if (x == span->first || memcmp(pixel, before, 3) != 0) {
-            memcpy(before, pixel, 3);
-            memcpy(after, pixel, 3);
-            mix(after, blend, weight);
+    const uint32_t weight = span->weight * blend->opacity / 255;
+    const uint8_t *end = row + (size_t)span->end * 3;
+    for (uint8_t *pixel = row + (size_t)span->first * 3; pixel < end;) {
+        const uint32_t before = pack(pixel);
+        mix(pixel, blend, weight);
+        const uint8_t red = pixel[0], green = pixel[1], blue = pixel[2];
+        for (pixel += 3; pixel < end && pack(pixel) == before; pixel += 3) {
+            pixel[0] = red;
+            pixel[1] = green;
+            pixel[2] = blue;
         }
-        memcpy(pixel, after, 3);
     }
 }
 
@@ -91,12 +97,16 @@ static void raster_fill(struct ih_canvas *canvas, const struct ih_path *path,
             paint_span(r->pixels + (size_t)row.y * r->width * 3, &row.spans[i], &blend);
 }
 
-static void raster_text(struct ih_canvas *canvas, int32_t x, int32_t baseline, unsigned size_px,
+static void raster_text(struct ih_canvas *canvas, const struct ih_text_place *place,
                         const char *text, const struct ih_paint *paint)
 {
     struct raster *r = (struct raster *)canvas;
+    const int32_t width = ih_glyphs_width(canvas->glyphs, place->size_px, text);
+    int32_t x = place->x;
+    if (place->align != IH_ALIGN_LEFT)
+        x -= place->align == IH_ALIGN_CENTRE ? width / 2 : width;
     ih_path_clear(&r->text);
-    ih_glyphs_outline(canvas->glyphs, &r->text, x, baseline, size_px, text);
+    ih_glyphs_outline(canvas->glyphs, &r->text, x, place->baseline, place->size_px, text);
     raster_fill(canvas, &r->text, paint);
 }
 

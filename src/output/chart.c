@@ -1,19 +1,22 @@
 /*
  * The chart, from a result to a file in memory.
  *
- *     chart_layout.c   where things are          chart_axis.c    which count is how high
- *     chart_plot.c     panel, areas, lines       chart_theme.c   colours
- *     chart_header.c   title, subtitle           chart_label.c   words and numbers
- *     chart_strip.c    what is clipped and cut   canvas*.c       what it is drawn on
- *     chart_legend.c   numbers, legend
+ *     chart_layout.c   where things are           chart_axis.c     which count is how high
+ *     chart_header.c   title, scale               chart_theme.c    colours
+ *     chart_strip.c    what is clipped and cut    chart_label.c    numbers and names
+ *     chart_plot.c     panel, areas, lines        chart_facts.c    what is told in words
+ *     chart_numbers.c  of the axes                chart_format.c   kinds of files
+ *     chart_footer.c   legend, facts              canvas_*.c       what it is drawn on
  *
  * Layout comes first and knows the width of every text; after it nothing is measured against the
  * canvas any more, so every canvas gets the same shapes at the same places.
  */
 #include "output/chart.h"
 
+#include "output/chart_format.h"
 #include "output/chart_parts.h"
-#include "output/png_encode.h"
+
+#include <stdlib.h>
 
 /* ---- drawing, for all parts ---- */
 
@@ -38,16 +41,13 @@ int32_t ih_chart_width(const struct ih_chart *chart, const char *text)
     return ih_glyphs_width(chart->glyphs, (unsigned)chart->layout.em, text);
 }
 
-int32_t ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px,
-                       enum ih_chart_align align, struct ih_colour colour, const char *text)
+void ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum ih_align align,
+                    struct ih_colour colour, const char *text)
 {
-    struct ih_paint paint = {colour, 255, IH_BLEND_NORMAL};
-    int32_t width = ih_chart_width(chart, text);
-    if (align != IH_CHART_LEFT)
-        x -= align == IH_CHART_CENTRE ? width / 2 : width;
-    chart->canvas->text(chart->canvas, x, baseline_px * IH_SUBPIXELS, (unsigned)chart->layout.em,
-                        text, &paint);
-    return width;
+    const struct ih_paint paint = {colour, 255, IH_BLEND_NORMAL};
+    const struct ih_text_place place = {x, baseline_px * IH_SUBPIXELS, align,
+                                        (unsigned)chart->layout.em};
+    chart->canvas->text(chart->canvas, &place, text, &paint);
 }
 
 /* ---- the chart ---- */
@@ -57,19 +57,18 @@ static void draw_nothing_note(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     if (chart->result->histogram.n_pixels == 0)
         ih_chart_write(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
-                       IH_CHART_CENTRE, chart->theme->muted, "no pixels");
+                       IH_ALIGN_CENTRE, chart->theme->muted, "no pixels");
 }
 
-/* Returns IH_OK or IH_MEMORY. */
-static enum ih_status draw(struct ih_chart *chart)
+void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height)
 {
+    ih_chart_lay_out(chart, width, height);
+    ih_chart_draw_header(chart);
     ih_chart_draw_plot(chart);
     ih_chart_draw_strip(chart);
     ih_chart_draw_numbers(chart);
-    ih_chart_draw_legend(chart);
     draw_nothing_note(chart);
-    enum ih_status status = ih_chart_draw_header(chart);
-    return status != IH_OK ? status : chart->canvas->status;
+    ih_chart_draw_footer(chart);
 }
 
 static enum ih_status check_size(const struct ih_chart_options *options, struct ih_error *err)
@@ -82,36 +81,47 @@ static enum ih_status check_size(const struct ih_chart_options *options, struct 
                         IH_CHART_MAX, IH_CHART_MAX);
 }
 
-enum ih_status ih_chart_png(const struct ih_result *result, const struct ih_chart_options *options,
-                            unsigned char **png, size_t *size_bytes, struct ih_error *err)
+const char *ih_chart_source(const struct ih_result *result)
+{
+    return result->is_total ? "imghist --total" : result->path;
+}
+
+enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_chart_options *options,
+                             unsigned char **file, size_t *size_bytes, struct ih_error *err)
 {
     struct ih_chart chart = {
         .result = result,
         .theme = options->theme ? options->theme : &ih_chart_theme_dark,
         .axis.scale = options->scale ? options->scale : &ih_chart_scale_linear,
     };
+    struct ih_bytes title = {0}, description = {0};
     struct ih_glyphs *glyphs = NULL;
-    *png = NULL;
+    *file = NULL;
     *size_bytes = 0;
     enum ih_status status = check_size(options, err);
     if (status != IH_OK || (status = ih_glyphs_open(&glyphs, err)) != IH_OK)
         goto out;
     chart.glyphs = glyphs;
-    status = ih_raster_open(&chart.canvas, options->width, options->height, chart.theme->page,
-                            glyphs, err);
-    if (status != IH_OK)
-        goto out;
-    ih_chart_lay_out(&chart, options);
-    status = draw(&chart);
-    if (status != IH_OK) {
-        ih_error_set(err, status, "chart: out of memory");
+    ih_chart_tell(result, &chart.facts);
+    ih_chart_describe(&chart, &title, &description);
+    if (title.failed || description.failed) {
+        status = ih_error_set(err, IH_MEMORY, "chart: out of memory");
         goto out;
     }
-    status = ih_png_encode(ih_raster_pixels(chart.canvas), options->width, options->height,
-                           result->path, png, size_bytes, err);
+    const struct ih_chart_about about = {{(const char *)title.data, (const char *)description.data},
+                                         ih_chart_source(result)};
+    status = ih_chart_format_open(options->format, &chart.canvas, options->width, options->height,
+                                  chart.theme->page, glyphs, &about, err);
+    if (status != IH_OK)
+        goto out;
+    ih_chart_draw_all(&chart, options->width, options->height);
+    status = ih_chart_format_finish(options->format, chart.canvas, options->width, options->height,
+                                    &about, file, size_bytes, err);
 out:
     ih_path_reset(&chart.path);
-    ih_raster_close(chart.canvas);
+    ih_chart_format_close(options->format, chart.canvas);
     ih_glyphs_close(glyphs);
+    ih_bytes_reset(&description);
+    ih_bytes_reset(&title);
     return status;
 }

@@ -1,17 +1,18 @@
 /*
- * The chart of one image's histogram, as a PNG.
+ * The chart of a histogram, of one image or of many together, as a PNG, SVG, JPEG, BMP or TGA file.
  *
  * The same result and options give the same picture: shapes, text and blending are integers, the
  * font is part of the program, and neither locale nor time plays a part. The bytes of the file are
- * the same too with the same libpng and zlib.
+ * the same too, with the same libpng, zlib and libjpeg.
  */
 #ifndef IH_OUTPUT_CHART_H
 #define IH_OUTPUT_CHART_H
 
 #include "base/result.h"
 
-struct ih_chart_theme; /* opaque */
-struct ih_chart_scale; /* opaque */
+struct ih_chart_format; /* opaque */
+struct ih_chart_theme;  /* opaque */
+struct ih_chart_scale;  /* opaque */
 
 /* "dark" or "light"; NULL where no theme has this name. */
 const struct ih_chart_theme *ih_chart_theme_find(const char *name);
@@ -19,10 +20,15 @@ const struct ih_chart_theme *ih_chart_theme_find(const char *name);
 /* How counts become heights: "linear", "log" or "sqrt"; NULL where no scale has this name. */
 const struct ih_chart_scale *ih_chart_scale_find(const char *name);
 
+/* The format whose ending a path has, in small or capital letters: .png .svg .jpg .jpeg .bmp .tga;
+ * NULL where it has none of them. */
+const struct ih_chart_format *ih_chart_format_of(const char *path);
+
 struct ih_chart_options {
-    unsigned width, height;             /* pixels, IH_CHART_MIN_* to IH_CHART_MAX */
-    const struct ih_chart_theme *theme; /* static; NULL: dark */
-    const struct ih_chart_scale *scale; /* static; NULL: linear */
+    unsigned width, height;               /* pixels, IH_CHART_MIN_* to IH_CHART_MAX */
+    const struct ih_chart_theme *theme;   /* static; NULL: dark */
+    const struct ih_chart_scale *scale;   /* static; NULL: linear */
+    const struct ih_chart_format *format; /* static; NULL: PNG */
 };
 
 enum {
@@ -33,17 +39,20 @@ enum {
     IH_CHART_MAX = 8192
 };
 
+/* What a PNG says it is the chart of: the input's path, or that it is a total. */
+const char *ih_chart_source(const struct ih_result *result);
+
 /*
- * Draws the chart and encodes it.
+ * Draws the chart and makes a file of it.
  *
- * result      status IH_OK
- * *png        owned by the caller, free() it; NULL on failure
+ * result   status IH_OK; of a total, alpha may count fewer pixels than the other planes
+ * *file    owned by the caller, free() it; NULL on failure
  *
  * Returns IH_OK, IH_USAGE (a size out of range), IH_MEMORY, or IH_UNAVAILABLE where this build's
- * font or libpng is broken.
+ * font or a library is broken.
  * Threads: any.
  */
-enum ih_status ih_chart_png(const struct ih_result *result, const struct ih_chart_options *options,
-                            unsigned char **png, size_t *size_bytes, struct ih_error *err);
+enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_chart_options *options,
+                             unsigned char **file, size_t *size_bytes, struct ih_error *err);
 
 #endif

@@ -36,14 +36,15 @@ static double square(double y)
     return y * y;
 }
 
-const struct ih_chart_scale ih_chart_scale_linear = {"linear", identity, identity, IH_STEPS_EVEN,
-                                                     true};
+const struct ih_chart_scale ih_chart_scale_linear = {"linear", "linear",      identity,
+                                                     identity, IH_STEPS_EVEN, true};
 
 const struct ih_chart_scale *ih_chart_scale_find(const char *name)
 {
-    static const struct ih_chart_scale log_scale = {"log", log1p, expm1, IH_STEPS_DECADES, false};
-    static const struct ih_chart_scale sqrt_scale = {"sqrt", sqrt, square, IH_STEPS_ONE_TWO_FIVE,
-                                                     true};
+    static const struct ih_chart_scale log_scale = {"log", "log(1 + n)",     log1p,
+                                                    expm1, IH_STEPS_DECADES, false};
+    static const struct ih_chart_scale sqrt_scale = {"sqrt", "square-root",         sqrt,
+                                                     square, IH_STEPS_ONE_TWO_FIVE, true};
     static const struct ih_chart_scale *const scales[] = {&ih_chart_scale_linear, &log_scale,
                                                           &sqrt_scale};
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)

@@ -12,7 +12,8 @@ enum ih_chart_steps {
 };
 
 struct ih_chart_scale {
-    const char *name;
+    const char *name;            /* on the command line */
+    const char *title;           /* on the chart, before the word scale */
     double (*forward)(double n); /* 0 to 0, rising */
     double (*inverse)(double y);
     enum ih_chart_steps steps; /* between ticks */

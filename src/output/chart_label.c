@@ -19,12 +19,13 @@ static bool is_disguise(unsigned long c)
     static const struct {
         unsigned long first, last;
     } ranges[] = {
-        {0xad, 0xad},     {0x61c, 0x61c},     /* soft hyphen; Arabic letter mark */
-        {0x115f, 0x1160}, {0x180b, 0x180f},   /* fillers and selectors */
-        {0x200b, 0x200f}, {0x2028, 0x202e},   /* zero width; line ends; directions */
-        {0x2060, 0x206f}, {0x3164, 0x3164},   /* joiners and isolates; filler */
-        {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},   /* variation selectors; byte order mark */
-        {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}, /* annotations; tags */
+        {0xad, 0xad},       {0x61c, 0x61c},   /* soft hyphen; Arabic letter mark */
+        {0x115f, 0x1160},   {0x180b, 0x180f}, /* fillers and selectors */
+        {0x200b, 0x200f},   {0x2028, 0x202e}, /* zero width; line ends; directions */
+        {0x2060, 0x206f},   {0x3164, 0x3164}, /* joiners and isolates; filler */
+        {0xfe00, 0xfe0f},   {0xfeff, 0xfeff}, /* variation selectors; byte order mark */
+        {0xfff9, 0xfffb},   {0xfffe, 0xffff}, /* annotations; no characters, and none of XML's */
+        {0xe0000, 0xe0fff},                   /* tags */
     };
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (c >= ranges[i].first && c <= ranges[i].last)
@@ -123,6 +124,19 @@ void ih_label_real(char label[IH_LABEL_MAX], double v, unsigned decimals)
     else
         snprintf(label, IH_LABEL_MAX, "%" PRIu64 ".%0*" PRIu64, scaled / scale, (int)decimals,
                  scaled % scale);
+}
+
+void ih_label_megapixels(char label[IH_LABEL_MAX], uint64_t n)
+{
+    unsigned decimals = n >= 100000000 ? 0 : n >= 10000000 ? 1 : n >= 10000 ? 2 : 6;
+    ih_label_real(label, (double)n * 1e-6, decimals);
+    if (strchr(label, '.')) { /* 24.0 is 24 */
+        size_t size = strlen(label);
+        while (label[size - 1] == '0')
+            label[--size] = '\0';
+        if (label[size - 1] == '.')
+            label[size - 1] = '\0';
+    }
 }
 
 void ih_label_percent(char label[IH_LABEL_MAX], uint64_t part, uint64_t whole)

@@ -26,6 +26,9 @@ void ih_label_count(char label[IH_LABEL_MAX], uint64_t n);
 /* A real number >= 0 with a fixed number of decimals, 0 to 6. */
 void ih_label_real(char label[IH_LABEL_MAX], double v, unsigned decimals);
 
+/* A number of pixels in millions, with about three digits that count: "24", "0.15", "0.000064". */
+void ih_label_megapixels(char label[IH_LABEL_MAX], uint64_t n);
+
 /*
  * "12.3 %", "1.24 %". Never 0 for a part that is not, nor 100 for one that is not the whole: "<0.01
  * %" and ">99.9 %".

@@ -2,27 +2,22 @@
  * Where things are.
  *
  *     margin
- *     title
- *     subtitle                      dropped first where the chart is low, then the legend
+ *     title                     scale
  *     strip: clipped, cut
  *     +-------------------------+
  *     | plot                    |   numbers of the counts at its left
  *     +-------------------------+
  *     numbers of the values
- *     legend
+ *     legend                        one row, or a few where the chart is narrow
+ *     facts                         the same
  *     margin
  *
  * All follows from the size of the type, which grows with the smaller of width and height, and
  * never falls below what can be read. Rows are laid out from both ends and the plot has what is
- * left; then the axis can choose its ticks, and only then the width of their numbers is known.
+ * left; where that is too little, the footer gives way. Then the axis can choose its ticks, and
+ * only then the width of their numbers is known.
  */
 #include "output/chart_parts.h"
-
-const char ih_chart_counts_caption[] = "pixels";
-const char ih_chart_values_caption[] = "value";
-
-/* Quarters of the range, and its last value. */
-const unsigned ih_chart_value_ticks[IH_CHART_VALUE_TICKS] = {0, 64, 128, 192, 255};
 
 /* The design's size, where type is EM pixels. */
 enum { DESIGN_WIDTH = 1024, DESIGN_HEIGHT = 640, EM = 13, EM_LEAST = 10 };
@@ -31,21 +26,31 @@ enum { DESIGN_WIDTH = 1024, DESIGN_HEIGHT = 640, EM = 13, EM_LEAST = 10 };
 enum {
     TITLE_SIZE = 150,
     CAPITALS = 73, /* DejaVu Sans's: 0.729 em */
-    TITLE_TO_SUBTITLE = 175,
-    HEADER_TO_STRIP = 225,
+    HEADER_TO_STRIP = 250,
     STRIP_TO_PLOT = 105, /* room for the marks of cut bars */
     PLOT_TO_TICKS = 150, /* baseline under the plot */
-    TICKS_TO_LEGEND = 220,
+    TICKS_TO_FOOTER = 220,
+    ROW_PITCH = 175,
     NUMBERS_TO_PLOT = 70,
     TICK_GAP = 200, /* least distance of two numbers on the vertical axis */
 };
 
-/* A plot lower than this share of the chart, in percent, is worth more than the row that squeezes
+/* A plot lower than this share of the chart, in percent, is worth more than the rows that squeeze
  * it. */
 enum { PLOT_SHARE = 40 };
 
 /* Ticks are not denser than this many on the vertical axis. */
 static const double TICKS_WANTED = 8;
+
+/* Footers, the one that tells the most first. */
+struct footer {
+    bool has_legend, has_numbers, has_facts, has_all_facts;
+};
+
+static const struct footer footers[] = {
+    {true, true, true, true},    {true, true, true, false},    {true, false, true, false},
+    {true, false, false, false}, {false, false, false, false},
+};
 
 static int32_t larger(int32_t a, int32_t b)
 {
@@ -70,18 +75,65 @@ static void choose_sizes(struct ih_chart_layout *l)
     l->title_em = ems(l, TITLE_SIZE);
     l->margin = larger(l->em * 3 / 5, smaller(l->width, l->height) / 32);
     l->hair = larger(1, (l->em + EM / 2) / EM);
+    l->row_pitch = ems(l, ROW_PITCH);
 }
 
-static void place_rows(struct ih_chart_layout *l, bool has_subtitle, bool has_legend)
+/* ---- rows ---- */
+
+/* The fewest rows in which the legend's entries and their numbers fit, side by side in columns. */
+static void choose_columns(struct ih_chart *chart)
 {
-    int32_t y = l->margin + ems(l, TITLE_SIZE * CAPITALS / 100);
-    l->title_y = y;
-    l->subtitle_y = has_subtitle ? y += ems(l, TITLE_TO_SUBTITLE) : 0;
-    l->strip_y = y += ems(l, HEADER_TO_STRIP);
-    l->top = y + ems(l, STRIP_TO_PLOT);
-    y = l->height - l->margin;
-    l->legend_y = has_legend ? y : 0;
-    l->ticks_y = has_legend ? y - ems(l, TICKS_TO_LEGEND) : y;
+    struct ih_chart_layout *l = &chart->layout;
+    const int32_t n = (int32_t)chart->facts.n_entries, gap = ih_chart_entry_gap(chart);
+    const int32_t whole = (l->right - l->margin) * IH_SUBPIXELS;
+    l->legend_columns = 0;
+    for (l->legend_rows = 1; l->legend_rows <= n; l->legend_rows++) {
+        const int32_t columns = (n + l->legend_rows - 1) / l->legend_rows;
+        int32_t widest = 0;
+        for (int32_t i = 0; i < n; i++)
+            widest = larger(widest, ih_chart_entry_width(chart, &chart->facts.entries[i], true));
+        if ((widest + gap) * columns - gap > whole)
+            continue;
+        l->legend_columns = columns;
+        return;
+    }
+}
+
+static bool names_fit(const struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    int32_t width = -ih_chart_entry_gap(chart);
+    for (unsigned i = 0; i < chart->facts.n_entries; i++)
+        width += ih_chart_entry_width(chart, &chart->facts.entries[i], false) +
+                 ih_chart_entry_gap(chart);
+    return width <= (l->right - l->margin) * IH_SUBPIXELS;
+}
+
+static void choose_rows(struct ih_chart *chart, const struct footer *footer)
+{
+    struct ih_chart_layout *l = &chart->layout;
+    l->legend_rows = l->legend_columns = l->facts_rows = 0;
+    if (footer->has_legend && footer->has_numbers)
+        choose_columns(chart);
+    if (footer->has_legend && l->legend_columns == 0)
+        l->legend_rows = names_fit(chart) ? 1 : 0;
+    if (footer->has_facts)
+        l->facts_rows = footer->has_all_facts
+                            ? ih_chart_count_fact_rows(chart, (l->right - l->margin) * IH_SUBPIXELS)
+                            : 1;
+}
+
+static void place_rows(struct ih_chart_layout *l)
+{
+    l->title_y = l->margin + ems(l, TITLE_SIZE * CAPITALS / 100);
+    l->strip_y = l->title_y + ems(l, HEADER_TO_STRIP);
+    l->top = l->strip_y + ems(l, STRIP_TO_PLOT);
+
+    const int32_t n_rows = l->legend_rows + l->facts_rows;
+    int32_t y = l->height - l->margin - larger(0, n_rows - 1) * l->row_pitch;
+    l->legend_y = y;
+    l->facts_y = y + l->legend_rows * l->row_pitch;
+    l->ticks_y = n_rows > 0 ? y - ems(l, TICKS_TO_FOOTER) : y;
     l->bottom = l->ticks_y - ems(l, PLOT_TO_TICKS);
 }
 
@@ -103,18 +155,18 @@ static int32_t numbers_width(const struct ih_chart *chart)
     return (width + IH_SUBPIXELS - 1) / IH_SUBPIXELS;
 }
 
-void ih_chart_lay_out(struct ih_chart *chart, const struct ih_chart_options *options)
+void ih_chart_lay_out(struct ih_chart *chart, unsigned width, unsigned height)
 {
     struct ih_chart_layout *l = &chart->layout;
-    *l = (struct ih_chart_layout){.width = (int32_t)options->width,
-                                  .height = (int32_t)options->height};
+    *l = (struct ih_chart_layout){.width = (int32_t)width, .height = (int32_t)height};
     choose_sizes(l);
-    place_rows(l, true, true);
-    if (!plot_is_high(l))
-        place_rows(l, false, true);
-    if (!plot_is_high(l))
-        place_rows(l, false, false);
-
+    l->right = l->width - l->margin;
+    for (size_t i = 0; i < sizeof footers / sizeof *footers; i++) {
+        choose_rows(chart, &footers[i]);
+        place_rows(l);
+        if (plot_is_high(l))
+            break;
+    }
     double plot_height = l->bottom - l->top;
     double gap = ems(l, TICK_GAP) / plot_height;
     if (chart->axis.scale->steps != IH_STEPS_DECADES && gap < 1 / TICKS_WANTED)
@@ -122,5 +174,4 @@ void ih_chart_lay_out(struct ih_chart *chart, const struct ih_chart_options *opt
     ih_chart_axis_init(&chart->axis, &chart->result->histogram, chart->axis.scale, gap);
     l->numbers_right = l->margin + numbers_width(chart);
     l->left = l->numbers_right + ems(l, NUMBERS_TO_PLOT);
-    l->right = l->width - l->margin;
 }

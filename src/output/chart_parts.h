@@ -7,6 +7,22 @@
 #include "output/chart_label.h"
 #include "output/chart_theme.h"
 
+/* What is told of an image in words and numbers. */
+enum { IH_CHART_FACTS_MAX = 8, IH_CHART_ENTRIES_MAX = 4 };
+
+struct ih_chart_entry {
+    const char *name; /* static */
+    unsigned plane;
+    char numbers[IH_LABEL_MAX]; /* "" of an image without pixels */
+};
+
+struct ih_chart_facts {
+    char fact[IH_CHART_FACTS_MAX][IH_LABEL_MAX]; /* the more important first */
+    unsigned n_facts;
+    struct ih_chart_entry entries[IH_CHART_ENTRIES_MAX]; /* of the planes that are drawn */
+    unsigned n_entries;
+};
+
 /* Where things are, in whole pixels, so that straight lines are sharp. Text has its baseline. */
 struct ih_chart_layout {
     int32_t width, height;
@@ -16,7 +32,12 @@ struct ih_chart_layout {
     int32_t left, top, right, bottom; /* of the plot */
     int32_t numbers_right;            /* where the numbers left of the plot end */
     int32_t title_y, strip_y, ticks_y;
-    int32_t subtitle_y, legend_y; /* 0: there is no room for it */
+    int32_t row_pitch;      /* of the rows below */
+    int32_t legend_y;       /* the first row */
+    int32_t legend_rows;    /* 0: there is no room for it */
+    int32_t legend_columns; /* 0: names alone, side by side */
+    int32_t facts_y;        /* the first row */
+    int32_t facts_rows;     /* 0: there is no room for them */
 };
 
 /* One chart while it is drawn. */
@@ -25,26 +46,46 @@ struct ih_chart {
     const struct ih_chart_theme *theme;
     const struct ih_glyphs *glyphs;
     struct ih_canvas *canvas;
+    struct ih_chart_facts facts;
     struct ih_chart_layout layout;
     struct ih_chart_axis axis;
     struct ih_path path; /* scratch */
 };
 
-/* chart_layout.c: fills in layout and axis; glyphs and result are set. */
-void ih_chart_lay_out(struct ih_chart *chart, const struct ih_chart_options *options);
+/* chart_facts.c: what stands in the footer, and title and description of the file. */
+void ih_chart_tell(const struct ih_result *result, struct ih_chart_facts *facts);
+void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
+                       struct ih_bytes *description);
+
+/* chart_layout.c: fills in layout and axis; glyphs, result and facts are set. */
+void ih_chart_lay_out(struct ih_chart *chart, unsigned width, unsigned height);
 
 /* chart_plot.c: panel, grid, bars, luma, axes, marks of cut bars. */
 void ih_chart_draw_plot(struct ih_chart *chart);
 
-/* chart_header.c: title and subtitle. Returns IH_OK or IH_MEMORY. */
-enum ih_status ih_chart_draw_header(struct ih_chart *chart);
+/* chart_header.c: title and scale. The name is owned by the caller; NULL without memory. */
+char *ih_chart_name(const struct ih_result *result);
+void ih_chart_draw_header(struct ih_chart *chart);
 
 /* chart_strip.c: the line over the plot that says what is clipped and what is cut. */
 void ih_chart_draw_strip(struct ih_chart *chart);
 
-/* chart_legend.c: the numbers of the axes, and the legend with its statistics. */
+/* chart_numbers.c: of both axes. */
 void ih_chart_draw_numbers(struct ih_chart *chart);
-void ih_chart_draw_legend(struct ih_chart *chart);
+
+/* chart_footer.c: the legend with its statistics, and the facts. Widths are for the layout. */
+int32_t ih_chart_entry_width(const struct ih_chart *chart, const struct ih_chart_entry *entry,
+                             bool with_numbers);
+int32_t ih_chart_entry_gap(const struct ih_chart *chart);
+int32_t ih_chart_count_fact_rows(const struct ih_chart *chart, int32_t width);
+void ih_chart_draw_footer(struct ih_chart *chart);
+
+/*
+ * chart.c: lays out and draws all of it, whatever the canvas.
+ *
+ * chart   result, theme, glyphs, canvas, facts and axis.scale are set
+ */
+void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height);
 
 /* Captions of the axes. */
 extern const char ih_chart_counts_caption[], ih_chart_values_caption[];
@@ -80,11 +121,9 @@ void ih_chart_fill(struct ih_chart *chart, struct ih_colour colour, uint8_t opac
 void ih_chart_fill_box(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
                        struct ih_colour colour, uint8_t opacity);
 
-enum ih_chart_align { IH_CHART_LEFT, IH_CHART_CENTRE, IH_CHART_RIGHT };
-
-/* Sets a line of ordinary type, aligned to x; its baseline in whole pixels. Returns its width. */
-int32_t ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px,
-                       enum ih_chart_align align, struct ih_colour colour, const char *text);
+/* Sets a line of ordinary type, aligned to x; its baseline in whole pixels. */
+void ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum ih_align align,
+                    struct ih_colour colour, const char *text);
 
 /* Width of a line of ordinary type. */
 int32_t ih_chart_width(const struct ih_chart *chart, const char *text);

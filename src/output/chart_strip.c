@@ -80,10 +80,10 @@ static void draw_end(struct ih_chart *chart, const struct end *end, enum detail 
     describe(chart, end, detail, text);
     int32_t past = ih_chart_ems(l, TRIANGLE + TRIANGLE_GAP);
     if (end->is_right)
-        ih_chart_write(chart, l->right * IH_SUBPIXELS - past, l->strip_y, IH_CHART_RIGHT, t->text,
+        ih_chart_write(chart, l->right * IH_SUBPIXELS - past, l->strip_y, IH_ALIGN_RIGHT, t->text,
                        text);
     else
-        ih_chart_write(chart, l->left * IH_SUBPIXELS + past, l->strip_y, IH_CHART_LEFT, t->text,
+        ih_chart_write(chart, l->left * IH_SUBPIXELS + past, l->strip_y, IH_ALIGN_LEFT, t->text,
                        text);
 }
 
@@ -98,7 +98,7 @@ static void draw_cut_note(struct ih_chart *chart, int32_t x0, int32_t x1)
     snprintf(text, sizeof text, "\xe2\x96\xb2 cut, up to %.32s", count);
     if (ih_chart_width(chart, text) + 2 * ih_chart_ems(l, TEXT_GAP) > x1 - x0)
         return;
-    ih_chart_write(chart, (x0 + x1) / 2, l->strip_y, IH_CHART_CENTRE, chart->theme->muted, text);
+    ih_chart_write(chart, (x0 + x1) / 2, l->strip_y, IH_ALIGN_CENTRE, chart->theme->muted, text);
 }
 
 void ih_chart_draw_strip(struct ih_chart *chart)

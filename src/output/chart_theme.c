@@ -5,7 +5,8 @@
  * the screen mode, which is adding that ends at white. A light ground wants the reverse, inks that
  * multiply down to dark gray: light added to white paper would not be seen. Neither set is pure:
  * pure blue on black and pure green on white are hard to look at, so each colour carries some of
- * the other two, balanced so that all three together are neutral.
+ * the other two, balanced so that all three together are a neutral gray, on which the luma line can
+ * still be seen.
  */
 #include "output/chart_theme.h"
 
@@ -16,9 +17,9 @@ const struct ih_chart_theme ih_chart_theme_dark = {
     .mixing = IH_BLEND_SCREEN,
     .page = {24, 26, 31},
     .panel = {15, 16, 20},
-    .red = {216, 44, 48},
-    .green = {36, 190, 62},
-    .blue = {44, 98, 216},
+    .red = {194, 42, 46},
+    .green = {34, 168, 56},
+    .blue = {42, 92, 200},
     .gray = {150, 154, 162},
     .luma = {255, 255, 255},
     .casing = {10, 11, 14},

@@ -10,7 +10,7 @@
 
 #define NONE ((double)NAN)
 
-static const struct colour first_series = {44, 98, 216}, second_series = {36, 190, 62};
+static const struct colour first_series = {42, 92, 200}, second_series = {34, 168, 56};
 
 static inline struct ih_bar a_bar(const char *label, double value, double limit)
 {
@@ -34,11 +34,11 @@ static inline struct ih_bar_chart a_chart(const struct ih_bar_group *groups, siz
 static inline struct picture draw_chart(const struct ih_bar_chart *chart, unsigned width,
                                         unsigned height)
 {
-    const struct ih_chart_options options = {width, height, NULL, NULL};
+    const struct ih_chart_options options = {.width = width, .height = height};
     unsigned char *png = NULL;
     size_t size = 0;
     struct ih_error err;
-    assert_int_equal(ih_bars_png(chart, &options, &png, &size, &err), IH_OK);
+    assert_int_equal(ih_bars_draw(chart, &options, &png, &size, &err), IH_OK);
     png_image image = {.version = PNG_IMAGE_VERSION};
     assert_true(png_image_begin_read_from_memory(&image, png, size));
     image.format = PNG_FORMAT_RGB;

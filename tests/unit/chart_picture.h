@@ -148,7 +148,7 @@ static inline struct picture draw(const struct ih_result *r, struct ih_chart_opt
     unsigned char *png = NULL;
     size_t size = 0;
     struct ih_error err;
-    assert_int_equal(ih_chart_png(r, &options, &png, &size, &err), IH_OK);
+    assert_int_equal(ih_chart_draw(r, &options, &png, &size, &err), IH_OK);
     png_image image = {.version = PNG_IMAGE_VERSION};
     assert_true(png_image_begin_read_from_memory(&image, png, size));
     image.format = PNG_FORMAT_RGB;
@@ -165,7 +165,8 @@ static inline struct picture draw(const struct ih_result *r, struct ih_chart_opt
 /* The chart of r in the usual size; r is released. */
 static inline struct picture draw_usual(struct ih_result *r)
 {
-    struct picture p = draw(r, (struct ih_chart_options){IH_CHART_WIDTH, IH_CHART_HEIGHT, 0, 0});
+    struct picture p =
+        draw(r, (struct ih_chart_options){.width = IH_CHART_WIDTH, .height = IH_CHART_HEIGHT});
     find_panel(&p);
     free(r);
     return p;

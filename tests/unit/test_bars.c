@@ -182,11 +182,11 @@ static void test_sizes_out_of_range_are_refused(void **state)
     static const unsigned sizes[][2] = {{319, 200}, {320, 199}, {8193, 640}, {1024, 8193}};
     const struct ih_bar_chart chart = a_chart(NULL, 0);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        const struct ih_chart_options options = {sizes[i][0], sizes[i][1], NULL, NULL};
+        const struct ih_chart_options options = {.width = sizes[i][0], .height = sizes[i][1]};
         unsigned char *png = NULL;
         size_t size = 0;
         struct ih_error err;
-        assert_int_equal(ih_bars_png(&chart, &options, &png, &size, &err), IH_USAGE);
+        assert_int_equal(ih_bars_draw(&chart, &options, &png, &size, &err), IH_USAGE);
         assert_null(png);
     }
 }

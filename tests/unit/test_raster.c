@@ -180,6 +180,7 @@ static void test_names(void **state)
         {"a\xe2\x80\xaegnp.exe", "a\\u{202e}gnp.exe"},
         {"\xc2\xad\xf3\xa0\x80\x81", "\\u{ad}\\u{e0001}"},
         {"\xc2\x80\x7f", "\\x80\\x7F"},
+        {"\xef\xbf\xbe\xef\xbf\xbf", "\\u{fffe}\\u{ffff}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *label = ih_label_name(cases[i].path);
@@ -203,6 +204,23 @@ static void test_counts(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char label[IH_LABEL_MAX];
         ih_label_count(label, cases[i].n);
+        assert_string_equal(label, cases[i].label);
+    }
+}
+
+static void test_megapixels(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t n;
+        const char *label;
+    } cases[] = {
+        {1, "0.000001"},  {153600, "0.15"},  {1000000, "1"},     {23456789, "23.5"},
+        {24000000, "24"}, {99990000, "100"}, {123456789, "123"}, {UINT64_MAX, "18446744073710"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char label[IH_LABEL_MAX];
+        ih_label_megapixels(label, cases[i].n);
         assert_string_equal(label, cases[i].label);
     }
 }
@@ -243,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_width_and_shortening),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_megapixels),
         cmocka_unit_test(test_percentages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "output/png_encode.h"
+#include "output/encode.h"
 
 #include <png.h>
 #include <setjmp.h>
@@ -25,14 +25,10 @@
 
 enum { COMPRESSION_LEVEL = 3 };
 
-/* What a chart of the usual size comes to; less would only mean growing a few times. */
-enum { FIRST_CAPACITY = 64 * 1024 };
-
 struct encoder {
     png_structp png;
     png_infop info;
-    unsigned char *bytes; /* owned until handed out */
-    size_t size, capacity;
+    struct ih_bytes *file;
     char *source; /* owned: libpng wants it writable */
     struct ih_error *err;
     enum ih_status status;
@@ -55,20 +51,11 @@ static void on_warning(png_structp png, png_const_charp message)
 static void on_write(png_structp png, png_bytep bytes, size_t size)
 {
     struct encoder *e = png_get_io_ptr(png);
-    if (size > e->capacity - e->size) {
-        size_t capacity = e->capacity ? e->capacity * 2 : FIRST_CAPACITY;
-        while (capacity - e->size < size && capacity <= SIZE_MAX / 2)
-            capacity *= 2;
-        unsigned char *grown = capacity - e->size < size ? NULL : realloc(e->bytes, capacity);
-        if (!grown) {
-            e->status = ih_error_set(e->err, IH_MEMORY, "chart: out of memory for the PNG");
-            png_error(png, "out of memory");
-        }
-        e->bytes = grown;
-        e->capacity = capacity;
+    ih_bytes_append(e->file, bytes, size);
+    if (e->file->failed) {
+        e->status = ih_error_set(e->err, IH_MEMORY, "chart: out of memory for the PNG");
+        png_error(png, "out of memory");
     }
-    memcpy(e->bytes + e->size, bytes, size);
-    e->size += size;
 }
 
 static void on_flush(png_structp png)
@@ -76,47 +63,39 @@ static void on_flush(png_structp png)
     (void)png;
 }
 
-/* Everything that may jump. Returns false after a jump. */
-static bool encode(struct encoder *e, const uint8_t *pixels, unsigned width, unsigned height)
+/* Everything that may jump. */
+static void encode(struct encoder *e, const struct ih_encode_job *job)
 {
     static char software[] = "Software", name[] = "imghist", from[] = "Source";
     png_text marks[2] = {{.compression = PNG_TEXT_COMPRESSION_NONE, .key = software, .text = name},
                          {.compression = PNG_TEXT_COMPRESSION_NONE, .key = from}};
     if (setjmp(png_jmpbuf(e->png)))
-        return false;
+        return;
     png_set_write_fn(e->png, e, on_write, on_flush);
-    png_set_IHDR(e->png, e->info, width, height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
-                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(e->png, e->info, job->width, job->height, 8, PNG_COLOR_TYPE_RGB,
+                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_set_sRGB(e->png, e->info, PNG_sRGB_INTENT_RELATIVE);
     marks[1].text = e->source;
     png_set_text(e->png, e->info, marks, e->source ? 2 : 1);
     png_set_filter(e->png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
     png_set_compression_level(e->png, COMPRESSION_LEVEL);
     png_write_info(e->png, e->info);
-    for (unsigned y = 0; y < height; y++)
-        png_write_row(e->png, pixels + (size_t)y * width * 3);
+    for (unsigned y = 0; y < job->height; y++)
+        png_write_row(e->png, job->pixels + (size_t)y * job->width * 3);
     png_write_end(e->png, NULL);
-    return true;
 }
 
-enum ih_status ih_png_encode(const uint8_t *pixels, unsigned width, unsigned height,
-                             const char *source, unsigned char **png, size_t *size_bytes,
+enum ih_status ih_encode_png(const struct ih_encode_job *job, struct ih_bytes *file,
                              struct ih_error *err)
 {
-    struct encoder e = {.err = err, .status = IH_OK};
-    *png = NULL;
-    *size_bytes = 0;
+    struct encoder e = {.file = file, .err = err, .status = IH_OK};
     e.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &e, on_error, on_warning);
     e.info = e.png ? png_create_info_struct(e.png) : NULL;
-    e.source = source ? strdup(source) : NULL;
-    if (!e.info || (source && !e.source)) {
+    e.source = job->source ? strdup(job->source) : NULL;
+    if (!e.info || (job->source && !e.source))
         e.status = ih_error_set(err, IH_MEMORY, "chart: out of memory for the PNG");
-    } else if (encode(&e, pixels, width, height)) {
-        *png = e.bytes;
-        *size_bytes = e.size;
-        e.bytes = NULL;
-    }
-    free(e.bytes);
+    else
+        encode(&e, job);
     free(e.source);
     png_destroy_write_struct(&e.png, &e.info);
     return e.status;

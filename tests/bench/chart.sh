@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# chart.sh [RUNS [FILE...]]: what a chart of 1024 x 640 adds to the counting of a photo. Each FILE, by
+# default a photograph of 24 megapixels made from the sample scene, is counted without a chart and
+# with one in each format, in turns, and the medians are compared: processor time (user and system)
+# and time on the clock; on a machine that does other work too, the least processor time says more.
+# PROGRAM names another imghist than ./imghist.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+runs=${1:-21}
+[ $# -eq 0 ] || shift
+program=$(realpath "${PROGRAM:-./imghist}")
+work=build/bench/chart
+mkdir -p "$work"
+if [ $# -eq 0 ]; then
+  read -ra libpng <<<"$(pkg-config --cflags --libs libpng)"
+  ${CC:-cc} -std=c11 -O2 -o "$work/make_images" tests/gallery/make_images.c "${libpng[@]}" -lm
+  "$work/make_images" --photo samples/scene.png >"$work/photo.ppm"
+  set -- "$work/photo.ppm"
+fi
+
+TIMEFORMAT='%U %S %R'
+measure() { { time "$program" --device=cpu --csv=stats -o /dev/null "$@" >/dev/null; } 2>&1; }
+least() { sort -n | head -n 1; }
+median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+echo "$(date -u +%F)  $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(nproc) processors"
+echo "$("$program" --version | head -n 1), $runs runs each, medians in ms"
+for file; do
+  rm -f "$work"/times.*
+  for ((i = 0; i < runs; i++)); do
+    measure "$file" >>"$work/times.none"
+    for format in png svg jpg bmp tga; do
+      measure "$file" --chart="$work/chart.$format" >>"$work/times.$format"
+    done
+  done
+  echo
+  echo "$(basename "$file"), $(wc -c <"$file") bytes"
+  printf '%-6s %10s %10s %10s %12s %12s %12s %10s\n' chart processor least clock "adds: proc." "adds: least" \
+    "adds: clock" bytes
+  for format in none png svg jpg bmp tga; do
+    awk '{ print ($1 + $2) * 1000 }' "$work/times.$format" >"$work/processor"
+    cpu=$(median <"$work/processor") cpu_least=$(least <"$work/processor")
+    clock=$(awk '{ print $3 * 1000 }' "$work/times.$format" | median)
+    [ "$format" != none ] || { cpu_none=$cpu least_none=$cpu_least clock_none=$clock; }
+    bytes=0
+    [ "$format" = none ] || bytes=$(wc -c <"$work/chart.$format")
+    printf '%-6s %10d %10d %10d %12d %12d %12d %10d\n' "$format" "$cpu" "$cpu_least" "$clock" \
+      $((cpu - cpu_none)) $((cpu_least - least_none)) $((clock - clock_none)) "$bytes"
+  done
+done

@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# Charts as PNG, SVG, JPEG, BMP and TGA: the same picture in each, by the eyes of other programs.
+
+load helpers
+load images
+
+is_png() { [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "$1 is no PNG"; }
+
+# ---- formats
+
+@test "chart: PNG, BMP and TGA hold the same pixels, JPEG nearly" {
+  for ending in png bmp tga jpg jpeg; do
+    imghist "$SAMPLES/scene.png" --chart=c.$ending
+    assert_status 0
+    "$IMGHIST" c.$ending --csv | cut -d, -f2- >$ending.csv
+    [ "$(sed -n '2s/,red.*//p' $ending.csv)" = 1024,640 ]
+  done
+  cmp png.csv bmp.csv
+  cmp png.csv tga.csv
+  cmp jpg.csv jpeg.csv
+  run ! cmp -s png.csv jpg.csv
+  near png.csv jpg.csv 1
+}
+
+# near A.csv B.csv LIMIT: the means of two images, channel for channel.
+near() {
+  paste -d, <(cut -d, -f3,6 "$1") <(cut -d, -f3,6 "$2") |
+    awk -F, -v limit="$3" 'NR > 1 { d = $2 - $4; n++; if ($1 != $3 || d > limit || d < -limit) bad = 1 }
+      END { exit bad || n != 4 }' || fail "$1 and $2 are not alike"
+}
+
+@test "chart: an ending is an ending, in any letters" {
+  dot a.pgm
+  for ending in Svg JPG Jpeg BMP TGA; do
+    imghist a.pgm --chart=c.$ending
+    assert_status 0
+    [ -f c.$ending ]
+  done
+  mkdir dir.svg
+  imghist a.pgm --chart=dir.svg/charts
+  assert_status 0
+  is_png dir.svg/charts/a.pgm.hist.png
+}
+
+@test "chart: a file of any format is replaced like any output, but an input never" {
+  dot a.pgm
+  for ending in png svg jpg bmp tga; do
+    echo old >c.$ending
+    imghist a.pgm --chart=c.$ending
+    assert_status 0
+    [ "$(head -c 3 c.$ending)" != old ]
+    "$IMGHIST" "$SAMPLES/palette.png" --chart=in.$ending
+    cp in.$ending remembered
+    imghist in.$ending --chart=in.$ending
+    [ "$status" -ne 0 ] || fail "the input was replaced"
+    cmp in.$ending remembered
+  done
+}
+
+@test "chart: the one that README shows is what this program draws" {
+  "$IMGHIST" "$SAMPLES/scene.png" --chart=c.png
+  for chart in c.png "$TESTS/gallery/scene.png"; do "$IMGHIST" "$chart" --csv | cut -d, -f2- >"$(basename "$chart").csv"; done
+  cmp c.png.csv scene.png.csv || fail "make gallery draws it anew"
+}
+
+# ---- SVG
+
+# well_formed FILE...: every XML parser here reads each.
+well_formed() {
+  local file n_parsers=0
+  for file in "$@"; do
+    if command -v xmllint >/dev/null; then
+      xmllint --noout --nonet "$file" || fail "xmllint does not read $file"
+      n_parsers=$((n_parsers + 1))
+    fi
+    if command -v python3 >/dev/null; then
+      python3 -c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])' "$file" ||
+        fail "python3 does not read $file"
+      n_parsers=$((n_parsers + 1))
+    fi
+  done
+  [ $n_parsers -gt 0 ] || skip "neither xmllint nor python3 here"
+}
+
+@test "svg: other parsers read it, whatever the file is called" {
+  mkdir d
+  dot 'd/<svg>&amp;"'"'"']]>-->'
+  dot $'d/new\nline\e[31m\x01\x7f'
+  dot $'d/no\xFFutf\xC3'
+  dot $'d/\xEF\xBF\xBE\xEF\xBF\xBF'  # U+FFFE, U+FFFF: UTF-8, but not XML
+  dot $'d/\xED\xA0\x80'              # a surrogate
+  dot $'d/\u202egnp.exe\u200b'
+  dot 'd/фото — 写真 📷 صورة.png'
+  local n_drawn=0
+  for image in d/*; do
+    n_drawn=$((n_drawn + 1))
+    imghist "$image" --chart=$n_drawn.svg
+    assert_status 0
+    iconv -f UTF-8 -t UTF-8 $n_drawn.svg >/dev/null || fail "$n_drawn.svg is no UTF-8"
+  done
+  [ $n_drawn -eq 7 ]
+  well_formed ./*.svg
+}
+
+@test "svg: title, texts and areas are what another parser finds" {
+  command -v python3 >/dev/null || skip "no python3 here"
+  cp "$SAMPLES/scene.png" $'a<b>&"c\e.png'
+  imghist $'a<b>&"c\e.png' --chart=c.svg --scale=log
+  assert_status 0
+  python3 - <<'END'
+import xml.etree.ElementTree as e
+svg = e.parse("c.svg").getroot()
+ns = "{http://www.w3.org/2000/svg}"
+assert svg.tag == ns + "svg" and svg.get("viewBox") == "0 0 1024 640" and svg.get("role") == "img"
+name = 'a<b>&"c\\x1B.png'
+assert svg[0].tag == ns + "title" and svg[0].text == "Histogram of " + name, svg[0].text
+assert svg[1].tag == ns + "desc" and "480 \u00d7 320 px" in svg[1].text and "mean luma 110.8" in svg[1].text
+texts = [t.text for t in svg.iter(ns + "text")]
+for text in (name, "log(1 + n) scale", "0", "64", "128", "192", "255", "1k", "red", "green", "blue", "luma"):
+    assert text in texts, (text, texts)
+for t in svg.iter(ns + "text"):
+    x, width, anchor = float(t.get("x")), float(t.get("textLength")), t.get("text-anchor", "start")
+    left = x - {"start": 0, "middle": width / 2, "end": width}[anchor]
+    assert left >= 0 and left + width <= 1024 and 0 < float(t.get("y")) < 640
+areas = [p for p in svg.iter(ns + "path") if "screen" in p.get("style", "")]
+assert len(areas) == 3 and all(p.get("d").count("H") >= 200 for p in areas)
+END
+}
+
+@test "svg: rendered by another program it looks as the PNG does" {
+  command -v rsvg-convert >/dev/null || skip "no rsvg-convert here"
+  for image in scene.png cutout.png gray16.png testcard.png; do
+    for look in "--theme=dark" "--theme=light --scale=log" "--chart-size=640x400 --scale=sqrt"; do
+      # shellcheck disable=SC2086 # options
+      "$IMGHIST" "$SAMPLES/$image" --chart=c.svg $look
+      # shellcheck disable=SC2086
+      "$IMGHIST" "$SAMPLES/$image" --chart=c.png $look
+      rsvg-convert c.svg -o svg.png
+      for of in c svg; do "$IMGHIST" --csv=stats $of.png | cut -d, -f2- | sed /alpha/d >$of.csv; done
+      near c.csv svg.csv 0.6
+    done
+  done
+}

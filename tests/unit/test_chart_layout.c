@@ -1,0 +1,242 @@
+/*
+ * Where a chart puts its words, at every size: they are drawn on a canvas that only takes notes,
+ * and no two boxes of text may touch, nor a box and a mark, and all lie within the picture.
+ */
+#include "chart_notes.h"
+
+/* ---- results of all kinds ---- */
+
+static struct ih_result *new_smooth(unsigned n_channels, uint64_t times)
+{
+    struct ih_result *r = new_result(n_channels);
+    for (unsigned v = 0; v < IH_BINS; v++) {
+        const uint8_t a = (uint8_t)v, b = (uint8_t)(v / 2), c = (uint8_t)(255 - v);
+        const uint8_t second = n_channels == 2 ? c : b; /* alpha, or green */
+        add_pixels(r, (const uint8_t[]){a, second, c, b}, times * (1 + v * (255 - v)));
+    }
+    return r;
+}
+
+static struct ih_result *new_constant(void)
+{
+    struct ih_result *r = new_result(3);
+    add_gray(r, 255, 24000000);
+    return r;
+}
+
+/* Most is clipped, and what is not has spikes of its own. */
+static struct ih_result *new_spiky(void)
+{
+    struct ih_result *r = new_smooth(4, 7);
+    add_pixels(r, (const uint8_t[]){0, 0, 0, 0}, UINT64_C(123456789012345));
+    add_pixels(r, (const uint8_t[]){255, 255, 255, 3}, UINT64_C(98765432109876));
+    for (unsigned v = 20; v < 240; v += 23)
+        add_gray(r, v, 99999999);
+    r->info.width = r->info.height = UINT64_MAX / 3;
+    r->path =
+        "a name that is longer than any chart is wide: IMG_20260314_159265358979323846264338327";
+    return r;
+}
+
+static struct ih_result *new_total(void)
+{
+    struct ih_result *r = new_smooth(4, 1000);
+    for (unsigned v = 0; v < IH_BINS; v++) /* most images had no alpha */
+        r->histogram.bins[3][v] /= 1000;
+    r->histogram.sum[3] /= 1000;
+    r->info = (struct ih_image_info){.n_channels = 4};
+    r->path = "(total)";
+    r->is_total = true;
+    r->n_images = 123456;
+    r->n_failed = 3;
+    return r;
+}
+
+static struct ih_result *new_kind(unsigned kind)
+{
+    switch (kind) {
+    case 0:
+        return new_smooth(1, 1);
+    case 1:
+        return new_smooth(2, 1000000);
+    case 2:
+        return new_smooth(3, 20);
+    case 3:
+        return new_spiky();
+    case 4:
+        return new_constant();
+    case 5:
+        return new_total();
+    default:
+        return new_result(3); /* no pixels */
+    }
+}
+
+enum { N_KINDS = 7 };
+
+/* ---- tests ---- */
+
+static const char *const scales[] = {"linear", "log", "sqrt"};
+
+static void test_no_text_touches_another(void **state)
+{
+    (void)state;
+    static const unsigned widths[] = {320, 321, 333, 350, 380,  420,  480,  512,  560,  640,
+                                      700, 777, 800, 960, 1024, 1280, 1600, 1920, 3000, 8192};
+    static const unsigned heights[] = {200, 201, 215, 230, 250, 280,  320,  360,  420,
+                                       480, 540, 640, 800, 999, 1200, 2000, 4096, 8192};
+    struct notes *notes = malloc(sizeof *notes);
+    assert_non_null(notes);
+    for (unsigned kind = 0; kind < N_KINDS; kind++) {
+        struct ih_result *r = new_kind(kind);
+        for (size_t x = 0; x < sizeof widths / sizeof *widths; x++)
+            for (size_t y = 0; y < sizeof heights / sizeof *heights; y++)
+                for (unsigned scale = 0; scale < 3; scale++) {
+                    draw_notes(notes, r, scales[scale], widths[x], heights[y]);
+                    check_boxes(notes, widths[x], heights[y]);
+                }
+        free(r);
+    }
+    free(notes);
+}
+
+static const struct box *find(const struct notes *notes, const char *part)
+{
+    for (size_t i = 0; i < notes->n; i++)
+        if (strstr(notes->boxes[i].text, part))
+            return &notes->boxes[i];
+    return NULL;
+}
+
+static void test_everything_is_told(void **state)
+{
+    (void)state;
+    static const char *const told[] = {"photo.jpg",  "640 \xc3\x97 480 px",
+                                       "JPEG",       "mean luma ",
+                                       "median ",    "mean luminance ",
+                                       "red",        "green",
+                                       "blue",       "luma",
+                                       "mean 127.5", "sd 57.0",
+                                       "pixels",     "value",
+                                       "at 0",       "at 255",
+                                       "64",         "128",
+                                       "192",        "255",
+                                       "5k",         "10k"};
+    static const unsigned sizes[][2] = {
+        {1024, 640}, {640, 480}, {320, 640}, {8192, 8192}, {2000, 500}};
+    struct notes *notes = malloc(sizeof *notes);
+    assert_non_null(notes);
+    struct ih_result *r = new_smooth(3, 1);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (unsigned scale = 0; scale < 3; scale++) {
+            static const char *const titles[] = {"linear scale", "log(1 + n) scale",
+                                                 "square-root scale"};
+            draw_notes(notes, r, scales[scale], sizes[i][0], sizes[i][1]);
+            assert_non_null(find(notes, titles[scale]));
+            for (size_t k = 0; k < sizeof told / sizeof *told; k++)
+                if (!find(notes, told[k]) && !(scale == 1 && strcmp(told[k], "5k") == 0))
+                    fail_msg("%ux%u, %s: no '%s'", sizes[i][0], sizes[i][1], scales[scale],
+                             told[k]);
+        }
+    free(r);
+    free(notes);
+}
+
+static void test_the_smallest_chart_says_what_matters(void **state)
+{
+    (void)state;
+    static const char *const told[] = {
+        "photo.jpg", "640 \xc3\x97 480 px", "mean luma ", "red", "luma", "at 255", "255", "linear"};
+    struct notes *notes = malloc(sizeof *notes);
+    assert_non_null(notes);
+    struct ih_result *r = new_smooth(3, 1);
+    draw_notes(notes, r, "linear", IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT);
+    for (size_t k = 0; k < sizeof told / sizeof *told; k++)
+        if (!find(notes, told[k]))
+            fail_msg("no '%s'", told[k]);
+    free(r);
+    free(notes);
+}
+
+static void check_told(struct ih_result *r, const char *const *told, const char *const *untold)
+{
+    struct notes *notes = malloc(sizeof *notes);
+    assert_non_null(notes);
+    draw_notes(notes, r, "linear", IH_CHART_WIDTH, IH_CHART_HEIGHT);
+    for (; *told; told++)
+        if (!find(notes, *told))
+            fail_msg("no '%s'", *told);
+    for (; *untold; untold++)
+        if (find(notes, *untold))
+            fail_msg("'%s' is told", *untold);
+    free(r);
+    free(notes);
+}
+
+static void test_a_total_tells_of_the_set(void **state)
+{
+    (void)state;
+    struct ih_result *r = new_result(4);
+    add_pixels(r, (const uint8_t[]){10, 20, 30, 255}, 6000000);
+    add_pixels(r, (const uint8_t[]){90, 90, 90, 0}, 2000000);
+    r->histogram.bins[3][255] = 1000000; /* 5 of 8 million had no alpha */
+    r->histogram.sum[3] = 255000000;
+    r->info = (struct ih_image_info){.n_channels = 4};
+    r->path = "(total)";
+    r->is_total = true;
+    r->n_images = 3;
+    r->n_failed = 2;
+    check_told(r,
+               (const char *const[]){"3 images together", "8 megapixels", "2 failed",
+                                     "25.0\xe2\x80\xaf% transparent", "mean 30.0", NULL},
+               (const char *const[]){"(total)", " px", "partly", NULL});
+}
+
+static void test_transparency_is_of_all_pixels(void **state)
+{
+    (void)state;
+    struct ih_result *r = new_result(4);
+    add_pixels(r, (const uint8_t[]){50, 50, 50, 0}, 10);
+    add_pixels(r, (const uint8_t[]){50, 50, 50, 1}, 4);
+    add_pixels(r, (const uint8_t[]){50, 50, 50, 254}, 4);
+    add_pixels(r, (const uint8_t[]){50, 50, 50, 255}, 32);
+    check_told(
+        r, (const char *const[]){"20.0\xe2\x80\xaf% transparent, 16.0\xe2\x80\xaf% partly", NULL},
+        (const char *const[]){"alpha", NULL});
+    check_told(new_smooth(3, 1), (const char *const[]){NULL},
+               (const char *const[]){"transparent", NULL});
+}
+
+static void test_clipping_is_told_of_pixels(void **state)
+{
+    (void)state;
+    struct ih_result *r = new_result(3);
+    add_gray(r, 100, 960);
+    add_pixels(r, (const uint8_t[]){0, 100, 100, 255}, 30);
+    add_gray(r, 0, 10);
+    check_told(
+        r, (const char *const[]){"4.00\xe2\x80\xaf% at 0, 1.00\xe2\x80\xaf% in all channels", NULL},
+        (const char *const[]){"at 255", NULL});
+    r = new_result(1);
+    r->spec.clip_high = 250;
+    add_gray(r, 100, 75);
+    add_gray(r, 251, 25);
+    check_told(r,
+               (const char *const[]){"25.0\xe2\x80\xaf% at 250\xe2\x80\x93"
+                                     "255",
+                                     NULL},
+               (const char *const[]){"all channels", "at 0", NULL});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_text_touches_another),
+        cmocka_unit_test(test_everything_is_told),
+        cmocka_unit_test(test_the_smallest_chart_says_what_matters),
+        cmocka_unit_test(test_a_total_tells_of_the_set),
+        cmocka_unit_test(test_transparency_is_of_all_pixels),
+        cmocka_unit_test(test_clipping_is_told_of_pixels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
