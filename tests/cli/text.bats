@@ -1,0 +1,253 @@
+#!/usr/bin/env bats
+# The summary for people: which view, how wide, in which characters and colours, and what failed.
+
+load helpers
+load images
+
+ESC=$'\e'
+
+# terminal COLUMNS ARG...: runs imghist where standard output is a terminal of that width; what it
+# shows is in `screen`, with LF.
+terminal() {
+  local columns=$1
+  shift
+  command -v script >/dev/null || skip "no script(1) here"
+  printf '%q ' "$IMGHIST" "$@" >run.sh
+  status=0
+  script -qefc "stty cols $columns; . ./run.sh" /dev/null </dev/null >typescript || status=$?
+  screen=$(tr -d '\r' <typescript)
+}
+
+# unicode: a locale whose encoding is UTF-8.
+unicode() {
+  export LC_ALL=C.UTF-8
+  [ "$(locale charmap 2>/dev/null)" = UTF-8 ] || skip "no UTF-8 locale here"
+}
+
+# no_wider COLUMNS: of all lines of standard input without their escape sequences.
+no_wider() {
+  sed "s/$ESC\[[0-9;]*m//g" >lines
+  [ -s lines ]
+  [ "$(LC_ALL=C.UTF-8 wc -L <lines)" -le "$1" ] || fail "wider than $1: $(cat lines)"
+}
+
+# ---- views
+
+@test "text: one image is shown whole, more of them a line each" {
+  cd "$SAMPLES"
+  imghist scene.png
+  assert_status 0
+  assert_no_stderr
+  assert_output_has "scene.png  480 x 320 png, 8 bits, red green blue"
+  assert_output_has "  red    141.24   66.05    0   28     136  255  255     7.66   0.72    5.63"
+  assert_output_has "  luma   110.83   55.40    0   31     100  222  255     7.63   0.20    0.79"
+  assert_output_has "  blown: any channel 6.04 %, all 0.43 %; crushed: any 4.04 %, all 0.10 %"
+  assert_output_has "  mean luminance 0.2220"
+  imghist scene.png scene.png
+  assert_status 0
+  [ "${#lines[@]}" -eq 3 ]
+  [[ ${lines[0]} == *pixels*luma*mean*low*high*name ]] || fail "no heading"
+  [[ ${lines[1]} == *480x320*110.8*4.04*6.04*scene.png ]] || fail "no line"
+  [ "${lines[1]}" = "${lines[2]}" ]
+}
+
+@test "text: a directory is lines, whatever is in it" {
+  mkdir d
+  dot d/a.pgm
+  imghist d
+  [ "${#lines[@]}" -eq 2 ]
+  echo d/a.pgm >list
+  imghist --files-from=list
+  [ "${#lines[@]}" -eq 2 ]
+}
+
+@test "text: --text=full and --text=lines" {
+  dot a.pgm
+  "$IMGHIST" a.pgm >whole
+  "$IMGHIST" a.pgm --text | cmp - whole
+  "$IMGHIST" a.pgm --text=full | cmp - whole
+  "$IMGHIST" a.pgm a.pgm --text=full | grep -c "mean luminance" | grep -qx 2
+  [ "$("$IMGHIST" a.pgm --text=lines | wc -l)" -eq 2 ]
+  [ "$("$IMGHIST" a.pgm --csv=bins --text=lines | wc -l)" -eq 2 ] # the last format holds
+  imghist a.pgm --text=wide
+  assert_fails 2 "--text=wide: the views are full, lines"
+  imghist a.pgm --text=
+  assert_fails 2 "--text="
+}
+
+@test "text: gray has one curve, alpha a row" {
+  dot gray.pgm
+  pam ga.pam 1 1 2 '\x10\x20'
+  imghist gray.pgm
+  assert_output_has "255  gray"
+  refute_output_has luma
+  assert_output_has "blown: 0.00 %; crushed: 0.00 %"
+  imghist ga.pam
+  assert_output_has "  alpha"
+  refute_output_has luma
+}
+
+@test "text: an image without pixels" {
+  : >nothing
+  for view in full lines; do
+    imghist nothing --raw=3 --text=$view
+    assert_status 0
+    assert_output_has "no pixels"
+    refute_output_has nan
+  done
+}
+
+@test "text: --total is the last line, --total-only is shown whole" {
+  "$IMGHIST" --help | grep -q -e --total-only || skip "no --total yet"
+  imghist "$SAMPLES" --total
+  assert_status 0
+  [ "${#lines[@]}" -eq 8 ]
+  [[ ${lines[7]} == *"  6 images  "*"  (total)" ]] || fail "no total"
+  imghist "$SAMPLES" --total-only
+  [[ ${lines[0]} == "(total)  6 images, "*" megapixels" ]] || fail "no total"
+  assert_output_has "mean luminance"
+}
+
+@test "text: 500 images are 501 lines, in order, with any number of threads" {
+  mkdir d
+  for i in {100..599}; do dot "d/$i.pgm"; done
+  for j in 1 8; do
+    "$IMGHIST" d -j $j >out
+    [ "$(wc -l <out)" -eq 501 ]
+    sed -e 1d -e 's/.* //' out | cmp - <(printf 'd/%d.pgm\n' {100..599})
+  done
+}
+
+# ---- what failed
+
+@test "text: what failed is said again at the end" {
+  dot a.pgm
+  damaged bad.png
+  imghist bad.png a.pgm missing a.pgm
+  assert_fails 1 "2 of 4 inputs failed"
+  [ "${lines[3]}" = "failed: 2" ]
+  [[ ${lines[4]} == "  bad.png: damaged PNG"* ]] || fail "no bad.png"
+  [[ ${lines[5]} == "  missing: cannot open"* ]] || fail "no missing"
+  [ "${#lines[@]}" -eq 6 ]
+}
+
+@test "text: of many failures the first 20 are said" {
+  dot a.pgm
+  # shellcheck disable=SC2046 # names are words
+  imghist a.pgm $(printf 'missing%d ' {1..30})
+  assert_status 1
+  assert_output_has "failed: 30"
+  assert_output_has "missing20: "
+  refute_output_has "missing21: "
+  assert_output_has "  and 10 more"
+}
+
+@test "text: nothing but failures write nothing" {
+  imghist missing1 missing2
+  assert_fails 1 "2 of 2 inputs failed"
+  assert_output ""
+}
+
+# ---- characters and colours
+
+@test "text: ASCII where the locale is not UTF-8, block elements where it is" {
+  imghist "$SAMPLES/scene.png" "$SAMPLES/testcard.png" --text=full
+  [ -z "$(tr -d '\n -~' <<<"$output")" ] || fail "not ASCII"
+  [[ $output == *'####'* ]] || fail "no histogram"
+  unicode
+  imghist "$SAMPLES/scene.png"
+  assert_output_has '▁'
+  assert_output_has '████'
+  refute_output_has '##'
+}
+
+@test "text: no colour in pipes and files" {
+  export TERM=xterm
+  for view in full lines; do
+    imghist "$SAMPLES/scene.png" --text=$view
+    refute_output_has "$ESC"
+    "$IMGHIST" "$SAMPLES/scene.png" --text=$view -o file
+    ! grep -q "$ESC" file
+  done
+}
+
+@test "text: colour on a terminal, but for NO_COLOR, TERM=dumb and no TERM" {
+  export TERM=xterm
+  terminal 80 "$SAMPLES/scene.png"
+  [ $status -eq 0 ] || fail "$screen"
+  [[ $screen == *"${ESC}[31mred"* ]] || fail "no colour: $screen"
+  [[ $screen == *"${ESC}[0;3"*m* ]] || fail "no colour in the histogram: $screen"
+  terminal 80 "$SAMPLES/scene.png" "$SAMPLES/scene.jpg"
+  [[ $screen == *"${ESC}[1m"* ]] || fail "no bold heading"
+  for setting in NO_COLOR=1 TERM=dumb TERM=; do
+    (
+      export "${setting?}"
+      terminal 80 "$SAMPLES/scene.png"
+      [[ $screen == *stddev* && $screen != *"$ESC"* ]] || fail "$setting: $screen"
+    )
+  done
+  NO_COLOR='' terminal 80 "$SAMPLES/scene.png"
+  [[ $screen == *"${ESC}[31mred"* ]] || fail "an empty NO_COLOR counts: $screen"
+}
+
+# ---- width
+
+@test "text: nothing is wider than 80 columns, nor than the terminal" {
+  unicode
+  export TERM=xterm
+  cp -R "$SAMPLES" samples
+  for view in full lines; do
+    "$IMGHIST" samples --text=$view | no_wider 80
+    for columns in 80 100 132 200; do
+      terminal $columns samples --text=$view
+      no_wider $columns <<<"$screen"
+    done
+  done
+}
+
+@test "text: a wide terminal shows more" {
+  terminal 80 "$SAMPLES/scene.png"
+  [[ $screen != *p25* ]] || fail "$screen"
+  terminal 140 "$SAMPLES/scene.png"
+  [[ $screen == *p01*p25*p75*p99* ]] || fail "$screen"
+  terminal 140 "$SAMPLES"
+  [[ $screen == *stddev*median*entropy* ]] || fail "$screen"
+}
+
+@test "text: COLUMNS says the width where it is a number" {
+  COLUMNS=140 imghist "$SAMPLES/scene.png"
+  assert_output_has p25
+  for columns in 0 -5 x 80x ''; do
+    COLUMNS=$columns imghist "$SAMPLES/scene.png"
+    refute_output_has p25
+  done
+}
+
+@test "text: long names are cut in the middle on a terminal, and nowhere else" {
+  unicode
+  name=a-rather-long-name-that-does-not-fit-into-the-line-of-a-terminal-日本語.pgm
+  dot $name
+  terminal 80 $name $name
+  [[ $screen == *" a-rather…"*"日本語.pgm"* ]] || fail "$screen"
+  no_wider 80 <<<"$screen"
+  imghist $name $name
+  assert_output_has " $name"
+}
+
+@test "text: control characters in names do not reach the terminal" {
+  name=$'\e[31mred\x01\n'
+  dot "$name"
+  for view in full lines; do
+    imghist "$name" --text=$view
+    assert_output_has '\x1B[31mred\x01\n'
+    refute_output_has "$ESC"
+  done
+}
+
+@test "text: the picture of README.md is what the program draws" {
+  unicode
+  command -v script >/dev/null || skip "no script(1) here"
+  command -v python3 >/dev/null || skip "no python3 here"
+  "$TESTS/gallery/terminal.sh" "$IMGHIST" drawn.svg
+  cmp drawn.svg "$TESTS/gallery/terminal.svg" || fail "make gallery draws it anew"
+}
