@@ -2,64 +2,41 @@
 
 #include "cli/emit.h"
 
-#include "base/text.h"
+#include "base/clock.h"
+#include "base/total.h"
 #include "cli/chartfile.h"
 #include "cli/outfile.h"
+#include "cli/tally.h"
+#include "cli/targets.h"
 #include "cli/terminal.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { OUTPUTS_MAX = 2 }; /* the data output and one chart */
+/* Of the stream that data goes to: a record of all bins is 12 KB, and a file's own is 4. */
+enum { BUFFER_BYTES = 1 << 16 };
 
 struct ih_emit {
     const struct ih_options *options; /* borrowed */
-    pthread_mutex_t lock;             /* held while a record is written */
+    struct ih_targets targets;
+    struct ih_total total;
+    struct ih_tally tally;
+    bool is_on_terminal; /* data goes to one, perhaps the one that shows progress */
+    bool is_holding;     /* progress is held */
+
+    _Atomic(struct ih_charts *) charts;
     struct ih_outfile data;
     void *output; /* state of options->output */
-    struct ih_charts *charts;
-    struct ih_file_identity outputs[OUTPUTS_MAX];
-    size_t n_outputs;
 
-    uint64_t n_done, n_failed, n_skipped, n_pixels;
-    struct timespec started;
+    pthread_mutex_t lock; /* held while a record is written; guards what follows */
+    bool is_open;         /* the outputs have been opened and have not ended */
+    struct ih_progress *progress;
 };
-
-void ih_complain(const char *path, const char *message)
-{
-    char shown_path[IH_ESCAPED_MAX], shown[4 * IH_MESSAGE_MAX];
-    ih_escape(shown_path, sizeof shown_path, path ? path : "");
-    ih_escape(shown, sizeof shown, message);
-    fprintf(stderr, "imghist: %s%s%s\n", shown_path, path ? ": " : "", shown);
-}
-
-enum ih_exit ih_exit_of(enum ih_status status)
-{
-    switch (status) {
-    case IH_OK:
-        return IH_EXIT_OK;
-    case IH_USAGE:
-    case IH_CONFLICT:
-        return IH_EXIT_USAGE;
-    case IH_UNAVAILABLE:
-        return IH_EXIT_UNAVAILABLE;
-    default:
-        return IH_EXIT_FAILED;
-    }
-}
-
-/* A regular file that is written to must not be an input; what else it may be is no image. */
-static void protect(struct ih_emit *e, const struct stat *st)
-{
-    if (S_ISREG(st->st_mode))
-        e->outputs[e->n_outputs++] = (struct ih_file_identity){st->st_dev, st->st_ino};
-}
 
 static enum ih_status open_data(struct ih_emit *e, struct ih_error *err)
 {
@@ -67,95 +44,105 @@ static enum ih_status open_data(struct ih_emit *e, struct ih_error *err)
     enum ih_status status = ih_outfile_open(&e->data, o->output_path, err);
     if (status != IH_OK)
         return status;
-    struct ih_output_options with = {.layout = o->csv_layout, .verbose = o->is_verbose};
-    ih_terminal_look(e->data.stream, &with.colour, &with.unicode);
+    setvbuf(e->data.stream, NULL, _IOFBF, BUFFER_BYTES);
+    e->is_on_terminal = isatty(fileno(e->data.stream)) == 1;
+    struct ih_output_options with = {.layout = o->layout, .verbose = o->is_verbose};
+    ih_terminal_look(e->data.stream, o, &with);
     return o->output->begin(e->data.stream, &with, &e->output, err);
 }
 
-/* Remembers the files that exist already and will be written to, and looks for them among the paths
- * of the command line. Inputs that are found later are compared when they are opened. */
-static enum ih_status protect_inputs(struct ih_emit *e, const char **subject, struct ih_error *err)
+/* How many inputs there will be; 0 where a directory or a list has still to be read. */
+static uint64_t n_inputs(const struct ih_options *o)
+{
+    struct stat st;
+    if (o->list_path)
+        return 0;
+    for (size_t i = 0; i < o->n_paths; i++)
+        if (stat(o->paths[i], &st) == 0 && S_ISDIR(st.st_mode))
+            return 0;
+    return o->n_paths;
+}
+
+/* Whoever reads data from a pipe may write to the same terminal, as a pager does: there progress
+ * must be asked for. */
+static void open_progress(struct ih_emit *e)
 {
     const struct ih_options *o = e->options;
     struct stat st;
-    if (o->output && (o->output_path ? stat(o->output_path, &st) == 0 : fstat(1, &st) == 0))
-        protect(e, &st);
-    if (o->chart_path && stat(o->chart_path, &st) == 0)
-        protect(e, &st);
-    for (size_t i = 0; i < o->n_paths; i++) {
-        if (strcmp(o->paths[i], "-") == 0 ? fstat(0, &st) != 0 : stat(o->paths[i], &st) != 0)
-            continue;
-        const struct ih_file_identity id = {st.st_dev, st.st_ino};
-        if (ih_check_not_output(&id, e->outputs, e->n_outputs, err) != IH_OK) {
-            *subject = o->paths[i];
-            return err->status;
-        }
-    }
-    return IH_OK;
+    bool is_piped = o->output && fstat(fileno(e->data.stream), &st) == 0 && S_ISFIFO(st.st_mode);
+    if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
+        e->progress = ih_progress_open(n_inputs(o));
 }
 
-/* The data goes to another file than a chart. */
-static enum ih_status separate_outputs(const struct ih_options *o, const char **subject,
-                                       struct ih_error *err)
+struct ih_emit *ih_emit_new(const struct ih_options *options)
 {
-    if (!o->output_path || !o->chart_path)
-        return IH_OK;
-    char *data = ih_outfile_resolve(o->output_path), *chart = ih_outfile_resolve(o->chart_path);
-    size_t n = data ? strlen(data) : 0, n_suffix = strlen(IH_CHART_SUFFIX);
-    bool is_same = data && chart && strcmp(data, chart) == 0;
-    bool is_chart = n > n_suffix && strcmp(data + n - n_suffix, IH_CHART_SUFFIX) == 0;
-    free(data);
-    free(chart);
-    if (!is_same && !is_chart)
-        return IH_OK;
-    *subject = o->output_path;
-    return ih_error_set(err, IH_CONFLICT, "cannot be a chart and the data at once");
-}
-
-enum ih_status ih_emit_open(const struct ih_options *options, struct ih_emit **emit,
-                            const char **subject, struct ih_error *err)
-{
-    *subject = NULL;
     struct ih_emit *e = calloc(1, sizeof *e);
     if (!e)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+        return NULL;
     e->options = options;
+    atomic_init(&e->charts, NULL);
     pthread_mutex_init(&e->lock, NULL);
-    clock_gettime(CLOCK_MONOTONIC, &e->started);
-    enum ih_status status = protect_inputs(e, subject, err);
-    if (status == IH_OK)
-        status = separate_outputs(options, subject, err);
-    if (status == IH_OK && options->chart_path)
-        status = ih_charts_open(options->chart_path, &options->chart, &e->charts, err);
-    if (status == IH_OK && options->output) {
+    ih_outfile_init(&e->data);
+    ih_tally_init(&e->tally);
+    ih_total_init(&e->total, options->luma, options->clip_low, options->clip_high);
+    return e;
+}
+
+enum ih_status ih_emit_open(struct ih_emit *e, const char **subject, struct ih_error *err)
+{
+    const struct ih_options *o = e->options;
+    struct ih_charts *charts = NULL;
+    *subject = NULL;
+    enum ih_status status = ih_targets_check(o, &e->targets, subject, err);
+    if (status == IH_OK && o->chart_path)
+        status = ih_charts_open(o->chart_path, &o->chart, &charts, err);
+    e->charts = charts;
+    if (status == IH_OK && o->output) {
         status = open_data(e, err);
         if (status != IH_OK && status != IH_USAGE)
-            *subject = options->output_path;
+            *subject = o->output_path;
     }
     if (status != IH_OK)
-        ih_emit_close(e);
-    else
-        *emit = e;
-    return status;
+        return status;
+    pthread_mutex_lock(&e->lock);
+    open_progress(e);
+    e->is_open = true;
+    pthread_mutex_unlock(&e->lock);
+    return IH_OK;
 }
 
 const struct ih_file_identity *ih_emit_outputs(const struct ih_emit *e, size_t *n)
 {
-    *n = e->n_outputs;
-    return e->outputs;
+    *n = e->targets.n_files;
+    return e->targets.files;
+}
+
+/* Keeps the line of progress away while something else is written. */
+static void hold(struct ih_emit *e)
+{
+    if (!e->is_holding)
+        ih_progress_hold(e->progress);
+    e->is_holding = true;
+}
+
+static void release(struct ih_emit *e)
+{
+    if (e->is_holding)
+        ih_progress_release(e->progress);
+    e->is_holding = false;
 }
 
 /* Ends the process where it stands: other threads may be waiting for inputs that never end. */
-static void leave(const struct ih_emit *e, enum ih_exit code)
+static void leave(struct ih_emit *e, enum ih_exit code)
 {
     ih_charts_unlink(e->charts);
     ih_outfile_unlink(&e->data);
     _exit((int)code);
 }
 
-static void give_up(const struct ih_emit *e, enum ih_exit code, const char *path,
-                    const char *message)
+static void give_up(struct ih_emit *e, enum ih_exit code, const char *path, const char *message)
 {
+    hold(e);
     ih_complain(path, message);
     leave(e, code);
 }
@@ -187,54 +174,84 @@ static void write_chart(struct ih_emit *e, const struct ih_result *result)
         give_up(e, ih_exit_of(status), target, reason.message);
 }
 
+/* The total of no images has no chart; where there is one chart and a total, it is the total's. */
+static bool is_drawn(const struct ih_emit *e, const struct ih_result *result)
+{
+    if (!e->charts || result->status != IH_OK)
+        return false;
+    if (result->is_total)
+        return result->n_images > 0;
+    return !(e->options->with_total && ih_charts_is_one(e->charts));
+}
+
+/* One record; the lock is held. */
+static void write_result(struct ih_emit *e, const struct ih_result *result)
+{
+    const uint64_t started_ns = ih_clock_ns();
+    if (e->is_on_terminal)
+        hold(e);
+    if (e->output)
+        write_data(e, result);
+    if (is_drawn(e, result))
+        write_chart(e, result);
+    release(e);
+    e->tally.write_ns += ih_clock_ns() - started_ns;
+}
+
+static void count(struct ih_emit *e, const char *path, const struct ih_result *result)
+{
+    bool has_failed = result->status != IH_OK;
+    struct ih_error reason;
+    ih_tally_add(&e->tally, result);
+    ih_progress_add(e->progress, has_failed, has_failed ? 0 : result->histogram.n_pixels);
+    if (has_failed) {
+        hold(e);
+        ih_complain(path, result->error.message);
+        release(e);
+    }
+    if (e->options->with_total && ih_total_add(&e->total, result, &reason) != IH_OK)
+        give_up(e, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
+}
+
 bool ih_emit_take(void *emit, const struct ih_input *input, const struct ih_result *result)
 {
     struct ih_emit *e = emit;
     const char *path = input->path ? input->path : "";
     if (result->status == IH_UNKNOWN && !input->is_named) {
-        e->n_skipped++;
+        e->tally.n_skipped++;
         return true;
     }
     if (result->status == IH_CONFLICT)
         give_up(e, IH_EXIT_USAGE, path, result->error.message);
-    if (result->status == IH_OK) {
-        e->n_done++;
-        e->n_pixels += result->histogram.n_pixels;
-    } else {
-        e->n_failed++;
-        ih_complain(path, result->error.message);
+    count(e, path, result);
+    if (!e->options->only_total) {
+        pthread_mutex_lock(&e->lock);
+        write_result(e, result);
+        pthread_mutex_unlock(&e->lock);
     }
-    pthread_mutex_lock(&e->lock);
-    if (e->output)
-        write_data(e, result);
-    if (e->charts && result->status == IH_OK)
-        write_chart(e, result);
-    pthread_mutex_unlock(&e->lock);
     if (result->status != IH_OK && e->options->fails_fast)
         leave(e, ih_emit_finish(e));
     return true;
 }
 
-static void say_summary(const struct ih_emit *e)
+static void write_total(struct ih_emit *e)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double seconds = (double)(now.tv_sec - e->started.tv_sec) +
-                     (double)(now.tv_nsec - e->started.tv_nsec) * 1e-9;
-    fprintf(stderr,
-            "imghist: %" PRIu64 " done, %" PRIu64 " failed, %" PRIu64
-            " skipped; %.1f megapixels in %.3f s\n",
-            e->n_done, e->n_failed, e->n_skipped, (double)e->n_pixels * 1e-6, seconds);
+    struct ih_result total;
+    ih_total_result(&e->total, &total);
+    write_result(e, &total);
 }
 
-/* Gives the outputs their names, but for a file that would hold nothing because all failed. JSON
- * says what failed. */
+/* Writes the total and gives the outputs their names, but for one that would hold nothing because
+ * all inputs failed. JSON says what failed. */
 static void complete_outputs(struct ih_emit *e)
 {
     const struct ih_options *o = e->options;
     struct ih_error reason;
-    bool is_worthless = e->n_done == 0 && e->n_failed > 0 && !e->data.is_standard;
-    if (e->output && (!is_worthless || o->output->holds_failures)) {
+    bool is_worthless =
+        e->tally.n_done == 0 && e->tally.n_failed > 0 && !(o->output && o->output->holds_failures);
+    if (o->with_total && !is_worthless)
+        write_total(e);
+    if (e->output && (!is_worthless || e->data.is_standard)) {
         o->output->end(e->output);
         if (ih_outfile_commit(&e->data, &reason) != IH_OK)
             give_up(e, IH_EXIT_FAILED, data_name(e), reason.message);
@@ -243,22 +260,26 @@ static void complete_outputs(struct ih_emit *e)
         give_up(e, IH_EXIT_FAILED, o->chart_path, reason.message);
 }
 
+void ih_emit_stop_progress(struct ih_emit *e)
+{
+    pthread_mutex_lock(&e->lock);
+    ih_progress_close(e->progress);
+    e->progress = NULL;
+    pthread_mutex_unlock(&e->lock);
+}
+
 enum ih_exit ih_emit_finish(struct ih_emit *e)
 {
-    const struct ih_options *o = e->options;
+    ih_emit_stop_progress(e);
     pthread_mutex_lock(&e->lock);
     complete_outputs(e);
+    e->is_open = false;
     pthread_mutex_unlock(&e->lock);
-    uint64_t n_inputs = e->n_done + e->n_failed;
-    if (o->is_verbose)
-        say_summary(e);
-    else if (e->n_failed > 0 && n_inputs > 1 && !o->is_quiet)
-        fprintf(stderr, "imghist: %" PRIu64 " of %" PRIu64 " inputs failed\n", e->n_failed,
-                n_inputs);
-    else if (n_inputs == 0 && !o->is_quiet)
-        fprintf(stderr, "imghist: no images found, %" PRIu64 " other files skipped\n",
-                e->n_skipped);
-    return e->n_failed ? IH_EXIT_FAILED : IH_EXIT_OK;
+    if (e->options->is_verbose)
+        ih_tally_print_all(&e->tally, stderr);
+    else if (!e->options->is_quiet)
+        ih_tally_print(&e->tally, stderr);
+    return e->tally.n_failed ? IH_EXIT_FAILED : IH_EXIT_OK;
 }
 
 void ih_emit_interrupt(struct ih_emit *e)
@@ -270,7 +291,10 @@ void ih_emit_interrupt(struct ih_emit *e)
     bool is_whole = pthread_mutex_timedlock(&e->lock, &until) == 0;
     ih_charts_unlink(e->charts);
     ih_outfile_unlink(&e->data);
-    if (is_whole && e->output && e->data.is_standard) {
+    if (!is_whole || !e->is_open)
+        return;
+    ih_progress_interrupt(e->progress, &until);
+    if (e->output && e->data.is_standard) {
         e->options->output->end(e->output);
         fflush(e->data.stream);
     }
@@ -280,6 +304,7 @@ void ih_emit_close(struct ih_emit *e)
 {
     if (!e)
         return;
+    ih_progress_close(e->progress);
     if (e->output)
         e->options->output->close(e->output);
     ih_outfile_discard(&e->data);

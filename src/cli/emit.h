@@ -8,23 +8,24 @@
 #ifndef IH_CLI_EMIT_H
 #define IH_CLI_EMIT_H
 
+#include "cli/complain.h"
 #include "cli/options.h"
 #include "pipeline/pipeline.h"
 
-enum ih_exit { IH_EXIT_OK, IH_EXIT_FAILED, IH_EXIT_USAGE, IH_EXIT_UNAVAILABLE };
-
 struct ih_emit;
 
+/* With nothing opened yet. options is borrowed until close. NULL: no memory. */
+struct ih_emit *ih_emit_new(const struct ih_options *options);
+
 /*
- * Opens the outputs. options is borrowed until close.
+ * Opens the outputs.
  *
  * *subject   on failure: the file that the error is about, or NULL
  *
  * Returns IH_OK, IH_USAGE, IH_CONFLICT (a path on the command line is also an output), IH_IO or
  * IH_MEMORY.
  */
-enum ih_status ih_emit_open(const struct ih_options *options, struct ih_emit **emit,
-                            const char **subject, struct ih_error *err);
+enum ih_status ih_emit_open(struct ih_emit *emit, const char **subject, struct ih_error *err);
 
 /* Files that no input may be, valid until close. */
 const struct ih_file_identity *ih_emit_outputs(const struct ih_emit *emit, size_t *n);
@@ -35,7 +36,10 @@ const struct ih_file_identity *ih_emit_outputs(const struct ih_emit *emit, size_
  */
 bool ih_emit_take(void *emit, const struct ih_input *input, const struct ih_result *result);
 
-/* Completes the outputs and says what failed. */
+/* Shows no progress any more: what follows writes to standard error. */
+void ih_emit_stop_progress(struct ih_emit *emit);
+
+/* Writes the total, completes the outputs and says what failed. */
 enum ih_exit ih_emit_finish(struct ih_emit *emit);
 
 /*
@@ -45,11 +49,5 @@ enum ih_exit ih_emit_finish(struct ih_emit *emit);
 void ih_emit_interrupt(struct ih_emit *emit);
 
 void ih_emit_close(struct ih_emit *emit); /* NULL is allowed */
-
-/* "imghist: PATH: MESSAGE" on standard error, control characters escaped; path NULL: without it. */
-void ih_complain(const char *path, const char *message);
-
-/* The exit code that an error of the whole run ends in. */
-enum ih_exit ih_exit_of(enum ih_status status);
 
 #endif

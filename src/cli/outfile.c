@@ -49,31 +49,37 @@ static enum ih_status open_temporary(struct ih_outfile *f, struct ih_error *err)
     static const char name[] = ".imghist-XXXXXX";
     const char *slash = strrchr(f->target, '/');
     size_t n_folder = slash ? (size_t)(slash - f->target) + 1 : 0;
-    f->temporary = malloc(n_folder + sizeof name);
-    if (!f->temporary)
+    char *path = malloc(n_folder + sizeof name);
+    if (!path)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    memcpy(f->temporary, f->target, n_folder);
-    memcpy(f->temporary + n_folder, name, sizeof name);
-    int fd = mkstemp(f->temporary);
+    memcpy(path, f->target, n_folder);
+    memcpy(path + n_folder, name, sizeof name);
+    pthread_mutex_lock(&f->name_lock);
+    int fd = mkstemp(path), error = errno;
+    f->temporary = fd < 0 ? NULL : path;
+    pthread_mutex_unlock(&f->name_lock);
     if (fd < 0) {
-        int error = errno;
-        free(f->temporary);
-        f->temporary = NULL;
+        free(path);
         return ih_error_errno(err, error, "cannot write");
     }
     if (fchmod(fd, wanted_mode(f->target)) == 0)
         f->stream = fdopen(fd, "w");
     if (f->stream)
         return IH_OK;
-    int error = errno;
+    error = errno;
     close(fd);
     return ih_error_errno(err, error, "cannot write");
+}
+
+void ih_outfile_init(struct ih_outfile *f)
+{
+    memset(f, 0, sizeof *f);
+    pthread_mutex_init(&f->name_lock, NULL);
 }
 
 enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih_error *err)
 {
     struct stat st;
-    memset(f, 0, sizeof *f);
     if (!path) {
         f->stream = stdout;
         f->is_standard = 1;
@@ -110,6 +116,7 @@ enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err)
         error = errno;
     }
     f->stream = NULL;
+    pthread_mutex_lock(&f->name_lock);
     if (!failed && f->temporary && rename(f->temporary, f->target) != 0) {
         failed = 1;
         error = errno;
@@ -118,6 +125,7 @@ enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err)
         free(f->temporary);
         f->temporary = NULL;
     }
+    pthread_mutex_unlock(&f->name_lock);
     ih_outfile_discard(f);
     return failed ? ih_error_errno(err, error ? error : EIO, "cannot write") : IH_OK;
 }
@@ -126,15 +134,22 @@ void ih_outfile_discard(struct ih_outfile *f)
 {
     if (f->stream && !f->is_standard)
         fclose(f->stream);
+    pthread_mutex_lock(&f->name_lock);
     if (f->temporary)
         unlink(f->temporary);
     free(f->temporary);
+    f->temporary = NULL;
+    pthread_mutex_unlock(&f->name_lock);
     free(f->target);
-    memset(f, 0, sizeof *f);
+    f->target = NULL;
+    f->stream = NULL;
+    f->is_standard = 0;
 }
 
-void ih_outfile_unlink(const struct ih_outfile *f)
+/* The lock is kept: who wants to open or to name a file waits until the process has ended. */
+void ih_outfile_unlink(struct ih_outfile *f)
 {
+    pthread_mutex_lock(&f->name_lock);
     if (f->temporary)
         unlink(f->temporary);
 }

@@ -10,16 +10,23 @@
 
 #include "base/status.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 struct ih_outfile {
     FILE *stream;    /* NULL: closed */
     char *target;    /* owned; for messages, and the name that commit gives */
-    char *temporary; /* owned; NULL where the target is written to directly */
     int is_standard; /* standard output: flushed, never closed */
+
+    pthread_mutex_t name_lock; /* guards temporary, and that there is a file of this name */
+    char *temporary;           /* owned; NULL where the target is written to directly */
 };
 
+/* Before all else; a closed file. */
+void ih_outfile_init(struct ih_outfile *f);
+
 /*
+ * f      closed
  * path   NULL: standard output
  *
  * Returns IH_OK, IH_IO or IH_MEMORY. Directories on the way to path must exist.
@@ -37,8 +44,9 @@ enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err);
 /* Throws away what was written to a temporary file. Allowed on a closed file. */
 void ih_outfile_discard(struct ih_outfile *f);
 
-/* Removes the temporary file's name and leaves all else as it is: for ending at once. */
-void ih_outfile_unlink(const struct ih_outfile *f);
+/* Removes the temporary file's name, and lets nobody make another: only exiting may follow. From
+ * any thread, whatever another is doing with the file. */
+void ih_outfile_unlink(struct ih_outfile *f);
 
 /* Makes every directory on the way to path. Returns IH_OK or IH_IO. */
 enum ih_status ih_make_directories(const char *path, struct ih_error *err);

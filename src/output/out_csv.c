@@ -3,11 +3,13 @@
  *
  * RFC 4180 quoting, LF, integers exact, real numbers with six decimals and a point. A layout's
  * header never depends on the input, so that files of many runs can be put one behind the other.
+ * A name that a spreadsheet would run as a formula is written as the path that it also is: "./=x".
  * Each layout is a header and a function that writes one image's rows.
  */
 #include "output/output.h"
 
-#include <inttypes.h>
+#include "base/total.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@ struct csv_state;
 struct layout {
     const char *name;
     void (*header)(FILE *f);
-    void (*image)(FILE *f, const struct ih_result *r);
+    void (*image)(FILE *f, const char *name, const struct ih_result *r);
 };
 
 struct csv_state {
@@ -25,24 +27,54 @@ struct csv_state {
     bool has_header, has_failed;
 };
 
-/* A field is quoted where RFC 4180 asks for it, and where a leading or trailing space could be
- * lost. */
-static void put_text(FILE *f, const char *text)
+/* Holds the field of any path that the system takes, every byte of it a quote. */
+enum { NAME_BYTES = 2 * 4096 + 5, CHANNEL_BYTES = 8 /* ",green" and more */ };
+
+/* A field that is a plain prefix of at most 2 bytes and text. It is quoted where RFC 4180 asks for
+ * it, and where a leading or trailing space could be lost. */
+static void make_field(char field[NAME_BYTES], const char *prefix, const char *text)
 {
     size_t n = strlen(text);
-    bool is_plain =
-        strpbrk(text, ",\"\r\n") == NULL && n > 0 && text[0] != ' ' && text[n - 1] != ' ';
-    if (is_plain) {
-        fputs(text, f);
-        return;
+    bool is_plain = strpbrk(text, ",\"\r\n") == NULL && n > 0 && (*prefix || text[0] != ' ') &&
+                    text[n - 1] != ' ';
+    char *p = field, *last = field + NAME_BYTES - 2;
+    if (!is_plain)
+        *p++ = '"';
+    while (*prefix)
+        *p++ = *prefix++;
+    for (; *text && p + 2 <= last; text++) {
+        if (*text == '"' && !is_plain)
+            *p++ = '"';
+        *p++ = *text;
     }
-    putc('"', f);
-    for (; *text; text++) {
-        if (*text == '"')
-            putc('"', f);
-        putc(*text, f);
-    }
-    putc('"', f);
+    if (!is_plain)
+        *p++ = '"';
+    *p = '\0';
+}
+
+/* A spreadsheet takes a field for a formula that begins with one of these, or with one of these
+ * behind blanks that it drops, quoted or not. The last four are the wide forms of the first four.
+ */
+static bool looks_like_formula(const char *text)
+{
+    static const char *const signs[] = {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"};
+    if (*text && strchr("\t\r\n\v\f", *text))
+        return true;
+    text += strspn(text, " ");
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strncmp(text, signs[i], strlen(signs[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The image's name. "./" in front makes a formula a path, and one that opens the same file; it also
+ * tells a file called "(total)" from the record. */
+static void make_name(char name[NAME_BYTES], const struct ih_result *r)
+{
+    const bool is_stdin = strcmp(r->path, "-") == 0;
+    const bool is_misleading = !r->is_total && strcmp(r->path, IH_TOTAL_NAME) == 0;
+    make_field(name, (looks_like_formula(r->path) && !is_stdin) || is_misleading ? "./" : "",
+               r->path);
 }
 
 static void put_real(FILE *f, double v)
@@ -52,9 +84,16 @@ static void put_real(FILE *f, double v)
     fputs(ih_format_real(v, text), f);
 }
 
+static char *format_field(char *p, uint64_t n)
+{
+    *p++ = ',';
+    return ih_format_count(p, n);
+}
+
 static void put_count(FILE *f, uint64_t n)
 {
-    fprintf(f, ",%" PRIu64, n);
+    char text[IH_COUNT_MAX + 1];
+    fwrite(text, 1, (size_t)(format_field(text, n) - text), f);
 }
 
 /* An integer that an image without pixels does not have. */
@@ -69,13 +108,17 @@ static void put_value(FILE *f, const struct ih_stats *s, unsigned value)
 static const char stats_header[] = "file,width,height,channel,count,sum,mean,stddev,min,max,"
                                    "p01,p05,p25,median,p75,p95,p99,entropy,clip_low,clip_high";
 
-static void put_stats(FILE *f, const struct ih_result *r, unsigned plane)
+static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsigned plane)
 {
     struct ih_stats s;
     ih_stats_compute(&r->histogram, plane, &r->spec, &s);
-    put_text(f, r->path);
-    put_count(f, r->info.width);
-    put_count(f, r->info.height);
+    fputs(name, f);
+    if (r->is_total) {
+        fputs(",,", f); /* many sizes: and so no file of this name is taken for the total */
+    } else {
+        put_count(f, r->info.width);
+        put_count(f, r->info.height);
+    }
     fprintf(f, ",%s", ih_plane_name(r->histogram.n_channels, plane));
     put_count(f, s.count);
     put_count(f, s.sum);
@@ -95,12 +138,12 @@ static void header_stats(FILE *f)
     fprintf(f, "%s\n", stats_header);
 }
 
-static void image_stats(FILE *f, const struct ih_result *r)
+static void image_stats(FILE *f, const char *name, const struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
         if (!ih_plane_name(r->histogram.n_channels, p))
             continue;
-        put_stats(f, r, p);
+        put_stats(f, name, r, p);
         putc('\n', f);
     }
 }
@@ -113,15 +156,17 @@ static void header_channels(FILE *f)
     putc('\n', f);
 }
 
-static void image_channels(FILE *f, const struct ih_result *r)
+static void image_channels(FILE *f, const char *name, const struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
         if (!ih_plane_name(r->histogram.n_channels, p))
             continue;
-        put_stats(f, r, p);
+        put_stats(f, name, r, p);
+        char row[IH_BINS * (IH_COUNT_MAX + 1) + 1], *end = row;
         for (unsigned v = 0; v < IH_BINS; v++)
-            put_count(f, r->histogram.bins[p][v]);
-        putc('\n', f);
+            end = format_field(end, r->histogram.bins[p][v]);
+        *end++ = '\n';
+        fwrite(row, 1, (size_t)(end - row), f);
     }
 }
 
@@ -137,25 +182,28 @@ static void header_bins(FILE *f)
     putc('\n', f);
 }
 
-static void image_bins(FILE *f, const struct ih_result *r)
+static void image_bins(FILE *f, const char *name, const struct ih_result *r)
 {
     const uint64_t *columns[N_BINS_COLUMNS] = {NULL};
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *name = ih_plane_name(r->histogram.n_channels, p);
-        for (unsigned c = 0; name && c < N_BINS_COLUMNS; c++)
-            if (strcmp(name, bins_columns[c]) == 0)
+        const char *channel = ih_plane_name(r->histogram.n_channels, p);
+        for (unsigned c = 0; channel && c < N_BINS_COLUMNS; c++)
+            if (strcmp(channel, bins_columns[c]) == 0)
                 columns[c] = r->histogram.bins[p];
     }
+    char row[NAME_BYTES + (N_BINS_COLUMNS + 1) * (IH_COUNT_MAX + 1) + 1];
+    const size_t n_prefix = strlen(name);
+    memcpy(row, name, n_prefix);
     for (unsigned v = 0; v < IH_BINS; v++) {
-        put_text(f, r->path);
-        put_count(f, v);
+        char *end = format_field(row + n_prefix, v);
         for (unsigned c = 0; c < N_BINS_COLUMNS; c++) {
             if (columns[c])
-                put_count(f, columns[c][v]);
+                end = format_field(end, columns[c][v]);
             else
-                putc(',', f);
+                *end++ = ',';
         }
-        putc('\n', f);
+        *end++ = '\n';
+        fwrite(row, 1, (size_t)(end - row), f);
     }
 }
 
@@ -164,16 +212,19 @@ static void header_long(FILE *f)
     fputs("file,channel,bin,count\n", f);
 }
 
-static void image_long(FILE *f, const struct ih_result *r)
+static void image_long(FILE *f, const char *name, const struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
-        const char *name = ih_plane_name(r->histogram.n_channels, p);
-        for (unsigned v = 0; name && v < IH_BINS; v++) {
-            put_text(f, r->path);
-            fprintf(f, ",%s", name);
-            put_count(f, v);
-            put_count(f, r->histogram.bins[p][v]);
-            putc('\n', f);
+        const char *channel = ih_plane_name(r->histogram.n_channels, p);
+        char row[NAME_BYTES + CHANNEL_BYTES + 2 * (IH_COUNT_MAX + 1) + 1];
+        if (!channel)
+            continue;
+        const size_t n_prefix = (size_t)snprintf(row, sizeof row, "%s,%s", name, channel);
+        for (unsigned v = 0; v < IH_BINS; v++) {
+            char *end = format_field(row + n_prefix, v);
+            end = format_field(end, r->histogram.bins[p][v]);
+            *end++ = '\n';
+            fwrite(row, 1, (size_t)(end - row), f);
         }
     }
 }
@@ -219,8 +270,10 @@ static void record(void *state, const struct ih_result *result)
         s->has_failed = true;
         return;
     }
+    char name[NAME_BYTES];
     put_header(s);
-    s->layout->image(s->stream, result);
+    make_name(name, result);
+    s->layout->image(s->stream, name, result);
 }
 
 /* No images give a header and no rows; nothing but failures gives nothing. */

@@ -7,11 +7,11 @@
  * these, json-c and yyjson build the whole document in memory first; yajl streams, but has had no
  * release in a decade. What is left of JSON for a writer whose keys are all known is the string.
  *
- * Source: RFC 8259, and RFC 4648 section 4 for base64.
+ * Source: RFC 8259.
  */
 #include "output/output.h"
 
-#include "base/text.h"
+#include "output/json_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -24,76 +24,15 @@ struct json_state {
     FILE *stream; /* borrowed */
     bool is_lines, is_verbose;
     bool has_begun; /* the document's first line is written */
-    bool has_image;
+    bool has_image, has_total;
 };
-
-/* ---- strings ---- */
-
-static bool is_utf8(const char *text)
-{
-    unsigned long c;
-    while (*text) {
-        size_t n = ih_utf8_length(text, &c);
-        if (n == 0)
-            return false;
-        text += n;
-    }
-    return true;
-}
-
-/*
- * A string that is valid UTF-8 whatever text is, with U+FFFD for each byte that is none. DEL and
- * the C1 controls need no escape in JSON, but a terminal that shows the document obeys them.
- *
- * text   NULL: null
- */
-static void put_text(FILE *f, const char *text)
-{
-    if (!text) {
-        fputs("null", f);
-        return;
-    }
-    putc('"', f);
-    while (*text) {
-        unsigned long c = 0xFFFD;
-        size_t n = ih_utf8_length(text, &c);
-        if (n == 0)
-            fputs("\xEF\xBF\xBD", f);
-        else if (c == '"' || c == '\\')
-            fprintf(f, "\\%c", *text);
-        else if (c < 0x20 || (c >= 0x7F && c < 0xA0))
-            fprintf(f, "\\u%04lx", c);
-        else
-            fwrite(text, 1, n, f);
-        text += n ? n : 1;
-    }
-    putc('"', f);
-}
-
-static void put_base64(FILE *f, const char *text)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *bytes = (const unsigned char *)text;
-    const size_t n = strlen(text);
-    putc('"', f);
-    for (size_t i = 0; i < n; i += 3) {
-        unsigned group = (unsigned)bytes[i] << 16;
-        group |= i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0;
-        group |= i + 2 < n ? bytes[i + 2] : 0;
-        putc(digits[group >> 18], f);
-        putc(digits[group >> 12 & 63], f);
-        putc(i + 1 < n ? digits[group >> 6 & 63] : '=', f);
-        putc(i + 2 < n ? digits[group & 63] : '=', f);
-    }
-    putc('"', f);
-}
 
 /* ---- members, each with the comma before it ---- */
 
 static void put_string(FILE *f, const char *key, const char *text)
 {
     fprintf(f, ",\"%s\":", key);
-    put_text(f, text);
+    ih_json_put_text(f, text);
 }
 
 static void put_count(FILE *f, const char *key, uint64_t n)
@@ -137,9 +76,13 @@ static void put_channel(FILE *f, const struct ih_result *r, unsigned plane)
     put_real(f, "entropy", s.entropy);
     put_count(f, "clip_low", s.clip_low);
     put_count(f, "clip_high", s.clip_high);
+    char row[IH_BINS * (IH_COUNT_MAX + 1)], *end = ih_format_count(row, bins[0]);
+    for (unsigned v = 1; v < IH_BINS; v++) {
+        *end++ = ',';
+        end = ih_format_count(end, bins[v]);
+    }
     fputs(",\"histogram\":[", f);
-    for (unsigned v = 0; v < IH_BINS; v++)
-        fprintf(f, v == 0 ? "%" PRIu64 : ",%" PRIu64, bins[v]);
+    fwrite(row, 1, (size_t)(end - row), f);
     fputs("]}", f);
 }
 
@@ -167,15 +110,27 @@ static void put_clip(FILE *f, const struct ih_result *r)
     putc('}', f);
 }
 
+static void put_source(FILE *f, const struct ih_result *r)
+{
+    if (r->is_total) {
+        put_count(f, "n_images", r->n_images);
+        put_count(f, "n_failed", r->n_failed);
+        put_count(f, "n_pixels", r->histogram.n_pixels);
+        fputs(",\"format\":null,\"width\":null,\"height\":null,\"source_depth\":null", f);
+        return;
+    }
+    put_string(f, "format", r->info.format);
+    put_count(f, "width", r->info.width);
+    put_count(f, "height", r->info.height);
+    put_count(f, "source_depth", r->info.source_depth);
+}
+
 static void put_counted(FILE *f, const struct ih_result *r)
 {
     struct ih_stats luma;
     ih_stats_compute(&r->histogram, IH_LUMA, &r->spec, &luma);
     put_string(f, "status", "ok");
-    put_string(f, "format", r->info.format);
-    put_count(f, "width", r->info.width);
-    put_count(f, "height", r->info.height);
-    put_count(f, "source_depth", r->info.source_depth);
+    put_source(f, r);
     put_channels(f, r);
     put_string(f, "luma", r->spec.luma->name);
     put_real(f, "mean_luma", luma.mean);
@@ -187,17 +142,19 @@ static void put_object(FILE *f, const struct ih_result *r, bool is_verbose)
 {
     fputs("{" SCHEMA, f);
     put_string(f, "file", r->path);
-    if (r->path && !is_utf8(r->path)) {
+    if (r->path && !ih_json_is_exact(r->path)) {
         fputs(",\"file_b64\":", f);
-        put_base64(f, r->path);
+        ih_json_put_base64(f, r->path);
     }
+    if (r->is_total)
+        fputs(",\"total\":true", f); /* a file may have the same name */
     if (r->status == IH_OK) {
         put_counted(f, r);
     } else {
         put_string(f, "status", "error");
         put_string(f, "error", r->error.message);
     }
-    if (r->status == IH_OK && is_verbose) {
+    if (r->status == IH_OK && is_verbose && !r->is_total) {
         put_string(f, "decoder", r->decoder_version);
         put_string(f, "device", r->counted_by);
         put_string(f, "kernel", r->kernel);
@@ -239,12 +196,24 @@ static void put_document(struct json_state *s)
     s->has_begun = true;
 }
 
+static void put_images_end(const struct json_state *s)
+{
+    fputs(s->has_image ? "\n]" : "]", s->stream);
+}
+
+/* The total is beside the images, so that who adds those up does not add it too. */
 static void record_json(void *state, const struct ih_result *result)
 {
     struct json_state *s = state;
     put_document(s);
-    fputs(s->has_image ? ",\n" : "\n", s->stream);
-    s->has_image = true;
+    if (result->is_total) {
+        put_images_end(s);
+        fputs(",\"total\":", s->stream);
+        s->has_total = true;
+    } else {
+        fputs(s->has_image ? ",\n" : "\n", s->stream);
+        s->has_image = true;
+    }
     put_object(s->stream, result, s->is_verbose);
 }
 
@@ -252,7 +221,9 @@ static void end_json(void *state)
 {
     struct json_state *s = state;
     put_document(s);
-    fputs(s->has_image ? "\n]}\n" : "]}\n", s->stream);
+    if (!s->has_total)
+        put_images_end(s);
+    fputs("}\n", s->stream);
 }
 
 static void record_ndjson(void *state, const struct ih_result *result)

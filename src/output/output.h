@@ -13,9 +13,10 @@
 #include <stdio.h>
 
 struct ih_output_options {
-    const char *layout; /* of CSV: "channels", "bins", "long" or "stats" */
+    const char *layout; /* of CSV: "channels", ...; of text: "full", "lines"; NULL: the first */
     bool colour;        /* text: ANSI colours */
     bool unicode;       /* text: block elements and other non-ASCII characters */
+    unsigned columns;   /* text: of the terminal; 0: none, names are not shortened */
     bool verbose;       /* say who decoded and counted */
 };
 
@@ -46,5 +47,14 @@ extern const struct ih_output *const ih_outputs[]; /* NULL at the end */
  */
 enum { IH_REAL_MAX = 32 };
 const char *ih_format_real(double v, char text[IH_REAL_MAX]);
+
+/*
+ * Writes n in decimal digits and returns what follows the last, without a NUL. A record has 1,000
+ * counts and more, and printf takes seven times as long for each.
+ *
+ * text   room for IH_COUNT_MAX characters
+ */
+enum { IH_COUNT_MAX = 20 };
+char *ih_format_count(char *text, uint64_t n);
 
 #endif

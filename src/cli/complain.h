@@ -1,0 +1,15 @@
+/* How the program tells what went wrong, and with which exit code it ends. */
+#ifndef IH_CLI_COMPLAIN_H
+#define IH_CLI_COMPLAIN_H
+
+#include "base/status.h"
+
+enum ih_exit { IH_EXIT_OK, IH_EXIT_FAILED, IH_EXIT_USAGE, IH_EXIT_UNAVAILABLE };
+
+/* "imghist: PATH: MESSAGE" on standard error, control characters escaped; path NULL: without it. */
+void ih_complain(const char *path, const char *message);
+
+/* The exit code that an error of the whole run ends in. */
+enum ih_exit ih_exit_of(enum ih_status status);
+
+#endif

@@ -1,0 +1,243 @@
+#define _DEFAULT_SOURCE /* TIOCGWINSZ is in no standard, but wherever terminals change their size \
+                         */
+
+#include "cli/progress.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+#define FIRST_NS (NS_PER_S / 2)       /* what is done sooner needs no progress */
+#define REDRAW_NS (NS_PER_S * 3 / 20) /* often enough to look alive, too seldom to flicker */
+#define LINE_NS (NS_PER_S * 5)        /* between lines that stay */
+
+enum { COLUMNS_DEFAULT = 80 };
+
+/* ---- the line ---- */
+
+enum { COUNT, FILE_RATE, PIXEL_RATE, FAILED, TIME, N_PARTS }; /* in the order that they stand in */
+
+enum { PART_MAX = 64 };
+
+/* A rate with a decimal where it is small. */
+static void put_rate(char part[PART_MAX], uint64_t n, double scale, uint64_t elapsed_ns,
+                     const char *unit)
+{
+    double seconds = (double)elapsed_ns / (double)NS_PER_S;
+    double rate = seconds > 0 ? (double)n * scale / seconds : 0;
+    snprintf(part, PART_MAX, ", %.*f %s/s", rate < 99.95, rate, unit);
+}
+
+static void put_time(char part[PART_MAX], double seconds, const char *what)
+{
+    uint64_t s = seconds < 3.6e9 ? (uint64_t)(seconds + 0.5) : UINT64_C(3600000000);
+    if (s < 3600)
+        snprintf(part, PART_MAX, ", %u:%02u%s", (unsigned)(s / 60), (unsigned)(s % 60), what);
+    else
+        snprintf(part, PART_MAX, ", %" PRIu64 ":%02u:%02u%s", s / 3600, (unsigned)(s / 60 % 60),
+                 (unsigned)(s % 60), what);
+}
+
+/* What is left takes as long for each input as what is done has: a mean over the whole run, since
+ * one over the last seconds jumps with every large file. */
+static void put_time_left(char part[PART_MAX], const struct ih_progress_counts *c, uint64_t n)
+{
+    double elapsed = (double)c->elapsed_ns / (double)NS_PER_S;
+    if (c->n_inputs > n && n > 0)
+        put_time(part, elapsed / (double)n * (double)(c->n_inputs - n), " left");
+    else
+        put_time(part, elapsed, "");
+}
+
+void ih_progress_line(const struct ih_progress_counts *c, unsigned columns, char *line,
+                      size_t size_bytes)
+{
+    static const unsigned least_needed_first[] = {PIXEL_RATE, FILE_RATE, TIME, FAILED};
+    char parts[N_PARTS][PART_MAX] = {""};
+    uint64_t n = c->n_done + c->n_failed;
+    size_t length = 0, n_kept = 0;
+    if (c->n_inputs)
+        snprintf(parts[COUNT], PART_MAX, "imghist: %" PRIu64 "/%" PRIu64 " files", n, c->n_inputs);
+    else
+        snprintf(parts[COUNT], PART_MAX, "imghist: %" PRIu64 " file%s", n, n == 1 ? "" : "s");
+    put_rate(parts[FILE_RATE], n, 1, c->elapsed_ns, "files");
+    put_rate(parts[PIXEL_RATE], c->n_pixels, 1e-6, c->elapsed_ns, "MP");
+    if (c->n_failed)
+        snprintf(parts[FAILED], PART_MAX, ", %" PRIu64 " failed", c->n_failed);
+    put_time_left(parts[TIME], c, n);
+
+    const size_t room = columns < size_bytes ? columns : size_bytes - 1;
+    for (unsigned p = 0; p < N_PARTS; p++)
+        length += strlen(parts[p]);
+    for (unsigned i = 0; i < N_PARTS - 1 && length > room; i++) {
+        length -= strlen(parts[least_needed_first[i]]);
+        parts[least_needed_first[i]][0] = '\0';
+    }
+    for (unsigned p = 0; p < N_PARTS; p++)
+        for (const char *q = parts[p]; *q && n_kept < room; q++)
+            line[n_kept++] = *q;
+    line[n_kept] = '\0';
+}
+
+/* ---- drawing it ---- */
+
+struct ih_progress {
+    bool is_wiped; /* drawn over itself; else lines that stay */
+    uint64_t started_ns;
+    pthread_t thread;
+    pthread_cond_t on_end;
+    pthread_mutex_t lock; /* guards what follows, and the line */
+    struct ih_progress_counts counts;
+    bool is_shown; /* the line is on the screen */
+    bool is_over;
+};
+
+/* As wide as the line may be without wrapping, now: $COLUMNS would be that of the start. */
+static unsigned line_columns(void)
+{
+    struct winsize size = {.ws_col = 0};
+#ifdef TIOCGWINSZ
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0)
+        size.ws_col = 0;
+#endif
+    return size.ws_col > 1 ? size.ws_col - 1u : COLUMNS_DEFAULT - 1u;
+}
+
+/* A shell that works in the foreground while the run is in the background gets no line. */
+static void draw(struct ih_progress *p)
+{
+    char line[IH_PROGRESS_LINE_MAX + 8] = "";
+    size_t n = 0;
+    p->counts.elapsed_ns = ih_clock_ns() - p->started_ns;
+    if (p->is_wiped) {
+        pid_t foreground = tcgetpgrp(STDERR_FILENO);
+        if (foreground >= 0 && foreground != getpgrp())
+            return;
+        line[n++] = '\r';
+    }
+    ih_progress_line(&p->counts, p->is_wiped ? line_columns() : IH_PROGRESS_LINE_MAX, line + n,
+                     IH_PROGRESS_LINE_MAX);
+    strcat(line, p->is_wiped ? "\033[K" : "\n");
+    fputs(line, stderr);
+    p->is_shown = p->is_wiped;
+}
+
+static void wipe(struct ih_progress *p)
+{
+    if (p->is_shown)
+        fputs("\r\033[K", stderr);
+    p->is_shown = false;
+}
+
+static void *tick(void *argument)
+{
+    struct ih_progress *p = argument;
+    uint64_t period_ns = p->is_wiped ? REDRAW_NS : LINE_NS;
+    uint64_t wait_ns = p->is_wiped ? FIRST_NS : LINE_NS;
+    pthread_mutex_lock(&p->lock);
+    while (!p->is_over) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        uint64_t ns = (uint64_t)until.tv_nsec + wait_ns;
+        until.tv_sec += (time_t)(ns / NS_PER_S);
+        until.tv_nsec = (long)(ns % NS_PER_S);
+        /* Nobody signals but close, and a wake-up without a reason costs one more drawing. */
+        pthread_cond_timedwait(&p->on_end, &p->lock, &until);
+        if (!p->is_over)
+            draw(p);
+        wait_ns = period_ns;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* ---- calls ---- */
+
+static bool can_wipe(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) == 1 && term && *term && strcmp(term, "dumb") != 0;
+}
+
+bool ih_progress_is_wanted(enum ih_progress_when when, bool is_quiet)
+{
+    return when == IH_PROGRESS_ALWAYS || (when == IH_PROGRESS_AUTO && !is_quiet && can_wipe());
+}
+
+struct ih_progress *ih_progress_open(uint64_t n_inputs)
+{
+    pthread_condattr_t attributes;
+    struct ih_progress *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->is_wiped = can_wipe();
+    p->started_ns = ih_clock_ns();
+    p->counts.n_inputs = n_inputs;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&p->on_end, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (pthread_create(&p->thread, NULL, tick, p) == 0)
+        return p;
+    pthread_cond_destroy(&p->on_end);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+    return NULL;
+}
+
+void ih_progress_add(struct ih_progress *p, bool is_failed, uint64_t n_pixels)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->counts.n_done += !is_failed;
+    p->counts.n_failed += is_failed;
+    p->counts.n_pixels += n_pixels;
+    pthread_mutex_unlock(&p->lock);
+}
+
+void ih_progress_hold(struct ih_progress *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    wipe(p);
+}
+
+void ih_progress_release(struct ih_progress *p)
+{
+    if (p)
+        pthread_mutex_unlock(&p->lock);
+}
+
+void ih_progress_interrupt(struct ih_progress *p, const struct timespec *until)
+{
+    if (p && pthread_mutex_timedlock(&p->lock, until) == 0)
+        wipe(p);
+}
+
+void ih_progress_close(struct ih_progress *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->is_over = true;
+    wipe(p);
+    if (!p->is_wiped)
+        draw(p);
+    pthread_cond_signal(&p->on_end);
+    pthread_mutex_unlock(&p->lock);
+    pthread_join(p->thread, NULL);
+    pthread_cond_destroy(&p->on_end);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}

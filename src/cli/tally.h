@@ -1,0 +1,42 @@
+/*
+ * What a run came to: counts, times, and who counted. One line where something failed or nothing
+ * was found, a block of lines with -v.
+ */
+#ifndef IH_CLI_TALLY_H
+#define IH_CLI_TALLY_H
+
+#include "base/result.h"
+
+#include <stdio.h>
+
+enum { IH_COUNTERS_MAX = 16 }; /* device and kernel; more are told as others */
+
+struct ih_counter {
+    const char *device, *kernel; /* live as the device does */
+    uint64_t n_images;
+};
+
+struct ih_tally {
+    uint64_t started_ns;
+    uint64_t n_done, n_failed, n_skipped; /* inputs */
+    uint64_t n_pixels;
+    struct ih_times times; /* of all threads together */
+    uint64_t write_ns;
+    struct ih_counter counters[IH_COUNTERS_MAX];
+    size_t n_counters;
+    uint64_t n_other_images; /* counted by what has no room above */
+};
+
+/* Begins now. */
+void ih_tally_init(struct ih_tally *tally);
+
+/* Adds one input, counted or failed. */
+void ih_tally_add(struct ih_tally *tally, const struct ih_result *result);
+
+/* "2 of 3 inputs failed", or that there was none; nothing where all went well. */
+void ih_tally_print(const struct ih_tally *tally, FILE *f);
+
+/* The block of -v. */
+void ih_tally_print_all(const struct ih_tally *tally, FILE *f);
+
+#endif

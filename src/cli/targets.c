@@ -1,0 +1,68 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/targets.h"
+
+#include "cli/chartfile.h"
+#include "cli/outfile.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A regular file that is written to must not be an input; what else it may be is no image. */
+static void protect(struct ih_targets *t, const struct stat *st)
+{
+    if (S_ISREG(st->st_mode))
+        t->files[t->n_files++] = (struct ih_file_identity){st->st_dev, st->st_ino};
+}
+
+static enum ih_status protect_inputs(const struct ih_options *o, struct ih_targets *t,
+                                     const char **subject, struct ih_error *err)
+{
+    struct stat st;
+    if (o->output && (o->output_path ? stat(o->output_path, &st) == 0 : fstat(1, &st) == 0))
+        protect(t, &st);
+    if (o->chart_path && stat(o->chart_path, &st) == 0)
+        protect(t, &st);
+    for (size_t i = 0; i < o->n_paths; i++) {
+        if (strcmp(o->paths[i], "-") == 0 ? fstat(0, &st) != 0 : stat(o->paths[i], &st) != 0)
+            continue;
+        const struct ih_file_identity id = {st.st_dev, st.st_ino};
+        enum ih_status status = ih_check_not_output(&id, t->files, t->n_files, err);
+        if (status == IH_OK && o->chart_path && S_ISREG(st.st_mode))
+            status = ih_charts_check_input(&o->chart, o->paths[i], err);
+        if (status != IH_OK) {
+            *subject = o->paths[i];
+            return status;
+        }
+    }
+    return IH_OK;
+}
+
+/* The data goes to another file than a chart. */
+static enum ih_status separate_outputs(const struct ih_options *o, const char **subject,
+                                       struct ih_error *err)
+{
+    if (!o->output_path || !o->chart_path)
+        return IH_OK;
+    char *data = ih_outfile_resolve(o->output_path), *chart = ih_outfile_resolve(o->chart_path);
+    size_t n = data ? strlen(data) : 0, n_suffix = strlen(IH_CHART_SUFFIX);
+    bool is_same = data && chart && strcmp(data, chart) == 0;
+    bool is_chart = n > n_suffix && strcmp(data + n - n_suffix, IH_CHART_SUFFIX) == 0;
+    free(data);
+    free(chart);
+    if (!is_same && !is_chart)
+        return IH_OK;
+    *subject = o->output_path;
+    return ih_error_set(err, IH_CONFLICT, "cannot be a chart and the data at once");
+}
+
+enum ih_status ih_targets_check(const struct ih_options *o, struct ih_targets *t,
+                                const char **subject, struct ih_error *err)
+{
+    t->n_files = 0;
+    enum ih_status status = protect_inputs(o, t, subject, err);
+    if (status == IH_OK)
+        status = separate_outputs(o, subject, err);
+    return status;
+}

@@ -1,0 +1,203 @@
+#!/usr/bin/env bats
+# --progress, -q and -v: what standard error says while a run is under way and at its end.
+
+# shellcheck disable=SC2016,SC2089,SC2090,SC2154 # the inner shell expands; run sets lines and stderr_lines
+
+load helpers
+load images
+
+LINE='imghist: [0-9]+(/[0-9]+)? files?, [0-9.]+ files/s, [0-9.]+ MP/s(, [0-9]+ failed)?, [0-9]+:[0-9][0-9]( left)?'
+
+needs_terminal() {
+  script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip "no script(1) of util-linux here"
+}
+
+# on_terminal COMMAND: what a terminal of 80 columns gets to see, in `terminal`.
+on_terminal() {
+  TERM=xterm timeout 60 script -qefc "stty cols ${COLUMNS_WANTED:-80}; $1" /dev/null </dev/null >terminal
+}
+
+# wiped: after a line of progress comes another or a wipe, never what somebody else writes; and one was drawn.
+wiped() {
+  grep -qE "$LINE" terminal || fail "no line was drawn: $(cat -v terminal)"
+  grep -qE $'[^\r]\e\\[K([^\r]|$)' terminal && fail "not wiped: $(cat -v terminal)"
+  return 0
+}
+
+# Two inputs, of which the second takes long enough for a line to be drawn.
+START='(sleep 1.2; printf x) | "$IMGHIST" --raw=1 a.raw -'
+
+setup_file() { export LINE START; }
+
+# ---- on a terminal
+
+@test "progress: a line on a terminal, drawn over itself and wiped at the end" {
+  needs_terminal
+  printf abc >a.raw
+  on_terminal "$START --csv=stats -o out.csv"
+  grep -qE $'\r'"$LINE"$'\e\\[K' terminal || fail "no line: $(cat -v terminal)"
+  wiped
+  grep -qF 'imghist: 1/2 files' terminal || fail "not 1 of 2: $(cat -v terminal)"
+  [ "$(tail -c 4 terminal)" = $'\r\e[K' ] || fail "not wiped: $(cat -v terminal)"
+  [ "$(grep -c '' terminal)" -le 1 ] || fail "lines: $(cat -v terminal)"
+  [ "$(wc -l <out.csv)" -eq 5 ]
+}
+
+@test "progress: never wraps" {
+  needs_terminal
+  printf abc >a.raw
+  for columns in 20 40 60; do
+    COLUMNS_WANTED=$columns on_terminal "$START --csv=stats -o out.csv"
+    tr '\r' '\n' <terminal | sed $'s/\e\\[K//g' >drawn
+    grep -q 'imghist: 1/2' drawn || fail "nothing at $columns"
+    [ "$(wc -L <drawn)" -lt $columns ] || fail "too wide for $columns: $(cat -v terminal)"
+  done
+}
+
+@test "progress: is wiped before a message and before records on the same terminal" {
+  needs_terminal
+  printf abc >a.raw
+  on_terminal '(sleep 1.2; printf x) | "$IMGHIST" --raw=1 a.raw - missing --csv=stats' || [ $? -eq 1 ]
+  tr -d '\r' <terminal | sed $'s/.*\e\\[K//' >seen # what is left of each line
+  grep -qx 'imghist: missing: cannot open: No such file or directory' seen || fail "$(cat -v terminal)"
+  [ "$(grep -cE '^(a.raw|-),[0-9]+,1,(gray|luma),' seen)" -eq 4 ] || fail "$(cat -v terminal)"
+  wiped
+  [ "$(grep -c 'files/s' seen)" -eq 0 ] || fail "$(cat -v terminal)"
+  on_terminal '(sleep 1.2; printf x) | "$IMGHIST" --raw=1 a.raw - missing --csv=stats -o out.csv' || [ $? -eq 1 ]
+  wiped
+  grep -qE $'\r\e\\[Kimghist: missing: ' terminal || fail "$(cat -v terminal)"
+}
+
+@test "progress: is wiped by a signal" {
+  needs_terminal
+  printf abc >a.raw
+  on_terminal '(sleep 2; printf x) | timeout --foreground -s INT 1.2 "$IMGHIST" --raw=1 a.raw - --csv -o out.csv; echo ended' ||
+    true
+  wiped
+  tr -d '\r' <terminal | sed $'s/.*\e\\[K//' >seen
+  [ "$(cat seen)" = ended ] || fail "$(cat -v terminal)"
+  [ ! -e out.csv ]
+}
+
+@test "progress: nothing is drawn where all is done at once, or where it is not wanted" {
+  needs_terminal
+  printf abc >a.raw
+  for command in '"$IMGHIST" --raw=1 a.raw --csv -o out.csv' "$START --csv -o out.csv --progress=never" \
+    "$START --csv -o out.csv -q" "TERM=dumb; $START --csv -o out.csv" "unset TERM; $START --csv -o out.csv" \
+    "($START --csv) | cat >out.csv"; do
+    on_terminal "$command"
+    [ ! -s terminal ] || fail "$command: $(cat -v terminal)"
+  done
+}
+
+# ---- elsewhere
+
+@test "progress: none without a terminal unless asked for" {
+  dot a.pgm
+  for options in "" --progress=auto --progress=never; do
+    # shellcheck disable=SC2086 # no option is none
+    imghist a.pgm --csv $options
+    assert_status 0
+    assert_no_stderr
+  done
+}
+
+@test "progress: --progress=always without a terminal ends in a line" {
+  dot a.pgm
+  damaged bad.png
+  imghist a.pgm bad.png a.pgm --csv --progress=always
+  assert_status 1
+  [[ ${stderr_lines[0]} == "imghist: bad.png: "* ]] || fail "message"
+  [[ ${stderr_lines[1]} =~ ^$LINE$ ]] || fail "line"
+  [[ ${stderr_lines[1]} == "imghist: 3/3 files, "*" MP/s, 1 failed, 0:00" ]] || fail "line"
+  [ "${stderr_lines[2]}" = "imghist: 1 of 3 inputs failed" ]
+  [ "${#stderr_lines[@]}" -eq 3 ]
+  [[ $stderr != *$'\e'* && $stderr != *$'\r'* ]] || fail "control characters"
+}
+
+@test "progress: of directories and lists done so far, of what was passed over nothing" {
+  mkdir d
+  for i in {1..5}; do dot "d/$i.pgm"; done
+  echo text >d/readme
+  echo d/1.pgm >list
+  imghist d --csv --progress=always
+  [[ $stderr == "imghist: 5 files, "* ]] || fail "directory"
+  imghist --files-from=list --csv --progress always
+  [[ $stderr == "imghist: 1 file, "* ]] || fail "list"
+}
+
+@test "progress: a line every five seconds" {
+  (sleep 6; printf x) | "$IMGHIST" --raw=1 - --csv --progress=always >/dev/null 2>stderr
+  [ "$(wc -l <stderr)" -eq 2 ] || fail "$(cat stderr)"
+  [[ $(head -1 stderr) =~ ^'imghist: 0/1 files, 0.0 files/s, 0.0 MP/s, 0:0'[56]$ ]] || fail "$(cat stderr)"
+}
+
+@test "progress: -q has none but where it is asked for" {
+  dot a.pgm
+  imghist a.pgm --csv -q --progress=always
+  [[ $stderr =~ ^$LINE$ ]] || fail "line"
+}
+
+@test "progress: takes one of three" {
+  dot a.pgm
+  imghist a.pgm --progress=sometimes
+  assert_fails 2 "--progress: 'sometimes' is none of auto, always, never"
+  imghist a.pgm --progress
+  assert_fails 2 "--progress: wants a value"
+}
+
+# ---- -q and -v
+
+@test "progress: -q says errors and nothing else" {
+  dot a.pgm
+  mkdir empty
+  imghist a.pgm missing a.pgm -q --csv
+  assert_status 1
+  [ "${stderr_lines[*]}" = "imghist: missing: cannot open: No such file or directory" ]
+  imghist empty -q --csv
+  assert_status 0
+  assert_no_stderr
+}
+
+@test "progress: of -q and -v the last one holds" {
+  dot a.pgm
+  imghist a.pgm missing --csv -q -v
+  assert_stderr_has "1 done, 1 failed"
+  imghist a.pgm missing --csv -v -q
+  [ "${#stderr_lines[@]}" -eq 1 ] || fail "not quiet"
+}
+
+@test "progress: -v ends with what was done, in what time, and who counted" {
+  mkdir d
+  { printf 'P6\n1000 1000\n255\n' && head -c 3000000 /dev/zero; } >d/a.ppm
+  for i in {1..3}; do dot "d/$i.pgm"; done
+  imghist d missing --csv=stats -v --device=cpu
+  assert_status 1
+  number=' +[0-9]+\.[0-9]{3} s'
+  expected=("imghist: missing: cannot open: No such file or directory" "imghist: 4 done, 1 failed, 0 skipped"
+    "  in        $number, [0-9]+\.[0-9] files a second" "  megapixels +1\.0, [0-9.]+ a second"
+    "  reading   $number .*" "  decoding  $number .*" "  counting  $number .*" "  writing   $number"
+    "  memory     +[0-9]+\.[0-9] MB at most" "  counted by cpu.*, kernel tables")
+  for i in "${!expected[@]}"; do
+    [[ ${stderr_lines[i]} =~ ^${expected[i]}$ ]] || fail "line $i, expected ${expected[i]}"
+  done
+  [ "${#stderr_lines[@]}" -eq ${#expected[@]} ]
+}
+
+# A second of waiting for a pipe is a second of reading and of no other work.
+@test "progress: -v says where the time went" {
+  (sleep 1.2; printf x) | "$IMGHIST" --raw=1 - --csv -v >/dev/null 2>stderr
+  [ "$(awk '$1 == "in" || $1 == "reading" {print int($2)}' stderr | paste -sd' ')" = "1 1" ] ||
+    fail "$(cat stderr)"
+  [ "$(awk '$1 == "decoding" || $1 == "counting" || $1 == "writing" {print int($2)}' stderr | paste -sd' ')" = "0 0 0" ] ||
+    fail "$(cat stderr)"
+}
+
+@test "progress: -v of a directory counts what was passed over" {
+  mkdir d
+  dot d/a.pgm
+  echo text >d/b
+  echo text >d/c
+  imghist d --csv -v
+  assert_stderr_has "imghist: 1 done, 0 failed, 2 skipped"
+}

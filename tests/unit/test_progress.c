@@ -1,0 +1,135 @@
+/* The line of progress: what it says, and that it fits. */
+#include "cli/progress.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define S UINT64_C(1000000000)
+
+static void check(const struct ih_progress_counts *counts, unsigned columns, const char *expected)
+{
+    char line[IH_PROGRESS_LINE_MAX];
+    memset(line, 'x', sizeof line);
+    ih_progress_line(counts, columns, line, sizeof line);
+    assert_string_equal(line, expected);
+}
+
+static void test_a_known_number_of_inputs(void **state)
+{
+    (void)state;
+    /* 20 of 80 in 10 s leave 30 s. */
+    struct ih_progress_counts c = {
+        .n_done = 20, .n_inputs = 80, .n_pixels = 720000000, .elapsed_ns = 10 * S};
+    check(&c, 200, "imghist: 20/80 files, 2.0 files/s, 72.0 MP/s, 0:30 left");
+    c.n_done = 17;
+    c.n_failed = 3;
+    check(&c, 200, "imghist: 20/80 files, 2.0 files/s, 72.0 MP/s, 3 failed, 0:30 left");
+    c.n_done = 77; /* all: how long it took */
+    check(&c, 200, "imghist: 80/80 files, 8.0 files/s, 72.0 MP/s, 3 failed, 0:10");
+}
+
+static void test_an_unknown_number_of_inputs(void **state)
+{
+    (void)state;
+    struct ih_progress_counts c = {.n_done = 1, .n_pixels = 1500000, .elapsed_ns = S / 2};
+    check(&c, 200, "imghist: 1 file, 2.0 files/s, 3.0 MP/s, 0:01");
+    c = (struct ih_progress_counts){.n_done = 123456,
+                                    .n_failed = 7,
+                                    .n_pixels = UINT64_C(9876543210987),
+                                    .elapsed_ns = 3725 * S};
+    check(&c, 200, "imghist: 123463 files, 33.1 files/s, 2651 MP/s, 7 failed, 1:02:05");
+}
+
+static void test_before_the_first_result(void **state)
+{
+    (void)state;
+    struct ih_progress_counts c = {.n_inputs = 5};
+    check(&c, 200, "imghist: 0/5 files, 0.0 files/s, 0.0 MP/s, 0:00");
+    c.elapsed_ns = 61 * S;
+    check(&c, 200, "imghist: 0/5 files, 0.0 files/s, 0.0 MP/s, 1:01");
+    c.n_inputs = 0;
+    check(&c, 200, "imghist: 0 files, 0.0 files/s, 0.0 MP/s, 1:01");
+}
+
+static void test_a_decimal_only_where_it_helps(void **state)
+{
+    (void)state;
+    struct ih_progress_counts c = {.n_done = 999, .n_pixels = 99900000, .elapsed_ns = 10 * S};
+    check(&c, 200, "imghist: 999 files, 99.9 files/s, 10.0 MP/s, 0:10");
+    c.n_done = 1000;
+    check(&c, 200, "imghist: 1000 files, 100 files/s, 10.0 MP/s, 0:10");
+}
+
+static void test_what_does_not_fit_is_left_out(void **state)
+{
+    static const char *const lines[] = {
+        "imghist: 20/80 files, 2.0 files/s, 72.0 MP/s, 3 failed, 0:30 left",
+        "imghist: 20/80 files, 2.0 files/s, 3 failed, 0:30 left",
+        "imghist: 20/80 files, 3 failed, 0:30 left",
+        "imghist: 20/80 files, 3 failed",
+        "imghist: 20/80 files",
+    };
+    (void)state;
+    const struct ih_progress_counts c = {
+        .n_done = 17, .n_failed = 3, .n_inputs = 80, .n_pixels = 720000000, .elapsed_ns = 10 * S};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        check(&c, (unsigned)strlen(lines[i]), lines[i]);
+        if (i > 0)
+            check(&c, (unsigned)strlen(lines[i - 1]) - 1, lines[i]);
+    }
+    check(&c, 19, "imghist: 20/80 file");
+    check(&c, 1, "i");
+}
+
+/* Whatever the numbers are, the line ends within its bounds. */
+static void test_the_largest_numbers_fit(void **state)
+{
+    char line[IH_PROGRESS_LINE_MAX + 1];
+    (void)state;
+    const struct ih_progress_counts counts[] = {
+        {UINT64_MAX / 2, UINT64_MAX / 2, UINT64_MAX, UINT64_MAX, 1},
+        {UINT64_MAX / 2, UINT64_MAX / 2, UINT64_MAX, UINT64_MAX, UINT64_MAX},
+        {1, 0, UINT64_MAX, 0, UINT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (unsigned columns = 1; columns <= 2 * IH_PROGRESS_LINE_MAX; columns++) {
+            memset(line, 'x', sizeof line);
+            ih_progress_line(&counts[i], columns, line, IH_PROGRESS_LINE_MAX);
+            assert_int_equal(line[IH_PROGRESS_LINE_MAX], 'x');
+            size_t n = strlen(line);
+            assert_true(n > 0 && n <= columns);
+            if (columns > 5)
+                assert_memory_equal(line, "imghis", 6);
+        }
+}
+
+static void test_no_progress_is_no_progress(void **state)
+{
+    (void)state;
+    ih_progress_add(NULL, false, 1);
+    ih_progress_hold(NULL);
+    ih_progress_release(NULL);
+    ih_progress_interrupt(NULL, NULL);
+    ih_progress_close(NULL);
+    assert_false(ih_progress_is_wanted(IH_PROGRESS_NEVER, false));
+    assert_true(ih_progress_is_wanted(IH_PROGRESS_ALWAYS, true));
+    assert_false(ih_progress_is_wanted(IH_PROGRESS_AUTO, true));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_known_number_of_inputs),
+        cmocka_unit_test(test_an_unknown_number_of_inputs),
+        cmocka_unit_test(test_before_the_first_result),
+        cmocka_unit_test(test_a_decimal_only_where_it_helps),
+        cmocka_unit_test(test_what_does_not_fit_is_left_out),
+        cmocka_unit_test(test_the_largest_numbers_fit),
+        cmocka_unit_test(test_no_progress_is_no_progress),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
