@@ -55,6 +55,11 @@ struct ih_gpu_histogram_args {
 #include "kernels.def"
 #undef KERNEL
 
+/* The same for rows with gaps: n_pixels are rows of width pixels that begin stride_bytes apart; the
+ * last one may be shorter. Not in kernels.def, as it is slower where there are no gaps. */
+cudaError_t ih_histogram_rows(const struct ih_gpu_histogram_args *args, uint64_t width,
+                              uint64_t stride_bytes);
+
 #ifdef __cplusplus
 }
 #endif

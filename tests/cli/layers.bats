@@ -57,6 +57,14 @@ allowed() {
 @test "layers: the library includes no tests" { refused src/decode/decode.c '"tests/data.h"'; }
 @test "layers: a new folder must be known" { refused src/extra/extra.c '<stdio.h>'; }
 
+@test "layers: imghist.h includes nothing of imghist" { refused src/imghist.h '"base/pixels.h"'; }
+@test "layers: the library knows no output" { refused src/library/count.c '"output/output.h"'; }
+@test "layers: the library knows no cli" { refused src/library/count.c '"cli/options.h"'; }
+@test "layers: the command line does not look inside the library" { refused src/cli/main.c '"library/library.h"'; }
+@test "layers: nothing below includes the library" { refused src/pipeline/pipeline.c '"library/library.h"'; }
+@test "layers: decode has its words from base" { refused src/decode/decode.c '"imghist.h"'; }
+
+@test "layers: base has its words from imghist.h" { allowed src/base/status.c '"imghist.h"'; }
 @test "layers: the system and the layers below are allowed" { allowed src/decode/decode.c '<sys/stat.h>'; }
 @test "layers: a header of its own folder is allowed" { allowed src/decode/decode.c '"decode/decoder.h"'; }
 @test "layers: a decoder may have a header of its own" { allowed src/decode/dec_png.c '"decode/dec_png.h"'; }

@@ -1,0 +1,114 @@
+# The library, and everything as it is installed and handed on. Included by the Makefile.
+#
+#   PREFIX=/usr/local   where it is installed; BINDIR, LIBDIR, INCLUDEDIR, DATADIR below it
+#   DESTDIR=            put in front of all that is written, for packagers
+
+PREFIX       ?= /usr/local
+BINDIR       ?= $(PREFIX)/bin
+LIBDIR       ?= $(PREFIX)/lib
+INCLUDEDIR   ?= $(PREFIX)/include
+DATADIR      ?= $(PREFIX)/share
+PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
+
+# ---- the library ------------------------------------------------------------------------------
+
+SONAME       := libimghist.so.$(ABI)
+SHARED       := $(BUILD)/libimghist.so.$(VERSION)
+STATIC       := $(BUILD)/libimghist.a
+# Charts, and the inside of helper processes, which are the program started anew, are the program's.
+LIBRARY_OBJS := $(filter-out $(BUILD)/src/output/% $(BUILD)/font.o %/stb_truetype.o %/stb_image_write.o \
+                  $(BUILD)/src/decode/helper_serve.o %/sandbox.o,$(LIB_OBJS))
+LIBRARY_LIBS  = $(filter-out -lseccomp,$(LDLIBS))
+
+.PHONY: library
+library: needs $(STATIC) $(SHARED) $(BUILD)/libimghist.pc ## build libimghist, static and shared
+
+$(SHARED): $(LIBRARY_OBJS) packaging/libimghist.map packaging/install.mk $(BUILD)/flags
+	$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,-soname,$(SONAME) \
+	  $(if $(filter -fsanitize%,$(LDFLAGS)),,-Wl,--no-undefined) -Wl,--as-needed \
+	  -Wl,--version-script=packaging/libimghist.map -o $@ $(filter %.o,$^) $(LIBRARY_LIBS)
+
+# All objects as one, whose inner names nobody else can see or meet.
+$(BUILD)/libimghist.o: $(LIBRARY_OBJS) packaging/install.mk $(BUILD)/flags
+	$(CC) -r -nostdlib -o $@ $(filter %.o,$^)
+	$(OBJCOPY) --localize-hidden $@
+$(STATIC): $(BUILD)/libimghist.o
+	rm -f $@
+	$(AR) rcsD $@ $^
+OBJCOPY ?= objcopy
+
+# What a program linked with the archive needs beside it: the same as the shared library. Not
+# Requires.private: that asks for all that the packages need themselves to be static.
+PC_LIBS       = $(if $(DEPS),-L$(abspath $(DEPS))/lib) $(LIBRARY_LIBS) -pthread
+
+# Made anew each time: it holds where things are installed.
+$(BUILD)/libimghist.pc: packaging/libimghist.pc.in FORCE
+	@mkdir -p $(@D)
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+	  -e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
+	  -e 's|@INCLUDEDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))|' \
+	  -e 's|@LIBS@|$(strip $(PC_LIBS))|' $< >$@
+
+# ---- installing -------------------------------------------------------------------------------
+
+# The program writes its completions itself.
+COMPLETIONS := $(BUILD)/completions
+$(COMPLETIONS)/%: $(PROGRAM)
+	@mkdir -p $(@D)
+	$(PROGRAM) --completion=$* >$@
+
+# FILE=WHERE of everything that is installed.
+INSTALLED = $(PROGRAM)=$(BINDIR)/imghist \
+            $(STATIC)=$(LIBDIR)/libimghist.a \
+            $(SHARED)=$(LIBDIR)/libimghist.so.$(VERSION) \
+            $(BUILD)/libimghist.pc=$(PKGCONFIGDIR)/libimghist.pc \
+            src/imghist.h=$(INCLUDEDIR)/imghist.h \
+            src/cli/imghist.1=$(DATADIR)/man/man1/imghist.1 \
+            src/library/libimghist.3=$(DATADIR)/man/man3/libimghist.3 \
+            $(COMPLETIONS)/bash=$(DATADIR)/bash-completion/completions/imghist \
+            $(COMPLETIONS)/zsh=$(DATADIR)/zsh/site-functions/_imghist \
+            $(COMPLETIONS)/fish=$(DATADIR)/fish/vendor_completions.d/imghist.fish
+
+.PHONY: install
+install: all library $(addprefix $(COMPLETIONS)/,bash zsh fish) ## install program, library and man pages below PREFIX (/usr/local); DESTDIR is put in front
+	@set -e; umask 022; for pair in $(INSTALLED); do \
+	  from=$${pair%%=*} to='$(DESTDIR)'$${pair#*=}; \
+	  case $$to in */bin/* | *.so.*) mode=755 ;; *) mode=644 ;; esac; \
+	  mkdir -p "$${to%/*}"; \
+	  echo "install -m $$mode $$from $$to"; \
+	  install -m $$mode "$$from" "$$to"; \
+	done
+	ln -sf $(notdir $(SHARED)) '$(DESTDIR)$(LIBDIR)/$(SONAME)'
+	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libimghist.so'
+	@[ -n '$(DESTDIR)' ] || ldconfig 2>/dev/null || : # only root may, and only it needs to
+
+.PHONY: uninstall
+uninstall: ## remove what install put there, given the same PREFIX and DESTDIR
+	rm -f $(foreach pair,$(INSTALLED),'$(DESTDIR)$(lastword $(subst =, ,$(pair)))') \
+	  '$(DESTDIR)$(LIBDIR)/$(SONAME)' '$(DESTDIR)$(LIBDIR)/libimghist.so'
+
+# ---- handing on -------------------------------------------------------------------------------
+
+DIST := imghist-$(VERSION)
+
+.PHONY: dist
+dist: ## the sources of the last commit as build/imghist-VERSION.tar.gz; the same bytes every time
+	@git rev-parse -q --verify HEAD >/dev/null || { echo "imghist: make dist wants a git checkout" >&2; exit 1; }
+	@git diff --quiet HEAD || echo "imghist: changes that are not committed are left out" >&2
+	@mkdir -p build
+	git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n >build/$(DIST).tar.gz
+	@echo "build/$(DIST).tar.gz"
+
+# In a folder of its own, from what dist would hand on; where there is no git, from what is here.
+# The package is made without the options of this make, but for CUDA's.
+.PHONY: deb
+deb: ## Debian packages of the last commit in build/deb/; needs debhelper
+	@command -v dh >/dev/null || { echo "imghist: debhelper is missing: run third_party/install.sh package" >&2; exit 1; }
+	rm -rf build/deb
+	mkdir -p build/deb/$(DIST)
+	if git rev-parse -q --verify HEAD >/dev/null 2>&1; then git archive HEAD; \
+	  else tar -c --exclude=./build --exclude=./imghist .; fi | tar -x -C build/deb/$(DIST)
+	cp -R build/deb/$(DIST)/packaging/debian build/deb/$(DIST)/debian
+	cd build/deb/$(DIST) && env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u BUILD -u CONFIG \
+	  CUDA=$(CUDA) CUDA_ARCH=$(CUDA_ARCH) dpkg-buildpackage -b -us -uc
+	@ls build/deb/*.deb

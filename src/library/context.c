@@ -1,0 +1,254 @@
+/* Contexts: settings checked, the device, and lanes that calls take in turn. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "library/library.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PIXELS_DEFAULT (UINT64_C(4) << 30)
+enum { GPU_MAX = 9999 };
+
+const char *ih_version(void)
+{
+    return IH_VERSION;
+}
+
+const char *ih_status_text(enum ih_status status)
+{
+    static const char *const texts[] = {
+        [IH_OK] = "no error",
+        [IH_USAGE] = "wrong usage",
+        [IH_UNAVAILABLE] = "not available here",
+        [IH_IO] = "reading or writing failed",
+        [IH_UNKNOWN] = "no known image format",
+        [IH_CORRUPT] = "damaged or cut short",
+        [IH_UNSUPPORTED] = "a kind of file that is not decoded",
+        [IH_LIMIT] = "larger than a limit allows",
+        [IH_MEMORY] = "out of memory",
+        [IH_DEVICE] = "the GPU or its driver failed",
+        [IH_CONFLICT] = "an input is also an output",
+    };
+    size_t i = (size_t)status;
+    return i < sizeof texts / sizeof texts[0] ? texts[i] : "unknown status";
+}
+
+/* ---- settings ---- */
+
+/* What the caller knows of is copied, what it does not know of is 0, and what only it knows of must
+ * be 0: a newer program's wish that this library cannot meet is no secret. */
+static enum ih_status copy_settings(const struct ih_settings *from, size_t size_bytes,
+                                    struct ih_settings *to, struct ih_error *err)
+{
+    memset(to, 0, sizeof *to);
+    if (!from)
+        return IH_OK;
+    memcpy(to, from, size_bytes < sizeof *to ? size_bytes : sizeof *to);
+    for (size_t i = sizeof *to; i < size_bytes; i++)
+        if (((const unsigned char *)from)[i] != 0)
+            return ih_error_set(err, IH_USAGE, "settings: newer than libimghist " IH_VERSION);
+    return IH_OK;
+}
+
+/* "3" or "0,2": each GPU once. */
+static bool parse_ordinals(const char *list, struct ih_device_options *device)
+{
+    for (;; list++) {
+        char *end;
+        errno = 0;
+        long n = *list >= '0' && *list <= '9' ? strtol(list, &end, 10) : -1;
+        if (n < 0 || n > GPU_MAX || errno != 0 || device->n_ordinals == IH_UNITS_MAX)
+            return false;
+        for (unsigned i = 0; i < device->n_ordinals; i++)
+            if (device->ordinals[i] == n)
+                return false;
+        device->ordinals[device->n_ordinals++] = (int)n;
+        list = end;
+        if (*list != ',')
+            return *list == '\0';
+    }
+}
+
+/* "auto", "cpu", "cuda" or "cuda:N[,N...]". */
+static enum ih_status parse_device(const char *text, char backend[16],
+                                   struct ih_device_options *device, struct ih_error *err)
+{
+    backend[0] = '\0';
+    if (!text || strcmp(text, "auto") == 0)
+        return IH_OK;
+    bool is_cuda = strncmp(text, "cuda", 4) == 0;
+    bool is_known = strcmp(text, "cpu") == 0 || strcmp(text, "cuda") == 0;
+    if (is_cuda && text[4] == ':')
+        is_known = parse_ordinals(text + 5, device);
+    if (!is_known)
+        return ih_error_set(err, IH_USAGE,
+                            "device: '%.40s' is none of auto, cpu, cuda, cuda:N[,N...]", text);
+    strcpy(backend, is_cuda ? "cuda" : "cpu");
+    device->backend = backend;
+    for (const struct ih_backend *const *b = ih_backends; *b; b++)
+        if (strcmp((*b)->name, backend) == 0)
+            return IH_OK;
+    return ih_error_set(err, IH_UNAVAILABLE, "device: this build has no %s", backend);
+}
+
+/* The kernel's static name. */
+static enum ih_status find_kernel(const char *wanted, const char *backend, const char **kernel,
+                                  struct ih_error *err)
+{
+    *kernel = NULL;
+    if (!wanted)
+        return IH_OK;
+    for (const struct ih_backend *const *b = ih_backends; *b; b++)
+        for (const struct ih_kernel_entry *k = (*b)->kernels; k->name; k++)
+            if (strcmp(k->name, wanted) == 0 && (!*backend || strcmp((*b)->name, backend) == 0))
+                *kernel = k->name;
+    return *kernel ? IH_OK
+                   : ih_error_set(err, IH_USAGE, "kernel: '%.40s' is none of the device's", wanted);
+}
+
+static enum ih_status use_settings(const struct ih_settings *s, struct ih_context *c,
+                                   struct ih_device_options *device, struct ih_error *err)
+{
+    enum ih_status status = parse_device(s->device, c->backend, device, err);
+    if (status == IH_OK)
+        status = find_kernel(s->kernel, c->backend, &c->kernel, err);
+    if (status != IH_OK)
+        return status;
+    device->with.kernel = c->kernel;
+    device->n_lanes = s->n_threads;
+
+    unsigned clip_high = s->clip_high ? s->clip_high : IH_BINS - 1;
+    c->options.n_threads = 1;
+    c->options.luma = ih_luma_find(s->luma ? s->luma : ih_luma_bt709.name);
+    if (!c->options.luma)
+        return ih_error_set(err, IH_USAGE, "luma: '%.40s' is none of bt709, bt601", s->luma);
+    if (clip_high >= IH_BINS || s->clip_low >= clip_high)
+        return ih_error_set(err, IH_USAGE, "clip: 0 <= %u < %u <= 255 does not hold", s->clip_low,
+                            clip_high);
+    if (s->raw_channels > IH_CHANNELS_MAX)
+        return ih_error_set(err, IH_USAGE, "raw_channels: %u channels, there are at most %d",
+                            s->raw_channels, IH_CHANNELS_MAX);
+    c->options.clip_low = (uint8_t)s->clip_low;
+    c->options.clip_high = (uint8_t)clip_high;
+    c->options.decode.max_pixels = s->max_pixels ? s->max_pixels : MAX_PIXELS_DEFAULT;
+    c->options.decode.raw_channels = s->raw_channels;
+    c->has_budget = s->max_memory != 0;
+    return IH_OK;
+}
+
+/* ---- opening ---- */
+
+/* The thread that starts a GPU inherits the mask: the program's signals are not its. */
+static enum ih_status open_device(const struct ih_device_options *options,
+                                  struct ih_device **device, struct ih_error *err)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    enum ih_status status = ih_device_open(options, device, err);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+enum ih_status ih_context_open(const struct ih_settings *settings, size_t size_bytes,
+                               struct ih_context **context, struct ih_error *err)
+{
+    struct ih_settings s;
+    struct ih_device_options device = {.backend = NULL};
+    enum ih_status status = copy_settings(settings, size_bytes, &s, err);
+    if (status != IH_OK)
+        return status;
+    struct ih_context *c = calloc(1, sizeof *c);
+    if (!c)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    status = use_settings(&s, c, &device, err);
+    if (status == IH_OK)
+        status = open_device(&device, &c->device, err);
+    if (status != IH_OK) {
+        free(c);
+        return status;
+    }
+    pthread_mutex_init(&c->lock, NULL);
+    if (c->has_budget) {
+        ih_budget_init(&c->budget, s.max_memory);
+        c->options.decode.budget = &c->budget;
+    }
+    *context = c;
+    return IH_OK;
+}
+
+enum ih_status ih_context_wait(struct ih_context *context, struct ih_error *err)
+{
+    return ih_device_wait(context->device, err);
+}
+
+const char *ih_context_device(struct ih_context *context)
+{
+    return ih_device_wait(context->device, NULL) == IH_OK ? ih_device_description(context->device)
+                                                          : NULL;
+}
+
+/* ---- calls ---- */
+
+static void close_call(struct ih_call *call)
+{
+    ih_lane_close(call->lane);
+    ih_source_reset(&call->source);
+    free(call);
+}
+
+enum ih_status ih_call_begin(struct ih_context *c, struct ih_call **call, struct ih_error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    struct ih_call *taken = c->idle;
+    if (taken)
+        c->idle = taken->next;
+    pthread_mutex_unlock(&c->lock);
+    if (!taken) {
+        taken = calloc(1, sizeof *taken);
+        if (!taken)
+            return ih_error_set(err, IH_MEMORY, "out of memory");
+        enum ih_status status = ih_lane_open(c->device, &taken->lane, err);
+        if (status != IH_OK) {
+            free(taken);
+            return status;
+        }
+    }
+    taken->gpu_before = ih_gpu_current();
+    *call = taken;
+    return IH_OK;
+}
+
+void ih_call_end(struct ih_context *c, struct ih_call *call, enum ih_status status)
+{
+    int gpu_before = call->gpu_before;
+    if (status == IH_DEVICE || status == IH_MEMORY) {
+        close_call(call);
+    } else {
+        pthread_mutex_lock(&c->lock);
+        call->next = c->idle;
+        c->idle = call;
+        pthread_mutex_unlock(&c->lock);
+    }
+    ih_gpu_make_current(gpu_before);
+}
+
+void ih_context_close(struct ih_context *c)
+{
+    if (!c)
+        return;
+    int gpu_before = ih_gpu_current();
+    while (c->idle) {
+        struct ih_call *call = c->idle;
+        c->idle = call->next;
+        close_call(call);
+    }
+    ih_device_close(c->device);
+    ih_gpu_make_current(gpu_before);
+    if (c->has_budget)
+        ih_budget_destroy(&c->budget);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}

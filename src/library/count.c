@@ -1,0 +1,150 @@
+/* Counting what the host has: files and bytes as the pipeline's workers do, pixels band by band. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "library/library.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Runs one input; counts are overwritten or empty. */
+static enum ih_status count_input(struct ih_context *context, const struct ih_input *input,
+                                  struct ih_counts *counts, struct ih_error *err)
+{
+    struct ih_call *call = NULL;
+    ih_counts_clear(counts);
+    enum ih_status status = ih_call_begin(context, &call, err);
+    if (status != IH_OK)
+        return status;
+    struct ih_result *result = &counts->result;
+    ih_count_input(&context->options, input, call->lane, &call->source, result);
+    result->path = NULL;
+    status = result->status;
+    ih_call_end(context, call, status);
+    if (status == IH_OK)
+        ih_counts_set_image(counts);
+    else if (err)
+        *err = result->error;
+    return status;
+}
+
+enum ih_status ih_count_file(struct ih_context *context, const char *path, struct ih_counts *counts,
+                             struct ih_error *err)
+{
+    struct ih_input input = {.path = strdup(path), .is_named = true};
+    if (!input.path) {
+        ih_counts_clear(counts);
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    }
+    enum ih_status status = count_input(context, &input, counts, err);
+    free(input.path);
+    return status;
+}
+
+enum ih_status ih_count_memory(struct ih_context *context, const void *bytes, size_t size_bytes,
+                               struct ih_counts *counts, struct ih_error *err)
+{
+    static const uint8_t nothing[1];
+    const struct ih_input input = {
+        .bytes = bytes ? bytes : nothing, .size_bytes = bytes ? size_bytes : 0, .is_named = true};
+    return count_input(context, &input, counts, err);
+}
+
+/* ---- pixels ---- */
+
+enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pixels *out,
+                                   struct ih_error *err)
+{
+    struct ih_pixels p = *pixels;
+    size_t row_bytes, span_bytes = 0;
+    if (p.n_channels < 1 || p.n_channels > IH_CHANNELS_MAX)
+        return ih_error_set(err, IH_USAGE, "pixels: %u channels, there are 1 to 4", p.n_channels);
+    if (p.width == 0 || p.height == 0) {
+        *out = (struct ih_pixels){NULL, 0, 0, 0, p.n_channels};
+        return IH_OK;
+    }
+    if (!p.data)
+        return ih_error_set(err, IH_USAGE, "pixels: data is NULL");
+    if (p.width > SIZE_MAX || p.height > SIZE_MAX ||
+        !ih_size_multiply((size_t)p.width, p.n_channels, &row_bytes) || row_bytes > PTRDIFF_MAX)
+        return ih_error_set(err, IH_USAGE, "pixels: larger than any memory");
+    bool is_upwards = p.stride_bytes < 0;
+    size_t stride = p.stride_bytes == 0 ? row_bytes
+                    : is_upwards        ? (size_t)0 - (size_t)p.stride_bytes
+                                        : (size_t)p.stride_bytes;
+    if (p.height > 1 && stride < row_bytes)
+        return ih_error_set(err, IH_USAGE, "pixels: rows of %zu bytes overlap, %zu bytes apart",
+                            row_bytes, stride);
+    if (!ih_size_multiply((size_t)p.height - 1, stride, &span_bytes) ||
+        span_bytes > PTRDIFF_MAX - row_bytes)
+        return ih_error_set(err, IH_USAGE, "pixels: larger than any memory");
+    if (is_upwards) /* the order of rows plays no part: begin at the lowest */
+        p.data = (const uint8_t *)p.data - span_bytes;
+    if (p.height == 1 || stride == row_bytes) {
+        p.width *= p.height;
+        p.height = 1;
+        stride = row_bytes = (size_t)p.width * p.n_channels;
+    }
+    p.stride_bytes = (ptrdiff_t)stride;
+    *out = p;
+    return IH_OK;
+}
+
+/* Fills a band with the pixels from number *done on, as many as it holds and there are. */
+static size_t fill_band(const struct ih_pixels *p, uint64_t *done, uint8_t *band,
+                        size_t capacity_pixels)
+{
+    size_t n_filled = 0;
+    while (n_filled < capacity_pixels && *done < p->width * p->height) {
+        uint64_t row = *done / p->width, column = *done % p->width;
+        size_t n = capacity_pixels - n_filled;
+        if (n > p->width - column)
+            n = (size_t)(p->width - column);
+        const uint8_t *from = (const uint8_t *)p->data + (size_t)row * (size_t)p->stride_bytes +
+                              (size_t)column * p->n_channels;
+        memcpy(band + n_filled * p->n_channels, from, n * p->n_channels);
+        n_filled += n;
+        *done += n;
+    }
+    return n_filled;
+}
+
+static enum ih_status count_bands(struct ih_lane *lane, const struct ih_pixels *p,
+                                  struct ih_result *result, struct ih_error *err)
+{
+    const uint64_t n_pixels = p->width * p->height;
+    enum ih_status status = ih_lane_begin(lane, &result->spec, err);
+    for (uint64_t done = 0; status == IH_OK && done < n_pixels;) {
+        uint8_t *band;
+        size_t size_bytes;
+        status = ih_lane_band(lane, p->n_channels, &band, &size_bytes, err);
+        if (status == IH_OK)
+            status =
+                ih_lane_count(lane, fill_band(p, &done, band, size_bytes / p->n_channels), err);
+    }
+    if (status == IH_OK)
+        status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
+    return status;
+}
+
+enum ih_status ih_count_pixels(struct ih_context *context, const struct ih_pixels *pixels,
+                               struct ih_counts *counts, struct ih_error *err)
+{
+    struct ih_pixels p;
+    struct ih_call *call = NULL;
+    ih_counts_clear(counts);
+    enum ih_status status = ih_pixels_normalize(pixels, &p, err);
+    if (status == IH_OK)
+        status = ih_call_begin(context, &call, err);
+    if (status != IH_OK)
+        return status;
+    struct ih_result *result = &counts->result;
+    const struct ih_pipeline_options *o = &context->options;
+    memset(result, 0, sizeof *result);
+    result->spec = (struct ih_count_spec){p.n_channels, o->luma, o->clip_low, o->clip_high};
+    result->info = (struct ih_image_info){"", pixels->width, pixels->height, p.n_channels, 8};
+    status = count_bands(call->lane, &p, result, err);
+    ih_call_end(context, call, status);
+    if (status == IH_OK)
+        ih_counts_set_image(counts);
+    return status;
+}

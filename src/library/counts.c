@@ -1,0 +1,134 @@
+/* Counts: one image's result or the sum of many, and what can be asked of them. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "library/library.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum ih_status ih_counts_open(struct ih_counts **counts, struct ih_error *err)
+{
+    struct ih_counts *c = calloc(1, sizeof *c);
+    if (!c)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    c->is_empty = true;
+    *counts = c;
+    return IH_OK;
+}
+
+void ih_counts_close(struct ih_counts *counts)
+{
+    free(counts);
+}
+
+void ih_counts_clear(struct ih_counts *counts)
+{
+    counts->is_empty = true;
+    counts->is_sum = false;
+    counts->n_images = 0;
+}
+
+void ih_counts_set_image(struct ih_counts *counts)
+{
+    counts->is_empty = counts->is_sum = false;
+    counts->n_images = 1;
+}
+
+static bool same_spec(const struct ih_count_spec *a, const struct ih_count_spec *b)
+{
+    return a->luma == b->luma && a->clip_low == b->clip_low && a->clip_high == b->clip_high;
+}
+
+enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
+                             struct ih_error *err)
+{
+    enum ih_status status = IH_OK;
+    if (other->is_empty)
+        return IH_OK;
+    if (c->is_empty) {
+        *c = *other;
+        return IH_OK;
+    }
+    if (!same_spec(&c->result.spec, &other->result.spec))
+        return ih_error_set(err, IH_USAGE, "counts of different luma or clip limits do not add up");
+    const uint64_t n_images = c->n_images + other->n_images;
+    if (!c->is_sum) {
+        const struct ih_count_spec *spec = &c->result.spec;
+        ih_total_init(&c->total, spec->luma, spec->clip_low, spec->clip_high);
+        status = ih_total_add(&c->total, &c->result, err);
+    }
+    if (status == IH_OK)
+        status = ih_total_add(&c->total, &other->result, err);
+    if (status != IH_OK)
+        return status; /* nothing was added to a sum, and a single image has no total yet */
+    ih_total_result(&c->total, &c->result);
+    c->is_sum = true;
+    c->n_images = n_images;
+    return IH_OK;
+}
+
+/* ---- asking ---- */
+
+static const char *text(const char *s)
+{
+    return s ? s : "";
+}
+
+/* No more than the caller knows of; what only the caller knows of is 0. */
+static void hand_out(void *to, size_t to_bytes, const void *from, size_t from_bytes)
+{
+    memset(to, 0, to_bytes);
+    memcpy(to, from, to_bytes < from_bytes ? to_bytes : from_bytes);
+}
+
+void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, size_t size_bytes)
+{
+    struct ih_summary s;
+    memset(&s, 0, sizeof s);
+    s.format = s.decoder = s.kernel = s.luma = "";
+    s.mean_luminance = (double)NAN;
+    if (!c->is_empty) {
+        const struct ih_result *r = &c->result;
+        const struct ih_histogram *h = &r->histogram;
+        s.n_images = c->n_images;
+        s.n_pixels = h->n_pixels;
+        s.width = r->info.width;
+        s.height = r->info.height;
+        s.n_channels = h->n_channels;
+        s.source_depth = r->info.source_depth;
+        s.format = text(r->info.format);
+        s.decoder = text(r->decoder_version);
+        s.kernel = text(r->kernel);
+        s.luma = r->spec.luma->name;
+        s.clip_low = r->spec.clip_low;
+        s.clip_high = r->spec.clip_high;
+        s.any_low = h->any_low;
+        s.any_high = h->any_high;
+        s.all_low = h->all_low;
+        s.all_high = h->all_high;
+        s.mean_luminance = ih_mean_luminance(h);
+    }
+    hand_out(summary, size_bytes, &s, sizeof s);
+}
+
+const char *ih_counts_plane(const struct ih_counts *c, unsigned plane)
+{
+    return c->is_empty ? NULL : ih_plane_name(c->result.histogram.n_channels, plane);
+}
+
+const uint64_t *ih_counts_bins(const struct ih_counts *c, unsigned plane)
+{
+    return ih_counts_plane(c, plane) ? c->result.histogram.bins[plane] : NULL;
+}
+
+enum ih_status ih_counts_stats(const struct ih_counts *c, unsigned plane, struct ih_stats *stats,
+                               size_t size_bytes, struct ih_error *err)
+{
+    struct ih_stats s;
+    if (!ih_counts_plane(c, plane))
+        return ih_error_set(err, IH_USAGE, "the counts have no plane %u", plane);
+    ih_stats_compute(&c->result.histogram, plane, &c->result.spec, &s);
+    hand_out(stats, size_bytes, &s, sizeof s);
+    return IH_OK;
+}

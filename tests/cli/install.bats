@@ -1,0 +1,187 @@
+#!/usr/bin/env bats
+# What `make install` installs can be used from outside the tree, with pkg-config alone.
+#
+# The build is one of its own, for the processor, beside the one under test, so that it is made once.
+
+load helpers
+
+setup_file() {
+  local tool
+  for tool in cc c++ make pkg-config nm ldd; do
+    command -v "$tool" >/dev/null || skip "$tool is missing"
+  done
+  ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+  ROOT=${ROOT%/tests}
+  : "${IMGHIST:=$ROOT/imghist}"
+  export ROOT PREFIX=$BATS_FILE_TMPDIR/prefix INSTALL_BUILD=${IMGHIST%/*}/install
+  case $IMGHIST in "$ROOT/imghist") INSTALL_BUILD=$ROOT/build/install ;; esac
+  house install "PREFIX=$PREFIX" >"$BATS_FILE_TMPDIR/log" 2>&1 || {
+    tail -n 40 "$BATS_FILE_TMPDIR/log" >&2
+    return 1
+  }
+  export PKG_CONFIG_PATH=$PREFIX/lib/pkgconfig
+  # The same without the shared library: what is linked there is the archive.
+  mkdir "$BATS_FILE_TMPDIR/static"
+  cp -R "$PREFIX/." "$BATS_FILE_TMPDIR/static"
+  rm "$BATS_FILE_TMPDIR"/static/lib/libimghist.so*
+  sed -i "s|^prefix=.*|prefix=$BATS_FILE_TMPDIR/static|" "$BATS_FILE_TMPDIR/static/lib/pkgconfig/libimghist.pc"
+  export STATIC_PATH=$BATS_FILE_TMPDIR/static/lib/pkgconfig
+  mkdir "$BATS_FILE_TMPDIR/examples"
+  "$ROOT/tests/library/extract.sh" "$ROOT/src/imghist.h" "$BATS_FILE_TMPDIR/examples"
+  export EXAMPLES=$BATS_FILE_TMPDIR/examples
+  export SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all'
+}
+
+# house TARGET [VARIABLE=VALUE...]: make, whatever make runs this test.
+house() {
+  env -u MAKEFLAGS -u MAKEOVERRIDES -u CONFIG -u WERROR make -C "$ROOT" CUDA=0 BUILD="$INSTALL_BUILD" "$@"
+}
+
+# build_shared COMPILER PROGRAM SOURCE..., build_static: as a user would.
+build_shared() {
+  local compiler=$1 program=$2
+  shift 2
+  # shellcheck disable=SC2046,SC2086 # flags are words
+  $compiler -g -Wall -Wextra -Wpedantic -Werror $SANITIZE "$@" -o "$program" $(pkg-config --cflags --libs libimghist) -pthread
+}
+
+build_static() {
+  local compiler=$1 program=$2
+  shift 2
+  # shellcheck disable=SC2046,SC2086
+  $compiler -g -Wall -Wextra -Wpedantic -Werror $SANITIZE "$@" -o "$program" \
+    $(PKG_CONFIG_PATH=$STATIC_PATH pkg-config --static --cflags --libs libimghist)
+}
+
+uses_shared() { ldd "$1" | grep -q "libimghist.so.0 => $PREFIX/lib"; }
+
+export_path() { export LD_LIBRARY_PATH=$PREFIX/lib; }
+
+@test "install: every file has its place" {
+  version=$("$PREFIX/bin/imghist" --version | sed 's/^imghist //')
+  (cd "$PREFIX" && find . ! -type d | LC_ALL=C sort) >actual
+  cat >expected <<END
+./bin/imghist
+./include/imghist.h
+./lib/libimghist.a
+./lib/libimghist.so
+./lib/libimghist.so.0
+./lib/libimghist.so.$version
+./lib/pkgconfig/libimghist.pc
+./share/bash-completion/completions/imghist
+./share/fish/vendor_completions.d/imghist.fish
+./share/man/man1/imghist.1
+./share/man/man3/libimghist.3
+./share/zsh/site-functions/_imghist
+END
+  diff expected actual
+  [ "$(pkg-config --modversion libimghist)" = "$version" ]
+  [ "$("$PREFIX/bin/imghist" "$SAMPLES/testcard.png" --csv=stats)" = "$("$IMGHIST" "$SAMPLES/testcard.png" --csv=stats)" ]
+  bash -n "$PREFIX/share/bash-completion/completions/imghist"
+}
+
+@test "install: the header's example counts a file, shared" {
+  build_shared "cc -std=c11" count_file "$EXAMPLES/count_file.c"
+  export_path
+  uses_shared ./count_file
+  ./count_file "$SAMPLES/scene.jpg" >actual
+  "$IMGHIST" "$SAMPLES/scene.jpg" --csv=stats --device=cpu |
+    awk -F, '$4 == "luma" { printf "%s pixels, mean luma %.3f\n", $5, $7 }' >expected
+  [ -s expected ]
+  diff expected actual
+  run ./count_file "$BATS_TEST_FILENAME"
+  [ "$status" -eq 1 ]
+  [[ $output == *"cannot decode"* ]]
+}
+
+@test "install: the header's example counts a file, static" {
+  build_static "cc -std=c11" count_file "$EXAMPLES/count_file.c"
+  [[ $(ldd ./count_file) != *libimghist* ]]
+  ./count_file "$SAMPLES/scene.jpg" | grep -q "mean luma"
+}
+
+@test "install: the command of README.md builds the example" {
+  command=$(sed -n 's/^    \(cc count_file.c .*pkg-config.*\)$/\1/p' "$ROOT/README.md")
+  [ -n "$command" ]
+  cp "$EXAMPLES/count_file.c" .
+  bash -ec "$command"
+  export_path
+  ./a.out "$SAMPLES/scene.jpg" | grep -q "mean luma"
+}
+
+@test "install: a C++ program with threads, shared and static" {
+  build_shared "c++ -std=c++11" shared "$ROOT/tests/library/sum.cpp"
+  build_static "c++ -std=c++11" static "$ROOT/tests/library/sum.cpp"
+  export_path
+  uses_shared ./shared
+  images=("$SAMPLES"/*.png "$SAMPLES"/*.jpg)
+  pixels=$("$IMGHIST" "${images[@]}" --csv=stats | awk -F, '$4 == "luma" { n += $5 } END { print n }')
+  [ "$(./shared "${images[@]}")" = "${#images[@]} images, $pixels pixels" ]
+  [ "$(./static "${images[@]}")" = "${#images[@]} images, $pixels pixels" ]
+}
+
+@test "install: a program's own ih_ names do not meet the library's" {
+  build_shared "cc -std=c11" shared "$ROOT/tests/library/count_gray.c"
+  build_static "cc -std=c11" static "$ROOT/tests/library/count_gray.c"
+  export_path
+  version=$(pkg-config --modversion libimghist)
+  [ "$(./shared)" = "$version right" ]
+  [ "$(./static)" = "$version right" ]
+}
+
+@test "install: the header's example of device memory compiles" {
+  cc -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$ROOT/tests/library/stub" -I"$PREFIX/include" -c \
+    -o count_device.o "$EXAMPLES/count_device.c"
+  cp "$EXAMPLES/count_device.c" count_device.cpp
+  c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I"$ROOT/tests/library/stub" -I"$PREFIX/include" -c \
+    -o count_device.o count_device.cpp
+}
+
+@test "install: what the libraries show is what the header declares" {
+  grep -v '^ \*' "$PREFIX/include/imghist.h" | grep -A1 '^IH_PUBLIC' | grep -oE '\bih_[a-z_]+\(' | tr -d '(' | sort -u >declared
+  [ "$(wc -l <declared)" -ge 20 ]
+  nm -D --defined-only "$PREFIX/lib/libimghist.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort >shared
+  diff declared shared
+  nm -D --defined-only "$PREFIX/lib/libimghist.so" | awk '$2 == "T" && $3 !~ /@@IMGHIST_0\.1$/ { exit 1 }'
+  nm -g --defined-only "$PREFIX/lib/libimghist.a" | awk 'NF == 3 { print $3 }' | sort >static
+  diff declared static
+}
+
+@test "install: the library prints nothing, ends nothing, reads no environment" {
+  nm -u "$PREFIX/lib/libimghist.a" | awk '{ sub(/@.*/, "", $2); print $2 }' | sort -u >used
+  grep -qx memcpy used
+  run grep -xE '_*(f?printf(_chk)?|puts|fputs|putchar|perror|fwrite|write|exit|_exit|abort|getenv|secure_getenv|setlocale|signal|sigaction|system|popen)' used
+  [ "$status" -eq 1 ]
+}
+
+@test "install: messages of the library name no option of the command line" {
+  strings -n 4 "$PREFIX/lib/libimghist.a" >texts
+  grep -q "max-pixels" texts
+  run grep -E '(^|[ (])--(max-pixels|memory|list|device|kernel)' texts
+  [ "$status" -eq 1 ]
+}
+
+@test "install: DESTDIR is in no file, and uninstall leaves none" {
+  house install "PREFIX=/opt/here" "DESTDIR=$PWD/root" >log 2>&1
+  [ -x root/opt/here/bin/imghist ]
+  [ "$(readlink root/opt/here/lib/libimghist.so)" = libimghist.so.0 ]
+  run grep -r "$PWD" root/opt/here/lib/pkgconfig root/opt/here/share
+  [ "$status" -eq 1 ]
+  grep -qx 'prefix=/opt/here' root/opt/here/lib/pkgconfig/libimghist.pc
+  house uninstall "PREFIX=/opt/here" "DESTDIR=$PWD/root" >log 2>&1
+  [ -z "$(find root ! -type d)" ]
+}
+
+@test "install: a multiarch LIBDIR" {
+  house install PREFIX=/usr LIBDIR=/usr/lib/some-arch "DESTDIR=$PWD/root" >log 2>&1
+  [ -f root/usr/lib/some-arch/libimghist.a ]
+  grep -qxF 'libdir=${prefix}/lib/some-arch' root/usr/lib/some-arch/pkgconfig/libimghist.pc
+}
+
+@test "install: the man pages have no errors" {
+  command -v man >/dev/null || skip "man is missing"
+  for page in "$PREFIX"/share/man/man*/*; do
+    LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=120 man --warnings -l "$page" >/dev/null 2>warnings
+    [ ! -s warnings ] || fail "$(cat warnings)"
+  done
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# What a fresh clone says where something is missing: to root, to an ordinary user, and by make alone.
+# apt-get, sudo and id are stand-ins that note how they were called; pkg-config finds nothing.
+
+load helpers
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return 1
+  ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  mkdir bin
+  for tool in apt-get sudo; do
+    printf '#!/bin/sh\necho "%s $*" >>"%s/calls"\nexit "${STUB_STATUS:-1}"\n' "$tool" "$PWD" >"bin/$tool"
+  done
+  printf '#!/bin/sh\necho "${STUB_UID:-1000}"\n' >bin/id
+  chmod +x bin/*
+  : >calls
+  unset DEPS
+  export PKG_CONFIG=false PATH=$PWD/bin:$PATH
+}
+
+@test "needs: an ordinary user is told what to have installed, and nothing is tried" {
+  run "$ROOT/third_party/install.sh" build
+  [ "$status" -eq 1 ]
+  [[ $output == *"libpng: reads PNG"* ]]
+  [[ $output == *"it takes an administrator"* ]]
+  [[ $output == *"apt-get install"*"libpng-dev"*"libjpeg-dev"* ]]
+  [[ $(cat calls) != *apt-get* ]]
+}
+
+@test "needs: root installs the packages that are missing, and a failure is told" {
+  STUB_UID=0 run "$ROOT/third_party/install.sh" build
+  [ "$status" -eq 1 ]
+  grep -q '^apt-get .*libpng-dev' calls
+  [[ $(cat calls) != *sudo* ]]
+  : >calls
+  STUB_UID=0 STUB_STATUS=0 run "$ROOT/third_party/install.sh" build
+  [ "$status" -eq 1 ] # apt-get says it has, but it is still not found
+  [[ $output == *"still not found"* ]]
+}
+
+@test "needs: a user with sudo installs through it" {
+  STUB_STATUS=0 run "$ROOT/third_party/install.sh" build
+  grep -q '^sudo .*apt-get' calls
+  grep -q '^sudo .*install.*libpng-dev' calls
+}
+
+@test "needs: a group that there is not" {
+  run "$ROOT/third_party/install.sh" everything
+  [ "$status" -eq 1 ]
+  [[ $output == *"no such group: everything"* ]]
+}
+
+@test "needs: make alone installs nothing and says what to run" {
+  command -v make >/dev/null || skip "make is missing"
+  run env -u MAKEFLAGS -u MAKEOVERRIDES make -C "$ROOT" CUDA=0 PKG_CONFIG=false BUILD="$PWD/build" needs
+  [ "$status" -ne 0 ]
+  [[ $output == *"run third_party/install.sh"* ]]
+  [ ! -s calls ]
+}

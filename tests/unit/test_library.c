@@ -1,0 +1,321 @@
+/* libimghist through imghist.h: settings, files and bytes, sums of counts, sizes of structs. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "library_data.h"
+
+#include <jpeglib.h>
+#include <math.h>
+#include <unistd.h>
+
+/* The context is refused with this status and a message that holds `reason`. */
+static void assert_refused(struct ih_settings settings, enum ih_status status, const char *reason)
+{
+    struct ih_context *context = NULL;
+    struct ih_error err = {IH_OK, ""};
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), status);
+    assert_int_equal(err.status, status);
+    assert_non_null(strstr(err.message, reason));
+    assert_null(context);
+}
+
+static void settings_that_make_no_sense(void **state)
+{
+    (void)state;
+    assert_refused((struct ih_settings){.device = "gpu"}, IH_USAGE, "'gpu' is none of");
+    assert_refused((struct ih_settings){.device = "cpu:0"}, IH_USAGE, "'cpu:0' is none of");
+    assert_refused((struct ih_settings){.device = "cuda:"}, IH_USAGE, "'cuda:' is none of");
+    assert_refused((struct ih_settings){.device = "cuda:1x"}, IH_USAGE, "'cuda:1x' is none of");
+    assert_refused((struct ih_settings){.device = "cuda:0,"}, IH_USAGE, "is none of");
+    assert_refused((struct ih_settings){.device = "cuda:1,1"}, IH_USAGE, "is none of");
+    assert_refused((struct ih_settings){.kernel = "best"}, IH_USAGE, "'best' is none");
+    assert_refused((struct ih_settings){.luma = "bt2020"}, IH_USAGE, "'bt2020' is none");
+    assert_refused((struct ih_settings){.clip_low = 5, .clip_high = 5}, IH_USAGE, "clip");
+    assert_refused((struct ih_settings){.clip_low = 255}, IH_USAGE, "clip");
+    assert_refused((struct ih_settings){.clip_high = 256}, IH_USAGE, "clip");
+    assert_refused((struct ih_settings){.raw_channels = 5}, IH_USAGE, "raw_channels");
+}
+
+/* An older program's struct is shorter, a newer one's longer. */
+static void settings_of_other_versions(void **state)
+{
+    (void)state;
+    struct {
+        struct ih_settings known;
+        uint64_t unknown;
+    } newer = {.known = {.device = "cpu"}};
+    struct ih_context *context = NULL;
+    struct ih_error err;
+    assert_int_equal(ih_context_open(&newer.known, sizeof newer, &context, &err), IH_OK);
+    ih_context_close(context);
+    newer.unknown = 1;
+    context = NULL;
+    assert_int_equal(ih_context_open(&newer.known, sizeof newer, &context, &err), IH_USAGE);
+    assert_null(context);
+
+    struct ih_settings older = {.device = "cpu", .luma = "no such"}; /* beyond what is looked at */
+    assert_int_equal(ih_context_open(&older, sizeof older.device, &context, &err), IH_OK);
+    assert_string_equal(ih_context_device(context), "cpu");
+    ih_context_close(context);
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    struct ih_context *context = NULL;
+    struct ih_error err;
+    assert_int_equal(ih_context_open(NULL, 0, &context, &err), IH_OK);
+    assert_int_equal(ih_context_wait(context, &err), IH_OK);
+    assert_non_null(ih_context_device(context));
+    ih_context_close(context);
+    ih_context_close(NULL);
+    ih_counts_close(NULL);
+    ih_pending_close(NULL);
+    assert_string_equal(ih_version(), IH_VERSION);
+    for (int s = IH_OK; s <= IH_CONFLICT; s++) {
+        assert_string_not_equal(ih_status_text((enum ih_status)s), "unknown status");
+        assert_true(strlen(ih_status_text((enum ih_status)s)) > 0);
+    }
+    assert_string_equal(ih_status_text((enum ih_status)99), "unknown status");
+}
+
+static void a_file_and_its_bytes(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/imghist-test-XXXXXX";
+    uint8_t *bytes;
+    struct expected e;
+    const size_t size = make_pnm(701, 499, 3, 7, &bytes, &e);
+    struct ih_context *context = open_cpu();
+    struct ih_counts *counts = open_counts();
+    struct ih_error err;
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), size);
+    close(fd);
+    assert_int_equal(ih_count_file(context, path, counts, &err), IH_OK);
+    unlink(path);
+    assert_expected(counts, &e, 3);
+    const struct ih_summary s = summary_of(counts);
+    assert_int_equal(s.n_images, 1);
+    assert_int_equal(s.width, 701);
+    assert_int_equal(s.height, 499);
+    assert_int_equal(s.source_depth, 8);
+    assert_string_equal(s.format, "pnm");
+    assert_string_equal(s.luma, "bt709");
+    assert_string_equal(s.kernel, "tables");
+    assert_true(strlen(s.decoder) > 0);
+    assert_true(s.mean_luminance > 0 && s.mean_luminance < 1);
+
+    ih_counts_clear(counts);
+    assert_int_equal(ih_count_memory(context, bytes, size, counts, &err), IH_OK);
+    assert_expected(counts, &e, 3);
+
+    /* What fails leaves nothing behind, and needs no err. */
+    assert_int_equal(ih_count_memory(context, bytes, size - 1, counts, &err), IH_CORRUPT);
+    assert_int_equal(summary_of(counts).n_images, 0);
+    assert_null(ih_counts_bins(counts, IH_LUMA));
+    assert_int_equal(ih_count_memory(context, "GIF87", 5, counts, NULL), IH_UNKNOWN);
+    assert_int_equal(ih_count_memory(context, NULL, 0, counts, &err), IH_UNKNOWN);
+    assert_int_equal(ih_count_file(context, "/nowhere/at all", counts, &err), IH_IO);
+    assert_non_null(strstr(err.message, "No such file"));
+    assert_int_equal(ih_count_file(context, "/", counts, &err), IH_IO);
+    assert_int_equal(ih_count_memory(context, bytes, size, counts, &err), IH_OK); /* and goes on */
+    assert_expected(counts, &e, 3);
+    free(bytes);
+    ih_counts_close(counts);
+    ih_context_close(context);
+}
+
+/* 3 x 1 pixels; a progressive JPEG is held whole. *bytes to be freed. */
+static unsigned long make_progressive(unsigned char **bytes)
+{
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr errors;
+    unsigned long n_bytes = 0;
+    JSAMPLE row[] = {1, 2, 3};
+    JSAMPROW rows[] = {row};
+    *bytes = NULL;
+    c.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&c);
+    jpeg_mem_dest(&c, bytes, &n_bytes);
+    c.image_width = 3;
+    c.image_height = 1;
+    c.input_components = 1;
+    c.in_color_space = JCS_GRAYSCALE;
+    jpeg_set_defaults(&c);
+    jpeg_simple_progression(&c);
+    jpeg_start_compress(&c, TRUE);
+    jpeg_write_scanlines(&c, rows, 1);
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    return n_bytes;
+}
+
+static void settings_are_used(void **state)
+{
+    (void)state;
+    const struct ih_settings settings = {.device = "cpu",
+                                         .kernel = "reference",
+                                         .luma = "bt601",
+                                         .clip_low = 10,
+                                         .clip_high = 200,
+                                         .max_pixels = 3,
+                                         .max_memory = 1,
+                                         .raw_channels = 3};
+    static const uint8_t raw[] = {10, 200, 11, 0, 255, 199, 9, 9, 9};
+    struct ih_settings by_content = settings;
+    struct ih_context *context = NULL;
+    struct ih_counts *counts = open_counts();
+    struct ih_error err;
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), IH_OK);
+    assert_int_equal(ih_count_memory(context, raw, sizeof raw, counts, &err), IH_OK);
+    const struct ih_summary s = summary_of(counts);
+    assert_int_equal(s.n_pixels, 3);
+    assert_string_equal(s.kernel, "reference");
+    assert_string_equal(s.luma, "bt601");
+    assert_int_equal(s.clip_low, 10);
+    assert_int_equal(s.clip_high, 200);
+    assert_int_equal(s.any_low, 3);
+    assert_int_equal(s.all_low, 1);
+    assert_int_equal(s.any_high, 2);
+    assert_int_equal(
+        ih_counts_bins(counts, IH_LUMA)[(19595u * 10 + 38470u * 200 + 7471u * 11 + 32768u) >> 16],
+        1);
+    static const uint8_t four[12];
+    assert_int_equal(ih_count_memory(context, four, sizeof four, counts, &err), IH_LIMIT);
+    ih_context_close(context);
+
+    unsigned char *jpeg;
+    const unsigned long jpeg_bytes = make_progressive(&jpeg);
+    by_content.raw_channels = 0;
+    assert_int_equal(ih_context_open(&by_content, sizeof by_content, &context, &err), IH_OK);
+    assert_int_equal(ih_count_memory(context, jpeg, jpeg_bytes, counts, &err), IH_LIMIT);
+    ih_context_close(context);
+    by_content.max_memory = 1 << 20;
+    assert_int_equal(ih_context_open(&by_content, sizeof by_content, &context, &err), IH_OK);
+    assert_int_equal(ih_count_memory(context, jpeg, jpeg_bytes, counts, &err), IH_OK);
+    assert_int_equal(summary_of(counts).n_pixels, 3);
+    free(jpeg);
+    ih_context_close(context);
+    ih_counts_close(counts);
+}
+
+/* Sums of parts are the sum of all; gray counts as R = G = B beside colour. */
+static void sums(void **state)
+{
+    (void)state;
+    enum { N = 4 };
+    struct ih_context *context = open_cpu();
+    struct ih_counts *parts[N], *left = open_counts(), *right = open_counts(), *all = open_counts();
+    struct ih_error err;
+    struct expected sum = {.n_pixels = 0};
+    for (unsigned i = 0; i < N; i++) {
+        uint8_t *bytes;
+        struct expected e;
+        const unsigned n_channels = i % 2 ? 3 : 1;
+        const size_t size = make_pnm(10 + i, 7, n_channels, i, &bytes, &e);
+        parts[i] = open_counts();
+        assert_int_equal(ih_count_memory(context, bytes, size, parts[i], &err), IH_OK);
+        free(bytes);
+        sum.n_pixels += e.n_pixels;
+        sum.any_low += e.any_low;
+        sum.any_high += e.any_high;
+        sum.all_low += e.all_low;
+        sum.all_high += e.all_high;
+        for (unsigned v = 0; v < IH_BINS; v++) {
+            for (unsigned c = 0; c < 3; c++)
+                sum.bins[c][v] += e.bins[n_channels == 1 ? 0 : c][v];
+            sum.bins[IH_LUMA][v] += e.bins[IH_LUMA][v];
+        }
+        assert_int_equal(ih_counts_add(all, parts[i], &err), IH_OK);
+        assert_int_equal(ih_counts_add(i < N / 2 ? left : right, parts[i], &err), IH_OK);
+    }
+    assert_expected(all, &sum, 3);
+    assert_int_equal(ih_counts_add(right, left, &err), IH_OK);
+    assert_expected(right, &sum, 3);
+    const struct ih_summary s = summary_of(right);
+    assert_int_equal(s.n_images, N);
+    assert_int_equal(s.width, 0);
+    assert_string_equal(s.format, "");
+    assert_int_equal(ih_counts_add(right, parts[0], &err), IH_OK); /* and on */
+    assert_int_equal(summary_of(right).n_images, N + 1);
+    ih_counts_clear(left);
+    assert_int_equal(ih_counts_add(all, left, &err), IH_OK); /* nothing */
+    assert_expected(all, &sum, 3);
+    assert_int_equal(ih_counts_add(parts[1], parts[1], &err), IH_OK); /* itself */
+    assert_int_equal(summary_of(parts[1]).n_pixels, 2 * 11 * 7);
+
+    const struct ih_settings other = {.device = "cpu", .luma = "bt601"};
+    struct ih_context *bt601 = NULL;
+    assert_int_equal(ih_context_open(&other, sizeof other, &bt601, &err), IH_OK);
+    assert_int_equal(ih_count_memory(bt601, "P5 1 1 255 x", 12, left, &err), IH_OK);
+    assert_int_equal(ih_counts_add(all, left, &err), IH_USAGE);
+    assert_expected(all, &sum, 3);
+    ih_context_close(bt601);
+    for (unsigned i = 0; i < N; i++)
+        ih_counts_close(parts[i]);
+    ih_counts_close(left);
+    ih_counts_close(right);
+    ih_counts_close(all);
+    ih_context_close(context);
+}
+
+static void statistics_and_their_sizes(void **state)
+{
+    (void)state;
+    struct {
+        struct ih_stats known;
+        uint64_t unknown;
+    } newer = {.unknown = 1};
+    struct ih_context *context = open_cpu();
+    struct ih_counts *counts = open_counts();
+    struct ih_error err;
+    assert_int_equal(ih_counts_stats(counts, 0, &newer.known, sizeof newer, &err), IH_USAGE);
+    assert_int_equal(summary_of(counts).n_images, 0);
+    assert_true(isnan(summary_of(counts).mean_luminance));
+
+    assert_int_equal(ih_count_memory(context, "P5 4 1 255 \0\0\2\377", 15, counts, &err), IH_OK);
+    assert_int_equal(ih_counts_stats(counts, 0, &newer.known, sizeof newer, &err), IH_OK);
+    assert_int_equal(newer.unknown, 0);
+    assert_int_equal(newer.known.count, 4);
+    assert_int_equal(newer.known.sum, 257);
+    assert_int_equal(newer.known.min, 0);
+    assert_int_equal(newer.known.max, 255);
+    assert_int_equal(newer.known.percentile[3], 0);
+    assert_int_equal(newer.known.clip_low, 2);
+    assert_int_equal(newer.known.clip_high, 1);
+    assert_true(newer.known.mean == 64.25);
+    assert_true(newer.known.entropy == 1.5);
+
+    struct ih_stats older = {.sum = 77}; /* nothing behind what the caller knows of is written */
+    assert_int_equal(ih_counts_stats(counts, IH_LUMA, &older, sizeof older.count, &err), IH_OK);
+    assert_int_equal(older.count, 4);
+    assert_int_equal(older.sum, 77);
+    assert_int_equal(ih_counts_stats(counts, 1, &older, sizeof older, &err), IH_USAGE);
+    assert_null(ih_counts_plane(counts, 1));
+    assert_string_equal(ih_counts_plane(counts, 0), "gray");
+    assert_null(ih_counts_bins(counts, 1000));
+    ih_counts_close(counts);
+    ih_context_close(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_that_make_no_sense),
+        cmocka_unit_test(settings_of_other_versions),
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(a_file_and_its_bytes),
+        cmocka_unit_test(settings_are_used),
+        cmocka_unit_test(sums),
+        cmocka_unit_test(statistics_and_their_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
