@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# one_photo.sh FILE.jpg [RUNS]: one JPEG from process start to exit, imghist on the processor against a
-# loop that only decodes with the same library. Runs alternate, the medians are compared.
-# PROGRAM names another imghist than ./imghist.
+# one_photo.sh FILE [RUNS]: one JPEG or PNG from process start to exit, imghist on the processor against a
+# loop that only decodes with libjpeg-turbo or libpng. Runs alternate, the medians are compared.
+# PROGRAM names another imghist than ./imghist. batch.sh compares with other programs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-photo=${1:?usage: one_photo.sh FILE.jpg [RUNS]} runs=${2:-21}
+photo=${1:?usage: one_photo.sh FILE [RUNS]} runs=${2:-21}
 program=${PROGRAM:-./imghist}
 mkdir -p build/bench
-${CC:-cc} -O2 -o build/bench/decode_only tests/bench/decode_only.c -ljpeg
+tests/bench/build_decode_only.sh build/bench/decode_only
 
 now_us() { echo "${EPOCHREALTIME/[.,]/}"; }
 time_us() {
