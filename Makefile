@@ -5,6 +5,8 @@
 #   CUDA=0                                             leave the GPU out
 #   CUDA_ARCH=all|90|...                               which GPUs the kernels are compiled for
 #   WERROR=1                                           warnings are errors, as in CI
+#   FORMATS="webp gif ..."                             the optional formats to look for; default: all
+#   LIBDEFLATE=0                                       PNG through libpng alone
 #   DEPS=DIR                                           headers and libraries under DIR, looked at first
 
 CONFIG    ?= release
@@ -12,7 +14,8 @@ BUILD     ?= build/$(CONFIG)
 CUDA_ARCH ?= all
 WERROR    ?= 0
 DEPS      ?=
-VERSION   := 0.1.0
+VERSION   := $(shell sed -n 's/^.define IH_VERSION "\(.*\)".*/\1/p' src/imghist.h)
+ABI       := 0
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -23,15 +26,31 @@ MAKEFLAGS += --no-builtin-rules
 
 PKG_CONFIG ?= pkg-config
 PACKAGES   := libpng libjpeg
+# Formats whose library a machine may lack. Without it the format drops out, and --list says so.
+# giflib comes without a file for pkg-config on many systems, so its header is looked for.
+FORMATS_ALL   := webp tiff gif heif jxl
+FORMATS       ?= $(FORMATS_ALL)
+PACKAGES_webp := libwebp libwebpdemux
+PACKAGES_tiff := libtiff-4 >= 4.5
+PACKAGES_heif := libheif >= 1.15
+PACKAGES_jxl  := libjxl >= 0.7
+# 1: PNG is inflated by libdeflate too. Under DEPS it needs no pkg-config.
+LIBDEFLATE    ?= $(if $(or $(shell $(PKG_CONFIG) --exists libdeflate 2>/dev/null && echo 1),\
+                   $(wildcard $(addsuffix /libdeflate.h,$(DEPS)/include))),1,0)
+GIF_HEADER    := $(wildcard $(addsuffix /gif_lib.h,$(DEPS)/include /usr/include /usr/local/include))
+has_format     = $(if $(PACKAGES_$(1)),$(shell $(PKG_CONFIG) --exists '$(PACKAGES_$(1))' 2>/dev/null && echo $(1)),\
+                   $(if $(GIF_HEADER),$(1)))
+FORMATS_HERE  := $(foreach f,$(FORMATS),$(call has_format,$(f)))
+FORMATS_GONE  := $(filter-out $(FORMATS_HERE),$(FORMATS_ALL))
 NVCC       := $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null) \
                           $(wildcard /usr/local/cuda/bin/nvcc))
 CUDA       ?= $(if $(NVCC),1,0)
 FONT       ?= $(firstword $(wildcard $(addsuffix /DejaVuSans.ttf,$(DEPS)/share \
                 /usr/share/fonts/truetype/dejavu /usr/share/fonts/dejavu-sans-fonts \
                 /usr/share/fonts/dejavu /usr/share/fonts/TTF)))
-STB_DIR    := $(firstword $(wildcard $(addsuffix /stb/stb_image.h,$(DEPS)/include /usr/include \
+STB_DIR    := $(firstword $(wildcard $(addsuffix /stb/stb_truetype.h,$(DEPS)/include /usr/include \
                 /usr/local/include)))
-STB_DIR    := $(patsubst %/stb_image.h,%,$(STB_DIR))
+STB_DIR    := $(patsubst %/stb_truetype.h,%,$(STB_DIR))
 
 # ---- flags ------------------------------------------------------------------------------------
 
@@ -39,7 +58,8 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
             -Wmissing-prototypes -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 \
             $(if $(filter 1,$(WERROR)),-Werror)
 
-FLAGS_release  := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2
+# The same bytes wherever it is built: no folder of this machine gets into them.
+FLAGS_release  := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2 -ffile-prefix-map=$(CURDIR)=.
 FLAGS_debug    := -O0 -g3
 FLAGS_sanitize := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
                   -fno-omit-frame-pointer
@@ -54,12 +74,26 @@ ifeq ($(CONFIG),fuzz)
   CUDA := 0
 endif
 
-CPPFLAGS += -Isrc -I. $(if $(DEPS),-I$(DEPS)/include) -DIH_VERSION='"$(VERSION)"'
-CFLAGS   += -std=c11 -ffp-contract=off $(FLAGS_$(CONFIG)) $(WARNINGS) -fPIE -pthread
+CPPFLAGS += -Isrc -I. $(if $(DEPS),-I$(DEPS)/include)
+CFLAGS   += -std=c11 -ffp-contract=off $(FLAGS_$(CONFIG)) $(WARNINGS) -fPIC -fvisibility=hidden -pthread
 LDFLAGS  += $(filter -fsanitize% --coverage,$(FLAGS_$(CONFIG))) -pie -pthread -Wl,-z,relro,-z,now \
             $(if $(DEPS),-L$(DEPS)/lib -Wl$(comma)-rpath$(comma)$(abspath $(DEPS))/lib)
 CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
+ask = $(if $(PACKAGES_$(2)),$(shell $(PKG_CONFIG) $(1) '$(PACKAGES_$(2))'))
+CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--cflags,$(f)) \
+              -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
 LDLIBS   := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg) -lm
+LDLIBS   += $(foreach f,$(FORMATS_HERE),$(or $(call ask,--libs,$(f)),-lgif))
+ifeq ($(LIBDEFLATE),1)
+  CPPFLAGS += -DIH_WITH_LIBDEFLATE $(shell $(PKG_CONFIG) --cflags libdeflate 2>/dev/null)
+  LDLIBS   += $(or $(shell $(PKG_CONFIG) --libs libdeflate 2>/dev/null),-ldeflate)
+endif
+# Helper processes give up their rights through it; without it they only have resource limits.
+SECCOMP       ?= $(if $(shell $(PKG_CONFIG) --exists libseccomp 2>/dev/null && echo 1),1,0)
+ifeq ($(SECCOMP),1)
+  CPPFLAGS += -DIH_WITH_SECCOMP $(shell $(PKG_CONFIG) --cflags libseccomp)
+  LDLIBS   += $(shell $(PKG_CONFIG) --libs libseccomp)
+endif
 comma    := ,
 
 ifeq ($(CUDA),1)
@@ -68,7 +102,8 @@ ifeq ($(CUDA),1)
   CUDA_GENCODE := $(if $(filter all all-major native,$(CUDA_ARCH)),-arch=$(CUDA_ARCH),\
                     -gencode arch=compute_$(CUDA_ARCH)$(comma)code=[sm_$(CUDA_ARCH)$(comma)compute_$(CUDA_ARCH)])
   NVCCFLAGS    := -O3 -std=c++17 -lineinfo --threads 2 $(CUDA_GENCODE) \
-                  -Xcompiler -Wall,-Wextra,-fPIE,-fno-exceptions \
+                  -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-fno-exceptions \
+                  -Xcompiler -ffile-prefix-map=$(CURDIR)=. \
                   $(if $(filter 1,$(WERROR)),-Werror all-warnings)
   CPPFLAGS     += -DIH_WITH_CUDA -isystem $(CUDA_DIR)/include
   LDLIBS       += -L$(CUDA_DIR)/lib64 -lcudart_static -lsupc++ -ldl -lrt
@@ -77,9 +112,12 @@ endif
 
 # ---- what is built ----------------------------------------------------------------------------
 
-LIB_SRCS  := $(wildcard src/base/*.c src/decode/*.c src/backend/*.c src/output/*.c src/pipeline/*.c)
+LIB_SRCS  := $(wildcard src/base/*.c src/decode/*.c src/backend/*.c src/output/*.c src/pipeline/*.c src/library/*.c)
+LIB_SRCS  := $(filter-out $(foreach f,$(FORMATS_GONE),src/decode/dec_$(f).c src/decode/$(f)_%.c),$(LIB_SRCS))
 ifneq ($(CUDA),1)
-  LIB_SRCS := $(filter-out src/backend/backend_cuda.c,$(LIB_SRCS))
+  LIB_SRCS := $(filter-out src/backend/backend_cuda.c src/backend/device_pixels_cuda.c,$(LIB_SRCS))
+else
+  LIB_SRCS := $(filter-out src/backend/device_pixels_none.c,$(LIB_SRCS))
 endif
 CLI_SRCS  := $(wildcard src/cli/*.c src/cli/bench/*.c)
 SHIM_SRCS := $(wildcard third_party/*.c)
@@ -87,7 +125,7 @@ LIB_OBJS  := $(LIB_SRCS:%.c=$(BUILD)/%.o) $(SHIM_SRCS:%.c=$(BUILD)/%.o) $(BUILD)
 CLI_OBJS  := $(CLI_SRCS:%.c=$(BUILD)/%.o)
 PROGRAM   := $(BUILD)/imghist
 
-UNIT_SRCS := $(wildcard tests/unit/test_*.c)
+UNIT_SRCS := $(filter-out $(FORMATS_GONE:%=tests/unit/test_%.c),$(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/tests/%)
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BINS := $(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/%)
@@ -145,12 +183,16 @@ endif
 .PHONY: FORCE
 FORCE:
 
+include packaging/install.mk
+
 # ---- trying and testing -----------------------------------------------------------------------
 
 .PHONY: demo
 demo: ## install what is missing, build, and run imghist on samples/
 	third_party/install.sh build
+	third_party/install.sh formats || echo "imghist: going on without the formats above" >&2
 	$(MAKE) all
+	@echo; echo '$$ ./imghist samples/scene.png'; ./imghist samples/scene.png
 	@echo; echo '$$ ./imghist samples/'; ./imghist samples/
 	@echo; echo '$$ ./imghist samples/ --csv=stats'; ./imghist samples/ --csv=stats
 	@echo; echo '$$ ./imghist samples/ --chart=build/charts'; ./imghist samples/ --chart=build/charts
@@ -159,6 +201,7 @@ demo: ## install what is missing, build, and run imghist on samples/
 .PHONY: test
 test: ## install the test tools, build, and run every test that needs no GPU
 	third_party/install.sh build test
+	third_party/install.sh formats || echo "imghist: going on without the formats above" >&2
 	$(MAKE) all unit
 	tests/layers.sh .
 	tests/run.sh $(BUILD)
@@ -166,10 +209,14 @@ test: ## install the test tools, build, and run every test that needs no GPU
 .PHONY: unit
 unit: needs $(UNIT_BINS)
 
+$(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
 $(BUILD)/tests/test_bench: $(addprefix $(BUILD)/src/cli/bench/,data.o exact.o job.o measure.o report.o)
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB_OBJS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LDLIBS) -lcmocka
+
+# Tests write files with what only the encoders' side of a library has.
+$(BUILD)/tests/test_webp: LDLIBS += -lwebpmux
 
 .PHONY: test-gpu
 test-gpu: ## on a GPU machine: parity, compute-sanitizer, CUDA against CPU; records the evidence
@@ -193,6 +240,12 @@ samples: ## make the sample images anew, with the program in samples/
 	@mkdir -p build/samples
 	$(CC) $(CPPFLAGS) $(CFLAGS) -ffp-contract=off -o build/samples/make_samples $(wildcard samples/*.c) $(LDLIBS)
 	build/samples/make_samples samples
+
+.PHONY: gallery
+gallery: all ## make the pictures of README.md, and a page of charts of every kind in build/gallery
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $(BUILD)/make_images tests/gallery/make_images.c $(LDLIBS)
+	tests/gallery/gallery.sh $(PROGRAM) $(BUILD)/make_images build/gallery
+	tests/gallery/terminal.sh $(PROGRAM) tests/gallery/terminal.svg
 
 # ---- keeping house ----------------------------------------------------------------------------
 

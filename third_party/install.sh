@@ -1,5 +1,5 @@
 #!/bin/sh
-# install.sh [build] [test] [fuzz] [ci]: installs what the named groups need and this machine lacks,
+# install.sh [build] [formats] [test] [fuzz] [ci] [package]: installs what the named groups need and this machine lacks,
 # from the distribution's own packages. Without a group: build. Nothing is asked of the network
 # where nothing is missing.
 #
@@ -16,15 +16,30 @@ build|compiler|a C compiler with the C library's headers|gcc libc6-dev|gcc glibc
 build|tool make|runs the Makefile|make|make|make|make|make|make
 build|tool pkg-config|finds libpng and libjpeg|pkg-config|pkgconf-pkg-config|pkgconf|pkg-config|pkgconf|pkgconf
 build|library libpng|reads PNG|libpng-dev|libpng-devel|libpng|libpng16-devel|libpng-dev|libpng
+build|library libdeflate|inflates PNG three times as fast as libpng does|libdeflate-dev|libdeflate-devel|libdeflate|libdeflate-devel|libdeflate-dev|libdeflate
 build|library libjpeg|reads JPEG|libjpeg-dev|libjpeg-turbo-devel|libjpeg-turbo|libjpeg-turbo-devel|libjpeg-turbo-dev|jpeg-turbo
-build|header stb/stb_image.h|reads BMP, TGA and PSD, draws text|libstb-dev|stb-devel|stb|stb-devel|stb|-
+build|header stb/stb_truetype.h|draws text, writes BMP and TGA|libstb-dev|stb-devel|stb|stb-devel|stb|-
+build|seccomp|takes rights from processes that decode rare formats|libseccomp-dev|libseccomp-devel|libseccomp|libseccomp-devel|libseccomp-dev|-
 build|font|DejaVu Sans, the font of the charts|fonts-dejavu-core|dejavu-sans-fonts|ttf-dejavu|dejavu-fonts|font-dejavu|-
+formats|library libwebpdemux|reads WebP|libwebp-dev|libwebp-devel|libwebp|libwebp-devel|libwebp-dev|webp
+formats|library libtiff-4|reads TIFF|libtiff-dev|libtiff-devel|libtiff|libtiff-devel|tiff-dev|libtiff
+formats|header gif_lib.h|reads GIF|libgif-dev|giflib-devel|giflib|giflib-devel|giflib-dev|giflib
+formats|library libheif|reads HEIC and AVIF|libheif-dev|libheif-devel|libheif|libheif-devel|libheif-dev|libheif
+formats|library libjxl|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjxl-devel|libjxl-dev|jpeg-xl
 test|header cmocka.h|runs the unit tests|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev|cmocka
 test|tool bats|runs the tests of the command line|bats|bats|bash-bats|bats|bats|bats-core
+test|tool python3|reads CSV and JSON in the tests|python3|python3|python|python3|python3|python
+test|tool sqlite3|reads CSV in the tests|sqlite3|sqlite|sqlite|sqlite3|sqlite|sqlite
+test|tool jq|reads JSON in the tests|jq|jq|jq|jq|jq|jq
+ci|tool zsh|completes options in the tests|zsh|zsh|zsh|zsh|zsh|zsh
+ci|tool fish|completes options in the tests|fish|fish|fish|fish|fish|fish
 fuzz ci|tool clang|the second compiler, and the fuzzers'|clang|clang|clang|clang|clang|llvm
 fuzz ci|fuzzer|clang's libFuzzer and sanitizers|libclang-rt-dev|compiler-rt|compiler-rt|=|compiler-rt|=
 ci|tool clang-format|checks how the sources are formatted|clang-format|clang-tools-extra|=|=|clang-extra-tools|clang-format
 ci|tool shellcheck|checks the shell scripts|shellcheck|ShellCheck|shellcheck|ShellCheck|shellcheck|shellcheck
+package ci|tool dh|makes Debian packages|debhelper|debhelper|-|-|-|-
+package ci|tool lintian|checks Debian packages|lintian|lintian|-|-|-|-
+package ci|tool fakeroot|makes Debian packages as an ordinary user|fakeroot|fakeroot|fakeroot|fakeroot|fakeroot|-
 END
 }
 
@@ -41,6 +56,9 @@ header() {
 library() {
   ${PKG_CONFIG:-pkg-config} --exists "$1" 2>/dev/null || [ -n "${DEPS:-}" ]
 }
+
+# A kind of filter that only Linux has, and that the program can do without.
+seccomp() { [ "$(uname)" != Linux ] || library libseccomp; }
 
 font() {
   for file in "${FONT:-}" "${DEPS:-}/share/DejaVuSans.ttf" \
@@ -132,8 +150,8 @@ install_with_apt() {
 groups=${*:-build}
 for group in $groups; do
   case $group in
-    build | test | fuzz | ci) ;;
-    *) fail "no such group: $group (there are: build test fuzz ci)" ;;
+    build | formats | test | fuzz | ci | package) ;;
+    *) fail "no such group: $group (there are: build formats test fuzz ci package)" ;;
   esac
 done
 

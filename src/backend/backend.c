@@ -1,60 +1,26 @@
 /*
- * Choosing and starting a backend, and the lanes that work before it has started.
+ * Choosing a backend and starting its units.
  *
- * Until it is known who counts, a lane keeps filled bands in plain memory. That costs one copy of
- * the first image's first bands, and hides the few hundred milliseconds that a GPU takes to start
- * behind its decoding. The alternative, counting those bands on the processor, was rejected: then
- * the processor and not the GPU would have counted most single photographs.
+ * The first backend of the list that starts is taken. Of one with several units, GPUs, as many
+ * start as lanes will be open: a GPU takes a few hundred milliseconds and its memory to start, and
+ * one that no lane is dealt to would have done so for nothing. They start side by side. Units that
+ * the caller has named must all start; of the others those that do not are left out, and the next
+ * ones tried in their place.
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "backend/backend.h"
+#include "backend/device.h"
 
 #include <assert.h>
-#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    STAGED_BAND_BYTES = 1 << 20,
-    STAGED_BYTES_MAX = 64 << 20 /* of all lanes together; then they wait for the start */
-};
 
 const struct ih_backend *const ih_backends[] = {
 #define BACKEND(name) &ih_backend_##name,
 #include "backend/backends.def"
 #undef BACKEND
     NULL,
-};
-
-struct ih_device {
-    struct ih_device_options options;
-    pthread_t starter;
-    bool has_starter;
-
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t on_start;
-    bool is_started;
-    size_t staged_bytes;
-    enum ih_status status; /* of the start; with the rest below, fixed once is_started */
-    struct ih_error error;
-    const struct ih_backend *backend;
-    void *state;
-    struct ih_error fallback; /* why the first choice of auto does not count */
-};
-
-struct staged_band {
-    uint8_t *pixels; /* owned */
-    size_t size_bytes, n_pixels;
-};
-
-struct ih_lane {
-    struct ih_device *device;
-    struct ih_count_spec spec;
-    void *lane;                 /* the backend's; NULL until the device has started */
-    struct staged_band *staged; /* owned */
-    size_t n_staged, n_counted; /* handed out, and filled */
-    bool band_is_staged;        /* the one handed out last */
 };
 
 static bool has_kernel(const struct ih_backend *backend, const char *kernel)
@@ -68,8 +34,8 @@ static bool has_kernel(const struct ih_backend *backend, const char *kernel)
 /* The next backend at or after *i that the options allow; NULL where there is none. */
 static const struct ih_backend *candidate(const struct ih_device_options *options, size_t *i)
 {
-    for (; ih_backends[*i]; ++*i) {
-        const struct ih_backend *b = ih_backends[*i];
+    for (; options->backends[*i]; ++*i) {
+        const struct ih_backend *b = options->backends[*i];
         if ((!options->backend || strcmp(b->name, options->backend) == 0) &&
             has_kernel(b, options->with.kernel))
             return b;
@@ -77,23 +43,165 @@ static const struct ih_backend *candidate(const struct ih_device_options *option
     return NULL;
 }
 
+/* ---- the units of one backend ---- */
+
+/* One unit's start, in a thread of its own where others start beside it. */
+struct unit_start {
+    const struct ih_backend *backend;
+    const struct ih_backend_options *options;
+    int ordinal;
+    void *state;
+    enum ih_status status;
+    struct ih_error error;
+    pthread_t thread;
+    bool has_thread;
+};
+
+static void *start_unit(void *argument)
+{
+    struct unit_start *u = argument;
+    u->status = u->backend->start(u->options, u->ordinal, &u->state, &u->error);
+    return NULL;
+}
+
+/* The first in this thread, the others beside it. */
+static void start_side_by_side(struct unit_start *units, unsigned n)
+{
+    for (unsigned i = 1; i < n; i++)
+        units[i].has_thread = pthread_create(&units[i].thread, NULL, start_unit, &units[i]) == 0;
+    for (unsigned i = 0; i < n; i++)
+        if (!units[i].has_thread)
+            start_unit(&units[i]);
+    for (unsigned i = 1; i < n; i++)
+        if (units[i].has_thread)
+            pthread_join(units[i].thread, NULL);
+}
+
+static void stop_units(struct ih_device *d, const struct ih_backend *b)
+{
+    while (d->n_units > 0)
+        b->stop(d->units[--d->n_units]);
+}
+
+/* Whether the units that the options name exist: all of them, used or not. */
+static enum ih_status check_ordinals(const struct ih_device_options *o, const struct ih_backend *b,
+                                     int n_units, struct ih_error *err)
+{
+    for (unsigned i = 0; i < o->n_ordinals; i++)
+        if (o->ordinals[i] < 0 || o->ordinals[i] >= n_units)
+            return ih_error_set(err, IH_UNAVAILABLE,
+                                "no device %s:%d: this machine shows %d, counted from 0", b->name,
+                                o->ordinals[i], n_units);
+    return IH_OK;
+}
+
+/* Starts the units from *next on that are still wanted. skipped: filled, if it is not yet, with why
+ * one is left out. IH_OK unless one that the options name does not start. */
+static enum ih_status start_more(struct ih_device *d, const struct ih_backend *b, unsigned n_wanted,
+                                 unsigned n_listed, unsigned *next, struct ih_error *skipped,
+                                 struct ih_error *err)
+{
+    const struct ih_device_options *o = &d->options;
+    struct unit_start units[IH_UNITS_MAX];
+    enum ih_status status = IH_OK;
+    unsigned n = 0;
+    for (; n < n_wanted - d->n_units && *next < n_listed; n++, ++*next)
+        units[n] = (struct unit_start){.backend = b,
+                                       .options = &o->with,
+                                       .ordinal = o->n_ordinals ? o->ordinals[*next] : (int)*next};
+    start_side_by_side(units, n);
+    for (unsigned i = 0; i < n; i++) {
+        if (units[i].status == IH_OK) {
+            d->ordinals[d->n_units] = units[i].ordinal;
+            d->units[d->n_units++] = units[i].state;
+            continue;
+        }
+        struct ih_error *why = o->n_ordinals ? err : skipped;
+        if (n_listed == 1 && !o->n_ordinals)
+            *why = units[i].error;
+        else if (why->status == IH_OK)
+            ih_error_set(why, units[i].status, "%s:%d: %.200s", b->name, units[i].ordinal,
+                         units[i].error.message);
+        if (o->n_ordinals)
+            status = err->status;
+    }
+    return status;
+}
+
+/* As many units of b as the options want. IH_OK: at least one has started. */
+static enum ih_status start_backend(struct ih_device *d, const struct ih_backend *b,
+                                    struct ih_error *skipped, struct ih_error *err)
+{
+    const struct ih_device_options *o = &d->options;
+    int n_units = 0;
+    enum ih_status status = b->n_units(&n_units, err);
+    if (status == IH_OK)
+        status = check_ordinals(o, b, n_units, err);
+    if (status != IH_OK)
+        return status;
+    unsigned n_listed = o->n_ordinals ? o->n_ordinals : (unsigned)n_units, next = 0;
+    unsigned n_wanted = o->n_lanes ? o->n_lanes : 1;
+    n_wanted = n_wanted < IH_UNITS_MAX ? n_wanted : IH_UNITS_MAX;
+    while (status == IH_OK && d->n_units < n_wanted && next < n_listed)
+        status = start_more(d, b, n_wanted, n_listed, &next, skipped, err);
+    if (status == IH_OK && d->n_units == 0) {
+        *err = *skipped;
+        status = err->status;
+    }
+    if (status != IH_OK)
+        stop_units(d, b);
+    return status;
+}
+
+/* The kind of a unit, " NVIDIA H100" of "cuda:0 NVIDIA H100". */
+static const char *kind_of(const struct ih_device *d, unsigned i)
+{
+    const char *text = d->backend->describe(d->units[i]);
+    return text + strcspn(text, " ");
+}
+
+/* "cuda:0 NVIDIA H100" of one unit; of several that are alike "cuda:0,1 2 x NVIDIA H100", else one
+ * after the other. */
+static void describe_units(struct ih_device *d)
+{
+    char *text = d->description, *end = text + sizeof d->description;
+    bool are_alike = d->n_units > 1;
+    for (unsigned i = 1; i < d->n_units; i++)
+        are_alike = are_alike && strcmp(kind_of(d, 0), kind_of(d, i)) == 0;
+    for (unsigned i = 0; i < d->n_units; i++) {
+        if (!are_alike)
+            snprintf(text, (size_t)(end - text), "%s%s", i ? ", " : "",
+                     d->backend->describe(d->units[i]));
+        else if (i == 0)
+            snprintf(text, (size_t)(end - text), "%s:%d", d->backend->name, d->ordinals[0]);
+        else
+            snprintf(text, (size_t)(end - text), ",%d", d->ordinals[i]);
+        text += strlen(text); /* what does not fit is cut */
+    }
+    if (are_alike)
+        snprintf(text, (size_t)(end - text), " %u x%s", d->n_units, kind_of(d, 0));
+}
+
+/* ---- the device ---- */
+
 static void *start(void *argument)
 {
     struct ih_device *d = argument;
     enum ih_status status = IH_UNAVAILABLE;
     struct ih_error error = {IH_OK, ""}, fallback = {IH_OK, ""};
-    void *state = NULL;
     const struct ih_backend *chosen = NULL, *b;
     for (size_t i = 0; !chosen && (b = candidate(&d->options, &i)); i++) {
-        status = b->start(&d->options.with, &state, &error);
+        struct ih_error skipped = {IH_OK, ""};
+        status = start_backend(d, b, &skipped, &error);
         if (status == IH_OK)
             chosen = b;
-        else if (fallback.status == IH_OK)
-            fallback = error;
+        if (fallback.status == IH_OK)
+            fallback = status == IH_OK ? skipped : error;
     }
-    pthread_mutex_lock(&d->lock);
     d->backend = chosen;
-    d->state = state;
+    if (chosen)
+        describe_units(d);
+    pthread_mutex_lock(&d->lock);
     d->status = status;
     d->error = error;
     if (chosen)
@@ -109,16 +217,21 @@ static void *start(void *argument)
 enum ih_status ih_device_open(const struct ih_device_options *options, struct ih_device **device,
                               struct ih_error *err)
 {
-    size_t i = 0;
-    const struct ih_backend *first = candidate(options, &i);
-    if (!first)
-        return ih_error_set(err, IH_USAGE, "this build has no device %s with a kernel %s",
-                            options->backend ? options->backend : "auto",
-                            options->with.kernel ? options->with.kernel : "at all");
+    assert(options->n_ordinals <= IH_UNITS_MAX);
     struct ih_device *d = calloc(1, sizeof *d);
     if (!d)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     d->options = *options;
+    if (!d->options.backends)
+        d->options.backends = ih_backends;
+    size_t i = 0;
+    const struct ih_backend *first = candidate(&d->options, &i);
+    if (!first) {
+        free(d);
+        return ih_error_set(err, IH_USAGE, "this build has no device %s with a kernel %s",
+                            options->backend ? options->backend : "auto",
+                            options->with.kernel ? options->with.kernel : "at all");
+    }
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->on_start, NULL);
     /* The processor is there at once; so it is where no thread can be had. */
@@ -142,7 +255,7 @@ enum ih_status ih_device_wait(struct ih_device *d, struct ih_error *err)
 
 const char *ih_device_description(const struct ih_device *d)
 {
-    return d->backend->describe(d->state);
+    return d->description;
 }
 
 const char *ih_device_fallback_reason(const struct ih_device *d)
@@ -157,157 +270,8 @@ void ih_device_close(struct ih_device *d)
     if (d->has_starter)
         pthread_join(d->starter, NULL);
     if (d->backend)
-        d->backend->stop(d->state);
+        stop_units(d, d->backend);
     pthread_cond_destroy(&d->on_start);
     pthread_mutex_destroy(&d->lock);
     free(d);
-}
-
-/* ---- lanes ---- */
-
-enum ih_status ih_lane_open(struct ih_device *device, struct ih_lane **lane, struct ih_error *err)
-{
-    struct ih_lane *l = calloc(1, sizeof *l);
-    if (!l)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    l->device = device;
-    *lane = l;
-    return IH_OK;
-}
-
-static void drop_staged(struct ih_lane *l)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < l->n_staged; i++) {
-        bytes += l->staged[i].size_bytes;
-        free(l->staged[i].pixels);
-    }
-    free(l->staged);
-    l->staged = NULL;
-    l->n_staged = l->n_counted = 0;
-    pthread_mutex_lock(&l->device->lock);
-    l->device->staged_bytes -= bytes;
-    pthread_mutex_unlock(&l->device->lock);
-}
-
-void ih_lane_close(struct ih_lane *l)
-{
-    if (!l)
-        return;
-    drop_staged(l);
-    if (l->lane)
-        l->device->backend->lane_close(l->lane);
-    free(l);
-}
-
-/* Waits for the start, opens the backend's lane and passes the staged bands on. */
-static enum ih_status attach(struct ih_lane *l, struct ih_error *err)
-{
-    enum ih_status status = ih_device_wait(l->device, err);
-    const struct ih_backend *b = l->device->backend;
-    if (status == IH_OK)
-        status = b->lane_open(l->device->state, &l->lane, err);
-    if (status == IH_OK)
-        status = b->begin(l->lane, &l->spec, err);
-    for (size_t i = 0; status == IH_OK && i < l->n_counted; i++) {
-        const struct staged_band *staged = &l->staged[i];
-        size_t n_channels = l->spec.n_channels, n_left = staged->n_pixels;
-        const uint8_t *from = staged->pixels;
-        while (status == IH_OK && n_left > 0) {
-            uint8_t *to;
-            size_t size_bytes;
-            status = b->band(l->lane, n_channels, &to, &size_bytes, err);
-            if (status != IH_OK)
-                break;
-            size_t n = size_bytes / n_channels < n_left ? size_bytes / n_channels : n_left;
-            memcpy(to, from, n * n_channels);
-            status = b->count(l->lane, n, err);
-            from += n * n_channels;
-            n_left -= n;
-        }
-    }
-    drop_staged(l);
-    return status;
-}
-
-enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec,
-                             struct ih_error *err)
-{
-    assert(spec->n_channels >= 1 && spec->n_channels <= IH_CHANNELS_MAX);
-    assert(spec->clip_low < spec->clip_high);
-    drop_staged(l);
-    l->spec = *spec;
-    return l->lane ? l->device->backend->begin(l->lane, spec, err) : IH_OK;
-}
-
-/* Room for one more staged band; NULL where the device has started, where enough is staged, or
- * where memory is short: then the lane waits for the start, which frees what is staged. */
-static struct staged_band *stage(struct ih_lane *l, size_t size_bytes)
-{
-    struct ih_device *d = l->device;
-    pthread_mutex_lock(&d->lock);
-    bool may = !d->is_started && size_bytes <= STAGED_BYTES_MAX - d->staged_bytes;
-    if (may)
-        d->staged_bytes += size_bytes;
-    pthread_mutex_unlock(&d->lock);
-    if (!may)
-        return NULL;
-    uint8_t *pixels = malloc(size_bytes);
-    struct staged_band *staged =
-        pixels ? realloc(l->staged, (l->n_staged + 1) * sizeof *staged) : NULL;
-    if (!staged) {
-        free(pixels);
-        pthread_mutex_lock(&d->lock);
-        d->staged_bytes -= size_bytes;
-        pthread_mutex_unlock(&d->lock);
-        return NULL;
-    }
-    l->staged = staged;
-    staged[l->n_staged] = (struct staged_band){pixels, size_bytes, 0};
-    return &staged[l->n_staged++];
-}
-
-enum ih_status ih_lane_band(struct ih_lane *l, size_t min_bytes, uint8_t **pixels,
-                            size_t *size_bytes, struct ih_error *err)
-{
-    l->band_is_staged = false;
-    if (!l->lane) {
-        size_t wanted = min_bytes > STAGED_BAND_BYTES ? min_bytes : STAGED_BAND_BYTES;
-        const struct staged_band *staged =
-            l->n_staged > l->n_counted ? &l->staged[l->n_counted] : stage(l, wanted);
-        if (staged && staged->size_bytes >= min_bytes) {
-            l->band_is_staged = true;
-            *pixels = staged->pixels;
-            *size_bytes = staged->size_bytes;
-            return IH_OK;
-        }
-        enum ih_status status = attach(l, err);
-        if (status != IH_OK)
-            return status;
-    }
-    return l->device->backend->band(l->lane, min_bytes, pixels, size_bytes, err);
-}
-
-enum ih_status ih_lane_count(struct ih_lane *l, size_t n_pixels, struct ih_error *err)
-{
-    if (!l->band_is_staged)
-        return l->device->backend->count(l->lane, n_pixels, err);
-    l->staged[l->n_counted++].n_pixels = n_pixels;
-    l->band_is_staged = false;
-    return IH_OK;
-}
-
-enum ih_status ih_lane_end(struct ih_lane *l, struct ih_histogram *out, const char **kernel,
-                           struct ih_error *err)
-{
-    if (!l->lane) {
-        enum ih_status status = attach(l, err);
-        if (status != IH_OK)
-            return status;
-    }
-    enum ih_status status = l->device->backend->end(l->lane, out, kernel, err);
-    if (status == IH_OK && !ih_histogram_consistent(out))
-        return ih_error_set(err, IH_DEVICE, "counting failed: %s gave counts that do not add up",
-                            ih_device_description(l->device));
-    return status;
 }

@@ -2,8 +2,8 @@
  * Backends: who counts. A band of pixels goes in, a histogram comes out.
  *
  * A backend is one vtable in one file plus a line in backends.def. Callers use an ih_device, which
- * starts a backend, and its lanes. One lane serves one worker thread; lanes of a device run side by
- * side.
+ * starts a backend on one or several GPUs, and its lanes, which are dealt to them in turn. One lane
+ * serves one worker thread; lanes of a device run side by side.
  *
  * Starting a GPU takes as long as decoding a large photograph. So an ih_device starts in a thread
  * of its own, and until it is ready a lane hands out plain memory and keeps the filled bands; they
@@ -17,7 +17,6 @@
 
 struct ih_backend_options {
     const char *kernel; /* NULL: the backend's best for each number of channels; else by name */
-    int ordinal;        /* which GPU; 0 for the first that CUDA shows */
     unsigned n_spare;   /* processors that no worker uses: they may count beside the decoding */
 };
 
@@ -31,17 +30,24 @@ struct ih_backend {
     const char *name;                      /* "cpu" */
     const struct ih_kernel_entry *kernels; /* the best first; name NULL at the end */
 
+    /* How many units this machine has: GPUs that CUDA shows, one processor. IH_OK with at least 1,
+     * or IH_UNAVAILABLE with why there is none. */
+    enum ih_status (*n_units)(int *n, struct ih_error *err);
+
     /*
-     * Finds the device and makes it ready.
+     * Makes one unit ready.
      *
-     * *state   owned by the caller, released with stop; shared by all lanes
+     * ordinal  which, from 0
+     * *state   owned by the caller, released with stop; shared by all lanes of the unit
      *
-     * Returns IH_OK, IH_UNAVAILABLE (no such device, or no such kernel here), IH_DEVICE, IH_MEMORY.
+     * Returns IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY.
+     * Threads: any; units start side by side.
      */
-    enum ih_status (*start)(const struct ih_backend_options *options, void **state,
+    enum ih_status (*start)(const struct ih_backend_options *options, int ordinal, void **state,
                             struct ih_error *err);
     void (*stop)(void *state);
-    /* "cpu", "cuda:0 NVIDIA H100": lives as long as the state. */
+    /* "cpu"; of one of several units its name, ordinal and what it is, "cuda:0 NVIDIA H100". Lives
+     * as long as the state. */
     const char *(*describe)(void *state);
 
     enum ih_status (*lane_open)(void *state, void **lane, struct ih_error *err);
@@ -68,9 +74,15 @@ extern const struct ih_backend *const ih_backends[];
 struct ih_device;
 struct ih_lane;
 
+enum { IH_UNITS_MAX = 64 }; /* GPUs of one device; machines have up to 16 */
+
 struct ih_device_options {
     const char *backend; /* NULL: auto, the first that starts; else by name */
     struct ih_backend_options with;
+    int ordinals[IH_UNITS_MAX]; /* which units count, each once: all of them, or it is an error */
+    unsigned n_ordinals;        /* 0: whichever start */
+    unsigned n_lanes; /* how many will be open at once: more units are not started; 0: one */
+    const struct ih_backend *const *backends; /* NULL: ih_backends; tests have others */
 };
 
 /*
@@ -91,8 +103,9 @@ enum ih_status ih_device_open(const struct ih_device_options *options, struct ih
  */
 enum ih_status ih_device_wait(struct ih_device *device, struct ih_error *err);
 
-/* Who counts, "cpu" or "cuda:0 NVIDIA H100"; and with auto, why not the one before: "" where there
- * is nothing to say. Valid after ih_device_wait gave IH_OK, until ih_device_close. */
+/* Who counts, "cpu", "cuda:0 NVIDIA H100" or "cuda:0,1 2 x NVIDIA H100"; and why not a backend or a
+ * unit that was tried before: "" where there is nothing to say. Valid after ih_device_wait gave
+ * IH_OK, until ih_device_close. */
 const char *ih_device_description(const struct ih_device *device);
 const char *ih_device_fallback_reason(const struct ih_device *device);
 
@@ -103,6 +116,10 @@ void ih_device_close(struct ih_device *device);
 
 enum ih_status ih_lane_open(struct ih_device *device, struct ih_lane **lane, struct ih_error *err);
 void ih_lane_close(struct ih_lane *lane); /* NULL is allowed */
+
+/* Which unit counts for it, "cuda:1 NVIDIA H100"; lives as the device. After ih_lane_end gave
+ * IH_OK. */
+const char *ih_lane_description(const struct ih_lane *lane);
 
 /* Starts an image. Whatever an earlier image left unfinished is dropped. spec is copied. */
 enum ih_status ih_lane_begin(struct ih_lane *lane, const struct ih_count_spec *spec,

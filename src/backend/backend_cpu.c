@@ -124,16 +124,24 @@ static bool take_spare(struct cpu_state *s)
 
 /* ---- the device ---- */
 
-static enum ih_status cpu_start(const struct ih_backend_options *options, void **state,
+/* All processors together are one unit: a lane runs where its worker does. */
+static enum ih_status cpu_n_units(int *n, struct ih_error *err)
+{
+    (void)err;
+    *n = 1;
+    return IH_OK;
+}
+
+static enum ih_status cpu_start(const struct ih_backend_options *options, int ordinal, void **state,
                                 struct ih_error *err)
 {
+    (void)ordinal;
     size_t index = 0;
     if (options->kernel) {
         while (cpu_kernels[index].name && strcmp(cpu_kernels[index].name, options->kernel) != 0)
             index++;
         if (!cpu_kernels[index].name)
-            return ih_error_set(err, IH_UNAVAILABLE,
-                                "kernel \"%s\": the CPU has none of this name: see --list",
+            return ih_error_set(err, IH_UNAVAILABLE, "kernel \"%s\": the CPU has none of this name",
                                 options->kernel);
     }
     struct cpu_state *s = malloc(sizeof *s);
@@ -278,6 +286,7 @@ static enum ih_status cpu_end(void *lane, struct ih_histogram *out, const char *
 const struct ih_backend ih_backend_cpu = {
     .name = "cpu",
     .kernels = cpu_kernels,
+    .n_units = cpu_n_units,
     .start = cpu_start,
     .stop = cpu_stop,
     .describe = cpu_describe,

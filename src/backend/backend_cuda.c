@@ -117,25 +117,27 @@ static enum ih_status try_out(struct cuda_state *d, struct ih_error *err)
     return status;
 }
 
-static enum ih_status start(const struct ih_backend_options *options, void **state,
+static enum ih_status n_units(int *n, struct ih_error *err)
+{
+    cudaError_t e = cudaGetDeviceCount(n);
+    if (e == cudaSuccess && *n > 0)
+        return IH_OK;
+    return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s",
+                        cudaGetErrorString(e != cudaSuccess ? e : cudaErrorNoDevice));
+}
+
+static enum ih_status start(const struct ih_backend_options *options, int ordinal, void **state,
                             struct ih_error *err)
 {
-    int n_devices = 0;
-    cudaError_t e = cudaGetDeviceCount(&n_devices);
-    if (e != cudaSuccess || n_devices == 0)
-        return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s",
-                            cudaGetErrorString(e != cudaSuccess ? e : cudaErrorNoDevice));
-    if (options->ordinal >= n_devices)
-        return ih_error_set(err, IH_UNAVAILABLE, "no GPU %d: CUDA shows %d, counted from 0",
-                            options->ordinal, n_devices);
     struct cuda_state *d = calloc(1, sizeof *d);
     if (!d)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    d->ordinal = options->ordinal;
+    d->ordinal = ordinal;
     while (options->kernel && strcmp(kernels[d->kernel].name, options->kernel) != 0)
         d->kernel++; /* it is there: the caller has looked */
     enum ih_status status = IH_OK;
-    if ((e = read_properties(d)) != cudaSuccess)
+    cudaError_t e = read_properties(d);
+    if (e != cudaSuccess)
         status = failed(err, e, "cannot open the GPU");
     else
         status = try_out(d, err);
@@ -158,6 +160,16 @@ static const char *describe(void *state)
 }
 
 /* ---- a lane ---- */
+
+/*
+ * CUDA's current device is the thread's, and with several GPUs, or in a library user's thread, it
+ * may be another than the lane's. Kernels and allocations go to the current one, so every call sets
+ * it: that it is set already is found out in under a microsecond.
+ */
+static cudaError_t use_device(const struct cuda_lane *l)
+{
+    return cudaSetDevice(l->device->ordinal);
+}
 
 static void slot_release(struct slot *slot)
 {
@@ -183,7 +195,7 @@ static cudaError_t slot_grow(struct slot *slot, size_t size_bytes)
 static void lane_close(void *lane)
 {
     struct cuda_lane *l = lane;
-    cudaSetDevice(l->device->ordinal);
+    use_device(l);
     if (l->stream)
         cudaStreamSynchronize(l->stream); /* nothing may be in flight when its memory goes */
     for (int i = 0; i < N_SLOTS; i++) {
@@ -200,7 +212,7 @@ static void lane_close(void *lane)
 
 static cudaError_t lane_allocate(struct cuda_lane *l)
 {
-    cudaError_t e = cudaSetDevice(l->device->ordinal);
+    cudaError_t e = use_device(l);
     if (e == cudaSuccess)
         e = cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking);
     if (e == cudaSuccess)
@@ -235,7 +247,7 @@ static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct
     struct cuda_lane *l = lane;
     l->spec = *spec;
     l->n_pixels = 0;
-    cudaError_t e = cudaSetDevice(l->device->ordinal);
+    cudaError_t e = use_device(l);
     if (e == cudaSuccess) /* in stream order: behind whatever an unfinished image left */
         e = cudaMemsetAsync(l->d_totals, 0, sizeof *l->d_totals, l->stream);
     return e == cudaSuccess ? IH_OK : failed(err, e, "GPU");
@@ -247,7 +259,9 @@ static enum ih_status band(void *lane, size_t min_bytes, uint8_t **pixels, size_
     struct cuda_lane *l = lane;
     l->current = (l->current + 1) % N_SLOTS;
     struct slot *slot = &l->slots[l->current];
-    cudaError_t e = cudaEventSynchronize(slot->is_free);
+    cudaError_t e = use_device(l);
+    if (e == cudaSuccess)
+        e = cudaEventSynchronize(slot->is_free);
     if (e == cudaSuccess && slot->size_bytes < min_bytes)
         e = slot_grow(slot, min_bytes);
     if (e != cudaSuccess)
@@ -274,8 +288,10 @@ static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
         .gpu = &l->device->gpu,
         .stream = l->stream,
     };
-    cudaError_t e = cudaMemcpyAsync(slot->d_pixels, slot->pixels, n_pixels * l->spec.n_channels,
-                                    cudaMemcpyHostToDevice, l->stream);
+    cudaError_t e = use_device(l);
+    if (e == cudaSuccess)
+        e = cudaMemcpyAsync(slot->d_pixels, slot->pixels, n_pixels * l->spec.n_channels,
+                            cudaMemcpyHostToDevice, l->stream);
     if (e == cudaSuccess)
         e = launchers[l->device->kernel](&args);
     if (e == cudaSuccess)
@@ -305,8 +321,10 @@ static enum ih_status end(void *lane, struct ih_histogram *out, const char **ker
                           struct ih_error *err)
 {
     struct cuda_lane *l = lane;
-    cudaError_t e = cudaMemcpyAsync(l->totals, l->d_totals, sizeof *l->totals,
-                                    cudaMemcpyDeviceToHost, l->stream);
+    cudaError_t e = use_device(l);
+    if (e == cudaSuccess)
+        e = cudaMemcpyAsync(l->totals, l->d_totals, sizeof *l->totals, cudaMemcpyDeviceToHost,
+                            l->stream);
     if (e == cudaSuccess)
         e = cudaStreamSynchronize(l->stream);
     if (e != cudaSuccess)
@@ -319,6 +337,7 @@ static enum ih_status end(void *lane, struct ih_histogram *out, const char **ker
 const struct ih_backend ih_backend_cuda = {
     .name = "cuda",
     .kernels = kernels,
+    .n_units = n_units,
     .start = start,
     .stop = stop,
     .describe = describe,

@@ -15,7 +15,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What may be asked of a budget, in words that can be sent to another process. */
+enum ih_budget_call { IH_BUDGET_TAKE, IH_BUDGET_TRY, IH_BUDGET_GIVE };
+
 struct ih_budget {
+    /* Not NULL: the budget is kept elsewhere and every call is passed on. A try that gets nothing
+     * is not IH_OK. */
+    enum ih_status (*ask)(void *user, enum ih_budget_call call, uint64_t n_bytes,
+                          struct ih_error *err);
+    void *user;
+
     pthread_mutex_t lock;
     pthread_cond_t on_change;
     uint64_t size_bytes, taken_bytes;

@@ -12,7 +12,7 @@
 
 struct ih_histogram {
     unsigned n_channels; /* planes 0 .. n_channels-1 and IH_LUMA are valid */
-    uint64_t n_pixels;
+    uint64_t n_pixels;   /* in every valid plane, but for the alpha of a total (total.h) */
     uint64_t bins[IH_PLANES][IH_BINS]; /* pixels */
     uint64_t sum[IH_PLANES];           /* of the 8-bit values */
     /* Pixels of which any, or all, colour channels are clipped (alpha and luma play no part). */
@@ -31,23 +31,14 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other);
  */
 void ih_histogram_derive_gray(struct ih_histogram *h, const struct ih_count_spec *spec);
 
-/* True where the counts agree with each other: every valid plane holds n_pixels, every sum is that
- * of its bins, all <= any <= n_pixels. A false is a bug in a backend, never bad input. */
+/* True where the counts of an image agree with each other: every valid plane holds n_pixels, every
+ * sum is that of its bins, all <= any <= n_pixels. A false is a bug in a backend, never bad input.
+ */
 bool ih_histogram_consistent(const struct ih_histogram *h);
 
-enum { IH_PERCENTILES = 7 };
 extern const unsigned ih_percentile_percents[IH_PERCENTILES]; /* 1 5 25 50 75 95 99 */
 
-/* Statistics of one plane. Without pixels the real numbers are NaN and the integers 0. */
-struct ih_stats {
-    uint64_t count, sum;
-    double mean, stddev;                 /* of the 8-bit values; population */
-    unsigned min, max;                   /* least and greatest value that occurs */
-    unsigned percentile[IH_PERCENTILES]; /* least value whose cumulative count is >= p * count */
-    double entropy;                      /* bits a pixel, 0 to 8 */
-    uint64_t clip_low, clip_high;        /* pixels */
-};
-
+/* The statistics of one plane; imghist.h has the struct. */
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out);
 

@@ -9,16 +9,11 @@
 #ifndef IH_BASE_PIXELS_H
 #define IH_BASE_PIXELS_H
 
+#include "imghist.h" /* IH_BINS, IH_LUMA and their like */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum {
-    IH_BINS = 256,
-    IH_CHANNELS_MAX = 4,
-    IH_LUMA = IH_CHANNELS_MAX,
-    IH_PLANES = IH_CHANNELS_MAX + 1
-};
 
 /*
  * Weights of R, G and B in the luma Y', in 1/65536. They sum to 65536, so that white stays 255.
@@ -52,6 +47,15 @@ static inline unsigned ih_colour_channels(unsigned n_channels)
 {
     return n_channels < 3 ? 1 : 3;
 }
+
+/*
+ * Moves the pixels whose alpha is not 0 to the front, in their order.
+ *
+ * pixels   uint8 [n_pixels][n_channels], n_channels 2 or 4, alpha last
+ *
+ * Returns how many there are; what is behind them is undefined.
+ */
+size_t ih_pixels_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels);
 
 /* Static name of a plane: "gray", "red", "green", "blue", "alpha", "luma"; NULL where an image of
  * n_channels has no such plane. Every image has IH_LUMA. */

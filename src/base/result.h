@@ -16,16 +16,31 @@ struct ih_image_info {
     unsigned source_depth;  /* bits a sample in the file: 1, 2, 4, 8 or 16 */
 };
 
+/* Where the time that one input took went, by the wall clock. Waiting for memory (--memory) is
+ * decoding, waiting for a device that is still starting is counting. */
+struct ih_times {
+    uint64_t read_ns;   /* opening and reading the file */
+    uint64_t decode_ns; /* the rest of opening and reading the decoder */
+    uint64_t count_ns;  /* in the lane; beside the decoding another thread or the GPU counts */
+};
+
 struct ih_result {
     const char *path;      /* as the user gave it; "-" for standard input; borrowed */
+    struct ih_times times; /* valid for failed inputs too */
     enum ih_status status; /* IH_OK, or why nothing below `error` is valid */
     struct ih_error error; /* filled where status is not IH_OK */
     struct ih_image_info info;
     struct ih_count_spec spec;
     struct ih_histogram histogram;
     const char *decoder_version; /* static */
-    const char *counted_by;      /* "cpu", "cuda:0 NVIDIA H100 80GB HBM3"; lives as the device */
-    const char *kernel;          /* static */
+    const char *counted_by; /* "cpu", or which GPU, "cuda:0 NVIDIA H100"; lives as the device */
+    const char *kernel;     /* static */
+
+    /* The record of all inputs together (total.h) is a result too, with the path IH_TOTAL_NAME. It
+     * has no format, size, depth, decoder, device or kernel (NULL and 0), and its alpha plane holds
+     * the pixels of the images that have one. */
+    bool is_total;
+    uint64_t n_images, n_failed; /* of a total: inputs that were counted, and that were not */
 };
 
 #endif

@@ -1,6 +1,17 @@
+/*
+ * Files are read with read(2), 64 KiB at a time.
+ *
+ * mmap(2) measured better by 0.7 % of what decoding takes: 77 MB of JPEGs that are in the page
+ * cache cost 78 ms of processor time this way and 30 ms mapped, of 6,300 ms in all; with the cache
+ * emptied before 81 ms and 54 ms, at the same elapsed time. Reads of 1 MiB gained nothing over 64
+ * KiB. But a mapped file that somebody cuts short while it is read is a SIGBUS at any byte, in the
+ * middle of another library, where a read is an error with a reason. And pipes cannot be mapped.
+ */
 #define _POSIX_C_SOURCE 200809L
 
 #include "base/source.h"
+
+#include "base/clock.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -21,20 +32,24 @@ static enum ih_status open_buffer(struct ih_source *s, struct ih_error *err)
     s->n_left = 0;
     s->at_end = false;
     s->read_errno = 0;
+    s->read_ns = 0;
     s->is_open = true;
     return IH_OK;
 }
 
 enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct ih_error *err)
 {
+    uint64_t start_ns = ih_clock_ns();
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return ih_error_errno(err, errno, "cannot open");
     enum ih_status status = ih_source_open_fd(s, fd, err);
-    if (status == IH_OK)
+    if (status == IH_OK) {
         s->owns_fd = true;
-    else
+        s->read_ns = ih_clock_ns() - start_ns;
+    } else {
         close(fd);
+    }
     return status;
 }
 
@@ -48,6 +63,14 @@ enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *e
     return open_buffer(s, err);
 }
 
+void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end)
+{
+    assert(s->is_open && s->n_left == 0 && size_bytes <= IH_SOURCE_BUFFER_BYTES);
+    memcpy(s->buffer, bytes, size_bytes);
+    s->n_left = size_bytes;
+    s->at_end = at_end;
+}
+
 void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes)
 {
     assert(!s->is_open);
@@ -57,6 +80,7 @@ void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t siz
     s->n_left = size_bytes;
     s->at_end = true;
     s->read_errno = 0;
+    s->read_ns = 0;
     s->is_open = true;
 }
 
@@ -67,6 +91,7 @@ void ih_source_close(struct ih_source *s)
     s->is_open = false;
     s->next = NULL;
     s->n_left = 0;
+    s->read_ns = 0;
 }
 
 void ih_source_reset(struct ih_source *s)
@@ -103,9 +128,11 @@ static enum ih_status read_once(struct ih_source *s, uint8_t *dst, size_t size, 
     *got = 0;
     ssize_t n = 0;
     if (s->read_errno == 0 && !s->at_end) {
+        uint64_t start_ns = ih_clock_ns();
         do
             n = read(s->fd, dst, size);
         while (n < 0 && errno == EINTR);
+        s->read_ns += ih_clock_ns() - start_ns;
         if (n < 0)
             s->read_errno = errno;
         else if (n == 0)
@@ -134,6 +161,21 @@ enum ih_status ih_source_peek(struct ih_source *s, size_t wanted, const uint8_t 
     *bytes = s->next;
     *size_bytes = s->n_left;
     return status;
+}
+
+bool ih_source_size_left(const struct ih_source *s, uint64_t *n_bytes)
+{
+    struct stat st;
+    *n_bytes = s->n_left;
+    if (!s->is_open || s->fd < 0)
+        return s->is_open;
+    if (fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    off_t position = lseek(s->fd, 0, SEEK_CUR);
+    if (position < 0)
+        return false;
+    *n_bytes += st.st_size > position ? (uint64_t)(st.st_size - position) : 0;
+    return true;
 }
 
 void ih_source_consume(struct ih_source *s, size_t n)

@@ -25,7 +25,8 @@ struct ih_source {
     uint8_t *buffer;     /* owned, IH_SOURCE_BUFFER_BYTES, kept until reset */
     const uint8_t *next; /* unread bytes: in buffer, or in the caller's memory */
     size_t n_left;
-    int read_errno; /* of the first failed read, 0 if none */
+    int read_errno;   /* of the first failed read, 0 if none */
+    uint64_t read_ns; /* spent in open(2) and read(2) since the source was opened */
 };
 
 /* Opens the file at path. IH_IO with the system's reason, IH_MEMORY. A directory is IH_IO. */
@@ -33,6 +34,10 @@ enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct
 
 /* Reads from an open file descriptor, which is borrowed and not closed. */
 enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *err);
+
+/* Bytes that another process has read of the file before it handed it over: at most
+ * IH_SOURCE_BUFFER_BYTES, copied. The source has just been opened. */
+void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end);
 
 /* Reads from memory, borrowed until close. Cannot fail. */
 void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes);
@@ -66,6 +71,9 @@ enum ih_status ih_check_not_output(const struct ih_file_identity *input,
  */
 enum ih_status ih_source_peek(struct ih_source *s, size_t wanted, const uint8_t **bytes,
                               size_t *size_bytes, struct ih_error *err);
+
+/* How many bytes are left, where that is known: of memory and of regular files, as they are now. */
+bool ih_source_size_left(const struct ih_source *s, uint64_t *n_bytes);
 
 /* Consumes n bytes that a peek has shown. */
 void ih_source_consume(struct ih_source *s, size_t n);

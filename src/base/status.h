@@ -8,26 +8,7 @@
 #ifndef IH_BASE_STATUS_H
 #define IH_BASE_STATUS_H
 
-enum ih_status {
-    IH_OK = 0,
-    IH_USAGE,       /* the caller asked for something that makes no sense */
-    IH_UNAVAILABLE, /* a device or a library that this machine or this build does not have */
-    IH_IO,          /* reading or writing failed; the message ends in the system's reason */
-    IH_UNKNOWN,     /* no decoder knows these bytes */
-    IH_CORRUPT,     /* damaged or cut short */
-    IH_UNSUPPORTED, /* a valid file of a kind we do not decode */
-    IH_LIMIT,       /* larger than a limit allows */
-    IH_MEMORY,      /* the system has no more memory */
-    IH_DEVICE,      /* the GPU or its driver failed */
-    IH_CONFLICT     /* an input is also the file that output would replace */
-};
-
-enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */
-
-struct ih_error {
-    enum ih_status status;
-    char message[IH_MESSAGE_MAX]; /* "what: why", without the path and without a newline */
-};
+#include "imghist.h" /* enum ih_status, struct ih_error: the library's callers see the same */
 
 #if defined(__GNUC__)
 #define IH_PRINTF(text, first) __attribute__((format(printf, text, first)))

@@ -1,25 +1,20 @@
 #include "cli/info.h"
 
+#include "base/sandbox.h"
 #include "cli/options.h"
 #include "decode/decoder.h"
 
 void ih_print_help(FILE *f)
 {
     fputs("usage: imghist [OPTION]... [PATH]...\n"
-          "\n"
-          "Counts the 256-bin histogram of each channel of images, exactly, on the GPU or\n"
-          "without one. PATH is an image, a directory (walked recursively) or - for\n"
-          "standard input. Without a format: a summary for people.\n\n",
+          "Exact histograms of images. PATH is an image, a directory or - (standard input).\n"
+          "\n",
           f);
     for (const struct ih_option_help *h = ih_options_help; h->usage; h++)
-        fprintf(f, "  %-22s %s\n", h->usage, h->text);
+        fprintf(f, "  %-32s %s\n", h->usage, h->text);
     fputs("\n"
-          "Exit: 0 all done, 1 some input failed or output could not be written, 2 wrong\n"
-          "usage, 3 not available here. IMGHIST_DEVICE in the environment is as --device.\n"
-          "\n"
-          "  imghist photo.png --csv                       one photo to CSV\n"
-          "  imghist photos/ --csv=stats -o photos.csv     a directory, one row a channel\n"
-          "  imghist photos/ --chart=charts                a chart of each\n",
+          "Exit: 0 all done, 1 some input or the output failed, 2 wrong usage, 3 not\n"
+          "available here. IMGHIST_DEVICE is as --device. Examples: man imghist\n",
           f);
 }
 
@@ -30,7 +25,8 @@ void ih_print_version(FILE *f)
 
 static void print_device(FILE *f, const struct ih_backend *backend)
 {
-    struct ih_device_options options = {.backend = backend->name};
+    struct ih_device_options options = {.backend = backend->name,
+                                        .n_lanes = IH_UNITS_MAX}; /* all */
     struct ih_device *device = NULL;
     struct ih_error err = {IH_OK, ""};
     enum ih_status status = ih_device_open(&options, &device, &err);
@@ -43,16 +39,30 @@ static void print_device(FILE *f, const struct ih_backend *backend)
     ih_device_close(device);
 }
 
+/* "psd, webp": the formats whose decoders run in helper processes. */
+static const char *isolated_names(char *text, size_t size)
+{
+    size_t n = 0;
+    for (const struct ih_decoder *const *d = ih_decoders; *d && n < size; d++)
+        if ((*d)->is_isolated)
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", (*d)->name);
+    return text;
+}
+
 void ih_print_list(FILE *f)
 {
+    char names[256];
     fputs("formats:\n", f);
     for (const struct ih_decoder *const *d = ih_decoders; *d; d++)
         fprintf(f, "  %-11s %s; %s\n", (*d)->name, (*d)->title, (*d)->version());
     fprintf(f, "  %-11s %s\n", ih_decoder_raw.name, ih_decoder_raw.title);
+    for (const struct ih_decoder_missing *m = ih_decoders_missing; m->name; m++)
+        fprintf(f, "  %-11s not in this build (%s)\n", m->name, m->library);
+    fprintf(f, "  isolated:   %s: %s\n", isolated_names(names, sizeof names), ih_sandbox_title());
     fputs("outputs:\n", f);
     for (const struct ih_output *const *o = ih_outputs; *o; o++)
         fprintf(f, "  %-11s %s\n", (*o)->name, (*o)->title);
-    fprintf(f, "  %-11s %s\n", "chart", "a rendered histogram, PNG");
+    fprintf(f, "  %-11s %s\n", "chart", "a rendered histogram: PNG, SVG, JPEG, BMP, TGA");
     fputs("devices, as --device=auto tries them:\n", f);
     for (const struct ih_backend *const *b = ih_backends; *b; b++)
         print_device(f, *b);

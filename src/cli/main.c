@@ -2,10 +2,13 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "cli/bench/bench.h"
+#include "cli/completion.h"
 #include "cli/emit.h"
 #include "cli/info.h"
+#include "cli/machine.h"
 #include "cli/options.h"
 #include "cli/paths.h"
+#include "decode/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,31 +21,36 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Images held whole may take a MEMORY_PARTth of the memory there is, unless --memory says. */
+enum { MEMORY_PART = 4 };
+
 static const char usage_hint[] = "Try 'imghist --help'.\n";
 
+/* Ends the watch for signals: one that nobody sends to end a program, and that does no harm. */
+enum { WAKE = SIGURG };
+
 /* The signals that end the program, but for those that whoever started it has told it to ignore.
- * Returns one of them, 0 where there is none. */
-static int ending_signals(sigset_t *set)
+ * Returns whether there is one. */
+static bool ending_signals(sigset_t *set)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action;
-    int one = 0;
+    bool has_any = false;
     sigemptyset(set);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN) {
             sigaddset(set, numbers[i]);
-            one = numbers[i];
+            has_any = true;
         }
-    return one;
+    return has_any;
 }
 
 struct watch {
-    sigset_t signals;               /* blocked in every thread while the watch lasts */
-    int one;                        /* of them, 0: there is none */
-    _Atomic(struct ih_emit *) emit; /* NULL while outputs are being opened */
+    sigset_t signals;     /* blocked in every thread while the watch lasts */
+    struct ih_emit *emit; /* borrowed; NULL: there is no memory for one */
     pthread_t thread;
     bool has_thread;
-    atomic_bool is_over; /* what comes now is watch_stop's */
+    atomic_bool is_over; /* WAKE is watch_stop's */
 };
 
 /*
@@ -53,9 +61,10 @@ struct watch {
 static void *wait_for_signal(void *argument)
 {
     struct watch *w = argument;
-    int number = 0;
-    if (sigwait(&w->signals, &number) != 0 || w->is_over)
-        return NULL;
+    int number = WAKE;
+    while (number == WAKE)
+        if (sigwait(&w->signals, &number) != 0 || (number == WAKE && w->is_over))
+            return NULL;
     signal(number, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL); /* a second one ends it at once */
     if (w->emit)
@@ -65,14 +74,15 @@ static void *wait_for_signal(void *argument)
 }
 
 /* Before anything is opened that a signal would leave behind, or that blocks (a pipe for -o). */
-static void watch_start(struct watch *w)
+static void watch_start(struct watch *w, struct ih_emit *emit)
 {
-    atomic_init(&w->emit, NULL);
+    w->emit = emit;
     atomic_init(&w->is_over, false);
-    w->one = ending_signals(&w->signals);
+    bool has_any = ending_signals(&w->signals);
+    sigaddset(&w->signals, WAKE);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, and told as one */
     pthread_sigmask(SIG_BLOCK, &w->signals, NULL);
-    w->has_thread = w->one && pthread_create(&w->thread, NULL, wait_for_signal, w) == 0;
+    w->has_thread = has_any && pthread_create(&w->thread, NULL, wait_for_signal, w) == 0;
     if (!w->has_thread)
         pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL);
 }
@@ -82,23 +92,18 @@ static void watch_stop(struct watch *w)
 {
     if (w->has_thread) {
         w->is_over = true;
-        pthread_kill(w->thread, w->one);
+        pthread_kill(w->thread, WAKE);
         pthread_join(w->thread, NULL);
     }
 }
 
-static unsigned n_processors(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > IH_THREADS_MAX ? IH_THREADS_MAX : (unsigned)n;
-}
-
-static void say_device(const struct ih_device *device)
+static void say_fallback(const struct ih_device *device)
 {
     const char *reason = ih_device_fallback_reason(device);
+    bool is_cpu = strcmp(ih_device_description(device), "cpu") == 0;
     if (*reason)
-        fprintf(stderr, "imghist: counting on the processor: %s\n", reason);
-    fprintf(stderr, "imghist: counted by %s\n", ih_device_description(device));
+        fprintf(stderr, "imghist: %s: %s\n",
+                is_cpu ? "counting on the processor" : "not all GPUs count", reason);
 }
 
 /* How many workers the paths can keep busy: fewer than the processors only where all are files. */
@@ -124,18 +129,30 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
     struct ih_error err = {IH_OK, ""};
     struct ih_device *device = NULL;
     struct ih_walk *walk = NULL;
-    unsigned n_threads = o->n_threads ? o->n_threads : n_processors();
+    unsigned n_threads = o->n_threads ? o->n_threads : ih_machine_processors();
+    uint64_t memory_bytes = o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART;
+    struct ih_budget budget;
     struct ih_device_options device_options = o->device;
+    const struct ih_helper_command helper = {ih_machine_program(), o->isolates_all};
     struct ih_pipeline_options with = {
         .n_threads = n_workers(o, n_threads),
-        .decode = {.max_pixels = o->max_pixels, .raw_channels = o->raw_channels},
+        .decode = {.max_pixels = o->max_pixels,
+                   .raw_channels = o->raw_channels,
+                   .budget = &budget,
+                   .whole_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
+                   .isolates_all = o->isolates_all},
+        .helper = &helper,
         .luma = o->luma,
         .clip_low = o->clip_low,
         .clip_high = o->clip_high,
+        .skips_transparent = o->skips_transparent,
     };
     const struct ih_walk_sources sources = {o->paths, o->n_paths, o->list_path, o->list_separator};
     with.outputs = ih_emit_outputs(emit, &with.n_outputs);
     enum ih_exit code = IH_EXIT_OK;
+    ih_budget_init(&budget, memory_bytes);
+    ih_machine_keep_memory(memory_bytes, with.n_threads);
+    device_options.n_lanes = with.n_threads;
     device_options.with.n_spare = n_threads - with.n_threads;
     enum ih_status status = ih_device_open(&device_options, &device, &err);
     if (status == IH_OK)
@@ -144,9 +161,10 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
         const struct ih_pipeline_calls calls = {next_input, walk, ih_emit_take, emit};
         status = ih_pipeline_run(device, &with, &calls, &err);
     }
+    ih_emit_stop_progress(emit);
     if (status == IH_OK) {
         if (o->is_verbose)
-            say_device(device);
+            say_fallback(device);
         code = ih_emit_finish(emit);
     } else {
         ih_complain(device && !walk ? o->list_path : NULL, err.message);
@@ -154,19 +172,23 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
     }
     ih_walk_close(walk);
     ih_device_close(device);
+    ih_budget_destroy(&budget);
     return code;
 }
 
 static enum ih_exit run(const struct ih_options *o)
 {
     struct ih_error err = {IH_OK, ""};
-    struct ih_emit *emit = NULL;
+    struct ih_emit *emit = ih_emit_new(o);
     struct watch watch;
-    const char *subject;
+    const char *subject = NULL;
     enum ih_exit code;
-    watch_start(&watch);
-    if (ih_emit_open(o, &emit, &subject, &err) == IH_OK) {
-        watch.emit = emit;
+    watch_start(&watch, emit);
+    if (!emit)
+        ih_error_set(&err, IH_MEMORY, "out of memory");
+    else
+        ih_emit_open(emit, &subject, &err);
+    if (err.status == IH_OK) {
         code = run_pipeline(o, emit);
     } else {
         ih_complain(subject, err.message);
@@ -209,6 +231,8 @@ int main(int argc, char **argv)
     struct ih_options options;
     struct ih_error err = {IH_OK, ""};
     enum ih_exit code;
+    if (argc >= 2 && strcmp(argv[1], IH_HELPER_OPTION) == 0) /* see decode/helper.h */
+        return ih_helper_serve(ih_decoders, argv + 2);
     fill_standard_files();
     setlocale(LC_CTYPE, ""); /* for the terminal's encoding; numbers stay as in C */
     enum ih_status status =
@@ -223,6 +247,8 @@ int main(int argc, char **argv)
         code = print(ih_print_version);
     } else if (options.action == IH_ACTION_LIST) {
         code = print(ih_print_list);
+    } else if (options.action == IH_ACTION_COMPLETION) {
+        code = print(ih_completions[options.shell]);
     } else if (options.action == IH_ACTION_BENCH) {
         code = ih_bench_run(&options);
     } else {

@@ -36,7 +36,15 @@ static enum ih_status set_csv(struct ih_options *o, const char *value, struct ih
 {
     (void)err; /* an unknown layout is told by the output, which knows them */
     o->output = &ih_output_csv;
-    o->csv_layout = value;
+    o->layout = value;
+    return IH_OK;
+}
+
+static enum ih_status set_text(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    (void)err; /* as with CSV */
+    o->output = &ih_output_text;
+    o->layout = value;
     return IH_OK;
 }
 
@@ -45,7 +53,7 @@ static enum ih_status set_json(struct ih_options *o, const char *value, struct i
 {
     (void)value, (void)err;
     o->output = &ih_output_json;
-    o->csv_layout = NULL;
+    o->layout = NULL;
     return IH_OK;
 }
 
@@ -53,7 +61,7 @@ static enum ih_status set_ndjson(struct ih_options *o, const char *value, struct
 {
     (void)value, (void)err;
     o->output = &ih_output_ndjson;
-    o->csv_layout = NULL;
+    o->layout = NULL;
     return IH_OK;
 }
 
@@ -62,6 +70,7 @@ static enum ih_status set_chart(struct ih_options *o, const char *value, struct 
     if (value && !*value)
         return ih_error_set(err, IH_USAGE, "wants a file or a directory after =");
     o->chart_path = value ? value : ".";
+    o->chart.format = ih_chart_format_of(o->chart_path);
     return IH_OK;
 }
 
@@ -106,27 +115,54 @@ static enum ih_status set_output(struct ih_options *o, const char *value, struct
     return IH_OK;
 }
 
-/* auto, or a backend's name, with :N for which of its devices. */
+/* "0" or "0,2": each GPU once. False: it is no such list. */
+static bool parse_ordinals(const char *list, struct ih_device_options *device)
+{
+    unsigned n = 0;
+    for (;;) {
+        char text[8] = "";
+        uint64_t ordinal;
+        size_t size = strcspn(list, ",");
+        if (n == IH_UNITS_MAX || size >= sizeof text)
+            return false;
+        memcpy(text, list, size);
+        if (!parse_number(text, false, ORDINAL_MAX, &ordinal))
+            return false;
+        for (unsigned i = 0; i < n; i++)
+            if (device->ordinals[i] == (int)ordinal)
+                return false;
+        device->ordinals[n++] = (int)ordinal;
+        if (list[size] == '\0')
+            break;
+        list += size + 1;
+    }
+    device->n_ordinals = n;
+    return true;
+}
+
+/* auto, or a backend's name; behind cuda which GPUs. */
 enum ih_status ih_option_set_device(struct ih_options *o, const char *value, struct ih_error *err)
 {
     const char *colon = strchr(value, ':');
     size_t n = colon ? (size_t)(colon - value) : strlen(value);
-    uint64_t ordinal = 0;
-    bool is_known = strcmp(value, "auto") == 0;
+    bool is_cuda = n == 4 && strncmp(value, "cuda", 4) == 0;
+    bool is_known = strcmp(value, "auto") == 0, is_built = is_known;
     for (const struct ih_backend *const *b = ih_backends; *b; b++)
-        is_known = is_known || (strlen((*b)->name) == n && strncmp((*b)->name, value, n) == 0);
-    if (n == 4 && strncmp(value, "cuda", 4) == 0 && !is_known)
-        return ih_error_set(err, IH_UNAVAILABLE,
-                            "this build has no CUDA (no nvcc when it was made)");
-    if (colon && (n != 4 || strncmp(value, "cuda", 4) != 0 ||
-                  !parse_number(colon + 1, false, ORDINAL_MAX, &ordinal)))
+        is_built = is_built || (strlen((*b)->name) == n && strncmp((*b)->name, value, n) == 0);
+    is_known = is_built || is_cuda;
+    o->device.n_ordinals = 0;
+    if (colon && !(is_cuda && parse_ordinals(colon + 1, &o->device)))
         is_known = false;
     if (!is_known || n >= sizeof o->backend)
-        return ih_error_set(err, IH_USAGE, "'%s' is none of auto, cpu, cuda, cuda:N", value);
+        return ih_error_set(err, IH_USAGE,
+                            "'%s' is none of auto, cpu, cuda, cuda:N[,N...] with each GPU once",
+                            value);
+    if (!is_built)
+        return ih_error_set(err, IH_UNAVAILABLE,
+                            "this build has no CUDA (no nvcc when it was made)");
     memcpy(o->backend, value, n);
     o->backend[n] = '\0';
     o->device.backend = strcmp(o->backend, "auto") == 0 ? NULL : o->backend;
-    o->device.with.ordinal = (int)ordinal;
     return IH_OK;
 }
 
@@ -145,6 +181,14 @@ static enum ih_status set_luma(struct ih_options *o, const char *value, struct i
 {
     o->luma = ih_luma_find(value);
     return o->luma ? IH_OK : ih_error_set(err, IH_USAGE, "'%s' is none of bt709, bt601", value);
+}
+
+static enum ih_status set_alpha(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    o->skips_transparent = strcmp(value, "skip-transparent") == 0;
+    if (!o->skips_transparent && strcmp(value, "count") != 0)
+        return ih_error_set(err, IH_USAGE, "'%s' is none of count, skip-transparent", value);
+    return IH_OK;
 }
 
 static enum ih_status set_clip(struct ih_options *o, const char *value, struct ih_error *err)
@@ -191,6 +235,21 @@ static enum ih_status set_max_pixels(struct ih_options *o, const char *value, st
     return IH_OK;
 }
 
+static enum ih_status set_isolate(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    (void)value, (void)err;
+    o->isolates_all = true;
+    return IH_OK;
+}
+
+static enum ih_status set_memory(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    if (!parse_number(value, true, UINT64_MAX >> 1, &o->memory_bytes) || o->memory_bytes == 0)
+        return ih_error_set(err, IH_USAGE, "'%s' is not a number of bytes (k, M, G may follow)",
+                            value);
+    return IH_OK;
+}
+
 static enum ih_status set_list_path(struct ih_options *o, const char *value, char separator,
                                     struct ih_error *err)
 {
@@ -220,10 +279,37 @@ static enum ih_status set_fail_fast(struct ih_options *o, const char *value, str
     return IH_OK;
 }
 
+static enum ih_status set_total(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    (void)value, (void)err;
+    o->with_total = true;
+    return IH_OK;
+}
+
+static enum ih_status set_total_only(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    (void)value, (void)err;
+    o->with_total = o->only_total = true;
+    return IH_OK;
+}
+
+static enum ih_status set_progress(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    static const char *const names[] = {"auto", "always", "never"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(value, names[i]) == 0) {
+            o->progress = (enum ih_progress_when)i;
+            return IH_OK;
+        }
+    return ih_error_set(err, IH_USAGE, "'%s' is none of auto, always, never", value);
+}
+
+/* Of -q and -v the last one given holds. */
 static enum ih_status set_quiet(struct ih_options *o, const char *value, struct ih_error *err)
 {
     (void)value, (void)err;
     o->is_quiet = true;
+    o->is_verbose = false;
     return IH_OK;
 }
 
@@ -231,6 +317,7 @@ static enum ih_status set_verbose(struct ih_options *o, const char *value, struc
 {
     (void)value, (void)err;
     o->is_verbose = true;
+    o->is_quiet = false;
     return IH_OK;
 }
 
@@ -239,6 +326,19 @@ static enum ih_status set_list(struct ih_options *o, const char *value, struct i
     (void)value, (void)err;
     o->action = IH_ACTION_LIST;
     return IH_OK;
+}
+
+static enum ih_status set_completion(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    static const char *const names[] = {
+        [IH_SHELL_BASH] = "bash", [IH_SHELL_ZSH] = "zsh", [IH_SHELL_FISH] = "fish"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(value, names[i]) == 0) {
+            o->action = IH_ACTION_COMPLETION;
+            o->shell = (enum ih_shell)i;
+            return IH_OK;
+        }
+    return ih_error_set(err, IH_USAGE, "'%s' is none of bash, zsh, fish", value);
 }
 
 static enum ih_status set_bench(struct ih_options *o, const char *value, struct ih_error *err)
@@ -266,6 +366,7 @@ static enum ih_status set_version(struct ih_options *o, const char *value, struc
 
 const struct ih_option ih_option_table[] = {
     {"csv", 0, IH_TAKES_MAYBE, set_csv},
+    {"text", 0, IH_TAKES_MAYBE, set_text},
     {"json", 0, IH_TAKES_NOTHING, set_json},
     {"ndjson", 0, IH_TAKES_NOTHING, set_ndjson},
     {"chart", 0, IH_TAKES_MAYBE, set_chart},
@@ -276,45 +377,60 @@ const struct ih_option ih_option_table[] = {
     {"device", 0, IH_TAKES_VALUE, ih_option_set_device},
     {"kernel", 0, IH_TAKES_VALUE, set_kernel},
     {"luma", 0, IH_TAKES_VALUE, set_luma},
+    {"alpha", 0, IH_TAKES_VALUE, set_alpha},
     {"clip", 0, IH_TAKES_VALUE, set_clip},
     {"raw", 0, IH_TAKES_VALUE, set_raw},
     {"max-pixels", 0, IH_TAKES_VALUE, set_max_pixels},
+    {"memory", 0, IH_TAKES_VALUE, set_memory},
+    {"isolate", 0, IH_TAKES_NOTHING, set_isolate},
     {"files-from", 0, IH_TAKES_VALUE, set_files_from},
     {"files0-from", 0, IH_TAKES_VALUE, set_files0_from},
     {"fail-fast", 0, IH_TAKES_NOTHING, set_fail_fast},
     {"threads", 'j', IH_TAKES_VALUE, set_threads},
+    {"total", 0, IH_TAKES_NOTHING, set_total},
+    {"total-only", 0, IH_TAKES_NOTHING, set_total_only},
+    {"progress", 0, IH_TAKES_VALUE, set_progress},
     {"quiet", 'q', IH_TAKES_NOTHING, set_quiet},
     {"verbose", 'v', IH_TAKES_NOTHING, set_verbose},
     {"bench", 0, IH_TAKES_MAYBE, set_bench},
     {"list", 0, IH_TAKES_NOTHING, set_list},
+    {"completion", 0, IH_TAKES_VALUE, set_completion},
     {"help", 'h', IH_TAKES_NOTHING, set_help},
     {"version", 0, IH_TAKES_NOTHING, set_version},
     {NULL, 0, IH_TAKES_NOTHING, NULL},
 };
 
 const struct ih_option_help ih_options_help[] = {
-    {"--csv[=LAYOUT]", "CSV; LAYOUT is channels (default), bins, long or stats"},
-    {"--json", "one JSON document for all inputs, failed ones too"},
-    {"--ndjson", "the same, as one JSON object a line for each input"},
-    {"--chart[=PATH]", "charts as PNG: PATH is a file (.png) or a directory"},
-    {"--chart-size=WxH", "its size in pixels, 320x200 to 8192x8192 (1024x640)"},
-    {"--theme=NAME", "dark (default) or light"},
-    {"--scale=NAME", "heights: linear (default), log or sqrt"},
-    {"-o, --output=FILE", "write to FILE instead of standard output"},
-    {"--device=WHO", "who counts: auto (default), cpu, cuda or cuda:N"},
-    {"--kernel=NAME", "count with this kernel (see --list)"},
-    {"--luma=WEIGHTS", "weights of the luma channel: bt709 (default) or bt601"},
-    {"--clip=LO,HI", "values <= LO and >= HI count as clipped (0,255)"},
-    {"--raw=CHANNELS", "inputs are headerless interleaved 8-bit samples"},
-    {"--max-pixels=N", "refuse larger images; k, M, G may follow (4G)"},
-    {"--files-from=F", "also the paths in F (-: standard input), one a line"},
+    {"--csv[=channels|bins|long|stats]", "CSV, in this layout (channels)"},
+    {"--text[=full|lines]", "a summary: all of an image, or a line"},
+    {"--json", "one JSON document for all inputs"},
+    {"--ndjson", "one JSON object a line for each input"},
+    {"--chart[=PATH]", "a .png .svg .jpg .bmp .tga, or a directory"},
+    {"--chart-size=WxH", "320x200 to 8192x8192 (1024x640)"},
+    {"--theme=dark|light", "colours of charts (dark)"},
+    {"--scale=linear|log|sqrt", "heights in charts (linear)"},
+    {"-o, --output=FILE", "write to FILE, not to standard output"},
+    {"--total", "a last record, (total), for all together"},
+    {"--total-only", "only that record"},
+    {"--device=auto|cpu|cuda[:N,...]", "who counts (auto)"},
+    {"--kernel=KERNEL", "count with this kernel (see --list)"},
+    {"--luma=bt709|bt601", "weights of the luma channel (bt709)"},
+    {"--alpha=count|skip-transparent", "leave pixels with alpha 0 out (count)"},
+    {"--clip=LO,HI", "<= LO and >= HI count as clipped (0,255)"},
+    {"--raw=CHANNELS", "inputs are bare interleaved 8-bit samples"},
+    {"--max-pixels=N", "refuse larger images; k, M, G follow (4G)"},
+    {"--memory=N", "for images held whole (1/4 of all)"},
+    {"--isolate", "decode every format in helper processes"},
+    {"--files-from=F", "also the paths in F (-: stdin), one a line"},
     {"--files0-from=F", "the same, separated by NUL"},
     {"--fail-fast", "stop at the first failed input"},
     {"-j, --threads=N", "decoding threads (all processors)"},
+    {"--progress=auto|always|never", "how far it is (auto: on a terminal)"},
     {"-q, --quiet", "only errors on standard error"},
-    {"-v, --verbose", "say what ran where"},
-    {"--bench[=SIZE]", "verify and time every kernel on SIZE bytes (100M)"},
-    {"--list", "formats, outputs, devices and kernels of this build"},
+    {"-v, --verbose", "say what was done, how fast, and by whom"},
+    {"--bench[=SIZE]", "verify and time every kernel (100M)"},
+    {"--list", "what this build has"},
+    {"--completion=bash|zsh|fish", "print completions for that shell"},
     {"-h, --help", "this text"},
     {"--version", "the version"},
     {NULL, NULL},

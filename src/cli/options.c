@@ -14,9 +14,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define MAX_PIXELS_DEFAULT (UINT64_C(4) << 30)
+
+enum { WORD_MAX = 31 }; /* letters of a long option, for suggestions */
 
 static enum ih_status apply(struct ih_options *o, const struct ih_option *option, const char *shown,
                             const char *value, struct ih_error *err)
@@ -26,6 +27,66 @@ static enum ih_status apply(struct ih_options *o, const struct ih_option *option
     if (status == IH_OK)
         return IH_OK;
     return ih_error_set(err, status, "%s: %.180s", shown, reason.message);
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * Letters to insert, remove, change or swap with their neighbour to get from a to b: the optimal
+ * string alignment distance (Damerau; each letter is edited once), row by row.
+ *
+ * a   n letters, at most WORD_MAX; b at most WORD_MAX
+ */
+static unsigned edit_distance(const char *a, size_t n, const char *b)
+{
+    unsigned rows[3][WORD_MAX + 1] = {{0}};
+    const size_t m = strlen(b);
+    for (size_t i = 0; i <= n; i++) {
+        unsigned *row = rows[i % 3];
+        const unsigned *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        row[0] = (unsigned)i;
+        for (size_t k = 1; k <= m; k++) {
+            if (i == 0) {
+                row[k] = (unsigned)k;
+                continue;
+            }
+            row[k] = least(least(row[k - 1], above[k]) + 1, above[k - 1] + (a[i - 1] != b[k - 1]));
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+                row[k] = least(row[k], before[k - 2] + 1);
+        }
+    }
+    return rows[n % 3][m];
+}
+
+/* The option that n letters of name may have been meant for: one they begin, or that takes an edit
+ * for every three letters. NULL: none. */
+static const char *nearest_option(const char *name, size_t n)
+{
+    const char *best = NULL;
+    unsigned fewest = (unsigned)(n + 2) / 3;
+    if (n < 2 || n > WORD_MAX)
+        return NULL;
+    for (const struct ih_option *k = ih_option_table; k->name; k++) {
+        if (strlen(k->name) > WORD_MAX)
+            continue;
+        unsigned distance = strncmp(k->name, name, n) == 0 ? 1 : edit_distance(name, n, k->name);
+        if (distance < fewest || (distance == fewest && !best)) {
+            fewest = distance;
+            best = k->name;
+        }
+    }
+    return best;
+}
+
+static enum ih_status unknown_option(struct ih_error *err, const char *shown, size_t n_shown,
+                                     const char *nearest)
+{
+    return ih_error_set(
+        err, IH_USAGE, "%.*s: unknown option%s%s%s", n_shown < 100 ? (int)n_shown : 100, shown,
+        nearest ? "; did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
 /* argv[*i] is --name or --name=value. */
@@ -40,7 +101,7 @@ static enum ih_status parse_long(struct ih_options *o, int argc, const char *con
         if (strlen(k->name) == n && strncmp(k->name, name, n) == 0)
             option = k;
     if (!option)
-        return ih_error_set(err, IH_USAGE, "--%.*s: unknown option", n < 100 ? (int)n : 100, name);
+        return unknown_option(err, argv[*i], n + 2, nearest_option(name, n));
     memcpy(shown, "--", 2);
     memcpy(shown + 2, option->name, n + 1);
     if (equals)
@@ -64,8 +125,10 @@ static enum ih_status parse_short(struct ih_options *o, int argc, const char *co
         for (const struct ih_option *k = ih_option_table; k->name; k++)
             if (k->letter == *p)
                 option = k;
-        if (!option)
-            return ih_error_set(err, IH_USAGE, "%s: unknown option", shown);
+        if (!option) { /* -csv */
+            const char *word = argv[*i] + 1;
+            return unknown_option(err, shown, 2, nearest_option(word, strcspn(word, "=")));
+        }
         const char *value = NULL;
         if (option->takes == IH_TAKES_VALUE) {
             value = p[1] ? p + 1 : *i + 1 < argc ? argv[++*i] : NULL;
@@ -84,17 +147,19 @@ static enum ih_status check_bench(const struct ih_options *o, struct ih_error *e
 {
     if (o->n_paths > 0 || o->list_path)
         return ih_error_set(err, IH_USAGE, "--bench: takes no inputs");
+    if (o->device.n_ordinals > 1)
+        return ih_error_set(err, IH_USAGE, "--bench: measures one GPU: --device=cuda:N");
     if (o->chart_path) {
-        const size_t n = strlen(o->chart_path);
-        if (n < 4 || strcasecmp(o->chart_path + n - 4, ".png") != 0)
-            return ih_error_set(err, IH_USAGE, "--bench: --chart wants a .png file");
+        if (!o->chart.format)
+            return ih_error_set(err, IH_USAGE,
+                                "--bench: --chart wants a .png, .svg, .jpg, .bmp or .tga file");
         if (o->chart.scale)
             return ih_error_set(err, IH_USAGE, "--bench: --scale is for charts of images");
         if (o->output_path && strcmp(o->output_path, o->chart_path) == 0)
             return ih_error_set(err, IH_USAGE, "--bench: -o and --chart name the same file");
     }
-    if (o->csv_layout)
-        return ih_error_set(err, IH_USAGE, "--bench: --csv has no layouts here");
+    if (o->layout)
+        return ih_error_set(err, IH_USAGE, "--bench: --%s has no layouts here", o->output->name);
     if (o->output == &ih_output_ndjson)
         return ih_error_set(err, IH_USAGE, "--bench: --json is written here, --ndjson is not");
     return IH_OK;

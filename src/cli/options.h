@@ -5,6 +5,7 @@
 #define IH_CLI_OPTIONS_H
 
 #include "backend/backend.h"
+#include "cli/progress.h"
 #include "output/chart.h"
 #include "output/output.h"
 
@@ -15,14 +16,18 @@ enum ih_action {
     IH_ACTION_HELP,
     IH_ACTION_VERSION,
     IH_ACTION_LIST,
+    IH_ACTION_COMPLETION,
     IH_ACTION_BENCH
 };
+
+enum ih_shell { IH_SHELL_BASH, IH_SHELL_ZSH, IH_SHELL_FISH };
 
 /* Strings are borrowed from argv and the environment. */
 struct ih_options {
     enum ih_action action;
+    enum ih_shell shell;            /* of IH_ACTION_COMPLETION */
     const struct ih_output *output; /* NULL: nothing but charts */
-    const char *csv_layout;         /* NULL: the default */
+    const char *layout;             /* of CSV or the summary; NULL: the default */
     const char *output_path;        /* -o; NULL: standard output */
     const char *chart_path;         /* NULL: no charts; a file or a directory */
     struct ih_chart_options chart;  /* how charts look */
@@ -30,15 +35,21 @@ struct ih_options {
     char backend[16]; /* what device.backend points to */
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
-    unsigned n_threads;    /* 0: all processors */
-    unsigned raw_channels; /* 0: told by content */
+    bool skips_transparent; /* --alpha=skip-transparent */
+    unsigned n_threads;     /* 0: all processors */
+    unsigned raw_channels;  /* 0: told by content */
     uint64_t max_pixels;
+    bool isolates_all;     /* --isolate */
+    uint64_t memory_bytes; /* of images held whole; 0: a part of the machine's */
     uint64_t bench_bytes;  /* of the input that --bench makes */
     const char *list_path; /* --files-from; NULL: none; "-": standard input */
     char list_separator;   /* what ends a path in it: '\n' or '\0' */
     bool fails_fast;       /* stop at the first failed input */
-    bool is_quiet, is_verbose;
-    const char **paths; /* the array is owned */
+    bool with_total;       /* a last record for all inputs together */
+    bool only_total;       /* and no other; with_total is set too */
+    enum ih_progress_when progress;
+    bool is_quiet, is_verbose; /* never both */
+    const char **paths;        /* the array is owned */
     size_t n_paths;
 };
 
@@ -55,9 +66,14 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
 
 void ih_options_reset(struct ih_options *o);
 
-/* One line of --help. */
+/*
+ * One line of --help, at most 32 and 45 columns.
+ *
+ * Completions read the values from it: `a|b` lists them all, FILE, F and PATH are names of files,
+ * KERNEL is one of this build's; what follows in brackets is not completed.
+ */
 struct ih_option_help {
-    const char *usage; /* "-o, --output=FILE" */
+    const char *usage; /* "-o, --output=FILE", "--theme=dark|light", "--csv[=channels|bins]" */
     const char *text;
 };
 

@@ -3,7 +3,8 @@
  *
  * The library's defaults are kept: the accurate integer DCT and fancy upsampling, so that the
  * counts are those of every program that reads JPEG through it. A baseline file needs a few rows of
- * memory. A progressive one needs all its coefficients, which the library keeps itself.
+ * memory. A progressive one, or one with a scan for each component, needs all its coefficients: the
+ * library keeps them, and their bytes are taken from the budget before.
  *
  * libjpeg repairs damage and warns. Counts of repaired pixels would be wrong without a sign, so
  * each warning that means lost or doubtful pixels is an error here; a few that do not are let
@@ -29,7 +30,9 @@ struct jpeg_state {
     struct jpeg_error_mgr errors;
     struct jpeg_source_mgr bytes;
     struct jpeg_progress_mgr progress;
-    struct ih_source *src; /* borrowed */
+    struct ih_source *src;    /* borrowed */
+    struct ih_budget *budget; /* borrowed, or NULL */
+    uint64_t taken_bytes;     /* from the budget */
     bool is_started, is_complete;
     unsigned components_seen; /* bit i: component i has had a scan */
     size_t n_peeked;          /* bytes of src that the library has been given */
@@ -167,6 +170,7 @@ static void close_jpeg(void *state)
 {
     struct jpeg_state *s = state;
     jpeg_destroy_decompress(&s->cinfo);
+    ih_budget_give(s->budget, s->taken_bytes);
     free(s->cmyk);
     free(s);
 }
@@ -211,11 +215,11 @@ static void read_header(struct jpeg_state *s, struct ih_image_info *info)
 static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_options *options,
                                 struct ih_image_info *info, void **state, struct ih_error *err)
 {
-    (void)options;
     struct jpeg_state *s = calloc(1, sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->src = src;
+    s->budget = options->budget;
     s->cinfo.client_data = s;
     s->cinfo.err = jpeg_std_error(&s->errors);
     s->errors.error_exit = on_error_exit;
@@ -248,9 +252,28 @@ static void convert_cmyk(const struct jpeg_state *s, const uint8_t *cmyk, uint8_
     }
 }
 
+/* What the library allocates for the coefficients of a file in several scans (jdcoefct.c): of each
+ * component its blocks, up to whole MCUs. */
+static uint64_t coefficient_bytes(const struct jpeg_decompress_struct *c)
+{
+    uint64_t n_blocks = 0;
+    for (int i = 0; i < c->num_components; i++) {
+        const jpeg_component_info *p = &c->comp_info[i];
+        uint64_t h = (uint64_t)p->h_samp_factor, v = (uint64_t)p->v_samp_factor;
+        n_blocks += (p->width_in_blocks + h - 1) / h * h * ((p->height_in_blocks + v - 1) / v * v);
+    }
+    return n_blocks * sizeof(JBLOCK);
+}
+
 static void start(struct jpeg_state *s)
 {
     s->is_started = true;
+    if (jpeg_has_multiple_scans(&s->cinfo)) {
+        uint64_t n_bytes = coefficient_bytes(&s->cinfo);
+        if (ih_budget_take(s->budget, n_bytes, &s->error) != IH_OK)
+            longjmp(s->on_error, 1);
+        s->taken_bytes = n_bytes;
+    }
     jpeg_start_decompress(&s->cinfo);
     if (jpeg_has_multiple_scans(&s->cinfo) &&
         s->components_seen != (1u << s->cinfo.num_components) - 1)

@@ -42,7 +42,8 @@ static enum ih_status read_raw(void *state, uint8_t *pixels, size_t capacity_pix
     if (status != IH_OK)
         return status;
     if (got % s->n_channels != 0)
-        return ih_error_set(err, IH_CORRUPT, "the samples end in the middle of a pixel (--raw=%u)",
+        return ih_error_set(err, IH_CORRUPT,
+                            "the samples end in the middle of a pixel of %u channels",
                             s->n_channels);
     *n_pixels = got / s->n_channels;
     return IH_OK;

@@ -1,5 +1,6 @@
 /* Finding a decoder, and the limits and checks that hold for all of them. */
-#include "decode/decoder.h"
+#include "decode/helper.h"
+#include "decode/signatures.h"
 
 #include <assert.h>
 #include <string.h>
@@ -10,17 +11,39 @@
 
 const struct ih_decoder *const ih_decoders[] = {
 #define DECODER(name) &ih_decoder_##name,
+#define DECODER_MISSING(name, library)
 #include "decode/decoders.def"
 #undef DECODER
+#undef DECODER_MISSING
     NULL,
 };
 
-static const struct ih_decoder *find(const uint8_t *head, size_t size)
+const struct ih_decoder_missing ih_decoders_missing[] = {
+#define DECODER(name)
+#define DECODER_MISSING(name, library) {#name, library, ih_probe_##name},
+#include "decode/decoders.def"
+#undef DECODER
+#undef DECODER_MISSING
+    {NULL, NULL, NULL},
+};
+
+/* The index of the decoder that knows the file, or of the NULL at the end. */
+static unsigned find(const uint8_t *head, size_t size)
 {
-    for (size_t i = 0; ih_decoders[i]; i++)
-        if (ih_decoders[i]->probe(head, size))
-            return ih_decoders[i];
-    return NULL;
+    unsigned i = 0;
+    while (ih_decoders[i] && !ih_decoders[i]->probe(head, size))
+        i++;
+    return i;
+}
+
+/* An image that another build would decode is not skipped in silence. */
+static enum ih_status unknown(const uint8_t *head, size_t size, struct ih_error *err)
+{
+    for (const struct ih_decoder_missing *m = ih_decoders_missing; m->name; m++)
+        if (m->probe(head, size))
+            return ih_error_set(err, IH_UNSUPPORTED, "cannot decode %s: not in this build (%s)",
+                                m->name, m->library);
+    return ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
 }
 
 enum ih_status ih_decode_check_pixels(uint64_t width, uint64_t height, uint64_t max_pixels,
@@ -29,7 +52,7 @@ enum ih_status ih_decode_check_pixels(uint64_t width, uint64_t height, uint64_t 
     if (width == 0 || height <= max_pixels / width)
         return IH_OK;
     return ih_error_set(
-        err, IH_LIMIT, "image too large: %llu x %llu pixels, the limit is %llu (--max-pixels)",
+        err, IH_LIMIT, "image too large: %llu x %llu pixels, the limit is %llu (max-pixels)",
         (unsigned long long)width, (unsigned long long)height, (unsigned long long)max_pixels);
 }
 
@@ -52,6 +75,7 @@ enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
 {
     memset(d, 0, sizeof *d);
     d->max_pixels = options->max_pixels;
+    unsigned index = 0;
     if (options->raw_channels) {
         d->decoder = &ih_decoder_raw;
     } else {
@@ -62,13 +86,17 @@ enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
             return status;
         if (size == 0)
             return ih_error_set(err, IH_UNKNOWN, "cannot decode: the file is empty");
-        d->decoder = find(head, size);
+        index = find(head, size);
+        d->decoder = ih_decoders[index];
         if (!d->decoder)
-            return ih_error_set(err, IH_UNKNOWN,
-                                "cannot decode: not an image of a known format (see --list)");
+            return unknown(head, size, err);
+        if (d->decoder->is_isolated || options->isolates_all)
+            d->helper = options->helper; /* raw samples are not decoded, so they never are */
     }
     d->info.format = d->decoder->name;
-    enum ih_status status = d->decoder->open(src, options, &d->info, &d->state, err);
+    enum ih_status status = d->helper
+                                ? ih_helper_open(d->helper, index, src, options, &d->info, err)
+                                : d->decoder->open(src, options, &d->info, &d->state, err);
     if (status != IH_OK)
         return status;
     assert(d->info.n_channels >= 1 && d->info.n_channels <= IH_CHANNELS_MAX);
@@ -88,13 +116,15 @@ enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capac
                               size_t *n_pixels, struct ih_error *err)
 {
     assert(capacity_pixels * d->info.n_channels >= ih_decode_row_bytes(d));
-    enum ih_status status = d->decoder->read(d->state, pixels, capacity_pixels, n_pixels, err);
+    enum ih_status status =
+        d->helper ? ih_helper_read(d->helper, pixels, capacity_pixels, n_pixels, err)
+                  : d->decoder->read(d->state, pixels, capacity_pixels, n_pixels, err);
     if (status != IH_OK)
         return status;
     d->n_pixels_read += *n_pixels;
     if (d->info.width == 0) { /* raw: as long as it turns out to be */
         if (d->n_pixels_read > d->max_pixels)
-            return ih_error_set(err, IH_LIMIT, "more than %llu pixels (--max-pixels)",
+            return ih_error_set(err, IH_LIMIT, "more than %llu pixels (max-pixels)",
                                 (unsigned long long)d->max_pixels);
         if (*n_pixels == 0) {
             d->info.width = d->n_pixels_read;
@@ -110,7 +140,9 @@ enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capac
 
 void ih_decode_close(struct ih_decode *d)
 {
-    if (d->state)
+    if (d->helper)
+        ih_helper_close(d->helper);
+    else if (d->state)
         d->decoder->close(d->state);
     d->state = NULL;
 }

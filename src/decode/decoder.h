@@ -15,11 +15,23 @@
 #include "base/result.h"
 #include "base/source.h"
 
+struct ih_helper; /* decode/helper.h */
+
 struct ih_decode_options {
     uint64_t max_pixels;      /* images with more are IH_LIMIT */
     unsigned raw_channels;    /* 0: told by content; 1 to 4: headerless interleaved samples */
     struct ih_budget *budget; /* borrowed, shared; NULL: no limit. Of what images held whole take */
+
+    /* An image that could be read in bands is held whole, where that is faster, as long as that
+     * takes no more than this; 0: IH_WHOLE_BYTES_MAX; 1: never. */
+    uint64_t whole_bytes_max;
+
+    struct ih_helper *helper; /* borrowed, the worker's own; NULL: all is decoded in this process */
+    bool isolates_all;        /* every format goes to the helper, not only those that ask for it */
 };
+
+/* With it 20 megapixels of RGB or RGBA are held whole, and two workers stay well below 300 MB. */
+#define IH_WHOLE_BYTES_MAX ((uint64_t)120 << 20)
 
 struct ih_decoder {
     const char *name;  /* "png"; also the format in results */
@@ -27,6 +39,14 @@ struct ih_decoder {
 
     /* Static text: library and version that decodes, "libpng 1.6.39". */
     const char *(*version)(void);
+
+    /* Decoded in a helper process where there is one: its library is large, rarely the target of
+     * anyone's hardening, and has a history. */
+    bool is_isolated;
+
+    /* NULL, or loads what the library would load on first use: called once in a helper, before it
+     * gives up the right to open files. */
+    void (*prepare)(void);
 
     /* True where the first bytes of a file are this format's. NULL for raw, which is never guessed.
      * head has up to IH_PROBE_BYTES, fewer only where the file ends. */
@@ -57,17 +77,42 @@ struct ih_decoder {
 
 enum { IH_PROBE_BYTES = 64 };
 
+/* OPTIONAL_DECODER(name, library) is DECODER(name) or DECODER_MISSING(name, library). IH_IS_ONE
+ * tells a macro that is 1 from one that is not defined: only the former makes the comma before
+ * the 1. */
+#define IH_COMMA_1 0,
+#define IH_SECOND(first, second, ...) second
+#define IH_SECOND_OF(...) IH_SECOND(__VA_ARGS__)
+#define IH_JOIN(a, b) a##b
+#define IH_JOINED(a, b) IH_JOIN(a, b)
+#define IH_IS_ONE(macro) IH_SECOND_OF(IH_JOINED(IH_COMMA_, macro) 1, 0, 0)
+#define IH_DECODER_IF_1(name, library) DECODER(name)
+#define IH_DECODER_IF_0(name, library) DECODER_MISSING(name, library)
+#define OPTIONAL_DECODER(name, library) \
+    IH_JOINED(IH_DECODER_IF_, IH_IS_ONE(IH_JOIN(IH_WITH_, name)))(name, library)
+
 #define DECODER(name) extern const struct ih_decoder ih_decoder_##name;
+#define DECODER_MISSING(name, library)
 #include "decode/decoders.def"
 #undef DECODER
+#undef DECODER_MISSING
 extern const struct ih_decoder ih_decoder_raw; /* not in the list: asked for, never probed */
 
 /* All decoders of this build, in probing order, NULL at the end. */
 extern const struct ih_decoder *const ih_decoders[];
 
+/* Formats whose library was not there when this was built; a NULL name at the end. */
+struct ih_decoder_missing {
+    const char *name, *library;
+    bool (*probe)(const uint8_t *head, size_t size_bytes);
+};
+
+extern const struct ih_decoder_missing ih_decoders_missing[];
+
 /* An image being decoded. Fields are read-only for callers. */
 struct ih_decode {
     const struct ih_decoder *decoder;
+    struct ih_helper *helper; /* borrowed; not NULL: the decoder runs there, and state is NULL */
     void *state;
     struct ih_image_info info;
     uint64_t n_pixels_read;

@@ -3,6 +3,8 @@
 
 #include "pipeline/pipeline.h"
 
+#include "base/clock.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -13,66 +15,102 @@ static enum ih_status open_source(const struct ih_input *input, struct ih_source
         *err = input->error;
         return err->status;
     }
+    if (input->bytes) {
+        ih_source_open_memory(src, input->bytes, input->size_bytes);
+        return IH_OK;
+    }
     if (input->is_stdin)
         return ih_source_open_fd(src, STDIN_FILENO, err);
     return ih_source_open_path(src, input->path, err);
 }
 
+/* Time since *last, which becomes now. */
+static uint64_t lap(uint64_t *last_ns)
+{
+    uint64_t before_ns = *last_ns;
+    *last_ns = ih_clock_ns();
+    return *last_ns - before_ns;
+}
+
 /* All bands of an image whose header has been read. */
-static enum ih_status count_bands(struct ih_decode *decode, struct ih_lane *lane,
+static enum ih_status count_bands(const struct ih_pipeline_options *options,
+                                  struct ih_decode *decode, struct ih_lane *lane,
                                   struct ih_result *result)
 {
     struct ih_error *err = &result->error;
+    struct ih_times *times = &result->times;
+    const unsigned n_channels = result->spec.n_channels;
+    const bool has_alpha = n_channels != ih_colour_channels(n_channels);
+    const bool skips_transparent = options->skips_transparent && has_alpha;
+    uint64_t last_ns = ih_clock_ns();
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
     while (status == IH_OK) {
         uint8_t *pixels;
         size_t size_bytes, n_pixels = 0;
         status = ih_lane_band(lane, ih_decode_row_bytes(decode), &pixels, &size_bytes, err);
+        times->count_ns += lap(&last_ns);
         if (status == IH_OK)
-            status = ih_decode_read(decode, pixels, size_bytes / result->spec.n_channels, &n_pixels,
-                                    err);
+            status = ih_decode_read(decode, pixels, size_bytes / n_channels, &n_pixels, err);
+        times->decode_ns += lap(&last_ns);
         if (status == IH_OK && n_pixels == 0)
             break;
-        if (status == IH_OK)
+        if (status == IH_OK && skips_transparent)
+            n_pixels = ih_pixels_drop_transparent(pixels, n_pixels, n_channels);
+        if (status == IH_OK && n_pixels > 0)
             status = ih_lane_count(lane, n_pixels, err);
     }
     if (status == IH_OK)
         status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
+    times->count_ns += lap(&last_ns);
+    return status;
+}
+
+/* An opened source: no output, a known format, all its bands. */
+static enum ih_status count_source(const struct ih_pipeline_options *options,
+                                   const struct ih_input *input, struct ih_lane *lane,
+                                   struct ih_source *src, struct ih_result *result)
+{
+    struct ih_error *err = &result->error, conflict = {IH_OK, ""};
+    struct ih_file_identity id;
+    struct ih_decode decode;
+    if (ih_source_identity(src, &id))
+        ih_check_not_output(&id, options->outputs, options->n_outputs, &conflict);
+    uint64_t last_ns = ih_clock_ns();
+    enum ih_status status = ih_decode_open(&decode, src, &options->decode, err);
+    result->times.decode_ns += lap(&last_ns);
+    bool is_open = status == IH_OK;
+    /* A file found by walking that is no image is no input, so nothing of it can be lost. */
+    if (conflict.status != IH_OK && (input->is_named || status != IH_UNKNOWN)) {
+        *err = conflict;
+        status = conflict.status;
+    }
+    if (status == IH_OK) {
+        result->spec = (struct ih_count_spec){decode.info.n_channels, options->luma,
+                                              options->clip_low, options->clip_high};
+        result->decoder_version = decode.decoder->version();
+        status = count_bands(options, &decode, lane, result);
+        result->info = decode.info;
+    }
+    if (is_open) {
+        last_ns = ih_clock_ns();
+        ih_decode_close(&decode);
+        result->times.decode_ns += lap(&last_ns);
+    }
     return status;
 }
 
 void ih_count_input(const struct ih_pipeline_options *options, const struct ih_input *input,
                     struct ih_lane *lane, struct ih_source *src, struct ih_result *result)
 {
-    struct ih_decode decode;
-    bool is_open = false;
     memset(result, 0, sizeof *result);
     result->path = input->path;
-    struct ih_error *err = &result->error;
-
-    enum ih_status status = open_source(input, src, err);
-    if (status == IH_OK) {
-        struct ih_file_identity id;
-        struct ih_error conflict = {IH_OK, ""};
-        if (ih_source_identity(src, &id))
-            ih_check_not_output(&id, options->outputs, options->n_outputs, &conflict);
-        status = ih_decode_open(&decode, src, &options->decode, err);
-        is_open = status == IH_OK;
-        /* A file found by walking that is no image is no input, so nothing of it can be lost. */
-        if (conflict.status != IH_OK && (input->is_named || status != IH_UNKNOWN)) {
-            *err = conflict;
-            status = conflict.status;
-        }
+    result->status = open_source(input, src, &result->error);
+    if (result->status == IH_OK) {
+        struct ih_times *times = &result->times;
+        uint64_t open_ns = src->read_ns;
+        result->status = count_source(options, input, lane, src, result);
+        times->read_ns = src->read_ns;
+        times->decode_ns -= src->read_ns - open_ns; /* the decoder's calls are what read */
     }
-    if (status == IH_OK) {
-        result->spec = (struct ih_count_spec){decode.info.n_channels, options->luma,
-                                              options->clip_low, options->clip_high};
-        result->decoder_version = decode.decoder->version();
-        status = count_bands(&decode, lane, result);
-        result->info = decode.info;
-    }
-    if (is_open)
-        ih_decode_close(&decode);
     ih_source_close(src);
-    result->status = status;
 }

@@ -8,18 +8,24 @@
 
 #include "pipeline/pipeline.h"
 
+#include "decode/helper.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Results that may wait for a slower one before them, per worker: at 12 KB each enough for a file
- * that takes 64 times as long as its neighbours. */
-enum { WINDOW_PER_THREAD = 64 };
+/*
+ * Inputs per worker that may be under way, or done and waiting for a slower one before them: one
+ * that takes as long as 256 of its neighbours holds nobody up. A result is there only from its
+ * start until it is taken, so the 12 KB of each are only needed while there is such an input. Where
+ * it is the taker that is slow, a few keep everybody busy.
+ */
+enum { WINDOW_PER_THREAD = 256, WINDOW_OF_SLOW_TAKER = 16 };
 
 struct window_slot {
     bool is_ready;
     struct ih_input input;
-    struct ih_result result;
+    struct ih_result *result; /* owned */
 };
 
 struct pipeline {
@@ -39,6 +45,15 @@ struct pipeline {
     struct ih_error error; /* of a worker that could not begin */
 };
 
+/* Whether one more input may be started; the lock is held. */
+static bool has_room(const struct pipeline *p)
+{
+    uint64_t n = p->n_started - p->n_taken;
+    uint64_t few = (uint64_t)p->options->n_threads * WINDOW_OF_SLOW_TAKER;
+    bool is_taker_behind = p->slots[p->n_taken % p->n_slots].is_ready;
+    return n < p->n_slots && (n < few || !is_taker_behind);
+}
+
 /* Waits for room in the window and takes the next input. NULL: there are none. */
 static struct window_slot *start_next(struct pipeline *p)
 {
@@ -46,7 +61,7 @@ static struct window_slot *start_next(struct pipeline *p)
     struct ih_input input = {.path = NULL};
     pthread_mutex_lock(&p->next_lock);
     pthread_mutex_lock(&p->lock);
-    while (!p->is_stopping && p->n_started - p->n_taken == p->n_slots)
+    while (!p->is_stopping && !has_room(p))
         pthread_cond_wait(&p->on_change, &p->lock);
     bool may = !p->is_stopping;
     pthread_mutex_unlock(&p->lock);
@@ -65,27 +80,49 @@ static struct window_slot *start_next(struct pipeline *p)
     return slot;
 }
 
+/* One input after the other, until there are none. IH_OK, or why the worker cannot go on. */
+static enum ih_status work_on_inputs(struct pipeline *p, const struct ih_pipeline_options *options,
+                                     struct ih_lane *lane, struct ih_source *src,
+                                     struct ih_error *err)
+{
+    for (;;) {
+        struct ih_result *result = malloc(sizeof *result);
+        if (!result)
+            return ih_error_set(err, IH_MEMORY, "out of memory");
+        struct window_slot *slot = start_next(p);
+        if (!slot) {
+            free(result);
+            return IH_OK;
+        }
+        ih_count_input(options, &slot->input, lane, src, result);
+        if (result->status == IH_OK)
+            result->counted_by = ih_lane_description(lane);
+        pthread_mutex_lock(&p->lock);
+        if (result->status == IH_UNAVAILABLE) {
+            p->error = result->error; /* no device: so it is for every input */
+            p->is_stopping = true;
+        }
+        slot->result = result;
+        slot->is_ready = true;
+        pthread_cond_broadcast(&p->on_change);
+        pthread_mutex_unlock(&p->lock);
+    }
+}
+
 static void *work(void *argument)
 {
     struct pipeline *p = argument;
     struct ih_source src = {0};
     struct ih_lane *lane = NULL;
     struct ih_error error = {IH_OK, ""};
-    struct window_slot *slot;
+    struct ih_helper helper;
+    struct ih_pipeline_options options = *p->options;
+    ih_helper_init(&helper, options.helper);
+    if (options.helper)
+        options.decode.helper = &helper;
     if (ih_lane_open(p->device, &lane, &error) == IH_OK)
-        while ((slot = start_next(p))) {
-            ih_count_input(p->options, &slot->input, lane, &src, &slot->result);
-            if (slot->result.status == IH_OK)
-                slot->result.counted_by = ih_device_description(p->device);
-            pthread_mutex_lock(&p->lock);
-            if (slot->result.status == IH_UNAVAILABLE) {
-                p->error = slot->result.error; /* no device: so it is for every input */
-                p->is_stopping = true;
-            }
-            slot->is_ready = true;
-            pthread_cond_broadcast(&p->on_change);
-            pthread_mutex_unlock(&p->lock);
-        }
+        work_on_inputs(p, &options, lane, &src, &error);
+    ih_helper_reset(&helper);
     ih_lane_close(lane);
     ih_source_reset(&src);
 
@@ -112,8 +149,9 @@ static void take_results(struct pipeline *p)
             bool is_wanted = go_on && p->error.status == IH_OK;
             pthread_mutex_unlock(&p->lock);
             if (is_wanted)
-                go_on = p->calls->take(p->calls->take_user, &slot->input, &slot->result);
+                go_on = p->calls->take(p->calls->take_user, &slot->input, slot->result);
             free(slot->input.path);
+            free(slot->result);
             pthread_mutex_lock(&p->lock);
             slot->is_ready = false;
             p->n_taken++;

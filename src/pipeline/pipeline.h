@@ -15,17 +15,21 @@
 
 /* One thing to count. */
 struct ih_input {
-    char *path;            /* owned by the pipeline once handed over */
-    bool is_named;         /* the user named it; false: found while walking a directory */
-    bool is_stdin;         /* standard input, whatever the path says */
+    char *path;           /* owned by the pipeline once handed over */
+    bool is_named;        /* the user named it; false: found while walking a directory */
+    bool is_stdin;        /* standard input, whatever the path says */
+    const uint8_t *bytes; /* borrowed; not NULL: the file's bytes, whatever the path says */
+    size_t size_bytes;
     struct ih_error error; /* not IH_OK: why there is nothing to read; becomes the result */
 };
 
 struct ih_pipeline_options {
-    unsigned n_threads; /* at least 1 */
-    struct ih_decode_options decode;
+    unsigned n_threads;                     /* at least 1 */
+    struct ih_decode_options decode;        /* its helper is the worker's own, not set here */
+    const struct ih_helper_command *helper; /* borrowed; NULL: no helper processes */
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
+    bool skips_transparent; /* pixels whose alpha is 0 are not counted, in no channel */
     const struct ih_file_identity *outputs; /* borrowed; an input that is one gives IH_CONFLICT */
     size_t n_outputs;
 };

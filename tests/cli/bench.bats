@@ -169,16 +169,23 @@ png_size() {
   [ "$(png_size ladder.PNG)" = 640x400 ] || fail "the chart is $(png_size ladder.PNG)"
 }
 
-@test "bench: a chart is a .png file, apart from the report, and has one scale" {
-  for chart in --chart --chart=dir --chart=a.svg --chart=png "--chart=a.png --scale=log" \
+@test "bench: a chart as SVG" {
+  imghist --bench=4k --device=cpu --csv --chart=ladder.svg
+  assert_status 0
+  grep -q '<title>The ladder against the roofline</title>' ladder.svg
+  [ "$(tail -n 1 ladder.svg)" = "</svg>" ] || fail "no whole document"
+}
+
+@test "bench: a chart is a file, apart from the report, and has one scale" {
+  for chart in --chart --chart=dir --chart=a.gif --chart=png "--chart=a.png --scale=log" \
     "--chart=a.png -o a.png"; do
     # shellcheck disable=SC2086 # options
     imghist --bench=4k $chart
     assert_fails 2 "--bench: "
     assert_output ""
   done
-  imghist --bench=4k --chart=ladder.jpg
-  assert_fails 2 "--bench: --chart wants a .png file"
+  imghist --bench=4k --chart=ladder.webp
+  assert_fails 2 "--bench: --chart wants a .png, .svg,"
 }
 
 @test "bench: a chart that cannot be written is told before anything is timed" {

@@ -284,3 +284,20 @@ END
     grep -e ^file, -e "^$image," "$TESTS/expected/samples.csv" | cmp - "$BATS_TEST_TMPDIR/one.csv"
   done
 }
+
+@test "csv: the longest path that the system takes, nothing but quotes" {
+  command -v python3 >/dev/null || skip "no python3 here"
+  part=$(printf '"%.0s' {1..250})
+  for _ in {1..15}; do mkdir "$part" && cd "$part"; done
+  dot '".pgm'
+  cd "$BATS_TEST_TMPDIR"
+  path=$part
+  for _ in {2..15}; do path+=/$part; done
+  for layout in channels stats bins long; do
+    "$IMGHIST" "$path/\".pgm" --csv=$layout >out.csv
+    python3 -c '
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+assert rows and all(row["file"] == sys.argv[2] and None not in row for row in rows)' out.csv "$path/\".pgm"
+  done
+}

@@ -79,11 +79,11 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   imghist a.pgm --csv=stats --max-pixels=100
   assert_status 0
   imghist a.pgm --csv=stats --max-pixels=99
-  assert_fails 1 "imghist: a.pgm: image too large: 10 x 10 pixels, the limit is 99 (--max-pixels)"
+  assert_fails 1 "imghist: a.pgm: image too large: 10 x 10 pixels, the limit is 99 (max-pixels)"
   assert_output ""
   head -c 1001 /dev/zero >raw
   imghist raw --csv --raw=1 --max-pixels=1000
-  assert_fails 1 "--max-pixels"
+  assert_fails 1 "(max-pixels)"
   assert_output ""
 }
 
@@ -334,4 +334,26 @@ under_way() {
   wait $pid || status=$?
   [ $status -eq 0 ] || fail "ended"
   grep -q slow,1,1,gray stdout
+}
+
+@test "failures: a signal at any moment leaves whole documents and no temporary files" {
+  mkdir d out
+  for i in {10..40}; do dot "d/$i.pgm"; done
+  for i in {0..59}; do
+    "$IMGHIST" d --json -j 2 --total >stdout 2>stderr 3>&- &
+    pids=($!)
+    "$IMGHIST" d --json -j 2 -o out/x.json 2>stderr 3>&- &
+    pids+=($!)
+    sleep "$(printf '0.0%02d' $((i % 30)))"
+    for pid in "${pids[@]}"; do
+      kill -s TERM "$pid" 2>/dev/null || true
+      status=0
+      wait "$pid" || status=$?
+      [ $status -eq 0 ] || [ $status -eq 143 ] || fail "exit status"
+    done
+    [ "$(ls -A out)" = "" ] || [ "$(ls -A out)" = x.json ] || fail "$(ls -A out)"
+    [ ! -e out/x.json ] || [ "$(grep -c '"status":"ok"' out/x.json)" -eq 31 ] || fail "a part"
+    [ ! -s stdout ] || [ "$(grep -cE '^]|"images":\[\]' stdout)" -eq 1 ] || fail "$(tail -2 stdout)"
+    rm -f out/x.json
+  done
 }

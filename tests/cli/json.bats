@@ -263,6 +263,36 @@ clip_low clip_high histogram luma mean_luma mean_luminance clip low high any_low
   grep -qF $'"file":"caf\xef\xbf\xbd","file_b64":"Y2Fm6Q==","status":' out.json
 }
 
+@test "json: two parsers read the same bytes of every name" {
+  needs_jq
+  command -v python3 >/dev/null || skip "no python3 here"
+  names=('quo"te' 'back\slash' $'new\nline' $'\x01\x02\x1f\x7f' $'\u0085\u2028\u2029' 'ä€😀' $'e\u0301' '<script>'
+    $'caf\xe9' $'\xff\xfe' $'\xed\xa0\x80' $'\xf0\x9f\x98' $'\xc0\x80' '\u0041' '%s%n')
+  for name in "${names[@]}"; do dot "$name" || skip "the file system takes no such name"; done
+  printf '%s\0' "${names[@]}" >list
+  for format in --json --ndjson; do
+    "$IMGHIST" --files0-from=list $format >out.json
+    # jq strings hold no invalid UTF-8, so it goes through base64
+    jq -r '(.images // [.])[] | .file_b64 // (.file | @base64)' out.json |
+      while read -r line; do
+        base64 -d <<<"$line"
+        printf '\0'
+      done | cmp - list || fail "jq $format"
+    python3 - out.json <<'END' | cmp - list || fail "python3 $format"
+import base64, json, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+try:
+    images = json.loads(text)["images"]
+except (ValueError, KeyError):
+    images = [json.loads(line) for line in text.split("\n") if line]
+for image in images:
+    assert not any("\ud800" <= c <= "\udfff" for c in image["file"])
+    name = base64.b64decode(image["file_b64"]) if "file_b64" in image else image["file"].encode()
+    sys.stdout.buffer.write(name + b"\0")
+END
+  done
+}
+
 # ---- options
 
 @test "json: of formats the last one holds" {
@@ -292,7 +322,7 @@ clip_low clip_high histogram luma mean_luma mean_luminance clip low high any_low
   [ "$(grep -cE '"(decoder|device|kernel)":' expected)" -eq 0 ]
   imghist "$SAMPLES/scene.png" --ndjson -v --device=cpu --kernel=reference
   assert_status 0
-  [[ $output == *'},"decoder":"libpng '*'","device":"cpu'*'","kernel":"reference"}' ]] || fail "not what ran"
+  [[ $output == *'},"decoder":"'*'libpng '*'","device":"cpu'*'","kernel":"reference"}' ]] || fail "not what ran"
   printf '%s' "$output" >out.json
   valid out.json
 }

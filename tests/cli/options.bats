@@ -38,6 +38,22 @@ accepted() {
   assert_output_has "IMGHIST_DEVICE"
 }
 
+@test "options: --help is one screen" {
+  imghist --help
+  [ "${#lines[@]}" -le 41 ] || fail "${#lines[@]} lines"
+  [ "$(wc -L <<<"$output")" -le 80 ] || fail "wider than 80 columns"
+  # the texts begin in one column, so no option is too long for its own
+  [ "$(grep -E '^  -' <<<"$output" | cut -c35 | sort -u)" = " " ] || fail "not in columns"
+  [ "$(grep -E '^  -' <<<"$output" | cut -c36 | grep -c ' ')" -eq 0 ] || fail "not in columns"
+}
+
+@test "options: the parser knows all that --help says" {
+  for option in $("$IMGHIST" --help | grep -oE '^  (-., )?--[a-z0-9-]+' | grep -oE -e '--.*'); do
+    imghist "$option="
+    refute_stderr_has "unknown option"
+  done
+}
+
 @test "options: --help and --version need no input, look for no GPU and are quick" {
   for option in --help -h --version; do
     start=${EPOCHREALTIME/[.,]/}
@@ -118,8 +134,8 @@ accepted() {
   dot -x
   imghist --csv=stats -- --csv -x
   assert_status 0
-  assert_output_has $'\n--csv,1,1,gray,'
-  assert_output_has $'\n-x,1,1,gray,'
+  assert_output_has $'\n./--csv,1,1,gray,'
+  assert_output_has $'\n./-x,1,1,gray,'
 }
 
 @test "options: the last one holds" {
@@ -136,6 +152,37 @@ accepted() {
   refused "-Z: unknown option" -qZ a.pgm
   refused "--cs: unknown option" --cs a.pgm # no abbreviations: a script would break with the next one
   refused "imghist --help" --no-such-option a.pgm
+}
+
+@test "options: an unknown one is told which may have been meant" {
+  while read -r wrong meant; do
+    refused "$wrong: unknown option; did you mean $meant?" "$wrong" a.pgm
+  done <<'END'
+--hlep --help
+--hepl --help
+--halp --help
+--helpp --help
+--vers --version
+--vresion --version
+--cvs --csv
+--nd-json --ndjson
+--theem --theme
+--outptu --output
+--chartsize --chart-size
+--file-from --files-from
+--max-pixel --max-pixels
+END
+  refused "--them: unknown option; did you mean --theme?" --them=dark a.pgm
+  refused "-c: unknown option; did you mean --csv?" -csv a.pgm
+  refused "-e: unknown option; did you mean --help?" -help
+}
+
+@test "options: one that is like none is told nothing" {
+  for option in --x --zzzzzz --colour-of-the-sky --no-such-option -Z -ZZ --= \
+    --aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; do
+    refused "unknown option" "$option" a.pgm
+    refute_stderr_has "did you mean"
+  done
 }
 
 @test "options: those that --help does not name yet are refused by name" {
@@ -227,6 +274,15 @@ accepted() {
   done
 }
 
+@test "options: --memory" {
+  for value in 1 1k 1M 4G 9223372036854775807; do
+    accepted "--memory=$value"
+  done
+  for value in 0 M -1 1T 1.5G 50% ''; do
+    refused "--memory: '$value' is not a number of bytes" a.pgm "--memory=$value"
+  done
+}
+
 @test "options: --kernel" {
   accepted --kernel=reference --device=cpu
   accepted --kernel=reference
@@ -245,12 +301,11 @@ accepted() {
 @test "options: --device" {
   accepted --device=cpu
   accepted --device=auto
-  for value in gpu CPU cpu:0 auto:1 cuda:x cuda:-1 cuda: ''; do
-    dot a.pgm
-    imghist a.pgm "--device=$value"
-    [[ $status -eq 2 || ($status -eq 3 && $value == cuda*) ]] || fail "--device=$value"
-    assert_stderr_has "--device: "
+  for value in gpu CPU cpu:0 auto:1 cuda:x cuda:-1 cuda: '' 'cuda:,' 'cuda:0,' cuda:,0 cuda:0,,1 cuda:0,x \
+    cuda:0,0 cuda:1,2,1 'cuda:0;1' cuda:1024 cuda:00000000 cpu,cuda; do
+    refused "--device: '$value' is none of auto, cpu, cuda, cuda:N[,N...]" a.pgm "--device=$value"
   done
+  ! "$IMGHIST" --list | grep '^  cuda ' | grep -qv 'not in this build' || refused "--bench: measures one GPU" --bench=1k --device=cuda:0,1
 }
 
 @test "options: --device=cuda without a GPU exits 3" {
@@ -267,9 +322,11 @@ accepted() {
 
 @test "options: a GPU that is not there exits 3" {
   dot a.pgm
-  imghist a.pgm --csv --device=cuda:1000
-  assert_status 3
-  refute_output_has a.pgm
+  for value in cuda:1000 cuda:0,1000 cuda:1000,1001; do
+    imghist a.pgm --csv --device=$value
+    assert_status 3
+    refute_output_has a.pgm
+  done
 }
 
 @test "options: without a GPU the processor counts, and -v says so" {

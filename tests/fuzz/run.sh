@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh DIR SECONDS: runs each fuzzer DIR/fuzz_* for SECONDS. It starts from a tiny image of every
-# kind (make_seeds.c), the samples, and what it found in earlier runs (kept in DIR/corpus/). An input
+# kind (make_seeds.c, tests/formats/files), the samples, and what it found in earlier runs (kept in DIR/corpus/). An input
 # that crashes one is kept in tests/crashers/, from where `make test` replays it.
 set -eu
 dir=${1:?usage: run.sh DIR SECONDS}
@@ -23,7 +23,7 @@ seeds() {
     return
   fi
   "$dir/make_seeds" "$into"
-  find "$tests/../samples" "$crashers" -type f -size -"$((size_max / 1024))"k \
+  find "$tests/../samples" "$crashers" "$tests/formats/files" -type f -size -"$((size_max / 1024))"k \
     ! -name '*.[ch]' ! -name '*.md' -exec cp {} "$into" \;
 }
 
@@ -40,7 +40,7 @@ for fuzzer in "$dir"/fuzz_*; do
   seeds "$target"
   case $target in
     fuzz_options) cp "$tests/fuzz/options.dict" "$dir/$target.dict" ;;
-    *) cat "$tests"/fuzz/{png,jpeg,stb}.dict >"$dir/$target.dict" ;;
+    *) cat "$tests"/fuzz/{png,jpeg,stb,formats}.dict >"$dir/$target.dict" ;;
   esac
   if "$fuzzer" "$corpus" "$dir/seeds/$target" -max_total_time="$seconds" -max_len="$size_max" \
     -dict="$dir/$target.dict" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \

@@ -7,7 +7,9 @@
 #   racecheck  the same: data races in shared memory
 #   ladder     every rung of --bench is right, memcheck and racecheck are clean
 #   race       racecheck finds the race that leaving __syncthreads out makes
+#   library    pixels in device memory through imghist.h against the CPU, memcheck and racecheck clean
 #   cli        imghist with each kernel against imghist on the CPU: identical bytes
+#   several    the same on two GPUs at once, where there are two
 #
 # PHOTOS   more directories of images for the last, separated by spaces
 # DEPS     headers and libraries for make, on a machine where packages cannot be installed
@@ -94,6 +96,26 @@ race=$(tests/gpu/race.sh "$build") || fail "race.sh: $race"
 race=$(echo "$race" | tail -n 1)
 say "$race"
 
+# ---- the library, on the caller's stream ------------------------------------------------------
+
+make -s -j"$(nproc)" BUILD="$build" CUDA=1 CUDA_ARCH="$arch" ${DEPS:+DEPS="$DEPS"} library >"$logs/library.log" 2>&1 ||
+  { tail -n 40 "$logs/library.log" >&2; fail "the library does not build"; }
+tests/library/extract.sh src/imghist.h "$build/examples"
+cuda_include=$(dirname "$(dirname "$(realpath "$(command -v nvcc)")")")/include
+read -r -a library_libs < <(sed -n 's/^Libs.private: *//p' "$build/libimghist.pc")
+cc -std=c11 -O1 -g -Isrc -I"$cuda_include" -o "$build/device_buffer" tests/gpu/device_buffer.c \
+  "$build/examples/count_device.c" "$build/libimghist.a" "${library_libs[@]}" ${DEPS:+-Wl,-rpath,"$DEPS/lib"} \
+  >>"$logs/library.log" 2>&1 || { tail -n 40 "$logs/library.log" >&2; fail "device_buffer does not build"; }
+timeout 300 "$build/device_buffer" >"$logs/device_buffer.log" 2>&1 ||
+  { tail -n 20 "$logs/device_buffer.log" >&2; fail "pixels in device memory are counted wrong"; }
+for tool in memcheck racecheck; do
+  IMGHIST_TEST_SMALL=1 timeout 600 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 \
+    "$build/device_buffer" >"$logs/device_buffer-$tool.log" 2>&1 ||
+    fail "device_buffer under $tool: see $logs/device_buffer-$tool.log"
+done
+library=$(sed -n 's/^device_buffer: *//p' "$logs/device_buffer.log" | tail -n 1)
+say "library: $library, memcheck and racecheck clean"
+
 # ---- the program, on the GPU and on the CPU ---------------------------------------------------
 
 kernels=$(sed -n 's/^KERNEL(\([a-z0-9_]*\),.*/\1/p' kernels/kernels.def)
@@ -142,6 +164,26 @@ done < <(sed -n 's/^\(samples\/[^,"]*\),.*,luma,.*/\1/p' "$logs/images.csv")
 cli="$n_images images identical with each of: $(echo "$kernels" | xargs); $n_alone of them alone too"
 say "cli: $cli"
 
+# ---- several GPUs -----------------------------------------------------------------------------
+
+several="not tried, there is one GPU"
+if [ -z "${CUDA_VISIBLE_DEVICES:-}" ] && [ "$(nvidia-smi --list-gpus | wc -l)" -ge 2 ]; then
+  for device in cuda:1 cuda:0,1 cuda:1,0 cuda auto; do
+    compare "--device=$device" "--device=$device" -- --csv=long -j 4 samples samples "${photos[@]}"
+  done
+  # More inputs than workers, whose first ones wait for the start: each of the four counts something.
+  "$imghist" --device=cuda:0,1 -j 4 -v --csv=stats samples samples samples >/dev/null 2>"$logs/several.err"
+  for gpu in cuda:0 cuda:1; do
+    grep -q "$gpu " "$logs/several.err" || fail "several: $gpu has not counted: see $logs/several.err"
+  done
+  status=0
+  "$imghist" --device=cuda:0,99 --csv=stats samples >/dev/null 2>"$logs/several.err" || status=$?
+  { [ "$status" -eq 3 ] && grep -q cuda:99 "$logs/several.err"; } ||
+    fail "several: --device=cuda:0,99 ends in $status: see $logs/several.err"
+  several="cuda:1, cuda:0,1, cuda:1,0, cuda and auto identical; both GPUs count"
+fi
+say "several: $several"
+
 # ---- the record -------------------------------------------------------------------------------
 
 [ "$sources" = "$(tests/gpu/sources.sh)" ] || fail "the sources changed while they were tested"
@@ -161,7 +203,9 @@ memcheck: 0 errors
 racecheck: 0 hazards
 ladder: $ladder rungs right, memcheck and racecheck clean
 $race
+library: $library, memcheck and racecheck clean
 cli: $cli
+several: $several
 END
 chmod 644 "$record"
 mv "$record" tests/gpu/evidence.txt

@@ -344,7 +344,7 @@ static void open_lane(struct lane_fixture *f, const char *kernel)
 {
     const struct ih_backend_options options = {.kernel = kernel};
     struct ih_error err;
-    assert_int_equal(ih_backend_cpu.start(&options, &f->state, &err), IH_OK);
+    assert_int_equal(ih_backend_cpu.start(&options, 0, &f->state, &err), IH_OK);
     assert_int_equal(ih_backend_cpu.lane_open(f->state, &f->lane, &err), IH_OK);
 }
 
@@ -434,7 +434,7 @@ static void test_backend_unknown_kernel(void **state)
     const struct ih_backend_options options = {.kernel = "warp"};
     struct ih_error err;
     void *device = NULL;
-    assert_int_equal(ih_backend_cpu.start(&options, &device, &err), IH_UNAVAILABLE);
+    assert_int_equal(ih_backend_cpu.start(&options, 0, &device, &err), IH_UNAVAILABLE);
     assert_int_equal(err.status, IH_UNAVAILABLE);
     assert_non_null(strstr(err.message, "warp"));
     assert_null(device);

@@ -12,6 +12,8 @@
 
 #include "tests/unit/decoded.h"
 
+#include "tests/unit/damage.h"
+
 #include <jpeglib.h>
 
 struct kind {
@@ -258,6 +260,26 @@ static void test_trailer(void **state)
     free(f.bytes);
 }
 
+/* Files in several scans take their coefficients: of 33 x 17 pixels at 2 x 1 sampling three MCUs a
+ * row, six and twice three blocks, in three rows of them. Others take nothing. */
+static void test_budget(void **state)
+{
+    (void)state;
+    const struct kind split = {JCS_RGB, JCS_YCbCr, 2, 1, .is_split = true};
+    const struct kind *const in_scans[] = {&progressive, &split};
+    const uint64_t n_bytes = (uint64_t)(6 + 3 + 3) * 3 * 64 * 2;
+    for (size_t i = 0; i < 2; i++) {
+        struct file f = make_jpeg(in_scans[i], 33, 17, NULL);
+        assert_budget(f.bytes, f.n, n_bytes, IH_OK);
+        assert_budget(f.bytes, f.n, n_bytes - 1, IH_LIMIT);
+        assert_budget(f.bytes, f.n / 2, n_bytes, IH_CORRUPT);
+        free(f.bytes);
+    }
+    struct file f = make_jpeg(&yuv420, 33, 17, NULL);
+    assert_budget(f.bytes, f.n, 0, IH_OK);
+    free(f.bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_no_pixels),
         cmocka_unit_test(test_unsupported_kinds),
         cmocka_unit_test(test_trailer),
+        cmocka_unit_test(test_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

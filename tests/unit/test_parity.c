@@ -136,8 +136,8 @@ struct subject {
 static int open_subject(void **state)
 {
     struct subject *s = *state;
-    const struct ih_device_options options = {s->backend->name,
-                                              {.kernel = s->kernel, .n_spare = 1}};
+    const struct ih_device_options options = {
+        .backend = s->backend->name, .with.kernel = s->kernel, .with.n_spare = 1};
     struct ih_error err = {IH_OK, ""};
     if (ih_device_open(&options, &s->device, &err) != IH_OK) {
         fprintf(stderr, "%s\n", err.message);

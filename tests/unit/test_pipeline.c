@@ -4,12 +4,14 @@
  */
 #define _XOPEN_SOURCE 700
 
+#include "base/clock.h"
 #include "pipeline/pipeline.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,11 +93,13 @@ static int remove_folder(void **state)
 struct run {
     const char *folder;
     const char *const *names; /* of the inputs, over and over */
-    size_t n_names, n_inputs, n_given, n_taken;
+    size_t n_names, n_inputs, n_taken;
+    atomic_size_t n_given;
     size_t n_wanted;            /* take says stop after as many */
     struct ih_error in_input;   /* set in each input that is called "broken" */
     enum ih_status statuses[8]; /* of the first results */
     struct ih_error last_error;
+    struct ih_times last_times;
     uint64_t sum; /* of all pixels counted */
 };
 
@@ -119,6 +123,7 @@ static bool take(void *user, const struct ih_input *input, const struct ih_resul
     assert_ptr_equal(result->path, input->path);
     if (r->n_taken < sizeof r->statuses / sizeof *r->statuses)
         r->statuses[r->n_taken] = result->status;
+    r->last_times = result->times;
     if (result->status == IH_OK) {
         assert_int_equal(result->histogram.n_pixels, 1);
         assert_non_null(result->counted_by);
@@ -200,6 +205,79 @@ static void test_order_behind_a_slow_input(void **state)
     free(slow);
 }
 
+struct feeder {
+    const char *path;
+    struct run *run;
+    bool has_seen_all; /* the others were started before the slow one came */
+};
+
+/* Gives the slow input when all others have been handed out, or after ten seconds. */
+static void *feed_last(void *argument)
+{
+    const struct timespec a_while = {.tv_nsec = 1000 * 1000};
+    struct feeder *f = argument;
+    for (int i = 0; i < 10000 && atomic_load(&f->run->n_given) < f->run->n_inputs; i++)
+        nanosleep(&a_while, NULL);
+    f->has_seen_all = atomic_load(&f->run->n_given) == f->run->n_inputs;
+    write_pgm(fopen(f->path, "wb"), 50);
+    return NULL;
+}
+
+/* One input that takes as long as hundreds of the others does not hold them up. */
+static void test_slow_input_holds_nobody_up(void **state)
+{
+    static const char *names[400];
+    char *slow = file_path(*state, "slow");
+    names[0] = "slow";
+    for (size_t i = 1; i < 400; i++)
+        names[i] = "one.pgm";
+    struct run r = {.folder = *state, .names = names, .n_names = 400};
+    struct feeder feeder = {.path = slow, .run = &r};
+    pthread_t thread;
+    r.n_inputs = r.n_wanted = 400;
+    assert_int_equal(pthread_create(&thread, NULL, feed_last, &feeder), 0);
+    assert_int_equal(run(&r, 2), IH_OK);
+    pthread_join(thread, NULL);
+    assert_true(feeder.has_seen_all);
+    assert_int_equal(r.sum, 50 + 399);
+    free(slow);
+}
+
+/* Opens first, so that what it waits then is waited for in read(2). */
+static void *feed_after_opening(void *path)
+{
+    const struct timespec a_while = {.tv_nsec = 100 * 1000 * 1000};
+    FILE *f = fopen(path, "wb");
+    nanosleep(&a_while, NULL);
+    write_pgm(f, 50);
+    return NULL;
+}
+
+/* Waiting for a file is reading, and no time is there twice. */
+static void test_times(void **state)
+{
+    const uint64_t ms = 1000 * 1000;
+    char *slow = file_path(*state, "slow");
+    struct run r = {.folder = *state, NAMES("slow"), .n_inputs = 1, .n_wanted = 1};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, feed_after_opening, slow), 0);
+    uint64_t start_ns = ih_clock_ns();
+    assert_int_equal(run(&r, 1), IH_OK);
+    uint64_t elapsed_ns = ih_clock_ns() - start_ns;
+    pthread_join(thread, NULL);
+    const struct ih_times *t = &r.last_times;
+    assert_true(t->read_ns > 50 * ms);
+    assert_true(t->decode_ns > 0 && t->count_ns > 0);
+    assert_true(t->read_ns + t->decode_ns + t->count_ns < elapsed_ns);
+    free(slow);
+
+    struct run failed = {.folder = *state, NAMES("one.pgm", "missing"), .n_inputs = 2};
+    failed.n_wanted = 2;
+    assert_int_equal(run(&failed, 1), IH_OK);
+    assert_int_equal(failed.last_times.read_ns, 0); /* not those of the file before it */
+    assert_int_equal(failed.last_times.decode_ns, 0);
+}
+
 static void test_no_inputs(void **state)
 {
     struct run r = {.folder = *state, NAMES("one.pgm")};
@@ -279,7 +357,8 @@ static void test_every_backend_with_a_device_that_is_not_there(void **state)
 {
     size_t n_tried = 0;
     for (size_t i = 0; ih_backends[i]; i++) {
-        struct ih_device_options options = {.backend = ih_backends[i]->name, .with.ordinal = 1000};
+        struct ih_device_options options = {
+            .backend = ih_backends[i]->name, .ordinals = {1000}, .n_ordinals = 1};
         struct run r = {.folder = *state, NAMES("one.pgm", "two.pgm"), .n_wanted = 100};
         if (strcmp(options.backend, "cpu") == 0)
             continue; /* there is but one */
@@ -312,6 +391,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_order_behind_a_slow_input),
+        cmocka_unit_test(test_slow_input_holds_nobody_up),
+        cmocka_unit_test(test_times),
         cmocka_unit_test(test_no_inputs),
         cmocka_unit_test(test_take_stops),
         cmocka_unit_test(test_failures_are_results),

@@ -140,7 +140,7 @@ static enum ih_status open_machines(struct bench *b, struct ih_error *err)
     if (wanted && strcmp(wanted, "cpu") == 0)
         ih_error_set(&reason, IH_UNAVAILABLE, "--device=cpu");
     else
-        status = ih_bench_gpu_open(b->options->device.with.ordinal, &b->gpu, &reason);
+        status = ih_bench_gpu_open(b->options->device.ordinals[0], &b->gpu, &reason);
     if (status != IH_OK) {
         memcpy(b->no_gpu, reason.message, sizeof b->no_gpu);
         if (wanted && strcmp(wanted, "cuda") == 0)
@@ -185,9 +185,10 @@ static bool run_tasks(struct bench *b)
 static enum ih_status write_report(struct bench *b, struct ih_error *err)
 {
     const char *path = b->options->output_path;
-    struct ih_outfile file = {0};
+    struct ih_outfile file;
     char *text = NULL;
     size_t n_bytes = 0;
+    ih_outfile_init(&file);
     enum ih_status status = ih_outfile_open(&file, path, err);
     if (status == IH_OK && path)
         ih_outfile_discard(&file);
@@ -214,11 +215,12 @@ static enum ih_status write_report(struct bench *b, struct ih_error *err)
 /* That it can be written is tried before the minutes are spent, as with -o. */
 static enum ih_status try_chart(const struct bench *b, struct ih_error *err)
 {
-    struct ih_outfile file = {0};
+    struct ih_outfile file;
     struct stat st;
     const char *path = b->options->chart_path;
     if (!path || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
         return IH_OK;
+    ih_outfile_init(&file);
     enum ih_status status = ih_outfile_open(&file, path, err);
     ih_outfile_discard(&file);
     return status;
@@ -227,20 +229,21 @@ static enum ih_status try_chart(const struct bench *b, struct ih_error *err)
 static enum ih_status write_chart(const struct bench *b, struct ih_error *err)
 {
     const struct ih_bench_head head = head_of(b);
-    struct ih_outfile file = {0};
-    unsigned char *png = NULL;
+    struct ih_outfile file;
+    unsigned char *image = NULL;
     size_t n_bytes = 0;
     if (!b->options->chart_path)
         return IH_OK;
+    ih_outfile_init(&file);
     enum ih_status status =
-        ih_bench_picture_png(&b->picture, &head, &b->options->chart, &png, &n_bytes, err);
+        ih_bench_picture_draw(&b->picture, &head, &b->options->chart, &image, &n_bytes, err);
     if (status == IH_OK)
         status = ih_outfile_open(&file, b->options->chart_path, err);
     if (status == IH_OK) {
-        fwrite(png, 1, n_bytes, file.stream); /* commit finds what failed */
+        fwrite(image, 1, n_bytes, file.stream); /* commit finds what failed */
         status = ih_outfile_commit(&file, err);
     }
-    free(png);
+    free(image);
     return status;
 }
 

@@ -158,10 +158,10 @@ static void tell_facts(const struct ih_bench_head *head, char facts[N_FACTS][FAC
 
 /* ---- the chart ---- */
 
-enum ih_status ih_bench_picture_png(const struct ih_bench_picture *p,
-                                    const struct ih_bench_head *head,
-                                    const struct ih_chart_options *look, unsigned char **png,
-                                    size_t *size_bytes, struct ih_error *err)
+enum ih_status ih_bench_picture_draw(const struct ih_bench_picture *p,
+                                     const struct ih_bench_head *head,
+                                     const struct ih_chart_options *look, unsigned char **file,
+                                     size_t *size_bytes, struct ih_error *err)
 {
     char facts[N_FACTS][FACT_MAX];
     const char *const all_facts[N_FACTS] = {facts[0], facts[1], facts[2], facts[3]};
@@ -170,7 +170,7 @@ enum ih_status ih_bench_picture_png(const struct ih_bench_picture *p,
     char(*details)[DETAIL_MAX] = calloc(p->n_bars + 1, sizeof *details);
     size_t n_groups = 0, n_taken = 0;
     enum ih_status status = IH_MEMORY;
-    *png = NULL;
+    *file = NULL;
     if (!bars || !groups || !details || p->is_short_of_memory) {
         ih_error_set(err, status, "out of memory");
         goto out;
@@ -191,7 +191,7 @@ enum ih_status ih_bench_picture_png(const struct ih_bench_picture *p,
                                        .least_meaning = "on the slowest kind of data",
                                        .groups = groups,
                                        .n_groups = n_groups};
-    status = ih_bars_png(&chart, look, png, size_bytes, err);
+    status = ih_bars_draw(&chart, look, file, size_bytes, err);
 out:
     free(bars);
     free(groups);

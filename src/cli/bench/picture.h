@@ -25,15 +25,15 @@ void ih_bench_picture_add(struct ih_bench_picture *picture, const struct ih_benc
 /*
  * Draws what was noted.
  *
- * look   as for ih_bars_png
- * *png   owned by the caller, free() it; NULL on failure
+ * look   as for ih_bars_draw
+ * *file  owned by the caller, free() it; NULL on failure
  *
- * Returns as ih_bars_png.
+ * Returns as ih_bars_draw.
  */
-enum ih_status ih_bench_picture_png(const struct ih_bench_picture *picture,
-                                    const struct ih_bench_head *head,
-                                    const struct ih_chart_options *look, unsigned char **png,
-                                    size_t *size_bytes, struct ih_error *err);
+enum ih_status ih_bench_picture_draw(const struct ih_bench_picture *picture,
+                                     const struct ih_bench_head *head,
+                                     const struct ih_chart_options *look, unsigned char **file,
+                                     size_t *size_bytes, struct ih_error *err);
 
 void ih_bench_picture_reset(struct ih_bench_picture *picture);
 

@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# --alpha: whether transparent pixels count.
+
+load helpers
+
+# PAM of 4 x 1 pixels: transparent white, opaque red, nearly transparent green, transparent black
+pam_rgba() {
+  printf 'P7\nWIDTH 4\nHEIGHT 1\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n\377\377\377\0\377\0\0\377\0\377\0\1\0\0\0\0' >"$1"
+}
+
+pam_gray_alpha() {
+  printf 'P7\nWIDTH 3\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\n\12\0\24\1\36\377' >"$1"
+}
+
+# the columns channel, count, sum
+stats() {
+  imghist --csv=stats "$@"
+  assert_status 0
+  output=$(tail -n +2 <<<"$output" | cut -d, -f4-6 | tr '\n' ' ')
+}
+
+@test "by default transparent pixels count" {
+  pam_rgba a.pam
+  stats a.pam
+  assert_output "red,4,510 green,4,510 blue,4,255 alpha,4,256 luma,4,491 "
+  stats --alpha=count a.pam
+  assert_output "red,4,510 green,4,510 blue,4,255 alpha,4,256 luma,4,491 "
+}
+
+@test "--alpha=skip-transparent leaves pixels with alpha 0 out of every channel" {
+  pam_rgba a.pam
+  stats --alpha=skip-transparent a.pam
+  assert_output "red,2,255 green,2,255 blue,2,0 alpha,2,256 luma,2,236 "
+  pam_gray_alpha b.pam
+  stats --alpha skip-transparent b.pam
+  assert_output "gray,2,50 alpha,2,256 luma,2,50 "
+}
+
+@test "--alpha=skip-transparent leaves them out of the clip counts" {
+  pam_rgba a.pam
+  imghist --json a.pam
+  assert_output_has '"any_low":3,"any_high":3,"all_low":1,"all_high":1'
+  imghist --json --alpha=skip-transparent a.pam
+  assert_output_has '"any_low":2,"any_high":2,"all_low":0,"all_high":0'
+}
+
+@test "--alpha=skip-transparent: nothing left, and images without alpha" {
+  printf 'P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\n\12\0' >a.pam
+  stats --alpha=skip-transparent a.pam
+  assert_output "gray,0,0 alpha,0,0 luma,0,0 "
+  printf 'P5 2 1 255\n\0\1' >b.pgm
+  stats --alpha=skip-transparent b.pgm
+  assert_output "gray,2,1 luma,2,1 "
+}
+
+@test "--alpha=skip-transparent over many bands" {
+  for ((i = 0; i < 1000; i++)); do printf 'abc\0defghij\1klm\0'; done >block
+  for ((i = 0; i < 500; i++)); do cat block; done >all.rgba # 8 MB, every other pixel transparent
+  stats --raw=4 --alpha=skip-transparent all.rgba
+  assert_output "red,1000000,102000000 green,1000000,103000000 blue,1000000,104000000 alpha,1000000,52000000 luma,1000000,103000000 "
+}
+
+@test "--alpha wants one of its words" {
+  imghist --alpha=none x.png
+  assert_fails 2 "'none' is none of count, skip-transparent"
+}

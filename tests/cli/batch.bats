@@ -1,0 +1,168 @@
+#!/usr/bin/env bats
+# Batches: what many inputs, large ones and slow ones do to each other, to memory and to the order.
+
+# shellcheck disable=SC2154 # run sets stderr
+
+load helpers
+load images
+
+soon() {
+  for _ in {1..200}; do
+    "$@" && return
+    sleep 0.05
+  done
+  return 1
+}
+
+# held FILE: a progressive JPEG, gray, 320 x 320. Its coefficients, 1,600 blocks of 64, are held whole:
+# 204,800 bytes. Every one is 0: the first scan has a bit for each block, the second says so of all.
+held() {
+  {
+    printf '\xFF\xD8\xFF\xDB\x00\x43\x00'
+    printf '\x01%.0s' {1..64}
+    printf '\xFF\xC2\x00\x0B\x08\x01\x40\x01\x40\x01\x01\x11\x00'
+    printf '\xFF\xC4\x00\x14\x00\x01'
+    head -c 16 /dev/zero
+    printf '\xFF\xDA\x00\x08\x01\x01\x00\x00\x00\x00'
+    head -c 200 /dev/zero
+    printf '\xFF\xC4\x00\x14\x10\x01'
+    head -c 15 /dev/zero
+    printf '\xA0\xFF\xDA\x00\x08\x01\x01\x00\x01\x3F\x00\x48\x1F\xFF\xD9'
+  } >"$1"
+}
+
+# ---- the budget of images that are held whole
+
+@test "batch: images that are held whole wait for --memory" {
+  mkdir d
+  for i in {1..9}; do held "d/$i"; done
+  "$IMGHIST" d --csv=stats -j 1 >expected.csv
+  for memory in 204800 300k 1M; do
+    imghist d --csv=stats -j 4 --memory=$memory
+    assert_status 0
+    assert_output "$(cat expected.csv)"
+  done
+}
+
+@test "batch: one that needs more than --memory is an error, the others are counted" {
+  mkdir d
+  for i in 1 3; do dot "d/$i"; done
+  held d/2
+  imghist d --csv=stats -j 2 --memory=204799
+  assert_fails 1 "imghist: d/2: needs 0.2 MB of memory at once, the limit is 0.2 MB (memory)"
+  assert_stderr_has "1 of 3 inputs failed"
+  assert_output_has $'\nd/1,'
+  assert_output_has $'\nd/3,'
+  refute_output_has d/2
+}
+
+@test "batch: images that are read in rows do without --memory" {
+  imghist "$SAMPLES/scene.jpg" --csv=stats --memory=1
+  assert_status 0
+}
+
+@test "batch: --max-pixels holds before --memory" {
+  held a.jpg
+  imghist a.jpg --csv --max-pixels=102399 --memory=1
+  assert_fails 1 "image too large: 320 x 320 pixels"
+}
+
+# ---- many
+
+@test "batch: ten thousand tiny files, in order with any number of threads" {
+  for i in {100..199}; do dot "$i"; done
+  for i in {1..100}; do printf '%s\n' {100..199}; done >list
+  for j in 1 2 5; do
+    "$IMGHIST" --files-from=list --csv=stats -j $j >out.csv
+    names out.csv | cmp - list
+  done
+}
+
+# peak N: the most memory that N files take, in tenths of a megabyte.
+peak() {
+  yes a.pgm | head -n "$1" >list
+  "$IMGHIST" --files-from=list --csv=stats -j 2 -v 2>&1 >out.csv |
+    sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p'
+}
+
+@test "batch: memory does not grow with the number of files" {
+  export ASAN_OPTIONS=quarantine_size_mb=1 # where there is one, it keeps what is freed
+  dot a.pgm
+  few=$(peak 1000)
+  many=$(peak 20000)
+  [ "$(grep -c ,gray, out.csv)" -eq 20000 ]
+  [ "$many" -lt $((few + 100)) ] || fail "1000 files take $few, 20000 take $many tenths of a megabyte"
+}
+
+# ---- slow and changing inputs
+
+@test "batch: a result is written while the list of inputs is still being made" {
+  dot a.pgm
+  dot b.pgm
+  mkfifo list
+  "$IMGHIST" --files-from=list --csv=stats -j 2 >out.csv 3>&- &
+  pid=$!
+  exec 9>list
+  echo a.pgm >&9
+  soon grep -q ^a.pgm,1,1,luma out.csv || { exec 9>&-; fail "no record"; }
+  echo b.pgm >&9
+  exec 9>&-
+  wait $pid
+  [ "$(names out.csv)" = $'a.pgm\nb.pgm' ]
+}
+
+# opened PID FILE: the process has it open.
+opened() { find "/proc/$1/fd" -lname "*/$2" 2>/dev/null | grep -q .; }
+
+# A gray image of half a gigapixel that takes no room on the disk, slow to count because of its odd
+# maximum.
+huge_pgm() {
+  printf 'P5\n65536 8192\n254\n' >"$1"
+  truncate -s 600M "$1"
+}
+
+@test "batch: a file that shrinks while it is read is cut short, the others are counted" {
+  [ -d /proc/self/fd ] || skip "no /proc"
+  mkdir d
+  huge_pgm d/a
+  dot d/b
+  "$IMGHIST" d --csv=stats -j 1 >out.csv 2>stderr 3>&- &
+  pid=$!
+  soon opened $pid d/a || fail "never opened"
+  truncate -s 20k d/a
+  status=0
+  wait $pid || status=$?
+  [ $status -eq 1 ] || fail "exit status $status"
+  grep -q '^imghist: d/a: damaged PNM: the file ends before the image does' stderr
+  [ "$(names out.csv)" = d/b ]
+}
+
+@test "batch: a file that vanishes behind the walk is passed over, a named one is an error" {
+  [ -d /proc/self/fd ] || skip "no /proc"
+  mkdir d
+  huge_pgm d/a
+  dot d/b
+  dot d/c
+  dot e
+  "$IMGHIST" d e --csv=stats -j 1 >out.csv 2>stderr 3>&- &
+  pid=$!
+  soon opened $pid d/a || fail "never opened"
+  rm d/a d/b e # the first is open: it is read to its end all the same
+  status=0
+  wait $pid || status=$?
+  [ $status -eq 1 ] || fail "exit status $status"
+  grep -q '^imghist: e: cannot open: No such file or directory' stderr
+  [ "$(names out.csv)" = $'d/a\nd/c' ]
+}
+
+@test "batch: devices in a walked directory are passed over" {
+  mkdir d
+  ln -s /dev/zero d/a
+  mknod d/b c 1 5 2>/dev/null || true # root only
+  dot d/c
+  for raw in '' --raw=1; do
+    # shellcheck disable=SC2086 # no argument where it is empty
+    timeout 60 "$IMGHIST" d $raw --csv=stats >out.csv
+    [ "$(names out.csv)" = d/c ]
+  done
+}

@@ -1,0 +1,280 @@
+/*
+ * The memory that workers share: who gets it when, and that a pipeline of progressive JPEGs stays
+ * within it.
+ */
+#define _DEFAULT_SOURCE /* wait4: how much memory a child had at most */
+
+#include "base/budget.h"
+#include "pipeline/pipeline.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <jpeglib.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER 0
+#endif
+
+/* ---- the budget ---- */
+
+struct taker {
+    struct ih_budget *budget;
+    uint64_t n_bytes;
+    pthread_t thread;
+};
+
+static void *take_memory(void *argument)
+{
+    struct taker *t = argument;
+    struct ih_error err;
+    assert_int_equal(ih_budget_take(t->budget, t->n_bytes, &err), IH_OK);
+    return NULL;
+}
+
+static uint64_t read_locked(struct ih_budget *b, const uint64_t *field)
+{
+    pthread_mutex_lock(&b->lock);
+    uint64_t value = *field;
+    pthread_mutex_unlock(&b->lock);
+    return value;
+}
+
+static void wait_until(struct ih_budget *b, const uint64_t *field, uint64_t value)
+{
+    const struct timespec a_while = {.tv_nsec = 1000 * 1000};
+    for (int i = 0; i < 5000 && read_locked(b, field) != value; i++)
+        nanosleep(&a_while, NULL);
+    assert_int_equal(read_locked(b, field), value);
+}
+
+/* Starts a taker and waits until it stands in the queue, or has got what it wants. */
+static void start_taker(struct taker *t, struct ih_budget *b, uint64_t n_bytes)
+{
+    uint64_t turn = read_locked(b, &b->next_turn);
+    *t = (struct taker){.budget = b, .n_bytes = n_bytes};
+    assert_int_equal(pthread_create(&t->thread, NULL, take_memory, t), 0);
+    wait_until(b, &b->next_turn, turn + 1);
+}
+
+static void test_large_takers_are_not_overtaken(void **state)
+{
+    (void)state;
+    const struct timespec a_while = {.tv_nsec = 20 * 1000 * 1000};
+    struct ih_budget b;
+    struct ih_error err;
+    struct taker large, small;
+    ih_budget_init(&b, 10);
+    assert_int_equal(ih_budget_take(&b, 10, &err), IH_OK);
+    start_taker(&large, &b, 8);
+    start_taker(&small, &b, 2);
+    ih_budget_give(&b, 3);
+    nanosleep(&a_while, NULL); /* there is room for the small one, and the large one is first */
+    assert_int_equal(read_locked(&b, &b.taken_bytes), 7);
+    assert_false(ih_budget_try(&b, 1));
+    ih_budget_give(&b, 7);
+    pthread_join(large.thread, NULL);
+    pthread_join(small.thread, NULL);
+    assert_int_equal(b.taken_bytes, 10);
+    assert_false(ih_budget_try(&b, 1));
+    ih_budget_give(&b, 10);
+    assert_true(ih_budget_try(&b, 10));
+    ih_budget_give(&b, 10);
+    ih_budget_destroy(&b);
+}
+
+static void test_more_than_there_is(void **state)
+{
+    (void)state;
+    struct ih_budget b;
+    struct ih_error err;
+    ih_budget_init(&b, 1000 * 1000);
+    assert_int_equal(ih_budget_take(&b, 1000 * 1000 + 1, &err), IH_LIMIT);
+    assert_non_null(strstr(err.message, "needs 1.0 MB of memory at once, the limit is 1.0 MB"));
+    assert_false(ih_budget_try(&b, UINT64_MAX));
+    assert_int_equal(b.taken_bytes, 0);
+    ih_budget_destroy(&b);
+}
+
+static void test_no_budget(void **state)
+{
+    (void)state;
+    assert_int_equal(ih_budget_take(NULL, UINT64_MAX, NULL), IH_OK);
+    assert_true(ih_budget_try(NULL, UINT64_MAX));
+    ih_budget_give(NULL, 1);
+}
+
+/* ---- progressive JPEGs ---- */
+
+enum { SIDE = 1600, N_IMAGES = 12, N_THREADS = 6 };
+
+/* Coefficients of one image: 4:4:4, two bytes each. */
+#define IMAGE_BYTES 15360000
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+_Static_assert(IMAGE_BYTES == SIDE * SIDE * 3 * 2, "of the image below");
+
+static int make_file(void **state)
+{
+    static char path[] = "/tmp/imghist-test-XXXXXX";
+    static uint8_t row[SIDE * 3];
+    JSAMPROW rows[1] = {row};
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr errors;
+    int fd = mkstemp(path);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (!f)
+        return -1;
+    c.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&c);
+    jpeg_stdio_dest(&c, f);
+    c.image_width = c.image_height = SIDE;
+    c.in_color_space = JCS_RGB;
+    c.input_components = 3;
+    jpeg_set_defaults(&c);
+    c.comp_info[0].h_samp_factor = c.comp_info[0].v_samp_factor = 1;
+    jpeg_simple_progression(&c);
+    jpeg_start_compress(&c, TRUE);
+    while (c.next_scanline < SIDE) {
+        for (unsigned i = 0; i < sizeof row; i++)
+            row[i] = (uint8_t)(i / 3 + c.next_scanline * (i % 3));
+        jpeg_write_scanlines(&c, rows, 1);
+    }
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    *state = path;
+    return fclose(f);
+}
+
+static int remove_file(void **state)
+{
+    return unlink(*state);
+}
+
+struct run {
+    const char *path;
+    size_t n_given, n_images;
+    size_t n_done, n_refused;
+};
+
+static bool next(void *user, struct ih_input *input)
+{
+    struct run *r = user;
+    if (r->n_given == r->n_images)
+        return false;
+    r->n_given++;
+    *input = (struct ih_input){.path = strdup(r->path), .is_named = true};
+    return input->path != NULL;
+}
+
+static bool take(void *user, const struct ih_input *input, const struct ih_result *result)
+{
+    struct run *r = user;
+    (void)input;
+    if (result->status == IH_OK && result->histogram.n_pixels == (uint64_t)SIDE * SIDE)
+        r->n_done++;
+    if (result->status == IH_LIMIT && strstr(result->error.message, "(memory)"))
+        r->n_refused++;
+    return true;
+}
+
+/* budget_bytes   0: none */
+static struct run run(const char *path, size_t n_images, unsigned n_threads, uint64_t budget_bytes)
+{
+    struct run r = {.path = path, .n_images = n_images};
+    const struct ih_device_options on = {.backend = "cpu"};
+    const struct ih_pipeline_calls calls = {next, &r, take, &r};
+    struct ih_device *device = NULL;
+    struct ih_error err;
+    struct ih_budget budget;
+    ih_budget_init(&budget, budget_bytes);
+    const struct ih_pipeline_options options = {
+        .n_threads = n_threads,
+        .decode = {.max_pixels = 1 << 30, .budget = budget_bytes ? &budget : NULL},
+        .luma = &ih_luma_bt709,
+        .clip_high = 255};
+    if (ih_device_open(&on, &device, &err) != IH_OK ||
+        ih_pipeline_run(device, &options, &calls, &err) != IH_OK)
+        r.n_done = 0;
+    ih_device_close(device);
+    ih_budget_destroy(&budget); /* all is given back */
+    return r;
+}
+
+/* The most memory that the program had, in bytes, for so many images and --memory=BYTES. */
+static uint64_t peak_of(const char *path, unsigned n_images, const char *memory)
+{
+    char command[1000];
+    struct rusage usage;
+    int status = -1, n;
+    n = snprintf(command, sizeof command,
+                 "exec \"$IMGHIST\" --csv=stats --device=cpu -j %d --memory=%s", N_THREADS, memory);
+    for (unsigned i = 0; i < n_images; i++)
+        n += snprintf(command + n, sizeof command - (size_t)n, " %s", path);
+    snprintf(command + n, sizeof command - (size_t)n, " >/dev/null");
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(wait4(pid, &status, 0, &usage), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+static void test_images_wait_for_memory(void **state)
+{
+    struct run r = run(*state, N_IMAGES, N_THREADS, IMAGE_BYTES);
+    assert_int_equal(r.n_done, N_IMAGES);
+}
+
+static void test_image_of_more_than_the_budget(void **state)
+{
+    struct run r = run(*state, N_IMAGES, N_THREADS, IMAGE_BYTES - 1);
+    assert_int_equal(r.n_refused, N_IMAGES);
+}
+
+/* With room for one image many threads take little more than one does; without a limit they do. */
+static void test_peak_memory(void **state)
+{
+    if (HAS_SANITIZER || !getenv("IMGHIST"))
+        skip(); /* a sanitizer keeps freed memory */
+    uint64_t one = peak_of(*state, 1, "1G");
+    uint64_t within = peak_of(*state, N_IMAGES, TEXT(IMAGE_BYTES));
+    uint64_t without = peak_of(*state, N_IMAGES, "1G");
+    if (within > one + IMAGE_BYTES / 2 || without < one + IMAGE_BYTES)
+        fail_msg("MB: one image %.1f, all with a budget %.1f, without %.1f", (double)one * 1e-6,
+                 (double)within * 1e-6, (double)without * 1e-6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_large_takers_are_not_overtaken),
+        cmocka_unit_test(test_more_than_there_is),
+        cmocka_unit_test(test_no_budget),
+        cmocka_unit_test(test_images_wait_for_memory),
+        cmocka_unit_test(test_image_of_more_than_the_budget),
+        cmocka_unit_test(test_peak_memory),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}

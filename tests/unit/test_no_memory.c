@@ -1,0 +1,276 @@
+/*
+ * Memory that runs out: every allocation of a run fails once, in turn. Each time there is an error
+ * that says so, or the right counts (where less memory did), and nothing is left behind.
+ *
+ * malloc and its kin are replaced for the whole program, libraries included. Where a sanitizer has
+ * replaced them already, or the C library gives no other name for its own, the tests are skipped.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "output/chart.h"
+#include "output/output.h"
+#include "pipeline/pipeline.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER 1
+#endif
+
+#if defined(__GLIBC__) && !defined(HAS_SANITIZER)
+
+/* ---- an allocator that fails on demand ---- */
+
+static atomic_long n_until_failure = -1; /* 0: the next one fails; below: none does */
+static atomic_long n_held;               /* allocations that are not freed */
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+extern void __libc_free(void *p);
+
+static bool fails(void)
+{
+    if (atomic_load(&n_until_failure) < 0 || atomic_fetch_sub(&n_until_failure, 1) != 0)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+static void *held(void *p)
+{
+    if (p)
+        atomic_fetch_add(&n_held, 1);
+    return p;
+}
+
+void *malloc(size_t size)
+{
+    return fails() ? NULL : held(__libc_malloc(size));
+}
+
+void *calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : held(__libc_calloc(n, size));
+}
+
+void *realloc(void *old, size_t size)
+{
+    if (fails())
+        return NULL;
+    void *p = __libc_realloc(old, size);
+    return old ? p : held(p);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t size)
+{
+    void *p = fails() ? NULL : held(__libc_memalign(alignment, size));
+    if (!p)
+        return ENOMEM;
+    *out = p;
+    return 0;
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    return fails() ? NULL : held(__libc_memalign(alignment, size));
+}
+
+void free(void *p)
+{
+    if (p)
+        atomic_fetch_sub(&n_held, 1);
+    __libc_free(p);
+}
+
+/* ---- what is run ---- */
+
+enum { FAILURES_MAX = 5000 };
+
+struct run {
+    const char *path;
+    uint64_t sum; /* of the first channel, as it should be */
+};
+
+/* Counts the file as a worker does. */
+static enum ih_status count_file(const char *path, struct ih_device *device, uint64_t *sum,
+                                 struct ih_error *err)
+{
+    const struct ih_pipeline_options options = {
+        .n_threads = 1,
+        .decode = {.max_pixels = 1 << 24},
+        .luma = &ih_luma_bt709,
+        .clip_high = 255,
+    };
+    const struct ih_input input = {.path = (char *)(uintptr_t)path, .is_named = true};
+    static struct ih_result result;
+    struct ih_source src = {0};
+    struct ih_lane *lane = NULL;
+    enum ih_status status = ih_lane_open(device, &lane, err);
+    if (status == IH_OK) {
+        ih_count_input(&options, &input, lane, &src, &result);
+        status = result.status;
+        *err = result.error;
+        *sum = result.histogram.sum[0];
+    }
+    ih_lane_close(lane);
+    ih_source_reset(&src);
+    return status;
+}
+
+static struct ih_device *cpu(void)
+{
+    const struct ih_device_options options = {.backend = "cpu"};
+    struct ih_device *device = NULL;
+    struct ih_error err;
+    assert_int_equal(ih_device_open(&options, &device, &err), IH_OK);
+    assert_int_equal(ih_device_wait(device, &err), IH_OK);
+    return device;
+}
+
+/* Every allocation that counting the file makes. At least `least` of them are seen to matter. */
+static void fail_each(const char *name, long least)
+{
+    char path[4096];
+    struct ih_error err;
+    struct ih_device *device = cpu();
+    uint64_t expected = 0, sum = 0;
+    long n_failed = 0, n;
+    snprintf(path, sizeof path, "%s/../%s", getenv("TESTS") ? getenv("TESTS") : "tests", name);
+    assert_int_equal(count_file(path, device, &expected, &err), IH_OK); /* also the libraries' */
+    for (n = 0; n < FAILURES_MAX; n++) {
+        long before = atomic_load(&n_held);
+        err = (struct ih_error){IH_OK, ""};
+        atomic_store(&n_until_failure, n);
+        enum ih_status status = count_file(path, device, &sum, &err);
+        bool is_over = atomic_exchange(&n_until_failure, -1) >= 0;
+        if (atomic_load(&n_held) != before)
+            fail_msg("%s: %ld blocks are lost when allocation %ld fails", name,
+                     atomic_load(&n_held) - before, n);
+        if (status == IH_OK)
+            assert_true(sum == expected);
+        else if (status != IH_MEMORY)
+            fail_msg("%s: status %d, '%s', when allocation %ld fails", name, (int)status,
+                     err.message, n);
+        n_failed += status == IH_MEMORY;
+        if (is_over)
+            break;
+    }
+    assert_true(n < FAILURES_MAX);
+    if (n_failed < least)
+        fail_msg("%s: only %ld failures of %ld allocations", name, n_failed, n);
+    ih_device_close(device);
+}
+
+static void test_png(void **state)
+{
+    (void)state;
+    fail_each("samples/scene.png", 4);
+    fail_each("samples/palette.png", 4);
+    fail_each("samples/gray16.png", 4);
+    fail_each("samples/cutout.png", 4);
+}
+
+static void test_jpeg(void **state)
+{
+    (void)state;
+    fail_each("samples/scene.jpg", 4);
+}
+
+/* ---- outputs ---- */
+
+static void sample_result(struct ih_result *r)
+{
+    memset(r, 0, sizeof *r);
+    r->path = "a\x1b\xff.png";
+    r->info = (struct ih_image_info){"png", 16, 16, 3, 8};
+    r->spec = (struct ih_count_spec){3, &ih_luma_bt709, 0, 255};
+    r->decoder_version = "none";
+    r->counted_by = "cpu";
+    r->kernel = "tables";
+    ih_histogram_clear(&r->histogram, 3);
+    r->histogram.n_pixels = 256;
+    for (unsigned c = 0; c < 3; c++)
+        r->histogram.bins[c][17] = 256, r->histogram.sum[c] = 17 * 256;
+    r->histogram.bins[IH_LUMA][17] = 256;
+    r->histogram.sum[IH_LUMA] = 17 * 256;
+}
+
+static enum ih_status write_all(const struct ih_output *output, FILE *stream, struct ih_error *err)
+{
+    static struct ih_result result;
+    const struct ih_output_options options = {.unicode = true, .colour = true};
+    void *state = NULL;
+    sample_result(&result);
+    enum ih_status status = output->begin(stream, &options, &state, err);
+    if (status != IH_OK)
+        return status;
+    output->record(state, &result);
+    output->end(state);
+    output->close(state);
+    return IH_OK;
+}
+
+static void test_outputs(void **state)
+{
+    (void)state;
+    for (const struct ih_output *const *o = ih_outputs; *o; o++) {
+        static char buffer[1 << 16];
+        bool is_over = false;
+        FILE *stream = fopen("/dev/null", "w");
+        assert_non_null(stream);
+        setvbuf(stream, buffer, _IOFBF, sizeof buffer);
+        for (long n = 0; n < FAILURES_MAX && !is_over; n++) {
+            struct ih_error err;
+            long before = atomic_load(&n_held);
+            atomic_store(&n_until_failure, n);
+            enum ih_status status = write_all(*o, stream, &err);
+            is_over = atomic_exchange(&n_until_failure, -1) >= 0;
+            if (status != IH_OK)
+                assert_int_equal(status, IH_MEMORY);
+            assert_int_equal(atomic_load(&n_held), before);
+        }
+        assert_true(is_over);
+        fclose(stream);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_png),
+        cmocka_unit_test(test_jpeg),
+        cmocka_unit_test(test_outputs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+static void test_skipped(void **state)
+{
+    (void)state;
+    skip();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_skipped)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif
