@@ -83,7 +83,13 @@ ask = $(if $(PACKAGES_$(2)),$(shell $(PKG_CONFIG) $(1) '$(PACKAGES_$(2))'))
 CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--cflags,$(f)) \
               -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
 LDLIBS   := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg) -lm
-LDLIBS   += $(foreach f,$(FORMATS_HERE),$(or $(call ask,--libs,$(f)),-lgif))
+# These two are loaded when an image needs them: see src/decode/late.h.
+FORMATS_LATE := $(filter heif jxl,$(FORMATS_HERE))
+soname_of     = $(or $(shell objdump -p $(shell $(PKG_CONFIG) --variable=libdir lib$(1))/lib$(1).so 2>/dev/null | \
+                  sed -n 's/^ *SONAME *//p'),lib$(1).so)
+CPPFLAGS += $(foreach f,$(FORMATS_LATE),-DIH_SONAME_$(f)='"$(call soname_of,$(f))"')
+LDLIBS   += $(foreach f,$(filter-out $(FORMATS_LATE),$(FORMATS_HERE)),$(or $(call ask,--libs,$(f)),-lgif))
+LDLIBS   += $(if $(FORMATS_LATE),-ldl)
 ifeq ($(LIBDEFLATE),1)
   CPPFLAGS += -DIH_WITH_LIBDEFLATE $(shell $(PKG_CONFIG) --cflags libdeflate 2>/dev/null)
   LDLIBS   += $(or $(shell $(PKG_CONFIG) --libs libdeflate 2>/dev/null),-ldeflate)
@@ -217,6 +223,8 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB_OBJS) $(BUILD)/flags
 
 # Tests write files with what only the encoders' side of a library has.
 $(BUILD)/tests/test_webp: LDLIBS += -lwebpmux
+$(BUILD)/tests/test_heif: LDLIBS += $(call ask,--libs,heif)
+$(BUILD)/tests/test_jxl: LDLIBS += $(call ask,--libs,jxl)
 
 .PHONY: test-gpu
 test-gpu: ## on a GPU machine: parity, compute-sanitizer, CUDA against CPU; records the evidence

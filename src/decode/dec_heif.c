@@ -10,6 +10,7 @@
  * monochrome picture comes with three equal channels: old versions cannot say beforehand that it
  * is.
  */
+#include "decode/late.h"
 #include "decode/signatures.h"
 #include "decode/whole.h"
 
@@ -24,7 +25,57 @@ enum {
     HELD_SAMPLES = 12
 };
 
+/* What is called of the library. */
+#define HEIF_CALLS(F)                                                                              \
+    F(struct heif_error, heif_init, (struct heif_init_params *))                                   \
+    F(struct heif_context *, heif_context_alloc, (void))                                           \
+    F(void, heif_context_free, (struct heif_context *))                                            \
+    F(void, heif_context_set_max_decoding_threads, (struct heif_context *, int))                   \
+    F(void, heif_context_set_maximum_image_size_limit, (struct heif_context *, int))               \
+    F(struct heif_error, heif_context_read_from_memory_without_copy,                               \
+      (struct heif_context *, const void *, size_t, const struct heif_reading_options *))          \
+    F(struct heif_error, heif_context_get_primary_image_handle,                                    \
+      (struct heif_context *, struct heif_image_handle **))                                        \
+    F(int, heif_image_handle_get_width, (const struct heif_image_handle *))                        \
+    F(int, heif_image_handle_get_height, (const struct heif_image_handle *))                       \
+    F(int, heif_image_handle_get_luma_bits_per_pixel, (const struct heif_image_handle *))          \
+    F(int, heif_image_handle_has_alpha_channel, (const struct heif_image_handle *))                \
+    F(void, heif_image_handle_release, (const struct heif_image_handle *))                         \
+    F(struct heif_decoding_options *, heif_decoding_options_alloc, (void))                         \
+    F(void, heif_decoding_options_free, (struct heif_decoding_options *))                          \
+    F(struct heif_error, heif_decode_image,                                                        \
+      (const struct heif_image_handle *, struct heif_image **, enum heif_colorspace,               \
+       enum heif_chroma, const struct heif_decoding_options *))                                    \
+    F(int, heif_image_get_decoding_warnings, (struct heif_image *, int, struct heif_error *, int)) \
+    F(const uint8_t *, heif_image_get_plane_readonly,                                              \
+      (const struct heif_image *, enum heif_channel, int *))                                       \
+    F(int, heif_image_get_width, (const struct heif_image *, enum heif_channel))                   \
+    F(int, heif_image_get_height, (const struct heif_image *, enum heif_channel))                  \
+    F(int, heif_image_get_bits_per_pixel_range, (const struct heif_image *, enum heif_channel))    \
+    F(void, heif_image_release, (const struct heif_image *))
+
+HEIF_CALLS(IH_LATE_CHECK)
+struct heif_calls {
+    HEIF_CALLS(IH_LATE_MEMBER)
+};
+static const char *const call_names[] = {HEIF_CALLS(IH_LATE_NAME)};
+
+static enum ih_status load(struct heif_calls *calls, struct ih_error *err)
+{
+    return ih_late_load(IH_SONAME_heif, call_names, sizeof call_names / sizeof *call_names, calls,
+                        err);
+}
+
+/* The library loads its own decoders when it starts. */
+static void prepare(void)
+{
+    struct heif_calls calls;
+    if (load(&calls, NULL) == IH_OK)
+        calls.heif_init(NULL);
+}
+
 struct heif_state {
+    struct heif_calls lib;
     struct ih_whole whole;
     struct heif_context *context;     /* owned */
     struct heif_image_handle *handle; /* owned */
@@ -59,9 +110,11 @@ static enum ih_status failed(struct heif_error e, struct ih_error *err)
 static void close_heif(void *state)
 {
     struct heif_state *s = state;
-    heif_image_release(s->image);
-    heif_image_handle_release(s->handle);
-    heif_context_free(s->context);
+    if (s->context) { /* else the library may not be there */
+        s->lib.heif_image_release(s->image);
+        s->lib.heif_image_handle_release(s->handle);
+        s->lib.heif_context_free(s->context);
+    }
     ih_whole_close(&s->whole);
     free(s);
 }
@@ -77,20 +130,20 @@ static int side_limit(uint64_t max_pixels)
 static enum ih_status read_header(struct heif_state *s, const struct ih_decode_options *options,
                                   struct ih_image_info *info, struct ih_error *err)
 {
-    s->context = heif_context_alloc();
+    s->context = s->lib.heif_context_alloc();
     if (!s->context)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    heif_context_set_max_decoding_threads(s->context, 0);
-    heif_context_set_maximum_image_size_limit(s->context, side_limit(options->max_pixels));
-    struct heif_error e = heif_context_read_from_memory_without_copy(s->context, s->whole.file,
-                                                                     s->whole.file_bytes, NULL);
+    s->lib.heif_context_set_max_decoding_threads(s->context, 0);
+    s->lib.heif_context_set_maximum_image_size_limit(s->context, side_limit(options->max_pixels));
+    struct heif_error e = s->lib.heif_context_read_from_memory_without_copy(
+        s->context, s->whole.file, s->whole.file_bytes, NULL);
     if (e.code == heif_error_Ok)
-        e = heif_context_get_primary_image_handle(s->context, &s->handle);
+        e = s->lib.heif_context_get_primary_image_handle(s->context, &s->handle);
     if (e.code != heif_error_Ok)
         return failed(e, err);
-    int width = heif_image_handle_get_width(s->handle);
-    int height = heif_image_handle_get_height(s->handle);
-    int bits = heif_image_handle_get_luma_bits_per_pixel(s->handle);
+    int width = s->lib.heif_image_handle_get_width(s->handle);
+    int height = s->lib.heif_image_handle_get_height(s->handle);
+    int bits = s->lib.heif_image_handle_get_luma_bits_per_pixel(s->handle);
     if (width <= 0 || height <= 0)
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: it has no pixels");
     if (bits < 1 || bits > 16)
@@ -103,7 +156,7 @@ static enum ih_status read_header(struct heif_state *s, const struct ih_decode_o
     s->width = (size_t)width;
     s->height = (size_t)height;
     s->is_deep = bits > 8;
-    s->n_channels = heif_image_handle_has_alpha_channel(s->handle) ? 4 : 3;
+    s->n_channels = s->lib.heif_image_handle_has_alpha_channel(s->handle) ? 4 : 3;
     info->width = (uint64_t)width;
     info->height = (uint64_t)height;
     info->n_channels = s->n_channels;
@@ -118,7 +171,9 @@ static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_op
     struct heif_state *s = calloc(1, sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    enum ih_status status = ih_whole_open(&s->whole, src, options, 0, err);
+    enum ih_status status = load(&s->lib, err);
+    if (status == IH_OK)
+        status = ih_whole_open(&s->whole, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
     if (status == IH_OK)
@@ -132,13 +187,15 @@ static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_op
 static enum ih_status check_image(struct heif_state *s, struct ih_error *err)
 {
     struct heif_error warning;
-    int stride = 0, bits = heif_image_get_bits_per_pixel_range(s->image, heif_channel_interleaved);
-    if (heif_image_get_decoding_warnings(s->image, 0, &warning, 1) > 0)
+    int stride = 0,
+        bits = s->lib.heif_image_get_bits_per_pixel_range(s->image, heif_channel_interleaved);
+    if (s->lib.heif_image_get_decoding_warnings(s->image, 0, &warning, 1) > 0)
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: %s",
                             warning.message ? warning.message : "a warning");
-    s->plane = heif_image_get_plane_readonly(s->image, heif_channel_interleaved, &stride);
-    if (!s->plane || heif_image_get_width(s->image, heif_channel_interleaved) != (int)s->width ||
-        heif_image_get_height(s->image, heif_channel_interleaved) != (int)s->height)
+    s->plane = s->lib.heif_image_get_plane_readonly(s->image, heif_channel_interleaved, &stride);
+    if (!s->plane ||
+        s->lib.heif_image_get_width(s->image, heif_channel_interleaved) != (int)s->width ||
+        s->lib.heif_image_get_height(s->image, heif_channel_interleaved) != (int)s->height)
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: two sizes");
     if (bits < 1 || bits > 16 || (bits > 8) != s->is_deep ||
         (size_t)stride < s->width * s->n_channels * (s->is_deep ? 2 : 1))
@@ -150,7 +207,7 @@ static enum ih_status check_image(struct heif_state *s, struct ih_error *err)
 
 static enum ih_status decode(struct heif_state *s, struct ih_error *err)
 {
-    struct heif_decoding_options *options = heif_decoding_options_alloc();
+    struct heif_decoding_options *options = s->lib.heif_decoding_options_alloc();
     if (!options)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     options->strict_decoding = 1;
@@ -160,8 +217,8 @@ static enum ih_status decode(struct heif_state *s, struct ih_error *err)
         chroma = s->n_channels == 4 ? heif_chroma_interleaved_RRGGBBAA_LE
                                     : heif_chroma_interleaved_RRGGBB_LE;
     struct heif_error e =
-        heif_decode_image(s->handle, &s->image, heif_colorspace_RGB, chroma, options);
-    heif_decoding_options_free(options);
+        s->lib.heif_decode_image(s->handle, &s->image, heif_colorspace_RGB, chroma, options);
+    s->lib.heif_decoding_options_free(options);
     return e.code == heif_error_Ok ? check_image(s, err) : failed(e, err);
 }
 
@@ -200,6 +257,7 @@ static const char *version(void)
 const struct ih_decoder ih_decoder_heif = {
     .name = "heif",
     .is_isolated = true,
+    .prepare = prepare,
     .title = "HEIC and AVIF, 8 to 12 bits, alpha",
     .version = version,
     .probe = ih_probe_heif,

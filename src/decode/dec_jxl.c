@@ -9,6 +9,7 @@
  *
  * A truncated file would be decoded as far as it goes; here it is an error.
  */
+#include "decode/late.h"
 #include "decode/signatures.h"
 #include "decode/whole.h"
 
@@ -20,7 +21,53 @@
 /* Bytes a sample: the image, and floats of it in two stages of the library. */
 enum { HELD_BYTES = 9 };
 
+/* What is called of the library. */
+#if JPEGXL_NUMERIC_VERSION >= JPEGXL_COMPUTE_NUMERIC_VERSION(0, 9, 0)
+#define JXL_PROFILE_ARGUMENTS (const JxlDecoder *, JxlColorProfileTarget, JxlColorEncoding *)
+#else
+#define JXL_PROFILE_ARGUMENTS \
+    (const JxlDecoder *, const JxlPixelFormat *, JxlColorProfileTarget, JxlColorEncoding *)
+#endif
+#define JXL_CALLS(F)                                                                  \
+    F(JxlDecoder *, JxlDecoderCreate, (const JxlMemoryManager *))                     \
+    F(void, JxlDecoderDestroy, (JxlDecoder *))                                        \
+    F(JxlDecoderStatus, JxlDecoderSubscribeEvents, (JxlDecoder *, int))               \
+    F(JxlDecoderStatus, JxlDecoderSetKeepOrientation, (JxlDecoder *, JXL_BOOL))       \
+    F(JxlDecoderStatus, JxlDecoderSetRenderSpotcolors, (JxlDecoder *, JXL_BOOL))      \
+    F(JxlDecoderStatus, JxlDecoderSetInput, (JxlDecoder *, const uint8_t *, size_t))  \
+    F(void, JxlDecoderCloseInput, (JxlDecoder *))                                     \
+    F(JxlDecoderStatus, JxlDecoderProcessInput, (JxlDecoder *))                       \
+    F(JxlDecoderStatus, JxlDecoderGetBasicInfo, (const JxlDecoder *, JxlBasicInfo *)) \
+    F(JxlDecoderStatus, JxlDecoderGetExtraChannelInfo,                                \
+      (const JxlDecoder *, size_t, JxlExtraChannelInfo *))                            \
+    F(JxlDecoderStatus, JxlDecoderGetColorAsEncodedProfile, JXL_PROFILE_ARGUMENTS)    \
+    F(JxlDecoderStatus, JxlDecoderSetPreferredColorProfile,                           \
+      (JxlDecoder *, const JxlColorEncoding *))                                       \
+    F(JxlDecoderStatus, JxlDecoderImageOutBufferSize,                                 \
+      (const JxlDecoder *, const JxlPixelFormat *, size_t *))                         \
+    F(JxlDecoderStatus, JxlDecoderSetImageOutBuffer,                                  \
+      (JxlDecoder *, const JxlPixelFormat *, void *, size_t))
+
+JXL_CALLS(IH_LATE_CHECK)
+struct jxl_calls {
+    JXL_CALLS(IH_LATE_MEMBER)
+};
+static const char *const call_names[] = {JXL_CALLS(IH_LATE_NAME)};
+
+static enum ih_status load(struct jxl_calls *calls, struct ih_error *err)
+{
+    return ih_late_load(IH_SONAME_jxl, call_names, sizeof call_names / sizeof *call_names, calls,
+                        err);
+}
+
+static void prepare(void)
+{
+    struct jxl_calls calls;
+    load(&calls, NULL);
+}
+
 struct jxl_state {
+    struct jxl_calls lib;
     struct ih_whole whole;
     JxlDecoder *decoder; /* owned */
     JxlBasicInfo info;
@@ -38,7 +85,8 @@ static enum ih_status failed(JxlDecoderStatus code, struct ih_error *err)
 static void close_jxl(void *state)
 {
     struct jxl_state *s = state;
-    JxlDecoderDestroy(s->decoder);
+    if (s->decoder) /* else the library may not be there */
+        s->lib.JxlDecoderDestroy(s->decoder);
     ih_whole_close(&s->whole);
     free(s);
 }
@@ -51,7 +99,7 @@ static enum ih_status check_kind(struct jxl_state *s, struct ih_error *err)
                             s->info.exponent_bits_per_sample ? " (floating point)" : "");
     for (uint32_t i = 0; i < s->info.num_extra_channels; i++) {
         JxlExtraChannelInfo extra;
-        if (JxlDecoderGetExtraChannelInfo(s->decoder, i, &extra) != JXL_DEC_SUCCESS)
+        if (s->lib.JxlDecoderGetExtraChannelInfo(s->decoder, i, &extra) != JXL_DEC_SUCCESS)
             return failed(JXL_DEC_ERROR, err);
         if (extra.type == JXL_CHANNEL_BLACK)
             return ih_error_set(err, IH_UNSUPPORTED, "JPEG XL with CMYK is not supported");
@@ -62,20 +110,20 @@ static enum ih_status check_kind(struct jxl_state *s, struct ih_error *err)
 static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_options *options,
                                   struct ih_image_info *info, struct ih_error *err)
 {
-    s->decoder = JxlDecoderCreate(NULL);
+    s->decoder = s->lib.JxlDecoderCreate(NULL);
     if (!s->decoder)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    JxlDecoderSubscribeEvents(s->decoder,
-                              JXL_DEC_BASIC_INFO | JXL_DEC_COLOR_ENCODING | JXL_DEC_FULL_IMAGE);
-    JxlDecoderSetKeepOrientation(s->decoder, JXL_TRUE);
-    JxlDecoderSetRenderSpotcolors(s->decoder, JXL_FALSE);
-    JxlDecoderSetInput(s->decoder, s->whole.file, s->whole.file_bytes);
-    JxlDecoderCloseInput(s->decoder);
-    JxlDecoderStatus code = JxlDecoderProcessInput(s->decoder);
+    s->lib.JxlDecoderSubscribeEvents(s->decoder, JXL_DEC_BASIC_INFO | JXL_DEC_COLOR_ENCODING |
+                                                     JXL_DEC_FULL_IMAGE);
+    s->lib.JxlDecoderSetKeepOrientation(s->decoder, JXL_TRUE);
+    s->lib.JxlDecoderSetRenderSpotcolors(s->decoder, JXL_FALSE);
+    s->lib.JxlDecoderSetInput(s->decoder, s->whole.file, s->whole.file_bytes);
+    s->lib.JxlDecoderCloseInput(s->decoder);
+    JxlDecoderStatus code = s->lib.JxlDecoderProcessInput(s->decoder);
     if (code != JXL_DEC_BASIC_INFO)
         return failed(code, err);
-    if (JxlDecoderGetBasicInfo(s->decoder, &s->info) != JXL_DEC_SUCCESS || s->info.xsize == 0 ||
-        s->info.ysize == 0)
+    if (s->lib.JxlDecoderGetBasicInfo(s->decoder, &s->info) != JXL_DEC_SUCCESS ||
+        s->info.xsize == 0 || s->info.ysize == 0)
         return failed(JXL_DEC_ERROR, err);
     enum ih_status status =
         ih_decode_check_pixels(s->info.xsize, s->info.ysize, options->max_pixels, err);
@@ -103,7 +151,9 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
     struct jxl_state *s = calloc(1, sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    enum ih_status status = ih_whole_open(&s->whole, src, options, 0, err);
+    enum ih_status status = load(&s->lib, err);
+    if (status == IH_OK)
+        status = ih_whole_open(&s->whole, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
     if (status == IH_OK)
@@ -124,15 +174,15 @@ static void choose_colours(struct jxl_state *s)
         .rendering_intent = JXL_RENDERING_INTENT_RELATIVE,
     };
 #if JPEGXL_NUMERIC_VERSION >= JPEGXL_COMPUTE_NUMERIC_VERSION(0, 9, 0)
-    bool is_named = JxlDecoderGetColorAsEncodedProfile(
+    bool is_named = s->lib.JxlDecoderGetColorAsEncodedProfile(
                         s->decoder, JXL_COLOR_PROFILE_TARGET_ORIGINAL, NULL) == JXL_DEC_SUCCESS;
 #else
-    bool is_named =
-        JxlDecoderGetColorAsEncodedProfile(s->decoder, NULL, JXL_COLOR_PROFILE_TARGET_ORIGINAL,
-                                           NULL) == JXL_DEC_SUCCESS;
+    bool is_named = s->lib.JxlDecoderGetColorAsEncodedProfile(s->decoder, NULL,
+                                                              JXL_COLOR_PROFILE_TARGET_ORIGINAL,
+                                                              NULL) == JXL_DEC_SUCCESS;
 #endif
     if (!s->info.uses_original_profile && !is_named)
-        JxlDecoderSetPreferredColorProfile(s->decoder, &srgb);
+        s->lib.JxlDecoderSetPreferredColorProfile(s->decoder, &srgb);
 }
 
 static enum ih_status set_buffer(struct jxl_state *s, struct ih_error *err)
@@ -145,9 +195,9 @@ static enum ih_status set_buffer(struct jxl_state *s, struct ih_error *err)
         ih_whole_image(&s->whole, s->info.xsize, s->info.ysize, s->n_channels, err);
     if (status != IH_OK)
         return status;
-    if (JxlDecoderImageOutBufferSize(s->decoder, &format, &n_bytes) != JXL_DEC_SUCCESS ||
+    if (s->lib.JxlDecoderImageOutBufferSize(s->decoder, &format, &n_bytes) != JXL_DEC_SUCCESS ||
         n_bytes != s->whole.n_pixels * s->n_channels ||
-        JxlDecoderSetImageOutBuffer(s->decoder, &format, s->whole.pixels, n_bytes) !=
+        s->lib.JxlDecoderSetImageOutBuffer(s->decoder, &format, s->whole.pixels, n_bytes) !=
             JXL_DEC_SUCCESS)
         return ih_error_set(err, IH_CORRUPT, "damaged JPEG XL: two sizes");
     return IH_OK;
@@ -156,7 +206,7 @@ static enum ih_status set_buffer(struct jxl_state *s, struct ih_error *err)
 static enum ih_status decode(struct jxl_state *s, struct ih_error *err)
 {
     for (;;) {
-        JxlDecoderStatus code = JxlDecoderProcessInput(s->decoder);
+        JxlDecoderStatus code = s->lib.JxlDecoderProcessInput(s->decoder);
         switch (code) {
         case JXL_DEC_COLOR_ENCODING:
             choose_colours(s);
@@ -192,6 +242,7 @@ static const char *version(void)
 const struct ih_decoder ih_decoder_jxl = {
     .name = "jxl",
     .is_isolated = true,
+    .prepare = prepare,
     .title = "JPEG XL, gray and colour, alpha, to 16 bits",
     .version = version,
     .probe = ih_probe_jxl,
