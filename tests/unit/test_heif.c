@@ -13,7 +13,11 @@
 #include <libheif/heif.h>
 
 /* libheif and dav1d leak what they had of a damaged file. */
-const char *__lsan_default_suppressions(void);
+#if defined(__GNUC__) /* everything else here is hidden, and it would not be found */
+__attribute__((visibility("default")))
+#endif
+const char *
+__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libheif.so\nleak:libdav1d.so\nleak:libde265.so\nleak:libaom.so\nleak:libx265.so\n";
