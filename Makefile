@@ -239,8 +239,8 @@ fuzz: ## run every fuzzer for FUZZ_SECONDS (10) each; needs clang
 .PHONY: fuzzers
 fuzzers: needs $(FUZZ_BINS)
 
-$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) $(BUILD)/src/cli/options.o \
-                   $(BUILD)/src/cli/option_table.o
+$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
+                   $(addprefix $(BUILD)/src/cli/,options.o option_device.o option_table.o)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples
@@ -266,6 +266,14 @@ format: ## format the sources
 .PHONY: format-check
 format-check: ## fail where a source is not formatted
 	clang-format --dry-run --Werror $(FORMATTED)
+
+.PHONY: analyze
+analyze: ## static analysis by clang-tidy, cppcheck and gcc -fanalyzer
+	tests/analyze.sh
+
+.PHONY: print-flags
+print-flags:
+	@echo $(CPPFLAGS) -std=c11
 
 .PHONY: clean
 clean: ## remove what was built

@@ -13,7 +13,7 @@
  *   allowed). What it should have made is then untouched, counts are empty.
  * - The library prints nothing, ends nothing, reads no environment (the CUDA driver reads its own),
  *   touches neither locale nor signal handlers, and leaves a thread's current CUDA device as it is.
- *   It starts one thread, with all signals blocked, while a GPU starts.
+ *   While GPUs start it has a thread for each, with all signals blocked.
  * - Files are decoded in the calling process. The program imghist decodes the formats whose
  *   libraries are least hardened in processes without rights: for files of strangers, run that.
  * - close(NULL) is allowed. What is opened from a context is closed before it.

@@ -1,7 +1,7 @@
 #!/bin/sh
-# install.sh [build] [formats] [test] [fuzz] [ci] [package]: installs what the named groups need and this machine lacks,
-# from the distribution's own packages. Without a group: build. Nothing is asked of the network
-# where nothing is missing.
+# install.sh [build] [formats] [test] [fuzz] [ci] [package]: installs what the named groups need and
+# this machine lacks, from the distribution's own packages. Without a group: build. Nothing is asked
+# of the network where nothing is missing.
 #
 # Each need is checked for itself (a header that is found, a tool that runs), not for its package, so
 # what was installed by hand counts. Only Debian, Ubuntu and their kin are installed on; elsewhere

@@ -3,7 +3,7 @@
  *
  * Files, pipes, devices and memory look the same to a decoder, nothing is seekable and nothing is
  * mapped: a file that shrinks while it is read is then a short read and not a SIGBUS. Memory is one
- * fixed buffer, kept from input to input.
+ * fixed buffer, kept from input to input, but where a decoder asks for all that is left.
  */
 #ifndef IH_BASE_SOURCE_H
 #define IH_BASE_SOURCE_H
@@ -57,8 +57,7 @@ struct ih_file_identity {
 /* Of an open source; false for memory and where the system cannot say. */
 bool ih_source_identity(const struct ih_source *s, struct ih_file_identity *id);
 
-/* IH_OK, or IH_CONFLICT with its message where an input is one of the n files that output goes to.
- */
+/* IH_OK, or IH_CONFLICT where an input is one of the n files that output goes to. */
 enum ih_status ih_check_not_output(const struct ih_file_identity *input,
                                    const struct ih_file_identity *outputs, size_t n,
                                    struct ih_error *err);

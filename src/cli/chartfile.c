@@ -15,6 +15,9 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+/* A file's name on every file system in use; what is longer cannot be written. */
+enum { NAME_BYTES_MAX = 255 };
+
 struct ih_charts {
     const char *path; /* borrowed */
     struct ih_chart_options look;
@@ -49,10 +52,15 @@ enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *l
     return IH_OK;
 }
 
+bool ih_charts_is_name(const char *path)
+{
+    return ends_in(path, IH_CHART_SUFFIX);
+}
+
 enum ih_status ih_charts_check_input(const struct ih_chart_options *look, const char *path,
                                      struct ih_error *err)
 {
-    if (look->format || !ends_in(path, IH_CHART_SUFFIX))
+    if (look->format || !ih_charts_is_name(path))
         return IH_OK;
     return ih_error_set(err, IH_CONFLICT,
                         "has the name of a chart, which --chart might replace: name the chart's "
@@ -191,6 +199,9 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
     enum ih_status status = name_target(c, result, target, size_bytes, err);
     if (status != IH_OK)
         return status;
+    const char *slash = strrchr(target, '/');
+    if (!c->is_file && strlen(slash ? slash + 1 : target) > NAME_BYTES_MAX)
+        return ih_error_set(err, IH_LIMIT, "the name of the chart is too long");
     if (c->is_file && c->has_drawn)
         return ih_error_set(err, IH_USAGE,
                             "one chart for more than one image: name a directory, or add --total");

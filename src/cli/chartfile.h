@@ -7,6 +7,8 @@
 #include "base/result.h"
 #include "output/chart.h"
 
+#include <stdbool.h>
+
 enum { IH_CHART_PATH_MAX = 4096 + 512 };
 
 /* What is put behind an input's name in a directory of charts. */
@@ -15,13 +17,18 @@ enum { IH_CHART_PATH_MAX = 4096 + 512 };
 struct ih_charts;
 
 /*
- * path    the file, for one input, where look has a format; else a directory, made where it does
- * not exist, for PNGs; borrowed until close look    copied
+ * path   the file, for one input, where look has a format; else a directory for PNGs, made where it
+ *        does not exist; borrowed until close
+ * look   copied
  *
  * Returns IH_OK, IH_USAGE (the ending of a format that is not written) or IH_MEMORY.
  */
 enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look,
                               struct ih_charts **charts, struct ih_error *err);
+
+/* Whether a file is called as the chart of an input is, in small or capital letters, which some
+ * file systems do not tell apart. */
+bool ih_charts_is_name(const char *path);
 
 /*
  * Whether an input may be charted: in a directory not one that has the name of a chart, for it

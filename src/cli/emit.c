@@ -6,6 +6,7 @@
 #include "base/total.h"
 #include "cli/chartfile.h"
 #include "cli/outfile.h"
+#include "cli/paths.h"
 #include "cli/tally.h"
 #include "cli/targets.h"
 #include "cli/terminal.h"
@@ -36,6 +37,7 @@ struct ih_emit {
     pthread_mutex_t lock; /* held while a record is written; guards what follows */
     bool is_open;         /* the outputs have been opened and have not ended */
     struct ih_progress *progress;
+    uint64_t n_charts_failed; /* of counted inputs */
 };
 
 static enum ih_status open_data(struct ih_emit *e, struct ih_error *err)
@@ -51,27 +53,16 @@ static enum ih_status open_data(struct ih_emit *e, struct ih_error *err)
     return o->output->begin(e->data.stream, &with, &e->output, err);
 }
 
-/* How many inputs there will be; 0 where a directory or a list has still to be read. */
-static uint64_t n_inputs(const struct ih_options *o)
-{
-    struct stat st;
-    if (o->list_path)
-        return 0;
-    for (size_t i = 0; i < o->n_paths; i++)
-        if (stat(o->paths[i], &st) == 0 && S_ISDIR(st.st_mode))
-            return 0;
-    return o->n_paths;
-}
-
 /* Whoever reads data from a pipe may write to the same terminal, as a pager does: there progress
  * must be asked for. */
 static void open_progress(struct ih_emit *e)
 {
     const struct ih_options *o = e->options;
+    const struct ih_walk_sources sources = ih_walk_sources_of(o);
     struct stat st;
     bool is_piped = o->output && fstat(fileno(e->data.stream), &st) == 0 && S_ISFIFO(st.st_mode);
     if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
-        e->progress = ih_progress_open(n_inputs(o));
+        e->progress = ih_progress_open(ih_walk_count(&sources));
 }
 
 struct ih_emit *ih_emit_new(const struct ih_options *options)
@@ -170,8 +161,13 @@ static void write_chart(struct ih_emit *e, const struct ih_result *result)
     char target[IH_CHART_PATH_MAX];
     struct ih_error reason;
     enum ih_status status = ih_charts_draw(e->charts, result, target, sizeof target, &reason);
-    if (status != IH_OK)
+    /* Of a directory of charts, one that cannot have its name costs nothing but itself. */
+    if (!ih_charts_is_one(e->charts) && (status == IH_CONFLICT || status == IH_LIMIT)) {
+        ih_complain(target, reason.message);
+        e->n_charts_failed++;
+    } else if (status != IH_OK) {
         give_up(e, ih_exit_of(status), target, reason.message);
+    }
 }
 
 /* The total of no images has no chart; where there is one chart and a total, it is the total's. */
@@ -251,7 +247,7 @@ static void complete_outputs(struct ih_emit *e)
         e->tally.n_done == 0 && e->tally.n_failed > 0 && !(o->output && o->output->holds_failures);
     if (o->with_total && !is_worthless)
         write_total(e);
-    if (e->output && (!is_worthless || e->data.is_standard)) {
+    if (e->output && (!is_worthless || (e->data.is_standard && !o->only_total))) {
         o->output->end(e->output);
         if (ih_outfile_commit(&e->data, &reason) != IH_OK)
             give_up(e, IH_EXIT_FAILED, data_name(e), reason.message);
@@ -279,7 +275,7 @@ enum ih_exit ih_emit_finish(struct ih_emit *e)
         ih_tally_print_all(&e->tally, stderr);
     else if (!e->options->is_quiet)
         ih_tally_print(&e->tally, stderr);
-    return e->tally.n_failed ? IH_EXIT_FAILED : IH_EXIT_OK;
+    return e->tally.n_failed || e->n_charts_failed ? IH_EXIT_FAILED : IH_EXIT_OK;
 }
 
 void ih_emit_interrupt(struct ih_emit *e)

@@ -18,7 +18,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Images held whole may take a MEMORY_PARTth of the memory there is, unless --memory says. */
@@ -33,7 +32,7 @@ enum { WAKE = SIGURG };
  * Returns whether there is one. */
 static bool ending_signals(sigset_t *set)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     struct sigaction action;
     bool has_any = false;
     sigemptyset(set);
@@ -80,7 +79,8 @@ static void watch_start(struct watch *w, struct ih_emit *emit)
     atomic_init(&w->is_over, false);
     bool has_any = ending_signals(&w->signals);
     sigaddset(&w->signals, WAKE);
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, and told as one */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, and told as one; */
+    signal(SIGXFSZ, SIG_IGN); /* so is a file that may not grow any more */
     pthread_sigmask(SIG_BLOCK, &w->signals, NULL);
     w->has_thread = has_any && pthread_create(&w->thread, NULL, wait_for_signal, w) == 0;
     if (!w->has_thread)
@@ -106,16 +106,11 @@ static void say_fallback(const struct ih_device *device)
                 is_cpu ? "counting on the processor" : "not all GPUs count", reason);
 }
 
-/* How many workers the paths can keep busy: fewer than the processors only where all are files. */
-static unsigned n_workers(const struct ih_options *o, unsigned n_threads)
+/* How many workers the inputs can keep busy. */
+static unsigned n_workers(const struct ih_walk_sources *sources, unsigned n_threads)
 {
-    struct stat st;
-    if (o->list_path)
-        return n_threads;
-    for (size_t i = 0; i < o->n_paths; i++)
-        if (stat(o->paths[i], &st) == 0 && S_ISDIR(st.st_mode))
-            return n_threads;
-    return o->n_paths < n_threads ? (unsigned)o->n_paths : n_threads;
+    uint64_t n_inputs = ih_walk_count(sources);
+    return n_inputs > 0 && n_inputs < n_threads ? (unsigned)n_inputs : n_threads;
 }
 
 static bool next_input(void *walk, struct ih_input *input)
@@ -133,9 +128,10 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
     uint64_t memory_bytes = o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART;
     struct ih_budget budget;
     struct ih_device_options device_options = o->device;
+    const struct ih_walk_sources sources = ih_walk_sources_of(o);
     const struct ih_helper_command helper = {ih_machine_program(), o->isolates_all};
     struct ih_pipeline_options with = {
-        .n_threads = n_workers(o, n_threads),
+        .n_threads = n_workers(&sources, n_threads),
         .decode = {.max_pixels = o->max_pixels,
                    .raw_channels = o->raw_channels,
                    .budget = &budget,
@@ -147,7 +143,6 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
         .clip_high = o->clip_high,
         .skips_transparent = o->skips_transparent,
     };
-    const struct ih_walk_sources sources = {o->paths, o->n_paths, o->list_path, o->list_separator};
     with.outputs = ih_emit_outputs(emit, &with.n_outputs);
     enum ih_exit code = IH_EXIT_OK;
     ih_budget_init(&budget, memory_bytes);

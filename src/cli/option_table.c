@@ -1,36 +1,11 @@
 /* What each option does with its value. An option is a function here, a line in the table, and a
- * line of help. */
+ * line in option_help.c. */
 #include "cli/option_table.h"
 
+#include "base/parse.h"
 #include "cli/bench/bench.h"
 
 #include <string.h>
-
-enum { ORDINAL_MAX = 1023 };
-
-/* A whole number of decimal digits; with is_scaled one of k, M, G may follow, in powers of 1024. */
-static bool parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *out)
-{
-    uint64_t n = 0;
-    const char *p = text;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        uint64_t digit = (uint64_t)(*p - '0');
-        if (digit > max || n > (max - digit) / 10)
-            return false;
-        n = n * 10 + digit;
-    }
-    if (p == text)
-        return false;
-    if (is_scaled && *p) {
-        unsigned shift = *p == 'k' || *p == 'K' ? 10 : *p == 'M' ? 20 : *p == 'G' ? 30 : 0;
-        if (shift == 0 || n > max >> shift)
-            return false;
-        n <<= shift;
-        p++;
-    }
-    *out = n;
-    return *p == '\0';
-}
 
 static enum ih_status set_csv(struct ih_options *o, const char *value, struct ih_error *err)
 {
@@ -83,8 +58,8 @@ static enum ih_status set_chart_size(struct ih_options *o, const char *value, st
     size_t n = x ? (size_t)(x - value) : 0;
     if (n >= 1 && n < sizeof width_text)
         memcpy(width_text, value, n);
-    if (!x || !parse_number(width_text, false, IH_CHART_MAX, &width) ||
-        !parse_number(x + 1, false, IH_CHART_MAX, &height) || width < IH_CHART_MIN_WIDTH ||
+    if (!x || !ih_parse_number(width_text, false, IH_CHART_MAX, &width) ||
+        !ih_parse_number(x + 1, false, IH_CHART_MAX, &height) || width < IH_CHART_MIN_WIDTH ||
         height < IH_CHART_MIN_HEIGHT)
         return ih_error_set(err, IH_USAGE, "'%s' is not a size from %dx%d to %dx%d", value,
                             IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT, IH_CHART_MAX, IH_CHART_MAX);
@@ -112,57 +87,6 @@ static enum ih_status set_output(struct ih_options *o, const char *value, struct
     if (!*value)
         return ih_error_set(err, IH_USAGE, "wants a file's name");
     o->output_path = strcmp(value, "-") == 0 ? NULL : value;
-    return IH_OK;
-}
-
-/* "0" or "0,2": each GPU once. False: it is no such list. */
-static bool parse_ordinals(const char *list, struct ih_device_options *device)
-{
-    unsigned n = 0;
-    for (;;) {
-        char text[8] = "";
-        uint64_t ordinal;
-        size_t size = strcspn(list, ",");
-        if (n == IH_UNITS_MAX || size >= sizeof text)
-            return false;
-        memcpy(text, list, size);
-        if (!parse_number(text, false, ORDINAL_MAX, &ordinal))
-            return false;
-        for (unsigned i = 0; i < n; i++)
-            if (device->ordinals[i] == (int)ordinal)
-                return false;
-        device->ordinals[n++] = (int)ordinal;
-        if (list[size] == '\0')
-            break;
-        list += size + 1;
-    }
-    device->n_ordinals = n;
-    return true;
-}
-
-/* auto, or a backend's name; behind cuda which GPUs. */
-enum ih_status ih_option_set_device(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    const char *colon = strchr(value, ':');
-    size_t n = colon ? (size_t)(colon - value) : strlen(value);
-    bool is_cuda = n == 4 && strncmp(value, "cuda", 4) == 0;
-    bool is_known = strcmp(value, "auto") == 0, is_built = is_known;
-    for (const struct ih_backend *const *b = ih_backends; *b; b++)
-        is_built = is_built || (strlen((*b)->name) == n && strncmp((*b)->name, value, n) == 0);
-    is_known = is_built || is_cuda;
-    o->device.n_ordinals = 0;
-    if (colon && !(is_cuda && parse_ordinals(colon + 1, &o->device)))
-        is_known = false;
-    if (!is_known || n >= sizeof o->backend)
-        return ih_error_set(err, IH_USAGE,
-                            "'%s' is none of auto, cpu, cuda, cuda:N[,N...] with each GPU once",
-                            value);
-    if (!is_built)
-        return ih_error_set(err, IH_UNAVAILABLE,
-                            "this build has no CUDA (no nvcc when it was made)");
-    memcpy(o->backend, value, n);
-    o->backend[n] = '\0';
-    o->device.backend = strcmp(o->backend, "auto") == 0 ? NULL : o->backend;
     return IH_OK;
 }
 
@@ -199,8 +123,8 @@ static enum ih_status set_clip(struct ih_options *o, const char *value, struct i
     size_t n = comma ? (size_t)(comma - value) : 0;
     if (n >= 1 && n < sizeof low_text)
         memcpy(low_text, value, n);
-    if (!comma || !parse_number(low_text, false, 255, &low) ||
-        !parse_number(comma + 1, false, 255, &high) || low >= high)
+    if (!comma || !ih_parse_number(low_text, false, 255, &low) ||
+        !ih_parse_number(comma + 1, false, 255, &high) || low >= high)
         return ih_error_set(err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 255", value);
     o->clip_low = (uint8_t)low;
     o->clip_high = (uint8_t)high;
@@ -210,7 +134,7 @@ static enum ih_status set_clip(struct ih_options *o, const char *value, struct i
 static enum ih_status set_threads(struct ih_options *o, const char *value, struct ih_error *err)
 {
     uint64_t n;
-    if (!parse_number(value, false, IH_THREADS_MAX, &n) || n == 0)
+    if (!ih_parse_number(value, false, IH_THREADS_MAX, &n) || n == 0)
         return ih_error_set(err, IH_USAGE, "'%s' is not a number of threads, 1 to %d", value,
                             IH_THREADS_MAX);
     o->n_threads = (unsigned)n;
@@ -220,7 +144,7 @@ static enum ih_status set_threads(struct ih_options *o, const char *value, struc
 static enum ih_status set_raw(struct ih_options *o, const char *value, struct ih_error *err)
 {
     uint64_t n;
-    if (!parse_number(value, false, IH_CHANNELS_MAX, &n) || n == 0)
+    if (!ih_parse_number(value, false, IH_CHANNELS_MAX, &n) || n == 0)
         return ih_error_set(err, IH_USAGE, "'%s' is not a number of channels, 1 to %d", value,
                             IH_CHANNELS_MAX);
     o->raw_channels = (unsigned)n;
@@ -229,7 +153,7 @@ static enum ih_status set_raw(struct ih_options *o, const char *value, struct ih
 
 static enum ih_status set_max_pixels(struct ih_options *o, const char *value, struct ih_error *err)
 {
-    if (!parse_number(value, true, UINT64_MAX >> 1, &o->max_pixels) || o->max_pixels == 0)
+    if (!ih_parse_number(value, true, UINT64_MAX >> 1, &o->max_pixels) || o->max_pixels == 0)
         return ih_error_set(err, IH_USAGE, "'%s' is not a number of pixels (k, M, G may follow)",
                             value);
     return IH_OK;
@@ -244,7 +168,7 @@ static enum ih_status set_isolate(struct ih_options *o, const char *value, struc
 
 static enum ih_status set_memory(struct ih_options *o, const char *value, struct ih_error *err)
 {
-    if (!parse_number(value, true, UINT64_MAX >> 1, &o->memory_bytes) || o->memory_bytes == 0)
+    if (!ih_parse_number(value, true, UINT64_MAX >> 1, &o->memory_bytes) || o->memory_bytes == 0)
         return ih_error_set(err, IH_USAGE, "'%s' is not a number of bytes (k, M, G may follow)",
                             value);
     return IH_OK;
@@ -344,7 +268,7 @@ static enum ih_status set_completion(struct ih_options *o, const char *value, st
 static enum ih_status set_bench(struct ih_options *o, const char *value, struct ih_error *err)
 {
     o->action = IH_ACTION_BENCH;
-    if (value && (!parse_number(value, true, IH_BENCH_BYTES_MAX, &o->bench_bytes) ||
+    if (value && (!ih_parse_number(value, true, IH_BENCH_BYTES_MAX, &o->bench_bytes) ||
                   o->bench_bytes < IH_BENCH_BYTES_MIN))
         return ih_error_set(err, IH_USAGE, "'%s' is not a number of bytes, 1k to 2G", value);
     return IH_OK;
@@ -398,40 +322,4 @@ const struct ih_option ih_option_table[] = {
     {"help", 'h', IH_TAKES_NOTHING, set_help},
     {"version", 0, IH_TAKES_NOTHING, set_version},
     {NULL, 0, IH_TAKES_NOTHING, NULL},
-};
-
-const struct ih_option_help ih_options_help[] = {
-    {"--csv[=channels|bins|long|stats]", "CSV, in this layout (channels)"},
-    {"--text[=full|lines]", "a summary: all of an image, or a line"},
-    {"--json", "one JSON document for all inputs"},
-    {"--ndjson", "one JSON object a line for each input"},
-    {"--chart[=PATH]", "a .png .svg .jpg .bmp .tga, or a directory"},
-    {"--chart-size=WxH", "320x200 to 8192x8192 (1024x640)"},
-    {"--theme=dark|light", "colours of charts (dark)"},
-    {"--scale=linear|log|sqrt", "heights in charts (linear)"},
-    {"-o, --output=FILE", "write to FILE, not to standard output"},
-    {"--total", "a last record, (total), for all together"},
-    {"--total-only", "only that record"},
-    {"--device=auto|cpu|cuda[:N,...]", "who counts (auto)"},
-    {"--kernel=KERNEL", "count with this kernel (see --list)"},
-    {"--luma=bt709|bt601", "weights of the luma channel (bt709)"},
-    {"--alpha=count|skip-transparent", "leave pixels with alpha 0 out (count)"},
-    {"--clip=LO,HI", "<= LO and >= HI count as clipped (0,255)"},
-    {"--raw=CHANNELS", "inputs are bare interleaved 8-bit samples"},
-    {"--max-pixels=N", "refuse larger images; k, M, G follow (4G)"},
-    {"--memory=N", "for images held whole (1/4 of all)"},
-    {"--isolate", "decode every format in helper processes"},
-    {"--files-from=F", "also the paths in F (-: stdin), one a line"},
-    {"--files0-from=F", "the same, separated by NUL"},
-    {"--fail-fast", "stop at the first failed input"},
-    {"-j, --threads=N", "decoding threads (all processors)"},
-    {"--progress=auto|always|never", "how far it is (auto: on a terminal)"},
-    {"-q, --quiet", "only errors on standard error"},
-    {"-v, --verbose", "say what was done, how fast, and by whom"},
-    {"--bench[=SIZE]", "verify and time every kernel (100M)"},
-    {"--list", "what this build has"},
-    {"--completion=bash|zsh|fish", "print completions for that shell"},
-    {"-h, --help", "this text"},
-    {"--version", "the version"},
-    {NULL, NULL},
 };

@@ -11,11 +11,10 @@
 
 #include "cli/bench/bench.h"
 #include "cli/option_table.h"
+#include "decode/decoder.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_PIXELS_DEFAULT (UINT64_C(4) << 30)
 
 enum { WORD_MAX = 31 }; /* letters of a long option, for suggestions */
 
@@ -190,7 +189,7 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     *o = (struct ih_options){.luma = &ih_luma_bt709,
                              .clip_low = 0,
                              .clip_high = 255,
-                             .max_pixels = MAX_PIXELS_DEFAULT,
+                             .max_pixels = IH_MAX_PIXELS_DEFAULT,
                              .bench_bytes = IH_BENCH_BYTES_DEFAULT};
     o->paths = calloc((size_t)argc + 1, sizeof *o->paths);
     if (!o->paths)

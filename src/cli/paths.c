@@ -127,14 +127,6 @@ static bool take_argument(struct ih_walk *w, const char *argument, bool is_liste
                  : false;
 }
 
-/* Charts that an earlier run left among the images are none of them. */
-static bool is_chart(const char *path)
-{
-    static const char suffix[] = IH_CHART_SUFFIX;
-    size_t n = strlen(path);
-    return n >= sizeof suffix && strcmp(path + n - (sizeof suffix - 1), suffix) == 0;
-}
-
 /* The next entry of the deepest level. True: it is an input. */
 static bool take_entry(struct ih_walk *w, struct ih_input *input)
 {
@@ -149,7 +141,8 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
     if (is_link)
         is_there =
             stat(path, &st) == 0; /* a link to nothing is passed over, as are vanished names */
-    if (is_there && S_ISREG(st.st_mode) && !is_chart(path)) {
+    /* Charts that an earlier run left among the images are none of them. */
+    if (is_there && S_ISREG(st.st_mode) && !ih_charts_is_name(path)) {
         *input = (struct ih_input){.path = path};
         return true;
     }
@@ -190,6 +183,17 @@ static const char *next_listed(struct ih_walk *w, int *error)
             return w->line;
     }
     return NULL;
+}
+
+uint64_t ih_walk_count(const struct ih_walk_sources *sources)
+{
+    struct stat st;
+    if (sources->list)
+        return 0;
+    for (size_t i = 0; i < sources->n_paths; i++)
+        if (stat(sources->paths[i], &st) == 0 && S_ISDIR(st.st_mode))
+            return 0;
+    return sources->n_paths;
 }
 
 enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_walk **walk,

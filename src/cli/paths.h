@@ -8,6 +8,7 @@
 #ifndef IH_CLI_PATHS_H
 #define IH_CLI_PATHS_H
 
+#include "cli/options.h"
 #include "pipeline/pipeline.h"
 
 struct ih_walk;
@@ -19,6 +20,14 @@ struct ih_walk_sources {
     const char *list;    /* NULL, or a file of paths; "-": standard input */
     char list_separator; /* what ends a path in the list: '\n' or '\0' */
 };
+
+static inline struct ih_walk_sources ih_walk_sources_of(const struct ih_options *o)
+{
+    return (struct ih_walk_sources){o->paths, o->n_paths, o->list_path, o->list_separator};
+}
+
+/* How many inputs there will be; 0 where that is not known before a directory or a list is read. */
+uint64_t ih_walk_count(const struct ih_walk_sources *sources);
 
 /*
  * *walk   owned by the caller

@@ -1,5 +1,5 @@
-#define _DEFAULT_SOURCE /* TIOCGWINSZ is in no standard, but wherever terminals change their size \
-                         */
+/* TIOCGWINSZ is in no standard, but wherever terminals change their size. */
+#define _DEFAULT_SOURCE
 
 #include "cli/progress.h"
 

@@ -24,6 +24,14 @@ static enum ih_status protect_inputs(const struct ih_options *o, struct ih_targe
         protect(t, &st);
     if (o->chart_path && stat(o->chart_path, &st) == 0)
         protect(t, &st);
+    if (o->list_path &&
+        (strcmp(o->list_path, "-") == 0 ? fstat(0, &st) : stat(o->list_path, &st)) == 0) {
+        const struct ih_file_identity id = {st.st_dev, st.st_ino};
+        if (ih_check_not_output(&id, t->files, t->n_files, err) != IH_OK) {
+            *subject = o->list_path;
+            return err->status;
+        }
+    }
     for (size_t i = 0; i < o->n_paths; i++) {
         if (strcmp(o->paths[i], "-") == 0 ? fstat(0, &st) != 0 : stat(o->paths[i], &st) != 0)
             continue;
@@ -46,9 +54,8 @@ static enum ih_status separate_outputs(const struct ih_options *o, const char **
     if (!o->output_path || !o->chart_path)
         return IH_OK;
     char *data = ih_outfile_resolve(o->output_path), *chart = ih_outfile_resolve(o->chart_path);
-    size_t n = data ? strlen(data) : 0, n_suffix = strlen(IH_CHART_SUFFIX);
     bool is_same = data && chart && strcmp(data, chart) == 0;
-    bool is_chart = n > n_suffix && strcmp(data + n - n_suffix, IH_CHART_SUFFIX) == 0;
+    bool is_chart = data && ih_charts_is_name(data);
     free(data);
     free(chart);
     if (!is_same && !is_chart)

@@ -4,11 +4,12 @@
 
 #include "cli/terminal.h"
 
+#include "cli/paths.h"
+
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { COLUMNS_MAX = 9999 };
@@ -33,10 +34,8 @@ static unsigned columns_of(FILE *stream)
  * depend on it. */
 static bool names_one_image(const struct ih_options *o)
 {
-    struct stat st;
-    if (o->list_path || o->n_paths != 1)
-        return false;
-    return stat(o->paths[0], &st) != 0 || !S_ISDIR(st.st_mode);
+    const struct ih_walk_sources sources = ih_walk_sources_of(o);
+    return ih_walk_count(&sources) == 1;
 }
 
 void ih_terminal_look(FILE *stream, const struct ih_options *o, struct ih_output_options *with)

@@ -6,8 +6,7 @@
  * Formats. Header sizes: 12 OS/2 1.x; 16 to 64 OS/2 2.x, whose fields are 0 where it ends early;
  * 40, 52, 56, 108, 124 Windows.
  *
- * - A palette is as long as the header says, but ends where the pixels begin: shorter ones are
- * usual.
+ * - A palette is as long as the header says, but ends where the pixels begin: many are shorter.
  * - The fourth byte of a 32-bit pixel is alpha where there is a mask for it. Without masks it is
  *   reserved, and most readers ignore it.
  */
@@ -80,7 +79,7 @@ static enum ih_status read_masks(struct ih_source *src, struct ih_bmp *bmp, cons
     memcpy(masks, bmp->bits == 16 ? of_15_bits : of_24_bits, sizeof masks);
     if (compression == BITFIELDS || compression == ALPHA_BITFIELDS) {
         size_t n_behind = header_bytes > WINDOWS ? 0 : compression == BITFIELDS ? 12 : 16;
-        if (ih_bytes_read(src, "BMP", behind, n_behind, err) != IH_OK)
+        if (ih_read_bytes(src, "BMP", behind, n_behind, err) != IH_OK)
             return err->status;
         *n_read += n_behind;
         for (unsigned i = 0; i < 4; i++)
@@ -107,7 +106,7 @@ static enum ih_status read_palette(struct ih_source *src, struct ih_bmp *bmp, ui
     bmp->n_palette = (unsigned)n;
     for (unsigned i = 0; i < n; i++) {
         uint8_t entry[4];
-        if (ih_bytes_read(src, "BMP", entry, entry_bytes, err) != IH_OK)
+        if (ih_read_bytes(src, "BMP", entry, entry_bytes, err) != IH_OK)
             return err->status;
         for (unsigned c = 0; c < 3; c++)
             bmp->palette[i][c] = entry[2 - c];
@@ -137,10 +136,10 @@ static enum ih_status check_coding(struct ih_bmp *bmp, uint32_t header_bytes, ui
 enum ih_status ih_bmp_read_header(struct ih_source *src, struct ih_bmp *bmp, struct ih_error *err)
 {
     uint8_t file[FILE_HEADER_BYTES + 4], h[V5] = {0};
-    if (ih_bytes_read(src, "BMP", file, sizeof file, err) != IH_OK)
+    if (ih_read_bytes(src, "BMP", file, sizeof file, err) != IH_OK)
         return err->status;
     uint32_t offset = ih_le32(file + 10), header_bytes = ih_le32(file + FILE_HEADER_BYTES);
-    if (ih_bytes_read(src, "BMP", h + 4, header_bytes - 4, err) != IH_OK) /* a size that is known */
+    if (ih_read_bytes(src, "BMP", h + 4, header_bytes - 4, err) != IH_OK) /* a size that is known */
         return err->status;
     bool is_short = header_bytes == OS2_1;
     uint32_t height = is_short ? ih_le16(h + 6) : ih_le32(h + 8);

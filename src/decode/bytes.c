@@ -1,6 +1,6 @@
 #include "decode/bytes.h"
 
-enum ih_status ih_bytes_read(struct ih_source *src, const char *format, void *dst,
+enum ih_status ih_read_bytes(struct ih_source *src, const char *format, void *dst,
                              size_t size_bytes, struct ih_error *err)
 {
     size_t got;
@@ -12,13 +12,13 @@ enum ih_status ih_bytes_read(struct ih_source *src, const char *format, void *ds
                               format);
 }
 
-enum ih_status ih_bytes_skip(struct ih_source *src, const char *format, uint64_t n_bytes,
+enum ih_status ih_skip_bytes(struct ih_source *src, const char *format, uint64_t n_bytes,
                              struct ih_error *err)
 {
     uint8_t forgotten[512];
     while (n_bytes > 0) {
         size_t n = n_bytes < sizeof forgotten ? (size_t)n_bytes : sizeof forgotten;
-        if (ih_bytes_read(src, format, forgotten, n, err) != IH_OK)
+        if (ih_read_bytes(src, format, forgotten, n, err) != IH_OK)
             return err->status;
         n_bytes -= n;
     }

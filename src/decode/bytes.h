@@ -25,11 +25,11 @@ static inline uint32_t ih_be32(const uint8_t *p)
 }
 
 /* Reads exactly size_bytes. An end before them is IH_CORRUPT, with format in the message. */
-enum ih_status ih_bytes_read(struct ih_source *src, const char *format, void *dst,
+enum ih_status ih_read_bytes(struct ih_source *src, const char *format, void *dst,
                              size_t size_bytes, struct ih_error *err);
 
 /* The same, and forgets them. */
-enum ih_status ih_bytes_skip(struct ih_source *src, const char *format, uint64_t n_bytes,
+enum ih_status ih_skip_bytes(struct ih_source *src, const char *format, uint64_t n_bytes,
                              struct ih_error *err);
 
 #endif

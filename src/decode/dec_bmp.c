@@ -14,6 +14,7 @@
 #include "decode/bmp_header.h"
 #include "decode/bytes.h"
 #include "decode/decoder.h"
+#include "decode/samples.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_opt
     if (status == IH_OK && (s->bmp.width > INT32_MAX || s->bmp.height > INT32_MAX))
         status = ih_error_set(err, IH_CORRUPT, "damaged BMP: no such size");
     if (status == IH_OK)
-        status = ih_bytes_skip(src, "BMP", s->bmp.skipped_bytes, err);
+        status = ih_skip_bytes(src, "BMP", s->bmp.skipped_bytes, err);
     if (status != IH_OK) {
         close_bmp(s);
         return status;
@@ -91,10 +92,7 @@ static enum ih_status put_index(const struct bmp_state *s, unsigned index, uint8
 
 static uint8_t field_value(const struct ih_bmp_field *f, uint32_t pixel)
 {
-    if (f->max == 0)
-        return 0;
-    return (uint8_t)(((uint64_t)((pixel & f->mask) >> f->shift) * 510 + f->max) /
-                     (2 * (uint64_t)f->max));
+    return f->max ? ih_sample_scale((pixel & f->mask) >> f->shift, f->max) : 0;
 }
 
 static enum ih_status convert_row(const struct bmp_state *s, uint8_t *pixels, struct ih_error *err)
@@ -127,7 +125,7 @@ static enum ih_status read_rows(struct bmp_state *s, uint8_t *pixels, size_t cap
     if (!s->row)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     while (s->n_given < s->n_pixels && capacity - *n >= s->bmp.width) {
-        if (ih_bytes_read(s->src, "BMP", s->row, s->row_bytes, err) != IH_OK ||
+        if (ih_read_bytes(s->src, "BMP", s->row, s->row_bytes, err) != IH_OK ||
             convert_row(s, pixels + *n * s->bmp.n_channels, err) != IH_OK)
             return err->status;
         s->n_given += s->bmp.width;
@@ -145,7 +143,7 @@ static enum ih_status next_command(struct bmp_state *s, struct ih_error *err)
     enum { END_OF_ROW, END_OF_IMAGE, DELTA };
     uint8_t command[2], delta[2] = {0, 0};
     uint64_t width = s->bmp.width, x = s->n_given - s->row_start, left = width - x;
-    if (ih_bytes_read(s->src, "BMP", command, 2, err) != IH_OK)
+    if (ih_read_bytes(s->src, "BMP", command, 2, err) != IH_OK)
         return err->status;
     s->n_used = 0;
     s->pending = command[0] ? RUN : command[1] > DELTA ? LITERALS : GAP;
@@ -167,7 +165,7 @@ static enum ih_status next_command(struct bmp_state *s, struct ih_error *err)
         s->row_start += width;
         return IH_OK;
     }
-    if (ih_bytes_read(s->src, "BMP", delta, 2, err) != IH_OK)
+    if (ih_read_bytes(s->src, "BMP", delta, 2, err) != IH_OK)
         return err->status;
     s->row_start += delta[1] * width;
     s->n_pending = delta[1] * width + delta[0];
@@ -181,11 +179,11 @@ static enum ih_status next_literal(struct bmp_state *s, unsigned *index, struct 
 {
     unsigned in_byte = s->bmp.bits == 4 ? 2 : 1, place = s->n_used % in_byte;
     uint8_t padding;
-    if (place == 0 && ih_bytes_read(s->src, "BMP", s->values, 1, err) != IH_OK)
+    if (place == 0 && ih_read_bytes(s->src, "BMP", s->values, 1, err) != IH_OK)
         return err->status;
     *index = in_byte == 1 ? s->values[0] : place ? s->values[0] & 15u : s->values[0] >> 4;
     bool has_padding = s->n_pending == 1 && (s->n_used + in_byte) / in_byte % 2 == 1;
-    return has_padding ? ih_bytes_read(s->src, "BMP", &padding, 1, err) : IH_OK;
+    return has_padding ? ih_read_bytes(s->src, "BMP", &padding, 1, err) : IH_OK;
 }
 
 static enum ih_status read_runs(struct bmp_state *s, uint8_t *pixels, size_t capacity, size_t *n,

@@ -13,6 +13,7 @@
  * stb_image was rejected: half the speed, and its upsampling and rounding differ in every file.
  */
 #include "decode/decoder.h"
+#include "decode/samples.h"
 
 #include <stdio.h> /* jpeglib.h uses FILE without including it */
 
@@ -240,15 +241,13 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
     return IH_OK;
 }
 
-/* n CMYK pixels to RGB: round((255-C)(255-K)/255). With Adobe's marker the file holds 255-C
- * already. */
+/* A row of CMYK pixels to RGB. With Adobe's marker the file holds 255 less the ink. */
 static void convert_cmyk(const struct jpeg_state *s, const uint8_t *cmyk, uint8_t *rgb)
 {
-    unsigned flip = s->cinfo.saw_Adobe_marker ? 0 : 255;
+    unsigned flip = s->cinfo.saw_Adobe_marker ? 255 : 0;
     for (size_t x = 0; x < s->cinfo.output_width; x++, cmyk += 4, rgb += 3) {
-        unsigned k = cmyk[3] ^ flip;
         for (int c = 0; c < 3; c++)
-            rgb[c] = (uint8_t)(((cmyk[c] ^ flip) * k * 2 + 255) / 510);
+            rgb[c] = ih_ink(cmyk[c] ^ flip, cmyk[3] ^ flip);
     }
 }
 

@@ -9,128 +9,40 @@
  * - A comment reads as a newline. The documents would let a number go on after one; netpbm's
  *   programs do not, and "640#width" is what people write. Touching the last number before binary
  *   samples it is refused: the two disagree on where the samples begin, and a guess miscounts.
- * - A plain number ends in white space, the last one too: a 12 at the end may be what is left of
- * 123.
+ * - A plain number ends in white space, the last one too: a 12 at the end may be half of 1234.
  * - What follows the first image is not looked at: further images, or an editor's newline.
  * - A PAM of an unknown tuple type is read by its depth, but for CMYK, which would pass for RGBA.
  *
  * stb_image reads P5 and P6 too and was rejected: it ignores the maxval, hands 16-bit samples out
  * in the file's byte order, and does not report a file that is cut short.
  */
+#include "decode/bytes.h"
 #include "decode/decoder.h"
+#include "decode/pnm_text.h"
+#include "decode/samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    HEADER_BYTES_MAX = 64 * 1024, /* comments included; the longest in use are a few hundred */
-    PAM_LINE_MAX = 128,           /* with its NUL */
+    PAM_LINE_MAX = 128, /* with its NUL */
     MAXVAL_MAX = 65535
 };
 
 struct pnm_state {
-    struct ih_source *src; /* borrowed */
-    const uint8_t *bytes;  /* shown by the last peek; valid while n_bytes is not 0 */
-    size_t n_bytes, n_used;
-    uint64_t n_allowed; /* bytes that get may still read */
-    bool was_comment;   /* what the last get_text read */
-    int kind;           /* '1' to '7' */
+    struct ih_pnm_text text; /* the header, and the samples of P1 to P3 */
+    int kind;                /* '1' to '7' */
     uint64_t width, n_rows_left;
     unsigned n_channels;
     uint32_t maxval;
     uint8_t scaled[]; /* [maxval + 1], 8-bit value of each sample */
 };
 
-static bool is_space(int c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static bool is_digit(int c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static enum ih_status truncated(struct ih_error *err)
-{
-    return ih_error_set(err, IH_CORRUPT, "damaged PNM: the file ends before the image does");
-}
-
 static enum ih_status too_large(const struct pnm_state *s, uint64_t sample, struct ih_error *err)
 {
     return ih_error_set(err, IH_CORRUPT, "damaged PNM: a sample of %llu where the maximum is %lu",
                         (unsigned long long)sample, (unsigned long)s->maxval);
-}
-
-/* Tells the source what get has used, before the source is read without get. */
-static void settle(struct pnm_state *s)
-{
-    ih_source_consume(s->src, s->n_used);
-    s->n_bytes = s->n_used = 0;
-}
-
-/* The next byte, or -1 with err filled: nothing that asks for a byte can do without it. */
-static int get(struct pnm_state *s, struct ih_error *err)
-{
-    if (s->n_used == s->n_bytes) {
-        settle(s);
-        if (ih_source_peek(s->src, 1, &s->bytes, &s->n_bytes, err) != IH_OK)
-            return -1;
-        if (s->n_bytes == 0) {
-            truncated(err);
-            return -1;
-        }
-    }
-    if (s->n_allowed == 0) {
-        ih_error_set(err, IH_CORRUPT, "damaged PNM: no end of the header in %d bytes",
-                     HEADER_BYTES_MAX);
-        return -1;
-    }
-    s->n_allowed--;
-    return s->bytes[s->n_used++];
-}
-
-/* The next byte. A comment reads as the newline at its end. */
-static int get_text(struct pnm_state *s, struct ih_error *err)
-{
-    int c = get(s, err);
-    s->was_comment = c == '#';
-    while (s->was_comment && c != '\n' && c != '\r' && c != -1)
-        c = get(s, err);
-    return c;
-}
-
-static int skip_spaces(struct pnm_state *s, struct ih_error *err)
-{
-    int c;
-    do
-        c = get_text(s, err);
-    while (is_space(c));
-    return c;
-}
-
-static enum ih_status append_digit(uint64_t *value, int c, struct ih_error *err)
-{
-    if (!is_digit(c))
-        return ih_error_set(err, IH_CORRUPT, "damaged PNM: byte 0x%02X in a number", (unsigned)c);
-    if (*value >= UINT64_MAX / 10)
-        return ih_error_set(err, IH_CORRUPT, "damaged PNM: a number is too large");
-    *value = *value * 10 + (unsigned)(c - '0');
-    return IH_OK;
-}
-
-/* A number with the one white space or comment that ends it. */
-static enum ih_status get_number(struct pnm_state *s, uint64_t *value, struct ih_error *err)
-{
-    *value = 0;
-    int c = skip_spaces(s, err);
-    do {
-        if (c == -1 || append_digit(value, c, err) != IH_OK)
-            return err->status;
-        c = get_text(s, err);
-    } while (!is_space(c));
-    return IH_OK;
 }
 
 /* P1 to P6: width, height and, but for PBM, the maxval. */
@@ -140,10 +52,11 @@ static enum ih_status read_pnm_header(struct pnm_state *s, uint64_t *height, uin
     bool is_bitmap = s->kind == '1' || s->kind == '4';
     s->n_channels = s->kind == '3' || s->kind == '6' ? 3 : 1;
     *maxval = 1;
-    if (get_number(s, &s->width, err) != IH_OK || get_number(s, height, err) != IH_OK ||
-        (!is_bitmap && get_number(s, maxval, err) != IH_OK))
+    if (ih_pnm_get_number(&s->text, &s->width, err) != IH_OK ||
+        ih_pnm_get_number(&s->text, height, err) != IH_OK ||
+        (!is_bitmap && ih_pnm_get_number(&s->text, maxval, err) != IH_OK))
         return err->status;
-    if (s->was_comment && s->kind >= '4')
+    if (s->text.was_comment && s->kind >= '4')
         return ih_error_set(err, IH_UNSUPPORTED,
                             "PNM with a comment that touches the last number of the header is not "
                             "supported: readers differ on where the samples begin");
@@ -156,7 +69,7 @@ static enum ih_status get_line(struct pnm_state *s, char line[PAM_LINE_MAX], str
     size_t n = 0;
     int c;
     bool is_comment = false;
-    while ((c = get(s, err)) != '\n') {
+    while ((c = ih_pnm_get(&s->text, err)) != '\n') {
         if (c == -1)
             return err->status;
         is_comment = is_comment || (n == 0 && c == '#');
@@ -213,7 +126,7 @@ static enum ih_status read_pam_header(struct pnm_state *s, uint64_t *height, uin
         if (i == 4 || n_words != 2 || *numbers[i] != 0)
             return ih_error_set(err, IH_CORRUPT, "damaged PAM: unknown or repeated header line");
         for (const char *p = value; *p; p++)
-            if (append_digit(numbers[i], (unsigned char)*p, err) != IH_OK)
+            if (ih_pnm_append_digit(numbers[i], (unsigned char)*p, err) != IH_OK)
                 return err->status;
     }
     if (depth > IH_CHANNELS_MAX || (wanted && depth != wanted))
@@ -225,17 +138,18 @@ static enum ih_status read_pam_header(struct pnm_state *s, uint64_t *height, uin
 
 static bool probe(const uint8_t *head, size_t size)
 {
-    if (size < 3 || head[0] != 'P' || head[1] < '1' || head[1] > '7' || !is_space(head[2]))
+    if (size < 3 || head[0] != 'P' || head[1] < '1' || head[1] > '7' || !ih_pnm_is_space(head[2]))
         return false;
     if (head[1] == '7')
-        return head[2] == '\n' && (size == 3 || is_space(head[3]) || memchr("#WHDMTE", head[3], 7));
+        return head[2] == '\n' &&
+               (size == 3 || ih_pnm_is_space(head[3]) || memchr("#WHDMTE", head[3], 7));
     unsigned n_numbers = 0; /* text after P1 in prose is not two numbers */
     for (size_t i = 3; i < size && n_numbers < 2; i++) {
         if (head[i] == '#')
             return true;
-        if (!is_digit(head[i]) && !is_space(head[i]))
+        if (!ih_pnm_is_digit(head[i]) && !ih_pnm_is_space(head[i]))
             return false;
-        if (is_space(head[i]) && is_digit(head[i - 1]))
+        if (ih_pnm_is_space(head[i]) && ih_pnm_is_digit(head[i - 1]))
             n_numbers++;
     }
     return true;
@@ -254,7 +168,7 @@ static unsigned depth_of(uint64_t maxval)
 static void fill_table(struct pnm_state *s)
 {
     for (uint32_t v = 0; v <= s->maxval; v++)
-        s->scaled[v] = (uint8_t)((v * 255 * 2 + s->maxval) / (2 * s->maxval));
+        s->scaled[v] = ih_sample_scale(v, s->maxval);
     if (s->kind == '1' || s->kind == '4') {
         s->scaled[0] = 255;
         s->scaled[1] = 0;
@@ -265,10 +179,10 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
     (void)options;
-    struct pnm_state header = {.src = src, .n_allowed = HEADER_BYTES_MAX};
+    struct pnm_state header = {.text = {.src = src, .n_allowed = IH_PNM_HEADER_BYTES_MAX}};
     uint64_t height = 0, maxval = 0;
-    if (get(&header, err) == -1 || (header.kind = get(&header, err)) == -1 ||
-        get(&header, err) == -1)
+    if (ih_pnm_get(&header.text, err) == -1 ||
+        (header.kind = ih_pnm_get(&header.text, err)) == -1 || ih_pnm_get(&header.text, err) == -1)
         return err->status; /* not before the three bytes that probe has seen */
     enum ih_status status = header.kind == '7' ? read_pam_header(&header, &height, &maxval, err)
                                                : read_pnm_header(&header, &height, &maxval, err);
@@ -279,10 +193,10 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     if (maxval == 0 || maxval > MAXVAL_MAX)
         return ih_error_set(err, IH_CORRUPT, "damaged PNM: a maximum of %llu, not 1 to %d",
                             (unsigned long long)maxval, MAXVAL_MAX);
-    settle(&header);
+    ih_pnm_settle(&header.text);
     header.maxval = (uint32_t)maxval;
     header.n_rows_left = height;
-    header.n_allowed = UINT64_MAX;
+    header.text.n_allowed = UINT64_MAX;
     struct pnm_state *s = malloc(sizeof *s + (size_t)maxval + 1);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
@@ -302,17 +216,17 @@ static enum ih_status read_plain(struct pnm_state *s, uint8_t *dst, size_t n, st
     for (size_t i = 0; i < n; i++) {
         uint64_t v = 0;
         if (s->kind == '1') {
-            int c = skip_spaces(s, err);
-            if (c == -1 || append_digit(&v, c, err) != IH_OK)
+            int c = ih_pnm_skip_spaces(&s->text, err);
+            if (c == -1 || ih_pnm_append_digit(&v, c, err) != IH_OK)
                 return err->status;
-        } else if (get_number(s, &v, err) != IH_OK) {
+        } else if (ih_pnm_get_number(&s->text, &v, err) != IH_OK) {
             return err->status;
         }
         if (v > s->maxval)
             return too_large(s, v, err);
         dst[i] = s->scaled[v];
     }
-    settle(s);
+    ih_pnm_settle(&s->text);
     return IH_OK;
 }
 
@@ -324,10 +238,10 @@ static enum ih_status read_packed(struct pnm_state *s, uint8_t *dst, size_t n_ro
     while (y < n_rows) {
         const uint8_t *bytes;
         size_t n_bytes, used = 0;
-        if (ih_source_peek(s->src, 1, &bytes, &n_bytes, err) != IH_OK)
+        if (ih_source_peek(s->text.src, 1, &bytes, &n_bytes, err) != IH_OK)
             return err->status;
         if (n_bytes == 0)
-            return truncated(err);
+            return ih_pnm_truncated(err);
         for (; used < n_bytes && y < n_rows; used++) {
             for (unsigned bit = 0; bit < 8 && x < width; bit++, x++)
                 *dst++ = s->scaled[bytes[used] >> (7 - bit) & 1];
@@ -336,7 +250,7 @@ static enum ih_status read_packed(struct pnm_state *s, uint8_t *dst, size_t n_ro
                 y++;
             }
         }
-        ih_source_consume(s->src, used);
+        ih_source_consume(s->text.src, used);
     }
     return IH_OK;
 }
@@ -348,20 +262,20 @@ static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, s
     while (n > 0) {
         const uint8_t *bytes;
         size_t n_bytes;
-        if (ih_source_peek(s->src, unit, &bytes, &n_bytes, err) != IH_OK)
+        if (ih_source_peek(s->text.src, unit, &bytes, &n_bytes, err) != IH_OK)
             return err->status;
         if (n_bytes < unit)
-            return truncated(err);
+            return ih_pnm_truncated(err);
         size_t n_here = n_bytes / unit < n ? n_bytes / unit : n;
         if (s->maxval == 255)
             memcpy(dst, bytes, n_here);
         for (size_t i = 0; i < n_here && s->maxval != 255; i++) {
-            uint32_t v = unit == 1 ? bytes[i] : (uint32_t)bytes[2 * i] << 8 | bytes[2 * i + 1];
+            uint32_t v = unit == 1 ? bytes[i] : ih_be16(bytes + 2 * i);
             if (v > s->maxval)
                 return too_large(s, v, err);
             dst[i] = s->scaled[v];
         }
-        ih_source_consume(s->src, unit * n_here);
+        ih_source_consume(s->text.src, unit * n_here);
         dst += n_here;
         n -= n_here;
     }

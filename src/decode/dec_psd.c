@@ -7,9 +7,9 @@
  *
  * - CMYK is stored as 255 less the ink. Duotone is a gray image and a recipe for inks: the gray is
  *   counted, as the format advises. A bitmap's 1 is black.
- * - The first channel past the colours is counted as alpha, as other readers have it; Photoshop
- * also keeps saved selections there. Further ones are not counted. Colours are as stored: they are
- *   blended with white where alpha says so, and are not unblended.
+ * - The first channel past the colours is counted as alpha, as other readers have it, though
+ *   Photoshop keeps saved selections there too. Further ones are not counted. Colours are as
+ *   stored: blended with white where alpha says so, and not unblended.
  */
 #include "decode/bytes.h"
 #include "decode/samples.h"
@@ -93,25 +93,25 @@ static enum ih_status read_sections(struct psd_state *s, struct ih_source *src,
                                     struct ih_error *err)
 {
     uint8_t length[8], palette[PALETTE_BYTES];
-    if (ih_bytes_read(src, "PSD", length, 4, err) != IH_OK)
+    if (ih_read_bytes(src, "PSD", length, 4, err) != IH_OK)
         return err->status;
     uint64_t n = ih_be32(length);
     if (s->samples.kind == IH_SAMPLES_PALETTE) {
         if (n < PALETTE_BYTES)
             return ih_error_set(err, IH_CORRUPT, "damaged PSD: the palette is missing");
-        if (ih_bytes_read(src, "PSD", palette, sizeof palette, err) != IH_OK)
+        if (ih_read_bytes(src, "PSD", palette, sizeof palette, err) != IH_OK)
             return err->status;
         for (unsigned i = 0; i < PALETTE_BYTES; i++)
             s->samples.palette[i % 256][i / 256] = palette[i];
         n -= PALETTE_BYTES;
     }
     for (unsigned section = 0;; section++) {
-        if (ih_bytes_skip(src, "PSD", n, err) != IH_OK)
+        if (ih_skip_bytes(src, "PSD", n, err) != IH_OK)
             return err->status;
         if (section == 2)
             return IH_OK;
         size_t n_length = section == 1 && s->is_large ? 8 : 4;
-        if (ih_bytes_read(src, "PSD", length, n_length, err) != IH_OK)
+        if (ih_read_bytes(src, "PSD", length, n_length, err) != IH_OK)
             return err->status;
         n = n_length == 4 ? ih_be32(length) : (uint64_t)ih_be32(length) << 32 | ih_be32(length + 4);
     }
@@ -164,7 +164,7 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
 {
     uint8_t header[HEADER_BYTES];
     uint64_t n_left;
-    if (ih_bytes_read(src, "PSD", header, sizeof header, err) != IH_OK ||
+    if (ih_read_bytes(src, "PSD", header, sizeof header, err) != IH_OK ||
         read_kind(s, header, err) != IH_OK ||
         ih_decode_check_pixels(s->width, s->height, options->max_pixels, err) != IH_OK ||
         read_sections(s, src, err) != IH_OK)

@@ -16,6 +16,7 @@
  */
 #include "decode/bytes.h"
 #include "decode/decoder.h"
+#include "decode/samples.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,7 @@ static void convert(const uint8_t *unit, unsigned unit_bytes, unsigned n_channel
     } else if (unit_bytes == 2) {
         uint32_t v = ih_le16(unit);
         for (unsigned c = 0; c < 3; c++)
-            pixel[c] = (uint8_t)(((v >> (10 - 5 * c) & 31) * 510 + 31) / 62);
+            pixel[c] = ih_sample_scale(v >> (10 - 5 * c) & 31, 31);
     } else {
         for (unsigned c = 0; c < 3; c++)
             pixel[c] = unit[2 - c];
@@ -91,7 +92,7 @@ static enum ih_status read_palette(struct tga_state *s, unsigned entry_bytes, st
         return ih_error_set(err, IH_MEMORY, "out of memory");
     for (unsigned i = 0; i < s->n_entries; i++) {
         uint8_t entry[UNIT_BYTES_MAX];
-        if (ih_bytes_read(s->src, "TGA", entry, entry_bytes, err) != IH_OK)
+        if (ih_read_bytes(s->src, "TGA", entry, entry_bytes, err) != IH_OK)
             return err->status;
         convert(entry, entry_bytes, s->n_channels, s->palette + (size_t)i * s->n_channels);
     }
@@ -102,7 +103,7 @@ static enum ih_status read_header(struct tga_state *s, const struct ih_decode_op
                                   struct ih_image_info *info, struct ih_error *err)
 {
     uint8_t h[HEADER_BYTES];
-    if (ih_bytes_read(s->src, "TGA", h, sizeof h, err) != IH_OK)
+    if (ih_read_bytes(s->src, "TGA", h, sizeof h, err) != IH_OK)
         return err->status;
     unsigned type = h[2] & 7, bits = h[16], entry_bits = h[7];
     info->width = ih_le16(h + 12);
@@ -120,7 +121,7 @@ static enum ih_status read_header(struct tga_state *s, const struct ih_decode_op
         s->n_channels = (s->has_palette ? entry_bits : bits) == 32 ? 4 : 3;
     info->n_channels = s->n_channels;
     if (ih_decode_check_pixels(info->width, info->height, options->max_pixels, err) != IH_OK ||
-        ih_bytes_skip(s->src, "TGA", h[0], err) != IH_OK) /* a name, or anything */
+        ih_skip_bytes(s->src, "TGA", h[0], err) != IH_OK) /* a name, or anything */
         return err->status;
     return s->has_palette ? read_palette(s, (entry_bits + 7) / 8, err) : IH_OK;
 }
@@ -164,7 +165,7 @@ static enum ih_status read_plain(struct tga_state *s, uint8_t *pixels, size_t n,
     size_t n_max = sizeof units / s->unit_bytes;
     while (n > 0) {
         size_t n_here = n < n_max ? n : n_max;
-        if (ih_bytes_read(s->src, "TGA", units, n_here * s->unit_bytes, err) != IH_OK)
+        if (ih_read_bytes(s->src, "TGA", units, n_here * s->unit_bytes, err) != IH_OK)
             return err->status;
         for (size_t i = 0; i < n_here; i++, pixels += s->n_channels)
             if (put_unit(s, units + i * s->unit_bytes, pixels, err) != IH_OK)
@@ -178,13 +179,13 @@ static enum ih_status read_plain(struct tga_state *s, uint8_t *pixels, size_t n,
 static enum ih_status next_packet(struct tga_state *s, struct ih_error *err)
 {
     uint8_t head;
-    if (ih_bytes_read(s->src, "TGA", &head, 1, err) != IH_OK)
+    if (ih_read_bytes(s->src, "TGA", &head, 1, err) != IH_OK)
         return err->status;
     s->is_run = head >> 7;
     s->n_packet = (head & 127u) + 1u;
     if (s->n_packet > s->n_left)
         return ih_error_set(err, IH_CORRUPT, "damaged TGA: a run past the end of the image");
-    return s->is_run ? ih_bytes_read(s->src, "TGA", s->unit, s->unit_bytes, err) : IH_OK;
+    return s->is_run ? ih_read_bytes(s->src, "TGA", s->unit, s->unit_bytes, err) : IH_OK;
 }
 
 static enum ih_status read_tga(void *state, uint8_t *pixels, size_t capacity_pixels,

@@ -132,7 +132,8 @@ static enum ih_status decode_frame(struct webp_state *s, const uint8_t *bytes, s
 {
     WebPDecoderConfig config;
     if (!WebPInitDecoderConfig(&config))
-        return ih_error_set(err, IH_UNAVAILABLE, "libwebp is another than at build time");
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "cannot decode WebP: libwebp is another than at build time");
     config.output.colorspace = s->n_channels == 4 ? MODE_RGBA : MODE_RGB;
     config.output.is_external_memory = 1;
     config.output.u.RGBA.rgba = s->whole.pixels + at * s->n_channels;

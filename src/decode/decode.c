@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* A row longer than this is refused: it is the one thing that decoders hold whole, and no camera,
+/* A row longer than this is refused: it is what every decoder holds at least, and no camera,
  * scanner or microscope writes one. */
 #define ROW_BYTES_MAX ((uint64_t)64 * 1024 * 1024)
 

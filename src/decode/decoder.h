@@ -30,6 +30,9 @@ struct ih_decode_options {
     bool isolates_all;        /* every format goes to the helper, not only those that ask for it */
 };
 
+/* Where nothing else is said: more than any camera or scanner makes in one image. */
+#define IH_MAX_PIXELS_DEFAULT (UINT64_C(4) << 30)
+
 /* With it 20 megapixels of RGB or RGBA are held whole, and two workers stay well below 300 MB. */
 #define IH_WHOLE_BYTES_MAX ((uint64_t)120 << 20)
 
@@ -40,8 +43,7 @@ struct ih_decoder {
     /* Static text: library and version that decodes, "libpng 1.6.39". */
     const char *(*version)(void);
 
-    /* Decoded in a helper process where there is one: its library is large, rarely the target of
-     * anyone's hardening, and has a history. */
+    /* Decoded in a helper process where there is one (helper.h says which formats are). */
     bool is_isolated;
 
     /* NULL, or loads what the library would load on first use: called once in a helper, before it

@@ -210,6 +210,14 @@ static bool answer(struct ih_helper *h, const struct ih_wire_reply *question)
     return ih_wire_send(h->socket, &a, sizeof a);
 }
 
+/* What can be wrong with a file. The rest is said of the machine or the command line, and would end
+ * the whole batch, or of a file that is no image, and would pass it over in silence. */
+static bool is_of_a_file(enum ih_status status)
+{
+    return status == IH_IO || status == IH_CORRUPT || status == IH_UNSUPPORTED ||
+           status == IH_LIMIT || status == IH_MEMORY;
+}
+
 /* The next reply that is no question. */
 static enum ih_status next_reply(struct ih_helper *h, struct ih_wire_reply *r, struct ih_error *err)
 {
@@ -218,12 +226,14 @@ static enum ih_status next_reply(struct ih_helper *h, struct ih_wire_reply *r, s
             return tell_death(h, err);
         if (r->kind != IH_WIRE_TAKE && r->kind != IH_WIRE_TRY && r->kind != IH_WIRE_GIVE)
             break;
+        if (r->kind == IH_WIRE_TAKE && h->taken_bytes > 0) /* it might wait for itself, for ever */
+            return distrust(h, err);
         if (!answer(h, r))
             return tell_death(h, err);
     }
     if (r->kind != IH_WIRE_FAILED)
         return IH_OK;
-    if (r->error.status <= IH_OK || r->error.status > IH_CONFLICT)
+    if (!is_of_a_file(r->error.status))
         return distrust(h, err);
     end_image(h);
     r->error.message[sizeof r->error.message - 1] = '\0';

@@ -166,11 +166,13 @@ int ih_helper_serve(const struct ih_decoder *const *decoders, char *const *argum
     bool is_strict = arguments[1] != NULL;
     struct server *s = calloc(1, sizeof *s);
     if (!s)
-        ih_error_set(&hello, IH_MEMORY, "out of memory");
-    else if (ih_sandbox_enter(FILES_MAX, &hello) != IH_OK && !is_strict)
-        hello = (struct ih_error){IH_OK, ""};
-    if (!ih_wire_send(IH_HELPER_SOCKET, &hello, sizeof hello) || hello.status != IH_OK)
         return EXIT_FAILURE;
+    if (ih_sandbox_enter(FILES_MAX, &hello) != IH_OK && !is_strict)
+        hello = (struct ih_error){IH_OK, ""};
+    if (!ih_wire_send(IH_HELPER_SOCKET, &hello, sizeof hello) || hello.status != IH_OK) {
+        free(s);
+        return EXIT_FAILURE;
+    }
     while (ih_wire_receive_request(IH_HELPER_SOCKET, &request, &file)) {
         if (request.decoder >= n_decoders || request.n_read > sizeof s->read ||
             !ih_wire_receive(IH_HELPER_SOCKET, s->read, request.n_read))
@@ -179,5 +181,8 @@ int ih_helper_serve(const struct ih_decoder *const *decoders, char *const *argum
         serve_one(s, decoders[request.decoder], &request, file);
         close(file);
     }
-    return EXIT_SUCCESS; /* what it holds goes with it */
+    free(s->piece);
+    ih_source_reset(&s->src);
+    free(s);
+    return EXIT_SUCCESS;
 }

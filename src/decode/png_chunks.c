@@ -1,8 +1,9 @@
 /*
  * The rules, each where libpng is as strict or stricter only about what is refused here:
- * - signature, IHDR, [PLTE], [tRNS], IDAT..., IEND, in this order, each at most once but IDAT,
- * whose chunks follow each other and are not empty. PLTE only in a palette image, no longer than
- * the depth can index; tRNS no longer than the palette, its samples within the depth.
+ * - Signature, IHDR, [PLTE], [tRNS], IDAT..., IEND, in this order, each at most once but IDAT,
+ *   whose chunks follow each other and are not empty.
+ * - PLTE is in no gray image, and in a palette image no longer than the depth can index. tRNS is no
+ *   longer than the palette, its samples are within the depth.
  * - Other chunks may stand anywhere but among the IDATs. They must be ancillary (a lower case first
  *   letter), and are skipped, as libpng is told to.
  * - Every CRC is right.

@@ -14,7 +14,7 @@ void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bi
     s->n_channels = (kind == IH_SAMPLES_GRAY ? 1 : 3) + (unsigned)has_alpha;
     s->is_inverted = is_inverted;
     for (uint32_t v = 0; v <= max; v++)
-        s->scaled[v] = (uint8_t)((v * 510 + max) / (2 * max));
+        s->scaled[v] = ih_sample_scale(v, max);
 }
 
 static unsigned sample(const struct ih_samples *s, const struct ih_sample_plane *plane, size_t x)

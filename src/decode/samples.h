@@ -42,6 +42,12 @@ struct ih_sample_plane {
 void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane *planes, size_t n,
                         uint8_t *pixels);
 
+/* A sample of 0 to max as 8 bits: round(v * 255 / max). */
+static inline uint8_t ih_sample_scale(uint64_t v, uint64_t max)
+{
+    return (uint8_t)((v * 510 + max) / (2 * max));
+}
+
 /* round((255-C)(255-K)/255) where c and k are amounts of ink. */
 static inline uint8_t ih_ink(unsigned c, unsigned k)
 {

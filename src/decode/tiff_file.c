@@ -80,12 +80,27 @@ static int on_error(TIFF *tiff, void *user, const char *module, const char *form
     return 1; /* nobody else needs to hear of it */
 }
 
+/* A directory may warn of much that means nothing for the pixels, but not of values that lie behind
+ * the end of the file, nor of its palette: without one, libtiff calls the image gray. */
+static bool is_damage(const char *text)
+{
+    return strstr(text, "IO error") || strstr(text, "ColorMap") || strstr(text, "Colormap");
+}
+
 IH_PRINTF(4, 0)
 static int on_warning(TIFF *tiff, void *user, const char *module, const char *format,
                       va_list values)
 {
     const struct ih_tiff *s = user;
-    if (!s->is_decoding || strncmp(format, "Old-style LZW", 13) == 0)
+    if (!s->is_decoding) {
+        char text[IH_MESSAGE_MAX];
+        va_list again;
+        va_copy(again, values);
+        vsnprintf(text, sizeof text, format, again);
+        va_end(again);
+        return is_damage(text) ? on_error(tiff, user, module, format, values) : 1;
+    }
+    if (strncmp(format, "Old-style LZW", 13) == 0)
         return 1;
     return on_error(tiff, user, module, format, values);
 }

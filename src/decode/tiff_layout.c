@@ -51,20 +51,25 @@ static enum ih_status kind_of(TIFF *t, uint16_t photometric, enum ih_sample_kind
     }
 }
 
-/* Palettes have 16 bits a value; some programs wrote 8. */
+/* Palettes have 16 bits a value, v * 257 of an 8-bit v. Some programs wrote v itself, and some
+ * v * 256, whose high byte is as exact. */
 static enum ih_status load_palette(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
     uint16_t *values[3];
-    bool has_16_bits = false;
+    bool has_high = false, has_low = false;
     if (s->samples.bits > 8)
         return unsupported(err, "a palette and bits", s->samples.bits);
     if (!TIFFGetField(t, TIFFTAG_COLORMAP, &values[0], &values[1], &values[2]))
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: the palette is missing");
-    for (unsigned i = 0; i < 3u << s->samples.bits; i++)
-        has_16_bits = has_16_bits || values[i % 3][i / 3] > 255;
+    for (unsigned i = 0; i < 3u << s->samples.bits; i++) {
+        has_high = has_high || values[i % 3][i / 3] > 255;
+        has_low = has_low || (values[i % 3][i / 3] & 255) != 0;
+    }
     for (unsigned i = 0; i < 3u << s->samples.bits; i++) {
         uint32_t v = values[i % 3][i / 3];
-        s->samples.palette[i / 3][i % 3] = (uint8_t)(has_16_bits ? (v * 510 + 65535) / 131070 : v);
+        s->samples.palette[i / 3][i % 3] = (uint8_t)(!has_high  ? v
+                                                     : !has_low ? v >> 8
+                                                                : (v * 510 + 65535) / 131070);
     }
     return IH_OK;
 }

@@ -3,13 +3,11 @@
 
 #include "library/library.h"
 
-#include <errno.h>
+#include "base/parse.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_PIXELS_DEFAULT (UINT64_C(4) << 30)
-enum { GPU_MAX = 9999 };
 
 const char *ih_version(void)
 {
@@ -52,25 +50,6 @@ static enum ih_status copy_settings(const struct ih_settings *from, size_t size_
     return IH_OK;
 }
 
-/* "3" or "0,2": each GPU once. */
-static bool parse_ordinals(const char *list, struct ih_device_options *device)
-{
-    for (;; list++) {
-        char *end;
-        errno = 0;
-        long n = *list >= '0' && *list <= '9' ? strtol(list, &end, 10) : -1;
-        if (n < 0 || n > GPU_MAX || errno != 0 || device->n_ordinals == IH_UNITS_MAX)
-            return false;
-        for (unsigned i = 0; i < device->n_ordinals; i++)
-            if (device->ordinals[i] == n)
-                return false;
-        device->ordinals[device->n_ordinals++] = (int)n;
-        list = end;
-        if (*list != ',')
-            return *list == '\0';
-    }
-}
-
 /* "auto", "cpu", "cuda" or "cuda:N[,N...]". */
 static enum ih_status parse_device(const char *text, char backend[16],
                                    struct ih_device_options *device, struct ih_error *err)
@@ -81,7 +60,7 @@ static enum ih_status parse_device(const char *text, char backend[16],
     bool is_cuda = strncmp(text, "cuda", 4) == 0;
     bool is_known = strcmp(text, "cpu") == 0 || strcmp(text, "cuda") == 0;
     if (is_cuda && text[4] == ':')
-        is_known = parse_ordinals(text + 5, device);
+        is_known = ih_parse_ordinals(text + 5, device->ordinals, IH_UNITS_MAX, &device->n_ordinals);
     if (!is_known)
         return ih_error_set(err, IH_USAGE,
                             "device: '%.40s' is none of auto, cpu, cuda, cuda:N[,N...]", text);
@@ -132,7 +111,7 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
                             s->raw_channels, IH_CHANNELS_MAX);
     c->options.clip_low = (uint8_t)s->clip_low;
     c->options.clip_high = (uint8_t)clip_high;
-    c->options.decode.max_pixels = s->max_pixels ? s->max_pixels : MAX_PIXELS_DEFAULT;
+    c->options.decode.max_pixels = s->max_pixels ? s->max_pixels : IH_MAX_PIXELS_DEFAULT;
     c->options.decode.raw_channels = s->raw_channels;
     c->has_budget = s->max_memory != 0;
     return IH_OK;

@@ -6,17 +6,13 @@
  * those of the histogram's chart.
  */
 #include "output/bars_parts.h"
+#include "output/chart_sizes.h"
 
 #include <math.h>
 #include <string.h>
 
-/* As in chart_layout.c. */
-enum { DESIGN_WIDTH = 1024, DESIGN_HEIGHT = 640, EM = 13, EM_LEAST = 10 };
-
 /* Parts of the em, in hundredths. */
 enum {
-    TITLE_SIZE = 150,
-    CAPITALS = 73,
     TITLE_TO_FACTS = 175,
     HEADER_TO_COLUMNS = 110,
     COLUMNS_TO_TICKS = 130,
@@ -31,19 +27,9 @@ enum {
     ROW_MOST = 220,
 };
 
-static int32_t larger(int32_t a, int32_t b)
-{
-    return a > b ? a : b;
-}
-
-static int32_t smaller(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
 static int32_t ems(const struct ih_bars_layout *l, int32_t hundredths)
 {
-    return (l->em * hundredths + 50) / 100;
+    return ih_ems(l->em, hundredths);
 }
 
 /* ---- figures ---- */
@@ -162,7 +148,7 @@ static int64_t split(struct ih_bars *b, unsigned n)
 
 static int64_t tenth_for(const struct ih_bars_layout *l, int64_t tenths)
 {
-    return (int64_t)larger(1, l->bottom - l->top) * 65536 / tenths;
+    return (int64_t)ih_larger(1, l->bottom - l->top) * 65536 / tenths;
 }
 
 static int64_t row_height(const struct ih_bars_layout *l, int32_t hundredths)
@@ -206,14 +192,14 @@ static void share_width(struct ih_bars *b)
         for (size_t i = 0; i < b->chart->groups[g].n_bars; i++) {
             const struct ih_bar *bar = &b->chart->groups[g].bars[i];
             char text[IH_LABEL_MAX];
-            labels = larger(labels, whole_pixels(ih_bars_width(b, bar->label)));
+            labels = ih_larger(labels, whole_pixels(ih_bars_width(b, bar->label)));
             ih_bars_value(text, bar->value);
-            values = larger(values, whole_pixels(ih_bars_width(b, text)));
+            values = ih_larger(values, whole_pixels(ih_bars_width(b, text)));
             ih_bars_share(text, bar);
-            shares = larger(shares, whole_pixels(ih_bars_width(b, text)));
+            shares = ih_larger(shares, whole_pixels(ih_bars_width(b, text)));
         }
     const int32_t gap = ems(l, WORD_GAP), least = ems(l, PLOT_LEAST);
-    labels = smaller(labels, l->column_width * 2 / 5);
+    labels = ih_smaller(labels, l->column_width * 2 / 5);
     l->plot_left = labels > 0 ? labels + gap : 0;
     l->plot_right = l->column_width;
     l->values_right = l->shares_right = 0;
@@ -234,7 +220,7 @@ static void share_width(struct ih_bars *b)
 
 static void place_rows(struct ih_bars_layout *l, bool has_axis)
 {
-    l->title_y = l->margin + ems(l, TITLE_SIZE * CAPITALS / 100);
+    l->title_y = l->margin + ems(l, IH_TITLE_SIZE * IH_CAPITALS / 100);
     l->facts_y = has_axis ? l->title_y + ems(l, TITLE_TO_FACTS) : 0;
     l->top = (has_axis ? l->facts_y : l->title_y) + ems(l, HEADER_TO_COLUMNS);
     l->legend_y = has_axis ? l->height - l->margin : 0;
@@ -260,10 +246,10 @@ void ih_bars_lay_out(struct ih_bars *b, unsigned width, unsigned height)
     const bool is_usual = width == 0;
     l->width = is_usual ? IH_CHART_WIDTH : (int32_t)width;
     l->height = is_usual ? IH_CHART_HEIGHT : (int32_t)height;
-    l->em = larger(EM_LEAST, smaller(l->width * EM / DESIGN_WIDTH, l->height * EM / DESIGN_HEIGHT));
-    l->title_em = ems(l, TITLE_SIZE);
-    l->margin = larger(l->em * 3 / 5, smaller(l->width, l->height) / 32);
-    l->hair = larger(1, (l->em + EM / 2) / EM);
+    l->em = ih_em_of(l->width, l->height);
+    l->title_em = ems(l, IH_TITLE_SIZE);
+    l->margin = ih_margin_of(l->width, l->height, l->em);
+    l->hair = ih_hair_of(l->em);
     l->column_gap = ems(l, COLUMN_GAP);
     if (is_usual)
         l->height = usual_height(b);

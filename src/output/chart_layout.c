@@ -12,20 +12,15 @@
  *     facts                         the same
  *     margin
  *
- * All follows from the size of the type, which grows with the smaller of width and height, and
- * never falls below what can be read. Rows are laid out from both ends and the plot has what is
- * left; where that is too little, the footer gives way. Then the axis can choose its ticks, and
- * only then the width of their numbers is known.
+ * All follows from the size of the type (chart_sizes.h). Rows are laid out from both ends and the
+ * plot has what is left; where that is too little, the footer gives way. Then the axis can choose
+ * its ticks, and only then the width of their numbers is known.
  */
 #include "output/chart_parts.h"
-
-/* The design's size, where type is EM pixels. */
-enum { DESIGN_WIDTH = 1024, DESIGN_HEIGHT = 640, EM = 13, EM_LEAST = 10 };
+#include "output/chart_sizes.h"
 
 /* Parts of the em, in hundredths. */
 enum {
-    TITLE_SIZE = 150,
-    CAPITALS = 73, /* DejaVu Sans's: 0.729 em */
     HEADER_TO_STRIP = 250,
     STRIP_TO_PLOT = 105, /* room for the marks of cut bars */
     PLOT_TO_TICKS = 150, /* baseline under the plot */
@@ -52,29 +47,17 @@ static const struct footer footers[] = {
     {true, false, false, false}, {false, false, false, false},
 };
 
-static int32_t larger(int32_t a, int32_t b)
-{
-    return a > b ? a : b;
-}
-
-static int32_t smaller(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
 static int32_t ems(const struct ih_chart_layout *l, int32_t hundredths)
 {
-    return (l->em * hundredths + 50) / 100;
+    return ih_ems(l->em, hundredths);
 }
 
-/* Sizes that follow from the chart's: for the em, the design's in proportion. */
 static void choose_sizes(struct ih_chart_layout *l)
 {
-    int32_t by_width = l->width * EM / DESIGN_WIDTH, by_height = l->height * EM / DESIGN_HEIGHT;
-    l->em = larger(EM_LEAST, smaller(by_width, by_height));
-    l->title_em = ems(l, TITLE_SIZE);
-    l->margin = larger(l->em * 3 / 5, smaller(l->width, l->height) / 32);
-    l->hair = larger(1, (l->em + EM / 2) / EM);
+    l->em = ih_em_of(l->width, l->height);
+    l->title_em = ems(l, IH_TITLE_SIZE);
+    l->margin = ih_margin_of(l->width, l->height, l->em);
+    l->hair = ih_hair_of(l->em);
     l->row_pitch = ems(l, ROW_PITCH);
 }
 
@@ -91,7 +74,7 @@ static void choose_columns(struct ih_chart *chart)
         const int32_t columns = (n + l->legend_rows - 1) / l->legend_rows;
         int32_t widest = 0;
         for (int32_t i = 0; i < n; i++)
-            widest = larger(widest, ih_chart_entry_width(chart, &chart->facts.entries[i], true));
+            widest = ih_larger(widest, ih_chart_entry_width(chart, &chart->facts.entries[i], true));
         if ((widest + gap) * columns - gap > whole)
             continue;
         l->legend_columns = columns;
@@ -125,12 +108,12 @@ static void choose_rows(struct ih_chart *chart, const struct footer *footer)
 
 static void place_rows(struct ih_chart_layout *l)
 {
-    l->title_y = l->margin + ems(l, TITLE_SIZE * CAPITALS / 100);
+    l->title_y = l->margin + ems(l, IH_TITLE_SIZE * IH_CAPITALS / 100);
     l->strip_y = l->title_y + ems(l, HEADER_TO_STRIP);
     l->top = l->strip_y + ems(l, STRIP_TO_PLOT);
 
     const int32_t n_rows = l->legend_rows + l->facts_rows;
-    int32_t y = l->height - l->margin - larger(0, n_rows - 1) * l->row_pitch;
+    int32_t y = l->height - l->margin - ih_larger(0, n_rows - 1) * l->row_pitch;
     l->legend_y = y;
     l->facts_y = y + l->legend_rows * l->row_pitch;
     l->ticks_y = n_rows > 0 ? y - ems(l, TICKS_TO_FOOTER) : y;
@@ -145,12 +128,12 @@ static bool plot_is_high(const struct ih_chart_layout *l)
 /* Pixels that the numbers and the captions left of the plot take. */
 static int32_t numbers_width(const struct ih_chart *chart)
 {
-    int32_t width = larger(ih_chart_width(chart, ih_chart_counts_caption),
-                           ih_chart_width(chart, ih_chart_values_caption));
+    int32_t width = ih_larger(ih_chart_width(chart, ih_chart_counts_caption),
+                              ih_chart_width(chart, ih_chart_values_caption));
     for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
         char number[IH_LABEL_MAX];
         ih_label_count(number, chart->axis.ticks[i]);
-        width = larger(width, ih_chart_width(chart, number));
+        width = ih_larger(width, ih_chart_width(chart, number));
     }
     return (width + IH_SUBPIXELS - 1) / IH_SUBPIXELS;
 }

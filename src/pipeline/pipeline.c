@@ -99,7 +99,7 @@ static enum ih_status work_on_inputs(struct pipeline *p, const struct ih_pipelin
             result->counted_by = ih_lane_description(lane);
         pthread_mutex_lock(&p->lock);
         if (result->status == IH_UNAVAILABLE) {
-            p->error = result->error; /* no device: so it is for every input */
+            p->error = result->error; /* no device, no helper: so it is for every input */
             p->is_stopping = true;
         }
         slot->result = result;

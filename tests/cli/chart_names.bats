@@ -30,6 +30,16 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   assert_status 0
 }
 
+@test "chart: what is called as a chart is passed over in a walk, whatever the letters" {
+  mkdir d
+  dot d/a.pgm
+  dot d/b.pgm.hist.png
+  dot d/C.PGM.HIST.PNG
+  imghist d --chart=charts
+  assert_status 0
+  [ "$(tree charts)" = ./d/a.pgm.hist.png ] || fail "$(tree charts)"
+}
+
 @test "chart: two inputs that lead to one file are refused, the first one's chart stays" {
   mkdir -p __ here
   dot a.pgm
@@ -38,7 +48,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   dot here/__/a.pgm 20
   cd here
   imghist ../a.pgm __/a.pgm --chart=charts
-  assert_fails 2 "charts/__/a.pgm.hist.png: is there and not the chart of this input"
+  assert_fails 1 "charts/__/a.pgm.hist.png: is there and not the chart of this input"
   "$IMGHIST" ../a.pgm --chart=expected
   cmp charts/__/a.pgm.hist.png expected/__/a.pgm.hist.png
 }
@@ -48,7 +58,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   "$IMGHIST" stdin --chart=charts
   cp charts/stdin.hist.png remembered
   run --separate-stderr "$IMGHIST" - --chart=charts <stdin
-  assert_fails 2 "not the chart of this input"
+  assert_fails 1 "not the chart of this input"
   cmp charts/stdin.hist.png remembered
 }
 
@@ -63,7 +73,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   cp remembered elsewhere/b.pgm.hist.png
   dot b.pgm
   imghist b.pgm --chart=elsewhere
-  assert_fails 2 "elsewhere/b.pgm.hist.png: is there and not the chart of this input"
+  assert_fails 1 "elsewhere/b.pgm.hist.png: is there and not the chart of this input"
   cmp elsewhere/b.pgm.hist.png remembered
 }
 
@@ -74,7 +84,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   cp charts/a.pgm.hist.png remembered
   ln -s a.pgm.hist.png charts/A.PGM.hist.png || skip "one file"
   imghist A.PGM --chart=charts
-  assert_fails 2 "charts/A.PGM.hist.png: is there and not the chart of this input"
+  assert_fails 1 "charts/A.PGM.hist.png: is there and not the chart of this input"
   cmp charts/a.pgm.hist.png remembered
 }
 
@@ -93,7 +103,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   done
   printf 'a.pgm.hist.png\n' >list
   imghist --files-from=list --chart=charts
-  assert_fails 2 "has the name of a chart"
+  assert_fails 1 "has the name of a chart"
   imghist a.pgm.hist.png --chart=of-a-chart.png
   assert_status 0
 }
@@ -121,5 +131,22 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   tree charts | diff - <(printf '%s\n' './(total).hist.png' ./d/a.pgm.hist.png ./d/b.pgm.hist.png)
   dot '(total)'
   imghist '(total)' d --chart=charts
-  assert_fails 2 "charts/(total).hist.png: is there and not the chart of this input"
+  assert_fails 1 "charts/(total).hist.png: is there and not the chart of this input"
+}
+
+@test "a chart that cannot have its name costs nothing but itself" {
+  mkdir in charts
+  for name in a b c; do cp "$SAMPLES/palette.png" "in/$name.png"; done
+  long=$(printf 'n%.0s' {1..248}).png # 252 bytes: a name, but none for its chart
+  cp "$SAMPLES/palette.png" "in/$long"
+  mkdir -p charts/in
+  echo "not a chart" >charts/in/b.png.hist.png
+  imghist in -j1 --chart=charts --csv=stats -o out.csv
+  assert_status 1
+  assert_stderr_has "charts/in/b.png.hist.png: is there and not the chart of this input"
+  assert_stderr_has "the name of the chart is too long"
+  [ "$(grep -c ',luma,' out.csv)" -eq 4 ]
+  [ "$(cat charts/in/b.png.hist.png)" = "not a chart" ]
+  [ "$(find charts -name '*.hist.png' | wc -l)" -eq 3 ]
+  [ -z "$(find . -name '.imghist-*')" ]
 }

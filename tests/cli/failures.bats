@@ -357,3 +357,10 @@ under_way() {
     rm -f out/x.json
   done
 }
+
+@test "a file that may not grow any more is told as a failed write" {
+  run --separate-stderr bash -c 'ulimit -f 100; exec "$IMGHIST" "$SAMPLES" --csv=long -o out.csv'
+  assert_fails 1 "out.csv: cannot write"
+  [ ! -e out.csv ]
+  [ -z "$(find . -name '.imghist-*')" ]
+}

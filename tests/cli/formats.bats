@@ -102,3 +102,15 @@ close_to_table() {
   done
   [ "$n" -gt 0 ] || skip "every format is in this build"
 }
+
+@test "a palette TIFF cut anywhere is an error, never a gray image" {
+  "$IMGHIST" --list | grep -q '^  tiff .*libtiff [0-9]' || skip "no libtiff in this build"
+  tiff=$TESTS/formats/files/tiff-palette-8.tif
+  size=$(wc -c <"$tiff")
+  mkdir cut
+  for ((n = size - 1; n > size - 40; n--)); do head -c "$n" "$tiff" >"cut/$n.tif"; done
+  for ((n = 200; n < size; n += 61)); do head -c "$n" "$tiff" >"cut/$n.tif"; done
+  imghist --csv=stats cut/*
+  assert_status 1
+  assert_output ""
+}

@@ -77,3 +77,12 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
     [[ $output == *"imghist: cut.pgm: "* ]]
   done
 }
+
+@test "a list is never the output" {
+  echo "$SAMPLES/palette.png" >list
+  for option in --files-from --files0-from; do
+    imghist $option=list --csv -o list
+    assert_fails 2 "list: is an input and the output file at once"
+    [ "$(cat list)" = "$SAMPLES/palette.png" ]
+  done
+}

@@ -314,3 +314,11 @@ END
   run --separate-stderr sh -c '"$IMGHIST" a.pgm --total-only --csv >/dev/full'
   assert_fails 1 "standard output: cannot write"
 }
+
+@test "--total-only of nothing but failures writes nothing, not even a header" {
+  for layout in channels stats bins long; do
+    imghist nope.png --total-only --csv=$layout
+    assert_status 1
+    assert_output ""
+  done
+}

@@ -40,7 +40,7 @@ for fuzzer in "$dir"/fuzz_*; do
   seeds "$target"
   case $target in
     fuzz_options) cp "$tests/fuzz/options.dict" "$dir/$target.dict" ;;
-    *) cat "$tests"/fuzz/{png,jpeg,stb,formats}.dict >"$dir/$target.dict" ;;
+    *) cat "$tests"/fuzz/{png,jpeg,formats}.dict >"$dir/$target.dict" ;;
   esac
   if "$fuzzer" "$corpus" "$dir/seeds/$target" -max_total_time="$seconds" -max_len="$size_max" \
     -dict="$dir/$target.dict" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \

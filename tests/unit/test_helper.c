@@ -160,14 +160,33 @@ static enum ih_status read_budget(void *state, uint8_t *pixels, size_t capacity,
     struct image *image = state;
     if (image->n_left == (uint64_t)WIDTH * HEIGHT) {
         uint64_t half = image->budget->size_bytes / 2;
+        bool has_limit =
+            ih_budget_take(image->budget, image->budget->size_bytes + 1, err) == IH_LIMIT;
         image->sum = ih_budget_take(image->budget, half, err) == IH_OK ? 1 : 0;
         image->sum |= ih_budget_try(image->budget, half) ? 2 : 0;
         image->sum |= ih_budget_try(image->budget, 1) ? 4 : 0;
         ih_budget_give(image->budget, half); /* the other half it forgets */
-        if (ih_budget_take(image->budget, image->budget->size_bytes + 1, err) != IH_LIMIT)
-            image->sum |= 8;
+        image->sum |= has_limit ? 0 : 8;
         *err = (struct ih_error){IH_OK, ""};
     }
+    return read_sum(state, pixels, capacity, n_pixels, err);
+}
+
+/* An error that would end the whole batch. */
+static enum ih_status read_lying(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
+                                 struct ih_error *err)
+{
+    (void)state, (void)pixels, (void)capacity, (void)n_pixels;
+    return ih_error_set(err, IH_CONFLICT, "is an input and the output file at once");
+}
+
+/* Waits for what it holds itself. */
+static enum ih_status read_greedy(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
+                                  struct ih_error *err)
+{
+    struct image *image = state;
+    ih_budget_take(image->budget, image->budget->size_bytes, err);
+    ih_budget_take(image->budget, image->budget->size_bytes, err);
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
@@ -182,7 +201,19 @@ static const char *no_version(void)
     return "";
 }
 
-enum { SUM, FAILING, CRASHING, EXITING, ENDLESS, NONSENSE, HIDING, ATTEMPTS, BUDGET };
+enum {
+    SUM,
+    FAILING,
+    CRASHING,
+    EXITING,
+    ENDLESS,
+    NONSENSE,
+    HIDING,
+    ATTEMPTS,
+    BUDGET,
+    LYING,
+    GREEDY
+};
 
 #define A_DECODER(call)                                                             \
     &(const struct ih_decoder)                                                      \
@@ -195,7 +226,8 @@ static const struct ih_decoder *const decoders[] = {
     [CRASHING] = A_DECODER(read_crashing), [EXITING] = A_DECODER(read_exiting),
     [ENDLESS] = A_DECODER(read_endless),   [NONSENSE] = A_DECODER(read_nonsense),
     [HIDING] = A_DECODER(read_hiding),     [ATTEMPTS] = A_DECODER(read_attempts),
-    [BUDGET] = A_DECODER(read_budget),     NULL,
+    [BUDGET] = A_DECODER(read_budget),     [LYING] = A_DECODER(read_lying),
+    [GREEDY] = A_DECODER(read_greedy),     NULL,
 };
 
 /* ---- the worker's side ---- */
@@ -275,6 +307,7 @@ static void test_failures(void **state)
         {EXITING, IH_CORRUPT, "its decoder ended unexpectedly (exit code 7)"},
         {ENDLESS, IH_LIMIT, "its decoder takes too long and was ended"},
         {NONSENSE, IH_CORRUPT, "its decoder ended unexpectedly (it sent nonsense)"},
+        {LYING, IH_CORRUPT, "its decoder ended unexpectedly (it sent nonsense)"},
         {HIDING, IH_CORRUPT, "its decoder crashed: signal 9 (killed, perhaps for lack of memory)"},
     };
     struct ih_helper h;
@@ -340,6 +373,9 @@ static void test_budget(void **state)
     ih_budget_init(&budget, 1000);
     assert_int_equal(decode(&h, BUDGET, 1, &budget, &value, &err), IH_OK);
     assert_int_equal(value, 1 | 2);
+    assert_int_equal(budget.taken_bytes, 0);
+    assert_int_equal(decode(&h, GREEDY, 1, &budget, &value, &err), IH_CORRUPT);
+    assert_string_equal(err.message, "its decoder ended unexpectedly (it sent nonsense)");
     assert_int_equal(budget.taken_bytes, 0);
     ih_budget_destroy(&budget);
     ih_helper_reset(&h);

@@ -398,13 +398,12 @@ static void test_ycbcr(void **state)
     }
 }
 
-/* A palette of 8 bits a value, as some programs wrote it. */
-static void test_old_palette(void **state)
+/* A palette whose values are scale times those of 8 bits, and which are read as these. */
+static void assert_palette(unsigned scale)
 {
-    (void)state;
     static struct file f;
     static const uint8_t row[WIDTH] = {0, 1, 2, 1};
-    uint16_t map[256] = {7, 130, 255};
+    uint16_t map[256] = {(uint16_t)(7 * scale), (uint16_t)(130 * scale), (uint16_t)(255 * scale)};
     TIFF *t = create(&f, NULL);
     struct kind k = {PHOTOMETRIC_PALETTE, 8, 1, NONE, 1, COMPRESSION_NONE, false, NULL};
     set_tags(t, &k);
@@ -418,6 +417,15 @@ static void test_old_palette(void **state)
     assert_int_equal(d.status, IH_OK);
     assert_memory_equal(d.pixels, ((const uint8_t[]){7, 7, 7, 130, 130, 130, 255, 255, 255}), 9);
     free(d.pixels);
+}
+
+/* 8 bits a value, and 8 bits shifted: some programs wrote these. */
+static void test_palette_scales(void **state)
+{
+    (void)state;
+    assert_palette(1);
+    assert_palette(256);
+    assert_palette(257);
 }
 
 static void refuse(uint32_t tag, uint32_t tag_value, const struct kind *k, const char *reason)
@@ -502,7 +510,7 @@ int main(void)
         cmocka_unit_test(test_compressions_and_byte_orders),
         cmocka_unit_test(test_jpeg),
         cmocka_unit_test(test_ycbcr),
-        cmocka_unit_test(test_old_palette),
+        cmocka_unit_test(test_palette_scales),
         cmocka_unit_test(test_other_kinds),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_limits),

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# analyze.sh [BUILD]: static analysis of src/ by clang-tidy (its checks are in .clang-tidy), cppcheck
+# and gcc's -fanalyzer, whichever are there. It fails on every finding that is not in
+# analyze_exceptions.txt, which says of each why it is none.
+#
+# The flags are those that the Makefile compiles with (`make BUILD=... print-flags`).
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+exceptions=tests/analyze_exceptions.txt
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mapfile -t sources < <(find src -name '*.c' ! -name '*cuda*' | sort)
+read -r -a flags < <(make -s CUDA=0 print-flags)
+[ "${#flags[@]}" -gt 0 ] || { echo "analyze.sh: the Makefile gives no flags" >&2; exit 1; }
+n_jobs=$(nproc)
+export FLAGS="${flags[*]}"
+n_tools=0
+
+if command -v clang-tidy >/dev/null; then
+  n_tools=$((n_tools + 1))
+  printf '%s\0' "${sources[@]}" |
+    xargs -0 -n 8 -P "$n_jobs" sh -c 'clang-tidy --quiet "$@" -- $FLAGS 2>/dev/null' clang-tidy \
+      >"$work/clang-tidy"
+fi
+if command -v cppcheck >/dev/null; then
+  n_tools=$((n_tools + 1))
+  defines=()
+  for flag in "${flags[@]}"; do
+    case $flag in -D* | -I*) defines+=("$flag") ;; esac
+  done
+  cppcheck --std=c11 --enable=warning,portability,performance --quiet --suppress=missingIncludeSystem \
+    -j "$n_jobs" "${defines[@]}" src 2>"$work/cppcheck"
+fi
+if gcc -fanalyzer -x c -c -o /dev/null /dev/null 2>/dev/null; then
+  n_tools=$((n_tools + 1))
+  printf '%s\0' "${sources[@]}" |
+    xargs -0 -n 8 -P "$n_jobs" sh -c 'for f; do gcc $FLAGS -O1 -fanalyzer -c -o /dev/null "$f"; done' gcc \
+      2>"$work/gcc"
+fi
+[ "$n_tools" -gt 0 ] || { echo "analyze.sh: none of clang-tidy, cppcheck and gcc's -fanalyzer is here" >&2; exit 1; }
+
+# "src/file.c check" of each finding, once.
+sed -E 's/ \[CWE-[0-9]+\]//' "$work"/* |
+  sed -nE "s|^$PWD/||; s/^(src\/[^:]+):[0-9]+:[0-9]+: (warning|error|portability|performance):.* \[([^][]*)\]\$/\1 \3/p" |
+  sort -u >"$work/findings"
+
+n_new=0
+while read -r file check; do
+  if ! grep -q "^$file $check: " "$exceptions"; then
+    n_new=$((n_new + 1))
+    grep -hF "$file:" "$work"/clang-tidy "$work"/cppcheck "$work"/gcc 2>/dev/null | grep -F "[$check]" | head -n 3
+  fi
+done <"$work/findings"
+echo "analyze: ${#sources[@]} files, $n_tools tools, $n_new findings, $(wc -l <"$work/findings") with those explained"
+[ "$n_new" -eq 0 ]
