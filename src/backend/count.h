@@ -15,15 +15,19 @@ enum {
     IH_COUNT_LUMA_SUBTABLES = 4,
     /* How many colour channels are low and high: low + 4 * high, at most 3 together, so 0 to 12. */
     IH_COUNT_CLASSES = 13,
-    IH_COUNT_PADDING = 16 /* entries after each table; count_tables.c says why */
+    IH_COUNT_PADDING = 16,    /* entries after each table; count_tables.c says why */
+    IH_COUNT_PAIR_REACH = 16, /* two neighbours are a pair where the second is this much less, to
+                                 one short of this much more; count_rgb.c says why */
+    IH_COUNT_PAIR_ROWS = 2 * IH_COUNT_PAIR_REACH
 };
 
 /* What the 32-bit tables may hold: a pixel adds at most 1 to any one counter. */
 #define IH_COUNT_FOLD_PIXELS UINT32_MAX
 
 /*
- * The state of a count, about 85 KiB, of which most images touch about 25. Between begin and end,
- * only `fold_pixels` may be set and `n_unfolded` read from outside.
+ * The state of a count, about 216 KiB, of which gray images touch about 25 and small ones at most
+ * 85. Between begin and end, only `fold_pixels` and `pairs_from_pixels` may be set and `n_unfolded`
+ * and `has_pairs` read from outside.
  */
 struct ih_counter {
     const struct ih_count_method *method;
@@ -35,6 +39,11 @@ struct ih_counter {
     uint64_t n_unfolded;  /* pixels in the tables now */
     uint32_t subtables[IH_COUNT_SUBTABLES][IH_BINS + IH_COUNT_PADDING];
     uint32_t luma[IH_COUNT_LUMA_SUBTABLES][IH_COUNT_CLASSES * IH_BINS + IH_COUNT_PADDING];
+    /* Two neighbours at once: [red, green, blue, luma][difference + reach][first]. Cleared with
+     * their first use in an image. */
+    bool has_pairs;
+    uint64_t pairs_from_pixels; /* smaller images have none; tests set it lower */
+    uint32_t pairs[4][IH_COUNT_PAIR_ROWS * IH_BINS + IH_COUNT_PADDING];
     uint32_t weights[3][IH_BINS]; /* weight * value in 1/65536, and the value's clip class above */
 };
 
@@ -58,6 +67,12 @@ static inline unsigned ih_count_subtables_each(unsigned n_channels)
  * which have room for them. Only count_tables.c calls it.
  */
 void ih_count_into_tables(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
+
+/* Counts the pixels at p, of n, that are like the first, and gives how many these were. */
+size_t ih_count_run(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n_channels);
+
+/* The loop of RGB, as far as vectors take it: gives how many pixels it has counted. */
+size_t ih_count_rgb(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
 
 /* Starts anew. spec is copied. */
 static inline void ih_counter_begin(struct ih_counter *counter,

@@ -11,7 +11,7 @@ repeats=${1:-21}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 sources="tests/bench/cpu_count.c src/backend/count_tables.c src/backend/count_loops.c
-         src/backend/count_reference.c src/base/histogram.c src/base/pixels.c"
+         src/backend/count_rgb.c src/backend/count_reference.c src/base/histogram.c src/base/pixels.c"
 
 # shellcheck disable=SC2086 # a list of files
 $cc -std=c11 -O2 -Isrc -o "$dir/cpu_count" $sources -lm

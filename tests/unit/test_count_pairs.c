@@ -1,0 +1,226 @@
+/*
+ * RGB counted in vectors and in pairs against the plain reference: differences at and beyond the
+ * tables' edges, values that wrap around, clips, runs in between, folds, and when pairs are used.
+ */
+#include "backend/count.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint32_t random_next(uint32_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+/* A pattern gives a sample from the one before it in its channel and a fresh random number. */
+typedef unsigned pattern_function(size_t i, unsigned before, uint32_t random);
+
+/* Steps of -16 to 15, all of which the tables have; the values wrap around. */
+static unsigned pattern_within(size_t i, unsigned before, uint32_t random)
+{
+    (void)i;
+    return before + random % 32 - 16;
+}
+
+/* The same, and here and there a step of -17 or 16, which they do not have. */
+static unsigned pattern_edge(size_t i, unsigned before, uint32_t random)
+{
+    if (random >> 8 & 15)
+        return pattern_within(i, before, random);
+    return random & 1 ? before - 17 : before + 16;
+}
+
+static unsigned pattern_random(size_t i, unsigned before, uint32_t random)
+{
+    (void)i, (void)before;
+    return random;
+}
+
+/* Near the ends of the range, so that many pixels are clipped in one to three channels. */
+static unsigned pattern_clipped(size_t i, unsigned before, uint32_t random)
+{
+    (void)before;
+    return i / 700 % 2 ? 250 + random % 6 : random % 6;
+}
+
+/* Noise, and runs of 1 to 60 pixels at any place within a group. */
+static unsigned pattern_runs(size_t i, unsigned before, uint32_t random)
+{
+    const size_t at = i % 97, length = i / 97 % 61;
+    return at > 20 && at < 21 + length ? before : before + random % 5 - 2;
+}
+
+static unsigned pattern_constant(size_t i, unsigned before, uint32_t random)
+{
+    (void)i, (void)before, (void)random;
+    return 255;
+}
+
+static pattern_function *const patterns[] = {pattern_within,  pattern_edge, pattern_random,
+                                             pattern_clipped, pattern_runs, pattern_constant};
+enum { N_PATTERNS = sizeof patterns / sizeof patterns[0] };
+
+/* Free *block, which ends with the last pixel. */
+static const uint8_t *make_pixels(pattern_function *pattern, size_t n, size_t offset,
+                                  uint8_t **block)
+{
+    uint32_t random = (uint32_t)n * 2654435761u + 1;
+    uint8_t *p = *block = malloc(offset + 3 * n + 1);
+    assert_non_null(*block);
+    p += offset + 1;
+    for (size_t i = 0; i < 3 * n; i++)
+        p[i] = (uint8_t)pattern(i / 3, i < 3 ? 128 : p[i - 3], random_next(&random));
+    return p;
+}
+
+static void assert_same(const struct ih_histogram *a, const struct ih_histogram *b)
+{
+    assert_int_equal(a->n_pixels, b->n_pixels);
+    assert_memory_equal(a->bins, b->bins, sizeof a->bins);
+    assert_memory_equal(a->sum, b->sum, sizeof a->sum);
+    assert_int_equal(a->any_low, b->any_low);
+    assert_int_equal(a->any_high, b->any_high);
+    assert_int_equal(a->all_low, b->all_low);
+    assert_int_equal(a->all_high, b->all_high);
+    assert_true(ih_histogram_consistent(a));
+}
+
+static struct ih_counter *make_counter(void)
+{
+    struct ih_counter *counter = malloc(sizeof *counter);
+    assert_non_null(counter);
+    memset(counter, 0xA5, sizeof *counter);
+    return counter;
+}
+
+/* Pairs from the first pixel on, at most step pixels in one call. */
+static void check(struct ih_counter *counter, const struct ih_count_spec *spec,
+                  pattern_function *pattern, size_t n, size_t offset, size_t step,
+                  uint64_t fold_pixels)
+{
+    struct ih_histogram expected, got;
+    uint8_t *block;
+    const uint8_t *pixels = make_pixels(pattern, n, offset, &block);
+    ih_counter_begin(counter, &ih_count_reference, spec);
+    ih_counter_add(counter, pixels, n);
+    ih_counter_end(counter, &expected);
+    ih_counter_begin(counter, &ih_count_tables, spec);
+    counter->pairs_from_pixels = 0;
+    counter->fold_pixels = fold_pixels;
+    for (size_t i = 0; i < n; i += step)
+        ih_counter_add(counter, pixels + 3 * i, n - i < step ? n - i : step);
+    ih_counter_end(counter, &got);
+    assert_same(&expected, &got);
+    free(block);
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const uint8_t clips[][2] = {{0, 255}, {10, 240}, {0, 1}, {127, 128}, {254, 255}};
+    struct ih_counter *counter = make_counter();
+    for (unsigned c = 0; c < 10; c++) {
+        const struct ih_count_spec spec = {3, c % 2 ? &ih_luma_bt601 : &ih_luma_bt709,
+                                           clips[c / 2][0], clips[c / 2][1]};
+        for (unsigned p = 0; p < N_PATTERNS; p++) {
+            for (size_t n = 0; n < 70; n++)
+                check(counter, &spec, patterns[p], n, n % 16, n + 1, UINT32_MAX);
+            check(counter, &spec, patterns[p], 255 * 16, 0, 5000, UINT32_MAX);
+            check(counter, &spec, patterns[p], 256 * 16 + 5, 1, 9000, UINT32_MAX);
+            check(counter, &spec, patterns[p], 20011, 7, 20011, UINT32_MAX);
+        }
+    }
+    free(counter);
+}
+
+static void test_calls_and_folds(void **state)
+{
+    (void)state;
+    static const size_t steps[] = {1, 15, 16, 17, 48, 1000};
+    static const uint64_t folds[] = {1, 16, 33, 100, 1024, 5003};
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 10, 240};
+    struct ih_counter *counter = make_counter();
+    for (unsigned p = 0; p < N_PATTERNS; p++) {
+        for (unsigned s = 0; s < 6; s++) {
+            for (unsigned f = 0; f < 6; f++)
+                check(counter, &spec, patterns[p], 5003, 0, steps[s], folds[f]);
+        }
+    }
+    free(counter);
+}
+
+/* Every luma that three channels can make, one step of 5 apart in each, in vectors. */
+static void test_luma(void **state)
+{
+    (void)state;
+    const size_t n = 52 * 52 * 52;
+    uint8_t *pixels = malloc(3 * n);
+    struct ih_counter *counter = make_counter();
+    assert_non_null(pixels);
+    for (size_t i = 0; i < n; i++) {
+        pixels[3 * i] = (uint8_t)(i % 52 * 5);
+        pixels[3 * i + 1] = (uint8_t)(i / 52 % 52 * 5);
+        pixels[3 * i + 2] = (uint8_t)(i / 52 / 52 * 5);
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        const struct ih_count_spec spec = {3, k ? &ih_luma_bt601 : &ih_luma_bt709, 0, 255};
+        struct ih_histogram expected, got;
+        ih_counter_begin(counter, &ih_count_reference, &spec);
+        ih_counter_add(counter, pixels, n);
+        ih_counter_end(counter, &expected);
+        ih_counter_begin(counter, &ih_count_tables, &spec);
+        ih_counter_add(counter, pixels, n);
+        ih_counter_end(counter, &got);
+        assert_same(&expected, &got);
+    }
+    free(counter);
+    free(pixels);
+}
+
+/* Small images do not pay for clearing and folding the pairs; the next image starts afresh. */
+static void test_from_which_size(void **state)
+{
+    (void)state;
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    struct ih_counter *counter = make_counter();
+    struct ih_histogram expected, got;
+    uint8_t *block;
+    const uint8_t *pixels = make_pixels(pattern_within, 100000, 0, &block);
+    ih_counter_begin(counter, &ih_count_tables, &spec);
+    ih_counter_add(counter, pixels, 40000);
+    assert_false(counter->has_pairs);
+    ih_counter_add(counter, pixels + 3 * 40000, 60000);
+    assert_true(counter->has_pairs);
+    ih_counter_end(counter, &got);
+    ih_counter_begin(counter, &ih_count_reference, &spec);
+    ih_counter_add(counter, pixels, 100000);
+    ih_counter_end(counter, &expected);
+    assert_same(&expected, &got);
+    ih_counter_begin(counter, &ih_count_tables, &spec);
+    ih_counter_add(counter, pixels, 100000); /* given up */
+    ih_counter_begin(counter, &ih_count_tables, &spec);
+    assert_false(counter->has_pairs);
+    ih_counter_end(counter, &got);
+    assert_int_equal(got.n_pixels, 0);
+    assert_true(ih_histogram_consistent(&got));
+    free(block);
+    free(counter);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_calls_and_folds),
+        cmocka_unit_test(test_luma),
+        cmocka_unit_test(test_from_which_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
