@@ -83,9 +83,9 @@ ask = $(if $(PACKAGES_$(2)),$(shell $(PKG_CONFIG) $(1) '$(PACKAGES_$(2))'))
 CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--cflags,$(f)) \
               -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
 LDLIBS   := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg) -lm
-# These two are loaded when an image needs them: see src/decode/late.h.
-FORMATS_LATE := $(filter heif jxl,$(FORMATS_HERE))
-soname_of     = $(or $(shell objdump -p $(shell $(PKG_CONFIG) --variable=libdir lib$(1))/lib$(1).so 2>/dev/null | \
+# These are loaded when an image needs them: see src/decode/late.h.
+FORMATS_LATE := $(filter tiff heif jxl,$(FORMATS_HERE))
+soname_of     = $(or $(shell objdump -p $(shell $(PKG_CONFIG) --variable=libdir $(firstword $(PACKAGES_$(1))))/lib$(1).so 2>/dev/null | \
                   sed -n 's/^ *SONAME *//p'),lib$(1).so)
 CPPFLAGS += $(foreach f,$(FORMATS_LATE),-DIH_SONAME_$(f)='"$(call soname_of,$(f))"')
 LDLIBS   += $(foreach f,$(filter-out $(FORMATS_LATE),$(FORMATS_HERE)),$(or $(call ask,--libs,$(f)),-lgif))
@@ -223,6 +223,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB_OBJS) $(BUILD)/flags
 
 # Tests write files with what only the encoders' side of a library has.
 $(BUILD)/tests/test_webp: LDLIBS += -lwebpmux
+$(BUILD)/tests/test_tiff: LDLIBS += $(call ask,--libs,tiff)
 $(BUILD)/tests/test_heif: LDLIBS += $(call ask,--libs,heif)
 $(BUILD)/tests/test_jxl: LDLIBS += $(call ask,--libs,jxl)
 
@@ -270,6 +271,10 @@ format-check: ## fail where a source is not formatted
 .PHONY: analyze
 analyze: ## static analysis by clang-tidy, cppcheck and gcc -fanalyzer
 	tests/analyze.sh
+
+.PHONY: print-late
+print-late:
+	@echo $(foreach f,$(FORMATS_LATE),$(call soname_of,$(f)))
 
 .PHONY: print-flags
 print-flags:

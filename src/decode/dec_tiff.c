@@ -17,12 +17,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+TIFF_CALLS(IH_LATE_CHECK)
+static const char *const call_names[] = {TIFF_CALLS(IH_LATE_NAME)};
+
+static enum ih_status load(struct ih_tiff_calls *calls, struct ih_error *err)
+{
+    return ih_late_load(IH_SONAME_tiff, call_names, sizeof call_names / sizeof *call_names, calls,
+                        err);
+}
+
+static void prepare(void)
+{
+    struct ih_tiff_calls calls;
+    load(&calls, NULL);
+}
+
 static void close_tiff(void *state)
 {
     struct ih_tiff *s = state;
     for (unsigned i = 0; i < IH_SAMPLES_PLANES_MAX; i++)
         if (s->handles[i].tiff)
-            TIFFClose(s->handles[i].tiff);
+            s->lib.TIFFClose(s->handles[i].tiff);
     free(s->block);
     ih_whole_close(&s->whole);
     free(s);
@@ -33,24 +48,24 @@ static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *e
 {
     uint64_t n_bytes, row_bytes;
     unsigned n_planes = s->is_planar ? s->samples.n_planes : 1;
-    if (TIFFIsTiled(t)) {
-        TIFFGetField(t, TIFFTAG_TILEWIDTH, &s->tile_width);
-        TIFFGetField(t, TIFFTAG_TILELENGTH, &s->tile_height);
+    if (s->lib.TIFFIsTiled(t)) {
+        s->lib.TIFFGetField(t, TIFFTAG_TILEWIDTH, &s->tile_width);
+        s->lib.TIFFGetField(t, TIFFTAG_TILELENGTH, &s->tile_height);
         if (s->tile_width == 0 || s->tile_height == 0)
             return ih_error_set(err, IH_CORRUPT, "damaged TIFF: tiles without a size");
     }
     if (s->is_ycbcr) {
         uint32_t n_rows = s->tile_height;
         if (!s->tile_height) {
-            TIFFGetFieldDefaulted(t, TIFFTAG_ROWSPERSTRIP, &n_rows);
+            s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_ROWSPERSTRIP, &n_rows);
             n_rows = n_rows < s->height ? n_rows : s->height;
             s->tile_height = n_rows; /* and width 0: a strip that comes whole */
         }
         row_bytes = (uint64_t)4 * (s->tile_width ? s->tile_width : s->width);
         n_bytes = n_rows && row_bytes > UINT64_MAX / n_rows ? UINT64_MAX : row_bytes * n_rows;
     } else {
-        row_bytes = s->tile_width ? TIFFTileRowSize64(t) : TIFFScanlineSize64(t);
-        n_bytes = s->tile_width ? TIFFTileSize64(t) : row_bytes;
+        row_bytes = s->tile_width ? s->lib.TIFFTileRowSize64(t) : s->lib.TIFFScanlineSize64(t);
+        n_bytes = s->tile_width ? s->lib.TIFFTileSize64(t) : row_bytes;
     }
     if (s->error.status != IH_OK || n_bytes == 0 || row_bytes == 0)
         return ih_tiff_failed(s, err);
@@ -70,9 +85,9 @@ static enum ih_status read_directory(struct ih_tiff *s, const struct ih_decode_o
         return status;
     TIFF *t = s->handles[0].tiff;
     uint32_t subfile_type = 0;
-    TIFFGetField(t, TIFFTAG_IMAGEWIDTH, &s->width);
-    TIFFGetField(t, TIFFTAG_IMAGELENGTH, &s->height);
-    TIFFGetField(t, TIFFTAG_SUBFILETYPE, &subfile_type);
+    s->lib.TIFFGetField(t, TIFFTAG_IMAGEWIDTH, &s->width);
+    s->lib.TIFFGetField(t, TIFFTAG_IMAGELENGTH, &s->height);
+    s->lib.TIFFGetField(t, TIFFTAG_SUBFILETYPE, &subfile_type);
     if (s->width == 0 || s->height == 0)
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: it has no pixels");
     status = ih_decode_check_pixels(s->width, s->height, options->max_pixels, err);
@@ -98,7 +113,9 @@ static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_op
     struct ih_tiff *s = calloc(1, sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    enum ih_status status = ih_whole_open(&s->whole, src, options, 0, err);
+    enum ih_status status = load(&s->lib, err);
+    if (status == IH_OK)
+        status = ih_whole_open(&s->whole, src, options, 0, err);
     if (status == IH_OK)
         status = read_directory(s, options, info, err);
     if (status == IH_OK)
@@ -128,8 +145,8 @@ static bool load_ycbcr(struct ih_tiff *s)
 {
     TIFF *t = s->handles[0].tiff;
     uint32_t *pixels = (uint32_t *)(void *)s->block; /* from malloc, so aligned */
-    return s->tile_width ? TIFFReadRGBATileExt(t, s->x, s->y, pixels, 1)
-                         : TIFFReadRGBAStripExt(t, s->y, pixels, 1);
+    return s->tile_width ? s->lib.TIFFReadRGBATileExt(t, s->x, s->y, pixels, 1)
+                         : s->lib.TIFFReadRGBAStripExt(t, s->y, pixels, 1);
 }
 
 static bool load_samples(struct ih_tiff *s)
@@ -140,8 +157,8 @@ static bool load_samples(struct ih_tiff *s)
         uint8_t *dst = s->block + p * s->plane_bytes;
         uint16_t sample = (uint16_t)(s->is_planar ? s->plane_sample[p] : 0);
         TIFF *t = s->handles[s->is_planar && !s->tile_width ? p : 0].tiff;
-        is_sound = s->tile_width ? TIFFReadTile(t, dst, s->x, s->y, 0, sample) >= 0
-                                 : TIFFReadScanline(t, dst, s->y, sample) >= 0;
+        is_sound = s->tile_width ? s->lib.TIFFReadTile(t, dst, s->x, s->y, 0, sample) >= 0
+                                 : s->lib.TIFFReadScanline(t, dst, s->y, sample) >= 0;
     }
     return is_sound;
 }
@@ -218,6 +235,7 @@ static const char *version(void)
 const struct ih_decoder ih_decoder_tiff = {
     .name = "tiff",
     .is_isolated = true,
+    .prepare = prepare,
     .title = "TIFF, the first page: strips, tiles, planes, 1 to 16 bits, palette, CMYK, JPEG",
     .version = version,
     .probe = ih_probe_tiff,

@@ -117,15 +117,15 @@ enum ih_status ih_tiff_open_handle(struct ih_tiff *s, unsigned i, struct ih_erro
 {
     struct ih_tiff_handle *h = &s->handles[i];
     h->state = s;
-    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    TIFFOpenOptions *options = s->lib.TIFFOpenOptionsAlloc();
     if (!options)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    TIFFOpenOptionsSetMaxSingleMemAlloc(options, TAGS_BYTES_MAX);
-    TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, s);
-    TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, s);
+    s->lib.TIFFOpenOptionsSetMaxSingleMemAlloc(options, TAGS_BYTES_MAX);
+    s->lib.TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, s);
+    s->lib.TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, s);
     /* c: strips as they are in the file */
-    h->tiff = TIFFClientOpenExt("file", "rc", h, read_file, write_file, seek_file, close_file,
-                                size_of_file, map_file, unmap_file, options);
-    TIFFOpenOptionsFree(options);
+    h->tiff = s->lib.TIFFClientOpenExt("file", "rc", h, read_file, write_file, seek_file,
+                                       close_file, size_of_file, map_file, unmap_file, options);
+    s->lib.TIFFOpenOptionsFree(options);
     return h->tiff ? IH_OK : ih_tiff_failed(s, err);
 }

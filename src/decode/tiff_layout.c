@@ -7,16 +7,17 @@ static enum ih_status unsupported(struct ih_error *err, const char *what, unsign
     return ih_error_set(err, IH_UNSUPPORTED, "TIFF with %s %u is not supported", what, value);
 }
 
-static enum ih_status check_compression(TIFF *t, uint16_t photometric, struct ih_error *err)
+static enum ih_status check_compression(const struct ih_tiff_calls *lib, TIFF *t,
+                                        uint16_t photometric, struct ih_error *err)
 {
     uint16_t compression = COMPRESSION_NONE, planar = PLANARCONFIG_CONTIG;
-    TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
-    TIFFGetFieldDefaulted(t, TIFFTAG_PLANARCONFIG, &planar);
+    lib->TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
+    lib->TIFFGetFieldDefaulted(t, TIFFTAG_PLANARCONFIG, &planar);
     if (compression == COMPRESSION_OJPEG)
         return ih_error_set(err, IH_UNSUPPORTED,
                             "TIFF with JPEG of the obsolete kind (6) is not supported");
-    if (!TIFFIsCODECConfigured(compression)) {
-        const TIFFCodec *codec = TIFFFindCODEC(compression);
+    if (!lib->TIFFIsCODECConfigured(compression)) {
+        const TIFFCodec *codec = lib->TIFFFindCODEC(compression);
         return ih_error_set(err, IH_UNSUPPORTED,
                             "TIFF with compression %u (%s) is not supported by this libtiff",
                             compression, codec ? codec->name : "unknown");
@@ -26,8 +27,8 @@ static enum ih_status check_compression(TIFF *t, uint16_t photometric, struct ih
     return IH_OK;
 }
 
-static enum ih_status kind_of(TIFF *t, uint16_t photometric, enum ih_sample_kind *kind,
-                              struct ih_error *err)
+static enum ih_status kind_of(const struct ih_tiff_calls *lib, TIFF *t, uint16_t photometric,
+                              enum ih_sample_kind *kind, struct ih_error *err)
 {
     uint16_t ink_set = INKSET_CMYK;
     switch (photometric) {
@@ -43,7 +44,7 @@ static enum ih_status kind_of(TIFF *t, uint16_t photometric, enum ih_sample_kind
         *kind = IH_SAMPLES_PALETTE;
         return IH_OK;
     case PHOTOMETRIC_SEPARATED:
-        TIFFGetFieldDefaulted(t, TIFFTAG_INKSET, &ink_set);
+        lib->TIFFGetFieldDefaulted(t, TIFFTAG_INKSET, &ink_set);
         *kind = IH_SAMPLES_CMYK;
         return ink_set == INKSET_CMYK ? IH_OK : unsupported(err, "the set of inks", ink_set);
     default:
@@ -59,7 +60,7 @@ static enum ih_status load_palette(struct ih_tiff *s, TIFF *t, struct ih_error *
     bool has_high = false, has_low = false;
     if (s->samples.bits > 8)
         return unsupported(err, "a palette and bits", s->samples.bits);
-    if (!TIFFGetField(t, TIFFTAG_COLORMAP, &values[0], &values[1], &values[2]))
+    if (!s->lib.TIFFGetField(t, TIFFTAG_COLORMAP, &values[0], &values[1], &values[2]))
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: the palette is missing");
     for (unsigned i = 0; i < 3u << s->samples.bits; i++) {
         has_high = has_high || values[i % 3][i / 3] > 255;
@@ -80,16 +81,16 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
     enum ih_sample_kind kind = IH_SAMPLES_GRAY;
     uint16_t photometric, bits = 1, format = SAMPLEFORMAT_UINT, n_extra = 0, *extra = NULL;
     uint16_t planar = PLANARCONFIG_CONTIG, compression = COMPRESSION_NONE;
-    if (!TIFFGetField(t, TIFFTAG_PHOTOMETRIC, &photometric))
+    if (!s->lib.TIFFGetField(t, TIFFTAG_PHOTOMETRIC, &photometric))
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: it has no colour space");
-    TIFFGetFieldDefaulted(t, TIFFTAG_BITSPERSAMPLE, &bits);
-    TIFFGetFieldDefaulted(t, TIFFTAG_SAMPLEFORMAT, &format);
-    TIFFGetFieldDefaulted(t, TIFFTAG_SAMPLESPERPIXEL, &s->n_samples);
-    TIFFGetFieldDefaulted(t, TIFFTAG_EXTRASAMPLES, &n_extra, &extra);
-    TIFFGetFieldDefaulted(t, TIFFTAG_PLANARCONFIG, &planar);
-    TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
-    if (kind_of(t, photometric, &kind, err) != IH_OK ||
-        check_compression(t, photometric, err) != IH_OK)
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_BITSPERSAMPLE, &bits);
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_SAMPLEFORMAT, &format);
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_SAMPLESPERPIXEL, &s->n_samples);
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_EXTRASAMPLES, &n_extra, &extra);
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_PLANARCONFIG, &planar);
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
+    if (kind_of(&s->lib, t, photometric, &kind, err) != IH_OK ||
+        check_compression(&s->lib, t, photometric, err) != IH_OK)
         return err->status;
     if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID)
         return unsupported(err, "samples that are no unsigned integers, format", format);
@@ -114,9 +115,9 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
         if (s->n_samples != 3 || bits != 8)
             return unsupported(err, "YCbCr that is no JPEG and samples a pixel", s->n_samples);
         s->is_ycbcr = true;
-        TIFFSetField(t, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT); /* as stored */
+        s->lib.TIFFSetField(t, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT); /* as stored */
     } else if (photometric == PHOTOMETRIC_YCBCR) {
-        TIFFSetField(t, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+        s->lib.TIFFSetField(t, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
     }
     return kind == IH_SAMPLES_PALETTE ? load_palette(s, t, err) : IH_OK;
 }

@@ -5,10 +5,40 @@
 #ifndef IH_DECODE_TIFF_PARTS_H
 #define IH_DECODE_TIFF_PARTS_H
 
+#include "decode/late.h"
 #include "decode/samples.h"
 #include "decode/whole.h"
 
 #include <tiffio.h>
+
+/* What is called of libtiff. */
+#define TIFF_CALLS(F)                                                                              \
+    F(void, TIFFClose, (TIFF *))                                                                   \
+    F(int, TIFFGetField, (TIFF *, uint32_t, ...))                                                  \
+    F(int, TIFFGetFieldDefaulted, (TIFF *, uint32_t, ...))                                         \
+    F(int, TIFFSetField, (TIFF *, uint32_t, ...))                                                  \
+    F(int, TIFFIsTiled, (TIFF *))                                                                  \
+    F(uint64_t, TIFFTileRowSize64, (TIFF *))                                                       \
+    F(uint64_t, TIFFTileSize64, (TIFF *))                                                          \
+    F(uint64_t, TIFFScanlineSize64, (TIFF *))                                                      \
+    F(int, TIFFReadRGBATileExt, (TIFF *, uint32_t, uint32_t, uint32_t *, int))                     \
+    F(int, TIFFReadRGBAStripExt, (TIFF *, uint32_t, uint32_t *, int))                              \
+    F(tmsize_t, TIFFReadTile, (TIFF *, void *, uint32_t, uint32_t, uint32_t, uint16_t))            \
+    F(int, TIFFReadScanline, (TIFF *, void *, uint32_t, uint16_t))                                 \
+    F(const TIFFCodec *, TIFFFindCODEC, (uint16_t))                                                \
+    F(int, TIFFIsCODECConfigured, (uint16_t))                                                      \
+    F(TIFF *, TIFFClientOpenExt,                                                                   \
+      (const char *, const char *, thandle_t, TIFFReadWriteProc, TIFFReadWriteProc, TIFFSeekProc,  \
+       TIFFCloseProc, TIFFSizeProc, TIFFMapFileProc, TIFFUnmapFileProc, TIFFOpenOptions *))        \
+    F(TIFFOpenOptions *, TIFFOpenOptionsAlloc, (void))                                             \
+    F(void, TIFFOpenOptionsFree, (TIFFOpenOptions *))                                              \
+    F(void, TIFFOpenOptionsSetMaxSingleMemAlloc, (TIFFOpenOptions *, tmsize_t))                    \
+    F(void, TIFFOpenOptionsSetErrorHandlerExtR, (TIFFOpenOptions *, TIFFErrorHandlerExtR, void *)) \
+    F(void, TIFFOpenOptionsSetWarningHandlerExtR, (TIFFOpenOptions *, TIFFErrorHandlerExtR, void *))
+
+struct ih_tiff_calls {
+    TIFF_CALLS(IH_LATE_MEMBER)
+};
 
 /* One libtiff handle on the file; each has its own place in it. */
 struct ih_tiff_handle {
@@ -18,6 +48,7 @@ struct ih_tiff_handle {
 };
 
 struct ih_tiff {
+    struct ih_tiff_calls lib;
     struct ih_whole whole;
     struct ih_tiff_handle handles[IH_SAMPLES_PLANES_MAX]; /* one, or one a plane */
     struct ih_samples samples;

@@ -82,6 +82,10 @@ unpacked() {
   dpkg-deb -f first/build/deb/imghist_*.deb Depends >depends
   grep -q 'libpng16' depends
   grep -q 'libjpeg' depends
+  dpkg-deb -f first/build/deb/imghist_*.deb Recommends >recommends
+  for library in $(make -s -C "$TESTS/.." print-late); do
+    grep -q "${library%%.so*}" recommends
+  done
   [ -f installed/usr/share/man/man1/imghist.1.gz ]
   [ -f installed/usr/share/man/man3/libimghist.3.gz ]
 }
