@@ -261,7 +261,8 @@ IH_PUBLIC enum ih_status ih_counts_stats(const struct ih_counts *counts, unsigne
  * Counts an image file, at its first frame. counts are overwritten.
  *
  * Returns IH_OK; IH_IO, IH_UNKNOWN, IH_CORRUPT, IH_UNSUPPORTED, IH_LIMIT, IH_MEMORY about the file;
- * IH_UNAVAILABLE or IH_DEVICE about who counts. A damaged file is never counted in part.
+ * IH_UNAVAILABLE or IH_DEVICE about who counts. Where damage is found nothing is
+ * counted.
  */
 IH_PUBLIC enum ih_status ih_count_file(struct ih_context *context, const char *path,
                                        struct ih_counts *counts, struct ih_error *err);

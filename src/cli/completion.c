@@ -63,7 +63,8 @@ static void read_entry(struct entry *e, const struct ih_option_help *help)
     const char *name = strstr(help->usage, "--");
     size_t n = name ? strcspn(name + 2, "[=") : 0;
     memset(e, 0, sizeof *e);
-    e->letter = name && name > help->usage ? help->usage[1] : '\0';
+    if (name && name > help->usage)
+        e->letter = help->usage[1]; /* 0 otherwise */
     e->text = help->text;
     snprintf(e->name, sizeof e->name, "%.*s", (int)n, name ? name + 2 : "");
     const char *value = name ? name + 2 + n : "";

@@ -131,10 +131,10 @@ enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capac
             d->info.height = d->n_pixels_read ? 1 : 0;
         }
     }
-    if (*n_pixels == 0 && d->n_pixels_read != d->info.width * d->info.height)
+    const unsigned long long n_wanted = d->info.width * d->info.height;
+    if (*n_pixels == 0 && d->n_pixels_read != n_wanted)
         return ih_error_set(err, IH_CORRUPT, "the file ends after %llu of %llu pixels",
-                            (unsigned long long)d->n_pixels_read,
-                            (unsigned long long)(d->info.width * d->info.height));
+                            (unsigned long long)d->n_pixels_read, n_wanted);
     return IH_OK;
 }
 

@@ -3,11 +3,12 @@
  *
  * Some formats are decoded by libraries whose bugs are found by the month. An image of such a
  * format is decoded in a process that can do nothing but compute: it gets the open file, sends
- * pixels back, and where it crashes, hangs or tries something else, one file has failed and the
- * next gets a new process. What such a process sends is believed no more than a file is: sizes are
- * checked, and pixels are only counted.
+ * pixels back, and where it crashes, computes without end or tries something else, one file has
+ * failed and the next gets a new process. What such a process sends is believed no more than a file
+ * is: sizes are checked, and pixels are only counted.
  *
- * It does not protect from wrong pixels, and not from a kernel whose system calls on the filter's
+ * It does not protect from wrong pixels, nor from a helper that sleeps for ever, as only processor
+ * time is limited, and not from a kernel whose system calls on the filter's
  * list can be abused. The other formats are decoded by libraries that every browser holds against
  * hostile files, or by code of this program that never looks outside a row; isolating them as well
  * is the user's choice, at the price of a copy of all pixels through a socket.
