@@ -67,74 +67,14 @@
  * - two or four loads of a thread at a time: gray + alpha 0.979 and 0.967, with three 0.984.
  * - prefetching further ahead: the registers for it are not there.
  */
-#include "device.cuh"
-#include "quad.cuh"
+#include "replicated.cuh"
 
 enum {
-    /* One block a multiprocessor: the fewest tables to zero and to merge. */
-    IH_REPLICATED_THREADS = 1024,
     /* 16-byte loads of a thread at a time: with 1 to 4 channels, 48 bytes are whole pixels. */
     IH_UNIT_LOADS = 3,
     IH_UNIT_WORDS = IH_UNIT_LOADS * 4,
     /* A small band gets a block for so many units, not a whole grid. */
     IH_UNITS_PER_BLOCK = 8,
-    /* All copies of one value's counters, of as many planes as fit. */
-    IH_ROW_BYTES = 256,
-    IH_ROW_COUNTERS = IH_ROW_BYTES / 4,
-    IH_TABLE_BYTES = IH_GPU_BINS * IH_ROW_BYTES,
-};
-
-extern __shared__ uint4 s_tables[];
-
-/* Planes lie side by side in the rows of a table, as many as fit; the others in further tables. */
-template <int COPIES> __device__ constexpr uint32_t plane_offset(int plane)
-{
-    return plane / (IH_ROW_COUNTERS / COPIES) * IH_TABLE_BYTES +
-           plane % (IH_ROW_COUNTERS / COPIES) * COPIES * 4;
-}
-
-__host__ __device__ constexpr size_t tables_bytes(int planes, int copies)
-{
-    const int planes_a_table = IH_ROW_COUNTERS / copies;
-    return (size_t)(planes + planes_a_table - 1) / planes_a_table * IH_TABLE_BYTES;
-}
-
-/* Where the tables begin, as a 32-bit address in shared memory. Asked for anew each time, it stays
- * in a uniform register, which an atomic instruction adds for nothing. */
-static __device__ inline uint32_t tables_address(void)
-{
-    uint32_t s_address;
-    asm volatile("mov.u32 %0, %1;"
-                 : "=r"(s_address)
-                 : "r"((uint32_t)__cvta_generic_to_shared(s_tables)));
-    return s_address;
-}
-
-static __device__ inline void increment(uint32_t s_counter)
-{
-    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(s_counter) : "memory");
-}
-
-/* Counts byte `index` of word. s_column is the thread's copy of the plane's counter of 0, and a dot
- * product of two of the bytes with 256 and 0 adds the row: one instruction a sample. */
-static __device__ inline void count_byte(uint32_t s_column, uint32_t word, int index)
-{
-    const uint32_t weights = index % 2 == 0 ? 256u : 256u << 16;
-    increment(index < 2 ? __dp2a_lo(weights, word, s_column) : __dp2a_hi(weights, word, s_column));
-}
-
-/* Counts byte 2 of word. A byte permutation does the same in another of the multiprocessor's pipes:
- * the value becomes byte 1 of the address, the column byte 0. */
-static __device__ inline void count_byte_2(uint32_t s_plane, uint32_t column, uint32_t word)
-{
-    increment(s_plane + __byte_perm(word, column, 0x5524));
-}
-
-/* What stays the same for a thread from one pixel to the next. */
-struct counting {
-    uint32_t column; /* where the thread's copies are in a row, in bytes */
-    struct luma_pairs weights;
-    struct threshold high, above_low;
 };
 
 /* Counts four pixels: CHANNELS words. */
@@ -192,20 +132,6 @@ static __device__ inline void load_unit(const struct ih_job &job, uint32_t unit,
         load[i] = d_unit[CHANNELS == 3 ? lane * IH_UNIT_LOADS + i : i * IH_WARP + lane];
 }
 
-/* A block's count of one value: the sum of its copies, each lane of a warp beginning with another
- * one, since rows begin in the same bank. */
-template <int COPIES> static __device__ inline uint32_t sum_copies(int plane, int value)
-{
-    const char *s_row = (const char *)s_tables + plane_offset<COPIES>(plane) + value * IH_ROW_BYTES;
-    uint32_t count = 0;
-#pragma unroll
-    for (int i = 0; i < COPIES / 4; i++) {
-        const uint4 four = *(const uint4 *)(s_row + (i + threadIdx.x) % (COPIES / 4) * 16);
-        count += four.x + four.y + four.z + four.w;
-    }
-    return count;
-}
-
 template <int CHANNELS, int COPIES>
 __global__ void __launch_bounds__(IH_REPLICATED_THREADS, 1)
     ih_histogram_replicated_kernel(const struct ih_job job)
@@ -227,13 +153,7 @@ __global__ void __launch_bounds__(IH_REPLICATED_THREADS, 1)
         s_tables[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
 
-    const struct counting c = {
-        threadIdx.x % COPIES * 4,
-        {job.luma_red | job.luma_green << 16, job.luma_blue, job.luma_red << 16,
-         job.luma_green | job.luma_blue << 16},
-        threshold_make(job.clip_high),
-        threshold_make(job.clip_low + 1),
-    };
+    const struct counting c = counting_make(job, threadIdx.x % COPIES * 4);
     struct reaching high = {}, above_low = {};
     uint32_t n_pixels = 0;
     while (unit < job.n_groups) {
@@ -247,8 +167,8 @@ __global__ void __launch_bounds__(IH_REPLICATED_THREADS, 1)
         n_pixels += 4 * QUADS;
     }
 
-    uint32_t clip[IH_CLIP_COUNTS] = {n_pixels - above_low.all / 128, high.any / 128,
-                                     n_pixels - above_low.any / 128, high.all / 128};
+    uint32_t clip[IH_CLIP_COUNTS];
+    reaching_clips(n_pixels, high, above_low, clip);
     count_edge<CHANNELS, COPIES>(c, job, clip);
     ih_block_merge<CHANNELS, IH_REPLICATED_THREADS>(
         [&](int plane, int value) { return sum_copies<COPIES>(plane, value); }, clip,

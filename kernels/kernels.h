@@ -60,6 +60,26 @@ struct ih_gpu_histogram_args {
 cudaError_t ih_histogram_rows(const struct ih_gpu_histogram_args *args, uint64_t width,
                               uint64_t stride_bytes);
 
+/* A JPEG's planes in device memory, chroma at its stored size. */
+struct ih_gpu_planes_args {
+    /* Y, uint8 [height][width], then Cb and Cr, [height / chroma_v][width / chroma_h] rounded up.
+     * They begin at multiples of 16 bytes, as their rows do: pitch_bytes are multiples of 16. A
+     * plane is less than 4 GiB. What lies between the end of a row and the next is not read. */
+    const uint8_t *d_planes[3];
+    size_t pitch_bytes[3];
+    uint32_t width, height;                   /* of Y, each 1 to 65535 */
+    unsigned chroma_h, chroma_v;              /* 1 or 2 each: 4:4:4, 4:2:2, 4:4:0, 4:2:0 */
+    uint32_t luma_red, luma_green, luma_blue; /* the rest as in ih_gpu_histogram_args */
+    unsigned clip_low, clip_high;
+    struct ih_gpu_totals *d_totals;
+    const struct ih_gpu_properties *gpu;
+    cudaStream_t stream;
+};
+
+/* Counts the RGB pixels, and their luma, that libjpeg-turbo makes of such planes with its default
+ * upsampling; returns as the others do. */
+cudaError_t ih_histogram_ycc(const struct ih_gpu_planes_args *args);
+
 #ifdef __cplusplus
 }
 #endif

@@ -22,7 +22,7 @@ struct threshold {
     uint32_t below_128; /* all ones where bit 7 is 0, else 0 */
 };
 
-static __device__ inline struct threshold threshold_make(uint32_t least)
+static __host__ __device__ inline struct threshold threshold_make(uint32_t least)
 {
     const struct threshold made = {(least & 0x7f) * 0x01010101u, (least >> 7) - 1u};
     return made;
@@ -81,6 +81,19 @@ static __device__ inline void quad_colours(const uint32_t (&w)[CHANNELS],
         rgb[1] = __byte_perm(rg01, rg23, 0x7632);
         rgb[2] = __byte_perm(__byte_perm(w0, w1, 0x0062), __byte_perm(w2, w3, 0x0062), 0x5410);
     }
+}
+
+/* Luma of four pixels, in byte 2 of each word; rgb[channel] holds the channel of pixel i in byte i.
+ */
+static __device__ inline void planar_luma(const uint32_t (&rgb)[3],
+                                          const struct luma_pairs &weights, uint32_t (&luma)[4])
+{
+    const uint32_t r = rgb[0], b = rgb[2];
+    const uint32_t rg02 = __byte_perm(r, rgb[1], 0x6240), gb13 = __byte_perm(rgb[1], b, 0x7351);
+    luma[0] = __dp2a_lo(weights.red_green, rg02, __dp2a_lo(weights.blue_none, b, 32768u));
+    luma[1] = __dp2a_lo(weights.green_blue, gb13, __dp2a_lo(weights.none_red, r, 32768u));
+    luma[2] = __dp2a_hi(weights.red_green, rg02, __dp2a_hi(weights.blue_none, b, 32768u));
+    luma[3] = __dp2a_hi(weights.green_blue, gb13, __dp2a_hi(weights.none_red, r, 32768u));
 }
 
 #endif

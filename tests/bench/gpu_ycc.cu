@@ -1,0 +1,283 @@
+/*
+ * The kernel that counts a JPEG's planes: pixels a second, against the RGB kernel on as many
+ * pixels, against the memory, and against the engines that make the planes.
+ *
+ *   gpu_ycc [--mib=N]     the pool that planes are taken from, 768 MiB by default
+ *
+ * No figure is printed of a subsampling whose totals differ from the host's in any bit. Times are
+ * medians of single launches between two events, after warm-up launches, in microseconds. Images
+ * lie at ever other places of the pool, which exceeds the L2 cache many times over; both kernels
+ * are free of branches that look at the data, and the kinds of data are there to show it. GB/s are
+ * 1e9 bytes of planes, read once; the roofline is kernels/read_roofline.cu. The last column is the
+ * share of the GPU's time that counting takes while the engines deliver 4.9 GP/s.
+ */
+#include "gpu_histogram_data.h"
+#include "kernels/ladder.h"
+#include "kernels/ycc.h"
+
+#include <algorithm>
+#include <stdlib.h>
+#include <time.h>
+
+enum { WARM_UPS = 3, REPEATS = 21, MIB = 1 << 20, PITCH_MULTIPLE = 32 };
+
+static const double ENGINE_PIXELS_A_US = 4900;
+
+#define CHECK(call) check(call, #call, __LINE__)
+static void check(cudaError_t status, const char *what, int line)
+{
+    if (status == cudaSuccess)
+        return;
+    fprintf(stderr, "gpu_ycc: line %d: %s: %s\n", line, what, cudaGetErrorString(status));
+    exit(1);
+}
+
+static struct bench {
+    struct ih_gpu_properties gpu;
+    cudaStream_t stream;
+    cudaEvent_t start[REPEATS + WARM_UPS], stop[REPEATS + WARM_UPS];
+    uint64_t pool_bytes;
+    uint8_t *pool, *d_pool;
+    struct ih_gpu_totals *d_totals;
+    uint32_t *d_xor;
+    double roofline; /* bytes a microsecond */
+    int n_failed;
+} b;
+
+/* ---- timing ---- */
+
+/* Keeps the GPU busy for a millisecond, so that launches are queued before they are timed. */
+static __global__ void delay_kernel(void)
+{
+    const long long begin = clock64();
+    while (clock64() - begin < 2000000)
+        ;
+}
+
+/* Median time of one launch(i), in microseconds. */
+template <typename launch_fn> static double time_us(launch_fn launch)
+{
+    std::vector<float> ms(REPEATS);
+    delay_kernel<<<1, 1, 0, b.stream>>>();
+    for (int i = 0; i < WARM_UPS + REPEATS; i++) {
+        CHECK(cudaEventRecord(b.start[i], b.stream));
+        launch(i);
+        CHECK(cudaEventRecord(b.stop[i], b.stream));
+    }
+    CHECK(cudaStreamSynchronize(b.stream));
+    for (int i = 0; i < REPEATS; i++)
+        CHECK(cudaEventElapsedTime(&ms[i], b.start[WARM_UPS + i], b.stop[WARM_UPS + i]));
+    std::nth_element(ms.begin(), ms.begin() + REPEATS / 2, ms.end());
+    return ms[REPEATS / 2] * 1e3;
+}
+
+/* ---- images ---- */
+
+struct subsampling {
+    const char *name;
+    int h, v;
+};
+static const struct subsampling subsamplings[] = {
+    {"4:4:4", 1, 1}, {"4:2:2", 2, 1}, {"4:2:0", 2, 2}, {"4:4:0", 1, 2}};
+
+static struct ih_ycc_image image_make(const struct subsampling *s, uint32_t width, uint32_t height)
+{
+    struct ih_ycc_image image = {};
+    image.width = width;
+    image.height = height;
+    image.chroma_width = (width + s->h - 1) / s->h;
+    image.chroma_height = (height + s->v - 1) / s->v;
+    for (int p = 0; p < 3; p++) {
+        const uint32_t row_bytes = p ? image.chroma_width : width;
+        image.pitch_bytes[p] = (row_bytes + PITCH_MULTIPLE - 1) / PITCH_MULTIPLE * PITCH_MULTIPLE;
+    }
+    return image;
+}
+
+static uint64_t plane_bytes(const struct ih_ycc_image &image, int plane)
+{
+    return (uint64_t)image.pitch_bytes[plane] * (plane ? image.chroma_height : image.height);
+}
+
+static uint64_t image_bytes(const struct ih_ycc_image &image)
+{
+    return plane_bytes(image, 0) + plane_bytes(image, 1) + plane_bytes(image, 2);
+}
+
+static struct ih_gpu_planes_args args_make(const struct subsampling *s,
+                                           const struct ih_ycc_image &image, uint64_t offset)
+{
+    struct ih_gpu_planes_args args = {};
+    for (int p = 0; p < 3; p++) {
+        args.d_planes[p] = b.d_pool + offset;
+        args.pitch_bytes[p] = image.pitch_bytes[p];
+        offset += plane_bytes(image, p);
+    }
+    args.width = image.width;
+    args.height = image.height;
+    args.chroma_h = (unsigned)s->h;
+    args.chroma_v = (unsigned)s->v;
+    args.luma_red = 13933, args.luma_green = 46871, args.luma_blue = 4732;
+    args.clip_low = 0, args.clip_high = 255;
+    args.d_totals = b.d_totals;
+    args.gpu = &b.gpu;
+    args.stream = b.stream;
+    return args;
+}
+
+/* Fills the pool, on the host and on the device. */
+static void pool_fill(enum data_kind kind)
+{
+    static const struct photo none;
+    on_all_threads(b.pool_bytes, [=](uint64_t first, uint64_t end) {
+        for (uint64_t i = first; i < end; i++)
+            b.pool[i] = sample_at(kind, none, i, 0, random_at(i));
+    });
+    CHECK(cudaMemcpy(b.d_pool, b.pool, b.pool_bytes, cudaMemcpyHostToDevice));
+}
+
+/* ---- the truth ---- */
+
+static void rows_to_rgb(const struct ih_ycc_image &image, const struct subsampling *s,
+                        uint64_t first, uint64_t end, uint8_t *rgb)
+{
+    for (uint64_t i = first * image.width; i < end * image.width; i++) {
+        uint32_t colours[3];
+        ih_ycc_pixel(&image, s->h, s->v, (uint32_t)(i % image.width), (uint32_t)(i / image.width),
+                     colours);
+        for (int c = 0; c < 3; c++)
+            rgb[3 * i + c] = (uint8_t)colours[c];
+    }
+}
+
+/* Whether the kernel's totals of the image at the pool's begin are those of the host's pixels. */
+static bool right(const struct subsampling *s, struct ih_ycc_image image)
+{
+    const struct ih_gpu_planes_args args = args_make(s, image, 0);
+    struct ih_gpu_histogram_args counts = {};
+    struct ih_gpu_totals got, expected;
+    std::vector<uint8_t> rgb((size_t)image.width * image.height * 3);
+    for (int p = 0; p < 3; p++)
+        image.planes[p] = b.pool + (args.d_planes[p] - b.d_pool);
+    on_all_threads(image.height, [&](uint64_t first, uint64_t end) {
+        rows_to_rgb(image, s, first, end, rgb.data());
+    });
+    counts.n_pixels = (uint64_t)image.width * image.height;
+    counts.n_channels = 3;
+    counts.luma_red = args.luma_red;
+    counts.luma_green = args.luma_green;
+    counts.luma_blue = args.luma_blue;
+    counts.clip_low = args.clip_low;
+    counts.clip_high = args.clip_high;
+    data_count(&counts, rgb.data(), &expected);
+    CHECK(cudaMemset(b.d_totals, 0, sizeof *b.d_totals));
+    CHECK(ih_histogram_ycc(&args));
+    CHECK(cudaStreamSynchronize(b.stream));
+    CHECK(cudaMemcpy(&got, b.d_totals, sizeof got, cudaMemcpyDeviceToHost));
+    if (memcmp(&got, &expected, sizeof got) == 0)
+        return true;
+    printf("WRONG: %s, %u x %u\n", s->name, image.width, image.height);
+    b.n_failed++;
+    return false;
+}
+
+/* ---- the tables ---- */
+
+/* Places of images of so many bytes, in turn. */
+static uint64_t place(uint64_t bytes, int i)
+{
+    const uint64_t n_places = b.pool_bytes / bytes;
+    return (uint64_t)i * 7919 % n_places * bytes;
+}
+
+static double ycc_us(const struct subsampling *s, const struct ih_ycc_image &image)
+{
+    return time_us([&](int i) {
+        const struct ih_gpu_planes_args args = args_make(s, image, place(image_bytes(image), i));
+        CHECK(ih_histogram_ycc(&args));
+    });
+}
+
+static double rgb_us(uint64_t n_pixels)
+{
+    struct ih_gpu_histogram_args args = {};
+    args.n_pixels = n_pixels;
+    args.n_channels = 3;
+    args.luma_red = 13933, args.luma_green = 46871, args.luma_blue = 4732;
+    args.clip_low = 0, args.clip_high = 255;
+    args.d_totals = b.d_totals;
+    args.gpu = &b.gpu;
+    args.stream = b.stream;
+    return time_us([&](int i) {
+        args.d_pixels = b.d_pool + place((n_pixels * 3 + 15) / 16 * 16, i);
+        CHECK(ih_histogram_replicated(&args));
+    });
+}
+
+static void line_print(const struct subsampling *s, uint32_t width, uint32_t height)
+{
+    const struct ih_ycc_image image = image_make(s, width, height);
+    const double n_pixels = (double)width * height;
+    if (image_bytes(image) > b.pool_bytes || n_pixels * 3 > (double)b.pool_bytes)
+        return;
+    const double us = ycc_us(s, image), of_rgb_us = rgb_us((uint64_t)width * height);
+    const double bytes_a_us = (double)image_bytes(image) / us;
+    printf("%-6s %5u x %-5u %9.1f %8.1f %9.1f %7.2f %8.0f %7.2f %8.2f%%\n", s->name, width, height,
+           us, n_pixels / us / 1e3, of_rgb_us, of_rgb_us / us, bytes_a_us / 1e3,
+           bytes_a_us / b.roofline, 100 * ENGINE_PIXELS_A_US * us / n_pixels);
+    fflush(stdout);
+}
+
+static void table(enum data_kind kind)
+{
+    static const uint32_t sizes[][2] = {{100, 75},    {640, 480},   {1500, 1000},
+                                        {4000, 3000}, {6000, 4000}, {16000, 16000}};
+    pool_fill(kind);
+    printf("\n%s\n%-6s %-13s %9s %8s %9s %7s %8s %7s %9s\n", kind_names[kind], "", "pixels", "us",
+           "GP/s", "RGB us", "of RGB", "GB/s", "of read", "of time");
+    for (const struct subsampling &s : subsamplings)
+        if (right(&s, image_make(&s, 1501, 1003)) && right(&s, image_make(&s, 6000, 4000)))
+            for (const uint32_t(&size)[2] : sizes)
+                line_print(&s, size[0], size[1]);
+}
+
+static void bench_open(void)
+{
+    cudaDeviceProp properties;
+    const time_t now = time(NULL);
+    char date[32];
+    CHECK(cudaGetDeviceProperties(&properties, 0));
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+    b.gpu.n_multiprocessors = properties.multiProcessorCount;
+    b.gpu.shared_bytes_optin = properties.sharedMemPerBlockOptin;
+    b.gpu.shared_bytes_multiprocessor = properties.sharedMemPerMultiprocessor;
+    CHECK(cudaStreamCreate(&b.stream));
+    for (int i = 0; i < WARM_UPS + REPEATS; i++) {
+        CHECK(cudaEventCreate(&b.start[i]));
+        CHECK(cudaEventCreate(&b.stop[i]));
+    }
+    CHECK(cudaMallocHost(&b.pool, b.pool_bytes));
+    CHECK(cudaMalloc(&b.d_pool, b.pool_bytes));
+    CHECK(cudaMalloc(&b.d_totals, sizeof *b.d_totals));
+    CHECK(cudaMalloc(&b.d_xor, sizeof *b.d_xor));
+    const struct ih_gpu_read_args read = {b.d_pool, b.pool_bytes, b.d_xor, &b.gpu, b.stream};
+    b.roofline = (double)b.pool_bytes / time_us([&](int) { CHECK(ih_read_roofline(&read)); });
+    printf("%s, %d multiprocessors; %s\nread roofline: %.0f GB/s\n", properties.name,
+           properties.multiProcessorCount, date, b.roofline / 1e3);
+}
+
+int main(int argc, char **argv)
+{
+    b.pool_bytes = 768ull * MIB;
+    if (argc > 1 && strncmp(argv[1], "--mib=", 6) == 0)
+        b.pool_bytes = strtoull(argv[1] + 6, NULL, 10) * MIB;
+    if (b.pool_bytes < 100ull * MIB) {
+        fprintf(stderr, "gpu_ycc: at least --mib=100\n");
+        return 2;
+    }
+    bench_open();
+    table(RANDOM);
+    table(SMOOTH);
+    table(CONSTANT);
+    return b.n_failed != 0;
+}

@@ -1,0 +1,417 @@
+/*
+ * The kernel that counts a JPEG's planes, on a GPU, against the same planes taken pixel by pixel on
+ * the processor; test_ycc.c holds that against libjpeg-turbo. Skipped where there is no GPU.
+ *
+ * All subsamplings and sizes, pitches, kinds of content, clip limits, both numbers of copies of a
+ * counter, and what must be refused. IMGHIST_TEST_SMALL=1 leaves most out, for tools that slow
+ * kernels down a thousand times; then each plane ends with its allocation, so that a read behind it
+ * is found.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#ifdef IH_WITH_CUDA
+
+#include "kernels/kernels.h"
+#include "kernels/ycc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 16, LARGE_BYTES = 160 << 20 };
+
+enum content { NOISE, SLOPES, CONSTANT, EXTREMES, N_CONTENTS };
+
+struct shape {
+    uint32_t width, height;
+    int h, v;
+};
+
+static struct {
+    struct ih_gpu_properties gpu;
+    struct ih_gpu_totals *d_totals;
+    uint8_t *d_memory, *memory; /* LARGE_BYTES each; the device's only where planes are not alone */
+    bool is_small, is_here;
+} t;
+
+static uint32_t random_state = 2463534242u;
+
+static uint32_t next_random(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 17;
+    random_state ^= random_state << 5;
+    return random_state;
+}
+
+#define CHECK(call) check(call, #call, __LINE__)
+static void check(cudaError_t status, const char *what, int line)
+{
+    if (status != cudaSuccess)
+        fail_msg("line %d: %s: %s", line, what, cudaGetErrorString(status));
+}
+
+static int open_gpu(void **state)
+{
+    struct cudaDeviceProp properties;
+    const char *small = getenv("IMGHIST_TEST_SMALL");
+    int n = 0;
+    (void)state;
+    t.is_small = small && *small == '1';
+    if (cudaGetDeviceCount(&n) != cudaSuccess || n == 0 ||
+        cudaGetDeviceProperties(&properties, 0) != cudaSuccess)
+        return 0;
+    t.gpu.n_multiprocessors = properties.multiProcessorCount;
+    t.gpu.shared_bytes_optin = properties.sharedMemPerBlockOptin;
+    t.gpu.shared_bytes_multiprocessor = properties.sharedMemPerMultiprocessor;
+    t.memory = aligned_alloc(ALIGNMENT, LARGE_BYTES);
+    if (!t.memory || cudaMalloc((void **)&t.d_totals, sizeof *t.d_totals) != cudaSuccess ||
+        (!t.is_small && cudaMalloc((void **)&t.d_memory, LARGE_BYTES) != cudaSuccess))
+        return -1;
+    t.is_here = true;
+    return 0;
+}
+
+static int close_gpu(void **state)
+{
+    (void)state;
+    free(t.memory);
+    cudaFree(t.d_memory);
+    cudaFree(t.d_totals);
+    return 0;
+}
+
+static void skip_without_gpu(void)
+{
+    if (!t.is_here)
+        skip();
+}
+
+/* ---- planes ---- */
+
+static uint8_t sample(enum content content, int plane, uint32_t x, uint32_t y)
+{
+    switch (content) {
+    case NOISE:
+        return (uint8_t)(next_random() >> 8);
+    case SLOPES:
+        return (uint8_t)((x * (3 - (uint32_t)plane) + y * ((uint32_t)plane + 1)) / 4);
+    case CONSTANT:
+        return (uint8_t)(90 + 40 * plane);
+    default:
+        return next_random() >> 9 & 1 ? 255 : 0;
+    }
+}
+
+/* Fills the planes at t.memory one behind the other, their padding with noise. */
+static void fill(const struct shape *s, enum content content, struct ih_ycc_image *image)
+{
+    size_t at = 0;
+    *image = (struct ih_ycc_image){.width = s->width, .height = s->height};
+    image->chroma_width = (s->width + (uint32_t)s->h - 1) / (uint32_t)s->h;
+    image->chroma_height = (s->height + (uint32_t)s->v - 1) / (uint32_t)s->v;
+    for (int p = 0; p < 3; p++) {
+        const uint32_t width = p ? image->chroma_width : s->width;
+        const uint32_t height = p ? image->chroma_height : s->height;
+        const uint32_t gap = ALIGNMENT * (next_random() % 4);
+        const uint32_t pitch = (width + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + gap;
+        assert_true(at + (size_t)pitch * height <= LARGE_BYTES);
+        image->planes[p] = t.memory + at;
+        image->pitch_bytes[p] = pitch;
+        for (uint32_t y = 0; y < height; y++)
+            for (uint32_t x = 0; x < pitch; x++)
+                t.memory[at++] = sample(x < width ? content : NOISE, p, x, y);
+    }
+}
+
+static size_t plane_bytes(const struct ih_ycc_image *image, int plane)
+{
+    return (size_t)image->pitch_bytes[plane] * (plane ? image->chroma_height : image->height);
+}
+
+/* ---- the judge ---- */
+
+static void count_plainly(const struct ih_ycc_image *image, const struct shape *s,
+                          const struct ih_gpu_planes_args *args, struct ih_gpu_totals *out)
+{
+    memset(out, 0, sizeof *out);
+    for (uint32_t y = 0; y < s->height; y++)
+        for (uint32_t x = 0; x < s->width; x++) {
+            uint32_t c[4], n_low = 0, n_high = 0;
+            ih_ycc_pixel(image, s->h, s->v, x, y, c);
+            c[3] = (c[0] * args->luma_red + c[1] * args->luma_green + c[2] * args->luma_blue +
+                    32768) >>
+                   16;
+            for (int i = 0; i < 4; i++) {
+                const int plane = i < 3 ? i : (int)IH_GPU_LUMA;
+                out->bins[plane][c[i]]++;
+                out->sum[plane] += c[i];
+                n_low += i < 3 && c[i] <= args->clip_low;
+                n_high += i < 3 && c[i] >= args->clip_high;
+            }
+            out->any_low += n_low > 0;
+            out->any_high += n_high > 0;
+            out->all_low += n_low == 3;
+            out->all_high += n_high == 3;
+        }
+}
+
+static void assert_same(const struct ih_gpu_totals *got, const struct ih_gpu_totals *want,
+                        const char *what)
+{
+    for (int p = 0; p < IH_GPU_PLANES; p++) {
+        for (int v = 0; v < IH_GPU_BINS; v++)
+            if (got->bins[p][v] != want->bins[p][v])
+                fail_msg("%s: bins[%d][%d] is %llu, not %llu", what, p, v, got->bins[p][v],
+                         want->bins[p][v]);
+        if (got->sum[p] != want->sum[p])
+            fail_msg("%s: sum[%d] is %llu, not %llu", what, p, got->sum[p], want->sum[p]);
+    }
+    if (got->any_low != want->any_low || got->any_high != want->any_high ||
+        got->all_low != want->all_low || got->all_high != want->all_high)
+        fail_msg("%s: clip counts %llu %llu %llu %llu, not %llu %llu %llu %llu", what, got->any_low,
+                 got->any_high, got->all_low, got->all_high, want->any_low, want->any_high,
+                 want->all_low, want->all_high);
+}
+
+/* ---- one case ---- */
+
+static struct ih_gpu_planes_args args_make(const struct shape *s,
+                                           const struct ih_gpu_properties *gpu)
+{
+    return (struct ih_gpu_planes_args){.width = s->width,
+                                       .height = s->height,
+                                       .chroma_h = (unsigned)s->h,
+                                       .chroma_v = (unsigned)s->v,
+                                       .luma_red = 13933,
+                                       .luma_green = 46871,
+                                       .luma_blue = 4732,
+                                       .clip_low = 0,
+                                       .clip_high = 255,
+                                       .d_totals = t.d_totals,
+                                       .gpu = gpu};
+}
+
+/* The planes on the device: alone in small tests, else as they lie in the host's memory. */
+static void upload(const struct ih_ycc_image *image, struct ih_gpu_planes_args *args)
+{
+    for (int p = 0; p < 3; p++) {
+        uint8_t *d_plane = t.d_memory + (t.is_small ? 0 : image->planes[p] - t.memory);
+        if (t.is_small)
+            CHECK(cudaMalloc((void **)&d_plane, plane_bytes(image, p)));
+        CHECK(cudaMemcpy(d_plane, image->planes[p], plane_bytes(image, p), cudaMemcpyHostToDevice));
+        args->d_planes[p] = d_plane;
+        args->pitch_bytes[p] = image->pitch_bytes[p];
+    }
+}
+
+static void run(const struct ih_gpu_planes_args *args, struct ih_gpu_totals *got)
+{
+    CHECK(cudaMemset(t.d_totals, 0, sizeof *t.d_totals));
+    CHECK(ih_histogram_ycc(args));
+    CHECK(cudaMemcpy(got, t.d_totals, sizeof *got, cudaMemcpyDeviceToHost));
+}
+
+struct options {
+    enum content content;
+    unsigned clip_low, clip_high;
+    bool is_bt601, has_few_copies;
+};
+
+static void compare(const struct shape *s, const struct options *o)
+{
+    static struct ih_gpu_totals got, want;
+    struct ih_gpu_properties gpu = t.gpu;
+    struct ih_ycc_image image;
+    char what[120];
+    if (o->has_few_copies)
+        gpu.shared_bytes_optin = 64 << 10;
+    struct ih_gpu_planes_args args = args_make(s, &gpu);
+    args.clip_low = o->clip_low;
+    args.clip_high = o->clip_high;
+    if (o->is_bt601)
+        args.luma_red = 19595, args.luma_green = 38470, args.luma_blue = 7471;
+    fill(s, o->content, &image);
+    upload(&image, &args);
+    run(&args, &got);
+    count_plainly(&image, s, &args, &want);
+    snprintf(what, sizeof what, "%u x %u, chroma %dx%d, content %d, clips %u %u, pitch %u",
+             s->width, s->height, s->h, s->v, (int)o->content, o->clip_low, o->clip_high,
+             image.pitch_bytes[0]);
+    assert_same(&got, &want, what);
+    for (int p = 0; t.is_small && p < 3; p++)
+        cudaFree((void *)(uintptr_t)args.d_planes[p]);
+}
+
+/* ---- tests ---- */
+
+static void every_small_size(int h, int v)
+{
+    static const uint32_t some[] = {1, 2, 3, 4, 5, 15, 16, 17, 31, 33, 47, 70};
+    const uint32_t n = t.is_small ? sizeof some / sizeof some[0] : 70;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < n; k += t.is_small ? 3 : 1) {
+            const struct shape s = {t.is_small ? some[i] : i + 1, t.is_small ? some[k] : k + 1, h,
+                                    v};
+            const struct options o = {(enum content)((i + k) % N_CONTENTS), 0, 255, i % 2 == 0,
+                                      i % 3 == 0};
+            compare(&s, &o);
+        }
+}
+
+static void small_444(void **state)
+{
+    (void)state;
+    skip_without_gpu();
+    every_small_size(1, 1);
+}
+
+static void small_422(void **state)
+{
+    (void)state;
+    skip_without_gpu();
+    every_small_size(2, 1);
+}
+
+static void small_420(void **state)
+{
+    (void)state;
+    skip_without_gpu();
+    every_small_size(2, 2);
+}
+
+static void small_440(void **state)
+{
+    (void)state;
+    skip_without_gpu();
+    every_small_size(1, 2);
+}
+
+static void contents_and_clips(void **state)
+{
+    static const unsigned clips[][2] = {{0, 255},   {10, 240},  {0, 1},   {254, 255},
+                                        {127, 128}, {126, 129}, {63, 127}};
+    (void)state;
+    skip_without_gpu();
+    for (int i = 0; i < 4; i++)
+        for (size_t c = 0; c < sizeof clips / sizeof clips[0]; c += t.is_small ? 3 : 1)
+            for (int content = 0; content < N_CONTENTS; content++) {
+                const struct shape s = {211, t.is_small ? 90 : 190, 1 + i % 2, 1 + i / 2};
+                const struct options o = {(enum content)content, clips[c][0], clips[c][1],
+                                          c % 2 == 0, i == 3};
+                compare(&s, &o);
+            }
+}
+
+/* More blocks than one, all of them, and the ends of what 16 bits can count. */
+static void large(void **state)
+{
+    static const uint32_t sizes[][2] = {{6000, 4000}, {4001, 3003}, {65535, 3}, {3, 65535},
+                                        {65535, 2},   {1, 65535},   {17, 65535}};
+    static const uint32_t small_sizes[][2] = {{1031, 67}, {3, 2001}};
+    const size_t n_sizes = t.is_small ? 2 : sizeof sizes / sizeof sizes[0];
+    (void)state;
+    skip_without_gpu();
+    for (int i = 0; i < 4; i++)
+        for (size_t n = 0; n < n_sizes; n++) {
+            const uint32_t *size = t.is_small ? small_sizes[n] : sizes[n];
+            const struct shape s = {size[0], size[1], 1 + i % 2, 1 + i / 2};
+            const struct options o = {n == 0 ? SLOPES : NOISE, 3, 250, false, n == 1};
+            compare(&s, &o);
+        }
+}
+
+/* A second launch adds to what the first one counted. */
+static void totals_are_added_to(void **state)
+{
+    static struct ih_gpu_totals once, twice;
+    const struct shape s = {100, 100, 2, 2};
+    struct ih_gpu_planes_args args = args_make(&s, &t.gpu);
+    struct ih_ycc_image image;
+    (void)state;
+    skip_without_gpu();
+    fill(&s, NOISE, &image);
+    upload(&image, &args);
+    run(&args, &once);
+    CHECK(ih_histogram_ycc(&args));
+    CHECK(cudaMemcpy(&twice, t.d_totals, sizeof twice, cudaMemcpyDeviceToHost));
+    for (size_t i = 0; i < sizeof once / sizeof(unsigned long long); i++)
+        assert_true(((unsigned long long *)&twice)[i] == 2 * ((unsigned long long *)&once)[i]);
+    for (int p = 0; t.is_small && p < 3; p++)
+        cudaFree((void *)(uintptr_t)args.d_planes[p]);
+}
+
+/* Needs no GPU: nothing is launched, and no plane is looked at. */
+static void refusals(void **state)
+{
+    const struct shape s = {100, 50, 2, 2};
+    const struct ih_gpu_properties gpu = {1, 128 << 10, 128 << 10};
+    struct ih_gpu_planes_args good = args_make(&s, &gpu);
+    (void)state;
+    for (uintptr_t p = 0; p < 3; p++) {
+        good.d_planes[p] = (const uint8_t *)(4096 * (p + 1));
+        good.pitch_bytes[p] = p ? 64 : 112;
+    }
+#define REFUSED(change)                                      \
+    do {                                                     \
+        struct ih_gpu_planes_args bad = good;                \
+        bad.change;                                          \
+        if (ih_histogram_ycc(&bad) != cudaErrorInvalidValue) \
+            fail_msg("%s is not refused", #change);          \
+    } while (0)
+    REFUSED(width = 0);
+    REFUSED(width = 113);
+    REFUSED(height = 0);
+    REFUSED(height = 65536);
+    REFUSED(chroma_h = 0);
+    REFUSED(chroma_h = 1); /* rows of chroma would not fit their pitch */
+    REFUSED(chroma_h = 4);
+    REFUSED(chroma_v = 0);
+    REFUSED(chroma_v = 3);
+    REFUSED(d_planes[2] += 8);
+    REFUSED(pitch_bytes[0] = 104);
+    REFUSED(pitch_bytes[0] = 96);
+    REFUSED(pitch_bytes[1] = 48);
+    REFUSED(pitch_bytes[2] = (size_t)1 << 32);
+    REFUSED(luma_green = 65536);
+    REFUSED(clip_low = 255);
+    REFUSED(clip_high = 256);
+    good.width = 65536;
+    good.pitch_bytes[0] = good.pitch_bytes[1] = good.pitch_bytes[2] = 65536;
+    REFUSED(height = 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_444), cmocka_unit_test(small_422),
+        cmocka_unit_test(small_420), cmocka_unit_test(small_440),
+        cmocka_unit_test(large),     cmocka_unit_test(contents_and_clips),
+        cmocka_unit_test(refusals),  cmocka_unit_test(totals_are_added_to),
+    };
+    return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+}
+
+#else
+
+static void without_cuda(void **state)
+{
+    (void)state;
+    skip();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(without_cuda)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif
