@@ -1,0 +1,153 @@
+/*
+ * JPEG files for the tests of the walk: pictures that libjpeg writes, and gray blocks whose
+ * entropy-coded bits are spelled out. Include it after cmocka.h.
+ */
+#ifndef IH_TESTS_JPEG_FILES_H
+#define IH_TESTS_JPEG_FILES_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+struct jpeg_kind {
+    bool is_gray;
+    int h, v; /* sampling of luma */
+    unsigned restart_interval;
+    int quality; /* 0: 85 */
+    bool is_optimized, is_progressive;
+};
+
+struct jpeg_file {
+    unsigned char *bytes; /* owned, free() it */
+    unsigned long n;
+};
+
+/* Noise over a slope. */
+static inline struct jpeg_file make_jpeg(const struct jpeg_kind *kind, unsigned width,
+                                         unsigned height)
+{
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr errors;
+    struct jpeg_file f = {NULL, 0};
+    uint8_t *row = malloc((size_t)width * 3);
+    uint32_t random = width * 41 + height;
+    assert_non_null(row);
+    c.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&c);
+    jpeg_mem_dest(&c, &f.bytes, &f.n);
+    c.image_width = width;
+    c.image_height = height;
+    c.input_components = kind->is_gray ? 1 : 3;
+    c.in_color_space = kind->is_gray ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(&c);
+    jpeg_set_quality(&c, kind->quality ? kind->quality : 85, TRUE);
+    c.comp_info[0].h_samp_factor = kind->h;
+    c.comp_info[0].v_samp_factor = kind->v;
+    c.restart_interval = kind->restart_interval;
+    c.optimize_coding = kind->is_optimized;
+    if (kind->is_progressive)
+        jpeg_simple_progression(&c);
+    jpeg_start_compress(&c, TRUE);
+    while (c.next_scanline < height) {
+        for (unsigned i = 0; i < width * (unsigned)c.input_components; i++) {
+            random = random * 1664525u + 1013904223u;
+            row[i] = (uint8_t)((i + c.next_scanline * 3) / 2 % 200 + (random >> 27));
+        }
+        jpeg_write_scanlines(&c, &row, 1);
+    }
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    free(row);
+    return f;
+}
+
+/* Where the nth segment of this kind begins, with its 0xFF; fails the test where there is none. */
+static inline size_t find_segment(const struct jpeg_file *f, unsigned marker, unsigned nth)
+{
+    for (size_t at = 2; at + 4 <= f->n;
+         at += 2 + (size_t)(f->bytes[at + 2] << 8 | f->bytes[at + 3])) {
+        if (f->bytes[at + 1] == marker && nth-- == 0)
+            return at;
+        if (f->bytes[at + 1] == 0xDA)
+            break;
+    }
+    fail_msg("no segment %02x", marker);
+    return 0;
+}
+
+/* Where the entropy-coded data begins. */
+static inline size_t find_data(const struct jpeg_file *f)
+{
+    size_t at = find_segment(f, 0xDA, 0);
+    return at + 2 + (size_t)(f->bytes[at + 2] << 8 | f->bytes[at + 3]);
+}
+
+/* Replaces n_out bytes at `at` by n_in others. */
+static inline void splice(struct jpeg_file *f, size_t at, size_t n_out, const void *in, size_t n_in)
+{
+    unsigned char *bytes = malloc(f->n - n_out + n_in);
+    assert_non_null(bytes);
+    memcpy(bytes, f->bytes, at);
+    if (n_in > 0)
+        memcpy(bytes + at, in, n_in);
+    memcpy(bytes + at + n_in, f->bytes + at + n_out, f->n - at - n_out);
+    free(f->bytes);
+    f->bytes = bytes;
+    f->n = f->n - n_out + n_in;
+}
+
+/* Entropy-coded data being written. */
+struct jpeg_bits {
+    uint8_t bytes[8192];
+    size_t n;
+    unsigned last; /* the bits of an unfinished byte, below a 1 */
+};
+
+static inline void put_bit(struct jpeg_bits *b, unsigned bit)
+{
+    assert_true(b->n + 8 < sizeof b->bytes);
+    b->last = b->last << 1 | bit;
+    if (b->last < 256)
+        return;
+    b->bytes[b->n++] = (uint8_t)b->last;
+    if (b->last == 0x1FF)
+        b->bytes[b->n++] = 0;
+    b->last = 1;
+}
+
+static inline void put_marker(struct jpeg_bits *b, unsigned marker)
+{
+    while (b->last != 1)
+        put_bit(b, 1);
+    b->bytes[b->n++] = 0xFF;
+    b->bytes[b->n++] = (uint8_t)marker;
+}
+
+/*
+ * A row of gray blocks with this data, and EOI. Zeros and ones are bits, "FFxx" is a marker, spaces
+ * mean nothing. The Huffman tables are T.81's tables K.3 and K.5, the quantizers are all 1.
+ */
+static inline struct jpeg_file make_blocks(unsigned n_blocks, unsigned restart_interval,
+                                           const char *bits)
+{
+    const struct jpeg_kind gray = {
+        .is_gray = true, .h = 1, .v = 1, .quality = 100, .restart_interval = restart_interval};
+    struct jpeg_file f = make_jpeg(&gray, 8 * n_blocks, 8);
+    struct jpeg_bits b = {.last = 1};
+    for (const char *p = bits; *p; p++) {
+        if (*p == 'F') {
+            put_marker(&b, (unsigned)strtoul((const char[]){p[2], p[3], '\0'}, NULL, 16));
+            p += 3;
+        } else if (*p != ' ') {
+            put_bit(&b, *p == '1');
+        }
+    }
+    put_marker(&b, 0xD9);
+    splice(&f, find_data(&f), f.n - find_data(&f), b.bytes, b.n);
+    return f;
+}
+
+#endif

@@ -1,0 +1,324 @@
+/*
+ * The walk of a JPEG's entropy-coded data: blocks spelled out bit by bit, the bound on coefficients
+ * to the unit, and damage: whatever still passes is what the decoder takes too.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/jpeg_walked.h"
+
+/* Codes of T.81's tables K.3 and K.5, with extra bits where they have some. */
+#define FLAT "00 1010 " /* a whole block: no difference, EOB */
+#define ZRL "11111111001 "
+#define ONE "00 1 "             /* run 0, size 1 */
+#define RUN_13 "11111111000 1 " /* size 1 */
+#define RUN_14 "1111111111101011 1 "
+#define RUN_15 "1111111111110101 1 "
+#define MAX_1023 "1111111110000011 1111111111 "
+#define LEAST_512 "1111111110000011 1000000000 "
+#define MAX_511 "1111111110000010 111111111 "
+#define MAX_255 "1111110110 11111111 "
+#define MAX_15 "1011 1111 "
+#define MAX_3 "01 11 "
+
+static void test_blocks(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned n_blocks, restart_interval;
+        const char *bits, *why; /* why: NULL: passes */
+    } cases[] = {
+        {1, 0, FLAT, NULL},
+        {1, 0, "010 1 1010", NULL},
+        {3, 0, FLAT FLAT FLAT, NULL},
+        {4, 0, FLAT FLAT FLAT FLAT, NULL}, /* 24 bits: nothing to fill up */
+        {2, 0, FLAT FLAT FLAT, "data beyond the image"},
+        {1, 0, FLAT "1111111111", "data beyond the image"},
+        {4, 0, FLAT FLAT FLAT FLAT "11111111", "data beyond the image"},
+        {2, 0, FLAT, "a marker or the end within the image"},
+        {1, 0, FLAT "0", "padding that is not ones"},
+        {1, 0, "1111111111111111", "bits that are no code"},
+        {1, 0, "00 1111111111111111", "bits that are no code"},
+        /* The last coefficient ends a block without EOB; nothing may go beyond it. */
+        {1, 0, "00" ZRL ZRL ZRL RUN_14, NULL},
+        {1, 0, "00" ZRL ZRL ZRL RUN_15, "coefficient beyond its block"},
+        {1, 0, "00" ZRL ZRL ZRL ZRL, "coefficient beyond its block"},
+        {1, 0, "00" ZRL ZRL RUN_13 ONE ONE "1010", NULL},
+        {1, 0, "00" ZRL ZRL RUN_13 ONE ZRL, "coefficient beyond its block"}, /* up to its end */
+        {2, 0, "00" ZRL ZRL ZRL RUN_13 ONE FLAT, NULL},
+        {2, 0, "00" ZRL ZRL ZRL RUN_13 "1010" FLAT, NULL},
+        {2, 0, "00" ZRL ZRL ZRL RUN_14 FLAT, NULL},
+        /* Restart markers. */
+        {3, 1, FLAT "FFD0" FLAT "FFD1" FLAT, NULL},
+        {3, 2, FLAT FLAT "FFD0" FLAT, NULL},
+        {3, 3, FLAT FLAT FLAT, NULL},
+        {10, 1,
+         FLAT "FFD0" FLAT "FFD1" FLAT "FFD2" FLAT "FFD3" FLAT "FFD4" FLAT "FFD5" FLAT "FFD6" FLAT
+              "FFD7" FLAT "FFD0" FLAT,
+         NULL},
+        {3, 1, FLAT "FFD1" FLAT "FFD2" FLAT, "another marker than the one due"},
+        {3, 1, FLAT "FFD0" FLAT "FFD0" FLAT, "another marker than the one due"},
+        {3, 1, FLAT "FFD0" FLAT FLAT, "restart marker missing"},
+        {3, 1, FLAT "FFD0" FLAT "FFD9" FLAT, "another marker than the one due"},
+        {3, 1,
+         FLAT "FFD0"
+              "FFD1" FLAT,
+         "a marker or the end within the image"},
+        {3, 2, FLAT "FFD0" FLAT FLAT, "a marker or the end within the image"},
+        {3, 1, FLAT "FFD0" FLAT "FFD1" FLAT "FFD2", "another marker than the one due"},
+        {3, 3, FLAT FLAT FLAT "FFD0", "another marker than the one due"},
+        {2, 0, FLAT "FFD0" FLAT, "a marker or the end within the image"},
+        {2, 0, FLAT FLAT "FFFF", "another marker than the one due"},
+        {2, 0, FLAT FLAT "FFD8", "another marker than the one due"},
+        {2, 0, FLAT FLAT "FFDC", "another marker than the one due"},
+        /* 5 * 1023 + 511 + 255 + 15 + 3 + 1 = 5900, and one more by the DC coefficient. */
+        {1, 0,
+         "00" MAX_1023 MAX_1023 MAX_1023 MAX_1023 MAX_1023 MAX_511 MAX_255 MAX_15 MAX_3 ONE "1010",
+         NULL},
+        {1, 0,
+         "010 1" MAX_1023 MAX_1023 MAX_1023 MAX_1023 MAX_1023 MAX_511 MAX_255 MAX_15 MAX_3 ONE
+         "1010",
+         "coefficients so large"},
+        {1, 0,
+         "00" MAX_1023 MAX_1023 MAX_1023 MAX_1023 MAX_1023 MAX_511 MAX_255 MAX_15 MAX_3 ONE ONE
+         "1010",
+         "coefficients so large"},
+        /* It is magnitudes that count, not what their sizes allow: 11 * 512, and 6 * 1023. */
+        {1, 0,
+         "00" LEAST_512 LEAST_512 LEAST_512 LEAST_512 LEAST_512 LEAST_512 LEAST_512 LEAST_512
+             LEAST_512 LEAST_512 LEAST_512 "1010",
+         NULL},
+        {1, 0, "00" MAX_1023 MAX_1023 MAX_1023 MAX_1023 MAX_1023 MAX_1023 "1010",
+         "coefficients so large"},
+        /* DC differences add up: three of 2047 are too many, also downward. */
+        {2, 0, "111111110 11111111111 1010 111111110 11111111111 1010", NULL},
+        {3, 0, "111111110 11111111111 1010 111111110 11111111111 1010 111111110 11111111111 1010",
+         "coefficients so large"},
+        {3, 0, "111111110 00000000000 1010 111111110 00000000000 1010 111111110 00000000000 1010",
+         "coefficients so large"},
+        {3, 1, /* but not across a restart */
+         "111111110 11111111111 1010 FFD0 111111110 11111111111 1010 FFD1 111111110 11111111111 "
+         "1010",
+         NULL},
+        {3, 0, "111111110 11111111111 1010 111111110 11111111111 1010 111111110 00000000000 1010",
+         NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct jpeg_file f =
+            make_blocks(cases[i].n_blocks, cases[i].restart_interval, cases[i].bits);
+        const char *reason = why_not(f.bytes, f.n);
+        if (cases[i].why ? !reason || !strstr(reason, cases[i].why) : reason != NULL)
+            fail_msg("case %zu: '%s' instead of '%s'", i, reason ? reason : "passed",
+                     cases[i].why ? cases[i].why : "passed");
+        free(f.bytes);
+    }
+}
+
+/* Each coefficient with the quantizer of its place. */
+static void test_quantizers_count(void **state)
+{
+    (void)state;
+    struct jpeg_file f = make_blocks(1, 0, "00" MAX_1023 ZRL "1111111110000011 0000000000 1010");
+    size_t quant = find_segment(&f, 0xDB, 0) + 5;
+    f.bytes[quant + 1] = 4; /* 1023 * 4 + 1023 * 1 */
+    check_passes(&f);
+    f.bytes[quant + 1] = 5; /* 1023 * 5 + 1023 * 1 */
+    assert_non_null(why_not(f.bytes, f.n));
+    f.bytes[quant + 1] = 3;
+    f.bytes[quant + 18] = 2;
+    f.bytes[quant + 17] = f.bytes[quant + 19] = 255; /* no coefficient stands there */
+    check_passes(&f);
+    f.bytes[quant + 18] = 3;
+    assert_non_null(why_not(f.bytes, f.n));
+    f.bytes[quant + 18] = 2;
+    f.bytes[quant] = 255;
+    check_passes(&f); /* of no difference */
+    free(f.bytes);
+}
+
+/* The same where one look-up has a DC symbol and AC symbols, or coefficients at the end of a run.
+ */
+static void test_quantizers_in_reach(void **state)
+{
+    (void)state;
+    struct jpeg_file f = make_blocks(1, 0, "00 11010 11111 1010"); /* 31 */
+    size_t quant = find_segment(&f, 0xDB, 0) + 5;
+    f.bytes[quant + 1] = 190; /* 5890 */
+    check_passes(&f);
+    f.bytes[quant + 1] = 191;
+    check_refused(&f, "coefficients so large");
+
+    char bits[512] = "00";
+    for (unsigned k = 1; k < 64; k += 3)
+        strcat(bits, " 11111001 11"); /* 3 after a run of 2: at 3, 6, ... 63 */
+    f = make_blocks(1, 0, bits);
+    for (unsigned k = 3; k < 64; k += 3)
+        f.bytes[quant + k] = 93; /* 21 * 3 * 93 = 5859 */
+    check_passes(&f);
+    for (unsigned k = 3; k < 64; k += 3)
+        f.bytes[quant + k] = 94; /* 5922 */
+    check_refused(&f, "coefficients so large");
+}
+
+static struct jpeg_file repeated_blocks(unsigned n_blocks, const char *bits)
+{
+    size_t n = strlen(bits);
+    char *all = malloc(n_blocks * n + 1);
+    assert_non_null(all);
+    for (unsigned i = 0; i < n_blocks; i++)
+        memcpy(all + i * n, bits, n);
+    all[n_blocks * n] = '\0';
+    struct jpeg_file f = make_blocks(n_blocks, 0, all);
+    free(all);
+    return f;
+}
+
+/* Data of every length around that of the window, and stuffing at every place of its end. */
+static void test_window_edges(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bits;
+        unsigned from, to; /* blocks: 4 KB of data and a few bytes less or more */
+    } rows[] = {{FLAT, 5441, 5480}, {"00 1111110110 11111111 1111110110 11111111 1010", 775, 785}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (unsigned n_blocks = rows[i].from; n_blocks < rows[i].to; n_blocks++) {
+            struct jpeg_file f = repeated_blocks(n_blocks, rows[i].bits);
+            check_passes(&f);
+            f.n -= 2; /* no EOI */
+            check_refused(&f, "another marker than the one due");
+        }
+    const struct jpeg_kind noise = {.h = 1, .v = 1, .is_gray = true, .quality = 95};
+    for (unsigned height = 65; height < 96; height++)
+        for (unsigned width = 81; width < 96; width += 3) {
+            struct jpeg_file f = make_jpeg(&noise, width, height);
+            check_passes(&f);
+            f.n--;
+            check_refused(&f, "another marker than the one due");
+        }
+}
+
+/* ---- damage ---- */
+
+static struct jpeg_file damaged_kind(size_t i)
+{
+    struct jpeg_kind kind = kinds[i % N_KINDS];
+    kind.restart_interval = i % 3 == 2 ? 2 : 0;
+    kind.is_optimized = i % 2 == 1;
+    return make_jpeg(&kind, (unsigned)(17 + i), (unsigned)(23 - i));
+}
+
+static void test_cuts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_KINDS; i++) {
+        struct jpeg_file f = damaged_kind(i);
+        for (size_t n = 0; n < f.n; n++) {
+            assert_non_null(why_not(f.bytes, n));
+            unsigned char *bytes = malloc(n + 2);
+            assert_non_null(bytes);
+            memcpy(bytes, f.bytes, n);
+            memcpy(bytes + n, "\xFF\xD9", 2);
+            if (n + 2 < f.n)
+                assert_non_null(why_not(bytes, n + 2));
+            free(bytes);
+        }
+        free(f.bytes);
+    }
+}
+
+static void test_every_byte_changed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_KINDS; i++) {
+        struct jpeg_file f = damaged_kind(i);
+        size_t n_passed = 0;
+        for (size_t at = 0; at < f.n; at++)
+            for (unsigned mask = 1; mask <= 256; mask *= 2) {
+                unsigned char was = f.bytes[at];
+                f.bytes[at] ^= (unsigned char)(mask - (mask == 256));
+                n_passed += why_not(f.bytes, f.n) == NULL;
+                f.bytes[at] = was;
+            }
+        assert_true(n_passed > 0); /* a sign, say */
+        free(f.bytes);
+    }
+}
+
+static uint32_t random_below(uint32_t n)
+{
+    static uint32_t random = 1;
+    random = random * 1664525u + 1013904223u;
+    return (uint32_t)((uint64_t)(random >> 8) * n >> 24);
+}
+
+/* Ways in which files are damaged, beginning with the data of the image. */
+static void damage(struct jpeg_file *f, unsigned way)
+{
+    size_t data = find_data(f), at = data + random_below((uint32_t)(f->n - data));
+    unsigned char restart[2] = {0xFF, (unsigned char)(0xD0 + random_below(8))};
+    switch (way) {
+    case 0:
+        f->n = at;
+        break;
+    case 1:
+        f->n = at;
+        splice(f, at, 0, "\xFF\xD9", 2);
+        break;
+    case 2:
+        f->bytes[at] ^= (unsigned char)(1u << random_below(8));
+        break;
+    case 3:
+        memset(f->bytes + at, 0, f->n - at < 512 ? f->n - at : 512);
+        break;
+    case 4:
+        splice(f, at, 0, restart, 2);
+        break;
+    case 5:
+        splice(f, at, 1, NULL, 0);
+        break;
+    default:
+        f->bytes[random_below((uint32_t)f->n)] = (unsigned char)random_below(256);
+    }
+}
+
+static void test_random_damage(void **state)
+{
+    (void)state;
+    enum { N_WAYS = 7, N_FILES = 12, N_EACH = 120 };
+    static const char *const names[N_WAYS] = {"cut",        "cut, EOI",   "a bit", "512 zeros",
+                                              "RST put in", "a byte out", "a byte"};
+    size_t n_all = 0, n_all_passed = 0;
+    for (unsigned way = 0; way < N_WAYS; way++) {
+        size_t n_passed = 0;
+        for (size_t i = 0; i < N_FILES; i++)
+            for (unsigned j = 0; j < N_EACH; j++) {
+                struct jpeg_file f = damaged_kind(i);
+                damage(&f, way);
+                n_passed += why_not(f.bytes, f.n) == NULL;
+                free(f.bytes);
+            }
+        print_message("%-10s %4d damaged, %4zu of them sound to the walk and the decoder\n",
+                      names[way], N_FILES * N_EACH, n_passed);
+        n_all += N_FILES * N_EACH;
+        n_all_passed += n_passed;
+    }
+    assert_true(n_all >= 10000 && n_all_passed > 0 && n_all_passed < n_all / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_quantizers_count),
+        cmocka_unit_test(test_quantizers_in_reach),
+        cmocka_unit_test(test_window_edges),
+        cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_every_byte_changed),
+        cmocka_unit_test(test_random_damage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
