@@ -17,17 +17,22 @@ enum {
     IH_COUNT_CLASSES = 13,
     IH_COUNT_PADDING = 16,    /* entries after each table; count_tables.c says why */
     IH_COUNT_PAIR_REACH = 16, /* two neighbours are a pair where the second is this much less, to
-                                 one short of this much more; count_rgb.c says why */
+                                 one short of this much more; count_rgb_loop.h says why */
     IH_COUNT_PAIR_ROWS = 2 * IH_COUNT_PAIR_REACH
 };
 
 /* What the 32-bit tables may hold: a pixel adds at most 1 to any one counter. */
 #define IH_COUNT_FOLD_PIXELS UINT32_MAX
 
+struct ih_counter;
+
+/* Counts RGB as far as whole vectors go, and gives how many pixels that were. */
+typedef size_t ih_count_rgb_function(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
+
 /*
  * The state of a count, about 216 KiB, of which gray images touch about 25 and small ones at most
- * 85. Between begin and end, only `fold_pixels` and `pairs_from_pixels` may be set and `n_unfolded`
- * and `has_pairs` read from outside.
+ * 85. Between begin and end, only `fold_pixels`, `pairs_from_pixels` and `rgb` may be set and
+ * `n_unfolded` and `has_pairs` read from outside.
  */
 struct ih_counter {
     const struct ih_count_method *method;
@@ -45,6 +50,7 @@ struct ih_counter {
     uint64_t pairs_from_pixels; /* smaller images have none; tests set it lower */
     uint32_t pairs[4][IH_COUNT_PAIR_ROWS * IH_BINS + IH_COUNT_PADDING];
     uint32_t weights[3][IH_BINS]; /* weight * value in 1/65536, and the value's clip class above */
+    ih_count_rgb_function *rgb;   /* the best; tests set the others */
 };
 
 struct ih_count_method {
@@ -71,8 +77,10 @@ void ih_count_into_tables(struct ih_counter *t, const uint8_t *pixels, size_t n_
 /* Counts the pixels at p, of n, that are like the first, and gives how many these were. */
 size_t ih_count_run(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n_channels);
 
-/* The loop of RGB, as far as vectors take it: gives how many pixels it has counted. */
-size_t ih_count_rgb(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
+/* The loops of RGB with vectors. NULL is one that is not built; not every processor can run the one
+ * for AVX2, and the best is one that this processor can. */
+extern ih_count_rgb_function *const ih_count_rgb_base, *const ih_count_rgb_avx2;
+ih_count_rgb_function *ih_count_rgb_best(void);
 
 /* Starts anew. spec is copied. */
 static inline void ih_counter_begin(struct ih_counter *counter,

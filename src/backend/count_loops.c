@@ -1,7 +1,8 @@
 /*
  * The fast count on one core: its loops, one for each layout. Why the tables look as they do is
- * said in count_tables.c. RGB, what nearly all photographs are, has a faster loop in count_rgb.c
- * where there are vectors; its loop here takes runs, what is left at the end, and other machines.
+ * said in count_tables.c. RGB, what nearly all photographs are, has a faster loop in
+ * count_rgb_loop.h where there are vectors; its loop here takes runs, what is left at the end, and
+ * other machines.
  *
  * A step takes a group of 8 pixels (16 of gray) with 64-bit loads and shifts the samples out:
  * loading single bytes gives 2.7 GB/s of gray where this gives 3.0, and 1.2 of RGB where this
@@ -39,13 +40,19 @@ static inline unsigned byte_of(uint64_t word, unsigned i)
     return (unsigned)(word >> (8 * (is_little ? i : 7 - i))) & 255;
 }
 
-/* How many of the n pixels at p are sure to be the same as the first; a few more may be. */
+/*
+ * How many of the n pixels at p are sure to be the same as the first; of one or two channels a few
+ * more may be. Of colours it is exact, so that a run which follows at once is found at its start:
+ * patches of RGB are 1.15 times as fast. Gray is counted faster than the end is looked for.
+ */
 static inline size_t run_length(const uint8_t *p, size_t n, unsigned n_channels)
 {
     const size_t size_bytes = n * n_channels;
     size_t i = 0;
     while (i + n_channels + 8 <= size_bytes && load64(p + i) == load64(p + i + n_channels))
         i += 8;
+    while (n_channels >= 3 && i + n_channels < size_bytes && p[i] == p[i + n_channels])
+        i++;
     return (i + n_channels) / n_channels;
 }
 
@@ -162,7 +169,7 @@ static void count_gray_alpha(struct ih_counter *t, const uint8_t *p, size_t n)
 static void count_rgb(struct ih_counter *t, const uint8_t *p, size_t n)
 {
     for (size_t n_done; n >= 8; p += 3 * n_done, n -= n_done) {
-        n_done = ih_count_rgb(t, p, n);
+        n_done = t->rgb(t, p, n);
         if (n_done > 0)
             continue;
         const uint64_t x = load64(p), y = load64(p + 8), z = load64(p + 16);

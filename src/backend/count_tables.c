@@ -18,7 +18,7 @@
  *   the luma how many channels are low (0 to 3) and high (0 to 3). So one sum, shifted, is the luma
  *   and the pixel's clip class together, and indexes a table of 13 * 256 entries: one increment
  *   counts all of it, and class 0, nearly all of a photograph, takes 1 KiB.
- * - RGB with vectors counts two neighbours at once: count_rgb.c.
+ * - RGB with vectors counts two neighbours at once: count_rgb_loop.h.
  *
  * Counters are 32 bit and folded into 64-bit totals before more than 2^32 - 1 pixels are in them.
  * Starting and ending an image costs 2 us for gray and 5 us for colour, clearing and folding the
@@ -130,6 +130,7 @@ static void begin(struct ih_counter *t)
 {
     t->fold_pixels = IH_COUNT_FOLD_PIXELS;
     t->pairs_from_pixels = PAIRS_FROM_PIXELS;
+    t->rgb = ih_count_rgb_best();
     clear_tables(t);
     if (t->spec.n_channels >= 3)
         make_weights(t);

@@ -1,6 +1,7 @@
 /*
- * RGB counted in vectors and in pairs against the plain reference: differences at and beyond the
- * tables' edges, values that wrap around, clips, runs in between, folds, and when pairs are used.
+ * RGB counted in vectors and in pairs against the plain reference, with each loop that this
+ * processor can run: differences at and beyond the tables' edges, values that wrap around, clips,
+ * runs in between, folds, and when pairs are used.
  */
 #include "backend/count.h"
 
@@ -100,6 +101,13 @@ static struct ih_counter *make_counter(void)
     return counter;
 }
 
+/* Each is the best where there is no other. */
+enum { N_LOOPS = 2 };
+static ih_count_rgb_function *loop_of(unsigned i)
+{
+    return i == 0 ? ih_count_rgb_base : ih_count_rgb_best();
+}
+
 /* Pairs from the first pixel on, at most step pixels in one call. */
 static void check(struct ih_counter *counter, const struct ih_count_spec *spec,
                   pattern_function *pattern, size_t n, size_t offset, size_t step,
@@ -111,13 +119,16 @@ static void check(struct ih_counter *counter, const struct ih_count_spec *spec,
     ih_counter_begin(counter, &ih_count_reference, spec);
     ih_counter_add(counter, pixels, n);
     ih_counter_end(counter, &expected);
-    ih_counter_begin(counter, &ih_count_tables, spec);
-    counter->pairs_from_pixels = 0;
-    counter->fold_pixels = fold_pixels;
-    for (size_t i = 0; i < n; i += step)
-        ih_counter_add(counter, pixels + 3 * i, n - i < step ? n - i : step);
-    ih_counter_end(counter, &got);
-    assert_same(&expected, &got);
+    for (unsigned k = 0; k < N_LOOPS; k++) {
+        ih_counter_begin(counter, &ih_count_tables, spec);
+        counter->rgb = loop_of(k);
+        counter->pairs_from_pixels = 0;
+        counter->fold_pixels = fold_pixels;
+        for (size_t i = 0; i < n; i += step)
+            ih_counter_add(counter, pixels + 3 * i, n - i < step ? n - i : step);
+        ih_counter_end(counter, &got);
+        assert_same(&expected, &got);
+    }
     free(block);
 }
 
@@ -133,6 +144,7 @@ static void test_sizes(void **state)
             for (size_t n = 0; n < 70; n++)
                 check(counter, &spec, patterns[p], n, n % 16, n + 1, UINT32_MAX);
             check(counter, &spec, patterns[p], 255 * 16, 0, 5000, UINT32_MAX);
+            check(counter, &spec, patterns[p], 255 * 32 + 2, 3, 9000, UINT32_MAX);
             check(counter, &spec, patterns[p], 256 * 16 + 5, 1, 9000, UINT32_MAX);
             check(counter, &spec, patterns[p], 20011, 7, 20011, UINT32_MAX);
         }
@@ -169,13 +181,14 @@ static void test_luma(void **state)
         pixels[3 * i + 1] = (uint8_t)(i / 52 % 52 * 5);
         pixels[3 * i + 2] = (uint8_t)(i / 52 / 52 * 5);
     }
-    for (unsigned k = 0; k < 2; k++) {
-        const struct ih_count_spec spec = {3, k ? &ih_luma_bt601 : &ih_luma_bt709, 0, 255};
+    for (unsigned k = 0; k < 2 * N_LOOPS; k++) {
+        const struct ih_count_spec spec = {3, k % 2 ? &ih_luma_bt601 : &ih_luma_bt709, 0, 255};
         struct ih_histogram expected, got;
         ih_counter_begin(counter, &ih_count_reference, &spec);
         ih_counter_add(counter, pixels, n);
         ih_counter_end(counter, &expected);
         ih_counter_begin(counter, &ih_count_tables, &spec);
+        counter->rgb = loop_of(k / 2);
         ih_counter_add(counter, pixels, n);
         ih_counter_end(counter, &got);
         assert_same(&expected, &got);
@@ -214,13 +227,62 @@ static void test_from_which_size(void **state)
     free(counter);
 }
 
+/* The vectors count, all but what is left at the end, and on x86 the wider ones are there. */
+static void test_which_loops(void **state)
+{
+    (void)state;
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    struct ih_counter *counter = make_counter();
+    uint8_t *block;
+    const uint8_t *pixels = make_pixels(pattern_random, 1000, 0, &block);
+    ih_counter_begin(counter, &ih_count_tables, &spec);
+    assert_ptr_equal(counter->rgb, ih_count_rgb_best());
+    assert_non_null(ih_count_rgb_base);
+#if defined(__x86_64__) || (defined(__aarch64__) && !defined(__AARCH64EB__))
+    for (unsigned k = 0; k < N_LOOPS; k++)
+        assert_in_range(loop_of(k)(counter, pixels, 1000), 1000 - 33, 1000);
+#endif
+#if defined(__x86_64__)
+    assert_non_null(ih_count_rgb_avx2);
+    assert_ptr_equal(ih_count_rgb_best(),
+                     __builtin_cpu_supports("avx2") ? ih_count_rgb_avx2 : ih_count_rgb_base);
+#endif
+    free(block);
+    free(counter);
+}
+
+/* A run is never too long, and of colours as long as it is, to the pixel. */
+static void test_runs(void **state)
+{
+    (void)state;
+    struct ih_counter *counter = make_counter();
+    for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
+        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255};
+        for (size_t n_same = 1; n_same < 50; n_same++) {
+            for (size_t n_after = 0; n_after < 12; n_after++) {
+                const size_t n_bytes = (n_same + n_after) * n_channels;
+                uint8_t *p = malloc(n_bytes);
+                assert_non_null(p);
+                for (size_t i = 0; i < n_bytes; i++)
+                    p[i] = (uint8_t)(i % n_channels);
+                if (n_after > 0)
+                    p[n_same * n_channels + (n_same + n_after) % n_channels] = 99;
+                ih_counter_begin(counter, &ih_count_tables, &spec);
+                const size_t n = ih_count_run(counter, p, n_same + n_after, n_channels);
+                assert_in_range(n, n_channels >= 3 ? n_same : 1, n_same);
+                free(p);
+            }
+        }
+    }
+    free(counter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_calls_and_folds),
-        cmocka_unit_test(test_luma),
-        cmocka_unit_test(test_from_which_size),
+        cmocka_unit_test(test_sizes),       cmocka_unit_test(test_calls_and_folds),
+        cmocka_unit_test(test_luma),        cmocka_unit_test(test_from_which_size),
+        cmocka_unit_test(test_which_loops), cmocka_unit_test(test_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
