@@ -83,7 +83,7 @@ ask = $(if $(PACKAGES_$(2)),$(shell $(PKG_CONFIG) $(1) '$(PACKAGES_$(2))'))
 CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--cflags,$(f)) \
               -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
 LDLIBS   := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg) -lm
-# These are loaded when an image needs them: see src/decode/late.h.
+# These are loaded when an image needs them: see src/base/late.h.
 FORMATS_LATE := $(filter tiff heif jxl,$(FORMATS_HERE))
 soname_of     = $(or $(shell objdump -p $(shell $(PKG_CONFIG) --variable=libdir $(firstword $(PACKAGES_$(1))))/lib$(1).so 2>/dev/null | \
                   sed -n 's/^ *SONAME *//p'),lib$(1).so)
@@ -113,6 +113,11 @@ ifeq ($(CUDA),1)
                   $(if $(filter 1,$(WERROR)),-Werror all-warnings)
   CPPFLAGS     += -DIH_WITH_CUDA -isystem $(CUDA_DIR)/include
   LDLIBS       += -L$(CUDA_DIR)/lib64 -lcudart_static -lsupc++ -ldl -lrt
+  # The header of the toolkit's JPEG decoder, which is loaded when there is work for it. A toolkit
+  # without it is helped out by third_party/install.sh.
+  NVJPEG_DIR   := $(patsubst %/nvjpeg.h,%,$(firstword $(wildcard $(CUDA_DIR)/include/nvjpeg.h \
+                    $(addsuffix /nvjpeg.h,$(DEPS)/include) build/nvjpeg/nvjpeg.h)))
+  CPPFLAGS     += $(if $(NVJPEG_DIR),-DIH_WITH_NVJPEG -isystem $(NVJPEG_DIR))
   KERNEL_OBJS  := $(patsubst kernels/%.cu,$(CUDA_BUILD)/%.o,$(wildcard kernels/*.cu))
 endif
 
@@ -121,9 +126,14 @@ endif
 LIB_SRCS  := $(wildcard src/base/*.c src/decode/*.c src/backend/*.c src/output/*.c src/pipeline/*.c src/library/*.c)
 LIB_SRCS  := $(filter-out $(foreach f,$(FORMATS_GONE),src/decode/dec_$(f).c src/decode/$(f)_%.c),$(LIB_SRCS))
 ifneq ($(CUDA),1)
-  LIB_SRCS := $(filter-out src/backend/backend_cuda.c src/backend/device_pixels_cuda.c,$(LIB_SRCS))
+  LIB_SRCS := $(filter-out src/backend/backend_cuda.c src/backend/device_pixels_cuda.c \
+                src/backend/gpu_totals.c,$(LIB_SRCS))
 else
   LIB_SRCS := $(filter-out src/backend/device_pixels_none.c,$(LIB_SRCS))
+endif
+ifeq ($(NVJPEG_DIR),)
+  LIB_SRCS := $(filter-out src/backend/jpeg_cuda.c src/backend/jpeg_planes.c \
+                src/backend/nvjpeg_library.c,$(LIB_SRCS))
 endif
 CLI_SRCS  := $(wildcard src/cli/*.c src/cli/bench/*.c)
 SHIM_SRCS := $(wildcard third_party/*.c)
@@ -158,6 +168,11 @@ $(PROGRAM): $(CLI_OBJS) $(LIB_OBJS) $(BUILD)/flags
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# One loop is built for AVX2 as well; count_rgb.c asks the processor before it is called.
+ifneq ($(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),)
+$(BUILD)/src/backend/count_rgb_avx2.o: private CFLAGS += -mavx2
+endif
 
 # stb's code does not hold our warnings; only the shims may include it for its implementation.
 $(BUILD)/third_party/%.o: third_party/%.c $(BUILD)/flags
@@ -195,8 +210,7 @@ include packaging/install.mk
 
 .PHONY: demo
 demo: ## install what is missing, build, and run imghist on samples/
-	third_party/install.sh build
-	third_party/install.sh formats || echo "imghist: going on without the formats above" >&2
+	third_party/install.sh build 'formats?'
 	$(MAKE) all
 	@echo; echo '$$ ./imghist samples/scene.png'; ./imghist samples/scene.png
 	@echo; echo '$$ ./imghist samples/'; ./imghist samples/
@@ -206,8 +220,7 @@ demo: ## install what is missing, build, and run imghist on samples/
 
 .PHONY: test
 test: ## install the test tools, build, and run every test that needs no GPU
-	third_party/install.sh build test
-	third_party/install.sh formats || echo "imghist: going on without the formats above" >&2
+	third_party/install.sh build test 'formats?'
 	$(MAKE) all unit
 	tests/layers.sh .
 	tests/run.sh $(BUILD)
@@ -216,6 +229,7 @@ test: ## install the test tools, build, and run every test that needs no GPU
 unit: needs $(UNIT_BINS)
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
+$(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o outfile.o)
 $(BUILD)/tests/test_bench: $(addprefix $(BUILD)/src/cli/bench/,data.o exact.o job.o measure.o report.o)
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB_OBJS) $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -240,6 +254,7 @@ fuzz: ## run every fuzzer for FUZZ_SECONDS (10) each; needs clang
 .PHONY: fuzzers
 fuzzers: needs $(FUZZ_BINS)
 
+$(BUILD)/fuzz_lists: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o outfile.o)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
                    $(addprefix $(BUILD)/src/cli/,options.o option_device.o option_table.o)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
@@ -275,6 +290,10 @@ analyze: ## static analysis by clang-tidy, cppcheck and gcc -fanalyzer
 .PHONY: print-late
 print-late:
 	@echo $(foreach f,$(FORMATS_LATE),$(call soname_of,$(f)))
+
+.PHONY: print-sources
+print-sources:
+	@echo $(LIB_SRCS) $(CLI_SRCS)
 
 .PHONY: print-flags
 print-flags:

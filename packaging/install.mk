@@ -28,10 +28,13 @@ $(SHARED): $(LIBRARY_OBJS) packaging/libimghist.map packaging/install.mk $(BUILD
 	  $(if $(filter -fsanitize%,$(LDFLAGS)),,-Wl,--no-undefined) -Wl,--as-needed \
 	  -Wl,--version-script=packaging/libimghist.map -o $@ $(filter %.o,$^) $(LIBRARY_LIBS)
 
-# All objects as one, whose inner names nobody else can see or meet.
-$(BUILD)/libimghist.o: $(LIBRARY_OBJS) packaging/install.mk $(BUILD)/flags
-	$(CC) -r -nostdlib -o $@ $(filter %.o,$^)
-	$(OBJCOPY) --localize-hidden $@
+# All objects as one, whose inner names nobody else can see or meet: no name but those of the map. The CUDA
+# runtime is among them, as it is in the shared library, for who links with the archive may have no toolkit.
+CUDA_RUNTIME := $(if $(filter 1,$(CUDA)),-L$(CUDA_DIR)/lib64 -lcudart_static)
+$(BUILD)/libimghist.o: $(LIBRARY_OBJS) packaging/libimghist.map packaging/install.mk $(BUILD)/flags
+	$(CC) -r -nostdlib -Wl,--force-group-allocation -o $@ $(filter %.o,$^) $(CUDA_RUNTIME)
+	sed -n 's/^ *\(ih_[a-z_]*\);$$/\1/p' packaging/libimghist.map >$(BUILD)/libimghist.names
+	$(OBJCOPY) --keep-global-symbols=$(BUILD)/libimghist.names $@
 $(STATIC): $(BUILD)/libimghist.o
 	rm -f $@
 	$(AR) rcsD $@ $^
@@ -39,7 +42,7 @@ OBJCOPY ?= objcopy
 
 # What a program linked with the archive needs beside it: the same as the shared library. Not
 # Requires.private: that asks for all that the packages need themselves to be static.
-PC_LIBS       = $(if $(DEPS),-L$(abspath $(DEPS))/lib) $(LIBRARY_LIBS) -pthread
+PC_LIBS       = $(if $(DEPS),-L$(abspath $(DEPS))/lib) $(filter-out $(CUDA_RUNTIME),$(LIBRARY_LIBS)) -pthread
 
 # Made anew each time: it holds where things are installed.
 $(BUILD)/libimghist.pc: packaging/libimghist.pc.in FORCE

@@ -179,6 +179,8 @@ struct ih_settings {
                               by content */
     unsigned n_threads;    /* that will count at once: so many GPUs at most are started; 0 stands
                               for 1. More threads may count all the same */
+    const char *alpha;     /* "count" (default): alpha is a channel like others; "skip-transparent":
+                              and pixels whose alpha is 0 are not counted, in no plane */
 };
 
 /*
@@ -210,7 +212,7 @@ struct ih_counts;
 /* What was counted. Strings are static, and "" where there is nothing to say. */
 struct ih_summary {
     uint64_t n_images; /* added up in it; 0: empty */
-    uint64_t n_pixels;
+    uint64_t n_pixels; /* counted: of one image width * height, less what skip-transparent skips */
     uint64_t width, height;                        /* 0 of more than one image */
     unsigned n_channels;                           /* 0 to 4 */
     unsigned source_depth;                         /* bits a sample in the file; 8 of pixels */
@@ -222,6 +224,7 @@ struct ih_summary {
     uint64_t any_low, any_high, all_low, all_high; /* pixels of which any, or all, colour channels
                                                       are clipped */
     double mean_luminance; /* linear-light Y of CIE 1931 for sRGB, 0 to 1; NaN without pixels */
+    const char *alpha;     /* "count" or "skip-transparent", as it was set */
 };
 
 /* Empty counts; *counts is owned by the caller. IH_OK or IH_MEMORY. */
@@ -233,8 +236,8 @@ IH_PUBLIC void ih_counts_clear(struct ih_counts *counts);
  * Adds other to counts; the order plays no part. Empty counts become a copy. Where gray meets
  * colour, a gray pixel counts as R = G = B. Alpha counts only the pixels of images that have one.
  *
- * Returns IH_OK; IH_USAGE where luma or clip limits differ, or IH_LIMIT where a sum would not fit
- * 64 bits: then counts are as they were.
+ * Returns IH_OK; IH_USAGE where luma, alpha or clip limits differ, or IH_LIMIT where a sum would
+ * not fit 64 bits: then counts are as they were.
  */
 IH_PUBLIC enum ih_status ih_counts_add(struct ih_counts *counts, const struct ih_counts *other,
                                        struct ih_error *err);
@@ -296,7 +299,8 @@ enum { IH_GPU_CURRENT = -1 };
  * Opens a place for counts that are on their way: memory on the GPU and in the host, an event. May
  * wait for the GPU, so open it once and use it again and again. Whatever device the context has, it
  * is the GPU of the pixels that counts, with the context's kernel where that is one of a GPU, luma
- * and clip limits.
+ * and clip limits. (Skipping transparent pixels takes another pass than the kernels', so
+ * ih_pending_count refuses pixels with alpha where the context is to.)
  *
  * gpu        CUDA's ordinal, or IH_GPU_CURRENT: the calling thread's current one
  * *pending   owned by the caller, released with ih_pending_close, which waits for what is enqueued
@@ -314,8 +318,8 @@ IH_PUBLIC enum ih_status ih_pending_open(struct ih_context *context, int gpu,
  * pixels   data is an address in the memory of the pending's GPU
  * stream   a cudaStream_t of that GPU (or CUstream); NULL: its default stream
  *
- * Returns IH_OK; IH_USAGE where the last count has not been finished, or for pixels that cannot be
- * or are not that GPU's; IH_DEVICE.
+ * Returns IH_OK; IH_USAGE where the last count has not been finished, or for pixels that cannot be,
+ * are not that GPU's, or have alpha while transparent ones are to be skipped; IH_DEVICE.
  */
 IH_PUBLIC enum ih_status ih_pending_count(struct ih_pending *pending,
                                           const struct ih_pixels *pixels, void *stream,

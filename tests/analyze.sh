@@ -3,16 +3,19 @@
 # and gcc's -fanalyzer, whichever are there. It fails on every finding that is not in
 # analyze_exceptions.txt, which says of each why it is none.
 #
-# The flags are those that the Makefile compiles with (`make BUILD=... print-flags`).
+# The sources and flags are those that the Makefile compiles without a GPU (`make print-sources`).
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
 exceptions=tests/analyze_exceptions.txt
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mapfile -t sources < <(find src -name '*.c' ! -name '*cuda*' | sort)
+read -r -a sources < <(make -s CUDA=0 print-sources)
 read -r -a flags < <(make -s CUDA=0 print-flags)
-[ "${#flags[@]}" -gt 0 ] || { echo "analyze.sh: the Makefile gives no flags" >&2; exit 1; }
+if [ "${#flags[@]}" -eq 0 ] || [ "${#sources[@]}" -lt 100 ]; then # nothing would be found
+  echo "analyze.sh: the Makefile gives no flags or no sources" >&2
+  exit 1
+fi
 n_jobs=$(nproc)
 export FLAGS="${flags[*]}"
 n_tools=0
@@ -30,7 +33,7 @@ if command -v cppcheck >/dev/null; then
     case $flag in -D* | -I*) defines+=("$flag") ;; esac
   done
   cppcheck --std=c11 --enable=warning,portability,performance --quiet --suppress=missingIncludeSystem \
-    -j "$n_jobs" "${defines[@]}" src 2>"$work/cppcheck"
+    -j "$n_jobs" "${defines[@]}" "${sources[@]}" 2>"$work/cppcheck"
 fi
 if gcc -fanalyzer -x c -c -o /dev/null /dev/null 2>/dev/null; then
   n_tools=$((n_tools + 1))

@@ -15,6 +15,8 @@
 #include "base/histogram.h"
 #include "base/status.h"
 
+struct ih_jpeg_backend;
+
 struct ih_backend_options {
     const char *kernel; /* NULL: the backend's best for each number of channels; else by name */
     unsigned n_spare;   /* processors that no worker uses: they may count beside the decoding */
@@ -60,6 +62,8 @@ struct ih_backend {
     enum ih_status (*count)(void *lane, size_t n_pixels, struct ih_error *err);
     enum ih_status (*end)(void *lane, struct ih_histogram *out, const char **kernel,
                           struct ih_error *err);
+
+    const struct ih_jpeg_backend *jpeg; /* jpeg_engines.h; NULL: its units decode no JPEG */
 };
 
 #define BACKEND(name) extern const struct ih_backend ih_backend_##name;
@@ -128,7 +132,7 @@ enum ih_status ih_lane_begin(struct ih_lane *lane, const struct ih_count_spec *s
 /*
  * Hands out a buffer for the next pixels.
  *
- * min_bytes     at least this large (one row); most are IH_BAND_BYTES or a little less
+ * min_bytes     at least this large (one row); the backend decides how much larger it is
  * *pixels       uint8 [*size_bytes], owned by the lane, to be filled before ih_lane_count
  *
  * Returns IH_OK, IH_MEMORY, IH_DEVICE, or why the device did not start.

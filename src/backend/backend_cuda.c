@@ -15,9 +15,10 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "backend/backend.h"
-#include "kernels/kernels.h"
+#include "backend/cuda_unit.h"
+#include "backend/gpu_totals.h"
+#include "backend/jpeg_engines.h"
 
-#include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +40,6 @@ static const struct ih_kernel_entry kernels[] = {
     {NULL, NULL},
 };
 
-struct cuda_state {
-    int ordinal;
-    size_t kernel; /* index into kernels and launchers */
-    struct ih_gpu_properties gpu;
-    char description[300];
-};
-
 struct slot {
     uint8_t *pixels, *d_pixels; /* pinned, and on the device; size_bytes each */
     size_t size_bytes;
@@ -53,7 +47,7 @@ struct slot {
 };
 
 struct cuda_lane {
-    const struct cuda_state *device;
+    const struct ih_cuda_unit *device;
     struct ih_count_spec spec;
     cudaStream_t stream;
     struct slot slots[N_SLOTS];
@@ -62,7 +56,7 @@ struct cuda_lane {
     uint64_t n_pixels;
 };
 
-static enum ih_status failed(struct ih_error *err, cudaError_t error, const char *what)
+enum ih_status ih_cuda_failed(struct ih_error *err, cudaError_t error, const char *what)
 {
     if (error == cudaErrorMemoryAllocation)
         return ih_error_set(err, IH_MEMORY, "%s: out of GPU or pinned memory", what);
@@ -71,7 +65,7 @@ static enum ih_status failed(struct ih_error *err, cudaError_t error, const char
 
 /* ---- the device ---- */
 
-static cudaError_t read_properties(struct cuda_state *d)
+static cudaError_t read_properties(struct ih_cuda_unit *d)
 {
     struct cudaDeviceProp prop;
     cudaError_t e = cudaGetDeviceProperties(&prop, d->ordinal);
@@ -94,7 +88,7 @@ static enum ih_status end(void *lane, struct ih_histogram *out, const char **ker
                           struct ih_error *err);
 
 /* One pixel there and back: loads the kernel, and finds out whether this GPU can run it. */
-static enum ih_status try_out(struct cuda_state *d, struct ih_error *err)
+static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
 {
     struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
     struct ih_histogram h;
@@ -129,7 +123,7 @@ static enum ih_status n_units(int *n, struct ih_error *err)
 static enum ih_status start(const struct ih_backend_options *options, int ordinal, void **state,
                             struct ih_error *err)
 {
-    struct cuda_state *d = calloc(1, sizeof *d);
+    struct ih_cuda_unit *d = calloc(1, sizeof *d);
     if (!d)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     d->ordinal = ordinal;
@@ -138,7 +132,7 @@ static enum ih_status start(const struct ih_backend_options *options, int ordina
     enum ih_status status = IH_OK;
     cudaError_t e = read_properties(d);
     if (e != cudaSuccess)
-        status = failed(err, e, "cannot open the GPU");
+        status = ih_cuda_failed(err, e, "cannot open the GPU");
     else
         status = try_out(d, err);
     if (status == IH_OK)
@@ -155,7 +149,7 @@ static void stop(void *state)
 
 static const char *describe(void *state)
 {
-    const struct cuda_state *d = state;
+    const struct ih_cuda_unit *d = state;
     return d->description;
 }
 
@@ -236,7 +230,7 @@ static enum ih_status lane_open(void *state, void **lane, struct ih_error *err)
     cudaError_t e = lane_allocate(l);
     if (e != cudaSuccess) {
         lane_close(l);
-        return failed(err, e, "cannot open a GPU stream");
+        return ih_cuda_failed(err, e, "cannot open a GPU stream");
     }
     *lane = l;
     return IH_OK;
@@ -250,7 +244,7 @@ static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct
     cudaError_t e = use_device(l);
     if (e == cudaSuccess) /* in stream order: behind whatever an unfinished image left */
         e = cudaMemsetAsync(l->d_totals, 0, sizeof *l->d_totals, l->stream);
-    return e == cudaSuccess ? IH_OK : failed(err, e, "GPU");
+    return e == cudaSuccess ? IH_OK : ih_cuda_failed(err, e, "GPU");
 }
 
 static enum ih_status band(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
@@ -265,7 +259,7 @@ static enum ih_status band(void *lane, size_t min_bytes, uint8_t **pixels, size_
     if (e == cudaSuccess && slot->size_bytes < min_bytes)
         e = slot_grow(slot, min_bytes);
     if (e != cudaSuccess)
-        return failed(err, e, "GPU");
+        return ih_cuda_failed(err, e, "GPU");
     *pixels = slot->pixels;
     *size_bytes = slot->size_bytes;
     return IH_OK;
@@ -297,24 +291,7 @@ static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
     if (e == cudaSuccess)
         e = cudaEventRecord(slot->is_free, l->stream);
     l->n_pixels += n_pixels;
-    return e == cudaSuccess ? IH_OK : failed(err, e, "GPU");
-}
-
-static void fill_histogram(const struct cuda_lane *l, struct ih_histogram *out)
-{
-    const struct ih_gpu_totals *t = l->totals;
-    ih_histogram_clear(out, l->spec.n_channels);
-    out->n_pixels = l->n_pixels;
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        for (unsigned v = 0; v < IH_BINS; v++)
-            out->bins[p][v] = t->bins[p][v];
-        out->sum[p] = t->sum[p];
-    }
-    out->any_low = t->any_low;
-    out->any_high = t->any_high;
-    out->all_low = t->all_low;
-    out->all_high = t->all_high;
-    ih_histogram_derive_gray(out, &l->spec);
+    return e == cudaSuccess ? IH_OK : ih_cuda_failed(err, e, "GPU");
 }
 
 static enum ih_status end(void *lane, struct ih_histogram *out, const char **kernel,
@@ -328,8 +305,8 @@ static enum ih_status end(void *lane, struct ih_histogram *out, const char **ker
     if (e == cudaSuccess)
         e = cudaStreamSynchronize(l->stream);
     if (e != cudaSuccess)
-        return failed(err, e, "GPU");
-    fill_histogram(l, out);
+        return ih_cuda_failed(err, e, "GPU");
+    ih_gpu_totals_read(l->totals, &l->spec, l->n_pixels, out);
     *kernel = kernels[l->device->kernel].name;
     return IH_OK;
 }
@@ -347,4 +324,7 @@ const struct ih_backend ih_backend_cuda = {
     .band = band,
     .count = count,
     .end = end,
+#ifdef IH_WITH_NVJPEG
+    .jpeg = &ih_jpeg_cuda,
+#endif
 };

@@ -1,4 +1,4 @@
-/* What device.c and lane.c share: a device and its units. */
+/* What backend.c, lane.c and jpeg_engines.c share: a device and its units. */
 #ifndef IH_BACKEND_DEVICE_H
 #define IH_BACKEND_DEVICE_H
 

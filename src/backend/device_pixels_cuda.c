@@ -10,7 +10,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "backend/device_pixels.h"
-#include "kernels/kernels.h"
+#include "backend/gpu_totals.h"
 
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
@@ -291,23 +291,6 @@ enum ih_status ih_device_pixels_count(struct ih_device_pixels *p, const struct i
 
 /* ---- the counts ---- */
 
-static void fill_histogram(const struct ih_device_pixels *p, struct ih_histogram *out)
-{
-    const struct ih_gpu_totals *t = p->totals;
-    ih_histogram_clear(out, p->spec.n_channels);
-    out->n_pixels = p->n_pixels;
-    for (unsigned plane = 0; plane < IH_PLANES; plane++) {
-        for (unsigned v = 0; v < IH_BINS; v++)
-            out->bins[plane][v] = t->bins[plane][v];
-        out->sum[plane] = t->sum[plane];
-    }
-    out->any_low = t->any_low;
-    out->any_high = t->any_high;
-    out->all_low = t->all_low;
-    out->all_high = t->all_high;
-    ih_histogram_derive_gray(out, &p->spec);
-}
-
 enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_histogram *out,
                                        struct ih_count_spec *spec, const char **kernel,
                                        struct ih_error *err)
@@ -318,7 +301,7 @@ enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_his
     cudaError_t e = cudaEventSynchronize(p->is_done);
     if (e != cudaSuccess)
         return failed(p, e, "counting failed", err);
-    fill_histogram(p, out);
+    ih_gpu_totals_read(p->totals, &p->spec, p->n_pixels, out);
     *spec = p->spec;
     *kernel = p->has_rows ? "rows" : kernels[p->kernel].name;
     if (!ih_histogram_consistent(out))

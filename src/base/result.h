@@ -13,7 +13,8 @@ struct ih_image_info {
     const char *format;     /* static: the decoder's name, "png" */
     uint64_t width, height; /* pixels; of --raw, the number of pixels and 1 */
     unsigned n_channels;    /* of the decoded samples, 1 to IH_CHANNELS_MAX */
-    unsigned source_depth;  /* bits a sample in the file: 1, 2, 4, 8 or 16 */
+    unsigned source_depth;  /* bits a sample of colour has in the file, 1 to 32; of a
+                               palette, its index */
 };
 
 /* Where the time that one input took went, by the wall clock. Waiting for memory (--memory) is

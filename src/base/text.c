@@ -23,22 +23,51 @@ size_t ih_utf8_length(const char *text, unsigned long *code_point)
     return n;
 }
 
+/* Characters without a look of their own that change how, or whether, the others are seen, and in
+ * which order: a name that ends in gpj.exe may be shown as one that ends in exe.jpg. */
+static bool is_disguise(unsigned long c)
+{
+    static const struct {
+        unsigned long first, last;
+    } ranges[] = {
+        {0xad, 0xad},       {0x61c, 0x61c},   /* soft hyphen; Arabic letter mark */
+        {0x115f, 0x1160},   {0x180b, 0x180f}, /* fillers and selectors */
+        {0x200b, 0x200f},   {0x2028, 0x202e}, /* zero width; line ends; directions */
+        {0x2060, 0x206f},   {0x3164, 0x3164}, /* joiners and isolates; filler */
+        {0xfe00, 0xfe0f},   {0xfeff, 0xfeff}, /* variation selectors; byte order mark */
+        {0xfff9, 0xfffb},   {0xfffe, 0xffff}, /* annotations; no characters, and none of XML's */
+        {0xe0000, 0xe0fff},                   /* tags */
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (c >= ranges[i].first && c <= ranges[i].last)
+            return true;
+    return false;
+}
+
+enum { SHOWN_MAX = 16 }; /* the longest is \u{e0fff} */
+
 /* One character of text as people see it, into shown; returns the bytes of text it stands for. */
-static size_t escape_one(char shown[8], const char *text)
+static size_t escape_one(char shown[SHOWN_MAX], const char *text)
 {
     unsigned long c = 0;
     size_t n = ih_utf8_length(text, &c);
     bool is_control = c < 0x20 || (c >= 0x7F && c < 0xA0);
     if (n == 0) {
-        snprintf(shown, 8, "\\x%02X", (unsigned char)*text);
+        snprintf(shown, SHOWN_MAX, "\\x%02X", (unsigned char)*text);
         return 1;
     }
     if (c == '\n' || c == '\r' || c == '\t' || c == '\\')
-        snprintf(shown, 8, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : c == '\t' ? 't' : '\\');
+        snprintf(shown, SHOWN_MAX, "\\%c",
+                 c == '\n'   ? 'n'
+                 : c == '\r' ? 'r'
+                 : c == '\t' ? 't'
+                             : '\\');
     else if (is_control)
-        snprintf(shown, 8, "\\x%02lX", c);
+        snprintf(shown, SHOWN_MAX, "\\x%02lX", c);
+    else if (is_disguise(c))
+        snprintf(shown, SHOWN_MAX, "\\u{%x}", (unsigned)c);
     else
-        snprintf(shown, 8, "%.*s", (int)n, text);
+        snprintf(shown, SHOWN_MAX, "%.*s", (int)n, text);
     return n;
 }
 
@@ -46,7 +75,7 @@ size_t ih_escape(char *dst, size_t size_bytes, const char *text)
 {
     size_t n = 0;
     while (*text) {
-        char shown[8];
+        char shown[SHOWN_MAX];
         size_t n_read = escape_one(shown, text), n_shown = strlen(shown);
         if (n + n_shown >= size_bytes)
             break;

@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void ih_complain(const char *path, const char *message)
 {
@@ -10,6 +11,20 @@ void ih_complain(const char *path, const char *message)
     ih_escape(shown_path, sizeof shown_path, path ? path : "");
     ih_escape(shown, sizeof shown, message);
     fprintf(stderr, "imghist: %s%s%s\n", shown_path, path ? ": " : "", shown);
+}
+
+void ih_name_options(struct ih_error *err)
+{
+    static const char *const settings[] = {"max-pixels", "memory"};
+    char *end = strrchr(err->message, '(');
+    for (size_t i = 0; end && i < sizeof settings / sizeof settings[0]; i++) {
+        const size_t n = strlen(settings[i]);
+        if (strncmp(end + 1, settings[i], n) == 0 && strcmp(end + 1 + n, ")") == 0) {
+            const size_t left = sizeof err->message - (size_t)(end - err->message);
+            snprintf(end, left, "(--%s raises it)", settings[i]);
+            return;
+        }
+    }
 }
 
 enum ih_exit ih_exit_of(enum ih_status status)

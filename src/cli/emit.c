@@ -213,6 +213,12 @@ bool ih_emit_take(void *emit, const struct ih_input *input, const struct ih_resu
 {
     struct ih_emit *e = emit;
     const char *path = input->path ? input->path : "";
+    struct ih_result told;
+    if (result->status == IH_LIMIT) {
+        told = *result;
+        ih_name_options(&told.error);
+        result = &told;
+    }
     if (result->status == IH_UNKNOWN && !input->is_named) {
         e->tally.n_skipped++;
         return true;

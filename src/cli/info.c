@@ -3,6 +3,7 @@
 #include "base/sandbox.h"
 #include "cli/options.h"
 #include "decode/decoder.h"
+#include "imghist.h"
 
 void ih_print_help(FILE *f)
 {
@@ -20,23 +21,23 @@ void ih_print_help(FILE *f)
 
 void ih_print_version(FILE *f)
 {
-    fputs("imghist " IH_VERSION "\n", f);
+    fprintf(f, "imghist %s\n", ih_version());
 }
 
 static void print_device(FILE *f, const struct ih_backend *backend)
 {
-    struct ih_device_options options = {.backend = backend->name,
-                                        .n_lanes = IH_UNITS_MAX}; /* all */
-    struct ih_device *device = NULL;
+    const struct ih_settings settings = {.device = backend->name,
+                                         .n_threads = IH_UNITS_MAX}; /* all */
+    struct ih_context *context = NULL;
     struct ih_error err = {IH_OK, ""};
-    enum ih_status status = ih_device_open(&options, &device, &err);
+    enum ih_status status = ih_context_open(&settings, sizeof settings, &context, &err);
     if (status == IH_OK)
-        status = ih_device_wait(device, &err);
+        status = ih_context_wait(context, &err);
     if (status == IH_OK)
-        fprintf(f, "  %-11s %s\n", backend->name, ih_device_description(device));
+        fprintf(f, "  %-11s %s\n", backend->name, ih_context_device(context));
     else
         fprintf(f, "  %-11s not here: %s\n", backend->name, err.message);
-    ih_device_close(device);
+    ih_context_close(context);
 }
 
 /* "psd, webp": the formats whose decoders run in helper processes. */

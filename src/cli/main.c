@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
@@ -106,6 +107,27 @@ static void say_fallback(const struct ih_device *device)
                 is_cpu ? "counting on the processor" : "not all GPUs count", reason);
 }
 
+/* What became of the JPEG files where there were engines for them, or why there were none. */
+static void say_jpeg(const struct ih_jpeg_report *r)
+{
+    if (r->why_none.status != IH_OK)
+        fprintf(stderr, "imghist: JPEG: all on the processors: %s\n", r->why_none.message);
+    if (!*r->engines)
+        return;
+    fprintf(stderr, "imghist: JPEG: %" PRIu64 " files decoded by %s\n", r->n_decoded, r->engines);
+    for (size_t i = 0; i < IH_JPEG_REASONS_MAX && r->left[i].why; i++)
+        fprintf(stderr, "imghist: JPEG: %" PRIu64 " files left to the processors: %s\n",
+                r->left[i].n_files, r->left[i].why);
+}
+
+/* Where somebody has said how to decode or count, and not that engines shall, they do not. */
+static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
+{
+    bool is_cpu = o->device.backend && strcmp(o->device.backend, "cpu") == 0;
+    bool is_told = is_cpu || o->device.with.kernel || o->raw_channels || o->isolates_all;
+    return o->jpeg == IH_JPEG_AUTO && is_told ? IH_JPEG_CPU : o->jpeg;
+}
+
 /* How many workers the inputs can keep busy. */
 static unsigned n_workers(const struct ih_walk_sources *sources, unsigned n_threads)
 {
@@ -129,7 +151,9 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
     struct ih_budget budget;
     struct ih_device_options device_options = o->device;
     const struct ih_walk_sources sources = ih_walk_sources_of(o);
-    const struct ih_helper_command helper = {ih_machine_program(), o->isolates_all};
+    const struct ih_helper_command helper = {.program = ih_machine_program(),
+                                             .is_strict = o->isolates_all};
+    struct ih_jpeg_report jpeg_report = {.n_decoded = 0};
     struct ih_pipeline_options with = {
         .n_threads = n_workers(&sources, n_threads),
         .decode = {.max_pixels = o->max_pixels,
@@ -142,6 +166,8 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
         .clip_low = o->clip_low,
         .clip_high = o->clip_high,
         .skips_transparent = o->skips_transparent,
+        .jpeg = jpeg_side(o),
+        .jpeg_report = &jpeg_report,
     };
     with.outputs = ih_emit_outputs(emit, &with.n_outputs);
     enum ih_exit code = IH_EXIT_OK;
@@ -158,8 +184,10 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
     }
     ih_emit_stop_progress(emit);
     if (status == IH_OK) {
-        if (o->is_verbose)
+        if (o->is_verbose) {
             say_fallback(device);
+            say_jpeg(&jpeg_report);
+        }
         code = ih_emit_finish(emit);
     } else {
         ih_complain(device && !walk ? o->list_path : NULL, err.message);

@@ -15,6 +15,7 @@ const struct ih_option_help ih_options_help[] = {
     {"--total-only", "only that record"},
     {"--device=auto|cpu|cuda[:N,...]", "who counts (auto)"},
     {"--kernel=KERNEL", "count with this kernel (see --list)"},
+    {"--jpeg=auto|cpu|gpu", "who decodes JPEG: a GPU's engines too (auto)"},
     {"--luma=bt709|bt601", "weights of the luma channel (bt709)"},
     {"--alpha=count|skip-transparent", "leave pixels with alpha 0 out (count)"},
     {"--clip=LO,HI", "<= LO and >= HI count as clipped (0,255)"},

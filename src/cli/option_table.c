@@ -4,6 +4,7 @@
 
 #include "base/parse.h"
 #include "cli/bench/bench.h"
+#include "pipeline/words.h"
 
 #include <string.h>
 
@@ -44,6 +45,9 @@ static enum ih_status set_chart(struct ih_options *o, const char *value, struct 
 {
     if (value && !*value)
         return ih_error_set(err, IH_USAGE, "wants a file or a directory after =");
+    if (value && strcmp(value, "-") == 0)
+        return ih_error_set(err, IH_USAGE,
+                            "a chart goes to a file or a directory, not to standard output");
     o->chart_path = value ? value : ".";
     o->chart.format = ih_chart_format_of(o->chart_path);
     return IH_OK;
@@ -92,13 +96,10 @@ static enum ih_status set_output(struct ih_options *o, const char *value, struct
 
 static enum ih_status set_kernel(struct ih_options *o, const char *value, struct ih_error *err)
 {
-    for (const struct ih_backend *const *b = ih_backends; *b; b++)
-        for (const struct ih_kernel_entry *k = (*b)->kernels; k->name; k++)
-            if (strcmp(k->name, value) == 0) {
-                o->device.with.kernel = k->name;
-                return IH_OK;
-            }
-    return ih_error_set(err, IH_USAGE, "no kernel '%s' in this build: see --list", value);
+    o->device.with.kernel = ih_kernel_find(value);
+    if (!o->device.with.kernel)
+        return ih_error_set(err, IH_USAGE, "no kernel '%s' in this build: see --list", value);
+    return IH_OK;
 }
 
 static enum ih_status set_luma(struct ih_options *o, const char *value, struct ih_error *err)
@@ -109,10 +110,7 @@ static enum ih_status set_luma(struct ih_options *o, const char *value, struct i
 
 static enum ih_status set_alpha(struct ih_options *o, const char *value, struct ih_error *err)
 {
-    o->skips_transparent = strcmp(value, "skip-transparent") == 0;
-    if (!o->skips_transparent && strcmp(value, "count") != 0)
-        return ih_error_set(err, IH_USAGE, "'%s' is none of count, skip-transparent", value);
-    return IH_OK;
+    return ih_alpha_parse(value, &o->skips_transparent, err);
 }
 
 static enum ih_status set_clip(struct ih_options *o, const char *value, struct ih_error *err)
@@ -172,6 +170,18 @@ static enum ih_status set_memory(struct ih_options *o, const char *value, struct
         return ih_error_set(err, IH_USAGE, "'%s' is not a number of bytes (k, M, G may follow)",
                             value);
     return IH_OK;
+}
+
+static enum ih_status set_jpeg(struct ih_options *o, const char *value, struct ih_error *err)
+{
+    static const char *const names[] = {
+        [IH_JPEG_CPU] = "cpu", [IH_JPEG_AUTO] = "auto", [IH_JPEG_GPU] = "gpu"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(value, names[i]) == 0) {
+            o->jpeg = (enum ih_jpeg_side)i;
+            return IH_OK;
+        }
+    return ih_error_set(err, IH_USAGE, "'%s' is none of auto, cpu, gpu", value);
 }
 
 static enum ih_status set_list_path(struct ih_options *o, const char *value, char separator,
@@ -300,6 +310,7 @@ const struct ih_option ih_option_table[] = {
     {"output", 'o', IH_TAKES_VALUE, set_output},
     {"device", 0, IH_TAKES_VALUE, ih_option_set_device},
     {"kernel", 0, IH_TAKES_VALUE, set_kernel},
+    {"jpeg", 0, IH_TAKES_VALUE, set_jpeg},
     {"luma", 0, IH_TAKES_VALUE, set_luma},
     {"alpha", 0, IH_TAKES_VALUE, set_alpha},
     {"clip", 0, IH_TAKES_VALUE, set_clip},

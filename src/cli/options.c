@@ -111,6 +111,10 @@ static enum ih_status parse_long(struct ih_options *o, int argc, const char *con
         return ih_error_set(err, IH_USAGE, "%s: takes no value", shown);
     if (!value && option->takes == IH_TAKES_VALUE)
         return ih_error_set(err, IH_USAGE, "%s: wants a value", shown);
+    if (!value && option->takes == IH_TAKES_MAYBE && *i + 1 < argc && argv[*i + 1][0] != '-') {
+        o->stray_option = option->name;
+        o->stray_path = o->n_paths;
+    }
     return apply(o, option, shown, value, err);
 }
 
@@ -178,6 +182,10 @@ static enum ih_status check_combination(const struct ih_options *o, struct ih_er
         return ih_error_set(err, IH_USAGE, "nothing to count: name an image, a directory, or -");
     if (o->output_path && !o->output)
         return ih_error_set(err, IH_USAGE, "-o: --chart=PATH says where a chart goes");
+    if (o->jpeg == IH_JPEG_GPU && o->isolates_all)
+        return ih_error_set(err, IH_USAGE, "--jpeg=gpu: --isolate wants helper processes for it");
+    if (o->jpeg == IH_JPEG_GPU && o->device.backend && strcmp(o->device.backend, "cpu") == 0)
+        return ih_error_set(err, IH_USAGE, "--jpeg=gpu: no GPU with --device=cpu");
     return IH_OK;
 }
 
@@ -190,6 +198,7 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
                              .clip_low = 0,
                              .clip_high = 255,
                              .max_pixels = IH_MAX_PIXELS_DEFAULT,
+                             .jpeg = IH_JPEG_AUTO,
                              .bench_bytes = IH_BENCH_BYTES_DEFAULT};
     o->paths = calloc((size_t)argc + 1, sizeof *o->paths);
     if (!o->paths)
@@ -213,7 +222,7 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     }
     if (!o->output && !o->chart_path)
         o->output = &ih_output_text;
-    if (device_variable && *device_variable && !o->backend[0]) {
+    if (device_variable && *device_variable && !o->has_device) {
         struct ih_error reason = {IH_OK, ""};
         status = ih_option_set_device(o, device_variable, &reason);
         if (status != IH_OK)

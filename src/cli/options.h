@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "output/chart.h"
 #include "output/output.h"
+#include "pipeline/pipeline.h"
 
 enum { IH_THREADS_MAX = 1024 };
 
@@ -32,13 +33,14 @@ struct ih_options {
     const char *chart_path;         /* NULL: no charts; a file or a directory */
     struct ih_chart_options chart;  /* how charts look */
     struct ih_device_options device;
-    char backend[16]; /* what device.backend points to */
+    bool has_device; /* --device was given */
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
     bool skips_transparent; /* --alpha=skip-transparent */
     unsigned n_threads;     /* 0: all processors */
     unsigned raw_channels;  /* 0: told by content */
     uint64_t max_pixels;
+    enum ih_jpeg_side jpeg;
     bool isolates_all;     /* --isolate */
     uint64_t memory_bytes; /* of images held whole; 0: a part of the machine's */
     uint64_t bench_bytes;  /* of the input that --bench makes */
@@ -51,6 +53,8 @@ struct ih_options {
     bool is_quiet, is_verbose; /* never both */
     const char **paths;        /* the array is owned */
     size_t n_paths;
+    const char *stray_option; /* NULL, or one without the value that it may take: "csv", behind */
+    size_t stray_path;        /* which this path stands. Of several the last such option */
 };
 
 /*

@@ -2,6 +2,8 @@
 
 #include "cli/outfile.h"
 
+#include "base/status.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef IH_CLI_OUTFILE_H
 #define IH_CLI_OUTFILE_H
 
-#include "base/status.h"
+#include "imghist.h"
 
 #include <pthread.h>
 #include <stdio.h>

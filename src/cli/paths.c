@@ -18,12 +18,15 @@ struct level {
     size_t n_names, next;
 };
 
+/* Bytes of a line of a list, and empty lines one behind the other. No system takes a path of a
+ * sixteenth of that: what has more is no list but an image, or a device that never ends. */
+enum { LIST_LINE_MAX = 64 * 1024, NO_LIST = -1 };
+
 struct ih_walk {
     struct ih_walk_sources sources;
     size_t next_path;
     FILE *list; /* owned unless standard input; NULL: none, or read to its end */
-    char *line; /* owned; the list's last path, for getdelim */
-    size_t line_bytes;
+    char *line; /* owned, [LIST_LINE_MAX + 1]; the list's last path; NULL before the first */
     struct level *levels; /* the deepest last */
     size_t n_levels;
 };
@@ -165,24 +168,69 @@ static void close_list(struct ih_walk *w)
     w->list = NULL;
 }
 
-/* The next path of the list that is not empty; NULL at its end. *error: an errno, or 0. */
-static const char *next_listed(struct ih_walk *w, int *error)
+/* Bytes of the next line of the list, with the separator where there is one; -1 at the end and
+ * after an error, of which errno tells; -2 for one that is too long. */
+static ssize_t read_line(struct ih_walk *w)
+{
+    size_t n = 0;
+    int c = 0;
+    if (!w->line)
+        w->line = malloc(LIST_LINE_MAX + 1);
+    if (!w->line)
+        return -1; /* and errno is ENOMEM */
+    while (c != w->sources.list_separator || n == 0) {
+        c = getc_unlocked(w->list); /* nobody else reads it */
+        if (c == EOF)
+            break;
+        if (n == LIST_LINE_MAX)
+            return -2;
+        w->line[n++] = (char)c;
+    }
+    w->line[n] = '\0';
+    return n > 0 && !ferror(w->list) ? (ssize_t)n : -1;
+}
+
+/* The next line of the list that is not empty, of *n_bytes without its end; NULL at the list's end.
+ * *error: an errno, 0, or NO_LIST. */
+static const char *next_listed(struct ih_walk *w, size_t *n_bytes, int *error)
 {
     *error = 0;
-    while (w->list) {
+    for (unsigned n_empty = 0; w->list; n_empty++) {
         errno = 0;
-        ssize_t n = getdelim(&w->line, &w->line_bytes, w->sources.list_separator, w->list);
-        if (n < 0) {
-            *error = feof(w->list) ? 0 : errno ? errno : EIO;
+        ssize_t n = read_line(w);
+        if (n < 0 || n_empty > LIST_LINE_MAX) {
+            *error = n != -1 ? NO_LIST : w->line && feof(w->list) ? 0 : errno ? errno : EIO;
             close_list(w);
             return NULL;
         }
         if (n > 0 && w->line[n - 1] == w->sources.list_separator)
-            w->line[n - 1] = '\0';
-        if (w->line[0] != '\0')
+            w->line[--n] = '\0';
+        *n_bytes = (size_t)n;
+        if (n > 0)
             return w->line;
     }
     return NULL;
+}
+
+static bool give_no_list(const struct ih_walk *w, struct ih_input *input)
+{
+    *input = (struct ih_input){.path = strdup(w->sources.list), .is_named = true};
+    ih_error_set(&input->error, IH_LIMIT,
+                 "is no list of files: it has a line of more than %d bytes, or as many empty ones",
+                 LIST_LINE_MAX);
+    return true;
+}
+
+/* A path of the list. As take_argument, but for a line with a NUL in it, which would be the name of
+ * another file if it were read up to there. */
+static bool take_listed(struct ih_walk *w, const char *line, size_t n_bytes, struct ih_input *input)
+{
+    if (strlen(line) == n_bytes)
+        return take_argument(w, line, true, input);
+    *input = (struct ih_input){.path = strdup(w->sources.list), .is_named = true};
+    ih_error_set(&input->error, IH_IO,
+                 "a line of the list has a NUL in it: --files0-from reads such lists");
+    return true;
 }
 
 uint64_t ih_walk_count(const struct ih_walk_sources *sources)
@@ -219,7 +267,7 @@ enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_wal
 bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
 {
     for (;;) {
-        const char *argument = NULL;
+        size_t n_bytes = 0;
         int error = 0;
         if (w->n_levels > 0) {
             struct level *level = &w->levels[w->n_levels - 1];
@@ -232,17 +280,20 @@ bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
             }
             continue;
         }
-        bool is_listed = w->next_path == w->sources.n_paths;
-        if (!is_listed)
-            argument = w->sources.paths[w->next_path++];
-        else
-            argument = next_listed(w, &error);
+        if (w->next_path < w->sources.n_paths) {
+            if (take_argument(w, w->sources.paths[w->next_path++], false, input))
+                return true;
+            continue;
+        }
+        const char *line = next_listed(w, &n_bytes, &error);
+        if (error == NO_LIST)
+            return give_no_list(w, input);
         if (error)
             return give_error(input, strdup(w->sources.list), true, error,
                               "the list cannot be read");
-        if (!argument)
+        if (!line)
             return false;
-        if (take_argument(w, argument, is_listed, input))
+        if (take_listed(w, line, n_bytes, input))
             return true;
     }
 }

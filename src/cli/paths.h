@@ -40,7 +40,8 @@ enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_wal
 /*
  * The next input; false at the end. A directory that cannot be read is an input with its error.
  * Entries that are hidden, links to directories, or no files at all are passed over. A list that
- * cannot be read to its end is an input of the list's name with that error, and the last.
+ * cannot be read to its end, or whose lines never end, is an input of the list's name with that
+ * error, and the last.
  */
 bool ih_walk_next(struct ih_walk *walk, struct ih_input *input);
 

@@ -5,6 +5,7 @@
 #include "cli/chartfile.h"
 #include "cli/outfile.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,36 @@ static void protect(struct ih_targets *t, const struct stat *st)
 {
     if (S_ISREG(st->st_mode))
         t->files[t->n_files++] = (struct ih_file_identity){st->st_dev, st->st_ino};
+}
+
+/* Whether the option's values, as its help lists them ("--csv[=channels|bins]"), have this one. */
+static bool is_value_of(const char *option, const char *value)
+{
+    const size_t n_option = strlen(option), n_value = strlen(value);
+    for (const struct ih_option_help *h = ih_options_help; h->usage; h++) {
+        if (strncmp(h->usage, "--", 2) != 0 || strncmp(h->usage + 2, option, n_option) != 0 ||
+            strncmp(h->usage + 2 + n_option, "[=", 2) != 0)
+            continue;
+        for (const char *v = h->usage + 2 + n_option + 2; *v; v += strspn(v, "|]")) {
+            const size_t n = strcspn(v, "|]");
+            if (n == n_value && memcmp(v, value, n) == 0)
+                return true;
+            v += n;
+        }
+    }
+    return false;
+}
+
+/* A path that is no file, and stands where a value of the option before it would, but for the =. */
+static enum ih_status check_stray(const struct ih_options *o, size_t i, struct ih_error *err)
+{
+    if (!o->stray_option || i != o->stray_path)
+        return IH_OK;
+    bool is_chart = strcmp(o->stray_option, "chart") == 0 && (o->n_paths > 1 || o->list_path);
+    if (!is_chart && !is_value_of(o->stray_option, o->paths[i]))
+        return IH_OK;
+    return ih_error_set(err, IH_USAGE, "no such file; did you mean --%s=%.100s?", o->stray_option,
+                        o->paths[i]);
 }
 
 static enum ih_status protect_inputs(const struct ih_options *o, struct ih_targets *t,
@@ -33,8 +64,13 @@ static enum ih_status protect_inputs(const struct ih_options *o, struct ih_targe
         }
     }
     for (size_t i = 0; i < o->n_paths; i++) {
-        if (strcmp(o->paths[i], "-") == 0 ? fstat(0, &st) != 0 : stat(o->paths[i], &st) != 0)
+        if (strcmp(o->paths[i], "-") == 0 ? fstat(0, &st) != 0 : stat(o->paths[i], &st) != 0) {
+            if (errno == ENOENT && check_stray(o, i, err) != IH_OK) {
+                *subject = o->paths[i];
+                return err->status;
+            }
             continue;
+        }
         const struct ih_file_identity id = {st.st_dev, st.st_ino};
         enum ih_status status = ih_check_not_output(&id, t->files, t->n_files, err);
         if (status == IH_OK && o->chart_path && S_ISREG(st.st_mode))

@@ -22,7 +22,7 @@ struct ih_targets {
  * targets    overwritten
  * *subject   on failure: the file that the error is about
  *
- * Returns IH_OK or IH_CONFLICT.
+ * Returns IH_OK, IH_CONFLICT, or IH_USAGE for a path that is no file but a value that lacks its =.
  */
 enum ih_status ih_targets_check(const struct ih_options *options, struct ih_targets *targets,
                                 const char **subject, struct ih_error *err);

@@ -52,6 +52,20 @@ static void close_bmp(void *state)
     free(s);
 }
 
+/* Bits of a sample, of the widest colour where masks say how many. */
+static unsigned depth_of(const struct ih_bmp *b)
+{
+    if (b->bits != 16 && b->bits != 32)
+        return b->bits <= 8 ? b->bits : 8;
+    uint32_t max = 0;
+    for (unsigned c = 0; c < 3; c++)
+        max = b->fields[c].max > max ? b->fields[c].max : max;
+    unsigned n = 0;
+    for (; max; max >>= 1)
+        n++;
+    return n ? n : 8;
+}
+
 static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
@@ -75,7 +89,7 @@ static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_opt
     info->width = s->bmp.width;
     info->height = s->bmp.height;
     info->n_channels = s->bmp.n_channels;
-    info->source_depth = s->bmp.bits <= 8 ? s->bmp.bits : 8;
+    info->source_depth = depth_of(&s->bmp);
     *state = s;
     return IH_OK;
 }

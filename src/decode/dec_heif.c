@@ -6,11 +6,16 @@
  * the library's conversion of YCbCr with the matrix that the file names; no profile is applied.
  * Alpha that is multiplied into the colours is left there. 10 and 12 bits are rounded to 8.
  *
- * libheif conceals damage where it can and notes it as a warning; here each is an error. A
- * monochrome picture comes with three equal channels: old versions cannot say beforehand that it
- * is.
+ * A monochrome picture is gray. That it is one the file's boxes say; old versions of the library do
+ * not, and decode a grid of such pictures to RGB alone. So it is decoded to RGB in any case, and
+ * one channel is taken once all three have been found to be the same.
+ *
+ * libheif conceals damage where it can and notes it as a warning; here each is an error.
  */
-#include "decode/late.h"
+#include "base/late.h"
+#include "decode/bytes.h"
+#include "decode/heif_boxes.h"
+#include "decode/samples.h"
 #include "decode/signatures.h"
 #include "decode/whole.h"
 
@@ -81,9 +86,10 @@ struct heif_state {
     struct heif_image_handle *handle; /* owned */
     struct heif_image *image;         /* owned; NULL until decoded */
     size_t width, height, row;        /* row: the next one */
-    unsigned n_channels;
-    bool is_deep;         /* more than 8 bits a sample */
-    const uint8_t *plane; /* of image */
+    unsigned n_channels;              /* decoded: 3, or 4 with alpha */
+    bool is_gray;                     /* of the colours one is given */
+    bool is_deep;                     /* more than 8 bits a sample */
+    const uint8_t *plane;             /* of image */
     size_t stride;
     uint32_t max; /* greatest sample of a deep image */
 };
@@ -156,11 +162,12 @@ static enum ih_status read_header(struct heif_state *s, const struct ih_decode_o
     s->width = (size_t)width;
     s->height = (size_t)height;
     s->is_deep = bits > 8;
+    s->is_gray = ih_heif_is_monochrome(s->whole.file, s->whole.file_bytes);
     s->n_channels = s->lib.heif_image_handle_has_alpha_channel(s->handle) ? 4 : 3;
     info->width = (uint64_t)width;
     info->height = (uint64_t)height;
-    info->n_channels = s->n_channels;
-    info->source_depth = s->is_deep ? 16 : 8;
+    info->n_channels = s->n_channels - (s->is_gray ? 2 : 0);
+    info->source_depth = (unsigned)bits;
     return ih_whole_more(
         &s->whole, (uint64_t)width * (uint64_t)height * HELD_SAMPLES * (s->is_deep ? 2 : 1), err);
 }
@@ -222,18 +229,40 @@ static enum ih_status decode(struct heif_state *s, struct ih_error *err)
     return e.code == heif_error_Ok ? check_image(s, err) : failed(e, err);
 }
 
+/* Sample i of a row, in 8 bits. */
+static uint8_t sample(const struct heif_state *s, const uint8_t *row, size_t i)
+{
+    if (!s->is_deep)
+        return row[i];
+    uint32_t v = ih_le16(row + 2 * i);
+    return ih_sample_scale(v < s->max ? v : s->max, s->max);
+}
+
+/* One of three equal colours, and alpha. */
+static enum ih_status convert_gray_row(const struct heif_state *s, uint8_t *pixels,
+                                       struct ih_error *err)
+{
+    const uint8_t *row = s->plane + s->row * s->stride;
+    const size_t sample_bytes = s->is_deep ? 2 : 1;
+    for (size_t i = 0; i < s->width * s->n_channels; i += s->n_channels) {
+        const uint8_t *red = row + i * sample_bytes;
+        if (memcmp(red, red + sample_bytes, 2 * sample_bytes) != 0)
+            return ih_error_set(err, IH_CORRUPT, "damaged HEIF: colours in a gray image");
+        *pixels++ = sample(s, row, i);
+        if (s->n_channels == 4)
+            *pixels++ = sample(s, row, i + 3);
+    }
+    return IH_OK;
+}
+
 static void convert_row(const struct heif_state *s, uint8_t *pixels)
 {
     const uint8_t *row = s->plane + s->row * s->stride;
-    if (!s->is_deep) {
-        memcpy(pixels, row, s->width * s->n_channels);
-        return;
-    }
-    for (size_t i = 0; i < s->width * s->n_channels; i++) {
-        uint32_t v = (uint32_t)row[2 * i] | (uint32_t)row[2 * i + 1] << 8;
-        v = v < s->max ? v : s->max;
-        pixels[i] = (uint8_t)((v * 510 + s->max) / (2 * s->max));
-    }
+    const size_t n = s->width * s->n_channels;
+    if (!s->is_deep)
+        memcpy(pixels, row, n);
+    for (size_t i = 0; i < n && s->is_deep; i++)
+        pixels[i] = sample(s, row, i);
 }
 
 static enum ih_status read_heif(void *state, uint8_t *pixels, size_t capacity_pixels,
@@ -243,8 +272,12 @@ static enum ih_status read_heif(void *state, uint8_t *pixels, size_t capacity_pi
     size_t n = 0;
     if (!s->image && decode(s, err) != IH_OK)
         return err->status;
-    for (; s->row < s->height && capacity_pixels - n >= s->width; s->row++, n += s->width)
-        convert_row(s, pixels + n * s->n_channels);
+    for (; s->row < s->height && capacity_pixels - n >= s->width; s->row++, n += s->width) {
+        if (!s->is_gray)
+            convert_row(s, pixels + n * s->n_channels);
+        else if (convert_gray_row(s, pixels + n * (s->n_channels - 2), err) != IH_OK)
+            return err->status;
+    }
     *n_pixels = n;
     return IH_OK;
 }
@@ -258,7 +291,7 @@ const struct ih_decoder ih_decoder_heif = {
     .name = "heif",
     .is_isolated = true,
     .prepare = prepare,
-    .title = "HEIC and AVIF, 8 to 12 bits, alpha",
+    .title = "HEIC and AVIF, 8 to 12 bits, gray, alpha",
     .version = version,
     .probe = ih_probe_heif,
     .open = open_heif,

@@ -7,19 +7,23 @@
  * colour management. Orientation and alpha are left as stored. Of an animation the first frame is
  * read.
  *
+ * More than 8 bits are asked for as 16 and rounded to 8 here: some versions dither when they do it.
+ *
  * A truncated file would be decoded as far as it goes; here it is an error.
  */
-#include "decode/late.h"
+#include "base/late.h"
+#include "decode/samples.h"
 #include "decode/signatures.h"
 #include "decode/whole.h"
 
+#include <assert.h>
 #include <jxl/decode.h>
 #include <jxl/version.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes a sample: the image, and floats of it in two stages of the library. */
-enum { HELD_BYTES = 9 };
+/* Bytes a sample: the image, of 8 or 16 bits, and floats of it in two stages of the library. */
+enum { HELD_BYTES = 9, HELD_BYTES_DEEP = 10 };
 
 /* What is called of the library. */
 #if JPEGXL_NUMERIC_VERSION >= JPEGXL_COMPUTE_NUMERIC_VERSION(0, 9, 0)
@@ -72,6 +76,8 @@ struct jxl_state {
     JxlDecoder *decoder; /* owned */
     JxlBasicInfo info;
     unsigned n_channels;
+    bool is_deep;          /* more than 8 bits; pixels are held as 16 */
+    uint8_t scaled[65536]; /* 8-bit value of each sample of a deep image */
 };
 
 static enum ih_status failed(JxlDecoderStatus code, struct ih_error *err)
@@ -133,16 +139,17 @@ static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_op
         return status;
     unsigned bits = s->info.bits_per_sample;
     s->n_channels = (s->info.num_color_channels == 1 ? 1u : 3u) + (s->info.alpha_bits > 0);
+    s->is_deep = bits > 8;
     info->width = s->info.xsize;
     info->height = s->info.ysize;
     info->n_channels = s->n_channels;
-    info->source_depth = bits > 8 ? 16 : bits > 4 ? 8 : bits > 2 ? 4 : bits;
+    info->source_depth = bits;
     uint64_t n_samples, n_pixels = (uint64_t)s->info.xsize * s->info.ysize;
     n_samples = n_pixels * (s->n_channels + s->info.num_extra_channels);
     if (n_pixels > UINT64_MAX / 65536 || s->info.num_extra_channels > 4096)
         return ih_error_set(err, IH_LIMIT, "JPEG XL with %u extra channels",
                             s->info.num_extra_channels);
-    return ih_whole_more(&s->whole, n_samples * HELD_BYTES, err);
+    return ih_whole_more(&s->whole, n_samples * (s->is_deep ? HELD_BYTES_DEEP : HELD_BYTES), err);
 }
 
 static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_options *options,
@@ -161,6 +168,14 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
     else
         close_jxl(s);
     return status;
+}
+
+/* The library scales a sample v of the file to round(v * 65535 / max), which tells v exactly. */
+static void fill_table(struct jxl_state *s)
+{
+    const uint64_t max = ((uint64_t)1 << s->info.bits_per_sample) - 1;
+    for (uint64_t i = 0; i < sizeof s->scaled; i++)
+        s->scaled[i] = ih_sample_scale((i * max * 2 + 65535) / (2 * 65535), max);
 }
 
 /* Of a lossy image whose colour space is an ICC profile: without this it would be linear light. */
@@ -187,19 +202,23 @@ static void choose_colours(struct jxl_state *s)
 
 static enum ih_status set_buffer(struct jxl_state *s, struct ih_error *err)
 {
-    const JxlPixelFormat format = {s->n_channels, JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
+    const JxlPixelFormat format = {s->n_channels, s->is_deep ? JXL_TYPE_UINT16 : JXL_TYPE_UINT8,
+                                   JXL_NATIVE_ENDIAN, 0};
+    const unsigned pixel_bytes = s->n_channels * (s->is_deep ? 2 : 1);
     size_t n_bytes;
     if (s->whole.pixels)
         return failed(JXL_DEC_ERROR, err);
     enum ih_status status =
-        ih_whole_image(&s->whole, s->info.xsize, s->info.ysize, s->n_channels, err);
+        ih_whole_image(&s->whole, s->info.xsize, s->info.ysize, pixel_bytes, err);
     if (status != IH_OK)
         return status;
     if (s->lib.JxlDecoderImageOutBufferSize(s->decoder, &format, &n_bytes) != JXL_DEC_SUCCESS ||
-        n_bytes != s->whole.n_pixels * s->n_channels ||
+        n_bytes != s->whole.n_pixels * pixel_bytes ||
         s->lib.JxlDecoderSetImageOutBuffer(s->decoder, &format, s->whole.pixels, n_bytes) !=
             JXL_DEC_SUCCESS)
         return ih_error_set(err, IH_CORRUPT, "damaged JPEG XL: two sizes");
+    if (s->is_deep)
+        fill_table(s);
     return IH_OK;
 }
 
@@ -224,13 +243,31 @@ static enum ih_status decode(struct jxl_state *s, struct ih_error *err)
     }
 }
 
+/* As ih_whole_give, of samples of 16 bits. */
+static size_t give_deep(struct jxl_state *s, uint8_t *pixels, size_t capacity_pixels)
+{
+    struct ih_whole *w = &s->whole;
+    const size_t n_left = w->n_pixels - w->n_given;
+    const size_t n = n_left < capacity_pixels ? n_left : capacity_pixels;
+    assert(w->pixels);
+    const uint8_t *samples = w->pixels + w->n_given * w->n_channels;
+    for (size_t i = 0; i < n * s->n_channels; i++) {
+        uint16_t v;
+        memcpy(&v, samples + 2 * i, sizeof v);
+        pixels[i] = s->scaled[v];
+    }
+    w->n_given += n;
+    return n;
+}
+
 static enum ih_status read_jxl(void *state, uint8_t *pixels, size_t capacity_pixels,
                                size_t *n_pixels, struct ih_error *err)
 {
     struct jxl_state *s = state;
     if (!s->whole.pixels && decode(s, err) != IH_OK)
         return err->status;
-    *n_pixels = ih_whole_give(&s->whole, pixels, capacity_pixels);
+    *n_pixels = s->is_deep ? give_deep(s, pixels, capacity_pixels)
+                           : ih_whole_give(&s->whole, pixels, capacity_pixels);
     return IH_OK;
 }
 

@@ -32,7 +32,7 @@ struct png_state {
 
 static bool probe(const uint8_t *head, size_t size)
 {
-    return size >= 8 && png_sig_cmp(head, 0, 8) == 0;
+    return size >= 4 && memcmp(head, "\x89PNG", 4) == 0; /* the rest shows how it was damaged */
 }
 
 static const char *version(void)

@@ -160,9 +160,13 @@ static const char *version(void)
     return "imghist " IH_VERSION;
 }
 
+/* The bits that hold every sample: 10 of a maxval of 1023, 7 of one of 100. */
 static unsigned depth_of(uint64_t maxval)
 {
-    return maxval < 2 ? 1 : maxval < 4 ? 2 : maxval < 16 ? 4 : maxval < 256 ? 8 : 16;
+    unsigned n = 0;
+    for (; maxval; maxval >>= 1)
+        n++;
+    return n;
 }
 
 static void fill_table(struct pnm_state *s)

@@ -122,18 +122,35 @@ static size_t packed_bytes(const struct psd_state *s, const uint8_t *count)
     return s->is_large ? ih_be32(count) : ih_be16(count);
 }
 
-/* Where each plane's rows are, once all of the image is there. */
-static enum ih_status find_planes(struct psd_state *s, struct ih_error *err)
+/* How the rows that follow are coded. */
+static enum ih_status read_compression(struct psd_state *s, struct ih_source *src,
+                                       struct ih_error *err)
 {
-    const uint8_t *at = s->whole.file + 2, *end = s->whole.file + s->whole.file_bytes;
-    uint64_t n_rows = (uint64_t)s->n_channels * s->height;
-    if (s->whole.file_bytes < 2)
-        return ends_early(err);
-    unsigned compression = ih_be16(s->whole.file), count_bytes = s->is_large ? 4 : 2;
+    uint8_t bytes[2];
+    if (ih_read_bytes(src, "PSD", bytes, sizeof bytes, err) != IH_OK)
+        return err->status;
+    unsigned compression = ih_be16(bytes);
+    s->is_packed = compression == 1;
     if (compression > 1)
         return ih_error_set(err, IH_UNSUPPORTED, "PSD with compression %u is not supported",
                             compression);
-    s->is_packed = compression == 1;
+    return IH_OK;
+}
+
+/* Fewer than a row's bytes, however well it is packed. */
+static bool is_too_short(const struct psd_state *s, uint64_t n_bytes)
+{
+    return s->row_bytes / PACKED_PER_BYTE > n_bytes;
+}
+
+/* Where each plane's rows are, once all of the image is there. */
+static enum ih_status find_planes(struct psd_state *s, struct ih_error *err)
+{
+    const uint8_t *at = s->whole.file, *end = s->whole.file + s->whole.file_bytes;
+    const unsigned count_bytes = s->is_large ? 4 : 2;
+    uint64_t n_rows = (uint64_t)s->n_channels * s->height;
+    if (is_too_short(s, s->whole.file_bytes)) /* of a pipe that is not known before */
+        return ends_early(err);
     const uint8_t *counts = at;
     if (s->is_packed) {
         if (n_rows > (uint64_t)(end - at) / count_bytes)
@@ -167,10 +184,10 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
     if (ih_read_bytes(src, "PSD", header, sizeof header, err) != IH_OK ||
         read_kind(s, header, err) != IH_OK ||
         ih_decode_check_pixels(s->width, s->height, options->max_pixels, err) != IH_OK ||
-        read_sections(s, src, err) != IH_OK)
+        read_sections(s, src, err) != IH_OK || read_compression(s, src, err) != IH_OK)
         return err->status;
     uint64_t rows_bytes = (uint64_t)s->row_bytes * s->samples.n_planes;
-    if (ih_source_size_left(src, &n_left) && s->row_bytes / PACKED_PER_BYTE > n_left)
+    if (ih_source_size_left(src, &n_left) && is_too_short(s, n_left))
         return ends_early(err);
     if (ih_whole_open(&s->whole, src, options, rows_bytes, err) != IH_OK ||
         find_planes(s, err) != IH_OK)
@@ -268,7 +285,7 @@ static enum ih_status read_psd(void *state, uint8_t *pixels, size_t capacity_pix
 
 static bool probe(const uint8_t *head, size_t size)
 {
-    return size >= HEADER_BYTES && memcmp(head, "8BPS", 4) == 0;
+    return size >= 4 && memcmp(head, "8BPS", 4) == 0;
 }
 
 static const char *version(void)

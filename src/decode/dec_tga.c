@@ -108,10 +108,10 @@ static enum ih_status read_header(struct tga_state *s, const struct ih_decode_op
     unsigned type = h[2] & 7, bits = h[16], entry_bits = h[7];
     info->width = ih_le16(h + 12);
     info->height = ih_le16(h + 14);
-    info->source_depth = 8;
     s->n_left = info->width * info->height;
     s->has_runs = h[2] & 8;
     s->has_palette = type == 1;
+    info->source_depth = type == 2 && bits < 24 ? 5 : 8;
     s->unit_bytes = (bits + 7) / 8;
     s->first_entry = ih_le16(h + 3);
     s->n_entries = ih_le16(h + 5);

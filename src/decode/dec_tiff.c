@@ -99,11 +99,10 @@ static enum ih_status read_directory(struct ih_tiff *s, const struct ih_decode_o
         status = ih_tiff_read_layout(s, t, err);
     if (status == IH_OK)
         status = plan_blocks(s, t, err);
-    unsigned bits = s->samples.bits;
     info->width = s->width;
     info->height = s->height;
     info->n_channels = s->samples.n_channels;
-    info->source_depth = bits > 8 ? 16 : bits > 4 ? 8 : bits > 2 ? 4 : bits;
+    info->source_depth = s->samples.bits;
     return status;
 }
 

@@ -98,6 +98,8 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
     enum ih_status status = ih_source_peek(src, IH_PROBE_BYTES, &head, &n, err);
     if (status != IH_OK)
         return status;
+    if (n > IH_PROBE_BYTES) /* the same of a file as of a pipe, where no more may be there yet */
+        n = IH_PROBE_BYTES;
     VP8StatusCode code = WebPGetFeatures(head, n, &features);
     if (code != VP8_STATUS_OK)
         return failed(code, err);

@@ -86,6 +86,8 @@ enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
             return status;
         if (size == 0)
             return ih_error_set(err, IH_UNKNOWN, "cannot decode: the file is empty");
+        if (size > IH_PROBE_BYTES) /* what there is of a pipe; of a file more is at hand */
+            size = IH_PROBE_BYTES;
         index = find(head, size);
         d->decoder = ih_decoders[index];
         if (!d->decoder)
@@ -132,6 +134,9 @@ enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capac
         }
     }
     const unsigned long long n_wanted = d->info.width * d->info.height;
+    /* A helper that was taken over could go on for ever. */
+    if (d->info.width != 0 && d->n_pixels_read > n_wanted)
+        return ih_error_set(err, IH_CORRUPT, "its decoder gave more than %llu pixels", n_wanted);
     if (*n_pixels == 0 && d->n_pixels_read != n_wanted)
         return ih_error_set(err, IH_CORRUPT, "the file ends after %llu of %llu pixels",
                             (unsigned long long)d->n_pixels_read, n_wanted);

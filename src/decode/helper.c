@@ -3,8 +3,6 @@
 
 #include "decode/helper.h"
 
-#include "decode/helper_wire.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,6 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define NS_A_SECOND ((uint64_t)1000 * 1000 * 1000)
 
 void ih_helper_init(struct ih_helper *h, const struct ih_helper_command *command)
 {
@@ -68,6 +68,11 @@ static void end_image(struct ih_helper *h)
     h->is_busy = false;
 }
 
+static uint64_t seconds_max(const struct ih_helper *h)
+{
+    return h->command->seconds_max ? h->command->seconds_max : IH_HELPER_SECONDS_MAX;
+}
+
 static enum ih_status start(struct ih_helper *h, struct ih_error *err)
 {
     int ends[2];
@@ -86,8 +91,10 @@ static enum ih_status start(struct ih_helper *h, struct ih_error *err)
     }
     h->socket = ends[0];
     h->is_running = true;
+    h->patience.left_ns = seconds_max(h) * NS_A_SECOND;
     struct ih_error hello;
-    if (!ih_wire_receive(h->socket, &hello, sizeof hello)) {
+    if (!ih_wire_watch(h->socket) ||
+        !ih_wire_receive(h->socket, &hello, sizeof hello, &h->patience)) {
         stop(h);
         return ih_error_set(err, IH_UNAVAILABLE, "a helper process does not start");
     }
@@ -102,8 +109,9 @@ static enum ih_status start(struct ih_helper *h, struct ih_error *err)
  * prepares for one; where that was not enough, the next for all. */
 static enum ih_status provide(struct ih_helper *h, unsigned index, struct ih_error *err)
 {
-    if (h->is_running && h->prepared != index && h->prepared != IH_HELPER_ALL &&
-        ih_decoders[index]->prepare) {
+    const struct ih_decoder *decoder =
+        (h->command->decoders ? h->command->decoders : ih_decoders)[index];
+    if (h->is_running && h->prepared != index && h->prepared != IH_HELPER_ALL && decoder->prepare) {
         stop(h);
         h->prepared = IH_HELPER_ALL;
         return start(h, err);
@@ -168,6 +176,12 @@ static int wait_for_end(struct ih_helper *h)
 
 static enum ih_status tell_death(struct ih_helper *h, struct ih_error *err)
 {
+    if (h->patience.left_ns == 0) { /* it lives, and does nothing that is seen */
+        stop(h);
+        end_image(h);
+        return ih_error_set(err, IH_LIMIT, "its decoder takes more than %llu s and was ended",
+                            (unsigned long long)seconds_max(h));
+    }
     int how = wait_for_end(h), number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
     const char *name = signal_name(number);
     end_image(h);
@@ -207,7 +221,7 @@ static bool answer(struct ih_helper *h, const struct ih_wire_reply *question)
         a.error.status = IH_LIMIT;
     if (a.error.status == IH_OK)
         h->taken_bytes += n;
-    return ih_wire_send(h->socket, &a, sizeof a);
+    return ih_wire_send(h->socket, &a, sizeof a, &h->patience);
 }
 
 /* What can be wrong with a file. The rest is said of the machine or the command line, and would end
@@ -222,7 +236,7 @@ static bool is_of_a_file(enum ih_status status)
 static enum ih_status next_reply(struct ih_helper *h, struct ih_wire_reply *r, struct ih_error *err)
 {
     for (;;) {
-        if (!ih_wire_receive(h->socket, r, sizeof *r))
+        if (!ih_wire_receive(h->socket, r, sizeof *r, &h->patience))
             return tell_death(h, err);
         if (r->kind != IH_WIRE_TAKE && r->kind != IH_WIRE_TRY && r->kind != IH_WIRE_GIVE)
             break;
@@ -252,8 +266,8 @@ static bool send_request(struct ih_helper *h, unsigned index, struct ih_source *
     request.whole_bytes_max = options->whole_bytes_max;
     request.budget_bytes = options->budget ? options->budget->size_bytes : 0;
     request.at_end = src->at_end;
-    return ih_wire_send_request(h->socket, &request, src->fd) &&
-           ih_wire_send(h->socket, src->next, src->n_left);
+    return ih_wire_send_request(h->socket, &request, src->fd, &h->patience) &&
+           ih_wire_send(h->socket, src->next, src->n_left, &h->patience);
 }
 
 enum ih_status ih_helper_open(struct ih_helper *h, unsigned index, struct ih_source *src,
@@ -261,8 +275,12 @@ enum ih_status ih_helper_open(struct ih_helper *h, unsigned index, struct ih_sou
                               struct ih_error *err)
 {
     struct ih_wire_reply r;
+    uint64_t n_bytes;
     if (provide(h, index, err) != IH_OK)
         return err->status;
+    /* Whoever feeds a pipe can keep a worker waiting without any helper. */
+    bool is_endless = !ih_source_size_left(src, &n_bytes);
+    h->patience.left_ns = is_endless ? IH_WIRE_FOR_EVER : seconds_max(h) * NS_A_SECOND;
     h->is_busy = true;
     h->budget = options->budget;
     h->n_pixels_sent = 0;
@@ -300,7 +318,7 @@ enum ih_status ih_helper_read(struct ih_helper *h, uint8_t *pixels, size_t capac
         h->n_pixels_sent = r.n;
     }
     size_t n = h->n_pixels_sent < capacity_pixels ? (size_t)h->n_pixels_sent : capacity_pixels;
-    if (!ih_wire_receive(h->socket, pixels, n * h->n_channels))
+    if (!ih_wire_receive(h->socket, pixels, n * h->n_channels, &h->patience))
         return tell_death(h, err);
     h->n_pixels_sent -= n;
     *n_pixels = n;

@@ -7,8 +7,10 @@
  * failed and the next gets a new process. What such a process sends is believed no more than a file
  * is: sizes are checked, and pixels are only counted.
  *
- * It does not protect from wrong pixels, nor from a helper that sleeps for ever, as only processor
- * time is limited, and not from a kernel whose system calls on the filter's
+ * Nor can it hold its worker for ever: processor time is limited, and so is how long the worker
+ * waits for it.
+ *
+ * It does not protect from wrong pixels, and not from a kernel whose system calls on the filter's
  * list can be abused. The other formats are decoded by libraries that every browser holds against
  * hostile files, or by code of this program that never looks outside a row; isolating them as well
  * is the user's choice, at the price of a copy of all pixels through a socket.
@@ -22,18 +24,25 @@
 #ifndef IH_DECODE_HELPER_H
 #define IH_DECODE_HELPER_H
 
-#include "decode/decoder.h"
+#include "decode/helper_wire.h"
 
 #include <sys/types.h>
 
 /* The file descriptor on which a helper finds its socket. */
 enum { IH_HELPER_SOCKET = 3 };
 
+/* How long a worker waits for one image of a file, all waits together: three times the processor
+ * time that the image may take (helper_serve.c), since a slow disk, or more threads than
+ * processors, is no sleep. A pipe may take as long as it likes. */
+enum { IH_HELPER_SECONDS_MAX = 1800 };
+
 /* How a helper is started: `program --decode-helper DECODER`, then "strict" where it says so. main
  * hands the arguments to ih_helper_serve. */
 struct ih_helper_command {
-    const char *program; /* this one; found as a shell would */
-    bool is_strict;      /* better no helper than one without seccomp, where the build knows it */
+    const char *program;  /* this one; found as a shell would */
+    bool is_strict;       /* better no helper than one without seccomp, where the build knows it */
+    unsigned seconds_max; /* 0: IH_HELPER_SECONDS_MAX */
+    const struct ih_decoder *const *decoders; /* borrowed, what it serves; NULL: ih_decoders */
 };
 
 #define IH_HELPER_OPTION "--decode-helper"
@@ -46,6 +55,7 @@ struct ih_helper {
     unsigned prepared; /* index of the one decoder that it prepared, or IH_HELPER_ALL */
     pid_t pid;
     int socket;
+    struct ih_wire_patience patience; /* with this image, or with a helper that starts */
 
     /* Of the image that is under way: */
     bool is_busy;
@@ -68,7 +78,7 @@ void ih_helper_reset(struct ih_helper *h);
  * src     an open file, of which no more than a buffer has been read
  *
  * Errors are those of the decoder, IH_UNAVAILABLE where no helper can be started, and IH_CORRUPT or
- * IH_LIMIT for a helper that did not survive the file.
+ * IH_LIMIT for a helper that did not survive the file, or was not waited for any longer.
  */
 enum ih_status ih_helper_open(struct ih_helper *h, unsigned index, struct ih_source *src,
                               const struct ih_decode_options *options, struct ih_image_info *info,

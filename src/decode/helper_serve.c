@@ -3,7 +3,6 @@
 
 #include "base/sandbox.h"
 #include "decode/helper.h"
-#include "decode/helper_wire.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -35,7 +34,7 @@ struct server {
 
 static bool reply(const struct ih_wire_reply *r)
 {
-    return ih_wire_send(IH_HELPER_SOCKET, r, sizeof *r);
+    return ih_wire_send(IH_HELPER_SOCKET, r, sizeof *r, NULL);
 }
 
 static enum ih_status ask(void *user, enum ih_budget_call call, uint64_t n_bytes,
@@ -52,7 +51,7 @@ static enum ih_status ask(void *user, enum ih_budget_call call, uint64_t n_bytes
     bool is_heard = reply(&r);
     if (call == IH_BUDGET_GIVE)
         return IH_OK;
-    if (!is_heard || !ih_wire_receive(IH_HELPER_SOCKET, &answer, sizeof answer))
+    if (!is_heard || !ih_wire_receive(IH_HELPER_SOCKET, &answer, sizeof answer, NULL))
         _exit(EXIT_FAILURE); /* nobody is left to decode for */
     if (err)
         *err = answer.error;
@@ -84,7 +83,7 @@ static enum ih_status send_pixels(struct server *s, const struct ih_decoder *dec
         if (status != IH_OK || n == 0)
             return status;
         r.n = n;
-        if (!reply(&r) || !ih_wire_send(IH_HELPER_SOCKET, s->piece, n * info->n_channels))
+        if (!reply(&r) || !ih_wire_send(IH_HELPER_SOCKET, s->piece, n * info->n_channels, NULL))
             _exit(EXIT_FAILURE);
     }
 }
@@ -169,13 +168,13 @@ int ih_helper_serve(const struct ih_decoder *const *decoders, char *const *argum
         return EXIT_FAILURE;
     if (ih_sandbox_enter(FILES_MAX, &hello) != IH_OK && !is_strict)
         hello = (struct ih_error){IH_OK, ""};
-    if (!ih_wire_send(IH_HELPER_SOCKET, &hello, sizeof hello) || hello.status != IH_OK) {
+    if (!ih_wire_send(IH_HELPER_SOCKET, &hello, sizeof hello, NULL) || hello.status != IH_OK) {
         free(s);
         return EXIT_FAILURE;
     }
     while (ih_wire_receive_request(IH_HELPER_SOCKET, &request, &file)) {
         if (request.decoder >= n_decoders || request.n_read > sizeof s->read ||
-            !ih_wire_receive(IH_HELPER_SOCKET, s->read, request.n_read))
+            !ih_wire_receive(IH_HELPER_SOCKET, s->read, request.n_read, NULL))
             break;
         ih_sandbox_allow_seconds(SECONDS_MAX);
         serve_one(s, decoders[request.decoder], &request, file);

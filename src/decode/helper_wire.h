@@ -38,12 +38,29 @@ struct ih_wire_answer {
     struct ih_error error;
 };
 
-/* Sends or receives all of it, or returns false: the other side is gone. */
-bool ih_wire_send(int socket, const void *bytes, size_t size_bytes);
-bool ih_wire_receive(int socket, void *bytes, size_t size_bytes);
+/* How long one side goes on waiting for the other: only time in which it does nothing else counts,
+ * and not the time in which the whole program is stopped (Ctrl-Z) or the machine sleeps. */
+struct ih_wire_patience {
+    uint64_t left_ns; /* 0: it is over; IH_WIRE_FOR_EVER never is */
+};
+#define IH_WIRE_FOR_EVER UINT64_MAX
+
+/* Lets calls on this end of a socket come back now and then, so that patience can end. False: they
+ * may not. */
+bool ih_wire_watch(int socket);
+
+/*
+ * Sends or receives all of it, or returns false: the other side is gone, or patience has ended.
+ *
+ * patience   NULL: waits for ever; else the socket is watched
+ */
+bool ih_wire_send(int socket, const void *bytes, size_t size_bytes,
+                  struct ih_wire_patience *patience);
+bool ih_wire_receive(int socket, void *bytes, size_t size_bytes, struct ih_wire_patience *patience);
 
 /* The same for a request and the file that belongs to it; what *file becomes is owned. */
-bool ih_wire_send_request(int socket, const struct ih_wire_request *request, int file);
+bool ih_wire_send_request(int socket, const struct ih_wire_request *request, int file,
+                          struct ih_wire_patience *patience);
 bool ih_wire_receive_request(int socket, struct ih_wire_request *request, int *file);
 
 #endif

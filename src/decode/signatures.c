@@ -10,7 +10,7 @@ bool ih_probe_webp(const uint8_t *head, size_t size)
 
 bool ih_probe_tiff(const uint8_t *head, size_t size)
 {
-    return size >= 8 && (memcmp(head, "II*\0", 4) == 0 || memcmp(head, "MM\0*", 4) == 0 ||
+    return size >= 4 && (memcmp(head, "II*\0", 4) == 0 || memcmp(head, "MM\0*", 4) == 0 ||
                          memcmp(head, "II+\0", 4) == 0 || memcmp(head, "MM\0+", 4) == 0);
 }
 
@@ -23,7 +23,7 @@ bool ih_probe_gif(const uint8_t *head, size_t size)
 bool ih_probe_heif(const uint8_t *head, size_t size)
 {
     static const char brands[][5] = {"heic", "heix", "heim", "heis", "mif1", "avif"};
-    if (size < 16 || memcmp(head + 4, "ftyp", 4) != 0)
+    if (size < 12 || memcmp(head + 4, "ftyp", 4) != 0)
         return false;
     size_t end = (size_t)head[2] << 8 | head[3];
     for (size_t at = 8; at + 4 <= size && at + 4 <= end; at += at == 8 ? 8 : 4)

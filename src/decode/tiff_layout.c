@@ -83,6 +83,9 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
     uint16_t planar = PLANARCONFIG_CONTIG, compression = COMPRESSION_NONE;
     if (!s->lib.TIFFGetField(t, TIFFTAG_PHOTOMETRIC, &photometric))
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: it has no colour space");
+    if (photometric != PHOTOMETRIC_PALETTE &&
+        ih_tiff_has_tag(s, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_PALETTE))
+        return ih_error_set(err, IH_CORRUPT, "damaged TIFF: the palette is missing");
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_BITSPERSAMPLE, &bits);
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_SAMPLEFORMAT, &format);
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_SAMPLESPERPIXEL, &s->n_samples);

@@ -1,11 +1,12 @@
 /*
  * The parts of the TIFF decoder: the file as libtiff sees it (tiff_file.c), what its directory says
- * of the samples (tiff_layout.c), and the decoder itself (dec_tiff.c).
+ * of the samples (tiff_layout.c), what that said before libtiff mended it (tiff_tags.c), and the
+ * decoder itself (dec_tiff.c).
  */
 #ifndef IH_DECODE_TIFF_PARTS_H
 #define IH_DECODE_TIFF_PARTS_H
 
-#include "decode/late.h"
+#include "base/late.h"
 #include "decode/samples.h"
 #include "decode/whole.h"
 
@@ -68,6 +69,10 @@ enum ih_status ih_tiff_open_handle(struct ih_tiff *s, unsigned i, struct ih_erro
 
 /* What libtiff said, as the error. */
 enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err);
+
+/* Whether the file's first directory itself, before libtiff mends it, has this tag with this one
+ * whole number as its value. */
+bool ih_tiff_has_tag(const struct ih_tiff *s, uint16_t tag, uint64_t value);
 
 /* Fills samples, plane_sample, n_samples, is_planar and is_ycbcr, or refuses what is not decoded.
  */

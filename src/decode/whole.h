@@ -15,7 +15,7 @@ struct ih_whole {
     size_t file_bytes;
     uint8_t *pixels; /* owned, [n_pixels][n_channels]; NULL until ih_whole_image */
     size_t n_pixels, n_given;
-    unsigned n_channels;
+    unsigned n_channels; /* bytes a pixel */
 };
 
 /*

@@ -3,7 +3,7 @@
 
 #include "library/library.h"
 
-#include "base/parse.h"
+#include "pipeline/words.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -50,59 +50,35 @@ static enum ih_status copy_settings(const struct ih_settings *from, size_t size_
     return IH_OK;
 }
 
-/* "auto", "cpu", "cuda" or "cuda:N[,N...]". */
-static enum ih_status parse_device(const char *text, char backend[16],
-                                   struct ih_device_options *device, struct ih_error *err)
+/* What device, kernel, luma and alpha say. */
+static enum ih_status use_words(const struct ih_settings *s, struct ih_context *c,
+                                struct ih_device_options *device, struct ih_error *err)
 {
-    backend[0] = '\0';
-    if (!text || strcmp(text, "auto") == 0)
-        return IH_OK;
-    bool is_cuda = strncmp(text, "cuda", 4) == 0;
-    bool is_known = strcmp(text, "cpu") == 0 || strcmp(text, "cuda") == 0;
-    if (is_cuda && text[4] == ':')
-        is_known = ih_parse_ordinals(text + 5, device->ordinals, IH_UNITS_MAX, &device->n_ordinals);
-    if (!is_known)
-        return ih_error_set(err, IH_USAGE,
-                            "device: '%.40s' is none of auto, cpu, cuda, cuda:N[,N...]", text);
-    strcpy(backend, is_cuda ? "cuda" : "cpu");
-    device->backend = backend;
-    for (const struct ih_backend *const *b = ih_backends; *b; b++)
-        if (strcmp((*b)->name, backend) == 0)
-            return IH_OK;
-    return ih_error_set(err, IH_UNAVAILABLE, "device: this build has no %s", backend);
-}
-
-/* The kernel's static name. */
-static enum ih_status find_kernel(const char *wanted, const char *backend, const char **kernel,
-                                  struct ih_error *err)
-{
-    *kernel = NULL;
-    if (!wanted)
-        return IH_OK;
-    for (const struct ih_backend *const *b = ih_backends; *b; b++)
-        for (const struct ih_kernel_entry *k = (*b)->kernels; k->name; k++)
-            if (strcmp(k->name, wanted) == 0 && (!*backend || strcmp((*b)->name, backend) == 0))
-                *kernel = k->name;
-    return *kernel ? IH_OK
-                   : ih_error_set(err, IH_USAGE, "kernel: '%.40s' is none of the device's", wanted);
+    struct ih_error reason;
+    if (s->device && ih_device_parse(s->device, device, &reason) != IH_OK)
+        return ih_error_set(err, reason.status, "device: %.200s", reason.message);
+    c->kernel = s->kernel ? ih_kernel_find(s->kernel) : NULL;
+    if (s->kernel && !c->kernel)
+        return ih_error_set(err, IH_USAGE, "kernel: '%.40s' is none of this build's", s->kernel);
+    device->with.kernel = c->kernel;
+    c->options.luma = ih_luma_find(s->luma ? s->luma : ih_luma_bt709.name);
+    if (!c->options.luma)
+        return ih_error_set(err, IH_USAGE, "luma: '%.40s' is none of bt709, bt601", s->luma);
+    if (s->alpha && ih_alpha_parse(s->alpha, &c->options.skips_transparent, &reason) != IH_OK)
+        return ih_error_set(err, reason.status, "alpha: %.200s", reason.message);
+    return IH_OK;
 }
 
 static enum ih_status use_settings(const struct ih_settings *s, struct ih_context *c,
                                    struct ih_device_options *device, struct ih_error *err)
 {
-    enum ih_status status = parse_device(s->device, c->backend, device, err);
-    if (status == IH_OK)
-        status = find_kernel(s->kernel, c->backend, &c->kernel, err);
+    enum ih_status status = use_words(s, c, device, err);
     if (status != IH_OK)
         return status;
-    device->with.kernel = c->kernel;
     device->n_lanes = s->n_threads;
 
     unsigned clip_high = s->clip_high ? s->clip_high : IH_BINS - 1;
     c->options.n_threads = 1;
-    c->options.luma = ih_luma_find(s->luma ? s->luma : ih_luma_bt709.name);
-    if (!c->options.luma)
-        return ih_error_set(err, IH_USAGE, "luma: '%.40s' is none of bt709, bt601", s->luma);
     if (clip_high >= IH_BINS || s->clip_low >= clip_high)
         return ih_error_set(err, IH_USAGE, "clip: 0 <= %u < %u <= 255 does not hold", s->clip_low,
                             clip_high);

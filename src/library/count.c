@@ -21,7 +21,7 @@ static enum ih_status count_input(struct ih_context *context, const struct ih_in
     status = result->status;
     ih_call_end(context, call, status);
     if (status == IH_OK)
-        ih_counts_set_image(counts);
+        ih_counts_set_image(counts, context->options.skips_transparent);
     else if (err)
         *err = result->error;
     return status;
@@ -109,17 +109,23 @@ static size_t fill_band(const struct ih_pixels *p, uint64_t *done, uint8_t *band
 }
 
 static enum ih_status count_bands(struct ih_lane *lane, const struct ih_pixels *p,
-                                  struct ih_result *result, struct ih_error *err)
+                                  bool skips_transparent, struct ih_result *result,
+                                  struct ih_error *err)
 {
     const uint64_t n_pixels = p->width * p->height;
+    const bool has_alpha = p->n_channels != ih_colour_channels(p->n_channels);
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
     for (uint64_t done = 0; status == IH_OK && done < n_pixels;) {
         uint8_t *band;
         size_t size_bytes;
         status = ih_lane_band(lane, p->n_channels, &band, &size_bytes, err);
-        if (status == IH_OK)
-            status =
-                ih_lane_count(lane, fill_band(p, &done, band, size_bytes / p->n_channels), err);
+        if (status != IH_OK)
+            break;
+        size_t n = fill_band(p, &done, band, size_bytes / p->n_channels);
+        if (skips_transparent && has_alpha)
+            n = ih_pixels_drop_transparent(band, n, p->n_channels);
+        if (n > 0)
+            status = ih_lane_count(lane, n, err);
     }
     if (status == IH_OK)
         status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
@@ -142,9 +148,9 @@ enum ih_status ih_count_pixels(struct ih_context *context, const struct ih_pixel
     memset(result, 0, sizeof *result);
     result->spec = (struct ih_count_spec){p.n_channels, o->luma, o->clip_low, o->clip_high};
     result->info = (struct ih_image_info){"", pixels->width, pixels->height, p.n_channels, 8};
-    status = count_bands(call->lane, &p, result, err);
+    status = count_bands(call->lane, &p, o->skips_transparent, result, err);
     ih_call_end(context, call, status);
     if (status == IH_OK)
-        ih_counts_set_image(counts);
+        ih_counts_set_image(counts, o->skips_transparent);
     return status;
 }

@@ -29,15 +29,19 @@ void ih_counts_clear(struct ih_counts *counts)
     counts->n_images = 0;
 }
 
-void ih_counts_set_image(struct ih_counts *counts)
+void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent)
 {
     counts->is_empty = counts->is_sum = false;
+    counts->skips_transparent = skips_transparent;
     counts->n_images = 1;
 }
 
-static bool same_spec(const struct ih_count_spec *a, const struct ih_count_spec *b)
+/* Whether the same was counted, and in the same way. */
+static bool are_alike(const struct ih_counts *c, const struct ih_counts *other)
 {
-    return a->luma == b->luma && a->clip_low == b->clip_low && a->clip_high == b->clip_high;
+    const struct ih_count_spec *a = &c->result.spec, *b = &other->result.spec;
+    return a->luma == b->luma && a->clip_low == b->clip_low && a->clip_high == b->clip_high &&
+           c->skips_transparent == other->skips_transparent;
 }
 
 enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
@@ -50,8 +54,9 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
         *c = *other;
         return IH_OK;
     }
-    if (!same_spec(&c->result.spec, &other->result.spec))
-        return ih_error_set(err, IH_USAGE, "counts of different luma or clip limits do not add up");
+    if (!are_alike(c, other))
+        return ih_error_set(err, IH_USAGE,
+                            "counts of different luma, alpha or clip limits do not add up");
     const uint64_t n_images = c->n_images + other->n_images;
     if (!c->is_sum) {
         const struct ih_count_spec *spec = &c->result.spec;
@@ -86,7 +91,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
 {
     struct ih_summary s;
     memset(&s, 0, sizeof s);
-    s.format = s.decoder = s.kernel = s.luma = "";
+    s.format = s.decoder = s.kernel = s.luma = s.alpha = "";
     s.mean_luminance = (double)NAN;
     if (!c->is_empty) {
         const struct ih_result *r = &c->result;
@@ -101,6 +106,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.decoder = text(r->decoder_version);
         s.kernel = text(r->kernel);
         s.luma = r->spec.luma->name;
+        s.alpha = c->skips_transparent ? "skip-transparent" : "count";
         s.clip_low = r->spec.clip_low;
         s.clip_high = r->spec.clip_high;
         s.any_low = h->any_low;

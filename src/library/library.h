@@ -25,10 +25,9 @@ struct ih_call {
 };
 
 struct ih_context {
-    char backend[16]; /* what the device's options point to; "": auto */
     const char *kernel;
     struct ih_device *device;
-    struct ih_pipeline_options options; /* luma, limits; budget is set where there is one */
+    struct ih_pipeline_options options; /* luma, alpha, limits; budget where there is one */
     struct ih_budget budget;
     bool has_budget;
 
@@ -39,6 +38,7 @@ struct ih_context {
 struct ih_counts {
     bool is_empty;
     bool is_sum;             /* total is valid, and result made from it */
+    bool skips_transparent;  /* as the context had it */
     struct ih_result result; /* valid unless empty; path is not used */
     struct ih_total total;
     uint64_t n_images;
@@ -50,8 +50,8 @@ enum ih_status ih_call_begin(struct ih_context *context, struct ih_call **call,
 /* status: of the call; after a failed one the lane is not used again. */
 void ih_call_end(struct ih_context *context, struct ih_call *call, enum ih_status status);
 
-/* Makes counts those of the one image in counts->result. */
-void ih_counts_set_image(struct ih_counts *counts);
+/* Makes counts those of the one image in counts->result, counted as the context's options say. */
+void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent);
 
 /*
  * Checks that pixels can be, and says the same in a simpler way: the stride is not negative, and

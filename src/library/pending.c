@@ -9,6 +9,7 @@
 struct ih_pending {
     struct ih_device_pixels *pixels;
     struct ih_image_info info; /* of what is enqueued */
+    bool skips_transparent;
 };
 
 enum ih_status ih_pending_open(struct ih_context *context, int gpu, struct ih_pending **pending,
@@ -19,6 +20,7 @@ enum ih_status ih_pending_open(struct ih_context *context, int gpu, struct ih_pe
     struct ih_pending *p = calloc(1, sizeof *p);
     if (!p)
         return ih_error_set(err, IH_MEMORY, "out of memory");
+    p->skips_transparent = o->skips_transparent;
     enum ih_status status = ih_device_pixels_open(gpu, context->kernel, &spec, &p->pixels, err);
     if (status == IH_OK)
         *pending = p;
@@ -32,6 +34,10 @@ enum ih_status ih_pending_count(struct ih_pending *pending, const struct ih_pixe
 {
     struct ih_pixels p;
     enum ih_status status = ih_pixels_normalize(pixels, &p, err);
+    if (status == IH_OK && pending->skips_transparent &&
+        p.n_channels != ih_colour_channels(p.n_channels))
+        return ih_error_set(err, IH_USAGE,
+                            "alpha: skip-transparent does not work on pixels that a GPU has");
     if (status == IH_OK)
         status = ih_device_pixels_count(pending->pixels, &p, stream, err);
     if (status == IH_OK)
@@ -49,7 +55,7 @@ enum ih_status ih_pending_finish(struct ih_pending *pending, struct ih_counts *c
     enum ih_status status = ih_device_pixels_finish(pending->pixels, &result->histogram,
                                                     &result->spec, &result->kernel, err);
     if (status == IH_OK)
-        ih_counts_set_image(counts);
+        ih_counts_set_image(counts, pending->skips_transparent);
     return status;
 }
 

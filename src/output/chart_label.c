@@ -12,27 +12,6 @@
 
 /* ---- names ---- */
 
-/* Characters without a look of their own that change how, or whether, the others are seen. Control
- * characters are not among them: ih_escape shows those. */
-static bool is_disguise(unsigned long c)
-{
-    static const struct {
-        unsigned long first, last;
-    } ranges[] = {
-        {0xad, 0xad},       {0x61c, 0x61c},   /* soft hyphen; Arabic letter mark */
-        {0x115f, 0x1160},   {0x180b, 0x180f}, /* fillers and selectors */
-        {0x200b, 0x200f},   {0x2028, 0x202e}, /* zero width; line ends; directions */
-        {0x2060, 0x206f},   {0x3164, 0x3164}, /* joiners and isolates; filler */
-        {0xfe00, 0xfe0f},   {0xfeff, 0xfeff}, /* variation selectors; byte order mark */
-        {0xfff9, 0xfffb},   {0xfffe, 0xffff}, /* annotations; no characters, and none of XML's */
-        {0xe0000, 0xe0fff},                   /* tags */
-    };
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (c >= ranges[i].first && c <= ranges[i].last)
-            return true;
-    return false;
-}
-
 /* What follows the last slash, or all of a path that ends in one. */
 static const char *last_part(const char *path)
 {
@@ -40,41 +19,18 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Longest form of a character: \u{e0fff}, and no escape of n bytes is longer than 4n. */
-enum { SHOWN_MAX = 16, GROWTH = 4 };
-
-/* The character that text begins with, as it can be shown; a byte that begins none counts as one.
- * Returns its length in bytes of text. */
-static size_t show_one(const char *text, char shown[SHOWN_MAX])
-{
-    unsigned long c = 0;
-    size_t n = ih_utf8_length(text, &c);
-    if (n > 0 && is_disguise(c)) {
-        snprintf(shown, SHOWN_MAX, "\\u{%lx}", c);
-        return n;
-    }
-    char alone[8] = "";
-    memcpy(alone, text, n > 0 ? n : 1);
-    ih_escape(shown, SHOWN_MAX, alone);
-    return n > 0 ? n : 1;
-}
+enum { GROWTH = 4 }; /* what ih_escape makes of n bytes is no longer than 4n */
 
 char *ih_label_name(const char *path)
 {
     const char *name = strcmp(path, "-") == 0 ? "standard input" : last_part(path);
-    size_t length = strlen(name), size = 0;
+    size_t length = strlen(name);
     if (length > (SIZE_MAX - IH_ELLIPSIS_BYTES - 1) / GROWTH)
         return NULL;
     char *label = malloc(length * GROWTH + IH_ELLIPSIS_BYTES + 1);
     if (!label)
         return NULL;
-    while (*name) {
-        char shown[SHOWN_MAX];
-        name += show_one(name, shown);
-        memcpy(label + size, shown, strlen(shown));
-        size += strlen(shown);
-    }
-    label[size] = '\0';
+    ih_escape(label, length * GROWTH + 1, name);
     return label;
 }
 

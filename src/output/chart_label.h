@@ -12,8 +12,7 @@
 enum { IH_LABEL_MAX = 128 }; /* bytes of every label below, with the final NUL */
 
 /*
- * The last part of a path as ih_escape shows it, and besides with every character that could hide
- * or disguise a name (zero width, or turning the direction of writing) as \u{202e}.
+ * The last part of a path as ih_escape shows it.
  *
  * Returns text that the caller owns, valid UTF-8, with room for IH_ELLIPSIS_BYTES more; NULL
  * without memory.

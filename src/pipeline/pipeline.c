@@ -9,6 +9,7 @@
 #include "pipeline/pipeline.h"
 
 #include "decode/helper.h"
+#include "pipeline/offload.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,14 +25,17 @@ enum { WINDOW_PER_THREAD = 256, WINDOW_OF_SLOW_TAKER = 16 };
 
 struct window_slot {
     bool is_ready;
+    bool was_offloaded; /* the engines have had it, and gave it back */
     struct ih_input input;
-    struct ih_result *result; /* owned */
+    struct ih_result *result;     /* owned */
+    struct window_slot *returned; /* the next one that the engines gave back */
 };
 
 struct pipeline {
     struct ih_device *device;
     const struct ih_pipeline_options *options;
     const struct ih_pipeline_calls *calls;
+    struct ih_offload offload;
 
     pthread_mutex_t next_lock; /* held around a call to next */
 
@@ -39,7 +43,9 @@ struct pipeline {
     pthread_cond_t on_change;
     struct window_slot *slots; /* input i is in slot i % n_slots */
     size_t n_slots;
-    uint64_t n_started, n_taken; /* inputs; n_started - n_taken <= n_slots */
+    uint64_t n_started, n_taken;  /* inputs; n_started - n_taken <= n_slots */
+    uint64_t n_offloaded;         /* inputs that the engines have */
+    struct window_slot *returned; /* inputs that they gave back, for any worker */
     unsigned n_working;
     bool is_stopping;      /* no more inputs are started */
     struct ih_error error; /* of a worker that could not begin */
@@ -54,77 +60,157 @@ static bool has_room(const struct pipeline *p)
     return n < p->n_slots && (n < few || !is_taker_behind);
 }
 
-/* Waits for room in the window and takes the next input. NULL: there are none. */
+/* Waits for room in the window and takes the next input; next_lock is held. NULL: there are none,
+ * or an input came back from the engines. */
 static struct window_slot *start_next(struct pipeline *p)
 {
     struct window_slot *slot = NULL;
     struct ih_input input = {.path = NULL};
-    pthread_mutex_lock(&p->next_lock);
     pthread_mutex_lock(&p->lock);
-    while (!p->is_stopping && !has_room(p))
+    while (!p->is_stopping && !p->returned && !has_room(p))
         pthread_cond_wait(&p->on_change, &p->lock);
-    bool may = !p->is_stopping;
+    bool may = !p->is_stopping && !p->returned;
     pthread_mutex_unlock(&p->lock);
+    if (!may)
+        return NULL;
 
-    may = may && p->calls->next(p->calls->next_user, &input);
+    bool has_input = p->calls->next(p->calls->next_user, &input);
 
     pthread_mutex_lock(&p->lock);
-    if (may) {
+    if (has_input) {
         slot = &p->slots[p->n_started++ % p->n_slots];
         slot->input = input;
+        slot->was_offloaded = false;
     } else {
         p->is_stopping = true;
+        pthread_cond_broadcast(&p->on_change);
     }
     pthread_mutex_unlock(&p->lock);
-    pthread_mutex_unlock(&p->next_lock);
     return slot;
+}
+
+/* The next input, a new one or one that the engines gave back. NULL: all is done. */
+static struct window_slot *next_slot(struct pipeline *p)
+{
+    struct window_slot *slot = NULL;
+    bool is_over = false;
+    while (!slot && !is_over) {
+        pthread_mutex_lock(&p->next_lock);
+        slot = start_next(p);
+        pthread_mutex_unlock(&p->next_lock);
+        if (slot)
+            break;
+        pthread_mutex_lock(&p->lock);
+        while (p->is_stopping && !p->returned && p->n_offloaded > 0)
+            pthread_cond_wait(&p->on_change, &p->lock);
+        slot = p->returned;
+        if (slot)
+            p->returned = slot->returned;
+        else
+            is_over = p->is_stopping;
+        pthread_mutex_unlock(&p->lock);
+    }
+    return slot;
+}
+
+/* A result for its slot. */
+static void finish(struct pipeline *p, struct window_slot *slot, struct ih_result *result)
+{
+    pthread_mutex_lock(&p->lock);
+    if (result->status == IH_UNAVAILABLE) {
+        p->error = result->error; /* no device, no helper: so it is for every input */
+        p->is_stopping = true;
+    }
+    slot->result = result;
+    slot->is_ready = true;
+    pthread_cond_broadcast(&p->on_change);
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* What the engines have done with an input, or have not. */
+static void on_offloaded(void *pipeline, void *ticket, struct ih_result *result, bool is_counted)
+{
+    struct pipeline *p = pipeline;
+    struct window_slot *slot = ticket;
+    if (is_counted)
+        finish(p, slot, result);
+    else
+        free(result);
+    pthread_mutex_lock(&p->lock);
+    if (!is_counted) {
+        slot->was_offloaded = true;
+        slot->returned = p->returned;
+        p->returned = slot;
+    }
+    p->n_offloaded--;
+    pthread_cond_broadcast(&p->on_change);
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* What a worker keeps from input to input. */
+struct worker {
+    struct ih_lane *lane;
+    struct ih_source src;
+    struct ih_offload_file file;
+};
+
+/* Whether the engines have taken an input. */
+static bool offload(struct pipeline *p, struct worker *w, struct window_slot *slot,
+                    struct ih_result *result)
+{
+    if (slot->was_offloaded)
+        return false;
+    pthread_mutex_lock(&p->lock);
+    p->n_offloaded++; /* before they may have finished it */
+    pthread_mutex_unlock(&p->lock);
+    if (ih_offload_try(&p->offload, &slot->input, &w->file, &w->src, slot, result))
+        return true;
+    pthread_mutex_lock(&p->lock);
+    p->n_offloaded--;
+    pthread_cond_broadcast(&p->on_change);
+    pthread_mutex_unlock(&p->lock);
+    return false;
 }
 
 /* One input after the other, until there are none. IH_OK, or why the worker cannot go on. */
 static enum ih_status work_on_inputs(struct pipeline *p, const struct ih_pipeline_options *options,
-                                     struct ih_lane *lane, struct ih_source *src,
-                                     struct ih_error *err)
+                                     struct worker *w, struct ih_error *err)
 {
     for (;;) {
         struct ih_result *result = malloc(sizeof *result);
         if (!result)
             return ih_error_set(err, IH_MEMORY, "out of memory");
-        struct window_slot *slot = start_next(p);
+        struct window_slot *slot = next_slot(p);
         if (!slot) {
             free(result);
             return IH_OK;
         }
-        ih_count_input(options, &slot->input, lane, src, result);
+        if (offload(p, w, slot, result))
+            continue;
+        ih_count_input(options, &slot->input, w->lane, &w->src, result);
         if (result->status == IH_OK)
-            result->counted_by = ih_lane_description(lane);
-        pthread_mutex_lock(&p->lock);
-        if (result->status == IH_UNAVAILABLE) {
-            p->error = result->error; /* no device, no helper: so it is for every input */
-            p->is_stopping = true;
-        }
-        slot->result = result;
-        slot->is_ready = true;
-        pthread_cond_broadcast(&p->on_change);
-        pthread_mutex_unlock(&p->lock);
+            result->counted_by = ih_lane_description(w->lane);
+        ih_offload_saw(&p->offload, &w->file, result);
+        finish(p, slot, result);
     }
 }
 
 static void *work(void *argument)
 {
     struct pipeline *p = argument;
-    struct ih_source src = {0};
-    struct ih_lane *lane = NULL;
+    struct worker w = {.lane = NULL};
     struct ih_error error = {IH_OK, ""};
     struct ih_helper helper;
     struct ih_pipeline_options options = *p->options;
     ih_helper_init(&helper, options.helper);
     if (options.helper)
         options.decode.helper = &helper;
-    if (ih_lane_open(p->device, &lane, &error) == IH_OK)
-        work_on_inputs(p, &options, lane, &src, &error);
+    if (ih_lane_open(p->device, &w.lane, &error) == IH_OK)
+        work_on_inputs(p, &options, &w, &error);
     ih_helper_reset(&helper);
-    ih_lane_close(lane);
-    ih_source_reset(&src);
+    ih_lane_close(w.lane);
+    ih_source_reset(&w.src);
+    free(w.file.bytes);
 
     pthread_mutex_lock(&p->lock);
     p->n_working--;
@@ -167,6 +253,17 @@ static void take_results(struct pipeline *p)
     pthread_mutex_unlock(&p->lock);
 }
 
+/* Inputs that were started and came to no result, as all workers have gone, and what follows. */
+static void drop_rest(struct pipeline *p)
+{
+    for (; p->n_taken < p->n_started; p->n_taken++) {
+        struct window_slot *slot = &p->slots[p->n_taken % p->n_slots];
+        free(slot->input.path);
+        if (slot->is_ready)
+            free(slot->result);
+    }
+}
+
 static enum ih_status run_workers(struct pipeline *p, pthread_t *threads, unsigned n_wanted,
                                   struct ih_error *err)
 {
@@ -199,10 +296,13 @@ enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipelin
     pthread_mutex_init(&p.next_lock, NULL);
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.on_change, NULL);
-    if (p.slots && threads)
-        status = run_workers(&p, threads, options->n_threads, err);
-    else
+    ih_offload_init(&p.offload, options, device, on_offloaded, &p);
+    if (!p.slots || !threads)
         status = ih_error_set(err, IH_MEMORY, "out of memory");
+    else if ((status = ih_offload_begin(&p.offload, err)) == IH_OK)
+        status = run_workers(&p, threads, options->n_threads, err);
+    ih_offload_close(&p.offload);
+    drop_rest(&p);
     pthread_cond_destroy(&p.on_change);
     pthread_mutex_destroy(&p.lock);
     pthread_mutex_destroy(&p.next_lock);

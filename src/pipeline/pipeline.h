@@ -4,7 +4,7 @@
  * A worker takes one input from start to end: open, decode a band, have it counted, the next band,
  * result. Nothing flows back and workers share nothing but the device. Results wait in a bounded
  * window until it is their turn, so that memory does not grow with the number of inputs and one
- * slow file does not hold the others up.
+ * slow file does not hold the others up. JPEG files may go to a GPU's engines instead (offload.h).
  */
 #ifndef IH_PIPELINE_PIPELINE_H
 #define IH_PIPELINE_PIPELINE_H
@@ -23,6 +23,26 @@ struct ih_input {
     struct ih_error error; /* not IH_OK: why there is nothing to read; becomes the result */
 };
 
+/* Who decodes JPEG. */
+enum ih_jpeg_side {
+    IH_JPEG_CPU,
+    IH_JPEG_AUTO, /* also a GPU's engines, where they give the processor's pixels and have room */
+    IH_JPEG_GPU   /* the engines whatever they can: there must be some */
+};
+
+enum { IH_JPEG_REASONS_MAX = 12 };
+
+/* What became of JPEG files where a GPU's engines could have decoded them. */
+struct ih_jpeg_report {
+    char engines[512];        /* "nvJPEG 13.0.1, 7 engines of cuda:0 NVIDIA H100"; "": none */
+    struct ih_error why_none; /* IH_OK: they were not tried, or there were some */
+    uint64_t n_decoded;       /* files, by the engines */
+    struct {
+        const char *why; /* static; NULL at the end */
+        uint64_t n_files;
+    } left[IH_JPEG_REASONS_MAX]; /* to the processors */
+};
+
 struct ih_pipeline_options {
     unsigned n_threads;                     /* at least 1 */
     struct ih_decode_options decode;        /* its helper is the worker's own, not set here */
@@ -30,6 +50,8 @@ struct ih_pipeline_options {
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
     bool skips_transparent; /* pixels whose alpha is 0 are not counted, in no channel */
+    enum ih_jpeg_side jpeg;
+    struct ih_jpeg_report *jpeg_report;     /* borrowed, zeroed; NULL: nobody wants to know */
     const struct ih_file_identity *outputs; /* borrowed; an input that is one gives IH_CONFLICT */
     size_t n_outputs;
 };
@@ -51,7 +73,8 @@ struct ih_pipeline_calls {
  *
  * device   borrowed; need not have started
  *
- * Returns IH_OK (failed inputs are results), IH_MEMORY, or why the device did not start.
+ * Returns IH_OK (failed inputs are results), IH_MEMORY, or why the device, or the JPEG engines that
+ * the options want, did not start.
  */
 enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipeline_options *options,
                                const struct ih_pipeline_calls *calls, struct ih_error *err);

@@ -49,7 +49,7 @@ held() {
   for i in 1 3; do dot "d/$i"; done
   held d/2
   imghist d --csv=stats -j 2 --memory=204799
-  assert_fails 1 "imghist: d/2: needs 0.2 MB of memory at once, the limit is 0.2 MB (memory)"
+  assert_fails 1 "imghist: d/2: needs 0.2 MB of memory at once, the limit is 0.2 MB (--memory raises it)"
   assert_stderr_has "1 of 3 inputs failed"
   assert_output_has $'\nd/1,'
   assert_output_has $'\nd/3,'

@@ -74,6 +74,7 @@ END
 @test "bench_batch: counts are compared bin by bin and channel by channel" {
   # shellcheck source=tests/bench/batch_ways.sh
   . "$TESTS/bench/batch_ways.sh"
+  # shellcheck disable=SC2034 # both are for what follows
   work=$PWD set=png
   cp "$SAMPLES/scene.png" "$SAMPLES/cutout.png" .
   ls ./*.png >png.list

@@ -12,3 +12,9 @@ load helpers
     [ "$status" -le 3 ] || fail "$file"
   done
 }
+
+@test "crashers: the dictionary of the options' fuzzer has them all" {
+  for option in $("$IMGHIST" --help | grep -oE '(^|[ ,])--[a-z][a-z0-9-]*' | tr -d ' ,' | sort -u); do
+    grep -qE "^\"${option}[\"=]" "$TESTS/fuzz/options.dict" || fail "options.dict has no $option"
+  done
+}

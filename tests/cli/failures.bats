@@ -79,12 +79,14 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   imghist a.pgm --csv=stats --max-pixels=100
   assert_status 0
   imghist a.pgm --csv=stats --max-pixels=99
-  assert_fails 1 "imghist: a.pgm: image too large: 10 x 10 pixels, the limit is 99 (max-pixels)"
+  assert_fails 1 "imghist: a.pgm: image too large: 10 x 10 pixels, the limit is 99 (--max-pixels raises it)"
   assert_output ""
   head -c 1001 /dev/zero >raw
   imghist raw --csv --raw=1 --max-pixels=1000
-  assert_fails 1 "(max-pixels)"
+  assert_fails 1 "more than 1000 pixels (--max-pixels raises it)"
   assert_output ""
+  imghist a.pgm --ndjson --max-pixels=99
+  [[ $output == *'the limit is 99 (--max-pixels raises it)"}' ]] || fail "JSON says the same"
 }
 
 @test "failures: a header that claims too much takes no memory" {
@@ -340,13 +342,13 @@ under_way() {
   mkdir d out
   for i in {10..40}; do dot "d/$i.pgm"; done
   for i in {0..59}; do
-    "$IMGHIST" d --json -j 2 --total >stdout 2>stderr 3>&- &
+    after=$(printf '0.0%02d' $((i % 30 + 1)))
+    # timeout sends one: a signal of ours could meet the shell that is about to become imghist
+    timeout --foreground --preserve-status "$after" "$IMGHIST" d --json -j 2 --total >stdout 2>stderr 3>&- &
     pids=($!)
-    "$IMGHIST" d --json -j 2 -o out/x.json 2>stderr 3>&- &
+    timeout --foreground --preserve-status "$after" "$IMGHIST" d --json -j 2 -o out/x.json 2>stderr 3>&- &
     pids+=($!)
-    sleep "$(printf '0.0%02d' $((i % 30)))"
     for pid in "${pids[@]}"; do
-      kill -s TERM "$pid" 2>/dev/null || true
       status=0
       wait "$pid" || status=$?
       [ $status -eq 0 ] || [ $status -eq 143 ] || fail "exit status"

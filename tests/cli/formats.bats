@@ -47,6 +47,49 @@ agree() {
 @test "formats: WebP, lossless" { agree webp webp-lossless webp-animated; }
 @test "formats: JPEG XL, lossless" { agree jxl jxl-lossless; }
 
+# FILE BITS: how many bits a sample has in the file, of a palette its index.
+depths() {
+  cat <<'END'
+avif-12.avif 12
+avif.avif 8
+heic-10.heic 10
+jxl-lossless.jxl 8
+tiff-gray-1.tif 1
+tiff-gray-12.tif 12
+tiff-palette-4.tif 4
+tiff-rgb-16.tif 16
+pnm-p1.pbm 1
+pnm-p2.pgm 8
+pnm-p6-16.ppm 16
+psd-bitmap.psd 1
+psd-rgb-16.psd 16
+bmp-4-windows.bmp 4
+bmp-16-555.bmp 5
+bmp-16-565.bmp 6
+bmp-24-windows.bmp 8
+bmp-32.bmp 8
+tga-15.tga 5
+tga-16-runs.tga 5
+tga-24.tga 8
+tga-gray-alpha.tga 8
+gif.gif 8
+webp-lossy.webp 8
+END
+}
+
+@test "formats: source_depth is that of the file, not of the 8 bits that are counted" {
+  local -A format_of=([avif]=heif [heic]=heif [tif]=tiff [pbm]=pnm [pgm]=pnm [ppm]=pnm)
+  n=0
+  while read -r name bits; do
+    ending=${name##*.}
+    here "${format_of[$ending]:-$ending}" || continue
+    n=$((n + 1))
+    is=$("$IMGHIST" --device=cpu --ndjson "$FILES/$name" | jq .source_depth)
+    [ "$is" = "$bits" ] || fail "$name: $is bits, not $bits"
+  done < <(depths)
+  [ "$n" -gt 10 ]
+}
+
 # What comes out of lossy files is up to the library: exact only where it has the version of the table.
 @test "formats: WebP, lossy" { agree webp webp-lossy; }
 

@@ -45,6 +45,18 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   [[ $output == *a.pgm,1,1,gray* && $output == *b.pgm,1,1,gray* ]]
 }
 
+@test "--files-from: a line with a NUL in it is an error, and never the name before the NUL" {
+  printf 'a.pgm\0d\0b.pgm\0' >nuls
+  run "$IMGHIST" --csv=stats --files-from=nuls
+  [ "$status" -eq 1 ]
+  [[ $output == *"imghist: nuls: a line of the list has a NUL in it: --files0-from reads such lists"* ]]
+  [[ $output != *a.pgm,1,1,gray* ]]
+  printf 'a.pgm\n\0\nb.pgm\n' >nul
+  run "$IMGHIST" --csv=stats --files-from=nul
+  [ "$status" -eq 1 ]
+  [[ $output == *a.pgm,1,1,gray* && $output == *"nul: a line of the list has a NUL"* && $output == *b.pgm,1,1,gray* ]]
+}
+
 @test "a list that is missing is an error with its name" {
   run "$IMGHIST" --files-from=nope
   [ "$status" -eq 1 ]
@@ -55,6 +67,42 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   run "$IMGHIST" --csv=stats --files-from=d
   [ "$status" -eq 1 ]
   [[ $output == *"imghist: d: the list cannot be read: Is a directory"* ]]
+}
+
+@test "a list whose lines never end is an error, and is not read into memory" {
+  [ -c /dev/zero ] || skip "no /dev/zero"
+  for option in --files-from --files0-from; do
+    status=0
+    (ulimit -v 4000000 && "$IMGHIST" --version) >/dev/null 2>&1 && ulimit -v 4000000
+    timeout 60 "$IMGHIST" --device=cpu --csv=stats a.pgm $option=/dev/zero >out 2>err || status=$?
+    [ "$status" -eq 1 ]
+    [ "$(files out)" = a.pgm ]
+    grep -q '^imghist: /dev/zero: is no list of files: it has a line of more than 65536 bytes, or' err
+  done
+}
+
+@test "the longest line of a list, and one byte more" {
+  for n in 65535 65536; do
+    { echo b.pgm; head -c $n /dev/zero | tr '\0' x; echo; echo a.pgm; } >list
+    run "$IMGHIST" --csv=stats --files-from=list
+    [ "$status" -eq 1 ]
+    [[ $output == *b.pgm,1,1,gray* ]]
+    if [ $n -eq 65535 ]; then
+      [[ $output == *"cannot open: File name too long"* && $output == *a.pgm,1,1,gray* ]]
+    else
+      [[ $output == *"imghist: list: is no list of files"* && $output != *a.pgm,1,1,gray* ]]
+    fi
+  done
+}
+
+@test "many empty lines are passed over, and more than any list has are an error" {
+  { head -c 60000 /dev/zero | tr '\0' '\n'; echo a.pgm; head -c 60000 /dev/zero | tr '\0' '\n'; echo b.pgm; } >list
+  "$IMGHIST" --csv=stats --files-from=list >out
+  [ "$(files out)" = $'a.pgm\nb.pgm' ]
+  { head -c 70000 /dev/zero | tr '\0' '\n'; echo a.pgm; } >list
+  run "$IMGHIST" --csv=stats --files-from=list
+  [ "$status" -eq 1 ]
+  [[ $output == *"imghist: list: is no list of files"* ]]
 }
 
 @test "an empty list is no images and no error" {

@@ -44,6 +44,30 @@ setup() {
   grep -q '^sudo .*install.*libpng-dev' calls
 }
 
+@test "needs: what is optional is told with the rest, and done without" {
+  run "$ROOT/third_party/install.sh" build 'formats?'
+  [ "$status" -eq 1 ]
+  [[ $output == *"libpng: reads PNG"$'\n'* ]]
+  [[ $output == *"libwebpdemux: reads WebP (optional)"* ]]
+  [[ $output == *"apt-get install"*"libpng-dev"*"libwebp-dev"* ]]
+  [[ $output != *"going on"* ]]
+  run "$ROOT/third_party/install.sh" 'formats?'
+  [ "$status" -eq 0 ]
+  [[ $output == *"going on without"* ]]
+  STUB_UID=0 run "$ROOT/third_party/install.sh" 'formats?'
+  [ "$status" -eq 0 ]
+  run "$ROOT/third_party/install.sh" formats
+  [ "$status" -eq 1 ]
+}
+
+@test "needs: where not all can be installed, what is needed is, without the rest" {
+  STUB_UID=0 run "$ROOT/third_party/install.sh" build 'formats?'
+  [ "$status" -eq 1 ]
+  grep '^apt-get .* install .*libpng-dev.*libwebp-dev' calls
+  tail -n 1 calls | grep '^apt-get .* install .*libpng-dev'
+  [[ $(tail -n 1 calls) != *libwebp-dev* ]]
+}
+
 @test "needs: a group that there is not" {
   run "$ROOT/third_party/install.sh" everything
   [ "$status" -eq 1 ]

@@ -211,6 +211,33 @@ END
   refused "--csv" a.pgm --csv=
 }
 
+@test "options: a value behind a space where it needs =" {
+  dot a.pgm
+  dot c.pgm
+  refused "imghist: stats: no such file; did you mean --csv=stats?" --csv stats a.pgm
+  refused "lines: no such file; did you mean --text=lines?" a.pgm --text lines
+  refused "c.png: no such file; did you mean --chart=c.png?" a.pgm --chart c.png
+  refused "charts: no such file; did you mean --chart=charts?" --csv --chart charts a.pgm
+  [ ! -e charts ] && [ ! -e c.png ]
+  # one that is there is an input, and so is what is no value
+  imghist a.pgm --csv c.pgm
+  assert_status 0
+  cp a.pgm stats
+  imghist --csv stats
+  assert_status 0
+  for arguments in "--csv missing.png a.pgm" "--chart missing.png" "a.pgm --csv -- stat" "--ndjson stats.csv"; do
+    # shellcheck disable=SC2086 # the arguments are words
+    imghist $arguments
+    assert_status 1
+    refute_stderr_has "did you mean"
+  done
+}
+
+@test "options: a chart is not written to standard output" {
+  refused "--chart: a chart goes to a file or a directory, not to standard output" a.pgm --chart=-
+  [ ! -e ./- ]
+}
+
 @test "options: no paths" {
   refused "name an image"
   refused "name an image" --csv
@@ -287,6 +314,25 @@ END
   accepted --kernel=reference --device=cpu
   accepted --kernel=reference
   refused "--kernel: no kernel 'none'" a.pgm --kernel=none
+}
+
+@test "options: --jpeg" {
+  "$IMGHIST" "$SAMPLES/scene.jpg" --csv >expected.csv
+  for value in auto cpu; do
+    "$IMGHIST" "$SAMPLES/scene.jpg" --csv "--jpeg=$value" >"$value.csv"
+    cmp "$value.csv" expected.csv
+  done
+  refused "--jpeg: 'fast' is none of auto, cpu, gpu" a.pgm --jpeg=fast
+  refused "--jpeg=gpu: no GPU with --device=cpu" a.pgm --jpeg=gpu --device=cpu
+  refused "--jpeg=gpu: --isolate wants helper processes" a.pgm --jpeg=gpu --isolate
+}
+
+@test "options: --jpeg=gpu without a GPU exits 3, and says why" {
+  has_gpu && skip "a GPU is here"
+  imghist "$SAMPLES/scene.jpg" --csv --jpeg=gpu -o out.csv
+  assert_status 3
+  [[ $stderr == *"no JPEG engines"* ]]
+  [ ! -e out.csv ]
 }
 
 @test "options: every kernel of the processor gives the same bytes" {

@@ -16,6 +16,9 @@ needs() {
   done
 }
 
+# What a log of make says, without the commands.
+messages_of() { grep -vE '^(cc|gcc|clang|ar|rm|install|mkdir|dh_[a-z_]*|   dh) ' "$1" | tail -n 30; }
+
 # house DIRECTORY TARGET...: make there, whatever make runs this test.
 house() {
   local where=$1
@@ -48,44 +51,131 @@ unpacked() {
   [ "$status" -eq 1 ]
 }
 
-@test "package: the archive builds elsewhere, without git, and its program counts" {
+@test "package: in the archive, elsewhere and without git, make demo builds a program that counts" {
   needs git cc make pkg-config
   unpacked elsewhere/sources
-  house elsewhere/sources CONFIG=debug -j2 all >log 2>&1 || fail "$(tail -n 30 log)"
+  mkdir bin # whatever is optional and missing here stays so
+  printf '#!/bin/sh\nexit 1\n' | tee bin/apt-get >bin/sudo
+  chmod +x bin/*
+  PATH=$PWD/bin:$PATH house elsewhere/sources -j2 demo >log 2>&1 || fail "$(messages_of log)"
+  grep -q '^file,width,height,channel,count,' log
+  grep -q '^  mean luminance 0\.' log
   cd elsewhere/sources
+  [ "$(find build/charts -name '*.hist.png' -size +4k | wc -l)" -eq 6 ]
   [ ! -e .git ]
   tests/layers.sh .
-  build/debug/imghist samples --csv=stats --device=cpu >actual
+  ./imghist samples --csv=stats --device=cpu >actual
   "$IMGHIST" samples --csv=stats --device=cpu >expected
   diff expected actual
 }
 
-@test "package: Debian packages are reproducible, pass lintian and run" {
-  needs dpkg-buildpackage dh lintian fakeroot
-  unpacked first
+# debian: makes the packages, once for all tests of this file, in $DEBS.
+debian() {
+  needs dpkg-buildpackage dh fakeroot
+  export DEBS=$BATS_FILE_TMPDIR/first/build/deb
   [ "${PACKAGE_TESTS:-0}" = 1 ] || skip "takes minutes; PACKAGE_TESTS=1 runs it"
+  if [ ! -e "$BATS_FILE_TMPDIR/is_built" ]; then
+    unpacked "$BATS_FILE_TMPDIR/first"
+    DEB_BUILD_OPTIONS=nocheck house "$BATS_FILE_TMPDIR/first" deb >log 2>&1 || fail "$(messages_of log)"
+    touch "$BATS_FILE_TMPDIR/is_built"
+  fi
+}
+
+@test "package: Debian packages are reproducible, pass lintian and run" {
+  needs lintian
+  debian
   unpacked another/folder
-  DEB_BUILD_OPTIONS=nocheck house first deb >log 2>&1 || fail "$(tail -n 30 log)"
-  DEB_BUILD_OPTIONS='nocheck parallel=2' house another/folder deb >log 2>&1 || fail "$(tail -n 30 log)"
-  debs=(first/build/deb/*.deb)
+  DEB_BUILD_OPTIONS='nocheck parallel=2' house another/folder deb >log 2>&1 || fail "$(messages_of log)"
+  debs=("$DEBS"/*.deb)
   [ "${#debs[@]}" -ge 3 ]
   for deb in "${debs[@]}"; do
     cmp "$deb" "another/folder/build/deb/${deb##*/}"
   done
-  lintian --allow-root --fail-on error first/build/deb/imghist_*.changes >lintian.log 2>&1 || fail "$(cat lintian.log)"
+  lintian --allow-root --fail-on error "$DEBS"/imghist_*.changes >lintian.log 2>&1 || fail "$(cat lintian.log)"
   mkdir installed
   for deb in "${debs[@]}"; do
     case $deb in *-dbgsym_*) ;; *) dpkg-deb -x "$deb" installed ;; esac
   done
   [ "$(installed/usr/bin/imghist "$SAMPLES/scene.png" --csv=stats --device=cpu)" = \
     "$("$IMGHIST" "$SAMPLES/scene.png" --csv=stats --device=cpu)" ]
-  dpkg-deb -f first/build/deb/imghist_*.deb Depends >depends
+  dpkg-deb -f "$DEBS"/imghist_*.deb Depends >depends
   grep -q 'libpng16' depends
   grep -q 'libjpeg' depends
-  dpkg-deb -f first/build/deb/imghist_*.deb Recommends >recommends
-  for library in $(make -s -C "$TESTS/.." print-late); do
-    grep -q "${library%%.so*}" recommends
+  dpkg-deb -f "$DEBS"/imghist_*.deb Recommends | tr -d ' ' | tr , '\n' >recommends
+  for library in $(make -s --no-print-directory -C "$TESTS/.." print-late); do
+    grep -q "^${library%%.so*}[0-9.]*$" recommends
   done
+  [ "$(wc -l <recommends)" -eq "$(make -s --no-print-directory -C "$TESTS/.." print-late | wc -w)" ]
   [ -f installed/usr/share/man/man1/imghist.1.gz ]
   [ -f installed/usr/share/man/man3/libimghist.3.gz ]
+}
+
+@test "package: with CUDA they pass lintian too, need no toolkit, and run without a GPU" {
+  PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
+  needs dpkg-buildpackage dh fakeroot lintian nvcc
+  [ "${PACKAGE_TESTS:-0}" = 1 ] || skip "takes minutes; PACKAGE_TESTS=1 runs it"
+  unpacked cuda
+  arch=$(nvcc --list-gpu-arch | tail -n 1 | tr -dc 0-9)
+  DEB_BUILD_OPTIONS=nocheck house cuda CUDA=1 CUDA_ARCH="$arch" deb >log 2>&1 || fail "$(messages_of log)"
+  lintian --allow-root --fail-on error cuda/build/deb/imghist_*.changes >lintian.log 2>&1 || fail "$(cat lintian.log)"
+  for deb in cuda/build/deb/*.deb; do
+    case $deb in *-dbgsym_*) ;; *) dpkg-deb -x "$deb" installed ;; esac
+  done
+  installed/usr/bin/imghist --list | grep -q '^  replicated .*cuda: '
+  [ "$(installed/usr/bin/imghist "$SAMPLES/scene.png" --csv=stats)" = "$("$IMGHIST" "$SAMPLES/scene.png" --csv=stats --device=cpu)" ]
+  "$TESTS/library/extract.sh" "$TESTS/../src/imghist.h" .
+  read -r -a libs < <(sed -n 's/^Libs.private: *//p' installed/usr/lib/*/pkgconfig/libimghist.pc)
+  cc -o count_file -Iinstalled/usr/include count_file.c installed/usr/lib/*/libimghist.a "${libs[@]}"
+  ./count_file "$SAMPLES/scene.jpg" | grep -q "mean luma"
+}
+
+# What runs on the fresh system: $1 is its root, and /packages there has the packages, images and what is
+# expected. It is a script of its own, as mmdebstrap calls it outside with the rights to chroot.
+fresh_system() {
+  cat <<'END'
+set -eux
+echo "the system is there"
+inside() { chroot "$1" sh -euxc "cd /packages; export DEBIAN_FRONTEND=noninteractive; $no; $2"; }
+no='no() { if "$@" | grep .; then exit 1; fi; }' # there is nothing that it prints
+inside "$1" 'apt-get install -y --no-install-recommends ./imghist_*.deb
+  no find / -xdev -name "libtiff.so*"
+  imghist *.png *.jpg --csv=stats | cmp - expected.csv
+  no imghist tiff.tif --csv=stats 2>messages; grep "tiff.tif.*libtiff" messages'
+inside "$1" 'apt-get install -y --no-install-recommends $(dpkg-query -W -f "\${Recommends}" imghist | tr -d ,)
+  imghist *.tif *.jxl *.avif --csv=stats | cmp - expected_late.csv
+  dpkg -V imghist'
+inside "$1" 'apt-get install -y --no-install-recommends ./libimghist*.deb gcc libc6-dev pkg-config
+  gcc -o shared count_file.c $(pkg-config --cflags --libs libimghist)
+  rm /usr/lib/*/libimghist.so
+  gcc -o static count_file.c $(pkg-config --static --cflags --libs libimghist)
+  ldd shared | grep libimghist.so.0; ldd static >needed; no grep libimghist needed
+  ./shared scene.jpg >one; ./static scene.jpg >other; cmp one other; grep "mean luma" one'
+inside "$1" 'apt-get purge -y imghist libimghist0 libimghist-dev
+  no find / -xdev -path /packages -prune -o -name "*imghist*" ! -path "/var/log/*" -print'
+echo "the system is as it was"
+END
+}
+
+@test "package: on a fresh system apt installs the packages, they work, and apt removes them" {
+  needs mmdebstrap
+  debian
+  codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  [ -n "$codename" ] || skip "this is no release of Debian or Ubuntu"
+  mkdir packages
+  for deb in "$DEBS"/*.deb; do
+    case $deb in *-dbgsym_*) ;; *) cp "$deb" packages ;; esac
+  done
+  cp "$SAMPLES"/testcard.png "$SAMPLES"/scene.jpg packages
+  cp "$TESTS/formats/files/jxl-lossless.jxl" packages
+  cp "$TESTS/formats/files/avif-alpha.avif" packages
+  cp "$TESTS/formats/files/tiff-gray-12.tif" packages/tiff.tif
+  "$TESTS/library/extract.sh" "$TESTS/../src/imghist.h" packages
+  (cd packages && "$IMGHIST" ./*.png ./*.jpg --csv=stats --device=cpu | sed 's,^\./,,' >expected.csv)
+  (cd packages && "$IMGHIST" ./*.tif ./*.jxl ./*.avif --csv=stats --device=cpu | sed 's,^\./,,' >expected_late.csv)
+  [ "$(wc -l <packages/expected_late.csv)" -ge 4 ] || skip "this build lacks some of the formats"
+  fresh_system >on_it.sh
+  mmdebstrap --variant=apt --skip=cleanup --customize-hook="copy-in $PWD/packages /" \
+    --customize-hook="sh $PWD/on_it.sh \"\$1\"" "$codename" /dev/null >log 2>&1 || true
+  grep -q '^the system is there$' log || skip "no fresh system could be made: $(grep -m 1 '^E:' log)"
+  grep -q '^the system is as it was$' log || fail "$(tail -n 60 log)"
 }

@@ -83,7 +83,7 @@ END
   assert_status 0
   assert_stderr_has "no images found"
   echo text >d/e/text
-  : >d/empty
+  echo text >d/text
   imghist d --csv
   assert_status 0
   assert_stderr_has "no images found, 2 other files skipped"
@@ -148,9 +148,36 @@ END
   mkdir d
   : >d/empty
   dot d/a
-  skips 1 d
   imghist d/empty --csv
   assert_fails 1 "imghist: d/empty: cannot decode: the file is empty"
+  "$IMGHIST" d --csv=stats -v 2>messages >out.csv
+  grep -q '1 done, 0 failed, 1 skipped' messages || fail "$(cat messages)"
+}
+
+# NAME BYTES: so much of a file tells its format, and is an error in a walked directory, not skipped.
+@test "paths: a file of which little more than the signature is left is an error" {
+  mkdir d
+  while read -r name size; do
+    file=$TESTS/formats/files/$name
+    [ -e "$file" ] || file=$SAMPLES/$name
+    head -c "$size" "$file" >"d/$name"
+    imghist d --csv
+    assert_fails 1 "imghist: d/$name: "
+    rm "d/$name"
+  done <<END
+scene.png 4
+scene.jpg 3
+tiff-rgb.tif 4
+tiff-rgb-16-big-endian.tif 4
+psd-rgb.psd 4
+gif.gif 6
+webp-lossy.webp 12
+heic.heic 12
+avif.avif 12
+jxl-lossless.jxl 2
+bmp-24-windows.bmp 18
+pnm-p5.pgm 3
+END
 }
 
 @test "paths: one that does not exist" {
@@ -260,6 +287,19 @@ END
   assert_stderr_has 'imghist: c1\x9Bcsi: cannot open'
   assert_stderr_has 'imghist: back\\slash: cannot open'
   [ "${#stderr_lines[@]}" -eq 6 ]
+}
+
+@test "paths: characters that turn or hide a name are escaped" {
+  imghist $'a\u202egpj.exe' $'\u2066b\u200b' --csv
+  assert_stderr_has 'imghist: a\u{202e}gpj.exe: cannot open'
+  assert_stderr_has 'imghist: \u{2066}b\u{200b}: cannot open'
+  dot $'a\u202egpj.exe'
+  for view in full lines; do
+    LC_ALL=C.UTF-8 imghist --text=$view $'a\u202egpj.exe'
+    assert_status 0
+    assert_output_has 'a\u{202e}gpj.exe'
+    refute_output_has $'\xE2\x80\xAE'
+  done
 }
 
 @test "paths: control characters are escaped in the summary too" {

@@ -8,6 +8,7 @@
 #define IH_TESTS_DECODE_ALL_H
 
 #include "decode/decoder.h"
+#include "tests/fuzz/promised.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +18,6 @@
  * the samples through. */
 #define MAX_PIXELS_FUZZ ((uint64_t)1 << 16)
 #define MAX_PIXELS_SAMPLES ((uint64_t)1 << 20)
-
-#define PROMISED(condition)                                                                 \
-    do {                                                                                    \
-        if (!(condition)) {                                                                 \
-            fprintf(stderr, "%s:%d: broken promise: %s\n", __FILE__, __LINE__, #condition); \
-            abort();                                                                        \
-        }                                                                                   \
-    } while (0)
 
 /* What came out, independent of the order of the pixels. */
 struct decoded {
@@ -48,7 +41,7 @@ static inline void check_info(const struct ih_image_info *info,
 {
     unsigned depth = info->source_depth;
     PROMISED(info->n_channels >= 1 && info->n_channels <= IH_CHANNELS_MAX);
-    PROMISED(depth == 1 || depth == 2 || depth == 4 || depth == 8 || depth == 16);
+    PROMISED(depth >= 1 && depth <= 32);
     PROMISED(info->format && info->format[0]);
     if (options->raw_channels)
         return; /* as long as it turns out to be */

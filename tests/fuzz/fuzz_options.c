@@ -39,6 +39,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         promised(options.luma != NULL && options.raw_channels <= IH_CHANNELS_MAX);
         promised(options.clip_low < options.clip_high);
         promised(options.n_paths < (size_t)argc);
+        promised(options.n_threads <= IH_THREADS_MAX);
+        promised(!(options.is_quiet && options.is_verbose));
+        promised(options.with_total || !options.only_total);
+        promised(options.action != IH_ACTION_RUN || options.output || options.chart_path);
+        promised(options.action != IH_ACTION_RUN || options.n_paths > 0 || options.list_path);
     } else {
         promised(status == IH_USAGE || status == IH_UNAVAILABLE);
         promised(status == err.status && err.message[0] != '\0');

@@ -17,11 +17,25 @@ seeds() {
   local into=$dir/seeds/$1
   rm -rf "$into"
   mkdir -p "$into"
-  if [ "$1" = fuzz_options ]; then
-    printf '\n--csv=long\n--clip=1,254\n-o\nout.csv\n--\na.png\n' >"$into/run"
-    printf 'cuda:1\n-qj4\n--max-pixels=4G\n--chart=charts\n--raw=3\n-\n' >"$into/raw"
-    return
-  fi
+  case $1 in
+    fuzz_options)
+      printf '\n--csv=long\n--clip=1,254\n-o\nout.csv\n--\na.png\n' >"$into/run"
+      printf 'cuda:1\n-qj4\n--max-pixels=4G\n--chart=charts\n--raw=3\n-\n' >"$into/raw"
+      return ;;
+    fuzz_lists)
+      printf '\0a\nd\n\n./d/b\ngone\n' >"$into/lines"
+      printf '\3a\0d/l/\0e\0k' >"$into/nuls"
+      return ;;
+    fuzz_count) # header, then pixels: see every_counter.h
+      printf '\002\000\377\003\377\000\000\007\000\000RGBRGBabcabd' >"$into/rgb"
+      printf '\077\020\360\001\013\005\377\020\000\004RGB\0RGB\1abc\2' >"$into/rgba-often"
+      printf '\000\000\377\000\004\001\020\003\000\377aaaaaaaaaaaaaaaab' >"$into/gray-runs"
+      return ;;
+    fuzz_helper) # records: see hostile_helper.h
+      printf '\0\0\0\2\0\2\0\1\10\0\0\0\1\4\0\0\0\0\0\0\0\0\0\4abcd\2\0\0\0\0\0\0\0\0\0\0\0' >"$into/sound"
+      printf '\4\1\12\0\0\0\0\0\0\0\0\0\5\1\12\0\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\5x\0' >"$into/budget"
+      return ;;
+  esac
   "$dir/make_seeds" "$into"
   find "$tests/../samples" "$crashers" "$tests/formats/files" -type f -size -"$((size_max / 1024))"k \
     ! -name '*.[ch]' ! -name '*.md' -exec cp {} "$into" \;
@@ -39,7 +53,8 @@ for fuzzer in "$dir"/fuzz_*; do
   mkdir -p "$corpus" "$crashers"
   seeds "$target"
   case $target in
-    fuzz_options) cp "$tests/fuzz/options.dict" "$dir/$target.dict" ;;
+    fuzz_options | fuzz_lists) cp "$tests/fuzz/${target#fuzz_}.dict" "$dir/$target.dict" ;;
+    fuzz_count | fuzz_helper) echo '# numbers have no words' >"$dir/$target.dict" ;;
     *) cat "$tests"/fuzz/{png,jpeg,formats}.dict >"$dir/$target.dict" ;;
   esac
   if "$fuzzer" "$corpus" "$dir/seeds/$target" -max_total_time="$seconds" -max_len="$size_max" \

@@ -166,6 +166,27 @@ static void check_nothing_is_waited_for(struct bench *b)
     EXPECT(ih_counts_bins(b->counts, 2)[399 % 256] == 1000);
 }
 
+/* Where transparent pixels are to be skipped, those that may be are refused and others counted. */
+static void check_transparent_are_not_skipped(struct bench *b)
+{
+    const struct ih_pixels rgba = {b->d_memory, 4, 4, 0, 4}, rgb = {b->d_memory, 4, 4, 0, 3};
+    struct ih_settings settings = {0};
+    struct ih_context *context = NULL;
+    struct ih_pending *pending = NULL;
+    struct ih_error err = {IH_OK, ""};
+    settings.device = "cpu";
+    settings.alpha = "skip-transparent";
+    EXPECT(ih_context_open(&settings, sizeof settings, &context, &err) == IH_OK);
+    EXPECT(ih_pending_open(context, IH_GPU_CURRENT, &pending, &err) == IH_OK);
+    EXPECT(ih_pending_count(pending, &rgba, b->stream, &err) == IH_USAGE);
+    EXPECT(strstr(err.message, "skip-transparent") != NULL);
+    EXPECT(ih_pending_count(pending, &rgb, b->stream, &err) == IH_OK);
+    EXPECT(ih_pending_finish(pending, b->counts, &err) == IH_OK);
+    EXPECT(ih_counts_bins(b->counts, 0) != NULL);
+    ih_pending_close(pending);
+    ih_context_close(context);
+}
+
 static void check_refusals(struct bench *b)
 {
     struct ih_pixels pixels = {b->host, 4, 4, 0, 3};
@@ -179,6 +200,7 @@ static void check_refusals(struct bench *b)
     EXPECT(ih_pending_count(b->pending, &pixels, b->stream, &err) == IH_USAGE);
     EXPECT(ih_pending_open(b->context, 999, &other, &err) == IH_UNAVAILABLE);
     EXPECT(other == NULL);
+    check_transparent_are_not_skipped(b);
     EXPECT(cudaPeekAtLastError() == cudaSuccess); /* nothing is left for the caller to find */
     EXPECT(cudaGetDevice(&gpu) == cudaSuccess && gpu == 0);
 }

@@ -2,13 +2,17 @@
 # run.sh: what only a machine with an NVIDIA GPU can test. When all of it passes, it is recorded in
 # evidence.txt together with the hash of the sources that ran; when anything fails, nothing is.
 #
-#   parity     every kernel and the CUDA backend against the plain C reference
+#   parity     every kernel and the CUDA backend against the plain C reference, and the kernel of a
+#              JPEG's planes against its arithmetic on the CPU
+#   counters   the same on jobs at random, and the finds of the fuzzer of counting
 #   memcheck   the same under compute-sanitizer, on small data: out-of-bounds and leaked memory
 #   racecheck  the same: data races in shared memory
 #   ladder     every rung of --bench is right, memcheck and racecheck are clean
 #   race       racecheck finds the race that leaving __syncthreads out makes
 #   library    pixels in device memory through imghist.h against the CPU, memcheck and racecheck clean
 #   cli        imghist with each kernel against imghist on the CPU: identical bytes
+#   jpeg       sound and damaged JPEG files through the GPU's engines and through libjpeg-turbo: identical
+#              records, memcheck and racecheck clean; where the GPU has no such engines, why
 #   several    the same on two GPUs at once, where there are two
 #
 # PHOTOS   more directories of images for the last, separated by spaces
@@ -49,10 +53,11 @@ mkdir -p "$logs"
 sources=$(tests/gpu/sources.sh)
 say "$gpu_name, compute capability $capability, driver $driver, CUDA $toolkit"
 make -s -j"$(nproc)" BUILD="$build" CUDA=1 CUDA_ARCH="$arch" ${DEPS:+DEPS="$DEPS"} \
-  "$build/imghist" "$build/tests/test_parity" >"$logs/make.log" 2>&1 ||
+  "$build/imghist" "$build/tests/test_parity" "$build/tests/test_parity_ycc" "$build/tests/test_counters" >"$logs/make.log" 2>&1 ||
   { tail -n 40 "$logs/make.log" >&2; fail "it does not build"; }
 imghist=$build/imghist
 parity_test=$build/tests/test_parity
+planes_test=$build/tests/test_parity_ycc
 TESTS=$PWD/tests
 export TESTS CMOCKA_MESSAGE_OUTPUT=TAP
 unset IMGHIST_DEVICE
@@ -71,17 +76,27 @@ run_parity() {
 }
 
 run_parity parity "$parity_test"
-parity="$n_ok passed, 0 failed"
+n_kernels_ok=$n_ok
+run_parity planes "$planes_test"
+parity="$((n_kernels_ok + n_ok)) passed, 0 failed"
 say "parity: $parity"
 
+# What fuzz_count compares, its finds and jobs at random, with the GPU's lanes among them.
+run_parity counters "$build/tests/test_counters"
+! grep '^left out: cuda' "$logs/counters.log" >&2 || fail "counters: without the GPU"
+say "counters: jobs at random, every kernel against the reference"
+
 export IMGHIST_TEST_SMALL=1
-run_parity memcheck compute-sanitizer --tool memcheck --leak-check full --error-exitcode 9 "$parity_test"
-grep -q 'ERROR SUMMARY: 0 errors' "$logs/memcheck.log" || fail "memcheck: no clean summary in $logs/memcheck.log"
-say "memcheck: 0 errors"
-run_parity racecheck compute-sanitizer --tool racecheck --error-exitcode 9 "$parity_test"
-grep -q 'RACECHECK SUMMARY: 0 hazards' "$logs/racecheck.log" ||
-  fail "racecheck: no clean summary in $logs/racecheck.log"
-say "racecheck: 0 hazards"
+for test in "$parity_test" "$planes_test"; do
+  name=${test##*/test_}
+  run_parity "memcheck-$name" compute-sanitizer --tool memcheck --leak-check full --error-exitcode 9 "$test"
+  grep -q 'ERROR SUMMARY: 0 errors' "$logs/memcheck-$name.log" ||
+    fail "memcheck: no clean summary in $logs/memcheck-$name.log"
+  run_parity "racecheck-$name" compute-sanitizer --tool racecheck --error-exitcode 9 "$test"
+  grep -q 'RACECHECK SUMMARY: 0 hazards' "$logs/racecheck-$name.log" ||
+    fail "racecheck: no clean summary in $logs/racecheck-$name.log"
+done
+say "memcheck: 0 errors; racecheck: 0 hazards"
 unset IMGHIST_TEST_SMALL
 
 bench_args=(--bench=1M --csv --device=cuda)
@@ -104,7 +119,8 @@ tests/library/extract.sh src/imghist.h "$build/examples"
 cuda_include=$(dirname "$(dirname "$(realpath "$(command -v nvcc)")")")/include
 read -r -a library_libs < <(sed -n 's/^Libs.private: *//p' "$build/libimghist.pc")
 cc -std=c11 -O1 -g -Isrc -I"$cuda_include" -o "$build/device_buffer" tests/gpu/device_buffer.c \
-  "$build/examples/count_device.c" "$build/libimghist.a" "${library_libs[@]}" ${DEPS:+-Wl,-rpath,"$DEPS/lib"} \
+  "$build/examples/count_device.c" "$build/libimghist.a" "${library_libs[@]}" \
+  -L"${cuda_include%/include}/lib64" -lcudart_static -ldl -lrt ${DEPS:+-Wl,-rpath,"$DEPS/lib"} \
   >>"$logs/library.log" 2>&1 || { tail -n 40 "$logs/library.log" >&2; fail "device_buffer does not build"; }
 timeout 300 "$build/device_buffer" >"$logs/device_buffer.log" 2>&1 ||
   { tail -n 20 "$logs/device_buffer.log" >&2; fail "pixels in device memory are counted wrong"; }
@@ -164,6 +180,14 @@ done < <(sed -n 's/^\(samples\/[^,"]*\),.*,luma,.*/\1/p' "$logs/images.csv")
 cli="$n_images images identical with each of: $(echo "$kernels" | xargs); $n_alone of them alone too"
 say "cli: $cli"
 
+# ---- the JPEG engines ------------------------------------------------------------------------
+
+jpeg="jpeg: not tried: $("$imghist" --jpeg=gpu -q --csv=stats samples/scene.jpg 2>&1 >/dev/null || :)"
+if "$imghist" --jpeg=gpu -q --csv=stats samples/scene.jpg >/dev/null 2>&1; then
+  jpeg=$(tests/gpu/jpeg.sh "$build" "${photos[@]}" 2>"$logs/jpeg.log") || { tail -n 20 "$logs/jpeg.log" >&2; fail "the JPEG engines"; }
+fi
+say "$jpeg"
+
 # ---- several GPUs -----------------------------------------------------------------------------
 
 several="not tried, there is one GPU"
@@ -205,6 +229,7 @@ ladder: $ladder rungs right, memcheck and racecheck clean
 $race
 library: $library, memcheck and racecheck clean
 cli: $cli
+$jpeg
 several: $several
 END
 chmod 644 "$record"

@@ -27,16 +27,27 @@ static void test_unknown(void **state)
     assert_refused(zeros, sizeof zeros, IH_UNKNOWN, "not an image");
 }
 
-/* Text that begins as a format's signature does, and signatures that are cut short. */
+/* Text that begins as a format's signature does, and signatures that are cut too short to tell. */
 static void test_almost_known(void **state)
 {
     (void)state;
     assert_refused(BYTES("BMW drivers\n and others there are"), IH_UNKNOWN, "not an image");
     assert_refused(BYTES("P1 is the first of the pages"), IH_UNKNOWN, "not an image");
     assert_refused(BYTES("\xFF\xD8"), IH_UNKNOWN, "not an image");
-    assert_refused(BYTES("\x89PNG\r\n"), IH_UNKNOWN, "not an image");
-    assert_refused(BYTES("\x89PNG\n\x1A\n____________"), IH_UNKNOWN, "not an image");
-    assert_refused(BYTES("8BPS"), IH_UNKNOWN, "not an image");
+    assert_refused(BYTES("\x89PN"), IH_UNKNOWN, "not an image");
+    assert_refused(BYTES("8BP"), IH_UNKNOWN, "not an image");
+}
+
+/* Signatures that are there, and next to nothing behind them; PNG's tells what text transfers do.
+ */
+static void test_signature_alone(void **state)
+{
+    (void)state;
+    assert_refused(BYTES("\x89PNG\r\n"), IH_CORRUPT, "damaged PNG");
+    assert_refused(BYTES("\x89PNG\n\x1A\n____________"), IH_CORRUPT, "damaged PNG");
+    assert_refused(BYTES("8BPS"), IH_CORRUPT, "damaged PSD");
+    assert_refused(BYTES("P5\n"), IH_CORRUPT, "damaged PNM");
+    assert_refused(BYTES("\xFF\xD8\xFF"), IH_CORRUPT, "damaged JPEG");
 }
 
 static void test_every_decoder_has_its_words(void **state)
@@ -174,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_almost_known),
+        cmocka_unit_test(test_signature_alone),
         cmocka_unit_test(test_every_decoder_has_its_words),
         cmocka_unit_test(test_max_pixels),
         cmocka_unit_test(test_max_pixels_does_not_wrap),

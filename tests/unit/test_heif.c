@@ -53,22 +53,54 @@ struct kind {
     int bits;
     bool has_alpha;
     enum heif_orientation orientation;
+    bool is_gray;
 };
+
+static size_t n_channels_of(const struct kind *k)
+{
+    return (k->is_gray ? 1u : 3u) + k->has_alpha;
+}
 
 static bool keeps_colours(const struct kind *k)
 {
-    return k->bits == 8 && !k->has_alpha;
+    return k->bits == 8 && !k->has_alpha && !k->is_gray;
 }
 
 /* Grays but for 8 bits without alpha: libaom has the matrix that keeps colours for these only. */
 static unsigned value(const struct kind *k, size_t i, unsigned c)
 {
+    if (k->is_gray && c == 1) /* alpha */
+        c = 3;
     if (!keeps_colours(k) && c < 3)
         c = 0;
     return k->bits == 8 ? picture(i, c) : picture(i, c) * 257u % (1u << k->bits);
 }
 
 static const unsigned flat[] = {200, 100, 50, 80};
+
+/* Gray, and alpha: a plane each, samples of more than 8 bits in the machine's order. */
+static struct heif_image *make_gray_image(const struct kind *k, bool is_flat)
+{
+    static const enum heif_channel channels[] = {heif_channel_Y, heif_channel_Alpha};
+    struct heif_image *image;
+    succeed(heif_image_create(WIDTH, HEIGHT, heif_colorspace_monochrome, heif_chroma_monochrome,
+                              &image));
+    for (unsigned c = 0; c < n_channels_of(k); c++) {
+        int stride;
+        succeed(heif_image_add_plane(image, channels[c], WIDTH, HEIGHT, k->bits));
+        uint8_t *plane = heif_image_get_plane(image, channels[c], &stride);
+        for (size_t i = 0; i < N; i++) {
+            uint8_t *row = plane + i / WIDTH * (size_t)stride;
+            uint16_t v =
+                (uint16_t)(is_flat ? flat[c] * ((1u << k->bits) - 1) / 255 : value(k, i, c));
+            if (k->bits == 8)
+                row[i % WIDTH] = (uint8_t)v;
+            else
+                memcpy(row + 2 * (i % WIDTH), &v, 2);
+        }
+    }
+    return image;
+}
 
 static struct heif_image *make_image(const struct kind *k, bool is_flat)
 {
@@ -120,7 +152,8 @@ static struct file write_file(const struct kind *k, bool is_lossless)
         options->output_nclx_profile = nclx;
     }
     options->image_orientation = k->orientation;
-    struct heif_image *image = make_image(k, !is_lossless);
+    struct heif_image *image =
+        k->is_gray ? make_gray_image(k, !is_lossless) : make_image(k, !is_lossless);
     if (is_lossless)
         succeed(heif_image_set_nclx_color_profile(image, nclx));
     succeed(heif_context_encode_image(context, image, encoder, options, NULL));
@@ -137,7 +170,7 @@ static struct file write_file(const struct kind *k, bool is_lossless)
 static void assert_lossless(const struct kind *k)
 {
     uint8_t wanted[N * 4];
-    unsigned n_channels = k->has_alpha ? 4 : 3, max = (1u << k->bits) - 1;
+    unsigned n_channels = (unsigned)n_channels_of(k), max = (1u << k->bits) - 1;
     struct file f = write_file(k, true);
     if (!f.bytes)
         skip();
@@ -152,8 +185,8 @@ static void assert_lossless(const struct kind *k)
 static void test_avif_lossless(void **state)
 {
     (void)state;
-    assert_lossless(&(struct kind){heif_compression_AV1, 8, false, heif_orientation_normal});
-    assert_lossless(&(struct kind){heif_compression_AV1, 8, true, heif_orientation_normal});
+    assert_lossless(&(struct kind){heif_compression_AV1, 8, false, heif_orientation_normal, false});
+    assert_lossless(&(struct kind){heif_compression_AV1, 8, true, heif_orientation_normal, false});
 }
 
 /* A flat colour in the usual way; the size is odd, so that HEVC needs a crop. */
@@ -165,8 +198,9 @@ static void assert_flat(const struct kind *k, size_t width, size_t height)
     struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
     if (d.status != IH_OK)
         fail_msg("%s", d.error.message);
-    size_t n_channels = k->has_alpha ? 4 : 3;
+    size_t n_channels = n_channels_of(k);
     assert_int_equal(d.info.n_channels, n_channels);
+    assert_int_equal(d.info.source_depth, k->bits);
     assert_int_equal(d.info.width, width);
     assert_int_equal(d.info.height, height);
     for (size_t i = 0; i < N * n_channels; i++)
@@ -178,33 +212,74 @@ static void assert_flat(const struct kind *k, size_t width, size_t height)
 static void test_heic(void **state)
 {
     (void)state;
-    assert_flat(&(struct kind){heif_compression_HEVC, 8, false, heif_orientation_normal}, WIDTH,
-                HEIGHT);
-    assert_flat(&(struct kind){heif_compression_HEVC, 8, true, heif_orientation_normal}, WIDTH,
-                HEIGHT);
+    assert_flat(&(struct kind){heif_compression_HEVC, 8, false, heif_orientation_normal, false},
+                WIDTH, HEIGHT);
+    assert_flat(&(struct kind){heif_compression_HEVC, 8, true, heif_orientation_normal, false},
+                WIDTH, HEIGHT);
 }
 
 /* 12 bits; with 10 the AV1 encoder of some versions ends the program. */
 static void test_deep(void **state)
 {
     (void)state;
-    assert_flat(&(struct kind){heif_compression_AV1, 12, false, heif_orientation_normal}, WIDTH,
+    assert_flat(&(struct kind){heif_compression_AV1, 12, false, heif_orientation_normal, false},
+                WIDTH, HEIGHT);
+    assert_flat(&(struct kind){heif_compression_AV1, 12, true, heif_orientation_normal, false},
+                WIDTH, HEIGHT);
+}
+
+/* Monochrome is gray, to the bit where it is lossless. */
+static void test_gray(void **state)
+{
+    (void)state;
+    assert_lossless(&(struct kind){.format = heif_compression_AV1, .bits = 8, .is_gray = true});
+    assert_lossless(&(struct kind){.format = heif_compression_AV1, .bits = 12, .is_gray = true});
+    assert_lossless(&(struct kind){
+        .format = heif_compression_AV1, .bits = 8, .is_gray = true, .has_alpha = true});
+    assert_flat(&(struct kind){.format = heif_compression_HEVC, .bits = 8, .is_gray = true}, WIDTH,
                 HEIGHT);
-    assert_flat(&(struct kind){heif_compression_AV1, 12, true, heif_orientation_normal}, WIDTH,
-                HEIGHT);
+}
+
+/* A file whose boxes call a colour picture gray, or a gray one coloured. */
+static void test_two_kinds_of_colour(void **state)
+{
+    static const struct kind kinds[] = {
+        {.format = heif_compression_AV1, .bits = 8},
+        {.format = heif_compression_AV1, .bits = 8, .is_gray = true}};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct file f = write_file(&kinds[i], false);
+        if (!f.bytes)
+            skip();
+        size_t at = 0;
+        while (at + 8 < f.n && memcmp(f.bytes + at, "av1C", 4) != 0)
+            at++;
+        assert_true(at + 8 < f.n);
+        f.bytes[at + 6] ^= 0x10; /* the configuration's flag "monochrome" */
+        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
+        if (i == 0) {
+            assert_int_equal(d.status, IH_CORRUPT);
+            assert_string_equal(d.error.message, "damaged HEIF: colours in a gray image");
+        } else {
+            assert_true(d.status != IH_OK || d.info.n_channels == 3);
+        }
+        free(d.pixels);
+        free(f.bytes);
+    }
 }
 
 /* What the format itself says of rotation is done. */
 static void test_orientation(void **state)
 {
     (void)state;
-    assert_flat(&(struct kind){heif_compression_AV1, 8, false, heif_orientation_rotate_90_cw},
-                HEIGHT, WIDTH);
+    assert_flat(
+        &(struct kind){heif_compression_AV1, 8, false, heif_orientation_rotate_90_cw, false},
+        HEIGHT, WIDTH);
 }
 
 static void assert_survives(enum heif_compression_format format)
 {
-    const struct kind k = {format, 8, false, heif_orientation_normal};
+    const struct kind k = {format, 8, false, heif_orientation_normal, false};
     struct file f = write_file(&k, false);
     if (!f.bytes)
         skip();
@@ -246,6 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_avif_lossless), cmocka_unit_test(test_heic),
         cmocka_unit_test(test_deep),          cmocka_unit_test(test_orientation),
+        cmocka_unit_test(test_gray),          cmocka_unit_test(test_two_kinds_of_colour),
         cmocka_unit_test(test_heic_damage),   cmocka_unit_test(test_avif_damage),
         cmocka_unit_test(test_probe),
     };

@@ -7,11 +7,13 @@
  */
 #define _DEFAULT_SOURCE /* socket and the rest of what a helper must not do */
 
+#include "base/clock.h"
 #include "base/sandbox.h"
 #include "decode/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -122,6 +125,34 @@ static enum ih_status read_hiding(void *state, uint8_t *pixels, size_t capacity,
     return IH_OK;
 }
 
+/* Sleeps before it says anything, or after its first pixels. */
+static enum ih_status open_sleeping(struct ih_source *src, const struct ih_decode_options *options,
+                                    struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    (void)src, (void)options, (void)info, (void)state, (void)err;
+    sleep(1000);
+    return IH_OK;
+}
+
+static enum ih_status read_sleeping(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
+                                    struct ih_error *err)
+{
+    struct image *image = state;
+    if (image->n_left < (uint64_t)WIDTH * HEIGHT)
+        sleep(1000);
+    return read_sum(state, pixels, capacity, n_pixels, err);
+}
+
+/* Never silent for long, and never done: a pixel now and then. */
+static enum ih_status read_dripping(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
+                                    struct ih_error *err)
+{
+    const struct timespec a_while = {.tv_nsec = 20 * 1000 * 1000};
+    (void)capacity;
+    nanosleep(&a_while, NULL);
+    return read_sum(state, pixels, 1, n_pixels, err);
+}
+
 /* Bit i of every pixel: attempt i succeeded. */
 static unsigned attempts(void)
 {
@@ -212,27 +243,40 @@ enum {
     ATTEMPTS,
     BUDGET,
     LYING,
-    GREEDY
+    GREEDY,
+    SLEEPING_AT_ONCE,
+    SLEEPING,
+    DRIPPING
 };
 
-#define A_DECODER(call)                                                             \
+#define A_DECODER(read_call) A_DECODER_OF(open_image, read_call)
+#define A_DECODER_OF(open_call, read_call)                                          \
     &(const struct ih_decoder)                                                      \
     {                                                                               \
         .name = "test", .title = "", .version = no_version, .probe = probe_nothing, \
-        .open = open_image, .read = call, .close = close_image                      \
+        .open = open_call, .read = read_call, .close = close_image                  \
     }
 static const struct ih_decoder *const decoders[] = {
-    [SUM] = A_DECODER(read_sum),           [FAILING] = A_DECODER(read_failing),
-    [CRASHING] = A_DECODER(read_crashing), [EXITING] = A_DECODER(read_exiting),
-    [ENDLESS] = A_DECODER(read_endless),   [NONSENSE] = A_DECODER(read_nonsense),
-    [HIDING] = A_DECODER(read_hiding),     [ATTEMPTS] = A_DECODER(read_attempts),
-    [BUDGET] = A_DECODER(read_budget),     [LYING] = A_DECODER(read_lying),
-    [GREEDY] = A_DECODER(read_greedy),     NULL,
+    [SUM] = A_DECODER(read_sum),
+    [FAILING] = A_DECODER(read_failing),
+    [CRASHING] = A_DECODER(read_crashing),
+    [EXITING] = A_DECODER(read_exiting),
+    [ENDLESS] = A_DECODER(read_endless),
+    [NONSENSE] = A_DECODER(read_nonsense),
+    [HIDING] = A_DECODER(read_hiding),
+    [ATTEMPTS] = A_DECODER(read_attempts),
+    [BUDGET] = A_DECODER(read_budget),
+    [LYING] = A_DECODER(read_lying),
+    [GREEDY] = A_DECODER(read_greedy),
+    [SLEEPING_AT_ONCE] = A_DECODER_OF(open_sleeping, read_sum),
+    [SLEEPING] = A_DECODER(read_sleeping),
+    [DRIPPING] = A_DECODER(read_dripping),
+    NULL,
 };
 
 /* ---- the worker's side ---- */
 
-static const struct ih_helper_command command = {"/proc/self/exe", false};
+static const struct ih_helper_command command = {.program = "/proc/self/exe", .decoders = decoders};
 
 /* A file of n bytes that are all 1, open for reading. */
 static int file_of(size_t n)
@@ -324,6 +368,74 @@ static void test_failures(void **state)
     ih_helper_reset(&h);
 }
 
+/* One that uses no processor time does not hold its worker for ever; what it took is given back. */
+static void test_sleep(void **state)
+{
+    static const struct ih_helper_command hurried = {
+        .program = "/proc/self/exe", .seconds_max = 1, .decoders = decoders};
+    static const unsigned sleepers[] = {SLEEPING_AT_ONCE, SLEEPING, DRIPPING};
+    struct ih_helper h;
+    struct ih_error err;
+    struct ih_budget budget;
+    unsigned value = 0;
+    (void)state;
+    alarm(120); /* rather than hang */
+    ih_helper_init(&h, &hurried);
+    ih_budget_init(&budget, 1000);
+    for (size_t i = 0; i < sizeof sleepers / sizeof sleepers[0]; i++) {
+        uint64_t started_ns = ih_clock_ns();
+        assert_int_equal(decode(&h, sleepers[i], 100, &budget, &value, &err), IH_LIMIT);
+        assert_string_equal(err.message, "its decoder takes more than 1 s and was ended");
+        assert_true(ih_clock_ns() - started_ns >= 1000u * 1000 * 1000);
+        assert_false(h.is_running);
+        assert_int_equal(budget.taken_bytes, 0);
+        assert_int_equal(decode(&h, SUM, 99, &budget, &value, &err), IH_OK);
+        assert_int_equal(value, 99);
+    }
+    ih_budget_destroy(&budget);
+    ih_helper_reset(&h);
+    alarm(0);
+}
+
+/* A pipe that is slow to come is no sleep of its decoder's. */
+static void *feed_slowly(void *pipe_end)
+{
+    const struct timespec a_while = {.tv_sec = 2};
+    nanosleep(&a_while, NULL);
+    if (write(*(int *)pipe_end, "\1\1\1", 3) != 3)
+        abort();
+    close(*(int *)pipe_end);
+    return NULL;
+}
+
+static void test_slow_pipe(void **state)
+{
+    static const struct ih_helper_command hurried = {
+        .program = "/proc/self/exe", .seconds_max = 1, .decoders = decoders};
+    static uint8_t pixels[3 * WIDTH];
+    const struct ih_decode_options options = {.max_pixels = 1 << 30};
+    struct ih_helper h;
+    struct ih_error err;
+    struct ih_source src = {0};
+    struct ih_image_info info;
+    int ends[2];
+    size_t n;
+    pthread_t feeder;
+    (void)state;
+    ih_helper_init(&h, &hurried);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pthread_create(&feeder, NULL, feed_slowly, &ends[1]), 0);
+    assert_int_equal(ih_source_open_fd(&src, ends[0], &err), IH_OK);
+    assert_int_equal(ih_helper_open(&h, SUM, &src, &options, &info, &err), IH_OK);
+    assert_int_equal(ih_helper_read(&h, pixels, WIDTH, &n, &err), IH_OK);
+    assert_int_equal(pixels[0], 3);
+    ih_helper_close(&h);
+    ih_helper_reset(&h);
+    ih_source_reset(&src);
+    pthread_join(feeder, NULL);
+    close(ends[0]);
+}
+
 /* An image that nobody reads to its end. */
 static void test_abandoned(void **state)
 {
@@ -383,8 +495,9 @@ static void test_budget(void **state)
 
 static void test_no_program(void **state)
 {
-    static const struct ih_helper_command nowhere = {"/nonexistent/imghist", false};
-    static const struct ih_helper_command other = {"true", false};
+    static const struct ih_helper_command nowhere = {.program = "/nonexistent/imghist",
+                                                     .decoders = decoders};
+    static const struct ih_helper_command other = {.program = "true", .decoders = decoders};
     struct ih_helper h;
     struct ih_error err;
     unsigned value = 0;
@@ -409,6 +522,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pixels),    cmocka_unit_test(test_failures),
         cmocka_unit_test(test_abandoned), cmocka_unit_test(test_rights),
         cmocka_unit_test(test_budget),    cmocka_unit_test(test_no_program),
+        cmocka_unit_test(test_sleep),     cmocka_unit_test(test_slow_pipe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,21 +12,29 @@
 
 #include <jxl/encode.h>
 
-enum { WIDTH = 23, HEIGHT = 14, N = WIDTH * HEIGHT };
+enum { WIDTH = 23, HEIGHT = 14, N = WIDTH * HEIGHT, SIDE = 256, N_MOST = SIDE * SIDE };
 
 struct file {
     size_t n;
-    uint8_t bytes[65536];
+    uint8_t bytes[1 << 18];
 };
 
 struct kind {
     unsigned n_channels, bits;
     bool is_lossy, in_container, is_animated;
+    bool has_every_value; /* SIDE x SIDE pixels: every value of a sample, in turn */
     JxlOrientation orientation;
 };
 
+static size_t n_pixels(const struct kind *k)
+{
+    return k->has_every_value ? N_MOST : N;
+}
+
 static unsigned value(const struct kind *k, size_t i, unsigned c)
 {
+    if (k->has_every_value)
+        return (unsigned)i & ((1u << k->bits) - 1);
     return k->bits == 8 ? picture(i, c) : picture(i, c) * 257u % (1u << k->bits);
 }
 
@@ -34,7 +42,7 @@ static unsigned value(const struct kind *k, size_t i, unsigned c)
 static size_t fill(const struct kind *k, uint8_t *dst)
 {
     static const unsigned flat[] = {200, 100, 50, 80};
-    for (size_t i = 0; i < N * k->n_channels; i++) {
+    for (size_t i = 0; i < n_pixels(k) * k->n_channels; i++) {
         unsigned c = (unsigned)(i % k->n_channels);
         unsigned v = k->is_lossy ? flat[c] : value(k, i / k->n_channels, c);
         uint16_t deep =
@@ -44,20 +52,20 @@ static size_t fill(const struct kind *k, uint8_t *dst)
         else
             memcpy(dst + 2 * i, &deep, 2);
     }
-    return N * k->n_channels * (k->bits == 8 ? 1 : 2);
+    return n_pixels(k) * k->n_channels * (k->bits == 8 ? 1 : 2);
 }
 
 static void write_file(struct file *f, const struct kind *k)
 {
-    static uint8_t pixels[N * 8];
+    static uint8_t pixels[N_MOST * 2];
     JxlPixelFormat format = {k->n_channels, k->bits == 8 ? JXL_TYPE_UINT8 : JXL_TYPE_UINT16,
                              JXL_NATIVE_ENDIAN, 0};
     JxlBasicInfo info;
     JxlColorEncoding colours;
     JxlEncoder *encoder = JxlEncoderCreate(NULL);
     JxlEncoderInitBasicInfo(&info);
-    info.xsize = WIDTH;
-    info.ysize = HEIGHT;
+    info.xsize = k->has_every_value ? SIDE : WIDTH;
+    info.ysize = k->has_every_value ? SIDE : HEIGHT;
     info.bits_per_sample = k->bits;
     info.num_color_channels = k->n_channels < 3 ? 1 : 3;
     info.num_extra_channels = k->n_channels % 2 == 0;
@@ -94,14 +102,26 @@ static void write_file(struct file *f, const struct kind *k)
 static void assert_kind(const struct kind *k)
 {
     static struct file f;
-    static uint8_t wanted[N * 4];
+    static uint8_t wanted[N_MOST];
     write_file(&f, k);
     unsigned max = (1u << k->bits) - 1;
-    for (size_t i = 0; i < N * k->n_channels; i++) {
+    for (size_t i = 0; i < n_pixels(k) * k->n_channels; i++) {
         unsigned v = value(k, i / k->n_channels, (unsigned)(i % k->n_channels));
         wanted[i] = (uint8_t)((v * 510ull + max) / (2ull * max));
     }
-    assert_decodes(f.bytes, f.n, "jxl", WIDTH, HEIGHT, k->n_channels, wanted);
+    assert_decodes(f.bytes, f.n, "jxl", k->has_every_value ? SIDE : WIDTH,
+                   k->has_every_value ? SIDE : HEIGHT, k->n_channels, wanted);
+    struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
+    assert_int_equal(d.info.source_depth, k->bits);
+    free(d.pixels);
+}
+
+/* Rounding to 8 bits is exact for every value of every depth. */
+static void test_every_value(void **state)
+{
+    (void)state;
+    for (unsigned bits = 8; bits <= 16; bits++)
+        assert_kind(&(struct kind){.n_channels = 1, .bits = bits, .has_every_value = true});
 }
 
 static void test_lossless(void **state)
@@ -157,14 +177,16 @@ static void test_limits(void **state)
     assert_int_equal(d.status, IH_LIMIT);
     assert_budget(f.bytes, f.n, f.n + N * 3 * 9, IH_OK);
     assert_budget(f.bytes, f.n, f.n + N * 3 * 9 - 1, IH_LIMIT);
+    write_file(&f, &(struct kind){.n_channels = 3, .bits = 12});
+    assert_budget(f.bytes, f.n, f.n + N * 3 * 10, IH_OK);
+    assert_budget(f.bytes, f.n, f.n + N * 3 * 10 - 1, IH_LIMIT);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lossless),
-        cmocka_unit_test(test_lossy),
-        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_lossless), cmocka_unit_test(test_every_value),
+        cmocka_unit_test(test_lossy),    cmocka_unit_test(test_damage),
         cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* Libraries that are loaded late: found, not there, and not the one that was expected. */
-#include "decode/late.h"
+#include "base/late.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

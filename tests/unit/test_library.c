@@ -40,6 +40,7 @@ static void settings_that_make_no_sense(void **state)
     assert_refused((struct ih_settings){.clip_low = 255}, IH_USAGE, "clip");
     assert_refused((struct ih_settings){.clip_high = 256}, IH_USAGE, "clip");
     assert_refused((struct ih_settings){.raw_channels = 5}, IH_USAGE, "raw_channels");
+    assert_refused((struct ih_settings){.alpha = "skip"}, IH_USAGE, "alpha: 'skip' is none of");
 }
 
 /* An older program's struct is shorter, a newer one's longer. */
@@ -59,7 +60,8 @@ static void settings_of_other_versions(void **state)
     assert_int_equal(ih_context_open(&newer.known, sizeof newer, &context, &err), IH_USAGE);
     assert_null(context);
 
-    struct ih_settings older = {.device = "cpu", .luma = "no such"}; /* beyond what is looked at */
+    struct ih_settings older = {.device = "cpu", .luma = "no such", .alpha = "nor this"};
+    /* all but the device is beyond what is looked at */
     assert_int_equal(ih_context_open(&older, sizeof older.device, &context, &err), IH_OK);
     assert_string_equal(ih_context_device(context), "cpu");
     ih_context_close(context);
@@ -207,6 +209,61 @@ static void settings_are_used(void **state)
     ih_counts_close(counts);
 }
 
+/* The first and the last pixel are not counted, in no plane; nor are they in pixels of the host,
+ * where alpha is of four channels or of two and rows are apart. */
+static void transparent_pixels_are_skipped(void **state)
+{
+    (void)state;
+    static const char pam[] = "P7\nWIDTH 2\nHEIGHT 2\nDEPTH 4\nMAXVAL 255\nENDHDR\n"
+                              "\377\377\377\0\377\0\0\1\0\2\0\377\7\7\7\0";
+    static const uint8_t gray_alpha[] = {9, 0, 10, 1, 77, 11, 255, 9, 0, 77};
+    const struct ih_pixels rgba = {pam + sizeof pam - 1 - 16, 2, 2, 0, 4};
+    const struct ih_pixels pairs = {gray_alpha, 2, 2, 5, 2};
+    const struct ih_pixels rgb = {gray_alpha, 3, 1, 0, 3};
+    const struct ih_settings skipping = {.device = "cpu", .alpha = "skip-transparent"};
+    const struct ih_settings counting = {.device = "cpu", .alpha = "count"};
+    struct ih_context *context = NULL, *other = NULL;
+    struct ih_counts *counts = open_counts(), *all = open_counts();
+    struct ih_error err;
+    assert_int_equal(ih_context_open(&skipping, sizeof skipping, &context, &err), IH_OK);
+    assert_int_equal(ih_context_open(&counting, sizeof counting, &other, &err), IH_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        if (i == 0)
+            assert_int_equal(ih_count_memory(context, pam, sizeof pam - 1, counts, &err), IH_OK);
+        else
+            assert_int_equal(ih_count_pixels(context, &rgba, counts, &err), IH_OK);
+        const struct ih_summary s = summary_of(counts);
+        assert_string_equal(s.alpha, "skip-transparent");
+        assert_int_equal(s.width * s.height, 4);
+        assert_int_equal(s.n_pixels, 2);
+        assert_int_equal(s.all_high, 0);
+        assert_int_equal(ih_counts_bins(counts, 0)[255], 1);
+        assert_int_equal(ih_counts_bins(counts, 0)[7], 0);
+        assert_int_equal(ih_counts_bins(counts, 1)[2], 1);
+        assert_int_equal(ih_counts_bins(counts, 3)[0], 0);
+        assert_int_equal(ih_counts_bins(counts, 3)[1], 1);
+    }
+    assert_int_equal(ih_count_pixels(context, &pairs, counts, &err), IH_OK);
+    assert_int_equal(summary_of(counts).n_pixels, 2);
+    assert_int_equal(ih_counts_bins(counts, IH_LUMA)[10], 1);
+    assert_int_equal(ih_counts_bins(counts, IH_LUMA)[11], 1);
+    const struct ih_pixels hidden = {gray_alpha, 1, 1, 0, 2};
+    assert_int_equal(ih_count_pixels(context, &hidden, counts, &err), IH_OK); /* nothing is left */
+    assert_int_equal(summary_of(counts).n_pixels, 0);
+    assert_int_equal(ih_count_pixels(context, &rgb, counts, &err), IH_OK); /* no alpha: all of it */
+    assert_int_equal(summary_of(counts).n_pixels, 3);
+
+    assert_int_equal(ih_count_pixels(other, &rgba, all, &err), IH_OK);
+    assert_int_equal(summary_of(all).n_pixels, 4);
+    assert_string_equal(summary_of(all).alpha, "count");
+    assert_int_equal(ih_counts_add(all, counts, &err), IH_USAGE);
+    assert_int_equal(summary_of(all).n_pixels, 4);
+    ih_counts_close(counts);
+    ih_counts_close(all);
+    ih_context_close(context);
+    ih_context_close(other);
+}
+
 /* Sums of parts are the sum of all; gray counts as R = G = B beside colour. */
 static void sums(void **state)
 {
@@ -314,6 +371,7 @@ int main(void)
         cmocka_unit_test(defaults),
         cmocka_unit_test(a_file_and_its_bytes),
         cmocka_unit_test(settings_are_used),
+        cmocka_unit_test(transparent_pixels_are_skipped),
         cmocka_unit_test(sums),
         cmocka_unit_test(statistics_and_their_sizes),
     };

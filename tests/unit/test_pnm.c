@@ -200,14 +200,16 @@ static void test_maxval(void **state)
     check(BYTES("P5\n4 1\n3\n\x00\x01\x02\x03"), 4, 1, 1, 2, EXPECT(0, 85, 170, 255));
     check(BYTES("P2\n4 1\n15\n0 1 8 15\n"), 4, 1, 1, 4, EXPECT(0, 17, 136, 255));
     /* 2.55 of each: 2.55, 7.65, 127.5 (half up), 252.45 */
-    check(BYTES("P5\n6 1\n100\n\x00\x01\x03\x32\x63\x64"), 6, 1, 1, 8,
+    check(BYTES("P5\n6 1\n100\n\x00\x01\x03\x32\x63\x64"), 6, 1, 1, 7,
           EXPECT(0, 3, 8, 128, 252, 255));
     /* 255/256 of each: 127.5 (half up), 126.504, 254.004 */
-    check(BYTES("P5\n5 1\n256\n\x00\x00\x00\x80\x00\x7F\x00\xFF\x01\x00"), 5, 1, 1, 16,
+    check(BYTES("P5\n5 1\n256\n\x00\x00\x00\x80\x00\x7F\x00\xFF\x01\x00"), 5, 1, 1, 9,
           EXPECT(0, 128, 127, 254, 255));
     /* 255/1023 of each: 0.499, 0.748, 127.6, 254.25 */
-    check(BYTES("P2\n6 1\n1023\n0 2 3 512 1020 1023\n"), 6, 1, 1, 16,
+    check(BYTES("P2\n6 1\n1023\n0 2 3 512 1020 1023\n"), 6, 1, 1, 10,
           EXPECT(0, 0, 1, 128, 254, 255));
+    check(BYTES("P2\n2 1\n4095\n0 4095\n"), 2, 1, 1, 12, EXPECT(0, 255));
+    check(BYTES("P2\n2 1\n200\n0 200\n"), 2, 1, 1, 8, EXPECT(0, 255));
     /* 1/257 of each: 128 is 0.498, 129 is 0.502, 65406 is 254.498, 65407 is 254.502 */
     check(BYTES("P5\n4 1\n65535\n\x00\x80\x00\x81\xFF\x7E\xFF\x7F"), 4, 1, 1, 16,
           EXPECT(0, 1, 254, 255));

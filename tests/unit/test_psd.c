@@ -146,14 +146,14 @@ static void test_other_kinds(void **state)
     assert_refused(f.bytes, f.n, IH_CORRUPT, "7 bits");
 }
 
-/* What a file takes: what follows the sections, and a row of each plane. */
+/* What a file takes: what follows how it is packed, and a row of each plane. */
 static void test_limits(void **state)
 {
     (void)state;
     struct file f = psd_header(3, 2, 1, 16, 3, 0);
     PUT(&f, 1, 0, 0, 128, 0, 129, 255, 255, 127, 255, 0, 0);
-    assert_budget(f.bytes, f.n, 2 + 12 + 12, IH_OK);
-    assert_budget(f.bytes, f.n, 2 + 12 + 11, IH_LIMIT);
+    assert_budget(f.bytes, f.n, 12 + 12, IH_OK);
+    assert_budget(f.bytes, f.n, 12 + 11, IH_LIMIT);
     f = psd_header(3, 500, 50, 8, 3, 0); /* a size that its bytes cannot be: damaged, not large */
     PUT(&f, 1);
     assert_refused(f.bytes, f.n, IH_CORRUPT, "ends before");

@@ -26,6 +26,12 @@ static void test_escape(void **state)
     check_escape("\xC2\x9B", "\\x9B"); /* the one-character form of ESC [ */
     check_escape("\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80",
                  "\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80");
+    /* What turns the direction of writing, hides, or ends a line without being a control character.
+     */
+    check_escape("a\xE2\x80\xAEgpj.exe", "a\\u{202e}gpj.exe");
+    check_escape("\xE2\x81\xA6x\xE2\x81\xA9\xE2\x80\xA8\xD8\x9C\xE2\x80\x8B\xEF\xBB\xBF",
+                 "\\u{2066}x\\u{2069}\\u{2028}\\u{61c}\\u{200b}\\u{feff}");
+    check_escape("\xF3\xA0\x80\x81\xC2\xAD", "\\u{e0001}\\u{ad}");
     check_escape("\xFF\xC3", "\\xFF\\xC3");                            /* no UTF-8, and cut short */
     check_escape("\xC0\xAF\xED\xA0\x80", "\\xC0\\xAF\\xED\\xA0\\x80"); /* overlong, surrogate */
     check_escape("\xF4\x90\x80\x80", "\\xF4\\x90\\x80\\x80"); /* past the last code point */

@@ -246,6 +246,7 @@ static void assert_kind(const struct kind *k)
             fail_msg("photometric %u, %u bits, %u samples: %s, %u channels", k->photometric,
                      k->bits, k->n_samples, d.error.message, d.info.n_channels);
         assert_string_equal(d.info.format, "tiff");
+        assert_int_equal(d.info.source_depth, k->bits);
         assert_int_equal(d.info.width, WIDTH);
         assert_int_equal(d.info.height, HEIGHT);
         sort_pixels(d.pixels, n_channels);
@@ -428,6 +429,30 @@ static void test_palette_scales(void **state)
     assert_palette(257);
 }
 
+/* Without its palette an image of 8 bits is what libtiff calls gray, and one with more samples RGB;
+ * here it is damaged, in either byte order and in BigTIFF. */
+static void test_palette_missing(void **state)
+{
+    static const char *const modes[] = {"wl", "wb", "w8l", "w8b"};
+    static const uint8_t little[] = {0x40, 0x01, 3, 0}, big[] = {0x01, 0x40, 0, 3};
+    static struct file f;
+    (void)state;
+    for (size_t i = 0; i < 4 * 4; i++) {
+        struct kind k = {PHOTOMETRIC_PALETTE, 8, 1, NONE, 1, COMPRESSION_NONE, false, modes[i % 4]};
+        k.bits = i / 4 == 1 ? 4 : 8;
+        k.n_samples = i / 4 == 2 ? 3 : 1;
+        k.is_tiled = i / 4 == 3;
+        write_file(&f, &k);
+        size_t at = f.n - sizeof big; /* the tag ColorMap, 320, whose values are of type SHORT */
+        while (at > 0 && memcmp(f.bytes + at, strchr(modes[i % 4], 'b') ? big : little, 4) != 0)
+            at--;
+        assert_true(at > 0);
+        f.bytes[at + (strchr(modes[i % 4], 'b') ? 1 : 0)]++; /* is another tag now */
+        assert_refused(f.bytes, f.n, IH_CORRUPT,
+                       k.bits < 8 ? "Colormap" : "the palette is missing");
+    }
+}
+
 static void refuse(uint32_t tag, uint32_t tag_value, const struct kind *k, const char *reason)
 {
     static struct file f;
@@ -511,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_jpeg),
         cmocka_unit_test(test_ycbcr),
         cmocka_unit_test(test_palette_scales),
+        cmocka_unit_test(test_palette_missing),
         cmocka_unit_test(test_other_kinds),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_limits),

@@ -2,6 +2,8 @@
 
 #include "cli/bench/team.h"
 
+#include "base/status.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>

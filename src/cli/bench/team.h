@@ -5,7 +5,7 @@
 #ifndef IH_CLI_BENCH_TEAM_H
 #define IH_CLI_BENCH_TEAM_H
 
-#include "base/status.h"
+#include "imghist.h"
 
 #include <stddef.h>
 

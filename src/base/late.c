@@ -1,6 +1,6 @@
 #define _GNU_SOURCE /* RTLD_NODELETE, which POSIX took over later */
 
-#include "decode/late.h"
+#include "base/late.h"
 
 #include <dlfcn.h>
 #include <string.h>

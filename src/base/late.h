@@ -1,13 +1,13 @@
 /*
- * Libraries that are loaded when the first image needs them.
+ * Libraries that are loaded when they are first needed.
  *
  * libtiff, libheif and libjxl bring forty other libraries along. Linked, these took 10 to 30 ms of
  * every start of the program, which otherwise needs 1; so they are loaded with dlopen, once, and
  * stay. Their functions are called through a struct of pointers, made from a list of prototypes
  * that the compiler holds against the library's header.
  */
-#ifndef IH_DECODE_LATE_H
-#define IH_DECODE_LATE_H
+#ifndef IH_BASE_LATE_H
+#define IH_BASE_LATE_H
 
 #include "base/status.h"
 

@@ -1,0 +1,20 @@
+/* What the files of the CUDA backend share: one GPU that has been started. */
+#ifndef IH_BACKEND_CUDA_UNIT_H
+#define IH_BACKEND_CUDA_UNIT_H
+
+#include "base/status.h"
+#include "kernels/kernels.h"
+
+#include <cuda_runtime_api.h>
+
+struct ih_cuda_unit {
+    int ordinal;
+    size_t kernel; /* which of kernels.def */
+    struct ih_gpu_properties gpu;
+    char description[300]; /* "cuda:0 NVIDIA H100" */
+};
+
+/* IH_MEMORY or IH_DEVICE, with CUDA's reason. */
+enum ih_status ih_cuda_failed(struct ih_error *err, cudaError_t error, const char *what);
+
+#endif

@@ -1,0 +1,12 @@
+/* From the counters that kernels add to, read back from the GPU, to a histogram. */
+#ifndef IH_BACKEND_GPU_TOTALS_H
+#define IH_BACKEND_GPU_TOTALS_H
+
+#include "base/histogram.h"
+#include "kernels/kernels.h"
+
+/* out is overwritten; n_pixels is how many have been counted. */
+void ih_gpu_totals_read(const struct ih_gpu_totals *totals, const struct ih_count_spec *spec,
+                        uint64_t n_pixels, struct ih_histogram *out);
+
+#endif

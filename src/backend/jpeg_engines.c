@@ -1,0 +1,258 @@
+/* The queue before the engines, and a thread for each GPU. */
+#include "backend/jpeg_engines.h"
+
+#include "backend/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* Jobs that may wait for a GPU: enough for the next batch while one is under way, few enough
+     * that a processor helps out rather than that work piles up. */
+    WAITING_MAX = 2 * IH_JPEG_BATCH_MAX,
+    TEXT_MAX = 512
+};
+
+/* One GPU's thread. */
+struct unit {
+    struct ih_jpeg_engines *all;
+    unsigned index; /* of the device's units */
+    pthread_t thread;
+    bool has_thread;
+    void *engine; /* the thread's own */
+};
+
+struct ih_jpeg_engines {
+    struct ih_device *device;
+    const struct ih_jpeg_backend *backend; /* NULL: the device has none */
+    pthread_t starter;
+    bool has_starter;
+
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t on_change;
+    struct ih_jpeg_job *first, **end; /* the queue */
+    unsigned n_waiting;
+    unsigned n_starting, n_ready; /* units */
+    bool is_known, is_closing;
+    struct ih_error error; /* why there is none, or why one has given up */
+    struct unit units[IH_UNITS_MAX];
+    unsigned n_units;
+    char description[TEXT_MAX];
+};
+
+/* ---- a unit's thread ---- */
+
+/* Takes a fair part of what waits: with several GPUs idle, none takes it all. The lock is held. */
+static unsigned take_batch(struct ih_jpeg_engines *e, struct ih_jpeg_job **jobs)
+{
+    unsigned n_fair = (e->n_waiting + e->n_ready - 1) / e->n_ready, n = 0;
+    while (e->first && n < n_fair && n < IH_JPEG_BATCH_MAX) {
+        jobs[n++] = e->first;
+        e->first = e->first->next;
+    }
+    if (!e->first)
+        e->end = &e->first;
+    e->n_waiting -= n;
+    return n;
+}
+
+/* Every job of the queue is given back undone: no engine is left. The lock is held. */
+static void give_all_back(struct ih_jpeg_engines *e)
+{
+    while (e->first) {
+        struct ih_jpeg_job *job = e->first;
+        e->first = job->next;
+        e->n_waiting--;
+        job->error = e->error;
+        job->status = job->error.status;
+        pthread_mutex_unlock(&e->lock);
+        job->done(job);
+        pthread_mutex_lock(&e->lock);
+    }
+    e->end = &e->first;
+}
+
+static void work(struct unit *u)
+{
+    struct ih_jpeg_engines *e = u->all;
+    struct ih_jpeg_job *jobs[IH_JPEG_BATCH_MAX];
+    struct ih_error error = {IH_OK, ""};
+    enum ih_status status = IH_OK;
+    pthread_mutex_lock(&e->lock);
+    while (status == IH_OK) {
+        while (!e->first && !e->is_closing)
+            pthread_cond_wait(&e->on_change, &e->lock);
+        if (!e->first)
+            break;
+        unsigned n = take_batch(e, jobs);
+        pthread_cond_broadcast(&e->on_change); /* there is room */
+        pthread_mutex_unlock(&e->lock);
+        status = e->backend->batch(u->engine, jobs, n, &error);
+        for (unsigned i = 0; i < n; i++)
+            jobs[i]->done(jobs[i]);
+        pthread_mutex_lock(&e->lock);
+    }
+    if (status != IH_OK) {
+        e->error = error;
+        if (--e->n_ready == 0)
+            give_all_back(e);
+        pthread_cond_broadcast(&e->on_change);
+    }
+    while (!e->is_closing) /* results name the engine that made them */
+        pthread_cond_wait(&e->on_change, &e->lock);
+    pthread_mutex_unlock(&e->lock);
+}
+
+static void *run_unit(void *argument)
+{
+    struct unit *u = argument;
+    struct ih_jpeg_engines *e = u->all;
+    struct ih_error error = {IH_OK, ""};
+    enum ih_status status = e->backend->start(e->device->units[u->index], &u->engine, &error);
+    pthread_mutex_lock(&e->lock);
+    e->n_starting--;
+    if (status == IH_OK) {
+        size_t n = strlen(e->description);
+        snprintf(e->description + n, sizeof e->description - n, "%s%s", n ? "; " : "",
+                 e->backend->describe(u->engine));
+        e->n_ready++;
+    } else if (e->error.status == IH_OK) {
+        e->error = error;
+    }
+    e->is_known = e->is_known || e->n_ready > 0 || e->n_starting == 0;
+    pthread_cond_broadcast(&e->on_change);
+    pthread_mutex_unlock(&e->lock);
+    if (status == IH_OK) {
+        work(u);
+        e->backend->stop(u->engine);
+    }
+    return NULL;
+}
+
+/* ---- starting and stopping ---- */
+
+/* Waits for the device, and starts a thread for each of its units. */
+static void *start(void *argument)
+{
+    struct ih_jpeg_engines *e = argument;
+    struct ih_error error = {IH_OK, ""};
+    enum ih_status status = ih_device_wait(e->device, &error);
+    if (status == IH_OK && !e->device->backend->jpeg) {
+        const char *why = e->device->fallback.message;
+        status =
+            ih_error_set(&error, IH_UNAVAILABLE, "%s has no JPEG engines in this build%s%.300s",
+                         e->device->backend->name, *why ? "; " : "", why);
+    }
+    pthread_mutex_lock(&e->lock);
+    if (status == IH_OK) {
+        e->backend = e->device->backend->jpeg;
+        for (unsigned i = 0; i < e->device->n_units && !e->is_closing; i++) {
+            struct unit *u = &e->units[i];
+            *u = (struct unit){.all = e, .index = i};
+            u->has_thread = pthread_create(&u->thread, NULL, run_unit, u) == 0;
+            e->n_starting += u->has_thread ? 1 : 0;
+            e->n_units++;
+        }
+        if (e->n_starting == 0)
+            ih_error_set(&error, IH_UNAVAILABLE, "cannot start a thread");
+    }
+    if (e->n_starting == 0) {
+        e->error = error;
+        e->is_known = true;
+    }
+    pthread_cond_broadcast(&e->on_change);
+    pthread_mutex_unlock(&e->lock);
+    return NULL;
+}
+
+enum ih_status ih_jpeg_engines_open(struct ih_device *device, struct ih_jpeg_engines **engines,
+                                    struct ih_error *err)
+{
+    struct ih_jpeg_engines *e = calloc(1, sizeof *e);
+    if (!e)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    e->device = device;
+    e->end = &e->first;
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_cond_init(&e->on_change, NULL);
+    e->has_starter = pthread_create(&e->starter, NULL, start, e) == 0;
+    if (!e->has_starter)
+        start(e);
+    *engines = e;
+    return IH_OK;
+}
+
+void ih_jpeg_engines_close(struct ih_jpeg_engines *e)
+{
+    if (!e)
+        return;
+    pthread_mutex_lock(&e->lock);
+    e->is_closing = true;
+    pthread_cond_broadcast(&e->on_change);
+    pthread_mutex_unlock(&e->lock);
+    if (e->has_starter)
+        pthread_join(e->starter, NULL);
+    for (unsigned i = 0; i < e->n_units; i++)
+        if (e->units[i].has_thread)
+            pthread_join(e->units[i].thread, NULL);
+    pthread_cond_destroy(&e->on_change);
+    pthread_mutex_destroy(&e->lock);
+    free(e);
+}
+
+/* ---- for the callers ---- */
+
+enum ih_status ih_jpeg_engines_wait(struct ih_jpeg_engines *e, struct ih_error *err)
+{
+    pthread_mutex_lock(&e->lock);
+    while (!e->is_known)
+        pthread_cond_wait(&e->on_change, &e->lock);
+    enum ih_status status = IH_OK;
+    if (e->n_ready == 0)
+        status = ih_error_set(err, IH_UNAVAILABLE, "%.400s", e->error.message);
+    pthread_mutex_unlock(&e->lock);
+    return status;
+}
+
+void ih_jpeg_engines_describe(struct ih_jpeg_engines *e, char *text, size_t size)
+{
+    pthread_mutex_lock(&e->lock);
+    snprintf(text, size, "%s", e->description);
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* The lock is held. */
+static enum ih_jpeg_room room(const struct ih_jpeg_engines *e)
+{
+    if (!e->is_known)
+        return IH_JPEG_STARTING;
+    if (e->n_ready == 0)
+        return IH_JPEG_NONE;
+    return e->n_waiting < e->n_ready * WAITING_MAX ? IH_JPEG_HAS_ROOM : IH_JPEG_BUSY;
+}
+
+enum ih_jpeg_room ih_jpeg_engines_room(struct ih_jpeg_engines *e)
+{
+    pthread_mutex_lock(&e->lock);
+    enum ih_jpeg_room r = room(e);
+    pthread_mutex_unlock(&e->lock);
+    return r;
+}
+
+bool ih_jpeg_engines_take(struct ih_jpeg_engines *e, struct ih_jpeg_job *job, bool waits)
+{
+    pthread_mutex_lock(&e->lock);
+    while (waits && (room(e) == IH_JPEG_STARTING || room(e) == IH_JPEG_BUSY))
+        pthread_cond_wait(&e->on_change, &e->lock);
+    bool is_taken = room(e) == IH_JPEG_HAS_ROOM;
+    if (is_taken) {
+        job->next = NULL;
+        *e->end = job;
+        e->end = &job->next;
+        e->n_waiting++;
+        pthread_cond_broadcast(&e->on_change);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return is_taken;
+}

@@ -1,0 +1,265 @@
+#include "pipeline/offload.h"
+
+#include "base/clock.h"
+#include "decode/jpeg_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The engines are started once JPEG files have kept all workers busy for so long. The start takes
+ * 400 ms, which a run that ends meanwhile has to wait for: too early, and many small runs pay, too
+ * late, and large ones gain less. */
+#define START_AFTER_NS ((uint64_t)250 * 1000 * 1000)
+
+/* Of the workers, one in so many is left to read and walk files for the engines; the others may
+ * help where these are busy. A worker walks ten times faster than it decodes, and sixteen decode a
+ * third of what an H100's engines do. */
+enum { WALKERS_PART = 3 };
+
+/* Larger files are left to the decoder that needs no more than a band of them. */
+#define FILE_BYTES_MAX ((uint64_t)128 << 20)
+
+struct offloaded {
+    struct ih_jpeg_job job;
+    struct ih_offload *offload;
+    void *ticket;
+    struct ih_result *result;
+    uint64_t taken_bytes; /* of the budget */
+    uint8_t stream[];
+};
+
+void ih_offload_init(struct ih_offload *o, const struct ih_pipeline_options *options,
+                     struct ih_device *device,
+                     void (*deliver)(void *user, void *ticket, struct ih_result *result,
+                                     bool is_counted),
+                     void *user)
+{
+    memset(o, 0, sizeof *o);
+    o->options = options;
+    o->device = device;
+    o->deliver = deliver;
+    o->user = user;
+    pthread_mutex_init(&o->lock, NULL);
+}
+
+void ih_offload_close(struct ih_offload *o)
+{
+    struct ih_jpeg_report *report = o->options->jpeg_report;
+    if (o->engines && report) {
+        struct ih_error error = {IH_OK, ""};
+        ih_jpeg_engines_describe(o->engines, report->engines, sizeof report->engines);
+        if (ih_jpeg_engines_wait(o->engines, &error) != IH_OK)
+            report->why_none = error;
+    }
+    ih_jpeg_engines_close(o->engines);
+    pthread_mutex_destroy(&o->lock);
+}
+
+/* ---- starting the engines ---- */
+
+static enum ih_status open_engines(struct ih_offload *o, struct ih_error *err)
+{
+    struct ih_jpeg_engines *engines = NULL;
+    pthread_mutex_lock(&o->lock);
+    bool is_first = !o->has_tried;
+    o->has_tried = true;
+    pthread_mutex_unlock(&o->lock);
+    if (!is_first)
+        return IH_OK;
+    enum ih_status status = ih_jpeg_engines_open(o->device, &engines, err);
+    pthread_mutex_lock(&o->lock);
+    o->engines = engines;
+    pthread_mutex_unlock(&o->lock);
+    return status;
+}
+
+enum ih_status ih_offload_begin(struct ih_offload *o, struct ih_error *err)
+{
+    if (o->options->jpeg != IH_JPEG_GPU)
+        return IH_OK;
+    enum ih_status status = open_engines(o, err);
+    return status == IH_OK ? ih_jpeg_engines_wait(o->engines, err) : status;
+}
+
+void ih_offload_saw(struct ih_offload *o, struct ih_offload_file *file,
+                    const struct ih_result *result)
+{
+    if (file->is_helping) {
+        pthread_mutex_lock(&o->lock);
+        o->n_helping--;
+        pthread_mutex_unlock(&o->lock);
+        file->is_helping = false;
+    }
+    if (o->options->jpeg != IH_JPEG_AUTO || result->status != IH_OK ||
+        strcmp(result->info.format, "jpeg") != 0)
+        return;
+    pthread_mutex_lock(&o->lock);
+    o->busy_ns += result->times.read_ns + result->times.decode_ns; /* not waiting for the device */
+    bool is_enough = !o->has_tried && o->busy_ns >= START_AFTER_NS * o->options->n_threads;
+    pthread_mutex_unlock(&o->lock);
+    if (is_enough)
+        open_engines(o, NULL); /* without memory for them it goes on as before */
+}
+
+/* ---- a file ---- */
+
+/* Counts a file that is left to the processors. */
+static bool leave(struct ih_offload *o, const char *why)
+{
+    struct ih_jpeg_report *report = o->options->jpeg_report;
+    if (!report)
+        return false;
+    size_t i = 0;
+    pthread_mutex_lock(&o->lock);
+    while (i < IH_JPEG_REASONS_MAX - 1 && report->left[i].why && report->left[i].why != why)
+        i++;
+    report->left[i].why = i < IH_JPEG_REASONS_MAX - 1 ? why : "other reasons";
+    report->left[i].n_files++;
+    pthread_mutex_unlock(&o->lock);
+    return false;
+}
+
+/* Reads a regular file that begins as JPEG does. False for all that the ordinary way has to look
+ * at, errors among it. */
+static bool read_file(const struct ih_offload *o, const struct ih_input *input,
+                      struct ih_source *src, struct ih_offload_file *file, size_t *size_bytes,
+                      uint64_t *read_ns)
+{
+    static const uint8_t start[] = {0xff, 0xd8, 0xff};
+    struct ih_file_identity id;
+    const uint8_t *head;
+    size_t n_head;
+    uint64_t n_bytes;
+    struct ih_error ignored;
+    if (ih_source_open_path(src, input->path, &ignored) != IH_OK)
+        return false;
+    bool is_jpeg =
+        ih_source_size_left(src, &n_bytes) && n_bytes <= FILE_BYTES_MAX &&
+        ih_source_identity(src, &id) &&
+        ih_check_not_output(&id, o->options->outputs, o->options->n_outputs, &ignored) == IH_OK &&
+        ih_source_peek(src, sizeof start, &head, &n_head, &ignored) == IH_OK &&
+        n_head >= sizeof start && memcmp(head, start, sizeof start) == 0;
+    if (is_jpeg && n_bytes > file->capacity_bytes) {
+        free(file->bytes);
+        file->bytes = malloc((size_t)n_bytes);
+        file->capacity_bytes = file->bytes ? (size_t)n_bytes : 0;
+    }
+    is_jpeg = is_jpeg && n_bytes <= file->capacity_bytes &&
+              ih_source_read(src, file->bytes, (size_t)n_bytes, size_bytes, &ignored) == IH_OK;
+    *read_ns = src->read_ns;
+    ih_source_close(src);
+    return is_jpeg;
+}
+
+static void on_done(struct ih_jpeg_job *job)
+{
+    struct offloaded *f = (struct offloaded *)job;
+    struct ih_result *result = f->result;
+    bool is_counted = job->status == IH_OK;
+    result->counted_by = job->counted_by;
+    result->decoder_version = job->decoder;
+    result->kernel = job->kernel;
+    if (is_counted && f->offload->options->jpeg_report) {
+        pthread_mutex_lock(&f->offload->lock);
+        f->offload->options->jpeg_report->n_decoded++;
+        pthread_mutex_unlock(&f->offload->lock);
+    } else if (!is_counted) {
+        leave(f->offload, "the engines gave them back");
+    }
+    ih_budget_give(f->offload->options->decode.budget, f->taken_bytes);
+    f->offload->deliver(f->offload->user, f->ticket, result, is_counted);
+    free(f);
+}
+
+/* Everything the engines need for a file, but the counts' place; NULL without memory. */
+static struct offloaded *make_job(struct ih_offload *o, const struct ih_jpeg_plan *plan)
+{
+    uint64_t n_bytes = sizeof(struct offloaded) + plan->stream_bytes;
+    if (o->options->decode.budget && !ih_budget_try(o->options->decode.budget, n_bytes))
+        return NULL;
+    struct offloaded *f = malloc((size_t)n_bytes);
+    if (!f) {
+        ih_budget_give(o->options->decode.budget, n_bytes);
+        return NULL;
+    }
+    memset(f, 0, sizeof *f);
+    ih_jpeg_plan_write(plan, f->stream);
+    f->offload = o;
+    f->taken_bytes = n_bytes;
+    f->job = (struct ih_jpeg_job){
+        .stream = f->stream,
+        .stream_bytes = plan->stream_bytes,
+        .width = plan->width,
+        .height = plan->height,
+        .n_components = plan->n_components,
+        .chroma_h = plan->chroma_h,
+        .chroma_v = plan->chroma_v,
+        .spec = {plan->n_components, o->options->luma, o->options->clip_low, o->options->clip_high},
+        .done = on_done,
+    };
+    return f;
+}
+
+/* Whether the worker may decode a file itself, as the engines are busy. */
+static bool may_help(struct ih_offload *o, struct ih_offload_file *file)
+{
+    unsigned n_threads = o->options->n_threads;
+    unsigned n_most = n_threads - (n_threads + WALKERS_PART - 1) / WALKERS_PART;
+    pthread_mutex_lock(&o->lock);
+    file->is_helping = o->options->jpeg == IH_JPEG_AUTO && o->n_helping < n_most;
+    o->n_helping += file->is_helping ? 1 : 0;
+    pthread_mutex_unlock(&o->lock);
+    return file->is_helping;
+}
+
+/* Walks a file that has been read and, where all is well, gives it to the engines. */
+static bool submit(struct ih_offload *o, const struct ih_offload_file *file, size_t size_bytes,
+                   uint64_t start_ns, void *ticket, struct ih_result *result)
+{
+    struct ih_jpeg_plan plan;
+    const char *why_not;
+    if (!ih_jpeg_walk(file->bytes, size_bytes, &plan, &why_not))
+        return leave(o, why_not);
+    if ((uint64_t)plan.width * plan.height > o->options->decode.max_pixels)
+        return false;
+    struct offloaded *f = make_job(o, &plan);
+    if (!f)
+        return leave(o, "no memory was left for them");
+    f->ticket = ticket;
+    f->result = result;
+    f->job.out = &result->histogram;
+    result->info = (struct ih_image_info){"jpeg", plan.width, plan.height, plan.n_components, 8};
+    result->spec = f->job.spec;
+    result->times.decode_ns = ih_clock_ns() - start_ns - result->times.read_ns;
+    if (ih_jpeg_engines_take(o->engines, &f->job, true))
+        return true;
+    ih_budget_give(o->options->decode.budget, f->taken_bytes); /* there are none any more */
+    free(f);
+    return false;
+}
+
+bool ih_offload_try(struct ih_offload *o, const struct ih_input *input,
+                    struct ih_offload_file *file, struct ih_source *src, void *ticket,
+                    struct ih_result *result)
+{
+    size_t size_bytes;
+    uint64_t read_ns;
+    if (o->options->jpeg == IH_JPEG_CPU || input->bytes || input->is_stdin ||
+        input->error.status != IH_OK)
+        return false;
+    pthread_mutex_lock(&o->lock);
+    bool has_engines = o->engines != NULL;
+    pthread_mutex_unlock(&o->lock);
+    enum ih_jpeg_room room = has_engines ? ih_jpeg_engines_room(o->engines) : IH_JPEG_NONE;
+    if (room == IH_JPEG_NONE || room == IH_JPEG_STARTING)
+        return false;
+    const uint64_t start_ns = ih_clock_ns();
+    if (!read_file(o, input, src, file, &size_bytes, &read_ns))
+        return false;
+    if (room == IH_JPEG_BUSY && may_help(o, file))
+        return leave(o, "the engines were busy"); /* before the walk, which would be for nothing */
+    memset(result, 0, sizeof *result);
+    result->path = input->path;
+    result->times.read_ns = read_ns;
+    return submit(o, file, size_bytes, start_ns, ticket, result);
+}

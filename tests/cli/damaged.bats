@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# A batch over ten thousand damaged files of every format: each has a record or an error, in order, in
+# bounded time and memory. What becomes of a decoder that crashes or sleeps is in tests/unit/test_helper.c.
+
+# shellcheck disable=SC2154 # run sets stderr
+
+load helpers
+
+N=10000
+
+setup_file() {
+  cd "$BATS_FILE_TMPDIR" || return 1
+  "$IMGHIST" "$SAMPLES/testcard.png" --device=cpu --chart=baseline.jpg --chart-size=320x200
+  python3 "$TESTS/cli/make_damaged.py" $N d "$TESTS"/formats/files/* baseline.jpg
+  printf '%s\n' d/* >list
+  head -n 1000 list >short
+  # what sanitizers keep of what was freed, and leaks of libraries in what they refuse
+  export ASAN_OPTIONS=quarantine_size_mb=1:detect_leaks=0
+}
+
+setup() {
+  unset IMGHIST_DEVICE NO_COLOR
+  export LC_ALL=C TERM=dumb
+  cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# batch ARG...: sets status; the records are in out, the messages in err. A hang ends with status 124.
+batch() {
+  status=0
+  timeout 120 "$IMGHIST" --device=cpu "$@" >out 2>err || status=$?
+}
+
+# check LIST: out has exactly one sound record of each file in it, in its order. Prints how many are counted.
+check() {
+  python3 - "$1" <<'END'
+import json, sys
+names = open(sys.argv[1]).read().split("\n")[:-1]
+n_ok = 0
+with open("out") as out:
+    for i, line in enumerate(out):
+        r = json.loads(line)
+        assert i < len(names) and r["file"] == names[i], f"record {i} is of {r['file']}"
+        if r["status"] == "ok":
+            n_ok += 1
+            pixels = r["width"] * r["height"]
+            assert pixels > 0 and r["channels"], line
+            assert all(sum(c["histogram"]) == c["count"] == pixels for c in r["channels"]), line
+        else:
+            assert r["status"] == "error" and r["error"] and "channels" not in r, line
+assert i + 1 == len(names), f"{i + 1} records of {len(names)} files"
+print(n_ok)
+END
+}
+
+@test "damaged: ten thousand files, a record or an error each, in order" {
+  batch --files-from=list --ndjson -j 2
+  [ "$status" -eq 1 ] || fail "exit status $status" "$(tail -n 3 err)"
+  n_ok=$(check list)
+  # both happen, and often: else the files are not what they should be
+  [ "$n_ok" -gt 1000 ] && [ "$n_ok" -lt $((N - 1000)) ] || fail "$n_ok files are counted"
+  # one message a failure, and the sum: libraries do not write to standard error
+  [ "$(grep -c '^imghist: d/[0-9]*: ' err)" -eq $((N - n_ok)) ] || fail "$(head -n 3 err)"
+  [ "$(tail -n 1 err)" = "imghist: $((N - n_ok)) of $N inputs failed" ] || fail "$(tail -n 1 err)"
+  [ "$(wc -l <err)" -eq $((N - n_ok + 1)) ] || fail "$(grep -v '^imghist: d/' err | head)"
+}
+
+# libde265 gives what is in memory for blocks that a damaged HEIC does not have.
+@test "damaged: the same records with other threads, and with every format in helper processes" {
+  batch --files-from=list --ndjson -j 1
+  grep -v '"format":"heif"' out >expected
+  for options in "-j 5" "-j 2 --isolate"; do
+    # shellcheck disable=SC2086 # the options are words
+    batch --files-from=list --ndjson $options
+    [ "$status" -eq 1 ]
+    check list
+    grep -v '"format":"heif"' out | cmp - expected
+  done
+}
+
+@test "damaged: in a walked directory all are counted, failed or skipped" {
+  batch d --ndjson -v
+  [ "$status" -eq 1 ]
+  sum=$(sed -n 's/^imghist: \([0-9]*\) done, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 + \2 + \3/p' err)
+  [ "$((sum))" -eq $N ] || fail "$sum"
+  [ "$(wc -l <out)" -eq $((N - ${sum##* })) ]
+  [ "${sum##* }" -gt 0 ] # damage to a signature
+}
+
+# peak LIST: the most memory in KiB that the program, or one of its helpers, has at a time. A damaged width
+# may be a large one, whose row is held: --max-pixels keeps that out of what is measured.
+peak() {
+  python3 - "$IMGHIST" "$1" <<'END'
+import resource, subprocess, sys
+subprocess.run([sys.argv[1], "--device=cpu", "--files-from", sys.argv[2], "--ndjson", "-j", "2", "--max-pixels=64k"],
+               stdout=open("out", "w"), stderr=subprocess.DEVNULL, timeout=120)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+END
+}
+
+@test "damaged: ten thousand files take no more memory than a thousand" {
+  few=$(peak short)
+  check short
+  many=$(peak list)
+  check list
+  [ "$many" -lt $((few + 10 * 1024)) ] || fail "$few KiB for 1,000 files, $many KiB for $N"
+}

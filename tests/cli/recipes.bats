@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# The recipes of README.md: each runs as it is written there, and gives what it says. One whose tool is
+# not here is skipped.
+
+# shellcheck disable=SC2016 # the commands are README's, not this shell's
+
+load helpers
+
+README=$TESTS/../README.md
+
+# Three photos: what their luma is on average grows in the order b, a, c.
+setup() {
+  unset IMGHIST_DEVICE NO_COLOR COLUMNS CUDA_VISIBLE_DEVICES
+  export LC_ALL=C TERM=dumb
+  cd "$BATS_TEST_TMPDIR" || return 1
+  ln -s "$IMGHIST" imghist
+  mkdir photos train incoming
+  gray photos/b.jpg 9 10 # a mean of 33.6; as a text that is more than 100
+  gray photos/a.jpg 90 1
+  gray photos/c.jpg 100 0
+  cp "$SAMPLES/scene.jpg" train
+  recipes recipe
+}
+
+# gray FILE VALUE WHITE: an image of 100 pixels of one value, but for some that are white.
+gray() {
+  awk -v value="$2" -v n_white="$3" 'BEGIN {
+    print "P2 10 10 255"
+    for (i = 0; i < 100; i++) print i < n_white ? 255 : value }' >"$1"
+}
+
+# recipes DIRECTORY: the commands of the section in files of their own, in their order.
+recipes() {
+  mkdir "$1"
+  awk '
+    /^## / { is_here = /^## Recipes/ }
+    !is_here || !/^    / { is_more = 0; next }
+    !is_more { n++ }
+    { print substr($0, 5) >sprintf("%s/%02d", out, n); is_more = /[|\\]$/ }' out="$1" "$README"
+}
+
+# recipe PATTERN: runs the recipes that have it, and those alone; `shown` has what they print.
+recipe() {
+  local file n=0
+  for file in $(grep -lE -e "$1" recipe/*); do
+    n=$((n + 1))
+    timeout 60 bash -o pipefail "$file" 2>errors || fail "$(cat "$file")" "$(cat errors)"
+    [ ! -s errors ] || fail "$(cat "$file")" "$(cat errors)"
+  done >shown
+  [ $n -gt 0 ] || fail "README has no recipe with $1"
+}
+
+needs() { command -v "$1" >/dev/null || skip "no $1 here"; }
+
+# in_order NAME...: the photos as they are shown, each once.
+in_order() { [ "$(grep -oE 'photos/[abc]\.jpg' shown | tr '\n' ' ')" = "$* " ] || fail "$(cat shown)"; }
+
+csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
+
+@test "recipes: every one of README is run by a test of this file" {
+  n=$(find recipe -type f | wc -l)
+  [ "$n" -ge 12 ]
+  tested=$(grep -lE 'jq|awk|^\./imghist photos/ --csv|sqlite3|duckdb|pandas|inotifywait|split|sbatch' recipe/* | wc -l)
+  [ "$tested" -eq "$n" ]
+}
+
+@test "recipes: blown highlights, and how bright each photo is" {
+  needs jq
+  recipe any_high
+  in_order photos/b.jpg
+  head -c 100 "$SAMPLES/scene.png" >photos/damaged.png # does not come between: jq has no error of its own
+  timeout 60 bash "$(grep -l any_high recipe/*)" 2>errors >shown || true
+  grep -q damaged.png errors
+  run ! grep jq: errors
+  in_order photos/b.jpg
+  rm photos/damaged.png
+  recipe mean_luminance
+  [ "$(wc -l <shown)" -eq 3 ]
+  awk -F'\t' '!($2 > 0 && $2 < 1) { exit 1 }' shown
+}
+
+@test "recipes: mean and standard deviation of a training set" {
+  recipe 'train/'
+  [ "$(wc -l <shown)" -eq 3 ]
+  grep -qxE 'red mean 0\.[0-9]{4} std 0\.[0-9]{4}' shown
+}
+
+@test "recipes: CSV in sqlite" {
+  needs sqlite3
+  csv
+  recipe sqlite3
+  in_order photos/b.jpg photos/a.jpg photos/c.jpg
+}
+
+@test "recipes: CSV in DuckDB" {
+  needs duckdb
+  csv
+  recipe duckdb
+  in_order photos/b.jpg photos/a.jpg photos/c.jpg
+}
+
+@test "recipes: CSV in pandas" {
+  python3 -c 'import pandas' 2>/dev/null || skip "no pandas here"
+  csv
+  recipe nsmallest
+  in_order photos/b.jpg photos/a.jpg photos/c.jpg
+  recipe pivot
+  grep -qE 'photos/a.jpg +gray' shown
+  grep -q '6 rows x 256 columns' shown
+}
+
+@test "recipes: a folder is watched" {
+  needs inotifywait
+  file=$(grep -l inotifywait recipe/*)
+  setsid bash "$file" 2>errors 3>&- &
+  watcher=$!
+  for name in a b; do
+    for ((i = 0; i < 100; i++)); do # until the watch stands, a photo is written again and again
+      cp photos/$name.jpg incoming/$name.jpg
+      sleep 0.1
+      ! grep -q "incoming/$name.jpg" seen.ndjson 2>/dev/null || break
+    done
+  done
+  kill -- -$watcher
+  wait $watcher || true
+  grep -q '"file":"incoming/a.jpg","status":"ok"' seen.ndjson || fail "$(cat errors)"
+  grep -q '"file":"incoming/b.jpg","status":"ok"' seen.ndjson || fail "$(cat errors)"
+}
+
+@test "recipes: a cluster counts lists of files" {
+  split --version >/dev/null 2>&1 || skip "split is not that of GNU"
+  mkdir bin # a cluster of one: it runs the jobs of an array one after the other
+  cat >bin/sbatch <<'END'
+#!/bin/bash
+[ "$1" = --wait ]
+last=${2#--array=0-}
+for ((SLURM_ARRAY_TASK_ID = 0; SLURM_ARRAY_TASK_ID <= last; SLURM_ARRAY_TASK_ID++)); do
+  export SLURM_ARRAY_TASK_ID
+  bash -c "${3#--wrap=}" || exit
+done
+END
+  chmod +x bin/sbatch
+  PATH=$PWD/bin:$PATH
+  for ((i = 0; i < 20; i++)); do cp photos/a.jpg "photos/copy $i.jpg"; done
+  recipe 'split|sbatch|FNR'
+  [ "$(find . -name 'part.?.csv' | wc -l)" -eq 8 ]
+  ./imghist photos --csv=stats | sort >expected
+  sort all.csv | diff expected -
+}

@@ -1,0 +1,276 @@
+/*
+ * The same pixels through every counter: the plain C reference is the judge, of the fast loops at
+ * any alignment and in any pieces, of the lanes of every kernel of every backend that this build
+ * and this machine have (the GPU's too), and of pixels in rows with gaps through the public
+ * library.
+ *
+ * Bytes become a job: HEADER_BYTES say what to count and how the pixels are cut up, the others are
+ * the pixels, as often as the header says. A short input repeated is what long runs and large
+ * images are made of.
+ */
+#ifndef IH_TESTS_EVERY_COUNTER_H
+#define IH_TESTS_EVERY_COUNTER_H
+
+#include "backend/backend.h"
+#include "backend/count.h"
+#include "library/library.h" /* to set a context's luma and clip limits for each job */
+#include "tests/fuzz/promised.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HEADER_BYTES = 10,
+    REPEATS_AT = 6, /* in the header */
+    JOB_BYTES_MAX = 2 * 1024,
+    LARGE_JOB_BYTES_MAX = 256 * 1024, /* neighbours are counted as pairs in images of this size, */
+    LARGE_JOB = 201,                  /* which take a hundred times as long: so, few of them */
+    BANDS_MAX = 30,                   /* very many cost time as well, */
+    FOLDS_MAX = 4,                    /* and so does folding all tables */
+    LANES_MAX = 32
+};
+
+struct count_job {
+    struct ih_count_spec spec;
+    bool skips_transparent;
+    bool has_low_limits; /* tables are folded, and pairs counted, from few pixels on */
+    uint64_t fold_pixels;
+    size_t misalignment; /* of the first pixel: 0 to 63 bytes */
+    size_t band_pixels;  /* the most in one call; the bands after the first are larger or smaller */
+    uint64_t width, height;
+    ptrdiff_t gap_bytes; /* between rows */
+    bool is_upwards;     /* the last row lies first */
+    uint8_t *pixels;     /* owned; width * height of them, rows without gaps */
+};
+
+static inline struct count_job read_job(const uint8_t *bytes, size_t size)
+{
+    const uint8_t *h = bytes;
+    struct count_job job = {.skips_transparent = h[0] & 8,
+                            .is_upwards = h[0] & 16,
+                            .has_low_limits = h[0] & 32,
+                            .fold_pixels = 1 + (uint64_t)h[9] * h[9],
+                            .misalignment = h[3] & 63,
+                            .band_pixels = h[4] == 255 ? SIZE_MAX : 1 + (size_t)h[4] * h[4] / 2,
+                            .gap_bytes = h[5]};
+    unsigned low = h[1] < h[2] ? h[1] : h[2], high = h[1] < h[2] ? h[2] : h[1];
+    if (low == high && high < IH_BINS - 1)
+        high++;
+    else if (low == high)
+        low--;
+    job.spec = (struct ih_count_spec){1 + (h[0] & 3u), h[0] & 4 ? &ih_luma_bt601 : &ih_luma_bt709,
+                                      (uint8_t)low, (uint8_t)high};
+    const size_t data_bytes = size - HEADER_BYTES, n_channels = job.spec.n_channels;
+    const size_t bytes_max = h[REPEATS_AT] == LARGE_JOB ? LARGE_JOB_BYTES_MAX : JOB_BYTES_MAX;
+    size_t n_repeats = h[REPEATS_AT] == LARGE_JOB ? bytes_max : (size_t)1 + h[REPEATS_AT];
+    if (n_repeats > 1 + bytes_max / (data_bytes + 1))
+        n_repeats = 1 + bytes_max / (data_bytes + 1);
+    const size_t n_pixels = data_bytes * n_repeats / n_channels;
+    job.width = 1 + h[7] + (uint64_t)h[8] * 256;
+    job.height = n_pixels / job.width;
+    if (job.height == 0) {
+        job.width = n_pixels;
+        job.height = n_pixels > 0;
+    }
+    if (job.band_pixels < n_pixels / BANDS_MAX)
+        job.band_pixels = n_pixels / BANDS_MAX;
+    if (job.fold_pixels < n_pixels / FOLDS_MAX)
+        job.fold_pixels = n_pixels / FOLDS_MAX;
+    job.pixels = malloc(data_bytes * n_repeats + 1);
+    PROMISED(job.pixels);
+    for (size_t i = 0; i < n_repeats; i++)
+        memcpy(job.pixels + i * data_bytes, bytes + HEADER_BYTES, data_bytes);
+    return job;
+}
+
+/* What counts do not depend on: how many pixels the next call takes. */
+static inline size_t next_piece(const struct count_job *job, size_t done, size_t n_left)
+{
+    size_t n = job->band_pixels;
+    if (n != SIZE_MAX && done / n % 3 == 1)
+        n = 1 + n / 2;
+    return n < n_left ? n : n_left;
+}
+
+static inline void check_counts(const struct ih_histogram *got, const struct ih_histogram *want,
+                                const char *who)
+{
+    bool is_same = got->n_channels == want->n_channels && got->n_pixels == want->n_pixels &&
+                   got->any_low == want->any_low && got->any_high == want->any_high &&
+                   got->all_low == want->all_low && got->all_high == want->all_high;
+    for (unsigned p = 0; p < IH_PLANES; p++)
+        if (ih_plane_name(want->n_channels, p))
+            is_same = is_same && got->sum[p] == want->sum[p] &&
+                      memcmp(got->bins[p], want->bins[p], sizeof got->bins[p]) == 0;
+    if (!is_same)
+        fprintf(stderr, "%s differs from the reference\n", who);
+    PROMISED(is_same);
+}
+
+/* ---- the judge ---- */
+
+/* Counts the pixels that are not skipped; nothing but the reference and this loop is relied on. */
+static inline void judge(const struct count_job *job, struct ih_counter *counter,
+                         struct ih_histogram *out)
+{
+    const size_t n = job->spec.n_channels, n_pixels = (size_t)(job->width * job->height);
+    ih_counter_begin(counter, &ih_count_reference, &job->spec);
+    for (size_t i = 0; i < n_pixels; i++) {
+        const uint8_t *pixel = job->pixels + i * n;
+        if (n % 2 == 1 || !job->skips_transparent || pixel[n - 1] != 0)
+            ih_counter_add(counter, pixel, 1);
+    }
+    ih_counter_end(counter, out);
+}
+
+/* ---- the loops ---- */
+
+static inline void check_loops(const struct count_job *job, struct ih_counter *counter,
+                               const struct ih_histogram *want)
+{
+    const size_t n = job->spec.n_channels, n_bytes = (size_t)(job->width * job->height) * n;
+    uint8_t *block = malloc(job->misalignment + n_bytes + 1), *pixels;
+    struct ih_histogram got;
+    PROMISED(block);
+    pixels = block + job->misalignment;
+    memcpy(pixels, job->pixels, n_bytes);
+    size_t n_pixels = n_bytes / n;
+    if (job->skips_transparent && n % 2 == 0)
+        n_pixels = ih_pixels_drop_transparent(pixels, n_pixels, (unsigned)n);
+    ih_counter_begin(counter, &ih_count_tables, &job->spec);
+    if (job->has_low_limits) {
+        counter->fold_pixels = job->fold_pixels;
+        counter->pairs_from_pixels = 0;
+    }
+    for (size_t done = 0; done < n_pixels;) {
+        size_t piece = next_piece(job, done, n_pixels - done);
+        ih_counter_add(counter, pixels + done * n, piece);
+        done += piece;
+    }
+    ih_counter_end(counter, &got);
+    free(block);
+    check_counts(&got, want, "tables");
+}
+
+/* ---- every backend's lanes ---- */
+
+struct count_lane {
+    char name[80];
+    struct ih_lane *lane;
+};
+
+/* Opens a lane for every kernel, and of the first one for counting beside the decoding. They stay.
+ * A backend that is built in and not here is told of once. */
+static inline size_t open_lanes(struct count_lane *lanes)
+{
+    size_t n = 0;
+    for (size_t b = 0; ih_backends[b]; b++)
+        for (size_t k = 0; ih_backends[b]->kernels[k].name; k++)
+            for (unsigned n_spare = 0; n_spare <= (k == 0); n_spare++) {
+                const struct ih_device_options options = {
+                    .backend = ih_backends[b]->name,
+                    .with = {ih_backends[b]->kernels[k].name, n_spare}};
+                struct ih_device *device;
+                struct ih_error err = {0};
+                struct count_lane *to = &lanes[n];
+                PROMISED(n < LANES_MAX);
+                PROMISED(ih_device_open(&options, &device, &err) == IH_OK);
+                if (ih_device_wait(device, &err) != IH_OK) {
+                    ih_device_close(device);
+                    if (k == 0 && n_spare == 0)
+                        fprintf(stderr, "left out: %s: %s\n", options.backend, err.message);
+                    continue;
+                }
+                snprintf(to->name, sizeof to->name, "%s/%s%s", options.backend, options.with.kernel,
+                         n_spare ? " beside" : "");
+                PROMISED(ih_lane_open(device, &to->lane, &err) == IH_OK);
+                n++;
+            }
+    return n;
+}
+
+static inline void check_lane(const struct count_job *job, const struct count_lane *l,
+                              const struct ih_histogram *want)
+{
+    const size_t n = job->spec.n_channels, n_pixels = (size_t)(job->width * job->height);
+    struct ih_histogram got;
+    struct ih_error err;
+    const char *kernel;
+    PROMISED(ih_lane_begin(l->lane, &job->spec, &err) == IH_OK);
+    for (size_t done = 0; done < n_pixels;) {
+        uint8_t *band;
+        size_t size_bytes, piece = next_piece(job, done, n_pixels - done);
+        PROMISED(ih_lane_band(l->lane, n, &band, &size_bytes, &err) == IH_OK);
+        PROMISED(size_bytes >= n);
+        piece = piece < size_bytes / n ? piece : size_bytes / n;
+        memcpy(band, job->pixels + done * n, piece * n);
+        done += piece;
+        if (job->skips_transparent && n % 2 == 0)
+            piece = ih_pixels_drop_transparent(band, piece, (unsigned)n);
+        if (piece > 0)
+            PROMISED(ih_lane_count(l->lane, piece, &err) == IH_OK);
+    }
+    PROMISED(ih_lane_end(l->lane, &got, &kernel, &err) == IH_OK);
+    check_counts(&got, want, l->name);
+}
+
+/* ---- rows with gaps ---- */
+
+/* The same rows as the caller of a library may have them: apart, from the last to the first, at any
+ * address. The library skips no transparent pixels. */
+static inline void check_rows(const struct count_job *job, const struct ih_histogram *want)
+{
+    static struct ih_context *context; /* of the GPU, where there is one */
+    static struct ih_counts *counts;
+    struct ih_error err = {0};
+    PROMISED(context || ih_context_open(NULL, 0, &context, &err) == IH_OK);
+    PROMISED(counts || ih_counts_open(&counts, &err) == IH_OK);
+    context->options.luma = job->spec.luma;
+    context->options.clip_low = job->spec.clip_low;
+    context->options.clip_high = job->spec.clip_high;
+
+    const size_t row_bytes = (size_t)job->width * job->spec.n_channels,
+                 height = (size_t)job->height;
+    const size_t stride = row_bytes + (size_t)job->gap_bytes;
+    uint8_t *block = malloc(job->misalignment + stride * height + 1);
+    PROMISED(block);
+    memset(block, 0x5a, job->misalignment + stride * height); /* gaps are not counted */
+    uint8_t *first = block + job->misalignment;
+    struct ih_pixels pixels = {first, job->width, job->height, (ptrdiff_t)stride,
+                               job->spec.n_channels};
+    for (size_t y = 0; y < height; y++)
+        memcpy(first + (job->is_upwards ? height - 1 - y : y) * stride, job->pixels + y * row_bytes,
+               row_bytes);
+    if (job->is_upwards && height > 0) {
+        pixels.data = first + (height - 1) * stride;
+        pixels.stride_bytes = -(ptrdiff_t)stride;
+    }
+    PROMISED(ih_count_pixels(context, &pixels, counts, &err) == IH_OK);
+    check_counts(&counts->result.histogram, want, "rows with gaps");
+    free(block);
+}
+
+/* ---- all of them ---- */
+
+static inline void count_with_every_counter(const uint8_t *bytes, size_t size)
+{
+    static struct count_lane lanes[LANES_MAX];
+    static size_t n_lanes;
+    static struct ih_counter counter;
+    static struct ih_histogram want;
+    if (size < HEADER_BYTES)
+        return;
+    if (n_lanes == 0)
+        n_lanes = open_lanes(lanes);
+    struct count_job job = read_job(bytes, size);
+    judge(&job, &counter, &want);
+    check_loops(&job, &counter, &want);
+    for (size_t i = 0; i < n_lanes; i++)
+        check_lane(&job, &lanes[i], &want);
+    if (!job.skips_transparent)
+        check_rows(&job, &want);
+    free(job.pixels);
+}
+
+#endif

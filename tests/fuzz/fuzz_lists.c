@@ -1,0 +1,13 @@
+/* Fuzzer of --files-from and --files0-from: the inputs are those that the list says, or an error
+ * (tests/fuzz/list_walk.h). */
+#define _GNU_SOURCE
+
+#include "tests/fuzz/list_walk.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    walk_list(bytes, size);
+    return 0;
+}

@@ -1,0 +1,131 @@
+/*
+ * The worker's side of a helper process that has been taken over: whatever it sends, the file fails
+ * or is counted as it says, in bounded time, without harm to the worker.
+ *
+ * Bytes become what the helper sends, record by record: RECORD_BYTES that fill in a reply, and raw
+ * bytes behind it. The helper itself is a process that ends at once; its socket is written before
+ * the worker looks, and then ends.
+ */
+#ifndef IH_TESTS_HOSTILE_HELPER_H
+#define IH_TESTS_HOSTILE_HELPER_H
+
+#include "decode/helper.h"
+#include "decode/helper_wire.h"
+#include "tests/fuzz/promised.h"
+
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    RECORD_BYTES = 12,
+    REPLIES_MAX = 24, /* what a socket holds; a worker reads no more of a hostile file */
+    HOSTILE_PIXELS_MAX = 1 << 16
+};
+
+/* A number whose size an input can choose with few bytes: value << shift. */
+static inline uint64_t number_of(const uint8_t *p)
+{
+    return (uint64_t)p[0] << (p[1] & 63);
+}
+
+static inline void send_raw(int socket, const void *bytes, size_t size)
+{
+    PROMISED(send(socket, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size);
+}
+
+/* The records of an input, one by one. A kind that there is not cuts its reply short. */
+static inline void send_replies(int socket, const uint8_t *bytes, size_t size)
+{
+    for (unsigned i = 0; i < REPLIES_MAX && size >= RECORD_BYTES; i++) {
+        struct ih_wire_reply reply;
+        memset(&reply, 0, sizeof reply);
+        reply.kind = bytes[0] % 9;
+        reply.n = number_of(bytes + 1);
+        reply.info.width = number_of(bytes + 3);
+        reply.info.height = number_of(bytes + 5);
+        reply.info.n_channels = bytes[7];
+        reply.info.source_depth = bytes[8];
+        reply.error.status = (enum ih_status)bytes[9];
+        memset(reply.error.message, bytes[10], sizeof reply.error.message); /* perhaps no end */
+        send_raw(socket, &reply, reply.kind == 8 ? bytes[1] : sizeof reply);
+        size_t n_raw = bytes[11];
+        bytes += RECORD_BYTES;
+        size -= RECORD_BYTES;
+        n_raw = n_raw < size ? n_raw : size;
+        send_raw(socket, bytes, n_raw);
+        bytes += n_raw;
+        size -= n_raw;
+    }
+}
+
+/* Returns what comes of the file. */
+static inline enum ih_status check_file(struct ih_helper *helper, struct ih_source *src,
+                                        struct ih_budget *budget)
+{
+    const struct ih_decode_options options = {
+        .max_pixels = HOSTILE_PIXELS_MAX, .budget = budget, .helper = helper, .isolates_all = true};
+    struct ih_decode d;
+    struct ih_error err = {0};
+    enum ih_status status = ih_decode_open(&d, src, &options, &err);
+    if (status == IH_OK) {
+        PROMISED(d.info.n_channels >= 1 && d.info.n_channels <= IH_CHANNELS_MAX);
+        PROMISED(d.info.width == 0 || d.info.height <= HOSTILE_PIXELS_MAX / d.info.width);
+        size_t capacity = ih_decode_row_bytes(&d) / d.info.n_channels * 2 + 1, n = 1;
+        uint8_t *pixels = malloc(capacity * d.info.n_channels);
+        PROMISED(pixels);
+        while (n > 0 && (status = ih_decode_read(&d, pixels, capacity, &n, &err)) == IH_OK) {
+            PROMISED(n <= capacity && d.n_pixels_read <= HOSTILE_PIXELS_MAX);
+            PROMISED(d.info.width == 0 || d.n_pixels_read <= d.info.width * d.info.height);
+        }
+        free(pixels);
+        if (status == IH_OK)
+            PROMISED(d.n_pixels_read == d.info.width * d.info.height);
+        ih_decode_close(&d);
+    }
+    if (status != IH_OK) {
+        PROMISED(status == err.status && status != IH_UNKNOWN && status != IH_USAGE &&
+                 status != IH_UNAVAILABLE && status != IH_DEVICE && status != IH_CONFLICT);
+        PROMISED(memchr(err.message, '\0', sizeof err.message));
+    }
+    return status;
+}
+
+static inline enum ih_status face_hostile_helper(const uint8_t *bytes, size_t size)
+{
+    static const struct ih_helper_command command = {.program = "/nonexistent"};
+    char name[] = "true", *arguments[] = {name, NULL}, *environment[] = {NULL};
+    struct ih_helper helper;
+    struct ih_source src = {0};
+    struct ih_budget budget;
+    struct ih_error err;
+    int ends[2], file = memfd_create("imghist-test", MFD_CLOEXEC);
+    PROMISED(file >= 0 && write(file, "P5 1 1 255 x", 12) == 12 && lseek(file, 0, SEEK_SET) == 0);
+    PROMISED(ih_source_open_fd(&src, file, &err) == IH_OK);
+    PROMISED(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    send_replies(ends[1], bytes, size);
+    PROMISED(shutdown(ends[1], SHUT_WR) == 0);
+
+    ih_helper_init(&helper, &command);
+    helper.is_running = true;
+    helper.prepared = IH_HELPER_ALL;
+    helper.socket = ends[0];
+    PROMISED(posix_spawn(&helper.pid, "/bin/true", NULL, NULL, arguments, environment) == 0);
+    PROMISED(ih_wire_watch(helper.socket));
+    ih_budget_init(&budget, 1 << 20);
+    enum ih_status status = check_file(&helper, &src, &budget);
+    PROMISED(budget.taken_bytes == 0); /* whatever it took is given back */
+    ih_helper_reset(&helper);
+    ih_budget_destroy(&budget);
+    close(ends[1]);
+    ih_source_close(&src);
+    ih_source_reset(&src);
+    close(file);
+    return status;
+}
+
+#endif

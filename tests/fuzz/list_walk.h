@@ -1,0 +1,203 @@
+/*
+ * A list of paths, walked through: the inputs that come out are those that the bytes of the list
+ * and a small tree of files say, in their order.
+ *
+ * The first byte says what ends a path, and whether one stands on the command line before them; the
+ * others are the list. Its paths begin in the tree: those that would lead out of it are not tried.
+ */
+#ifndef IH_TESTS_LIST_WALK_H
+#define IH_TESTS_LIST_WALK_H
+
+#include "cli/paths.h"
+#include "tests/fuzz/promised.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The tree: its directories and what walking them gives, in byte order. Hidden names, links to
+ * directories and charts are passed over; links to files are not. */
+static const struct {
+    const char *name;
+    const char *files[8];
+} list_tree[] = {{".", {"-", "a", "d/B", "d/b/x", "d/c", "k"}},
+                 {"d", {"B", "b/x", "c"}},
+                 {"d/b", {"x"}},
+                 {"e", {NULL}}};
+static const char *const list_files[] = {"-", "a", "d/B", "d/b/x", "d/c", "d/.h", "d/a.hist.png"};
+static const char *const list_links[][2] = {{"k", "a"}, {"d/l", "b"}, {"gone", "nowhere"}};
+enum {
+    N_LIST_DIRECTORIES = sizeof list_tree / sizeof *list_tree,
+    N_LIST_FILES = sizeof list_files / sizeof *list_files,
+    N_LIST_LINKS = sizeof list_links / sizeof *list_links
+};
+
+static char list_root[] = "/tmp/imghist-list-XXXXXX";
+
+static inline void remove_list_tree(void)
+{
+    if (chdir(list_root) != 0)
+        return;
+    for (size_t i = 0; i < N_LIST_FILES; i++)
+        unlink(list_files[i]);
+    for (size_t i = 0; i < N_LIST_LINKS; i++)
+        unlink(list_links[i][0]);
+    for (size_t i = N_LIST_DIRECTORIES; --i > 0;)
+        rmdir(list_tree[i].name);
+    rmdir(list_root);
+}
+
+/* Makes it once, and makes it the working directory. */
+static inline void enter_list_tree(void)
+{
+    static bool is_there;
+    if (is_there) {
+        PROMISED(chdir(list_root) == 0);
+        return;
+    }
+    PROMISED(mkdtemp(list_root) && chdir(list_root) == 0);
+    is_there = true;
+    for (size_t i = 1; i < N_LIST_DIRECTORIES; i++)
+        PROMISED(mkdir(list_tree[i].name, 0700) == 0);
+    for (size_t i = 0; i < N_LIST_FILES; i++) {
+        int fd = open(list_files[i], O_WRONLY | O_CREAT, 0600);
+        PROMISED(fd >= 0 && close(fd) == 0);
+    }
+    for (size_t i = 0; i < N_LIST_LINKS; i++)
+        PROMISED(symlink(list_links[i][1], list_links[i][0]) == 0);
+    atexit(remove_list_tree);
+}
+
+/* Whether a path could leave the tree. */
+static inline bool leads_out(const char *path)
+{
+    return path[0] == '/' || strstr(path, "..");
+}
+
+/* ---- what is expected ---- */
+
+/* The next input is this one, and no error. */
+static inline void expect_input(struct ih_walk *walk, const char *path, bool is_named)
+{
+    struct ih_input input = {.path = NULL};
+    PROMISED(ih_walk_next(walk, &input));
+    PROMISED(input.error.status == IH_OK);
+    PROMISED(strcmp(input.path, path) == 0);
+    PROMISED(input.is_named == is_named && !input.is_stdin && !input.bytes);
+    free(input.path);
+}
+
+/* The next input is an error of the list. */
+static inline void expect_refusal(struct ih_walk *walk, const char *list)
+{
+    struct ih_input input = {.path = NULL};
+    PROMISED(ih_walk_next(walk, &input));
+    PROMISED(input.error.status == IH_IO && strstr(input.error.message, "NUL"));
+    PROMISED(strcmp(input.path, list) == 0 && input.is_named);
+    free(input.path);
+}
+
+/* The inputs that follow are those of one path. */
+static inline void expect_path(struct ih_walk *walk, const char *path)
+{
+    struct stat st, known;
+    size_t size = strlen(path) + 16;
+    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        expect_input(walk, path, true);
+        return;
+    }
+    char *below = malloc(size);
+    size_t at = 0;
+    PROMISED(below);
+    while (at < N_LIST_DIRECTORIES &&
+           !(stat(list_tree[at].name, &known) == 0 && known.st_ino == st.st_ino))
+        at++;
+    PROMISED(at < N_LIST_DIRECTORIES);
+    for (const char *const *file = list_tree[at].files; *file; file++) {
+        snprintf(below, size, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", *file);
+        expect_input(walk, below, false);
+    }
+    free(below);
+}
+
+struct list_lines {
+    const char *list;
+    struct ih_walk *walk; /* NULL: only looks whether a path leads out */
+};
+
+/* One line, with a NUL behind it. False: it leads out. */
+static inline bool see_line(const struct list_lines *lines, const char *line, size_t n_bytes)
+{
+    if (!lines->walk)
+        return !leads_out(line);
+    if (strlen(line) != n_bytes)
+        expect_refusal(lines->walk, lines->list);
+    else
+        expect_path(lines->walk, line);
+    return true;
+}
+
+/* All lines that are not empty, up to one that leads out: then false. */
+static inline bool see_lines(const struct list_lines *lines, const uint8_t *bytes, size_t size,
+                             char separator)
+{
+    bool goes_on = true;
+    while (size > 0 && goes_on) {
+        const uint8_t *end = memchr(bytes, separator, size);
+        size_t n = end ? (size_t)(end - bytes) : size;
+        char *line = malloc(n + 1);
+        PROMISED(line);
+        memcpy(line, bytes, n);
+        line[n] = '\0';
+        if (n > 0)
+            goes_on = see_line(lines, line, n);
+        free(line);
+        bytes += n + (end ? 1 : 0);
+        size -= n + (end ? 1 : 0);
+    }
+    return goes_on;
+}
+
+/* ---- the walk ---- */
+
+static inline void walk_list_in_tree(const uint8_t *bytes, size_t size, unsigned flags)
+{
+    static const char *const arguments[] = {"d"};
+    const char separator = flags & 1 ? '\0' : '\n';
+    char list[40];
+    int fd = memfd_create("imghist-list", MFD_CLOEXEC);
+    PROMISED(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
+    snprintf(list, sizeof list, "/proc/self/fd/%d", fd);
+    const struct ih_walk_sources sources = {arguments, flags >> 1 & 1, list, separator};
+    struct list_lines lines = {list, NULL};
+    struct ih_input input;
+    struct ih_error err;
+    if (see_lines(&lines, bytes, size, separator)) {
+        PROMISED(ih_walk_count(&sources) == 0);
+        PROMISED(ih_walk_open(&sources, &lines.walk, &err) == IH_OK);
+        if (sources.n_paths > 0)
+            expect_path(lines.walk, arguments[0]);
+        see_lines(&lines, bytes, size, separator);
+        PROMISED(!ih_walk_next(lines.walk, &input)); /* and no more */
+        ih_walk_close(lines.walk);
+    }
+    close(fd);
+}
+
+static inline void walk_list(const uint8_t *bytes, size_t size)
+{
+    if (size == 0)
+        return;
+    int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    PROMISED(before >= 0);
+    enter_list_tree();
+    walk_list_in_tree(bytes + 1, size - 1, bytes[0]);
+    PROMISED(fchdir(before) == 0);
+    close(before);
+}
+
+#endif

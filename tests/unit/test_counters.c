@@ -1,0 +1,55 @@
+/*
+ * Every way of counting against the plain C reference: what a fuzzer of counting found, and jobs at
+ * random. In a build with CUDA, where there is a GPU, its kernels are among the ways.
+ */
+#include "tests/fuzz/every_counter.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/each_file.h"
+
+static void replay_counting(const struct file *file)
+{
+    count_with_every_counter(file->bytes, file->size);
+}
+
+static void test_crashers(void **state)
+{
+    (void)state;
+    for_each("crashers", "fuzz_count-", replay_counting);
+}
+
+/* Headers at random, and pixels from one value to all of them, so that runs, neighbours that are
+ * alike, clipped and transparent pixels come in every mixture. */
+static void test_jobs_at_random(void **state)
+{
+    (void)state;
+    enum { JOBS = 300, DATA_BYTES = 700 };
+    uint8_t bytes[HEADER_BYTES + DATA_BYTES];
+    uint32_t random = 1;
+    for (unsigned job = 0; job < JOBS; job++) {
+        for (size_t i = 0; i < sizeof bytes; i++) {
+            random = random * 1664525u + 1013904223u;
+            bytes[i] = (uint8_t)(random >> 24);
+            if (i >= HEADER_BYTES && job % 3 > 0) /* alike, or of two values */
+                bytes[i] = (uint8_t)(job % 3 == 1 ? 100 + bytes[i] % 20 : bytes[i] % 2 * 255);
+            if (i >= HEADER_BYTES && job % 2 == 0 && i % 16 != 0) /* runs */
+                bytes[i] = bytes[i - 4];
+        }
+        if (job % 20 == 19)
+            bytes[REPEATS_AT] = LARGE_JOB;
+        count_with_every_counter(bytes, HEADER_BYTES + job * DATA_BYTES / JOBS);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_crashers),
+        cmocka_unit_test(test_jobs_at_random),
+    };
+    return cmocka_run_group_tests_name("counters", tests, NULL, NULL);
+}
