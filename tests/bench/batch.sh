@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # batch.sh [SECTION]...: directories of real photos, imghist against a loop that only decodes with the
-# same libraries and against libvips, Pillow and OpenCV, on this machine, in turns. Medians.
+# same libraries and against libvips, Pillow, OpenCV and ImageMagick, on this machine, in turns. Medians.
 #
 #   sections (all by default)
 #     jpeg baseline png   a directory: time, start-up, peak memory, and whether the counts are the same
@@ -14,12 +14,12 @@
 #   ROUNDS=5      how often each way is run
 #   LOOPS=...     how often a directory is gone through in one run (1 for each 2 processors), so that
 #                 the start of a program and the last file do not count for much
-#   PEERS=...     which of "vips pillow opencv" to compare with; none: PEERS=
+#   PEERS=...     which of "vips pillow opencv magick" to compare with; none: PEERS=
 #   MIN_PIXELS=500000, SMALL_FILES=100000, BENCH_BUILD=build/bench
 #                 the least size of a photo, how many small files, where the tools are built
 #
 # Peers that are not here are left out, and named. Debian calls them libvips-dev, libvips-tools,
-# python3-pil and python3-opencv. Keep the machine quiet meanwhile. A result is kept by hand:
+# python3-pil, python3-opencv and imagemagick. Keep the machine quiet meanwhile. A result is kept by hand:
 #
 #   tests/bench/batch.sh | tee tests/bench/results/batch_cpu.txt
 #
@@ -40,7 +40,7 @@ die() {
 
 program=${PROGRAM:-./imghist} cores=$(nproc) rounds=${ROUNDS:-5}
 loops=${LOOPS:-$(((cores + 1) / 2))}
-PEERS=${PEERS-vips pillow opencv}
+PEERS=${PEERS-vips pillow opencv magick}
 SMALL_FILES=${SMALL_FILES:-100000}
 bin=${BENCH_BUILD:-build/bench} peers=tests/bench/peers
 work=$(mktemp -d)

@@ -12,7 +12,7 @@ command_of() {
   case $way in
     imghist) cmd=("$program" --device=cpu "-j$cores" --csv "--files-from=$list") ;;
     imghist-1) cmd=("$program" --device=cpu -j1 --csv "--files-from=$list") ;;
-    imghist-cuda) cmd=("$program" --device=cuda "-j$cores" --csv "--files-from=$list") ;;
+    imghist-cuda) cmd=("$program" --device=cuda --jpeg=cpu "-j$cores" --csv "--files-from=$list") ;;
     decode) cmd=("$bin/decode_only" -j "$cores" -f "$list") ;;
     decode-1) cmd=("$bin/decode_only" -j 1 -f "$list") ;;
     vips-files) cmd=("$bin/vips_histograms" "${option[@]}" "$cores" 1 "$list") ;;
@@ -21,6 +21,8 @@ command_of() {
     pillow-threads) cmd=("$python_pillow" "$peers/pillow_histograms.py" "${option[@]}" threads "$cores" "$list") ;;
     pillow-processes) cmd=("$python_pillow" "$peers/pillow_histograms.py" "${option[@]}" processes "$cores" "$list") ;;
     opencv-threads) cmd=("$python_opencv" "$peers/opencv_histograms.py" "${option[@]}" "$cores" "$list") ;;
+    magick-processes) cmd=("$peers/magick_histograms.sh" "${option[@]}" "$cores" 1 "$list") ;;
+    magick-own) cmd=("$peers/magick_histograms.sh" "${option[@]}" 1 0 "$list") ;;
     *) die "no way called $way" ;;
   esac
 }
@@ -29,7 +31,7 @@ label_of() {
   case $1 in
     imghist) echo "imghist -j$cores" ;;
     imghist-1) echo "imghist -j1" ;;
-    imghist-cuda) echo "imghist -j$cores --device=cuda" ;;
+    imghist-cuda) echo "imghist -j$cores --device=cuda --jpeg=cpu" ;;
     decode) echo "decode only, $cores processes" ;;
     decode-1) echo "decode only, 1 process" ;;
     vips-files) echo "libvips, $cores workers of 1 thread" ;;
@@ -38,10 +40,12 @@ label_of() {
     pillow-threads) echo "Pillow, $cores threads" ;;
     pillow-processes) echo "Pillow, $cores processes" ;;
     opencv-threads) echo "OpenCV, $cores threads" ;;
+    magick-processes) echo "ImageMagick, $cores processes" ;;
+    magick-own) echo "ImageMagick, its own threads" ;;
   esac
 }
 
-is_peer() { case $1 in vips-* | pillow-* | opencv-*) true ;; *) false ;; esac; }
+is_peer() { case $1 in vips-* | pillow-* | opencv-* | magick-*) true ;; *) false ;; esac; }
 
 # ---- what is here -----------------------------------------------------------------------------
 
@@ -95,6 +99,16 @@ find_peers() {
       versions+=("OpenCV $("$python_opencv" "$peers/opencv_histograms.py" --version)")
     else
       missing+=("OpenCV (python3-opencv)")
+    fi ;;
+  esac
+  case " $PEERS " in *" magick "*)
+    local version
+    version=$("$peers/magick_histograms.sh" --version 2>/dev/null) || true
+    if [ -n "$version" ]; then
+      peer_ways+=(magick-processes magick-own)
+      versions+=("ImageMagick $version")
+    else
+      missing+=("ImageMagick (imagemagick)")
     fi ;;
   esac
   vips=''
