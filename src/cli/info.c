@@ -67,8 +67,12 @@ void ih_print_list(FILE *f)
     fputs("devices, as --device=auto tries them:\n", f);
     for (const struct ih_backend *const *b = ih_backends; *b; b++)
         print_device(f, *b);
-#ifndef IH_WITH_CUDA
+#if !defined(IH_WITH_CUDA)
     fprintf(f, "  %-11s not in this build: no nvcc when it was made\n", "cuda");
+#elif defined(IH_WITH_NVJPEG)
+    fputs("  engines:    jpeg, an H100's and H200's through nvJPEG (--jpeg)\n", f);
+#else
+    fputs("  engines:    not in this build: no nvjpeg.h when it was made\n", f);
 #endif
     fputs("kernels, the default of each device first:\n", f);
     for (const struct ih_backend *const *b = ih_backends; *b; b++)

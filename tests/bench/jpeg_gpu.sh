@@ -6,13 +6,14 @@
 # Times are from the start of the process to its end, counts are compared first.
 #
 #   IMGHIST   the program (./imghist)
-#   PHOTOS    a directory with base/ (baseline files) and prog/ (progressive ones)
+#   PHOTOS    a directory with base/ (baseline files), and prog/ (progressive ones) or not; a line
+#             in its file note says where they come from
 #   TIMES     how often each file is named (200)
 #   ROUNDS    how often each way is measured, in turn; the median counts (3)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 imghist=${IMGHIST:-./imghist}
-photos=${PHOTOS:?a directory with base/ and prog/}
+photos=${PHOTOS:?a directory with base/}
 times=${TIMES:-200}
 rounds=${ROUNDS:-3}
 work=$(mktemp -d)
@@ -29,13 +30,15 @@ cc -std=c11 -O2 -I"$cuda/include" -L"$cuda/lib64" -o "$work/loop" tests/bench/nv
 repeat() { for ((i = 0; i < $2; i++)); do cat "$1"; done; }
 
 find "$photos/base" -name '*.jpg' | sort >"$work/base"
-find "$photos/prog" -name '*.jpg' | sort >"$work/prog"
+[ ! -d "$photos/prog" ] || find "$photos/prog" -name '*.jpg' | sort >"$work/prog"
 repeat "$work/base" "$times" >"$work/baseline.list"
 # A third of the files is progressive; these take long, so the list is shorter.
 n_base=$(wc -l <"$work/base")
-repeat "$work/base" 40 >"$work/mixed.base"
-repeat "$work/prog" 500 | awk -v n=$((n_base * 20)) 'NR <= n' >"$work/mixed.prog"
-cat "$work/mixed.base" "$work/mixed.prog" | awk '{ print (NR * 7919) % 104729, $0 }' | sort -n | cut -d' ' -f2- >"$work/mixed.list"
+if [ -s "$work/prog" ]; then
+  repeat "$work/base" 40 >"$work/mixed.base"
+  repeat "$work/prog" 500 | awk -v n=$((n_base * 20)) 'NR <= n' >"$work/mixed.prog"
+  cat "$work/mixed.base" "$work/mixed.prog" | awk '{ print (NR * 7919) % 104729, $0 }' | sort -n | cut -d' ' -f2- >"$work/mixed.list"
+fi
 awk 'NR <= n' n=$(($(wc -l <"$work/baseline.list") / 10)) "$work/baseline.list" >"$work/short.list"
 
 # megapixels LIST, on the processors, which also warms the page cache
@@ -62,13 +65,14 @@ rate() {
 }
 
 for list in "$work/base" "$work/mixed.list"; do
+  [ -s "$list" ] || continue
   "$imghist" --jpeg=cpu --device=cpu -q --csv=long --files-from="$list" >"$work/on_cpu"
   "$imghist" --jpeg=gpu -q --csv=long --files-from="$list" >"$work/on_gpu"
   cmp "$work/on_cpu" "$work/on_gpu" || die "other counts than on the processors"
 done
 
 mp_short=$(megapixels "$work/short.list")
-mp_mixed=$(megapixels "$work/mixed.list")
+mp_mixed=$([ ! -s "$work/mixed.list" ] || megapixels "$work/mixed.list")
 mp_long=$(awk "BEGIN { print 10 * $mp_short }")
 : >"$work/loop.rates"
 for ((round = 0; round < rounds; round++)); do
@@ -76,6 +80,7 @@ for ((round = 0; round < rounds; round++)); do
   rate "$work/baseline.list" "$mp_long" auto.rates "$imghist" -q --csv=stats --jpeg=auto
   rate "$work/baseline.list" "$mp_long" gpu.rates "$imghist" -q --csv=stats --jpeg=gpu
   rate "$work/short.list" "$mp_short" cpu.rates "$imghist" -q --csv=stats --jpeg=cpu --device=cpu
+  [ -n "$mp_mixed" ] || continue
   rate "$work/mixed.list" "$mp_mixed" mixed_auto.rates "$imghist" -q --csv=stats --jpeg=auto
   rate "$work/mixed.list" "$mp_mixed" mixed_cpu.rates "$imghist" -q --csv=stats --jpeg=cpu --device=cpu
 done
@@ -90,6 +95,7 @@ ratio() { awk "BEGIN { printf \"%.2f\", $1 / $2 }"; }
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1
 echo "date       $(date -u +%Y-%m-%d), $(nproc) processors, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
 echo "command    TIMES=$times ROUNDS=$rounds tests/bench/jpeg_gpu.sh"
+[ ! -f "$photos/note" ] || sed 's/^/photos     /' "$photos/note"
 echo "baseline   $n_base photos $times times, $mp_long MP, $(xargs -d '\n' cat <"$work/base" | wc -c | awk -v mp="$mp_short" -v t="$times" '{ printf "%.2f", $1 * 8 / (mp / t * 10 * 1e6) }') bits a pixel"
 "$imghist" -v --jpeg=gpu --csv=stats --files-from="$work/base" 2>&1 >"$work/out" | sed -n 's/^imghist: JPEG: /           /p'
 echo
@@ -99,10 +105,12 @@ printf '%-32s %6s %18s %19s\n' "bare nvJPEG loop, 28 a batch" "$loop" 1.00 "$(ra
   "imghist --jpeg=auto" "$auto" "$(ratio "$auto" "$loop")" "$(ratio "$auto" "$cpu")" \
   "imghist --jpeg=gpu" "$gpu" "$(ratio "$gpu" "$loop")" "$(ratio "$gpu" "$cpu")" \
   "imghist --device=cpu" "$cpu" "$(ratio "$cpu" "$loop")" 1.00
-echo
-echo "a third progressive, $mp_mixed MP"
-mixed_auto=$(of mixed_auto) mixed_cpu=$(of mixed_cpu)
-printf '%-32s %6s %18s %19s\n' "imghist --jpeg=auto" "$mixed_auto" "" "$(ratio "$mixed_auto" "$mixed_cpu")" \
-  "imghist --device=cpu" "$mixed_cpu" "" 1.00
+if [ -n "$mp_mixed" ]; then
+  echo
+  echo "a third progressive, $mp_mixed MP"
+  mixed_auto=$(of mixed_auto) mixed_cpu=$(of mixed_cpu)
+  printf '%-32s %6s %18s %19s\n' "imghist --jpeg=auto" "$mixed_auto" "" "$(ratio "$mixed_auto" "$mixed_cpu")" \
+    "imghist --device=cpu" "$mixed_cpu" "" 1.00
+fi
 echo
 echo "torchvision, decode_jpeg on the GPU and torch.bincount of red, green and blue: $torch MP/s"
