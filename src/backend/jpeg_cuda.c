@@ -224,7 +224,10 @@ static enum ih_status run(struct engine *e, struct ih_jpeg_job *const *jobs, uns
         c = cudaEventRecord(e->is_done, e->stream);
     if (c == cudaSuccess)
         c = cudaEventSynchronize(e->is_done);
-    return c == cudaSuccess ? IH_OK : ih_cuda_failed(err, c, "counting JPEG planes");
+    if (c == cudaSuccess)
+        return IH_OK;
+    cudaStreamSynchronize(e->stream); /* the streams are the callers' again */
+    return ih_cuda_failed(err, c, "counting JPEG planes");
 }
 
 static enum ih_status finish(const struct engine *e, struct ih_jpeg_job *job,

@@ -63,6 +63,8 @@ static void give_all_back(struct ih_jpeg_engines *e)
     while (e->first) {
         struct ih_jpeg_job *job = e->first;
         e->first = job->next;
+        if (!e->first)
+            e->end = &e->first; /* before another engine, just started, may take jobs */
         e->n_waiting--;
         job->error = e->error;
         job->status = job->error.status;
@@ -70,7 +72,6 @@ static void give_all_back(struct ih_jpeg_engines *e)
         job->done(job);
         pthread_mutex_lock(&e->lock);
     }
-    e->end = &e->first;
 }
 
 static void work(struct unit *u)

@@ -17,7 +17,7 @@ static size_t lay_out(const struct ih_jpeg_job *job, uint8_t *d_base, nvjpegImag
     for (unsigned c = 0; c < job->n_components; c++) {
         uint32_t h = c ? job->chroma_h : 1, v = c ? job->chroma_v : 1;
         image->pitch[c] = round_up((job->width + h - 1) / h, PITCH_BYTES);
-        image->channel[c] = d_base + n_bytes;
+        image->channel[c] = d_base ? d_base + n_bytes : NULL;
         n_bytes += image->pitch[c] * ((job->height + v - 1) / v);
     }
     return n_bytes;

@@ -33,7 +33,7 @@ struct ih_result {
     struct ih_image_info info;
     struct ih_count_spec spec;
     struct ih_histogram histogram;
-    const char *decoder_version; /* static */
+    const char *decoder_version; /* lives as long as the run */
     const char *counted_by; /* "cpu", or which GPU, "cuda:0 NVIDIA H100"; lives as the device */
     const char *kernel;     /* static */
 

@@ -111,7 +111,9 @@ static void say_fallback(const struct ih_device *device)
 static void say_jpeg(const struct ih_jpeg_report *r)
 {
     if (r->why_none.status != IH_OK)
-        fprintf(stderr, "imghist: JPEG: all on the processors: %s\n", r->why_none.message);
+        fprintf(stderr, "imghist: JPEG: %s: %s\n",
+                r->n_decoded ? "the engines gave up" : "all on the processors",
+                r->why_none.message);
     if (!*r->engines)
         return;
     fprintf(stderr, "imghist: JPEG: %" PRIu64 " files decoded by %s\n", r->n_decoded, r->engines);

@@ -182,6 +182,8 @@ static enum ih_status check_combination(const struct ih_options *o, struct ih_er
         return ih_error_set(err, IH_USAGE, "nothing to count: name an image, a directory, or -");
     if (o->output_path && !o->output)
         return ih_error_set(err, IH_USAGE, "-o: --chart=PATH says where a chart goes");
+    if (o->jpeg == IH_JPEG_GPU && o->raw_channels)
+        return ih_error_set(err, IH_USAGE, "--jpeg=gpu: --raw takes no file for a JPEG");
     if (o->jpeg == IH_JPEG_GPU && o->isolates_all)
         return ih_error_set(err, IH_USAGE, "--jpeg=gpu: --isolate wants helper processes for it");
     if (o->jpeg == IH_JPEG_GPU && o->device.backend && strcmp(o->device.backend, "cpu") == 0)

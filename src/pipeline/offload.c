@@ -1,3 +1,5 @@
+#define _POSIX_C_SOURCE 200809L
+
 #include "pipeline/offload.h"
 
 #include "base/clock.h"
@@ -5,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The engines are started once JPEG files have kept all workers busy for so long. The start takes
  * 400 ms, which a run that ends meanwhile has to wait for: too early, and many small runs pay, too
@@ -16,8 +19,10 @@
  * third of what an H100's engines do. */
 enum { WALKERS_PART = 3 };
 
-/* Larger files are left to the decoder that needs no more than a band of them. */
+/* Larger files are left to the decoder that needs no more than a band of them. All workers' buffers
+ * together take at most a BUFFERS_PARTth of the budget. */
 #define FILE_BYTES_MAX ((uint64_t)128 << 20)
+enum { BUFFERS_PART = 4 };
 
 struct offloaded {
     struct ih_jpeg_job job;
@@ -55,6 +60,24 @@ void ih_offload_close(struct ih_offload *o)
     pthread_mutex_destroy(&o->lock);
 }
 
+/* Counts a file that is left to the processors, and why. file: the worker's, or NULL. */
+static bool leave(struct ih_offload *o, struct ih_offload_file *file, const char *why)
+{
+    struct ih_jpeg_report *report = o->options->jpeg_report;
+    if (file)
+        file->is_told = true;
+    if (!report)
+        return false;
+    size_t i = 0;
+    pthread_mutex_lock(&o->lock);
+    while (i < IH_JPEG_REASONS_MAX - 1 && report->left[i].why && report->left[i].why != why)
+        i++;
+    report->left[i].why = i < IH_JPEG_REASONS_MAX - 1 ? why : "other reasons";
+    report->left[i].n_files++;
+    pthread_mutex_unlock(&o->lock);
+    return false;
+}
+
 /* ---- starting the engines ---- */
 
 static enum ih_status open_engines(struct ih_offload *o, struct ih_error *err)
@@ -90,12 +113,15 @@ void ih_offload_saw(struct ih_offload *o, struct ih_offload_file *file,
         pthread_mutex_unlock(&o->lock);
         file->is_helping = false;
     }
-    if (o->options->jpeg != IH_JPEG_AUTO || result->status != IH_OK ||
+    if (o->options->jpeg == IH_JPEG_CPU || result->status != IH_OK ||
         strcmp(result->info.format, "jpeg") != 0)
         return;
+    if (!file->is_told)
+        leave(o, file, "the engines had not started");
     pthread_mutex_lock(&o->lock);
     o->busy_ns += result->times.read_ns + result->times.decode_ns; /* not waiting for the device */
-    bool is_enough = !o->has_tried && o->busy_ns >= START_AFTER_NS * o->options->n_threads;
+    bool is_enough = o->options->jpeg == IH_JPEG_AUTO && !o->has_tried &&
+                     o->busy_ns >= START_AFTER_NS * o->options->n_threads;
     pthread_mutex_unlock(&o->lock);
     if (is_enough)
         open_engines(o, NULL); /* without memory for them it goes on as before */
@@ -103,52 +129,51 @@ void ih_offload_saw(struct ih_offload *o, struct ih_offload_file *file,
 
 /* ---- a file ---- */
 
-/* Counts a file that is left to the processors. */
-static bool leave(struct ih_offload *o, const char *why)
+/* Whether a worker may hold a file of n_bytes. */
+static bool may_hold(const struct ih_offload *o, uint64_t n_bytes)
 {
-    struct ih_jpeg_report *report = o->options->jpeg_report;
-    if (!report)
-        return false;
-    size_t i = 0;
-    pthread_mutex_lock(&o->lock);
-    while (i < IH_JPEG_REASONS_MAX - 1 && report->left[i].why && report->left[i].why != why)
-        i++;
-    report->left[i].why = i < IH_JPEG_REASONS_MAX - 1 ? why : "other reasons";
-    report->left[i].n_files++;
-    pthread_mutex_unlock(&o->lock);
-    return false;
+    const struct ih_budget *budget = o->options->decode.budget;
+    return n_bytes <= FILE_BYTES_MAX &&
+           (!budget || n_bytes <= budget->size_bytes / BUFFERS_PART / o->options->n_threads);
 }
 
-/* Reads a regular file that begins as JPEG does. False for all that the ordinary way has to look
- * at, errors among it. */
-static bool read_file(const struct ih_offload *o, const struct ih_input *input,
-                      struct ih_source *src, struct ih_offload_file *file, size_t *size_bytes,
-                      uint64_t *read_ns)
+/* Opens a regular file that begins as JPEG does, of *n_bytes. False for all that the ordinary way
+ * has to look at, errors among it. */
+static bool open_jpeg(const struct ih_offload *o, const struct ih_input *input,
+                      struct ih_source *src, uint64_t *n_bytes)
 {
     static const uint8_t start[] = {0xff, 0xd8, 0xff};
     struct ih_file_identity id;
+    struct ih_error ignored;
+    struct stat st;
     const uint8_t *head;
     size_t n_head;
-    uint64_t n_bytes;
-    struct ih_error ignored;
+    if (stat(input->path, &st) != 0 || !S_ISREG(st.st_mode)) /* opening a pipe would drain it */
+        return false;
     if (ih_source_open_path(src, input->path, &ignored) != IH_OK)
         return false;
     bool is_jpeg =
-        ih_source_size_left(src, &n_bytes) && n_bytes <= FILE_BYTES_MAX &&
-        ih_source_identity(src, &id) &&
+        ih_source_size_left(src, n_bytes) && ih_source_identity(src, &id) &&
         ih_check_not_output(&id, o->options->outputs, o->options->n_outputs, &ignored) == IH_OK &&
         ih_source_peek(src, sizeof start, &head, &n_head, &ignored) == IH_OK &&
         n_head >= sizeof start && memcmp(head, start, sizeof start) == 0;
-    if (is_jpeg && n_bytes > file->capacity_bytes) {
+    if (!is_jpeg)
+        ih_source_close(src);
+    return is_jpeg;
+}
+
+/* All of an open file; false without memory, and for one that cannot be read. */
+static bool read_file(struct ih_source *src, uint64_t n_bytes, struct ih_offload_file *file,
+                      size_t *size_bytes)
+{
+    struct ih_error ignored;
+    if (n_bytes > file->capacity_bytes) {
         free(file->bytes);
         file->bytes = malloc((size_t)n_bytes);
         file->capacity_bytes = file->bytes ? (size_t)n_bytes : 0;
     }
-    is_jpeg = is_jpeg && n_bytes <= file->capacity_bytes &&
-              ih_source_read(src, file->bytes, (size_t)n_bytes, size_bytes, &ignored) == IH_OK;
-    *read_ns = src->read_ns;
-    ih_source_close(src);
-    return is_jpeg;
+    return n_bytes <= file->capacity_bytes &&
+           ih_source_read(src, file->bytes, (size_t)n_bytes, size_bytes, &ignored) == IH_OK;
 }
 
 static void on_done(struct ih_jpeg_job *job)
@@ -164,7 +189,7 @@ static void on_done(struct ih_jpeg_job *job)
         f->offload->options->jpeg_report->n_decoded++;
         pthread_mutex_unlock(&f->offload->lock);
     } else if (!is_counted) {
-        leave(f->offload, "the engines gave them back");
+        leave(f->offload, NULL, "the engines gave them back");
     }
     ih_budget_give(f->offload->options->decode.budget, f->taken_bytes);
     f->offload->deliver(f->offload->user, f->ticket, result, is_counted);
@@ -213,18 +238,18 @@ static bool may_help(struct ih_offload *o, struct ih_offload_file *file)
 }
 
 /* Walks a file that has been read and, where all is well, gives it to the engines. */
-static bool submit(struct ih_offload *o, const struct ih_offload_file *file, size_t size_bytes,
+static bool submit(struct ih_offload *o, struct ih_offload_file *file, size_t size_bytes,
                    uint64_t start_ns, void *ticket, struct ih_result *result)
 {
     struct ih_jpeg_plan plan;
     const char *why_not;
     if (!ih_jpeg_walk(file->bytes, size_bytes, &plan, &why_not))
-        return leave(o, why_not);
+        return leave(o, file, why_not);
     if ((uint64_t)plan.width * plan.height > o->options->decode.max_pixels)
         return false;
     struct offloaded *f = make_job(o, &plan);
     if (!f)
-        return leave(o, "no memory was left for them");
+        return leave(o, file, "no memory was left for them");
     f->ticket = ticket;
     f->result = result;
     f->job.out = &result->histogram;
@@ -235,17 +260,19 @@ static bool submit(struct ih_offload *o, const struct ih_offload_file *file, siz
         return true;
     ih_budget_give(o->options->decode.budget, f->taken_bytes); /* there are none any more */
     free(f);
-    return false;
+    return leave(o, file, "the engines had given up");
 }
 
 bool ih_offload_try(struct ih_offload *o, const struct ih_input *input,
                     struct ih_offload_file *file, struct ih_source *src, void *ticket,
                     struct ih_result *result)
 {
-    size_t size_bytes;
-    uint64_t read_ns;
-    if (o->options->jpeg == IH_JPEG_CPU || input->bytes || input->is_stdin ||
-        input->error.status != IH_OK)
+    const struct ih_decode_options *decode = &o->options->decode;
+    size_t size_bytes = 0;
+    uint64_t n_bytes;
+    file->is_told = false;
+    if (o->options->jpeg == IH_JPEG_CPU || decode->raw_channels || decode->isolates_all ||
+        input->bytes || input->is_stdin || input->error.status != IH_OK)
         return false;
     pthread_mutex_lock(&o->lock);
     bool has_engines = o->engines != NULL;
@@ -254,12 +281,18 @@ bool ih_offload_try(struct ih_offload *o, const struct ih_input *input,
     if (room == IH_JPEG_NONE || room == IH_JPEG_STARTING)
         return false;
     const uint64_t start_ns = ih_clock_ns();
-    if (!read_file(o, input, src, file, &size_bytes, &read_ns))
+    if (!open_jpeg(o, input, src, &n_bytes))
         return false;
-    if (room == IH_JPEG_BUSY && may_help(o, file))
-        return leave(o, "the engines were busy"); /* before the walk, which would be for nothing */
+    bool is_small = may_hold(o, n_bytes);
+    bool is_helping = is_small && room == IH_JPEG_BUSY && may_help(o, file);
+    bool has_file = is_small && !is_helping && read_file(src, n_bytes, file, &size_bytes);
     memset(result, 0, sizeof *result);
     result->path = input->path;
-    result->times.read_ns = read_ns;
-    return submit(o, file, size_bytes, start_ns, ticket, result);
+    result->times.read_ns = src->read_ns;
+    ih_source_close(src);
+    if (!is_small)
+        return leave(o, file, "too large to be held whole");
+    if (is_helping)
+        return leave(o, file, "the engines were busy");
+    return has_file && submit(o, file, size_bytes, start_ns, ticket, result);
 }

@@ -25,10 +25,8 @@ enum { WINDOW_PER_THREAD = 256, WINDOW_OF_SLOW_TAKER = 16 };
 
 struct window_slot {
     bool is_ready;
-    bool was_offloaded; /* the engines have had it, and gave it back */
     struct ih_input input;
-    struct ih_result *result;     /* owned */
-    struct window_slot *returned; /* the next one that the engines gave back */
+    struct ih_result *result; /* owned */
 };
 
 struct pipeline {
@@ -43,9 +41,8 @@ struct pipeline {
     pthread_cond_t on_change;
     struct window_slot *slots; /* input i is in slot i % n_slots */
     size_t n_slots;
-    uint64_t n_started, n_taken;  /* inputs; n_started - n_taken <= n_slots */
-    uint64_t n_offloaded;         /* inputs that the engines have */
-    struct window_slot *returned; /* inputs that they gave back, for any worker */
+    uint64_t n_started, n_taken; /* inputs; n_started - n_taken <= n_slots */
+    uint64_t n_offloaded;        /* inputs that the engines have */
     unsigned n_working;
     bool is_stopping;      /* no more inputs are started */
     struct ih_error error; /* of a worker that could not begin */
@@ -60,56 +57,29 @@ static bool has_room(const struct pipeline *p)
     return n < p->n_slots && (n < few || !is_taker_behind);
 }
 
-/* Waits for room in the window and takes the next input; next_lock is held. NULL: there are none,
- * or an input came back from the engines. */
+/* Waits for room in the window and takes the next input. NULL: there are none. */
 static struct window_slot *start_next(struct pipeline *p)
 {
     struct window_slot *slot = NULL;
     struct ih_input input = {.path = NULL};
+    pthread_mutex_lock(&p->next_lock);
     pthread_mutex_lock(&p->lock);
-    while (!p->is_stopping && !p->returned && !has_room(p))
+    while (!p->is_stopping && !has_room(p))
         pthread_cond_wait(&p->on_change, &p->lock);
-    bool may = !p->is_stopping && !p->returned;
+    bool may = !p->is_stopping;
     pthread_mutex_unlock(&p->lock);
-    if (!may)
-        return NULL;
 
-    bool has_input = p->calls->next(p->calls->next_user, &input);
+    may = may && p->calls->next(p->calls->next_user, &input);
 
     pthread_mutex_lock(&p->lock);
-    if (has_input) {
+    if (may) {
         slot = &p->slots[p->n_started++ % p->n_slots];
         slot->input = input;
-        slot->was_offloaded = false;
     } else {
         p->is_stopping = true;
-        pthread_cond_broadcast(&p->on_change);
     }
     pthread_mutex_unlock(&p->lock);
-    return slot;
-}
-
-/* The next input, a new one or one that the engines gave back. NULL: all is done. */
-static struct window_slot *next_slot(struct pipeline *p)
-{
-    struct window_slot *slot = NULL;
-    bool is_over = false;
-    while (!slot && !is_over) {
-        pthread_mutex_lock(&p->next_lock);
-        slot = start_next(p);
-        pthread_mutex_unlock(&p->next_lock);
-        if (slot)
-            break;
-        pthread_mutex_lock(&p->lock);
-        while (p->is_stopping && !p->returned && p->n_offloaded > 0)
-            pthread_cond_wait(&p->on_change, &p->lock);
-        slot = p->returned;
-        if (slot)
-            p->returned = slot->returned;
-        else
-            is_over = p->is_stopping;
-        pthread_mutex_unlock(&p->lock);
-    }
+    pthread_mutex_unlock(&p->next_lock);
     return slot;
 }
 
@@ -127,21 +97,27 @@ static void finish(struct pipeline *p, struct window_slot *slot, struct ih_resul
     pthread_mutex_unlock(&p->lock);
 }
 
-/* What the engines have done with an input, or have not. */
+/* What the engines have done with an input. One that they give back is counted here, in their
+ * thread: that is rare, and a worker may be waiting for an input that comes much later. */
 static void on_offloaded(void *pipeline, void *ticket, struct ih_result *result, bool is_counted)
 {
     struct pipeline *p = pipeline;
     struct window_slot *slot = ticket;
-    if (is_counted)
-        finish(p, slot, result);
-    else
-        free(result);
-    pthread_mutex_lock(&p->lock);
+    struct ih_lane *lane = NULL;
+    struct ih_source src = {0};
     if (!is_counted) {
-        slot->was_offloaded = true;
-        slot->returned = p->returned;
-        p->returned = slot;
+        memset(result, 0, sizeof *result);
+        result->path = slot->input.path;
+        result->status = ih_lane_open(p->device, &lane, &result->error);
+        if (result->status == IH_OK)
+            ih_count_input(p->options, &slot->input, lane, &src, result);
+        if (result->status == IH_OK)
+            result->counted_by = ih_lane_description(lane);
+        ih_lane_close(lane);
+        ih_source_reset(&src);
     }
+    finish(p, slot, result);
+    pthread_mutex_lock(&p->lock);
     p->n_offloaded--;
     pthread_cond_broadcast(&p->on_change);
     pthread_mutex_unlock(&p->lock);
@@ -158,8 +134,6 @@ struct worker {
 static bool offload(struct pipeline *p, struct worker *w, struct window_slot *slot,
                     struct ih_result *result)
 {
-    if (slot->was_offloaded)
-        return false;
     pthread_mutex_lock(&p->lock);
     p->n_offloaded++; /* before they may have finished it */
     pthread_mutex_unlock(&p->lock);
@@ -180,7 +154,7 @@ static enum ih_status work_on_inputs(struct pipeline *p, const struct ih_pipelin
         struct ih_result *result = malloc(sizeof *result);
         if (!result)
             return ih_error_set(err, IH_MEMORY, "out of memory");
-        struct window_slot *slot = next_slot(p);
+        struct window_slot *slot = start_next(p);
         if (!slot) {
             free(result);
             return IH_OK;
@@ -244,24 +218,13 @@ static void take_results(struct pipeline *p)
             if (!go_on)
                 p->is_stopping = true;
             pthread_cond_broadcast(&p->on_change);
-        } else if (p->n_working == 0) {
+        } else if (p->n_working == 0 && p->n_offloaded == 0) {
             break;
         } else {
             pthread_cond_wait(&p->on_change, &p->lock);
         }
     }
     pthread_mutex_unlock(&p->lock);
-}
-
-/* Inputs that were started and came to no result, as all workers have gone, and what follows. */
-static void drop_rest(struct pipeline *p)
-{
-    for (; p->n_taken < p->n_started; p->n_taken++) {
-        struct window_slot *slot = &p->slots[p->n_taken % p->n_slots];
-        free(slot->input.path);
-        if (slot->is_ready)
-            free(slot->result);
-    }
 }
 
 static enum ih_status run_workers(struct pipeline *p, pthread_t *threads, unsigned n_wanted,
@@ -302,7 +265,6 @@ enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipelin
     else if ((status = ih_offload_begin(&p.offload, err)) == IH_OK)
         status = run_workers(&p, threads, options->n_threads, err);
     ih_offload_close(&p.offload);
-    drop_rest(&p);
     pthread_cond_destroy(&p.on_change);
     pthread_mutex_destroy(&p.lock);
     pthread_mutex_destroy(&p.next_lock);

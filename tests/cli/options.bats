@@ -325,6 +325,7 @@ END
   refused "--jpeg: 'fast' is none of auto, cpu, gpu" a.pgm --jpeg=fast
   refused "--jpeg=gpu: no GPU with --device=cpu" a.pgm --jpeg=gpu --device=cpu
   refused "--jpeg=gpu: --isolate wants helper processes" a.pgm --jpeg=gpu --isolate
+  refused "--jpeg=gpu: --raw takes no file for a JPEG" a.pgm --jpeg=gpu --raw=3
 }
 
 @test "options: --jpeg=gpu without a GPU exits 3, and says why" {

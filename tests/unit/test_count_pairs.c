@@ -162,7 +162,8 @@ static void test_calls_and_folds(void **state)
     for (unsigned p = 0; p < N_PATTERNS; p++) {
         for (unsigned s = 0; s < 6; s++) {
             for (unsigned f = 0; f < 6; f++)
-                check(counter, &spec, patterns[p], 5003, 0, steps[s], folds[f]);
+                check(counter, &spec, patterns[p], folds[f] == 1 ? 503 : 5003, 0, steps[s],
+                      folds[f]);
         }
     }
     free(counter);

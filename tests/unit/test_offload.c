@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -28,6 +29,8 @@ static struct {
     unsigned fails_at; /* the batch in which they break */
     bool is_missing;   /* they do not start */
     bool is_held;      /* a batch ends only when this is no longer so */
+    unsigned n_units;  /* GPUs that the device has; 0: one */
+    unsigned returns;  /* every so manieth job is given back; 0: none */
     unsigned n_batches, n_jobs, n_largest;
     pthread_mutex_t lock;
     pthread_cond_t on_change;
@@ -98,12 +101,21 @@ static enum ih_status engine_batch(void *engine, struct ih_jpeg_job *const *jobs
     fake.n_jobs += n;
     pthread_mutex_unlock(&fake.lock);
     for (unsigned i = 0; i < n; i++) {
-        if (!breaks)
+        if (!breaks && fake.returns > 0 && i % fake.returns == fake.returns - 1)
+            jobs[i]->status = ih_error_set(&jobs[i]->error, IH_LIMIT, "too large");
+        else if (!breaks)
             decode_job(jobs[i]);
         else
             jobs[i]->status = ih_error_set(&jobs[i]->error, IH_DEVICE, "it rattles");
     }
     return breaks ? ih_error_set(err, IH_DEVICE, "it rattles") : IH_OK;
+}
+
+static enum ih_status n_units(int *n, struct ih_error *err)
+{
+    (void)err;
+    *n = fake.n_units ? (int)fake.n_units : 1;
+    return IH_OK;
 }
 
 static const struct ih_backend *const *fakes(void)
@@ -114,6 +126,7 @@ static const struct ih_backend *const *fakes(void)
     static const struct ih_backend *const list[] = {&backend, NULL};
     backend = ih_backend_cpu;
     backend.name = "fake";
+    backend.n_units = n_units;
     backend.jpeg = &jpeg;
     return list;
 }
@@ -249,7 +262,7 @@ static enum ih_status run(struct run *r, unsigned n_threads, struct ih_error *er
         .jpeg = r->side,
         .jpeg_report = &r->report};
     const struct ih_pipeline_calls calls = {next, r, take, r};
-    const struct ih_device_options on = {.backends = fakes()};
+    const struct ih_device_options on = {.backends = fakes(), .n_lanes = n_threads};
     struct ih_device *device = NULL;
     ih_budget_init(&budget, r->memory_bytes ? r->memory_bytes : UINT64_MAX);
     if (r->n_wanted == 0)
@@ -360,6 +373,61 @@ static void test_engines_that_break(void **state)
         }
 }
 
+/* Of two GPUs' engines one breaks; the other goes on. Some files are given back by themselves. */
+static void test_two_units_and_files_given_back(void **state)
+{
+    struct ih_error err;
+    count_on_cpu(*state);
+    fake.n_units = 2;
+    for (unsigned returns = 0; returns < 3; returns++)
+        for (unsigned fails_at = 0; fails_at < 4; fails_at++) {
+            struct run r = {.folder = *state,
+                            .n_inputs = 60 * N_FILES,
+                            .expected = expected,
+                            .side = IH_JPEG_GPU};
+            fake.fails_at = fails_at;
+            fake.returns = returns;
+            assert_int_equal(run(&r, 6, &err), IH_OK);
+            assert_int_equal(r.n_taken, r.n_inputs);
+            assert_int_equal(r.n_by_engines, r.report.n_decoded);
+            assert_true(n_left(&r, "gave them back") >= 1);
+            if (returns == 0)
+                assert_true(fake.n_batches > fails_at + 1);
+        }
+    fake.n_units = fake.returns = 0;
+}
+
+static void *feed_pipe(void *path)
+{
+    struct jpeg_file f = make_jpeg(&kinds[0], 30, 41);
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(f.bytes, 1, f.n, out), f.n);
+    assert_int_equal(fclose(out), 0);
+    free(f.bytes);
+    return NULL;
+}
+
+/* A pipe is opened once: whoever looked into it before would have taken what it gives. */
+static void test_pipe(void **state)
+{
+    struct ih_error err;
+    char path[200];
+    pthread_t thread;
+    struct run r = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_GPU};
+    count_on_cpu(*state);
+    r.expected = expected;
+    fake.fails_at = NEVER;
+    snprintf(path, sizeof path, "%s/0", (const char *)*state);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(pthread_create(&thread, NULL, feed_pipe, path), 0);
+    assert_int_equal(run(&r, 2, &err), IH_OK);
+    pthread_join(thread, NULL);
+    assert_int_equal(r.n_taken, 1);
+    assert_int_equal(r.n_by_engines, 0);
+}
+
 static void test_engines_that_do_not_start(void **state)
 {
     struct ih_error err = {IH_OK, ""};
@@ -406,13 +474,13 @@ static void test_little_memory(void **state)
     r.expected = expected;
     assert_int_equal(run(&r, 2, &err), IH_OK);
     assert_int_equal(r.n_by_engines, 0);
-    assert_int_equal(n_left(&r, "no memory"), N_FOR_ENGINES);
+    assert_int_equal(n_left(&r, "too large to be held"), N_FOR_ENGINES);
 }
 
-/* A flat gray image of 100 megapixels. */
+/* A flat gray image of 49 megapixels. */
 static void make_large(const char *folder, unsigned i)
 {
-    enum { SIDE = 10000 };
+    enum { SIDE = 7000 };
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
     unsigned char *bytes = NULL;
@@ -474,6 +542,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_engines_and_processors, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_a_few, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_engines_that_break, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_two_units_and_files_given_back, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(test_pipe, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_engines_that_do_not_start, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_stop, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_little_memory, make_folder, remove_folder),
