@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Makes many damaged files out of few: make_damaged.py N DIRECTORY SOURCE...
+"""Makes many damaged files out of few: make_damaged.py N|every DIRECTORY SOURCE...
 
 File i, DIRECTORY/00000 and so on, is source i mod (number of sources) with one damage: cut off, one byte
 changed, a block of zeros, or a block of noise. The same N and sources give the same files. Small PNGs and
 a progressive JPEG are made here and added to the sources, which are read in the order of their names.
+
+every: of each source, and of the JPEG and the first PNG, all that is left when it is cut at any place,
+DIRECTORY/cut-NAME-00001 and so on, and all that it becomes when a byte is turned over, DIRECTORY/flip-NAME-00000.
 """
 import pathlib
 import random
@@ -64,7 +67,21 @@ def damage(source, chance, kind):
     return data
 
 
+def make_every(directory, sources):
+    few = list(made())
+    files = {pathlib.Path(name).name: pathlib.Path(name).read_bytes() for name in sources}
+    directory.mkdir()
+    for name, data in (files | {"jpeg": few[0], "png": few[1]}).items():
+        for i in range(len(data)):
+            (directory / f"flip-{name}-{i:05}").write_bytes(data[:i] + bytes([data[i] ^ 255]) + data[i + 1 :])
+            if i > 0:
+                (directory / f"cut-{name}-{i:05}").write_bytes(data[:i])
+
+
 def main():
+    if sys.argv[1] == "every":
+        make_every(pathlib.Path(sys.argv[2]), sys.argv[3:])
+        return
     n, directory = int(sys.argv[1]), pathlib.Path(sys.argv[2])
     sources = [pathlib.Path(name).read_bytes() for name in sorted(sys.argv[3:])] + list(made())
     directory.mkdir()
