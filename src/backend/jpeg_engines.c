@@ -241,10 +241,10 @@ enum ih_jpeg_room ih_jpeg_engines_room(struct ih_jpeg_engines *e)
     return r;
 }
 
-bool ih_jpeg_engines_take(struct ih_jpeg_engines *e, struct ih_jpeg_job *job, bool waits)
+bool ih_jpeg_engines_take(struct ih_jpeg_engines *e, struct ih_jpeg_job *job)
 {
     pthread_mutex_lock(&e->lock);
-    while (waits && (room(e) == IH_JPEG_STARTING || room(e) == IH_JPEG_BUSY))
+    while (room(e) == IH_JPEG_STARTING || room(e) == IH_JPEG_BUSY)
         pthread_cond_wait(&e->on_change, &e->lock);
     bool is_taken = room(e) == IH_JPEG_HAS_ROOM;
     if (is_taken) {

@@ -3,8 +3,8 @@
  *
  * An engine works on many files at once or is slow, so files are queued, and the thread of each GPU
  * takes all that wait, up to a batch. Where engines are busy a batch is full; where they are not, a
- * file does not wait for others. Nobody waits for room either: an engine that has enough says so,
- * and the caller's processors do the work.
+ * file does not wait for others. Whether there is room can be asked before, so that a processor may
+ * do the work where the engines have enough.
  *
  * The engines decode what they are given without a word about damage. Who calls has made sure that
  * a stream is sound to its last bit (decode/jpeg_walk.h).
@@ -87,14 +87,13 @@ enum ih_jpeg_room { IH_JPEG_NONE, IH_JPEG_STARTING, IH_JPEG_BUSY, IH_JPEG_HAS_RO
 enum ih_jpeg_room ih_jpeg_engines_room(struct ih_jpeg_engines *engines);
 
 /*
- * Queues a job.
+ * Waits for room and queues a job.
  *
- * waits   until there is room, or no engine is left; else a full queue refuses it
- *
- * Returns whether it was taken: then job->done will be called, whatever happens.
+ * Returns whether it was taken: then job->done will be called, whatever happens. False: no engine
+ * is left.
  * Threads: any.
  */
-bool ih_jpeg_engines_take(struct ih_jpeg_engines *engines, struct ih_jpeg_job *job, bool waits);
+bool ih_jpeg_engines_take(struct ih_jpeg_engines *engines, struct ih_jpeg_job *job);
 
 /* Finishes what is queued. NULL is allowed. */
 void ih_jpeg_engines_close(struct ih_jpeg_engines *engines);

@@ -256,7 +256,7 @@ static bool submit(struct ih_offload *o, struct ih_offload_file *file, size_t si
     result->info = (struct ih_image_info){"jpeg", plan.width, plan.height, plan.n_components, 8};
     result->spec = f->job.spec;
     result->times.decode_ns = ih_clock_ns() - start_ns - result->times.read_ns;
-    if (ih_jpeg_engines_take(o->engines, &f->job, true))
+    if (ih_jpeg_engines_take(o->engines, &f->job))
         return true;
     ih_budget_give(o->options->decode.budget, f->taken_bytes); /* there are none any more */
     free(f);
