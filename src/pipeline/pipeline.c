@@ -140,8 +140,7 @@ static bool offload(struct pipeline *p, struct worker *w, struct window_slot *sl
     if (ih_offload_try(&p->offload, &slot->input, &w->file, &w->src, slot, result))
         return true;
     pthread_mutex_lock(&p->lock);
-    p->n_offloaded--;
-    pthread_cond_broadcast(&p->on_change);
+    p->n_offloaded--; /* nobody waits for that: this worker has the input */
     pthread_mutex_unlock(&p->lock);
     return false;
 }
