@@ -65,6 +65,17 @@ static void make_singles(uint16_t *singles, const struct ih_jpeg_codes *codes, u
     memset(singles + at, 0, ((size_t)1 << index_bits) * sizeof *singles - at * sizeof *singles);
 }
 
+/* The most that the coefficient may be whose `size` extra bits begin at n_bits; what it is where
+ * the index has them all. */
+static unsigned magnitude_max(unsigned index_bits, unsigned index, unsigned n_bits, unsigned size)
+{
+    const unsigned most = (1u << size) - 1;
+    if (size == 0 || n_bits + size > index_bits)
+        return most;
+    const unsigned bits = index >> (index_bits - n_bits - size) & most;
+    return bits >> (size - 1) ? bits : most - bits; /* negative ones begin with 0 */
+}
+
 /* The AC symbols of an index behind its first n_bits bits. sum_max: what is left for the sum. */
 static uint32_t ac_symbols(const uint16_t *singles, unsigned index_bits, unsigned index,
                            unsigned n_bits, unsigned sum_max, unsigned *sum)
@@ -81,13 +92,14 @@ static uint32_t ac_symbols(const uint16_t *singles, unsigned index_bits, unsigne
             advance += IH_JPEG_AC_END;
             break;
         }
-        if (advance + step > IH_JPEG_AC_REACH || *sum + (1u << size) > sum_max)
+        const unsigned most = magnitude_max(index_bits, index, n_bits + length, size);
+        if (advance + step > IH_JPEG_AC_REACH || *sum + most > sum_max)
             break;
         n_bits += length + size;
         advance += step;
         if (symbol == IH_JPEG_ZRL) /* alone in its reach, so that a sum of 0 tells it */
             break;
-        *sum += 1u << size;
+        *sum += most;
     }
     return n_bits | advance << 8;
 }
@@ -122,4 +134,58 @@ void ih_jpeg_start_table_make(struct ih_jpeg_table *table, const struct ih_jpeg_
             table->entries[i] = entry | length << 16 | size << 20 | sum << 24;
         }
     }
+}
+
+enum { LANE_SUM_MAX = 0xFFF };
+
+static uint32_t lane_entry(uint32_t symbols, unsigned sum)
+{
+    const uint32_t n_bits = symbols & 63, advance = symbols >> 8;
+    return n_bits == 0
+               ? IH_JPEG_LANE_ODD
+               : advance | n_bits << IH_JPEG_LANE_LENGTH_SHIFT | sum << IH_JPEG_LANE_SUM_SHIFT;
+}
+
+/* What is found faster than by looking at one length after the other. */
+static void make_finders(struct ih_jpeg_lane_tables *t)
+{
+    unsigned symbol = 0, length;
+    for (unsigned i = 0; i < 1u << IH_JPEG_DC_INDEX_BITS; i++) {
+        length = ih_jpeg_canon_find(&t->dc_canon, i << (16 - IH_JPEG_DC_INDEX_BITS), &symbol);
+        t->dc[i] =
+            (uint8_t)(length > 0 && length <= IH_JPEG_DC_INDEX_BITS ? length | symbol << 4 : 0);
+    }
+    t->long_from = t->ac_canon.limits[IH_JPEG_LANE_INDEX_BITS];
+    if (t->long_from < (1u << 16) - IH_JPEG_LONG_MAX)
+        t->long_from = (1u << 16) - IH_JPEG_LONG_MAX;
+    for (uint32_t bits = t->long_from; bits < 1u << 16; bits++) {
+        symbol = 0;
+        length = ih_jpeg_canon_find(&t->ac_canon, bits, &symbol);
+        t->long_ac[bits - t->long_from] = (uint16_t)(length << 8 | symbol);
+    }
+}
+
+void ih_jpeg_lane_tables_make(struct ih_jpeg_lane_tables *t, const struct ih_jpeg_codes *dc,
+                              const struct ih_jpeg_codes *ac)
+{
+    uint16_t dc_singles[1 << IH_JPEG_LANE_INDEX_BITS];
+    const uint16_t *ac_singles = t->short_ac;
+    make_singles(dc_singles, dc, IH_JPEG_LANE_INDEX_BITS);
+    make_singles(t->short_ac, ac, IH_JPEG_LANE_INDEX_BITS);
+    ih_jpeg_canon_make(&t->dc_canon, dc);
+    ih_jpeg_canon_make(&t->ac_canon, ac);
+    for (unsigned i = 0; i < 1u << IH_JPEG_LANE_INDEX_BITS; i++) {
+        const unsigned length = dc_singles[i] >> 8, size = dc_singles[i] & 255;
+        unsigned sum = 0;
+        uint32_t symbols =
+            ac_symbols(ac_singles, IH_JPEG_LANE_INDEX_BITS, i, 0, LANE_SUM_MAX, &sum);
+        t->ac[i] = lane_entry(symbols, sum);
+        sum = 0;
+        symbols = length == 0 ? 0
+                              : ac_symbols(ac_singles, IH_JPEG_LANE_INDEX_BITS, i, length + size,
+                                           LANE_SUM_MAX, &sum) +
+                                    (1 << 8);
+        t->start[i] = lane_entry(symbols, sum);
+    }
+    make_finders(t);
 }

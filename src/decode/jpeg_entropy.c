@@ -11,12 +11,16 @@
  * look-up adds what its coefficients can be at most, times the largest quantizer in reach. A block
  * for which that is too much, one in some hundreds, is walked again to its exact sum.
  */
+#include "decode/jpeg_lanes.h"
 #include "decode/jpeg_parts.h"
 #include "decode/jpeg_window.h"
 
 #include <string.h>
 
-enum { BLOCK_END = 64 };
+enum {
+    BLOCK_END = 64,
+    LANES_FROM_BYTES = 1 << 16 /* their tables take 100 us to make */
+};
 
 struct component {
     const struct ih_jpeg_table *start, *ac;
@@ -45,20 +49,6 @@ static bool refuse(struct walk *w, const char *why_not)
 
 /* ---- blocks ---- */
 
-/* What the first `size` bits stand for: something negative where they begin with 0 (T.81, F.2.2.1).
- */
-static inline int32_t extend(uint64_t bits, unsigned size)
-{
-    int32_t value = (int32_t)(bits >> 1 >> (63 - size));
-    int32_t if_negative = (1 << size) - 1;
-    return value - (-(int32_t)(1 - (bits >> 63)) & if_negative);
-}
-
-static inline uint32_t magnitude(int32_t value)
-{
-    return (uint32_t)(value < 0 ? -value : value);
-}
-
 /* Where a block has got to. */
 struct step {
     struct ih_jpeg_bits bits;
@@ -76,7 +66,7 @@ static bool step_slowly(struct walk *w, const struct component *c, struct step *
         return refuse(w, "bits that are no code");
     size = symbol & 15;
     place = s->k + (symbol >> 4);
-    int32_t value = extend(s->bits.buffer << length, size);
+    int32_t value = ih_jpeg_extend(s->bits.buffer << length, size);
     ih_jpeg_drop(&s->bits, length + size);
     if (symbol == IH_JPEG_EOB) {
         s->k = BLOCK_END;
@@ -84,7 +74,7 @@ static bool step_slowly(struct walk *w, const struct component *c, struct step *
     }
     if (place >= BLOCK_END || (symbol == IH_JPEG_ZRL && place == BLOCK_END - 1))
         return refuse(w, "coefficient beyond its block");
-    s->sum += magnitude(value) * c->quant[place];
+    s->sum += ih_jpeg_magnitude(value) * c->quant[place];
     s->k = place + 1;
     return true;
 }
@@ -120,9 +110,9 @@ static inline bool walk_start(struct walk *w, struct ih_jpeg_bits *b, struct com
         size = long_size;
         n_bits = length + size;
     }
-    c->prediction += extend(b->buffer << length, size);
+    c->prediction += ih_jpeg_extend(b->buffer << length, size);
     ih_jpeg_drop(b, n_bits);
-    *dc = magnitude(c->prediction) * c->quant[0];
+    *dc = ih_jpeg_magnitude(c->prediction) * c->quant[0];
     *entry = found;
     return true;
 }
@@ -242,15 +232,10 @@ static void prepare(struct walk *w, const struct ih_jpeg_plan *plan)
     }
 }
 
-static uint32_t n_mcus(uint32_t n_pixels, unsigned n_blocks)
-{
-    return (n_pixels + 8 * n_blocks - 1) / (8 * n_blocks);
-}
-
 static bool walk_scan(struct walk *w)
 {
     const struct ih_jpeg_plan *plan = w->plan;
-    uint32_t left = n_mcus(plan->width, plan->chroma_h) * n_mcus(plan->height, plan->chroma_v);
+    uint32_t left = ih_jpeg_n_mcus(plan);
     for (unsigned i = 0; left > 0; i++) {
         uint32_t n = plan->restart_interval;
         if (n == 0 || n > left)
@@ -273,6 +258,8 @@ static bool walk_scan(struct walk *w)
 bool ih_jpeg_walk_data(struct ih_jpeg_plan *plan, const char **why_not)
 {
     struct walk w;
+    if (plan->data_bytes >= LANES_FROM_BYTES && ih_jpeg_lanes_walk(plan))
+        return true;
     prepare(&w, plan);
     if (!walk_scan(&w)) {
         *why_not = w.why_not;

@@ -23,4 +23,10 @@ enum {
 /* Walks the data of a plan after ih_jpeg_walk_header, and makes plan->data_bytes end before EOI. */
 bool ih_jpeg_walk_data(struct ih_jpeg_plan *plan, const char **why_not);
 
+static inline uint32_t ih_jpeg_n_mcus(const struct ih_jpeg_plan *plan)
+{
+    const uint32_t width = 8 * plan->chroma_h, height = 8 * plan->chroma_v; /* of an MCU */
+    return ((plan->width + width - 1) / width) * ((plan->height + height - 1) / height);
+}
+
 #endif

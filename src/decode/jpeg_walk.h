@@ -61,7 +61,8 @@ bool ih_jpeg_walk_header(const uint8_t *bytes, size_t size_bytes, struct ih_jpeg
  * The same of all of a file. True: the file is sound, dec_jpeg.c decodes it without an error, and
  * what ih_jpeg_plan_write makes of it decodes to the same pixels.
  *
- * Threads: one per plan. Takes no memory but about 70 KB of stack.
+ * Threads: one per plan. Takes about 70 KB of stack, and for a large file a copy of its data from
+ * the heap.
  */
 bool ih_jpeg_walk(const uint8_t *bytes, size_t size_bytes, struct ih_jpeg_plan *plan,
                   const char **why_not);

@@ -20,7 +20,8 @@
 enum { WALKERS_PART = 3 };
 
 /* Larger files are left to the decoder that needs no more than a band of them. All workers' buffers
- * together take at most a BUFFERS_PARTth of the budget. */
+ * together, a file and the copy that it is walked in, take at most a BUFFERS_PARTth of the budget.
+ */
 #define FILE_BYTES_MAX ((uint64_t)128 << 20)
 enum { BUFFERS_PART = 4 };
 
@@ -134,7 +135,7 @@ static bool may_hold(const struct ih_offload *o, uint64_t n_bytes)
 {
     const struct ih_budget *budget = o->options->decode.budget;
     return n_bytes <= FILE_BYTES_MAX &&
-           (!budget || n_bytes <= budget->size_bytes / BUFFERS_PART / o->options->n_threads);
+           (!budget || 2 * n_bytes <= budget->size_bytes / BUFFERS_PART / o->options->n_threads);
 }
 
 /* Opens a regular file that begins as JPEG does, of *n_bytes. False for all that the ordinary way

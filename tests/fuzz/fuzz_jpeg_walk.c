@@ -5,6 +5,7 @@
  * data counts.
  */
 #include "decode/decoder.h"
+#include "decode/jpeg_lanes.h"
 #include "decode/jpeg_walk.h"
 #include "tests/fuzz/jpeg_bitwise.h"
 #include "tests/fuzz/promised.h"
@@ -63,9 +64,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         PROMISED(!ih_jpeg_walk(bytes, size, &plan, &why_not));
         return 0;
     }
+    struct ih_jpeg_plan lanes = plan;
     bool is_sound = bitwise_walk(&plan);
+    bool is_yes =
+        ih_jpeg_lanes_walk(&lanes); /* of any size, where the walk takes only large ones */
+    PROMISED(is_sound || !is_yes);
     PROMISED(ih_jpeg_walk(bytes, size, &plan, &why_not) == is_sound);
     PROMISED(is_sound || (why_not && *why_not));
+    PROMISED(!is_yes || lanes.data_bytes == plan.data_bytes);
     if (!is_sound || (uint64_t)plan.width * plan.height > PIXELS_MAX)
         return 0;
     uint8_t *stream = malloc(plan.stream_bytes);

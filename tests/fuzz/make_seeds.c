@@ -89,25 +89,29 @@ static void write_pngs(void)
 
 /* ---- JPEG: colour spaces, subsamplings, progressive, restart markers, arithmetic coding ---- */
 
+enum { JPEG_TIMES_MAX = 12 };
+
 struct jpeg_kind {
     const char *name;
     int n_components;
     J_COLOR_SPACE in, out;
     int h, v; /* sampling factors of the first component; the others have 1 */
     int progressive, restart, arithmetic;
+    int times; /* as wide and high; 0: 1 */
 };
 
 static void write_jpeg(const struct jpeg_kind *kind)
 {
     struct jpeg_compress_struct jpeg;
     struct jpeg_error_mgr errors;
-    JSAMPLE row[WIDTH * 4], *rows[] = {row};
+    JSAMPLE row[WIDTH * 4 * JPEG_TIMES_MAX], *rows[] = {row};
+    const JDIMENSION times = kind->times ? (JDIMENSION)kind->times : 1;
     FILE *file = create(kind->name);
     jpeg.err = jpeg_std_error(&errors);
     jpeg_create_compress(&jpeg);
     jpeg_stdio_dest(&jpeg, file);
-    jpeg.image_width = WIDTH;
-    jpeg.image_height = HEIGHT;
+    jpeg.image_width = WIDTH * times;
+    jpeg.image_height = HEIGHT * times;
     jpeg.input_components = kind->n_components;
     jpeg.in_color_space = kind->in;
     jpeg_set_defaults(&jpeg);
@@ -134,17 +138,18 @@ static void write_jpeg(const struct jpeg_kind *kind)
 static void write_jpegs(void)
 {
     static const struct jpeg_kind kinds[] = {
-        {"gray.jpg", 1, JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, 0, 0, 0},
-        {"444.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 1, 0, 0, 0},
-        {"422.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 1, 0, 0, 0},
-        {"420.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 0, 0},
-        {"440.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 2, 0, 0, 0},
-        {"rgb.jpg", 3, JCS_RGB, JCS_RGB, 1, 1, 0, 0, 0},
-        {"progressive.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 1, 0, 0},
-        {"restart.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 1, 0},
-        {"arithmetic.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 0, 1},
-        {"cmyk.jpg", 4, JCS_CMYK, JCS_CMYK, 1, 1, 0, 0, 0},
-        {"ycck.jpg", 4, JCS_CMYK, JCS_YCCK, 2, 2, 0, 0, 0},
+        {"gray.jpg", 1, JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, 0, 0, 0, 0},
+        {"444.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 1, 0, 0, 0, 0},
+        {"422.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 1, 0, 0, 0, 0},
+        {"420.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 0, 0, 0},
+        {"440.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 2, 0, 0, 0, 0},
+        {"rgb.jpg", 3, JCS_RGB, JCS_RGB, 1, 1, 0, 0, 0, 0},
+        {"progressive.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 1, 0, 0, 0},
+        {"restart.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 1, 0, 0},
+        {"arithmetic.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 0, 1, 0},
+        {"cmyk.jpg", 4, JCS_CMYK, JCS_CMYK, 1, 1, 0, 0, 0, 0},
+        {"ycck.jpg", 4, JCS_CMYK, JCS_YCCK, 2, 2, 0, 0, 0, 0},
+        {"large.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 1, 0, 0, 0, JPEG_TIMES_MAX}, /* for jpeg_lanes.c */
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         write_jpeg(&kinds[i]);

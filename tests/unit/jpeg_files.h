@@ -18,6 +18,7 @@ struct jpeg_kind {
     unsigned restart_interval;
     int quality; /* 0: 85 */
     bool is_optimized, is_progressive;
+    bool is_flat; /* one colour and no noise */
 };
 
 struct jpeg_file {
@@ -54,7 +55,9 @@ static inline struct jpeg_file make_jpeg(const struct jpeg_kind *kind, unsigned 
     while (c.next_scanline < height) {
         for (unsigned i = 0; i < width * (unsigned)c.input_components; i++) {
             random = random * 1664525u + 1013904223u;
-            row[i] = (uint8_t)((i + c.next_scanline * 3) / 2 % 200 + (random >> 27));
+            row[i] = kind->is_flat
+                         ? 100
+                         : (uint8_t)((i + c.next_scanline * 3) / 2 % 200 + (random >> 27));
         }
         jpeg_write_scanlines(&c, &row, 1);
     }

@@ -5,11 +5,23 @@
 #ifndef IH_TESTS_JPEG_WALKED_H
 #define IH_TESTS_JPEG_WALKED_H
 
+#include "decode/jpeg_lanes.h"
 #include "decode/jpeg_walk.h"
 
 #include "tests/fuzz/jpeg_bitwise.h"
 #include "tests/unit/decoded.h"
 #include "tests/unit/jpeg_files.h"
+
+/* Lanes may not know, but when they say yes, it is so. Returns what they say. */
+static inline bool check_lanes(const struct ih_jpeg_plan *header, bool is_sound, size_t data_bytes)
+{
+    struct ih_jpeg_plan plan = *header;
+    const bool is_yes = ih_jpeg_lanes_walk(&plan);
+    if (is_yes && !is_sound)
+        fail_msg("lanes let damage pass");
+    assert_int_equal(plan.data_bytes, is_yes ? data_bytes : header->data_bytes);
+    return is_yes;
+}
 
 /* Walks a copy that ends with its last byte. The verdict must be that of reading bit by bit; when
  * it is yes, the decoder must take the file, and the stream must decode to the same pixels. Returns
@@ -21,8 +33,12 @@ static inline const char *why_not(const uint8_t *bytes, size_t n)
     uint8_t *copy = malloc(n ? n : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, n);
-    bool is_sound = ih_jpeg_walk_header(copy, n, &plan, &reason) && bitwise_walk(&plan);
+    bool has_header = ih_jpeg_walk_header(copy, n, &plan, &reason);
+    const struct ih_jpeg_plan header = plan;
+    bool is_sound = has_header && bitwise_walk(&plan);
     assert_int_equal(ih_jpeg_walk(copy, n, &plan, &reason), is_sound);
+    if (has_header)
+        check_lanes(&header, is_sound, plan.data_bytes);
     if (is_sound) {
         uint8_t *stream = malloc(plan.stream_bytes);
         assert_non_null(stream);

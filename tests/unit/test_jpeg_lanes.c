@@ -1,0 +1,188 @@
+/*
+ * The walk of a JPEG's data at four places at once: that it knows sound files of any kind, that
+ * what it lets pass is sound, and that it does not judge what it cannot.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/jpeg_walked.h"
+
+static bool lanes_say_yes(const struct jpeg_file *f, struct ih_jpeg_plan *plan)
+{
+    const char *reason;
+    assert_true(ih_jpeg_walk_header(f->bytes, f->n, plan, &reason));
+    return ih_jpeg_lanes_walk(plan);
+}
+
+/* Whole files of every kind, large enough for all lanes to fall into step; with other data behind.
+ */
+static void test_sound_files(void **state)
+{
+    (void)state;
+    static const unsigned sizes[][2] = {{701, 499}, {2203, 131}, {139, 2207}, {1024, 512}};
+    static const int qualities[] = {50, 90, 98};
+    for (unsigned i = 0; i < N_KINDS * 4 * 3 * 2; i++) {
+        const unsigned *size = sizes[i / 5 % 4];
+        struct jpeg_kind kind = kinds[i % N_KINDS];
+        kind.quality = qualities[i / 20 % 3];
+        kind.is_optimized = i / 60;
+        struct jpeg_file f = make_jpeg(&kind, size[0], size[1]);
+        const size_t n = f.n;
+        struct ih_jpeg_plan plan;
+        splice(&f, f.n, 0, "more\xFF\xD9", 6);
+        if (!lanes_say_yes(&f, &plan))
+            fail_msg("kind %u, %u x %u, quality %d", i % N_KINDS, size[0], size[1], kind.quality);
+        assert_ptr_equal(plan.data + plan.data_bytes, f.bytes + n - 2);
+        free(f.bytes);
+    }
+}
+
+/* Every MCU has the same few bits, so that a lane may never learn where one begins. */
+static void test_flat_files(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_KINDS; i++) {
+        struct jpeg_kind kind = kinds[i];
+        kind.is_flat = true;
+        for (unsigned n = 0; n < 6; n++) {
+            struct jpeg_file f = make_jpeg(&kind, 2048, 2048 + 16 * n);
+            struct ih_jpeg_plan plan;
+            if (!lanes_say_yes(&f, &plan))
+                fail_msg("kind %u, %u high", i, 2048 + 16 * n);
+            free(f.bytes);
+        }
+    }
+}
+
+/* A bit or a byte anywhere in a file that is large enough. why_not has more to say of what passes.
+ */
+static void test_damage(void **state)
+{
+    (void)state;
+    enum { N_EACH = 60 };
+    unsigned n_passed = 0, n_known = 0;
+    uint32_t random = 7;
+    for (unsigned i = 0; i < N_KINDS * 2; i++) {
+        struct jpeg_kind kind = kinds[i % N_KINDS];
+        kind.is_optimized = i % 2;
+        kind.quality = 75;
+        struct jpeg_file f = make_jpeg(&kind, 400 + i, 300);
+        const size_t data = find_data(&f);
+        for (unsigned j = 0; j < N_EACH; j++) {
+            random = random * 1664525u + 1013904223u;
+            const size_t at = data + (random >> 8) % (f.n - data);
+            const unsigned char was = f.bytes[at];
+            f.bytes[at] ^= (unsigned char)(j % 3 ? 1u << (random >> 4) % 8 : random >> 24 | 1);
+            if (!why_not(f.bytes, f.n)) {
+                struct ih_jpeg_plan plan;
+                n_passed++;
+                n_known += lanes_say_yes(&f, &plan);
+            }
+            f.bytes[at] = was;
+        }
+        free(f.bytes);
+    }
+    print_message("%u of %u damaged files are sound all the same, lanes know %u of them\n",
+                  n_passed, N_KINDS * 2 * N_EACH, n_known);
+    assert_true(n_passed > 0 && n_known > 0);
+}
+
+/* Large enough that the walk itself takes lanes. */
+static void test_large_damaged_file(void **state)
+{
+    (void)state;
+    const struct jpeg_kind kind = {.h = 2, .v = 1, .quality = 92};
+    struct jpeg_file f = make_jpeg(&kind, 900, 500);
+    const size_t data = find_data(&f);
+    assert_true(f.n - data > 1 << 16);
+    check_passes(&f);
+    for (unsigned i = 1; i < 60; i++) {
+        const size_t at = data + (f.n - data) * i / 60;
+        const unsigned char was = f.bytes[at];
+        f.bytes[at] ^= (unsigned char)(1u << i % 8);
+        why_not(f.bytes, f.n); /* makes sure that the verdict is right */
+        f.bytes[at] = was;
+    }
+    struct jpeg_file cut = {malloc(f.n), f.n / 2};
+    assert_non_null(cut.bytes);
+    memcpy(cut.bytes, f.bytes, cut.n - 2);
+    memcpy(cut.bytes + cut.n - 2, "\xFF\xD9", 2);
+    check_refused(&cut, "a marker or the end within the image");
+    free(f.bytes);
+}
+
+#define BLOCK "00 1111110110 11111111 1111110110 10111101 1010 " /* 42 bits; 255 and 189 */
+
+/* 1,200 blocks, of which the one at `place` has these bits. */
+static struct jpeg_file row_with(unsigned place, const char *bits)
+{
+    enum { N_BLOCKS = 1200 };
+    char *all = malloc(N_BLOCKS * strlen(BLOCK) + strlen(bits) + 1);
+    size_t n = 0;
+    assert_non_null(all);
+    for (unsigned i = 0; i < N_BLOCKS; i++)
+        n += (size_t)sprintf(all + n, "%s", i == place ? bits : BLOCK);
+    struct jpeg_file f = make_blocks(N_BLOCKS, 0, all);
+    free(all);
+    return f;
+}
+
+/* A DC prediction above 1100, or AC coefficients above 4800, are left to the ordinary walk. */
+static void test_parted_bound(void **state)
+{
+    (void)state;
+#define MAX_1023 "1111111110000011 1111111111 "
+#define MAX_511 "1111111110000010 111111111 "
+#define DC(bits11) "111111110 " bits11 " 1010 " /* 11 bits: 1024 and up */
+    static const struct {
+        const char *bits;
+        bool is_known;
+    } cases[] = {
+        {BLOCK, true},
+        {DC("10001001100"), true},                                         /* 1100 */
+        {DC("10001001101"), false},                                        /* 1101 */
+        {"00 " MAX_1023 MAX_1023 MAX_1023 MAX_1023 MAX_511 "1010 ", true}, /* 4603 */
+        {"00 " MAX_1023 MAX_1023 MAX_1023 MAX_1023 MAX_511 "1111110110 11000110 1010 ", false},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (unsigned place = 100; place < 1200; place += 270) {
+            struct jpeg_file f = row_with(place, cases[i].bits);
+            struct ih_jpeg_plan plan;
+            check_passes(&f);
+            if (lanes_say_yes(&f, &plan) != cases[i].is_known)
+                fail_msg("case %u at %u", i, place);
+            free(f.bytes);
+        }
+}
+
+static void test_not_for_lanes(void **state)
+{
+    (void)state;
+    struct jpeg_kind kind = {.h = 2, .v = 2, .restart_interval = 100};
+    struct ih_jpeg_plan plan;
+    struct jpeg_file f = make_jpeg(&kind, 700, 500);
+    assert_false(lanes_say_yes(&f, &plan));
+    check_passes(&f);
+    free(f.bytes);
+    kind.restart_interval = 0;
+    f = make_jpeg(&kind, 700, 500);
+    f.n -= 2;
+    assert_false(lanes_say_yes(&f, &plan));
+    check_refused(&f, "another marker than the one due");
+    f = make_jpeg(&kind, 16, 16); /* no lane has the room to fall into step */
+    assert_false(lanes_say_yes(&f, &plan));
+    free(f.bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sound_files),  cmocka_unit_test(test_flat_files),
+        cmocka_unit_test(test_damage),       cmocka_unit_test(test_large_damaged_file),
+        cmocka_unit_test(test_parted_bound), cmocka_unit_test(test_not_for_lanes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
