@@ -9,12 +9,17 @@
  * coefficient is absurdly large (decode/jpeg_walk.h); on others nobody has looked, and no file is
  * given to them.
  *
- * Device memory: the planes of a batch, at most IH_JPEG_PLANES_BYTES_MAX, and nvJPEG's own, which
- * is IMAGE_SLOTS times that of the widest and highest image it was told to expect. Left to itself
- * it takes memory anew for every batch, and decodes 1,800 MP/s on an H100 where it can do 6,900; so
- * it is told before a larger image comes. Images whose slots would take more than a
- * SLOTS_MEMORY_PARTth of the GPU's memory are not taken. Pinned memory is nvJPEG's, for the files
- * of a batch, and 11 KB for each file's totals.
+ * Device memory, for each GPU, kept until the end: the planes of the largest batch so far, at most
+ * IH_JPEG_PLANES_BYTES_MAX, and nvJPEG's own, which is IMAGE_SLOTS times that of the image that it
+ * was told to expect: as wide as the widest and as high as the highest so far. Left to itself it
+ * takes memory anew for every batch, and decodes 1,800 MP/s on an H100 where it can do 6,900; so it
+ * is told before a larger image comes. At most a SLOTS_MEMORY_PARTth of the GPU's memory may go
+ * there: images that would need more are not taken, and where two would only need it together, what
+ * was expected is forgotten between them (jpeg_sizes.h). Where memory is short, both give back all
+ * they have, and the batch is tried file by file (jpeg_engines.c).
+ *
+ * Pinned memory: nvJPEG's, into which it copies the files of a batch, IH_JPEG_BATCH_BYTES_MAX at
+ * most; what it takes beside that it does not say. And 10 KB for each file's totals.
  *
  * Rejected: one file at a time from every worker. The files of different calls all go to the same
  * engine, whatever the number of threads, states and handles (1,300 MP/s).
@@ -24,6 +29,7 @@
 #include "backend/cuda_unit.h"
 #include "backend/gpu_totals.h"
 #include "backend/jpeg_planes.h"
+#include "backend/jpeg_sizes.h"
 #include "backend/nvjpeg_library.h"
 
 #include <stdio.h>
@@ -35,8 +41,6 @@ static const int GENERATIONS[] = {90};
 
 enum {
     PLANES_MAX = 3,
-    SIDE_MAX = 16384, /* the engines take no longer side */
-    SIZE_STEP = 512,  /* pixels that nvJPEG is told to expect come in such steps */
     IMAGE_SLOTS = 28, /* seen: what it takes is 84 bytes a pixel for 4:4:4 */
     SLOTS_MEMORY_PART = 8,
 };
@@ -46,20 +50,14 @@ struct engine {
     struct ih_nvjpeg nvjpeg;
     char version[48], description[400];
     nvjpegHandle_t handle;
-    nvjpegJpegState_t state;
+    nvjpegJpegState_t state;      /* NULL: to be made anew */
+    struct ih_jpeg_size expected; /* what it was told */
+    uint64_t expected_pixels_max;
     cudaStream_t stream;
     cudaEvent_t is_done;
     struct ih_jpeg_planes planes;
     struct ih_gpu_totals *d_totals, *totals; /* [IH_JPEG_BATCH_MAX]; on the device, and pinned */
-    uint32_t width_max, height_max;          /* what nvJPEG has been told to expect */
-    uint64_t slots_bytes_max;
 };
-
-static enum ih_status nvjpeg_failed(const struct engine *e, nvjpegStatus_t status, const char *what,
-                                    struct ih_error *err)
-{
-    return ih_error_set(err, IH_DEVICE, "%s: %s: status %d", e->version, what, (int)status);
-}
 
 /* ---- starting ---- */
 
@@ -77,6 +75,14 @@ static enum ih_status check_generation(const struct ih_cuda_unit *unit, struct i
                         unit->description, major, minor);
 }
 
+static nvjpegStatus_t make_state(struct engine *e)
+{
+    nvjpegStatus_t s = e->nvjpeg.nvjpegJpegStateCreate(e->handle, &e->state);
+    if (s != NVJPEG_STATUS_SUCCESS)
+        e->state = NULL;
+    return s;
+}
+
 static enum ih_status open_nvjpeg(struct engine *e, struct ih_error *err)
 {
     unsigned n_engines = 0, n_cores = 0;
@@ -87,7 +93,7 @@ static enum ih_status open_nvjpeg(struct engine *e, struct ih_error *err)
     if (s == NVJPEG_STATUS_SUCCESS)
         s = e->nvjpeg.nvjpegGetHardwareDecoderInfo(e->handle, &n_engines, &n_cores);
     if (s == NVJPEG_STATUS_SUCCESS)
-        s = e->nvjpeg.nvjpegJpegStateCreate(e->handle, &e->state);
+        s = make_state(e);
     if (s != NVJPEG_STATUS_SUCCESS || n_engines == 0)
         return ih_error_set(err, IH_UNAVAILABLE, "%s: %s gives no JPEG engines: status %d",
                             e->version, e->unit->description, (int)s);
@@ -100,7 +106,7 @@ static cudaError_t allocate(struct engine *e)
 {
     size_t n_free, n_bytes = 0;
     cudaError_t c = cudaMemGetInfo(&n_free, &n_bytes);
-    e->slots_bytes_max = n_bytes / SLOTS_MEMORY_PART;
+    e->expected_pixels_max = n_bytes / SLOTS_MEMORY_PART / (PLANES_MAX * IMAGE_SLOTS);
     if (c == cudaSuccess)
         c = cudaStreamCreateWithFlags(&e->stream, cudaStreamNonBlocking);
     if (c == cudaSuccess) /* while the engines work, this thread's processor has files to walk */
@@ -123,7 +129,7 @@ static void stop(void *engine)
         e->nvjpeg.nvjpegJpegStateDestroy(e->state);
     if (e->handle)
         e->nvjpeg.nvjpegDestroy(e->handle);
-    cudaFree(e->planes.d_bytes);
+    ih_jpeg_planes_release(&e->planes);
     cudaFree(e->d_totals);
     cudaFreeHost(e->totals);
     if (e->is_done)
@@ -165,55 +171,66 @@ static const char *describe(void *engine)
 
 /* ---- a batch ---- */
 
-static size_t round_up(size_t n, size_t step)
+static enum ih_status nvjpeg_status(const struct engine *e, nvjpegStatus_t s, struct ih_error *err)
 {
-    return (n + step - 1) / step * step;
+    if (s == NVJPEG_STATUS_SUCCESS)
+        return IH_OK;
+    if (s == NVJPEG_STATUS_ALLOCATOR_FAILURE)
+        return ih_error_set(err, IH_MEMORY, "%s: out of GPU or pinned memory", e->version);
+    return ih_error_set(err, IH_UNSUPPORTED, "%s: cannot decode: status %d", e->version, (int)s);
 }
 
-/* Whether nvJPEG may be told to expect images of this size. One that the engines do not take would
- * fail the whole batch. */
-static bool may_expect(const struct engine *e, uint32_t width, uint32_t height)
+/* Gives back what nvJPEG took for images and files. Nothing may be under way. */
+static void forget(struct engine *e)
 {
-    return width <= SIDE_MAX && height <= SIDE_MAX &&
-           round_up(width, SIZE_STEP) * round_up(height, SIZE_STEP) <=
-               e->slots_bytes_max / (PLANES_MAX * IMAGE_SLOTS);
+    if (e->state)
+        e->nvjpeg.nvjpegJpegStateDestroy(e->state);
+    e->state = NULL;
+    e->expected = (struct ih_jpeg_size){0, 0};
 }
 
-static nvjpegStatus_t expect(struct engine *e, uint32_t width, uint32_t height)
+/* Sees to it that nvJPEG expects images of this size. */
+static enum ih_status expect(struct engine *e, struct ih_jpeg_size size, struct ih_error *err)
 {
-    if (width <= e->width_max && height <= e->height_max)
-        return NVJPEG_STATUS_SUCCESS;
-    if (width > e->width_max)
-        e->width_max = (uint32_t)round_up(width, SIZE_STEP);
-    if (height > e->height_max)
-        e->height_max = (uint32_t)round_up(height, SIZE_STEP);
-    return e->nvjpeg.nvjpegDecodeBatchedPreAllocate(e->handle, e->state, IH_JPEG_BATCH_MAX,
-                                                    (int)e->width_max, (int)e->height_max,
-                                                    NVJPEG_CSS_444, NVJPEG_OUTPUT_YUV);
+    nvjpegStatus_t s = NVJPEG_STATUS_SUCCESS;
+    if (ih_jpeg_size_covers(e->expected, size))
+        return IH_OK;
+    const struct ih_jpeg_size next = ih_jpeg_size_next(e->expected, size, e->expected_pixels_max);
+    if (!ih_jpeg_size_covers(next, e->expected))
+        forget(e);
+    if (!e->state)
+        s = make_state(e);
+    if (s == NVJPEG_STATUS_SUCCESS)
+        s = e->nvjpeg.nvjpegDecodeBatchedPreAllocate(e->handle, e->state, IH_JPEG_BATCH_MAX,
+                                                     (int)next.width, (int)next.height,
+                                                     NVJPEG_CSS_444, NVJPEG_OUTPUT_YUV);
+    if (s == NVJPEG_STATUS_SUCCESS)
+        e->expected = next;
+    return nvjpeg_status(e, s, err);
 }
 
-/* Decodes, counts, and waits for the totals. */
-static enum ih_status run(struct engine *e, struct ih_jpeg_job *const *jobs, unsigned n,
-                          nvjpegImage_t *images, struct ih_error *err)
+/* Enqueues the decoding of a batch. */
+static enum ih_status decode(struct engine *e, struct ih_jpeg_job *const *jobs, unsigned n,
+                             nvjpegImage_t *images, struct ih_error *err)
 {
     const unsigned char *streams[IH_JPEG_BATCH_MAX];
     size_t stream_bytes[IH_JPEG_BATCH_MAX];
-    uint32_t width = 0, height = 0;
     for (unsigned i = 0; i < n; i++) {
         streams[i] = jobs[i]->stream;
         stream_bytes[i] = jobs[i]->stream_bytes;
-        width = jobs[i]->width > width ? jobs[i]->width : width;
-        height = jobs[i]->height > height ? jobs[i]->height : height;
     }
-    nvjpegStatus_t s = expect(e, width, height);
-    if (s == NVJPEG_STATUS_SUCCESS)
-        s = e->nvjpeg.nvjpegDecodeBatchedInitialize(e->handle, e->state, (int)n, 1,
-                                                    NVJPEG_OUTPUT_YUV);
+    nvjpegStatus_t s =
+        e->nvjpeg.nvjpegDecodeBatchedInitialize(e->handle, e->state, (int)n, 1, NVJPEG_OUTPUT_YUV);
     if (s == NVJPEG_STATUS_SUCCESS)
         s = e->nvjpeg.nvjpegDecodeBatched(e->handle, e->state, streams, stream_bytes, images,
                                           e->stream);
-    if (s != NVJPEG_STATUS_SUCCESS)
-        return nvjpeg_failed(e, s, "cannot decode a batch", err);
+    return nvjpeg_status(e, s, err);
+}
+
+/* Counts what decode left, and waits for the totals. */
+static enum ih_status count(struct engine *e, struct ih_jpeg_job *const *jobs, unsigned n,
+                            const nvjpegImage_t *images, struct ih_error *err)
+{
     cudaError_t c = cudaMemsetAsync(e->d_totals, 0, n * sizeof *e->d_totals, e->stream);
     for (unsigned i = 0; c == cudaSuccess && i < n; i++)
         c = ih_jpeg_planes_count(e->unit, jobs[i], &images[i], &e->d_totals[i], e->stream);
@@ -224,59 +241,77 @@ static enum ih_status run(struct engine *e, struct ih_jpeg_job *const *jobs, uns
         c = cudaEventRecord(e->is_done, e->stream);
     if (c == cudaSuccess)
         c = cudaEventSynchronize(e->is_done);
-    if (c == cudaSuccess)
-        return IH_OK;
-    cudaStreamSynchronize(e->stream); /* the streams are the callers' again */
-    return ih_cuda_failed(err, c, "counting JPEG planes");
+    return c == cudaSuccess ? IH_OK : ih_cuda_failed(err, c, "counting JPEG planes");
 }
 
 static enum ih_status finish(const struct engine *e, struct ih_jpeg_job *job,
-                             const struct ih_gpu_totals *totals)
+                             const struct ih_gpu_totals *totals, struct ih_error *err)
 {
     ih_gpu_totals_read(totals, &job->spec, (uint64_t)job->width * job->height, job->out);
+    if (!ih_histogram_consistent(job->out)) /* no file can do that */
+        return ih_error_set(err, IH_DEVICE, "%s: counts that do not add up", e->version);
     job->counted_by = e->unit->description;
     job->decoder = e->version;
     job->kernel = job->n_components == 1 ? "rows" : "ycc";
-    return ih_histogram_consistent(job->out)
-               ? IH_OK
-               : ih_error_set(&job->error, IH_DEVICE, "%s: counts that do not add up", e->version);
+    job->status = IH_OK;
+    return IH_OK;
+}
+
+/*
+ * After a failure: waits until nothing uses the streams and planes any more, and gives back all
+ * memory that grows, so that what comes next finds the engine as it was at its start. Whether that
+ * is possible the GPU tells: after an error of its own it answers every call with it.
+ *
+ * Returns err's status, which says what has failed, or IH_DEVICE where the GPU has.
+ */
+static enum ih_status recover(struct engine *e, struct ih_error *err)
+{
+    cudaError_t c = cudaDeviceSynchronize(); /* nvJPEG has streams of its own */
+    if (c != cudaSuccess)
+        return ih_error_set(err, IH_DEVICE, "%s: %s", e->version, cudaGetErrorString(c));
+    forget(e);
+    ih_jpeg_planes_release(&e->planes);
+    cudaGetLastError(); /* of what has failed; the next launch of a kernel would return it */
+    return err->status;
 }
 
 static enum ih_status batch(void *engine, struct ih_jpeg_job *const *jobs, unsigned n,
                             struct ih_error *err)
 {
     struct engine *e = engine;
-    struct ih_jpeg_job *left[IH_JPEG_BATCH_MAX];
     nvjpegImage_t images[IH_JPEG_BATCH_MAX];
     enum ih_status status = IH_OK;
-    uint32_t width = e->width_max, height = e->height_max;
-    unsigned n_left = 0;
-    for (unsigned i = 0; i < n; i++) {
-        uint32_t w = jobs[i]->width > width ? jobs[i]->width : width;
-        uint32_t h = jobs[i]->height > height ? jobs[i]->height : height;
-        if (may_expect(e, w, h)) {
-            left[n_left++] = jobs[i];
-            width = w, height = h;
-        } else {
+    unsigned i = 0; /* jobs that are done */
+    /* The thread's device may be another: what was given back may have been counted there since. */
+    cudaError_t c = cudaSetDevice(e->unit->ordinal);
+    if (c != cudaSuccess)
+        status = ih_error_set(err, IH_DEVICE, "%s: %s", e->version, cudaGetErrorString(c));
+    while (i < n && status == IH_OK) {
+        struct ih_jpeg_size size;
+        unsigned n_run = ih_jpeg_sizes_fit(jobs + i, n - i, e->expected_pixels_max, &size);
+        if (n_run == 0) { /* one that the engines do not take would fail all */
             jobs[i]->status = ih_error_set(&jobs[i]->error, IH_LIMIT, "too large for the engines");
+            i++;
+            continue;
+        }
+        status = expect(e, size, err);
+        if (status == IH_OK) /* makes do with what nvJPEG leaves */
+            n_run = ih_jpeg_planes_place(&e->planes, jobs + i, n_run, images);
+        if (status == IH_OK && n_run == 0)
+            status = ih_error_set(err, IH_MEMORY, "no GPU memory for the planes of a JPEG file");
+        if (status == IH_OK)
+            status = decode(e, jobs + i, n_run, images, err);
+        if (status == IH_OK)
+            status = count(e, jobs + i, n_run, images, err);
+        for (unsigned k = 0; k < n_run && status == IH_OK; k++) {
+            status = finish(e, jobs[i], &e->totals[k], err);
+            i += status == IH_OK ? 1 : 0;
         }
     }
-    for (unsigned i = 0, n_run; i < n_left; i += n_run) {
-        n_run = status == IH_OK ? ih_jpeg_planes_place(&e->planes, left + i, n_left - i, images)
-                                : n_left - i;
-        if (n_run == 0) {
-            status = ih_error_set(err, IH_MEMORY, "no GPU memory for the planes of JPEG files");
-            n_run = n_left - i;
-        } else if (status == IH_OK) {
-            status = run(e, left + i, n_run, images, err);
-        }
-        for (unsigned k = i; k < i + n_run; k++) {
-            if (status == IH_OK)
-                left[k]->status = finish(e, left[k], &e->totals[k - i]);
-            else
-                left[k]->error = *err, left[k]->status = status;
-        }
-    }
+    if (status != IH_OK)
+        status = recover(e, err);
+    for (; i < n; i++)
+        jobs[i]->error = *err, jobs[i]->status = status;
     return status;
 }
 

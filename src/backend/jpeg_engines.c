@@ -9,7 +9,8 @@
 
 enum {
     /* Jobs that may wait for a GPU: enough for the next batch while one is under way, few enough
-     * that a processor helps out rather than that work piles up. */
+     * that a processor helps out rather than that work piles up. How many bytes may wait is for
+     * the callers to say, who own them (in the pipeline, the budget). */
     WAITING_MAX = 2 * IH_JPEG_BATCH_MAX,
     TEXT_MAX = 512
 };
@@ -20,7 +21,10 @@ struct unit {
     unsigned index; /* of the device's units */
     pthread_t thread;
     bool has_thread;
-    void *engine; /* the thread's own */
+
+    /* The thread's own. */
+    void *engine;
+    unsigned n_refusals; /* calls of batch that have failed since one that has not */
 };
 
 struct ih_jpeg_engines {
@@ -35,7 +39,8 @@ struct ih_jpeg_engines {
     unsigned n_waiting;
     unsigned n_starting, n_ready; /* units */
     bool is_known, is_closing;
-    struct ih_error error; /* why there is none, or why one has given up */
+    struct ih_error error;      /* why there is none, or why one has given up */
+    struct ih_error given_back; /* why the last file was that an engine gave back */
     struct unit units[IH_UNITS_MAX];
     unsigned n_units;
     char description[TEXT_MAX];
@@ -43,11 +48,16 @@ struct ih_jpeg_engines {
 
 /* ---- a unit's thread ---- */
 
-/* Takes a fair part of what waits: with several GPUs idle, none takes it all. The lock is held. */
+/* Takes a fair part of what waits: with several GPUs idle, none takes it all; of large files fewer,
+ * but one. The lock is held. */
 static unsigned take_batch(struct ih_jpeg_engines *e, struct ih_jpeg_job **jobs)
 {
     unsigned n_fair = (e->n_waiting + e->n_ready - 1) / e->n_ready, n = 0;
+    size_t n_bytes = 0;
     while (e->first && n < n_fair && n < IH_JPEG_BATCH_MAX) {
+        n_bytes += e->first->stream_bytes;
+        if (n > 0 && n_bytes > IH_JPEG_BATCH_BYTES_MAX)
+            break;
         jobs[n++] = e->first;
         e->first = e->first->next;
     }
@@ -57,14 +67,15 @@ static unsigned take_batch(struct ih_jpeg_engines *e, struct ih_jpeg_job **jobs)
     return n;
 }
 
-/* Every job of the queue is given back undone: no engine is left. The lock is held. */
+/* Every job of the queue is given back undone, as long as no engine is left: another may only just
+ * have started. The lock is held. */
 static void give_all_back(struct ih_jpeg_engines *e)
 {
-    while (e->first) {
+    while (e->first && e->n_ready == 0) {
         struct ih_jpeg_job *job = e->first;
         e->first = job->next;
         if (!e->first)
-            e->end = &e->first; /* before another engine, just started, may take jobs */
+            e->end = &e->first;
         e->n_waiting--;
         job->error = e->error;
         job->status = job->error.status;
@@ -72,6 +83,55 @@ static void give_all_back(struct ih_jpeg_engines *e)
         job->done(job);
         pthread_mutex_lock(&e->lock);
     }
+}
+
+/* One call of the engine. IH_OK: it goes on; how the jobs went is in them. */
+static enum ih_status call(struct unit *u, struct ih_jpeg_job *const *jobs, unsigned n,
+                           struct ih_error *err)
+{
+    enum ih_status status = u->all->backend->batch(u->engine, jobs, n, err);
+    if (status == IH_DEVICE)
+        return status;
+    u->n_refusals = status == IH_OK ? 0 : u->n_refusals + 1;
+    if (u->n_refusals < IH_JPEG_REFUSALS_MAX)
+        return IH_OK;
+    const struct ih_error last = *err;
+    return ih_error_set(err, IH_DEVICE, "%u failures in a row, the last: %.160s", u->n_refusals,
+                        last.message);
+}
+
+/*
+ * Decodes a batch. IH_OK: the engine goes on.
+ *
+ * An engine that fails says of a batch that something was not to its liking, not what. So what has
+ * not been decoded is tried once more, file by file, and only what fails alone goes back. To give
+ * all back would be simpler, but one processor needs for a batch what the engines need for sixteen.
+ */
+static enum ih_status decode(struct unit *u, struct ih_jpeg_job *const *jobs, unsigned n,
+                             struct ih_error *err)
+{
+    enum ih_status status = call(u, jobs, n, err);
+    if (n == 1 || u->n_refusals == 0)
+        return status;
+    for (unsigned i = 0; i < n && status == IH_OK; i++)
+        if (jobs[i]->status != IH_OK)
+            status = call(u, &jobs[i], 1, err);
+    return status;
+}
+
+/* Keeps what a batch has shown, before its jobs are done: who waits for the last of them may ask at
+ * once, and nobody shall queue more for a unit that has failed. The lock is held. */
+static void take_note(struct ih_jpeg_engines *e, struct ih_jpeg_job *const *jobs, unsigned n,
+                      enum ih_status status, const struct ih_error *error)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (jobs[i]->status != IH_OK)
+            e->given_back = jobs[i]->error;
+    if (status == IH_OK)
+        return;
+    e->error = *error;
+    e->n_ready--;
+    pthread_cond_broadcast(&e->on_change); /* to those that wait for room */
 }
 
 static void work(struct unit *u)
@@ -89,17 +149,16 @@ static void work(struct unit *u)
         unsigned n = take_batch(e, jobs);
         pthread_cond_broadcast(&e->on_change); /* there is room */
         pthread_mutex_unlock(&e->lock);
-        status = e->backend->batch(u->engine, jobs, n, &error);
+        status = decode(u, jobs, n, &error);
+        pthread_mutex_lock(&e->lock);
+        take_note(e, jobs, n, status, &error);
+        pthread_mutex_unlock(&e->lock);
         for (unsigned i = 0; i < n; i++)
             jobs[i]->done(jobs[i]);
         pthread_mutex_lock(&e->lock);
     }
-    if (status != IH_OK) {
-        e->error = error;
-        if (--e->n_ready == 0)
-            give_all_back(e);
-        pthread_cond_broadcast(&e->on_change);
-    }
+    if (status != IH_OK)
+        give_all_back(e);
     while (!e->is_closing) /* results name the engine that made them */
         pthread_cond_wait(&e->on_change, &e->lock);
     pthread_mutex_unlock(&e->lock);
@@ -219,7 +278,8 @@ enum ih_status ih_jpeg_engines_wait(struct ih_jpeg_engines *e, struct ih_error *
 void ih_jpeg_engines_describe(struct ih_jpeg_engines *e, char *text, size_t size)
 {
     pthread_mutex_lock(&e->lock);
-    snprintf(text, size, "%s", e->description);
+    snprintf(text, size, "%s%s%s", e->description,
+             e->given_back.status == IH_OK ? "" : "; the last given back: ", e->given_back.message);
     pthread_mutex_unlock(&e->lock);
 }
 

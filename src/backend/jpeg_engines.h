@@ -1,10 +1,10 @@
 /*
  * JPEG on a GPU's own decoders: whole files go in, histograms come out, some time later.
  *
- * An engine works on many files at once or is slow, so files are queued, and the thread of each GPU
- * takes all that wait, up to a batch. Where engines are busy a batch is full; where they are not, a
- * file does not wait for others. Whether there is room can be asked before, so that a processor may
- * do the work where the engines have enough.
+ * A GPU has several engines, and is only fast where all of them have files at the same time. So
+ * files are queued, and the thread of each GPU takes all that wait, up to a batch. Where engines
+ * are busy a batch is full; where they are not, a file does not wait for others. Whether there is
+ * room can be asked before, so that a processor may do the work where the engines have enough.
  *
  * The engines decode what they are given without a word about damage. Who calls has made sure that
  * a stream is sound to its last bit (decode/jpeg_walk.h).
@@ -47,7 +47,9 @@ struct ih_jpeg_backend {
     const char *(*describe)(void *engine);
 
     /* Decodes and counts 1 to IH_JPEG_BATCH_MAX jobs and fills in how each went, but calls no done.
-     * IH_OK, or IH_DEVICE where the engine is of no use any more. */
+     * IH_OK: the engine is in order, though jobs may have failed for good. IH_DEVICE: it is of no
+     * use any more. Any other: it is in order, but has failed, and does not know which of the jobs
+     * that are not IH_OK is to blame; each may be tried alone. Nothing reads the streams now. */
     enum ih_status (*batch)(void *engine, struct ih_jpeg_job *const *jobs, unsigned n,
                             struct ih_error *err);
     void (*stop)(void *engine);
@@ -58,8 +60,16 @@ extern const struct ih_jpeg_backend ih_jpeg_cuda; /* in builds with nvJPEG */
 enum {
     /* nvJPEG keeps four images for each of an H100's seven engines; with 14 the same photos go
      * through 4 % slower, with 7 17 %. */
-    IH_JPEG_BATCH_MAX = 28
+    IH_JPEG_BATCH_MAX = 28,
+
+    /* Calls of batch that may fail one after the other. A file that the engines do not like is only
+     * one, or a few of its kind; engines that like none shall not see, and delay, every file. */
+    IH_JPEG_REFUSALS_MAX = 16
 };
+
+/* What the streams of a batch may take together; a single larger one is a batch of its own. nvJPEG
+ * copies them into pinned memory, which it keeps. 28 photos of 12 megapixels take half of it. */
+#define IH_JPEG_BATCH_BYTES_MAX ((size_t)256 << 20)
 
 struct ih_jpeg_engines;
 
@@ -78,7 +88,8 @@ enum ih_status ih_jpeg_engines_open(struct ih_device *device, struct ih_jpeg_eng
  * IH_UNAVAILABLE with why there is none. Threads: any. */
 enum ih_status ih_jpeg_engines_wait(struct ih_jpeg_engines *engines, struct ih_error *err);
 
-/* What has started, "nvJPEG 13.0.1, 7 engines of cuda:0 NVIDIA H100"; "" where nothing has. */
+/* What has started, "nvJPEG 13.0.1, 7 engines of cuda:0 NVIDIA H100"; "" where nothing has. Where
+ * an engine has given a file back, "; the last given back: " and why. */
 void ih_jpeg_engines_describe(struct ih_jpeg_engines *engines, char *text, size_t size);
 
 enum ih_jpeg_room { IH_JPEG_NONE, IH_JPEG_STARTING, IH_JPEG_BUSY, IH_JPEG_HAS_ROOM };

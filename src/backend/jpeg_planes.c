@@ -23,25 +23,53 @@ static size_t lay_out(const struct ih_jpeg_job *job, uint8_t *d_base, nvjpegImag
     return n_bytes;
 }
 
+void ih_jpeg_planes_release(struct ih_jpeg_planes *planes)
+{
+    cudaFree(planes->d_bytes);
+    *planes = (struct ih_jpeg_planes){NULL, 0};
+}
+
+/* Makes it n_bytes at least. False: there is no memory, and what was there is gone. */
+static bool grow(struct ih_jpeg_planes *planes, size_t n_bytes)
+{
+    if (n_bytes <= planes->size_bytes)
+        return true;
+    ih_jpeg_planes_release(planes); /* before, so that never both take memory */
+    if (cudaMalloc((void **)&planes->d_bytes, n_bytes) == cudaSuccess) {
+        planes->size_bytes = n_bytes;
+        return true;
+    }
+    planes->d_bytes = NULL;
+    cudaGetLastError(); /* is kept, and would make the next launch of a kernel seem to fail */
+    return false;
+}
+
+/* How many of the jobs, and at least one, go into n_bytes_max together; *n_bytes: what they take.
+ */
+static unsigned n_within(struct ih_jpeg_job *const *jobs, unsigned n, size_t n_bytes_max,
+                         size_t *n_bytes)
+{
+    nvjpegImage_t image;
+    unsigned n_fit = 0;
+    *n_bytes = 0;
+    for (; n_fit < n; n_fit++) {
+        size_t more = lay_out(jobs[n_fit], NULL, &image);
+        if (n_fit > 0 && *n_bytes + more > n_bytes_max)
+            break;
+        *n_bytes += more;
+    }
+    return n_fit;
+}
+
 unsigned ih_jpeg_planes_place(struct ih_jpeg_planes *planes, struct ih_jpeg_job *const *jobs,
                               unsigned n, nvjpegImage_t *images)
 {
-    size_t n_bytes = 0;
-    unsigned n_fit = 0;
-    for (; n_fit < n; n_fit++) {
-        size_t more = lay_out(jobs[n_fit], NULL, &images[n_fit]);
-        if (n_fit > 0 && n_bytes + more > IH_JPEG_PLANES_BYTES_MAX)
-            break;
-        n_bytes += more;
-    }
-    if (n_bytes > planes->size_bytes) {
-        cudaFree(planes->d_bytes);
-        planes->size_bytes = 0;
-        if (cudaMalloc((void **)&planes->d_bytes, n_bytes) != cudaSuccess) {
-            planes->d_bytes = NULL;
+    size_t n_bytes;
+    unsigned n_fit = n_within(jobs, n, IH_JPEG_PLANES_BYTES_MAX, &n_bytes);
+    while (!grow(planes, n_bytes)) {
+        if (n_fit == 1)
             return 0;
-        }
-        planes->size_bytes = n_bytes;
+        n_fit = n_within(jobs, n_fit, n_bytes / 2, &n_bytes);
     }
     uint8_t *d_next = planes->d_bytes;
     for (unsigned i = 0; i < n_fit; i++)

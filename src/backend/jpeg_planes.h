@@ -7,18 +7,19 @@
 
 #include <nvjpeg.h>
 
-/* What the planes of a batch may take together: 28 photos of 12 megapixels in 4:4:4. A single
- * file's may take more. */
+/* What the planes of a batch may take together: 28 photos of 12 megapixels in 4:4:4. Those of the
+ * largest file that the engines take (IH_JPEG_SIDE_MAX) fit. */
 #define IH_JPEG_PLANES_BYTES_MAX ((size_t)1 << 30)
 
-/* Memory that grows with the batches. All zero is none; cudaFree(d_bytes) releases it. */
+/* Memory that grows with the batches. All zero is none. */
 struct ih_jpeg_planes {
     uint8_t *d_bytes; /* owned */
     size_t size_bytes;
 };
 
 /*
- * Makes room for the planes of the first of n jobs, as many as fit. What lay there is lost.
+ * Makes room for the planes of the first of n jobs: as many as IH_JPEG_PLANES_BYTES_MAX and the
+ * GPU's memory have room for. What lay there is lost, and may no longer be in use.
  *
  * images   [n]; filled for those that fit: Y, and of colour Cb and Cr at their stored size
  *
@@ -26,6 +27,9 @@ struct ih_jpeg_planes {
  */
 unsigned ih_jpeg_planes_place(struct ih_jpeg_planes *planes, struct ih_jpeg_job *const *jobs,
                               unsigned n, nvjpegImage_t *images);
+
+/* Gives all memory back; nothing may use it any more. */
+void ih_jpeg_planes_release(struct ih_jpeg_planes *planes);
 
 /* Enqueues the counting of a job's planes; d_totals is added to. */
 cudaError_t ih_jpeg_planes_count(const struct ih_cuda_unit *unit, const struct ih_jpeg_job *job,

@@ -1,36 +1,53 @@
+#define _POSIX_C_SOURCE 200809L
+
 #include "backend/nvjpeg_library.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
+#include <unistd.h>
 
 IH_NVJPEG_FUNCTIONS(IH_LATE_CHECK)
 
 #define TEXT_OF(x) #x
 #define VALUE_OF(x) TEXT_OF(x)
 
-/* By the loader's own search, and where the toolkit's installer puts it without telling the loader.
- */
-static const char *const places[] = {
-    "libnvjpeg.so." VALUE_OF(NVJPEG_VER_MAJOR),
-    "/usr/local/cuda/lib64/libnvjpeg.so." VALUE_OF(NVJPEG_VER_MAJOR),
-};
+#define SONAME "libnvjpeg.so." VALUE_OF(NVJPEG_VER_MAJOR)
+
+/* Where the toolkit's installer puts it without telling the loader. */
+static const char elsewhere[] = "/usr/local/cuda/lib64/" SONAME;
 
 static const char *const names[] = {IH_NVJPEG_FUNCTIONS(IH_LATE_NAME)};
+
+/* why: the loader's own words where it has some, else what the library lacks. */
+static enum ih_status load(const char *library, struct ih_nvjpeg *functions, struct ih_error *why)
+{
+    dlerror(); /* what it said before is not about this one */
+    enum ih_status status =
+        ih_late_load(library, names, sizeof names / sizeof names[0], functions, why);
+    const char *said = status == IH_OK ? NULL : dlerror();
+    return said ? ih_error_set(why, status, "%s", said) : status;
+}
 
 enum ih_status ih_nvjpeg_load(struct ih_nvjpeg *functions, char *version, size_t size,
                               struct ih_error *err)
 {
-    enum ih_status status = IH_UNSUPPORTED;
-    for (size_t i = 0; status != IH_OK && i < sizeof places / sizeof places[0]; i++)
-        status = ih_late_load(places[i], names, sizeof names / sizeof names[0], functions, err);
+    struct ih_error why = {IH_OK, ""};
+    const char *library = SONAME;
+    enum ih_status status = load(library, functions, &why); /* by the loader's own search */
+    if (status != IH_OK && access(elsewhere, F_OK) == 0) {
+        library = elsewhere;
+        status = load(library, functions, &why);
+    }
     if (status != IH_OK)
         return ih_error_set(err, IH_UNAVAILABLE,
-                            "%s, the CUDA toolkit's JPEG decoder, cannot be loaded", places[0]);
+                            "nvJPEG, the CUDA toolkit's JPEG decoder, cannot be loaded: %.170s",
+                            why.message);
     int major = 0, minor = 0, patch = 0;
     if (functions->nvjpegGetProperty(MAJOR_VERSION, &major) != NVJPEG_STATUS_SUCCESS ||
         functions->nvjpegGetProperty(MINOR_VERSION, &minor) != NVJPEG_STATUS_SUCCESS ||
         functions->nvjpegGetProperty(PATCH_LEVEL, &patch) != NVJPEG_STATUS_SUCCESS ||
         major != NVJPEG_VER_MAJOR)
-        return ih_error_set(err, IH_UNAVAILABLE, "%s is version %d, not %d", places[0], major,
+        return ih_error_set(err, IH_UNAVAILABLE, "%s is version %d, not %d", library, major,
                             NVJPEG_VER_MAJOR);
     snprintf(version, size, "nvJPEG %d.%d.%d", major, minor, patch);
     return IH_OK;

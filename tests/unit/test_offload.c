@@ -28,6 +28,8 @@ enum { NEVER = 1000000 };
 static struct {
     unsigned fails_at; /* the batch in which they break */
     bool is_missing;   /* they do not start */
+    bool has_tried;    /* to start */
+    bool dislikes;     /* gray files, and every batch with one */
     bool is_held;      /* a batch ends only when this is no longer so */
     unsigned n_units;  /* GPUs that the device has; 0: one */
     unsigned returns;  /* every so manieth job is given back; 0: none */
@@ -38,6 +40,9 @@ static struct {
 
 static enum ih_status engine_start(void *unit, void **engine, struct ih_error *err)
 {
+    pthread_mutex_lock(&fake.lock);
+    fake.has_tried = true;
+    pthread_mutex_unlock(&fake.lock);
     if (fake.is_missing)
         return ih_error_set(err, IH_UNAVAILABLE, "somebody took them");
     *engine = unit;
@@ -100,6 +105,14 @@ static enum ih_status engine_batch(void *engine, struct ih_jpeg_job *const *jobs
     fake.n_largest = n > fake.n_largest ? n : fake.n_largest;
     fake.n_jobs += n;
     pthread_mutex_unlock(&fake.lock);
+    for (unsigned i = 0; i < n && fake.dislikes; i++) {
+        if (jobs[i]->n_components > 1)
+            continue;
+        ih_error_set(err, IH_UNSUPPORTED, "gray");
+        for (i = 0; i < n; i++)
+            jobs[i]->error = *err, jobs[i]->status = err->status;
+        return err->status;
+    }
     for (unsigned i = 0; i < n; i++) {
         if (!breaks && fake.returns > 0 && i % fake.returns == fake.returns - 1)
             jobs[i]->status = ih_error_set(&jobs[i]->error, IH_LIMIT, "too large");
@@ -133,7 +146,7 @@ static const struct ih_backend *const *fakes(void)
 
 /* ---- files ---- */
 
-enum { N_FILES = 9 };
+enum { N_FILES = 9, ROUNDS = 40 };
 
 /* All subsamplings, gray, a progressive file, a damaged one, and one that is no JPEG. */
 static const struct jpeg_kind kinds[] = {
@@ -189,19 +202,38 @@ static int remove_folder(void **state)
 
 struct run {
     const char *folder;
-    unsigned n_inputs, n_given, n_taken, n_wanted;
+    unsigned n_inputs, n_given, n_taken;
+    unsigned n_wanted; /* 0: all */
     unsigned n_by_engines;
     const struct ih_result *expected; /* of each file, counted by the CPU */
     struct ih_jpeg_report report;
     enum ih_jpeg_side side;
     bool releases_at_end; /* the engines are held until all inputs have been given */
+    bool begins_large;    /* large files until engines have been tried, then n_inputs small ones */
+    unsigned n_large;     /* how many these were */
     uint64_t memory_bytes;
 };
 
 /* The file of input i; the one after the last is not there. */
-static unsigned file_of(unsigned i)
+static unsigned file_of(const struct run *r, unsigned i)
 {
-    return i % N_FILES;
+    if (!r->begins_large)
+        return i % N_FILES;
+    pthread_mutex_lock(&fake.lock);
+    unsigned n_large = r->n_large;
+    pthread_mutex_unlock(&fake.lock);
+    return i < n_large ? CUT : i % CUT;
+}
+
+/* The next input is a large one, if it is time for these. */
+static void try_large(struct run *r)
+{
+    pthread_mutex_lock(&fake.lock);
+    if (r->begins_large && !fake.has_tried) {
+        r->n_large++;
+        r->n_inputs++;
+    }
+    pthread_mutex_unlock(&fake.lock);
 }
 
 static void release_engines(void)
@@ -215,13 +247,15 @@ static void release_engines(void)
 static bool next(void *user, struct ih_input *input)
 {
     struct run *r = user;
+    try_large(r);
     if (r->n_given == r->n_inputs) {
         if (r->releases_at_end)
             release_engines();
         return false;
     }
     char path[200];
-    snprintf(path, sizeof path, "%s/%u", r->folder, file_of(r->n_given++));
+    snprintf(path, sizeof path, "%s/%u", r->folder, file_of(r, r->n_given));
+    r->n_given++;
     *input = (struct ih_input){.path = strdup(path), .is_named = true};
     return true;
 }
@@ -229,7 +263,7 @@ static bool next(void *user, struct ih_input *input)
 static bool take(void *user, const struct ih_input *input, const struct ih_result *result)
 {
     struct run *r = user;
-    unsigned i = file_of(r->n_taken);
+    unsigned i = file_of(r, r->n_taken);
     assert_int_equal(strtoul(strrchr(input->path, '/') + 1, NULL, 10), i);
     assert_ptr_equal(result->path, input->path);
     if (r->expected) {
@@ -247,7 +281,7 @@ static bool take(void *user, const struct ih_input *input, const struct ih_resul
             assert_string_equal(result->error.message, e->error.message);
         }
     }
-    return ++r->n_taken < r->n_wanted;
+    return ++r->n_taken < r->n_wanted || r->n_wanted == 0;
 }
 
 static enum ih_status run(struct run *r, unsigned n_threads, struct ih_error *err)
@@ -265,9 +299,8 @@ static enum ih_status run(struct run *r, unsigned n_threads, struct ih_error *er
     const struct ih_device_options on = {.backends = fakes(), .n_lanes = n_threads};
     struct ih_device *device = NULL;
     ih_budget_init(&budget, r->memory_bytes ? r->memory_bytes : UINT64_MAX);
-    if (r->n_wanted == 0)
-        r->n_wanted = r->n_inputs;
     fake.n_batches = fake.n_jobs = fake.n_largest = 0;
+    fake.has_tried = false;
     assert_int_equal(ih_device_open(&on, &device, err), IH_OK);
     enum ih_status status = ih_pipeline_run(device, &options, &calls, err);
     ih_device_close(device);
@@ -324,16 +357,18 @@ static void test_engines_and_processors(void **state)
     struct ih_error err;
     count_on_cpu(*state);
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
-        struct run r = {
-            .folder = *state, .n_inputs = 60 * N_FILES, .expected = expected, .side = IH_JPEG_GPU};
+        struct run r = {.folder = *state,
+                        .n_inputs = ROUNDS * N_FILES,
+                        .expected = expected,
+                        .side = IH_JPEG_GPU};
         fake.fails_at = NEVER;
         assert_int_equal(run(&r, threads[i], &err), IH_OK);
         assert_int_equal(r.n_taken, r.n_inputs);
-        assert_int_equal(r.n_by_engines, 60 * N_FOR_ENGINES);
-        assert_int_equal(fake.n_jobs, 60 * N_FOR_ENGINES);
-        assert_int_equal(r.report.n_decoded, 60 * N_FOR_ENGINES);
+        assert_int_equal(r.n_by_engines, ROUNDS * N_FOR_ENGINES);
+        assert_int_equal(fake.n_jobs, ROUNDS * N_FOR_ENGINES);
+        assert_int_equal(r.report.n_decoded, ROUNDS * N_FOR_ENGINES);
         assert_string_equal(r.report.engines, "2 engines of the tests");
-        assert_int_equal(n_left(&r, "progressive"), 60);
+        assert_int_equal(n_left(&r, "progressive"), ROUNDS);
         assert_int_equal(n_left(&r, "busy"), 0);
     }
 }
@@ -360,7 +395,7 @@ static void test_engines_that_break(void **state)
     for (unsigned fails_at = 0; fails_at < 3; fails_at++)
         for (unsigned n_threads = 1; n_threads < 6; n_threads += 2) {
             struct run r = {.folder = *state,
-                            .n_inputs = 60 * N_FILES,
+                            .n_inputs = ROUNDS * N_FILES,
                             .expected = expected,
                             .side = IH_JPEG_GPU};
             fake.fails_at = fails_at;
@@ -382,7 +417,7 @@ static void test_two_units_and_files_given_back(void **state)
     for (unsigned returns = 0; returns < 3; returns++)
         for (unsigned fails_at = 0; fails_at < 4; fails_at++) {
             struct run r = {.folder = *state,
-                            .n_inputs = 60 * N_FILES,
+                            .n_inputs = ROUNDS * N_FILES,
                             .expected = expected,
                             .side = IH_JPEG_GPU};
             fake.fails_at = fails_at;
@@ -451,13 +486,35 @@ static void test_engines_that_do_not_start(void **state)
     ih_device_close(device);
 }
 
+/* Where engines do not like a kind of file, these files go back, and no others. */
+static void test_engines_that_dislike_some(void **state)
+{
+    struct ih_error err;
+    count_on_cpu(*state);
+    for (unsigned n_threads = 1; n_threads < 6; n_threads += 4) {
+        struct run r = {.folder = *state,
+                        .n_inputs = ROUNDS * N_FILES,
+                        .expected = expected,
+                        .side = IH_JPEG_GPU};
+        fake.fails_at = NEVER;
+        fake.dislikes = true;
+        assert_int_equal(run(&r, n_threads, &err), IH_OK);
+        fake.dislikes = false;
+        assert_int_equal(r.n_taken, r.n_inputs);
+        assert_int_equal(n_left(&r, "gave them back"), ROUNDS);
+        assert_int_equal(r.n_by_engines, ROUNDS * (N_FOR_ENGINES - 1));
+        assert_int_equal(r.report.why_none.status, IH_OK);
+        assert_string_equal(r.report.engines, "2 engines of the tests; the last given back: gray");
+    }
+}
+
 /* Enough that somebody stops: what the engines have is finished, and dropped. */
 static void test_stop(void **state)
 {
     struct ih_error err;
     for (unsigned n = 1; n < 40; n += 7) {
         struct run r = {
-            .folder = *state, .n_inputs = 60 * N_FILES, .n_wanted = n, .side = IH_JPEG_GPU};
+            .folder = *state, .n_inputs = ROUNDS * N_FILES, .n_wanted = n, .side = IH_JPEG_GPU};
         fake.fails_at = NEVER;
         assert_int_equal(run(&r, 4, &err), IH_OK);
         assert_int_equal(r.n_taken, n);
@@ -517,8 +574,11 @@ static void test_auto_starts_late_and_helps_out(void **state)
     assert_string_equal(small.report.engines, "");
 
     make_large(*state, CUT); /* a few are enough */
-    struct run large = {
-        .folder = *state, .n_inputs = 40 * N_FILES, .side = IH_JPEG_AUTO, .releases_at_end = true};
+    struct run large = {.folder = *state,
+                        .n_inputs = 20 * N_FILES,
+                        .side = IH_JPEG_AUTO,
+                        .releases_at_end = true,
+                        .begins_large = true};
     fake.is_held = true;
     fake.fails_at = NEVER;
     assert_int_equal(run(&large, 2, &err), IH_OK);
@@ -528,7 +588,8 @@ static void test_auto_starts_late_and_helps_out(void **state)
     assert_int_equal(fake.n_jobs, large.report.n_decoded);
     assert_true(fake.n_largest > 1);
 
-    struct run none = {.folder = *state, .n_inputs = 20 * N_FILES, .side = IH_JPEG_AUTO};
+    struct run none = {
+        .folder = *state, .n_inputs = N_FILES, .side = IH_JPEG_AUTO, .begins_large = true};
     fake.is_missing = true;
     assert_int_equal(run(&none, 2, &err), IH_OK);
     assert_int_equal(none.n_taken, none.n_inputs);
@@ -544,6 +605,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_engines_that_break, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_two_units_and_files_given_back, make_folder,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(test_engines_that_dislike_some, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_pipe, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_engines_that_do_not_start, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_stop, make_folder, remove_folder),

@@ -1,0 +1,73 @@
+/* How large images the JPEG engines are told to expect, whatever order panoramas and towers come
+ * in. */
+#include "backend/jpeg_sizes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void assert_size(struct ih_jpeg_size s, uint32_t width, uint32_t height)
+{
+    assert_int_equal(s.width, width);
+    assert_int_equal(s.height, height);
+}
+
+/* Images that are to be expected together are covered by one that may be. */
+static void test_sizes_that_fit(void **state)
+{
+    static const uint32_t sides[][2] = {{4000, 3000}, {3000, 4000}, {1, 1}, {9000, 500},
+                                        {500, 9000},  {20000, 8},   {8, 8}};
+    enum { N = sizeof sides / sizeof *sides };
+    struct ih_jpeg_job jobs[N];
+    struct ih_jpeg_job *all[N];
+    struct ih_jpeg_size size;
+    const uint64_t pixels_max = 50 * 1000 * 1000;
+    (void)state;
+    for (unsigned i = 0; i < N; i++) {
+        jobs[i] = (struct ih_jpeg_job){.width = sides[i][0], .height = sides[i][1]};
+        all[i] = &jobs[i];
+    }
+    assert_int_equal(ih_jpeg_sizes_fit(all, N, pixels_max, &size), 4);
+    assert_size(size, 9216, 4096); /* the tower of 9000 makes it 85 megapixels */
+    assert_int_equal(ih_jpeg_sizes_fit(all + 4, N - 4, pixels_max, &size), 1);
+    assert_size(size, 512, 9216);
+    assert_int_equal(ih_jpeg_sizes_fit(all + 5, N - 5, pixels_max, &size), 0); /* too long a side */
+    assert_int_equal(ih_jpeg_sizes_fit(all + 6, 1, pixels_max, &size), 1);
+    assert_size(size, 512, 512);
+    assert_int_equal(ih_jpeg_sizes_fit(all + 6, 1, 512 * 512 - 1, &size), 0);
+    assert_int_equal(ih_jpeg_sizes_fit(all, N, UINT64_MAX, &size), 5);
+    assert_size(size, 9216, 9216);
+}
+
+/* What is expected grows, until it would be too much: then it begins anew. */
+static void test_sizes_expected(void **state)
+{
+    const uint64_t pixels_max = 100 * 1000 * 1000;
+    const struct ih_jpeg_size photo = {4096, 3072}, panorama = {16384, 512}, tower = {512, 16384};
+    struct ih_jpeg_size s = {0, 0};
+    (void)state;
+    assert_false(ih_jpeg_size_covers(s, photo));
+    s = ih_jpeg_size_next(s, photo, pixels_max);
+    assert_size(s, 4096, 3072);
+    assert_true(ih_jpeg_size_covers(s, photo));
+    s = ih_jpeg_size_next(s, panorama, pixels_max);
+    assert_size(s, 16384, 3072);
+    assert_false(ih_jpeg_size_covers(s, tower));
+    s = ih_jpeg_size_next(s, tower, pixels_max);
+    assert_size(s, 512, 16384);
+    s = ih_jpeg_size_next(s, photo, pixels_max);
+    assert_size(s, 4096, 16384);
+    s = ih_jpeg_size_next(s, panorama, pixels_max);
+    assert_size(s, 16384, 512);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes_that_fit),
+        cmocka_unit_test(test_sizes_expected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
