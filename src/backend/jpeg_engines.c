@@ -1,4 +1,4 @@
-/* The queue before the engines, and a thread for each GPU. */
+/* The queue before the engines, and threads that take batches from it, one or more for each GPU. */
 #include "backend/jpeg_engines.h"
 
 #include "backend/device.h"
@@ -8,19 +8,21 @@
 #include <string.h>
 
 enum {
-    /* Jobs that may wait for a GPU: enough for the next batch while one is under way, few enough
-     * that a processor helps out rather than that work piles up. How many bytes may wait is for
-     * the callers to say, who own them (in the pipeline, the budget). */
+    /* Jobs that may wait for an engine: enough for the next batch while one is under way, few
+     * enough that a processor helps out rather than that work piles up. How many bytes may wait is
+     * for the callers to say, who own them (in the pipeline, the budget). */
     WAITING_MAX = 2 * IH_JPEG_BATCH_MAX,
-    TEXT_MAX = 512
+    TEXT_MAX = 512,
+    RUNNERS_MAX = 2 * IH_UNITS_MAX
 };
 
-/* One GPU's thread. */
-struct unit {
+/* One engine's thread. */
+struct runner {
     struct ih_jpeg_engines *all;
-    unsigned index; /* of the device's units */
+    struct runner *sibling; /* of the same unit, that starts before; NULL: none */
+    unsigned unit;          /* of the device's */
     pthread_t thread;
-    bool has_thread;
+    bool has_started, is_ready; /* guarded by the lock: start has ended, and well */
 
     /* The thread's own. */
     void *engine;
@@ -37,16 +39,16 @@ struct ih_jpeg_engines {
     pthread_cond_t on_change;
     struct ih_jpeg_job *first, **end; /* the queue */
     unsigned n_waiting;
-    unsigned n_starting, n_ready; /* units */
+    unsigned n_starting, n_ready; /* runners */
     bool is_known, is_closing;
     struct ih_error error;      /* why there is none, or why one has given up */
     struct ih_error given_back; /* why the last file was that an engine gave back */
-    struct unit units[IH_UNITS_MAX];
-    unsigned n_units;
+    struct runner runners[RUNNERS_MAX];
+    unsigned n_runners;
     char description[TEXT_MAX];
 };
 
-/* ---- a unit's thread ---- */
+/* ---- a runner ---- */
 
 /* Takes a fair part of what waits: with several GPUs idle, none takes it all; of large files fewer,
  * but one. The lock is held. */
@@ -86,17 +88,17 @@ static void give_all_back(struct ih_jpeg_engines *e)
 }
 
 /* One call of the engine. IH_OK: it goes on; how the jobs went is in them. */
-static enum ih_status call(struct unit *u, struct ih_jpeg_job *const *jobs, unsigned n,
+static enum ih_status call(struct runner *r, struct ih_jpeg_job *const *jobs, unsigned n,
                            struct ih_error *err)
 {
-    enum ih_status status = u->all->backend->batch(u->engine, jobs, n, err);
+    enum ih_status status = r->all->backend->batch(r->engine, jobs, n, err);
     if (status == IH_DEVICE)
         return status;
-    u->n_refusals = status == IH_OK ? 0 : u->n_refusals + 1;
-    if (u->n_refusals < IH_JPEG_REFUSALS_MAX)
+    r->n_refusals = status == IH_OK ? 0 : r->n_refusals + 1;
+    if (r->n_refusals < IH_JPEG_REFUSALS_MAX)
         return IH_OK;
     const struct ih_error last = *err;
-    return ih_error_set(err, IH_DEVICE, "%u failures in a row, the last: %.160s", u->n_refusals,
+    return ih_error_set(err, IH_DEVICE, "%u failures in a row, the last: %.160s", r->n_refusals,
                         last.message);
 }
 
@@ -107,20 +109,20 @@ static enum ih_status call(struct unit *u, struct ih_jpeg_job *const *jobs, unsi
  * not been decoded is tried once more, file by file, and only what fails alone goes back. To give
  * all back would be simpler, but one processor needs for a batch what the engines need for sixteen.
  */
-static enum ih_status decode(struct unit *u, struct ih_jpeg_job *const *jobs, unsigned n,
+static enum ih_status decode(struct runner *r, struct ih_jpeg_job *const *jobs, unsigned n,
                              struct ih_error *err)
 {
-    enum ih_status status = call(u, jobs, n, err);
-    if (n == 1 || u->n_refusals == 0)
+    enum ih_status status = call(r, jobs, n, err);
+    if (n == 1 || r->n_refusals == 0)
         return status;
     for (unsigned i = 0; i < n && status == IH_OK; i++)
         if (jobs[i]->status != IH_OK)
-            status = call(u, &jobs[i], 1, err);
+            status = call(r, &jobs[i], 1, err);
     return status;
 }
 
 /* Keeps what a batch has shown, before its jobs are done: who waits for the last of them may ask at
- * once, and nobody shall queue more for a unit that has failed. The lock is held. */
+ * once, and nobody shall queue more for an engine that has failed. The lock is held. */
 static void take_note(struct ih_jpeg_engines *e, struct ih_jpeg_job *const *jobs, unsigned n,
                       enum ih_status status, const struct ih_error *error)
 {
@@ -134,9 +136,9 @@ static void take_note(struct ih_jpeg_engines *e, struct ih_jpeg_job *const *jobs
     pthread_cond_broadcast(&e->on_change); /* to those that wait for room */
 }
 
-static void work(struct unit *u)
+static void work(struct runner *r)
 {
-    struct ih_jpeg_engines *e = u->all;
+    struct ih_jpeg_engines *e = r->all;
     struct ih_jpeg_job *jobs[IH_JPEG_BATCH_MAX];
     struct ih_error error = {IH_OK, ""};
     enum ih_status status = IH_OK;
@@ -149,7 +151,7 @@ static void work(struct unit *u)
         unsigned n = take_batch(e, jobs);
         pthread_cond_broadcast(&e->on_change); /* there is room */
         pthread_mutex_unlock(&e->lock);
-        status = decode(u, jobs, n, &error);
+        status = decode(r, jobs, n, &error);
         pthread_mutex_lock(&e->lock);
         take_note(e, jobs, n, status, &error);
         pthread_mutex_unlock(&e->lock);
@@ -164,35 +166,67 @@ static void work(struct unit *u)
     pthread_mutex_unlock(&e->lock);
 }
 
-static void *run_unit(void *argument)
+/* Waits until there is work for a second engine: a whole batch, while the first has one. Starting
+ * it takes as long as starting the first, which many a run would wait for to no avail. */
+static bool is_needed(struct runner *r)
 {
-    struct unit *u = argument;
-    struct ih_jpeg_engines *e = u->all;
-    struct ih_error error = {IH_OK, ""};
-    enum ih_status status = e->backend->start(e->device->units[u->index], &u->engine, &error);
+    struct ih_jpeg_engines *e = r->all;
     pthread_mutex_lock(&e->lock);
+    while (!e->is_closing &&
+           (!r->sibling->has_started || (r->sibling->is_ready && e->n_waiting < IH_JPEG_BATCH_MAX)))
+        pthread_cond_wait(&e->on_change, &e->lock);
+    const bool is = r->sibling->is_ready && !e->is_closing;
+    pthread_mutex_unlock(&e->lock);
+    return is;
+}
+
+static void *run(void *argument)
+{
+    struct runner *r = argument;
+    struct ih_jpeg_engines *e = r->all;
+    struct ih_error error = {IH_OK, ""};
+    enum ih_status status = IH_UNAVAILABLE;
+    if (!r->sibling || is_needed(r))
+        status = e->backend->start(e->device->units[r->unit], &r->engine, &error);
+    pthread_mutex_lock(&e->lock);
+    r->has_started = true;
     e->n_starting--;
     if (status == IH_OK) {
+        r->is_ready = true;
+        e->n_ready++;
+    }
+    if (status == IH_OK && !r->sibling) {
         size_t n = strlen(e->description);
         snprintf(e->description + n, sizeof e->description - n, "%s%s", n ? "; " : "",
-                 e->backend->describe(u->engine));
-        e->n_ready++;
-    } else if (e->error.status == IH_OK) {
+                 e->backend->describe(r->engine));
+    } else if (error.status != IH_OK && e->error.status == IH_OK) {
         e->error = error;
     }
     e->is_known = e->is_known || e->n_ready > 0 || e->n_starting == 0;
     pthread_cond_broadcast(&e->on_change);
     pthread_mutex_unlock(&e->lock);
     if (status == IH_OK) {
-        work(u);
-        e->backend->stop(u->engine);
+        work(r);
+        e->backend->stop(r->engine);
     }
     return NULL;
 }
 
 /* ---- starting and stopping ---- */
 
-/* Waits for the device, and starts a thread for each of its units. */
+/* A runner of a unit. Gives it, or NULL where no thread can be started. The lock is held. */
+static struct runner *add_runner(struct ih_jpeg_engines *e, unsigned unit, struct runner *sibling)
+{
+    struct runner *r = &e->runners[e->n_runners];
+    *r = (struct runner){.all = e, .unit = unit, .sibling = sibling};
+    if (pthread_create(&r->thread, NULL, run, r) != 0)
+        return NULL;
+    e->n_starting++;
+    e->n_runners++;
+    return r;
+}
+
+/* Waits for the device, and starts the runners of its units. */
 static void *start(void *argument)
 {
     struct ih_jpeg_engines *e = argument;
@@ -208,11 +242,9 @@ static void *start(void *argument)
     if (status == IH_OK) {
         e->backend = e->device->backend->jpeg;
         for (unsigned i = 0; i < e->device->n_units && !e->is_closing; i++) {
-            struct unit *u = &e->units[i];
-            *u = (struct unit){.all = e, .index = i};
-            u->has_thread = pthread_create(&u->thread, NULL, run_unit, u) == 0;
-            e->n_starting += u->has_thread ? 1 : 0;
-            e->n_units++;
+            struct runner *first = add_runner(e, i, NULL);
+            if (first && e->backend->starts_two)
+                add_runner(e, i, first);
         }
         if (e->n_starting == 0)
             ih_error_set(&error, IH_UNAVAILABLE, "cannot start a thread");
@@ -253,9 +285,8 @@ void ih_jpeg_engines_close(struct ih_jpeg_engines *e)
     pthread_mutex_unlock(&e->lock);
     if (e->has_starter)
         pthread_join(e->starter, NULL);
-    for (unsigned i = 0; i < e->n_units; i++)
-        if (e->units[i].has_thread)
-            pthread_join(e->units[i].thread, NULL);
+    for (unsigned i = 0; i < e->n_runners; i++)
+        pthread_join(e->runners[i].thread, NULL);
     pthread_cond_destroy(&e->on_change);
     pthread_mutex_destroy(&e->lock);
     free(e);

@@ -38,7 +38,7 @@ struct ih_jpeg_job {
     struct ih_jpeg_job *next; /* private */
 };
 
-/* What a backend has to offer where its units decode JPEG. All calls for one unit come from one
+/* What a backend has to offer where its units decode JPEG. All calls for one engine come from one
  * thread. */
 struct ih_jpeg_backend {
     /* unit: the backend's state, borrowed. IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY. */
@@ -53,6 +53,10 @@ struct ih_jpeg_backend {
     enum ih_status (*batch)(void *engine, struct ih_jpeg_job *const *jobs, unsigned n,
                             struct ih_error *err);
     void (*stop)(void *engine);
+
+    /* Whether a second engine is started for each unit, once there is a batch for it: one copies
+     * the files of its batch while the other's are decoded. */
+    bool starts_two;
 };
 
 extern const struct ih_jpeg_backend ih_jpeg_cuda; /* in builds with nvJPEG */

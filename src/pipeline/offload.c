@@ -9,14 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The engines are started once JPEG files have kept all workers busy for so long. The start takes
- * 400 ms, which a run that ends meanwhile has to wait for: too early, and many small runs pay, too
+/* The engines are started once JPEG files have kept all workers busy for so long. The start takes a
+ * second, which a run that ends meanwhile has to wait for: too early, and many small runs pay, too
  * late, and large ones gain less. */
 #define START_AFTER_NS ((uint64_t)250 * 1000 * 1000)
 
 /* Of the workers, one in so many is left to read and walk files for the engines; the others may
- * help where these are busy. A worker walks ten times faster than it decodes, and sixteen decode a
- * third of what an H100's engines do. */
+ * help where these are busy. A worker walks four times faster than it decodes, and sixteen decode a
+ * quarter of what an H100's engines do. */
 enum { WALKERS_PART = 3 };
 
 /* Larger files are left to the decoder that needs no more than a band of them. All workers' buffers

@@ -25,7 +25,7 @@ die() {
   exit 1
 }
 
-cc -std=c11 -O2 -I"$cuda/include" -L"$cuda/lib64" -o "$work/loop" tests/bench/nvjpeg_loop.c -lnvjpeg -lcudart
+cc -std=c11 -O2 -I"$cuda/include" -L"$cuda/lib64" -o "$work/loop" tests/bench/nvjpeg_loop.c -lnvjpeg -lcudart -pthread
 
 repeat() { for ((i = 0; i < $2; i++)); do cat "$1"; done; }
 
@@ -74,9 +74,9 @@ done
 mp_short=$(megapixels "$work/short.list")
 mp_mixed=$([ ! -s "$work/mixed.list" ] || megapixels "$work/mixed.list")
 mp_long=$(awk "BEGIN { print 10 * $mp_short }")
-: >"$work/loop.rates"
 for ((round = 0; round < rounds; round++)); do
-  "$work/loop" 28 3 <"$work/base" | cut -d' ' -f3 >>"$work/loop.rates"
+  "$work/loop" 28 3 1 <"$work/base" >>"$work/loop.rates"
+  "$work/loop" 28 3 2 <"$work/base" >>"$work/loop2.rates"
   rate "$work/baseline.list" "$mp_long" auto.rates "$imghist" -q --csv=stats --jpeg=auto
   rate "$work/baseline.list" "$mp_long" gpu.rates "$imghist" -q --csv=stats --jpeg=gpu
   rate "$work/short.list" "$mp_short" cpu.rates "$imghist" -q --csv=stats --jpeg=cpu --device=cpu
@@ -100,8 +100,9 @@ echo "baseline   $n_base photos $times times, $mp_long MP, $(xargs -d '\n' cat <
 "$imghist" -v --jpeg=gpu --csv=stats --files-from="$work/base" 2>&1 >"$work/out" | sed -n 's/^imghist: JPEG: /           /p'
 echo
 echo "                                   MP/s   of the bare loop   of the processors"
-loop=$(of loop) cpu=$(of cpu) auto=$(of auto) gpu=$(of gpu)
+loop=$(of loop) loop2=$(of loop2) cpu=$(of cpu) auto=$(of auto) gpu=$(of gpu)
 printf '%-32s %6s %18s %19s\n' "bare nvJPEG loop, 28 a batch" "$loop" 1.00 "$(ratio "$loop" "$cpu")" \
+  "bare loop, two batches at once" "$loop2" "$(ratio "$loop2" "$loop")" "$(ratio "$loop2" "$cpu")" \
   "imghist --jpeg=auto" "$auto" "$(ratio "$auto" "$loop")" "$(ratio "$auto" "$cpu")" \
   "imghist --jpeg=gpu" "$gpu" "$(ratio "$gpu" "$loop")" "$(ratio "$gpu" "$cpu")" \
   "imghist --device=cpu" "$cpu" "$(ratio "$cpu" "$loop")" 1.00

@@ -1,20 +1,22 @@
 /*
- * nvjpeg_loop BATCH SECONDS < LIST: what the engines reach when they only decode.
+ * nvjpeg_loop BATCH SECONDS AT_ONCE < LIST: what the engines reach when they only decode.
  *
  * Files that are in memory already go to nvJPEG in batches, to planes in device memory that are
  * there already; nothing checks them, and nobody looks at the planes. nvJPEG has been told the
- * largest size before. Prints files, megapixels and megapixels a second.
+ * largest size before. AT_ONCE batches are under way at a time, each with a thread and a state of
+ * its own. Prints megapixels a second.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include <cuda_runtime_api.h>
 #include <nvjpeg.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { FILES_MAX = 4096, BATCH_MAX = 64 };
+enum { FILES_MAX = 4096, BATCH_MAX = 64, AT_ONCE_MAX = 8, WARM_ROUNDS = 3 };
 
 #define CHECK(call)                                                        \
     do {                                                                   \
@@ -27,8 +29,20 @@ enum { FILES_MAX = 4096, BATCH_MAX = 64 };
 
 static unsigned char *bytes[FILES_MAX];
 static size_t n_bytes[FILES_MAX];
-static nvjpegImage_t images[FILES_MAX];
 static double megapixels[FILES_MAX];
+static unsigned n_files, batch;
+static double n_seconds;
+static nvjpegHandle_t handle;
+static pthread_barrier_t all_are_warm;
+
+/* One thread's. */
+struct loop {
+    unsigned index;
+    nvjpegJpegState_t state;
+    cudaStream_t stream;
+    nvjpegImage_t images[FILES_MAX];
+    double rate; /* megapixels a second */
+};
 
 static double now(void)
 {
@@ -55,70 +69,92 @@ static void load(const char *path, unsigned i)
 }
 
 /* Room for the planes of file i; the largest size so far in *width and *height. */
-static void place(nvjpegHandle_t handle, unsigned i, int *width, int *height)
+static void place(nvjpegImage_t *image, unsigned i, int *width, int *height)
 {
     int n_components, widths[NVJPEG_MAX_COMPONENT], heights[NVJPEG_MAX_COMPONENT];
     nvjpegChromaSubsampling_t subsampling;
     CHECK(nvjpegGetImageInfo(handle, bytes[i], n_bytes[i], &n_components, &subsampling, widths,
                              heights));
     for (int c = 0; c < n_components; c++) {
-        images[i].pitch[c] = (size_t)(widths[c] + 127) / 128 * 128;
-        CHECK(cudaMalloc((void **)&images[i].channel[c], images[i].pitch[c] * (size_t)heights[c]));
+        image->pitch[c] = (size_t)(widths[c] + 127) / 128 * 128;
+        CHECK(cudaMalloc((void **)&image->channel[c], image->pitch[c] * (size_t)heights[c]));
     }
     megapixels[i] = 1e-6 * widths[0] * heights[0];
     *width = widths[0] > *width ? widths[0] : *width;
     *height = heights[0] > *height ? heights[0] : *height;
 }
 
+static void prepare(struct loop *l)
+{
+    int width = 0, height = 0;
+    for (unsigned i = 0; i < n_files; i++)
+        place(&l->images[i], i, &width, &height);
+    CHECK(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking));
+    CHECK(nvjpegJpegStateCreate(handle, &l->state));
+    CHECK(nvjpegDecodeBatchedPreAllocate(handle, l->state, (int)batch, width, height,
+                                         NVJPEG_CSS_444, NVJPEG_OUTPUT_YUV));
+    CHECK(nvjpegDecodeBatchedInitialize(handle, l->state, (int)batch, 1, NVJPEG_OUTPUT_YUV));
+}
+
+static void *run(void *argument)
+{
+    struct loop *l = argument;
+    double start = 0, sum = 0, elapsed = 0;
+    unsigned next = l->index * batch % n_files;
+    CHECK(cudaSetDevice(0));
+    for (int round = 0; elapsed < n_seconds; round++) {
+        const unsigned char *data[BATCH_MAX];
+        size_t lengths[BATCH_MAX];
+        nvjpegImage_t to[BATCH_MAX];
+        if (round == WARM_ROUNDS) {
+            pthread_barrier_wait(&all_are_warm);
+            start = now();
+            sum = 0;
+        }
+        for (unsigned k = 0; k < batch; k++, next = (next + 1) % n_files) {
+            data[k] = bytes[next];
+            lengths[k] = n_bytes[next];
+            to[k] = l->images[next];
+            sum += megapixels[next];
+        }
+        CHECK(nvjpegDecodeBatched(handle, l->state, data, lengths, to, l->stream));
+        CHECK(cudaStreamSynchronize(l->stream));
+        elapsed = round < WARM_ROUNDS ? 0 : now() - start;
+    }
+    l->rate = sum / elapsed;
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
+    static struct loop loops[AT_ONCE_MAX];
     char path[4096];
-    unsigned n_files = 0;
-    int width = 0, height = 0, batch = argc == 3 ? atoi(argv[1]) : 0;
-    nvjpegHandle_t handle;
-    nvjpegJpegState_t state;
-    cudaStream_t stream;
-    if (batch < 1 || batch > BATCH_MAX) {
-        fprintf(stderr, "usage: nvjpeg_loop BATCH SECONDS < LIST\n");
+    pthread_t threads[AT_ONCE_MAX];
+    const unsigned n_loops = argc == 4 ? (unsigned)atoi(argv[3]) : 0;
+    batch = argc == 4 ? (unsigned)atoi(argv[1]) : 0;
+    if (batch < 1 || batch > BATCH_MAX || n_loops < 1 || n_loops > AT_ONCE_MAX) {
+        fprintf(stderr, "usage: nvjpeg_loop BATCH SECONDS AT_ONCE < LIST\n");
         return 2;
     }
+    n_seconds = atof(argv[2]);
     CHECK(cudaSetDevice(0));
     CHECK(nvjpegCreateEx(NVJPEG_BACKEND_HARDWARE, NULL, NULL, 0, &handle));
     while (n_files < FILES_MAX && fgets(path, sizeof path, stdin)) {
         path[strcspn(path, "\n")] = '\0';
-        load(path, n_files);
-        place(handle, n_files++, &width, &height);
+        load(path, n_files++);
     }
-    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    CHECK(nvjpegJpegStateCreate(handle, &state));
-    CHECK(nvjpegDecodeBatchedPreAllocate(handle, state, batch, width, height, NVJPEG_CSS_444,
-                                         NVJPEG_OUTPUT_YUV));
-    CHECK(nvjpegDecodeBatchedInitialize(handle, state, batch, 1, NVJPEG_OUTPUT_YUV));
-    double start = 0, sum = 0, n_seconds = atof(argv[2]);
-    unsigned long n_done = 0;
-    unsigned next = 0;
-    for (int round = 0;; round++) {
-        const unsigned char *data[BATCH_MAX];
-        size_t lengths[BATCH_MAX];
-        nvjpegImage_t to[BATCH_MAX];
-        if (round == 3) { /* warm */
-            start = now();
-            n_done = 0;
-            sum = 0;
-        } else if (round > 3 && now() - start > n_seconds) {
-            break;
-        }
-        for (int k = 0; k < batch; k++, next = (next + 1) % n_files) {
-            data[k] = bytes[next];
-            lengths[k] = n_bytes[next];
-            to[k] = images[next];
-            sum += megapixels[next];
-        }
-        n_done += (unsigned long)batch;
-        CHECK(nvjpegDecodeBatched(handle, state, data, lengths, to, stream));
-        CHECK(cudaStreamSynchronize(stream));
+    pthread_barrier_init(&all_are_warm, NULL, n_loops);
+    for (unsigned i = 0; i < n_loops; i++) {
+        loops[i].index = i;
+        prepare(&loops[i]);
     }
-    double elapsed = now() - start;
-    printf("%lu %.1f %.1f\n", n_done, sum, sum / elapsed);
+    double sum = 0;
+    for (unsigned i = 0; i < n_loops; i++)
+        pthread_create(&threads[i], NULL, run, &loops[i]);
+    for (unsigned i = 0; i < n_loops; i++) {
+        pthread_join(threads[i], NULL);
+        sum += loops[i].rate;
+    }
+    printf("%.1f\n", sum);
     return 0;
 }

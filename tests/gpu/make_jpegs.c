@@ -169,7 +169,7 @@ int main(int argc, char **argv)
         free(f.bytes);
     }
     for (unsigned i = 0; i < n_damaged; i++) {
-        struct file f = make(i, i % 5 ? 300 : 70);
+        struct file f = make(i, i % 25 == 24 ? 1500 : i % 5 ? 300 : 70);
         damage(&f, i);
         write_file(argv[1], "damaged", i, &f);
         free(f.bytes);

@@ -30,6 +30,8 @@ static struct {
     pthread_mutex_t lock; /* guards all of this */
     pthread_cond_t on_change;
     unsigned n_units;
+    bool starts_two, cannot_start;      /* engines of each unit; the next one */
+    unsigned n_started, n_starting;     /* calls of start: all, and under way */
     bool is_held;                       /* calls wait */
     bool starts_late[N_UNITS_MAX];      /* the unit's start waits */
     bool breaks[N_UNITS_MAX];           /* with the next call */
@@ -70,13 +72,18 @@ static void wait_for(const unsigned *n, unsigned least)
 
 static enum ih_status engine_start(void *unit, void **engine, struct ih_error *err)
 {
-    (void)err;
     pthread_mutex_lock(&fake.lock);
+    fake.n_starting++;
+    assert_true(fake.n_starting <= fake.n_units); /* one of each at a time */
     while (fake.starts_late[unit_of(unit)])
         pthread_cond_wait(&fake.on_change, &fake.lock);
+    fake.n_starting--;
+    fake.n_started++;
+    const bool is_started = !fake.cannot_start;
+    pthread_cond_broadcast(&fake.on_change);
     pthread_mutex_unlock(&fake.lock);
     *engine = unit;
-    return IH_OK;
+    return is_started ? IH_OK : ih_error_set(err, IH_UNAVAILABLE, "no fuel");
 }
 
 static const char *engine_describe(void *engine)
@@ -164,12 +171,13 @@ static const char *unit_describe(void *state)
 
 static struct ih_device *open_device(void)
 {
-    static const struct ih_jpeg_backend jpeg = {engine_start, engine_describe, engine_batch,
-                                                engine_stop};
+    static struct ih_jpeg_backend jpeg;
     static struct ih_backend backend;
     static const struct ih_backend *const list[] = {&backend, NULL};
     const struct ih_device_options options = {.backends = list, .n_lanes = fake.n_units};
     struct ih_device *device = NULL;
+    jpeg = (struct ih_jpeg_backend){engine_start, engine_describe, engine_batch, engine_stop,
+                                    fake.starts_two};
     backend = ih_backend_cpu; /* its lanes are not used */
     backend.name = "fake";
     backend.n_units = n_units;
@@ -224,7 +232,7 @@ static struct ih_device *begin(unsigned n)
     memset(fake.n_bytes_of, 0, sizeof fake.n_bytes_of);
     memset(fake.n_by_unit, 0, sizeof fake.n_by_unit);
     memset(fake.breaks, 0, sizeof fake.breaks);
-    fake.n_calls = fake.n_done = fake.n_jobs = fake.n_stopped = 0;
+    fake.n_calls = fake.n_done = fake.n_jobs = fake.n_stopped = fake.n_started = 0;
     fake.likes_none = fake.lets_start = false;
     fake.n_units = n;
     fake.is_held = true;
@@ -242,7 +250,7 @@ static void end(struct ih_device *device)
     set(&fake.is_held, false);
     ih_jpeg_engines_close(fake.engines);
     ih_device_close(device);
-    assert_int_equal(fake.n_stopped, fake.n_units);
+    assert_int_equal(fake.n_stopped, fake.n_started);
     assert_int_equal(fake.n_done, fake.n_jobs);
     for (unsigned i = 0; i < fake.n_jobs; i++) {
         const struct job *job = &fake.jobs[i];
@@ -402,6 +410,47 @@ static void test_one_breaks_and_one_starts(void **state)
         assert_int_equal(fake.jobs[i].job.status, IH_OK);
 }
 
+/* Of one unit two engines may have a batch each. The second starts when there is one for it. */
+static void test_two_of_a_unit(void **state)
+{
+    (void)state;
+    char text[64];
+    fake.starts_two = true;
+    struct ih_device *device = begin(1); /* the first has a job */
+    queue(IH_JPEG_BATCH_MAX - 1, 1, 0);
+    end(device);
+    assert_int_equal(fake.n_started, 1);
+    device = begin(1);
+    queue(IH_JPEG_BATCH_MAX, 1, 0);
+    wait_for(&fake.n_calls, 2); /* now the second has some, too */
+    queue(20, 1, 0);
+    ih_jpeg_engines_describe(fake.engines, text, sizeof text);
+    assert_string_equal(text, "engines");
+    end(device);
+    assert_int_equal(fake.n_started, 2);
+    for (unsigned i = 0; i < fake.n_jobs; i++)
+        assert_int_equal(fake.jobs[i].job.status, IH_OK);
+    fake.starts_two = false;
+}
+
+static void test_none_starts(void **state)
+{
+    (void)state;
+    struct ih_error error = {IH_OK, ""};
+    fake.starts_two = fake.cannot_start = true;
+    fake.n_units = 2;
+    fake.n_started = 0;
+    struct ih_device *device = open_device();
+    assert_int_equal(ih_jpeg_engines_open(device, &fake.engines, NULL), IH_OK);
+    assert_int_equal(ih_jpeg_engines_wait(fake.engines, &error), IH_UNAVAILABLE);
+    assert_string_equal(error.message, "no fuel");
+    assert_int_equal(ih_jpeg_engines_room(fake.engines), IH_JPEG_NONE);
+    ih_jpeg_engines_close(fake.engines);
+    ih_device_close(device);
+    assert_int_equal(fake.n_started, 2); /* no second one is tried */
+    fake.starts_two = fake.cannot_start = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +461,8 @@ int main(void)
         cmocka_unit_test(test_breaks),
         cmocka_unit_test(test_two_units),
         cmocka_unit_test(test_one_breaks_and_one_starts),
+        cmocka_unit_test(test_two_of_a_unit),
+        cmocka_unit_test(test_none_starts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

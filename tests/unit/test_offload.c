@@ -133,8 +133,10 @@ static enum ih_status n_units(int *n, struct ih_error *err)
 
 static const struct ih_backend *const *fakes(void)
 {
-    static const struct ih_jpeg_backend jpeg = {engine_start, engine_describe, engine_batch,
-                                                engine_stop};
+    static const struct ih_jpeg_backend jpeg = {.start = engine_start,
+                                                .describe = engine_describe,
+                                                .batch = engine_batch,
+                                                .stop = engine_stop};
     static struct ih_backend backend;
     static const struct ih_backend *const list[] = {&backend, NULL};
     backend = ih_backend_cpu;
