@@ -53,6 +53,11 @@ sound="$n_records sound files, $n_decoded by the engines"
 
 find "$work/made" -name '*.jpg' | sort | awk '{ print (NR * 7919) % 104729, $0 }' | sort -n | cut -d' ' -f2- >"$work/mixed.list"
 compare "$work/mixed.list" 1 "$n_decoded"
+n_gpus=1
+[ -n "${CUDA_VISIBLE_DEVICES:-}" ] || n_gpus=$(nvidia-smi --list-gpus | wc -l)
+for ((i = 0; i < n_gpus && n_gpus > 1; i++)); do
+  grep -q "counted by cuda:$i .*kernel ycc" "$work/gpu.err" || fail "the engines of cuda:$i had nothing"
+done
 mixed="$n_records sound and damaged ones, $n_decoded by the engines, $n_errors errors"
 
 photos="no photos"
