@@ -57,6 +57,10 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
       next
     }
     name = substr(text, RSTART + 1, RLENGTH - 2)
+    if (name == "jpeglib.h")
+      jpeglib[file] = line
+    if (name == "jerror.h" && (!(file in jerror) || line + 0 < jerror[file] + 0))
+      jerror[file] = line
     if (name ~ /(^|\/)\.\.?\//) {
       violation(name " goes by a relative path: name the folder")
       next
@@ -72,6 +76,12 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
   }
 
   END {
+    # Its message numbers depend on JPEG_LIB_VERSION, and are wrong without a word where that is not known.
+    for (file in jerror) {
+      line = jerror[file]
+      if (!(file in jpeglib) || jpeglib[file] + 0 > line + 0)
+        violation("jerror.h must come after jpeglib.h")
+    }
     if (!NR)
       print "layers.sh: no includes found: not the root of the sources?"
     exit n_violations > 0 || !NR

@@ -17,12 +17,13 @@
 #include "decode/decoder.h"
 #include "decode/samples.h"
 
-#include <stdio.h> /* jpeglib.h uses FILE without including it */
-
-#include <jerror.h>
-#include <jpeglib.h>
 #include <setjmp.h>
+#include <stdio.h> /* jpeglib.h uses FILE without including it */
 #include <stdlib.h>
+
+#include <jpeglib.h>
+
+#include <jerror.h> /* after jpeglib.h: the numbers of messages depend on JPEG_LIB_VERSION */
 
 /* More scans than any encoder writes (progressive scripts have about ten), few enough that a file
  * of empty scans over a huge image ends in seconds: every scan costs a pass over all blocks. */

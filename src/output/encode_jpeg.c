@@ -11,12 +11,13 @@
  */
 #include "output/encode.h"
 
-#include <jerror.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <jpeglib.h>
+
+#include <jerror.h> /* after jpeglib.h: the numbers of messages depend on JPEG_LIB_VERSION */
 
 enum { QUALITY = 92 };
 

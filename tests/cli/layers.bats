@@ -52,6 +52,7 @@ allowed() {
 @test "layers: angle brackets do not help" { refused kernels/kernels.h '<base/pixels.h>'; }
 @test "layers: a relative path does not help" { refused src/decode/decode.c '"../backend/backend.h"'; }
 @test "layers: the path from the root does not help" { refused src/decode/decode.c '"src/backend/backend.h"'; }
+@test "layers: jerror.h before jpeglib.h, whose version its numbers depend on" { refused src/decode/dec_jpeg.c '<jerror.h>'; }
 @test "layers: an include hidden in a macro" { refused src/decode/decode.c 'HEADER'; }
 @test "layers: a decoder does not include another's header" { refused src/decode/dec_png.c '"decode/dec_jpeg.h"'; }
 @test "layers: the library includes no tests" { refused src/decode/decode.c '"tests/data.h"'; }

@@ -129,6 +129,27 @@ static void test_baseline(void **state)
     check_kind(&restarts);
 }
 
+/* Warnings that mean no lost pixels: a revision of JFIF and a colour transform that are unknown. */
+static void test_harmless_warnings(void **state)
+{
+    (void)state;
+    const struct kind rgb = {JCS_RGB, JCS_RGB, 1, 1,
+                             .is_progressive = false}; /* has Adobe's marker */
+    uint8_t expected[16 * 16 * 3];
+    struct file f = make_jpeg(&yuv420, 16, 16, NULL);
+    decode_plainly(&f, expected);
+    assert_memory_equal(f.bytes + 6, "JFIF", 5);
+    f.bytes[11] = 9;
+    assert_decodes(f.bytes, f.n, "jpeg", 16, 16, 3, expected);
+    free(f.bytes);
+    f = make_jpeg(&rgb, 16, 16, NULL);
+    assert_memory_equal(f.bytes + 6, "Adobe", 5);
+    f.bytes[17] = 7; /* then it is taken for YCbCr */
+    decode_plainly(&f, expected);
+    assert_decodes(f.bytes, f.n, "jpeg", 16, 16, 3, expected);
+    free(f.bytes);
+}
+
 static void test_progressive(void **state)
 {
     (void)state;
@@ -283,17 +304,12 @@ static void test_budget(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_baseline),
-        cmocka_unit_test(test_progressive),
-        cmocka_unit_test(test_cmyk),
-        cmocka_unit_test(test_truncation),
-        cmocka_unit_test(test_restart_marker_out_of_turn),
-        cmocka_unit_test(test_scan_cut_short),
-        cmocka_unit_test(test_component_without_a_scan),
-        cmocka_unit_test(test_no_pixels),
-        cmocka_unit_test(test_unsupported_kinds),
-        cmocka_unit_test(test_trailer),
-        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_baseline),       cmocka_unit_test(test_harmless_warnings),
+        cmocka_unit_test(test_progressive),    cmocka_unit_test(test_cmyk),
+        cmocka_unit_test(test_truncation),     cmocka_unit_test(test_restart_marker_out_of_turn),
+        cmocka_unit_test(test_scan_cut_short), cmocka_unit_test(test_component_without_a_scan),
+        cmocka_unit_test(test_no_pixels),      cmocka_unit_test(test_unsupported_kinds),
+        cmocka_unit_test(test_trailer),        cmocka_unit_test(test_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
