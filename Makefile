@@ -59,7 +59,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
             $(if $(filter 1,$(WERROR)),-Werror)
 
 # The same bytes wherever it is built: no folder of this machine gets into them.
-FLAGS_release  := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2 -ffile-prefix-map=$(CURDIR)=.
+FLAGS_release  := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2 '-ffile-prefix-map=$(CURDIR)=.'
 FLAGS_debug    := -O0 -g3
 FLAGS_sanitize := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
                   -fno-omit-frame-pointer
@@ -109,7 +109,7 @@ ifeq ($(CUDA),1)
                     -gencode arch=compute_$(CUDA_ARCH)$(comma)code=[sm_$(CUDA_ARCH)$(comma)compute_$(CUDA_ARCH)])
   NVCCFLAGS    := -O3 -std=c++17 -lineinfo --threads 2 $(CUDA_GENCODE) \
                   -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-fno-exceptions \
-                  -Xcompiler -ffile-prefix-map=$(CURDIR)=. \
+                  -Xcompiler '"-ffile-prefix-map=$(CURDIR)=."' \
                   $(if $(filter 1,$(WERROR)),-Werror all-warnings)
   CPPFLAGS     += -DIH_WITH_CUDA -isystem $(CUDA_DIR)/include
   LDLIBS       += -L$(CUDA_DIR)/lib64 -lcudart_static -lsupc++ -ldl -lrt
@@ -120,6 +120,9 @@ ifeq ($(CUDA),1)
   CPPFLAGS     += $(if $(NVJPEG_DIR),-DIH_WITH_NVJPEG -isystem $(NVJPEG_DIR))
   KERNEL_OBJS  := $(patsubst kernels/%.cu,$(CUDA_BUILD)/%.o,$(wildcard kernels/*.cu))
 endif
+
+# From here on it is only read: or pkg-config would be asked anew for each file.
+CPPFLAGS := $(CPPFLAGS)
 
 # ---- what is built ----------------------------------------------------------------------------
 
@@ -229,11 +232,17 @@ test: ## install the test tools, build, and run every test that needs no GPU
 unit: needs $(UNIT_BINS)
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
+$(BUILD)/tests/test_machine: $(addprefix $(BUILD)/src/cli/,machine.o control_group.o)
 $(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o outfile.o)
-$(BUILD)/tests/test_bench: $(addprefix $(BUILD)/src/cli/bench/,data.o exact.o job.o measure.o report.o)
-$(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB_OBJS) $(BUILD)/flags
+$(BUILD)/tests/test_bench_exact: $(BUILD)/src/cli/bench/exact.o
+$(addprefix $(BUILD)/tests/,test_bench test_bench_report): $(addprefix $(BUILD)/src/cli/bench/,data.o exact.o job.o measure.o report.o)
+# A test takes of all this what it needs: whole, and with the kernels, it would be 25 MB in each.
+$(BUILD)/tested.a: $(LIB_OBJS)
+	@rm -f $@
+	$(AR) qcs $@ $^ # not r: folders have objects of the same name
+$(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tested.a $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LDLIBS) -lcmocka
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -lcmocka
 
 # Tests write files with what only the encoders' side of a library has.
 $(BUILD)/tests/test_webp: LDLIBS += -lwebpmux

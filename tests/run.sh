@@ -6,7 +6,8 @@
 # it printed before. Whole logs are kept in BUILD/test-logs/; failures are shown here in full. The last
 # line is `N passed, N failed, N skipped`.
 #
-# TEST_TIMEOUT is how many seconds a suite may take.
+# TEST_TIMEOUT is how many seconds a suite may take, TEST_JOBS how many run side by side: by default as
+# many as there are processors, but no more than 4, as most of them run threads of their own.
 set -u
 
 build=${1:?usage: run.sh BUILD [SUITE...]}
@@ -21,7 +22,12 @@ logs=$build/test-logs
 rm -rf "$logs"
 mkdir -p "$logs"
 limit_s=${TEST_TIMEOUT:-300}
+n_processors=$(nproc)
+n_jobs=${TEST_JOBS:-$((n_processors < 4 ? n_processors : 4))}
+[ "$n_jobs" -ge 1 ] 2>/dev/null || { echo "run.sh: TEST_JOBS=$n_jobs is no number of suites" >&2; exit 1; }
 passed=0 failed=0 skipped=0
+declare -A name_of=() start_of=() # of the suites that run, by their process
+trap 'kill "${!name_of[@]}" 2>/dev/null; exit 130' INT TERM # timeout passes it on
 
 is_wanted() {
   [ ${#wanted[@]} -eq 0 ] && return
@@ -53,15 +59,36 @@ show_failure() {
   sed 's/^/    /' "$2"
 }
 
-# run_suite NAME COMMAND...
+# run_suite NAME COMMAND...: starts it, as soon as fewer than n_jobs run.
 run_suite() {
-  local name=$1 tap=$logs/$1.tap errors=$logs/$1.err start status n_passed n_failed n_skipped n_missing
-  local why=''
+  local name=$1
   shift
   is_wanted "$name" || return
-  start=${EPOCHREALTIME/[.,]/}
-  { timeout --kill-after=10 "$limit_s" "$@" >"$tap" 2>"$errors" </dev/null; } 2>/dev/null
-  status=$?
+  wait_for_suites "$((n_jobs - 1))"
+  timeout --kill-after=10 "$limit_s" "$@" >"$logs/$name.tap" 2>"$logs/$name.err" </dev/null &
+  name_of[$!]=$name start_of[$!]=${EPOCHREALTIME/[.,]/}
+}
+
+# wait_for_suites N: reports those that end, until no more than N are left.
+wait_for_suites() {
+  local pid status
+  while [ "${#name_of[@]}" -gt "$1" ]; do
+    for pid in "${!name_of[@]}"; do
+      ! kill -0 "$pid" 2>/dev/null || continue
+      { wait "$pid"; } 2>/dev/null
+      status=$?
+      report "${name_of[$pid]}" "$status" "$((${EPOCHREALTIME/[.,]/} - start_of[$pid]))"
+      unset "name_of[$pid]" "start_of[$pid]"
+      continue 2 # another may have ended meanwhile, of which wait -n says nothing any more
+    done
+    { wait -n "${!name_of[@]}"; } 2>/dev/null
+  done
+}
+
+# report NAME STATUS MICROSECONDS: what came of a suite.
+report() {
+  local name=$1 status=$2 elapsed_us=$3 tap=$logs/$1.tap errors=$logs/$1.err
+  local n_passed n_failed n_skipped n_missing why=''
   read -r n_passed n_failed n_skipped n_missing < <(count_tap "$tap")
 
   if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
@@ -80,7 +107,7 @@ run_suite() {
   [ -z "$why" ] || n_failed=$((n_failed + 1))
 
   printf '%-24s %4d passed %4d failed %4d skipped %8.1f s\n' "$name" "$n_passed" "$n_failed" "$n_skipped" \
-    "$(((${EPOCHREALTIME/[.,]/} - start) / 100000))e-1"
+    "$((elapsed_us / 100000))e-1"
   if [ "$n_failed" -gt 0 ]; then
     show_failure "$tap" "$errors"
     [ -z "$why" ] || echo "    $name: $why"
@@ -90,13 +117,18 @@ run_suite() {
   skipped=$((skipped + n_skipped))
 }
 
-for source in "$TESTS"/unit/test_*.c; do
-  name=$(basename "$source" .c)
-  [ ! -f "$source" ] || run_suite "$name" "$build/tests/$name"
+# What builds imghist anew takes longest, and so begins first.
+declare -A is_started=()
+for source in "$TESTS"/cli/{package,install}.bats "$TESTS"/unit/test_*.c "$TESTS"/cli/*.bats; do
+  if [ ! -f "$source" ] || [ -n "${is_started[$source]-}" ]; then continue; fi
+  is_started[$source]=1
+  name=$(basename "${source%.*}")
+  case $source in
+    *.c) run_suite "$name" "$build/tests/$name" ;;
+    *) run_suite "$name" bats --tap "$source" ;;
+  esac
 done
-for script in "$TESTS"/cli/*.bats; do
-  [ ! -f "$script" ] || run_suite "$(basename "$script" .bats)" bats --tap "$script"
-done
+wait_for_suites 0
 
 [ $((passed + failed)) -gt 0 ] || echo "run.sh: nothing ran: no test in $build/tests or tests/cli is called ${wanted[*]:-so}"
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -45,11 +45,17 @@ seeds() {
 ${CC:-cc} -o "$dir/make_seeds" "$tests/fuzz/make_seeds.c" \
   $(pkg-config --cflags --libs libpng libjpeg || echo -lpng -ljpeg)
 
-for fuzzer in "$dir"/fuzz_*; do
-  { [ -f "$fuzzer" ] && [ -x "$fuzzer" ]; } || continue
-  found=$((found + 1))
-  target=$(basename "$fuzzer")
-  corpus=$dir/corpus/$target log=$dir/$target.log
+# Side by side run as many as there are processors. All take as long, so the first to begin is the
+# first to end.
+n_jobs=$(nproc)
+queue=()
+declare -A pid_of=()
+trap 'kill "${pid_of[@]}" 2>/dev/null; exit 130' INT TERM
+
+start() { # FUZZER
+  local target corpus
+  target=$(basename "$1")
+  corpus=$dir/corpus/$target
   mkdir -p "$corpus" "$crashers"
   seeds "$target"
   case $target in
@@ -57,23 +63,39 @@ for fuzzer in "$dir"/fuzz_*; do
     fuzz_count | fuzz_helper) echo '# numbers have no words' >"$dir/$target.dict" ;;
     *) cat "$tests"/fuzz/{png,jpeg,formats}.dict >"$dir/$target.dict" ;;
   esac
-  if "$fuzzer" "$corpus" "$dir/seeds/$target" -max_total_time="$seconds" -max_len="$size_max" \
+  "$1" "$corpus" "$dir/seeds/$target" -max_total_time="$seconds" -max_len="$size_max" \
     -dict="$dir/$target.dict" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
-    -artifact_prefix="$crashers/$target-" >"$log" 2>&1 </dev/null; then
-    outcome=ok
-  else
+    -artifact_prefix="$crashers/$target-" >"$dir/$target.log" 2>&1 </dev/null &
+  pid_of[$target]=$!
+  queue+=("$target")
+}
+
+report_first() {
+  local target=${queue[0]} outcome=ok log input
+  log=$dir/$target.log
+  queue=("${queue[@]:1}")
+  if ! wait "${pid_of[$target]}"; then
     outcome=FAILED
     failed=1
   fi
+  unset "pid_of[$target]"
   printf '%-14s %s: %s runs, coverage %s, %s s\n' "$target" "$outcome" \
     "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" \
     "$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d' ' -f2)" "$seconds"
   if [ "$outcome" != ok ]; then
     sed -nE '/ERROR:|runtime error:|broken promise/,$p' "$log" | head -n 25
     input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
-    echo "  to reproduce: $fuzzer ${input:-(no input was written: see $log)}"
+    echo "  to reproduce: $dir/$target ${input:-(no input was written: see $log)}"
   fi
+}
+
+for fuzzer in "$dir"/fuzz_*; do
+  { [ -f "$fuzzer" ] && [ -x "$fuzzer" ]; } || continue
+  found=$((found + 1))
+  [ "${#queue[@]}" -lt "$n_jobs" ] || report_first
+  start "$fuzzer"
 done
+while [ "${#queue[@]}" -gt 0 ]; do report_first; done
 
 [ "$found" -gt 0 ] || { echo "run.sh: no fuzzer in $dir: make CONFIG=fuzz fuzzers" >&2; exit 1; }
 exit "$failed"

@@ -1,15 +1,13 @@
 /*
- * The bench's own honesty: exact sums against sums known otherwise, data with the properties that
- * their names promise, rungs that answer wrongly, and what the reports make of it all.
+ * The bench's own honesty: data with the properties that their names promise, and rungs that answer
+ * wrongly.
  *
  * The rungs planted here go through the same interface as the real ones.
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "cli/bench/exact.h"
 #include "cli/bench/measure.h"
 
-#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,88 +15,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-/* ---- exact sums ---- */
-
-static double sum_of(const double *values, size_t n)
-{
-    struct ih_exact_sum *sum = calloc(1, sizeof *sum);
-    assert_non_null(sum);
-    for (size_t i = 0; i < n; i++)
-        ih_exact_add(sum, values[i]);
-    const double rounded = ih_exact_round(sum);
-    free(sum);
-    return rounded;
-}
-
-#define assert_sum(expected, ...)                                                \
-    do {                                                                         \
-        const double values_[] = {__VA_ARGS__}, expected_ = (expected);          \
-        const double sum_ = sum_of(values_, sizeof values_ / sizeof values_[0]); \
-        if (sum_ != expected_)                                                   \
-            fail_msg("%s sums to %a, not %a", #__VA_ARGS__, sum_, expected_);    \
-    } while (0)
-
-static void test_exact_of_few(void **state)
-{
-    (void)state;
-    assert_true(sum_of(NULL, 0) == 0);
-    assert_sum(0.0, 0.0, -0.0);
-    assert_sum(1.25, 1.25);
-    assert_sum(-1.25, -1.25);
-    assert_sum(0.0, 1e300, -1e300);
-    assert_sum(1.0, 1e300, 1.0, -1e300);
-    assert_sum(-3.0, 1e17, -1.0, -1e17, -2.0);
-    assert_sum(DBL_TRUE_MIN, DBL_TRUE_MIN);
-    assert_sum(3 * DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN, DBL_TRUE_MIN);
-    assert_sum(-DBL_TRUE_MIN, DBL_MIN, -DBL_MIN, -DBL_TRUE_MIN);
-    assert_sum(DBL_MAX, DBL_MAX, 1.0, -1.0);
-    assert_sum(0.0, DBL_MAX, DBL_MAX, -DBL_MAX, -DBL_MAX);
-    assert_true(isinf(sum_of((const double[]){DBL_MAX, DBL_MAX}, 2)));
-}
-
-static void test_exact_rounds_to_even_once(void **state)
-{
-    const double one_ulp = 0x1p-52, half = 0x1p-53, tiny = 0x1p-1000;
-    (void)state;
-    assert_sum(1.0, 1.0, half);
-    assert_sum(1.0 + 2 * one_ulp, 1.0 + one_ulp, half);
-    assert_sum(1.0 + one_ulp, 1.0, half, tiny);
-    assert_sum(1.0, 1.0, half, -tiny);
-    assert_sum(-1.0 - one_ulp, -1.0, -half, -tiny);
-    assert_sum(2.0, 2.0 - one_ulp, half, tiny);
-    assert_sum(0x1p53 + 2, 0x1p53, 1.0, DBL_TRUE_MIN);
-}
-
-/* Numbers whose sum is known because every one comes with its negative, in another order. */
-static void test_exact_of_many(void **state)
-{
-    enum { N = 20000 };
-    double *values = malloc(2 * N * sizeof *values);
-    uint64_t random = 1;
-    (void)state;
-    assert_non_null(values);
-    for (size_t i = 0; i < N; i++) {
-        random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        const double v = ldexp((double)(random >> 12), (int)(random % 1800) - 900);
-        values[i] = v;
-        values[N + i * 7919 % N] = -v; /* 7919 is prime: each place once */
-    }
-    assert_true(sum_of(values, 2 * N) == 0);
-    free(values);
-}
-
-static void test_exact_of_the_well_known_example(void **state)
-{
-    enum { N = 1000000 };
-    struct ih_exact_sum *sum = calloc(1, sizeof *sum);
-    (void)state;
-    assert_non_null(sum);
-    for (size_t i = 0; i < N; i++)
-        ih_exact_add(sum, (double)1.23f);
-    assert_true(ih_exact_round(sum) == (double)1.23f * N); /* 24 bits and 20: no rounding */
-    free(sum);
-}
 
 /* ---- jobs ---- */
 
@@ -411,112 +327,9 @@ static void test_shares_and_medians(void **state)
     free(job.input);
 }
 
-/* ---- reports ---- */
-
-/* Three rows of one task, ok, skipped and wrong, as `format` tells them; to be freed. */
-static char *report_of(enum ih_bench_format format, bool is_verbose)
-{
-    static const struct ih_bench_head head = {1 << 20, 4, NULL, "no \"usable\" GPU"};
-    struct plan plan = {NULL, 0, 0, 0};
-    struct ih_bench_rung rung = rung_make(&plan);
-    const struct ih_bench_task *task = find_task("sum_float");
-    struct ih_bench_report report;
-    struct ih_bench_row row;
-    char *text = NULL;
-    size_t n_bytes = 0;
-    FILE *stream = open_memstream(&text, &n_bytes);
-    assert_non_null(stream);
-    ih_bench_report_begin(&report, stream, format, is_verbose, &head);
-    ih_bench_row_begin(&row, task, IH_DATA_TERMS, &rung);
-    row.n_bytes = 4000000;
-    row.times = (struct ih_bench_times){123456.4, 2345678};
-    row.gb_per_s = 32.4;
-    row.read_share = 0.25;
-    row.speedup = 2;
-    row.copy_speedup = 0.125;
-    row.value = 33554432;
-    row.error = 0.72719986;
-    ih_bench_report_row(&report, &row);
-    ih_bench_row_begin(&row, task, IH_DATA_TERMS, &rung);
-    row.n_bytes = 4000000;
-    ih_bench_row_fail(&row, IH_BENCH_SKIPPED, "no \"usable\" GPU, alas");
-    ih_bench_report_row(&report, &row);
-    ih_bench_row_begin(&row, task, IH_DATA_TERMS, &rung);
-    row.n_bytes = 4000000;
-    ih_bench_row_fail(&row, IH_BENCH_WRONG, "wrong: 1, not 2");
-    ih_bench_row_fail(&row, IH_BENCH_FAILED, "the first reason stays");
-    ih_bench_report_row(&report, &row);
-    ih_bench_report_end(&report);
-    assert_int_equal(fclose(stream), 0);
-    return text;
-}
-
-static void test_csv(void **state)
-{
-    char *text = report_of(IH_BENCH_CSV, true);
-    (void)state;
-    assert_string_equal(
-        text,
-        "task,device,rung,data,bytes,status,time_ns,gb_per_s,read_share,speedup,"
-        "copy_time_ns,copy_speedup,value,error,reason\n"
-        "sum_float,cuda,planted,1.23,4000000,ok,123456,32.400000,0.250000,2.000000,"
-        "2345678,0.125000,33554432,7.271999e-01,\n"
-        "sum_float,cuda,planted,1.23,4000000,skipped,,,,,,,,,\"no \"\"usable\"\" GPU, alas\"\n"
-        "sum_float,cuda,planted,1.23,4000000,wrong,,,,,,,,,\"wrong: 1, not 2\"\n");
-    free(text);
-}
-
-static void test_json(void **state)
-{
-    char *text = report_of(IH_BENCH_JSON, false);
-    (void)state;
-    assert_string_equal(
-        text,
-        "{\"schema\":\"imghist-bench/1\",\"version\":\"" IH_VERSION "\",\"size_bytes\":1048576,"
-        "\"cpu_threads\":4,\"gpu\":null,\"gpu_reason\":\"no \\\"usable\\\" GPU\",\"rungs\":[\n"
-        "{\"task\":\"sum_float\",\"device\":\"cuda\",\"rung\":\"planted\",\"data\":\"1.23\","
-        "\"bytes\":4000000,\"status\":\"ok\",\"time_ns\":123456,\"gb_per_s\":32.400000,"
-        "\"read_share\":0.250000,\"speedup\":2.000000,\"copy_time_ns\":2345678,"
-        "\"copy_speedup\":0.125000,\"value\":33554432,\"error\":7.271999e-01,\"reason\":null},\n"
-        "{\"task\":\"sum_float\",\"device\":\"cuda\",\"rung\":\"planted\",\"data\":\"1.23\","
-        "\"bytes\":4000000,\"status\":\"skipped\",\"time_ns\":null,\"gb_per_s\":null,"
-        "\"read_share\":null,\"speedup\":null,\"copy_time_ns\":null,\"copy_speedup\":null,"
-        "\"value\":null,\"error\":null,\"reason\":\"no \\\"usable\\\" GPU, alas\"},\n"
-        "{\"task\":\"sum_float\",\"device\":\"cuda\",\"rung\":\"planted\",\"data\":\"1.23\","
-        "\"bytes\":4000000,\"status\":\"wrong\",\"time_ns\":null,\"gb_per_s\":null,"
-        "\"read_share\":null,\"speedup\":null,\"copy_time_ns\":null,\"copy_speedup\":null,"
-        "\"value\":null,\"error\":null,\"reason\":\"wrong: 1, not 2\"}\n"
-        "]}\n");
-    free(text);
-}
-
-static void test_table(void **state)
-{
-    static const char *const parts[] = {"  cpu    4 threads\n",
-                                        "  cuda   not here: no \"usable\" GPU\n",
-                                        "\nsum of floats, 3.8147 MiB\n",
-                                        " 123.46 us     32.4    0.250      2.00     2.35 ms",
-                                        "33554432            7.3e-01\n",
-                                        "1.23       not run: no \"usable\" GPU, alas\n",
-                                        "1.23       wrong: wrong: 1, not 2\n"};
-    char *text = report_of(IH_BENCH_TABLE, false), *verbose = report_of(IH_BENCH_TABLE, true);
-    (void)state;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (!strstr(text, parts[i]))
-            fail_msg("'%s' is not in:\n%s", parts[i], text);
-    assert_null(strstr(text, "it teaches nothing"));
-    assert_non_null(strstr(verbose, "it teaches nothing"));
-    free(text);
-    free(verbose);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact_of_few),
-        cmocka_unit_test(test_exact_rounds_to_even_once),
-        cmocka_unit_test(test_exact_of_many),
-        cmocka_unit_test(test_exact_of_the_well_known_example),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_whole_numbers_sum_exactly_in_any_order),
         cmocka_unit_test(test_data_are_what_they_are_called),
@@ -527,9 +340,6 @@ int main(void)
         cmocka_unit_test(test_rounding_is_reported),
         cmocka_unit_test(test_what_cannot_run),
         cmocka_unit_test(test_shares_and_medians),
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,9 @@
 /*
- * The CPU's counters against the plain reference, and the CPU backend's lanes.
+ * The CPU's counters against the plain reference.
  *
  * The reference itself is held against counts written down by hand. Pixels are in allocations that
  * end with the last pixel, so that under the address sanitizer a read past the end is caught.
  */
-#include "backend/backend.h"
 #include "backend/count.h"
 
 #include <setjmp.h>
@@ -14,15 +13,9 @@
 
 #include <cmocka.h>
 
-/* ---- data ---- */
+#include "counted.h"
 
-static uint32_t random_next(uint32_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return *state;
-}
+/* ---- data ---- */
 
 /* A pattern gives the sample of pixel i, channel c; random is a fresh random number. */
 typedef uint8_t pattern_function(size_t i, unsigned c, uint32_t random);
@@ -106,35 +99,6 @@ static const uint8_t *make_pixels(pattern_function *pattern, size_t n, unsigned 
 }
 
 /* ---- comparing ---- */
-
-static void assert_same(const struct ih_histogram *a, const struct ih_histogram *b)
-{
-    assert_int_equal(a->n_channels, b->n_channels);
-    assert_int_equal(a->n_pixels, b->n_pixels);
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        for (unsigned v = 0; v < IH_BINS; v++)
-            assert_int_equal(a->bins[p][v], b->bins[p][v]);
-        assert_int_equal(a->sum[p], b->sum[p]);
-    }
-    assert_int_equal(a->any_low, b->any_low);
-    assert_int_equal(a->any_high, b->any_high);
-    assert_int_equal(a->all_low, b->all_low);
-    assert_int_equal(a->all_high, b->all_high);
-}
-
-static void count_with(const struct ih_count_method *method, const struct ih_count_spec *spec,
-                       const uint8_t *pixels, size_t n, struct ih_histogram *out)
-{
-    struct ih_counter *counter = malloc(sizeof *counter);
-    assert_non_null(counter);
-    memset(counter, 0xA5, sizeof *counter);
-    memset(out, 0x5A, sizeof *out);
-    ih_counter_begin(counter, method, spec);
-    ih_counter_add(counter, pixels, n);
-    ih_counter_end(counter, out);
-    free(counter);
-    assert_true(ih_histogram_consistent(out));
-}
 
 static void check(pattern_function *pattern, size_t n, size_t offset,
                   const struct ih_count_spec *spec)
@@ -334,213 +298,6 @@ static void test_full_tables(void **state)
     free(counter);
 }
 
-/* ---- the backend ---- */
-
-struct lane_fixture {
-    void *state, *lane;
-};
-
-static void open_lane(struct lane_fixture *f, const char *kernel)
-{
-    const struct ih_backend_options options = {.kernel = kernel};
-    struct ih_error err;
-    assert_int_equal(ih_backend_cpu.start(&options, 0, &f->state, &err), IH_OK);
-    assert_int_equal(ih_backend_cpu.lane_open(f->state, &f->lane, &err), IH_OK);
-}
-
-static void close_lane(struct lane_fixture *f)
-{
-    ih_backend_cpu.lane_close(f->lane);
-    ih_backend_cpu.stop(f->state);
-}
-
-static uint8_t *take_band(struct lane_fixture *f, size_t min_bytes, size_t *size_bytes)
-{
-    struct ih_error err;
-    uint8_t *pixels = NULL;
-    assert_int_equal(ih_backend_cpu.band(f->lane, min_bytes, &pixels, size_bytes, &err), IH_OK);
-    assert_non_null(pixels);
-    assert_int_equal((uintptr_t)pixels % 64, 0);
-    assert_true(*size_bytes >= min_bytes);
-    return pixels;
-}
-
-static void begin_image(struct lane_fixture *f, const struct ih_count_spec *spec)
-{
-    struct ih_error err;
-    assert_int_equal(ih_backend_cpu.begin(f->lane, spec, &err), IH_OK);
-}
-
-static void end_image(struct lane_fixture *f, struct ih_histogram *out, const char *kernel)
-{
-    struct ih_error err;
-    const char *name = NULL;
-    memset(out, 0x5A, sizeof *out);
-    assert_int_equal(ih_backend_cpu.end(f->lane, out, &name, &err), IH_OK);
-    assert_string_equal(name, kernel);
-    assert_true(ih_histogram_consistent(out));
-}
-
-static void count_pixels(struct lane_fixture *f, const uint8_t *pixels, size_t n,
-                         unsigned n_channels)
-{
-    struct ih_error err;
-    size_t size_bytes;
-    memcpy(take_band(f, n * n_channels, &size_bytes), pixels, n * n_channels);
-    assert_int_equal(ih_backend_cpu.count(f->lane, n, &err), IH_OK);
-}
-
-static void test_backend_kernels(void **state)
-{
-    (void)state;
-    for (const struct ih_kernel_entry *k = ih_backend_cpu.kernels; k->name; k++) {
-        for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-            const struct ih_count_spec spec = {n_channels, &ih_luma_bt601, 10, 240};
-            struct ih_histogram expected, got;
-            struct lane_fixture f;
-            uint8_t *block;
-            const uint8_t *pixels = make_pixels(pattern_random, 3001, n_channels, 0, &block);
-            count_with(&ih_count_reference, &spec, pixels, 3001, &expected);
-            open_lane(&f, k->name);
-            begin_image(&f, &spec);
-            count_pixels(&f, pixels, 2000, n_channels);
-            count_pixels(&f, pixels + 2000 * n_channels, 1001, n_channels);
-            end_image(&f, &got, k->name);
-            assert_same(&expected, &got);
-            close_lane(&f);
-            free(block);
-        }
-    }
-}
-
-static void test_backend_best_is_first(void **state)
-{
-    (void)state;
-    const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255};
-    struct ih_histogram got;
-    struct lane_fixture f;
-    open_lane(&f, NULL);
-    begin_image(&f, &spec);
-    end_image(&f, &got, "tables");
-    assert_string_equal(ih_backend_cpu.kernels[0].name, "tables");
-    assert_string_equal(ih_backend_cpu.name, "cpu");
-    assert_string_equal(ih_backend_cpu.describe(f.state), "cpu");
-    close_lane(&f);
-}
-
-static void test_backend_unknown_kernel(void **state)
-{
-    (void)state;
-    const struct ih_backend_options options = {.kernel = "warp"};
-    struct ih_error err;
-    void *device = NULL;
-    assert_int_equal(ih_backend_cpu.start(&options, 0, &device, &err), IH_UNAVAILABLE);
-    assert_int_equal(err.status, IH_UNAVAILABLE);
-    assert_non_null(strstr(err.message, "warp"));
-    assert_null(device);
-}
-
-static void test_backend_no_bands(void **state)
-{
-    (void)state;
-    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-        const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255};
-        struct ih_histogram got, expected;
-        struct lane_fixture f;
-        open_lane(&f, NULL);
-        begin_image(&f, &spec);
-        end_image(&f, &got, "tables");
-        ih_histogram_clear(&expected, n_channels);
-        assert_same(&expected, &got);
-        close_lane(&f);
-    }
-}
-
-/* The unfinished image has another layout, other clips and other weights. */
-static void test_backend_begin_drops(void **state)
-{
-    (void)state;
-    for (const struct ih_kernel_entry *k = ih_backend_cpu.kernels; k->name; k++) {
-        for (unsigned dropped = 1; dropped <= IH_CHANNELS_MAX; dropped++) {
-            for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
-                const struct ih_count_spec first = {dropped, &ih_luma_bt601, 100, 150};
-                const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 10, 240};
-                struct ih_histogram expected, got;
-                struct lane_fixture f;
-                uint8_t *block;
-                const uint8_t *pixels = make_pixels(pattern_edges, 4004, 1, 0, &block);
-                count_with(&ih_count_reference, &spec, pixels, 1001, &expected);
-                open_lane(&f, k->name);
-                begin_image(&f, &first);
-                count_pixels(&f, pixels, 1001, dropped);
-                begin_image(&f, &spec);
-                count_pixels(&f, pixels, 1001, n_channels);
-                end_image(&f, &got, k->name);
-                assert_same(&expected, &got);
-                close_lane(&f);
-                free(block);
-            }
-        }
-    }
-}
-
-static void test_backend_growing_bands(void **state)
-{
-    (void)state;
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
-    struct ih_histogram expected, got;
-    struct lane_fixture f;
-    size_t size_bytes, before = 0;
-    uint8_t *block;
-    const uint8_t *pixels = make_pixels(pattern_random, 400000, 3, 0, &block);
-    count_with(&ih_count_reference, &spec, pixels, 10 + 100000 + 299990, &expected);
-    open_lane(&f, NULL);
-    begin_image(&f, &spec);
-    take_band(&f, 0, &size_bytes);
-    assert_true(size_bytes >= 64 * 1024 && size_bytes <= 256 * 1024);
-    count_pixels(&f, pixels, 10, 3);
-    count_pixels(&f, pixels + 3 * 10, 100000, 3);
-    count_pixels(&f, pixels + 3 * 100010, 299990, 3);
-    take_band(&f, 0, &before);
-    assert_true(before >= 3 * 299990);
-    end_image(&f, &got, "tables");
-    assert_same(&expected, &got);
-    close_lane(&f);
-    free(block);
-}
-
-/* A size that no machine has is an error, and the lane works on after it. */
-static void test_backend_band_too_large(void **state)
-{
-    (void)state;
-    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 62, SIZE_MAX / 2 + 1};
-    const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255};
-    struct ih_histogram got;
-    struct ih_error err;
-    struct lane_fixture f;
-    open_lane(&f, NULL);
-    begin_image(&f, &spec);
-    for (unsigned i = 0; i < 3; i++) {
-        uint8_t *pixels;
-        size_t size_bytes;
-        assert_int_equal(ih_backend_cpu.band(f.lane, sizes[i], &pixels, &size_bytes, &err),
-                         IH_MEMORY);
-        assert_int_equal(err.status, IH_MEMORY);
-    }
-    count_pixels(&f, (const uint8_t *)"\0\1\2\377", 4, 1);
-    end_image(&f, &got, "tables");
-    assert_int_equal(got.n_pixels, 4);
-    assert_int_equal(got.all_high, 1);
-    close_lane(&f);
-}
-
-static void test_backend_close_null(void **state)
-{
-    (void)state;
-    ih_backend_cpu.lane_close(NULL);
-    ih_backend_cpu.stop(NULL);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -559,14 +316,6 @@ int main(void)
         cmocka_unit_test(test_many_adds),
         cmocka_unit_test(test_folding),
         cmocka_unit_test(test_full_tables),
-        cmocka_unit_test(test_backend_kernels),
-        cmocka_unit_test(test_backend_best_is_first),
-        cmocka_unit_test(test_backend_unknown_kernel),
-        cmocka_unit_test(test_backend_no_bands),
-        cmocka_unit_test(test_backend_begin_drops),
-        cmocka_unit_test(test_backend_growing_bands),
-        cmocka_unit_test(test_backend_band_too_large),
-        cmocka_unit_test(test_backend_close_null),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,48 @@
+/* What tests of counting share: noise, and counts held against the plain reference. Include it
+ * after cmocka.h. */
+#ifndef IH_TESTS_COUNTED_H
+#define IH_TESTS_COUNTED_H
+
+#include "backend/count.h"
+
+#include <string.h>
+
+static inline uint32_t random_next(uint32_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+static inline void assert_same(const struct ih_histogram *a, const struct ih_histogram *b)
+{
+    assert_int_equal(a->n_channels, b->n_channels);
+    assert_int_equal(a->n_pixels, b->n_pixels);
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        for (unsigned v = 0; v < IH_BINS; v++)
+            assert_int_equal(a->bins[p][v], b->bins[p][v]);
+        assert_int_equal(a->sum[p], b->sum[p]);
+    }
+    assert_int_equal(a->any_low, b->any_low);
+    assert_int_equal(a->any_high, b->any_high);
+    assert_int_equal(a->all_low, b->all_low);
+    assert_int_equal(a->all_high, b->all_high);
+    assert_true(ih_histogram_consistent(a));
+}
+
+/* The counts of one image, from a counter that holds nonsense before it begins. */
+static inline void count_with(const struct ih_count_method *method,
+                              const struct ih_count_spec *spec, const uint8_t *pixels, size_t n,
+                              struct ih_histogram *out)
+{
+    static struct ih_counter counter; /* an allocation each would take longer than the counting */
+    memset(&counter, 0xA5, sizeof counter);
+    memset(out, 0x5A, sizeof *out);
+    ih_counter_begin(&counter, method, spec);
+    ih_counter_add(&counter, pixels, n);
+    ih_counter_end(&counter, out);
+    assert_true(ih_histogram_consistent(out));
+}
+
+#endif
