@@ -10,6 +10,12 @@ INCLUDEDIR   ?= $(PREFIX)/include
 DATADIR      ?= $(PREFIX)/share
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 
+# What is installed is a list of words, and so are the flags that pkg-config gives to compilers.
+INSTALL_DIRS := PREFIX BINDIR LIBDIR INCLUDEDIR DATADIR PKGCONFIGDIR
+ifneq ($(strip $(foreach dir,$(INSTALL_DIRS),$(word 2,$($(dir))))),)
+  $(error $(INSTALL_DIRS): where it is installed may have no blank in it, DESTDIR may)
+endif
+
 # ---- the library ------------------------------------------------------------------------------
 
 SONAME       := libimghist.so.$(ABI)

@@ -175,9 +175,10 @@ static enum ih_status check_target(const char *target, const char *source, struc
 {
     unsigned char head[IH_CHART_PATH_MAX + 256];
     struct stat st;
-    if (stat(target, &st) != 0)
-        return IH_OK; /* nothing is there, or writing will tell why */
-    FILE *f = S_ISREG(st.st_mode) ? fopen(target, "rb") : NULL;
+    bool is_file = stat(target, &st) == 0;
+    if (!is_file && lstat(target, &st) != 0)
+        return IH_OK; /* nothing is there, not even a link, or writing will tell why */
+    FILE *f = is_file && S_ISREG(st.st_mode) ? fopen(target, "rb") : NULL;
     size_t n = f ? fread(head, 1, sizeof head, f) : 0;
     if (f)
         fclose(f);

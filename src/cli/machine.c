@@ -1,11 +1,12 @@
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* sched_getaffinity */
 
 #include "cli/machine.h"
 
+#include "cli/control_group.h"
 #include "cli/options.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #ifdef __GLIBC__
@@ -15,44 +16,41 @@
 unsigned ih_machine_processors(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef CPU_COUNT
+    cpu_set_t allowed; /* fewer with taskset, in a container, in a job of a cluster */
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        n = CPU_COUNT(&allowed);
+#endif
     return n < 1 ? 1 : n > IH_THREADS_MAX ? IH_THREADS_MAX : (unsigned)n;
-}
-
-/* The number in a file of the control group; UINT64_MAX where it has none ("max"), or is not there.
- */
-static uint64_t limit_in(const char *path)
-{
-    unsigned long long n;
-    FILE *f = fopen(path, "r");
-    if (!f)
-        return UINT64_MAX;
-    bool is_number = fscanf(f, "%llu", &n) == 1;
-    fclose(f);
-    return is_number ? n : UINT64_MAX;
 }
 
 uint64_t ih_machine_memory(void)
 {
-    /* In a container its own group is mounted here: version 2, version 1. */
-    static const char *const limits[] = {"/sys/fs/cgroup/memory.max",
-                                         "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
     uint64_t n_bytes = UINT64_C(4) << 30; /* where the system does not say */
 #ifdef _SC_PHYS_PAGES                     /* no POSIX, but every system with sysconf has it */
     long n_pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     if (n_pages > 0 && page_bytes > 0)
         n_bytes = (uint64_t)n_pages * (uint64_t)page_bytes;
 #endif
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        uint64_t limit = limit_in(limits[i]);
-        n_bytes = limit < n_bytes ? limit : n_bytes;
-    }
-    return n_bytes;
+    uint64_t limit = ih_control_group_memory("/proc/self/cgroup", "/sys/fs/cgroup");
+    return limit < n_bytes ? limit : n_bytes;
 }
 
 const char *ih_machine_program(void)
 {
     static const char itself[] = "/proc/self/exe"; /* right even after the file was replaced */
     return access(itself, X_OK) == 0 ? itself : "imghist";
+}
+
+/* Many systems let a program raise this limit, but begin with one for those that keep sets of files
+ * of a fixed size (select), which imghist does not do. */
+void ih_machine_allow_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
 }
 
 /*

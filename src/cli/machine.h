@@ -4,15 +4,18 @@
 
 #include <stdint.h>
 
-/* Processors, at least 1. */
+/* Processors that this process may run on, at least 1. */
 unsigned ih_machine_processors(void);
 
-/* Bytes of memory this process may use: the machine's, or what its control group allows where that
- * is less. */
+/* Bytes of memory this process may use: the machine's, or what its control groups allow where
+ * that is less. */
 uint64_t ih_machine_memory(void);
 
 /* This program, for starting it once more: a path, or a name that is looked for as a shell does. */
 const char *ih_machine_program(void);
+
+/* Lets this process open as many files as it may: each thread has an image and a helper open. */
+void ih_machine_allow_files(void);
 
 /*
  * Tells the allocator to keep freed memory for the next file instead of giving it back.

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { LINKS_MAX = 40, LINK_BYTES_MAX = 4096 };
+
 /* The permissions of the file that is replaced, or those that a new file would get. */
 static mode_t wanted_mode(const char *target)
 {
@@ -22,12 +24,10 @@ static mode_t wanted_mode(const char *target)
     return 0666 & ~mask;
 }
 
-/* A symbolic link to a file stays what it is: the file it leads to is replaced. */
-char *ih_outfile_resolve(const char *path)
+/* The path with its folder without links and dots; a copy of it where the folder is not there. */
+static char *resolve_folder(const char *path)
 {
-    char *whole = realpath(path, NULL);
-    if (whole)
-        return whole;
+    char *whole = NULL;
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     char *folder = slash ? strdup(path) : strdup(".");
     if (folder && slash)
@@ -39,10 +39,42 @@ char *ih_outfile_resolve(const char *path)
         if (whole)
             snprintf(whole, size, "%s/%s", real, base);
     } else {
-        whole = strdup(path); /* the folder is not there: opening will tell */
+        whole = strdup(path); /* opening will tell */
     }
     free(folder);
     free(real);
+    return whole;
+}
+
+/* Where a symbolic link leads, owned by the caller; NULL: it is none. */
+static char *read_link(const char *path)
+{
+    char to[LINK_BYTES_MAX];
+    ssize_t length = readlink(path, to, sizeof to);
+    if (length <= 0 || (size_t)length == sizeof to)
+        return NULL;
+    const char *slash = strrchr(path, '/');
+    size_t n_folder = slash && *to != '/' ? (size_t)(slash - path) + 1 : 0;
+    char *next = malloc(n_folder + (size_t)length + 1);
+    if (!next)
+        return NULL;
+    memcpy(next, path, n_folder);
+    memcpy(next + n_folder, to, (size_t)length);
+    next[n_folder + (size_t)length] = '\0';
+    return next;
+}
+
+/* A symbolic link stays what it is: the file that it leads to is replaced, or made. */
+char *ih_outfile_resolve(const char *path)
+{
+    char *whole = realpath(path, NULL), *link = NULL, *next;
+    for (int i = 0; !whole && i < LINKS_MAX && (next = read_link(link ? link : path)); i++) {
+        free(link);
+        link = next;
+    }
+    if (!whole)
+        whole = resolve_folder(link ? link : path);
+    free(link);
     return whole;
 }
 
@@ -92,7 +124,9 @@ enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = IH_OK;
     bool is_there = stat(f->target, &st) == 0;
-    if (is_there && S_ISDIR(st.st_mode)) {
+    if (!is_there && errno == ELOOP) {
+        status = ih_error_errno(err, errno, "cannot write");
+    } else if (is_there && S_ISDIR(st.st_mode)) {
         status = ih_error_errno(err, EISDIR, "cannot write");
     } else if (is_there && access(f->target, W_OK) != 0) {
         status = ih_error_errno(err, errno, "cannot write");

@@ -33,7 +33,7 @@ void ih_outfile_init(struct ih_outfile *f);
  */
 enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih_error *err);
 
-/* The file that path leads to, whether it exists or not: its folder without links and dots. Owned
+/* The file that path leads to, whether it exists or not: without links and dots. Owned
  * by the caller; NULL: no memory. */
 char *ih_outfile_resolve(const char *path);
 

@@ -46,10 +46,14 @@ enum ih_status ih_whole_open(struct ih_whole *w, struct ih_source *src,
         return read_known(w, src, (size_t)n_bytes, err);
     }
     /* A pipe says how long it is by ending. It may fill the budget, not more. */
-    n_bytes = w->budget && w->budget->size_bytes < FILE_BYTES_MAX ? w->budget->size_bytes
-                                                                  : FILE_BYTES_MAX;
+    const bool is_small = w->budget && w->budget->size_bytes < FILE_BYTES_MAX;
+    n_bytes = is_small ? w->budget->size_bytes : FILE_BYTES_MAX;
     n_bytes = n_bytes < SIZE_MAX ? n_bytes : SIZE_MAX - 1;
     enum ih_status status = ih_source_read_all(src, (size_t)n_bytes, &w->file, &w->file_bytes, err);
+    if (status == IH_LIMIT && is_small)
+        return ih_error_set(err, IH_LIMIT,
+                            "needs more than %.1f MB of memory at once, the limit (memory)",
+                            (double)n_bytes * 1e-6);
     return status == IH_OK ? take(w, w->file_bytes + decoded_bytes, err) : status;
 }
 

@@ -56,6 +56,17 @@ held() {
   refute_output_has d/2
 }
 
+@test "batch: one that needs more, from a pipe" {
+  {
+    printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\2\0\0\0\2\0\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+    head -c 262144 /dev/zero
+  } >a.psd
+  imghist - --csv=stats --memory=200k < <(cat a.psd)
+  assert_fails 1 "imghist: -: needs more than 0.2 MB of memory at once, the limit (--memory raises it)"
+  imghist - --csv=stats < <(cat a.psd)
+  assert_status 0
+}
+
 @test "batch: images that are read in rows do without --memory" {
   imghist "$SAMPLES/scene.jpg" --csv=stats --memory=1
   assert_status 0
@@ -76,6 +87,18 @@ held() {
     "$IMGHIST" --files-from=list --csv=stats -j $j >out.csv
     names out.csv | cmp - list
   done
+}
+
+@test "batch: more threads than files that may be open, where the limit can be raised" {
+  for i in {10..39}; do dot "$i"; done
+  for j in 1 64; do
+    (
+      ulimit -Sn 12
+      "$IMGHIST" . --csv=stats -j $j --isolate >../out.$j
+    )
+  done
+  [ "$(wc -l <../out.1)" -eq 61 ]
+  cmp ../out.1 ../out.64
 }
 
 # peak N: the most memory that N files take, in tenths of a megabyte.

@@ -77,6 +77,18 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   cmp elsewhere/b.pgm.hist.png remembered
 }
 
+@test "chart: in a directory a link that leads to no file is not written through" {
+  dot a.pgm
+  mkdir charts
+  ln -s ../b.png charts/a.pgm.hist.png
+  imghist a.pgm --chart=charts
+  assert_fails 1 "charts/a.pgm.hist.png: is there and not the chart of this input"
+  [ ! -e b.png ] && [ -L charts/a.pgm.hist.png ]
+  imghist a.pgm --chart=charts/a.pgm.hist.png # named: as the shell's > does
+  assert_status 0
+  [ -f b.png ] && [ -L charts/a.pgm.hist.png ]
+}
+
 @test "chart: a name that leads to the chart of another input, as small and capital letters may, is refused" {
   dot a.pgm
   dot A.PGM 20

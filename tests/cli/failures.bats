@@ -128,6 +128,28 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   "$IMGHIST" a.pgm --csv=stats | cmp - real/a.csv
 }
 
+@test "failures: -o through a link makes the file it leads to, and through a circle none" {
+  dot a.pgm
+  mkdir real
+  ln -s "$PWD/real/next" link.csv
+  ln -s a.csv real/next # from there
+  "$IMGHIST" a.pgm --csv=stats >expected
+  for _ in new old; do
+    imghist a.pgm --csv=stats -o link.csv
+    assert_status 0
+    cmp expected real/a.csv
+  done
+  [ -L link.csv ] && [ -L real/next ] && [ ! -e a.csv ]
+  ln -s nowhere/a.csv lost.csv
+  imghist a.pgm --csv=stats -o lost.csv
+  assert_fails 1 "imghist: lost.csv: cannot write: No such file or directory"
+  ln -s two one
+  ln -s one two
+  imghist a.pgm --csv=stats -o one
+  assert_fails 1 "imghist: one: cannot write: Too many levels of symbolic links"
+  [ -L one ] && [ -L two ] && [ -L lost.csv ]
+}
+
 @test "failures: -o never replaces an input" {
   cp "$SAMPLES/palette.png" in.png
   remember in.png

@@ -187,6 +187,17 @@ END
   grep -qxF 'libdir=${prefix}/lib/some-arch' root/usr/lib/some-arch/pkgconfig/libimghist.pc
 }
 
+@test "install: a blank is refused in PREFIX, and no matter in DESTDIR" {
+  run house install "PREFIX=$PWD/some where"
+  [ "$status" -ne 0 ]
+  [[ $output == *"may have no blank"* ]]
+  run house install PREFIX=/usr "LIBDIR=$PWD/some where"
+  [ "$status" -ne 0 ]
+  [ -z "$(ls)" ]
+  house install PREFIX=/usr "DESTDIR=$PWD/some where" >log 2>&1
+  [ -x "some where/usr/bin/imghist" ]
+}
+
 @test "install: the man pages have no errors" {
   command -v man >/dev/null || skip "man is missing"
   for page in "$PREFIX"/share/man/man*/*; do

@@ -69,6 +69,16 @@ unpacked() {
   diff expected actual
 }
 
+@test "package: sources in a folder with a blank in its name compile" {
+  needs cc make pkg-config
+  mkdir -p "my sources/src"
+  cp -R "$ROOT/Makefile" "$ROOT/packaging" "$ROOT/third_party" "my sources"
+  cp -R "$ROOT/src/base" "$ROOT/src/imghist.h" "my sources/src"
+  house "my sources" build/release/src/base/parse.o >log 2>&1 || fail "$(cat log)"
+  run grep -c "my sources" "my sources/build/release/src/base/parse.o" # nor is it in what is built
+  [ "$output" = 0 ]
+}
+
 # debian: makes the packages, once for all tests of this file, in $DEBS.
 debian() {
   needs dpkg-buildpackage dh fakeroot

@@ -61,6 +61,11 @@ END
   walked ./d/../d <<<./d/../d/e/a
 }
 
+@test "paths: an empty path is told as one" {
+  imghist "" --csv
+  assert_fails 1 "imghist: '': cannot open: No such file or directory"
+}
+
 @test "paths: the folder one stands in" {
   mkdir d
   cd d

@@ -11,6 +11,7 @@
 
 #include "cli/bench/measure.h"
 #include "cli/bench/picture.h"
+#include "cli/machine.h"
 #include "cli/outfile.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct bench {
     const struct ih_options *options;
@@ -128,8 +128,7 @@ static bool run_task(struct bench *b, const struct ih_bench_task *task)
 
 static unsigned n_threads_of(const struct ih_options *o)
 {
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return o->n_threads ? o->n_threads : n < 1 ? 1 : n > 1024 ? 1024 : (unsigned)n;
+    return o->n_threads ? o->n_threads : ih_machine_processors();
 }
 
 static enum ih_status open_machines(struct bench *b, struct ih_error *err)

@@ -1,0 +1,16 @@
+/* What the control group of this process (Linux) may use: in a container, a job of a cluster, a
+ * service. */
+#ifndef IH_CLI_CONTROL_GROUP_H
+#define IH_CLI_CONTROL_GROUP_H
+
+#include <stdint.h>
+
+/*
+ * Bytes of memory, UINT64_MAX where no group says.
+ *
+ * groups    the groups that the process is in: /proc/self/cgroup
+ * mounted   where their files are: /sys/fs/cgroup
+ */
+uint64_t ih_control_group_memory(const char *groups, const char *mounted);
+
+#endif
