@@ -107,7 +107,7 @@ ifeq ($(CUDA),1)
   CUDA_BUILD   := build/cuda-$(CUDA_ARCH)
   CUDA_GENCODE := $(if $(filter all all-major native,$(CUDA_ARCH)),-arch=$(CUDA_ARCH),\
                     -gencode arch=compute_$(CUDA_ARCH)$(comma)code=[sm_$(CUDA_ARCH)$(comma)compute_$(CUDA_ARCH)])
-  NVCCFLAGS    := -O3 -std=c++17 -lineinfo --threads 2 $(CUDA_GENCODE) \
+  NVCCFLAGS    := -O3 -std=c++17 --threads 2 $(CUDA_GENCODE) \
                   -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-fno-exceptions \
                   -Xcompiler '"-ffile-prefix-map=$(CURDIR)=."' \
                   $(if $(filter 1,$(WERROR)),-Werror all-warnings)

@@ -72,7 +72,10 @@ directory() {
   case $set in baseline) echo "## baseline JPEG alone" ;; *) echo "## ${set^^}" ;; esac
   echo "$(describe_photos "$set"); passes a run: $loops; rounds: $rounds; -j$cores"
   ways=(imghist decode)
-  if $has_cuda; then ways+=(imghist-cuda); fi
+  if $has_cuda; then
+    ways+=(imghist-cuda)
+    if [ "$set" != png ]; then ways+=(imghist-engines); fi
+  fi
   if [ "$set" = jpeg ] && [ "$cores" -gt 1 ]; then ways+=(imghist-1 decode-1); fi
   ways+=("${peer_ways[@]}")
   check_ways
@@ -88,7 +91,10 @@ directory() {
     baseline) peer_bar 1.8 ;;
     png) peer_bar 2.4 ;;
   esac
-  if $has_cuda; then decode_bar imghist-cuda 1.03; fi
+  if $has_cuda; then
+    decode_bar imghist-cuda 1.03
+    if [ "$set" != png ]; then decode_bar imghist-engines 1.03; fi
+  fi
 }
 
 # The photos of 12 to 18 megapixels nearest to the least, the middle and the most bytes a pixel.

@@ -13,6 +13,7 @@ command_of() {
     imghist) cmd=("$program" --device=cpu "-j$cores" --csv "--files-from=$list") ;;
     imghist-1) cmd=("$program" --device=cpu -j1 --csv "--files-from=$list") ;;
     imghist-cuda) cmd=("$program" --device=cuda --jpeg=cpu "-j$cores" --csv "--files-from=$list") ;;
+    imghist-engines) cmd=("$program" --device=cuda "-j$cores" --csv "--files-from=$list") ;;
     decode) cmd=("$bin/decode_only" -j "$cores" -f "$list") ;;
     decode-1) cmd=("$bin/decode_only" -j 1 -f "$list") ;;
     vips-files) cmd=("$bin/vips_histograms" "${option[@]}" "$cores" 1 "$list") ;;
@@ -32,6 +33,7 @@ label_of() {
     imghist) echo "imghist -j$cores" ;;
     imghist-1) echo "imghist -j1" ;;
     imghist-cuda) echo "imghist -j$cores --device=cuda --jpeg=cpu" ;;
+    imghist-engines) echo "imghist -j$cores --device=cuda" ;;
     decode) echo "decode only, $cores processes" ;;
     decode-1) echo "decode only, 1 process" ;;
     vips-files) echo "libvips, $cores workers of 1 thread" ;;

@@ -156,6 +156,14 @@ END
   diff declared static
 }
 
+@test "install: no folder of this machine is in what is built" {
+  run grep -aFrl "$ROOT/" "$PREFIX/bin" "$PREFIX/lib"
+  [ "$status" -eq 1 ]
+  case $IMGHIST in "$ROOT/imghist") ;; *) return 0 ;; esac # with its kernels; other configurations may
+  run grep -aFl "$ROOT/" "$IMGHIST"
+  [ "$status" -eq 1 ]
+}
+
 @test "install: the library prints nothing, ends nothing, reads no environment" {
   nm -u "$PREFIX/lib/libimghist.a" | awk '{ sub(/@.*/, "", $2); print $2 }' | sort -u >used
   grep -qx memcpy used
