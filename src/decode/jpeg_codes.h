@@ -77,8 +77,10 @@ void ih_jpeg_start_table_make(struct ih_jpeg_table *table, const struct ih_jpeg_
  *   ends without EOB, damage
  *   bit 7: the block has ended, with EOB
  *   bits 8-19: its length in bits
- *   bits 20-62: a bound on the sum of its AC coefficients' magnitudes, times their quantizers; in
- * an entry, which has 32 bits, without the quantizers bit 63: it is damaged
+ *   bits 20-62: a bound on the sum of its AC coefficients' magnitudes, times their quantizers
+ *   bit 63: it is damaged
+ *
+ * An entry has 32 bits, and its sum is without the quantizers.
  */
 enum {
     IH_JPEG_LANE_PLACE_MASK = 63,
@@ -96,11 +98,14 @@ struct ih_jpeg_lane_tables {
     uint32_t start[1 << IH_JPEG_LANE_INDEX_BITS]; /* the DC symbol, and AC symbols behind it */
     uint32_t ac[1 << IH_JPEG_LANE_INDEX_BITS];
     struct ih_jpeg_canon dc_canon, ac_canon;
-    uint8_t
-        dc[1 << IH_JPEG_DC_INDEX_BITS]; /* the code's length, and from bit 4 its size; 0: longer */
-    uint32_t long_from;                 /* of 16 bits: AC codes from there on are in long_ac */
-    uint16_t long_ac[IH_JPEG_LONG_MAX]; /* the symbol, and from bit 8 the code's length */
-    uint16_t short_ac[1 << IH_JPEG_LANE_INDEX_BITS]; /* the same, by the first bits; 0: longer */
+
+    /* By a code's first bits its length, and from bit 4 the size that it stands for; 0: longer. */
+    uint8_t dc[1 << IH_JPEG_DC_INDEX_BITS];
+
+    /* By a code's first bits the symbol, and from bit 8 the code's length; 0: longer. Those from
+     * long_from on, of 16 bits, are in long_ac. */
+    uint16_t short_ac[1 << IH_JPEG_LANE_INDEX_BITS], long_ac[IH_JPEG_LONG_MAX];
+    uint32_t long_from;
 };
 
 /* codes are sound */

@@ -11,7 +11,7 @@
  * ends before EOI. False: nothing is known, as memory was short, the data is damaged, or just not
  * of the kind that this way is for; plan is as it was.
  *
- * Threads: one per plan. Takes a copy of the data from the heap meanwhile, and 120 KB.
+ * Threads: one per plan. Takes a copy of the data from the heap meanwhile, and 180 KB.
  */
 bool ih_jpeg_lanes_walk(struct ih_jpeg_plan *plan);
 

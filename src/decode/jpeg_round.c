@@ -3,9 +3,9 @@
  * the block has ended by that chooses the table of the next look-up. What an entry cannot say is
  * seen to slowly, and seldom.
  *
- * Tables of 11 bits, for which more codes are too long, were slower than those of 12; a conditional
- * move in place of the table of tables took 1.2 times as long; two, three, six and eight lanes were
- * slower than four.
+ * Detailed photos on an EPYC, time against this way: tables of 11 bits, for which more codes are
+ * too long, 1.05, of 13 the same; smaller ones for the blocks' starts 1.03 and more; a conditional
+ * move in place of the table of tables 1.2; two lanes 1.2, three 1.06; five, six and eight no less.
  */
 #include "decode/jpeg_round.h"
 

@@ -13,6 +13,9 @@ enum {
     IH_JPEG_ROUND_LOOKS = 800, /* at most, so that data beyond the end need not be without end */
     IH_JPEG_ROUND_SLACK_BYTES = IH_JPEG_ROUND_LOOKS * 32 / 8 + IH_JPEG_LOAD_BYTES,
     IH_JPEG_BLOCK_COEFFICIENTS = 64,
+
+    /* Of a round, counted from the first of the MCU that it begins in. */
+    IH_JPEG_ROUND_BLOCKS_MAX = IH_JPEG_ROUND_BLOCKS + IH_JPEG_MCU_BLOCKS_MAX + 2,
 };
 
 /* Where a lane is, and no more than what a look-up needs. */
@@ -26,24 +29,22 @@ struct ih_jpeg_lane {
 struct ih_jpeg_round_component {
     const struct ih_jpeg_lane_tables *tables;
     const uint8_t *quant;
-    uint32_t weights[IH_JPEG_BLOCK_COEFFICIENTS]; /* of the sums in entries, by place; see
-                                                     jpeg_round.c */
+    uint32_t weights[IH_JPEG_BLOCK_COEFFICIENTS]; /* of an entry's sum, by place */
 };
-
-enum {
-    IH_JPEG_ROUND_BLOCKS_MAX = IH_JPEG_ROUND_BLOCKS + IH_JPEG_MCU_BLOCKS_MAX + 2
-}; /* of the round, from an MCU's first on */
 
 struct ih_jpeg_round {
     const uint8_t *data; /* borrowed: without stuffing, and IH_JPEG_ROUND_SLACK_BYTES of zeros */
     uint32_t n_bits;
     unsigned n_blocks; /* of an MCU */
-    const uint32_t
-        *tables[2 * IH_JPEG_ROUND_BLOCKS_MAX]; /* of each block, at its start and behind that */
-    const uint32_t *weights[2 * IH_JPEG_ROUND_BLOCKS_MAX]; /* of each block, in the first of two */
+
+    /* Of each block of a round: its tables, at its start and behind that, its component's weights
+     * beside the first of them, its component, and whether it is the first of an MCU. */
+    const uint32_t *tables[2 * IH_JPEG_ROUND_BLOCKS_MAX];
+    const uint32_t *weights[2 * IH_JPEG_ROUND_BLOCKS_MAX];
     uint8_t component_of[IH_JPEG_ROUND_BLOCKS_MAX];
-    bool is_first[IH_JPEG_ROUND_BLOCKS_MAX];                  /* of its MCU */
-    uint64_t blocks[IH_JPEG_LANES][IH_JPEG_ROUND_BLOCKS_MAX]; /* of the round */
+    bool is_first[IH_JPEG_ROUND_BLOCKS_MAX];
+
+    uint64_t blocks[IH_JPEG_LANES][IH_JPEG_ROUND_BLOCKS_MAX]; /* of the round, what is known */
     struct ih_jpeg_lane lanes[IH_JPEG_LANES];
     struct ih_jpeg_round_component components[IH_JPEG_COMPONENTS_MAX];
     struct ih_jpeg_lane_tables codes[IH_JPEG_CODE_SLOTS][IH_JPEG_CODE_SLOTS]; /* DC, AC */
