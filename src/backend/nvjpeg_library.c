@@ -2,7 +2,6 @@
 
 #include "backend/nvjpeg_library.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -18,14 +17,9 @@ static const char elsewhere[] = "/usr/local/cuda/lib64/" SONAME;
 
 static const char *const names[] = {IH_NVJPEG_FUNCTIONS(IH_LATE_NAME)};
 
-/* why: the loader's own words where it has some, else what the library lacks. */
-static enum ih_status load(const char *library, struct ih_nvjpeg *functions, struct ih_error *why)
+static enum ih_status load(const char *library, struct ih_nvjpeg *functions, struct ih_error *err)
 {
-    dlerror(); /* what it said before is not about this one */
-    enum ih_status status =
-        ih_late_load(library, names, sizeof names / sizeof names[0], functions, why);
-    const char *said = status == IH_OK ? NULL : dlerror();
-    return said ? ih_error_set(why, status, "%s", said) : status;
+    return ih_late_load(library, names, sizeof names / sizeof names[0], functions, err);
 }
 
 enum ih_status ih_nvjpeg_load(struct ih_nvjpeg *functions, char *version, size_t size,
@@ -39,8 +33,7 @@ enum ih_status ih_nvjpeg_load(struct ih_nvjpeg *functions, char *version, size_t
         status = load(library, functions, &why);
     }
     if (status != IH_OK)
-        return ih_error_set(err, IH_UNAVAILABLE,
-                            "nvJPEG, the CUDA toolkit's JPEG decoder, cannot be loaded: %.170s",
+        return ih_error_set(err, IH_UNAVAILABLE, "nvJPEG, the CUDA toolkit's JPEG decoder: %.190s",
                             why.message);
     int major = 0, minor = 0, patch = 0;
     if (functions->nvjpegGetProperty(MAJOR_VERSION, &major) != NVJPEG_STATUS_SUCCESS ||

@@ -10,8 +10,11 @@ enum ih_status ih_late_load(const char *library, const char *const *names, size_
                             void *functions, struct ih_error *err)
 {
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle)
-        return ih_error_set(err, IH_UNSUPPORTED, "%s, which decodes it, cannot be loaded", library);
+    if (!handle) {
+        const char *why = dlerror(); /* of this thread; often it names another library */
+        return ih_error_set(err, IH_UNSUPPORTED, "%s, which decodes it, cannot be loaded%s%s",
+                            library, why ? ": " : "", why ? why : "");
+    }
     enum ih_status status = IH_OK;
     for (size_t i = 0; i < n && status == IH_OK; i++) {
         void *symbol = dlsym(handle, names[i]);

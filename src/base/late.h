@@ -26,7 +26,7 @@ typedef void (*ih_late_function)(void);
  * library     "libheif.so.1"
  * functions   the struct's members: ih_late_function [n], in the order of names
  *
- * Returns IH_OK, or IH_UNSUPPORTED with why it cannot be loaded: other files can be read.
+ * Returns IH_OK, or IH_UNSUPPORTED with the loader's reason: other files can be read.
  * Threads: any.
  */
 enum ih_status ih_late_load(const char *library, const char *const *names, size_t n,

@@ -6,11 +6,13 @@
 #include <stdint.h>
 
 /*
- * Bytes of memory, UINT64_MAX where no group says.
+ * Bytes of memory, and processors' worth of processor time, rounded up. UINT64_MAX where no group
+ * says.
  *
  * groups    the groups that the process is in: /proc/self/cgroup
  * mounted   where their files are: /sys/fs/cgroup
  */
 uint64_t ih_control_group_memory(const char *groups, const char *mounted);
+uint64_t ih_control_group_processors(const char *groups, const char *mounted);
 
 #endif

@@ -13,14 +13,20 @@
 #include <malloc.h>
 #endif
 
+static const char groups[] = "/proc/self/cgroup", mounted[] = "/sys/fs/cgroup";
+
 unsigned ih_machine_processors(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
 #ifdef CPU_COUNT
-    cpu_set_t allowed; /* fewer with taskset, in a container, in a job of a cluster */
+    cpu_set_t allowed; /* fewer with taskset, in a job of a cluster */
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
         n = CPU_COUNT(&allowed);
 #endif
+    /* Containers are often allowed no fewer processors, but less of their time. More threads than
+     * that time is enough for would use it up early in each period, and all wait for the next. */
+    uint64_t limit = ih_control_group_processors(groups, mounted);
+    n = n > 0 && limit < (uint64_t)n ? (long)limit : n;
     return n < 1 ? 1 : n > IH_THREADS_MAX ? IH_THREADS_MAX : (unsigned)n;
 }
 
@@ -32,7 +38,7 @@ uint64_t ih_machine_memory(void)
     if (n_pages > 0 && page_bytes > 0)
         n_bytes = (uint64_t)n_pages * (uint64_t)page_bytes;
 #endif
-    uint64_t limit = ih_control_group_memory("/proc/self/cgroup", "/sys/fs/cgroup");
+    uint64_t limit = ih_control_group_memory(groups, mounted);
     return limit < n_bytes ? limit : n_bytes;
 }
 

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* Processors that this process may run on, at least 1. */
+/* Processors that this process may run on, or whose time its control groups give it where that is
+ * less; at least 1. */
 unsigned ih_machine_processors(void);
 
 /* Bytes of memory this process may use: the machine's, or what its control groups allow where

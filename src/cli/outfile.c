@@ -64,18 +64,24 @@ static char *read_link(const char *path)
     return next;
 }
 
+/* n_links: those that were followed to get to the path */
+static char *resolve(const char *path, int n_links)
+{
+    char *whole = realpath(path, NULL);
+    if (whole)
+        return whole;
+    char *next = n_links < LINKS_MAX ? read_link(path) : NULL;
+    if (!next)
+        return resolve_folder(path);
+    whole = resolve(next, n_links + 1);
+    free(next);
+    return whole;
+}
+
 /* A symbolic link stays what it is: the file that it leads to is replaced, or made. */
 char *ih_outfile_resolve(const char *path)
 {
-    char *whole = realpath(path, NULL), *link = NULL, *next;
-    for (int i = 0; !whole && i < LINKS_MAX && (next = read_link(link ? link : path)); i++) {
-        free(link);
-        link = next;
-    }
-    if (!whole)
-        whole = resolve_folder(link ? link : path);
-    free(link);
-    return whole;
+    return resolve(path, 0);
 }
 
 static enum ih_status open_temporary(struct ih_outfile *f, struct ih_error *err)

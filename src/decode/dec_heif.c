@@ -72,11 +72,13 @@ static enum ih_status load(struct heif_calls *calls, struct ih_error *err)
 }
 
 /* The library loads its own decoders when it starts. */
-static void prepare(void)
+static enum ih_status prepare(struct ih_error *err)
 {
     struct heif_calls calls;
-    if (load(&calls, NULL) == IH_OK)
+    enum ih_status status = load(&calls, err);
+    if (status == IH_OK)
         calls.heif_init(NULL);
+    return status;
 }
 
 struct heif_state {

@@ -64,10 +64,10 @@ static enum ih_status load(struct jxl_calls *calls, struct ih_error *err)
                         err);
 }
 
-static void prepare(void)
+static enum ih_status prepare(struct ih_error *err)
 {
     struct jxl_calls calls;
-    load(&calls, NULL);
+    return load(&calls, err);
 }
 
 struct jxl_state {

@@ -26,10 +26,10 @@ static enum ih_status load(struct ih_tiff_calls *calls, struct ih_error *err)
                         err);
 }
 
-static void prepare(void)
+static enum ih_status prepare(struct ih_error *err)
 {
     struct ih_tiff_calls calls;
-    load(&calls, NULL);
+    return load(&calls, err);
 }
 
 static void close_tiff(void *state)

@@ -46,9 +46,10 @@ struct ih_decoder {
     /* Decoded in a helper process where there is one (helper.h says which formats are). */
     bool is_isolated;
 
-    /* NULL, or loads what the library would load on first use: called once in a helper, before it
-     * gives up the right to open files. */
-    void (*prepare)(void);
+    /* NULL, or loads what the library would load on first use: called in a helper, before it gives
+     * up the right to open files. Where that fails nothing can be decoded: later the loader would
+     * have another reason. */
+    enum ih_status (*prepare)(struct ih_error *err);
 
     /* True where the first bytes of a file are this format's. NULL for raw, which is never guessed.
      * head has up to IH_PROBE_BYTES, fewer only where the file ends. */

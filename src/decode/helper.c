@@ -73,15 +73,36 @@ static uint64_t seconds_max(const struct ih_helper *h)
     return h->command->seconds_max ? h->command->seconds_max : IH_HELPER_SECONDS_MAX;
 }
 
+#ifndef SOCK_CLOEXEC /* without it there is a moment for another thread to start a program in */
+#define SOCK_CLOEXEC 0
+#endif
+
+/* A socket for the worker and one for its helper, which no other program that is started gets: as
+ * long as it held one, the end of the other would not be seen. */
+static bool make_ends(int ends[2])
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return false;
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    if (ends[1] != IH_HELPER_SOCKET)
+        return true;
+    /* dup2 onto its own number would leave the flag set that closes it. */
+    ends[1] = fcntl(IH_HELPER_SOCKET, F_DUPFD_CLOEXEC, IH_HELPER_SOCKET + 1);
+    int error_number = errno;
+    close(IH_HELPER_SOCKET);
+    if (ends[1] >= 0)
+        return true;
+    close(ends[0]);
+    errno = error_number;
+    return false;
+}
+
 static enum ih_status start(struct ih_helper *h, struct ih_error *err)
 {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+    if (!make_ends(ends))
         return ih_error_errno(err, errno, "cannot start a helper process");
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    /* dup2 onto its own number would leave the flag set that closes it. */
-    if (ends[1] != IH_HELPER_SOCKET)
-        fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     int error_number = spawn(h, ends[1]);
     close(ends[1]);
     if (error_number) {

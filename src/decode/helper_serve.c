@@ -30,6 +30,7 @@ struct server {
     struct ih_budget budget;              /* the worker's, asked through the socket */
     uint8_t *piece;                       /* owned */
     size_t piece_bytes;
+    struct ih_error *unprepared; /* owned [decoders]: IH_OK, or why it cannot decode */
 };
 
 static bool reply(const struct ih_wire_reply *r)
@@ -108,18 +109,20 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
     return status;
 }
 
-static void serve_one(struct server *s, const struct ih_decoder *decoder,
+static void serve_one(struct server *s, const struct ih_decoder *const *decoders,
                       const struct ih_wire_request *request, int file)
 {
+    const unsigned index = request->decoder;
     struct ih_wire_reply last = {.kind = IH_WIRE_DONE};
     struct ih_decode_options options = {.max_pixels = request->max_pixels,
                                         .whole_bytes_max = request->whole_bytes_max};
     s->budget = (struct ih_budget){.ask = ask, .size_bytes = request->budget_bytes};
     if (request->budget_bytes)
         options.budget = &s->budget;
-    if (ih_source_open_fd(&s->src, file, &last.error) == IH_OK) {
+    last.error = s->unprepared[index];
+    if (last.error.status == IH_OK && ih_source_open_fd(&s->src, file, &last.error) == IH_OK) {
         ih_source_preload(&s->src, s->read, request->n_read, request->at_end);
-        decode(s, decoder, &options, &last.error);
+        decode(s, decoders[index], &options, &last.error);
     }
     ih_source_close(&s->src);
     if (last.error.status != IH_OK)
@@ -128,8 +131,8 @@ static void serve_one(struct server *s, const struct ih_decoder *decoder,
         _exit(EXIT_FAILURE);
 }
 
-/* The socket stays, the standard files become /dev/null, all others are closed: they may be another
- * worker's, opened at the moment that this process was started. */
+/* The socket stays, the standard files become /dev/null, all others are closed: an output's, or
+ * what a program that uses the library has open. */
 static bool close_files(void)
 {
     long n_files = sysconf(_SC_OPEN_MAX);
@@ -145,31 +148,51 @@ static bool close_files(void)
 }
 
 /* What the libraries of the decoders would load later. */
-static unsigned prepare(const struct ih_decoder *const *decoders, unsigned long wanted)
+static void prepare(struct server *s, const struct ih_decoder *const *decoders,
+                    unsigned long wanted)
 {
-    unsigned n = 0;
-    for (; decoders[n]; n++)
-        if (decoders[n]->prepare && (wanted == n || wanted == IH_HELPER_ALL))
-            decoders[n]->prepare();
-    return n;
+    for (unsigned i = 0; decoders[i]; i++)
+        if (decoders[i]->prepare && (wanted == i || wanted == IH_HELPER_ALL))
+            decoders[i]->prepare(&s->unprepared[i]);
+}
+
+/* NULL where memory is out. */
+static struct server *make_server(unsigned n_decoders)
+{
+    struct server *s = calloc(1, sizeof *s);
+    if (s)
+        s->unprepared = calloc(n_decoders + 1, sizeof *s->unprepared);
+    if (s && s->unprepared)
+        return s;
+    free(s);
+    return NULL;
+}
+
+static void free_server(struct server *s)
+{
+    free(s->piece);
+    free(s->unprepared);
+    ih_source_reset(&s->src);
+    free(s);
 }
 
 int ih_helper_serve(const struct ih_decoder *const *decoders, char *const *arguments)
 {
     struct ih_error hello = {IH_OK, ""};
     struct ih_wire_request request;
+    unsigned n_decoders = 0;
     int file;
-    if (!arguments[0] || !close_files())
-        return EXIT_FAILURE;
-    unsigned n_decoders = prepare(decoders, strtoul(arguments[0], NULL, 10));
-    bool is_strict = arguments[1] != NULL;
-    struct server *s = calloc(1, sizeof *s);
+    while (decoders[n_decoders])
+        n_decoders++;
+    struct server *s = arguments[0] && close_files() ? make_server(n_decoders) : NULL;
     if (!s)
         return EXIT_FAILURE;
+    prepare(s, decoders, strtoul(arguments[0], NULL, 10));
+    bool is_strict = arguments[1] != NULL;
     if (ih_sandbox_enter(FILES_MAX, &hello) != IH_OK && !is_strict)
         hello = (struct ih_error){IH_OK, ""};
     if (!ih_wire_send(IH_HELPER_SOCKET, &hello, sizeof hello, NULL) || hello.status != IH_OK) {
-        free(s);
+        free_server(s);
         return EXIT_FAILURE;
     }
     while (ih_wire_receive_request(IH_HELPER_SOCKET, &request, &file)) {
@@ -177,11 +200,9 @@ int ih_helper_serve(const struct ih_decoder *const *decoders, char *const *argum
             !ih_wire_receive(IH_HELPER_SOCKET, s->read, request.n_read, NULL))
             break;
         ih_sandbox_allow_seconds(SECONDS_MAX);
-        serve_one(s, decoders[request.decoder], &request, file);
+        serve_one(s, decoders, &request, file);
         close(file);
     }
-    free(s->piece);
-    ih_source_reset(&s->src);
-    free(s);
+    free_server(s);
     return EXIT_SUCCESS;
 }

@@ -8,6 +8,7 @@
 #define _DEFAULT_SOURCE /* socket and the rest of what a helper must not do */
 
 #include "base/clock.h"
+#include "base/late.h"
 #include "base/sandbox.h"
 #include "decode/helper.h"
 
@@ -221,6 +222,19 @@ static enum ih_status read_greedy(void *state, uint8_t *pixels, size_t capacity,
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
+/* Its library is not there. Without rights the loader has another reason. */
+static enum ih_status open_late(struct ih_source *src, const struct ih_decode_options *options,
+                                struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    (void)src, (void)options, (void)info, (void)state;
+    return ih_late_load("libimghist-none.so.7", NULL, 0, NULL, err);
+}
+
+static enum ih_status prepare_late(struct ih_error *err)
+{
+    return ih_late_load("libimghist-none.so.7", NULL, 0, NULL, err);
+}
+
 static bool probe_nothing(const uint8_t *head, size_t size)
 {
     (void)head, (void)size;
@@ -246,7 +260,8 @@ enum {
     GREEDY,
     SLEEPING_AT_ONCE,
     SLEEPING,
-    DRIPPING
+    DRIPPING,
+    LATE
 };
 
 #define A_DECODER(read_call) A_DECODER_OF(open_image, read_call)
@@ -271,6 +286,11 @@ static const struct ih_decoder *const decoders[] = {
     [SLEEPING_AT_ONCE] = A_DECODER_OF(open_sleeping, read_sum),
     [SLEEPING] = A_DECODER(read_sleeping),
     [DRIPPING] = A_DECODER(read_dripping),
+    [LATE] = &(const struct ih_decoder){.name = "late",
+                                        .version = no_version,
+                                        .probe = probe_nothing,
+                                        .prepare = prepare_late,
+                                        .open = open_late},
     NULL,
 };
 
@@ -362,6 +382,28 @@ static void test_failures(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(decode(&h, cases[i].decoder, 100, NULL, &value, &err), cases[i].status);
         assert_string_equal(err.message, cases[i].says);
+        assert_int_equal(decode(&h, SUM, 99, NULL, &value, &err), IH_OK);
+        assert_int_equal(value, 99);
+    }
+    ih_helper_reset(&h);
+}
+
+static void test_library_not_there(void **state)
+{
+    static const char says[] = "libimghist-none.so.7, which decodes it, cannot be loaded: ";
+    struct ih_helper h;
+    struct ih_error err;
+    unsigned value = 0;
+    (void)state;
+    ih_helper_init(&h, &command);
+    for (int i = 0; i < 3; i++) { /* one that prepares for it, the same again, one for all */
+        assert_int_equal(decode(&h, LATE, 10, NULL, &value, &err), IH_UNSUPPORTED);
+        assert_memory_equal(err.message, says, sizeof says - 1);
+        assert_non_null(strstr(err.message, "No such file"));
+        if (i == 0)
+            continue;
+        ih_helper_reset(&h);
+        ih_helper_init(&h, &command);
         assert_int_equal(decode(&h, SUM, 99, NULL, &value, &err), IH_OK);
         assert_int_equal(value, 99);
     }
@@ -519,10 +561,15 @@ int main(int argc, char **argv)
         return 0;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pixels),    cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_abandoned), cmocka_unit_test(test_rights),
-        cmocka_unit_test(test_budget),    cmocka_unit_test(test_no_program),
-        cmocka_unit_test(test_sleep),     cmocka_unit_test(test_slow_pipe),
+        cmocka_unit_test(test_pixels),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_abandoned),
+        cmocka_unit_test(test_rights),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_no_program),
+        cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_slow_pipe),
+        cmocka_unit_test(test_library_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

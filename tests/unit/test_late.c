@@ -1,10 +1,14 @@
-/* Libraries that are loaded late: found, not there, and not the one that was expected. */
+/* Libraries that are loaded late: found, not there, broken, and not the one that was expected. */
+#define _POSIX_C_SOURCE 200809L /* mkstemp */
+
 #include "base/late.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -31,8 +35,29 @@ static void test_not_there(void **state)
     struct ih_error err = {IH_OK, ""};
     (void)state;
     assert_int_equal(ih_late_load("libimghist-none.so.7", NULL, 0, NULL, &err), IH_UNSUPPORTED);
-    assert_string_equal(err.message, "libimghist-none.so.7, which decodes it, cannot be loaded");
+    static const char says[] = "libimghist-none.so.7, which decodes it, cannot be loaded: ";
+    assert_memory_equal(err.message, says, sizeof says - 1);
+    assert_non_null(strstr(err.message + sizeof says - 1, "No such file")); /* the loader's words */
     assert_int_equal(ih_late_load("libimghist-none.so.7", NULL, 0, NULL, NULL), IH_UNSUPPORTED);
+}
+
+/* A file of that name, which is none: the reason is another one. */
+static void test_broken(void **state)
+{
+    char path[] = "/tmp/imghist-test-XXXXXX";
+    struct ih_error err = {IH_OK, ""};
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "no library", 10), 10);
+    close(fd);
+    assert_int_equal(ih_late_load(path, NULL, 0, NULL, &err), IH_UNSUPPORTED);
+    unlink(path);
+    assert_memory_equal(err.message, path, strlen(path));
+    const char *why = strstr(err.message, "cannot be loaded: ");
+    assert_non_null(why);
+    assert_true(strlen(why) > strlen("cannot be loaded: "));
+    assert_null(strstr(why, "No such file"));
 }
 
 static void test_lacking(void **state)
@@ -52,6 +77,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loaded),
         cmocka_unit_test(test_not_there),
+        cmocka_unit_test(test_broken),
         cmocka_unit_test(test_lacking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

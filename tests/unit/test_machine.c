@@ -102,12 +102,70 @@ static void test_what_is_no_list(void **state)
     expect("0::/\n", UNLIMITED);
 }
 
+static void expect_processors(const char *groups, uint64_t limit)
+{
+    write_file("groups", groups);
+    assert_int_equal(ih_control_group_processors("groups", "."), limit);
+}
+
+static void test_processor_time_of_version_2(void **state)
+{
+    (void)state;
+    expect_processors("0::/\n", UNLIMITED);
+    mkdir("pod", 0755);
+    mkdir("pod/box", 0755);
+    write_file("pod/cpu.max", "max 100000\n");
+    write_file("pod/box/cpu.max", "200000 100000\n");
+    expect_processors("0::/pod\n", UNLIMITED);
+    expect_processors("0::/pod/box\n", 2);
+    write_file("pod/box/cpu.max", "200001 100000\n"); /* rounded up */
+    expect_processors("0::/pod/box\n", 3);
+    write_file("pod/box/cpu.max", "max 100000\n"); /* a limit holds for the groups below it */
+    write_file("pod/cpu.max", "10000 250000\n");
+    expect_processors("0::/pod/box\n", 1);
+    expect_processors("0::/docker/1f2e\n", UNLIMITED);
+    write_file("cpu.max", "350000 50000\n"); /* in a container: the topmost one is its own */
+    expect_processors("0::/docker/1f2e\n", 7);
+    expect_processors("1:cpu:/\n", UNLIMITED);
+    static const char *const none[] = {"", "max", "200000\n", "200000 0\n", "-1 100000\n", "two"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        write_file("cpu.max", none[i]);
+        expect_processors("0::/\n", UNLIMITED);
+    }
+}
+
+static void test_processor_time_of_version_1(void **state)
+{
+    (void)state;
+    mkdir("cpu", 0755);
+    mkdir("cpu/a", 0755);
+    mkdir("cpu/a/b", 0755);
+    write_file("cpu/cpu.cfs_quota_us", "-1\n"); /* no limit */
+    write_file("cpu/cpu.cfs_period_us", "100000\n");
+    write_file("cpu/a/cpu.cfs_quota_us", "400000\n");
+    expect_processors("5:cpu,cpuacct:/a/b\n", UNLIMITED); /* of no known period */
+    write_file("cpu/a/cpu.cfs_period_us", "100000\n");
+    write_file("cpu/a/b/cpu.cfs_quota_us", "150000\n");
+    write_file("cpu/a/b/cpu.cfs_period_us", "100000\n");
+    expect_processors("5:cpu,cpuacct:/a/b\n", 2);
+    expect_processors("5:cpuacct,cpu:/a\n", 4);
+    expect_processors("5:cpu:/\n", UNLIMITED);
+    expect_processors("5:cpuset:/a/b\n4:cpuacct:/a/b\n0::/a/b\n", UNLIMITED);
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* This process may be in a group with a limit itself. */
 static void test_processors_that_it_may_run_on(void **state)
 {
     cpu_set_t all, one;
+    uint64_t limit = ih_control_group_processors("/proc/self/cgroup", "/sys/fs/cgroup");
     (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    assert_int_equal(ih_machine_processors(), CPU_COUNT(&all));
+    assert_int_equal(ih_machine_processors(), least_of(limit, (uint64_t)CPU_COUNT(&all)));
     size_t first = 0;
     while (!CPU_ISSET(first, &all))
         first++;
@@ -140,6 +198,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_version_2_in_a_container, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(test_version_1, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(test_what_is_no_list, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(test_processor_time_of_version_2, enter_folder,
+                                        leave_folder),
+        cmocka_unit_test_setup_teardown(test_processor_time_of_version_1, enter_folder,
+                                        leave_folder),
         cmocka_unit_test(test_processors_that_it_may_run_on),
         cmocka_unit_test(test_files_up_to_the_hard_limit),
     };

@@ -1,0 +1,178 @@
+/*
+ * What a helper process finds open when it starts: the standard files and its socket, and nothing
+ * of another thread's, whatever that does at the moment. A helper with another's socket would keep
+ * the other's worker from seeing that its helper has ended.
+ *
+ * As in test_helper.c, the helper is this test itself, started anew.
+ */
+#define _DEFAULT_SOURCE /* syscall */
+
+#include "decode/helper.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- a decoder: one pixel ---- */
+
+enum { VALUE = 7 };
+
+static enum ih_status open_image(struct ih_source *src, const struct ih_decode_options *options,
+                                 struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    static bool is_read;
+    (void)src, (void)options, (void)err;
+    is_read = false;
+    *info = (struct ih_image_info){.width = 1, .height = 1, .n_channels = 3, .source_depth = 8};
+    *state = &is_read;
+    return IH_OK;
+}
+
+static enum ih_status read_image(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
+                                 struct ih_error *err)
+{
+    bool *is_read = state;
+    (void)capacity, (void)err;
+    *n_pixels = *is_read ? 0 : 1;
+    *is_read = true;
+    memset(pixels, VALUE, *n_pixels * 3);
+    return IH_OK;
+}
+
+static void close_image(void *state)
+{
+    (void)state;
+}
+
+static const struct ih_decoder decoder = {
+    .name = "test", .open = open_image, .read = read_image, .close = close_image};
+static const struct ih_decoder *const decoders[] = {&decoder, NULL};
+static const struct ih_helper_command command = {.program = "/proc/self/exe", .decoders = decoders};
+
+/* ---- the tests ---- */
+
+#ifdef SYS_socketpair
+/* The system's, but slow to come back: time for other threads to start what would get the sockets
+ * as well. */
+int socketpair(int domain, int type, int protocol, int ends[2])
+{
+    const struct timespec a_while = {.tv_nsec = 2 * 1000 * 1000};
+    int result = (int)syscall(SYS_socketpair, domain, type, protocol, ends);
+    nanosleep(&a_while, NULL);
+    return result;
+}
+#endif
+
+static const char no_other_files[] = "IMGHIST_TEST_NO_OTHER_FILES";
+enum { FILES_LOOKED_AT = 256 };
+
+/* In the helper: whether it got more than the standard files and its socket. */
+static bool has_other_files(void)
+{
+    for (int fd = IH_HELPER_SOCKET + 1; fd < FILES_LOOKED_AT; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            return true;
+    return false;
+}
+
+static void *start_helpers(void *failed)
+{
+    const struct ih_decode_options options = {.max_pixels = 1 << 30};
+    struct ih_source src = {0};
+    struct ih_image_info info;
+    struct ih_error err;
+    for (int i = 0; i < 12 && !*(bool *)failed; i++) {
+        struct ih_helper h;
+        ih_helper_init(&h, &command);
+        *(bool *)failed = ih_source_open_path(&src, "/dev/null", &err) != IH_OK ||
+                          ih_helper_open(&h, 0, &src, &options, &info, &err) != IH_OK;
+        ih_source_close(&src);
+        ih_helper_reset(&h);
+    }
+    ih_source_reset(&src);
+    return NULL;
+}
+
+static void test_no_files_of_others(void **state)
+{
+    enum { N_THREADS = 4 };
+    pthread_t threads[N_THREADS];
+    bool failed[N_THREADS] = {false};
+    (void)state;
+    for (int fd = IH_HELPER_SOCKET; fd < FILES_LOOKED_AT; fd++)
+        fcntl(fd, F_SETFD, FD_CLOEXEC); /* what whoever runs this test has left open */
+    setenv(no_other_files, "1", 1);
+    for (size_t i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, start_helpers, &failed[i]), 0);
+    for (size_t i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    unsetenv(no_other_files);
+    for (size_t i = 0; i < N_THREADS; i++)
+        assert_false(failed[i]);
+}
+
+/* A program that has closed standard files gets sockets with low numbers: here the helper's end has
+ * the number that it is to have. */
+static void test_low_numbers(void **state)
+{
+    static uint8_t pixels[3];
+    enum { HIGH = 20 };
+    const struct ih_decode_options options = {.max_pixels = 1 << 30};
+    struct ih_helper h;
+    struct ih_error err;
+    struct ih_source src = {0};
+    struct ih_image_info info;
+    size_t n = 0;
+    (void)state;
+    ih_helper_init(&h, &command);
+    int low = open("/dev/null", O_RDONLY), file = fcntl(low, F_DUPFD_CLOEXEC, HIGH);
+    close(low);
+    int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, HIGH);
+    int other = fcntl(IH_HELPER_SOCKET, F_DUPFD_CLOEXEC, HIGH);
+    close(STDIN_FILENO);
+    close(IH_HELPER_SOCKET);
+    enum ih_status status = ih_source_open_fd(&src, file, &err);
+    status = status == IH_OK ? ih_helper_open(&h, 0, &src, &options, &info, &err) : status;
+    status = status == IH_OK ? ih_helper_read(&h, pixels, 1, &n, &err) : status;
+    int its_socket = h.socket;
+    ih_helper_close(&h);
+    ih_helper_reset(&h);
+    ih_source_reset(&src);
+    close(file);
+    if (input >= 0)
+        dup2(input, STDIN_FILENO);
+    if (other >= 0)
+        dup2(other, IH_HELPER_SOCKET);
+    close(input);
+    close(other);
+    assert_int_equal(status, IH_OK);
+    assert_int_equal(its_socket, STDIN_FILENO);
+    assert_int_equal(n, 1);
+    assert_int_equal(pixels[2], VALUE);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc >= 2 && strcmp(argv[1], IH_HELPER_OPTION) == 0)
+        return getenv(no_other_files) && has_other_files() ? EXIT_FAILURE
+                                                           : ih_helper_serve(decoders, argv + 2);
+    if (access(command.program, X_OK) != 0) {
+        puts("[  SKIPPED ] no /proc: the test cannot start itself");
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_files_of_others),
+        cmocka_unit_test(test_low_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
