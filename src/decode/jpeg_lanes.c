@@ -49,6 +49,7 @@ struct track {
 
 struct walk {
     struct ih_jpeg_round round;
+    uint32_t n_mcus; /* of the image */
     struct track tracks[LANES];
     uint8_t data[]; /* without its stuffing, and zeros behind */
 };
@@ -130,6 +131,8 @@ static bool heed(struct walk *w, unsigned i)
     for (unsigned k = 0; k < IH_JPEG_COMPONENTS_MAX; k++) /* long before a sum overflows */
         if (t->least[k] < -DC_FAR || t->most[k] > DC_FAR)
             return false;
+    if (t->is_counting && t->n_mcus > w->n_mcus) /* much data behind a small image takes no time */
+        return false;
     return t->block_bit <= round->n_bits;
 }
 
@@ -160,13 +163,13 @@ static bool walk_lanes(struct walk *w)
 }
 
 /* Whether the lanes that met have walked all MCUs, with predictions in bounds. */
-static bool is_whole(const struct walk *w, const struct ih_jpeg_plan *plan)
+static bool is_whole(const struct walk *w, unsigned n_components)
 {
     int32_t dc[IH_JPEG_COMPONENTS_MAX] = {0};
     uint32_t n = 0;
     for (unsigned i = 0; i < LANES; i = w->tracks[i].next) {
         const struct track *t = &w->tracks[i];
-        for (unsigned k = 0; k < plan->n_components; k++) {
+        for (unsigned k = 0; k < n_components; k++) {
             const int32_t max = DC_SUM_MAX / w->round.components[k].quant[0];
             if (dc[k] + t->least[k] < -max || dc[k] + t->most[k] > max)
                 return false;
@@ -174,7 +177,7 @@ static bool is_whole(const struct walk *w, const struct ih_jpeg_plan *plan)
         }
         n += t->n_mcus;
     }
-    return n == ih_jpeg_n_mcus(plan);
+    return n == w->n_mcus;
 }
 
 /* Copies the data without its stuffing, and zeros behind it. Gives where in the file it ends, or
@@ -202,6 +205,7 @@ static void prepare(struct walk *w, const struct ih_jpeg_plan *plan, size_t n_by
 {
     w->round.data = w->data;
     w->round.n_bits = (uint32_t)n_bytes * 8;
+    w->n_mcus = ih_jpeg_n_mcus(plan);
     ih_jpeg_round_prepare(&w->round, plan);
     for (unsigned i = 0; i < LANES; i++) {
         const uint32_t bit = (uint32_t)(n_bytes * i / LANES * 8);
@@ -211,9 +215,26 @@ static void prepare(struct walk *w, const struct ih_jpeg_plan *plan, size_t n_by
     w->tracks[0].is_counting = w->tracks[0].is_met = true;
 }
 
+static bool is_same(const struct ih_jpeg_codes *a, const struct ih_jpeg_codes *b)
+{
+    return a->n_symbols == b->n_symbols && memcmp(a->counts, b->counts, 16 + a->n_symbols) == 0;
+}
+
+/* Whether a lane that is in step with the blocks will be so with the MCUs: where no component has
+ * codes of its own it is not, and all that it walks is in vain. */
+static bool can_fall_into_step(const struct ih_jpeg_plan *plan)
+{
+    for (unsigned i = 1; i < plan->n_components; i++)
+        if (!is_same(&plan->dc[plan->components[0].dc], &plan->dc[plan->components[i].dc]) ||
+            !is_same(&plan->ac[plan->components[0].ac], &plan->ac[plan->components[i].ac]))
+            return true;
+    return plan->n_components == 1;
+}
+
 bool ih_jpeg_lanes_walk(struct ih_jpeg_plan *plan)
 {
-    if (plan->restart_interval != 0 || plan->data_bytes > DATA_BYTES_MAX)
+    if (plan->restart_interval != 0 || plan->data_bytes > DATA_BYTES_MAX ||
+        !can_fall_into_step(plan))
         return false;
     struct walk *w = malloc(sizeof *w + plan->data_bytes + SLACK_BYTES);
     if (!w)
@@ -223,7 +244,7 @@ bool ih_jpeg_lanes_walk(struct ih_jpeg_plan *plan)
     bool is_sound = false;
     if (end && n_bytes > 0) {
         prepare(w, plan, n_bytes);
-        is_sound = walk_lanes(w) && is_whole(w, plan);
+        is_sound = walk_lanes(w) && is_whole(w, plan->n_components);
     }
     if (is_sound)
         plan->data_bytes = (size_t)(end - plan->data);

@@ -66,7 +66,7 @@ static bool leave(struct ih_offload *o, struct ih_offload_file *file, const char
 {
     struct ih_jpeg_report *report = o->options->jpeg_report;
     if (file)
-        file->is_told = true;
+        file->why = NULL;
     if (!report)
         return false;
     size_t i = 0;
@@ -117,8 +117,8 @@ void ih_offload_saw(struct ih_offload *o, struct ih_offload_file *file,
     if (o->options->jpeg == IH_JPEG_CPU || result->status != IH_OK ||
         strcmp(result->info.format, "jpeg") != 0)
         return;
-    if (!file->is_told)
-        leave(o, file, "the engines had not started");
+    if (file->why)
+        leave(o, file, file->why);
     pthread_mutex_lock(&o->lock);
     o->busy_ns += result->times.read_ns + result->times.decode_ns; /* not waiting for the device */
     bool is_enough = o->options->jpeg == IH_JPEG_AUTO && !o->has_tried &&
@@ -271,7 +271,7 @@ bool ih_offload_try(struct ih_offload *o, const struct ih_input *input,
     const struct ih_decode_options *decode = &o->options->decode;
     size_t size_bytes = 0;
     uint64_t n_bytes;
-    file->is_told = false;
+    file->why = "not in a file that can be read whole";
     if (o->options->jpeg == IH_JPEG_CPU || decode->raw_channels || decode->isolates_all ||
         input->bytes || input->is_stdin || input->error.status != IH_OK)
         return false;
@@ -279,8 +279,11 @@ bool ih_offload_try(struct ih_offload *o, const struct ih_input *input,
     bool has_engines = o->engines != NULL;
     pthread_mutex_unlock(&o->lock);
     enum ih_jpeg_room room = has_engines ? ih_jpeg_engines_room(o->engines) : IH_JPEG_NONE;
-    if (room == IH_JPEG_NONE || room == IH_JPEG_STARTING)
+    if (room == IH_JPEG_NONE || room == IH_JPEG_STARTING) {
+        const bool is_over = has_engines && room == IH_JPEG_NONE;
+        file->why = is_over ? "the engines had given up" : "the engines had not started";
         return false;
+    }
     const uint64_t start_ns = ih_clock_ns();
     if (!open_jpeg(o, input, src, &n_bytes))
         return false;

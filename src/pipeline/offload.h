@@ -36,7 +36,7 @@ struct ih_offload_file {
     uint8_t *bytes; /* owned */
     size_t capacity_bytes;
     bool is_helping; /* the worker is */
-    bool is_told;    /* why its input is left to it is in the report */
+    const char *why; /* a JPEG file is left to it; static; NULL: is in the report already */
 };
 
 /*

@@ -18,7 +18,8 @@ struct jpeg_kind {
     unsigned restart_interval;
     int quality; /* 0: 85 */
     bool is_optimized, is_progressive;
-    bool is_flat; /* one colour and no noise */
+    bool is_flat;       /* one colour and no noise */
+    bool has_one_table; /* for codes of luma and chroma */
 };
 
 struct jpeg_file {
@@ -47,6 +48,8 @@ static inline struct jpeg_file make_jpeg(const struct jpeg_kind *kind, unsigned 
     jpeg_set_quality(&c, kind->quality ? kind->quality : 85, TRUE);
     c.comp_info[0].h_samp_factor = kind->h;
     c.comp_info[0].v_samp_factor = kind->v;
+    for (int i = 1; i < c.num_components && kind->has_one_table; i++)
+        c.comp_info[i].dc_tbl_no = c.comp_info[i].ac_tbl_no = 0;
     c.restart_interval = kind->restart_interval;
     c.optimize_coding = kind->is_optimized;
     if (kind->is_progressive)

@@ -158,6 +158,27 @@ static void test_parted_bound(void **state)
         }
 }
 
+/* The same sound blocks behind an image that has no use for them, and as one that has. */
+static void test_much_behind(void **state)
+{
+    (void)state;
+    enum { N_ACROSS = 8000, N_DOWN = 256, N_BYTES = N_ACROSS / 4 * 3 * N_DOWN };
+    struct ih_jpeg_plan plan;
+    uint8_t *four_blocks = malloc(N_BYTES); /* and again */
+    assert_non_null(four_blocks);
+    for (size_t i = 0; i < N_BYTES; i++)
+        four_blocks[i] = (const uint8_t[]){0x28, 0xA2, 0x8A}[i % 3]; /* 00 1010 */
+    struct jpeg_file f = make_blocks(N_ACROSS, 0, "");
+    const size_t height = find_segment(&f, 0xC0, 0) + 5, data = find_data(&f);
+    splice(&f, data, f.n - 2 - data, four_blocks, N_BYTES);
+    assert_false(lanes_say_yes(&f, &plan));
+    f.bytes[height] = N_DOWN * 8 >> 8;
+    f.bytes[height + 1] = N_DOWN * 8 & 255;
+    assert_true(lanes_say_yes(&f, &plan));
+    free(four_blocks);
+    free(f.bytes);
+}
+
 static void test_not_for_lanes(void **state)
 {
     (void)state;
@@ -175,14 +196,21 @@ static void test_not_for_lanes(void **state)
     f = make_jpeg(&kind, 16, 16); /* no lane has the room to fall into step */
     assert_false(lanes_say_yes(&f, &plan));
     free(f.bytes);
+    kind.h = kind.v = 1;
+    kind.has_one_table = true; /* nothing tells a lane which of the blocks it is at */
+    f = make_jpeg(&kind, 700, 500);
+    assert_false(lanes_say_yes(&f, &plan));
+    check_passes(&f);
+    free(f.bytes);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sound_files),  cmocka_unit_test(test_flat_files),
-        cmocka_unit_test(test_damage),       cmocka_unit_test(test_large_damaged_file),
-        cmocka_unit_test(test_parted_bound), cmocka_unit_test(test_not_for_lanes),
+        cmocka_unit_test(test_sound_files),   cmocka_unit_test(test_flat_files),
+        cmocka_unit_test(test_damage),        cmocka_unit_test(test_large_damaged_file),
+        cmocka_unit_test(test_parted_bound),  cmocka_unit_test(test_much_behind),
+        cmocka_unit_test(test_not_for_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -407,6 +407,8 @@ static void test_engines_that_break(void **state)
             assert_true(n_left(&r, "gave them back") >= 1);
             assert_int_equal(r.n_by_engines, r.report.n_decoded);
             assert_string_equal(r.report.why_none.message, "it rattles");
+            assert_true(n_left(&r, "had given up") > 0);
+            assert_int_equal(n_left(&r, "had not started"), 0);
         }
 }
 
@@ -463,6 +465,7 @@ static void test_pipe(void **state)
     pthread_join(thread, NULL);
     assert_int_equal(r.n_taken, 1);
     assert_int_equal(r.n_by_engines, 0);
+    assert_int_equal(n_left(&r, "read whole"), 1);
 }
 
 static void test_engines_that_do_not_start(void **state)
