@@ -65,7 +65,8 @@ FLAGS_sanitize := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all 
                   -fno-omit-frame-pointer
 FLAGS_tsan     := -O1 -g -fsanitize=thread
 FLAGS_coverage := -O0 -g --coverage
-FLAGS_fuzz     := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+FLAGS_fuzz     := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
+                  -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 ifeq ($(FLAGS_$(CONFIG)),)
   $(error CONFIG=$(CONFIG) is none of release debug sanitize tsan coverage fuzz)
 endif
