@@ -17,11 +17,11 @@
 
 /*
  * Inputs per worker that may be under way, or done and waiting for a slower one before them: one
- * that takes as long as 256 of its neighbours holds nobody up. A result is there only from its
+ * that takes as long as 192 of its neighbours holds nobody up. A result is there only from its
  * start until it is taken, so the 12 KB of each are only needed while there is such an input. Where
  * it is the taker that is slow, a few keep everybody busy.
  */
-enum { WINDOW_PER_THREAD = 256, WINDOW_OF_SLOW_TAKER = 16 };
+enum { WINDOW_PER_THREAD = 192, WINDOW_OF_SLOW_TAKER = 16 };
 
 struct window_slot {
     bool is_ready;
