@@ -4,7 +4,8 @@
  *
  * A look-up takes two or three symbols at once (jpeg_codes.h), and bits need no test until the MCU
  * is read (jpeg_window.h). So the inner loop has no test but for its end. What is left of its time
- * is mostly that end, which no processor foresees.
+ * is mostly that end, which no processor foresees. Large data is walked by lanes, which do without
+ * (jpeg_lanes.c); what they do not know about, and what has restart markers, is walked here.
  *
  * How large the coefficients of a block may be is bounded on the way: decoders agree on all that an
  * encoder makes of pixels, but not on what damage makes of them, where sums leave 16 bits. Each
@@ -19,7 +20,7 @@
 
 enum {
     BLOCK_END = 64,
-    LANES_FROM_BYTES = 1 << 16 /* their tables take 100 us to make */
+    LANES_FROM_BYTES = 1 << 16 /* their tables take 150 us to make */
 };
 
 struct component {
