@@ -76,7 +76,9 @@ static void on_error_exit(j_common_ptr cinfo)
                  (unsigned)s->errors.msg_parm.i[0]);
         fail(s, IH_UNSUPPORTED, text);
         break;
+#if JPEG_LIB_VERSION < 70 /* later interfaces have arithmetic coding, and no such message */
     case JERR_ARITH_NOTIMPL:
+#endif
     case JERR_CONVERSION_NOTIMPL:
         s->errors.format_message(cinfo, text);
         fail(s, IH_UNSUPPORTED, text);

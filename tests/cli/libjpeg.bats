@@ -1,0 +1,25 @@
+#!/usr/bin/env bats
+# Distributions build libjpeg-turbo with the interface of libjpeg 6b, 7 or 8, each with messages and
+# fields of its own. The tests run with the one that is installed; the sources must compile with all.
+
+@test "libjpeg: the sources compile with the interfaces of libjpeg 6b, 7 and 8" {
+  cd "$BATS_TEST_DIRNAME/../.." || return 1
+  local cc=${CC:-cc} version source
+  printf '%s\n' '#include_next <jconfig.h>' '#undef JPEG_LIB_VERSION' \
+    '#define JPEG_LIB_VERSION WANTED_VERSION' >"$BATS_TEST_TMPDIR/jconfig.h"
+  printf '%s\n' '#include <stdio.h>' '#include <jpeglib.h>' '#if JPEG_LIB_VERSION != WANTED_VERSION' \
+    '#error its own jconfig.h' '#endif' >"$BATS_TEST_TMPDIR/probe.c"
+  local flags=(-std=c11 -D_GNU_SOURCE -Isrc -I. "-I$BATS_TEST_TMPDIR" -fsyntax-only)
+  local headers
+  read -ra headers <<<"$(${PKG_CONFIG:-pkg-config} --cflags libjpeg 2>/dev/null)"
+  "$cc" "${flags[@]}" "${headers[@]}" -DWANTED_VERSION=80 "$BATS_TEST_TMPDIR/probe.c" 2>/dev/null ||
+    skip "jconfig.h lies beside jpeglib.h, which takes no other"
+  local sources
+  mapfile -t sources < <(grep -rl --include='*.c' '<jpeglib.h>' src)
+  [ "${#sources[@]}" -ge 2 ]
+  for version in 62 70 80; do
+    for source in "${sources[@]}"; do
+      "$cc" "${flags[@]}" "${headers[@]}" -DWANTED_VERSION="$version" "$source"
+    done
+  done
+}
