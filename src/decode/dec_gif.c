@@ -8,8 +8,9 @@
  * which browsers ignore. Nothing is stored there, so here it is transparent black, and such an
  * image has alpha. A frame that reaches over the screen enlarges it, as in browsers and Pillow.
  *
- * giflib hands out indices past the palette's end; here they are damage. What follows the frame is
- * not looked at.
+ * giflib hands out indices past the palette's end; here they are damage, but for the transparent
+ * one, which needs no colour: such pixels are transparent black, too. What follows the frame is not
+ * looked at.
  */
 #include "decode/decoder.h"
 #include "decode/signatures.h"
@@ -19,10 +20,11 @@
 #include <string.h>
 
 struct gif_state {
-    struct ih_source *src; /* borrowed */
-    GifFileType *gif;      /* owned */
-    uint8_t palette[256][4];
+    struct ih_source *src;   /* borrowed */
+    GifFileType *gif;        /* owned */
+    uint8_t palette[256][4]; /* transparent black past its end */
     unsigned n_palette, n_channels;
+    int transparent;       /* an index, or NO_TRANSPARENT_COLOR */
     uint64_t n_uncovered;  /* pixels of the screen, still to be given */
     size_t width, n_rows;  /* of the frame; rows still to be read */
     uint8_t *indices;      /* owned; one row of the frame */
@@ -91,7 +93,7 @@ static bool find_frame(GifFileType *gif, int *transparent)
     return DGifGetImageDesc(gif) == GIF_OK;
 }
 
-static enum ih_status load_palette(struct gif_state *s, int transparent, struct ih_error *err)
+static enum ih_status load_palette(struct gif_state *s, struct ih_error *err)
 {
     const ColorMapObject *map = s->gif->Image.ColorMap ? s->gif->Image.ColorMap : s->gif->SColorMap;
     if (!map || map->ColorCount < 1 || map->ColorCount > 256)
@@ -101,7 +103,7 @@ static enum ih_status load_palette(struct gif_state *s, int transparent, struct 
         s->palette[i][0] = map->Colors[i].Red;
         s->palette[i][1] = map->Colors[i].Green;
         s->palette[i][2] = map->Colors[i].Blue;
-        s->palette[i][3] = (int)i == transparent ? 0 : 255;
+        s->palette[i][3] = (int)i == s->transparent ? 0 : 255;
     }
     return IH_OK;
 }
@@ -109,11 +111,12 @@ static enum ih_status load_palette(struct gif_state *s, int transparent, struct 
 static enum ih_status read_header(struct gif_state *s, struct ih_image_info *info,
                                   struct ih_error *err)
 {
-    int code = 0, transparent = NO_TRANSPARENT_COLOR;
+    int code = 0;
+    s->transparent = NO_TRANSPARENT_COLOR;
     s->gif = DGifOpen(s, read_bytes, &code);
     if (!s->gif)
         return failed(s, code, err);
-    if (!find_frame(s->gif, &transparent))
+    if (!find_frame(s->gif, &s->transparent))
         return failed(s, s->gif->Error, err);
     const GifImageDesc *frame = &s->gif->Image;
     if (frame->Width <= 0 || frame->Height <= 0 || frame->Left < 0 || frame->Top < 0)
@@ -126,10 +129,10 @@ static enum ih_status read_header(struct gif_state *s, struct ih_image_info *inf
     s->width = (size_t)frame->Width;
     s->n_rows = (size_t)frame->Height;
     s->n_uncovered = info->width * info->height - (uint64_t)s->width * s->n_rows;
-    s->n_channels = transparent != NO_TRANSPARENT_COLOR || s->n_uncovered > 0 ? 4 : 3;
+    s->n_channels = s->transparent != NO_TRANSPARENT_COLOR || s->n_uncovered > 0 ? 4 : 3;
     info->n_channels = s->n_channels;
     info->source_depth = 8;
-    return load_palette(s, transparent, err);
+    return load_palette(s, err);
 }
 
 static enum ih_status open_gif(struct ih_source *src, const struct ih_decode_options *options,
@@ -151,16 +154,31 @@ static enum ih_status open_gif(struct ih_source *src, const struct ih_decode_opt
     return status;
 }
 
+static enum ih_status check_row(const struct gif_state *s, struct ih_error *err)
+{
+    unsigned bad = 0; /* the greatest index without a colour */
+    for (size_t x = 0; x < s->width; x++) {
+        const unsigned index = s->indices[x];
+        bad = index > bad && (int)index != s->transparent ? index : bad;
+    }
+    return bad < s->n_palette
+               ? IH_OK
+               : ih_error_set(err, IH_CORRUPT, "damaged GIF: colour %u of a palette of %u", bad,
+                              s->n_palette);
+}
+
 static enum ih_status read_row(struct gif_state *s, uint8_t *pixels, struct ih_error *err)
 {
     if (DGifGetLine(s->gif, s->indices, (int)s->width) != GIF_OK)
         return failed(s, s->gif->Error, err);
-    for (size_t x = 0; x < s->width; x++, pixels += s->n_channels) {
-        unsigned index = s->indices[x];
-        if (index >= s->n_palette)
-            return ih_error_set(err, IH_CORRUPT, "damaged GIF: colour %u of a palette of %u", index,
-                                s->n_palette);
-        memcpy(pixels, s->palette[index], s->n_channels);
+    if (check_row(s, err) != IH_OK)
+        return err->status;
+    if (s->n_channels == 4) {
+        for (size_t x = 0; x < s->width; x++)
+            memcpy(pixels + 4 * x, s->palette[s->indices[x]], 4);
+    } else {
+        for (size_t x = 0; x < s->width; x++)
+            memcpy(pixels + 3 * x, s->palette[s->indices[x]], 3);
     }
     return IH_OK;
 }

@@ -9,6 +9,7 @@
  * - A palette's first entry may have a number other than 0; an index before it, or past the last
  *   one, is damage.
  * - A run may go on in the next row, as old encoders have it, but not past the image's end.
+ * - A palette that no pixel refers to, as the format allows in gray and colour, is passed over.
  * - Where the first pixel stands, left or right, top or bottom, does not matter to counts.
  *
  * stb_image was rejected: it takes colour 0 for an index past the palette's end, gets palettes with
@@ -43,17 +44,16 @@ static bool probe(const uint8_t *head, size_t size)
     unsigned has_palette = head[1], type = head[2], bits = head[16];
     uint32_t palette_entries = ih_le16(head + 5);
     bool has_size = ih_le16(head + 12) != 0 && ih_le16(head + 14) != 0;
-    if (!has_size || (head[17] & 0xC0) != 0)
+    bool is_palette = has_palette == 1 && palette_entries != 0 &&
+                      (head[7] == 15 || head[7] == 16 || head[7] == 24 || head[7] == 32);
+    bool no_palette = has_palette == 0 && ih_le16(head + 3) == 0 && palette_entries == 0;
+    if (!has_size || (head[17] & 0xC0) != 0 || (!is_palette && !no_palette))
         return false;
     if (type == 1 || type == 9)
-        return has_palette == 1 && (bits == 8 || bits == 16) && palette_entries != 0 &&
-               (head[7] == 15 || head[7] == 16 || head[7] == 24 || head[7] == 32);
-    bool no_palette = has_palette == 0 && ih_le16(head + 3) == 0 && palette_entries == 0;
+        return is_palette && (bits == 8 || bits == 16);
     if (type == 2 || type == 10)
-        return no_palette && (bits == 15 || bits == 16 || bits == 24 || bits == 32);
-    if (type == 3 || type == 11)
-        return no_palette && (bits == 8 || bits == 16);
-    return false;
+        return bits == 15 || bits == 16 || bits == 24 || bits == 32;
+    return (type == 3 || type == 11) && (bits == 8 || bits == 16);
 }
 
 static const char *version(void)
@@ -68,18 +68,18 @@ static void close_tga(void *state)
     free(s);
 }
 
-/* A colour, or gray with alpha, as the file has it. */
-static void convert(const uint8_t *unit, unsigned unit_bytes, unsigned n_channels, uint8_t *pixel)
+/* n colours, or grays with alpha, as the file has them. */
+static void convert(const uint8_t *unit, unsigned unit_bytes, size_t n, unsigned n_channels,
+                    uint8_t *pixel)
 {
     if (n_channels < 3) { /* gray, alpha */
-        memcpy(pixel, unit, n_channels);
-    } else if (unit_bytes == 2) {
-        uint32_t v = ih_le16(unit);
+        memcpy(pixel, unit, n * n_channels);
+        return;
+    }
+    for (; n > 0; n--, unit += unit_bytes, pixel += n_channels) {
+        const uint32_t v = ih_le16(unit);
         for (unsigned c = 0; c < 3; c++)
-            pixel[c] = ih_sample_scale(v >> (10 - 5 * c) & 31, 31);
-    } else {
-        for (unsigned c = 0; c < 3; c++)
-            pixel[c] = unit[2 - c];
+            pixel[c] = unit_bytes == 2 ? ih_sample_scale(v >> (10 - 5 * c) & 31, 31) : unit[2 - c];
         if (n_channels == 4)
             pixel[3] = unit[3];
     }
@@ -94,7 +94,7 @@ static enum ih_status read_palette(struct tga_state *s, unsigned entry_bytes, st
         uint8_t entry[UNIT_BYTES_MAX];
         if (ih_read_bytes(s->src, "TGA", entry, entry_bytes, err) != IH_OK)
             return err->status;
-        convert(entry, entry_bytes, s->n_channels, s->palette + (size_t)i * s->n_channels);
+        convert(entry, entry_bytes, 1, s->n_channels, s->palette + (size_t)i * s->n_channels);
     }
     return IH_OK;
 }
@@ -123,7 +123,9 @@ static enum ih_status read_header(struct tga_state *s, const struct ih_decode_op
     if (ih_decode_check_pixels(info->width, info->height, options->max_pixels, err) != IH_OK ||
         ih_skip_bytes(s->src, "TGA", h[0], err) != IH_OK) /* a name, or anything */
         return err->status;
-    return s->has_palette ? read_palette(s, (entry_bits + 7) / 8, err) : IH_OK;
+    const unsigned entry_bytes = (entry_bits + 7) / 8;
+    return s->has_palette ? read_palette(s, entry_bytes, err)
+                          : ih_skip_bytes(s->src, "TGA", (uint64_t)s->n_entries * entry_bytes, err);
 }
 
 static enum ih_status open_tga(struct ih_source *src, const struct ih_decode_options *options,
@@ -141,19 +143,24 @@ static enum ih_status open_tga(struct ih_source *src, const struct ih_decode_opt
     return status;
 }
 
-/* The pixel that `unit` is. */
-static enum ih_status put_unit(const struct tga_state *s, const uint8_t *unit, uint8_t *pixel,
-                               struct ih_error *err)
+/* The pixels that n units are. */
+static enum ih_status put_units(const struct tga_state *s, const uint8_t *unit, size_t n,
+                                uint8_t *pixel, struct ih_error *err)
 {
     if (!s->has_palette) {
-        convert(unit, s->unit_bytes, s->n_channels, pixel);
+        convert(unit, s->unit_bytes, n, s->n_channels, pixel);
         return IH_OK;
     }
-    unsigned index = s->unit_bytes == 1 ? unit[0] : ih_le16(unit);
-    if (index < s->first_entry || index - s->first_entry >= s->n_entries)
-        return ih_error_set(err, IH_CORRUPT, "damaged TGA: colour %u of a palette of %u from %u on",
-                            index, s->n_entries, s->first_entry);
-    memcpy(pixel, s->palette + (size_t)(index - s->first_entry) * s->n_channels, s->n_channels);
+    for (; n > 0; n--, unit += s->unit_bytes, pixel += s->n_channels) {
+        const unsigned index = s->unit_bytes == 1 ? unit[0] : ih_le16(unit);
+        if (index < s->first_entry || index - s->first_entry >= s->n_entries)
+            return ih_error_set(err, IH_CORRUPT,
+                                "damaged TGA: colour %u of a palette of %u from %u on", index,
+                                s->n_entries, s->first_entry);
+        const uint8_t *entry = s->palette + (size_t)(index - s->first_entry) * s->n_channels;
+        for (unsigned c = 0; c < s->n_channels; c++)
+            pixel[c] = entry[c];
+    }
     return IH_OK;
 }
 
@@ -165,11 +172,10 @@ static enum ih_status read_plain(struct tga_state *s, uint8_t *pixels, size_t n,
     size_t n_max = sizeof units / s->unit_bytes;
     while (n > 0) {
         size_t n_here = n < n_max ? n : n_max;
-        if (ih_read_bytes(s->src, "TGA", units, n_here * s->unit_bytes, err) != IH_OK)
+        if (ih_read_bytes(s->src, "TGA", units, n_here * s->unit_bytes, err) != IH_OK ||
+            put_units(s, units, n_here, pixels, err) != IH_OK)
             return err->status;
-        for (size_t i = 0; i < n_here; i++, pixels += s->n_channels)
-            if (put_unit(s, units + i * s->unit_bytes, pixels, err) != IH_OK)
-                return err->status;
+        pixels += n_here * s->n_channels;
         n -= n_here;
     }
     return IH_OK;
@@ -202,7 +208,7 @@ static enum ih_status read_tga(void *state, uint8_t *pixels, size_t capacity_pix
         if (!s->is_run && read_plain(s, dst, n_here, err) != IH_OK)
             return err->status;
         for (size_t i = 0; s->is_run && i < n_here; i++)
-            if (put_unit(s, s->unit, dst + i * s->n_channels, err) != IH_OK)
+            if (put_units(s, s->unit, 1, dst + i * s->n_channels, err) != IH_OK)
                 return err->status;
         s->n_packet -= s->has_runs ? (unsigned)n_here : 0;
         s->n_left -= n_here;

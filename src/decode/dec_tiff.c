@@ -1,21 +1,26 @@
 /*
- * TIFF through libtiff: the first page, scanline by scanline or tile by tile.
+ * TIFF through libtiff: the first page, a scanline, a strip or a tile at a time.
  *
  * A TIFF's directory may be anywhere in the file, so the file is in memory; the image never is.
- * Strips come out one scanline at a time. Where each colour has strips of its own each gets a
- * handle of its own, since a handle that went to and fro would decode its strips anew for every
- * row. Of a tiled image one tile is held, and tiles are counted as they come: the order of pixels
- * is nobody's business.
+ * Of a tiled image one tile is held, and tiles are counted as they come: the order of pixels is
+ * nobody's business. Strips come out one scanline at a time. Where each colour has strips of its
+ * own each gets a handle of its own, since a handle that went to and fro would decode its strips
+ * anew for every row. Strips of Deflate and PackBits are held whole where that is not too much: so
+ * libtiff inflates with libdeflate, in half the time, and lets a run go on in the next row, as some
+ * programs write it and all but a few read it.
  *
  * Samples are converted here and not by libtiff's RGBA interface, which rounds 16 bits down and
- * multiplies colours by their alpha. It is used for YCbCr that is not JPEG alone. The samples of
- * JPEG strips become RGB in libjpeg-turbo.
+ * multiplies colours by their alpha. JPEG becomes RGB in libjpeg-turbo.
  */
+#include "base/large.h"
 #include "decode/signatures.h"
 #include "decode/tiff_parts.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+/* A larger strip comes a scanline at a time. Those that programs write are far smaller, but for
+ * the one strip of an image of up to 20 megapixels. */
+#define STRIP_BYTES_MAX ((uint64_t)64 << 20)
 
 TIFF_CALLS(IH_LATE_CHECK)
 static const char *const call_names[] = {TIFF_CALLS(IH_LATE_NAME)};
@@ -43,34 +48,57 @@ static void close_tiff(void *state)
     free(s);
 }
 
+static bool is_better_whole(const struct ih_tiff *s, TIFF *t)
+{
+    uint16_t compression = COMPRESSION_NONE;
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
+    return compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE ||
+           compression == COMPRESSION_PACKBITS;
+}
+
+/* Whether a strip is decoded at once: YCbCr always, as its rows share chroma. */
+static bool takes_strips(const struct ih_tiff *s, TIFF *t, unsigned n_planes)
+{
+    const struct ih_budget *budget = s->whole.budget;
+    const uint64_t n_bytes = s->lib.TIFFStripSize64(t);
+    if (s->is_ycbcr || !is_better_whole(s, t) || n_bytes > STRIP_BYTES_MAX)
+        return s->is_ycbcr;
+    return !budget || s->whole.file_bytes + n_bytes * n_planes <= budget->size_bytes;
+}
+
+static void choose_block(struct ih_tiff *s, TIFF *t, unsigned n_planes)
+{
+    s->full_width = s->width;
+    s->full_height = 1;
+    if (s->lib.TIFFIsTiled(t)) {
+        s->kind = IH_TIFF_TILE;
+        s->full_width = s->full_height = 0;
+        s->lib.TIFFGetField(t, TIFFTAG_TILEWIDTH, &s->full_width);
+        s->lib.TIFFGetField(t, TIFFTAG_TILELENGTH, &s->full_height);
+    } else if (takes_strips(s, t, n_planes)) {
+        s->kind = IH_TIFF_STRIP;
+        s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_ROWSPERSTRIP, &s->full_height);
+        s->full_height = s->full_height < s->height ? s->full_height : s->height;
+    }
+}
+
 /* The size of a block, and its memory from the budget. Nothing is allocated yet. */
 static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
     uint64_t n_bytes, row_bytes;
     unsigned n_planes = s->is_planar ? s->samples.n_planes : 1;
-    if (s->lib.TIFFIsTiled(t)) {
-        s->lib.TIFFGetField(t, TIFFTAG_TILEWIDTH, &s->tile_width);
-        s->lib.TIFFGetField(t, TIFFTAG_TILELENGTH, &s->tile_height);
-        if (s->tile_width == 0 || s->tile_height == 0)
-            return ih_error_set(err, IH_CORRUPT, "damaged TIFF: tiles without a size");
-    }
-    if (s->is_ycbcr) {
-        uint32_t n_rows = s->tile_height;
-        if (!s->tile_height) {
-            s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_ROWSPERSTRIP, &n_rows);
-            n_rows = n_rows < s->height ? n_rows : s->height;
-            s->tile_height = n_rows; /* and width 0: a strip that comes whole */
-        }
-        row_bytes = (uint64_t)4 * (s->tile_width ? s->tile_width : s->width);
-        n_bytes = n_rows && row_bytes > UINT64_MAX / n_rows ? UINT64_MAX : row_bytes * n_rows;
-    } else {
-        row_bytes = s->tile_width ? s->lib.TIFFTileRowSize64(t) : s->lib.TIFFScanlineSize64(t);
-        n_bytes = s->tile_width ? s->lib.TIFFTileSize64(t) : row_bytes;
-    }
+    choose_block(s, t, n_planes);
+    if (s->full_width == 0 || s->full_height == 0)
+        return ih_error_set(err, IH_CORRUPT, "damaged TIFF: tiles or strips without a size");
+    bool is_tile = s->kind == IH_TIFF_TILE;
+    row_bytes = is_tile ? s->lib.TIFFTileRowSize64(t) : s->lib.TIFFScanlineSize64(t);
+    n_bytes = is_tile                    ? s->lib.TIFFTileSize64(t)
+              : s->kind == IH_TIFF_STRIP ? s->lib.TIFFStripSize64(t)
+                                         : row_bytes;
     if (s->error.status != IH_OK || n_bytes == 0 || row_bytes == 0)
         return ih_tiff_failed(s, err);
     if (n_bytes > (uint64_t)PTRDIFF_MAX / IH_SAMPLES_PLANES_MAX)
-        return ih_error_set(err, IH_LIMIT, "TIFF with a tile or row of %llu bytes",
+        return ih_error_set(err, IH_LIMIT, "TIFF with a tile, strip or row of %llu bytes",
                             (unsigned long long)n_bytes);
     s->plane_bytes = (size_t)n_bytes;
     s->row_bytes = (size_t)row_bytes;
@@ -128,49 +156,44 @@ static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_op
 
 static enum ih_status start(struct ih_tiff *s, struct ih_error *err)
 {
-    bool has_strips_of_planes = s->is_planar && !s->tile_width;
-    for (unsigned p = 1; has_strips_of_planes && p < s->samples.n_planes; p++)
+    bool has_handles = s->is_planar && s->kind == IH_TIFF_SCANLINE;
+    for (unsigned p = 1; has_handles && p < s->samples.n_planes; p++)
         if (ih_tiff_open_handle(s, p, err) != IH_OK)
             return err->status;
-    s->block = malloc(s->plane_bytes * (s->is_planar ? s->samples.n_planes : 1));
+    s->block = ih_large_alloc(s->plane_bytes * (s->is_planar ? s->samples.n_planes : 1));
     if (!s->block)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->is_decoding = true;
     return IH_OK;
 }
 
-/* YCbCr that is no JPEG: libtiff makes pixels of four bytes, the last row first. */
-static bool load_ycbcr(struct ih_tiff *s)
+/* One plane of the next block. */
+static bool load_plane(struct ih_tiff *s, unsigned p)
 {
+    uint8_t *dst = s->block + p * s->plane_bytes;
+    const uint16_t sample = (uint16_t)(s->is_planar ? s->plane_sample[p] : 0);
     TIFF *t = s->handles[0].tiff;
-    uint32_t *pixels = (uint32_t *)(void *)s->block; /* from malloc, so aligned */
-    return s->tile_width ? s->lib.TIFFReadRGBATileExt(t, s->x, s->y, pixels, 1)
-                         : s->lib.TIFFReadRGBAStripExt(t, s->y, pixels, 1);
-}
-
-static bool load_samples(struct ih_tiff *s)
-{
-    unsigned n_planes = s->is_planar ? s->samples.n_planes : 1;
-    bool is_sound = true;
-    for (unsigned p = 0; p < n_planes && is_sound; p++) {
-        uint8_t *dst = s->block + p * s->plane_bytes;
-        uint16_t sample = (uint16_t)(s->is_planar ? s->plane_sample[p] : 0);
-        TIFF *t = s->handles[s->is_planar && !s->tile_width ? p : 0].tiff;
-        is_sound = s->tile_width ? s->lib.TIFFReadTile(t, dst, s->x, s->y, 0, sample) >= 0
-                                 : s->lib.TIFFReadScanline(t, dst, s->y, sample) >= 0;
+    switch (s->kind) {
+    case IH_TIFF_TILE:
+        return s->lib.TIFFReadTile(t, dst, s->x, s->y, 0, sample) >= 0;
+    case IH_TIFF_STRIP:
+        return s->lib.TIFFReadEncodedStrip(t, s->lib.TIFFComputeStrip(t, s->y, sample), dst,
+                                           (tmsize_t)s->plane_bytes) >= 0;
+    default:
+        return s->lib.TIFFReadScanline(s->handles[p].tiff, dst, s->y, sample) >= 0;
     }
-    return is_sound;
 }
 
-/* The next scanline or tile; false at the end. */
 static enum ih_status load_block(struct ih_tiff *s, struct ih_error *err)
 {
-    uint32_t width = s->tile_width ? s->tile_width : s->width;
-    uint32_t height = s->tile_height ? s->tile_height : 1;
-    s->block_width = width < s->width - s->x ? width : s->width - s->x;
-    s->block_height = height < s->height - s->y ? height : s->height - s->y;
+    const unsigned n_planes = s->is_planar ? s->samples.n_planes : 1;
+    const uint32_t right = s->width - s->x, below = s->height - s->y;
+    s->block_width = s->full_width < right ? s->full_width : right;
+    s->block_height = s->full_height < below ? s->full_height : below;
     s->row = 0;
-    bool is_sound = s->is_ycbcr ? load_ycbcr(s) : load_samples(s);
+    bool is_sound = true;
+    for (unsigned p = 0; p < n_planes && is_sound; p++)
+        is_sound = load_plane(s, p);
     if (!is_sound || s->error.status != IH_OK)
         return ih_tiff_failed(s, err);
     s->x += s->block_width;
@@ -184,16 +207,12 @@ static enum ih_status load_block(struct ih_tiff *s, struct ih_error *err)
 static void convert_row(struct ih_tiff *s, uint8_t *pixels)
 {
     struct ih_sample_plane planes[IH_SAMPLES_PLANES_MAX];
-    if (s->is_ycbcr) { /* the last row first: of a tile, of all its rows */
-        uint32_t n_rows = s->tile_width ? s->tile_height : s->block_height;
-        const uint8_t *row = s->block + (size_t)(n_rows - 1 - s->row) * s->row_bytes;
-        for (uint32_t x = 0; x < s->block_width; x++, pixels += 3) {
-            uint32_t rgba;
-            memcpy(&rgba, row + (size_t)4 * x, sizeof rgba);
-            pixels[0] = (uint8_t)TIFFGetR(rgba);
-            pixels[1] = (uint8_t)TIFFGetG(rgba);
-            pixels[2] = (uint8_t)TIFFGetB(rgba);
-        }
+    if (s->is_ycbcr) {
+        const struct ih_tiff_ycbcr *c = &s->ycbcr;
+        const size_t n_units = (s->full_width + (size_t)c->across - 1) / c->across;
+        const size_t unit_bytes = (size_t)c->across * c->down + 2;
+        ih_tiff_convert_ycbcr(c, s->block + s->row / c->down * n_units * unit_bytes,
+                              s->row % c->down, s->block_width, pixels);
         return;
     }
     const uint8_t *row = s->block + (size_t)s->row * s->row_bytes;

@@ -3,6 +3,7 @@
 #include "decode/png_image.h"
 
 #include "decode/bytes.h"
+#include "decode/samples.h"
 
 #include <assert.h>
 #include <string.h>
@@ -47,16 +48,10 @@ static void unpack(const uint8_t *row, unsigned depth, unsigned scale, uint32_t 
     }
 }
 
-/* round(v * 255 / 65535), as an exact multiplication and shift for every 16-bit v. */
-static uint8_t scale_16(unsigned v)
-{
-    return (uint8_t)((v * 255u + 32895u) >> 16);
-}
-
 static void scale_row_16(const uint8_t *row, size_t n_samples, uint8_t *dst)
 {
     for (size_t i = 0; i < n_samples; i++)
-        dst[i] = scale_16(ih_be16(row + 2 * i));
+        dst[i] = ih_sample_scale_16(ih_be16(row + 2 * i));
 }
 
 /* Gray or RGB of 8 or 16 bits with a transparent colour. */
@@ -68,7 +63,7 @@ static void expand_key(const struct ih_png_image *image, const uint8_t *row, uin
         for (unsigned c = 0; c < n; c++) {
             unsigned v = is_16 ? ih_be16(row) : *row;
             is_key = is_key && v == image->key[c];
-            *dst++ = is_16 ? scale_16(v) : (uint8_t)v;
+            *dst++ = is_16 ? ih_sample_scale_16(v) : (uint8_t)v;
             row += 1 + is_16;
         }
         *dst++ = is_key ? 0 : 255;

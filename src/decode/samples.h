@@ -19,7 +19,7 @@ struct ih_samples {
     unsigned n_planes;   /* n_colour, and 1 for alpha */
     unsigned n_channels; /* of the pixels that come out */
     uint8_t palette[256][3];
-    uint8_t scaled[65536]; /* 8-bit value of each sample; of n_planes all, alpha too */
+    uint8_t scaled[65536]; /* 8-bit value of each sample, of colours and alpha */
     bool is_inverted;      /* gray: 0 is white. Not alpha */
 };
 
@@ -46,6 +46,12 @@ void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane
 static inline uint8_t ih_sample_scale(uint64_t v, uint64_t max)
 {
     return (uint8_t)((v * 510 + max) / (2 * max));
+}
+
+/* round(v * 255 / 65535), as an exact multiplication and shift for every 16-bit v. */
+static inline uint8_t ih_sample_scale_16(unsigned v)
+{
+    return (uint8_t)((v * 255u + 32895u) >> 16);
 }
 
 /* round((255-C)(255-K)/255) where c and k are amounts of ink. */

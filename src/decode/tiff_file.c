@@ -2,8 +2,8 @@
  * A TIFF in memory, as libtiff wants to see it, and what it says of it.
  *
  * What is wrong goes into the handle's own messages, never to standard error. While it decodes,
- * errors and warnings both mean that samples are lost; in the directory its warnings are about tags
- * that nobody needs.
+ * errors and all but a few warnings mean that samples are lost; in the directory its warnings are
+ * about tags that nobody needs.
  */
 #include "decode/tiff_parts.h"
 
@@ -87,6 +87,15 @@ static bool is_damage(const char *text)
     return strstr(text, "IO error") || strstr(text, "ColorMap") || strstr(text, "Colormap");
 }
 
+/* Of samples that are all there: an old way to write LZW, a last strip of JPEG as high as the
+ * others, whose further rows are nobody's, and progressive JPEG. */
+static bool is_harmless(const char *format)
+{
+    return strncmp(format, "Old-style LZW", 13) == 0 ||
+           strncmp(format, "JPEG strip size", 15) == 0 ||
+           strstr(format, "encoded with progressive mode");
+}
+
 IH_PRINTF(4, 0)
 static int on_warning(TIFF *tiff, void *user, const char *module, const char *format,
                       va_list values)
@@ -100,9 +109,7 @@ static int on_warning(TIFF *tiff, void *user, const char *module, const char *fo
         va_end(again);
         return is_damage(text) ? on_error(tiff, user, module, format, values) : 1;
     }
-    if (strncmp(format, "Old-style LZW", 13) == 0)
-        return 1;
-    return on_error(tiff, user, module, format, values);
+    return is_harmless(format) ? 1 : on_error(tiff, user, module, format, values);
 }
 
 enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err)

@@ -118,9 +118,9 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
         if (s->n_samples != 3 || bits != 8)
             return unsupported(err, "YCbCr that is no JPEG and samples a pixel", s->n_samples);
         s->is_ycbcr = true;
-        s->lib.TIFFSetField(t, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT); /* as stored */
-    } else if (photometric == PHOTOMETRIC_YCBCR) {
-        s->lib.TIFFSetField(t, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+        return ih_tiff_read_ycbcr(s, t, err);
     }
+    if (photometric == PHOTOMETRIC_YCBCR)
+        s->lib.TIFFSetField(t, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
     return kind == IH_SAMPLES_PALETTE ? load_palette(s, t, err) : IH_OK;
 }

@@ -1,5 +1,7 @@
 #include "decode/whole.h"
 
+#include "base/large.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +29,7 @@ static enum ih_status check_file_bytes(uint64_t n_bytes, struct ih_error *err)
 static enum ih_status read_known(struct ih_whole *w, struct ih_source *src, size_t size_bytes,
                                  struct ih_error *err)
 {
-    w->file = malloc(size_bytes ? size_bytes : 1);
+    w->file = ih_large_alloc(size_bytes ? size_bytes : 1);
     if (!w->file)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     return ih_source_read(src, w->file, size_bytes, &w->file_bytes, err);

@@ -31,9 +31,10 @@ static int write_bytes(GifFileType *gif, const GifByteType *bytes, int n)
 struct kind {
     int left, top, screen_width, screen_height, transparent, n_colours;
     bool is_interlaced, has_local_map;
+    unsigned one_of; /* not 0: each one_of-th pixel is transparent and the others are colour 0 */
 };
 
-static const struct kind plain = {0, 0, WIDTH, HEIGHT, NONE, 64, false, false};
+static const struct kind plain = {0, 0, WIDTH, HEIGHT, NONE, 64, false, false, 0};
 
 static void colour(const struct kind *k, unsigned index, uint8_t *rgba)
 {
@@ -44,6 +45,8 @@ static void colour(const struct kind *k, unsigned index, uint8_t *rgba)
 
 static unsigned index_of(const struct kind *k, size_t i)
 {
+    if (k->one_of)
+        return i % k->one_of == 0 ? (unsigned)k->transparent : 0;
     return picture(i, 0) % (unsigned)k->n_colours;
 }
 
@@ -129,18 +132,45 @@ static void test_screen(void **state)
     assert_kind(&k, 1, WIDTH, HEIGHT, 3);
 }
 
-/* 64 colours become 8 in the header; the indices stay. */
+/* 64 colours become n = 2^(log2 + 1) in the header; the indices stay. */
+static void shorten_palette(struct file *f, unsigned log2)
+{
+    const size_t n_bytes = (size_t)3 << (log2 + 1), n_cut = 64 * 3 - n_bytes;
+    assert_int_equal(f->bytes[10] & 7, 5); /* 2^(5+1) colours */
+    f->bytes[10] = (uint8_t)((f->bytes[10] & ~7) | (int)log2);
+    memmove(f->bytes + 13 + n_bytes, f->bytes + 13 + 64 * 3, f->n - 13 - 64 * 3);
+    f->n -= n_cut;
+}
+
 static void test_index_past_the_palette(void **state)
 {
     (void)state;
-    static struct file f, short_one;
+    static struct file f;
     struct kind k = plain;
     write_file(&f, &k, 1);
-    assert_int_equal(f.bytes[10] & 7, 5); /* 2^(5+1) colours */
-    memcpy(short_one.bytes, f.bytes, 13 + 8 * 3);
-    memcpy(short_one.bytes + 13 + 8 * 3, f.bytes + 13 + 64 * 3, f.n - 13 - 64 * 3);
-    short_one.bytes[10] = (uint8_t)((f.bytes[10] & ~7) | 2);
-    assert_refused(short_one.bytes, f.n - 56 * 3, IH_CORRUPT, "of a palette of 8");
+    shorten_palette(&f, 2);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "of a palette of 8");
+    k.transparent = 63; /* the other indices are still past the end */
+    write_file(&f, &k, 1);
+    shorten_palette(&f, 2);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "of a palette of 8");
+}
+
+/* The transparent index needs no colour: 32 of them are there, and all other indices are 0. */
+static void test_transparent_past_the_palette(void **state)
+{
+    (void)state;
+    static struct file f;
+    static uint8_t wanted[N * 4];
+    struct kind k = plain;
+    k.transparent = 33;
+    k.one_of = 3;
+    write_file(&f, &k, 1);
+    shorten_palette(&f, 4);
+    for (size_t i = 0; i < N; i++)
+        if (index_of(&k, i) == 0)
+            colour(&k, 0, wanted + 4 * i);
+    assert_decodes(f.bytes, f.n, "gif", WIDTH, HEIGHT, 4, wanted);
 }
 
 static void test_damage(void **state)
@@ -174,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_screen),
         cmocka_unit_test(test_index_past_the_palette),
+        cmocka_unit_test(test_transparent_past_the_palette),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_limits),
     };

@@ -100,6 +100,22 @@ static void test_palettes(void **state)
     assert_no_part_is_whole(f.bytes, f.n);
 }
 
+/* One that no pixel refers to: the format allows it in colour and gray. */
+static void test_palettes_of_no_use(void **state)
+{
+    (void)state;
+    static const uint32_t entry_bits[] = {15, 16, 24, 32};
+    for (size_t i = 0; i < 4; i++) {
+        struct file f = start(2, 2, 1, 24, 7, 5, entry_bits[i]);
+        PUT(&f, 1, 2, 3, 4, 5, 6);
+        assert_decodes(f.bytes, f.n, "tga", 2, 1, 3, EXPECT(3, 2, 1, 6, 5, 4));
+        assert_no_part_is_whole(f.bytes, f.n);
+        f = start(11, 2, 1, 8, 0, 3, entry_bits[i]);
+        PUT(&f, 0x81, 9);
+        assert_decodes(f.bytes, f.n, "tga", 2, 1, 1, EXPECT(9, 9));
+    }
+}
+
 /* The palette's first entry has the number 1: so have the pixels. */
 static void test_indices_out_of_the_palette(void **state)
 {
@@ -147,9 +163,13 @@ static void test_probe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),    cmocka_unit_test(test_run_lengths),
-        cmocka_unit_test(test_palettes), cmocka_unit_test(test_indices_out_of_the_palette),
-        cmocka_unit_test(test_damage),   cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_run_lengths),
+        cmocka_unit_test(test_palettes),
+        cmocka_unit_test(test_palettes_of_no_use),
+        cmocka_unit_test(test_indices_out_of_the_palette),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_probe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

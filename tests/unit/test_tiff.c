@@ -11,167 +11,7 @@
 
 #include "tests/unit/damage.h"
 
-#include <tiffio.h>
-
-enum { WIDTH = 21, HEIGHT = 19, N = WIDTH * HEIGHT, SAMPLES_MAX = 6, TILE = 16 };
-
-/* ---- a file in memory ---- */
-
-struct file {
-    uint8_t bytes[65536];
-    size_t n, position;
-};
-
-static tmsize_t read_memory(thandle_t user, void *dst, tmsize_t n)
-{
-    struct file *f = user;
-    size_t left = f->position < f->n ? f->n - f->position : 0;
-    size_t size = (size_t)n < left ? (size_t)n : left;
-    memcpy(dst, f->bytes + f->position, size);
-    f->position += size;
-    return (tmsize_t)size;
-}
-
-static tmsize_t write_memory(thandle_t user, void *src, tmsize_t n)
-{
-    struct file *f = user;
-    assert_true(f->position + (size_t)n <= sizeof f->bytes);
-    memcpy(f->bytes + f->position, src, (size_t)n);
-    f->position += (size_t)n;
-    f->n = f->position > f->n ? f->position : f->n;
-    return n;
-}
-
-static toff_t seek_memory(thandle_t user, toff_t offset, int whence)
-{
-    struct file *f = user;
-    f->position = (size_t)offset + (whence == SEEK_CUR   ? f->position
-                                    : whence == SEEK_END ? f->n
-                                                         : 0);
-    return f->position;
-}
-
-static int close_memory(thandle_t user)
-{
-    (void)user;
-    return 0;
-}
-
-static toff_t size_of_memory(thandle_t user)
-{
-    return ((struct file *)user)->n;
-}
-
-/* ---- what is written ---- */
-
-struct kind {
-    uint16_t photometric, bits, n_samples, extra; /* extra: what the last sample is, or NONE */
-    uint16_t planar, compression;
-    bool is_tiled;
-    const char *mode; /* of TIFFClientOpen; NULL: "w"; F of ours: the low bit first */
-};
-
-enum { NONE = 0xFFFF };
-
-static unsigned value(const struct kind *k, size_t i, unsigned c)
-{
-    unsigned max = (1u << k->bits) - 1;
-    return (picture(i, c) * 257u + (unsigned)i) % (max + 1);
-}
-
-/* The value i of a palette, in 16 bits. */
-static uint16_t palette_value(unsigned c, unsigned index)
-{
-    return (uint16_t)(index * 20011u + c * 9001u + 300);
-}
-
-/* Samples `first` to `first` + n_planes of w x h pixels from x0,y0 on, packed; pixels outside of
- * the image are 0. Returns the bytes. */
-static size_t pack(const struct kind *k, uint8_t *dst, size_t x0, size_t y0, size_t w, size_t h,
-                   unsigned first, unsigned n_planes)
-{
-    size_t n_bytes = 0;
-    for (size_t y = y0; y < y0 + h; y++) {
-        uint32_t window = 0;
-        unsigned n_bits = 0;
-        for (size_t x = x0; x < x0 + w; x++) {
-            for (unsigned c = first; c < first + n_planes; c++) {
-                unsigned v = x < WIDTH && y < HEIGHT ? value(k, y * WIDTH + x, c) : 0;
-                if (k->bits == 16) {
-                    uint16_t v16 = (uint16_t)v;
-                    memcpy(dst + n_bytes, &v16, 2);
-                    n_bytes += 2;
-                    continue;
-                }
-                window = window << k->bits | v;
-                for (n_bits += k->bits; n_bits >= 8; n_bits -= 8)
-                    dst[n_bytes++] = (uint8_t)(window >> (n_bits - 8));
-            }
-        }
-        if (n_bits)
-            dst[n_bytes++] = (uint8_t)(window << (8 - n_bits));
-    }
-    return n_bytes;
-}
-
-static void set_tags(TIFF *t, const struct kind *k)
-{
-    uint16_t map[3][256];
-    TIFFSetField(t, TIFFTAG_IMAGEWIDTH, WIDTH);
-    TIFFSetField(t, TIFFTAG_IMAGELENGTH, HEIGHT);
-    TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, k->bits);
-    TIFFSetField(t, TIFFTAG_SAMPLESPERPIXEL, k->n_samples);
-    TIFFSetField(t, TIFFTAG_PHOTOMETRIC, k->photometric);
-    TIFFSetField(t, TIFFTAG_PLANARCONFIG, k->planar);
-    TIFFSetField(t, TIFFTAG_COMPRESSION, k->compression);
-    TIFFSetField(t, TIFFTAG_ORIENTATION, ORIENTATION_BOTRIGHT); /* which nobody applies */
-    if (k->mode && strchr(k->mode, 'F'))
-        TIFFSetField(t, TIFFTAG_FILLORDER, FILLORDER_LSB2MSB);
-    if (k->extra != NONE)
-        TIFFSetField(t, TIFFTAG_EXTRASAMPLES, 1, &k->extra);
-    for (unsigned i = 0; i < 256 * 3; i++)
-        map[i % 3][i / 3] = palette_value(i % 3, i / 3);
-    if (k->photometric == PHOTOMETRIC_PALETTE)
-        TIFFSetField(t, TIFFTAG_COLORMAP, map[0], map[1], map[2]);
-    if (k->is_tiled) {
-        TIFFSetField(t, TIFFTAG_TILEWIDTH, TILE);
-        TIFFSetField(t, TIFFTAG_TILELENGTH, TILE);
-    } else {
-        TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, 8);
-    }
-}
-
-static TIFF *create(struct file *f, const char *mode)
-{
-    memset(f, 0, sizeof *f);
-    TIFF *t = TIFFClientOpen("memory", mode ? mode : "w", f, read_memory, write_memory, seek_memory,
-                             close_memory, size_of_memory, NULL, NULL);
-    assert_non_null(t);
-    return t;
-}
-
-static void write_file(struct file *f, const struct kind *k)
-{
-    static uint8_t block[WIDTH * TILE * SAMPLES_MAX * 2];
-    bool is_planar = k->planar == PLANARCONFIG_SEPARATE;
-    unsigned n_planes = is_planar ? k->n_samples : 1, n_each = is_planar ? 1 : k->n_samples;
-    TIFF *t = create(f, k->mode);
-    set_tags(t, k);
-    for (unsigned p = 0; p < n_planes; p++) {
-        size_t w = k->is_tiled ? TILE : WIDTH, h = k->is_tiled ? TILE : 1;
-        for (size_t y = 0; y < HEIGHT; y += h) {
-            for (size_t x = 0; x < WIDTH; x += w) {
-                size_t n = pack(k, block, x, y, w, h, p, n_each);
-                if (k->is_tiled)
-                    assert_int_equal(
-                        TIFFWriteTile(t, block, (uint32_t)x, (uint32_t)y, 0, (uint16_t)p), n);
-                else
-                    assert_int_equal(TIFFWriteScanline(t, block, (uint32_t)y, (uint16_t)p), 1);
-            }
-        }
-    }
-    TIFFClose(t);
-}
+#include "tests/unit/tiff_files.h"
 
 /* ---- what should come out ---- */
 
@@ -311,6 +151,9 @@ static void test_compressions_and_byte_orders(void **state)
             struct kind k = {PHOTOMETRIC_RGB, 16, 3, NONE, 1, compressions[i], false, modes[m]};
             assert_kind(&k);
             k.is_tiled = true;
+            assert_kind(&k);
+            k.is_tiled = false;
+            k.planar = PLANARCONFIG_SEPARATE;
             assert_kind(&k);
         }
     }
@@ -513,6 +356,16 @@ static void test_limits(void **state)
     assert_int_equal(d.status, IH_LIMIT);
     assert_budget(f.bytes, f.n, f.n + TILE * TILE * 3, IH_OK);
     assert_budget(f.bytes, f.n, f.n + TILE * TILE * 3 - 1, IH_LIMIT);
+    k.is_tiled = false;
+    k.compression = COMPRESSION_ADOBE_DEFLATE;
+    write_file(&f, &k);
+    assert_budget(f.bytes, f.n, f.n + WIDTH * 3 * 8, IH_OK); /* a strip */
+    assert_budget(f.bytes, f.n, f.n + WIDTH * 3 * 8 - 1, IH_OK);
+    assert_budget(f.bytes, f.n, f.n + WIDTH * 3, IH_OK); /* a row, where there is less */
+    assert_budget(f.bytes, f.n, f.n + WIDTH * 3 - 1, IH_LIMIT);
+    k.is_tiled = true;
+    k.compression = COMPRESSION_NONE;
+    write_file(&f, &k);
     /* The width, the height: entries 2 and 3 of a directory that the header points to. */
     size_t directory = f.bytes[4] | (size_t)f.bytes[5] << 8;
     memset(f.bytes + directory + 2 + 8, 0x7F, 2);

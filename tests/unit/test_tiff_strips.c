@@ -1,0 +1,131 @@
+/* Strips in TIFF as some programs write them, not quite by the letter: files written out here,
+ * those with JPEG around what libjpeg makes. */
+#include "decode/decoder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/decoded.h"
+
+#include "tests/unit/damage.h"
+#include "tests/unit/jpeg_files.h"
+#include "tests/unit/written.h"
+
+enum { WIDTH = 24, ROWS = 16, HEIGHT = 24, SHORT = 3, LONG = 4 };
+
+static void put_entry(struct file *f, uint32_t tag, uint32_t type, uint32_t n, uint32_t value)
+{
+    put_number(f, 2, tag);
+    put_number(f, 2, type);
+    put_number(f, 4, n);
+    put_number(f, 4, value);
+}
+
+/* Gray, with two strips of ROWS rows, the last one of HEIGHT - ROWS; they begin and end at `at`. */
+static void put_directory(struct file *f, const uint32_t at[3], uint32_t compression)
+{
+    const uint32_t offsets = at[2], lengths = offsets + 8;
+    for (unsigned i = 0; i < 2; i++)
+        put_number(f, 4, at[i]);
+    for (unsigned i = 0; i < 2; i++)
+        put_number(f, 4, at[i + 1] - at[i]);
+    memcpy(f->bytes + 4, &(uint8_t[]){(uint8_t)f->n, (uint8_t)(f->n >> 8)}, 2);
+    put_number(f, 2, 9);
+    put_entry(f, 256, SHORT, 1, WIDTH);
+    put_entry(f, 257, SHORT, 1, HEIGHT);
+    put_entry(f, 258, SHORT, 1, 8);
+    put_entry(f, 259, SHORT, 1, compression);
+    put_entry(f, 262, SHORT, 1, 1);
+    put_entry(f, 273, LONG, 2, offsets);
+    put_entry(f, 277, SHORT, 1, 1);
+    put_entry(f, 278, SHORT, 1, ROWS);
+    put_entry(f, 279, LONG, 2, lengths);
+    put_number(f, 4, 0);
+}
+
+/* JPEG: a first strip of ROWS rows and a last one of last_rows, of which HEIGHT - ROWS count. Their
+ * pixels go to `pixels`. */
+static struct file write_file(bool is_progressive, unsigned width, unsigned last_rows,
+                              uint8_t pixels[WIDTH * ROWS * 2])
+{
+    const struct jpeg_kind kind = {
+        .is_gray = true, .h = 1, .v = 1, .is_progressive = is_progressive};
+    struct file f = {.n = 0};
+    uint32_t at[3];
+    put(&f, "II*\0\0\0\0\0", 8);
+    for (unsigned i = 0; i < 2; i++) {
+        struct jpeg_file jpeg = make_jpeg(&kind, width, i ? last_rows : ROWS);
+        struct decoded d = decode(jpeg.bytes, jpeg.n, MAX_PIXELS, ALL_ROWS);
+        assert_int_equal(d.status, IH_OK);
+        memcpy(pixels + i * WIDTH * ROWS, d.pixels, d.n_pixels);
+        free(d.pixels);
+        at[i] = (uint32_t)f.n;
+        put(&f, jpeg.bytes, jpeg.n);
+        free(jpeg.bytes);
+    }
+    at[2] = (uint32_t)f.n;
+    put_directory(&f, at, 7);
+    return f;
+}
+
+/* Some programs make the last strip as high as the others. */
+static void test_last_strip(void **state)
+{
+    uint8_t pixels[WIDTH * ROWS * 2];
+    (void)state;
+    struct file f = write_file(false, WIDTH, HEIGHT - ROWS, pixels);
+    assert_decodes(f.bytes, f.n, "tiff", WIDTH, HEIGHT, 1, pixels);
+    f = write_file(false, WIDTH, ROWS, pixels);
+    assert_decodes(f.bytes, f.n, "tiff", WIDTH, HEIGHT, 1, pixels);
+    assert_true(damage_each_byte(f.bytes, f.n) > 0);
+    f = write_file(false, WIDTH, HEIGHT - ROWS - 1, pixels);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged TIFF");
+    f = write_file(false, WIDTH - 1, HEIGHT - ROWS, pixels);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged TIFF");
+}
+
+/* Against the letter of the format, but nothing is wrong with the pixels. */
+static void test_progressive(void **state)
+{
+    uint8_t pixels[WIDTH * ROWS * 2];
+    (void)state;
+    struct file f = write_file(true, WIDTH, HEIGHT - ROWS, pixels);
+    assert_decodes(f.bytes, f.n, "tiff", WIDTH, HEIGHT, 1, pixels);
+    assert_true(damage_each_byte(f.bytes, f.n) > 0);
+}
+
+/* PackBits whose runs go on in the next row: 12 of 24 pixels, then 36 at a time. */
+static void test_packbits(void **state)
+{
+    uint8_t pixels[WIDTH * HEIGHT];
+    uint32_t at[3];
+    struct file f = {.n = 0};
+    (void)state;
+    put(&f, "II*\0\0\0\0\0", 8);
+    for (unsigned i = 0, done = 0; i < 2; i++) {
+        const unsigned end = i ? WIDTH * HEIGHT : WIDTH * ROWS;
+        at[i] = (uint32_t)f.n;
+        for (unsigned n = 12; done < end; done += n, n = end - done < 36 ? end - done : 36) {
+            PUT(&f, (uint8_t)(257 - n), (uint8_t)done);
+            memset(pixels + done, (int)(done & 255), n);
+        }
+    }
+    at[2] = (uint32_t)f.n;
+    put_directory(&f, at, 32773);
+    assert_decodes(f.bytes, f.n, "tiff", WIDTH, HEIGHT, 1, pixels);
+    assert_true(damage_each_byte(f.bytes, f.n) > 0);
+    f.bytes[at[2] - 2]++; /* the last run is too short by one */
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged TIFF");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_last_strip),
+        cmocka_unit_test(test_progressive),
+        cmocka_unit_test(test_packbits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
