@@ -8,6 +8,7 @@
 #   FORMATS="webp gif ..."                             the optional formats to look for; default: all
 #   LIBDEFLATE=0                                       PNG through libpng alone
 #   DEPS=DIR                                           headers and libraries under DIR, looked at first
+#   CPPFLAGS= CFLAGS= LDFLAGS= LDLIBS=                 yours, added to what is needed; -O3 takes the place of -O2
 
 CONFIG    ?= release
 BUILD     ?= build/$(CONFIG)
@@ -16,6 +17,11 @@ WERROR    ?= 0
 DEPS      ?=
 VERSION   := $(shell sed -n 's/^.define IH_VERSION "\(.*\)".*/\1/p' src/imghist.h)
 ABI       := 0
+
+# Sources may be in a folder with a blank in its name; what is built is a list of words.
+ifneq ($(words $(BUILD)),1)
+  $(error BUILD: one folder, with no blank in its name)
+endif
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -42,7 +48,9 @@ has_format     = $(if $(PACKAGES_$(1)),$(shell $(PKG_CONFIG) --exists '$(PACKAGE
                    $(if $(GIF_HEADER),$(1)))
 FORMATS_HERE  := $(foreach f,$(FORMATS),$(call has_format,$(f)))
 FORMATS_GONE  := $(filter-out $(FORMATS_HERE),$(FORMATS_ALL))
+# Where the last build found nvcc is asked too: `sudo make install` has another PATH than `make` had.
 NVCC       := $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null) \
+                          $(wildcard $(firstword $(shell cat build/cuda-$(CUDA_ARCH)/flags 2>/dev/null))) \
                           $(wildcard /usr/local/cuda/bin/nvcc))
 CUDA       ?= $(if $(NVCC),1,0)
 FONT       ?= $(firstword $(wildcard $(addsuffix /DejaVuSans.ttf,$(DEPS)/share \
@@ -52,6 +60,8 @@ STB_DIR    := $(firstword $(wildcard $(addsuffix /stb/stb_truetype.h,$(DEPS)/inc
                 /usr/local/include)))
 STB_DIR    := $(patsubst %/stb_truetype.h,%,$(STB_DIR))
 
+comma := ,
+
 # ---- flags ------------------------------------------------------------------------------------
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -59,7 +69,8 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
             $(if $(filter 1,$(WERROR)),-Werror)
 
 # The same bytes wherever it is built: no folder of this machine gets into them.
-FLAGS_release  := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2 '-ffile-prefix-map=$(CURDIR)=.'
+FLAGS_release  := -O2 -g -fstack-protector-strong '-ffile-prefix-map=$(CURDIR)=.' \
+                  $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 FLAGS_debug    := -O0 -g3
 FLAGS_sanitize := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
                   -fno-omit-frame-pointer
@@ -75,35 +86,38 @@ ifeq ($(CONFIG),fuzz)
   CUDA := 0
 endif
 
-CPPFLAGS += -Isrc -I. $(if $(DEPS),-I$(DEPS)/include)
-CFLAGS   += -std=c11 -ffp-contract=off $(FLAGS_$(CONFIG)) $(WARNINGS) -fPIC -fvisibility=hidden -pthread
-LDFLAGS  += $(filter -fsanitize% --coverage,$(FLAGS_$(CONFIG))) -pie -pthread -Wl,-z,relro,-z,now \
-            $(if $(DEPS),-L$(DEPS)/lib -Wl$(comma)-rpath$(comma)$(abspath $(DEPS))/lib)
-CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
+# What the user gives, in the environment or behind make, stands behind our choices and before what
+# the sources cannot do without. Not -flto: the names inside the archive are hidden in machine code.
+override CPPFLAGS := -Isrc -I. $(if $(DEPS),-I$(DEPS)/include) $(CPPFLAGS)
+override CFLAGS   := $(FLAGS_$(CONFIG)) $(WARNINGS) $(filter-out -flto%,$(CFLAGS)) \
+                     -std=c11 -ffp-contract=off -fPIC -fvisibility=hidden -pthread
+override LDFLAGS  := $(filter -fsanitize% --coverage,$(FLAGS_$(CONFIG))) -pie -pthread -Wl,-z,relro,-z,now \
+                     $(if $(DEPS),-L$(DEPS)/lib -Wl$(comma)-rpath$(comma)$(abspath $(DEPS))/lib) $(LDFLAGS)
+override CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 ask = $(if $(PACKAGES_$(2)),$(shell $(PKG_CONFIG) $(1) '$(PACKAGES_$(2))'))
-CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--cflags,$(f)) \
-              -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
-LDLIBS   := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg) -lm
+override CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--cflags,$(f)) \
+                       -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
+override LDLIBS   := $(LDLIBS) $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg) -lm
 # These are loaded when an image needs them: see src/base/late.h.
 FORMATS_LATE := $(filter tiff heif jxl,$(FORMATS_HERE))
 soname_of     = $(or $(shell objdump -p $(shell $(PKG_CONFIG) --variable=libdir $(firstword $(PACKAGES_$(1))))/lib$(1).so 2>/dev/null | \
                   sed -n 's/^ *SONAME *//p'),lib$(1).so)
-CPPFLAGS += $(foreach f,$(FORMATS_LATE),-DIH_SONAME_$(f)='"$(call soname_of,$(f))"')
-LDLIBS   += $(foreach f,$(filter-out $(FORMATS_LATE),$(FORMATS_HERE)),$(or $(call ask,--libs,$(f)),-lgif))
-LDLIBS   += $(if $(FORMATS_LATE),-ldl)
+override CPPFLAGS += $(foreach f,$(FORMATS_LATE),-DIH_SONAME_$(f)='"$(call soname_of,$(f))"')
+override LDLIBS   += $(foreach f,$(filter-out $(FORMATS_LATE),$(FORMATS_HERE)),$(or $(call ask,--libs,$(f)),-lgif))
+override LDLIBS   += $(if $(FORMATS_LATE),-ldl)
 ifeq ($(LIBDEFLATE),1)
-  CPPFLAGS += -DIH_WITH_LIBDEFLATE $(shell $(PKG_CONFIG) --cflags libdeflate 2>/dev/null)
-  LDLIBS   += $(or $(shell $(PKG_CONFIG) --libs libdeflate 2>/dev/null),-ldeflate)
+  override CPPFLAGS += -DIH_WITH_LIBDEFLATE $(shell $(PKG_CONFIG) --cflags libdeflate 2>/dev/null)
+  override LDLIBS   += $(or $(shell $(PKG_CONFIG) --libs libdeflate 2>/dev/null),-ldeflate)
 endif
 # Helper processes give up their rights through it; without it they only have resource limits.
 SECCOMP       ?= $(if $(shell $(PKG_CONFIG) --exists libseccomp 2>/dev/null && echo 1),1,0)
 ifeq ($(SECCOMP),1)
-  CPPFLAGS += -DIH_WITH_SECCOMP $(shell $(PKG_CONFIG) --cflags libseccomp)
-  LDLIBS   += $(shell $(PKG_CONFIG) --libs libseccomp)
+  override CPPFLAGS += -DIH_WITH_SECCOMP $(shell $(PKG_CONFIG) --cflags libseccomp)
+  override LDLIBS   += $(shell $(PKG_CONFIG) --libs libseccomp)
 endif
-comma    := ,
 
 ifeq ($(CUDA),1)
+  $(if $(NVCC),,$(error CUDA=1: there is no nvcc on PATH or in CUDA_HOME))
   CUDA_DIR     := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
   CUDA_BUILD   := build/cuda-$(CUDA_ARCH)
   CUDA_GENCODE := $(if $(filter all all-major native,$(CUDA_ARCH)),-arch=$(CUDA_ARCH),\
@@ -112,18 +126,15 @@ ifeq ($(CUDA),1)
                   -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-fno-exceptions \
                   -Xcompiler '"-ffile-prefix-map=$(CURDIR)=."' \
                   $(if $(filter 1,$(WERROR)),-Werror all-warnings)
-  CPPFLAGS     += -DIH_WITH_CUDA -isystem $(CUDA_DIR)/include
-  LDLIBS       += -L$(CUDA_DIR)/lib64 -lcudart_static -lsupc++ -ldl -lrt
+  override CPPFLAGS += -DIH_WITH_CUDA -isystem $(CUDA_DIR)/include
+  override LDLIBS   += -L$(CUDA_DIR)/lib64 -lcudart_static -lsupc++ -ldl -lrt
   # The header of the toolkit's JPEG decoder, which is loaded when there is work for it. A toolkit
   # without it is helped out by third_party/install.sh.
   NVJPEG_DIR   := $(patsubst %/nvjpeg.h,%,$(firstword $(wildcard $(CUDA_DIR)/include/nvjpeg.h \
                     $(addsuffix /nvjpeg.h,$(DEPS)/include) build/nvjpeg/nvjpeg.h)))
-  CPPFLAGS     += $(if $(NVJPEG_DIR),-DIH_WITH_NVJPEG -isystem $(NVJPEG_DIR))
+  override CPPFLAGS += $(if $(NVJPEG_DIR),-DIH_WITH_NVJPEG -isystem $(NVJPEG_DIR))
   KERNEL_OBJS  := $(patsubst kernels/%.cu,$(CUDA_BUILD)/%.o,$(wildcard kernels/*.cu))
 endif
-
-# From here on it is only read: or pkg-config would be asked anew for each file.
-CPPFLAGS := $(CPPFLAGS)
 
 # ---- what is built ----------------------------------------------------------------------------
 
@@ -145,7 +156,7 @@ LIB_OBJS  := $(LIB_SRCS:%.c=$(BUILD)/%.o) $(SHIM_SRCS:%.c=$(BUILD)/%.o) $(BUILD)
 CLI_OBJS  := $(CLI_SRCS:%.c=$(BUILD)/%.o)
 PROGRAM   := $(BUILD)/imghist
 
-UNIT_SRCS := $(filter-out $(FORMATS_GONE:%=tests/unit/test_%.c),$(wildcard tests/unit/test_*.c))
+UNIT_SRCS := $(filter-out $(wildcard $(FORMATS_GONE:%=tests/unit/test_%*.c)),$(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/tests/%)
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BINS := $(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/%)
@@ -175,7 +186,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 
 # One loop is built for AVX2 as well; count_rgb.c asks the processor before it is called.
 ifneq ($(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),)
-$(BUILD)/src/backend/count_rgb_avx2.o: private CFLAGS += -mavx2
+$(BUILD)/src/backend/count_rgb_avx2.o: private override CFLAGS += -mavx2
 endif
 
 # stb's code does not hold our warnings; only the shims may include it for its implementation.
@@ -194,16 +205,23 @@ $(BUILD)/font.c: third_party/embed.sh $(FONT) | needs
 $(BUILD)/font.o: $(BUILD)/font.c
 	$(CC) $(CFLAGS) -c -o $@ $<
 
-# Objects are made anew when the compiler or its flags change, programs also when the GPUs do.
-export FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(CUDA) $(CUDA_ARCH)
+# Objects are made anew when the compiler or its flags change, programs also when the GPUs do: then,
+# and only then, the file that holds them is made anew.
+export FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(CUDA) $(CUDA_ARCH)
+ifneq ($(strip $(shell cat $(BUILD)/flags 2>/dev/null)),$(strip $(FLAGS)))
 $(BUILD)/flags: FORCE
+endif
+$(BUILD)/flags:
 	@mkdir -p $(@D)
-	@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
+	@rm -f $@; echo "$$FLAGS" >$@
 ifeq ($(CUDA),1)
 export CUDA_FLAGS = $(NVCC) $(NVCCFLAGS)
+ifneq ($(strip $(shell cat $(CUDA_BUILD)/flags 2>/dev/null)),$(strip $(CUDA_FLAGS)))
 $(CUDA_BUILD)/flags: FORCE
+endif
+$(CUDA_BUILD)/flags:
 	@mkdir -p $(@D)
-	@echo "$$CUDA_FLAGS" | cmp -s - $@ || echo "$$CUDA_FLAGS" >$@
+	@rm -f $@; echo "$$CUDA_FLAGS" >$@
 endif
 .PHONY: FORCE
 FORCE:
@@ -230,7 +248,7 @@ test: ## install the test tools, build, and run every test that needs no GPU
 	tests/run.sh $(BUILD)
 
 .PHONY: unit
-unit: needs $(UNIT_BINS)
+unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
 $(BUILD)/tests/test_machine: $(addprefix $(BUILD)/src/cli/,machine.o control_group.o)
@@ -246,10 +264,10 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tested.a $(BUILD)/flags
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -lcmocka
 
 # Tests write files with what only the encoders' side of a library has.
-$(BUILD)/tests/test_webp: LDLIBS += -lwebpmux
-$(BUILD)/tests/test_tiff: LDLIBS += $(call ask,--libs,tiff)
-$(BUILD)/tests/test_heif: LDLIBS += $(call ask,--libs,heif)
-$(BUILD)/tests/test_jxl: LDLIBS += $(call ask,--libs,jxl)
+$(BUILD)/tests/test_webp: override LDLIBS += -lwebpmux
+$(BUILD)/tests/test_tiff: override LDLIBS += $(call ask,--libs,tiff)
+$(BUILD)/tests/test_heif: override LDLIBS += $(call ask,--libs,heif)
+$(BUILD)/tests/test_jxl: override LDLIBS += $(call ask,--libs,jxl)
 
 .PHONY: test-gpu
 test-gpu: ## on a GPU machine: parity, compute-sanitizer, CUDA against CPU; records the evidence
@@ -314,8 +332,9 @@ clean: ## remove what was built
 	rm -rf build imghist
 
 .PHONY: help
-help: ## list the targets
+help: ## list the targets and the variables
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | \
 	  awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+	@echo; sed -n 's/^#   \([A-Z_]*=\)/  \1/p' $(firstword $(MAKEFILE_LIST)) packaging/install.mk
 
 -include $(shell find $(BUILD) $(CUDA_BUILD) -name '*.d' 2>/dev/null)

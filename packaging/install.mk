@@ -39,6 +39,7 @@ $(SHARED): $(LIBRARY_OBJS) packaging/libimghist.map packaging/install.mk $(BUILD
 CUDA_RUNTIME := $(if $(filter 1,$(CUDA)),-L$(CUDA_DIR)/lib64 -lcudart_static)
 $(BUILD)/libimghist.o: $(LIBRARY_OBJS) packaging/libimghist.map packaging/install.mk $(BUILD)/flags
 	$(CC) -r -nostdlib -Wl,--force-group-allocation -o $@ $(filter %.o,$^) $(CUDA_RUNTIME)
+	rm -f $(BUILD)/libimghist.names
 	sed -n 's/^ *\(ih_[a-z_]*\);$$/\1/p' packaging/libimghist.map >$(BUILD)/libimghist.names
 	$(OBJCOPY) --keep-global-symbols=$(BUILD)/libimghist.names $@
 $(STATIC): $(BUILD)/libimghist.o
@@ -50,9 +51,11 @@ OBJCOPY ?= objcopy
 # Requires.private: that asks for all that the packages need themselves to be static.
 PC_LIBS       = $(if $(DEPS),-L$(abspath $(DEPS))/lib) $(filter-out $(CUDA_RUNTIME),$(LIBRARY_LIBS)) -pthread
 
-# Made anew each time: it holds where things are installed.
+# Made anew each time: it holds where things are installed. What `sudo make install` makes is root's, in
+# a folder that is not: so it is removed before, here and below, and nobody is kept from making it again.
 $(BUILD)/libimghist.pc: packaging/libimghist.pc.in FORCE
 	@mkdir -p $(@D)
+	rm -f $@
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 	  -e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
 	  -e 's|@INCLUDEDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR))|' \
@@ -61,9 +64,9 @@ $(BUILD)/libimghist.pc: packaging/libimghist.pc.in FORCE
 # ---- installing -------------------------------------------------------------------------------
 
 # The program writes its completions itself.
-COMPLETIONS := $(BUILD)/completions
-$(COMPLETIONS)/%: $(PROGRAM)
-	@mkdir -p $(@D)
+COMPLETION := $(BUILD)/completion
+$(COMPLETION).%: $(PROGRAM)
+	rm -f $@
 	$(PROGRAM) --completion=$* >$@
 
 # FILE=WHERE of everything that is installed.
@@ -74,15 +77,15 @@ INSTALLED = $(PROGRAM)=$(BINDIR)/imghist \
             src/imghist.h=$(INCLUDEDIR)/imghist.h \
             src/cli/imghist.1=$(DATADIR)/man/man1/imghist.1 \
             src/library/libimghist.3=$(DATADIR)/man/man3/libimghist.3 \
-            $(COMPLETIONS)/bash=$(DATADIR)/bash-completion/completions/imghist \
-            $(COMPLETIONS)/zsh=$(DATADIR)/zsh/site-functions/_imghist \
-            $(COMPLETIONS)/fish=$(DATADIR)/fish/vendor_completions.d/imghist.fish
+            $(COMPLETION).bash=$(DATADIR)/bash-completion/completions/imghist \
+            $(COMPLETION).zsh=$(DATADIR)/zsh/site-functions/_imghist \
+            $(COMPLETION).fish=$(DATADIR)/fish/vendor_completions.d/imghist.fish
 
 .PHONY: install
-install: all library $(addprefix $(COMPLETIONS)/,bash zsh fish) ## install program, library and man pages below PREFIX (/usr/local); DESTDIR is put in front
+install: all library $(addprefix $(COMPLETION).,bash zsh fish) ## install program, library and man pages below PREFIX (/usr/local); DESTDIR is put in front
 	@set -e; umask 022; for pair in $(INSTALLED); do \
 	  from=$${pair%%=*} to='$(DESTDIR)'$${pair#*=}; \
-	  case $$to in */bin/* | *.so.*) mode=755 ;; *) mode=644 ;; esac; \
+	  case $$from in $(PROGRAM) | $(SHARED)) mode=755 ;; *) mode=644 ;; esac; \
 	  mkdir -p "$${to%/*}"; \
 	  echo "install -m $$mode $$from $$to"; \
 	  install -m $$mode "$$from" "$$to"; \
@@ -99,11 +102,12 @@ uninstall: ## remove what install put there, given the same PREFIX and DESTDIR
 # ---- handing on -------------------------------------------------------------------------------
 
 DIST := imghist-$(VERSION)
+left_out = git diff --quiet HEAD 2>/dev/null || echo "imghist: changes that are not committed are left out" >&2
 
 .PHONY: dist
 dist: ## the sources of the last commit as build/imghist-VERSION.tar.gz; the same bytes every time
 	@git rev-parse -q --verify HEAD >/dev/null || { echo "imghist: make dist wants a git checkout" >&2; exit 1; }
-	@git diff --quiet HEAD || echo "imghist: changes that are not committed are left out" >&2
+	@$(left_out)
 	@mkdir -p build
 	git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n >build/$(DIST).tar.gz
 	@echo "build/$(DIST).tar.gz"
@@ -115,9 +119,10 @@ deb: ## Debian packages of the last commit in build/deb/; needs debhelper
 	@command -v dh >/dev/null || { echo "imghist: debhelper is missing: run third_party/install.sh package" >&2; exit 1; }
 	rm -rf build/deb
 	mkdir -p build/deb/$(DIST)
-	if git rev-parse -q --verify HEAD >/dev/null 2>&1; then git archive HEAD; \
+	if git rev-parse -q --verify HEAD >/dev/null 2>&1; then git archive HEAD; $(left_out); \
 	  else tar -c --exclude=./build --exclude=./imghist .; fi | tar -x -C build/deb/$(DIST)
 	cp -R build/deb/$(DIST)/packaging/debian build/deb/$(DIST)/debian
 	cd build/deb/$(DIST) && env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u BUILD -u CONFIG \
+	  -u CPPFLAGS -u CFLAGS -u LDFLAGS -u LDLIBS \
 	  CUDA=$(CUDA) CUDA_ARCH=$(CUDA_ARCH) dpkg-buildpackage -b -us -uc
 	@ls build/deb/*.deb

@@ -8,15 +8,20 @@
  *
  * What holds everywhere
  *
- * - Counts are exact integers. The same pixels give the same counts on every device.
+ * - Counts are exact integers. The same pixels give the same counts on every device. Values are the
+ *   stored ones, brought to 8 bits, without colour profiles, gamma or rotation: imghist(1),
+ *   CHANNELS, has each rule.
  * - A call that can fail returns IH_OK or why not, and then fills the caller's ih_error (NULL is
  *   allowed). What it should have made is then untouched, counts are empty.
  * - The library prints nothing, ends nothing, reads no environment (the CUDA driver reads its own),
  *   touches neither locale nor signal handlers, and leaves a thread's current CUDA device as it is.
  *   While GPUs start it has a thread for each, with all signals blocked.
- * - Files are decoded in the calling process. The program imghist decodes the formats whose
+ * - Files are decoded in the calling process, and what decodes HEIC, AVIF and JPEG XL keeps to less
+ *   than that: about damage it may write to standard error, it may have threads while it decodes,
+ *   and where memory runs out it may end the process. The program imghist decodes the formats whose
  *   libraries are least hardened in processes without rights: for files of strangers, run that.
- * - close(NULL) is allowed. What is opened from a context is closed before it.
+ * - close(NULL) is allowed. Other pointers are not NULL unless it is said that they may be.
+ * - What is opened from a context is closed before it; counts may outlive it.
  *
  * Threads. A context may be used by any number of threads at once: each call takes a lane of its
  * own to the device. Contexts share nothing. Counts and pendings are used by one thread at a time;
@@ -111,11 +116,11 @@ extern "C" {
 enum ih_status {
     IH_OK = 0,
     IH_USAGE,       /* the caller asked for something that makes no sense */
-    IH_UNAVAILABLE, /* a device or a library that this machine or this build does not have */
+    IH_UNAVAILABLE, /* a device that this machine or this build does not have */
     IH_IO,          /* reading or writing failed; the message ends in the system's reason */
     IH_UNKNOWN,     /* no decoder knows these bytes */
     IH_CORRUPT,     /* damaged or cut short */
-    IH_UNSUPPORTED, /* a valid file of a kind we do not decode */
+    IH_UNSUPPORTED, /* a file of a kind we do not decode, or whose library is not here */
     IH_LIMIT,       /* larger than a limit allows */
     IH_MEMORY,      /* the system has no more memory */
     IH_DEVICE,      /* the GPU or its driver failed */
@@ -169,7 +174,9 @@ struct ih_settings {
     const char *device;    /* "auto": the GPU where a usable one is, else the processor; "cpu",
                               "cuda", "cuda:1", "cuda:0,1" */
     const char *kernel;    /* one kernel by name; default: the device's best */
-    const char *luma;      /* weights of the luma plane: "bt709" (default) or "bt601" */
+    const char *luma;      /* weights of the luma plane: "bt709" (default), ITU-R BT.709-6:
+                              (13933 R + 46871 G + 4732 B + 32768) >> 16; or "bt601", BT.601-7:
+                              (19595 R + 38470 G + 7471 B + 32768) >> 16. Gray's is the gray */
     unsigned clip_low;     /* values at or below it count as clipped; default 0 */
     unsigned clip_high;    /* values at or above it; 0 stands for 255 */
     uint64_t max_pixels;   /* files that claim more are refused; 0 stands for 4 Gi */
@@ -215,7 +222,8 @@ struct ih_summary {
     uint64_t n_pixels; /* counted: of one image width * height, less what skip-transparent skips */
     uint64_t width, height;                        /* 0 of more than one image */
     unsigned n_channels;                           /* 0 to 4 */
-    unsigned source_depth;                         /* bits a sample in the file; 8 of pixels */
+    unsigned source_depth;                         /* bits a sample in the file; 8 of pixels; 0 of
+                                                      more than one image */
     const char *format;                            /* "png"; "" of pixels */
     const char *decoder;                           /* library and version; "" of pixels */
     const char *kernel;                            /* what counted, "replicated" */
@@ -223,7 +231,8 @@ struct ih_summary {
     unsigned clip_low, clip_high;                  /* as they were set */
     uint64_t any_low, any_high, all_low, all_high; /* pixels of which any, or all, colour channels
                                                       are clipped */
-    double mean_luminance; /* linear-light Y of CIE 1931 for sRGB, 0 to 1; NaN without pixels */
+    double mean_luminance; /* linear-light Y of CIE 1931 for sRGB, IEC 61966-2-1, 0 to 1; NaN
+                              without pixels */
     const char *alpha;     /* "count" or "skip-transparent", as it was set */
 };
 
@@ -242,7 +251,7 @@ IH_PUBLIC void ih_counts_clear(struct ih_counts *counts);
 IH_PUBLIC enum ih_status ih_counts_add(struct ih_counts *counts, const struct ih_counts *other,
                                        struct ih_error *err);
 
-/* size_bytes: sizeof *summary, sizeof *stats. */
+/* What was counted, into the caller's *summary. size_bytes: sizeof *summary. */
 IH_PUBLIC void ih_counts_summary(const struct ih_counts *counts, struct ih_summary *summary,
                                  size_t size_bytes);
 
@@ -253,7 +262,8 @@ IH_PUBLIC const char *ih_counts_plane(const struct ih_counts *counts, unsigned p
  * change or are closed. */
 IH_PUBLIC const uint64_t *ih_counts_bins(const struct ih_counts *counts, unsigned plane);
 
-/* IH_OK, or IH_USAGE where counts have no such plane. */
+/* Statistics of one plane, into the caller's *stats. size_bytes: sizeof *stats. IH_OK, or IH_USAGE
+ * where counts have no such plane. */
 IH_PUBLIC enum ih_status ih_counts_stats(const struct ih_counts *counts, unsigned plane,
                                          struct ih_stats *stats, size_t size_bytes,
                                          struct ih_error *err);
@@ -263,14 +273,16 @@ IH_PUBLIC enum ih_status ih_counts_stats(const struct ih_counts *counts, unsigne
 /*
  * Counts an image file, at its first frame. counts are overwritten.
  *
+ * path   borrowed for the call; whatever can be read from its start to its end, a pipe too
+ *
  * Returns IH_OK; IH_IO, IH_UNKNOWN, IH_CORRUPT, IH_UNSUPPORTED, IH_LIMIT, IH_MEMORY about the file;
- * IH_UNAVAILABLE or IH_DEVICE about who counts. Where damage is found nothing is
- * counted.
+ * IH_UNAVAILABLE or IH_DEVICE about who counts. Where damage is found nothing is counted.
  */
 IH_PUBLIC enum ih_status ih_count_file(struct ih_context *context, const char *path,
                                        struct ih_counts *counts, struct ih_error *err);
 
-/* The same for the bytes of an image file. */
+/* The same for the bytes of an image file: uint8 [size_bytes], borrowed for the call; NULL stands
+ * for an empty one. */
 IH_PUBLIC enum ih_status ih_count_memory(struct ih_context *context, const void *bytes,
                                          size_t size_bytes, struct ih_counts *counts,
                                          struct ih_error *err);

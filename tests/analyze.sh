@@ -20,8 +20,18 @@ n_jobs=$(nproc)
 export FLAGS="${flags[*]}"
 n_tools=0
 
+# A tool that does not run, or has lost its flags or its list of checks, finds nothing either: each has to
+# find what is wrong here.
+echo 'int wrong(void); int wrong(void) { int *p = 0; return *p; }' >"$work/wrong.c"
+must_find() {
+  "$@" "$work/wrong.c" 2>&1 | grep -qi 'wrong.c:1:.*null' && return
+  echo "analyze.sh: does not work, as it finds nothing in a file that is wrong: $*" >&2
+  exit 1
+}
+
 if command -v clang-tidy >/dev/null; then
   n_tools=$((n_tools + 1))
+  must_find sh -c 'clang-tidy --quiet --config-file=.clang-tidy "$1" -- $FLAGS' clang-tidy
   printf '%s\0' "${sources[@]}" |
     xargs -0 -n 8 -P "$n_jobs" sh -c 'clang-tidy --quiet "$@" -- $FLAGS 2>/dev/null' clang-tidy \
       >"$work/clang-tidy"
@@ -32,11 +42,13 @@ if command -v cppcheck >/dev/null; then
   for flag in "${flags[@]}"; do
     case $flag in -D* | -I*) defines+=("$flag") ;; esac
   done
-  cppcheck --std=c11 --enable=warning,portability,performance --quiet --suppress=missingIncludeSystem \
-    -j "$n_jobs" "${defines[@]}" "${sources[@]}" 2>"$work/cppcheck"
+  checks=(--std=c11 '--enable=warning,portability,performance' --quiet --suppress=missingIncludeSystem)
+  must_find cppcheck "${checks[@]}" "${defines[@]}"
+  cppcheck "${checks[@]}" -j "$n_jobs" "${defines[@]}" "${sources[@]}" 2>"$work/cppcheck"
 fi
 if gcc -fanalyzer -x c -c -o /dev/null /dev/null 2>/dev/null; then
   n_tools=$((n_tools + 1))
+  must_find gcc "${flags[@]}" -O1 -fanalyzer -c -o /dev/null
   printf '%s\0' "${sources[@]}" |
     xargs -0 -n 8 -P "$n_jobs" sh -c 'for f; do gcc $FLAGS -O1 -fanalyzer -c -o /dev/null "$f"; done' gcc \
       2>"$work/gcc"

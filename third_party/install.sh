@@ -23,13 +23,13 @@ build|header stb/stb_truetype.h|draws text, writes BMP and TGA|libstb-dev|stb-de
 formats|seccomp|takes rights from processes that decode rare formats|libseccomp-dev|libseccomp-devel|libseccomp|libseccomp-devel|libseccomp-dev|-
 build|font|DejaVu Sans, the font of the charts|fonts-dejavu-core|dejavu-sans-fonts|ttf-dejavu|dejavu-fonts|font-dejavu|-
 formats|library libwebpdemux|reads WebP|libwebp-dev|libwebp-devel|libwebp|libwebp-devel|libwebp-dev|webp
-formats|library libtiff-4|reads TIFF|libtiff-dev|libtiff-devel|libtiff|libtiff-devel|tiff-dev|libtiff
+formats|library libtiff-4 >= 4.5|reads TIFF|libtiff-dev|libtiff-devel|libtiff|libtiff-devel|tiff-dev|libtiff
 formats|header gif_lib.h|reads GIF|libgif-dev|giflib-devel|giflib|giflib-devel|giflib-dev|giflib
-formats|library libheif|reads HEIC and AVIF|libheif-dev|libheif-devel|libheif|libheif-devel|libheif-dev|libheif
-formats|library libjxl|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjxl-devel|libjxl-dev|jpeg-xl
+formats|library libheif >= 1.15|reads HEIC and AVIF|libheif-dev|libheif-devel|libheif|libheif-devel|libheif-dev|libheif
+formats|library libjxl >= 0.7|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjxl-devel|libjxl-dev|jpeg-xl
 test|header cmocka.h|runs the unit tests|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev|cmocka
 test|tool c++|builds a C++ program against the library|g++|gcc-c++|=|gcc-c++|g++|=
-test|tool bats|runs the tests of the command line|bats|bats|bash-bats|bats|bats|bats-core
+test|since bats 1.7|runs the tests of the command line|bats|bats|bash-bats|bats|bats|bats-core
 test|tool python3|reads CSV and JSON in the tests|python3|python3|python|python3|python3|python
 test|tool sqlite3|reads CSV in the tests|sqlite3|sqlite|sqlite|sqlite3|sqlite|sqlite
 test|tool jq|reads JSON in the tests|jq|jq|jq|jq|jq|jq
@@ -53,14 +53,21 @@ END
 
 tool() { command -v "$1" >/dev/null 2>&1; }
 
+# since TOOL VERSION: that or a later one. bats 1.2, which some releases have, fails on every test of ours.
+since() {
+  here=$("$1" --version 2>/dev/null | sed 's/^[^0-9]*//')
+  [ -n "$here" ] && [ "$(printf '%s\n' "$2" "$here" | sort -V | head -n 1)" = "$2" ]
+}
+
 compiler() { echo '#include <stdio.h>' | ${CC:-cc} -E - >/dev/null 2>&1; }
 
 header() {
   [ -f "${DEPS:-}/include/$1" ] || [ -f "/usr/include/$1" ] || [ -f "/usr/local/include/$1" ]
 }
 
+# library NAME [>= VERSION]: the versions are those that the Makefile wants.
 library() {
-  ${PKG_CONFIG:-pkg-config} --exists "$1" 2>/dev/null || [ -n "${DEPS:-}" ]
+  ${PKG_CONFIG:-pkg-config} --exists "$*" 2>/dev/null || [ -n "${DEPS:-}" ]
 }
 
 # A kind of filter that only Linux has, and that the program can do without.
@@ -158,15 +165,21 @@ apt_get() {
 apt_install() { apt_get install -y --no-install-recommends "$@"; }
 
 # The lists of packages are fetched only where they do not know the packages, or are too old to find
-# them in the archive.
+# them in the archive. A release that lacks some of the packages gets the others.
 # shellcheck disable=SC2086 # packages are words
 install_with_apt() {
   apt-get install -s $packages >/dev/null 2>&1 && apt_install $packages && return
   say "fetching the lists of packages"
   apt_get update || say "apt-get update failed: see above"
   apt_install $packages && return
-  say "apt-get could not install:$packages"
-  [ "$packages" = "$needed_packages" ] || [ -z "$needed" ] || apt_install $needed_packages || :
+  say "apt-get could not install all of:$packages"
+  had=''
+  for package in $packages; do
+    ! apt-get install -s "$package" >/dev/null 2>&1 || had="$had $package"
+  done
+  for some in "$had" "$needed_packages"; do
+    [ -z "$some" ] || [ "$some" = "$packages" ] || ! apt_install $some || return 0
+  done
 }
 
 # ---- main -------------------------------------------------------------------------------------

@@ -189,6 +189,34 @@ END
   [ -z "$(find root ! -type d)" ]
 }
 
+@test "install: only the program and the shared library are executable, wherever they are put" {
+  house install PREFIX=/usr BINDIR=/usr/games "DESTDIR=$PWD/bin/root" >log 2>&1
+  find bin/root -type f -perm /111 | LC_ALL=C sort >actual
+  printf 'bin/root/usr/games/imghist\nbin/root/usr/lib/libimghist.so.%s\n' "$(pkg-config --modversion libimghist)" >expected
+  diff expected actual
+  run bin/root/usr/games/imghist --version
+  [ "$status" -eq 0 ]
+}
+
+# What `sudo make install` made is root's. It must be replaced, as nobody else may write into it.
+@test "install: what another user has made in the build is replaced and not written to" {
+  rm -rf "$INSTALL_BUILD/completions" # of an older build
+  house install PREFIX=/usr "DESTDIR=$PWD/root" >log 2>&1
+  mkdir kept
+  for made in libimghist.pc libimghist.names completion.bash; do
+    [ -f "$INSTALL_BUILD/$made" ]
+    ln "$INSTALL_BUILD/$made" "kept/$made" 2>/dev/null || skip "no links to the build can be made here"
+    echo "another's" >"kept/$made"
+    touch -d 2001-01-01 "kept/$made" # older than what it is made from
+  done
+  rm "$INSTALL_BUILD/libimghist.o"
+  house install PREFIX=/usr "DESTDIR=$PWD/root" >log 2>&1
+  [ "$(sort -u kept/*)" = "another's" ]
+  grep -q '^Name: libimghist' root/usr/lib/pkgconfig/libimghist.pc
+  grep -q complete root/usr/share/bash-completion/completions/imghist
+  [ "$(find "$INSTALL_BUILD" -maxdepth 1 -type d -name 'completion*')" = "" ]
+}
+
 @test "install: a multiarch LIBDIR" {
   house install PREFIX=/usr LIBDIR=/usr/lib/some-arch "DESTDIR=$PWD/root" >log 2>&1
   [ -f root/usr/lib/some-arch/libimghist.a ]

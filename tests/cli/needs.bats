@@ -60,12 +60,45 @@ setup() {
   [ "$status" -eq 1 ]
 }
 
+# without PACKAGE: apt-get knows all packages but that one, as it is on older releases.
+without() {
+  cat >bin/apt-get <<END
+#!/bin/sh
+echo "apt-get \$*" >>"$PWD/calls"
+case " \$* " in *" $1 "*) exit 100 ;; esac
+END
+}
+
+@test "needs: where a release lacks a package, the others are installed" {
+  without libjxl-dev
+  STUB_UID=0 run "$ROOT/third_party/install.sh" build 'formats?'
+  [ "$status" -eq 1 ] # pkg-config finds nothing still
+  grep '^apt-get .* install .*libpng-dev.*libwebp-dev.*libjxl-dev' calls
+  tail -n 1 calls | grep '^apt-get .* install .*libpng-dev.*libwebp-dev.*libheif-dev'
+  [[ $(tail -n 1 calls) != *libjxl-dev* ]]
+}
+
 @test "needs: where not all can be installed, what is needed is, without the rest" {
+  without libwebp-dev
+  sed -i 's,^case,case " $* " in *" -s "*) exit 0 ;; esac\n&,' bin/apt-get # it knows them all, and has not
   STUB_UID=0 run "$ROOT/third_party/install.sh" build 'formats?'
   [ "$status" -eq 1 ]
   grep '^apt-get .* install .*libpng-dev.*libwebp-dev' calls
   tail -n 1 calls | grep '^apt-get .* install .*libpng-dev'
   [[ $(tail -n 1 calls) != *libwebp-dev* ]]
+}
+
+@test "needs: a library or a tool that is too old is missing" {
+  printf '#!/bin/sh\n[ "$1 $2" = "--exists libtiff-4" ]\n' >bin/old-pkg-config # and not "libtiff-4 >= 4.5"
+  printf '#!/bin/sh\necho "Bats ${STUB_BATS}"\n' >bin/bats
+  chmod +x bin/*
+  PKG_CONFIG=old-pkg-config STUB_BATS=1.2.1 run "$ROOT/third_party/install.sh" 'formats?' test
+  [[ $output == *"libtiff-4 >= 4.5: reads TIFF (optional)"* ]]
+  [[ $output == *"bats 1.7: runs the tests"* ]]
+  for version in 1.7 1.7.0 1.10.0; do
+    STUB_BATS=$version run "$ROOT/third_party/install.sh" test 'formats?'
+    [[ $output != *"bats 1.7"* ]]
+  done
 }
 
 @test "needs: a group that there is not" {
