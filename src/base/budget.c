@@ -23,7 +23,7 @@ enum ih_status ih_budget_take(struct ih_budget *b, uint64_t n_bytes, struct ih_e
     if (!b)
         return IH_OK;
     if (b->ask)
-        return b->ask(b->user, IH_BUDGET_TAKE, n_bytes, err);
+        return b->ask(IH_BUDGET_TAKE, n_bytes, err);
     if (n_bytes > b->size_bytes)
         return ih_error_set(err, IH_LIMIT,
                             "needs %.1f MB of memory at once, the limit is %.1f MB (memory)",
@@ -44,7 +44,7 @@ bool ih_budget_try(struct ih_budget *b, uint64_t n_bytes)
     if (!b)
         return true;
     if (b->ask)
-        return b->ask(b->user, IH_BUDGET_TRY, n_bytes, NULL) == IH_OK;
+        return b->ask(IH_BUDGET_TRY, n_bytes, NULL) == IH_OK;
     pthread_mutex_lock(&b->lock);
     bool may = b->turn == b->next_turn && n_bytes <= b->size_bytes - b->taken_bytes;
     if (may)
@@ -58,7 +58,7 @@ void ih_budget_give(struct ih_budget *b, uint64_t n_bytes)
     if (!b)
         return;
     if (b->ask) {
-        b->ask(b->user, IH_BUDGET_GIVE, n_bytes, NULL);
+        b->ask(IH_BUDGET_GIVE, n_bytes, NULL);
         return;
     }
     pthread_mutex_lock(&b->lock);

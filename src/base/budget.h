@@ -21,9 +21,7 @@ enum ih_budget_call { IH_BUDGET_TAKE, IH_BUDGET_TRY, IH_BUDGET_GIVE };
 struct ih_budget {
     /* Not NULL: the budget is kept elsewhere and every call is passed on. A try that gets nothing
      * is not IH_OK. */
-    enum ih_status (*ask)(void *user, enum ih_budget_call call, uint64_t n_bytes,
-                          struct ih_error *err);
-    void *user;
+    enum ih_status (*ask)(enum ih_budget_call call, uint64_t n_bytes, struct ih_error *err);
 
     pthread_mutex_t lock;
     pthread_cond_t on_change;

@@ -4,7 +4,7 @@
  * looks for a configuration file or the number of processors goes on without, and what an intruder
  * tries fails as well.
  */
-#define _DEFAULT_SOURCE /* CLONE_THREAD, RLIMIT_NPROC */
+#define _POSIX_C_SOURCE 200809L
 
 #include "base/sandbox.h"
 

@@ -30,7 +30,8 @@ static bool is_disguise(unsigned long c)
     static const struct {
         unsigned long first, last;
     } ranges[] = {
-        {0xad, 0xad},       {0x61c, 0x61c},   /* soft hyphen; Arabic letter mark */
+        {0x80, 0x9f},       {0xad, 0xad},     /* C1 controls; soft hyphen */
+        {0x61c, 0x61c},                       /* Arabic letter mark */
         {0x115f, 0x1160},   {0x180b, 0x180f}, /* fillers and selectors */
         {0x200b, 0x200f},   {0x2028, 0x202e}, /* zero width; line ends; directions */
         {0x2060, 0x206f},   {0x3164, 0x3164}, /* joiners and isolates; filler */
@@ -51,7 +52,6 @@ static size_t escape_one(char shown[SHOWN_MAX], const char *text)
 {
     unsigned long c = 0;
     size_t n = ih_utf8_length(text, &c);
-    bool is_control = c < 0x20 || (c >= 0x7F && c < 0xA0);
     if (n == 0) {
         snprintf(shown, SHOWN_MAX, "\\x%02X", (unsigned char)*text);
         return 1;
@@ -62,7 +62,7 @@ static size_t escape_one(char shown[SHOWN_MAX], const char *text)
                  : c == '\r' ? 'r'
                  : c == '\t' ? 't'
                              : '\\');
-    else if (is_control)
+    else if (c < 0x20 || c == 0x7F)
         snprintf(shown, SHOWN_MAX, "\\x%02lX", c);
     else if (is_disguise(c))
         snprintf(shown, SHOWN_MAX, "\\u{%x}", (unsigned)c);

@@ -17,10 +17,10 @@
 size_t ih_utf8_length(const char *text, unsigned long *code_point);
 
 /*
- * Copies text with control characters (C0, DEL, C1) and bytes that are no UTF-8 as \n, \t, \r or
- * \xHH, with characters that hide or turn others as \u{202e}, and a backslash doubled, so that no
- * two texts look alike. Cut between characters where dst is full. None of n bytes gets longer than
- * 4n.
+ * Copies text with control characters of one byte (C0, DEL) and bytes that are no UTF-8 as \n, \t,
+ * \r or \xHH, with those of two (C1) and characters that hide or turn others as \u{202e}, and a
+ * backslash doubled, so that no two texts look alike. Cut between characters where dst is full.
+ * None of n bytes gets longer than 4n.
  *
  * dst   char [size_bytes], always terminated; size_bytes at least 1
  *

@@ -23,19 +23,27 @@ void ih_helper_init(struct ih_helper *h, const struct ih_helper_command *command
 
 /* ---- its life ---- */
 
-/* posix_spawn rather than fork: the threads of this process are none of its business. */
+/*
+ * posix_spawn rather than fork: the threads of this process are none of its business.
+ *
+ * Signals that people end programs with, which a terminal sends to the helper too, are blocked in
+ * it: one that ended before this process does would seem to have crashed over its file.
+ */
 static int spawn(struct ih_helper *h, int its_socket)
 {
     extern char **environ;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
+    static const int of_people[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    sigset_t blocked, all;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof of_people / sizeof of_people[0]; i++)
+        sigaddset(&blocked, of_people[i]);
     sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_adddup2(&actions, its_socket, IH_HELPER_SOCKET);
-    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigmask(&attributes, &blocked);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     char name[] = "imghist", option[] = IH_HELPER_OPTION, strict[] = "strict", prepared[16];
@@ -228,7 +236,7 @@ static enum ih_status distrust(struct ih_helper *h, struct ih_error *err)
 /* Questions to the budget, answered for the helper. False: it is not there any more. */
 static bool answer(struct ih_helper *h, const struct ih_wire_reply *question)
 {
-    struct ih_wire_answer a = {.error = {IH_OK, ""}};
+    struct ih_error a = {IH_OK, ""};
     uint64_t n = question->n;
     if (question->kind == IH_WIRE_GIVE) {
         n = n < h->taken_bytes ? n : h->taken_bytes;
@@ -237,10 +245,10 @@ static bool answer(struct ih_helper *h, const struct ih_wire_reply *question)
         return true;
     }
     if (question->kind == IH_WIRE_TAKE)
-        ih_budget_take(h->budget, n, &a.error);
+        ih_budget_take(h->budget, n, &a);
     else if (!ih_budget_try(h->budget, n))
-        a.error.status = IH_LIMIT;
-    if (a.error.status == IH_OK)
+        a.status = IH_LIMIT;
+    if (a.status == IH_OK)
         h->taken_bytes += n;
     return ih_wire_send(h->socket, &a, sizeof a, &h->patience);
 }

@@ -16,7 +16,8 @@
  * is the user's choice, at the price of a copy of all pixels through a socket.
  *
  * A helper is the program itself, started anew with other arguments, because a fork of a process
- * with threads may do next to nothing. It serves one worker, image after image.
+ * with threads may do next to nothing. It serves one worker, image after image, and ends with it:
+ * signals that end the program are not for the helper to heed.
  *
  *     worker: request (which decoder, limits, bytes already read; the open file)  ->  helper
  *     helper: opened | failed, pixels ..., done | failed; in between: questions to the budget

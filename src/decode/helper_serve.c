@@ -5,9 +5,14 @@
 #include "decode/helper.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 /* Files that may be open: the socket, the input, the three standard ones, and a few to spare. */
 enum { FILES_MAX = 16 };
@@ -38,8 +43,7 @@ static bool reply(const struct ih_wire_reply *r)
     return ih_wire_send(IH_HELPER_SOCKET, r, sizeof *r, NULL);
 }
 
-static enum ih_status ask(void *user, enum ih_budget_call call, uint64_t n_bytes,
-                          struct ih_error *err)
+static enum ih_status ask(enum ih_budget_call call, uint64_t n_bytes, struct ih_error *err)
 {
     static const enum ih_wire_kind kinds[] = {
         [IH_BUDGET_TAKE] = IH_WIRE_TAKE,
@@ -47,16 +51,15 @@ static enum ih_status ask(void *user, enum ih_budget_call call, uint64_t n_bytes
         [IH_BUDGET_GIVE] = IH_WIRE_GIVE,
     };
     struct ih_wire_reply r = {.kind = kinds[call], .n = n_bytes};
-    struct ih_wire_answer answer;
-    (void)user;
+    struct ih_error answer;
     bool is_heard = reply(&r);
     if (call == IH_BUDGET_GIVE)
         return IH_OK;
     if (!is_heard || !ih_wire_receive(IH_HELPER_SOCKET, &answer, sizeof answer, NULL))
         _exit(EXIT_FAILURE); /* nobody is left to decode for */
     if (err)
-        *err = answer.error;
-    return answer.error.status;
+        *err = answer;
+    return answer.status;
 }
 
 /* Room for at least a row. */
@@ -147,6 +150,14 @@ static bool close_files(void)
     return true;
 }
 
+/* Whoever has lost its worker decodes for nobody. Elsewhere the next reply finds that out. */
+static void end_with_worker(void)
+{
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+}
+
 /* What the libraries of the decoders would load later. */
 static void prepare(struct server *s, const struct ih_decoder *const *decoders,
                     unsigned long wanted)
@@ -184,6 +195,7 @@ int ih_helper_serve(const struct ih_decoder *const *decoders, char *const *argum
     int file;
     while (decoders[n_decoders])
         n_decoders++;
+    end_with_worker();
     struct server *s = arguments[0] && close_files() ? make_server(n_decoders) : NULL;
     if (!s)
         return EXIT_FAILURE;

@@ -21,7 +21,7 @@ enum ih_wire_kind {
     IH_WIRE_PIXELS, /* n of them follow */
     IH_WIRE_DONE,
     IH_WIRE_FAILED, /* error */
-    IH_WIRE_TAKE,   /* of the budget, n bytes; answered with an ih_wire_answer */
+    IH_WIRE_TAKE,   /* of the budget, n bytes; answered with a struct ih_error */
     IH_WIRE_TRY,    /* answered too */
     IH_WIRE_GIVE    /* not answered */
 };
@@ -31,10 +31,6 @@ struct ih_wire_reply {
     uint32_t kind;
     uint64_t n;
     struct ih_image_info info; /* format is NULL */
-    struct ih_error error;
-};
-
-struct ih_wire_answer {
     struct ih_error error;
 };
 

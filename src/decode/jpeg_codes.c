@@ -38,7 +38,7 @@ bool ih_jpeg_codes_are_sound(const struct ih_jpeg_codes *codes, bool is_dc)
     return codes->n_symbols > 0;
 }
 
-void ih_jpeg_canon_make(struct ih_jpeg_canon *canon, const struct ih_jpeg_codes *codes)
+static void make_canon(struct ih_jpeg_canon *canon, const struct ih_jpeg_codes *codes)
 {
     unsigned code = 0, n_before = 0;
     canon->symbols = codes->counts + CODE_BITS_MAX;
@@ -109,7 +109,7 @@ void ih_jpeg_ac_table_make(struct ih_jpeg_table *table, const struct ih_jpeg_cod
 {
     uint16_t singles[1 << IH_JPEG_INDEX_BITS_MAX];
     make_singles(singles, ac, index_bits);
-    ih_jpeg_canon_make(&table->canon, ac);
+    make_canon(&table->canon, ac);
     table->index_bits = index_bits;
     for (unsigned i = 0; i < 1u << index_bits; i++) {
         unsigned sum = 0;
@@ -124,7 +124,7 @@ void ih_jpeg_start_table_make(struct ih_jpeg_table *table, const struct ih_jpeg_
     uint16_t dc_singles[1 << IH_JPEG_INDEX_BITS_MAX], ac_singles[1 << IH_JPEG_INDEX_BITS_MAX];
     make_singles(dc_singles, dc, index_bits);
     make_singles(ac_singles, ac, index_bits);
-    ih_jpeg_canon_make(&table->canon, dc);
+    make_canon(&table->canon, dc);
     table->index_bits = index_bits;
     for (unsigned i = 0; i < 1u << index_bits; i++) {
         unsigned length = dc_singles[i] >> 8, size = dc_singles[i] & 255, sum = 0;
@@ -172,8 +172,8 @@ void ih_jpeg_lane_tables_make(struct ih_jpeg_lane_tables *t, const struct ih_jpe
     const uint16_t *ac_singles = t->short_ac;
     make_singles(dc_singles, dc, IH_JPEG_LANE_INDEX_BITS);
     make_singles(t->short_ac, ac, IH_JPEG_LANE_INDEX_BITS);
-    ih_jpeg_canon_make(&t->dc_canon, dc);
-    ih_jpeg_canon_make(&t->ac_canon, ac);
+    make_canon(&t->dc_canon, dc);
+    make_canon(&t->ac_canon, ac);
     for (unsigned i = 0; i < 1u << IH_JPEG_LANE_INDEX_BITS; i++) {
         const unsigned length = dc_singles[i] >> 8, size = dc_singles[i] & 255;
         unsigned sum = 0;

@@ -1,4 +1,5 @@
-/* JPEG's Huffman codes: whether a table is sound, and look-up tables that only tell lengths. */
+/* JPEG's Huffman codes: whether a table is sound, and look-up tables that tell lengths and how
+ * large coefficients may be. */
 #ifndef IH_DECODE_JPEG_CODES_H
 #define IH_DECODE_JPEG_CODES_H
 
@@ -19,9 +20,6 @@ struct ih_jpeg_canon {
     uint32_t limits[17];
     int offsets[17]; /* a code of l bits has the symbol at offsets[l] + code */
 };
-
-/* codes are sound */
-void ih_jpeg_canon_make(struct ih_jpeg_canon *canon, const struct ih_jpeg_codes *codes);
 
 /* The symbol of the code that the next 16 bits begin with, and the code's length; 0: none. */
 static inline unsigned ih_jpeg_canon_find(const struct ih_jpeg_canon *canon, uint32_t next_16_bits,
@@ -60,7 +58,7 @@ struct ih_jpeg_table {
     uint32_t entries[1 << IH_JPEG_INDEX_BITS_MAX];
 };
 
-/* The more bits, the fewer look-ups, and the longer these take. */
+/* Codes are sound. The more bits, the fewer look-ups, and the longer these take. */
 void ih_jpeg_ac_table_make(struct ih_jpeg_table *table, const struct ih_jpeg_codes *ac,
                            unsigned index_bits);
 void ih_jpeg_start_table_make(struct ih_jpeg_table *table, const struct ih_jpeg_codes *dc,
@@ -108,7 +106,7 @@ struct ih_jpeg_lane_tables {
     uint32_t long_from;
 };
 
-/* codes are sound */
+/* Codes are sound. */
 void ih_jpeg_lane_tables_make(struct ih_jpeg_lane_tables *tables, const struct ih_jpeg_codes *dc,
                               const struct ih_jpeg_codes *ac);
 

@@ -3,9 +3,10 @@
  * the block has ended by that chooses the table of the next look-up. What an entry cannot say is
  * seen to slowly, and seldom.
  *
- * Detailed photos on an EPYC, time against this way: tables of 11 bits, for which more codes are
- * too long, 1.05, of 13 the same; smaller ones for the blocks' starts 1.03 and more; a conditional
- * move in place of the table of tables 1.2; two lanes 1.2, three 1.06; five, six and eight no less.
+ * Detailed photos on an EPYC, 2026-11-21, tests/bench/jpeg_walk.sh, time against this way: tables
+ * of 11 bits, for which more codes are too long, 1.05, of 13 the same; smaller ones for the blocks'
+ * starts 1.03 and more; a conditional move in place of the table of tables 1.2; two lanes 1.2,
+ * three 1.06; five, six and eight no less.
  */
 #include "decode/jpeg_round.h"
 

@@ -9,14 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The engines are started once JPEG files have kept all workers busy for so long. The start takes a
- * second, which a run that ends meanwhile has to wait for: too early, and many small runs pay, too
- * late, and large ones gain less. */
+/* The engines are started once JPEG files have kept all workers busy for so long. A run that ends
+ * meanwhile has to wait for the start: too early, and many small runs pay, too late, and large ones
+ * gain less. */
 #define START_AFTER_NS ((uint64_t)250 * 1000 * 1000)
 
 /* Of the workers, one in so many is left to read and walk files for the engines; the others may
- * help where these are busy. A worker walks four times faster than it decodes, and sixteen decode a
- * quarter of what an H100's engines do. */
+ * help where these are busy. A worker walks four to five times as fast as it decodes, and sixteen
+ * decode a quarter to a third of what an H100's engines do. */
 enum { WALKERS_PART = 3 };
 
 /* Larger files are left to the decoder that needs no more than a band of them. All workers' buffers
@@ -53,9 +53,9 @@ void ih_offload_close(struct ih_offload *o)
     struct ih_jpeg_report *report = o->options->jpeg_report;
     if (o->engines && report) {
         struct ih_error error = {IH_OK, ""};
-        ih_jpeg_engines_describe(o->engines, report->engines, sizeof report->engines);
         if (ih_jpeg_engines_wait(o->engines, &error) != IH_OK)
             report->why_none = error;
+        ih_jpeg_engines_describe(o->engines, report->engines, sizeof report->engines);
     }
     ih_jpeg_engines_close(o->engines);
     pthread_mutex_destroy(&o->lock);
@@ -200,12 +200,13 @@ static void on_done(struct ih_jpeg_job *job)
 /* Everything the engines need for a file, but the counts' place; NULL without memory. */
 static struct offloaded *make_job(struct ih_offload *o, const struct ih_jpeg_plan *plan)
 {
-    uint64_t n_bytes = sizeof(struct offloaded) + plan->stream_bytes;
-    if (o->options->decode.budget && !ih_budget_try(o->options->decode.budget, n_bytes))
+    struct ih_budget *budget = o->options->decode.budget;
+    size_t n_bytes = sizeof(struct offloaded) + plan->stream_bytes;
+    if (!ih_budget_try(budget, n_bytes))
         return NULL;
-    struct offloaded *f = malloc((size_t)n_bytes);
+    struct offloaded *f = malloc(n_bytes);
     if (!f) {
-        ih_budget_give(o->options->decode.budget, n_bytes);
+        ih_budget_give(budget, n_bytes);
         return NULL;
     }
     memset(f, 0, sizeof *f);

@@ -6,8 +6,8 @@
  * thread. What the engines must not have the worker decodes itself. So it does where the engines
  * have more than they can do, as long as enough other workers are left to keep them busy.
  *
- * Starting the engines takes half a second. So they start beside the work, once there has been
- * enough of it that there may be much more to come.
+ * Starting the engines takes half a second or more. So they start beside the work, once there has
+ * been enough of it that there may be much more to come.
  */
 #ifndef IH_PIPELINE_OFFLOAD_H
 #define IH_PIPELINE_OFFLOAD_H

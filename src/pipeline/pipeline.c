@@ -18,7 +18,7 @@
 /*
  * Inputs per worker that may be under way, or done and waiting for a slower one before them: one
  * that takes as long as 192 of its neighbours holds nobody up. A result is there only from its
- * start until it is taken, so the 12 KB of each are only needed while there is such an input. Where
+ * start until it is taken, so the 11 KB of each are only needed while there is such an input. Where
  * it is the taker that is slow, a few keep everybody busy.
  */
 enum { WINDOW_PER_THREAD = 192, WINDOW_OF_SLOW_TAKER = 16 };
@@ -97,38 +97,77 @@ static void finish(struct pipeline *p, struct window_slot *slot, struct ih_resul
     pthread_mutex_unlock(&p->lock);
 }
 
-/* What the engines have done with an input. One that they give back is counted here, in their
- * thread: that is rare, and a worker may be waiting for an input that comes much later. */
+/* What counts one input after the other. */
+struct worker {
+    struct ih_pipeline_options options; /* with the helper */
+    struct ih_helper helper;
+    struct ih_lane *lane;
+    struct ih_source src;
+    struct ih_offload_file file;
+};
+
+/* IH_OK or IH_MEMORY; to be closed in any case. */
+static enum ih_status open_worker(struct worker *w, const struct pipeline *p, struct ih_error *err)
+{
+    *w = (struct worker){.options = *p->options};
+    ih_helper_init(&w->helper, w->options.helper);
+    if (w->options.helper)
+        w->options.decode.helper = &w->helper;
+    return ih_lane_open(p->device, &w->lane, err);
+}
+
+static void close_worker(struct worker *w)
+{
+    ih_helper_reset(&w->helper);
+    ih_lane_close(w->lane);
+    ih_source_reset(&w->src);
+    free(w->file.bytes);
+}
+
+static void count_input(struct worker *w, const struct ih_input *input, struct ih_result *result)
+{
+    ih_count_input(&w->options, input, w->lane, &w->src, result);
+    if (result->status == IH_OK)
+        result->counted_by = ih_lane_description(w->lane);
+}
+
+/*
+ * Counts an input that the engines have given back, in their thread: that is rare, and a worker may
+ * be waiting for an input that comes much later.
+ *
+ * The file may be another by now, of any kind and size. The budget is one of its own: of the
+ * pipeline's, other files hold some that wait for this very thread.
+ */
+static void count_given_back(const struct pipeline *p, const struct ih_input *input,
+                             struct ih_result *result)
+{
+    const struct ih_budget *all = p->options->decode.budget;
+    struct ih_budget budget;
+    struct worker w;
+    memset(result, 0, sizeof *result);
+    result->path = input->path;
+    ih_budget_init(&budget, all ? all->size_bytes : UINT64_MAX);
+    result->status = open_worker(&w, p, &result->error);
+    w.options.decode.budget = &budget;
+    if (result->status == IH_OK)
+        count_input(&w, input, result);
+    close_worker(&w);
+    ih_budget_destroy(&budget);
+}
+
+/* What the engines have done with an input. */
 static void on_offloaded(void *pipeline, void *ticket, struct ih_result *result, bool is_counted)
 {
     struct pipeline *p = pipeline;
     struct window_slot *slot = ticket;
-    struct ih_lane *lane = NULL;
-    struct ih_source src = {0};
-    if (!is_counted) {
-        memset(result, 0, sizeof *result);
-        result->path = slot->input.path;
-        result->status = ih_lane_open(p->device, &lane, &result->error);
-        if (result->status == IH_OK)
-            ih_count_input(p->options, &slot->input, lane, &src, result);
-        if (result->status == IH_OK)
-            result->counted_by = ih_lane_description(lane);
-        ih_lane_close(lane);
-        ih_source_reset(&src);
-    }
+    if (!is_counted)
+        count_given_back(p, &slot->input, result);
     finish(p, slot, result);
     pthread_mutex_lock(&p->lock);
     p->n_offloaded--;
     pthread_cond_broadcast(&p->on_change);
     pthread_mutex_unlock(&p->lock);
 }
-
-/* What a worker keeps from input to input. */
-struct worker {
-    struct ih_lane *lane;
-    struct ih_source src;
-    struct ih_offload_file file;
-};
 
 /* Whether the engines have taken an input. */
 static bool offload(struct pipeline *p, struct worker *w, struct window_slot *slot,
@@ -146,8 +185,7 @@ static bool offload(struct pipeline *p, struct worker *w, struct window_slot *sl
 }
 
 /* One input after the other, until there are none. IH_OK, or why the worker cannot go on. */
-static enum ih_status work_on_inputs(struct pipeline *p, const struct ih_pipeline_options *options,
-                                     struct worker *w, struct ih_error *err)
+static enum ih_status work_on_inputs(struct pipeline *p, struct worker *w, struct ih_error *err)
 {
     for (;;) {
         struct ih_result *result = malloc(sizeof *result);
@@ -160,9 +198,7 @@ static enum ih_status work_on_inputs(struct pipeline *p, const struct ih_pipelin
         }
         if (offload(p, w, slot, result))
             continue;
-        ih_count_input(options, &slot->input, w->lane, &w->src, result);
-        if (result->status == IH_OK)
-            result->counted_by = ih_lane_description(w->lane);
+        count_input(w, &slot->input, result);
         ih_offload_saw(&p->offload, &w->file, result);
         finish(p, slot, result);
     }
@@ -171,19 +207,11 @@ static enum ih_status work_on_inputs(struct pipeline *p, const struct ih_pipelin
 static void *work(void *argument)
 {
     struct pipeline *p = argument;
-    struct worker w = {.lane = NULL};
+    struct worker w;
     struct ih_error error = {IH_OK, ""};
-    struct ih_helper helper;
-    struct ih_pipeline_options options = *p->options;
-    ih_helper_init(&helper, options.helper);
-    if (options.helper)
-        options.decode.helper = &helper;
-    if (ih_lane_open(p->device, &w.lane, &error) == IH_OK)
-        work_on_inputs(p, &options, &w, &error);
-    ih_helper_reset(&helper);
-    ih_lane_close(w.lane);
-    ih_source_reset(&w.src);
-    free(w.file.bytes);
+    if (open_worker(&w, p, &error) == IH_OK)
+        work_on_inputs(p, &w, &error);
+    close_worker(&w);
 
     pthread_mutex_lock(&p->lock);
     p->n_working--;

@@ -73,8 +73,8 @@ struct ih_pipeline_calls {
  *
  * device   borrowed; need not have started
  *
- * Returns IH_OK (failed inputs are results), IH_MEMORY, or why the device, or the JPEG engines that
- * the options want, did not start.
+ * Returns IH_OK (failed inputs are results), IH_MEMORY, or why the device, a helper process, or the
+ * JPEG engines that the options want, did not start.
  */
 enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipeline_options *options,
                                const struct ih_pipeline_calls *calls, struct ih_error *err);

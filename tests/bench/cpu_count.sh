@@ -34,7 +34,7 @@ echo
 python=/usr/bin/python3
 [ -x "$python" ] || python=$(command -v python3 || true)
 if [ -n "$python" ]; then
-    "$python" tests/bench/cpu_count.py "$dir/cpu_count.so" "$repeats"
+  "$python" tests/bench/cpu_count.py "$dir/cpu_count.so" "$repeats"
 else
-    echo "python3 is not installed here: no comparison with OpenCV and numpy"
+  echo "python3 is not installed here: no comparison with OpenCV and numpy"
 fi

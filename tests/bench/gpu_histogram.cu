@@ -15,23 +15,12 @@
  * sums and joint clip counts with them.
  */
 #include "gpu_histogram_data.h"
+#include "gpu_timing.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cub/device/device_histogram.cuh>
-#include <stdlib.h>
-#include <time.h>
 
-enum { WARM_UPS = 3, REPEATS = 21, MIB = 1 << 20 };
-
-#define CHECK(call) check(call, #call, __LINE__)
-static void check(cudaError_t status, const char *what, int line)
-{
-    if (status == cudaSuccess)
-        return;
-    fprintf(stderr, "gpu_histogram: line %d: %s: %s\n", line, what, cudaGetErrorString(status));
-    exit(1);
-}
+enum { MIB = 1 << 20 };
 
 struct kernel {
     const char *name;
@@ -45,9 +34,6 @@ static const struct kernel kernels[] = {
 enum { N_KERNELS = sizeof kernels / sizeof kernels[0] };
 
 static struct bench {
-    struct ih_gpu_properties gpu;
-    cudaStream_t stream;
-    cudaEvent_t start[REPEATS + WARM_UPS], stop[REPEATS + WARM_UPS];
     uint64_t large_bytes;
     uint8_t *pixels, *d_pixels; /* large_bytes and a little, pinned and on the device */
     struct ih_gpu_totals *totals, *d_totals;
@@ -69,39 +55,13 @@ static struct ih_gpu_histogram_args args_make(uint64_t n_pixels, unsigned n_chan
     args.luma_red = 13933, args.luma_green = 46871, args.luma_blue = 4732;
     args.clip_low = 0, args.clip_high = 255;
     args.d_totals = b.d_totals;
-    args.gpu = &b.gpu;
-    args.stream = b.stream;
+    args.gpu = &gpu;
+    args.stream = stream;
     return args;
 }
 
 /* ---- timing -----------------------------------------------------------------------------------
  */
-
-/* Keeps the GPU busy for a millisecond, so that what follows is queued before it is timed: the time
- * between two events is then the GPU's alone, without the host's way to launch. */
-static __global__ void delay_kernel(void)
-{
-    const long long begin = clock64();
-    while (clock64() - begin < 2000000)
-        ;
-}
-
-/* Median time of one launch(i), in microseconds. */
-template <typename launch_fn> static double time_us(launch_fn launch)
-{
-    std::vector<float> ms(REPEATS);
-    delay_kernel<<<1, 1, 0, b.stream>>>();
-    for (int i = 0; i < WARM_UPS + REPEATS; i++) {
-        CHECK(cudaEventRecord(b.start[i], b.stream));
-        launch(i);
-        CHECK(cudaEventRecord(b.stop[i], b.stream));
-    }
-    CHECK(cudaStreamSynchronize(b.stream));
-    for (int i = 0; i < REPEATS; i++)
-        CHECK(cudaEventElapsedTime(&ms[i], b.start[WARM_UPS + i], b.stop[WARM_UPS + i]));
-    std::nth_element(ms.begin(), ms.begin() + REPEATS / 2, ms.end());
-    return ms[REPEATS / 2] * 1e3;
-}
 
 /* Median time of one call of work() as the host sees it, in microseconds. */
 template <typename work_fn> static double wall_us(work_fn work)
@@ -140,15 +100,15 @@ static double read_us(uint64_t n_bytes)
 {
     double best = 1e30;
     for (int blocks = 2; blocks <= 16; blocks *= 2) {
-        const int n_blocks = b.gpu.n_multiprocessors * blocks, n_threads = blocks <= 2 ? 1024 : 256;
+        const int n_blocks = gpu.n_multiprocessors * blocks, n_threads = blocks <= 2 ? 1024 : 256;
         const uint4 *d_in = (const uint4 *)b.d_pixels;
         best = std::min(best, time_us([&](int) {
-                            read_kernel<4><<<n_blocks, n_threads, 0, b.stream>>>(d_in, n_bytes / 16,
-                                                                                 b.d_sink);
+                            read_kernel<4>
+                                <<<n_blocks, n_threads, 0, stream>>>(d_in, n_bytes / 16, b.d_sink);
                         }));
         best = std::min(best, time_us([&](int) {
-                            read_kernel<8><<<n_blocks, n_threads, 0, b.stream>>>(d_in, n_bytes / 16,
-                                                                                 b.d_sink);
+                            read_kernel<8>
+                                <<<n_blocks, n_threads, 0, stream>>>(d_in, n_bytes / 16, b.d_sink);
                         }));
     }
     CHECK(cudaGetLastError());
@@ -168,11 +128,11 @@ template <int CHANNELS> static void cub_count(const uint8_t *d_pixels, uint64_t 
     for (;;) { /* the first call asks for the size of the scratch memory */
         if constexpr (CHANNELS == 1)
             CHECK(cub::DeviceHistogram::HistogramEven(d_scratch, bytes, d_pixels, b.d_cub_bins[0],
-                                                      257, 0, 256, (int)n_pixels, b.stream));
+                                                      257, 0, 256, (int)n_pixels, stream));
         else
             CHECK((cub::DeviceHistogram::MultiHistogramEven<CHANNELS, CHANNELS>(
                 d_scratch, bytes, d_pixels, b.d_cub_bins, n_levels, lower, upper, (int)n_pixels,
-                b.stream)));
+                stream)));
         if (d_scratch)
             return;
         CHECK(cudaMalloc(&b.d_cub_scratch, 64 * MIB));
@@ -202,11 +162,10 @@ static void cub_count(const struct ih_gpu_histogram_args *args)
 static bool right(const struct kernel *kernel, const struct ih_gpu_histogram_args *args,
                   const struct ih_gpu_totals *expected, const char *what)
 {
-    CHECK(cudaMemsetAsync(b.d_totals, 0, sizeof *b.d_totals, b.stream));
+    CHECK(cudaMemsetAsync(b.d_totals, 0, sizeof *b.d_totals, stream));
     CHECK(kernel->launch(args));
-    CHECK(
-        cudaMemcpyAsync(b.totals, b.d_totals, sizeof *b.totals, cudaMemcpyDeviceToHost, b.stream));
-    CHECK(cudaStreamSynchronize(b.stream));
+    CHECK(cudaMemcpyAsync(b.totals, b.d_totals, sizeof *b.totals, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamSynchronize(stream));
     if (memcmp(b.totals, expected, sizeof *expected) == 0)
         return true;
     printf("WRONG: %s, %s, %u channels, %llu pixels, clip %u,%u\n", kernel->name, what,
@@ -224,8 +183,8 @@ static void check_small(void)
                                      4099, 16384, 30011, 65537, 262147, 1000003};
     static const unsigned clips[][2] = {{0, 255},   {0, 1},     {10, 240},  {126, 127}, {127, 128},
                                         {128, 129}, {200, 250}, {254, 255}, {3, 5}};
-    struct ih_gpu_properties gpus[3] = {b.gpu, b.gpu, b.gpu}; /* as if it had less shared memory */
-    gpus[1].shared_bytes_optin = std::min<size_t>(b.gpu.shared_bytes_optin, 160 << 10);
+    struct ih_gpu_properties gpus[3] = {gpu, gpu, gpu}; /* as if it had less shared memory */
+    gpus[1].shared_bytes_optin = std::min<size_t>(gpu.shared_bytes_optin, 160 << 10);
     gpus[2].shared_bytes_optin = 64 << 10;
     int n_checks = 0;
     for (unsigned channels = 1; channels <= 4; channels++)
@@ -347,10 +306,10 @@ static void table_overheads(void)
     struct ih_gpu_histogram_args args = args_make(MIB / 3, 3);
     const double copy_us = time_us([&](int i) {
         CHECK(cudaMemcpyAsync(b.d_pixels + i * MIB, b.pixels + i * MIB, MIB, cudaMemcpyHostToDevice,
-                              b.stream));
+                              stream));
     });
     const double bulk_us = time_us([&](int) {
-        CHECK(cudaMemcpyAsync(b.d_pixels, b.pixels, 64 * MIB, cudaMemcpyHostToDevice, b.stream));
+        CHECK(cudaMemcpyAsync(b.d_pixels, b.pixels, 64 * MIB, cudaMemcpyHostToDevice, stream));
     });
     printf(
         "\nA band of 1 MiB: copy from pinned memory %.1f us (%.1f us a MiB in 64 MiB); RGB kernel",
@@ -363,13 +322,13 @@ static void table_overheads(void)
         printf(" %s %.1f us", kernel.name, us);
     }
     args = args_make(1, 3);
-    const auto zero = [&] { CHECK(cudaMemsetAsync(b.d_totals, 0, sizeof *b.d_totals, b.stream)); };
+    const auto zero = [&] { CHECK(cudaMemsetAsync(b.d_totals, 0, sizeof *b.d_totals, stream)); };
     const auto launch = [&] { CHECK(kernels[0].launch(&args)); };
     const auto fetch = [&] {
         CHECK(cudaMemcpyAsync(b.totals, b.d_totals, sizeof *b.totals, cudaMemcpyDeviceToHost,
-                              b.stream));
+                              stream));
     };
-    const auto wait = [&] { CHECK(cudaStreamSynchronize(b.stream)); };
+    const auto wait = [&] { CHECK(cudaStreamSynchronize(stream)); };
     printf("\nAn image of one pixel, on the host's clock: zero, launch, fetch, wait %.1f us\n",
            wall_us([&] { zero(), launch(), fetch(), wait(); }));
     printf("  launch, wait %.1f; zero, wait %.1f; fetch, wait %.1f; launch alone %.1f us\n",
@@ -383,27 +342,16 @@ static void table_overheads(void)
 
 static void bench_open(void)
 {
-    cudaDeviceProp properties;
     int driver = 0, runtime = 0;
-    const time_t now = time(NULL);
     char date[32];
-    CHECK(cudaGetDeviceProperties(&properties, 0));
+    const cudaDeviceProp properties = gpu_open(date);
     CHECK(cudaDriverGetVersion(&driver));
     CHECK(cudaRuntimeGetVersion(&runtime));
-    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
     printf("%s, %d multiprocessors, %d KiB shared memory a block, L2 %d MiB; CUDA driver %d.%d, "
            "runtime %d.%d; %s\n",
            properties.name, properties.multiProcessorCount,
            (int)(properties.sharedMemPerBlockOptin >> 10), properties.l2CacheSize >> 20,
            driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, date);
-    b.gpu.n_multiprocessors = properties.multiProcessorCount;
-    b.gpu.shared_bytes_optin = properties.sharedMemPerBlockOptin;
-    b.gpu.shared_bytes_multiprocessor = properties.sharedMemPerMultiprocessor;
-    CHECK(cudaStreamCreate(&b.stream));
-    for (int i = 0; i < WARM_UPS + REPEATS; i++) {
-        CHECK(cudaEventCreate(&b.start[i]));
-        CHECK(cudaEventCreate(&b.stop[i]));
-    }
     CHECK(cudaMallocHost(&b.pixels, b.large_bytes + 32));
     CHECK(cudaMalloc(&b.d_pixels, b.large_bytes + 32));
     CHECK(cudaMallocHost(&b.totals, sizeof *b.totals));

@@ -12,30 +12,15 @@
  * share of the GPU's time that counting takes while the engines deliver 4.9 GP/s.
  */
 #include "gpu_histogram_data.h"
+#include "gpu_timing.h"
 #include "kernels/ladder.h"
 #include "kernels/ycc.h"
 
-#include <algorithm>
-#include <stdlib.h>
-#include <time.h>
-
-enum { WARM_UPS = 3, REPEATS = 21, MIB = 1 << 20, PITCH_MULTIPLE = 32 };
+enum { MIB = 1 << 20, PITCH_MULTIPLE = 32 };
 
 static const double ENGINE_PIXELS_A_US = 4900;
 
-#define CHECK(call) check(call, #call, __LINE__)
-static void check(cudaError_t status, const char *what, int line)
-{
-    if (status == cudaSuccess)
-        return;
-    fprintf(stderr, "gpu_ycc: line %d: %s: %s\n", line, what, cudaGetErrorString(status));
-    exit(1);
-}
-
 static struct bench {
-    struct ih_gpu_properties gpu;
-    cudaStream_t stream;
-    cudaEvent_t start[REPEATS + WARM_UPS], stop[REPEATS + WARM_UPS];
     uint64_t pool_bytes;
     uint8_t *pool, *d_pool;
     struct ih_gpu_totals *d_totals;
@@ -43,33 +28,6 @@ static struct bench {
     double roofline; /* bytes a microsecond */
     int n_failed;
 } b;
-
-/* ---- timing ---- */
-
-/* Keeps the GPU busy for a millisecond, so that launches are queued before they are timed. */
-static __global__ void delay_kernel(void)
-{
-    const long long begin = clock64();
-    while (clock64() - begin < 2000000)
-        ;
-}
-
-/* Median time of one launch(i), in microseconds. */
-template <typename launch_fn> static double time_us(launch_fn launch)
-{
-    std::vector<float> ms(REPEATS);
-    delay_kernel<<<1, 1, 0, b.stream>>>();
-    for (int i = 0; i < WARM_UPS + REPEATS; i++) {
-        CHECK(cudaEventRecord(b.start[i], b.stream));
-        launch(i);
-        CHECK(cudaEventRecord(b.stop[i], b.stream));
-    }
-    CHECK(cudaStreamSynchronize(b.stream));
-    for (int i = 0; i < REPEATS; i++)
-        CHECK(cudaEventElapsedTime(&ms[i], b.start[WARM_UPS + i], b.stop[WARM_UPS + i]));
-    std::nth_element(ms.begin(), ms.begin() + REPEATS / 2, ms.end());
-    return ms[REPEATS / 2] * 1e3;
-}
 
 /* ---- images ---- */
 
@@ -120,8 +78,8 @@ static struct ih_gpu_planes_args args_make(const struct subsampling *s,
     args.luma_red = 13933, args.luma_green = 46871, args.luma_blue = 4732;
     args.clip_low = 0, args.clip_high = 255;
     args.d_totals = b.d_totals;
-    args.gpu = &b.gpu;
-    args.stream = b.stream;
+    args.gpu = &gpu;
+    args.stream = stream;
     return args;
 }
 
@@ -172,7 +130,7 @@ static bool right(const struct subsampling *s, struct ih_ycc_image image)
     data_count(&counts, rgb.data(), &expected);
     CHECK(cudaMemset(b.d_totals, 0, sizeof *b.d_totals));
     CHECK(ih_histogram_ycc(&args));
-    CHECK(cudaStreamSynchronize(b.stream));
+    CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemcpy(&got, b.d_totals, sizeof got, cudaMemcpyDeviceToHost));
     if (memcmp(&got, &expected, sizeof got) == 0)
         return true;
@@ -206,8 +164,8 @@ static double rgb_us(uint64_t n_pixels)
     args.luma_red = 13933, args.luma_green = 46871, args.luma_blue = 4732;
     args.clip_low = 0, args.clip_high = 255;
     args.d_totals = b.d_totals;
-    args.gpu = &b.gpu;
-    args.stream = b.stream;
+    args.gpu = &gpu;
+    args.stream = stream;
     return time_us([&](int i) {
         args.d_pixels = b.d_pool + place((n_pixels * 3 + 15) / 16 * 16, i);
         CHECK(ih_histogram_replicated(&args));
@@ -243,24 +201,13 @@ static void table(enum data_kind kind)
 
 static void bench_open(void)
 {
-    cudaDeviceProp properties;
-    const time_t now = time(NULL);
     char date[32];
-    CHECK(cudaGetDeviceProperties(&properties, 0));
-    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    b.gpu.n_multiprocessors = properties.multiProcessorCount;
-    b.gpu.shared_bytes_optin = properties.sharedMemPerBlockOptin;
-    b.gpu.shared_bytes_multiprocessor = properties.sharedMemPerMultiprocessor;
-    CHECK(cudaStreamCreate(&b.stream));
-    for (int i = 0; i < WARM_UPS + REPEATS; i++) {
-        CHECK(cudaEventCreate(&b.start[i]));
-        CHECK(cudaEventCreate(&b.stop[i]));
-    }
+    const cudaDeviceProp properties = gpu_open(date);
     CHECK(cudaMallocHost(&b.pool, b.pool_bytes));
     CHECK(cudaMalloc(&b.d_pool, b.pool_bytes));
     CHECK(cudaMalloc(&b.d_totals, sizeof *b.d_totals));
     CHECK(cudaMalloc(&b.d_xor, sizeof *b.d_xor));
-    const struct ih_gpu_read_args read = {b.d_pool, b.pool_bytes, b.d_xor, &b.gpu, b.stream};
+    const struct ih_gpu_read_args read = {b.d_pool, b.pool_bytes, b.d_xor, &gpu, stream};
     b.roofline = (double)b.pool_bytes / time_us([&](int) { CHECK(ih_read_roofline(&read)); });
     printf("%s, %d multiprocessors; %s\nread roofline: %.0f GB/s\n", properties.name,
            properties.multiProcessorCount, date, b.roofline / 1e3);

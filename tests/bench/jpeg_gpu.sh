@@ -57,7 +57,7 @@ seconds() {
 
 median() { sort -n | awk '{ v[NR] = $1 } END { printf "%.0f", v[int((NR + 1) / 2)] }'; }
 
-# rates LIST MP NAME COMMAND...: appends megapixels a second to $work/NAME
+# rate LIST MP NAME COMMAND...: appends megapixels a second to $work/NAME
 rate() {
   local list=$1 mp=$2 name=$3
   shift 3

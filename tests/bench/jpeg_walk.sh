@@ -17,8 +17,7 @@ trap 'rm -rf "$dir"' EXIT
 mkdir -p "$dir/decode"
 echo 'DECODER(jpeg)' >"$dir/decode/decoders.def"
 sources="tests/bench/jpeg_walk.c src/base/*.c src/decode/decode.c src/decode/helper*.c src/decode/bytes.c
-         src/decode/dec_raw.c src/decode/dec_jpeg.c src/decode/samples.c src/decode/jpeg_walk.c
-         src/decode/jpeg_headers.c src/decode/jpeg_entropy.c src/decode/jpeg_lanes.c src/decode/jpeg_round.c src/decode/jpeg_window.c src/decode/jpeg_codes.c"
+         src/decode/dec_raw.c src/decode/dec_jpeg.c src/decode/samples.c src/decode/jpeg_*.c"
 # shellcheck disable=SC2046,SC2086 # lists of words
 $cc -std=c11 -O2 -pthread -I"$dir" -Isrc -o "$dir/jpeg_walk" $sources \
   $(pkg-config --cflags --libs libjpeg) -lm

@@ -53,3 +53,38 @@ psd_2x1() {
   assert_output_has "isolated:"
   assert_output_has "psd"
 }
+
+# helper_of PID: the process that it has started, if there is one.
+helper_of() { grep -lsE "^[0-9]+ \([^)]*\) [A-Z] $1 " /proc/[0-9]*/stat | cut -d/ -f3; }
+
+# helps FILE ARG...: imghist ARG... has a helper while it waits for what follows the first 64 bytes of
+# FILE, which comes through a pipe. So many tell the format.
+helps() {
+  local file=$1 pid helper=
+  shift
+  mkfifo pipe
+  "$IMGHIST" pipe --csv=stats -j 1 "$@" >out.csv 3>&- &
+  pid=$!
+  exec 9>pipe
+  head -c 64 "$file" >&9
+  for _ in {1..40}; do
+    helper=$(helper_of $pid)
+    [ -z "$helper" ] || break
+    sleep 0.05
+  done
+  tail -c +65 "$file" >&9
+  exec 9>&-
+  wait $pid
+  rm pipe
+  [ -n "$helper" ]
+}
+
+@test "the rare formats have a helper process, the others with --isolate" {
+  [ -e /proc/self/stat ] || skip "no /proc"
+  printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\100\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0%064d' 0 >a.psd
+  printf 'P5\n64 1\n255\n%064d' 0 >b.pgm
+  helps a.psd || fail "psd is decoded in the process itself"
+  helps b.pgm --isolate || fail "pnm is, with --isolate"
+  ! helps b.pgm || fail "pnm has a helper without --isolate"
+  [ "$(names out.csv)" = pipe ]
+}

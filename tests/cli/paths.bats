@@ -281,6 +281,24 @@ END
   assert_output_has $'\nd/open/b,'
 }
 
+@test "paths: a directory whose names may be read and nothing else" {
+  mkdir -p d/closed d/open
+  dot d/closed/a
+  dot d/open/b
+  chmod 444 d/closed
+  if [ "$(id -u)" -eq 0 ]; then
+    chmod 755 .
+    cp "$IMGHIST" program
+    run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups ./program d --csv=stats
+    [ "$status" -ne 126 ] && [ "$status" -ne 127 ] || skip "cannot drop root's rights here"
+  else
+    imghist d --csv=stats
+  fi
+  chmod 755 d/closed
+  assert_fails 1 "imghist: d/closed/a: cannot read: Permission denied"
+  assert_output_has $'\nd/open/b,'
+}
+
 # ---- names
 
 @test "paths: control characters and broken UTF-8 are escaped in messages" {
@@ -289,7 +307,7 @@ END
   assert_stderr_has 'imghist: new\nline: cannot open'
   assert_stderr_has 'imghist: \x1B[31mred\x07: cannot open'
   assert_stderr_has 'imghist: no\xFFutf: cannot open'
-  assert_stderr_has 'imghist: c1\x9Bcsi: cannot open'
+  assert_stderr_has 'imghist: c1\u{9b}csi: cannot open'
   assert_stderr_has 'imghist: back\\slash: cannot open'
   [ "${#stderr_lines[@]}" -eq 6 ]
 }

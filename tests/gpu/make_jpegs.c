@@ -45,7 +45,7 @@ struct file {
 
 static struct file make(unsigned i, unsigned size_max)
 {
-    static const int factors[][2] = {{1, 1}, {2, 1}, {2, 2}, {1, 2}, {2, 2}, {4, 1}};
+    static const int factors[][2] = {{1, 1}, {2, 1}, {2, 2}, {1, 2}, {2, 2}};
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
     struct file f = {NULL, 0};

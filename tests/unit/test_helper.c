@@ -2,299 +2,21 @@
  * Helper processes: the same pixels as without, and what becomes of a file whose decoder crashes,
  * hangs, lies or tries what it may not do.
  *
- * The helper is this test itself, started anew, and serves the decoders below; a request names them
- * by their index.
+ * The helper is this test itself, started anew, and serves the decoders of helper_decoders.h; a
+ * request names them by their index.
  */
 #define _DEFAULT_SOURCE /* socket and the rest of what a helper must not do */
 
 #include "base/clock.h"
-#include "base/late.h"
-#include "base/sandbox.h"
-#include "decode/helper.h"
+#include "tests/unit/helper_decoders.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
-
-/* ---- decoders: what each does in its read ---- */
-
-enum { WIDTH = 700, HEIGHT = 300 }; /* more than one piece */
-
-struct image {
-    struct ih_source *src;
-    struct ih_budget *budget;
-    uint64_t n_left;
-    uint64_t sum; /* of the file's bytes */
-};
-
-static enum ih_status open_image(struct ih_source *src, const struct ih_decode_options *options,
-                                 struct ih_image_info *info, void **state, struct ih_error *err)
-{
-    static struct image image;
-    uint8_t *bytes;
-    size_t n;
-    image = (struct image){src, options->budget, (uint64_t)WIDTH * HEIGHT, 0};
-    if (ih_source_read_all(src, 1 << 30, &bytes, &n, err) != IH_OK)
-        return err->status;
-    for (size_t i = 0; i < n; i++)
-        image.sum += bytes[i];
-    free(bytes);
-    *info = (struct ih_image_info){
-        .width = WIDTH, .height = HEIGHT, .n_channels = 3, .source_depth = 8};
-    *state = &image;
-    return IH_OK;
-}
-
-static void close_image(void *state)
-{
-    (void)state;
-}
-
-/* Every pixel holds the sum of the file's bytes. */
-static enum ih_status read_sum(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                               struct ih_error *err)
-{
-    struct image *image = state;
-    (void)err;
-    *n_pixels = image->n_left < capacity ? (size_t)image->n_left : capacity;
-    memset(pixels, (int)(image->sum & 255), *n_pixels * 3);
-    image->n_left -= *n_pixels;
-    return IH_OK;
-}
-
-static enum ih_status read_failing(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                                   struct ih_error *err)
-{
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels;
-    return ih_error_set(err, IH_UNSUPPORTED, "a text of its own");
-}
-
-static enum ih_status read_crashing(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                                    struct ih_error *err)
-{
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
-    signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would report and exit */
-    raise(SIGSEGV);
-    return IH_OK;
-}
-
-static enum ih_status read_exiting(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                                   struct ih_error *err)
-{
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
-    _exit(7);
-}
-
-static enum ih_status read_endless(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                                   struct ih_error *err)
-{
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
-    ih_sandbox_allow_seconds(0); /* the test need not wait for the real limit */
-    for (volatile unsigned i = 0;; i++)
-        if (i == 0 && *n_pixels == SIZE_MAX)
-            return IH_OK; /* never; but a function that returns has to say so */
-}
-
-static enum ih_status read_nonsense(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                                    struct ih_error *err)
-{
-    static const char nonsense[4096] = "what no helper says";
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
-    for (;;)
-        if (write(IH_HELPER_SOCKET, nonsense, sizeof nonsense) < 0)
-            _exit(0);
-}
-
-static enum ih_status read_hiding(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                                  struct ih_error *err)
-{
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
-    close(IH_HELPER_SOCKET);
-    sleep(1000);
-    return IH_OK;
-}
-
-/* Sleeps before it says anything, or after its first pixels. */
-static enum ih_status open_sleeping(struct ih_source *src, const struct ih_decode_options *options,
-                                    struct ih_image_info *info, void **state, struct ih_error *err)
-{
-    (void)src, (void)options, (void)info, (void)state, (void)err;
-    sleep(1000);
-    return IH_OK;
-}
-
-static enum ih_status read_sleeping(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                                    struct ih_error *err)
-{
-    struct image *image = state;
-    if (image->n_left < (uint64_t)WIDTH * HEIGHT)
-        sleep(1000);
-    return read_sum(state, pixels, capacity, n_pixels, err);
-}
-
-/* Never silent for long, and never done: a pixel now and then. */
-static enum ih_status read_dripping(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                                    struct ih_error *err)
-{
-    const struct timespec a_while = {.tv_nsec = 20 * 1000 * 1000};
-    (void)capacity;
-    nanosleep(&a_while, NULL);
-    return read_sum(state, pixels, 1, n_pixels, err);
-}
-
-/* Bit i of every pixel: attempt i succeeded. */
-static unsigned attempts(void)
-{
-    char *const command[] = {(char[]){"true"}, NULL};
-    const bool done[] = {
-        open("/etc/passwd", O_RDONLY) >= 0,
-        open("/tmp/imghist-helper-was-here", O_WRONLY | O_CREAT, 0600) >= 0,
-        socket(AF_INET, SOCK_STREAM, 0) >= 0,
-        unlink("/tmp/imghist-helper-was-here") == 0,
-        kill(getppid(), 0) == 0,
-        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
-            MAP_FAILED,
-        execv("/bin/true", command) == 0, /* it would end this process */
-    };
-    unsigned bits = 0;
-    for (unsigned i = 0; i < sizeof done / sizeof done[0]; i++)
-        bits |= done[i] ? 1u << i : 0;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(0);
-    return bits | (child > 0 ? 1u << 7 : 0);
-}
-
-static enum ih_status read_attempts(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                                    struct ih_error *err)
-{
-    struct image *image = state;
-    image->sum = image->n_left == (uint64_t)WIDTH * HEIGHT ? attempts() : image->sum;
-    return read_sum(state, pixels, capacity, n_pixels, err);
-}
-
-/* Every pixel says what the budget answered: 1 for a first half, 2 for a second, 4 for one more. */
-static enum ih_status read_budget(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                                  struct ih_error *err)
-{
-    struct image *image = state;
-    if (image->n_left == (uint64_t)WIDTH * HEIGHT) {
-        uint64_t half = image->budget->size_bytes / 2;
-        bool has_limit =
-            ih_budget_take(image->budget, image->budget->size_bytes + 1, err) == IH_LIMIT;
-        image->sum = ih_budget_take(image->budget, half, err) == IH_OK ? 1 : 0;
-        image->sum |= ih_budget_try(image->budget, half) ? 2 : 0;
-        image->sum |= ih_budget_try(image->budget, 1) ? 4 : 0;
-        ih_budget_give(image->budget, half); /* the other half it forgets */
-        image->sum |= has_limit ? 0 : 8;
-        *err = (struct ih_error){IH_OK, ""};
-    }
-    return read_sum(state, pixels, capacity, n_pixels, err);
-}
-
-/* An error that would end the whole batch. */
-static enum ih_status read_lying(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                                 struct ih_error *err)
-{
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels;
-    return ih_error_set(err, IH_CONFLICT, "is an input and the output file at once");
-}
-
-/* Waits for what it holds itself. */
-static enum ih_status read_greedy(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
-                                  struct ih_error *err)
-{
-    struct image *image = state;
-    ih_budget_take(image->budget, image->budget->size_bytes, err);
-    ih_budget_take(image->budget, image->budget->size_bytes, err);
-    return read_sum(state, pixels, capacity, n_pixels, err);
-}
-
-/* Its library is not there. Without rights the loader has another reason. */
-static enum ih_status open_late(struct ih_source *src, const struct ih_decode_options *options,
-                                struct ih_image_info *info, void **state, struct ih_error *err)
-{
-    (void)src, (void)options, (void)info, (void)state;
-    return ih_late_load("libimghist-none.so.7", NULL, 0, NULL, err);
-}
-
-static enum ih_status prepare_late(struct ih_error *err)
-{
-    return ih_late_load("libimghist-none.so.7", NULL, 0, NULL, err);
-}
-
-static bool probe_nothing(const uint8_t *head, size_t size)
-{
-    (void)head, (void)size;
-    return false;
-}
-
-static const char *no_version(void)
-{
-    return "";
-}
-
-enum {
-    SUM,
-    FAILING,
-    CRASHING,
-    EXITING,
-    ENDLESS,
-    NONSENSE,
-    HIDING,
-    ATTEMPTS,
-    BUDGET,
-    LYING,
-    GREEDY,
-    SLEEPING_AT_ONCE,
-    SLEEPING,
-    DRIPPING,
-    LATE
-};
-
-#define A_DECODER(read_call) A_DECODER_OF(open_image, read_call)
-#define A_DECODER_OF(open_call, read_call)                                          \
-    &(const struct ih_decoder)                                                      \
-    {                                                                               \
-        .name = "test", .title = "", .version = no_version, .probe = probe_nothing, \
-        .open = open_call, .read = read_call, .close = close_image                  \
-    }
-static const struct ih_decoder *const decoders[] = {
-    [SUM] = A_DECODER(read_sum),
-    [FAILING] = A_DECODER(read_failing),
-    [CRASHING] = A_DECODER(read_crashing),
-    [EXITING] = A_DECODER(read_exiting),
-    [ENDLESS] = A_DECODER(read_endless),
-    [NONSENSE] = A_DECODER(read_nonsense),
-    [HIDING] = A_DECODER(read_hiding),
-    [ATTEMPTS] = A_DECODER(read_attempts),
-    [BUDGET] = A_DECODER(read_budget),
-    [LYING] = A_DECODER(read_lying),
-    [GREEDY] = A_DECODER(read_greedy),
-    [SLEEPING_AT_ONCE] = A_DECODER_OF(open_sleeping, read_sum),
-    [SLEEPING] = A_DECODER(read_sleeping),
-    [DRIPPING] = A_DECODER(read_dripping),
-    [LATE] = &(const struct ih_decoder){.name = "late",
-                                        .version = no_version,
-                                        .probe = probe_nothing,
-                                        .prepare = prepare_late,
-                                        .open = open_late},
-    NULL,
-};
-
-/* ---- the worker's side ---- */
 
 static const struct ih_helper_command command = {.program = "/proc/self/exe", .decoders = decoders};
 
@@ -322,11 +44,11 @@ static enum ih_status decode(struct ih_helper *h, unsigned decoder, size_t file_
     struct ih_source src = {0};
     struct ih_image_info info = {0};
     const uint8_t *head;
-    size_t n = 1;
+    size_t n = 1, n_head;
     uint64_t n_all = 0;
     int fd = file_of(file_bytes);
     assert_int_equal(ih_source_open_fd(&src, fd, err), IH_OK);
-    assert_int_equal(ih_source_peek(&src, IH_PROBE_BYTES, &head, &n, err), IH_OK);
+    assert_int_equal(ih_source_peek(&src, IH_PROBE_BYTES, &head, &n_head, err), IH_OK);
     enum ih_status status = ih_helper_open(h, decoder, &src, &options, &info, err);
     while (status == IH_OK && n > 0) {
         status = ih_helper_read(h, pixels, sizeof pixels / 3, &n, err);
@@ -355,6 +77,10 @@ static void test_pixels(void **state)
         assert_int_equal(decode(&h, SUM, sizes[i], NULL, &value, &err), IH_OK);
         assert_int_equal(value, sizes[i] & 255);
     }
+    pid_t pid = h.pid;
+    for (unsigned i = 0; i < 50; i++) /* it may open fewer files, but not one after the other */
+        assert_int_equal(decode(&h, SUM, i, NULL, &value, &err), IH_OK);
+    assert_int_equal(h.pid, pid);
     ih_helper_reset(&h);
 }
 
@@ -372,6 +98,7 @@ static void test_failures(void **state)
         {ENDLESS, IH_LIMIT, "its decoder takes too long and was ended"},
         {NONSENSE, IH_CORRUPT, "its decoder ended unexpectedly (it sent nonsense)"},
         {LYING, IH_CORRUPT, "its decoder ended unexpectedly (it sent nonsense)"},
+        {BROAD, IH_CORRUPT, "its decoder ended unexpectedly (it sent nonsense)"},
         {HIDING, IH_CORRUPT, "its decoder crashed: signal 9 (killed, perhaps for lack of memory)"},
     };
     struct ih_helper h;
@@ -515,6 +242,79 @@ static void test_rights(void **state)
     ih_helper_reset(&h);
 }
 
+/* What ends the program ends it first: no file is to blame. */
+static void test_interrupted(void **state)
+{
+    struct ih_helper h;
+    struct ih_error err;
+    unsigned value = 0;
+    (void)state;
+    ih_helper_init(&h, &command);
+    assert_int_equal(decode(&h, INTERRUPTED, 97, NULL, &value, &err), IH_OK);
+    assert_int_equal(value, 97);
+    ih_helper_reset(&h);
+}
+
+/* In a process of its own: starts a helper that sleeps, tells of it, and waits to be killed. */
+static void work_and_wait(int tell)
+{
+    const struct ih_decode_options options = {.max_pixels = 1 << 30};
+    static uint8_t pixels[3 * WIDTH * HEIGHT];
+    struct ih_source src = {0};
+    struct ih_image_info info;
+    struct ih_helper h;
+    struct ih_error err;
+    size_t n;
+    alarm(60); /* rather than wait for ever */
+    ih_helper_init(&h, &command);
+    if (ih_source_open_fd(&src, file_of(10), &err) != IH_OK ||
+        ih_helper_open(&h, SLEEPING, &src, &options, &info, &err) != IH_OK ||
+        ih_helper_read(&h, pixels, WIDTH, &n, &err) != IH_OK)
+        _exit(1);
+    if (write(tell, &h.pid, sizeof h.pid) == sizeof h.pid)
+        pause();
+    _exit(1);
+}
+
+/* Whether the process is there, and not just waiting for somebody to ask how it ended. */
+static bool is_alive(pid_t pid)
+{
+    char path[64], text[200] = "";
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    FILE *f = fopen(path, "r");
+    const bool is = f && fgets(text, sizeof text, f) && !strstr(text, ") Z ");
+    if (f)
+        fclose(f);
+    return is;
+}
+
+/* Nobody is left to end a helper whose worker was killed, and it may be busy for long. */
+static void test_worker_killed(void **state)
+{
+    const struct timespec a_while = {.tv_nsec = 10 * 1000 * 1000};
+    int ends[2];
+    pid_t helper = 0;
+    (void)state;
+#ifndef __linux__
+    skip();
+#endif
+    assert_int_equal(pipe(ends), 0);
+    pid_t worker = fork();
+    assert_true(worker >= 0);
+    if (worker == 0)
+        work_and_wait(ends[1]);
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &helper, sizeof helper), sizeof helper);
+    close(ends[0]);
+    const bool was_alive = is_alive(helper);
+    kill(worker, SIGKILL);
+    waitpid(worker, NULL, 0);
+    assert_true(was_alive);
+    for (int i = 0; i < 500 && is_alive(helper); i++)
+        nanosleep(&a_while, NULL);
+    assert_false(is_alive(helper));
+}
+
 /* The worker's budget is asked, and what a helper forgets, or dies with, is given back. */
 static void test_budget(void **state)
 {
@@ -531,6 +331,10 @@ static void test_budget(void **state)
     assert_int_equal(decode(&h, GREEDY, 1, &budget, &value, &err), IH_CORRUPT);
     assert_string_equal(err.message, "its decoder ended unexpectedly (it sent nonsense)");
     assert_int_equal(budget.taken_bytes, 0);
+    assert_int_equal(ih_budget_take(&budget, 300, &err), IH_OK); /* for another image */
+    assert_int_equal(decode(&h, GENEROUS, 1, &budget, &value, &err), IH_OK);
+    assert_int_equal(budget.taken_bytes, 300);
+    ih_budget_give(&budget, 300);
     ih_budget_destroy(&budget);
     ih_helper_reset(&h);
 }
@@ -564,6 +368,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pixels),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_abandoned),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_worker_killed),
         cmocka_unit_test(test_rights),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_no_program),

@@ -95,7 +95,9 @@ struct run {
     const char *const *names; /* of the inputs, over and over */
     size_t n_names, n_inputs, n_taken;
     atomic_size_t n_given;
+    size_t n_waiting;           /* at most, given and not taken */
     size_t n_wanted;            /* take says stop after as many */
+    long take_ms;               /* how long take takes for the first */
     struct ih_error in_input;   /* set in each input that is called "broken" */
     enum ih_status statuses[8]; /* of the first results */
     struct ih_error last_error;
@@ -118,6 +120,10 @@ static bool next(void *user, struct ih_input *input)
 static bool take(void *user, const struct ih_input *input, const struct ih_result *result)
 {
     struct run *r = user;
+    const struct timespec a_while = {.tv_nsec = r->n_taken == 0 ? r->take_ms * 1000 * 1000 : 0};
+    nanosleep(&a_while, NULL);
+    const size_t n_waiting = r->n_given - r->n_taken;
+    r->n_waiting = n_waiting > r->n_waiting ? n_waiting : r->n_waiting;
     char *expected = file_path(r->folder, r->names[r->n_taken % r->n_names]);
     assert_string_equal(input->path, expected);
     assert_ptr_equal(result->path, input->path);
@@ -241,6 +247,15 @@ static void test_slow_input_holds_nobody_up(void **state)
     assert_true(feeder.has_seen_all);
     assert_int_equal(r.sum, 50 + 379);
     free(slow);
+}
+
+/* While it is the taker that is slow, as with charts, results do not pile up: 12 KB each. */
+static void test_few_wait_for_a_slow_taker(void **state)
+{
+    struct run r = {.folder = *state, NAMES("one.pgm"), .take_ms = 100};
+    r.n_inputs = r.n_wanted = 1000;
+    assert_int_equal(run(&r, 1), IH_OK);
+    assert_true(r.n_waiting < 50);
 }
 
 /* Opens first, so that what it waits then is waited for in read(2). */
@@ -392,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_order_behind_a_slow_input),
         cmocka_unit_test(test_slow_input_holds_nobody_up),
+        cmocka_unit_test(test_few_wait_for_a_slow_taker),
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_no_inputs),
         cmocka_unit_test(test_take_stops),

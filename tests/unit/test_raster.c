@@ -179,7 +179,7 @@ static void test_names(void **state)
         {"\xff\xe2\x82", "\\xFF\\xE2\\x82"},
         {"a\xe2\x80\xaegnp.exe", "a\\u{202e}gnp.exe"},
         {"\xc2\xad\xf3\xa0\x80\x81", "\\u{ad}\\u{e0001}"},
-        {"\xc2\x80\x7f", "\\x80\\x7F"},
+        {"\xc2\x80\x7f", "\\u{80}\\x7F"},
         {"\xef\xbf\xbe\xef\xbf\xbf", "\\u{fffe}\\u{ffff}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -211,14 +211,18 @@ static void test_what_failed(void **state)
     struct ih_result *r = new_result("good.png", 1), *bad = new_result("b\033ad.png", 1);
     const struct ih_result *results[N + 1];
     bad->status = IH_CORRUPT;
-    ih_error_set(&bad->error, IH_CORRUPT, "damaged PNG: cut short");
+    ih_error_set(&bad->error, IH_CORRUPT, "damaged PNG: cut\033 short");
     for (size_t i = 0; i < N; i++)
         results[i] = bad;
     results[N] = r;
     struct ih_output_options options = {.layout = "lines"};
     char *shown = show(&options, results, N + 1);
-    assert_non_null(strstr(shown, "\n\nfailed: 25\n  b\\x1Bad.png: damaged PNG: cut short\n"));
+    assert_non_null(strstr(shown, "\n\nfailed: 25\n  b\\x1Bad.png: damaged PNG: cut\\x1B short\n"));
     assert_non_null(strstr(shown, "\n  and 5 more: "));
+    free(shown);
+    shown = show(&options, results + 5, N - 4); /* as many as are told, and the good one */
+    assert_non_null(strstr(shown, "\n\nfailed: 20\n"));
+    assert_null(strstr(shown, "more"));
     free(shown);
     shown = show(&options, results, N); /* nothing but failures: standard error has them */
     assert_string_equal(shown, "");

@@ -23,7 +23,8 @@ static void test_escape(void **state)
     check_escape("plain name.png", "plain name.png");
     check_escape("a\nb\rc\td\\e", "a\\nb\\rc\\td\\\\e");
     check_escape("\033[31m\177\001", "\\x1B[31m\\x7F\\x01");
-    check_escape("\xC2\x9B", "\\x9B"); /* the one-character form of ESC [ */
+    check_escape("\xC2\x9B", "\\u{9b}"); /* the one-character form of ESC [ */
+    check_escape("\x9B", "\\x9B");       /* a name of another encoding, and another name */
     check_escape("\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80",
                  "\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80");
     /* What turns the direction of writing, hides, or ends a line without being a control character.

@@ -74,6 +74,7 @@ static void test_short(void **state)
     check_short("\u65e5\u672c\u8a9e\u65e5\u672c\u8a9e", 8, true, "\u65e5\u2026\u672c\u8a9e");
     check_short("ae\u0301io\u0301u", 5, true, "ae\u0301io\u0301u");
     check_short("ae\u0301io\u0301u", 4, true, "a\u2026o\u0301u");
+    check_short("aae\u0301iou", 5, true, "a\u2026iou"); /* no mark without its letter */
 }
 
 static void test_short_fits_whatever_the_width(void **state)

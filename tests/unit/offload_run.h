@@ -1,0 +1,228 @@
+/*
+ * What the tests of the engines' way through the pipeline share: a folder with JPEG files of every
+ * kind, and runs over it whose results are held against the processor's. Include it after cmocka.h.
+ */
+#ifndef IH_TESTS_OFFLOAD_RUN_H
+#define IH_TESTS_OFFLOAD_RUN_H
+
+#include "decode/helper.h"
+#include "tests/unit/fake_engines.h"
+#include "tests/unit/jpeg_files.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* ---- files ---- */
+
+enum { N_FILES = 9, ROUNDS = 40 };
+
+/* All subsamplings, gray, a progressive file, a damaged one, and one that is no JPEG. */
+static const struct jpeg_kind kinds[] = {
+    {.h = 1, .v = 1},
+    {.h = 2, .v = 1},
+    {.h = 2, .v = 2, .restart_interval = 3},
+    {.h = 1, .v = 2},
+    {.is_gray = true, .h = 1, .v = 1},
+    {.h = 2, .v = 2, .is_progressive = true},
+    {.h = 1, .v = 1}, /* cut */
+};
+enum { N_KINDS = sizeof kinds / sizeof *kinds, N_FOR_ENGINES = 5, CUT = N_KINDS - 1 };
+
+static inline void write_file(const char *folder, unsigned i, const void *bytes, size_t n)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%u", folder, i);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static inline int make_folder(void **state)
+{
+    static const char pgm[] = "P5\n1 1\n255\n7";
+    char *folder = strdup("/tmp/imghist-test-XXXXXX");
+    if (!folder || !mkdtemp(folder))
+        return -1;
+    for (unsigned i = 0; i < N_KINDS; i++) {
+        struct jpeg_file f = make_jpeg(&kinds[i], 30 + 7 * i, 41 - 3 * i);
+        write_file(folder, i, f.bytes, i == CUT ? f.n - 40 : f.n);
+        free(f.bytes);
+    }
+    write_file(folder, N_KINDS, pgm, sizeof pgm - 1);
+    *state = folder;
+    return 0;
+}
+
+static inline int remove_folder(void **state)
+{
+    char path[200];
+    for (unsigned i = 0; i < N_FILES; i++) {
+        snprintf(path, sizeof path, "%s/%u", (const char *)*state, i);
+        unlink(path);
+    }
+    rmdir(*state);
+    free(*state);
+    return 0;
+}
+
+/* ---- a run ---- */
+
+struct run {
+    const char *folder;
+    unsigned n_inputs, n_given, n_taken;
+    unsigned n_wanted; /* 0: all */
+    unsigned n_by_engines;
+    const struct ih_result *expected; /* of each file, counted by the CPU */
+    struct ih_jpeg_report report;
+    enum ih_jpeg_side side;
+    bool releases_at_end; /* the engines are held until all inputs have been given */
+    bool begins_large;    /* large files until engines have been tried, then n_inputs small ones */
+    unsigned n_large;     /* how many these were */
+    uint64_t memory_bytes;
+    uint64_t max_pixels;                    /* 0: any number */
+    const struct ih_file_identity *outputs; /* NULL: none */
+    size_t n_outputs;
+    const struct ih_helper_command *helper;
+    unsigned n_failed;
+};
+
+/* The file of input i; the one after the last is not there. */
+static inline unsigned file_of(const struct run *r, unsigned i)
+{
+    if (!r->begins_large)
+        return i % N_FILES;
+    pthread_mutex_lock(&fake.lock);
+    unsigned n_large = r->n_large;
+    pthread_mutex_unlock(&fake.lock);
+    return i < n_large ? CUT : i % CUT;
+}
+
+/* The next input is a large one, if it is time for these. */
+static inline void try_large(struct run *r)
+{
+    pthread_mutex_lock(&fake.lock);
+    if (r->begins_large && !fake.has_tried) {
+        r->n_large++;
+        r->n_inputs++;
+    }
+    pthread_mutex_unlock(&fake.lock);
+}
+
+static inline void release_engines(void)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.is_held = false;
+    pthread_cond_broadcast(&fake.on_change);
+    pthread_mutex_unlock(&fake.lock);
+}
+
+static inline bool next(void *user, struct ih_input *input)
+{
+    struct run *r = user;
+    try_large(r);
+    if (r->n_given == r->n_inputs) {
+        if (r->releases_at_end)
+            release_engines();
+        return false;
+    }
+    char path[200];
+    snprintf(path, sizeof path, "%s/%u", r->folder, file_of(r, r->n_given));
+    r->n_given++;
+    *input = (struct ih_input){.path = strdup(path), .is_named = true};
+    return true;
+}
+
+static inline bool take(void *user, const struct ih_input *input, const struct ih_result *result)
+{
+    struct run *r = user;
+    unsigned i = file_of(r, r->n_taken);
+    assert_int_equal(strtoul(strrchr(input->path, '/') + 1, NULL, 10), i);
+    assert_ptr_equal(result->path, input->path);
+    if (r->expected) {
+        const struct ih_result *e = &r->expected[i];
+        assert_int_equal(result->status, e->status);
+        if (e->status == IH_OK) {
+            assert_memory_equal(&result->histogram, &e->histogram, sizeof e->histogram);
+            assert_string_equal(result->info.format, e->info.format);
+            assert_int_equal(result->info.width, e->info.width);
+            assert_int_equal(result->info.height, e->info.height);
+            assert_int_equal(result->info.source_depth, e->info.source_depth);
+            assert_int_equal(result->spec.n_channels, e->spec.n_channels);
+            r->n_by_engines += strcmp(result->counted_by, "engines") == 0;
+        } else {
+            assert_string_equal(result->error.message, e->error.message);
+        }
+    }
+    r->n_failed += result->status != IH_OK;
+    return ++r->n_taken < r->n_wanted || r->n_wanted == 0;
+}
+
+static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_error *err)
+{
+    struct ih_budget budget;
+    const struct ih_pipeline_options options = {
+        .n_threads = n_threads,
+        .decode = {.max_pixels = r->max_pixels ? r->max_pixels : UINT64_MAX, .budget = &budget},
+        .helper = r->helper,
+        .outputs = r->outputs,
+        .n_outputs = r->n_outputs,
+        .luma = &ih_luma_bt601,
+        .clip_low = 10,
+        .clip_high = 240,
+        .jpeg = r->side,
+        .jpeg_report = &r->report};
+    const struct ih_pipeline_calls calls = {next, r, take, r};
+    const struct ih_device_options on = {.backends = fakes(), .n_lanes = n_threads};
+    struct ih_device *device = NULL;
+    ih_budget_init(&budget, r->memory_bytes ? r->memory_bytes : UINT64_MAX);
+    fake.n_batches = fake.n_jobs = fake.n_largest = 0;
+    fake.has_tried = false;
+    assert_int_equal(ih_device_open(&on, &device, err), IH_OK);
+    enum ih_status status = ih_pipeline_run(device, &options, &calls, err);
+    ih_device_close(device);
+    ih_budget_destroy(&budget); /* all was given back */
+    return status;
+}
+
+static struct ih_result expected[N_FILES];
+
+static inline bool keep(void *user, const struct ih_input *input, const struct ih_result *result)
+{
+    unsigned *n = user;
+    (void)input;
+    expected[(*n)++] = *result;
+    return true;
+}
+
+/* What the CPU says of every file. */
+static inline void count_on_cpu(const char *folder)
+{
+    unsigned n = 0;
+    struct run r = {.folder = folder, .n_inputs = N_FILES};
+    const struct ih_pipeline_options options = {.n_threads = 1,
+                                                .decode = {.max_pixels = UINT64_MAX},
+                                                .luma = &ih_luma_bt601,
+                                                .clip_low = 10,
+                                                .clip_high = 240};
+    const struct ih_pipeline_calls calls = {next, &r, keep, &n};
+    const struct ih_device_options on = {.backend = "cpu"};
+    struct ih_device *device = NULL;
+    assert_int_equal(ih_device_open(&on, &device, NULL), IH_OK);
+    assert_int_equal(ih_pipeline_run(device, &options, &calls, NULL), IH_OK);
+    ih_device_close(device);
+    assert_int_equal(n, N_FILES);
+    assert_int_equal(expected[0].status, IH_OK);
+    assert_int_equal(expected[CUT].status, IH_CORRUPT);
+    assert_int_equal(expected[N_FILES - 1].status, IH_IO);
+}
+
+static inline uint64_t n_left(const struct run *r, const char *why)
+{
+    for (size_t i = 0; i < IH_JPEG_REASONS_MAX && r->report.left[i].why; i++)
+        if (strstr(r->report.left[i].why, why))
+            return r->report.left[i].n_files;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * What holds for a file whoever decodes it: limits, and that no output is an input. Engines do not
+ * look at such things, so the way to them has to.
+ */
+#define _XOPEN_SOURCE 700
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/offload_run.h"
+
+static struct stat stat_of(const char *folder, unsigned i)
+{
+    char path[200];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%u", folder, i);
+    assert_int_equal(stat(path, &st), 0);
+    return st;
+}
+
+static void test_max_pixels(void **state)
+{
+    struct ih_error err;
+    struct run none = {.folder = *state, .n_inputs = N_FOR_ENGINES, .side = IH_JPEG_GPU};
+    none.max_pixels = 29; /* all are larger */
+    fake.fails_at = NEVER;
+    assert_int_equal(run(&none, 2, &err), IH_OK);
+    assert_int_equal(none.n_failed, N_FOR_ENGINES);
+    assert_int_equal(fake.n_jobs, 0);
+
+    struct run one = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_GPU};
+    for (one.max_pixels = 30 * 41 - 1; one.max_pixels <= 30 * 41; one.max_pixels++) {
+        one.n_given = one.n_taken = one.n_failed = 0;
+        assert_int_equal(run(&one, 1, &err), IH_OK);
+        assert_int_equal(one.n_failed, one.max_pixels < 30 * 41);
+        assert_int_equal(fake.n_jobs, 1 - one.n_failed);
+    }
+}
+
+static void test_input_that_is_an_output(void **state)
+{
+    struct ih_error err;
+    struct stat st = stat_of(*state, 1);
+    const struct ih_file_identity output = {st.st_dev, st.st_ino};
+    struct run r = {.folder = *state, .n_inputs = 3, .side = IH_JPEG_GPU};
+    r.outputs = &output;
+    r.n_outputs = 1;
+    fake.fails_at = NEVER;
+    assert_int_equal(run(&r, 1, &err), IH_OK);
+    assert_int_equal(r.n_taken, 3);
+    assert_int_equal(r.n_failed, 1);
+    assert_int_equal(fake.n_jobs, 2);
+}
+
+/* A quarter of the memory is for the files that workers hold, each with the copy that is given to
+ * the engines. */
+static void test_memory_of_the_workers(void **state)
+{
+    enum { N_THREADS = 2 };
+    struct ih_error err;
+    struct stat st = stat_of(*state, 0);
+    struct run r = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_GPU};
+    const uint64_t least = (uint64_t)st.st_size * 2 * 4 * N_THREADS;
+    fake.fails_at = NEVER;
+    for (r.memory_bytes = least - 1; r.memory_bytes <= least; r.memory_bytes++) {
+        r.n_given = r.n_taken = 0;
+        assert_int_equal(run(&r, N_THREADS, &err), IH_OK);
+        assert_int_equal(r.n_failed, 0);
+        assert_int_equal(fake.n_jobs, r.memory_bytes == least);
+    }
+    assert_int_equal(n_left(&r, "too large to be held"), 1);
+}
+
+/* How often a file has been opened for reading and closed again since it is watched. */
+static unsigned n_readers(int watch)
+{
+    char events[4096];
+    unsigned n = 0;
+    ssize_t size = read(watch, events, sizeof events);
+    for (ssize_t at = 0; at < size;) {
+        struct inotify_event event;
+        memcpy(&event, events + at, sizeof event);
+        n += (event.mask & IN_CLOSE_NOWRITE) != 0;
+        at += (ssize_t)(sizeof event + event.len);
+    }
+    return n;
+}
+
+static void *feed_pipe(void *path)
+{
+    struct jpeg_file f = make_jpeg(&kinds[0], 30, 41);
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(f.bytes, 1, f.n, out), f.n);
+    assert_int_equal(fclose(out), 0);
+    free(f.bytes);
+    return NULL;
+}
+
+/* Whoever opened a pipe only to look into it would take what it gives, or its writer's reader. */
+static void test_pipe_is_opened_once(void **state)
+{
+    struct ih_error err;
+    char path[200];
+    pthread_t thread;
+    struct run r = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_GPU};
+    snprintf(path, sizeof path, "%s/0", (const char *)*state);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (watch < 0 || inotify_add_watch(watch, path, IN_OPEN | IN_CLOSE_NOWRITE) < 0)
+        skip(); /* this user watches too many files already */
+    fake.fails_at = NEVER;
+    assert_int_equal(pthread_create(&thread, NULL, feed_pipe, path), 0);
+    assert_int_equal(run(&r, 2, &err), IH_OK);
+    pthread_join(thread, NULL);
+    assert_int_equal(r.n_failed, 0);
+    assert_int_equal(n_readers(watch), 1);
+    close(watch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_max_pixels, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_input_that_is_an_output, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_memory_of_the_workers, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_pipe_is_opened_once, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
