@@ -213,10 +213,12 @@ static enum ih_status set_fail_fast(struct ih_options *o, const char *value, str
     return IH_OK;
 }
 
+/* Of --total and --total-only the last one given holds. */
 static enum ih_status set_total(struct ih_options *o, const char *value, struct ih_error *err)
 {
     (void)value, (void)err;
     o->with_total = true;
+    o->only_total = false;
     return IH_OK;
 }
 
@@ -298,39 +300,50 @@ static enum ih_status set_version(struct ih_options *o, const char *value, struc
     return IH_OK;
 }
 
-const struct ih_option ih_option_table[] = {
-    {"csv", 0, IH_TAKES_MAYBE, set_csv},
-    {"text", 0, IH_TAKES_MAYBE, set_text},
-    {"json", 0, IH_TAKES_NOTHING, set_json},
-    {"ndjson", 0, IH_TAKES_NOTHING, set_ndjson},
-    {"chart", 0, IH_TAKES_MAYBE, set_chart},
-    {"chart-size", 0, IH_TAKES_VALUE, set_chart_size},
-    {"theme", 0, IH_TAKES_VALUE, set_theme},
-    {"scale", 0, IH_TAKES_VALUE, set_scale},
-    {"output", 'o', IH_TAKES_VALUE, set_output},
-    {"device", 0, IH_TAKES_VALUE, ih_option_set_device},
-    {"kernel", 0, IH_TAKES_VALUE, set_kernel},
-    {"jpeg", 0, IH_TAKES_VALUE, set_jpeg},
-    {"luma", 0, IH_TAKES_VALUE, set_luma},
-    {"alpha", 0, IH_TAKES_VALUE, set_alpha},
-    {"clip", 0, IH_TAKES_VALUE, set_clip},
-    {"raw", 0, IH_TAKES_VALUE, set_raw},
-    {"max-pixels", 0, IH_TAKES_VALUE, set_max_pixels},
-    {"memory", 0, IH_TAKES_VALUE, set_memory},
-    {"isolate", 0, IH_TAKES_NOTHING, set_isolate},
-    {"files-from", 0, IH_TAKES_VALUE, set_files_from},
-    {"files0-from", 0, IH_TAKES_VALUE, set_files0_from},
-    {"fail-fast", 0, IH_TAKES_NOTHING, set_fail_fast},
-    {"threads", 'j', IH_TAKES_VALUE, set_threads},
-    {"total", 0, IH_TAKES_NOTHING, set_total},
-    {"total-only", 0, IH_TAKES_NOTHING, set_total_only},
-    {"progress", 0, IH_TAKES_VALUE, set_progress},
-    {"quiet", 'q', IH_TAKES_NOTHING, set_quiet},
-    {"verbose", 'v', IH_TAKES_NOTHING, set_verbose},
-    {"bench", 0, IH_TAKES_MAYBE, set_bench},
-    {"list", 0, IH_TAKES_NOTHING, set_list},
-    {"completion", 0, IH_TAKES_VALUE, set_completion},
-    {"help", 'h', IH_TAKES_NOTHING, set_help},
-    {"version", 0, IH_TAKES_NOTHING, set_version},
-    {NULL, 0, IH_TAKES_NOTHING, NULL},
+enum {
+    RUN = 1 << IH_ACTION_RUN,
+    BENCH = 1 << IH_ACTION_BENCH,
+    BOTH = RUN | BENCH,
+    LIST = 1 << IH_ACTION_LIST,
+    COMPLETION = 1 << IH_ACTION_COMPLETION,
+    ALL = BOTH | LIST | COMPLETION
 };
+
+const struct ih_option ih_option_table[] = {
+    {"csv", 0, IH_TAKES_MAYBE, BOTH, set_csv},
+    {"text", 0, IH_TAKES_MAYBE, BOTH, set_text},
+    {"json", 0, IH_TAKES_NOTHING, BOTH, set_json},
+    {"ndjson", 0, IH_TAKES_NOTHING, BOTH, set_ndjson},
+    {"chart", 0, IH_TAKES_MAYBE, BOTH, set_chart},
+    {"chart-size", 0, IH_TAKES_VALUE, BOTH, set_chart_size},
+    {"theme", 0, IH_TAKES_VALUE, BOTH, set_theme},
+    {"scale", 0, IH_TAKES_VALUE, RUN, set_scale},
+    {"output", 'o', IH_TAKES_VALUE, BOTH, set_output},
+    {"device", 0, IH_TAKES_VALUE, BOTH, ih_option_set_device},
+    {"kernel", 0, IH_TAKES_VALUE, RUN, set_kernel},
+    {"jpeg", 0, IH_TAKES_VALUE, RUN, set_jpeg},
+    {"luma", 0, IH_TAKES_VALUE, RUN, set_luma},
+    {"alpha", 0, IH_TAKES_VALUE, RUN, set_alpha},
+    {"clip", 0, IH_TAKES_VALUE, RUN, set_clip},
+    {"raw", 0, IH_TAKES_VALUE, RUN, set_raw},
+    {"max-pixels", 0, IH_TAKES_VALUE, RUN, set_max_pixels},
+    {"memory", 0, IH_TAKES_VALUE, RUN, set_memory},
+    {"isolate", 0, IH_TAKES_NOTHING, RUN, set_isolate},
+    {"files-from", 0, IH_TAKES_VALUE, RUN, set_files_from},
+    {"files0-from", 0, IH_TAKES_VALUE, RUN, set_files0_from},
+    {"fail-fast", 0, IH_TAKES_NOTHING, RUN, set_fail_fast},
+    {"threads", 'j', IH_TAKES_VALUE, BOTH, set_threads},
+    {"total", 0, IH_TAKES_NOTHING, RUN, set_total},
+    {"total-only", 0, IH_TAKES_NOTHING, RUN, set_total_only},
+    {"progress", 0, IH_TAKES_VALUE, RUN, set_progress},
+    {"quiet", 'q', IH_TAKES_NOTHING, BOTH, set_quiet},
+    {"verbose", 'v', IH_TAKES_NOTHING, BOTH, set_verbose},
+    {"bench", 0, IH_TAKES_MAYBE, BENCH, set_bench},
+    {"list", 0, IH_TAKES_NOTHING, LIST, set_list},
+    {"completion", 0, IH_TAKES_VALUE, COMPLETION, set_completion},
+    {"help", 'h', IH_TAKES_NOTHING, ALL, set_help},
+    {"version", 0, IH_TAKES_NOTHING, ALL, set_version},
+    {NULL, 0, IH_TAKES_NOTHING, 0, NULL},
+};
+
+_Static_assert(sizeof ih_option_table / sizeof *ih_option_table <= 64, "a bit for each in given");

@@ -10,6 +10,7 @@ struct ih_option {
     const char *name; /* NULL: the end of the table */
     char letter;      /* 0: none */
     enum ih_option_takes takes;
+    unsigned actions; /* where it means something: bits 1 << enum ih_action */
 
     /* value   NULL where none was given. On failure err->message says what is wrong with it,
      * without the option's name. */

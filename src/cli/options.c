@@ -23,6 +23,7 @@ static enum ih_status apply(struct ih_options *o, const struct ih_option *option
 {
     struct ih_error reason = {IH_OK, ""};
     enum ih_status status = option->set(o, value, &reason);
+    o->given |= UINT64_C(1) << (option - ih_option_table);
     if (status == IH_OK)
         return IH_OK;
     return ih_error_set(err, status, "%s: %.180s", shown, reason.message);
@@ -145,22 +146,38 @@ static enum ih_status parse_short(struct ih_options *o, int argc, const char *co
     return IH_OK;
 }
 
-/* --bench makes its own input, and has one layout of CSV and of JSON. */
+static bool is_given(const struct ih_options *o, const char *name)
+{
+    for (size_t i = 0; ih_option_table[i].name; i++)
+        if (strcmp(ih_option_table[i].name, name) == 0)
+            return o->given >> i & 1;
+    return false;
+}
+
+/* Beside --bench, --list and --completion: nobody shall believe that an option was heeded which
+ * does nothing there. */
+static enum ih_status check_action(const struct ih_options *o, struct ih_error *err)
+{
+    const struct ih_option *action = ih_option_table;
+    while (action->actions != 1U << o->action)
+        action++;
+    if (o->n_paths > 0)
+        return ih_error_set(err, IH_USAGE, "--%s: takes no inputs", action->name);
+    for (const struct ih_option *k = ih_option_table; k->name; k++)
+        if (!(k->actions & action->actions) && is_given(o, k->name))
+            return ih_error_set(err, IH_USAGE, "--%s: --%s means nothing here", action->name,
+                                k->name);
+    return IH_OK;
+}
+
+/* --bench has one layout of CSV and of JSON, and one picture. */
 static enum ih_status check_bench(const struct ih_options *o, struct ih_error *err)
 {
-    if (o->n_paths > 0 || o->list_path)
-        return ih_error_set(err, IH_USAGE, "--bench: takes no inputs");
     if (o->device.n_ordinals > 1)
         return ih_error_set(err, IH_USAGE, "--bench: measures one GPU: --device=cuda:N");
-    if (o->chart_path) {
-        if (!o->chart.format)
-            return ih_error_set(err, IH_USAGE,
-                                "--bench: --chart wants a .png, .svg, .jpg, .bmp or .tga file");
-        if (o->chart.scale)
-            return ih_error_set(err, IH_USAGE, "--bench: --scale is for charts of images");
-        if (o->output_path && strcmp(o->output_path, o->chart_path) == 0)
-            return ih_error_set(err, IH_USAGE, "--bench: -o and --chart name the same file");
-    }
+    if (o->chart_path && !o->chart.format)
+        return ih_error_set(err, IH_USAGE,
+                            "--bench: --chart wants a .png, .svg, .jpg, .bmp or .tga file");
     if (o->layout)
         return ih_error_set(err, IH_USAGE, "--bench: --%s has no layouts here", o->output->name);
     if (o->output == &ih_output_ndjson)
@@ -180,7 +197,7 @@ static enum ih_status check_combination(const struct ih_options *o, struct ih_er
         return ih_error_set(err, IH_USAGE, "standard input is one image or one list, not two");
     if (o->n_paths == 0 && !o->list_path)
         return ih_error_set(err, IH_USAGE, "nothing to count: name an image, a directory, or -");
-    if (o->output_path && !o->output)
+    if (!o->output && is_given(o, "output"))
         return ih_error_set(err, IH_USAGE, "-o: --chart=PATH says where a chart goes");
     if (o->jpeg == IH_JPEG_GPU && o->raw_channels)
         return ih_error_set(err, IH_USAGE, "--jpeg=gpu: --raw takes no file for a JPEG");
@@ -188,7 +205,16 @@ static enum ih_status check_combination(const struct ih_options *o, struct ih_er
         return ih_error_set(err, IH_USAGE, "--jpeg=gpu: --isolate wants helper processes for it");
     if (o->jpeg == IH_JPEG_GPU && o->device.backend && strcmp(o->device.backend, "cpu") == 0)
         return ih_error_set(err, IH_USAGE, "--jpeg=gpu: no GPU with --device=cpu");
+    if (o->jpeg == IH_JPEG_GPU && o->device.with.kernel)
+        return ih_error_set(err, IH_USAGE,
+                            "--jpeg=gpu: what engines decode is not counted with --kernel");
     return IH_OK;
+}
+
+/* --help and --version, wherever they stand: what comes behind is not read. */
+static bool is_told(const struct ih_options *o)
+{
+    return o->action == IH_ACTION_HELP || o->action == IH_ACTION_VERSION;
 }
 
 enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *const *argv,
@@ -205,7 +231,7 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     o->paths = calloc((size_t)argc + 1, sizeof *o->paths);
     if (!o->paths)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    for (int i = 1; i < argc && status == IH_OK; i++) {
+    for (int i = 1; i < argc && status == IH_OK && !is_told(o); i++) {
         const char *a = argv[i];
         if (is_ended || a[0] != '-' || a[1] == '\0')
             o->paths[o->n_paths++] = a;
@@ -216,6 +242,8 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         else
             status = parse_short(o, argc, argv, &i, err);
     }
+    if (status == IH_OK && !is_told(o) && o->action != IH_ACTION_RUN)
+        status = check_action(o, err);
     if (status != IH_OK || (o->action != IH_ACTION_RUN && o->action != IH_ACTION_BENCH))
         return status;
     if (o->chart.width == 0 && o->action != IH_ACTION_BENCH) { /* there its rows choose */

@@ -26,6 +26,7 @@ enum ih_shell { IH_SHELL_BASH, IH_SHELL_ZSH, IH_SHELL_FISH };
 /* Strings are borrowed from argv and the environment. */
 struct ih_options {
     enum ih_action action;
+    uint64_t given;                 /* bit i: option i of the table was given */
     enum ih_shell shell;            /* of IH_ACTION_COMPLETION */
     const struct ih_output *output; /* NULL: nothing but charts */
     const char *layout;             /* of CSV or the summary; NULL: the default */

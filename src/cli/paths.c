@@ -117,10 +117,11 @@ static bool take_argument(struct ih_walk *w, const char *argument, bool is_liste
                           struct ih_input *input)
 {
     struct stat st;
-    char *path = strdup(argument);
+    bool is_dash = strcmp(argument, "-") == 0, is_stdin = is_dash && !is_listed;
+    /* In outputs and messages - is standard input. */
+    char *path = strdup(is_dash && is_listed ? "./-" : argument);
     if (!path)
         return give_error(input, NULL, true, ENOMEM, "cannot read");
-    bool is_stdin = !is_listed && strcmp(argument, "-") == 0;
     if (is_stdin || stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
         *input = (struct ih_input){.path = path, .is_named = true, .is_stdin = is_stdin};
         return true; /* what does not exist is told when it is opened */

@@ -83,20 +83,32 @@ static enum ih_status protect_inputs(const struct ih_options *o, struct ih_targe
     return IH_OK;
 }
 
-/* The data goes to another file than a chart. */
-static enum ih_status separate_outputs(const struct ih_options *o, const char **subject,
-                                       struct ih_error *err)
+/* Whether standard output goes to this file, as with >chart.png. */
+static bool is_standard_output(const char *path)
 {
-    if (!o->output_path || !o->chart_path)
+    struct stat st, out;
+    return stat(path, &st) == 0 && fstat(1, &out) == 0 && S_ISREG(out.st_mode) &&
+           st.st_dev == out.st_dev && st.st_ino == out.st_ino;
+}
+
+enum ih_status ih_targets_separate(const struct ih_options *o, const char **subject,
+                                   struct ih_error *err)
+{
+    bool is_one;
+    if (!o->chart_path)
         return IH_OK;
-    char *data = ih_outfile_resolve(o->output_path), *chart = ih_outfile_resolve(o->chart_path);
-    bool is_same = data && chart && strcmp(data, chart) == 0;
-    bool is_chart = data && ih_charts_is_name(data);
-    free(data);
-    free(chart);
-    if (!is_same && !is_chart)
+    if (o->output_path) {
+        char *data = ih_outfile_resolve(o->output_path), *chart = ih_outfile_resolve(o->chart_path);
+        is_one = data && ((chart && strcmp(data, chart) == 0) || ih_charts_is_name(data));
+        free(data);
+        free(chart);
+    } else {
+        is_one = is_standard_output(o->chart_path) &&
+                 (o->output || o->action == IH_ACTION_BENCH); /* which always reports */
+    }
+    if (!is_one)
         return IH_OK;
-    *subject = o->output_path;
+    *subject = o->output_path ? o->output_path : o->chart_path;
     return ih_error_set(err, IH_CONFLICT, "cannot be a chart and the data at once");
 }
 
@@ -106,6 +118,6 @@ enum ih_status ih_targets_check(const struct ih_options *o, struct ih_targets *t
     t->n_files = 0;
     enum ih_status status = protect_inputs(o, t, subject, err);
     if (status == IH_OK)
-        status = separate_outputs(o, subject, err);
+        status = ih_targets_separate(o, subject, err);
     return status;
 }

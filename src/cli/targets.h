@@ -27,4 +27,15 @@ struct ih_targets {
 enum ih_status ih_targets_check(const struct ih_options *options, struct ih_targets *targets,
                                 const char **subject, struct ih_error *err);
 
+/*
+ * Of that check what --bench needs too: the data, with -o or to standard output, and a chart go to
+ * two files.
+ *
+ * *subject   on failure: as above
+ *
+ * Returns IH_OK or IH_CONFLICT.
+ */
+enum ih_status ih_targets_separate(const struct ih_options *options, const char **subject,
+                                   struct ih_error *err);
+
 #endif

@@ -111,7 +111,7 @@ static void end(void *state)
             ih_text_style(&s->text, IH_ANSI_PLAIN));
     for (uint64_t i = 0; i < s->n_failed && i < FAILURES_SHOWN; i++) {
         const struct failure *failure = &s->failures[i];
-        ih_escape(name, sizeof name, failure->path ? failure->path : "?");
+        ih_escape(name, sizeof name, !failure->path ? "?" : *failure->path ? failure->path : "''");
         ih_escape(message, sizeof message, failure->error.message);
         fprintf(f, "  %s: %s\n", name, message);
     }

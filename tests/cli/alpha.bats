@@ -60,6 +60,12 @@ stats() {
   assert_output "red,1000000,102000000 green,1000000,103000000 blue,1000000,104000000 alpha,1000000,52000000 luma,1000000,103000000 "
 }
 
+@test "--alpha=skip-transparent goes on behind a megabyte that is transparent" {
+  { head -c 2000000 /dev/zero; printf 'abc\1'; head -c 2000000 /dev/zero; } >a.rgba
+  stats --raw=4 --alpha=skip-transparent a.rgba
+  assert_output "red,1,97 green,1,98 blue,1,99 alpha,1,1 luma,1,98 "
+}
+
 @test "--alpha wants one of its words" {
   imghist --alpha=none x.png
   assert_fails 2 "'none' is none of count, skip-transparent"

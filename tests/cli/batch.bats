@@ -56,6 +56,18 @@ held() {
   refute_output_has d/2
 }
 
+@test "batch: damaged ones give their memory back" {
+  held whole
+  size=$(wc -c <whole)
+  mkdir d
+  for i in {1..5}; do head -c $((size - 60 * i)) whole >"d/$i"; done
+  dot d/6
+  cp whole d/7
+  run --separate-stderr timeout 60 "$IMGHIST" d --csv=stats -j 1 --memory=204800
+  assert_fails 1 "5 of 7 inputs failed"
+  assert_output_has $'\nd/7,320,320,gray,102400,'
+}
+
 @test "batch: one that needs more, from a pipe" {
   {
     printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\2\0\0\0\2\0\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
@@ -65,6 +77,37 @@ held() {
   assert_fails 1 "imghist: -: needs more than 0.2 MB of memory at once, the limit (--memory raises it)"
   imghist - --csv=stats < <(cat a.psd)
   assert_status 0
+}
+
+# group_limits: what control groups allow this process, in bytes, one a line.
+group_limits() {
+  local group
+  sed -n 's/^0:://p; s/^[0-9]*:memory://p' /proc/self/cgroup | while read -r group; do
+    while :; do
+      cat "/sys/fs/cgroup$group/memory.max" "/sys/fs/cgroup/memory$group/memory.limit_in_bytes" 2>/dev/null |
+        grep -v max || :
+      [ "$group" != / ] || break
+      group=$(dirname "$group")
+    done
+  done
+}
+
+@test "batch: without --memory the limit is a quarter of the machine's memory" {
+  n_bytes=$(($(getconf _PHYS_PAGES) * $(getconf PAGESIZE)))
+  [ $n_bytes -lt 100000000000 ] || skip "no image takes a quarter of $n_bytes bytes"
+  for limit in $(group_limits); do
+    [ "$limit" -ge "$n_bytes" ] || n_bytes=$limit
+  done
+  { # a progressive JPEG of 65500 x 65500 and three channels, by its header
+    printf '\xFF\xD8\xFF\xC2\x00\x11\x08\xFF\xDC\xFF\xDC\x03\x01\x11\x00\x02\x11\x00\x03\x11\x00'
+    printf '\xFF\xC4\x00\x14\x00\x01'
+    head -c 16 /dev/zero
+    printf '\xFF\xDA\x00\x0C\x03\x01\x00\x02\x00\x03\x00\x00\x00\x00'
+    head -c 64 /dev/zero
+  } >claims.jpg
+  imghist claims.jpg --csv
+  assert_fails 1 "claims.jpg: needs 25744.6 MB of memory at once, the limit is \
+$(awk "BEGIN { printf \"%.1f\", $n_bytes / 4 / 1e6 }") MB (--memory raises it)"
 }
 
 @test "batch: images that are read in rows do without --memory" {
@@ -175,6 +218,7 @@ huge_pgm() {
   wait $pid || status=$?
   [ $status -eq 1 ] || fail "exit status $status"
   grep -q '^imghist: e: cannot open: No such file or directory' stderr
+  ! grep d/b stderr || fail "d/b is told"
   [ "$(names out.csv)" = $'d/a\nd/c' ]
 }
 

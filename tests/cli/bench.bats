@@ -119,6 +119,11 @@ assert_rows() {
   done
 }
 
+@test "bench: the size is 100 MiB where none is given" {
+  head=$("$IMGHIST" --bench --device=cpu 2>/dev/null | head -n 6)
+  [[ $head == *"histogram of gray pixels, 100 MiB"* ]] || fail "$head"
+}
+
 @test "bench: it takes no inputs or layouts" {
   for extra in a.png --files-from=list --csv=stats; do
     imghist --bench=4k "$extra"
@@ -156,7 +161,8 @@ png_size() {
   assert_status 0
   assert_no_stderr
   assert_output_has "histogram of gray pixels"
-  [[ $(png_size ladder.png) == 1024x* ]] || fail "the chart is $(png_size ladder.png)"
+  size=$(png_size ladder.png)
+  [[ $size == 1024x* && ${size#*x} -gt 700 ]] || fail "the chart is $size, too low for its rungs"
   [ "$(echo .imghist* ladder*)" = ".imghist* ladder.png" ] || fail "also here: $(echo .imghist* ladder*)"
 }
 
@@ -177,8 +183,7 @@ png_size() {
 }
 
 @test "bench: a chart is a file, apart from the report, and has one scale" {
-  for chart in --chart --chart=dir --chart=a.gif --chart=png "--chart=a.png --scale=log" \
-    "--chart=a.png -o a.png"; do
+  for chart in --chart --chart=dir --chart=a.gif --chart=png "--chart=a.png --scale=log"; do
     # shellcheck disable=SC2086 # options
     imghist --bench=4k $chart
     assert_fails 2 "--bench: "
@@ -186,6 +191,19 @@ png_size() {
   done
   imghist --bench=4k --chart=ladder.webp
   assert_fails 2 "--bench: --chart wants a .png, .svg,"
+}
+
+@test "bench: the report and the chart are two files, whatever their names" {
+  ln -s a.png link.png
+  mkdir d
+  for output in a.png ./a.png d/../a.png link.png; do
+    imghist --bench=4k --device=cpu --chart=a.png -o $output
+    assert_fails 2 "$output: cannot be a chart and the data at once"
+  done
+  # shellcheck disable=SC2016 # the inner shell expands it
+  run --separate-stderr sh -c '"$IMGHIST" --bench=4k --device=cpu --chart=a.png >a.png'
+  assert_fails 2 "a.png: cannot be a chart and the data at once"
+  [ ! -s a.png ] || fail "something was written"
 }
 
 @test "bench: a chart that cannot be written is told before anything is timed" {

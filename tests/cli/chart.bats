@@ -166,7 +166,7 @@ END
 
 @test "chart: a format that is not written is refused by name" {
   dot a.pgm
-  for ending in gif webp tif pdf GIF; do
+  for ending in gif webp tif tiff pdf ps eps GIF; do
     imghist a.pgm --chart=c.$ending
     assert_fails 2 ".png .svg .jpg .bmp .tga"
     [ ! -e c.$ending ]
@@ -200,8 +200,20 @@ END
 @test "chart: it is not the data output" {
   dot a.pgm
   imghist a.pgm --csv -o same.png --chart=same.png
-  [ "$status" -ne 0 ] || fail "two outputs in one file"
+  assert_fails 2 "same.png: cannot be a chart and the data at once"
   [ ! -e same.png ]
+  imghist a.pgm --csv -o a.pgm.hist.png --chart
+  assert_fails 2 "a.pgm.hist.png: cannot be a chart and the data at once"
+  [ ! -e a.pgm.hist.png ]
+  for chart in same.png ./same.png; do
+    # shellcheck disable=SC2016 # the inner shell expands it
+    run --separate-stderr sh -c '"$IMGHIST" a.pgm --csv "--chart=$1" >same.png' - $chart
+    assert_fails 2 "$chart: cannot be a chart and the data at once"
+    [ ! -s same.png ] || fail "something was written"
+  done
+  # without data there is nothing that could be lost
+  "$IMGHIST" a.pgm --chart=same.png >same.png
+  is_png same.png
 }
 
 @test "chart: a second run counts the same images, not the first one's charts" {

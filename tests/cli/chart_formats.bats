@@ -127,6 +127,58 @@ assert len(areas) == 3 and all(p.get("d").count("H") >= 200 for p in areas)
 END
 }
 
+@test "svg: the numbers, by hand" {
+  # three are white, one is black, two more have a channel at 255, one of these another at 0
+  ppm a.ppm 10 1 "$(printf '\\xFF%.0s' {1..9})\xFF\x09\x09\xFF\x00\x80\x00\x00\x00$(printf '\\x0A\\x14\\x1E%.0s' {1..4})"
+  "$IMGHIST" a.ppm --chart=wide.svg
+  sed $'s/\xE2\x80\xAF/ /g' wide.svg >c.svg # the narrow space before %
+  for text in '20.0 % at 0, 10.0 % in all channels' '50.0 % at 255, 30.0 % in all channels' \
+    '10 × 1 px  ·  mean luma 96.5  ·  median 19  ·  mean luminance 0.3469  ·  PNM'; do
+    grep -qF ">$text</text>" c.svg || fail "no $text"
+  done
+  for text in '10 × 1 px, mean luma 96.5, median 19, mean luminance 0.3469, PNM.' \
+    'Clipped at the dark end: 20.0 % of the pixels, 10.0 % in all channels.' \
+    'Clipped at the bright end: 50.0 % of the pixels, 30.0 % in all channels.'; do
+    grep '<desc>' c.svg | grep -qF "$text" || fail "no $text"
+  done
+}
+
+# says FILE TEXT: the chart has a line with this text, a plain space before %.
+says() { sed $'s/\xE2\x80\xAF/ /g' "$1" | grep -qF ">$2</text>" || fail "no $2 in $1"; }
+
+@test "svg: 0 % is none, 100 % is all" {
+  { printf '\377' && head -c 99999 /dev/zero; } >few
+  imghist few --raw=1 --chart=few.svg
+  says few.svg '&lt;0.01 % at 255'
+  says few.svg '&gt;99.9 % at 0'
+  head -c 1234567 /dev/zero >none
+  imghist none --raw=1 --total-only --chart=none.svg
+  says none.svg '100 % at 0'
+  grep -q '<desc>1 image, 1.23 megapixels, ' none.svg || fail "not 1.23 megapixels"
+  ! grep -q 'at 255' none.svg || fail "something is clipped at 255"
+}
+
+@test "svg: a bar four times as high as the others is cut, one three times as high is not" {
+  for value in {1..100}; do
+    head -c 100 /dev/zero | tr '\0' "\\$(printf %o "$value")"
+  done >even
+  for n in 300 400; do
+    { cat even && head -c $((n - 100)) /dev/zero | tr '\0' '2'; } >$n
+    imghist $n --raw=1 --chart=$n.svg
+  done
+  says 400.svg '▲ cut, up to 400'
+  ! grep -q cut, 300.svg || fail "cut at 300"
+}
+
+@test "svg: its description says how much is clipped at each end" {
+  ppm a.ppm 4 1 '\xFF\xFF\xFF\xFF\x0A\x0A\x0A\x0A\x0A\x00\x0A\x0A'
+  imghist a.ppm --chart=c.svg
+  assert_status 0
+  said=$(sed -n 's,.*<desc>\(.*\)</desc>.*,\1,p' c.svg | sed $'s/\xE2\x80\xAF/ /g')
+  [[ $said == *" Clipped at the dark end: 25.0 % of the pixels, 0 % in all channels.\
+ Clipped at the bright end: 50.0 % of the pixels, 25.0 % in all channels. "* ]] || fail "$said"
+}
+
 @test "svg: rendered by another program it looks as the PNG does" {
   command -v rsvg-convert >/dev/null || skip "no rsvg-convert here"
   for image in scene.png cutout.png gray16.png testcard.png; do

@@ -53,6 +53,16 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   cmp charts/__/a.pgm.hist.png expected/__/a.pgm.hist.png
 }
 
+@test "chart: an absolute path and a relative one that lead to one file are refused" {
+  dot a.pgm
+  mkdir -p ".$PWD"
+  dot ".$PWD/a.pgm" 20
+  imghist "$PWD/a.pgm" "${PWD#/}/a.pgm" --chart=charts
+  assert_fails 1 "/a.pgm.hist.png: is there and not the chart of this input"
+  "$IMGHIST" "$PWD/a.pgm" --chart=expected
+  cmp "charts$PWD/a.pgm.hist.png" "expected$PWD/a.pgm.hist.png"
+}
+
 @test "chart: a file called stdin and standard input do not share one" {
   dot stdin
   "$IMGHIST" stdin --chart=charts
@@ -83,10 +93,12 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   ln -s ../b.png charts/a.pgm.hist.png
   imghist a.pgm --chart=charts
   assert_fails 1 "charts/a.pgm.hist.png: is there and not the chart of this input"
-  [ ! -e b.png ] && [ -L charts/a.pgm.hist.png ]
+  [ ! -e b.png ]
+  [ -L charts/a.pgm.hist.png ]
   imghist a.pgm --chart=charts/a.pgm.hist.png # named: as the shell's > does
   assert_status 0
-  [ -f b.png ] && [ -L charts/a.pgm.hist.png ]
+  [ -f b.png ]
+  [ -L charts/a.pgm.hist.png ]
 }
 
 @test "chart: a name that leads to the chart of another input, as small and capital letters may, is refused" {

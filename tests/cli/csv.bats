@@ -301,3 +301,35 @@ rows = list(csv.DictReader(open(sys.argv[1], newline="")))
 assert rows and all(row["file"] == sys.argv[2] and None not in row for row in rows)' out.csv "$path/\".pgm"
   done
 }
+
+@test "csv: gamma, profiles and EXIF's rotation change nothing: the stored values are counted" {
+  command -v python3 >/dev/null || skip "no python3 here"
+  python3 - "$SAMPLES" <<'END'
+import struct, sys, zlib
+exif = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0"  # orientation 6
+samples = sys.argv[1]
+
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+png = open(samples + "/scene.png", "rb").read()
+profile = chunk(b"iCCP", b"p\0\0" + zlib.compress(bytes(128)))
+for name, extra in ("linear", chunk(b"gAMA", struct.pack(">I", 100000))), ("icc", profile), ("turned", chunk(b"eXIf", exif)):
+    open(name + ".png", "wb").write(png[:33] + extra + png[33:])
+
+def segment(marker, data):
+    return b"\xff" + bytes([marker]) + struct.pack(">H", len(data) + 2) + data
+
+jpeg = open(samples + "/scene.jpg", "rb").read()
+for name, extra in ("icc", segment(0xE2, b"ICC_PROFILE\0\x01\x01" + bytes(128))), ("turned", segment(0xE1, b"Exif\0\0" + exif)):
+    open(name + ".jpg", "wb").write(jpeg[:2] + extra + jpeg[2:])
+END
+  for format in png jpg; do
+    "$IMGHIST" - --csv <"$SAMPLES/scene.$format" >expected.csv
+    for file in *."$format"; do
+      "$IMGHIST" - --csv <"$file" | cmp - expected.csv || fail "$file"
+      rm "$file"
+    done
+  done
+  [ ! -e turned.jpg ] || fail "not all were compared"
+}

@@ -89,6 +89,15 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   [[ $output == *'the limit is 99 (--max-pixels raises it)"}' ]] || fail "JSON says the same"
 }
 
+@test "failures: without --max-pixels the limit is 4G" {
+  printf 'P5\n65536 65536\n255\n' >within.pgm
+  printf 'P5\n65536 65537\n255\n' >beyond.pgm
+  imghist within.pgm --csv
+  assert_fails 1 "within.pgm: damaged PNM: the file ends before the image does"
+  imghist beyond.pgm --csv
+  assert_fails 1 "beyond.pgm: image too large: 65536 x 65537 pixels, the limit is 4294967296 (--max-pixels raises it)"
+}
+
 @test "failures: a header that claims too much takes no memory" {
   sh -c 'ulimit -v 4000000; "$IMGHIST" --version' >/dev/null 2>&1 || skip "the program takes more by itself"
   printf 'P5\n60000 60000\n255\n' >claims.pgm
@@ -99,6 +108,40 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
     assert_fails 1 "imghist: $image: "
     refute_stderr_has memory
   done
+}
+
+# scans FILE N: a progressive JPEG, gray, 8 x 8, all coefficients 0, in N scans: the DC values, then one AC value each, and
+# again with one more bit.
+scans() {
+  local i value bits n=$2
+  {
+    printf '\xFF\xD8\xFF\xDB\x00\x43\x00'
+    printf '\x01%.0s' {1..64}
+    printf '\xFF\xC2\x00\x0B\x08\x00\x08\x00\x08\x01\x01\x11\x00'
+    for table in 00 10; do
+      printf "\\xFF\\xC4\\x00\\x14\\x$table\\x01"
+      head -c 16 /dev/zero
+    done
+    printf '\xFF\xDA\x00\x08\x01\x01\x00\x00\x00\x00\x7F'
+    for ((i = 0; i < n - 1; i++)); do
+      value=$(printf %02x $((i % 63 + 1)))
+      bits=$((i < 63 ? 1 : 10)) # from none to all but the last; the last
+      printf "\\xFF\\xDA\\x00\\x08\\x01\\x01\\x00\\x$value\\x$value\\x$bits\\x7F"
+    done
+    printf '\xFF\xD9'
+  } >"$1"
+}
+
+@test "failures: a progressive JPEG has at most 100 scans" {
+  scans 100.jpg 100
+  scans 101.jpg 101
+  imghist 100.jpg --csv=stats
+  assert_status 0
+  assert_output_has "100.jpg,8,8,gray,64,8192,128.000000,"
+  imghist 101.jpg --csv=stats
+  assert_fails 1 "imghist: 101.jpg: "
+  assert_stderr_has "more than 100 scans"
+  assert_output ""
 }
 
 # ---- the output file
@@ -139,7 +182,9 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
     assert_status 0
     cmp expected real/a.csv
   done
-  [ -L link.csv ] && [ -L real/next ] && [ ! -e a.csv ]
+  [ -L link.csv ]
+  [ -L real/next ]
+  [ ! -e a.csv ]
   ln -s nowhere/a.csv lost.csv
   imghist a.pgm --csv=stats -o lost.csv
   assert_fails 1 "imghist: lost.csv: cannot write: No such file or directory"
@@ -147,7 +192,7 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   ln -s one two
   imghist a.pgm --csv=stats -o one
   assert_fails 1 "imghist: one: cannot write: Too many levels of symbolic links"
-  [ -L one ] && [ -L two ] && [ -L lost.csv ]
+  for link in one two lost.csv; do [ -L $link ]; done
 }
 
 @test "failures: -o never replaces an input" {
@@ -216,6 +261,13 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   run --separate-stderr sh -c '"$IMGHIST" in.png --csv >>in.png'
   assert_fails 2 "at once"
   unchanged in.png
+}
+
+@test "failures: a device may be the input and the output at once" {
+  run --separate-stderr sh -c '"$IMGHIST" - --csv=stats </dev/null >/dev/null'
+  assert_fails 1 "imghist: -: cannot decode: the file is empty"
+  run --separate-stderr sh -c '"$IMGHIST" --files-from=- --csv=stats -o /dev/null </dev/null'
+  assert_status 0
 }
 
 @test "failures: -o where nothing can be written" {
@@ -297,7 +349,8 @@ under_way() {
 }
 
 @test "failures: signals end the run, finished records are whole" {
-  for signal in INT TERM HUP; do
+  ulimit -c 0
+  for signal in INT TERM HUP QUIT; do
     under_way --csv=stats
     soon grep -q a.pgm,1,1,luma stdout
     kill -s $signal $pid
@@ -312,7 +365,8 @@ under_way() {
 
 @test "failures: signals leave no temporary files and no half output" {
   mkdir out
-  for signal in INT TERM HUP; do
+  ulimit -c 0
+  for signal in INT TERM HUP QUIT; do
     under_way --csv=stats -o out/a.csv
     kill -s $signal $pid
     status=0
@@ -321,6 +375,16 @@ under_way() {
     [ $status -eq $((128 + $(kill -l $signal))) ] || fail "$signal"
     [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
   done
+}
+
+@test "failures: a signal leaves no chart that waits for the end of the run" {
+  mkdir out
+  under_way --chart=out/c.png
+  soon compgen -G 'out/.imghist-*' >/dev/null # drawn; whether there is a second image is not known
+  kill -s TERM $pid
+  wait $pid || :
+  exec 9>&-
+  [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
 }
 
 @test "failures: a signal ends a run whose output nobody reads" {

@@ -81,6 +81,25 @@ clip_low clip_high histogram luma mean_luma mean_luminance clip low high any_low
     fail "$(cat out.json)"
 }
 
+@test "json: the mean luminance is linear light, on both parts of the sRGB curve" {
+  for v in 0 1 8 10 11 12 128 255; do
+    dot a.pgm "$(printf %02x $v)"
+    expected=$(awk "BEGIN { c = $v / 255; printf \"%.6f\", c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ^ 2.4 }")
+    imghist a.pgm --ndjson
+    assert_output_has "\"mean_luminance\":$expected,"
+  done
+}
+
+@test "json: luma and clip counts, by hand" {
+  # three are white, one is black, two more have a channel at 255, one of these another at 0
+  ppm a.ppm 10 1 "$(printf '\\xFF%.0s' {1..9})\xFF\x09\x09\xFF\x00\x80\x00\x00\x00$(printf '\\x0A\\x14\\x1E%.0s' {1..4})"
+  imghist a.ppm --ndjson --luma=bt601 --clip=5,250
+  assert_output_has '"luma":"bt601","mean_luma":101.100000,'
+  assert_output_has '"clip":{"low":5,"high":250,"any_low":2,"any_high":5,"all_low":1,"all_high":3}'
+  imghist a.ppm --ndjson
+  assert_output_has '"luma":"bt709","mean_luma":96.500000,"mean_luminance":0.346928,"clip":{"low":0,"high":255,"any_low":2'
+}
+
 @test "json: an image without pixels has null" {
   : >nothing
   "$IMGHIST" nothing --raw=3 --json >out.json

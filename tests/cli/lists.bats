@@ -28,6 +28,19 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   [ "$(files out)" = $'b.pgm\na.pgm' ]
 }
 
+@test "--files-from: - in a list is a file of that name, and called so that it is not taken for standard input" {
+  cp a.pgm ./-
+  printf -- '-\n' >list
+  "$IMGHIST" --csv=stats --files-from=list - <b.pgm --chart=charts >out
+  grep -qx -- '-,1,1,gray,1,66,.*' out
+  grep -qx -- './-,1,1,gray,1,65,.*' out
+  [ "$(ls charts)" = $'-.hist.png\nstdin.hist.png' ]
+  rm ./-
+  run --separate-stderr "$IMGHIST" --csv=stats --files-from=list <b.pgm
+  [ "$status" -eq 1 ]
+  [[ $stderr == "imghist: ./-: cannot open: No such file or directory"* ]]
+}
+
 @test "--files0-from: names may hold newlines" {
   cp a.pgm $'new\nline.pgm'
   printf 'new\nline.pgm\0b.pgm\0' | "$IMGHIST" --csv=stats --files0-from - >out
@@ -124,6 +137,18 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
     [[ $output == *a.pgm,1,1,gray* && $output != *b.pgm* ]]
     [[ $output == *"imghist: cut.pgm: "* ]]
   done
+}
+
+@test "--fail-fast waits for no other input" {
+  mkfifo endless
+  exec 9<>endless
+  for where in "missing endless" "a.pgm missing endless endless"; do
+    # shellcheck disable=SC2086 # the inputs are words
+    run timeout 20 "$IMGHIST" $where --csv=stats --fail-fast -j 4 9>&-
+    [ "$status" -eq 1 ]
+  done
+  exec 9>&-
+  [[ $output == *a.pgm,1,1,gray* ]]
 }
 
 @test "a list is never the output" {

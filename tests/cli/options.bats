@@ -36,6 +36,7 @@ accepted() {
     assert_output_has "$option"
   done
   assert_output_has "IMGHIST_DEVICE"
+  assert_output_has $'Exit: 0 all done, 1 some input or the output failed, 2 wrong usage, 3 not\navailable here.'
 }
 
 @test "options: --help is one screen" {
@@ -86,6 +87,8 @@ accepted() {
   for name in png jpeg bmp tga psd pnm raw csv text chart cpu reference libpng libjpeg-turbo; do
     assert_output_has "$name"
   done
+  devices=$(sed -n '/^devices/,/^kernels/p' <<<"$output")
+  [[ $devices == *$'\n  cpu  '* && $devices == *$'\n  cuda  '* ]] || fail "not both devices"
 }
 
 @test "options: --list to a full disk is an error" {
@@ -218,7 +221,9 @@ END
   refused "lines: no such file; did you mean --text=lines?" a.pgm --text lines
   refused "c.png: no such file; did you mean --chart=c.png?" a.pgm --chart c.png
   refused "charts: no such file; did you mean --chart=charts?" --csv --chart charts a.pgm
-  [ ! -e charts ] && [ ! -e c.png ]
+  refused "charts: no such file; did you mean --chart=charts?" --files-from=a.pgm --chart charts
+  [ ! -e charts ]
+  [ ! -e c.png ]
   # one that is there is an input, and so is what is no value
   imghist a.pgm --csv c.pgm
   assert_status 0
@@ -272,7 +277,7 @@ END
 @test "options: --clip" {
   accepted --clip=0,255
   accepted --clip=254,255
-  for value in 0 '0,' ,255 5,5 6,5 0,256 -1,255 0,255,1 0x1,5 a,b ' 0,255' ''; do
+  for value in 0 '0,' ,255 5,5 6,5 0,256 -1,255 0,255,1 0x1,5 1000,2000 a,b ' 0,255' ''; do
     refused "--clip: '$value'" a.pgm "--clip=$value"
   done
 }
@@ -326,6 +331,7 @@ END
   refused "--jpeg=gpu: no GPU with --device=cpu" a.pgm --jpeg=gpu --device=cpu
   refused "--jpeg=gpu: --isolate wants helper processes" a.pgm --jpeg=gpu --isolate
   refused "--jpeg=gpu: --raw takes no file for a JPEG" a.pgm --jpeg=gpu --raw=3
+  refused "--jpeg=gpu: what engines decode is not counted with --kernel" a.pgm --jpeg=gpu --kernel=reference
 }
 
 @test "options: --jpeg=gpu without a GPU exits 3, and says why" {
@@ -407,6 +413,81 @@ END
 
 @test "options: -o - is standard output" {
   accepted -o -
+  refused "-o: --chart=PATH says" a.pgm --chart=c.png -o -
+  [ ! -e c.png ]
+}
+
+# ---- what means nothing beside another option
+
+# option_of ARG: the name of an option, as "--help" and the parser have it.
+option_of() { grep -oE -e '^--[a-z0-9-]+' <<<"$1"; }
+
+@test "options: what means nothing for --bench, --list and --completion is refused by name" {
+  images=(--kernel=reference --jpeg=auto --luma=bt709 --alpha=count "--clip=0,255" --raw=3 --max-pixels=1 --memory=1G
+    --isolate --files-from=list --files0-from=list --fail-fast --total --total-only --progress=auto)
+  looks=(--csv --text --json --ndjson --chart=c.png --chart-size=400x300 --theme=dark --output=out --device=cpu
+    --threads=1 --quiet --verbose)
+  for option in "${images[@]}" --scale=log; do
+    refused "--bench: $(option_of "$option") means nothing here" --bench=1k "$option"
+  done
+  for option in "${images[@]}" "${looks[@]}" --scale=log --bench=1k; do
+    refused "--list: $(option_of "$option") means nothing here" "$option" --list
+    refused "--completion: $(option_of "$option") means nothing here" "$option" --completion=bash
+  done
+  for action in --bench=1k --list --completion=zsh; do
+    refused "$(option_of "$action"): takes no inputs" "$action" a.pgm
+    refused "$(option_of "$action"): takes no inputs" - "$action"
+  done
+  [ ! -e out ] && [ ! -e c.png ]
+}
+
+@test "options: an alias may say how charts look, also where none is drawn" {
+  dot a.pgm
+  imghist a.pgm --csv
+  counts=$output
+  imghist --theme=light --scale=log --chart-size=400x300 a.pgm --csv
+  assert_status 0
+  assert_output "$counts"
+}
+
+@test "options: --help and --version hold wherever they stand, and what follows is not read" {
+  imghist --help
+  help=$output
+  for arguments in "--bench=1k --help" "--help --bench=1k" "-qh --list" "a.pgm --list -h" "--help --nonsense" \
+    "--theme=dark --help --version"; do
+    # shellcheck disable=SC2086 # the arguments are words
+    imghist $arguments
+    assert_status 0
+    assert_output "$help"
+  done
+  imghist --bench=1k --version --help
+  [[ $output == "imghist "[0-9]* ]] || fail "not the version"
+}
+
+@test "options: of --total and --total-only the last one holds" {
+  dot a.pgm
+  for arguments in "--total --total-only" "--total-only"; do
+    # shellcheck disable=SC2086 # the arguments are words
+    imghist a.pgm --csv=stats $arguments
+    [ "${#lines[@]}" -eq 3 ] || fail "$arguments: not the total alone"
+  done
+  imghist a.pgm --csv=stats --total-only --total
+  [ "${#lines[@]}" -eq 5 ] || fail "not an image and the total"
+}
+
+@test "options: of -q and -v the last one holds" {
+  dot a.pgm
+  imghist a.pgm --csv=stats -v -q
+  assert_status 0
+  assert_no_stderr
+  imghist a.pgm --csv=stats -q -v
+  assert_status 0
+  assert_stderr_has "1 done, 0 failed, 0 skipped"
+  imghist missing a.pgm --csv=stats -q
+  assert_status 1
+  refute_stderr_has "inputs failed"
+  imghist missing a.pgm --csv=stats -q --verbose
+  assert_stderr_has "1 done, 1 failed, 0 skipped"
 }
 
 @test "options: -q leaves the summary out, -v says what ran" {

@@ -8,13 +8,13 @@ load images
 # the same file.
 NASTY=('plain.pgm' 'com,ma' 'quo"te' '""' $'new\nline' $'re\rturn' $'cr\r\nlf' ' leading' 'trailing ' "it's"
   'semi;colon' $'tab\there' 'back\slash' 'ä€😀日本' $'\x01' $'caf\xe9'
-  '=1+1' '=cmd|" calc"!A0' '+1' '-1' '@SUM(1)' $'\t=1' $'\r=1' $'\n=1' '  =1' '-' '--csv' '＝1' '＋1' '－1' '＠1'
+  '=1+1' '=cmd|" calc"!A0' '+1' '-1' '@SUM(1)' $'\t=1' $'\r=1' $'\n=1' $'\v=1' $'\f=1' '  =1' '-' '--csv' '＝1' '＋1' '－1' '＠1'
   '(total)' 'NULL' '1e5' '0')
 
 # What --csv calls a name.
 in_csv() {
   case $1 in
-    [=+@-]* | $'\t'* | $'\r'* | $'\n'* | '  ='* | '＝'* | '＋'* | '－'* | '＠'* | '(total)') printf './%s' "$1" ;;
+    [=+@-]* | $'\t'* | $'\r'* | $'\n'* | $'\v'* | $'\f'* | '  ='* | '＝'* | '＋'* | '－'* | '＠'* | '(total)') printf './%s' "$1" ;;
     *) printf %s "$1" ;;
   esac
 }

@@ -51,6 +51,33 @@ no_wider() {
   [ "${lines[1]}" = "${lines[2]}" ]
 }
 
+@test "text: a gray image says how much of it is blown and crushed" {
+  pgm a.pgm 4 2 '\x00\x00\x00\xFF\x01\x02\x03\x04'
+  imghist a.pgm
+  assert_output_has "  blown: 12.50 %; crushed: 37.50 %"
+}
+
+@test "text: a title that does not fit on one line is two" {
+  name=$(printf 'n%.0s' {1..40})
+  dot "$name"
+  COLUMNS=65 imghist "$name"
+  [ "${lines[0]}" = "$name  1 x 1 pnm, 8 bits, gray" ] || fail "65 columns"
+  COLUMNS=64 imghist "$name"
+  [ "${lines[0]}" = "$name" ] || fail "64 columns"
+  [ "${lines[1]}" = "  1 x 1 pnm, 8 bits, gray" ] || fail "64 columns"
+}
+
+@test "text: wide lines have more columns" {
+  COLUMNS=99 imghist "$SAMPLES/scene.png" --text=lines
+  [[ ${lines[1]} == *' 110.8   4.04    6.04  '* ]] || fail "99 columns"
+  COLUMNS=100 imghist "$SAMPLES/scene.png" --text=lines
+  [[ ${lines[0]} == *'  mean  stddev  median  low %'* ]] || fail "heading of 100 columns"
+  [[ ${lines[1]} == *' 110.8    55.4     100   4.04    6.04  '* ]] || fail "100 columns"
+  COLUMNS=132 imghist "$SAMPLES/scene.png" --text=lines
+  [[ ${lines[0]} == *'  mean  stddev  median  entropy  low %'* ]] || fail "heading of 132 columns"
+  [[ ${lines[1]} == *' 110.8    55.4     100     7.63   4.04    6.04  '* ]] || fail "132 columns"
+}
+
 @test "text: a directory is lines, whatever is in it" {
   mkdir d
   dot d/a.pgm
@@ -118,6 +145,31 @@ no_wider() {
   done
 }
 
+@test "text: with --total one image is a line, too" {
+  dot a.pgm
+  imghist a.pgm --total
+  [ "${#lines[@]}" -eq 3 ] || fail "not a heading and two lines"
+  [[ ${lines[1]} == *"  a.pgm" && ${lines[2]} == *"  (total)" ]] || fail "not lines"
+}
+
+@test "text: -v says who decoded and counted, in the full view" {
+  imghist "$SAMPLES/scene.jpg" --device=cpu -v
+  [[ ${lines[-2]} == "  decoded by libjpeg"* ]] || fail "not who decoded"
+  [[ ${lines[-1]} == "  counted by cpu, kernel "* ]] || fail "not who counted"
+  imghist "$SAMPLES/scene.jpg" --device=cpu
+  refute_output_has "decoded by"
+}
+
+@test "text: 0.00 % is none, 100 % is all" {
+  { printf '\0' && head -c 99999 /dev/zero | tr '\0' '\377'; } >most
+  { printf '\377' && head -c 99999 /dev/zero; } >few
+  head -c 100000 /dev/zero >none
+  imghist most few none --raw=1
+  [[ ${lines[1]} == *"  <0.01   >99.9  most" ]] || fail "most"
+  [[ ${lines[2]} == *"  >99.9   <0.01  few" ]] || fail "few"
+  [[ ${lines[3]} == *"  100    0.00  none" ]] || fail "none"
+}
+
 # ---- what failed
 
 @test "text: what failed is said again at the end" {
@@ -129,6 +181,13 @@ no_wider() {
   [[ ${lines[4]} == "  bad.png: damaged PNG"* ]] || fail "no bad.png"
   [[ ${lines[5]} == "  missing: cannot open"* ]] || fail "no missing"
   [ "${#lines[@]}" -eq 6 ]
+}
+
+@test "text: an empty name that failed is shown as one" {
+  dot a.pgm
+  imghist a.pgm ''
+  assert_status 1
+  assert_output_has "  '': cannot open"
 }
 
 @test "text: of many failures the first 20 are said" {
@@ -167,7 +226,7 @@ no_wider() {
     imghist "$SAMPLES/scene.png" --text=$view
     refute_output_has "$ESC"
     "$IMGHIST" "$SAMPLES/scene.png" --text=$view -o file
-    ! grep -q "$ESC" file
+    ! grep -q "$ESC" file || fail "colour in a file"
   done
 }
 
@@ -212,6 +271,16 @@ no_wider() {
   [[ $screen == *p01*p25*p75*p99* ]] || fail "$screen"
   terminal 140 "$SAMPLES"
   [[ $screen == *stddev*median*entropy* ]] || fail "$screen"
+}
+
+@test "text: from which width on it shows more" {
+  while read -r view below columns; do
+    for width in $below $columns; do
+      COLUMNS=$width "$IMGHIST" "$SAMPLES/scene.png" --text=$view >$width.$view
+    done
+    ! cmp -s "$below.$view" "$columns.$view" || fail "--text=$view is the same at $below and $columns columns"
+    COLUMNS=$((columns + 1)) "$IMGHIST" "$SAMPLES/scene.png" --text=$view | cmp - "$columns.$view"
+  done <<<$'full 97 98\nfull 135 136\nlines 99 100\nlines 119 120'
 }
 
 @test "text: COLUMNS says the width where it is a number" {

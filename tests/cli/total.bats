@@ -189,6 +189,16 @@ END
   [[ $output == *a.pgm*'(total)'* ]] || fail "not last"
 }
 
+@test "total: in the summary a channel without pixels has no row" {
+  pam a.pam 1 1 4 '\x01\x02\x03\x00'
+  ppm b.ppm 1 1 '\x0A\x14\x1E'
+  imghist a.pam b.ppm --alpha=skip-transparent --total-only
+  assert_status 0
+  assert_output_has "  red     10.00 "
+  refute_output_has "  alpha"
+  refute_output_has 'nan '
+}
+
 @test "total: a file of that name is told from it" {
   dot '(total)'
   "$IMGHIST" '(total)' --total --csv=stats >out.csv

@@ -107,7 +107,7 @@ static inline void expect_path(struct ih_walk *walk, const char *path)
     struct stat st, known;
     size_t size = strlen(path) + 16;
     if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
-        expect_input(walk, path, true);
+        expect_input(walk, strcmp(path, "-") == 0 ? "./-" : path, true);
         return;
     }
     char *below = malloc(size);

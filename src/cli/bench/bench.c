@@ -13,6 +13,7 @@
 #include "cli/bench/picture.h"
 #include "cli/machine.h"
 #include "cli/outfile.h"
+#include "cli/targets.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -250,11 +251,14 @@ enum ih_exit ih_bench_run(const struct ih_options *o)
 {
     struct bench b = {.options = o};
     struct ih_error err = {IH_OK, ""};
+    const char *subject = NULL;
     enum ih_exit code = IH_EXIT_OK;
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, and told as one */
-    enum ih_status status = open_machines(&b, &err);
+    enum ih_status status = ih_targets_separate(o, &subject, &err);
+    if (status == IH_OK)
+        status = open_machines(&b, &err);
     if (status != IH_OK) {
-        ih_complain(NULL, err.message);
+        ih_complain(subject, err.message);
         code = ih_exit_of(status);
     } else if (try_chart(&b, &err) != IH_OK) {
         ih_complain(o->chart_path, err.message);

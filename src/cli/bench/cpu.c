@@ -1,9 +1,8 @@
 /*
  * The ladder's rungs on the processor, and how they are timed.
  *
- * Processors are noisy neighbours: clocks rise and fall, other programs come and go. So the runs
- * are timed in rounds, each round gives its median, and the mean of the medians is what counts: a
- * burst spoils a run, not a figure.
+ * Processors are noisy neighbours: clocks rise and fall, other programs come and go. The median of
+ * many runs is what counts, as on the GPU: a burst spoils a run, not a figure.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -12,9 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
-
-enum { ROUNDS = 4, ROUND_REPEATS = 5 };
-_Static_assert(ROUNDS *ROUND_REPEATS >= IH_BENCH_REPEATS, "enough runs are timed");
 
 /* ---- the rungs ---- */
 
@@ -71,18 +67,14 @@ static enum ih_status time_runs(const struct ih_bench_rung *rung, const struct i
                                 struct ih_bench_times *out, struct ih_error *err)
 {
     struct ih_bench_answer ignored;
-    double sum_ns = 0;
+    double ns[IH_BENCH_REPEATS];
     answer(rung, job, &ignored, err); /* warms up */
-    for (unsigned round = 0; round < ROUNDS; round++) {
-        double ns[ROUND_REPEATS];
-        for (unsigned i = 0; i < ROUND_REPEATS; i++) {
-            const double start_ns = now_ns();
-            answer(rung, job, &ignored, err);
-            ns[i] = now_ns() - start_ns;
-        }
-        sum_ns += ih_bench_median(ns, ROUND_REPEATS);
+    for (unsigned i = 0; i < IH_BENCH_REPEATS; i++) {
+        const double start_ns = now_ns();
+        answer(rung, job, &ignored, err);
+        ns[i] = now_ns() - start_ns;
     }
-    out->time_ns = sum_ns / ROUNDS;
+    out->time_ns = ih_bench_median(ns, IH_BENCH_REPEATS);
     out->copy_time_ns = (double)NAN;
     return IH_OK;
 }
