@@ -112,7 +112,6 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
         out->entropy -= share * log2(share);
     }
     out->stddev = sqrt(variance);
-    out->entropy = fabs(out->entropy); /* a constant image gives -0.0 */
     find_percentiles(bins, out);
 }
 

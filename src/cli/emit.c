@@ -42,11 +42,12 @@ struct ih_emit {
 
 static enum ih_status open_data(struct ih_emit *e, struct ih_error *err)
 {
+    static char buffer[BUFFER_BYTES]; /* standard output needs it until the program ends */
     const struct ih_options *o = e->options;
     enum ih_status status = ih_outfile_open(&e->data, o->output_path, err);
     if (status != IH_OK)
         return status;
-    setvbuf(e->data.stream, NULL, _IOFBF, BUFFER_BYTES);
+    setvbuf(e->data.stream, buffer, _IOFBF, sizeof buffer);
     e->is_on_terminal = isatty(fileno(e->data.stream)) == 1;
     struct ih_output_options with = {.layout = o->layout, .verbose = o->is_verbose};
     ih_terminal_look(e->data.stream, o, &with);

@@ -18,7 +18,7 @@ static const struct ih_chart_format formats[] = {
 
 const struct ih_chart_format *ih_chart_format_of(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    const char *dot = strrchr(path, '.'); /* one before a slash begins no known ending */
     for (size_t i = 0; dot && i < sizeof formats / sizeof *formats; i++)
         for (size_t k = 0; k < 2 && formats[i].endings[k]; k++)
             if (strcasecmp(dot, formats[i].endings[k]) == 0)

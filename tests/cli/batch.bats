@@ -63,7 +63,7 @@ held() {
   for i in {1..5}; do head -c $((size - 60 * i)) whole >"d/$i"; done
   dot d/6
   cp whole d/7
-  run --separate-stderr timeout 60 "$IMGHIST" d --csv=stats -j 1 --memory=204800
+  run --separate-stderr timeout 30 "$IMGHIST" d --csv=stats -j 1 --memory=204800
   assert_fails 1 "5 of 7 inputs failed"
   assert_output_has $'\nd/7,320,320,gray,102400,'
 }

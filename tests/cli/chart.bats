@@ -277,7 +277,7 @@ png_size() { od -An -j16 -N8 -tu1 "$1" | awk '{ print $3 * 256 + $4 "x" $7 * 256
 
 @test "chart: looks that there are none of" {
   dot a.pgm
-  for look in --theme=blue --scale=cubic --chart-size=319x200 --chart-size=8193x200 --chart-size=400 \
+  for look in --theme=blue --scale=cubic --chart-size=319x200 --chart-size=320x199 --chart-size=8193x200 --chart-size=400 \
     --chart-size=400x --chart-size=400x200x1; do
     imghist a.pgm --chart=c.png "$look"
     assert_status 2

@@ -160,6 +160,51 @@ scans() {
   [ "$(stat -c %a out/a.csv)" = 604 ]
 }
 
+@test "failures: the umask holds for each of many files, and for their folders" {
+  mkdir d
+  for i in 1 2 3; do dot "d/$i.pgm"; done
+  umask 027
+  imghist d --chart=charts --csv -o a.csv
+  assert_status 0
+  [ "$(stat -c %a charts charts/d charts/d/*.png a.csv | tr '\n' ' ')" = "750 750 640 640 640 640 " ]
+}
+
+@test "failures: a full disk at the very end, where only a header is written" {
+  [ -c /dev/full ] || skip "no /dev/full"
+  mkdir d
+  run --separate-stderr sh -c '"$IMGHIST" d --csv=stats >/dev/full'
+  assert_fails 1 "imghist: standard output: cannot write: No space left on device"
+}
+
+@test "failures: a file that cannot be written in the last moment replaces nothing" {
+  dot a.pgm
+  mkdir out
+  echo old >out/a.csv
+  run --separate-stderr sh -c 'ulimit -f 1; "$IMGHIST" a.pgm --csv -o out/a.csv'
+  assert_fails 1 "imghist: out/a.csv: cannot write: File too large"
+  [ "$(ls -A out)" = a.csv ]
+  [ "$(cat out/a.csv)" = old ]
+}
+
+@test "failures: -o does not replace a file that may not be written to" {
+  dot a.pgm
+  mkdir out
+  echo old >out/a.csv
+  chmod 444 out/a.csv a.pgm
+  chmod 777 out
+  if [ "$(id -u)" -eq 0 ]; then # root may write to it all the same
+    chmod 755 .
+    cp "$IMGHIST" program
+    run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups ./program a.pgm --csv -o out/a.csv
+    [ "$status" -ne 126 ] && [ "$status" -ne 127 ] || skip "cannot drop root's rights here"
+  else
+    imghist a.pgm --csv -o out/a.csv
+  fi
+  assert_fails 1 "imghist: out/a.csv: cannot write: Permission denied"
+  [ "$(ls -A out)" = a.csv ]
+  [ "$(cat out/a.csv)" = old ]
+}
+
 @test "failures: -o through a link writes the file it leads to" {
   dot a.pgm
   mkdir real

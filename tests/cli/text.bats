@@ -88,6 +88,13 @@ no_wider() {
   [ "${#lines[@]}" -eq 2 ]
 }
 
+@test "text: one image and its total are two lines" {
+  dot a.pgm
+  imghist a.pgm --total
+  [ "${#lines[@]}" -eq 3 ]
+  [[ ${lines[2]} == *'1 image '*'(total)' ]] || fail "no total"
+}
+
 @test "text: --text=full and --text=lines" {
   dot a.pgm
   "$IMGHIST" a.pgm >whole
@@ -274,12 +281,13 @@ no_wider() {
 }
 
 @test "text: from which width on it shows more" {
+  cp "$SAMPLES/scene.png" a.png # a long name would be shortened, in each width otherwise
   while read -r view below columns; do
     for width in $below $columns; do
-      COLUMNS=$width "$IMGHIST" "$SAMPLES/scene.png" --text=$view >$width.$view
+      COLUMNS=$width "$IMGHIST" a.png --text=$view >$width.$view
     done
     ! cmp -s "$below.$view" "$columns.$view" || fail "--text=$view is the same at $below and $columns columns"
-    COLUMNS=$((columns + 1)) "$IMGHIST" "$SAMPLES/scene.png" --text=$view | cmp - "$columns.$view"
+    COLUMNS=$((columns + 1)) "$IMGHIST" a.png --text=$view | cmp - "$columns.$view"
   done <<<$'full 97 98\nfull 135 136\nlines 99 100\nlines 119 120'
 }
 

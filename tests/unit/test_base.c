@@ -8,6 +8,7 @@
 #include "base/source.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -160,6 +161,14 @@ static void test_source_errors(void **state)
         assert_int_equal(ih_source_peek(&source, 1, &bytes, &n, &error), IH_IO);
     assert_non_null(strstr(error.message, strerror(EBADF)));
     ih_source_close(&source);
+    /* one that would pass is kept all the same: what was read before and after is not one file */
+    assert_int_equal(fcntl(fds[0], F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(ih_source_open_fd(&source, fds[0], &error), IH_OK);
+    assert_int_equal(ih_source_peek(&source, 1, &bytes, &n, &error), IH_IO);
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    assert_int_equal(ih_source_peek(&source, 1, &bytes, &n, &error), IH_IO);
+    assert_non_null(strstr(error.message, strerror(EAGAIN)));
+    ih_source_close(&source);
     ih_source_open_memory(&source, (const uint8_t *)"", 0);
     assert_false(ih_source_identity(&source, &id));
     ih_source_reset(&source);
@@ -301,6 +310,12 @@ static void test_mean_luminance(void **state)
     h.n_pixels = 1;
     h.bins[0][188] = h.bins[1][0] = h.bins[2][255] = 1;
     assert_true(fabs(ih_mean_luminance(&h) - (0.2126 * 0.502886 + 0.0722)) < 1e-6);
+    ih_histogram_clear(&h, 1); /* the curve is straight up to 10 */
+    h.n_pixels = h.bins[0][10] = 1;
+    assert_true(fabs(ih_mean_luminance(&h) - 10 / 255.0 / 12.92) < 1e-12);
+    h.bins[0][10] = 0;
+    h.bins[0][11] = 1;
+    assert_true(fabs(ih_mean_luminance(&h) - pow((11 / 255.0 + 0.055) / 1.055, 2.4)) < 1e-12);
     ih_histogram_clear(&h, 2);
     h.n_pixels = 2;
     h.bins[0][188] = h.bins[0][10] = 1; /* 10 lies on the straight part: 10 / 255 / 12.92 */

@@ -180,9 +180,42 @@ static void test_raw_max_pixels(void **state)
     assert_int_equal(decode_raw(BYTES("abcdef"), 1, 5, 100).status, IH_LIMIT);
 }
 
+/* A decoder of so many pixels as its state says. */
+static enum ih_status read_some(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
+                                struct ih_error *err)
+{
+    size_t *n_left = state;
+    (void)err;
+    *n_pixels = *n_left < capacity ? *n_left : capacity;
+    memset(pixels, 0, *n_pixels);
+    *n_left -= *n_pixels;
+    return IH_OK;
+}
+
+/* Whatever a decoder does, an image has as many pixels as its header says, or is refused. */
+static void test_number_of_pixels(void **state)
+{
+    static const struct ih_decoder some = {.name = "some", .read = read_some};
+    (void)state;
+    for (size_t n = 0; n <= 6; n++) {
+        size_t n_left = n, n_read = 1;
+        struct ih_decode d = {.decoder = &some, .state = &n_left, .max_pixels = 100};
+        struct ih_error err = {IH_OK, ""};
+        uint8_t pixels[2];
+        d.info = (struct ih_image_info){"some", 2, 2, 1, 8};
+        enum ih_status status = IH_OK;
+        while (status == IH_OK && n_read > 0)
+            status = ih_decode_read(&d, pixels, sizeof pixels, &n_read, &err);
+        assert_int_equal(status, n == 4 ? IH_OK : IH_CORRUPT);
+        if (n != 4)
+            assert_non_null(strstr(err.message, n < 4 ? "ends after" : "more than 4 pixels"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_number_of_pixels),
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_almost_known),
         cmocka_unit_test(test_signature_alone),

@@ -310,6 +310,47 @@ static void test_lanes_are_dealt_in_turn(void **state)
     }
 }
 
+/* Fills the next band with all values in turn, from `first` on. */
+static size_t count_band(struct ih_lane *lane, unsigned first)
+{
+    struct ih_error err;
+    uint8_t *pixels;
+    size_t size_bytes;
+    assert_int_equal(ih_lane_band(lane, 3, &pixels, &size_bytes, &err), IH_OK);
+    const size_t n_each = size_bytes / 3 / IH_BINS, n = n_each * IH_BINS;
+    for (size_t i = 0; i < 3 * n; i++)
+        pixels[i] = (uint8_t)(first + i / 3 / n_each);
+    assert_int_equal(ih_lane_count(lane, n, &err), IH_OK);
+    return n;
+}
+
+/* Bands that wait for the start are larger than the backend's, and are dropped with their image. */
+static void test_bands_before_the_start(void **state)
+{
+    (void)state;
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    struct ih_histogram h;
+    struct ih_lane *lane;
+    struct ih_error err;
+    const char *kernel;
+    size_t n = 0;
+    be(1);
+    fake.start_ms = 200;
+    struct ih_device *device = device_of((struct ih_device_options){.n_lanes = 1});
+    assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
+    assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
+    count_band(lane, 0); /* of an image that is given up */
+    assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
+    for (unsigned i = 0; i < 3; i++)
+        n += count_band(lane, 50 * i);
+    assert_int_equal(ih_lane_end(lane, &h, &kernel, &err), IH_OK);
+    assert_int_equal(h.n_pixels, n);
+    for (unsigned v = 0; v < IH_BINS; v++)
+        assert_int_equal(h.bins[1][v], n / IH_BINS);
+    ih_lane_close(lane);
+    ih_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_named_unit_that_fails),
         cmocka_unit_test(test_named_unit_that_is_not_there),
         cmocka_unit_test(test_lanes_are_dealt_in_turn),
+        cmocka_unit_test(test_bands_before_the_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,11 +30,11 @@ static int write_bytes(GifFileType *gif, const GifByteType *bytes, int n)
 
 struct kind {
     int left, top, screen_width, screen_height, transparent, n_colours;
-    bool is_interlaced, has_local_map;
+    bool is_interlaced, has_local_map, has_global_map; /* beside the local one */
     unsigned one_of; /* not 0: each one_of-th pixel is transparent and the others are colour 0 */
 };
 
-static const struct kind plain = {0, 0, WIDTH, HEIGHT, NONE, 64, false, false, 0};
+static const struct kind plain = {0, 0, WIDTH, HEIGHT, NONE, 64, false, false, false, 0};
 
 static void colour(const struct kind *k, unsigned index, uint8_t *rgba)
 {
@@ -63,7 +63,11 @@ static void write_file(struct file *f, const struct kind *k, unsigned n_frames)
         colour(k, i, rgba);
         map->Colors[i] = (GifColorType){rgba[0], rgba[1], rgba[2]};
     }
-    EGifPutScreenDesc(gif, k->screen_width, k->screen_height, 8, 1, k->has_local_map ? NULL : map);
+    ColorMapObject *others = GifMakeMapObject(k->n_colours, NULL); /* all black */
+    EGifPutScreenDesc(gif, k->screen_width, k->screen_height, 8, 1,
+                      !k->has_local_map   ? map
+                      : k->has_global_map ? others
+                                          : NULL);
     for (unsigned frame = 0; frame < n_frames; frame++) {
         GraphicsControlBlock control = {.TransparentColor = k->transparent};
         GifByteType block[4];
@@ -80,6 +84,7 @@ static void write_file(struct file *f, const struct kind *k, unsigned n_frames)
         }
     }
     GifFreeMapObject(map);
+    GifFreeMapObject(others);
     EGifCloseFile(gif, &code);
 }
 
@@ -107,6 +112,9 @@ static void test_kinds(void **state)
     assert_kind(&k, 3, WIDTH, HEIGHT, 3);
     k.is_interlaced = k.has_local_map = true;
     assert_kind(&k, 2, WIDTH, HEIGHT, 3);
+    k.has_global_map = true; /* the frame's own is the one that counts */
+    assert_kind(&k, 2, WIDTH, HEIGHT, 3);
+    k.has_global_map = false;
     for (k.n_colours = 2; k.n_colours <= 256; k.n_colours *= 2)
         assert_kind(&k, 1, WIDTH, HEIGHT, 3);
     k.n_colours = 256;

@@ -12,6 +12,7 @@
 
 #include <jpeglib.h>
 #include <math.h>
+#include <signal.h>
 #include <unistd.h>
 
 /* The context is refused with this status and a message that holds `reason`. */
@@ -72,7 +73,10 @@ static void defaults(void **state)
     (void)state;
     struct ih_context *context = NULL;
     struct ih_error err;
+    sigset_t blocked;
     assert_int_equal(ih_context_open(NULL, 0, &context, &err), IH_OK);
+    assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &blocked), 0); /* the program's as before */
+    assert_false(sigismember(&blocked, SIGINT) || sigismember(&blocked, SIGTERM));
     assert_int_equal(ih_context_wait(context, &err), IH_OK);
     assert_non_null(ih_context_device(context));
     ih_context_close(context);
@@ -265,6 +269,33 @@ static void transparent_pixels_are_skipped(void **state)
     ih_context_close(other);
 }
 
+/* Sums of what was counted in different ways would be of nothing. */
+static void what_does_not_add_up(void **state)
+{
+    static const struct ih_settings others[] = {{.device = "cpu", .clip_low = 1},
+                                                {.device = "cpu", .clip_high = 254},
+                                                {.device = "cpu", .luma = "bt601"},
+                                                {.device = "cpu", .alpha = "skip-transparent"}};
+    static const uint8_t some[12];
+    const struct ih_pixels pixels = {some, 2, 2, 0, 3};
+    struct ih_context *context = open_cpu();
+    struct ih_counts *all = open_counts(), *one = open_counts();
+    struct ih_error err;
+    (void)state;
+    assert_int_equal(ih_count_pixels(context, &pixels, all, &err), IH_OK);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct ih_context *other = NULL;
+        assert_int_equal(ih_context_open(&others[i], sizeof others[i], &other, &err), IH_OK);
+        assert_int_equal(ih_count_pixels(other, &pixels, one, &err), IH_OK);
+        assert_int_equal(ih_counts_add(all, one, &err), IH_USAGE);
+        assert_int_equal(summary_of(all).n_pixels, 4);
+        ih_context_close(other);
+    }
+    ih_counts_close(one);
+    ih_counts_close(all);
+    ih_context_close(context);
+}
+
 /* Sums of parts are the sum of all; gray counts as R = G = B beside colour. */
 static void sums(void **state)
 {
@@ -374,6 +405,7 @@ int main(void)
         cmocka_unit_test(settings_are_used),
         cmocka_unit_test(transparent_pixels_are_skipped),
         cmocka_unit_test(sums),
+        cmocka_unit_test(what_does_not_add_up),
         cmocka_unit_test(statistics_and_their_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,10 +104,14 @@ static void pixels_that_cannot_be(void **state)
         {some, 4, UINT64_MAX / 2, 4, 1}, /* all rows are */
         {some, 4, 4, PTRDIFF_MIN, 1},
         {some, 4, 4, PTRDIFF_MAX, 1},
+        {some, 4, 2, PTRDIFF_MAX, 1},
         {some, (uint64_t)1 << 40, (uint64_t)1 << 40, 0, 1},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct ih_error err = {IH_OK, ""};
+        const struct ih_pixels row = {some, 4, 1, 3, 1}; /* there is no next row to overlap */
+        assert_int_equal(ih_count_pixels(context, &row, counts, &err), IH_OK);
+        assert_int_equal(summary_of(counts).n_pixels, 4);
         assert_int_equal(ih_count_pixels(context, &wrong[i], counts, &err), IH_USAGE);
         assert_non_null(strstr(err.message, "pixels: "));
         assert_int_equal(summary_of(counts).n_images, 0);

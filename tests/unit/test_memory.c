@@ -5,6 +5,7 @@
 #define _DEFAULT_SOURCE /* wait4: how much memory a child had at most */
 
 #include "base/budget.h"
+#include "decode/whole.h"
 #include "pipeline/pipeline.h"
 
 #include <pthread.h>
@@ -119,6 +120,41 @@ static void test_no_budget(void **state)
     assert_int_equal(ih_budget_take(NULL, UINT64_MAX, NULL), IH_OK);
     assert_true(ih_budget_try(NULL, UINT64_MAX));
     ih_budget_give(NULL, 1);
+}
+
+static void *give_twenty_later(void *budget)
+{
+    const struct timespec a_while = {.tv_nsec = 50 * 1000 * 1000};
+    nanosleep(&a_while, NULL);
+    ih_budget_give(budget, 20);
+    return NULL;
+}
+
+/* An image that needs more than is left gives back what it has before it waits: another that did
+ * the same would wait for it, and both for ever. */
+static void test_more_is_not_waited_for_with_full_hands(void **state)
+{
+    static const uint8_t file[60];
+    struct ih_budget b;
+    struct ih_error err;
+    struct ih_source src = {0};
+    struct ih_whole w = {.budget = NULL};
+    const struct ih_decode_options options = {.budget = &b};
+    pthread_t other;
+    (void)state;
+    ih_budget_init(&b, 100);
+    ih_source_open_memory(&src, file, sizeof file);
+    assert_int_equal(ih_whole_open(&w, &src, &options, 0, &err), IH_OK);
+    assert_int_equal(ih_budget_take(&b, 20, &err), IH_OK);
+    assert_int_equal(pthread_create(&other, NULL, give_twenty_later, &b), 0);
+    alarm(30); /* rather than hang */
+    assert_int_equal(ih_whole_more(&w, 30, &err), IH_OK);
+    alarm(0);
+    pthread_join(other, NULL);
+    assert_int_equal(b.taken_bytes, 90);
+    ih_whole_close(&w);
+    ih_source_reset(&src);
+    ih_budget_destroy(&b);
 }
 
 /* ---- progressive JPEGs ---- */
@@ -272,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_large_takers_are_not_overtaken),
         cmocka_unit_test(test_more_than_there_is),
         cmocka_unit_test(test_no_budget),
+        cmocka_unit_test(test_more_is_not_waited_for_with_full_hands),
         cmocka_unit_test(test_images_wait_for_memory),
         cmocka_unit_test(test_image_of_more_than_the_budget),
         cmocka_unit_test(test_peak_memory),

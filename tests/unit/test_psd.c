@@ -109,6 +109,9 @@ static void test_palette(void **state)
         put_number(&f, 1, i % 256 + i / 256);
     put(&f, whole.bytes + 30, whole.n - 30);
     assert_decodes(f.bytes, f.n, "psd", 2, 1, 3, EXPECT(0, 1, 2, 255, 0, 1));
+    f.bytes[13] = 2; /* one more channel, of which nobody says what it is */
+    PUT(&f, 7, 8);
+    assert_decodes(f.bytes, f.n, "psd", 2, 1, 3, EXPECT(0, 1, 2, 255, 0, 1));
     assert_refused(whole.bytes, whole.n, IH_CORRUPT, "the palette is missing");
 }
 
