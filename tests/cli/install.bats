@@ -209,7 +209,7 @@ END
     echo "another's" >"kept/$made"
     touch -d 2001-01-01 "kept/$made" # older than what it is made from
   done
-  rm "$INSTALL_BUILD/libimghist.o"
+  rm -f "$INSTALL_BUILD"/libimghist.{o,a} # or make would do without the first
   house install PREFIX=/usr "DESTDIR=$PWD/root" >log 2>&1
   [ "$(sort -u kept/*)" = "another's" ]
   grep -q '^Name: libimghist' root/usr/lib/pkgconfig/libimghist.pc
