@@ -4,6 +4,5 @@
 
 enum ih_status ih_option_set_device(struct ih_options *o, const char *value, struct ih_error *err)
 {
-    o->has_device = true;
     return ih_device_parse(value, &o->device, err);
 }

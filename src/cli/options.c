@@ -252,7 +252,7 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     }
     if (!o->output && !o->chart_path)
         o->output = &ih_output_text;
-    if (device_variable && *device_variable && !o->has_device) {
+    if (device_variable && *device_variable && !is_given(o, "device")) {
         struct ih_error reason = {IH_OK, ""};
         status = ih_option_set_device(o, device_variable, &reason);
         if (status != IH_OK)

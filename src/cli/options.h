@@ -34,7 +34,6 @@ struct ih_options {
     const char *chart_path;         /* NULL: no charts; a file or a directory */
     struct ih_chart_options chart;  /* how charts look */
     struct ih_device_options device;
-    bool has_device; /* --device was given */
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
     bool skips_transparent; /* --alpha=skip-transparent */

@@ -21,6 +21,19 @@ setup() {
 # imghist ARG...: runs the program; status, output (stdout) and stderr are set.
 imghist() { run --separate-stderr "$IMGHIST" "$@"; }
 
+# The same as an ordinary user: root may read and write what others may not. The test's directory is opened
+# to that user; what the test makes in it has the rights that the test gives.
+imghist_as_user() {
+  if [ "$(id -u)" -ne 0 ]; then
+    imghist "$@"
+    return
+  fi
+  chmod 755 .
+  cp "$IMGHIST" program
+  run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups ./program "$@"
+  [ "$status" -ne 126 ] && [ "$status" -ne 127 ] || skip "cannot drop root's rights here"
+}
+
 # Says what happened and fails.
 fail() {
   printf '%s\n' "$@" "exit status: ${status-}" "stdout:" "${output-}" "stderr:" "${stderr-}" >&2

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -98,6 +99,21 @@ static void test_two_units_and_files_given_back(void **state)
     fake.n_units = fake.returns = 0;
 }
 
+/* How often a file has been opened for reading and closed again since it is watched. */
+static unsigned n_readers(int watch)
+{
+    char events[4096];
+    unsigned n = 0;
+    ssize_t size = read(watch, events, sizeof events);
+    for (ssize_t at = 0; at < size;) {
+        struct inotify_event event;
+        memcpy(&event, events + at, sizeof event);
+        n += (event.mask & IN_CLOSE_NOWRITE) != 0;
+        at += (ssize_t)(sizeof event + event.len);
+    }
+    return n;
+}
+
 static void *feed_pipe(void *path)
 {
     struct jpeg_file f = make_jpeg(&kinds[0], 30, 41);
@@ -109,7 +125,7 @@ static void *feed_pipe(void *path)
     return NULL;
 }
 
-/* A pipe is opened once: whoever looked into it before would have taken what it gives. */
+/* Whoever opened a pipe only to look into it would take what it gives, or its writer's reader. */
 static void test_pipe(void **state)
 {
     struct ih_error err;
@@ -122,12 +138,21 @@ static void test_pipe(void **state)
     snprintf(path, sizeof path, "%s/0", (const char *)*state);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
+    const int watch =
+        inotify_init1(IN_NONBLOCK | IN_CLOEXEC); /* may fail: too many files watched */
+    const bool is_watched =
+        watch >= 0 && inotify_add_watch(watch, path, IN_OPEN | IN_CLOSE_NOWRITE) >= 0;
     assert_int_equal(pthread_create(&thread, NULL, feed_pipe, path), 0);
     assert_int_equal(run(&r, 2, &err), IH_OK);
     pthread_join(thread, NULL);
     assert_int_equal(r.n_taken, 1);
+    assert_int_equal(r.n_failed, 0);
     assert_int_equal(r.n_by_engines, 0);
     assert_int_equal(n_left(&r, "read whole"), 1);
+    if (is_watched)
+        assert_int_equal(n_readers(watch), 1);
+    if (watch >= 0)
+        close(watch);
 }
 
 static void test_engines_that_do_not_start(void **state)

@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -77,61 +76,12 @@ static void test_memory_of_the_workers(void **state)
     assert_int_equal(n_left(&r, "too large to be held"), 1);
 }
 
-/* How often a file has been opened for reading and closed again since it is watched. */
-static unsigned n_readers(int watch)
-{
-    char events[4096];
-    unsigned n = 0;
-    ssize_t size = read(watch, events, sizeof events);
-    for (ssize_t at = 0; at < size;) {
-        struct inotify_event event;
-        memcpy(&event, events + at, sizeof event);
-        n += (event.mask & IN_CLOSE_NOWRITE) != 0;
-        at += (ssize_t)(sizeof event + event.len);
-    }
-    return n;
-}
-
-static void *feed_pipe(void *path)
-{
-    struct jpeg_file f = make_jpeg(&kinds[0], 30, 41);
-    FILE *out = fopen(path, "wb");
-    assert_non_null(out);
-    assert_int_equal(fwrite(f.bytes, 1, f.n, out), f.n);
-    assert_int_equal(fclose(out), 0);
-    free(f.bytes);
-    return NULL;
-}
-
-/* Whoever opened a pipe only to look into it would take what it gives, or its writer's reader. */
-static void test_pipe_is_opened_once(void **state)
-{
-    struct ih_error err;
-    char path[200];
-    pthread_t thread;
-    struct run r = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_GPU};
-    snprintf(path, sizeof path, "%s/0", (const char *)*state);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkfifo(path, 0600), 0);
-    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (watch < 0 || inotify_add_watch(watch, path, IN_OPEN | IN_CLOSE_NOWRITE) < 0)
-        skip(); /* this user watches too many files already */
-    fake.fails_at = NEVER;
-    assert_int_equal(pthread_create(&thread, NULL, feed_pipe, path), 0);
-    assert_int_equal(run(&r, 2, &err), IH_OK);
-    pthread_join(thread, NULL);
-    assert_int_equal(r.n_failed, 0);
-    assert_int_equal(n_readers(watch), 1);
-    close(watch);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_max_pixels, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_input_that_is_an_output, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_memory_of_the_workers, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_pipe_is_opened_once, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
