@@ -29,8 +29,7 @@ struct ih_job {
     uint32_t n_groups;     /* of group_pixels */
     uint32_t group_pixels; /* a multiple of IH_LOAD_PIXELS */
     uint32_t n_edge;       /* pixels in no group: n_head in front, the rest behind */
-    uint32_t luma_red, luma_green, luma_blue; /* in 1/65536, each below 65536 */
-    uint32_t clip_low, clip_high;
+    struct ih_gpu_measures measures;
     struct ih_gpu_totals *d_totals;
 };
 
@@ -40,9 +39,10 @@ static inline cudaError_t ih_job_make(const struct ih_gpu_histogram_args *args,
                                       uint32_t group_pixels, struct ih_job *job)
 {
     const unsigned c = args->n_channels;
+    const struct ih_gpu_measures *m = &args->measures;
     if (c < 1 || c > IH_GPU_CHANNELS_MAX || args->n_pixels > UINT32_MAX ||
-        (args->luma_red | args->luma_green | args->luma_blue) > UINT16_MAX ||
-        args->clip_low >= args->clip_high || args->clip_high > 255)
+        (m->luma_red | m->luma_green | m->luma_blue) > UINT16_MAX || m->clip_low >= m->clip_high ||
+        m->clip_high > 255)
         return cudaErrorInvalidValue;
 
     const uint32_t n_pixels = (uint32_t)args->n_pixels;
@@ -58,11 +58,7 @@ static inline cudaError_t ih_job_make(const struct ih_gpu_histogram_args *args,
     job->n_groups = (n_pixels - n_head) / group_pixels;
     job->group_pixels = group_pixels;
     job->n_edge = n_pixels - job->n_groups * group_pixels;
-    job->luma_red = args->luma_red;
-    job->luma_green = args->luma_green;
-    job->luma_blue = args->luma_blue;
-    job->clip_low = args->clip_low;
-    job->clip_high = args->clip_high;
+    job->measures = *m;
     job->d_totals = args->d_totals;
     return cudaSuccess;
 }
@@ -89,7 +85,8 @@ __device__ inline const uint8_t *ih_edge_pixel(const struct ih_job &job, uint32_
 
 __device__ inline uint32_t ih_luma(const struct ih_job &job, uint32_t r, uint32_t g, uint32_t b)
 {
-    return (r * job.luma_red + g * job.luma_green + b * job.luma_blue + 32768) >> 16;
+    const struct ih_gpu_measures &m = job.measures;
+    return (r * m.luma_red + g * m.luma_green + b * m.luma_blue + 32768) >> 16;
 }
 
 /* Counts one pixel's colour channels into the thread's joint clip counts, the plain way. */
@@ -97,10 +94,10 @@ __device__ inline void ih_clip_pixel(const struct ih_job &job, uint32_t r, uint3
                                      uint32_t (&clip)[IH_CLIP_COUNTS])
 {
     const uint32_t least = min(r, min(g, b)), most = max(r, max(g, b));
-    clip[0] += least <= job.clip_low;
-    clip[1] += most >= job.clip_high;
-    clip[2] += most <= job.clip_low;
-    clip[3] += least >= job.clip_high;
+    clip[0] += least <= job.measures.clip_low;
+    clip[1] += most >= job.measures.clip_high;
+    clip[2] += most <= job.measures.clip_low;
+    clip[3] += least >= job.measures.clip_high;
 }
 
 /* The i-th joint clip count in *totals. */

@@ -45,7 +45,7 @@ enum {
 
 /* One launch, as the kernel gets it. */
 struct ycc_job {
-    struct ih_job job;        /* for its weights, clips and totals: there are no RGB pixels */
+    struct ih_job job;        /* for its measures and totals: there are no RGB pixels */
     struct counting counting; /* but for the column */
     struct ih_ycc_image image;
     uint32_t n_columns;            /* of whole groups; at least 1 */
@@ -197,11 +197,7 @@ static cudaError_t job_make(const struct ih_gpu_planes_args *args, struct ycc_jo
 
     counts.n_pixels = (uint64_t)width * height;
     counts.n_channels = 3;
-    counts.luma_red = args->luma_red;
-    counts.luma_green = args->luma_green;
-    counts.luma_blue = args->luma_blue;
-    counts.clip_low = args->clip_low;
-    counts.clip_high = args->clip_high;
+    counts.measures = args->measures;
     counts.d_totals = args->d_totals;
     const cudaError_t status = ih_job_make(&counts, IH_LOAD_PIXELS, &job->job);
     if (status == cudaSuccess)

@@ -33,17 +33,21 @@ struct ih_gpu_totals {
 struct ih_gpu_properties {
     int n_multiprocessors;
     size_t shared_bytes_optin; /* the most dynamic shared memory that a block may ask for */
-    size_t shared_bytes_multiprocessor; /* all of a multiprocessor's, for blocks side by side */
+};
+
+/* What luma is, and which values count as clipped. */
+struct ih_gpu_measures {
+    uint32_t luma_red, luma_green, luma_blue; /* in 1/65536, summing to 65536; each below it */
+    uint32_t clip_low, clip_high;             /* 0 <= clip_low < clip_high <= 255 */
 };
 
 struct ih_gpu_histogram_args {
     const uint8_t *d_pixels; /* uint8 [n_pixels][n_channels], any alignment */
     uint64_t n_pixels;       /* below 2^32: a block's 32-bit counters cannot overflow then */
     unsigned n_channels;     /* 1 to 4 */
-    uint32_t luma_red, luma_green, luma_blue; /* in 1/65536, summing to 65536; each below it */
-    unsigned clip_low, clip_high;             /* 0 <= clip_low < clip_high <= 255 */
-    struct ih_gpu_totals *d_totals;           /* added to */
-    const struct ih_gpu_properties *gpu;      /* borrowed for the call */
+    struct ih_gpu_measures measures;
+    struct ih_gpu_totals *d_totals;      /* added to */
+    const struct ih_gpu_properties *gpu; /* borrowed for the call */
     cudaStream_t stream;
 };
 
@@ -67,10 +71,9 @@ struct ih_gpu_planes_args {
      * plane is less than 4 GiB. What lies between the end of a row and the next is not read. */
     const uint8_t *d_planes[3];
     size_t pitch_bytes[3];
-    uint32_t width, height;                   /* of Y, each 1 to 65535 */
-    unsigned chroma_h, chroma_v;              /* 1 or 2 each: 4:4:4, 4:2:2, 4:4:0, 4:2:0 */
-    uint32_t luma_red, luma_green, luma_blue; /* the rest as in ih_gpu_histogram_args */
-    unsigned clip_low, clip_high;
+    uint32_t width, height;          /* of Y, each 1 to 65535 */
+    unsigned chroma_h, chroma_v;     /* 1 or 2 each: 4:4:4, 4:2:2, 4:4:0, 4:2:0 */
+    struct ih_gpu_measures measures; /* the rest as in ih_gpu_histogram_args */
     struct ih_gpu_totals *d_totals;
     const struct ih_gpu_properties *gpu;
     cudaStream_t stream;

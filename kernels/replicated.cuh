@@ -73,12 +73,13 @@ struct counting {
 static __host__ __device__ inline struct counting counting_make(const struct ih_job &job,
                                                                 uint32_t column)
 {
+    const struct ih_gpu_measures &m = job.measures;
     return {
         column,
-        {job.luma_red | job.luma_green << 16, job.luma_blue, job.luma_red << 16,
-         job.luma_green | job.luma_blue << 16},
-        threshold_make(job.clip_high),
-        threshold_make(job.clip_low + 1),
+        {m.luma_red | m.luma_green << 16, m.luma_blue, m.luma_red << 16,
+         m.luma_green | m.luma_blue << 16},
+        threshold_make(m.clip_high),
+        threshold_make(m.clip_low + 1),
     };
 }
 

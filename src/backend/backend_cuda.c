@@ -58,6 +58,7 @@ struct cuda_lane {
 
 enum ih_status ih_cuda_failed(struct ih_error *err, cudaError_t error, const char *what)
 {
+    cudaGetLastError(); /* is kept, and would make the thread's next launch seem to fail */
     if (error == cudaErrorMemoryAllocation)
         return ih_error_set(err, IH_MEMORY, "%s: out of GPU or pinned memory", what);
     return ih_error_set(err, IH_DEVICE, "%s: %s", what, cudaGetErrorString(error));
@@ -72,7 +73,6 @@ static cudaError_t read_properties(struct ih_cuda_unit *d)
     if (e == cudaSuccess) {
         d->gpu.n_multiprocessors = prop.multiProcessorCount;
         d->gpu.shared_bytes_optin = prop.sharedMemPerBlockOptin;
-        d->gpu.shared_bytes_multiprocessor = prop.sharedMemPerMultiprocessor;
         snprintf(d->description, sizeof d->description, "cuda:%d %s", d->ordinal, prop.name);
     }
     return e;
@@ -173,8 +173,10 @@ static void slot_release(struct slot *slot)
     slot->size_bytes = 0;
 }
 
-static cudaError_t slot_grow(struct slot *slot, size_t size_bytes)
+/* To a whole band at least: a slot that could not grow has nothing left. */
+static cudaError_t slot_grow(struct slot *slot, size_t min_bytes)
 {
+    const size_t size_bytes = min_bytes > BAND_BYTES ? min_bytes : BAND_BYTES;
     slot_release(slot);
     cudaError_t e = cudaHostAlloc((void **)&slot->pixels, size_bytes, cudaHostAllocDefault);
     if (e == cudaSuccess)
@@ -273,11 +275,7 @@ static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
         .d_pixels = slot->d_pixels,
         .n_pixels = n_pixels,
         .n_channels = l->spec.n_channels,
-        .luma_red = l->spec.luma->red,
-        .luma_green = l->spec.luma->green,
-        .luma_blue = l->spec.luma->blue,
-        .clip_low = l->spec.clip_low,
-        .clip_high = l->spec.clip_high,
+        .measures = ih_gpu_measures_make(&l->spec),
         .d_totals = l->d_totals,
         .gpu = &l->device->gpu,
         .stream = l->stream,

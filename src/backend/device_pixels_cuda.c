@@ -70,15 +70,12 @@ static enum ih_status failed(const struct ih_device_pixels *p, cudaError_t error
 
 static cudaError_t read_properties(struct ih_device_pixels *p)
 {
-    int optin = 0, all = 0;
+    int optin = 0;
     cudaError_t e = cudaDeviceGetAttribute(&p->properties.n_multiprocessors,
                                            cudaDevAttrMultiProcessorCount, p->gpu);
     if (e == cudaSuccess)
         e = cudaDeviceGetAttribute(&optin, cudaDevAttrMaxSharedMemoryPerBlockOptin, p->gpu);
-    if (e == cudaSuccess)
-        e = cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, p->gpu);
     p->properties.shared_bytes_optin = (size_t)optin;
-    p->properties.shared_bytes_multiprocessor = (size_t)all;
     return e;
 }
 
@@ -90,11 +87,7 @@ static struct ih_gpu_histogram_args make_args(const struct ih_device_pixels *p,
         .d_pixels = d_pixels,
         .n_pixels = n_pixels,
         .n_channels = p->spec.n_channels,
-        .luma_red = p->spec.luma->red,
-        .luma_green = p->spec.luma->green,
-        .luma_blue = p->spec.luma->blue,
-        .clip_low = p->spec.clip_low,
-        .clip_high = p->spec.clip_high,
+        .measures = ih_gpu_measures_make(&p->spec),
         .d_totals = p->d_totals,
         .gpu = &p->properties,
         .stream = stream,

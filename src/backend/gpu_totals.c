@@ -1,5 +1,16 @@
 #include "backend/gpu_totals.h"
 
+struct ih_gpu_measures ih_gpu_measures_make(const struct ih_count_spec *spec)
+{
+    return (struct ih_gpu_measures){
+        .luma_red = spec->luma->red,
+        .luma_green = spec->luma->green,
+        .luma_blue = spec->luma->blue,
+        .clip_low = spec->clip_low,
+        .clip_high = spec->clip_high,
+    };
+}
+
 void ih_gpu_totals_read(const struct ih_gpu_totals *totals, const struct ih_count_spec *spec,
                         uint64_t n_pixels, struct ih_histogram *out)
 {

@@ -1,9 +1,12 @@
-/* From the counters that kernels add to, read back from the GPU, to a histogram. */
+/* What is to be counted in the kernels' words, and from the counters that they add to, read back
+ * from the GPU, to a histogram. */
 #ifndef IH_BACKEND_GPU_TOTALS_H
 #define IH_BACKEND_GPU_TOTALS_H
 
 #include "base/histogram.h"
 #include "kernels/kernels.h"
+
+struct ih_gpu_measures ih_gpu_measures_make(const struct ih_count_spec *spec);
 
 /* out is overwritten; n_pixels is how many have been counted. */
 void ih_gpu_totals_read(const struct ih_gpu_totals *totals, const struct ih_count_spec *spec,

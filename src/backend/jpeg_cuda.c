@@ -5,28 +5,29 @@
  *
  * Everything of a batch is enqueued on one stream, and only the totals come back. Of each GPU two
  * batches are under way, each with a handle, a state and a stream of its own, as copying the files
- * of a batch takes nvJPEG half the time that the engines have for them: 6,800 MP/s in place of
- * 6,200 on 24 detailed photos, and 7,000 with three. The engines give
- * planes, not RGB: nvJPEG's upsampling of chroma is another than libjpeg-turbo's, its planes are
- * the same in every byte. So they were on the GPUs that GENERATIONS lists, as long as no
- * coefficient is absurdly large (decode/jpeg_walk.h); on others nobody has looked, and no file is
- * given to them.
+ * of a batch takes nvJPEG half the time that the engines have for them: 6,880 MP/s in place of
+ * 6,200 on 24 detailed photos, and 7,000 with three (H100, nvJPEG 13.0, 2026-11-21).
+ *
+ * The engines give planes, not RGB: nvJPEG's upsampling of chroma is another than libjpeg-turbo's,
+ * its planes are the same in every byte. So they were on the GPUs that GENERATIONS lists, as long
+ * as no coefficient is absurdly large (decode/jpeg_walk.h); on others nobody has looked, and no
+ * file is given to them.
  *
  * Device memory, for each of the two, kept until the end: the planes of the largest batch so far,
  * at most IH_JPEG_PLANES_BYTES_MAX, and nvJPEG's own, which is IMAGE_SLOTS times that of the image
  * that it was told to expect: as wide as the widest and as high as the highest so far. Left to
- * itself it takes memory anew for every batch, and decodes 1,800 MP/s on an H100 where it can do
- * 6,900; so it is told before a larger image comes. At most a SLOTS_MEMORY_PARTth of the GPU's
- * memory may go there: images that would need more are not taken, and where two would only need it
- * together, what was expected is forgotten between them (jpeg_sizes.h). Where memory is short, both
- * give back all they have, and the batch is tried file by file (jpeg_engines.c).
+ * itself it takes memory anew for every batch, and decodes 1,800 MP/s where it can do 6,900 (H100,
+ * 2026-11-21); so it is told before a larger image comes. At most a SLOTS_MEMORY_PARTth of the
+ * GPU's memory may go there: images that would need more are not taken, and where two would only
+ * need it together, what was expected is forgotten between them (jpeg_sizes.h). Where memory is
+ * short, both give back all they have, and the batch is tried file by file (jpeg_engines.c).
  *
  * Pinned memory, for each: nvJPEG's, into which it copies the files of a batch, at most
  * IH_JPEG_BATCH_BYTES_MAX; what it takes beside that it does not say. And 10 KB for each file's
  * totals.
  *
  * Rejected: one file at a time from every worker. The files of different calls all go to the same
- * engine, whatever the number of threads, states and handles (1,300 MP/s).
+ * engine, whatever the number of threads, states and handles, and the others stand idle.
  */
 #define _POSIX_C_SOURCE 200809L
 

@@ -107,7 +107,7 @@ static enum ih_status call(struct runner *r, struct ih_jpeg_job *const *jobs, un
  *
  * An engine that fails says of a batch that something was not to its liking, not what. So what has
  * not been decoded is tried once more, file by file, and only what fails alone goes back. To give
- * all back would be simpler, but one processor needs for a batch what the engines need for sixteen.
+ * all back would be simpler, but a processor takes many times as long for a batch as the engines.
  */
 static enum ih_status decode(struct runner *r, struct ih_jpeg_job *const *jobs, unsigned n,
                              struct ih_error *err)

@@ -2,9 +2,10 @@
  * JPEG on a GPU's own decoders: whole files go in, histograms come out, some time later.
  *
  * A GPU has several engines, and is only fast where all of them have files at the same time. So
- * files are queued, and the thread of each GPU takes all that wait, up to a batch. Where engines
- * are busy a batch is full; where they are not, a file does not wait for others. Whether there is
- * room can be asked before, so that a processor may do the work where the engines have enough.
+ * files are queued, and the one or two threads of each GPU take what waits, each a fair part, up to
+ * a batch. Where engines are busy a batch is full; where they are not, a file does not wait for
+ * others. Whether there is room can be asked before, so that a processor may do the work where the
+ * engines have enough.
  *
  * The engines decode what they are given without a word about damage. Who calls has made sure that
  * a stream is sound to its last bit (decode/jpeg_walk.h).
@@ -63,7 +64,7 @@ extern const struct ih_jpeg_backend ih_jpeg_cuda; /* in builds with nvJPEG */
 
 enum {
     /* nvJPEG keeps four images for each of an H100's seven engines; with 14 the same photos go
-     * through 4 % slower, with 7 17 %. */
+     * through 4 % slower, with 7 17 % (2026-11-21). */
     IH_JPEG_BATCH_MAX = 28,
 
     /* Calls of batch that may fail one after the other. A file that the engines do not like is only

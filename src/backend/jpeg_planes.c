@@ -1,5 +1,7 @@
 #include "backend/jpeg_planes.h"
 
+#include "backend/gpu_totals.h"
+
 #include <string.h>
 
 enum { PITCH_BYTES = 128 }; /* rows begin at multiples of a cache line */
@@ -81,17 +83,13 @@ cudaError_t ih_jpeg_planes_count(const struct ih_cuda_unit *unit, const struct i
                                  const nvjpegImage_t *image, struct ih_gpu_totals *d_totals,
                                  cudaStream_t stream)
 {
-    const struct ih_luma_weights *luma = job->spec.luma;
+    const struct ih_gpu_measures measures = ih_gpu_measures_make(&job->spec);
     if (job->n_components == 1) {
         const struct ih_gpu_histogram_args gray = {
             .d_pixels = image->channel[0],
             .n_pixels = (uint64_t)job->width * job->height,
             .n_channels = 1,
-            .luma_red = luma->red,
-            .luma_green = luma->green,
-            .luma_blue = luma->blue,
-            .clip_low = job->spec.clip_low,
-            .clip_high = job->spec.clip_high,
+            .measures = measures,
             .d_totals = d_totals,
             .gpu = &unit->gpu,
             .stream = stream,
@@ -105,11 +103,7 @@ cudaError_t ih_jpeg_planes_count(const struct ih_cuda_unit *unit, const struct i
         .height = job->height,
         .chroma_h = job->chroma_h,
         .chroma_v = job->chroma_v,
-        .luma_red = luma->red,
-        .luma_green = luma->green,
-        .luma_blue = luma->blue,
-        .clip_low = job->spec.clip_low,
-        .clip_high = job->spec.clip_high,
+        .measures = measures,
         .d_totals = d_totals,
         .gpu = &unit->gpu,
         .stream = stream,

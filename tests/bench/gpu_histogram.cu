@@ -52,8 +52,7 @@ static struct ih_gpu_histogram_args args_make(uint64_t n_pixels, unsigned n_chan
     args.d_pixels = b.d_pixels;
     args.n_pixels = n_pixels;
     args.n_channels = n_channels;
-    args.luma_red = 13933, args.luma_green = 46871, args.luma_blue = 4732;
-    args.clip_low = 0, args.clip_high = 255;
+    args.measures = {13933, 46871, 4732, 0, 255};
     args.d_totals = b.d_totals;
     args.gpu = &gpu;
     args.stream = stream;
@@ -169,7 +168,8 @@ static bool right(const struct kernel *kernel, const struct ih_gpu_histogram_arg
     if (memcmp(b.totals, expected, sizeof *expected) == 0)
         return true;
     printf("WRONG: %s, %s, %u channels, %llu pixels, clip %u,%u\n", kernel->name, what,
-           args->n_channels, (unsigned long long)args->n_pixels, args->clip_low, args->clip_high);
+           args->n_channels, (unsigned long long)args->n_pixels, args->measures.clip_low,
+           args->measures.clip_high);
     b.n_failed++;
     return false;
 }
@@ -200,7 +200,8 @@ static void check_small(void)
                 struct ih_gpu_histogram_args args = args_make(n_pixels, channels);
                 struct ih_gpu_totals expected;
                 args.d_pixels += start;
-                args.clip_low = clips[variant][0], args.clip_high = clips[variant][1];
+                args.measures.clip_low = clips[variant][0];
+                args.measures.clip_high = clips[variant][1];
                 data_fill(b.pixels + start, n_pixels, channels, kind, b.photo);
                 CHECK(cudaMemcpy(b.d_pixels, b.pixels, start + n_pixels * channels,
                                  cudaMemcpyHostToDevice));

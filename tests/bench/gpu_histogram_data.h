@@ -91,6 +91,7 @@ static void data_fill(uint8_t *pixels, uint64_t n_pixels, unsigned n_channels, e
 static void count_part(const struct ih_gpu_histogram_args *args, const uint8_t *pixels,
                        uint64_t first, uint64_t end, struct ih_gpu_totals *out)
 {
+    const struct ih_gpu_measures &m = args->measures;
     const unsigned n_channels = args->n_channels;
     memset(out, 0, sizeof *out);
     for (uint64_t i = first; i < end; i++) {
@@ -101,9 +102,8 @@ static void count_part(const struct ih_gpu_histogram_args *args, const uint8_t *
             continue;
         const uint32_t r = p[0], g = p[1], b = p[2];
         out->bins[IH_GPU_LUMA]
-                 [(r * args->luma_red + g * args->luma_green + b * args->luma_blue + 32768) >>
-                  16]++;
-        const unsigned low = args->clip_low, high = args->clip_high;
+                 [(r * m.luma_red + g * m.luma_green + b * m.luma_blue + 32768) >> 16]++;
+        const unsigned low = m.clip_low, high = m.clip_high;
         out->any_low += r <= low || g <= low || b <= low;
         out->all_low += r <= low && g <= low && b <= low;
         out->any_high += r >= high || g >= high || b >= high;

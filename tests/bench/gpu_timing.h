@@ -35,7 +35,6 @@ static cudaDeviceProp gpu_open(char (&date)[32])
     CHECK(cudaGetDeviceProperties(&properties, 0));
     gpu.n_multiprocessors = properties.multiProcessorCount;
     gpu.shared_bytes_optin = properties.sharedMemPerBlockOptin;
-    gpu.shared_bytes_multiprocessor = properties.sharedMemPerMultiprocessor;
     CHECK(cudaStreamCreate(&stream));
     for (int i = 0; i < WARM_UPS + REPEATS; i++) {
         CHECK(cudaEventCreate(&starts[i]));

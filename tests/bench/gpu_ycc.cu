@@ -75,8 +75,7 @@ static struct ih_gpu_planes_args args_make(const struct subsampling *s,
     args.height = image.height;
     args.chroma_h = (unsigned)s->h;
     args.chroma_v = (unsigned)s->v;
-    args.luma_red = 13933, args.luma_green = 46871, args.luma_blue = 4732;
-    args.clip_low = 0, args.clip_high = 255;
+    args.measures = {13933, 46871, 4732, 0, 255};
     args.d_totals = b.d_totals;
     args.gpu = &gpu;
     args.stream = stream;
@@ -122,11 +121,7 @@ static bool right(const struct subsampling *s, struct ih_ycc_image image)
     });
     counts.n_pixels = (uint64_t)image.width * image.height;
     counts.n_channels = 3;
-    counts.luma_red = args.luma_red;
-    counts.luma_green = args.luma_green;
-    counts.luma_blue = args.luma_blue;
-    counts.clip_low = args.clip_low;
-    counts.clip_high = args.clip_high;
+    counts.measures = args.measures;
     data_count(&counts, rgb.data(), &expected);
     CHECK(cudaMemset(b.d_totals, 0, sizeof *b.d_totals));
     CHECK(ih_histogram_ycc(&args));
@@ -161,8 +156,7 @@ static double rgb_us(uint64_t n_pixels)
     struct ih_gpu_histogram_args args = {};
     args.n_pixels = n_pixels;
     args.n_channels = 3;
-    args.luma_red = 13933, args.luma_green = 46871, args.luma_blue = 4732;
-    args.clip_low = 0, args.clip_high = 255;
+    args.measures = {13933, 46871, 4732, 0, 255};
     args.d_totals = b.d_totals;
     args.gpu = &gpu;
     args.stream = stream;

@@ -306,6 +306,28 @@ static void begin_drops(void **state)
     check(s, pixels, 10, SIZE_MAX, &spec, "after an image that was given up");
 }
 
+/* An image whose row no memory is there for fails alone: the next ones are right, and come in whole
+ * bands again. */
+static void no_memory_for_a_row(void **state)
+{
+    struct subject *s = subject_or_skip(state);
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    struct ih_error err = {IH_OK, ""};
+    uint8_t pixels[30], *band;
+    size_t whole_bytes, size_bytes;
+    assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
+    assert_int_equal(ih_lane_band(s->lane, 3, &band, &whole_bytes, &err), IH_OK);
+    assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
+    assert_int_not_equal(ih_lane_band(s->lane, SIZE_MAX, &band, &size_bytes, &err), IH_OK);
+    fill(pixels, sizeof pixels, RANDOM);
+    check(s, pixels, 10, 3, &spec, "after a row that was too large");
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
+        assert_int_equal(ih_lane_band(s->lane, 3, &band, &size_bytes, &err), IH_OK);
+        assert_true(size_bytes >= whole_bytes);
+    }
+}
+
 /* More than one band can hold, and rows that are larger than a band. */
 static void large(void **state)
 {
@@ -373,6 +395,8 @@ static const struct {
     {"every_colour_pair", every_colour_pair, ALWAYS},
     {"many_bands", many_bands, ALWAYS},
     {"begin_drops", begin_drops, ALWAYS},
+    /* compute-sanitizer takes the allocation that fails for an error */
+    {"no_memory_for_a_row", no_memory_for_a_row, UNLESS_SMALL},
     {"large", large, UNLESS_SMALL},
     /* the way up to 64 bits is the backend's, whatever the kernel */
     {"beyond_32_bits", beyond_32_bits, BEST_UNLESS_SMALL},

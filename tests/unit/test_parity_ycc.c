@@ -71,7 +71,6 @@ static int open_gpu(void **state)
         return 0;
     t.gpu.n_multiprocessors = properties.multiProcessorCount;
     t.gpu.shared_bytes_optin = properties.sharedMemPerBlockOptin;
-    t.gpu.shared_bytes_multiprocessor = properties.sharedMemPerMultiprocessor;
     t.memory = aligned_alloc(ALIGNMENT, LARGE_BYTES);
     if (!t.memory || cudaMalloc((void **)&t.d_totals, sizeof *t.d_totals) != cudaSuccess ||
         (!t.is_small && cudaMalloc((void **)&t.d_memory, LARGE_BYTES) != cudaSuccess))
@@ -140,22 +139,20 @@ static size_t plane_bytes(const struct ih_ycc_image *image, int plane)
 /* ---- the judge ---- */
 
 static void count_plainly(const struct ih_ycc_image *image, const struct shape *s,
-                          const struct ih_gpu_planes_args *args, struct ih_gpu_totals *out)
+                          const struct ih_gpu_measures *m, struct ih_gpu_totals *out)
 {
     memset(out, 0, sizeof *out);
     for (uint32_t y = 0; y < s->height; y++)
         for (uint32_t x = 0; x < s->width; x++) {
             uint32_t c[4], n_low = 0, n_high = 0;
             ih_ycc_pixel(image, s->h, s->v, x, y, c);
-            c[3] = (c[0] * args->luma_red + c[1] * args->luma_green + c[2] * args->luma_blue +
-                    32768) >>
-                   16;
+            c[3] = (c[0] * m->luma_red + c[1] * m->luma_green + c[2] * m->luma_blue + 32768) >> 16;
             for (int i = 0; i < 4; i++) {
                 const int plane = i < 3 ? i : (int)IH_GPU_LUMA;
                 out->bins[plane][c[i]]++;
                 out->sum[plane] += c[i];
-                n_low += i < 3 && c[i] <= args->clip_low;
-                n_high += i < 3 && c[i] >= args->clip_high;
+                n_low += i < 3 && c[i] <= m->clip_low;
+                n_high += i < 3 && c[i] >= m->clip_high;
             }
             out->any_low += n_low > 0;
             out->any_high += n_high > 0;
@@ -191,11 +188,7 @@ static struct ih_gpu_planes_args args_make(const struct shape *s,
                                        .height = s->height,
                                        .chroma_h = (unsigned)s->h,
                                        .chroma_v = (unsigned)s->v,
-                                       .luma_red = 13933,
-                                       .luma_green = 46871,
-                                       .luma_blue = 4732,
-                                       .clip_low = 0,
-                                       .clip_high = 255,
+                                       .measures = {13933, 46871, 4732, 0, 255},
                                        .d_totals = t.d_totals,
                                        .gpu = gpu};
 }
@@ -235,14 +228,15 @@ static void compare(const struct shape *s, const struct options *o)
     if (o->has_few_copies)
         gpu.shared_bytes_optin = 64 << 10;
     struct ih_gpu_planes_args args = args_make(s, &gpu);
-    args.clip_low = o->clip_low;
-    args.clip_high = o->clip_high;
+    struct ih_gpu_measures *m = &args.measures;
+    m->clip_low = o->clip_low;
+    m->clip_high = o->clip_high;
     if (o->is_bt601)
-        args.luma_red = 19595, args.luma_green = 38470, args.luma_blue = 7471;
+        m->luma_red = 19595, m->luma_green = 38470, m->luma_blue = 7471;
     fill(s, o->content, &image);
     upload(&image, &args);
     run(&args, &got);
-    count_plainly(&image, s, &args, &want);
+    count_plainly(&image, s, m, &want);
     snprintf(what, sizeof what, "%u x %u, chroma %dx%d, content %d, clips %u %u, pitch %u",
              s->width, s->height, s->h, s->v, (int)o->content, o->clip_low, o->clip_high,
              image.pitch_bytes[0]);
@@ -353,7 +347,7 @@ static void totals_are_added_to(void **state)
 static void refusals(void **state)
 {
     const struct shape s = {100, 50, 2, 2};
-    const struct ih_gpu_properties gpu = {1, 128 << 10, 128 << 10};
+    const struct ih_gpu_properties gpu = {1, 128 << 10};
     struct ih_gpu_planes_args good = args_make(&s, &gpu);
     (void)state;
     for (uintptr_t p = 0; p < 3; p++) {
@@ -381,9 +375,9 @@ static void refusals(void **state)
     REFUSED(pitch_bytes[0] = 96);
     REFUSED(pitch_bytes[1] = 48);
     REFUSED(pitch_bytes[2] = (size_t)1 << 32);
-    REFUSED(luma_green = 65536);
-    REFUSED(clip_low = 255);
-    REFUSED(clip_high = 256);
+    REFUSED(measures.luma_green = 65536);
+    REFUSED(measures.clip_low = 255);
+    REFUSED(measures.clip_high = 256);
     good.width = 65536;
     good.pitch_bytes[0] = good.pitch_bytes[1] = good.pitch_bytes[2] = 65536;
     REFUSED(height = 50);

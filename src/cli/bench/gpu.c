@@ -59,7 +59,6 @@ static cudaError_t prepare(struct ih_bench_gpu *g, int ordinal)
     if (e == cudaSuccess) {
         g->gpu.n_multiprocessors = prop.multiProcessorCount;
         g->gpu.shared_bytes_optin = prop.sharedMemPerBlockOptin;
-        g->gpu.shared_bytes_multiprocessor = prop.sharedMemPerMultiprocessor;
         snprintf(g->name, sizeof g->name, "cuda:%d %s", ordinal, prop.name);
         e = cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking);
     }

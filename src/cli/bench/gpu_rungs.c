@@ -90,6 +90,8 @@ size_t ih_bench_gpu_rungs(struct ih_bench_gpu *gpu, const char *why_not,
 
 #ifdef IH_WITH_CUDA
 
+#include "backend/gpu_totals.h"
+
 enum { DOT_BLOCKS_PER_MULTIPROCESSOR = 8 };
 
 static cudaError_t (*const kernels[])(const struct ih_gpu_histogram_args *) = {
@@ -130,11 +132,7 @@ static cudaError_t launch_kernel(size_t launcher, const struct ih_bench_gpu_run 
     const struct ih_gpu_histogram_args args = {.d_pixels = run->d_input,
                                                .n_pixels = run->job->n_items,
                                                .n_channels = spec->n_channels,
-                                               .luma_red = spec->luma->red,
-                                               .luma_green = spec->luma->green,
-                                               .luma_blue = spec->luma->blue,
-                                               .clip_low = spec->clip_low,
-                                               .clip_high = spec->clip_high,
+                                               .measures = ih_gpu_measures_make(spec),
                                                .d_totals = &run->d_result->totals,
                                                .gpu = run->gpu,
                                                .stream = run->stream};
