@@ -184,9 +184,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# One loop is built for AVX2 as well; count_rgb.c asks the processor before it is called.
+# Two loops are built for AVX2 as well; count_vectors.c asks the processor before they are called.
 ifneq ($(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),)
-$(BUILD)/src/backend/count_rgb_avx2.o: private override CFLAGS += -mavx2
+$(BUILD)/src/backend/count_vectors_avx2.o: private override CFLAGS += -mavx2
 endif
 
 # stb's code does not hold our warnings; only the shims may include it for its implementation.

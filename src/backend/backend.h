@@ -13,6 +13,7 @@
 #define IH_BACKEND_BACKEND_H
 
 #include "base/histogram.h"
+#include "base/planes.h"
 #include "base/status.h"
 
 struct ih_jpeg_backend;
@@ -60,6 +61,10 @@ struct ih_backend {
     enum ih_status (*band)(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
                            struct ih_error *err);
     enum ih_status (*count)(void *lane, size_t n_pixels, struct ih_error *err);
+    /* Both NULL where it counts pixels only. */
+    bool (*takes_planes)(void *state);
+    enum ih_status (*count_planes)(void *lane, const struct ih_planes *planes,
+                                   struct ih_error *err);
     enum ih_status (*end)(void *lane, struct ih_histogram *out, const char **kernel,
                           struct ih_error *err);
 
@@ -147,6 +152,13 @@ enum ih_status ih_lane_band(struct ih_lane *lane, size_t min_bytes, uint8_t **pi
  * n_pixels   interleaved, spec.n_channels bytes each, from the buffer's start
  */
 enum ih_status ih_lane_count(struct ih_lane *lane, size_t n_pixels, struct ih_error *err);
+
+/* Whether an image of three channels may come as planes: not while it is unknown who counts. */
+bool ih_lane_takes_planes(const struct ih_lane *lane);
+
+/* The same as ih_lane_count. planes: within the buffer handed out last; copied. */
+enum ih_status ih_lane_count_planes(struct ih_lane *lane, const struct ih_planes *planes,
+                                    struct ih_error *err);
 
 /*
  * Ends the image and gives its counts.

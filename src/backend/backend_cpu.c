@@ -49,7 +49,9 @@ struct cpu_state {
 
 struct cpu_band {
     uint8_t *pixels; /* owned; NULL until it is first used */
-    size_t size_bytes, n_pixels;
+    size_t size_bytes;
+    size_t n_pixels;         /* 0: it has planes */
+    struct ih_planes planes; /* within pixels */
 };
 
 struct cpu_lane {
@@ -65,6 +67,14 @@ struct cpu_lane {
     atomic_ullong n_filled, n_counted; /* atomic only for looking at without the lock */
     bool is_closing;
 };
+
+static void count_band(struct ih_counter *counter, const struct cpu_band *band)
+{
+    if (band->n_pixels > 0)
+        ih_counter_add(counter, band->pixels, band->n_pixels);
+    else
+        ih_counter_add_planes(counter, &band->planes);
+}
 
 /* ---- the lane's thread ---- */
 
@@ -96,7 +106,7 @@ static void *count_beside(void *lane)
             break;
         const struct cpu_band *band = &l->bands[l->n_counted % CPU_BANDS];
         pthread_mutex_unlock(&l->lock);
-        ih_counter_add(&l->counter, band->pixels, band->n_pixels);
+        count_band(&l->counter, band);
         pthread_mutex_lock(&l->lock);
         l->n_counted++;
         pthread_cond_signal(&l->on_change);
@@ -219,9 +229,9 @@ static enum ih_status cpu_begin(void *lane, const struct ih_count_spec *spec, st
  * object can be larger than PTRDIFF_MAX; below it, rounding up to a line cannot overflow. */
 static enum ih_status grow(struct cpu_band *band, size_t min_bytes, struct ih_error *err)
 {
-    size_t n_lines = (min_bytes + CPU_ALIGN_BYTES - 1) / CPU_ALIGN_BYTES, size_bytes;
+    size_t n_lines = (min_bytes + CPU_ALIGN_BYTES - 1) / CPU_ALIGN_BYTES, size_bytes = 0;
     free(band->pixels);
-    *band = (struct cpu_band){NULL, 0, 0};
+    *band = (struct cpu_band){.pixels = NULL};
     if (min_bytes <= PTRDIFF_MAX - CPU_ALIGN_BYTES &&
         ih_size_multiply(n_lines, CPU_ALIGN_BYTES, &size_bytes))
         band->pixels = aligned_alloc(CPU_ALIGN_BYTES, size_bytes);
@@ -254,21 +264,48 @@ static enum ih_status cpu_band(void *lane, size_t min_bytes, uint8_t **pixels, s
     return IH_OK;
 }
 
+/* The next band is filled: it is counted, or handed to the thread. */
+static void count_next(struct cpu_lane *l)
+{
+    if (!l->has_thread) {
+        count_band(&l->counter, next_band(l));
+        return;
+    }
+    pthread_mutex_lock(&l->lock);
+    l->n_filled++;
+    pthread_cond_signal(&l->on_change);
+    pthread_mutex_unlock(&l->lock);
+}
+
 static enum ih_status cpu_count(void *lane, size_t n_pixels, struct ih_error *err)
 {
     struct cpu_lane *l = lane;
     struct cpu_band *band = next_band(l);
     (void)err;
     assert(n_pixels <= band->size_bytes / l->counter.spec.n_channels);
-    if (!l->has_thread) {
-        ih_counter_add(&l->counter, band->pixels, n_pixels);
+    if (n_pixels == 0)
         return IH_OK;
-    }
     band->n_pixels = n_pixels;
-    pthread_mutex_lock(&l->lock);
-    l->n_filled++;
-    pthread_cond_signal(&l->on_change);
-    pthread_mutex_unlock(&l->lock);
+    count_next(l);
+    return IH_OK;
+}
+
+static bool cpu_takes_planes(void *state)
+{
+    const struct cpu_state *s = state;
+    return ih_counter_takes_planes(cpu_methods[s->index]);
+}
+
+static enum ih_status cpu_count_planes(void *lane, const struct ih_planes *planes,
+                                       struct ih_error *err)
+{
+    struct cpu_lane *l = lane;
+    struct cpu_band *band = next_band(l);
+    (void)err;
+    assert(l->counter.spec.n_channels == 3);
+    band->n_pixels = 0;
+    band->planes = *planes;
+    count_next(l);
     return IH_OK;
 }
 
@@ -295,5 +332,7 @@ const struct ih_backend ih_backend_cpu = {
     .begin = cpu_begin,
     .band = cpu_band,
     .count = cpu_count,
+    .takes_planes = cpu_takes_planes,
+    .count_planes = cpu_count_planes,
     .end = cpu_end,
 };

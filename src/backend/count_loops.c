@@ -63,8 +63,7 @@ static inline unsigned luma_entry(const struct ih_counter *t, unsigned r, unsign
     return (t->weights[0][r] + t->weights[1][g] + t->weights[2][b]) >> 16;
 }
 
-/* n pixels like the one at p, into the first table of each plane. */
-static void count_same(struct ih_counter *t, const uint8_t *p, uint32_t n, unsigned n_channels)
+void ih_count_same(struct ih_counter *t, const uint8_t *p, uint32_t n, unsigned n_channels)
 {
     for (unsigned c = 0; c < n_channels; c++)
         t->subtables[c * ih_count_subtables_each(n_channels)][p[c]] += n;
@@ -75,7 +74,7 @@ static void count_same(struct ih_counter *t, const uint8_t *p, uint32_t n, unsig
 size_t ih_count_run(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n_channels)
 {
     const size_t n_run = run_length(p, n, n_channels);
-    count_same(t, p, (uint32_t)n_run, n_channels);
+    ih_count_same(t, p, (uint32_t)n_run, n_channels);
     return n_run;
 }
 
@@ -83,7 +82,7 @@ size_t ih_count_run(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n
 static void count_rest(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n_channels)
 {
     for (; n > 0; n--, p += n_channels)
-        count_same(t, p, 1, n_channels);
+        ih_count_same(t, p, 1, n_channels);
 }
 
 /* Eight samples into the tables from first on. */
@@ -169,7 +168,7 @@ static void count_gray_alpha(struct ih_counter *t, const uint8_t *p, size_t n)
 static void count_rgb(struct ih_counter *t, const uint8_t *p, size_t n)
 {
     for (size_t n_done; n >= 8; p += 3 * n_done, n -= n_done) {
-        n_done = t->rgb(t, p, n);
+        n_done = t->vectors->rgb(t, p, n);
         if (n_done > 0)
             continue;
         const uint64_t x = load64(p), y = load64(p + 8), z = load64(p + 16);

@@ -20,7 +20,7 @@
  *   group it is keeps compilers from putting them all in one place.
  * - An increment is two accesses to memory, and three are what a core does in a cycle. So two
  *   indexes come with one load, and the channels are masked apart and not shuffled apart.
- * - AVX2 halves the vector steps. It is chosen at run time (count_rgb.c).
+ * - AVX2 halves the vector steps. It is chosen at run time (count_vectors.c).
  *
  * Measured on one core of an AMD EPYC (Zen 3, 3.2 GHz), 2026-11-21, ns a pixel, gcc 12.2 / clang
  * 14: 10 megapixels each of baseline and progressive photos, of which every 20th band of 16 rows
@@ -81,6 +81,13 @@ struct measures {
 /* In each lane how many groups had, at this place, a pixel of which any or all are clipped. */
 struct clips {
     vec any_low, any_high, all_low, all_high;
+};
+
+/* The groups of one call. */
+struct groups {
+    struct group groups[2]; /* which take turns */
+    struct clips clips;
+    struct measures measures;
 };
 
 static inline uint64_t load64(const void *p)
@@ -177,28 +184,27 @@ static inline bool is_flat(const uint8_t *p)
     return load64(p) == load64(p + 3) && memcmp(p, p + 3, 3 * (FLAT_PIXELS - 1)) == 0;
 }
 
-/* Counts what group g has from before, and puts into it what is to be counted of those at p. */
-static inline void count_group(struct ih_counter *t, struct group *g, const uint8_t *p,
-                               struct clips *clips, const struct measures *m)
+/* Counts what group g has from before, all but its first quarter, which the caller has counted, and
+ * puts into it what is to be counted of v. */
+ALWAYS_INLINE void count_group(struct ih_counter *t, struct group *g, const struct vec_pixels *v,
+                               struct groups *all_groups)
 {
-    struct vec_pixels v;
-    vec_load_pixels(&v, p);
-    count_quarter(t, g, 0);
-    const vec rgb[3] = {vec_pack(v.first[0], v.second[0]), vec_pack(v.first[1], v.second[1]),
-                        vec_pack(v.first[2], v.second[2])};
-    count_clips(clips, rgb, m);
+    const struct measures *m = &all_groups->measures;
+    const vec rgb[3] = {vec_pack(v->first[0], v->second[0]), vec_pack(v->first[1], v->second[1]),
+                        vec_pack(v->first[2], v->second[2])};
+    count_clips(&all_groups->clips, rgb, m);
     count_quarter(t, g, 1);
-    const vec luma[2] = {vec_luma(v.first, m->weights), vec_luma(v.second, m->weights)};
+    const vec luma[2] = {vec_luma(v->first, m->weights), vec_luma(v->second, m->weights)};
     count_quarter(t, g, 2);
-    const vec rows[4] = {row_of(v.first[0], v.second[0]), row_of(v.first[1], v.second[1]),
-                         row_of(v.first[2], v.second[2]), row_of(luma[0], luma[1])};
+    const vec rows[4] = {row_of(v->first[0], v->second[0]), row_of(v->first[1], v->second[1]),
+                         row_of(v->first[2], v->second[2]), row_of(luma[0], luma[1])};
     const vec all = vec_or(vec_or(rows[0], rows[1]), vec_or(rows[2], rows[3]));
     const bool are_pairs = vec_shares_no_bit(all, vec_all_16((uint16_t)-IH_COUNT_PAIR_ROWS));
     count_quarter(t, g, 3);
     if (are_pairs && t->has_pairs) {
-        vec_store(g->pairs[0], vec_or(vec_times_256(rows[0]), v.first[0]));
-        vec_store(g->pairs[1], vec_or(vec_times_256(rows[1]), v.first[1]));
-        vec_store(g->pairs[2], vec_or(vec_times_256(rows[2]), v.first[2]));
+        vec_store(g->pairs[0], vec_or(vec_times_256(rows[0]), v->first[0]));
+        vec_store(g->pairs[1], vec_or(vec_times_256(rows[1]), v->first[1]));
+        vec_store(g->pairs[2], vec_or(vec_times_256(rows[2]), v->first[2]));
         vec_store(g->pairs[3], vec_or(vec_times_256(rows[3]), luma[0]));
         g->as = PAIRS;
     } else {
@@ -210,29 +216,46 @@ static inline void count_group(struct ih_counter *t, struct group *g, const uint
     }
 }
 
+static inline void begin_groups(struct groups *all, const struct ih_counter *t)
+{
+    const struct ih_count_spec *spec = &t->spec;
+    all->measures =
+        (struct measures){vec_all(spec->clip_low), vec_all(spec->clip_high),
+                          vec_make_weights((int16_t)spec->luma->red, (int16_t)spec->luma->blue)};
+    all->clips = (struct clips){vec_zero(), vec_zero(), vec_zero(), vec_zero()};
+    all->groups[0].as = all->groups[1].as = NOTHING;
+}
+
+/* Counts what the last two groups have. */
+static inline void end_groups(const struct groups *all, struct ih_counter *t)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned k = 0; k < GROUP / 2; k++)
+            count_unit(t, &all->groups[i], k % 2 * 2, k / 2);
+    }
+    add_clips(&t->totals, &all->clips);
+}
+
 static size_t count_groups(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
 {
-    const struct measures measures = {vec_all(t->spec.clip_low), vec_all(t->spec.clip_high),
-                                      vec_make_weights(t->spec.luma)};
-    struct clips clips = {vec_zero(), vec_zero(), vec_zero(), vec_zero()};
-    struct group groups[2];
+    struct groups all;
     size_t n_done = 0;
-    groups[0].as = groups[1].as = NOTHING;
+    begin_groups(&all, t);
     for (unsigned i = 0; i < GROUPS_MAX && n_pixels - n_done >= VEC_PIXELS_READ;) {
         const uint8_t *p = pixels + 3 * n_done;
         if (is_flat(p)) {
             n_done += ih_count_run(t, p, n_pixels - n_done, 3);
             continue;
         }
-        count_group(t, &groups[i % 2], p, &clips, &measures);
+        struct group *g = &all.groups[i % 2];
+        struct vec_pixels v;
+        vec_load_pixels(&v, p);
+        count_quarter(t, g, 0);
+        count_group(t, g, &v, &all);
         n_done += GROUP;
         i++;
     }
-    for (unsigned i = 0; i < 2; i++) {
-        for (unsigned k = 0; k < GROUP / 2; k++)
-            count_unit(t, &groups[i], k % 2 * 2, k / 2);
-    }
-    add_clips(&t->totals, &clips);
+    end_groups(&all, t);
     return n_done;
 }
 #endif

@@ -130,37 +130,44 @@ static void begin(struct ih_counter *t)
 {
     t->fold_pixels = IH_COUNT_FOLD_PIXELS;
     t->pairs_from_pixels = PAIRS_FROM_PIXELS;
-    t->rgb = ih_count_rgb_best();
+    t->vectors = ih_count_vectors_best();
+    t->n_chunk = 0;
     clear_tables(t);
     if (t->spec.n_channels >= 3)
         make_weights(t);
 }
 
-static void add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
+size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted)
 {
     assert(t->fold_pixels > 0 && t->fold_pixels <= IH_COUNT_FOLD_PIXELS);
+    if (t->n_unfolded == t->fold_pixels) {
+        fold(t);
+        clear_tables(t);
+    }
+    if (t->spec.n_channels == 3 && !t->has_pairs && t->totals.n_pixels >= t->pairs_from_pixels) {
+        memset(t->pairs, 0, sizeof t->pairs);
+        t->has_pairs = true;
+    }
+    const uint64_t room = t->fold_pixels - t->n_unfolded;
+    const size_t n = n_wanted < room ? n_wanted : (size_t)room;
+    t->n_unfolded += n;
+    return n;
+}
+
+static void add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
+{
     while (n_pixels > 0) {
-        const uint64_t room = t->fold_pixels - t->n_unfolded;
-        const size_t n = n_pixels < room ? n_pixels : (size_t)room;
-        if (t->spec.n_channels == 3 && !t->has_pairs &&
-            t->totals.n_pixels >= t->pairs_from_pixels) {
-            memset(t->pairs, 0, sizeof t->pairs);
-            t->has_pairs = true;
-        }
+        const size_t n = ih_count_make_room(t, n_pixels);
         ih_count_into_tables(t, pixels, n);
         pixels += n * t->spec.n_channels;
         n_pixels -= n;
-        t->n_unfolded += n;
-        if (t->n_unfolded == t->fold_pixels) {
-            fold(t);
-            clear_tables(t);
-        }
     }
 }
 
 static void end(struct ih_counter *t)
 {
     struct ih_histogram *h = &t->totals;
+    ih_count_end_planes(t);
     fold(t);
     for (unsigned p = 0; p < IH_PLANES; p++) {
         for (unsigned v = 0; v < IH_BINS; v++)
@@ -172,5 +179,6 @@ static void end(struct ih_counter *t)
 const struct ih_count_method ih_count_tables = {
     .begin = begin,
     .add = add,
+    .add_planes = ih_count_add_planes,
     .end = end,
 };

@@ -183,6 +183,22 @@ enum ih_status ih_lane_count(struct ih_lane *l, size_t n_pixels, struct ih_error
     return IH_OK;
 }
 
+bool ih_lane_takes_planes(const struct ih_lane *l)
+{
+    struct ih_device *d = l->device;
+    pthread_mutex_lock(&d->lock);
+    const bool has_units = d->is_started && d->status == IH_OK;
+    pthread_mutex_unlock(&d->lock);
+    return has_units && d->backend->takes_planes && d->backend->takes_planes(d->units[0]);
+}
+
+enum ih_status ih_lane_count_planes(struct ih_lane *l, const struct ih_planes *planes,
+                                    struct ih_error *err)
+{
+    assert(!l->band_is_staged);
+    return l->device->backend->count_planes(l->lane, planes, err);
+}
+
 enum ih_status ih_lane_end(struct ih_lane *l, struct ih_histogram *out, const char **kernel,
                            struct ih_error *err)
 {

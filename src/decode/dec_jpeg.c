@@ -1,5 +1,6 @@
 /*
- * JPEG through libjpeg-turbo, rows straight into the caller's buffer.
+ * JPEG through libjpeg-turbo, rows straight into the caller's buffer, as pixels or as the file has
+ * them.
  *
  * The library's defaults are kept: the accurate integer DCT and fancy upsampling, so that the
  * counts are those of every program that reads JPEG through it. A baseline file needs a few rows of
@@ -15,6 +16,7 @@
  * colour only four have any, so that was not built.
  */
 #include "decode/decoder.h"
+#include "decode/jpeg_raw.h"
 #include "decode/samples.h"
 
 #include <setjmp.h>
@@ -41,6 +43,7 @@ struct jpeg_state {
     unsigned components_seen; /* bit i: component i has had a scan */
     size_t n_peeked;          /* bytes of src that the library has been given */
     uint8_t *cmyk;            /* owned; one row, NULL unless the file has four components */
+    struct ih_jpeg_raw raw;   /* where planes are read, and not pixels */
     struct ih_error error;    /* what the longjmp that is under way is about */
     jmp_buf on_error;
 };
@@ -297,6 +300,14 @@ static void start(struct jpeg_state *s)
     }
 }
 
+/* Up to and with EOI. */
+static void finish(struct jpeg_state *s)
+{
+    if (!s->is_complete)
+        jpeg_finish_decompress(&s->cinfo);
+    s->is_complete = true;
+}
+
 /* Rows into dst until it is full or the image complete. May longjmp. */
 static size_t read_rows(struct jpeg_state *s, uint8_t *dst, size_t capacity)
 {
@@ -322,10 +333,8 @@ static size_t read_rows(struct jpeg_state *s, uint8_t *dst, size_t capacity)
             rows[n_rows] = dst + n * (size_t)c->output_components + n_rows * row_bytes;
         n += (size_t)jpeg_read_scanlines(c, rows, n_rows) * c->output_width;
     }
-    if (n == 0 && !s->is_complete) {
-        jpeg_finish_decompress(c); /* up to and with EOI */
-        s->is_complete = true;
-    }
+    if (n == 0)
+        finish(s);
     return n;
 }
 
@@ -341,6 +350,33 @@ static enum ih_status read_jpeg(void *state, uint8_t *pixels, size_t capacity_pi
     return IH_OK;
 }
 
+static size_t planes_bytes(void *state)
+{
+    const struct jpeg_state *s = state;
+    return ih_jpeg_raw_bytes(&s->cinfo);
+}
+
+static enum ih_status read_planes(void *state, uint8_t *buffer, size_t size_bytes,
+                                  struct ih_planes *planes, struct ih_error *err)
+{
+    struct jpeg_state *s = state;
+    struct jpeg_decompress_struct *c = &s->cinfo;
+    if (setjmp(s->on_error)) {
+        *err = s->error;
+        return err->status;
+    }
+    planes->n_rows = 0;
+    if (!s->is_started) {
+        c->raw_data_out = TRUE;
+        start(s);
+    }
+    if (c->output_scanline < c->output_height)
+        ih_jpeg_raw_read(&s->raw, c, buffer, size_bytes, planes);
+    else
+        finish(s);
+    return IH_OK;
+}
+
 const struct ih_decoder ih_decoder_jpeg = {
     .name = "jpeg",
     .title = "JPEG, baseline and progressive, gray, colour and CMYK",
@@ -348,5 +384,7 @@ const struct ih_decoder ih_decoder_jpeg = {
     .probe = probe,
     .open = open_jpeg,
     .read = read_jpeg,
+    .planes_bytes = planes_bytes,
+    .read_planes = read_planes,
     .close = close_jpeg,
 };

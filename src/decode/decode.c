@@ -114,21 +114,15 @@ size_t ih_decode_row_bytes(const struct ih_decode *d)
     return (size_t)width * d->info.n_channels; /* at most ROW_BYTES_MAX: check_limits */
 }
 
-enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capacity_pixels,
-                              size_t *n_pixels, struct ih_error *err)
+/* Counts n pixels more, 0 at the end, and holds them against the size. */
+static enum ih_status check_read(struct ih_decode *d, uint64_t n_pixels, struct ih_error *err)
 {
-    assert(capacity_pixels * d->info.n_channels >= ih_decode_row_bytes(d));
-    enum ih_status status =
-        d->helper ? ih_helper_read(d->helper, pixels, capacity_pixels, n_pixels, err)
-                  : d->decoder->read(d->state, pixels, capacity_pixels, n_pixels, err);
-    if (status != IH_OK)
-        return status;
-    d->n_pixels_read += *n_pixels;
+    d->n_pixels_read += n_pixels;
     if (d->info.width == 0) { /* raw: as long as it turns out to be */
         if (d->n_pixels_read > d->max_pixels)
             return ih_error_set(err, IH_LIMIT, "more than %llu pixels (max-pixels)",
                                 (unsigned long long)d->max_pixels);
-        if (*n_pixels == 0) {
+        if (n_pixels == 0) {
             d->info.width = d->n_pixels_read;
             d->info.height = d->n_pixels_read ? 1 : 0;
         }
@@ -137,10 +131,33 @@ enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capac
     /* A helper that was taken over could go on for ever. */
     if (d->info.width != 0 && d->n_pixels_read > n_wanted)
         return ih_error_set(err, IH_CORRUPT, "its decoder gave more than %llu pixels", n_wanted);
-    if (*n_pixels == 0 && d->n_pixels_read != n_wanted)
+    if (n_pixels == 0 && d->n_pixels_read != n_wanted)
         return ih_error_set(err, IH_CORRUPT, "the file ends after %llu of %llu pixels",
                             (unsigned long long)d->n_pixels_read, n_wanted);
     return IH_OK;
+}
+
+enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capacity_pixels,
+                              size_t *n_pixels, struct ih_error *err)
+{
+    assert(capacity_pixels * d->info.n_channels >= ih_decode_row_bytes(d));
+    enum ih_status status =
+        d->helper ? ih_helper_read(d->helper, pixels, capacity_pixels, n_pixels, err)
+                  : d->decoder->read(d->state, pixels, capacity_pixels, n_pixels, err);
+    return status == IH_OK ? check_read(d, *n_pixels, err) : status;
+}
+
+size_t ih_decode_planes_bytes(const struct ih_decode *d)
+{
+    return d->helper || !d->decoder->planes_bytes ? 0 : d->decoder->planes_bytes(d->state);
+}
+
+enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_t size_bytes,
+                                     struct ih_planes *planes, struct ih_error *err)
+{
+    assert(size_bytes >= ih_decode_planes_bytes(d));
+    enum ih_status status = d->decoder->read_planes(d->state, buffer, size_bytes, planes, err);
+    return status == IH_OK ? check_read(d, (uint64_t)planes->width * planes->n_rows, err) : status;
 }
 
 void ih_decode_close(struct ih_decode *d)

@@ -12,6 +12,7 @@
 #define IH_DECODE_DECODER_H
 
 #include "base/budget.h"
+#include "base/planes.h"
 #include "base/result.h"
 #include "base/source.h"
 
@@ -74,6 +75,16 @@ struct ih_decoder {
      */
     enum ih_status (*read)(void *state, uint8_t *pixels, size_t capacity_pixels, size_t *n_pixels,
                            struct ih_error *err);
+
+    /*
+     * Both NULL, or another way to read an image, from its start to its end: as a JPEG stores it.
+     *
+     * planes_bytes   the least size that read_planes needs; 0: not this image
+     */
+    size_t (*planes_bytes)(void *state);
+    /* As read. planes: filled, pointing into the buffer; n_rows is 0 where read gives 0 pixels. */
+    enum ih_status (*read_planes)(void *state, uint8_t *buffer, size_t size_bytes,
+                                  struct ih_planes *planes, struct ih_error *err);
 
     void (*close)(void *state);
 };
@@ -147,6 +158,12 @@ size_t ih_decode_row_bytes(const struct ih_decode *d);
  * final and their product has been delivered. */
 enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capacity_pixels,
                               size_t *n_pixels, struct ih_error *err);
+
+/* The decoder's planes_bytes and read_planes; 0 too where it has none, or runs in a helper. An
+ * image is read one way or the other. */
+size_t ih_decode_planes_bytes(const struct ih_decode *d);
+enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_t size_bytes,
+                                     struct ih_planes *planes, struct ih_error *err);
 
 void ih_decode_close(struct ih_decode *d);
 

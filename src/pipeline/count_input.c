@@ -32,7 +32,8 @@ static uint64_t lap(uint64_t *last_ns)
     return *last_ns - before_ns;
 }
 
-/* All bands of an image whose header has been read. */
+/* All bands of an image whose header has been read: as planes where the decoder and who counts both
+ * can, else as pixels. */
 static enum ih_status count_bands(const struct ih_pipeline_options *options,
                                   struct ih_decode *decode, struct ih_lane *lane,
                                   struct ih_result *result)
@@ -42,21 +43,28 @@ static enum ih_status count_bands(const struct ih_pipeline_options *options,
     const unsigned n_channels = result->spec.n_channels;
     const bool has_alpha = n_channels != ih_colour_channels(n_channels);
     const bool skips_transparent = options->skips_transparent && has_alpha;
+    const size_t planes_bytes = ih_lane_takes_planes(lane) ? ih_decode_planes_bytes(decode) : 0;
+    const size_t min_bytes = planes_bytes ? planes_bytes : ih_decode_row_bytes(decode);
     uint64_t last_ns = ih_clock_ns();
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
     while (status == IH_OK) {
-        uint8_t *pixels;
+        struct ih_planes planes = {.n_rows = 0};
+        uint8_t *buffer;
         size_t size_bytes, n_pixels = 0;
-        status = ih_lane_band(lane, ih_decode_row_bytes(decode), &pixels, &size_bytes, err);
+        status = ih_lane_band(lane, min_bytes, &buffer, &size_bytes, err);
         times->count_ns += lap(&last_ns);
-        if (status == IH_OK)
-            status = ih_decode_read(decode, pixels, size_bytes / n_channels, &n_pixels, err);
+        if (status == IH_OK && planes_bytes)
+            status = ih_decode_read_planes(decode, buffer, size_bytes, &planes, err);
+        else if (status == IH_OK)
+            status = ih_decode_read(decode, buffer, size_bytes / n_channels, &n_pixels, err);
         times->decode_ns += lap(&last_ns);
-        if (status == IH_OK && n_pixels == 0)
+        if (status == IH_OK && n_pixels == 0 && planes.n_rows == 0)
             break;
         if (status == IH_OK && skips_transparent)
-            n_pixels = ih_pixels_drop_transparent(pixels, n_pixels, n_channels);
-        if (status == IH_OK && n_pixels > 0)
+            n_pixels = ih_pixels_drop_transparent(buffer, n_pixels, n_channels);
+        if (status == IH_OK && planes.n_rows > 0)
+            status = ih_lane_count_planes(lane, &planes, err);
+        else if (status == IH_OK && n_pixels > 0)
             status = ih_lane_count(lane, n_pixels, err);
     }
     if (status == IH_OK)

@@ -85,9 +85,9 @@ static struct ih_counter *make_counter(void)
 
 /* Each is the best where there is no other. */
 enum { N_LOOPS = 2 };
-static ih_count_rgb_function *loop_of(unsigned i)
+static const struct ih_count_vectors *vectors_of(unsigned i)
 {
-    return i == 0 ? ih_count_rgb_base : ih_count_rgb_best();
+    return i == 0 ? ih_count_vectors_base : ih_count_vectors_best();
 }
 
 /* Pairs from the first pixel on, at most step pixels in one call. */
@@ -103,7 +103,7 @@ static void check(struct ih_counter *counter, const struct ih_count_spec *spec,
     ih_counter_end(counter, &expected);
     for (unsigned k = 0; k < N_LOOPS; k++) {
         ih_counter_begin(counter, &ih_count_tables, spec);
-        counter->rgb = loop_of(k);
+        counter->vectors = vectors_of(k);
         counter->pairs_from_pixels = 0;
         counter->fold_pixels = fold_pixels;
         for (size_t i = 0; i < n; i += step)
@@ -173,7 +173,7 @@ static void test_luma(void **state)
         ih_counter_add(counter, pixels, n);
         ih_counter_end(counter, &expected);
         ih_counter_begin(counter, &ih_count_tables, &spec);
-        counter->rgb = loop_of(k / 2);
+        counter->vectors = vectors_of(k / 2);
         ih_counter_add(counter, pixels, n);
         ih_counter_end(counter, &got);
         assert_same(&expected, &got);
@@ -221,16 +221,17 @@ static void test_which_loops(void **state)
     uint8_t *block;
     const uint8_t *pixels = make_pixels(pattern_random, 1000, 0, &block);
     ih_counter_begin(counter, &ih_count_tables, &spec);
-    assert_ptr_equal(counter->rgb, ih_count_rgb_best());
-    assert_non_null(ih_count_rgb_base);
+    assert_ptr_equal(counter->vectors, ih_count_vectors_best());
+    assert_non_null(ih_count_vectors_base);
 #if defined(__x86_64__) || (defined(__aarch64__) && !defined(__AARCH64EB__))
     for (unsigned k = 0; k < N_LOOPS; k++)
-        assert_in_range(loop_of(k)(counter, pixels, 1000), 1000 - 33, 1000);
+        assert_in_range(vectors_of(k)->rgb(counter, pixels, 1000), 1000 - 33, 1000);
 #endif
 #if defined(__x86_64__)
-    assert_non_null(ih_count_rgb_avx2);
-    assert_ptr_equal(ih_count_rgb_best(),
-                     __builtin_cpu_supports("avx2") ? ih_count_rgb_avx2 : ih_count_rgb_base);
+    assert_non_null(ih_count_vectors_avx2);
+    assert_ptr_equal(ih_count_vectors_best(), __builtin_cpu_supports("avx2")
+                                                  ? ih_count_vectors_avx2
+                                                  : ih_count_vectors_base);
 #endif
     free(block);
     free(counter);
