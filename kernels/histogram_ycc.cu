@@ -1,7 +1,8 @@
 /*
  * Histogram of a JPEG's planes: upsampling, conversion to RGB and counting in one pass.
  *
- * The idea. The GPU's JPEG engines write Y, Cb and Cr with chroma at its stored size. An RGB image
+ * The idea. The GPU's JPEG engines write Y, Cb and Cr with chroma at its stored size, and so a
+ * processor that decodes hands them on, a band at a time. An RGB image
  * would be 3 bytes a pixel written and read again, only to be counted. So a thread takes the
  * planes' bytes, at 4:2:0 1.5 a pixel, makes 16 pixels of them in registers as libjpeg-turbo would
  * (ycc.h says how, and is tested against that library on the processor), and counts each four of
@@ -48,8 +49,9 @@ struct ycc_job {
     struct ih_job job;        /* for its measures and totals: there are no RGB pixels */
     struct counting counting; /* but for the column */
     struct ih_ycc_image image;
-    uint32_t n_columns;            /* of whole groups; at least 1 */
-    uint32_t n_lines;              /* of groups; none where the image has no whole one */
+    uint32_t n_columns;           /* of whole groups; at least 1 */
+    uint32_t first_line, n_lines; /* of groups; none where the image has no whole one */
+    uint32_t first_row;
     uint32_t columns_on, lines_on; /* from one group of a thread to its next */
     uint32_t first_edge;           /* the first column of pixels that no group has */
     uint32_t n_edge;               /* pixels in such columns */
@@ -112,7 +114,7 @@ static __device__ inline void count_edge(const struct counting &c, const struct 
     uint32_t i = blockIdx.x * IH_REPLICATED_THREADS + threadIdx.x;
     for (; i < job.n_edge; i += gridDim.x * IH_REPLICATED_THREADS) {
         uint32_t rgb[3];
-        ih_ycc_pixel(&job.image, H, V, job.first_edge + i % width, i / width, rgb);
+        ih_ycc_pixel(&job.image, H, V, job.first_edge + i % width, job.first_row + i / width, rgb);
         for (int plane = 0; plane < 3; plane++)
             count_byte(s_column + plane_offset<COPIES>(plane), rgb[plane], 0);
         count_byte(s_column + plane_offset<COPIES>(3), ih_luma(job.job, rgb[0], rgb[1], rgb[2]), 0);
@@ -139,7 +141,8 @@ __global__ void __launch_bounds__(IH_REPLICATED_THREADS, 1)
     const uint32_t first = unit * IH_WARP + threadIdx.x % IH_WARP;
     uint32_t line = first / job.n_columns, column = first % job.n_columns;
     while (line < job.n_lines) {
-        n_pixels += count_group<H, V, COPIES>(c, job.image, column, line, &high, &above_low);
+        n_pixels += count_group<H, V, COPIES>(c, job.image, column, job.first_line + line, &high,
+                                              &above_low);
         column += job.columns_on;
         line += job.lines_on;
         if (column >= job.n_columns) {
@@ -170,6 +173,22 @@ static bool planes_fit(const struct ih_gpu_planes_args *args)
     return true;
 }
 
+/* Whether there are rows, in the image, that a band may have. */
+static bool rows_fit(const struct ih_gpu_planes_args *args)
+{
+    const uint32_t first = args->first_row, end = first + args->n_rows;
+    if (args->n_rows < 1 || end < first || end > args->height)
+        return false;
+    return args->chroma_v == 1 ||
+           ((first == 0 || first % 2 == 1) && (end == args->height || end % 2 == 1));
+}
+
+/* The first line of groups that begins at this row or behind it. */
+static uint32_t line_from(uint32_t row, unsigned v)
+{
+    return v == 1 ? row : (row + 1) / 2;
+}
+
 /* Fills in *job. Returns cudaErrorInvalidValue for arguments outside what kernels.h allows. */
 static cudaError_t job_make(const struct ih_gpu_planes_args *args, struct ycc_job *job)
 {
@@ -177,11 +196,13 @@ static cudaError_t job_make(const struct ih_gpu_planes_args *args, struct ycc_jo
     const uint32_t width = args->width, height = args->height;
     struct ih_gpu_histogram_args counts = {};
     if (h < 1 || h > 2 || v < 1 || v > 2 || width < 1 || width > IH_YCC_SIDE_MAX || height < 1 ||
-        height > IH_YCC_SIDE_MAX || !planes_fit(args))
+        height > IH_YCC_SIDE_MAX || !planes_fit(args) || !rows_fit(args))
         return cudaErrorInvalidValue;
 
-    for (int i = 0; i < 3; i++) {
-        job->image.planes[i] = args->d_planes[i];
+    for (int i = 0; i < 3;
+         i++) { /* where row 0 would be, so that a band's rows have their numbers */
+        const uint32_t row = i ? args->first_row / v : args->first_row;
+        job->image.planes[i] = args->d_planes[i] - row * args->pitch_bytes[i];
         job->image.pitch_bytes[i] = (uint32_t)args->pitch_bytes[i];
     }
     job->image.width = width;
@@ -189,13 +210,16 @@ static cudaError_t job_make(const struct ih_gpu_planes_args *args, struct ycc_jo
     job->image.chroma_width = (width - 1) / h + 1;
     job->image.chroma_height = (height - 1) / v + 1;
 
-    const uint32_t n_columns = width / IH_YCC_GROUP_COLUMNS;
-    job->n_lines = n_columns > 0 ? ih_ycc_lines(height, (int)v) : 0;
+    const uint32_t n_columns = width / IH_YCC_GROUP_COLUMNS, end = args->first_row + args->n_rows;
+    const uint32_t end_line = end == height ? ih_ycc_lines(height, (int)v) : line_from(end, v);
+    job->first_row = args->first_row;
+    job->first_line = line_from(args->first_row, v);
+    job->n_lines = n_columns > 0 ? end_line - job->first_line : 0;
     job->n_columns = n_columns > 0 ? n_columns : 1;
     job->first_edge = n_columns * IH_YCC_GROUP_COLUMNS;
-    job->n_edge = (width - job->first_edge) * height;
+    job->n_edge = (width - job->first_edge) * args->n_rows;
 
-    counts.n_pixels = (uint64_t)width * height;
+    counts.n_pixels = (uint64_t)width * args->n_rows;
     counts.n_channels = 3;
     counts.measures = args->measures;
     counts.d_totals = args->d_totals;
@@ -213,7 +237,7 @@ template <int H, int V, int COPIES> static cudaError_t launch(const struct ih_gp
     cudaError_t status = job_make(args, &job);
     if (status != cudaSuccess)
         return status;
-    const uint32_t n_needed = (args->width * args->height - 1) / IH_YCC_BLOCK_PIXELS + 1;
+    const uint32_t n_needed = (args->width * args->n_rows - 1) / IH_YCC_BLOCK_PIXELS + 1;
     const uint32_t n_most = (uint32_t)args->gpu->n_multiprocessors;
     const uint32_t n_blocks = n_needed < n_most ? n_needed : n_most;
     job.columns_on = n_blocks * IH_REPLICATED_THREADS % job.n_columns;

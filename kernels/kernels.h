@@ -64,15 +64,20 @@ struct ih_gpu_histogram_args {
 cudaError_t ih_histogram_rows(const struct ih_gpu_histogram_args *args, uint64_t width,
                               uint64_t stride_bytes);
 
-/* A JPEG's planes in device memory, chroma at its stored size. */
+/* A JPEG's planes in device memory, chroma at its stored size, or a band of them. */
 struct ih_gpu_planes_args {
-    /* Y, uint8 [height][width], then Cb and Cr, [height / chroma_v][width / chroma_h] rounded up.
-     * They begin at multiples of 16 bytes, as their rows do: pitch_bytes are multiples of 16. A
-     * plane is less than 4 GiB. What lies between the end of a row and the next is not read. */
+    /* Y, uint8 [height][width], then Cb and Cr, [height / chroma_v][width / chroma_h] rounded up;
+     * of a band, Y from row first_row on, and Cb and Cr from row first_row / chroma_v on. They
+     * begin at multiples of 16 bytes, as their rows do: pitch_bytes are multiples of 16. All of a
+     * plane would be less than 4 GiB. What lies between the end of a row and the next is not read.
+     */
     const uint8_t *d_planes[3];
     size_t pitch_bytes[3];
-    uint32_t width, height;          /* of Y, each 1 to 65535 */
-    unsigned chroma_h, chroma_v;     /* 1 or 2 each: 4:4:4, 4:2:2, 4:4:0, 4:2:0 */
+    uint32_t width, height;      /* of all of Y, each 1 to 65535 */
+    unsigned chroma_h, chroma_v; /* 1 or 2 each: 4:4:4, 4:2:2, 4:4:0, 4:2:0 */
+    /* What is counted. Where the height is halved, a band begins at row 0 or an odd one, and the
+     * row behind it is odd, or none: so that it has the chroma that its rows take theirs from. */
+    uint32_t first_row, n_rows;
     struct ih_gpu_measures measures; /* the rest as in ih_gpu_histogram_args */
     struct ih_gpu_totals *d_totals;
     const struct ih_gpu_properties *gpu;

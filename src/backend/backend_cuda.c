@@ -5,6 +5,10 @@
  *     copy              | copy 0   | copy 1
  *     kernel            |  count 0 |  count 1
  *
+ * A photograph comes as the planes of its JPEG, unless a kernel was asked for: that is half the
+ * bytes in 4:2:0, and the processor neither brings chroma to full size nor makes RGB, so that it
+ * has less to do than one that only decodes to RGB.
+ *
  * While a band is copied and counted, the next is decoded into the other buffer. Kernels add to one
  * set of 64-bit totals in device memory; they are read back once, at the end of the image.
  *
@@ -19,6 +23,7 @@
 #include "backend/gpu_totals.h"
 #include "backend/jpeg_engines.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +59,7 @@ struct cuda_lane {
     unsigned current;                        /* the slot handed out last */
     struct ih_gpu_totals *d_totals, *totals; /* on the device, and pinned */
     uint64_t n_pixels;
+    bool has_planes; /* the image comes as planes */
 };
 
 enum ih_status ih_cuda_failed(struct ih_error *err, cudaError_t error, const char *what)
@@ -127,6 +133,7 @@ static enum ih_status start(const struct ih_backend_options *options, int ordina
     if (!d)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     d->ordinal = ordinal;
+    d->takes_planes = !options->kernel;
     while (options->kernel && strcmp(kernels[d->kernel].name, options->kernel) != 0)
         d->kernel++; /* it is there: the caller has looked */
     enum ih_status status = IH_OK;
@@ -243,6 +250,7 @@ static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct
     struct cuda_lane *l = lane;
     l->spec = *spec;
     l->n_pixels = 0;
+    l->has_planes = false;
     cudaError_t e = use_device(l);
     if (e == cudaSuccess) /* in stream order: behind whatever an unfinished image left */
         e = cudaMemsetAsync(l->d_totals, 0, sizeof *l->d_totals, l->stream);
@@ -267,12 +275,32 @@ static enum ih_status band(void *lane, size_t min_bytes, uint8_t **pixels, size_
     return IH_OK;
 }
 
+/* Copies the current slot's first bytes to the device. */
+static cudaError_t upload(const struct cuda_lane *l, size_t size_bytes)
+{
+    const struct slot *slot = &l->slots[l->current];
+    cudaError_t e = use_device(l);
+    if (e == cudaSuccess)
+        e = cudaMemcpyAsync(slot->d_pixels, slot->pixels, size_bytes, cudaMemcpyHostToDevice,
+                            l->stream);
+    return e;
+}
+
+/* A kernel over the current slot has been launched, or not. */
+static enum ih_status launched(struct cuda_lane *l, cudaError_t e, uint64_t n_pixels,
+                               struct ih_error *err)
+{
+    if (e == cudaSuccess)
+        e = cudaEventRecord(l->slots[l->current].is_free, l->stream);
+    l->n_pixels += n_pixels;
+    return e == cudaSuccess ? IH_OK : ih_cuda_failed(err, e, "GPU");
+}
+
 static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
 {
     struct cuda_lane *l = lane;
-    struct slot *slot = &l->slots[l->current];
     const struct ih_gpu_histogram_args args = {
-        .d_pixels = slot->d_pixels,
+        .d_pixels = l->slots[l->current].d_pixels,
         .n_pixels = n_pixels,
         .n_channels = l->spec.n_channels,
         .measures = ih_gpu_measures_make(&l->spec),
@@ -280,16 +308,44 @@ static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
         .gpu = &l->device->gpu,
         .stream = l->stream,
     };
-    cudaError_t e = use_device(l);
-    if (e == cudaSuccess)
-        e = cudaMemcpyAsync(slot->d_pixels, slot->pixels, n_pixels * l->spec.n_channels,
-                            cudaMemcpyHostToDevice, l->stream);
+    cudaError_t e = upload(l, n_pixels * l->spec.n_channels);
     if (e == cudaSuccess)
         e = launchers[l->device->kernel](&args);
+    return launched(l, e, n_pixels, err);
+}
+
+static bool takes_planes(void *state)
+{
+    const struct ih_cuda_unit *d = state;
+    return d->takes_planes;
+}
+
+/* Half the bytes of RGB in 4:2:0, and its colours are made on the GPU. */
+static enum ih_status count_planes(void *lane, const struct ih_planes *planes, struct ih_error *err)
+{
+    struct cuda_lane *l = lane;
+    const struct slot *slot = &l->slots[l->current];
+    struct ih_gpu_planes_args args = {
+        .width = planes->width,
+        .height = planes->height,
+        .chroma_h = planes->chroma_h,
+        .chroma_v = planes->chroma_v,
+        .first_row = planes->row,
+        .n_rows = planes->n_rows,
+        .measures = ih_gpu_measures_make(&l->spec),
+        .d_totals = l->d_totals,
+        .gpu = &l->device->gpu,
+        .stream = l->stream,
+    };
+    for (int i = 0; i < 3; i++) {
+        args.d_planes[i] = slot->d_pixels + (planes->planes[i] - slot->pixels);
+        args.pitch_bytes[i] = planes->pitch_bytes[i];
+    }
+    l->has_planes = true;
+    cudaError_t e = upload(l, planes->size_bytes);
     if (e == cudaSuccess)
-        e = cudaEventRecord(slot->is_free, l->stream);
-    l->n_pixels += n_pixels;
-    return e == cudaSuccess ? IH_OK : ih_cuda_failed(err, e, "GPU");
+        e = ih_histogram_ycc(&args);
+    return launched(l, e, (uint64_t)planes->width * planes->n_rows, err);
 }
 
 static enum ih_status end(void *lane, struct ih_histogram *out, const char **kernel,
@@ -305,7 +361,7 @@ static enum ih_status end(void *lane, struct ih_histogram *out, const char **ker
     if (e != cudaSuccess)
         return ih_cuda_failed(err, e, "GPU");
     ih_gpu_totals_read(l->totals, &l->spec, l->n_pixels, out);
-    *kernel = kernels[l->device->kernel].name;
+    *kernel = l->has_planes ? "ycc" : kernels[l->device->kernel].name;
     return IH_OK;
 }
 
@@ -321,6 +377,8 @@ const struct ih_backend ih_backend_cuda = {
     .begin = begin,
     .band = band,
     .count = count,
+    .takes_planes = takes_planes,
+    .count_planes = count_planes,
     .end = end,
 #ifdef IH_WITH_NVJPEG
     .jpeg = &ih_jpeg_cuda,

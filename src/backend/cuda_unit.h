@@ -6,10 +6,12 @@
 #include "kernels/kernels.h"
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
 
 struct ih_cuda_unit {
     int ordinal;
-    size_t kernel; /* which of kernels.def */
+    size_t kernel;     /* which of kernels.def */
+    bool takes_planes; /* nobody has asked for one of these */
     struct ih_gpu_properties gpu;
     char description[300]; /* "cuda:0 NVIDIA H100" */
 };

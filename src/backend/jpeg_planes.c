@@ -103,6 +103,7 @@ cudaError_t ih_jpeg_planes_count(const struct ih_cuda_unit *unit, const struct i
         .height = job->height,
         .chroma_h = job->chroma_h,
         .chroma_v = job->chroma_v,
+        .n_rows = job->height,
         .measures = measures,
         .d_totals = d_totals,
         .gpu = &unit->gpu,

@@ -353,7 +353,7 @@ static enum ih_status read_jpeg(void *state, uint8_t *pixels, size_t capacity_pi
 static size_t planes_bytes(void *state)
 {
     const struct jpeg_state *s = state;
-    return ih_jpeg_raw_bytes(&s->cinfo);
+    return s->is_complete ? 0 : ih_jpeg_raw_bytes(&s->cinfo); /* what it looks at is gone then */
 }
 
 static enum ih_status read_planes(void *state, uint8_t *buffer, size_t size_bytes,

@@ -74,16 +74,19 @@ void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c,
     const unsigned h = chroma_h(c), v = chroma_v(c);
     const bool has_kept = v == 2 && raw->n_rows_read > 0;
     const size_t row_bytes = bytes_of(c, 2) - bytes_of(c, 1);
-    const size_t n_fit = 1 + (size_bytes - bytes_of(c, 1)) / row_bytes;
+    const size_t n_left =
+        (c->output_height - c->output_scanline + BLOCK_ROWS * v - 1) / (BLOCK_ROWS * v);
+    const size_t n_room = 1 + (size_bytes - bytes_of(c, 1)) / row_bytes;
+    const size_t n_rows = n_room < n_left ? n_room : n_left; /* of MCUs */
     uint8_t *firsts[COMPONENTS], *next[COMPONENTS];
     for (unsigned i = 0; i < COMPONENTS; i++) {
         firsts[i] =
-            i == 0 ? buffer : firsts[i - 1] + pitch_bytes(c, i - 1) * rows_of(c, i - 1, n_fit);
+            i == 0 ? buffer : firsts[i - 1] + pitch_bytes(c, i - 1) * rows_of(c, i - 1, n_rows);
         next[i] = firsts[i] + (has_kept ? pitch_bytes(c, i) : 0);
     }
     if (has_kept)
         carry(raw, c, firsts, true);
-    for (size_t n = 0; n < n_fit && c->output_scanline < c->output_height; n++) {
+    for (size_t n = 0; n < n_rows; n++) {
         JSAMPROW rows[COMPONENTS][MCU_ROWS_MAX];
         JSAMPARRAY planes_rows[COMPONENTS];
         for (unsigned i = 0; i < COMPONENTS; i++) {
@@ -106,12 +109,14 @@ void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c,
     *planes = (struct ih_planes){
         .planes = {firsts[0], firsts[1], firsts[2]},
         .pitch_bytes = {pitch_bytes(c, 0), pitch_bytes(c, 1), pitch_bytes(c, 2)},
+        .size_bytes = bytes_of(c, n_rows),
         .chroma_h = h,
         .chroma_v = v,
         .width = c->output_width,
         .n_rows = end - first,
         .row = first,
         .chroma_row = first / v,
+        .height = c->output_height,
         .n_chroma_rows = (c->output_height + v - 1) / v,
     };
 }

@@ -75,6 +75,7 @@ static struct ih_gpu_planes_args args_make(const struct subsampling *s,
     args.height = image.height;
     args.chroma_h = (unsigned)s->h;
     args.chroma_v = (unsigned)s->v;
+    args.n_rows = s->height;
     args.measures = {13933, 46871, 4732, 0, 255};
     args.d_totals = b.d_totals;
     args.gpu = &gpu;

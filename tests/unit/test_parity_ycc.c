@@ -188,6 +188,7 @@ static struct ih_gpu_planes_args args_make(const struct shape *s,
                                        .height = s->height,
                                        .chroma_h = (unsigned)s->h,
                                        .chroma_v = (unsigned)s->v,
+                                       .n_rows = s->height,
                                        .measures = {13933, 46871, 4732, 0, 255},
                                        .d_totals = t.d_totals,
                                        .gpu = gpu};
@@ -343,6 +344,54 @@ static void totals_are_added_to(void **state)
         cudaFree((void *)(uintptr_t)args.d_planes[p]);
 }
 
+/* The same image in bands: each alone on the device, at the start of its memory, with no more rows
+ * of chroma than it needs. */
+static void in_bands(void **state)
+{
+    static struct ih_gpu_totals got, want;
+    (void)state;
+    skip_without_gpu();
+    for (uint32_t i = 0; i < (t.is_small ? 4 : 400); i++) {
+        const struct shape s = {1 + next_random() % 150, 1 + next_random() % 60, 1 + (int)(i % 2),
+                                1 + (int)(i / 2 % 2)};
+        const uint32_t v = (uint32_t)s.v;
+        struct ih_gpu_planes_args args = args_make(&s, &t.gpu);
+        struct ih_ycc_image image;
+        char what[80];
+        fill(&s, (enum content)(i % N_CONTENTS), &image);
+        CHECK(cudaMemset(t.d_totals, 0, sizeof *t.d_totals));
+        for (uint32_t row = 0, end; row < s.height; row = end) {
+            end = row + 1 + next_random() % 9;
+            end += v == 2 && end % 2 == 0;
+            end = end < s.height ? end : s.height;
+            uint8_t *d_plane[3];
+            for (int p = 0; p < 3; p++) {
+                const uint32_t first = p ? row / v : row;
+                uint32_t last =
+                    p ? end / v : end - 1; /* of chroma, what rows take from and no more */
+                last = p && v == 1 ? end - 1 : last;
+                last = p && last >= image.chroma_height ? image.chroma_height - 1 : last;
+                const size_t n_bytes = (size_t)image.pitch_bytes[p] * (last - first + 1);
+                CHECK(cudaMalloc((void **)&d_plane[p], n_bytes));
+                CHECK(cudaMemcpy(d_plane[p], image.planes[p] + (size_t)first * image.pitch_bytes[p],
+                                 n_bytes, cudaMemcpyHostToDevice));
+                args.d_planes[p] = d_plane[p];
+                args.pitch_bytes[p] = image.pitch_bytes[p];
+            }
+            args.first_row = row;
+            args.n_rows = end - row;
+            CHECK(ih_histogram_ycc(&args));
+            CHECK(cudaDeviceSynchronize());
+            for (int p = 0; p < 3; p++)
+                cudaFree(d_plane[p]);
+        }
+        CHECK(cudaMemcpy(&got, t.d_totals, sizeof got, cudaMemcpyDeviceToHost));
+        count_plainly(&image, &s, &args.measures, &want);
+        snprintf(what, sizeof what, "%u x %u, chroma %dx%d, in bands", s.width, s.height, s.h, s.v);
+        assert_same(&got, &want, what);
+    }
+}
+
 /* Needs no GPU: nothing is launched, and no plane is looked at. */
 static void refusals(void **state)
 {
@@ -370,6 +419,11 @@ static void refusals(void **state)
     REFUSED(chroma_h = 4);
     REFUSED(chroma_v = 0);
     REFUSED(chroma_v = 3);
+    REFUSED(n_rows = 0);
+    REFUSED(n_rows = 51);
+    REFUSED(first_row = 1); /* with all rows: one too many */
+    REFUSED(n_rows = 48);   /* to an even row */
+    REFUSED(first_row = UINT32_MAX);
     REFUSED(d_planes[2] += 8);
     REFUSED(pitch_bytes[0] = 104);
     REFUSED(pitch_bytes[0] = 96);
@@ -390,6 +444,7 @@ int main(void)
         cmocka_unit_test(small_420), cmocka_unit_test(small_440),
         cmocka_unit_test(large),     cmocka_unit_test(contents_and_clips),
         cmocka_unit_test(refusals),  cmocka_unit_test(totals_are_added_to),
+        cmocka_unit_test(in_bands),
     };
     return cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }
