@@ -7,6 +7,7 @@
 #ifndef IH_TESTS_DECODE_ALL_H
 #define IH_TESTS_DECODE_ALL_H
 
+#include "backend/count.h"
 #include "decode/decoder.h"
 #include "tests/fuzz/promised.h"
 
@@ -74,29 +75,82 @@ static inline enum ih_status read_all(struct ih_decode *d, size_t n_rows, struct
 
 static inline void decode_in_bands(const uint8_t *bytes, size_t size,
                                    const struct ih_decode_options *options, size_t n_rows,
-                                   struct decoded *out)
+                                   struct decoded *out, struct ih_error *err)
 {
     struct ih_source src = {0};
     struct ih_decode d;
-    struct ih_error err = {0};
     memset(out, 0, sizeof *out);
+    memset(err, 0, sizeof *err);
     ih_source_open_memory(&src, bytes, size);
-    out->status = ih_decode_open(&d, &src, options, &err);
+    out->status = ih_decode_open(&d, &src, options, err);
     if (out->status == IH_OK) {
         check_info(&d.info, options);
         out->may_vary = strcmp(d.info.format, "heif") == 0;
-        out->status = read_all(&d, n_rows, out, &err);
+        out->status = read_all(&d, n_rows, out, err);
         ih_decode_close(&d);
     }
     if (out->status != IH_OK)
-        check_error(out->status, &err);
+        check_error(out->status, err);
+    ih_source_close(&src);
+    ih_source_reset(&src);
+}
+
+/* Reads planes to the end, each time into a new buffer, which ends where its size does. */
+static inline enum ih_status read_all_planes(struct ih_decode *d, size_t size,
+                                             struct ih_counter *counter, struct ih_error *err)
+{
+    struct ih_planes planes = {.n_rows = 1};
+    enum ih_status status = IH_OK;
+    for (uint64_t n_rows = 0; status == IH_OK && planes.n_rows > 0; n_rows += planes.n_rows) {
+        uint8_t *buffer = malloc(size);
+        PROMISED(buffer);
+        memset(buffer, (int)n_rows + 85, size); /* what is not written and counted shows */
+        status = ih_decode_read_planes(d, buffer, size, &planes, err);
+        if (status == IH_OK && planes.n_rows > 0) {
+            PROMISED(planes.row == n_rows && planes.width == d->info.width);
+            ih_counter_add_planes(counter, &planes);
+        }
+        free(buffer);
+    }
+    return status;
+}
+
+/* Where an image can be read as planes: the same verdict in the same words, and the same counts. */
+static inline void decode_planes(const uint8_t *bytes, size_t size,
+                                 const struct ih_decode_options *options,
+                                 const struct decoded *expected, const struct ih_error *why)
+{
+    static struct ih_counter counter;
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    struct ih_histogram got;
+    struct ih_source src = {0};
+    struct ih_decode d;
+    struct ih_error err = {0};
+    ih_source_open_memory(&src, bytes, size);
+    if (ih_decode_open(&d, &src, options, &err) == IH_OK) {
+        const size_t planes_bytes = ih_decode_planes_bytes(&d);
+        if (planes_bytes > 0 && ih_counter_takes_planes(&ih_count_tables)) {
+            ih_counter_begin(&counter, &ih_count_tables, &spec);
+            counter.fold_pixels = 1 + size * 5; /* more than a chunk, or less */
+            counter.pairs_from_pixels = size % 3 * 100;
+            PROMISED(read_all_planes(&d, planes_bytes + size * 16 % 5000, &counter, &err) ==
+                     expected->status);
+            ih_counter_end(&counter, &got);
+            if (expected->status != IH_OK)
+                PROMISED(strcmp(err.message, why->message) == 0);
+            else
+                for (unsigned c = 0; c < 3; c++)
+                    PROMISED(memcmp(got.bins[c], expected->counts[c], sizeof got.bins[c]) == 0);
+        }
+        ih_decode_close(&d);
+    }
     ih_source_close(&src);
     ih_source_reset(&src);
 }
 
 /*
  * Decodes twice, row by row and in larger bands: the outcome must not depend on the size of the
- * band.
+ * band, nor on whether pixels are read or planes.
  *
  * raw_channels   0: told by content; 1 to 4: headerless samples
  *
@@ -108,8 +162,10 @@ static inline enum ih_status decode_all(const uint8_t *bytes, size_t size, uint6
     const struct ih_decode_options options = {.max_pixels = max_pixels,
                                               .raw_channels = raw_channels};
     struct decoded by_row, by_band;
-    decode_in_bands(bytes, size, &options, 1, &by_row);
-    decode_in_bands(bytes, size, &options, 7, &by_band);
+    struct ih_error err;
+    decode_in_bands(bytes, size, &options, 7, &by_band, &err);
+    decode_in_bands(bytes, size, &options, 1, &by_row, &err);
+    decode_planes(bytes, size, &options, &by_row, &err);
     PROMISED(by_row.status == by_band.status);
     /* libde265 gives what is in memory for blocks that a damaged HEIC does not have. */
     if (by_row.status == IH_OK && !by_row.may_vary)

@@ -6,13 +6,14 @@
  *
  * Bytes become a job: HEADER_BYTES say what to count and how the pixels are cut up, the others are
  * the pixels, as often as the header says. A short input repeated is what long runs and large
- * images are made of.
+ * images are made of. Three channels are also taken for planes of Y, Cb and Cr.
  */
 #ifndef IH_TESTS_EVERY_COUNTER_H
 #define IH_TESTS_EVERY_COUNTER_H
 
 #include "backend/backend.h"
 #include "backend/count.h"
+#include "kernels/ycc.h"
 #include "library/library.h" /* to set a context's luma and clip limits for each job */
 #include "tests/fuzz/promised.h"
 
@@ -41,6 +42,7 @@ struct count_job {
     uint64_t width, height;
     ptrdiff_t gap_bytes; /* between rows */
     bool is_upwards;     /* the last row lies first */
+    unsigned layout;     /* of planes: 4:4:4, 4:2:2, 4:2:0 or, narrower than 5 pixels, none */
     uint8_t *pixels;     /* owned; width * height of them, rows without gaps */
 };
 
@@ -53,7 +55,8 @@ static inline struct count_job read_job(const uint8_t *bytes, size_t size)
                             .fold_pixels = 1 + (uint64_t)h[9] * h[9],
                             .misalignment = h[3] & 63,
                             .band_pixels = h[4] == 255 ? SIZE_MAX : 1 + (size_t)h[4] * h[4] / 2,
-                            .gap_bytes = h[5]};
+                            .gap_bytes = h[5],
+                            .layout = h[0] / 64 % 3};
     unsigned low = h[1] < h[2] ? h[1] : h[2], high = h[1] < h[2] ? h[2] : h[1];
     if (low == high && high < IH_BINS - 1)
         high++;
@@ -251,6 +254,90 @@ static inline void check_rows(const struct count_job *job, const struct ih_histo
     free(block);
 }
 
+/* ---- planes ---- */
+
+/* One plane of the job's bytes, over and over, in rows with gaps. */
+static inline uint8_t *make_plane(const struct count_job *job, size_t first, size_t width,
+                                  size_t height, size_t pitch)
+{
+    const size_t n_bytes = (size_t)(job->width * job->height) * 3;
+    uint8_t *plane = malloc(pitch * height);
+    PROMISED(plane);
+    memset(plane, 0x5a, pitch * height);
+    for (size_t i = 0; i < width * height; i++)
+        plane[i / width * pitch + i % width] = job->pixels[(first + i) % n_bytes];
+    return plane;
+}
+
+static inline void judge_planes(const struct count_job *job, const struct ih_ycc_image *image,
+                                int h, int v, struct ih_counter *counter, struct ih_histogram *out)
+{
+    ih_counter_begin(counter, &ih_count_reference, &job->spec);
+    for (uint64_t i = 0; i < job->width * job->height; i++) {
+        uint32_t rgb[3];
+        ih_ycc_pixel(image, h, v, (uint32_t)(i % job->width), (uint32_t)(i / job->width), rgb);
+        const uint8_t pixel[3] = {(uint8_t)rgb[0], (uint8_t)rgb[1], (uint8_t)rgb[2]};
+        ih_counter_add(counter, pixel, 1);
+    }
+    ih_counter_end(counter, out);
+}
+
+/* Planes in bands of rows, by both sets of vectors. */
+static inline void check_planes(const struct count_job *job, struct ih_counter *counter)
+{
+    const uint32_t h = job->layout > 0 ? 2 : 1, v = job->layout == 2 ? 2 : 1;
+    const uint32_t width = (uint32_t)job->width, height = (uint32_t)job->height;
+    const uint32_t w = (width + h - 1) / h, n_chroma_rows = (height + v - 1) / v;
+    const uint32_t pitches[2] = {width + (uint32_t)job->gap_bytes,
+                                 w + IH_PLANES_PADDING + (uint32_t)job->gap_bytes};
+    struct ih_histogram want, got;
+    if (job->spec.n_channels != 3 || !ih_counter_takes_planes(&ih_count_tables) || height == 0 ||
+        (h == 2 && width < 5))
+        return;
+    uint8_t *const planes[3] = {
+        make_plane(job, 0, width, height, pitches[0]),
+        make_plane(job, (size_t)width * height, w, n_chroma_rows, pitches[1]),
+        make_plane(job, (size_t)width * height * 2, w, n_chroma_rows, pitches[1])};
+    const struct ih_ycc_image image = {{planes[0], planes[1], planes[2]},
+                                       {pitches[0], pitches[1], pitches[1]},
+                                       width,
+                                       height,
+                                       w,
+                                       n_chroma_rows};
+    judge_planes(job, &image, (int)h, (int)v, counter, &want);
+    for (unsigned k = 0; k < 2; k++) {
+        ih_counter_begin(counter, &ih_count_tables, &job->spec);
+        if (k == 0 && ih_count_vectors_base->ycc)
+            counter->vectors = ih_count_vectors_base;
+        if (job->has_low_limits) {
+            counter->fold_pixels = job->fold_pixels;
+            counter->pairs_from_pixels = 0;
+        }
+        for (uint32_t row = 0, n; row < height; row += n) {
+            const size_t piece = next_piece(job, (size_t)row * width, SIZE_MAX) / width;
+            const uint32_t near = row / v, from = v == 2 && near > 0 ? near - 1 : near;
+            n = piece == 0 ? 1 : piece < height - row ? (uint32_t)piece : height - row;
+            const struct ih_planes band = {.planes = {planes[0] + (size_t)row * pitches[0],
+                                                      planes[1] + (size_t)from * pitches[1],
+                                                      planes[2] + (size_t)from * pitches[1]},
+                                           .pitch_bytes = {pitches[0], pitches[1], pitches[1]},
+                                           .chroma_h = h,
+                                           .chroma_v = v,
+                                           .width = width,
+                                           .n_rows = n,
+                                           .row = row,
+                                           .chroma_row = from,
+                                           .height = height,
+                                           .n_chroma_rows = n_chroma_rows};
+            ih_counter_add_planes(counter, &band);
+        }
+        ih_counter_end(counter, &got);
+        check_counts(&got, &want, "planes");
+    }
+    for (unsigned c = 0; c < 3; c++)
+        free(planes[c]);
+}
+
 /* ---- all of them ---- */
 
 static inline void count_with_every_counter(const uint8_t *bytes, size_t size)
@@ -270,6 +357,7 @@ static inline void count_with_every_counter(const uint8_t *bytes, size_t size)
         check_lane(&job, &lanes[i], &want);
     if (!job.skips_transparent)
         check_rows(&job, &want);
+    check_planes(&job, &counter);
     free(job.pixels);
 }
 

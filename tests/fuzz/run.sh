@@ -28,6 +28,8 @@ seeds() {
       return ;;
     fuzz_count) # header, then pixels: see every_counter.h
       printf '\002\000\377\003\377\000\000\007\000\000RGBRGBabcabd' >"$into/rgb"
+      printf '\102\000\377\003\005\000\377\040\000\000RGBRGBabcabd' >"$into/planes-422"
+      printf '\242\012\360\003\007\005\377\010\000\002RGBaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab' >"$into/planes-420"
       printf '\077\020\360\001\013\005\377\020\000\004RGB\0RGB\1abc\2' >"$into/rgba-often"
       printf '\000\000\377\000\004\001\020\003\000\377aaaaaaaaaaaaaaaab' >"$into/gray-runs"
       return ;;

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "counted.h"
+#include "tests/unit/planes_picture.h"
 
 /* Noise, to be freed. */
 static uint8_t *make_samples(size_t n)
@@ -31,12 +31,17 @@ struct lane_fixture {
     void *state, *lane;
 };
 
-static void open_lane(struct lane_fixture *f, const char *kernel)
+static void open_lane_beside(struct lane_fixture *f, const char *kernel, unsigned n_spare)
 {
-    const struct ih_backend_options options = {.kernel = kernel};
+    const struct ih_backend_options options = {.kernel = kernel, .n_spare = n_spare};
     struct ih_error err;
     assert_int_equal(ih_backend_cpu.start(&options, 0, &f->state, &err), IH_OK);
     assert_int_equal(ih_backend_cpu.lane_open(f->state, &f->lane, &err), IH_OK);
+}
+
+static void open_lane(struct lane_fixture *f, const char *kernel)
+{
+    open_lane_beside(f, kernel, 0);
 }
 
 static void close_lane(struct lane_fixture *f)
@@ -222,6 +227,93 @@ static void test_band_too_large(void **state)
     close_lane(&f);
 }
 
+/* ---- planes ---- */
+
+static unsigned sample_soft(unsigned plane, uint32_t x, uint32_t y, unsigned before,
+                            uint32_t random)
+{
+    return x == 0 ? 100 + y * 3 + plane * 30 : before + random % 7 - 3;
+}
+
+static void count_planes(struct lane_fixture *f, const struct planes_picture *p, uint32_t row,
+                         uint32_t n_rows)
+{
+    struct ih_error err;
+    size_t size_bytes;
+    uint8_t *buffer = take_band(f, band_bytes(p, row, n_rows, row % 7), &size_bytes);
+    struct ih_planes band = put_band(p, row, n_rows, row % 7, buffer);
+    assert_int_equal(ih_backend_cpu.count_planes(f->lane, &band, &err), IH_OK);
+    memset(&band, 0xA5, sizeof band); /* it has been copied */
+}
+
+enum bands { PLANES, PIXELS, BY_TURNS };
+
+/* All rows but the last n_left. */
+static void count_picture(struct lane_fixture *f, const struct planes_picture *p, enum bands bands,
+                          uint32_t n_left)
+{
+    const uint32_t width = p->image.width, height = p->image.height - n_left;
+    for (uint32_t row = 0, i = 0, n; row < height; row += n, i++) {
+        n = 1 + i * 5 % 12 < height - row ? 1 + i * 5 % 12 : height - row;
+        if (bands == PLANES || (bands == BY_TURNS && i % 2 == 0))
+            count_planes(f, p, row, n);
+        else
+            count_pixels(f, p->rgb + (size_t)row * width * 3, (size_t)n * width, 3);
+    }
+}
+
+/* Images of both kinds in one lane, whole and given up, in its worker and beside it. */
+static void test_planes(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned picture;
+        enum bands bands;
+        uint32_t n_left; /* rows, of an image that is given up */
+    } images[] = {{0, PLANES, 0},  {1, PIXELS, 0},   {2, PLANES, 0}, {1, PLANES, 20},
+                  {2, PIXELS, 0},  {0, PLANES, 50},  {1, PLANES, 0}, {1, BY_TURNS, 0},
+                  {0, PIXELS, 10}, {2, BY_TURNS, 0}, {0, PLANES, 0}};
+    struct planes_picture pictures[3] = {make_picture(1, 1, 301, 70, sample_soft),
+                                         make_picture(2, 1, 1999, 90, sample_soft),
+                                         make_picture(2, 2, 83, 133, sample_soft)};
+    const struct ih_count_spec spec = {3, &ih_luma_bt601, 10, 240};
+    for (unsigned n_spare = 0; n_spare < 2; n_spare++) {
+        struct lane_fixture f;
+        open_lane_beside(&f, NULL, n_spare);
+        if (!ih_backend_cpu.takes_planes(f.state))
+            skip();
+        for (unsigned i = 0; i < sizeof images / sizeof images[0]; i++) {
+            const struct planes_picture *p = &pictures[images[i].picture];
+            struct ih_histogram expected, got;
+            begin_image(&f, &spec);
+            count_picture(&f, p, images[i].bands, images[i].n_left);
+            if (images[i].n_left > 0)
+                continue;
+            end_image(&f, &got, "tables");
+            count_with(&ih_count_reference, &spec, p->rgb, (size_t)p->image.width * p->image.height,
+                       &expected);
+            assert_same(&expected, &got);
+        }
+        close_lane(&f);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        free_picture(&pictures[i]);
+}
+
+static void test_who_takes_planes(void **state)
+{
+    (void)state;
+    struct lane_fixture f;
+    open_lane(&f, "tables");
+#if defined(__x86_64__) || (defined(__aarch64__) && !defined(__AARCH64EB__))
+    assert_true(ih_backend_cpu.takes_planes(f.state));
+#endif
+    close_lane(&f);
+    open_lane(&f, "reference");
+    assert_false(ih_backend_cpu.takes_planes(f.state));
+    close_lane(&f);
+}
+
 static void test_close_null(void **state)
 {
     (void)state;
@@ -232,10 +324,11 @@ static void test_close_null(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),        cmocka_unit_test(test_best_is_first),
-        cmocka_unit_test(test_unknown_kernel), cmocka_unit_test(test_no_bands),
-        cmocka_unit_test(test_begin_drops),    cmocka_unit_test(test_growing_bands),
-        cmocka_unit_test(test_band_too_large), cmocka_unit_test(test_close_null),
+        cmocka_unit_test(test_kernels),          cmocka_unit_test(test_best_is_first),
+        cmocka_unit_test(test_unknown_kernel),   cmocka_unit_test(test_no_bands),
+        cmocka_unit_test(test_begin_drops),      cmocka_unit_test(test_growing_bands),
+        cmocka_unit_test(test_band_too_large),   cmocka_unit_test(test_planes),
+        cmocka_unit_test(test_who_takes_planes), cmocka_unit_test(test_close_null),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,372 @@
+/*
+ * Photographs counted from Y, Cb and Cr, with each loop that this processor can run: the counts are
+ * those of the RGB that the plain conversion makes, pixel by pixel, whatever the layout, the size,
+ * the bands, what lies between the rows, and when tables are folded.
+ */
+#include "backend/count.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/planes_picture.h"
+
+/* ---- pictures ---- */
+
+static unsigned sample_noise(unsigned plane, uint32_t x, uint32_t y, unsigned before,
+                             uint32_t random)
+{
+    (void)plane, (void)x, (void)y, (void)before;
+    return random >> 8;
+}
+
+/* As photographs are: neighbours are alike, and most can be counted as pairs. */
+static unsigned sample_soft(unsigned plane, uint32_t x, uint32_t y, unsigned before,
+                            uint32_t random)
+{
+    if (x == 0)
+        return 128 + y * 5 + plane * 30;
+    return before + random % (plane == 0 ? 9 : 3) - (plane == 0 ? 4 : 1);
+}
+
+/* Where the conversion clamps and its rounding turns. */
+static unsigned sample_ends(unsigned plane, uint32_t x, uint32_t y, unsigned before,
+                            uint32_t random)
+{
+    static const uint8_t ends[8] = {0, 1, 127, 128, 129, 254, 255, 255};
+    (void)plane, (void)x, (void)y, (void)before;
+    return ends[random >> 29];
+}
+
+/* Long stretches of one colour, which each plane leaves at places of its own. */
+static unsigned sample_flat(unsigned plane, uint32_t x, uint32_t y, unsigned before,
+                            uint32_t random)
+{
+    (void)x, (void)y;
+    return random % (97 + 40 * plane) == 0 ? random >> 16 : before;
+}
+
+static sample_function *const samples[] = {sample_noise, sample_soft, sample_ends, sample_flat};
+enum { N_SAMPLES = sizeof samples / sizeof samples[0] };
+
+static const struct layout {
+    unsigned h, v;
+    uint32_t width_least;
+} layouts[] = {{1, 1, 1}, {2, 1, 5}, {2, 2, 5}};
+enum { N_LAYOUTS = sizeof layouts / sizeof layouts[0] };
+
+static const struct ih_count_spec specs[] = {
+    {3, &ih_luma_bt709, 0, 255},   {3, &ih_luma_bt601, 10, 240}, {3, &ih_luma_bt709, 127, 128},
+    {3, &ih_luma_bt601, 254, 255}, {3, &ih_luma_bt709, 0, 1},
+};
+enum { N_SPECS = sizeof specs / sizeof specs[0] };
+
+/* ---- counting ---- */
+
+static struct ih_counter *make_counter(void)
+{
+    struct ih_counter *counter = malloc(sizeof *counter);
+    assert_non_null(counter);
+    memset(counter, 0xA5, sizeof *counter);
+    return counter;
+}
+
+/* Each is the best where there is no other that takes planes. */
+enum { N_LOOPS = 2 };
+static const struct ih_count_vectors *vectors_of(unsigned i)
+{
+    return i == 0 && ih_count_vectors_base->ycc ? ih_count_vectors_base : ih_count_vectors_best();
+}
+
+static bool takes_planes(void)
+{
+    return ih_counter_takes_planes(&ih_count_tables);
+}
+
+/* How a picture is counted. */
+struct way {
+    uint32_t band_rows; /* the most in one call; every third time 1, then 2 */
+    uint64_t fold_pixels;
+    bool has_pairs; /* from the first pixel on */
+};
+
+static void add_bands(struct ih_counter *counter, const struct planes_picture *p,
+                      uint32_t band_rows)
+{
+    const uint32_t height = p->image.height;
+    for (uint32_t row = 0, i = 0, n; row < height; row += n, i++) {
+        const size_t gap_bytes = i * 7 % 40;
+        n = i % 3 == 0 ? band_rows : i % 3;
+        if (n > height - row)
+            n = height - row;
+        uint8_t *buffer = malloc(band_bytes(p, row, n, gap_bytes));
+        assert_non_null(buffer);
+        const struct ih_planes band = put_band(p, row, n, gap_bytes, buffer);
+        ih_counter_add_planes(counter, &band);
+        free(buffer); /* nothing of it is needed any more */
+    }
+}
+
+static void check(struct ih_counter *counter, const struct planes_picture *p,
+                  const struct ih_count_spec *spec, const struct way *way)
+{
+    struct ih_histogram expected, got;
+    count_with(&ih_count_reference, spec, p->rgb, (size_t)p->image.width * p->image.height,
+               &expected);
+    for (unsigned k = 0; k < N_LOOPS; k++) {
+        ih_counter_begin(counter, &ih_count_tables, spec);
+        counter->vectors = vectors_of(k);
+        counter->fold_pixels = way->fold_pixels;
+        if (way->has_pairs)
+            counter->pairs_from_pixels = 0;
+        add_bands(counter, p, way->band_rows);
+        assert_true(counter->n_unfolded <= way->fold_pixels);
+        if (way->fold_pixels == UINT32_MAX) /* what is in no table takes no room in them */
+            assert_int_equal(counter->n_unfolded + counter->n_chunk, expected.n_pixels);
+        ih_counter_end(counter, &got);
+        assert_same(&expected, &got);
+    }
+}
+
+static void check_size(struct ih_counter *counter, const struct layout *l, uint32_t width,
+                       uint32_t height, uint64_t fold_pixels)
+{
+    const uint32_t i = width * 5 + height;
+    struct planes_picture p = make_picture(l->h, l->v, width, height, samples[i % N_SAMPLES]);
+    const struct way way = {1 + i % 17, fold_pixels, i % 3 > 0};
+    check(counter, &p, &specs[i / 3 % N_SPECS], &way);
+    free_picture(&p);
+}
+
+/* ---- tests ---- */
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    if (!takes_planes())
+        skip();
+    struct ih_counter *counter = make_counter();
+    for (unsigned k = 0; k < N_LAYOUTS; k++) {
+        for (uint32_t width = layouts[k].width_least; width <= 100; width++)
+            for (uint32_t height = 1; height <= 40; height += 1 + (height + width) % 7)
+                check_size(counter, &layouts[k], width, height, UINT32_MAX);
+        for (uint32_t height = 1; height <= 40; height++)
+            for (uint32_t width = 15; width <= 18; width++)
+                check_size(counter, &layouts[k], width, height, UINT32_MAX);
+    }
+    free(counter);
+}
+
+/* Rows about as long as a chunk, and longer, all contents: where one is cut has to be of no
+ * concern, nor what of a row is left in the chunk. */
+static void test_long_rows(void **state)
+{
+    (void)state;
+    static const uint32_t widths[] = {2039, 2040, 2041, 4047, 4048, 4049, 4077,
+                                      4078, 4079, 4080, 4081, 4082, 4083, 4111,
+                                      4112, 8159, 8160, 8161, 8192, 8193, 12241};
+    if (!takes_planes())
+        skip();
+    struct ih_counter *counter = make_counter();
+    for (unsigned i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        for (unsigned k = 0; k < N_LAYOUTS; k++) {
+            const struct layout *l = &layouts[k];
+            struct planes_picture p =
+                make_picture(l->h, l->v, widths[i], 3 + i % 2, samples[(i + k) % N_SAMPLES]);
+            const struct way way = {1 + i % 3, UINT32_MAX, true};
+            check(counter, &p, &specs[i % N_SPECS], &way);
+            free_picture(&p);
+        }
+    }
+    free(counter);
+}
+
+/* Of the same picture however it is cut. */
+static void test_bands(void **state)
+{
+    (void)state;
+    if (!takes_planes())
+        skip();
+    struct ih_counter *counter = make_counter();
+    for (unsigned k = 0; k < N_LAYOUTS; k++) {
+        for (unsigned s = 0; s < N_SAMPLES; s++) {
+            struct planes_picture p = make_picture(layouts[k].h, layouts[k].v, 131, 47, samples[s]);
+            for (uint32_t band_rows = 1; band_rows <= 47; band_rows++) {
+                const struct way way = {band_rows, UINT32_MAX, band_rows % 2 == 0};
+                check(counter, &p, &specs[s], &way);
+            }
+            free_picture(&p);
+        }
+    }
+    free(counter);
+}
+
+/* With a limit of a few pixels, so that no test needs 2^32 of them. */
+static void test_folding(void **state)
+{
+    (void)state;
+    static const uint64_t limits[] = {1,   2,   15,  16,  17,   31,   32,   33,   63,
+                                      100, 255, 256, 500, 4079, 4080, 4081, 5000, 9000};
+    if (!takes_planes())
+        skip();
+    struct ih_counter *counter = make_counter();
+    for (unsigned i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        for (unsigned k = 0; k < N_LAYOUTS; k++) {
+            const bool is_low = limits[i] < 60; /* folds are what takes the time */
+            check_size(counter, &layouts[k], is_low ? 29 : 171, is_low ? 5 : 60 + i, limits[i]);
+            check_size(counter, &layouts[k], is_low ? 34 : 4100, 3, limits[i] + 4);
+        }
+    }
+    free(counter);
+}
+
+/* Every colour: for every Cr all Cb and Y, so that counts of one Cr cannot make up for another's,
+ * then the same for every Cb. */
+static void test_every_colour(void **state)
+{
+    (void)state;
+    enum { N = IH_BINS * IH_BINS };
+    static uint8_t planes[3][N], rgb[3 * N];
+    if (!takes_planes())
+        skip();
+    struct ih_counter *counter = make_counter();
+    for (unsigned i = 0; i < 2 * IH_BINS; i++) {
+        const unsigned fixed = 1 + i / IH_BINS, other = 3 - fixed;
+        struct ih_histogram expected, got;
+        for (unsigned k = 0; k < N; k++) {
+            uint32_t colours[3];
+            planes[0][k] = (uint8_t)(k % IH_BINS);
+            planes[fixed][k] = (uint8_t)i;
+            planes[other][k] = (uint8_t)(k / IH_BINS);
+            ih_ycc_colours((uint32_t)planes[0][k] << 16, planes[1][k], planes[2][k], &colours[0],
+                           &colours[1], &colours[2]);
+            for (unsigned c = 0; c < 3; c++)
+                rgb[3 * k + c] = (uint8_t)(colours[c] >> 16);
+        }
+        const struct ih_planes all = {.planes = {planes[0], planes[1], planes[2]},
+                                      .pitch_bytes = {IH_BINS, IH_BINS, IH_BINS},
+                                      .chroma_h = 1,
+                                      .chroma_v = 1,
+                                      .width = IH_BINS,
+                                      .n_rows = IH_BINS,
+                                      .height = IH_BINS,
+                                      .n_chroma_rows = IH_BINS};
+        const struct ih_count_spec *spec = &specs[i % N_SPECS];
+        count_with(&ih_count_reference, spec, rgb, N, &expected);
+        for (unsigned k = 0; k < N_LOOPS; k++) {
+            ih_counter_begin(counter, &ih_count_tables, spec);
+            counter->vectors = vectors_of(k);
+            ih_counter_add_planes(counter, &all);
+            ih_counter_end(counter, &got);
+            assert_same(&expected, &got);
+        }
+    }
+    free(counter);
+}
+
+/* The real limit: 2^32 - 1 pixels have been counted, all black, when the next ones arrive. */
+static void test_full_tables(void **state)
+{
+    (void)state;
+    static uint8_t planes[3][100];
+    const struct ih_planes black = {.planes = {planes[0], planes[1], planes[2]},
+                                    .pitch_bytes = {10, 10, 10},
+                                    .chroma_h = 1,
+                                    .chroma_v = 1,
+                                    .width = 10,
+                                    .n_rows = 10,
+                                    .height = 10,
+                                    .n_chroma_rows = 10};
+    if (!takes_planes())
+        skip();
+    memset(planes[1], 128, sizeof planes[1]);
+    memset(planes[2], 128, sizeof planes[2]);
+    for (unsigned k = 0; k < N_LOOPS; k++) {
+        struct ih_counter *counter = make_counter();
+        struct ih_histogram got;
+        ih_counter_begin(counter, &ih_count_tables, &specs[0]);
+        assert_int_equal(counter->fold_pixels, UINT32_MAX);
+        counter->vectors = vectors_of(k);
+        /* As if the first table of each plane had taken nearly all that fit. */
+        const uint32_t n_before = UINT32_MAX - 130;
+        for (unsigned c = 0; c < 3; c++)
+            counter->subtables[c * ih_count_subtables_each(3)][0] = n_before;
+        counter->luma[0][3 * IH_BINS] = n_before; /* class 3: all three low */
+        counter->n_unfolded = counter->totals.n_pixels = n_before;
+        for (unsigned i = 0; i < 100; i++) /* more than a chunk */
+            ih_counter_add_planes(counter, &black);
+        ih_counter_end(counter, &got);
+        assert_true(ih_histogram_consistent(&got));
+        for (unsigned c = 0; c < 3; c++)
+            assert_int_equal(got.bins[c][0], (uint64_t)n_before + 10000);
+        assert_int_equal(got.all_low, (uint64_t)n_before + 10000);
+        free(counter);
+    }
+}
+
+/* Pixels and planes of one image, in turns; and what an image that was given up has left in the
+ * chunk is not counted with the next. */
+static void test_with_pixels(void **state)
+{
+    (void)state;
+    if (!takes_planes())
+        skip();
+    struct ih_counter *counter = make_counter();
+    struct planes_picture p = make_picture(2, 2, 333, 60, sample_soft);
+    struct ih_histogram expected, got;
+    count_with(&ih_count_reference, &specs[1], p.rgb, 333 * 60, &expected);
+    for (unsigned k = 0; k < N_LOOPS; k++) {
+        ih_counter_begin(counter, &ih_count_tables, &specs[0]);
+        add_bands(counter, &p, 3);
+        assert_true(counter->n_chunk > 0);
+        ih_counter_begin(counter, &ih_count_tables, &specs[1]);
+        counter->vectors = vectors_of(k);
+        counter->pairs_from_pixels = 0;
+        counter->fold_pixels = 5000;
+        for (uint32_t row = 0; row < 60; row += 5) {
+            uint8_t *buffer = malloc(band_bytes(&p, row, 3, 0));
+            assert_non_null(buffer);
+            const struct ih_planes band = put_band(&p, row, 3, 0, buffer);
+            ih_counter_add_planes(counter, &band);
+            ih_counter_add(counter, p.rgb + (size_t)(row + 3) * 333 * 3, 2 * 333);
+            free(buffer);
+        }
+        ih_counter_end(counter, &got);
+        assert_same(&expected, &got);
+    }
+    free_picture(&p);
+    free(counter);
+}
+
+/* The vectors count, all but what is less than one, where this processor is known to have them. */
+static void test_which_loops(void **state)
+{
+    (void)state;
+    struct ih_counter *counter = make_counter();
+    assert_false(ih_counter_takes_planes(&ih_count_reference));
+#if defined(__x86_64__) || (defined(__aarch64__) && !defined(__AARCH64EB__))
+    static const uint8_t planes[3][1000];
+    const uint8_t *const all[3] = {planes[0], planes[1], planes[2]};
+    assert_true(takes_planes());
+    ih_counter_begin(counter, &ih_count_tables, &specs[0]);
+    for (unsigned k = 0; k < N_LOOPS; k++) {
+        assert_int_equal(vectors_of(k)->ycc(counter, all, 15), 0);
+        assert_in_range(vectors_of(k)->ycc(counter, all, 1000), 1000 - 31, 1000);
+    }
+#endif
+    free(counter);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_bands),        cmocka_unit_test(test_folding),
+        cmocka_unit_test(test_every_colour), cmocka_unit_test(test_full_tables),
+        cmocka_unit_test(test_with_pixels),  cmocka_unit_test(test_which_loops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
