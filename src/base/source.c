@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,6 +62,30 @@ enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *e
     s->fd = fd;
     s->owns_fd = false;
     return open_buffer(s, err);
+}
+
+/* Through /proc, as its path may by now be another file's. */
+enum ih_status ih_source_reopen(struct ih_source *s, const struct ih_source *of,
+                                struct ih_error *err)
+{
+    char path[64];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", of->fd);
+    if (!of->is_open || !of->owns_fd || fstat(of->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+        ih_source_open_path(s, path, err) != IH_OK)
+        return ih_error_set(err, IH_UNSUPPORTED, "cannot open the file once more");
+    return IH_OK;
+}
+
+enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err)
+{
+    assert(s->is_open && s->owns_fd);
+    if (lseek(s->fd, 0, SEEK_SET) != 0)
+        return ih_error_errno(err, errno, "cannot read");
+    s->n_left = 0;
+    s->at_end = false;
+    s->read_errno = 0;
+    return IH_OK;
 }
 
 void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end)

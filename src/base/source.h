@@ -35,6 +35,14 @@ enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct
 /* Reads from an open file descriptor, which is borrowed and not closed. */
 enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *err);
 
+/* Opens the file that `of` has open once more, at its start; s is closed. IH_UNSUPPORTED where it
+ * is no regular file that was opened by its path, or the system cannot. */
+enum ih_status ih_source_reopen(struct ih_source *s, const struct ih_source *of,
+                                struct ih_error *err);
+
+/* Back to the start of a file that ih_source_reopen has opened. IH_OK, or IH_IO. */
+enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err);
+
 /* Bytes that another process has read of the file before it handed it over: at most
  * IH_SOURCE_BUFFER_BYTES, copied. The source has just been opened. */
 void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end);

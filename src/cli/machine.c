@@ -11,6 +11,8 @@
 
 #ifdef __GLIBC__
 #include <malloc.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #endif
 
 static const char groups[] = "/proc/self/cgroup", mounted[] = "/sys/fs/cgroup";
@@ -59,6 +61,27 @@ void ih_machine_allow_files(void)
     }
 }
 
+#ifdef __GLIBC__
+/*
+ * The heap's next n_bytes in pages of 2 MiB, but for the first: what small files take. Of a single
+ * photo each page is new, and faults of 4 KiB are a tenth of its time (2026-11-21: progressive
+ * ones of 18 and 15 megapixels, 456 -> 418 and 214 -> 165 ms). In a batch pages are used again and
+ * again, and there it gains nothing.
+ */
+static void prefer_huge_pages(size_t n_bytes)
+{
+    const uintptr_t page_bytes = 2 << 20, small_bytes = 4 << 20;
+    char *block = malloc(n_bytes);
+    if (!block)
+        return;
+    const uintptr_t end = (uintptr_t)block + n_bytes;
+    const uintptr_t from = ((uintptr_t)block + small_bytes) / page_bytes * page_bytes;
+    if (from < end)
+        (void)madvise((void *)from, end - from, MADV_HUGEPAGE);
+    free(block); /* it was not touched, and is what the heap gives next */
+}
+#endif
+
 /*
  * By default glibc gives what a file took back to the system when it is closed, and the next one's
  * pages are faulted in and cleared anew. Two settings keep them: less is given back at the end of
@@ -73,7 +96,7 @@ void ih_machine_allow_files(void)
  * With a small --memory no more is kept than was allowed. glibc maps what is larger than 32 MiB by
  * itself whatever it is told.
  */
-void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads)
+void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads, bool is_batch)
 {
 #ifdef __GLIBC__
     const uint64_t map_bytes_max = 32 << 20, keep_bytes_max = 256 << 20, bytes_min = 128 << 10;
@@ -81,8 +104,13 @@ void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads)
     share = share > bytes_min ? share : bytes_min; /* glibc's default, for all that is small */
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, (int)(share < map_bytes_max ? share : map_bytes_max));
-    mallopt(M_TRIM_THRESHOLD, (int)(memory_bytes < keep_bytes_max ? memory_bytes : keep_bytes_max));
+    const uint64_t keep_bytes = memory_bytes < keep_bytes_max ? memory_bytes : keep_bytes_max;
+    mallopt(M_TRIM_THRESHOLD, (int)keep_bytes);
+    if (!is_batch) {
+        mallopt(M_MMAP_MAX, 0); /* large blocks come from the heap, too */
+        prefer_huge_pages((size_t)(keep_bytes / 8 * 7));
+    }
 #else
-    (void)memory_bytes, (void)n_threads;
+    (void)memory_bytes, (void)n_threads, (void)is_batch;
 #endif
 }

@@ -2,6 +2,7 @@
 #ifndef IH_CLI_MACHINE_H
 #define IH_CLI_MACHINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Processors that this process may run on, or whose time its control groups give it where that is
@@ -22,7 +23,8 @@ void ih_machine_allow_files(void);
  * Tells the allocator to keep freed memory for the next file instead of giving it back.
  *
  * memory_bytes   what all threads together may keep, about
+ * is_batch       every processor has a thread: no image is waited for alone
  */
-void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads);
+void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads, bool is_batch);
 
 #endif

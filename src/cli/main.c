@@ -174,10 +174,12 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
     with.outputs = ih_emit_outputs(emit, &with.n_outputs);
     enum ih_exit code = IH_EXIT_OK;
     ih_budget_init(&budget, memory_bytes);
-    ih_machine_keep_memory(memory_bytes, with.n_threads);
+    ih_machine_keep_memory(memory_bytes, with.n_threads, with.n_threads == n_threads);
     ih_machine_allow_files();
     device_options.n_lanes = with.n_threads;
     device_options.with.n_spare = n_threads - with.n_threads;
+    atomic_uint n_spare = n_threads - with.n_threads;
+    with.decode.n_spare = &n_spare;
     enum ih_status status = ih_device_open(&device_options, &device, &err);
     if (status == IH_OK)
         status = ih_walk_open(&sources, &walk, &err);

@@ -7,168 +7,29 @@
  * memory. A progressive one, or one with a scan for each component, needs all its coefficients: the
  * library keeps them, and their bytes are taken from the budget before.
  *
- * libjpeg repairs damage and warns. Counts of repaired pixels would be wrong without a sign, so
- * each warning that means lost or doubtful pixels is an error here; a few that do not are let
- * through.
- *
  * stb_image was rejected: half the speed, and its upsampling and rounding differ in every file. A
  * photo with restart markers could be decoded by several threads, but of the benchmark's 68 in
  * colour only four have any, so that was not built.
  */
 #include "decode/decoder.h"
+#include "decode/jpeg_half.h"
 #include "decode/jpeg_raw.h"
 #include "decode/samples.h"
 
-#include <setjmp.h>
-#include <stdio.h> /* jpeglib.h uses FILE without including it */
 #include <stdlib.h>
 
-#include <jpeglib.h>
-
-#include <jerror.h> /* after jpeglib.h: the numbers of messages depend on JPEG_LIB_VERSION */
-
-/* More scans than any encoder writes (progressive scripts have about ten), few enough that a file
- * of empty scans over a huge image ends in seconds: every scan costs a pass over all blocks. */
-enum { SCANS_MAX = 100 };
-
 struct jpeg_state {
-    struct jpeg_decompress_struct cinfo; /* client_data points to this struct */
-    struct jpeg_error_mgr errors;
-    struct jpeg_source_mgr bytes;
-    struct jpeg_progress_mgr progress;
-    struct ih_source *src;    /* borrowed */
+    struct ih_jpeg_reader reader;
     struct ih_budget *budget; /* borrowed, or NULL */
-    uint64_t taken_bytes;     /* from the budget */
-    bool is_started, is_complete;
-    unsigned components_seen; /* bit i: component i has had a scan */
-    size_t n_peeked;          /* bytes of src that the library has been given */
-    uint8_t *cmyk;            /* owned; one row, NULL unless the file has four components */
-    struct ih_jpeg_raw raw;   /* where planes are read, and not pixels */
-    struct ih_error error;    /* what the longjmp that is under way is about */
-    jmp_buf on_error;
+    atomic_uint *n_spare;     /* borrowed, or NULL */
+    uint64_t halve_from_pixels;
+    uint64_t taken_bytes; /* from the budget */
+    bool is_complete;
+    uint8_t *cmyk;             /* owned; one row, NULL unless the file has four components */
+    struct ih_jpeg_raw raw;    /* where planes are read, and not pixels */
+    struct ih_jpeg_half *half; /* owned; what decodes Cb and Cr, or NULL */
+    struct ih_source again;    /* the file once more, for the half or a second try; or closed */
 };
-
-static struct jpeg_state *state_of(j_common_ptr cinfo)
-{
-    return cinfo->client_data;
-}
-
-static void fail(struct jpeg_state *s, enum ih_status status, const char *text)
-{
-    if (s->error.status == IH_OK)
-        ih_error_set(&s->error, status, "%s%s", status == IH_CORRUPT ? "damaged JPEG: " : "", text);
-    longjmp(s->on_error, 1);
-}
-
-static void on_error_exit(j_common_ptr cinfo)
-{
-    struct jpeg_state *s = state_of(cinfo);
-    char text[JMSG_LENGTH_MAX];
-    switch (s->errors.msg_code) {
-    case JERR_OUT_OF_MEMORY:
-        fail(s, IH_MEMORY, "out of memory");
-        break;
-    case JERR_BAD_PRECISION:
-        snprintf(text, sizeof text, "JPEG with %d bits a sample is not supported, only 8 bits",
-                 s->errors.msg_parm.i[0]);
-        fail(s, IH_UNSUPPORTED, text);
-        break;
-    case JERR_SOF_UNSUPPORTED:
-        snprintf(text, sizeof text,
-                 "lossless or hierarchical JPEG (SOF type 0x%02x) is not supported",
-                 (unsigned)s->errors.msg_parm.i[0]);
-        fail(s, IH_UNSUPPORTED, text);
-        break;
-#if JPEG_LIB_VERSION < 70 /* later interfaces have arithmetic coding, and no such message */
-    case JERR_ARITH_NOTIMPL:
-#endif
-    case JERR_CONVERSION_NOTIMPL:
-        s->errors.format_message(cinfo, text);
-        fail(s, IH_UNSUPPORTED, text);
-        break;
-    default:
-        s->errors.format_message(cinfo, text);
-        fail(s, IH_CORRUPT, text);
-    }
-}
-
-/* Level -1 is a warning of corrupt data, 0 and up are traces. */
-static void on_message(j_common_ptr cinfo, int level)
-{
-    struct jpeg_state *s = state_of(cinfo);
-    char text[JMSG_LENGTH_MAX];
-    if (level >= 0)
-        return;
-    switch (s->errors.msg_code) {
-    case JWRN_JFIF_MAJOR:  /* an unknown revision, an unknown colour transform code: */
-    case JWRN_ADOBE_XFORM: /* the samples are decoded all the same */
-        return;
-    case JWRN_EXTRANEOUS_DATA: /* padding between header segments; within a scan it is damage */
-        if (!s->is_started)
-            return;
-        break;
-    default:
-        break;
-    }
-    s->errors.format_message(cinfo, text);
-    fail(s, IH_CORRUPT, text);
-}
-
-/* Called at least once in every scan of a file that has several. */
-static void on_progress(j_common_ptr cinfo)
-{
-    const struct jpeg_decompress_struct *c = (j_decompress_ptr)cinfo;
-    for (int i = 0; i < c->comps_in_scan; i++)
-        state_of(cinfo)->components_seen |= 1u << c->cur_comp_info[i]->component_index;
-    if (((j_decompress_ptr)cinfo)->input_scan_number > SCANS_MAX) {
-        char text[64];
-        snprintf(text, sizeof text, "JPEG with more than %d scans", SCANS_MAX);
-        fail(state_of(cinfo), IH_LIMIT, text);
-    }
-}
-
-static void no_op(j_decompress_ptr cinfo)
-{
-    (void)cinfo;
-}
-
-/*
- * The library gets the file in chunks of one size, wherever it comes from. Far from the end of what
- * it has, it decodes Huffman codes a faster way, which passes over codes that do not exist where
- * the other way warns of them. So the same file would be counted from memory and refused from a
- * pipe, or the other way round, if the chunks were as the reads are.
- */
-static boolean fill_input(j_decompress_ptr cinfo)
-{
-    struct jpeg_state *s = state_of((j_common_ptr)cinfo);
-    const uint8_t *bytes;
-    size_t n;
-    ih_source_consume(s->src, s->n_peeked);
-    s->n_peeked = 0;
-    if (ih_source_peek(s->src, IH_SOURCE_BUFFER_BYTES, &bytes, &n, &s->error) != IH_OK)
-        longjmp(s->on_error, 1);
-    if (n == 0)
-        fail(s, IH_CORRUPT, "the file ends before the image does");
-    if (n > IH_SOURCE_BUFFER_BYTES)
-        n = IH_SOURCE_BUFFER_BYTES;
-    s->n_peeked = n;
-    s->bytes.next_input_byte = bytes;
-    s->bytes.bytes_in_buffer = n;
-    return TRUE;
-}
-
-static void skip_input(j_decompress_ptr cinfo, long n)
-{
-    struct jpeg_state *s = state_of((j_common_ptr)cinfo);
-    for (size_t left = n > 0 ? (size_t)n : 0; left > 0;) {
-        if (s->bytes.bytes_in_buffer == 0)
-            fill_input(cinfo);
-        size_t step = left < s->bytes.bytes_in_buffer ? left : s->bytes.bytes_in_buffer;
-        s->bytes.next_input_byte += step;
-        s->bytes.bytes_in_buffer -= step;
-        left -= step;
-    }
-}
 
 static bool probe(const uint8_t *head, size_t size)
 {
@@ -186,7 +47,9 @@ static const char *version(void)
 static void close_jpeg(void *state)
 {
     struct jpeg_state *s = state;
-    jpeg_destroy_decompress(&s->cinfo);
+    ih_jpeg_half_close(s->half);
+    ih_jpeg_reader_close(&s->reader);
+    ih_source_reset(&s->again);
     ih_budget_give(s->budget, s->taken_bytes);
     free(s->cmyk);
     free(s);
@@ -195,17 +58,8 @@ static void close_jpeg(void *state)
 /* The header up to the first scan. May longjmp. */
 static void read_header(struct jpeg_state *s, struct ih_image_info *info)
 {
-    struct jpeg_decompress_struct *c = &s->cinfo;
-    jpeg_create_decompress(c);
-    c->client_data = s;
-    c->src = &s->bytes;
-    c->progress = &s->progress;
-    jpeg_read_header(c, TRUE);
-    if (c->data_precision != 8) {
-        s->errors.msg_code = JERR_BAD_PRECISION;
-        s->errors.msg_parm.i[0] = c->data_precision;
-        on_error_exit((j_common_ptr)c);
-    }
+    struct jpeg_decompress_struct *c = &s->reader.cinfo;
+    ih_jpeg_reader_open(&s->reader);
     switch (c->jpeg_color_space) {
     case JCS_GRAYSCALE:
         c->out_color_space = JCS_GRAYSCALE;
@@ -222,7 +76,8 @@ static void read_header(struct jpeg_state *s, struct ih_image_info *info)
         info->n_channels = 3;
         break;
     default:
-        fail(s, IH_UNSUPPORTED, "JPEG with a number of components other than 1, 3 or 4");
+        ih_jpeg_reader_fail(&s->reader, IH_UNSUPPORTED,
+                            "JPEG with a number of components other than 1, 3 or 4");
     }
     info->width = c->image_width;
     info->height = c->image_height;
@@ -235,20 +90,13 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
     struct jpeg_state *s = calloc(1, sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    s->src = src;
     s->budget = options->budget;
-    s->cinfo.client_data = s;
-    s->cinfo.err = jpeg_std_error(&s->errors);
-    s->errors.error_exit = on_error_exit;
-    s->errors.emit_message = on_message;
-    s->progress.progress_monitor = on_progress;
-    s->bytes.init_source = no_op;
-    s->bytes.fill_input_buffer = fill_input;
-    s->bytes.skip_input_data = skip_input;
-    s->bytes.resync_to_restart = jpeg_resync_to_restart; /* warns first, so never goes on */
-    s->bytes.term_source = no_op;
-    if (setjmp(s->on_error)) {
-        *err = s->error;
+    s->n_spare = options->n_spare;
+    s->halve_from_pixels =
+        options->halve_from_pixels ? options->halve_from_pixels : IH_HALVE_FROM_PIXELS;
+    ih_jpeg_reader_init(&s->reader, src);
+    if (setjmp(s->reader.on_error)) {
+        *err = s->reader.error;
         close_jpeg(s);
         return err->status;
     }
@@ -260,8 +108,8 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
 /* A row of CMYK pixels to RGB. With Adobe's marker the file holds 255 less the ink. */
 static void convert_cmyk(const struct jpeg_state *s, const uint8_t *cmyk, uint8_t *rgb)
 {
-    unsigned flip = s->cinfo.saw_Adobe_marker ? 255 : 0;
-    for (size_t x = 0; x < s->cinfo.output_width; x++, cmyk += 4, rgb += 3) {
+    unsigned flip = s->reader.cinfo.saw_Adobe_marker ? 255 : 0;
+    for (size_t x = 0; x < s->reader.cinfo.output_width; x++, cmyk += 4, rgb += 3) {
         for (int c = 0; c < 3; c++)
             rgb[c] = ih_ink(cmyk[c] ^ flip, cmyk[3] ^ flip);
     }
@@ -280,23 +128,92 @@ static uint64_t coefficient_bytes(const struct jpeg_decompress_struct *c)
     return n_blocks * sizeof(JBLOCK);
 }
 
+static bool take_spare(atomic_uint *n_spare)
+{
+    unsigned n = n_spare ? atomic_load(n_spare) : 0;
+    while (n > 0 && !atomic_compare_exchange_weak(n_spare, &n, n - 1))
+        ;
+    return n > 0;
+}
+
+/* What rows need room for. It is looked at before the rest of a file is: a second frame would be
+ * refused, but not before its size is in place of the first one's. */
+struct shape {
+    JDIMENSION width, height;
+    size_t planes_bytes; /* tells layouts apart, too */
+};
+
+static struct shape shape_of(const struct jpeg_decompress_struct *c)
+{
+    return (struct shape){c->image_width, c->image_height, ih_jpeg_raw_bytes(c)};
+}
+
+/* The file from its start, after a first try that came to nothing. */
+static enum ih_status begin_again(struct jpeg_state *s, const struct shape *shape,
+                                  struct ih_error *err)
+{
+    struct ih_image_info info;
+    enum ih_status status = ih_source_rewind(&s->again, err);
+    if (status != IH_OK)
+        return status;
+    ih_jpeg_reader_close(&s->reader);
+    ih_jpeg_reader_init(&s->reader, &s->again);
+    if (setjmp(s->reader.on_error)) {
+        *err = s->reader.error;
+        return err->status;
+    }
+    read_header(s, &info);
+    const struct shape now = shape_of(&s->reader.cinfo);
+    if (now.width != shape->width || now.height != shape->height ||
+        now.planes_bytes != shape->planes_bytes)
+        ih_jpeg_reader_fail(&s->reader, IH_IO, "the file was changed while it was read");
+    return IH_OK;
+}
+
+/* Decodes in two halves, where that can be done. If not, nothing has happened. */
+static enum ih_status start_halves(struct jpeg_state *s, struct ih_error *err)
+{
+    const uint64_t n_bytes = 2 * coefficient_bytes(&s->reader.cinfo);
+    const struct shape shape = shape_of(&s->reader.cinfo);
+    bool is_tried = false;
+    if (!ih_jpeg_half_fits(&s->reader, s->halve_from_pixels) || !take_spare(s->n_spare))
+        return IH_OK;
+    if (ih_budget_try(s->budget, n_bytes)) {
+        s->taken_bytes = n_bytes;
+        if (ih_source_reopen(&s->again, s->reader.src, err) == IH_OK)
+            s->half = ih_jpeg_half_open(&s->reader, &s->again);
+        is_tried = s->half != NULL;
+        if (is_tried && !ih_jpeg_half_decode(s->half, &s->reader)) {
+            ih_jpeg_half_close(s->half);
+            s->half = NULL;
+        }
+        if (!s->half) {
+            ih_budget_give(s->budget, n_bytes);
+            s->taken_bytes = 0;
+        }
+    }
+    atomic_fetch_add(s->n_spare, 1);
+    return is_tried && !s->half ? begin_again(s, &shape, err) : IH_OK;
+}
+
 static void start(struct jpeg_state *s)
 {
-    s->is_started = true;
-    if (jpeg_has_multiple_scans(&s->cinfo)) {
-        uint64_t n_bytes = coefficient_bytes(&s->cinfo);
-        if (ih_budget_take(s->budget, n_bytes, &s->error) != IH_OK)
-            longjmp(s->on_error, 1);
+    s->reader.is_started = true;
+    if (jpeg_has_multiple_scans(&s->reader.cinfo)) {
+        uint64_t n_bytes = coefficient_bytes(&s->reader.cinfo);
+        if (ih_budget_take(s->budget, n_bytes, &s->reader.error) != IH_OK)
+            longjmp(s->reader.on_error, 1);
         s->taken_bytes = n_bytes;
     }
-    jpeg_start_decompress(&s->cinfo);
-    if (jpeg_has_multiple_scans(&s->cinfo) &&
-        s->components_seen != (1u << s->cinfo.num_components) - 1)
-        fail(s, IH_CORRUPT, "a colour component has no scan"); /* libjpeg would invent it */
-    if (s->cinfo.out_color_space == JCS_CMYK) {
-        s->cmyk = malloc((size_t)4 * s->cinfo.output_width);
+    jpeg_start_decompress(&s->reader.cinfo);
+    if (jpeg_has_multiple_scans(&s->reader.cinfo) &&
+        s->reader.components_seen != (1u << s->reader.cinfo.num_components) - 1)
+        ih_jpeg_reader_fail(&s->reader, IH_CORRUPT,
+                            "a colour component has no scan"); /* libjpeg would invent it */
+    if (s->reader.cinfo.out_color_space == JCS_CMYK) {
+        s->cmyk = malloc((size_t)4 * s->reader.cinfo.output_width);
         if (!s->cmyk)
-            fail(s, IH_MEMORY, "out of memory");
+            ih_jpeg_reader_fail(&s->reader, IH_MEMORY, "out of memory");
     }
 }
 
@@ -304,17 +221,17 @@ static void start(struct jpeg_state *s)
 static void finish(struct jpeg_state *s)
 {
     if (!s->is_complete)
-        jpeg_finish_decompress(&s->cinfo);
+        jpeg_finish_decompress(&s->reader.cinfo);
     s->is_complete = true;
 }
 
 /* Rows into dst until it is full or the image complete. May longjmp. */
 static size_t read_rows(struct jpeg_state *s, uint8_t *dst, size_t capacity)
 {
-    struct jpeg_decompress_struct *c = &s->cinfo;
+    struct jpeg_decompress_struct *c = &s->reader.cinfo;
     enum { ROWS_MAX = 16 }; /* as many as the library makes at once */
     size_t n = 0;
-    if (!s->is_started)
+    if (!s->reader.is_started)
         start(s);
     while (c->output_scanline < c->output_height && capacity - n >= c->output_width) {
         size_t row_bytes = (size_t)c->output_width * 3;
@@ -342,8 +259,8 @@ static enum ih_status read_jpeg(void *state, uint8_t *pixels, size_t capacity_pi
                                 size_t *n_pixels, struct ih_error *err)
 {
     struct jpeg_state *s = state;
-    if (setjmp(s->on_error)) {
-        *err = s->error;
+    if (setjmp(s->reader.on_error)) {
+        *err = s->reader.error;
         return err->status;
     }
     *n_pixels = read_rows(s, pixels, capacity_pixels);
@@ -353,25 +270,29 @@ static enum ih_status read_jpeg(void *state, uint8_t *pixels, size_t capacity_pi
 static size_t planes_bytes(void *state)
 {
     const struct jpeg_state *s = state;
-    return s->is_complete ? 0 : ih_jpeg_raw_bytes(&s->cinfo); /* what it looks at is gone then */
+    return s->is_complete ? 0
+                          : ih_jpeg_raw_bytes(&s->reader.cinfo); /* what it looks at is gone then */
 }
 
 static enum ih_status read_planes(void *state, uint8_t *buffer, size_t size_bytes,
                                   struct ih_planes *planes, struct ih_error *err)
 {
     struct jpeg_state *s = state;
-    struct jpeg_decompress_struct *c = &s->cinfo;
-    if (setjmp(s->on_error)) {
-        *err = s->error;
+    struct jpeg_decompress_struct *c = &s->reader.cinfo;
+    if (!s->reader.is_started && start_halves(s, err) != IH_OK)
+        return err->status;
+    if (setjmp(s->reader.on_error)) {
+        *err = s->reader.error;
         return err->status;
     }
     planes->n_rows = 0;
-    if (!s->is_started) {
+    if (!s->reader.is_started) {
         c->raw_data_out = TRUE;
         start(s);
     }
     if (c->output_scanline < c->output_height)
-        ih_jpeg_raw_read(&s->raw, c, buffer, size_bytes, planes);
+        ih_jpeg_raw_read(&s->raw, c, s->half ? &s->half->reader.cinfo : NULL, buffer, size_bytes,
+                         planes);
     else
         finish(s);
     return IH_OK;

@@ -41,10 +41,23 @@ static size_t bytes_of(const struct jpeg_decompress_struct *c, size_t n)
     return n_bytes;
 }
 
+/* Samples in a row of a block: 1 in a lossless file. */
+static int block_size(const struct jpeg_decompress_struct *c)
+{
+#if JPEG_LIB_VERSION >= 70
+    return c->min_DCT_h_scaled_size;
+#else
+    return c->min_DCT_scaled_size;
+#endif
+}
+
 /* 4:4:0 is left out: not every version of the library has the filter for it. So are rows of halved
- * width that are so short that the library repeats their samples. */
+ * width that are so short that the library repeats their samples, and lossless files, which
+ * libjpeg-turbo 3 decodes, but not to planes. */
 size_t ih_jpeg_raw_bytes(const struct jpeg_decompress_struct *c)
 {
+    if (block_size(c) != DCTSIZE)
+        return 0;
     if (c->jpeg_color_space != JCS_YCbCr || c->num_components != COMPONENTS)
         return 0;
     for (unsigned i = 1; i < COMPONENTS; i++)
@@ -68,8 +81,9 @@ static void carry(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c, uin
     }
 }
 
-void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c, uint8_t *buffer,
-                      size_t size_bytes, struct ih_planes *planes)
+void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c,
+                      struct jpeg_decompress_struct *chroma, uint8_t *buffer, size_t size_bytes,
+                      struct ih_planes *planes)
 {
     const unsigned h = chroma_h(c), v = chroma_v(c);
     const bool has_kept = v == 2 && raw->n_rows_read > 0;
@@ -96,6 +110,8 @@ void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c,
                 rows[i][k] = next[i];
         }
         jpeg_read_raw_data(c, planes_rows, BLOCK_ROWS * v);
+        if (chroma)
+            jpeg_read_raw_data(chroma, planes_rows, BLOCK_ROWS * v);
     }
     const bool is_last = c->output_scanline >= c->output_height;
     const uint32_t first = raw->n_rows_read - (has_kept ? 1 : 0);

@@ -26,12 +26,15 @@ struct ih_jpeg_raw {
 size_t ih_jpeg_raw_bytes(const struct jpeg_decompress_struct *c);
 
 /*
- * Reads as many rows of MCUs as there is room for. The decompressor has been started with
- * raw_data_out, and has rows left. May leave through its error_exit.
+ * Reads as many rows of MCUs as there is room for. The decompressors have been started with
+ * raw_data_out, and have rows left. May leave through their error_exit.
  *
+ * c        of Y, or of all
+ * chroma   of Cb and Cr, or NULL
  * buffer   at least ih_jpeg_raw_bytes; planes point into it
  */
-void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c, uint8_t *buffer,
-                      size_t size_bytes, struct ih_planes *planes);
+void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c,
+                      struct jpeg_decompress_struct *chroma, uint8_t *buffer, size_t size_bytes,
+                      struct ih_planes *planes);
 
 #endif

@@ -19,6 +19,7 @@ struct planes_read {
     uint8_t *samples, *has_row[2]; /* owned */
     struct ih_histogram counts;    /* of a sound file */
     unsigned n_bands;
+    uint64_t held_bytes; /* of the budget, behind the last band */
 };
 
 /* Copies rows out of a band. What several bands have is the same in all of them. */
@@ -97,20 +98,17 @@ static inline void begin_planes(struct planes_read *p, const struct ih_image_inf
                               band->n_chroma_rows};
 }
 
-/* more_bytes: what the buffers are larger than need be */
-static inline struct planes_read read_planes(const uint8_t *bytes, size_t size_bytes,
-                                             size_t more_bytes, struct ih_budget *budget)
+/* more_bytes: what the buffers are larger than need be. The source is open, and closed then. */
+static inline struct planes_read read_source(struct ih_source *source, size_t more_bytes,
+                                             const struct ih_decode_options *options)
 {
     static const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
     static struct ih_counter counter;
-    const struct ih_decode_options options = {.max_pixels = MAX_PIXELS, .budget = budget};
     struct planes_read p = {.has_planes = false};
-    struct ih_source source = {0};
     struct ih_decode d;
-    ih_source_open_memory(&source, bytes, size_bytes);
-    p.status = ih_decode_open(&d, &source, &options, &p.error);
+    p.status = ih_decode_open(&d, source, options, &p.error);
     if (p.status != IH_OK) {
-        ih_source_reset(&source);
+        ih_source_reset(source);
         return p;
     }
     const size_t n_bytes = ih_decode_planes_bytes(&d) + more_bytes;
@@ -132,6 +130,7 @@ static inline struct planes_read read_planes(const uint8_t *bytes, size_t size_b
                 ih_counter_add_planes(&counter, &band);
             next_row += band.n_rows;
             p.n_bands++;
+            p.held_bytes = options->budget ? options->budget->taken_bytes : 0;
         } else if (p.status == IH_OK) { /* and says so again */
             assert_int_equal(next_row, d.info.height);
             assert_int_equal(ih_decode_read_planes(&d, buffer, n_bytes, &band, &p.error), IH_OK);
@@ -144,8 +143,17 @@ static inline struct planes_read read_planes(const uint8_t *bytes, size_t size_b
     if (p.has_planes && p.status == IH_OK)
         ih_counter_end(&counter, &p.counts);
     ih_decode_close(&d);
-    ih_source_reset(&source);
+    ih_source_reset(source);
     return p;
+}
+
+static inline struct planes_read read_planes(const uint8_t *bytes, size_t size_bytes,
+                                             size_t more_bytes, struct ih_budget *budget)
+{
+    const struct ih_decode_options options = {.max_pixels = MAX_PIXELS, .budget = budget};
+    struct ih_source source = {0};
+    ih_source_open_memory(&source, bytes, size_bytes);
+    return read_source(&source, more_bytes, &options);
 }
 
 static inline void free_planes(struct planes_read *p)

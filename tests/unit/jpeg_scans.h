@@ -1,0 +1,124 @@
+/*
+ * Progressive JPEGs whose scans a test chooses, what may stand between scans, and a file of them.
+ * Include it after cmocka.h and jpeg_files.h; define _POSIX_C_SOURCE before the first include.
+ */
+#ifndef IH_TESTS_JPEG_SCANS_H
+#define IH_TESTS_JPEG_SCANS_H
+
+#include <unistd.h>
+
+struct script {
+    const jpeg_scan_info *scans; /* NULL: jpeg_simple_progression's */
+    int n_scans;
+};
+
+#define SCRIPT(scans)                                \
+    {                                                \
+        scans, (int)(sizeof scans / sizeof scans[0]) \
+    }
+
+static const jpeg_scan_info scans_dc_apart[] = {
+    {1, {0}, 0, 0, 0, 1},  {1, {1}, 0, 0, 0, 1},  {1, {2}, 0, 0, 0, 0}, {1, {0}, 1, 63, 0, 0},
+    {1, {1}, 1, 63, 0, 0}, {1, {2}, 1, 63, 0, 0}, {1, {1}, 0, 0, 1, 0}, {1, {0}, 0, 0, 1, 0}};
+static const jpeg_scan_info scans_chroma_first[] = {{1, {2}, 0, 0, 0, 0},  {1, {1}, 0, 0, 0, 0},
+                                                    {1, {1}, 1, 63, 0, 0}, {1, {2}, 1, 63, 0, 0},
+                                                    {1, {0}, 0, 0, 0, 0},  {1, {0}, 1, 63, 0, 0}};
+static const jpeg_scan_info scans_spectral[] = {{3, {0, 1, 2}, 0, 0, 0, 0}, {1, {0}, 1, 5, 0, 0},
+                                                {1, {2}, 1, 30, 0, 0},      {1, {1}, 1, 63, 0, 0},
+                                                {1, {0}, 6, 20, 0, 0},      {1, {0}, 21, 63, 0, 0},
+                                                {1, {2}, 31, 63, 0, 0}};
+static const jpeg_scan_info scans_successive[] = {
+    {3, {0, 1, 2}, 0, 0, 0, 2}, {1, {0}, 1, 63, 0, 2},      {1, {1}, 1, 63, 0, 1},
+    {1, {2}, 1, 63, 0, 0},      {3, {0, 1, 2}, 0, 0, 2, 1}, {1, {0}, 1, 63, 2, 1},
+    {1, {1}, 1, 63, 1, 0},      {3, {0, 1, 2}, 0, 0, 1, 0}, {1, {0}, 1, 63, 1, 0}};
+static const jpeg_scan_info scans_two_at_once[] = {
+    {2, {0, 2}, 0, 0, 0, 1}, {1, {1}, 0, 0, 0, 1},  {1, {2}, 1, 63, 0, 0}, {1, {1}, 1, 63, 0, 0},
+    {2, {1, 2}, 0, 0, 1, 0}, {1, {0}, 1, 63, 0, 0}, {1, {0}, 0, 0, 1, 0}};
+
+static const struct script scripts[] = {
+    {NULL, 0},
+    SCRIPT(scans_dc_apart),
+    SCRIPT(scans_chroma_first),
+    SCRIPT(scans_spectral),
+    SCRIPT(scans_successive),
+    SCRIPT(scans_two_at_once),
+};
+enum { N_SCRIPTS = sizeof scripts / sizeof scripts[0] };
+
+struct look {
+    int h, v; /* sampling of luma */
+    unsigned restart_interval;
+    J_COLOR_SPACE stored; /* JCS_UNKNOWN: YCbCr */
+    bool is_arithmetic, is_baseline;
+};
+
+static inline struct jpeg_file make_scans(const struct look *look, const struct script *script,
+                                          unsigned width, unsigned height)
+{
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr errors;
+    struct jpeg_file f = {NULL, 0};
+    const int n = look->stored == JCS_CMYK ? 4 : look->stored == JCS_GRAYSCALE ? 1 : 3;
+    uint8_t *row = malloc((size_t)width * 4);
+    uint32_t random = width * 41 + height;
+    assert_non_null(row);
+    c.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&c);
+    jpeg_mem_dest(&c, &f.bytes, &f.n);
+    c.image_width = width;
+    c.image_height = height;
+    c.input_components = n;
+    c.in_color_space = n == 4 ? JCS_CMYK : n == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(&c);
+    if (look->stored != JCS_UNKNOWN)
+        jpeg_set_colorspace(&c, look->stored);
+    jpeg_set_quality(&c, 92, TRUE);
+    c.comp_info[0].h_samp_factor = look->h;
+    c.comp_info[0].v_samp_factor = look->v;
+    c.restart_interval = look->restart_interval;
+    c.arith_code = look->is_arithmetic;
+    if (script->scans) {
+        c.scan_info = script->scans;
+        c.num_scans = script->n_scans;
+    } else if (!look->is_baseline) {
+        jpeg_simple_progression(&c);
+    }
+    jpeg_start_compress(&c, TRUE);
+    while (c.next_scanline < height) {
+        for (unsigned i = 0; i < width * (unsigned)n; i++) {
+            random = random * 1664525u + 1013904223u;
+            row[i] = (uint8_t)((i * (1 + i % 3) + c.next_scanline * 5) / 2 + (random >> 27));
+        }
+        jpeg_write_scanlines(&c, &row, 1);
+    }
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    free(row);
+    return f;
+}
+
+/* Where the nth scan's header begins, or that of the last with n < 0. The encoder writes no 0xFF
+ * before 0xDA but there. */
+static inline size_t find_scan(const struct jpeg_file *f, int n)
+{
+    size_t found = 0;
+    for (size_t at = 2; at + 1 < f->n; at++) {
+        if (f->bytes[at] != 0xFF || f->bytes[at + 1] != 0xDA)
+            continue;
+        found = at;
+        if (n >= 0 && n-- == 0)
+            return at;
+    }
+    assert_true(found != 0);
+    return found;
+}
+
+static inline void write_file(const char *path, const uint8_t *bytes, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+#endif
