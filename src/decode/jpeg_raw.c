@@ -92,10 +92,10 @@ void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c,
         (c->output_height - c->output_scanline + BLOCK_ROWS * v - 1) / (BLOCK_ROWS * v);
     const size_t n_room = 1 + (size_bytes - bytes_of(c, 1)) / row_bytes;
     const size_t n_rows = n_room < n_left ? n_room : n_left; /* of MCUs */
-    uint8_t *firsts[COMPONENTS], *next[COMPONENTS];
+    uint8_t *firsts[COMPONENTS], *next[COMPONENTS], *plane = buffer;
     for (unsigned i = 0; i < COMPONENTS; i++) {
-        firsts[i] =
-            i == 0 ? buffer : firsts[i - 1] + pitch_bytes(c, i - 1) * rows_of(c, i - 1, n_rows);
+        firsts[i] = plane;
+        plane += pitch_bytes(c, i) * rows_of(c, i, n_rows);
         next[i] = firsts[i] + (has_kept ? pitch_bytes(c, i) : 0);
     }
     if (has_kept)
