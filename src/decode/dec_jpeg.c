@@ -11,6 +11,7 @@
  * photo with restart markers could be decoded by several threads, but of the benchmark's 68 in
  * colour only four have any, so that was not built.
  */
+#include "base/spare.h"
 #include "decode/decoder.h"
 #include "decode/jpeg_half.h"
 #include "decode/jpeg_raw.h"
@@ -128,28 +129,8 @@ static uint64_t coefficient_bytes(const struct jpeg_decompress_struct *c)
     return n_blocks * sizeof(JBLOCK);
 }
 
-static bool take_spare(atomic_uint *n_spare)
-{
-    unsigned n = n_spare ? atomic_load(n_spare) : 0;
-    while (n > 0 && !atomic_compare_exchange_weak(n_spare, &n, n - 1))
-        ;
-    return n > 0;
-}
-
-/* What rows need room for. It is looked at before the rest of a file is: a second frame would be
- * refused, but not before its size is in place of the first one's. */
-struct shape {
-    JDIMENSION width, height;
-    size_t planes_bytes; /* tells layouts apart, too */
-};
-
-static struct shape shape_of(const struct jpeg_decompress_struct *c)
-{
-    return (struct shape){c->image_width, c->image_height, ih_jpeg_raw_bytes(c)};
-}
-
 /* The file from its start, after a first try that came to nothing. */
-static enum ih_status begin_again(struct jpeg_state *s, const struct shape *shape,
+static enum ih_status begin_again(struct jpeg_state *s, const struct ih_jpeg_shape *shape,
                                   struct ih_error *err)
 {
     struct ih_image_info info;
@@ -163,9 +144,8 @@ static enum ih_status begin_again(struct jpeg_state *s, const struct shape *shap
         return err->status;
     }
     read_header(s, &info);
-    const struct shape now = shape_of(&s->reader.cinfo);
-    if (now.width != shape->width || now.height != shape->height ||
-        now.planes_bytes != shape->planes_bytes)
+    const struct ih_jpeg_shape now = ih_jpeg_shape_of(&s->reader.cinfo);
+    if (!ih_jpeg_shapes_equal(&now, shape))
         ih_jpeg_reader_fail(&s->reader, IH_IO, "the file was changed while it was read");
     return IH_OK;
 }
@@ -174,9 +154,9 @@ static enum ih_status begin_again(struct jpeg_state *s, const struct shape *shap
 static enum ih_status start_halves(struct jpeg_state *s, struct ih_error *err)
 {
     const uint64_t n_bytes = 2 * coefficient_bytes(&s->reader.cinfo);
-    const struct shape shape = shape_of(&s->reader.cinfo);
+    const struct ih_jpeg_shape shape = ih_jpeg_shape_of(&s->reader.cinfo);
     bool is_tried = false;
-    if (!ih_jpeg_half_fits(&s->reader, s->halve_from_pixels) || !take_spare(s->n_spare))
+    if (!ih_jpeg_half_fits(&s->reader, s->halve_from_pixels) || !ih_spare_take(s->n_spare))
         return IH_OK;
     if (ih_budget_try(s->budget, n_bytes)) {
         s->taken_bytes = n_bytes;
@@ -192,7 +172,7 @@ static enum ih_status start_halves(struct jpeg_state *s, struct ih_error *err)
             s->taken_bytes = 0;
         }
     }
-    atomic_fetch_add(s->n_spare, 1);
+    ih_spare_give(s->n_spare);
     return is_tried && !s->half ? begin_again(s, &shape, err) : IH_OK;
 }
 

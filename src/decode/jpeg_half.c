@@ -30,9 +30,8 @@ static bool open_reader(struct ih_jpeg_reader *r, struct ih_source *src)
 /* Somebody may have written over the file, and its rows are to have room in whole's memory. */
 static bool is_same_picture(const struct ih_jpeg_reader *a, const struct ih_jpeg_reader *b)
 {
-    return a->cinfo.image_width == b->cinfo.image_width &&
-           a->cinfo.image_height == b->cinfo.image_height &&
-           ih_jpeg_raw_bytes(&a->cinfo) == ih_jpeg_raw_bytes(&b->cinfo);
+    const struct ih_jpeg_shape x = ih_jpeg_shape_of(&a->cinfo), y = ih_jpeg_shape_of(&b->cinfo);
+    return ih_jpeg_shapes_equal(&x, &y);
 }
 
 struct ih_jpeg_half *ih_jpeg_half_open(const struct ih_jpeg_reader *whole, struct ih_source *again)

@@ -1,6 +1,5 @@
 #include "decode/jpeg_raw.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -67,6 +66,16 @@ size_t ih_jpeg_raw_bytes(const struct jpeg_decompress_struct *c)
     if (h > 2 || v > h || (h == 2 && c->image_width < 5))
         return 0;
     return bytes_of(c, 1);
+}
+
+struct ih_jpeg_shape ih_jpeg_shape_of(const struct jpeg_decompress_struct *c)
+{
+    return (struct ih_jpeg_shape){c->image_width, c->image_height, ih_jpeg_raw_bytes(c)};
+}
+
+bool ih_jpeg_shapes_equal(const struct ih_jpeg_shape *a, const struct ih_jpeg_shape *b)
+{
+    return a->width == b->width && a->height == b->height && a->raw_bytes == b->raw_bytes;
 }
 
 /* Keeps the last row of each plane, or puts what was kept before its first new one. */

@@ -8,10 +8,22 @@
 
 #include "base/planes.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h> /* jpeglib.h uses FILE without including it */
 
 #include <jpeglib.h>
+
+/* What rows need room for. */
+struct ih_jpeg_shape {
+    JDIMENSION width, height;
+    size_t raw_bytes; /* ih_jpeg_raw_bytes, which tells layouts apart, too */
+};
+
+/* Of a file whose header has been read, and nothing behind it: a second frame would be refused, but
+ * not before its size is in place of the first one's. */
+struct ih_jpeg_shape ih_jpeg_shape_of(const struct jpeg_decompress_struct *c);
+bool ih_jpeg_shapes_equal(const struct ih_jpeg_shape *a, const struct ih_jpeg_shape *b);
 
 /* All zero before the first row. */
 struct ih_jpeg_raw {

@@ -5,6 +5,7 @@
 
 #include "backend/count.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static inline uint32_t random_next(uint32_t *state)
@@ -29,6 +30,15 @@ static inline void assert_same(const struct ih_histogram *a, const struct ih_his
     assert_int_equal(a->all_low, b->all_low);
     assert_int_equal(a->all_high, b->all_high);
     assert_true(ih_histogram_consistent(a));
+}
+
+/* That holds nonsense; free it. */
+static inline struct ih_counter *make_counter(void)
+{
+    struct ih_counter *counter = malloc(sizeof *counter);
+    assert_non_null(counter);
+    memset(counter, 0xA5, sizeof *counter);
+    return counter;
 }
 
 /* The counts of one image, from a counter that holds nonsense before it begins. */

@@ -75,14 +75,6 @@ static const uint8_t *make_pixels(pattern_function *pattern, size_t n, size_t of
     return p;
 }
 
-static struct ih_counter *make_counter(void)
-{
-    struct ih_counter *counter = malloc(sizeof *counter);
-    assert_non_null(counter);
-    memset(counter, 0xA5, sizeof *counter);
-    return counter;
-}
-
 /* Each is the best where there is no other. */
 enum { N_LOOPS = 2 };
 static const struct ih_count_vectors *vectors_of(unsigned i)

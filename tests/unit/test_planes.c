@@ -66,14 +66,6 @@ enum { N_SPECS = sizeof specs / sizeof specs[0] };
 
 /* ---- counting ---- */
 
-static struct ih_counter *make_counter(void)
-{
-    struct ih_counter *counter = malloc(sizeof *counter);
-    assert_non_null(counter);
-    memset(counter, 0xA5, sizeof *counter);
-    return counter;
-}
-
 /* Each is the best where there is no other that takes planes. */
 enum { N_LOOPS = 2 };
 static const struct ih_count_vectors *vectors_of(unsigned i)
