@@ -14,6 +14,7 @@
 
 #include "backend/backend.h"
 #include "backend/count.h"
+#include "base/spare.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -124,14 +125,6 @@ static void wait_for_thread(struct cpu_lane *l, unsigned n_left)
     pthread_mutex_unlock(&l->lock);
 }
 
-static bool take_spare(struct cpu_state *s)
-{
-    unsigned n = atomic_load(&s->n_spare);
-    while (n > 0 && !atomic_compare_exchange_weak(&s->n_spare, &n, n - 1))
-        ;
-    return n > 0;
-}
-
 /* ---- the device ---- */
 
 /* All processors together are one unit: a lane runs where its worker does. */
@@ -187,10 +180,10 @@ static enum ih_status cpu_lane_open(void *state, void **lane, struct ih_error *e
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->on_change, NULL);
     /* Where no thread can be had the worker counts. */
-    if (take_spare(s)) {
+    if (ih_spare_take(&s->n_spare)) {
         l->has_thread = pthread_create(&l->thread, NULL, count_beside, l) == 0;
         if (!l->has_thread)
-            atomic_fetch_add(&s->n_spare, 1);
+            ih_spare_give(&s->n_spare);
     }
     *lane = l;
     return IH_OK;
@@ -207,7 +200,7 @@ static void cpu_lane_close(void *lane)
         pthread_cond_broadcast(&l->on_change);
         pthread_mutex_unlock(&l->lock);
         pthread_join(l->thread, NULL);
-        atomic_fetch_add(&l->state->n_spare, 1);
+        ih_spare_give(&l->state->n_spare);
     }
     for (unsigned i = 0; i < CPU_BANDS; i++)
         free(l->bands[i].pixels);
