@@ -46,7 +46,7 @@ enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct
         return ih_error_errno(err, errno, "cannot open");
     enum ih_status status = ih_source_open_fd(s, fd, err);
     if (status == IH_OK) {
-        s->owns_fd = true;
+        s->owns_fd = s->is_whole = true;
         s->read_ns = ih_clock_ns() - start_ns;
     } else {
         close(fd);
@@ -60,40 +60,42 @@ enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *e
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
         return ih_error_errno(err, EISDIR, "cannot read");
     s->fd = fd;
-    s->owns_fd = false;
+    s->owns_fd = s->is_whole = false;
     return open_buffer(s, err);
 }
 
-/* Through /proc, as its path may by now be another file's. */
-enum ih_status ih_source_reopen(struct ih_source *s, const struct ih_source *of,
-                                struct ih_error *err)
+bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes)
 {
-    char path[64];
     struct stat st;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", of->fd);
-    if (!of->is_open || !of->owns_fd || fstat(of->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-        ih_source_open_path(s, path, err) != IH_OK)
-        return ih_error_set(err, IH_UNSUPPORTED, "cannot open the file once more");
-    return IH_OK;
+    *n_bytes = s->memory_bytes;
+    if (!s->is_open || s->fd < 0)
+        return s->is_open;
+    if (!s->is_whole || fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    *n_bytes = (uint64_t)st.st_size;
+    return true;
 }
 
 enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err)
 {
-    assert(s->is_open && s->owns_fd);
-    if (lseek(s->fd, 0, SEEK_SET) != 0)
-        return ih_error_errno(err, errno, "cannot read");
-    s->n_left = 0;
+    s->next = s->memory;
+    s->n_left = s->memory_bytes;
+    if (s->fd < 0)
+        return IH_OK;
+    s->next = s->buffer;
     s->at_end = false;
-    s->read_errno = 0;
-    return IH_OK;
+    s->read_errno = lseek(s->fd, 0, SEEK_SET) == 0 ? 0 : errno;
+    return s->read_errno ? ih_error_errno(err, s->read_errno, "cannot read") : IH_OK;
 }
 
-void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end)
+void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end,
+                       bool is_whole)
 {
     assert(s->is_open && s->n_left == 0 && size_bytes <= IH_SOURCE_BUFFER_BYTES);
     memcpy(s->buffer, bytes, size_bytes);
     s->n_left = size_bytes;
     s->at_end = at_end;
+    s->is_whole = is_whole;
 }
 
 void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes)
@@ -101,8 +103,8 @@ void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t siz
     assert(!s->is_open);
     s->fd = -1;
     s->owns_fd = false;
-    s->next = bytes;
-    s->n_left = size_bytes;
+    s->memory = s->next = bytes;
+    s->memory_bytes = s->n_left = size_bytes;
     s->at_end = true;
     s->read_errno = 0;
     s->read_ns = 0;
@@ -114,8 +116,8 @@ void ih_source_close(struct ih_source *s)
     if (s->is_open && s->owns_fd)
         close(s->fd);
     s->is_open = false;
-    s->next = NULL;
-    s->n_left = 0;
+    s->memory = s->next = NULL;
+    s->memory_bytes = s->n_left = 0;
     s->read_ns = 0;
 }
 

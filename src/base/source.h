@@ -22,10 +22,13 @@ enum { IH_SOURCE_BUFFER_BYTES = 64 * 1024 };
 struct ih_source {
     int fd; /* open file, or -1 for memory; valid while is_open */
     bool is_open, owns_fd, at_end;
+    bool is_whole;       /* what the file descriptor gives is a file from its first byte on */
     uint8_t *buffer;     /* owned, IH_SOURCE_BUFFER_BYTES, kept until reset */
     const uint8_t *next; /* unread bytes: in buffer, or in the caller's memory */
     size_t n_left;
-    int read_errno;   /* of the first failed read, 0 if none */
+    int read_errno;        /* of the first failed read, 0 if none */
+    const uint8_t *memory; /* the caller's, all of it; NULL, and no bytes, of a file */
+    size_t memory_bytes;
     uint64_t read_ns; /* spent in open(2) and read(2) since the source was opened */
 };
 
@@ -35,17 +38,17 @@ enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct
 /* Reads from an open file descriptor, which is borrowed and not closed. */
 enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *err);
 
-/* Opens the file that `of` has open once more, at its start; s is closed. IH_UNSUPPORTED where it
- * is no regular file that was opened by its path, or the system cannot. */
-enum ih_status ih_source_reopen(struct ih_source *s, const struct ih_source *of,
-                                struct ih_error *err);
+/* How many bytes the input has from its first on, whatever has been read of it. False where it
+ * cannot be read again: it is neither memory nor a regular file that is_whole. */
+bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes);
 
-/* Back to the start of a file that ih_source_reopen has opened. IH_OK, or IH_IO. */
+/* Back to its first byte, where ih_source_size is true. IH_OK, or IH_IO. */
 enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err);
 
 /* Bytes that another process has read of the file before it handed it over: at most
- * IH_SOURCE_BUFFER_BYTES, copied. The source has just been opened. */
-void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end);
+ * IH_SOURCE_BUFFER_BYTES, copied. The source has just been opened; is_whole as at the other one. */
+void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end,
+                       bool is_whole);
 
 /* Reads from memory, borrowed until close. Cannot fail. */
 void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes);

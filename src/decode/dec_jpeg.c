@@ -4,32 +4,35 @@
  *
  * The library's defaults are kept: the accurate integer DCT and fancy upsampling, so that the
  * counts are those of every program that reads JPEG through it. A baseline file needs a few rows of
- * memory. A progressive one, or one with a scan for each component, needs all its coefficients: the
- * library keeps them, and their bytes are taken from the budget before.
+ * memory. Of a progressive one the file is held, and its scans are decoded abreast
+ * (jpeg_abreast.h). What is left, a pipe, a small or an unusual file, one with a scan for each
+ * component, needs all its coefficients: the library keeps them. The bytes of either are taken from
+ * the budget before.
  *
  * stb_image was rejected: half the speed, and its upsampling and rounding differ in every file. A
  * photo with restart markers could be decoded by several threads, but of the benchmark's 68 in
  * colour only four have any, so that was not built.
  */
-#include "base/spare.h"
 #include "decode/decoder.h"
-#include "decode/jpeg_half.h"
+#include "decode/jpeg_abreast.h"
+#include "decode/jpeg_coefficients.h"
 #include "decode/jpeg_raw.h"
 #include "decode/samples.h"
 
 #include <stdlib.h>
 
 struct jpeg_state {
-    struct ih_jpeg_reader reader;
-    struct ih_budget *budget; /* borrowed, or NULL */
-    atomic_uint *n_spare;     /* borrowed, or NULL */
-    uint64_t halve_from_pixels;
+    struct ih_jpeg_reader reader; /* of the header, and of all where it is not decoded abreast */
+    struct ih_budget *budget;     /* borrowed, or NULL */
+    atomic_uint *n_spare;         /* borrowed, or NULL */
+    uint64_t abreast_from_pixels;
     uint64_t taken_bytes; /* from the budget */
-    bool is_complete;
-    uint8_t *cmyk;             /* owned; one row, NULL unless the file has four components */
-    struct ih_jpeg_raw raw;    /* where planes are read, and not pixels */
-    struct ih_jpeg_half *half; /* owned; what decodes Cb and Cr, or NULL */
-    struct ih_source again;    /* the file once more, for the half or a second try; or closed */
+    bool has_way, is_complete;
+    uint8_t *cmyk;                   /* owned; one row, NULL unless the file has four components */
+    struct ih_jpeg_raw raw;          /* where planes are read, and not pixels */
+    JDIMENSION n_given;              /* rows that have been read and were sound */
+    uint8_t *file;                   /* owned; what is decoded abreast */
+    struct ih_jpeg_abreast *abreast; /* owned, or NULL */
 };
 
 static bool probe(const uint8_t *head, size_t size)
@@ -45,13 +48,27 @@ static const char *version(void)
     return "libjpeg-turbo " TEXT(LIBJPEG_TURBO_VERSION);
 }
 
+static struct ih_jpeg_reader *reader_of(struct jpeg_state *s)
+{
+    return s->abreast ? ih_jpeg_abreast_output(s->abreast) : &s->reader;
+}
+
+/* What has been held, and what has been taken for it. */
+static void release(struct jpeg_state *s)
+{
+    ih_jpeg_abreast_close(s->abreast);
+    s->abreast = NULL;
+    free(s->file);
+    s->file = NULL;
+    ih_budget_give(s->budget, s->taken_bytes);
+    s->taken_bytes = 0;
+}
+
 static void close_jpeg(void *state)
 {
     struct jpeg_state *s = state;
-    ih_jpeg_half_close(s->half);
     ih_jpeg_reader_close(&s->reader);
-    ih_source_reset(&s->again);
-    ih_budget_give(s->budget, s->taken_bytes);
+    release(s);
     free(s->cmyk);
     free(s);
 }
@@ -93,8 +110,8 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->budget = options->budget;
     s->n_spare = options->n_spare;
-    s->halve_from_pixels =
-        options->halve_from_pixels ? options->halve_from_pixels : IH_HALVE_FROM_PIXELS;
+    s->abreast_from_pixels =
+        options->abreast_from_pixels ? options->abreast_from_pixels : IH_ABREAST_FROM_PIXELS;
     ih_jpeg_reader_init(&s->reader, src);
     if (setjmp(s->reader.on_error)) {
         *err = s->reader.error;
@@ -107,117 +124,138 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
 }
 
 /* A row of CMYK pixels to RGB. With Adobe's marker the file holds 255 less the ink. */
-static void convert_cmyk(const struct jpeg_state *s, const uint8_t *cmyk, uint8_t *rgb)
+static void convert_cmyk(const struct jpeg_decompress_struct *c, const uint8_t *cmyk, uint8_t *rgb)
 {
-    unsigned flip = s->reader.cinfo.saw_Adobe_marker ? 255 : 0;
-    for (size_t x = 0; x < s->reader.cinfo.output_width; x++, cmyk += 4, rgb += 3) {
-        for (int c = 0; c < 3; c++)
-            rgb[c] = ih_ink(cmyk[c] ^ flip, cmyk[3] ^ flip);
+    unsigned flip = c->saw_Adobe_marker ? 255 : 0;
+    for (size_t x = 0; x < c->output_width; x++, cmyk += 4, rgb += 3) {
+        for (int i = 0; i < 3; i++)
+            rgb[i] = ih_ink(cmyk[i] ^ flip, cmyk[3] ^ flip);
     }
-}
-
-/* What the library allocates for the coefficients of a file in several scans (jdcoefct.c): of each
- * component its blocks, up to whole MCUs. */
-static uint64_t coefficient_bytes(const struct jpeg_decompress_struct *c)
-{
-    uint64_t n_blocks = 0;
-    for (int i = 0; i < c->num_components; i++) {
-        const jpeg_component_info *p = &c->comp_info[i];
-        uint64_t h = (uint64_t)p->h_samp_factor, v = (uint64_t)p->v_samp_factor;
-        n_blocks += (p->width_in_blocks + h - 1) / h * h * ((p->height_in_blocks + v - 1) / v * v);
-    }
-    return n_blocks * sizeof(JBLOCK);
 }
 
 /* The file from its start, after a first try that came to nothing. */
-static enum ih_status begin_again(struct jpeg_state *s, const struct ih_jpeg_shape *shape,
-                                  struct ih_error *err)
+static enum ih_status begin_again(struct jpeg_state *s, struct ih_error *err)
 {
+    const struct ih_jpeg_shape was = ih_jpeg_shape_of(&s->reader.cinfo);
+    struct ih_source *src = s->reader.src;
     struct ih_image_info info;
-    enum ih_status status = ih_source_rewind(&s->again, err);
+    enum ih_status status = ih_source_rewind(src, err);
     if (status != IH_OK)
         return status;
     ih_jpeg_reader_close(&s->reader);
-    ih_jpeg_reader_init(&s->reader, &s->again);
+    ih_jpeg_reader_init(&s->reader, src);
     if (setjmp(s->reader.on_error)) {
         *err = s->reader.error;
         return err->status;
     }
     read_header(s, &info);
-    const struct ih_jpeg_shape now = ih_jpeg_shape_of(&s->reader.cinfo);
-    if (!ih_jpeg_shapes_equal(&now, shape))
+    const struct ih_jpeg_shape is = ih_jpeg_shape_of(&s->reader.cinfo);
+    if (!ih_jpeg_shapes_equal(&is, &was))
         ih_jpeg_reader_fail(&s->reader, IH_IO, "the file was changed while it was read");
     return IH_OK;
 }
 
-/* Decodes in two halves, where that can be done. If not, nothing has happened. */
-static enum ih_status start_halves(struct jpeg_state *s, struct ih_error *err)
+/* The file from its start, into memory. */
+static bool hold_file(struct jpeg_state *s, size_t size_bytes)
 {
-    const uint64_t n_bytes = 2 * coefficient_bytes(&s->reader.cinfo);
-    const struct ih_jpeg_shape shape = ih_jpeg_shape_of(&s->reader.cinfo);
-    bool is_tried = false;
-    if (!ih_jpeg_half_fits(&s->reader, s->halve_from_pixels) || !ih_spare_take(s->n_spare))
-        return IH_OK;
-    if (ih_budget_try(s->budget, n_bytes)) {
-        s->taken_bytes = n_bytes;
-        if (ih_source_reopen(&s->again, s->reader.src, err) == IH_OK)
-            s->half = ih_jpeg_half_open(&s->reader, &s->again);
-        is_tried = s->half != NULL;
-        if (is_tried && !ih_jpeg_half_decode(s->half, &s->reader)) {
-            ih_jpeg_half_close(s->half);
-            s->half = NULL;
-        }
-        if (!s->half) {
-            ih_budget_give(s->budget, n_bytes);
-            s->taken_bytes = 0;
-        }
-    }
-    ih_spare_give(s->n_spare);
-    return is_tried && !s->half ? begin_again(s, &shape, err) : IH_OK;
+    struct ih_error err;
+    size_t got;
+    s->file = malloc(size_bytes);
+    return s->file && ih_source_rewind(s->reader.src, &err) == IH_OK &&
+           ih_source_read(s->reader.src, s->file, size_bytes, &got, &err) == IH_OK &&
+           got == size_bytes;
 }
 
-static void start(struct jpeg_state *s)
+/* All scans abreast, where that can be done. If not, nothing has happened. */
+static enum ih_status start_abreast(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
 {
+    const struct jpeg_decompress_struct *c = &s->reader.cinfo;
+    uint64_t file_bytes;
+    struct ih_error why;
+    if (!ih_jpeg_abreast_fits(c) ||
+        (uint64_t)c->image_width * c->image_height < s->abreast_from_pixels ||
+        !ih_source_size(s->reader.src, &file_bytes))
+        return IH_OK;
+    const uint64_t n_bytes = file_bytes + ih_jpeg_ring_bytes(c);
+    if (file_bytes > SIZE_MAX || n_bytes > ih_jpeg_coefficients_bytes(c) ||
+        ih_budget_take(s->budget, n_bytes, &why) != IH_OK)
+        return IH_OK;
+    s->taken_bytes = n_bytes;
+    if (hold_file(s, (size_t)file_bytes))
+        s->abreast = ih_jpeg_abreast_open(c, s->file, (size_t)file_bytes, gives_raw, s->n_spare);
+    if (s->abreast)
+        return IH_OK;
+    release(s);
+    return begin_again(s, err);
+}
+
+/* The ordinary way, after scans abreast have come to something wrong. False where they have not, or
+ * where that fails, too. */
+static bool leave_abreast(struct jpeg_state *s, struct ih_error *err)
+{
+    if (!s->abreast)
+        return false;
+    release(s);
+    s->raw = (struct ih_jpeg_raw){0};
+    return begin_again(s, err) == IH_OK;
+}
+
+/* One way or the other. */
+static enum ih_status choose_way(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
+{
+    if (s->has_way)
+        return IH_OK;
+    s->has_way = true;
+    return start_abreast(s, gives_raw, err);
+}
+
+/* The ordinary way. May longjmp. */
+static void start(struct jpeg_state *s, bool gives_raw)
+{
+    struct jpeg_decompress_struct *c = &s->reader.cinfo;
     s->reader.is_started = true;
-    if (jpeg_has_multiple_scans(&s->reader.cinfo)) {
-        uint64_t n_bytes = coefficient_bytes(&s->reader.cinfo);
+    c->raw_data_out = gives_raw;
+    if (jpeg_has_multiple_scans(c)) {
+        uint64_t n_bytes = ih_jpeg_coefficients_bytes(c);
         if (ih_budget_take(s->budget, n_bytes, &s->reader.error) != IH_OK)
             longjmp(s->reader.on_error, 1);
         s->taken_bytes = n_bytes;
     }
-    jpeg_start_decompress(&s->reader.cinfo);
-    if (jpeg_has_multiple_scans(&s->reader.cinfo) &&
-        s->reader.components_seen != (1u << s->reader.cinfo.num_components) - 1)
+    jpeg_start_decompress(c);
+    if (jpeg_has_multiple_scans(c) && s->reader.components_seen != (1u << c->num_components) - 1)
         ih_jpeg_reader_fail(&s->reader, IH_CORRUPT,
                             "a colour component has no scan"); /* libjpeg would invent it */
-    if (s->reader.cinfo.out_color_space == JCS_CMYK) {
-        s->cmyk = malloc((size_t)4 * s->reader.cinfo.output_width);
-        if (!s->cmyk)
-            ih_jpeg_reader_fail(&s->reader, IH_MEMORY, "out of memory");
-    }
 }
 
 /* Up to and with EOI. */
 static void finish(struct jpeg_state *s)
 {
-    if (!s->is_complete)
-        jpeg_finish_decompress(&s->reader.cinfo);
+    struct jpeg_decompress_struct *c = &reader_of(s)->cinfo;
+    if (s->is_complete)
+        return;
+    if (c->buffered_image)
+        jpeg_finish_output(c);
+    jpeg_finish_decompress(c);
     s->is_complete = true;
 }
 
 /* Rows into dst until it is full or the image complete. May longjmp. */
 static size_t read_rows(struct jpeg_state *s, uint8_t *dst, size_t capacity)
 {
-    struct jpeg_decompress_struct *c = &s->reader.cinfo;
+    struct ih_jpeg_reader *r = reader_of(s);
+    struct jpeg_decompress_struct *c = &r->cinfo;
     enum { ROWS_MAX = 16 }; /* as many as the library makes at once */
     size_t n = 0;
-    if (!s->reader.is_started)
-        start(s);
+    if (c->out_color_space == JCS_CMYK && !s->cmyk) {
+        s->cmyk = malloc((size_t)4 * c->output_width);
+        if (!s->cmyk)
+            ih_jpeg_reader_fail(r, IH_MEMORY, "out of memory");
+    }
     while (c->output_scanline < c->output_height && capacity - n >= c->output_width) {
         size_t row_bytes = (size_t)c->output_width * 3;
         if (s->cmyk) {
             jpeg_read_scanlines(c, &s->cmyk, 1);
-            convert_cmyk(s, s->cmyk, dst + n * 3);
+            convert_cmyk(c, s->cmyk, dst + n * 3);
             n += c->output_width;
             continue;
         }
@@ -235,15 +273,33 @@ static size_t read_rows(struct jpeg_state *s, uint8_t *dst, size_t capacity)
     return n;
 }
 
+/* The way that has been chosen. Rows that have been given in another one are passed over. */
+static enum ih_status try_rows(struct jpeg_state *s, uint8_t *pixels, size_t capacity_pixels,
+                               size_t *n_pixels, struct ih_error *err)
+{
+    struct ih_jpeg_reader *r = reader_of(s);
+    if (setjmp(r->on_error)) {
+        *err = r->error;
+        return err->status;
+    }
+    if (!r->is_started)
+        start(s, false);
+    while (r->cinfo.output_scanline < s->n_given)
+        read_rows(s, pixels, r->cinfo.output_width);
+    *n_pixels = read_rows(s, pixels, capacity_pixels);
+    s->n_given = r->cinfo.output_scanline;
+    return IH_OK;
+}
+
 static enum ih_status read_jpeg(void *state, uint8_t *pixels, size_t capacity_pixels,
                                 size_t *n_pixels, struct ih_error *err)
 {
     struct jpeg_state *s = state;
-    if (setjmp(s->reader.on_error)) {
-        *err = s->reader.error;
+    if (choose_way(s, false, err) != IH_OK)
         return err->status;
-    }
-    *n_pixels = read_rows(s, pixels, capacity_pixels);
+    while (try_rows(s, pixels, capacity_pixels, n_pixels, err) != IH_OK)
+        if (!leave_abreast(s, err))
+            return err->status;
     return IH_OK;
 }
 
@@ -254,27 +310,38 @@ static size_t planes_bytes(void *state)
                           : ih_jpeg_raw_bytes(&s->reader.cinfo); /* what it looks at is gone then */
 }
 
+/* As try_rows. */
+static enum ih_status try_planes(struct jpeg_state *s, uint8_t *buffer, size_t size_bytes,
+                                 struct ih_planes *planes, struct ih_error *err)
+{
+    struct ih_jpeg_reader *r = reader_of(s);
+    struct jpeg_decompress_struct *c = &r->cinfo;
+    if (setjmp(r->on_error)) {
+        *err = r->error;
+        return err->status;
+    }
+    if (!r->is_started)
+        start(s, true);
+    while (c->output_scanline < s->n_given)
+        ih_jpeg_raw_read(&s->raw, c, buffer, ih_jpeg_raw_bytes(c), planes);
+    planes->n_rows = 0;
+    if (c->output_scanline < c->output_height)
+        ih_jpeg_raw_read(&s->raw, c, buffer, size_bytes, planes);
+    else
+        finish(s);
+    s->n_given = c->output_scanline;
+    return IH_OK;
+}
+
 static enum ih_status read_planes(void *state, uint8_t *buffer, size_t size_bytes,
                                   struct ih_planes *planes, struct ih_error *err)
 {
     struct jpeg_state *s = state;
-    struct jpeg_decompress_struct *c = &s->reader.cinfo;
-    if (!s->reader.is_started && start_halves(s, err) != IH_OK)
+    if (choose_way(s, true, err) != IH_OK)
         return err->status;
-    if (setjmp(s->reader.on_error)) {
-        *err = s->reader.error;
-        return err->status;
-    }
-    planes->n_rows = 0;
-    if (!s->reader.is_started) {
-        c->raw_data_out = TRUE;
-        start(s);
-    }
-    if (c->output_scanline < c->output_height)
-        ih_jpeg_raw_read(&s->raw, c, s->half ? &s->half->reader.cinfo : NULL, buffer, size_bytes,
-                         planes);
-    else
-        finish(s);
+    while (try_planes(s, buffer, size_bytes, planes, err) != IH_OK)
+        if (!leave_abreast(s, err))
+            return err->status;
     return IH_OK;
 }
 

@@ -24,10 +24,11 @@ struct ih_decode_options {
     uint64_t max_pixels;      /* images with more are IH_LIMIT */
     unsigned raw_channels;    /* 0: told by content; 1 to 4: headerless interleaved samples */
     struct ih_budget *budget; /* borrowed, shared; NULL: no limit. Of what images held whole take */
-    /* Borrowed, shared: processors that nobody uses, of which an image may take one for a while;
+    /* Borrowed, shared: processors that nobody uses, of which an image may take some for a while;
      * NULL: none. */
     atomic_uint *n_spare;
-    uint64_t halve_from_pixels; /* what is decoded by two is not smaller; 0: IH_HALVE_FROM_PIXELS */
+    /* Of a progressive JPEG whose scans are decoded abreast; 0: IH_ABREAST_FROM_PIXELS. */
+    uint64_t abreast_from_pixels;
 
     /* An image that could be read in bands is held whole, where that is faster, as long as that
      * takes no more than this; 0: IH_WHOLE_BYTES_MAX; 1: never. */
@@ -40,8 +41,8 @@ struct ih_decode_options {
 /* Where nothing else is said: more than any camera or scanner makes in one image. */
 #define IH_MAX_PIXELS_DEFAULT (UINT64_C(4) << 30)
 
-/* Opening a file once more and a thread take as long as decoding a hundredth of this. */
-#define IH_HALVE_FROM_PIXELS ((uint64_t)1 << 20)
+/* Below it the coefficients of the whole image are in the cache, too. */
+#define IH_ABREAST_FROM_PIXELS ((uint64_t)1 << 18)
 
 /* With it 20 megapixels of RGB or RGBA are held whole, and two workers stay well below 300 MB. */
 #define IH_WHOLE_BYTES_MAX ((uint64_t)120 << 20)

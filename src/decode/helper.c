@@ -295,6 +295,7 @@ static bool send_request(struct ih_helper *h, unsigned index, struct ih_source *
     request.whole_bytes_max = options->whole_bytes_max;
     request.budget_bytes = options->budget ? options->budget->size_bytes : 0;
     request.at_end = src->at_end;
+    request.is_whole = src->is_whole;
     return ih_wire_send_request(h->socket, &request, src->fd, &h->patience) &&
            ih_wire_send(h->socket, src->next, src->n_left, &h->patience);
 }

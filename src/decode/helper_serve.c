@@ -124,7 +124,7 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
         options.budget = &s->budget;
     last.error = s->unprepared[index];
     if (last.error.status == IH_OK && ih_source_open_fd(&s->src, file, &last.error) == IH_OK) {
-        ih_source_preload(&s->src, s->read, request->n_read, request->at_end);
+        ih_source_preload(&s->src, s->read, request->n_read, request->at_end, request->is_whole);
         decode(s, decoders[index], &options, &last.error);
     }
     ih_source_close(&s->src);

@@ -68,16 +68,6 @@ size_t ih_jpeg_raw_bytes(const struct jpeg_decompress_struct *c)
     return bytes_of(c, 1);
 }
 
-struct ih_jpeg_shape ih_jpeg_shape_of(const struct jpeg_decompress_struct *c)
-{
-    return (struct ih_jpeg_shape){c->image_width, c->image_height, ih_jpeg_raw_bytes(c)};
-}
-
-bool ih_jpeg_shapes_equal(const struct ih_jpeg_shape *a, const struct ih_jpeg_shape *b)
-{
-    return a->width == b->width && a->height == b->height && a->raw_bytes == b->raw_bytes;
-}
-
 /* Keeps the last row of each plane, or puts what was kept before its first new one. */
 static void carry(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c, uint8_t *const *rows,
                   bool is_kept)
@@ -90,9 +80,8 @@ static void carry(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c, uin
     }
 }
 
-void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c,
-                      struct jpeg_decompress_struct *chroma, uint8_t *buffer, size_t size_bytes,
-                      struct ih_planes *planes)
+void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c, uint8_t *buffer,
+                      size_t size_bytes, struct ih_planes *planes)
 {
     const unsigned h = chroma_h(c), v = chroma_v(c);
     const bool has_kept = v == 2 && raw->n_rows_read > 0;
@@ -119,8 +108,6 @@ void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c,
                 rows[i][k] = next[i];
         }
         jpeg_read_raw_data(c, planes_rows, BLOCK_ROWS * v);
-        if (chroma)
-            jpeg_read_raw_data(chroma, planes_rows, BLOCK_ROWS * v);
     }
     const bool is_last = c->output_scanline >= c->output_height;
     const uint32_t first = raw->n_rows_read - (has_kept ? 1 : 0);

@@ -14,17 +14,6 @@
 
 #include <jpeglib.h>
 
-/* What rows need room for. */
-struct ih_jpeg_shape {
-    JDIMENSION width, height;
-    size_t raw_bytes; /* ih_jpeg_raw_bytes, which tells layouts apart, too */
-};
-
-/* Of a file whose header has been read, and nothing behind it: a second frame would be refused, but
- * not before its size is in place of the first one's. */
-struct ih_jpeg_shape ih_jpeg_shape_of(const struct jpeg_decompress_struct *c);
-bool ih_jpeg_shapes_equal(const struct ih_jpeg_shape *a, const struct ih_jpeg_shape *b);
-
 /* All zero before the first row. */
 struct ih_jpeg_raw {
     uint32_t n_rows_read; /* of Y */
@@ -38,15 +27,12 @@ struct ih_jpeg_raw {
 size_t ih_jpeg_raw_bytes(const struct jpeg_decompress_struct *c);
 
 /*
- * Reads as many rows of MCUs as there is room for. The decompressors have been started with
- * raw_data_out, and have rows left. May leave through their error_exit.
+ * Reads as many rows of MCUs as there is room for. The decompressor has been started with
+ * raw_data_out, and has rows left. May leave through its error_exit.
  *
- * c        of Y, or of all
- * chroma   of Cb and Cr, or NULL
  * buffer   at least ih_jpeg_raw_bytes; planes point into it
  */
-void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c,
-                      struct jpeg_decompress_struct *chroma, uint8_t *buffer, size_t size_bytes,
-                      struct ih_planes *planes);
+void ih_jpeg_raw_read(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c, uint8_t *buffer,
+                      size_t size_bytes, struct ih_planes *planes);
 
 #endif

@@ -65,6 +65,10 @@ static void on_message(j_common_ptr cinfo, int level)
         if (!r->is_started)
             return;
         break;
+    case JWRN_BOGUS_PROGRESSION: /* between the scans of several readers */
+        if (!r->src)
+            return;
+        break;
     default:
         break;
     }
@@ -99,22 +103,24 @@ static void no_op(j_decompress_ptr cinfo)
 static boolean fill_input(j_decompress_ptr cinfo)
 {
     struct ih_jpeg_reader *r = reader_of((j_common_ptr)cinfo);
-    const uint8_t *bytes;
-    size_t n;
-    ih_source_consume(r->src, r->n_peeked);
-    r->n_peeked = 0;
-    enum ih_status status =
-        r->pick.n_ids > 0 ? ih_jpeg_pick_next(&r->pick, r->src, &bytes, &n, &r->error)
-                          : ih_source_peek(r->src, IH_SOURCE_BUFFER_BYTES, &bytes, &n, &r->error);
-    if (status != IH_OK)
-        longjmp(r->on_error, 1);
-    if (n == 0)
+    struct ih_jpeg_span next = {0};
+    if (r->src) {
+        ih_source_consume(r->src, r->n_peeked);
+        r->n_peeked = 0;
+        if (ih_source_peek(r->src, IH_SOURCE_BUFFER_BYTES, &next.bytes, &next.size_bytes,
+                           &r->error) != IH_OK)
+            longjmp(r->on_error, 1);
+        if (next.size_bytes > IH_SOURCE_BUFFER_BYTES)
+            next.size_bytes = IH_SOURCE_BUFFER_BYTES;
+        r->n_peeked = next.size_bytes;
+    } else if (r->n_spans > 0) {
+        next = *r->spans++;
+        r->n_spans--;
+    }
+    if (next.size_bytes == 0)
         ih_jpeg_reader_fail(r, IH_CORRUPT, "the file ends before the image does");
-    if (n > IH_SOURCE_BUFFER_BYTES)
-        n = IH_SOURCE_BUFFER_BYTES;
-    r->n_peeked = n;
-    r->bytes.next_input_byte = bytes;
-    r->bytes.bytes_in_buffer = n;
+    r->bytes.next_input_byte = next.bytes;
+    r->bytes.bytes_in_buffer = next.size_bytes;
     return TRUE;
 }
 
@@ -147,6 +153,14 @@ void ih_jpeg_reader_init(struct ih_jpeg_reader *r, struct ih_source *src)
     r->bytes.term_source = no_op;
 }
 
+void ih_jpeg_reader_init_spans(struct ih_jpeg_reader *r, const struct ih_jpeg_span *spans,
+                               unsigned n)
+{
+    ih_jpeg_reader_init(r, NULL);
+    r->spans = spans;
+    r->n_spans = n;
+}
+
 void ih_jpeg_reader_open(struct ih_jpeg_reader *r)
 {
     struct jpeg_decompress_struct *c = &r->cinfo;
@@ -162,16 +176,25 @@ void ih_jpeg_reader_open(struct ih_jpeg_reader *r)
     }
 }
 
-void ih_jpeg_reader_pick(struct ih_jpeg_reader *r, unsigned components)
+struct ih_jpeg_shape ih_jpeg_shape_of(const struct jpeg_decompress_struct *header)
 {
-    uint8_t ids[IH_JPEG_PICK_MAX];
-    unsigned n = 0;
-    for (int i = 0; i < r->cinfo.num_components && n < IH_JPEG_PICK_MAX; i++)
-        if (!(components >> i & 1))
-            ids[n++] = (uint8_t)r->cinfo.comp_info[i].component_id;
-    ih_source_consume(r->src, r->n_peeked - r->bytes.bytes_in_buffer); /* it has read no further */
-    r->n_peeked = r->bytes.bytes_in_buffer = 0;
-    ih_jpeg_pick_begin(&r->pick, ids, n);
+    struct ih_jpeg_shape shape = {header->image_width,
+                                  header->image_height,
+                                  header->jpeg_color_space,
+                                  header->num_components,
+                                  {0}};
+    for (int i = 0; i < shape.n_components && i < IH_JPEG_COMPONENTS_MAX; i++) {
+        const jpeg_component_info *c = &header->comp_info[i];
+        shape.sampling[i] = (uint8_t)(16 * c->h_samp_factor + c->v_samp_factor);
+    }
+    return shape;
+}
+
+bool ih_jpeg_shapes_equal(const struct ih_jpeg_shape *a, const struct ih_jpeg_shape *b)
+{
+    return a->width == b->width && a->height == b->height && a->colours == b->colours &&
+           a->n_components == b->n_components &&
+           memcmp(a->sampling, b->sampling, sizeof a->sampling) == 0;
 }
 
 void ih_jpeg_reader_close(struct ih_jpeg_reader *r)

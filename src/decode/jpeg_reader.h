@@ -11,7 +11,7 @@
 #define IH_DECODE_JPEG_READER_H
 
 #include "base/source.h"
-#include "decode/jpeg_pick.h"
+#include "decode/jpeg_scans.h"
 
 #include <setjmp.h>
 #include <stdio.h> /* jpeglib.h uses FILE without including it */
@@ -25,9 +25,10 @@ struct ih_jpeg_reader {
     struct jpeg_error_mgr errors;
     struct jpeg_source_mgr bytes;
     struct jpeg_progress_mgr progress;
-    struct ih_source *src; /* borrowed */
+    struct ih_source *src; /* borrowed; NULL: the spans that are left, one after the other */
     size_t n_peeked;       /* bytes of src that the library has been given */
-    struct ih_jpeg_pick pick;
+    const struct ih_jpeg_span *spans; /* borrowed */
+    unsigned n_spans;
     bool is_started;
     unsigned components_seen; /* bit i: component i has had a scan */
     struct ih_error error;    /* what the longjmp that is under way is about */
@@ -37,11 +38,25 @@ struct ih_jpeg_reader {
 /* Before the first call of the library. src is borrowed. */
 void ih_jpeg_reader_init(struct ih_jpeg_reader *r, struct ih_source *src);
 
+/* As ih_jpeg_reader_init, with n spans for a source: one scan of several, whose bits need not go on
+ * where those of its own file ended. */
+void ih_jpeg_reader_init_spans(struct ih_jpeg_reader *r, const struct ih_jpeg_span *spans,
+                               unsigned n);
+
 /* Reads the header up to and with that of the first scan. May longjmp. */
 void ih_jpeg_reader_open(struct ih_jpeg_reader *r);
 
-/* From here on only scans of these components, not of all: bit i for the i-th of the frame. */
-void ih_jpeg_reader_pick(struct ih_jpeg_reader *r, unsigned components);
+/* What a header says of the rows. Of a file of which nothing behind it has been read: a second
+ * frame would be refused, but not before its size is in place of the first one's. */
+struct ih_jpeg_shape {
+    JDIMENSION width, height;
+    J_COLOR_SPACE colours;
+    int n_components;
+    uint8_t sampling[IH_JPEG_COMPONENTS_MAX]; /* 16 * horizontal + vertical */
+};
+
+struct ih_jpeg_shape ih_jpeg_shape_of(const struct jpeg_decompress_struct *header);
+bool ih_jpeg_shapes_equal(const struct ih_jpeg_shape *a, const struct ih_jpeg_shape *b);
 
 /* Releases what the library has. */
 void ih_jpeg_reader_close(struct ih_jpeg_reader *r);

@@ -15,8 +15,8 @@
   "$cc" "${flags[@]}" "${headers[@]}" -DWANTED_VERSION=80 "$BATS_TEST_TMPDIR/probe.c" 2>/dev/null ||
     skip "jconfig.h lies beside jpeglib.h, which takes no other"
   local sources
-  mapfile -t sources < <(grep -rlE --include='*.c' '<jpeglib.h>|"decode/jpeg_(reader|raw|half).h"' src)
-  [ "${#sources[@]}" -ge 5 ]
+  mapfile -t sources < <(grep -rlE --include='*.c' '<jpeglib.h>|"decode/jpeg_(reader|raw|coefficients|abreast).h"' src)
+  [ "${#sources[@]}" -ge 6 ]
   for version in 62 70 80; do
     for source in "${sources[@]}"; do
       "$cc" "${flags[@]}" "${headers[@]}" -DWANTED_VERSION="$version" "$source"

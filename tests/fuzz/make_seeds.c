@@ -137,6 +137,7 @@ static void write_jpeg(const struct jpeg_kind *kind)
 
 static void write_jpegs(void)
 {
+    /* The larger ones are for jpeg_lanes.c and jpeg_abreast.c. */
     static const struct jpeg_kind kinds[] = {
         {"gray.jpg", 1, JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, 0, 0, 0, 0},
         {"444.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 1, 0, 0, 0, 0},
@@ -145,11 +146,13 @@ static void write_jpegs(void)
         {"440.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 2, 0, 0, 0, 0},
         {"rgb.jpg", 3, JCS_RGB, JCS_RGB, 1, 1, 0, 0, 0, 0},
         {"progressive.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 1, 0, 0, 0},
+        {"progressive_gray.jpg", 1, JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, 1, 3, 0, 8},
+        {"progressive_large.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 1, 0, 0, JPEG_TIMES_MAX},
         {"restart.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 1, 0, 0},
         {"arithmetic.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 2, 0, 0, 1, 0},
         {"cmyk.jpg", 4, JCS_CMYK, JCS_CMYK, 1, 1, 0, 0, 0, 0},
         {"ycck.jpg", 4, JCS_CMYK, JCS_YCCK, 2, 2, 0, 0, 0, 0},
-        {"large.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 1, 0, 0, 0, JPEG_TIMES_MAX}, /* for jpeg_lanes.c */
+        {"large.jpg", 3, JCS_RGB, JCS_YCbCr, 2, 1, 0, 0, 0, JPEG_TIMES_MAX},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         write_jpeg(&kinds[i]);

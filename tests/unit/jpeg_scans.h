@@ -50,6 +50,7 @@ struct look {
     unsigned restart_interval;
     J_COLOR_SPACE stored; /* JCS_UNKNOWN: YCbCr */
     bool is_arithmetic, is_baseline;
+    int chroma_h, chroma_v; /* sampling of the second component; 0: as it is by default */
 };
 
 static inline struct jpeg_file make_scans(const struct look *look, const struct script *script,
@@ -58,7 +59,8 @@ static inline struct jpeg_file make_scans(const struct look *look, const struct 
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
     struct jpeg_file f = {NULL, 0};
-    const int n = look->stored == JCS_CMYK ? 4 : look->stored == JCS_GRAYSCALE ? 1 : 3;
+    const bool is_cmyk = look->stored == JCS_CMYK || look->stored == JCS_YCCK;
+    const int n = is_cmyk ? 4 : look->stored == JCS_GRAYSCALE ? 1 : 3;
     uint8_t *row = malloc((size_t)width * 4);
     uint32_t random = width * 41 + height;
     assert_non_null(row);
@@ -75,6 +77,10 @@ static inline struct jpeg_file make_scans(const struct look *look, const struct 
     jpeg_set_quality(&c, 92, TRUE);
     c.comp_info[0].h_samp_factor = look->h;
     c.comp_info[0].v_samp_factor = look->v;
+    if (look->chroma_h) {
+        c.comp_info[1].h_samp_factor = look->chroma_h;
+        c.comp_info[1].v_samp_factor = look->chroma_v;
+    }
     c.restart_interval = look->restart_interval;
     c.arith_code = look->is_arithmetic;
     if (script->scans) {

@@ -1,6 +1,6 @@
 /*
- * The memory that workers share: who gets it when, and that a pipeline of progressive JPEGs stays
- * within it.
+ * The memory that workers share: who gets it when, and that a pipeline of JPEGs whose coefficients
+ * are held whole, as each component has a scan of its own, stays within it.
  */
 #define _DEFAULT_SOURCE /* wait4: how much memory a child had at most */
 
@@ -157,7 +157,7 @@ static void test_more_is_not_waited_for_with_full_hands(void **state)
     ih_budget_destroy(&b);
 }
 
-/* ---- progressive JPEGs ---- */
+/* ---- JPEGs that are held whole ---- */
 
 enum { SIDE = 1600, N_IMAGES = 12, N_THREADS = 6 };
 
@@ -171,6 +171,8 @@ _Static_assert(IMAGE_BYTES == SIDE * SIDE * 3 * 2, "of the image below");
 static int make_file(void **state)
 {
     static char path[] = "/tmp/imghist-test-XXXXXX";
+    static const jpeg_scan_info scans[] = {
+        {1, {0}, 0, 63, 0, 0}, {1, {1}, 0, 63, 0, 0}, {1, {2}, 0, 63, 0, 0}};
     static uint8_t row[SIDE * 3];
     JSAMPROW rows[1] = {row};
     struct jpeg_compress_struct c;
@@ -187,7 +189,8 @@ static int make_file(void **state)
     c.input_components = 3;
     jpeg_set_defaults(&c);
     c.comp_info[0].h_samp_factor = c.comp_info[0].v_samp_factor = 1;
-    jpeg_simple_progression(&c);
+    c.scan_info = scans;
+    c.num_scans = 3;
     jpeg_start_compress(&c, TRUE);
     while (c.next_scanline < SIDE) {
         for (unsigned i = 0; i < sizeof row; i++)

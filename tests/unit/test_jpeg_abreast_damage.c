@@ -1,0 +1,207 @@
+/* Damaged progressive JPEGs, abreast and in the ordinary way: the same verdict in the same words,
+ * and no row is given twice. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/jpeg_abreast.h"
+
+static struct jpeg_file copy_of(const struct jpeg_file *f)
+{
+    struct jpeg_file copy = {malloc(f->n), f->n};
+    assert_non_null(copy.bytes);
+    memcpy(copy.bytes, f->bytes, f->n);
+    return copy;
+}
+
+/* ---- damage ---- */
+
+/* Headers that should not be there, before EOI and before the last scan: they are refused as ever.
+ * And components of one name. */
+static void test_scans_of_nobody(void **state)
+{
+    (void)state;
+    static const uint8_t wrong[][13] = {
+        {0xFF, 0xDA, 0, 8, 1, 77, 0, 0, 0, 0},
+        {0xFF, 0xDA, 0, 6, 0, 0, 63, 0},
+        {0xFF, 0xDA, 0, 8, 9, 1, 0, 0, 0, 0},
+        {0xFF, 0xDA, 0, 8, 9, 2, 0, 0, 0, 0},
+        {0xFF, 0xDA, 0, 2},
+        {0xFF, 0xDA, 0, 3, 0},
+        {0xFF, 0xDA, 0, 8, 1, 1, 0, 1, 63, 0},  /* once more */
+        {0xFF, 0xDA, 0, 8, 1, 1, 0, 1, 63, 16}, /* a bit too many */
+        {0xFF, 0xC0, 0, 11, 8, 0, 90, 1, 0, 1, 1, 0x11, 0},
+        {0xFF, 0xC2, 0, 11, 8, 0, 90, 1, 0, 1, 1, 0x11, 0},
+        {0xFF, 0xC4, 0, 4, 0x44, 0},                       /* codes of no table */
+        {0xFF, 0xC4, 0, 11, 0x00, 9, 9, 9, 9, 9, 9, 9, 9}, /* too short */
+        {0xFF, 0xDB, 0, 4, 0x07, 1},                       /* of no table, too short */
+        {0xFF, 0xDD, 0, 3, 1},
+        {0xFF, 0xE0, 0, 1},
+        {0xFF, 0xFE, 0, 0},
+        {1, 1, 1, 11, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
+    for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        for (unsigned k = 0; k < 2; k++) {
+            struct jpeg_file f = make_scans(&looks[0], &scripts[0], 20, 220);
+            const struct held held = held_of(&f);
+            splice(&f, k == 0 ? f.n - 2 : find_scan(&f, -1), 0, wrong[i], 2 + wrong[i][3]);
+            const struct way way = {.opened = OPENED_MEMORY, .n_spare = 1};
+            struct outcome o = read_file(&f, &way);
+            if (o.status != IH_CORRUPT)
+                fail_msg("%u, %u: status %d", i, k, (int)o.status);
+            free_outcome(&o);
+            assert_int_equal(try_both(&f, held, 0).n_abreast, 0);
+            free(f.bytes);
+        }
+    }
+    for (unsigned id = 1; id <= 2; id++) { /* of Y and Cb, of Cb and Cr */
+        struct jpeg_file f = make_scans(&looks[0], &scripts[1], 20, 220);
+        const struct held held = held_of(&f);
+        f.bytes[find_segment(&f, 0xC2, 0) + 4 + 6 + 3 * id] = (uint8_t)id;
+        assert_int_equal(try_both(&f, held, 0).n_abreast, 0);
+        free(f.bytes);
+    }
+}
+
+static void test_truncation(void **state)
+{
+    (void)state;
+    struct jpeg_file f = make_scans(&looks[2], &scripts[4], 24, 16 * 13);
+    const struct held held = held_of(&f);
+    assert_int_equal(try_both(&f, held, 0).n_abreast, N_WAYS);
+    for (unsigned long n = 3; n < f.n; n++) {
+        const struct jpeg_file part = {f.bytes, n};
+        const struct way way = {.opened = OPENED_MEMORY, .gives_pixels = true};
+        struct outcome o = read_file(&part, &way);
+        assert_int_equal(o.status, IH_CORRUPT);
+        free_outcome(&o);
+        assert_int_equal(try_both(&part, held, 0).n_abreast, 0);
+    }
+    free(f.bytes);
+}
+
+/* Each byte turned over, and each with its lowest bit. */
+static void test_damage(void **state)
+{
+    (void)state;
+    struct tried all = {0};
+    for (unsigned k = 0; k < 3; k++) {
+        struct look look = looks[k];
+        look.restart_interval = k;
+        struct jpeg_file f =
+            make_scans(&look, &scripts[k == 2 ? 4 : k], 8, 8 * (unsigned)look.v * 16 + 1);
+        const struct held held = held_of(&f);
+        assert_int_equal(try_both(&f, held, 0).n_abreast, N_WAYS);
+        for (unsigned long i = 0; i < 2 * f.n; i++) {
+            const uint8_t was = f.bytes[i / 2];
+            f.bytes[i / 2] ^= i % 2 ? 0xFF : 0x01;
+            const struct tried tried = try_both(&f, held, 0);
+            all.n_abreast += tried.n_abreast;
+            all.n_given_back += tried.n_given_back;
+            f.bytes[i / 2] = was;
+        }
+        free(f.bytes);
+    }
+    assert_true(all.n_abreast > 1000); /* other pixels, but nothing wrong with the file */
+    assert_true(all.n_given_back > 1000);
+}
+
+/* ---- damage that is repaired under way ---- */
+
+static struct jpeg_file repaired;
+static uint8_t *to_repair; /* what is being read, and of the same size; NULL: the file at path */
+static unsigned repair_at, n_repairs;
+
+static unsigned repair(unsigned n_bands, unsigned n_spare_left)
+{
+    (void)n_spare_left;
+    if (n_bands == repair_at) {
+        n_repairs++;
+        if (to_repair)
+            memcpy(to_repair, repaired.bytes, repaired.n);
+        else
+            write_file(path, repaired.bytes, repaired.n);
+    }
+    return 0;
+}
+
+/* damaged: of the size of repaired. Rows that come before the damage are given, and then all that
+ * are left, once. gives_rows: the damage is in the scan that gives them, behind the last. */
+static void check_repaired(const struct jpeg_file *damaged, struct way way, bool gives_rows)
+{
+    const struct way sound_way = {.opened = OPENED_MEMORY,
+                                  .gives_pixels = way.gives_pixels,
+                                  .more = way.more,
+                                  .varies = way.varies,
+                                  .from_pixels = ORDINARY_FROM};
+    struct outcome expected = read_file(&repaired, &sound_way);
+    struct jpeg_file f = copy_of(damaged);
+    write_file(path, f.bytes, f.n);
+    to_repair = way.opened == OPENED_MEMORY ? f.bytes : NULL;
+    n_repairs = 0;
+    way.before_read = repair;
+    struct outcome o = read_file(&f, &way);
+    assert_int_equal(expected.status, IH_OK);
+    assert_int_equal(n_repairs, 1);
+    if (o.status != IH_OK)
+        fail_msg("status %d, '%s'", (int)o.status, o.error.message);
+    assert_int_equal(o.n_bytes, expected.n_bytes);
+    assert_memory_equal(o.bytes, expected.bytes, o.n_bytes);
+    assert_int_equal(o.held_bytes,
+                     gives_rows ? held_of(&repaired).abreast : held_of(&repaired).ordinary);
+    free_outcome(&o);
+    free_outcome(&expected);
+    free(f.bytes);
+}
+
+/* What stands behind the data of a scan is seen with its last row, or, of the scan that gives the
+ * rows, when all have been given. */
+static void test_repaired_behind_scans(void **state)
+{
+    (void)state;
+    static const uint8_t comment[] = {0xFF, 0xFE, 0, 6, 'a', 'b', 'c', 'd'};
+    for (unsigned k = 0; k < N_LOOKS * N_SCRIPTS; k++) {
+        const struct look *look = &looks[k % N_LOOKS];
+        struct jpeg_file f =
+            make_scans(look, &scripts[k / N_LOOKS], 40, 8 * (unsigned)look->v * 20 - k);
+        struct ih_jpeg_scans scans;
+        assert_true(ih_jpeg_scans_find(&scans, f.bytes, f.n));
+        for (unsigned n = 0; n < scans.n_scans; n++) {
+            const struct ih_jpeg_span *span = &scans.scans[n].span;
+            const size_t at = (size_t)(span->bytes - f.bytes) + span->size_bytes;
+            repaired = copy_of(&f);
+            splice(&repaired, at, 0, comment, sizeof comment);
+            struct jpeg_file damaged = copy_of(&repaired);
+            memset(damaged.bytes + at, 1, sizeof comment);
+            struct ih_jpeg_scans of_damaged;
+            assert_true(ih_jpeg_scans_find(&of_damaged, damaged.bytes, damaged.n));
+            const bool gives_rows = n == ih_jpeg_scans_lightest_end(&of_damaged);
+            for (unsigned i = 0; i < 8; i++) {
+                const struct way way = {.opened = i & 1 ? OPENED_PATH : OPENED_MEMORY,
+                                        .gives_pixels = i & 2,
+                                        .n_spare = i & 4 ? 3 : 0,
+                                        .more = i & 2 ? k % 11 : k * 1000,
+                                        .varies = k % 2};
+                repair_at = 1;
+                check_repaired(&damaged, way, gives_rows);
+            }
+            free(damaged.bytes);
+            free(repaired.bytes);
+        }
+        free(f.bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scans_of_nobody),
+        cmocka_unit_test(test_truncation),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_repaired_behind_scans),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
