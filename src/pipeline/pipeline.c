@@ -8,6 +8,7 @@
 
 #include "pipeline/pipeline.h"
 
+#include "base/spare.h"
 #include "decode/helper.h"
 #include "pipeline/offload.h"
 
@@ -212,6 +213,8 @@ static void *work(void *argument)
     if (open_worker(&w, p, &error) == IH_OK)
         work_on_inputs(p, &w, &error);
     close_worker(&w);
+    if (p->options->decode.n_spare)
+        ih_spare_give(p->options->decode.n_spare); /* the last images are decoded the sooner */
 
     pthread_mutex_lock(&p->lock);
     p->n_working--;

@@ -44,8 +44,10 @@ struct ih_jpeg_report {
 };
 
 struct ih_pipeline_options {
-    unsigned n_threads;                     /* at least 1 */
-    struct ih_decode_options decode;        /* its helper is the worker's own, not set here */
+    unsigned n_threads; /* at least 1 */
+    /* Its helper is the worker's own, not set here. A worker that runs out of inputs adds its
+     * processor to n_spare. */
+    struct ih_decode_options decode;
     const struct ih_helper_command *helper; /* borrowed; NULL: no helper processes */
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;

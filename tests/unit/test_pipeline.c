@@ -98,6 +98,7 @@ struct run {
     size_t n_waiting;           /* at most, given and not taken */
     size_t n_wanted;            /* take says stop after as many */
     long take_ms;               /* how long take takes for the first */
+    atomic_uint n_spare;        /* processors that nobody uses */
     struct ih_error in_input;   /* set in each input that is called "broken" */
     enum ih_status statuses[8]; /* of the first results */
     struct ih_error last_error;
@@ -146,12 +147,13 @@ static enum ih_status run_with(struct run *r, unsigned n_threads,
                                const struct ih_file_identity *output,
                                const struct ih_device_options *on)
 {
-    const struct ih_pipeline_options options = {.n_threads = n_threads,
-                                                .decode = {.max_pixels = 100},
-                                                .luma = &ih_luma_bt709,
-                                                .clip_high = 255,
-                                                .outputs = output,
-                                                .n_outputs = output ? 1 : 0};
+    const struct ih_pipeline_options options = {
+        .n_threads = n_threads,
+        .decode = {.max_pixels = 100, .n_spare = &r->n_spare},
+        .luma = &ih_luma_bt709,
+        .clip_high = 255,
+        .outputs = output,
+        .n_outputs = output ? 1 : 0};
     const struct ih_pipeline_calls calls = {next, r, take, r};
     struct ih_device *device = NULL;
     assert_int_equal(ih_device_open(on, &device, &r->last_error), IH_OK);
@@ -246,6 +248,34 @@ static void test_slow_input_holds_nobody_up(void **state)
     pthread_join(thread, NULL);
     assert_true(feeder.has_seen_all);
     assert_int_equal(r.sum, 50 + 379);
+    free(slow);
+}
+
+/* Gives the slow input when three processors are to be had. */
+static void *feed_when_spare(void *argument)
+{
+    const struct timespec a_while = {.tv_nsec = 1000 * 1000};
+    struct feeder *f = argument;
+    for (int i = 0; i < 10000 && atomic_load(&f->run->n_spare) < 3; i++)
+        nanosleep(&a_while, NULL);
+    f->has_seen_all = atomic_load(&f->run->n_spare) == 3;
+    write_pgm(fopen(f->path, "wb"), 50);
+    return NULL;
+}
+
+/* A worker for which there is no input leaves its processor to those that have one. */
+static void test_processors_of_idle_workers(void **state)
+{
+    struct run r = {.folder = *state, NAMES("slow"), .n_inputs = 1};
+    char *slow = file_path(*state, "slow");
+    struct feeder feeder = {slow, &r, false};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, feed_when_spare, &feeder), 0);
+    assert_int_equal(run(&r, 4), IH_OK);
+    pthread_join(thread, NULL);
+    assert_true(feeder.has_seen_all);
+    assert_int_equal(atomic_load(&r.n_spare), 4);
+    assert_int_equal(r.sum, 50);
     free(slow);
 }
 
@@ -407,6 +437,7 @@ int main(void)
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_order_behind_a_slow_input),
         cmocka_unit_test(test_slow_input_holds_nobody_up),
+        cmocka_unit_test(test_processors_of_idle_workers),
         cmocka_unit_test(test_few_wait_for_a_slow_taker),
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_no_inputs),
