@@ -1,15 +1,11 @@
 /* The worker's side of a helper process. Nothing that comes from it is trusted. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "decode/helper.h"
+#include "decode/helper_spawn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,39 +19,6 @@ void ih_helper_init(struct ih_helper *h, const struct ih_helper_command *command
 
 /* ---- its life ---- */
 
-/*
- * posix_spawn rather than fork: the threads of this process are none of its business.
- *
- * Signals that people end programs with, which a terminal sends to the helper too, are blocked in
- * it: one that ended before this process does would seem to have crashed over its file.
- */
-static int spawn(struct ih_helper *h, int its_socket)
-{
-    extern char **environ;
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    static const int of_people[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    sigset_t blocked, all;
-    sigemptyset(&blocked);
-    for (size_t i = 0; i < sizeof of_people / sizeof of_people[0]; i++)
-        sigaddset(&blocked, of_people[i]);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_adddup2(&actions, its_socket, IH_HELPER_SOCKET);
-    posix_spawnattr_setsigmask(&attributes, &blocked);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    char name[] = "imghist", option[] = IH_HELPER_OPTION, strict[] = "strict", prepared[16];
-    char *const arguments[] = {name, option, prepared, h->command->is_strict ? strict : NULL, NULL};
-    snprintf(prepared, sizeof prepared, "%u", h->prepared);
-    int error_number =
-        posix_spawnp(&h->pid, h->command->program, &actions, &attributes, arguments, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return error_number;
-}
-
 /* Ends the process. Returns how, as waitpid says it. */
 static int stop(struct ih_helper *h)
 {
@@ -64,6 +27,8 @@ static int stop(struct ih_helper *h)
     while (waitpid(h->pid, &how, 0) < 0 && errno == EINTR)
         continue;
     close(h->socket);
+    ih_helper_memory_unmap(h->memory);
+    h->memory = NULL;
     h->is_running = false;
     return how;
 }
@@ -81,45 +46,13 @@ static uint64_t seconds_max(const struct ih_helper *h)
     return h->command->seconds_max ? h->command->seconds_max : IH_HELPER_SECONDS_MAX;
 }
 
-#ifndef SOCK_CLOEXEC /* without it there is a moment for another thread to start a program in */
-#define SOCK_CLOEXEC 0
-#endif
-
-/* A socket for the worker and one for its helper, which no other program that is started gets: as
- * long as it held one, the end of the other would not be seen. */
-static bool make_ends(int ends[2])
-{
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return false;
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    if (ends[1] != IH_HELPER_SOCKET)
-        return true;
-    /* dup2 onto its own number would leave the flag set that closes it. */
-    ends[1] = fcntl(IH_HELPER_SOCKET, F_DUPFD_CLOEXEC, IH_HELPER_SOCKET + 1);
-    int error_number = errno;
-    close(IH_HELPER_SOCKET);
-    if (ends[1] >= 0)
-        return true;
-    close(ends[0]);
-    errno = error_number;
-    return false;
-}
-
 static enum ih_status start(struct ih_helper *h, struct ih_error *err)
 {
-    int ends[2];
-    if (!make_ends(ends))
-        return ih_error_errno(err, errno, "cannot start a helper process");
-    int error_number = spawn(h, ends[1]);
-    close(ends[1]);
-    if (error_number) {
-        close(ends[0]);
-        return ih_error_set(err, IH_UNAVAILABLE, "cannot start a helper process: %s",
-                            strerror(error_number));
-    }
-    h->socket = ends[0];
+    enum ih_status status = ih_helper_spawn(h, err);
+    if (status != IH_OK)
+        return status;
     h->is_running = true;
+    h->n_pieces = 0;
     h->patience.left_ns = seconds_max(h) * NS_A_SECOND;
     struct ih_error hello;
     if (!ih_wire_watch(h->socket) ||
@@ -313,7 +246,7 @@ enum ih_status ih_helper_open(struct ih_helper *h, unsigned index, struct ih_sou
     h->patience.left_ns = is_endless ? IH_WIRE_FOR_EVER : seconds_max(h) * NS_A_SECOND;
     h->is_busy = true;
     h->budget = options->budget;
-    h->n_pixels_sent = 0;
+    h->n_pixels_left = 0;
     if (!send_request(h, index, src, options))
         return tell_death(h, err);
     enum ih_status status = next_reply(h, &r, err);
@@ -330,11 +263,21 @@ enum ih_status ih_helper_open(struct ih_helper *h, unsigned index, struct ih_sou
     return IH_OK;
 }
 
+/* The worker is done with the piece whose turn it was. False: the helper is not there any more. */
+static bool give_back(struct ih_helper *h)
+{
+    static const uint8_t wake = 0;
+    struct ih_helper_memory *m = h->memory;
+    atomic_store(&m->n_given_back, ++h->n_pieces);
+    return atomic_exchange(&m->is_waited, 0) == 0 ||
+           ih_wire_send(h->socket, &wake, sizeof wake, &h->patience);
+}
+
 enum ih_status ih_helper_read(struct ih_helper *h, uint8_t *pixels, size_t capacity_pixels,
                               size_t *n_pixels, struct ih_error *err)
 {
     *n_pixels = 0;
-    if (h->n_pixels_sent == 0) {
+    if (h->n_pixels_left == 0) {
         struct ih_wire_reply r;
         enum ih_status status = next_reply(h, &r, err);
         if (status != IH_OK)
@@ -343,14 +286,17 @@ enum ih_status ih_helper_read(struct ih_helper *h, uint8_t *pixels, size_t capac
             end_image(h);
             return IH_OK;
         }
-        if (r.kind != IH_WIRE_PIXELS || r.n == 0)
+        if (r.kind != IH_WIRE_PIXELS || r.n == 0 || r.n > IH_HELPER_PIECE_BYTES / h->n_channels)
             return distrust(h, err);
-        h->n_pixels_sent = r.n;
+        h->n_pixels_left = (size_t)r.n;
+        h->next = h->memory->pieces[h->n_pieces % IH_HELPER_PIECES];
     }
-    size_t n = h->n_pixels_sent < capacity_pixels ? (size_t)h->n_pixels_sent : capacity_pixels;
-    if (!ih_wire_receive(h->socket, pixels, n * h->n_channels, &h->patience))
+    size_t n = h->n_pixels_left < capacity_pixels ? h->n_pixels_left : capacity_pixels;
+    memcpy(pixels, h->next, n * h->n_channels);
+    h->next += n * h->n_channels;
+    h->n_pixels_left -= n;
+    if (h->n_pixels_left == 0 && !give_back(h))
         return tell_death(h, err);
-    h->n_pixels_sent -= n;
     *n_pixels = n;
     return IH_OK;
 }

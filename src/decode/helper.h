@@ -13,7 +13,7 @@
  * It does not protect from wrong pixels, and not from a kernel whose system calls on the filter's
  * list can be abused. The other formats are decoded by libraries that every browser holds against
  * hostile files, or by code of this program that never looks outside a row; isolating them as well
- * is the user's choice, at the price of a copy of all pixels through a socket.
+ * is the user's choice, at the price of one more copy of all pixels.
  *
  * A helper is the program itself, started anew with other arguments, because a fork of a process
  * with threads may do next to nothing. It serves one worker, image after image, and ends with it:
@@ -21,16 +21,20 @@
  *
  *     worker: request (which decoder, limits, bytes already read; the open file)  ->  helper
  *     helper: opened | failed, pixels ..., done | failed; in between: questions to the budget
+ *
+ * These are words through a socket. The pixels themselves are in memory that both share
+ * (helper_memory.h), from which the worker copies them once before anything looks at them.
  */
 #ifndef IH_DECODE_HELPER_H
 #define IH_DECODE_HELPER_H
 
+#include "decode/helper_memory.h"
 #include "decode/helper_wire.h"
 
 #include <sys/types.h>
 
-/* The file descriptor on which a helper finds its socket. */
-enum { IH_HELPER_SOCKET = 3 };
+/* The file descriptors on which a helper finds its socket and the memory that it shares. */
+enum { IH_HELPER_SOCKET = 3, IH_HELPER_MEMORY = 4 };
 
 /* How long a worker waits for one image of a file, all waits together: three times the processor
  * time that the image may take (helper_serve.c), since a slow disk, or more threads than
@@ -56,6 +60,8 @@ struct ih_helper {
     unsigned prepared; /* index of the one decoder that it prepared, or IH_HELPER_ALL */
     pid_t pid;
     int socket;
+    struct ih_helper_memory *memory;  /* owned, shared with it */
+    unsigned n_pieces;                /* of the memory, that had their turn */
     struct ih_wire_patience patience; /* with this image, or with a helper that starts */
 
     /* Of the image that is under way: */
@@ -63,7 +69,8 @@ struct ih_helper {
     struct ih_budget *budget; /* borrowed, or NULL */
     uint64_t taken_bytes;     /* from it, for the helper */
     unsigned n_channels;
-    uint64_t n_pixels_sent; /* announced and not yet received */
+    size_t n_pixels_left; /* of the piece whose turn it is, and where */
+    const uint8_t *next;
 };
 
 /* No process is started before one is needed. */

@@ -21,10 +21,6 @@ enum { FILES_MAX = 16 };
  * minutes of inflating; whoever needs more is not decoding. */
 enum { SECONDS_MAX = 600 };
 
-/* Pixels are sent in pieces of about this size: large enough that system calls cost little, small
- * enough to stay in the cache. */
-enum { PIECE_BYTES = 128 * 1024 };
-
 /* More than any limit that is set in practice; where more are allowed, counting them all takes as
  * long as decoding does. */
 enum { FILES_CLOSED_MAX = 4096 };
@@ -33,8 +29,10 @@ struct server {
     struct ih_source src;
     uint8_t read[IH_SOURCE_BUFFER_BYTES]; /* what the worker has read of the file already */
     struct ih_budget budget;              /* the worker's, asked through the socket */
-    uint8_t *piece;                       /* owned */
-    size_t piece_bytes;
+    struct ih_helper_memory *memory;      /* owned, shared with the worker */
+    unsigned n_pieces;                    /* of it, that had their turn */
+    uint8_t *row;                         /* owned, NULL before one is too long for a piece */
+    size_t row_bytes;
     struct ih_error *unprepared; /* owned [decoders]: IH_OK, or why it cannot decode */
 };
 
@@ -62,33 +60,76 @@ static enum ih_status ask(enum ih_budget_call call, uint64_t n_bytes, struct ih_
     return answer.status;
 }
 
-/* Room for at least a row. */
-static enum ih_status grow_piece(struct server *s, const struct ih_image_info *info,
-                                 struct ih_error *err)
+/* The piece whose turn it is, once the worker has given it back. */
+static uint8_t *next_piece(struct server *s)
 {
-    uint64_t wanted = info->width * info->n_channels;
-    wanted = wanted > PIECE_BYTES ? wanted : PIECE_BYTES;
-    if (wanted <= s->piece_bytes)
-        return IH_OK;
-    free(s->piece);
-    s->piece = wanted < SIZE_MAX ? malloc((size_t)wanted) : NULL;
-    s->piece_bytes = s->piece ? (size_t)wanted : 0;
-    return s->piece ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
+    struct ih_helper_memory *m = s->memory;
+    while (s->n_pieces - atomic_load(&m->n_given_back) == IH_HELPER_PIECES) {
+        uint8_t wake;
+        atomic_store(&m->is_waited, 1);
+        /* It may just have been given back; then there is a byte only if the worker saw that. */
+        if (s->n_pieces - atomic_load(&m->n_given_back) < IH_HELPER_PIECES &&
+            atomic_exchange(&m->is_waited, 0) == 1)
+            break;
+        if (!ih_wire_receive(IH_HELPER_SOCKET, &wake, sizeof wake, NULL))
+            _exit(EXIT_FAILURE); /* nobody is left to decode for */
+    }
+    return m->pieces[s->n_pieces % IH_HELPER_PIECES];
+}
+
+static void send_piece(struct server *s, size_t n_pixels)
+{
+    const struct ih_wire_reply r = {.kind = IH_WIRE_PIXELS, .n = n_pixels};
+    s->n_pieces++;
+    if (!reply(&r))
+        _exit(EXIT_FAILURE);
 }
 
 static enum ih_status send_pixels(struct server *s, const struct ih_decoder *decoder, void *state,
-                                  const struct ih_image_info *info, struct ih_error *err)
+                                  size_t n_channels, struct ih_error *err)
 {
     for (;;) {
-        struct ih_wire_reply r = {.kind = IH_WIRE_PIXELS};
         size_t n = 0;
         enum ih_status status =
-            decoder->read(state, s->piece, s->piece_bytes / info->n_channels, &n, err);
+            decoder->read(state, next_piece(s), IH_HELPER_PIECE_BYTES / n_channels, &n, err);
         if (status != IH_OK || n == 0)
             return status;
-        r.n = n;
-        if (!reply(&r) || !ih_wire_send(IH_HELPER_SOCKET, s->piece, n * info->n_channels, NULL))
-            _exit(EXIT_FAILURE);
+        send_piece(s, n);
+    }
+}
+
+static enum ih_status grow_row(struct server *s, const struct ih_image_info *info,
+                               struct ih_error *err)
+{
+    const uint64_t wanted = info->width * info->n_channels;
+    if (wanted <= s->row_bytes)
+        return IH_OK;
+    free(s->row);
+    s->row = wanted < SIZE_MAX ? malloc((size_t)wanted) : NULL;
+    s->row_bytes = s->row ? (size_t)wanted : 0;
+    return s->row ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
+}
+
+/* Of an image whose rows do not fit into a piece. */
+static enum ih_status send_long_rows(struct server *s, const struct ih_decoder *decoder,
+                                     void *state, const struct ih_image_info *info,
+                                     struct ih_error *err)
+{
+    const size_t n_channels = info->n_channels, n_max = IH_HELPER_PIECE_BYTES / n_channels;
+    if (grow_row(s, info, err) != IH_OK)
+        return err->status;
+    for (;;) {
+        size_t n = 0;
+        enum ih_status status = decoder->read(state, s->row, s->row_bytes / n_channels, &n, err);
+        if (status != IH_OK || n == 0)
+            return status;
+        for (const uint8_t *p = s->row; n > 0;) {
+            const size_t n_now = n < n_max ? n : n_max;
+            memcpy(next_piece(s), p, n_now * n_channels);
+            send_piece(s, n_now);
+            p += n_now * n_channels;
+            n -= n_now;
+        }
     }
 }
 
@@ -105,9 +146,9 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
     opened.info.format = NULL;
     if (!reply(&opened))
         _exit(EXIT_FAILURE);
-    status = grow_piece(s, &info, err);
-    if (status == IH_OK)
-        status = send_pixels(s, decoder, state, &info, err);
+    const bool has_long_rows = info.width > IH_HELPER_PIECE_BYTES / info.n_channels;
+    status = has_long_rows ? send_long_rows(s, decoder, state, &info, err)
+                           : send_pixels(s, decoder, state, info.n_channels, err);
     decoder->close(state);
     return status;
 }
@@ -167,24 +208,28 @@ static void prepare(struct server *s, const struct ih_decoder *const *decoders,
             decoders[i]->prepare(&s->unprepared[i]);
 }
 
-/* NULL where memory is out. */
-static struct server *make_server(unsigned n_decoders)
-{
-    struct server *s = calloc(1, sizeof *s);
-    if (s)
-        s->unprepared = calloc(n_decoders + 1, sizeof *s->unprepared);
-    if (s && s->unprepared)
-        return s;
-    free(s);
-    return NULL;
-}
-
 static void free_server(struct server *s)
 {
-    free(s->piece);
+    ih_helper_memory_unmap(s->memory);
+    free(s->row);
     free(s->unprepared);
     ih_source_reset(&s->src);
     free(s);
+}
+
+/* NULL where memory is out, or there is none to share. */
+static struct server *make_server(unsigned n_decoders)
+{
+    struct server *s = calloc(1, sizeof *s);
+    if (s) {
+        s->unprepared = calloc(n_decoders + 1, sizeof *s->unprepared);
+        s->memory = ih_helper_memory_map(IH_HELPER_MEMORY);
+    }
+    if (s && s->unprepared && s->memory)
+        return s;
+    if (s)
+        free_server(s);
+    return NULL;
 }
 
 int ih_helper_serve(const struct ih_decoder *const *decoders, char *const *arguments)
@@ -196,8 +241,8 @@ int ih_helper_serve(const struct ih_decoder *const *decoders, char *const *argum
     while (decoders[n_decoders])
         n_decoders++;
     end_with_worker();
-    struct server *s = arguments[0] && close_files() ? make_server(n_decoders) : NULL;
-    if (!s)
+    struct server *s = arguments[0] ? make_server(n_decoders) : NULL;
+    if (!s || !close_files())
         return EXIT_FAILURE;
     prepare(s, decoders, strtoul(arguments[0], NULL, 10));
     bool is_strict = arguments[1] != NULL;

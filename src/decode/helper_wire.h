@@ -19,7 +19,7 @@ struct ih_wire_request {
 
 enum ih_wire_kind {
     IH_WIRE_OPENED, /* info */
-    IH_WIRE_PIXELS, /* n of them follow */
+    IH_WIRE_PIXELS, /* n of them in the piece of memory whose turn it is */
     IH_WIRE_DONE,
     IH_WIRE_FAILED, /* error */
     IH_WIRE_TAKE,   /* of the budget, n bytes; answered with a struct ih_error */

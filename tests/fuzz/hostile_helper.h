@@ -3,8 +3,9 @@
  * or is counted as it says, in bounded time, without harm to the worker.
  *
  * Bytes become what the helper sends, record by record: RECORD_BYTES that fill in a reply, and raw
- * bytes behind it. The helper itself is a process that ends at once; its socket is written before
- * the worker looks, and then ends.
+ * bytes behind it. The memory that it shares has them, too, its turns among them. The helper
+ * itself is a process that ends at once; its socket is written before the worker looks, and then
+ * ends.
  */
 #ifndef IH_TESTS_HOSTILE_HELPER_H
 #define IH_TESTS_HOSTILE_HELPER_H
@@ -63,6 +64,15 @@ static inline void send_replies(int socket, const uint8_t *bytes, size_t size)
     }
 }
 
+static inline void fill_memory(struct ih_helper_memory *memory, const uint8_t *bytes, size_t size)
+{
+    const size_t n = size < IH_HELPER_PIECE_BYTES ? size : IH_HELPER_PIECE_BYTES;
+    for (unsigned i = 0; i < IH_HELPER_PIECES && n > 0; i++)
+        memcpy(memory->pieces[i], bytes, n);
+    atomic_store(&memory->is_waited, n > 0 ? bytes[n - 1] : 0);
+    atomic_store(&memory->n_given_back, n > 0 ? bytes[n / 2] : 0);
+}
+
 /* Returns what comes of the file. */
 static inline enum ih_status check_file(struct ih_helper *helper, struct ih_source *src,
                                         struct ih_budget *budget)
@@ -103,7 +113,7 @@ static inline enum ih_status face_hostile_helper(const uint8_t *bytes, size_t si
     struct ih_source src = {0};
     struct ih_budget budget;
     struct ih_error err;
-    int ends[2], file = memfd_create("imghist-test", MFD_CLOEXEC);
+    int ends[2], shared, file = memfd_create("imghist-test", MFD_CLOEXEC);
     PROMISED(file >= 0 && write(file, "P5 1 1 255 x", 12) == 12 && lseek(file, 0, SEEK_SET) == 0);
     PROMISED(ih_source_open_fd(&src, file, &err) == IH_OK);
     PROMISED(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
@@ -114,6 +124,9 @@ static inline enum ih_status face_hostile_helper(const uint8_t *bytes, size_t si
     helper.is_running = true;
     helper.prepared = IH_HELPER_ALL;
     helper.socket = ends[0];
+    helper.memory = ih_helper_memory_make(&shared);
+    PROMISED(helper.memory && close(shared) == 0);
+    fill_memory(helper.memory, bytes, size);
     PROMISED(posix_spawn(&helper.pid, "/bin/true", NULL, NULL, arguments, environment) == 0);
     PROMISED(ih_wire_watch(helper.socket));
     ih_budget_init(&budget, 1 << 20);

@@ -34,7 +34,7 @@ seeds() {
       printf '\000\000\377\000\004\001\020\003\000\377aaaaaaaaaaaaaaaab' >"$into/gray-runs"
       return ;;
     fuzz_helper) # records: see hostile_helper.h
-      printf '\0\0\0\2\0\2\0\1\10\0\0\0\1\4\0\0\0\0\0\0\0\0\0\4abcd\2\0\0\0\0\0\0\0\0\0\0\0' >"$into/sound"
+      printf '\0\0\0\2\0\2\0\1\10\0\0\0\1\4\0\0\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\0\0\0\0' >"$into/sound"
       printf '\4\1\12\0\0\0\0\0\0\0\0\0\5\1\12\0\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\5x\0' >"$into/budget"
       return ;;
   esac

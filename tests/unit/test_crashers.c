@@ -162,25 +162,16 @@ static void replay_helper(const struct file *file)
 static void test_hostile_helpers(void **state)
 {
     (void)state;
-    enum {
-        KIND = 0,
-        N = 1,
-        WIDTH = 3,
-        HEIGHT = 5,
-        CHANNELS = 7,
-        DEPTH = 8,
-        RAW = 11,
-        RANDOM = 100
-    };
-    uint8_t bytes[3 * RECORD_BYTES + 4] = {0}, *opened = bytes, *pixels = bytes + RECORD_BYTES;
-    uint8_t *done = pixels + RECORD_BYTES + 4;
+    enum { KIND = 0, N = 1, WIDTH = 3, HEIGHT = 5, CHANNELS = 7, DEPTH = 8, RANDOM = 100 };
+    uint8_t bytes[3 * RECORD_BYTES] = {0}, *opened = bytes, *pixels = bytes + RECORD_BYTES;
+    uint8_t *done = pixels + RECORD_BYTES;
     for_each("crashers", "fuzz_helper-", replay_helper);
     opened[KIND] = IH_WIRE_OPENED;
     opened[WIDTH] = opened[HEIGHT] = 2;
     opened[CHANNELS] = 1;
     opened[DEPTH] = 8;
     pixels[KIND] = IH_WIRE_PIXELS;
-    pixels[N] = pixels[RAW] = 4;
+    pixels[N] = 4;
     done[KIND] = IH_WIRE_DONE;
     assert_int_equal(face_hostile_helper(bytes, sizeof bytes), IH_OK); /* it can be told right */
     assert_int_equal(face_hostile_helper(bytes, sizeof bytes - RECORD_BYTES), IH_CORRUPT);

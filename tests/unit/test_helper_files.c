@@ -1,7 +1,7 @@
 /*
- * What a helper process finds open when it starts: the standard files and its socket, and nothing
- * of another thread's, whatever that does at the moment. A helper with another's socket would keep
- * the other's worker from seeing that its helper has ended.
+ * What a helper process finds open when it starts: the standard files, its socket and the memory
+ * that it shares, and nothing of another thread's, whatever that does at the moment. A helper with
+ * another's socket would keep the other's worker from seeing that its helper has ended.
  *
  * As in test_helper.c, the helper is this test itself, started anew.
  */
@@ -76,10 +76,10 @@ int socketpair(int domain, int type, int protocol, int ends[2])
 static const char no_other_files[] = "IMGHIST_TEST_NO_OTHER_FILES";
 enum { FILES_LOOKED_AT = 256 };
 
-/* In the helper: whether it got more than the standard files and its socket. */
+/* In the helper: whether it got more than the standard files, its socket and its memory. */
 static bool has_other_files(void)
 {
-    for (int fd = IH_HELPER_SOCKET + 1; fd < FILES_LOOKED_AT; fd++)
+    for (int fd = IH_HELPER_MEMORY + 1; fd < FILES_LOOKED_AT; fd++)
         if (fcntl(fd, F_GETFD) >= 0)
             return true;
     return false;
@@ -121,44 +121,62 @@ static void test_no_files_of_others(void **state)
         assert_false(failed[i]);
 }
 
-/* A program that has closed standard files gets sockets with low numbers: here the helper's end has
- * the number that it is to have. */
-static void test_low_numbers(void **state)
+/* One image, in a program that has none of the files open that are in the set. */
+static enum ih_status decode_without(const int *set, size_t n_set, uint8_t *pixels, size_t *n)
 {
-    static uint8_t pixels[3];
     enum { HIGH = 20 };
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
     struct ih_helper h;
     struct ih_error err;
     struct ih_source src = {0};
     struct ih_image_info info;
-    size_t n = 0;
-    (void)state;
+    int kept[3];
     ih_helper_init(&h, &command);
     int low = open("/dev/null", O_RDONLY), file = fcntl(low, F_DUPFD_CLOEXEC, HIGH);
     close(low);
-    int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, HIGH);
-    int other = fcntl(IH_HELPER_SOCKET, F_DUPFD_CLOEXEC, HIGH);
-    close(STDIN_FILENO);
-    close(IH_HELPER_SOCKET);
+    for (size_t i = 0; i < n_set; i++)
+        kept[i] = fcntl(set[i], F_DUPFD_CLOEXEC, HIGH);
+    for (size_t i = 0; i < n_set; i++)
+        close(set[i]);
     enum ih_status status = ih_source_open_fd(&src, file, &err);
     status = status == IH_OK ? ih_helper_open(&h, 0, &src, &options, &info, &err) : status;
-    status = status == IH_OK ? ih_helper_read(&h, pixels, 1, &n, &err) : status;
-    int its_socket = h.socket;
+    status = status == IH_OK ? ih_helper_read(&h, pixels, 1, n, &err) : status;
     ih_helper_close(&h);
     ih_helper_reset(&h);
     ih_source_reset(&src);
     close(file);
-    if (input >= 0)
-        dup2(input, STDIN_FILENO);
-    if (other >= 0)
-        dup2(other, IH_HELPER_SOCKET);
-    close(input);
-    close(other);
-    assert_int_equal(status, IH_OK);
-    assert_int_equal(its_socket, STDIN_FILENO);
-    assert_int_equal(n, 1);
-    assert_int_equal(pixels[2], VALUE);
+    for (size_t i = 0; i < n_set; i++) {
+        if (fcntl(set[i], F_GETFD) >= 0)
+            status = IH_CONFLICT; /* what was open is left open */
+        if (kept[i] >= 0)
+            dup2(kept[i], set[i]);
+        close(kept[i]);
+    }
+    return status;
+}
+
+/* A program that has closed standard files gets files with low numbers: the helper's socket and
+ * memory may have the number that one of them is to have. */
+static void test_low_numbers(void **state)
+{
+    static const int numbers[] = {STDIN_FILENO, IH_HELPER_SOCKET, IH_HELPER_MEMORY};
+    const int null = open("/dev/null", O_RDONLY);
+    (void)state;
+    for (unsigned chosen = 0; chosen < 8; chosen++) {
+        uint8_t pixels[3] = {0};
+        int set[3];
+        size_t n_set = 0, n = 0;
+        for (unsigned i = 0; i < 3; i++) {
+            if (chosen & 1u << i)
+                set[n_set++] = numbers[i];
+            else if (fcntl(numbers[i], F_GETFD) < 0)
+                dup2(null, numbers[i]);
+        }
+        assert_int_equal(decode_without(set, n_set, pixels, &n), IH_OK);
+        assert_int_equal(n, 1);
+        assert_int_equal(pixels[2], VALUE);
+    }
+    close(null);
 }
 
 int main(int argc, char **argv)

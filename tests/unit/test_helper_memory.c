@@ -1,0 +1,272 @@
+/*
+ * The memory through which a helper sends pixels: images and rows around the size of a piece, fast
+ * and slow sides, files that stay open, memory that is not there or could be taken away.
+ *
+ * As in test_helper.c, the helper is this test itself, started anew.
+ */
+#define _GNU_SOURCE /* seals */
+
+#include "tests/unit/helper_orders.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+/* ---- sizes ---- */
+
+static void test_sizes(void **state)
+{
+    static const struct order orders[] = {
+        {.width = 1, .height = 1, .n_channels = 4},
+        {.width = 1024, .height = PIECE / 1024, .n_channels = 1},     /* a piece */
+        {.width = 1024, .height = PIECE / 1024 + 1, .n_channels = 1}, /* and a row */
+        {.width = 1024, .height = PIECE / 2048, .n_channels = 4},     /* two */
+        {.width = PIECE, .height = 5, .n_channels = 1},               /* rows of a piece */
+        {.width = PIECE / 3, .height = 3, .n_channels = 3},           /* less the last byte */
+        {.width = PIECE / 3 + 1, .height = 3, .n_channels = 3},       /* longer than it */
+        {.width = PIECE / 4 + 1, .height = 4, .n_channels = 4},
+        {.width = PIECE * 2, .height = 3, .n_channels = 1},
+        {.width = 3000001, .height = 2, .n_channels = 2},
+        {.width = 999, .height = 2000, .n_channels = 3},
+        {.width = 10, .height = 300, .n_channels = 3, .at_a_time = 10}, /* a row in each */
+        {.width = PIECE + 1, .height = 3, .n_channels = 1, .at_a_time = PIECE / 2},
+    };
+    struct ih_helper h;
+    struct ih_error err;
+    pid_t pid = 0;
+    (void)state;
+    ih_helper_init(&h, &command);
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        const struct order *o = &orders[i];
+        const size_t width = (size_t)o->width;
+        assert_int_equal(decode_order(&h, o, width, 0, &err), IH_OK);
+        assert_int_equal(decode_order(&h, o, width + 7, 0, &err), IH_OK);
+        assert_int_equal(decode_order(&h, o, width * (size_t)o->height + 1, 0, &err), IH_OK);
+        assert_true(pid == 0 || pid == h.pid);
+        pid = h.pid;
+    }
+    ih_helper_reset(&h);
+}
+
+/* A worker that is slow, so that the helper waits for pieces, and a helper that is. */
+static void test_speeds(void **state)
+{
+    const struct order whole = {.width = 1000, .height = 2500, .n_channels = 3},
+                       asking = {.width = 1000, .height = 2500, .n_channels = 3, .deed = ASK},
+                       sleeping = {.width = 1000, .height = 2500, .n_channels = 3, .deed = SLEEP};
+    struct ih_helper h;
+    struct ih_error err;
+    (void)state;
+    ih_helper_init(&h, &command);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(decode_order(&h, &whole, 100 * 1000, 3, &err), IH_OK);
+        assert_int_equal(decode_order(&h, &asking, 100 * 1000, 3, &err), IH_OK);
+        assert_int_equal(decode_order(&h, &asking, 100 * 1000, 0, &err), IH_OK);
+        assert_int_equal(decode_order(&h, &sleeping, 100 * 1000, 0, &err), IH_OK);
+    }
+    ih_helper_reset(&h);
+}
+
+/* A row in each piece: neither side is ahead for long, and both wait at all kinds of moments. */
+static void test_turns(void **state)
+{
+    const struct order order = {.width = 10, .height = 5000, .n_channels = 1, .at_a_time = 10};
+    struct ih_helper h;
+    struct ih_error err;
+    (void)state;
+    ih_helper_init(&h, &command);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(decode_order(&h, &order, 10, 0, &err), IH_OK);
+    ih_helper_reset(&h);
+}
+
+/* One after the other, and in the same memory, whatever the one before was. */
+static void test_many(void **state)
+{
+    struct ih_helper h;
+    struct ih_error err;
+    (void)state;
+    ih_helper_init(&h, &command);
+    const struct order first = {.width = 1, .height = 1, .n_channels = 1};
+    assert_int_equal(decode_order(&h, &first, 1, 0, &err), IH_OK);
+    const pid_t pid = h.pid;
+    const unsigned n_before = n_files();
+    for (unsigned i = 0; i < 300; i++) {
+        const struct order order = {.width = i * 7919 % 2000 + 1,
+                                    .height = i * 104729 % 600 + 1,
+                                    .n_channels = i % 4 + 1,
+                                    .deed = i % 5 == 4 ? FAIL : DECODE};
+        const enum ih_status status = decode_order(&h, &order, 2000, 0, &err);
+        assert_int_equal(status, order.deed == FAIL ? IH_UNSUPPORTED : IH_OK);
+    }
+    assert_int_equal(h.pid, pid);
+    assert_int_equal(n_files(), n_before);
+    ih_helper_reset(&h);
+}
+
+/* A helper has the standard files, its socket and the image's open; a worker keeps no more of one
+ * than a socket, and nothing of one that has ended. */
+static void test_files(void **state)
+{
+    const struct order order = {.width = 1, .height = 1, .n_channels = 1, .deed = COUNT_FILES};
+    const unsigned n_before = n_files();
+    struct ih_helper h;
+    struct ih_error err;
+    (void)state;
+    for (int start = 0; start < 5; start++) {
+        ih_helper_init(&h, &command);
+        for (int image = 0; image < 5; image++) {
+            uint8_t n_of_helper;
+            size_t n;
+            assert_int_equal(open_order(&h, &order, NULL, &err), IH_OK);
+            assert_int_equal(ih_helper_read(&h, &n_of_helper, 1, &n, &err), IH_OK);
+            assert_int_equal(n_of_helper, 5);
+            assert_int_equal(ih_helper_read(&h, &n_of_helper, 1, &n, &err), IH_OK);
+            assert_int_equal(n, 0);
+            ih_helper_close(&h);
+            assert_int_equal(n_files(), n_before + 1);
+            assert_int_equal(n_memories(), 1);
+        }
+        ih_helper_reset(&h);
+        assert_int_equal(n_files(), n_before);
+        assert_int_equal(n_memories(), 0);
+    }
+}
+
+/* ---- memory that cannot be taken away ---- */
+
+static const char shrinks[] = "IMGHIST_TEST_SHRINKS";
+
+/* In the helper, before it has given up its rights: whether the worker's memory can become shorter,
+ * or be made such that it can. */
+static bool can_shrink(int file)
+{
+    return ftruncate(file, 0) == 0 || ftruncate(file, sizeof(struct ih_helper_memory) - 1) == 0;
+}
+
+static void test_seals(void **state)
+{
+    int file;
+    (void)state;
+#ifndef F_ADD_SEALS
+    skip();
+#else
+    struct ih_helper_memory *memory = ih_helper_memory_make(&file);
+    assert_non_null(memory);
+    assert_int_equal(fcntl(file, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    const bool could = can_shrink(file);
+    assert_false(could);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(ftruncate(file, sizeof *memory + 4096), -1);
+    assert_int_equal(fcntl(file, F_ADD_SEALS, F_SEAL_WRITE), -1);
+    assert_int_equal(errno, EPERM);
+    memset(memory, 1, sizeof *memory);
+    struct ih_helper_memory *other = ih_helper_memory_map(file);
+    assert_non_null(other);
+    assert_int_equal(fcntl(file, F_GETFD), -1); /* it is closed */
+    other->pieces[IH_HELPER_PIECES - 1][PIECE - 1] = 2;
+    assert_int_equal(memory->pieces[IH_HELPER_PIECES - 1][PIECE - 1], 2);
+    ih_helper_memory_unmap(other);
+    ih_helper_memory_unmap(memory);
+    assert_null(ih_helper_memory_map(file)); /* as where a person starts one */
+    ih_helper_memory_unmap(NULL);
+
+    const struct order order = {.width = 999, .height = 999, .n_channels = 3};
+    struct ih_helper h;
+    struct ih_error err;
+    ih_helper_init(&h, &command);
+    setenv(shrinks, "1", 1);
+    assert_int_equal(decode_order(&h, &order, 2000, 0, &err), IH_OK);
+    unsetenv(shrinks);
+    ih_helper_reset(&h);
+#endif
+}
+
+/* Each helper has memory of its own, without what the last one left in it. */
+static void test_new_memory(void **state)
+{
+    const struct order order = {.width = 999, .height = 999, .n_channels = 3};
+    uint8_t pixels[3 * 999];
+    struct ih_helper a, b;
+    struct ih_error err;
+    size_t n;
+    (void)state;
+    ih_helper_init(&a, &command);
+    ih_helper_init(&b, &command);
+    assert_int_equal(open_order(&a, &order, NULL, &err), IH_OK);
+    assert_int_equal(ih_helper_read(&a, pixels, 999, &n, &err), IH_OK);
+    assert_int_equal(decode_order(&b, &order, 999, 0, &err), IH_OK); /* beside a's */
+    assert_ptr_not_equal(a.memory, b.memory);
+    ih_helper_close(&a);
+    assert_null(a.memory);
+    ih_helper_reset(&a);
+    ih_helper_reset(&b);
+    assert_null(b.memory);
+}
+
+/* No memory, no more files or no program: told, and nothing stays open or mapped. */
+static void test_no_memory(void **state)
+{
+    static const struct ih_helper_command nowhere = {.program = "/nonexistent/imghist",
+                                                     .decoders = decoders};
+    static const char says[] = "cannot start a helper process: no memory to share with it: ";
+    const struct order order = {.width = 9, .height = 9, .n_channels = 1};
+    struct ih_helper h;
+    struct ih_error err;
+    struct rlimit limit, less;
+    (void)state;
+    ih_helper_init(&h, &command);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    less = (struct rlimit){1000, limit.rlim_max};
+    const unsigned n_before = n_files();
+    setrlimit(RLIMIT_FSIZE, &less);
+    enum ih_status status = decode_order(&h, &order, 9, 0, &err);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    assert_int_equal(status, IH_UNAVAILABLE);
+    assert_memory_equal(err.message, says, sizeof says - 1);
+    assert_string_equal(err.message + sizeof says - 1, strerror(EFBIG));
+    assert_int_equal(n_files(), n_before);
+    assert_int_equal(n_memories(), 0);
+
+    const int low = open("/dev/null", O_RDONLY);
+    close(low);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    for (unsigned n = 0; n < 3; n++) { /* that may be open besides the file */
+        less = (struct rlimit){(rlim_t)low + 1 + n, limit.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &less);
+        status = decode_order(&h, &order, 9, 0, &err);
+        setrlimit(RLIMIT_NOFILE, &limit);
+        assert_int_equal(status, n < 2 ? IH_IO : IH_UNAVAILABLE);
+        assert_int_equal(n_files(), n_before);
+        assert_null(h.memory);
+        assert_int_equal(n_memories(), 0);
+    }
+    assert_int_equal(decode_order(&h, &order, 9, 0, &err), IH_OK);
+    ih_helper_reset(&h);
+    ih_helper_init(&h, &nowhere);
+    assert_int_equal(decode_order(&h, &order, 9, 0, &err), IH_UNAVAILABLE);
+    ih_helper_reset(&h);
+    assert_int_equal(n_files(), n_before);
+    assert_int_equal(n_memories(), 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc >= 2 && strcmp(argv[1], IH_HELPER_OPTION) == 0)
+        return getenv(shrinks) && can_shrink(IH_HELPER_MEMORY)
+                   ? EXIT_FAILURE
+                   : ih_helper_serve(decoders, argv + 2);
+    if (access(command.program, X_OK) != 0) {
+        puts("[  SKIPPED ] no /proc: the test cannot start itself");
+        return 0;
+    }
+    alarm(300); /* rather than hang */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_speeds),
+        cmocka_unit_test(test_turns),      cmocka_unit_test(test_many),
+        cmocka_unit_test(test_files),      cmocka_unit_test(test_seals),
+        cmocka_unit_test(test_new_memory), cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
