@@ -3,6 +3,7 @@
 
 #include "decode/helper_spawn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -292,6 +293,7 @@ enum ih_status ih_helper_read(struct ih_helper *h, uint8_t *pixels, size_t capac
         h->next = h->memory->pieces[h->n_pieces % IH_HELPER_PIECES];
     }
     size_t n = h->n_pixels_left < capacity_pixels ? h->n_pixels_left : capacity_pixels;
+    assert(h->next);
     memcpy(pixels, h->next, n * h->n_channels);
     h->next += n * h->n_channels;
     h->n_pixels_left -= n;

@@ -98,16 +98,18 @@ static enum ih_status send_pixels(struct server *s, const struct ih_decoder *dec
     }
 }
 
-static enum ih_status grow_row(struct server *s, const struct ih_image_info *info,
-                               struct ih_error *err)
+/* Room for a row; NULL where there is none. */
+static uint8_t *grow_row(struct server *s, const struct ih_image_info *info, struct ih_error *err)
 {
     const uint64_t wanted = info->width * info->n_channels;
-    if (wanted <= s->row_bytes)
-        return IH_OK;
-    free(s->row);
-    s->row = wanted < SIZE_MAX ? malloc((size_t)wanted) : NULL;
-    s->row_bytes = s->row ? (size_t)wanted : 0;
-    return s->row ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
+    if (!s->row || wanted > s->row_bytes) {
+        free(s->row);
+        s->row = wanted < SIZE_MAX ? malloc((size_t)wanted) : NULL;
+        s->row_bytes = s->row ? (size_t)wanted : 0;
+    }
+    if (!s->row)
+        ih_error_set(err, IH_MEMORY, "out of memory");
+    return s->row;
 }
 
 /* Of an image whose rows do not fit into a piece. */
@@ -116,14 +118,15 @@ static enum ih_status send_long_rows(struct server *s, const struct ih_decoder *
                                      struct ih_error *err)
 {
     const size_t n_channels = info->n_channels, n_max = IH_HELPER_PIECE_BYTES / n_channels;
-    if (grow_row(s, info, err) != IH_OK)
+    uint8_t *const row = grow_row(s, info, err);
+    if (!row)
         return err->status;
     for (;;) {
         size_t n = 0;
-        enum ih_status status = decoder->read(state, s->row, s->row_bytes / n_channels, &n, err);
+        enum ih_status status = decoder->read(state, row, s->row_bytes / n_channels, &n, err);
         if (status != IH_OK || n == 0)
             return status;
-        for (const uint8_t *p = s->row; n > 0;) {
+        for (const uint8_t *p = row; n > 0;) {
             const size_t n_now = n < n_max ? n : n_max;
             memcpy(next_piece(s), p, n_now * n_channels);
             send_piece(s, n_now);
@@ -242,8 +245,12 @@ int ih_helper_serve(const struct ih_decoder *const *decoders, char *const *argum
         n_decoders++;
     end_with_worker();
     struct server *s = arguments[0] ? make_server(n_decoders) : NULL;
-    if (!s || !close_files())
+    if (!s)
         return EXIT_FAILURE;
+    if (!close_files()) {
+        free_server(s);
+        return EXIT_FAILURE;
+    }
     prepare(s, decoders, strtoul(arguments[0], NULL, 10));
     bool is_strict = arguments[1] != NULL;
     if (ih_sandbox_enter(FILES_MAX, &hello) != IH_OK && !is_strict)

@@ -125,12 +125,12 @@ bool ih_jpeg_scans_find(struct ih_jpeg_scans *s, const uint8_t *bytes, size_t si
 }
 
 /* Takes a scan's bits of one component; those that are left of each coefficient, or -1: all. */
-static bool take_bits(int8_t *left, const struct ih_jpeg_scan *scan)
+static bool take_bits(int *left, const struct ih_jpeg_scan *scan)
 {
     for (unsigned k = scan->first; k <= scan->last; k++) {
         if (left[k] >= 0 ? scan->high != left[k] || scan->low + 1 != scan->high : scan->high != 0)
             return false;
-        left[k] = (int8_t)scan->low;
+        left[k] = scan->low;
     }
     return true;
 }
@@ -139,8 +139,8 @@ bool ih_jpeg_scans_are_complete(const struct ih_jpeg_scans *s, const uint8_t *id
                                 unsigned n_components)
 {
     enum { BITS_MAX = 13 }; /* that a scan may leave */
-    int8_t left[IH_JPEG_COMPONENTS_MAX][N_COEFFICIENTS];
-    memset(left, -1, sizeof left);
+    int left[IH_JPEG_COMPONENTS_MAX][N_COEFFICIENTS];
+    memset(left, -1, sizeof left); /* each of them */
     for (unsigned n = 0; n < s->n_scans; n++) {
         const struct ih_jpeg_scan *scan = &s->scans[n];
         const bool is_dc = scan->first == 0;
