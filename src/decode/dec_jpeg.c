@@ -5,9 +5,9 @@
  * The library's defaults are kept: the accurate integer DCT and fancy upsampling, so that the
  * counts are those of every program that reads JPEG through it. A baseline file needs a few rows of
  * memory. Of a progressive one the file is held, and its scans are decoded abreast
- * (jpeg_abreast.h). What is left, a pipe, a small or an unusual file, one with a scan for each
- * component, needs all its coefficients: the library keeps them. The bytes of either are taken from
- * the budget before.
+ * (jpeg_abreast.h). What is left, standard input, a pipe, a small or an unusual file, one with a
+ * scan for each component, needs all its coefficients: the library keeps them. The bytes of either
+ * are taken from the budget before.
  *
  * stb_image was rejected: half the speed, and its upsampling and rounding differ in every file. A
  * photo with restart markers could be decoded by several threads, but of the benchmark's 68 in

@@ -98,7 +98,8 @@ static void no_op(j_decompress_ptr cinfo)
  * The library gets the file in chunks of one size, wherever it comes from. Far from the end of what
  * it has, it decodes Huffman codes a faster way, which passes over codes that do not exist where
  * the other way warns of them. So the same file would be counted from memory and refused from a
- * pipe, or the other way round, if the chunks were as the reads are.
+ * pipe, or the other way round, if the chunks were as the reads are. Progressive scans have no
+ * faster way, so those that are in memory come whole.
  */
 static boolean fill_input(j_decompress_ptr cinfo)
 {

@@ -27,6 +27,21 @@ struct jpeg_file {
     unsigned long n;
 };
 
+/* Into *f, with the library's settings. */
+static inline void begin_jpeg(struct jpeg_compress_struct *c, struct jpeg_error_mgr *errors,
+                              struct jpeg_file *f, unsigned width, unsigned height,
+                              J_COLOR_SPACE pixels)
+{
+    c->err = jpeg_std_error(errors);
+    jpeg_create_compress(c);
+    jpeg_mem_dest(c, &f->bytes, &f->n);
+    c->image_width = width;
+    c->image_height = height;
+    c->input_components = pixels == JCS_CMYK ? 4 : pixels == JCS_GRAYSCALE ? 1 : 3;
+    c->in_color_space = pixels;
+    jpeg_set_defaults(c);
+}
+
 /* Noise over a slope. */
 static inline struct jpeg_file make_jpeg(const struct jpeg_kind *kind, unsigned width,
                                          unsigned height)
@@ -37,14 +52,7 @@ static inline struct jpeg_file make_jpeg(const struct jpeg_kind *kind, unsigned 
     uint8_t *row = malloc((size_t)width * 3);
     uint32_t random = width * 41 + height;
     assert_non_null(row);
-    c.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&c);
-    jpeg_mem_dest(&c, &f.bytes, &f.n);
-    c.image_width = width;
-    c.image_height = height;
-    c.input_components = kind->is_gray ? 1 : 3;
-    c.in_color_space = kind->is_gray ? JCS_GRAYSCALE : JCS_RGB;
-    jpeg_set_defaults(&c);
+    begin_jpeg(&c, &errors, &f, width, height, kind->is_gray ? JCS_GRAYSCALE : JCS_RGB);
     jpeg_set_quality(&c, kind->quality ? kind->quality : 85, TRUE);
     c.comp_info[0].h_samp_factor = kind->h;
     c.comp_info[0].v_samp_factor = kind->v;

@@ -60,18 +60,14 @@ static inline struct jpeg_file make_scans(const struct look *look, const struct 
     struct jpeg_error_mgr errors;
     struct jpeg_file f = {NULL, 0};
     const bool is_cmyk = look->stored == JCS_CMYK || look->stored == JCS_YCCK;
-    const int n = is_cmyk ? 4 : look->stored == JCS_GRAYSCALE ? 1 : 3;
+    const bool is_gray = look->stored == JCS_GRAYSCALE;
     uint8_t *row = malloc((size_t)width * 4);
     uint32_t random = width * 41 + height;
     assert_non_null(row);
-    c.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&c);
-    jpeg_mem_dest(&c, &f.bytes, &f.n);
-    c.image_width = width;
-    c.image_height = height;
-    c.input_components = n;
-    c.in_color_space = n == 4 ? JCS_CMYK : n == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    jpeg_set_defaults(&c);
+    begin_jpeg(&c, &errors, &f, width, height,
+               is_cmyk   ? JCS_CMYK
+               : is_gray ? JCS_GRAYSCALE
+                         : JCS_RGB);
     if (look->stored != JCS_UNKNOWN)
         jpeg_set_colorspace(&c, look->stored);
     jpeg_set_quality(&c, 92, TRUE);
@@ -91,7 +87,7 @@ static inline struct jpeg_file make_scans(const struct look *look, const struct 
     }
     jpeg_start_compress(&c, TRUE);
     while (c.next_scanline < height) {
-        for (unsigned i = 0; i < width * (unsigned)n; i++) {
+        for (unsigned i = 0; i < width * (unsigned)c.input_components; i++) {
             random = random * 1664525u + 1013904223u;
             row[i] = (uint8_t)((i * (1 + i % 3) + c.next_scanline * 5) / 2 + (random >> 27));
         }

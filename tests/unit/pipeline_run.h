@@ -1,0 +1,169 @@
+/*
+ * A pipeline run on files in a folder of its own, for the tests of that: its inputs, and what came
+ * of them. Include it after cmocka.h; define _XOPEN_SOURCE 700 before the first include.
+ */
+#ifndef IH_TESTS_PIPELINE_RUN_H
+#define IH_TESTS_PIPELINE_RUN_H
+
+#include "pipeline/pipeline.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- files ---- */
+
+static inline char *file_path(const char *folder, const char *name)
+{
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(size);
+    assert_non_null(path);
+    snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+/* A gray image of one pixel. */
+static inline void write_pgm(FILE *f, int value)
+{
+    fprintf(f, "P5\n1 1\n255\n%c", value);
+    assert_int_equal(fclose(f), 0);
+}
+
+static inline void make_pgm(const char *folder, const char *name, int value)
+{
+    char *path = file_path(folder, name);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    write_pgm(f, value);
+    free(path);
+}
+
+/* Folder with one.pgm, two.pgm, text, large.pgm, which is past the limit, and slow, a pipe that
+ * gives an image to whoever waits. */
+static inline int make_folder(void **state)
+{
+    char *folder = strdup("/tmp/imghist-test-XXXXXX");
+    if (!folder || !mkdtemp(folder))
+        return -1;
+    make_pgm(folder, "one.pgm", 1);
+    make_pgm(folder, "two.pgm", 2);
+    char *text = file_path(folder, "text"), *slow = file_path(folder, "slow");
+    char *large = file_path(folder, "large.pgm");
+    FILE *f = fopen(text, "wb");
+    assert_non_null(f);
+    fputs("no image\n", f);
+    fclose(f);
+    f = fopen(large, "wb");
+    assert_non_null(f);
+    fputs("P5\n1000 1000\n255\n", f);
+    fclose(f);
+    assert_int_equal(mkfifo(slow, 0600), 0);
+    free(text);
+    free(slow);
+    free(large);
+    *state = folder;
+    return 0;
+}
+
+static inline int remove_folder(void **state)
+{
+    static const char *const names[] = {"one.pgm", "two.pgm", "text", "slow", "large.pgm"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = file_path(*state, names[i]);
+        unlink(path);
+        free(path);
+    }
+    rmdir(*state);
+    free(*state);
+    return 0;
+}
+
+/* ---- a run ---- */
+
+struct run {
+    const char *folder;
+    const char *const *names; /* of the inputs, over and over */
+    size_t n_names, n_inputs, n_taken;
+    atomic_size_t n_given;
+    size_t n_waiting;           /* at most, given and not taken */
+    size_t n_wanted;            /* take says stop after as many */
+    long take_ms;               /* how long take takes for the first */
+    atomic_uint n_spare;        /* processors that nobody uses */
+    struct ih_error in_input;   /* set in each input that is called "broken" */
+    enum ih_status statuses[8]; /* of the first results */
+    struct ih_error last_error;
+    struct ih_times last_times;
+    uint64_t sum; /* of all pixels counted */
+};
+
+static inline bool next(void *user, struct ih_input *input)
+{
+    struct run *r = user;
+    if (r->n_given == r->n_inputs)
+        return false;
+    const char *name = r->names[r->n_given++ % r->n_names];
+    *input = (struct ih_input){.path = file_path(r->folder, name), .is_named = true};
+    if (strcmp(name, "broken") == 0)
+        input->error = r->in_input;
+    return true;
+}
+
+static inline bool take(void *user, const struct ih_input *input, const struct ih_result *result)
+{
+    struct run *r = user;
+    const struct timespec a_while = {.tv_nsec = r->n_taken == 0 ? r->take_ms * 1000 * 1000 : 0};
+    nanosleep(&a_while, NULL);
+    const size_t n_waiting = r->n_given - r->n_taken;
+    r->n_waiting = n_waiting > r->n_waiting ? n_waiting : r->n_waiting;
+    char *expected = file_path(r->folder, r->names[r->n_taken % r->n_names]);
+    assert_string_equal(input->path, expected);
+    assert_ptr_equal(result->path, input->path);
+    if (r->n_taken < sizeof r->statuses / sizeof *r->statuses)
+        r->statuses[r->n_taken] = result->status;
+    r->last_times = result->times;
+    if (result->status == IH_OK) {
+        assert_int_equal(result->histogram.n_pixels, 1);
+        assert_non_null(result->counted_by);
+        r->sum += result->histogram.sum[0];
+    } else {
+        assert_int_equal(result->error.status, result->status);
+        r->last_error = result->error;
+    }
+    free(expected);
+    return ++r->n_taken < r->n_wanted;
+}
+
+static inline enum ih_status run_with(struct run *r, unsigned n_threads,
+                                      const struct ih_file_identity *output,
+                                      const struct ih_device_options *on)
+{
+    const struct ih_pipeline_options options = {
+        .n_threads = n_threads,
+        .decode = {.max_pixels = 100, .n_spare = &r->n_spare},
+        .luma = &ih_luma_bt709,
+        .clip_high = 255,
+        .outputs = output,
+        .n_outputs = output ? 1 : 0};
+    const struct ih_pipeline_calls calls = {next, r, take, r};
+    struct ih_device *device = NULL;
+    assert_int_equal(ih_device_open(on, &device, &r->last_error), IH_OK);
+    enum ih_status status = ih_pipeline_run(device, &options, &calls, &r->last_error);
+    ih_device_close(device);
+    return status;
+}
+
+static inline enum ih_status run(struct run *r, unsigned n_threads)
+{
+    const struct ih_device_options cpu = {.backend = "cpu"};
+    return run_with(r, n_threads, NULL, &cpu);
+}
+
+#define NAMES(...)                               \
+    .names = (const char *const[]){__VA_ARGS__}, \
+    .n_names = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
+
+#endif
