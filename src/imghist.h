@@ -171,8 +171,9 @@ struct ih_context;
 
 /* All zero is the default. Strings are borrowed for the call. */
 struct ih_settings {
-    const char *device;    /* "auto": the GPU where a usable one is, else the processor; "cpu",
-                              "cuda", "cuda:1", "cuda:0,1" */
+    const char *device;    /* "auto" (default): the GPU where a usable one is, else the processor,
+                              which also counts until the GPU has started; "cpu", "cuda", "cuda:1",
+                              "cuda:0,1" */
     const char *kernel;    /* one kernel by name; default: the device's best */
     const char *luma;      /* weights of the luma plane: "bt709" (default), ITU-R BT.709-6:
                               (13933 R + 46871 G + 4732 B + 32768) >> 16; or "bt601", BT.601-7:
@@ -191,7 +192,7 @@ struct ih_settings {
 };
 
 /*
- * Opens a context. A GPU starts in the background, while the first file is being decoded.
+ * Opens a context. A GPU starts in the background.
  *
  * settings     NULL: the defaults
  * size_bytes   sizeof *settings, as the caller was compiled; 0 with NULL
@@ -203,7 +204,8 @@ struct ih_settings {
 IH_PUBLIC enum ih_status ih_context_open(const struct ih_settings *settings, size_t size_bytes,
                                          struct ih_context **context, struct ih_error *err);
 
-/* Waits until the device has started. Counting does so itself. Returns IH_OK or IH_UNAVAILABLE. */
+/* Waits until the device has started. Counting does so itself, unless the processor counts until
+ * then. Returns IH_OK or IH_UNAVAILABLE. */
 IH_PUBLIC enum ih_status ih_context_wait(struct ih_context *context, struct ih_error *err);
 
 /* Who counts, "cpu" or "cuda:0 NVIDIA H100"; waits for the start; NULL where there is no device.

@@ -1,17 +1,15 @@
 /*
- * Choosing a backend and starting its units.
+ * The backends there are, and starting the units of one.
  *
- * The first backend of the list that starts is taken. Of one with several units, GPUs, as many
- * start as lanes will be open: a GPU takes a few hundred milliseconds and its memory to start, and
- * one that no lane is dealt to would have done so for nothing. They start side by side. Units that
- * the caller has named must all start; of the others those that do not are left out, and the next
- * ones tried in their place.
+ * Of a backend with several units, GPUs, as many start as lanes will be open: a GPU takes a few
+ * hundred milliseconds and its memory to start, and one that no lane is dealt to would have done so
+ * for nothing. They start side by side. Units that the caller has named must all start; of the
+ * others those that do not are left out, and the next ones tried in their place.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "backend/device.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +29,7 @@ static bool has_kernel(const struct ih_backend *backend, const char *kernel)
     return false;
 }
 
-/* The next backend at or after *i that the options allow; NULL where there is none. */
-static const struct ih_backend *candidate(const struct ih_device_options *options, size_t *i)
+const struct ih_backend *ih_backend_candidate(const struct ih_device_options *options, size_t *i)
 {
     for (; options->backends[*i]; ++*i) {
         const struct ih_backend *b = options->backends[*i];
@@ -77,7 +74,7 @@ static void start_side_by_side(struct unit_start *units, unsigned n)
             pthread_join(units[i].thread, NULL);
 }
 
-static void stop_units(struct ih_device *d, const struct ih_backend *b)
+void ih_units_stop(struct ih_device *d, const struct ih_backend *b)
 {
     while (d->n_units > 0)
         b->stop(d->units[--d->n_units]);
@@ -128,12 +125,15 @@ static enum ih_status start_more(struct ih_device *d, const struct ih_backend *b
     return status;
 }
 
-/* As many units of b as the options want. IH_OK: at least one has started. */
-static enum ih_status start_backend(struct ih_device *d, const struct ih_backend *b,
-                                    struct ih_error *skipped, struct ih_error *err)
+enum ih_status ih_units_start(struct ih_device *d, const struct ih_backend *b,
+                              struct ih_error *skipped, struct ih_error *err)
 {
     const struct ih_device_options *o = &d->options;
     int n_units = 0;
+    if (b == &ih_backend_cpu && d->stand_in) {
+        d->units[d->n_units++] = d->stand_in;
+        return IH_OK;
+    }
     enum ih_status status = b->n_units(&n_units, err);
     if (status == IH_OK)
         status = check_ordinals(o, b, n_units, err);
@@ -149,7 +149,7 @@ static enum ih_status start_backend(struct ih_device *d, const struct ih_backend
         status = err->status;
     }
     if (status != IH_OK)
-        stop_units(d, b);
+        ih_units_stop(d, b);
     return status;
 }
 
@@ -160,9 +160,7 @@ static const char *kind_of(const struct ih_device *d, unsigned i)
     return text + strcspn(text, " ");
 }
 
-/* "cuda:0 NVIDIA H100" of one unit; of several that are alike "cuda:0,1 2 x NVIDIA H100", else one
- * after the other. */
-static void describe_units(struct ih_device *d)
+void ih_units_describe(struct ih_device *d)
 {
     char *text = d->description, *end = text + sizeof d->description;
     bool are_alike = d->n_units > 1;
@@ -180,98 +178,4 @@ static void describe_units(struct ih_device *d)
     }
     if (are_alike)
         snprintf(text, (size_t)(end - text), " %u x%s", d->n_units, kind_of(d, 0));
-}
-
-/* ---- the device ---- */
-
-static void *start(void *argument)
-{
-    struct ih_device *d = argument;
-    enum ih_status status = IH_UNAVAILABLE;
-    struct ih_error error = {IH_OK, ""}, fallback = {IH_OK, ""};
-    const struct ih_backend *chosen = NULL, *b;
-    for (size_t i = 0; !chosen && (b = candidate(&d->options, &i)); i++) {
-        struct ih_error skipped = {IH_OK, ""};
-        status = start_backend(d, b, &skipped, &error);
-        if (status == IH_OK)
-            chosen = b;
-        if (fallback.status == IH_OK)
-            fallback = status == IH_OK ? skipped : error;
-    }
-    d->backend = chosen;
-    if (chosen)
-        describe_units(d);
-    pthread_mutex_lock(&d->lock);
-    d->status = status;
-    d->error = error;
-    if (chosen)
-        d->fallback = fallback;
-    else /* whatever went wrong, there is no device */
-        d->status = d->error.status = IH_UNAVAILABLE;
-    d->is_started = true;
-    pthread_cond_broadcast(&d->on_start);
-    pthread_mutex_unlock(&d->lock);
-    return NULL;
-}
-
-enum ih_status ih_device_open(const struct ih_device_options *options, struct ih_device **device,
-                              struct ih_error *err)
-{
-    assert(options->n_ordinals <= IH_UNITS_MAX);
-    struct ih_device *d = calloc(1, sizeof *d);
-    if (!d)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    d->options = *options;
-    if (!d->options.backends)
-        d->options.backends = ih_backends;
-    size_t i = 0;
-    const struct ih_backend *first = candidate(&d->options, &i);
-    if (!first) {
-        free(d);
-        return ih_error_set(err, IH_USAGE, "this build has no device %s with a kernel %s",
-                            options->backend ? options->backend : "auto",
-                            options->with.kernel ? options->with.kernel : "at all");
-    }
-    pthread_mutex_init(&d->lock, NULL);
-    pthread_cond_init(&d->on_start, NULL);
-    /* The processor is there at once; so it is where no thread can be had. */
-    d->has_starter = first != &ih_backend_cpu && pthread_create(&d->starter, NULL, start, d) == 0;
-    if (!d->has_starter)
-        start(d);
-    *device = d;
-    return IH_OK;
-}
-
-enum ih_status ih_device_wait(struct ih_device *d, struct ih_error *err)
-{
-    pthread_mutex_lock(&d->lock);
-    while (!d->is_started)
-        pthread_cond_wait(&d->on_start, &d->lock);
-    pthread_mutex_unlock(&d->lock);
-    if (d->status != IH_OK && err)
-        *err = d->error;
-    return d->status;
-}
-
-const char *ih_device_description(const struct ih_device *d)
-{
-    return d->description;
-}
-
-const char *ih_device_fallback_reason(const struct ih_device *d)
-{
-    return d->fallback.message;
-}
-
-void ih_device_close(struct ih_device *d)
-{
-    if (!d)
-        return;
-    if (d->has_starter)
-        pthread_join(d->starter, NULL);
-    if (d->backend)
-        stop_units(d, d->backend);
-    pthread_cond_destroy(&d->on_start);
-    pthread_mutex_destroy(&d->lock);
-    free(d);
 }

@@ -5,9 +5,10 @@
  * starts a backend on one or several GPUs, and its lanes, which are dealt to them in turn. One lane
  * serves one worker thread; lanes of a device run side by side.
  *
- * Starting a GPU takes as long as decoding a large photograph. So an ih_device starts in a thread
- * of its own, and until it is ready a lane hands out plain memory and keeps the filled bands; they
- * are counted when it is known who counts. The caller sees no difference.
+ * Starting a GPU takes as long as decoding many photographs. So an ih_device starts in a thread of
+ * its own. Where the caller leaves it open who counts, the processor stands in until then, and a
+ * run that soon ends starts no GPU; else a lane hands out plain memory and keeps the filled bands
+ * until there is somebody to count them. The caller sees no difference.
  */
 #ifndef IH_BACKEND_BACKEND_H
 #define IH_BACKEND_BACKEND_H
@@ -92,10 +93,12 @@ struct ih_device_options {
     unsigned n_ordinals;        /* 0: whichever start */
     unsigned n_lanes; /* how many will be open at once: more units are not started; 0: one */
     const struct ih_backend *const *backends; /* NULL: ih_backends; tests have others */
+    unsigned start_after_ms; /* where the processor stands in; 0: a while; tests have others */
 };
 
 /*
- * Begins to start a device; returns at once. Whether it exists is known after ih_device_wait.
+ * Begins to start a device, later where the processor stands in; returns at once. Whether it exists
+ * is known after ih_device_wait.
  *
  * *device   owned by the caller, released with ih_device_close
  *
@@ -112,13 +115,25 @@ enum ih_status ih_device_open(const struct ih_device_options *options, struct ih
  */
 enum ih_status ih_device_wait(struct ih_device *device, struct ih_error *err);
 
+/* Waits until it is known whether anybody counts: at once where the processor stands in. Else as
+ * ih_device_wait. */
+enum ih_status ih_device_wait_usable(struct ih_device *device, struct ih_error *err);
+
+/*
+ * Calls off a start that has not begun.
+ *
+ * Returns whether one is under way, or engines have been left to the end of the process. Whoever
+ * ends that need not wait, but must then do so with _exit, and not close the device.
+ */
+bool ih_device_call_off(struct ih_device *device);
+
 /* Who counts, "cpu", "cuda:0 NVIDIA H100" or "cuda:0,1 2 x NVIDIA H100"; and why not a backend or a
  * unit that was tried before: "" where there is nothing to say. Valid after ih_device_wait gave
  * IH_OK, until ih_device_close. */
 const char *ih_device_description(const struct ih_device *device);
 const char *ih_device_fallback_reason(const struct ih_device *device);
 
-/* All lanes are closed before. NULL is allowed. */
+/* Waits for a start that has begun. All lanes are closed before. NULL is allowed. */
 void ih_device_close(struct ih_device *device);
 
 /* ---- a lane: one worker's way to the device. Threads: one call per lane at a time. ---- */
@@ -126,11 +141,15 @@ void ih_device_close(struct ih_device *device);
 enum ih_status ih_lane_open(struct ih_device *device, struct ih_lane **lane, struct ih_error *err);
 void ih_lane_close(struct ih_lane *lane); /* NULL is allowed */
 
-/* Which unit counts for it, "cuda:1 NVIDIA H100"; lives as the device. After ih_lane_end gave
- * IH_OK. */
+/* Which unit has counted its last image, "cuda:1 NVIDIA H100"; lives as the device. Between an
+ * ih_lane_end that gave IH_OK and the next ih_lane_begin. */
 const char *ih_lane_description(const struct ih_lane *lane);
 
-/* Starts an image. Whatever an earlier image left unfinished is dropped. spec is copied. */
+/*
+ * Starts an image. Whatever an earlier image left unfinished is dropped. spec is copied.
+ *
+ * Returns IH_OK, IH_MEMORY or IH_DEVICE.
+ */
 enum ih_status ih_lane_begin(struct ih_lane *lane, const struct ih_count_spec *spec,
                              struct ih_error *err);
 
@@ -153,7 +172,8 @@ enum ih_status ih_lane_band(struct ih_lane *lane, size_t min_bytes, uint8_t **pi
  */
 enum ih_status ih_lane_count(struct ih_lane *lane, size_t n_pixels, struct ih_error *err);
 
-/* Whether an image of three channels may come as planes: not while it is unknown who counts. */
+/* Whether the image that has begun, of three channels, may come as planes: not while it is unknown
+ * who counts. */
 bool ih_lane_takes_planes(const struct ih_lane *lane);
 
 /* The same as ih_lane_count. planes: within the buffer handed out last; copied. */

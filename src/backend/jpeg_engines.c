@@ -275,6 +275,13 @@ enum ih_status ih_jpeg_engines_open(struct ih_device *device, struct ih_jpeg_eng
     return IH_OK;
 }
 
+void ih_jpeg_engines_leave(struct ih_jpeg_engines *e)
+{
+    pthread_mutex_lock(&e->device->lock);
+    e->device->is_left = true;
+    pthread_mutex_unlock(&e->device->lock);
+}
+
 void ih_jpeg_engines_close(struct ih_jpeg_engines *e)
 {
     if (!e)

@@ -82,7 +82,7 @@ struct ih_jpeg_engines;
  * Begins to start the engines of all of a device's units; returns at once.
  *
  * device    borrowed until ih_jpeg_engines_close; need not have started
- * *engines  owned by the caller
+ * *engines  owned by the caller until ih_jpeg_engines_close or ih_jpeg_engines_leave
  *
  * Returns IH_OK or IH_MEMORY. That there are no engines shows in ih_jpeg_engines_wait.
  */
@@ -110,6 +110,10 @@ enum ih_jpeg_room ih_jpeg_engines_room(struct ih_jpeg_engines *engines);
  * Threads: any.
  */
 bool ih_jpeg_engines_take(struct ih_jpeg_engines *engines, struct ih_jpeg_job *job);
+
+/* Leaves engines, started or not, to the end of the process. Nothing may be queued, and neither
+ * they nor the device may be closed. */
+void ih_jpeg_engines_leave(struct ih_jpeg_engines *engines);
 
 /* Finishes what is queued. NULL is allowed. */
 void ih_jpeg_engines_close(struct ih_jpeg_engines *engines);

@@ -1,12 +1,13 @@
 /*
- * Lanes, which work before their device has started.
+ * Lanes, which work before their device has started. A GPU takes a few hundred milliseconds.
  *
- * Until it is known who counts, a lane keeps filled bands in plain memory. That costs one copy of
- * the first image's first bands, and hides the few hundred milliseconds that a GPU takes to start
- * behind its decoding. The alternative, counting those bands on the processor, was rejected: then
- * the processor and not the GPU would have counted most single photographs.
+ * - Where the processor stands in, it counts whole images until the device has started: who counts
+ *   is settled when an image begins. So a GPU costs a run no time, however short it is.
+ * - Where somebody has said that the GPU shall count, a lane keeps filled bands in plain memory
+ *   until it can. That costs one copy of the first image's first bands, and hides some of the start
+ *   behind their decoding.
  *
- * A lane is dealt to the device's units in turn, when it is first passed on. Workers are alike and
+ * A lane is dealt to the device's units in turn, when it first counts on one. Workers are alike and
  * take the next input when they are done, so a slower GPU only gives its lanes fewer images.
  */
 #include "backend/device.h"
@@ -28,8 +29,9 @@ struct staged_band {
 struct ih_lane {
     struct ih_device *device;
     struct ih_count_spec spec;
-    void *unit;                 /* the device's that it is dealt to; valid while lane is */
-    void *lane;                 /* the backend's; NULL until the device has started */
+    const struct ih_backend *backend;
+    void *unit;                 /* the device's that it is dealt to, or its stand-in */
+    void *lane;                 /* the backend's; NULL: nobody counts yet, and no unit is valid */
     struct staged_band *staged; /* owned */
     size_t n_staged, n_counted; /* handed out, and filled */
     bool band_is_staged;        /* the one handed out last */
@@ -66,13 +68,13 @@ void ih_lane_close(struct ih_lane *l)
         return;
     drop_staged(l);
     if (l->lane)
-        l->device->backend->lane_close(l->lane);
+        l->backend->lane_close(l->lane);
     free(l);
 }
 
 const char *ih_lane_description(const struct ih_lane *l)
 {
-    return l->device->backend->describe(l->unit);
+    return l->backend->describe(l->unit);
 }
 
 /* The unit whose turn it is. */
@@ -84,15 +86,47 @@ static void *deal(struct ih_device *d)
     return unit;
 }
 
+/* Opens a backend's lane in place of what the lane had, which it keeps on failure. */
+static enum ih_status move_to(struct ih_lane *l, const struct ih_backend *b, void *unit,
+                              struct ih_error *err)
+{
+    void *lane;
+    enum ih_status status = b->lane_open(unit, &lane, err);
+    if (status != IH_OK)
+        return status;
+    if (l->lane)
+        l->backend->lane_close(l->lane);
+    l->lane = lane;
+    l->backend = b;
+    l->unit = unit;
+    return IH_OK;
+}
+
+/* Moves the lane, if need be, to who is to count the next image, without waiting for anybody. Who
+ * stands in goes on where a GPU has started but has no memory for a lane. */
+static enum ih_status settle(struct ih_lane *l, struct ih_error *err)
+{
+    struct ih_device *d = l->device;
+    pthread_mutex_lock(&d->lock);
+    void *const stand_in = d->stand_in;
+    const bool has_started = d->is_started && d->status == IH_OK;
+    pthread_mutex_unlock(&d->lock);
+    if (has_started && l->lane && l->unit == stand_in)
+        move_to(l, d->backend, deal(d), NULL);
+    else if (has_started && !l->lane)
+        return move_to(l, d->backend, deal(d), err);
+    else if (stand_in && !l->lane)
+        return move_to(l, &ih_backend_cpu, stand_in, err);
+    return IH_OK;
+}
+
 /* Waits for the start, opens the backend's lane and passes the staged bands on. */
 static enum ih_status attach(struct ih_lane *l, struct ih_error *err)
 {
     enum ih_status status = ih_device_wait(l->device, err);
     const struct ih_backend *b = l->device->backend;
-    if (status == IH_OK) {
-        l->unit = deal(l->device);
-        status = b->lane_open(l->unit, &l->lane, err);
-    }
+    if (status == IH_OK)
+        status = move_to(l, b, deal(l->device), err);
     if (status == IH_OK)
         status = b->begin(l->lane, &l->spec, err);
     for (size_t i = 0; status == IH_OK && i < l->n_counted; i++) {
@@ -123,7 +157,8 @@ enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec
     assert(spec->clip_low < spec->clip_high);
     drop_staged(l);
     l->spec = *spec;
-    return l->lane ? l->device->backend->begin(l->lane, spec, err) : IH_OK;
+    enum ih_status status = settle(l, err);
+    return status == IH_OK && l->lane ? l->backend->begin(l->lane, spec, err) : status;
 }
 
 /* Room for one more staged band; NULL where the device has started, where enough is staged, or
@@ -171,13 +206,13 @@ enum ih_status ih_lane_band(struct ih_lane *l, size_t min_bytes, uint8_t **pixel
         if (status != IH_OK)
             return status;
     }
-    return l->device->backend->band(l->lane, min_bytes, pixels, size_bytes, err);
+    return l->backend->band(l->lane, min_bytes, pixels, size_bytes, err);
 }
 
 enum ih_status ih_lane_count(struct ih_lane *l, size_t n_pixels, struct ih_error *err)
 {
     if (!l->band_is_staged)
-        return l->device->backend->count(l->lane, n_pixels, err);
+        return l->backend->count(l->lane, n_pixels, err);
     l->staged[l->n_counted++].n_pixels = n_pixels;
     l->band_is_staged = false;
     return IH_OK;
@@ -185,18 +220,14 @@ enum ih_status ih_lane_count(struct ih_lane *l, size_t n_pixels, struct ih_error
 
 bool ih_lane_takes_planes(const struct ih_lane *l)
 {
-    struct ih_device *d = l->device;
-    pthread_mutex_lock(&d->lock);
-    const bool has_units = d->is_started && d->status == IH_OK;
-    pthread_mutex_unlock(&d->lock);
-    return has_units && d->backend->takes_planes && d->backend->takes_planes(d->units[0]);
+    return l->lane && l->backend->takes_planes && l->backend->takes_planes(l->unit);
 }
 
 enum ih_status ih_lane_count_planes(struct ih_lane *l, const struct ih_planes *planes,
                                     struct ih_error *err)
 {
     assert(!l->band_is_staged);
-    return l->device->backend->count_planes(l->lane, planes, err);
+    return l->backend->count_planes(l->lane, planes, err);
 }
 
 enum ih_status ih_lane_end(struct ih_lane *l, struct ih_histogram *out, const char **kernel,
@@ -207,7 +238,7 @@ enum ih_status ih_lane_end(struct ih_lane *l, struct ih_histogram *out, const ch
         if (status != IH_OK)
             return status;
     }
-    enum ih_status status = l->device->backend->end(l->lane, out, kernel, err);
+    enum ih_status status = l->backend->end(l->lane, out, kernel, err);
     if (status == IH_OK && !ih_histogram_consistent(out))
         return ih_error_set(err, IH_DEVICE, "counting failed: %s gave counts that do not add up",
                             ih_lane_description(l));

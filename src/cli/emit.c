@@ -232,6 +232,7 @@ bool ih_emit_take(void *emit, const struct ih_input *input, const struct ih_resu
         write_result(e, result);
         pthread_mutex_unlock(&e->lock);
     }
+    e->tally.ended_ns = ih_clock_ns();
     if (result->status != IH_OK && e->options->fails_fast)
         leave(e, ih_emit_finish(e));
     return true;

@@ -142,11 +142,20 @@ static bool next_input(void *walk, struct ih_input *input)
     return ih_walk_next(walk, input);
 }
 
-/* Runs what the options ask for between opened outputs. */
-static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emit)
+/* Why not a GPU, or not all, and what its engines did. A GPU that nobody has needed is started for
+ * that: the answer is not to depend on how long the run took. */
+static void say_gpus(struct ih_device *device, const struct ih_jpeg_report *jpeg)
+{
+    if (ih_device_wait(device, NULL) == IH_OK)
+        say_fallback(device);
+    say_jpeg(jpeg);
+}
+
+/* Runs what the options ask for between opened outputs. *device: for end_device, may be NULL. */
+static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emit,
+                                 struct ih_device **device)
 {
     struct ih_error err = {IH_OK, ""};
-    struct ih_device *device = NULL;
     struct ih_walk *walk = NULL;
     unsigned n_threads = o->n_threads ? o->n_threads : ih_machine_processors();
     uint64_t memory_bytes = o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART;
@@ -170,6 +179,7 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
         .skips_transparent = o->skips_transparent,
         .jpeg = jpeg_side(o),
         .jpeg_report = &jpeg_report,
+        .is_last = !o->is_verbose,
     };
     with.outputs = ih_emit_outputs(emit, &with.n_outputs);
     enum ih_exit code = IH_EXIT_OK;
@@ -180,28 +190,39 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
     device_options.with.n_spare = n_threads - with.n_threads;
     atomic_uint n_spare = n_threads - with.n_threads;
     with.decode.n_spare = &n_spare;
-    enum ih_status status = ih_device_open(&device_options, &device, &err);
+    enum ih_status status = ih_device_open(&device_options, device, &err);
     if (status == IH_OK)
         status = ih_walk_open(&sources, &walk, &err);
     if (status == IH_OK) {
         const struct ih_pipeline_calls calls = {next_input, walk, ih_emit_take, emit};
-        status = ih_pipeline_run(device, &with, &calls, &err);
+        status = ih_pipeline_run(*device, &with, &calls, &err);
     }
     ih_emit_stop_progress(emit);
     if (status == IH_OK) {
-        if (o->is_verbose) {
-            say_fallback(device);
-            say_jpeg(&jpeg_report);
-        }
         code = ih_emit_finish(emit);
+        if (o->is_verbose)
+            say_gpus(*device, &jpeg_report);
     } else {
-        ih_complain(device && !walk ? o->list_path : NULL, err.message);
+        ih_complain(*device && !walk ? o->list_path : NULL, err.message);
         code = ih_exit_of(status);
     }
     ih_walk_close(walk);
-    ih_device_close(device);
     ih_budget_destroy(&budget);
     return code;
+}
+
+/*
+ * A GPU that is still starting is not waited for, nor are JPEG engines stopped in good order. Then
+ * exit() would run the end of the driver beside what its threads do, so the program ends without:
+ * all has been written, and the kernel clears up.
+ */
+static void end_device(struct ih_device *device, enum ih_exit code)
+{
+    if (device && ih_device_call_off(device)) {
+        fflush(stdout);
+        _exit((int)code);
+    }
+    ih_device_close(device);
 }
 
 static enum ih_exit run(const struct ih_options *o)
@@ -210,6 +231,7 @@ static enum ih_exit run(const struct ih_options *o)
     struct ih_emit *emit = ih_emit_new(o);
     struct watch watch;
     const char *subject = NULL;
+    struct ih_device *device = NULL;
     enum ih_exit code;
     watch_start(&watch, emit);
     if (!emit)
@@ -217,7 +239,7 @@ static enum ih_exit run(const struct ih_options *o)
     else
         ih_emit_open(emit, &subject, &err);
     if (err.status == IH_OK) {
-        code = run_pipeline(o, emit);
+        code = run_pipeline(o, emit, &device);
     } else {
         ih_complain(subject, err.message);
         if (err.status == IH_USAGE)
@@ -227,6 +249,7 @@ static enum ih_exit run(const struct ih_options *o)
     watch_stop(&watch);
     ih_emit_close(emit);
     pthread_sigmask(SIG_UNBLOCK, &watch.signals, NULL);
+    end_device(device, code);
     return code;
 }
 

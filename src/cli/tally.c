@@ -11,7 +11,7 @@
 void ih_tally_init(struct ih_tally *s)
 {
     memset(s, 0, sizeof *s);
-    s->started_ns = ih_clock_ns();
+    s->started_ns = s->ended_ns = ih_clock_ns();
 }
 
 static bool is_same(const char *a, const char *b)
@@ -79,7 +79,7 @@ static void print_counters(const struct ih_tally *s, FILE *f)
 
 void ih_tally_print_all(const struct ih_tally *s, FILE *f)
 {
-    const double elapsed = seconds(ih_clock_ns() - s->started_ns);
+    const double elapsed = seconds(s->ended_ns - s->started_ns + 1); /* not 0 */
     const double megapixels = (double)s->n_pixels * 1e-6;
     const uint64_t n_files = s->n_done + s->n_failed;
     struct rusage usage;

@@ -17,7 +17,7 @@ struct ih_counter {
 };
 
 struct ih_tally {
-    uint64_t started_ns;
+    uint64_t started_ns, ended_ns;        /* ended: the last input so far */
     uint64_t n_done, n_failed, n_skipped; /* inputs */
     uint64_t n_pixels;
     struct ih_times times; /* of all threads together */

@@ -43,10 +43,10 @@ static enum ih_status count_bands(const struct ih_pipeline_options *options,
     const unsigned n_channels = result->spec.n_channels;
     const bool has_alpha = n_channels != ih_colour_channels(n_channels);
     const bool skips_transparent = options->skips_transparent && has_alpha;
-    const size_t planes_bytes = ih_lane_takes_planes(lane) ? ih_decode_planes_bytes(decode) : 0;
-    const size_t min_bytes = planes_bytes ? planes_bytes : ih_decode_row_bytes(decode);
     uint64_t last_ns = ih_clock_ns();
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
+    const size_t planes_bytes = ih_lane_takes_planes(lane) ? ih_decode_planes_bytes(decode) : 0;
+    const size_t min_bytes = planes_bytes ? planes_bytes : ih_decode_row_bytes(decode);
     while (status == IH_OK) {
         struct ih_planes planes = {.n_rows = 0};
         uint8_t *buffer;

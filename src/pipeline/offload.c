@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The engines are started once JPEG files have kept all workers busy for so long. A run that ends
- * meanwhile has to wait for the start: too early, and many small runs pay, too late, and large ones
- * gain less. */
+/* The engines are started once JPEG files have kept all workers busy for so long: too early, and
+ * many small runs pay for a start that comes too late for them, too late, and large ones gain less.
+ */
 #define START_AFTER_NS ((uint64_t)250 * 1000 * 1000)
 
 /* Of the workers, one in so many is left to read and walk files for the engines; the others may
@@ -51,6 +51,10 @@ void ih_offload_init(struct ih_offload *o, const struct ih_pipeline_options *opt
 void ih_offload_close(struct ih_offload *o)
 {
     struct ih_jpeg_report *report = o->options->jpeg_report;
+    if (o->engines && o->options->is_last && ih_jpeg_engines_room(o->engines) != IH_JPEG_NONE) {
+        ih_jpeg_engines_leave(o->engines);
+        o->engines = NULL;
+    }
     if (o->engines && report) {
         struct ih_error error = {IH_OK, ""};
         if (ih_jpeg_engines_wait(o->engines, &error) != IH_OK)

@@ -71,7 +71,8 @@ bool ih_offload_try(struct ih_offload *o, const struct ih_input *input,
 void ih_offload_saw(struct ih_offload *o, struct ih_offload_file *file,
                     const struct ih_result *result);
 
-/* Waits for what is under way, and fills in the options' report. Allowed right after init. */
+/* Stops the engines, or, where the options' run is the last, leaves them; then the report does not
+ * tell of them. Nothing is under way. Allowed right after init. */
 void ih_offload_close(struct ih_offload *o);
 
 #endif

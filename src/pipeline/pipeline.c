@@ -275,7 +275,7 @@ static enum ih_status run_workers(struct pipeline *p, pthread_t *threads, unsign
         *err = p->error;
         return err->status;
     }
-    return ih_device_wait(p->device, err);
+    return ih_device_wait_usable(p->device, err);
 }
 
 enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipeline_options *options,

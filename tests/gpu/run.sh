@@ -13,6 +13,7 @@
 #   cli        imghist with each kernel against imghist on the CPU: identical bytes
 #   jpeg       sound and damaged JPEG files through the GPU's engines and through libjpeg-turbo: identical
 #              records, memcheck and racecheck clean; where the GPU has no such engines, why
+#   auto       a run that the processors begin and the GPU joins amid it: identical bytes
 #   several    the same on two GPUs at once, where there are two
 #
 # PHOTOS   more directories of images for the last, separated by spaces
@@ -188,11 +189,28 @@ if "$imghist" --jpeg=gpu -q --csv=stats samples/scene.jpg >/dev/null 2>&1; then
 fi
 say "$jpeg"
 
+# ---- the GPU amid a run -----------------------------------------------------------------------
+
+# Long enough for the start of any GPU, and of its JPEG engines: without -v these are not stopped at the end.
+for _ in {1..20000}; do printf '%s\n' samples/scene.jpg samples/scene.png; done >"$logs/auto.list"
+on_cpu=$(run_imghist "$logs/cpu.csv" --device=cpu --csv=stats --files-from="$logs/auto.list")
+for how in "-v --jpeg=cpu" "-q --jpeg=cpu" "-v" "-q"; do
+  status=0
+  # shellcheck disable=SC2086 # options are words
+  "$imghist" $how --csv=stats --files-from="$logs/auto.list" >"$logs/auto.csv" 2>"$logs/auto.err" || status=$?
+  { [ "$status" = "$on_cpu" ] && cmp "$logs/cpu.csv" "$logs/auto.csv" >&2; } ||
+    fail "auto: $how ends in $status, or differs from the CPU ($on_cpu): see $logs/auto.*"
+  [[ $how != -v* ]] || { grep -q "counted by cpu," "$logs/auto.err" && grep -q "counted by cuda:" "$logs/auto.err"; } ||
+    fail "auto: $how: not both have counted: see $logs/auto.err"
+done
+auto="$(wc -l <"$logs/auto.list") images identical, begun by the processors, ended by the GPU"
+say "auto: $auto"
+
 # ---- several GPUs -----------------------------------------------------------------------------
 
 several="not tried, there is one GPU"
 if [ -z "${CUDA_VISIBLE_DEVICES:-}" ] && [ "$(nvidia-smi --list-gpus | wc -l)" -ge 2 ]; then
-  for device in cuda:1 cuda:0,1 cuda:1,0 cuda auto; do
+  for device in cuda:1 cuda:0,1 cuda:1,0 cuda; do
     compare "--device=$device" "--device=$device" -- --csv=long -j 4 samples samples "${photos[@]}"
   done
   # More inputs than workers, whose first ones wait for the start: each of the four counts something.
@@ -204,7 +222,7 @@ if [ -z "${CUDA_VISIBLE_DEVICES:-}" ] && [ "$(nvidia-smi --list-gpus | wc -l)" -
   "$imghist" --device=cuda:0,99 --csv=stats samples >/dev/null 2>"$logs/several.err" || status=$?
   { [ "$status" -eq 3 ] && grep -q cuda:99 "$logs/several.err"; } ||
     fail "several: --device=cuda:0,99 ends in $status: see $logs/several.err"
-  several="cuda:1, cuda:0,1, cuda:1,0, cuda and auto identical; both GPUs count"
+  several="cuda:1, cuda:0,1, cuda:1,0 and cuda identical; both GPUs count"
 fi
 say "several: $several"
 
@@ -230,6 +248,7 @@ $race
 library: $library, memcheck and racecheck clean
 cli: $cli
 $jpeg
+auto: $auto
 several: $several
 END
 chmod 644 "$record"

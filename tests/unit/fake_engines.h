@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { NEVER = 1000000 };
 
@@ -24,10 +25,11 @@ static struct {
     bool is_held;          /* a batch ends only when this is no longer so */
     unsigned n_units;      /* GPUs that the device has; 0: one */
     unsigned returns;      /* every so manieth job is given back; 0: none */
-    unsigned start_ms;     /* how long they take to start */
+    unsigned start_ms;     /* how long they take to start, */
+    bool starts_never;     /* or that they never do */
     const char *from, *to; /* not NULL: one file takes the other's place, whose job is the next, and
                               is given back */
-    unsigned n_batches, n_jobs, n_largest;
+    unsigned n_batches, n_jobs, n_largest, n_stops;
     pthread_mutex_t lock;
     pthread_cond_t on_change;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .on_change = PTHREAD_COND_INITIALIZER};
@@ -39,6 +41,8 @@ static inline enum ih_status engine_start(void *unit, void **engine, struct ih_e
     pthread_mutex_unlock(&fake.lock);
     const struct timespec a_while = {.tv_nsec = (long)fake.start_ms * 1000 * 1000};
     nanosleep(&a_while, NULL);
+    while (fake.starts_never)
+        pause();
     if (fake.is_missing)
         return ih_error_set(err, IH_UNAVAILABLE, "somebody took them");
     *engine = unit;
@@ -54,6 +58,9 @@ static inline const char *engine_describe(void *engine)
 static inline void engine_stop(void *engine)
 {
     assert_non_null(engine);
+    pthread_mutex_lock(&fake.lock);
+    fake.n_stops++;
+    pthread_mutex_unlock(&fake.lock);
 }
 
 /* As the processor does it. */

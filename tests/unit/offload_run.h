@@ -66,6 +66,33 @@ static inline int remove_folder(void **state)
     return 0;
 }
 
+/* A flat gray image of 49 megapixels. */
+static inline void make_large(const char *folder, unsigned i)
+{
+    enum { SIDE = 7000 };
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr errors;
+    unsigned char *bytes = NULL;
+    unsigned long n = 0;
+    uint8_t *row = calloc(SIDE, 1);
+    assert_non_null(row);
+    c.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&c);
+    jpeg_mem_dest(&c, &bytes, &n);
+    c.image_width = c.image_height = SIDE;
+    c.input_components = 1;
+    c.in_color_space = JCS_GRAYSCALE;
+    jpeg_set_defaults(&c);
+    jpeg_start_compress(&c, TRUE);
+    while (c.next_scanline < SIDE)
+        jpeg_write_scanlines(&c, &row, 1);
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    write_file(folder, i, bytes, n);
+    free(bytes);
+    free(row);
+}
+
 /* ---- a run ---- */
 
 struct run {
@@ -77,6 +104,8 @@ struct run {
     struct ih_jpeg_report report;
     enum ih_jpeg_side side;
     bool releases_at_end; /* the engines are held until all inputs have been given */
+    bool is_last;         /* the device is left open where it is busy, */
+    bool was_busy;        /* and whether it was */
     bool begins_large;    /* large files until engines have been tried, then n_inputs small ones */
     unsigned n_large;     /* how many these were */
     uint64_t memory_bytes;
@@ -171,6 +200,7 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
         .clip_low = 10,
         .clip_high = 240,
         .jpeg = r->side,
+        .is_last = r->is_last,
         .jpeg_report = &r->report};
     const struct ih_pipeline_calls calls = {next, r, take, r};
     const struct ih_device_options on = {.backends = fakes(), .n_lanes = n_threads};
@@ -180,7 +210,9 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
     fake.has_tried = false;
     assert_int_equal(ih_device_open(&on, &device, err), IH_OK);
     enum ih_status status = ih_pipeline_run(device, &options, &calls, err);
-    ih_device_close(device);
+    r->was_busy = ih_device_call_off(device);
+    if (!r->was_busy) /* else it is left to the end of the program */
+        ih_device_close(device);
     ih_budget_destroy(&budget); /* all was given back */
     return status;
 }

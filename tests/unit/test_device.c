@@ -297,7 +297,8 @@ static void test_lanes_are_dealt_in_turn(void **state)
         struct ih_error err;
         be(2);
         fake.start_ms = start_ms;
-        struct ih_device *device = device_of((struct ih_device_options){.n_lanes = 4});
+        struct ih_device *device =
+            device_of((struct ih_device_options){.backend = "fake", .n_lanes = 4});
         for (size_t i = 0; i < 4; i++)
             assert_int_equal(ih_lane_open(device, &lanes[i], &err), IH_OK);
         for (size_t i = 0; i < 8; i++) { /* a lane stays where it is */
@@ -336,7 +337,8 @@ static void test_bands_before_the_start(void **state)
     size_t n = 0;
     be(1);
     fake.start_ms = 200;
-    struct ih_device *device = device_of((struct ih_device_options){.n_lanes = 1});
+    struct ih_device *device =
+        device_of((struct ih_device_options){.backend = "fake", .n_lanes = 1});
     assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
     assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
     count_band(lane, 0); /* of an image that is given up */

@@ -285,33 +285,6 @@ static void test_little_memory(void **state)
     assert_int_equal(n_left(&r, "too large to be held"), N_FOR_ENGINES);
 }
 
-/* A flat gray image of 49 megapixels. */
-static void make_large(const char *folder, unsigned i)
-{
-    enum { SIDE = 7000 };
-    struct jpeg_compress_struct c;
-    struct jpeg_error_mgr errors;
-    unsigned char *bytes = NULL;
-    unsigned long n = 0;
-    uint8_t *row = calloc(SIDE, 1);
-    assert_non_null(row);
-    c.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&c);
-    jpeg_mem_dest(&c, &bytes, &n);
-    c.image_width = c.image_height = SIDE;
-    c.input_components = 1;
-    c.in_color_space = JCS_GRAYSCALE;
-    jpeg_set_defaults(&c);
-    jpeg_start_compress(&c, TRUE);
-    while (c.next_scanline < SIDE)
-        jpeg_write_scanlines(&c, &row, 1);
-    jpeg_finish_compress(&c);
-    jpeg_destroy_compress(&c);
-    write_file(folder, i, bytes, n);
-    free(bytes);
-    free(row);
-}
-
 /* By themselves the engines start once there was work for them; while they are held and their queue
  * is full, the workers go on alone. */
 static void test_auto_starts_late_and_helps_out(void **state)

@@ -87,6 +87,7 @@ static bool takes_planes(void)
 static void test_who_takes_planes(void **state)
 {
     (void)state;
+    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
     static const struct {
         const char *kernel;
         enum can can;
@@ -102,9 +103,12 @@ static void test_who_takes_planes(void **state)
         struct ih_lane *lane;
         struct ih_error err;
         assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
+        assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
         assert_false(ih_lane_takes_planes(lane));
         fake.is_held = false;
         assert_int_equal(ih_device_wait(device, &err), devices[i].status);
+        assert_false(ih_lane_takes_planes(lane)); /* the image goes on as it has begun */
+        assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
         assert_int_equal(ih_lane_takes_planes(lane), devices[i].takes && takes_planes());
         ih_lane_close(lane);
         ih_device_close(device);

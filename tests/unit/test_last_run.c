@@ -1,0 +1,84 @@
+/*
+ * The last run of a process, as the program has it: its engines and their device are left to the
+ * system. So is this program, which ends as that one does.
+ */
+#define _XOPEN_SOURCE 700
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/offload_run.h"
+
+#ifdef __SANITIZE_THREAD__
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "report_thread_leaks=0"; /* threads are left, too */
+}
+#endif
+
+static void test_engines_are_not_stopped(void **state)
+{
+    struct ih_error err;
+    count_on_cpu(*state);
+    fake.fails_at = NEVER;
+    for (unsigned is_last = 0; is_last < 2; is_last++) {
+        struct run r = {.folder = *state,
+                        .n_inputs = 3 * N_FILES,
+                        .expected = expected,
+                        .side = IH_JPEG_GPU,
+                        .is_last = is_last != 0};
+        assert_int_equal(run(&r, 2, &err), IH_OK);
+        assert_int_equal(r.n_taken, r.n_inputs);
+        assert_true(r.n_by_engines > 0);
+        assert_int_equal(r.was_busy, is_last != 0);
+        assert_int_equal(fake.n_stops, 1); /* only the first time */
+    }
+}
+
+static void test_engines_that_are_starting(void **state)
+{
+    struct ih_error err;
+    struct run r = {.folder = *state,
+                    .n_inputs = 1,
+                    .side = IH_JPEG_AUTO,
+                    .begins_large = true,
+                    .is_last = true};
+    make_large(*state, CUT);
+    fake.starts_never = true;
+    assert_int_equal(run(&r, 2, &err), IH_OK);
+    assert_true(fake.has_tried);
+    assert_true(r.was_busy);
+    assert_int_equal(r.n_by_engines, 0);
+}
+
+static void test_without_engines(void **state)
+{
+    struct ih_error err;
+    struct run r = {.folder = *state, .n_inputs = N_FILES, .is_last = true};
+    assert_int_equal(run(&r, 2, &err), IH_OK);
+    assert_int_equal(r.n_taken, r.n_inputs);
+    assert_false(r.was_busy);
+
+    struct run none = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_GPU, .is_last = true};
+    fake.is_missing = true;
+    assert_int_equal(run(&none, 2, &err), IH_UNAVAILABLE);
+    assert_false(none.was_busy);
+    fake.is_missing = false;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_without_engines, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_engines_are_not_stopped, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_engines_that_are_starting, make_folder, remove_folder),
+    };
+    const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    fflush(NULL);
+    _exit(n_failed);
+}
