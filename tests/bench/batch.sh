@@ -5,6 +5,7 @@
 #   sections (all by default)
 #     jpeg baseline png   a directory: time, start-up, peak memory, and whether the counts are the same
 #     one                 one photo of about 15 megapixels, from process start to exit
+#     short               where there is a GPU: runs that are about as long as its start
 #     memory              peak memory with 2 threads, and with a hundred thousand small files
 #     bytes               whether the output is the same with -j 1, 2 and 16, and on the GPU
 #
@@ -73,7 +74,7 @@ directory() {
   echo "$(describe_photos "$set"); passes a run: $loops; rounds: $rounds; -j$cores"
   ways=(imghist decode)
   if $has_cuda; then
-    ways+=(imghist-cuda)
+    ways+=(imghist-auto imghist-cuda)
     if [ "$set" != png ]; then ways+=(imghist-engines); fi
   fi
   if [ "$set" = jpeg ] && [ "$cores" -gt 1 ]; then ways+=(imghist-1 decode-1); fi
@@ -92,6 +93,7 @@ directory() {
     png) peer_bar 2.4 ;;
   esac
   if $has_cuda; then
+    decode_bar imghist-auto 1.03
     decode_bar imghist-cuda 1.03
     if [ "$set" != png ]; then decode_bar imghist-engines 1.03; fi
   fi
@@ -155,6 +157,33 @@ one_photo() {
   done
 }
 
+# Runs of 1, 8, 64 and 512 photos of a set, from process start to exit: the medians in ms of
+# --device=cpu, cuda and auto, which shall be as fast as the faster of both.
+short() {
+  local n i device
+  echo
+  echo "## Short runs, process start to exit, -j$cores, ms, medians of $((2 * rounds + 1))"
+  if ! $has_cuda; then
+    echo "no GPU here"
+    return
+  fi
+  printf '%-16s %9s %9s %9s   %s\n' 'JPEG files' cpu cuda auto 'auto / the faster'
+  for n in 1 8 64 512; do
+    say "short runs: $n"
+    repeat_list jpeg "$n" | awk -v n="$n" 'NR <= n' >"$work/short.list"
+    rm -f "$work"/short.cpu "$work"/short.cuda "$work"/short.auto
+    for ((i = 0; i < 2 * rounds + 1; i++)); do
+      for device in cpu cuda auto; do
+        measure /dev/null "$program" "--device=$device" "-j$cores" --csv "--files-from=$work/short.list"
+        echo "$time_us" >>"$work/short.$device"
+      done
+    done
+    printf '%-16s %s\n' "$n" "$(awk -v a="$(median <"$work/short.cpu")" -v b="$(median <"$work/short.cuda")" \
+      -v c="$(median <"$work/short.auto")" 'BEGIN {
+        printf "%9.1f %9.1f %9.1f   %.2f", a / 1e3, b / 1e3, c / 1e3, c / (a < b ? a : b) }')"
+  done
+}
+
 # The peak of imghist -j2 over a list, in MB of 10^6 bytes.
 peak_of() {
   measure /dev/null "$program" --device=cpu -j2 --csv=stats "--files-from=$1"
@@ -185,7 +214,7 @@ memory() {
 }
 
 bytes() {
-  local set n
+  local set n device
   echo
   echo "## The bytes of the output, against -j2 on the processor"
   for set in jpeg png; do
@@ -197,8 +226,10 @@ bytes() {
       same_bytes "$set, -j$n"
     done
     if $has_cuda; then
-      measure "$work/output" "$program" --device=cuda --csv "--files-from=$work/$set.list"
-      same_bytes "$set, --device=cuda"
+      for device in cuda auto; do
+        measure "$work/output" "$program" "--device=$device" --csv "--files-from=$work/$set.list"
+        same_bytes "$set, --device=$device"
+      done
     fi
   done
 }
@@ -233,11 +264,11 @@ print_header() {
 
 for section in "$@"; do
   case $section in
-    jpeg | baseline | png | one | memory | bytes) ;;
-    *) die "no section $section (there are: jpeg baseline png one memory bytes)" ;;
+    jpeg | baseline | png | one | short | memory | bytes) ;;
+    *) die "no section $section (there are: jpeg baseline png one short memory bytes)" ;;
   esac
 done
-if [ $# = 0 ]; then set -- jpeg baseline png one memory bytes; fi
+if [ $# = 0 ]; then set -- jpeg baseline png one short memory bytes; fi
 
 build_tools
 find_peers

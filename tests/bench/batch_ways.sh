@@ -12,6 +12,7 @@ command_of() {
   case $way in
     imghist) cmd=("$program" --device=cpu "-j$cores" --csv "--files-from=$list") ;;
     imghist-1) cmd=("$program" --device=cpu -j1 --csv "--files-from=$list") ;;
+    imghist-auto) cmd=("$program" "-j$cores" --csv "--files-from=$list") ;;
     imghist-cuda) cmd=("$program" --device=cuda --jpeg=cpu "-j$cores" --csv "--files-from=$list") ;;
     imghist-engines) cmd=("$program" --device=cuda "-j$cores" --csv "--files-from=$list") ;;
     decode) cmd=("$bin/decode_only" -j "$cores" -f "$list") ;;
@@ -32,6 +33,7 @@ label_of() {
   case $1 in
     imghist) echo "imghist -j$cores" ;;
     imghist-1) echo "imghist -j1" ;;
+    imghist-auto) echo "imghist -j$cores --device=auto" ;;
     imghist-cuda) echo "imghist -j$cores --device=cuda --jpeg=cpu" ;;
     imghist-engines) echo "imghist -j$cores --device=cuda" ;;
     decode) echo "decode only, $cores processes" ;;
