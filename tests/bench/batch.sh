@@ -5,6 +5,7 @@
 #   sections (all by default)
 #     jpeg baseline png   a directory: time, start-up, peak memory, and whether the counts are the same
 #     one                 one photo of about 15 megapixels, from process start to exit
+#     scaling             JPEGs on 1, 2, 4... processors, beside decoding alone and a loop in registers
 #     short               where there is a GPU: runs that are about as long as its start
 #     memory              peak memory with 2 threads, and with a hundred thousand small files
 #     bytes               whether the output is the same with -j 1, 2 and 16, and on the GPU
@@ -52,6 +53,8 @@ trap 'rm -rf "$work"' EXIT
 . tests/bench/batch_ways.sh
 # shellcheck source=tests/bench/batch_tables.sh
 . tests/bench/batch_tables.sh
+# shellcheck source=tests/bench/batch_series.sh
+. tests/bench/batch_series.sh
 
 tiny=samples/testcard.png
 [ -x "$program" ] || die "no $program: run make first, or name it with PROGRAM="
@@ -157,33 +160,6 @@ one_photo() {
   done
 }
 
-# Runs of 1, 8, 64 and 512 photos of a set, from process start to exit: the medians in ms of
-# --device=cpu, cuda and auto, which shall be as fast as the faster of both.
-short() {
-  local n i device
-  echo
-  echo "## Short runs, process start to exit, -j$cores, ms, medians of $((2 * rounds + 1))"
-  if ! $has_cuda; then
-    echo "no GPU here"
-    return
-  fi
-  printf '%-16s %9s %9s %9s   %s\n' 'JPEG files' cpu cuda auto 'auto / the faster'
-  for n in 1 8 64 512; do
-    say "short runs: $n"
-    repeat_list jpeg "$n" | awk -v n="$n" 'NR <= n' >"$work/short.list"
-    rm -f "$work"/short.cpu "$work"/short.cuda "$work"/short.auto
-    for ((i = 0; i < 2 * rounds + 1; i++)); do
-      for device in cpu cuda auto; do
-        measure /dev/null "$program" "--device=$device" "-j$cores" --csv "--files-from=$work/short.list"
-        echo "$time_us" >>"$work/short.$device"
-      done
-    done
-    printf '%-16s %s\n' "$n" "$(awk -v a="$(median <"$work/short.cpu")" -v b="$(median <"$work/short.cuda")" \
-      -v c="$(median <"$work/short.auto")" 'BEGIN {
-        printf "%9.1f %9.1f %9.1f   %.2f", a / 1e3, b / 1e3, c / 1e3, c / (a < b ? a : b) }')"
-  done
-}
-
 # The peak of imghist -j2 over a list, in MB of 10^6 bytes.
 peak_of() {
   measure /dev/null "$program" --device=cpu -j2 --csv=stats "--files-from=$1"
@@ -264,11 +240,11 @@ print_header() {
 
 for section in "$@"; do
   case $section in
-    jpeg | baseline | png | one | short | memory | bytes) ;;
-    *) die "no section $section (there are: jpeg baseline png one short memory bytes)" ;;
+    jpeg | baseline | png | one | scaling | short | memory | bytes) ;;
+    *) die "no section $section (there are: jpeg baseline png one scaling short memory bytes)" ;;
   esac
 done
-if [ $# = 0 ]; then set -- jpeg baseline png one short memory bytes; fi
+if [ $# = 0 ]; then set -- jpeg baseline png one scaling short memory bytes; fi
 
 build_tools
 find_peers

@@ -67,8 +67,8 @@ python_with() {
 build_tools() {
   local name
   mkdir -p "$bin"
-  for name in measure photo_kinds; do
-    ${CC:-cc} -std=c11 -O2 -o "$bin/$name" "tests/bench/$name.c"
+  for name in measure photo_kinds spin; do
+    ${CC:-cc} -std=c11 -O2 -pthread -o "$bin/$name" "tests/bench/$name.c"
   done
   tests/bench/build_decode_only.sh "$bin/decode_only"
 }
