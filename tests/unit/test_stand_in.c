@@ -130,6 +130,20 @@ static struct ih_device *device_of(struct ih_device_options options)
     return device;
 }
 
+static struct ih_lane *lane_of(struct ih_device *device)
+{
+    struct ih_lane *lane = NULL;
+    struct ih_error err;
+    assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
+    return lane;
+}
+
+static void close_both(struct ih_device *device, struct ih_lane *lane)
+{
+    ih_lane_close(lane);
+    ih_device_close(device);
+}
+
 static const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
 
 static void begin(struct ih_lane *lane)
@@ -168,11 +182,10 @@ static void assert_counts(struct ih_lane *lane, const char *counted_by)
 static void test_processor_counts_until_the_start(void **state)
 {
     (void)state;
-    struct ih_lane *lane, *late;
     struct ih_error err;
     be(true);
     struct ih_device *device = device_of((struct ih_device_options){.start_after_ms = A_MOMENT_MS});
-    assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
+    struct ih_lane *lane = lane_of(device);
     assert_counts(lane, "cpu");
     assert_int_equal(ih_device_wait_usable(device, &err), IH_OK);
     wait_until_it_begins(); /* though nobody has asked for it */
@@ -188,13 +201,12 @@ static void test_processor_counts_until_the_start(void **state)
     assert_string_equal(ih_lane_description(lane), "cpu");
     assert_counts(lane, "fake:0 Abacus 9000");
     assert_false(ih_lane_takes_planes(lane));
-    assert_int_equal(ih_lane_open(device, &late, &err), IH_OK);
+    struct ih_lane *late = lane_of(device);
     assert_counts(late, "fake:0 Abacus 9000");
     assert_false(ih_device_call_off(device));
     assert_string_equal(ih_device_description(device), "fake:0 Abacus 9000");
-    ih_lane_close(lane);
     ih_lane_close(late);
-    ih_device_close(device);
+    close_both(device, lane);
     assert_int_equal(fake.n_starts, 1);
     assert_false(fake.was_held_too_long);
 }
@@ -202,52 +214,46 @@ static void test_processor_counts_until_the_start(void **state)
 static void test_short_run_starts_nothing(void **state)
 {
     (void)state;
-    struct ih_lane *lane;
     struct ih_error err;
     be(false);
     struct ih_device *device = device_of((struct ih_device_options){.start_after_ms = A_DAY_MS});
-    assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
+    struct ih_lane *lane = lane_of(device);
     assert_counts(lane, "cpu");
     assert_int_equal(ih_device_wait_usable(device, &err), IH_OK);
     assert_false(ih_device_call_off(device));
-    ih_lane_close(lane);
-    ih_device_close(device);
+    close_both(device, lane);
     assert_int_equal(fake.n_starts, 0);
 }
 
 static void test_who_waits_has_it_started(void **state)
 {
     (void)state;
-    struct ih_lane *lane;
     struct ih_error err;
     be(false);
     struct ih_device *device = device_of((struct ih_device_options){.start_after_ms = A_DAY_MS});
-    assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
+    struct ih_lane *lane = lane_of(device);
     assert_counts(lane, "cpu");
     assert_int_equal(ih_device_wait(device, &err), IH_OK);
     assert_counts(lane, "fake:0 Abacus 9000");
-    ih_lane_close(lane);
-    ih_device_close(device);
+    close_both(device, lane);
     assert_int_equal(fake.n_starts, 1);
 }
 
 static void test_processor_stays_where_nothing_starts(void **state)
 {
     (void)state;
-    struct ih_lane *lane;
     struct ih_error err;
     be(false);
     fake.is_broken = true;
     struct ih_device *device = device_of((struct ih_device_options){.start_after_ms = A_DAY_MS});
-    assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
+    struct ih_lane *lane = lane_of(device);
     assert_counts(lane, "cpu");
     assert_int_equal(ih_device_wait(device, &err), IH_OK);
     assert_counts(lane, "cpu");
     assert_string_equal(ih_device_description(device), "cpu");
     assert_string_equal(ih_device_fallback_reason(device), "a bead is missing");
     assert_int_equal(ih_device_wait_usable(device, &err), IH_OK);
-    ih_lane_close(lane);
-    ih_device_close(device);
+    close_both(device, lane);
     assert_int_equal(fake.n_starts, 1);
 }
 
@@ -256,13 +262,12 @@ static void test_processor_stays_where_nothing_starts(void **state)
 static void test_started_but_without_memory(void **state)
 {
     (void)state;
-    struct ih_lane *lane, *late;
     struct ih_error err;
     be(false);
     fake.has_no_memory = true;
     struct ih_device *device = device_of((struct ih_device_options){.start_after_ms = A_DAY_MS});
-    assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
-    assert_int_equal(ih_lane_open(device, &late, &err), IH_OK);
+    struct ih_lane *lane = lane_of(device);
+    struct ih_lane *late = lane_of(device);
     assert_counts(lane, "cpu");
     assert_int_equal(ih_device_wait(device, &err), IH_OK);
     assert_counts(lane, "cpu");
@@ -272,9 +277,8 @@ static void test_started_but_without_memory(void **state)
     fake.has_no_memory = false;
     assert_counts(lane, "fake:0 Abacus 9000");
     assert_counts(late, "fake:0 Abacus 9000");
-    ih_lane_close(lane);
     ih_lane_close(late);
-    ih_device_close(device);
+    close_both(device, lane);
 }
 
 /* Where the caller has said who counts, or how, and the processor cannot, the start does not wait,
@@ -286,11 +290,10 @@ static void test_nobody_else_counts(void **state)
         {.backend = "fake", .start_after_ms = A_DAY_MS},
         {.with = {.kernel = "beads"}, .start_after_ms = A_DAY_MS}};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        struct ih_lane *lane;
         struct ih_error err;
         be(true);
         struct ih_device *device = device_of(options[i]);
-        assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
+        struct ih_lane *lane = lane_of(device);
         begin(lane);
         assert_false(ih_lane_takes_planes(lane));
         wait_until_it_begins();
@@ -298,8 +301,7 @@ static void test_nobody_else_counts(void **state)
         count_and_end(lane);
         assert_string_equal(ih_lane_description(lane), "fake:0 Abacus 9000");
         assert_int_equal(ih_device_wait_usable(device, &err), IH_OK);
-        ih_lane_close(lane);
-        ih_device_close(device);
+        close_both(device, lane);
 
         be(false);
         fake.is_broken = true;
