@@ -1,10 +1,9 @@
 #!/usr/bin/env bats
-# Who counts, where that takes long to find out: a GPU's driver that never comes to an end.
+# Who counts beside a driver of a GPU that takes long, or fails.
 
 load helpers
 
-# A driver in whose place a call leaves a file "called" and then takes two minutes, far longer than
-# a test.
+# make_driver SECONDS: one of which each call leaves a file "called", takes so long, and fails.
 make_driver() {
   imghist --device=cuda "$SAMPLES/testcard.png"
   [[ $stderr != *"this build has no CUDA"* ]] || skip "built without CUDA"
@@ -12,14 +11,14 @@ make_driver() {
   cat >driver.c <<'END'
 #include <fcntl.h>
 #include <unistd.h>
-static int never(void) { close(open("called", O_CREAT | O_WRONLY, 0600)); sleep(120); return 100; }
-int cuInit(void) { return never(); }
-int cuDriverGetVersion(void) { return never(); }
-int cuGetProcAddress(void) { return never(); }
-int cuGetProcAddress_v2(void) { return never(); }
-int cuGetExportTable(void) { return never(); }
+static int fail(void) { close(open("called", O_CREAT | O_WRONLY, 0600)); sleep(SECONDS); return 100; }
+int cuInit(void) { return fail(); }
+int cuDriverGetVersion(void) { return fail(); }
+int cuGetProcAddress(void) { return fail(); }
+int cuGetProcAddress_v2(void) { return fail(); }
+int cuGetExportTable(void) { return fail(); }
 END
-  "${CC:-cc}" -shared -fPIC -o driver/libcuda.so.1 driver.c
+  "${CC:-cc}" "-DSECONDS=$1" -shared -fPIC -o driver/libcuda.so.1 driver.c
 }
 
 # An image that comes once the driver has been called, so after the start has begun; none after a minute.
@@ -34,7 +33,7 @@ late_image() {
 }
 
 @test "device: a run that is over before the GPU has started does not wait for it" {
-  make_driver
+  make_driver 120 # far longer than a test
   "$IMGHIST" --device=cpu "$SAMPLES/scene.jpg" - --csv <"$SAMPLES/testcard.png" >expected.csv
   late_image "$SAMPLES/testcard.png" |
     LD_LIBRARY_PATH=$PWD/driver timeout 60 "$IMGHIST" "$SAMPLES/scene.jpg" - --csv >out.csv
@@ -46,7 +45,7 @@ late_image() {
 }
 
 @test "device: nor does it forget its exit status" {
-  make_driver
+  make_driver 120 # far longer than a test
   local status=0
   late_image "$SAMPLES/testcard.png" |
     LD_LIBRARY_PATH=$PWD/driver timeout 60 "$IMGHIST" missing.png - --csv=stats >out.csv 2>err || status=$?
@@ -59,4 +58,12 @@ late_image() {
     LD_LIBRARY_PATH=$PWD/driver timeout 60 "$IMGHIST" - --csv >/dev/full 2>err || status=$?
   [ "$status" -eq 1 ]
   grep -q "No space left on device" err
+}
+
+@test "device: -v says why no GPU counts, however short the run" {
+  make_driver 0
+  LD_LIBRARY_PATH=$PWD/driver imghist -v --csv=stats "$SAMPLES/testcard.png"
+  assert_status 0
+  assert_stderr_has "counted by cpu, kernel tables"
+  assert_stderr_has "counting on the processor: no usable NVIDIA GPU"
 }
