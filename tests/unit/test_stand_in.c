@@ -1,134 +1,14 @@
-/*
- * The processor in the place of a device that takes long to start, without any GPU: a backend of
- * the tests that counts with the CPU backend's lanes and starts when a test lets it.
- */
+/* Lanes of a device that takes long to start: the processor in its place. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "backend/backend.h"
-#include "pipeline/pipeline.h"
-
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <cmocka.h>
 
-enum { A_DAY_MS = 24 * 3600 * 1000, A_MOMENT_MS = 1 };
-
-static struct {
-    bool is_held;   /* a start ends only when this is no longer so; ten seconds at most */
-    bool is_broken; /* it then fails */
-
-    pthread_mutex_t lock;
-    pthread_cond_t on_change;
-    bool has_no_memory; /* for lanes */
-    unsigned n_starts;
-    bool was_held_too_long;
-} fake;
-
-static void be(bool is_held)
-{
-    memset(&fake, 0, sizeof fake);
-    fake.is_held = is_held;
-    pthread_mutex_init(&fake.lock, NULL);
-    pthread_cond_init(&fake.on_change, NULL);
-}
-
-static struct timespec in_ten_seconds(void)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 10;
-    return until;
-}
-
-static enum ih_status fake_n_units(int *n, struct ih_error *err)
-{
-    (void)err;
-    *n = 1;
-    return IH_OK;
-}
-
-static enum ih_status fake_start(const struct ih_backend_options *options, int ordinal,
-                                 void **state, struct ih_error *err)
-{
-    const struct timespec until = in_ten_seconds();
-    int error = 0;
-    pthread_mutex_lock(&fake.lock);
-    fake.n_starts++;
-    pthread_cond_broadcast(&fake.on_change);
-    while (fake.is_held && error == 0)
-        error = pthread_cond_timedwait(&fake.on_change, &fake.lock, &until);
-    fake.was_held_too_long = error != 0;
-    pthread_mutex_unlock(&fake.lock);
-    if (fake.is_broken)
-        return ih_error_set(err, IH_DEVICE, "a bead is missing");
-    const struct ih_backend_options any_kernel = {.n_spare = options->n_spare};
-    return ih_backend_cpu.start(&any_kernel, ordinal, state, err);
-}
-
-static void release(void)
-{
-    pthread_mutex_lock(&fake.lock);
-    fake.is_held = false;
-    pthread_cond_broadcast(&fake.on_change);
-    pthread_mutex_unlock(&fake.lock);
-}
-
-/* Up to ten seconds until the start has begun. */
-static void wait_until_it_begins(void)
-{
-    const struct timespec until = in_ten_seconds();
-    int error = 0;
-    pthread_mutex_lock(&fake.lock);
-    while (fake.n_starts == 0 && error == 0)
-        error = pthread_cond_timedwait(&fake.on_change, &fake.lock, &until);
-    pthread_mutex_unlock(&fake.lock);
-    assert_int_equal(error, 0);
-}
-
-static enum ih_status fake_lane_open(void *state, void **lane, struct ih_error *err)
-{
-    return fake.has_no_memory ? ih_error_set(err, IH_MEMORY, "no beads are left")
-                              : ih_backend_cpu.lane_open(state, lane, err);
-}
-
-static const char *fake_describe(void *state)
-{
-    assert_non_null(state);
-    return "fake:0 Abacus 9000";
-}
-
-static bool fake_takes_planes(void *state)
-{
-    assert_non_null(state);
-    return false;
-}
-
-static struct ih_device *device_of(struct ih_device_options options)
-{
-    static const struct ih_kernel_entry kernels[] = {
-        {"tables", "for tests"}, {"beads", "for tests"}, {NULL, NULL}};
-    static struct ih_backend backend;
-    static const struct ih_backend *const list[] = {&backend, &ih_backend_cpu, NULL};
-    struct ih_device *device = NULL;
-    struct ih_error err;
-    backend = ih_backend_cpu;
-    backend.name = "fake";
-    backend.kernels = kernels;
-    backend.n_units = fake_n_units;
-    backend.start = fake_start;
-    backend.describe = fake_describe;
-    backend.lane_open = fake_lane_open;
-    backend.takes_planes = fake_takes_planes;
-    options.backends = list;
-    assert_int_equal(ih_device_open(&options, &device, &err), IH_OK);
-    return device;
-}
+#include "tests/unit/slow_device.h"
 
 static struct ih_lane *lane_of(struct ih_device *device)
 {
@@ -321,90 +201,6 @@ static void test_nobody_else_counts(void **state)
     }
 }
 
-/* ---- the pipeline ---- */
-
-struct run {
-    unsigned n_inputs, waits_at; /* before which input the start ends */
-    struct ih_device *device;
-    unsigned n_given, n_taken, n_by_fake;
-};
-
-static bool next(void *user, struct ih_input *input)
-{
-    static const uint8_t image[] = "P6 1 1 255 \1\2\3"; /* one pixel */
-    struct run *r = user;
-    if (r->n_given == r->n_inputs)
-        return false;
-    if (r->n_given++ == r->waits_at) {
-        release();
-        assert_int_equal(ih_device_wait(r->device, NULL), IH_OK);
-    }
-    *input = (struct ih_input){
-        .path = strdup("pixel"), .bytes = image, .size_bytes = sizeof image - 1, .is_named = true};
-    return true;
-}
-
-static bool take(void *user, const struct ih_input *input, const struct ih_result *result)
-{
-    struct run *r = user;
-    assert_non_null(input->path);
-    assert_int_equal(result->status, IH_OK);
-    assert_int_equal(result->histogram.n_pixels, 1);
-    for (unsigned c = 0; c < 3; c++)
-        assert_int_equal(result->histogram.sum[c], c + 1);
-    r->n_taken++;
-    r->n_by_fake += strncmp(result->counted_by, "fake", 4) == 0;
-    return true;
-}
-
-static void run(struct run *r, unsigned n_threads)
-{
-    const struct ih_pipeline_options options = {.n_threads = n_threads,
-                                                .decode = {.max_pixels = 100},
-                                                .luma = &ih_luma_bt709,
-                                                .clip_high = 255};
-    const struct ih_pipeline_calls calls = {next, r, take, r};
-    struct ih_error err;
-    assert_int_equal(ih_pipeline_run(r->device, &options, &calls, &err), IH_OK);
-    assert_int_equal(r->n_taken, r->n_inputs);
-}
-
-/* On a device whose start has begun and is held. */
-static void begin_run(struct run *r, unsigned n_threads)
-{
-    be(true);
-    r->device =
-        device_of((struct ih_device_options){.start_after_ms = A_MOMENT_MS, .n_lanes = n_threads});
-    wait_until_it_begins();
-}
-
-static void test_run_ends_before_the_start(void **state)
-{
-    (void)state;
-    struct run r = {.n_inputs = 20, .waits_at = 20};
-    begin_run(&r, 2);
-    run(&r, 2);
-    assert_int_equal(r.n_by_fake, 0);
-    assert_true(ih_device_call_off(r.device));
-    release();
-    ih_device_close(r.device);
-    assert_false(fake.was_held_too_long);
-}
-
-/* Nothing is lost or counted twice where workers change from one to the other. */
-static void test_start_amid_a_run(void **state)
-{
-    (void)state;
-    enum { THREADS = 4 };
-    struct run r = {.n_inputs = 2000, .waits_at = 1000};
-    begin_run(&r, THREADS);
-    run(&r, THREADS);
-    /* Of those before it a worker may have begun late. */
-    assert_in_range(r.n_by_fake, 1000, 1000 + THREADS);
-    ih_device_close(r.device);
-    assert_false(fake.was_held_too_long);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,8 +210,6 @@ int main(void)
         cmocka_unit_test(test_processor_stays_where_nothing_starts),
         cmocka_unit_test(test_started_but_without_memory),
         cmocka_unit_test(test_nobody_else_counts),
-        cmocka_unit_test(test_run_ends_before_the_start),
-        cmocka_unit_test(test_start_amid_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

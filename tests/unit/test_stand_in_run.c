@@ -1,0 +1,105 @@
+/* The pipeline on a device that takes long to start. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "pipeline/pipeline.h"
+#include "tests/unit/slow_device.h"
+
+#include <stdlib.h>
+
+struct run {
+    unsigned n_inputs, waits_at; /* before which input the start ends */
+    struct ih_device *device;
+    unsigned n_given, n_taken, n_by_fake;
+};
+
+static bool next(void *user, struct ih_input *input)
+{
+    static const uint8_t image[] = "P6 1 1 255 \1\2\3"; /* one pixel */
+    struct run *r = user;
+    if (r->n_given == r->n_inputs)
+        return false;
+    if (r->n_given++ == r->waits_at) {
+        release();
+        assert_int_equal(ih_device_wait(r->device, NULL), IH_OK);
+    }
+    *input = (struct ih_input){
+        .path = strdup("pixel"), .bytes = image, .size_bytes = sizeof image - 1, .is_named = true};
+    return true;
+}
+
+static bool take(void *user, const struct ih_input *input, const struct ih_result *result)
+{
+    struct run *r = user;
+    assert_non_null(input->path);
+    assert_int_equal(result->status, IH_OK);
+    assert_int_equal(result->histogram.n_pixels, 1);
+    for (unsigned c = 0; c < 3; c++)
+        assert_int_equal(result->histogram.sum[c], c + 1);
+    r->n_taken++;
+    r->n_by_fake += strncmp(result->counted_by, "fake", 4) == 0;
+    return true;
+}
+
+static void run(struct run *r, unsigned n_threads)
+{
+    const struct ih_pipeline_options options = {.n_threads = n_threads,
+                                                .decode = {.max_pixels = 100},
+                                                .luma = &ih_luma_bt709,
+                                                .clip_high = 255};
+    const struct ih_pipeline_calls calls = {next, r, take, r};
+    struct ih_error err;
+    assert_int_equal(ih_pipeline_run(r->device, &options, &calls, &err), IH_OK);
+    assert_int_equal(r->n_taken, r->n_inputs);
+}
+
+/* On a device whose start has begun and is held. */
+static void begin_run(struct run *r, unsigned n_threads)
+{
+    be(true);
+    r->device =
+        device_of((struct ih_device_options){.start_after_ms = A_MOMENT_MS, .n_lanes = n_threads});
+    wait_until_it_begins();
+}
+
+static void test_run_ends_before_the_start(void **state)
+{
+    (void)state;
+    struct run r = {.n_inputs = 20, .waits_at = 20};
+    begin_run(&r, 2);
+    run(&r, 2);
+    assert_int_equal(r.n_by_fake, 0);
+    assert_true(ih_device_call_off(r.device));
+    release();
+    ih_device_close(r.device);
+    assert_false(fake.was_held_too_long);
+}
+
+/* Nothing is lost or counted twice where workers change from one to the other. */
+static void test_start_amid_a_run(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    struct run r = {.n_inputs = 2000, .waits_at = 1000};
+    begin_run(&r, THREADS);
+    run(&r, THREADS);
+    /* Of those before it a worker may have begun late. */
+    assert_in_range(r.n_by_fake, 1000, 1000 + THREADS);
+    ih_device_close(r.device);
+    assert_false(fake.was_held_too_long);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_ends_before_the_start),
+        cmocka_unit_test(test_start_amid_a_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
