@@ -10,8 +10,7 @@
 #include <sys/stat.h>
 
 /* The engines are started once JPEG files have kept all workers busy for so long: too early, and
- * many small runs pay for a start that comes too late for them, too late, and large ones gain less.
- */
+ * many small runs pay for a start that they gain nothing by, too late, and large ones gain less. */
 #define START_AFTER_NS ((uint64_t)250 * 1000 * 1000)
 
 /* Of the workers, one in so many is left to read and walk files for the engines; the others may

@@ -21,7 +21,7 @@ static void *spin(void *seed)
         c = (c >> 7 | c << 57) + i;
         d = (d ^ d >> 9) + i;
     }
-    *(uint64_t *)seed = a ^ b ^ c ^ d; /* so that none is left out */
+    *(uint64_t *)seed = a ^ b ^ c ^ d; /* so that compilers leave none out */
     return NULL;
 }
 
@@ -43,5 +43,5 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
-    return seeds[0] == 1; /* it is not */
+    return 0;
 }

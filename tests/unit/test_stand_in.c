@@ -56,8 +56,6 @@ static void assert_counts(struct ih_lane *lane, const char *counted_by)
     assert_string_equal(ih_lane_description(lane), counted_by);
 }
 
-/* ---- lanes ---- */
-
 /* An image is counted to its end by who began it. */
 static void test_processor_counts_until_the_start(void **state)
 {
