@@ -98,7 +98,7 @@ ask = $(if $(PACKAGES_$(2)),$(shell $(PKG_CONFIG) $(1) '$(PACKAGES_$(2))'))
 override CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--cflags,$(f)) \
                        -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
 override LDLIBS   := $(LDLIBS) $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg) -lm
-# These are loaded when an image needs them: see src/base/late.h.
+# These are loaded when an image needs them: see src/base/dynlib.h.
 FORMATS_LATE := $(filter tiff heif jxl,$(FORMATS_HERE))
 soname_of     = $(or $(shell objdump -p $(shell $(PKG_CONFIG) --variable=libdir $(firstword $(PACKAGES_$(1))))/lib$(1).so 2>/dev/null | \
                   sed -n 's/^ *SONAME *//p'),lib$(1).so)
@@ -138,19 +138,20 @@ endif
 
 # ---- what is built ----------------------------------------------------------------------------
 
-LIB_SRCS  := $(wildcard src/base/*.c src/decode/*.c src/backend/*.c src/output/*.c src/pipeline/*.c src/library/*.c)
-LIB_SRCS  := $(filter-out $(foreach f,$(FORMATS_GONE),src/decode/dec_$(f).c src/decode/$(f)_%.c),$(LIB_SRCS))
+LIB_SRCS  := $(wildcard $(foreach d,base counts decode decode/jpeg decode/progressive decode/png decode/tiff \
+               isolate count device jpeg_gpu output output/chart pipeline library,src/$(d)/*.c))
+LIB_SRCS  := $(filter-out $(foreach f,$(FORMATS_GONE),src/decode/dec_$(f).c src/decode/$(f)_%.c src/decode/$(f)/%.c),$(LIB_SRCS))
 ifneq ($(CUDA),1)
-  LIB_SRCS := $(filter-out src/backend/backend_cuda.c src/backend/device_pixels_cuda.c \
-                src/backend/gpu_totals.c,$(LIB_SRCS))
+  LIB_SRCS := $(filter-out src/device/backend_cuda.c src/device/device_pixels_cuda.c \
+                src/device/gpu_totals.c,$(LIB_SRCS))
 else
-  LIB_SRCS := $(filter-out src/backend/device_pixels_none.c,$(LIB_SRCS))
+  LIB_SRCS := $(filter-out src/device/device_pixels_none.c,$(LIB_SRCS))
 endif
 ifeq ($(NVJPEG_DIR),)
-  LIB_SRCS := $(filter-out src/backend/jpeg_cuda.c src/backend/jpeg_planes.c \
-                src/backend/nvjpeg_library.c,$(LIB_SRCS))
+  LIB_SRCS := $(filter-out src/jpeg_gpu/cuda.c src/jpeg_gpu/planes.c \
+                src/jpeg_gpu/nvjpeg_library.c,$(LIB_SRCS))
 endif
-CLI_SRCS  := $(wildcard src/cli/*.c src/cli/bench/*.c)
+CLI_SRCS  := $(wildcard src/cli/*.c src/bench/*.c)
 SHIM_SRCS := $(wildcard third_party/*.c)
 LIB_OBJS  := $(LIB_SRCS:%.c=$(BUILD)/%.o) $(SHIM_SRCS:%.c=$(BUILD)/%.o) $(BUILD)/font.o $(KERNEL_OBJS)
 CLI_OBJS  := $(CLI_SRCS:%.c=$(BUILD)/%.o)
@@ -186,7 +187,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 
 # Two loops are built for AVX2 as well; count_vectors.c asks the processor before they are called.
 ifneq ($(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),)
-$(BUILD)/src/backend/count_vectors_avx2.o: private override CFLAGS += -mavx2
+$(BUILD)/src/count/count_vectors_avx2.o: private override CFLAGS += -mavx2
 endif
 
 # stb's code does not hold our warnings; only the shims may include it for its implementation.
@@ -251,10 +252,10 @@ test: ## install the test tools, build, and run every test that needs no GPU
 unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
-$(BUILD)/tests/test_machine: $(addprefix $(BUILD)/src/cli/,machine.o control_group.o)
+$(BUILD)/tests/test_machine: $(addprefix $(BUILD)/src/cli/,machine.o cgroup.o)
 $(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o outfile.o)
-$(BUILD)/tests/test_bench_exact: $(BUILD)/src/cli/bench/exact.o
-$(addprefix $(BUILD)/tests/,test_bench test_bench_report): $(addprefix $(BUILD)/src/cli/bench/,data.o exact.o job.o measure.o report.o)
+$(BUILD)/tests/test_bench_exact: $(BUILD)/src/bench/exact.o
+$(addprefix $(BUILD)/tests/,test_bench test_bench_report): $(addprefix $(BUILD)/src/bench/,data.o exact.o job.o measure.o report.o)
 # A test takes of all this what it needs: whole, and with the kernels, it would be 25 MB in each.
 $(BUILD)/tested.a: $(LIB_OBJS)
 	@rm -f $@

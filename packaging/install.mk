@@ -23,7 +23,7 @@ SHARED       := $(BUILD)/libimghist.so.$(VERSION)
 STATIC       := $(BUILD)/libimghist.a
 # Charts, and the inside of helper processes, which are the program started anew, are the program's.
 LIBRARY_OBJS := $(filter-out $(BUILD)/src/output/% $(BUILD)/font.o %/stb_truetype.o %/stb_image_write.o \
-                  $(BUILD)/src/decode/helper_serve.o %/sandbox.o,$(LIB_OBJS))
+                  $(BUILD)/src/isolate/serve.o %/sandbox.o,$(LIB_OBJS))
 LIBRARY_LIBS  = $(filter-out -lseccomp,$(LDLIBS))
 
 .PHONY: library

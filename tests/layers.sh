@@ -11,15 +11,20 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
   --include='*.[ch]' --include='*.def' --include='*.cu' --include='*.cuh' | LC_ALL=C sort | awk '
   BEGIN {
     may["public"]   = ""                # imghist.h includes the C library alone
-    may["base"]     = "base public"     # what it means by a status, every layer means
+    may["base"]     = "base public"     # statuses have the same meaning in every layer
     may["kernels"]  = "kernels"
-    may["decode"]   = "decode base third_party stb"
-    may["backend"]  = "backend base kernels"
-    may["output"]   = "output base third_party stb"
-    may["pipeline"] = "pipeline base decode backend"
-    may["library"]  = "library public base decode backend pipeline"   # what implements imghist.h
-    may["cli"]      = "cli public base decode backend output pipeline kernels third_party stb"
-    known = " library base kernels decode backend output pipeline cli third_party stb src tests samples "
+    may["counts"]   = "counts base public"
+    may["decode"]   = "decode counts base third_party stb isolate"
+    may["isolate"]  = "isolate decode counts base"
+    may["count"]    = "count counts base kernels"
+    may["device"]   = "device count counts base kernels jpeg_gpu"
+    may["jpeg_gpu"] = "jpeg_gpu device decode counts base kernels"
+    may["output"]   = "output counts base third_party stb"
+    may["pipeline"] = "pipeline jpeg_gpu device decode counts base isolate"
+    may["library"]  = "library pipeline device decode counts base public"   # what implements imghist.h
+    may["bench"]    = "bench output device count counts base kernels public cli"
+    may["cli"]      = "cli bench output pipeline isolate device count decode counts base kernels public third_party stb"
+    known = " library base counts kernels decode isolate count device jpeg_gpu output pipeline bench cli third_party stb src tests samples "
   }
 
   function violation(why) {

@@ -4,8 +4,8 @@
 #ifndef IH_CLI_CHARTFILE_H
 #define IH_CLI_CHARTFILE_H
 
-#include "base/result.h"
-#include "output/chart.h"
+#include "counts/result.h"
+#include "output/chart/chart.h"
 
 #include <stdbool.h>
 

@@ -3,13 +3,13 @@
 #include "cli/emit.h"
 
 #include "base/clock.h"
-#include "base/total.h"
 #include "cli/chartfile.h"
+#include "cli/destinations.h"
 #include "cli/outfile.h"
 #include "cli/paths.h"
-#include "cli/tally.h"
-#include "cli/targets.h"
+#include "cli/run_report.h"
 #include "cli/terminal.h"
+#include "counts/total.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -24,9 +24,9 @@ enum { BUFFER_BYTES = 1 << 16 };
 
 struct ih_emit {
     const struct ih_options *options; /* borrowed */
-    struct ih_targets targets;
+    struct ih_destinations targets;
     struct ih_total total;
-    struct ih_tally tally;
+    struct ih_run_report tally;
     bool is_on_terminal; /* data goes to one, perhaps the one that shows progress */
     bool is_holding;     /* progress is held */
 
@@ -75,7 +75,7 @@ struct ih_emit *ih_emit_new(const struct ih_options *options)
     atomic_init(&e->charts, NULL);
     pthread_mutex_init(&e->lock, NULL);
     ih_outfile_init(&e->data);
-    ih_tally_init(&e->tally);
+    ih_run_report_init(&e->tally);
     ih_total_init(&e->total, options->luma, options->clip_low, options->clip_high);
     return e;
 }
@@ -85,7 +85,7 @@ enum ih_status ih_emit_open(struct ih_emit *e, const char **subject, struct ih_e
     const struct ih_options *o = e->options;
     struct ih_charts *charts = NULL;
     *subject = NULL;
-    enum ih_status status = ih_targets_check(o, &e->targets, subject, err);
+    enum ih_status status = ih_destinations_check(o, &e->targets, subject, err);
     if (status == IH_OK && o->chart_path)
         status = ih_charts_open(o->chart_path, &o->chart, &charts, err);
     e->charts = charts;
@@ -135,7 +135,7 @@ static void leave(struct ih_emit *e, enum ih_exit code)
 static void give_up(struct ih_emit *e, enum ih_exit code, const char *path, const char *message)
 {
     hold(e);
-    ih_complain(path, message);
+    ih_print_error(path, message);
     leave(e, code);
 }
 
@@ -164,7 +164,7 @@ static void write_chart(struct ih_emit *e, const struct ih_result *result)
     enum ih_status status = ih_charts_draw(e->charts, result, target, sizeof target, &reason);
     /* Of a directory of charts, one that cannot have its name costs nothing but itself. */
     if (!ih_charts_is_one(e->charts) && (status == IH_CONFLICT || status == IH_LIMIT)) {
-        ih_complain(target, reason.message);
+        ih_print_error(target, reason.message);
         e->n_charts_failed++;
     } else if (status != IH_OK) {
         give_up(e, ih_exit_of(status), target, reason.message);
@@ -199,11 +199,11 @@ static void count(struct ih_emit *e, const char *path, const struct ih_result *r
 {
     bool has_failed = result->status != IH_OK;
     struct ih_error reason;
-    ih_tally_add(&e->tally, result);
+    ih_run_report_add(&e->tally, result);
     ih_progress_add(e->progress, has_failed, has_failed ? 0 : result->histogram.n_pixels);
     if (has_failed) {
         hold(e);
-        ih_complain(path, result->error.message);
+        ih_print_error(path, result->error.message);
         release(e);
     }
     if (e->options->with_total && ih_total_add(&e->total, result, &reason) != IH_OK)
@@ -280,9 +280,9 @@ enum ih_exit ih_emit_finish(struct ih_emit *e)
     e->is_open = false;
     pthread_mutex_unlock(&e->lock);
     if (e->options->is_verbose)
-        ih_tally_print_all(&e->tally, stderr);
+        ih_run_report_print_all(&e->tally, stderr);
     else if (!e->options->is_quiet)
-        ih_tally_print(&e->tally, stderr);
+        ih_run_report_print(&e->tally, stderr);
     return e->tally.n_failed || e->n_charts_failed ? IH_EXIT_FAILED : IH_EXIT_OK;
 }
 

@@ -8,7 +8,7 @@
 #ifndef IH_CLI_EMIT_H
 #define IH_CLI_EMIT_H
 
-#include "cli/complain.h"
+#include "cli/message.h"
 #include "cli/options.h"
 #include "pipeline/pipeline.h"
 

@@ -1,9 +1,9 @@
 #include "cli/info.h"
 
-#include "base/sandbox.h"
 #include "cli/options.h"
 #include "decode/decoder.h"
 #include "imghist.h"
+#include "isolate/sandbox.h"
 
 void ih_print_help(FILE *f)
 {

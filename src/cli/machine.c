@@ -2,7 +2,7 @@
 
 #include "cli/machine.h"
 
-#include "cli/control_group.h"
+#include "cli/cgroup.h"
 #include "cli/options.h"
 
 #include <sched.h>

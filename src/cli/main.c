@@ -1,14 +1,14 @@
 /* The program: options, the walk, the pipeline and the outputs put together, and signals. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "cli/bench/bench.h"
+#include "bench/bench.h"
 #include "cli/completion.h"
 #include "cli/emit.h"
 #include "cli/info.h"
 #include "cli/machine.h"
 #include "cli/options.h"
 #include "cli/paths.h"
-#include "decode/helper.h"
+#include "isolate/decoder_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -162,8 +162,8 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
     struct ih_budget budget;
     struct ih_device_options device_options = o->device;
     const struct ih_walk_sources sources = ih_walk_sources_of(o);
-    const struct ih_helper_command helper = {.program = ih_machine_program(),
-                                             .is_strict = o->isolates_all};
+    const struct ih_decoder_process_command helper = {.program = ih_machine_program(),
+                                                      .is_strict = o->isolates_all};
     struct ih_jpeg_report jpeg_report = {.n_decoded = 0};
     struct ih_pipeline_options with = {
         .n_threads = n_workers(&sources, n_threads),
@@ -187,9 +187,9 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
     ih_machine_keep_memory(memory_bytes, with.n_threads, with.n_threads == n_threads);
     ih_machine_allow_files();
     device_options.n_lanes = with.n_threads;
-    device_options.with.n_spare = n_threads - with.n_threads;
-    atomic_uint n_spare = n_threads - with.n_threads;
-    with.decode.n_spare = &n_spare;
+    device_options.with.n_idle_cores = n_threads - with.n_threads;
+    atomic_uint n_idle_cores = n_threads - with.n_threads;
+    with.decode.n_idle_cores = &n_idle_cores;
     enum ih_status status = ih_device_open(&device_options, device, &err);
     if (status == IH_OK)
         status = ih_walk_open(&sources, &walk, &err);
@@ -203,7 +203,7 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
         if (o->is_verbose)
             say_gpus(*device, &jpeg_report);
     } else {
-        ih_complain(*device && !walk ? o->list_path : NULL, err.message);
+        ih_print_error(*device && !walk ? o->list_path : NULL, err.message);
         code = ih_exit_of(status);
     }
     ih_walk_close(walk);
@@ -241,7 +241,7 @@ static enum ih_exit run(const struct ih_options *o)
     if (err.status == IH_OK) {
         code = run_pipeline(o, emit, &device);
     } else {
-        ih_complain(subject, err.message);
+        ih_print_error(subject, err.message);
         if (err.status == IH_USAGE)
             fputs(usage_hint, stderr);
         code = ih_exit_of(err.status);
@@ -263,7 +263,7 @@ static enum ih_exit print(void (*to)(FILE *))
         return IH_EXIT_OK;
     struct ih_error err;
     ih_error_errno(&err, errno ? errno : EIO, "standard output: cannot write");
-    ih_complain(NULL, err.message);
+    ih_print_error(NULL, err.message);
     return IH_EXIT_FAILED;
 }
 
@@ -282,14 +282,15 @@ int main(int argc, char **argv)
     struct ih_options options;
     struct ih_error err = {IH_OK, ""};
     enum ih_exit code;
-    if (argc >= 2 && strcmp(argv[1], IH_HELPER_OPTION) == 0) /* see decode/helper.h */
-        return ih_helper_serve(ih_decoders, argv + 2);
+    if (argc >= 2 &&
+        strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0) /* see isolate/decoder_process.h */
+        return ih_decoder_process_serve(ih_decoders, argv + 2);
     fill_standard_files();
     setlocale(LC_CTYPE, ""); /* for the terminal's encoding; numbers stay as in C */
     enum ih_status status =
         ih_options_parse(&options, argc, (const char *const *)argv, getenv("IMGHIST_DEVICE"), &err);
     if (status != IH_OK) {
-        ih_complain(NULL, err.message);
+        ih_print_error(NULL, err.message);
         fputs(usage_hint, stderr);
         code = ih_exit_of(status);
     } else if (options.action == IH_ACTION_HELP) {

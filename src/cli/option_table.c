@@ -3,8 +3,8 @@
 #include "cli/option_table.h"
 
 #include "base/parse.h"
-#include "cli/bench/bench.h"
-#include "pipeline/words.h"
+#include "bench/bench.h"
+#include "pipeline/settings.h"
 
 #include <string.h>
 

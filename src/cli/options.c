@@ -9,7 +9,7 @@
 
 #include "cli/options.h"
 
-#include "cli/bench/bench.h"
+#include "bench/bench.h"
 #include "cli/option_table.h"
 #include "decode/decoder.h"
 

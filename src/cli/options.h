@@ -4,9 +4,9 @@
 #ifndef IH_CLI_OPTIONS_H
 #define IH_CLI_OPTIONS_H
 
-#include "backend/backend.h"
 #include "cli/progress.h"
-#include "output/chart.h"
+#include "device/backend.h"
+#include "output/chart/chart.h"
 #include "output/output.h"
 #include "pipeline/pipeline.h"
 

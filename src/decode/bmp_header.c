@@ -12,7 +12,7 @@
  */
 #include "decode/bmp_header.h"
 
-#include "decode/bytes.h"
+#include "decode/read_bytes.h"
 
 #include <string.h>
 

@@ -12,8 +12,8 @@
  * for alpha, and needs the whole file.
  */
 #include "decode/bmp_header.h"
-#include "decode/bytes.h"
 #include "decode/decoder.h"
+#include "decode/read_bytes.h"
 #include "decode/samples.h"
 
 #include <stdlib.h>

@@ -12,12 +12,12 @@
  *
  * libheif conceals damage where it can and notes it as a warning; here each is an error.
  */
-#include "base/late.h"
-#include "decode/bytes.h"
+#include "base/dynlib.h"
 #include "decode/heif_boxes.h"
+#include "decode/held.h"
+#include "decode/read_bytes.h"
 #include "decode/samples.h"
 #include "decode/signatures.h"
-#include "decode/whole.h"
 
 #include <libheif/heif.h>
 #include <stdio.h>
@@ -59,16 +59,16 @@ enum {
     F(int, heif_image_get_bits_per_pixel_range, (const struct heif_image *, enum heif_channel))    \
     F(void, heif_image_release, (const struct heif_image *))
 
-HEIF_CALLS(IH_LATE_CHECK)
+HEIF_CALLS(IH_DYNLIB_CHECK)
 struct heif_calls {
-    HEIF_CALLS(IH_LATE_MEMBER)
+    HEIF_CALLS(IH_DYNLIB_MEMBER)
 };
-static const char *const call_names[] = {HEIF_CALLS(IH_LATE_NAME)};
+static const char *const call_names[] = {HEIF_CALLS(IH_DYNLIB_NAME)};
 
 static enum ih_status load(struct heif_calls *calls, struct ih_error *err)
 {
-    return ih_late_load(IH_SONAME_heif, call_names, sizeof call_names / sizeof *call_names, calls,
-                        err);
+    return ih_dynlib_load(IH_SONAME_heif, call_names, sizeof call_names / sizeof *call_names, calls,
+                          err);
 }
 
 /* The library loads its own decoders when it starts. */
@@ -83,7 +83,7 @@ static enum ih_status prepare(struct ih_error *err)
 
 struct heif_state {
     struct heif_calls lib;
-    struct ih_whole whole;
+    struct ih_held whole;
     struct heif_context *context;     /* owned */
     struct heif_image_handle *handle; /* owned */
     struct heif_image *image;         /* owned; NULL until decoded */
@@ -123,7 +123,7 @@ static void close_heif(void *state)
         s->lib.heif_image_handle_release(s->handle);
         s->lib.heif_context_free(s->context);
     }
-    ih_whole_close(&s->whole);
+    ih_held_close(&s->whole);
     free(s);
 }
 
@@ -170,7 +170,7 @@ static enum ih_status read_header(struct heif_state *s, const struct ih_decode_o
     info->height = (uint64_t)height;
     info->n_channels = s->n_channels - (s->is_gray ? 2 : 0);
     info->source_depth = (unsigned)bits;
-    return ih_whole_more(
+    return ih_held_more(
         &s->whole, (uint64_t)width * (uint64_t)height * HELD_SAMPLES * (s->is_deep ? 2 : 1), err);
 }
 
@@ -182,7 +182,7 @@ static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_op
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
-        status = ih_whole_open(&s->whole, src, options, 0, err);
+        status = ih_held_open(&s->whole, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
     if (status == IH_OK)

@@ -14,9 +14,9 @@
  * colour only four have any, so that was not built.
  */
 #include "decode/decoder.h"
-#include "decode/jpeg_abreast.h"
-#include "decode/jpeg_coefficients.h"
-#include "decode/jpeg_raw.h"
+#include "decode/jpeg/raw.h"
+#include "decode/progressive/abreast.h"
+#include "decode/progressive/coefficients.h"
 #include "decode/samples.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 struct jpeg_state {
     struct ih_jpeg_reader reader; /* of the header, and of all where it is not decoded abreast */
     struct ih_budget *budget;     /* borrowed, or NULL */
-    atomic_uint *n_spare;         /* borrowed, or NULL */
+    atomic_uint *n_idle_cores;    /* borrowed, or NULL */
     uint64_t abreast_from_pixels;
     uint64_t taken_bytes; /* from the budget */
     bool has_way, is_complete;
@@ -109,7 +109,7 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->budget = options->budget;
-    s->n_spare = options->n_spare;
+    s->n_idle_cores = options->n_idle_cores;
     s->abreast_from_pixels =
         options->abreast_from_pixels ? options->abreast_from_pixels : IH_ABREAST_FROM_PIXELS;
     ih_jpeg_reader_init(&s->reader, src);
@@ -182,7 +182,8 @@ static enum ih_status start_abreast(struct jpeg_state *s, bool gives_raw, struct
         return IH_OK;
     s->taken_bytes = n_bytes;
     if (hold_file(s, (size_t)file_bytes))
-        s->abreast = ih_jpeg_abreast_open(c, s->file, (size_t)file_bytes, gives_raw, s->n_spare);
+        s->abreast =
+            ih_jpeg_abreast_open(c, s->file, (size_t)file_bytes, gives_raw, s->n_idle_cores);
     if (s->abreast)
         return IH_OK;
     release(s);

@@ -11,10 +11,10 @@
  *
  * A truncated file would be decoded as far as it goes; here it is an error.
  */
-#include "base/late.h"
+#include "base/dynlib.h"
+#include "decode/held.h"
 #include "decode/samples.h"
 #include "decode/signatures.h"
-#include "decode/whole.h"
 
 #include <assert.h>
 #include <jxl/decode.h>
@@ -52,16 +52,16 @@ enum { HELD_BYTES = 9, HELD_BYTES_DEEP = 10 };
     F(JxlDecoderStatus, JxlDecoderSetImageOutBuffer,                                  \
       (JxlDecoder *, const JxlPixelFormat *, void *, size_t))
 
-JXL_CALLS(IH_LATE_CHECK)
+JXL_CALLS(IH_DYNLIB_CHECK)
 struct jxl_calls {
-    JXL_CALLS(IH_LATE_MEMBER)
+    JXL_CALLS(IH_DYNLIB_MEMBER)
 };
-static const char *const call_names[] = {JXL_CALLS(IH_LATE_NAME)};
+static const char *const call_names[] = {JXL_CALLS(IH_DYNLIB_NAME)};
 
 static enum ih_status load(struct jxl_calls *calls, struct ih_error *err)
 {
-    return ih_late_load(IH_SONAME_jxl, call_names, sizeof call_names / sizeof *call_names, calls,
-                        err);
+    return ih_dynlib_load(IH_SONAME_jxl, call_names, sizeof call_names / sizeof *call_names, calls,
+                          err);
 }
 
 static enum ih_status prepare(struct ih_error *err)
@@ -72,7 +72,7 @@ static enum ih_status prepare(struct ih_error *err)
 
 struct jxl_state {
     struct jxl_calls lib;
-    struct ih_whole whole;
+    struct ih_held whole;
     JxlDecoder *decoder; /* owned */
     JxlBasicInfo info;
     unsigned n_channels;
@@ -93,7 +93,7 @@ static void close_jxl(void *state)
     struct jxl_state *s = state;
     if (s->decoder) /* else the library may not be there */
         s->lib.JxlDecoderDestroy(s->decoder);
-    ih_whole_close(&s->whole);
+    ih_held_close(&s->whole);
     free(s);
 }
 
@@ -149,7 +149,7 @@ static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_op
     if (n_pixels > UINT64_MAX / 65536 || s->info.num_extra_channels > 4096)
         return ih_error_set(err, IH_LIMIT, "JPEG XL with %u extra channels",
                             s->info.num_extra_channels);
-    return ih_whole_more(&s->whole, n_samples * (s->is_deep ? HELD_BYTES_DEEP : HELD_BYTES), err);
+    return ih_held_more(&s->whole, n_samples * (s->is_deep ? HELD_BYTES_DEEP : HELD_BYTES), err);
 }
 
 static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_options *options,
@@ -160,7 +160,7 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
-        status = ih_whole_open(&s->whole, src, options, 0, err);
+        status = ih_held_open(&s->whole, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
     if (status == IH_OK)
@@ -209,7 +209,7 @@ static enum ih_status set_buffer(struct jxl_state *s, struct ih_error *err)
     if (s->whole.pixels)
         return failed(JXL_DEC_ERROR, err);
     enum ih_status status =
-        ih_whole_image(&s->whole, s->info.xsize, s->info.ysize, pixel_bytes, err);
+        ih_held_image(&s->whole, s->info.xsize, s->info.ysize, pixel_bytes, err);
     if (status != IH_OK)
         return status;
     if (s->lib.JxlDecoderImageOutBufferSize(s->decoder, &format, &n_bytes) != JXL_DEC_SUCCESS ||
@@ -235,7 +235,7 @@ static enum ih_status decode(struct jxl_state *s, struct ih_error *err)
                 return err->status;
             break;
         case JXL_DEC_FULL_IMAGE:
-            ih_whole_drop_file(&s->whole);
+            ih_held_drop_file(&s->whole);
             return s->whole.pixels ? IH_OK : failed(JXL_DEC_ERROR, err);
         default:
             return failed(code, err);
@@ -243,10 +243,10 @@ static enum ih_status decode(struct jxl_state *s, struct ih_error *err)
     }
 }
 
-/* As ih_whole_give, of samples of 16 bits. */
+/* As ih_held_give, of samples of 16 bits. */
 static size_t give_deep(struct jxl_state *s, uint8_t *pixels, size_t capacity_pixels)
 {
-    struct ih_whole *w = &s->whole;
+    struct ih_held *w = &s->whole;
     const size_t n_left = w->n_pixels - w->n_given;
     const size_t n = n_left < capacity_pixels ? n_left : capacity_pixels;
     assert(w->pixels);
@@ -267,7 +267,7 @@ static enum ih_status read_jxl(void *state, uint8_t *pixels, size_t capacity_pix
     if (!s->whole.pixels && decode(s, err) != IH_OK)
         return err->status;
     *n_pixels = s->is_deep ? give_deep(s, pixels, capacity_pixels)
-                           : ih_whole_give(&s->whole, pixels, capacity_pixels);
+                           : ih_held_give(&s->whole, pixels, capacity_pixels);
     return IH_OK;
 }
 

@@ -7,8 +7,8 @@
  */
 #include "decode/decoder.h"
 
-#include "decode/png_stream.h"
-#include "decode/png_whole.h"
+#include "decode/png/stream.h"
+#include "decode/png/whole.h"
 
 #include <assert.h>
 #include <png.h>

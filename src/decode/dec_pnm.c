@@ -16,9 +16,9 @@
  * stb_image reads P5 and P6 too and was rejected: it ignores the maxval, hands 16-bit samples out
  * in the file's byte order, and does not report a file that is cut short.
  */
-#include "decode/bytes.h"
 #include "decode/decoder.h"
 #include "decode/pnm_text.h"
+#include "decode/read_bytes.h"
 #include "decode/samples.h"
 
 #include <stdio.h>

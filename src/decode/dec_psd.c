@@ -11,9 +11,9 @@
  *   Photoshop keeps saved selections there too. Further ones are not counted. Colours are as
  *   stored: blended with white where alpha says so, and not unblended.
  */
-#include "decode/bytes.h"
+#include "decode/held.h"
+#include "decode/read_bytes.h"
 #include "decode/samples.h"
-#include "decode/whole.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ enum {
 enum { BITMAP, GRAY, INDEXED, RGB, CMYK, DUOTONE = 8 };
 
 struct psd_state {
-    struct ih_whole whole;
+    struct ih_held whole;
     struct ih_samples samples;
     bool is_large, is_packed, is_ink_inverted;
     uint32_t width, height, next_row;
@@ -47,7 +47,7 @@ static void close_psd(void *state)
 {
     struct psd_state *s = state;
     free(s->rows);
-    ih_whole_close(&s->whole);
+    ih_held_close(&s->whole);
     free(s);
 }
 
@@ -189,7 +189,7 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
     uint64_t rows_bytes = (uint64_t)s->row_bytes * s->samples.n_planes;
     if (ih_source_size_left(src, &n_left) && is_too_short(s, n_left))
         return ends_early(err);
-    if (ih_whole_open(&s->whole, src, options, rows_bytes, err) != IH_OK ||
+    if (ih_held_open(&s->whole, src, options, rows_bytes, err) != IH_OK ||
         find_planes(s, err) != IH_OK)
         return err->status;
     info->width = s->width;

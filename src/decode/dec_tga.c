@@ -15,8 +15,8 @@
  * stb_image was rejected: it takes colour 0 for an index past the palette's end, gets palettes with
  * a first entry wrong, and needs the whole file.
  */
-#include "decode/bytes.h"
 #include "decode/decoder.h"
+#include "decode/read_bytes.h"
 #include "decode/samples.h"
 
 #include <stdlib.h>

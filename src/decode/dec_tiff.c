@@ -14,7 +14,7 @@
  */
 #include "base/large.h"
 #include "decode/signatures.h"
-#include "decode/tiff_parts.h"
+#include "decode/tiff/parts.h"
 
 #include <stdlib.h>
 
@@ -22,13 +22,13 @@
  * the one strip of an image of up to 20 megapixels. */
 #define STRIP_BYTES_MAX ((uint64_t)64 << 20)
 
-TIFF_CALLS(IH_LATE_CHECK)
-static const char *const call_names[] = {TIFF_CALLS(IH_LATE_NAME)};
+TIFF_CALLS(IH_DYNLIB_CHECK)
+static const char *const call_names[] = {TIFF_CALLS(IH_DYNLIB_NAME)};
 
 static enum ih_status load(struct ih_tiff_calls *calls, struct ih_error *err)
 {
-    return ih_late_load(IH_SONAME_tiff, call_names, sizeof call_names / sizeof *call_names, calls,
-                        err);
+    return ih_dynlib_load(IH_SONAME_tiff, call_names, sizeof call_names / sizeof *call_names, calls,
+                          err);
 }
 
 static enum ih_status prepare(struct ih_error *err)
@@ -44,7 +44,7 @@ static void close_tiff(void *state)
         if (s->handles[i].tiff)
             s->lib.TIFFClose(s->handles[i].tiff);
     free(s->block);
-    ih_whole_close(&s->whole);
+    ih_held_close(&s->whole);
     free(s);
 }
 
@@ -102,7 +102,7 @@ static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *e
                             (unsigned long long)n_bytes);
     s->plane_bytes = (size_t)n_bytes;
     s->row_bytes = (size_t)row_bytes;
-    return ih_whole_more(&s->whole, n_bytes * n_planes, err);
+    return ih_held_more(&s->whole, n_bytes * n_planes, err);
 }
 
 static enum ih_status read_directory(struct ih_tiff *s, const struct ih_decode_options *options,
@@ -142,7 +142,7 @@ static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_op
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
-        status = ih_whole_open(&s->whole, src, options, 0, err);
+        status = ih_held_open(&s->whole, src, options, 0, err);
     if (status == IH_OK)
         status = read_directory(s, options, info, err);
     if (status == IH_OK)

@@ -9,8 +9,8 @@
  * transparent black, as the library's own animation decoder has it; the background colour in the
  * file is only a hint, says the format.
  */
+#include "decode/held.h"
 #include "decode/signatures.h"
-#include "decode/whole.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include <webp/demux.h>
 
 struct webp_state {
-    struct ih_whole whole;
+    struct ih_held whole;
     uint64_t width, height;
     unsigned n_channels;
     bool is_animated;
@@ -47,7 +47,7 @@ static enum ih_status failed(VP8StatusCode code, struct ih_error *err)
 static void close_webp(void *state)
 {
     struct webp_state *s = state;
-    ih_whole_close(&s->whole);
+    ih_held_close(&s->whole);
     free(s);
 }
 
@@ -113,7 +113,7 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
     s->width = (uint64_t)features.width;
     s->height = (uint64_t)features.height;
     /* The image, and as much again that the library holds of a lossless one or of alpha. */
-    status = ih_whole_open(&s->whole, src, options, s->width * s->height * 8, err);
+    status = ih_held_open(&s->whole, src, options, s->width * s->height * 8, err);
     if (status == IH_OK)
         status = inspect(s, err);
     if (status != IH_OK) {
@@ -147,7 +147,7 @@ static enum ih_status decode_frame(struct webp_state *s, const uint8_t *bytes, s
 
 static enum ih_status decode(struct webp_state *s, struct ih_error *err)
 {
-    enum ih_status status = ih_whole_image(&s->whole, s->width, s->height, s->n_channels, err);
+    enum ih_status status = ih_held_image(&s->whole, s->width, s->height, s->n_channels, err);
     if (status != IH_OK)
         return status;
     if (s->is_animated) {
@@ -163,7 +163,7 @@ static enum ih_status decode(struct webp_state *s, struct ih_error *err)
     } else {
         status = decode_frame(s, s->whole.file, s->whole.file_bytes, 0, err);
     }
-    ih_whole_drop_file(&s->whole);
+    ih_held_drop_file(&s->whole);
     return status;
 }
 
@@ -173,7 +173,7 @@ static enum ih_status read_webp(void *state, uint8_t *pixels, size_t capacity_pi
     struct webp_state *s = state;
     if (!s->whole.pixels && decode(s, err) != IH_OK)
         return err->status;
-    *n_pixels = ih_whole_give(&s->whole, pixels, capacity_pixels);
+    *n_pixels = ih_held_give(&s->whole, pixels, capacity_pixels);
     return IH_OK;
 }
 

@@ -1,6 +1,6 @@
 /* Finding a decoder, and the limits and checks that hold for all of them. */
-#include "decode/helper.h"
 #include "decode/signatures.h"
+#include "isolate/decoder_process.h"
 
 #include <assert.h>
 #include <string.h>
@@ -96,9 +96,9 @@ enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
             d->helper = options->helper; /* raw samples are not decoded, so they never are */
     }
     d->info.format = d->decoder->name;
-    enum ih_status status = d->helper
-                                ? ih_helper_open(d->helper, index, src, options, &d->info, err)
-                                : d->decoder->open(src, options, &d->info, &d->state, err);
+    enum ih_status status =
+        d->helper ? ih_decoder_process_open(d->helper, index, src, options, &d->info, err)
+                  : d->decoder->open(src, options, &d->info, &d->state, err);
     if (status != IH_OK)
         return status;
     assert(d->info.n_channels >= 1 && d->info.n_channels <= IH_CHANNELS_MAX);
@@ -142,7 +142,7 @@ enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capac
 {
     assert(capacity_pixels * d->info.n_channels >= ih_decode_row_bytes(d));
     enum ih_status status =
-        d->helper ? ih_helper_read(d->helper, pixels, capacity_pixels, n_pixels, err)
+        d->helper ? ih_decoder_process_read(d->helper, pixels, capacity_pixels, n_pixels, err)
                   : d->decoder->read(d->state, pixels, capacity_pixels, n_pixels, err);
     return status == IH_OK ? check_read(d, *n_pixels, err) : status;
 }
@@ -163,7 +163,7 @@ enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_
 void ih_decode_close(struct ih_decode *d)
 {
     if (d->helper)
-        ih_helper_close(d->helper);
+        ih_decoder_process_close(d->helper);
     else if (d->state)
         d->decoder->close(d->state);
     d->state = NULL;

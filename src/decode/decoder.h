@@ -12,13 +12,13 @@
 #define IH_DECODE_DECODER_H
 
 #include "base/budget.h"
-#include "base/planes.h"
-#include "base/result.h"
 #include "base/source.h"
+#include "counts/planes.h"
+#include "counts/result.h"
 
 #include <stdatomic.h>
 
-struct ih_helper; /* decode/helper.h */
+struct ih_decoder_process; /* isolate/decoder_process.h */
 
 struct ih_decode_options {
     uint64_t max_pixels;      /* images with more are IH_LIMIT */
@@ -26,7 +26,7 @@ struct ih_decode_options {
     struct ih_budget *budget; /* borrowed, shared; NULL: no limit. Of what images held whole take */
     /* Borrowed, shared: processors that nobody uses, of which an image may take some for a while;
      * NULL: none. */
-    atomic_uint *n_spare;
+    atomic_uint *n_idle_cores;
     /* Of a progressive JPEG whose scans are decoded abreast; 0: IH_ABREAST_FROM_PIXELS. */
     uint64_t abreast_from_pixels;
 
@@ -34,8 +34,9 @@ struct ih_decode_options {
      * takes no more than this; 0: IH_WHOLE_BYTES_MAX; 1: never. */
     uint64_t whole_bytes_max;
 
-    struct ih_helper *helper; /* borrowed, the worker's own; NULL: all is decoded in this process */
-    bool isolates_all;        /* every format goes to the helper, not only those that ask for it */
+    struct ih_decoder_process
+        *helper;       /* borrowed, the worker's own; NULL: all is decoded in this process */
+    bool isolates_all; /* every format goes to the helper, not only those that ask for it */
 };
 
 /* Where nothing else is said: more than any camera or scanner makes in one image. */
@@ -136,7 +137,8 @@ extern const struct ih_decoder_missing ih_decoders_missing[];
 /* An image being decoded. Fields are read-only for callers. */
 struct ih_decode {
     const struct ih_decoder *decoder;
-    struct ih_helper *helper; /* borrowed; not NULL: the decoder runs there, and state is NULL */
+    struct ih_decoder_process
+        *helper; /* borrowed; not NULL: the decoder runs there, and state is NULL */
     void *state;
     struct ih_image_info info;
     uint64_t n_pixels_read;

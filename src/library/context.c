@@ -3,7 +3,7 @@
 
 #include "library/library.h"
 
-#include "pipeline/words.h"
+#include "pipeline/settings.h"
 
 #include <signal.h>
 #include <stdlib.h>

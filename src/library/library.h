@@ -7,10 +7,10 @@
 #ifndef IH_LIBRARY_LIBRARY_H
 #define IH_LIBRARY_LIBRARY_H
 
-#include "backend/backend.h"
-#include "backend/device_pixels.h"
 #include "base/budget.h"
-#include "base/total.h"
+#include "counts/total.h"
+#include "device/backend.h"
+#include "device/device_pixels.h"
 #include "imghist.h"
 #include "pipeline/pipeline.h"
 

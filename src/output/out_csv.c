@@ -8,7 +8,7 @@
  */
 #include "output/output.h"
 
-#include "base/total.h"
+#include "counts/total.h"
 
 #include <stdlib.h>
 #include <string.h>

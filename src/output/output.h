@@ -8,7 +8,7 @@
 #ifndef IH_OUTPUT_OUTPUT_H
 #define IH_OUTPUT_OUTPUT_H
 
-#include "base/result.h"
+#include "counts/result.h"
 
 #include <stdio.h>
 

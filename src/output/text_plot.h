@@ -8,7 +8,7 @@
 #ifndef IH_OUTPUT_TEXT_PLOT_H
 #define IH_OUTPUT_TEXT_PLOT_H
 
-#include "base/histogram.h"
+#include "counts/histogram.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #include "pipeline/offload.h"
 
 #include "base/clock.h"
-#include "decode/jpeg_walk.h"
+#include "jpeg_gpu/validate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #ifndef IH_PIPELINE_OFFLOAD_H
 #define IH_PIPELINE_OFFLOAD_H
 
-#include "backend/jpeg_engines.h"
+#include "jpeg_gpu/engines.h"
 #include "pipeline/pipeline.h"
 
 #include <pthread.h>

@@ -8,8 +8,8 @@
 
 #include "pipeline/pipeline.h"
 
-#include "base/spare.h"
-#include "decode/helper.h"
+#include "base/idle_cores.h"
+#include "isolate/decoder_process.h"
 #include "pipeline/offload.h"
 
 #include <pthread.h>
@@ -101,7 +101,7 @@ static void finish(struct pipeline *p, struct window_slot *slot, struct ih_resul
 /* What counts one input after the other. */
 struct worker {
     struct ih_pipeline_options options; /* with the helper */
-    struct ih_helper helper;
+    struct ih_decoder_process helper;
     struct ih_lane *lane;
     struct ih_source src;
     struct ih_offload_file file;
@@ -111,7 +111,7 @@ struct worker {
 static enum ih_status open_worker(struct worker *w, const struct pipeline *p, struct ih_error *err)
 {
     *w = (struct worker){.options = *p->options};
-    ih_helper_init(&w->helper, w->options.helper);
+    ih_decoder_process_init(&w->helper, w->options.helper);
     if (w->options.helper)
         w->options.decode.helper = &w->helper;
     return ih_lane_open(p->device, &w->lane, err);
@@ -119,7 +119,7 @@ static enum ih_status open_worker(struct worker *w, const struct pipeline *p, st
 
 static void close_worker(struct worker *w)
 {
-    ih_helper_reset(&w->helper);
+    ih_decoder_process_reset(&w->helper);
     ih_lane_close(w->lane);
     ih_source_reset(&w->src);
     free(w->file.bytes);
@@ -213,8 +213,9 @@ static void *work(void *argument)
     if (open_worker(&w, p, &error) == IH_OK)
         work_on_inputs(p, &w, &error);
     close_worker(&w);
-    if (p->options->decode.n_spare)
-        ih_spare_give(p->options->decode.n_spare); /* the last images are decoded the sooner */
+    if (p->options->decode.n_idle_cores)
+        ih_idle_core_give(
+            p->options->decode.n_idle_cores); /* the last images are decoded the sooner */
 
     pthread_mutex_lock(&p->lock);
     p->n_working--;

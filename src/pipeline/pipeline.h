@@ -9,9 +9,9 @@
 #ifndef IH_PIPELINE_PIPELINE_H
 #define IH_PIPELINE_PIPELINE_H
 
-#include "backend/backend.h"
-#include "base/result.h"
+#include "counts/result.h"
 #include "decode/decoder.h"
+#include "device/backend.h"
 
 /* One thing to count. */
 struct ih_input {
@@ -46,9 +46,9 @@ struct ih_jpeg_report {
 struct ih_pipeline_options {
     unsigned n_threads; /* at least 1 */
     /* Its helper is the worker's own, not set here. A worker that runs out of inputs adds its
-     * processor to n_spare. */
+     * processor to n_idle_cores. */
     struct ih_decode_options decode;
-    const struct ih_helper_command *helper; /* borrowed; NULL: no helper processes */
+    const struct ih_decoder_process_command *helper; /* borrowed; NULL: no helper processes */
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
     bool skips_transparent; /* pixels whose alpha is 0 are not counted, in no channel */

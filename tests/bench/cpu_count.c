@@ -14,7 +14,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "backend/count.h"
+#include "count/count.h"
 
 #include <math.h>
 #include <stdio.h>

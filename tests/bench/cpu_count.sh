@@ -10,15 +10,15 @@ cc=${CC:-cc}
 repeats=${1:-21}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-sources="tests/bench/cpu_count.c src/backend/count_tables.c src/backend/count_loops.c
-         src/backend/count_vectors.c src/backend/count_planes.c src/backend/count_reference.c src/base/histogram.c src/base/pixels.c"
+sources="tests/bench/cpu_count.c src/count/count_tables.c src/count/count_loops.c
+         src/count/count_vectors.c src/count/count_planes.c src/count/count_reference.c src/counts/histogram.c src/counts/pixels.c"
 
 case $($cc -dumpmachine) in
 x86_64* | i?86*) avx2=-mavx2 ;;
 *) avx2= ;;
 esac
 # shellcheck disable=SC2086 # one option or none
-$cc -std=c11 -O2 -fPIC $avx2 -I. -Isrc -c -o "$dir/avx2.o" src/backend/count_vectors_avx2.c
+$cc -std=c11 -O2 -fPIC $avx2 -I. -Isrc -c -o "$dir/avx2.o" src/count/count_vectors_avx2.c
 # shellcheck disable=SC2086 # a list of files
 $cc -std=c11 -O2 -I. -Isrc -o "$dir/cpu_count" $sources "$dir/avx2.o" -lm
 # shellcheck disable=SC2086

@@ -7,8 +7,8 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "decode/jpeg_walk.h"
 #include "decode/decoder.h"
+#include "jpeg_gpu/validate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

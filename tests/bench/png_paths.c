@@ -11,8 +11,8 @@
 
 #include "base/large.h"
 #include "decode/decoder.h"
-#include "decode/inflate.h"
-#include "decode/png_chunks.h"
+#include "decode/png/chunks.h"
+#include "decode/png/inflate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

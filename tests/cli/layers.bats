@@ -40,25 +40,25 @@ allowed() {
 
 @test "layers: base includes nothing above it" { refused src/base/status.c '"decode/decoder.h"'; }
 @test "layers: base includes no third party" { refused src/base/status.c '<stb/stb_truetype.h>'; }
-@test "layers: decode does not include its sibling backend" { refused src/decode/decode.c '"backend/backend.h"'; }
-@test "layers: decode does not include its sibling output" { refused src/decode/decode.c '"output/encode.h"'; }
-@test "layers: backend does not include decode" { refused src/backend/backend.c '"decode/decoder.h"'; }
+@test "layers: decode does not include its sibling device" { refused src/decode/decode.c '"device/backend.h"'; }
+@test "layers: decode does not include its sibling output" { refused src/decode/decode.c '"output/chart/encode.h"'; }
+@test "layers: device does not include decode" { refused src/device/backend.c '"decode/decoder.h"'; }
 @test "layers: output knows no pipeline" { refused src/output/output.c '"pipeline/pipeline.h"'; }
 @test "layers: output knows no kernels" { refused src/output/output.c '"kernels/kernels.h"'; }
 @test "layers: pipeline knows no output" { refused src/pipeline/pipeline.c '"output/output.h"'; }
 @test "layers: pipeline knows no kernels" { refused src/pipeline/pipeline.c '"kernels/kernels.h"'; }
 @test "layers: nothing below includes cli" { refused src/pipeline/pipeline.c '"cli/options.h"'; }
-@test "layers: kernels include nothing of src" { refused kernels/histogram_shared.cu '"base/pixels.h"'; }
-@test "layers: angle brackets do not help" { refused kernels/kernels.h '<base/pixels.h>'; }
-@test "layers: a relative path does not help" { refused src/decode/decode.c '"../backend/backend.h"'; }
-@test "layers: the path from the root does not help" { refused src/decode/decode.c '"src/backend/backend.h"'; }
+@test "layers: kernels include nothing of src" { refused kernels/histogram_shared.cu '"counts/pixels.h"'; }
+@test "layers: angle brackets do not help" { refused kernels/kernels.h '<counts/pixels.h>'; }
+@test "layers: a relative path does not help" { refused src/decode/decode.c '"../device/backend.h"'; }
+@test "layers: the path from the root does not help" { refused src/decode/decode.c '"src/device/backend.h"'; }
 @test "layers: jerror.h before jpeglib.h, whose version its numbers depend on" { refused src/decode/dec_jpeg.c '<jerror.h>'; }
 @test "layers: an include hidden in a macro" { refused src/decode/decode.c 'HEADER'; }
 @test "layers: a decoder does not include another's header" { refused src/decode/dec_png.c '"decode/dec_jpeg.h"'; }
 @test "layers: the library includes no tests" { refused src/decode/decode.c '"tests/data.h"'; }
 @test "layers: a new folder must be known" { refused src/extra/extra.c '<stdio.h>'; }
 
-@test "layers: imghist.h includes nothing of imghist" { refused src/imghist.h '"base/pixels.h"'; }
+@test "layers: imghist.h includes nothing of imghist" { refused src/imghist.h '"counts/pixels.h"'; }
 @test "layers: the library knows no output" { refused src/library/count.c '"output/output.h"'; }
 @test "layers: the library knows no cli" { refused src/library/count.c '"cli/options.h"'; }
 @test "layers: the command line does not look inside the library" { refused src/cli/main.c '"library/library.h"'; }
@@ -70,5 +70,5 @@ allowed() {
 @test "layers: a header of its own folder is allowed" { allowed src/decode/decode.c '"decode/decoder.h"'; }
 @test "layers: a decoder may have a header of its own" { allowed src/decode/dec_png.c '"decode/dec_png.h"'; }
 @test "layers: pipeline may include decode" { allowed src/pipeline/pipeline.c '"decode/decoder.h"'; }
-@test "layers: backend may include kernels" { allowed src/backend/backend.c '"kernels/kernels.h"'; }
+@test "layers: device may include kernels" { allowed src/device/backend.c '"kernels/kernels.h"'; }
 @test "layers: cli may include everything" { allowed src/cli/options.c '"kernels/kernels.h"'; }

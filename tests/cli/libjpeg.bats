@@ -15,7 +15,7 @@
   "$cc" "${flags[@]}" "${headers[@]}" -DWANTED_VERSION=80 "$BATS_TEST_TMPDIR/probe.c" 2>/dev/null ||
     skip "jconfig.h lies beside jpeglib.h, which takes no other"
   local sources
-  mapfile -t sources < <(grep -rlE --include='*.c' '<jpeglib.h>|"decode/jpeg_(reader|raw|coefficients|abreast).h"' src)
+  mapfile -t sources < <(grep -rlE --include='*.c' '<jpeglib.h>|"decode/(jpeg|progressive)/[a-z]*.h"' src)
   [ "${#sources[@]}" -ge 6 ]
   for version in 62 70 80; do
     for source in "${sources[@]}"; do

@@ -28,7 +28,7 @@ copy() {
 
 # compiling ARGUMENT...: sets command to what compiles the file for AVX2.
 compiling() {
-  command=$(house -n CUDA=0 "BUILD=$PWD/build" "$@" "$PWD/build/src/backend/count_vectors_avx2.o" | grep -- ' -c -o ')
+  command=$(house -n CUDA=0 "BUILD=$PWD/build" "$@" "$PWD/build/src/count/count_vectors_avx2.o" | grep -- ' -c -o ')
 }
 
 # has_in_order FLAG...: the command has them all, each behind the one before.

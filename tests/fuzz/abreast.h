@@ -42,19 +42,20 @@ static inline enum ih_status count_planes(struct ih_decode *d, struct ih_histogr
     return status;
 }
 
-/* from_pixels: as in the options. n_spare: processors that nobody uses */
+/* from_pixels: as in the options. n_idle_cores: processors that nobody uses */
 static inline enum ih_status count_jpeg(const uint8_t *bytes, size_t size, uint64_t max_pixels,
-                                        uint64_t from_pixels, unsigned n_spare, bool gives_pixels,
-                                        struct ih_histogram *got, struct ih_error *err)
+                                        uint64_t from_pixels, unsigned n_idle_cores,
+                                        bool gives_pixels, struct ih_histogram *got,
+                                        struct ih_error *err)
 {
     struct ih_budget budget;
     struct ih_source src = {0};
-    atomic_uint spare = n_spare;
+    atomic_uint spare = n_idle_cores;
     struct ih_decode d;
     ih_budget_init(&budget, (uint64_t)1 << 26);
     const struct ih_decode_options options = {.max_pixels = max_pixels,
                                               .budget = &budget,
-                                              .n_spare = &spare,
+                                              .n_idle_cores = &spare,
                                               .abreast_from_pixels = from_pixels};
     memset(got, 0, sizeof *got);
     ih_source_open_memory(&src, bytes, size);
@@ -64,7 +65,7 @@ static inline enum ih_status count_jpeg(const uint8_t *bytes, size_t size, uint6
         ih_decode_close(&d);
     }
     ih_source_reset(&src);
-    PROMISED(atomic_load(&spare) == n_spare);
+    PROMISED(atomic_load(&spare) == n_idle_cores);
     PROMISED(budget.taken_bytes == 0);
     ih_budget_destroy(&budget);
     return status;
@@ -81,9 +82,9 @@ static inline void decode_abreast(const uint8_t *bytes, size_t size, uint64_t ma
             continue;
         const enum ih_status status =
             count_jpeg(bytes, size, max_pixels, UINT64_MAX, 3, pixels == 1, &ordinary, &why);
-        for (unsigned n_spare = 0; n_spare < 4; n_spare += 3) {
-            PROMISED(count_jpeg(bytes, size, max_pixels, 1, n_spare, pixels == 1, &abreast, &err) ==
-                     status);
+        for (unsigned n_idle_cores = 0; n_idle_cores < 4; n_idle_cores += 3) {
+            PROMISED(count_jpeg(bytes, size, max_pixels, 1, n_idle_cores, pixels == 1, &abreast,
+                                &err) == status);
             if (status != IH_OK)
                 PROMISED(strcmp(err.message, why.message) == 0);
             else

@@ -7,7 +7,7 @@
 #ifndef IH_TESTS_DECODE_ALL_H
 #define IH_TESTS_DECODE_ALL_H
 
-#include "backend/count.h"
+#include "count/count.h"
 #include "decode/decoder.h"
 #include "tests/fuzz/promised.h"
 

@@ -11,8 +11,8 @@
 #ifndef IH_TESTS_EVERY_COUNTER_H
 #define IH_TESTS_EVERY_COUNTER_H
 
-#include "backend/backend.h"
-#include "backend/count.h"
+#include "count/count.h"
+#include "device/backend.h"
 #include "kernels/ycc.h"
 #include "library/library.h" /* to set a context's luma and clip limits for each job */
 #include "tests/fuzz/promised.h"
@@ -170,10 +170,10 @@ static inline size_t open_lanes(struct count_lane *lanes)
     size_t n = 0;
     for (size_t b = 0; ih_backends[b]; b++)
         for (size_t k = 0; ih_backends[b]->kernels[k].name; k++)
-            for (unsigned n_spare = 0; n_spare <= (k == 0); n_spare++) {
+            for (unsigned n_idle_cores = 0; n_idle_cores <= (k == 0); n_idle_cores++) {
                 const struct ih_device_options options = {
                     .backend = ih_backends[b]->name,
-                    .with = {ih_backends[b]->kernels[k].name, n_spare}};
+                    .with = {ih_backends[b]->kernels[k].name, n_idle_cores}};
                 struct ih_device *device;
                 struct ih_error err = {0};
                 struct count_lane *to = &lanes[n];
@@ -181,12 +181,12 @@ static inline size_t open_lanes(struct count_lane *lanes)
                 PROMISED(ih_device_open(&options, &device, &err) == IH_OK);
                 if (ih_device_wait(device, &err) != IH_OK) {
                     ih_device_close(device);
-                    if (k == 0 && n_spare == 0)
+                    if (k == 0 && n_idle_cores == 0)
                         fprintf(stderr, "left out: %s: %s\n", options.backend, err.message);
                     continue;
                 }
                 snprintf(to->name, sizeof to->name, "%s/%s%s", options.backend, options.with.kernel,
-                         n_spare ? " beside" : "");
+                         n_idle_cores ? " beside" : "");
                 PROMISED(ih_lane_open(device, &to->lane, &err) == IH_OK);
                 n++;
             }

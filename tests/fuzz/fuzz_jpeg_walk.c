@@ -5,8 +5,8 @@
  * data counts.
  */
 #include "decode/decoder.h"
-#include "decode/jpeg_lanes.h"
-#include "decode/jpeg_walk.h"
+#include "jpeg_gpu/lanes.h"
+#include "jpeg_gpu/validate.h"
 #include "tests/fuzz/jpeg_bitwise.h"
 #include "tests/fuzz/promised.h"
 

@@ -10,8 +10,8 @@
 #ifndef IH_TESTS_HOSTILE_HELPER_H
 #define IH_TESTS_HOSTILE_HELPER_H
 
-#include "decode/helper.h"
-#include "decode/helper_wire.h"
+#include "isolate/decoder_process.h"
+#include "isolate/wire.h"
 #include "tests/fuzz/promised.h"
 
 #include <spawn.h>
@@ -64,17 +64,17 @@ static inline void send_replies(int socket, const uint8_t *bytes, size_t size)
     }
 }
 
-static inline void fill_memory(struct ih_helper_memory *memory, const uint8_t *bytes, size_t size)
+static inline void fill_memory(struct ih_shared_pixels *memory, const uint8_t *bytes, size_t size)
 {
-    const size_t n = size < IH_HELPER_PIECE_BYTES ? size : IH_HELPER_PIECE_BYTES;
-    for (unsigned i = 0; i < IH_HELPER_PIECES && n > 0; i++)
+    const size_t n = size < IH_DECODER_PROCESS_PIECE_BYTES ? size : IH_DECODER_PROCESS_PIECE_BYTES;
+    for (unsigned i = 0; i < IH_DECODER_PROCESS_PIECES && n > 0; i++)
         memcpy(memory->pieces[i], bytes, n);
     atomic_store(&memory->is_waited, n > 0 ? bytes[n - 1] : 0);
     atomic_store(&memory->n_given_back, n > 0 ? bytes[n / 2] : 0);
 }
 
 /* Returns what comes of the file. */
-static inline enum ih_status check_file(struct ih_helper *helper, struct ih_source *src,
+static inline enum ih_status check_file(struct ih_decoder_process *helper, struct ih_source *src,
                                         struct ih_budget *budget)
 {
     const struct ih_decode_options options = {
@@ -107,9 +107,9 @@ static inline enum ih_status check_file(struct ih_helper *helper, struct ih_sour
 
 static inline enum ih_status face_hostile_helper(const uint8_t *bytes, size_t size)
 {
-    static const struct ih_helper_command command = {.program = "/nonexistent"};
+    static const struct ih_decoder_process_command command = {.program = "/nonexistent"};
     char name[] = "true", *arguments[] = {name, NULL}, *environment[] = {NULL};
-    struct ih_helper helper;
+    struct ih_decoder_process helper;
     struct ih_source src = {0};
     struct ih_budget budget;
     struct ih_error err;
@@ -120,11 +120,11 @@ static inline enum ih_status face_hostile_helper(const uint8_t *bytes, size_t si
     send_replies(ends[1], bytes, size);
     PROMISED(shutdown(ends[1], SHUT_WR) == 0);
 
-    ih_helper_init(&helper, &command);
+    ih_decoder_process_init(&helper, &command);
     helper.is_running = true;
-    helper.prepared = IH_HELPER_ALL;
+    helper.prepared = IH_DECODER_PROCESS_ALL;
     helper.socket = ends[0];
-    helper.memory = ih_helper_memory_make(&shared);
+    helper.memory = ih_shared_pixels_make(&shared);
     PROMISED(helper.memory && close(shared) == 0);
     fill_memory(helper.memory, bytes, size);
     PROMISED(posix_spawn(&helper.pid, "/bin/true", NULL, NULL, arguments, environment) == 0);
@@ -132,7 +132,7 @@ static inline enum ih_status face_hostile_helper(const uint8_t *bytes, size_t si
     ih_budget_init(&budget, 1 << 20);
     enum ih_status status = check_file(&helper, &src, &budget);
     PROMISED(budget.taken_bytes == 0); /* whatever it took is given back */
-    ih_helper_reset(&helper);
+    ih_decoder_process_reset(&helper);
     ih_budget_destroy(&budget);
     close(ends[1]);
     ih_source_close(&src);

@@ -6,7 +6,7 @@
 #ifndef IH_TESTS_JPEG_BITWISE_H
 #define IH_TESTS_JPEG_BITWISE_H
 
-#include "decode/jpeg_walk.h"
+#include "jpeg_gpu/validate.h"
 
 #include <stdlib.h>
 

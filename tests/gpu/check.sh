@@ -20,7 +20,7 @@ elif [ -n "$pending" ]; then
   echo "GPU evidence: skipped, pending: $pending"
   exit 77
 else
-  echo "GPU evidence: kernels/ or src/backend/ have changed since $evidence was recorded" >&2
+  echo "GPU evidence: kernels/, src/count/, src/device/ or src/jpeg_gpu/ have changed since $evidence was recorded" >&2
   echo "  recorded: ${recorded:-nothing}" >&2
   echo "  now:      $now" >&2
   echo "  Run make test-gpu on a machine with a GPU, or add a line 'pending: REASON' where none can be had." >&2

@@ -4,7 +4,7 @@
 set -eu
 export LC_ALL=C
 cd "${1:-.}"
-find kernels src/backend -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' \) |
+find kernels src/device src/jpeg_gpu src/count -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' \) |
   sort | while IFS= read -r file; do
   sha256sum "$file"
 done | sha256sum | cut -d' ' -f1

@@ -2,7 +2,7 @@
 #ifndef IH_TESTS_BARS_PICTURE_H
 #define IH_TESTS_BARS_PICTURE_H
 
-#include "output/bars.h"
+#include "output/chart/bars.h"
 
 #include "chart_picture.h"
 

@@ -2,7 +2,7 @@
 #ifndef IH_TESTS_CHART_NOTES_H
 #define IH_TESTS_CHART_NOTES_H
 
-#include "output/chart_parts.h"
+#include "output/chart/parts.h"
 
 #include "chart_picture.h"
 

@@ -7,7 +7,7 @@
 #ifndef IH_TESTS_CHART_PICTURE_H
 #define IH_TESTS_CHART_PICTURE_H
 
-#include "output/chart.h"
+#include "output/chart/chart.h"
 
 #include <png.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #ifndef IH_TESTS_COUNTED_H
 #define IH_TESTS_COUNTED_H
 
-#include "backend/count.h"
+#include "count/count.h"
 
 #include <stdlib.h>
 #include <string.h>

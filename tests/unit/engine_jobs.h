@@ -5,7 +5,7 @@
 #ifndef IH_TESTS_ENGINE_JOBS_H
 #define IH_TESTS_ENGINE_JOBS_H
 
-#include "backend/jpeg_engines.h"
+#include "jpeg_gpu/engines.h"
 
 #include <pthread.h>
 #include <sched.h>

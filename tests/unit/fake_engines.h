@@ -5,7 +5,7 @@
 #ifndef IH_TESTS_FAKE_ENGINES_H
 #define IH_TESTS_FAKE_ENGINES_H
 
-#include "backend/jpeg_engines.h"
+#include "jpeg_gpu/engines.h"
 #include "pipeline/pipeline.h"
 
 #include <pthread.h>

@@ -5,9 +5,9 @@
 #ifndef IH_TESTS_HELPER_DECODERS_H
 #define IH_TESTS_HELPER_DECODERS_H
 
-#include "base/late.h"
-#include "base/sandbox.h"
-#include "decode/helper.h"
+#include "base/dynlib.h"
+#include "isolate/decoder_process.h"
+#include "isolate/sandbox.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -114,7 +114,7 @@ static inline enum ih_status read_nonsense(void *state, uint8_t *pixels, size_t 
     static const char nonsense[4096] = "what no helper says";
     (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
     for (;;)
-        if (write(IH_HELPER_SOCKET, nonsense, sizeof nonsense) < 0)
+        if (write(IH_DECODER_PROCESS_SOCKET, nonsense, sizeof nonsense) < 0)
             _exit(0);
 }
 
@@ -122,7 +122,7 @@ static inline enum ih_status read_hiding(void *state, uint8_t *pixels, size_t ca
                                          size_t *n_pixels, struct ih_error *err)
 {
     (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
-    close(IH_HELPER_SOCKET);
+    close(IH_DECODER_PROCESS_SOCKET);
     sleep(1000);
     return IH_OK;
 }
@@ -253,12 +253,12 @@ static inline enum ih_status open_late(struct ih_source *src,
                                        struct ih_error *err)
 {
     (void)src, (void)options, (void)info, (void)state;
-    return ih_late_load("libimghist-none.so.7", NULL, 0, NULL, err);
+    return ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, err);
 }
 
 static inline enum ih_status prepare_late(struct ih_error *err)
 {
-    return ih_late_load("libimghist-none.so.7", NULL, 0, NULL, err);
+    return ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, err);
 }
 
 static inline bool probe_nothing(const uint8_t *head, size_t size)

@@ -5,7 +5,7 @@
 #ifndef IH_TESTS_HELPER_ORDERS_H
 #define IH_TESTS_HELPER_ORDERS_H
 
-#include "decode/helper.h"
+#include "isolate/decoder_process.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-enum { PIECE = IH_HELPER_PIECE_BYTES, FILES_LOOKED_AT = 64 };
+enum { PIECE = IH_DECODER_PROCESS_PIECE_BYTES, FILES_LOOKED_AT = 64 };
 
 enum deed {
     DECODE,
@@ -68,7 +68,7 @@ static inline void say(enum ih_wire_kind kind, uint64_t n)
     r.kind = kind;
     r.n = n;
     r.info = (struct ih_image_info){.width = 1, .height = 1, .n_channels = 1, .source_depth = 8};
-    if (!ih_wire_send(IH_HELPER_SOCKET, &r, sizeof r, NULL))
+    if (!ih_wire_send(IH_DECODER_PROCESS_SOCKET, &r, sizeof r, NULL))
         _exit(0);
 }
 
@@ -110,7 +110,7 @@ static inline uint8_t n_open_files(void)
 }
 
 /* What there is besides decoding. memory: the one that is shared, in the first read. */
-static inline enum ih_status act(struct image *image, struct ih_helper_memory *memory,
+static inline enum ih_status act(struct image *image, struct ih_shared_pixels *memory,
                                  struct ih_error *err)
 {
     const bool is_first = image->n_done == 0;
@@ -150,14 +150,14 @@ static inline enum ih_status act(struct image *image, struct ih_helper_memory *m
 static inline enum ih_status read_image(void *state, uint8_t *pixels, size_t capacity,
                                         size_t *n_pixels, struct ih_error *err)
 {
-    static struct ih_helper_memory *memory;
+    static struct ih_shared_pixels *memory;
     struct image *image = state;
     const struct order *order = &image->order;
     const uint64_t n_left = order->width * order->height - image->n_done;
     if (capacity < order->width)
         return ih_error_set(err, IH_UNSUPPORTED, "no room for a row");
     if (!memory) /* of the first image, which has short rows where this matters */
-        memory = (struct ih_helper_memory *)(void *)pixels;
+        memory = (struct ih_shared_pixels *)(void *)pixels;
     if (act(image, memory, err) != IH_OK)
         return err->status;
     size_t n = n_left < capacity ? (size_t)n_left : capacity;
@@ -174,12 +174,12 @@ static inline enum ih_status read_image(void *state, uint8_t *pixels, size_t cap
 static const struct ih_decoder decoder = {
     .name = "test", .open = open_image, .read = read_image, .close = close_image};
 static const struct ih_decoder *const decoders[] = {&decoder, NULL};
-static const struct ih_helper_command command = {
+static const struct ih_decoder_process_command command = {
     .program = "/proc/self/exe", .seconds_max = 60, .decoders = decoders};
 
 /* ---- the worker's side ---- */
 
-static inline enum ih_status open_order(struct ih_helper *h, const struct order *order,
+static inline enum ih_status open_order(struct ih_decoder_process *h, const struct order *order,
                                         struct ih_budget *budget, struct ih_error *err)
 {
     const struct ih_decode_options options = {.max_pixels = 1 << 30, .budget = budget};
@@ -192,7 +192,7 @@ static inline enum ih_status open_order(struct ih_helper *h, const struct order 
     assert_int_equal(write(fd, order, sizeof *order), sizeof *order);
     lseek(fd, 0, SEEK_SET);
     assert_int_equal(ih_source_open_fd(&src, fd, err), IH_OK);
-    enum ih_status status = ih_helper_open(h, 0, &src, &options, &info, err);
+    enum ih_status status = ih_decoder_process_open(h, 0, &src, &options, &info, err);
     if (status == IH_OK)
         assert_int_equal(info.n_channels, order->n_channels);
     ih_source_reset(&src);
@@ -202,7 +202,7 @@ static inline enum ih_status open_order(struct ih_helper *h, const struct order 
 
 /* All of an image, capacity pixels at a time, with a rest of milliseconds after each; every byte is
  * looked at. */
-static inline enum ih_status decode_order(struct ih_helper *h, const struct order *order,
+static inline enum ih_status decode_order(struct ih_decoder_process *h, const struct order *order,
                                           size_t capacity, long milliseconds, struct ih_error *err)
 {
     const size_t n_channels = order->n_channels;
@@ -214,7 +214,7 @@ static inline enum ih_status decode_order(struct ih_helper *h, const struct orde
     ih_budget_init(&budget, 1000);
     enum ih_status status = open_order(h, order, &budget, err);
     while (status == IH_OK && n > 0) {
-        status = ih_helper_read(h, pixels, capacity, &n, err);
+        status = ih_decoder_process_read(h, pixels, capacity, &n, err);
         assert_true(n <= capacity);
         for (size_t i = 0; status == IH_OK && i < n * n_channels; i++)
             if (pixels[i] != byte_of(n_all * n_channels + i))
@@ -222,7 +222,7 @@ static inline enum ih_status decode_order(struct ih_helper *h, const struct orde
         n_all += n;
         rest(milliseconds);
     }
-    ih_helper_close(h);
+    ih_decoder_process_close(h);
     assert_int_equal(budget.taken_bytes, 0);
     ih_budget_destroy(&budget);
     free(pixels);

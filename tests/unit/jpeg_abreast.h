@@ -9,7 +9,7 @@
 #ifndef IH_TESTS_JPEG_ABREAST_H
 #define IH_TESTS_JPEG_ABREAST_H
 
-#include "decode/jpeg_abreast.h"
+#include "decode/progressive/abreast.h"
 
 #include <fcntl.h>
 
@@ -79,9 +79,9 @@ enum opened { OPENED_PATH, OPENED_MEMORY, OPENED_ONCE }; /* once: it cannot be r
 struct way {
     enum opened opened;
     bool gives_pixels;
-    unsigned n_spare; /* processors that nobody uses */
-    size_t more;      /* bytes of planes, or rows of pixels, than a read needs room for */
-    bool varies;      /* only every other read has more */
+    unsigned n_idle_cores; /* processors that nobody uses */
+    size_t more;           /* bytes of planes, or rows of pixels, than a read needs room for */
+    bool varies;           /* only every other read has more */
     uint64_t from_pixels;
     uint64_t budget_bytes;
     struct ih_budget *budget; /* not NULL: instead of one of budget_bytes */
@@ -153,18 +153,19 @@ static inline void read_bands(struct ih_decode *d, const struct way *way,
     const size_t least = way->gives_pixels ? 1 : ih_decode_planes_bytes(d);
     struct planes_read p = {.has_planes = true};
     uint32_t next_row = 0;
-    unsigned n_spare = way->n_spare;
+    unsigned n_idle_cores = way->n_idle_cores;
     for (bool goes_on = true; goes_on;) {
         const size_t size = least + (way->varies && out->n_bands % 2 ? 0 : way->more);
         if (way->before_read) {
-            const unsigned n_more = way->before_read(out->n_bands, atomic_load(options->n_spare));
-            atomic_fetch_add(options->n_spare, n_more);
-            n_spare += n_more;
+            const unsigned n_more =
+                way->before_read(out->n_bands, atomic_load(options->n_idle_cores));
+            atomic_fetch_add(options->n_idle_cores, n_more);
+            n_idle_cores += n_more;
         }
         goes_on =
             way->gives_pixels ? read_pixels(d, size, out) : read_band(d, size, &p, &next_row, out);
         out->n_bands += goes_on;
-        const unsigned n_lent = n_spare - atomic_load(options->n_spare);
+        const unsigned n_lent = n_idle_cores - atomic_load(options->n_idle_cores);
         out->n_lent = n_lent > out->n_lent ? n_lent : out->n_lent;
         if (goes_on)
             out->held_bytes = options->budget->taken_bytes;
@@ -179,7 +180,7 @@ static inline void read_bands(struct ih_decode *d, const struct way *way,
     free(p.has_row[0]);
     free(p.has_row[1]);
     ih_decode_close(d);
-    assert_int_equal(atomic_load(options->n_spare), n_spare);
+    assert_int_equal(atomic_load(options->n_idle_cores), n_idle_cores);
 }
 
 static inline void open_source(struct ih_source *source, const struct jpeg_file *f,
@@ -203,14 +204,14 @@ static inline struct outcome read_file(const struct jpeg_file *f, const struct w
 {
     struct outcome out = {.status = IH_OK};
     struct ih_budget own;
-    atomic_uint n_spare = way->n_spare;
+    atomic_uint n_idle_cores = way->n_idle_cores;
     struct ih_source source = {0};
     struct ih_decode d;
     int fd;
     ih_budget_init(&own, way->budget_bytes ? way->budget_bytes : (uint64_t)1 << 30);
     const struct ih_decode_options options = {.max_pixels = MAX_PIXELS,
                                               .budget = way->budget ? way->budget : &own,
-                                              .n_spare = &n_spare,
+                                              .n_idle_cores = &n_idle_cores,
                                               .abreast_from_pixels =
                                                   way->from_pixels ? way->from_pixels : 1};
     open_source(&source, f, way->opened, &fd);
@@ -270,7 +271,7 @@ static inline struct tried try_both(const struct jpeg_file *f, struct held held,
                           .from_pixels = ORDINARY_FROM};
         struct outcome ordinary = read_file(f, &way);
         way.from_pixels = 1;
-        for (way.n_spare = 0; way.n_spare < 4; way.n_spare += 3) {
+        for (way.n_idle_cores = 0; way.n_idle_cores < 4; way.n_idle_cores += 3) {
             struct outcome o = read_file(f, &way);
             assert_same_outcome(&o, &ordinary);
             tried.n_abreast += o.status == IH_OK && o.n_bands > 0 && o.held_bytes == held.abreast;

@@ -5,8 +5,8 @@
 #ifndef IH_TESTS_JPEG_WALKED_H
 #define IH_TESTS_JPEG_WALKED_H
 
-#include "decode/jpeg_lanes.h"
-#include "decode/jpeg_walk.h"
+#include "jpeg_gpu/lanes.h"
+#include "jpeg_gpu/validate.h"
 
 #include "tests/fuzz/jpeg_bitwise.h"
 #include "tests/unit/decoded.h"

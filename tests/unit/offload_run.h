@@ -5,7 +5,7 @@
 #ifndef IH_TESTS_OFFLOAD_RUN_H
 #define IH_TESTS_OFFLOAD_RUN_H
 
-#include "decode/helper.h"
+#include "isolate/decoder_process.h"
 #include "tests/unit/fake_engines.h"
 #include "tests/unit/jpeg_files.h"
 
@@ -112,7 +112,7 @@ struct run {
     uint64_t max_pixels;                    /* 0: any number */
     const struct ih_file_identity *outputs; /* NULL: none */
     size_t n_outputs;
-    const struct ih_helper_command *helper;
+    const struct ih_decoder_process_command *helper;
     unsigned n_failed;
 };
 

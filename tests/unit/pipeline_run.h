@@ -92,7 +92,7 @@ struct run {
     size_t n_waiting;           /* at most, given and not taken */
     size_t n_wanted;            /* take says stop after as many */
     long take_ms;               /* how long take takes for the first */
-    atomic_uint n_spare;        /* processors that nobody uses */
+    atomic_uint n_idle_cores;   /* processors that nobody uses */
     struct ih_error in_input;   /* set in each input that is called "broken" */
     enum ih_status statuses[8]; /* of the first results */
     struct ih_error last_error;
@@ -143,7 +143,7 @@ static inline enum ih_status run_with(struct run *r, unsigned n_threads,
 {
     const struct ih_pipeline_options options = {
         .n_threads = n_threads,
-        .decode = {.max_pixels = 100, .n_spare = &r->n_spare},
+        .decode = {.max_pixels = 100, .n_idle_cores = &r->n_idle_cores},
         .luma = &ih_luma_bt709,
         .clip_high = 255,
         .outputs = output,

@@ -6,7 +6,7 @@
 #ifndef IH_TESTS_PLANES_PICTURE_H
 #define IH_TESTS_PLANES_PICTURE_H
 
-#include "base/planes.h"
+#include "counts/planes.h"
 #include "kernels/ycc.h"
 #include "tests/unit/counted.h"
 

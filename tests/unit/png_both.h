@@ -7,10 +7,10 @@
 #define IH_TESTS_PNG_BOTH_H
 
 #include "decode/decoder.h"
-#include "decode/inflate.h"
-#include "decode/png_chunks.h"
-#include "decode/png_unfilter.h"
-#include "decode/png_whole.h"
+#include "decode/png/chunks.h"
+#include "decode/png/inflate.h"
+#include "decode/png/unfilter.h"
+#include "decode/png/whole.h"
 
 #include "tests/unit/png_files.h"
 

@@ -5,7 +5,7 @@
 #ifndef IH_TESTS_SLOW_DEVICE_H
 #define IH_TESTS_SLOW_DEVICE_H
 
-#include "backend/backend.h"
+#include "device/backend.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -62,7 +62,7 @@ static inline enum ih_status fake_start(const struct ih_backend_options *options
     pthread_mutex_unlock(&fake.lock);
     if (fake.is_broken)
         return ih_error_set(err, IH_DEVICE, "a bead is missing");
-    const struct ih_backend_options any_kernel = {.n_spare = options->n_spare};
+    const struct ih_backend_options any_kernel = {.n_idle_cores = options->n_idle_cores};
     return ih_backend_cpu.start(&any_kernel, ordinal, state, err);
 }
 

@@ -4,8 +4,8 @@
  *
  * How pixels are counted is test_count.c's matter; here any will do.
  */
-#include "backend/backend.h"
-#include "backend/count.h"
+#include "count/count.h"
+#include "device/backend.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,9 +31,9 @@ struct lane_fixture {
     void *state, *lane;
 };
 
-static void open_lane_beside(struct lane_fixture *f, const char *kernel, unsigned n_spare)
+static void open_lane_beside(struct lane_fixture *f, const char *kernel, unsigned n_idle_cores)
 {
-    const struct ih_backend_options options = {.kernel = kernel, .n_spare = n_spare};
+    const struct ih_backend_options options = {.kernel = kernel, .n_idle_cores = n_idle_cores};
     struct ih_error err;
     assert_int_equal(ih_backend_cpu.start(&options, 0, &f->state, &err), IH_OK);
     assert_int_equal(ih_backend_cpu.lane_open(f->state, &f->lane, &err), IH_OK);
@@ -277,9 +277,9 @@ static void test_planes(void **state)
                                          make_picture(2, 1, 1999, 90, sample_soft),
                                          make_picture(2, 2, 83, 133, sample_soft)};
     const struct ih_count_spec spec = {3, &ih_luma_bt601, 10, 240};
-    for (unsigned n_spare = 0; n_spare < 2; n_spare++) {
+    for (unsigned n_idle_cores = 0; n_idle_cores < 2; n_idle_cores++) {
         struct lane_fixture f;
-        open_lane_beside(&f, NULL, n_spare);
+        open_lane_beside(&f, NULL, n_idle_cores);
         if (!ih_backend_cpu.takes_planes(f.state))
             skip();
         for (unsigned i = 0; i < sizeof images / sizeof images[0]; i++) {

@@ -4,8 +4,8 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "base/histogram.h"
 #include "base/source.h"
+#include "counts/histogram.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Exact sums against sums that are known otherwise. */
-#include "cli/bench/exact.h"
+#include "bench/exact.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* What the reports of --bench make of rows: one of each status, in each format. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "cli/bench/measure.h"
+#include "bench/measure.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* The SVG canvas, as the text that it writes. tests/cli/chart.bats has whole charts read by other
  * parsers, and compares them with what the raster canvas draws. */
-#include "output/canvas.h"
-#include "output/chart.h"
+#include "output/chart/canvas.h"
+#include "output/chart/chart.h"
 
 #include <locale.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  * The reference itself is held against counts written down by hand. Pixels are in allocations that
  * end with the last pixel, so that under the address sanitizer a read past the end is caught.
  */
-#include "backend/count.h"
+#include "count/count.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * processor can run: differences at and beyond the tables' edges, values that wrap around, clips,
  * runs in between, folds, and when pairs are used.
  */
-#include "backend/count.h"
+#include "count/count.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

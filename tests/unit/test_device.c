@@ -4,7 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "backend/backend.h"
+#include "device/backend.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -18,7 +18,8 @@
 
 #include <cmocka.h>
 
-static const struct ih_helper_command command = {.program = "/proc/self/exe", .decoders = decoders};
+static const struct ih_decoder_process_command command = {.program = "/proc/self/exe",
+                                                          .decoders = decoders};
 
 /* A file of n bytes that are all 1, open for reading. */
 static int file_of(size_t n)
@@ -36,7 +37,7 @@ static int file_of(size_t n)
 }
 
 /* All of an image through the helper. value: of its pixels, which must be all the same. */
-static enum ih_status decode(struct ih_helper *h, unsigned decoder, size_t file_bytes,
+static enum ih_status decode(struct ih_decoder_process *h, unsigned decoder, size_t file_bytes,
                              struct ih_budget *budget, unsigned *value, struct ih_error *err)
 {
     static uint8_t pixels[3 * WIDTH * 7];
@@ -49,16 +50,16 @@ static enum ih_status decode(struct ih_helper *h, unsigned decoder, size_t file_
     int fd = file_of(file_bytes);
     assert_int_equal(ih_source_open_fd(&src, fd, err), IH_OK);
     assert_int_equal(ih_source_peek(&src, IH_PROBE_BYTES, &head, &n_head, err), IH_OK);
-    enum ih_status status = ih_helper_open(h, decoder, &src, &options, &info, err);
+    enum ih_status status = ih_decoder_process_open(h, decoder, &src, &options, &info, err);
     while (status == IH_OK && n > 0) {
-        status = ih_helper_read(h, pixels, sizeof pixels / 3, &n, err);
+        status = ih_decoder_process_read(h, pixels, sizeof pixels / 3, &n, err);
         for (size_t i = 0; status == IH_OK && i < 3 * n; i++)
             assert_int_equal(pixels[i], *value = pixels[0]);
         n_all += n;
     }
     if (status == IH_OK)
         assert_int_equal(n_all, WIDTH * HEIGHT);
-    ih_helper_close(h);
+    ih_decoder_process_close(h);
     ih_source_reset(&src);
     close(fd);
     return status;
@@ -66,11 +67,11 @@ static enum ih_status decode(struct ih_helper *h, unsigned decoder, size_t file_
 
 static void test_pixels(void **state)
 {
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     unsigned value = 0;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     /* All of the file in the worker's buffer, more than it, much more. */
     static const size_t sizes[] = {200, IH_SOURCE_BUFFER_BYTES + 7, 1000 * 1000};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -81,7 +82,7 @@ static void test_pixels(void **state)
     for (unsigned i = 1; i <= 50; i++) /* it may open fewer files, but not one after the other */
         assert_int_equal(decode(&h, SUM, i, NULL, &value, &err), IH_OK);
     assert_int_equal(h.pid, pid);
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 /* One file fails with its reason, the next is decoded. */
@@ -101,55 +102,55 @@ static void test_failures(void **state)
         {BROAD, IH_CORRUPT, "its decoder ended unexpectedly (it sent nonsense)"},
         {HIDING, IH_CORRUPT, "its decoder crashed: signal 9 (killed, perhaps for lack of memory)"},
     };
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     unsigned value = 0;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(decode(&h, cases[i].decoder, 100, NULL, &value, &err), cases[i].status);
         assert_string_equal(err.message, cases[i].says);
         assert_int_equal(decode(&h, SUM, 99, NULL, &value, &err), IH_OK);
         assert_int_equal(value, 99);
     }
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 static void test_library_not_there(void **state)
 {
     static const char says[] = "libimghist-none.so.7, which decodes it, cannot be loaded: ";
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     unsigned value = 0;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     for (int i = 0; i < 3; i++) { /* one that prepares for it, the same again, one for all */
         assert_int_equal(decode(&h, LATE, 10, NULL, &value, &err), IH_UNSUPPORTED);
         assert_memory_equal(err.message, says, sizeof says - 1);
         assert_non_null(strstr(err.message, "No such file"));
         if (i == 0)
             continue;
-        ih_helper_reset(&h);
-        ih_helper_init(&h, &command);
+        ih_decoder_process_reset(&h);
+        ih_decoder_process_init(&h, &command);
         assert_int_equal(decode(&h, SUM, 99, NULL, &value, &err), IH_OK);
         assert_int_equal(value, 99);
     }
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 /* One that uses no processor time does not hold its worker for ever; what it took is given back. */
 static void test_sleep(void **state)
 {
-    static const struct ih_helper_command hurried = {
+    static const struct ih_decoder_process_command hurried = {
         .program = "/proc/self/exe", .seconds_max = 1, .decoders = decoders};
     static const unsigned sleepers[] = {SLEEPING_AT_ONCE, SLEEPING, DRIPPING};
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     struct ih_budget budget;
     unsigned value = 0;
     (void)state;
     alarm(120); /* rather than hang */
-    ih_helper_init(&h, &hurried);
+    ih_decoder_process_init(&h, &hurried);
     ih_budget_init(&budget, 1000);
     for (size_t i = 0; i < sizeof sleepers / sizeof sleepers[0]; i++) {
         uint64_t started_ns = ih_clock_ns();
@@ -162,7 +163,7 @@ static void test_sleep(void **state)
         assert_int_equal(value, 99);
     }
     ih_budget_destroy(&budget);
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
     alarm(0);
 }
 
@@ -179,11 +180,11 @@ static void *feed_slowly(void *pipe_end)
 
 static void test_slow_pipe(void **state)
 {
-    static const struct ih_helper_command hurried = {
+    static const struct ih_decoder_process_command hurried = {
         .program = "/proc/self/exe", .seconds_max = 1, .decoders = decoders};
     static uint8_t pixels[3 * WIDTH];
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     struct ih_source src = {0};
     struct ih_image_info info;
@@ -191,15 +192,15 @@ static void test_slow_pipe(void **state)
     size_t n;
     pthread_t feeder;
     (void)state;
-    ih_helper_init(&h, &hurried);
+    ih_decoder_process_init(&h, &hurried);
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pthread_create(&feeder, NULL, feed_slowly, &ends[1]), 0);
     assert_int_equal(ih_source_open_fd(&src, ends[0], &err), IH_OK);
-    assert_int_equal(ih_helper_open(&h, SUM, &src, &options, &info, &err), IH_OK);
-    assert_int_equal(ih_helper_read(&h, pixels, WIDTH, &n, &err), IH_OK);
+    assert_int_equal(ih_decoder_process_open(&h, SUM, &src, &options, &info, &err), IH_OK);
+    assert_int_equal(ih_decoder_process_read(&h, pixels, WIDTH, &n, &err), IH_OK);
     assert_int_equal(pixels[0], 3);
-    ih_helper_close(&h);
-    ih_helper_reset(&h);
+    ih_decoder_process_close(&h);
+    ih_decoder_process_reset(&h);
     ih_source_reset(&src);
     pthread_join(feeder, NULL);
     close(ends[0]);
@@ -208,7 +209,7 @@ static void test_slow_pipe(void **state)
 /* An image that nobody reads to its end. */
 static void test_abandoned(void **state)
 {
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     struct ih_source src = {0};
     struct ih_image_info info;
@@ -216,43 +217,43 @@ static void test_abandoned(void **state)
     unsigned value = 0;
     int fd = file_of(10);
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     assert_int_equal(ih_source_open_fd(&src, fd, &err), IH_OK);
-    assert_int_equal(ih_helper_open(&h, SUM, &src, &options, &info, &err), IH_OK);
-    ih_helper_close(&h);
+    assert_int_equal(ih_decoder_process_open(&h, SUM, &src, &options, &info, &err), IH_OK);
+    ih_decoder_process_close(&h);
     ih_source_reset(&src);
     close(fd);
     assert_int_equal(decode(&h, SUM, 98, NULL, &value, &err), IH_OK);
     assert_int_equal(value, 98);
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 static void test_rights(void **state)
 {
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     unsigned value = 255;
     (void)state;
     if (strncmp(ih_sandbox_title(), "seccomp", 7) != 0)
         skip();
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     assert_int_equal(decode(&h, ATTEMPTS, 1, NULL, &value, &err), IH_OK);
     assert_int_equal(value, 0);
     assert_int_not_equal(access("/tmp/imghist-helper-was-here", F_OK), 0);
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 /* What ends the program ends it first: no file is to blame. */
 static void test_interrupted(void **state)
 {
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     unsigned value = 0;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     assert_int_equal(decode(&h, INTERRUPTED, 97, NULL, &value, &err), IH_OK);
     assert_int_equal(value, 97);
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 /* In a process of its own: starts a helper that sleeps, tells of it, and waits to be killed. */
@@ -262,14 +263,14 @@ static void work_and_wait(int tell)
     static uint8_t pixels[3 * WIDTH * HEIGHT];
     struct ih_source src = {0};
     struct ih_image_info info;
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     size_t n;
     alarm(60); /* rather than wait for ever */
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     if (ih_source_open_fd(&src, file_of(10), &err) != IH_OK ||
-        ih_helper_open(&h, SLEEPING, &src, &options, &info, &err) != IH_OK ||
-        ih_helper_read(&h, pixels, WIDTH, &n, &err) != IH_OK)
+        ih_decoder_process_open(&h, SLEEPING, &src, &options, &info, &err) != IH_OK ||
+        ih_decoder_process_read(&h, pixels, WIDTH, &n, &err) != IH_OK)
         _exit(1);
     if (write(tell, &h.pid, sizeof h.pid) == sizeof h.pid)
         pause();
@@ -318,12 +319,12 @@ static void test_worker_killed(void **state)
 /* The worker's budget is asked, and what a helper forgets, or dies with, is given back. */
 static void test_budget(void **state)
 {
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     struct ih_budget budget;
     unsigned value = 255;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     ih_budget_init(&budget, 1000);
     assert_int_equal(decode(&h, BUDGET, 1, &budget, &value, &err), IH_OK);
     assert_int_equal(value, 1 | 2);
@@ -336,30 +337,31 @@ static void test_budget(void **state)
     assert_int_equal(budget.taken_bytes, 300);
     ih_budget_give(&budget, 300);
     ih_budget_destroy(&budget);
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 static void test_no_program(void **state)
 {
-    static const struct ih_helper_command nowhere = {.program = "/nonexistent/imghist",
-                                                     .decoders = decoders};
-    static const struct ih_helper_command other = {.program = "true", .decoders = decoders};
-    struct ih_helper h;
+    static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist",
+                                                              .decoders = decoders};
+    static const struct ih_decoder_process_command other = {.program = "true",
+                                                            .decoders = decoders};
+    struct ih_decoder_process h;
     struct ih_error err;
     unsigned value = 0;
     (void)state;
-    ih_helper_init(&h, &nowhere);
+    ih_decoder_process_init(&h, &nowhere);
     assert_int_equal(decode(&h, SUM, 1, NULL, &value, &err), IH_UNAVAILABLE);
-    ih_helper_reset(&h);
-    ih_helper_init(&h, &other);
+    ih_decoder_process_reset(&h);
+    ih_decoder_process_init(&h, &other);
     assert_int_equal(decode(&h, SUM, 1, NULL, &value, &err), IH_UNAVAILABLE);
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc >= 2 && strcmp(argv[1], IH_HELPER_OPTION) == 0)
-        return ih_helper_serve(decoders, argv + 2);
+    if (argc >= 2 && strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0)
+        return ih_decoder_process_serve(decoders, argv + 2);
     if (access(command.program, X_OK) != 0) {
         puts("[  SKIPPED ] no /proc: the test cannot start itself");
         return 0;

@@ -7,7 +7,7 @@
  */
 #define _DEFAULT_SOURCE /* syscall */
 
-#include "decode/helper.h"
+#include "isolate/decoder_process.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -57,7 +57,8 @@ static void close_image(void *state)
 static const struct ih_decoder decoder = {
     .name = "test", .open = open_image, .read = read_image, .close = close_image};
 static const struct ih_decoder *const decoders[] = {&decoder, NULL};
-static const struct ih_helper_command command = {.program = "/proc/self/exe", .decoders = decoders};
+static const struct ih_decoder_process_command command = {.program = "/proc/self/exe",
+                                                          .decoders = decoders};
 
 /* ---- the tests ---- */
 
@@ -79,7 +80,7 @@ enum { FILES_LOOKED_AT = 256 };
 /* In the helper: whether it got more than the standard files, its socket and its memory. */
 static bool has_other_files(void)
 {
-    for (int fd = IH_HELPER_MEMORY + 1; fd < FILES_LOOKED_AT; fd++)
+    for (int fd = IH_DECODER_PROCESS_MEMORY + 1; fd < FILES_LOOKED_AT; fd++)
         if (fcntl(fd, F_GETFD) >= 0)
             return true;
     return false;
@@ -92,12 +93,12 @@ static void *start_helpers(void *failed)
     struct ih_image_info info;
     struct ih_error err;
     for (int i = 0; i < 12 && !*(bool *)failed; i++) {
-        struct ih_helper h;
-        ih_helper_init(&h, &command);
+        struct ih_decoder_process h;
+        ih_decoder_process_init(&h, &command);
         *(bool *)failed = ih_source_open_path(&src, "/dev/null", &err) != IH_OK ||
-                          ih_helper_open(&h, 0, &src, &options, &info, &err) != IH_OK;
+                          ih_decoder_process_open(&h, 0, &src, &options, &info, &err) != IH_OK;
         ih_source_close(&src);
-        ih_helper_reset(&h);
+        ih_decoder_process_reset(&h);
     }
     ih_source_reset(&src);
     return NULL;
@@ -109,7 +110,7 @@ static void test_no_files_of_others(void **state)
     pthread_t threads[N_THREADS];
     bool failed[N_THREADS] = {false};
     (void)state;
-    for (int fd = IH_HELPER_SOCKET; fd < FILES_LOOKED_AT; fd++)
+    for (int fd = IH_DECODER_PROCESS_SOCKET; fd < FILES_LOOKED_AT; fd++)
         fcntl(fd, F_SETFD, FD_CLOEXEC); /* what whoever runs this test has left open */
     setenv(no_other_files, "1", 1);
     for (size_t i = 0; i < N_THREADS; i++)
@@ -126,12 +127,12 @@ static enum ih_status decode_without(const int *set, size_t n_set, uint8_t *pixe
 {
     enum { HIGH = 20 };
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     struct ih_source src = {0};
     struct ih_image_info info;
     int kept[3];
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     int low = open("/dev/null", O_RDONLY), file = fcntl(low, F_DUPFD_CLOEXEC, HIGH);
     close(low);
     for (size_t i = 0; i < n_set; i++)
@@ -139,10 +140,10 @@ static enum ih_status decode_without(const int *set, size_t n_set, uint8_t *pixe
     for (size_t i = 0; i < n_set; i++)
         close(set[i]);
     enum ih_status status = ih_source_open_fd(&src, file, &err);
-    status = status == IH_OK ? ih_helper_open(&h, 0, &src, &options, &info, &err) : status;
-    status = status == IH_OK ? ih_helper_read(&h, pixels, 1, n, &err) : status;
-    ih_helper_close(&h);
-    ih_helper_reset(&h);
+    status = status == IH_OK ? ih_decoder_process_open(&h, 0, &src, &options, &info, &err) : status;
+    status = status == IH_OK ? ih_decoder_process_read(&h, pixels, 1, n, &err) : status;
+    ih_decoder_process_close(&h);
+    ih_decoder_process_reset(&h);
     ih_source_reset(&src);
     close(file);
     for (size_t i = 0; i < n_set; i++) {
@@ -159,7 +160,8 @@ static enum ih_status decode_without(const int *set, size_t n_set, uint8_t *pixe
  * memory may have the number that one of them is to have. */
 static void test_low_numbers(void **state)
 {
-    static const int numbers[] = {STDIN_FILENO, IH_HELPER_SOCKET, IH_HELPER_MEMORY};
+    static const int numbers[] = {STDIN_FILENO, IH_DECODER_PROCESS_SOCKET,
+                                  IH_DECODER_PROCESS_MEMORY};
     const int null = open("/dev/null", O_RDONLY);
     (void)state;
     for (unsigned chosen = 0; chosen < 8; chosen++) {
@@ -181,9 +183,10 @@ static void test_low_numbers(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc >= 2 && strcmp(argv[1], IH_HELPER_OPTION) == 0)
-        return getenv(no_other_files) && has_other_files() ? EXIT_FAILURE
-                                                           : ih_helper_serve(decoders, argv + 2);
+    if (argc >= 2 && strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0)
+        return getenv(no_other_files) && has_other_files()
+                   ? EXIT_FAILURE
+                   : ih_decoder_process_serve(decoders, argv + 2);
     if (access(command.program, X_OK) != 0) {
         puts("[  SKIPPED ] no /proc: the test cannot start itself");
         return 0;

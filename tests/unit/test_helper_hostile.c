@@ -17,20 +17,20 @@ static void test_abandoned(void **state)
     const struct order whole = {.width = 1000, .height = 2500, .n_channels = 3};
     const unsigned n_before = n_files();
     uint8_t pixels[3 * 1000];
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     size_t n;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     for (int n_reads = 0; n_reads < 4; n_reads++) {
         assert_int_equal(open_order(&h, &whole, NULL, &err), IH_OK);
         rest(20);
         for (int i = 0; i < n_reads; i++)
-            assert_int_equal(ih_helper_read(&h, pixels, 1000, &n, &err), IH_OK);
-        ih_helper_close(&h);
+            assert_int_equal(ih_decoder_process_read(&h, pixels, 1000, &n, &err), IH_OK);
+        ih_decoder_process_close(&h);
         assert_int_equal(decode_order(&h, &whole, 5000, 0, &err), IH_OK);
     }
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
     assert_int_equal(n_files(), n_before);
 }
 
@@ -40,25 +40,25 @@ static void test_killed(void **state)
     static const char says[] = "its decoder crashed: signal 9 (killed, perhaps for lack of memory)";
     const struct order whole = {.width = 1000, .height = 5000, .n_channels = 3};
     static uint8_t pixels[3 * 100 * 1000];
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     for (int i = 0; i < 20; i++) {
         size_t n = 1;
         assert_int_equal(open_order(&h, &whole, NULL, &err), IH_OK);
-        enum ih_status status = ih_helper_read(&h, pixels, 100 * 1000, &n, &err);
+        enum ih_status status = ih_decoder_process_read(&h, pixels, 100 * 1000, &n, &err);
         rest(i % 2 ? i : 0);
         kill(h.pid, SIGKILL);
         while (status == IH_OK && n > 0)
-            status = ih_helper_read(&h, pixels, 100 * 1000, &n, &err);
+            status = ih_decoder_process_read(&h, pixels, 100 * 1000, &n, &err);
         assert_int_equal(status, IH_CORRUPT);
         assert_string_equal(err.message, says);
         assert_false(h.is_running);
-        ih_helper_close(&h);
+        ih_decoder_process_close(&h);
     }
     assert_int_equal(decode_order(&h, &whole, 5000, 0, &err), IH_OK);
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 /* Words that no helper says. */
@@ -75,16 +75,16 @@ static void test_nonsense(void **state)
         {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_UNOPENED},
     };
     const struct order sound = {.width = 9, .height = 9, .n_channels = 1};
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         assert_int_equal(decode_order(&h, &orders[i], 100, 0, &err), IH_CORRUPT);
         assert_string_equal(err.message, "its decoder ended unexpectedly (it sent nonsense)");
         assert_int_equal(decode_order(&h, &sound, 100, 0, &err), IH_OK);
     }
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 /* One that says what it says without waiting for a piece. It harms its own image alone. */
@@ -92,19 +92,19 @@ static void test_no_waiting(void **state)
 {
     const struct order order = {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_MANY_TIMES};
     static uint8_t pixels[PIECE + 1];
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     size_t n;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     assert_int_equal(open_order(&h, &order, NULL, &err), IH_OK);
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(ih_helper_read(&h, pixels, sizeof pixels, &n, &err), IH_OK);
+        assert_int_equal(ih_decoder_process_read(&h, pixels, sizeof pixels, &n, &err), IH_OK);
         assert_int_equal(n, PIECE);
     }
-    assert_int_equal(ih_helper_read(&h, pixels, sizeof pixels, &n, &err), IH_CORRUPT);
+    assert_int_equal(ih_decoder_process_read(&h, pixels, sizeof pixels, &n, &err), IH_CORRUPT);
     assert_string_equal(err.message, "its decoder ended unexpectedly (exit code 3)");
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 static const char goes_on_writing[] = "IMGHIST_TEST_GOES_ON_WRITING";
@@ -113,7 +113,7 @@ static const char goes_on_writing[] = "IMGHIST_TEST_GOES_ON_WRITING";
 static void *write_for_ever(void *memory)
 {
     for (uint8_t value = 0;; value++)
-        memset(memory, value, sizeof((struct ih_helper_memory *)NULL)->pieces);
+        memset(memory, value, sizeof((struct ih_shared_pixels *)NULL)->pieces);
     return NULL;
 }
 
@@ -122,17 +122,17 @@ static void test_goes_on_writing(void **state)
 {
     const struct order order = {.width = 1000, .height = 1000, .n_channels = 3};
     static uint8_t pixels[3 * 100 * 1000], copy[sizeof pixels];
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     uint64_t n_all = 0, n_changed = 0;
     size_t n = 1;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     setenv(goes_on_writing, "1", 1);
     assert_int_equal(open_order(&h, &order, NULL, &err), IH_OK);
     unsetenv(goes_on_writing);
     while (n > 0) {
-        assert_int_equal(ih_helper_read(&h, pixels, 100 * 1000, &n, &err), IH_OK);
+        assert_int_equal(ih_decoder_process_read(&h, pixels, 100 * 1000, &n, &err), IH_OK);
         assert_true(n <= 100 * 1000);
         memcpy(copy, pixels, n * 3);
         rest(2);
@@ -143,7 +143,7 @@ static void test_goes_on_writing(void **state)
     }
     assert_int_equal(n_all, 1000 * 1000);
     assert_true(n_changed > 0); /* it did write */
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 /* One that writes down turns that were never taken: it comes to an end all the same. */
@@ -151,39 +151,39 @@ static void test_turns_overwritten(void **state)
 {
     const struct order order = {
         .width = 1000, .height = 1000, .n_channels = 3, .deed = OVERWRITE_TURNS};
-    static const struct ih_helper_command hurried = {
+    static const struct ih_decoder_process_command hurried = {
         .program = "/proc/self/exe", .seconds_max = 1, .decoders = decoders};
     static uint8_t pixels[3 * 100 * 1000];
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     (void)state;
-    ih_helper_init(&h, &hurried);
+    ih_decoder_process_init(&h, &hurried);
     for (int i = 0; i < 3; i++) {
         uint64_t n_all = 0;
         size_t n = 1;
         enum ih_status status = open_order(&h, &order, NULL, &err);
         while (status == IH_OK && n > 0) {
-            status = ih_helper_read(&h, pixels, 100 * 1000, &n, &err);
+            status = ih_decoder_process_read(&h, pixels, 100 * 1000, &n, &err);
             n_all += n;
         }
         assert_true(status == IH_OK || status == IH_CORRUPT || status == IH_LIMIT);
         if (status == IH_OK)
             assert_int_equal(n_all, 1000 * 1000);
-        ih_helper_close(&h);
+        ih_decoder_process_close(&h);
     }
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 int main(int argc, char **argv)
 {
-    const bool is_helper = argc >= 2 && strcmp(argv[1], IH_HELPER_OPTION) == 0;
+    const bool is_helper = argc >= 2 && strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0;
     pthread_t writer;
     if (is_helper && getenv(goes_on_writing) &&
         pthread_create(&writer, NULL, write_for_ever,
-                       ih_helper_memory_map(dup(IH_HELPER_MEMORY))) != 0)
+                       ih_shared_pixels_map(dup(IH_DECODER_PROCESS_MEMORY))) != 0)
         return EXIT_FAILURE;
     if (is_helper)
-        return ih_helper_serve(decoders, argv + 2);
+        return ih_decoder_process_serve(decoders, argv + 2);
     if (access(command.program, X_OK) != 0) {
         puts("[  SKIPPED ] no /proc: the test cannot start itself");
         return 0;

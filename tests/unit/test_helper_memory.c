@@ -31,11 +31,11 @@ static void test_sizes(void **state)
         {.width = 10, .height = 300, .n_channels = 3, .at_a_time = 10}, /* a row in each */
         {.width = PIECE + 1, .height = 3, .n_channels = 1, .at_a_time = PIECE / 2},
     };
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     pid_t pid = 0;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         const struct order *o = &orders[i];
         const size_t width = (size_t)o->width;
@@ -45,7 +45,7 @@ static void test_sizes(void **state)
         assert_true(pid == 0 || pid == h.pid);
         pid = h.pid;
     }
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 /* A worker that is slow, so that the helper waits for pieces, and a helper that is. */
@@ -54,39 +54,39 @@ static void test_speeds(void **state)
     const struct order whole = {.width = 1000, .height = 2500, .n_channels = 3},
                        asking = {.width = 1000, .height = 2500, .n_channels = 3, .deed = ASK},
                        sleeping = {.width = 1000, .height = 2500, .n_channels = 3, .deed = SLEEP};
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(decode_order(&h, &whole, 100 * 1000, 3, &err), IH_OK);
         assert_int_equal(decode_order(&h, &asking, 100 * 1000, 3, &err), IH_OK);
         assert_int_equal(decode_order(&h, &asking, 100 * 1000, 0, &err), IH_OK);
         assert_int_equal(decode_order(&h, &sleeping, 100 * 1000, 0, &err), IH_OK);
     }
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 /* A row in each piece: neither side is ahead for long, and both wait at all kinds of moments. */
 static void test_turns(void **state)
 {
     const struct order order = {.width = 10, .height = 5000, .n_channels = 1, .at_a_time = 10};
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     for (int i = 0; i < 4; i++)
         assert_int_equal(decode_order(&h, &order, 10, 0, &err), IH_OK);
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 /* One after the other, and in the same memory, whatever the one before was. */
 static void test_many(void **state)
 {
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     const struct order first = {.width = 1, .height = 1, .n_channels = 1};
     assert_int_equal(decode_order(&h, &first, 1, 0, &err), IH_OK);
     const pid_t pid = h.pid;
@@ -101,7 +101,7 @@ static void test_many(void **state)
     }
     assert_int_equal(h.pid, pid);
     assert_int_equal(n_files(), n_before);
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 }
 
 /* A helper has the standard files, its socket and the image's open; a worker keeps no more of one
@@ -110,24 +110,24 @@ static void test_files(void **state)
 {
     const struct order order = {.width = 1, .height = 1, .n_channels = 1, .deed = COUNT_FILES};
     const unsigned n_before = n_files();
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     (void)state;
     for (int start = 0; start < 5; start++) {
-        ih_helper_init(&h, &command);
+        ih_decoder_process_init(&h, &command);
         for (int image = 0; image < 5; image++) {
             uint8_t n_of_helper;
             size_t n;
             assert_int_equal(open_order(&h, &order, NULL, &err), IH_OK);
-            assert_int_equal(ih_helper_read(&h, &n_of_helper, 1, &n, &err), IH_OK);
+            assert_int_equal(ih_decoder_process_read(&h, &n_of_helper, 1, &n, &err), IH_OK);
             assert_int_equal(n_of_helper, 5);
-            assert_int_equal(ih_helper_read(&h, &n_of_helper, 1, &n, &err), IH_OK);
+            assert_int_equal(ih_decoder_process_read(&h, &n_of_helper, 1, &n, &err), IH_OK);
             assert_int_equal(n, 0);
-            ih_helper_close(&h);
+            ih_decoder_process_close(&h);
             assert_int_equal(n_files(), n_before + 1);
             assert_int_equal(n_memories(), 1);
         }
-        ih_helper_reset(&h);
+        ih_decoder_process_reset(&h);
         assert_int_equal(n_files(), n_before);
         assert_int_equal(n_memories(), 0);
     }
@@ -141,7 +141,7 @@ static const char shrinks[] = "IMGHIST_TEST_SHRINKS";
  * or be made such that it can. */
 static bool can_shrink(int file)
 {
-    return ftruncate(file, 0) == 0 || ftruncate(file, sizeof(struct ih_helper_memory) - 1) == 0;
+    return ftruncate(file, 0) == 0 || ftruncate(file, sizeof(struct ih_shared_pixels) - 1) == 0;
 }
 
 static void test_seals(void **state)
@@ -151,7 +151,7 @@ static void test_seals(void **state)
 #ifndef F_ADD_SEALS
     skip();
 #else
-    struct ih_helper_memory *memory = ih_helper_memory_make(&file);
+    struct ih_shared_pixels *memory = ih_shared_pixels_make(&file);
     assert_non_null(memory);
     assert_int_equal(fcntl(file, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     const bool could = can_shrink(file);
@@ -161,24 +161,24 @@ static void test_seals(void **state)
     assert_int_equal(fcntl(file, F_ADD_SEALS, F_SEAL_WRITE), -1);
     assert_int_equal(errno, EPERM);
     memset(memory, 1, sizeof *memory);
-    struct ih_helper_memory *other = ih_helper_memory_map(file);
+    struct ih_shared_pixels *other = ih_shared_pixels_map(file);
     assert_non_null(other);
     assert_int_equal(fcntl(file, F_GETFD), -1); /* it is closed */
-    other->pieces[IH_HELPER_PIECES - 1][PIECE - 1] = 2;
-    assert_int_equal(memory->pieces[IH_HELPER_PIECES - 1][PIECE - 1], 2);
-    ih_helper_memory_unmap(other);
-    ih_helper_memory_unmap(memory);
-    assert_null(ih_helper_memory_map(file)); /* as where a person starts one */
-    ih_helper_memory_unmap(NULL);
+    other->pieces[IH_DECODER_PROCESS_PIECES - 1][PIECE - 1] = 2;
+    assert_int_equal(memory->pieces[IH_DECODER_PROCESS_PIECES - 1][PIECE - 1], 2);
+    ih_shared_pixels_unmap(other);
+    ih_shared_pixels_unmap(memory);
+    assert_null(ih_shared_pixels_map(file)); /* as where a person starts one */
+    ih_shared_pixels_unmap(NULL);
 
     const struct order order = {.width = 999, .height = 999, .n_channels = 3};
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     setenv(shrinks, "1", 1);
     assert_int_equal(decode_order(&h, &order, 2000, 0, &err), IH_OK);
     unsetenv(shrinks);
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
 #endif
 }
 
@@ -187,35 +187,35 @@ static void test_new_memory(void **state)
 {
     const struct order order = {.width = 999, .height = 999, .n_channels = 3};
     uint8_t pixels[3 * 999];
-    struct ih_helper a, b;
+    struct ih_decoder_process a, b;
     struct ih_error err;
     size_t n;
     (void)state;
-    ih_helper_init(&a, &command);
-    ih_helper_init(&b, &command);
+    ih_decoder_process_init(&a, &command);
+    ih_decoder_process_init(&b, &command);
     assert_int_equal(open_order(&a, &order, NULL, &err), IH_OK);
-    assert_int_equal(ih_helper_read(&a, pixels, 999, &n, &err), IH_OK);
+    assert_int_equal(ih_decoder_process_read(&a, pixels, 999, &n, &err), IH_OK);
     assert_int_equal(decode_order(&b, &order, 999, 0, &err), IH_OK); /* beside a's */
     assert_ptr_not_equal(a.memory, b.memory);
-    ih_helper_close(&a);
+    ih_decoder_process_close(&a);
     assert_null(a.memory);
-    ih_helper_reset(&a);
-    ih_helper_reset(&b);
+    ih_decoder_process_reset(&a);
+    ih_decoder_process_reset(&b);
     assert_null(b.memory);
 }
 
 /* No memory, no more files or no program: told, and nothing stays open or mapped. */
 static void test_no_memory(void **state)
 {
-    static const struct ih_helper_command nowhere = {.program = "/nonexistent/imghist",
-                                                     .decoders = decoders};
+    static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist",
+                                                              .decoders = decoders};
     static const char says[] = "cannot start a helper process: no memory to share with it: ";
     const struct order order = {.width = 9, .height = 9, .n_channels = 1};
-    struct ih_helper h;
+    struct ih_decoder_process h;
     struct ih_error err;
     struct rlimit limit, less;
     (void)state;
-    ih_helper_init(&h, &command);
+    ih_decoder_process_init(&h, &command);
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     less = (struct rlimit){1000, limit.rlim_max};
@@ -243,20 +243,20 @@ static void test_no_memory(void **state)
         assert_int_equal(n_memories(), 0);
     }
     assert_int_equal(decode_order(&h, &order, 9, 0, &err), IH_OK);
-    ih_helper_reset(&h);
-    ih_helper_init(&h, &nowhere);
+    ih_decoder_process_reset(&h);
+    ih_decoder_process_init(&h, &nowhere);
     assert_int_equal(decode_order(&h, &order, 9, 0, &err), IH_UNAVAILABLE);
-    ih_helper_reset(&h);
+    ih_decoder_process_reset(&h);
     assert_int_equal(n_files(), n_before);
     assert_int_equal(n_memories(), 0);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc >= 2 && strcmp(argv[1], IH_HELPER_OPTION) == 0)
-        return getenv(shrinks) && can_shrink(IH_HELPER_MEMORY)
+    if (argc >= 2 && strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0)
+        return getenv(shrinks) && can_shrink(IH_DECODER_PROCESS_MEMORY)
                    ? EXIT_FAILURE
-                   : ih_helper_serve(decoders, argv + 2);
+                   : ih_decoder_process_serve(decoders, argv + 2);
     if (access(command.program, X_OK) != 0) {
         puts("[  SKIPPED ] no /proc: the test cannot start itself");
         return 0;

@@ -19,13 +19,14 @@ static void check_sources(const struct jpeg_file *f, bool has_planes)
 {
     static const struct way ways[] = {
         {.opened = OPENED_PATH},
-        {.opened = OPENED_MEMORY, .n_spare = 1},
-        {.opened = OPENED_PATH, .n_spare = 3},
-        {.opened = OPENED_PATH, .n_spare = 3, .from_pixels = ORDINARY_FROM}};
+        {.opened = OPENED_MEMORY, .n_idle_cores = 1},
+        {.opened = OPENED_PATH, .n_idle_cores = 3},
+        {.opened = OPENED_PATH, .n_idle_cores = 3, .from_pixels = ORDINARY_FROM}};
     const struct held held = held_of(f);
     write_file(path, f->bytes, f->n);
     for (unsigned pixels = 0; pixels < 2; pixels++) {
-        const struct way once = {.opened = OPENED_ONCE, .gives_pixels = pixels == 1, .n_spare = 3};
+        const struct way once = {
+            .opened = OPENED_ONCE, .gives_pixels = pixels == 1, .n_idle_cores = 3};
         const bool is_read = pixels == 1 || has_planes;
         struct outcome ordinary = read_file(f, &once);
         assert_int_equal(ordinary.status, IH_OK);
@@ -37,7 +38,7 @@ static void check_sources(const struct jpeg_file *f, bool has_planes)
             assert_same_outcome(&o, &ordinary);
             if (is_read)
                 assert_int_equal(o.held_bytes, way.from_pixels ? held.ordinary : held.abreast);
-            const unsigned n_lent = way.n_spare < HELPERS ? way.n_spare : HELPERS;
+            const unsigned n_lent = way.n_idle_cores < HELPERS ? way.n_idle_cores : HELPERS;
             assert_int_equal(o.n_lent, way.from_pixels || !is_read ? 0 : n_lent);
             free_outcome(&o);
         }
@@ -102,18 +103,20 @@ static void test_scripts(void **state)
 /* ---- sizes that are not worth it ---- */
 
 /* Rows of pixels as the functions for it give them. */
-static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_spare, unsigned *n_lent)
+static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_idle_cores,
+                              unsigned *n_lent)
 {
     struct ih_jpeg_reader reader;
     struct ih_source source = {0};
-    const unsigned n_before = atomic_load(n_spare);
+    const unsigned n_before = atomic_load(n_idle_cores);
     ih_source_open_memory(&source, f->bytes, f->n);
     ih_jpeg_reader_init(&reader, &source);
     if (setjmp(reader.on_error))
         fail_msg("%s", reader.error.message);
     ih_jpeg_reader_open(&reader);
     assert_true(ih_jpeg_abreast_fits(&reader.cinfo));
-    struct ih_jpeg_abreast *a = ih_jpeg_abreast_open(&reader.cinfo, f->bytes, f->n, false, n_spare);
+    struct ih_jpeg_abreast *a =
+        ih_jpeg_abreast_open(&reader.cinfo, f->bytes, f->n, false, n_idle_cores);
     assert_non_null(a);
     struct ih_jpeg_reader *output = ih_jpeg_abreast_output(a);
     struct jpeg_decompress_struct *c = &output->cinfo;
@@ -126,12 +129,12 @@ static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_spare, u
         JSAMPROW row = pixels + row_bytes * c->output_scanline;
         jpeg_read_scanlines(c, &row, 1);
     }
-    *n_lent = n_before - atomic_load(n_spare);
+    *n_lent = n_before - atomic_load(n_idle_cores);
     jpeg_finish_output(c);
     jpeg_finish_decompress(c);
     ih_jpeg_abreast_close(a);
     ih_jpeg_reader_close(&reader);
-    assert_int_equal(atomic_load(n_spare), n_before);
+    assert_int_equal(atomic_load(n_idle_cores), n_before);
     return pixels;
 }
 
@@ -143,14 +146,14 @@ static void test_small(void **state)
         const struct look *look = &looks[k % N_LOOKS];
         const struct way ordinary = {.opened = OPENED_MEMORY, .gives_pixels = true};
         for (unsigned n = 1; n <= 10; n++) {
-            atomic_uint n_spare = n % 2 ? 3 : 1;
+            atomic_uint n_idle_cores = n % 2 ? 3 : 1;
             const unsigned height = 8 * (unsigned)look->v * n - n % 3;
             unsigned n_lent;
             struct jpeg_file f = make_scans(look, &scripts[k / N_LOOKS], 1 + 7 * n, height);
             struct outcome o = read_file(&f, &ordinary);
             if (n <= 8)
                 assert_int_equal(o.held_bytes, held_of(&f).ordinary); /* fewer than the ring */
-            uint8_t *pixels = read_directly(&f, &n_spare, &n_lent);
+            uint8_t *pixels = read_directly(&f, &n_idle_cores, &n_lent);
             assert_memory_equal(pixels, o.bytes, o.n_bytes);
             /* One for each row that as many follow as are under way at once. */
             assert_int_equal(n_lent, n < 8 ? 0 : n == 9 ? 2 : 1);
@@ -195,7 +198,7 @@ static void test_spare(void **state)
 {
     (void)state;
     static const struct {
-        unsigned n_spare;
+        unsigned n_idle_cores;
         unsigned (*before_read)(unsigned, unsigned);
         unsigned n_lent;
     } cases[] = {
@@ -212,7 +215,7 @@ static void test_spare(void **state)
                                   .from_pixels = ORDINARY_FROM};
                 struct outcome ordinary = read_file(&f, &way);
                 way.from_pixels = 1;
-                way.n_spare = cases[i].n_spare;
+                way.n_idle_cores = cases[i].n_idle_cores;
                 way.before_read = cases[i].before_read;
                 struct outcome o = read_file(&f, &way);
                 assert_same_outcome(&o, &ordinary);
@@ -228,11 +231,11 @@ static void test_spare(void **state)
 
 static void *lend_and_take(void *argument)
 {
-    atomic_uint *n_spare = argument;
+    atomic_uint *n_idle_cores = argument;
     const struct timespec pause = {.tv_nsec = 100 * 1000};
     for (unsigned i = 0; i < 3; i++) {
         nanosleep(&pause, NULL);
-        atomic_fetch_add(n_spare, 1);
+        atomic_fetch_add(n_idle_cores, 1);
     }
     return NULL;
 }
@@ -244,7 +247,7 @@ static void test_closed_half_way(void **state)
     struct jpeg_file f = make_scans(&looks[2], &scripts[4], 300, 16 * 30);
     for (unsigned i = 0; i < 160; i++) {
         uint8_t buffer[1 << 16];
-        atomic_uint n_spare = i % 4;
+        atomic_uint n_idle_cores = i % 4;
         struct ih_budget budget;
         struct ih_source source = {0};
         struct ih_decode d;
@@ -255,9 +258,9 @@ static void test_closed_half_way(void **state)
         ih_budget_init(&budget, (uint64_t)1 << 30);
         const struct ih_decode_options options = {.max_pixels = MAX_PIXELS,
                                                   .budget = &budget,
-                                                  .n_spare = &n_spare,
+                                                  .n_idle_cores = &n_idle_cores,
                                                   .abreast_from_pixels = 1};
-        assert_int_equal(pthread_create(&lender, NULL, lend_and_take, &n_spare), 0);
+        assert_int_equal(pthread_create(&lender, NULL, lend_and_take, &n_idle_cores), 0);
         ih_source_open_memory(&source, f.bytes, f.n);
         assert_int_equal(ih_decode_open(&d, &source, &options, &err), IH_OK);
         for (unsigned k = 0; k < i / 8; k++) {
@@ -271,7 +274,7 @@ static void test_closed_half_way(void **state)
         assert_int_equal(budget.taken_bytes, i / 8 > 0 ? held_of(&f).abreast : 0);
         ih_decode_close(&d);
         pthread_join(lender, NULL);
-        assert_int_equal(atomic_load(&n_spare), i % 4 + 3);
+        assert_int_equal(atomic_load(&n_idle_cores), i % 4 + 3);
         assert_int_equal(budget.taken_bytes, 0);
         ih_budget_destroy(&budget);
         ih_source_reset(&source);

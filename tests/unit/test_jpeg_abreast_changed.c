@@ -32,7 +32,7 @@ static struct outcome read_changed(unsigned at, bool gives_pixels)
 {
     struct ih_budget budget = {.ask = change_file};
     const struct way way = {
-        .opened = OPENED_PATH, .gives_pixels = gives_pixels, .n_spare = 1, .budget = &budget};
+        .opened = OPENED_PATH, .gives_pixels = gives_pixels, .n_idle_cores = 1, .budget = &budget};
     n_asked = 0;
     n_asked_for = 0;
     changes_at = at;
@@ -92,7 +92,8 @@ static void test_written_over(void **state)
             assert_int_equal(o.status, strstr(cases[i].message, "damaged") ? IH_CORRUPT : IH_IO);
             assert_string_equal(o.error.message, cases[i].message);
         } else {
-            const struct way way = {.opened = OPENED_ONCE, .gives_pixels = k % 2, .n_spare = 0};
+            const struct way way = {
+                .opened = OPENED_ONCE, .gives_pixels = k % 2, .n_idle_cores = 0};
             struct outcome expected = read_file(&second, &way);
             assert_same_outcome(&o, &expected);
             free_outcome(&expected);
@@ -184,8 +185,10 @@ static void test_unlinked(void **state)
     assert_true(first.n > IH_SOURCE_BUFFER_BYTES);
     for (unsigned k = 0; k < 4; k++) {
         const struct way once = {.opened = OPENED_ONCE, .gives_pixels = k % 2};
-        const struct way way = {
-            .opened = OPENED_PATH, .gives_pixels = k % 2, .n_spare = 1, .before_read = unlink_it};
+        const struct way way = {.opened = OPENED_PATH,
+                                .gives_pixels = k % 2,
+                                .n_idle_cores = 1,
+                                .before_read = unlink_it};
         second = k < 2 ? (struct jpeg_file){NULL, 0} : make_scans(&looks[2], &scripts[0], 500, 200);
         write_file(path, first.bytes, first.n);
         struct outcome expected = read_file(&first, &once);

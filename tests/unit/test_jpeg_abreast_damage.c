@@ -48,7 +48,7 @@ static void test_scans_of_nobody(void **state)
             struct jpeg_file f = make_scans(&looks[0], &scripts[0], 20, 220);
             const struct held held = held_of(&f);
             splice(&f, k == 0 ? f.n - 2 : find_scan(&f, -1), 0, wrong[i], 2 + wrong[i][3]);
-            const struct way way = {.opened = OPENED_MEMORY, .n_spare = 1};
+            const struct way way = {.opened = OPENED_MEMORY, .n_idle_cores = 1};
             struct outcome o = read_file(&f, &way);
             if (o.status != IH_CORRUPT)
                 fail_msg("%u, %u: status %d", i, k, (int)o.status);
@@ -182,7 +182,7 @@ static void test_repaired_behind_scans(void **state)
             for (unsigned i = 0; i < 8; i++) {
                 const struct way way = {.opened = i & 1 ? OPENED_PATH : OPENED_MEMORY,
                                         .gives_pixels = i & 2,
-                                        .n_spare = i & 4 ? 3 : 0,
+                                        .n_idle_cores = i & 4 ? 3 : 0,
                                         .more = i & 2 ? k % 11 : k * 1000,
                                         .varies = k % 2};
                 repair_at = 1;

@@ -136,7 +136,7 @@ static void test_limits(void **state)
     const struct held held = held_of(&f);
     for (unsigned pixels = 0; pixels < 2; pixels++) {
         struct outcome o;
-        struct way way = {.opened = OPENED_MEMORY, .gives_pixels = pixels == 1, .n_spare = 1};
+        struct way way = {.opened = OPENED_MEMORY, .gives_pixels = pixels == 1, .n_idle_cores = 1};
         way.budget_bytes = held.abreast;
         o = read_file(&f, &way);
         assert_int_equal(o.status, IH_OK);
@@ -170,14 +170,14 @@ static void test_heavy(void **state)
     splice(&f, f.n, 0, zeros, held.ordinary - held.abreast); /* behind EOI */
     assert_int_equal(held_of(&f).abreast, held.ordinary);
     for (unsigned pixels = 0; pixels < 2; pixels++) {
-        struct way way = {.opened = OPENED_MEMORY, .gives_pixels = pixels == 1, .n_spare = 3};
+        struct way way = {.opened = OPENED_MEMORY, .gives_pixels = pixels == 1, .n_idle_cores = 3};
         struct outcome o = read_file(&f, &way);
         assert_int_equal(o.n_lent, HELPERS);
         free_outcome(&o);
     }
     splice(&f, f.n, 0, zeros, 1);
     for (unsigned pixels = 0; pixels < 2; pixels++) {
-        struct way way = {.opened = OPENED_MEMORY, .gives_pixels = pixels == 1, .n_spare = 3};
+        struct way way = {.opened = OPENED_MEMORY, .gives_pixels = pixels == 1, .n_idle_cores = 3};
         struct outcome o = read_file(&f, &way);
         assert_int_equal(o.status, IH_OK);
         assert_int_equal(o.n_lent, 0);

@@ -1,7 +1,7 @@
 /* The scans of progressive JPEGs, found to the byte in files put together by hand. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "decode/jpeg_scans.h"
+#include "decode/progressive/scans.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

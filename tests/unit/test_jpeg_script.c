@@ -4,7 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "decode/jpeg_scans.h"
+#include "decode/progressive/scans.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

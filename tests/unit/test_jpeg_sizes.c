@@ -1,6 +1,6 @@
 /* How large images the JPEG engines are told to expect, whatever order panoramas and towers come
  * in. */
-#include "backend/jpeg_sizes.h"
+#include "jpeg_gpu/sizes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

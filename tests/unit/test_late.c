@@ -1,7 +1,7 @@
 /* Libraries that are loaded late: found, not there, broken, and not the one that was expected. */
 #define _POSIX_C_SOURCE 200809L /* mkstemp */
 
-#include "base/late.h"
+#include "base/dynlib.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 struct calls {
-    ih_late_function first, second;
+    ih_dynlib_function first, second;
 };
 
 static void test_loaded(void **state)
@@ -22,7 +22,7 @@ static void test_loaded(void **state)
     struct calls calls = {NULL, NULL};
     struct ih_error err = {IH_OK, ""};
     (void)state;
-    if (ih_late_load("libz.so.1", names, 2, &calls, &err) != IH_OK)
+    if (ih_dynlib_load("libz.so.1", names, 2, &calls, &err) != IH_OK)
         skip(); /* another system's name for it */
     const char *(*version)(void);
     memcpy(&version, &calls.first, sizeof version);
@@ -34,11 +34,11 @@ static void test_not_there(void **state)
 {
     struct ih_error err = {IH_OK, ""};
     (void)state;
-    assert_int_equal(ih_late_load("libimghist-none.so.7", NULL, 0, NULL, &err), IH_UNSUPPORTED);
+    assert_int_equal(ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, &err), IH_UNSUPPORTED);
     static const char says[] = "libimghist-none.so.7, which decodes it, cannot be loaded: ";
     assert_memory_equal(err.message, says, sizeof says - 1);
     assert_non_null(strstr(err.message + sizeof says - 1, "No such file")); /* the loader's words */
-    assert_int_equal(ih_late_load("libimghist-none.so.7", NULL, 0, NULL, NULL), IH_UNSUPPORTED);
+    assert_int_equal(ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, NULL), IH_UNSUPPORTED);
 }
 
 /* A file of that name, which is none: the reason is another one. */
@@ -51,7 +51,7 @@ static void test_broken(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "no library", 10), 10);
     close(fd);
-    assert_int_equal(ih_late_load(path, NULL, 0, NULL, &err), IH_UNSUPPORTED);
+    assert_int_equal(ih_dynlib_load(path, NULL, 0, NULL, &err), IH_UNSUPPORTED);
     unlink(path);
     assert_memory_equal(err.message, path, strlen(path));
     const char *why = strstr(err.message, "cannot be loaded: ");
@@ -66,9 +66,9 @@ static void test_lacking(void **state)
     struct calls calls;
     struct ih_error err = {IH_OK, ""};
     (void)state;
-    if (ih_late_load("libz.so.1", names, 1, &calls, &err) != IH_OK)
+    if (ih_dynlib_load("libz.so.1", names, 1, &calls, &err) != IH_OK)
         skip();
-    assert_int_equal(ih_late_load("libz.so.1", names, 2, &calls, &err), IH_UNSUPPORTED);
+    assert_int_equal(ih_dynlib_load("libz.so.1", names, 2, &calls, &err), IH_UNSUPPORTED);
     assert_string_equal(err.message, "libz.so.1 has no imghist_none");
 }
 

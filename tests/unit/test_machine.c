@@ -1,7 +1,7 @@
 /* What the machine, and whoever started the program, let it use. */
 #define _GNU_SOURCE /* sched_setaffinity */
 
-#include "cli/control_group.h"
+#include "cli/cgroup.h"
 #include "cli/machine.h"
 
 #include <sched.h>

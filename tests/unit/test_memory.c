@@ -5,7 +5,7 @@
 #define _DEFAULT_SOURCE /* wait4: how much memory a child had at most */
 
 #include "base/budget.h"
-#include "decode/whole.h"
+#include "decode/held.h"
 #include "pipeline/pipeline.h"
 
 #include <pthread.h>
@@ -138,21 +138,21 @@ static void test_more_is_not_waited_for_with_full_hands(void **state)
     struct ih_budget b;
     struct ih_error err;
     struct ih_source src = {0};
-    struct ih_whole w = {.budget = NULL};
+    struct ih_held w = {.budget = NULL};
     const struct ih_decode_options options = {.budget = &b};
     pthread_t other;
     (void)state;
     ih_budget_init(&b, 100);
     ih_source_open_memory(&src, file, sizeof file);
-    assert_int_equal(ih_whole_open(&w, &src, &options, 0, &err), IH_OK);
+    assert_int_equal(ih_held_open(&w, &src, &options, 0, &err), IH_OK);
     assert_int_equal(ih_budget_take(&b, 20, &err), IH_OK);
     assert_int_equal(pthread_create(&other, NULL, give_twenty_later, &b), 0);
     alarm(30); /* rather than hang */
-    assert_int_equal(ih_whole_more(&w, 30, &err), IH_OK);
+    assert_int_equal(ih_held_more(&w, 30, &err), IH_OK);
     alarm(0);
     pthread_join(other, NULL);
     assert_int_equal(b.taken_bytes, 90);
-    ih_whole_close(&w);
+    ih_held_close(&w);
     ih_source_reset(&src);
     ih_budget_destroy(&b);
 }

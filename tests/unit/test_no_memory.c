@@ -7,7 +7,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "output/chart.h"
+#include "output/chart/chart.h"
 #include "output/output.h"
 #include "pipeline/pipeline.h"
 

@@ -203,7 +203,7 @@ static void test_engines_that_dislike_some(void **state)
 /* A run over two files of which the first, while the engines have both, becomes another of n bytes
  * and is given back. */
 static struct run exchange(const char *folder, const void *bytes, size_t n, uint64_t memory_bytes,
-                           const struct ih_helper_command *helper, struct ih_error *err,
+                           const struct ih_decoder_process_command *helper, struct ih_error *err,
                            enum ih_status status)
 {
     struct run r = {.folder = folder,
@@ -251,7 +251,7 @@ static void test_exchanged_for_a_rare_format(void **state)
 {
     static const char psd[] = "8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\1\0\10\0\1" /* 1 x 1, gray */
                               "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7";
-    static const struct ih_helper_command nowhere = {.program = "/nonexistent/imghist"};
+    static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist"};
     struct ih_error err;
     struct run r = exchange(*state, psd, sizeof psd - 1, 0, NULL, &err, IH_OK);
     assert_int_equal(r.n_failed, 0);

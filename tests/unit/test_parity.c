@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "backend/backend.h"
+#include "device/backend.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,7 +137,7 @@ static int open_subject(void **state)
 {
     struct subject *s = *state;
     const struct ih_device_options options = {
-        .backend = s->backend->name, .with.kernel = s->kernel, .with.n_spare = 1};
+        .backend = s->backend->name, .with.kernel = s->kernel, .with.n_idle_cores = 1};
     struct ih_error err = {IH_OK, ""};
     if (ih_device_open(&options, &s->device, &err) != IH_OK) {
         fprintf(stderr, "%s\n", err.message);

@@ -96,9 +96,9 @@ static void *feed_when_spare(void *argument)
 {
     const struct timespec a_while = {.tv_nsec = 1000 * 1000};
     struct feeder *f = argument;
-    for (int i = 0; i < 10000 && atomic_load(&f->run->n_spare) < 3; i++)
+    for (int i = 0; i < 10000 && atomic_load(&f->run->n_idle_cores) < 3; i++)
         nanosleep(&a_while, NULL);
-    f->has_seen_all = atomic_load(&f->run->n_spare) == 3;
+    f->has_seen_all = atomic_load(&f->run->n_idle_cores) == 3;
     write_pgm(fopen(f->path, "wb"), 50);
     return NULL;
 }
@@ -114,7 +114,7 @@ static void test_processors_of_idle_workers(void **state)
     assert_int_equal(run(&r, 4), IH_OK);
     pthread_join(thread, NULL);
     assert_true(feeder.has_seen_all);
-    assert_int_equal(atomic_load(&r.n_spare), 4);
+    assert_int_equal(atomic_load(&r.n_idle_cores), 4);
     assert_int_equal(r.sum, 50);
     free(slow);
 }

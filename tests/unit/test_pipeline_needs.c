@@ -7,7 +7,7 @@
  */
 #define _XOPEN_SOURCE 700
 
-#include "decode/helper.h"
+#include "isolate/decoder_process.h"
 #include "pipeline/pipeline.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static const uint8_t psd[] = "8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\1\0\10\0\1"
                              "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7";
 static const uint8_t pgm[] = "P5 1 1 255\n\7";
 
-static const struct ih_helper_command itself = {.program = "/proc/self/exe"};
+static const struct ih_decoder_process_command itself = {.program = "/proc/self/exe"};
 
 struct run {
     const char *path;
@@ -57,7 +57,7 @@ static bool take(void *user, const struct ih_input *input, const struct ih_resul
 /* n_inputs times the same file of size_bytes, on two threads. */
 static enum ih_status run(struct run *r, const uint8_t *bytes, size_t size_bytes,
                           const struct ih_device_options *on,
-                          const struct ih_helper_command *helper, bool isolates_all,
+                          const struct ih_decoder_process_command *helper, bool isolates_all,
                           struct ih_error *err)
 {
     char path[] = "/tmp/imghist-test-XXXXXX";
@@ -115,7 +115,7 @@ static void test_device_that_does_not_start(void **state)
 
 static void test_helper_that_does_not_start(void **state)
 {
-    static const struct ih_helper_command nowhere = {.program = "/nonexistent/imghist"};
+    static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist"};
     struct ih_error err;
     (void)state;
     struct run rare = {.n_inputs = 100}, all = {.n_inputs = 100}, none = {.n_inputs = 100};
@@ -146,8 +146,8 @@ static void test_helpers_end_with_the_run(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc >= 2 && strcmp(argv[1], IH_HELPER_OPTION) == 0)
-        return ih_helper_serve(ih_decoders, argv + 2);
+    if (argc >= 2 && strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0)
+        return ih_decoder_process_serve(ih_decoders, argv + 2);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_device_that_does_not_start),
         cmocka_unit_test(test_helper_that_does_not_start),

@@ -5,7 +5,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "backend/count.h"
+#include "count/count.h"
 #include "pipeline/pipeline.h"
 
 #include <setjmp.h>
@@ -52,13 +52,13 @@ static enum ih_status fake_count_planes(void *lane, const struct ih_planes *plan
 
 enum can { ALL, NO_PLANES, IS_BROKEN };
 
-static struct ih_device *device_of(const char *kernel, unsigned n_spare, enum can can, bool is_held,
-                                   long start_ms)
+static struct ih_device *device_of(const char *kernel, unsigned n_idle_cores, enum can can,
+                                   bool is_held, long start_ms)
 {
     static struct ih_backend backend;
     static const struct ih_backend *const list[] = {&backend, NULL};
     const struct ih_device_options options = {
-        .backend = "fake", .with = {kernel, n_spare}, .backends = list};
+        .backend = "fake", .with = {kernel, n_idle_cores}, .backends = list};
     struct ih_device *device = NULL;
     struct ih_error err;
     fake.start_ms = start_ms;

@@ -3,7 +3,7 @@
  * those of the RGB that the plain conversion makes, pixel by pixel, whatever the layout, the size,
  * the bands, what lies between the rows, and when tables are folded.
  */
-#include "backend/count.h"
+#include "count/count.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * The filters of PNG rows: the compiled target's vectors and the plain C against the formulas of
  * the specification, written out here.
  */
-#include "decode/png_unfilter.h"
+#include "decode/png/unfilter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -278,11 +278,12 @@ static void test_probe(void **state)
 
 /* ---- files cut short, and longer ones ---- */
 
-/* Cut anywhere before its last n_spare bytes a file is an error, and no pixel too many came out. */
-static void check_cuts(const uint8_t *bytes, size_t size, size_t n_spare)
+/* Cut anywhere before its last n_idle_cores bytes a file is an error, and no pixel too many came
+ * out. */
+static void check_cuts(const uint8_t *bytes, size_t size, size_t n_idle_cores)
 {
     struct decoded whole = decode(bytes, size, MAX_PIXELS, 1);
-    size_t n_whole = size - n_spare;
+    size_t n_whole = size - n_idle_cores;
     assert_int_equal(whole.status, IH_OK);
     for (size_t n = 0; n <= size; n++) {
         struct decoded cut = decode(bytes, n, MAX_PIXELS, 1);

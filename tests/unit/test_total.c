@@ -1,5 +1,5 @@
 /* The total against the same pixels as one list of red, green and blue. */
-#include "base/total.h"
+#include "counts/total.h"
 
 #include <math.h>
 #include <setjmp.h>

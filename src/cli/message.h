@@ -1,0 +1,18 @@
+/* How the program tells what went wrong, and with which exit code it ends. */
+#ifndef IH_CLI_MESSAGE_H
+#define IH_CLI_MESSAGE_H
+
+#include "imghist.h"
+
+enum ih_exit { IH_EXIT_OK, IH_EXIT_FAILED, IH_EXIT_USAGE, IH_EXIT_UNAVAILABLE };
+
+/* "imghist: PATH: MESSAGE" on standard error, control characters escaped; path NULL: without it. */
+void ih_print_error(const char *path, const char *message);
+
+/* The library calls limits by the names of its settings, "(memory)"; here they are options. */
+void ih_name_options(struct ih_error *err);
+
+/* The exit code that an error of the whole run ends in. */
+enum ih_exit ih_exit_of(enum ih_status status);
+
+#endif

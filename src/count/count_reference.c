@@ -1,0 +1,65 @@
+/*
+ * The judge: a plain count, one pixel and one channel after the other, into 64-bit counters.
+ *
+ * Every other counter, on the CPU and on the GPU, is held against this one in the tests and before
+ * it is timed. So nothing here is clever, and nothing is shared with what it judges: the luma comes
+ * from ih_luma, the joint clip counts from the pixel itself, and the luma plane and the sums of a
+ * gray image are counted and not derived.
+ */
+#include "count/count.h"
+
+static void begin(struct ih_counter *counter)
+{
+    (void)counter;
+}
+
+static void add_clips(struct ih_histogram *h, const struct ih_count_spec *spec,
+                      const uint8_t *pixel)
+{
+    unsigned n_colours = ih_colour_channels(spec->n_channels);
+    unsigned n_low = 0, n_high = 0;
+    for (unsigned c = 0; c < n_colours; c++) {
+        if (pixel[c] <= spec->clip_low)
+            n_low++;
+        if (pixel[c] >= spec->clip_high)
+            n_high++;
+    }
+    if (n_low > 0)
+        h->any_low++;
+    if (n_high > 0)
+        h->any_high++;
+    if (n_low == n_colours)
+        h->all_low++;
+    if (n_high == n_colours)
+        h->all_high++;
+}
+
+static void add(struct ih_counter *counter, const uint8_t *pixels, size_t n_pixels)
+{
+    const struct ih_count_spec *spec = &counter->spec;
+    struct ih_histogram *h = &counter->totals;
+    for (size_t i = 0; i < n_pixels; i++) {
+        const uint8_t *pixel = pixels + i * spec->n_channels;
+        for (unsigned c = 0; c < spec->n_channels; c++) {
+            h->bins[c][pixel[c]]++;
+            h->sum[c] += pixel[c];
+        }
+        uint8_t luma = pixel[0];
+        if (spec->n_channels >= 3)
+            luma = ih_luma(spec->luma, pixel[0], pixel[1], pixel[2]);
+        h->bins[IH_LUMA][luma]++;
+        h->sum[IH_LUMA] += luma;
+        add_clips(h, spec, pixel);
+    }
+}
+
+static void end(struct ih_counter *counter)
+{
+    (void)counter;
+}
+
+const struct ih_count_method ih_count_reference = {
+    .begin = begin,
+    .add = add,
+    .end = end,
+};

@@ -1,0 +1,75 @@
+/* All images are added up as if they had four channels; which of them the set has is known at its
+ * end. */
+#include "counts/total.h"
+
+#include <string.h>
+
+enum { ALPHA = IH_CHANNELS_MAX - 1 };
+
+void ih_total_init(struct ih_total *t, const struct ih_luma_weights *luma, uint8_t clip_low,
+                   uint8_t clip_high)
+{
+    memset(t, 0, sizeof *t);
+    t->luma = luma;
+    t->clip_low = clip_low;
+    t->clip_high = clip_high;
+    ih_histogram_clear(&t->sum, IH_CHANNELS_MAX);
+}
+
+static void add_plane(struct ih_histogram *to, unsigned to_plane, const struct ih_histogram *from,
+                      unsigned from_plane)
+{
+    for (unsigned v = 0; v < IH_BINS; v++)
+        to->bins[to_plane][v] += from->bins[from_plane][v];
+    to->sum[to_plane] += from->sum[from_plane];
+}
+
+enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
+                            struct ih_error *err)
+{
+    const struct ih_histogram *h = &result->histogram;
+    if (result->status != IH_OK) {
+        t->n_failed++;
+        return IH_OK;
+    }
+    /* No counter is larger than a sum, and no sum than this. */
+    if (h->n_pixels > UINT64_MAX / (IH_BINS - 1) - t->sum.n_pixels)
+        return ih_error_set(err, IH_LIMIT, "more pixels than sums of 64 bits can hold");
+    const unsigned n_colours = ih_colour_channels(h->n_channels);
+    for (unsigned c = 0; c < 3; c++)
+        add_plane(&t->sum, c, h, n_colours == 1 ? 0 : c);
+    if (h->n_channels > n_colours)
+        add_plane(&t->sum, ALPHA, h, n_colours);
+    add_plane(&t->sum, IH_LUMA, h, IH_LUMA);
+    t->sum.any_low += h->any_low;
+    t->sum.any_high += h->any_high;
+    t->sum.all_low += h->all_low;
+    t->sum.all_high += h->all_high;
+    t->sum.n_pixels += h->n_pixels;
+    t->has_colour = t->has_colour || n_colours == 3;
+    t->has_alpha = t->has_alpha || h->n_channels > n_colours;
+    t->n_images++;
+    return IH_OK;
+}
+
+void ih_total_result(const struct ih_total *t, struct ih_result *out)
+{
+    const unsigned n_colours = t->n_images == 0 ? 0 : t->has_colour ? 3 : 1;
+    const unsigned n_channels = n_colours + t->has_alpha;
+    memset(out, 0, sizeof *out);
+    out->path = IH_TOTAL_NAME;
+    out->is_total = true;
+    out->n_images = t->n_images;
+    out->n_failed = t->n_failed;
+    out->info.n_channels = n_channels;
+    out->spec = (struct ih_count_spec){n_channels, t->luma, t->clip_low, t->clip_high};
+    struct ih_histogram *h = &out->histogram;
+    *h = t->sum;
+    h->n_channels = n_channels;
+    for (unsigned p = n_colours; p < IH_CHANNELS_MAX; p++) {
+        memset(h->bins[p], 0, sizeof h->bins[p]);
+        h->sum[p] = 0;
+    }
+    if (t->has_alpha)
+        add_plane(h, n_colours, &t->sum, ALPHA);
+}

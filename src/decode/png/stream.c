@@ -1,0 +1,224 @@
+/*
+ * PNG through libpng, row by row.
+ *
+ * Rows go straight into the caller's buffer; memory is libpng's two rows and zlib's window,
+ * whatever the image's size. An interlaced image is not put together: its seven passes are seven
+ * small images, and the counts of their pixels are those of the whole. (libpng hands out bare
+ * passes where png_set_interlace_handling is not called.)
+ *
+ * Only IHDR, PLTE, tRNS, IDAT and IEND matter to counts, so every other chunk is skipped unparsed,
+ * its CRC checked: a hostile ICC profile is never inflated, gAMA and iCCP cannot change a value.
+ *
+ * Palettes are expanded here and not by libpng, which only warns of an index past the palette's end
+ * and then makes a colour up. What libpng calls benign (a wrong Adler-32, too much data, a bad
+ * tRNS) is an error here: a file is either sound or refused.
+ */
+#include "decode/png/stream.h"
+
+#include "decode/png/image.h"
+
+#include <assert.h>
+#include <png.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ih_png_stream {
+    struct ih_png_held *held; /* borrowed */
+    png_structp png;
+    png_infop info;
+    uint32_t width, height;
+    unsigned n_channels;
+    bool interlaced, is_started, is_complete;
+    unsigned pass;                 /* 0 to 6 of an interlaced image, else 0 */
+    uint32_t next_row;             /* in the pass */
+    uint8_t *indices;              /* owned; one row of a palette image, NULL for the other kinds */
+    struct ih_png_palette palette; /* no entries: not a palette image */
+    struct ih_error error;         /* what the longjmp that is under way is about */
+};
+
+static void on_error(png_structp png, png_const_charp message)
+{
+    struct ih_png_stream *s = png_get_error_ptr(png);
+    if (s->error.status == IH_OK)
+        ih_error_set(&s->error, IH_CORRUPT, "damaged PNG: %s", message);
+    png_longjmp(png, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp message)
+{
+    (void)png; /* what may be ignored is ignored; the rest are errors: png_set_benign_errors */
+    (void)message;
+}
+
+static void read_bytes(png_structp png, png_bytep dst, size_t size)
+{
+    struct ih_png_stream *s = png_get_io_ptr(png);
+    size_t got;
+    if (ih_png_held_read(s->held, dst, size, &got, &s->error) == IH_OK && got < size)
+        ih_error_set(&s->error, IH_CORRUPT, "damaged PNG: the file ends before the image does");
+    if (got < size)
+        png_error(png, "read");
+}
+
+void ih_png_stream_close(struct ih_png_stream *s)
+{
+    if (!s)
+        return;
+    png_destroy_read_struct(&s->png, &s->info, NULL);
+    free(s->indices);
+    free(s);
+}
+
+/* Entries in file order, with alpha where tRNS gives one; entries past tRNS's end are opaque. */
+static void load_palette(struct ih_png_stream *s)
+{
+    png_colorp colours = NULL;
+    png_bytep alphas = NULL;
+    int n_colours = 0, n_alphas = 0;
+    png_get_PLTE(s->png, s->info, &colours, &n_colours);
+    if (png_get_valid(s->png, s->info, PNG_INFO_tRNS))
+        png_get_tRNS(s->png, s->info, &alphas, &n_alphas, NULL);
+    if (n_colours < 1 || n_colours > 256)
+        png_error(s->png, "the palette is missing");
+    struct ih_png_palette *palette = &s->palette;
+    palette->n_entries = (unsigned)n_colours;
+    palette->n_channels = s->n_channels = n_alphas > 0 ? 4 : 3;
+    for (int i = 0; i < n_colours; i++) {
+        palette->colours[i][0] = colours[i].red;
+        palette->colours[i][1] = colours[i].green;
+        palette->colours[i][2] = colours[i].blue;
+        palette->colours[i][3] = i < n_alphas ? alphas[i] : 255;
+    }
+}
+
+/* Everything up to the first IDAT. May longjmp. */
+static void read_header(struct ih_png_stream *s, struct ih_image_info *info)
+{
+    int depth, colour, interlace;
+    png_set_read_fn(s->png, s, read_bytes);
+    png_set_user_limits(s->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* ours come after the header */
+    png_set_chunk_malloc_max(s->png, 0); /* what is skipped takes no memory, however long */
+    png_set_crc_action(s->png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+    png_set_benign_errors(s->png, 0);
+    png_set_keep_unknown_chunks(s->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_read_info(s->png, s->info);
+    png_get_IHDR(s->png, s->info, &s->width, &s->height, &depth, &colour, &interlace, NULL, NULL);
+
+    s->interlaced = interlace != PNG_INTERLACE_NONE;
+    s->n_channels = png_get_channels(s->png, s->info);
+    if (colour == PNG_COLOR_TYPE_PALETTE)
+        load_palette(s);
+    else if (png_get_valid(s->png, s->info, PNG_INFO_tRNS))
+        s->n_channels++;
+    info->width = s->width;
+    info->height = s->height;
+    info->n_channels = s->n_channels;
+    info->source_depth = (unsigned)depth;
+}
+
+enum ih_status ih_png_stream_open(struct ih_png_held *held, struct ih_image_info *info,
+                                  struct ih_png_stream **stream, struct ih_error *err)
+{
+    struct ih_png_stream *s = calloc(1, sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->held = held;
+    s->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, s, on_error, on_warning);
+    s->info = s->png ? png_create_info_struct(s->png) : NULL;
+    if (!s->info) {
+        ih_png_stream_close(s);
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    }
+    if (setjmp(png_jmpbuf(s->png))) {
+        *err = s->error;
+        ih_png_stream_close(s);
+        return err->status;
+    }
+    read_header(s, info);
+    *stream = s;
+    return IH_OK;
+}
+
+/* Sets up the conversion to 8-bit samples; the first allocation that grows with the width. */
+static void start(struct ih_png_stream *s)
+{
+    unsigned depth = png_get_bit_depth(s->png, s->info);
+    if (s->palette.n_entries) {
+        png_set_packing(s->png); /* one index a byte */
+        s->indices = malloc(s->width);
+        if (!s->indices) {
+            ih_error_set(&s->error, IH_MEMORY, "out of memory");
+            png_error(s->png, "memory");
+        }
+    } else {
+        if (depth < 8)
+            png_set_expand_gray_1_2_4_to_8(s->png);
+        if (png_get_valid(s->png, s->info, PNG_INFO_tRNS))
+            png_set_tRNS_to_alpha(s->png); /* compares at the full source depth */
+        if (depth == 16)
+            png_set_scale_16(s->png); /* round(v * 255 / 65535) */
+    }
+    png_start_read_image(s->png);
+    s->is_started = true;
+}
+
+/* Adam7: pass p holds every x_step-th pixel from x_start on, of every y_step-th row from y_start
+ * on. Source: the PNG specification, 8.2. */
+static const struct {
+    uint32_t x_start, x_step, y_start, y_step;
+} adam7[] = {{0, 8, 0, 8}, {4, 8, 0, 8}, {0, 4, 4, 8}, {2, 4, 0, 4},
+             {0, 2, 2, 4}, {1, 2, 0, 2}, {0, 1, 1, 2}};
+
+static uint32_t pass_width(const struct ih_png_stream *s)
+{
+    if (!s->interlaced)
+        return s->width;
+    return (s->width + adam7[s->pass].x_step - 1 - adam7[s->pass].x_start) / adam7[s->pass].x_step;
+}
+
+static uint32_t pass_height(const struct ih_png_stream *s)
+{
+    if (!s->interlaced)
+        return s->height;
+    return (s->height + adam7[s->pass].y_step - 1 - adam7[s->pass].y_start) / adam7[s->pass].y_step;
+}
+
+/* Whole rows of the passes into dst until it is full or the image complete. May longjmp. */
+static size_t read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
+{
+    size_t n = 0;
+    if (!s->is_started)
+        start(s);
+    while (!s->is_complete) {
+        uint32_t width = pass_width(s);
+        if (s->next_row == pass_height(s) || width == 0) {
+            s->next_row = 0;
+            if (!s->interlaced || ++s->pass == sizeof adam7 / sizeof adam7[0])
+                s->is_complete = true;
+            continue;
+        }
+        if (capacity - n < s->width) /* libpng writes a full row's bytes for a pass's row, too */
+            return n;
+        uint8_t *row = dst + n * s->n_channels;
+        png_read_row(s->png, s->indices ? s->indices : row, NULL);
+        if (s->indices &&
+            ih_png_expand_palette(&s->palette, s->indices, width, row, &s->error) != IH_OK)
+            png_error(s->png, "palette");
+        s->next_row++;
+        n += width;
+    }
+    if (n == 0)
+        png_read_end(s->png, s->info); /* the rest of the stream and of the chunks */
+    return n;
+}
+
+enum ih_status ih_png_stream_read(struct ih_png_stream *s, uint8_t *pixels, size_t capacity_pixels,
+                                  size_t *n_pixels, struct ih_error *err)
+{
+    if (setjmp(png_jmpbuf(s->png))) {
+        *err = s->error;
+        return err->status;
+    }
+    *n_pixels = read_rows(s, pixels, capacity_pixels);
+    return IH_OK;
+}

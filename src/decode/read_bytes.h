@@ -1,0 +1,35 @@
+/* Numbers of more than one byte, and single bytes of a source. */
+#ifndef IH_DECODE_READ_BYTES_H
+#define IH_DECODE_READ_BYTES_H
+
+#include "base/source.h"
+
+static inline uint32_t ih_le16(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8;
+}
+
+static inline uint32_t ih_le32(const uint8_t *p)
+{
+    return ih_le16(p) | ih_le16(p + 2) << 16;
+}
+
+static inline uint32_t ih_be16(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 8 | p[1];
+}
+
+static inline uint32_t ih_be32(const uint8_t *p)
+{
+    return ih_be16(p) << 16 | ih_be16(p + 2);
+}
+
+/* Reads exactly size_bytes. An end before them is IH_CORRUPT, with format in the message. */
+enum ih_status ih_read_bytes(struct ih_source *src, const char *format, void *dst,
+                             size_t size_bytes, struct ih_error *err);
+
+/* The same, and forgets them. */
+enum ih_status ih_skip_bytes(struct ih_source *src, const char *format, uint64_t n_bytes,
+                             struct ih_error *err);
+
+#endif

@@ -1,0 +1,386 @@
+/*
+ * The GPU: bands travel through two pinned buffers on the lane's own stream.
+ *
+ *     host     decode 0 | decode 1 | decode 2 ...
+ *     copy              | copy 0   | copy 1
+ *     kernel            |  count 0 |  count 1
+ *
+ * A photograph comes as the planes of its JPEG, unless a kernel was asked for: that is half the
+ * bytes in 4:2:0, and the processor neither brings chroma to full size nor makes RGB, so that it
+ * has less to do than one that only decodes to RGB.
+ *
+ * While a band is copied and counted, the next is decoded into the other buffer. Kernels add to one
+ * set of 64-bit totals in device memory; they are read back once, at the end of the image.
+ *
+ * Bands of 1 MiB: their copy takes 19 us over PCIe 5 and hides the kernel, while a worker needs
+ * more than 300 us to decode one. Larger bands only take more pinned memory, smaller ones let the
+ * cost of a launch show.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "device/backend.h"
+#include "device/cuda_unit.h"
+#include "device/gpu_totals.h"
+#include "jpeg_gpu/engines.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BAND_BYTES = 1 << 20, N_SLOTS = 2 };
+
+typedef cudaError_t launcher(const struct ih_gpu_histogram_args *args);
+
+static launcher *const launchers[] = {
+#define KERNEL(name, why) ih_histogram_##name,
+#include "kernels/kernels.def"
+#undef KERNEL
+};
+
+static const struct ih_kernel_entry kernels[] = {
+#define KERNEL(name, why) {#name, why},
+#include "kernels/kernels.def"
+#undef KERNEL
+    {NULL, NULL},
+};
+
+struct slot {
+    uint8_t *pixels, *d_pixels; /* pinned, and on the device; size_bytes each */
+    size_t size_bytes;
+    cudaEvent_t is_free; /* the last copy from and kernel over this slot are done */
+};
+
+struct cuda_lane {
+    const struct ih_cuda_unit *device;
+    struct ih_count_spec spec;
+    cudaStream_t stream;
+    struct slot slots[N_SLOTS];
+    unsigned current;                        /* the slot handed out last */
+    struct ih_gpu_totals *d_totals, *totals; /* on the device, and pinned */
+    uint64_t n_pixels;
+    bool has_planes; /* the image comes as planes */
+};
+
+enum ih_status ih_cuda_failed(struct ih_error *err, cudaError_t error, const char *what)
+{
+    cudaGetLastError(); /* is kept, and would make the thread's next launch seem to fail */
+    if (error == cudaErrorMemoryAllocation)
+        return ih_error_set(err, IH_MEMORY, "%s: out of GPU or pinned memory", what);
+    return ih_error_set(err, IH_DEVICE, "%s: %s", what, cudaGetErrorString(error));
+}
+
+/* ---- the device ---- */
+
+static cudaError_t read_properties(struct ih_cuda_unit *d)
+{
+    struct cudaDeviceProp prop;
+    cudaError_t e = cudaGetDeviceProperties(&prop, d->ordinal);
+    if (e == cudaSuccess) {
+        d->gpu.n_multiprocessors = prop.multiProcessorCount;
+        d->gpu.shared_bytes_optin = prop.sharedMemPerBlockOptin;
+        snprintf(d->description, sizeof d->description, "cuda:%d %s", d->ordinal, prop.name);
+    }
+    return e;
+}
+
+static void lane_close(void *lane);
+static enum ih_status lane_open(void *state, void **lane, struct ih_error *err);
+static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct ih_error *err);
+static enum ih_status band(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
+                           struct ih_error *err);
+static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err);
+static enum ih_status end(void *lane, struct ih_histogram *out, const char **kernel,
+                          struct ih_error *err);
+
+/* One pixel there and back: loads the kernel, and finds out whether this GPU can run it. */
+static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
+{
+    struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    struct ih_histogram h;
+    void *lane = NULL;
+    uint8_t *pixels;
+    size_t size_bytes;
+    const char *kernel;
+    enum ih_status status = lane_open(d, &lane, err);
+    if (status == IH_OK && (status = begin(lane, &spec, err)) == IH_OK &&
+        (status = band(lane, 3, &pixels, &size_bytes, err)) == IH_OK) {
+        memset(pixels, 255, 3);
+        status = count(lane, 1, err);
+        if (status == IH_OK)
+            status = end(lane, &h, &kernel, err);
+        if (status == IH_OK && (!ih_histogram_consistent(&h) || h.all_high != 1))
+            status = ih_error_set(err, IH_DEVICE, "%s counts wrong", d->description);
+    }
+    if (lane)
+        lane_close(lane);
+    return status;
+}
+
+static enum ih_status n_units(int *n, struct ih_error *err)
+{
+    cudaError_t e = cudaGetDeviceCount(n);
+    if (e == cudaSuccess && *n > 0)
+        return IH_OK;
+    return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s",
+                        cudaGetErrorString(e != cudaSuccess ? e : cudaErrorNoDevice));
+}
+
+static enum ih_status start(const struct ih_backend_options *options, int ordinal, void **state,
+                            struct ih_error *err)
+{
+    struct ih_cuda_unit *d = calloc(1, sizeof *d);
+    if (!d)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    d->ordinal = ordinal;
+    d->takes_planes = !options->kernel;
+    while (options->kernel && strcmp(kernels[d->kernel].name, options->kernel) != 0)
+        d->kernel++; /* it is there: the caller has looked */
+    enum ih_status status = IH_OK;
+    cudaError_t e = read_properties(d);
+    if (e != cudaSuccess)
+        status = ih_cuda_failed(err, e, "cannot open the GPU");
+    else
+        status = try_out(d, err);
+    if (status == IH_OK)
+        *state = d;
+    else
+        free(d);
+    return status;
+}
+
+static void stop(void *state)
+{
+    free(state); /* the CUDA context is the process's, and may be a library user's too */
+}
+
+static const char *describe(void *state)
+{
+    const struct ih_cuda_unit *d = state;
+    return d->description;
+}
+
+/* ---- a lane ---- */
+
+/*
+ * CUDA's current device is the thread's, and with several GPUs, or in a library user's thread, it
+ * may be another than the lane's. Kernels and allocations go to the current one, so every call sets
+ * it: that it is set already is found out in under a microsecond.
+ */
+static cudaError_t use_device(const struct cuda_lane *l)
+{
+    return cudaSetDevice(l->device->ordinal);
+}
+
+static void slot_release(struct slot *slot)
+{
+    cudaFreeHost(slot->pixels);
+    cudaFree(slot->d_pixels);
+    slot->pixels = slot->d_pixels = NULL;
+    slot->size_bytes = 0;
+}
+
+/* To a whole band at least: a slot that could not grow has nothing left. */
+static cudaError_t slot_grow(struct slot *slot, size_t min_bytes)
+{
+    const size_t size_bytes = min_bytes > BAND_BYTES ? min_bytes : BAND_BYTES;
+    slot_release(slot);
+    cudaError_t e = cudaHostAlloc((void **)&slot->pixels, size_bytes, cudaHostAllocDefault);
+    if (e == cudaSuccess)
+        e = cudaMalloc((void **)&slot->d_pixels, size_bytes);
+    if (e == cudaSuccess)
+        slot->size_bytes = size_bytes;
+    else
+        slot_release(slot);
+    return e;
+}
+
+static void lane_close(void *lane)
+{
+    struct cuda_lane *l = lane;
+    use_device(l);
+    if (l->stream)
+        cudaStreamSynchronize(l->stream); /* nothing may be in flight when its memory goes */
+    for (int i = 0; i < N_SLOTS; i++) {
+        slot_release(&l->slots[i]);
+        if (l->slots[i].is_free)
+            cudaEventDestroy(l->slots[i].is_free);
+    }
+    cudaFree(l->d_totals);
+    cudaFreeHost(l->totals);
+    if (l->stream)
+        cudaStreamDestroy(l->stream);
+    free(l);
+}
+
+static cudaError_t lane_allocate(struct cuda_lane *l)
+{
+    cudaError_t e = use_device(l);
+    if (e == cudaSuccess)
+        e = cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking);
+    if (e == cudaSuccess)
+        e = cudaMalloc((void **)&l->d_totals, sizeof *l->d_totals);
+    if (e == cudaSuccess)
+        e = cudaHostAlloc((void **)&l->totals, sizeof *l->totals, cudaHostAllocDefault);
+    for (int i = 0; e == cudaSuccess && i < N_SLOTS; i++) {
+        e = cudaEventCreateWithFlags(&l->slots[i].is_free, cudaEventDisableTiming);
+        if (e == cudaSuccess)
+            e = slot_grow(&l->slots[i], BAND_BYTES);
+    }
+    return e;
+}
+
+static enum ih_status lane_open(void *state, void **lane, struct ih_error *err)
+{
+    struct cuda_lane *l = calloc(1, sizeof *l);
+    if (!l)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    l->device = state;
+    cudaError_t e = lane_allocate(l);
+    if (e != cudaSuccess) {
+        lane_close(l);
+        return ih_cuda_failed(err, e, "cannot open a GPU stream");
+    }
+    *lane = l;
+    return IH_OK;
+}
+
+static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct ih_error *err)
+{
+    struct cuda_lane *l = lane;
+    l->spec = *spec;
+    l->n_pixels = 0;
+    l->has_planes = false;
+    cudaError_t e = use_device(l);
+    if (e == cudaSuccess) /* in stream order: behind whatever an unfinished image left */
+        e = cudaMemsetAsync(l->d_totals, 0, sizeof *l->d_totals, l->stream);
+    return e == cudaSuccess ? IH_OK : ih_cuda_failed(err, e, "GPU");
+}
+
+static enum ih_status band(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
+                           struct ih_error *err)
+{
+    struct cuda_lane *l = lane;
+    l->current = (l->current + 1) % N_SLOTS;
+    struct slot *slot = &l->slots[l->current];
+    cudaError_t e = use_device(l);
+    if (e == cudaSuccess)
+        e = cudaEventSynchronize(slot->is_free);
+    if (e == cudaSuccess && slot->size_bytes < min_bytes)
+        e = slot_grow(slot, min_bytes);
+    if (e != cudaSuccess)
+        return ih_cuda_failed(err, e, "GPU");
+    *pixels = slot->pixels;
+    *size_bytes = slot->size_bytes;
+    return IH_OK;
+}
+
+/* Copies the current slot's first bytes to the device. */
+static cudaError_t upload(const struct cuda_lane *l, size_t size_bytes)
+{
+    const struct slot *slot = &l->slots[l->current];
+    cudaError_t e = use_device(l);
+    if (e == cudaSuccess)
+        e = cudaMemcpyAsync(slot->d_pixels, slot->pixels, size_bytes, cudaMemcpyHostToDevice,
+                            l->stream);
+    return e;
+}
+
+/* A kernel over the current slot has been launched, or not. */
+static enum ih_status launched(struct cuda_lane *l, cudaError_t e, uint64_t n_pixels,
+                               struct ih_error *err)
+{
+    if (e == cudaSuccess)
+        e = cudaEventRecord(l->slots[l->current].is_free, l->stream);
+    l->n_pixels += n_pixels;
+    return e == cudaSuccess ? IH_OK : ih_cuda_failed(err, e, "GPU");
+}
+
+static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
+{
+    struct cuda_lane *l = lane;
+    const struct ih_gpu_histogram_args args = {
+        .d_pixels = l->slots[l->current].d_pixels,
+        .n_pixels = n_pixels,
+        .n_channels = l->spec.n_channels,
+        .measures = ih_gpu_measures_make(&l->spec),
+        .d_totals = l->d_totals,
+        .gpu = &l->device->gpu,
+        .stream = l->stream,
+    };
+    cudaError_t e = upload(l, n_pixels * l->spec.n_channels);
+    if (e == cudaSuccess)
+        e = launchers[l->device->kernel](&args);
+    return launched(l, e, n_pixels, err);
+}
+
+static bool takes_planes(void *state)
+{
+    const struct ih_cuda_unit *d = state;
+    return d->takes_planes;
+}
+
+/* Half the bytes of RGB in 4:2:0, and its colours are made on the GPU. */
+static enum ih_status count_planes(void *lane, const struct ih_planes *planes, struct ih_error *err)
+{
+    struct cuda_lane *l = lane;
+    const struct slot *slot = &l->slots[l->current];
+    struct ih_gpu_planes_args args = {
+        .width = planes->width,
+        .height = planes->height,
+        .chroma_h = planes->chroma_h,
+        .chroma_v = planes->chroma_v,
+        .first_row = planes->row,
+        .n_rows = planes->n_rows,
+        .measures = ih_gpu_measures_make(&l->spec),
+        .d_totals = l->d_totals,
+        .gpu = &l->device->gpu,
+        .stream = l->stream,
+    };
+    for (int i = 0; i < 3; i++) {
+        args.d_planes[i] = slot->d_pixels + (planes->planes[i] - slot->pixels);
+        args.pitch_bytes[i] = planes->pitch_bytes[i];
+    }
+    l->has_planes = true;
+    cudaError_t e = upload(l, planes->size_bytes);
+    if (e == cudaSuccess)
+        e = ih_histogram_ycc(&args);
+    return launched(l, e, (uint64_t)planes->width * planes->n_rows, err);
+}
+
+static enum ih_status end(void *lane, struct ih_histogram *out, const char **kernel,
+                          struct ih_error *err)
+{
+    struct cuda_lane *l = lane;
+    cudaError_t e = use_device(l);
+    if (e == cudaSuccess)
+        e = cudaMemcpyAsync(l->totals, l->d_totals, sizeof *l->totals, cudaMemcpyDeviceToHost,
+                            l->stream);
+    if (e == cudaSuccess)
+        e = cudaStreamSynchronize(l->stream);
+    if (e != cudaSuccess)
+        return ih_cuda_failed(err, e, "GPU");
+    ih_gpu_totals_read(l->totals, &l->spec, l->n_pixels, out);
+    *kernel = l->has_planes ? "ycc" : kernels[l->device->kernel].name;
+    return IH_OK;
+}
+
+const struct ih_backend ih_backend_cuda = {
+    .name = "cuda",
+    .kernels = kernels,
+    .n_units = n_units,
+    .start = start,
+    .stop = stop,
+    .describe = describe,
+    .lane_open = lane_open,
+    .lane_close = lane_close,
+    .begin = begin,
+    .band = band,
+    .count = count,
+    .takes_planes = takes_planes,
+    .count_planes = count_planes,
+    .end = end,
+#ifdef IH_WITH_NVJPEG
+    .jpeg = &ih_jpeg_cuda,
+#endif
+};

@@ -1,0 +1,31 @@
+/*
+ * Bytes that grow: a file that is written in memory.
+ *
+ * Running out of memory is remembered, and later calls do nothing, so that whoever writes a
+ * thousand pieces asks once.
+ */
+#ifndef IH_OUTPUT_BUFFER_H
+#define IH_OUTPUT_BUFFER_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* All zero is empty. */
+struct ih_bytes {
+    unsigned char *data; /* owned */
+    size_t size, capacity;
+    bool failed;
+};
+
+void ih_bytes_append(struct ih_bytes *bytes, const void *data, size_t size);
+void ih_bytes_text(struct ih_bytes *bytes, const char *text);
+
+/* As printf, without a NUL. A piece has less than IH_BYTES_PIECE bytes. */
+enum { IH_BYTES_PIECE = 512 };
+void ih_bytes_format(struct ih_bytes *bytes, const char *format, ...) IH_PRINTF(2, 3);
+
+void ih_bytes_reset(struct ih_bytes *bytes);
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * The raster canvas: shapes and text to 8-bit RGB pixels.
+ *
+ * coverage.c says how much of a pixel a shape covers; here the paint is mixed in by that much, in
+ * integers that are rounded once per shape. Blending is done on the sRGB values and not in linear
+ * light: it is what CSS and SVG renderers do, so that another canvas looks the same, and thin light
+ * lines on a dark ground keep the weight they were designed with.
+ *
+ * No alpha channel: a chart lies on a ground of its own.
+ */
+#include "output/chart/canvas.h"
+
+#include "counts/pixels.h"
+#include "output/chart/coverage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct raster {
+    struct ih_canvas base; /* first, so that a pointer to it is one to the raster */
+    unsigned width, height;
+    uint8_t *pixels; /* owned, [height][width][3] */
+    struct ih_coverage coverage;
+    struct ih_path text; /* the outlines of the line that is being set */
+};
+
+/* Every blend mode is linear in what is there: b becomes (b * keep + 255 * add) / 255. */
+struct blend {
+    uint32_t keep[3], add[3];
+    uint32_t opacity;
+};
+
+static struct blend blend_of(const struct ih_paint *paint)
+{
+    const uint8_t source[3] = {paint->colour.red, paint->colour.green, paint->colour.blue};
+    struct blend blend = {.opacity = paint->opacity};
+    for (int c = 0; c < 3; c++) {
+        if (paint->blend == IH_BLEND_MULTIPLY) {
+            blend.keep[c] = source[c];
+        } else {
+            blend.keep[c] = paint->blend == IH_BLEND_SCREEN ? 255u - source[c] : 0;
+            blend.add[c] = source[c];
+        }
+    }
+    return blend;
+}
+
+/* The largest sum, 255 * 255 * 65536 and the half for rounding, stays below 2^32. */
+static void mix(uint8_t *pixel, const struct blend *blend, uint32_t weight)
+{
+    const uint32_t whole = 255u * IH_COVERED;
+    for (int c = 0; c < 3; c++) {
+        uint32_t there = pixel[c];
+        uint32_t blended = there * blend->keep[c] + 255u * blend->add[c];
+        uint32_t mixed = 255u * there * (IH_COVERED - weight) + blended * weight;
+        pixel[c] = (uint8_t)((mixed + whole / 2) / whole);
+    }
+}
+
+static uint32_t pack(const uint8_t *pixel)
+{
+    return (uint32_t)pixel[0] | (uint32_t)pixel[1] << 8 | (uint32_t)pixel[2] << 16;
+}
+
+/* What is there is mostly flat: a pixel like the one before gets the same result, which is several
+ * times as fast as computing it. */
+static void paint_span(uint8_t *row, const struct ih_coverage_span *span, const struct blend *blend)
+{
+    const uint32_t weight = span->weight * blend->opacity / 255;
+    const uint8_t *end = row + (size_t)span->end * 3;
+    for (uint8_t *pixel = row + (size_t)span->first * 3; pixel < end;) {
+        const uint32_t before = pack(pixel);
+        mix(pixel, blend, weight);
+        const uint8_t red = pixel[0], green = pixel[1], blue = pixel[2];
+        for (pixel += 3; pixel < end && pack(pixel) == before; pixel += 3) {
+            pixel[0] = red;
+            pixel[1] = green;
+            pixel[2] = blue;
+        }
+    }
+}
+
+static void raster_fill(struct ih_canvas *canvas, const struct ih_path *path,
+                        const struct ih_paint *paint)
+{
+    struct raster *r = (struct raster *)canvas;
+    struct blend blend = blend_of(paint);
+    struct ih_coverage_row row;
+    if (canvas->status != IH_OK)
+        return;
+    if (!ih_coverage_begin(&r->coverage, path)) {
+        canvas->status = IH_MEMORY;
+        return;
+    }
+    while (ih_coverage_next(&r->coverage, &row))
+        for (size_t i = 0; i < row.n_spans; i++)
+            paint_span(r->pixels + (size_t)row.y * r->width * 3, &row.spans[i], &blend);
+}
+
+static void raster_text(struct ih_canvas *canvas, const struct ih_text_place *place,
+                        const char *text, const struct ih_paint *paint)
+{
+    struct raster *r = (struct raster *)canvas;
+    const int32_t width = ih_glyphs_width(canvas->glyphs, place->size_px, text);
+    int32_t x = place->x;
+    if (place->align != IH_ALIGN_LEFT)
+        x -= place->align == IH_ALIGN_CENTRE ? width / 2 : width;
+    ih_path_clear(&r->text);
+    ih_glyphs_outline(canvas->glyphs, &r->text, x, place->baseline, place->size_px, text);
+    raster_fill(canvas, &r->text, paint);
+}
+
+enum ih_status ih_raster_open(struct ih_canvas **canvas, unsigned width, unsigned height,
+                              struct ih_colour background, const struct ih_glyphs *glyphs,
+                              struct ih_error *err)
+{
+    size_t row_bytes = 0, size_bytes = 0;
+    struct raster *r = calloc(1, sizeof *r);
+    *canvas = NULL;
+    if (!r || !ih_size_multiply(width, 3, &row_bytes) ||
+        !ih_size_multiply(row_bytes, height, &size_bytes) || !(r->pixels = malloc(size_bytes)) ||
+        !ih_coverage_init(&r->coverage, width, height)) {
+        ih_raster_close(r ? &r->base : NULL);
+        return ih_error_set(err, IH_MEMORY, "chart: out of memory for %u x %u pixels", width,
+                            height);
+    }
+    r->base = (struct ih_canvas){glyphs, IH_OK, raster_fill, raster_text};
+    r->width = width;
+    r->height = height;
+    for (uint8_t *p = r->pixels; p < r->pixels + row_bytes; p += 3) {
+        p[0] = background.red;
+        p[1] = background.green;
+        p[2] = background.blue;
+    }
+    for (unsigned y = 1; y < height; y++)
+        memcpy(r->pixels + y * row_bytes, r->pixels, row_bytes);
+    *canvas = &r->base;
+    return IH_OK;
+}
+
+const uint8_t *ih_raster_pixels(const struct ih_canvas *canvas)
+{
+    return ((const struct raster *)canvas)->pixels;
+}
+
+void ih_raster_close(struct ih_canvas *canvas)
+{
+    struct raster *r = (struct raster *)canvas;
+    if (!r)
+        return;
+    ih_path_reset(&r->text);
+    ih_coverage_reset(&r->coverage);
+    free(r->pixels);
+    free(r);
+}

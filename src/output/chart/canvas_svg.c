@@ -1,0 +1,211 @@
+/*
+ * The SVG canvas: shapes as paths, text as text.
+ *
+ * Text stays text and is not turned into outlines: it can be selected, searched and read aloud, a
+ * viewer sets the scripts that the embedded font lacks, and the file is half as large. What it
+ * costs is that the viewer may have another font. So each line says how wide it is (textLength),
+ * which browsers obey by fitting the letters into it, and where it is anchored, so that in viewers
+ * that do not know textLength a column of numbers still ends where it should. The families named
+ * are DejaVu Sans and those with the same widths, Verdana among them.
+ *
+ * The channels' areas use mix-blend-mode, as every browser, librsvg and Inkscape know it; a viewer
+ * that does not shows them one over the other, with the luma line still on top. A set of areas that
+ * do not overlap would need no blending, but their edges would show the ground through.
+ *
+ * Numbers are written from integers, so no locale plays a part, to 1/100 of a pixel, which nobody
+ * sees. The text of a document must be characters that XML allows: others become U+FFFD.
+ */
+#include "output/chart/canvas.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char fonts[] = "'DejaVu Sans','Bitstream Vera Sans',Verdana,Geneva,sans-serif";
+
+struct svg {
+    struct ih_canvas base; /* first, so that a pointer to it is one to the whole */
+    struct ih_bytes file;
+};
+
+/* ---- pieces ---- */
+
+static bool is_xml_character(unsigned long c)
+{
+    return c == 0x9 || c == 0xa || (c >= 0x20 && c <= 0xd7ff) || (c >= 0xe000 && c <= 0xfffd) ||
+           (c >= 0x10000 && c <= 0x10ffff);
+}
+
+/* Text between tags. */
+static void put_text(struct ih_bytes *file, const char *text)
+{
+    unsigned long c = 0;
+    for (size_t n = 0; *text; text += n) {
+        n = ih_utf8_length(text, &c);
+        if (n == 0 || !is_xml_character(c)) {
+            ih_bytes_text(file, "\xef\xbf\xbd");
+            n = n > 0 ? n : 1;
+        } else if (c == '&') {
+            ih_bytes_text(file, "&amp;");
+        } else if (c == '<') {
+            ih_bytes_text(file, "&lt;");
+        } else if (c == '>') {
+            ih_bytes_text(file, "&gt;");
+        } else {
+            ih_bytes_append(file, text, n);
+        }
+    }
+}
+
+/* A length in pixels, to 1/100, without zeros at its end. */
+static void put_length(struct ih_bytes *file, int32_t subpixels)
+{
+    const int64_t rounding = subpixels < 0 ? -IH_SUBPIXELS / 2 : IH_SUBPIXELS / 2;
+    const int64_t hundredths = ((int64_t)subpixels * 100 + rounding) / IH_SUBPIXELS;
+    const int64_t whole = llabs(hundredths) / 100, rest = llabs(hundredths) % 100;
+    const char *sign = hundredths < 0 ? "-" : "";
+    if (rest == 0)
+        ih_bytes_format(file, "%s%" PRId64, sign, whole);
+    else if (rest % 10 == 0)
+        ih_bytes_format(file, "%s%" PRId64 ".%" PRId64, sign, whole, rest / 10);
+    else
+        ih_bytes_format(file, "%s%" PRId64 ".%02" PRId64, sign, whole, rest);
+}
+
+static void put_colour(struct ih_bytes *file, const struct ih_colour *c)
+{
+    ih_bytes_format(file, " fill=\"#%02x%02x%02x\"", c->red, c->green, c->blue);
+}
+
+static void put_paint(struct ih_bytes *file, const struct ih_paint *paint)
+{
+    put_colour(file, &paint->colour);
+    if (paint->opacity < 255) {
+        const unsigned thousandths = (paint->opacity * 1000u + 127) / 255;
+        ih_bytes_format(file, " fill-opacity=\"0.%03u\"", thousandths);
+    }
+    if (paint->blend == IH_BLEND_SCREEN)
+        ih_bytes_text(file, " style=\"mix-blend-mode:screen\"");
+    else if (paint->blend == IH_BLEND_MULTIPLY)
+        ih_bytes_text(file, " style=\"mix-blend-mode:multiply\"");
+}
+
+/* ---- shapes ---- */
+
+/* One point after another: only what changes is written, H and V for level and upright edges. */
+static void put_points(struct ih_bytes *file, const struct ih_path *path)
+{
+    int32_t x = 0, y = 0;
+    for (size_t i = 0; i < path->n_points; i++) {
+        const struct ih_path_point *p = &path->points[i];
+        if (p->begins && i > 0)
+            ih_bytes_text(file, "Z");
+        if (p->begins || (p->x != x && p->y != y)) {
+            ih_bytes_text(file, p->begins ? "M" : "L");
+            put_length(file, p->x);
+            ih_bytes_text(file, " ");
+            put_length(file, p->y);
+        } else if (p->x != x) {
+            ih_bytes_text(file, "H");
+            put_length(file, p->x);
+        } else if (p->y != y) {
+            ih_bytes_text(file, "V");
+            put_length(file, p->y);
+        }
+        x = p->x;
+        y = p->y;
+    }
+    ih_bytes_text(file, "Z");
+}
+
+static void svg_fill(struct ih_canvas *canvas, const struct ih_path *path,
+                     const struct ih_paint *paint)
+{
+    struct svg *s = (struct svg *)canvas;
+    if (path->failed)
+        canvas->status = IH_MEMORY;
+    if (canvas->status != IH_OK || path->n_points == 0)
+        return;
+    ih_bytes_text(&s->file, "<path");
+    put_paint(&s->file, paint);
+    ih_bytes_text(&s->file, " d=\"");
+    put_points(&s->file, path);
+    ih_bytes_text(&s->file, "\"/>\n");
+}
+
+/* ---- text ---- */
+
+static void svg_text(struct ih_canvas *canvas, const struct ih_text_place *place, const char *text,
+                     const struct ih_paint *paint)
+{
+    static const char *const anchors[] = {[IH_ALIGN_LEFT] = "",
+                                          [IH_ALIGN_CENTRE] = " text-anchor=\"middle\"",
+                                          [IH_ALIGN_RIGHT] = " text-anchor=\"end\""};
+    struct svg *s = (struct svg *)canvas;
+    const int32_t width = ih_glyphs_width(canvas->glyphs, place->size_px, text);
+    if (canvas->status != IH_OK || width <= 0)
+        return;
+    ih_bytes_text(&s->file, "<text x=\"");
+    put_length(&s->file, place->x);
+    ih_bytes_text(&s->file, "\" y=\"");
+    put_length(&s->file, place->baseline);
+    ih_bytes_format(&s->file, "\" font-size=\"%u\"%s textLength=\"", place->size_px,
+                    anchors[place->align]);
+    put_length(&s->file, width);
+    ih_bytes_text(&s->file, "\" lengthAdjust=\"spacingAndGlyphs\"");
+    put_paint(&s->file, paint);
+    ih_bytes_text(&s->file, ">");
+    put_text(&s->file, text);
+    ih_bytes_text(&s->file, "</text>\n");
+}
+
+/* ---- the document ---- */
+
+/* isolation: what is blended is this picture alone, also inside a page. */
+enum ih_status ih_svg_open(struct ih_canvas **canvas, unsigned width, unsigned height,
+                           struct ih_colour background, const struct ih_glyphs *glyphs,
+                           const struct ih_canvas_words *words, struct ih_error *err)
+{
+    struct svg *s = calloc(1, sizeof *s);
+    *canvas = NULL;
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "chart: out of memory");
+    s->base = (struct ih_canvas){glyphs, IH_OK, svg_fill, svg_text};
+    ih_bytes_format(&s->file,
+                    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                    "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" "
+                    "height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\" xml:space=\"preserve\" "
+                    "style=\"isolation:isolate\" font-family=\"%s\">\n",
+                    width, height, width, height, fonts);
+    ih_bytes_text(&s->file, "<title>");
+    put_text(&s->file, words->title);
+    ih_bytes_text(&s->file, "</title>\n<desc>");
+    put_text(&s->file, words->description);
+    ih_bytes_format(&s->file, "</desc>\n<rect width=\"%u\" height=\"%u\"", width, height);
+    put_colour(&s->file, &background);
+    ih_bytes_text(&s->file, "/>\n");
+    *canvas = &s->base;
+    return IH_OK;
+}
+
+struct ih_bytes ih_svg_take(struct ih_canvas *canvas)
+{
+    struct svg *s = (struct svg *)canvas;
+    ih_bytes_text(&s->file, "</svg>\n");
+    if (s->file.failed)
+        canvas->status = IH_MEMORY;
+    struct ih_bytes file = s->file;
+    s->file = (struct ih_bytes){0};
+    return file;
+}
+
+void ih_svg_close(struct ih_canvas *canvas)
+{
+    struct svg *s = (struct svg *)canvas;
+    if (!s)
+        return;
+    ih_bytes_reset(&s->file);
+    free(s);
+}
