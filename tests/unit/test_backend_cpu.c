@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/planes_picture.h"
+#include "tests/support/planes_picture.h"
 
 /* Noise, to be freed. */
 static uint8_t *make_samples(size_t n)

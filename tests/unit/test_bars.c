@@ -2,7 +2,7 @@
  * The chart of bars: as decoded pixels, found by the colours of the dark theme. The plot's edges
  * are found from the picture too, by its panel; where a value is in it is worked out here.
  */
-#include "bars_picture.h"
+#include "tests/support/bars_picture.h"
 
 /* ---- bars ---- */
 

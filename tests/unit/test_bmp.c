@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/decoded.h"
+#include "tests/support/decoded.h"
 
-#include "tests/unit/damage.h"
-#include "tests/unit/written.h"
+#include "tests/support/damage.h"
+#include "tests/support/written.h"
 
 enum {
     CORE = 12,

@@ -1,5 +1,5 @@
 /* The plot of a chart: bars, their colours, what is cut, and the scales. */
-#include "chart_picture.h"
+#include "tests/support/chart_picture.h"
 
 /* ---- bars ---- */
 

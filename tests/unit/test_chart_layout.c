@@ -2,7 +2,7 @@
  * Where a chart puts its words, at every size: they are drawn on a canvas that only takes notes,
  * and no two boxes of text may touch, nor a box and a mark, and all lie within the picture.
  */
-#include "chart_notes.h"
+#include "tests/support/chart_notes.h"
 
 /* ---- results of all kinds ---- */
 

@@ -1,6 +1,6 @@
 /* What surrounds the plot of a chart: title, marks of clipping, subtitle; and charts of every size.
  */
-#include "chart_picture.h"
+#include "tests/support/chart_picture.h"
 
 #include <locale.h>
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "counted.h"
+#include "tests/support/counted.h"
 
 /* ---- data ---- */
 

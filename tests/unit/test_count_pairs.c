@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "counted.h"
+#include "tests/support/counted.h"
 
 /* A pattern gives a sample from the one before it in its channel and a fresh random number. */
 typedef unsigned pattern_function(size_t i, unsigned before, uint32_t random);

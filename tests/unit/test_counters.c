@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/each_file.h"
+#include "tests/support/each_file.h"
 
 static void replay_counting(const struct file *file)
 {

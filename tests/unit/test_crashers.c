@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/each_file.h"
+#include "tests/support/each_file.h"
 
 /* A copy that ends where the data does, so that the address sanitizer sees a read past it. */
 static void decode_part(const uint8_t *bytes, size_t size)

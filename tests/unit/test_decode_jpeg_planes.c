@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/decoded.h"
-#include "tests/unit/planes_read.h"
+#include "tests/support/decoded.h"
+#include "tests/support/planes_read.h"
 
 #include <jpeglib.h>
 

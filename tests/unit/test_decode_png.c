@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/decoded.h"
+#include "tests/support/decoded.h"
 
 #include <png.h>
 

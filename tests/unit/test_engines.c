@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/engine_jobs.h"
+#include "tests/support/engine_jobs.h"
 
 /* Of a batch that fails only what is odd goes back, and the engine goes on. */
 static void test_odd_files(void **state)

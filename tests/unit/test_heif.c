@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/decoded.h"
+#include "tests/support/decoded.h"
 
-#include "tests/unit/damage.h"
+#include "tests/support/damage.h"
 
 #include <libheif/heif.h>
 

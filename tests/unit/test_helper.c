@@ -8,7 +8,7 @@
 #define _DEFAULT_SOURCE /* socket and the rest of what a helper must not do */
 
 #include "base/clock.h"
-#include "tests/unit/helper_decoders.h"
+#include "tests/support/helper_decoders.h"
 
 #include <pthread.h>
 #include <setjmp.h>

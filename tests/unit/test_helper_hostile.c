@@ -6,7 +6,7 @@
  */
 #define _GNU_SOURCE
 
-#include "tests/unit/helper_orders.h"
+#include "tests/support/helper_orders.h"
 
 #include <pthread.h>
 #include <signal.h>

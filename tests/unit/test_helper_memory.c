@@ -6,7 +6,7 @@
  */
 #define _GNU_SOURCE /* seals */
 
-#include "tests/unit/helper_orders.h"
+#include "tests/support/helper_orders.h"
 
 #include <errno.h>
 #include <signal.h>

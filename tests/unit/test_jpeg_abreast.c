@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/jpeg_abreast.h"
+#include "tests/support/jpeg_abreast.h"
 
 /* ---- what is decoded abreast ---- */
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/jpeg_abreast.h"
+#include "tests/support/jpeg_abreast.h"
 
 static struct jpeg_file first, second;
 static unsigned n_asked, changes_at, denies_at; /* how often the budget has been asked something */

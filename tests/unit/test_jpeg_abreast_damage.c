@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/jpeg_abreast.h"
+#include "tests/support/jpeg_abreast.h"
 
 static struct jpeg_file copy_of(const struct jpeg_file *f)
 {

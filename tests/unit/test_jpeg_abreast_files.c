@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/jpeg_abreast.h"
+#include "tests/support/jpeg_abreast.h"
 
 /* ---- which files ---- */
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/jpeg_walked.h"
+#include "tests/support/jpeg_walked.h"
 
 /* Codes of T.81's tables K.3 and K.5, with extra bits where they have some. */
 #define FLAT "00 1010 " /* a whole block: no difference, EOB */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/jpeg_walked.h"
+#include "tests/support/jpeg_walked.h"
 
 static bool lanes_say_yes(const struct jpeg_file *f, struct ih_jpeg_plan *plan)
 {

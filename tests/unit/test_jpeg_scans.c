@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/jpeg_files.h"
-#include "tests/unit/jpeg_scans.h"
-#include "tests/unit/written.h"
+#include "tests/support/jpeg_files.h"
+#include "tests/support/jpeg_scans.h"
+#include "tests/support/written.h"
 
 /* ---- files, and what is to be found in them ---- */
 

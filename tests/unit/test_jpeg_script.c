@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/jpeg_files.h"
-#include "tests/unit/jpeg_scans.h"
+#include "tests/support/jpeg_files.h"
+#include "tests/support/jpeg_scans.h"
 
 static const uint8_t ids[IH_JPEG_COMPONENTS_MAX] = {7, 0, 200, 1};
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/jpeg_walked.h"
+#include "tests/support/jpeg_walked.h"
 
 static void test_all_kinds_pass(void **state)
 {

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/offload_run.h"
+#include "tests/support/offload_run.h"
 
 #ifdef __SANITIZE_THREAD__
 __attribute__((visibility("default"))) const char *__tsan_default_options(void);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "library_data.h"
+#include "tests/support/library_data.h"
 
 #include <jpeglib.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "library_data.h"
+#include "tests/support/library_data.h"
 
 /* One image in an allocation that ends with its last pixel; start bytes into it. */
 static void check(struct ih_context *context, unsigned width, unsigned height, unsigned n_channels,

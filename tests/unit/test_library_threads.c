@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "library_data.h"
+#include "tests/support/library_data.h"
 
 #include <pthread.h>
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/offload_run.h"
+#include "tests/support/offload_run.h"
 
 /* All that the engines may have goes to them, and nothing else, in batches. */
 static void test_engines_and_processors(void **state)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/offload_run.h"
+#include "tests/support/offload_run.h"
 
 static struct stat stat_of(const char *folder, unsigned i)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/pipeline_run.h"
+#include "tests/support/pipeline_run.h"
 
 /* More inputs than the window holds, some of them failing, on any number of threads. */
 static void test_order(void **state)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/pipeline_run.h"
+#include "tests/support/pipeline_run.h"
 
 static void test_failures_are_results(void **state)
 {

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/counted.h"
-#include "tests/unit/jpeg_files.h"
+#include "tests/support/counted.h"
+#include "tests/support/jpeg_files.h"
 
 static struct {
     atomic_bool is_held; /* its start waits */

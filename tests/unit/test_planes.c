@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/planes_picture.h"
+#include "tests/support/planes_picture.h"
 
 /* ---- pictures ---- */
 

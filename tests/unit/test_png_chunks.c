@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/png_both.h"
+#include "tests/support/png_both.h"
 
 /* A file is put together from a word whose letters are chunks: see put_part. */
 struct parts {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/png_both.h"
+#include "tests/support/png_both.h"
 
 static const struct kind damaged_kinds[] = {{0, 2}, {2, 8}, {3, 4}, {6, 16}};
 

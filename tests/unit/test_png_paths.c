@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/png_both.h"
+#include "tests/support/png_both.h"
 
 #include <dirent.h>
 #include <png.h>

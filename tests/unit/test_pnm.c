@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/decoded.h"
+#include "tests/support/decoded.h"
 
 /* A string literal with NULs in it, as bytes and their number. */
 #define BYTES(text) (const uint8_t *)(text), sizeof(text) - 1

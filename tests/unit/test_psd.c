@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/decoded.h"
+#include "tests/support/decoded.h"
 
-#include "tests/unit/damage.h"
-#include "tests/unit/written.h"
+#include "tests/support/damage.h"
+#include "tests/support/written.h"
 
 static struct file psd_header(uint32_t n_channels, uint32_t width, uint32_t height, uint32_t depth,
                               uint32_t mode, uint32_t compression)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/slow_device.h"
+#include "tests/support/slow_device.h"
 
 static struct ih_lane *lane_of(struct ih_device *device)
 {

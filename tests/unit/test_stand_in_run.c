@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "pipeline/pipeline.h"
-#include "tests/unit/slow_device.h"
+#include "tests/support/slow_device.h"
 
 #include <stdlib.h>
 

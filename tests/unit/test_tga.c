@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/decoded.h"
+#include "tests/support/decoded.h"
 
-#include "tests/unit/damage.h"
-#include "tests/unit/written.h"
+#include "tests/support/damage.h"
+#include "tests/support/written.h"
 
 /* A palette of n_colours from number `first` on, of entry_bits; entry i is i+1, i+2, i+3 as blue,
  * green, red, and i+4 as alpha, or i in 16 bits. */

@@ -7,11 +7,11 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/decoded.h"
+#include "tests/support/decoded.h"
 
-#include "tests/unit/damage.h"
+#include "tests/support/damage.h"
 
-#include "tests/unit/tiff_files.h"
+#include "tests/support/tiff_files.h"
 
 /* ---- what should come out ---- */
 

@@ -7,11 +7,11 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/decoded.h"
+#include "tests/support/decoded.h"
 
-#include "tests/unit/damage.h"
-#include "tests/unit/jpeg_files.h"
-#include "tests/unit/written.h"
+#include "tests/support/damage.h"
+#include "tests/support/jpeg_files.h"
+#include "tests/support/written.h"
 
 enum { WIDTH = 24, ROWS = 16, HEIGHT = 24, SHORT = 3, LONG = 4 };
 

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/decoded.h"
+#include "tests/support/decoded.h"
 
-#include "tests/unit/damage.h"
-#include "tests/unit/written.h"
+#include "tests/support/damage.h"
+#include "tests/support/written.h"
 
 enum { WIDTH = 21, HEIGHT = 19, ROWS = 8, TILE = 16, BLOCKS_MAX = 4 };
 enum { SHORT = 3, LONG = 4, RATIONAL = 5 };

@@ -8,7 +8,7 @@
 
 #include "counts/planes.h"
 #include "kernels/ycc.h"
-#include "tests/unit/counted.h"
+#include "tests/support/counted.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
 #define IH_TESTS_OFFLOAD_RUN_H
 
 #include "isolate/decoder_process.h"
-#include "tests/unit/fake_engines.h"
-#include "tests/unit/jpeg_files.h"
+#include "tests/support/fake_engines.h"
+#include "tests/support/jpeg_files.h"
 
 #include <string.h>
 #include <unistd.h>

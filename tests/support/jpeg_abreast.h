@@ -13,9 +13,9 @@
 
 #include <fcntl.h>
 
-#include "tests/unit/jpeg_files.h"
-#include "tests/unit/jpeg_scans.h"
-#include "tests/unit/planes_read.h"
+#include "tests/support/jpeg_files.h"
+#include "tests/support/jpeg_scans.h"
+#include "tests/support/planes_read.h"
 
 static char path[] = "/tmp/imghist-abreast-XXXXXX"; /* of the file that tests write */
 

@@ -12,7 +12,7 @@
 #include "decode/png/unfilter.h"
 #include "decode/png/whole.h"
 
-#include "tests/unit/png_files.h"
+#include "tests/support/png_files.h"
 
 #include <stdio.h>
 

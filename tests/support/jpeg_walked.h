@@ -9,8 +9,8 @@
 #include "jpeg_gpu/validate.h"
 
 #include "tests/fuzz/jpeg_bitwise.h"
-#include "tests/unit/decoded.h"
-#include "tests/unit/jpeg_files.h"
+#include "tests/support/decoded.h"
+#include "tests/support/jpeg_files.h"
 
 /* Lanes may not know, but when they say yes, it is so. Returns what they say. */
 static inline bool check_lanes(const struct ih_jpeg_plan *header, bool is_sound, size_t data_bytes)

@@ -6,8 +6,8 @@
 #ifndef IH_TESTS_PLANES_READ_H
 #define IH_TESTS_PLANES_READ_H
 
-#include "tests/unit/decoded.h"
-#include "tests/unit/planes_picture.h"
+#include "tests/support/decoded.h"
+#include "tests/support/planes_picture.h"
 
 /* What came of a file, and its planes in full; rows that no read has given are not set. */
 struct planes_read {

@@ -4,7 +4,7 @@
 
 #include "output/chart/bars.h"
 
-#include "chart_picture.h"
+#include "tests/support/chart_picture.h"
 
 #include <math.h>
 
