@@ -1,21 +1,10 @@
 #include "decode/progressive/scans.h"
 
+#include "decode/jpeg/markers.h"
+
 #include <string.h>
 
 enum {
-    RST_FIRST = 0xd0, /* stands within data, as the stuffed 0xff00 does */
-    RST_LAST = 0xd7,
-    SOF2 = 0xc2, /* a progressive frame with Huffman codes */
-    DHT = 0xc4,
-    SOI = 0xd8,
-    EOI = 0xd9,
-    SOS = 0xda,
-    DQT = 0xdb,
-    DRI = 0xdd,
-    APP0 = 0xe0, /* JFIF, and Adobe's: what the colours are */
-    APP14 = 0xee,
-    APP15 = 0xef,
-    COM = 0xfe,
     MARKER_BYTES = 2,
     HEAD_BYTES = 4, /* of a segment: its marker and its length */
     N_COEFFICIENTS = 64
@@ -24,12 +13,12 @@ enum {
 /* How many bytes of a scan's data there are before the marker that ends it; n: there is none. */
 static size_t data_length(const uint8_t *bytes, size_t n)
 {
-    for (const uint8_t *at = bytes; (at = memchr(at, 0xff, n - (size_t)(at - bytes))); at++) {
+    for (const uint8_t *at = bytes; (at = memchr(at, 0xFF, n - (size_t)(at - bytes))); at++) {
         const size_t i = (size_t)(at - bytes);
         if (i + 1 == n)
             break;
         const uint8_t code = at[1];
-        if (code != 0 && code != 0xff && (code < RST_FIRST || code > RST_LAST))
+        if (code != 0 && code != 0xFF && (code < IH_JPEG_RST0 || code > IH_JPEG_RST7))
             return i;
     }
     return n;
@@ -69,20 +58,21 @@ static bool add_scan(struct ih_jpeg_scans *s, const uint8_t *segment, size_t n, 
 
 static bool is_table(uint8_t code)
 {
-    return code == DHT || code == DRI || code == SOF2;
+    return code == IH_JPEG_DHT || code == IH_JPEG_DRI || code == IH_JPEG_SOF2;
 }
 
 /* Behind the first scan it is too late to say what all its coefficients are multiplied with, or
  * what the colours are. */
 static bool is_early_table(uint8_t code)
 {
-    return code == DQT || code == APP0 || code == APP14;
+    return code == IH_JPEG_DQT || code == IH_JPEG_APP0 || code == IH_JPEG_APP14;
 }
 
 /* What decoding does not depend on. */
 static bool is_passed_over(uint8_t code)
 {
-    return code == COM || (code > APP0 && code < APP14) || code == APP15;
+    return code == IH_JPEG_COM || (code > IH_JPEG_APP0 && code < IH_JPEG_APP14) ||
+           code == IH_JPEG_APP15;
 }
 
 /* Of what is no scan: marker, length and the rest, n bytes. */
@@ -90,7 +80,7 @@ static bool add_segment(struct ih_jpeg_scans *s, const uint8_t *segment, size_t 
 {
     const uint8_t code = segment[1];
     if (is_table(code) || (is_early_table(code) && s->n_scans == 0))
-        return !(code == SOF2 && has_frame) && add_table(s, segment, n);
+        return !(code == IH_JPEG_SOF2 && has_frame) && add_table(s, segment, n);
     return is_passed_over(code);
 }
 
@@ -98,14 +88,14 @@ bool ih_jpeg_scans_find(struct ih_jpeg_scans *s, const uint8_t *bytes, size_t si
 {
     bool has_frame = false;
     s->n_tables = s->n_scans = 0;
-    if (size_bytes < MARKER_BYTES || bytes[0] != 0xff || bytes[1] != SOI ||
+    if (size_bytes < MARKER_BYTES || bytes[0] != 0xFF || bytes[1] != IH_JPEG_SOI ||
         !add_table(s, bytes, MARKER_BYTES))
         return false;
     const uint8_t *const end = bytes + size_bytes;
     const uint8_t *at = bytes + MARKER_BYTES;
-    while (end - at >= MARKER_BYTES && at[0] == 0xff && at[1] != EOI) {
+    while (end - at >= MARKER_BYTES && at[0] == 0xFF && at[1] != IH_JPEG_EOI) {
         const uint8_t code = at[1];
-        if (code == 0xff) { /* there may be any number of them before a marker */
+        if (code == 0xFF) { /* there may be any number of them before a marker */
             at++;
             continue;
         }
@@ -113,14 +103,14 @@ bool ih_jpeg_scans_find(struct ih_jpeg_scans *s, const uint8_t *bytes, size_t si
         const size_t n = n_left < HEAD_BYTES ? 0 : MARKER_BYTES + ((size_t)at[2] << 8 | at[3]);
         if (n < HEAD_BYTES || n > n_left)
             return false;
-        if (code == SOS ? !has_frame || !add_scan(s, at, n, end)
-                        : !add_segment(s, at, n, has_frame))
+        if (code == IH_JPEG_SOS ? !has_frame || !add_scan(s, at, n, end)
+                                : !add_segment(s, at, n, has_frame))
             return false;
-        has_frame |= code == SOF2;
-        at += code == SOS ? s->scans[s->n_scans - 1].span.size_bytes : n;
+        has_frame |= code == IH_JPEG_SOF2;
+        at += code == IH_JPEG_SOS ? s->scans[s->n_scans - 1].span.size_bytes : n;
     }
     /* No scan would see a table behind the last one. */
-    return end - at >= MARKER_BYTES && at[0] == 0xff && s->n_scans > 0 &&
+    return end - at >= MARKER_BYTES && at[0] == 0xFF && s->n_scans > 0 &&
            s->scans[s->n_scans - 1].n_tables == s->n_tables;
 }
 
