@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/jpeg_abreast.h"
+#include "tests/support/progressive.h"
 
 /* ---- what is decoded abreast ---- */
 
@@ -37,8 +37,8 @@ static void check_sources(const struct jpeg_file *f, bool has_planes)
             struct outcome o = read_file(f, &way);
             assert_same_outcome(&o, &ordinary);
             if (is_read)
-                assert_int_equal(o.held_bytes, way.from_pixels ? held.ordinary : held.abreast);
-            const unsigned n_lent = way.n_idle_cores < HELPERS ? way.n_idle_cores : HELPERS;
+                assert_int_equal(o.held_bytes, way.from_pixels ? held.ordinary : held.at_once);
+            const unsigned n_lent = way.n_idle_cores < ASSISTANTS ? way.n_idle_cores : ASSISTANTS;
             assert_int_equal(o.n_lent, way.from_pixels || !is_read ? 0 : n_lent);
             free_outcome(&o);
         }
@@ -93,8 +93,8 @@ static void test_scripts(void **state)
             struct jpeg_file f = make_scans(&look, &scripts[k / N_LOOKS], sizes[i][0], height);
             const struct held held = held_of(&f);
             assert_int_equal(held.n_rows, sizes[i][1]);
-            assert_int_equal(try_both(&f, held, 0).n_abreast, N_WAYS);
-            assert_int_equal(try_both(&f, held, 1000 * i + 500).n_abreast, N_WAYS);
+            assert_int_equal(try_both(&f, held, 0).n_at_once, N_WAYS);
+            assert_int_equal(try_both(&f, held, 1000 * i + 500).n_at_once, N_WAYS);
             free(f.bytes);
         }
     }
@@ -114,11 +114,11 @@ static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_idle_cor
     if (setjmp(reader.on_error))
         fail_msg("%s", reader.error.message);
     ih_jpeg_reader_open(&reader);
-    assert_true(ih_jpeg_abreast_fits(&reader.cinfo));
-    struct ih_jpeg_abreast *a =
-        ih_jpeg_abreast_open(&reader.cinfo, f->bytes, f->n, false, n_idle_cores);
+    assert_true(ih_progressive_ring_bytes(&reader.cinfo) > 0);
+    struct ih_progressive *a =
+        ih_progressive_open(&reader.cinfo, f->bytes, f->n, false, n_idle_cores);
     assert_non_null(a);
-    struct ih_jpeg_reader *output = ih_jpeg_abreast_output(a);
+    struct ih_jpeg_reader *output = ih_progressive_output(a);
     struct jpeg_decompress_struct *c = &output->cinfo;
     const size_t row_bytes = (size_t)c->output_width * (unsigned)c->output_components;
     uint8_t *pixels = malloc(row_bytes * c->output_height);
@@ -132,7 +132,7 @@ static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_idle_cor
     *n_lent = n_before - atomic_load(n_idle_cores);
     jpeg_finish_output(c);
     jpeg_finish_decompress(c);
-    ih_jpeg_abreast_close(a);
+    ih_progressive_close(a);
     ih_jpeg_reader_close(&reader);
     assert_int_equal(atomic_load(n_idle_cores), n_before);
     return pixels;
@@ -176,7 +176,7 @@ static unsigned lend_later(unsigned n_bands, unsigned n_left)
 /* One for each row, and never more than so many of however many. */
 static unsigned check_most(unsigned n_bands, unsigned n_left)
 {
-    assert_int_equal(n_left, 5 - (n_bands < HELPERS ? n_bands : HELPERS));
+    assert_int_equal(n_left, 5 - (n_bands < ASSISTANTS ? n_bands : ASSISTANTS));
     return 0;
 }
 
@@ -201,8 +201,10 @@ static void test_spare(void **state)
         unsigned n_idle_cores;
         unsigned (*before_read)(unsigned, unsigned);
         unsigned n_lent;
-    } cases[] = {
-        {0, lend_later, 2}, {5, check_most, HELPERS}, {0, lend_too_late, 0}, {0, lend_in_time, 1}};
+    } cases[] = {{0, lend_later, 2},
+                 {5, check_most, ASSISTANTS},
+                 {0, lend_too_late, 0},
+                 {0, lend_in_time, 1}};
     for (unsigned k = 0; k < N_LOOKS * N_SCRIPTS; k++) {
         const struct look *look = &looks[k % N_LOOKS];
         const unsigned height = 8 * (unsigned)look->v * 30;
@@ -259,7 +261,7 @@ static void test_closed_half_way(void **state)
         const struct ih_decode_options options = {.max_pixels = MAX_PIXELS,
                                                   .budget = &budget,
                                                   .n_idle_cores = &n_idle_cores,
-                                                  .abreast_from_pixels = 1};
+                                                  .all_scans_from_pixels = 1};
         assert_int_equal(pthread_create(&lender, NULL, lend_and_take, &n_idle_cores), 0);
         ih_source_open_memory(&source, f.bytes, f.n);
         assert_int_equal(ih_decode_open(&d, &source, &options, &err), IH_OK);
@@ -271,7 +273,7 @@ static void test_closed_half_way(void **state)
                     ih_decode_read_planes(&d, buffer, ih_decode_planes_bytes(&d), &band, &err),
                     IH_OK);
         }
-        assert_int_equal(budget.taken_bytes, i / 8 > 0 ? held_of(&f).abreast : 0);
+        assert_int_equal(budget.taken_bytes, i / 8 > 0 ? held_of(&f).at_once : 0);
         ih_decode_close(&d);
         pthread_join(lender, NULL);
         assert_int_equal(atomic_load(&n_idle_cores), i % 4 + 3);

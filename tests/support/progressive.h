@@ -6,10 +6,10 @@
  * Which way a file was decoded shows in what it holds of the budget: the file and a few rows of
  * coefficients, or all of these.
  */
-#ifndef IH_TESTS_JPEG_ABREAST_H
-#define IH_TESTS_JPEG_ABREAST_H
+#ifndef IH_TESTS_PROGRESSIVE_H
+#define IH_TESTS_PROGRESSIVE_H
 
-#include "decode/progressive/abreast.h"
+#include "decode/progressive/progressive.h"
 
 #include <fcntl.h>
 
@@ -17,7 +17,7 @@
 #include "tests/support/jpeg_scans.h"
 #include "tests/support/planes_read.h"
 
-static char path[] = "/tmp/imghist-abreast-XXXXXX"; /* of the file that tests write */
+static char path[] = "/tmp/imghist-progressive-XXXXXX"; /* of the file that tests write */
 
 static inline int make_path(void **state)
 {
@@ -37,13 +37,13 @@ static inline int remove_path(void **state)
 static const struct look looks[] = {{.h = 1, .v = 1}, {.h = 2, .v = 1}, {.h = 2, .v = 2}};
 enum {
     N_LOOKS = sizeof looks / sizeof looks[0],
-    HELPERS = 2 /* that an image takes at most */
+    ASSISTANTS = 2 /* that an image takes at most */
 };
 
 /* ---- what a file holds ---- */
 
 struct held {
-    uint64_t abreast, ordinary; /* bytes of the budget */
+    uint64_t at_once, ordinary; /* bytes of the budget */
     unsigned n_rows;            /* of MCUs */
 };
 
@@ -212,7 +212,7 @@ static inline struct outcome read_file(const struct jpeg_file *f, const struct w
     const struct ih_decode_options options = {.max_pixels = MAX_PIXELS,
                                               .budget = way->budget ? way->budget : &own,
                                               .n_idle_cores = &n_idle_cores,
-                                              .abreast_from_pixels =
+                                              .all_scans_from_pixels =
                                                   way->from_pixels ? way->from_pixels : 1};
     open_source(&source, f, way->opened, &fd);
     out.status = ih_decode_open(&d, &source, &options, &out.error);
@@ -255,7 +255,7 @@ enum { N_WAYS = 4 }; /* that try_both tries */
 
 /* What has been tried, as planes and as pixels together. */
 struct tried {
-    unsigned n_abreast;    /* ways that were abreast to their end */
+    unsigned n_at_once;    /* ways that were abreast to their end */
     unsigned n_given_back; /* that failed with rows given before */
 };
 
@@ -274,7 +274,7 @@ static inline struct tried try_both(const struct jpeg_file *f, struct held held,
         for (way.n_idle_cores = 0; way.n_idle_cores < 4; way.n_idle_cores += 3) {
             struct outcome o = read_file(f, &way);
             assert_same_outcome(&o, &ordinary);
-            tried.n_abreast += o.status == IH_OK && o.n_bands > 0 && o.held_bytes == held.abreast;
+            tried.n_at_once += o.status == IH_OK && o.n_bands > 0 && o.held_bytes == held.at_once;
             tried.n_given_back += o.status != IH_OK && o.n_bands > 0;
             free_outcome(&o);
         }

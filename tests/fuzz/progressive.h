@@ -4,8 +4,8 @@
  *
  * Include it after every_source.h, and decode_all.h before that.
  */
-#ifndef IH_TESTS_ABREAST_H
-#define IH_TESTS_ABREAST_H
+#ifndef IH_TESTS_FUZZ_PROGRESSIVE_H
+#define IH_TESTS_FUZZ_PROGRESSIVE_H
 
 /* Whether there may be a progressive frame in it, so that others cost no thread. */
 static inline bool may_be_progressive(const uint8_t *bytes, size_t size)
@@ -56,7 +56,7 @@ static inline enum ih_status count_jpeg(const uint8_t *bytes, size_t size, uint6
     const struct ih_decode_options options = {.max_pixels = max_pixels,
                                               .budget = &budget,
                                               .n_idle_cores = &spare,
-                                              .abreast_from_pixels = from_pixels};
+                                              .all_scans_from_pixels = from_pixels};
     memset(got, 0, sizeof *got);
     ih_source_open_memory(&src, bytes, size);
     enum ih_status status = ih_decode_open(&d, &src, &options, err);
@@ -71,9 +71,9 @@ static inline enum ih_status count_jpeg(const uint8_t *bytes, size_t size, uint6
     return status;
 }
 
-static inline void decode_abreast(const uint8_t *bytes, size_t size, uint64_t max_pixels)
+static inline void check_progressive(const uint8_t *bytes, size_t size, uint64_t max_pixels)
 {
-    static struct ih_histogram ordinary, abreast;
+    static struct ih_histogram ordinary, at_once;
     if (!may_be_progressive(bytes, size))
         return;
     for (unsigned pixels = 0; pixels < 2; pixels++) {
@@ -83,12 +83,12 @@ static inline void decode_abreast(const uint8_t *bytes, size_t size, uint64_t ma
         const enum ih_status status =
             count_jpeg(bytes, size, max_pixels, UINT64_MAX, 3, pixels == 1, &ordinary, &why);
         for (unsigned n_idle_cores = 0; n_idle_cores < 4; n_idle_cores += 3) {
-            PROMISED(count_jpeg(bytes, size, max_pixels, 1, n_idle_cores, pixels == 1, &abreast,
+            PROMISED(count_jpeg(bytes, size, max_pixels, 1, n_idle_cores, pixels == 1, &at_once,
                                 &err) == status);
             if (status != IH_OK)
                 PROMISED(strcmp(err.message, why.message) == 0);
             else
-                PROMISED(memcmp(&ordinary, &abreast, sizeof ordinary) == 0);
+                PROMISED(memcmp(&ordinary, &at_once, sizeof ordinary) == 0);
         }
     }
 }

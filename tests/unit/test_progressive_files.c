@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/jpeg_abreast.h"
+#include "tests/support/progressive.h"
 
 /* ---- which files ---- */
 
@@ -33,12 +33,12 @@ static void test_segments(void **state)
         splice(&f, f.n - 2, 0, between, sizeof between);
         for (unsigned i = 0; i < 4; i++) { /* the first two behind a scan */
             splice(&f, i < 2 ? f.n - 2 : 2, 0, application, sizeof application);
-            assert_int_equal(try_both(&f, held_of(&f), 0).n_abreast, N_WAYS);
+            assert_int_equal(try_both(&f, held_of(&f), 0).n_at_once, N_WAYS);
         }
         splice(&f, f.n, 0, "behind the end", 14);
-        assert_int_equal(try_both(&f, held_of(&f), 0).n_abreast, N_WAYS);
+        assert_int_equal(try_both(&f, held_of(&f), 0).n_at_once, N_WAYS);
         splice(&f, f.n - 16, 0, alone, sizeof alone); /* no encoder writes that */
-        assert_int_equal(try_both(&f, held_of(&f), 0).n_abreast, 0);
+        assert_int_equal(try_both(&f, held_of(&f), 0).n_at_once, 0);
         free(f.bytes);
     }
 }
@@ -63,7 +63,7 @@ static void test_tables_between_scans(void **state)
             assert_non_null(changed.bytes);
             memcpy(changed.bytes, f.bytes, f.n);
             splice(&changed, find_scan(&f, n), 0, tables, sizeof tables);
-            assert_int_equal(try_both(&changed, held_of(&changed), 0).n_abreast,
+            assert_int_equal(try_both(&changed, held_of(&changed), 0).n_at_once,
                              n == 0 ? N_WAYS : 0);
             free(changed.bytes);
         }
@@ -81,7 +81,7 @@ static bool fits(const struct jpeg_file *f)
     if (setjmp(reader.on_error))
         fail_msg("%s", reader.error.message);
     ih_jpeg_reader_open(&reader);
-    const bool it_does = ih_jpeg_abreast_fits(&reader.cinfo);
+    const bool it_does = ih_progressive_ring_bytes(&reader.cinfo) > 0;
     ih_jpeg_reader_close(&reader);
     return it_does;
 }
@@ -102,13 +102,13 @@ static void test_other_files(void **state)
     for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
         struct jpeg_file f = make_scans(&others[i], &scripts[0], 70, 350);
         assert_false(fits(&f));
-        assert_int_equal(try_both(&f, held_of(&f), 0).n_abreast, 0);
+        assert_int_equal(try_both(&f, held_of(&f), 0).n_at_once, 0);
         free(f.bytes);
     }
     for (int n_scans = 2; n_scans <= 4; n_scans++) { /* an end before all bits have come */
         const struct script script = {partial, n_scans};
         struct jpeg_file f = make_scans(&looks[2], &script, 70, 350);
-        assert_int_equal(try_both(&f, held_of(&f), 0).n_abreast, 0);
+        assert_int_equal(try_both(&f, held_of(&f), 0).n_at_once, 0);
         free(f.bytes);
     }
 }
@@ -137,22 +137,22 @@ static void test_limits(void **state)
     for (unsigned pixels = 0; pixels < 2; pixels++) {
         struct outcome o;
         struct way way = {.opened = OPENED_MEMORY, .gives_pixels = pixels == 1, .n_idle_cores = 1};
-        way.budget_bytes = held.abreast;
+        way.budget_bytes = held.at_once;
         o = read_file(&f, &way);
         assert_int_equal(o.status, IH_OK);
-        assert_int_equal(o.held_bytes, held.abreast);
+        assert_int_equal(o.held_bytes, held.at_once);
         free_outcome(&o);
         way.budget_bytes--;
         check_too_little(&f, way);
         way.budget_bytes = held.ordinary - 1; /* too little for the ordinary way alone */
         o = read_file(&f, &way);
-        assert_int_equal(o.held_bytes, held.abreast);
+        assert_int_equal(o.held_bytes, held.at_once);
         free_outcome(&o);
         way.budget_bytes = 0;
         for (unsigned i = 0; i < 2; i++) {
             way.from_pixels = 70 * 350 + i;
             o = read_file(&f, &way);
-            assert_int_equal(o.held_bytes, i == 0 ? held.abreast : held.ordinary);
+            assert_int_equal(o.held_bytes, i == 0 ? held.at_once : held.ordinary);
             free_outcome(&o);
         }
     }
@@ -166,13 +166,13 @@ static void test_heavy(void **state)
     static const uint8_t zeros[1 << 16];
     struct jpeg_file f = make_scans(&looks[1], &scripts[0], 70, 250);
     const struct held held = held_of(&f);
-    assert_true(held.ordinary > held.abreast && held.ordinary - held.abreast < sizeof zeros);
-    splice(&f, f.n, 0, zeros, held.ordinary - held.abreast); /* behind EOI */
-    assert_int_equal(held_of(&f).abreast, held.ordinary);
+    assert_true(held.ordinary > held.at_once && held.ordinary - held.at_once < sizeof zeros);
+    splice(&f, f.n, 0, zeros, held.ordinary - held.at_once); /* behind EOI */
+    assert_int_equal(held_of(&f).at_once, held.ordinary);
     for (unsigned pixels = 0; pixels < 2; pixels++) {
         struct way way = {.opened = OPENED_MEMORY, .gives_pixels = pixels == 1, .n_idle_cores = 3};
         struct outcome o = read_file(&f, &way);
-        assert_int_equal(o.n_lent, HELPERS);
+        assert_int_equal(o.n_lent, ASSISTANTS);
         free_outcome(&o);
     }
     splice(&f, f.n, 0, zeros, 1);
@@ -210,7 +210,7 @@ static void test_defaults(void **state)
             while (band.row + band.n_rows < 512 - i);
             if (k == 0)
                 assert_int_equal(budget.taken_bytes,
-                                 i == 0 ? held_of(&f).abreast : held_of(&f).ordinary);
+                                 i == 0 ? held_of(&f).at_once : held_of(&f).ordinary);
             ih_decode_close(&d);
             ih_source_reset(&source);
         }

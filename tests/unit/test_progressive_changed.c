@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/jpeg_abreast.h"
+#include "tests/support/progressive.h"
 
 static struct jpeg_file first, second;
 static unsigned n_asked, changes_at, denies_at; /* how often the budget has been asked something */
@@ -78,7 +78,7 @@ static void test_written_over(void **state)
     static const uint8_t zeros[1000];
     first = make_scans(&plain, &scripts[0], 40, 140);
     splice(&first, first.n, 0, zeros, sizeof zeros); /* behind EOI: others may be as long */
-    assert_true(held_of(&first).abreast < held_of(&first).ordinary);
+    assert_true(held_of(&first).at_once < held_of(&first).ordinary);
     for (unsigned k = 0; k < 2 * sizeof cases / sizeof cases[0]; k++) {
         const unsigned i = k / 2;
         second = make_scans(cases[i].look, &scripts[0], cases[i].width, cases[i].height);
@@ -194,7 +194,7 @@ static void test_unlinked(void **state)
         struct outcome expected = read_file(&first, &once);
         struct outcome o = read_file(&first, &way);
         assert_same_outcome(&o, &expected);
-        assert_int_equal(o.held_bytes, held_of(&first).abreast);
+        assert_int_equal(o.held_bytes, held_of(&first).at_once);
         free_outcome(&o);
         free_outcome(&expected);
         free(second.bytes);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/jpeg_abreast.h"
+#include "tests/support/progressive.h"
 
 static struct jpeg_file copy_of(const struct jpeg_file *f)
 {
@@ -53,7 +53,7 @@ static void test_scans_of_nobody(void **state)
             if (o.status != IH_CORRUPT)
                 fail_msg("%u, %u: status %d", i, k, (int)o.status);
             free_outcome(&o);
-            assert_int_equal(try_both(&f, held, 0).n_abreast, 0);
+            assert_int_equal(try_both(&f, held, 0).n_at_once, 0);
             free(f.bytes);
         }
     }
@@ -61,7 +61,7 @@ static void test_scans_of_nobody(void **state)
         struct jpeg_file f = make_scans(&looks[0], &scripts[1], 20, 220);
         const struct held held = held_of(&f);
         f.bytes[find_segment(&f, 0xC2, 0) + 4 + 6 + 3 * id] = (uint8_t)id;
-        assert_int_equal(try_both(&f, held, 0).n_abreast, 0);
+        assert_int_equal(try_both(&f, held, 0).n_at_once, 0);
         free(f.bytes);
     }
 }
@@ -71,14 +71,14 @@ static void test_truncation(void **state)
     (void)state;
     struct jpeg_file f = make_scans(&looks[2], &scripts[4], 24, 16 * 13);
     const struct held held = held_of(&f);
-    assert_int_equal(try_both(&f, held, 0).n_abreast, N_WAYS);
+    assert_int_equal(try_both(&f, held, 0).n_at_once, N_WAYS);
     for (unsigned long n = 3; n < f.n; n++) {
         const struct jpeg_file part = {f.bytes, n};
         const struct way way = {.opened = OPENED_MEMORY, .gives_pixels = true};
         struct outcome o = read_file(&part, &way);
         assert_int_equal(o.status, IH_CORRUPT);
         free_outcome(&o);
-        assert_int_equal(try_both(&part, held, 0).n_abreast, 0);
+        assert_int_equal(try_both(&part, held, 0).n_at_once, 0);
     }
     free(f.bytes);
 }
@@ -94,18 +94,18 @@ static void test_damage(void **state)
         struct jpeg_file f =
             make_scans(&look, &scripts[k == 2 ? 4 : k], 8, 8 * (unsigned)look.v * 16 + 1);
         const struct held held = held_of(&f);
-        assert_int_equal(try_both(&f, held, 0).n_abreast, N_WAYS);
+        assert_int_equal(try_both(&f, held, 0).n_at_once, N_WAYS);
         for (unsigned long i = 0; i < 2 * f.n; i++) {
             const uint8_t was = f.bytes[i / 2];
             f.bytes[i / 2] ^= i % 2 ? 0xFF : 0x01;
             const struct tried tried = try_both(&f, held, 0);
-            all.n_abreast += tried.n_abreast;
+            all.n_at_once += tried.n_at_once;
             all.n_given_back += tried.n_given_back;
             f.bytes[i / 2] = was;
         }
         free(f.bytes);
     }
-    assert_true(all.n_abreast > 1000); /* other pixels, but nothing wrong with the file */
+    assert_true(all.n_at_once > 1000); /* other pixels, but nothing wrong with the file */
     assert_true(all.n_given_back > 1000);
 }
 
@@ -151,7 +151,7 @@ static void check_repaired(const struct jpeg_file *damaged, struct way way, bool
     assert_int_equal(o.n_bytes, expected.n_bytes);
     assert_memory_equal(o.bytes, expected.bytes, o.n_bytes);
     assert_int_equal(o.held_bytes,
-                     gives_rows ? held_of(&repaired).abreast : held_of(&repaired).ordinary);
+                     gives_rows ? held_of(&repaired).at_once : held_of(&repaired).ordinary);
     free_outcome(&o);
     free_outcome(&expected);
     free(f.bytes);
@@ -167,8 +167,8 @@ static void test_repaired_behind_scans(void **state)
         const struct look *look = &looks[k % N_LOOKS];
         struct jpeg_file f =
             make_scans(look, &scripts[k / N_LOOKS], 40, 8 * (unsigned)look->v * 20 - k);
-        struct ih_jpeg_scans scans;
-        assert_true(ih_jpeg_scans_find(&scans, f.bytes, f.n));
+        struct ih_progressive_scans scans;
+        assert_true(ih_progressive_find_scans(&scans, f.bytes, f.n));
         for (unsigned n = 0; n < scans.n_scans; n++) {
             const struct ih_jpeg_span *span = &scans.scans[n].span;
             const size_t at = (size_t)(span->bytes - f.bytes) + span->size_bytes;
@@ -176,9 +176,9 @@ static void test_repaired_behind_scans(void **state)
             splice(&repaired, at, 0, comment, sizeof comment);
             struct jpeg_file damaged = copy_of(&repaired);
             memset(damaged.bytes + at, 1, sizeof comment);
-            struct ih_jpeg_scans of_damaged;
-            assert_true(ih_jpeg_scans_find(&of_damaged, damaged.bytes, damaged.n));
-            const bool gives_rows = n == ih_jpeg_scans_lightest_end(&of_damaged);
+            struct ih_progressive_scans of_damaged;
+            assert_true(ih_progressive_find_scans(&of_damaged, damaged.bytes, damaged.n));
+            const bool gives_rows = n == ih_progressive_last_scan(&of_damaged);
             for (unsigned i = 0; i < 8; i++) {
                 const struct way way = {.opened = i & 1 ? OPENED_PATH : OPENED_MEMORY,
                                         .gives_pixels = i & 2,

@@ -1,7 +1,7 @@
 /* The scans of progressive JPEGs, found to the byte in files put together by hand. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "decode/progressive/scans.h"
+#include "decode/progressive/progressive.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,8 +21,8 @@ struct piece {
 
 struct made {
     struct file file;
-    struct piece tables[IH_JPEG_TABLES_MAX + 1], scans[IH_JPEG_SCANS_MAX + 1];
-    unsigned tables_of[IH_JPEG_SCANS_MAX + 1]; /* how many are before a scan */
+    struct piece tables[IH_PROGRESSIVE_TABLES_MAX + 1], scans[IH_PROGRESSIVE_SCANS_MAX + 1];
+    unsigned tables_of[IH_PROGRESSIVE_SCANS_MAX + 1]; /* how many are before a scan */
     unsigned n_tables, n_scans;
 };
 
@@ -65,18 +65,18 @@ static uint8_t *copy_of(const uint8_t *bytes, size_t n)
 
 static bool is_found(const uint8_t *bytes, size_t n)
 {
-    static struct ih_jpeg_scans s;
+    static struct ih_progressive_scans s;
     uint8_t *copy = copy_of(bytes, n);
-    const bool is = ih_jpeg_scans_find(&s, copy + 1, n);
+    const bool is = ih_progressive_find_scans(&s, copy + 1, n);
     free(copy);
     return is;
 }
 
 static void check_found(const struct made *m)
 {
-    static struct ih_jpeg_scans s; /* what was found before is not in the way */
+    static struct ih_progressive_scans s; /* what was found before is not in the way */
     uint8_t *copy = copy_of(m->file.bytes, m->file.n);
-    assert_true(ih_jpeg_scans_find(&s, copy + 1, m->file.n));
+    assert_true(ih_progressive_find_scans(&s, copy + 1, m->file.n));
     assert_int_equal(s.n_tables, m->n_tables);
     for (unsigned i = 0; i < s.n_tables; i++) {
         assert_int_equal(s.tables[i].bytes - (copy + 1), m->tables[i].at);
@@ -143,14 +143,14 @@ static void test_headers(void **state)
 {
     (void)state;
     static struct made m;
-    struct ih_jpeg_scans s;
-    const struct ih_jpeg_scan expected[4] = {
+    struct ih_progressive_scans s;
+    const struct ih_progressive_scan expected[4] = {
         {.n_components = 3, .ids = {1, 2, 3}, .low = 1},
         {.n_components = 1, .ids = {2}, .first = 1, .last = 5, .low = 2},
         {.n_components = 1, .ids = {9}, .first = 6, .last = 63, .high = 13, .low = 12},
         {.n_components = 4, .ids = {4, 3, 2, 200}, .high = 2, .low = 1}};
     make_all(&m);
-    assert_true(ih_jpeg_scans_find(&s, m.file.bytes, m.file.n));
+    assert_true(ih_progressive_find_scans(&s, m.file.bytes, m.file.n));
     assert_int_equal(s.n_scans, 4);
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(s.scans[i].n_components, expected[i].n_components);
@@ -320,11 +320,11 @@ static void test_no_scan(void **state)
 {
     (void)state;
     static struct made m;
-    struct ih_jpeg_scans s;
+    struct ih_progressive_scans s;
     begin(&m);
     PASSED(&m, END);
-    assert_false(ih_jpeg_scans_find(&s, m.file.bytes, m.file.n) &&
-                 ih_jpeg_scans_are_complete(&s, EXPECT(1), 1));
+    assert_false(ih_progressive_find_scans(&s, m.file.bytes, m.file.n) &&
+                 ih_progressive_scans_are_complete(&s, EXPECT(1), 1));
 }
 
 static void test_too_many(void **state)
@@ -332,9 +332,9 @@ static void test_too_many(void **state)
     (void)state;
     static struct made m;
     begin(&m);
-    while (m.n_tables < IH_JPEG_TABLES_MAX)
+    while (m.n_tables < IH_PROGRESSIVE_TABLES_MAX)
         TABLE(&m, 0xFF, 0xDB, 0, 2);
-    while (m.n_scans < IH_JPEG_SCANS_MAX) {
+    while (m.n_scans < IH_PROGRESSIVE_SCANS_MAX) {
         PASSED(&m, 0xFF, 0xFE, 0, 2); /* of these any number */
         SCAN(&m, SOS1(1, 0, 0, 0, 0), 1, 2);
     }
