@@ -8,9 +8,8 @@
 
 #include "decode/decoder.h"
 #include "decode/png/chunks.h"
-#include "decode/png/inflate.h"
 #include "decode/png/unfilter.h"
-#include "decode/png/whole.h"
+#include "decode/png/paths.h"
 
 #include "tests/support/png_files.h"
 
@@ -70,14 +69,14 @@ static inline struct outcome decode(const struct bytes *file, uint64_t whole_byt
 static inline bool is_taken(const struct bytes *file)
 {
     struct ih_source src = {0};
-    struct ih_png_held held = {.src = &src};
+    struct ih_png_file held = {.src = &src};
     const struct ih_decode_options options = {.max_pixels = UINT64_MAX};
     struct ih_image_info info;
     ih_source_open_memory(&src, file->p, file->n);
-    struct ih_png_whole *w = ih_png_whole_open(&held, &options, &info);
-    bool taken = w && ih_png_whole_load(w);
-    ih_png_whole_close(w);
-    ih_png_held_release(&held);
+    struct ih_png_fast *w = ih_png_fast_open(&held, &options, &info);
+    bool taken = w && ih_png_fast_load(w);
+    ih_png_fast_close(w);
+    ih_png_file_release(&held);
     ih_source_reset(&src);
     return taken;
 }
@@ -116,7 +115,7 @@ static inline void accepted(const struct bytes *file, const char *what)
 static inline void accepted_fast(const struct bytes *file, const char *what)
 {
     accepted(file, what);
-    if (is_taken(file) != ih_inflate_is_here())
+    if (is_taken(file) != ih_png_has_libdeflate())
         fail_msg("%s: not by the fast path", what);
 }
 

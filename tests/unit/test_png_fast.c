@@ -21,7 +21,7 @@ static void test_limit(void **state)
         bool is_below = i % 2 == 1, is_pipe = i >= 2;
         int ends[2];
         struct ih_source src = {0};
-        struct ih_png_held held = {.src = &src};
+        struct ih_png_file held = {.src = &src};
         const struct ih_decode_options options = {.max_pixels = UINT64_MAX,
                                                   .whole_bytes_max = both_bytes - is_below};
         struct ih_image_info info;
@@ -33,11 +33,11 @@ static void test_limit(void **state)
             assert_int_equal(ih_source_open_fd(&src, ends[0], &err), IH_OK);
         else
             ih_source_open_memory(&src, file.p, file.n);
-        struct ih_png_whole *w = ih_png_whole_open(&held, &options, &info);
-        assert_int_equal(w && ih_png_whole_load(w), !is_below && ih_inflate_is_here());
+        struct ih_png_fast *w = ih_png_fast_open(&held, &options, &info);
+        assert_int_equal(w && ih_png_fast_load(w), !is_below && ih_png_has_libdeflate());
         assert_true(held.capacity <= both_bytes);
-        ih_png_whole_close(w);
-        ih_png_held_release(&held);
+        ih_png_fast_close(w);
+        ih_png_file_release(&held);
         ih_source_reset(&src);
         close(ends[0]);
     }
@@ -90,24 +90,24 @@ static void test_bytes_come_back(void **state)
 {
     (void)state;
     const struct kind rgb = {IH_PNG_RGB, 8};
-    if (!ih_inflate_is_here())
+    if (!ih_png_has_libdeflate())
         skip();
     for (size_t each = 1; each < 100; each += 7) {
         struct bytes rows = random_rows(&rgb, 9, 8, 0);
         rows.p[0] = 9; /* no filter: found after the chunks were joined */
         struct bytes file = make_file(&rgb, 9, 8, &rows, false, each);
         struct ih_source src = {0};
-        struct ih_png_held held = {.src = &src};
+        struct ih_png_file held = {.src = &src};
         const struct ih_decode_options options = {.max_pixels = UINT64_MAX};
         struct ih_image_info info;
         ih_source_open_memory(&src, file.p, file.n);
-        struct ih_png_whole *w = ih_png_whole_open(&held, &options, &info);
+        struct ih_png_fast *w = ih_png_fast_open(&held, &options, &info);
         assert_non_null(w);
-        assert_false(ih_png_whole_load(w));
+        assert_false(ih_png_fast_load(w));
         assert_int_equal(held.size, file.n);
         assert_memory_equal(held.bytes, file.p, file.n);
-        ih_png_whole_close(w);
-        ih_png_held_release(&held);
+        ih_png_fast_close(w);
+        ih_png_file_release(&held);
         ih_source_reset(&src);
         free(rows.p), free(file.p);
     }
@@ -124,18 +124,18 @@ static void test_bomb(void **state)
     put_chunk(&file, "IEND", NULL, 0);
     struct ih_budget budget;
     struct ih_source src = {0};
-    struct ih_png_held held = {.src = &src, .budget = &budget};
+    struct ih_png_file held = {.src = &src, .budget = &budget};
     const struct ih_decode_options options = {.max_pixels = UINT64_MAX, .budget = &budget};
     struct ih_image_info info;
     ih_budget_init(&budget, UINT64_MAX);
     ih_source_open_memory(&src, file.p, file.n);
-    struct ih_png_whole *w = ih_png_whole_open(&held, &options, &info);
-    assert_int_equal(w != NULL, ih_inflate_is_here());
+    struct ih_png_fast *w = ih_png_fast_open(&held, &options, &info);
+    assert_int_equal(w != NULL, ih_png_has_libdeflate());
     assert_true(budget.taken_bytes <= file.n);
     if (w)
-        assert_false(ih_png_whole_load(w));
-    ih_png_whole_close(w);
-    ih_png_held_release(&held);
+        assert_false(ih_png_fast_load(w));
+    ih_png_fast_close(w);
+    ih_png_file_release(&held);
     ih_source_reset(&src);
     ih_budget_destroy(&budget);
     free(file.p);
