@@ -1,7 +1,7 @@
 /*
  * Fuzzer of the ways to a file's bytes: from memory, from a file and from a pipe whose reads fall
  * short, every format gives the same counts, or the same error with the same words. So does a
- * progressive JPEG whose scans are decoded abreast.
+ * progressive JPEG with all its scans at once.
  */
 #define _GNU_SOURCE
 

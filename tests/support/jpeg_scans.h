@@ -1,6 +1,6 @@
 /*
- * Progressive JPEGs whose scans a test chooses, what may stand between scans, and a file of them.
- * Include it after cmocka.h and jpeg_files.h; define _POSIX_C_SOURCE before the first include.
+ * Progressive JPEG files with the scans that a test chooses. Include it after cmocka.h and
+ * jpeg_files.h; define _POSIX_C_SOURCE before the first include.
  */
 #ifndef IH_TESTS_JPEG_SCANS_H
 #define IH_TESTS_JPEG_SCANS_H
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 struct script {
-    const jpeg_scan_info *scans; /* NULL: jpeg_simple_progression's */
+    const jpeg_scan_info *scans; /* NULL: those of jpeg_simple_progression */
     int n_scans;
 };
 
@@ -50,7 +50,7 @@ struct look {
     unsigned restart_interval;
     J_COLOR_SPACE stored; /* JCS_UNKNOWN: YCbCr */
     bool is_arithmetic, is_baseline;
-    int chroma_h, chroma_v; /* sampling of the second component; 0: as it is by default */
+    int chroma_h, chroma_v; /* sampling of the second component; 0: the default */
 };
 
 static inline struct jpeg_file make_scans(const struct look *look, const struct script *script,
@@ -99,8 +99,8 @@ static inline struct jpeg_file make_scans(const struct look *look, const struct 
     return f;
 }
 
-/* Where the nth scan's header begins, or that of the last with n < 0. The encoder writes no 0xFF
- * before 0xDA but there. */
+/* Offset of the nth scan's header, or of the last one if n < 0. The encoder writes 0xFF 0xDA
+ * nowhere else. */
 static inline size_t find_scan(const struct jpeg_file *f, int n)
 {
     size_t found = 0;

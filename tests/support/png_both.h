@@ -8,8 +8,8 @@
 
 #include "decode/decoder.h"
 #include "decode/png/chunks.h"
-#include "decode/png/unfilter.h"
 #include "decode/png/paths.h"
+#include "decode/png/unfilter.h"
 
 #include "tests/support/png_files.h"
 

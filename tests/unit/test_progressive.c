@@ -1,5 +1,5 @@
-/* Progressive JPEGs whose scans are decoded abreast: the same planes and the same pixels in every
- * byte as in the ordinary way, with any number of helpers. */
+/* Progressive JPEGs decoded with all scans at once: planes and pixels equal those of the ordinary
+ * way in every byte, with any number of assistant threads. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <pthread.h>
@@ -12,9 +12,9 @@
 
 #include "tests/support/progressive.h"
 
-/* ---- what is decoded abreast ---- */
+/* ---- files decoded with all scans at once ---- */
 
-/* From each kind of source. has_planes: it is in a layout of read_planes. */
+/* From each kind of source. has_planes: the layout is one of read_planes. */
 static void check_sources(const struct jpeg_file *f, bool has_planes)
 {
     static const struct way ways[] = {
@@ -46,7 +46,7 @@ static void check_sources(const struct jpeg_file *f, bool has_planes)
     }
 }
 
-/* All that libjpeg writes and reads: every colour space, and samplings that nobody uses. */
+/* Every colour space that libjpeg writes and reads, and unusual samplings. */
 static void test_looks(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void test_looks(void **state)
         {.h = 1, .v = 1, .stored = JCS_CMYK},
         {.h = 2, .v = 2, .stored = JCS_CMYK},
         {.h = 2, .v = 2, .stored = JCS_YCCK},
-        {.h = 1, .v = 1, .stored = JCS_YCCK}, /* of four samples of black */
+        {.h = 1, .v = 1, .stored = JCS_YCCK},
     };
     const unsigned n = N_LOOKS + sizeof others / sizeof others[0];
     for (unsigned i = 0; i < n; i++) {
@@ -80,7 +80,7 @@ static void test_looks(void **state)
     }
 }
 
-/* The ring has eight rows of MCUs: from images with hardly more to many times that. */
+/* Images with a few more rows of MCUs than the ring, which has eight, and with many more. */
 static void test_scripts(void **state)
 {
     (void)state;
@@ -100,9 +100,9 @@ static void test_scripts(void **state)
     }
 }
 
-/* ---- sizes that are not worth it ---- */
+/* ---- small images ---- */
 
-/* Rows of pixels as the functions for it give them. */
+/* Decodes by calling ih_progressive_* directly. */
 static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_idle_cores,
                               unsigned *n_lent)
 {
@@ -115,10 +115,10 @@ static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_idle_cor
         fail_msg("%s", reader.error.message);
     ih_jpeg_reader_open(&reader);
     assert_true(ih_progressive_ring_bytes(&reader.cinfo) > 0);
-    struct ih_progressive *a =
+    struct ih_progressive *all =
         ih_progressive_open(&reader.cinfo, f->bytes, f->n, false, n_idle_cores);
-    assert_non_null(a);
-    struct ih_jpeg_reader *output = ih_progressive_output(a);
+    assert_non_null(all);
+    struct ih_jpeg_reader *output = ih_progressive_output(all);
     struct jpeg_decompress_struct *c = &output->cinfo;
     const size_t row_bytes = (size_t)c->output_width * (unsigned)c->output_components;
     uint8_t *pixels = malloc(row_bytes * c->output_height);
@@ -132,7 +132,7 @@ static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_idle_cor
     *n_lent = n_before - atomic_load(n_idle_cores);
     jpeg_finish_output(c);
     jpeg_finish_decompress(c);
-    ih_progressive_close(a);
+    ih_progressive_close(all);
     ih_jpeg_reader_close(&reader);
     assert_int_equal(atomic_load(n_idle_cores), n_before);
     return pixels;
@@ -152,10 +152,11 @@ static void test_small(void **state)
             struct jpeg_file f = make_scans(look, &scripts[k / N_LOOKS], 1 + 7 * n, height);
             struct outcome o = read_file(&f, &ordinary);
             if (n <= 8)
-                assert_int_equal(o.held_bytes, held_of(&f).ordinary); /* fewer than the ring */
+                assert_int_equal(o.held_bytes,
+                                 held_of(&f).ordinary); /* no more rows than the ring */
             uint8_t *pixels = read_directly(&f, &n_idle_cores, &n_lent);
             assert_memory_equal(pixels, o.bytes, o.n_bytes);
-            /* One for each row that as many follow as are under way at once. */
+            /* An assistant is added at a row if the ring's number of rows follow it. */
             assert_int_equal(n_lent, n < 8 ? 0 : n == 9 ? 2 : 1);
             free(pixels);
             free_outcome(&o);
@@ -164,23 +165,23 @@ static void test_small(void **state)
     }
 }
 
-/* ---- processors to spare ---- */
+/* ---- idle cores ---- */
 
-/* One more before every fifth row of MCUs, up to two: they are taken at once. */
+/* A core becomes idle before the 5th and the 10th row of MCUs. It is taken at once. */
 static unsigned lend_later(unsigned n_bands, unsigned n_left)
 {
     assert_int_equal(n_left, 0);
     return n_bands == 5 || n_bands == 10 ? 1 : 0;
 }
 
-/* One for each row, and never more than so many of however many. */
+/* One core is taken for each row, up to the maximum. */
 static unsigned check_most(unsigned n_bands, unsigned n_left)
 {
     assert_int_equal(n_left, 5 - (n_bands < ASSISTANTS ? n_bands : ASSISTANTS));
     return 0;
 }
 
-/* Where hardly any rows are left there is nothing more to do for a helper. */
+/* With fewer than eight rows left, no core is taken. */
 static unsigned lend_too_late(unsigned n_bands, unsigned n_left)
 {
     assert_int_equal(n_left, n_bands > 23 ? 1 : 0);
@@ -193,8 +194,8 @@ static unsigned lend_in_time(unsigned n_bands, unsigned n_left)
     return n_bands == 22 ? 1 : 0;
 }
 
-/* Bands are of one row of MCUs each, of 30. */
-static void test_spare(void **state)
+/* 30 bands of one row of MCUs. */
+static void test_idle_cores(void **state)
 {
     (void)state;
     static const struct {
@@ -231,7 +232,7 @@ static void test_spare(void **state)
     }
 }
 
-static void *lend_and_take(void *argument)
+static void *lend_some(void *argument)
 {
     atomic_uint *n_idle_cores = argument;
     const struct timespec pause = {.tv_nsec = 100 * 1000};
@@ -242,8 +243,8 @@ static void *lend_and_take(void *argument)
     return NULL;
 }
 
-/* Another thread lends them whenever it likes, and the image may be closed at any time. */
-static void test_closed_half_way(void **state)
+/* Another thread adds idle cores at any time, and the image is closed at any row. */
+static void test_closed_early(void **state)
 {
     (void)state;
     struct jpeg_file f = make_scans(&looks[2], &scripts[4], 300, 16 * 30);
@@ -262,7 +263,7 @@ static void test_closed_half_way(void **state)
                                                   .budget = &budget,
                                                   .n_idle_cores = &n_idle_cores,
                                                   .all_scans_from_pixels = 1};
-        assert_int_equal(pthread_create(&lender, NULL, lend_and_take, &n_idle_cores), 0);
+        assert_int_equal(pthread_create(&lender, NULL, lend_some, &n_idle_cores), 0);
         ih_source_open_memory(&source, f.bytes, f.n);
         assert_int_equal(ih_decode_open(&d, &source, &options, &err), IH_OK);
         for (unsigned k = 0; k < i / 8; k++) {
@@ -287,9 +288,9 @@ static void test_closed_half_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_looks),           cmocka_unit_test(test_scripts),
-        cmocka_unit_test(test_small),           cmocka_unit_test(test_spare),
-        cmocka_unit_test(test_closed_half_way),
+        cmocka_unit_test(test_looks),        cmocka_unit_test(test_scripts),
+        cmocka_unit_test(test_small),        cmocka_unit_test(test_idle_cores),
+        cmocka_unit_test(test_closed_early),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

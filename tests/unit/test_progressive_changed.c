@@ -1,5 +1,5 @@
-/* Progressive JPEGs that change while they are read with their scans abreast, and a budget that has
- * nothing for them. */
+/* Progressive JPEGs that change while all their scans are decoded at once, and a budget that
+ * refuses memory. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <limits.h>
@@ -12,10 +12,10 @@
 #include "tests/support/progressive.h"
 
 static struct jpeg_file first, second;
-static unsigned n_asked, changes_at, denies_at; /* how often the budget has been asked something */
-static uint64_t n_asked_for;                    /* bytes that are taken */
+static unsigned n_asked, changes_at, denies_at; /* counts calls of the budget */
+static uint64_t n_taken_bytes;
 
-/* Nobody is told, but the file is another one now. */
+/* Overwrites the file, or refuses memory, at the chosen call. */
 static enum ih_status change_file(enum ih_budget_call call, uint64_t n_bytes, struct ih_error *err)
 {
     const unsigned n = n_asked++;
@@ -23,29 +23,28 @@ static enum ih_status change_file(enum ih_budget_call call, uint64_t n_bytes, st
         write_file(path, second.bytes, second.n);
     if (n == denies_at)
         return ih_error_set(err, IH_LIMIT, "no");
-    n_asked_for += call == IH_BUDGET_GIVE ? 0 - n_bytes : n_bytes;
+    n_taken_bytes += call == IH_BUDGET_GIVE ? 0 - n_bytes : n_bytes;
     return IH_OK;
 }
 
-/* The file at path begins as first and becomes second, when the budget is asked. */
+/* The file at path is `first` until the budget is asked, then `second`. */
 static struct outcome read_changed(unsigned at, bool gives_pixels)
 {
     struct ih_budget budget = {.ask = change_file};
     const struct way way = {
         .opened = OPENED_PATH, .gives_pixels = gives_pixels, .n_idle_cores = 1, .budget = &budget};
     n_asked = 0;
-    n_asked_for = 0;
+    n_taken_bytes = 0;
     changes_at = at;
     denies_at = UINT_MAX;
     write_file(path, first.bytes, first.n);
     struct outcome o = read_file(&first, &way);
     assert_true(n_asked > at);
-    assert_int_equal(n_asked_for, 0);
+    assert_int_equal(n_taken_bytes, 0);
     return o;
 }
 
-/* Rows that nobody asked for are not given: what begins as another picture is not read, and of one
- * of the same kind all is read anew. */
+/* A picture with another header is an error. One with an equal header is decoded instead. */
 static void test_written_over(void **state)
 {
     (void)state;
@@ -77,7 +76,8 @@ static void test_written_over(void **state)
     };
     static const uint8_t zeros[1000];
     first = make_scans(&plain, &scripts[0], 40, 140);
-    splice(&first, first.n, 0, zeros, sizeof zeros); /* behind EOI: others may be as long */
+    splice(&first, first.n, 0, zeros,
+           sizeof zeros); /* after EOI, so that files can have one size */
     assert_true(held_of(&first).at_once < held_of(&first).ordinary);
     for (unsigned k = 0; k < 2 * sizeof cases / sizeof cases[0]; k++) {
         const unsigned i = k / 2;
@@ -112,7 +112,7 @@ static void test_written_over(void **state)
     second = (struct jpeg_file){NULL, 0};
 }
 
-/* As above, but between a first try that fails and the ordinary way. */
+/* The file changes after the first try has failed and before the ordinary way begins. */
 static void test_written_over_later(void **state)
 {
     (void)state;
@@ -132,8 +132,7 @@ static void test_written_over_later(void **state)
     free(first.bytes);
 }
 
-/* A budget that has nothing when it is asked first, and one that has nothing when the ordinary way
- * asks, behind a try that came to nothing. */
+/* The budget refuses the first request, or the request of the ordinary way after a failed try. */
 static void test_budget_denies(void **state)
 {
     (void)state;
@@ -146,7 +145,7 @@ static void test_budget_denies(void **state)
         changes_at = UINT_MAX;
         denies_at = k < 2 ? 0 : 2;
         n_asked = 0;
-        n_asked_for = 0;
+        n_taken_bytes = 0;
         if (k == 2)
             first.n -= 20;
         struct outcome o = read_file(&first, &way);
@@ -157,19 +156,19 @@ static void test_budget_denies(void **state)
         } else {
             assert_int_equal(o.status, IH_LIMIT);
             assert_string_equal(o.error.message, "no");
-            assert_int_equal(n_asked, 3 + 1); /* and nothing is given back, of nothing */
+            assert_int_equal(n_asked, 3 + 1); /* nothing was taken, so nothing is given back */
         }
-        assert_int_equal(n_asked_for, 0);
+        assert_int_equal(n_taken_bytes, 0);
         free_outcome(&o);
         free_outcome(&expected);
     }
     free(first.bytes);
 }
 
-/* A file that has lost its name, or given it to another one, is read as it was. */
-static unsigned unlink_it(unsigned n_bands, unsigned n_spare_left)
+/* A file that is unlinked or replaced stays open, and is read unchanged. */
+static unsigned unlink_it(unsigned n_bands, unsigned n_idle_cores)
 {
-    (void)n_spare_left;
+    (void)n_idle_cores;
     if (n_bands == 0) {
         assert_int_equal(unlink(path), 0);
         if (second.n > 0)

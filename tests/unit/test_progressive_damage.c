@@ -1,5 +1,5 @@
-/* Damaged progressive JPEGs, abreast and in the ordinary way: the same verdict in the same words,
- * and no row is given twice. */
+/* Damaged progressive JPEGs: with all scans at once and in the ordinary way the message is the
+ * same, and no row is delivered twice. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <setjmp.h>
@@ -20,9 +20,8 @@ static struct jpeg_file copy_of(const struct jpeg_file *f)
 
 /* ---- damage ---- */
 
-/* Headers that should not be there, before EOI and before the last scan: they are refused as ever.
- * And components of one name. */
-static void test_scans_of_nobody(void **state)
+/* Wrong segments before EOI and before the last scan, and two components with one id. */
+static void test_wrong_segments(void **state)
 {
     (void)state;
     static const uint8_t wrong[][13] = {
@@ -36,9 +35,9 @@ static void test_scans_of_nobody(void **state)
         {0xFF, 0xDA, 0, 8, 1, 1, 0, 1, 63, 16}, /* a bit too many */
         {0xFF, 0xC0, 0, 11, 8, 0, 90, 1, 0, 1, 1, 0x11, 0},
         {0xFF, 0xC2, 0, 11, 8, 0, 90, 1, 0, 1, 1, 0x11, 0},
-        {0xFF, 0xC4, 0, 4, 0x44, 0},                       /* codes of no table */
+        {0xFF, 0xC4, 0, 4, 0x44, 0},                       /* a table that does not exist */
         {0xFF, 0xC4, 0, 11, 0x00, 9, 9, 9, 9, 9, 9, 9, 9}, /* too short */
-        {0xFF, 0xDB, 0, 4, 0x07, 1},                       /* of no table, too short */
+        {0xFF, 0xDB, 0, 4, 0x07, 1}, /* a table that does not exist, too short */
         {0xFF, 0xDD, 0, 3, 1},
         {0xFF, 0xE0, 0, 1},
         {0xFF, 0xFE, 0, 0},
@@ -57,7 +56,7 @@ static void test_scans_of_nobody(void **state)
             free(f.bytes);
         }
     }
-    for (unsigned id = 1; id <= 2; id++) { /* of Y and Cb, of Cb and Cr */
+    for (unsigned id = 1; id <= 2; id++) { /* Y and Cb, then Cb and Cr */
         struct jpeg_file f = make_scans(&looks[0], &scripts[1], 20, 220);
         const struct held held = held_of(&f);
         f.bytes[find_segment(&f, 0xC2, 0) + 4 + 6 + 3 * id] = (uint8_t)id;
@@ -83,7 +82,7 @@ static void test_truncation(void **state)
     free(f.bytes);
 }
 
-/* Each byte turned over, and each with its lowest bit. */
+/* Each byte with all bits inverted, and with its lowest bit inverted. */
 static void test_damage(void **state)
 {
     (void)state;
@@ -100,24 +99,24 @@ static void test_damage(void **state)
             f.bytes[i / 2] ^= i % 2 ? 0xFF : 0x01;
             const struct tried tried = try_both(&f, held, 0);
             all.n_at_once += tried.n_at_once;
-            all.n_given_back += tried.n_given_back;
+            all.n_failed_late += tried.n_failed_late;
             f.bytes[i / 2] = was;
         }
         free(f.bytes);
     }
-    assert_true(all.n_at_once > 1000); /* other pixels, but nothing wrong with the file */
-    assert_true(all.n_given_back > 1000);
+    assert_true(all.n_at_once > 1000); /* other pixels in a sound file */
+    assert_true(all.n_failed_late > 1000);
 }
 
-/* ---- damage that is repaired under way ---- */
+/* ---- damage that is repaired before the second try ---- */
 
 static struct jpeg_file repaired;
-static uint8_t *to_repair; /* what is being read, and of the same size; NULL: the file at path */
+static uint8_t *to_repair; /* the file in memory, of the same size; NULL: the file at path */
 static unsigned repair_at, n_repairs;
 
-static unsigned repair(unsigned n_bands, unsigned n_spare_left)
+static unsigned repair(unsigned n_bands, unsigned n_idle_cores)
 {
-    (void)n_spare_left;
+    (void)n_idle_cores;
     if (n_bands == repair_at) {
         n_repairs++;
         if (to_repair)
@@ -128,9 +127,9 @@ static unsigned repair(unsigned n_bands, unsigned n_spare_left)
     return 0;
 }
 
-/* damaged: of the size of repaired. Rows that come before the damage are given, and then all that
- * are left, once. gives_rows: the damage is in the scan that gives them, behind the last. */
-static void check_repaired(const struct jpeg_file *damaged, struct way way, bool gives_rows)
+/* Rows before the damage are delivered, and the rest after the repair. damaged: of the size of
+ * repaired. is_last: the damage follows the rows of the scan that is decoded last. */
+static void check_repaired(const struct jpeg_file *damaged, struct way way, bool is_last)
 {
     const struct way sound_way = {.opened = OPENED_MEMORY,
                                   .gives_pixels = way.gives_pixels,
@@ -151,15 +150,15 @@ static void check_repaired(const struct jpeg_file *damaged, struct way way, bool
     assert_int_equal(o.n_bytes, expected.n_bytes);
     assert_memory_equal(o.bytes, expected.bytes, o.n_bytes);
     assert_int_equal(o.held_bytes,
-                     gives_rows ? held_of(&repaired).at_once : held_of(&repaired).ordinary);
+                     is_last ? held_of(&repaired).at_once : held_of(&repaired).ordinary);
     free_outcome(&o);
     free_outcome(&expected);
     free(f.bytes);
 }
 
-/* What stands behind the data of a scan is seen with its last row, or, of the scan that gives the
- * rows, when all have been given. */
-static void test_repaired_behind_scans(void **state)
+/* Damage after the data of a scan is found with its last row; after the data of the scan decoded
+ * last, when all rows have been delivered. */
+static void test_repaired_after_scans(void **state)
 {
     (void)state;
     static const uint8_t comment[] = {0xFF, 0xFE, 0, 6, 'a', 'b', 'c', 'd'};
@@ -178,7 +177,7 @@ static void test_repaired_behind_scans(void **state)
             memset(damaged.bytes + at, 1, sizeof comment);
             struct ih_progressive_scans of_damaged;
             assert_true(ih_progressive_find_scans(&of_damaged, damaged.bytes, damaged.n));
-            const bool gives_rows = n == ih_progressive_last_scan(&of_damaged);
+            const bool is_last = n == ih_progressive_last_scan(&of_damaged);
             for (unsigned i = 0; i < 8; i++) {
                 const struct way way = {.opened = i & 1 ? OPENED_PATH : OPENED_MEMORY,
                                         .gives_pixels = i & 2,
@@ -186,7 +185,7 @@ static void test_repaired_behind_scans(void **state)
                                         .more = i & 2 ? k % 11 : k * 1000,
                                         .varies = k % 2};
                 repair_at = 1;
-                check_repaired(&damaged, way, gives_rows);
+                check_repaired(&damaged, way, is_last);
             }
             free(damaged.bytes);
             free(repaired.bytes);
@@ -198,10 +197,10 @@ static void test_repaired_behind_scans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scans_of_nobody),
+        cmocka_unit_test(test_wrong_segments),
         cmocka_unit_test(test_truncation),
         cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_repaired_behind_scans),
+        cmocka_unit_test(test_repaired_after_scans),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }
