@@ -1,5 +1,4 @@
-/* PNGs whose chunks are in another order or number, or in none that there is: as test_png_damage.
- */
+/* PNGs with missing, repeated, reordered and wrong chunks: both paths give the same result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +8,7 @@
 
 #include "tests/support/png_both.h"
 
-/* A file is put together from a word whose letters are chunks: see put_part. */
+/* A word describes a file: each letter is a chunk, see put_part. */
 struct parts {
     struct kind kind;
     struct bytes stream;
@@ -26,7 +25,7 @@ static void put_part(struct bytes *file, char part, const struct parts *p)
     case 'p':
         put_palette(file, 1u << (p->kind.depth < 8 ? p->kind.depth : 8));
         break;
-    case 'q': /* one more than the depth can index */
+    case 'q': /* more than the depth can index, or none */
         put_chunk(file, "PLTE", zeros, p->kind.depth == 2 ? 15 : 0);
         break;
     case 'r':
@@ -35,7 +34,7 @@ static void put_part(struct bytes *file, char part, const struct parts *p)
     case 't':
         put_transparency(file, &p->kind);
         break;
-    case 'T': /* no samples of any kind */
+    case 'T': /* a wrong length for every kind */
         put_chunk(file, "tRNS", zeros, 5);
         break;
     case 'u':
@@ -56,7 +55,7 @@ static void put_part(struct bytes *file, char part, const struct parts *p)
     case '0':
         put_chunk(file, "IDAT", NULL, 0);
         break;
-    case 'x': /* what nobody asked for */
+    case 'x': /* data past the end of the stream */
         put_chunk(file, "IDAT", zeros, 3);
         break;
     case 'e':
@@ -66,7 +65,7 @@ static void put_part(struct bytes *file, char part, const struct parts *p)
         put_chunk(file, "IEND", zeros, 1);
         break;
     case 'g':
-        put_chunk(file, "gAMA", zeros, 1); /* wrong, and never looked into */
+        put_chunk(file, "gAMA", zeros, 1); /* wrong, but never parsed */
         break;
     case 'z':
         put_chunk(file, "zzZz", zeros, 16);
@@ -122,7 +121,7 @@ static void test_order_and_number_of_chunks(void **state)
         }
 }
 
-/* What each side must say, so that the two cannot be wrong together. */
+/* Expected results, so that the two paths cannot both be wrong. */
 static void test_verdicts(void **state)
 {
     (void)state;
@@ -151,7 +150,7 @@ static void test_verdicts(void **state)
     }
 }
 
-/* A long text is skipped, whatever its length. */
+/* A long text chunk is skipped. */
 static void test_long_chunk(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Damaged PNGs: both paths say the same, and the fast one takes none. */
+/* Damaged PNGs: both paths give the same error, and the fast path takes none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static void test_cut_anywhere(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof damaged_kinds / sizeof *damaged_kinds; k++) {
         struct bytes file = file_to_damage(k);
-        accepted_fast(&file, "whole");
+        accepted_fast(&file, "complete");
         size_t n = file.n;
         for (file.n = 9; file.n < n; file.n++)
             refused(&file, "cut");
@@ -34,7 +34,7 @@ static void test_cut_anywhere(void **state)
     }
 }
 
-/* Once with the CRC that is then wrong, once with it mended. */
+/* Once with the wrong CRC, once with it corrected. */
 static void test_each_byte_changed(void **state)
 {
     (void)state;
@@ -86,7 +86,7 @@ static void test_index_past_the_palette(void **state)
 
 enum { STREAM_WIDTH = 6, STREAM_HEIGHT = 5 };
 
-/* 8-bit gray of STREAM_WIDTH x STREAM_HEIGHT with this stream. */
+/* An 8-bit gray image with this stream. */
 static struct bytes file_of_stream(const struct bytes *stream, size_t each)
 {
     struct bytes file = {0};
@@ -109,9 +109,9 @@ static void test_streams(void **state)
             stream = zlib_stored(rows, sizes[i], 17);
             file = file_of_stream(&stream, each);
             if (sizes[i] == N)
-                accepted_fast(&file, "as many bytes as rows have");
+                accepted_fast(&file, "the right number of bytes");
             else
-                refused(&file, "another number of bytes");
+                refused(&file, "a wrong number of bytes");
             free(file.p), free(stream.p);
         }
     /* every first two bytes: method, window, dictionary, check */
@@ -123,24 +123,24 @@ static void test_streams(void **state)
         both(&file, "zlib header");
         free(file.p), free(stream.p);
     }
-    /* filters that there are not */
+    /* filters, known and unknown */
     for (unsigned filter = 0; filter < 256; filter++) {
         uint8_t one[N] = {0};
         one[2 * (STREAM_WIDTH + 1)] = (uint8_t)filter;
         stream = zlib_stored(one, N, 65535);
         file = file_of_stream(&stream, 0);
         if (filter < IH_PNG_FILTERS)
-            accepted_fast(&file, "a filter");
+            accepted_fast(&file, "known filter");
         else
-            refused(&file, "no filter");
+            refused(&file, "unknown filter");
         free(file.p), free(stream.p);
     }
-    /* something behind the stream's end */
+    /* bytes after the end of the stream */
     for (size_t n = 1; n <= 5; n++) {
         stream = zlib_stored(rows, N, 65535);
         put(&stream, rows, n);
         file = file_of_stream(&stream, 0);
-        refused(&file, "bytes behind the stream");
+        refused(&file, "bytes after the stream");
         free(file.p), free(stream.p);
     }
 }

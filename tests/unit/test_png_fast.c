@@ -1,4 +1,4 @@
-/* The fast path's limits: what it may hold, and what becomes of a file that it gives up on. */
+/* The limits of the fast path, and what happens to a file that it gives up on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-/* From memory, whose size is known beforehand, and from a pipe, where it shows as it comes. */
+/* From memory, where the size is known, and from a pipe. */
 static void test_limit(void **state)
 {
     (void)state;
@@ -33,10 +33,10 @@ static void test_limit(void **state)
             assert_int_equal(ih_source_open_fd(&src, ends[0], &err), IH_OK);
         else
             ih_source_open_memory(&src, file.p, file.n);
-        struct ih_png_fast *w = ih_png_fast_open(&held, &options, &info);
-        assert_int_equal(w && ih_png_fast_load(w), !is_below && ih_png_has_libdeflate());
+        struct ih_png_fast *fast = ih_png_fast_open(&held, &options, &info);
+        assert_int_equal(fast && ih_png_fast_load(fast), !is_below && ih_png_has_libdeflate());
         assert_true(held.capacity <= both_bytes);
-        ih_png_fast_close(w);
+        ih_png_fast_close(fast);
         ih_png_file_release(&held);
         ih_source_reset(&src);
         close(ends[0]);
@@ -44,16 +44,15 @@ static void test_limit(void **state)
     free(file.p);
 }
 
-/* Where the budget gives out, libpng reads again what is held and goes on with the source; at
- * whatever point that is, through a source whose size is not known. */
-static void test_budget_gives_out(void **state)
+/* When the budget runs out, at any point, libpng reads the held bytes and goes on with the pipe. */
+static void test_budget_runs_out(void **state)
 {
     (void)state;
     const struct kind rgb = {IH_PNG_RGB, 8};
     struct bytes file = random_file(&rgb, 100, 140, ANY_FILTER, false, 1000);
-    struct outcome expected = decode(&file, IN_BANDS, 7);
+    struct outcome expected = decode(&file, STREAMING, 7);
     assert_int_equal(expected.status, IH_OK);
-    assert_true(file.n < 60000); /* it fits into a pipe */
+    assert_true(file.n < 60000); /* fits into a pipe */
     for (uint64_t size = 0; size < 200000; size += 9973) {
         int ends[2];
         struct ih_source src = {0};
@@ -85,8 +84,8 @@ static void test_budget_gives_out(void **state)
     free(file.p);
 }
 
-/* After a failure the held bytes are the file's. */
-static void test_bytes_come_back(void **state)
+/* After a failure the held bytes are those of the file. */
+static void test_bytes_are_restored(void **state)
 {
     (void)state;
     const struct kind rgb = {IH_PNG_RGB, 8};
@@ -94,26 +93,26 @@ static void test_bytes_come_back(void **state)
         skip();
     for (size_t each = 1; each < 100; each += 7) {
         struct bytes rows = random_rows(&rgb, 9, 8, 0);
-        rows.p[0] = 9; /* no filter: found after the chunks were joined */
+        rows.p[0] = 9; /* an unknown filter, found after the chunks were joined */
         struct bytes file = make_file(&rgb, 9, 8, &rows, false, each);
         struct ih_source src = {0};
         struct ih_png_file held = {.src = &src};
         const struct ih_decode_options options = {.max_pixels = UINT64_MAX};
         struct ih_image_info info;
         ih_source_open_memory(&src, file.p, file.n);
-        struct ih_png_fast *w = ih_png_fast_open(&held, &options, &info);
-        assert_non_null(w);
-        assert_false(ih_png_fast_load(w));
+        struct ih_png_fast *fast = ih_png_fast_open(&held, &options, &info);
+        assert_non_null(fast);
+        assert_false(ih_png_fast_load(fast));
         assert_int_equal(held.size, file.n);
         assert_memory_equal(held.bytes, file.p, file.n);
-        ih_png_fast_close(w);
+        ih_png_fast_close(fast);
         ih_png_file_release(&held);
         ih_source_reset(&src);
         free(rows.p), free(file.p);
     }
 }
 
-/* A few bytes that claim 100 MB: deflate could not make that of them, so it is not asked for. */
+/* Eight bytes cannot inflate to the 100 MB that the header claims, so no memory is taken. */
 static void test_bomb(void **state)
 {
     (void)state;
@@ -129,12 +128,12 @@ static void test_bomb(void **state)
     struct ih_image_info info;
     ih_budget_init(&budget, UINT64_MAX);
     ih_source_open_memory(&src, file.p, file.n);
-    struct ih_png_fast *w = ih_png_fast_open(&held, &options, &info);
-    assert_int_equal(w != NULL, ih_png_has_libdeflate());
+    struct ih_png_fast *fast = ih_png_fast_open(&held, &options, &info);
+    assert_int_equal(fast != NULL, ih_png_has_libdeflate());
     assert_true(budget.taken_bytes <= file.n);
-    if (w)
-        assert_false(ih_png_fast_load(w));
-    ih_png_fast_close(w);
+    if (fast)
+        assert_false(ih_png_fast_load(fast));
+    ih_png_fast_close(fast);
     ih_png_file_release(&held);
     ih_source_reset(&src);
     ih_budget_destroy(&budget);
@@ -145,8 +144,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_budget_gives_out),
-        cmocka_unit_test(test_bytes_come_back),
+        cmocka_unit_test(test_budget_runs_out),
+        cmocka_unit_test(test_bytes_are_restored),
         cmocka_unit_test(test_bomb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

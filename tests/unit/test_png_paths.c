@@ -1,4 +1,5 @@
-/* Sound PNGs: both paths, every kind of image, and that the fast one takes what it should. */
+/* Sound PNGs of every kind: both paths give the same pixels, and the fast one takes the files it
+ * should. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,6 @@
 #include "tests/support/png_both.h"
 
 #include <dirent.h>
-#include <png.h>
 
 static void test_every_kind_filter_and_size(void **state)
 {
@@ -46,17 +46,7 @@ static void test_every_split_of_the_stream(void **state)
     free(rows.p);
 }
 
-/* ---- sound images as libpng compresses them ---- */
-
-static void append(png_structp png, png_bytep p, size_t n)
-{
-    put(png_get_io_ptr(png), p, n);
-}
-
-static void flush(png_structp png)
-{
-    (void)png;
-}
+/* ---- images compressed by libpng ---- */
 
 static struct bytes libpng_file(const struct kind *kind, uint32_t width, uint32_t height, int level,
                                 int window_bits)
@@ -65,7 +55,7 @@ static struct bytes libpng_file(const struct kind *kind, uint32_t width, uint32_
     png_color colours[256] = {{0}};
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png_create_info_struct(png);
-    png_set_write_fn(png, &file, append, flush);
+    write_png_to(png, &file);
     png_set_IHDR(png, info, width, height, (int)kind->depth, (int)kind->colour, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_BASE, PNG_FILTER_TYPE_BASE);
     png_set_compression_level(png, level);
@@ -77,7 +67,7 @@ static struct bytes libpng_file(const struct kind *kind, uint32_t width, uint32_
     png_write_info(png, info);
     for (uint32_t y = 0; y < height; y++) {
         uint8_t row[400 * 8];
-        for (uint32_t i = 0; i < sizeof row; i++) /* a slope with some noise */
+        for (uint32_t i = 0; i < sizeof row; i++) /* a slope with noise */
             row[i] = (uint8_t)(i / 3 + 2 * y + next_random() % 5);
         png_write_row(png, row);
     }
@@ -92,13 +82,13 @@ static void test_compressed_images(void **state)
     for (size_t k = 0; k < N_KINDS; k++)
         for (int level = 0; level <= 9; level += 3) {
             struct bytes file = libpng_file(&kinds[k], 399, 41, level, 0);
-            accepted_fast(&file, "as libpng compresses");
+            accepted_fast(&file, "compressed by libpng");
             free(file.p);
         }
 }
 
-/* libdeflate does not look at the window's size, zlib does: smaller ones are libpng's, unless the
- * image fits into them. */
+/* zlib checks the window size, libdeflate does not. The fast path takes a stream with a small
+ * window only if the image fits into it. */
 static void test_small_windows(void **state)
 {
     (void)state;
@@ -116,7 +106,7 @@ static void test_small_windows(void **state)
 
 /* ---- files ---- */
 
-/* Calls both() for the files of a folder beside tests/ or below it; returns how many. */
+/* Calls both() for the files of a folder, named relative to tests/. Returns their number. */
 static unsigned both_of_folder(const char *folder, const char *prefix, const char *suffix)
 {
     const char *tests = getenv("TESTS");
@@ -137,7 +127,7 @@ static unsigned both_of_folder(const char *folder, const char *prefix, const cha
         snprintf(path, sizeof path, "%s/%s/%s", tests ? tests : "tests", folder, name);
         assert_int_equal(ih_source_open_path(&src, path, &err), IH_OK);
         assert_int_equal(ih_source_read_all(&src, SIZE_MAX / 2, &file.p, &file.n, &err), IH_OK);
-        if (file.n >= 8 && memcmp(file.p, "\x89PNG", 4) == 0) /* the other formats have one way */
+        if (file.n >= 8 && memcmp(file.p, "\x89PNG", 4) == 0) /* other formats have one path */
             both(&file, name);
         ih_source_reset(&src);
         free(file.p);

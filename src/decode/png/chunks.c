@@ -177,14 +177,15 @@ static bool is_depth_of(unsigned colour, unsigned depth)
 
 bool ih_png_parse_header(const uint8_t bytes[IH_PNG_HEADER_BYTES], struct ih_png_image *image)
 {
-    static const uint8_t start[16] = "\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR";
-    const uint8_t *data = bytes + sizeof start;
+    static const char start[] = "\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR";
+    enum { START_BYTES = sizeof start - 1 };
+    const uint8_t *data = bytes + START_BYTES;
     memset(image, 0, sizeof *image);
     image->width = ih_be32(data);
     image->height = ih_be32(data + 4);
     image->depth = data[8];
     image->colour = data[9];
-    return memcmp(bytes, start, sizeof start) == 0 && image->width >= 1 &&
+    return memcmp(bytes, start, START_BYTES) == 0 && image->width >= 1 &&
            image->width <= CHUNK_BYTES_MAX && image->height >= 1 &&
            image->height <= CHUNK_BYTES_MAX && is_depth_of(image->colour, image->depth) &&
            data[10] == 0 && data[11] == 0 && data[12] == 0 && /* not interlaced */
