@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Distributions build libjpeg-turbo with the interface of libjpeg 6b, 7 or 8, whose messages and fields
+# Distributions build libjpeg-turbo with the interface of libjpeg 6b, 7 or 8. Their messages and fields
 # differ. The other tests run with the installed one; the sources must compile with all three.
 # tests/newer_debian.sh tests with libjpeg-turbo 3.
 

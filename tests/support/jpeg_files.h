@@ -1,6 +1,6 @@
 /*
- * JPEG files for tests: pictures written by libjpeg, and gray blocks whose entropy-coded bits a
- * test spells out. Include it after cmocka.h.
+ * JPEG files for tests: pictures written by libjpeg, and gray blocks with entropy-coded bits that
+ * a test spells out. Include it after cmocka.h.
  */
 #ifndef IH_TESTS_JPEG_FILES_H
 #define IH_TESTS_JPEG_FILES_H

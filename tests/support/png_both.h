@@ -65,18 +65,37 @@ static inline struct outcome decode(const struct bytes *file, uint64_t whole_byt
     return out;
 }
 
+struct fast_path {
+    struct ih_source src;
+    struct ih_png_file file;
+    struct ih_png_fast *image; /* NULL: not taken */
+};
+
+/* src is open if bytes is NULL. */
+static inline void open_fast(struct fast_path *p, const struct bytes *bytes,
+                             const struct ih_decode_options *options)
+{
+    struct ih_image_info info;
+    if (bytes)
+        ih_source_open_memory(&p->src, bytes->p, bytes->n);
+    p->file = (struct ih_png_file){.src = &p->src, .budget = options->budget};
+    p->image = ih_png_fast_open(&p->file, options, &info);
+}
+
+static inline void close_fast(struct fast_path *p)
+{
+    ih_png_fast_close(p->image);
+    ih_png_file_release(&p->file);
+    ih_source_reset(&p->src);
+}
+
 static inline bool is_taken(const struct bytes *file)
 {
-    struct ih_source src = {0};
-    struct ih_png_file held = {.src = &src};
     const struct ih_decode_options options = {.max_pixels = UINT64_MAX};
-    struct ih_image_info info;
-    ih_source_open_memory(&src, file->p, file->n);
-    struct ih_png_fast *fast = ih_png_fast_open(&held, &options, &info);
-    bool taken = fast && ih_png_fast_load(fast);
-    ih_png_fast_close(fast);
-    ih_png_file_release(&held);
-    ih_source_reset(&src);
+    struct fast_path p = {.image = NULL};
+    open_fast(&p, file, &options);
+    const bool taken = p.image && ih_png_fast_load(p.image);
+    close_fast(&p);
     return taken;
 }
 

@@ -1,5 +1,5 @@
 /* Sound PNGs of every kind: both paths give the same pixels, and the fast one takes the files it
- * should. */
+ * should. The limits of the fast path, and what happens to a file that it gives up on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 #include "tests/support/png_both.h"
 
 #include <dirent.h>
+#include <unistd.h>
 
 static void test_every_kind_filter_and_size(void **state)
 {
@@ -145,6 +146,125 @@ static void test_samples_and_crashers(void **state)
     both_of_folder("crashers", "fuzz_decode-", "");
 }
 
+/* ---- limits of the fast path ---- */
+
+/* Opens a pipe that holds a file. Returns the end to read, which the caller closes. */
+static int open_pipe(struct ih_source *src, const struct bytes *file)
+{
+    int ends[2];
+    struct ih_error err;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], file->p, file->n), file->n);
+    close(ends[1]);
+    assert_int_equal(ih_source_open_fd(src, ends[0], &err), IH_OK);
+    return ends[0];
+}
+
+/* From memory, where the size is known, and from a pipe. */
+static void test_limit(void **state)
+{
+    (void)state;
+    const struct kind rgb = {IH_PNG_RGB, 8};
+    struct bytes file = random_file(&rgb, 60, 50, ANY_FILTER, false, 1000);
+    size_t both_bytes = file.n + (60 * 3 + 1) * 50;
+    for (int i = 0; i < 4; i++) {
+        const bool is_below = i % 2 == 1, is_pipe = i >= 2;
+        const struct ih_decode_options options = {.max_pixels = UINT64_MAX,
+                                                  .whole_bytes_max = both_bytes - is_below};
+        struct fast_path p = {.image = NULL};
+        const int fd = is_pipe ? open_pipe(&p.src, &file) : -1;
+        open_fast(&p, is_pipe ? NULL : &file, &options);
+        assert_int_equal(p.image && ih_png_fast_load(p.image),
+                         !is_below && ih_png_has_libdeflate());
+        assert_true(p.file.capacity <= both_bytes);
+        close_fast(&p);
+        if (is_pipe)
+            close(fd);
+    }
+    free(file.p);
+}
+
+/* When the budget runs out, at any point, libpng reads the held bytes and goes on with the pipe. */
+static void test_budget_runs_out(void **state)
+{
+    (void)state;
+    const struct kind rgb = {IH_PNG_RGB, 8};
+    struct bytes file = random_file(&rgb, 100, 140, ANY_FILTER, false, 1000);
+    struct outcome expected = decode(&file, STREAMING, 7);
+    assert_int_equal(expected.status, IH_OK);
+    assert_true(file.n < 60000); /* fits into a pipe */
+    for (uint64_t size = 0; size < 200000; size += 9973) {
+        struct ih_source src = {0};
+        struct ih_budget budget;
+        struct ih_error err;
+        const struct ih_decode_options options = {.max_pixels = 1000 * 1000, .budget = &budget};
+        struct ih_decode d;
+        size_t n = 1, at = 0;
+        uint8_t band[100 * 3 * 8];
+        const int fd = open_pipe(&src, &file);
+        ih_budget_init(&budget, size);
+        assert_int_equal(ih_decode_open(&d, &src, &options, &err), IH_OK);
+        while (n > 0) {
+            assert_int_equal(ih_decode_read(&d, band, sizeof band / 3, &n, &err), IH_OK);
+            assert_memory_equal(band, expected.pixels.p + at, 3 * n);
+            at += 3 * n;
+            assert_true(budget.taken_bytes <= size);
+        }
+        assert_int_equal(at, expected.pixels.n);
+        ih_decode_close(&d);
+        ih_budget_destroy(&budget);
+        ih_source_reset(&src);
+        close(fd);
+    }
+    free(expected.pixels.p), free(file.p);
+}
+
+/* After a failure the held bytes are those of the file. */
+static void test_bytes_are_restored(void **state)
+{
+    (void)state;
+    const struct kind rgb = {IH_PNG_RGB, 8};
+    const struct ih_decode_options options = {.max_pixels = UINT64_MAX};
+    if (!ih_png_has_libdeflate())
+        skip();
+    for (size_t each = 1; each < 100; each += 7) {
+        struct bytes rows = random_rows(&rgb, 9, 8, 0);
+        rows.p[0] = 9; /* an unknown filter, found after the chunks were joined */
+        struct bytes file = make_file(&rgb, 9, 8, &rows, false, each);
+        struct fast_path p = {.image = NULL};
+        open_fast(&p, &file, &options);
+        assert_non_null(p.image);
+        assert_false(ih_png_fast_load(p.image));
+        assert_int_equal(p.file.size, file.n);
+        assert_memory_equal(p.file.bytes, file.p, file.n);
+        close_fast(&p);
+        free(rows.p), free(file.p);
+    }
+}
+
+/* Eight bytes cannot inflate to the 100 MB that the header claims, so no memory is taken. */
+static void test_bomb(void **state)
+{
+    (void)state;
+    struct bytes file = {0};
+    const struct bytes stream = {.p = (uint8_t[]){0x78, 0x01, 0x03, 0, 0, 0, 0, 1}, .n = 8};
+    put_head(&file, 10000, 10000, 8, IH_PNG_GRAY);
+    put_idats(&file, &stream, 0);
+    put_chunk(&file, "IEND", NULL, 0);
+    struct ih_budget budget;
+    const struct ih_decode_options options = {.max_pixels = UINT64_MAX, .budget = &budget};
+    struct fast_path p = {.image = NULL};
+    ih_budget_init(&budget, UINT64_MAX);
+    open_fast(&p, &file, &options);
+    assert_int_equal(p.image != NULL, ih_png_has_libdeflate());
+    assert_true(budget.taken_bytes <= file.n);
+    if (p.image)
+        assert_false(ih_png_fast_load(p.image));
+    close_fast(&p);
+    ih_budget_destroy(&budget);
+    free(file.p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +273,10 @@ int main(void)
         cmocka_unit_test(test_compressed_images),
         cmocka_unit_test(test_small_windows),
         cmocka_unit_test(test_samples_and_crashers),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_budget_runs_out),
+        cmocka_unit_test(test_bytes_are_restored),
+        cmocka_unit_test(test_bomb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

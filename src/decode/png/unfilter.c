@@ -76,8 +76,8 @@ void ih_png_unfilter_plain(unsigned filter, uint8_t *row, const uint8_t *above, 
 /*
  * ---- vectors ----
  *
- * A vector holds the bytes of one pixel, each in a 16-bit SIMD lane whose upper half is zero. Of
- * the eight lanes the first 1 to 8 are used. In 16 bits the Paeth predictor's sums cannot overflow.
+ * A vector holds the bytes of one pixel, each in a 16-bit SIMD lane, its upper half zero. The
+ * first 1 to 8 of the eight lanes are used. In 16 bits the Paeth predictor's sums cannot overflow.
  * Pixels of 1 to 4 bytes are loaded as 4 bytes, those of 6 and 8 as 8.
  *
  * vec_sub saturates, which never happens here. It keeps gcc from reordering the sums, as it may

@@ -54,7 +54,7 @@ struct ih_progressive {
     pthread_mutex_t
         lock; /* of the fields below, and of n_done and is_busy of all but the last scan */
     pthread_cond_t on_change;
-    JDIMENSION n_delivered; /* rows of MCUs whose coefficients may be overwritten */
+    JDIMENSION n_delivered; /* rows of MCUs; their coefficients may be overwritten */
     bool is_over;           /* a scan is damaged, or the decoder is being closed */
     pthread_t assistants[ASSISTANTS_MAX];
     unsigned n_assistants;
@@ -235,9 +235,11 @@ static JBLOCKARRAY access_array(j_common_ptr cinfo, jvirt_barray_ptr array, JDIM
 
 /* ---- open and close ---- */
 
-/* Reads a scan's tables and header. */
+/* Reads a scan's tables and header, and starts its decompressor. False: also if its shape is not
+ * that of the file's header. */
 static bool open_scan(struct scan *s, const struct ih_progressive_scans *file,
-                      const struct ih_progressive_scan *of, bool gives_raw)
+                      const struct ih_progressive_scan *of,
+                      const struct jpeg_decompress_struct *header, bool gives_raw)
 {
     /* The library warns of bytes that it skipped when it reads the marker after the next one, so an
      * empty comment comes before EOI. */
@@ -251,19 +253,16 @@ static bool open_scan(struct scan *s, const struct ih_progressive_scans *file,
         return false;
     ih_jpeg_reader_open(&s->reader);
     s->reader.is_started = true;
+    const struct ih_jpeg_shape shape = ih_jpeg_shape_of(c), file_shape = ih_jpeg_shape_of(header);
+    if (!ih_jpeg_shapes_equal(&shape, &file_shape))
+        return false;
+    c->out_color_space = header->out_color_space;
     c->buffered_image = TRUE;
     c->raw_data_out = gives_raw;
     c->do_block_smoothing = FALSE; /* meant for incomplete files */
     c->mem->request_virt_barray = request_array;
     c->mem->access_virt_barray = access_array;
-    return true;
-}
-
-static bool start_scan(struct scan *s)
-{
-    if (setjmp(s->reader.on_error))
-        return false;
-    jpeg_start_decompress(&s->reader.cinfo);
+    jpeg_start_decompress(c);
     return true;
 }
 
@@ -281,7 +280,6 @@ static bool start_output(struct scan *last)
 static bool open_scans(struct ih_progressive *all, const struct jpeg_decompress_struct *header,
                        const uint8_t *bytes, size_t size_bytes, bool gives_raw)
 {
-    const struct ih_jpeg_shape shape = ih_jpeg_shape_of(header);
     struct ih_progressive_scans file;
     uint8_t ids[IH_JPEG_COMPONENTS_MAX];
     for (int i = 0; i < header->num_components; i++)
@@ -299,11 +297,7 @@ static bool open_scans(struct ih_progressive *all, const struct jpeg_decompress_
             all->n_scans + 1 == file.n_scans ? last : all->n_scans + (all->n_scans >= last);
         struct scan *s = &all->scans[all->n_scans++];
         s->all = all;
-        if (!open_scan(s, &file, &file.scans[n], gives_raw || n != last))
-            return false;
-        const struct ih_jpeg_shape own_shape = ih_jpeg_shape_of(&s->reader.cinfo);
-        s->reader.cinfo.out_color_space = header->out_color_space;
-        if (!ih_jpeg_shapes_equal(&own_shape, &shape) || !start_scan(s))
+        if (!open_scan(s, &file, &file.scans[n], header, gives_raw || n != last))
             return false;
     }
     all->n_rows = all->scans[0].reader.cinfo.total_iMCU_rows;

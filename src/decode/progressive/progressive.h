@@ -9,8 +9,8 @@
  *
  * The rows are byte for byte those of the ordinary way. This code does not judge damage: when
  * anything fails, dec_jpeg.c decodes the file again in the ordinary way, which reports the error.
- * Rows delivered before that are the same in both. A file whose scans omit bits of coefficients,
- * which libjpeg smooths, is never taken.
+ * Rows delivered before that are the same in both. A file that omits bits of coefficients is
+ * never taken: libjpeg smooths it.
  *
  * The scans are found by scans.c. Built without it (make PROGRESSIVE=0), no file is taken.
  */

@@ -62,32 +62,24 @@ static bool add_scan(struct ih_progressive_scans *s, const uint8_t *segment, siz
     return true;
 }
 
-static bool is_table(uint8_t code)
-{
-    return code == IH_JPEG_DHT || code == IH_JPEG_DRI || code == IH_JPEG_SOF2;
-}
-
-/* Quantizers and colours. After the first scan they would change what it means. */
-static bool is_early_table(uint8_t code)
-{
-    return code == IH_JPEG_DQT || code == IH_JPEG_APP0 || code == IH_JPEG_APP14;
-}
-
-/* Decoding does not depend on these. */
-static bool is_skipped(uint8_t code)
-{
-    return code == IH_JPEG_COM || (code > IH_JPEG_APP0 && code < IH_JPEG_APP14) ||
-           code == IH_JPEG_APP15;
-}
-
-/* segment: anything but a scan, n bytes with marker and length */
+/* Adds a segment that decoding depends on. segment: n bytes with marker and length; not a scan */
 static bool add_segment(struct ih_progressive_scans *s, const uint8_t *segment, size_t n,
                         bool has_frame)
 {
     const uint8_t code = segment[1];
-    if (is_table(code) || (is_early_table(code) && s->n_scans == 0))
-        return !(code == IH_JPEG_SOF2 && has_frame) && add_table(s, segment, n);
-    return is_skipped(code);
+    switch (code) {
+    case IH_JPEG_DHT:
+    case IH_JPEG_DRI:
+        return add_table(s, segment, n);
+    case IH_JPEG_SOF2:
+        return !has_frame && add_table(s, segment, n);
+    case IH_JPEG_DQT:
+    case IH_JPEG_APP0:
+    case IH_JPEG_APP14: /* quantizers and colours: a scan before them would get others */
+        return s->n_scans == 0 && add_table(s, segment, n);
+    default:
+        return code == IH_JPEG_COM || (code > IH_JPEG_APP0 && code <= IH_JPEG_APP15);
+    }
 }
 
 bool ih_progressive_find_scans(struct ih_progressive_scans *s, const uint8_t *bytes,
