@@ -42,6 +42,35 @@ static inline void begin_jpeg(struct jpeg_compress_struct *c, struct jpeg_error_
     jpeg_set_defaults(c);
 }
 
+/* Compresses all rows, and finishes the file. sample: value i of row y; random is its 32-bit random
+ * number, context is passed through. */
+static inline void write_rows(struct jpeg_compress_struct *c, uint32_t random,
+                              uint8_t (*sample)(unsigned i, unsigned y, uint32_t random,
+                                                const void *context),
+                              const void *context)
+{
+    const unsigned n = c->image_width * (unsigned)c->input_components;
+    uint8_t *row = malloc(n);
+    assert_non_null(row);
+    jpeg_start_compress(c, TRUE);
+    while (c->next_scanline < c->image_height) {
+        for (unsigned i = 0; i < n; i++) {
+            random = random * 1664525u + 1013904223u;
+            row[i] = sample(i, c->next_scanline, random, context);
+        }
+        jpeg_write_scanlines(c, &row, 1);
+    }
+    jpeg_finish_compress(c);
+    jpeg_destroy_compress(c);
+    free(row);
+}
+
+static inline uint8_t sample_of_kind(unsigned i, unsigned y, uint32_t random, const void *kind)
+{
+    const bool is_flat = ((const struct jpeg_kind *)kind)->is_flat;
+    return is_flat ? 100 : (uint8_t)((i + y * 3) / 2 % 200 + (random >> 27));
+}
+
 /* A slope with noise. */
 static inline struct jpeg_file make_jpeg(const struct jpeg_kind *kind, unsigned width,
                                          unsigned height)
@@ -49,9 +78,6 @@ static inline struct jpeg_file make_jpeg(const struct jpeg_kind *kind, unsigned 
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
     struct jpeg_file f = {NULL, 0};
-    uint8_t *row = malloc((size_t)width * 3);
-    uint32_t random = width * 41 + height;
-    assert_non_null(row);
     begin_jpeg(&c, &errors, &f, width, height, kind->is_gray ? JCS_GRAYSCALE : JCS_RGB);
     jpeg_set_quality(&c, kind->quality ? kind->quality : 85, TRUE);
     c.comp_info[0].h_samp_factor = kind->h;
@@ -62,19 +88,7 @@ static inline struct jpeg_file make_jpeg(const struct jpeg_kind *kind, unsigned 
     c.optimize_coding = kind->is_optimized;
     if (kind->is_progressive)
         jpeg_simple_progression(&c);
-    jpeg_start_compress(&c, TRUE);
-    while (c.next_scanline < height) {
-        for (unsigned i = 0; i < width * (unsigned)c.input_components; i++) {
-            random = random * 1664525u + 1013904223u;
-            row[i] = kind->is_flat
-                         ? 100
-                         : (uint8_t)((i + c.next_scanline * 3) / 2 % 200 + (random >> 27));
-        }
-        jpeg_write_scanlines(&c, &row, 1);
-    }
-    jpeg_finish_compress(&c);
-    jpeg_destroy_compress(&c);
-    free(row);
+    write_rows(&c, width * 41 + height, sample_of_kind, kind);
     return f;
 }
 

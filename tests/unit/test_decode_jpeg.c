@@ -27,7 +27,12 @@ struct kind {
 #define HAS_LOSSLESS
 #endif
 
-/* pixel: fills the image; NULL: a slope with noise */
+static uint8_t sample(unsigned i, unsigned y, uint32_t random, const void *pixel)
+{
+    return pixel ? ((const uint8_t *)pixel)[i % 4] : (uint8_t)(i * 2 + y * 3 + (random >> 27));
+}
+
+/* pixel: CMYK, fills the image; NULL: a slope with noise */
 static struct jpeg_file make_file(const struct kind *kind, unsigned width, unsigned height,
                                   const uint8_t *pixel)
 {
@@ -36,8 +41,6 @@ static struct jpeg_file make_file(const struct kind *kind, unsigned width, unsig
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
     struct jpeg_file f = {NULL, 0};
-    uint8_t row[64 * 4];
-    uint32_t random = 1;
     begin_jpeg(&c, &errors, &f, width, height, kind->pixels);
     jpeg_set_colorspace(&c, kind->stored);
     jpeg_set_quality(&c, pixel ? 100 : 85, TRUE);
@@ -56,18 +59,7 @@ static struct jpeg_file make_file(const struct kind *kind, unsigned width, unsig
     if (kind->is_lossless)
         jpeg_enable_lossless(&c, 1, 0);
 #endif
-    jpeg_start_compress(&c, TRUE);
-    while (c.next_scanline < height) {
-        JSAMPROW rows[1] = {row};
-        for (unsigned i = 0; i < width * (unsigned)c.input_components; i++) {
-            random = random * 1664525u + 1013904223u;
-            row[i] = pixel ? pixel[i % (unsigned)c.input_components]
-                           : (uint8_t)(i * 2 + c.next_scanline * 3 + (random >> 27));
-        }
-        jpeg_write_scanlines(&c, rows, 1);
-    }
-    jpeg_finish_compress(&c);
-    jpeg_destroy_compress(&c);
+    write_rows(&c, 1, sample, pixel);
     return f;
 }
 

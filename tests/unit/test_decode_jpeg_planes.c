@@ -80,14 +80,18 @@ static void set_scans(struct jpeg_compress_struct *c, enum scans scans)
 }
 
 /* Rows of a slope with noise in each channel, then rows of 0 and 255, by turns. */
+static uint8_t sample(unsigned i, unsigned y, uint32_t random, const void *context)
+{
+    (void)context;
+    return (uint8_t)(y / 8 % 2 == 0 ? i * (2 + i % 3) + y * 5 + (random >> 27)
+                                    : (random >> 31) * 255);
+}
+
 static struct jpeg_file make_file(const struct kind *kind, unsigned width, unsigned height)
 {
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
     struct jpeg_file f = {NULL, 0};
-    uint32_t random = width * 64 + height + 1;
-    uint8_t *row = malloc((size_t)width * 4);
-    assert_non_null(row);
     begin_jpeg(&c, &errors, &f, width, height,
                kind->pixels == JCS_UNKNOWN ? JCS_RGB : kind->pixels);
     jpeg_set_colorspace(&c, kind->stored == JCS_UNKNOWN ? JCS_YCbCr : kind->stored);
@@ -99,18 +103,7 @@ static struct jpeg_file make_file(const struct kind *kind, unsigned width, unsig
     c.restart_interval = kind->restart_interval;
     c.arith_code = kind->is_arithmetic;
     set_scans(&c, kind->scans);
-    jpeg_start_compress(&c, TRUE);
-    while (c.next_scanline < height) {
-        const unsigned y = c.next_scanline;
-        for (unsigned i = 0; i < width * (unsigned)c.input_components; i++) {
-            const uint32_t r = random_next(&random);
-            row[i] = (uint8_t)(y / 8 % 2 == 0 ? i * (2 + i % 3) + y * 5 + r % 32 : (r & 1) * 255);
-        }
-        jpeg_write_scanlines(&c, &row, 1);
-    }
-    jpeg_finish_compress(&c);
-    jpeg_destroy_compress(&c);
-    free(row);
+    write_rows(&c, width * 64 + height + 1, sample, NULL);
     return f;
 }
 
