@@ -230,6 +230,9 @@ static void put_part(struct bytes *file, char part, const struct parts *p)
     case 'z':
         put_chunk(file, "zzZz", zeros, 16);
         break;
+    case 'l': /* a lower case third letter, which newer versions of libpng refuse */
+        put_chunk(file, "zzzz", zeros, 16);
+        break;
     case 'C':
         put_chunk(file, "CgBI", zeros, 4);
         break;
@@ -266,7 +269,7 @@ static void test_order_and_number_of_chunks(void **state)
         "pie",     "ppie",   "ipe",   "apbe",  "qie",  "rie",  "rpie", "tie",  "ttie", "ite",
         "atbe",    "ptie",   "tpie",  "ptte",  "Tie",  "pTie", "uie",  "puie", "vie",  "pvie",
         "pgtgige", "gptzie", "iie",   "aie",   "ae",   "ba",   "bae",  "iabe", "abie", "xie",
-        "pqie",    "qpie",   "ppgie", "ie.gE"};
+        "pqie",    "qpie",   "ppgie", "ie.gE", "lie",  "ile"};
     for (size_t k = 0; k < N_KINDS; k++)
         for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
             char what[60];
@@ -275,7 +278,7 @@ static void test_order_and_number_of_chunks(void **state)
                      kinds[k].depth);
             struct bytes file = file_of(&kinds[k], letters);
             enum ih_status status = both(&file, what);
-            if (is_taken(&file) && status != IH_OK)
+            if (is_taken(&file) && (status != IH_OK || strchr(letters, 'l')))
                 fail_msg("%s: taken by the fast path", what);
             free(file.p);
         }

@@ -99,6 +99,9 @@ static void check_wrong(struct made *m)
     assert_false(is_found(m->file.bytes, m->file.n));
 }
 
+/* A file with these bytes after the frame is refused. */
+#define WRONG(m, ...) (begin(m), PASSED(m, __VA_ARGS__), check_wrong(m))
+
 static void make_all(struct made *m)
 {
     m->file.n = m->n_tables = m->n_scans = 0;
@@ -246,19 +249,14 @@ static void test_lengths(void **state)
     static const uint8_t codes[] = {0xC4, 0xDB, 0xDD, 0xE0, 0xE1, 0xEE, 0xFE};
     static struct made m;
     for (unsigned i = 0; i < sizeof codes; i++) {
-        for (uint8_t n = 0; n < 2; n++) { /* a length includes its own two bytes */
-            begin(&m);
-            PASSED(&m, 0xFF, codes[i], 0, n);
-            check_wrong(&m);
-        }
+        for (uint8_t n = 0; n < 2; n++) /* a length includes its own two bytes */
+            WRONG(&m, 0xFF, codes[i], 0, n);
         for (uint8_t n = 6; n < 9; n++) { /* EOI is inside the segment, or the file ends */
             begin(&m);
             PASSED(&m, 0xFF, codes[i], 0, n, 1, 2, END);
             assert_false(is_found(m.file.bytes, m.file.n));
         }
-        begin(&m);
-        PASSED(&m, 0xFF, codes[i], 2, 0, 1, 2, 3);
-        check_wrong(&m);
+        WRONG(&m, 0xFF, codes[i], 2, 0, 1, 2, 3);
     }
 }
 
@@ -297,18 +295,10 @@ static void test_order(void **state)
     m.file.n = 0;
     PASSED(&m, START, SOS1(1, 0, 0, 0, 0), 1, FRAME);
     check_wrong(&m);
-    begin(&m);
-    PASSED(&m, FRAME);
-    check_wrong(&m);
-    begin(&m);
-    PASSED(&m, SOS1(1, 0, 0, 0, 0), 1, FRAME);
-    check_wrong(&m);
-    begin(&m);
-    PASSED(&m, 0xFF, 0xC4, 0, 2, 7, 0xFF, 0xFE, 0, 2); /* a byte between segments */
-    check_wrong(&m);
-    begin(&m);
-    PASSED(&m, SOS1(1, 0, 0, 0, 0), 1, 0xFF, 0xFE, 0, 2, 0, 0xD9);
-    check_wrong(&m);
+    WRONG(&m, FRAME);
+    WRONG(&m, SOS1(1, 0, 0, 0, 0), 1, FRAME);
+    WRONG(&m, 0xFF, 0xC4, 0, 2, 7, 0xFF, 0xFE, 0, 2); /* a byte between segments */
+    WRONG(&m, SOS1(1, 0, 0, 0, 0), 1, 0xFF, 0xFE, 0, 2, 0, 0xD9);
     for (unsigned i = 0; i < 2; i++) {
         make_all(&m);
         m.file.bytes[i] ^= 1;

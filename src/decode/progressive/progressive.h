@@ -49,7 +49,8 @@ void ih_progressive_close(struct ih_progressive *p); /* NULL is allowed */
 
 #else
 #define ih_progressive_ring_bytes(header) ((void)(header), (uint64_t)0)
-#define ih_progressive_open(header, bytes, size_bytes, gives_raw, n_idle_cores) NULL
+#define ih_progressive_open(header, bytes, size_bytes, gives_raw, n_idle_cores) \
+    ((void)(gives_raw), (struct ih_progressive *)NULL)
 #define ih_progressive_output(p) NULL
 #define ih_progressive_close(p) ((void)(p))
 #endif
