@@ -1,7 +1,7 @@
-/* The scans of progressive JPEGs, found to the byte in files put together by hand. */
+/* ih_progressive_find_scans on files built by hand: every byte of every span. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "decode/progressive/scans.h"
+#include "decode/progressive/progressive.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "tests/support/jpeg_scans.h"
 #include "tests/support/written.h"
 
-/* ---- files, and what is to be found in them ---- */
+/* ---- files, and the spans to find ---- */
 
 struct piece {
     size_t at, n;
@@ -21,8 +21,8 @@ struct piece {
 
 struct made {
     struct file file;
-    struct piece tables[IH_JPEG_TABLES_MAX + 1], scans[IH_JPEG_SCANS_MAX + 1];
-    unsigned tables_of[IH_JPEG_SCANS_MAX + 1]; /* how many are before a scan */
+    struct piece tables[IH_PROGRESSIVE_TABLES_MAX + 1], scans[IH_PROGRESSIVE_SCANS_MAX + 1];
+    unsigned tables_of[IH_PROGRESSIVE_SCANS_MAX + 1]; /* tables before each scan */
     unsigned n_tables, n_scans;
 };
 
@@ -43,7 +43,7 @@ static void put_scan(struct made *m, const uint8_t *bytes, size_t n)
 #define SCAN(m, ...) put_scan(m, EXPECT(__VA_ARGS__), sizeof EXPECT(__VA_ARGS__))
 #define PASSED(m, ...) PUT(&(m)->file, __VA_ARGS__)
 #define START 0xFF, 0xD8
-#define FRAME 0xFF, 0xC2, 0, 5, 8, 0, 1 /* nobody looks into it */
+#define FRAME 0xFF, 0xC2, 0, 5, 8, 0, 1 /* its contents are not read */
 #define SOS1(...) 0xFF, 0xDA, 0, 8, 1, __VA_ARGS__
 #define END 0xFF, 0xD9
 
@@ -54,7 +54,7 @@ static void begin(struct made *m)
     TABLE(m, FRAME);
 }
 
-/* Ends with its last byte, so that a read behind it is seen. */
+/* The allocation ends with the last byte, so that the address sanitizer sees a read after it. */
 static uint8_t *copy_of(const uint8_t *bytes, size_t n)
 {
     uint8_t *copy = malloc(n + 1);
@@ -65,18 +65,18 @@ static uint8_t *copy_of(const uint8_t *bytes, size_t n)
 
 static bool is_found(const uint8_t *bytes, size_t n)
 {
-    static struct ih_jpeg_scans s;
+    static struct ih_progressive_scans s;
     uint8_t *copy = copy_of(bytes, n);
-    const bool is = ih_jpeg_scans_find(&s, copy + 1, n);
+    const bool is = ih_progressive_find_scans(&s, copy + 1, n);
     free(copy);
     return is;
 }
 
 static void check_found(const struct made *m)
 {
-    static struct ih_jpeg_scans s; /* what was found before is not in the way */
+    static struct ih_progressive_scans s; /* holds the scans of an earlier call */
     uint8_t *copy = copy_of(m->file.bytes, m->file.n);
-    assert_true(ih_jpeg_scans_find(&s, copy + 1, m->file.n));
+    assert_true(ih_progressive_find_scans(&s, copy + 1, m->file.n));
     assert_int_equal(s.n_tables, m->n_tables);
     for (unsigned i = 0; i < s.n_tables; i++) {
         assert_int_equal(s.tables[i].bytes - (copy + 1), m->tables[i].at);
@@ -91,7 +91,7 @@ static void check_found(const struct made *m)
     free(copy);
 }
 
-/* Finds nothing, with an end behind it and without one. */
+/* The file is refused, with and without an end. */
 static void check_wrong(struct made *m)
 {
     assert_false(is_found(m->file.bytes, m->file.n));
@@ -99,21 +99,25 @@ static void check_wrong(struct made *m)
     assert_false(is_found(m->file.bytes, m->file.n));
 }
 
+/* A file with these bytes after the frame is refused. */
+#define WRONG(m, ...) (begin(m), PASSED(m, __VA_ARGS__), check_wrong(m))
+
 static void make_all(struct made *m)
 {
     m->file.n = m->n_tables = m->n_scans = 0;
     TABLE(m, START);
     TABLE(m, 0xFF, 0xE0, 0, 4, 'J', 'F');
-    PASSED(m, 0xFF, 0xE1, 0, 6, 0xFF, 0xDA, 0xFF, 0xD9, 0xFF, 0xFF); /* and fill bytes */
+    PASSED(m, 0xFF, 0xE1, 0, 6, 0xFF, 0xDA, 0xFF, 0xD9, 0xFF, 0xFF); /* then fill bytes */
     TABLE(m, 0xFF, 0xEE, 0, 3, 'A');
     TABLE(m, 0xFF, 0xDB, 0, 2);
-    PASSED(m, 0xFF, 0xFE, 1, 2); /* its length is 258 */
+    PASSED(m, 0xFF, 0xFE, 1, 2); /* 258 bytes */
     for (int i = 0; i < 128; i++)
         PASSED(m, 0xFF, 0xD9);
     TABLE(m, FRAME);
     TABLE(m, 0xFF, 0xC4, 0, 5, 0xFF, 0xDA, 0xFF);
     SCAN(m, 0xFF, 0xDA, 0, 12, 3, 1, 0, 2, 0, 3, 0, 0, 0, 1, 5, 0xFF, 0, 0xFF, 0, 7, 0xFF, 0xD0);
-    SCAN(m, SOS1(2, 0, 1, 5, 0x02), 0xFF, 0xD7, 0xDA, 0xFF, 0xFF, 0xD3, 0xFF); /* is filled up */
+    SCAN(m, SOS1(2, 0, 1, 5, 0x02), 0xFF, 0xD7, 0xDA, 0xFF, 0xFF, 0xD3,
+         0xFF); /* ends with a fill byte */
     TABLE(m, 0xFF, 0xDD, 0, 4, 0, 1);
     PASSED(m, 0xFF, 0xEF, 0, 2, 0xFF);
     TABLE(m, 0xFF, 0xC4, 0, 2);
@@ -123,7 +127,7 @@ static void make_all(struct made *m)
     PASSED(m, END);
 }
 
-/* ---- what is found ---- */
+/* ---- sound files ---- */
 
 static void test_spans(void **state)
 {
@@ -131,7 +135,7 @@ static void test_spans(void **state)
     static struct made m;
     make_all(&m);
     check_found(&m);
-    PASSED(&m, SOS1(1, 0, 0, 0, 0), 1, 2, FRAME, END); /* behind the end: of no concern */
+    PASSED(&m, SOS1(1, 0, 0, 0, 0), 1, 2, FRAME, END); /* after EOI: ignored */
     check_found(&m);
     begin(&m);
     SCAN(&m, SOS1(1, 0, 0, 0, 0), 1);
@@ -143,14 +147,14 @@ static void test_headers(void **state)
 {
     (void)state;
     static struct made m;
-    struct ih_jpeg_scans s;
-    const struct ih_jpeg_scan expected[4] = {
+    struct ih_progressive_scans s;
+    const struct ih_progressive_scan expected[4] = {
         {.n_components = 3, .ids = {1, 2, 3}, .low = 1},
         {.n_components = 1, .ids = {2}, .first = 1, .last = 5, .low = 2},
         {.n_components = 1, .ids = {9}, .first = 6, .last = 63, .high = 13, .low = 12},
         {.n_components = 4, .ids = {4, 3, 2, 200}, .high = 2, .low = 1}};
     make_all(&m);
-    assert_true(ih_jpeg_scans_find(&s, m.file.bytes, m.file.n));
+    assert_true(ih_progressive_find_scans(&s, m.file.bytes, m.file.n));
     assert_int_equal(s.n_scans, 4);
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(s.scans[i].n_components, expected[i].n_components);
@@ -178,7 +182,7 @@ static enum fate fate_of(unsigned code, enum place place)
     return code >= 0xE1 && (code <= 0xEF || code == 0xFE) ? IS_PASSED : IS_WRONG;
 }
 
-/* A segment of three bytes behind its marker, or what looks like one. */
+/* A marker and three bytes, which may or may not be a segment. */
 static void put_marked(struct made *m, unsigned code, enum place place)
 {
     const enum fate fate = fate_of(code, place);
@@ -220,7 +224,7 @@ static void test_every_marker(void **state)
     }
 }
 
-/* ---- what is wrong ---- */
+/* ---- wrong files ---- */
 
 static void test_cut(void **state)
 {
@@ -245,19 +249,14 @@ static void test_lengths(void **state)
     static const uint8_t codes[] = {0xC4, 0xDB, 0xDD, 0xE0, 0xE1, 0xEE, 0xFE};
     static struct made m;
     for (unsigned i = 0; i < sizeof codes; i++) {
-        for (uint8_t n = 0; n < 2; n++) { /* the length is a part of what it counts */
-            begin(&m);
-            PASSED(&m, 0xFF, codes[i], 0, n);
-            check_wrong(&m);
-        }
-        for (uint8_t n = 6; n < 9; n++) { /* there is no end, or not even what it counts */
+        for (uint8_t n = 0; n < 2; n++) /* a length includes its own two bytes */
+            WRONG(&m, 0xFF, codes[i], 0, n);
+        for (uint8_t n = 6; n < 9; n++) { /* EOI is inside the segment, or the file ends */
             begin(&m);
             PASSED(&m, 0xFF, codes[i], 0, n, 1, 2, END);
             assert_false(is_found(m.file.bytes, m.file.n));
         }
-        begin(&m);
-        PASSED(&m, 0xFF, codes[i], 2, 0, 1, 2, 3);
-        check_wrong(&m);
+        WRONG(&m, 0xFF, codes[i], 2, 0, 1, 2, 3);
     }
 }
 
@@ -275,7 +274,7 @@ static void test_scan_lengths(void **state)
                 PUT(&m.file, 1);
                 m.scans[0].n++;
             }
-            assert_false(is_found(m.file.bytes, m.file.n)); /* nothing is behind it */
+            assert_false(is_found(m.file.bytes, m.file.n)); /* no end */
             if (length == 6 + 2 * n && n >= 1 && n <= IH_JPEG_COMPONENTS_MAX) {
                 PUT(&m.file, END);
                 check_found(&m);
@@ -292,22 +291,14 @@ static void test_order(void **state)
     static struct made m;
     m.file.n = m.n_tables = m.n_scans = 0;
     PASSED(&m, START, 0xFF, 0xC4, 0, 2);
-    check_wrong(&m); /* without a frame */
+    check_wrong(&m); /* no frame */
     m.file.n = 0;
     PASSED(&m, START, SOS1(1, 0, 0, 0, 0), 1, FRAME);
     check_wrong(&m);
-    begin(&m);
-    PASSED(&m, FRAME);
-    check_wrong(&m);
-    begin(&m);
-    PASSED(&m, SOS1(1, 0, 0, 0, 0), 1, FRAME);
-    check_wrong(&m);
-    begin(&m);
-    PASSED(&m, 0xFF, 0xC4, 0, 2, 7, 0xFF, 0xFE, 0, 2); /* a byte that belongs to nothing */
-    check_wrong(&m);
-    begin(&m);
-    PASSED(&m, SOS1(1, 0, 0, 0, 0), 1, 0xFF, 0xFE, 0, 2, 0, 0xD9);
-    check_wrong(&m);
+    WRONG(&m, FRAME);
+    WRONG(&m, SOS1(1, 0, 0, 0, 0), 1, FRAME);
+    WRONG(&m, 0xFF, 0xC4, 0, 2, 7, 0xFF, 0xFE, 0, 2); /* a byte between segments */
+    WRONG(&m, SOS1(1, 0, 0, 0, 0), 1, 0xFF, 0xFE, 0, 2, 0, 0xD9);
     for (unsigned i = 0; i < 2; i++) {
         make_all(&m);
         m.file.bytes[i] ^= 1;
@@ -315,16 +306,15 @@ static void test_order(void **state)
     }
 }
 
-/* It is not complete, if it is found. */
 static void test_no_scan(void **state)
 {
     (void)state;
     static struct made m;
-    struct ih_jpeg_scans s;
+    struct ih_progressive_scans s;
     begin(&m);
     PASSED(&m, END);
-    assert_false(ih_jpeg_scans_find(&s, m.file.bytes, m.file.n) &&
-                 ih_jpeg_scans_are_complete(&s, EXPECT(1), 1));
+    assert_false(ih_progressive_find_scans(&s, m.file.bytes, m.file.n) &&
+                 ih_progressive_scans_are_complete(&s, EXPECT(1), 1));
 }
 
 static void test_too_many(void **state)
@@ -332,10 +322,10 @@ static void test_too_many(void **state)
     (void)state;
     static struct made m;
     begin(&m);
-    while (m.n_tables < IH_JPEG_TABLES_MAX)
+    while (m.n_tables < IH_PROGRESSIVE_TABLES_MAX)
         TABLE(&m, 0xFF, 0xDB, 0, 2);
-    while (m.n_scans < IH_JPEG_SCANS_MAX) {
-        PASSED(&m, 0xFF, 0xFE, 0, 2); /* of these any number */
+    while (m.n_scans < IH_PROGRESSIVE_SCANS_MAX) {
+        PASSED(&m, 0xFF, 0xFE, 0, 2); /* comments do not count */
         SCAN(&m, SOS1(1, 0, 0, 0, 0), 1, 2);
     }
     const size_t n = m.file.n;

@@ -1,9 +1,9 @@
-#include "decode/progressive/reader.h"
+#include "decode/jpeg/parts.h"
 
 #include <string.h>
 
-/* More scans than any encoder writes (progressive scripts have about ten), few enough that a file
- * of empty scans over a huge image ends in seconds: every scan costs a pass over all blocks. */
+/* Encoders write about ten scans. The limit bounds the time for a hostile file: each scan, even an
+ * empty one, costs a pass over all blocks of the image. */
 enum { SCANS_MAX = 100 };
 
 static struct ih_jpeg_reader *reader_of(j_common_ptr cinfo)
@@ -58,14 +58,14 @@ static void on_message(j_common_ptr cinfo, int level)
     if (level >= 0)
         return;
     switch (r->errors.msg_code) {
-    case JWRN_JFIF_MAJOR:  /* an unknown revision, an unknown colour transform code: */
-    case JWRN_ADOBE_XFORM: /* the samples are decoded all the same */
+    case JWRN_JFIF_MAJOR:  /* unknown JFIF revision or colour transform code: */
+    case JWRN_ADOBE_XFORM: /* the samples are decoded the same way */
         return;
-    case JWRN_EXTRANEOUS_DATA: /* padding between header segments; within a scan it is damage */
+    case JWRN_EXTRANEOUS_DATA: /* padding between header segments; inside a scan it is damage */
         if (!r->is_started)
             return;
         break;
-    case JWRN_BOGUS_PROGRESSION: /* between the scans of several readers */
+    case JWRN_BOGUS_PROGRESSION: /* spans lack the earlier scans */
         if (!r->src)
             return;
         break;
@@ -76,7 +76,7 @@ static void on_message(j_common_ptr cinfo, int level)
     ih_jpeg_reader_fail(r, IH_CORRUPT, text);
 }
 
-/* Called at least once in every scan of a file that has several. */
+/* The library calls this at least once in every scan of a file that has several. */
 static void on_progress(j_common_ptr cinfo)
 {
     const struct jpeg_decompress_struct *c = (j_decompress_ptr)cinfo;
@@ -95,11 +95,10 @@ static void no_op(j_decompress_ptr cinfo)
 }
 
 /*
- * The library gets the file in chunks of one size, wherever it comes from. Far from the end of what
- * it has, it decodes Huffman codes a faster way, which passes over codes that do not exist where
- * the other way warns of them. So the same file would be counted from memory and refused from a
- * pipe, or the other way round, if the chunks were as the reads are. Progressive scans have no
- * faster way, so those that are in memory come whole.
+ * The library gets a source in chunks of IH_SOURCE_BUFFER_BYTES, whatever kind of input it is. Far
+ * from the end of a chunk it uses a faster Huffman decoder, which accepts invalid codes that the
+ * slower one warns of. With other chunk sizes the same file could be accepted from memory and
+ * refused from a pipe. Progressive scans have no faster decoder, so spans are passed in one piece.
  */
 static boolean fill_input(j_decompress_ptr cinfo)
 {
@@ -150,7 +149,7 @@ void ih_jpeg_reader_init(struct ih_jpeg_reader *r, struct ih_source *src)
     r->bytes.init_source = no_op;
     r->bytes.fill_input_buffer = fill_input;
     r->bytes.skip_input_data = skip_input;
-    r->bytes.resync_to_restart = jpeg_resync_to_restart; /* warns first, so never goes on */
+    r->bytes.resync_to_restart = jpeg_resync_to_restart; /* never resyncs: it warns first */
     r->bytes.term_source = no_op;
 }
 
@@ -177,13 +176,17 @@ void ih_jpeg_reader_open(struct ih_jpeg_reader *r)
     }
 }
 
+void ih_jpeg_reader_close(struct ih_jpeg_reader *r)
+{
+    jpeg_destroy_decompress(&r->cinfo);
+}
+
 struct ih_jpeg_shape ih_jpeg_shape_of(const struct jpeg_decompress_struct *header)
 {
-    struct ih_jpeg_shape shape = {header->image_width,
-                                  header->image_height,
-                                  header->jpeg_color_space,
-                                  header->num_components,
-                                  {0}};
+    struct ih_jpeg_shape shape = {.width = header->image_width,
+                                  .height = header->image_height,
+                                  .colours = header->jpeg_color_space,
+                                  .n_components = header->num_components};
     for (int i = 0; i < shape.n_components && i < IH_JPEG_COMPONENTS_MAX; i++) {
         const jpeg_component_info *c = &header->comp_info[i];
         shape.sampling[i] = (uint8_t)(16 * c->h_samp_factor + c->v_samp_factor);
@@ -198,7 +201,24 @@ bool ih_jpeg_shapes_equal(const struct ih_jpeg_shape *a, const struct ih_jpeg_sh
            memcmp(a->sampling, b->sampling, sizeof a->sampling) == 0;
 }
 
-void ih_jpeg_reader_close(struct ih_jpeg_reader *r)
+static size_t round_up(size_t n, int to)
 {
-    jpeg_destroy_decompress(&r->cinfo);
+    return (n + (unsigned)to - 1) / (unsigned)to * (unsigned)to;
+}
+
+size_t ih_jpeg_block_row_bytes(const jpeg_component_info *component)
+{
+    return round_up(component->width_in_blocks, component->h_samp_factor) * sizeof(JBLOCK);
+}
+
+/* Source: jinit_d_coef_controller in the library's jdcoefct.c. */
+uint64_t ih_jpeg_coefficients_bytes(const struct jpeg_decompress_struct *header)
+{
+    uint64_t n_bytes = 0;
+    for (int i = 0; i < header->num_components; i++) {
+        const jpeg_component_info *c = &header->comp_info[i];
+        n_bytes +=
+            (uint64_t)ih_jpeg_block_row_bytes(c) * round_up(c->height_in_blocks, c->v_samp_factor);
+    }
+    return n_bytes;
 }

@@ -1,13 +1,13 @@
 /*
- * A progressive JPEG with its scans abreast and in the ordinary way, as planes and as pixels: the
- * verdict, its words and all counts agree, and what was lent is given back.
+ * Decodes a progressive JPEG with all scans at once and in the ordinary way, as planes and as
+ * pixels. Checks that status, message and counts agree, and that idle cores are given back.
  *
  * Include it after every_source.h, and decode_all.h before that.
  */
-#ifndef IH_TESTS_ABREAST_H
-#define IH_TESTS_ABREAST_H
+#ifndef IH_TESTS_FUZZ_PROGRESSIVE_H
+#define IH_TESTS_FUZZ_PROGRESSIVE_H
 
-/* Whether there may be a progressive frame in it, so that others cost no thread. */
+/* False: certainly no progressive JPEG. Saves the threads. */
 static inline bool may_be_progressive(const uint8_t *bytes, size_t size)
 {
     if (size < 3 || bytes[0] != 0xFF || bytes[1] != 0xD8 || bytes[2] != 0xFF)
@@ -15,7 +15,7 @@ static inline bool may_be_progressive(const uint8_t *bytes, size_t size)
     return memmem(bytes, size, "\xFF\xC2", 2) != NULL;
 }
 
-/* Counts each byte of a band of some rows, pixel by pixel. */
+/* Counts the channels of all pixels. */
 static inline enum ih_status count_pixels(struct ih_decode *d, struct ih_histogram *got,
                                           struct ih_error *err)
 {
@@ -26,7 +26,7 @@ static inline enum ih_status count_pixels(struct ih_decode *d, struct ih_histogr
     return status;
 }
 
-/* As they are, which is not said of an image that has none: no counts then. */
+/* Counts the planes; leaves the counts at zero if the image has none. */
 static inline enum ih_status count_planes(struct ih_decode *d, struct ih_histogram *got,
                                           struct ih_error *err)
 {
@@ -42,7 +42,7 @@ static inline enum ih_status count_planes(struct ih_decode *d, struct ih_histogr
     return status;
 }
 
-/* from_pixels: as in the options. n_idle_cores: processors that nobody uses */
+/* from_pixels: all_scans_from_pixels of the options */
 static inline enum ih_status count_jpeg(const uint8_t *bytes, size_t size, uint64_t max_pixels,
                                         uint64_t from_pixels, unsigned n_idle_cores,
                                         bool gives_pixels, struct ih_histogram *got,
@@ -50,13 +50,13 @@ static inline enum ih_status count_jpeg(const uint8_t *bytes, size_t size, uint6
 {
     struct ih_budget budget;
     struct ih_source src = {0};
-    atomic_uint spare = n_idle_cores;
+    atomic_uint n_idle = n_idle_cores;
     struct ih_decode d;
     ih_budget_init(&budget, (uint64_t)1 << 26);
     const struct ih_decode_options options = {.max_pixels = max_pixels,
                                               .budget = &budget,
-                                              .n_idle_cores = &spare,
-                                              .abreast_from_pixels = from_pixels};
+                                              .n_idle_cores = &n_idle,
+                                              .all_scans_from_pixels = from_pixels};
     memset(got, 0, sizeof *got);
     ih_source_open_memory(&src, bytes, size);
     enum ih_status status = ih_decode_open(&d, &src, &options, err);
@@ -65,15 +65,15 @@ static inline enum ih_status count_jpeg(const uint8_t *bytes, size_t size, uint6
         ih_decode_close(&d);
     }
     ih_source_reset(&src);
-    PROMISED(atomic_load(&spare) == n_idle_cores);
+    PROMISED(atomic_load(&n_idle) == n_idle_cores);
     PROMISED(budget.taken_bytes == 0);
     ih_budget_destroy(&budget);
     return status;
 }
 
-static inline void decode_abreast(const uint8_t *bytes, size_t size, uint64_t max_pixels)
+static inline void check_progressive(const uint8_t *bytes, size_t size, uint64_t max_pixels)
 {
-    static struct ih_histogram ordinary, abreast;
+    static struct ih_histogram ordinary, at_once;
     if (!may_be_progressive(bytes, size))
         return;
     for (unsigned pixels = 0; pixels < 2; pixels++) {
@@ -83,12 +83,12 @@ static inline void decode_abreast(const uint8_t *bytes, size_t size, uint64_t ma
         const enum ih_status status =
             count_jpeg(bytes, size, max_pixels, UINT64_MAX, 3, pixels == 1, &ordinary, &why);
         for (unsigned n_idle_cores = 0; n_idle_cores < 4; n_idle_cores += 3) {
-            PROMISED(count_jpeg(bytes, size, max_pixels, 1, n_idle_cores, pixels == 1, &abreast,
+            PROMISED(count_jpeg(bytes, size, max_pixels, 1, n_idle_cores, pixels == 1, &at_once,
                                 &err) == status);
             if (status != IH_OK)
                 PROMISED(strcmp(err.message, why.message) == 0);
             else
-                PROMISED(memcmp(&ordinary, &abreast, sizeof ordinary) == 0);
+                PROMISED(memcmp(&ordinary, &at_once, sizeof ordinary) == 0);
         }
     }
 }

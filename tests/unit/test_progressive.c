@@ -1,5 +1,5 @@
-/* Progressive JPEGs whose scans are decoded abreast: the same planes and the same pixels in every
- * byte as in the ordinary way, with any number of helpers. */
+/* Progressive JPEGs decoded with all scans at once: planes and pixels equal those of the ordinary
+ * way in every byte, with any number of assistant threads. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <pthread.h>
@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "tests/support/jpeg_abreast.h"
+#include "tests/support/progressive.h"
 
-/* ---- what is decoded abreast ---- */
+/* ---- files decoded with all scans at once ---- */
 
-/* From each kind of source. has_planes: it is in a layout of read_planes. */
+/* From each kind of source. has_planes: the layout is one of read_planes. */
 static void check_sources(const struct jpeg_file *f, bool has_planes)
 {
     static const struct way ways[] = {
@@ -37,8 +37,8 @@ static void check_sources(const struct jpeg_file *f, bool has_planes)
             struct outcome o = read_file(f, &way);
             assert_same_outcome(&o, &ordinary);
             if (is_read)
-                assert_int_equal(o.held_bytes, way.from_pixels ? held.ordinary : held.abreast);
-            const unsigned n_lent = way.n_idle_cores < HELPERS ? way.n_idle_cores : HELPERS;
+                assert_int_equal(o.held_bytes, way.from_pixels ? held.ordinary : held.at_once);
+            const unsigned n_lent = way.n_idle_cores < ASSISTANTS ? way.n_idle_cores : ASSISTANTS;
             assert_int_equal(o.n_lent, way.from_pixels || !is_read ? 0 : n_lent);
             free_outcome(&o);
         }
@@ -46,7 +46,7 @@ static void check_sources(const struct jpeg_file *f, bool has_planes)
     }
 }
 
-/* All that libjpeg writes and reads: every colour space, and samplings that nobody uses. */
+/* Every colour space that libjpeg writes and reads, and unusual samplings. */
 static void test_looks(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void test_looks(void **state)
         {.h = 1, .v = 1, .stored = JCS_CMYK},
         {.h = 2, .v = 2, .stored = JCS_CMYK},
         {.h = 2, .v = 2, .stored = JCS_YCCK},
-        {.h = 1, .v = 1, .stored = JCS_YCCK}, /* of four samples of black */
+        {.h = 1, .v = 1, .stored = JCS_YCCK},
     };
     const unsigned n = N_LOOKS + sizeof others / sizeof others[0];
     for (unsigned i = 0; i < n; i++) {
@@ -80,7 +80,7 @@ static void test_looks(void **state)
     }
 }
 
-/* The ring has eight rows of MCUs: from images with hardly more to many times that. */
+/* Images with a few more rows of MCUs than the ring, which has eight, and with many more. */
 static void test_scripts(void **state)
 {
     (void)state;
@@ -93,16 +93,16 @@ static void test_scripts(void **state)
             struct jpeg_file f = make_scans(&look, &scripts[k / N_LOOKS], sizes[i][0], height);
             const struct held held = held_of(&f);
             assert_int_equal(held.n_rows, sizes[i][1]);
-            assert_int_equal(try_both(&f, held, 0).n_abreast, N_WAYS);
-            assert_int_equal(try_both(&f, held, 1000 * i + 500).n_abreast, N_WAYS);
+            assert_int_equal(try_both(&f, held, 0).n_at_once, N_WAYS);
+            assert_int_equal(try_both(&f, held, 1000 * i + 500).n_at_once, N_WAYS);
             free(f.bytes);
         }
     }
 }
 
-/* ---- sizes that are not worth it ---- */
+/* ---- small images ---- */
 
-/* Rows of pixels as the functions for it give them. */
+/* Decodes by calling ih_progressive_* directly. */
 static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_idle_cores,
                               unsigned *n_lent)
 {
@@ -114,11 +114,11 @@ static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_idle_cor
     if (setjmp(reader.on_error))
         fail_msg("%s", reader.error.message);
     ih_jpeg_reader_open(&reader);
-    assert_true(ih_jpeg_abreast_fits(&reader.cinfo));
-    struct ih_jpeg_abreast *a =
-        ih_jpeg_abreast_open(&reader.cinfo, f->bytes, f->n, false, n_idle_cores);
-    assert_non_null(a);
-    struct ih_jpeg_reader *output = ih_jpeg_abreast_output(a);
+    assert_true(ih_progressive_ring_bytes(&reader.cinfo) > 0);
+    struct ih_progressive *all =
+        ih_progressive_open(&reader.cinfo, f->bytes, f->n, false, n_idle_cores);
+    assert_non_null(all);
+    struct ih_jpeg_reader *output = ih_progressive_output(all);
     struct jpeg_decompress_struct *c = &output->cinfo;
     const size_t row_bytes = (size_t)c->output_width * (unsigned)c->output_components;
     uint8_t *pixels = malloc(row_bytes * c->output_height);
@@ -132,7 +132,7 @@ static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_idle_cor
     *n_lent = n_before - atomic_load(n_idle_cores);
     jpeg_finish_output(c);
     jpeg_finish_decompress(c);
-    ih_jpeg_abreast_close(a);
+    ih_progressive_close(all);
     ih_jpeg_reader_close(&reader);
     assert_int_equal(atomic_load(n_idle_cores), n_before);
     return pixels;
@@ -152,10 +152,11 @@ static void test_small(void **state)
             struct jpeg_file f = make_scans(look, &scripts[k / N_LOOKS], 1 + 7 * n, height);
             struct outcome o = read_file(&f, &ordinary);
             if (n <= 8)
-                assert_int_equal(o.held_bytes, held_of(&f).ordinary); /* fewer than the ring */
+                assert_int_equal(o.held_bytes,
+                                 held_of(&f).ordinary); /* no more rows than the ring */
             uint8_t *pixels = read_directly(&f, &n_idle_cores, &n_lent);
             assert_memory_equal(pixels, o.bytes, o.n_bytes);
-            /* One for each row that as many follow as are under way at once. */
+            /* An assistant is added at a row if the ring's number of rows follow it. */
             assert_int_equal(n_lent, n < 8 ? 0 : n == 9 ? 2 : 1);
             free(pixels);
             free_outcome(&o);
@@ -164,23 +165,23 @@ static void test_small(void **state)
     }
 }
 
-/* ---- processors to spare ---- */
+/* ---- idle cores ---- */
 
-/* One more before every fifth row of MCUs, up to two: they are taken at once. */
+/* A core becomes idle before the 5th and the 10th row of MCUs. It is taken at once. */
 static unsigned lend_later(unsigned n_bands, unsigned n_left)
 {
     assert_int_equal(n_left, 0);
     return n_bands == 5 || n_bands == 10 ? 1 : 0;
 }
 
-/* One for each row, and never more than so many of however many. */
+/* One core is taken for each row, up to the maximum. */
 static unsigned check_most(unsigned n_bands, unsigned n_left)
 {
-    assert_int_equal(n_left, 5 - (n_bands < HELPERS ? n_bands : HELPERS));
+    assert_int_equal(n_left, 5 - (n_bands < ASSISTANTS ? n_bands : ASSISTANTS));
     return 0;
 }
 
-/* Where hardly any rows are left there is nothing more to do for a helper. */
+/* With fewer than eight rows left, no core is taken. */
 static unsigned lend_too_late(unsigned n_bands, unsigned n_left)
 {
     assert_int_equal(n_left, n_bands > 23 ? 1 : 0);
@@ -193,16 +194,18 @@ static unsigned lend_in_time(unsigned n_bands, unsigned n_left)
     return n_bands == 22 ? 1 : 0;
 }
 
-/* Bands are of one row of MCUs each, of 30. */
-static void test_spare(void **state)
+/* 30 bands of one row of MCUs. */
+static void test_idle_cores(void **state)
 {
     (void)state;
     static const struct {
         unsigned n_idle_cores;
         unsigned (*before_read)(unsigned, unsigned);
         unsigned n_lent;
-    } cases[] = {
-        {0, lend_later, 2}, {5, check_most, HELPERS}, {0, lend_too_late, 0}, {0, lend_in_time, 1}};
+    } cases[] = {{0, lend_later, 2},
+                 {5, check_most, ASSISTANTS},
+                 {0, lend_too_late, 0},
+                 {0, lend_in_time, 1}};
     for (unsigned k = 0; k < N_LOOKS * N_SCRIPTS; k++) {
         const struct look *look = &looks[k % N_LOOKS];
         const unsigned height = 8 * (unsigned)look->v * 30;
@@ -229,7 +232,7 @@ static void test_spare(void **state)
     }
 }
 
-static void *lend_and_take(void *argument)
+static void *lend_some(void *argument)
 {
     atomic_uint *n_idle_cores = argument;
     const struct timespec pause = {.tv_nsec = 100 * 1000};
@@ -240,8 +243,8 @@ static void *lend_and_take(void *argument)
     return NULL;
 }
 
-/* Another thread lends them whenever it likes, and the image may be closed at any time. */
-static void test_closed_half_way(void **state)
+/* Another thread adds idle cores at any time, and the image is closed at any row. */
+static void test_closed_early(void **state)
 {
     (void)state;
     struct jpeg_file f = make_scans(&looks[2], &scripts[4], 300, 16 * 30);
@@ -259,8 +262,8 @@ static void test_closed_half_way(void **state)
         const struct ih_decode_options options = {.max_pixels = MAX_PIXELS,
                                                   .budget = &budget,
                                                   .n_idle_cores = &n_idle_cores,
-                                                  .abreast_from_pixels = 1};
-        assert_int_equal(pthread_create(&lender, NULL, lend_and_take, &n_idle_cores), 0);
+                                                  .all_scans_from_pixels = 1};
+        assert_int_equal(pthread_create(&lender, NULL, lend_some, &n_idle_cores), 0);
         ih_source_open_memory(&source, f.bytes, f.n);
         assert_int_equal(ih_decode_open(&d, &source, &options, &err), IH_OK);
         for (unsigned k = 0; k < i / 8; k++) {
@@ -271,7 +274,7 @@ static void test_closed_half_way(void **state)
                     ih_decode_read_planes(&d, buffer, ih_decode_planes_bytes(&d), &band, &err),
                     IH_OK);
         }
-        assert_int_equal(budget.taken_bytes, i / 8 > 0 ? held_of(&f).abreast : 0);
+        assert_int_equal(budget.taken_bytes, i / 8 > 0 ? held_of(&f).at_once : 0);
         ih_decode_close(&d);
         pthread_join(lender, NULL);
         assert_int_equal(atomic_load(&n_idle_cores), i % 4 + 3);
@@ -285,9 +288,9 @@ static void test_closed_half_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_looks),           cmocka_unit_test(test_scripts),
-        cmocka_unit_test(test_small),           cmocka_unit_test(test_spare),
-        cmocka_unit_test(test_closed_half_way),
+        cmocka_unit_test(test_looks),        cmocka_unit_test(test_scripts),
+        cmocka_unit_test(test_small),        cmocka_unit_test(test_idle_cores),
+        cmocka_unit_test(test_closed_early),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

@@ -1,10 +1,8 @@
-/*
- * The scans that a progressive JPEG has: those of the library's files, whether they are complete,
- * and which of them may come last.
- */
+/* The scans of progressive files: those that libjpeg writes, whether they are complete, and which
+ * one may be decoded last. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "decode/progressive/scans.h"
+#include "decode/progressive/progressive.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,21 +35,21 @@ static const struct script *script_at(unsigned i)
     return scripts[i].scans ? &scripts[i] : &standard;
 }
 
-static void add_scan(struct ih_jpeg_scans *s, const jpeg_scan_info *info)
+static void add_scan(struct ih_progressive_scans *s, const jpeg_scan_info *info)
 {
-    struct ih_jpeg_scan *scan = &s->scans[s->n_scans++];
-    *scan = (struct ih_jpeg_scan){.n_components = (unsigned)info->comps_in_scan,
-                                  .first = (uint8_t)info->Ss,
-                                  .last = (uint8_t)info->Se,
-                                  .high = (uint8_t)info->Ah,
-                                  .low = (uint8_t)info->Al};
+    struct ih_progressive_scan *scan = &s->scans[s->n_scans++];
+    *scan = (struct ih_progressive_scan){.n_components = (unsigned)info->comps_in_scan,
+                                         .first = (uint8_t)info->Ss,
+                                         .last = (uint8_t)info->Se,
+                                         .high = (uint8_t)info->Ah,
+                                         .low = (uint8_t)info->Al};
     for (int i = 0; i < info->comps_in_scan; i++)
         scan->ids[i] = ids[info->component_index[i]];
 }
 
-static struct ih_jpeg_scans scans_of(const jpeg_scan_info *scans, int n)
+static struct ih_progressive_scans scans_of(const jpeg_scan_info *scans, int n)
 {
-    struct ih_jpeg_scans s = {.n_scans = 0};
+    struct ih_progressive_scans s = {.n_scans = 0};
     for (int i = 0; i < n; i++)
         add_scan(&s, &scans[i]);
     return s;
@@ -59,27 +57,27 @@ static struct ih_jpeg_scans scans_of(const jpeg_scan_info *scans, int n)
 
 static bool are_complete(const jpeg_scan_info *scans, int n, unsigned n_components)
 {
-    const struct ih_jpeg_scans s = scans_of(scans, n);
-    return ih_jpeg_scans_are_complete(&s, ids, n_components);
+    const struct ih_progressive_scans s = scans_of(scans, n);
+    return ih_progressive_scans_are_complete(&s, ids, n_components);
 }
 
-/* The library's files are tables and scans without a gap, and say what was asked for. */
+/* In the files of libjpeg, spans follow each other without a gap, and headers match the script. */
 static void test_library_files(void **state)
 {
     (void)state;
-    static struct ih_jpeg_scans s;
+    static struct ih_progressive_scans s;
     for (unsigned i = 0; i < N_SCRIPTS; i++) {
         const struct script *script = script_at(i);
         const struct look look = {.h = 2, .v = 2, .restart_interval = i % 3};
         struct jpeg_file f = make_scans(&look, &scripts[i], 90, 70);
-        assert_true(ih_jpeg_scans_find(&s, f.bytes, f.n));
-        assert_true(ih_jpeg_scans_are_complete(&s, (const uint8_t[]){1, 2, 3}, 3));
-        assert_false(ih_jpeg_scans_are_complete(&s, (const uint8_t[]){1, 2, 4}, 3));
+        assert_true(ih_progressive_find_scans(&s, f.bytes, f.n));
+        assert_true(ih_progressive_scans_are_complete(&s, (const uint8_t[]){1, 2, 3}, 3));
+        assert_false(ih_progressive_scans_are_complete(&s, (const uint8_t[]){1, 2, 4}, 3));
         assert_int_equal(s.n_scans, script->n_scans);
         const uint8_t *at = f.bytes;
         unsigned n_tables = 0;
         for (unsigned k = 0; k < s.n_scans; k++) {
-            const struct ih_jpeg_scan *scan = &s.scans[k];
+            const struct ih_progressive_scan *scan = &s.scans[k];
             const jpeg_scan_info *info = &script->scans[k];
             for (; n_tables < scan->n_tables; at += s.tables[n_tables++].size_bytes)
                 assert_ptr_equal(s.tables[n_tables].bytes, at);
@@ -120,14 +118,14 @@ static void test_complete(void **state)
         assert_true(are_complete(script->scans, script->n_scans, 3));
         assert_false(are_complete(script->scans, script->n_scans, 2));
         assert_false(are_complete(script->scans, script->n_scans, 4));
-        for (int k = 0; k < script->n_scans; k++) { /* without one of them, and with one twice */
-            struct ih_jpeg_scans s = scans_of(script->scans, k);
+        for (int k = 0; k < script->n_scans; k++) { /* one scan missing, or twice */
+            struct ih_progressive_scans s = scans_of(script->scans, k);
             for (int n = k + 1; n < script->n_scans; n++)
                 add_scan(&s, &script->scans[n]);
-            assert_false(ih_jpeg_scans_are_complete(&s, ids, 3));
+            assert_false(ih_progressive_scans_are_complete(&s, ids, 3));
             s = scans_of(script->scans, script->n_scans);
             add_scan(&s, &script->scans[k]);
-            assert_false(ih_jpeg_scans_are_complete(&s, ids, 3));
+            assert_false(ih_progressive_scans_are_complete(&s, ids, 3));
         }
     }
 }
@@ -148,7 +146,7 @@ static void test_not_complete(void **state)
         {DC(0, 0, 0), AC(0, 1, 63, 0, 0), AC(0, 5, 0, 0, 0)},
         {DC(0, 0, 0), AC(0, 1, 63, 0, 0), DC(0, 0, 0)},
         {DC(0, 0, 0), AC(0, 1, 63, 0, 0), DC(0, 1, 0)},
-        {DC(0, 0, 0), AC(0, 1, 63, 0, 0), DC(1, 0, 0)}, /* somebody else's */
+        {DC(0, 0, 0), AC(0, 1, 63, 0, 0), DC(1, 0, 0)}, /* of another component */
         {DC(0, 0, 1), AC(0, 1, 63, 0, 0)},
         {DC(0, 1, 0), AC(0, 1, 63, 0, 0)},
         {DC(0, 1, 0), DC(0, 0, 1), AC(0, 1, 63, 0, 0), DC(0, 1, 0)},
@@ -172,7 +170,7 @@ static void test_not_complete(void **state)
         if (are_complete(wrong[i], n, 1))
             fail_msg("case %u", i);
     }
-    for (int from = 0; from < 16; from++) { /* bit for bit */
+    for (int from = 0; from < 16; from++) { /* one bit at a time */
         jpeg_scan_info deep[17] = {DC(0, 0, 0), AC(0, 1, 63, 0, from)};
         for (int low = from - 1, n = 2; low >= 0; low--, n++)
             deep[n] = (jpeg_scan_info)AC(0, 1, 63, low + 1, low);
@@ -180,7 +178,7 @@ static void test_not_complete(void **state)
     }
 }
 
-/* Two components, of each the DC and the AC coefficients. */
+/* Two components. */
 static void test_components(void **state)
 {
     (void)state;
@@ -204,13 +202,13 @@ static void test_components(void **state)
             fail_msg("case %u", i);
 }
 
-/* ---- which of them may come last ---- */
+/* ---- the scan to decode last ---- */
 
-/* Whether no scan behind the nth one is of its component and, as it, of DC or of the others: where
- * those are damaged, they write over each other's. */
-static bool is_end(const struct script *script, int n)
+/* True: no later scan has a component of the nth one and is DC if that is DC, or AC if that is AC.
+ */
+static bool may_be_last(const struct script *script, int n)
 {
-    int last_of[IH_JPEG_COMPONENTS_MAX][2] = {{0}}; /* scans of DC, and of the others */
+    int last_of[IH_JPEG_COMPONENTS_MAX][2] = {{0}}; /* of DC, of AC */
     const jpeg_scan_info *of = &script->scans[n];
     for (int i = 0; i < script->n_scans; i++) {
         const jpeg_scan_info *info = &script->scans[i];
@@ -223,46 +221,46 @@ static bool is_end(const struct script *script, int n)
     return true;
 }
 
-static void test_lightest_end(void **state)
+static void test_last_scan(void **state)
 {
     (void)state;
     uint32_t random = 1;
     for (unsigned i = 0; i < N_SCRIPTS * 200; i++) {
         const struct script *script = script_at(i % N_SCRIPTS);
-        struct ih_jpeg_scans s = scans_of(script->scans, script->n_scans);
+        struct ih_progressive_scans s = scans_of(script->scans, script->n_scans);
         for (unsigned k = 0; k < s.n_scans; k++) {
             random = random * 1664525u + 1013904223u;
-            s.scans[k].span.size_bytes = 10 + (random >> 24) % (2 + i % 90); /* some are the same */
+            s.scans[k].span.size_bytes = 10 + (random >> 24) % (2 + i % 90); /* some are equal */
         }
-        const unsigned found = ih_jpeg_scans_lightest_end(&s);
-        assert_in_range(found, 0, s.n_scans - 1);
-        assert_true(is_end(script, (int)found));
+        const unsigned found = ih_progressive_last_scan(&s);
+        assert_true(found < s.n_scans);
+        assert_true(may_be_last(script, (int)found));
         const size_t n_bytes = s.scans[found].span.size_bytes;
         for (unsigned k = 0; k < s.n_scans; k++)
-            if (is_end(script, (int)k))
+            if (may_be_last(script, (int)k))
                 assert_true(s.scans[k].span.size_bytes >= n_bytes);
         if (s.scans[s.n_scans - 1].span.size_bytes == n_bytes)
-            assert_int_equal(found, s.n_scans - 1); /* as in the file, where it costs nothing */
+            assert_int_equal(found, s.n_scans - 1); /* the order of the file, on a tie */
     }
 }
 
-/* Of a photo its last bits of DC. */
-static void test_lightest_end_of_standard(void **state)
+/* The sizes of a photo: its last DC scan is the smallest. */
+static void test_last_scan_of_standard(void **state)
 {
     (void)state;
     static const size_t sizes[] = {7332, 500, 4966, 3916, 9, 25616, 1489, 7309, 4798, 49162};
-    struct ih_jpeg_scans s = scans_of(scans_standard, standard.n_scans);
+    struct ih_progressive_scans s = scans_of(scans_standard, standard.n_scans);
     for (unsigned i = 0; i < s.n_scans; i++)
         s.scans[i].span.size_bytes = sizes[i];
-    assert_int_equal(ih_jpeg_scans_lightest_end(&s), 6);
+    assert_int_equal(ih_progressive_last_scan(&s), 6);
     s.scans[6].span.size_bytes = 4799;
-    assert_int_equal(ih_jpeg_scans_lightest_end(&s), 8);
+    assert_int_equal(ih_progressive_last_scan(&s), 8);
     s.n_scans = 1;
-    assert_int_equal(ih_jpeg_scans_lightest_end(&s), 0);
+    assert_int_equal(ih_progressive_last_scan(&s), 0);
 }
 
-/* The next scan goes on with each of these, and no other. */
-static void test_lightest_end_of_pairs(void **state)
+/* In each pair the second scan depends on the first. */
+static void test_last_scan_of_pairs(void **state)
 {
     (void)state;
     static const jpeg_scan_info pairs[][2] = {
@@ -274,23 +272,20 @@ static void test_lightest_end_of_pairs(void **state)
         {AC(0, 1, 5, 0, 0), AC(0, 6, 63, 0, 0)},
     };
     for (unsigned i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        struct ih_jpeg_scans s = scans_of(pairs[i], 2);
+        struct ih_progressive_scans s = scans_of(pairs[i], 2);
         s.scans[0].span.size_bytes = 10;
         s.scans[1].span.size_bytes = 99;
-        assert_int_equal(ih_jpeg_scans_lightest_end(&s), 1);
+        assert_int_equal(ih_progressive_last_scan(&s), 1);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_library_files),
-        cmocka_unit_test(test_complete),
-        cmocka_unit_test(test_not_complete),
-        cmocka_unit_test(test_components),
-        cmocka_unit_test(test_lightest_end),
-        cmocka_unit_test(test_lightest_end_of_standard),
-        cmocka_unit_test(test_lightest_end_of_pairs),
+        cmocka_unit_test(test_library_files),      cmocka_unit_test(test_complete),
+        cmocka_unit_test(test_not_complete),       cmocka_unit_test(test_components),
+        cmocka_unit_test(test_last_scan),          cmocka_unit_test(test_last_scan_of_standard),
+        cmocka_unit_test(test_last_scan_of_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,15 @@
 /*
- * A JPEG file decoded with its scans abreast and in the ordinary way, as planes and as pixels, for
- * the tests of that. What has been lent has to be given back. Include it after cmocka.h; define
+ * Decodes a JPEG file with all scans at once and in the ordinary way, as planes and as pixels, and
+ * checks that idle cores and budget are given back. Include it after cmocka.h; define
  * _POSIX_C_SOURCE before the first include.
  *
- * Which way a file was decoded shows in what it holds of the budget: the file and a few rows of
- * coefficients, or all of these.
+ * The bytes taken from the budget show how a file was decoded: the size of the file and a few rows
+ * of coefficients, or of all coefficients.
  */
-#ifndef IH_TESTS_JPEG_ABREAST_H
-#define IH_TESTS_JPEG_ABREAST_H
+#ifndef IH_TESTS_PROGRESSIVE_H
+#define IH_TESTS_PROGRESSIVE_H
 
-#include "decode/progressive/abreast.h"
+#include "decode/progressive/progressive.h"
 
 #include <fcntl.h>
 
@@ -17,7 +17,7 @@
 #include "tests/support/jpeg_scans.h"
 #include "tests/support/planes_read.h"
 
-static char path[] = "/tmp/imghist-abreast-XXXXXX"; /* of the file that tests write */
+static char path[] = "/tmp/imghist-progressive-XXXXXX"; /* the file that tests write */
 
 static inline int make_path(void **state)
 {
@@ -33,18 +33,19 @@ static inline int remove_path(void **state)
     return 0;
 }
 
-/* What read_planes gives. */
+/* The layouts of read_planes. */
 static const struct look looks[] = {{.h = 1, .v = 1}, {.h = 2, .v = 1}, {.h = 2, .v = 2}};
 enum {
     N_LOOKS = sizeof looks / sizeof looks[0],
-    HELPERS = 2 /* that an image takes at most */
+    ASSISTANTS = 2 /* the most that an image takes */
 };
 
-/* ---- what a file holds ---- */
+/* ---- memory ---- */
 
+/* Bytes of the budget. */
 struct held {
-    uint64_t abreast, ordinary; /* bytes of the budget */
-    unsigned n_rows;            /* of MCUs */
+    uint64_t at_once, ordinary;
+    unsigned n_rows; /* of MCUs */
 };
 
 static inline uint64_t rounded_up(uint64_t n, uint64_t to)
@@ -52,7 +53,7 @@ static inline uint64_t rounded_up(uint64_t n, uint64_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Eight rows of MCUs, or all of them, of two bytes for each coefficient. */
+/* Two bytes for each coefficient of eight rows of MCUs, or of all rows. */
 static inline struct held held_of(const struct jpeg_file *f)
 {
     enum { SLOTS = 8, BLOCK_BYTES = 64 * 2 };
@@ -72,36 +73,36 @@ static inline struct held held_of(const struct jpeg_file *f)
     return (struct held){f->n + rounded_up(row_bytes * SLOTS, 64), row_bytes * n_rows, n_rows};
 }
 
-/* ---- one way to read ---- */
+/* ---- reading ---- */
 
-enum opened { OPENED_PATH, OPENED_MEMORY, OPENED_ONCE }; /* once: it cannot be rewound */
+enum opened { OPENED_PATH, OPENED_MEMORY, OPENED_ONCE }; /* once: cannot be rewound */
 
 struct way {
     enum opened opened;
     bool gives_pixels;
-    unsigned n_idle_cores; /* processors that nobody uses */
-    size_t more;           /* bytes of planes, or rows of pixels, than a read needs room for */
-    bool varies;           /* only every other read has more */
+    unsigned n_idle_cores;
+    size_t more; /* bytes of planes, or rows of pixels, that a buffer is larger than the least */
+    bool varies; /* only in every other read */
     uint64_t from_pixels;
     uint64_t budget_bytes;
     struct ih_budget *budget; /* not NULL: instead of one of budget_bytes */
-    /* Before each read, and n of them have given something. Returns how many more there are. */
-    unsigned (*before_read)(unsigned n, unsigned n_spare_left);
+    /* Called before each read, after n_bands bands. Returns how many cores have become idle. */
+    unsigned (*before_read)(unsigned n_bands, unsigned n_idle_cores);
 };
 
-#define ORDINARY_FROM UINT64_MAX /* pixels: none has so many */
+#define ORDINARY_FROM UINT64_MAX /* from_pixels: always in the ordinary way */
 
 struct outcome {
     enum ih_status status;
     struct ih_error error;
-    uint8_t *bytes; /* owned: what came until the end or an error, pixels, or planes in full */
+    uint8_t *bytes; /* owned: pixels up to the end or an error, or the planes of the image */
     size_t n_bytes;
     unsigned n_bands;
-    uint64_t held_bytes; /* of the budget, behind the last band */
-    unsigned n_lent;     /* processors at once, at most */
+    uint64_t held_bytes; /* of the budget, after the last band */
+    unsigned n_lent;     /* the most idle cores taken at once */
 };
 
-/* One read. True: there may be more. */
+/* Reads some rows. True: there may be more. */
 static inline bool read_pixels(struct ih_decode *d, size_t n_rows, struct outcome *out)
 {
     const size_t n_channels = d->info.n_channels, width = (size_t)d->info.width;
@@ -124,27 +125,17 @@ static inline bool read_pixels(struct ih_decode *d, size_t n_rows, struct outcom
     return out->status == IH_OK && n > 0;
 }
 
-static inline bool read_band(struct ih_decode *d, size_t n_bytes, struct planes_read *p,
-                             uint32_t *next_row, struct outcome *out)
+static inline bool read_rows(struct ih_decode *d, const struct way *way, size_t size,
+                             struct planes_read *p, struct outcome *out)
 {
-    struct ih_planes band = {.n_rows = 0};
-    uint8_t *buffer = malloc(n_bytes);
-    assert_non_null(buffer);
-    memset(buffer, (int)(*next_row * 37 + 91), n_bytes); /* what is not written shows */
-    out->status = ih_decode_read_planes(d, buffer, n_bytes, &band, &out->error);
-    if (out->status == IH_OK && band.n_rows > 0) {
-        check_band(&band, &d->info, *next_row, buffer, n_bytes);
-        if (!p->samples)
-            begin_planes(p, &d->info, &band);
-        take_rows(p, &band);
-        *next_row += band.n_rows;
-        out->n_bytes = (size_t)p->image.width * p->image.height +
-                       2 * (size_t)p->image.chroma_width * p->image.chroma_height;
-    } else if (out->status == IH_OK) {
-        assert_int_equal(*next_row, d->info.height);
-    }
-    free(buffer);
-    return out->status == IH_OK && band.n_rows > 0;
+    if (way->gives_pixels)
+        return read_pixels(d, size, out);
+    const bool has_rows = read_band(d, size, p);
+    out->status = p->status;
+    out->error = p->error;
+    out->n_bytes = (size_t)p->image.width * p->image.height +
+                   2 * (size_t)p->image.chroma_width * p->image.chroma_height;
+    return has_rows;
 }
 
 static inline void read_bands(struct ih_decode *d, const struct way *way,
@@ -152,7 +143,6 @@ static inline void read_bands(struct ih_decode *d, const struct way *way,
 {
     const size_t least = way->gives_pixels ? 1 : ih_decode_planes_bytes(d);
     struct planes_read p = {.has_planes = true};
-    uint32_t next_row = 0;
     unsigned n_idle_cores = way->n_idle_cores;
     for (bool goes_on = true; goes_on;) {
         const size_t size = least + (way->varies && out->n_bands % 2 ? 0 : way->more);
@@ -162,23 +152,20 @@ static inline void read_bands(struct ih_decode *d, const struct way *way,
             atomic_fetch_add(options->n_idle_cores, n_more);
             n_idle_cores += n_more;
         }
-        goes_on =
-            way->gives_pixels ? read_pixels(d, size, out) : read_band(d, size, &p, &next_row, out);
+        goes_on = read_rows(d, way, size, &p, out);
         out->n_bands += goes_on;
         const unsigned n_lent = n_idle_cores - atomic_load(options->n_idle_cores);
         out->n_lent = n_lent > out->n_lent ? n_lent : out->n_lent;
         if (goes_on)
             out->held_bytes = options->budget->taken_bytes;
     }
-    if (out->status == IH_OK) { /* and says so again */
-        assert_false(way->gives_pixels ? read_pixels(d, least, out)
-                                       : read_band(d, least, &p, &next_row, out));
+    if (out->status == IH_OK) { /* another read at the end also gives nothing */
+        assert_false(read_rows(d, way, least, &p, out));
         assert_int_equal(out->status, IH_OK);
     }
     if (!way->gives_pixels)
         out->bytes = p.samples;
-    free(p.has_row[0]);
-    free(p.has_row[1]);
+    free(p.has_row[0]), free(p.has_row[1]);
     ih_decode_close(d);
     assert_int_equal(atomic_load(options->n_idle_cores), n_idle_cores);
 }
@@ -199,7 +186,7 @@ static inline void open_source(struct ih_source *source, const struct jpeg_file 
     }
 }
 
-/* f is also at path, where that is opened. */
+/* If the way opens path, the file there is also f. */
 static inline struct outcome read_file(const struct jpeg_file *f, const struct way *way)
 {
     struct outcome out = {.status = IH_OK};
@@ -212,7 +199,7 @@ static inline struct outcome read_file(const struct jpeg_file *f, const struct w
     const struct ih_decode_options options = {.max_pixels = MAX_PIXELS,
                                               .budget = way->budget ? way->budget : &own,
                                               .n_idle_cores = &n_idle_cores,
-                                              .abreast_from_pixels =
+                                              .all_scans_from_pixels =
                                                   way->from_pixels ? way->from_pixels : 1};
     open_source(&source, f, way->opened, &fd);
     out.status = ih_decode_open(&d, &source, &options, &out.error);
@@ -234,7 +221,7 @@ static inline void free_outcome(struct outcome *o)
     *o = (struct outcome){.status = IH_OK};
 }
 
-/* ---- one way and the other ---- */
+/* ---- comparing ---- */
 
 static inline void assert_same_outcome(const struct outcome *a, const struct outcome *b)
 {
@@ -251,16 +238,16 @@ static inline void assert_same_outcome(const struct outcome *a, const struct out
         assert_memory_equal(a->bytes, b->bytes, a->n_bytes);
 }
 
-enum { N_WAYS = 4 }; /* that try_both tries */
+enum { N_WAYS = 4 }; /* tried by try_both */
 
-/* What has been tried, as planes and as pixels together. */
+/* Counts over planes and pixels. */
 struct tried {
-    unsigned n_abreast;    /* ways that were abreast to their end */
-    unsigned n_given_back; /* that failed with rows given before */
+    unsigned n_at_once;     /* decoded with all scans at once, up to the end */
+    unsigned n_failed_late; /* failed after delivering rows */
 };
 
-/* As planes, if that can be, and as pixels: with no processor to spare and with many, and never in
- * another way than the ordinary one does it. */
+/* Reads planes, if the layout allows it, and pixels, with no idle core and with several. Every
+ * outcome must equal that of the ordinary way. */
 static inline struct tried try_both(const struct jpeg_file *f, struct held held, size_t more)
 {
     struct tried tried = {0};
@@ -274,8 +261,8 @@ static inline struct tried try_both(const struct jpeg_file *f, struct held held,
         for (way.n_idle_cores = 0; way.n_idle_cores < 4; way.n_idle_cores += 3) {
             struct outcome o = read_file(f, &way);
             assert_same_outcome(&o, &ordinary);
-            tried.n_abreast += o.status == IH_OK && o.n_bands > 0 && o.held_bytes == held.abreast;
-            tried.n_given_back += o.status != IH_OK && o.n_bands > 0;
+            tried.n_at_once += o.status == IH_OK && o.n_bands > 0 && o.held_bytes == held.at_once;
+            tried.n_failed_late += o.status != IH_OK && o.n_bands > 0;
             free_outcome(&o);
         }
         free_outcome(&ordinary);
