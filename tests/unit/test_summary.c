@@ -2,7 +2,6 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "output/output.h"
-#include "output/text_name.h"
 #include "output/text_parts.h"
 
 #include <locale.h>

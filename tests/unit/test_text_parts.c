@@ -2,8 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "base/text.h"
-#include "output/text_name.h"
-#include "output/text_plot.h"
+#include "output/text_parts.h"
 
 #include <locale.h>
 #include <setjmp.h>
