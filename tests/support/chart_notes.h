@@ -114,7 +114,7 @@ static inline void draw_notes(struct notes *notes, const struct ih_result *r, co
                              .glyphs = glyphs,
                              .canvas = &notes->base,
                              .axis.scale = ih_chart_scale_find(scale)};
-    ih_chart_tell(r, &chart.facts);
+    ih_chart_collect_facts(r, &chart.facts);
     ih_chart_draw_all(&chart, width, height);
     assert_int_equal(notes->base.status, IH_OK);
     ih_path_reset(&chart.path);

@@ -16,7 +16,7 @@ enum { PIXEL = IH_SUBPIXELS };
 static struct ih_canvas *open_canvas(const struct ih_glyphs *glyphs, const char *title,
                                      const char *description)
 {
-    const struct ih_canvas_words words = {title, description};
+    const struct ih_alt_text words = {title, description};
     struct ih_canvas *canvas = NULL;
     assert_int_equal(
         ih_svg_open(&canvas, 100, 50, (struct ih_colour){1, 2, 255}, glyphs, &words, NULL), IH_OK);

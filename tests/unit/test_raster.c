@@ -1,8 +1,7 @@
 /* What charts are made of: coverage against areas known from geometry, text, and labels. */
 #include "base/text.h"
 #include "output/chart/canvas.h"
-#include "output/chart/coverage.h"
-#include "output/chart/label.h"
+#include "output/chart/parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /*
- * Text from the embedded font, as outlines.
+ * Text as outlines of the embedded font.
  *
- * stb_truetype reads the font's tables: which glyph a character has, how far it advances, and its
- * outline in integer font units. Its own rasterizer is not used: it works in float, whose last bit
- * may differ between compilers, and a chart is to be the same bytes everywhere. The outlines are
- * flattened here, in integers, and filled by the canvas like every other shape.
+ * stb_truetype reads the tables of the font: the glyph of a character, its advance, and its outline
+ * in integer font units. Curves are flattened here in integers, and the canvas fills the outlines
+ * like any path. The rasterizer of stb_truetype is not used: it works in float, whose last bit
+ * depends on the compiler, and a chart must be the same bytes everywhere.
  */
 #include "output/chart/glyphs.h"
 
@@ -40,7 +40,7 @@ void ih_glyphs_close(struct ih_glyphs *glyphs)
     free(glyphs);
 }
 
-/* a / b to the nearest integer, halves up; b > 0. */
+/* Returns a / b, rounded to the nearest integer, halves up; b > 0. */
 static int64_t divide_round(int64_t a, int64_t b)
 {
     int64_t doubled = 2 * a + b;
@@ -48,8 +48,8 @@ static int64_t divide_round(int64_t a, int64_t b)
     return doubled % (2 * b) < 0 ? quotient - 1 : quotient;
 }
 
-/* Font units, times `parts`, to 1/IH_SUBPIXELS of a pixel. A line of text that is longer than an
- * int32_t can say, tens of thousands of characters, is as long as it can say. */
+/* Converts font units, multiplied by `parts`, to 1/IH_SUBPIXELS of a pixel. Clamps to INT32_MAX,
+ * the width of tens of thousands of characters. */
 static int32_t scale(const struct ih_glyphs *g, unsigned size_px, int64_t units, int64_t parts)
 {
     int64_t scaled = divide_round(units * size_px * IH_SUBPIXELS, g->units_per_em * parts);
@@ -63,7 +63,7 @@ static int64_t advance_units(const struct ih_glyphs *g, unsigned long code_point
     return advance;
 }
 
-/* Advances of the first size_bytes of a text. */
+/* Returns the sum of the advances in the first size_bytes of a text. */
 static int64_t width_units(const struct ih_glyphs *g, const char *text, size_t size_bytes)
 {
     int64_t units = 0;
@@ -78,7 +78,7 @@ int32_t ih_glyphs_width(const struct ih_glyphs *g, unsigned size_px, const char 
     return scale(g, size_px, width_units(g, text, strlen(text)), 1);
 }
 
-/* Where a glyph's origin comes to lie: font units along the line, from (x, baseline). */
+/* The position of the next glyph: `along` font units to the right of (x, baseline). */
 struct pen {
     const struct ih_glyphs *glyphs;
     struct ih_path *path;
@@ -87,8 +87,8 @@ struct pen {
     int64_t along;
 };
 
-/* A point given in font units times `parts`. The baseline is where font y is 0, and font y is up.
- */
+/* Adds a point given in font units, multiplied by `parts`. Font y is 0 at the baseline and grows
+ * upwards. */
 static void add_point(const struct pen *pen, int64_t x, int64_t y, int64_t parts, bool begins)
 {
     int32_t px = pen->x + scale(pen->glyphs, pen->size_px, pen->along * parts + x, parts);
@@ -99,10 +99,8 @@ static void add_point(const struct pen *pen, int64_t x, int64_t y, int64_t parts
         ih_path_line(pen->path, px, py);
 }
 
-/*
- * A quadratic curve from `from` as n chords. They stray from it by at most |p0 - 2c + p1| / (4
- * n^2), which n keeps below 1/16 of a pixel: less than the eye sees in the gray of one edge pixel.
- */
+/* Adds a quadratic curve as n chords. Their distance from the curve is at most
+ * |p0 - 2c + p1| / (4 n^2); n keeps it below 1/16 of a pixel, which is invisible. */
 static void add_curve(const struct pen *pen, const stbtt_vertex *from, const stbtt_vertex *to)
 {
     int64_t bend_x = from->x - 2 * to->cx + to->x;
@@ -125,12 +123,12 @@ static void add_glyph(const struct pen *pen, unsigned long code_point)
     stbtt_vertex *vertices = NULL;
     int n = stbtt_GetGlyphShape(info, glyph, &vertices);
     if (n == 0 && !stbtt_IsGlyphEmpty(info, glyph))
-        pen->path->failed = true; /* the only way in which a glyph with an outline has none */
+        pen->path->failed = true; /* stb_truetype returns 0 vertices only if memory ran out */
     for (int i = 0; i < n; i++) {
         const stbtt_vertex *v = &vertices[i];
         if (v->type == STBTT_vcurve && i > 0)
             add_curve(pen, v - 1, v);
-        else /* cubic curves are of CFF fonts, which this one is not */
+        else /* no cubic curves: these occur in CFF fonts only */
             add_point(pen, v->x, v->y, 1, v->type == STBTT_vmove);
     }
     stbtt_FreeShape(info, vertices);
