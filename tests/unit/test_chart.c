@@ -1,4 +1,4 @@
-/* The plot of a chart: bars, their colours, what is cut, and the scales. */
+/* The plot of a chart: bars, their colours, cut bars, and the scales. */
 #include "tests/support/chart_picture.h"
 
 /* ---- bars ---- */
@@ -11,7 +11,7 @@ static void test_constant_gray_is_one_bar(void **state)
     struct picture p = draw_usual(r);
     int height = p.bottom - p.top;
     for (int v = 0; v < IH_BINS; v++) {
-        if (v % 64 == 0 || v == 255) /* grid lines */
+        if (v % 64 == 0 || v == 255) /* bins with grid lines */
             continue;
         int top = bar_top(&p, v, v == 40 ? 41 : 40);
         if (v == 100)
@@ -22,7 +22,7 @@ static void test_constant_gray_is_one_bar(void **state)
     free(p.pixels);
 }
 
-static void test_red_is_drawn_where_it_is(void **state)
+static void test_red_is_drawn_at_its_values(void **state)
 {
     (void)state;
     struct ih_result *r = new_result(3);
@@ -51,12 +51,12 @@ static void test_channels_add_up(void **state)
     struct ih_result *r = new_result(3);
     for (unsigned v = 20; v < 30; v++) {
         uint8_t a = (uint8_t)v, b = (uint8_t)(v + 60), c = (uint8_t)(v + 120);
-        add_pixels(r, (const uint8_t[]){a, a, b, 255}, 1000); /* red and green at 20, blue at 80 */
+        add_pixels(r, (const uint8_t[]){a, a, b, 255}, 1000); /* red, green at 20, blue at 80 */
         add_pixels(r, (const uint8_t[]){c, c, c, 255}, 1000); /* all at 140 */
     }
     struct picture p = draw_usual(r);
     int y = p.bottom - (p.bottom - p.top) / 4;
-    /* Between the luma line's edges; bins 20 to 29 have luma too, at the same height. */
+    /* Sampled inside the luma line; bins 20 to 29 have luma too, at the same height. */
     struct colour yellow = pixel_at(&p, bin_column(&p, 25) + 1, y);
     struct colour blue = pixel_at(&p, bin_column(&p, 87), y);
     struct colour all = pixel_at(&p, bin_column(&p, 145), y);
@@ -83,7 +83,7 @@ static void test_gray_has_no_luma_line(void **state)
     }
 }
 
-/* A flat histogram of 1000 with a spike: what is not the spike looks as if it were not there. */
+/* A spike in a flat histogram is cut and marked, and the other bars look as they do without it. */
 static void check_spike(unsigned value, uint64_t spike)
 {
     int flat_top[2] = {0};
@@ -130,7 +130,7 @@ static void test_ends_alone_are_not_cut(void **state)
     add_gray(r, 255, 350);
     struct picture p = draw_usual(r);
     double height = p.bottom - p.top;
-    /* Beside the grid lines, which are in the middle of these bins. */
+    /* At the edges of these bins, because grid lines go through their middles. */
     int low = bar_top_at(&p, p.left, bin_column(&p, 20));
     int high = bar_top_at(&p, p.right - 1, bin_column(&p, 20));
     assert_in_range(low, p.top + 1, p.top + (int)(0.1 * height));
@@ -158,7 +158,7 @@ static void test_no_pixels_are_no_bars(void **state)
         struct ih_result *r = new_result(n_channels);
         r->info.width = 0;
         struct picture p = draw_usual(r);
-        int y = p.bottom - (p.bottom - p.top) / 8; /* below the words in the middle */
+        int y = p.bottom - (p.bottom - p.top) / 8; /* below the text in the middle */
         for (int x = p.left; x < p.right; x++) {
             struct colour c = pixel_at(&p, x, y); /* panel or grid */
             assert_true(c.red < 60 && c.green < 60 && c.blue < 60);
@@ -187,7 +187,7 @@ static void test_log_shows_what_linear_hides(void **state)
         free(p.pixels);
         free(r);
     }
-    assert_true(height[0] <= 1); /* a breath of one pixel */
+    assert_true(height[0] <= 1);
     assert_true(height[1] > 50);
 }
 
@@ -219,7 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_constant_gray_is_one_bar),
-        cmocka_unit_test(test_red_is_drawn_where_it_is),
+        cmocka_unit_test(test_red_is_drawn_at_its_values),
         cmocka_unit_test(test_channels_add_up),
         cmocka_unit_test(test_gray_has_no_luma_line),
         cmocka_unit_test(test_spike_is_cut_and_marked),

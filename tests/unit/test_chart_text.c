@@ -1,10 +1,9 @@
-/* What surrounds the plot of a chart: title, marks of clipping, subtitle; and charts of every size.
- */
+/* The text and the marks around the plot of a chart, and charts of many sizes. */
 #include "tests/support/chart_picture.h"
 
 #include <locale.h>
 
-/* ---- the same again ---- */
+/* ---- determinism ---- */
 
 static struct ih_result *new_smooth_result(unsigned n_channels)
 {
@@ -25,7 +24,7 @@ static void test_same_input_same_bytes(void **state)
     unsigned char *png[2] = {NULL, NULL};
     size_t size[2] = {0, 0};
     assert_int_equal(ih_chart_draw(r, &options, &png[0], &size[0], NULL), IH_OK);
-    setlocale(LC_ALL, "de_DE.UTF-8"); /* a comma as decimal point, where the machine has it */
+    setlocale(LC_ALL, "de_DE.UTF-8"); /* a decimal comma, if the machine has this locale */
     assert_int_equal(ih_chart_draw(r, &options, &png[1], &size[1], NULL), IH_OK);
     setlocale(LC_ALL, "C");
     assert_true(size[0] > 1000);
@@ -57,7 +56,7 @@ static void test_sizes_out_of_range(void **state)
     free(r);
 }
 
-/* Nothing reaches the border, and most of the picture is plot. */
+/* Nothing touches the border, and the plot takes most of the picture. */
 static void check_size(struct ih_result *r, unsigned width, unsigned height)
 {
     struct picture p = draw(r, (struct ih_chart_options){.width = width, .height = height});
@@ -101,7 +100,7 @@ static void test_largest_size(void **state)
 
 /* ---- clipping ---- */
 
-/* Pixels of the triangle's colour in the left and the right half of the picture. */
+/* Counts the pixels of the triangles' colour in the left and the right half of the picture. */
 static void count_marks(uint64_t any_low, uint64_t all_low, uint64_t any_high, uint64_t all_high,
                         int marks[2])
 {
@@ -121,7 +120,7 @@ static void test_triangles_follow_the_counts(void **state)
 {
     (void)state;
     int marks[2];
-    count_marks(0, 0, 0, 0, marks); /* one million pixels, bins 0 and 255 are empty throughout */
+    count_marks(0, 0, 0, 0, marks); /* bins 0 and 255 are always empty */
     assert_int_equal(marks[0], 0);
     assert_int_equal(marks[1], 0);
     count_marks(1, 0, 0, 0, marks);
@@ -142,7 +141,7 @@ static void test_triangles_are_filled_where_all_channels_clip(void **state)
     assert_true(all[1] > some[1]);
 }
 
-/* ---- words ---- */
+/* ---- text ---- */
 
 static struct picture draw_named(const char *path)
 {
@@ -191,7 +190,7 @@ static void test_long_names_lose_their_middle(void **state)
     assert_false(named_alike(name[0], name[2]));
 }
 
-static void test_transparency_is_told_not_drawn(void **state)
+static void test_transparency_is_only_in_the_footer(void **state)
 {
     (void)state;
     struct picture p[2];
@@ -220,7 +219,7 @@ int main(void)
         cmocka_unit_test(test_title_is_the_files_name),
         cmocka_unit_test(test_hidden_characters_are_shown),
         cmocka_unit_test(test_long_names_lose_their_middle),
-        cmocka_unit_test(test_transparency_is_told_not_drawn),
+        cmocka_unit_test(test_transparency_is_only_in_the_footer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
