@@ -76,6 +76,8 @@ enum { N_KINDS = 7 };
 
 /* ---- tests ---- */
 
+static struct notes notes; /* of the chart drawn last */
+
 static const char *const scales[] = {"linear", "log", "sqrt"};
 
 static void test_no_text_touches_another(void **state)
@@ -85,27 +87,24 @@ static void test_no_text_touches_another(void **state)
                                       700, 777, 800, 960, 1024, 1280, 1600, 1920, 3000, 8192};
     static const unsigned heights[] = {200, 201, 215, 230, 250, 280,  320,  360,  420,
                                        480, 540, 640, 800, 999, 1200, 2000, 4096, 8192};
-    struct notes *notes = malloc(sizeof *notes);
-    assert_non_null(notes);
     for (unsigned kind = 0; kind < N_KINDS; kind++) {
         struct ih_result *r = new_kind(kind);
         for (size_t x = 0; x < sizeof widths / sizeof *widths; x++)
             for (size_t y = 0; y < sizeof heights / sizeof *heights; y++)
                 for (unsigned scale = 0; scale < 3; scale++) {
-                    draw_notes(notes, r, scales[scale], widths[x], heights[y]);
-                    check_boxes(notes, widths[x], heights[y]);
+                    draw_notes(&notes, r, scales[scale], widths[x], heights[y]);
+                    check_boxes(&notes, widths[x], heights[y]);
                 }
         free(r);
     }
-    free(notes);
 }
 
-static const struct box *find(const struct notes *notes, const char *part)
+static bool has_text(const char *part)
 {
-    for (size_t i = 0; i < notes->n; i++)
-        if (strstr(notes->boxes[i].text, part))
-            return &notes->boxes[i];
-    return NULL;
+    for (size_t i = 0; i < notes.n; i++)
+        if (strstr(notes.boxes[i].text, part))
+            return true;
+    return false;
 }
 
 static void test_large_charts_have_all_text(void **state)
@@ -124,22 +123,19 @@ static void test_large_charts_have_all_text(void **state)
                                            "5k",         "10k"};
     static const unsigned sizes[][2] = {
         {1024, 640}, {640, 480}, {320, 640}, {8192, 8192}, {2000, 500}};
-    struct notes *notes = malloc(sizeof *notes);
-    assert_non_null(notes);
     struct ih_result *r = new_smooth(3, 1);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (unsigned scale = 0; scale < 3; scale++) {
             static const char *const titles[] = {"linear scale", "log(1 + n) scale",
                                                  "square-root scale"};
-            draw_notes(notes, r, scales[scale], sizes[i][0], sizes[i][1]);
-            assert_non_null(find(notes, titles[scale]));
+            draw_notes(&notes, r, scales[scale], sizes[i][0], sizes[i][1]);
+            assert_true(has_text(titles[scale]));
             for (size_t k = 0; k < sizeof expected / sizeof *expected; k++)
-                if (!find(notes, expected[k]) && !(scale == 1 && strcmp(expected[k], "5k") == 0))
+                if (!has_text(expected[k]) && !(scale == 1 && strcmp(expected[k], "5k") == 0))
                     fail_msg("%ux%u, %s: no '%s'", sizes[i][0], sizes[i][1], scales[scale],
                              expected[k]);
         }
     free(r);
-    free(notes);
 }
 
 static void test_the_smallest_chart_has_the_important_text(void **state)
@@ -147,31 +143,25 @@ static void test_the_smallest_chart_has_the_important_text(void **state)
     (void)state;
     static const char *const expected[] = {
         "photo.jpg", "640 \xc3\x97 480 px", "mean luma ", "red", "luma", "at 255", "255", "linear"};
-    struct notes *notes = malloc(sizeof *notes);
-    assert_non_null(notes);
     struct ih_result *r = new_smooth(3, 1);
-    draw_notes(notes, r, "linear", IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT);
+    draw_notes(&notes, r, "linear", IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT);
     for (size_t k = 0; k < sizeof expected / sizeof *expected; k++)
-        if (!find(notes, expected[k]))
+        if (!has_text(expected[k]))
             fail_msg("no '%s'", expected[k]);
     free(r);
-    free(notes);
 }
 
 /* Checks that the default chart of r has all texts of `present` and none of `absent`. Frees r. */
 static void check_texts(struct ih_result *r, const char *const *present, const char *const *absent)
 {
-    struct notes *notes = malloc(sizeof *notes);
-    assert_non_null(notes);
-    draw_notes(notes, r, "linear", IH_CHART_WIDTH, IH_CHART_HEIGHT);
+    draw_notes(&notes, r, "linear", IH_CHART_WIDTH, IH_CHART_HEIGHT);
     for (; *present; present++)
-        if (!find(notes, *present))
+        if (!has_text(*present))
             fail_msg("no '%s'", *present);
     for (; *absent; absent++)
-        if (find(notes, *absent))
+        if (has_text(*absent))
             fail_msg("unexpected '%s'", *absent);
     free(r);
-    free(notes);
 }
 
 static void test_a_total_describes_the_set(void **state)

@@ -279,6 +279,12 @@ static char *show(const struct ih_output_options *options, const struct ih_resul
     return shown;
 }
 
+static char *show_one(const char *layout, unsigned columns, const struct ih_result *r)
+{
+    return show(&(struct ih_output_options){.layout = layout, .columns = columns, .verbose = true},
+                &r, 1);
+}
+
 /* Returns the columns of the widest line without its escape sequences. */
 static unsigned widest(const char *shown)
 {
@@ -333,18 +339,14 @@ static void test_names_are_not_shortened_without_a_terminal(void **state)
 {
     (void)state;
     struct ih_result *r = new_result(long_name, 3);
-    const struct ih_result *results[] = {r};
-    struct ih_output_options options = {.layout = "lines"};
-    char *shown = show(&options, results, 1);
+    char *shown = show_one("lines", 0, r);
     assert_non_null(strstr(shown, long_name));
     free(shown);
-    options.columns = 80;
-    shown = show(&options, results, 1);
+    shown = show_one("lines", 80, r);
     assert_null(strstr(shown, long_name));
     assert_non_null(strstr(shown, "photo.jpg\n"));
     free(shown);
-    options.layout = "full";
-    shown = show(&options, results, 1);
+    shown = show_one("full", 80, r);
     assert_non_null(strstr(shown, long_name));
     free(shown);
     free(r);
@@ -377,16 +379,13 @@ static void test_total(void **state)
     r->n_failed = 2;
     r->info = (struct ih_image_info){0};
     r->decoder_version = r->counted_by = r->kernel = NULL;
-    const struct ih_result *results[] = {r};
-    struct ih_output_options options = {.layout = "full", .verbose = true};
-    char *shown = show(&options, results, 1);
+    char *shown = show_one("full", 0, r);
     assert_non_null(strstr(shown, "(total)  12 images, "));
     assert_non_null(strstr(shown, ", 2 failed\n"));
     assert_non_null(strstr(shown, "  alpha"));
     assert_null(strstr(shown, "0 x 0"));
     free(shown);
-    options.layout = "lines";
-    shown = show(&options, results, 1);
+    shown = show_one("lines", 0, r);
     assert_non_null(strstr(shown, "\n  12 images  "));
     free(shown);
     free(r);
@@ -424,11 +423,8 @@ static void test_no_pixels(void **state)
     (void)state;
     struct ih_result *r = new_result("nothing", 3);
     ih_histogram_clear(&r->histogram, 3);
-    const struct ih_result *results[] = {r};
-    static const char *const layouts[] = {"full", "lines"};
     for (size_t i = 0; i < 2; i++) {
-        struct ih_output_options options = {.layout = layouts[i]};
-        char *shown = show(&options, results, 1);
+        char *shown = show_one(i ? "lines" : "full", 0, r);
         assert_non_null(strstr(shown, "no pixels"));
         assert_null(strstr(shown, "nan"));
         free(shown);
