@@ -15,7 +15,8 @@
 
 struct layout {
     const char *name;
-    void (*header)(FILE *f);
+    const char *header; /* the names of the columns */
+    bool has_bins;      /* bin_0 to bin_255 follow */
     void (*image)(FILE *f, const char *name, const struct ih_result *r);
 };
 
@@ -102,8 +103,9 @@ static void put_value(FILE *f, const struct ih_stats *s, unsigned value)
         put_count(f, value);
 }
 
-static const char stats_header[] = "file,width,height,channel,count,sum,mean,stddev,min,max,"
-                                   "p01,p05,p25,median,p75,p95,p99,entropy,clip_low,clip_high";
+#define STATS_HEADER                                           \
+    "file,width,height,channel,count,sum,mean,stddev,min,max," \
+    "p01,p05,p25,median,p75,p95,p99,entropy,clip_low,clip_high"
 
 static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsigned plane)
 {
@@ -130,11 +132,6 @@ static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsi
     put_count(f, s.clip_high);
 }
 
-static void header_stats(FILE *f)
-{
-    fprintf(f, "%s\n", stats_header);
-}
-
 static void image_stats(FILE *f, const char *name, const struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
@@ -143,14 +140,6 @@ static void image_stats(FILE *f, const char *name, const struct ih_result *r)
         put_stats(f, name, r, p);
         putc('\n', f);
     }
-}
-
-static void header_channels(FILE *f)
-{
-    fputs(stats_header, f);
-    for (unsigned v = 0; v < IH_BINS; v++)
-        fprintf(f, ",bin_%u", v);
-    putc('\n', f);
 }
 
 static void image_channels(FILE *f, const char *name, const struct ih_result *r)
@@ -167,17 +156,10 @@ static void image_channels(FILE *f, const char *name, const struct ih_result *r)
     }
 }
 
-/* The columns of layout `bins`: all planes that an image may have. */
+/* All planes that an image may have, in the order of BINS_HEADER. */
+#define BINS_HEADER "file,bin,gray,red,green,blue,alpha,luma"
 static const char *const bins_columns[] = {"gray", "red", "green", "blue", "alpha", "luma"};
 enum { N_BINS_COLUMNS = sizeof bins_columns / sizeof bins_columns[0] };
-
-static void header_bins(FILE *f)
-{
-    fputs("file,bin", f);
-    for (unsigned c = 0; c < N_BINS_COLUMNS; c++)
-        fprintf(f, ",%s", bins_columns[c]);
-    putc('\n', f);
-}
 
 static void image_bins(FILE *f, const char *name, const struct ih_result *r)
 {
@@ -204,11 +186,6 @@ static void image_bins(FILE *f, const char *name, const struct ih_result *r)
     }
 }
 
-static void header_long(FILE *f)
-{
-    fputs("file,channel,bin,count\n", f);
-}
-
 static void image_long(FILE *f, const char *name, const struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
@@ -227,10 +204,10 @@ static void image_long(FILE *f, const char *name, const struct ih_result *r)
 }
 
 static const struct layout layouts[] = {
-    {"channels", header_channels, image_channels},
-    {"bins", header_bins, image_bins},
-    {"long", header_long, image_long},
-    {"stats", header_stats, image_stats},
+    {"channels", STATS_HEADER, true, image_channels},
+    {"bins", BINS_HEADER, false, image_bins},
+    {"long", "file,channel,bin,count", false, image_long},
+    {"stats", STATS_HEADER, false, image_stats},
 };
 
 static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
@@ -254,9 +231,13 @@ static enum ih_status begin(FILE *stream, const struct ih_output_options *option
 
 static void put_header(struct csv_state *s)
 {
-    if (!s->has_header)
-        s->layout->header(s->stream);
+    if (s->has_header)
+        return;
     s->has_header = true;
+    fputs(s->layout->header, s->stream);
+    for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
+        fprintf(s->stream, ",bin_%u", v);
+    putc('\n', s->stream);
 }
 
 /* CSV has no record for a failed input. */

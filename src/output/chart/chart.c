@@ -101,15 +101,6 @@ static int32_t ems(const struct ih_chart_layout *l, int32_t hundredths)
     return ih_ems(l->em, hundredths);
 }
 
-static void choose_sizes(struct ih_chart_layout *l)
-{
-    l->em = ih_em_of(l->width, l->height);
-    l->title_em = ems(l, IH_TITLE_SIZE);
-    l->margin = ih_margin_of(l->width, l->height, l->em);
-    l->hair = ih_hair_of(l->em);
-    l->row_pitch = ems(l, ROW_PITCH);
-}
-
 /* Chooses the fewest rows in which the entries of the legend fit with their numbers, in columns. */
 static void choose_columns(struct ih_chart *chart)
 {
@@ -189,7 +180,11 @@ static void lay_out(struct ih_chart *chart, unsigned width, unsigned height)
 {
     struct ih_chart_layout *l = &chart->layout;
     *l = (struct ih_chart_layout){.width = (int32_t)width, .height = (int32_t)height};
-    choose_sizes(l);
+    l->em = ih_em_of(l->width, l->height);
+    l->title_em = ems(l, IH_TITLE_SIZE);
+    l->margin = ih_margin_of(l->width, l->height, l->em);
+    l->hair = ih_hair_of(l->em);
+    l->row_pitch = ems(l, ROW_PITCH);
     l->right = l->width - l->margin;
     for (size_t i = 0; i < sizeof footers / sizeof *footers; i++) {
         choose_rows(chart, &footers[i]);
@@ -208,22 +203,11 @@ static void lay_out(struct ih_chart *chart, unsigned width, unsigned height)
 
 /* ---- the chart ---- */
 
-static void draw_empty_note(struct ih_chart *chart)
-{
-    const struct ih_chart_layout *l = &chart->layout;
-    if (chart->result->histogram.n_pixels == 0)
-        ih_chart_write(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
-                       IH_ALIGN_CENTRE, chart->theme->muted, "no pixels");
-}
-
 void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height)
 {
     lay_out(chart, width, height);
     ih_chart_draw_header(chart);
     ih_chart_draw_plot(chart);
-    ih_chart_draw_strip(chart);
-    ih_chart_draw_numbers(chart);
-    draw_empty_note(chart);
     ih_chart_draw_footer(chart);
 }
 

@@ -163,8 +163,6 @@ void ih_chart_draw_footer(struct ih_chart *chart);
 extern const char ih_chart_counts_caption[], ih_chart_values_caption[];
 
 void ih_chart_draw_plot(struct ih_chart *chart);
-void ih_chart_draw_strip(struct ih_chart *chart);
-void ih_chart_draw_numbers(struct ih_chart *chart);
 
 /* ---- chart.c: the layout, and drawing for all parts ---- */
 

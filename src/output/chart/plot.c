@@ -212,20 +212,6 @@ static void draw_cut_marks(struct ih_chart *chart)
     ih_chart_fill(chart, chart->theme->text, 255, IH_BLEND_NORMAL);
 }
 
-void ih_chart_draw_plot(struct ih_chart *chart)
-{
-    const struct ih_chart_layout *l = &chart->layout;
-    const struct ih_chart_theme *t = chart->theme;
-    const struct ih_histogram *h = &chart->result->histogram;
-    ih_chart_fill_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
-    draw_grid(chart);
-    draw_areas(chart);
-    if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
-        draw_luma(chart);
-    draw_axes(chart);
-    draw_cut_marks(chart);
-}
-
 /* ---- numbers of the axes ---- */
 
 enum { HALF_A_DIGIT = 36 /* of its height, hundredths of the em: centres a number on its line */ };
@@ -261,7 +247,7 @@ static void draw_values(struct ih_chart *chart)
     }
 }
 
-void ih_chart_draw_numbers(struct ih_chart *chart)
+static void draw_numbers(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const int32_t column = l->numbers_right * IH_SUBPIXELS;
@@ -343,13 +329,11 @@ static void draw_end(struct ih_chart *chart, const struct end *end, enum detail 
         add_triangle(chart, end, ih_chart_ems(l, RIM), true);
     ih_chart_fill(chart, t->warning, 255, IH_BLEND_NORMAL);
     describe_end(chart, end, detail, text);
-    int32_t past = ih_chart_ems(l, TRIANGLE + TRIANGLE_GAP);
-    if (end->is_right)
-        ih_chart_write(chart, l->right * IH_SUBPIXELS - past, l->strip_y, IH_ALIGN_RIGHT, t->text,
-                       text);
-    else
-        ih_chart_write(chart, l->left * IH_SUBPIXELS + past, l->strip_y, IH_ALIGN_LEFT, t->text,
-                       text);
+    const int32_t inset = ih_chart_ems(l, TRIANGLE + TRIANGLE_GAP);
+    const int32_t x =
+        end->is_right ? l->right * IH_SUBPIXELS - inset : l->left * IH_SUBPIXELS + inset;
+    ih_chart_write(chart, x, l->strip_y, end->is_right ? IH_ALIGN_RIGHT : IH_ALIGN_LEFT, t->text,
+                   text);
 }
 
 /* Writes the height of the tallest cut bar in the middle between x0 and x1, if it fits. */
@@ -366,7 +350,7 @@ static void draw_cut_note(struct ih_chart *chart, int32_t x0, int32_t x1)
     ih_chart_write(chart, (x0 + x1) / 2, l->strip_y, IH_ALIGN_CENTRE, chart->theme->muted, text);
 }
 
-void ih_chart_draw_strip(struct ih_chart *chart)
+static void draw_strip(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_histogram *h = &chart->result->histogram;
@@ -384,4 +368,25 @@ void ih_chart_draw_strip(struct ih_chart *chart)
     draw_end(chart, &high, detail);
     draw_cut_note(chart, l->left * IH_SUBPIXELS + end_width(chart, &low, detail),
                   l->right * IH_SUBPIXELS - end_width(chart, &high, detail));
+}
+
+/* ---- all of it ---- */
+
+void ih_chart_draw_plot(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_chart_theme *t = chart->theme;
+    const struct ih_histogram *h = &chart->result->histogram;
+    ih_chart_fill_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
+    draw_grid(chart);
+    draw_areas(chart);
+    if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
+        draw_luma(chart);
+    draw_axes(chart);
+    draw_cut_marks(chart);
+    draw_strip(chart);
+    draw_numbers(chart);
+    if (h->n_pixels == 0)
+        ih_chart_write(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
+                       IH_ALIGN_CENTRE, t->muted, "no pixels");
 }
