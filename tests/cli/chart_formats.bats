@@ -141,17 +141,17 @@ END
   done
 }
 
-# says FILE TEXT: the chart has a line with this text, a plain space before %.
-says() { sed $'s/\xE2\x80\xAF/ /g' "$1" | grep -qF ">$2</text>" || fail "no $2 in $1"; }
+# has_text FILE TEXT: the chart has a line with this text, written with a plain space before %.
+has_text() { sed $'s/\xE2\x80\xAF/ /g' "$1" | grep -qF ">$2</text>" || fail "no $2 in $1"; }
 
 @test "svg: 0 % means none and 100 % all" {
   { printf '\377' && head -c 99999 /dev/zero; } >few
   imghist few --raw=1 --chart=few.svg
-  says few.svg '&lt;0.01 % at 255'
-  says few.svg '&gt;99.9 % at 0'
+  has_text few.svg '&lt;0.01 % at 255'
+  has_text few.svg '&gt;99.9 % at 0'
   head -c 1234567 /dev/zero >none
   imghist none --raw=1 --total-only --chart=none.svg
-  says none.svg '100 % at 0'
+  has_text none.svg '100 % at 0'
   grep -q '<desc>1 image, 1.23 megapixels, ' none.svg || fail "not 1.23 megapixels"
   ! grep -q 'at 255' none.svg || fail "something is clipped at 255"
 }
@@ -164,7 +164,7 @@ says() { sed $'s/\xE2\x80\xAF/ /g' "$1" | grep -qF ">$2</text>" || fail "no $2 i
     { cat even && head -c $((n - 100)) /dev/zero | tr '\0' '2'; } >$n
     imghist $n --raw=1 --chart=$n.svg
   done
-  says 400.svg '▲ cut, up to 400'
+  has_text 400.svg '▲ cut, up to 400'
   ! grep -q cut, 300.svg || fail "cut at 300"
 }
 

@@ -153,7 +153,7 @@ load images
   assert_fails 1 "charts/(total).hist.png: is there and not the chart of this input"
 }
 
-@test "chart: an input whose chart cannot be named is still counted" {
+@test "chart: an input is counted even if its chart cannot be named" {
   mkdir in charts
   for name in a b c; do cp "$SAMPLES/palette.png" "in/$name.png"; done
   long=$(printf 'n%.0s' {1..248}).png # 252 bytes: valid, but too long with the ending of a chart

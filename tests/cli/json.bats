@@ -113,7 +113,7 @@ clip_low clip_high histogram luma mean_luma mean_luminance clip low high any_low
 @test "json: other parsers read the document" {
   mixed
   for inputs in "$SAMPLES" "$SAMPLES/scene.png" "${mixed[*]}" missing; do
-    # shellcheck disable=SC2086 # the inputs are words
+    # shellcheck disable=SC2086 # inputs are separate words
     "$IMGHIST" $inputs --json >out.json 2>/dev/null || [ $? -eq 1 ]
     valid out.json
     [ "$(tail -c 1 out.json)" = "" ]

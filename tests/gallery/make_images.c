@@ -1,5 +1,5 @@
 /*
- * Makes the images whose charts the gallery shows.
+ * Makes the images for the charts of the gallery.
  *
  *     make_images SCENE.png DIR       all images but the huge one, as PNM files in DIR
  *     make_images --photo SCENE.png   a photograph of 24 megapixels, to standard output

@@ -1,15 +1,10 @@
 /* The text that the SVG canvas writes. tests/cli/chart_formats.bats reads complete charts with
  * other parsers, and compares them with the raster canvas. */
 #include "output/chart/canvas.h"
-#include "output/chart/chart.h"
+
+#include "tests/support/chart_picture.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { PIXEL = IH_SUBPIXELS };
 
@@ -173,24 +168,16 @@ static size_t count(const char *text, const char *part)
 
 static char *draw_svg(unsigned n_channels, const char *theme)
 {
-    struct ih_result *r = calloc(1, sizeof *r);
+    struct ih_result *r = new_result(n_channels);
     const struct ih_chart_options options = {.width = 1024,
                                              .height = 640,
                                              .theme = ih_chart_theme_find(theme),
                                              .format = ih_chart_format_of("x.svg")};
     unsigned char *file = NULL;
     size_t size = 0;
-    assert_non_null(r);
     r->path = "a<b>&.png";
-    r->info = (struct ih_image_info){"png", 256, 1, n_channels, 8};
-    r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, 0, 255};
-    ih_histogram_clear(&r->histogram, n_channels);
-    r->histogram.n_pixels = 256;
     for (unsigned v = 0; v < IH_BINS; v++)
-        for (unsigned plane = 0; plane < IH_PLANES; plane++) {
-            r->histogram.bins[plane][v] = 1;
-            r->histogram.sum[plane] += v;
-        }
+        add_gray(r, v, 1);
     assert_int_equal(ih_chart_draw(r, &options, &file, &size, NULL), IH_OK);
     char *text = malloc(size + 1);
     assert_non_null(text);
@@ -212,7 +199,7 @@ static void test_channels_are_blended_areas(void **state)
         assert_int_equal(count(light, "mix-blend-mode:screen"), 0);
         assert_has(dark, "<title>Histogram of a&lt;b&gt;&amp;.png</title>");
         assert_has(dark, ">a&lt;b&gt;&amp;.png</text>");
-        assert_has(dark, ">256 \xc3\x97 1 px");
+        assert_has(dark, ">640 \xc3\x97 480 px");
         free(dark);
         free(light);
     }

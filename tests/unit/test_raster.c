@@ -122,10 +122,10 @@ static void test_blending(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ih_canvas *canvas = NULL;
-        struct ih_colour ground = {100, 100, 100};
+        struct ih_colour background = {100, 100, 100};
         struct ih_paint paint = {{200, 200, 200}, cases[i].opacity, cases[i].mode};
         struct ih_path path = {0};
-        assert_int_equal(ih_raster_open(&canvas, 4, 4, ground, NULL, NULL), IH_OK);
+        assert_int_equal(ih_raster_open(&canvas, 4, 4, background, NULL, NULL), IH_OK);
         ih_path_rectangle(&path, PIXEL, PIXEL, 3 * PIXEL, 2 * PIXEL);
         canvas->fill(canvas, &path, &paint);
         assert_int_equal(canvas->status, IH_OK);

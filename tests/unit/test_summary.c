@@ -107,14 +107,14 @@ static void test_percent(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t part, whole;
+        uint64_t part, total;
         const char *text;
     } cases[] = {{0, 0, "0.00"},           {0, 10, "0.00"},    {1, 4, "25.00"},
                  {1, 1000000, "<0.01"},    {1, 10000, "0.01"}, {999999, 1000000, ">99.9"},
                  {99994, 100000, "99.99"}, {10, 10, "100"},    {UINT64_MAX, UINT64_MAX, "100"}};
     char text[IH_PERCENT_MAX];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(ih_text_percent(text, cases[i].part, cases[i].whole), cases[i].text);
+        assert_string_equal(ih_text_percent(text, cases[i].part, cases[i].total), cases[i].text);
 }
 
 /* ---- heights ---- */
@@ -308,7 +308,7 @@ static unsigned widest(const char *shown)
 
 static const char long_name[] =
     "a/rather/long/path/\u65e5\u672c\u8a9e/that/does/not/fit/in/one/line/of/"
-    "any/terminal/that/is/not/a/whole/wall/of/them/or/more/photo.jpg";
+    "any/terminal/that/is/narrower/than/three/hundred/columns/photo.jpg";
 
 static void test_views_fit(void **state)
 {

@@ -237,7 +237,8 @@ static enum ih_status finish_stb(int success, const struct ih_bytes *file, const
     if (file->failed)
         return ih_error_set(err, IH_MEMORY, "chart: out of memory for the %s", format);
     if (!success)
-        return ih_error_set(err, IH_UNAVAILABLE, "chart: stb_image_write: no %s", format);
+        return ih_error_set(err, IH_UNAVAILABLE, "chart: stb_image_write failed to write the %s",
+                            format);
     return IH_OK;
 }
 

@@ -5,7 +5,7 @@
 #include "output/chart/canvas.h"
 #include "output/chart/chart.h"
 
-/* What a file says beside the picture. Borrowed. */
+/* The metadata of a chart file. Borrowed. */
 struct ih_chart_about {
     struct ih_alt_text text; /* SVG */
     const char *source;      /* PNG: the input, as a text chunk; NULL: none */

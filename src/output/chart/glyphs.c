@@ -3,8 +3,8 @@
  *
  * stb_truetype reads the tables of the font: the glyph of a character, its advance, and its outline
  * in integer font units. Curves are flattened here in integers, and the canvas fills the outlines
- * like any path. The rasterizer of stb_truetype is not used: it works in float, whose last bit
- * depends on the compiler, and a chart must be the same bytes everywhere.
+ * like any path. The rasterizer of stb_truetype is not used: the last bit of its float
+ * values depends on the compiler, and a chart must be the same bytes everywhere.
  */
 #include "output/chart/glyphs.h"
 

@@ -14,8 +14,8 @@
  * 2 counts as 1 and the sign of a sum is ignored: the nonzero rule, as far as one sum per pixel can
  * express it.
  *
- * Rejected: supersampling (16 times the work for 16 levels); the rasterizer of stb_truetype (float,
- * whose last bit depends on the compiler, and slow for areas).
+ * Rejected: supersampling (16 times the work for 16 levels); the rasterizer of stb_truetype (slow
+ * for areas, and the last bit of its float values depends on the compiler).
  */
 #include "output/chart/path.h"
 

@@ -259,7 +259,7 @@ static void draw_numbers(struct ih_chart *chart)
                    ih_chart_values_caption);
 }
 
-/* ---- the strip: what is clipped at both ends, and between them what is cut ---- */
+/* ---- the strip: clipping at both ends, cut bars in the middle ---- */
 
 /* In hundredths of the em. */
 enum { TRIANGLE = 80, RIM = 14, TRIANGLE_GAP = 40, TEXT_GAP = 150, HALF_A_CAPITAL = 36 };
