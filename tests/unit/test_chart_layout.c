@@ -52,28 +52,6 @@ static struct ih_result *new_total(void)
     return r;
 }
 
-static struct ih_result *new_kind(unsigned kind)
-{
-    switch (kind) {
-    case 0:
-        return new_smooth(1, 1);
-    case 1:
-        return new_smooth(2, 1000000);
-    case 2:
-        return new_smooth(3, 20);
-    case 3:
-        return new_spiky();
-    case 4:
-        return new_constant();
-    case 5:
-        return new_total();
-    default:
-        return new_result(3); /* no pixels */
-    }
-}
-
-enum { N_KINDS = 7 };
-
 /* ---- tests ---- */
 
 static struct notes notes; /* of the chart drawn last */
@@ -87,15 +65,17 @@ static void test_no_text_touches_another(void **state)
                                       700, 777, 800, 960, 1024, 1280, 1600, 1920, 3000, 8192};
     static const unsigned heights[] = {200, 201, 215, 230, 250, 280,  320,  360,  420,
                                        480, 540, 640, 800, 999, 1200, 2000, 4096, 8192};
-    for (unsigned kind = 0; kind < N_KINDS; kind++) {
-        struct ih_result *r = new_kind(kind);
+    struct ih_result *const results[] = {
+        new_smooth(1, 1), new_smooth(2, 1000000), new_smooth(3, 20), new_spiky(), new_constant(),
+        new_total(),      new_result(3) /* no pixels */};
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
         for (size_t x = 0; x < sizeof widths / sizeof *widths; x++)
             for (size_t y = 0; y < sizeof heights / sizeof *heights; y++)
                 for (unsigned scale = 0; scale < 3; scale++) {
-                    draw_notes(&notes, r, scales[scale], widths[x], heights[y]);
+                    draw_notes(&notes, results[i], scales[scale], widths[x], heights[y]);
                     check_boxes(&notes, widths[x], heights[y]);
                 }
-        free(r);
+        free(results[i]);
     }
 }
 
@@ -138,23 +118,11 @@ static void test_large_charts_have_all_text(void **state)
     free(r);
 }
 
-static void test_the_smallest_chart_has_the_important_text(void **state)
+/* Checks that the linear chart of r has all texts of `present` and none of `absent`. Frees r. */
+static void check_size_texts(struct ih_result *r, unsigned width, unsigned height,
+                             const char *const *present, const char *const *absent)
 {
-    (void)state;
-    static const char *const expected[] = {
-        "photo.jpg", "640 \xc3\x97 480 px", "mean luma ", "red", "luma", "at 255", "255", "linear"};
-    struct ih_result *r = new_smooth(3, 1);
-    draw_notes(&notes, r, "linear", IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT);
-    for (size_t k = 0; k < sizeof expected / sizeof *expected; k++)
-        if (!has_text(expected[k]))
-            fail_msg("no '%s'", expected[k]);
-    free(r);
-}
-
-/* Checks that the default chart of r has all texts of `present` and none of `absent`. Frees r. */
-static void check_texts(struct ih_result *r, const char *const *present, const char *const *absent)
-{
-    draw_notes(&notes, r, "linear", IH_CHART_WIDTH, IH_CHART_HEIGHT);
+    draw_notes(&notes, r, "linear", width, height);
     for (; *present; present++)
         if (!has_text(*present))
             fail_msg("no '%s'", *present);
@@ -162,6 +130,20 @@ static void check_texts(struct ih_result *r, const char *const *present, const c
         if (has_text(*absent))
             fail_msg("unexpected '%s'", *absent);
     free(r);
+}
+
+static void check_texts(struct ih_result *r, const char *const *present, const char *const *absent)
+{
+    check_size_texts(r, IH_CHART_WIDTH, IH_CHART_HEIGHT, present, absent);
+}
+
+static void test_the_smallest_chart_has_the_important_text(void **state)
+{
+    (void)state;
+    check_size_texts(new_smooth(3, 1), IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT,
+                     (const char *const[]){"photo.jpg", "640 \xc3\x97 480 px", "mean luma ", "red",
+                                           "luma", "at 255", "255", "linear", NULL},
+                     (const char *const[]){NULL});
 }
 
 static void test_a_total_describes_the_set(void **state)

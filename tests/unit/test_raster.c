@@ -189,40 +189,41 @@ static void test_names(void **state)
     }
 }
 
+struct number {
+    uint64_t n;
+    const char *label;
+};
+
+static void check_numbers(void (*format)(char[IH_LABEL_MAX], uint64_t), const struct number cases[],
+                          size_t n_cases)
+{
+    for (size_t i = 0; i < n_cases; i++) {
+        char label[IH_LABEL_MAX];
+        format(label, cases[i].n);
+        assert_string_equal(label, cases[i].label);
+    }
+}
+
 static void test_counts(void **state)
 {
     (void)state;
-    static const struct {
-        uint64_t n;
-        const char *label;
-    } cases[] = {
+    static const struct number cases[] = {
         {0, "0"},           {1, "1"},         {999, "999"},          {1000, "1k"},
         {1500, "1.5k"},     {1250, "1.25k"},  {1254, "1.25k"},       {1255, "1.26k"},
         {12345, "12.3k"},   {999499, "999k"}, {999500, "1M"},        {2000000, "2M"},
         {5000000000, "5G"}, {9995, "10k"},    {UINT64_MAX, "18.4E"}, {123456789012345, "123T"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char label[IH_LABEL_MAX];
-        ih_label_count(label, cases[i].n);
-        assert_string_equal(label, cases[i].label);
-    }
+    check_numbers(ih_label_count, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_megapixels(void **state)
 {
     (void)state;
-    static const struct {
-        uint64_t n;
-        const char *label;
-    } cases[] = {
+    static const struct number cases[] = {
         {1, "0.000001"},  {153600, "0.15"},  {1000000, "1"},     {23456789, "23.5"},
         {24000000, "24"}, {99990000, "100"}, {123456789, "123"}, {UINT64_MAX, "18446744073710"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char label[IH_LABEL_MAX];
-        ih_label_megapixels(label, cases[i].n);
-        assert_string_equal(label, cases[i].label);
-    }
+    check_numbers(ih_label_megapixels, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_percentages(void **state)
