@@ -16,7 +16,7 @@
 
 #include "base/status.h"
 #include "output/buffer.h"
-#include "output/chart/glyphs.h"
+#include "output/chart/label.h"
 #include "output/chart/path.h"
 
 struct ih_colour {

@@ -5,8 +5,8 @@
  *     axis.c     scales, the height of counts, ticks
  *     plot.c     the plot, its numbers, and the strip above it
  *     text.c     title, legend and facts
- *     theme.h    colours and sizes
- *     glyphs.h   the font
+ *     theme.h    colours; sizes.h: sizes
+ *     label.h    names and numbers as text; the font
  *     canvas.h   the drawing surface, raster or SVG; path.h: shapes
  *     format.h   the file formats
  *
@@ -32,6 +32,7 @@
 
 #include "output/chart/format.h"
 #include "output/chart/parts.h"
+#include "output/chart/sizes.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
 #define IH_OUTPUT_CHART_PARTS_H
 
 #include "output/chart/canvas.h"
+#include "output/chart/label.h"
 #include "output/chart/theme.h"
 
 /* ---- axis.c: the vertical axis ---- */
@@ -60,7 +61,6 @@ static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned p
 
 /* ---- the state of one chart ---- */
 
-enum { IH_LABEL_MAX = 128 }; /* bytes of every label, with the NUL */
 enum { IH_CHART_FACTS_MAX = 8, IH_CHART_ENTRIES_MAX = 4 };
 
 /* An entry of the legend. */
@@ -118,27 +118,6 @@ static inline int32_t ih_chart_bin_x(const struct ih_chart_layout *l, unsigned v
 {
     return l->left * IH_SUBPIXELS + (int32_t)v * (l->right - l->left);
 }
-
-/* ---- text.c: labels in UTF-8, independent of the locale ---- */
-
-/*
- * Returns the last part of a path, escaped by ih_escape. The caller frees it; it has room for
- * IH_ELLIPSIS_BYTES more. NULL if memory ran out.
- */
-char *ih_label_name(const char *path);
-
-/* "0", "950", "1.5k", "12.3M", "4G": at most three significant digits, without trailing zeros. */
-void ih_label_count(char label[IH_LABEL_MAX], uint64_t n);
-
-/* A real number >= 0 with 0 to 6 decimals. */
-void ih_label_real(char label[IH_LABEL_MAX], double v, unsigned decimals);
-
-/* Pixels in millions, with about three significant digits: "24", "0.15", "0.000064". */
-void ih_label_megapixels(char label[IH_LABEL_MAX], uint64_t n);
-
-/* "12.3 %", "1.24 %". "0 %" means none and "100 %" all; shares close to these are "<0.01 %" and
- * ">99.9 %". total is not 0. */
-void ih_label_percent(char label[IH_LABEL_MAX], uint64_t part, uint64_t total);
 
 /* ---- text.c: the text around the plot ---- */
 
