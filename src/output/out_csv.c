@@ -51,8 +51,8 @@ static void make_field(char field[NAME_BYTES], const char *prefix, const char *t
     *p = '\0';
 }
 
-/* Spreadsheets run a field that begins with one of these signs as a formula, even if the field is
- * quoted or has spaces before the sign. The last four are full-width forms of the first four. */
+/* Spreadsheets run a field that begins with one of these signs as a formula. Quotes and leading
+ * spaces do not prevent that. The last four signs are full-width forms of the first four. */
 static bool looks_like_formula(const char *text)
 {
     static const char *const signs[] = {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"};

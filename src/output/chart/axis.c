@@ -3,10 +3,12 @@
  *
  * A chart shows the shape of a histogram, and a single bar can ruin that: a sky clipped to 255, a
  * black frame at 0, the flat background of a drawing. So bins 0 and 255 only set the scale if all
- * others are empty. Of the others, a bar is a spike if it is more than SPIKE_RATIO times as high as
- * the bar that 1/SPIKE_SHARE of all bars exceed. The highest bar that is no spike sets the scale,
- * so smooth and sparse histograms are shown completely. Higher bars are cut, and the chart marks
- * them and gives the height of the tallest. On the logarithmic scale nothing is cut.
+ * others are empty. The others are sorted by height, and 1/SPIKE_SHARE of them are higher than a
+ * reference bar. A bar more than SPIKE_RATIO times as high as the reference is a spike.
+ *
+ * The highest bar that is no spike sets the scale, so smooth and sparse histograms are shown
+ * completely. Higher bars are cut; the chart marks them and gives the height of the tallest. On the
+ * logarithmic scale nothing is cut.
  *
  * Rejected: a percentile alone (cuts the peak of every smooth histogram); a multiple of the mean
  * (cuts all sparse ones); a broken axis (unreadable with four curves).

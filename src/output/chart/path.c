@@ -3,12 +3,13 @@
  *
  * The coverage of a pixel is the exact area that the shape covers: a bar 3.6 pixels wide looks 3.6
  * pixels wide. The method is signed areas (FreeType's smooth rasterizer; font-rs by Raph Levien).
- * Each edge adds to the pixels it crosses how much coverage changes from one pixel to the next, and
- * a running sum along the row gives the coverage.
+ * An edge adds to each pixel that it crosses the change of coverage from the pixel before. A
+ * running sum along the row gives the coverage.
  *
- * Everything is in integers. An edge is cut where it crosses a row or a column, the cut is rounded
- * to 1/256 of a pixel, and the trapezoid beside a piece between two cuts is exact. Neighbouring
- * pieces share the rounded point, so outlines stay closed and nothing leaks along the row.
+ * Everything is in integers. An edge is cut where it crosses a row or a column, and the cut is
+ * rounded to 1/256 of a pixel. The trapezoid beside the piece between two cuts is exact.
+ * Neighbouring pieces share the rounded point, so outlines stay closed and nothing leaks along the
+ * row.
  *
  * Rows are computed one at a time, so memory is the edges plus one row of sums. A winding number of
  * 2 counts as 1 and the sign of a sum is ignored: the nonzero rule, as far as one sum per pixel can

@@ -184,8 +184,8 @@ static bool is_cut(const struct ih_chart *chart, unsigned v)
     return false;
 }
 
-/* Draws a bright edge on top of every cut bar, and an arrow above the middle of each run of cut
- * bars unless it would touch the arrow before. */
+/* Draws a bright edge on top of every cut bar. Each run of cut bars gets an arrow above its middle,
+ * unless the arrow would touch the one before. */
 static void draw_cut_marks(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
