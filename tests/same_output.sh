@@ -22,7 +22,6 @@ trap 'rm -rf "$work"' EXIT
 unset IMGHIST_DEVICE NO_COLOR COLUMNS
 export LC_ALL=C TERM=dumb
 n_passed=0 n_failed=0
-
 # report NAME PROBLEM: counts and prints one comparison; an empty PROBLEM means that it passed.
 report() {
   if [ -z "$2" ]; then
@@ -58,8 +57,7 @@ same_charts() {
   report "$name ($(find "$work/charts.new" -type f | wc -l) files)" "$problem"
 }
 
-# same_chart_files NAME FORMAT ARG...: the same for a chart file of each input on its own. An input that
-# cannot be counted must have no chart from either program.
+# same_chart_files NAME FORMAT ARG...: compares one chart file for each input. Damaged inputs have none.
 same_chart_files() {
   local name=$1 format=$2 problem="" n=0 file
   shift 2
