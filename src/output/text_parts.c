@@ -1,16 +1,107 @@
-/*
- * What sets the scale is the rule of the charts (chart_axis.c), on columns instead of bins: a
- * column is a spike where it is more than SPIKE_RATIO times as high as the one that 1/SPIKE_SHARE
- * of all columns exceed, and the highest that is no spike reaches the top.
- */
-#include "output/text_plot.h"
+#define _XOPEN_SOURCE 700 /* wcwidth */
+
+#include "output/text_parts.h"
+
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
+/* ---- names ---- */
+
+/* One in HEAD_PART of the columns shows the start of a path: the end says more. */
+enum { HEAD_PART = 3 };
+
+/* Returns the bytes of the first character of text, which is not empty, and its columns. */
+static size_t next_character(const char *text, unsigned *columns)
+{
+    unsigned long code_point;
+    size_t n = ih_utf8_length(text, &code_point);
+    n = n > 0 ? n : 1;
+    mbstate_t state;
+    wchar_t wide;
+    memset(&state, 0, sizeof state);
+    int width = mbrtowc(&wide, text, n, &state) == n ? wcwidth(wide) : 1;
+    *columns = width < 0 ? 1 : (unsigned)width;
+    return n;
+}
+
+unsigned ih_text_width(const char *text)
+{
+    unsigned sum = 0, columns;
+    for (; *text; sum += columns)
+        text += next_character(text, &columns);
+    return sum;
+}
+
+/* Returns the bytes of the longest start of text, combining marks included, that fits in `columns`.
+ * *used is set to the columns it takes. */
+static size_t fitting_start(const char *text, unsigned columns, unsigned *used)
+{
+    const char *p = text;
+    unsigned width = 0;
+    *used = 0;
+    while (*p) {
+        size_t n = next_character(p, &width);
+        if (*used + width > columns)
+            break;
+        *used += width;
+        p += n;
+    }
+    return (size_t)(p - text);
+}
+
+/* Returns the longest end of text that fits in `columns` and does not begin with a mark. */
+static const char *fitting_end(const char *text, unsigned columns)
+{
+    unsigned left = ih_text_width(text), width = 0;
+    while (*text) {
+        size_t n = next_character(text, &width);
+        if (left <= columns && width > 0)
+            break;
+        left -= width;
+        text += n;
+    }
+    return text;
+}
+
+void ih_text_put_short(FILE *f, const char *text, unsigned columns, bool unicode)
+{
+    const char *gap = unicode ? "\u2026" : "...";
+    const unsigned gap_columns = unicode ? 1 : 3;
+    if (columns == 0 || ih_text_width(text) <= columns) {
+        fputs(text, f);
+        return;
+    }
+    unsigned rest = columns > gap_columns ? columns - gap_columns : 0, used;
+    size_t n_head = fitting_start(text, rest / HEAD_PART, &used);
+    const char *tail = fitting_end(text + n_head, rest - used);
+    fprintf(f, "%.*s%s%s", (int)n_head, text, gap, tail);
+}
+
+/* ---- percentages ---- */
+
+const char *ih_text_percent(char shown[IH_PERCENT_MAX], uint64_t part, uint64_t total)
+{
+    double percent = total ? 100.0 * (double)part / (double)total : 0;
+    if (part == total && total)
+        snprintf(shown, IH_PERCENT_MAX, "100");
+    else if (part > 0 && percent < 0.01)
+        snprintf(shown, IH_PERCENT_MAX, "<0.01");
+    else if (percent >= 99.995)
+        snprintf(shown, IH_PERCENT_MAX, ">99.9");
+    else
+        snprintf(shown, IH_PERCENT_MAX, "%.2f", percent);
+    return shown;
+}
+
+/* ---- heights of a histogram ---- */
+
+/* The scale follows the rule of the charts (chart/axis.c), on columns instead of bins. A column is
+ * a spike if it is more than SPIKE_RATIO times as high as the column that 1/SPIKE_SHARE of all
+ * columns exceed. The highest column that is no spike reaches the top. */
 enum { SPIKE_SHARE = 32, SPIKE_RATIO = 3 };
-
-/* ---- heights ---- */
 
 static int compare_falling(const void *a, const void *b)
 {
@@ -18,7 +109,7 @@ static int compare_falling(const void *a, const void *b)
     return (m < n) - (m > n);
 }
 
-/* Sums of the bins of each column, with values 0 and 255 or without. */
+/* Adds up the bins of each column, values 0 and 255 only if with_ends is set. */
 static void sum_columns(uint64_t columns[], unsigned n_columns, const uint64_t bins[IH_BINS],
                         bool with_ends)
 {
@@ -27,7 +118,7 @@ static void sum_columns(uint64_t columns[], unsigned n_columns, const uint64_t b
         columns[v / (IH_BINS / n_columns)] += bins[v];
 }
 
-/* The count that reaches the top; 0 where nothing is counted. */
+/* Returns the count that reaches the top; 0 if all columns are empty. */
 static uint64_t count_at_top(const struct ih_plot *plot, const struct ih_histogram *h,
                              const unsigned planes[], bool with_ends)
 {
@@ -44,7 +135,7 @@ static uint64_t count_at_top(const struct ih_plot *plot, const struct ih_histogr
         return 0;
     qsort(bars, n, sizeof *bars, compare_falling);
     while (!with_ends && bars[top] / SPIKE_RATIO > bars[n / SPIKE_SHARE])
-        top++; /* ends at the bar that it compares with */
+        top++; /* ends at the latest at bars[n / SPIKE_SHARE] itself */
     return bars[top];
 }
 
@@ -72,20 +163,20 @@ void ih_plot_fill(struct ih_plot *plot, const struct ih_histogram *h, const unsi
     }
 }
 
-/* ---- characters ---- */
+/* ---- characters of a histogram ---- */
 
 static const char *const blocks[IH_PLOT_LEVELS + 1] = {
     " ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
 static const char *const ascii[IH_PLOT_LEVELS + 1] = {" ", ".", ".", ":", ":", "|", "|", "#", "#"};
 
-/* A character: the lower eighths in one mixture of curves, the ones above in another. A mixture is
- * a set of bits, one for each curve. */
+/* One character. The curves that cover its lower part mix to one colour, those above the border to
+ * another. A mixture is a bit set, one bit per curve. */
 struct cell {
     const char *text;
     unsigned lower, upper;
 };
 
-/* The curves that reach above `level` eighths of column c. */
+/* Returns the curves that reach above `level` eighths in column c. */
 static unsigned curves_above(const struct ih_plot *plot, unsigned c, unsigned level)
 {
     unsigned set = 0;
@@ -103,8 +194,8 @@ static struct cell cut_cell(const struct ih_plot *plot, unsigned c, bool unicode
 }
 
 /*
- * A character has one border and two colours, but three curves may end in it at three heights. Of
- * all borders the one is taken that leaves the fewest eighths in a colour that is not theirs.
+ * A character has one border and two colours, but three curves may end in it at three heights. This
+ * picks the border that shows the fewest eighths in a wrong colour.
  */
 static struct cell cell_at(const struct ih_plot *plot, unsigned c, unsigned row, bool unicode)
 {
@@ -124,13 +215,14 @@ static struct cell cell_at(const struct ih_plot *plot, unsigned c, unsigned row,
             best = (struct cell){unicode ? blocks[border] : ascii[border], lower, upper};
         }
     }
-    if (fewest == 0 && best.lower == 0 && best.upper != 0) /* whole: as ink, not as ground */
-        best =
-            (struct cell){unicode ? blocks[IH_PLOT_LEVELS] : ascii[IH_PLOT_LEVELS], best.upper, 0};
+    if (fewest == 0 && best.lower == 0 && best.upper != 0) { /* full: foreground, not background */
+        const char *full = unicode ? blocks[IH_PLOT_LEVELS] : ascii[IH_PLOT_LEVELS];
+        best = (struct cell){full, best.upper, 0};
+    }
     return best;
 }
 
-/* All three together are the terminal's own colour of text: white on dark, black on light. */
+/* All three curves together use the terminal's text colour: white on dark, black on light. */
 static void put_colours(FILE *f, unsigned lower, unsigned upper)
 {
     enum { ALL = 7 };
@@ -148,7 +240,7 @@ void ih_plot_put_row(FILE *f, const struct ih_plot *plot, unsigned row, bool uni
     unsigned n_blanks = 0;
     for (unsigned c = 0; c < plot->n_columns; c++) {
         struct cell cell = cell_at(plot, c, row, unicode);
-        if (cell.lower == 0 && cell.upper == 0) { /* none at the end of a line */
+        if (cell.lower == 0 && cell.upper == 0) { /* blanks at the end of a line are left out */
             n_blanks++;
             continue;
         }
