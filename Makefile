@@ -289,9 +289,9 @@ $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples
-samples: ## make the sample images anew, with the program in samples/
+samples: ## make the sample images again that are derived from a formula or from scene.png
 	@mkdir -p build/samples
-	$(CC) $(CPPFLAGS) $(CFLAGS) -ffp-contract=off -o build/samples/make_samples $(wildcard samples/*.c) $(LDLIBS)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o build/samples/make_samples samples/make_samples.c $(LDLIBS)
 	build/samples/make_samples samples
 
 .PHONY: gallery

@@ -129,10 +129,19 @@ enum ih_status {
 
 enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */
 
-/* Owned by the caller and free of pointers: it can be copied, and kept as long as one likes. */
+/* The setting that a file exceeds, with status IH_LIMIT. */
+enum ih_limit {
+    IH_LIMIT_NONE = 0,   /* no setting raises the limit, or it is another error */
+    IH_LIMIT_MAX_PIXELS, /* ih_settings.max_pixels */
+    IH_LIMIT_MAX_MEMORY  /* ih_settings.max_memory */
+};
+
+/* Owned by the caller. Holds no pointers, so it can be copied and kept. */
 struct ih_error {
     enum ih_status status;
     char message[IH_MESSAGE_MAX]; /* "what: why", without the path and without a newline */
+    enum ih_limit limit;
+    uint64_t limit_value; /* pixels or bytes; 0 with IH_LIMIT_NONE */
 };
 
 /*

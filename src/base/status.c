@@ -12,11 +12,28 @@ enum ih_status ih_error_set(struct ih_error *err, enum ih_status status, const c
     if (err) {
         va_list args;
         va_start(args, format);
-        err->status = status;
         vsnprintf(err->message, sizeof err->message, format, args);
         va_end(args);
+        err->status = status;
+        err->limit = IH_LIMIT_NONE;
+        err->limit_value = 0;
     }
     return status;
+}
+
+enum ih_status ih_error_set_limit(struct ih_error *err, enum ih_limit limit, uint64_t limit_value,
+                                  const char *format, ...)
+{
+    if (err) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(err->message, sizeof err->message, format, args);
+        va_end(args);
+        err->status = IH_LIMIT;
+        err->limit = limit;
+        err->limit_value = limit_value;
+    }
+    return IH_LIMIT;
 }
 
 enum ih_status ih_error_errno(struct ih_error *err, int error_number, const char *what)
@@ -25,4 +42,16 @@ enum ih_status ih_error_errno(struct ih_error *err, int error_number, const char
     if (strerror_r(error_number, reason, sizeof reason) != 0)
         snprintf(reason, sizeof reason, "error %d", error_number);
     return ih_error_set(err, error_number == ENOMEM ? IH_MEMORY : IH_IO, "%s: %s", what, reason);
+}
+
+void ih_error_append(struct ih_error *err, const char *hint)
+{
+    const size_t n = strlen(err->message), room = sizeof err->message - n;
+    if (strlen(hint) + sizeof " ()" <= room)
+        snprintf(err->message + n, room, " (%s)", hint);
+}
+
+bool ih_limit_is_known(enum ih_limit limit)
+{
+    return limit == IH_LIMIT_NONE || limit == IH_LIMIT_MAX_PIXELS || limit == IH_LIMIT_MAX_MEMORY;
 }

@@ -6,6 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Copies the error and names the setting that raises the limit. */
+static void copy_error(struct ih_error *err, const struct ih_error *from)
+{
+    if (!err)
+        return;
+    *err = *from;
+    if (from->limit == IH_LIMIT_MAX_PIXELS)
+        ih_error_append(err, "max_pixels");
+    else if (from->limit == IH_LIMIT_MAX_MEMORY)
+        ih_error_append(err, "max_memory");
+}
+
 /* Runs one input; counts are overwritten or empty. */
 static enum ih_status count_input(struct ih_context *context, const struct ih_input *input,
                                   struct ih_counts *counts, struct ih_error *err)
@@ -22,8 +34,8 @@ static enum ih_status count_input(struct ih_context *context, const struct ih_in
     ih_call_end(context, call, status);
     if (status == IH_OK)
         ih_counts_set_image(counts, context->options.skips_transparent);
-    else if (err)
-        *err = result->error;
+    else
+        copy_error(err, &result->error);
     return status;
 }
 

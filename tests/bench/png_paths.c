@@ -9,7 +9,6 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "base/large.h"
 #include "decode/decoder.h"
 #include "decode/png/chunks.h"
 #include "decode/png/inflate.h"
@@ -92,7 +91,7 @@ static void inflate_only(const struct file *file)
     if (!ih_png_read_front(&chunks) || !ih_png_read_back(&chunks))
         die(file, "not for the fast path");
     size_t size = (size_t)(ih_png_row_bytes(&chunks.image) + 1) * chunks.image.height;
-    uint8_t *out = ih_large_alloc(size);
+    uint8_t *out = malloc(size);
     ih_png_join(&chunks);
     if (!out || !ih_inflate_exactly(held.bytes + chunks.data_at, chunks.data_bytes, out, size))
         die(file, "cannot inflate");

@@ -32,7 +32,7 @@ int main(void)
     const struct ih_settings settings = {.device = "cpu"};
     struct ih_context *context = NULL;
     struct ih_counts *counts = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     const int is_right = ih_context_open(&settings, sizeof settings, &context, &err) == IH_OK &&
                          ih_counts_open(&counts, &err) == IH_OK &&
                          ih_count_pixels(context, &pixels, counts, &err) == IH_OK &&

@@ -202,7 +202,7 @@ static inline enum ih_status read_budget(void *state, uint8_t *pixels, size_t ca
         image->sum |= ih_budget_try(image->budget, 1) ? 4 : 0;
         ih_budget_give(image->budget, half); /* the other half it forgets */
         image->sum |= has_limit ? 0 : 8;
-        *err = (struct ih_error){IH_OK, ""};
+        *err = (struct ih_error){0};
     }
     return read_sum(state, pixels, capacity, n_pixels, err);
 }

@@ -20,7 +20,7 @@ static void test_loaded(void **state)
 {
     static const char *const names[] = {"zlibVersion", "crc32"};
     struct calls calls = {NULL, NULL};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     (void)state;
     if (ih_dynlib_load("libz.so.1", names, 2, &calls, &err) != IH_OK)
         skip(); /* another system's name for it */
@@ -32,7 +32,7 @@ static void test_loaded(void **state)
 
 static void test_not_there(void **state)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     (void)state;
     assert_int_equal(ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, &err), IH_UNSUPPORTED);
     static const char says[] = "libimghist-none.so.7, which decodes it, cannot be loaded: ";
@@ -45,7 +45,7 @@ static void test_not_there(void **state)
 static void test_broken(void **state)
 {
     char path[] = "/tmp/imghist-test-XXXXXX";
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     (void)state;
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -64,7 +64,7 @@ static void test_lacking(void **state)
 {
     static const char *const names[] = {"zlibVersion", "imghist_none"};
     struct calls calls;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     (void)state;
     if (ih_dynlib_load("libz.so.1", names, 1, &calls, &err) != IH_OK)
         skip();

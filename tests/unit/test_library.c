@@ -19,7 +19,7 @@
 static void assert_refused(struct ih_settings settings, enum ih_status status, const char *reason)
 {
     struct ih_context *context = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), status);
     assert_int_equal(err.status, status);
     assert_non_null(strstr(err.message, reason));

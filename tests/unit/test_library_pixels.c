@@ -17,7 +17,7 @@ static void check(struct ih_context *context, unsigned width, unsigned height, u
     const size_t size = start + stride * (height - 1) + row_bytes;
     uint8_t *bytes = malloc(size);
     struct ih_counts *counts = open_counts();
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     struct expected e = {.n_pixels = 0};
     assert_non_null(bytes);
     for (size_t i = 0; i < size; i++)
@@ -108,7 +108,7 @@ static void pixels_that_cannot_be(void **state)
         {some, (uint64_t)1 << 40, (uint64_t)1 << 40, 0, 1},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct ih_error err = {IH_OK, ""};
+        struct ih_error err = {0};
         const struct ih_pixels row = {some, 4, 1, 3, 1}; /* there is no next row to overlap */
         assert_int_equal(ih_count_pixels(context, &row, counts, &err), IH_OK);
         assert_int_equal(summary_of(counts).n_pixels, 4);
@@ -126,7 +126,7 @@ static void no_gpu(void **state)
     (void)state;
     struct ih_context *context = open_cpu();
     struct ih_pending *pending = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     const enum ih_status status = ih_pending_open(context, 999, &pending, &err);
     assert_int_equal(status, IH_UNAVAILABLE);
     assert_int_equal(err.status, IH_UNAVAILABLE);

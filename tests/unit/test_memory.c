@@ -230,7 +230,7 @@ static bool take(void *user, const struct ih_input *input, const struct ih_resul
     (void)input;
     if (result->status == IH_OK && result->histogram.n_pixels == (uint64_t)SIDE * SIDE)
         r->n_done++;
-    if (result->status == IH_LIMIT && strstr(result->error.message, "(memory)"))
+    if (result->status == IH_LIMIT && result->error.limit == IH_LIMIT_MAX_MEMORY)
         r->n_refused++;
     return true;
 }

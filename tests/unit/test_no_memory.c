@@ -159,7 +159,7 @@ static void fail_each(const char *name, long least)
     assert_int_equal(count_file(path, device, &expected, &err), IH_OK); /* also the libraries' */
     for (n = 0; n < FAILURES_MAX; n++) {
         long before = atomic_load(&n_held);
-        err = (struct ih_error){IH_OK, ""};
+        err = (struct ih_error){0};
         atomic_store(&n_until_failure, n);
         enum ih_status status = count_file(path, device, &sum, &err);
         bool is_over = atomic_exchange(&n_until_failure, -1) >= 0;

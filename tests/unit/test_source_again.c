@@ -250,7 +250,7 @@ static int put_in_place(struct ih_source *source, int fd)
 
 static void check_read_fails(struct ih_source *source)
 {
-    struct ih_error error = {IH_OK, ""};
+    struct ih_error error = {0};
     const uint8_t *shown;
     size_t n;
     assert_int_equal(ih_source_peek(source, 1, &shown, &n, &error), IH_IO);
@@ -263,7 +263,7 @@ static void test_errors(void **state)
     (void)state;
     const struct named file = make_file(FILE_BYTES);
     struct ih_source source = {0};
-    struct ih_error error = {IH_OK, ""};
+    struct ih_error error = {0};
     int fds[2];
     open_path(&source, file.path);
     check_read(&source, 0, IH_SOURCE_BUFFER_BYTES);

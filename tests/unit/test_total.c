@@ -249,7 +249,7 @@ static void test_no_sum_overflows(void **state)
 {
     struct ih_result white, result;
     struct ih_total total;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     struct ih_stats stats;
     (void)state;
     init(&total);

@@ -1,12 +1,12 @@
 /*
  * The rows of a JPEG as it stores them, for whoever counts them without RGB ever being in memory
- * (counts/planes.h). The library gives whole rows of MCUs; where the height of chroma is halved the
+ * (counts/pixels.h). The library gives whole rows of MCUs; where the height of chroma is halved the
  * last row of Y among them takes from the next one's, so it waits for that.
  */
 #ifndef IH_DECODE_JPEG_RAW_H
 #define IH_DECODE_JPEG_RAW_H
 
-#include "counts/planes.h"
+#include "counts/pixels.h"
 
 #include <stdbool.h>
 #include <stddef.h>

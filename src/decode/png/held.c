@@ -1,7 +1,5 @@
 #include "decode/png/held.h"
 
-#include "base/large.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +24,7 @@ static bool grow(struct ih_png_held *h)
     size_t capacity = next_capacity(h);
     if (capacity <= h->capacity || !ih_budget_try(h->budget, capacity - h->capacity))
         return false;
-    uint8_t *bytes = ih_large_alloc(capacity);
+    uint8_t *bytes = malloc(capacity);
     if (!bytes) {
         ih_budget_give(h->budget, capacity - h->capacity);
         return false;

@@ -17,7 +17,6 @@
  */
 #include "decode/png/whole.h"
 
-#include "base/large.h"
 #include "decode/png/chunks.h"
 #include "decode/png/inflate.h"
 #include "decode/png/unfilter.h"
@@ -133,7 +132,7 @@ bool ih_png_whole_load(struct ih_png_whole *w)
         !ih_budget_try(w->budget, size_bytes + IH_PNG_SLACK))
         return false;
     w->taken_bytes = size_bytes + IH_PNG_SLACK;
-    w->rows = ih_large_alloc(size_bytes + IH_PNG_SLACK);
+    w->rows = malloc(size_bytes + IH_PNG_SLACK);
     if (!w->rows || !inflate_rows(w, size_bytes)) {
         ih_png_unjoin(c);
         release_rows(w);

@@ -2,7 +2,7 @@
 
 #include "decode/progressive/abreast.h"
 
-#include "base/idle_cores.h"
+#include "base/budget.h"
 #include "decode/progressive/coefficients.h"
 
 #include <pthread.h>
