@@ -1,8 +1,8 @@
 /*
  * Makes the sample images that follow from a formula or from another sample:
- * `make_samples DIR` writes DIR/testcard.png, and DIR/scene.jpg from DIR/scene.png.
+ * `make_samples SCENE.png DIR` writes DIR/testcard.png, and DIR/scene.jpg from SCENE.png.
  *
- * With the libraries named in README.md both files come out byte for byte as in the repository.
+ * With the library versions in README.md both files equal those in the repository byte for byte.
  *
  * The counts of the test card can be derived by hand. It has 256 x 256 pixels, RGB, in four parts:
  *
@@ -134,22 +134,21 @@ static void write_jpeg(const char *path, const uint8_t *pixels, unsigned width, 
 int main(int argc, char **argv)
 {
     char path[PATH_BYTES];
-    if (argc != 2 || strlen(argv[1]) > PATH_BYTES - sizeof "/testcard.png") {
-        fputs("usage: make_samples DIR\n", stderr);
+    png_image scene = {.version = PNG_IMAGE_VERSION};
+    if (argc != 3 || strlen(argv[2]) > PATH_BYTES - sizeof "/testcard.png") {
+        fputs("usage: make_samples SCENE.png DIR\n", stderr);
         return 2;
     }
-    snprintf(path, sizeof path, "%s/testcard.png", argv[1]);
+    snprintf(path, sizeof path, "%s/testcard.png", argv[2]);
     write_testcard(path);
 
-    png_image scene = {.version = PNG_IMAGE_VERSION};
-    snprintf(path, sizeof path, "%s/scene.png", argv[1]);
-    if (!png_image_begin_read_from_file(&scene, path))
-        fail(path, scene.message);
+    if (!png_image_begin_read_from_file(&scene, argv[1]))
+        fail(argv[1], scene.message);
     scene.format = PNG_FORMAT_RGB;
     uint8_t *pixels = malloc(PNG_IMAGE_SIZE(scene));
     if (!pixels || !png_image_finish_read(&scene, NULL, pixels, 0, NULL))
-        fail(path, pixels ? scene.message : "out of memory");
-    snprintf(path, sizeof path, "%s/scene.jpg", argv[1]);
+        fail(argv[1], pixels ? scene.message : "out of memory");
+    snprintf(path, sizeof path, "%s/scene.jpg", argv[2]);
     write_jpeg(path, pixels, scene.width, scene.height);
     free(pixels);
     return 0;
