@@ -1,4 +1,4 @@
-/* Counting what the host has: files and bytes as the pipeline's workers do, pixels band by band. */
+/* Counting in the host: files and bytes as the workers do, pixels band by band. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "library/library.h"
@@ -18,7 +18,7 @@ static void copy_error(struct ih_error *err, const struct ih_error *from)
         ih_error_append(err, "max_memory");
 }
 
-/* Runs one input; counts are overwritten or empty. */
+/* Counts one input. After an error counts are empty. */
 static enum ih_status count_input(struct ih_context *context, const struct ih_input *input,
                                   struct ih_counts *counts, struct ih_error *err)
 {
@@ -69,7 +69,7 @@ enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pix
     struct ih_pixels p = *pixels;
     size_t row_bytes, span_bytes = 0;
     if (p.n_channels < 1 || p.n_channels > IH_CHANNELS_MAX)
-        return ih_error_set(err, IH_USAGE, "pixels: %u channels, there are 1 to 4", p.n_channels);
+        return ih_error_set(err, IH_USAGE, "pixels: %u channels, must be 1 to 4", p.n_channels);
     if (p.width == 0 || p.height == 0) {
         *out = (struct ih_pixels){NULL, 0, 0, 0, p.n_channels};
         return IH_OK;
@@ -79,17 +79,18 @@ enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pix
     if (p.width > SIZE_MAX || p.height > SIZE_MAX ||
         !ih_size_multiply((size_t)p.width, p.n_channels, &row_bytes) || row_bytes > PTRDIFF_MAX)
         return ih_error_set(err, IH_USAGE, "pixels: larger than any memory");
-    bool is_upwards = p.stride_bytes < 0;
+    bool is_upward = p.stride_bytes < 0;
     size_t stride = p.stride_bytes == 0 ? row_bytes
-                    : is_upwards        ? (size_t)0 - (size_t)p.stride_bytes
+                    : is_upward         ? (size_t)0 - (size_t)p.stride_bytes
                                         : (size_t)p.stride_bytes;
     if (p.height > 1 && stride < row_bytes)
-        return ih_error_set(err, IH_USAGE, "pixels: rows of %zu bytes overlap, %zu bytes apart",
-                            row_bytes, stride);
+        return ih_error_set(err, IH_USAGE,
+                            "pixels: stride of %zu bytes is less than a row of %zu bytes", stride,
+                            row_bytes);
     if (!ih_size_multiply((size_t)p.height - 1, stride, &span_bytes) ||
         span_bytes > PTRDIFF_MAX - row_bytes)
         return ih_error_set(err, IH_USAGE, "pixels: larger than any memory");
-    if (is_upwards) /* the order of rows plays no part: begin at the lowest */
+    if (is_upward) /* counts do not depend on the order of rows */
         p.data = (const uint8_t *)p.data - span_bytes;
     if (p.height == 1 || stride == row_bytes) {
         p.width *= p.height;
@@ -101,7 +102,7 @@ enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pix
     return IH_OK;
 }
 
-/* Fills a band with the pixels from number *done on, as many as it holds and there are. */
+/* Fills a band with the pixels that follow the first *done. Returns their number. */
 static size_t fill_band(const struct ih_pixels *p, uint64_t *done, uint8_t *band,
                         size_t capacity_pixels)
 {

@@ -1,4 +1,4 @@
-/* Counts on their way: the caller's pixels, checked, and the backend's device pixels. */
+/* Pending counts: pixels in GPU memory, counted on the caller's stream. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "library/library.h"
@@ -8,7 +8,7 @@
 
 struct ih_pending {
     struct ih_device_pixels *pixels;
-    struct ih_image_info info; /* of what is enqueued */
+    struct ih_image_info info; /* of the enqueued pixels */
     bool skips_transparent;
 };
 
@@ -36,8 +36,7 @@ enum ih_status ih_pending_count(struct ih_pending *pending, const struct ih_pixe
     enum ih_status status = ih_pixels_normalize(pixels, &p, err);
     if (status == IH_OK && pending->skips_transparent &&
         p.n_channels != ih_colour_channels(p.n_channels))
-        return ih_error_set(err, IH_USAGE,
-                            "alpha: skip-transparent does not work on pixels that a GPU has");
+        return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels in GPU memory");
     if (status == IH_OK)
         status = ih_device_pixels_count(pending->pixels, &p, stream, err);
     if (status == IH_OK)

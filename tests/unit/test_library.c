@@ -29,19 +29,19 @@ static void assert_refused(struct ih_settings settings, enum ih_status status, c
 static void settings_that_make_no_sense(void **state)
 {
     (void)state;
-    assert_refused((struct ih_settings){.device = "gpu"}, IH_USAGE, "'gpu' is none of");
-    assert_refused((struct ih_settings){.device = "cpu:0"}, IH_USAGE, "'cpu:0' is none of");
-    assert_refused((struct ih_settings){.device = "cuda:"}, IH_USAGE, "'cuda:' is none of");
-    assert_refused((struct ih_settings){.device = "cuda:1x"}, IH_USAGE, "'cuda:1x' is none of");
-    assert_refused((struct ih_settings){.device = "cuda:0,"}, IH_USAGE, "is none of");
-    assert_refused((struct ih_settings){.device = "cuda:1,1"}, IH_USAGE, "is none of");
-    assert_refused((struct ih_settings){.kernel = "best"}, IH_USAGE, "'best' is none");
-    assert_refused((struct ih_settings){.luma = "bt2020"}, IH_USAGE, "'bt2020' is none");
+    assert_refused((struct ih_settings){.device = "gpu"}, IH_USAGE, "device: 'gpu' is");
+    assert_refused((struct ih_settings){.device = "cpu:0"}, IH_USAGE, "device: 'cpu:0' is");
+    assert_refused((struct ih_settings){.device = "cuda:"}, IH_USAGE, "device: 'cuda:' is");
+    assert_refused((struct ih_settings){.device = "cuda:1x"}, IH_USAGE, "device: 'cuda:1x' is");
+    assert_refused((struct ih_settings){.device = "cuda:0,"}, IH_USAGE, "device: '");
+    assert_refused((struct ih_settings){.device = "cuda:1,1"}, IH_USAGE, "device: '");
+    assert_refused((struct ih_settings){.kernel = "best"}, IH_USAGE, "no kernel 'best'");
+    assert_refused((struct ih_settings){.luma = "bt2020"}, IH_USAGE, "'bt2020' is not one of");
     assert_refused((struct ih_settings){.clip_low = 5, .clip_high = 5}, IH_USAGE, "clip");
     assert_refused((struct ih_settings){.clip_low = 255}, IH_USAGE, "clip");
     assert_refused((struct ih_settings){.clip_high = 256}, IH_USAGE, "clip");
     assert_refused((struct ih_settings){.raw_channels = 5}, IH_USAGE, "raw_channels");
-    assert_refused((struct ih_settings){.alpha = "skip"}, IH_USAGE, "alpha: 'skip' is none of");
+    assert_refused((struct ih_settings){.alpha = "skip"}, IH_USAGE, "alpha: 'skip' is");
 }
 
 /* An older program's struct is shorter, a newer one's longer. */
@@ -197,6 +197,9 @@ static void settings_are_used(void **state)
         1);
     static const uint8_t four[12];
     assert_int_equal(ih_count_memory(context, four, sizeof four, counts, &err), IH_LIMIT);
+    assert_int_equal(err.limit, IH_LIMIT_MAX_PIXELS);
+    assert_int_equal(err.limit_value, 3);
+    assert_string_equal(err.message, "more than 3 pixels (max_pixels)");
     ih_context_close(context);
 
     unsigned char *jpeg;
@@ -204,6 +207,9 @@ static void settings_are_used(void **state)
     by_content.raw_channels = 0;
     assert_int_equal(ih_context_open(&by_content, sizeof by_content, &context, &err), IH_OK);
     assert_int_equal(ih_count_memory(context, jpeg, jpeg_bytes, counts, &err), IH_LIMIT);
+    assert_int_equal(err.limit, IH_LIMIT_MAX_MEMORY);
+    assert_int_equal(err.limit_value, 1);
+    assert_non_null(strstr(err.message, "(max_memory)"));
     ih_context_close(context);
     by_content.max_memory = 1 << 20;
     assert_int_equal(ih_context_open(&by_content, sizeof by_content, &context, &err), IH_OK);
