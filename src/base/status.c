@@ -7,32 +7,34 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Fills err, which may be NULL. The caller ends args. */
+static void fill(struct ih_error *err, enum ih_status status, enum ih_limit limit,
+                 uint64_t limit_value, const char *format, va_list args)
+{
+    if (!err)
+        return;
+    vsnprintf(err->message, sizeof err->message, format, args);
+    err->status = status;
+    err->limit = limit;
+    err->limit_value = limit_value;
+}
+
 enum ih_status ih_error_set(struct ih_error *err, enum ih_status status, const char *format, ...)
 {
-    if (err) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(err->message, sizeof err->message, format, args);
-        va_end(args);
-        err->status = status;
-        err->limit = IH_LIMIT_NONE;
-        err->limit_value = 0;
-    }
+    va_list args;
+    va_start(args, format);
+    fill(err, status, IH_LIMIT_NONE, 0, format, args);
+    va_end(args);
     return status;
 }
 
 enum ih_status ih_error_set_limit(struct ih_error *err, enum ih_limit limit, uint64_t limit_value,
                                   const char *format, ...)
 {
-    if (err) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(err->message, sizeof err->message, format, args);
-        va_end(args);
-        err->status = IH_LIMIT;
-        err->limit = limit;
-        err->limit_value = limit_value;
-    }
+    va_list args;
+    va_start(args, format);
+    fill(err, IH_LIMIT, limit, limit_value, format, args);
+    va_end(args);
     return IH_LIMIT;
 }
 

@@ -1,9 +1,9 @@
 /*
- * Memory that runs out: every allocation of a run fails once, in turn. Each time there is an error
- * that says so, or the right counts (where less memory did), and nothing is left behind.
+ * Out of memory: each allocation of a run fails once. Each run must report IH_MEMORY, or give the
+ * right counts if it could do without, and must free everything.
  *
- * malloc and its kin are replaced for the whole program, libraries included. Where a sanitizer has
- * replaced them already, or the C library gives no other name for its own, the tests are skipped.
+ * The tests replace malloc and related functions for the program and its libraries. They are
+ * skipped with a sanitizer, which replaces malloc itself, and with other C libraries than glibc.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -34,8 +34,8 @@
 
 /* ---- an allocator that fails on demand ---- */
 
-static atomic_long n_until_failure = -1; /* 0: the next one fails; below: none does */
-static atomic_long n_held;               /* allocations that are not freed */
+static atomic_long n_until_failure = -1; /* 0: the next one fails; negative: none fails */
+static atomic_long n_held;               /* allocations not yet freed */
 
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t n, size_t size);
@@ -51,24 +51,24 @@ static bool fails(void)
     return true;
 }
 
-static void *held(void *p)
+static void *counted(void *p)
 {
     if (p)
         atomic_fetch_add(&n_held, 1);
     return p;
 }
 
-/* Without this libraries would not see them, as the tests are built like imghist. */
+/* Tests are built with hidden visibility, but libraries must see these functions. */
 #pragma GCC visibility push(default)
 
 void *malloc(size_t size)
 {
-    return fails() ? NULL : held(__libc_malloc(size));
+    return fails() ? NULL : counted(__libc_malloc(size));
 }
 
 void *calloc(size_t n, size_t size)
 {
-    return fails() ? NULL : held(__libc_calloc(n, size));
+    return fails() ? NULL : counted(__libc_calloc(n, size));
 }
 
 void *realloc(void *old, size_t size)
@@ -76,12 +76,12 @@ void *realloc(void *old, size_t size)
     if (fails())
         return NULL;
     void *p = __libc_realloc(old, size);
-    return old ? p : held(p);
+    return old ? p : counted(p);
 }
 
 int posix_memalign(void **out, size_t alignment, size_t size)
 {
-    void *p = fails() ? NULL : held(__libc_memalign(alignment, size));
+    void *p = fails() ? NULL : counted(__libc_memalign(alignment, size));
     if (!p)
         return ENOMEM;
     *out = p;
@@ -90,7 +90,7 @@ int posix_memalign(void **out, size_t alignment, size_t size)
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    return fails() ? NULL : held(__libc_memalign(alignment, size));
+    return fails() ? NULL : counted(__libc_memalign(alignment, size));
 }
 
 void free(void *p)
@@ -102,14 +102,9 @@ void free(void *p)
 
 #pragma GCC visibility pop
 
-/* ---- what is run ---- */
+/* ---- decoding ---- */
 
 enum { FAILURES_MAX = 5000 };
-
-struct run {
-    const char *path;
-    uint64_t sum; /* of the first channel, as it should be */
-};
 
 /* Counts the file as a worker does. */
 static enum ih_status count_file(const char *path, struct ih_device *device, uint64_t *sum,
@@ -147,7 +142,8 @@ static struct ih_device *cpu(void)
     return device;
 }
 
-/* Every allocation that counting the file makes. At least `least` of them are seen to matter. */
+/* Fails each allocation that counting the file makes. At least `least` failures must be reported.
+ */
 static void fail_each(const char *name, long least)
 {
     char path[4096];
@@ -156,7 +152,8 @@ static void fail_each(const char *name, long least)
     uint64_t expected = 0, sum = 0;
     long n_failed = 0, n;
     snprintf(path, sizeof path, "%s/../%s", getenv("TESTS") ? getenv("TESTS") : "tests", name);
-    assert_int_equal(count_file(path, device, &expected, &err), IH_OK); /* also the libraries' */
+    assert_int_equal(count_file(path, device, &expected, &err),
+                     IH_OK); /* libraries allocate once, too */
     for (n = 0; n < FAILURES_MAX; n++) {
         long before = atomic_load(&n_held);
         err = (struct ih_error){0};
@@ -164,7 +161,7 @@ static void fail_each(const char *name, long least)
         enum ih_status status = count_file(path, device, &sum, &err);
         bool is_over = atomic_exchange(&n_until_failure, -1) >= 0;
         if (atomic_load(&n_held) != before)
-            fail_msg("%s: %ld blocks are lost when allocation %ld fails", name,
+            fail_msg("%s: %ld blocks leak when allocation %ld fails", name,
                      atomic_load(&n_held) - before, n);
         if (status == IH_OK)
             assert_true(sum == expected);
@@ -193,12 +190,12 @@ static void test_png(void **state)
 static void test_jpeg(void **state)
 {
     (void)state;
-    fail_each("samples/scene.jpg", 10); /* 5 of them are ours */
+    fail_each("samples/scene.jpg", 10); /* 5 of them in imghist */
 }
 
 /* ---- the library ---- */
 
-/* A program from start to end: a file and a row of pixels, added up. */
+/* A complete program: counts a file and a row of pixels, and adds them up. */
 static enum ih_status use_library(const char *path, uint64_t *sum, struct ih_error *err)
 {
     static const uint8_t row[] = {1, 2, 3, 4, 5, 6};
@@ -245,11 +242,10 @@ static void test_library(void **state)
         const enum ih_status status = use_library(path, &sum, &err);
         is_over = atomic_exchange(&n_until_failure, -1) >= 0;
         if (atomic_load(&n_held) != before)
-            fail_msg("%ld blocks are lost when allocation %ld fails", atomic_load(&n_held) - before,
-                     n);
+            fail_msg("%ld blocks leak when allocation %ld fails", atomic_load(&n_held) - before, n);
         if (status == IH_OK)
             assert_true(sum == expected);
-        else /* a device that has no memory to start is none */
+        else /* a device without memory to start is unavailable */
             assert_true(status == IH_MEMORY || status == IH_UNAVAILABLE);
         n_failed += status != IH_OK;
     }
