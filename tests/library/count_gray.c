@@ -1,10 +1,10 @@
-/* A C program outside the tree: counts a row of gray pixels, and has ih_ names of its own, some of
- * which the inside of the library has too. They must not meet. */
+/* A C program outside the tree. It counts a row of gray pixels and defines ih_ names that also
+ * exist inside the library. They must not collide. */
 #include <imghist.h>
 #include <stdio.h>
 #include <string.h>
 
-int ih_error_set(void); /* nobody may call these */
+int ih_error_set(void); /* the library must not call these */
 int ih_histogram_clear(void);
 int ih_png_start(void);
 
