@@ -102,7 +102,7 @@ static void write_jpeg(const char *path, const uint8_t *pixels, unsigned width, 
 {
     struct jpeg_compress_struct jpeg;
     struct jpeg_error_mgr errors;
-    uint8_t *row = malloc((size_t)width * 3); /* libjpeg wants rows that are not const */
+    uint8_t *row = malloc((size_t)width * 3); /* libjpeg needs rows that are not const */
     FILE *file = fopen(path, "wb");
     if (!file || !row)
         fail(path, "cannot be written");

@@ -157,7 +157,7 @@ struct ih_stats {
     uint64_t count, sum;                 /* pixels; sum of their 8-bit values */
     double mean, stddev;                 /* of the 8-bit values; population deviation */
     unsigned min, max;                   /* smallest and largest value that occurs */
-    unsigned percentile[IH_PERCENTILES]; /* smallest value whose cumulative count >= p * count */
+    unsigned percentile[IH_PERCENTILES]; /* smallest value with cumulative count >= p * count */
     double entropy;                      /* bits per pixel, 0 to 8 */
     uint64_t clip_low, clip_high;        /* clipped pixels */
 };
@@ -182,7 +182,7 @@ struct ih_settings {
                               (19595 R + 38470 G + 7471 B + 32768) >> 16. For gray: the gray */
     unsigned clip_low;     /* values <= clip_low count as clipped; default 0 */
     unsigned clip_high;    /* values >= clip_high count as clipped; 0 means 255 */
-    uint64_t max_pixels;   /* refuse files whose header claims more; 0 means 4 Gi */
+    uint64_t max_pixels;   /* refuse files that claim more pixels; 0 means 4 Gi */
     uint64_t max_memory;   /* bytes that all threads together may use for files that must be held
                               in memory; such files wait for each other. 0: no limit */
     unsigned raw_channels; /* 1 to 4: files are interleaved samples of so many channels, without a

@@ -2,8 +2,8 @@
  * Reads files with read(2), 64 KiB at a time.
  *
  * Rejected: mmap(2). It saves 0.7 % of the time that decoding takes. But if another program
- * truncates a mapped file, the next access raises SIGBUS, in the middle of any library, where
- * read(2) reports an error. Pipes cannot be mapped at all. Reads of 1 MiB gain nothing.
+ * truncates a mapped file, the next access raises SIGBUS, in the middle of any library;
+ * read(2) reports an error instead. Pipes cannot be mapped at all. Reads of 1 MiB gain nothing.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -43,7 +43,7 @@ enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct
         return ih_error_errno(err, errno, "cannot open");
     enum ih_status status = ih_source_open_fd(s, fd, err);
     if (status == IH_OK) {
-        s->owns_fd = s->is_whole = true;
+        s->owns_fd = s->is_from_start = true;
         s->read_ns = ih_clock_ns() - start_ns;
     } else {
         close(fd);
@@ -57,7 +57,7 @@ enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *e
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
         return ih_error_errno(err, EISDIR, "cannot read");
     s->fd = fd;
-    s->owns_fd = s->is_whole = false;
+    s->owns_fd = s->is_from_start = false;
     return open_buffer(s, err);
 }
 
@@ -67,7 +67,7 @@ bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes)
     *n_bytes = s->memory_bytes;
     if (!s->is_open || s->fd < 0)
         return s->is_open;
-    if (!s->is_whole || fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
+    if (!s->is_from_start || fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
         return false;
     *n_bytes = (uint64_t)st.st_size;
     return true;
@@ -86,13 +86,13 @@ enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err)
 }
 
 void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end,
-                       bool is_whole)
+                       bool is_from_start)
 {
     assert(s->is_open && s->n_left == 0 && size_bytes <= IH_SOURCE_BUFFER_BYTES);
     memcpy(s->buffer, bytes, size_bytes);
     s->n_left = size_bytes;
     s->at_end = at_end;
-    s->is_whole = is_whole;
+    s->is_from_start = is_from_start;
 }
 
 void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes)

@@ -22,7 +22,7 @@ enum { IH_SOURCE_BUFFER_BYTES = 64 * 1024 };
 struct ih_source {
     int fd; /* open file, or -1 for memory; valid while is_open */
     bool is_open, owns_fd, at_end;
-    bool is_whole;       /* the file descriptor began at the first byte of a file */
+    bool is_from_start;  /* the file descriptor began at the first byte of a file */
     uint8_t *buffer;     /* owned, IH_SOURCE_BUFFER_BYTES, kept until reset */
     const uint8_t *next; /* unread bytes: in buffer, or in the caller's memory */
     size_t n_left;
@@ -40,16 +40,17 @@ enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct
 enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *err);
 
 /* Stores the size of the input, including the bytes already read. Returns false if the input cannot
- * be read again: it must be memory, or a regular file with is_whole set. */
+ * be read again: it must be memory, or a regular file with is_from_start set. */
 bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes);
 
 /* Returns to the first byte. Call it only if ih_source_size returns true. IH_OK or IH_IO. */
 enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err);
 
 /* Hands a source that was just opened the bytes that another process has read from the file: at
- * most IH_SOURCE_BUFFER_BYTES, copied. at_end and is_whole come from the source of that process. */
+ * most IH_SOURCE_BUFFER_BYTES, copied. at_end and is_from_start come from the source of that
+ * process. */
 void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end,
-                       bool is_whole);
+                       bool is_from_start);
 
 /* Reads from memory, borrowed until close. Cannot fail. */
 void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 /* Fills err, which may be NULL. The caller ends args. */
+IH_PRINTF(5, 0)
 static void fill(struct ih_error *err, enum ih_status status, enum ih_limit limit,
                  uint64_t limit_value, const char *format, va_list args)
 {

@@ -1,9 +1,9 @@
 /*
  * Reporting errors.
  *
- * A call that can fail returns an enum ih_status. When that is not IH_OK, the call has filled the
- * caller's struct ih_error, whose message lies inside the struct. Reporting an error therefore
- * allocates nothing, and an error can be copied with `=`.
+ * A call that can fail returns an enum ih_status. If that is not IH_OK, the call has filled the
+ * caller's struct ih_error. The struct contains the message itself, so reporting an error allocates
+ * nothing, and an error can be copied with `=`.
  */
 #ifndef IH_BASE_STATUS_H
 #define IH_BASE_STATUS_H
@@ -40,7 +40,7 @@ enum ih_status ih_error_errno(struct ih_error *err, int error_number, const char
 /* Appends " (hint)" to the message if it fits. */
 void ih_error_append(struct ih_error *err, const char *hint);
 
-/* Returns false if limit is not a value of enum ih_limit, as another process may have sent it. */
+/* Checks a limit that another process sent: returns false if it is no value of enum ih_limit. */
 bool ih_limit_is_known(enum ih_limit limit);
 
 #endif

@@ -2,7 +2,7 @@
  * Text from outside: names of files, shown safely, and the numbers in options and settings.
  *
  * A file's name may hold any byte but NUL and '/': newlines, escape sequences that move the cursor,
- * bytes that are not UTF-8. None of these reaches a terminal or a chart unescaped.
+ * bytes that are not UTF-8. ih_escape makes them safe for terminals and charts.
  */
 #ifndef IH_BASE_TEXT_H
 #define IH_BASE_TEXT_H

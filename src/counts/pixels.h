@@ -49,7 +49,7 @@ static inline unsigned ih_colour_channels(unsigned n_channels)
 }
 
 /*
- * Moves the pixels whose alpha is not 0 to the front and keeps their order.
+ * Moves the pixels with alpha above 0 to the front and keeps their order.
  *
  * pixels   uint8 [n_pixels][n_channels], n_channels 2 or 4, alpha last
  *

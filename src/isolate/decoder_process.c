@@ -232,7 +232,7 @@ static bool send_request(struct ih_decoder_process *h, unsigned index, struct ih
     request.whole_bytes_max = options->whole_bytes_max;
     request.budget_bytes = options->budget ? options->budget->size_bytes : 0;
     request.at_end = src->at_end;
-    request.is_whole = src->is_whole;
+    request.is_whole = src->is_from_start;
     return ih_wire_send_request(h->socket, &request, src->fd, &h->patience) &&
            ih_wire_send(h->socket, src->next, src->n_left, &h->patience);
 }

@@ -53,11 +53,4 @@ void ih_call_end(struct ih_context *context, struct ih_call *call, enum ih_statu
 /* Marks counts as holding the one image in counts->result. */
 void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent);
 
-/*
- * Checks pixels and simplifies them without changing their counts: *out has no negative stride, and
- * rows without gaps become one row. Returns IH_OK or IH_USAGE.
- */
-enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pixels *out,
-                                   struct ih_error *err);
-
 #endif

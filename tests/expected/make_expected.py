@@ -5,7 +5,7 @@ usage: make_expected.py            writes the files below beside this script
        make_expected.py --check    only compares them with what would be written
 
 samples.sha256   SHA-256 of the output of `imghist --csv=long PATH`, for samples/ and each image in it
-palette.csv      that output for samples/palette.png, without the rows whose count is 0
+palette.csv      that output for samples/palette.png, without rows with count 0
 
 pypng reads PNG; it shares no code with libpng. Pillow reads JPEG with its defaults, the accurate integer
 DCT and fancy upsampling of libjpeg-turbo, because imghist promises those pixels. The counts of the test

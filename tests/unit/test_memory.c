@@ -1,6 +1,6 @@
 /*
  * The memory budget that workers share: the order of its callers, and the memory of a pipeline that
- * decodes JPEGs with a scan per component, whose coefficients must be held in memory.
+ * decodes JPEGs with a scan per component. Their coefficients must be held in memory.
  */
 #define _DEFAULT_SOURCE /* wait4: peak memory of a child */
 

@@ -288,7 +288,7 @@ static void test_memory_again(void **state)
     free(bytes);
 }
 
-/* A file at any position, also after another file has taken its name, or it has none. */
+/* A file read from any position, also after it was replaced or deleted. */
 static void test_file_again(void **state)
 {
     (void)state;
@@ -349,7 +349,7 @@ static void test_next_input(void **state)
     unlink(none.path);
 }
 
-/* Inputs that cannot be read again, or whose position is not ours to change. */
+/* Inputs that cannot be read again, and borrowed files. */
 static void test_no_size(void **state)
 {
     (void)state;
