@@ -179,7 +179,7 @@ struct ih_settings {
     const char *kernel;    /* name of a kernel; default: the best of the device */
     const char *luma;      /* weights of luma. "bt709" (default), ITU-R BT.709-6:
                               (13933 R + 46871 G + 4732 B + 32768) >> 16. "bt601", BT.601-7:
-                              (19595 R + 38470 G + 7471 B + 32768) >> 16. For gray: the gray */
+                              (19595 R + 38470 G + 7471 B + 32768) >> 16. Of gray: its value */
     unsigned clip_low;     /* values <= clip_low count as clipped; default 0 */
     unsigned clip_high;    /* values >= clip_high count as clipped; 0 means 255 */
     uint64_t max_pixels;   /* refuse files that claim more pixels; 0 means 4 Gi */

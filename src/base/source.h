@@ -32,7 +32,7 @@ struct ih_source {
     uint64_t read_ns; /* time in open(2) and read(2) since the source was opened */
 };
 
-/* Opens a file. Returns IH_OK, IH_IO with the system's reason (also for a directory), or IH_MEMORY.
+/* Opens a file. Returns IH_OK, IH_MEMORY, or IH_IO with the system's reason. Refuses directories.
  */
 enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct ih_error *err);
 

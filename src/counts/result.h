@@ -1,5 +1,4 @@
-/* The result of one input: its description and its counts, or an error. Outputs see nothing else.
- */
+/* The result of one input: its description and counts, or an error. It is all that outputs see. */
 #ifndef IH_COUNTS_RESULT_H
 #define IH_COUNTS_RESULT_H
 

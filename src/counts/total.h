@@ -4,7 +4,7 @@
  * Only integers are added, so the order of the images does not matter, and statistics weigh pixels,
  * not images. A set of gray images has the channel gray. In a set with colour images a gray pixel
  * counts as R = G = B, as loaders convert gray to RGB; luma and the clip counts of a gray image
- * already agree with that. Alpha counts only images with alpha: the others would add 255 only.
+ * already agree with that. Alpha counts only images with alpha; the others would only add 255.
  */
 #ifndef IH_COUNTS_TOTAL_H
 #define IH_COUNTS_TOTAL_H
