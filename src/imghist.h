@@ -151,8 +151,7 @@ enum {
 
 enum { IH_PERCENTILES = 7 }; /* 1 5 25 50 75 95 99 */
 
-/* Statistics of the pixels counted in one plane. Without pixels the real numbers are NaN and the
- * integers 0. */
+/* Statistics of one plane. Without pixels the real numbers are NaN and the integers 0. */
 struct ih_stats {
     uint64_t count, sum;                 /* pixels; sum of their 8-bit values */
     double mean, stddev;                 /* of the 8-bit values; population deviation */
@@ -284,8 +283,7 @@ IH_PUBLIC enum ih_status ih_counts_stats(const struct ih_counts *counts, unsigne
 IH_PUBLIC enum ih_status ih_count_file(struct ih_context *context, const char *path,
                                        struct ih_counts *counts, struct ih_error *err);
 
-/* The same for the bytes of an image file: uint8 [size_bytes], borrowed during the call. NULL is an
- * empty file. */
+/* The same for a file in memory: uint8 [size_bytes], borrowed during the call; NULL: empty. */
 IH_PUBLIC enum ih_status ih_count_memory(struct ih_context *context, const void *bytes,
                                          size_t size_bytes, struct ih_counts *counts,
                                          struct ih_error *err);

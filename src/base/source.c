@@ -19,19 +19,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum ih_status open_buffer(struct ih_source *s, struct ih_error *err)
+enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *err)
 {
     assert(!s->is_open);
-    if (!s->buffer)
-        s->buffer = malloc(IH_SOURCE_BUFFER_BYTES);
-    if (!s->buffer)
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return ih_error_errno(err, EISDIR, "cannot read");
+    uint8_t *buffer = s->buffer ? s->buffer : malloc(IH_SOURCE_BUFFER_BYTES);
+    if (!buffer)
         return ih_error_errno(err, ENOMEM, "cannot read");
-    s->next = s->buffer;
-    s->n_left = 0;
-    s->at_end = false;
-    s->read_errno = 0;
-    s->read_ns = 0;
-    s->is_open = true;
+    *s = (struct ih_source){.fd = fd, .is_open = true, .buffer = buffer, .next = buffer};
     return IH_OK;
 }
 
@@ -51,14 +48,31 @@ enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct
     return status;
 }
 
-enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *err)
+void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes)
 {
-    struct stat st;
-    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-        return ih_error_errno(err, EISDIR, "cannot read");
-    s->fd = fd;
-    s->owns_fd = s->is_from_start = false;
-    return open_buffer(s, err);
+    assert(!s->is_open);
+    *s = (struct ih_source){.fd = -1,
+                            .is_open = true,
+                            .at_end = true,
+                            .buffer = s->buffer,
+                            .next = bytes,
+                            .n_left = size_bytes,
+                            .memory = bytes,
+                            .memory_bytes = size_bytes};
+}
+
+void ih_source_close(struct ih_source *s)
+{
+    if (s->is_open && s->owns_fd)
+        close(s->fd);
+    *s = (struct ih_source){.fd = -1, .buffer = s->buffer};
+}
+
+void ih_source_reset(struct ih_source *s)
+{
+    ih_source_close(s);
+    free(s->buffer);
+    s->buffer = NULL;
 }
 
 bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes)
@@ -93,36 +107,6 @@ void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_by
     s->n_left = size_bytes;
     s->at_end = at_end;
     s->is_from_start = is_from_start;
-}
-
-void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes)
-{
-    assert(!s->is_open);
-    s->fd = -1;
-    s->owns_fd = false;
-    s->memory = s->next = bytes;
-    s->memory_bytes = s->n_left = size_bytes;
-    s->at_end = true;
-    s->read_errno = 0;
-    s->read_ns = 0;
-    s->is_open = true;
-}
-
-void ih_source_close(struct ih_source *s)
-{
-    if (s->is_open && s->owns_fd)
-        close(s->fd);
-    s->is_open = false;
-    s->memory = s->next = NULL;
-    s->memory_bytes = s->n_left = 0;
-    s->read_ns = 0;
-}
-
-void ih_source_reset(struct ih_source *s)
-{
-    ih_source_close(s);
-    free(s->buffer);
-    s->buffer = NULL;
 }
 
 bool ih_source_identity(const struct ih_source *s, struct ih_file_identity *id)
@@ -239,35 +223,27 @@ enum ih_status ih_source_read_all(struct ih_source *s, size_t max_bytes, uint8_t
 {
     uint8_t *all = NULL;
     size_t size = 0, capacity = 0;
-    enum ih_status status;
-    for (;;) {
-        if (size == capacity) {
-            capacity = capacity ? capacity * 2 : IH_SOURCE_BUFFER_BYTES;
-            uint8_t *grown = capacity > size ? realloc(all, capacity) : NULL;
-            if (!grown) {
-                status = ih_error_errno(err, ENOMEM, "cannot hold the file");
-                goto fail;
-            }
+    enum ih_status status = IH_OK;
+    while (status == IH_OK && size == capacity) {
+        size_t got = 0;
+        capacity = capacity ? capacity * 2 : IH_SOURCE_BUFFER_BYTES;
+        uint8_t *grown = capacity > size ? realloc(all, capacity) : NULL;
+        if (grown) {
             all = grown;
+            status = ih_source_read(s, all + size, capacity - size, &got, err);
+        } else {
+            status = ih_error_errno(err, ENOMEM, "cannot hold the file");
         }
-        size_t got;
-        status = ih_source_read(s, all + size, capacity - size, &got, err);
         size += got;
-        if (status != IH_OK)
-            goto fail;
-        if (size > max_bytes) {
+        if (status == IH_OK && size > max_bytes)
             status =
                 ih_error_set(err, IH_LIMIT, "the file is larger than %zu MiB", max_bytes >> 20);
-            goto fail;
-        }
-        if (size < capacity)
-            break;
+    }
+    if (status != IH_OK) {
+        free(all);
+        return status;
     }
     *bytes = all;
     *size_bytes = size;
     return IH_OK;
-
-fail:
-    free(all);
-    return status;
 }

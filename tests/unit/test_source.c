@@ -338,9 +338,10 @@ static void test_next_input(void **state)
         open_path(&source, none.path);
         check_size(&source, 0);
         check_again(&source, 0);
+        const int closed_fd = source.fd;
         ih_source_close(&source);
         const int fd = open(file.path, O_RDONLY); /* gets the descriptor that the source had */
-        assert_int_equal(fd, source.fd);
+        assert_int_equal(fd, closed_fd);
         check_no_size(&source);
         close(fd);
     }
