@@ -21,18 +21,9 @@
 
 #include <cmocka.h>
 
-#include <jpeglib.h>
+#include "tests/support/sanitizer.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER 0
-#endif
+#include <jpeglib.h>
 
 /* ---- the budget ---- */
 
