@@ -212,7 +212,7 @@ static inline enum ih_status read_lying(void *state, uint8_t *pixels, size_t cap
                                         size_t *n_pixels, struct ih_error *err)
 {
     (void)state, (void)pixels, (void)capacity, (void)n_pixels;
-    return ih_error_set(err, IH_CONFLICT, "is an input and the output file at once");
+    return ih_error_set(err, IH_CONFLICT, "is both an input and the output file");
 }
 
 /* Waits for what it holds itself. */

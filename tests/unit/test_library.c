@@ -44,7 +44,7 @@ static void invalid_settings(void **state)
     assert_refused((struct ih_settings){.alpha = "skip"}, IH_USAGE, "alpha: 'skip' is");
 }
 
-/* Older programs have a shorter struct, newer ones a longer. */
+/* Older programs have a shorter struct, newer ones a longer one. */
 static void settings_of_other_versions(void **state)
 {
     (void)state;
