@@ -297,7 +297,7 @@ scans() {
   cp "$SAMPLES/palette.png" in.png
   remember in.png
   run --separate-stderr sh -c '"$IMGHIST" in.png --csv >>in.png'
-  assert_fails 2 "at once"
+  assert_fails 2 "both an input and the output file"
   unchanged in.png
 }
 
