@@ -301,10 +301,12 @@ $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples
-samples: ## make the sample images anew, with the program in samples/
+samples: ## make test card and scene.jpg again in build/samples and compare them with samples/
 	@mkdir -p build/samples
-	$(CC) $(CPPFLAGS) $(CFLAGS) -ffp-contract=off -o build/samples/make_samples $(wildcard samples/*.c) $(LDLIBS)
-	build/samples/make_samples samples
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o build/samples/make_samples samples/make_samples.c $(LDLIBS)
+	build/samples/make_samples samples/scene.png build/samples
+	cmp build/samples/testcard.png samples/testcard.png
+	cmp build/samples/scene.jpg samples/scene.jpg
 
 .PHONY: gallery
 gallery: all ## make the pictures of README.md, and a page of charts of every kind in build/gallery

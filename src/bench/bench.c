@@ -51,7 +51,7 @@ static void fail_all(struct run *run, const char *device, enum ih_bench_status s
 /* Makes the data, here and on the GPU, and lets all rungs answer. */
 static void verify_on(struct bench *b, struct run *run, enum ih_bench_data data)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     enum ih_status status = ih_bench_job_fill(&run->job, data, &err);
     if (status != IH_OK) {
         fail_all(run, NULL, IH_BENCH_FAILED, err.message);
@@ -135,7 +135,7 @@ static unsigned n_threads_of(const struct ih_options *o)
 static enum ih_status open_machines(struct bench *b, struct ih_error *err)
 {
     const char *wanted = b->options->device.backend; /* NULL: auto */
-    struct ih_error reason = {IH_OK, ""};
+    struct ih_error reason = {0};
     enum ih_status status = IH_UNAVAILABLE;
     if (wanted && strcmp(wanted, "cpu") == 0)
         ih_error_set(&reason, IH_UNAVAILABLE, "--device=cpu");
@@ -250,7 +250,7 @@ static enum ih_status write_chart(const struct bench *b, struct ih_error *err)
 enum ih_exit ih_bench_run(const struct ih_options *o)
 {
     struct bench b = {.options = o};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     const char *subject = NULL;
     enum ih_exit code = IH_EXIT_OK;
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, and told as one */

@@ -2,7 +2,7 @@
  * line in option_help.c. */
 #include "cli/option_table.h"
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "bench/bench.h"
 #include "pipeline/settings.h"
 

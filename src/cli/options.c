@@ -21,7 +21,7 @@ enum { WORD_MAX = 31 }; /* letters of a long option, for suggestions */
 static enum ih_status apply(struct ih_options *o, const struct ih_option *option, const char *shown,
                             const char *value, struct ih_error *err)
 {
-    struct ih_error reason = {IH_OK, ""};
+    struct ih_error reason = {0};
     enum ih_status status = option->set(o, value, &reason);
     o->given |= UINT64_C(1) << (option - ih_option_table);
     if (status == IH_OK)
@@ -253,7 +253,7 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     if (!o->output && !o->chart_path)
         o->output = &ih_output_text;
     if (device_variable && *device_variable && !is_given(o, "device")) {
-        struct ih_error reason = {IH_OK, ""};
+        struct ih_error reason = {0};
         status = ih_option_set_device(o, device_variable, &reason);
         if (status != IH_OK)
             return ih_error_set(err, status, "IMGHIST_DEVICE: %.180s", reason.message);

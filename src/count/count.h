@@ -9,7 +9,6 @@
 #define IH_COUNT_COUNT_H
 
 #include "counts/histogram.h"
-#include "counts/planes.h"
 
 enum {
     IH_COUNT_SUBTABLES = 16, /* shared out among the channels: 16, 8, 4 or 4 for each */

@@ -6,7 +6,7 @@
 #ifndef IH_TESTS_PLANES_PICTURE_H
 #define IH_TESTS_PLANES_PICTURE_H
 
-#include "counts/planes.h"
+#include "counts/pixels.h"
 #include "kernels/ycc.h"
 #include "tests/support/counted.h"
 
