@@ -7,7 +7,7 @@
 
 #include "cli/chartfile.h"
 
-#include "cli/outfile.h"
+#include "output/file.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "cli/destinations.h"
 
 #include "cli/chartfile.h"
-#include "cli/outfile.h"
+#include "output/file.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,11 +5,11 @@
 #include "base/clock.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
-#include "cli/outfile.h"
 #include "cli/paths.h"
 #include "cli/run_report.h"
 #include "cli/terminal.h"
 #include "counts/total.h"
+#include "output/file.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,11 +1,11 @@
 /* The program: options, the walk, the pipeline and the outputs put together, and signals. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "base/machine.h"
 #include "bench/bench.h"
 #include "cli/completion.h"
 #include "cli/emit.h"
 #include "cli/info.h"
-#include "cli/machine.h"
 #include "cli/options.h"
 #include "cli/paths.h"
 #include "isolate/decoder_process.h"

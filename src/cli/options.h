@@ -4,13 +4,12 @@
 #ifndef IH_CLI_OPTIONS_H
 #define IH_CLI_OPTIONS_H
 
+#include "base/machine.h"
 #include "cli/progress.h"
 #include "device/backend.h"
 #include "output/chart/chart.h"
 #include "output/output.h"
 #include "pipeline/pipeline.h"
-
-enum { IH_THREADS_MAX = 1024 };
 
 enum ih_action {
     IH_ACTION_RUN,

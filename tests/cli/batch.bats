@@ -79,13 +79,12 @@ held() {
   assert_status 0
 }
 
-# group_limits: what control groups allow this process, in bytes, one a line.
+# group_limits: the memory limits of this process's control groups, in bytes, one a line.
 group_limits() {
   local group
-  sed -n 's/^0:://p; s/^[0-9]*:memory://p' /proc/self/cgroup | while read -r group; do
+  sed -n 's/^0:://p' /proc/self/cgroup | while read -r group; do
     while :; do
-      cat "/sys/fs/cgroup$group/memory.max" "/sys/fs/cgroup/memory$group/memory.limit_in_bytes" 2>/dev/null |
-        grep -v max || :
+      grep -v max "/sys/fs/cgroup$group/memory.max" 2>/dev/null || :
       [ "$group" != / ] || break
       group=$(dirname "$group")
     done
