@@ -17,34 +17,16 @@ static void protect(struct ih_destinations *t, const struct stat *st)
         t->files[t->n_files++] = (struct ih_file_identity){st->st_dev, st->st_ino};
 }
 
-/* Whether the option's values, as its help lists them ("--csv[=channels|bins]"), have this one. */
-static bool is_value_of(const char *option, const char *value)
-{
-    const size_t n_option = strlen(option), n_value = strlen(value);
-    for (const struct ih_option_help *h = ih_options_help; h->usage; h++) {
-        if (strncmp(h->usage, "--", 2) != 0 || strncmp(h->usage + 2, option, n_option) != 0 ||
-            strncmp(h->usage + 2 + n_option, "[=", 2) != 0)
-            continue;
-        for (const char *v = h->usage + 2 + n_option + 2; *v; v += strspn(v, "|]")) {
-            const size_t n = strcspn(v, "|]");
-            if (n == n_value && memcmp(v, value, n) == 0)
-                return true;
-            v += n;
-        }
-    }
-    return false;
-}
-
 /* A path that is no file, and stands where a value of the option before it would, but for the =. */
 static enum ih_status check_stray(const struct ih_options *o, size_t i, struct ih_error *err)
 {
     if (!o->stray_option || i != o->stray_path)
         return IH_OK;
-    bool is_chart = strcmp(o->stray_option, "chart") == 0 && (o->n_paths > 1 || o->list_path);
-    if (!is_chart && !is_value_of(o->stray_option, o->paths[i]))
+    bool is_chart = o->stray_option->value == IH_VALUE_FILE && (o->n_paths > 1 || o->list_path);
+    if (!is_chart && !ih_option_has_choice(o->stray_option, o->paths[i]))
         return IH_OK;
-    return ih_error_set(err, IH_USAGE, "no such file; did you mean --%s=%.100s?", o->stray_option,
-                        o->paths[i]);
+    return ih_error_set(err, IH_USAGE, "no such file; did you mean --%s=%.100s?",
+                        o->stray_option->name, o->paths[i]);
 }
 
 static enum ih_status protect_inputs(const struct ih_options *o, struct ih_destinations *t,

@@ -1,23 +1,56 @@
 #include "cli/info.h"
 
-#include "cli/options.h"
 #include "decode/decoder.h"
 #include "imghist.h"
 #include "isolate/sandbox.h"
 
+/* ---- --help ---- */
+
+static void print_usage(FILE *f, const struct ih_option *option)
+{
+    char usage[80], letter[5] = "";
+    const char *choice, *before = option->value == IH_VALUE_NONE ? "" : "=";
+    if (option->letter)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    int n = snprintf(usage, sizeof usage, "%s--%s%s", letter, option->name,
+                     option->is_optional ? "[" : "");
+    if (option->value == IH_VALUE_CHOICE)
+        for (size_t i = 0; (choice = ih_option_choice(option, i)); i++) {
+            n += snprintf(usage + n, sizeof usage - (size_t)n, "%s%s", before, choice);
+            before = "|";
+        }
+    else
+        n += snprintf(usage + n, sizeof usage - (size_t)n, "%s", before);
+    snprintf(usage + n, sizeof usage - (size_t)n, "%s%s",
+             option->value_name ? option->value_name : "", option->is_optional ? "]" : "");
+    fprintf(f, "  %-32s %s\n", usage, option->help);
+}
+
 void ih_print_help(FILE *f)
 {
-    fputs("usage: imghist [OPTION]... [PATH]...\n"
-          "Exact histograms of images. PATH is an image, a directory or - (standard input).\n"
+    static const char *const groups[] = {
+        [IH_GROUP_INPUT] = "Input",       [IH_GROUP_OUTPUT] = "Output", [IH_GROUP_CHART] = "Charts",
+        [IH_GROUP_COUNTING] = "Counting", [IH_GROUP_DEVICE] = "Device", [IH_GROUP_RUN] = "Run",
+        [IH_GROUP_OTHER] = "Other"};
+    fputs("Usage: imghist [OPTION]... [PATH]...\n"
+          "Counts exact histograms of images. PATH is an image, a directory, or - (stdin).\n"
           "\n",
           f);
-    for (const struct ih_option_help *h = ih_options_help; h->usage; h++)
-        fprintf(f, "  %-32s %s\n", h->usage, h->text);
+    for (const struct ih_option *k = ih_option_table; k->name; k++) {
+        if (k == ih_option_table || k->group != k[-1].group)
+            fprintf(f, "%s:\n", groups[k->group]);
+        print_usage(f, k);
+    }
     fputs("\n"
-          "Exit: 0 all done, 1 some input or the output failed, 2 wrong usage, 3 not\n"
-          "available here. IMGHIST_DEVICE is as --device. Examples: man imghist\n",
+          "Examples:\n"
+          "  imghist photo.jpg                       show its histogram and statistics\n"
+          "  imghist photos/ --csv=stats -o all.csv  write the statistics of all photos\n"
+          "  imghist photos/ --chart=charts          draw a chart of each photo\n"
+          "Exit status: 0 ok, 1 an input or output failed, 2 usage error, 3 not available\n",
           f);
 }
+
+/* ---- --version and --list ---- */
 
 void ih_print_version(FILE *f)
 {
@@ -40,7 +73,7 @@ static void print_device(FILE *f, const struct ih_backend *backend)
     ih_context_close(context);
 }
 
-/* "psd, webp": the formats whose decoders run in helper processes. */
+/* "psd, webp": the formats that decoder processes decode. */
 static const char *isolated_names(char *text, size_t size)
 {
     size_t n = 0;

@@ -3,7 +3,6 @@
 
 #include "base/machine.h"
 #include "bench/bench.h"
-#include "cli/completion.h"
 #include "cli/emit.h"
 #include "cli/info.h"
 #include "cli/options.h"

@@ -190,7 +190,7 @@ png_size() {
     assert_output ""
   done
   imghist --bench=4k --chart=ladder.webp
-  assert_fails 2 "--bench: --chart wants a .png, .svg,"
+  assert_fails 2 "--bench: --chart needs a .png, .svg,"
 }
 
 @test "bench: the report and the chart are two files, whatever their names" {

@@ -143,7 +143,7 @@ setup_file() { export LINE START; }
   imghist a.pgm --progress=sometimes
   assert_fails 2 "--progress: 'sometimes' is none of auto, always, never"
   imghist a.pgm --progress
-  assert_fails 2 "--progress: wants a value"
+  assert_fails 2 "--progress: needs a value"
 }
 
 # ---- -q and -v
