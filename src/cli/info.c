@@ -62,7 +62,7 @@ static void print_device(FILE *f, const struct ih_backend *backend)
     const struct ih_settings settings = {.device = backend->name,
                                          .n_threads = IH_UNITS_MAX}; /* all */
     struct ih_context *context = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     enum ih_status status = ih_context_open(&settings, sizeof settings, &context, &err);
     if (status == IH_OK)
         status = ih_context_wait(context, &err);

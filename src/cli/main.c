@@ -154,7 +154,7 @@ static void say_gpus(struct ih_device *device, const struct ih_jpeg_report *jpeg
 static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emit,
                                  struct ih_device **device)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     struct ih_walk *walk = NULL;
     unsigned n_threads = o->n_threads ? o->n_threads : ih_machine_processors();
     uint64_t memory_bytes = o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART;
@@ -226,7 +226,7 @@ static void end_device(struct ih_device *device, enum ih_exit code)
 
 static enum ih_exit run(const struct ih_options *o)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     struct ih_emit *emit = ih_emit_new(o);
     struct watch watch;
     const char *subject = NULL;
@@ -279,7 +279,7 @@ static void fill_standard_files(void)
 int main(int argc, char **argv)
 {
     struct ih_options options;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     enum ih_exit code;
     if (argc >= 2 &&
         strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0) /* see isolate/decoder_process.h */

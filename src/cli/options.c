@@ -71,7 +71,7 @@ static void store_value(struct ih_options *o, const struct ih_option *option, co
 static enum ih_status apply(struct ih_options *o, const struct ih_option *option, const char *shown,
                             const char *value, struct ih_error *err)
 {
-    struct ih_error reason = {IH_OK, ""};
+    struct ih_error reason = {0};
     enum ih_status status = check_value(option, value, &reason);
     if (status == IH_OK && option->set)
         status = option->set(o, option, value, &reason);
