@@ -3,10 +3,10 @@
 
 #include "base/machine.h"
 #include "bench/bench.h"
-#include "cli/emit.h"
 #include "cli/info.h"
 #include "cli/options.h"
 #include "cli/paths.h"
+#include "cli/writer.h"
 #include "isolate/decoder_process.h"
 
 #include <errno.h>
@@ -45,8 +45,8 @@ static bool ending_signals(sigset_t *set)
 }
 
 struct watch {
-    sigset_t signals;     /* blocked in every thread while the watch lasts */
-    struct ih_emit *emit; /* borrowed; NULL: there is no memory for one */
+    sigset_t signals;         /* blocked in every thread while the watch lasts */
+    struct ih_writer *writer; /* borrowed; NULL: there is no memory for one */
     pthread_t thread;
     bool has_thread;
     atomic_bool is_over; /* WAKE is watch_stop's */
@@ -66,16 +66,16 @@ static void *wait_for_signal(void *argument)
             return NULL;
     signal(number, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL); /* a second one ends it at once */
-    if (w->emit)
-        ih_emit_interrupt(w->emit);
+    if (w->writer)
+        ih_writer_interrupt(w->writer);
     raise(number);
     return NULL;
 }
 
 /* Before anything is opened that a signal would leave behind, or that blocks (a pipe for -o). */
-static void watch_start(struct watch *w, struct ih_emit *emit)
+static void watch_start(struct watch *w, struct ih_writer *writer)
 {
-    w->emit = emit;
+    w->writer = writer;
     atomic_init(&w->is_over, false);
     bool has_any = ending_signals(&w->signals);
     sigaddset(&w->signals, WAKE);
@@ -151,7 +151,7 @@ static void say_gpus(struct ih_device *device, const struct ih_jpeg_report *jpeg
 }
 
 /* Runs what the options ask for between opened outputs. *device: for end_device, may be NULL. */
-static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emit,
+static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_writer *writer,
                                  struct ih_device **device)
 {
     struct ih_error err = {0};
@@ -180,7 +180,7 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
         .jpeg_report = &jpeg_report,
         .is_last = !o->is_verbose,
     };
-    with.outputs = ih_emit_outputs(emit, &with.n_outputs);
+    with.outputs = ih_writer_destinations(writer, &with.n_outputs);
     enum ih_exit code = IH_EXIT_OK;
     ih_budget_init(&budget, memory_bytes);
     ih_machine_keep_memory(memory_bytes, with.n_threads, with.n_threads == n_threads);
@@ -193,12 +193,12 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
     if (status == IH_OK)
         status = ih_walk_open(&sources, &walk, &err);
     if (status == IH_OK) {
-        const struct ih_pipeline_calls calls = {next_input, walk, ih_emit_take, emit};
+        const struct ih_pipeline_calls calls = {next_input, walk, ih_writer_take, writer};
         status = ih_pipeline_run(*device, &with, &calls, &err);
     }
-    ih_emit_stop_progress(emit);
+    ih_writer_stop_progress(writer);
     if (status == IH_OK) {
-        code = ih_emit_finish(emit);
+        code = ih_writer_finish(writer);
         if (o->is_verbose)
             say_gpus(*device, &jpeg_report);
     } else {
@@ -227,18 +227,18 @@ static void end_device(struct ih_device *device, enum ih_exit code)
 static enum ih_exit run(const struct ih_options *o)
 {
     struct ih_error err = {0};
-    struct ih_emit *emit = ih_emit_new(o);
+    struct ih_writer *writer = ih_writer_new(o);
     struct watch watch;
     const char *subject = NULL;
     struct ih_device *device = NULL;
     enum ih_exit code;
-    watch_start(&watch, emit);
-    if (!emit)
+    watch_start(&watch, writer);
+    if (!writer)
         ih_error_set(&err, IH_MEMORY, "out of memory");
     else
-        ih_emit_open(emit, &subject, &err);
+        ih_writer_open(writer, &subject, &err);
     if (err.status == IH_OK) {
-        code = run_pipeline(o, emit, &device);
+        code = run_pipeline(o, writer, &device);
     } else {
         ih_print_error(subject, err.message);
         if (err.status == IH_USAGE)
@@ -246,7 +246,7 @@ static enum ih_exit run(const struct ih_options *o)
         code = ih_exit_of(err.status);
     }
     watch_stop(&watch);
-    ih_emit_close(emit);
+    ih_writer_close(writer);
     pthread_sigmask(SIG_UNBLOCK, &watch.signals, NULL);
     end_device(device, code);
     return code;
