@@ -62,12 +62,12 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   printf 'a.pgm\0d\0b.pgm\0' >nuls
   run "$IMGHIST" --csv=stats --files-from=nuls
   [ "$status" -eq 1 ]
-  [[ $output == *"imghist: nuls: a line of the list has a NUL in it: --files0-from reads such lists"* ]]
+  [[ $output == *"imghist: nuls: a line of the list contains a NUL byte: use --files0-from"* ]]
   [[ $output != *a.pgm,1,1,gray* ]]
   printf 'a.pgm\n\0\nb.pgm\n' >nul
   run "$IMGHIST" --csv=stats --files-from=nul
   [ "$status" -eq 1 ]
-  [[ $output == *a.pgm,1,1,gray* && $output == *"nul: a line of the list has a NUL"* && $output == *b.pgm,1,1,gray* ]]
+  [[ $output == *a.pgm,1,1,gray* && $output == *"nul: a line of the list contains a NUL"* && $output == *b.pgm,1,1,gray* ]]
 }
 
 @test "a list that is missing is an error with its name" {
@@ -90,7 +90,7 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
     timeout 60 "$IMGHIST" --device=cpu --csv=stats a.pgm $option=/dev/zero >out 2>err || status=$?
     [ "$status" -eq 1 ]
     [ "$(files out)" = a.pgm ]
-    grep -q '^imghist: /dev/zero: is no list of files: it has a line of more than 65536 bytes, or' err
+    grep -q '^imghist: /dev/zero: is not a list of files: it has a line of more than 65536 bytes, or' err
   done
 }
 
@@ -103,7 +103,7 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
     if [ $n -eq 65535 ]; then
       [[ $output == *"cannot open: File name too long"* && $output == *a.pgm,1,1,gray* ]]
     else
-      [[ $output == *"imghist: list: is no list of files"* && $output != *a.pgm,1,1,gray* ]]
+      [[ $output == *"imghist: list: is not a list of files"* && $output != *a.pgm,1,1,gray* ]]
     fi
   done
 }
@@ -115,7 +115,7 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   { head -c 70000 /dev/zero | tr '\0' '\n'; echo a.pgm; } >list
   run "$IMGHIST" --csv=stats --files-from=list
   [ "$status" -eq 1 ]
-  [[ $output == *"imghist: list: is no list of files"* ]]
+  [[ $output == *"imghist: list: is not a list of files"* ]]
 }
 
 @test "an empty list is no images and no error" {
