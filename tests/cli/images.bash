@@ -22,7 +22,7 @@ damaged() { head -c "$(($(wc -c <"$SAMPLES/palette.png") / 2))" "$SAMPLES/palett
 # names FILE: the first column of a CSV without its header, each name once.
 names() { sed -e 1d -e 's/,.*//' "$1" | uniq; }
 
-# has_gpu: a GPU is here and this build can use it.
+# has_gpu: this build can use a GPU of this machine.
 has_gpu() {
   dot gpu_probe.pgm
   "$IMGHIST" --device=cuda --csv=stats gpu_probe.pgm >/dev/null 2>&1
