@@ -164,8 +164,8 @@ static bool is_source(const unsigned char *p, size_t n, const char *source)
 
 /*
  * In a directory of charts, only an earlier chart of the same input is replaced. Its Source chunk,
- * one of the first in the file, names the input. This protects other pictures, and the charts of
- * other inputs whose paths give the same name: by "..", or on a file system that ignores case.
+ * one of the first in the file, names the input. This protects other pictures, and charts of
+ * other inputs that get the same name: because of "..", or on a file system that ignores case.
  * A single chart that the user named is always replaced, as with -o.
  */
 static enum ih_status check_target(const char *target, const char *source, struct ih_error *err)

@@ -40,7 +40,7 @@ static void put_bash_names(FILE *f)
     }
 }
 
-/* The options whose value may be the next word. */
+/* The options that take the next word as their value. */
 static void put_bash_takers(FILE *f)
 {
     const char *between = "";

@@ -27,7 +27,7 @@ static void find_destinations(const struct ih_options *o, struct ih_destinations
         add_destination(d, &st);
 }
 
-/* A path that is not a file, but follows an option whose value it could be. */
+/* A path that is not a file, but could be the value of the option before it. */
 static enum ih_status check_stray_value(const struct ih_options *o, size_t i, struct ih_error *err)
 {
     if (!o->stray_option || i != o->stray_path)

@@ -4,25 +4,36 @@
 #include "imghist.h"
 #include "isolate/sandbox.h"
 
+#include <string.h>
+
 /* ---- --help ---- */
 
-static void print_usage(FILE *f, const struct ih_option *option)
+enum { USAGE_SIZE = 80 };
+
+static void append(char usage[USAGE_SIZE], const char *text)
 {
-    char usage[80], letter[5] = "";
-    const char *choice, *before = option->value == IH_VALUE_NONE ? "" : "=";
+    const size_t n = strlen(usage);
+    snprintf(usage + n, USAGE_SIZE - n, "%s", text);
+}
+
+/* "-o, --output=FILE", "--csv[=channels|bins]", "--device=auto|cpu[:N,...]" */
+static void print_option(FILE *f, const struct ih_option *option)
+{
+    char usage[USAGE_SIZE] = "";
+    const char *choice;
     if (option->letter)
-        snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    int n = snprintf(usage, sizeof usage, "%s--%s%s", letter, option->name,
-                     option->is_optional ? "[" : "");
+        snprintf(usage, sizeof usage, "-%c, ", option->letter);
+    append(usage, "--");
+    append(usage, option->name);
+    append(usage, option->is_optional ? "[" : "");
+    append(usage, option->value == IH_VALUE_NONE ? "" : "=");
     if (option->value == IH_VALUE_CHOICE)
         for (size_t i = 0; (choice = ih_option_choice(option, i)); i++) {
-            n += snprintf(usage + n, sizeof usage - (size_t)n, "%s%s", before, choice);
-            before = "|";
+            append(usage, i ? "|" : "");
+            append(usage, choice);
         }
-    else
-        n += snprintf(usage + n, sizeof usage - (size_t)n, "%s", before);
-    snprintf(usage + n, sizeof usage - (size_t)n, "%s%s",
-             option->value_name ? option->value_name : "", option->is_optional ? "]" : "");
+    append(usage, option->value_name ? option->value_name : "");
+    append(usage, option->is_optional ? "]" : "");
     fprintf(f, "  %-32s %s\n", usage, option->help);
 }
 
@@ -39,7 +50,7 @@ void ih_print_help(FILE *f)
     for (const struct ih_option *k = ih_option_table; k->name; k++) {
         if (k == ih_option_table || k->group != k[-1].group)
             fprintf(f, "%s:\n", groups[k->group]);
-        print_usage(f, k);
+        print_option(f, k);
     }
     fputs("\n"
           "Examples:\n"
@@ -69,7 +80,7 @@ static void print_device(FILE *f, const struct ih_backend *backend)
     if (status == IH_OK)
         fprintf(f, "  %-11s %s\n", backend->name, ih_context_device(context));
     else
-        fprintf(f, "  %-11s not here: %s\n", backend->name, err.message);
+        fprintf(f, "  %-11s not available: %s\n", backend->name, err.message);
     ih_context_close(context);
 }
 
@@ -96,16 +107,16 @@ void ih_print_list(FILE *f)
     fputs("outputs:\n", f);
     for (const struct ih_output *const *o = ih_outputs; *o; o++)
         fprintf(f, "  %-11s %s\n", (*o)->name, (*o)->title);
-    fprintf(f, "  %-11s %s\n", "chart", "a rendered histogram: PNG, SVG, JPEG, BMP, TGA");
-    fputs("devices, as --device=auto tries them:\n", f);
+    fprintf(f, "  %-11s %s\n", "chart", "a drawn histogram: PNG, SVG, JPEG, BMP, TGA");
+    fputs("devices, in the order of --device=auto:\n", f);
     for (const struct ih_backend *const *b = ih_backends; *b; b++)
         print_device(f, *b);
 #if !defined(IH_WITH_CUDA)
-    fprintf(f, "  %-11s not in this build: no nvcc when it was made\n", "cuda");
+    fprintf(f, "  %-11s not in this build: no nvcc when it was built\n", "cuda");
 #elif defined(IH_WITH_NVJPEG)
-    fputs("  engines:    jpeg, an H100's and H200's through nvJPEG (--jpeg)\n", f);
+    fputs("  nvjpeg      hardware JPEG decoders of an H100 or H200 (--jpeg)\n", f);
 #else
-    fputs("  engines:    not in this build: no nvjpeg.h when it was made\n", f);
+    fputs("  nvjpeg      not in this build: no nvjpeg.h when it was built\n", f);
 #endif
     fputs("kernels, the default of each device first:\n", f);
     for (const struct ih_backend *const *b = ih_backends; *b; b++)

@@ -284,7 +284,7 @@ const struct ih_option ih_option_table[] = {
 
     {ROW(COUNTING, RUN, "luma", "weights of the luma channel (bt709)"), CHOICE("bt709", "bt601"),
      .set = set_luma},
-    {ROW(COUNTING, RUN, "alpha", "pixels whose alpha is 0 (count)"),
+    {ROW(COUNTING, RUN, "alpha", "pixels with an alpha of 0 (count)"),
      CHOICE("count", "skip-transparent"), .set = set_alpha},
     {ROW(COUNTING, RUN, "clip", "<= LO and >= HI count as clipped (0,255)"), TEXT("LO,HI"),
      .set = set_clip},

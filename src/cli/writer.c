@@ -312,7 +312,7 @@ static void write_chart(struct ih_writer *w, const struct ih_result *result)
     char target[IH_CHART_PATH_MAX];
     struct ih_error reason;
     enum ih_status status = ih_charts_draw(w->charts, result, target, sizeof target, &reason);
-    /* In a directory of charts, a chart whose name cannot be used is left out. */
+    /* In a directory of charts, a chart is left out if its name cannot be used. */
     if (!ih_charts_is_one(w->charts) && (status == IH_CONFLICT || status == IH_LIMIT)) {
         ih_print_error(target, reason.message);
         w->n_charts_failed++;

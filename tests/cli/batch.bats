@@ -6,7 +6,7 @@
 load helpers
 load images
 
-# held FILE: a gray progressive JPEG of 320 x 320 pixels, whose coefficients are held in memory: 1,600 blocks of 64, or
+# held FILE: a gray progressive JPEG of 320 x 320 pixels. Its coefficients are held in memory: 1,600 blocks of 64, or
 # 204,800 bytes. All are 0: the first scan has a bit for each block, the second one end-of-band run for all.
 held() {
   {
@@ -49,12 +49,12 @@ held() {
 }
 
 @test "batch: damaged images give their memory back" {
-  held whole
-  size=$(wc -c <whole)
+  held complete
+  size=$(wc -c <complete)
   mkdir d
-  for i in {1..5}; do head -c $((size - 60 * i)) whole >"d/$i"; done
+  for i in {1..5}; do head -c $((size - 60 * i)) complete >"d/$i"; done
   dot d/6
-  cp whole d/7
+  cp complete d/7
   run --separate-stderr timeout 30 "$IMGHIST" d --csv=stats -j 1 --memory=204800
   assert_fails 1 "5 of 7 inputs failed"
   assert_output_has $'\nd/7,320,320,gray,102400,'

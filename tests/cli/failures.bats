@@ -77,7 +77,7 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   assert_fails 1 "more than 1000 pixels (--max-pixels raises it)"
   assert_output ""
   imghist a.pgm --ndjson --max-pixels=99
-  [[ $output == *'the limit is 99 (--max-pixels raises it)"}' ]] || fail "JSON says the same"
+  [[ $output == *'the limit is 99 (--max-pixels raises it)"}' ]] || fail "JSON has another message"
 }
 
 @test "failures: the default of --max-pixels is 4G" {
@@ -416,7 +416,7 @@ under_way() {
   [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
 }
 
-@test "failures: a signal ends a run whose output pipe is full" {
+@test "failures: a signal ends a run that waits for a full pipe" {
   mkdir d
   for i in {1..20}; do dot "d/$i"; done
   mkfifo unread

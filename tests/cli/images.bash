@@ -16,7 +16,7 @@ pam() {
 # dot FILE [VALUE]: a gray image of one pixel; VALUE in two hexadecimal digits.
 dot() { pgm "$1" 1 1 "\x${2:-80}"; }
 
-# damaged FILE: a PNG whose second half is missing.
+# damaged FILE: the first half of a PNG.
 damaged() { head -c "$(($(wc -c <"$SAMPLES/palette.png") / 2))" "$SAMPLES/palette.png" >"$1"; }
 
 # names FILE: the first column of a CSV without its header, each name once.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The recipes of README.md run and give the right results. Recipes whose tools are not installed are skipped.
+# The recipes of README.md run and give the right results. Recipes are skipped if their tools are not installed.
 
 # shellcheck disable=SC2016 # the commands are README's
 
@@ -7,7 +7,7 @@ load helpers
 
 README=$TESTS/../README.md
 
-# Three photos, whose mean luma grows in the order b, a, c.
+# Three photos; their mean luma grows in the order b, a, c.
 setup() {
   unset IMGHIST_DEVICE NO_COLOR COLUMNS CUDA_VISIBLE_DEVICES
   export LC_ALL=C TERM=dumb
