@@ -70,13 +70,10 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   [[ $output == *a.pgm,1,1,gray* && $output == *"nul: a line of the list contains a NUL"* && $output == *b.pgm,1,1,gray* ]]
 }
 
-@test "lists: a missing list is an error with its name" {
+@test "lists: a list that is missing or cannot be read is an error with its name" {
   run "$IMGHIST" --files-from=nope
   [ "$status" -eq 1 ]
   [[ $output == "imghist: nope: the list cannot be opened: No such file"* ]]
-}
-
-@test "lists: a list that cannot be read is an error with its name" {
   run "$IMGHIST" --csv=stats --files-from=d
   [ "$status" -eq 1 ]
   [[ $output == *"imghist: d: the list cannot be read: Is a directory"* ]]

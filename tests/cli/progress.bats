@@ -132,16 +132,12 @@ setup_file() { export LINE START; }
   [[ $(head -1 stderr) =~ ^'imghist: 0/1 files, 0.0 files/s, 0.0 MP/s, 0:0'[56]$ ]] || fail "$(cat stderr)"
 }
 
-@test "progress: -q with --progress=always" {
+# ---- -q and -v
+
+@test "progress: -q prints only errors, and progress on request" {
   dot a.pgm
   imghist a.pgm --csv -q --progress=always
   [[ $stderr =~ ^$LINE$ ]] || fail "line"
-}
-
-# ---- -q and -v
-
-@test "progress: -q prints only errors" {
-  dot a.pgm
   mkdir empty
   imghist a.pgm missing a.pgm -q --csv
   assert_status 1
