@@ -115,13 +115,13 @@ static void print_jpeg(const struct ih_jpeg_report *r)
 {
     if (r->why_none.status != IH_OK)
         fprintf(stderr, "imghist: JPEG: %s: %s\n",
-                r->n_decoded ? "the hardware decoders failed" : "all decoded on the CPU",
+                r->n_decoded ? "the hardware decoders failed" : "all on the CPU",
                 r->why_none.message);
     if (!*r->engines)
         return;
     fprintf(stderr, "imghist: JPEG: %" PRIu64 " files decoded by %s\n", r->n_decoded, r->engines);
     for (size_t i = 0; i < IH_JPEG_REASONS_MAX && r->left[i].why; i++)
-        fprintf(stderr, "imghist: JPEG: %" PRIu64 " files decoded on the CPU: %s\n",
+        fprintf(stderr, "imghist: JPEG: %" PRIu64 " files left to the CPU: %s\n",
                 r->left[i].n_files, r->left[i].why);
 }
 
