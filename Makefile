@@ -264,8 +264,7 @@ test: ## install the test tools, build, and run every test that needs no GPU
 unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
-$(BUILD)/tests/test_machine: $(addprefix $(BUILD)/src/cli/,machine.o cgroup.o)
-$(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o outfile.o)
+$(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o)
 $(BUILD)/tests/test_bench_exact: $(BUILD)/src/bench/exact.o
 $(addprefix $(BUILD)/tests/,test_bench test_bench_report): $(addprefix $(BUILD)/src/bench/,data.o exact.o job.o measure.o report.o)
 # A test takes of all this what it needs: whole, and with the kernels, it would be 25 MB in each.
@@ -295,9 +294,9 @@ fuzz: ## run every fuzzer for FUZZ_SECONDS (10) each; needs clang
 .PHONY: fuzzers
 fuzzers: needs $(FUZZ_BINS)
 
-$(BUILD)/fuzz_lists: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o outfile.o)
+$(BUILD)/fuzz_lists: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
-                   $(addprefix $(BUILD)/src/cli/,options.o option_device.o option_table.o)
+                   $(addprefix $(BUILD)/src/cli/,options.o option_table.o)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples

@@ -9,11 +9,11 @@
 
 #include "bench/bench.h"
 
+#include "base/machine.h"
 #include "bench/measure.h"
 #include "bench/picture.h"
 #include "cli/destinations.h"
-#include "cli/machine.h"
-#include "cli/outfile.h"
+#include "output/file.h"
 
 #include <errno.h>
 #include <signal.h>

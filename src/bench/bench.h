@@ -2,7 +2,8 @@
 #ifndef IH_BENCH_BENCH_H
 #define IH_BENCH_BENCH_H
 
-#include "cli/emit.h"
+#include "cli/message.h"
+#include "cli/options.h"
 
 /*
  * Input of a rung, in bytes. More than 2 GiB of gray pixels would not fit a kernel's 32-bit

@@ -190,7 +190,7 @@ png_size() {
     assert_output ""
   done
   imghist --bench=4k --chart=ladder.webp
-  assert_fails 2 "--bench: --chart wants a .png, .svg,"
+  assert_fails 2 "--bench: --chart needs a .png, .svg,"
 }
 
 @test "bench: the report and the chart are two files, whatever their names" {
@@ -198,11 +198,11 @@ png_size() {
   mkdir d
   for output in a.png ./a.png d/../a.png link.png; do
     imghist --bench=4k --device=cpu --chart=a.png -o $output
-    assert_fails 2 "$output: cannot be a chart and the data at once"
+    assert_fails 2 "$output: cannot be both a chart and the data"
   done
   # shellcheck disable=SC2016 # the inner shell expands it
   run --separate-stderr sh -c '"$IMGHIST" --bench=4k --device=cpu --chart=a.png >a.png'
-  assert_fails 2 "a.png: cannot be a chart and the data at once"
+  assert_fails 2 "a.png: cannot be both a chart and the data"
   [ ! -s a.png ] || fail "something was written"
 }
 

@@ -195,15 +195,15 @@ END
 @test "chart: it is not the data output" {
   dot a.pgm
   imghist a.pgm --csv -o same.png --chart=same.png
-  assert_fails 2 "same.png: cannot be a chart and the data at once"
+  assert_fails 2 "same.png: cannot be both a chart and the data"
   [ ! -e same.png ]
   imghist a.pgm --csv -o a.pgm.hist.png --chart
-  assert_fails 2 "a.pgm.hist.png: cannot be a chart and the data at once"
+  assert_fails 2 "a.pgm.hist.png: cannot be both a chart and the data"
   [ ! -e a.pgm.hist.png ]
   for chart in same.png ./same.png; do
     # shellcheck disable=SC2016 # the inner shell expands it
     run --separate-stderr sh -c '"$IMGHIST" a.pgm --csv "--chart=$1" >same.png' - $chart
-    assert_fails 2 "$chart: cannot be a chart and the data at once"
+    assert_fails 2 "$chart: cannot be both a chart and the data"
     [ ! -s same.png ] || fail "something was written"
   done
   # without data output, nothing can be lost

@@ -43,7 +43,7 @@ load images
   dot here/__/a.pgm 20
   cd here
   imghist ../a.pgm __/a.pgm --chart=charts
-  assert_fails 1 "charts/__/a.pgm.hist.png: is there and not the chart of this input"
+  assert_fails 1 "charts/__/a.pgm.hist.png: exists and is not the chart of this input"
   "$IMGHIST" ../a.pgm --chart=expected
   cmp charts/__/a.pgm.hist.png expected/__/a.pgm.hist.png
 }
@@ -53,7 +53,7 @@ load images
   mkdir -p ".$PWD"
   dot ".$PWD/a.pgm" 20
   imghist "$PWD/a.pgm" "${PWD#/}/a.pgm" --chart=charts
-  assert_fails 1 "/a.pgm.hist.png: is there and not the chart of this input"
+  assert_fails 1 "/a.pgm.hist.png: exists and is not the chart of this input"
   "$IMGHIST" "$PWD/a.pgm" --chart=expected
   cmp "charts$PWD/a.pgm.hist.png" "expected$PWD/a.pgm.hist.png"
 }
@@ -78,7 +78,7 @@ load images
   cp remembered elsewhere/b.pgm.hist.png
   dot b.pgm
   imghist b.pgm --chart=elsewhere
-  assert_fails 1 "elsewhere/b.pgm.hist.png: is there and not the chart of this input"
+  assert_fails 1 "elsewhere/b.pgm.hist.png: exists and is not the chart of this input"
   cmp elsewhere/b.pgm.hist.png remembered
 }
 
@@ -87,7 +87,7 @@ load images
   mkdir charts
   ln -s ../b.png charts/a.pgm.hist.png
   imghist a.pgm --chart=charts
-  assert_fails 1 "charts/a.pgm.hist.png: is there and not the chart of this input"
+  assert_fails 1 "charts/a.pgm.hist.png: exists and is not the chart of this input"
   [ ! -e b.png ]
   [ -L charts/a.pgm.hist.png ]
   imghist a.pgm --chart=charts/a.pgm.hist.png # a named file is followed, as by the shell's >
@@ -103,7 +103,7 @@ load images
   cp charts/a.pgm.hist.png remembered
   ln -s a.pgm.hist.png charts/A.PGM.hist.png || skip "the file system ignores case"
   imghist A.PGM --chart=charts
-  assert_fails 1 "charts/A.PGM.hist.png: is there and not the chart of this input"
+  assert_fails 1 "charts/A.PGM.hist.png: exists and is not the chart of this input"
   cmp charts/a.pgm.hist.png remembered
 }
 
@@ -150,7 +150,7 @@ load images
   tree charts | diff - <(printf '%s\n' './(total).hist.png' ./d/a.pgm.hist.png ./d/b.pgm.hist.png)
   dot '(total)'
   imghist '(total)' d --chart=charts
-  assert_fails 1 "charts/(total).hist.png: is there and not the chart of this input"
+  assert_fails 1 "charts/(total).hist.png: exists and is not the chart of this input"
 }
 
 @test "chart: an input is counted even if its chart cannot be named" {
@@ -162,7 +162,7 @@ load images
   echo "not a chart" >charts/in/b.png.hist.png
   imghist in -j1 --chart=charts --csv=stats -o out.csv
   assert_status 1
-  assert_stderr_has "charts/in/b.png.hist.png: is there and not the chart of this input"
+  assert_stderr_has "charts/in/b.png.hist.png: exists and is not the chart of this input"
   assert_stderr_has "the name of the chart is too long"
   [ "$(grep -c ',luma,' out.csv)" -eq 4 ]
   [ "$(cat charts/in/b.png.hist.png)" = "not a chart" ]

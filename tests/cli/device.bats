@@ -65,5 +65,5 @@ late_image() {
   LD_LIBRARY_PATH=$PWD/driver imghist -v --csv=stats "$SAMPLES/testcard.png"
   assert_status 0
   assert_stderr_has "counted by cpu, kernel tables"
-  assert_stderr_has "counting on the processor: no usable NVIDIA GPU"
+  assert_stderr_has "counting on the CPU: no usable NVIDIA GPU"
 }

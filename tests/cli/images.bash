@@ -16,7 +16,7 @@ pam() {
 # dot FILE [VALUE]: a gray image of one pixel; VALUE in two hexadecimal digits.
 dot() { pgm "$1" 1 1 "\x${2:-80}"; }
 
-# damaged FILE: a PNG whose second half is missing.
+# damaged FILE: the first half of a PNG.
 damaged() { head -c "$(($(wc -c <"$SAMPLES/palette.png") / 2))" "$SAMPLES/palette.png" >"$1"; }
 
 # names FILE: the first column of a CSV without its header, each name once.
@@ -28,7 +28,7 @@ is_png() { [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a 
 # tree DIRECTORY: prints its files, sorted.
 tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
 
-# has_gpu: a GPU is here and this build can use it.
+# has_gpu: this build can use a GPU of this machine.
 has_gpu() {
   dot gpu_probe.pgm
   "$IMGHIST" --device=cuda --csv=stats gpu_probe.pgm >/dev/null 2>&1

@@ -318,7 +318,7 @@ END
   dot a.pgm
   for format in --csv=stats --json --ndjson; do
     "$IMGHIST" a.pgm $format >expected
-    for before in --csv=bins --csv=wide --json --ndjson; do
+    for before in --csv=bins --csv=long --json --ndjson; do
       imghist a.pgm $before $format
       assert_status 0
       assert_output "$(cat expected)"

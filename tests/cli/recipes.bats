@@ -8,21 +8,21 @@ load helpers
 
 RECIPES=$TESTS/../docs/recipes.md
 
-# Three photos: what their luma is on average grows in the order b, a, c.
+# Three photos; their mean luma grows in the order b, a, c.
 setup() {
   unset IMGHIST_DEVICE NO_COLOR COLUMNS CUDA_VISIBLE_DEVICES
   export LC_ALL=C TERM=dumb
   cd "$BATS_TEST_TMPDIR" || return 1
   ln -s "$IMGHIST" imghist
   mkdir photos train incoming
-  gray photos/b.jpg 9 10 # a mean of 33.6; as a text that is more than 100
+  gray photos/b.jpg 9 10 # the mean 33.6, which sorts after 100 as text
   gray photos/a.jpg 90 1
   gray photos/c.jpg 100 0
   cp "$SAMPLES/scene.jpg" train
   recipes recipe
 }
 
-# gray FILE VALUE WHITE: an image of 100 pixels of one value, but for some that are white.
+# gray FILE VALUE WHITE: an image of 100 pixels of one value, except WHITE white pixels.
 gray() {
   awk -v value="$2" -v n_white="$3" 'BEGIN {
     print "P2 10 10 255"
@@ -38,7 +38,7 @@ recipes() {
     { print substr($0, 5) >sprintf("%s/%02d", out, n); is_more = /[|\\]$/ }' out="$1" "$RECIPES"
 }
 
-# recipe PATTERN: runs the recipes that have it, and those alone; `shown` has what they print.
+# recipe PATTERN: runs the recipes that match. Their output is in the file `shown`.
 recipe() {
   local file n=0
   for file in $(grep -lE -e "$1" recipe/*); do
@@ -51,7 +51,7 @@ recipe() {
 
 needs() { command -v "$1" >/dev/null || skip "no $1 here"; }
 
-# in_order NAME...: the photos as they are shown, each once.
+# in_order NAME...: exactly these photos were shown, in this order.
 in_order() { [ "$(grep -oE 'photos/[abc]\.jpg' shown | tr '\n' ' ')" = "$* " ] || fail "$(cat shown)"; }
 
 csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
@@ -67,7 +67,7 @@ csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
   needs jq
   recipe any_high
   in_order photos/b.jpg
-  head -c 100 "$SAMPLES/scene.png" >photos/damaged.png # does not come between: jq has no error of its own
+  head -c 100 "$SAMPLES/scene.png" >photos/damaged.png # a failed input does not make jq fail
   timeout 60 bash "$(grep -l any_high recipe/*)" 2>errors >shown || true
   grep -q damaged.png errors
   run ! grep jq: errors
@@ -123,13 +123,13 @@ csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
   grep -q '480 x 320' shown
 }
 
-@test "recipes: a folder is watched" {
+@test "recipes: watching a folder" {
   needs inotifywait
   file=$(grep -l inotifywait recipe/*)
   setsid bash "$file" 2>errors 3>&- &
   watcher=$!
   for name in a b; do
-    for ((i = 0; i < 100; i++)); do # until the watch stands, a photo is written again and again
+    for ((i = 0; i < 100; i++)); do # until inotifywait is ready
       cp photos/$name.jpg incoming/$name.jpg
       sleep 0.1
       ! grep -q "incoming/$name.jpg" seen.ndjson 2>/dev/null || break
@@ -141,9 +141,9 @@ csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
   grep -q '"file":"incoming/b.jpg","status":"ok"' seen.ndjson || fail "$(cat errors)"
 }
 
-@test "recipes: a cluster counts lists of files" {
-  split --version >/dev/null 2>&1 || skip "split is not that of GNU"
-  mkdir bin # a cluster of one: it runs the jobs of an array one after the other
+@test "recipes: lists of files on a cluster" {
+  split --version >/dev/null 2>&1 || skip "no GNU split here"
+  mkdir bin # stands for a cluster: runs the jobs of an array one after the other
   cat >bin/sbatch <<'END'
 #!/bin/bash
 [ "$1" = --wait ]

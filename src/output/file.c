@@ -1,11 +1,8 @@
 #define _XOPEN_SOURCE 700
 
-#include "cli/outfile.h"
-
-#include "base/status.h"
+#include "output/file.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +10,7 @@
 
 enum { LINKS_MAX = 40, LINK_BYTES_MAX = 4096 };
 
-/* The permissions of the file that is replaced, or those that a new file would get. */
+/* The permissions of the file to replace, or the default ones of a new file. */
 static mode_t wanted_mode(const char *target)
 {
     struct stat st;
@@ -24,10 +21,10 @@ static mode_t wanted_mode(const char *target)
     return 0666 & ~mask;
 }
 
-/* The path with its folder without links and dots; a copy of it where the folder is not there. */
+/* The path, with its folder resolved. Where the folder does not exist: a copy of the path. */
 static char *resolve_folder(const char *path)
 {
-    char *whole = NULL;
+    char *resolved = NULL;
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     char *folder = slash ? strdup(path) : strdup(".");
     if (folder && slash)
@@ -35,18 +32,18 @@ static char *resolve_folder(const char *path)
     char *real = folder ? realpath(folder, NULL) : NULL;
     if (real) {
         size_t size = strlen(real) + strlen(base) + 2;
-        whole = malloc(size);
-        if (whole)
-            snprintf(whole, size, "%s/%s", real, base);
+        resolved = malloc(size);
+        if (resolved)
+            snprintf(resolved, size, "%s/%s", real, base);
     } else {
-        whole = strdup(path); /* opening will tell */
+        resolved = strdup(path); /* opening it will fail with the reason */
     }
     free(folder);
     free(real);
-    return whole;
+    return resolved;
 }
 
-/* Where a symbolic link leads, owned by the caller; NULL: it is none. */
+/* The target of a symbolic link, owned by the caller; NULL: not a link. */
 static char *read_link(const char *path)
 {
     char to[LINK_BYTES_MAX];
@@ -64,21 +61,21 @@ static char *read_link(const char *path)
     return next;
 }
 
-/* n_links: those that were followed to get to the path */
+/* n_links: how many links have been followed so far */
 static char *resolve(const char *path, int n_links)
 {
-    char *whole = realpath(path, NULL);
-    if (whole)
-        return whole;
+    char *resolved = realpath(path, NULL);
+    if (resolved)
+        return resolved;
     char *next = n_links < LINKS_MAX ? read_link(path) : NULL;
     if (!next)
         return resolve_folder(path);
-    whole = resolve(next, n_links + 1);
+    resolved = resolve(next, n_links + 1);
     free(next);
-    return whole;
+    return resolved;
 }
 
-/* A symbolic link stays what it is: the file that it leads to is replaced, or made. */
+/* Links are kept: the file that a link points to is replaced or made. */
 char *ih_outfile_resolve(const char *path)
 {
     return resolve(path, 0);
@@ -122,21 +119,21 @@ enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih
     struct stat st;
     if (!path) {
         f->stream = stdout;
-        f->is_standard = 1;
+        f->is_standard = true;
         return IH_OK;
     }
     f->target = ih_outfile_resolve(path);
     if (!f->target)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = IH_OK;
-    bool is_there = stat(f->target, &st) == 0;
-    if (!is_there && errno == ELOOP) {
+    bool exists = stat(f->target, &st) == 0;
+    if (!exists && errno == ELOOP) {
         status = ih_error_errno(err, errno, "cannot write");
-    } else if (is_there && S_ISDIR(st.st_mode)) {
+    } else if (exists && S_ISDIR(st.st_mode)) {
         status = ih_error_errno(err, EISDIR, "cannot write");
-    } else if (is_there && access(f->target, W_OK) != 0) {
+    } else if (exists && access(f->target, W_OK) != 0) {
         status = ih_error_errno(err, errno, "cannot write");
-    } else if (is_there && !S_ISREG(st.st_mode)) {
+    } else if (exists && !S_ISREG(st.st_mode)) {
         f->stream = fopen(f->target, "w");
         if (!f->stream)
             status = ih_error_errno(err, errno, "cannot write");
@@ -151,16 +148,16 @@ enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih
 enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err)
 {
     errno = 0;
-    int failed = ferror(f->stream) || fflush(f->stream) != 0;
+    bool failed = ferror(f->stream) || fflush(f->stream) != 0;
     int error = errno;
     if (!f->is_standard && fclose(f->stream) != 0 && !failed) {
-        failed = 1;
+        failed = true;
         error = errno;
     }
     f->stream = NULL;
     pthread_mutex_lock(&f->name_lock);
     if (!failed && f->temporary && rename(f->temporary, f->target) != 0) {
-        failed = 1;
+        failed = true;
         error = errno;
     }
     if (!failed) {
@@ -185,10 +182,10 @@ void ih_outfile_discard(struct ih_outfile *f)
     free(f->target);
     f->target = NULL;
     f->stream = NULL;
-    f->is_standard = 0;
+    f->is_standard = false;
 }
 
-/* The lock is kept: who wants to open or to name a file waits until the process has ended. */
+/* Keeps the lock: a thread that opens or renames a file waits until the process has ended. */
 void ih_outfile_unlink(struct ih_outfile *f)
 {
     pthread_mutex_lock(&f->name_lock);
