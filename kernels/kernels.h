@@ -57,7 +57,6 @@ struct ih_gpu_histogram_args {
  */
 #define KERNEL(name, why) cudaError_t ih_histogram_##name(const struct ih_gpu_histogram_args *args);
 #include "kernels.def"
-#undef KERNEL
 
 /* The same for rows with gaps: n_pixels are rows of width pixels that begin stride_bytes apart; the
  * last one may be shorter. Not in kernels.def, as it is slower where there are no gaps. */

@@ -58,8 +58,7 @@ static inline uint64_t ih_gpu_sum_scratch_values(uint64_t n_values)
 }
 
 #define REDUCTION(name, why) cudaError_t ih_sum_##name(const struct ih_gpu_sum_args *args);
-#include "ladder.def"
-#undef REDUCTION
+#include "kernels.def"
 
 /* ---- the dot product of two arrays ---- */
 

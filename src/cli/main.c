@@ -4,6 +4,7 @@
 #include "base/machine.h"
 #include "bench/bench.h"
 #include "cli/completion.h"
+#include "cli/destinations.h"
 #include "cli/emit.h"
 #include "cli/info.h"
 #include "cli/options.h"
@@ -253,6 +254,32 @@ static enum ih_exit run(const struct ih_options *o)
     return code;
 }
 
+static enum ih_exit run_bench(const struct ih_options *o)
+{
+    const char *format = o->output ? o->output->name : "text";
+    const struct ih_bench_options bench = {
+        .size_bytes = (size_t)o->bench_bytes,
+        .n_threads = o->n_threads ? o->n_threads : ih_machine_processors(),
+        .device = o->device.backend,
+        .gpu_ordinal = o->device.ordinals[0],
+        .format = ih_bench_format_of(format),
+        .is_verbose = o->is_verbose,
+        .output_path = o->output_path,
+        .chart_path = o->chart_path,
+        .chart = o->chart,
+        .print_error = ih_print_error,
+    };
+    struct ih_error err = {IH_OK, ""};
+    const char *subject = NULL;
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes a write error */
+    enum ih_status status = ih_destinations_separate(o, &subject, &err);
+    if (status == IH_OK)
+        status = ih_bench_run(&bench);
+    else
+        ih_print_error(subject, err.message);
+    return ih_exit_of(status);
+}
+
 /* For what is printed and nothing more: a full disk or a closed pipe is told here as well. */
 static enum ih_exit print(void (*to)(FILE *))
 {
@@ -302,7 +329,7 @@ int main(int argc, char **argv)
     } else if (options.action == IH_ACTION_COMPLETION) {
         code = print(ih_completions[options.shell]);
     } else if (options.action == IH_ACTION_BENCH) {
-        code = ih_bench_run(&options);
+        code = run_bench(&options);
     } else {
         code = run(&options);
     }

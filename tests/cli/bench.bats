@@ -33,7 +33,7 @@ assert_rows() {
   imghist --bench=16k --csv --device=cpu
   assert_status 0
   kernels=$(sed -n 's/^KERNEL(\([a-z0-9_]*\),.*/\1/p' "$TESTS/../kernels/kernels.def")
-  sums=$(sed -n 's/^REDUCTION(\([a-z0-9_]*\),.*/\1/p' "$TESTS/../kernels/ladder.def")
+  sums=$(sed -n 's/^REDUCTION(\([a-z0-9_]*\),.*/\1/p' "$TESTS/../kernels/kernels.def")
   [ -n "$kernels" ] && [ -n "$sums" ] || fail "the .def files list nothing"
   for rung in read $kernels; do
     assert_rows histogram_gray cuda "$rung" 4
@@ -68,7 +68,7 @@ assert_rows() {
   imghist --bench=16k --device=cpu
   assert_status 0
   assert_no_stderr
-  assert_output_has "not here: --device=cpu"
+  assert_output_has "not available: --device=cpu"
   assert_output_has "histogram of gray pixels"
   assert_output_has "sum of floats"
   assert_output_has "value"

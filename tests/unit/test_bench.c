@@ -6,7 +6,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "bench/measure.h"
+#include "bench/report.h"
 
 #include <math.h>
 #include <setjmp.h>
