@@ -1,5 +1,5 @@
 #!/bin/sh
-# How fast one core counts, and how that compares with OpenCV and numpy where they are installed.
+# The counting speed of one core, compared with OpenCV and numpy if they are installed.
 #
 #   tests/bench/cpu_count.sh [REPEATS] >tests/bench/results/cpu_count.txt
 #

@@ -1,4 +1,4 @@
-/* What the reports of --bench make of rows: one of each status, in each format. */
+/* The reports of --bench in each format, with one row of each status. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "bench/report.h"
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* Three rows of one task, ok, skipped and wrong, as `format` tells them; to be freed. */
+/* A report of three rows of one task: ok, skipped and wrong. free() it. */
 static char *report_of(enum ih_bench_format format, bool is_verbose)
 {
     static const struct ih_bench_head head = {1 << 20, 4, NULL, "no \"usable\" GPU"};
