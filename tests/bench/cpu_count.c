@@ -49,7 +49,8 @@ static void naive_end(struct ih_counter *t)
     }
 }
 
-static const struct ih_count_method naive = {naive_begin, naive_add, naive_end};
+static const struct ih_count_method naive = {
+    .begin = naive_begin, .add = naive_add, .end = naive_end};
 
 enum { TABLES, REFERENCE, NAIVE, N_WAYS };
 static const struct ih_count_method *const ways[N_WAYS] = {&ih_count_tables, &ih_count_reference,
