@@ -266,7 +266,8 @@ unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
 $(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o)
 $(BUILD)/tests/test_bench_exact: $(BUILD)/src/bench/exact.o
-$(addprefix $(BUILD)/tests/,test_bench test_bench_report): $(addprefix $(BUILD)/src/bench/,data.o exact.o job.o measure.o report.o)
+$(addprefix $(BUILD)/tests/,test_bench test_bench_report test_bench_chart): \
+  $(addprefix $(BUILD)/src/bench/,bench_chart.o exact.o job.o measure.o report.o)
 # A test takes of all this what it needs: whole, and with the kernels, it would be 25 MB in each.
 $(BUILD)/tested.a: $(LIB_OBJS)
 	@rm -f $@

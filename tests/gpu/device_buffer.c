@@ -1,11 +1,10 @@
 /*
- * Pixels in the memory of a GPU, counted through imghist.h on the caller's stream, against the same
- * pixels counted by the processor: every number of channels, starts that are not aligned, rows with
- * and without gaps and upwards, a stream whose work before the count must be seen and work after it
- * not waited for, and what must be refused. It is built against the installed library. Prints a
- * line for each failure, and how many counts were compared.
+ * Pixels in device memory, counted through imghist.h on the caller's stream, against the same
+ * pixels counted on the CPU: every number of channels, unaligned starts, rows with and without gaps
+ * and upwards, the order of work on the stream, and invalid arguments. Built against the installed
+ * library. Prints a line for each failure, and the number of counts compared.
  *
- * With IMGHIST_TEST_SMALL set images are small, for compute-sanitizer.
+ * IMGHIST_TEST_SMALL makes images small, for compute-sanitizer.
  */
 #include <cuda_runtime_api.h>
 #include <imghist.h>
@@ -13,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The example of imghist.h, which is linked with it. */
+/* The example in imghist.h, linked with this program. */
 int count_device(struct ih_context *context, const void *d_rgb, unsigned width, unsigned height,
                  size_t pitch_bytes, cudaStream_t stream);
 
@@ -69,7 +68,7 @@ static int same(const struct ih_counts *a, const struct ih_counts *b)
     return is_same;
 }
 
-/* What all checks share. */
+/* The state of all checks. */
 struct bench {
     struct ih_context *context, *cpu;
     struct ih_pending *pending;
@@ -126,7 +125,7 @@ static void check_layouts(struct bench *b, int is_small)
     check(b, 0, 0, 3, 0, 0, 0, b->stream);
 }
 
-/* Work enqueued before is seen; more work may follow; the count waits for its own alone. */
+/* The count sees work enqueued before it, and does not wait for work enqueued after it. */
 static void check_order(struct bench *b)
 {
     const size_t n = b->size_bytes / 3;
@@ -146,14 +145,14 @@ static void check_order(struct bench *b)
     EXPECT(ih_counts_bins(b->counts, IH_LUMA)[200] == n);
     EXPECT(ih_pending_count(b->pending, &pixels, b->stream, &err) == IH_OK);
     EXPECT(ih_pending_finish(b->pending, b->counts, &err) == IH_OK);
-    EXPECT(ih_counts_bins(b->counts, 1)[9] == n); /* and not what the count before left */
+    EXPECT(ih_counts_bins(b->counts, 1)[9] == n); /* not what the previous count left */
     EXPECT(ih_pending_finish(b->pending, b->counts, &err) == IH_USAGE);
     EXPECT(ih_counts_bins(b->counts, 0) == NULL);
     cudaFreeHost(host);
 }
 
-/* Enqueuing returns while the stream is still busy with what came before. */
-static void check_nothing_is_waited_for(struct bench *b)
+/* Enqueuing returns while the stream is still busy with earlier work. */
+static void check_enqueuing_does_not_wait(struct bench *b)
 {
     const struct ih_pixels pixels = {b->d_memory, 1000, 1, 0, 3};
     struct ih_error err = {0};
@@ -166,8 +165,8 @@ static void check_nothing_is_waited_for(struct bench *b)
     EXPECT(ih_counts_bins(b->counts, 2)[399 % 256] == 1000);
 }
 
-/* Where transparent pixels are to be skipped, those that may be are refused and others counted. */
-static void check_transparent_are_not_skipped(struct bench *b)
+/* With skip-transparent, images with alpha are refused and others are counted. */
+static void check_skip_transparent(struct bench *b)
 {
     const struct ih_pixels rgba = {b->d_memory, 4, 4, 0, 4}, rgb = {b->d_memory, 4, 4, 0, 3};
     struct ih_settings settings = {0};
@@ -200,8 +199,8 @@ static void check_refusals(struct bench *b)
     EXPECT(ih_pending_count(b->pending, &pixels, b->stream, &err) == IH_USAGE);
     EXPECT(ih_pending_open(b->context, 999, &other, &err) == IH_UNAVAILABLE);
     EXPECT(other == NULL);
-    check_transparent_are_not_skipped(b);
-    EXPECT(cudaPeekAtLastError() == cudaSuccess); /* nothing is left for the caller to find */
+    check_skip_transparent(b);
+    EXPECT(cudaPeekAtLastError() == cudaSuccess); /* no CUDA error is left for the caller */
     EXPECT(cudaGetDevice(&gpu) == cudaSuccess && gpu == 0);
 }
 
@@ -229,7 +228,7 @@ int main(void)
     EXPECT(count_device(b.context, b.d_memory, 100, 50, 320, b.stream));
     check_order(&b);
     if (!is_small)
-        check_nothing_is_waited_for(&b);
+        check_enqueuing_does_not_wait(&b);
     ih_pending_close(b.pending);
     ih_counts_close(b.counts);
     ih_counts_close(b.expected);
