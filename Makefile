@@ -148,8 +148,7 @@ else
   LIB_SRCS := $(filter-out src/device/device_pixels_none.c,$(LIB_SRCS))
 endif
 ifeq ($(NVJPEG_DIR),)
-  LIB_SRCS := $(filter-out src/jpeg_gpu/cuda.c src/jpeg_gpu/planes.c \
-                src/jpeg_gpu/nvjpeg_library.c,$(LIB_SRCS))
+  LIB_SRCS := $(filter-out src/jpeg_gpu/hw_jpeg_nvjpeg.c,$(LIB_SRCS))
 endif
 CLI_SRCS  := $(wildcard src/cli/*.c src/bench/*.c)
 SHIM_SRCS := $(wildcard third_party/*.c)

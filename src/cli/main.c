@@ -112,14 +112,15 @@ static void say_jpeg(const struct ih_jpeg_report *r)
 {
     if (r->why_none.status != IH_OK)
         fprintf(stderr, "imghist: JPEG: %s: %s\n",
-                r->n_decoded ? "the engines gave up" : "all on the processors",
+                r->n_decoded ? "the hardware decoders failed" : "all on the CPU",
                 r->why_none.message);
-    if (!*r->engines)
+    if (!*r->decoders)
         return;
-    fprintf(stderr, "imghist: JPEG: %" PRIu64 " files decoded by %s\n", r->n_decoded, r->engines);
-    for (size_t i = 0; i < IH_JPEG_REASONS_MAX && r->left[i].why; i++)
-        fprintf(stderr, "imghist: JPEG: %" PRIu64 " files left to the processors: %s\n",
-                r->left[i].n_files, r->left[i].why);
+    fprintf(stderr, "imghist: JPEG: %" PRIu64 " files decoded by %s\n", r->n_decoded, r->decoders);
+    for (size_t i = 0; i < IH_JPEG_N_REASONS; i++)
+        if (r->n_left[i] > 0)
+            fprintf(stderr, "imghist: JPEG: %" PRIu64 " files left to the CPU: %s\n", r->n_left[i],
+                    ih_jpeg_reason_text((enum ih_jpeg_reason)i));
 }
 
 /* Where somebody has said how to decode or count, and not that engines shall, they do not. */
