@@ -33,8 +33,8 @@ enum { SIDE_MAX = 65500 }; /* libjpeg's JPEG_MAX_DIMENSION */
 
 struct header {
     struct ih_jpeg_plan *plan;
-    const uint8_t *at; /* what is left of the segment */
-    size_t n;
+    const uint8_t *at; /* the unread bytes of the segment, */
+    size_t n;          /* and their number */
     bool has_frame, has_restart_interval, has_adobe;
     unsigned adobe_transform;
 };
@@ -54,7 +54,7 @@ static enum ih_jpeg_reason read_quant(struct header *h)
             return IH_JPEG_REASON_QUANT_SHORT;
         unsigned slot = *take(h, 1);
         const uint8_t *table = take(h, 64);
-        if (slot >= IH_JPEG_QUANT_SLOTS) /* the upper half byte: 16-bit values */
+        if (slot >= IH_JPEG_QUANT_SLOTS) /* the upper half of the byte: 16-bit quantizers */
             return IH_JPEG_REASON_QUANT_NUMBER;
         if (h->plan->quant[slot])
             return IH_JPEG_REASON_QUANT_TWICE;
@@ -90,8 +90,8 @@ static enum ih_jpeg_reason read_codes(struct header *h)
     return IH_JPEG_REASON_NONE;
 }
 
-/* The layouts that libjpeg's upsampling was compared in: luma 1 or 2 in each direction, chroma 1.
- * One component alone has one block in an MCU whatever its factors. */
+/* Layouts whose upsampling was compared with libjpeg's: luma factors 1 or 2, chroma factors 1. A
+ * single component must have the factor 1, which is then without effect. */
 static bool is_sampling_known(struct ih_jpeg_plan *plan, const uint8_t *components)
 {
     unsigned h = components[1] >> 4, v = components[1] & 15;
@@ -147,7 +147,7 @@ static enum ih_jpeg_reason read_restart_interval(struct header *h)
     return IH_JPEG_REASON_NONE;
 }
 
-/* Adobe's marker says whether three components are RGB. */
+/* Adobe's marker tells whether three components are RGB. */
 static enum ih_jpeg_reason read_app(struct header *h, unsigned marker)
 {
     if (marker == IH_JPEG_APP14 && h->n >= 12 && memcmp(h->at, "Adobe", 5) == 0) {
@@ -157,8 +157,8 @@ static enum ih_jpeg_reason read_app(struct header *h, unsigned marker)
     return IH_JPEG_REASON_NONE;
 }
 
-/* Every reader of JPEG takes these for YCbCr: stricter than libjpeg-turbo, which with JFIF's marker
- * does not look at names, and without any marker takes all names but R, G, B so. */
+/* Ids that every decoder takes for YCbCr. libjpeg-turbo is less strict: with JFIF's marker it
+ * ignores the ids, and without any marker it takes all ids except R, G, B for YCbCr. */
 static bool is_ycbcr(const struct header *h)
 {
     const struct ih_jpeg_plan *plan = h->plan;
@@ -214,7 +214,7 @@ static enum ih_jpeg_reason read_segment(struct header *h, unsigned marker)
     default:
         if (marker >= IH_JPEG_APP0 && marker <= IH_JPEG_APP15)
             return read_app(h, marker);
-        if (marker > IH_JPEG_SOF0 && marker < 0xD0)
+        if (marker > IH_JPEG_SOF0 && marker < IH_JPEG_RST0)
             return IH_JPEG_REASON_NOT_BASELINE;
         return IH_JPEG_REASON_MARKER;
     }
@@ -253,10 +253,10 @@ enum ih_jpeg_reason ih_jpeg_validate_header(const uint8_t *bytes, size_t size_by
 
 /* ---- writing the stream ---- */
 
-/* A stream that is being written, or only measured. */
+/* A stream to be written, or only measured. */
 struct out {
     uint8_t *at; /* NULL: only measured */
-    size_t n;
+    size_t n;    /* bytes so far */
 };
 
 static void put(struct out *o, const uint8_t *bytes, size_t n)
@@ -297,7 +297,7 @@ static void put_codes(struct out *o, unsigned number, const struct ih_jpeg_codes
     put(o, codes->counts, 16 + codes->n_symbols);
 }
 
-/* The tables that a component uses, each once. */
+/* Writes the tables that components use, each once. */
 static void put_tables(struct out *o, const struct ih_jpeg_plan *plan)
 {
     unsigned quant_seen = 0, dc_seen = 0, ac_seen = 0; /* bit i: slot i */
@@ -327,7 +327,7 @@ static void put_frame(struct out *o, const struct ih_jpeg_plan *plan)
     put_be16(o, plan->width);
     put_byte(o, plan->n_components);
     for (unsigned i = 0; i < plan->n_components; i++) {
-        put_byte(o, i + 1); /* by these names all readers know YCbCr */
+        put_byte(o, i + 1); /* ids that mean YCbCr to every decoder */
         put_byte(o, i == 0 ? plan->chroma_h << 4 | plan->chroma_v : 0x11);
         put_byte(o, plan->components[i].quant);
     }
@@ -341,7 +341,7 @@ static void put_scan(struct out *o, const struct ih_jpeg_plan *plan)
         put_byte(o, i + 1);
         put_byte(o, plan->components[i].dc << 4 | plan->components[i].ac);
     }
-    put_byte(o, 0); /* all coefficients, to their last bit */
+    put_byte(o, 0); /* all coefficients with all their bits */
     put_byte(o, 63);
     put_byte(o, 0);
     put(o, plan->data, plan->data_bytes);
@@ -364,7 +364,7 @@ static size_t put_stream(const struct ih_jpeg_plan *plan, uint8_t *stream)
 
 /* ---- the verdict ---- */
 
-/* Smaller data is validated before the fast validator has made its tables. */
+/* For smaller data the tables of four streams take longer than one stream needs for the data. */
 enum { STREAMS_FROM_BYTES = 1 << 16 };
 
 enum ih_jpeg_reason ih_jpeg_validate(const uint8_t *bytes, size_t size_bytes,

@@ -68,12 +68,12 @@ static void make_huffman(struct ih_jpeg_huffman *table, const struct ih_jpeg_cod
 /* ---- entries ---- */
 
 enum {
-    REACH = 16, /* places that the AC symbols of an entry advance at most; one quantizer for all */
+    REACH = 16, /* places that an entry covers at most: one weight has to bound its quantizers */
     SUM_MAX = 0xFFF
 };
 
-/* The most that the magnitude of a coefficient can be whose `size` bits follow n_bits bits of the
- * index; exact when the index holds them all. */
+/* An upper bound for the magnitude of the coefficient whose `size` bits follow n_bits bits of the
+ * index; exact when the index holds all of them. */
 static unsigned magnitude_max(unsigned index, unsigned index_bits, unsigned n_bits, unsigned size)
 {
     const unsigned most = (1u << size) - 1;
@@ -83,7 +83,7 @@ static unsigned magnitude_max(unsigned index, unsigned index_bits, unsigned n_bi
     return bits >> (size - 1) ? bits : most - bits; /* negative ones begin with 0 */
 }
 
-/* The entry for an index that begins with a DC symbol of n_bits bits, or with none if that is 0. */
+/* The entry for an index. Its first n_bits are a DC symbol; 0: it has none. */
 static uint32_t make_entry(const struct ih_jpeg_huffman *ac, unsigned index, unsigned index_bits,
                            unsigned n_bits)
 {
@@ -246,9 +246,9 @@ const uint8_t *ih_jpeg_unstuff(const uint8_t *from, const uint8_t *end, uint8_t 
 
 /* ---- the scan, block by block ---- */
 
-/* Small data is validated before large tables are made. */
 enum { INDEX_BITS_MAX = 10 };
 
+/* Making a large table for little data takes longer than reading the data with a small one. */
 static unsigned index_bits_for(size_t data_bytes)
 {
     return data_bytes < 4096 ? 6 : data_bytes < 24576 ? 8 : 10;
@@ -258,7 +258,7 @@ struct scan {
     const struct ih_jpeg_plan *plan;
     unsigned index_bits;
     const uint8_t *data; /* of a restart interval, without stuffing */
-    size_t bit, n_bits;  /* the next one of the data, and their number */
+    size_t bit, n_bits;  /* the next bit of the data, and the number of bits */
     int32_t predictions[IH_HW_JPEG_COMPONENTS_MAX];
     struct ih_jpeg_component components[IH_HW_JPEG_COMPONENTS_MAX];
     struct ih_jpeg_huffman_slots slots;
@@ -343,7 +343,7 @@ static enum ih_jpeg_reason check_padding(const struct scan *s)
     return IH_JPEG_REASON_NONE;
 }
 
-/* Validates restart intervals one after the other. `data` has room for the longest. */
+/* Validates one restart interval after the other. data: room for the longest. *end: after them. */
 static enum ih_jpeg_reason check_intervals(struct scan *s, uint8_t *data, const uint8_t **end)
 {
     const struct ih_jpeg_plan *plan = s->plan;
@@ -372,7 +372,7 @@ static enum ih_jpeg_reason check_intervals(struct scan *s, uint8_t *data, const 
 
 enum ih_jpeg_reason ih_jpeg_validate_scan(struct ih_jpeg_plan *plan)
 {
-    struct scan s; /* large: only what is needed is set */
+    struct scan s; /* large, so it is not cleared */
     const uint8_t *end = NULL;
     uint8_t *data = malloc(plan->data_bytes + IH_JPEG_SLACK_BYTES);
     if (!data)

@@ -25,7 +25,7 @@ struct ih_jpeg_huffman {
     const uint8_t *symbols;                     /* borrowed from the plan */
     uint32_t limits[IH_JPEG_CODE_BITS_MAX + 1]; /* of a length: above all its codes, as 16 bits */
     int offsets[IH_JPEG_CODE_BITS_MAX + 1];     /* a code of this length: symbols[offset + code] */
-    /* By the next bits: 256 * the code's length + the symbol; 0: the code is longer. */
+    /* Indexed by the next bits: 256 * the code's length + its symbol; 0: the code is longer. */
     uint16_t first[1 << IH_JPEG_FIRST_BITS];
 };
 
@@ -64,8 +64,8 @@ static inline int32_t ih_jpeg_extend(uint64_t bits, unsigned size)
  * The state of a block is one number. A look-up adds an entry, a number of the same form:
  *
  *   bits 0-5     the place in zigzag order of the next coefficient; 0: the block's start
- *   bit 6        ih_jpeg_step has to read the next symbol: its code is longer than the index, the
- *                block ends without EOB, or it is damaged
+ *   bit 6        only ih_jpeg_step can read the next symbol: a code longer than the index, the end
+ *                of a block without EOB, or damage
  *   bit 7        the block has ended with EOB
  *   bits 8-19    the block's length in bits
  *   bits 20-62   an upper bound for the sum of its AC coefficients' magnitudes times quantizers

@@ -1,22 +1,22 @@
 /*
- * The fast validator of entropy-coded data: four interleaved streams.
+ * The validator for large files: four interleaved streams.
  *
  * A single stream is latency-bound: each look-up depends on the last one, and the branch at the end
- * of a block is unpredictable. Here four streams take turns, one look-up each, and a look-up has no
- * branch at the end of a block.
+ * of a block is unpredictable. Here four streams take turns, one look-up each, and the end of a
+ * block is no branch.
  *
- * The data is cut into four parts, so all streams but the first begin at an arbitrary bit. Huffman
- * codes synchronize themselves: after some MCUs such a stream almost always reads the right codes.
- * A stream skips that distance, then notes the bit at which an MCU begins and validates from there.
- * The stream before it goes on until one of its MCUs begins at that bit, and joins it: from there
- * on both would read the same. If it finds no such MCU, the later stream was never in step; it is
- * dropped, and the earlier one goes on to the stream after it. The first stream begins in step, so
+ * Each stream reads a quarter of the data, so all but the first begin at an arbitrary bit. Huffman
+ * codes synchronize themselves: after some MCUs, such a stream almost always reads the right codes.
+ * It skips that distance, notes the bit at which an MCU begins, and validates from there. The
+ * stream before it reads on until one of its MCUs begins at that bit. Then the two are joined: from
+ * there on both would read the same. If no MCU begins there, the later stream was out of step; it
+ * is dropped, and the earlier one reads on to the next stream. The first stream begins in step, so
  * the result depends on no guess.
  *
- * A stream that began in the middle does not know the DC prediction. So predictions are relative
- * until the streams are joined, and the limit for a block's coefficients is split into a part for
- * DC and a part for AC. A file for which one of the parts is too small goes to the plain validator
- * (validate_scan.c), and so does everything that looks like damage.
+ * A stream that begins in the middle does not know the DC predictions. So they are relative until
+ * the streams are joined, and the limit for a block's coefficients is split into one for DC and one
+ * for AC. A file that exceeds one of them, or that looks damaged, goes to the single stream
+ * (validate_scan.c).
  *
  * Detailed photos, one core of an EPYC, tests/bench/jpeg_validate.sh, time relative to this code:
  *
@@ -57,11 +57,11 @@ enum { SKIP_MCUS = 1, SKIP_BITS = 16 };
 enum { SKIP_MCUS = 24, SKIP_BITS = 8192 };
 #endif
 
-/* Where a stream reads: only what a look-up needs. */
+/* The position of a stream: only what a look-up needs. */
 struct stream {
     uint64_t block; /* state of its block */
     const uint32_t *table;
-    uint32_t bit; /* of the data: where the next look-up begins */
+    uint32_t bit; /* where the next look-up begins */
     uint32_t at;  /* 2 * its block in the round, an index of `tables` */
 };
 
@@ -104,50 +104,50 @@ struct scan {
 
 /* ---- look-ups ---- */
 
-static void end_block(const struct scan *s, struct stream *l)
+static void end_block(const struct scan *s, struct stream *r)
 {
-    l->block = 0;
-    l->at += 2;
-    l->table = s->tables[l->at];
+    r->block = 0;
+    r->at += 2;
+    r->table = s->tables[r->at];
 }
 
 /* Reads one symbol of any length. After damage the next block begins a bit further. */
-static void step(struct scan *s, struct stream *l, uint64_t *blocks)
+static void step(struct scan *s, struct stream *r, uint64_t *blocks)
 {
     bool is_end;
     enum ih_jpeg_reason ignored;
-    l->bit += ih_jpeg_step(&s->components[s->component_of[l->at / 2]],
-                           ih_jpeg_bits(s->data, l->bit), &l->block, &is_end, &ignored);
-    blocks[l->at / 2] = l->block;
+    r->bit += ih_jpeg_step(&s->components[s->component_of[r->at / 2]],
+                           ih_jpeg_bits(s->data, r->bit), &r->block, &is_end, &ignored);
+    blocks[r->at / 2] = r->block;
     if (is_end)
-        end_block(s, l);
+        end_block(s, r);
     else
-        l->table = s->tables[l->at + 1];
+        r->table = s->tables[r->at + 1];
 }
 
 /* One look-up: adds an entry to the block's state. Whether the block has ended by that chooses the
  * table of the next look-up, without a branch. */
-static inline __attribute__((always_inline)) void look_up(struct scan *s, struct stream *l,
+static inline __attribute__((always_inline)) void look_up(struct scan *s, struct stream *r,
                                                           uint64_t *blocks, uint64_t *bits)
 {
-    const uint32_t entry = l->table[*bits >> (64 - INDEX_BITS)];
-    const uint32_t state = (uint8_t)l->block + (entry & 255); /* known before the sum is */
+    const uint32_t entry = r->table[*bits >> (64 - INDEX_BITS)];
+    const uint32_t state = (uint8_t)r->block + (entry & 255); /* known before the sum is */
     if (state & IH_JPEG_IS_STEP) {
-        step(s, l, blocks);
-        *bits = ih_jpeg_bits(s->data, l->bit);
+        step(s, r, blocks);
+        *bits = ih_jpeg_bits(s->data, r->bit);
         return;
     }
     const unsigned length = (uint8_t)(entry >> IH_JPEG_LENGTH_SHIFT),
                    ended = state >> IH_JPEG_ENDED_SHIFT;
     const uint64_t block =
-        l->block + entry +
-        (uint64_t)(entry >> IH_JPEG_SUM_SHIFT) * s->weights[l->at][(uint8_t)l->block];
+        r->block + entry +
+        (uint64_t)(entry >> IH_JPEG_SUM_SHIFT) * s->weights[r->at][(uint8_t)r->block];
     *bits <<= length;
-    l->bit += length;
-    blocks[l->at / 2] = block; /* the last one of a block stays */
-    l->table = s->tables[l->at + 1 + ended];
-    l->block = block & ((uint64_t)ended - 1);
-    l->at += 2 * ended;
+    r->bit += length;
+    blocks[r->at / 2] = block; /* the last one of a block stays */
+    r->table = s->tables[r->at + 1 + ended];
+    r->block = block & ((uint64_t)ended - 1);
+    r->at += 2 * ended;
 }
 
 /* A round of all streams. The streams are local variables, so that they stay in registers. One load
@@ -174,13 +174,13 @@ static void run_round(struct scan *s)
 /* A round of one stream, when others are done. */
 static void run_round_of(struct scan *s, unsigned i)
 {
-    struct stream l = s->streams[i];
-    for (unsigned n = 0; n < ROUND_LOOKUPS / 2 && l.at < 2 * ROUND_BLOCKS; n++) {
-        uint64_t bits = ih_jpeg_bits(s->data, l.bit);
-        look_up(s, &l, s->blocks[i], &bits);
-        look_up(s, &l, s->blocks[i], &bits);
+    struct stream r = s->streams[i];
+    for (unsigned n = 0; n < ROUND_LOOKUPS / 2 && r.at < 2 * ROUND_BLOCKS; n++) {
+        uint64_t bits = ih_jpeg_bits(s->data, r.bit);
+        look_up(s, &r, s->blocks[i], &bits);
+        look_up(s, &r, s->blocks[i], &bits);
     }
-    s->streams[i] = l;
+    s->streams[i] = r;
 }
 
 /* ---- what a round has shown ---- */
@@ -235,8 +235,8 @@ static bool begin_mcu(struct scan *s, struct progress *p)
     return true;
 }
 
-/* Takes over what a stream has read in a round. Returns false when something may be wrong. */
-static bool take_over(struct scan *s, unsigned i)
+/* Adds a round of a stream to its progress. Returns false when the data may be damaged. */
+static bool add_round(struct scan *s, unsigned i)
 {
     struct progress *p = &s->progress[i];
     const unsigned n = s->streams[i].at / 2;
@@ -261,13 +261,13 @@ static bool take_over(struct scan *s, unsigned i)
     for (unsigned k = 0; k < s->n_components; k++) /* long before a sum overflows */
         if (p->dc_least[k] < -DC_RANGE_MAX || p->dc_most[k] > DC_RANGE_MAX)
             return false;
-    if (p->is_validating && p->n_mcus > s->n_mcus) /* do not read much data after a small image */
+    if (p->is_validating && p->n_mcus > s->n_mcus) /* saves time on much data after a small image */
         return false;
     return p->block_bit <= s->n_bits;
 }
 
-/* Reads until every stream has joined the next or reached the end. Returns false when something may
- * be wrong. */
+/* Reads until every stream has joined the next one or reached the end. Returns false when the data
+ * may be damaged. */
 static bool run_streams(struct scan *s)
 {
     for (;;) {
@@ -284,11 +284,11 @@ static bool run_streams(struct scan *s)
                 continue;
             if (n_left < N_STREAMS)
                 run_round_of(s, i);
-            if (take_over(s, i))
+            if (add_round(s, i))
                 continue;
             if (p->is_joined)
                 return false;
-            p->is_dropped = p->is_done = true; /* probably it is not in step */
+            p->is_dropped = p->is_done = true; /* probably out of step */
         }
     }
 }
