@@ -14,9 +14,6 @@ enum { IH_JPEG_DC_SIZE_MAX = 11, IH_JPEG_AC_SIZE_MAX = 10 };
 
 enum { IH_JPEG_EOB = 0x00, IH_JPEG_ZRL = 0xF0, IH_JPEG_BLOCK_COEFFICIENTS = 64 };
 
-/* Zeros after a copy of the data, so that reading beyond its end needs no test at each look-up. */
-enum { IH_JPEG_SLACK_BYTES = 4096 };
-
 /* ---- single symbols ---- */
 
 enum { IH_JPEG_CODE_BITS_MAX = 16, IH_JPEG_FIRST_BITS = 9 };
@@ -136,13 +133,14 @@ unsigned ih_jpeg_step(const struct ih_jpeg_component *component, uint64_t bits, 
 uint32_t ih_jpeg_ac_sum(const struct ih_jpeg_component *component, const uint8_t *data, size_t bit);
 
 /*
- * Copies entropy-coded data up to the next marker without its stuffing, and appends zeros.
+ * Copies entropy-coded data up to the next marker without its stuffing, and appends zeros: look-ups
+ * do not test for the end, so they may read beyond it.
  *
- * to   [end - from + IH_JPEG_SLACK_BYTES]
+ * to   [end - from + n_zeros]
  *
- * Returns where the marker is, or `end`.
+ * Returns where the marker is, or `end`. *n_bytes: without the zeros.
  */
-const uint8_t *ih_jpeg_unstuff(const uint8_t *from, const uint8_t *end, uint8_t *to,
+const uint8_t *ih_jpeg_unstuff(const uint8_t *from, const uint8_t *end, size_t n_zeros, uint8_t *to,
                                size_t *n_bytes);
 
 static inline bool ih_jpeg_is_marker(const uint8_t *at, const uint8_t *end, unsigned marker)

@@ -39,8 +39,9 @@ enum {
     N_STREAMS = 4,
     INDEX_BITS = 12,
     MCU_BLOCKS_MAX = 6,
-    ROUND_BLOCKS = 64,   /* of a stream in a round */
-    ROUND_LOOKUPS = 800, /* at most 32 bits each: IH_JPEG_SLACK_BYTES are enough for a round */
+    ROUND_BLOCKS = 64, /* of a stream in a round */
+    ROUND_LOOKUPS = 800,
+    SLACK_BYTES = ROUND_LOOKUPS * 32 / 8 + 8,             /* a round may read beyond the end */
     ROUND_BLOCKS_MAX = ROUND_BLOCKS + MCU_BLOCKS_MAX + 2, /* with the MCU that it begins in */
 
     DATA_BYTES_MAX = 1 << 28, /* bits are counted in 32 bits */
@@ -99,7 +100,7 @@ struct scan {
     struct ih_jpeg_component components[IH_HW_JPEG_COMPONENTS_MAX];
     struct ih_jpeg_huffman_slots slots;
     uint32_t entries[IH_JPEG_ENTRIES(INDEX_BITS)];
-    uint8_t data[]; /* without stuffing, followed by IH_JPEG_SLACK_BYTES of zeros */
+    uint8_t data[]; /* without stuffing, followed by SLACK_BYTES of zeros */
 };
 
 /* ---- look-ups ---- */
@@ -362,12 +363,12 @@ bool ih_jpeg_validate_streams(struct ih_jpeg_plan *plan)
 {
     if (plan->restart_interval != 0 || plan->data_bytes > DATA_BYTES_MAX || !can_synchronize(plan))
         return false;
-    struct scan *s = malloc(sizeof *s + plan->data_bytes + IH_JPEG_SLACK_BYTES);
+    struct scan *s = malloc(sizeof *s + plan->data_bytes + SLACK_BYTES);
     if (!s)
         return false;
     size_t n_bytes = 0;
     const uint8_t *file_end = plan->data + plan->data_bytes;
-    const uint8_t *end = ih_jpeg_unstuff(plan->data, file_end, s->data, &n_bytes);
+    const uint8_t *end = ih_jpeg_unstuff(plan->data, file_end, SLACK_BYTES, s->data, &n_bytes);
     bool is_sound = false;
     if (n_bytes > 0 && ih_jpeg_is_marker(end, file_end, IH_JPEG_EOI)) {
         prepare(s, plan, n_bytes);
