@@ -154,8 +154,7 @@ else
   LIB_SRCS := $(filter-out src/device/device_pixels_none.c,$(LIB_SRCS))
 endif
 ifeq ($(NVJPEG_DIR),)
-  LIB_SRCS := $(filter-out src/jpeg_gpu/cuda.c src/jpeg_gpu/planes.c \
-                src/jpeg_gpu/nvjpeg_library.c,$(LIB_SRCS))
+  LIB_SRCS := $(filter-out src/jpeg_gpu/hw_jpeg_nvjpeg.c,$(LIB_SRCS))
 endif
 ifneq ($(PROGRESSIVE),1)
   LIB_SRCS := $(filter-out src/decode/progressive/%,$(LIB_SRCS))

@@ -17,7 +17,7 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
     may["decode"]   = "decode counts base third_party stb isolate"
     may["isolate"]  = "isolate decode counts base"
     may["count"]    = "count counts base kernels"
-    may["device"]   = "device count counts base kernels jpeg_gpu"
+    may["device"]   = "device count counts base kernels"
     may["jpeg_gpu"] = "jpeg_gpu device decode counts base kernels"
     may["output"]   = "output counts base third_party stb"
     may["pipeline"] = "pipeline jpeg_gpu device decode counts base isolate"

@@ -118,12 +118,13 @@ static void print_jpeg(const struct ih_jpeg_report *r)
         fprintf(stderr, "imghist: JPEG: %s: %s\n",
                 r->n_decoded ? "the hardware decoders failed" : "all on the CPU",
                 r->why_none.message);
-    if (!*r->engines)
+    if (!*r->decoders)
         return;
-    fprintf(stderr, "imghist: JPEG: %" PRIu64 " files decoded by %s\n", r->n_decoded, r->engines);
-    for (size_t i = 0; i < IH_JPEG_REASONS_MAX && r->left[i].why; i++)
-        fprintf(stderr, "imghist: JPEG: %" PRIu64 " files left to the CPU: %s\n",
-                r->left[i].n_files, r->left[i].why);
+    fprintf(stderr, "imghist: JPEG: %" PRIu64 " files decoded by %s\n", r->n_decoded, r->decoders);
+    for (size_t i = 0; i < IH_JPEG_N_REASONS; i++)
+        if (r->n_left[i] > 0)
+            fprintf(stderr, "imghist: JPEG: %" PRIu64 " files left to the CPU: %s\n", r->n_left[i],
+                    ih_jpeg_reason_text((enum ih_jpeg_reason)i));
 }
 
 /* Waits for a GPU that the run did not need, so that the report does not depend on how long the run

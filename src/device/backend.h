@@ -16,8 +16,6 @@
 #include "base/status.h"
 #include "counts/histogram.h"
 
-struct ih_jpeg_backend;
-
 struct ih_backend_options {
     const char *kernel;    /* NULL: the backend's best for each number of channels; else by name */
     unsigned n_idle_cores; /* processors that no worker uses: they may count beside the decoding */
@@ -67,8 +65,6 @@ struct ih_backend {
                                    struct ih_error *err);
     enum ih_status (*end)(void *lane, struct ih_histogram *out, const char **kernel,
                           struct ih_error *err);
-
-    const struct ih_jpeg_backend *jpeg; /* jpeg_engines.h; NULL: its units decode no JPEG */
 };
 
 #define BACKEND(name) extern const struct ih_backend ih_backend_##name;

@@ -21,7 +21,6 @@
 #include "device/backend.h"
 #include "device/cuda_unit.h"
 #include "device/gpu_totals.h"
-#include "jpeg_gpu/engines.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -378,7 +377,4 @@ const struct ih_backend ih_backend_cuda = {
     .takes_planes = takes_planes,
     .count_planes = count_planes,
     .end = end,
-#ifdef IH_WITH_NVJPEG
-    .jpeg = &ih_jpeg_cuda,
-#endif
 };

@@ -18,7 +18,7 @@ struct ih_device {
     pthread_cond_t on_start, on_need;
     bool is_awaited, is_closing; /* somebody waits for the start, or for its end */
     bool has_begun, is_started;  /* the start */
-    bool is_left;                /* engines of its units, by ih_jpeg_engines_leave */
+    bool is_left;                /* engines of its units, by ih_hw_jpeg_leave */
     /* The processor's unit, which counts until others have started, for lanes that have not noticed
      * even longer. NULL: nobody stands in, or the processor is what has started. */
     void *stand_in;

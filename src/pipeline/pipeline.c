@@ -10,7 +10,7 @@
 
 #include "base/budget.h"
 #include "isolate/decoder_process.h"
-#include "pipeline/offload.h"
+#include "jpeg_gpu/offload.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -177,7 +177,9 @@ static bool offload(struct pipeline *p, struct worker *w, struct window_slot *sl
     pthread_mutex_lock(&p->lock);
     p->n_offloaded++; /* before they may have finished it */
     pthread_mutex_unlock(&p->lock);
-    if (ih_offload_try(&p->offload, &slot->input, &w->file, &w->src, slot, result))
+    const struct ih_input *input = &slot->input;
+    const bool is_file = !input->bytes && !input->is_stdin && input->error.status == IH_OK;
+    if (ih_offload_try(&p->offload, is_file ? input->path : NULL, &w->file, &w->src, slot, result))
         return true;
     pthread_mutex_lock(&p->lock);
     p->n_offloaded--; /* nobody waits for that: this worker has the input */
@@ -200,7 +202,7 @@ static enum ih_status work_on_inputs(struct pipeline *p, struct worker *w, struc
         if (offload(p, w, slot, result))
             continue;
         count_input(w, &slot->input, result);
-        ih_offload_saw(&p->offload, &w->file, result);
+        ih_offload_counted(&p->offload, &w->file, result);
         finish(p, slot, result);
     }
 }
@@ -279,6 +281,24 @@ static enum ih_status run_workers(struct pipeline *p, pthread_t *threads, unsign
     return ih_device_wait_usable(p->device, err);
 }
 
+/* What the offload queue needs to know. Files that have to be decoded in another way stay out. */
+static struct ih_offload_options offload_options(const struct ih_pipeline_options *o)
+{
+    const bool is_cpu = o->decode.raw_channels || o->decode.isolates_all;
+    return (struct ih_offload_options){.side = is_cpu ? IH_JPEG_CPU : o->jpeg,
+                                       .n_workers = o->n_threads,
+                                       .max_pixels = o->decode.max_pixels,
+                                       .budget = o->decode.budget,
+                                       .luma = o->luma,
+                                       .clip_low = o->clip_low,
+                                       .clip_high = o->clip_high,
+                                       .outputs = o->outputs,
+                                       .n_outputs = o->n_outputs,
+                                       .is_last = o->is_last,
+                                       .report = o->jpeg_report,
+                                       .hw_jpeg = o->hw_jpeg};
+}
+
 enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipeline_options *options,
                                const struct ih_pipeline_calls *calls, struct ih_error *err)
 {
@@ -290,7 +310,8 @@ enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipelin
     pthread_mutex_init(&p.next_lock, NULL);
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.on_change, NULL);
-    ih_offload_init(&p.offload, options, device, on_offloaded, &p);
+    const struct ih_offload_options offload = offload_options(options);
+    ih_offload_init(&p.offload, &offload, device, on_offloaded, &p);
     if (!p.slots || !threads)
         status = ih_error_set(err, IH_MEMORY, "out of memory");
     else if ((status = ih_offload_begin(&p.offload, err)) == IH_OK)

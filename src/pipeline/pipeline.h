@@ -12,6 +12,7 @@
 #include "counts/result.h"
 #include "decode/decoder.h"
 #include "device/backend.h"
+#include "jpeg_gpu/offload.h"
 
 /* One thing to count. */
 struct ih_input {
@@ -21,26 +22,6 @@ struct ih_input {
     const uint8_t *bytes; /* borrowed; not NULL: the file's bytes, whatever the path says */
     size_t size_bytes;
     struct ih_error error; /* not IH_OK: why there is nothing to read; becomes the result */
-};
-
-/* Who decodes JPEG. */
-enum ih_jpeg_side {
-    IH_JPEG_CPU,
-    IH_JPEG_AUTO, /* also a GPU's engines, where they give the processor's pixels and have room */
-    IH_JPEG_GPU   /* the engines whatever they can: there must be some */
-};
-
-enum { IH_JPEG_REASONS_MAX = 12 };
-
-/* What became of JPEG files where a GPU's engines could have decoded them. */
-struct ih_jpeg_report {
-    char engines[512];        /* "nvJPEG 13.0.1, 7 engines of cuda:0 NVIDIA H100"; "": none */
-    struct ih_error why_none; /* IH_OK: they were not tried, or there were some */
-    uint64_t n_decoded;       /* files, by the engines */
-    struct {
-        const char *why; /* static; NULL at the end */
-        uint64_t n_files;
-    } left[IH_JPEG_REASONS_MAX]; /* to the processors */
 };
 
 struct ih_pipeline_options {
@@ -55,8 +36,9 @@ struct ih_pipeline_options {
     enum ih_jpeg_side jpeg;
     bool is_last; /* the process ends after this run: JPEG engines are left as they are, and the
                      report does not tell of them; see ih_device_call_off */
-    struct ih_jpeg_report *jpeg_report;     /* borrowed, zeroed; NULL: nobody wants to know */
-    const struct ih_file_identity *outputs; /* borrowed; an input that is one gives IH_CONFLICT */
+    struct ih_jpeg_report *jpeg_report;       /* borrowed, zeroed; NULL: none */
+    const struct ih_hw_jpeg_backend *hw_jpeg; /* NULL: the device's own; tests pass theirs */
+    const struct ih_file_identity *outputs;   /* borrowed; an input that is one gives IH_CONFLICT */
     size_t n_outputs;
 };
 

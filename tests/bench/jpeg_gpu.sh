@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# jpeg_gpu.sh: directories of JPEG files with a GPU's engines, against what the engines reach when
-# they only decode, against the same program on all processors, and against torchvision.
+# jpeg_gpu.sh: measures JPEG files with a GPU's hardware decoders, and compares with a bare nvJPEG
+# loop, with the same program on all CPU cores, and with torchvision.
 #
-# A list names each photo many times, so that a run takes seconds; the files are in the page cache.
-# Times are from the start of the process to its end, counts are compared first.
+# A list names each photo many times, so that a run takes seconds. The files are in the page cache.
+# Times are from the start of the process to its end. The counts are compared first.
 #
 #   IMGHIST   the program (./imghist)
-#   PHOTOS    a directory with base/ (baseline files), and prog/ (progressive ones) or not; a line
-#             in its file note says where they come from
-#   TIMES     how often each file is named (200)
-#   ROUNDS    how often each way is measured, in turn; the median counts (3)
+#   PHOTOS    a directory with base/ (baseline files) and, optionally, prog/ (progressive files); its
+#             file note says in a line where they come from
+#   TIMES     how often the list names each file (200)
+#   ROUNDS    how often each program is measured, in turn; the median is printed (3)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 imghist=${IMGHIST:-./imghist}
@@ -32,7 +32,7 @@ repeat() { for ((i = 0; i < $2; i++)); do cat "$1"; done; }
 find "$photos/base" -name '*.jpg' | sort >"$work/base"
 [ ! -d "$photos/prog" ] || find "$photos/prog" -name '*.jpg' | sort >"$work/prog"
 repeat "$work/base" "$times" >"$work/baseline.list"
-# A third of the files is progressive; these take long, so the list is shorter.
+# A third of the files is progressive. They take long, so the list is shorter.
 n_base=$(wc -l <"$work/base")
 if [ -s "$work/prog" ]; then
   repeat "$work/base" 40 >"$work/mixed.base"
@@ -41,12 +41,12 @@ if [ -s "$work/prog" ]; then
 fi
 awk 'NR <= n' n=$(($(wc -l <"$work/baseline.list") / 10)) "$work/baseline.list" >"$work/short.list"
 
-# megapixels LIST, on the processors, which also warms the page cache
+# megapixels LIST: counted on the CPU, which also fills the page cache
 megapixels() {
   "$imghist" --jpeg=cpu --device=cpu -q --csv=stats --files-from="$1" | awk -F, '$4 == "luma" { n += $5 } END { printf "%.1f", n / 1e6 }'
 }
 
-# seconds COMMAND...: its wall time
+# seconds COMMAND...: its wall-clock time
 seconds() {
   local start end
   start=$(date +%s.%N)
@@ -68,7 +68,7 @@ for list in "$work/base" "$work/mixed.list"; do
   [ -s "$list" ] || continue
   "$imghist" --jpeg=cpu --device=cpu -q --csv=long --files-from="$list" >"$work/on_cpu"
   "$imghist" --jpeg=gpu -q --csv=long --files-from="$list" >"$work/on_gpu"
-  cmp "$work/on_cpu" "$work/on_gpu" || die "other counts than on the processors"
+  cmp "$work/on_cpu" "$work/on_gpu" || die "counts differ from the CPU's"
 done
 
 mp_short=$(megapixels "$work/short.list")
@@ -93,13 +93,13 @@ of() { median <"$work/$1.rates"; }
 ratio() { awk "BEGIN { printf \"%.2f\", $1 / $2 }"; }
 
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1
-echo "date       $(date -u +%Y-%m-%d), $(nproc) processors, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
+echo "date       $(date -u +%Y-%m-%d), $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
 echo "command    TIMES=$times ROUNDS=$rounds tests/bench/jpeg_gpu.sh"
 [ ! -f "$photos/note" ] || sed 's/^/photos     /' "$photos/note"
 echo "baseline   $n_base photos $times times, $mp_long MP, $(xargs -d '\n' cat <"$work/base" | wc -c | awk -v mp="$mp_short" -v t="$times" '{ printf "%.2f", $1 * 8 / (mp / t * 10 * 1e6) }') bits a pixel"
 "$imghist" -v --jpeg=gpu --csv=stats --files-from="$work/base" 2>&1 >"$work/out" | sed -n 's/^imghist: JPEG: /           /p'
 echo
-echo "                                   MP/s   of the bare loop   of the processors"
+echo "                                   MP/s   of the bare loop   of the CPU"
 loop=$(of loop) loop2=$(of loop2) cpu=$(of cpu) auto=$(of auto) gpu=$(of gpu)
 printf '%-32s %6s %18s %19s\n' "bare nvJPEG loop, 28 a batch" "$loop" 1.00 "$(ratio "$loop" "$cpu")" \
   "bare loop, two batches at once" "$loop2" "$(ratio "$loop2" "$loop")" "$(ratio "$loop2" "$cpu")" \

@@ -1,10 +1,9 @@
 /*
- * nvjpeg_loop BATCH SECONDS AT_ONCE < LIST: what the engines reach when they only decode.
+ * nvjpeg_loop BATCH SECONDS AT_ONCE < LIST: measures how fast the hardware decoders only decode.
  *
- * Files that are in memory already go to nvJPEG in batches, to planes in device memory that are
- * there already; nothing checks them, and nobody looks at the planes. nvJPEG has been told the
- * largest size before. AT_ONCE batches are under way at a time, each with a thread and a state of
- * its own. Prints megapixels a second.
+ * The files are in memory, and the planes are allocated in device memory before. nvJPEG gets the
+ * largest image size first. Nothing validates the files or reads the planes. AT_ONCE batches run at
+ * the same time, each with its own thread and state. Prints megapixels a second.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -35,7 +34,7 @@ static double n_seconds;
 static nvjpegHandle_t handle;
 static pthread_barrier_t all_are_warm;
 
-/* One thread's. */
+/* One thread. */
 struct loop {
     unsigned index;
     nvjpegJpegState_t state;
@@ -68,7 +67,7 @@ static void load(const char *path, unsigned i)
     fclose(f);
 }
 
-/* Room for the planes of file i; the largest size so far in *width and *height. */
+/* Allocates the planes of file i and raises *width and *height to its size. */
 static void place(nvjpegImage_t *image, unsigned i, int *width, int *height)
 {
     int n_components, widths[NVJPEG_MAX_COMPONENT], heights[NVJPEG_MAX_COMPONENT];

@@ -3,9 +3,9 @@
  *
  *     KIND PIXELS PATH
  *
- * with KIND baseline, progressive or png. Other files, and JPEG files of other kinds (arithmetic
- * coding, lossless), are passed over. Only headers are read: the frame header of ITU-T T.81, B.2.2,
- * and the IHDR chunk of the PNG specification, 11.2.1.
+ * KIND is baseline, progressive or png. Other files and other kinds of JPEG (arithmetic coding,
+ * lossless) are skipped. Only headers are read: the frame header of ITU-T T.81, B.2.2, and the IHDR
+ * chunk of the PNG specification, 11.2.1.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -23,7 +23,7 @@ static unsigned long be32(const unsigned char *p)
     return (unsigned long)be16(p) << 16 | be16(p + 2);
 }
 
-/* Finds the frame header among the markers; f stands behind the two bytes that begin the file. */
+/* Finds the frame header. f is after the first two bytes of the file. */
 static const char *jpeg_kind(FILE *f, unsigned long *n_pixels)
 {
     unsigned char m[2], segment[8];

@@ -324,7 +324,7 @@ END
   has_gpu && skip "a GPU is here"
   imghist "$SAMPLES/scene.jpg" --csv --jpeg=gpu -o out.csv
   assert_status 3
-  [[ $stderr == *"no JPEG engines"* ]]
+  [[ $stderr == *"no hardware JPEG decoders"* ]]
   [ ! -e out.csv ]
 }
 

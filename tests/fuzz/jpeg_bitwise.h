@@ -1,7 +1,7 @@
 /*
- * The data of a baseline JPEG read bit by bit, as ITU-T T.81, annex F, describes it: the judge of
- * the walk, which reads it by tables. libjpeg cannot be the only one: it lets pass what the walk
- * must not, coefficients beyond a block, say, or of any size.
+ * Reads the data of a baseline JPEG bit by bit, as ITU-T T.81, annex F, describes it: the judge of
+ * the validator, which uses tables. libjpeg alone cannot judge: it accepts data that the validator
+ * must refuse, such as coefficients beyond a block, or of any size.
  */
 #ifndef IH_TESTS_JPEG_BITWISE_H
 #define IH_TESTS_JPEG_BITWISE_H
@@ -13,7 +13,7 @@
 struct bitwise {
     const uint8_t *at, *end;
     unsigned n_used;   /* bits of *at */
-    bool is_exhausted; /* bits were asked for that are not there */
+    bool is_exhausted; /* more bits were read than there are */
 };
 
 static inline unsigned bitwise_bits(struct bitwise *b, unsigned n)
@@ -70,7 +70,7 @@ static inline bool bitwise_block(struct bitwise *b, const struct ih_jpeg_plan *p
         if (symbol == 0)
             break;
         k += symbol >> 4;
-        if (symbol > 255 || k > 63 || (symbol == 0xF0 && k == 63)) /* ZRL: more has to follow */
+        if (symbol > 255 || k > 63 || (symbol == 0xF0 && k == 63)) /* more must follow ZRL */
             return false;
         sum += labs((long)bitwise_value(b, symbol & 15) * quant[k]);
     }
@@ -78,7 +78,7 @@ static inline bool bitwise_block(struct bitwise *b, const struct ih_jpeg_plan *p
 }
 
 static inline bool bitwise_mcu(struct bitwise *b, const struct ih_jpeg_plan *plan,
-                               int predictions[IH_JPEG_COMPONENTS_MAX])
+                               int predictions[IH_HW_JPEG_COMPONENTS_MAX])
 {
     for (unsigned c = 0; c < plan->n_components; c++)
         for (unsigned i = 0; i < (c == 0 ? plan->chroma_h * plan->chroma_v : 1); i++)
@@ -87,11 +87,11 @@ static inline bool bitwise_mcu(struct bitwise *b, const struct ih_jpeg_plan *pla
     return true;
 }
 
-/* plan: after ih_jpeg_walk_header. True: the data is sound and ends with EOI. */
-static inline bool bitwise_walk(const struct ih_jpeg_plan *plan)
+/* Whether the data is sound and ends with EOI. plan: after ih_jpeg_validate_header. */
+static inline bool bitwise_is_sound(const struct ih_jpeg_plan *plan)
 {
     struct bitwise b = {.at = plan->data, .end = plan->data + plan->data_bytes};
-    int predictions[IH_JPEG_COMPONENTS_MAX] = {0};
+    int predictions[IH_HW_JPEG_COMPONENTS_MAX] = {0};
     uint64_t across = (plan->width + 8 * plan->chroma_h - 1) / (8 * plan->chroma_h);
     uint64_t n_mcus = across * ((plan->height + 8 * plan->chroma_v - 1) / (8 * plan->chroma_v));
     for (uint64_t i = 0; i < n_mcus;) {

@@ -1,10 +1,11 @@
 /*
- * make_jpegs DIR N_SOUND N_DAMAGED: JPEG files for comparing a GPU's engines with libjpeg-turbo.
+ * make_jpegs DIR N_SOUND N_DAMAGED: makes JPEG files to compare a GPU's hardware decoders with
+ * libjpeg-turbo.
  *
- * Sound ones come in every layout that the engines are given and a few that they are not: sizes 1
- * to 70 and some large ones, restart intervals, qualities, slopes, noise and hard edges. Damaged
- * ones are such files cut, cut with EOI put back, with a byte changed, bits flipped, a part zeroed,
- * exchanged or repeated, or a marker in the middle. The same numbers give the same files.
+ * Sound files have every layout that the decoders take and a few that they do not: sides of 1 to 70
+ * and some large ones, restart intervals, qualities, slopes, noise and hard edges. Damaged files
+ * are truncated, with or without EOI, or have a changed byte, flipped bits, a part that is zero,
+ * missing or repeated, or a marker inside. The same arguments give the same files.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ static struct file make(unsigned i, unsigned size_max)
     struct jpeg_error_mgr errors;
     struct file f = {NULL, 0};
     const unsigned layout = i % 13, content = random_below(5);
-    /* as long as the engines take them, and longer */
+    /* sides that the hardware decoders take, and longer ones */
     static const unsigned long_sides[] = {9000, 16383, 16384, 16385, 17000, 40000, 65500};
     unsigned width = 1 + random_below(size_max), height = 1 + random_below(size_max);
     if (i % 90 == 71)
@@ -92,7 +93,7 @@ static struct file make(unsigned i, unsigned size_max)
     return f;
 }
 
-/* Where the entropy-coded data begins, so that most damage is in it. */
+/* Where the scan begins: most damage is after it. */
 static unsigned long data_start(const struct file *f)
 {
     for (unsigned long at = 2; at + 4 < f->n;
@@ -131,11 +132,11 @@ static void damage(struct file *f, unsigned how)
             f->bytes[at + 1] = (uint8_t)(0xd0 + random_below(10));
         }
         break;
-    case 6: /* a part taken out */
+    case 6: /* a part is missing */
         memmove(f->bytes + at, f->bytes + at + size, f->n - at - size);
         f->n -= size;
         break;
-    case 7: /* a part in another's place */
+    case 7: /* a part overwrites another */
         memmove(f->bytes + at, f->bytes + from + random_below((uint32_t)(f->n - from - size + 1)),
                 size);
         break;

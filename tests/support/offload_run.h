@@ -1,12 +1,12 @@
 /*
- * What the tests of the engines' way through the pipeline share: a folder with JPEG files of every
- * kind, and runs over it whose results are held against the processor's. Include it after cmocka.h.
+ * What the tests of the offload queue in the pipeline share: a folder with JPEG files of every
+ * kind, and runs over it whose results are compared with the CPU's. Include it after cmocka.h.
  */
 #ifndef IH_TESTS_OFFLOAD_RUN_H
 #define IH_TESTS_OFFLOAD_RUN_H
 
 #include "isolate/decoder_process.h"
-#include "tests/support/fake_engines.h"
+#include "tests/support/fake_hw_jpeg.h"
 #include "tests/support/jpeg_files.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@
 
 enum { N_FILES = 9, ROUNDS = 40 };
 
-/* All subsamplings, gray, a progressive file, a damaged one, and one that is no JPEG. */
+/* All subsamplings, gray, a progressive file and a truncated one. */
 static const struct jpeg_kind kinds[] = {
     {.h = 1, .v = 1},
     {.h = 2, .v = 1},
@@ -26,7 +26,7 @@ static const struct jpeg_kind kinds[] = {
     {.h = 2, .v = 2, .is_progressive = true},
     {.h = 1, .v = 1}, /* cut */
 };
-enum { N_KINDS = sizeof kinds / sizeof *kinds, N_FOR_ENGINES = 5, CUT = N_KINDS - 1 };
+enum { N_KINDS = sizeof kinds / sizeof *kinds, N_FOR_HW = 5, CUT = N_KINDS - 1 };
 
 static inline void write_file(const char *folder, unsigned i, const void *bytes, size_t n)
 {
@@ -99,15 +99,15 @@ struct run {
     const char *folder;
     unsigned n_inputs, n_given, n_taken;
     unsigned n_wanted; /* 0: all */
-    unsigned n_by_engines;
+    unsigned n_by_hw;
     const struct ih_result *expected; /* of each file, counted by the CPU */
     struct ih_jpeg_report report;
     enum ih_jpeg_side side;
-    bool releases_at_end; /* the engines are held until all inputs have been given */
-    bool is_last;         /* the device is left open where it is busy, */
-    bool was_busy;        /* and whether it was */
-    bool begins_large;    /* large files until engines have been tried, then n_inputs small ones */
-    unsigned n_large;     /* how many these were */
+    bool releases_at_end; /* batches wait until all inputs have been given */
+    bool is_last;         /* the process ends after the run */
+    bool was_left;        /* the device was left open, as it was busy */
+    bool begins_large;    /* large files until the decoders start, then n_inputs small ones */
+    unsigned n_large;     /* how many large ones */
     uint64_t memory_bytes;
     uint64_t max_pixels;                    /* 0: any number */
     const struct ih_file_identity *outputs; /* NULL: none */
@@ -116,7 +116,7 @@ struct run {
     unsigned n_failed;
 };
 
-/* The file of input i; the one after the last is not there. */
+/* The file of input i; the last file does not exist. */
 static inline unsigned file_of(const struct run *r, unsigned i)
 {
     if (!r->begins_large)
@@ -127,7 +127,7 @@ static inline unsigned file_of(const struct run *r, unsigned i)
     return i < n_large ? CUT : i % CUT;
 }
 
-/* The next input is a large one, if it is time for these. */
+/* Makes the next input a large one until the decoders start. */
 static inline void try_large(struct run *r)
 {
     pthread_mutex_lock(&fake.lock);
@@ -138,7 +138,7 @@ static inline void try_large(struct run *r)
     pthread_mutex_unlock(&fake.lock);
 }
 
-static inline void release_engines(void)
+static inline void release_hw(void)
 {
     pthread_mutex_lock(&fake.lock);
     fake.is_held = false;
@@ -152,7 +152,7 @@ static inline bool next(void *user, struct ih_input *input)
     try_large(r);
     if (r->n_given == r->n_inputs) {
         if (r->releases_at_end)
-            release_engines();
+            release_hw();
         return false;
     }
     char path[200];
@@ -178,7 +178,7 @@ static inline bool take(void *user, const struct ih_input *input, const struct i
             assert_int_equal(result->info.height, e->info.height);
             assert_int_equal(result->info.source_depth, e->info.source_depth);
             assert_int_equal(result->spec.n_channels, e->spec.n_channels);
-            r->n_by_engines += strcmp(result->counted_by, "engines") == 0;
+            r->n_by_hw += strcmp(result->counted_by, "hardware") == 0;
         } else {
             assert_string_equal(result->error.message, e->error.message);
         }
@@ -201,19 +201,20 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
         .clip_high = 240,
         .jpeg = r->side,
         .is_last = r->is_last,
-        .jpeg_report = &r->report};
+        .jpeg_report = &r->report,
+        .hw_jpeg = &fake_hw_jpeg};
     const struct ih_pipeline_calls calls = {next, r, take, r};
-    const struct ih_device_options on = {.backends = fakes(), .n_lanes = n_threads};
+    const struct ih_device_options on = {.backends = fake_backends(), .n_lanes = n_threads};
     struct ih_device *device = NULL;
     ih_budget_init(&budget, r->memory_bytes ? r->memory_bytes : UINT64_MAX);
     fake.n_batches = fake.n_jobs = fake.n_largest = 0;
     fake.has_tried = false;
     assert_int_equal(ih_device_open(&on, &device, err), IH_OK);
     enum ih_status status = ih_pipeline_run(device, &options, &calls, err);
-    r->was_busy = ih_device_call_off(device);
-    if (!r->was_busy) /* else it is left to the end of the program */
+    r->was_left = ih_device_call_off(device);
+    if (!r->was_left) /* otherwise the end of the process releases it */
         ih_device_close(device);
-    ih_budget_destroy(&budget); /* all was given back */
+    ih_budget_destroy(&budget); /* checks that all was given back */
     return status;
 }
 
@@ -227,7 +228,7 @@ static inline bool keep(void *user, const struct ih_input *input, const struct i
     return true;
 }
 
-/* What the CPU says of every file. */
+/* Fills `expected` with the CPU's results. */
 static inline void count_on_cpu(const char *folder)
 {
     unsigned n = 0;
@@ -249,12 +250,9 @@ static inline void count_on_cpu(const char *folder)
     assert_int_equal(expected[N_FILES - 1].status, IH_IO);
 }
 
-static inline uint64_t n_left(const struct run *r, const char *why)
+static inline uint64_t n_left(const struct run *r, enum ih_jpeg_reason reason)
 {
-    for (size_t i = 0; i < IH_JPEG_REASONS_MAX && r->report.left[i].why; i++)
-        if (strstr(r->report.left[i].why, why))
-            return r->report.left[i].n_files;
-    return 0;
+    return r->report.n_left[reason];
 }
 
 #endif

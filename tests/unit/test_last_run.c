@@ -1,6 +1,6 @@
 /*
- * The last run of a process, as the program has it: its engines and their device are left to the
- * system. So is this program, which ends as that one does.
+ * The last run of a process: the hardware decoders and their device are not closed, and the process
+ * ends with _exit. This test program ends in the same way.
  */
 #define _XOPEN_SOURCE 700
 
@@ -17,11 +17,11 @@
 __attribute__((visibility("default"))) const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
-    return "report_thread_leaks=0"; /* threads are left, too */
+    return "report_thread_leaks=0"; /* threads are left running */
 }
 #endif
 
-static void test_engines_are_not_stopped(void **state)
+static void test_hw_are_not_stopped(void **state)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -34,13 +34,13 @@ static void test_engines_are_not_stopped(void **state)
                         .is_last = is_last != 0};
         assert_int_equal(run(&r, 2, &err), IH_OK);
         assert_int_equal(r.n_taken, r.n_inputs);
-        assert_true(r.n_by_engines > 0);
-        assert_int_equal(r.was_busy, is_last != 0);
+        assert_true(r.n_by_hw > 0);
+        assert_int_equal(r.was_left, is_last != 0);
         assert_int_equal(fake.n_stops, 1); /* only the first time */
     }
 }
 
-static void test_engines_that_are_starting(void **state)
+static void test_hw_that_are_starting(void **state)
 {
     struct ih_error err;
     struct run r = {.folder = *state,
@@ -52,31 +52,31 @@ static void test_engines_that_are_starting(void **state)
     fake.starts_never = true;
     assert_int_equal(run(&r, 2, &err), IH_OK);
     assert_true(fake.has_tried);
-    assert_true(r.was_busy);
-    assert_int_equal(r.n_by_engines, 0);
+    assert_true(r.was_left);
+    assert_int_equal(r.n_by_hw, 0);
 }
 
-static void test_without_engines(void **state)
+static void test_without_hw(void **state)
 {
     struct ih_error err;
     struct run r = {.folder = *state, .n_inputs = N_FILES, .is_last = true};
     assert_int_equal(run(&r, 2, &err), IH_OK);
     assert_int_equal(r.n_taken, r.n_inputs);
-    assert_false(r.was_busy);
+    assert_false(r.was_left);
 
     struct run none = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_GPU, .is_last = true};
     fake.is_missing = true;
     assert_int_equal(run(&none, 2, &err), IH_UNAVAILABLE);
-    assert_false(none.was_busy);
+    assert_false(none.was_left);
     fake.is_missing = false;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_without_engines, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_engines_are_not_stopped, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_engines_that_are_starting, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_without_hw, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_hw_are_not_stopped, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_hw_that_are_starting, make_folder, remove_folder),
     };
     const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
     fflush(NULL);

@@ -1,6 +1,6 @@
 /*
- * JPEG files that go to engines, without any GPU. Whoever decodes, the results are the same, in
- * order.
+ * JPEG files for hardware decoders, without a GPU: the results are those of the CPU, in the order
+ * of the inputs.
  */
 #define _XOPEN_SOURCE 700
 
@@ -15,8 +15,8 @@
 
 #include "tests/support/offload_run.h"
 
-/* All that the engines may have goes to them, and nothing else, in batches. */
-static void test_engines_and_processors(void **state)
+/* Every valid JPEG goes to the hardware decoders, and no other file. */
+static void test_hw_and_cpu(void **state)
 {
     static const unsigned threads[] = {1, 2, 5, 16};
     struct ih_error err;
@@ -29,16 +29,16 @@ static void test_engines_and_processors(void **state)
         fake.fails_at = NEVER;
         assert_int_equal(run(&r, threads[i], &err), IH_OK);
         assert_int_equal(r.n_taken, r.n_inputs);
-        assert_int_equal(r.n_by_engines, ROUNDS * N_FOR_ENGINES);
-        assert_int_equal(fake.n_jobs, ROUNDS * N_FOR_ENGINES);
-        assert_int_equal(r.report.n_decoded, ROUNDS * N_FOR_ENGINES);
-        assert_string_equal(r.report.engines, "2 engines of the tests");
-        assert_int_equal(n_left(&r, "progressive"), ROUNDS);
-        assert_int_equal(n_left(&r, "busy"), 0);
+        assert_int_equal(r.n_by_hw, ROUNDS * N_FOR_HW);
+        assert_int_equal(fake.n_jobs, ROUNDS * N_FOR_HW);
+        assert_int_equal(r.report.n_decoded, ROUNDS * N_FOR_HW);
+        assert_string_equal(r.report.decoders, "2 decoders of the tests");
+        assert_int_equal(n_left(&r, IH_JPEG_REASON_NOT_BASELINE), ROUNDS);
+        assert_int_equal(n_left(&r, IH_JPEG_REASON_BUSY), 0);
     }
 }
 
-/* One that has no thread but its own may not wait for a batch that never fills. */
+/* A single worker must not wait for a batch that never fills. */
 static void test_a_few(void **state)
 {
     struct ih_error err;
@@ -48,12 +48,12 @@ static void test_a_few(void **state)
         fake.fails_at = NEVER;
         assert_int_equal(run(&r, 1, &err), IH_OK);
         assert_int_equal(r.n_taken, n);
-        assert_int_equal(r.n_by_engines, n < N_FOR_ENGINES ? n : N_FOR_ENGINES);
+        assert_int_equal(r.n_by_hw, n < N_FOR_HW ? n : N_FOR_HW);
     }
 }
 
-/* Engines that break: what they had, and what comes after, is counted by the processors. */
-static void test_engines_that_break(void **state)
+/* When the only GPU fails, the CPU counts its files and all later ones. */
+static void test_hw_that_fails(void **state)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -67,16 +67,16 @@ static void test_engines_that_break(void **state)
             assert_int_equal(run(&r, n_threads, &err), IH_OK);
             assert_int_equal(r.n_taken, r.n_inputs);
             assert_int_equal(fake.n_batches, fails_at + 1);
-            assert_true(n_left(&r, "gave them back") >= 1);
-            assert_int_equal(r.n_by_engines, r.report.n_decoded);
-            assert_string_equal(r.report.why_none.message, "it rattles");
-            assert_true(n_left(&r, "had given up") > 0);
-            assert_int_equal(n_left(&r, "had not started"), 0);
+            assert_true(n_left(&r, IH_JPEG_REASON_REJECTED) >= 1);
+            assert_int_equal(r.n_by_hw, r.report.n_decoded);
+            assert_string_equal(r.report.why_none.message, "GPU failed");
+            assert_true(n_left(&r, IH_JPEG_REASON_STOPPED) > 0);
+            assert_int_equal(n_left(&r, IH_JPEG_REASON_NOT_STARTED), 0);
         }
 }
 
-/* Of two GPUs' engines one breaks; the other goes on. Some files are given back by themselves. */
-static void test_two_units_and_files_given_back(void **state)
+/* One of two GPUs fails, and the other goes on. Some files are rejected alone. */
+static void test_two_units_and_rejected_files(void **state)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -88,18 +88,18 @@ static void test_two_units_and_files_given_back(void **state)
                             .expected = expected,
                             .side = IH_JPEG_GPU};
             fake.fails_at = fails_at;
-            fake.returns = returns;
+            fake.rejects = returns;
             assert_int_equal(run(&r, 6, &err), IH_OK);
             assert_int_equal(r.n_taken, r.n_inputs);
-            assert_int_equal(r.n_by_engines, r.report.n_decoded);
-            assert_true(n_left(&r, "gave them back") >= 1);
+            assert_int_equal(r.n_by_hw, r.report.n_decoded);
+            assert_true(n_left(&r, IH_JPEG_REASON_REJECTED) >= 1);
             if (returns == 0)
                 assert_true(fake.n_batches > fails_at + 1);
         }
-    fake.n_units = fake.returns = 0;
+    fake.n_units = fake.rejects = 0;
 }
 
-/* How often a file has been opened for reading and closed again since it is watched. */
+/* How often a watched file has been opened for reading and closed. */
 static unsigned n_readers(int watch)
 {
     char events[4096];
@@ -125,7 +125,7 @@ static void *feed_pipe(void *path)
     return NULL;
 }
 
-/* Whoever opened a pipe only to look into it would take what it gives, or its writer's reader. */
+/* A pipe is opened once: opening it only to look at it would take its data or its writer. */
 static void test_pipe(void **state)
 {
     struct ih_error err;
@@ -139,7 +139,7 @@ static void test_pipe(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
     const int watch =
-        inotify_init1(IN_NONBLOCK | IN_CLOEXEC); /* may fail: too many files watched */
+        inotify_init1(IN_NONBLOCK | IN_CLOEXEC); /* may fail: too many watched files */
     const bool is_watched =
         watch >= 0 && inotify_add_watch(watch, path, IN_OPEN | IN_CLOSE_NOWRITE) >= 0;
     assert_int_equal(pthread_create(&thread, NULL, feed_pipe, path), 0);
@@ -147,39 +147,39 @@ static void test_pipe(void **state)
     pthread_join(thread, NULL);
     assert_int_equal(r.n_taken, 1);
     assert_int_equal(r.n_failed, 0);
-    assert_int_equal(r.n_by_engines, 0);
-    assert_int_equal(n_left(&r, "read whole"), 1);
+    assert_int_equal(r.n_by_hw, 0);
+    assert_int_equal(n_left(&r, IH_JPEG_REASON_NOT_A_FILE), 1);
     if (is_watched)
         assert_int_equal(n_readers(watch), 1);
     if (watch >= 0)
         close(watch);
 }
 
-static void test_engines_that_do_not_start(void **state)
+static void test_hw_that_does_not_start(void **state)
 {
     struct ih_error err = {0};
     struct run r = {.folder = *state, .n_inputs = 3, .side = IH_JPEG_GPU};
     fake.is_missing = true;
     assert_int_equal(run(&r, 2, &err), IH_UNAVAILABLE);
-    assert_string_equal(err.message, "somebody took them");
+    assert_string_equal(err.message, "no decoders");
     assert_int_equal(r.n_taken, 0);
     assert_int_equal(r.n_given, 0);
     fake.is_missing = false;
 
     const struct ih_device_options cpu = {.backend = "cpu"};
     struct ih_device *device = NULL;
-    struct ih_jpeg_engines *engines = NULL;
+    struct ih_hw_jpeg *hw = NULL;
     assert_int_equal(ih_device_open(&cpu, &device, &err), IH_OK);
-    assert_int_equal(ih_jpeg_engines_open(device, &engines, &err), IH_OK);
-    assert_int_equal(ih_jpeg_engines_wait(engines, &err), IH_UNAVAILABLE);
-    assert_non_null(strstr(err.message, "cpu has no JPEG engines"));
-    assert_int_equal(ih_jpeg_engines_room(engines), IH_JPEG_NONE);
-    ih_jpeg_engines_close(engines);
+    assert_int_equal(ih_hw_jpeg_open(device, NULL, &hw, &err), IH_OK);
+    assert_int_equal(ih_hw_jpeg_wait(hw, &err), IH_UNAVAILABLE);
+    assert_non_null(strstr(err.message, "cpu has no hardware JPEG decoders"));
+    assert_int_equal(ih_hw_jpeg_room(hw), IH_HW_JPEG_NONE);
+    ih_hw_jpeg_close(hw);
     ih_device_close(device);
 }
 
-/* Where engines do not like a kind of file, these files go back, and no others. */
-static void test_engines_that_dislike_some(void **state)
+/* When every batch with a gray file fails, only the gray files are rejected. */
+static void test_hw_that_fails_on_gray(void **state)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -189,19 +189,19 @@ static void test_engines_that_dislike_some(void **state)
                         .expected = expected,
                         .side = IH_JPEG_GPU};
         fake.fails_at = NEVER;
-        fake.dislikes = true;
+        fake.fails_on_gray = true;
         assert_int_equal(run(&r, n_threads, &err), IH_OK);
-        fake.dislikes = false;
+        fake.fails_on_gray = false;
         assert_int_equal(r.n_taken, r.n_inputs);
-        assert_int_equal(n_left(&r, "gave them back"), ROUNDS);
-        assert_int_equal(r.n_by_engines, ROUNDS * (N_FOR_ENGINES - 1));
+        assert_int_equal(n_left(&r, IH_JPEG_REASON_REJECTED), ROUNDS);
+        assert_int_equal(r.n_by_hw, ROUNDS * (N_FOR_HW - 1));
         assert_int_equal(r.report.why_none.status, IH_OK);
-        assert_string_equal(r.report.engines, "2 engines of the tests; the last given back: gray");
+        assert_string_equal(r.report.decoders, "2 decoders of the tests; last failure: gray");
     }
 }
 
-/* A run over two files of which the first, while the engines have both, becomes another of n bytes
- * and is given back. */
+/* Runs over two files. While both are queued, the first is replaced by another of n bytes and
+ * rejected. */
 static struct run exchange(const char *folder, const void *bytes, size_t n, uint64_t memory_bytes,
                            const struct ih_decoder_process_command *helper, struct ih_error *err,
                            enum ih_status status)
@@ -223,15 +223,15 @@ static struct run exchange(const char *folder, const void *bytes, size_t n, uint
     fake.to = to;
     fake.is_held = true;
     fake.fails_at = NEVER;
-    alarm(60); /* rather than hang */
+    alarm(60); /* instead of hanging */
     assert_int_equal(run(&r, 1, err), status);
     alarm(0);
-    assert_int_equal(n_left(&r, "gave them back"), 1);
+    assert_int_equal(n_left(&r, IH_JPEG_REASON_REJECTED), 1);
     assert_int_equal(r.report.n_decoded, 1);
     return r;
 }
 
-/* It needs all of the memory that files may take, of which the engines hold some for the second. */
+/* The new file needs the complete budget, while the second file is still queued. */
 static void test_exchanged_for_a_large_file(void **state)
 {
     enum { SIDE = 80, COEFFICIENT_BYTES = SIDE * SIDE * 3 * 2 };
@@ -246,7 +246,7 @@ static void test_exchanged_for_a_large_file(void **state)
     free(f.bytes);
 }
 
-/* Nothing is decoded in this process that belongs into one without rights. */
+/* A format that needs the sandbox is not decoded in this process. */
 static void test_exchanged_for_a_rare_format(void **state)
 {
     static const char psd[] = "8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\1\0\10\0\1" /* 1 x 1, gray */
@@ -259,7 +259,7 @@ static void test_exchanged_for_a_rare_format(void **state)
     assert_non_null(strstr(err.message, "cannot start a helper process"));
 }
 
-/* Enough that somebody stops: what the engines have is finished, and dropped. */
+/* The caller stops early: queued files are finished, and their results dropped. */
 static void test_stop(void **state)
 {
     struct ih_error err;
@@ -272,22 +272,22 @@ static void test_stop(void **state)
     }
 }
 
-/* Where there is no memory for a file beside the others, a worker decodes it band by band. */
+/* Without memory for complete files the workers decode them band by band. */
 static void test_little_memory(void **state)
 {
     struct ih_error err;
     struct run r = {
-        .folder = *state, .n_inputs = N_FOR_ENGINES, .side = IH_JPEG_GPU, .memory_bytes = 100};
+        .folder = *state, .n_inputs = N_FOR_HW, .side = IH_JPEG_GPU, .memory_bytes = 100};
     count_on_cpu(*state);
     r.expected = expected;
     assert_int_equal(run(&r, 2, &err), IH_OK);
-    assert_int_equal(r.n_by_engines, 0);
-    assert_int_equal(n_left(&r, "too large to be held"), N_FOR_ENGINES);
+    assert_int_equal(r.n_by_hw, 0);
+    assert_int_equal(n_left(&r, IH_JPEG_REASON_TOO_LARGE), N_FOR_HW);
 }
 
-/* By themselves the engines start once there was work for them; while they are held and their queue
- * is full, the workers go on alone. */
-static void test_auto_starts_late_and_helps_out(void **state)
+/* With IH_JPEG_AUTO the decoders start after some work. While their queue is full, the workers
+ * decode. */
+static void test_auto(void **state)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -295,7 +295,7 @@ static void test_auto_starts_late_and_helps_out(void **state)
     small.side = IH_JPEG_AUTO;
     assert_int_equal(run(&small, 2, &err), IH_OK);
     assert_int_equal(fake.n_batches, 0);
-    assert_string_equal(small.report.engines, "");
+    assert_string_equal(small.report.decoders, "");
 
     make_large(*state, CUT); /* a few are enough */
     struct run large = {.folder = *state,
@@ -308,45 +308,44 @@ static void test_auto_starts_late_and_helps_out(void **state)
     assert_int_equal(run(&large, 2, &err), IH_OK);
     assert_int_equal(large.n_taken, large.n_inputs);
     assert_true(fake.n_jobs > 0);
-    assert_true(n_left(&large, "busy") > 0);
+    assert_true(n_left(&large, IH_JPEG_REASON_BUSY) > 0);
     assert_int_equal(fake.n_jobs, large.report.n_decoded);
     assert_true(fake.n_largest > 1);
 
-    /* Who ends while they start waits, and can say what has started. */
+    /* A run that ends during the start waits, and its report names the decoders. */
     struct run late = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_AUTO, .begins_large = true};
     fake.start_ms = 500;
     assert_int_equal(run(&late, 2, &err), IH_OK);
     fake.start_ms = 0;
-    assert_string_equal(late.report.engines, "2 engines of the tests");
+    assert_string_equal(late.report.decoders, "2 decoders of the tests");
 
     struct run none = {
         .folder = *state, .n_inputs = N_FILES, .side = IH_JPEG_AUTO, .begins_large = true};
     fake.is_missing = true;
     assert_int_equal(run(&none, 2, &err), IH_OK);
     assert_int_equal(none.n_taken, none.n_inputs);
-    assert_string_equal(none.report.why_none.message, "somebody took them");
+    assert_string_equal(none.report.why_none.message, "no decoders");
     fake.is_missing = false;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_engines_and_processors, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_hw_and_cpu, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_a_few, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_engines_that_break, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_two_units_and_files_given_back, make_folder,
+        cmocka_unit_test_setup_teardown(test_hw_that_fails, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_two_units_and_rejected_files, make_folder,
                                         remove_folder),
-        cmocka_unit_test_setup_teardown(test_engines_that_dislike_some, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_hw_that_fails_on_gray, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_exchanged_for_a_large_file, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(test_exchanged_for_a_rare_format, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(test_pipe, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_engines_that_do_not_start, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_hw_that_does_not_start, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_stop, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_little_memory, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_auto_starts_late_and_helps_out, make_folder,
-                                        remove_folder),
+        cmocka_unit_test_setup_teardown(test_auto, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

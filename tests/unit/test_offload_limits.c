@@ -1,6 +1,6 @@
 /*
- * What holds for a file whoever decodes it: limits, and that no output is an input. Engines do not
- * look at such things, so the way to them has to.
+ * The offload queue keeps the limits that decoders on the CPU keep, and takes no output as an
+ * input.
  */
 #define _XOPEN_SOURCE 700
 
@@ -26,11 +26,11 @@ static struct stat stat_of(const char *folder, unsigned i)
 static void test_max_pixels(void **state)
 {
     struct ih_error err;
-    struct run none = {.folder = *state, .n_inputs = N_FOR_ENGINES, .side = IH_JPEG_GPU};
+    struct run none = {.folder = *state, .n_inputs = N_FOR_HW, .side = IH_JPEG_GPU};
     none.max_pixels = 29; /* all are larger */
     fake.fails_at = NEVER;
     assert_int_equal(run(&none, 2, &err), IH_OK);
-    assert_int_equal(none.n_failed, N_FOR_ENGINES);
+    assert_int_equal(none.n_failed, N_FOR_HW);
     assert_int_equal(fake.n_jobs, 0);
 
     struct run one = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_GPU};
@@ -57,8 +57,7 @@ static void test_input_that_is_an_output(void **state)
     assert_int_equal(fake.n_jobs, 2);
 }
 
-/* A quarter of the memory is for the files that workers hold, each with the copy that is given to
- * the engines. */
+/* A quarter of the memory is for the files that workers hold, each with the validator's copy. */
 static void test_memory_of_the_workers(void **state)
 {
     enum { N_THREADS = 2 };
@@ -73,7 +72,7 @@ static void test_memory_of_the_workers(void **state)
         assert_int_equal(r.n_failed, 0);
         assert_int_equal(fake.n_jobs, r.memory_bytes == least);
     }
-    assert_int_equal(n_left(&r, "too large to be held"), 1);
+    assert_int_equal(n_left(&r, IH_JPEG_REASON_TOO_LARGE), 1);
 }
 
 int main(void)

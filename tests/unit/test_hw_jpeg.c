@@ -1,6 +1,6 @@
 /*
- * The queue before the JPEG engines, with engines that decode nothing: what makes a batch, and what
- * becomes of files when engines do not like one, none, or break.
+ * The queue of the hardware JPEG decoders, with decoders that decode nothing: what makes a batch,
+ * and what becomes of files when one file fails, all fail, or a session breaks.
  */
 #define _XOPEN_SOURCE 700
 
@@ -11,26 +11,26 @@
 
 #include <cmocka.h>
 
-#include "tests/support/engine_jobs.h"
+#include "tests/support/hw_jpeg_jobs.h"
 
-/* Of a batch that fails only what is odd goes back, and the engine goes on. */
+/* Of a batch that fails only the odd files fail, and the session goes on. */
 static void test_odd_files(void **state)
 {
     char text[200];
     struct ih_device *device = begin(1);
     (void)state;
-    ih_jpeg_engines_describe(fake.engines, text, sizeof text);
-    assert_string_equal(text, "engines");
-    queue(IH_JPEG_BATCH_MAX, 1, 7);
+    ih_hw_jpeg_describe(fake.hw, text, sizeof text);
+    assert_string_equal(text, "decoders");
+    queue(IH_HW_JPEG_BATCH_MAX, 1, 7);
     set(&fake.is_held, false);
-    wait_for(&fake.n_done, 1 + IH_JPEG_BATCH_MAX);
-    /* All together, and all but the six before the first odd one once more. */
-    assert_int_equal(fake.n_calls, 2 + IH_JPEG_BATCH_MAX - 6);
-    assert_int_equal(fake.n_of[1], IH_JPEG_BATCH_MAX);
-    assert_int_equal(ih_jpeg_engines_room(fake.engines), IH_JPEG_HAS_ROOM);
-    assert_int_equal(ih_jpeg_engines_wait(fake.engines, NULL), IH_OK);
-    ih_jpeg_engines_describe(fake.engines, text, sizeof text);
-    assert_string_equal(text, "engines; the last given back: odd");
+    wait_for(&fake.n_done, 1 + IH_HW_JPEG_BATCH_MAX);
+    /* All together, then one by one all but the six before the first odd one. */
+    assert_int_equal(fake.n_calls, 2 + IH_HW_JPEG_BATCH_MAX - 6);
+    assert_int_equal(fake.n_of[1], IH_HW_JPEG_BATCH_MAX);
+    assert_int_equal(ih_hw_jpeg_room(fake.hw), IH_HW_JPEG_HAS_ROOM);
+    assert_int_equal(ih_hw_jpeg_wait(fake.hw, NULL), IH_OK);
+    ih_hw_jpeg_describe(fake.hw, text, sizeof text);
+    assert_string_equal(text, "decoders; last failure: odd");
     queue(3, 1, 0);
     end(device);
     for (unsigned i = 0; i < fake.n_jobs; i++) {
@@ -41,44 +41,44 @@ static void test_odd_files(void **state)
     }
 }
 
-/* Many odd ones do not end an engine, as long as there are others between them. */
+/* Many odd files do not end a session, as long as others succeed between them. */
 static void test_many_odd_files(void **state)
 {
     struct ih_device *device = begin(1);
     (void)state;
     set(&fake.is_held, false);
     for (unsigned i = 0; i < 4; i++)
-        queue(IH_JPEG_BATCH_MAX, 1, 2);
+        queue(IH_HW_JPEG_BATCH_MAX, 1, 2);
     wait_for(&fake.n_done, fake.n_jobs);
-    assert_int_equal(ih_jpeg_engines_wait(fake.engines, NULL), IH_OK);
+    assert_int_equal(ih_hw_jpeg_wait(fake.hw, NULL), IH_OK);
     end(device);
     for (unsigned i = 0; i < fake.n_jobs; i++)
         assert_int_equal(fake.jobs[i].job.status, fake.jobs[i].is_odd ? IH_UNSUPPORTED : IH_OK);
 }
 
-/* One that likes no file at all ends after a few. */
-static void test_likes_none(void **state)
+/* A session that fails on every file ends after a few. */
+static void test_fails_always(void **state)
 {
     struct ih_error err;
     struct job late = {.is_odd = false};
     struct ih_device *device = begin(1);
     (void)state;
-    queue(IH_JPEG_BATCH_MAX + 9, 1, 0);
-    fake.likes_none = true; /* the engine's thread waits, with the lock given up */
+    queue(IH_HW_JPEG_BATCH_MAX + 9, 1, 0);
+    fake.fails_always = true; /* the session's thread waits and does not hold the lock */
     set(&fake.is_held, false);
-    wait_for(&fake.n_done, 1 + IH_JPEG_BATCH_MAX + 9);
-    assert_int_equal(fake.n_calls, IH_JPEG_REFUSALS_MAX);
-    assert_int_equal(ih_jpeg_engines_room(fake.engines), IH_JPEG_NONE);
-    assert_int_equal(ih_jpeg_engines_wait(fake.engines, &err), IH_UNAVAILABLE);
+    wait_for(&fake.n_done, 1 + IH_HW_JPEG_BATCH_MAX + 9);
+    assert_int_equal(fake.n_calls, IH_HW_JPEG_FAILURES_MAX);
+    assert_int_equal(ih_hw_jpeg_room(fake.hw), IH_HW_JPEG_NONE);
+    assert_int_equal(ih_hw_jpeg_wait(fake.hw, &err), IH_UNAVAILABLE);
     assert_string_equal(err.message, "16 failures in a row, the last: odd");
     late.job.done = on_done;
-    assert_false(ih_jpeg_engines_take(fake.engines, &late.job));
+    assert_false(ih_hw_jpeg_submit(fake.hw, &late.job));
     end(device);
     for (unsigned i = 0; i < fake.n_jobs; i++)
         assert_int_not_equal(fake.jobs[i].job.status, IH_OK);
 }
 
-/* Large files make smaller batches, and the largest go alone. */
+/* Large files make smaller batches, and the largest are alone. */
 static void test_bytes(void **state)
 {
     const size_t hundred = (size_t)100 << 20;
@@ -86,18 +86,18 @@ static void test_bytes(void **state)
     (void)state;
     queue(5, hundred, 0);
     queue(1, 3 * hundred, 0);
-    queue(2, IH_JPEG_BATCH_BYTES_MAX / 2, 0);
+    queue(2, IH_HW_JPEG_BATCH_BYTES_MAX / 2, 0);
     queue(4, hundred / 2, 0);
     end(device);
     static const unsigned expected[] = {1, 2, 2, 1, 1, 2, 4};
     assert_int_equal(fake.n_calls, sizeof expected / sizeof *expected);
     for (unsigned i = 0; i < fake.n_calls; i++) {
         assert_int_equal(fake.n_of[i], expected[i]);
-        assert_true(fake.n_of[i] == 1 || fake.n_bytes_of[i] <= IH_JPEG_BATCH_BYTES_MAX);
+        assert_true(fake.n_of[i] == 1 || fake.n_bytes_of[i] <= IH_HW_JPEG_BATCH_BYTES_MAX);
     }
 }
 
-/* Who is told of a file that a broken engine gives back already finds the engine gone. */
+/* When `done` is called for a file of a broken session, the session is already gone. */
 static void test_breaks(void **state)
 {
     struct ih_error err;
@@ -108,22 +108,22 @@ static void test_breaks(void **state)
     set(&fake.is_held, false);
     wait_for(&fake.n_done, 31);
     assert_int_equal(fake.n_calls, 1);
-    assert_int_equal(ih_jpeg_engines_wait(fake.engines, &err), IH_UNAVAILABLE);
-    assert_string_equal(err.message, "it rattles");
+    assert_int_equal(ih_hw_jpeg_wait(fake.hw, &err), IH_UNAVAILABLE);
+    assert_string_equal(err.message, "GPU failed");
     end(device);
     for (unsigned i = 0; i < fake.n_jobs; i++) {
         assert_int_equal(fake.jobs[i].job.status, IH_DEVICE);
-        assert_int_equal(fake.jobs[i].room_when_done, IH_JPEG_NONE);
+        assert_int_equal(fake.jobs[i].room_when_done, IH_HW_JPEG_NONE);
     }
 }
 
-/* What waits is shared by two GPUs; where one breaks, the other does what is left. */
+/* Two GPUs share the queue; when one breaks, the other takes the rest. */
 static void test_two_units(void **state)
 {
     (void)state;
     for (unsigned n_broken = 0; n_broken < 2; n_broken++) {
         struct ih_device *device = begin(2);
-        queue(1, 1, 0); /* for the other one, as soon as it has started */
+        queue(1, 1, 0); /* for the other unit, as soon as it has started */
         wait_for(&fake.n_calls, 2);
         unsigned first = fake.n_by_unit[0] > 0 ? 0 : 1;
         assert_int_equal(fake.n_by_unit[0] + fake.n_by_unit[1], 2);
@@ -131,7 +131,7 @@ static void test_two_units(void **state)
         set(&fake.breaks[first], n_broken == 1);
         set(&fake.is_held, false);
         wait_for(&fake.n_done, 22);
-        assert_int_equal(ih_jpeg_engines_room(fake.engines), IH_JPEG_HAS_ROOM);
+        assert_int_equal(ih_hw_jpeg_room(fake.hw), IH_HW_JPEG_HAS_ROOM);
         end(device);
         for (unsigned i = 2; i < fake.n_calls && n_broken == 0; i++)
             assert_true(fake.n_of[i] <= 10); /* half of them */
@@ -142,7 +142,7 @@ static void test_two_units(void **state)
     }
 }
 
-/* One breaks with files waiting, and only then another starts: it gets them. */
+/* One GPU breaks while files wait, and only then another starts: it takes them. */
 static void test_one_breaks_and_one_starts(void **state)
 {
     (void)state;
@@ -156,50 +156,50 @@ static void test_one_breaks_and_one_starts(void **state)
     assert_int_equal(fake.n_by_unit[1], 20);
     end(device);
     assert_int_equal(fake.jobs[0].job.status, IH_DEVICE);
-    assert_int_equal(fake.jobs[0].room_when_done, IH_JPEG_NONE);
+    assert_int_equal(fake.jobs[0].room_when_done, IH_HW_JPEG_NONE);
     for (unsigned i = 1; i < fake.n_jobs; i++)
         assert_int_equal(fake.jobs[i].job.status, IH_OK);
 }
 
-/* Of one unit two engines may have a batch each. The second starts when there is one for it. */
-static void test_two_of_a_unit(void **state)
+/* Two sessions of a unit have a batch each. The second starts when there is a batch for it. */
+static void test_two_sessions(void **state)
 {
     (void)state;
     char text[64];
-    fake.starts_two = true;
+    fake.has_two_sessions = true;
     struct ih_device *device = begin(1); /* the first has a job */
-    queue(IH_JPEG_BATCH_MAX - 1, 1, 0);
+    queue(IH_HW_JPEG_BATCH_MAX - 1, 1, 0);
     end(device);
     assert_int_equal(fake.n_started, 1);
     device = begin(1);
-    queue(IH_JPEG_BATCH_MAX, 1, 0);
-    wait_for(&fake.n_calls, 2); /* now the second has some, too */
+    queue(IH_HW_JPEG_BATCH_MAX, 1, 0);
+    wait_for(&fake.n_calls, 2); /* now the second session has a batch, too */
     queue(20, 1, 0);
-    ih_jpeg_engines_describe(fake.engines, text, sizeof text);
-    assert_string_equal(text, "engines");
+    ih_hw_jpeg_describe(fake.hw, text, sizeof text);
+    assert_string_equal(text, "decoders");
     end(device);
     assert_int_equal(fake.n_started, 2);
     for (unsigned i = 0; i < fake.n_jobs; i++)
         assert_int_equal(fake.jobs[i].job.status, IH_OK);
-    fake.starts_two = false;
+    fake.has_two_sessions = false;
 }
 
 static void test_none_starts(void **state)
 {
     (void)state;
     struct ih_error error = {0};
-    fake.starts_two = fake.cannot_start = true;
+    fake.has_two_sessions = fake.cannot_start = true;
     fake.n_units = 2;
     fake.n_started = 0;
     struct ih_device *device = open_device();
-    assert_int_equal(ih_jpeg_engines_open(device, &fake.engines, NULL), IH_OK);
-    assert_int_equal(ih_jpeg_engines_wait(fake.engines, &error), IH_UNAVAILABLE);
-    assert_string_equal(error.message, "no fuel");
-    assert_int_equal(ih_jpeg_engines_room(fake.engines), IH_JPEG_NONE);
-    ih_jpeg_engines_close(fake.engines);
+    assert_int_equal(ih_hw_jpeg_open(device, hw_backend(), &fake.hw, NULL), IH_OK);
+    assert_int_equal(ih_hw_jpeg_wait(fake.hw, &error), IH_UNAVAILABLE);
+    assert_string_equal(error.message, "no decoders");
+    assert_int_equal(ih_hw_jpeg_room(fake.hw), IH_HW_JPEG_NONE);
+    ih_hw_jpeg_close(fake.hw);
     ih_device_close(device);
-    assert_int_equal(fake.n_started, 2); /* no second one is tried */
-    fake.starts_two = fake.cannot_start = false;
+    assert_int_equal(fake.n_started, 2); /* no second session is tried */
+    fake.has_two_sessions = fake.cannot_start = false;
 }
 
 int main(void)
@@ -207,12 +207,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_odd_files),
         cmocka_unit_test(test_many_odd_files),
-        cmocka_unit_test(test_likes_none),
+        cmocka_unit_test(test_fails_always),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_breaks),
         cmocka_unit_test(test_two_units),
         cmocka_unit_test(test_one_breaks_and_one_starts),
-        cmocka_unit_test(test_two_of_a_unit),
+        cmocka_unit_test(test_two_sessions),
         cmocka_unit_test(test_none_starts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
 /*
- * Engines without a GPU: a backend that says that it has some, and decodes what it is given as the
- * processor does. Include it after cmocka.h.
+ * Hardware JPEG decoders without a GPU: they decode as the CPU does, and fail when a test says so.
+ * Include it after cmocka.h.
  */
-#ifndef IH_TESTS_FAKE_ENGINES_H
-#define IH_TESTS_FAKE_ENGINES_H
+#ifndef IH_TESTS_FAKE_HW_JPEG_H
+#define IH_TESTS_FAKE_HW_JPEG_H
 
-#include "jpeg_gpu/engines.h"
+#include "jpeg_gpu/hw_jpeg.h"
 #include "pipeline/pipeline.h"
 
 #include <pthread.h>
@@ -16,25 +16,25 @@
 
 enum { NEVER = 1000000 };
 
-/* What they are to do, and what they have seen. */
+/* What the decoders do, and what has happened. */
 static struct {
-    unsigned fails_at;     /* the batch in which they break */
-    bool is_missing;       /* they do not start */
-    bool has_tried;        /* to start */
-    bool dislikes;         /* gray files, and every batch with one */
-    bool is_held;          /* a batch ends only when this is no longer so */
-    unsigned n_units;      /* GPUs that the device has; 0: one */
-    unsigned returns;      /* every so manieth job is given back; 0: none */
-    unsigned start_ms;     /* how long they take to start, */
-    bool starts_never;     /* or that they never do */
-    const char *from, *to; /* not NULL: one file takes the other's place, whose job is the next, and
-                              is given back */
+    unsigned fails_at;     /* the batch in which the GPU fails */
+    bool is_missing;       /* no session starts */
+    bool has_tried;        /* to start a session */
+    bool fails_on_gray;    /* every batch with a gray file fails */
+    bool is_held;          /* batches wait until this is false */
+    unsigned n_units;      /* GPUs of the device; 0: one */
+    unsigned rejects;      /* every job whose number is a multiple of this is rejected; 0: none */
+    unsigned start_ms;     /* how long the start takes */
+    bool starts_never;     /* the start never ends */
+    const char *from, *to; /* not NULL: the next batch renames one file to the other, and rejects
+                              its first job */
     unsigned n_batches, n_jobs, n_largest, n_stops;
     pthread_mutex_t lock;
     pthread_cond_t on_change;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .on_change = PTHREAD_COND_INITIALIZER};
 
-static inline enum ih_status engine_start(void *unit, void **engine, struct ih_error *err)
+static inline enum ih_status session_start(void *unit, void **session, struct ih_error *err)
 {
     pthread_mutex_lock(&fake.lock);
     fake.has_tried = true;
@@ -44,27 +44,27 @@ static inline enum ih_status engine_start(void *unit, void **engine, struct ih_e
     while (fake.starts_never)
         pause();
     if (fake.is_missing)
-        return ih_error_set(err, IH_UNAVAILABLE, "somebody took them");
-    *engine = unit;
+        return ih_error_set(err, IH_UNAVAILABLE, "no decoders");
+    *session = unit;
     return IH_OK;
 }
 
-static inline const char *engine_describe(void *engine)
+static inline const char *session_describe(void *session)
 {
-    assert_non_null(engine);
-    return "2 engines of the tests";
+    assert_non_null(session);
+    return "2 decoders of the tests";
 }
 
-static inline void engine_stop(void *engine)
+static inline void session_stop(void *session)
 {
-    assert_non_null(engine);
+    assert_non_null(session);
     pthread_mutex_lock(&fake.lock);
     fake.n_stops++;
     pthread_mutex_unlock(&fake.lock);
 }
 
-/* As the processor does it. */
-static inline void decode_job(struct ih_jpeg_job *job)
+/* Decodes and counts on the CPU. */
+static inline void decode_job(struct ih_hw_jpeg_job *job)
 {
     const struct ih_pipeline_options options = {.decode = {.max_pixels = UINT64_MAX},
                                                 .luma = job->spec.luma,
@@ -87,7 +87,7 @@ static inline void decode_job(struct ih_jpeg_job *job)
     assert_int_equal(result->info.n_channels, job->n_components);
     *job->out = result->histogram;
     job->status = IH_OK;
-    job->counted_by = "engines";
+    job->counted_by = "hardware";
     job->decoder = "tests 1.0";
     job->kernel = "none";
     ih_lane_close(lane);
@@ -96,21 +96,21 @@ static inline void decode_job(struct ih_jpeg_job *job)
     free(result);
 }
 
-static inline enum ih_status engine_batch(void *engine, struct ih_jpeg_job *const *jobs, unsigned n,
-                                          struct ih_error *err)
+static inline enum ih_status session_batch(void *session, struct ih_hw_jpeg_job *const *jobs,
+                                           unsigned n, struct ih_error *err)
 {
-    assert_non_null(engine);
-    assert_true(n >= 1 && n <= IH_JPEG_BATCH_MAX);
+    assert_non_null(session);
+    assert_true(n >= 1 && n <= IH_HW_JPEG_BATCH_MAX);
     pthread_mutex_lock(&fake.lock);
     while (fake.is_held)
         pthread_cond_wait(&fake.on_change, &fake.lock);
-    bool breaks = fake.n_batches++ == fake.fails_at;
+    bool fails = fake.n_batches++ == fake.fails_at;
     fake.n_largest = n > fake.n_largest ? n : fake.n_largest;
     fake.n_jobs += n;
-    const bool exchanges = fake.from && rename(fake.from, fake.to) == 0;
+    const bool renames = fake.from && rename(fake.from, fake.to) == 0;
     fake.from = NULL;
     pthread_mutex_unlock(&fake.lock);
-    for (unsigned i = 0; i < n && fake.dislikes; i++) {
+    for (unsigned i = 0; i < n && fake.fails_on_gray; i++) {
         if (jobs[i]->n_components > 1)
             continue;
         ih_error_set(err, IH_UNSUPPORTED, "gray");
@@ -119,16 +119,16 @@ static inline enum ih_status engine_batch(void *engine, struct ih_jpeg_job *cons
         return err->status;
     }
     for (unsigned i = 0; i < n; i++) {
-        const bool returns =
-            (exchanges && i == 0) || (fake.returns > 0 && i % fake.returns == fake.returns - 1);
-        if (!breaks && returns)
+        const bool rejects =
+            (renames && i == 0) || (fake.rejects > 0 && i % fake.rejects == fake.rejects - 1);
+        if (!fails && rejects)
             jobs[i]->status = ih_error_set(&jobs[i]->error, IH_LIMIT, "too large");
-        else if (!breaks)
+        else if (!fails)
             decode_job(jobs[i]);
         else
-            jobs[i]->status = ih_error_set(&jobs[i]->error, IH_DEVICE, "it rattles");
+            jobs[i]->status = ih_error_set(&jobs[i]->error, IH_DEVICE, "GPU failed");
     }
-    return breaks ? ih_error_set(err, IH_DEVICE, "it rattles") : IH_OK;
+    return fails ? ih_error_set(err, IH_DEVICE, "GPU failed") : IH_OK;
 }
 
 static inline enum ih_status n_units(int *n, struct ih_error *err)
@@ -138,18 +138,19 @@ static inline enum ih_status n_units(int *n, struct ih_error *err)
     return IH_OK;
 }
 
-static inline const struct ih_backend *const *fakes(void)
+static const struct ih_hw_jpeg_backend fake_hw_jpeg = {.start = session_start,
+                                                       .describe = session_describe,
+                                                       .batch = session_batch,
+                                                       .stop = session_stop};
+
+/* The CPU as a device with several units. */
+static inline const struct ih_backend *const *fake_backends(void)
 {
-    static const struct ih_jpeg_backend jpeg = {.start = engine_start,
-                                                .describe = engine_describe,
-                                                .batch = engine_batch,
-                                                .stop = engine_stop};
     static struct ih_backend backend;
     static const struct ih_backend *const list[] = {&backend, NULL};
     backend = ih_backend_cpu;
     backend.name = "fake";
     backend.n_units = n_units;
-    backend.jpeg = &jpeg;
     return list;
 }
 

@@ -1,12 +1,11 @@
 /*
- * Fuzzer of the JPEG walk: its verdict is that of reading bit by bit; what it lets pass, the
- * decoder on the processor takes without an error, and the stream for the engines decodes to the
- * same pixels. Half of its mutations leave the header and EOI alone, so that what is inside the
- * data counts.
+ * Fuzzes the JPEG validator. Its verdict must be that of reading bit by bit. The CPU decodes every
+ * file that passes without an error, and the stream for the hardware decoders gives the same
+ * pixels. Half of the mutations leave the header and EOI alone and change only the image data.
  */
 #include "decode/decoder.h"
-#include "jpeg_gpu/lanes.h"
 #include "jpeg_gpu/validate.h"
+#include "jpeg_gpu/validate_scan.h"
 #include "tests/fuzz/jpeg_bitwise.h"
 #include "tests/fuzz/promised.h"
 
@@ -58,20 +57,18 @@ static struct outcome decode(const uint8_t *bytes, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct ih_jpeg_plan plan;
-    const char *why_not = NULL;
-    if (!ih_jpeg_walk_header(bytes, size, &plan, &why_not)) {
-        PROMISED(why_not && *why_not);
-        PROMISED(!ih_jpeg_walk(bytes, size, &plan, &why_not));
+    const enum ih_jpeg_reason of_header = ih_jpeg_validate_header(bytes, size, &plan);
+    if (of_header != IH_JPEG_REASON_NONE) {
+        PROMISED(*ih_jpeg_reason_text(of_header));
+        PROMISED(ih_jpeg_validate(bytes, size, &plan) == of_header);
         return 0;
     }
-    struct ih_jpeg_plan lanes = plan;
-    bool is_sound = bitwise_walk(&plan);
-    bool is_yes =
-        ih_jpeg_lanes_walk(&lanes); /* of any size, where the walk takes only large ones */
-    PROMISED(is_sound || !is_yes);
-    PROMISED(ih_jpeg_walk(bytes, size, &plan, &why_not) == is_sound);
-    PROMISED(is_sound || (why_not && *why_not));
-    PROMISED(!is_yes || lanes.data_bytes == plan.data_bytes);
+    struct ih_jpeg_plan streams = plan;
+    const bool is_sound = bitwise_is_sound(&plan);
+    const bool is_accepted = ih_jpeg_validate_streams(&streams); /* here for files of any size */
+    PROMISED(is_sound || !is_accepted);
+    PROMISED((ih_jpeg_validate(bytes, size, &plan) == IH_JPEG_REASON_NONE) == is_sound);
+    PROMISED(!is_accepted || streams.data_bytes == plan.data_bytes);
     if (!is_sound || (uint64_t)plan.width * plan.height > PIXELS_MAX)
         return 0;
     uint8_t *stream = malloc(plan.stream_bytes);
@@ -83,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     PROMISED(file.width == plan.width && file.height == plan.height);
     PROMISED(file.n_channels == plan.n_components);
     PROMISED(file.n_pixels == anew.n_pixels && file.hash == anew.hash);
-    PROMISED(ih_jpeg_walk(stream, plan.stream_bytes, &plan, &why_not));
+    PROMISED(ih_jpeg_validate(stream, plan.stream_bytes, &plan) == IH_JPEG_REASON_NONE);
     free(stream);
     return 0;
 }
@@ -91,8 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned seed)
 {
     struct ih_jpeg_plan plan;
-    const char *why_not;
-    if (seed % 2 == 0 || !ih_jpeg_walk_header(bytes, size, &plan, &why_not))
+    if (seed % 2 == 0 || ih_jpeg_validate_header(bytes, size, &plan) != IH_JPEG_REASON_NONE)
         return LLVMFuzzerMutate(bytes, size, max_size);
     size_t at = (size_t)(plan.data - bytes), n = size - at;
     if (n >= 2 && bytes[size - 2] == 0xFF && bytes[size - 1] == 0xD9)

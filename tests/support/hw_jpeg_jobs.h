@@ -1,11 +1,11 @@
 /*
- * Engines that decode nothing and do what `fake` says, and jobs for them. Include it after
- * cmocka.h.
+ * Hardware JPEG decoders that decode nothing and do what `fake` says, and jobs for them. Include it
+ * after cmocka.h.
  */
-#ifndef IH_TESTS_ENGINE_JOBS_H
-#define IH_TESTS_ENGINE_JOBS_H
+#ifndef IH_TESTS_HW_JPEG_JOBS_H
+#define IH_TESTS_HW_JPEG_JOBS_H
 
-#include "jpeg_gpu/engines.h"
+#include "jpeg_gpu/hw_jpeg.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,39 +14,39 @@
 enum { CALLS_MAX = 400, JOBS_MAX = 200, N_UNITS_MAX = 2 };
 
 struct job {
-    struct ih_jpeg_job job;
-    bool is_odd; /* the engines do not like it */
+    struct ih_hw_jpeg_job job;
+    bool is_odd; /* every batch with it fails */
     unsigned n_decoded, n_done;
-    enum ih_jpeg_room room_when_done;
+    enum ih_hw_jpeg_room room_when_done;
 };
 
 static struct {
     pthread_mutex_t lock; /* guards all of this */
     pthread_cond_t on_change;
     unsigned n_units;
-    bool starts_two, cannot_start;      /* engines of each unit; the next one */
-    unsigned n_started, n_starting;     /* calls of start: all, and under way */
-    bool is_held;                       /* calls wait */
-    bool starts_late[N_UNITS_MAX];      /* the unit's start waits */
-    bool breaks[N_UNITS_MAX];           /* with the next call */
-    bool likes_none;                    /* every call fails */
-    bool lets_start;                    /* the first done lets units start, and waits for them */
-    struct ih_jpeg_engines *engines;    /* that are tested */
-    unsigned n_calls, n_of[CALLS_MAX];  /* jobs */
-    size_t n_bytes_of[CALLS_MAX];       /* of their streams */
-    unsigned n_by_unit[N_UNITS_MAX];    /* jobs */
-    unsigned n_stopped, n_done, n_jobs; /* n_jobs: that were queued */
+    bool has_two_sessions, cannot_start; /* two sessions a unit; starts fail */
+    unsigned n_started, n_starting;      /* calls of start: finished, running */
+    bool is_held;                        /* batches wait */
+    bool starts_late[N_UNITS_MAX];       /* the unit's start waits for this */
+    bool breaks[N_UNITS_MAX];            /* the next batch breaks the session */
+    bool fails_always;                   /* every batch fails */
+    bool lets_start;                     /* the first `done` lets units start and waits */
+    struct ih_hw_jpeg *hw;               /* under test */
+    unsigned n_calls, n_of[CALLS_MAX];   /* jobs */
+    size_t n_bytes_of[CALLS_MAX];        /* of their streams */
+    unsigned n_by_unit[N_UNITS_MAX];     /* jobs */
+    unsigned n_stopped, n_done, n_jobs;  /* n_jobs: queued */
     struct job jobs[JOBS_MAX];
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .on_change = PTHREAD_COND_INITIALIZER};
 
-static unsigned char units[N_UNITS_MAX]; /* they are known by their addresses */
+static unsigned char units[N_UNITS_MAX]; /* identified by their addresses */
 
-static inline unsigned unit_of(void *engine)
+static inline unsigned unit_of(void *session)
 {
-    return (unsigned)((unsigned char *)engine - units);
+    return (unsigned)((unsigned char *)session - units);
 }
 
-/* Sets what others wait for. */
+/* Sets a value that other threads wait for. */
 static inline void set(bool *what, bool value)
 {
     pthread_mutex_lock(&fake.lock);
@@ -55,7 +55,7 @@ static inline void set(bool *what, bool value)
     pthread_mutex_unlock(&fake.lock);
 }
 
-/* Waits until *n has become so much. */
+/* Waits until *n is at least `least`. */
 static inline void wait_for(const unsigned *n, unsigned least)
 {
     pthread_mutex_lock(&fake.lock);
@@ -64,11 +64,11 @@ static inline void wait_for(const unsigned *n, unsigned least)
     pthread_mutex_unlock(&fake.lock);
 }
 
-static inline enum ih_status engine_start(void *unit, void **engine, struct ih_error *err)
+static inline enum ih_status session_start(void *unit, void **session, struct ih_error *err)
 {
     pthread_mutex_lock(&fake.lock);
     fake.n_starting++;
-    assert_true(fake.n_starting <= fake.n_units); /* one of each at a time */
+    assert_true(fake.n_starting <= fake.n_units); /* one of each unit at a time */
     while (fake.starts_late[unit_of(unit)])
         pthread_cond_wait(&fake.on_change, &fake.lock);
     fake.n_starting--;
@@ -76,32 +76,32 @@ static inline enum ih_status engine_start(void *unit, void **engine, struct ih_e
     const bool is_started = !fake.cannot_start;
     pthread_cond_broadcast(&fake.on_change);
     pthread_mutex_unlock(&fake.lock);
-    *engine = unit;
-    return is_started ? IH_OK : ih_error_set(err, IH_UNAVAILABLE, "no fuel");
+    *session = unit;
+    return is_started ? IH_OK : ih_error_set(err, IH_UNAVAILABLE, "no decoders");
 }
 
-static inline const char *engine_describe(void *engine)
+static inline const char *session_describe(void *session)
 {
-    (void)engine;
-    return "engines";
+    (void)session;
+    return "decoders";
 }
 
-static inline void engine_stop(void *engine)
+static inline void session_stop(void *session)
 {
-    (void)engine;
+    (void)session;
     pthread_mutex_lock(&fake.lock);
     fake.n_stopped++;
     pthread_mutex_unlock(&fake.lock);
 }
 
-/* What comes before an odd file is decoded, and nothing else of its batch. The lock is held. */
-static inline enum ih_status decode_all(struct ih_jpeg_job *const *jobs, unsigned n,
+/* Decodes the jobs before the first odd one; the rest of the batch fails. The lock is held. */
+static inline enum ih_status decode_all(struct ih_hw_jpeg_job *const *jobs, unsigned n,
                                         struct ih_error *err)
 {
     enum ih_status status = IH_OK;
     for (unsigned i = 0; i < n; i++) {
         struct job *job = (struct job *)jobs[i];
-        if (job->is_odd || fake.likes_none)
+        if (job->is_odd || fake.fails_always)
             status = ih_error_set(err, IH_UNSUPPORTED, "odd");
         if (status == IH_OK)
             job->n_decoded++;
@@ -112,13 +112,13 @@ static inline enum ih_status decode_all(struct ih_jpeg_job *const *jobs, unsigne
     return status;
 }
 
-static inline enum ih_status engine_batch(void *engine, struct ih_jpeg_job *const *jobs, unsigned n,
-                                          struct ih_error *err)
+static inline enum ih_status session_batch(void *session, struct ih_hw_jpeg_job *const *jobs,
+                                           unsigned n, struct ih_error *err)
 {
     enum ih_status status;
-    unsigned unit = unit_of(engine);
+    unsigned unit = unit_of(session);
     pthread_mutex_lock(&fake.lock);
-    assert_true(n >= 1 && n <= IH_JPEG_BATCH_MAX && fake.n_calls < CALLS_MAX);
+    assert_true(n >= 1 && n <= IH_HW_JPEG_BATCH_MAX && fake.n_calls < CALLS_MAX);
     for (unsigned i = 0; i < n; i++)
         fake.n_bytes_of[fake.n_calls] += jobs[i]->stream_bytes;
     fake.n_of[fake.n_calls++] = n;
@@ -127,7 +127,7 @@ static inline enum ih_status engine_batch(void *engine, struct ih_jpeg_job *cons
     while (fake.is_held)
         pthread_cond_wait(&fake.on_change, &fake.lock);
     if (fake.breaks[unit]) {
-        status = ih_error_set(err, IH_DEVICE, "it rattles");
+        status = ih_error_set(err, IH_DEVICE, "GPU failed");
         for (unsigned i = 0; i < n; i++)
             jobs[i]->error = *err, jobs[i]->status = status;
     } else {
@@ -164,37 +164,44 @@ static inline const char *unit_describe(void *state)
     return "fake";
 }
 
+static inline const struct ih_hw_jpeg_backend *hw_backend(void)
+{
+    static struct ih_hw_jpeg_backend backend;
+    backend = (struct ih_hw_jpeg_backend){.start = session_start,
+                                          .describe = session_describe,
+                                          .batch = session_batch,
+                                          .stop = session_stop,
+                                          .has_two_sessions = fake.has_two_sessions};
+    return &backend;
+}
+
 static inline struct ih_device *open_device(void)
 {
-    static struct ih_jpeg_backend jpeg;
     static struct ih_backend backend;
     static const struct ih_backend *const list[] = {&backend, NULL};
     const struct ih_device_options options = {.backends = list, .n_lanes = fake.n_units};
     struct ih_device *device = NULL;
-    jpeg = (struct ih_jpeg_backend){engine_start, engine_describe, engine_batch, engine_stop,
-                                    fake.starts_two};
     backend = ih_backend_cpu; /* its lanes are not used */
     backend.name = "fake";
     backend.n_units = n_units;
     backend.start = unit_start;
     backend.stop = unit_stop;
     backend.describe = unit_describe;
-    backend.jpeg = &jpeg;
     assert_int_equal(ih_device_open(&options, &device, NULL), IH_OK);
     return device;
 }
 
 /* ---- jobs ---- */
 
-static inline void on_done(struct ih_jpeg_job *ih_job)
+static inline void on_done(struct ih_hw_jpeg_job *ih_job)
 {
     struct job *job = (struct job *)ih_job;
-    enum ih_jpeg_room room = ih_jpeg_engines_room(fake.engines);
+    enum ih_hw_jpeg_room room = ih_hw_jpeg_room(fake.hw);
     if (fake.lets_start) {
-        fake.lets_start = false; /* nobody else looks at it now */
+        fake.lets_start = false; /* no other thread reads it now */
         for (unsigned i = 0; i < fake.n_units; i++)
             set(&fake.starts_late[i], false);
-        while (ih_jpeg_engines_room(fake.engines) == IH_JPEG_NONE)
+        while (ih_hw_jpeg_room(fake.hw) == IH_HW_JPEG_NONE)
             sched_yield();
     }
     pthread_mutex_lock(&fake.lock);
@@ -205,20 +212,21 @@ static inline void on_done(struct ih_jpeg_job *ih_job)
     pthread_mutex_unlock(&fake.lock);
 }
 
-/* Queues n jobs whose streams are n_bytes long; nobody reads them. Every one in odd_step is odd. */
+/* Queues n jobs with streams of n_bytes, which are never read. One job in odd_step is odd. */
 static inline void queue(unsigned n, size_t n_bytes, unsigned odd_step)
 {
     for (unsigned i = 0; i < n; i++) {
         struct job *job = &fake.jobs[fake.n_jobs++];
         *job = (struct job){.is_odd = odd_step > 0 && i % odd_step == odd_step - 1};
         job->job.stream_bytes = n_bytes;
-        job->job.status = IH_USAGE; /* nobody has said yet */
+        job->job.status = IH_USAGE; /* not set yet */
         job->job.done = on_done;
-        assert_true(ih_jpeg_engines_take(fake.engines, &job->job));
+        assert_true(ih_hw_jpeg_submit(fake.hw, &job->job));
     }
 }
 
-/* Engines whose first call, with a job of its own, waits: what is queued meanwhile is a batch. */
+/* Starts n units whose first batch waits with a job of its own. Jobs queued meanwhile make a batch.
+ */
 static inline struct ih_device *begin(unsigned n)
 {
     struct ih_device *device;
@@ -228,22 +236,22 @@ static inline struct ih_device *begin(unsigned n)
     memset(fake.n_by_unit, 0, sizeof fake.n_by_unit);
     memset(fake.breaks, 0, sizeof fake.breaks);
     fake.n_calls = fake.n_done = fake.n_jobs = fake.n_stopped = fake.n_started = 0;
-    fake.likes_none = fake.lets_start = false;
+    fake.fails_always = fake.lets_start = false;
     fake.n_units = n;
     fake.is_held = true;
     device = open_device();
-    assert_int_equal(ih_jpeg_engines_open(device, &fake.engines, NULL), IH_OK);
-    assert_int_equal(ih_jpeg_engines_wait(fake.engines, NULL), IH_OK);
+    assert_int_equal(ih_hw_jpeg_open(device, hw_backend(), &fake.hw, NULL), IH_OK);
+    assert_int_equal(ih_hw_jpeg_wait(fake.hw, NULL), IH_OK);
     queue(1, 1, 0);
     wait_for(&fake.n_calls, 1);
     return device;
 }
 
-/* Every job is done once, and decoded once where it says so. */
+/* Every job is done once, and decoded once if its status says so. */
 static inline void end(struct ih_device *device)
 {
     set(&fake.is_held, false);
-    ih_jpeg_engines_close(fake.engines);
+    ih_hw_jpeg_close(fake.hw);
     ih_device_close(device);
     assert_int_equal(fake.n_stopped, fake.n_started);
     assert_int_equal(fake.n_done, fake.n_jobs);

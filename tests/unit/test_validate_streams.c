@@ -1,6 +1,6 @@
 /*
- * The walk of a JPEG's data at four places at once: that it knows sound files of any kind, that
- * what it lets pass is sound, and that it does not judge what it cannot.
+ * Validation by four interleaved streams: they accept sound files of every kind, refuse all damage,
+ * and are in doubt about the files that they cannot validate.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,17 +8,16 @@
 
 #include <cmocka.h>
 
-#include "tests/support/jpeg_walked.h"
+#include "tests/support/jpeg_validated.h"
 
-static bool lanes_say_yes(const struct jpeg_file *f, struct ih_jpeg_plan *plan)
+static bool streams_accept(const struct jpeg_file *f, struct ih_jpeg_plan *plan)
 {
-    const char *reason;
-    assert_true(ih_jpeg_walk_header(f->bytes, f->n, plan, &reason));
-    return ih_jpeg_lanes_walk(plan);
+    assert_int_equal(ih_jpeg_validate_header(f->bytes, f->n, plan), IH_JPEG_REASON_NONE);
+    return ih_jpeg_validate_streams(plan);
 }
 
-/* Whole files of every kind, large enough for all lanes to fall into step; with other data behind.
- */
+/* Complete files of every kind, large enough for all streams to get in step, and more data after
+ * EOI. */
 static void test_sound_files(void **state)
 {
     (void)state;
@@ -33,14 +32,14 @@ static void test_sound_files(void **state)
         const size_t n = f.n;
         struct ih_jpeg_plan plan;
         splice(&f, f.n, 0, "more\xFF\xD9", 6);
-        if (!lanes_say_yes(&f, &plan))
+        if (!streams_accept(&f, &plan))
             fail_msg("kind %u, %u x %u, quality %d", i % N_KINDS, size[0], size[1], kind.quality);
         assert_ptr_equal(plan.data + plan.data_bytes, f.bytes + n - 2);
         free(f.bytes);
     }
 }
 
-/* Every MCU has the same few bits, so that a lane may never learn where one begins. */
+/* Every MCU has the same few bits, so a stream may never find out where one begins. */
 static void test_flat_files(void **state)
 {
     (void)state;
@@ -50,20 +49,19 @@ static void test_flat_files(void **state)
         for (unsigned n = 0; n < 6; n++) {
             struct jpeg_file f = make_jpeg(&kind, 2048, 2048 + 16 * n);
             struct ih_jpeg_plan plan;
-            if (!lanes_say_yes(&f, &plan))
+            if (!streams_accept(&f, &plan))
                 fail_msg("kind %u, %u high", i, 2048 + 16 * n);
             free(f.bytes);
         }
     }
 }
 
-/* A bit or a byte anywhere in a file that is large enough. why_not has more to say of what passes.
- */
+/* A changed bit or byte anywhere in a file that is large enough. */
 static void test_damage(void **state)
 {
     (void)state;
     enum { N_EACH = 60 };
-    unsigned n_passed = 0, n_known = 0;
+    unsigned n_passed = 0, n_accepted = 0;
     uint32_t random = 7;
     for (unsigned i = 0; i < N_KINDS * 2; i++) {
         struct jpeg_kind kind = kinds[i % N_KINDS];
@@ -76,21 +74,21 @@ static void test_damage(void **state)
             const size_t at = data + (random >> 8) % (f.n - data);
             const unsigned char was = f.bytes[at];
             f.bytes[at] ^= (unsigned char)(j % 3 ? 1u << (random >> 4) % 8 : random >> 24 | 1);
-            if (!why_not(f.bytes, f.n)) {
+            if (validate(f.bytes, f.n) == IH_JPEG_REASON_NONE) {
                 struct ih_jpeg_plan plan;
                 n_passed++;
-                n_known += lanes_say_yes(&f, &plan);
+                n_accepted += streams_accept(&f, &plan);
             }
             f.bytes[at] = was;
         }
         free(f.bytes);
     }
-    print_message("%u of %u damaged files are sound all the same, lanes know %u of them\n",
-                  n_passed, N_KINDS * 2 * N_EACH, n_known);
-    assert_true(n_passed > 0 && n_known > 0);
+    print_message("%u of %u damaged files are still valid, the streams accept %u of them\n",
+                  n_passed, N_KINDS * 2 * N_EACH, n_accepted);
+    assert_true(n_passed > 0 && n_accepted > 0);
 }
 
-/* Large enough that the walk itself takes lanes. */
+/* Large enough that ih_jpeg_validate uses the streams. */
 static void test_large_damaged_file(void **state)
 {
     (void)state;
@@ -103,20 +101,20 @@ static void test_large_damaged_file(void **state)
         const size_t at = data + (f.n - data) * i / 60;
         const unsigned char was = f.bytes[at];
         f.bytes[at] ^= (unsigned char)(1u << i % 8);
-        why_not(f.bytes, f.n); /* makes sure that the verdict is right */
+        validate(f.bytes, f.n); /* checks the verdict */
         f.bytes[at] = was;
     }
     struct jpeg_file cut = {malloc(f.n), f.n / 2};
     assert_non_null(cut.bytes);
     memcpy(cut.bytes, f.bytes, cut.n - 2);
     memcpy(cut.bytes + cut.n - 2, "\xFF\xD9", 2);
-    check_refused(&cut, "a marker or the end within the image");
+    check_refused(&cut, IH_JPEG_REASON_DATA_SHORT);
     free(f.bytes);
 }
 
 #define BLOCK "00 1111110110 11111111 1111110110 10111101 1010 " /* 42 bits; 255 and 189 */
 
-/* 1,200 blocks, of which the one at `place` has these bits. */
+/* 1,200 blocks; the one at `place` has these bits. */
 static struct jpeg_file row_with(unsigned place, const char *bits)
 {
     enum { N_BLOCKS = 1200 };
@@ -130,8 +128,8 @@ static struct jpeg_file row_with(unsigned place, const char *bits)
     return f;
 }
 
-/* A DC prediction above 1100, or AC coefficients above 4800, are left to the ordinary walk. */
-static void test_parted_bound(void **state)
+/* The streams are in doubt about a DC prediction above 1100, and AC coefficients above 4800. */
+static void test_split_limit(void **state)
 {
     (void)state;
 #define MAX_1023 "1111111110000011 1111111111 "
@@ -139,7 +137,7 @@ static void test_parted_bound(void **state)
 #define DC(bits11) "111111110 " bits11 " 1010 " /* 11 bits: 1024 and up */
     static const struct {
         const char *bits;
-        bool is_known;
+        bool is_accepted;
     } cases[] = {
         {BLOCK, true},
         {DC("10001001100"), true},                                         /* 1100 */
@@ -152,54 +150,54 @@ static void test_parted_bound(void **state)
             struct jpeg_file f = row_with(place, cases[i].bits);
             struct ih_jpeg_plan plan;
             check_passes(&f);
-            if (lanes_say_yes(&f, &plan) != cases[i].is_known)
+            if (streams_accept(&f, &plan) != cases[i].is_accepted)
                 fail_msg("case %u at %u", i, place);
             free(f.bytes);
         }
 }
 
-/* The same sound blocks behind an image that has no use for them, and as one that has. */
-static void test_much_behind(void **state)
+/* Many sound blocks: first after the end of a small image, then as the blocks of a large one. */
+static void test_much_data_after(void **state)
 {
     (void)state;
     enum { N_ACROSS = 8000, N_DOWN = 256, N_BYTES = N_ACROSS / 4 * 3 * N_DOWN };
     struct ih_jpeg_plan plan;
-    uint8_t *four_blocks = malloc(N_BYTES); /* and again */
+    uint8_t *four_blocks = malloc(N_BYTES); /* 00 1010 four times, repeated */
     assert_non_null(four_blocks);
     for (size_t i = 0; i < N_BYTES; i++)
-        four_blocks[i] = (const uint8_t[]){0x28, 0xA2, 0x8A}[i % 3]; /* 00 1010 */
+        four_blocks[i] = (const uint8_t[]){0x28, 0xA2, 0x8A}[i % 3];
     struct jpeg_file f = make_blocks(N_ACROSS, 0, "");
     const size_t height = find_segment(&f, 0xC0, 0) + 5, data = find_data(&f);
     splice(&f, data, f.n - 2 - data, four_blocks, N_BYTES);
-    assert_false(lanes_say_yes(&f, &plan));
+    assert_false(streams_accept(&f, &plan));
     f.bytes[height] = N_DOWN * 8 >> 8;
     f.bytes[height + 1] = N_DOWN * 8 & 255;
-    assert_true(lanes_say_yes(&f, &plan));
+    assert_true(streams_accept(&f, &plan));
     free(four_blocks);
     free(f.bytes);
 }
 
-static void test_not_for_lanes(void **state)
+static void test_doubtful_files(void **state)
 {
     (void)state;
     struct jpeg_kind kind = {.h = 2, .v = 2, .restart_interval = 100};
     struct ih_jpeg_plan plan;
     struct jpeg_file f = make_jpeg(&kind, 700, 500);
-    assert_false(lanes_say_yes(&f, &plan));
+    assert_false(streams_accept(&f, &plan));
     check_passes(&f);
     free(f.bytes);
     kind.restart_interval = 0;
     f = make_jpeg(&kind, 700, 500);
     f.n -= 2;
-    assert_false(lanes_say_yes(&f, &plan));
-    check_refused(&f, "another marker than the one due");
-    f = make_jpeg(&kind, 16, 16); /* no lane has the room to fall into step */
-    assert_false(lanes_say_yes(&f, &plan));
+    assert_false(streams_accept(&f, &plan));
+    check_refused(&f, IH_JPEG_REASON_DATA_MARKER);
+    f = make_jpeg(&kind, 16, 16); /* too short for a stream to get in step */
+    assert_false(streams_accept(&f, &plan));
     free(f.bytes);
     kind.h = kind.v = 1;
-    kind.has_one_table = true; /* nothing tells a lane which of the blocks it is at */
+    kind.has_one_table = true; /* a stream cannot tell the blocks of an MCU apart */
     f = make_jpeg(&kind, 700, 500);
-    assert_false(lanes_say_yes(&f, &plan));
+    assert_false(streams_accept(&f, &plan));
     check_passes(&f);
     free(f.bytes);
 }
@@ -207,10 +205,10 @@ static void test_not_for_lanes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sound_files),   cmocka_unit_test(test_flat_files),
-        cmocka_unit_test(test_damage),        cmocka_unit_test(test_large_damaged_file),
-        cmocka_unit_test(test_parted_bound),  cmocka_unit_test(test_much_behind),
-        cmocka_unit_test(test_not_for_lanes),
+        cmocka_unit_test(test_sound_files),    cmocka_unit_test(test_flat_files),
+        cmocka_unit_test(test_damage),         cmocka_unit_test(test_large_damaged_file),
+        cmocka_unit_test(test_split_limit),    cmocka_unit_test(test_much_data_after),
+        cmocka_unit_test(test_doubtful_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

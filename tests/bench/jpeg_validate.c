@@ -1,9 +1,9 @@
 /*
- * jpeg_walk RUNS FILE...: what one core takes to walk JPEG files that are in memory (jpeg_walk.h),
- * and to decode the same files with libjpeg-turbo, as the processors' path does.
+ * jpeg_validate RUNS FILE...: measures how fast one core validates JPEG files that are in memory
+ * (jpeg_gpu/validate.h), and how fast it decodes them with libjpeg-turbo.
  *
- * The two take turns on each file, RUNS times; a file's time is the median, the figures are sums
- * over files. Files that are not for the engines are left out, and counted by reason.
+ * The two take turns on each file, RUNS times. A file's time is the median; the figures are sums
+ * over all files. Files that the validator refuses are left out and counted by reason.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BAND_BYTES = 128 * 1024, RUNS_MAX = 101, N_KINDS = 6, N_REASONS_MAX = 64 };
+enum { BAND_BYTES = 128 * 1024, RUNS_MAX = 101, N_KINDS = 6 };
 
 struct file {
     const char *path;
@@ -27,10 +27,10 @@ struct file {
 struct sum {
     const char *name;
     int n_files;
-    double megapixels, megabytes, walk_s, decode_s;
+    double megapixels, megabytes, validate_s, decode_s;
 };
 
-/* The processor time of this thread, so that the turns that other programs take do not count. */
+/* CPU time of this thread: the time of other programs does not count. */
 static double now_s(void)
 {
     struct timespec t;
@@ -40,7 +40,7 @@ static double now_s(void)
 
 static void die(const char *path, const char *why)
 {
-    fprintf(stderr, "jpeg_walk: %s: %s\n", path, why);
+    fprintf(stderr, "jpeg_validate: %s: %s\n", path, why);
     exit(1);
 }
 
@@ -75,66 +75,52 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void time_file(const struct file *file, int n_runs, double *walk_s, double *decode_s)
+static void time_file(const struct file *file, int n_runs, double *validate_s, double *decode_s)
 {
-    double walks[RUNS_MAX], decodes[RUNS_MAX];
+    double validations[RUNS_MAX], decodes[RUNS_MAX];
     for (int run = 0; run < n_runs; run++) {
         struct ih_jpeg_plan plan;
-        const char *why_not;
         double start = now_s();
-        if (!ih_jpeg_walk(file->bytes, file->size, &plan, &why_not))
-            die(file->path, why_not);
+        const enum ih_jpeg_reason reason = ih_jpeg_validate(file->bytes, file->size, &plan);
+        if (reason != IH_JPEG_REASON_NONE)
+            die(file->path, ih_jpeg_reason_text(reason));
         double middle = now_s();
         decode(file);
-        walks[run] = middle - start;
+        validations[run] = middle - start;
         decodes[run] = now_s() - middle;
     }
-    qsort(walks, (size_t)n_runs, sizeof(double), compare);
+    qsort(validations, (size_t)n_runs, sizeof(double), compare);
     qsort(decodes, (size_t)n_runs, sizeof(double), compare);
-    *walk_s = walks[n_runs / 2];
+    *validate_s = validations[n_runs / 2];
     *decode_s = decodes[n_runs / 2];
 }
 
-/* Files left out. */
-static struct {
-    const char *why;
-    int n_files;
-} reasons[N_REASONS_MAX];
+static int n_left_out[IH_JPEG_N_REASONS];
 
-static void leave_out(const char *why)
-{
-    for (int i = 0; i < N_REASONS_MAX; i++)
-        if (!reasons[i].why || strcmp(reasons[i].why, why) == 0) {
-            reasons[i].why = why;
-            reasons[i].n_files++;
-            return;
-        }
-}
-
-/* False where the engines would not get it. */
+/* Returns false when the validator refuses the file. */
 static bool load(const char *path, struct file *file)
 {
     struct ih_source src = {0};
     struct ih_error err;
-    const char *why_not;
     file->path = path;
     if (ih_source_open_path(&src, path, &err) != IH_OK ||
         ih_source_read_all(&src, SIZE_MAX / 2, &file->bytes, &file->size, &err) != IH_OK)
         die(path, err.message);
     ih_source_reset(&src);
-    if (ih_jpeg_walk(file->bytes, file->size, &file->plan, &why_not))
+    const enum ih_jpeg_reason reason = ih_jpeg_validate(file->bytes, file->size, &file->plan);
+    if (reason == IH_JPEG_REASON_NONE)
         return true;
-    leave_out(why_not);
+    n_left_out[reason]++;
     free(file->bytes);
     return false;
 }
 
-static void add(struct sum *sum, const struct file *file, double walk_s, double decode_s)
+static void add(struct sum *sum, const struct file *file, double validate_s, double decode_s)
 {
     sum->n_files++;
     sum->megapixels += (double)file->plan.width * file->plan.height * 1e-6;
     sum->megabytes += (double)file->size * 1e-6;
-    sum->walk_s += walk_s;
+    sum->validate_s += validate_s;
     sum->decode_s += decode_s;
 }
 
@@ -142,8 +128,9 @@ static void print(const struct sum *s)
 {
     if (s->n_files > 0)
         printf("%-8s %6d %8.1f %8.1f %12.0f %12.0f %14.0f %8.2f\n", s->name, s->n_files,
-               s->megapixels, s->megabytes, s->megapixels / s->walk_s, s->megabytes / s->walk_s,
-               s->megapixels / s->decode_s, s->decode_s / s->walk_s);
+               s->megapixels, s->megabytes, s->megapixels / s->validate_s,
+               s->megabytes / s->validate_s, s->megapixels / s->decode_s,
+               s->decode_s / s->validate_s);
 }
 
 int main(int argc, char **argv)
@@ -152,26 +139,28 @@ int main(int argc, char **argv)
                                        {.name = "4:2:0"}, {.name = "gray"},  {.name = "all"}};
     int n_runs = argc > 2 ? atoi(argv[1]) : 0;
     if (n_runs < 1 || n_runs > RUNS_MAX) {
-        fputs("usage: jpeg_walk RUNS FILE...\n", stderr);
+        fputs("usage: jpeg_validate RUNS FILE...\n", stderr);
         return 2;
     }
     for (int i = 2; i < argc; i++) {
         struct file file;
-        double walk_s, decode_s;
+        double validate_s, decode_s;
         if (!load(argv[i], &file))
             continue;
         const struct ih_jpeg_plan *p = &file.plan;
         int kind = p->n_components == 1 ? 4 : (int)(p->chroma_h - 1) + 2 * (int)(p->chroma_v - 1);
-        time_file(&file, n_runs, &walk_s, &decode_s);
-        add(&sums[kind], &file, walk_s, decode_s);
-        add(&sums[N_KINDS - 1], &file, walk_s, decode_s);
+        time_file(&file, n_runs, &validate_s, &decode_s);
+        add(&sums[kind], &file, validate_s, decode_s);
+        add(&sums[N_KINDS - 1], &file, validate_s, decode_s);
         free(file.bytes);
     }
     printf("%-8s %6s %8s %8s %12s %12s %14s %8s\n", "", "files", "MP", "MB", "walk MP/s",
            "walk MB/s", "libjpeg MP/s", "ratio");
     for (int k = 0; k < N_KINDS; k++)
         print(&sums[k]);
-    for (int i = 0; i < N_REASONS_MAX && reasons[i].why; i++)
-        printf("%d files left out: %s\n", reasons[i].n_files, reasons[i].why);
+    for (int i = 0; i < IH_JPEG_N_REASONS; i++)
+        if (n_left_out[i] > 0)
+            printf("%d files left out: %s\n", n_left_out[i],
+                   ih_jpeg_reason_text((enum ih_jpeg_reason)i));
     return 0;
 }

@@ -1,0 +1,377 @@
+/* The queue of files for the hardware JPEG decoders, and the threads that take batches from it: one
+ * for each session, one or two sessions for each GPU. */
+#include "jpeg_gpu/hw_jpeg.h"
+
+#include "device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* Waiting jobs for each session: enough for the next batch while one is decoded, few enough
+     * that workers decode files themselves instead of queueing more. */
+    WAITING_MAX = 2 * IH_HW_JPEG_BATCH_MAX,
+    TEXT_MAX = 512,
+    SESSIONS_MAX = 2 * IH_UNITS_MAX
+};
+
+struct session {
+    struct ih_hw_jpeg *hw;
+    struct session *first; /* of the same unit, which starts before this one; NULL: this is it */
+    unsigned unit;         /* of the device */
+    pthread_t thread;
+    bool has_started, is_ready; /* guarded by the lock: start has returned, and with IH_OK */
+
+    /* Used by its thread only. */
+    void *state;         /* the backend's */
+    unsigned n_failures; /* failed calls of batch in a row */
+};
+
+struct ih_hw_jpeg {
+    struct ih_device *device;
+    const struct ih_hw_jpeg_backend *backend; /* NULL: found when the device has started */
+    pthread_t starter;
+    bool has_starter;
+
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t on_change;
+    struct ih_hw_jpeg_job *first, **end; /* the queue */
+    unsigned n_waiting;
+    unsigned n_starting, n_ready; /* sessions */
+    bool is_known, is_closing;    /* is_known: one session is ready, or none will be */
+    struct ih_error error;        /* why no session works, or why one has stopped */
+    struct ih_error last_failure; /* of a job */
+    struct session sessions[SESSIONS_MAX];
+    unsigned n_sessions;
+    char description[TEXT_MAX];
+};
+
+/* ---- which devices have hardware decoders ---- */
+
+static const struct ih_hw_jpeg_backend *const backends[] = {
+#ifdef IH_WITH_NVJPEG
+    &ih_hw_jpeg_nvjpeg,
+#endif
+    NULL};
+
+static const struct ih_hw_jpeg_backend *backend_for(const struct ih_backend *device_backend)
+{
+    const struct ih_hw_jpeg_backend *const *b = backends;
+    while (*b && strcmp((*b)->device_backend, device_backend->name) != 0)
+        b++;
+    return *b;
+}
+
+/* ---- a session ---- */
+
+/* Takes its share of the queue, so that no idle GPU gets everything. Large files make smaller
+ * batches, of at least one. The lock is held. */
+static unsigned take_batch(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job **jobs)
+{
+    const unsigned n_share = (hw->n_waiting + hw->n_ready - 1) / hw->n_ready;
+    unsigned n = 0;
+    size_t n_bytes = 0;
+    while (hw->first && n < n_share && n < IH_HW_JPEG_BATCH_MAX) {
+        n_bytes += hw->first->stream_bytes;
+        if (n > 0 && n_bytes > IH_HW_JPEG_BATCH_BYTES_MAX)
+            break;
+        jobs[n++] = hw->first;
+        hw->first = hw->first->next;
+    }
+    if (!hw->first)
+        hw->end = &hw->first;
+    hw->n_waiting -= n;
+    return n;
+}
+
+/* Fails all waiting jobs while no session works; another one may still become ready. The lock is
+ * held. */
+static void fail_waiting(struct ih_hw_jpeg *hw)
+{
+    while (hw->first && hw->n_ready == 0) {
+        struct ih_hw_jpeg_job *job = hw->first;
+        hw->first = job->next;
+        if (!hw->first)
+            hw->end = &hw->first;
+        hw->n_waiting--;
+        job->error = hw->error;
+        job->status = job->error.status;
+        pthread_mutex_unlock(&hw->lock);
+        job->done(job);
+        pthread_mutex_lock(&hw->lock);
+    }
+}
+
+/* Calls the backend's batch. IH_OK: the session goes on, and each job has its status. */
+static enum ih_status call(struct session *s, struct ih_hw_jpeg_job *const *jobs, unsigned n,
+                           struct ih_error *err)
+{
+    const enum ih_status status = s->hw->backend->batch(s->state, jobs, n, err);
+    if (status == IH_DEVICE)
+        return status;
+    s->n_failures = status == IH_OK ? 0 : s->n_failures + 1;
+    if (s->n_failures < IH_HW_JPEG_FAILURES_MAX)
+        return IH_OK;
+    const struct ih_error last = *err;
+    return ih_error_set(err, IH_DEVICE, "%u failures in a row, the last: %.160s", s->n_failures,
+                        last.message);
+}
+
+/*
+ * Decodes a batch. IH_OK: the session goes on.
+ *
+ * A failed batch does not tell which file was the cause. So each file that is not decoded is tried
+ * again alone, and only those that fail again go to the CPU. The CPU would take many times as long
+ * for the complete batch.
+ */
+static enum ih_status decode(struct session *s, struct ih_hw_jpeg_job *const *jobs, unsigned n,
+                             struct ih_error *err)
+{
+    enum ih_status status = call(s, jobs, n, err);
+    if (n == 1 || s->n_failures == 0)
+        return status;
+    for (unsigned i = 0; i < n && status == IH_OK; i++)
+        if (jobs[i]->status != IH_OK)
+            status = call(s, &jobs[i], 1, err);
+    return status;
+}
+
+/* Records the outcome of a batch before any `done` is called: a caller that is told of the last job
+ * may ask at once, and no job may be queued for a broken session. The lock is held. */
+static void record(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job *const *jobs, unsigned n,
+                   enum ih_status status, const struct ih_error *error)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (jobs[i]->status != IH_OK)
+            hw->last_failure = jobs[i]->error;
+    if (status == IH_OK)
+        return;
+    hw->error = *error;
+    hw->n_ready--;
+    pthread_cond_broadcast(&hw->on_change); /* to submitters that wait for room */
+}
+
+static void work(struct session *s)
+{
+    struct ih_hw_jpeg *hw = s->hw;
+    struct ih_hw_jpeg_job *jobs[IH_HW_JPEG_BATCH_MAX];
+    struct ih_error error = {0};
+    enum ih_status status = IH_OK;
+    pthread_mutex_lock(&hw->lock);
+    while (status == IH_OK) {
+        while (!hw->first && !hw->is_closing)
+            pthread_cond_wait(&hw->on_change, &hw->lock);
+        if (!hw->first)
+            break;
+        const unsigned n = take_batch(hw, jobs);
+        pthread_cond_broadcast(&hw->on_change); /* there is room */
+        pthread_mutex_unlock(&hw->lock);
+        status = decode(s, jobs, n, &error);
+        pthread_mutex_lock(&hw->lock);
+        record(hw, jobs, n, status, &error);
+        pthread_mutex_unlock(&hw->lock);
+        for (unsigned i = 0; i < n; i++)
+            jobs[i]->done(jobs[i]);
+        pthread_mutex_lock(&hw->lock);
+    }
+    if (status != IH_OK)
+        fail_waiting(hw);
+    while (!hw->is_closing) /* results refer to the session's texts */
+        pthread_cond_wait(&hw->on_change, &hw->lock);
+    pthread_mutex_unlock(&hw->lock);
+}
+
+/* Waits until a second session is worth its start, which takes as long as the first one's: a full
+ * batch is waiting while the first session has one. Returns false when that never happens. */
+static bool wait_for_need(struct session *s)
+{
+    struct ih_hw_jpeg *hw = s->hw;
+    const struct session *first = s->first;
+    pthread_mutex_lock(&hw->lock);
+    while (!hw->is_closing &&
+           (!first->has_started || (first->is_ready && hw->n_waiting < IH_HW_JPEG_BATCH_MAX)))
+        pthread_cond_wait(&hw->on_change, &hw->lock);
+    const bool is_needed = first->is_ready && !hw->is_closing;
+    pthread_mutex_unlock(&hw->lock);
+    return is_needed;
+}
+
+static void *run(void *argument)
+{
+    struct session *s = argument;
+    struct ih_hw_jpeg *hw = s->hw;
+    struct ih_error error = {0};
+    enum ih_status status = IH_UNAVAILABLE;
+    if (!s->first || wait_for_need(s))
+        status = hw->backend->start(hw->device->units[s->unit], &s->state, &error);
+    pthread_mutex_lock(&hw->lock);
+    s->has_started = true;
+    hw->n_starting--;
+    if (status == IH_OK) {
+        s->is_ready = true;
+        hw->n_ready++;
+    }
+    if (status == IH_OK && !s->first) {
+        const size_t n = strlen(hw->description);
+        snprintf(hw->description + n, sizeof hw->description - n, "%s%s", n ? "; " : "",
+                 hw->backend->describe(s->state));
+    } else if (error.status != IH_OK && hw->error.status == IH_OK) {
+        hw->error = error;
+    }
+    hw->is_known = hw->is_known || hw->n_ready > 0 || hw->n_starting == 0;
+    pthread_cond_broadcast(&hw->on_change);
+    pthread_mutex_unlock(&hw->lock);
+    if (status == IH_OK) {
+        work(s);
+        hw->backend->stop(s->state);
+    }
+    return NULL;
+}
+
+/* ---- start and stop ---- */
+
+/* Returns the new session, or NULL when no thread can be started. The lock is held. */
+static struct session *add_session(struct ih_hw_jpeg *hw, unsigned unit, struct session *first)
+{
+    struct session *s = &hw->sessions[hw->n_sessions];
+    *s = (struct session){.hw = hw, .unit = unit, .first = first};
+    if (pthread_create(&s->thread, NULL, run, s) != 0)
+        return NULL;
+    hw->n_starting++;
+    hw->n_sessions++;
+    return s;
+}
+
+/* Waits for the device, then starts the sessions of its units. */
+static void *start(void *argument)
+{
+    struct ih_hw_jpeg *hw = argument;
+    struct ih_error error = {0};
+    enum ih_status status = ih_device_wait(hw->device, &error);
+    if (status == IH_OK && !hw->backend)
+        hw->backend = backend_for(hw->device->backend);
+    if (status == IH_OK && !hw->backend) {
+        const char *why = hw->device->fallback.message;
+        status = ih_error_set(&error, IH_UNAVAILABLE,
+                              "%s has no hardware JPEG decoders in this build%s%.300s",
+                              hw->device->backend->name, *why ? "; " : "", why);
+    }
+    pthread_mutex_lock(&hw->lock);
+    if (status == IH_OK) {
+        for (unsigned i = 0; i < hw->device->n_units && !hw->is_closing; i++) {
+            struct session *first = add_session(hw, i, NULL);
+            if (first && hw->backend->has_two_sessions)
+                add_session(hw, i, first);
+        }
+        if (hw->n_starting == 0)
+            ih_error_set(&error, IH_UNAVAILABLE, "cannot start a thread");
+    }
+    if (hw->n_starting == 0) {
+        hw->error = error;
+        hw->is_known = true;
+    }
+    pthread_cond_broadcast(&hw->on_change);
+    pthread_mutex_unlock(&hw->lock);
+    return NULL;
+}
+
+enum ih_status ih_hw_jpeg_open(struct ih_device *device, const struct ih_hw_jpeg_backend *backend,
+                               struct ih_hw_jpeg **hw, struct ih_error *err)
+{
+    struct ih_hw_jpeg *h = calloc(1, sizeof *h);
+    if (!h)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    h->device = device;
+    h->backend = backend;
+    h->end = &h->first;
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->on_change, NULL);
+    h->has_starter = pthread_create(&h->starter, NULL, start, h) == 0;
+    if (!h->has_starter)
+        start(h);
+    *hw = h;
+    return IH_OK;
+}
+
+void ih_hw_jpeg_leave(struct ih_hw_jpeg *hw)
+{
+    pthread_mutex_lock(&hw->device->lock);
+    hw->device->is_left = true;
+    pthread_mutex_unlock(&hw->device->lock);
+}
+
+void ih_hw_jpeg_close(struct ih_hw_jpeg *hw)
+{
+    if (!hw)
+        return;
+    pthread_mutex_lock(&hw->lock);
+    hw->is_closing = true;
+    pthread_cond_broadcast(&hw->on_change);
+    pthread_mutex_unlock(&hw->lock);
+    if (hw->has_starter)
+        pthread_join(hw->starter, NULL);
+    for (unsigned i = 0; i < hw->n_sessions; i++)
+        pthread_join(hw->sessions[i].thread, NULL);
+    pthread_cond_destroy(&hw->on_change);
+    pthread_mutex_destroy(&hw->lock);
+    free(hw);
+}
+
+/* ---- for the callers ---- */
+
+enum ih_status ih_hw_jpeg_wait(struct ih_hw_jpeg *hw, struct ih_error *err)
+{
+    enum ih_status status = IH_OK;
+    pthread_mutex_lock(&hw->lock);
+    while (!hw->is_known)
+        pthread_cond_wait(&hw->on_change, &hw->lock);
+    if (hw->n_ready == 0)
+        status = ih_error_set(err, IH_UNAVAILABLE, "%.400s", hw->error.message);
+    pthread_mutex_unlock(&hw->lock);
+    return status;
+}
+
+void ih_hw_jpeg_describe(struct ih_hw_jpeg *hw, char *text, size_t size)
+{
+    pthread_mutex_lock(&hw->lock);
+    const bool has_failure = hw->last_failure.status != IH_OK;
+    snprintf(text, size, "%s%s%s", hw->description, has_failure ? "; last failure: " : "",
+             hw->last_failure.message);
+    pthread_mutex_unlock(&hw->lock);
+}
+
+/* The lock is held. */
+static enum ih_hw_jpeg_room room(const struct ih_hw_jpeg *hw)
+{
+    if (!hw->is_known)
+        return IH_HW_JPEG_STARTING;
+    if (hw->n_ready == 0)
+        return IH_HW_JPEG_NONE;
+    return hw->n_waiting < hw->n_ready * WAITING_MAX ? IH_HW_JPEG_HAS_ROOM : IH_HW_JPEG_BUSY;
+}
+
+enum ih_hw_jpeg_room ih_hw_jpeg_room(struct ih_hw_jpeg *hw)
+{
+    pthread_mutex_lock(&hw->lock);
+    const enum ih_hw_jpeg_room r = room(hw);
+    pthread_mutex_unlock(&hw->lock);
+    return r;
+}
+
+bool ih_hw_jpeg_submit(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job *job)
+{
+    pthread_mutex_lock(&hw->lock);
+    while (room(hw) == IH_HW_JPEG_STARTING || room(hw) == IH_HW_JPEG_BUSY)
+        pthread_cond_wait(&hw->on_change, &hw->lock);
+    const bool is_taken = room(hw) == IH_HW_JPEG_HAS_ROOM;
+    if (is_taken) {
+        job->next = NULL;
+        *hw->end = job;
+        hw->end = &job->next;
+        hw->n_waiting++;
+        pthread_cond_broadcast(&hw->on_change);
+    }
+    pthread_mutex_unlock(&hw->lock);
+    return is_taken;
+}

@@ -1,0 +1,132 @@
+/*
+ * Hardware JPEG decoders: a GPU's fixed-function units take complete files and give histograms.
+ *
+ * A GPU has several decoders and is only fast when all of them work at the same time. So files wait
+ * in a queue, and the one or two sessions of each GPU take batches from it. When the decoders are
+ * busy, batches are full; when they are idle, a file does not wait for others. A caller can ask for
+ * room first and decode on the CPU instead.
+ *
+ * The decoders do not report damage. The caller must have validated every stream (validate.h).
+ */
+#ifndef IH_JPEG_GPU_HW_JPEG_H
+#define IH_JPEG_GPU_HW_JPEG_H
+
+#include "device/backend.h"
+
+#include <stdbool.h>
+
+/* One file. The caller owns it, and must not touch it between ih_hw_jpeg_submit and `done`. */
+struct ih_hw_jpeg_job {
+    /* Input. */
+    const uint8_t *stream; /* [stream_bytes], from ih_jpeg_plan_write */
+    size_t stream_bytes;
+    uint32_t width, height;
+    unsigned n_components;       /* 1 or 3 */
+    unsigned chroma_h, chroma_v; /* luma samples per chroma sample, 1 or 2 */
+    struct ih_count_spec spec;   /* n_channels is n_components */
+    struct ih_histogram *out;
+    /* Called from another thread when the job is finished or has failed; may free the job. */
+    void (*done)(struct ih_hw_jpeg_job *job);
+
+    /* Output, valid in `done`. */
+    enum ih_status status;  /* not IH_OK: *out is invalid; decode the file on the CPU */
+    struct ih_error error;  /* valid when status is not IH_OK */
+    const char *counted_by; /* "cuda:0 NVIDIA H100"; valid until the device is closed */
+    const char *decoder;    /* "nvJPEG 13.0.1"; valid until ih_hw_jpeg_close */
+    const char *kernel;     /* static */
+
+    struct ih_hw_jpeg_job *next; /* private */
+};
+
+/* The hardware decoders of one kind of GPU. A session is one way to the decoders of one GPU, with
+ * buffers for a batch; all calls for it come from one thread. */
+struct ih_hw_jpeg_backend {
+    const char *device_backend; /* name of the ih_backend whose units have these decoders */
+
+    /* unit: the state of the device's unit, borrowed. IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY.
+     */
+    enum ih_status (*start)(void *unit, void **session, struct ih_error *err);
+    /* "nvJPEG 13.0.1, 7 decoders of cuda:0 NVIDIA H100"; valid until stop. */
+    const char *(*describe)(void *session);
+
+    /*
+     * Decodes and counts 1 to IH_HW_JPEG_BATCH_MAX jobs and sets the status of each; does not call
+     * `done`. Nothing reads the streams after it returns.
+     *
+     * IH_OK: the session works; single jobs may have failed for good. IH_DEVICE: the session is
+     * broken. Others: the session works, but any of the jobs that are not IH_OK may have caused the
+     * failure; each may be tried alone.
+     */
+    enum ih_status (*batch)(void *session, struct ih_hw_jpeg_job *const *jobs, unsigned n,
+                            struct ih_error *err);
+    void (*stop)(void *session);
+
+    /* Whether each GPU gets a second session once there is a batch for it: one copies the files of
+     * its batch while those of the other are decoded. */
+    bool has_two_sessions;
+};
+
+extern const struct ih_hw_jpeg_backend ih_hw_jpeg_nvjpeg; /* in builds with nvJPEG */
+
+enum {
+    /* nvJPEG keeps four images for each of an H100's seven decoders. Batches of 14 take 4 % longer
+     * for the same photos, batches of 7 take 17 % longer. */
+    IH_HW_JPEG_BATCH_MAX = 28,
+
+    /* Failed calls of batch in a row that end a session. One file, or a few of a kind, may fail;
+     * decoders that fail on every file must not delay them all. */
+    IH_HW_JPEG_FAILURES_MAX = 16
+};
+
+/* Limit for the streams of a batch together; a larger stream is a batch of its own. nvJPEG copies
+ * them into pinned memory, which it keeps. 28 photos of 12 megapixels take half of it. */
+#define IH_HW_JPEG_BATCH_BYTES_MAX ((size_t)256 << 20)
+
+struct ih_hw_jpeg;
+
+/*
+ * Begins to start sessions on all units of a device; returns at once.
+ *
+ * device    borrowed until ih_hw_jpeg_close; need not have started
+ * backend   NULL: the one for the device's backend; tests pass their own
+ * *hw       owned by the caller, released with ih_hw_jpeg_close or ih_hw_jpeg_leave
+ *
+ * Returns IH_OK or IH_MEMORY. Whether there are hardware decoders is known after ih_hw_jpeg_wait.
+ */
+enum ih_status ih_hw_jpeg_open(struct ih_device *device, const struct ih_hw_jpeg_backend *backend,
+                               struct ih_hw_jpeg **hw, struct ih_error *err);
+
+/* Waits for the start. Returns IH_OK when a session works, or IH_UNAVAILABLE with the reason why
+ * none does. Threads: any. */
+enum ih_status ih_hw_jpeg_wait(struct ih_hw_jpeg *hw, struct ih_error *err);
+
+/* Writes what has started, "nvJPEG 13.0.1, 7 decoders of cuda:0 NVIDIA H100", or "". After a failed
+ * job "; last failure: " and its message follow. */
+void ih_hw_jpeg_describe(struct ih_hw_jpeg *hw, char *text, size_t size);
+
+enum ih_hw_jpeg_room {
+    IH_HW_JPEG_NONE, /* no session works */
+    IH_HW_JPEG_STARTING,
+    IH_HW_JPEG_BUSY,
+    IH_HW_JPEG_HAS_ROOM
+};
+
+/* Whether a job would be taken now; this may change at any time. Threads: any. */
+enum ih_hw_jpeg_room ih_hw_jpeg_room(struct ih_hw_jpeg *hw);
+
+/*
+ * Waits for room and queues a job.
+ *
+ * Returns true when it was taken: job->done will be called. False: no session works.
+ * Threads: any.
+ */
+bool ih_hw_jpeg_submit(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job *job);
+
+/* Leaves all sessions running until the process ends. Nothing may be queued, and neither hw nor the
+ * device may be closed after it. */
+void ih_hw_jpeg_leave(struct ih_hw_jpeg *hw);
+
+/* Finishes all queued jobs and stops the sessions. NULL is allowed. */
+void ih_hw_jpeg_close(struct ih_hw_jpeg *hw);
+
+#endif

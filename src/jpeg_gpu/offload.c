@@ -1,0 +1,297 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "jpeg_gpu/offload.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The hardware decoders start when JPEG files have kept all workers busy for so long. Earlier, many
+ * small runs would pay for a start without a gain; later, large runs gain less. */
+#define START_AFTER_NS ((uint64_t)250 * 1000 * 1000)
+
+/* One worker in so many always reads and validates files; the others may decode when the hardware
+ * decoders are busy. A worker validates three to five times as fast as it decodes, and sixteen
+ * workers decode a quarter to a third of what an H100's hardware decoders do. */
+enum { VALIDATORS_PART = 3 };
+
+/* Larger files are left to the CPU's decoder, which needs one band of them. The buffers of all
+ * workers, each a file and the validator's copy, take at most a BUFFERS_PARTth of the budget. */
+#define FILE_BYTES_MAX ((uint64_t)128 << 20)
+enum { BUFFERS_PART = 4 };
+
+struct queued_file {
+    struct ih_hw_jpeg_job job;
+    struct ih_offload *offload;
+    void *ticket;
+    struct ih_result *result;
+    uint64_t taken_bytes; /* of the budget */
+    uint8_t stream[];
+};
+
+void ih_offload_init(struct ih_offload *o, const struct ih_offload_options *options,
+                     struct ih_device *device,
+                     void (*deliver)(void *user, void *ticket, struct ih_result *result,
+                                     bool is_counted),
+                     void *user)
+{
+    memset(o, 0, sizeof *o);
+    o->options = *options;
+    o->device = device;
+    o->deliver = deliver;
+    o->user = user;
+    pthread_mutex_init(&o->lock, NULL);
+}
+
+void ih_offload_close(struct ih_offload *o)
+{
+    struct ih_jpeg_report *report = o->options.report;
+    if (o->hw && o->options.is_last && ih_hw_jpeg_room(o->hw) != IH_HW_JPEG_NONE) {
+        ih_hw_jpeg_leave(o->hw);
+        o->hw = NULL;
+    }
+    if (o->hw && report) {
+        struct ih_error error = {0};
+        if (ih_hw_jpeg_wait(o->hw, &error) != IH_OK)
+            report->why_none = error;
+        ih_hw_jpeg_describe(o->hw, report->decoders, sizeof report->decoders);
+    }
+    ih_hw_jpeg_close(o->hw);
+    pthread_mutex_destroy(&o->lock);
+}
+
+/* Reports a file that is left to the CPU. file: the worker's, or NULL. Returns false. */
+static bool leave(struct ih_offload *o, struct ih_offload_file *file, enum ih_jpeg_reason reason)
+{
+    if (file)
+        file->reason = IH_JPEG_REASON_NONE;
+    if (o->options.report) {
+        pthread_mutex_lock(&o->lock);
+        o->options.report->n_left[reason]++;
+        pthread_mutex_unlock(&o->lock);
+    }
+    return false;
+}
+
+/* ---- starting the hardware decoders ---- */
+
+static enum ih_status open_hw_jpeg(struct ih_offload *o, struct ih_error *err)
+{
+    struct ih_hw_jpeg *hw = NULL;
+    pthread_mutex_lock(&o->lock);
+    const bool is_first = !o->has_tried;
+    o->has_tried = true;
+    pthread_mutex_unlock(&o->lock);
+    if (!is_first)
+        return IH_OK;
+    const enum ih_status status = ih_hw_jpeg_open(o->device, o->options.hw_jpeg, &hw, err);
+    pthread_mutex_lock(&o->lock);
+    o->hw = hw;
+    pthread_mutex_unlock(&o->lock);
+    return status;
+}
+
+enum ih_status ih_offload_begin(struct ih_offload *o, struct ih_error *err)
+{
+    if (o->options.side != IH_JPEG_GPU)
+        return IH_OK;
+    const enum ih_status status = open_hw_jpeg(o, err);
+    return status == IH_OK ? ih_hw_jpeg_wait(o->hw, err) : status;
+}
+
+void ih_offload_counted(struct ih_offload *o, struct ih_offload_file *file,
+                        const struct ih_result *result)
+{
+    if (file->is_decoding) {
+        pthread_mutex_lock(&o->lock);
+        o->n_decoding--;
+        pthread_mutex_unlock(&o->lock);
+        file->is_decoding = false;
+    }
+    if (o->options.side == IH_JPEG_CPU || result->status != IH_OK ||
+        strcmp(result->info.format, "jpeg") != 0)
+        return;
+    if (file->reason != IH_JPEG_REASON_NONE)
+        leave(o, file, file->reason);
+    pthread_mutex_lock(&o->lock);
+    o->busy_ns += result->times.read_ns + result->times.decode_ns; /* not waiting for the device */
+    const bool is_enough = o->options.side == IH_JPEG_AUTO && !o->has_tried &&
+                           o->busy_ns >= START_AFTER_NS * o->options.n_workers;
+    pthread_mutex_unlock(&o->lock);
+    if (is_enough)
+        open_hw_jpeg(o, NULL); /* without memory for it the CPU goes on */
+}
+
+/* ---- a file ---- */
+
+/* Whether a worker may hold a file of n_bytes in memory. */
+static bool may_hold(const struct ih_offload *o, uint64_t n_bytes)
+{
+    const struct ih_budget *budget = o->options.budget;
+    return n_bytes <= FILE_BYTES_MAX &&
+           (!budget || 2 * n_bytes <= budget->size_bytes / BUFFERS_PART / o->options.n_workers);
+}
+
+/* Opens a regular file that begins as a JPEG does. Returns false for every other input, and after
+ * errors: the worker reports them. */
+static bool open_jpeg(const struct ih_offload *o, const char *path, struct ih_source *src,
+                      uint64_t *n_bytes)
+{
+    static const uint8_t start[] = {0xff, 0xd8, 0xff};
+    struct ih_file_identity id;
+    struct ih_error ignored;
+    struct stat st;
+    const uint8_t *head;
+    size_t n_head;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* opening a pipe would take its data */
+        return false;
+    if (ih_source_open_path(src, path, &ignored) != IH_OK)
+        return false;
+    const bool is_jpeg =
+        ih_source_size_left(src, n_bytes) && ih_source_identity(src, &id) &&
+        ih_check_not_output(&id, o->options.outputs, o->options.n_outputs, &ignored) == IH_OK &&
+        ih_source_peek(src, sizeof start, &head, &n_head, &ignored) == IH_OK &&
+        n_head >= sizeof start && memcmp(head, start, sizeof start) == 0;
+    if (!is_jpeg)
+        ih_source_close(src);
+    return is_jpeg;
+}
+
+/* Reads an open file. Returns false without memory, and after errors. */
+static bool read_file(struct ih_source *src, uint64_t n_bytes, struct ih_offload_file *file,
+                      size_t *size_bytes)
+{
+    struct ih_error ignored;
+    if (n_bytes > file->capacity_bytes) {
+        free(file->bytes);
+        file->bytes = malloc((size_t)n_bytes);
+        file->capacity_bytes = file->bytes ? (size_t)n_bytes : 0;
+    }
+    return n_bytes <= file->capacity_bytes &&
+           ih_source_read(src, file->bytes, (size_t)n_bytes, size_bytes, &ignored) == IH_OK;
+}
+
+static void on_done(struct ih_hw_jpeg_job *job)
+{
+    struct queued_file *f = (struct queued_file *)job;
+    struct ih_offload *o = f->offload;
+    struct ih_result *result = f->result;
+    const bool is_counted = job->status == IH_OK;
+    result->counted_by = job->counted_by;
+    result->decoder_version = job->decoder;
+    result->kernel = job->kernel;
+    if (is_counted && o->options.report) {
+        pthread_mutex_lock(&o->lock);
+        o->options.report->n_decoded++;
+        pthread_mutex_unlock(&o->lock);
+    } else if (!is_counted) {
+        leave(o, NULL, IH_JPEG_REASON_REJECTED);
+    }
+    ih_budget_give(o->options.budget, f->taken_bytes);
+    o->deliver(o->user, f->ticket, result, is_counted);
+    free(f);
+}
+
+/* Returns a job with all fields but `out`, or NULL without memory. */
+static struct queued_file *make_job(struct ih_offload *o, const struct ih_jpeg_plan *plan)
+{
+    struct ih_budget *budget = o->options.budget;
+    const size_t n_bytes = sizeof(struct queued_file) + plan->stream_bytes;
+    if (!ih_budget_try(budget, n_bytes))
+        return NULL;
+    struct queued_file *f = malloc(n_bytes);
+    if (!f) {
+        ih_budget_give(budget, n_bytes);
+        return NULL;
+    }
+    memset(f, 0, sizeof *f);
+    ih_jpeg_plan_write(plan, f->stream);
+    f->offload = o;
+    f->taken_bytes = n_bytes;
+    f->job = (struct ih_hw_jpeg_job){
+        .stream = f->stream,
+        .stream_bytes = plan->stream_bytes,
+        .width = plan->width,
+        .height = plan->height,
+        .n_components = plan->n_components,
+        .chroma_h = plan->chroma_h,
+        .chroma_v = plan->chroma_v,
+        .spec = {plan->n_components, o->options.luma, o->options.clip_low, o->options.clip_high},
+        .done = on_done,
+    };
+    return f;
+}
+
+/* Whether the worker decodes a file itself because the hardware decoders are busy. */
+static bool begin_decoding(struct ih_offload *o, struct ih_offload_file *file)
+{
+    const unsigned n_workers = o->options.n_workers;
+    const unsigned n_most = n_workers - (n_workers + VALIDATORS_PART - 1) / VALIDATORS_PART;
+    pthread_mutex_lock(&o->lock);
+    file->is_decoding = o->options.side == IH_JPEG_AUTO && o->n_decoding < n_most;
+    o->n_decoding += file->is_decoding ? 1 : 0;
+    pthread_mutex_unlock(&o->lock);
+    return file->is_decoding;
+}
+
+/* Validates a file that has been read, and queues it. */
+static bool submit(struct ih_offload *o, struct ih_offload_file *file, size_t size_bytes,
+                   uint64_t start_ns, void *ticket, struct ih_result *result)
+{
+    struct ih_jpeg_plan plan;
+    const enum ih_jpeg_reason reason = ih_jpeg_validate(file->bytes, size_bytes, &plan);
+    if (reason != IH_JPEG_REASON_NONE)
+        return leave(o, file, reason);
+    if ((uint64_t)plan.width * plan.height > o->options.max_pixels)
+        return false;
+    struct queued_file *f = make_job(o, &plan);
+    if (!f)
+        return leave(o, file, IH_JPEG_REASON_NO_MEMORY);
+    f->ticket = ticket;
+    f->result = result;
+    f->job.out = &result->histogram;
+    result->info = (struct ih_image_info){"jpeg", plan.width, plan.height, plan.n_components, 8};
+    result->spec = f->job.spec;
+    result->times.decode_ns = ih_clock_ns() - start_ns - result->times.read_ns;
+    if (ih_hw_jpeg_submit(o->hw, &f->job))
+        return true;
+    ih_budget_give(o->options.budget, f->taken_bytes);
+    free(f);
+    return leave(o, file, IH_JPEG_REASON_STOPPED);
+}
+
+bool ih_offload_try(struct ih_offload *o, const char *path, struct ih_offload_file *file,
+                    struct ih_source *src, void *ticket, struct ih_result *result)
+{
+    size_t size_bytes = 0;
+    uint64_t n_bytes;
+    file->reason = IH_JPEG_REASON_NOT_A_FILE;
+    if (o->options.side == IH_JPEG_CPU || !path)
+        return false;
+    pthread_mutex_lock(&o->lock);
+    const bool has_hw = o->hw != NULL;
+    pthread_mutex_unlock(&o->lock);
+    const enum ih_hw_jpeg_room room = has_hw ? ih_hw_jpeg_room(o->hw) : IH_HW_JPEG_NONE;
+    if (room == IH_HW_JPEG_NONE || room == IH_HW_JPEG_STARTING) {
+        const bool has_stopped = has_hw && room == IH_HW_JPEG_NONE;
+        file->reason = has_stopped ? IH_JPEG_REASON_STOPPED : IH_JPEG_REASON_NOT_STARTED;
+        return false;
+    }
+    const uint64_t start_ns = ih_clock_ns();
+    if (!open_jpeg(o, path, src, &n_bytes))
+        return false;
+    const bool is_small = may_hold(o, n_bytes);
+    const bool is_decoding = is_small && room == IH_HW_JPEG_BUSY && begin_decoding(o, file);
+    const bool has_file = is_small && !is_decoding && read_file(src, n_bytes, file, &size_bytes);
+    memset(result, 0, sizeof *result);
+    result->path = path;
+    result->times.read_ns = src->read_ns;
+    ih_source_close(src);
+    if (!is_small)
+        return leave(o, file, IH_JPEG_REASON_TOO_LARGE);
+    if (is_decoding)
+        return leave(o, file, IH_JPEG_REASON_BUSY);
+    return has_file && submit(o, file, size_bytes, start_ns, ticket, result);
+}

@@ -1,0 +1,112 @@
+/*
+ * The offload queue: JPEG files that a GPU's hardware decoders take instead of the workers.
+ *
+ * A worker reads such a file into memory, validates it, queues it, and takes the next input. The
+ * counts come later, from another thread. The worker decodes all other files itself. It also
+ * decodes files when the decoders are busy, as long as enough other workers keep them supplied.
+ *
+ * Starting the hardware decoders takes half a second or more. With IH_JPEG_AUTO they start in the
+ * background after enough work that more may follow.
+ */
+#ifndef IH_JPEG_GPU_OFFLOAD_H
+#define IH_JPEG_GPU_OFFLOAD_H
+
+#include "base/budget.h"
+#include "base/source.h"
+#include "counts/result.h"
+#include "jpeg_gpu/hw_jpeg.h"
+#include "jpeg_gpu/validate.h"
+
+#include <pthread.h>
+
+/* Which decoders take JPEG files. */
+enum ih_jpeg_side {
+    IH_JPEG_CPU,
+    IH_JPEG_AUTO, /* the CPU, and hardware decoders where they are exact and have room */
+    IH_JPEG_GPU   /* hardware decoders take every file that they can; without them it is an error */
+};
+
+/* What became of JPEG files that hardware decoders might have taken. */
+struct ih_jpeg_report {
+    char decoders[512];       /* "nvJPEG 13.0.1, 7 decoders of cuda:0 NVIDIA H100"; "": none */
+    struct ih_error why_none; /* IH_OK: they were not started, or some work */
+    uint64_t n_decoded;       /* files, by the hardware decoders */
+    uint64_t n_left[IH_JPEG_N_REASONS]; /* files left to the CPU, by reason */
+};
+
+struct ih_offload_options {
+    enum ih_jpeg_side side;
+    unsigned n_workers;       /* at least 1 */
+    uint64_t max_pixels;      /* larger images are left to the CPU, which reports them */
+    struct ih_budget *budget; /* borrowed; NULL: no limit */
+    const struct ih_luma_weights *luma;
+    uint8_t clip_low, clip_high;
+    const struct ih_file_identity *outputs; /* borrowed; files that are no inputs */
+    size_t n_outputs;
+    bool is_last; /* the process ends after this run: sessions are not stopped, and the report does
+                     not describe them */
+    struct ih_jpeg_report *report;            /* borrowed, zeroed; NULL: none */
+    const struct ih_hw_jpeg_backend *hw_jpeg; /* NULL: the device's own; tests pass theirs */
+};
+
+/* One for each pipeline. All fields are private. */
+struct ih_offload {
+    struct ih_offload_options options;
+    struct ih_device *device;
+    void (*deliver)(void *user, void *ticket, struct ih_result *result, bool is_counted);
+    void *user;
+
+    pthread_mutex_t lock;  /* guards what follows, and the report */
+    struct ih_hw_jpeg *hw; /* NULL: not started; does not change after that */
+    bool has_tried;        /* to start */
+    uint64_t busy_ns;      /* spent on JPEG files by all workers together */
+    unsigned n_decoding;   /* workers that decode a file because the decoders are busy */
+};
+
+/* A worker's buffer, kept from file to file. All zero: empty. */
+struct ih_offload_file {
+    uint8_t *bytes; /* owned */
+    size_t capacity_bytes;
+    bool is_decoding;           /* the worker is one of n_decoding */
+    enum ih_jpeg_reason reason; /* not yet in the report; why the worker gets the file if a JPEG */
+};
+
+/*
+ * options   copied
+ * device    borrowed until ih_offload_close
+ * deliver   called from another thread for each file that was taken. is_counted: the result is
+ *           complete. Otherwise the result is invalid, and the caller counts the file on the CPU.
+ */
+void ih_offload_init(struct ih_offload *offload, const struct ih_offload_options *options,
+                     struct ih_device *device,
+                     void (*deliver)(void *user, void *ticket, struct ih_result *result,
+                                     bool is_counted),
+                     void *user);
+
+/* With IH_JPEG_GPU: starts the hardware decoders and waits. IH_OK, IH_MEMORY, IH_UNAVAILABLE. */
+enum ih_status ih_offload_begin(struct ih_offload *offload, struct ih_error *err);
+
+/*
+ * Queues a file for the hardware decoders if it is a JPEG that they can take.
+ *
+ * path        NULL: the input is not a file to be opened by path
+ * file, src   the worker's own; src is closed before and after
+ * ticket      passed to deliver
+ * result      owned by the queue until deliver if the file was taken; otherwise invalid
+ *
+ * Returns whether it was taken. False says nothing about the input: the worker must count it and
+ * then call ih_offload_counted.
+ * Threads: any.
+ */
+bool ih_offload_try(struct ih_offload *offload, const char *path, struct ih_offload_file *file,
+                    struct ih_source *src, void *ticket, struct ih_result *result);
+
+/* Records an input that the worker has counted itself, after ih_offload_try returned false. */
+void ih_offload_counted(struct ih_offload *offload, struct ih_offload_file *file,
+                        const struct ih_result *result);
+
+/* Stops the hardware decoders and completes the report. With is_last it leaves them running
+ * instead. Nothing may be queued. Allowed right after init. */
+void ih_offload_close(struct ih_offload *offload);
+
+#endif

@@ -1,0 +1,381 @@
+/*
+ * The validator for large files: four interleaved streams.
+ *
+ * A single stream is latency-bound: each look-up depends on the last one, and the branch at the end
+ * of a block is unpredictable. Here four streams take turns, one look-up each, and the end of a
+ * block is no branch.
+ *
+ * Each stream reads a quarter of the data, so all but the first begin at an arbitrary bit. Huffman
+ * codes synchronize themselves: after some MCUs, such a stream almost always reads the right codes.
+ * It skips that distance, notes the bit at which an MCU begins, and validates from there. The
+ * stream before it reads on until one of its MCUs begins at that bit. Then the two are joined: from
+ * there on both would read the same. If no MCU begins there, the later stream was out of step; it
+ * is dropped, and the earlier one reads on to the next stream. The first stream begins in step, so
+ * the result depends on no guess.
+ *
+ * A stream that begins in the middle does not know the DC predictions. So they are relative until
+ * the streams are joined, and the limit for a block's coefficients is split into one for DC and one
+ * for AC. A file that exceeds one of them, or that looks damaged, goes to the single stream
+ * (validate_scan.c).
+ *
+ * Detailed photos, one core of an EPYC, tests/bench/jpeg_validate.sh, time relative to this code:
+ *
+ *     index of 11 bits (more codes too long)       1.05
+ *     index of 13 bits                             1.05
+ *     smaller index at the start of a block        1.03 and more
+ *     conditional move, not a table of tables      1.2
+ *     two streams                                  1.2
+ *     three streams                                1.06
+ *     five, six or eight streams                   no less
+ */
+#include "jpeg_gpu/validate_scan.h"
+
+#include "decode/jpeg/markers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    N_STREAMS = 4,
+    INDEX_BITS = 12,
+    MCU_BLOCKS_MAX = 6,
+    ROUND_BLOCKS = 64, /* of a stream in a round */
+    ROUND_LOOKUPS = 800,
+    SLACK_BYTES = ROUND_LOOKUPS * 32 / 8 + 8,             /* a round may read beyond the end */
+    ROUND_BLOCKS_MAX = ROUND_BLOCKS + MCU_BLOCKS_MAX + 2, /* with the MCU that it begins in */
+
+    DATA_BYTES_MAX = 1 << 28, /* bits are counted in 32 bits */
+    DC_SUM_MAX = 1100,        /* a white or black block has 128 * 8, whatever its quantizer */
+    AC_SUM_MAX = IH_JPEG_BLOCK_SUM_MAX - DC_SUM_MAX,
+    DC_RANGE_MAX = 1 << 16, /* no two valid predictions are so far apart */
+};
+
+/* The distance that a stream skips. It was enough for every stream of every photo tried. Fuzzers
+ * use a short one, so that small files have streams that join and streams that are dropped. */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+enum { SKIP_MCUS = 1, SKIP_BITS = 16 };
+#else
+enum { SKIP_MCUS = 24, SKIP_BITS = 8192 };
+#endif
+
+/* The position of a stream: only what a look-up needs. */
+struct stream {
+    uint64_t block; /* state of its block */
+    const uint32_t *table;
+    uint32_t bit; /* where the next look-up begins */
+    uint32_t at;  /* 2 * its block in the round, an index of `tables` */
+};
+
+/* What a stream has validated. */
+struct progress {
+    uint32_t block_bit;  /* where its block begins */
+    uint32_t origin_bit; /* where the stream began to read */
+    uint32_t first_bit;  /* where it began to validate */
+    unsigned phase;      /* which block of the MCU comes next */
+    unsigned next;       /* the stream that it is going to join; N_STREAMS: the end */
+    uint32_t n_mcus;     /* validated; before that, skipped */
+    bool is_validating, is_done;
+    bool is_joined;                        /* an earlier stream has reached first_bit */
+    bool is_dropped;                       /* no earlier stream will */
+    int32_t dc[IH_HW_JPEG_COMPONENTS_MAX]; /* predictions relative to first_bit, and their range */
+    int32_t dc_least[IH_HW_JPEG_COMPONENTS_MAX], dc_most[IH_HW_JPEG_COMPONENTS_MAX];
+};
+
+struct scan {
+    uint32_t n_bits;   /* of the data */
+    uint32_t n_mcus;   /* of the image */
+    unsigned n_blocks; /* of an MCU */
+    unsigned n_components;
+
+    /* Of each block of a round: its two tables, at its start and after that; beside the first of
+     * them its component's weights; its component; and whether it begins an MCU. */
+    const uint32_t *tables[2 * ROUND_BLOCKS_MAX];
+    const uint32_t *weights[2 * ROUND_BLOCKS_MAX];
+    uint8_t component_of[ROUND_BLOCKS_MAX];
+    bool is_first[ROUND_BLOCKS_MAX];
+
+    uint64_t blocks[N_STREAMS][ROUND_BLOCKS_MAX]; /* of the round: their states */
+    struct stream streams[N_STREAMS];
+    struct progress progress[N_STREAMS];
+    struct ih_jpeg_component components[IH_HW_JPEG_COMPONENTS_MAX];
+    struct ih_jpeg_huffman_slots slots;
+    uint32_t entries[IH_JPEG_ENTRIES(INDEX_BITS)];
+    uint8_t data[]; /* without stuffing, followed by SLACK_BYTES of zeros */
+};
+
+/* ---- look-ups ---- */
+
+static void end_block(const struct scan *s, struct stream *r)
+{
+    r->block = 0;
+    r->at += 2;
+    r->table = s->tables[r->at];
+}
+
+/* Reads one symbol of any length. After damage the next block begins a bit further. */
+static void step(struct scan *s, struct stream *r, uint64_t *blocks)
+{
+    bool is_end;
+    enum ih_jpeg_reason ignored;
+    r->bit += ih_jpeg_step(&s->components[s->component_of[r->at / 2]],
+                           ih_jpeg_bits(s->data, r->bit), &r->block, &is_end, &ignored);
+    blocks[r->at / 2] = r->block;
+    if (is_end)
+        end_block(s, r);
+    else
+        r->table = s->tables[r->at + 1];
+}
+
+/* One look-up: adds an entry to the block's state. Whether the block has ended by that chooses the
+ * table of the next look-up, without a branch. */
+static inline __attribute__((always_inline)) void look_up(struct scan *s, struct stream *r,
+                                                          uint64_t *blocks, uint64_t *bits)
+{
+    const uint32_t entry = r->table[*bits >> (64 - INDEX_BITS)];
+    const uint32_t state = (uint8_t)r->block + (entry & 255); /* known before the sum is */
+    if (state & IH_JPEG_IS_STEP) {
+        step(s, r, blocks);
+        *bits = ih_jpeg_bits(s->data, r->bit);
+        return;
+    }
+    const unsigned length = (uint8_t)(entry >> IH_JPEG_LENGTH_SHIFT),
+                   ended = state >> IH_JPEG_ENDED_SHIFT;
+    const uint64_t block =
+        r->block + entry +
+        (uint64_t)(entry >> IH_JPEG_SUM_SHIFT) * s->weights[r->at][(uint8_t)r->block];
+    *bits <<= length;
+    r->bit += length;
+    blocks[r->at / 2] = block; /* the last one of a block stays */
+    r->table = s->tables[r->at + 1 + ended];
+    r->block = block & ((uint64_t)ended - 1);
+    r->at += 2 * ended;
+}
+
+/* A round of all streams. The streams are local variables, so that they stay in registers. One load
+ * has the bits of two look-ups. */
+static void run_round(struct scan *s)
+{
+    struct stream a = s->streams[0], b = s->streams[1], c = s->streams[2], d = s->streams[3];
+    for (unsigned i = 0; i < ROUND_LOOKUPS / 2 && (a.at | b.at | c.at | d.at) < 2 * ROUND_BLOCKS;
+         i++) {
+        uint64_t a_bits = ih_jpeg_bits(s->data, a.bit), b_bits = ih_jpeg_bits(s->data, b.bit);
+        uint64_t c_bits = ih_jpeg_bits(s->data, c.bit), d_bits = ih_jpeg_bits(s->data, d.bit);
+        look_up(s, &a, s->blocks[0], &a_bits);
+        look_up(s, &b, s->blocks[1], &b_bits);
+        look_up(s, &c, s->blocks[2], &c_bits);
+        look_up(s, &d, s->blocks[3], &d_bits);
+        look_up(s, &a, s->blocks[0], &a_bits);
+        look_up(s, &b, s->blocks[1], &b_bits);
+        look_up(s, &c, s->blocks[2], &c_bits);
+        look_up(s, &d, s->blocks[3], &d_bits);
+    }
+    s->streams[0] = a, s->streams[1] = b, s->streams[2] = c, s->streams[3] = d;
+}
+
+/* A round of one stream, when others are done. */
+static void run_round_of(struct scan *s, unsigned i)
+{
+    struct stream r = s->streams[i];
+    for (unsigned n = 0; n < ROUND_LOOKUPS / 2 && r.at < 2 * ROUND_BLOCKS; n++) {
+        uint64_t bits = ih_jpeg_bits(s->data, r.bit);
+        look_up(s, &r, s->blocks[i], &bits);
+        look_up(s, &r, s->blocks[i], &bits);
+    }
+    s->streams[i] = r;
+}
+
+/* ---- what a round has shown ---- */
+
+static inline void add_dc(struct progress *p, unsigned component,
+                          const struct ih_jpeg_huffman *table, uint64_t bits)
+{
+    unsigned size;
+    const unsigned length = ih_jpeg_find(table, bits, &size);
+    const int32_t dc = p->dc[component] + ih_jpeg_extend(bits << length, size);
+    p->dc[component] = dc;
+    if (dc < p->dc_least[component]) /* seldom, so a branch is cheaper than a store */
+        p->dc_least[component] = dc;
+    if (dc > p->dc_most[component])
+        p->dc_most[component] = dc;
+}
+
+/* Whether the rest of the data, from `bit` on, only fills up the last byte with ones. No MCU can be
+ * there, because no code is all ones. */
+static bool is_padding(const struct scan *s, uint32_t bit)
+{
+    const uint32_t n_left = s->n_bits - bit; /* wraps to a large number beyond the end */
+    const unsigned ones = n_left < 8 ? (1u << n_left) - 1 : 256;
+    return (s->data[s->n_bits / 8 - 1] & ones) == ones;
+}
+
+/* An MCU begins. Returns false when the stream ends here: it has joined the next, or all is read.
+ */
+static bool begin_mcu(struct scan *s, struct progress *p)
+{
+    if (!p->is_validating && p->n_mcus >= SKIP_MCUS && p->block_bit - p->origin_bit >= SKIP_BITS) {
+        p->is_validating = true;
+        p->first_bit = p->block_bit;
+        p->n_mcus = 0;
+    }
+    while (p->next < N_STREAMS) {
+        struct progress *next = &s->progress[p->next];
+        if (!next->is_dropped && (!next->is_validating || p->block_bit < next->first_bit))
+            break;
+        if (!next->is_dropped && p->block_bit == next->first_bit) {
+            next->is_joined = p->is_done = true;
+            return false;
+        }
+        next->is_dropped = next->is_done = true;
+        p->next = next->next;
+    }
+    if (p->next == N_STREAMS && is_padding(s, p->block_bit)) {
+        p->is_done = true;
+        return false;
+    }
+    p->n_mcus++;
+    return true;
+}
+
+/* Adds a round of a stream to its progress. Returns false when the data may be damaged. */
+static bool add_round(struct scan *s, unsigned i)
+{
+    struct progress *p = &s->progress[i];
+    const unsigned n = s->streams[i].at / 2;
+    for (unsigned b = p->phase; b < n; b++) {
+        const uint64_t block = s->blocks[i][b];
+        const unsigned k = s->component_of[b];
+        if (s->is_first[b] && !begin_mcu(s, p))
+            return true;
+        if (p->is_validating) {
+            const struct ih_jpeg_component *c = &s->components[k];
+            if (block & IH_JPEG_IS_DAMAGED)
+                return false;
+            add_dc(p, k, c->dc, ih_jpeg_bits(s->data, p->block_bit));
+            if (block >> IH_JPEG_SUM_SHIFT > AC_SUM_MAX &&
+                ih_jpeg_ac_sum(c, s->data, p->block_bit) > AC_SUM_MAX)
+                return false;
+        }
+        p->block_bit += block >> IH_JPEG_LENGTH_SHIFT & IH_JPEG_LENGTH_MASK;
+    }
+    p->phase = n % s->n_blocks;
+    s->streams[i].at = 2 * p->phase;
+    for (unsigned k = 0; k < s->n_components; k++) /* long before a sum overflows */
+        if (p->dc_least[k] < -DC_RANGE_MAX || p->dc_most[k] > DC_RANGE_MAX)
+            return false;
+    if (p->is_validating && p->n_mcus > s->n_mcus) /* saves time on much data after a small image */
+        return false;
+    return p->block_bit <= s->n_bits;
+}
+
+/* Reads until every stream has joined the next one or reached the end. Returns false when the data
+ * may be damaged. */
+static bool run_streams(struct scan *s)
+{
+    for (;;) {
+        unsigned n_left = 0;
+        for (unsigned i = 0; i < N_STREAMS; i++)
+            n_left += s->progress[i].is_done ? 0 : 1;
+        if (n_left == 0)
+            return true;
+        if (n_left == N_STREAMS)
+            run_round(s);
+        for (unsigned i = 0; i < N_STREAMS; i++) {
+            struct progress *p = &s->progress[i];
+            if (p->is_done)
+                continue;
+            if (n_left < N_STREAMS)
+                run_round_of(s, i);
+            if (add_round(s, i))
+                continue;
+            if (p->is_joined)
+                return false;
+            p->is_dropped = p->is_done = true; /* probably out of step */
+        }
+    }
+}
+
+/* Whether the joined streams have read all MCUs, with predictions within the limit. */
+static bool is_complete(const struct scan *s)
+{
+    int32_t dc[IH_HW_JPEG_COMPONENTS_MAX] = {0};
+    uint32_t n = 0;
+    for (unsigned i = 0; i < N_STREAMS; i = s->progress[i].next) {
+        const struct progress *p = &s->progress[i];
+        for (unsigned k = 0; k < s->n_components; k++) {
+            const int32_t max = DC_SUM_MAX / s->components[k].quant[0];
+            if (dc[k] + p->dc_least[k] < -max || dc[k] + p->dc_most[k] > max)
+                return false;
+            dc[k] += p->dc[k];
+        }
+        n += p->n_mcus;
+    }
+    return n == s->n_mcus;
+}
+
+/* ---- setting up ---- */
+
+static void prepare_blocks(struct scan *s, const struct ih_jpeg_plan *plan)
+{
+    const unsigned n_luma = plan->chroma_h * plan->chroma_v;
+    s->n_blocks = n_luma + plan->n_components - 1;
+    for (unsigned b = 0; b < ROUND_BLOCKS_MAX; b++) {
+        const unsigned place = b % s->n_blocks, k = place < n_luma ? 0 : place - n_luma + 1;
+        s->is_first[b] = place == 0;
+        s->component_of[b] = (uint8_t)k;
+        s->tables[2 * b] = s->components[k].start;
+        s->tables[2 * b + 1] = s->components[k].rest;
+        s->weights[2 * b] = s->components[k].weights;
+    }
+}
+
+static void prepare(struct scan *s, const struct ih_jpeg_plan *plan, size_t n_bytes)
+{
+    s->n_bits = (uint32_t)n_bytes * 8;
+    s->n_mcus = ih_jpeg_n_mcus(plan);
+    s->n_components = plan->n_components;
+    ih_jpeg_components_init(s->components, plan, &s->slots, s->entries, INDEX_BITS);
+    prepare_blocks(s, plan);
+    for (unsigned i = 0; i < N_STREAMS; i++) {
+        const uint32_t bit = (uint32_t)(n_bytes * i / N_STREAMS * 8);
+        s->streams[i] = (struct stream){.table = s->tables[0], .bit = bit};
+        s->progress[i] = (struct progress){.block_bit = bit, .origin_bit = bit, .next = i + 1};
+    }
+    s->progress[0].is_validating = s->progress[0].is_joined = true;
+}
+
+static bool is_same(const struct ih_jpeg_codes *a, const struct ih_jpeg_codes *b)
+{
+    return a->n_symbols == b->n_symbols && memcmp(a->counts, b->counts, 16 + a->n_symbols) == 0;
+}
+
+/* Whether a stream that is in step with blocks gets in step with MCUs too: it does not when all
+ * components share their codes. */
+static bool can_synchronize(const struct ih_jpeg_plan *plan)
+{
+    for (unsigned i = 1; i < plan->n_components; i++)
+        if (!is_same(&plan->dc[plan->components[0].dc], &plan->dc[plan->components[i].dc]) ||
+            !is_same(&plan->ac[plan->components[0].ac], &plan->ac[plan->components[i].ac]))
+            return true;
+    return plan->n_components == 1;
+}
+
+bool ih_jpeg_validate_streams(struct ih_jpeg_plan *plan)
+{
+    if (plan->restart_interval != 0 || plan->data_bytes > DATA_BYTES_MAX || !can_synchronize(plan))
+        return false;
+    struct scan *s = malloc(sizeof *s + plan->data_bytes + SLACK_BYTES);
+    if (!s)
+        return false;
+    size_t n_bytes = 0;
+    const uint8_t *file_end = plan->data + plan->data_bytes;
+    const uint8_t *end = ih_jpeg_unstuff(plan->data, file_end, SLACK_BYTES, s->data, &n_bytes);
+    bool is_sound = false;
+    if (n_bytes > 0 && ih_jpeg_is_marker(end, file_end, IH_JPEG_EOI)) {
+        prepare(s, plan, n_bytes);
+        is_sound = run_streams(s) && is_complete(s);
+    }
+    if (is_sound)
+        plan->data_bytes = (size_t)(end - plan->data);
+    free(s);
+    return is_sound;
+}
