@@ -162,8 +162,9 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
     struct ih_budget budget;
     struct ih_device_options device_options = o->device;
     const struct ih_walk_sources sources = ih_walk_sources_of(o);
-    const struct ih_decoder_process_command helper = {.program = ih_machine_program(),
-                                                      .is_strict = o->isolates_all};
+    const struct ih_decoder_process_command command = {.program = ih_machine_program(),
+                                                       .is_strict = o->isolates_all};
+    const struct ih_remote_decoders decoder_processes = ih_decoder_processes(&command);
     struct ih_jpeg_report jpeg_report = {.n_decoded = 0};
     struct ih_pipeline_options with = {
         .n_threads = n_workers(&sources, n_threads),
@@ -172,7 +173,7 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
                    .budget = &budget,
                    .whole_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
                    .isolates_all = o->isolates_all},
-        .helper = &helper,
+        .remote_decoders = &decoder_processes,
         .luma = o->luma,
         .clip_low = o->clip_low,
         .clip_high = o->clip_high,

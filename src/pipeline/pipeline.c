@@ -9,7 +9,6 @@
 #include "pipeline/pipeline.h"
 
 #include "base/idle_cores.h"
-#include "isolate/decoder_process.h"
 #include "pipeline/offload.h"
 
 #include <pthread.h>
@@ -89,7 +88,7 @@ static void finish(struct pipeline *p, struct window_slot *slot, struct ih_resul
 {
     pthread_mutex_lock(&p->lock);
     if (result->status == IH_UNAVAILABLE) {
-        p->error = result->error; /* no device, no helper: so it is for every input */
+        p->error = result->error; /* no device, no decoder process: so it is for every input */
         p->is_stopping = true;
     }
     slot->result = result;
@@ -100,8 +99,7 @@ static void finish(struct pipeline *p, struct window_slot *slot, struct ih_resul
 
 /* What counts one input after the other. */
 struct worker {
-    struct ih_pipeline_options options; /* with the helper */
-    struct ih_decoder_process helper;
+    struct ih_pipeline_options options; /* with this worker's remote decoder */
     struct ih_lane *lane;
     struct ih_source src;
     struct ih_offload_file file;
@@ -111,15 +109,16 @@ struct worker {
 static enum ih_status open_worker(struct worker *w, const struct pipeline *p, struct ih_error *err)
 {
     *w = (struct worker){.options = *p->options};
-    ih_decoder_process_init(&w->helper, w->options.helper);
-    if (w->options.helper)
-        w->options.decode.helper = &w->helper;
+    const struct ih_remote_decoders *remote = p->options->remote_decoders;
+    if (remote && !(w->options.decode.remote = remote->make(remote->user)))
+        return ih_error_set(err, IH_MEMORY, "out of memory");
     return ih_lane_open(p->device, &w->lane, err);
 }
 
 static void close_worker(struct worker *w)
 {
-    ih_decoder_process_reset(&w->helper);
+    if (w->options.remote_decoders)
+        w->options.remote_decoders->destroy(w->options.decode.remote);
     ih_lane_close(w->lane);
     ih_source_reset(&w->src);
     free(w->file.bytes);

@@ -45,10 +45,10 @@ struct ih_jpeg_report {
 
 struct ih_pipeline_options {
     unsigned n_threads; /* at least 1 */
-    /* Its helper is the worker's own, not set here. A worker that runs out of inputs adds its
+    /* Each worker sets remote itself. A worker that runs out of inputs adds its
      * processor to n_idle_cores. */
     struct ih_decode_options decode;
-    const struct ih_decoder_process_command *helper; /* borrowed; NULL: no helper processes */
+    const struct ih_remote_decoders *remote_decoders; /* borrowed; NULL: decode in this process */
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
     bool skips_transparent; /* pixels whose alpha is 0 are not counted, in no channel */
@@ -77,8 +77,8 @@ struct ih_pipeline_calls {
  *
  * device   borrowed; need not have started
  *
- * Returns IH_OK (failed inputs are results), IH_MEMORY, or why the device, a helper process, or the
- * JPEG engines that the options want, did not start.
+ * Returns IH_OK (failed inputs are results), IH_MEMORY, or why the device, a decoder process, or
+ * the JPEG engines that the options want, did not start.
  */
 enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipeline_options *options,
                                const struct ih_pipeline_calls *calls, struct ih_error *err);

@@ -16,7 +16,7 @@ trap 'rm -rf "$dir"' EXIT
 # Only JPEG is wanted of the decoders, so the table of all of them is made here with that one.
 mkdir -p "$dir/decode"
 echo 'DECODER(jpeg)' >"$dir/decode/decoders.def"
-sources="tests/bench/jpeg_walk.c src/base/*.c src/counts/*.c src/isolate/*.c src/decode/decode.c src/decode/read_bytes.c
+sources="tests/bench/jpeg_walk.c src/base/*.c src/counts/*.c src/decode/decode.c src/decode/read_bytes.c
          src/decode/dec_raw.c src/decode/dec_jpeg.c src/decode/samples.c src/decode/jpeg/*.c src/decode/progressive/*.c"
 # shellcheck disable=SC2046,SC2086 # lists of words
 $cc -std=c11 -O2 -pthread -I"$dir" -Isrc -o "$dir/jpeg_walk" $sources \

@@ -23,7 +23,7 @@ fi
 # Only PNG is wanted of the decoders, so the table of all of them is made here with that one.
 mkdir -p "$dir/decode"
 echo 'DECODER(png)' >"$dir/decode/decoders.def"
-sources="tests/bench/png_paths.c src/base/*.c src/counts/*.c src/isolate/*.c src/decode/decode.c src/decode/read_bytes.c
+sources="tests/bench/png_paths.c src/base/*.c src/counts/*.c src/decode/decode.c src/decode/read_bytes.c
          src/decode/dec_raw.c src/decode/dec_png.c src/decode/png/*.c"
 # shellcheck disable=SC2046,SC2086 # lists of words
 $cc -std=c11 -O2 -pthread -DIH_WITH_LIBDEFLATE -I"$dir" -Isrc $spng_cflags -o "$dir/png_paths" $sources \

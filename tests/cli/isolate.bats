@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Helper processes, from the command line. What becomes of a decoder that crashes, hangs or tries
-# what it may not is in tests/unit/test_helper.c.
+# what it may not is in tests/unit/test_decoder_process.c.
 
 load helpers
 load images

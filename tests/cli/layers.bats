@@ -60,6 +60,9 @@ allowed() {
 
 @test "layers: imghist.h includes nothing of imghist" { refused src/imghist.h '"counts/pixels.h"'; }
 @test "layers: the library knows no output" { refused src/library/count.c '"output/output.h"'; }
+@test "layers: decode knows no decoder processes" { refused src/decode/decode.c '"isolate/decoder_process.h"'; }
+@test "layers: pipeline knows no decoder processes" { refused src/pipeline/pipeline.c '"isolate/decoder_process.h"'; }
+@test "layers: the library knows no decoder processes" { refused src/library/count.c '"isolate/decoder_process.h"'; }
 @test "layers: the library knows no cli" { refused src/library/count.c '"cli/options.h"'; }
 @test "layers: the command line does not look inside the library" { refused src/cli/main.c '"library/library.h"'; }
 @test "layers: nothing below includes the library" { refused src/pipeline/pipeline.c '"library/library.h"'; }

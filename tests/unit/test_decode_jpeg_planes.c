@@ -340,9 +340,9 @@ static void test_what_a_decoder_gives(void **state)
         if (reads[i].status != IH_OK)
             assert_string_equal(err.message, reads[i].reason);
     }
-    d.helper = (void *)buffer; /* is not looked at */
+    d.remote = (void *)buffer; /* is not looked at */
     assert_int_equal(ih_decode_planes_bytes(&d), 0);
-    d.helper = NULL;
+    d.remote = NULL;
     d.decoder = &pixels_only;
     assert_int_equal(ih_decode_planes_bytes(&d), 0);
 }

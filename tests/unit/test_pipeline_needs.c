@@ -57,17 +57,18 @@ static bool take(void *user, const struct ih_input *input, const struct ih_resul
 /* n_inputs times the same file of size_bytes, on two threads. */
 static enum ih_status run(struct run *r, const uint8_t *bytes, size_t size_bytes,
                           const struct ih_device_options *on,
-                          const struct ih_decoder_process_command *helper, bool isolates_all,
+                          const struct ih_decoder_process_command *command, bool isolates_all,
                           struct ih_error *err)
 {
     char path[] = "/tmp/imghist-test-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0 && write(fd, bytes, size_bytes) == (ssize_t)size_bytes);
     close(fd);
+    const struct ih_remote_decoders decoder_processes = ih_decoder_processes(command);
     const struct ih_pipeline_options options = {
         .n_threads = 2,
         .decode = {.max_pixels = 100, .isolates_all = isolates_all},
-        .helper = helper,
+        .remote_decoders = command ? &decoder_processes : NULL,
         .luma = &ih_luma_bt709,
         .clip_high = 255};
     const struct ih_pipeline_calls calls = {next, r, take, r};
@@ -80,8 +81,8 @@ static enum ih_status run(struct run *r, const uint8_t *bytes, size_t size_bytes
     return status;
 }
 
-#define RUN(r, image, on, helper, isolates_all, err) \
-    run(r, image, sizeof(image) - 1, on, helper, isolates_all, err)
+#define RUN(r, image, on, command, isolates_all, err) \
+    run(r, image, sizeof(image) - 1, on, command, isolates_all, err)
 
 static const struct ih_device_options cpu = {.backend = "cpu"};
 
@@ -120,7 +121,7 @@ static void test_helper_that_does_not_start(void **state)
     (void)state;
     struct run rare = {.n_inputs = 100}, all = {.n_inputs = 100}, none = {.n_inputs = 100};
     assert_int_equal(RUN(&rare, psd, &cpu, &nowhere, false, &err), IH_UNAVAILABLE);
-    assert_non_null(strstr(err.message, "cannot start a helper process"));
+    assert_non_null(strstr(err.message, "cannot start a decoder process"));
     assert_int_equal(rare.n_taken, 0);
     assert_int_equal(RUN(&all, pgm, &cpu, &nowhere, true, &err), IH_UNAVAILABLE);
     assert_int_equal(all.n_taken, 0);

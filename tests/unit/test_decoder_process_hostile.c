@@ -2,11 +2,11 @@
  * Helpers whose pixels come to no good end: given up, killed, or taken over and writing where it is
  * not their turn, or saying what no helper says.
  *
- * As in test_helper.c, the helper is this test itself, started anew.
+ * As in test_decoder_process.c, the helper is this test itself, started anew.
  */
 #define _GNU_SOURCE
 
-#include "tests/support/helper_orders.h"
+#include "tests/support/scripted_decoder.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -2,13 +2,13 @@
  * Helper processes: the same pixels as without, and what becomes of a file whose decoder crashes,
  * hangs, lies or tries what it may not do.
  *
- * The helper is this test itself, started anew, and serves the decoders of helper_decoders.h; a
- * request names them by their index.
+ * The helper is this test itself, started anew, and serves the decoders of misbehaving_decoders.h;
+ * a request names them by their index.
  */
 #define _DEFAULT_SOURCE /* socket and the rest of what a helper must not do */
 
 #include "base/clock.h"
-#include "tests/support/helper_decoders.h"
+#include "tests/support/misbehaving_decoders.h"
 
 #include <pthread.h>
 #include <setjmp.h>

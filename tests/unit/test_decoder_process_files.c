@@ -3,7 +3,7 @@
  * that it shares, and nothing of another thread's, whatever that does at the moment. A helper with
  * another's socket would keep the other's worker from seeing that its helper has ended.
  *
- * As in test_helper.c, the helper is this test itself, started anew.
+ * As in test_decoder_process.c, the helper is this test itself, started anew.
  */
 #define _DEFAULT_SOURCE /* syscall */
 

@@ -2,11 +2,11 @@
  * The memory through which a helper sends pixels: images and rows around the size of a piece, fast
  * and slow sides, files that stay open, memory that is not there or could be taken away.
  *
- * As in test_helper.c, the helper is this test itself, started anew.
+ * As in test_decoder_process.c, the helper is this test itself, started anew.
  */
 #define _GNU_SOURCE /* seals */
 
-#include "tests/support/helper_orders.h"
+#include "tests/support/scripted_decoder.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -209,7 +209,7 @@ static void test_no_memory(void **state)
 {
     static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist",
                                                               .decoders = decoders};
-    static const char says[] = "cannot start a helper process: no memory to share with it: ";
+    static const char says[] = "cannot start a decoder process: no shared memory: ";
     const struct order order = {.width = 9, .height = 9, .n_channels = 1};
     struct ih_decoder_process h;
     struct ih_error err;

@@ -2,8 +2,8 @@
  * What a helper process serves in its tests: decoders that crash, hang, lie or try what they may
  * not do, each in its read. Define _DEFAULT_SOURCE before any header.
  */
-#ifndef IH_TESTS_HELPER_DECODERS_H
-#define IH_TESTS_HELPER_DECODERS_H
+#ifndef IH_TESTS_MISBEHAVING_DECODERS_H
+#define IH_TESTS_MISBEHAVING_DECODERS_H
 
 #include "base/dynlib.h"
 #include "isolate/decoder_process.h"

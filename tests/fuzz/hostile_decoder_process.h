@@ -7,8 +7,8 @@
  * itself is a process that ends at once; its socket is written before the worker looks, and then
  * ends.
  */
-#ifndef IH_TESTS_HOSTILE_HELPER_H
-#define IH_TESTS_HOSTILE_HELPER_H
+#ifndef IH_TESTS_HOSTILE_DECODER_PROCESS_H
+#define IH_TESTS_HOSTILE_DECODER_PROCESS_H
 
 #include "isolate/decoder_process.h"
 #include "isolate/wire.h"
@@ -77,8 +77,10 @@ static inline void fill_memory(struct ih_shared_pixels *memory, const uint8_t *b
 static inline enum ih_status check_file(struct ih_decoder_process *helper, struct ih_source *src,
                                         struct ih_budget *budget)
 {
-    const struct ih_decode_options options = {
-        .max_pixels = HOSTILE_PIXELS_MAX, .budget = budget, .helper = helper, .isolates_all = true};
+    const struct ih_decode_options options = {.max_pixels = HOSTILE_PIXELS_MAX,
+                                              .budget = budget,
+                                              .remote = &helper->remote,
+                                              .isolates_all = true};
     struct ih_decode d;
     struct ih_error err = {0};
     enum ih_status status = ih_decode_open(&d, src, &options, &err);
@@ -105,7 +107,7 @@ static inline enum ih_status check_file(struct ih_decoder_process *helper, struc
     return status;
 }
 
-static inline enum ih_status face_hostile_helper(const uint8_t *bytes, size_t size)
+static inline enum ih_status face_hostile_process(const uint8_t *bytes, size_t size)
 {
     static const struct ih_decoder_process_command command = {.program = "/nonexistent"};
     char name[] = "true", *arguments[] = {name, NULL}, *environment[] = {NULL};

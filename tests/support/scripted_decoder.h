@@ -2,8 +2,8 @@
  * What a helper process serves in the tests of its memory: images whose file is a struct order,
  * which says their size and what their decoder does besides. Define _GNU_SOURCE before any header.
  */
-#ifndef IH_TESTS_HELPER_ORDERS_H
-#define IH_TESTS_HELPER_ORDERS_H
+#ifndef IH_TESTS_SCRIPTED_DECODER_H
+#define IH_TESTS_SCRIPTED_DECODER_H
 
 #include "isolate/decoder_process.h"
 

@@ -1,0 +1,14 @@
+/* Fuzzer of what a helper process may send that has been taken over
+ * (tests/fuzz/hostile_decoder_process.h).
+ */
+#define _GNU_SOURCE
+
+#include "tests/fuzz/hostile_decoder_process.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    face_hostile_process(bytes, size);
+    return 0;
+}
