@@ -109,7 +109,7 @@ ifeq ($(LIBDEFLATE),1)
   override CPPFLAGS += -DIH_WITH_LIBDEFLATE $(shell $(PKG_CONFIG) --cflags libdeflate 2>/dev/null)
   override LDLIBS   += $(or $(shell $(PKG_CONFIG) --libs libdeflate 2>/dev/null),-ldeflate)
 endif
-# Helper processes give up their rights through it; without it they only have resource limits.
+# Decoder processes give up their rights through it; without it they only have resource limits.
 SECCOMP       ?= $(if $(shell $(PKG_CONFIG) --exists libseccomp 2>/dev/null && echo 1),1,0)
 ifeq ($(SECCOMP),1)
   override CPPFLAGS += -DIH_WITH_SECCOMP $(shell $(PKG_CONFIG) --cflags libseccomp)
@@ -142,10 +142,7 @@ LIB_SRCS  := $(wildcard $(foreach d,base counts decode decode/jpeg decode/progre
                isolate count device jpeg_gpu output output/chart pipeline library,src/$(d)/*.c))
 LIB_SRCS  := $(filter-out $(foreach f,$(FORMATS_GONE),src/decode/dec_$(f).c src/decode/$(f)_%.c src/decode/$(f)/%.c),$(LIB_SRCS))
 ifneq ($(CUDA),1)
-  LIB_SRCS := $(filter-out src/device/backend_cuda.c src/device/device_pixels_cuda.c \
-                src/device/gpu_totals.c,$(LIB_SRCS))
-else
-  LIB_SRCS := $(filter-out src/device/device_pixels_none.c,$(LIB_SRCS))
+  LIB_SRCS := $(filter-out src/device/backend_cuda.c src/device/cuda_unit.c,$(LIB_SRCS))
 endif
 ifeq ($(NVJPEG_DIR),)
   LIB_SRCS := $(filter-out src/jpeg_gpu/cuda.c src/jpeg_gpu/planes.c \

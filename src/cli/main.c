@@ -219,7 +219,7 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
  */
 static void end_device(struct ih_device *device, enum ih_exit code)
 {
-    if (device && ih_device_call_off(device)) {
+    if (device && ih_device_cancel_start(device)) {
         fflush(stdout);
         _exit((int)code);
     }

@@ -32,7 +32,6 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "device/cuda_unit.h"
-#include "device/gpu_totals.h"
 #include "jpeg_gpu/nvjpeg_library.h"
 #include "jpeg_gpu/planes.h"
 #include "jpeg_gpu/sizes.h"

@@ -1,6 +1,6 @@
 #include "jpeg_gpu/planes.h"
 
-#include "device/gpu_totals.h"
+#include "device/cuda_unit.h"
 
 #include <string.h>
 

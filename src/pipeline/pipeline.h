@@ -54,7 +54,7 @@ struct ih_pipeline_options {
     bool skips_transparent; /* pixels whose alpha is 0 are not counted, in no channel */
     enum ih_jpeg_side jpeg;
     bool is_last; /* the process ends after this run: JPEG engines are left as they are, and the
-                     report does not tell of them; see ih_device_call_off */
+                     report does not tell of them; see ih_device_cancel_start */
     struct ih_jpeg_report *jpeg_report;     /* borrowed, zeroed; NULL: nobody wants to know */
     const struct ih_file_identity *outputs; /* borrowed; an input that is one gives IH_CONFLICT */
     size_t n_outputs;

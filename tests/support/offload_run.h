@@ -211,7 +211,7 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
     fake.has_tried = false;
     assert_int_equal(ih_device_open(&on, &device, err), IH_OK);
     enum ih_status status = ih_pipeline_run(device, &options, &calls, err);
-    r->was_busy = ih_device_call_off(device);
+    r->was_busy = ih_device_cancel_start(device);
     if (!r->was_busy) /* else it is left to the end of the program */
         ih_device_close(device);
     ih_budget_destroy(&budget); /* all was given back */

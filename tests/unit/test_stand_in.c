@@ -67,7 +67,7 @@ static void test_processor_counts_until_the_start(void **state)
     assert_counts(lane, "cpu");
     assert_int_equal(ih_device_wait_usable(device, &err), IH_OK);
     wait_until_it_begins(); /* though nobody has asked for it */
-    assert_true(ih_device_call_off(device));
+    assert_true(ih_device_cancel_start(device));
     assert_counts(lane, "cpu");
 
     begin(lane);
@@ -81,7 +81,7 @@ static void test_processor_counts_until_the_start(void **state)
     assert_false(ih_lane_takes_planes(lane));
     struct ih_lane *late = lane_of(device);
     assert_counts(late, "fake:0 Abacus 9000");
-    assert_false(ih_device_call_off(device));
+    assert_false(ih_device_cancel_start(device));
     assert_string_equal(ih_device_description(device), "fake:0 Abacus 9000");
     ih_lane_close(late);
     close_both(device, lane);
@@ -106,7 +106,7 @@ static void test_short_run_starts_nothing(void **state)
     assert_counts(lane, "cpu");
     assert_int_equal(ih_device_wait_usable(device, &err), IH_OK);
     give_way(); /* to a start that should not be */
-    assert_false(ih_device_call_off(device));
+    assert_false(ih_device_cancel_start(device));
     close_both(device, lane);
     assert_int_equal(fake.n_starts, 0);
 }

@@ -75,7 +75,7 @@ static void test_run_ends_before_the_start(void **state)
     begin_run(&r, 2);
     run(&r, 2);
     assert_int_equal(r.n_by_fake, 0);
-    assert_true(ih_device_call_off(r.device));
+    assert_true(ih_device_cancel_start(r.device));
     release();
     ih_device_close(r.device);
     assert_false(fake.was_held_too_long);
