@@ -60,96 +60,6 @@ struct cuda_lane {
     bool has_planes; /* the image comes as planes */
 };
 
-/* ---- a unit: one GPU ---- */
-
-static cudaError_t read_properties(struct ih_cuda_unit *d)
-{
-    struct cudaDeviceProp prop;
-    cudaError_t e = cudaGetDeviceProperties(&prop, d->ordinal);
-    if (e == cudaSuccess) {
-        d->gpu.n_multiprocessors = prop.multiProcessorCount;
-        d->gpu.shared_bytes_optin = prop.sharedMemPerBlockOptin;
-        snprintf(d->description, sizeof d->description, "cuda:%d %s", d->ordinal, prop.name);
-    }
-    return e;
-}
-
-static void lane_close(void *lane);
-static enum ih_status lane_open(void *state, void **lane, struct ih_error *err);
-static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct ih_error *err);
-static enum ih_status band(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
-                           struct ih_error *err);
-static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err);
-static enum ih_status end(void *lane, struct ih_histogram *out, const char **kernel,
-                          struct ih_error *err);
-
-/* Counts one pixel: loads the kernel and checks that this GPU can run it. */
-static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
-{
-    struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
-    struct ih_histogram h;
-    void *lane = NULL;
-    uint8_t *pixels;
-    size_t size_bytes;
-    const char *kernel;
-    enum ih_status status = lane_open(d, &lane, err);
-    if (status == IH_OK && (status = begin(lane, &spec, err)) == IH_OK &&
-        (status = band(lane, 3, &pixels, &size_bytes, err)) == IH_OK) {
-        memset(pixels, 255, 3);
-        status = count(lane, 1, err);
-        if (status == IH_OK)
-            status = end(lane, &h, &kernel, err);
-        if (status == IH_OK && (!ih_histogram_consistent(&h) || h.all_high != 1))
-            status = ih_error_set(err, IH_DEVICE, "%s counts wrong", d->description);
-    }
-    if (lane)
-        lane_close(lane);
-    return status;
-}
-
-static enum ih_status n_units(int *n, struct ih_error *err)
-{
-    cudaError_t e = cudaGetDeviceCount(n);
-    if (e == cudaSuccess && *n > 0)
-        return IH_OK;
-    return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s",
-                        cudaGetErrorString(e != cudaSuccess ? e : cudaErrorNoDevice));
-}
-
-static enum ih_status start(const struct ih_backend_options *options, int ordinal, void **state,
-                            struct ih_error *err)
-{
-    struct ih_cuda_unit *d = calloc(1, sizeof *d);
-    if (!d)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    d->ordinal = ordinal;
-    d->takes_planes = !options->kernel;
-    while (options->kernel && strcmp(kernels[d->kernel].name, options->kernel) != 0)
-        d->kernel++; /* ends: the caller has checked the name */
-    enum ih_status status = IH_OK;
-    cudaError_t e = read_properties(d);
-    if (e != cudaSuccess)
-        status = ih_cuda_failed(err, e, "cannot open the GPU");
-    else
-        status = try_out(d, err);
-    if (status == IH_OK)
-        *state = d;
-    else
-        free(d);
-    return status;
-}
-
-static void stop(void *state)
-{
-    free(state); /* not the CUDA context: a user of the library may use it too */
-}
-
-static const char *describe(void *state)
-{
-    const struct ih_cuda_unit *d = state;
-    return d->description;
-}
-
 /* ---- a lane ---- */
 
 /* Every call makes the lane's GPU current, because the current device belongs to the thread:
@@ -301,12 +211,6 @@ static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
     return finish_launch(l, e, n_pixels, err);
 }
 
-static bool takes_planes(void *state)
-{
-    const struct ih_cuda_unit *d = state;
-    return d->takes_planes;
-}
-
 static enum ih_status count_planes(void *lane, const struct ih_planes *planes, struct ih_error *err)
 {
     struct cuda_lane *l = lane;
@@ -349,6 +253,93 @@ static enum ih_status end(void *lane, struct ih_histogram *out, const char **ker
     ih_gpu_totals_read(l->totals, &l->spec, l->n_pixels, out);
     *kernel = l->has_planes ? "ycc" : kernels[l->device->kernel].name;
     return IH_OK;
+}
+
+/* ---- a unit: one GPU ---- */
+
+static cudaError_t read_properties(struct ih_cuda_unit *d)
+{
+    struct cudaDeviceProp prop;
+    cudaError_t e = cudaGetDeviceProperties(&prop, d->ordinal);
+    if (e == cudaSuccess) {
+        d->gpu.n_multiprocessors = prop.multiProcessorCount;
+        d->gpu.shared_bytes_optin = prop.sharedMemPerBlockOptin;
+        snprintf(d->description, sizeof d->description, "cuda:%d %s", d->ordinal, prop.name);
+    }
+    return e;
+}
+
+/* Counts one pixel: loads the kernel and checks that this GPU can run it. */
+static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
+{
+    struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    struct ih_histogram h;
+    void *lane = NULL;
+    uint8_t *pixels;
+    size_t size_bytes;
+    const char *kernel;
+    enum ih_status status = lane_open(d, &lane, err);
+    if (status == IH_OK && (status = begin(lane, &spec, err)) == IH_OK &&
+        (status = band(lane, 3, &pixels, &size_bytes, err)) == IH_OK) {
+        memset(pixels, 255, 3);
+        status = count(lane, 1, err);
+        if (status == IH_OK)
+            status = end(lane, &h, &kernel, err);
+        if (status == IH_OK && (!ih_histogram_consistent(&h) || h.all_high != 1))
+            status = ih_error_set(err, IH_DEVICE, "%s counts wrong", d->description);
+    }
+    if (lane)
+        lane_close(lane);
+    return status;
+}
+
+static enum ih_status n_units(int *n, struct ih_error *err)
+{
+    cudaError_t e = cudaGetDeviceCount(n);
+    if (e == cudaSuccess && *n > 0)
+        return IH_OK;
+    return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s",
+                        cudaGetErrorString(e != cudaSuccess ? e : cudaErrorNoDevice));
+}
+
+static enum ih_status start(const struct ih_backend_options *options, int ordinal, void **state,
+                            struct ih_error *err)
+{
+    struct ih_cuda_unit *d = calloc(1, sizeof *d);
+    if (!d)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    d->ordinal = ordinal;
+    d->takes_planes = !options->kernel;
+    while (options->kernel && strcmp(kernels[d->kernel].name, options->kernel) != 0)
+        d->kernel++; /* ends: the caller has checked the name */
+    enum ih_status status = IH_OK;
+    cudaError_t e = read_properties(d);
+    if (e != cudaSuccess)
+        status = ih_cuda_failed(err, e, "cannot open the GPU");
+    else
+        status = try_out(d, err);
+    if (status == IH_OK)
+        *state = d;
+    else
+        free(d);
+    return status;
+}
+
+static void stop(void *state)
+{
+    free(state); /* not the CUDA context: a user of the library may use it too */
+}
+
+static const char *describe(void *state)
+{
+    const struct ih_cuda_unit *d = state;
+    return d->description;
+}
+
+static bool takes_planes(void *state)
+{
+    const struct ih_cuda_unit *d = state;
+    return d->takes_planes;
 }
 
 const struct ih_backend ih_backend_cuda = {

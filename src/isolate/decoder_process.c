@@ -22,6 +22,11 @@
 #define SOCK_CLOEXEC 0
 #endif
 
+static struct ih_decoder_process *process_of(struct ih_remote_decoder *remote)
+{
+    return (struct ih_decoder_process *)remote; /* its first member */
+}
+
 /* ---- spawning ---- */
 
 /* Moves a descriptor out of the range that the decoder process uses. dup2 onto its own number would
@@ -190,20 +195,6 @@ static enum ih_status provide(struct ih_decoder_process *p, unsigned index, stru
     return start(p, err);
 }
 
-void ih_decoder_process_close(struct ih_decoder_process *p)
-{
-    if (p->is_busy && p->is_running) /* an unfinished image: the process would keep sending it */
-        stop(p);
-    end_image(p);
-}
-
-void ih_decoder_process_reset(struct ih_decoder_process *p)
-{
-    if (p->is_running)
-        stop(p);
-    end_image(p);
-}
-
 /* ---- failures ---- */
 
 static const char *signal_name(int number)
@@ -341,11 +332,11 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
            ih_wire_send(p->socket, src->next, src->n_left, &p->patience);
 }
 
-enum ih_status ih_decoder_process_open(struct ih_decoder_process *p, unsigned index,
-                                       struct ih_source *src,
-                                       const struct ih_decode_options *options,
-                                       struct ih_image_info *info, struct ih_error *err)
+static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned index,
+                                 struct ih_source *src, const struct ih_decode_options *options,
+                                 struct ih_image_info *info, struct ih_error *err)
 {
+    struct ih_decoder_process *p = process_of(remote);
     struct ih_wire_reply r;
     uint64_t n_bytes;
     if (provide(p, index, err) != IH_OK)
@@ -382,10 +373,10 @@ static bool give_back(struct ih_decoder_process *p)
            ih_wire_send(p->socket, &wake, sizeof wake, &p->patience);
 }
 
-enum ih_status ih_decoder_process_read(struct ih_decoder_process *p, uint8_t *pixels,
-                                       size_t capacity_pixels, size_t *n_pixels,
-                                       struct ih_error *err)
+static enum ih_status read_pixels(struct ih_remote_decoder *remote, uint8_t *pixels,
+                                  size_t capacity_pixels, size_t *n_pixels, struct ih_error *err)
 {
+    struct ih_decoder_process *p = process_of(remote);
     *n_pixels = 0;
     if (p->n_pixels_left == 0) {
         struct ih_wire_reply r;
@@ -413,35 +404,30 @@ enum ih_status ih_decoder_process_read(struct ih_decoder_process *p, uint8_t *pi
     return IH_OK;
 }
 
-/* ---- the interface to the decoders ---- */
-
-static enum ih_status remote_open(struct ih_remote_decoder *remote, unsigned index,
-                                  struct ih_source *src, const struct ih_decode_options *options,
-                                  struct ih_image_info *info, struct ih_error *err)
+static void close_image(struct ih_remote_decoder *remote)
 {
-    return ih_decoder_process_open((struct ih_decoder_process *)remote, index, src, options, info,
-                                   err);
+    struct ih_decoder_process *p = process_of(remote);
+    if (p->is_busy && p->is_running) /* an unfinished image: the process would keep sending it */
+        stop(p);
+    end_image(p);
 }
 
-static enum ih_status remote_read(struct ih_remote_decoder *remote, uint8_t *pixels,
-                                  size_t capacity_pixels, size_t *n_pixels, struct ih_error *err)
-{
-    return ih_decoder_process_read((struct ih_decoder_process *)remote, pixels, capacity_pixels,
-                                   n_pixels, err);
-}
-
-static void remote_close(struct ih_remote_decoder *remote)
-{
-    ih_decoder_process_close((struct ih_decoder_process *)remote);
-}
+/* ---- making and ending ---- */
 
 void ih_decoder_process_init(struct ih_decoder_process *p,
                              const struct ih_decoder_process_command *command)
 {
     *p = (struct ih_decoder_process){
-        .remote = {remote_open, remote_read, remote_close},
+        .remote = {open_image, read_pixels, close_image},
         .command = command,
     };
+}
+
+void ih_decoder_process_reset(struct ih_decoder_process *p)
+{
+    if (p->is_running)
+        stop(p);
+    end_image(p);
 }
 
 static struct ih_remote_decoder *make(const void *command)
@@ -455,11 +441,10 @@ static struct ih_remote_decoder *make(const void *command)
 
 static void destroy(struct ih_remote_decoder *remote)
 {
-    struct ih_decoder_process *p = (struct ih_decoder_process *)remote;
-    if (!p)
+    if (!remote)
         return;
-    ih_decoder_process_reset(p);
-    free(p);
+    ih_decoder_process_reset(process_of(remote));
+    free(process_of(remote));
 }
 
 struct ih_remote_decoders ih_decoder_processes(const struct ih_decoder_process_command *command)

@@ -52,7 +52,7 @@ enum { IH_DECODER_PROCESS_ALL = 1000 };
 
 /* One worker's decoder process. Fields are private. */
 struct ih_decoder_process {
-    struct ih_remote_decoder remote;                  /* the interface to the decoders; first */
+    struct ih_remote_decoder remote;                  /* the calls; must be first */
     const struct ih_decoder_process_command *command; /* borrowed */
     bool is_running;
     unsigned prepared; /* index of the one decoder that it prepared, or IH_DECODER_PROCESS_ALL */
@@ -71,27 +71,17 @@ struct ih_decoder_process {
     const uint8_t *next;
 };
 
-/* Starts nothing: the first image starts the process. */
+/*
+ * Starts nothing: the first image starts the process.
+ *
+ * Beside the decoder's errors, remote.open and remote.read give IH_UNAVAILABLE if no process can be
+ * started, and IH_CORRUPT or IH_LIMIT if the process died or took too long.
+ */
 void ih_decoder_process_init(struct ih_decoder_process *p,
                              const struct ih_decoder_process_command *command);
 
 /* Ends the process. */
 void ih_decoder_process_reset(struct ih_decoder_process *p);
-
-/*
- * The calls of struct ih_remote_decoder.
- *
- * Errors are those of the decoder; IH_UNAVAILABLE if no process can be started; IH_CORRUPT or
- * IH_LIMIT if the process died or took too long.
- */
-enum ih_status ih_decoder_process_open(struct ih_decoder_process *p, unsigned index,
-                                       struct ih_source *src,
-                                       const struct ih_decode_options *options,
-                                       struct ih_image_info *info, struct ih_error *err);
-enum ih_status ih_decoder_process_read(struct ih_decoder_process *p, uint8_t *pixels,
-                                       size_t capacity_pixels, size_t *n_pixels,
-                                       struct ih_error *err);
-void ih_decoder_process_close(struct ih_decoder_process *p);
 
 /* Decoder processes for the workers of a pipeline. command is borrowed. */
 struct ih_remote_decoders ih_decoder_processes(const struct ih_decoder_process_command *command);

@@ -192,7 +192,7 @@ static inline enum ih_status open_order(struct ih_decoder_process *h, const stru
     assert_int_equal(write(fd, order, sizeof *order), sizeof *order);
     lseek(fd, 0, SEEK_SET);
     assert_int_equal(ih_source_open_fd(&src, fd, err), IH_OK);
-    enum ih_status status = ih_decoder_process_open(h, 0, &src, &options, &info, err);
+    enum ih_status status = h->remote.open(&h->remote, 0, &src, &options, &info, err);
     if (status == IH_OK)
         assert_int_equal(info.n_channels, order->n_channels);
     ih_source_reset(&src);
@@ -214,7 +214,7 @@ static inline enum ih_status decode_order(struct ih_decoder_process *h, const st
     ih_budget_init(&budget, 1000);
     enum ih_status status = open_order(h, order, &budget, err);
     while (status == IH_OK && n > 0) {
-        status = ih_decoder_process_read(h, pixels, capacity, &n, err);
+        status = h->remote.read(&h->remote, pixels, capacity, &n, err);
         assert_true(n <= capacity);
         for (size_t i = 0; status == IH_OK && i < n * n_channels; i++)
             if (pixels[i] != byte_of(n_all * n_channels + i))
@@ -222,7 +222,7 @@ static inline enum ih_status decode_order(struct ih_decoder_process *h, const st
         n_all += n;
         rest(milliseconds);
     }
-    ih_decoder_process_close(h);
+    h->remote.close(&h->remote);
     assert_int_equal(budget.taken_bytes, 0);
     ih_budget_destroy(&budget);
     free(pixels);

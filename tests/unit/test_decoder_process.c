@@ -50,16 +50,16 @@ static enum ih_status decode(struct ih_decoder_process *h, unsigned decoder, siz
     int fd = file_of(file_bytes);
     assert_int_equal(ih_source_open_fd(&src, fd, err), IH_OK);
     assert_int_equal(ih_source_peek(&src, IH_PROBE_BYTES, &head, &n_head, err), IH_OK);
-    enum ih_status status = ih_decoder_process_open(h, decoder, &src, &options, &info, err);
+    enum ih_status status = h->remote.open(&h->remote, decoder, &src, &options, &info, err);
     while (status == IH_OK && n > 0) {
-        status = ih_decoder_process_read(h, pixels, sizeof pixels / 3, &n, err);
+        status = h->remote.read(&h->remote, pixels, sizeof pixels / 3, &n, err);
         for (size_t i = 0; status == IH_OK && i < 3 * n; i++)
             assert_int_equal(pixels[i], *value = pixels[0]);
         n_all += n;
     }
     if (status == IH_OK)
         assert_int_equal(n_all, WIDTH * HEIGHT);
-    ih_decoder_process_close(h);
+    h->remote.close(&h->remote);
     ih_source_reset(&src);
     close(fd);
     return status;
@@ -196,10 +196,10 @@ static void test_slow_pipe(void **state)
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pthread_create(&feeder, NULL, feed_slowly, &ends[1]), 0);
     assert_int_equal(ih_source_open_fd(&src, ends[0], &err), IH_OK);
-    assert_int_equal(ih_decoder_process_open(&h, SUM, &src, &options, &info, &err), IH_OK);
-    assert_int_equal(ih_decoder_process_read(&h, pixels, WIDTH, &n, &err), IH_OK);
+    assert_int_equal(h.remote.open(&h.remote, SUM, &src, &options, &info, &err), IH_OK);
+    assert_int_equal(h.remote.read(&h.remote, pixels, WIDTH, &n, &err), IH_OK);
     assert_int_equal(pixels[0], 3);
-    ih_decoder_process_close(&h);
+    h.remote.close(&h.remote);
     ih_decoder_process_reset(&h);
     ih_source_reset(&src);
     pthread_join(feeder, NULL);
@@ -219,8 +219,8 @@ static void test_abandoned(void **state)
     (void)state;
     ih_decoder_process_init(&h, &command);
     assert_int_equal(ih_source_open_fd(&src, fd, &err), IH_OK);
-    assert_int_equal(ih_decoder_process_open(&h, SUM, &src, &options, &info, &err), IH_OK);
-    ih_decoder_process_close(&h);
+    assert_int_equal(h.remote.open(&h.remote, SUM, &src, &options, &info, &err), IH_OK);
+    h.remote.close(&h.remote);
     ih_source_reset(&src);
     close(fd);
     assert_int_equal(decode(&h, SUM, 98, NULL, &value, &err), IH_OK);
@@ -269,8 +269,8 @@ static void work_and_wait(int tell)
     alarm(60); /* rather than wait for ever */
     ih_decoder_process_init(&h, &command);
     if (ih_source_open_fd(&src, file_of(10), &err) != IH_OK ||
-        ih_decoder_process_open(&h, SLEEPING, &src, &options, &info, &err) != IH_OK ||
-        ih_decoder_process_read(&h, pixels, WIDTH, &n, &err) != IH_OK)
+        h.remote.open(&h.remote, SLEEPING, &src, &options, &info, &err) != IH_OK ||
+        h.remote.read(&h.remote, pixels, WIDTH, &n, &err) != IH_OK)
         _exit(1);
     if (write(tell, &h.pid, sizeof h.pid) == sizeof h.pid)
         pause();

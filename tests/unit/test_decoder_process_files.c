@@ -96,7 +96,7 @@ static void *start_helpers(void *failed)
         struct ih_decoder_process h;
         ih_decoder_process_init(&h, &command);
         *(bool *)failed = ih_source_open_path(&src, "/dev/null", &err) != IH_OK ||
-                          ih_decoder_process_open(&h, 0, &src, &options, &info, &err) != IH_OK;
+                          h.remote.open(&h.remote, 0, &src, &options, &info, &err) != IH_OK;
         ih_source_close(&src);
         ih_decoder_process_reset(&h);
     }
@@ -140,9 +140,9 @@ static enum ih_status decode_without(const int *set, size_t n_set, uint8_t *pixe
     for (size_t i = 0; i < n_set; i++)
         close(set[i]);
     enum ih_status status = ih_source_open_fd(&src, file, &err);
-    status = status == IH_OK ? ih_decoder_process_open(&h, 0, &src, &options, &info, &err) : status;
-    status = status == IH_OK ? ih_decoder_process_read(&h, pixels, 1, n, &err) : status;
-    ih_decoder_process_close(&h);
+    status = status == IH_OK ? h.remote.open(&h.remote, 0, &src, &options, &info, &err) : status;
+    status = status == IH_OK ? h.remote.read(&h.remote, pixels, 1, n, &err) : status;
+    h.remote.close(&h.remote);
     ih_decoder_process_reset(&h);
     ih_source_reset(&src);
     close(file);

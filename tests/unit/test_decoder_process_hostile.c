@@ -26,8 +26,8 @@ static void test_abandoned(void **state)
         assert_int_equal(open_order(&h, &whole, NULL, &err), IH_OK);
         rest(20);
         for (int i = 0; i < n_reads; i++)
-            assert_int_equal(ih_decoder_process_read(&h, pixels, 1000, &n, &err), IH_OK);
-        ih_decoder_process_close(&h);
+            assert_int_equal(h.remote.read(&h.remote, pixels, 1000, &n, &err), IH_OK);
+        h.remote.close(&h.remote);
         assert_int_equal(decode_order(&h, &whole, 5000, 0, &err), IH_OK);
     }
     ih_decoder_process_reset(&h);
@@ -47,15 +47,15 @@ static void test_killed(void **state)
     for (int i = 0; i < 20; i++) {
         size_t n = 1;
         assert_int_equal(open_order(&h, &whole, NULL, &err), IH_OK);
-        enum ih_status status = ih_decoder_process_read(&h, pixels, 100 * 1000, &n, &err);
+        enum ih_status status = h.remote.read(&h.remote, pixels, 100 * 1000, &n, &err);
         rest(i % 2 ? i : 0);
         kill(h.pid, SIGKILL);
         while (status == IH_OK && n > 0)
-            status = ih_decoder_process_read(&h, pixels, 100 * 1000, &n, &err);
+            status = h.remote.read(&h.remote, pixels, 100 * 1000, &n, &err);
         assert_int_equal(status, IH_CORRUPT);
         assert_string_equal(err.message, says);
         assert_false(h.is_running);
-        ih_decoder_process_close(&h);
+        h.remote.close(&h.remote);
     }
     assert_int_equal(decode_order(&h, &whole, 5000, 0, &err), IH_OK);
     ih_decoder_process_reset(&h);
@@ -99,10 +99,10 @@ static void test_no_waiting(void **state)
     ih_decoder_process_init(&h, &command);
     assert_int_equal(open_order(&h, &order, NULL, &err), IH_OK);
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(ih_decoder_process_read(&h, pixels, sizeof pixels, &n, &err), IH_OK);
+        assert_int_equal(h.remote.read(&h.remote, pixels, sizeof pixels, &n, &err), IH_OK);
         assert_int_equal(n, PIECE);
     }
-    assert_int_equal(ih_decoder_process_read(&h, pixels, sizeof pixels, &n, &err), IH_CORRUPT);
+    assert_int_equal(h.remote.read(&h.remote, pixels, sizeof pixels, &n, &err), IH_CORRUPT);
     assert_string_equal(err.message, "its decoder ended unexpectedly (exit code 3)");
     ih_decoder_process_reset(&h);
 }
@@ -132,7 +132,7 @@ static void test_goes_on_writing(void **state)
     assert_int_equal(open_order(&h, &order, NULL, &err), IH_OK);
     unsetenv(goes_on_writing);
     while (n > 0) {
-        assert_int_equal(ih_decoder_process_read(&h, pixels, 100 * 1000, &n, &err), IH_OK);
+        assert_int_equal(h.remote.read(&h.remote, pixels, 100 * 1000, &n, &err), IH_OK);
         assert_true(n <= 100 * 1000);
         memcpy(copy, pixels, n * 3);
         rest(2);
@@ -163,13 +163,13 @@ static void test_turns_overwritten(void **state)
         size_t n = 1;
         enum ih_status status = open_order(&h, &order, NULL, &err);
         while (status == IH_OK && n > 0) {
-            status = ih_decoder_process_read(&h, pixels, 100 * 1000, &n, &err);
+            status = h.remote.read(&h.remote, pixels, 100 * 1000, &n, &err);
             n_all += n;
         }
         assert_true(status == IH_OK || status == IH_CORRUPT || status == IH_LIMIT);
         if (status == IH_OK)
             assert_int_equal(n_all, 1000 * 1000);
-        ih_decoder_process_close(&h);
+        h.remote.close(&h.remote);
     }
     ih_decoder_process_reset(&h);
 }

@@ -119,11 +119,11 @@ static void test_files(void **state)
             uint8_t n_of_helper;
             size_t n;
             assert_int_equal(open_order(&h, &order, NULL, &err), IH_OK);
-            assert_int_equal(ih_decoder_process_read(&h, &n_of_helper, 1, &n, &err), IH_OK);
+            assert_int_equal(h.remote.read(&h.remote, &n_of_helper, 1, &n, &err), IH_OK);
             assert_int_equal(n_of_helper, 5);
-            assert_int_equal(ih_decoder_process_read(&h, &n_of_helper, 1, &n, &err), IH_OK);
+            assert_int_equal(h.remote.read(&h.remote, &n_of_helper, 1, &n, &err), IH_OK);
             assert_int_equal(n, 0);
-            ih_decoder_process_close(&h);
+            h.remote.close(&h.remote);
             assert_int_equal(n_files(), n_before + 1);
             assert_int_equal(n_memories(), 1);
         }
@@ -194,10 +194,10 @@ static void test_new_memory(void **state)
     ih_decoder_process_init(&a, &command);
     ih_decoder_process_init(&b, &command);
     assert_int_equal(open_order(&a, &order, NULL, &err), IH_OK);
-    assert_int_equal(ih_decoder_process_read(&a, pixels, 999, &n, &err), IH_OK);
+    assert_int_equal(a.remote.read(&a.remote, pixels, 999, &n, &err), IH_OK);
     assert_int_equal(decode_order(&b, &order, 999, 0, &err), IH_OK); /* beside a's */
     assert_ptr_not_equal(a.memory, b.memory);
-    ih_decoder_process_close(&a);
+    a.remote.close(&a.remote);
     assert_null(a.memory);
     ih_decoder_process_reset(&a);
     ih_decoder_process_reset(&b);
