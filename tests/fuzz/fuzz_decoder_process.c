@@ -1,6 +1,4 @@
-/* Fuzzer of what a helper process may send that has been taken over
- * (tests/fuzz/hostile_decoder_process.h).
- */
+/* Fuzzer of the messages of a compromised decoder process (hostile_decoder_process.h). */
 #define _GNU_SOURCE
 
 #include "tests/fuzz/hostile_decoder_process.h"

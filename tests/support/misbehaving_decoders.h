@@ -1,6 +1,6 @@
 /*
- * What a helper process serves in its tests: decoders that crash, hang, lie or try what they may
- * not do, each in its read. Define _DEFAULT_SOURCE before any header.
+ * Decoders for the tests of decoder processes: each crashes, hangs, lies or tries forbidden calls
+ * in its read. Define _DEFAULT_SOURCE before any header.
  */
 #ifndef IH_TESTS_MISBEHAVING_DECODERS_H
 #define IH_TESTS_MISBEHAVING_DECODERS_H
@@ -80,7 +80,7 @@ static inline enum ih_status read_crashing(void *state, uint8_t *pixels, size_t 
     return IH_OK;
 }
 
-/* Somebody presses Ctrl-C, or ends the program in another way, of which a helper hears as well. */
+/* Sends itself the signals that Ctrl-C and the like send to a decoder process as well. */
 static inline enum ih_status read_interrupted(void *state, uint8_t *pixels, size_t capacity,
                                               size_t *n_pixels, struct ih_error *err)
 {
@@ -102,16 +102,16 @@ static inline enum ih_status read_endless(void *state, uint8_t *pixels, size_t c
                                           size_t *n_pixels, struct ih_error *err)
 {
     (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
-    ih_sandbox_allow_seconds(0); /* the test need not wait for the real limit */
+    ih_sandbox_allow_seconds(0); /* instead of the real limit */
     for (volatile unsigned i = 0;; i++)
         if (i == 0 && *n_pixels == SIZE_MAX)
-            return IH_OK; /* never; but a function that returns has to say so */
+            return IH_OK; /* never, but the compiler wants a return */
 }
 
 static inline enum ih_status read_nonsense(void *state, uint8_t *pixels, size_t capacity,
                                            size_t *n_pixels, struct ih_error *err)
 {
-    static const char nonsense[4096] = "what no helper says";
+    static const char nonsense[4096] = "nonsense";
     (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
     for (;;)
         if (write(IH_DECODER_PROCESS_SOCKET, nonsense, sizeof nonsense) < 0)
@@ -127,7 +127,7 @@ static inline enum ih_status read_hiding(void *state, uint8_t *pixels, size_t ca
     return IH_OK;
 }
 
-/* Sleeps before it says anything, or after its first pixels. */
+/* Sleeps before its first reply, or after its first pixels. */
 static inline enum ih_status open_sleeping(struct ih_source *src,
                                            const struct ih_decode_options *options,
                                            struct ih_image_info *info, void **state,
@@ -147,7 +147,7 @@ static inline enum ih_status read_sleeping(void *state, uint8_t *pixels, size_t 
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
-/* Never silent for long, and never done: a pixel now and then. */
+/* Sends one pixel now and then. */
 static inline enum ih_status read_dripping(void *state, uint8_t *pixels, size_t capacity,
                                            size_t *n_pixels, struct ih_error *err)
 {
@@ -163,9 +163,9 @@ static inline unsigned attempts(void)
     char *const command[] = {(char[]){"true"}, NULL};
     const bool done[] = {
         open("/etc/passwd", O_RDONLY) >= 0,
-        open("/tmp/imghist-helper-was-here", O_WRONLY | O_CREAT, 0600) >= 0,
+        open("/tmp/imghist-decoder-was-here", O_WRONLY | O_CREAT, 0600) >= 0,
         socket(AF_INET, SOCK_STREAM, 0) >= 0,
-        unlink("/tmp/imghist-helper-was-here") == 0,
+        unlink("/tmp/imghist-decoder-was-here") == 0,
         kill(getppid(), 0) == 0,
         mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
             MAP_FAILED,
@@ -188,7 +188,8 @@ static inline enum ih_status read_attempts(void *state, uint8_t *pixels, size_t 
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
-/* Every pixel says what the budget answered: 1 for a first half, 2 for a second, 4 for one more. */
+/* Every pixel holds the budget's answers as bits: 1 for a first half, 2 for a second, 4 for one
+ * more byte. */
 static inline enum ih_status read_budget(void *state, uint8_t *pixels, size_t capacity,
                                          size_t *n_pixels, struct ih_error *err)
 {
@@ -200,7 +201,7 @@ static inline enum ih_status read_budget(void *state, uint8_t *pixels, size_t ca
         image->sum = ih_budget_take(image->budget, half, err) == IH_OK ? 1 : 0;
         image->sum |= ih_budget_try(image->budget, half) ? 2 : 0;
         image->sum |= ih_budget_try(image->budget, 1) ? 4 : 0;
-        ih_budget_give(image->budget, half); /* the other half it forgets */
+        ih_budget_give(image->budget, half); /* not the other half */
         image->sum |= has_limit ? 0 : 8;
         *err = (struct ih_error){IH_OK, ""};
     }
@@ -215,7 +216,7 @@ static inline enum ih_status read_lying(void *state, uint8_t *pixels, size_t cap
     return ih_error_set(err, IH_CONFLICT, "is an input and the output file at once");
 }
 
-/* Waits for what it holds itself. */
+/* Waits for bytes that it holds itself. */
 static inline enum ih_status read_greedy(void *state, uint8_t *pixels, size_t capacity,
                                          size_t *n_pixels, struct ih_error *err)
 {
@@ -235,7 +236,7 @@ static inline enum ih_status read_generous(void *state, uint8_t *pixels, size_t 
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
-/* More channels than there are. */
+/* Claims too many channels. */
 static inline enum ih_status open_broad(struct ih_source *src,
                                         const struct ih_decode_options *options,
                                         struct ih_image_info *info, void **state,
@@ -246,17 +247,17 @@ static inline enum ih_status open_broad(struct ih_source *src,
     return status;
 }
 
-/* Its library is not there. Without rights the loader has another reason. */
-static inline enum ih_status open_late(struct ih_source *src,
-                                       const struct ih_decode_options *options,
-                                       struct ih_image_info *info, void **state,
-                                       struct ih_error *err)
+/* Its library does not exist. The sandbox must not change the loader's error. */
+static inline enum ih_status open_no_library(struct ih_source *src,
+                                             const struct ih_decode_options *options,
+                                             struct ih_image_info *info, void **state,
+                                             struct ih_error *err)
 {
     (void)src, (void)options, (void)info, (void)state;
     return ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, err);
 }
 
-static inline enum ih_status prepare_late(struct ih_error *err)
+static inline enum ih_status prepare_no_library(struct ih_error *err)
 {
     return ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, err);
 }
@@ -290,7 +291,7 @@ enum {
     SLEEPING_AT_ONCE,
     SLEEPING,
     DRIPPING,
-    LATE
+    NO_LIBRARY
 };
 
 #define A_DECODER(read_call) A_DECODER_OF(open_image, read_call)
@@ -318,11 +319,11 @@ static const struct ih_decoder *const decoders[] = {
     [SLEEPING_AT_ONCE] = A_DECODER_OF(open_sleeping, read_sum),
     [SLEEPING] = A_DECODER(read_sleeping),
     [DRIPPING] = A_DECODER(read_dripping),
-    [LATE] = &(const struct ih_decoder){.name = "late",
-                                        .version = no_version,
-                                        .probe = probe_nothing,
-                                        .prepare = prepare_late,
-                                        .open = open_late},
+    [NO_LIBRARY] = &(const struct ih_decoder){.name = "no library",
+                                              .version = no_version,
+                                              .probe = probe_nothing,
+                                              .prepare = prepare_no_library,
+                                              .open = open_no_library},
     NULL,
 };
 

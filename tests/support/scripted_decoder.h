@@ -1,6 +1,6 @@
 /*
- * What a helper process serves in the tests of its memory: images whose file is a struct order,
- * which says their size and what their decoder does besides. Define _GNU_SOURCE before any header.
+ * A decoder for tests whose files each hold a struct order: the size of the image and what else the
+ * decoder does. Define _GNU_SOURCE before any header.
  */
 #ifndef IH_TESTS_SCRIPTED_DECODER_H
 #define IH_TESTS_SCRIPTED_DECODER_H
@@ -27,18 +27,18 @@ enum deed {
     ASK,            /* the budget, at each read */
     COUNT_FILES,    /* every byte is the number of open files */
     SLEEP,          /* before each read but the first */
-    SAY_PIXELS,     /* says that n are there, and nothing else, for ever */
-    SAY_TWICE,      /* opened, again */
-    SAY_UNOPENED,   /* pixels before it has opened */
-    SAY_MANY_TIMES, /* that there are pixels, and waits for nothing */
-    OVERWRITE_TURNS /* and then decode */
+    SAY_PIXELS,     /* send only messages of n pixels, without end */
+    SAY_TWICE,      /* send "opened" twice */
+    SAY_UNOPENED,   /* send pixels before "opened" */
+    SAY_MANY_TIMES, /* send pixels without waiting for free pieces */
+    OVERWRITE_TURNS /* overwrite the counts of pieces, then decode */
 };
 
 struct order {
     uint64_t width, height;
     uint32_t n_channels, deed;
     uint64_t n;       /* of SAY_PIXELS */
-    size_t at_a_time; /* pixels that one read gives at most; 0: as many as there is room for */
+    size_t at_a_time; /* pixels per read; 0: as many as fit */
 };
 
 static inline void rest(long milliseconds)
@@ -47,13 +47,13 @@ static inline void rest(long milliseconds)
     nanosleep(&a_while, NULL);
 }
 
-/* Byte i of an image. Its period divides no piece. */
+/* Byte i of an image. Its period does not divide a piece. */
 static inline uint8_t byte_of(uint64_t i)
 {
     return (uint8_t)(i % 251 + i / 251 % 7);
 }
 
-/* ---- the helper's side ---- */
+/* ---- in the decoder process ---- */
 
 struct image {
     struct order order;
@@ -109,7 +109,7 @@ static inline uint8_t n_open_files(void)
     return n;
 }
 
-/* What there is besides decoding. memory: the one that is shared, in the first read. */
+/* What the order asks for besides decoding. memory: the shared one, in the first read. */
 static inline enum ih_status act(struct image *image, struct ih_shared_pixels *memory,
                                  struct ih_error *err)
 {
@@ -121,7 +121,7 @@ static inline enum ih_status act(struct image *image, struct ih_shared_pixels *m
         if (is_first && ih_budget_take(image->budget, 100, err) != IH_OK)
             return err->status;
         if (!ih_budget_try(image->budget, 10) || ih_budget_try(image->budget, 901))
-            return ih_error_set(err, IH_UNSUPPORTED, "another's answer");
+            return ih_error_set(err, IH_UNSUPPORTED, "a wrong answer");
         ih_budget_give(image->budget, 10);
         break;
     case SLEEP:
@@ -156,7 +156,7 @@ static inline enum ih_status read_image(void *state, uint8_t *pixels, size_t cap
     const uint64_t n_left = order->width * order->height - image->n_done;
     if (capacity < order->width)
         return ih_error_set(err, IH_UNSUPPORTED, "no room for a row");
-    if (!memory) /* of the first image, which has short rows where this matters */
+    if (!memory) /* the first image has short rows in tests that use it */
         memory = (struct ih_shared_pixels *)(void *)pixels;
     if (act(image, memory, err) != IH_OK)
         return err->status;
@@ -177,7 +177,9 @@ static const struct ih_decoder *const decoders[] = {&decoder, NULL};
 static const struct ih_decoder_process_command command = {
     .program = "/proc/self/exe", .seconds_max = 60, .decoders = decoders};
 
-/* ---- the worker's side ---- */
+#include "tests/support/own_decoder_process.h"
+
+/* ---- in the worker ---- */
 
 static inline enum ih_status open_order(struct ih_decoder_process *h, const struct order *order,
                                         struct ih_budget *budget, struct ih_error *err)
@@ -200,8 +202,7 @@ static inline enum ih_status open_order(struct ih_decoder_process *h, const stru
     return status;
 }
 
-/* All of an image, capacity pixels at a time, with a rest of milliseconds after each; every byte is
- * looked at. */
+/* Decodes an image, capacity pixels at a time with a pause after each, and checks every byte. */
 static inline enum ih_status decode_order(struct ih_decoder_process *h, const struct order *order,
                                           size_t capacity, long milliseconds, struct ih_error *err)
 {
@@ -231,7 +232,7 @@ static inline enum ih_status decode_order(struct ih_decoder_process *h, const st
     return status;
 }
 
-/* Mapped in this process: memory that it shares with helpers. */
+/* How many shared memories are mapped in this process. */
 static inline unsigned n_memories(void)
 {
     char line[1000];
