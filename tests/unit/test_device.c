@@ -1,6 +1,6 @@
 /*
- * Devices of several units, without any GPU: backends of the tests, which count with the CPU
- * backend's lanes, take notes, and fail where a test wants it.
+ * Devices of several units, without a GPU: fake backends count with the CPU backend's lanes, record
+ * their calls, and fail if a test asks for it.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -18,18 +18,18 @@
 
 enum { UNITS = 5 };
 
-/* What a test wants of its backend, and the notes. */
+/* What a test asks of its backend, and what the backend has recorded. */
 static struct {
     int n_units; /* 0: none, as without a driver */
     bool is_broken[UNITS];
     const char *kinds[UNITS]; /* NULL: "Abacus 9000" */
     long start_ms;
-    unsigned n_meeting; /* a start waits until as many have begun */
+    unsigned n_meeting; /* each start waits until so many have begun */
 
     pthread_mutex_t lock;
     pthread_cond_t on_start;
     unsigned n_begun;
-    char started[UNITS + 1]; /* 'x' where a unit has been started, '!' where it was tried */
+    char started[UNITS + 1]; /* 'x' for a unit that started, '!' for one that failed */
     bool is_running[UNITS];
 } fake;
 
@@ -54,7 +54,7 @@ static enum ih_status fake_n_units(int *n, struct ih_error *err)
     return *n ? IH_OK : ih_error_set(err, IH_UNAVAILABLE, "no abacus here");
 }
 
-/* Up to five seconds until n_meeting starts are under way at once. */
+/* Waits until n_meeting starts run at the same time, at most five seconds. */
 static bool meet(void)
 {
     struct timespec until;
@@ -112,7 +112,7 @@ static enum ih_status fake_lane_open(void *state, void **lane, struct ih_error *
     return ih_backend_cpu.lane_open(u->inner, lane, err);
 }
 
-/* A backend that counts as the CPU's does, by the name of its one kernel. */
+/* A backend with one kernel that counts as the CPU backend does. */
 static const struct ih_backend *const *fakes(void)
 {
     static const struct ih_kernel_entry kernels[] = {{"reference", "for tests"}, {NULL, NULL}};
@@ -138,7 +138,7 @@ static struct ih_device *device_of(struct ih_device_options options)
     return device;
 }
 
-/* One started device; the units tried are `started`, and none is left running after its close. */
+/* Opens and closes a device: it tries the units in `started` and leaves none running. */
 static void assert_starts(struct ih_device_options options, enum ih_status status,
                           const char *started, const char *description, const char *reason)
 {
@@ -165,7 +165,7 @@ static void test_one_lane_starts_one_unit(void **state)
     be(3);
     assert_starts((struct ih_device_options){.n_lanes = 1}, IH_OK, "x....", "fake:0 Abacus 9000",
                   "");
-    be(3); /* so it is where the caller does not say */
+    be(3); /* n_lanes 0 means one */
     assert_starts((struct ih_device_options){.n_lanes = 0}, IH_OK, "x....", "fake:0 Abacus 9000",
                   "");
 }
@@ -190,7 +190,7 @@ static void test_units_of_several_kinds(void **state)
                   "fake:0 Abacus 9000, fake:1 Abacus 9000 Ti", "");
 }
 
-static void test_units_start_side_by_side(void **state)
+static void test_units_start_together(void **state)
 {
     (void)state;
     be(3);
@@ -207,7 +207,7 @@ static void test_broken_unit_is_left_out(void **state)
     assert_starts((struct ih_device_options){.n_lanes = 2}, IH_OK, "x!x..",
                   "fake:0,2 2 x Abacus 9000", "fake:1: a bead is missing");
     be(3);
-    fake.is_broken[0] = true; /* one file, and the first GPU is out of order */
+    fake.is_broken[0] = true; /* one lane, and the first GPU is broken */
     assert_starts((struct ih_device_options){.n_lanes = 1}, IH_OK, "!x...", "fake:1 Abacus 9000",
                   "fake:0: a bead is missing");
 }
@@ -258,8 +258,8 @@ static void test_named_unit_that_fails(void **state)
     assert_starts(options, IH_UNAVAILABLE, "x!...", NULL, "fake:1: a bead is missing");
 }
 
-/* Even where no lane would have come to it. */
-static void test_named_unit_that_is_not_there(void **state)
+/* Even if no lane would use it. */
+static void test_named_unit_that_does_not_exist(void **state)
 {
     (void)state;
     const struct ih_device_options options = {
@@ -269,7 +269,7 @@ static void test_named_unit_that_is_not_there(void **state)
                   "no device fake:3: this machine shows 3, counted from 0");
 }
 
-/* An image of one white pixel through a lane. */
+/* Counts an image of one white pixel. */
 static void count_one(struct ih_lane *lane)
 {
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
@@ -287,11 +287,11 @@ static void count_one(struct ih_lane *lane)
     assert_int_equal(h.all_high, 1);
 }
 
-/* Whether they begin before the start or after it. */
-static void test_lanes_are_dealt_in_turn(void **state)
+/* In turn, both before and after the start. */
+static void test_lanes_take_units_in_turn(void **state)
 {
     (void)state;
-    enum { LANES = 3 }; /* no multiple of the units: a lane that is dealt anew would change */
+    enum { LANES = 3 }; /* no multiple of the units, so that a second assignment would show */
     static const char *const expected[] = {"fake:0 Abacus 9000", "fake:1 Abacus 9000"};
     for (long start_ms = 0; start_ms <= 50; start_ms += 50) {
         struct ih_lane *lanes[LANES];
@@ -302,7 +302,7 @@ static void test_lanes_are_dealt_in_turn(void **state)
             device_of((struct ih_device_options){.backend = "fake", .n_lanes = LANES});
         for (size_t i = 0; i < LANES; i++)
             assert_int_equal(ih_lane_open(device, &lanes[i], &err), IH_OK);
-        for (size_t i = 0; i < 2 * LANES; i++) { /* a lane stays where it is */
+        for (size_t i = 0; i < 2 * LANES; i++) { /* a lane keeps its unit */
             count_one(lanes[i % LANES]);
             assert_string_equal(ih_lane_description(lanes[i % LANES]), expected[i % LANES % 2]);
         }
@@ -312,7 +312,7 @@ static void test_lanes_are_dealt_in_turn(void **state)
     }
 }
 
-/* Fills the next band with all values in turn, from `first` on. */
+/* Fills the next band with consecutive values from `first` on. */
 static size_t count_band(struct ih_lane *lane, unsigned first)
 {
     struct ih_error err;
@@ -326,7 +326,7 @@ static size_t count_band(struct ih_lane *lane, unsigned first)
     return n;
 }
 
-/* Bands that wait for the start are larger than the backend's, and are dropped with their image. */
+/* Staged bands may be larger than the backend's, and are dropped with their image. */
 static void test_bands_before_the_start(void **state)
 {
     (void)state;
@@ -342,7 +342,7 @@ static void test_bands_before_the_start(void **state)
         device_of((struct ih_device_options){.backend = "fake", .n_lanes = 1});
     assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
     assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
-    count_band(lane, 0); /* of an image that is given up */
+    count_band(lane, 0); /* of an abandoned image */
     assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
     for (unsigned i = 0; i < 3; i++)
         n += count_band(lane, 50 * i);
@@ -360,14 +360,14 @@ int main(void)
         cmocka_unit_test(test_one_lane_starts_one_unit),
         cmocka_unit_test(test_as_many_units_as_lanes),
         cmocka_unit_test(test_units_of_several_kinds),
-        cmocka_unit_test(test_units_start_side_by_side),
+        cmocka_unit_test(test_units_start_together),
         cmocka_unit_test(test_broken_unit_is_left_out),
         cmocka_unit_test(test_all_broken_falls_back_or_fails),
         cmocka_unit_test(test_no_units),
         cmocka_unit_test(test_named_units),
         cmocka_unit_test(test_named_unit_that_fails),
-        cmocka_unit_test(test_named_unit_that_is_not_there),
-        cmocka_unit_test(test_lanes_are_dealt_in_turn),
+        cmocka_unit_test(test_named_unit_that_does_not_exist),
+        cmocka_unit_test(test_lanes_take_units_in_turn),
         cmocka_unit_test(test_bands_before_the_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,4 @@
-/*
- * The pipeline's workers: the order of results, inputs that take long, who stops it.
- */
+/* The workers of the pipeline: the order of results, slow inputs, the end of a run. */
 #define _XOPEN_SOURCE 700
 
 #include "base/clock.h"
@@ -14,7 +12,7 @@
 
 #include "tests/support/pipeline_run.h"
 
-/* More inputs than the window holds, some of them failing, on any number of threads. */
+/* More inputs than the window holds, some of which fail, with different numbers of threads. */
 static void test_order(void **state)
 {
     static const unsigned threads[] = {1, 2, 3, 8, 32};
@@ -36,8 +34,8 @@ static void *feed_slowly(void *path)
     return NULL;
 }
 
-/* The others are long done when the first one comes. */
-static void test_order_behind_a_slow_input(void **state)
+/* The other inputs are done long before the first one. */
+static void test_order_after_a_slow_input(void **state)
 {
     char *slow = file_path(*state, "slow");
     for (unsigned n_threads = 1; n_threads < 5; n_threads++) {
@@ -56,10 +54,10 @@ static void test_order_behind_a_slow_input(void **state)
 struct feeder {
     const char *path;
     struct run *run;
-    bool has_seen_all; /* the others were started before the slow one came */
+    bool has_seen_all; /* all others were started before the slow input arrived */
 };
 
-/* Gives the slow input when all others have been handed out, or after ten seconds. */
+/* Writes the slow input when all others have been handed out, or after ten seconds. */
 static void *feed_last(void *argument)
 {
     const struct timespec a_while = {.tv_nsec = 1000 * 1000};
@@ -71,8 +69,8 @@ static void *feed_last(void *argument)
     return NULL;
 }
 
-/* One input that takes as long as hundreds of the others does not hold them up. */
-static void test_slow_input_holds_nobody_up(void **state)
+/* An input that takes as long as hundreds of the others does not hold them up. */
+static void test_slow_input_holds_up_no_other(void **state)
 {
     static const char *names[380];
     char *slow = file_path(*state, "slow");
@@ -91,8 +89,8 @@ static void test_slow_input_holds_nobody_up(void **state)
     free(slow);
 }
 
-/* Gives the slow input when three processors are to be had. */
-static void *feed_when_spare(void *argument)
+/* Writes the slow input when three cores are idle. */
+static void *feed_when_idle(void *argument)
 {
     const struct timespec a_while = {.tv_nsec = 1000 * 1000};
     struct feeder *f = argument;
@@ -103,14 +101,14 @@ static void *feed_when_spare(void *argument)
     return NULL;
 }
 
-/* A worker for which there is no input leaves its processor to those that have one. */
-static void test_processors_of_idle_workers(void **state)
+/* A worker without input gives its core to the others. */
+static void test_cores_of_idle_workers(void **state)
 {
     struct run r = {.folder = *state, NAMES("slow"), .n_inputs = 1};
     char *slow = file_path(*state, "slow");
     struct feeder feeder = {slow, &r, false};
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, feed_when_spare, &feeder), 0);
+    assert_int_equal(pthread_create(&thread, NULL, feed_when_idle, &feeder), 0);
     assert_int_equal(run(&r, 4), IH_OK);
     pthread_join(thread, NULL);
     assert_true(feeder.has_seen_all);
@@ -119,7 +117,7 @@ static void test_processors_of_idle_workers(void **state)
     free(slow);
 }
 
-/* While it is the taker that is slow, as with charts, results do not pile up: 12 KB each. */
+/* If the taker is slow, as with charts, results of 11 KB each do not pile up. */
 static void test_few_wait_for_a_slow_taker(void **state)
 {
     struct run r = {.folder = *state, NAMES("one.pgm"), .take_ms = 100};
@@ -128,7 +126,7 @@ static void test_few_wait_for_a_slow_taker(void **state)
     assert_true(r.n_waiting < 50);
 }
 
-/* Opens first, so that what it waits then is waited for in read(2). */
+/* Opens the pipe at once, so that the worker waits in read(2). */
 static void *feed_after_opening(void *path)
 {
     const struct timespec a_while = {.tv_nsec = 100 * 1000 * 1000};
@@ -138,7 +136,7 @@ static void *feed_after_opening(void *path)
     return NULL;
 }
 
-/* Waiting for a file is reading, and no time is there twice. */
+/* Waiting for a file is time spent reading, and no time is counted twice. */
 static void test_times(void **state)
 {
     const uint64_t ms = 1000 * 1000;
@@ -159,7 +157,7 @@ static void test_times(void **state)
     struct run failed = {.folder = *state, NAMES("one.pgm", "missing"), .n_inputs = 2};
     failed.n_wanted = 2;
     assert_int_equal(run(&failed, 1), IH_OK);
-    assert_int_equal(failed.last_times.read_ns, 0); /* not those of the file before it */
+    assert_int_equal(failed.last_times.read_ns, 0); /* not those of the last file */
     assert_int_equal(failed.last_times.decode_ns, 0);
 }
 
@@ -170,7 +168,7 @@ static void test_no_inputs(void **state)
     assert_int_equal(r.n_taken, 0);
 }
 
-/* Not one more is handed out, and what is not started by then is left alone. */
+/* take gets no further result, and no further inputs are started. */
 static void test_take_stops(void **state)
 {
     for (unsigned n_threads = 1; n_threads < 9; n_threads += 7) {
@@ -186,9 +184,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
-        cmocka_unit_test(test_order_behind_a_slow_input),
-        cmocka_unit_test(test_slow_input_holds_nobody_up),
-        cmocka_unit_test(test_processors_of_idle_workers),
+        cmocka_unit_test(test_order_after_a_slow_input),
+        cmocka_unit_test(test_slow_input_holds_up_no_other),
+        cmocka_unit_test(test_cores_of_idle_workers),
         cmocka_unit_test(test_few_wait_for_a_slow_taker),
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_no_inputs),
