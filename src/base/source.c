@@ -30,7 +30,7 @@ static enum ih_status open_buffer(struct ih_source *s, struct ih_error *err)
         return ih_error_errno(err, ENOMEM, "cannot read");
     s->next = s->buffer;
     s->n_left = 0;
-    s->at_end = false;
+    s->at_end = s->has_file_bytes = false;
     s->read_errno = 0;
     s->read_ns = 0;
     s->is_open = true;
@@ -63,16 +63,30 @@ enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *e
     return open_buffer(s, err);
 }
 
-bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes)
+void ih_source_set_file_bytes(struct ih_source *s, uint64_t file_bytes)
+{
+    s->has_file_bytes = true;
+    s->file_bytes = file_bytes;
+}
+
+static bool regular_bytes(const struct ih_source *s, uint64_t *n_bytes)
 {
     struct stat st;
-    *n_bytes = s->memory_bytes;
-    if (!s->is_open || s->fd < 0)
-        return s->is_open;
-    if (!s->is_whole || fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
+    *n_bytes = s->file_bytes;
+    if (s->has_file_bytes)
+        return *n_bytes != UINT64_MAX;
+    if (fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
         return false;
     *n_bytes = (uint64_t)st.st_size;
     return true;
+}
+
+bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes)
+{
+    *n_bytes = s->memory_bytes;
+    if (!s->is_open || s->fd < 0)
+        return s->is_open;
+    return s->is_whole && regular_bytes(s, n_bytes);
 }
 
 enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err)
@@ -191,16 +205,16 @@ enum ih_status ih_source_peek(struct ih_source *s, size_t wanted, const uint8_t 
 
 bool ih_source_size_left(const struct ih_source *s, uint64_t *n_bytes)
 {
-    struct stat st;
+    uint64_t file_bytes;
     *n_bytes = s->n_left;
     if (!s->is_open || s->fd < 0)
         return s->is_open;
-    if (fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
+    if (!regular_bytes(s, &file_bytes))
         return false;
     off_t position = lseek(s->fd, 0, SEEK_CUR);
     if (position < 0)
         return false;
-    *n_bytes += st.st_size > position ? (uint64_t)(st.st_size - position) : 0;
+    *n_bytes += file_bytes > (uint64_t)position ? file_bytes - (uint64_t)position : 0;
     return true;
 }
 

@@ -29,6 +29,8 @@ struct ih_source {
     int read_errno;        /* of the first failed read, 0 if none */
     const uint8_t *memory; /* the caller's, all of it; NULL, and no bytes, of a file */
     size_t memory_bytes;
+    bool has_file_bytes; /* by ih_source_set_file_bytes */
+    uint64_t file_bytes;
     uint64_t read_ns; /* spent in open(2) and read(2) since the source was opened */
 };
 
@@ -49,6 +51,10 @@ enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err);
  * IH_SOURCE_BUFFER_BYTES, copied. The source has just been opened; is_whole as at the other one. */
 void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end,
                        bool is_whole);
+
+/* Sets the size of a regular file, or UINT64_MAX for another kind, in a sandboxed process, which
+ * may not look it up. */
+void ih_source_set_file_bytes(struct ih_source *s, uint64_t file_bytes);
 
 /* Reads from memory, borrowed until close. Cannot fail. */
 void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes);

@@ -151,6 +151,11 @@ static void say_gpus(struct ih_device *device, const struct ih_jpeg_report *jpeg
     say_jpeg(jpeg);
 }
 
+static void warn_no_sandbox(const char *message)
+{
+    ih_print_error(NULL, message);
+}
+
 /* Runs what the options ask for between opened outputs. *device: for end_device, may be NULL. */
 static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emit,
                                  struct ih_device **device)
@@ -162,8 +167,12 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
     struct ih_budget budget;
     struct ih_device_options device_options = o->device;
     const struct ih_walk_sources sources = ih_walk_sources_of(o);
+    atomic_flag has_warned = ATOMIC_FLAG_INIT;
     const struct ih_decoder_process_command command = {.program = ih_machine_program(),
-                                                       .is_strict = o->isolates_all};
+                                                       .is_strict = o->isolates_all,
+                                                       .memory_bytes = memory_bytes,
+                                                       .warn = warn_no_sandbox,
+                                                       .has_warned = &has_warned};
     const struct ih_remote_decoders decoder_processes = ih_decoder_processes(&command);
     struct ih_jpeg_report jpeg_report = {.n_decoded = 0};
     struct ih_pipeline_options with = {

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "isolate/decoder_process.h"
+#include "isolate/sandbox.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -66,6 +67,34 @@ static int make_memory(struct ih_decoder_process *p)
     return p->memory ? move_away(file) : -1;
 }
 
+/* Whether the decoder process gets a variable: those of the loader, the C library, the sanitizers
+ * and libheif's codecs. The others may hold secrets, and a compromised decoder could read them. */
+static bool keeps_variable(const struct ih_decoder_process *p, const char *variable)
+{
+    static const char *const kept[] = {"LD_",    "GLIBC_TUNABLES=", "MALLOC_", "ASAN_",
+                                       "UBSAN_", "LSAN_",           "TSAN_",   "MSAN_",
+                                       "GCOV_",  "LLVM_PROFILE",    "LIBHEIF_"};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        if (strncmp(variable, kept[i], strlen(kept[i])) == 0)
+            return true;
+    const char *name = p->command->variable;
+    return name && strncmp(variable, name, strlen(name)) == 0;
+}
+
+/* The environment of the decoder process; free() it. NULL if there is no memory. */
+static char **make_environment(const struct ih_decoder_process *p)
+{
+    extern char **environ;
+    size_t n = 0, n_kept = 0;
+    while (environ && environ[n])
+        n++;
+    char **kept = calloc(n + 1, sizeof *kept);
+    for (size_t i = 0; kept && i < n; i++)
+        if (keeps_variable(p, environ[i]))
+            kept[n_kept++] = environ[i];
+    return kept;
+}
+
 /*
  * Starts the program with posix_spawn, because fork would copy a process that has threads.
  *
@@ -74,11 +103,13 @@ static int make_memory(struct ih_decoder_process *p)
  */
 static int run_program(struct ih_decoder_process *p, int its_socket, int memory)
 {
-    extern char **environ;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     sigset_t blocked, all;
+    char **environment = make_environment(p);
+    if (!environment)
+        return ENOMEM;
     sigemptyset(&blocked);
     for (size_t i = 0; i < sizeof ending_signals / sizeof ending_signals[0]; i++)
         sigaddset(&blocked, ending_signals[i]);
@@ -91,39 +122,69 @@ static int run_program(struct ih_decoder_process *p, int its_socket, int memory)
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     char name[] = "imghist", option[] = IH_DECODER_PROCESS_OPTION, strict[] = "strict",
-         prepared[16];
-    char *const arguments[] = {name, option, prepared, p->command->is_strict ? strict : NULL, NULL};
+         prepared[16], memory_bytes[24];
+    char *const arguments[] = {
+        name, option, prepared, memory_bytes, p->command->is_strict ? strict : NULL, NULL};
     snprintf(prepared, sizeof prepared, "%u", p->prepared);
+    snprintf(memory_bytes, sizeof memory_bytes, "%llu",
+             (unsigned long long)p->command->memory_bytes);
     int error_number =
-        posix_spawnp(&p->pid, p->command->program, &actions, &attributes, arguments, environ);
+        posix_spawnp(&p->pid, p->command->program, &actions, &attributes, arguments, environment);
+    free(environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return error_number;
 }
 
-/* Starts the process and fills pid, socket and memory. IH_OK or IH_UNAVAILABLE. */
-static enum ih_status spawn(struct ih_decoder_process *p, struct ih_error *err)
+/* Starts the process and fills pid, socket and memory. Returns 0 or an errno; *what is what failed.
+ */
+static int try_spawn(struct ih_decoder_process *p, const char **what)
 {
-    static const char what[] = "cannot start a decoder process";
     int ends[2], memory = -1, error_number = 0;
+    *what = "cannot start a decoder process";
     if (!make_sockets(ends))
-        return ih_error_errno(err, errno, what);
-    enum ih_status status = IH_OK;
-    if ((memory = make_memory(p)) < 0)
-        status =
-            ih_error_set(err, IH_UNAVAILABLE, "%s: no shared memory: %s", what, strerror(errno));
-    else if ((error_number = run_program(p, ends[1], memory)) != 0)
-        status = ih_error_set(err, IH_UNAVAILABLE, "%s: %s", what, strerror(error_number));
+        return errno;
+    if ((memory = make_memory(p)) < 0) {
+        *what = "cannot start a decoder process: no shared memory";
+        error_number = errno;
+    } else {
+        error_number = run_program(p, ends[1], memory);
+    }
     close(ends[1]);
     if (memory >= 0)
         close(memory);
     p->socket = ends[0];
-    if (status == IH_OK)
-        return IH_OK;
+    if (error_number == 0)
+        return 0;
     close(ends[0]);
     ih_shared_pixels_unmap(p->memory);
     p->memory = NULL;
-    return status;
+    return error_number;
+}
+
+/* A lack of memory, processes or file descriptors, which may pass. */
+static bool is_transient(int error_number)
+{
+    return error_number == EAGAIN || error_number == EMFILE || error_number == ENFILE ||
+           error_number == ENOMEM;
+}
+
+/* Starts the process. If the machine lacks something for it, tries again for half a second and then
+ * fails this one file: IH_IO or IH_MEMORY. Any other reason is IH_UNAVAILABLE. */
+static enum ih_status spawn(struct ih_decoder_process *p, struct ih_error *err)
+{
+    const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    const char *what;
+    int error_number = try_spawn(p, &what);
+    for (int i = 0; i < 10 && is_transient(error_number); i++) {
+        nanosleep(&pause, NULL);
+        error_number = try_spawn(p, &what);
+    }
+    if (error_number == 0)
+        return IH_OK;
+    if (is_transient(error_number))
+        return ih_error_errno(err, error_number, what);
+    return ih_error_set(err, IH_UNAVAILABLE, "%s: %s", what, strerror(error_number));
 }
 
 /* ---- starting and stopping ---- */
@@ -155,6 +216,22 @@ static uint64_t seconds_max(const struct ih_decoder_process *p)
     return p->command->seconds_max ? p->command->seconds_max : IH_DECODER_PROCESS_SECONDS_MAX;
 }
 
+static unsigned cpu_seconds_max(const struct ih_decoder_process *p)
+{
+    return p->command->cpu_seconds_max ? p->command->cpu_seconds_max
+                                       : (unsigned)IH_DECODER_PROCESS_CPU_SECONDS_MAX;
+}
+
+/* Passes on, once, why a process runs without seccomp. */
+static void warn(const struct ih_decoder_process_command *c, const char *reason)
+{
+    char text[sizeof((struct ih_error *)NULL)->message];
+    if (*reason == '\0' || !c->warn || atomic_flag_test_and_set(c->has_warned))
+        return;
+    snprintf(text, sizeof text, "files are decoded without a sandbox: %.150s", reason);
+    c->warn(text);
+}
+
 static enum ih_status start(struct ih_decoder_process *p, struct ih_error *err)
 {
     enum ih_status status = spawn(p, err);
@@ -167,13 +244,19 @@ static enum ih_status start(struct ih_decoder_process *p, struct ih_error *err)
     if (!ih_wire_watch(p->socket) ||
         !ih_wire_receive(p->socket, &hello, sizeof hello, &p->patience)) {
         stop(p);
-        return ih_error_set(err, IH_UNAVAILABLE, "a decoder process does not start");
+        return ih_error_set(err, p->has_worked ? IH_IO : IH_UNAVAILABLE,
+                            "a decoder process does not start");
     }
+    hello.message[sizeof hello.message - 1] = '\0';
     if (hello.status != IH_OK) {
         stop(p);
         *err = hello;
+        return hello.status;
     }
-    return hello.status;
+    p->has_worked = true;
+    ih_sandbox_allow_seconds(p->pid, cpu_seconds_max(p));
+    warn(p->command, hello.message);
+    return IH_OK;
 }
 
 /* Makes sure that a process runs that can use this decoder. Most folders hold one kind of rare
@@ -182,6 +265,9 @@ static enum ih_status provide(struct ih_decoder_process *p, unsigned index, stru
 {
     const struct ih_decoder *decoder =
         (p->command->decoders ? p->command->decoders : ih_decoders)[index];
+    /* A process that has used much CPU time is too close to its hard limit. */
+    if (p->is_running && !ih_sandbox_allow_seconds(p->pid, cpu_seconds_max(p)))
+        stop(p);
     if (p->is_running && p->prepared != index && p->prepared != IH_DECODER_PROCESS_ALL &&
         decoder->prepare) {
         stop(p);
@@ -328,6 +414,11 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
     request.budget_bytes = options->budget ? options->budget->size_bytes : 0;
     request.at_end = src->at_end;
     request.is_whole = src->is_whole;
+    request.file_bytes = UINT64_MAX;
+    if (ih_source_size_left(src, &request.file_bytes)) {
+        const off_t position = lseek(src->fd, 0, SEEK_CUR);
+        request.file_bytes += (uint64_t)position - src->n_left;
+    }
     return ih_wire_send_request(p->socket, &request, src->fd, &p->patience) &&
            ih_wire_send(p->socket, src->next, src->n_left, &p->patience);
 }

@@ -33,17 +33,27 @@
 /* The file descriptors of a decoder process: its socket and the shared memory. */
 enum { IH_DECODER_PROCESS_SOCKET = 3, IH_DECODER_PROCESS_MEMORY = 4 };
 
-/* How long a worker waits for one image of a file, in total: three times the CPU time that the
- * image may take (serve.c), because a slow disk or busy cores are no reason to give up. The wait
- * for a pipe has no limit. */
+/* CPU time for one image. The largest image that --max-pixels allows by default takes two minutes
+ * to inflate. A process is replaced once it has used this much. */
+enum { IH_DECODER_PROCESS_CPU_SECONDS_MAX = 600 };
+
+/* How long a worker waits for one image of a file, in total: longer than the CPU time, because a
+ * slow disk or busy cores are no reason to give up. The wait for a pipe has no limit. */
 enum { IH_DECODER_PROCESS_SECONDS_MAX = 1800 };
 
-/* How to start a decoder process: `program --decoder-process DECODER [strict]`. main passes these
- * arguments to ih_decoder_process_serve. */
+/* How to start a decoder process: `program --decoder-process DECODER MEMORY_BYTES [strict]`. main
+ * passes these arguments to ih_decoder_process_serve. */
 struct ih_decoder_process_command {
-    const char *program;  /* this program; looked up in PATH as a shell does */
-    bool is_strict;       /* refuse to run without seccomp in a build that has it */
-    unsigned seconds_max; /* 0: IH_DECODER_PROCESS_SECONDS_MAX */
+    const char *program;      /* this program; looked up in PATH as a shell does */
+    bool is_strict;           /* refuse to run without seccomp in a build that has it */
+    uint64_t memory_bytes;    /* for images, bounds the address space; 0: no limit */
+    unsigned cpu_seconds_max; /* for an image; 0: IH_DECODER_PROCESS_CPU_SECONDS_MAX */
+    unsigned seconds_max;     /* 0: IH_DECODER_PROCESS_SECONDS_MAX */
+    const char *variable;     /* one more environment variable that it gets; NULL: none */
+    /* Called from a worker's thread if a process has to run without seccomp, once: has_warned,
+     * borrowed, is set. NULL: not called. */
+    void (*warn)(const char *message);
+    atomic_flag *has_warned;
     const struct ih_decoder *const *decoders; /* borrowed, what it serves; NULL: ih_decoders */
 };
 
@@ -55,6 +65,7 @@ struct ih_decoder_process {
     struct ih_remote_decoder remote;                  /* the calls; must be first */
     const struct ih_decoder_process_command *command; /* borrowed */
     bool is_running;
+    bool has_worked;   /* at least one process has started */
     unsigned prepared; /* index of the one decoder that it prepared, or IH_DECODER_PROCESS_ALL */
     pid_t pid;
     int socket;

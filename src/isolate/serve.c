@@ -17,10 +17,6 @@
 /* Open files: the socket, the input, the three standard files and a reserve. */
 enum { FILES_MAX = 16 };
 
-/* CPU time for one image. The largest image that --max-pixels allows by default takes two minutes
- * to inflate; a decoder that needs five times as long is stuck. */
-enum { SECONDS_MAX = 600 };
-
 /* File descriptors that are closed at the start: more than any limit in common use. A loop over all
  * that some systems allow would take as long as decoding. */
 enum { FILES_CLOSED_MAX = 4096 };
@@ -179,6 +175,7 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
     last.error = s->unprepared[index];
     if (last.error.status == IH_OK && ih_source_open_fd(&s->src, file, &last.error) == IH_OK) {
         ih_source_preload(&s->src, s->read, request->n_read, request->at_end, request->is_whole);
+        ih_source_set_file_bytes(&s->src, request->file_bytes);
         decode(s, decoders[index], &options, &last.error);
     }
     ih_source_close(&s->src);
@@ -245,12 +242,19 @@ static struct server *make_server(unsigned n_decoders)
     return NULL;
 }
 
-/* Gives up all rights and tells the worker how that went. Returns whether to serve. */
-static bool enter_sandbox(bool is_strict)
+/* Gives up all rights and sends the result to the worker: a message with IH_OK is a warning.
+ * Returns whether to serve. */
+static bool enter_sandbox(char *const *arguments)
 {
+    const struct ih_sandbox_limits limits = {
+        .n_files = FILES_MAX,
+        .cpu_seconds = 2 * IH_DECODER_PROCESS_CPU_SECONDS_MAX,
+        .memory_bytes = strtoull(arguments[1], NULL, 10),
+    };
+    const bool is_strict = arguments[2] != NULL;
     struct ih_error hello = {IH_OK, ""};
-    if (ih_sandbox_enter(FILES_MAX, &hello) != IH_OK && !is_strict)
-        hello = (struct ih_error){IH_OK, ""};
+    if (ih_sandbox_enter(&limits, &hello) != IH_OK && !is_strict)
+        hello.status = IH_OK;
     return ih_wire_send(IH_DECODER_PROCESS_SOCKET, &hello, sizeof hello, NULL) &&
            hello.status == IH_OK;
 }
@@ -263,19 +267,19 @@ int ih_decoder_process_serve(const struct ih_decoder *const *decoders, char *con
     while (decoders[n_decoders])
         n_decoders++;
     end_with_worker();
-    struct server *s = arguments[0] ? make_server(n_decoders) : NULL;
+    struct server *s = arguments[0] && arguments[1] ? make_server(n_decoders) : NULL;
     if (!s)
         return EXIT_FAILURE;
     bool is_ready = close_files();
     if (is_ready) {
         prepare(s, decoders, strtoul(arguments[0], NULL, 10));
-        is_ready = enter_sandbox(arguments[1] != NULL);
+        is_ready = enter_sandbox(arguments);
     }
     while (is_ready && ih_wire_receive_request(IH_DECODER_PROCESS_SOCKET, &request, &file)) {
         if (request.decoder >= n_decoders || request.n_read > sizeof s->read)
             break;
         receive(s->read, request.n_read);
-        ih_sandbox_allow_seconds(SECONDS_MAX);
+        ih_sandbox_allow_seconds(0, IH_DECODER_PROCESS_CPU_SECONDS_MAX);
         serve_one(s, decoders, &request, file);
         close(file);
     }

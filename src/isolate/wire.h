@@ -20,6 +20,7 @@ struct ih_wire_request {
     uint64_t budget_bytes; /* the budget's size; 0: no budget */
     bool at_end;           /* the file holds no more than the n_read bytes */
     bool is_whole;         /* the file may be read from its start again */
+    uint64_t file_bytes;   /* size of a regular file, else UINT64_MAX */
 };
 
 enum ih_wire_kind {

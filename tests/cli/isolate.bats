@@ -57,11 +57,11 @@ psd_2x1() {
 # child_of PID: the process that it has started, if any.
 child_of() { grep -lsE "^[0-9]+ \([^)]*\) [A-Z] $1 " /proc/[0-9]*/stat | cut -d/ -f3; }
 
-# is_isolated FILE ARG...: whether imghist ARG... has a decoder process while FILE comes through a pipe.
-# It checks after 64 bytes, which are enough to tell the format.
+# is_isolated FILE COMMAND ARG...: whether imghist ARG... has a decoder process while FILE comes through a
+# pipe. COMMAND gets its id. It checks after 64 bytes, which are enough to tell the format.
 is_isolated() {
-  local file=$1 pid child=
-  shift
+  local file=$1 command=$2 pid child=
+  shift 2
   mkfifo pipe
   "$IMGHIST" pipe --csv=stats -j 1 "$@" >out.csv 3>&- &
   pid=$!
@@ -72,6 +72,7 @@ is_isolated() {
     [ -z "$child" ] || break
     sleep 0.05
   done
+  [ -z "$child" ] || "$command" "$child"
   tail -c +65 "$file" >&9
   exec 9>&-
   wait $pid
@@ -83,8 +84,48 @@ is_isolated() {
   [ -e /proc/self/stat ] || skip "no /proc"
   printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\100\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0%064d' 0 >a.psd
   printf 'P5\n64 1\n255\n%064d' 0 >b.pgm
-  is_isolated a.psd || fail "psd is decoded in the process itself"
-  is_isolated b.pgm --isolate || fail "pnm is, despite --isolate"
-  ! is_isolated b.pgm || fail "pnm has a decoder process without --isolate"
+  is_isolated a.psd : || fail "psd is decoded in the process itself"
+  is_isolated b.pgm : --isolate || fail "pnm is, despite --isolate"
+  ! is_isolated b.pgm : || fail "pnm has a decoder process without --isolate"
   [ "$(names out.csv)" = pipe ]
+}
+
+@test "isolate: without seccomp, one warning; with --isolate, an error" {
+  imghist --list
+  [[ $output == *seccomp* ]] || skip "built without seccomp"
+  ! grep -aq __asan_init "$IMGHIST" || skip "a preloaded library comes before the sanitizer's"
+  echo 'int seccomp_load(void *filter) { (void)filter; return -22; }' >no_seccomp.c
+  "${CC:-cc}" -shared -fPIC -o no_seccomp.so no_seccomp.c
+  psd_2x1 a.psd
+  psd_2x1 b.psd
+  LD_PRELOAD=$PWD/no_seccomp.so imghist --csv=stats -j 2 a.psd b.psd
+  assert_status 0
+  [ "$stderr" = "imghist: files are decoded without a sandbox: cannot load the seccomp filter: Invalid argument" ] ||
+    fail "$stderr"
+  LD_PRELOAD=$PWD/no_seccomp.so imghist --csv=stats --isolate a.psd
+  assert_fails 3 "cannot load the seccomp filter: Invalid argument"
+}
+
+@test "isolate: too few file descriptors fail that file, not the batch" {
+  psd_2x1 a.psd
+  printf 'P5 1 1 255\n\1' >b.pgm
+  local status=0
+  (
+    for fd in {3..20}; do eval "exec $fd>&-"; done # what bats has open
+    ulimit -n 6
+    exec "$IMGHIST" --csv=stats -j 1 a.psd b.pgm >out.csv 2>err
+  ) || status=$?
+  [ "$status" -eq 1 ]
+  grep -q "a.psd: cannot start a decoder process: .*Too many open files" err
+  grep -q "^b.pgm,1,1,gray" out.csv
+}
+
+@test "isolate: a decoder process gets no other variables than it needs" {
+  [ -e /proc/self/environ ] || skip "no /proc"
+  printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\100\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0%064d' 0 >a.psd
+  export SECRET_TOKEN=1 GLIBC_TUNABLES=glibc.malloc.perturb=0
+  variables_of() { tr '\0' '\n' <"/proc/$1/environ" >variables; }
+  is_isolated a.psd variables_of
+  grep -qx GLIBC_TUNABLES=glibc.malloc.perturb=0 variables
+  ! grep -q '^SECRET_TOKEN\|^HOME\|^PATH' variables
 }

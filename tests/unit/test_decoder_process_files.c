@@ -55,8 +55,8 @@ static void close_image(void *state)
 static const struct ih_decoder decoder = {
     .name = "test", .open = open_image, .read = read_image, .close = close_image};
 static const struct ih_decoder *const decoders[] = {&decoder, NULL};
-static const struct ih_decoder_process_command command = {.program = "/proc/self/exe",
-                                                          .decoders = decoders};
+static const struct ih_decoder_process_command command = {
+    .program = "/proc/self/exe", .variable = "IMGHIST_TEST_", .decoders = decoders};
 
 #include "tests/support/own_decoder_process.h"
 

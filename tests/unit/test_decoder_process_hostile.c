@@ -135,8 +135,10 @@ static void test_turns_overwritten(void **state)
 {
     const struct order order = {
         .width = 1000, .height = 1000, .n_channels = 3, .deed = OVERWRITE_TURNS};
-    static const struct ih_decoder_process_command hurried = {
-        .program = "/proc/self/exe", .seconds_max = 1, .decoders = decoders};
+    static const struct ih_decoder_process_command hurried = {.program = "/proc/self/exe",
+                                                              .variable = "IMGHIST_TEST_",
+                                                              .seconds_max = 1,
+                                                              .decoders = decoders};
     static uint8_t pixels[3 * 100 * 1000];
     struct ih_decoder_process *h = *state;
     struct ih_error err;
