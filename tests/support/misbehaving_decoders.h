@@ -50,9 +50,14 @@ static inline void close_image(void *state)
     (void)state;
 }
 
-/* Every pixel holds the sum of the file's bytes. */
-static inline enum ih_status read_sum(void *state, uint8_t *pixels, size_t capacity,
+/* A read call of struct ih_decoder. */
+#define READ(name)                                                                   \
+    static inline enum ih_status name(void *state, uint8_t *pixels, size_t capacity, \
                                       size_t *n_pixels, struct ih_error *err)
+#define UNUSED ((void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err)
+
+/* Every pixel holds the sum of the file's bytes. */
+READ(read_sum)
 {
     struct image *image = state;
     (void)err;
@@ -62,25 +67,22 @@ static inline enum ih_status read_sum(void *state, uint8_t *pixels, size_t capac
     return IH_OK;
 }
 
-static inline enum ih_status read_failing(void *state, uint8_t *pixels, size_t capacity,
-                                          size_t *n_pixels, struct ih_error *err)
+READ(read_failing)
 {
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels;
+    UNUSED;
     return ih_error_set(err, IH_UNSUPPORTED, "a text of its own");
 }
 
-static inline enum ih_status read_crashing(void *state, uint8_t *pixels, size_t capacity,
-                                           size_t *n_pixels, struct ih_error *err)
+READ(read_crashing)
 {
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
+    UNUSED;
     signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would report and exit */
     raise(SIGSEGV);
     return IH_OK;
 }
 
 /* Sends itself the signals that Ctrl-C and the like send to a decoder process as well. */
-static inline enum ih_status read_interrupted(void *state, uint8_t *pixels, size_t capacity,
-                                              size_t *n_pixels, struct ih_error *err)
+READ(read_interrupted)
 {
     raise(SIGINT);
     raise(SIGTERM);
@@ -89,36 +91,32 @@ static inline enum ih_status read_interrupted(void *state, uint8_t *pixels, size
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
-static inline enum ih_status read_exiting(void *state, uint8_t *pixels, size_t capacity,
-                                          size_t *n_pixels, struct ih_error *err)
+READ(read_exiting)
 {
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
+    UNUSED;
     _exit(7);
 }
 
-static inline enum ih_status read_endless(void *state, uint8_t *pixels, size_t capacity,
-                                          size_t *n_pixels, struct ih_error *err)
+READ(read_endless)
 {
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
+    UNUSED;
     for (volatile unsigned i = 0;; i++)
         if (i == 0 && *n_pixels == SIZE_MAX)
             return IH_OK; /* never, but the compiler wants a return */
 }
 
-static inline enum ih_status read_nonsense(void *state, uint8_t *pixels, size_t capacity,
-                                           size_t *n_pixels, struct ih_error *err)
+READ(read_nonsense)
 {
     static const char nonsense[4096] = "nonsense";
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
+    UNUSED;
     for (;;)
         if (write(IH_DECODER_PROCESS_SOCKET, nonsense, sizeof nonsense) < 0)
             _exit(0);
 }
 
-static inline enum ih_status read_hiding(void *state, uint8_t *pixels, size_t capacity,
-                                         size_t *n_pixels, struct ih_error *err)
+READ(read_hiding)
 {
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
+    UNUSED;
     close(IH_DECODER_PROCESS_SOCKET);
     sleep(1000);
     return IH_OK;
@@ -135,8 +133,7 @@ static inline enum ih_status open_sleeping(struct ih_source *src,
     return IH_OK;
 }
 
-static inline enum ih_status read_sleeping(void *state, uint8_t *pixels, size_t capacity,
-                                           size_t *n_pixels, struct ih_error *err)
+READ(read_sleeping)
 {
     struct image *image = state;
     if (image->n_left < (uint64_t)WIDTH * HEIGHT)
@@ -145,8 +142,7 @@ static inline enum ih_status read_sleeping(void *state, uint8_t *pixels, size_t 
 }
 
 /* Sends one pixel now and then. */
-static inline enum ih_status read_dripping(void *state, uint8_t *pixels, size_t capacity,
-                                           size_t *n_pixels, struct ih_error *err)
+READ(read_dripping)
 {
     const struct timespec a_while = {.tv_nsec = 20 * 1000 * 1000};
     (void)capacity;
@@ -155,8 +151,7 @@ static inline enum ih_status read_dripping(void *state, uint8_t *pixels, size_t 
 }
 
 /* Every pixel holds the number of forbidden calls tried. */
-static inline enum ih_status read_attempts(void *state, uint8_t *pixels, size_t capacity,
-                                           size_t *n_pixels, struct ih_error *err)
+READ(read_attempts)
 {
     struct image *image = state;
     unsigned n_tried;
@@ -169,8 +164,7 @@ static inline enum ih_status read_attempts(void *state, uint8_t *pixels, size_t 
 
 /* Every pixel holds the budget's answers as bits: 1 for a first half, 2 for a second, 4 for one
  * more byte. */
-static inline enum ih_status read_budget(void *state, uint8_t *pixels, size_t capacity,
-                                         size_t *n_pixels, struct ih_error *err)
+READ(read_budget)
 {
     struct image *image = state;
     if (image->n_left == (uint64_t)WIDTH * HEIGHT) {
@@ -187,17 +181,15 @@ static inline enum ih_status read_budget(void *state, uint8_t *pixels, size_t ca
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
-/* An error that would end the whole batch. */
-static inline enum ih_status read_lying(void *state, uint8_t *pixels, size_t capacity,
-                                        size_t *n_pixels, struct ih_error *err)
+/* An error that would end the batch. */
+READ(read_lying)
 {
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels;
+    UNUSED;
     return ih_error_set(err, IH_CONFLICT, "is an input and the output file at once");
 }
 
 /* Waits for bytes that it holds itself. */
-static inline enum ih_status read_greedy(void *state, uint8_t *pixels, size_t capacity,
-                                         size_t *n_pixels, struct ih_error *err)
+READ(read_greedy)
 {
     struct image *image = state;
     ih_budget_take(image->budget, image->budget->size_bytes, err);
@@ -206,8 +198,7 @@ static inline enum ih_status read_greedy(void *state, uint8_t *pixels, size_t ca
 }
 
 /* Gives back more than it took. */
-static inline enum ih_status read_generous(void *state, uint8_t *pixels, size_t capacity,
-                                           size_t *n_pixels, struct ih_error *err)
+READ(read_generous)
 {
     struct image *image = state;
     if (image->n_left == (uint64_t)WIDTH * HEIGHT && ih_budget_take(image->budget, 1, err) == IH_OK)

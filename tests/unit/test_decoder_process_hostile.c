@@ -9,22 +9,22 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* An image abandoned with pixels in every piece: none of them get into the next image. */
+/* An image abandoned with pixels in every piece: no such pixel gets into the next image. */
 static void test_abandoned(void **state)
 {
-    const struct order whole = {.width = 1000, .height = 2500, .n_channels = 3};
+    const struct order sound = {.width = 1000, .height = 2500, .n_channels = 3};
     const unsigned n_before = n_files();
     uint8_t pixels[3 * 1000];
     struct ih_decoder_process *h = *state;
     struct ih_error err;
     size_t n;
     for (int n_reads = 0; n_reads < 4; n_reads++) {
-        assert_int_equal(open_order(h, &whole, NULL, &err), IH_OK);
+        assert_int_equal(open_order(h, &sound, NULL, &err), IH_OK);
         rest(20);
         for (int i = 0; i < n_reads; i++)
             assert_int_equal(h->remote.read(&h->remote, pixels, 1000, &n, &err), IH_OK);
         h->remote.close(&h->remote);
-        assert_int_equal(decode_order(h, &whole, 5000, 0, &err), IH_OK);
+        assert_int_equal(decode_order(h, &sound, 5000, 0, &err), IH_OK);
     }
     ih_decoder_process_reset(h);
     assert_int_equal(n_files(), n_before);
@@ -34,13 +34,13 @@ static void test_abandoned(void **state)
 static void test_killed(void **state)
 {
     static const char says[] = "its decoder crashed: signal 9 (killed, perhaps for lack of memory)";
-    const struct order whole = {.width = 1000, .height = 5000, .n_channels = 3};
+    const struct order sound = {.width = 1000, .height = 5000, .n_channels = 3};
     static uint8_t pixels[3 * 100 * 1000];
     struct ih_decoder_process *h = *state;
     struct ih_error err;
     for (int i = 0; i < 20; i++) {
         size_t n = 1;
-        assert_int_equal(open_order(h, &whole, NULL, &err), IH_OK);
+        assert_int_equal(open_order(h, &sound, NULL, &err), IH_OK);
         enum ih_status status = h->remote.read(&h->remote, pixels, 100 * 1000, &n, &err);
         rest(i % 2 ? i : 0);
         kill(h->pid, SIGKILL);
@@ -51,7 +51,7 @@ static void test_killed(void **state)
         assert_false(h->is_running);
         h->remote.close(&h->remote);
     }
-    assert_int_equal(decode_order(h, &whole, 5000, 0, &err), IH_OK);
+    assert_int_equal(decode_order(h, &sound, 5000, 0, &err), IH_OK);
 }
 
 /* Messages that a sound decoder process never sends. */

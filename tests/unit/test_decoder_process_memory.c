@@ -46,13 +46,13 @@ static void test_sizes(void **state)
 /* A slow worker, so that the decoder process waits for pieces, and a slow decoder process. */
 static void test_speeds(void **state)
 {
-    const struct order whole = {.width = 1000, .height = 2500, .n_channels = 3},
+    const struct order sound = {.width = 1000, .height = 2500, .n_channels = 3},
                        asking = {.width = 1000, .height = 2500, .n_channels = 3, .deed = ASK},
                        sleeping = {.width = 1000, .height = 2500, .n_channels = 3, .deed = SLEEP};
     struct ih_decoder_process *h = *state;
     struct ih_error err;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(decode_order(h, &whole, 100 * 1000, 3, &err), IH_OK);
+        assert_int_equal(decode_order(h, &sound, 100 * 1000, 3, &err), IH_OK);
         assert_int_equal(decode_order(h, &asking, 100 * 1000, 3, &err), IH_OK);
         assert_int_equal(decode_order(h, &asking, 100 * 1000, 0, &err), IH_OK);
         assert_int_equal(decode_order(h, &sleeping, 100 * 1000, 0, &err), IH_OK);
