@@ -67,13 +67,13 @@ static int make_memory(struct ih_decoder_process *p)
     return p->memory ? move_away(file) : -1;
 }
 
-/* Whether the decoder process gets a variable: those of the loader, the C library, the sanitizers
- * and libheif's codecs. The others may hold secrets, and a compromised decoder could read them. */
+/* Whether the decoder process gets a variable: those of loader, C library, emulator, sanitizers and
+ * libheif's codecs. The others may hold secrets, and a compromised decoder could read them. */
 static bool keeps_variable(const struct ih_decoder_process *p, const char *variable)
 {
-    static const char *const kept[] = {"LD_",    "GLIBC_TUNABLES=", "MALLOC_", "ASAN_",
-                                       "UBSAN_", "LSAN_",           "TSAN_",   "MSAN_",
-                                       "GCOV_",  "LLVM_PROFILE",    "LIBHEIF_"};
+    static const char *const kept[] = {
+        "LD_",   "GLIBC_TUNABLES=", "MALLOC_",      "ASAN_",    "UBSAN_", "LSAN_", "TSAN_",
+        "MSAN_", "GCOV_",           "LLVM_PROFILE", "LIBHEIF_", "DYLD_",  "QEMU_"};
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         if (strncmp(variable, kept[i], strlen(kept[i])) == 0)
             return true;

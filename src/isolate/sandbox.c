@@ -68,11 +68,10 @@ bool ih_sandbox_allow_seconds(pid_t pid, unsigned seconds)
     if (pid == 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0 ||
         prlimit(pid, RLIMIT_CPU, NULL, &now) != 0)
         return true;
-    now.rlim_cur = (rlim_t)used.tv_sec + 1 + seconds;
-    if (now.rlim_cur > now.rlim_max)
-        return false;
+    const rlim_t wanted = (rlim_t)used.tv_sec + 1 + seconds;
+    now.rlim_cur = wanted < now.rlim_max ? wanted : now.rlim_max;
     prlimit(pid, RLIMIT_CPU, &now, NULL);
-    return true;
+    return used.tv_sec <= (time_t)seconds;
 }
 
 #else
@@ -83,9 +82,8 @@ bool ih_sandbox_allow_seconds(pid_t pid, unsigned seconds)
     struct rlimit now;
     if (pid != 0 || getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &now) != 0)
         return true;
-    now.rlim_cur = (rlim_t)used.ru_utime.tv_sec + (rlim_t)used.ru_stime.tv_sec + 1 + seconds;
-    if (now.rlim_cur > now.rlim_max)
-        now.rlim_cur = now.rlim_max;
+    const rlim_t wanted = (rlim_t)used.ru_utime.tv_sec + (rlim_t)used.ru_stime.tv_sec + 1 + seconds;
+    now.rlim_cur = wanted < now.rlim_max ? wanted : now.rlim_max;
     setrlimit(RLIMIT_CPU, &now);
     return true;
 }

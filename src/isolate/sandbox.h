@@ -38,7 +38,7 @@ enum ih_status ih_sandbox_enter(const struct ih_sandbox_limits *limits, struct i
  * pid   On Linux, the worker's child: the process itself may not change its limits. On other
  * systems 0, the calling process. The other value has no effect.
  *
- * Returns false if the process's hard limit does not allow so many.
+ * Returns false if the process has already used more than that, so that its hard limit may be near.
  */
 bool ih_sandbox_allow_seconds(pid_t pid, unsigned seconds);
 
