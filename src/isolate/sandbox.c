@@ -40,7 +40,13 @@
 #define ADDRESS_BYTES ((uint64_t)4 << 30)
 #define ADDRESS_BYTES_PER_CORE ((uint64_t)256 << 20)
 
-static void limit(int resource, rlim_t value)
+#ifdef __GLIBC__ /* an enum with _GNU_SOURCE */
+typedef __rlimit_resource_t resource_type;
+#else
+typedef int resource_type;
+#endif
+
+static void limit(resource_type resource, rlim_t value)
 {
     struct rlimit now;
     if (getrlimit(resource, &now) == 0 && now.rlim_max > value) {
@@ -100,52 +106,14 @@ const char *ih_sandbox_title(void)
 }
 
 /* Calls that are allowed with any arguments: memory, threads, time, open files. Of the stat family
- * only those that take no path. */
-static const char *const allowed[] = {
-    "read",
-    "readv",
-    "write",
-    "writev",
-    "recvfrom",
-    "recvmsg",
-    "sendto",
-    "sendmsg",
-    "close",
-    "lseek",
-    "_llseek",
-    "fstat",
-    "fstat64",
-    "munmap",
-    "mremap",
-    "brk",
-    "madvise",
-    "futex",
-    "futex_time64",
-    "set_robust_list",
-    "rseq",
-    "sched_yield",
-    "membarrier",
-    "sched_getaffinity",
-    "gettid",
-    "getpid",
-    "rt_sigaction",
-    "rt_sigprocmask",
-    "rt_sigreturn",
-    "sigaltstack",
-    "restart_syscall",
-    "exit",
-    "exit_group",
-    "clock_gettime",
-    "clock_gettime64",
-    "gettimeofday",
-    "clock_nanosleep",
-    "nanosleep",
-    "getrusage",
-    "getrandom",
-    "getrlimit",
-    "ugetrlimit",
-    "sysinfo",
-};
+ * only those that take no path. Each name ends with a zero byte. */
+static const char allowed[] =
+    "read\0readv\0write\0writev\0recvfrom\0recvmsg\0sendto\0sendmsg\0close\0lseek\0"
+    "_llseek\0fstat\0fstat64\0munmap\0mremap\0brk\0madvise\0futex\0futex_time64\0"
+    "set_robust_list\0rseq\0sched_yield\0membarrier\0sched_getaffinity\0gettid\0getpid\0"
+    "rt_sigaction\0rt_sigprocmask\0rt_sigreturn\0sigaltstack\0restart_syscall\0exit\0"
+    "exit_group\0clock_gettime\0clock_gettime64\0gettimeofday\0clock_nanosleep\0"
+    "nanosleep\0getrusage\0getrandom\0getrlimit\0ugetrlimit\0sysinfo\0";
 
 /* Allows a call if its n arguments compare as given. */
 static int allow(scmp_filter_ctx filter, const char *name, unsigned n,
@@ -162,12 +130,12 @@ static int add_rules(scmp_filter_ctx filter)
 {
     const struct scmp_arg_cmp no_code[] = {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)};
     const struct scmp_arg_cmp thread[] = {SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)};
-    const struct scmp_arg_cmp own_threads[] = {SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())};
-    const struct scmp_arg_cmp own_limits_read[] = {SCMP_A0(SCMP_CMP_EQ, 0),
-                                                   SCMP_A2(SCMP_CMP_EQ, 0)};
+    const struct scmp_arg_cmp own_threads[] = {SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0)};
+    const struct scmp_arg_cmp own_limits_read[] = {SCMP_A0(SCMP_CMP_EQ, 0, 0),
+                                                   SCMP_A2(SCMP_CMP_EQ, 0, 0)};
     int failure = 0;
-    for (size_t i = 0; i < sizeof allowed / sizeof allowed[0] && !failure; i++)
-        failure = allow(filter, allowed[i], 0, NULL);
+    for (const char *name = allowed; *name && !failure; name += strlen(name) + 1)
+        failure = allow(filter, name, 0, NULL);
     failure = failure ? failure : allow(filter, "mmap", 1, no_code);
     failure = failure ? failure : allow(filter, "mmap2", 1, no_code);
     failure = failure ? failure : allow(filter, "mprotect", 1, no_code);
