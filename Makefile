@@ -110,12 +110,12 @@ ifeq ($(LIBDEFLATE),1)
   override CPPFLAGS += -DIH_WITH_LIBDEFLATE $(shell $(PKG_CONFIG) --cflags libdeflate 2>/dev/null)
   override LDLIBS   += $(or $(shell $(PKG_CONFIG) --libs libdeflate 2>/dev/null),-ldeflate)
 endif
-# 1: progressive JPEGs are decoded with all scans at once (src/decode/progressive).
+# 1: progressive JPEG files are decoded with all scans at once (src/decode/progressive).
 PROGRESSIVE   ?= 1
 ifeq ($(PROGRESSIVE),1)
   override CPPFLAGS += -DIH_WITH_PROGRESSIVE
 endif
-# Helper processes give up their rights through it; without it they only have resource limits.
+# Decoder processes give up their rights through it; without it they only have resource limits.
 SECCOMP       ?= $(if $(shell $(PKG_CONFIG) --exists libseccomp 2>/dev/null && echo 1),1,0)
 ifeq ($(SECCOMP),1)
   override CPPFLAGS += -DIH_WITH_SECCOMP $(shell $(PKG_CONFIG) --cflags libseccomp)
@@ -148,10 +148,7 @@ LIB_SRCS  := $(wildcard $(foreach d,base counts decode decode/jpeg decode/progre
                isolate count device jpeg_gpu output output/chart pipeline library,src/$(d)/*.c))
 LIB_SRCS  := $(filter-out $(foreach f,$(FORMATS_GONE),src/decode/dec_$(f).c src/decode/$(f)_%.c src/decode/$(f)/%.c),$(LIB_SRCS))
 ifneq ($(CUDA),1)
-  LIB_SRCS := $(filter-out src/device/backend_cuda.c src/device/device_pixels_cuda.c \
-                src/device/gpu_totals.c,$(LIB_SRCS))
-else
-  LIB_SRCS := $(filter-out src/device/device_pixels_none.c,$(LIB_SRCS))
+  LIB_SRCS := $(filter-out src/device/backend_cuda.c src/device/cuda_unit.c,$(LIB_SRCS))
 endif
 ifeq ($(NVJPEG_DIR),)
   LIB_SRCS := $(filter-out src/jpeg_gpu/hw_jpeg_nvjpeg.c,$(LIB_SRCS))

@@ -21,9 +21,9 @@ endif
 SONAME       := libimghist.so.$(ABI)
 SHARED       := $(BUILD)/libimghist.so.$(VERSION)
 STATIC       := $(BUILD)/libimghist.a
-# Charts, and the inside of helper processes, which are the program started anew, are the program's.
+# Without what only the program has: charts, and decoder processes, which print and exit.
 LIBRARY_OBJS := $(filter-out $(BUILD)/src/output/% $(BUILD)/font.o %/stb_truetype.o %/stb_image_write.o \
-                  $(BUILD)/src/isolate/serve.o %/sandbox.o,$(LIB_OBJS))
+                  $(BUILD)/src/isolate/%,$(LIB_OBJS))
 LIBRARY_LIBS  = $(filter-out -lseccomp,$(LDLIBS))
 
 .PHONY: library

@@ -75,16 +75,30 @@ void ih_source_reset(struct ih_source *s)
     s->buffer = NULL;
 }
 
-bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes)
+void ih_source_set_file_bytes(struct ih_source *s, uint64_t file_bytes)
+{
+    s->has_file_bytes = true;
+    s->file_bytes = file_bytes;
+}
+
+static bool regular_bytes(const struct ih_source *s, uint64_t *n_bytes)
 {
     struct stat st;
-    *n_bytes = s->memory_bytes;
-    if (!s->is_open || s->fd < 0)
-        return s->is_open;
-    if (!s->is_from_start || fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
+    *n_bytes = s->file_bytes;
+    if (s->has_file_bytes)
+        return *n_bytes != UINT64_MAX;
+    if (fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
         return false;
     *n_bytes = (uint64_t)st.st_size;
     return true;
+}
+
+bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes)
+{
+    *n_bytes = s->memory_bytes;
+    if (!s->is_open || s->fd < 0)
+        return s->is_open;
+    return s->is_from_start && regular_bytes(s, n_bytes);
 }
 
 enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err)
@@ -173,16 +187,16 @@ enum ih_status ih_source_peek(struct ih_source *s, size_t wanted, const uint8_t 
 
 bool ih_source_size_left(const struct ih_source *s, uint64_t *n_bytes)
 {
-    struct stat st;
+    uint64_t file_bytes;
     *n_bytes = s->n_left;
     if (!s->is_open || s->fd < 0)
         return s->is_open;
-    if (fstat(s->fd, &st) != 0 || !S_ISREG(st.st_mode))
+    if (!regular_bytes(s, &file_bytes))
         return false;
     off_t position = lseek(s->fd, 0, SEEK_CUR);
     if (position < 0)
         return false;
-    *n_bytes += st.st_size > position ? (uint64_t)(st.st_size - position) : 0;
+    *n_bytes += file_bytes > (uint64_t)position ? file_bytes - (uint64_t)position : 0;
     return true;
 }
 

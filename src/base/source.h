@@ -29,6 +29,8 @@ struct ih_source {
     int read_errno;        /* of the first failed read, or 0 */
     const uint8_t *memory; /* the caller's memory from its start; NULL for a file */
     size_t memory_bytes;
+    bool has_file_bytes; /* set by ih_source_set_file_bytes */
+    uint64_t file_bytes;
     uint64_t read_ns; /* time in open(2) and read(2) since the source was opened */
 };
 
@@ -51,6 +53,10 @@ enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err);
  * process. */
 void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end,
                        bool is_from_start);
+
+/* Sets the size of a regular file, or UINT64_MAX for another kind, in a sandboxed process, which
+ * may not look it up. */
+void ih_source_set_file_bytes(struct ih_source *s, uint64_t file_bytes);
 
 /* Reads from memory, borrowed until close. Cannot fail. */
 void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes);

@@ -103,7 +103,7 @@ size_t ih_bench_gpu_rungs(struct ih_bench_gpu *gpu, const char *why_not,
 
 #ifdef IH_WITH_CUDA
 
-#include "device/gpu_totals.h"
+#include "device/cuda_unit.h"
 #include "kernels/ladder.h"
 
 #include <cuda_runtime_api.h>

@@ -158,6 +158,11 @@ static bool next_input(void *walk, struct ih_input *input)
     return ih_walk_next(walk, input);
 }
 
+static void warn_no_sandbox(const char *message)
+{
+    ih_print_error(NULL, message);
+}
+
 /* Opens the inputs and the device and runs the pipeline. *subject: on failure, the list of files if
  * the error is about it, else NULL. */
 static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *writer,
@@ -170,8 +175,13 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
     struct ih_budget budget;
     struct ih_device_options device_options = o->device;
     const struct ih_walk_sources sources = ih_walk_sources_of(o);
-    const struct ih_decoder_process_command helper = {.program = ih_machine_program(),
-                                                      .is_strict = o->isolates_all};
+    atomic_flag has_warned = ATOMIC_FLAG_INIT;
+    const struct ih_decoder_process_command command = {.program = ih_machine_program(),
+                                                       .is_strict = o->isolates_all,
+                                                       .memory_bytes = memory_bytes,
+                                                       .warn = warn_no_sandbox,
+                                                       .has_warned = &has_warned};
+    const struct ih_remote_decoders decoder_processes = ih_decoder_processes(&command);
     struct ih_pipeline_options with = {
         .n_threads = n_workers(&sources, n_threads),
         .decode = {.max_pixels = o->max_pixels,
@@ -179,7 +189,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                    .budget = &budget,
                    .whole_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
                    .isolates_all = o->isolates_all},
-        .helper = &helper,
+        .remote_decoders = &decoder_processes,
         .luma = o->luma,
         .clip_low = o->clip_low,
         .clip_high = o->clip_high,
@@ -237,7 +247,7 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_writer *w
  */
 static void end_device(struct ih_device *device, enum ih_exit code)
 {
-    if (device && ih_device_call_off(device)) {
+    if (device && ih_device_cancel_start(device)) {
         fflush(stdout);
         _exit((int)code);
     }

@@ -1,6 +1,6 @@
 /* Finding a decoder, and the limits and checks that hold for all of them. */
+#include "decode/decoder.h"
 #include "decode/signatures.h"
-#include "isolate/decoder_process.h"
 
 #include <assert.h>
 #include <string.h>
@@ -94,12 +94,12 @@ enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
         if (!d->decoder)
             return unknown(head, size, err);
         if (d->decoder->is_isolated || options->isolates_all)
-            d->helper = options->helper; /* raw samples are not decoded, so they never are */
+            d->remote = options->remote; /* not for raw samples, which need no decoding */
     }
     d->info.format = d->decoder->name;
-    enum ih_status status =
-        d->helper ? ih_decoder_process_open(d->helper, index, src, options, &d->info, err)
-                  : d->decoder->open(src, options, &d->info, &d->state, err);
+    enum ih_status status = d->remote
+                                ? d->remote->open(d->remote, index, src, options, &d->info, err)
+                                : d->decoder->open(src, options, &d->info, &d->state, err);
     if (status != IH_OK)
         return status;
     assert(d->info.n_channels >= 1 && d->info.n_channels <= IH_CHANNELS_MAX);
@@ -129,7 +129,7 @@ static enum ih_status check_read(struct ih_decode *d, uint64_t n_pixels, struct 
         }
     }
     const unsigned long long n_wanted = d->info.width * d->info.height;
-    /* A helper that was taken over could go on for ever. */
+    /* A compromised decoder process could send pixels without end. */
     if (d->info.width != 0 && d->n_pixels_read > n_wanted)
         return ih_error_set(err, IH_CORRUPT, "its decoder gave more than %llu pixels", n_wanted);
     if (n_pixels == 0 && d->n_pixels_read != n_wanted)
@@ -143,14 +143,14 @@ enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capac
 {
     assert(capacity_pixels * d->info.n_channels >= ih_decode_row_bytes(d));
     enum ih_status status =
-        d->helper ? ih_decoder_process_read(d->helper, pixels, capacity_pixels, n_pixels, err)
+        d->remote ? d->remote->read(d->remote, pixels, capacity_pixels, n_pixels, err)
                   : d->decoder->read(d->state, pixels, capacity_pixels, n_pixels, err);
     return status == IH_OK ? check_read(d, *n_pixels, err) : status;
 }
 
 size_t ih_decode_planes_bytes(const struct ih_decode *d)
 {
-    return d->helper || !d->decoder->planes_bytes ? 0 : d->decoder->planes_bytes(d->state);
+    return d->remote || !d->decoder->planes_bytes ? 0 : d->decoder->planes_bytes(d->state);
 }
 
 enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_t size_bytes,
@@ -163,8 +163,8 @@ enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_
 
 void ih_decode_close(struct ih_decode *d)
 {
-    if (d->helper)
-        ih_decoder_process_close(d->helper);
+    if (d->remote)
+        d->remote->close(d->remote);
     else if (d->state)
         d->decoder->close(d->state);
     d->state = NULL;

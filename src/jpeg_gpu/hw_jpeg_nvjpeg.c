@@ -33,7 +33,6 @@
 
 #include "base/dynlib.h"
 #include "device/cuda_unit.h"
-#include "device/gpu_totals.h"
 #include "jpeg_gpu/hw_jpeg.h"
 #include "jpeg_gpu/hw_jpeg_sizes.h"
 

@@ -323,9 +323,9 @@ static void test_number_of_rows(void **state)
         if (reads[i].status != IH_OK)
             assert_string_equal(err.message, reads[i].reason);
     }
-    d.helper = (void *)buffer; /* is not read */
+    d.remote = (void *)buffer; /* is not read */
     assert_int_equal(ih_decode_planes_bytes(&d), 0);
-    d.helper = NULL;
+    d.remote = NULL;
     d.decoder = &pixels_only;
     assert_int_equal(ih_decode_planes_bytes(&d), 0);
 }

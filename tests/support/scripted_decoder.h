@@ -1,19 +1,19 @@
 /*
- * What a helper process serves in the tests of its memory: images whose file is a struct order,
- * which says their size and what their decoder does besides. Define _GNU_SOURCE before any header.
+ * A decoder for tests whose files each hold a struct order: the size of the image and what else the
+ * decoder does. Define _GNU_SOURCE before any header.
  */
-#ifndef IH_TESTS_HELPER_ORDERS_H
-#define IH_TESTS_HELPER_ORDERS_H
+#ifndef IH_TESTS_SCRIPTED_DECODER_H
+#define IH_TESTS_SCRIPTED_DECODER_H
 
 #include "isolate/decoder_process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,18 +27,18 @@ enum deed {
     ASK,            /* the budget, at each read */
     COUNT_FILES,    /* every byte is the number of open files */
     SLEEP,          /* before each read but the first */
-    SAY_PIXELS,     /* says that n are there, and nothing else, for ever */
-    SAY_TWICE,      /* opened, again */
-    SAY_UNOPENED,   /* pixels before it has opened */
-    SAY_MANY_TIMES, /* that there are pixels, and waits for nothing */
-    OVERWRITE_TURNS /* and then decode */
+    SAY_PIXELS,     /* send only messages of n pixels, without end */
+    SAY_TWICE,      /* send "opened" twice */
+    SAY_UNOPENED,   /* send pixels before "opened" */
+    SAY_MANY_TIMES, /* send pixels without waiting for free pieces */
+    OVERWRITE_TURNS /* overwrite the counts of pieces, then decode */
 };
 
 struct order {
     uint64_t width, height;
     uint32_t n_channels, deed;
     uint64_t n;       /* of SAY_PIXELS */
-    size_t at_a_time; /* pixels that one read gives at most; 0: as many as there is room for */
+    size_t at_a_time; /* pixels per read; 0: as many as fit */
 };
 
 static inline void rest(long milliseconds)
@@ -47,13 +47,13 @@ static inline void rest(long milliseconds)
     nanosleep(&a_while, NULL);
 }
 
-/* Byte i of an image. Its period divides no piece. */
+/* Byte i of an image. Its period does not divide a piece. */
 static inline uint8_t byte_of(uint64_t i)
 {
     return (uint8_t)(i % 251 + i / 251 % 7);
 }
 
-/* ---- the helper's side ---- */
+/* ---- in the decoder process ---- */
 
 struct image {
     struct order order;
@@ -102,14 +102,13 @@ static inline void close_image(void *state)
 
 static inline uint8_t n_open_files(void)
 {
-    struct stat status;
     uint8_t n = 0;
     for (int fd = 0; fd < FILES_LOOKED_AT; fd++)
-        n = (uint8_t)(n + (fstat(fd, &status) == 0));
+        n = (uint8_t)(n + (lseek(fd, 0, SEEK_CUR) >= 0 || errno != EBADF));
     return n;
 }
 
-/* What there is besides decoding. memory: the one that is shared, in the first read. */
+/* What the order asks for besides decoding. memory: the shared one, in the first read. */
 static inline enum ih_status act(struct image *image, struct ih_shared_pixels *memory,
                                  struct ih_error *err)
 {
@@ -121,7 +120,7 @@ static inline enum ih_status act(struct image *image, struct ih_shared_pixels *m
         if (is_first && ih_budget_take(image->budget, 100, err) != IH_OK)
             return err->status;
         if (!ih_budget_try(image->budget, 10) || ih_budget_try(image->budget, 901))
-            return ih_error_set(err, IH_UNSUPPORTED, "another's answer");
+            return ih_error_set(err, IH_UNSUPPORTED, "a wrong answer");
         ih_budget_give(image->budget, 10);
         break;
     case SLEEP:
@@ -156,7 +155,7 @@ static inline enum ih_status read_image(void *state, uint8_t *pixels, size_t cap
     const uint64_t n_left = order->width * order->height - image->n_done;
     if (capacity < order->width)
         return ih_error_set(err, IH_UNSUPPORTED, "no room for a row");
-    if (!memory) /* of the first image, which has short rows where this matters */
+    if (!memory) /* the first image has short rows in tests that use it */
         memory = (struct ih_shared_pixels *)(void *)pixels;
     if (act(image, memory, err) != IH_OK)
         return err->status;
@@ -174,10 +173,14 @@ static inline enum ih_status read_image(void *state, uint8_t *pixels, size_t cap
 static const struct ih_decoder decoder = {
     .name = "test", .open = open_image, .read = read_image, .close = close_image};
 static const struct ih_decoder *const decoders[] = {&decoder, NULL};
-static const struct ih_decoder_process_command command = {
-    .program = "/proc/self/exe", .seconds_max = 60, .decoders = decoders};
+static const struct ih_decoder_process_command command = {.program = "/proc/self/exe",
+                                                          .seconds_max = 60,
+                                                          .variable = "IMGHIST_TEST_",
+                                                          .decoders = decoders};
 
-/* ---- the worker's side ---- */
+#include "tests/support/own_decoder_process.h"
+
+/* ---- in the worker ---- */
 
 static inline enum ih_status open_order(struct ih_decoder_process *h, const struct order *order,
                                         struct ih_budget *budget, struct ih_error *err)
@@ -192,7 +195,7 @@ static inline enum ih_status open_order(struct ih_decoder_process *h, const stru
     assert_int_equal(write(fd, order, sizeof *order), sizeof *order);
     lseek(fd, 0, SEEK_SET);
     assert_int_equal(ih_source_open_fd(&src, fd, err), IH_OK);
-    enum ih_status status = ih_decoder_process_open(h, 0, &src, &options, &info, err);
+    enum ih_status status = h->remote.open(&h->remote, 0, &src, &options, &info, err);
     if (status == IH_OK)
         assert_int_equal(info.n_channels, order->n_channels);
     ih_source_reset(&src);
@@ -200,8 +203,7 @@ static inline enum ih_status open_order(struct ih_decoder_process *h, const stru
     return status;
 }
 
-/* All of an image, capacity pixels at a time, with a rest of milliseconds after each; every byte is
- * looked at. */
+/* Decodes an image, capacity pixels at a time with a pause after each, and checks every byte. */
 static inline enum ih_status decode_order(struct ih_decoder_process *h, const struct order *order,
                                           size_t capacity, long milliseconds, struct ih_error *err)
 {
@@ -214,7 +216,7 @@ static inline enum ih_status decode_order(struct ih_decoder_process *h, const st
     ih_budget_init(&budget, 1000);
     enum ih_status status = open_order(h, order, &budget, err);
     while (status == IH_OK && n > 0) {
-        status = ih_decoder_process_read(h, pixels, capacity, &n, err);
+        status = h->remote.read(&h->remote, pixels, capacity, &n, err);
         assert_true(n <= capacity);
         for (size_t i = 0; status == IH_OK && i < n * n_channels; i++)
             if (pixels[i] != byte_of(n_all * n_channels + i))
@@ -222,7 +224,7 @@ static inline enum ih_status decode_order(struct ih_decoder_process *h, const st
         n_all += n;
         rest(milliseconds);
     }
-    ih_decoder_process_close(h);
+    h->remote.close(&h->remote);
     assert_int_equal(budget.taken_bytes, 0);
     ih_budget_destroy(&budget);
     free(pixels);
@@ -231,7 +233,7 @@ static inline enum ih_status decode_order(struct ih_decoder_process *h, const st
     return status;
 }
 
-/* Mapped in this process: memory that it shares with helpers. */
+/* How many shared memories are mapped in this process. */
 static inline unsigned n_memories(void)
 {
     char line[1000];

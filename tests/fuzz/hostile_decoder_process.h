@@ -1,14 +1,13 @@
 /*
- * The worker's side of a helper process that has been taken over: whatever it sends, the file fails
- * or is counted as it says, in bounded time, without harm to the worker.
+ * A compromised decoder process, as its worker sees it: whatever the process sends, the file fails
+ * or is counted, in bounded time and without harm to the worker.
  *
- * Bytes become what the helper sends, record by record: RECORD_BYTES that fill in a reply, and raw
- * bytes behind it. The memory that it shares has them, too, its turns among them. The helper
- * itself is a process that ends at once; its socket is written before the worker looks, and then
- * ends.
+ * The input bytes become messages, record by record: RECORD_BYTES that fill in a reply, then raw
+ * bytes. They also fill the shared memory. The process itself is /bin/true; its socket is filled
+ * before the worker reads, and then closed.
  */
-#ifndef IH_TESTS_HOSTILE_HELPER_H
-#define IH_TESTS_HOSTILE_HELPER_H
+#ifndef IH_TESTS_HOSTILE_DECODER_PROCESS_H
+#define IH_TESTS_HOSTILE_DECODER_PROCESS_H
 
 #include "isolate/decoder_process.h"
 #include "isolate/wire.h"
@@ -24,11 +23,11 @@
 
 enum {
     RECORD_BYTES = 12,
-    REPLIES_MAX = 24, /* what a socket holds; a worker reads no more of a hostile file */
+    REPLIES_MAX = 24, /* as many as a socket buffers */
     HOSTILE_PIXELS_MAX = 1 << 16
 };
 
-/* A number whose size an input can choose with few bytes: value << shift. */
+/* A number of any magnitude from two bytes: value << shift. */
 static inline uint64_t number_of(const uint8_t *p)
 {
     return (uint64_t)p[0] << (p[1] & 63);
@@ -39,7 +38,7 @@ static inline void send_raw(int socket, const void *bytes, size_t size)
     PROMISED(send(socket, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size);
 }
 
-/* The records of an input, one by one. A kind that there is not cuts its reply short. */
+/* Sends the records of an input. Kind 8 does not exist: it sends a truncated reply. */
 static inline void send_replies(int socket, const uint8_t *bytes, size_t size)
 {
     for (unsigned i = 0; i < REPLIES_MAX && size >= RECORD_BYTES; i++) {
@@ -53,7 +52,8 @@ static inline void send_replies(int socket, const uint8_t *bytes, size_t size)
         reply.info.source_depth = bytes[8];
         reply.error.status = (enum ih_status)bytes[9];
         reply.error.limit = (enum ih_limit)bytes[8]; /* also source_depth, of other replies */
-        memset(reply.error.message, bytes[10], sizeof reply.error.message); /* perhaps no end */
+        memset(reply.error.message, bytes[10],
+               sizeof reply.error.message); /* perhaps without a terminator */
         send_raw(socket, &reply, reply.kind == 8 ? bytes[1] : sizeof reply);
         size_t n_raw = bytes[11];
         bytes += RECORD_BYTES;
@@ -74,12 +74,14 @@ static inline void fill_memory(struct ih_shared_pixels *memory, const uint8_t *b
     atomic_store(&memory->n_given_back, n > 0 ? bytes[n / 2] : 0);
 }
 
-/* Returns what comes of the file. */
-static inline enum ih_status check_file(struct ih_decoder_process *helper, struct ih_source *src,
+/* Decodes the file. Returns its status. */
+static inline enum ih_status check_file(struct ih_decoder_process *process, struct ih_source *src,
                                         struct ih_budget *budget)
 {
-    const struct ih_decode_options options = {
-        .max_pixels = HOSTILE_PIXELS_MAX, .budget = budget, .helper = helper, .isolates_all = true};
+    const struct ih_decode_options options = {.max_pixels = HOSTILE_PIXELS_MAX,
+                                              .budget = budget,
+                                              .remote = &process->remote,
+                                              .isolates_all = true};
     struct ih_decode d;
     struct ih_error err = {0};
     enum ih_status status = ih_decode_open(&d, src, &options, &err);
@@ -107,11 +109,11 @@ static inline enum ih_status check_file(struct ih_decoder_process *helper, struc
     return status;
 }
 
-static inline enum ih_status face_hostile_helper(const uint8_t *bytes, size_t size)
+static inline enum ih_status face_hostile_process(const uint8_t *bytes, size_t size)
 {
     static const struct ih_decoder_process_command command = {.program = "/nonexistent"};
     char name[] = "true", *arguments[] = {name, NULL}, *environment[] = {NULL};
-    struct ih_decoder_process helper;
+    struct ih_decoder_process process;
     struct ih_source src = {0};
     struct ih_budget budget;
     struct ih_error err;
@@ -122,19 +124,19 @@ static inline enum ih_status face_hostile_helper(const uint8_t *bytes, size_t si
     send_replies(ends[1], bytes, size);
     PROMISED(shutdown(ends[1], SHUT_WR) == 0);
 
-    ih_decoder_process_init(&helper, &command);
-    helper.is_running = true;
-    helper.prepared = IH_DECODER_PROCESS_ALL;
-    helper.socket = ends[0];
-    helper.memory = ih_shared_pixels_make(&shared);
-    PROMISED(helper.memory && close(shared) == 0);
-    fill_memory(helper.memory, bytes, size);
-    PROMISED(posix_spawn(&helper.pid, "/bin/true", NULL, NULL, arguments, environment) == 0);
-    PROMISED(ih_wire_watch(helper.socket));
+    ih_decoder_process_init(&process, &command);
+    process.is_running = true;
+    process.prepared = IH_DECODER_PROCESS_ALL;
+    process.socket = ends[0];
+    process.memory = ih_shared_pixels_make(&shared);
+    PROMISED(process.memory && close(shared) == 0);
+    fill_memory(process.memory, bytes, size);
+    PROMISED(posix_spawn(&process.pid, "/bin/true", NULL, NULL, arguments, environment) == 0);
+    PROMISED(ih_wire_watch(process.socket));
     ih_budget_init(&budget, 1 << 20);
-    enum ih_status status = check_file(&helper, &src, &budget);
-    PROMISED(budget.taken_bytes == 0); /* whatever it took is given back */
-    ih_decoder_process_reset(&helper);
+    enum ih_status status = check_file(&process, &src, &budget);
+    PROMISED(budget.taken_bytes == 0); /* everything taken is given back */
+    ih_decoder_process_reset(&process);
     ih_budget_destroy(&budget);
     close(ends[1]);
     ih_source_close(&src);

@@ -1,24 +1,26 @@
 /*
- * Pixels in device memory, counted on the caller's stream.
+ * Counting pixels in device memory on the caller's stream:
  *
  *     caller's stream   ... | zero totals | kernels | totals to pinned memory | event | ...
  *
- * The event, not the stream, is what finishing waits for, so the caller may enqueue more behind it.
- * All memory is taken when it is opened. So are the kernels: CUDA loads a kernel at its first
- * launch, which may wait for all that runs on the GPU.
+ * Finishing waits for the event, not for the stream, so the caller may enqueue more work after it.
+ * Opening allocates all memory and runs each kernel once: CUDA loads a kernel at its first launch,
+ * which may wait for everything that runs on the GPU.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "device/device_pixels.h"
-#include "device/gpu_totals.h"
 
-#include <cuda_runtime_api.h>
+#ifdef IH_WITH_CUDA
+
+#include "device/cuda_unit.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     WARM_UP_BYTES = 64,
-    /* Of one launch: below 2^32, and whole 16-byte loads, so that the next one is aligned too. */
+    /* Per launch: below 2^32, and a multiple of 16, so that the next launch is aligned too. */
     LAUNCH_PIXELS_MAX = 1 << 30
 };
 
@@ -52,7 +54,7 @@ int ih_gpu_current(void)
 
 void ih_gpu_make_current(int gpu)
 {
-    if (gpu >= 0 && gpu != ih_gpu_current()) /* setting it would start a GPU that nobody uses */
+    if (gpu >= 0 && gpu != ih_gpu_current()) /* setting it again would start an unused GPU */
         cudaSetDevice(gpu);
 }
 
@@ -124,7 +126,7 @@ static cudaError_t allocate(struct ih_device_pixels *p)
     return e;
 }
 
-/* The rest of opening, with the GPU current. */
+/* Opens the GPU that is current. */
 static enum ih_status prepare(struct ih_device_pixels *p, struct ih_error *err)
 {
     cudaError_t e = read_properties(p);
@@ -145,7 +147,7 @@ enum ih_status ih_device_pixels_open(int gpu, const char *kernel, const struct i
     if (e == cudaSuccess)
         e = cudaSetDevice(gpu);
     if (e != cudaSuccess) {
-        cudaGetLastError(); /* it is reported here, and not to the caller's next question */
+        cudaGetLastError(); /* else the caller's next CUDA call would report it */
         return gpu < 0 ? ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s",
                                       cudaGetErrorString(e))
                        : ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU cuda:%d: %s", gpu,
@@ -189,7 +191,7 @@ void ih_device_pixels_close(struct ih_device_pixels *p)
 
 /* ---- counting ---- */
 
-/* An address that kernels cannot read would end the GPU's context, the caller's work and all. */
+/* A kernel that reads a bad address would end the CUDA context, and the caller's work with it. */
 static enum ih_status check_memory(const struct ih_device_pixels *p, const void *d_pixels,
                                    struct ih_error *err)
 {
@@ -281,8 +283,6 @@ enum ih_status ih_device_pixels_count(struct ih_device_pixels *p, const struct i
     return status;
 }
 
-/* ---- the counts ---- */
-
 enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_histogram *out,
                                        struct ih_count_spec *spec, const char **kernel,
                                        struct ih_error *err)
@@ -297,6 +297,53 @@ enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_his
     *spec = p->spec;
     *kernel = p->has_rows ? "rows" : kernels[p->kernel].name;
     if (!ih_histogram_consistent(out))
-        return ih_error_set(err, IH_DEVICE, "cuda:%d: counts that do not add up", p->gpu);
+        return ih_error_set(err, IH_DEVICE, "cuda:%d: the counts do not add up", p->gpu);
     return IH_OK;
 }
+
+#else /* a build without CUDA */
+
+static enum ih_status no_cuda(struct ih_error *err)
+{
+    return ih_error_set(err, IH_UNAVAILABLE, "this build has no CUDA");
+}
+
+enum ih_status ih_device_pixels_open(int gpu, const char *kernel, const struct ih_count_spec *spec,
+                                     struct ih_device_pixels **pixels, struct ih_error *err)
+{
+    (void)gpu, (void)kernel, (void)spec, (void)pixels;
+    return no_cuda(err);
+}
+
+void ih_device_pixels_close(struct ih_device_pixels *pixels)
+{
+    (void)pixels;
+}
+
+enum ih_status ih_device_pixels_count(struct ih_device_pixels *pixels,
+                                      const struct ih_pixels *image, void *stream,
+                                      struct ih_error *err)
+{
+    (void)pixels, (void)image, (void)stream;
+    return no_cuda(err);
+}
+
+enum ih_status ih_device_pixels_finish(struct ih_device_pixels *pixels, struct ih_histogram *out,
+                                       struct ih_count_spec *spec, const char **kernel,
+                                       struct ih_error *err)
+{
+    (void)pixels, (void)out, (void)spec, (void)kernel;
+    return no_cuda(err);
+}
+
+int ih_gpu_current(void)
+{
+    return -1;
+}
+
+void ih_gpu_make_current(int gpu)
+{
+    (void)gpu;
+}
+
+#endif

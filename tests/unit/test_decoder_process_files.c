@@ -1,9 +1,7 @@
 /*
- * What a helper process finds open when it starts: the standard files, its socket and the memory
- * that it shares, and nothing of another thread's, whatever that does at the moment. A helper with
- * another's socket would keep the other's worker from seeing that its helper has ended.
- *
- * As in test_helper.c, the helper is this test itself, started anew.
+ * A decoder process starts with only the standard files, its socket and its shared memory open,
+ * even while other threads start theirs. If it held the socket of another one, that one's worker
+ * would not notice its end.
  */
 #define _DEFAULT_SOURCE /* syscall */
 
@@ -23,7 +21,7 @@
 
 #include <cmocka.h>
 
-/* ---- a decoder: one pixel ---- */
+/* ---- a decoder of one pixel ---- */
 
 enum { VALUE = 7 };
 
@@ -57,14 +55,15 @@ static void close_image(void *state)
 static const struct ih_decoder decoder = {
     .name = "test", .open = open_image, .read = read_image, .close = close_image};
 static const struct ih_decoder *const decoders[] = {&decoder, NULL};
-static const struct ih_decoder_process_command command = {.program = "/proc/self/exe",
-                                                          .decoders = decoders};
+static const struct ih_decoder_process_command command = {
+    .program = "/proc/self/exe", .variable = "IMGHIST_TEST_", .decoders = decoders};
+
+#include "tests/support/own_decoder_process.h"
 
 /* ---- the tests ---- */
 
 #ifdef SYS_socketpair
-/* The system's, but slow to come back: time for other threads to start what would get the sockets
- * as well. */
+/* A slow socketpair: other threads have time to start a process that might inherit the sockets. */
 int socketpair(int domain, int type, int protocol, int ends[2])
 {
     const struct timespec a_while = {.tv_nsec = 2 * 1000 * 1000};
@@ -77,7 +76,8 @@ int socketpair(int domain, int type, int protocol, int ends[2])
 static const char no_other_files[] = "IMGHIST_TEST_NO_OTHER_FILES";
 enum { FILES_LOOKED_AT = 256 };
 
-/* In the helper: whether it got more than the standard files, its socket and its memory. */
+/* In the decoder process: whether it inherited more than the standard files, its socket and memory.
+ */
 static bool has_other_files(void)
 {
     for (int fd = IH_DECODER_PROCESS_MEMORY + 1; fd < FILES_LOOKED_AT; fd++)
@@ -86,7 +86,7 @@ static bool has_other_files(void)
     return false;
 }
 
-static void *start_helpers(void *failed)
+static void *start_processes(void *failed)
 {
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
     struct ih_source src = {0};
@@ -96,7 +96,7 @@ static void *start_helpers(void *failed)
         struct ih_decoder_process h;
         ih_decoder_process_init(&h, &command);
         *(bool *)failed = ih_source_open_path(&src, "/dev/null", &err) != IH_OK ||
-                          ih_decoder_process_open(&h, 0, &src, &options, &info, &err) != IH_OK;
+                          h.remote.open(&h.remote, 0, &src, &options, &info, &err) != IH_OK;
         ih_source_close(&src);
         ih_decoder_process_reset(&h);
     }
@@ -111,10 +111,10 @@ static void test_no_files_of_others(void **state)
     bool failed[N_THREADS] = {false};
     (void)state;
     for (int fd = IH_DECODER_PROCESS_SOCKET; fd < FILES_LOOKED_AT; fd++)
-        fcntl(fd, F_SETFD, FD_CLOEXEC); /* what whoever runs this test has left open */
+        fcntl(fd, F_SETFD, FD_CLOEXEC); /* inherited by this test */
     setenv(no_other_files, "1", 1);
     for (size_t i = 0; i < N_THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, start_helpers, &failed[i]), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, start_processes, &failed[i]), 0);
     for (size_t i = 0; i < N_THREADS; i++)
         pthread_join(threads[i], NULL);
     unsetenv(no_other_files);
@@ -122,7 +122,7 @@ static void test_no_files_of_others(void **state)
         assert_false(failed[i]);
 }
 
-/* One image, in a program that has none of the files open that are in the set. */
+/* Decodes an image while none of the descriptors in the set is open. */
 static enum ih_status decode_without(const int *set, size_t n_set, uint8_t *pixels, size_t *n)
 {
     enum { HIGH = 20 };
@@ -140,15 +140,15 @@ static enum ih_status decode_without(const int *set, size_t n_set, uint8_t *pixe
     for (size_t i = 0; i < n_set; i++)
         close(set[i]);
     enum ih_status status = ih_source_open_fd(&src, file, &err);
-    status = status == IH_OK ? ih_decoder_process_open(&h, 0, &src, &options, &info, &err) : status;
-    status = status == IH_OK ? ih_decoder_process_read(&h, pixels, 1, n, &err) : status;
-    ih_decoder_process_close(&h);
+    status = status == IH_OK ? h.remote.open(&h.remote, 0, &src, &options, &info, &err) : status;
+    status = status == IH_OK ? h.remote.read(&h.remote, pixels, 1, n, &err) : status;
+    h.remote.close(&h.remote);
     ih_decoder_process_reset(&h);
     ih_source_reset(&src);
     close(file);
     for (size_t i = 0; i < n_set; i++) {
         if (fcntl(set[i], F_GETFD) >= 0)
-            status = IH_CONFLICT; /* what was open is left open */
+            status = IH_CONFLICT; /* a descriptor was left open */
         if (kept[i] >= 0)
             dup2(kept[i], set[i]);
         close(kept[i]);
@@ -156,8 +156,8 @@ static enum ih_status decode_without(const int *set, size_t n_set, uint8_t *pixe
     return status;
 }
 
-/* A program that has closed standard files gets files with low numbers: the helper's socket and
- * memory may have the number that one of them is to have. */
+/* If standard files are closed, the socket and the memory may get the very descriptors that the
+ * decoder process uses for others. */
 static void test_low_numbers(void **state)
 {
     static const int numbers[] = {STDIN_FILENO, IH_DECODER_PROCESS_SOCKET,
@@ -183,14 +183,12 @@ static void test_low_numbers(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc >= 2 && strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0)
+    if (is_decoder_process(argc, argv))
         return getenv(no_other_files) && has_other_files()
                    ? EXIT_FAILURE
                    : ih_decoder_process_serve(decoders, argv + 2);
-    if (access(command.program, X_OK) != 0) {
-        puts("[  SKIPPED ] no /proc: the test cannot start itself");
+    if (!can_start_itself())
         return 0;
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_files_of_others),
         cmocka_unit_test(test_low_numbers),

@@ -1,12 +1,10 @@
 /*
- * The memory through which a helper sends pixels: images and rows around the size of a piece, fast
- * and slow sides, files that stay open, memory that is not there or could be taken away.
- *
- * As in test_helper.c, the helper is this test itself, started anew.
+ * The memory through which a decoder process sends pixels: images and rows around the size of a
+ * piece, fast and slow sides, open files, memory that cannot be allocated or shrunk.
  */
 #define _GNU_SOURCE /* seals */
 
-#include "tests/support/helper_orders.h"
+#include "tests/support/scripted_decoder.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,12 +16,12 @@ static void test_sizes(void **state)
 {
     static const struct order orders[] = {
         {.width = 1, .height = 1, .n_channels = 4},
-        {.width = 1024, .height = PIECE / 1024, .n_channels = 1},     /* a piece */
-        {.width = 1024, .height = PIECE / 1024 + 1, .n_channels = 1}, /* and a row */
+        {.width = 1024, .height = PIECE / 1024, .n_channels = 1},     /* one piece */
+        {.width = 1024, .height = PIECE / 1024 + 1, .n_channels = 1}, /* plus a row */
         {.width = 1024, .height = PIECE / 2048, .n_channels = 4},     /* two */
         {.width = PIECE, .height = 5, .n_channels = 1},               /* rows of a piece */
-        {.width = PIECE / 3, .height = 3, .n_channels = 3},           /* less the last byte */
-        {.width = PIECE / 3 + 1, .height = 3, .n_channels = 3},       /* longer than it */
+        {.width = PIECE / 3, .height = 3, .n_channels = 3},           /* minus a byte */
+        {.width = PIECE / 3 + 1, .height = 3, .n_channels = 3},       /* plus a byte */
         {.width = PIECE / 4 + 1, .height = 4, .n_channels = 4},
         {.width = PIECE * 2, .height = 3, .n_channels = 1},
         {.width = 3000001, .height = 2, .n_channels = 2},
@@ -31,114 +29,100 @@ static void test_sizes(void **state)
         {.width = 10, .height = 300, .n_channels = 3, .at_a_time = 10}, /* a row in each */
         {.width = PIECE + 1, .height = 3, .n_channels = 1, .at_a_time = PIECE / 2},
     };
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
     pid_t pid = 0;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         const struct order *o = &orders[i];
         const size_t width = (size_t)o->width;
-        assert_int_equal(decode_order(&h, o, width, 0, &err), IH_OK);
-        assert_int_equal(decode_order(&h, o, width + 7, 0, &err), IH_OK);
-        assert_int_equal(decode_order(&h, o, width * (size_t)o->height + 1, 0, &err), IH_OK);
-        assert_true(pid == 0 || pid == h.pid);
-        pid = h.pid;
+        assert_int_equal(decode_order(h, o, width, 0, &err), IH_OK);
+        assert_int_equal(decode_order(h, o, width + 7, 0, &err), IH_OK);
+        assert_int_equal(decode_order(h, o, width * (size_t)o->height + 1, 0, &err), IH_OK);
+        assert_true(pid == 0 || pid == h->pid);
+        pid = h->pid;
     }
-    ih_decoder_process_reset(&h);
 }
 
-/* A worker that is slow, so that the helper waits for pieces, and a helper that is. */
+/* A slow worker, so that the decoder process waits for pieces, and a slow decoder process. */
 static void test_speeds(void **state)
 {
-    const struct order whole = {.width = 1000, .height = 2500, .n_channels = 3},
+    const struct order sound = {.width = 1000, .height = 2500, .n_channels = 3},
                        asking = {.width = 1000, .height = 2500, .n_channels = 3, .deed = ASK},
                        sleeping = {.width = 1000, .height = 2500, .n_channels = 3, .deed = SLEEP};
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(decode_order(&h, &whole, 100 * 1000, 3, &err), IH_OK);
-        assert_int_equal(decode_order(&h, &asking, 100 * 1000, 3, &err), IH_OK);
-        assert_int_equal(decode_order(&h, &asking, 100 * 1000, 0, &err), IH_OK);
-        assert_int_equal(decode_order(&h, &sleeping, 100 * 1000, 0, &err), IH_OK);
+        assert_int_equal(decode_order(h, &sound, 100 * 1000, 3, &err), IH_OK);
+        assert_int_equal(decode_order(h, &asking, 100 * 1000, 3, &err), IH_OK);
+        assert_int_equal(decode_order(h, &asking, 100 * 1000, 0, &err), IH_OK);
+        assert_int_equal(decode_order(h, &sleeping, 100 * 1000, 0, &err), IH_OK);
     }
-    ih_decoder_process_reset(&h);
 }
 
-/* A row in each piece: neither side is ahead for long, and both wait at all kinds of moments. */
+/* One row per piece: both sides wait often, at many different moments. */
 static void test_turns(void **state)
 {
     const struct order order = {.width = 10, .height = 5000, .n_channels = 1, .at_a_time = 10};
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
     for (int i = 0; i < 4; i++)
-        assert_int_equal(decode_order(&h, &order, 10, 0, &err), IH_OK);
-    ih_decoder_process_reset(&h);
+        assert_int_equal(decode_order(h, &order, 10, 0, &err), IH_OK);
 }
 
-/* One after the other, and in the same memory, whatever the one before was. */
+/* Many images, good and bad, one after the other in the same memory. */
 static void test_many(void **state)
 {
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
     const struct order first = {.width = 1, .height = 1, .n_channels = 1};
-    assert_int_equal(decode_order(&h, &first, 1, 0, &err), IH_OK);
-    const pid_t pid = h.pid;
+    assert_int_equal(decode_order(h, &first, 1, 0, &err), IH_OK);
+    const pid_t pid = h->pid;
     const unsigned n_before = n_files();
     for (unsigned i = 0; i < 300; i++) {
         const struct order order = {.width = i * 7919 % 2000 + 1,
                                     .height = i * 104729 % 600 + 1,
                                     .n_channels = i % 4 + 1,
                                     .deed = i % 5 == 4 ? FAIL : DECODE};
-        const enum ih_status status = decode_order(&h, &order, 2000, 0, &err);
+        const enum ih_status status = decode_order(h, &order, 2000, 0, &err);
         assert_int_equal(status, order.deed == FAIL ? IH_UNSUPPORTED : IH_OK);
     }
-    assert_int_equal(h.pid, pid);
+    assert_int_equal(h->pid, pid);
     assert_int_equal(n_files(), n_before);
-    ih_decoder_process_reset(&h);
 }
 
-/* A helper has the standard files, its socket and the image's open; a worker keeps no more of one
- * than a socket, and nothing of one that has ended. */
+/* A decoder process has the standard files, its socket and the image open. The worker keeps one
+ * socket open for it, and nothing after its end. */
 static void test_files(void **state)
 {
     const struct order order = {.width = 1, .height = 1, .n_channels = 1, .deed = COUNT_FILES};
     const unsigned n_before = n_files();
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
-    (void)state;
     for (int start = 0; start < 5; start++) {
-        ih_decoder_process_init(&h, &command);
         for (int image = 0; image < 5; image++) {
-            uint8_t n_of_helper;
+            uint8_t n_inside;
             size_t n;
-            assert_int_equal(open_order(&h, &order, NULL, &err), IH_OK);
-            assert_int_equal(ih_decoder_process_read(&h, &n_of_helper, 1, &n, &err), IH_OK);
-            assert_int_equal(n_of_helper, 5);
-            assert_int_equal(ih_decoder_process_read(&h, &n_of_helper, 1, &n, &err), IH_OK);
+            assert_int_equal(open_order(h, &order, NULL, &err), IH_OK);
+            assert_int_equal(h->remote.read(&h->remote, &n_inside, 1, &n, &err), IH_OK);
+            assert_int_equal(n_inside, 5);
+            assert_int_equal(h->remote.read(&h->remote, &n_inside, 1, &n, &err), IH_OK);
             assert_int_equal(n, 0);
-            ih_decoder_process_close(&h);
+            h->remote.close(&h->remote);
             assert_int_equal(n_files(), n_before + 1);
             assert_int_equal(n_memories(), 1);
         }
-        ih_decoder_process_reset(&h);
+        ih_decoder_process_reset(h);
         assert_int_equal(n_files(), n_before);
         assert_int_equal(n_memories(), 0);
     }
 }
 
-/* ---- memory that cannot be taken away ---- */
+/* ---- memory that cannot shrink ---- */
 
 static const char shrinks[] = "IMGHIST_TEST_SHRINKS";
 
-/* In the helper, before it has given up its rights: whether the worker's memory can become shorter,
- * or be made such that it can. */
+/* Whether the shared memory can shrink; also tried in the decoder process before it gives up its
+ * rights. */
 static bool can_shrink(int file)
 {
     return ftruncate(file, 0) == 0 || ftruncate(file, sizeof(struct ih_shared_pixels) - 1) == 0;
@@ -168,7 +152,7 @@ static void test_seals(void **state)
     assert_int_equal(memory->pieces[IH_DECODER_PROCESS_PIECES - 1][PIECE - 1], 2);
     ih_shared_pixels_unmap(other);
     ih_shared_pixels_unmap(memory);
-    assert_null(ih_shared_pixels_map(file)); /* as where a person starts one */
+    assert_null(ih_shared_pixels_map(file)); /* as when a person starts the program so */
     ih_shared_pixels_unmap(NULL);
 
     const struct order order = {.width = 999, .height = 999, .n_channels = 3};
@@ -182,7 +166,7 @@ static void test_seals(void **state)
 #endif
 }
 
-/* Each helper has memory of its own, without what the last one left in it. */
+/* Each decoder process has new memory. */
 static void test_new_memory(void **state)
 {
     const struct order order = {.width = 999, .height = 999, .n_channels = 3};
@@ -194,22 +178,22 @@ static void test_new_memory(void **state)
     ih_decoder_process_init(&a, &command);
     ih_decoder_process_init(&b, &command);
     assert_int_equal(open_order(&a, &order, NULL, &err), IH_OK);
-    assert_int_equal(ih_decoder_process_read(&a, pixels, 999, &n, &err), IH_OK);
-    assert_int_equal(decode_order(&b, &order, 999, 0, &err), IH_OK); /* beside a's */
+    assert_int_equal(a.remote.read(&a.remote, pixels, 999, &n, &err), IH_OK);
+    assert_int_equal(decode_order(&b, &order, 999, 0, &err), IH_OK); /* at the same time */
     assert_ptr_not_equal(a.memory, b.memory);
-    ih_decoder_process_close(&a);
+    a.remote.close(&a.remote);
     assert_null(a.memory);
     ih_decoder_process_reset(&a);
     ih_decoder_process_reset(&b);
     assert_null(b.memory);
 }
 
-/* No memory, no more files or no program: told, and nothing stays open or mapped. */
+/* No memory, no file descriptors or no program: an error, and nothing stays open or mapped. */
 static void test_no_memory(void **state)
 {
     static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist",
                                                               .decoders = decoders};
-    static const char says[] = "cannot start a helper process: no memory to share with it: ";
+    static const char says[] = "cannot start a decoder process: no shared memory: ";
     const struct order order = {.width = 9, .height = 9, .n_channels = 1};
     struct ih_decoder_process h;
     struct ih_error err;
@@ -232,12 +216,12 @@ static void test_no_memory(void **state)
     const int low = open("/dev/null", O_RDONLY);
     close(low);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    for (unsigned n = 0; n < 3; n++) { /* that may be open besides the file */
+    for (unsigned n = 0; n < 3; n++) { /* descriptors left besides the file */
         less = (struct rlimit){(rlim_t)low + 1 + n, limit.rlim_max};
         setrlimit(RLIMIT_NOFILE, &less);
         status = decode_order(&h, &order, 9, 0, &err);
         setrlimit(RLIMIT_NOFILE, &limit);
-        assert_int_equal(status, n < 2 ? IH_IO : IH_UNAVAILABLE);
+        assert_int_equal(status, IH_IO); /* fails one file, not the batch */
         assert_int_equal(n_files(), n_before);
         assert_null(h.memory);
         assert_int_equal(n_memories(), 0);
@@ -253,19 +237,17 @@ static void test_no_memory(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc >= 2 && strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0)
+    if (is_decoder_process(argc, argv))
         return getenv(shrinks) && can_shrink(IH_DECODER_PROCESS_MEMORY)
                    ? EXIT_FAILURE
                    : ih_decoder_process_serve(decoders, argv + 2);
-    if (access(command.program, X_OK) != 0) {
-        puts("[  SKIPPED ] no /proc: the test cannot start itself");
+    if (!can_start_itself())
         return 0;
-    }
     alarm(300); /* rather than hang */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_speeds),
-        cmocka_unit_test(test_turns),      cmocka_unit_test(test_many),
-        cmocka_unit_test(test_files),      cmocka_unit_test(test_seals),
+        PROCESS_TEST(test_sizes),          PROCESS_TEST(test_speeds),
+        PROCESS_TEST(test_turns),          PROCESS_TEST(test_many),
+        PROCESS_TEST(test_files),          cmocka_unit_test(test_seals),
         cmocka_unit_test(test_new_memory), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,12 @@
-#include "device/gpu_totals.h"
+#include "device/cuda_unit.h"
+
+enum ih_status ih_cuda_failed(struct ih_error *err, cudaError_t error, const char *what)
+{
+    cudaGetLastError(); /* else the thread's next launch would seem to fail */
+    if (error == cudaErrorMemoryAllocation)
+        return ih_error_set(err, IH_MEMORY, "%s: out of GPU or pinned memory", what);
+    return ih_error_set(err, IH_DEVICE, "%s: %s", what, cudaGetErrorString(error));
+}
 
 struct ih_gpu_measures ih_gpu_measures_make(const struct ih_count_spec *spec)
 {

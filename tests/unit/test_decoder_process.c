@@ -1,14 +1,14 @@
 /*
- * Helper processes: the same pixels as without, and what becomes of a file whose decoder crashes,
- * hangs, lies or tries what it may not do.
+ * Decoder processes deliver the same pixels. A file fails with the right error if its decoder
+ * crashes, hangs, lies or tries a forbidden call.
  *
- * The helper is this test itself, started anew, and serves the decoders of helper_decoders.h; a
- * request names them by their index.
+ * The test starts itself as the decoder process and serves the decoders of misbehaving_decoders.h.
+ * A request names them by index.
  */
-#define _DEFAULT_SOURCE /* socket and the rest of what a helper must not do */
+#define _DEFAULT_SOURCE /* forbidden calls */
 
 #include "base/clock.h"
-#include "tests/support/helper_decoders.h"
+#include "tests/support/misbehaving_decoders.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,8 +18,10 @@
 
 #include <cmocka.h>
 
-static const struct ih_decoder_process_command command = {.program = "/proc/self/exe",
-                                                          .decoders = decoders};
+static const struct ih_decoder_process_command command = {
+    .program = "/proc/self/exe", .cpu_seconds_max = 1, .decoders = decoders};
+
+#include "tests/support/own_decoder_process.h"
 
 /* A file of n bytes that are all 1, open for reading. */
 static int file_of(size_t n)
@@ -36,7 +38,7 @@ static int file_of(size_t n)
     return fd;
 }
 
-/* All of an image through the helper. value: of its pixels, which must be all the same. */
+/* Decodes an image whose pixels must all have the same value. */
 static enum ih_status decode(struct ih_decoder_process *h, unsigned decoder, size_t file_bytes,
                              struct ih_budget *budget, unsigned *value, struct ih_error *err)
 {
@@ -50,16 +52,16 @@ static enum ih_status decode(struct ih_decoder_process *h, unsigned decoder, siz
     int fd = file_of(file_bytes);
     assert_int_equal(ih_source_open_fd(&src, fd, err), IH_OK);
     assert_int_equal(ih_source_peek(&src, IH_PROBE_BYTES, &head, &n_head, err), IH_OK);
-    enum ih_status status = ih_decoder_process_open(h, decoder, &src, &options, &info, err);
+    enum ih_status status = h->remote.open(&h->remote, decoder, &src, &options, &info, err);
     while (status == IH_OK && n > 0) {
-        status = ih_decoder_process_read(h, pixels, sizeof pixels / 3, &n, err);
+        status = h->remote.read(&h->remote, pixels, sizeof pixels / 3, &n, err);
         for (size_t i = 0; status == IH_OK && i < 3 * n; i++)
             assert_int_equal(pixels[i], *value = pixels[0]);
         n_all += n;
     }
     if (status == IH_OK)
         assert_int_equal(n_all, WIDTH * HEIGHT);
-    ih_decoder_process_close(h);
+    h->remote.close(&h->remote);
     ih_source_reset(&src);
     close(fd);
     return status;
@@ -67,25 +69,22 @@ static enum ih_status decode(struct ih_decoder_process *h, unsigned decoder, siz
 
 static void test_pixels(void **state)
 {
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
     unsigned value = 0;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
-    /* All of the file in the worker's buffer, more than it, much more. */
+    /* A file that fits into the worker's buffer, a larger one, a much larger one. */
     static const size_t sizes[] = {200, IH_SOURCE_BUFFER_BYTES + 7, 1000 * 1000};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        assert_int_equal(decode(&h, SUM, sizes[i], NULL, &value, &err), IH_OK);
+        assert_int_equal(decode(h, SUM, sizes[i], NULL, &value, &err), IH_OK);
         assert_int_equal(value, sizes[i] & 255);
     }
-    pid_t pid = h.pid;
-    for (unsigned i = 1; i <= 50; i++) /* it may open fewer files, but not one after the other */
-        assert_int_equal(decode(&h, SUM, i, NULL, &value, &err), IH_OK);
-    assert_int_equal(h.pid, pid);
-    ih_decoder_process_reset(&h);
+    pid_t pid = h->pid;
+    for (unsigned i = 1; i <= 50; i++) /* more files than it may have open at once */
+        assert_int_equal(decode(h, SUM, i, NULL, &value, &err), IH_OK);
+    assert_int_equal(h->pid, pid);
 }
 
-/* One file fails with its reason, the next is decoded. */
+/* One file fails with its reason; the next is decoded. */
 static void test_failures(void **state)
 {
     static const struct {
@@ -102,21 +101,18 @@ static void test_failures(void **state)
         {BROAD, IH_CORRUPT, "its decoder ended unexpectedly (it sent nonsense)"},
         {HIDING, IH_CORRUPT, "its decoder crashed: signal 9 (killed, perhaps for lack of memory)"},
     };
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
     unsigned value = 0;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(decode(&h, cases[i].decoder, 100, NULL, &value, &err), cases[i].status);
+        assert_int_equal(decode(h, cases[i].decoder, 100, NULL, &value, &err), cases[i].status);
         assert_string_equal(err.message, cases[i].says);
-        assert_int_equal(decode(&h, SUM, 99, NULL, &value, &err), IH_OK);
+        assert_int_equal(decode(h, SUM, 99, NULL, &value, &err), IH_OK);
         assert_int_equal(value, 99);
     }
-    ih_decoder_process_reset(&h);
 }
 
-static void test_library_not_there(void **state)
+static void test_missing_library(void **state)
 {
     static const char says[] = "libimghist-none.so.7, which decodes it, cannot be loaded: ";
     struct ih_decoder_process h;
@@ -124,8 +120,8 @@ static void test_library_not_there(void **state)
     unsigned value = 0;
     (void)state;
     ih_decoder_process_init(&h, &command);
-    for (int i = 0; i < 3; i++) { /* one that prepares for it, the same again, one for all */
-        assert_int_equal(decode(&h, LATE, 10, NULL, &value, &err), IH_UNSUPPORTED);
+    for (int i = 0; i < 3; i++) { /* prepares it, the same again, prepares all */
+        assert_int_equal(decode(&h, NO_LIBRARY, 10, NULL, &value, &err), IH_UNSUPPORTED);
         assert_memory_equal(err.message, says, sizeof says - 1);
         assert_non_null(strstr(err.message, "No such file"));
         if (i == 0)
@@ -138,36 +134,34 @@ static void test_library_not_there(void **state)
     ih_decoder_process_reset(&h);
 }
 
-/* One that uses no processor time does not hold its worker for ever; what it took is given back. */
+/* A process that sleeps is ended, and the budget gets back what it took. */
 static void test_sleep(void **state)
 {
     static const struct ih_decoder_process_command hurried = {
         .program = "/proc/self/exe", .seconds_max = 1, .decoders = decoders};
     static const unsigned sleepers[] = {SLEEPING_AT_ONCE, SLEEPING, DRIPPING};
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
     struct ih_budget budget;
     unsigned value = 0;
-    (void)state;
     alarm(120); /* rather than hang */
-    ih_decoder_process_init(&h, &hurried);
+    ih_decoder_process_init(h, &hurried);
     ih_budget_init(&budget, 1000);
     for (size_t i = 0; i < sizeof sleepers / sizeof sleepers[0]; i++) {
         uint64_t started_ns = ih_clock_ns();
-        assert_int_equal(decode(&h, sleepers[i], 100, &budget, &value, &err), IH_LIMIT);
+        assert_int_equal(decode(h, sleepers[i], 100, &budget, &value, &err), IH_LIMIT);
         assert_string_equal(err.message, "its decoder takes more than 1 s and was ended");
         assert_true(ih_clock_ns() - started_ns >= 1000u * 1000 * 1000);
-        assert_false(h.is_running);
+        assert_false(h->is_running);
         assert_int_equal(budget.taken_bytes, 0);
-        assert_int_equal(decode(&h, SUM, 99, &budget, &value, &err), IH_OK);
+        assert_int_equal(decode(h, SUM, 99, &budget, &value, &err), IH_OK);
         assert_int_equal(value, 99);
     }
     ih_budget_destroy(&budget);
-    ih_decoder_process_reset(&h);
     alarm(0);
 }
 
-/* A pipe that is slow to come is no sleep of its decoder's. */
+/* Waiting for a slow pipe is not held against the decoder. */
 static void *feed_slowly(void *pipe_end)
 {
     const struct timespec a_while = {.tv_sec = 2};
@@ -184,79 +178,69 @@ static void test_slow_pipe(void **state)
         .program = "/proc/self/exe", .seconds_max = 1, .decoders = decoders};
     static uint8_t pixels[3 * WIDTH];
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
     struct ih_source src = {0};
     struct ih_image_info info;
     int ends[2];
     size_t n;
     pthread_t feeder;
-    (void)state;
-    ih_decoder_process_init(&h, &hurried);
+    ih_decoder_process_init(h, &hurried);
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pthread_create(&feeder, NULL, feed_slowly, &ends[1]), 0);
     assert_int_equal(ih_source_open_fd(&src, ends[0], &err), IH_OK);
-    assert_int_equal(ih_decoder_process_open(&h, SUM, &src, &options, &info, &err), IH_OK);
-    assert_int_equal(ih_decoder_process_read(&h, pixels, WIDTH, &n, &err), IH_OK);
+    assert_int_equal(h->remote.open(&h->remote, SUM, &src, &options, &info, &err), IH_OK);
+    assert_int_equal(h->remote.read(&h->remote, pixels, WIDTH, &n, &err), IH_OK);
     assert_int_equal(pixels[0], 3);
-    ih_decoder_process_close(&h);
-    ih_decoder_process_reset(&h);
+    h->remote.close(&h->remote);
     ih_source_reset(&src);
     pthread_join(feeder, NULL);
     close(ends[0]);
 }
 
-/* An image that nobody reads to its end. */
+/* An image that is not read to its end. */
 static void test_abandoned(void **state)
 {
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
     struct ih_source src = {0};
     struct ih_image_info info;
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
     unsigned value = 0;
     int fd = file_of(10);
-    (void)state;
-    ih_decoder_process_init(&h, &command);
     assert_int_equal(ih_source_open_fd(&src, fd, &err), IH_OK);
-    assert_int_equal(ih_decoder_process_open(&h, SUM, &src, &options, &info, &err), IH_OK);
-    ih_decoder_process_close(&h);
+    assert_int_equal(h->remote.open(&h->remote, SUM, &src, &options, &info, &err), IH_OK);
+    h->remote.close(&h->remote);
     ih_source_reset(&src);
     close(fd);
-    assert_int_equal(decode(&h, SUM, 98, NULL, &value, &err), IH_OK);
+    assert_int_equal(decode(h, SUM, 98, NULL, &value, &err), IH_OK);
     assert_int_equal(value, 98);
-    ih_decoder_process_reset(&h);
 }
 
-static void test_rights(void **state)
+static void test_forbidden_calls(void **state)
 {
-    struct ih_decoder_process h;
-    struct ih_error err;
-    unsigned value = 255;
-    (void)state;
+    struct ih_error err = {0};
+    unsigned n_tried = 0;
     if (strncmp(ih_sandbox_title(), "seccomp", 7) != 0)
         skip();
-    ih_decoder_process_init(&h, &command);
-    assert_int_equal(decode(&h, ATTEMPTS, 1, NULL, &value, &err), IH_OK);
-    assert_int_equal(value, 0);
-    assert_int_not_equal(access("/tmp/imghist-helper-was-here", F_OK), 0);
-    ih_decoder_process_reset(&h);
+    decode(*state, ATTEMPTS, 1, NULL, &n_tried, &err);
+    assert_string_equal(err.message, "");
+    assert_true(n_tried >= 60);
+    assert_int_not_equal(access("/tmp/imghist-decoder-was-here", F_OK), 0);
 }
 
-/* What ends the program ends it first: no file is to blame. */
+/* Signals that end the program do not end its decoder processes first. */
 static void test_interrupted(void **state)
 {
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
     unsigned value = 0;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
-    assert_int_equal(decode(&h, INTERRUPTED, 97, NULL, &value, &err), IH_OK);
+    assert_int_equal(decode(h, INTERRUPTED, 97, NULL, &value, &err), IH_OK);
     assert_int_equal(value, 97);
-    ih_decoder_process_reset(&h);
 }
 
-/* In a process of its own: starts a helper that sleeps, tells of it, and waits to be killed. */
+/* In a forked process: starts a decoder process that sleeps, sends its id, and waits to be killed.
+ */
 static void work_and_wait(int tell)
 {
     const struct ih_decode_options options = {.max_pixels = 1 << 30};
@@ -269,15 +253,15 @@ static void work_and_wait(int tell)
     alarm(60); /* rather than wait for ever */
     ih_decoder_process_init(&h, &command);
     if (ih_source_open_fd(&src, file_of(10), &err) != IH_OK ||
-        ih_decoder_process_open(&h, SLEEPING, &src, &options, &info, &err) != IH_OK ||
-        ih_decoder_process_read(&h, pixels, WIDTH, &n, &err) != IH_OK)
+        h.remote.open(&h.remote, SLEEPING, &src, &options, &info, &err) != IH_OK ||
+        h.remote.read(&h.remote, pixels, WIDTH, &n, &err) != IH_OK)
         _exit(1);
     if (write(tell, &h.pid, sizeof h.pid) == sizeof h.pid)
         pause();
     _exit(1);
 }
 
-/* Whether the process is there, and not just waiting for somebody to ask how it ended. */
+/* Whether the process exists and is no zombie. */
 static bool is_alive(pid_t pid)
 {
     char path[64], text[200] = "";
@@ -289,12 +273,12 @@ static bool is_alive(pid_t pid)
     return is;
 }
 
-/* Nobody is left to end a helper whose worker was killed, and it may be busy for long. */
+/* A decoder process ends when its worker is killed, even in the middle of an image. */
 static void test_worker_killed(void **state)
 {
     const struct timespec a_while = {.tv_nsec = 10 * 1000 * 1000};
     int ends[2];
-    pid_t helper = 0;
+    pid_t process = 0;
     (void)state;
 #ifndef __linux__
     skip();
@@ -305,39 +289,36 @@ static void test_worker_killed(void **state)
     if (worker == 0)
         work_and_wait(ends[1]);
     close(ends[1]);
-    assert_int_equal(read(ends[0], &helper, sizeof helper), sizeof helper);
+    assert_int_equal(read(ends[0], &process, sizeof process), sizeof process);
     close(ends[0]);
-    const bool was_alive = is_alive(helper);
+    const bool was_alive = is_alive(process);
     kill(worker, SIGKILL);
     waitpid(worker, NULL, 0);
     assert_true(was_alive);
-    for (int i = 0; i < 500 && is_alive(helper); i++)
+    for (int i = 0; i < 500 && is_alive(process); i++)
         nanosleep(&a_while, NULL);
-    assert_false(is_alive(helper));
+    assert_false(is_alive(process));
 }
 
-/* The worker's budget is asked, and what a helper forgets, or dies with, is given back. */
+/* The worker's budget is used, and gets back what a decoder process does not return. */
 static void test_budget(void **state)
 {
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
     struct ih_budget budget;
     unsigned value = 255;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
     ih_budget_init(&budget, 1000);
-    assert_int_equal(decode(&h, BUDGET, 1, &budget, &value, &err), IH_OK);
+    assert_int_equal(decode(h, BUDGET, 1, &budget, &value, &err), IH_OK);
     assert_int_equal(value, 1 | 2);
     assert_int_equal(budget.taken_bytes, 0);
-    assert_int_equal(decode(&h, GREEDY, 1, &budget, &value, &err), IH_CORRUPT);
+    assert_int_equal(decode(h, GREEDY, 1, &budget, &value, &err), IH_CORRUPT);
     assert_string_equal(err.message, "its decoder ended unexpectedly (it sent nonsense)");
     assert_int_equal(budget.taken_bytes, 0);
     assert_int_equal(ih_budget_take(&budget, 300, &err), IH_OK); /* for another image */
-    assert_int_equal(decode(&h, GENEROUS, 1, &budget, &value, &err), IH_OK);
+    assert_int_equal(decode(h, GENEROUS, 1, &budget, &value, &err), IH_OK);
     assert_int_equal(budget.taken_bytes, 300);
     ih_budget_give(&budget, 300);
     ih_budget_destroy(&budget);
-    ih_decoder_process_reset(&h);
 }
 
 static void test_no_program(void **state)
@@ -360,24 +341,22 @@ static void test_no_program(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc >= 2 && strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0)
+    if (is_decoder_process(argc, argv))
         return ih_decoder_process_serve(decoders, argv + 2);
-    if (access(command.program, X_OK) != 0) {
-        puts("[  SKIPPED ] no /proc: the test cannot start itself");
+    if (!can_start_itself())
         return 0;
-    }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pixels),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_abandoned),
-        cmocka_unit_test(test_interrupted),
+        PROCESS_TEST(test_pixels),
+        PROCESS_TEST(test_failures),
+        PROCESS_TEST(test_abandoned),
+        PROCESS_TEST(test_interrupted),
         cmocka_unit_test(test_worker_killed),
-        cmocka_unit_test(test_rights),
-        cmocka_unit_test(test_budget),
+        PROCESS_TEST(test_forbidden_calls),
+        PROCESS_TEST(test_budget),
         cmocka_unit_test(test_no_program),
-        cmocka_unit_test(test_sleep),
-        cmocka_unit_test(test_slow_pipe),
-        cmocka_unit_test(test_library_not_there),
+        PROCESS_TEST(test_sleep),
+        PROCESS_TEST(test_slow_pipe),
+        cmocka_unit_test(test_missing_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,9 @@
 /*
- * The backends there are, and starting the units of one.
+ * Choosing a backend and starting its units.
  *
- * Of a backend with several units, GPUs, as many start as lanes will be open: a GPU takes a few
- * hundred milliseconds and its memory to start, and one that no lane is dealt to would have done so
- * for nothing. They start side by side. Units that the caller has named must all start; of the
- * others those that do not are left out, and the next ones tried in their place.
+ * A GPU takes a few hundred milliseconds and some of its memory to start. So no more GPUs are
+ * started than there will be lanes, and they start at the same time. Units that the user named must
+ * all start. Otherwise a unit that does not start is left out, and the next one is tried.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -42,7 +41,7 @@ const struct ih_backend *ih_backend_candidate(const struct ih_device_options *op
 
 /* ---- the units of one backend ---- */
 
-/* One unit's start, in a thread of its own where others start beside it. */
+/* The start of one unit. */
 struct unit_start {
     const struct ih_backend *backend;
     const struct ih_backend_options *options;
@@ -61,8 +60,8 @@ static void *start_unit(void *argument)
     return NULL;
 }
 
-/* The first in this thread, the others beside it. */
-static void start_side_by_side(struct unit_start *units, unsigned n)
+/* The first in this thread, the others in threads of their own. */
+static void start_together(struct unit_start *units, unsigned n)
 {
     for (unsigned i = 1; i < n; i++)
         units[i].has_thread = pthread_create(&units[i].thread, NULL, start_unit, &units[i]) == 0;
@@ -80,7 +79,7 @@ void ih_units_stop(struct ih_device *d, const struct ih_backend *b)
         b->stop(d->units[--d->n_units]);
 }
 
-/* Whether the units that the options name exist: all of them, used or not. */
+/* Checks that all units that the options name exist, used or not. */
 static enum ih_status check_ordinals(const struct ih_device_options *o, const struct ih_backend *b,
                                      int n_units, struct ih_error *err)
 {
@@ -92,8 +91,8 @@ static enum ih_status check_ordinals(const struct ih_device_options *o, const st
     return IH_OK;
 }
 
-/* Starts the units from *next on that are still wanted. skipped: filled, if it is not yet, with why
- * one is left out. IH_OK unless one that the options name does not start. */
+/* Starts further units, from *next on. skipped: the first reason why one is left out. IH_OK unless
+ * a unit that the options name does not start. */
 static enum ih_status start_more(struct ih_device *d, const struct ih_backend *b, unsigned n_wanted,
                                  unsigned n_listed, unsigned *next, struct ih_error *skipped,
                                  struct ih_error *err)
@@ -106,7 +105,7 @@ static enum ih_status start_more(struct ih_device *d, const struct ih_backend *b
         units[n] = (struct unit_start){.backend = b,
                                        .options = &o->with,
                                        .ordinal = o->n_ordinals ? o->ordinals[*next] : (int)*next};
-    start_side_by_side(units, n);
+    start_together(units, n);
     for (unsigned i = 0; i < n; i++) {
         if (units[i].status == IH_OK) {
             d->ordinals[d->n_units] = units[i].ordinal;
@@ -153,8 +152,8 @@ enum ih_status ih_units_start(struct ih_device *d, const struct ih_backend *b,
     return status;
 }
 
-/* The kind of a unit, " NVIDIA H100" of "cuda:0 NVIDIA H100". */
-static const char *kind_of(const struct ih_device *d, unsigned i)
+/* The model of a unit: " NVIDIA H100" in "cuda:0 NVIDIA H100". */
+static const char *model_of(const struct ih_device *d, unsigned i)
 {
     const char *text = d->backend->describe(d->units[i]);
     return text + strcspn(text, " ");
@@ -165,7 +164,7 @@ void ih_units_describe(struct ih_device *d)
     char *text = d->description, *end = text + sizeof d->description;
     bool are_alike = d->n_units > 1;
     for (unsigned i = 1; i < d->n_units; i++)
-        are_alike = are_alike && strcmp(kind_of(d, 0), kind_of(d, i)) == 0;
+        are_alike = are_alike && strcmp(model_of(d, 0), model_of(d, i)) == 0;
     for (unsigned i = 0; i < d->n_units; i++) {
         if (!are_alike)
             snprintf(text, (size_t)(end - text), "%s%s", i ? ", " : "",
@@ -174,8 +173,8 @@ void ih_units_describe(struct ih_device *d)
             snprintf(text, (size_t)(end - text), "%s:%d", d->backend->name, d->ordinals[0]);
         else
             snprintf(text, (size_t)(end - text), ",%d", d->ordinals[i]);
-        text += strlen(text); /* what does not fit is cut */
+        text += strlen(text); /* cut if it does not fit */
     }
     if (are_alike)
-        snprintf(text, (size_t)(end - text), " %u x%s", d->n_units, kind_of(d, 0));
+        snprintf(text, (size_t)(end - text), " %u x%s", d->n_units, model_of(d, 0));
 }

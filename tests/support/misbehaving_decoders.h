@@ -1,20 +1,18 @@
 /*
- * What a helper process serves in its tests: decoders that crash, hang, lie or try what they may
- * not do, each in its read. Define _DEFAULT_SOURCE before any header.
+ * Decoders for the tests of decoder processes: each crashes, hangs, lies or tries forbidden calls
+ * in its read. Define _DEFAULT_SOURCE before any header.
  */
-#ifndef IH_TESTS_HELPER_DECODERS_H
-#define IH_TESTS_HELPER_DECODERS_H
+#ifndef IH_TESTS_MISBEHAVING_DECODERS_H
+#define IH_TESTS_MISBEHAVING_DECODERS_H
 
 #include "base/dynlib.h"
 #include "isolate/decoder_process.h"
 #include "isolate/sandbox.h"
+#include "tests/support/forbidden_calls.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,9 +50,14 @@ static inline void close_image(void *state)
     (void)state;
 }
 
-/* Every pixel holds the sum of the file's bytes. */
-static inline enum ih_status read_sum(void *state, uint8_t *pixels, size_t capacity,
+/* A read call of struct ih_decoder. */
+#define READ(name)                                                                   \
+    static inline enum ih_status name(void *state, uint8_t *pixels, size_t capacity, \
                                       size_t *n_pixels, struct ih_error *err)
+#define UNUSED ((void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err)
+
+/* Every pixel holds the sum of the file's bytes. */
+READ(read_sum)
 {
     struct image *image = state;
     (void)err;
@@ -64,25 +67,22 @@ static inline enum ih_status read_sum(void *state, uint8_t *pixels, size_t capac
     return IH_OK;
 }
 
-static inline enum ih_status read_failing(void *state, uint8_t *pixels, size_t capacity,
-                                          size_t *n_pixels, struct ih_error *err)
+READ(read_failing)
 {
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels;
+    UNUSED;
     return ih_error_set(err, IH_UNSUPPORTED, "a text of its own");
 }
 
-static inline enum ih_status read_crashing(void *state, uint8_t *pixels, size_t capacity,
-                                           size_t *n_pixels, struct ih_error *err)
+READ(read_crashing)
 {
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
+    UNUSED;
     signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would report and exit */
     raise(SIGSEGV);
     return IH_OK;
 }
 
-/* Somebody presses Ctrl-C, or ends the program in another way, of which a helper hears as well. */
-static inline enum ih_status read_interrupted(void *state, uint8_t *pixels, size_t capacity,
-                                              size_t *n_pixels, struct ih_error *err)
+/* Sends itself the signals that Ctrl-C and the like send to a decoder process as well. */
+READ(read_interrupted)
 {
     raise(SIGINT);
     raise(SIGTERM);
@@ -91,43 +91,38 @@ static inline enum ih_status read_interrupted(void *state, uint8_t *pixels, size
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
-static inline enum ih_status read_exiting(void *state, uint8_t *pixels, size_t capacity,
-                                          size_t *n_pixels, struct ih_error *err)
+READ(read_exiting)
 {
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
+    UNUSED;
     _exit(7);
 }
 
-static inline enum ih_status read_endless(void *state, uint8_t *pixels, size_t capacity,
-                                          size_t *n_pixels, struct ih_error *err)
+READ(read_endless)
 {
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
-    ih_sandbox_allow_seconds(0); /* the test need not wait for the real limit */
+    UNUSED;
     for (volatile unsigned i = 0;; i++)
         if (i == 0 && *n_pixels == SIZE_MAX)
-            return IH_OK; /* never; but a function that returns has to say so */
+            return IH_OK; /* never, but the compiler wants a return */
 }
 
-static inline enum ih_status read_nonsense(void *state, uint8_t *pixels, size_t capacity,
-                                           size_t *n_pixels, struct ih_error *err)
+READ(read_nonsense)
 {
-    static const char nonsense[4096] = "what no helper says";
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
+    static const char nonsense[4096] = "nonsense";
+    UNUSED;
     for (;;)
         if (write(IH_DECODER_PROCESS_SOCKET, nonsense, sizeof nonsense) < 0)
             _exit(0);
 }
 
-static inline enum ih_status read_hiding(void *state, uint8_t *pixels, size_t capacity,
-                                         size_t *n_pixels, struct ih_error *err)
+READ(read_hiding)
 {
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err;
+    UNUSED;
     close(IH_DECODER_PROCESS_SOCKET);
     sleep(1000);
     return IH_OK;
 }
 
-/* Sleeps before it says anything, or after its first pixels. */
+/* Sleeps before its first reply, or after its first pixels. */
 static inline enum ih_status open_sleeping(struct ih_source *src,
                                            const struct ih_decode_options *options,
                                            struct ih_image_info *info, void **state,
@@ -138,8 +133,7 @@ static inline enum ih_status open_sleeping(struct ih_source *src,
     return IH_OK;
 }
 
-static inline enum ih_status read_sleeping(void *state, uint8_t *pixels, size_t capacity,
-                                           size_t *n_pixels, struct ih_error *err)
+READ(read_sleeping)
 {
     struct image *image = state;
     if (image->n_left < (uint64_t)WIDTH * HEIGHT)
@@ -147,9 +141,8 @@ static inline enum ih_status read_sleeping(void *state, uint8_t *pixels, size_t 
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
-/* Never silent for long, and never done: a pixel now and then. */
-static inline enum ih_status read_dripping(void *state, uint8_t *pixels, size_t capacity,
-                                           size_t *n_pixels, struct ih_error *err)
+/* Sends one pixel now and then. */
+READ(read_dripping)
 {
     const struct timespec a_while = {.tv_nsec = 20 * 1000 * 1000};
     (void)capacity;
@@ -157,40 +150,21 @@ static inline enum ih_status read_dripping(void *state, uint8_t *pixels, size_t 
     return read_sum(state, pixels, 1, n_pixels, err);
 }
 
-/* Bit i of every pixel: attempt i succeeded. */
-static inline unsigned attempts(void)
-{
-    char *const command[] = {(char[]){"true"}, NULL};
-    const bool done[] = {
-        open("/etc/passwd", O_RDONLY) >= 0,
-        open("/tmp/imghist-helper-was-here", O_WRONLY | O_CREAT, 0600) >= 0,
-        socket(AF_INET, SOCK_STREAM, 0) >= 0,
-        unlink("/tmp/imghist-helper-was-here") == 0,
-        kill(getppid(), 0) == 0,
-        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
-            MAP_FAILED,
-        execv("/bin/true", command) == 0, /* it would end this process */
-    };
-    unsigned bits = 0;
-    for (unsigned i = 0; i < sizeof done / sizeof done[0]; i++)
-        bits |= done[i] ? 1u << i : 0;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(0);
-    return bits | (child > 0 ? 1u << 7 : 0);
-}
-
-static inline enum ih_status read_attempts(void *state, uint8_t *pixels, size_t capacity,
-                                           size_t *n_pixels, struct ih_error *err)
+/* Every pixel holds the number of forbidden calls tried. */
+READ(read_attempts)
 {
     struct image *image = state;
-    image->sum = image->n_left == (uint64_t)WIDTH * HEIGHT ? attempts() : image->sum;
+    unsigned n_tried;
+    const char *allowed = find_allowed_call(&n_tried);
+    if (allowed)
+        return ih_error_set(err, IH_UNSUPPORTED, "not refused: %s", allowed);
+    image->sum = n_tried;
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
-/* Every pixel says what the budget answered: 1 for a first half, 2 for a second, 4 for one more. */
-static inline enum ih_status read_budget(void *state, uint8_t *pixels, size_t capacity,
-                                         size_t *n_pixels, struct ih_error *err)
+/* Every pixel holds the budget's answers as bits: 1 for a first half, 2 for a second, 4 for one
+ * more byte. */
+READ(read_budget)
 {
     struct image *image = state;
     if (image->n_left == (uint64_t)WIDTH * HEIGHT) {
@@ -200,24 +174,22 @@ static inline enum ih_status read_budget(void *state, uint8_t *pixels, size_t ca
         image->sum = ih_budget_take(image->budget, half, err) == IH_OK ? 1 : 0;
         image->sum |= ih_budget_try(image->budget, half) ? 2 : 0;
         image->sum |= ih_budget_try(image->budget, 1) ? 4 : 0;
-        ih_budget_give(image->budget, half); /* the other half it forgets */
+        ih_budget_give(image->budget, half); /* not the other half */
         image->sum |= has_limit ? 0 : 8;
         *err = (struct ih_error){0};
     }
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
-/* An error that would end the whole batch. */
-static inline enum ih_status read_lying(void *state, uint8_t *pixels, size_t capacity,
-                                        size_t *n_pixels, struct ih_error *err)
+/* An error that would end the batch. */
+READ(read_lying)
 {
-    (void)state, (void)pixels, (void)capacity, (void)n_pixels;
+    UNUSED;
     return ih_error_set(err, IH_CONFLICT, "is both an input and the output file");
 }
 
-/* Waits for what it holds itself. */
-static inline enum ih_status read_greedy(void *state, uint8_t *pixels, size_t capacity,
-                                         size_t *n_pixels, struct ih_error *err)
+/* Waits for bytes that it holds itself. */
+READ(read_greedy)
 {
     struct image *image = state;
     ih_budget_take(image->budget, image->budget->size_bytes, err);
@@ -226,8 +198,7 @@ static inline enum ih_status read_greedy(void *state, uint8_t *pixels, size_t ca
 }
 
 /* Gives back more than it took. */
-static inline enum ih_status read_generous(void *state, uint8_t *pixels, size_t capacity,
-                                           size_t *n_pixels, struct ih_error *err)
+READ(read_generous)
 {
     struct image *image = state;
     if (image->n_left == (uint64_t)WIDTH * HEIGHT && ih_budget_take(image->budget, 1, err) == IH_OK)
@@ -235,7 +206,7 @@ static inline enum ih_status read_generous(void *state, uint8_t *pixels, size_t 
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
-/* More channels than there are. */
+/* Claims too many channels. */
 static inline enum ih_status open_broad(struct ih_source *src,
                                         const struct ih_decode_options *options,
                                         struct ih_image_info *info, void **state,
@@ -246,17 +217,17 @@ static inline enum ih_status open_broad(struct ih_source *src,
     return status;
 }
 
-/* Its library is not there. Without rights the loader has another reason. */
-static inline enum ih_status open_late(struct ih_source *src,
-                                       const struct ih_decode_options *options,
-                                       struct ih_image_info *info, void **state,
-                                       struct ih_error *err)
+/* Its library does not exist. The sandbox must not change the loader's error. */
+static inline enum ih_status open_no_library(struct ih_source *src,
+                                             const struct ih_decode_options *options,
+                                             struct ih_image_info *info, void **state,
+                                             struct ih_error *err)
 {
     (void)src, (void)options, (void)info, (void)state;
     return ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, err);
 }
 
-static inline enum ih_status prepare_late(struct ih_error *err)
+static inline enum ih_status prepare_no_library(struct ih_error *err)
 {
     return ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, err);
 }
@@ -290,7 +261,7 @@ enum {
     SLEEPING_AT_ONCE,
     SLEEPING,
     DRIPPING,
-    LATE
+    NO_LIBRARY
 };
 
 #define A_DECODER(read_call) A_DECODER_OF(open_image, read_call)
@@ -318,11 +289,11 @@ static const struct ih_decoder *const decoders[] = {
     [SLEEPING_AT_ONCE] = A_DECODER_OF(open_sleeping, read_sum),
     [SLEEPING] = A_DECODER(read_sleeping),
     [DRIPPING] = A_DECODER(read_dripping),
-    [LATE] = &(const struct ih_decoder){.name = "late",
-                                        .version = no_version,
-                                        .probe = probe_nothing,
-                                        .prepare = prepare_late,
-                                        .open = open_late},
+    [NO_LIBRARY] = &(const struct ih_decoder){.name = "no library",
+                                              .version = no_version,
+                                              .probe = probe_nothing,
+                                              .prepare = prepare_no_library,
+                                              .open = open_no_library},
     NULL,
 };
 

@@ -1,67 +1,60 @@
 /*
- * Helpers whose pixels come to no good end: given up, killed, or taken over and writing where it is
- * not their turn, or saying what no helper says.
- *
- * As in test_helper.c, the helper is this test itself, started anew.
+ * Decoder processes that are abandoned, killed, or compromised: they write to memory out of turn or
+ * send nonsense.
  */
 #define _GNU_SOURCE
 
-#include "tests/support/helper_orders.h"
+#include "tests/support/scripted_decoder.h"
 
 #include <pthread.h>
 #include <signal.h>
 
-/* Given up half way, with pixels in every piece: nothing of it gets into the next image. */
+/* An image abandoned with pixels in every piece: no such pixel gets into the next image. */
 static void test_abandoned(void **state)
 {
-    const struct order whole = {.width = 1000, .height = 2500, .n_channels = 3};
+    const struct order sound = {.width = 1000, .height = 2500, .n_channels = 3};
     const unsigned n_before = n_files();
     uint8_t pixels[3 * 1000];
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
     size_t n;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
     for (int n_reads = 0; n_reads < 4; n_reads++) {
-        assert_int_equal(open_order(&h, &whole, NULL, &err), IH_OK);
+        assert_int_equal(open_order(h, &sound, NULL, &err), IH_OK);
         rest(20);
         for (int i = 0; i < n_reads; i++)
-            assert_int_equal(ih_decoder_process_read(&h, pixels, 1000, &n, &err), IH_OK);
-        ih_decoder_process_close(&h);
-        assert_int_equal(decode_order(&h, &whole, 5000, 0, &err), IH_OK);
+            assert_int_equal(h->remote.read(&h->remote, pixels, 1000, &n, &err), IH_OK);
+        h->remote.close(&h->remote);
+        assert_int_equal(decode_order(h, &sound, 5000, 0, &err), IH_OK);
     }
-    ih_decoder_process_reset(&h);
+    ih_decoder_process_reset(h);
     assert_int_equal(n_files(), n_before);
 }
 
-/* Killed while it waits for a piece, or at any moment. */
+/* Killed while it waits for a piece, and at other moments. */
 static void test_killed(void **state)
 {
     static const char says[] = "its decoder crashed: signal 9 (killed, perhaps for lack of memory)";
-    const struct order whole = {.width = 1000, .height = 5000, .n_channels = 3};
+    const struct order sound = {.width = 1000, .height = 5000, .n_channels = 3};
     static uint8_t pixels[3 * 100 * 1000];
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
     for (int i = 0; i < 20; i++) {
         size_t n = 1;
-        assert_int_equal(open_order(&h, &whole, NULL, &err), IH_OK);
-        enum ih_status status = ih_decoder_process_read(&h, pixels, 100 * 1000, &n, &err);
+        assert_int_equal(open_order(h, &sound, NULL, &err), IH_OK);
+        enum ih_status status = h->remote.read(&h->remote, pixels, 100 * 1000, &n, &err);
         rest(i % 2 ? i : 0);
-        kill(h.pid, SIGKILL);
+        kill(h->pid, SIGKILL);
         while (status == IH_OK && n > 0)
-            status = ih_decoder_process_read(&h, pixels, 100 * 1000, &n, &err);
+            status = h->remote.read(&h->remote, pixels, 100 * 1000, &n, &err);
         assert_int_equal(status, IH_CORRUPT);
         assert_string_equal(err.message, says);
-        assert_false(h.is_running);
-        ih_decoder_process_close(&h);
+        assert_false(h->is_running);
+        h->remote.close(&h->remote);
     }
-    assert_int_equal(decode_order(&h, &whole, 5000, 0, &err), IH_OK);
-    ih_decoder_process_reset(&h);
+    assert_int_equal(decode_order(h, &sound, 5000, 0, &err), IH_OK);
 }
 
-/* Words that no helper says. */
+/* Messages that a sound decoder process never sends. */
 static void test_nonsense(void **state)
 {
     static const struct order orders[] = {
@@ -75,41 +68,35 @@ static void test_nonsense(void **state)
         {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_UNOPENED},
     };
     const struct order sound = {.width = 9, .height = 9, .n_channels = 1};
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
-        assert_int_equal(decode_order(&h, &orders[i], 100, 0, &err), IH_CORRUPT);
+        assert_int_equal(decode_order(h, &orders[i], 100, 0, &err), IH_CORRUPT);
         assert_string_equal(err.message, "its decoder ended unexpectedly (it sent nonsense)");
-        assert_int_equal(decode_order(&h, &sound, 100, 0, &err), IH_OK);
+        assert_int_equal(decode_order(h, &sound, 100, 0, &err), IH_OK);
     }
-    ih_decoder_process_reset(&h);
 }
 
-/* One that says what it says without waiting for a piece. It harms its own image alone. */
+/* It sends pieces without waiting for free ones. Only its own image is wrong. */
 static void test_no_waiting(void **state)
 {
     const struct order order = {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_MANY_TIMES};
     static uint8_t pixels[PIECE + 1];
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
     size_t n;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
-    assert_int_equal(open_order(&h, &order, NULL, &err), IH_OK);
+    assert_int_equal(open_order(h, &order, NULL, &err), IH_OK);
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(ih_decoder_process_read(&h, pixels, sizeof pixels, &n, &err), IH_OK);
+        assert_int_equal(h->remote.read(&h->remote, pixels, sizeof pixels, &n, &err), IH_OK);
         assert_int_equal(n, PIECE);
     }
-    assert_int_equal(ih_decoder_process_read(&h, pixels, sizeof pixels, &n, &err), IH_CORRUPT);
+    assert_int_equal(h->remote.read(&h->remote, pixels, sizeof pixels, &n, &err), IH_CORRUPT);
     assert_string_equal(err.message, "its decoder ended unexpectedly (exit code 3)");
-    ih_decoder_process_reset(&h);
 }
 
 static const char goes_on_writing[] = "IMGHIST_TEST_GOES_ON_WRITING";
 
-/* In the helper. */
+/* Runs in the decoder process. */
 static void *write_for_ever(void *memory)
 {
     for (uint8_t value = 0;; value++)
@@ -117,22 +104,20 @@ static void *write_for_ever(void *memory)
     return NULL;
 }
 
-/* One that writes to all pieces while the worker copies: what it has copied stays as it is. */
+/* It writes to all pieces while the worker copies. Copied pixels do not change any more. */
 static void test_goes_on_writing(void **state)
 {
     const struct order order = {.width = 1000, .height = 1000, .n_channels = 3};
     static uint8_t pixels[3 * 100 * 1000], copy[sizeof pixels];
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
     uint64_t n_all = 0, n_changed = 0;
     size_t n = 1;
-    (void)state;
-    ih_decoder_process_init(&h, &command);
     setenv(goes_on_writing, "1", 1);
-    assert_int_equal(open_order(&h, &order, NULL, &err), IH_OK);
+    assert_int_equal(open_order(h, &order, NULL, &err), IH_OK);
     unsetenv(goes_on_writing);
     while (n > 0) {
-        assert_int_equal(ih_decoder_process_read(&h, pixels, 100 * 1000, &n, &err), IH_OK);
+        assert_int_equal(h->remote.read(&h->remote, pixels, 100 * 1000, &n, &err), IH_OK);
         assert_true(n <= 100 * 1000);
         memcpy(copy, pixels, n * 3);
         rest(2);
@@ -142,57 +127,54 @@ static void test_goes_on_writing(void **state)
         n_all += n;
     }
     assert_int_equal(n_all, 1000 * 1000);
-    assert_true(n_changed > 0); /* it did write */
-    ih_decoder_process_reset(&h);
+    assert_true(n_changed > 0); /* it has written */
 }
 
-/* One that writes down turns that were never taken: it comes to an end all the same. */
+/* It overwrites the counts of pieces: decoding still ends. */
 static void test_turns_overwritten(void **state)
 {
     const struct order order = {
         .width = 1000, .height = 1000, .n_channels = 3, .deed = OVERWRITE_TURNS};
-    static const struct ih_decoder_process_command hurried = {
-        .program = "/proc/self/exe", .seconds_max = 1, .decoders = decoders};
+    static const struct ih_decoder_process_command hurried = {.program = "/proc/self/exe",
+                                                              .variable = "IMGHIST_TEST_",
+                                                              .seconds_max = 1,
+                                                              .decoders = decoders};
     static uint8_t pixels[3 * 100 * 1000];
-    struct ih_decoder_process h;
+    struct ih_decoder_process *h = *state;
     struct ih_error err;
-    (void)state;
-    ih_decoder_process_init(&h, &hurried);
+    ih_decoder_process_init(h, &hurried);
     for (int i = 0; i < 3; i++) {
         uint64_t n_all = 0;
         size_t n = 1;
-        enum ih_status status = open_order(&h, &order, NULL, &err);
+        enum ih_status status = open_order(h, &order, NULL, &err);
         while (status == IH_OK && n > 0) {
-            status = ih_decoder_process_read(&h, pixels, 100 * 1000, &n, &err);
+            status = h->remote.read(&h->remote, pixels, 100 * 1000, &n, &err);
             n_all += n;
         }
         assert_true(status == IH_OK || status == IH_CORRUPT || status == IH_LIMIT);
         if (status == IH_OK)
             assert_int_equal(n_all, 1000 * 1000);
-        ih_decoder_process_close(&h);
+        h->remote.close(&h->remote);
     }
-    ih_decoder_process_reset(&h);
 }
 
 int main(int argc, char **argv)
 {
-    const bool is_helper = argc >= 2 && strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0;
+    const bool is_process = is_decoder_process(argc, argv);
     pthread_t writer;
-    if (is_helper && getenv(goes_on_writing) &&
+    if (is_process && getenv(goes_on_writing) &&
         pthread_create(&writer, NULL, write_for_ever,
                        ih_shared_pixels_map(dup(IH_DECODER_PROCESS_MEMORY))) != 0)
         return EXIT_FAILURE;
-    if (is_helper)
+    if (is_process)
         return ih_decoder_process_serve(decoders, argv + 2);
-    if (access(command.program, X_OK) != 0) {
-        puts("[  SKIPPED ] no /proc: the test cannot start itself");
+    if (!can_start_itself())
         return 0;
-    }
     alarm(300); /* rather than hang */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_abandoned),       cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_nonsense),        cmocka_unit_test(test_no_waiting),
-        cmocka_unit_test(test_goes_on_writing), cmocka_unit_test(test_turns_overwritten),
+        PROCESS_TEST(test_abandoned),       PROCESS_TEST(test_killed),
+        PROCESS_TEST(test_nonsense),        PROCESS_TEST(test_no_waiting),
+        PROCESS_TEST(test_goes_on_writing), PROCESS_TEST(test_turns_overwritten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
