@@ -7,6 +7,7 @@
 #   WERROR=1                                           warnings are errors, as in CI
 #   FORMATS="webp gif ..."                             the optional formats to look for; default: all
 #   LIBDEFLATE=0                                       PNG through libpng alone
+#   PROGRESSIVE=0                                      progressive JPEG scan by scan: more memory, half the speed
 #   DEPS=DIR                                           headers and libraries under DIR, looked at first
 #   CPPFLAGS= CFLAGS= LDFLAGS= LDLIBS=                 yours, added to what is needed; -O3 takes the place of -O2
 
@@ -109,6 +110,11 @@ ifeq ($(LIBDEFLATE),1)
   override CPPFLAGS += -DIH_WITH_LIBDEFLATE $(shell $(PKG_CONFIG) --cflags libdeflate 2>/dev/null)
   override LDLIBS   += $(or $(shell $(PKG_CONFIG) --libs libdeflate 2>/dev/null),-ldeflate)
 endif
+# 1: progressive JPEGs are decoded with all scans at once (src/decode/progressive).
+PROGRESSIVE   ?= 1
+ifeq ($(PROGRESSIVE),1)
+  override CPPFLAGS += -DIH_WITH_PROGRESSIVE
+endif
 # Helper processes give up their rights through it; without it they only have resource limits.
 SECCOMP       ?= $(if $(shell $(PKG_CONFIG) --exists libseccomp 2>/dev/null && echo 1),1,0)
 ifeq ($(SECCOMP),1)
@@ -151,6 +157,9 @@ ifeq ($(NVJPEG_DIR),)
   LIB_SRCS := $(filter-out src/jpeg_gpu/cuda.c src/jpeg_gpu/planes.c \
                 src/jpeg_gpu/nvjpeg_library.c,$(LIB_SRCS))
 endif
+ifneq ($(PROGRESSIVE),1)
+  LIB_SRCS := $(filter-out src/decode/progressive/%,$(LIB_SRCS))
+endif
 CLI_SRCS  := $(wildcard src/cli/*.c src/bench/*.c)
 SHIM_SRCS := $(wildcard third_party/*.c)
 LIB_OBJS  := $(LIB_SRCS:%.c=$(BUILD)/%.o) $(SHIM_SRCS:%.c=$(BUILD)/%.o) $(BUILD)/font.o $(KERNEL_OBJS)
@@ -158,6 +167,9 @@ CLI_OBJS  := $(CLI_SRCS:%.c=$(BUILD)/%.o)
 PROGRAM   := $(BUILD)/imghist
 
 UNIT_SRCS := $(filter-out $(wildcard $(FORMATS_GONE:%=tests/unit/test_%*.c)),$(wildcard tests/unit/test_*.c))
+ifneq ($(PROGRESSIVE),1)
+  UNIT_SRCS := $(filter-out tests/unit/test_progressive%.c,$(UNIT_SRCS))
+endif
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/tests/%)
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BINS := $(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/%)

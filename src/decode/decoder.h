@@ -27,8 +27,9 @@ struct ih_decode_options {
     /* Borrowed, shared: processors that nobody uses, of which an image may take some for a while;
      * NULL: none. */
     atomic_uint *n_idle_cores;
-    /* Of a progressive JPEG whose scans are decoded abreast; 0: IH_ABREAST_FROM_PIXELS. */
-    uint64_t abreast_from_pixels;
+    /* A progressive JPEG of this size is decoded with all scans at once; 0:
+     * IH_ALL_SCANS_FROM_PIXELS. */
+    uint64_t all_scans_from_pixels;
 
     /* An image that could be read in bands is held whole, where that is faster, as long as that
      * takes no more than this; 0: IH_WHOLE_BYTES_MAX; 1: never. */
@@ -43,7 +44,7 @@ struct ih_decode_options {
 #define IH_MAX_PIXELS_DEFAULT (UINT64_C(4) << 30)
 
 /* Below it the coefficients of the whole image are in the cache, too. */
-#define IH_ABREAST_FROM_PIXELS ((uint64_t)1 << 18)
+#define IH_ALL_SCANS_FROM_PIXELS ((uint64_t)1 << 18)
 
 /* With it 20 megapixels of RGB or RGBA are held whole, and two workers stay well below 300 MB. */
 #define IH_WHOLE_BYTES_MAX ((uint64_t)120 << 20)

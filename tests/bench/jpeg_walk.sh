@@ -19,7 +19,7 @@ echo 'DECODER(jpeg)' >"$dir/decode/decoders.def"
 sources="tests/bench/jpeg_walk.c src/base/*.c src/counts/*.c src/isolate/*.c src/decode/decode.c src/decode/read_bytes.c
          src/decode/dec_raw.c src/decode/dec_jpeg.c src/decode/samples.c src/decode/jpeg/*.c src/decode/progressive/*.c"
 # shellcheck disable=SC2046,SC2086 # lists of words
-$cc -std=c11 -O2 -pthread -I"$dir" -Isrc -o "$dir/jpeg_walk" $sources \
+$cc -std=c11 -O2 -pthread -DIH_WITH_PROGRESSIVE -I"$dir" -Isrc -o "$dir/jpeg_walk" $sources \
   $(pkg-config --cflags --libs libjpeg) -lm
 
 echo "command   tests/bench/jpeg_walk.sh $runs ..."

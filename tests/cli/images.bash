@@ -22,6 +22,12 @@ damaged() { head -c "$(($(wc -c <"$SAMPLES/palette.png") / 2))" "$SAMPLES/palett
 # names FILE: the first column of a CSV without its header, each name once.
 names() { sed -e 1d -e 's/,.*//' "$1" | uniq; }
 
+# is_png FILE: fails if FILE does not begin with the signature of a PNG.
+is_png() { [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "$1 is not a PNG"; }
+
+# tree DIRECTORY: prints its files, sorted.
+tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
+
 # has_gpu: this build can use a GPU of this machine.
 has_gpu() {
   dot gpu_probe.pgm

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# The recipes of README.md run and give the right results. Recipes are skipped if their tools are not installed.
+# The recipes of docs/recipes.md run and give the right results. Recipes are skipped if their tools are not installed.
 
-# shellcheck disable=SC2016 # the commands are README's
+# shellcheck disable=SC2016 # the commands belong to the recipes
 
 load helpers
 
-README=$TESTS/../README.md
+RECIPES=$TESTS/../docs/recipes.md
 
 # Three photos; their mean luma grows in the order b, a, c.
 setup() {
@@ -28,14 +28,13 @@ gray() {
     for (i = 0; i < 100; i++) print i < n_white ? 255 : value }' >"$1"
 }
 
-# recipes DIRECTORY: writes each command of the section to a file.
+# recipes DIRECTORY: writes each command of docs/recipes.md to a file.
 recipes() {
   mkdir "$1"
   awk '
-    /^## / { is_here = /^## Recipes/ }
-    !is_here || !/^    / { is_more = 0; next }
+    !/^    / { is_more = 0; next }
     !is_more { n++ }
-    { print substr($0, 5) >sprintf("%s/%02d", out, n); is_more = /[|\\]$/ }' out="$1" "$README"
+    { print substr($0, 5) >sprintf("%s/%02d", out, n); is_more = /[|\\]$/ }' out="$1" "$RECIPES"
 }
 
 # recipe PATTERN: runs the recipes that match. Their output is in the file `shown`.
@@ -46,7 +45,7 @@ recipe() {
     timeout 60 bash -o pipefail "$file" 2>errors || fail "$(cat "$file")" "$(cat errors)"
     [ ! -s errors ] || fail "$(cat "$file")" "$(cat errors)"
   done >shown
-  [ $n -gt 0 ] || fail "README has no recipe with $1"
+  [ $n -gt 0 ] || fail "docs/recipes.md has no recipe with $1"
 }
 
 needs() { command -v "$1" >/dev/null || skip "no $1 here"; }
@@ -56,10 +55,10 @@ in_order() { [ "$(grep -oE 'photos/[abc]\.jpg' shown | tr '\n' ' ')" = "$* " ] |
 
 csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
 
-@test "recipes: each recipe of README.md has a test here" {
+@test "recipes: each recipe of docs/recipes.md has a test here" {
   n=$(find recipe -type f | wc -l)
   [ "$n" -ge 12 ]
-  tested=$(grep -lE 'jq|awk|^\./imghist photos/ --csv|sqlite3|duckdb|pandas|inotifywait|split|sbatch' recipe/* | wc -l)
+  tested=$(grep -lE 'jq|awk|^\./imghist photos/ --csv|sqlite3|duckdb|pandas|inotifywait|split|sbatch|--chart|djpeg' recipe/* | wc -l)
   [ "$tested" -eq "$n" ]
 }
 
@@ -106,6 +105,21 @@ csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
   recipe pivot
   grep -qE 'photos/a.jpg +gray' shown
   grep -q '6 rows x 256 columns' shown
+}
+
+@test "recipes: charts" {
+  cp photos/a.jpg photo.jpg
+  recipe '--chart'
+  [ "$(find . -maxdepth 1 -name '*.png' | wc -l)" -eq 2 ]
+  [ "$(head -c 4 h.png | tail -c 3)" = PNG ]
+  [ "$(head -c 4 all.png | tail -c 3)" = PNG ]
+}
+
+@test "recipes: an image from another program" {
+  needs djpeg
+  cp "$SAMPLES/scene.jpg" photo.jpg
+  recipe djpeg
+  grep -q '480 x 320' shown
 }
 
 @test "recipes: watching a folder" {

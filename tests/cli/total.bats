@@ -111,7 +111,7 @@ total() { grep '^(total),' "$1"; }
   [[ ${lines[1]} == '(total),,,gray,10,100,10.000000,30.000000,'* ]] || fail "not 10"
 }
 
-# The recipe of the man page and README: 0 255 255, 0 255 0 and 0 255 128, over 255.
+# The recipe of the man page and docs/recipes.md: 0 255 255, 0 255 0 and 0 255 128, over 255.
 @test "total: mean and standard deviation over 255 are what normalizing a training set needs" {
   mkdir train
   pgm train/a.pgm 2 1 '\x00\xFF'
@@ -124,7 +124,7 @@ green mean 0.3333 std 0.4714
 blue mean 0.5007 std 0.4082
 END
   grep -qF "awk -F, '\$4 ~ /red|green|blue/ {printf \"%s mean %.4f std %.4f\\n\", \$4, \$7 / 255, \$8 / 255}'" \
-    "$TESTS/../README.md" || fail "README has another recipe"
+    "$TESTS/../docs/recipes.md" || fail "docs/recipes.md has another recipe"
 }
 
 @test "total: the same whatever the order, the threads and the kernel" {

@@ -10,10 +10,10 @@
 #include "tests/fuzz/decode_all.h"
 #include "tests/fuzz/every_source.h"
 
-#include "tests/fuzz/abreast.h" /* needs those before it */
 #include "tests/fuzz/hostile_helper.h"
 #include "tests/fuzz/left_out.h"
 #include "tests/fuzz/list_walk.h"
+#include "tests/fuzz/progressive.h" /* needs those before it */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,7 +97,7 @@ static void count_from_all(const struct file *file)
 {
     if (!is_left_out(file->bytes, file->size))
         n_sound += count_from_every_source(file->bytes, file->size, MAX_PIXELS_SAMPLES, 0) == IH_OK;
-    decode_abreast(file->bytes, file->size, MAX_PIXELS_SAMPLES);
+    check_progressive(file->bytes, file->size, MAX_PIXELS_SAMPLES);
 }
 
 /* As fuzz_memory does, and cut at places that a read ends at. */
@@ -107,7 +107,7 @@ static void replay_from_all(const struct file *file)
         return;
     n_sound += count_from_every_source(file->bytes, file->size, MAX_PIXELS_FUZZ, 0) == IH_OK;
     count_from_every_source(file->bytes, file->size, MAX_PIXELS_FUZZ, 1 + file->size % 4);
-    decode_abreast(file->bytes, file->size, MAX_PIXELS_FUZZ);
+    check_progressive(file->bytes, file->size, MAX_PIXELS_FUZZ);
     for (size_t n = 1; n < file->size; n = n * 2 + 1)
         count_from_every_source(file->bytes, n, MAX_PIXELS_FUZZ, 0);
 }
