@@ -266,7 +266,8 @@ unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
 $(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o)
 $(BUILD)/tests/test_bench_exact: $(BUILD)/src/bench/exact.o
-$(addprefix $(BUILD)/tests/,test_bench test_bench_report): $(addprefix $(BUILD)/src/bench/,data.o exact.o job.o measure.o report.o)
+$(addprefix $(BUILD)/tests/,test_bench test_bench_report test_bench_chart): \
+  $(addprefix $(BUILD)/src/bench/,bench_chart.o exact.o job.o measure.o report.o)
 # A test takes of all this what it needs: whole, and with the kernels, it would be 25 MB in each.
 $(BUILD)/tested.a: $(LIB_OBJS)
 	@rm -f $@
@@ -300,10 +301,12 @@ $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples
-samples: ## make the sample images anew, with the program in samples/
+samples: ## make test card and scene.jpg again in build/samples and compare them with samples/
 	@mkdir -p build/samples
-	$(CC) $(CPPFLAGS) $(CFLAGS) -ffp-contract=off -o build/samples/make_samples $(wildcard samples/*.c) $(LDLIBS)
-	build/samples/make_samples samples
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o build/samples/make_samples samples/make_samples.c $(LDLIBS)
+	build/samples/make_samples samples/scene.png build/samples
+	cmp build/samples/testcard.png samples/testcard.png
+	cmp build/samples/scene.jpg samples/scene.jpg
 
 .PHONY: gallery
 gallery: all ## make the pictures of README.md, and a page of charts of every kind in build/gallery

@@ -3,6 +3,7 @@
 
 #include "base/machine.h"
 #include "bench/bench.h"
+#include "cli/destinations.h"
 #include "cli/info.h"
 #include "cli/options.h"
 #include "cli/paths.h"
@@ -270,6 +271,32 @@ static enum ih_exit run(const struct ih_options *o)
     return code;
 }
 
+static enum ih_exit run_bench(const struct ih_options *o)
+{
+    const char *format = o->output ? o->output->name : "text";
+    const struct ih_bench_options bench = {
+        .size_bytes = (size_t)o->bench_bytes,
+        .n_threads = o->n_threads ? o->n_threads : ih_machine_processors(),
+        .device = o->device.backend,
+        .gpu_ordinal = o->device.ordinals[0],
+        .format = ih_bench_format_of(format),
+        .is_verbose = o->is_verbose,
+        .output_path = o->output_path,
+        .chart_path = o->chart_path,
+        .chart = o->chart,
+        .print_error = ih_print_error,
+    };
+    struct ih_error err = {0};
+    const char *subject = NULL;
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes a write error */
+    enum ih_status status = ih_destinations_separate(o, &subject, &err);
+    if (status == IH_OK)
+        status = ih_bench_run(&bench);
+    else
+        ih_print_error(subject, err.message);
+    return ih_exit_of(status);
+}
+
 /* ---- start ---- */
 
 /* Prints text to standard output, and reports a full disk or a closed pipe. */
@@ -321,7 +348,7 @@ int main(int argc, char **argv)
     } else if (options.action == IH_ACTION_COMPLETION) {
         code = print(ih_completions[options.shell]);
     } else if (options.action == IH_ACTION_BENCH) {
-        code = ih_bench_run(&options);
+        code = run_bench(&options);
     } else {
         code = run(&options);
     }

@@ -10,7 +10,7 @@ enum ih_exit { IH_EXIT_OK, IH_EXIT_FAILED, IH_EXIT_USAGE, IH_EXIT_UNAVAILABLE };
  * without it. */
 void ih_print_error(const char *path, const char *message);
 
-/* The library calls limits by the names of its settings, "(memory)"; here they are options. */
+/* Appends the option that raises the limit err is about: " (--memory raises it)". */
 void ih_name_options(struct ih_error *err);
 
 /* The exit code for an error that ends the run. */

@@ -1,5 +1,5 @@
 /* The options, and the setters of those that need one. */
-#include "base/parse.h"
+#include "base/text.h"
 #include "bench/bench.h"
 #include "cli/options.h"
 #include "pipeline/settings.h"

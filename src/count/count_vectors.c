@@ -1,9 +1,8 @@
 /*
- * Which loops count RGB, and Y, Cb and Cr: those for what every processor of the target has, or
- * those for AVX2 (count_vectors_avx2.c), a fifth faster on photographs, where the processor at hand
- * has that.
+ * Chooses the SIMD loops: those for AVX2 (count_vectors_avx2.c), a fifth faster on photographs, if
+ * this CPU has it; otherwise those for the instructions that every CPU of the target has.
  */
-#include "count/count_ycc_loop.h"
+#include "count/count_vec_loops.h"
 
 #ifdef IH_COUNT_VEC
 static const struct ih_count_vectors base = {count_groups, count_ycc_groups, upsample};

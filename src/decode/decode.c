@@ -51,9 +51,10 @@ enum ih_status ih_decode_check_pixels(uint64_t width, uint64_t height, uint64_t 
 {
     if (width == 0 || height <= max_pixels / width)
         return IH_OK;
-    return ih_error_set(
-        err, IH_LIMIT, "image too large: %llu x %llu pixels, the limit is %llu (max-pixels)",
-        (unsigned long long)width, (unsigned long long)height, (unsigned long long)max_pixels);
+    return ih_error_set_limit(err, IH_LIMIT_MAX_PIXELS, max_pixels,
+                              "image too large: %llu x %llu pixels, the limit is %llu",
+                              (unsigned long long)width, (unsigned long long)height,
+                              (unsigned long long)max_pixels);
 }
 
 static enum ih_status check_limits(const struct ih_decode *d, struct ih_error *err)
@@ -120,8 +121,8 @@ static enum ih_status check_read(struct ih_decode *d, uint64_t n_pixels, struct 
     d->n_pixels_read += n_pixels;
     if (d->info.width == 0) { /* raw: as long as it turns out to be */
         if (d->n_pixels_read > d->max_pixels)
-            return ih_error_set(err, IH_LIMIT, "more than %llu pixels (max-pixels)",
-                                (unsigned long long)d->max_pixels);
+            return ih_error_set_limit(err, IH_LIMIT_MAX_PIXELS, d->max_pixels,
+                                      "more than %llu pixels", (unsigned long long)d->max_pixels);
         if (n_pixels == 0) {
             d->info.width = d->n_pixels_read;
             d->info.height = d->n_pixels_read ? 1 : 0;

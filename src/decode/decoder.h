@@ -13,7 +13,6 @@
 
 #include "base/budget.h"
 #include "base/source.h"
-#include "counts/planes.h"
 #include "counts/result.h"
 
 #include <stdatomic.h>

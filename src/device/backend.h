@@ -15,7 +15,6 @@
 
 #include "base/status.h"
 #include "counts/histogram.h"
-#include "counts/planes.h"
 
 struct ih_jpeg_backend;
 

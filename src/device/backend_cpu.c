@@ -12,7 +12,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "base/idle_cores.h"
+#include "base/budget.h"
 #include "count/count.h"
 #include "device/backend.h"
 

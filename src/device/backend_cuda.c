@@ -35,13 +35,11 @@ typedef cudaError_t launcher(const struct ih_gpu_histogram_args *args);
 static launcher *const launchers[] = {
 #define KERNEL(name, why) ih_histogram_##name,
 #include "kernels/kernels.def"
-#undef KERNEL
 };
 
 static const struct ih_kernel_entry kernels[] = {
 #define KERNEL(name, why) {#name, why},
 #include "kernels/kernels.def"
-#undef KERNEL
     {NULL, NULL},
 };
 

@@ -53,10 +53,10 @@ static void *start(void *argument)
     if (!begin_start(d))
         return NULL;
     enum ih_status status = IH_UNAVAILABLE;
-    struct ih_error error = {IH_OK, ""}, fallback = {IH_OK, ""};
+    struct ih_error error = {0}, fallback = {0};
     const struct ih_backend *chosen = NULL, *b;
     for (size_t i = 0; !chosen && (b = ih_backend_candidate(&d->options, &i)); i++) {
-        struct ih_error skipped = {IH_OK, ""};
+        struct ih_error skipped = {0};
         status = ih_units_start(d, b, &skipped, &error);
         if (status == IH_OK)
             chosen = b;

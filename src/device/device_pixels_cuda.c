@@ -30,7 +30,6 @@ static const struct {
 } kernels[] = {
 #define KERNEL(name, why) {#name, ih_histogram_##name},
 #include "kernels/kernels.def"
-#undef KERNEL
 };
 
 struct ih_device_pixels {

@@ -172,7 +172,7 @@ static enum ih_status distrust(struct ih_decoder_process *h, struct ih_error *er
 /* Questions to the budget, answered for the helper. False: it is not there any more. */
 static bool answer(struct ih_decoder_process *h, const struct ih_wire_reply *question)
 {
-    struct ih_error a = {IH_OK, ""};
+    struct ih_error a = {0};
     uint64_t n = question->n;
     if (question->kind == IH_WIRE_GIVE) {
         n = n < h->taken_bytes ? n : h->taken_bytes;
@@ -213,7 +213,7 @@ static enum ih_status next_reply(struct ih_decoder_process *h, struct ih_wire_re
     }
     if (r->kind != IH_WIRE_FAILED)
         return IH_OK;
-    if (!is_of_a_file(r->error.status))
+    if (!is_of_a_file(r->error.status) || !ih_limit_is_known(r->error.limit))
         return distrust(h, err);
     end_image(h);
     r->error.message[sizeof r->error.message - 1] = '\0';
@@ -232,7 +232,7 @@ static bool send_request(struct ih_decoder_process *h, unsigned index, struct ih
     request.whole_bytes_max = options->whole_bytes_max;
     request.budget_bytes = options->budget ? options->budget->size_bytes : 0;
     request.at_end = src->at_end;
-    request.is_whole = src->is_whole;
+    request.is_whole = src->is_from_start;
     return ih_wire_send_request(h->socket, &request, src->fd, &h->patience) &&
            ih_wire_send(h->socket, src->next, src->n_left, &h->patience);
 }

@@ -237,7 +237,7 @@ static struct server *make_server(unsigned n_decoders)
 
 int ih_decoder_process_serve(const struct ih_decoder *const *decoders, char *const *arguments)
 {
-    struct ih_error hello = {IH_OK, ""};
+    struct ih_error hello = {0};
     struct ih_wire_request request;
     unsigned n_decoders = 0;
     int file;
@@ -254,7 +254,7 @@ int ih_decoder_process_serve(const struct ih_decoder *const *decoders, char *con
     prepare(s, decoders, strtoul(arguments[0], NULL, 10));
     bool is_strict = arguments[1] != NULL;
     if (ih_sandbox_enter(FILES_MAX, &hello) != IH_OK && !is_strict)
-        hello = (struct ih_error){IH_OK, ""};
+        hello = (struct ih_error){0};
     if (!ih_wire_send(IH_DECODER_PROCESS_SOCKET, &hello, sizeof hello, NULL) ||
         hello.status != IH_OK) {
         free_server(s);

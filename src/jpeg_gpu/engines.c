@@ -140,7 +140,7 @@ static void work(struct runner *r)
 {
     struct ih_jpeg_engines *e = r->all;
     struct ih_jpeg_job *jobs[IH_JPEG_BATCH_MAX];
-    struct ih_error error = {IH_OK, ""};
+    struct ih_error error = {0};
     enum ih_status status = IH_OK;
     pthread_mutex_lock(&e->lock);
     while (status == IH_OK) {
@@ -184,7 +184,7 @@ static void *run(void *argument)
 {
     struct runner *r = argument;
     struct ih_jpeg_engines *e = r->all;
-    struct ih_error error = {IH_OK, ""};
+    struct ih_error error = {0};
     enum ih_status status = IH_UNAVAILABLE;
     if (!r->sibling || is_needed(r))
         status = e->backend->start(e->device->units[r->unit], &r->engine, &error);
@@ -230,7 +230,7 @@ static struct runner *add_runner(struct ih_jpeg_engines *e, unsigned unit, struc
 static void *start(void *argument)
 {
     struct ih_jpeg_engines *e = argument;
-    struct ih_error error = {IH_OK, ""};
+    struct ih_error error = {0};
     enum ih_status status = ih_device_wait(e->device, &error);
     if (status == IH_OK && !e->device->backend->jpeg) {
         const char *why = e->device->fallback.message;

@@ -25,7 +25,7 @@ static enum ih_status load(const char *library, struct ih_nvjpeg *functions, str
 enum ih_status ih_nvjpeg_load(struct ih_nvjpeg *functions, char *version, size_t size,
                               struct ih_error *err)
 {
-    struct ih_error why = {IH_OK, ""};
+    struct ih_error why = {0};
     const char *library = SONAME;
     enum ih_status status = load(library, functions, &why); /* by the loader's own search */
     if (status != IH_OK && access(elsewhere, F_OK) == 0) {

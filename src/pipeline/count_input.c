@@ -78,7 +78,7 @@ static enum ih_status count_source(const struct ih_pipeline_options *options,
                                    const struct ih_input *input, struct ih_lane *lane,
                                    struct ih_source *src, struct ih_result *result)
 {
-    struct ih_error *err = &result->error, conflict = {IH_OK, ""};
+    struct ih_error *err = &result->error, conflict = {0};
     struct ih_file_identity id;
     struct ih_decode decode;
     if (ih_source_identity(src, &id))

@@ -55,7 +55,7 @@ void ih_offload_close(struct ih_offload *o)
         o->engines = NULL;
     }
     if (o->engines && report) {
-        struct ih_error error = {IH_OK, ""};
+        struct ih_error error = {0};
         if (ih_jpeg_engines_wait(o->engines, &error) != IH_OK)
             report->why_none = error;
         ih_jpeg_engines_describe(o->engines, report->engines, sizeof report->engines);

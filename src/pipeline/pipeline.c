@@ -8,7 +8,7 @@
 
 #include "pipeline/pipeline.h"
 
-#include "base/idle_cores.h"
+#include "base/budget.h"
 #include "isolate/decoder_process.h"
 #include "pipeline/offload.h"
 
@@ -209,7 +209,7 @@ static void *work(void *argument)
 {
     struct pipeline *p = argument;
     struct worker w;
-    struct ih_error error = {IH_OK, ""};
+    struct ih_error error = {0};
     if (open_worker(&w, p, &error) == IH_OK)
         work_on_inputs(p, &w, &error);
     close_worker(&w);

@@ -1,6 +1,6 @@
 #include "pipeline/settings.h"
 
-#include "base/parse.h"
+#include "base/text.h"
 
 #include <string.h>
 

@@ -175,7 +175,7 @@ END
   ln in.png hard.png
   for target in in.png ./in.png soft.png hard.png; do
     imghist in.png --chart=$target
-    assert_fails 2 "at once"
+    assert_fails 2 "both an input and the output file"
     cmp in.png remembered
   done
 }

@@ -228,7 +228,7 @@ scans() {
     for inputs in in.png "b.pgm in.png" "in.png b.pgm" soft.png "hard.png b.pgm" .; do
       # shellcheck disable=SC2086 # the inputs are words
       imghist $inputs --csv -o "$target"
-      assert_fails 2 "is an input and the output file at once"
+      assert_fails 2 "is both an input and the output file"
       unchanged in.png
     done
   done
@@ -272,7 +272,7 @@ scans() {
   cp "$SAMPLES/palette.png" in.png
   remember in.png
   run --separate-stderr sh -c '"$IMGHIST" in.png --csv >>in.png'
-  assert_fails 2 "at once"
+  assert_fails 2 "both an input and the output file"
   unchanged in.png
 }
 

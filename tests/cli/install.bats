@@ -173,7 +173,7 @@ END
 
 @test "install: messages of the library name no command line option" {
   strings -n 4 "$PREFIX/lib/libimghist.a" >texts
-  grep -q "max-pixels" texts
+  grep -qx "max_pixels" texts
   run grep -E '(^|[ (])--(max-pixels|memory|list|device|kernel)' texts
   [ "$status" -eq 1 ]
 }

@@ -51,14 +51,14 @@ files() { grep -o '"file":"[^"]*"' "$1" | cut -d'"' -f4; }
 @test "json: the counts are those of CSV" {
   needs_jq
   cd "$SAMPLES/.."
-  cp tests/expected/samples.csv "$BATS_TEST_TMPDIR/expected"
+  expected=$(sed -n 's/  samples$//p' tests/expected/samples.sha256)
   for format in --json --ndjson; do
     {
       echo file,channel,bin,count
       "$IMGHIST" samples $format | jq -r '(.images // [.])[] | .file as $file | .channels[] |
         .name as $channel | .histogram | to_entries[] | "\($file),\($channel),\(.key),\(.value)"'
     } >"$BATS_TEST_TMPDIR/actual"
-    cmp "$BATS_TEST_TMPDIR/actual" "$BATS_TEST_TMPDIR/expected" || fail $format
+    [ "$(sha256sum <"$BATS_TEST_TMPDIR/actual")" = "$expected  -" ] || fail $format
   done
 }
 

@@ -152,7 +152,7 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   echo "$SAMPLES/palette.png" >list
   for option in --files-from --files0-from; do
     imghist $option=list --csv -o list
-    assert_fails 2 "list: is an input and the output file at once"
+    assert_fails 2 "list: is both an input and the output file"
     [ "$(cat list)" = "$SAMPLES/palette.png" ]
   done
 }

@@ -68,7 +68,7 @@ has_in_order() {
 @test "make: files are rebuilt when flags change, and only then" {
   command -v cc >/dev/null || skip "cc is missing"
   copy
-  object=build/release/src/base/parse.o
+  object=build/release/src/base/text.o
   run_make CUDA=0 "$object" >log 2>&1 || fail "$(cat log)"
   run run_make -n CUDA=0 "$object"
   [[ $output == *"up to date"* ]]

@@ -74,8 +74,8 @@ unpacked() {
   mkdir -p "my sources/src"
   cp -R "$ROOT/Makefile" "$ROOT/packaging" "$ROOT/third_party" "my sources"
   cp -R "$ROOT/src/base" "$ROOT/src/imghist.h" "my sources/src"
-  run_make "my sources" build/release/src/base/parse.o >log 2>&1 || fail "$(cat log)"
-  run grep -c "my sources" "my sources/build/release/src/base/parse.o" # the object file does not contain the path either
+  run_make "my sources" build/release/src/base/text.o >log 2>&1 || fail "$(cat log)"
+  run grep -c "my sources" "my sources/build/release/src/base/text.o" # the object file does not contain the path either
   [ "$output" = 0 ]
 }
 

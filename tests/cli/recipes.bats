@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
-# The recipes of docs/recipes.md run and give the right results. Recipes are skipped if their tools are not installed.
+# The recipes of docs/recipes.md: each runs as written there and gives the stated result. A recipe is
+# skipped if its tool is missing.
 
-# shellcheck disable=SC2016 # the commands belong to the recipes
+# shellcheck disable=SC2016 # the commands belong to the recipes, not to this shell
 
 load helpers
 
@@ -28,7 +29,7 @@ gray() {
     for (i = 0; i < 100; i++) print i < n_white ? 255 : value }' >"$1"
 }
 
-# recipes DIRECTORY: writes each command of docs/recipes.md to a file.
+# recipes DIRECTORY: writes each command of docs/recipes.md to a file of its own, in their order.
 recipes() {
   mkdir "$1"
   awk '
@@ -55,7 +56,7 @@ in_order() { [ "$(grep -oE 'photos/[abc]\.jpg' shown | tr '\n' ' ')" = "$* " ] |
 
 csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
 
-@test "recipes: each recipe of docs/recipes.md has a test here" {
+@test "recipes: a test of this file runs every recipe" {
   n=$(find recipe -type f | wc -l)
   [ "$n" -ge 12 ]
   tested=$(grep -lE 'jq|awk|^\./imghist photos/ --csv|sqlite3|duckdb|pandas|inotifywait|split|sbatch|--chart|djpeg' recipe/* | wc -l)

@@ -52,6 +52,7 @@ static inline void send_replies(int socket, const uint8_t *bytes, size_t size)
         reply.info.n_channels = bytes[7];
         reply.info.source_depth = bytes[8];
         reply.error.status = (enum ih_status)bytes[9];
+        reply.error.limit = (enum ih_limit)bytes[8]; /* also source_depth, of other replies */
         memset(reply.error.message, bytes[10], sizeof reply.error.message); /* perhaps no end */
         send_raw(socket, &reply, reply.kind == 8 ? bytes[1] : sizeof reply);
         size_t n_raw = bytes[11];
@@ -101,6 +102,7 @@ static inline enum ih_status check_file(struct ih_decoder_process *helper, struc
         PROMISED(status == err.status && status != IH_UNKNOWN && status != IH_USAGE &&
                  status != IH_UNAVAILABLE && status != IH_DEVICE && status != IH_CONFLICT);
         PROMISED(memchr(err.message, '\0', sizeof err.message));
+        PROMISED(ih_limit_is_known(err.limit));
     }
     return status;
 }

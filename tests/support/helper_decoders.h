@@ -202,7 +202,7 @@ static inline enum ih_status read_budget(void *state, uint8_t *pixels, size_t ca
         image->sum |= ih_budget_try(image->budget, 1) ? 4 : 0;
         ih_budget_give(image->budget, half); /* the other half it forgets */
         image->sum |= has_limit ? 0 : 8;
-        *err = (struct ih_error){IH_OK, ""};
+        *err = (struct ih_error){0};
     }
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
@@ -212,7 +212,7 @@ static inline enum ih_status read_lying(void *state, uint8_t *pixels, size_t cap
                                         size_t *n_pixels, struct ih_error *err)
 {
     (void)state, (void)pixels, (void)capacity, (void)n_pixels;
-    return ih_error_set(err, IH_CONFLICT, "is an input and the output file at once");
+    return ih_error_set(err, IH_CONFLICT, "is both an input and the output file");
 }
 
 /* Waits for what it holds itself. */

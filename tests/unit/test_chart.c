@@ -261,7 +261,7 @@ static void test_sizes_out_of_range(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         unsigned char *png = (unsigned char *)r;
         size_t size = 1;
-        struct ih_error err = {IH_OK, ""};
+        struct ih_error err = {0};
         struct ih_chart_options options = {.width = sizes[i][0], .height = sizes[i][1]};
         assert_int_equal(ih_chart_draw(r, &options, &png, &size, &err), IH_USAGE);
         assert_int_equal(err.status, IH_USAGE);

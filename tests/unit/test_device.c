@@ -142,7 +142,7 @@ static struct ih_device *device_of(struct ih_device_options options)
 static void assert_starts(struct ih_device_options options, enum ih_status status,
                           const char *started, const char *description, const char *reason)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     struct ih_device *device = device_of(options);
     assert_int_equal(ih_device_wait(device, &err), status);
     assert_string_equal(fake.started, started);

@@ -157,7 +157,7 @@ static void test_pipe(void **state)
 
 static void test_engines_that_do_not_start(void **state)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     struct run r = {.folder = *state, .n_inputs = 3, .side = IH_JPEG_GPU};
     fake.is_missing = true;
     assert_int_equal(run(&r, 2, &err), IH_UNAVAILABLE);

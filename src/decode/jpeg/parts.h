@@ -10,7 +10,7 @@
 #define IH_DECODE_JPEG_PARTS_H
 
 #include "base/source.h"
-#include "counts/planes.h"
+#include "counts/pixels.h"
 
 #include <setjmp.h>
 #include <stdbool.h>

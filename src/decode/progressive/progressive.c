@@ -9,7 +9,7 @@
 
 #include "decode/progressive/progressive.h"
 
-#include "base/idle_cores.h"
+#include "base/budget.h"
 
 #include <pthread.h>
 #include <stdlib.h>

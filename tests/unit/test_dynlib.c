@@ -1,4 +1,4 @@
-/* Libraries that are loaded late: found, not there, broken, and not the one that was expected. */
+/* Libraries loaded with dlopen: present, missing, broken, and without an expected function. */
 #define _POSIX_C_SOURCE 200809L /* mkstemp */
 
 #include "base/dynlib.h"
@@ -16,36 +16,36 @@ struct calls {
     ih_dynlib_function first, second;
 };
 
-static void test_loaded(void **state)
+static void test_load(void **state)
 {
     static const char *const names[] = {"zlibVersion", "crc32"};
     struct calls calls = {NULL, NULL};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     (void)state;
     if (ih_dynlib_load("libz.so.1", names, 2, &calls, &err) != IH_OK)
-        skip(); /* another system's name for it */
+        skip(); /* another system may name it otherwise */
     const char *(*version)(void);
     memcpy(&version, &calls.first, sizeof version);
     assert_true(strncmp(version(), "1.", 2) == 0);
     assert_non_null(calls.second);
 }
 
-static void test_not_there(void **state)
+static void test_missing_library(void **state)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     (void)state;
     assert_int_equal(ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, &err), IH_UNSUPPORTED);
     static const char says[] = "libimghist-none.so.7, which decodes it, cannot be loaded: ";
     assert_memory_equal(err.message, says, sizeof says - 1);
-    assert_non_null(strstr(err.message + sizeof says - 1, "No such file")); /* the loader's words */
+    assert_non_null(strstr(err.message + sizeof says - 1, "No such file")); /* from the loader */
     assert_int_equal(ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, NULL), IH_UNSUPPORTED);
 }
 
-/* A file of that name, which is none: the reason is another one. */
-static void test_broken(void **state)
+/* The file exists but is not a library: the loader gives another reason. */
+static void test_broken_library(void **state)
 {
     char path[] = "/tmp/imghist-test-XXXXXX";
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     (void)state;
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -60,11 +60,11 @@ static void test_broken(void **state)
     assert_null(strstr(why, "No such file"));
 }
 
-static void test_lacking(void **state)
+static void test_missing_function(void **state)
 {
     static const char *const names[] = {"zlibVersion", "imghist_none"};
     struct calls calls;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     (void)state;
     if (ih_dynlib_load("libz.so.1", names, 1, &calls, &err) != IH_OK)
         skip();
@@ -75,10 +75,10 @@ static void test_lacking(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loaded),
-        cmocka_unit_test(test_not_there),
-        cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_lacking),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_missing_library),
+        cmocka_unit_test(test_broken_library),
+        cmocka_unit_test(test_missing_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The total against the same pixels as one list of red, green and blue. */
+/* Histograms and their statistics, and totals, against brute force and near the end of 64 bits. */
 #include "counts/total.h"
 
 #include <math.h>
@@ -10,15 +10,177 @@
 
 #include <cmocka.h>
 
+/* ---- one histogram ---- */
+
+static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 3, 250};
+
+static int compare_bytes(const void *a, const void *b)
+{
+    return *(const uint8_t *)a - *(const uint8_t *)b;
+}
+
+/* Compares the bins and all statistics of a plane with their definitions, applied to the list of
+ * its values, which is sorted. */
+static void check_plane(const struct ih_histogram *h, unsigned plane,
+                        const struct ih_count_spec *spec, uint8_t *values, size_t n)
+{
+    struct ih_stats s;
+    uint64_t sum = 0, low = 0, high = 0, bins[IH_BINS] = {0};
+    double squares = 0, entropy = 0;
+    for (size_t i = 0; i < n; i++) {
+        bins[values[i]]++;
+        sum += values[i];
+        low += values[i] <= spec->clip_low;
+        high += values[i] >= spec->clip_high;
+    }
+    const double mean = (double)sum / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        squares += (values[i] - mean) * (values[i] - mean);
+        entropy -= log2((double)bins[values[i]] / (double)n) / (double)n;
+    }
+    qsort(values, n, 1, compare_bytes);
+    ih_stats_compute(h, plane, spec, &s);
+    assert_memory_equal(h->bins[plane], bins, sizeof bins);
+    assert_int_equal(s.count, n);
+    assert_int_equal(s.sum, sum);
+    assert_true(fabs(s.mean - mean) < 1e-9);
+    assert_true(fabs(s.stddev - sqrt(squares / (double)n)) < 1e-9);
+    assert_true(fabs(s.entropy - entropy) < 1e-9 && s.entropy >= 0);
+    assert_int_equal(s.min, values[0]);
+    assert_int_equal(s.max, values[n - 1]);
+    assert_int_equal(s.clip_low, low);
+    assert_int_equal(s.clip_high, high);
+    for (int k = 0; k < IH_PERCENTILES; k++) /* smallest value with >= p n values up to it */
+        assert_int_equal(s.percentile[k], values[(n * ih_percentile_percents[k] + 99) / 100 - 1]);
+}
+
+static void check_gray(uint8_t *values, size_t n)
+{
+    struct ih_histogram h;
+    uint64_t low = 0, high = 0;
+    ih_histogram_clear(&h, 1);
+    h.n_pixels = n;
+    for (size_t i = 0; i < n; i++) {
+        h.bins[0][values[i]]++;
+        h.sum[0] += values[i];
+        low += values[i] <= gray_spec.clip_low;
+        high += values[i] >= gray_spec.clip_high;
+    }
+    ih_histogram_derive_gray(&h, &gray_spec);
+    assert_true(ih_histogram_consistent(&h));
+    assert_int_equal(h.any_low, low);
+    assert_int_equal(h.all_high, high);
+    check_plane(&h, 0, &gray_spec, values, n);
+    check_plane(&h, IH_LUMA, &gray_spec, values, n);
+}
+
+static void test_stats_against_brute_force(void **state)
+{
+    (void)state;
+    uint8_t values[1009];
+    uint32_t random = 1;
+    for (size_t n = 1; n <= sizeof values; n += n < 210 ? 1 : 97)
+        for (unsigned shift = 0; shift < 8; shift += 3) {
+            for (size_t i = 0; i < n; i++) {
+                random = random * 1664525u + 1013904223u;
+                values[i] = (uint8_t)(random >> 24 >> shift << shift / 2);
+            }
+            check_gray(values, n);
+        }
+}
+
+/* Percentiles must not overflow or round when 100 * count exceeds 64 bits. */
+static void test_percentiles_of_large_counts(void **state)
+{
+    (void)state;
+    const uint64_t n = (UINT64_C(1) << 60) + 44; /* a multiple of 20 */
+    assert_int_equal(n % 20, 0);
+    for (int more = 0; more < 2; more++) {
+        struct ih_histogram h;
+        struct ih_stats s;
+        ih_histogram_clear(&h, 1);
+        h.n_pixels = n;
+        h.bins[0][10] = n / 20 - 1 + (uint64_t)more; /* p05 needs n / 20 */
+        h.bins[0][11] = n / 2 - n / 20;
+        h.bins[0][200] = n - h.bins[0][10] - h.bins[0][11];
+        ih_stats_compute(&h, 0, &gray_spec, &s);
+        assert_int_equal(s.percentile[0], 10);
+        assert_int_equal(s.percentile[1], more ? 10 : 11);
+        assert_int_equal(s.percentile[3], more ? 11 : 200);
+        assert_int_equal(s.percentile[6], 200);
+        assert_int_equal(s.count, n);
+    }
+}
+
+static void test_stats_without_pixels(void **state)
+{
+    (void)state;
+    struct ih_histogram h;
+    struct ih_stats s;
+    ih_histogram_clear(&h, 3);
+    assert_true(ih_histogram_consistent(&h));
+    ih_stats_compute(&h, IH_LUMA, &gray_spec, &s);
+    assert_true(isnan(s.mean) && isnan(s.stddev) && isnan(s.entropy));
+    assert_int_equal(s.min + s.max + s.percentile[3], 0);
+    assert_true(isnan(ih_mean_luminance(&h)));
+}
+
+static void test_add_and_consistency(void **state)
+{
+    (void)state;
+    struct ih_histogram a, b;
+    ih_histogram_clear(&a, 1);
+    a.n_pixels = 2;
+    a.bins[0][7] = a.bins[IH_LUMA][7] = 2;
+    a.sum[0] = a.sum[IH_LUMA] = 14;
+    a.any_low = 1;
+    b = a;
+    ih_histogram_add(&a, &b);
+    assert_true(ih_histogram_consistent(&a));
+    assert_int_equal(a.n_pixels + a.bins[0][7] + a.sum[IH_LUMA] + a.any_low, 4 + 4 + 28 + 2);
+    b = a;
+    b.bins[0][8]++; /* one pixel too many */
+    assert_false(ih_histogram_consistent(&b));
+    b = a;
+    b.sum[0]++;
+    assert_false(ih_histogram_consistent(&b));
+    b = a;
+    b.all_high = 1; /* more than any */
+    assert_false(ih_histogram_consistent(&b));
+}
+
+/* sRGB 188 is 0.5029 in linear light. The weights are those of BT.709. */
+static void test_mean_luminance(void **state)
+{
+    (void)state;
+    struct ih_histogram h;
+    ih_histogram_clear(&h, 3);
+    h.n_pixels = 1;
+    h.bins[0][188] = h.bins[1][0] = h.bins[2][255] = 1;
+    assert_true(fabs(ih_mean_luminance(&h) - (0.2126 * 0.502886 + 0.0722)) < 1e-6);
+    ih_histogram_clear(&h, 1); /* the sRGB curve is linear up to 10 */
+    h.n_pixels = h.bins[0][10] = 1;
+    assert_true(fabs(ih_mean_luminance(&h) - 10 / 255.0 / 12.92) < 1e-12);
+    h.bins[0][10] = 0;
+    h.bins[0][11] = 1;
+    assert_true(fabs(ih_mean_luminance(&h) - pow((11 / 255.0 + 0.055) / 1.055, 2.4)) < 1e-12);
+    ih_histogram_clear(&h, 2);
+    h.n_pixels = 2;
+    h.bins[0][188] = h.bins[0][10] = 1; /* 10 is on the linear part: 10 / 255 / 12.92 */
+    assert_true(fabs(ih_mean_luminance(&h) - (0.502886 + 10 / 255.0 / 12.92) / 2) < 1e-6);
+}
+
+/* ---- totals ---- */
+
 enum { CLIP_LOW = 20, CLIP_HIGH = 230, PIXELS_MAX = 4000 };
 
-/* All pixels of a set, gray ones three times the same. */
+/* All pixels of a set as RGB; gray is R = G = B. */
 struct pixels {
     uint8_t value[3][PIXELS_MAX], alpha[PIXELS_MAX], luma[PIXELS_MAX];
     size_t n, n_alpha;
 };
 
-static void init(struct ih_total *t)
+static void init_total(struct ih_total *t)
 {
     ih_total_init(t, &ih_luma_bt709, CLIP_LOW, CLIP_HIGH);
 }
@@ -29,7 +191,7 @@ static void count(struct ih_histogram *h, unsigned plane, unsigned value)
     h->sum[plane] += value;
 }
 
-/* One image of n random pixels, counted as a backend would, and added to the list. */
+/* Makes an image of n random pixels, counts it as a backend would and appends it to the list. */
 static void make_image(struct ih_result *r, unsigned n_channels, unsigned n, struct pixels *all)
 {
     memset(r, 0, sizeof *r);
@@ -67,40 +229,6 @@ static void make_image(struct ih_result *r, unsigned n_channels, unsigned n, str
     assert_true(ih_histogram_consistent(h));
 }
 
-static int compare(const void *a, const void *b)
-{
-    return *(const uint8_t *)a - *(const uint8_t *)b;
-}
-
-/* One plane against a list of its values, which is sorted. */
-static void check_plane(const struct ih_result *r, unsigned plane, uint8_t *values, size_t n)
-{
-    struct ih_stats s;
-    uint64_t sum = 0, bins[IH_BINS] = {0}, n_low = 0, n_high = 0;
-    double variance = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += values[i];
-        bins[values[i]]++;
-        n_low += values[i] <= CLIP_LOW;
-        n_high += values[i] >= CLIP_HIGH;
-    }
-    const double mean = (double)sum / (double)n;
-    for (size_t i = 0; i < n; i++)
-        variance += (values[i] - mean) * (values[i] - mean) / (double)n;
-    qsort(values, n, 1, compare);
-    ih_stats_compute(&r->histogram, plane, &r->spec, &s);
-    assert_memory_equal(r->histogram.bins[plane], bins, sizeof bins);
-    assert_int_equal(s.count, n);
-    assert_int_equal(s.sum, sum);
-    assert_true(fabs(s.mean - mean) < 1e-9);
-    assert_true(fabs(s.stddev - sqrt(variance)) < 1e-9);
-    assert_int_equal(s.min, values[0]);
-    assert_int_equal(s.max, values[n - 1]);
-    assert_int_equal(s.percentile[3], values[(n + 1) / 2 - 1]);
-    assert_int_equal(s.clip_low, n_low);
-    assert_int_equal(s.clip_high, n_high);
-}
-
 static void check_joint(const struct ih_histogram *h, const struct pixels *all)
 {
     uint64_t any_low = 0, all_low = 0, any_high = 0, all_high = 0;
@@ -122,7 +250,7 @@ static void check_joint(const struct ih_histogram *h, const struct pixels *all)
     assert_int_equal(h->all_high, all_high);
 }
 
-/* The images of these numbers of channels, in this order and in the other one. */
+/* Adds images with these numbers of channels, in this order and in reverse. */
 static void check_set(const unsigned *n_channels, size_t n_images)
 {
     static struct pixels all;
@@ -130,7 +258,7 @@ static void check_set(const unsigned *n_channels, size_t n_images)
     struct ih_total total;
     unsigned n_colours = 1;
     memset(&all, 0, sizeof all);
-    init(&total);
+    init_total(&total);
     for (size_t i = 0; i < n_images; i++) {
         make_image(&images[i], n_channels[i], 1 + (unsigned)rand() % 400, &all);
         n_colours = n_channels[i] > 2 ? 3 : n_colours;
@@ -147,19 +275,19 @@ static void check_set(const unsigned *n_channels, size_t n_images)
     assert_int_equal(result.info.n_channels, result.histogram.n_channels);
     check_joint(&result.histogram, &all);
     for (unsigned c = 0; c < n_colours; c++)
-        check_plane(&result, c, all.value[c], all.n);
+        check_plane(&result.histogram, c, &result.spec, all.value[c], all.n);
     if (all.n_alpha)
-        check_plane(&result, n_colours, all.alpha, all.n_alpha);
-    check_plane(&result, IH_LUMA, all.luma, all.n);
+        check_plane(&result.histogram, n_colours, &result.spec, all.alpha, all.n_alpha);
+    check_plane(&result.histogram, IH_LUMA, &result.spec, all.luma, all.n);
 
-    init(&total);
+    init_total(&total);
     for (size_t i = n_images; i-- > 0;)
         assert_int_equal(ih_total_add(&total, &images[i], NULL), IH_OK);
     ih_total_result(&total, &backwards);
     assert_memory_equal(&backwards.histogram, &result.histogram, sizeof result.histogram);
 }
 
-static void test_sets(void **state)
+static void test_totals_of_sets(void **state)
 {
     static const struct {
         unsigned n_channels[4];
@@ -176,8 +304,8 @@ static void test_sets(void **state)
         check_set(sets[i].n_channels, sets[i].n);
 }
 
-/* One of one image is that image, but for its name and size. */
-static void test_one_image(void **state)
+/* The total of one image equals that image, except for name and size. */
+static void test_total_of_one_image(void **state)
 {
     static struct pixels all;
     struct ih_result image, result;
@@ -186,7 +314,7 @@ static void test_one_image(void **state)
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
         all.n = all.n_alpha = 0;
         make_image(&image, n_channels, 300, &all);
-        init(&total);
+        init_total(&total);
         assert_int_equal(ih_total_add(&total, &image, NULL), IH_OK);
         ih_total_result(&total, &result);
         assert_memory_equal(&result.histogram, &image.histogram, sizeof image.histogram);
@@ -196,15 +324,15 @@ static void test_one_image(void **state)
     }
 }
 
-static void test_failed_inputs_are_told_and_add_nothing(void **state)
+static void test_total_with_failed_inputs(void **state)
 {
     static struct pixels all;
     struct ih_result image, result, failed = {.path = "bad", .status = IH_CORRUPT};
     struct ih_total total;
     (void)state;
-    failed.histogram.n_pixels = 1000; /* of what was decoded before the damage */
+    failed.histogram.n_pixels = 1000; /* decoded before the damage */
     failed.histogram.bins[0][0] = 1000;
-    init(&total);
+    init_total(&total);
     make_image(&image, 3, 10, &all);
     assert_int_equal(ih_total_add(&total, &failed, NULL), IH_OK);
     assert_int_equal(ih_total_add(&total, &image, NULL), IH_OK);
@@ -215,13 +343,13 @@ static void test_failed_inputs_are_told_and_add_nothing(void **state)
     assert_memory_equal(&result.histogram, &image.histogram, sizeof image.histogram);
 }
 
-static void test_nothing(void **state)
+static void test_total_without_images(void **state)
 {
     struct ih_total total;
     struct ih_result result;
     struct ih_stats stats;
     (void)state;
-    init(&total);
+    init_total(&total);
     ih_total_result(&total, &result);
     assert_true(result.is_total);
     assert_int_equal(result.n_images, 0);
@@ -244,15 +372,15 @@ static void init_white(struct ih_result *r, uint64_t n_pixels)
     ih_histogram_derive_gray(&r->histogram, &r->spec);
 }
 
-/* The largest sum of 255s is the largest number of 64 bits, exactly. */
-static void test_no_sum_overflows(void **state)
+/* UINT64_MAX is a multiple of 255, so the largest sum of white pixels is exactly UINT64_MAX. */
+static void test_total_does_not_overflow(void **state)
 {
     struct ih_result white, result;
     struct ih_total total;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     struct ih_stats stats;
     (void)state;
-    init(&total);
+    init_total(&total);
     init_white(&white, UINT64_MAX / 255 - 2);
     assert_int_equal(ih_total_add(&total, &white, &err), IH_OK);
     init_white(&white, 3);
@@ -273,11 +401,16 @@ static void test_no_sum_overflows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_one_image),
-        cmocka_unit_test(test_failed_inputs_are_told_and_add_nothing),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_no_sum_overflows),
+        cmocka_unit_test(test_stats_against_brute_force),
+        cmocka_unit_test(test_percentiles_of_large_counts),
+        cmocka_unit_test(test_stats_without_pixels),
+        cmocka_unit_test(test_add_and_consistency),
+        cmocka_unit_test(test_mean_luminance),
+        cmocka_unit_test(test_totals_of_sets),
+        cmocka_unit_test(test_total_of_one_image),
+        cmocka_unit_test(test_total_with_failed_inputs),
+        cmocka_unit_test(test_total_without_images),
+        cmocka_unit_test(test_total_does_not_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
