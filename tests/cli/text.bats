@@ -96,9 +96,9 @@ no_wider() {
   [ "$("$IMGHIST" a.pgm --text=lines | wc -l)" -eq 2 ]
   [ "$("$IMGHIST" a.pgm --csv=bins --text=lines | wc -l)" -eq 2 ] # the last output option wins
   imghist a.pgm --text=wide
-  assert_fails 2 "--text=wide: the views are full, lines"
+  assert_fails 2 "--text: 'wide' is none of full, lines"
   imghist a.pgm --text=
-  assert_fails 2 "--text="
+  assert_fails 2 "--text: ''"
 }
 
 @test "text: gray has one curve; alpha has a row" {
