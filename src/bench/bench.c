@@ -46,7 +46,7 @@ static void fail_all(struct run *run, const char *device, enum ih_bench_status s
 /* Generates the data, copies it to the GPU, and checks every rung on it. */
 static void verify_on(struct bench *b, struct run *run, enum ih_bench_data data)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     enum ih_status status = ih_bench_job_fill(&run->job, data, &err);
     if (status != IH_OK) {
         fail_all(run, NULL, IH_BENCH_FAILED, err.message);
@@ -127,7 +127,7 @@ static bool run_task(struct bench *b, const struct ih_bench_task *task)
 static enum ih_status open_machines(struct bench *b, struct ih_error *err)
 {
     const char *wanted = b->options->device;
-    struct ih_error reason = {IH_OK, ""};
+    struct ih_error reason = {0};
     enum ih_status status = IH_UNAVAILABLE;
     if (wanted && strcmp(wanted, "cpu") == 0)
         ih_error_set(&reason, IH_UNAVAILABLE, "--device=cpu");
@@ -228,7 +228,7 @@ static enum ih_status write_chart(const struct bench *b, struct ih_error *err)
 enum ih_status ih_bench_run(const struct ih_bench_options *o)
 {
     struct bench b = {.options = o};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     const char *subject = NULL;
     enum ih_status status = open_machines(&b, &err);
     if (status == IH_OK)

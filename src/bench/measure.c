@@ -46,7 +46,7 @@ void ih_bench_row_fail(struct ih_bench_row *row, enum ih_bench_status status, co
 void ih_bench_verify(struct ih_bench_row *row, const struct ih_bench_job *job)
 {
     struct ih_bench_answer answer;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     if (row->status != IH_BENCH_OK)
         return;
     memset(&answer, 0, sizeof answer); /* a field that the rung forgets is wrong, not undefined */
@@ -60,7 +60,7 @@ void ih_bench_verify(struct ih_bench_row *row, const struct ih_bench_job *job)
 void ih_bench_time(struct ih_bench_row *row, const struct ih_bench_job *job,
                    struct ih_bench_baseline *baseline)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     double *read_gb_per_s = &baseline->read_gb_per_s[strcmp(row->rung->device, "cpu") != 0];
     if (row->status != IH_BENCH_OK)
         return;

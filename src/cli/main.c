@@ -269,7 +269,7 @@ static enum ih_exit run_bench(const struct ih_options *o)
         .chart = o->chart,
         .print_error = ih_print_error,
     };
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     const char *subject = NULL;
     signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes a write error */
     enum ih_status status = ih_destinations_separate(o, &subject, &err);

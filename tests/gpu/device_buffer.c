@@ -40,7 +40,7 @@ static struct ih_context *open_context(const char *device)
 {
     struct ih_settings settings = {0};
     struct ih_context *context = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     settings.device = device;
     settings.clip_low = 3;
     settings.clip_high = 250;
@@ -83,7 +83,7 @@ static void check(struct bench *b, uint64_t width, uint64_t height, unsigned n_c
 {
     const size_t stride = (size_t)width * n_channels + gap_bytes;
     const size_t first = start + (is_upwards ? stride * (size_t)(height - 1) : 0);
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     struct ih_pixels pixels = {b->host + first, width, height, (ptrdiff_t)stride, n_channels};
     if (start + stride * (size_t)height > b->size_bytes) {
         expect(0, "the test's memory is too small", __LINE__);
@@ -129,7 +129,7 @@ static void check_layouts(struct bench *b, int is_small)
 static void check_order(struct bench *b)
 {
     const size_t n = b->size_bytes / 3;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     const struct ih_pixels pixels = {b->d_memory, n, 1, 0, 3};
     uint8_t *host;
     EXPECT(cudaMallocHost((void **)&host, b->size_bytes) == cudaSuccess);
@@ -155,7 +155,7 @@ static void check_order(struct bench *b)
 static void check_enqueuing_does_not_wait(struct bench *b)
 {
     const struct ih_pixels pixels = {b->d_memory, 1000, 1, 0, 3};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     for (int i = 0; i < 400; i++)
         cudaMemsetAsync(b->d_memory, i, b->size_bytes, b->stream);
     EXPECT(ih_pending_count(b->pending, &pixels, b->stream, &err) == IH_OK);
@@ -172,7 +172,7 @@ static void check_skip_transparent(struct bench *b)
     struct ih_settings settings = {0};
     struct ih_context *context = NULL;
     struct ih_pending *pending = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     settings.device = "cpu";
     settings.alpha = "skip-transparent";
     EXPECT(ih_context_open(&settings, sizeof settings, &context, &err) == IH_OK);
@@ -190,7 +190,7 @@ static void check_refusals(struct bench *b)
 {
     struct ih_pixels pixels = {b->host, 4, 4, 0, 3};
     struct ih_pending *other = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     int gpu = -1;
     EXPECT(ih_pending_count(b->pending, &pixels, b->stream, &err) == IH_USAGE);
     EXPECT(strstr(err.message, "host memory") != NULL);
@@ -208,7 +208,7 @@ int main(void)
 {
     const int is_small = getenv("IMGHIST_TEST_SMALL") != NULL;
     struct bench b = {.size_bytes = is_small ? (size_t)1 << 19 : (size_t)64 << 20};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     b.cpu = open_context("cpu");
     b.context = open_context("cuda:0");
     EXPECT(cudaStreamCreateWithFlags(&b.stream, cudaStreamNonBlocking) == cudaSuccess);

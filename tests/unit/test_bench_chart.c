@@ -62,7 +62,7 @@ static char *draw(struct ih_bench_chart *chart, const char *name, unsigned width
     const struct ih_chart_options look = {
         .width = width, .height = height, .format = ih_chart_format_of(name)};
     unsigned char *file = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     assert_int_equal(ih_bench_chart_draw(chart, &head, &look, &file, size_bytes, &err), IH_OK);
     char *text = malloc(*size_bytes + 1);
     assert_non_null(text);

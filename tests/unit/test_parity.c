@@ -129,7 +129,7 @@ static int open_subject(void **state)
     struct subject *s = *state;
     const struct ih_device_options options = {
         .backend = s->backend->name, .with.kernel = s->kernel, .with.n_idle_cores = 1};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     if (ih_device_open(&options, &s->device, &err) != IH_OK) {
         fprintf(stderr, "%s\n", err.message);
         return -1;
@@ -157,7 +157,7 @@ static void count_bands(struct subject *s, const uint8_t *pixels, size_t n_pixel
                         size_t band_pixels, const struct ih_count_spec *spec,
                         struct ih_histogram *out)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     const char *kernel = NULL;
     if (ih_lane_begin(s->lane, spec, &err) != IH_OK)
         fail_msg("%s", err.message);
@@ -286,7 +286,7 @@ static void begin_drops(void **state)
 {
     struct subject *s = subject_or_skip(state);
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     uint8_t pixels[30], *band;
     size_t size_bytes;
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
@@ -302,7 +302,7 @@ static void no_memory_for_a_row(void **state)
 {
     struct subject *s = subject_or_skip(state);
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     uint8_t pixels[30], *band;
     size_t full_bytes, size_bytes;
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
@@ -330,7 +330,7 @@ static void large(void **state)
         fill(pixels, (size_t)n * N, n % 2 ? RANDOM : RUNS);
         check(s, pixels, N, SIZE_MAX, &spec, "large");
     }
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     uint8_t *band;
     size_t size_bytes;
     const struct ih_count_spec spec = {4, &ih_luma_bt709, 0, 255};
@@ -353,7 +353,7 @@ static void beyond_32_bits(void **state)
     struct subject *s = subject_or_skip(state);
     const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255};
     const uint64_t n_wanted = (UINT64_C(1) << 32) + 12345;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
     for (uint64_t done = 0; done < n_wanted;) {
         uint8_t *band;
