@@ -68,15 +68,6 @@ extern "C" cudaError_t ih_histogram_rows(const struct ih_gpu_histogram_args *arg
         return status;
     if (width == 0 || width > UINT32_MAX)
         return cudaErrorInvalidValue;
-    const uint32_t w = (uint32_t)width;
-    switch (args->n_channels) {
-    case 1:
-        return launch<1>(args, &job, w, stride_bytes);
-    case 2:
-        return launch<2>(args, &job, w, stride_bytes);
-    case 3:
-        return launch<3>(args, &job, w, stride_bytes);
-    default:
-        return launch<4>(args, &job, w, stride_bytes);
-    }
+    const decltype(&launch<1>) launches[] = {launch<1>, launch<2>, launch<3>, launch<4>};
+    return launches[args->n_channels - 1](args, &job, (uint32_t)width, stride_bytes);
 }

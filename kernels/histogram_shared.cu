@@ -92,14 +92,6 @@ extern "C" cudaError_t ih_histogram_shared(const struct ih_gpu_histogram_args *a
     const cudaError_t status = ih_job_make(args, IH_LOAD_PIXELS, &job);
     if (status != cudaSuccess || args->n_pixels == 0)
         return status;
-    switch (args->n_channels) {
-    case 1:
-        return launch<1>(args, &job);
-    case 2:
-        return launch<2>(args, &job);
-    case 3:
-        return launch<3>(args, &job);
-    default:
-        return launch<4>(args, &job);
-    }
+    const decltype(&launch<1>) launches[] = {launch<1>, launch<2>, launch<3>, launch<4>};
+    return launches[args->n_channels - 1](args, &job);
 }

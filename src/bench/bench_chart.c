@@ -21,13 +21,9 @@ enum { ROW = 10, TITLE = 16, GAP = 7 };           /* heights, in tenths of a row
 enum { DEVICE = 320, SHARE = 380, GUTTER = 260 }; /* widths, in hundredths of an em */
 
 struct bar {
-    const struct ih_bench_task *task;
+    struct ih_bench_row row; /* on the first kind of data; its rung is not valid any more */
     const char *name;
     bool is_gpu, is_read;
-    size_t n_bytes;
-    enum ih_bench_status status; /* the worst of all kinds of data */
-    double gb_per_s;             /* on the first kind */
-    char reason[TEXT_MAX];
     int32_t column, y; /* y is its top, in tenths of a row */
 };
 
@@ -57,27 +53,18 @@ void ih_bench_chart_add(struct ih_bench_chart *c, const struct ih_bench_row *row
 {
     const bool is_gpu = strcmp(row->rung->device, "cuda") == 0;
     struct bar *bar = c->bars, *end = c->bars + c->n_bars;
-    while (bar < end && (bar->task != row->task || bar->is_gpu != is_gpu ||
+    while (bar < end && (bar->row.task != row->task || bar->is_gpu != is_gpu ||
                          strcmp(bar->name, row->rung->name) != 0))
         bar++;
     if (bar == end && c->n_bars == BARS_MAX)
         return;
     if (bar == end) {
         c->n_bars++;
-        *bar = (struct bar){row->task,
-                            row->rung->name,
-                            is_gpu,
-                            row->rung->is_read,
-                            row->n_bytes,
-                            IH_BENCH_OK,
-                            row->gb_per_s,
-                            "",
-                            0,
-                            0};
+        *bar = (struct bar){*row, row->rung->name, is_gpu, row->rung->is_read, 0, 0};
     }
-    if (row->status > bar->status) {
-        bar->status = row->status;
-        ih_escape(bar->reason, sizeof bar->reason, row->reason);
+    if (row->status > bar->row.status) { /* the worst status of all kinds of data counts */
+        bar->row.status = row->status;
+        memcpy(bar->row.reason, row->reason, sizeof row->reason);
     }
 }
 
@@ -97,9 +84,9 @@ static int32_t width_of(const struct picture *p, const char *text)
 static double read_speed(const struct ih_bench_chart *c, const struct bar *bar)
 {
     for (const struct bar *b = c->bars; b < c->bars + c->n_bars; b++)
-        if (b->is_read && b->task == bar->task && b->is_gpu == bar->is_gpu &&
-            b->status == IH_BENCH_OK)
-            return b->gb_per_s;
+        if (b->is_read && b->row.task == bar->row.task && b->is_gpu == bar->is_gpu &&
+            b->row.status == IH_BENCH_OK)
+            return b->row.gb_per_s;
     return 0;
 }
 
@@ -114,9 +101,9 @@ static int32_t place_bars(struct ih_bench_chart *c, int32_t n_columns)
 {
     int32_t total = 0, before = 0, y = 0, highest = 1;
     for (int32_t i = 0; i < c->n_bars; i++)
-        total += ROW + (i == 0 || c->bars[i].task != c->bars[i - 1].task ? TITLE + GAP : 0);
+        total += ROW + (i == 0 || c->bars[i].row.task != c->bars[i - 1].row.task ? TITLE + GAP : 0);
     for (int32_t i = 0, end; i < c->n_bars; i = end) {
-        for (end = i; end < c->n_bars && c->bars[end].task == c->bars[i].task;)
+        for (end = i; end < c->n_bars && c->bars[end].row.task == c->bars[i].row.task;)
             end++;
         const int32_t size = TITLE + GAP + ROW * (end - i);
         const int32_t column = i > 0 && n_columns > 1 && before + size / 2 > total / 2;
@@ -155,11 +142,11 @@ static void lay_out(struct picture *p, const struct ih_chart_options *look)
     for (const struct bar *b = c->bars; b < c->bars + c->n_bars; b++) {
         char text[IH_LABEL_MAX];
         labels = ih_larger(labels, width_of(p, b->name));
-        if (b->status == IH_BENCH_OK && b->gb_per_s > 0) {
-            name_value(text, b->gb_per_s);
+        if (b->row.status == IH_BENCH_OK && b->row.gb_per_s > 0) {
+            name_value(text, b->row.gb_per_s);
             values = ih_larger(values, width_of(p, text));
-            low = fmin(low, b->gb_per_s);
-            high = fmax(high, b->gb_per_s);
+            low = fmin(low, b->row.gb_per_s);
+            high = fmax(high, b->row.gb_per_s);
         }
     }
     const bool has_type = ROW * p->unit >= ems(p, 98);
@@ -232,8 +219,8 @@ static void draw_row(struct picture *p, const struct bar *bar)
     char text[IH_LABEL_MAX];
     fill(p, x, y0, x + p->plot_width, y1, t->panel, 255);
     draw_decades(p, x, y0, y1);
-    if (bar->status == IH_BENCH_OK)
-        fill(p, x, y0 + pad, x + reach(p, bar->gb_per_s), y1 - pad,
+    if (bar->row.status == IH_BENCH_OK)
+        fill(p, x, y0 + pad, x + reach(p, bar->row.gb_per_s), y1 - pad,
              bar->is_gpu ? t->green : t->blue, bar->is_read ? 80 : 255);
     if (limit > 0)
         fill(p, end, y0, end + 2 * p->hair, y1, t->text, 210);
@@ -242,17 +229,19 @@ static void draw_row(struct picture *p, const struct bar *bar)
     write_text(p, left, baseline, IH_ALIGN_LEFT, p->plot_left, t->muted,
                bar->is_gpu ? "GPU" : "CPU");
     write_text(p, left + ems(p, DEVICE), baseline, IH_ALIGN_LEFT, p->plot_left, t->text, bar->name);
-    if (bar->status != IH_BENCH_OK) {
+    if (bar->row.status != IH_BENCH_OK) {
+        char reason[TEXT_MAX];
+        ih_escape(reason, sizeof reason, bar->row.reason);
         write_text(p, x + ems(p, 40), baseline, IH_ALIGN_LEFT,
                    left + p->column_width - x - ems(p, 40),
-                   bar->status == IH_BENCH_SKIPPED ? t->muted : t->warning, bar->reason);
+                   bar->row.status == IH_BENCH_SKIPPED ? t->muted : t->warning, reason);
         return;
     }
-    name_value(text, bar->gb_per_s);
+    name_value(text, bar->row.gb_per_s);
     write_text(p, left + p->column_width - ems(p, SHARE), baseline, IH_ALIGN_RIGHT, p->column_width,
                t->text, text);
     if (limit > 0 && !bar->is_read) {
-        name_value(text, 100 * bar->gb_per_s / limit);
+        name_value(text, 100 * bar->row.gb_per_s / limit);
         strcat(text, "\xe2\x80\xaf%");
         write_text(p, left + p->column_width, baseline, IH_ALIGN_RIGHT, p->column_width, t->muted,
                    text);
@@ -272,9 +261,9 @@ static void draw(struct picture *p, const char *headline, const char *facts)
     for (const struct bar *bar = c->bars; bar < c->bars + c->n_bars; bar++) {
         const int32_t left = on_pixel(p->margin + bar->column * (p->column_width + ems(p, GUTTER)));
         draw_row(p, bar);
-        snprintf(title, sizeof title, "%s, %s, %.4g MiB", bar->task->title,
-                 ih_bench_data_name(bar->task->timed[0]), (double)bar->n_bytes / (1 << 20));
-        if (TITLE * p->unit >= ems(p, 120) && (bar == c->bars || bar->task != bar[-1].task))
+        snprintf(title, sizeof title, "%s, %s, %.4g MiB", bar->row.task->title,
+                 ih_bench_data_name(bar->row.task->timed[0]), (double)bar->row.n_bytes / (1 << 20));
+        if (TITLE * p->unit >= ems(p, 120) && (bar == c->bars || bar->row.task != bar[-1].row.task))
             write_text(p, left, p->top + bar->y * p->unit - ems(p, 45), IH_ALIGN_LEFT,
                        p->column_width, p->theme->text, title);
         if (bar + 1 == c->bars + c->n_bars || bar[1].column > bar->column)

@@ -15,142 +15,141 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- the team: its threads wait for work, so that no timed run starts a thread ---- */
+/* ---- the workers: they wait for jobs, so that no timed run starts a thread ---- */
 
-/* The part of member i of n. */
-typedef void part_function(void *context, unsigned i, unsigned n);
-
-struct member {
-    struct team *team;
+struct worker {
+    struct ih_bench_cpu *cpu;
     pthread_t thread;
     unsigned i;
+    struct ih_counter counter;
+    struct ih_histogram counts; /* of its part of a job */
+    uint32_t xor_all;
 };
 
-struct team {
-    unsigned n_members; /* running, the calling thread included */
-    struct member *members;
+/* Does a worker's part of a job. */
+typedef void part_function(struct worker *w, const struct ih_bench_job *job);
+
+struct ih_bench_cpu {
+    struct worker *workers; /* [n_workers]; the calling thread is the first */
+    unsigned n_workers;
+    struct ih_exact_sum exact;
+    double linear[IH_BINS]; /* sRGB-decoded values, 0 to 1 */
 
     pthread_mutex_t lock; /* guards the fields below */
     pthread_cond_t on_work, on_done;
-    uint64_t n_works; /* handed out so far */
+    uint64_t n_runs; /* started so far */
     unsigned n_busy;
     bool is_closing;
     part_function *part;
-    void *context;
+    const struct ih_bench_job *job;
 };
 
 static void *work(void *argument)
 {
-    const struct member *m = argument;
-    struct team *t = m->team;
+    struct worker *w = argument;
+    struct ih_bench_cpu *c = w->cpu;
     uint64_t n_seen = 0;
-    pthread_mutex_lock(&t->lock);
+    pthread_mutex_lock(&c->lock);
     for (;;) {
-        while (t->n_works == n_seen && !t->is_closing)
-            pthread_cond_wait(&t->on_work, &t->lock);
-        if (t->is_closing)
+        while (c->n_runs == n_seen && !c->is_closing)
+            pthread_cond_wait(&c->on_work, &c->lock);
+        if (c->is_closing)
             break;
-        n_seen = t->n_works;
-        pthread_mutex_unlock(&t->lock);
-        t->part(t->context, m->i, t->n_members);
-        pthread_mutex_lock(&t->lock);
-        if (--t->n_busy == 0)
-            pthread_cond_signal(&t->on_done);
+        n_seen = c->n_runs;
+        pthread_mutex_unlock(&c->lock);
+        c->part(w, c->job);
+        pthread_mutex_lock(&c->lock);
+        if (--c->n_busy == 0)
+            pthread_cond_signal(&c->on_done);
     }
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&c->lock);
     return NULL;
 }
 
-static void team_close(struct team *t)
-{
-    if (!t)
-        return;
-    pthread_mutex_lock(&t->lock);
-    t->is_closing = true;
-    pthread_cond_broadcast(&t->on_work);
-    pthread_mutex_unlock(&t->lock);
-    for (unsigned i = 1; i < t->n_members; i++)
-        pthread_join(t->members[i].thread, NULL);
-    pthread_cond_destroy(&t->on_work);
-    pthread_cond_destroy(&t->on_done);
-    pthread_mutex_destroy(&t->lock);
-    free(t->members);
-    free(t);
-}
-
-/* Starts n_members - 1 threads; the calling thread is the remaining member. */
-static enum ih_status team_open(unsigned n_members, struct team **team, struct ih_error *err)
-{
-    struct team *t = calloc(1, sizeof *t);
-    struct member *members = calloc(n_members, sizeof *members);
-    if (!t || !members) {
-        free(members);
-        free(t);
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    }
-    t->members = members;
-    pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->on_work, NULL);
-    pthread_cond_init(&t->on_done, NULL);
-    t->n_members = 1;
-    while (t->n_members < n_members) {
-        struct member *m = &members[t->n_members];
-        *m = (struct member){.team = t, .i = t->n_members};
-        if (pthread_create(&m->thread, NULL, work, m) != 0) {
-            team_close(t);
-            return ih_error_set(err, IH_MEMORY, "cannot start a thread");
-        }
-        t->n_members++;
-    }
-    *team = t;
-    return IH_OK;
-}
-
 /* Runs all parts and waits for them. */
-static void team_run(struct team *t, part_function *part, void *context)
+static void run_parts(struct ih_bench_cpu *c, part_function *part, const struct ih_bench_job *job)
 {
-    pthread_mutex_lock(&t->lock);
-    t->part = part;
-    t->context = context;
-    t->n_busy = t->n_members - 1;
-    t->n_works++;
-    pthread_cond_broadcast(&t->on_work);
-    pthread_mutex_unlock(&t->lock);
-    part(context, 0, t->n_members);
-    pthread_mutex_lock(&t->lock);
-    while (t->n_busy > 0)
-        pthread_cond_wait(&t->on_done, &t->lock);
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_lock(&c->lock);
+    c->part = part;
+    c->job = job;
+    c->n_busy = c->n_workers - 1;
+    c->n_runs++;
+    pthread_cond_broadcast(&c->on_work);
+    pthread_mutex_unlock(&c->lock);
+    part(&c->workers[0], job);
+    pthread_mutex_lock(&c->lock);
+    while (c->n_busy > 0)
+        pthread_cond_wait(&c->on_done, &c->lock);
+    pthread_mutex_unlock(&c->lock);
 }
 
-/* The start of member i's share of n_items; that of member n is the end. */
+/* The start of worker i's share of n_items; that of worker n is the end. */
 static size_t share(size_t n_items, unsigned i, unsigned n)
 {
     return n_items / n * i + n_items % n * i / n;
 }
 
-/* ---- what a rung runs ---- */
+static void make_linear(double linear[IH_BINS])
+{
+    for (unsigned v = 0; v < IH_BINS; v++) {
+        const double c = v / 255.0;
+        linear[v] = c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+    }
+}
 
-struct ih_bench_cpu {
-    struct team *team;
-    unsigned n_threads;
-    struct ih_counter *counters; /* [n_threads] */
-    struct ih_histogram *parts;  /* [n_threads] */
-    uint32_t *xors;              /* [n_threads] */
-    struct ih_exact_sum exact;
-    double linear[IH_BINS]; /* sRGB-decoded values, 0 to 1 */
-};
+enum ih_status ih_bench_cpu_open(unsigned n_threads, struct ih_bench_cpu **cpu,
+                                 struct ih_error *err)
+{
+    struct ih_bench_cpu *c = calloc(1, sizeof *c);
+    struct worker *workers = calloc(n_threads, sizeof *workers);
+    if (!c || !workers) {
+        free(c);
+        free(workers);
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    }
+    c->workers = workers;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->on_work, NULL);
+    pthread_cond_init(&c->on_done, NULL);
+    make_linear(c->linear);
+    for (c->n_workers = 1; c->n_workers < n_threads; c->n_workers++) {
+        struct worker *w = &workers[c->n_workers];
+        w->cpu = c;
+        w->i = c->n_workers;
+        if (pthread_create(&w->thread, NULL, work, w) != 0) {
+            ih_bench_cpu_close(c);
+            return ih_error_set(err, IH_MEMORY, "cannot start a thread");
+        }
+    }
+    workers[0].cpu = c;
+    *cpu = c;
+    return IH_OK;
+}
+
+void ih_bench_cpu_close(struct ih_bench_cpu *c)
+{
+    if (!c)
+        return;
+    pthread_mutex_lock(&c->lock);
+    c->is_closing = true;
+    pthread_cond_broadcast(&c->on_work);
+    pthread_mutex_unlock(&c->lock);
+    for (unsigned i = 1; i < c->n_workers; i++)
+        pthread_join(c->workers[i].thread, NULL);
+    pthread_cond_destroy(&c->on_work);
+    pthread_cond_destroy(&c->on_done);
+    pthread_mutex_destroy(&c->lock);
+    free(c->workers);
+    free(c);
+}
+
+/* ---- what a rung runs ---- */
 
 /* Runs a rung once. */
 typedef void run_function(struct ih_bench_cpu *cpu, const struct ih_bench_job *job,
                           struct ih_bench_answer *out);
 
 /* ---- reading ---- */
-
-struct shared_job {
-    struct ih_bench_cpu *cpu;
-    const struct ih_bench_job *job;
-};
 
 static uint64_t load_word(const uint8_t *bytes, size_t i)
 {
@@ -159,14 +158,13 @@ static uint64_t load_word(const uint8_t *bytes, size_t i)
     return word;
 }
 
-static void read_part(void *context, unsigned i, unsigned n)
+static void read_part(struct worker *w, const struct ih_bench_job *job)
 {
-    const struct shared_job *s = context;
-    const uint8_t *bytes = s->job->input;
-    const size_t n_words = s->job->n_bytes / sizeof(uint64_t);
-    const size_t end = share(n_words, i + 1, n);
+    const uint8_t *bytes = job->input;
+    const size_t n_words = job->n_bytes / sizeof(uint64_t);
+    const size_t end = share(n_words, w->i + 1, w->cpu->n_workers);
     uint64_t a = 0, b = 0, c = 0, d = 0;
-    size_t k = share(n_words, i, n);
+    size_t k = share(n_words, w->i, w->cpu->n_workers);
     for (; k + 4 <= end; k += 4) { /* four independent chains */
         a ^= load_word(bytes, k);
         b ^= load_word(bytes, k + 1);
@@ -176,21 +174,20 @@ static void read_part(void *context, unsigned i, unsigned n)
     for (; k < end; k++)
         a ^= load_word(bytes, k);
     const uint64_t all = a ^ b ^ c ^ d;
-    s->cpu->xors[i] = (uint32_t)(all ^ all >> 32);
+    w->xor_all = (uint32_t)(all ^ all >> 32);
 }
 
 static void run_read(struct ih_bench_cpu *cpu, const struct ih_bench_job *job,
                      struct ih_bench_answer *out)
 {
-    struct shared_job shared = {cpu, job};
     const size_t n_tail = job->n_bytes % sizeof(uint64_t);
     uint32_t tail[2] = {0};
-    team_run(cpu->team, read_part, &shared);
+    run_parts(cpu, read_part, job);
     if (n_tail > 0)
         memcpy(tail, (const uint8_t *)job->input + job->n_bytes - n_tail, n_tail);
     out->xor_all = tail[0] ^ tail[1];
-    for (unsigned i = 0; i < cpu->n_threads; i++)
-        out->xor_all ^= cpu->xors[i];
+    for (unsigned i = 0; i < cpu->n_workers; i++)
+        out->xor_all ^= cpu->workers[i].xor_all;
 }
 
 /* ---- counting ---- */
@@ -228,34 +225,34 @@ static void run_naive(struct ih_bench_cpu *cpu, const struct ih_bench_job *job,
     ih_histogram_derive_gray(h, spec);
 }
 
+static void count_items(struct worker *w, const struct ih_bench_job *job, size_t first, size_t end,
+                        struct ih_histogram *out)
+{
+    const uint8_t *pixels = job->input;
+    ih_counter_begin(&w->counter, &ih_count_tables, &job->spec);
+    ih_counter_add(&w->counter, pixels + first * job->spec.n_channels, end - first);
+    ih_counter_end(&w->counter, out);
+}
+
 static void run_tables(struct ih_bench_cpu *cpu, const struct ih_bench_job *job,
                        struct ih_bench_answer *out)
 {
-    ih_counter_begin(&cpu->counters[0], &ih_count_tables, &job->spec);
-    ih_counter_add(&cpu->counters[0], job->input, job->n_items);
-    ih_counter_end(&cpu->counters[0], &out->histogram);
+    count_items(&cpu->workers[0], job, 0, job->n_items, &out->histogram);
 }
 
-static void count_part(void *context, unsigned i, unsigned n)
+static void count_part(struct worker *w, const struct ih_bench_job *job)
 {
-    const struct shared_job *s = context;
-    const size_t first = share(s->job->n_items, i, n);
-    const size_t end = share(s->job->n_items, i + 1, n);
-    struct ih_counter *counter = &s->cpu->counters[i];
-    ih_counter_begin(counter, &ih_count_tables, &s->job->spec);
-    ih_counter_add(counter, (const uint8_t *)s->job->input + first * s->job->spec.n_channels,
-                   end - first);
-    ih_counter_end(counter, &s->cpu->parts[i]);
+    const unsigned n = w->cpu->n_workers;
+    count_items(w, job, share(job->n_items, w->i, n), share(job->n_items, w->i + 1, n), &w->counts);
 }
 
 static void run_tables_all(struct ih_bench_cpu *cpu, const struct ih_bench_job *job,
                            struct ih_bench_answer *out)
 {
-    struct shared_job shared = {cpu, job};
-    team_run(cpu->team, count_part, &shared);
-    out->histogram = cpu->parts[0];
-    for (unsigned i = 1; i < cpu->n_threads; i++)
-        ih_histogram_add(&out->histogram, &cpu->parts[i]);
+    run_parts(cpu, count_part, job);
+    out->histogram = cpu->workers[0].counts;
+    for (unsigned i = 1; i < cpu->n_workers; i++)
+        ih_histogram_add(&out->histogram, &cpu->workers[i].counts);
 }
 
 /* ---- summing ---- */
@@ -423,48 +420,4 @@ size_t ih_bench_cpu_rungs(struct ih_bench_cpu *cpu, const struct ih_bench_task *
                                                 .time = time_runs};
     }
     return n;
-}
-
-/* ---- the machine ---- */
-
-static void make_linear(double linear[IH_BINS])
-{
-    for (unsigned v = 0; v < IH_BINS; v++) {
-        const double c = v / 255.0;
-        linear[v] = c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
-    }
-}
-
-enum ih_status ih_bench_cpu_open(unsigned n_threads, struct ih_bench_cpu **cpu,
-                                 struct ih_error *err)
-{
-    struct ih_bench_cpu *c = calloc(1, sizeof *c);
-    if (!c)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    c->n_threads = n_threads;
-    c->counters = calloc(n_threads, sizeof *c->counters);
-    c->parts = calloc(n_threads, sizeof *c->parts);
-    c->xors = calloc(n_threads, sizeof *c->xors);
-    make_linear(c->linear);
-    enum ih_status status = IH_OK;
-    if (!c->counters || !c->parts || !c->xors)
-        status = ih_error_set(err, IH_MEMORY, "out of memory");
-    if (status == IH_OK)
-        status = team_open(n_threads, &c->team, err);
-    if (status == IH_OK)
-        *cpu = c;
-    else
-        ih_bench_cpu_close(c);
-    return status;
-}
-
-void ih_bench_cpu_close(struct ih_bench_cpu *cpu)
-{
-    if (!cpu)
-        return;
-    team_close(cpu->team);
-    free(cpu->counters);
-    free(cpu->parts);
-    free(cpu->xors);
-    free(cpu);
 }

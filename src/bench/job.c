@@ -10,11 +10,11 @@
 
 enum {
     VALUES_PER_MIB = 1000000,
-    WAVE = 4096,            /* pixels in a row of smooth data, and rows until it repeats */
-    LEVEL = 128,            /* the middle of the waves */
-    AMPLITUDE = 100,        /* leaves room for the noise */
-    WHOLE_VALUES = 1 << 22, /* about this many whole numbers are 1 or 2 of either sign, not 0 */
-    WHOLE_TOTAL = 1 << 23   /* limit for the sum of their magnitudes: 4/3 of its expectation */
+    WAVE = 4096,              /* pixels in a row of smooth data, and rows until it repeats */
+    LEVEL = 128,              /* the middle of the waves */
+    AMPLITUDE = 100,          /* leaves room for the noise */
+    INTEGER_VALUES = 1 << 22, /* about this many integers are 1 or 2 of either sign, not 0 */
+    INTEGER_TOTAL = 1 << 23   /* limit for the sum of their magnitudes: 4/3 of its expectation */
 };
 
 /* Two sums of 2^32 terms in different order differ by less than this. */
@@ -30,9 +30,15 @@ const struct ih_bench_task ih_bench_tasks[] = {
      IH_DATA_NONE},
     {IH_BENCH_HISTOGRAM, "histogram_rgb", "histograms of RGB pixels and their luma", 3, false,
      PIXEL_DATA, IH_DATA_NONE},
-    {IH_BENCH_SUM, "sum_float", "sum of floats", 0, false, {IH_DATA_TERMS}, IH_DATA_WHOLE},
-    {IH_BENCH_SUM, "sum_double", "sum of doubles", 0, true, {IH_DATA_TERMS}, IH_DATA_WHOLE},
-    {IH_BENCH_DOT, "dot_float", "dot product of floats", 0, false, {IH_DATA_RANDOM}, IH_DATA_WHOLE},
+    {IH_BENCH_SUM, "sum_float", "sum of floats", 0, false, {IH_DATA_TERMS}, IH_DATA_INTEGERS},
+    {IH_BENCH_SUM, "sum_double", "sum of doubles", 0, true, {IH_DATA_TERMS}, IH_DATA_INTEGERS},
+    {IH_BENCH_DOT,
+     "dot_float",
+     "dot product of floats",
+     0,
+     false,
+     {IH_DATA_RANDOM},
+     IH_DATA_INTEGERS},
     {IH_BENCH_LUMINANCE,
      "luminance_rgb",
      "mean luminance of RGB pixels",
@@ -45,8 +51,8 @@ const size_t ih_bench_n_tasks = sizeof ih_bench_tasks / sizeof ih_bench_tasks[0]
 
 const char *ih_bench_data_name(enum ih_bench_data data)
 {
-    static const char *const names[] = {"",           "random", "smooth", "constant",
-                                        "two-valued", "whole",  "1.23"};
+    static const char *const names[] = {"",           "random",   "smooth", "constant",
+                                        "two-valued", "integers", "1.23"};
     return names[data];
 }
 
@@ -127,11 +133,11 @@ static int sign_at(size_t i)
     return values[random_at(i) >> 62];
 }
 
-/* The i-th of n whole numbers. *total: the sum of the magnitudes so far. */
-static int whole_at(size_t i, size_t n, long *total)
+/* The i-th of n integers. *total: the sum of the magnitudes so far. */
+static int integer_at(size_t i, size_t n, long *total)
 {
     const int value = sign_at(i), magnitude = value < 0 ? -value : value;
-    if (random_at(i) % (n / WHOLE_VALUES + 1) != 0 || *total + magnitude > WHOLE_TOTAL)
+    if (random_at(i) % (n / INTEGER_VALUES + 1) != 0 || *total + magnitude > INTEGER_TOTAL)
         return 0;
     *total += magnitude;
     return value;
@@ -146,7 +152,7 @@ static double uniform_at(size_t i)
 /* Number i of n. */
 static double number_at(enum ih_bench_data data, size_t i, size_t n, long *total)
 {
-    return data == IH_DATA_WHOLE    ? whole_at(i, n, total)
+    return data == IH_DATA_INTEGERS ? integer_at(i, n, total)
            : data == IH_DATA_RANDOM ? uniform_at(i)
                                     : 1.23;
 }
@@ -164,7 +170,7 @@ static void fill_numbers(const struct ih_bench_job *job, enum ih_bench_data data
         else
             floats[i] = (float)value;
         if (job->task->kind == IH_BENCH_DOT)
-            floats[n + i] = data == IH_DATA_WHOLE    ? (float)sign_at(n + i)
+            floats[n + i] = data == IH_DATA_INTEGERS ? (float)sign_at(n + i)
                             : data == IH_DATA_RANDOM ? (float)uniform_at(n + i)
                                                      : 1.23f;
     }
@@ -226,21 +232,21 @@ static double term(const struct ih_bench_job *job, size_t i)
 static enum ih_status expect_value(struct ih_bench_job *job, struct ih_error *err)
 {
     struct ih_exact_sum *exact = NULL;
-    int64_t whole = 0;
-    job->tolerance = job->data == IH_DATA_WHOLE ? 0.0 : (double)INFINITY;
+    int64_t sum = 0;
+    job->tolerance = job->data == IH_DATA_INTEGERS ? 0.0 : (double)INFINITY;
     if (job->data == IH_DATA_TERMS && job->task->kind == IH_BENCH_SUM) {
         job->value = (double)job->n_items * term(job, 0); /* rounded once, as the exact sum is */
         return IH_OK;
     }
-    if (job->data != IH_DATA_WHOLE && !(exact = calloc(1, sizeof *exact)))
+    if (job->data != IH_DATA_INTEGERS && !(exact = calloc(1, sizeof *exact)))
         return ih_error_set(err, IH_MEMORY, "out of memory");
     for (size_t i = 0; i < job->n_items; i++) {
         if (exact)
             ih_exact_add(exact, term(job, i));
         else
-            whole += (int64_t)term(job, i);
+            sum += (int64_t)term(job, i);
     }
-    job->value = exact ? ih_exact_round(exact) : (double)whole;
+    job->value = exact ? ih_exact_round(exact) : (double)sum;
     free(exact);
     return IH_OK;
 }

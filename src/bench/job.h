@@ -7,13 +7,13 @@
  * Every expected answer is computed by code that no rung shares:
  *
  *     histograms     the reference (count/count_reference.c)
- *     sums           integers for whole data; number of terms * term for equal terms
- *     dot products   integers for whole data; the exact sum (exact.h) for random data
+ *     sums           64-bit integers for integer data; number of terms * term for equal terms
+ *     dot products   64-bit integers for integer data; the exact sum (exact.h) for random data
  *     luminance      the definition, applied to the reference's histogram
  *     read           the xor of all words, one word at a time
  *
  * Floating-point sums depend on their order, so their last digits cannot be checked. Sums are
- * therefore verified on whole numbers, so small that every partial sum is exact in any order, and
+ * therefore verified on integers, so small that every partial sum is exact in any order, and
  * must be right to the last bit. They are then timed on data that rounds, and the error is
  * reported.
  *
@@ -40,7 +40,7 @@ enum ih_bench_data {
     IH_DATA_SMOOTH,     /* photo-like: slow waves with sensor noise */
     IH_DATA_CONSTANT,   /* one value */
     IH_DATA_TWO_VALUED, /* two alternating values */
-    IH_DATA_WHOLE,      /* small integers whose magnitudes (of a dot product: its products') sum to
+    IH_DATA_INTEGERS,   /* small integers whose magnitudes (of a dot product: its products') sum to
                          * less than 2^24, so a float holds every partial sum */
     IH_DATA_TERMS       /* 1.23, repeated */
 };

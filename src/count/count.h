@@ -48,11 +48,11 @@ struct ih_chroma_row {
     bool halves_height;
 };
 
-/* The SIMD functions of one instruction set. */
+/* The SIMD functions of one instruction set; all NULL: this build has no SIMD. */
 struct ih_count_vectors {
     /* Counts interleaved RGB in whole vectors. Returns how many pixels it has counted. */
     size_t (*rgb)(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels);
-    /* The same for Y, Cb and Cr of full size. NULL: this build has no SIMD. */
+    /* The same for Y, Cb and Cr of full size. */
     size_t (*ycc)(struct ih_counter *t, const uint8_t *const samples[3], size_t n_pixels);
     /* Writes the chroma of the n pixels from x on, x even, n at most IH_COUNT_CHUNK_PIXELS. Stores
      * whole vectors, so up to IH_COUNT_CHUNK_PADDING bytes after out[n - 1] are overwritten. */

@@ -200,7 +200,7 @@ static void count_gray_alpha(struct ih_counter *t, const uint8_t *p, size_t n)
 static void count_rgb(struct ih_counter *t, const uint8_t *p, size_t n)
 {
     for (size_t n_done; n >= 8; p += 3 * n_done, n -= n_done) {
-        n_done = t->vectors->rgb(t, p, n);
+        n_done = t->vectors->rgb ? t->vectors->rgb(t, p, n) : 0;
         if (n_done > 0)
             continue;
         const uint64_t x = load64(p), y = load64(p + 8), z = load64(p + 16);

@@ -50,10 +50,6 @@ struct vec_pixels {
 
 typedef vec vec_weights; /* the two weights alternate, 16 bits each */
 
-static inline vec vec_zero(void)
-{
-    return VEC_OP_BITS(setzero)();
-}
 static inline vec vec_all(uint8_t value)
 {
     return VEC_OP(set1_epi8)((char)value);
@@ -66,13 +62,9 @@ static inline void vec_store(void *p, vec v)
 {
     VEC_OP_BITS(storeu)((vec *)p, v);
 }
-static inline vec vec_load_bytes(const uint8_t *p)
+static inline vec vec_read(const void *p)
 {
-    return VEC_OP_BITS(loadu)((const vec *)(const void *)p);
-}
-static inline vec vec_load_16(const uint16_t *p)
-{
-    return VEC_OP_BITS(loadu)((const vec *)(const void *)p);
+    return VEC_OP_BITS(loadu)((const vec *)p);
 }
 /* Loads half a vector of bytes, each into a 16-bit SIMD lane. */
 static inline vec vec_widen(const uint8_t *p)
@@ -175,7 +167,7 @@ static inline vec vec_scale_16(vec v, int16_t factor)
 /* Clamps signed 16-bit values to 0..255. */
 static inline vec vec_clamp_255(vec v)
 {
-    return VEC_OP(min_epi16)(VEC_OP(max_epi16)(v, vec_zero()), vec_all_16(255));
+    return VEC_OP(min_epi16)(VEC_OP(max_epi16)(v, vec_all(0)), vec_all_16(255));
 }
 /* Packs two vectors of 16-bit values, each 0 to 255, into bytes, in any order. */
 static inline vec vec_pack(vec a, vec b)
@@ -193,12 +185,12 @@ static inline vec vec_max(vec a, vec b)
 /* counts, plus 1 in each byte where a <= b. */
 static inline vec vec_count_at_most(vec counts, vec a, vec b)
 {
-    return VEC_OP(sub_epi8)(counts, VEC_OP(cmpeq_epi8)(VEC_OP(subs_epu8)(a, b), vec_zero()));
+    return VEC_OP(sub_epi8)(counts, VEC_OP(cmpeq_epi8)(VEC_OP(subs_epu8)(a, b), vec_all(0)));
 }
 static inline uint64_t vec_sum(vec v)
 {
     uint64_t sums[sizeof(vec) / 8], n = 0;
-    vec_store(sums, VEC_OP(sad_epu8)(v, vec_zero()));
+    vec_store(sums, VEC_OP(sad_epu8)(v, vec_all(0)));
     for (unsigned i = 0; i < sizeof(vec) / 8; i++)
         n += sums[i];
     return n;
@@ -227,7 +219,7 @@ static inline bool vec_is(vec v, uint8_t byte)
 }
 static inline bool vec_shares_no_bit(vec a, vec b)
 {
-    const vec is_zero = VEC_OP(cmpeq_epi8)(vec_and(a, b), vec_zero());
+    const vec is_zero = VEC_OP(cmpeq_epi8)(vec_and(a, b), vec_all(0));
     return (uint32_t)VEC_OP(movemask_epi8)(is_zero) == UINT32_MAX >> (32 - sizeof(vec));
 }
 
@@ -239,10 +231,6 @@ typedef struct {
     int16_t of_a, of_b;
 } vec_weights;
 
-static inline vec vec_zero(void)
-{
-    return vdupq_n_u8(0);
-}
 static inline vec vec_all(uint8_t value)
 {
     return vdupq_n_u8(value);
@@ -255,13 +243,9 @@ static inline void vec_store(void *p, vec v)
 {
     vst1q_u8(p, v);
 }
-static inline vec vec_load_bytes(const uint8_t *p)
+static inline vec vec_read(const void *p)
 {
     return vld1q_u8(p);
-}
-static inline vec vec_load_16(const uint16_t *p)
-{
-    return vreinterpretq_u8_u16(vld1q_u16(p));
 }
 static inline vec vec_widen(const uint8_t *p)
 {

@@ -217,7 +217,7 @@ static inline void begin_groups(struct groups *all, const struct ih_counter *t)
     all->measures =
         (struct measures){vec_all(spec->clip_low), vec_all(spec->clip_high),
                           vec_make_weights((int16_t)spec->luma->red, (int16_t)spec->luma->blue)};
-    all->clips = (struct clips){vec_zero(), vec_zero(), vec_zero(), vec_zero()};
+    all->clips = (struct clips){vec_all(0), vec_all(0), vec_all(0), vec_all(0)};
     all->groups[0].as = all->groups[1].as = NOTHING;
 }
 
@@ -288,9 +288,9 @@ ALWAYS_INLINE void to_rgb(vec rgb[3], vec y, vec cb, vec cr)
 /* Whether all pixels of the group at i equal pixel `first`. */
 static inline bool is_like(const uint8_t *const samples[3], size_t first, size_t i)
 {
-    return vec_is(vec_load_bytes(samples[0] + i), samples[0][first]) &&
-           vec_is(vec_load_bytes(samples[1] + i), samples[1][first]) &&
-           vec_is(vec_load_bytes(samples[2] + i), samples[2][first]);
+    return vec_is(vec_read(samples[0] + i), samples[0][first]) &&
+           vec_is(vec_read(samples[1] + i), samples[1][first]) &&
+           vec_is(vec_read(samples[2] + i), samples[2][first]);
 }
 
 /* The length of the run of equal pixels at i, in whole groups; 0 if the first group is no run. */
@@ -319,9 +319,9 @@ static size_t count_ycc_groups(struct ih_counter *t, const uint8_t *const sample
             continue;
         }
         struct group *g = &all.groups[i % 2];
-        const vec y = vec_load_bytes(samples[0] + n_done);
-        const vec cb = vec_load_bytes(samples[1] + n_done);
-        const vec cr = vec_load_bytes(samples[2] + n_done);
+        const vec y = vec_read(samples[0] + n_done);
+        const vec cb = vec_read(samples[1] + n_done);
+        const vec cr = vec_read(samples[2] + n_done);
         struct vec_pixels v;
         to_rgb(v.first, vec_low_8(y), vec_low_8(cb), vec_low_8(cr));
         count_quarter(t, g, 0);
@@ -358,9 +358,9 @@ static void upsample(uint8_t *out, const struct ih_chroma_row *row, uint32_t x, 
     const vec even_half = vec_all_16(row->halves_height ? 8 : 4);
     const vec odd_half = vec_all_16(row->halves_height ? 7 : 8);
     for (size_t i = 0; i < n_samples; i += STEP) {
-        const vec own = vec_load_16(s + i), own_3 = vec_add_16(own, vec_add_16(own, own));
-        const vec even = vec_add_16(vec_add_16(own_3, vec_load_16(s + i - 1)), even_half);
-        const vec odd = vec_add_16(vec_add_16(own_3, vec_load_16(s + i + 1)), odd_half);
+        const vec own = vec_read(s + i), own_3 = vec_add_16(own, vec_add_16(own, own));
+        const vec even = vec_add_16(vec_add_16(own_3, vec_read(s + i - 1)), even_half);
+        const vec odd = vec_add_16(vec_add_16(own_3, vec_read(s + i + 1)), odd_half);
         vec_store(out + 2 * i,
                   vec_or(vec_shift_right_16(even, 4), vec_times_256(vec_shift_right_16(odd, 4))));
     }

@@ -7,13 +7,7 @@
 #ifdef IH_COUNT_VEC
 static const struct ih_count_vectors base = {count_groups, count_ycc_groups, upsample};
 #else
-static size_t count_none(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
-{
-    (void)t, (void)pixels, (void)n_pixels;
-    return 0;
-}
-
-static const struct ih_count_vectors base = {.rgb = count_none};
+static const struct ih_count_vectors base = {NULL, NULL, NULL};
 #endif
 
 const struct ih_count_vectors *const ih_count_vectors_base = &base;

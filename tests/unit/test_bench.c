@@ -4,6 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
+#include "bench/exact.h"
 #include "bench/report.h"
 
 #include <math.h>
@@ -57,13 +58,13 @@ static void test_sizes(void **state)
 }
 
 /* Forwards and backwards, a float holds the exact sum. */
-static void test_whole_numbers_sum_exactly_in_any_order(void **state)
+static void test_integers_sum_exactly_in_any_order(void **state)
 {
     static const char *const tasks[] = {"sum_float", "dot_float"};
     (void)state;
     for (size_t t = 0; t < 2; t++) {
         struct ih_bench_job job;
-        job_open(&job, tasks[t], IH_DATA_WHOLE);
+        job_open(&job, tasks[t], IH_DATA_INTEGERS);
         const float *a = job.input, *b = a + job.n_items;
         float forwards = 0, backwards = 0, magnitudes = 0;
         for (size_t i = 0; i < job.n_items; i++) {
@@ -77,6 +78,27 @@ static void test_whole_numbers_sum_exactly_in_any_order(void **state)
         assert_true(job.tolerance == 0);
         free(job.input);
     }
+}
+
+/* The expected answers, which share no code with any rung, agree with the rungs' code. */
+static void test_expected_values_are_right(void **state)
+{
+    static const enum ih_bench_data kinds[] = {IH_DATA_INTEGERS, IH_DATA_TERMS};
+    struct ih_bench_job job;
+    (void)state;
+    for (size_t k = 0; k < 4; k++) {
+        struct ih_exact_sum *sum = calloc(1, sizeof *sum);
+        assert_non_null(sum);
+        job_open(&job, k / 2 ? "sum_double" : "sum_float", kinds[k % 2]);
+        for (size_t i = 0; i < job.n_items; i++)
+            ih_exact_add(sum, k / 2 ? ((double *)job.input)[i] : (double)((float *)job.input)[i]);
+        assert_true(ih_exact_round(sum) == job.value);
+        free(sum);
+        free(job.input);
+    }
+    job_open(&job, "luminance_rgb", IH_DATA_SMOOTH);
+    assert_true(fabs(ih_mean_luminance(&job.histogram) - job.value) < 1e-12);
+    free(job.input);
 }
 
 /* The number of bins that are not empty. */
@@ -237,7 +259,7 @@ static void test_wrong_values_are_caught(void **state)
 {
     struct ih_bench_job job;
     (void)state;
-    job_open(&job, "sum_float", IH_DATA_WHOLE);
+    job_open(&job, "sum_float", IH_DATA_INTEGERS);
     struct ih_bench_answer answer = right_answer(&job);
     answer.value += 1;
     assert_caught(&job, &answer, false, "wrong: ");
@@ -328,7 +350,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_whole_numbers_sum_exactly_in_any_order),
+        cmocka_unit_test(test_integers_sum_exactly_in_any_order),
+        cmocka_unit_test(test_expected_values_are_right),
         cmocka_unit_test(test_data_fit_their_names),
         cmocka_unit_test(test_right_answers_are_timed),
         cmocka_unit_test(test_wrong_histograms_are_caught),
