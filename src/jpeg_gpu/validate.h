@@ -5,7 +5,7 @@
  * The hardware decoders do not report damage, and they read on where a file ends too early. So they
  * only get files that are sound to the last bit:
  *
- *   - baseline, in one of the layouts whose planes were compared byte by byte;
+ *   - baseline, in a layout for which all planes were compared byte by byte;
  *   - every code of the entropy-coded data is valid;
  *   - no coefficient is so large that decoders may differ about it.
  *
