@@ -137,8 +137,8 @@ static enum ih_status decode(struct session *s, struct ih_hw_jpeg_job *const *jo
     return status;
 }
 
-/* Records the outcome of a batch before any `done` is called: a caller that is told of the last job
- * may ask at once, and no job may be queued for a broken session. The lock is held. */
+/* Records the outcome of a batch before any `done` is called: after the last `done` a caller may
+ * ask for it, and no job may be queued for a broken session. The lock is held. */
 static void record(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job *const *jobs, unsigned n,
                    enum ih_status status, const struct ih_error *error)
 {

@@ -41,7 +41,7 @@ struct ih_hw_jpeg_job {
 /* The hardware decoders of one kind of GPU. A session is one way to the decoders of one GPU, with
  * buffers for a batch; all calls for it come from one thread. */
 struct ih_hw_jpeg_backend {
-    const char *device_backend; /* name of the ih_backend whose units have these decoders */
+    const char *device_backend; /* name of the ih_backend with these decoders */
 
     /* unit: the state of the device's unit, borrowed. IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY.
      */

@@ -42,7 +42,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Compute capabilities, times ten, whose decoders were compared with libjpeg-turbo. */
+/* Compute capabilities, times ten: their decoders were compared with libjpeg-turbo. */
 static const int GENERATIONS[] = {90};
 
 enum {

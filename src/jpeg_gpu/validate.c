@@ -90,8 +90,8 @@ static enum ih_jpeg_reason read_codes(struct header *h)
     return IH_JPEG_REASON_NONE;
 }
 
-/* Layouts whose upsampling was compared with libjpeg's: luma factors 1 or 2, chroma factors 1. A
- * single component must have the factor 1, which is then without effect. */
+/* The layouts for which upsampling was compared with libjpeg's: luma factors 1 or 2, chroma factors
+ * 1. A single component must have the factor 1, which then has no effect. */
 static bool is_sampling_known(struct ih_jpeg_plan *plan, const uint8_t *components)
 {
     unsigned h = components[1] >> 4, v = components[1] & 15;

@@ -5,7 +5,7 @@
  * The hardware decoders do not report damage, and they read on where a file ends too early. So they
  * only get files that are sound to the last bit:
  *
- *   - baseline, in one of the layouts whose planes were compared byte by byte;
+ *   - baseline, in a layout for which all planes were compared byte by byte;
  *   - every code of the entropy-coded data is valid;
  *   - no coefficient is so large that decoders may differ about it.
  *
@@ -125,8 +125,8 @@ enum ih_jpeg_reason ih_jpeg_validate_header(const uint8_t *bytes, size_t size_by
  * Validates a complete file. IH_JPEG_REASON_NONE: decode/dec_jpeg.c decodes the file without an
  * error, and the stream of ih_jpeg_plan_write decodes to the same pixels.
  *
- * Threads: any; one per plan. Takes about 20 KB of stack and, for a large file, a copy of its data
- * from the heap.
+ * Threads: any; one per plan. Takes about 40 KB of stack and, from the heap, a copy of the data
+ * and, for a large file, 140 KB.
  */
 enum ih_jpeg_reason ih_jpeg_validate(const uint8_t *bytes, size_t size_bytes,
                                      struct ih_jpeg_plan *plan);

@@ -3,8 +3,8 @@
  * block. It reads the same codes as a decoder, but stores neither coefficients nor pixels.
  *
  * A look-up takes an index of 6 to 10 bits and covers all symbols in it, on photos two or three.
- * Its entry has their total length and an upper bound for their coefficients. A block whose bound
- * is too large, one in some hundreds, is read again for the exact sum.
+ * Its entry has their total length and an upper bound for their coefficients. About one block in
+ * some hundreds exceeds the limit by its bound, and is read again for the exact sum.
  *
  * Files of 500x375 (15 to 48 KB), time relative to libjpeg-turbo's for decoding them:
  *
@@ -73,8 +73,8 @@ enum {
     SUM_MAX = 0xFFF
 };
 
-/* An upper bound for the magnitude of the coefficient whose `size` bits follow n_bits bits of the
- * index; exact when the index holds all of them. */
+/* An upper bound for a coefficient's magnitude; exact when the index holds all of its bits. Its
+ * size bits follow n_bits bits of the index. */
 static unsigned magnitude_max(unsigned index, unsigned index_bits, unsigned n_bits, unsigned size)
 {
     const unsigned most = (1u << size) - 1;
@@ -84,7 +84,7 @@ static unsigned magnitude_max(unsigned index, unsigned index_bits, unsigned n_bi
     return bits >> (size - 1) ? bits : most - bits; /* negative ones begin with 0 */
 }
 
-/* The entry for an index. Its first n_bits are a DC symbol; 0: it has none. */
+/* The entry for an index. Its first n_bits are a DC symbol; 0: no DC symbol. */
 static uint32_t make_entry(const struct ih_jpeg_huffman *ac, unsigned index, unsigned index_bits,
                            unsigned n_bits)
 {
@@ -377,7 +377,7 @@ static enum ih_jpeg_reason check_intervals(struct scan *s, uint8_t *data, const 
 
 enum ih_jpeg_reason ih_jpeg_validate_scan(struct ih_jpeg_plan *plan)
 {
-    struct scan s; /* large, so it is not cleared */
+    struct scan s; /* not cleared, because it is large */
     const uint8_t *end = NULL;
     uint8_t *data = malloc(plan->data_bytes + SLACK_BYTES);
     if (!data)

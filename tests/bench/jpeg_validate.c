@@ -154,8 +154,8 @@ int main(int argc, char **argv)
         add(&sums[N_KINDS - 1], &file, validate_s, decode_s);
         free(file.bytes);
     }
-    printf("%-8s %6s %8s %8s %12s %12s %14s %8s\n", "", "files", "MP", "MB", "walk MP/s",
-           "walk MB/s", "libjpeg MP/s", "ratio");
+    printf("%-8s %6s %8s %8s %12s %12s %14s %8s\n", "", "files", "MP", "MB", "check MP/s",
+           "check MB/s", "libjpeg MP/s", "ratio");
     for (int k = 0; k < N_KINDS; k++)
         print(&sums[k]);
     for (int i = 0; i < IH_JPEG_N_REASONS; i++)

@@ -24,7 +24,7 @@ static struct {
     bool fails_on_gray;    /* every batch with a gray file fails */
     bool is_held;          /* batches wait until this is false */
     unsigned n_units;      /* GPUs of the device; 0: one */
-    unsigned rejects;      /* every job whose number is a multiple of this is rejected; 0: none */
+    unsigned rejects;      /* one job in so many is rejected; 0: none */
     unsigned start_ms;     /* how long the start takes */
     bool starts_never;     /* the start never ends */
     const char *from, *to; /* not NULL: the next batch renames one file to the other, and rejects

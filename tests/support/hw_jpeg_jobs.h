@@ -27,7 +27,7 @@ static struct {
     bool has_two_sessions, cannot_start; /* two sessions a unit; starts fail */
     unsigned n_started, n_starting;      /* calls of start: finished, running */
     bool is_held;                        /* batches wait */
-    bool starts_late[N_UNITS_MAX];       /* the unit's start waits for this */
+    bool start_waits[N_UNITS_MAX];       /* the unit's start waits for this */
     bool breaks[N_UNITS_MAX];            /* the next batch breaks the session */
     bool fails_always;                   /* every batch fails */
     bool lets_start;                     /* the first `done` lets units start and waits */
@@ -69,7 +69,7 @@ static inline enum ih_status session_start(void *unit, void **session, struct ih
     pthread_mutex_lock(&fake.lock);
     fake.n_starting++;
     assert_true(fake.n_starting <= fake.n_units); /* one of each unit at a time */
-    while (fake.starts_late[unit_of(unit)])
+    while (fake.start_waits[unit_of(unit)])
         pthread_cond_wait(&fake.on_change, &fake.lock);
     fake.n_starting--;
     fake.n_started++;
@@ -200,7 +200,7 @@ static inline void on_done(struct ih_hw_jpeg_job *ih_job)
     if (fake.lets_start) {
         fake.lets_start = false; /* no other thread reads it now */
         for (unsigned i = 0; i < fake.n_units; i++)
-            set(&fake.starts_late[i], false);
+            set(&fake.start_waits[i], false);
         while (ih_hw_jpeg_room(fake.hw) == IH_HW_JPEG_NONE)
             sched_yield();
     }
@@ -225,8 +225,8 @@ static inline void queue(unsigned n, size_t n_bytes, unsigned odd_step)
     }
 }
 
-/* Starts n units whose first batch waits with a job of its own. Jobs queued meanwhile make a batch.
- */
+/* Starts n units. The first batch, with a job of its own, waits; jobs queued meanwhile make a
+ * batch. */
 static inline struct ih_device *begin(unsigned n)
 {
     struct ih_device *device;

@@ -1,6 +1,6 @@
 /*
  * What the tests of the offload queue in the pipeline share: a folder with JPEG files of every
- * kind, and runs over it whose results are compared with the CPU's. Include it after cmocka.h.
+ * kind, and runs over it that compare results with the CPU. Include it after cmocka.h.
  */
 #ifndef IH_TESTS_OFFLOAD_RUN_H
 #define IH_TESTS_OFFLOAD_RUN_H
@@ -72,24 +72,17 @@ static inline void make_large(const char *folder, unsigned i)
     enum { SIDE = 7000 };
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
-    unsigned char *bytes = NULL;
-    unsigned long n = 0;
+    struct jpeg_file f = {NULL, 0};
     uint8_t *row = calloc(SIDE, 1);
     assert_non_null(row);
-    c.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&c);
-    jpeg_mem_dest(&c, &bytes, &n);
-    c.image_width = c.image_height = SIDE;
-    c.input_components = 1;
-    c.in_color_space = JCS_GRAYSCALE;
-    jpeg_set_defaults(&c);
+    begin_jpeg(&c, &errors, &f, SIDE, SIDE, JCS_GRAYSCALE);
     jpeg_start_compress(&c, TRUE);
     while (c.next_scanline < SIDE)
         jpeg_write_scanlines(&c, &row, 1);
     jpeg_finish_compress(&c);
     jpeg_destroy_compress(&c);
-    write_file(folder, i, bytes, n);
-    free(bytes);
+    write_file(folder, i, f.bytes, f.n);
+    free(f.bytes);
     free(row);
 }
 
@@ -251,9 +244,21 @@ static inline void count_on_cpu(const char *folder)
     assert_int_equal(expected[N_FILES - 1].status, IH_IO);
 }
 
-static inline uint64_t n_left(const struct run *r, enum ih_jpeg_reason reason)
+/* A run over the first n_inputs files with hardware decoders that do not fail. */
+static inline struct run gpu_run(const char *folder, unsigned n_inputs)
 {
-    return r->report.n_left[reason];
+    fake.fails_at = NEVER;
+    return (struct run){.folder = folder, .n_inputs = n_inputs, .side = IH_JPEG_GPU};
 }
+
+/* The same, with results compared with the CPU's: call count_on_cpu first. */
+static inline struct run gpu_run_compared(const char *folder, unsigned n_inputs)
+{
+    struct run r = gpu_run(folder, n_inputs);
+    r.expected = expected;
+    return r;
+}
+
+#define FOLDER_TEST(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 #endif

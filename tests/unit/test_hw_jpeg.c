@@ -60,7 +60,7 @@ static void test_many_odd_files(void **state)
 static void test_fails_always(void **state)
 {
     struct ih_error err;
-    struct job late = {.is_odd = false};
+    struct job after = {.is_odd = false};
     struct ih_device *device = begin(1);
     (void)state;
     queue(IH_HW_JPEG_BATCH_MAX + 9, 1, 0);
@@ -71,8 +71,8 @@ static void test_fails_always(void **state)
     assert_int_equal(ih_hw_jpeg_room(fake.hw), IH_HW_JPEG_NONE);
     assert_int_equal(ih_hw_jpeg_wait(fake.hw, &err), IH_UNAVAILABLE);
     assert_string_equal(err.message, "16 failures in a row, the last: odd");
-    late.job.done = on_done;
-    assert_false(ih_hw_jpeg_submit(fake.hw, &late.job));
+    after.job.done = on_done;
+    assert_false(ih_hw_jpeg_submit(fake.hw, &after.job));
     end(device);
     for (unsigned i = 0; i < fake.n_jobs; i++)
         assert_int_not_equal(fake.jobs[i].job.status, IH_OK);
@@ -146,7 +146,7 @@ static void test_two_units(void **state)
 static void test_one_breaks_and_one_starts(void **state)
 {
     (void)state;
-    fake.starts_late[1] = true;
+    fake.start_waits[1] = true;
     struct ih_device *device = begin(2);
     queue(20, 1, 0);
     fake.lets_start = true;

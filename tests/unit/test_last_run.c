@@ -74,9 +74,9 @@ static void test_without_hw(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_without_hw, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_hw_are_not_stopped, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_hw_that_are_starting, make_folder, remove_folder),
+        FOLDER_TEST(test_without_hw),
+        FOLDER_TEST(test_hw_are_not_stopped),
+        FOLDER_TEST(test_hw_that_are_starting),
     };
     const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
     fflush(NULL);

@@ -22,19 +22,15 @@ static void test_hw_and_cpu(void **state)
     struct ih_error err;
     count_on_cpu(*state);
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
-        struct run r = {.folder = *state,
-                        .n_inputs = ROUNDS * N_FILES,
-                        .expected = expected,
-                        .side = IH_JPEG_GPU};
-        fake.fails_at = NEVER;
+        struct run r = gpu_run_compared(*state, ROUNDS * N_FILES);
         assert_int_equal(run(&r, threads[i], &err), IH_OK);
         assert_int_equal(r.n_taken, r.n_inputs);
         assert_int_equal(r.n_by_hw, ROUNDS * N_FOR_HW);
         assert_int_equal(fake.n_jobs, ROUNDS * N_FOR_HW);
         assert_int_equal(r.report.n_decoded, ROUNDS * N_FOR_HW);
         assert_string_equal(r.report.decoders, "2 decoders of the tests");
-        assert_int_equal(n_left(&r, IH_JPEG_REASON_NOT_BASELINE), ROUNDS);
-        assert_int_equal(n_left(&r, IH_JPEG_REASON_BUSY), 0);
+        assert_int_equal(r.report.n_left[IH_JPEG_REASON_NOT_BASELINE], ROUNDS);
+        assert_int_equal(r.report.n_left[IH_JPEG_REASON_BUSY], 0);
     }
 }
 
@@ -44,8 +40,7 @@ static void test_a_few(void **state)
     struct ih_error err;
     count_on_cpu(*state);
     for (unsigned n = 1; n < 9; n++) {
-        struct run r = {.folder = *state, .n_inputs = n, .expected = expected, .side = IH_JPEG_GPU};
-        fake.fails_at = NEVER;
+        struct run r = gpu_run_compared(*state, n);
         assert_int_equal(run(&r, 1, &err), IH_OK);
         assert_int_equal(r.n_taken, n);
         assert_int_equal(r.n_by_hw, n < N_FOR_HW ? n : N_FOR_HW);
@@ -59,19 +54,16 @@ static void test_hw_that_fails(void **state)
     count_on_cpu(*state);
     for (unsigned fails_at = 0; fails_at < 3; fails_at++)
         for (unsigned n_threads = 1; n_threads < 6; n_threads += 2) {
-            struct run r = {.folder = *state,
-                            .n_inputs = ROUNDS * N_FILES,
-                            .expected = expected,
-                            .side = IH_JPEG_GPU};
+            struct run r = gpu_run_compared(*state, ROUNDS * N_FILES);
             fake.fails_at = fails_at;
             assert_int_equal(run(&r, n_threads, &err), IH_OK);
             assert_int_equal(r.n_taken, r.n_inputs);
             assert_int_equal(fake.n_batches, fails_at + 1);
-            assert_true(n_left(&r, IH_JPEG_REASON_REJECTED) >= 1);
+            assert_true(r.report.n_left[IH_JPEG_REASON_REJECTED] >= 1);
             assert_int_equal(r.n_by_hw, r.report.n_decoded);
             assert_string_equal(r.report.why_none.message, "GPU failed");
-            assert_true(n_left(&r, IH_JPEG_REASON_STOPPED) > 0);
-            assert_int_equal(n_left(&r, IH_JPEG_REASON_NOT_STARTED), 0);
+            assert_true(r.report.n_left[IH_JPEG_REASON_STOPPED] > 0);
+            assert_int_equal(r.report.n_left[IH_JPEG_REASON_NOT_STARTED], 0);
         }
 }
 
@@ -83,16 +75,13 @@ static void test_two_units_and_rejected_files(void **state)
     fake.n_units = 2;
     for (unsigned returns = 0; returns < 3; returns++)
         for (unsigned fails_at = 0; fails_at < 4; fails_at++) {
-            struct run r = {.folder = *state,
-                            .n_inputs = ROUNDS * N_FILES,
-                            .expected = expected,
-                            .side = IH_JPEG_GPU};
+            struct run r = gpu_run_compared(*state, ROUNDS * N_FILES);
             fake.fails_at = fails_at;
             fake.rejects = returns;
             assert_int_equal(run(&r, 6, &err), IH_OK);
             assert_int_equal(r.n_taken, r.n_inputs);
             assert_int_equal(r.n_by_hw, r.report.n_decoded);
-            assert_true(n_left(&r, IH_JPEG_REASON_REJECTED) >= 1);
+            assert_true(r.report.n_left[IH_JPEG_REASON_REJECTED] >= 1);
             if (returns == 0)
                 assert_true(fake.n_batches > fails_at + 1);
         }
@@ -131,10 +120,9 @@ static void test_pipe(void **state)
     struct ih_error err;
     char path[200];
     pthread_t thread;
-    struct run r = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_GPU};
+    struct run r = gpu_run(*state, 1);
     count_on_cpu(*state);
     r.expected = expected;
-    fake.fails_at = NEVER;
     snprintf(path, sizeof path, "%s/0", (const char *)*state);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -148,7 +136,7 @@ static void test_pipe(void **state)
     assert_int_equal(r.n_taken, 1);
     assert_int_equal(r.n_failed, 0);
     assert_int_equal(r.n_by_hw, 0);
-    assert_int_equal(n_left(&r, IH_JPEG_REASON_NOT_A_FILE), 1);
+    assert_int_equal(r.report.n_left[IH_JPEG_REASON_NOT_A_FILE], 1);
     if (is_watched)
         assert_int_equal(n_readers(watch), 1);
     if (watch >= 0)
@@ -158,7 +146,7 @@ static void test_pipe(void **state)
 static void test_hw_that_does_not_start(void **state)
 {
     struct ih_error err = {0};
-    struct run r = {.folder = *state, .n_inputs = 3, .side = IH_JPEG_GPU};
+    struct run r = gpu_run(*state, 3);
     fake.is_missing = true;
     assert_int_equal(run(&r, 2, &err), IH_UNAVAILABLE);
     assert_string_equal(err.message, "no decoders");
@@ -184,16 +172,12 @@ static void test_hw_that_fails_on_gray(void **state)
     struct ih_error err;
     count_on_cpu(*state);
     for (unsigned n_threads = 1; n_threads < 6; n_threads += 4) {
-        struct run r = {.folder = *state,
-                        .n_inputs = ROUNDS * N_FILES,
-                        .expected = expected,
-                        .side = IH_JPEG_GPU};
-        fake.fails_at = NEVER;
+        struct run r = gpu_run_compared(*state, ROUNDS * N_FILES);
         fake.fails_on_gray = true;
         assert_int_equal(run(&r, n_threads, &err), IH_OK);
         fake.fails_on_gray = false;
         assert_int_equal(r.n_taken, r.n_inputs);
-        assert_int_equal(n_left(&r, IH_JPEG_REASON_REJECTED), ROUNDS);
+        assert_int_equal(r.report.n_left[IH_JPEG_REASON_REJECTED], ROUNDS);
         assert_int_equal(r.n_by_hw, ROUNDS * (N_FOR_HW - 1));
         assert_int_equal(r.report.why_none.status, IH_OK);
         assert_string_equal(r.report.decoders, "2 decoders of the tests; last failure: gray");
@@ -226,7 +210,7 @@ static struct run exchange(const char *folder, const void *bytes, size_t n, uint
     alarm(60); /* instead of hanging */
     assert_int_equal(run(&r, 1, err), status);
     alarm(0);
-    assert_int_equal(n_left(&r, IH_JPEG_REASON_REJECTED), 1);
+    assert_int_equal(r.report.n_left[IH_JPEG_REASON_REJECTED], 1);
     assert_int_equal(r.report.n_decoded, 1);
     return r;
 }
@@ -266,7 +250,6 @@ static void test_stop(void **state)
     for (unsigned n = 1; n < 40; n += 7) {
         struct run r = {
             .folder = *state, .n_inputs = ROUNDS * N_FILES, .n_wanted = n, .side = IH_JPEG_GPU};
-        fake.fails_at = NEVER;
         assert_int_equal(run(&r, 4, &err), IH_OK);
         assert_int_equal(r.n_taken, n);
     }
@@ -282,7 +265,7 @@ static void test_little_memory(void **state)
     r.expected = expected;
     assert_int_equal(run(&r, 2, &err), IH_OK);
     assert_int_equal(r.n_by_hw, 0);
-    assert_int_equal(n_left(&r, IH_JPEG_REASON_TOO_LARGE), N_FOR_HW);
+    assert_int_equal(r.report.n_left[IH_JPEG_REASON_TOO_LARGE], N_FOR_HW);
 }
 
 /* With IH_JPEG_AUTO the decoders start after some work. While their queue is full, the workers
@@ -308,7 +291,7 @@ static void test_auto(void **state)
     assert_int_equal(run(&large, 2, &err), IH_OK);
     assert_int_equal(large.n_taken, large.n_inputs);
     assert_true(fake.n_jobs > 0);
-    assert_true(n_left(&large, IH_JPEG_REASON_BUSY) > 0);
+    assert_true(large.report.n_left[IH_JPEG_REASON_BUSY] > 0);
     assert_int_equal(fake.n_jobs, large.report.n_decoded);
     assert_true(fake.n_largest > 1);
 
@@ -328,24 +311,84 @@ static void test_auto(void **state)
     fake.is_missing = false;
 }
 
+/* ---- limits ---- */
+
+static struct stat stat_of(const char *folder, unsigned i)
+{
+    char path[200];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%u", folder, i);
+    assert_int_equal(stat(path, &st), 0);
+    return st;
+}
+
+static void test_max_pixels(void **state)
+{
+    struct ih_error err;
+    struct run none = gpu_run(*state, N_FOR_HW);
+    none.max_pixels = 29; /* all are larger */
+    assert_int_equal(run(&none, 2, &err), IH_OK);
+    assert_int_equal(none.n_failed, N_FOR_HW);
+    assert_int_equal(fake.n_jobs, 0);
+
+    struct run one = gpu_run(*state, 1);
+    for (one.max_pixels = 30 * 41 - 1; one.max_pixels <= 30 * 41; one.max_pixels++) {
+        one.n_given = one.n_taken = one.n_failed = 0;
+        assert_int_equal(run(&one, 1, &err), IH_OK);
+        assert_int_equal(one.n_failed, one.max_pixels < 30 * 41);
+        assert_int_equal(fake.n_jobs, 1 - one.n_failed);
+    }
+}
+
+static void test_input_that_is_an_output(void **state)
+{
+    struct ih_error err;
+    struct stat st = stat_of(*state, 1);
+    const struct ih_file_identity output = {st.st_dev, st.st_ino};
+    struct run r = gpu_run(*state, 3);
+    r.outputs = &output;
+    r.n_outputs = 1;
+    assert_int_equal(run(&r, 1, &err), IH_OK);
+    assert_int_equal(r.n_taken, 3);
+    assert_int_equal(r.n_failed, 1);
+    assert_int_equal(fake.n_jobs, 2);
+}
+
+/* A quarter of the memory is for the files that workers hold, each with the validator's copy. */
+static void test_memory_of_the_workers(void **state)
+{
+    enum { N_THREADS = 2 };
+    struct ih_error err;
+    struct stat st = stat_of(*state, 0);
+    struct run r = gpu_run(*state, 1);
+    const uint64_t least = (uint64_t)st.st_size * 2 * 4 * N_THREADS;
+    for (r.memory_bytes = least - 1; r.memory_bytes <= least; r.memory_bytes++) {
+        r.n_given = r.n_taken = 0;
+        assert_int_equal(run(&r, N_THREADS, &err), IH_OK);
+        assert_int_equal(r.n_failed, 0);
+        assert_int_equal(fake.n_jobs, r.memory_bytes == least);
+    }
+    assert_int_equal(r.report.n_left[IH_JPEG_REASON_TOO_LARGE], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_hw_and_cpu, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_a_few, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_hw_that_fails, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_two_units_and_rejected_files, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(test_hw_that_fails_on_gray, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_exchanged_for_a_large_file, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(test_exchanged_for_a_rare_format, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(test_pipe, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_hw_that_does_not_start, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_stop, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_little_memory, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_auto, make_folder, remove_folder),
+        FOLDER_TEST(test_hw_and_cpu),
+        FOLDER_TEST(test_a_few),
+        FOLDER_TEST(test_hw_that_fails),
+        FOLDER_TEST(test_two_units_and_rejected_files),
+        FOLDER_TEST(test_hw_that_fails_on_gray),
+        FOLDER_TEST(test_exchanged_for_a_large_file),
+        FOLDER_TEST(test_exchanged_for_a_rare_format),
+        FOLDER_TEST(test_pipe),
+        FOLDER_TEST(test_hw_that_does_not_start),
+        FOLDER_TEST(test_stop),
+        FOLDER_TEST(test_little_memory),
+        FOLDER_TEST(test_auto),
+        FOLDER_TEST(test_max_pixels),
+        FOLDER_TEST(test_input_that_is_an_output),
+        FOLDER_TEST(test_memory_of_the_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
