@@ -193,7 +193,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Two loops are built for AVX2 as well; count_vectors.c asks the processor before they are called.
+# The SIMD loops are built for AVX2 as well; count_vectors.c checks the CPU before it uses them.
 ifneq ($(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),)
 $(BUILD)/src/count/count_vectors_avx2.o: private override CFLAGS += -mavx2
 endif
