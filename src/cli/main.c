@@ -170,7 +170,7 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
         .decode = {.max_pixels = o->max_pixels,
                    .raw_channels = o->raw_channels,
                    .budget = &budget,
-                   .whole_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
+                   .held_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
                    .isolates_all = o->isolates_all},
         .helper = &helper,
         .luma = o->luma,

@@ -25,7 +25,7 @@ struct jpeg_state {
     struct ih_jpeg_reader reader; /* of the header, and of all where it is not decoded abreast */
     struct ih_budget *budget;     /* borrowed, or NULL */
     atomic_uint *n_idle_cores;    /* borrowed, or NULL */
-    uint64_t abreast_from_pixels;
+    uint64_t all_scans_from_pixels;
     uint64_t taken_bytes; /* from the budget */
     bool has_way, is_complete;
     uint8_t *cmyk;                   /* owned; one row, NULL unless the file has four components */
@@ -110,8 +110,8 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->budget = options->budget;
     s->n_idle_cores = options->n_idle_cores;
-    s->abreast_from_pixels =
-        options->abreast_from_pixels ? options->abreast_from_pixels : IH_ABREAST_FROM_PIXELS;
+    s->all_scans_from_pixels =
+        options->all_scans_from_pixels ? options->all_scans_from_pixels : IH_ALL_SCANS_FROM_PIXELS;
     ih_jpeg_reader_init(&s->reader, src);
     if (setjmp(s->reader.on_error)) {
         *err = s->reader.error;
@@ -173,7 +173,7 @@ static enum ih_status start_abreast(struct jpeg_state *s, bool gives_raw, struct
     uint64_t file_bytes;
     struct ih_error why;
     if (!ih_jpeg_abreast_fits(c) ||
-        (uint64_t)c->image_width * c->image_height < s->abreast_from_pixels ||
+        (uint64_t)c->image_width * c->image_height < s->all_scans_from_pixels ||
         !ih_source_size(s->reader.src, &file_bytes))
         return IH_OK;
     const uint64_t n_bytes = file_bytes + ih_jpeg_ring_bytes(c);

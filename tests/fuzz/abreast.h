@@ -56,7 +56,7 @@ static inline enum ih_status count_jpeg(const uint8_t *bytes, size_t size, uint6
     const struct ih_decode_options options = {.max_pixels = max_pixels,
                                               .budget = &budget,
                                               .n_idle_cores = &spare,
-                                              .abreast_from_pixels = from_pixels};
+                                              .all_scans_from_pixels = from_pixels};
     memset(got, 0, sizeof *got);
     ih_source_open_memory(&src, bytes, size);
     enum ih_status status = ih_decode_open(&d, &src, &options, err);

@@ -7,7 +7,7 @@
 #ifndef IH_TESTS_LEFT_OUT_H
 #define IH_TESTS_LEFT_OUT_H
 
-#include "decode/signatures.h"
+#include "decode/decoder.h"
 
 #include <stdlib.h>
 

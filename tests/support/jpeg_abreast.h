@@ -212,7 +212,7 @@ static inline struct outcome read_file(const struct jpeg_file *f, const struct w
     const struct ih_decode_options options = {.max_pixels = MAX_PIXELS,
                                               .budget = way->budget ? way->budget : &own,
                                               .n_idle_cores = &n_idle_cores,
-                                              .abreast_from_pixels =
+                                              .all_scans_from_pixels =
                                                   way->from_pixels ? way->from_pixels : 1};
     open_source(&source, f, way->opened, &fd);
     out.status = ih_decode_open(&d, &source, &options, &out.error);

@@ -16,7 +16,7 @@
 
 #include <stdio.h>
 
-enum { IN_BANDS = 1 }; /* whole_bytes_max: never whole */
+enum { IN_BANDS = 1 }; /* held_bytes_max: never whole */
 
 /* ---- both ways ---- */
 
@@ -27,12 +27,12 @@ struct outcome {
     struct bytes pixels; /* owned; until the end or an error */
 };
 
-static inline struct outcome decode_source(struct ih_source *src, uint64_t whole_bytes_max,
+static inline struct outcome decode_source(struct ih_source *src, uint64_t held_bytes_max,
                                            size_t n_rows)
 {
     struct ih_budget budget;
     const struct ih_decode_options options = {
-        .max_pixels = 1000 * 1000, .budget = &budget, .whole_bytes_max = whole_bytes_max};
+        .max_pixels = 1000 * 1000, .budget = &budget, .held_bytes_max = held_bytes_max};
     struct outcome out = {.status = IH_OK};
     struct ih_decode d;
     ih_budget_init(&budget, 1u << 30);
@@ -52,7 +52,7 @@ static inline struct outcome decode_source(struct ih_source *src, uint64_t whole
 }
 
 /* From a copy that ends with its last byte, for the address sanitizer. */
-static inline struct outcome decode(const struct bytes *file, uint64_t whole_bytes_max,
+static inline struct outcome decode(const struct bytes *file, uint64_t held_bytes_max,
                                     size_t n_rows)
 {
     struct ih_source src = {0};
@@ -61,7 +61,7 @@ static inline struct outcome decode(const struct bytes *file, uint64_t whole_byt
     if (file->n > 0)
         memcpy(copy, file->p, file->n);
     ih_source_open_memory(&src, copy, file->n);
-    struct outcome out = decode_source(&src, whole_bytes_max, n_rows);
+    struct outcome out = decode_source(&src, held_bytes_max, n_rows);
     ih_source_reset(&src);
     free(copy);
     return out;

@@ -259,7 +259,7 @@ static void test_closed_half_way(void **state)
         const struct ih_decode_options options = {.max_pixels = MAX_PIXELS,
                                                   .budget = &budget,
                                                   .n_idle_cores = &n_idle_cores,
-                                                  .abreast_from_pixels = 1};
+                                                  .all_scans_from_pixels = 1};
         assert_int_equal(pthread_create(&lender, NULL, lend_and_take, &n_idle_cores), 0);
         ih_source_open_memory(&source, f.bytes, f.n);
         assert_int_equal(ih_decode_open(&d, &source, &options, &err), IH_OK);

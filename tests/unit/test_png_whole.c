@@ -23,7 +23,7 @@ static void test_limit(void **state)
         struct ih_source src = {0};
         struct ih_png_held held = {.src = &src};
         const struct ih_decode_options options = {.max_pixels = UINT64_MAX,
-                                                  .whole_bytes_max = both_bytes - is_below};
+                                                  .held_bytes_max = both_bytes - is_below};
         struct ih_image_info info;
         struct ih_error err;
         assert_int_equal(pipe(ends), 0);

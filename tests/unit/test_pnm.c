@@ -116,7 +116,7 @@ static void test_pam_header(void **state)
     assert_refused(BYTES("P7\nWIDTH 1 1\nHEIGHT 1\nDEPTH 1\nENDHDR\na"), IH_CORRUPT, "header line");
     assert_refused(BYTES("P7\nWIDTH -1\n"), IH_CORRUPT, "byte 0x2D");
     assert_refused(BYTES("P7\nWIDTH\n"), IH_CORRUPT, "header line");
-    assert_refused(BYTES("P7\nWIDTH 1\0\n"), IH_CORRUPT, "no text");
+    assert_refused(BYTES("P7\nWIDTH 1\0\n"), IH_CORRUPT, "not text");
     assert_refused(BYTES("P7\nWEIGHT 1\n"), IH_CORRUPT, "header line");
 }
 
