@@ -275,10 +275,10 @@ static void test_truncation(void **state)
     (void)state;
     for (int interlace = 0; interlace < 2; interlace++) {
         struct file f = small_png(PNG_COLOR_TYPE_RGB, 8, interlace);
-        assert_no_part_is_whole(f.bytes, f.n);
+        assert_cuts_are_refused(f.bytes, f.n);
     }
     struct file f = small_png(PNG_COLOR_TYPE_PALETTE, 4, 0);
-    assert_no_part_is_whole(f.bytes, f.n);
+    assert_cuts_are_refused(f.bytes, f.n);
 }
 
 static void test_each_flipped_bit(void **state)
