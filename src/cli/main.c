@@ -187,7 +187,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         .decode = {.max_pixels = o->max_pixels,
                    .raw_channels = o->raw_channels,
                    .budget = &budget,
-                   .whole_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
+                   .held_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
                    .isolates_all = o->isolates_all},
         .remote_decoders = &decoder_processes,
         .luma = o->luma,

@@ -1,17 +1,23 @@
 /*
- * BMP, streamed: rows, or the commands of a run-length coded image, go straight from the source
- * into the caller's buffer. Rows are counted in the order of the file, from the bottom or from the
- * top.
+ * BMP, streamed: rows, or the commands of a run-length coded image, are decoded from the source
+ * straight into the caller's buffer, in the order of the file (bottom up or top down).
  *
- * What the format leaves open, or readers do differently:
- * - Channels of fewer than 8 bits become round(v * 255 / max); some readers repeat the high bits.
- * - Pixels that a run-length coded image skips, or never comes to, have colour 0.
+ * There are seven headers: two of OS/2 and five of Windows. Sources: Microsoft's BITMAPFILEHEADER,
+ * BITMAPCOREHEADER, BITMAPINFOHEADER, BITMAPV4HEADER and BITMAPV5HEADER; for OS/2 2.x, "OS/2 Bitmap
+ * File Format" in the Encyclopedia of Graphics File Formats.
+ *
+ * The format leaves some cases open, and readers differ:
+ * - Channels of fewer than 8 bits become round(v * 255 / max). Some readers repeat the high bits.
+ * - Pixels that a run-length coded image skips, or never reaches, have colour 0.
  * - A run past the end of its row, or an index past the end of the palette, is damage.
+ * - The header states the palette's length, but the palette also ends where the pixels start: many
+ *   palettes are shorter than stated.
+ * - The fourth byte of a 32-bit pixel is alpha only if the header has a mask for it. Without masks
+ *   it is reserved, and most readers ignore it.
  *
- * stb_image was rejected: it refuses run lengths, misreads OS/2's palettes, takes the reserved byte
- * for alpha, and needs the whole file.
+ * stb_image was rejected: it refuses run-length coding, misreads OS/2 palettes, reads the reserved
+ * byte as alpha, and needs the complete file in memory.
  */
-#include "decode/bmp_header.h"
 #include "decode/decoder.h"
 #include "decode/read_bytes.h"
 #include "decode/samples.h"
@@ -19,31 +25,202 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum pending { GAP, RUN, LITERALS }; /* what a run-length command gives pixels of */
+enum {
+    FILE_HEADER_BYTES = 14,
+    /* Sizes of the header after it. An OS/2 2.x header may end early; missing fields are 0. */
+    OS2_1 = 12,
+    OS2_2_MIN = 16,
+    OS2_2 = 64,
+    WINDOWS = 40,
+    WITH_MASKS = 52,
+    WITH_ALPHA_MASK = 56,
+    V4 = 108,
+    V5 = 124
+};
+
+/* The compression field. In OS/2 2.x headers, 3 and 4 mean something else. */
+enum { RGB, RLE8, RLE4, BITFIELDS, ALPHA_BITFIELDS = 6 };
+
+/* A channel of a 16- or 32-bit pixel. */
+struct field {
+    uint32_t mask; /* contiguous bits; 0: the file has no such channel */
+    unsigned shift;
+    uint32_t max; /* mask >> shift */
+};
+
+enum pending { GAP, RUN, LITERALS }; /* the kind of pixels that a run-length command produces */
 
 struct bmp_state {
     struct ih_source *src; /* borrowed */
-    struct ih_bmp bmp;
+    uint32_t width, height;
+    unsigned bits; /* a pixel: 1, 2, 4, 8, 16, 24, 32 */
+    unsigned n_channels;
+    bool is_run_length_coded;
+    struct field fields[4];  /* red, green, blue, alpha; for 16 and 32 bits */
+    unsigned n_palette;      /* entries; for up to 8 bits */
+    uint8_t palette[256][3]; /* red, green, blue */
+    uint64_t skipped_bytes;  /* between the headers and the pixels */
+
     uint64_t n_pixels, n_given;
     uint8_t *row; /* owned; NULL until the first read */
     size_t row_bytes;
-    /* run lengths: */
-    uint64_t row_start; /* pixel at which the row began that is being given */
+
+    /* Run-length coding: */
+    uint64_t row_start; /* the number of the first pixel of the current row */
     enum pending pending;
     uint64_t n_pending;
-    uint8_t values[2]; /* of a run in turn, of literals the byte that has them */
-    unsigned n_used;   /* of the run's or the literals' pixels */
+    uint8_t values[2]; /* a run alternates between both; literals use the first for their byte */
+    unsigned n_used;   /* pixels already taken from the run or the literals */
 };
+
+static bool is_header(uint32_t n)
+{
+    return n == OS2_1 || n == WITH_MASKS || n == WITH_ALPHA_MASK || n == V4 || n == V5 ||
+           (n >= OS2_2_MIN && n <= OS2_2 && n % 4 == 0);
+}
+
+static bool is_os2(uint32_t n)
+{
+    return n != WINDOWS && n <= OS2_2 && n != WITH_MASKS && n != WITH_ALPHA_MASK;
+}
 
 static bool probe(const uint8_t *head, size_t size)
 {
-    return ih_bmp_probe(head, size);
+    return size >= 18 && head[0] == 'B' && head[1] == 'M' && is_header(ih_le32(head + 14));
 }
 
 static const char *version(void)
 {
     return "imghist " IH_VERSION;
 }
+
+static enum ih_status damaged(struct ih_error *err, const char *what)
+{
+    return ih_error_set(err, IH_CORRUPT, "damaged BMP: %s", what);
+}
+
+/* ---- headers, masks and palette ---- */
+
+static enum ih_status set_field(struct field *field, uint32_t mask, unsigned bits,
+                                struct ih_error *err)
+{
+    *field = (struct field){.mask = mask};
+    if (mask == 0)
+        return IH_OK;
+    while (!(mask >> field->shift & 1))
+        field->shift++;
+    field->max = mask >> field->shift;
+    if ((field->max & (field->max + 1)) != 0 || (bits == 16 && mask > 0xFFFF))
+        return damaged(err, "a mask with gaps, or past the pixel's end");
+    return IH_OK;
+}
+
+/* Reads the masks of red, green, blue and alpha. They are in the header h, or follow it, or have
+ * their default values. */
+static enum ih_status read_masks(struct bmp_state *s, const uint8_t *h, uint32_t header_bytes,
+                                 uint32_t compression, uint64_t *n_read, struct ih_error *err)
+{
+    static const uint32_t default_15_bits[4] = {0x7C00, 0x03E0, 0x001F, 0};
+    static const uint32_t default_24_bits[4] = {0xFF0000, 0x00FF00, 0x0000FF, 0};
+    uint32_t masks[4];
+    uint8_t after[16] = {0};
+    memcpy(masks, s->bits == 16 ? default_15_bits : default_24_bits, sizeof masks);
+    if (compression == BITFIELDS || compression == ALPHA_BITFIELDS) {
+        size_t n_after = header_bytes > WINDOWS ? 0 : compression == BITFIELDS ? 12 : 16;
+        if (ih_read_bytes(s->src, "BMP", after, n_after, err) != IH_OK)
+            return err->status;
+        *n_read += n_after;
+        for (unsigned i = 0; i < 4; i++)
+            masks[i] = ih_le32((n_after ? after : h + 40) + (size_t)4 * i);
+        if (header_bytes == WITH_MASKS)
+            masks[3] = 0;
+        if (masks[0] & masks[1] || (masks[0] | masks[1]) & masks[2] ||
+            (masks[0] | masks[1] | masks[2]) & masks[3] || !(masks[0] | masks[1] | masks[2]))
+            return damaged(err, "masks that overlap, or none");
+    }
+    for (unsigned i = 0; i < 4; i++)
+        if (set_field(&s->fields[i], masks[i], s->bits, err) != IH_OK)
+            return err->status;
+    s->n_channels = s->fields[3].mask ? 4 : 3;
+    return IH_OK;
+}
+
+/* Reads the palette: as many entries as the header states, but at most `room` bytes. */
+static enum ih_status read_palette(struct bmp_state *s, uint32_t n_stated, uint64_t room,
+                                   unsigned entry_bytes, uint64_t *n_read, struct ih_error *err)
+{
+    uint64_t n = n_stated && n_stated < 1u << s->bits ? n_stated : 1u << s->bits;
+    n = n < room / entry_bytes ? n : room / entry_bytes;
+    s->n_palette = (unsigned)n;
+    for (unsigned i = 0; i < n; i++) {
+        uint8_t entry[4];
+        if (ih_read_bytes(s->src, "BMP", entry, entry_bytes, err) != IH_OK)
+            return err->status;
+        for (unsigned c = 0; c < 3; c++)
+            s->palette[i][c] = entry[2 - c];
+    }
+    *n_read += n * entry_bytes;
+    return IH_OK;
+}
+
+static enum ih_status check_coding(struct bmp_state *s, uint32_t header_bytes, uint32_t compression,
+                                   struct ih_error *err)
+{
+    unsigned bits = s->bits;
+    bool is_known = compression == RGB || (compression == RLE8 && bits == 8) ||
+                    (compression == RLE4 && bits == 4) ||
+                    (!is_os2(header_bytes) && (bits == 16 || bits == 32) &&
+                     (compression == BITFIELDS || compression == ALPHA_BITFIELDS));
+    if (!is_known)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "BMP of %u bits with compression %lu is not supported", bits,
+                            (unsigned long)compression);
+    if (bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 16 && bits != 24 && bits != 32)
+        return ih_error_set(err, IH_CORRUPT, "damaged BMP: %u bits a pixel", bits);
+    s->is_run_length_coded = compression == RLE8 || compression == RLE4;
+    return IH_OK;
+}
+
+static enum ih_status read_header(struct bmp_state *s, struct ih_error *err)
+{
+    uint8_t file[FILE_HEADER_BYTES + 4], h[V5] = {0};
+    if (ih_read_bytes(s->src, "BMP", file, sizeof file, err) != IH_OK)
+        return err->status;
+    uint32_t offset = ih_le32(file + 10), header_bytes = ih_le32(file + FILE_HEADER_BYTES);
+    if (ih_read_bytes(s->src, "BMP", h + 4, header_bytes - 4, err) != IH_OK) /* probe checked it */
+        return err->status;
+    bool is_short = header_bytes == OS2_1;
+    uint32_t height = is_short ? ih_le16(h + 6) : ih_le32(h + 8);
+    uint32_t compression = ih_le32(h + 16), n_colours = ih_le32(h + 32);
+    unsigned n_planes = ih_le16(h + (is_short ? 8 : 12));
+    s->width = is_short ? ih_le16(h + 4) : ih_le32(h + 4);
+    s->height = height >> 31 ? 0 - height : height; /* negative: top down */
+    s->bits = ih_le16(h + (is_short ? 10 : 14));
+    s->n_channels = 3;
+    if (is_short)
+        compression = n_colours = 0;
+    if (s->width == 0 || s->height == 0)
+        return damaged(err, "it has no pixels");
+    if (n_planes != 1)
+        return damaged(err, "a number of planes other than 1");
+    if (check_coding(s, header_bytes, compression, err) != IH_OK)
+        return err->status;
+
+    uint64_t n_read = (uint64_t)FILE_HEADER_BYTES + header_bytes;
+    if (offset < n_read)
+        return damaged(err, "its pixels begin within its header");
+    if (s->bits > 8 && read_masks(s, h, header_bytes, compression, &n_read, err) != IH_OK)
+        return err->status;
+    if (s->bits <= 8 &&
+        read_palette(s, n_colours, offset - n_read, is_short ? 3 : 4, &n_read, err) != IH_OK)
+        return err->status;
+    if (offset < n_read)
+        return damaged(err, "its pixels begin within its header");
+    s->skipped_bytes = offset - n_read;
+    return IH_OK;
+}
+
+/* ---- opening ---- */
 
 static void close_bmp(void *state)
 {
@@ -52,14 +229,14 @@ static void close_bmp(void *state)
     free(s);
 }
 
-/* Bits of a sample, of the widest colour where masks say how many. */
-static unsigned depth_of(const struct ih_bmp *b)
+/* The bits of a sample; with masks, those of the widest colour. */
+static unsigned depth_of(const struct bmp_state *s)
 {
-    if (b->bits != 16 && b->bits != 32)
-        return b->bits <= 8 ? b->bits : 8;
+    if (s->bits != 16 && s->bits != 32)
+        return s->bits <= 8 ? s->bits : 8;
     uint32_t max = 0;
     for (unsigned c = 0; c < 3; c++)
-        max = b->fields[c].max > max ? b->fields[c].max : max;
+        max = s->fields[c].max > max ? s->fields[c].max : max;
     unsigned n = 0;
     for (; max; max >>= 1)
         n++;
@@ -73,59 +250,60 @@ static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_opt
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->src = src;
-    enum ih_status status = ih_bmp_read_header(src, &s->bmp, err);
+    enum ih_status status = read_header(s, err);
     if (status == IH_OK)
-        status = ih_decode_check_pixels(s->bmp.width, s->bmp.height, options->max_pixels, err);
-    if (status == IH_OK && (s->bmp.width > INT32_MAX || s->bmp.height > INT32_MAX))
-        status = ih_error_set(err, IH_CORRUPT, "damaged BMP: no such size");
+        status = ih_decode_check_pixels(s->width, s->height, options->max_pixels, err);
+    if (status == IH_OK && (s->width > INT32_MAX || s->height > INT32_MAX))
+        status = ih_error_set(err, IH_CORRUPT, "damaged BMP: an impossible size");
     if (status == IH_OK)
-        status = ih_skip_bytes(src, "BMP", s->bmp.skipped_bytes, err);
+        status = ih_skip_bytes(src, "BMP", s->skipped_bytes, err);
     if (status != IH_OK) {
         close_bmp(s);
         return status;
     }
-    s->n_pixels = (uint64_t)s->bmp.width * s->bmp.height;
-    s->row_bytes = (size_t)(((uint64_t)s->bmp.width * s->bmp.bits + 31) / 32 * 4);
-    info->width = s->bmp.width;
-    info->height = s->bmp.height;
-    info->n_channels = s->bmp.n_channels;
-    info->source_depth = depth_of(&s->bmp);
+    s->n_pixels = (uint64_t)s->width * s->height;
+    s->row_bytes = (size_t)(((uint64_t)s->width * s->bits + 31) / 32 * 4);
+    info->width = s->width;
+    info->height = s->height;
+    info->n_channels = s->n_channels;
+    info->source_depth = depth_of(s);
     *state = s;
     return IH_OK;
 }
 
+/* ---- rows ---- */
+
 static enum ih_status put_index(const struct bmp_state *s, unsigned index, uint8_t *pixel,
                                 struct ih_error *err)
 {
-    if (index >= s->bmp.n_palette)
+    if (index >= s->n_palette)
         return ih_error_set(err, IH_CORRUPT, "damaged BMP: colour %u of a palette of %u", index,
-                            s->bmp.n_palette);
-    memcpy(pixel, s->bmp.palette[index], 3);
+                            s->n_palette);
+    memcpy(pixel, s->palette[index], 3);
     return IH_OK;
 }
 
-static uint8_t field_value(const struct ih_bmp_field *f, uint32_t pixel)
+static uint8_t field_value(const struct field *f, uint32_t pixel)
 {
     return f->max ? ih_sample_scale((pixel & f->mask) >> f->shift, f->max) : 0;
 }
 
 static enum ih_status convert_row(const struct bmp_state *s, uint8_t *pixels, struct ih_error *err)
 {
-    const struct ih_bmp *b = &s->bmp;
     const uint8_t *row = s->row;
-    for (size_t x = 0; x < b->width; x++, pixels += b->n_channels) {
-        if (b->bits <= 8) {
-            unsigned shift = (unsigned)(8 - b->bits - x * b->bits % 8);
-            unsigned index = (unsigned)row[x * b->bits / 8] >> shift & ((1u << b->bits) - 1);
+    for (size_t x = 0; x < s->width; x++, pixels += s->n_channels) {
+        if (s->bits <= 8) {
+            unsigned shift = (unsigned)(8 - s->bits - x * s->bits % 8);
+            unsigned index = (unsigned)row[x * s->bits / 8] >> shift & ((1u << s->bits) - 1);
             if (put_index(s, index, pixels, err) != IH_OK)
                 return err->status;
-        } else if (b->bits == 24) {
+        } else if (s->bits == 24) {
             for (unsigned c = 0; c < 3; c++)
                 pixels[c] = row[3 * x + 2 - c];
         } else {
-            uint32_t pixel = b->bits == 16 ? ih_le16(row + 2 * x) : ih_le32(row + 4 * x);
-            for (unsigned c = 0; c < b->n_channels; c++)
-                pixels[c] = field_value(&b->fields[c], pixel);
+            uint32_t pixel = s->bits == 16 ? ih_le16(row + 2 * x) : ih_le32(row + 4 * x);
+            for (unsigned c = 0; c < s->n_channels; c++)
+                pixels[c] = field_value(&s->fields[c], pixel);
         }
     }
     return IH_OK;
@@ -138,33 +316,33 @@ static enum ih_status read_rows(struct bmp_state *s, uint8_t *pixels, size_t cap
         s->row = malloc(s->row_bytes);
     if (!s->row)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    while (s->n_given < s->n_pixels && capacity - *n >= s->bmp.width) {
+    while (s->n_given < s->n_pixels && capacity - *n >= s->width) {
         if (ih_read_bytes(s->src, "BMP", s->row, s->row_bytes, err) != IH_OK ||
-            convert_row(s, pixels + *n * s->bmp.n_channels, err) != IH_OK)
+            convert_row(s, pixels + *n * s->n_channels, err) != IH_OK)
             return err->status;
-        s->n_given += s->bmp.width;
-        *n += s->bmp.width;
+        s->n_given += s->width;
+        *n += s->width;
     }
     return IH_OK;
 }
 
-/* ---- run lengths ---- */
+/* ---- run-length coding ---- */
 
-/* Two bytes that say what comes next: a run, literals, or a gap to the end of the row, to the end
- * of the image, or to a place further on. */
+/* Reads a command of two bytes: a run, literals, or a gap. A gap reaches to the end of the row, to
+ * the end of the image, or to a position further on. */
 static enum ih_status next_command(struct bmp_state *s, struct ih_error *err)
 {
     enum { END_OF_ROW, END_OF_IMAGE, DELTA };
     uint8_t command[2], delta[2] = {0, 0};
-    uint64_t width = s->bmp.width, x = s->n_given - s->row_start, left = width - x;
+    uint64_t width = s->width, x = s->n_given - s->row_start, left = width - x;
     if (ih_read_bytes(s->src, "BMP", command, 2, err) != IH_OK)
         return err->status;
     s->n_used = 0;
     s->pending = command[0] ? RUN : command[1] > DELTA ? LITERALS : GAP;
     s->n_pending = command[0] ? command[0] : command[1];
     if (s->pending == RUN) {
-        s->values[0] = s->bmp.bits == 4 ? command[1] >> 4 : command[1];
-        s->values[1] = s->bmp.bits == 4 ? command[1] & 15 : command[1];
+        s->values[0] = s->bits == 4 ? command[1] >> 4 : command[1];
+        s->values[1] = s->bits == 4 ? command[1] & 15 : command[1];
     }
     if (s->pending != GAP)
         return s->n_pending <= left
@@ -188,10 +366,11 @@ static enum ih_status next_command(struct bmp_state *s, struct ih_error *err)
                : ih_error_set(err, IH_CORRUPT, "damaged BMP: a jump out of the image");
 }
 
-/* The next literal: a byte each, or two in a byte; an odd number of bytes is made even. */
+/* Reads the next literal: one byte each with 8 bits, two in a byte with 4. A padding byte follows
+ * an odd number of bytes. */
 static enum ih_status next_literal(struct bmp_state *s, unsigned *index, struct ih_error *err)
 {
-    unsigned in_byte = s->bmp.bits == 4 ? 2 : 1, place = s->n_used % in_byte;
+    unsigned in_byte = s->bits == 4 ? 2 : 1, place = s->n_used % in_byte;
     uint8_t padding;
     if (place == 0 && ih_read_bytes(s->src, "BMP", s->values, 1, err) != IH_OK)
         return err->status;
@@ -229,8 +408,8 @@ static enum ih_status read_bmp(void *state, uint8_t *pixels, size_t capacity_pix
 {
     struct bmp_state *s = state;
     *n_pixels = 0;
-    return s->bmp.coding == IH_BMP_RLE ? read_runs(s, pixels, capacity_pixels, n_pixels, err)
-                                       : read_rows(s, pixels, capacity_pixels, n_pixels, err);
+    return s->is_run_length_coded ? read_runs(s, pixels, capacity_pixels, n_pixels, err)
+                                  : read_rows(s, pixels, capacity_pixels, n_pixels, err);
 }
 
 const struct ih_decoder ih_decoder_bmp = {

@@ -1,19 +1,18 @@
 /*
- * GIF through giflib: the first frame, row by row, straight from the file as it streams by.
+ * GIF through giflib: the first frame, streamed row by row. Memory is one row of indices. The rows
+ * of an interlaced frame are counted in the order of the file.
  *
- * Memory is one row of indices. An interlaced frame is counted in the order of the file.
+ * The frame lies on a screen, and readers disagree on the part that it does not cover: browsers
+ * show what is below, Pillow uses the transparent colour or the palette's first, ffmpeg the
+ * background colour, which browsers ignore. The file stores nothing for that part, so here it is
+ * transparent black, and the image has an alpha channel. A frame that extends beyond the screen
+ * enlarges it, as in browsers and Pillow.
  *
- * The frame stands on a screen. Where it does not cover it, readers differ: browsers show what is
- * below, Pillow takes the transparent colour or the palette's first, ffmpeg the background colour,
- * which browsers ignore. Nothing is stored there, so here it is transparent black, and such an
- * image has alpha. A frame that reaches over the screen enlarges it, as in browsers and Pillow.
- *
- * giflib hands out indices past the palette's end; here they are damage, but for the transparent
- * one, which needs no colour: such pixels are transparent black, too. What follows the frame is not
- * looked at.
+ * giflib returns indices past the palette's end. Here they are damage, except the transparent
+ * index, which needs no colour: its pixels are transparent black. Anything after the frame is
+ * ignored.
  */
 #include "decode/decoder.h"
-#include "decode/signatures.h"
 
 #include <gif_lib.h>
 #include <stdlib.h>
@@ -25,10 +24,10 @@ struct gif_state {
     uint8_t palette[256][4]; /* transparent black past its end */
     unsigned n_palette, n_channels;
     int transparent;       /* an index, or NO_TRANSPARENT_COLOR */
-    uint64_t n_uncovered;  /* pixels of the screen, still to be given */
-    size_t width, n_rows;  /* of the frame; rows still to be read */
+    uint64_t n_uncovered;  /* uncovered pixels of the screen that are still to be returned */
+    size_t width, n_rows;  /* of the frame; n_rows: still to be read */
     uint8_t *indices;      /* owned; one row of the frame */
-    struct ih_error error; /* of the source */
+    struct ih_error error; /* from reading the source */
 };
 
 static int read_bytes(GifFileType *gif, GifByteType *dst, int size)
@@ -62,8 +61,8 @@ static void close_gif(void *state)
     free(s);
 }
 
-/* The blocks of an extension; of the one that says what is transparent, the index into
- * *transparent. */
+/* Reads the blocks of an extension. A graphic control extension sets *transparent to the
+ * transparent index. */
 static bool read_extension(GifFileType *gif, int *transparent)
 {
     int code;
@@ -80,7 +79,7 @@ static bool read_extension(GifFileType *gif, int *transparent)
     return true;
 }
 
-/* All that stands before the first frame's pixels. */
+/* Reads up to the pixels of the first frame. */
 static bool find_frame(GifFileType *gif, int *transparent)
 {
     GifRecordType type;
@@ -156,7 +155,7 @@ static enum ih_status open_gif(struct ih_source *src, const struct ih_decode_opt
 
 static enum ih_status check_row(const struct gif_state *s, struct ih_error *err)
 {
-    unsigned bad = 0; /* the greatest index without a colour */
+    unsigned bad = 0; /* the largest index that is not transparent */
     for (size_t x = 0; x < s->width; x++) {
         const unsigned index = s->indices[x];
         bad = index > bad && (int)index != s->transparent ? index : bad;

@@ -1,23 +1,21 @@
 /*
- * HEIC and AVIF through libheif, held whole.
+ * HEIC and AVIF through libheif. File and image are held in memory.
  *
- * The file says how its picture is cropped, rotated and mirrored, and unlike EXIF's hint this is
- * part of the format, so it is done: the crop removes padding that an encoder needed. Colours are
- * the library's conversion of YCbCr with the matrix that the file names; no profile is applied.
- * Alpha that is multiplied into the colours is left there. 10 and 12 bits are rounded to 8.
+ * The file states how its picture is cropped, rotated and mirrored. Unlike EXIF's hint this is part
+ * of the format, so it is applied: the crop removes padding that the encoder needed. libheif
+ * converts YCbCr to RGB with the matrix that the file names; no colour profile is applied.
+ * Premultiplied alpha is left as it is. 10 and 12 bits are rounded to 8.
  *
- * A monochrome picture is gray. That it is one the file's boxes say; old versions of the library do
- * not, and decode a grid of such pictures to RGB alone. So it is decoded to RGB in any case, and
- * one channel is taken once all three have been found to be the same.
+ * A monochrome picture is counted as gray. Its boxes tell that it is monochrome; old versions of
+ * libheif do not, and decode a grid of such pictures only to RGB. So every picture is decoded to
+ * RGB. One channel of a monochrome picture is used, after a check that all three are equal.
  *
- * libheif conceals damage where it can and notes it as a warning; here each is an error.
+ * libheif conceals damage where it can and reports it as a warning. Here each warning is an error.
  */
 #include "base/dynlib.h"
-#include "decode/heif_boxes.h"
 #include "decode/held.h"
 #include "decode/read_bytes.h"
 #include "decode/samples.h"
-#include "decode/signatures.h"
 
 #include <libheif/heif.h>
 #include <stdio.h>
@@ -25,12 +23,12 @@
 #include <string.h>
 
 enum {
-    SIDE_MAX = 32768, /* libheif's own limit is its square, in pixels */
-    /* YCbCr with alpha in the decoder and in the library, and RGBA, in samples a pixel */
+    SIDE_MAX = 32768, /* libheif's own limit is the square of this, in pixels */
+    /* Memory in samples a pixel: YCbCr with alpha in the codec and in libheif, and RGBA. */
     HELD_SAMPLES = 12
 };
 
-/* What is called of the library. */
+/* The functions of libheif that are called. */
 #define HEIF_CALLS(F)                                                                              \
     F(struct heif_error, heif_init, (struct heif_init_params *))                                   \
     F(struct heif_context *, heif_context_alloc, (void))                                           \
@@ -71,7 +69,7 @@ static enum ih_status load(struct heif_calls *calls, struct ih_error *err)
                           err);
 }
 
-/* The library loads its own decoders when it starts. */
+/* heif_init loads the codecs. */
 static enum ih_status prepare(struct ih_error *err)
 {
     struct heif_calls calls;
@@ -83,17 +81,17 @@ static enum ih_status prepare(struct ih_error *err)
 
 struct heif_state {
     struct heif_calls lib;
-    struct ih_held whole;
+    struct ih_held held;
     struct heif_context *context;     /* owned */
     struct heif_image_handle *handle; /* owned */
     struct heif_image *image;         /* owned; NULL until decoded */
-    size_t width, height, row;        /* row: the next one */
-    unsigned n_channels;              /* decoded: 3, or 4 with alpha */
-    bool is_gray;                     /* of the colours one is given */
+    size_t width, height, row;        /* row: the next one to return */
+    unsigned n_channels;              /* of image: 3, or 4 with alpha */
+    bool is_gray;                     /* returns one channel of the colours */
     bool is_deep;                     /* more than 8 bits a sample */
-    const uint8_t *plane;             /* of image */
+    const uint8_t *plane;             /* interleaved samples of image */
     size_t stride;
-    uint32_t max; /* greatest sample of a deep image */
+    uint32_t max; /* largest sample of a deep image */
 };
 
 static enum ih_status failed(struct heif_error e, struct ih_error *err)
@@ -118,14 +116,136 @@ static enum ih_status failed(struct heif_error e, struct ih_error *err)
 static void close_heif(void *state)
 {
     struct heif_state *s = state;
-    if (s->context) { /* else the library may not be there */
+    if (s->context) { /* otherwise libheif may not be loaded */
         s->lib.heif_image_release(s->image);
         s->lib.heif_image_handle_release(s->handle);
         s->lib.heif_context_free(s->context);
     }
-    ih_held_close(&s->whole);
+    ih_held_close(&s->held);
     free(s);
 }
+
+/* ---- boxes: is the picture monochrome? ----
+ *
+ * The box meta holds pitm, the number of the primary item, and iprp. iprp holds ipco, a list of
+ * properties, and ipma, which lists the properties of each item by number. Sources: ISO/IEC
+ * 14496-12 (boxes), 23008-12 (items), 14496-15 (hvcC), and AV1-ISOBMFF (av1C).
+ */
+
+/* Bytes left to read. n is 0 at the end, and after a field that does not fit. */
+struct span {
+    const uint8_t *p;
+    size_t n;
+};
+
+static uint64_t take(struct span *s, unsigned n_bytes)
+{
+    uint64_t value = 0;
+    if (s->n < n_bytes) {
+        s->n = 0;
+        return 0;
+    }
+    for (unsigned i = 0; i < n_bytes; i++)
+        value = value << 8 | s->p[i];
+    s->p += n_bytes;
+    s->n -= n_bytes;
+    return value;
+}
+
+/* Reads the next box and advances s past it. Returns false at the end. */
+static bool next_box(struct span *s, char type[4], struct span *content)
+{
+    const struct span box = *s;
+    if (s->n < 8)
+        return false;
+    uint64_t size = take(s, 4);
+    memcpy(type, s->p, 4);
+    take(s, 4);
+    if (size == 1)
+        size = take(s, 8);
+    else if (size == 0) /* up to the end of s */
+        size = box.n;
+    const size_t header_bytes = box.n - s->n;
+    if (size < header_bytes || size > box.n)
+        return false;
+    *content = (struct span){s->p, (size_t)size - header_bytes};
+    *s = (struct span){box.p + size, box.n - (size_t)size};
+    return true;
+}
+
+/* Returns the content of the first box of this type in s; empty if there is no such box. */
+static struct span find_box(struct span s, const char *type_sought)
+{
+    char type[4];
+    struct span content;
+    while (next_box(&s, type, &content))
+        if (memcmp(type, type_sought, 4) == 0)
+            return content;
+    return (struct span){NULL, 0};
+}
+
+/* Whether property `number`, counted from 1, states that the image is gray: 1 yes, 0 no, -1 it does
+ * not tell. */
+static int property_is_gray(struct span ipco, uint64_t number)
+{
+    enum { AV1_MONOCHROME = 0x10, AV1_AT = 2, HEVC_CHROMA = 3, HEVC_AT = 16, FULL_BOX = 4 };
+    char type[4] = "";
+    struct span box = {NULL, 0};
+    for (; number > 0; number--)
+        if (!next_box(&ipco, type, &box))
+            return -1;
+    if (memcmp(type, "av1C", 4) == 0 && box.n > AV1_AT)
+        return (box.p[AV1_AT] & AV1_MONOCHROME) != 0;
+    if (memcmp(type, "hvcC", 4) == 0 && box.n > HEVC_AT)
+        return (box.p[HEVC_AT] & HEVC_CHROMA) == 0;
+    if (memcmp(type, "pixi", 4) == 0 && box.n > FULL_BOX)
+        return box.p[FULL_BOX] == 1 ? 1 : -1; /* some writers put 3 for gray */
+    return -1;
+}
+
+/* Looks up the properties of the item in ipma. If they disagree, one that states colour wins. */
+static int item_is_gray(struct span ipma, struct span ipco, uint64_t item)
+{
+    const uint64_t version = take(&ipma, 1), flags = take(&ipma, 3);
+    uint64_t n_items = take(&ipma, 4);
+    int is_gray = -1;
+    for (; n_items > 0 && ipma.n > 0; n_items--) {
+        const uint64_t id = take(&ipma, version == 0 ? 2 : 4);
+        uint64_t n_properties = take(&ipma, 1);
+        for (; n_properties > 0 && ipma.n > 0; n_properties--) {
+            const uint64_t number = flags & 1
+                                        ? take(&ipma, 2) & 0x7FFF
+                                        : take(&ipma, 1) & 0x7F; /* the top bit means "essential" */
+            const int answer = id == item ? property_is_gray(ipco, number) : -1;
+            if (answer >= 0 && is_gray != 0)
+                is_gray = answer;
+        }
+    }
+    return is_gray;
+}
+
+/* Returns true if the configuration of the primary image's codec, or for a grid the number of its
+ * channels, states that it is gray. False if the boxes make no sense. */
+static bool is_monochrome(const uint8_t *file, size_t size_bytes)
+{
+    struct span meta = find_box((struct span){file, size_bytes}, "meta");
+    take(&meta, 4); /* version and flags */
+    struct span pitm = find_box(meta, "pitm"), iprp = find_box(meta, "iprp");
+    const struct span ipco = find_box(iprp, "ipco");
+    const uint64_t version = take(&pitm, 1);
+    take(&pitm, 3);
+    const uint64_t item = take(&pitm, version == 0 ? 2 : 4);
+    char type[4];
+    struct span box;
+    while (next_box(&iprp, type, &box)) {
+        const int is_gray = memcmp(type, "ipma", 4) == 0 ? item_is_gray(box, ipco, item) : -1;
+        if (is_gray >= 0)
+            return is_gray == 1;
+    }
+    return false;
+}
+
+/* ---- header ---- */
 
 static int side_limit(uint64_t max_pixels)
 {
@@ -144,7 +264,7 @@ static enum ih_status read_header(struct heif_state *s, const struct ih_decode_o
     s->lib.heif_context_set_max_decoding_threads(s->context, 0);
     s->lib.heif_context_set_maximum_image_size_limit(s->context, side_limit(options->max_pixels));
     struct heif_error e = s->lib.heif_context_read_from_memory_without_copy(
-        s->context, s->whole.file, s->whole.file_bytes, NULL);
+        s->context, s->held.file, s->held.file_bytes, NULL);
     if (e.code == heif_error_Ok)
         e = s->lib.heif_context_get_primary_image_handle(s->context, &s->handle);
     if (e.code != heif_error_Ok)
@@ -164,14 +284,14 @@ static enum ih_status read_header(struct heif_state *s, const struct ih_decode_o
     s->width = (size_t)width;
     s->height = (size_t)height;
     s->is_deep = bits > 8;
-    s->is_gray = ih_heif_is_monochrome(s->whole.file, s->whole.file_bytes);
+    s->is_gray = is_monochrome(s->held.file, s->held.file_bytes);
     s->n_channels = s->lib.heif_image_handle_has_alpha_channel(s->handle) ? 4 : 3;
     info->width = (uint64_t)width;
     info->height = (uint64_t)height;
     info->n_channels = s->n_channels - (s->is_gray ? 2 : 0);
     info->source_depth = (unsigned)bits;
     return ih_held_more(
-        &s->whole, (uint64_t)width * (uint64_t)height * HELD_SAMPLES * (s->is_deep ? 2 : 1), err);
+        &s->held, (uint64_t)width * (uint64_t)height * HELD_SAMPLES * (s->is_deep ? 2 : 1), err);
 }
 
 static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_options *options,
@@ -182,7 +302,7 @@ static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_op
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
-        status = ih_held_open(&s->whole, src, options, 0, err);
+        status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
     if (status == IH_OK)
@@ -192,7 +312,9 @@ static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_op
     return status;
 }
 
-/* What was decoded is what the header said, and nothing of it was made up. */
+/* ---- image ---- */
+
+/* Checks that the image matches the header, and that libheif invented no part of it. */
 static enum ih_status check_image(struct heif_state *s, struct ih_error *err)
 {
     struct heif_error warning;
@@ -231,7 +353,7 @@ static enum ih_status decode(struct heif_state *s, struct ih_error *err)
     return e.code == heif_error_Ok ? check_image(s, err) : failed(e, err);
 }
 
-/* Sample i of a row, in 8 bits. */
+/* Sample i of a row, scaled to 8 bits. */
 static uint8_t sample(const struct heif_state *s, const uint8_t *row, size_t i)
 {
     if (!s->is_deep)
@@ -240,7 +362,7 @@ static uint8_t sample(const struct heif_state *s, const uint8_t *row, size_t i)
     return ih_sample_scale(v < s->max ? v : s->max, s->max);
 }
 
-/* One of three equal colours, and alpha. */
+/* Writes one of three equal colours, and alpha. */
 static enum ih_status convert_gray_row(const struct heif_state *s, uint8_t *pixels,
                                        struct ih_error *err)
 {

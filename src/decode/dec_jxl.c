@@ -1,20 +1,20 @@
 /*
- * JPEG XL through libjxl, held whole: the library decodes into one buffer.
+ * JPEG XL through libjxl, which decodes into one buffer. File and image are held in memory.
  *
- * Lossless images come out to the bit. Lossy ones are stored in a colour space of their own (XYB)
- * and come out in the one that the encoder was given, so that they count like the same picture in
- * another format; where that is known by an ICC profile alone, in sRGB, since the library has no
- * colour management. Orientation and alpha are left as stored. Of an animation the first frame is
- * read.
+ * Lossless images are exact. A lossy image is stored in its own colour space (XYB). It is converted
+ * to the colour space of the encoder's input, so that it counts like the same picture in another
+ * format. If only an ICC profile describes that space, the image is converted to sRGB, because
+ * libjxl has no colour management. Orientation and alpha are left as stored. Of an animation, the
+ * first frame is read.
  *
- * More than 8 bits are asked for as 16 and rounded to 8 here: some versions dither when they do it.
+ * Images of more than 8 bits are requested as 16 bits and rounded to 8 here, because some versions
+ * of libjxl dither when they reduce the depth.
  *
- * A truncated file would be decoded as far as it goes; here it is an error.
+ * libjxl would return the available part of a truncated file; here it is an error.
  */
 #include "base/dynlib.h"
 #include "decode/held.h"
 #include "decode/samples.h"
-#include "decode/signatures.h"
 
 #include <assert.h>
 #include <jxl/decode.h>
@@ -22,10 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes a sample: the image, of 8 or 16 bits, and floats of it in two stages of the library. */
+/* Memory in bytes a sample: the image with 8 or 16 bits, and floats in two stages of libjxl. */
 enum { HELD_BYTES = 9, HELD_BYTES_DEEP = 10 };
 
-/* What is called of the library. */
+/* The functions of libjxl that are called. */
 #if JPEGXL_NUMERIC_VERSION >= JPEGXL_COMPUTE_NUMERIC_VERSION(0, 9, 0)
 #define JXL_PROFILE_ARGUMENTS (const JxlDecoder *, JxlColorProfileTarget, JxlColorEncoding *)
 #else
@@ -72,12 +72,12 @@ static enum ih_status prepare(struct ih_error *err)
 
 struct jxl_state {
     struct jxl_calls lib;
-    struct ih_held whole;
+    struct ih_held held;
     JxlDecoder *decoder; /* owned */
     JxlBasicInfo info;
     unsigned n_channels;
-    bool is_deep;          /* more than 8 bits; pixels are held as 16 */
-    uint8_t scaled[65536]; /* 8-bit value of each sample of a deep image */
+    bool is_deep;          /* more than 8 bits; libjxl returns 16 */
+    uint8_t scaled[65536]; /* the 8-bit value of each sample value of a deep image */
 };
 
 static enum ih_status failed(JxlDecoderStatus code, struct ih_error *err)
@@ -91,9 +91,9 @@ static enum ih_status failed(JxlDecoderStatus code, struct ih_error *err)
 static void close_jxl(void *state)
 {
     struct jxl_state *s = state;
-    if (s->decoder) /* else the library may not be there */
+    if (s->decoder) /* otherwise libjxl may not be loaded */
         s->lib.JxlDecoderDestroy(s->decoder);
-    ih_held_close(&s->whole);
+    ih_held_close(&s->held);
     free(s);
 }
 
@@ -123,7 +123,7 @@ static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_op
                                                      JXL_DEC_FULL_IMAGE);
     s->lib.JxlDecoderSetKeepOrientation(s->decoder, JXL_TRUE);
     s->lib.JxlDecoderSetRenderSpotcolors(s->decoder, JXL_FALSE);
-    s->lib.JxlDecoderSetInput(s->decoder, s->whole.file, s->whole.file_bytes);
+    s->lib.JxlDecoderSetInput(s->decoder, s->held.file, s->held.file_bytes);
     s->lib.JxlDecoderCloseInput(s->decoder);
     JxlDecoderStatus code = s->lib.JxlDecoderProcessInput(s->decoder);
     if (code != JXL_DEC_BASIC_INFO)
@@ -149,7 +149,7 @@ static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_op
     if (n_pixels > UINT64_MAX / 65536 || s->info.num_extra_channels > 4096)
         return ih_error_set(err, IH_LIMIT, "JPEG XL with %u extra channels",
                             s->info.num_extra_channels);
-    return ih_held_more(&s->whole, n_samples * (s->is_deep ? HELD_BYTES_DEEP : HELD_BYTES), err);
+    return ih_held_more(&s->held, n_samples * (s->is_deep ? HELD_BYTES_DEEP : HELD_BYTES), err);
 }
 
 static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_options *options,
@@ -160,7 +160,7 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
-        status = ih_held_open(&s->whole, src, options, 0, err);
+        status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
     if (status == IH_OK)
@@ -170,7 +170,7 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
     return status;
 }
 
-/* The library scales a sample v of the file to round(v * 65535 / max), which tells v exactly. */
+/* libjxl scales a sample v of the file to round(v * 65535 / max). This recovers v exactly. */
 static void fill_table(struct jxl_state *s)
 {
     const uint64_t max = ((uint64_t)1 << s->info.bits_per_sample) - 1;
@@ -178,7 +178,8 @@ static void fill_table(struct jxl_state *s)
         s->scaled[i] = ih_sample_scale((i * max * 2 + 65535) / (2 * 65535), max);
 }
 
-/* Of a lossy image whose colour space is an ICC profile: without this it would be linear light. */
+/* A lossy image whose colour space is an ICC profile would be returned as linear light by default.
+ */
 static void choose_colours(struct jxl_state *s)
 {
     const JxlColorEncoding srgb = {
@@ -206,15 +207,14 @@ static enum ih_status set_buffer(struct jxl_state *s, struct ih_error *err)
                                    JXL_NATIVE_ENDIAN, 0};
     const unsigned pixel_bytes = s->n_channels * (s->is_deep ? 2 : 1);
     size_t n_bytes;
-    if (s->whole.pixels)
+    if (s->held.pixels)
         return failed(JXL_DEC_ERROR, err);
-    enum ih_status status =
-        ih_held_image(&s->whole, s->info.xsize, s->info.ysize, pixel_bytes, err);
+    enum ih_status status = ih_held_image(&s->held, s->info.xsize, s->info.ysize, pixel_bytes, err);
     if (status != IH_OK)
         return status;
     if (s->lib.JxlDecoderImageOutBufferSize(s->decoder, &format, &n_bytes) != JXL_DEC_SUCCESS ||
-        n_bytes != s->whole.n_pixels * pixel_bytes ||
-        s->lib.JxlDecoderSetImageOutBuffer(s->decoder, &format, s->whole.pixels, n_bytes) !=
+        n_bytes != s->held.n_pixels * pixel_bytes ||
+        s->lib.JxlDecoderSetImageOutBuffer(s->decoder, &format, s->held.pixels, n_bytes) !=
             JXL_DEC_SUCCESS)
         return ih_error_set(err, IH_CORRUPT, "damaged JPEG XL: two sizes");
     if (s->is_deep)
@@ -235,28 +235,28 @@ static enum ih_status decode(struct jxl_state *s, struct ih_error *err)
                 return err->status;
             break;
         case JXL_DEC_FULL_IMAGE:
-            ih_held_drop_file(&s->whole);
-            return s->whole.pixels ? IH_OK : failed(JXL_DEC_ERROR, err);
+            ih_held_drop_file(&s->held);
+            return s->held.pixels ? IH_OK : failed(JXL_DEC_ERROR, err);
         default:
             return failed(code, err);
         }
     }
 }
 
-/* As ih_held_give, of samples of 16 bits. */
+/* Same as ih_held_give, for samples of 16 bits. */
 static size_t give_deep(struct jxl_state *s, uint8_t *pixels, size_t capacity_pixels)
 {
-    struct ih_held *w = &s->whole;
-    const size_t n_left = w->n_pixels - w->n_given;
+    struct ih_held *h = &s->held;
+    const size_t n_left = h->n_pixels - h->n_given;
     const size_t n = n_left < capacity_pixels ? n_left : capacity_pixels;
-    assert(w->pixels);
-    const uint8_t *samples = w->pixels + w->n_given * w->n_channels;
+    assert(h->pixels);
+    const uint8_t *samples = h->pixels + h->n_given * h->n_channels;
     for (size_t i = 0; i < n * s->n_channels; i++) {
         uint16_t v;
         memcpy(&v, samples + 2 * i, sizeof v);
         pixels[i] = s->scaled[v];
     }
-    w->n_given += n;
+    h->n_given += n;
     return n;
 }
 
@@ -264,10 +264,10 @@ static enum ih_status read_jxl(void *state, uint8_t *pixels, size_t capacity_pix
                                size_t *n_pixels, struct ih_error *err)
 {
     struct jxl_state *s = state;
-    if (!s->whole.pixels && decode(s, err) != IH_OK)
+    if (!s->held.pixels && decode(s, err) != IH_OK)
         return err->status;
     *n_pixels = s->is_deep ? give_deep(s, pixels, capacity_pixels)
-                           : ih_held_give(&s->whole, pixels, capacity_pixels);
+                           : ih_held_give(&s->held, pixels, capacity_pixels);
     return IH_OK;
 }
 

@@ -4,7 +4,7 @@
  * The fast path (png/fast.c) holds the file and the inflated rows in memory and uses libdeflate; it
  * is two to three times as fast as libpng. open takes it if
  * - the image is not interlaced, and its header and the chunks before IDAT are sound and usual;
- * - file and inflated rows together take at most whole_bytes_max, and the image is not larger than
+ * - file and inflated rows together take at most held_bytes_max, and the image is not larger than
  *   max_pixels;
  * - this build has libdeflate.
  * The first read loads and checks all the rest, before any pixel is delivered.

@@ -1,23 +1,23 @@
 /*
- * PNM and PAM (P1 to P7), streamed: samples go from the source into the caller's buffer, and
- * nothing is held but the table that scales them.
+ * PNM and PAM (P1 to P7), streamed: samples go from the source straight into the caller's buffer.
+ * The only allocation is the table that scales them.
  *
- * Written from netpbm's own format documents, pbm(5), pgm(5), ppm(5) and pam(5)
- * (https://netpbm.sourceforge.net/doc/). What they leave open, or other readers do differently:
- * - Any maxval from 1 to 65535 is scaled to 255, rounding half up. A sample above it is damage.
- * - In PBM 1 is black, in PAM 1 is white. Only the table differs.
- * - A comment reads as a newline. The documents would let a number go on after one; netpbm's
- *   programs do not, and "640#width" is what people write. Touching the last number before binary
- *   samples it is refused: the two disagree on where the samples begin, and a guess miscounts.
- * - A plain number ends in white space, the last one too: a 12 at the end may be half of 1234.
- * - What follows the first image is not looked at: further images, or an editor's newline.
- * - A PAM of an unknown tuple type is read by its depth, but for CMYK, which would pass for RGBA.
+ * Sources: netpbm's format documents pbm(5), pgm(5), ppm(5) and pam(5)
+ * (https://netpbm.sourceforge.net/doc/). They leave some cases open, and readers differ:
+ * - Any maxval from 1 to 65535 is scaled to 255, rounding half up. A larger sample is damage.
+ * - In PBM 1 is black, in PAM 1 is white. Only the scaling table differs.
+ * - A comment reads as a newline. The documents would let a number continue after it, but netpbm's
+ *   programs do not, and files do contain "640#width". A comment that touches the last number
+ *   before binary samples is refused: documents and programs disagree on where the samples begin.
+ * - A plain number ends in white space, and so does the last one: 12 at the end of a file may be a
+ *   cut 1234.
+ * - Anything after the first image is ignored: further images, or an editor's newline.
+ * - A PAM of an unknown tuple type is read by its depth, except CMYK, which would pass for RGBA.
  *
- * stb_image reads P5 and P6 too and was rejected: it ignores the maxval, hands 16-bit samples out
- * in the file's byte order, and does not report a file that is cut short.
+ * stb_image reads P5 and P6 too, and was rejected: it ignores the maxval, returns 16-bit samples in
+ * the file's byte order, and does not report a file that is cut short.
  */
 #include "decode/decoder.h"
-#include "decode/pnm_text.h"
 #include "decode/read_bytes.h"
 #include "decode/samples.h"
 
@@ -26,35 +26,130 @@
 #include <string.h>
 
 enum {
-    PAM_LINE_MAX = 128, /* with its NUL */
+    HEADER_BYTES_MAX = 64 * 1024, /* with comments; real headers take a few hundred */
+    PAM_LINE_MAX = 128,           /* with the NUL */
     MAXVAL_MAX = 65535
 };
 
+/* A position in the text of a file. */
+struct text {
+    struct ih_source *src; /* borrowed */
+    const uint8_t *bytes;  /* from the last peek; valid while n_bytes is not 0 */
+    size_t n_bytes, n_used;
+    uint64_t n_allowed; /* bytes that get_byte may still read */
+    bool was_comment;   /* a comment ended the last number */
+};
+
 struct pnm_state {
-    struct ih_pnm_text text; /* the header, and the samples of P1 to P3 */
-    int kind;                /* '1' to '7' */
+    struct text text; /* the header, and the samples of P1 to P3 */
+    int kind;         /* '1' to '7' */
     uint64_t width, n_rows_left;
     unsigned n_channels;
     uint32_t maxval;
-    uint8_t scaled[]; /* [maxval + 1], 8-bit value of each sample */
+    uint8_t scaled[]; /* [maxval + 1]: the 8-bit value of each sample value */
 };
 
-static enum ih_status too_large(const struct pnm_state *s, uint64_t sample, struct ih_error *err)
+/* ---- text ---- */
+
+static bool is_space(int c)
 {
-    return ih_error_set(err, IH_CORRUPT, "damaged PNM: a sample of %llu where the maximum is %lu",
-                        (unsigned long long)sample, (unsigned long)s->maxval);
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* P1 to P6: width, height and, but for PBM, the maxval. */
+static bool is_digit(int c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static enum ih_status truncated(struct ih_error *err)
+{
+    return ih_error_set(err, IH_CORRUPT, "damaged PNM: the file ends before the image does");
+}
+
+/* Marks the bytes that were used as consumed, before the source is read directly. */
+static void settle(struct text *t)
+{
+    ih_source_consume(t->src, t->n_used);
+    t->n_bytes = t->n_used = 0;
+}
+
+/* Returns the next byte, or -1 with err set: the end of the file is an error here. */
+static int get_byte(struct text *t, struct ih_error *err)
+{
+    if (t->n_used == t->n_bytes) {
+        settle(t);
+        if (ih_source_peek(t->src, 1, &t->bytes, &t->n_bytes, err) != IH_OK)
+            return -1;
+        if (t->n_bytes == 0) {
+            truncated(err);
+            return -1;
+        }
+    }
+    if (t->n_allowed == 0) {
+        ih_error_set(err, IH_CORRUPT, "damaged PNM: no end of the header in %d bytes",
+                     HEADER_BYTES_MAX);
+        return -1;
+    }
+    t->n_allowed--;
+    return t->bytes[t->n_used++];
+}
+
+/* Returns the next byte, or -1. A comment reads as the newline at its end. */
+static int get_text(struct text *t, struct ih_error *err)
+{
+    int c = get_byte(t, err);
+    t->was_comment = c == '#';
+    while (t->was_comment && c != '\n' && c != '\r' && c != -1)
+        c = get_byte(t, err);
+    return c;
+}
+
+/* Returns the next byte that is neither white space nor in a comment, or -1. */
+static int skip_spaces(struct text *t, struct ih_error *err)
+{
+    int c;
+    do
+        c = get_text(t, err);
+    while (is_space(c));
+    return c;
+}
+
+/* Sets *value to *value * 10 + the digit c. Returns IH_CORRUPT if c is no digit. */
+static enum ih_status append_digit(uint64_t *value, int c, struct ih_error *err)
+{
+    if (!is_digit(c))
+        return ih_error_set(err, IH_CORRUPT, "damaged PNM: byte 0x%02X in a number", (unsigned)c);
+    if (*value >= UINT64_MAX / 10)
+        return ih_error_set(err, IH_CORRUPT, "damaged PNM: a number is too large");
+    *value = *value * 10 + (unsigned)(c - '0');
+    return IH_OK;
+}
+
+/* Reads a number and the one white space or comment that ends it. */
+static enum ih_status get_number(struct text *t, uint64_t *value, struct ih_error *err)
+{
+    *value = 0;
+    int c = skip_spaces(t, err);
+    do {
+        if (c == -1 || append_digit(value, c, err) != IH_OK)
+            return err->status;
+        c = get_text(t, err);
+    } while (!is_space(c));
+    return IH_OK;
+}
+
+/* ---- headers ---- */
+
+/* P1 to P6: width, height and, except in PBM, the maxval. */
 static enum ih_status read_pnm_header(struct pnm_state *s, uint64_t *height, uint64_t *maxval,
                                       struct ih_error *err)
 {
     bool is_bitmap = s->kind == '1' || s->kind == '4';
     s->n_channels = s->kind == '3' || s->kind == '6' ? 3 : 1;
     *maxval = 1;
-    if (ih_pnm_get_number(&s->text, &s->width, err) != IH_OK ||
-        ih_pnm_get_number(&s->text, height, err) != IH_OK ||
-        (!is_bitmap && ih_pnm_get_number(&s->text, maxval, err) != IH_OK))
+    if (get_number(&s->text, &s->width, err) != IH_OK ||
+        get_number(&s->text, height, err) != IH_OK ||
+        (!is_bitmap && get_number(&s->text, maxval, err) != IH_OK))
         return err->status;
     if (s->text.was_comment && s->kind >= '4')
         return ih_error_set(err, IH_UNSUPPORTED,
@@ -63,13 +158,13 @@ static enum ih_status read_pnm_header(struct pnm_state *s, uint64_t *height, uin
     return IH_OK;
 }
 
-/* A line of a PAM header as a string; a comment is an empty one. */
+/* Reads a line of a PAM header as a string; a comment becomes an empty line. */
 static enum ih_status get_line(struct pnm_state *s, char line[PAM_LINE_MAX], struct ih_error *err)
 {
     size_t n = 0;
     int c;
     bool is_comment = false;
-    while ((c = ih_pnm_get(&s->text, err)) != '\n') {
+    while ((c = get_byte(&s->text, err)) != '\n') {
         if (c == -1)
             return err->status;
         is_comment = is_comment || (n == 0 && c == '#');
@@ -77,14 +172,14 @@ static enum ih_status get_line(struct pnm_state *s, char line[PAM_LINE_MAX], str
             continue;
         if (c == '\0' || n == PAM_LINE_MAX - 1)
             return ih_error_set(err, IH_CORRUPT,
-                                "damaged PAM: a header line is too long or no text");
+                                "damaged PAM: a header line is too long or not text");
         line[n++] = (char)c;
     }
     line[n] = '\0';
     return IH_OK;
 }
 
-/* Channels of a tuple type, 0 where it is not one of pam(5)'s. */
+/* The channels of a tuple type, or 0 if pam(5) does not define it. */
 static unsigned tuple_channels(const char *type)
 {
     static const struct {
@@ -98,13 +193,13 @@ static unsigned tuple_channels(const char *type)
     return 0;
 }
 
-/* P7: lines of a name and a value up to ENDHDR; each number exactly once. */
+/* P7: lines of a name and a value up to ENDHDR. Each number occurs exactly once. */
 static enum ih_status read_pam_header(struct pnm_state *s, uint64_t *height, uint64_t *maxval,
                                       struct ih_error *err)
 {
     static const char *const names[4] = {"WIDTH", "HEIGHT", "DEPTH", "MAXVAL"};
     uint64_t depth = 0, *const numbers[4] = {&s->width, height, &depth, maxval};
-    unsigned n_types = 0, wanted = 0;
+    unsigned n_types = 0, n_expected = 0;
     char line[PAM_LINE_MAX], name[10], value[24], rest[2];
     for (;;) {
         if (get_line(s, line, err) != IH_OK)
@@ -114,10 +209,11 @@ static enum ih_status read_pam_header(struct pnm_state *s, uint64_t *height, uin
             continue;
         if (n_words == 1 && strcmp(name, "ENDHDR") == 0)
             break;
-        if (strcmp(name, "TUPLTYPE") == 0) { /* several lines are one type, which nobody knows */
+        if (strcmp(name, "TUPLTYPE") ==
+            0) { /* several lines form one type, always an unknown one */
             if (n_words > 1 && strncmp(value, "CMYK", 4) == 0)
                 return ih_error_set(err, IH_UNSUPPORTED, "PAM with CMYK is not supported");
-            wanted = n_types++ == 0 && n_words == 2 ? tuple_channels(value) : 0;
+            n_expected = n_types++ == 0 && n_words == 2 ? tuple_channels(value) : 0;
             continue;
         }
         size_t i = 0;
@@ -126,30 +222,29 @@ static enum ih_status read_pam_header(struct pnm_state *s, uint64_t *height, uin
         if (i == 4 || n_words != 2 || *numbers[i] != 0)
             return ih_error_set(err, IH_CORRUPT, "damaged PAM: unknown or repeated header line");
         for (const char *p = value; *p; p++)
-            if (ih_pnm_append_digit(numbers[i], (unsigned char)*p, err) != IH_OK)
+            if (append_digit(numbers[i], (unsigned char)*p, err) != IH_OK)
                 return err->status;
     }
-    if (depth > IH_CHANNELS_MAX || (wanted && depth != wanted))
+    if (depth > IH_CHANNELS_MAX || (n_expected && depth != n_expected))
         return ih_error_set(err, IH_UNSUPPORTED, "PAM with %llu samples a pixel is not supported%s",
-                            (unsigned long long)depth, wanted ? " for its tuple type" : "");
+                            (unsigned long long)depth, n_expected ? " for its tuple type" : "");
     s->n_channels = (unsigned)depth;
     return IH_OK;
 }
 
 static bool probe(const uint8_t *head, size_t size)
 {
-    if (size < 3 || head[0] != 'P' || head[1] < '1' || head[1] > '7' || !ih_pnm_is_space(head[2]))
+    if (size < 3 || head[0] != 'P' || head[1] < '1' || head[1] > '7' || !is_space(head[2]))
         return false;
     if (head[1] == '7')
-        return head[2] == '\n' &&
-               (size == 3 || ih_pnm_is_space(head[3]) || memchr("#WHDMTE", head[3], 7));
-    unsigned n_numbers = 0; /* text after P1 in prose is not two numbers */
+        return head[2] == '\n' && (size == 3 || is_space(head[3]) || memchr("#WHDMTE", head[3], 7));
+    unsigned n_numbers = 0; /* prose that starts with "P1 " has no two numbers */
     for (size_t i = 3; i < size && n_numbers < 2; i++) {
         if (head[i] == '#')
             return true;
-        if (!ih_pnm_is_digit(head[i]) && !ih_pnm_is_space(head[i]))
+        if (!is_digit(head[i]) && !is_space(head[i]))
             return false;
-        if (ih_pnm_is_space(head[i]) && ih_pnm_is_digit(head[i - 1]))
+        if (is_space(head[i]) && is_digit(head[i - 1]))
             n_numbers++;
     }
     return true;
@@ -160,7 +255,7 @@ static const char *version(void)
     return "imghist " IH_VERSION;
 }
 
-/* The bits that hold every sample: 10 of a maxval of 1023, 7 of one of 100. */
+/* The bits that hold every sample: 10 for a maxval of 1023, 7 for 100. */
 static unsigned depth_of(uint64_t maxval)
 {
     unsigned n = 0;
@@ -183,11 +278,11 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
     (void)options;
-    struct pnm_state header = {.text = {.src = src, .n_allowed = IH_PNM_HEADER_BYTES_MAX}};
+    struct pnm_state header = {.text = {.src = src, .n_allowed = HEADER_BYTES_MAX}};
     uint64_t height = 0, maxval = 0;
-    if (ih_pnm_get(&header.text, err) == -1 ||
-        (header.kind = ih_pnm_get(&header.text, err)) == -1 || ih_pnm_get(&header.text, err) == -1)
-        return err->status; /* not before the three bytes that probe has seen */
+    if (get_byte(&header.text, err) == -1 || (header.kind = get_byte(&header.text, err)) == -1 ||
+        get_byte(&header.text, err) == -1)
+        return err->status; /* probe has seen these three bytes */
     enum ih_status status = header.kind == '7' ? read_pam_header(&header, &height, &maxval, err)
                                                : read_pnm_header(&header, &height, &maxval, err);
     if (status != IH_OK)
@@ -197,7 +292,7 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     if (maxval == 0 || maxval > MAXVAL_MAX)
         return ih_error_set(err, IH_CORRUPT, "damaged PNM: a maximum of %llu, not 1 to %d",
                             (unsigned long long)maxval, MAXVAL_MAX);
-    ih_pnm_settle(&header.text);
+    settle(&header.text);
     header.maxval = (uint32_t)maxval;
     header.n_rows_left = height;
     header.text.n_allowed = UINT64_MAX;
@@ -214,27 +309,35 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     return IH_OK;
 }
 
-/* P1, whose digits need nothing between them, P2 and P3. */
+/* ---- samples ---- */
+
+static enum ih_status too_large(const struct pnm_state *s, uint64_t sample, struct ih_error *err)
+{
+    return ih_error_set(err, IH_CORRUPT, "damaged PNM: a sample of %llu where the maximum is %lu",
+                        (unsigned long long)sample, (unsigned long)s->maxval);
+}
+
+/* P1, whose digits need no white space between them, P2 and P3. */
 static enum ih_status read_plain(struct pnm_state *s, uint8_t *dst, size_t n, struct ih_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t v = 0;
         if (s->kind == '1') {
-            int c = ih_pnm_skip_spaces(&s->text, err);
-            if (c == -1 || ih_pnm_append_digit(&v, c, err) != IH_OK)
+            int c = skip_spaces(&s->text, err);
+            if (c == -1 || append_digit(&v, c, err) != IH_OK)
                 return err->status;
-        } else if (ih_pnm_get_number(&s->text, &v, err) != IH_OK) {
+        } else if (get_number(&s->text, &v, err) != IH_OK) {
             return err->status;
         }
         if (v > s->maxval)
             return too_large(s, v, err);
         dst[i] = s->scaled[v];
     }
-    ih_pnm_settle(&s->text);
+    settle(&s->text);
     return IH_OK;
 }
 
-/* P4: eight pixels a byte, the leftmost in the highest bit; each row begins with a new byte. */
+/* P4: eight pixels a byte, the leftmost in the highest bit. Each row starts with a new byte. */
 static enum ih_status read_packed(struct pnm_state *s, uint8_t *dst, size_t n_rows,
                                   struct ih_error *err)
 {
@@ -245,7 +348,7 @@ static enum ih_status read_packed(struct pnm_state *s, uint8_t *dst, size_t n_ro
         if (ih_source_peek(s->text.src, 1, &bytes, &n_bytes, err) != IH_OK)
             return err->status;
         if (n_bytes == 0)
-            return ih_pnm_truncated(err);
+            return truncated(err);
         for (; used < n_bytes && y < n_rows; used++) {
             for (unsigned bit = 0; bit < 8 && x < width; bit++, x++)
                 *dst++ = s->scaled[bytes[used] >> (7 - bit) & 1];
@@ -259,7 +362,7 @@ static enum ih_status read_packed(struct pnm_state *s, uint8_t *dst, size_t n_ro
     return IH_OK;
 }
 
-/* P5, P6, P7: one byte a sample, or two, the high one first. */
+/* P5, P6, P7: one byte a sample, or two in big-endian order. */
 static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, struct ih_error *err)
 {
     size_t unit = s->maxval < 256 ? 1 : 2;
@@ -269,7 +372,7 @@ static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, s
         if (ih_source_peek(s->text.src, unit, &bytes, &n_bytes, err) != IH_OK)
             return err->status;
         if (n_bytes < unit)
-            return ih_pnm_truncated(err);
+            return truncated(err);
         size_t n_here = n_bytes / unit < n ? n_bytes / unit : n;
         if (s->maxval == 255)
             memcpy(dst, bytes, n_here);

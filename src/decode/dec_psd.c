@@ -1,15 +1,15 @@
 /*
- * PSD and PSB: the flattened image that follows the layers.
+ * PSD and PSB: the flattened image after the layers.
  *
- * Source: "Adobe Photoshop File Formats Specification". The sections before the image are passed
- * over as they stream by; the image has one plane after the other, so the rest of the file is held,
- * and rows are put together from all planes.
+ * Source: "Adobe Photoshop File Formats Specification". The sections before the image are skipped
+ * as they stream by. The image is stored plane after plane, so the rest of the file is held in
+ * memory, and each row is assembled from all planes.
  *
- * - CMYK is stored as 255 less the ink. Duotone is a gray image and a recipe for inks: the gray is
- *   counted, as the format advises. A bitmap's 1 is black.
- * - The first channel past the colours is counted as alpha, as other readers have it, though
- *   Photoshop keeps saved selections there too. Further ones are not counted. Colours are as
- *   stored: blended with white where alpha says so, and not unblended.
+ * - CMYK is stored as 255 minus the ink. A duotone image is a gray image and a recipe for inks: the
+ *   gray is counted, as the format recommends. In a bitmap 1 is black.
+ * - The first channel after the colours is counted as alpha, like in other readers, although
+ *   Photoshop also keeps saved selections there. Further channels are ignored. Colours are counted
+ *   as stored: blended with white according to alpha, and not unblended.
  */
 #include "decode/held.h"
 #include "decode/read_bytes.h"
@@ -22,19 +22,19 @@ enum {
     HEADER_BYTES = 26,
     PALETTE_BYTES = 768,
     CHANNELS_MAX = 56,   /* the format's own limit */
-    PACKED_PER_BYTE = 64 /* PackBits: 128 bytes from 2 */
+    PACKED_PER_BYTE = 64 /* PackBits: at most 128 bytes from 2 */
 };
 enum { BITMAP, GRAY, INDEXED, RGB, CMYK, DUOTONE = 8 };
 
 struct psd_state {
-    struct ih_held whole;
+    struct ih_held held;
     struct ih_samples samples;
     bool is_large, is_packed, is_ink_inverted;
     uint32_t width, height, next_row;
     unsigned n_channels;                          /* in the file */
     size_t row_bytes;                             /* of a plane, unpacked */
-    const uint8_t *planes[IH_SAMPLES_PLANES_MAX]; /* the next row of each, in the file */
-    const uint8_t *counts[IH_SAMPLES_PLANES_MAX]; /* packed: of the bytes of the next row */
+    const uint8_t *planes[IH_SAMPLES_PLANES_MAX]; /* the next row of each plane, in the file */
+    const uint8_t *counts[IH_SAMPLES_PLANES_MAX]; /* packed: where its byte count is stored */
     uint8_t *rows;                                /* owned; [n_planes][row_bytes] */
 };
 
@@ -47,11 +47,11 @@ static void close_psd(void *state)
 {
     struct psd_state *s = state;
     free(s->rows);
-    ih_held_close(&s->whole);
+    ih_held_close(&s->held);
     free(s);
 }
 
-/* What the header says of the samples. */
+/* Reads the layout of the samples from the header h. */
 static enum ih_status read_kind(struct psd_state *s, const uint8_t *h, struct ih_error *err)
 {
     static const struct {
@@ -87,8 +87,8 @@ static enum ih_status read_kind(struct psd_state *s, const uint8_t *h, struct ih
     return IH_OK;
 }
 
-/* The palette, then resources and layers, whose lengths have 4 bytes, or 8 of the layers of a PSB.
- */
+/* Reads the palette, then skips resources and layers. Lengths have 4 bytes, except the layers of a
+ * PSB: 8. */
 static enum ih_status read_sections(struct psd_state *s, struct ih_source *src,
                                     struct ih_error *err)
 {
@@ -122,7 +122,7 @@ static size_t packed_bytes(const struct psd_state *s, const uint8_t *count)
     return s->is_large ? ih_be32(count) : ih_be16(count);
 }
 
-/* How the rows that follow are coded. */
+/* Reads how the rows are compressed. */
 static enum ih_status read_compression(struct psd_state *s, struct ih_source *src,
                                        struct ih_error *err)
 {
@@ -137,19 +137,19 @@ static enum ih_status read_compression(struct psd_state *s, struct ih_source *sr
     return IH_OK;
 }
 
-/* Fewer than a row's bytes, however well it is packed. */
+/* True if n_bytes cannot hold even one row, however well it is packed. */
 static bool is_too_short(const struct psd_state *s, uint64_t n_bytes)
 {
     return s->row_bytes / PACKED_PER_BYTE > n_bytes;
 }
 
-/* Where each plane's rows are, once all of the image is there. */
+/* Finds the rows of each plane in the file, and checks that all of them are there. */
 static enum ih_status find_planes(struct psd_state *s, struct ih_error *err)
 {
-    const uint8_t *at = s->whole.file, *end = s->whole.file + s->whole.file_bytes;
+    const uint8_t *at = s->held.file, *end = s->held.file + s->held.file_bytes;
     const unsigned count_bytes = s->is_large ? 4 : 2;
     uint64_t n_rows = (uint64_t)s->n_channels * s->height;
-    if (is_too_short(s, s->whole.file_bytes)) /* of a pipe that is not known before */
+    if (is_too_short(s, s->held.file_bytes)) /* open_file could not check a pipe */
         return ends_early(err);
     const uint8_t *counts = at;
     if (s->is_packed) {
@@ -189,7 +189,7 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
     uint64_t rows_bytes = (uint64_t)s->row_bytes * s->samples.n_planes;
     if (ih_source_size_left(src, &n_left) && is_too_short(s, n_left))
         return ends_early(err);
-    if (ih_held_open(&s->whole, src, options, rows_bytes, err) != IH_OK ||
+    if (ih_held_open(&s->held, src, options, rows_bytes, err) != IH_OK ||
         find_planes(s, err) != IH_OK)
         return err->status;
     info->width = s->width;
@@ -213,8 +213,9 @@ static enum ih_status open_psd(struct ih_source *src, const struct ih_decode_opt
     return status;
 }
 
-/* PackBits: a count n below 128 and n + 1 bytes, or one above and a byte to be repeated 257 - n
- * times; 128 is nothing. Exactly n bytes make exactly a row. */
+/* PackBits: a count n below 128 precedes n + 1 literal bytes; a count above 128 precedes a byte
+ * that is repeated 257 - n times; 128 is ignored. Returns false unless exactly n bytes fill the
+ * row. */
 static bool unpack(const uint8_t *src, size_t n, uint8_t *dst, size_t n_dst)
 {
     size_t at = 0, done = 0;
@@ -235,7 +236,7 @@ static bool unpack(const uint8_t *src, size_t n, uint8_t *dst, size_t n_dst)
     return done == n_dst;
 }
 
-/* The next row of plane p, as ih_samples_convert wants it. */
+/* Loads the next row of plane p in the layout of ih_samples_convert. */
 static enum ih_status load_row(struct psd_state *s, unsigned p, struct ih_error *err)
 {
     uint8_t *row = s->rows + p * s->row_bytes;
@@ -295,7 +296,7 @@ static const char *version(void)
 
 const struct ih_decoder ih_decoder_psd = {
     .name = "psd",
-    .is_isolated = true, /* although ours: so every build has a format that is */
+    .is_isolated = true, /* so that every build has an isolated format, for tests */
     .title = "PSD and PSB, flattened: bitmap, gray, palette, RGB, CMYK, alpha; 1, 8 and 16 bits",
     .version = version,
     .probe = probe,

@@ -1,8 +1,9 @@
 /*
- * Headerless interleaved 8-bit samples (--raw): any file, device or pipe, counted as it streams by.
+ * Headerless interleaved 8-bit samples (--raw) from any file, device or pipe, counted as they
+ * arrive.
  *
- * There is nothing to probe and no size to know; the image is one row, as long as the input. The
- * only thing that can be wrong is an end in the middle of a pixel.
+ * There is no header, so the image is one row as long as the input. The only possible damage is an
+ * end in the middle of a pixel.
  */
 #include "decode/decoder.h"
 

@@ -1,19 +1,19 @@
 /*
  * TGA, streamed: palette, gray and colour, plain and run-length coded.
  *
- * Source: "Truevision TGA File Format Specification, version 2.0". What it leaves open, or readers
- * do differently:
- * - The fourth byte of a 32-bit colour is alpha whatever the header says of attribute bits, which
- *   many programs leave at 0. The top bit of 16 is not: to most it is nothing.
+ * Source: "Truevision TGA File Format Specification, version 2.0". It leaves some cases open, and
+ * readers differ:
+ * - The fourth byte of a 32-bit colour is alpha, whatever the header's attribute bits state: many
+ *   programs leave them at 0. The top bit of a 16-bit colour is ignored, as in most readers.
  * - 5 bits become round(v * 255 / 31).
- * - A palette's first entry may have a number other than 0; an index before it, or past the last
- *   one, is damage.
- * - A run may go on in the next row, as old encoders have it, but not past the image's end.
- * - A palette that no pixel refers to, as the format allows in gray and colour, is passed over.
- * - Where the first pixel stands, left or right, top or bottom, does not matter to counts.
+ * - The number of a palette's first entry may be other than 0. An index before it, or past the last
+ *   entry, is damage.
+ * - A run may continue in the next row, as old encoders write it, but not past the image's end.
+ * - Gray and colour images may have a palette that no pixel uses; it is skipped.
+ * - The corner of the first pixel does not matter to counts.
  *
- * stb_image was rejected: it takes colour 0 for an index past the palette's end, gets palettes with
- * a first entry wrong, and needs the whole file.
+ * stb_image was rejected: it uses colour 0 for an index past the palette's end, misreads palettes
+ * whose first entry is not 0, and needs the complete file in memory.
  */
 #include "decode/decoder.h"
 #include "decode/read_bytes.h"
@@ -26,17 +26,17 @@ enum { HEADER_BYTES = 18, UNIT_BYTES_MAX = 4 };
 
 struct tga_state {
     struct ih_source *src; /* borrowed */
-    uint64_t n_left;       /* pixels still to be given */
+    uint64_t n_left;       /* pixels still to be returned */
     unsigned n_channels;
-    unsigned unit_bytes; /* of a pixel, or of an index, in the file */
+    unsigned unit_bytes; /* the size of a pixel or an index in the file */
     bool has_palette, has_runs, is_run;
-    unsigned n_packet; /* pixels left of the run or the literals */
-    uint8_t unit[UNIT_BYTES_MAX];
+    unsigned n_packet;            /* pixels left of the run or the literals */
+    uint8_t unit[UNIT_BYTES_MAX]; /* the pixel or index that a run repeats */
     unsigned first_entry, n_entries;
     uint8_t *palette; /* owned; [n_entries][n_channels] */
 };
 
-/* TGA has no signature: the fields of its header must fit together. */
+/* TGA has no signature. A file is a TGA if the fields of its header are consistent. */
 static bool probe(const uint8_t *head, size_t size)
 {
     if (size < HEADER_BYTES)
@@ -68,7 +68,7 @@ static void close_tga(void *state)
     free(s);
 }
 
-/* n colours, or grays with alpha, as the file has them. */
+/* Converts n pixels or palette entries of the file: colours, or gray with or without alpha. */
 static void convert(const uint8_t *unit, unsigned unit_bytes, size_t n, unsigned n_channels,
                     uint8_t *pixel)
 {
@@ -121,7 +121,7 @@ static enum ih_status read_header(struct tga_state *s, const struct ih_decode_op
         s->n_channels = (s->has_palette ? entry_bits : bits) == 32 ? 4 : 3;
     info->n_channels = s->n_channels;
     if (ih_decode_check_pixels(info->width, info->height, options->max_pixels, err) != IH_OK ||
-        ih_skip_bytes(s->src, "TGA", h[0], err) != IH_OK) /* a name, or anything */
+        ih_skip_bytes(s->src, "TGA", h[0], err) != IH_OK) /* the image ID, usually a name */
         return err->status;
     const unsigned entry_bytes = (entry_bits + 7) / 8;
     return s->has_palette ? read_palette(s, entry_bytes, err)
@@ -143,7 +143,7 @@ static enum ih_status open_tga(struct ih_source *src, const struct ih_decode_opt
     return status;
 }
 
-/* The pixels that n units are. */
+/* Writes the pixels of n units. */
 static enum ih_status put_units(const struct tga_state *s, const uint8_t *unit, size_t n,
                                 uint8_t *pixel, struct ih_error *err)
 {
@@ -164,7 +164,7 @@ static enum ih_status put_units(const struct tga_state *s, const uint8_t *unit, 
     return IH_OK;
 }
 
-/* Pixels as they are, as many as there is room for. */
+/* Reads n pixels that are not run-length coded. */
 static enum ih_status read_plain(struct tga_state *s, uint8_t *pixels, size_t n,
                                  struct ih_error *err)
 {
@@ -181,7 +181,7 @@ static enum ih_status read_plain(struct tga_state *s, uint8_t *pixels, size_t n,
     return IH_OK;
 }
 
-/* A count, and whether one pixel follows, to be repeated, or as many as counted. */
+/* Reads the header of a packet: a count, and a bit that tells a run from literals. */
 static enum ih_status next_packet(struct tga_state *s, struct ih_error *err)
 {
     uint8_t head;
@@ -202,8 +202,8 @@ static enum ih_status read_tga(void *state, uint8_t *pixels, size_t capacity_pix
     while (s->n_left > 0 && n < capacity_pixels) {
         if (s->has_runs && s->n_packet == 0 && next_packet(s, err) != IH_OK)
             return err->status;
-        uint64_t wanted = s->has_runs ? s->n_packet : s->n_left;
-        size_t n_here = wanted < capacity_pixels - n ? (size_t)wanted : capacity_pixels - n;
+        uint64_t n_most = s->has_runs ? s->n_packet : s->n_left;
+        size_t n_here = n_most < capacity_pixels - n ? (size_t)n_most : capacity_pixels - n;
         uint8_t *dst = pixels + n * s->n_channels;
         if (!s->is_run && read_plain(s, dst, n_here, err) != IH_OK)
             return err->status;

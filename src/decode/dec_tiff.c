@@ -1,24 +1,23 @@
 /*
- * TIFF through libtiff: the first page, a scanline, a strip or a tile at a time.
+ * TIFF through libtiff: the first page, one scanline, strip or tile at a time.
  *
- * A TIFF's directory may be anywhere in the file, so the file is in memory; the image never is.
- * Of a tiled image one tile is held, and tiles are counted as they come: the order of pixels is
- * nobody's business. Strips come out one scanline at a time. Where each colour has strips of its
- * own each gets a handle of its own, since a handle that went to and fro would decode its strips
- * anew for every row. Strips of Deflate and PackBits are held whole where that is not too much: so
- * libtiff inflates with libdeflate, in half the time, and lets a run go on in the next row, as some
- * programs write it and all but a few read it.
+ * The directory may be anywhere in the file, so the file is held in memory; the image is not.
+ * - Tiles are decoded one at a time and counted in that order.
+ * - Strips are decoded scanline by scanline. If each colour has its own strips, each gets its own
+ *   libtiff handle: a single handle would decode the strips again for every row.
+ * - Strips of Deflate and PackBits that are not too large are decoded in one call. Then libtiff
+ *   inflates with libdeflate, in half the time, and a PackBits run may continue in the next row, as
+ *   some programs write it and nearly all readers accept it.
  *
- * Samples are converted here and not by libtiff's RGBA interface, which rounds 16 bits down and
- * multiplies colours by their alpha. JPEG becomes RGB in libjpeg-turbo.
+ * Samples are converted here. libtiff's RGBA interface was rejected: it truncates 16 bits to 8 and
+ * multiplies colours by alpha. libjpeg-turbo converts JPEG strips and tiles to RGB.
  */
-#include "decode/signatures.h"
 #include "decode/tiff/parts.h"
 
 #include <stdlib.h>
 
-/* A larger strip comes a scanline at a time. Those that programs write are far smaller, but for
- * the one strip of an image of up to 20 megapixels. */
+/* Larger strips are decoded scanline by scanline. Most strips are far smaller, but some programs
+ * write an image of up to 20 megapixels as one strip. */
 #define STRIP_BYTES_MAX ((uint64_t)64 << 20)
 
 TIFF_CALLS(IH_DYNLIB_CHECK)
@@ -43,11 +42,11 @@ static void close_tiff(void *state)
         if (s->handles[i].tiff)
             s->lib.TIFFClose(s->handles[i].tiff);
     free(s->block);
-    ih_held_close(&s->whole);
+    ih_held_close(&s->held);
     free(s);
 }
 
-static bool is_better_whole(const struct ih_tiff *s, TIFF *t)
+static bool is_faster_at_once(const struct ih_tiff *s, TIFF *t)
 {
     uint16_t compression = COMPRESSION_NONE;
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
@@ -55,14 +54,14 @@ static bool is_better_whole(const struct ih_tiff *s, TIFF *t)
            compression == COMPRESSION_PACKBITS;
 }
 
-/* Whether a strip is decoded at once: YCbCr always, as its rows share chroma. */
+/* Whether a strip is decoded in one call. YCbCr always is, because its rows share chroma. */
 static bool takes_strips(const struct ih_tiff *s, TIFF *t, unsigned n_planes)
 {
-    const struct ih_budget *budget = s->whole.budget;
+    const struct ih_budget *budget = s->held.budget;
     const uint64_t n_bytes = s->lib.TIFFStripSize64(t);
-    if (s->is_ycbcr || !is_better_whole(s, t) || n_bytes > STRIP_BYTES_MAX)
+    if (s->is_ycbcr || !is_faster_at_once(s, t) || n_bytes > STRIP_BYTES_MAX)
         return s->is_ycbcr;
-    return !budget || s->whole.file_bytes + n_bytes * n_planes <= budget->size_bytes;
+    return !budget || s->held.file_bytes + n_bytes * n_planes <= budget->size_bytes;
 }
 
 static void choose_block(struct ih_tiff *s, TIFF *t, unsigned n_planes)
@@ -81,7 +80,7 @@ static void choose_block(struct ih_tiff *s, TIFF *t, unsigned n_planes)
     }
 }
 
-/* The size of a block, and its memory from the budget. Nothing is allocated yet. */
+/* Computes the size of a block and takes its memory from the budget, but allocates nothing. */
 static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
     uint64_t n_bytes, row_bytes;
@@ -101,7 +100,7 @@ static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *e
                             (unsigned long long)n_bytes);
     s->plane_bytes = (size_t)n_bytes;
     s->row_bytes = (size_t)row_bytes;
-    return ih_held_more(&s->whole, n_bytes * n_planes, err);
+    return ih_held_more(&s->held, n_bytes * n_planes, err);
 }
 
 static enum ih_status read_directory(struct ih_tiff *s, const struct ih_decode_options *options,
@@ -141,7 +140,7 @@ static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_op
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
-        status = ih_held_open(&s->whole, src, options, 0, err);
+        status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
         status = read_directory(s, options, info, err);
     if (status == IH_OK)
@@ -166,7 +165,7 @@ static enum ih_status start(struct ih_tiff *s, struct ih_error *err)
     return IH_OK;
 }
 
-/* One plane of the next block. */
+/* Decodes one plane of the next block. */
 static bool load_plane(struct ih_tiff *s, unsigned p)
 {
     uint8_t *dst = s->block + p * s->plane_bytes;

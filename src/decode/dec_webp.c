@@ -1,16 +1,16 @@
 /*
  * WebP through libwebp: lossy, lossless, alpha, and the first frame of an animation.
  *
- * The library wants the file in one piece (its incremental interface would save the file's bytes, a
- * tenth of the pixels') and gives the image in one piece. A lossless image is exact; a lossy one
- * has the library's own upsampling, which is what every program that reads WebP through it counts.
+ * libwebp needs the complete file and returns the complete image, so both are held in memory. Its
+ * incremental interface would save only the file's bytes, about a tenth of the memory. A lossless
+ * image is exact. A lossy one has libwebp's own upsampling, like in every program that uses
+ * libwebp.
  *
- * The first frame of an animation stands on a canvas. Where it does not cover it the canvas is
- * transparent black, as the library's own animation decoder has it; the background colour in the
- * file is only a hint, says the format.
+ * The first frame of an animation lies on a canvas. The part that it does not cover is transparent
+ * black, as in libwebp's animation decoder. The background colour in the file is only a hint,
+ * according to the format's specification.
  */
 #include "decode/held.h"
-#include "decode/signatures.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include <webp/demux.h>
 
 struct webp_state {
-    struct ih_held whole;
+    struct ih_held held;
     uint64_t width, height;
     unsigned n_channels;
     bool is_animated;
@@ -47,27 +47,27 @@ static enum ih_status failed(VP8StatusCode code, struct ih_error *err)
 static void close_webp(void *state)
 {
     struct webp_state *s = state;
-    ih_held_close(&s->whole);
+    ih_held_close(&s->held);
     free(s);
 }
 
-/* The frame that is counted, as its place on the canvas; what the demuxer hands out is released
- * with both calls. */
+/* Finds the first frame and its position on the canvas. The caller releases the iterator and the
+ * demuxer, also after an error. */
 static enum ih_status first_frame(const struct webp_state *s, WebPDemuxer **demuxer,
                                   WebPIterator *frame, struct ih_error *err)
 {
-    const WebPData data = {s->whole.file, s->whole.file_bytes};
+    const WebPData data = {s->held.file, s->held.file_bytes};
     *demuxer = WebPDemux(&data);
     if (!*demuxer || !WebPDemuxGetFrame(*demuxer, 1, frame))
         return ih_error_set(err, IH_CORRUPT, "damaged WebP: the animation is broken or cut short");
     return IH_OK;
 }
 
-/* What the file is, now that all of it is there. */
+/* Reads the features of the image from the complete file. */
 static enum ih_status inspect(struct webp_state *s, struct ih_error *err)
 {
     WebPBitstreamFeatures features;
-    VP8StatusCode code = WebPGetFeatures(s->whole.file, s->whole.file_bytes, &features);
+    VP8StatusCode code = WebPGetFeatures(s->held.file, s->held.file_bytes, &features);
     if (code != VP8_STATUS_OK)
         return failed(code, err);
     if ((uint64_t)features.width != s->width || (uint64_t)features.height != s->height)
@@ -98,7 +98,7 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
     enum ih_status status = ih_source_peek(src, IH_PROBE_BYTES, &head, &n, err);
     if (status != IH_OK)
         return status;
-    if (n > IH_PROBE_BYTES) /* the same of a file as of a pipe, where no more may be there yet */
+    if (n > IH_PROBE_BYTES) /* treat a file exactly like a pipe, which may have no more yet */
         n = IH_PROBE_BYTES;
     VP8StatusCode code = WebPGetFeatures(head, n, &features);
     if (code != VP8_STATUS_OK)
@@ -112,8 +112,8 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->width = (uint64_t)features.width;
     s->height = (uint64_t)features.height;
-    /* The image, and as much again that the library holds of a lossless one or of alpha. */
-    status = ih_held_open(&s->whole, src, options, s->width * s->height * 8, err);
+    /* The image, and as much again for libwebp's buffers of a lossless image or of alpha. */
+    status = ih_held_open(&s->held, src, options, s->width * s->height * 8, err);
     if (status == IH_OK)
         status = inspect(s, err);
     if (status != IH_OK) {
@@ -128,42 +128,42 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
     return IH_OK;
 }
 
-/* One frame's bytes into the image, from pixel `at` on. */
+/* Decodes the bytes of one frame into the image, from pixel `at` on. */
 static enum ih_status decode_frame(struct webp_state *s, const uint8_t *bytes, size_t size,
                                    size_t at, struct ih_error *err)
 {
     WebPDecoderConfig config;
     if (!WebPInitDecoderConfig(&config))
         return ih_error_set(err, IH_UNSUPPORTED,
-                            "cannot decode WebP: libwebp is another than at build time");
+                            "cannot decode WebP: libwebp has another version than at build time");
     config.output.colorspace = s->n_channels == 4 ? MODE_RGBA : MODE_RGB;
     config.output.is_external_memory = 1;
-    config.output.u.RGBA.rgba = s->whole.pixels + at * s->n_channels;
+    config.output.u.RGBA.rgba = s->held.pixels + at * s->n_channels;
     config.output.u.RGBA.stride = (int)(s->width * s->n_channels);
-    config.output.u.RGBA.size = (s->whole.n_pixels - at) * s->n_channels;
+    config.output.u.RGBA.size = (s->held.n_pixels - at) * s->n_channels;
     VP8StatusCode code = WebPDecode(bytes, size, &config);
     return code == VP8_STATUS_OK ? IH_OK : failed(code, err);
 }
 
 static enum ih_status decode(struct webp_state *s, struct ih_error *err)
 {
-    enum ih_status status = ih_held_image(&s->whole, s->width, s->height, s->n_channels, err);
+    enum ih_status status = ih_held_image(&s->held, s->width, s->height, s->n_channels, err);
     if (status != IH_OK)
         return status;
     if (s->is_animated) {
         WebPDemuxer *demuxer;
         WebPIterator frame = {0};
         status = first_frame(s, &demuxer, &frame, err);
-        if (status == IH_OK) /* that it lies within the canvas the demuxer has checked */
+        if (status == IH_OK) /* the demuxer has checked that the frame lies within the canvas */
             status = decode_frame(
                 s, frame.fragment.bytes, frame.fragment.size,
                 (size_t)frame.y_offset * (size_t)s->width + (size_t)frame.x_offset, err);
         WebPDemuxReleaseIterator(&frame);
         WebPDemuxDelete(demuxer);
     } else {
-        status = decode_frame(s, s->whole.file, s->whole.file_bytes, 0, err);
+        status = decode_frame(s, s->held.file, s->held.file_bytes, 0, err);
     }
-    ih_held_drop_file(&s->whole);
+    ih_held_drop_file(&s->held);
     return status;
 }
 
@@ -171,9 +171,9 @@ static enum ih_status read_webp(void *state, uint8_t *pixels, size_t capacity_pi
                                 size_t *n_pixels, struct ih_error *err)
 {
     struct webp_state *s = state;
-    if (!s->whole.pixels && decode(s, err) != IH_OK)
+    if (!s->held.pixels && decode(s, err) != IH_OK)
         return err->status;
-    *n_pixels = ih_held_give(&s->whole, pixels, capacity_pixels);
+    *n_pixels = ih_held_give(&s->held, pixels, capacity_pixels);
     return IH_OK;
 }
 

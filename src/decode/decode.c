@@ -1,12 +1,11 @@
-/* Finding a decoder, and the limits and checks that hold for all of them. */
+/* Chooses the decoder of a file, and applies the limits and checks that all formats share. */
 #include "decode/decoder.h"
-#include "decode/signatures.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* A row longer than this is refused: it is what every decoder holds at least, and no camera,
- * scanner or microscope writes one. */
+/* Every decoder holds at least one row, so longer rows are refused. No camera, scanner or
+ * microscope writes one. */
 #define ROW_BYTES_MAX ((uint64_t)64 * 1024 * 1024)
 
 const struct ih_decoder *const ih_decoders[] = {
@@ -27,7 +26,46 @@ const struct ih_decoder_missing ih_decoders_missing[] = {
     {NULL, NULL, NULL},
 };
 
-/* The index of the decoder that knows the file, or of the NULL at the end. */
+/* ---- detecting the format ---- */
+
+bool ih_probe_webp(const uint8_t *head, size_t size)
+{
+    return size >= 12 && memcmp(head, "RIFF", 4) == 0 && memcmp(head + 8, "WEBP", 4) == 0;
+}
+
+bool ih_probe_tiff(const uint8_t *head, size_t size)
+{
+    return size >= 4 && (memcmp(head, "II*\0", 4) == 0 || memcmp(head, "MM\0*", 4) == 0 ||
+                         memcmp(head, "II+\0", 4) == 0 || memcmp(head, "MM\0+", 4) == 0);
+}
+
+bool ih_probe_gif(const uint8_t *head, size_t size)
+{
+    return size >= 6 && (memcmp(head, "GIF87a", 6) == 0 || memcmp(head, "GIF89a", 6) == 0);
+}
+
+/* The file type box: size, "ftyp", main brand, version, other brands. */
+bool ih_probe_heif(const uint8_t *head, size_t size)
+{
+    static const char brands[][5] = {"heic", "heix", "heim", "heis", "mif1", "avif"};
+    if (size < 12 || memcmp(head + 4, "ftyp", 4) != 0)
+        return false;
+    size_t end = (size_t)head[2] << 8 | head[3];
+    for (size_t at = 8; at + 4 <= size && at + 4 <= end; at += at == 8 ? 8 : 4)
+        for (size_t i = 0; i < sizeof brands / sizeof *brands; i++)
+            if (memcmp(head + at, brands[i], 4) == 0)
+                return true;
+    return false;
+}
+
+/* A bare codestream, or one in a container. */
+bool ih_probe_jxl(const uint8_t *head, size_t size)
+{
+    return (size >= 2 && memcmp(head, "\xFF\x0A", 2) == 0) ||
+           (size >= 12 && memcmp(head, "\0\0\0\x0CJXL \x0D\x0A\x87\x0A", 12) == 0);
+}
+
+/* The index of the decoder that recognises the file, or of the NULL at the end. */
 static unsigned find(const uint8_t *head, size_t size)
 {
     unsigned i = 0;
@@ -36,7 +74,7 @@ static unsigned find(const uint8_t *head, size_t size)
     return i;
 }
 
-/* An image that another build would decode is not skipped in silence. */
+/* Tells an image that another build could decode from a file that is no image. */
 static enum ih_status unknown(const uint8_t *head, size_t size, struct ih_error *err)
 {
     for (const struct ih_decoder_missing *m = ih_decoders_missing; m->name; m++)
@@ -45,6 +83,8 @@ static enum ih_status unknown(const uint8_t *head, size_t size, struct ih_error 
                                 m->name, m->library);
     return ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
 }
+
+/* ---- decoding ---- */
 
 enum ih_status ih_decode_check_pixels(uint64_t width, uint64_t height, uint64_t max_pixels,
                                       struct ih_error *err)
@@ -87,14 +127,14 @@ enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
             return status;
         if (size == 0)
             return ih_error_set(err, IH_UNKNOWN, "cannot decode: the file is empty");
-        if (size > IH_PROBE_BYTES) /* what there is of a pipe; of a file more is at hand */
+        if (size > IH_PROBE_BYTES) /* detect a file exactly like a pipe, which may have no more */
             size = IH_PROBE_BYTES;
         index = find(head, size);
         d->decoder = ih_decoders[index];
         if (!d->decoder)
             return unknown(head, size, err);
         if (d->decoder->is_isolated || options->isolates_all)
-            d->remote = options->remote; /* not for raw samples, which need no decoding */
+            d->remote = options->remote; /* never for raw samples: there is nothing to decode */
     }
     d->info.format = d->decoder->name;
     enum ih_status status = d->remote
@@ -115,11 +155,12 @@ size_t ih_decode_row_bytes(const struct ih_decode *d)
     return (size_t)width * d->info.n_channels; /* at most ROW_BYTES_MAX: check_limits */
 }
 
-/* Counts n pixels more, 0 at the end, and holds them against the size. */
+/* Adds n_pixels to the pixels read and compares the sum with the image's size. n_pixels is 0 at the
+ * end of the image. */
 static enum ih_status check_read(struct ih_decode *d, uint64_t n_pixels, struct ih_error *err)
 {
     d->n_pixels_read += n_pixels;
-    if (d->info.width == 0) { /* raw: as long as it turns out to be */
+    if (d->info.width == 0) { /* raw: the end of the input tells the size */
         if (d->n_pixels_read > d->max_pixels)
             return ih_error_set_limit(err, IH_LIMIT_MAX_PIXELS, d->max_pixels,
                                       "more than %llu pixels", (unsigned long long)d->max_pixels);
@@ -128,13 +169,13 @@ static enum ih_status check_read(struct ih_decode *d, uint64_t n_pixels, struct 
             d->info.height = d->n_pixels_read ? 1 : 0;
         }
     }
-    const unsigned long long n_wanted = d->info.width * d->info.height;
-    /* A compromised decoder process could send pixels without end. */
-    if (d->info.width != 0 && d->n_pixels_read > n_wanted)
-        return ih_error_set(err, IH_CORRUPT, "its decoder gave more than %llu pixels", n_wanted);
-    if (n_pixels == 0 && d->n_pixels_read != n_wanted)
+    const unsigned long long n_expected = d->info.width * d->info.height;
+    /* An attacker who controls a decoder process could send pixels forever. */
+    if (d->info.width != 0 && d->n_pixels_read > n_expected)
+        return ih_error_set(err, IH_CORRUPT, "its decoder gave more than %llu pixels", n_expected);
+    if (n_pixels == 0 && d->n_pixels_read != n_expected)
         return ih_error_set(err, IH_CORRUPT, "the file ends after %llu of %llu pixels",
-                            (unsigned long long)d->n_pixels_read, n_wanted);
+                            (unsigned long long)d->n_pixels_read, n_expected);
     return IH_OK;
 }
 

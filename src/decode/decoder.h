@@ -1,12 +1,12 @@
 /*
- * Decoders: from the bytes of an input to bands of 8-bit pixels.
+ * Decoders turn the bytes of an input into bands of 8-bit pixels.
  *
- * A format is one vtable in one file plus a line in decoders.def. Callers use the ih_decode_ calls,
- * which find the decoder by the file's content, hold every format to the same limits before any
- * memory is taken, and check that exactly width * height pixels came out.
+ * Each format is one vtable in one file plus a line in decoders.def. Callers use the ih_decode_
+ * functions. These choose the decoder by the file's content, apply the same limits to every format
+ * before memory is allocated, and check that exactly width * height pixels came out.
  *
- * Counting does not care where in the image a pixel stands. So a decoder hands pixels out in the
- * order that costs it least: an interlaced PNG goes through pass by pass and is never put together.
+ * A histogram does not depend on the position of a pixel, so a decoder returns pixels in whatever
+ * order is cheapest. For example, an interlaced PNG is returned pass by pass and never assembled.
  */
 #ifndef IH_DECODE_DECODER_H
 #define IH_DECODE_DECODER_H
@@ -20,80 +20,88 @@
 struct ih_remote_decoder;
 
 struct ih_decode_options {
-    uint64_t max_pixels;      /* images with more are IH_LIMIT */
-    unsigned raw_channels;    /* 0: told by content; 1 to 4: headerless interleaved samples */
-    struct ih_budget *budget; /* borrowed, shared; NULL: no limit. Of what images held whole take */
-    /* Borrowed, shared: processors that nobody uses, of which an image may take some for a while;
-     * NULL: none. */
+    uint64_t max_pixels;   /* larger images fail with IH_LIMIT */
+    unsigned raw_channels; /* 0: detect the format; 1 to 4: headerless interleaved samples */
+
+    /* Borrowed, shared by all workers. Limits the memory of images that are held in memory as a
+     * whole. NULL: no limit. */
+    struct ih_budget *budget;
+
+    /* Borrowed, shared by all workers: the number of idle cores. A decoder may take some while it
+     * works on an image. NULL: none. */
     atomic_uint *n_idle_cores;
-    /* A progressive JPEG of this size is decoded with all scans at once; 0:
+
+    /* A progressive JPEG of at least this many pixels has all its scans decoded at once. 0:
      * IH_ALL_SCANS_FROM_PIXELS. */
     uint64_t all_scans_from_pixels;
 
-    /* An image that could be read in bands is held whole, where that is faster, as long as that
-     * takes no more than this; 0: IH_WHOLE_BYTES_MAX; 1: never. */
-    uint64_t whole_bytes_max;
+    /* An image that could be read in bands is held in memory instead if that is faster and takes
+     * at most this many bytes. 0: IH_HELD_BYTES_MAX; 1: never. */
+    uint64_t held_bytes_max;
 
     struct ih_remote_decoder *remote; /* borrowed, the worker's own; NULL: decode in this process */
     bool isolates_all; /* send every format to remote, not only those with is_isolated */
 };
 
-/* Where nothing else is said: more than any camera or scanner makes in one image. */
+/* More than any camera or scanner stores in one image. */
 #define IH_MAX_PIXELS_DEFAULT (UINT64_C(4) << 30)
 
-/* Below it the coefficients of the whole image are in the cache, too. */
+/* The coefficients of smaller images fit into the cache, so one scan after another is as fast. */
 #define IH_ALL_SCANS_FROM_PIXELS ((uint64_t)1 << 18)
 
-/* With it 20 megapixels of RGB or RGBA are held whole, and two workers stay well below 300 MB. */
-#define IH_WHOLE_BYTES_MAX ((uint64_t)120 << 20)
+/* Enough for 20 megapixels of RGBA; two workers stay well below 300 MB. */
+#define IH_HELD_BYTES_MAX ((uint64_t)120 << 20)
 
 struct ih_decoder {
     const char *name;  /* "png"; also the format in results */
-    const char *title; /* for people: "PNG, all colour types, depths and interlacing" */
+    const char *title; /* shown by --list: "PNG, every colour type, depth and interlacing" */
 
-    /* Static text: library and version that decodes, "libpng 1.6.39". */
+    /* Static text: the decoding library and its version, "libpng 1.6.39". */
     const char *(*version)(void);
 
-    /* Decoded by options.remote if that is not NULL: the library that decodes has a history of
-     * security bugs. */
+    /* Decoded by options.remote, if the caller provides one: the library that decodes has a history
+     * of security bugs. */
     bool is_isolated;
 
-    /* NULL, or loads what the library would load on first use: called in a decoder process before
-     * it gives up the right to open files. Where that fails nothing can be decoded: later the
-     * loader would have another reason. */
+    /* Loads what the format's library would otherwise load on first use; may be NULL. A decoder
+     * process calls it before it gives up the right to open files. After a failure it decodes
+     * nothing, because a later load could only fail with a misleading reason. */
     enum ih_status (*prepare)(struct ih_error *err);
 
-    /* True where the first bytes of a file are this format's. NULL for raw, which is never guessed.
-     * head has up to IH_PROBE_BYTES, fewer only where the file ends. */
+    /* Returns true if a file that starts with these bytes is of this format. NULL for raw, which is
+     * never detected. head has IH_PROBE_BYTES bytes, or fewer if the file is shorter. */
     bool (*probe)(const uint8_t *head, size_t size_bytes);
 
     /*
-     * Reads the header: takes no memory that grows with the size it claims. A format that cannot be
-     * read in bands may hold the file, once its size has passed ih_decode_check_pixels.
+     * Reads the header. Allocates nothing that grows with the size that the header claims. A
+     * format that cannot be read in bands may read the file into memory, after its size has passed
+     * ih_decode_check_pixels.
      *
      * src      borrowed until close
-     * info     filled but for format; width is 0 where it is not known before the end (raw)
-     * *state   owned by the caller, released with close; untouched on failure
+     * info     every field is set except format; width is 0 if only the end of the input tells the
+     *          size (raw)
+     * *state   owned by the caller, released with close; unchanged on failure
      */
     enum ih_status (*open)(struct ih_source *src, const struct ih_decode_options *options,
                            struct ih_image_info *info, void **state, struct ih_error *err);
 
     /*
-     * Writes the next pixels, at least one unless the image is complete.
+     * Writes the next pixels: at least one, unless the image is complete.
      *
-     * pixels     uint8 [capacity][n_channels]; capacity is at least one row of the image
-     * *n_pixels  how many were written; 0: the image is complete and the file was sound to its end
+     * pixels      uint8 [capacity][n_channels]; capacity is at least one row of the image
+     * *n_pixels   the number written; 0: the image is complete and no damage was found
      */
     enum ih_status (*read)(void *state, uint8_t *pixels, size_t capacity_pixels, size_t *n_pixels,
                            struct ih_error *err);
 
     /*
-     * Both NULL, or another way to read an image, from its start to its end: as a JPEG stores it.
+     * Another way to read an image: YCbCr planes as a JPEG stores them. Both functions are NULL in
+     * a decoder that has no planes.
      *
-     * planes_bytes   the least size that read_planes needs; 0: not this image
+     * planes_bytes   the smallest buffer that read_planes accepts; 0: this image has no planes
      */
     size_t (*planes_bytes)(void *state);
-    /* As read. planes: filled, pointing into the buffer; n_rows is 0 where read gives 0 pixels. */
+    /* Same contract as read. planes points into the buffer; n_rows is 0 after the last row. */
     enum ih_status (*read_planes)(void *state, uint8_t *buffer, size_t size_bytes,
                                   struct ih_planes *planes, struct ih_error *err);
 
@@ -102,9 +110,9 @@ struct ih_decoder {
 
 enum { IH_PROBE_BYTES = 64 };
 
-/* OPTIONAL_DECODER(name, library) is DECODER(name) or DECODER_MISSING(name, library). IH_IS_ONE
- * tells a macro that is 1 from one that is not defined: only the former makes the comma before
- * the 1. */
+/* OPTIONAL_DECODER(name, library) becomes DECODER(name) if IH_WITH_name is defined as 1, and
+ * DECODER_MISSING(name, library) if it is not defined. IH_IS_ONE yields 1 or 0: only a macro that
+ * is 1 expands to IH_COMMA_1, whose comma moves the 1 to the second place. */
 #define IH_COMMA_1 0,
 #define IH_SECOND(first, second, ...) second
 #define IH_SECOND_OF(...) IH_SECOND(__VA_ARGS__)
@@ -121,18 +129,26 @@ enum { IH_PROBE_BYTES = 64 };
 #include "decode/decoders.def"
 #undef DECODER
 #undef DECODER_MISSING
-extern const struct ih_decoder ih_decoder_raw; /* not in the list: asked for, never probed */
+extern const struct ih_decoder ih_decoder_raw; /* not in the list, because it is never detected */
 
-/* All decoders of this build, in probing order, NULL at the end. */
+/* All decoders of this build, in probing order; the last entry is NULL. */
 extern const struct ih_decoder *const ih_decoders[];
 
-/* Formats whose library was not there when this was built; a NULL name at the end. */
+/* Formats whose library was missing when imghist was built; the last entry has a NULL name. */
 struct ih_decoder_missing {
     const char *name, *library;
     bool (*probe)(const uint8_t *head, size_t size_bytes);
 };
 
 extern const struct ih_decoder_missing ih_decoders_missing[];
+
+/* The probes of the optional formats. Every build has them, so that a build without a format can
+ * name the library that is missing. */
+bool ih_probe_webp(const uint8_t *head, size_t size_bytes);
+bool ih_probe_tiff(const uint8_t *head, size_t size_bytes);
+bool ih_probe_gif(const uint8_t *head, size_t size_bytes);
+bool ih_probe_heif(const uint8_t *head, size_t size_bytes);
+bool ih_probe_jxl(const uint8_t *head, size_t size_bytes);
 
 /*
  * Decodes outside this process: in a sandbox, for formats whose library is not trusted. The caller
@@ -158,7 +174,7 @@ struct ih_remote_decoders {
     const void *user;
 };
 
-/* An image being decoded. Fields are read-only for callers. */
+/* An image that is being decoded. Callers only read the fields. */
 struct ih_decode {
     const struct ih_decoder *decoder;
     struct ih_remote_decoder *remote; /* borrowed; not NULL: it decodes, and state is NULL */
@@ -169,33 +185,33 @@ struct ih_decode {
 };
 
 /*
- * Finds the decoder, reads the header and applies the limits.
+ * Chooses the decoder, reads the header and applies the limits.
  *
- * d     filled; release with ih_decode_close only after IH_OK
+ * d     initialised; close it with ih_decode_close if, and only if, this returns IH_OK
  * src   open, borrowed until ih_decode_close
  *
- * Returns IH_OK, IH_UNKNOWN, or what reading the header gave: IH_CORRUPT, IH_UNSUPPORTED, IH_LIMIT,
- * IH_IO, IH_MEMORY.
- * Threads: one per ih_decode.
+ * Returns IH_OK; IH_UNKNOWN if no decoder recognises the file; or the error of reading the header:
+ * IH_CORRUPT, IH_UNSUPPORTED, IH_LIMIT, IH_IO, IH_MEMORY.
+ * Threads: one at a time for each ih_decode.
  */
 enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
                               const struct ih_decode_options *options, struct ih_error *err);
 
-/* IH_OK, or IH_LIMIT with the message for an image of more than max_pixels. For decoders that must
- * read a whole file before ih_decode_open can look at what open says. */
+/* Returns IH_LIMIT if the image has more than max_pixels, else IH_OK. ih_decode_open checks this
+ * after open; a decoder that allocates by the size of the image in open checks it first. */
 enum ih_status ih_decode_check_pixels(uint64_t width, uint64_t height, uint64_t max_pixels,
                                       struct ih_error *err);
 
-/* Least capacity that ih_decode_read needs, in bytes: one row of decoded samples. */
+/* The smallest capacity that ih_decode_read accepts, in bytes: one row of decoded samples. */
 size_t ih_decode_row_bytes(const struct ih_decode *d);
 
-/* The decoder's read, with the same contract. When it gives 0 pixels, info.width and height are
- * final and their product has been delivered. */
+/* Same contract as the decoder's read. After 0 pixels info.width and info.height are final, and
+ * exactly width * height pixels have been returned. */
 enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capacity_pixels,
                               size_t *n_pixels, struct ih_error *err);
 
-/* The decoder's planes_bytes and read_planes; 0 too where it has none, or is remote. An
- * image is read one way or the other. */
+/* Same contract as the decoder's planes_bytes and read_planes. The size is also 0 if the decoder
+ * has no planes or is remote. An image is read either as pixels or as planes. */
 size_t ih_decode_planes_bytes(const struct ih_decode *d);
 enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_t size_bytes,
                                      struct ih_planes *planes, struct ih_error *err);

@@ -15,10 +15,10 @@ enum ih_status ih_read_bytes(struct ih_source *src, const char *format, void *ds
 enum ih_status ih_skip_bytes(struct ih_source *src, const char *format, uint64_t n_bytes,
                              struct ih_error *err)
 {
-    uint8_t forgotten[512];
+    uint8_t discarded[512];
     while (n_bytes > 0) {
-        size_t n = n_bytes < sizeof forgotten ? (size_t)n_bytes : sizeof forgotten;
-        if (ih_read_bytes(src, format, forgotten, n, err) != IH_OK)
+        size_t n = n_bytes < sizeof discarded ? (size_t)n_bytes : sizeof discarded;
+        if (ih_read_bytes(src, format, discarded, n, err) != IH_OK)
             return err->status;
         n_bytes -= n;
     }

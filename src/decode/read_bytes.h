@@ -1,4 +1,4 @@
-/* Numbers of more than one byte, and single bytes of a source. */
+/* Little- and big-endian numbers, and exact reads from a source. */
 #ifndef IH_DECODE_READ_BYTES_H
 #define IH_DECODE_READ_BYTES_H
 
@@ -24,11 +24,12 @@ static inline uint32_t ih_be32(const uint8_t *p)
     return ih_be16(p) << 16 | ih_be16(p + 2);
 }
 
-/* Reads exactly size_bytes. An end before them is IH_CORRUPT, with format in the message. */
+/* Reads exactly size_bytes. Returns IH_CORRUPT, with the format in the message, if the source ends
+ * earlier. */
 enum ih_status ih_read_bytes(struct ih_source *src, const char *format, void *dst,
                              size_t size_bytes, struct ih_error *err);
 
-/* The same, and forgets them. */
+/* Same as ih_read_bytes, but discards the bytes. */
 enum ih_status ih_skip_bytes(struct ih_source *src, const char *format, uint64_t n_bytes,
                              struct ih_error *err);
 

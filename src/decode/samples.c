@@ -1,10 +1,11 @@
-/* A piece of a row at a time, plane by plane: so no loop has to ask what the samples are. */
+/* Converts a row in pieces, plane by plane, so that no inner loop branches on the kind of sample.
+ */
 #include "decode/samples.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { PIECE = 512 }; /* pixels; of five planes well within the first cache */
+enum { PIECE = 512 }; /* pixels; five planes of them fit into the L1 cache */
 
 void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bits, bool has_alpha,
                      bool is_inverted)
@@ -21,17 +22,17 @@ void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bi
         s->scaled[v] = ih_sample_scale(v, max);
 }
 
-/* A sample that does not begin and end with a byte. */
+/* Sample i, which need not start or end at a byte boundary. */
 static unsigned sample(const struct ih_samples *s, const uint8_t *bytes, size_t i)
 {
-    size_t end = (i + 1) * s->bits; /* in bits; at most 15 + 7 bits from the first byte on */
+    size_t end = (i + 1) * s->bits; /* in bits; the loop reads at most 7 + 15 bits */
     uint32_t window = 0;
     for (size_t at = i * s->bits / 8; at <= (end - 1) / 8; at++)
         window = window << 8 | bytes[at];
     return window >> (7 - (end - 1) % 8) & ((1u << s->bits) - 1);
 }
 
-/* n samples of a plane from the x-th on in 8 bits; indices as they are. */
+/* Converts n samples of a plane, from sample x on, to 8 bits. Palette indices stay as they are. */
 static void load(const struct ih_samples *s, const struct ih_sample_plane *plane, bool is_index,
                  size_t x, size_t n, uint8_t *out)
 {
@@ -54,7 +55,7 @@ static void load(const struct ih_samples *s, const struct ih_sample_plane *plane
     }
 }
 
-/* The colours of n pixels. */
+/* Writes the colour channels of n pixels. */
 static void put_colours(const struct ih_samples *s, uint8_t planes[][PIECE], size_t n, uint8_t *out)
 {
     const size_t n_channels = s->n_channels;
@@ -91,7 +92,7 @@ void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane
     for (unsigned p = 0; p < s->n_planes; p++)
         is_plain = is_plain && planes[p].bytes == planes[0].bytes && planes[p].first == p &&
                    planes[p].step == s->n_channels;
-    if (is_plain) { /* the pixels already */
+    if (is_plain) { /* the row already has the layout of the pixels */
         memcpy(pixels, planes[0].bytes, n * s->n_channels);
         return;
     }

@@ -1,6 +1,6 @@
 /*
- * From samples as files hold them to 8-bit pixels: 1 to 16 bits, interleaved or plane by plane,
- * gray, RGB, CMYK or indices into a palette, with alpha anywhere or nowhere.
+ * Converts the samples of a file into 8-bit pixels: 1 to 16 bits a sample, interleaved or in
+ * planes; gray, RGB, CMYK or palette indices; with or without alpha.
  */
 #ifndef IH_DECODE_SAMPLES_H
 #define IH_DECODE_SAMPLES_H
@@ -14,20 +14,20 @@ enum { IH_SAMPLES_PLANES_MAX = 5 }; /* CMYK and alpha */
 
 struct ih_samples {
     enum ih_sample_kind kind;
-    unsigned bits;       /* 1 to 16; 16 in the machine's byte order, others from the high bit on */
-    unsigned n_colour;   /* samples of colour: 1, 3, 4, 1 */
-    unsigned n_planes;   /* n_colour, and 1 for alpha */
-    unsigned n_channels; /* of the pixels that come out */
+    unsigned bits;     /* a sample, 1 to 16; 16 is in host byte order, others packed from the MSB */
+    unsigned n_colour; /* colour samples a pixel: 1, 3, 4 or 1 */
+    unsigned n_planes; /* n_colour, plus 1 with alpha */
+    unsigned n_channels; /* of the resulting pixels */
     uint8_t palette[256][3];
-    uint8_t scaled[65536]; /* 8-bit value of each sample, of colours and alpha */
-    bool is_inverted;      /* gray: 0 is white. Not alpha */
+    uint8_t scaled[65536]; /* the 8-bit value of each sample value */
+    bool is_inverted;      /* gray where 0 is white; does not affect alpha */
 };
 
-/* Fills what follows from kind, bits, has_alpha and is_inverted: v becomes round(v * 255 / max). */
+/* Sets every field except palette. A sample v becomes round(v * 255 / (2^bits - 1)). */
 void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bits, bool has_alpha,
                      bool is_inverted);
 
-/* A plane of a row: its samples are at first, first + step, ... of those in `bytes`. */
+/* One plane of a row: the samples at index first, first + step, ... of bytes. */
 struct ih_sample_plane {
     const uint8_t *bytes;
     size_t first, step;
@@ -37,24 +37,24 @@ struct ih_sample_plane {
  * Converts the first n pixels of a row.
  *
  * planes   [n_planes], alpha last
- * pixels   uint8 [n][n_channels]
+ * pixels   uint8 [n][n_channels], written
  */
 void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane *planes, size_t n,
                         uint8_t *pixels);
 
-/* A sample of 0 to max as 8 bits: round(v * 255 / max). */
+/* Scales a sample of 0 to max to 8 bits: round(v * 255 / max). */
 static inline uint8_t ih_sample_scale(uint64_t v, uint64_t max)
 {
     return (uint8_t)((v * 510 + max) / (2 * max));
 }
 
-/* round(v * 255 / 65535), as an exact multiplication and shift for every 16-bit v. */
+/* round(v * 255 / 65535); the multiplication and shift are exact for every 16-bit v. */
 static inline uint8_t ih_sample_scale_16(unsigned v)
 {
     return (uint8_t)((v * 255u + 32895u) >> 16);
 }
 
-/* round((255-C)(255-K)/255) where c and k are amounts of ink. */
+/* The RGB value of inks C and K: round((255 - C)(255 - K) / 255). */
 static inline uint8_t ih_ink(unsigned c, unsigned k)
 {
     return (uint8_t)(((255 - c) * (255 - k) * 2 + 255) / 510);

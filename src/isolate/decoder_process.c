@@ -410,7 +410,7 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
     request.decoder = index;
     request.n_read = (uint32_t)src->n_left;
     request.max_pixels = options->max_pixels;
-    request.whole_bytes_max = options->whole_bytes_max;
+    request.held_bytes_max = options->held_bytes_max;
     request.budget_bytes = options->budget ? options->budget->size_bytes : 0;
     request.at_end = src->at_end;
     request.is_from_start = src->is_from_start;

@@ -168,7 +168,7 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
     const unsigned index = request->decoder;
     struct ih_wire_reply last = {.kind = IH_WIRE_DONE};
     struct ih_decode_options options = {.max_pixels = request->max_pixels,
-                                        .whole_bytes_max = request->whole_bytes_max};
+                                        .held_bytes_max = request->held_bytes_max};
     s->budget = (struct ih_budget){.ask = ask, .size_bytes = request->budget_bytes};
     if (request->budget_bytes)
         options.budget = &s->budget;

@@ -42,12 +42,12 @@ static void die(const struct file *file, const char *why)
     exit(1);
 }
 
-static void decode(const struct file *file, uint64_t whole_bytes_max)
+static void decode(const struct file *file, uint64_t held_bytes_max)
 {
     static uint8_t *band;
     static size_t size;
     const struct ih_decode_options options = {.max_pixels = UINT64_MAX,
-                                              .whole_bytes_max = whole_bytes_max};
+                                              .held_bytes_max = held_bytes_max};
     struct ih_source src = {0};
     struct ih_decode d;
     struct ih_error err;

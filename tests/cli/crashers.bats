@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# Command lines that a fuzzer once crashed the parser with: see tests/crashers/README.md.
+# Command lines with which a fuzzer crashed the parser: see tests/crashers/README.md.
 
 load helpers
 
-# With --help first nothing is done but parsing the rest, so that any arguments are safe to try.
+# With --help first, the program only parses the other arguments, so any argument is safe.
 @test "crashers: the command lines in tests/crashers" {
   for file in "$TESTS"/crashers/fuzz_options-*; do
     [ -f "$file" ] || continue
@@ -13,7 +13,7 @@ load helpers
   done
 }
 
-@test "crashers: the dictionary of the options' fuzzer has them all" {
+@test "crashers: the dictionary of the option fuzzer has every option" {
   options=$("$IMGHIST" --help | grep -oE '(^|[ ,])--[a-z][a-z0-9-]*' | tr -d ' ,' | sort -u)
   [ "$(wc -l <<<"$options")" -gt 20 ]
   for option in $options; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A batch over ten thousand damaged files of every format: each has a record or an error, in order, in
-# bounded time and memory. What becomes of a decoder that crashes or sleeps is in tests/unit/test_decoder_process.c.
+# Runs over ten thousand damaged files of every format: each gives a record or an error, in order, in
+# bounded time and memory. tests/unit/test_decoder_process.c tests decoders that crash or hang.
 
 # shellcheck disable=SC2154 # run sets stderr
 
@@ -14,7 +14,7 @@ setup_file() {
   python3 "$TESTS/cli/make_damaged.py" $N d "$TESTS"/formats/files/* baseline.jpg
   printf '%s\n' d/* >list
   head -n 1000 list >short
-  # what sanitizers keep of what was freed, and leaks of libraries in what they refuse
+  # limit the memory of the address sanitizer; libraries leak memory on damaged files
   export ASAN_OPTIONS=quarantine_size_mb=1:detect_leaks=0
 }
 
@@ -24,13 +24,14 @@ setup() {
   cd "$BATS_FILE_TMPDIR" || return 1
 }
 
-# batch ARG...: sets status; the records are in out, the messages in err. A hang ends with status 124.
+# batch ARG...: sets status and writes records to out and messages to err. A hang ends with status 124.
 batch() {
   status=0
   timeout 120 "$IMGHIST" --device=cpu "$@" >out 2>err || status=$?
 }
 
-# check LIST: out has exactly one sound record of each file in it, in its order. Prints how many are counted.
+# check LIST: checks that out has exactly one valid record for each file of LIST, in order. Prints how many
+# files were counted.
 check() {
   python3 - "$1" <<'END'
 import json, sys
@@ -52,20 +53,20 @@ print(n_ok)
 END
 }
 
-@test "damaged: ten thousand files, a record or an error each, in order" {
+@test "damaged: each of ten thousand files gives a record or an error, in order" {
   batch --files-from=list --ndjson -j 2
   [ "$status" -eq 1 ] || fail "exit status $status" "$(tail -n 3 err)"
   n_ok=$(check list)
-  # both happen, and often: else the files are not what they should be
+  # both outcomes must be frequent, or the files do not test much
   [ "$n_ok" -gt 1000 ] && [ "$n_ok" -lt $((N - 1000)) ] || fail "$n_ok files are counted"
-  # one message a failure, and the sum: libraries do not write to standard error
+  # one message for each failure, and the summary; libraries print nothing
   [ "$(grep -c '^imghist: d/[0-9]*: ' err)" -eq $((N - n_ok)) ] || fail "$(head -n 3 err)"
   [ "$(tail -n 1 err)" = "imghist: $((N - n_ok)) of $N inputs failed" ] || fail "$(tail -n 1 err)"
   [ "$(wc -l <err)" -eq $((N - n_ok + 1)) ] || fail "$(grep -v '^imghist: d/' err | head)"
 }
 
-# libde265 gives what is in memory for blocks that a damaged HEIC does not have.
-@test "damaged: the same records with other threads, and with every format in helper processes" {
+# HEIC is left out: libde265 leaves blocks that are missing in a damaged file undefined.
+@test "damaged: the same records with other numbers of threads, and with --isolate" {
   batch --files-from=list --ndjson -j 1
   grep -v '"format":"heif"' out >expected
   for options in "-j 5" "-j 2 --isolate"; do
@@ -77,7 +78,7 @@ END
   done
 }
 
-@test "damaged: a small file of each format, cut at every place and with every byte turned over" {
+@test "damaged: a small file of each format, cut at every place and with every byte inverted" {
   files=$TESTS/formats/files
   python3 "$TESTS/cli/make_damaged.py" every every "$files"/{gif-interlaced.gif,webp-lossless.webp,webp-lossy.webp} \
     "$files"/{tiff-fax4.tif,bmp-2-os2-1.bmp,bmp-rle8-gaps.bmp,tga-gray.tga,tga-gray-runs.tga,psd-bitmap.psd} \
@@ -87,23 +88,23 @@ END
   [ "$status" -eq 1 ] || fail "exit status $status" "$(tail -n 3 err)"
   check every.list
   ! grep -n 'SIG\|signal' err || fail "a decoder crashed"
-  # Of what is cut only footers and padding may be missing without a sign.
+  # A cut file is sound only if nothing but a footer or padding is missing.
   n_cut=$(grep -c ^every/cut every.list)
   n_sound=$(grep '"file":"every/cut' out | grep -c '"status":"ok"' || :)
   [ $((n_sound * 20)) -lt "$n_cut" ] || fail "$n_sound of $n_cut cut files are counted"
 }
 
-@test "damaged: in a walked directory all are counted, failed or skipped" {
+@test "damaged: in a directory walk every file is counted, failed or skipped" {
   batch d --ndjson -v
   [ "$status" -eq 1 ]
   sum=$(sed -n 's/^imghist: \([0-9]*\) done, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 + \2 + \3/p' err)
   [ "$((sum))" -eq $N ] || fail "$sum"
   [ "$(wc -l <out)" -eq $((N - ${sum##* })) ]
-  [ "${sum##* }" -gt 0 ] # damage to a signature
+  [ "${sum##* }" -gt 0 ] # damaged signatures
 }
 
-# peak LIST: the most memory in KiB that the program, or one of its helpers, has at a time. A damaged width
-# may be a large one, whose row is held: --max-pixels keeps that out of what is measured.
+# peak LIST: prints the peak memory in KiB of the program or one of its decoder processes. A damaged width may
+# be large, and a row is held in memory: --max-pixels excludes that from the measurement.
 peak() {
   python3 - "$IMGHIST" "$1" <<'END'
 import resource, subprocess, sys
@@ -113,7 +114,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 END
 }
 
-@test "damaged: ten thousand files take no more memory than a thousand" {
+@test "damaged: ten thousand files need no more memory than a thousand" {
   few=$(peak short)
   check short
   many=$(peak list)

@@ -1,17 +1,17 @@
 #!/usr/bin/env bats
-# A tiny file of each kind in tests/formats/files, against the counts in tests/formats/expected.tsv, which
-# independent readers made: see tests/formats/expected.py.
+# Counts a tiny file of each kind in tests/formats/files. Independent readers produced the expected counts in
+# tests/formats/expected.tsv: see tests/formats/expected.py.
 
 load helpers
 
 FILES=$TESTS/formats/files
 
-# here FORMAT: this build decodes it.
+# here FORMAT: succeeds if this build decodes it.
 here() { "$IMGHIST" --list | sed -n '/^formats:/,/^outputs:/p' | grep -qE "^  $1 +[^ ]" && ! missing "$1"; }
 
 missing() { "$IMGHIST" --list | grep -qE "^  $1 +not in this build \("; }
 
-# counted FILE...: FILE CHANNEL=VALUE:N,... for each, as the table has it, without luma.
+# counted FILE...: prints FILE CHANNEL=VALUE:N,... for each file like the table, without luma.
 counted() {
   (cd "$FILES" && "$IMGHIST" --device=cpu --csv=long "$@") | awk -F, '
     NR == 1 || $2 == "luma" || $4 == 0 { next }
@@ -21,17 +21,17 @@ counted() {
     END { if (file != "") print line }'
 }
 
-# expected PREFIX: the same, from the table.
+# expected PREFIX: prints the same for the files of the table that start with PREFIX.
 expected() { awk -F'\t' -v prefix="$1" 'NR > 1 && index($1, prefix) == 1 { print $1 " " $6 }' "$TESTS/formats/expected.tsv"; }
 
-# agree FORMAT PREFIX...: all files of a format count to what the table says.
+# agree FORMAT PREFIX...: checks that the files have the counts of the table.
 agree() {
   local format=$1 prefix
   shift
   here "$format" || skip "$format is not in this build"
   for prefix in "$@"; do
     expected "$prefix" >expected
-    [ -s expected ] || fail "no file in the table begins with $prefix"
+    [ -s expected ] || fail "no file in the table starts with $prefix"
     mapfile -t names < <(cut -d' ' -f1 expected)
     counted "${names[@]}" >actual
     diff expected actual
@@ -47,7 +47,7 @@ agree() {
 @test "formats: WebP, lossless" { agree webp webp-lossless webp-animated; }
 @test "formats: JPEG XL, lossless" { agree jxl jxl-lossless; }
 
-# FILE BITS: how many bits a sample has in the file, of a palette its index.
+# Prints lines of FILE BITS: the bits of a sample in the file, or of a palette index.
 depths() {
   cat <<'END'
 avif-12.avif 12
@@ -77,7 +77,7 @@ webp-lossy.webp 8
 END
 }
 
-@test "formats: source_depth is that of the file, not of the 8 bits that are counted" {
+@test "formats: source_depth is the depth of the file, not the 8 bits that are counted" {
   local -A format_of=([avif]=heif [heic]=heif [tif]=tiff [pbm]=pnm [pgm]=pnm [ppm]=pnm)
   n=0
   while read -r name bits; do
@@ -90,10 +90,10 @@ END
   [ "$n" -gt 10 ]
 }
 
-# What comes out of lossy files is up to the library: exact only where it has the version of the table.
+# The pixels of a lossy file depend on the library: these counts are exact only with the version that wrote the table.
 @test "formats: WebP, lossy" { agree webp webp-lossy; }
 
-# close FORMAT PREFIX: the mean of each channel is that of the table, within 2.
+# close_to_table FORMAT PREFIX: checks that the mean of each channel is within 2 of the table.
 close_to_table() {
   here "$1" || skip "$1 is not in this build"
   expected "$2" | while read -r name channels; do
@@ -115,8 +115,7 @@ close_to_table() {
   diff <(cd "$FILES" && printf '%s\n' *) <(cut -f1 "$TESTS/formats/expected.tsv" | sed 1d | LC_ALL=C sort)
 }
 
-# A file cut in half is an error that names it; nothing is written of it, and nothing but the error to
-# standard error, whatever the library would like to say.
+# A file that is cut in half gives one error that names it and no output. Libraries print nothing.
 @test "formats: half a file is one error" {
   for name in webp-lossy.webp tiff-rgb-lzw.tif gif.gif heic.heic avif.avif jxl-lossy.jxl bmp-rle8.bmp \
     tga-24-runs.tga psd-rgb.psd pnm-p6-16.ppm; do
@@ -131,8 +130,8 @@ close_to_table() {
   done
 }
 
-# A file that another build would decode is named with what it takes, also in a walked directory.
-@test "formats: what is not in this build says so" {
+# An image that this build cannot decode is an error that names the missing library, also in a directory walk.
+@test "formats: the error for a format that is not in this build says so" {
   local -A example=([webp]=webp-lossy.webp [tiff]=tiff-rgb.tif [gif]=gif.gif [heif]=avif.avif [jxl]=jxl-lossy.jxl)
   local format n=0
   for format in "${!example[@]}"; do

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes many damaged files out of few: make_damaged.py N|every DIRECTORY SOURCE...
+"""Makes many damaged files from a few sources: make_damaged.py N|every DIRECTORY SOURCE...
 
-File i, DIRECTORY/00000 and so on, is source i mod (number of sources) with one damage: cut off, one byte
-changed, a block of zeros, or a block of noise. The same N and sources give the same files. Small PNGs and
-a progressive JPEG are made here and added to the sources, which are read in the order of their names.
+N: writes DIRECTORY/00000 and so on. File i is source i mod (number of sources) with one kind of damage: cut,
+one byte changed, a block of zeros, or a block of noise. The result depends only on N and the sources. Small
+PNGs and a progressive JPEG are made here and added to the sources, which are sorted by name.
 
-every: of each source, and of the JPEG and the first PNG, all that is left when it is cut at any place,
-DIRECTORY/cut-NAME-00001 and so on, and all that it becomes when a byte is turned over, DIRECTORY/flip-NAME-00000.
+every: writes each source, the JPEG and the first PNG, cut at every place as DIRECTORY/cut-NAME-00001 and so on,
+and with each byte inverted as DIRECTORY/flip-NAME-00000 and so on.
 """
 import pathlib
 import random
@@ -16,7 +16,7 @@ import zlib
 
 
 def png(width, height, depth, colour, interlaced=False):
-    """An image of noise in which every row has another filter."""
+    """An image of noise. Each row uses another filter."""
     noise = random.Random(depth * 8 + colour)
     n_samples = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
 
@@ -37,7 +37,7 @@ def png(width, height, depth, colour, interlaced=False):
 
 
 def progressive_jpeg():
-    """Gray, 64 x 64: 64 blocks whose coefficients are all 0, in two scans."""
+    """A gray image of 64 x 64 pixels in two scans. All coefficients are 0."""
     segment = lambda marker, data: struct.pack(">BBH", 0xFF, marker, len(data) + 2) + data
     one_code = lambda table, symbol: segment(0xC4, bytes([table, 1]) + bytes(15) + bytes([symbol]))
     scan = lambda first, last: segment(0xDA, bytes([1, 1, 0, first, last, 0]))

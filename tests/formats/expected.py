@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Writes expected.tsv: what each file of files/ counts to, without imghist, and which readers agree.
+"""Writes expected.tsv: the counts of each file of files/, computed without imghist, and the readers that agree.
 
 usage: expected.py            writes expected.tsv beside this file
-       expected.py --check    only says whether expected.tsv is what would be written
+       expected.py --check    fails if expected.tsv is out of date
 
-The counts are those of the pixels that make_files.py put into the file. Of a lossy file they are those of
-the reader named first in `agree`, which goes through the same library. Every reader at hand is then asked
-for its pixels, as RGBA of 8 bits, in any order; who gives the same is in `agree`, who gives others in
-`differ`. A reader that refuses a file, or is not made for its format, is in neither.
+The counts are those of the pixels that make_files.py wrote into the file. For a lossy file they come from the
+first reader in `agree`, which uses the same library as imghist. Each reader then decodes the file to 8-bit RGBA,
+in any order of pixels. The column `agree` lists readers with the same pixels, `differ` the others. A reader
+that refuses the file or does not know its format is in neither.
 
 needs: python3-pil, python3-tifffile, imagemagick, netpbm, ffmpeg, libvips-tools
 """
@@ -32,7 +32,7 @@ def to_rgba(pixel):
 
 
 def run(*command):
-    """What a program writes, or None where it fails."""
+    """The output of a program, or None if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     return done.stdout if done.returncode == 0 else None
 
@@ -51,7 +51,7 @@ def by_pillow(path):
 
 
 def by_tifffile(path):
-    """The samples, made into pixels here."""
+    """Reads samples and converts them to pixels here."""
     with tifffile.TiffFile(path) as file:
         page = file.pages[0]
         samples, bits, photometric = page.asarray(), page.bitspersample, int(page.photometric)
@@ -101,15 +101,15 @@ def by_vips(path):
         data = pathlib.Path(file.name).read_bytes()
     field = lambda name: run("vipsheader", "-f", name, path).decode().strip()
     n = int(field("bands"))
-    if len(data) > int(field("width")) * int(field("height")) * n:  # the bits are the high ones of 16
+    if len(data) > int(field("width")) * int(field("height")) * n:  # 16 bits, aligned to the high end
         bits = int(field("heif-bitdepth"))
         values = array.array("H", data)
         data = [make_files.to8(v >> (16 - bits), (1 << bits) - 1) for v in values]
     return tuples(data, n)
 
 
-# Who reads what. tifffile, netpbm (but for TIFF) and ffmpeg (but for AVIF, HEIC and JPEG XL, which it is not
-# asked) have decoders of their own; Pillow and ImageMagick have for BMP, TGA, GIF, PSD and PNM.
+# The readers of each format. tifffile, netpbm (except for TIFF) and ffmpeg have their own decoders; ffmpeg is not
+# used for AVIF, HEIC and JPEG XL. Pillow and ImageMagick have their own for BMP, TGA, GIF, PSD and PNM.
 READERS = {
     "bmp": {"Pillow": by_pillow, "ImageMagick": by_imagemagick, "netpbm": by_netpbm, "ffmpeg": by_ffmpeg},
     "tga": {"Pillow": by_pillow, "ImageMagick": by_imagemagick, "netpbm": by_netpbm, "ffmpeg": by_ffmpeg},
@@ -127,23 +127,23 @@ READERS = {
 def read(reader, path):
     try:
         return reader(path)
-    except Exception:  # a reader that cannot is no reader of this file
+    except Exception:  # the reader does not support this file
         return None
 
 
 def line(name):
     path, made = HERE / "files" / name, make_files.PIXELS[name]
-    wanted, agree, differ = made["pixels"], [], []
-    for who, reader in READERS[name.replace(".", "-").split("-")[0]].items():
+    expected, agree, differ = made["pixels"], [], []
+    for reader_name, reader in READERS[name.replace(".", "-").split("-")[0]].items():
         pixels = read(reader, path)
         if not pixels:
             continue
-        wanted = wanted or pixels
-        same = Counter(map(to_rgba, pixels)) == Counter(map(to_rgba, wanted))
-        (agree if same else differ).append(who)
+        expected = expected or pixels
+        same = Counter(map(to_rgba, pixels)) == Counter(map(to_rgba, expected))
+        (agree if same else differ).append(reader_name)
     counts = []
-    for c, channel in enumerate(NAMES[len(wanted[0])]):
-        bins = sorted(Counter(p[c] for p in wanted).items())
+    for c, channel in enumerate(NAMES[len(expected[0])]):
+        bins = sorted(Counter(p[c] for p in expected).items())
         counts.append(channel + "=" + ",".join(f"{value}:{n}" for value, n in bins))
     origin = "made" if made["pixels"] else "read"
     return "\t".join((name, made["kind"], origin, " ".join(agree) or "-", " ".join(differ) or "-", " ".join(counts)))
@@ -153,12 +153,12 @@ def main():
     make_files.make()
     names = sorted(p.name for p in (HERE / "files").iterdir())
     if names != sorted(make_files.FILES):
-        sys.exit("files/ is not what make_files.py makes: run it")
+        sys.exit("files/ is out of date: run make_files.py")
     text = "file\tkind\tpixels\tagree\tdiffer\tcounts\n" + "".join(line(n) + "\n" for n in names)
     table = HERE / "expected.tsv"
     if sys.argv[1:] == ["--check"]:
         if table.read_text() != text:
-            sys.exit(f"{table.name} is not what the files count to: run expected.py")
+            sys.exit(f"{table.name} is out of date: run expected.py")
     elif sys.argv[1:]:
         sys.exit(__doc__)
     else:

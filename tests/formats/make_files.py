@@ -1,12 +1,11 @@
 #!/usr/bin/python3
-"""Writes files/: a tiny file of each kind of format. expected.py takes from here what went into each.
+"""Writes files/: a tiny file of each kind of each format. expected.py uses the pixels that are defined here.
 
 usage: make_files.py
 
-BMP, TGA, PSD, PNM, GIF and most TIFFs are written here byte by byte, from the documents that the
-decoders' sources name. The others are written by Pillow (WebP, compressed TIFF) and by vips (HEIC, AVIF,
-JPEG XL), which the system's packages python3-pil and libvips-tools have. A file whose coding is lossy has
-no pixels in files.json: what comes out of it is up to its library.
+BMP, TGA, PSD, PNM, GIF and most TIFFs are written byte by byte, according to the documents that the decoders'
+sources name. Pillow writes WebP and compressed TIFF, vips writes HEIC, AVIF and JPEG XL (packages python3-pil and
+libvips-tools). A lossy file has no pixels here, because they depend on the decoding library.
 """
 import io
 import pathlib
@@ -23,7 +22,7 @@ FILES, PIXELS = {}, {}
 
 
 def add(name, kind, data, pixels=None):
-    """pixels: a list of tuples in any order, or None where the coding is lossy."""
+    """pixels: a list of tuples in any order, or None for a lossy file."""
     FILES[name] = data
     PIXELS[name] = {"kind": kind, "pixels": pixels}
 
@@ -45,7 +44,7 @@ def scaled(pixels, top):
 
 
 def packed(values, bits, unit=8):
-    """Values as bits, the first one highest, filled up to whole units."""
+    """Packs values into bits, the first one highest, and pads to full units."""
     number = n = 0
     for value in values:
         number, n = number << bits | value, n + bits
@@ -86,14 +85,14 @@ def bmp(bits, body, header=40, compression=0, palette=(), masks=(), height=H, sa
 
 def bmps():
     bgr = b"".join(b"".join(bytes(p[::-1]) for p in row).ljust(28, b"\0") for row in rows(image(3)))
-    for header, who in ((12, "os2-1"), (40, "windows"), (64, "os2-2"), (108, "v4"), (124, "v5")):
-        add(f"bmp-24-{who}.bmp", "24 bits", bmp(24, bgr, header), image(3))
+    for header, system in ((12, "os2-1"), (40, "windows"), (64, "os2-2"), (108, "v4"), (124, "v5")):
+        add(f"bmp-24-{system}.bmp", "24 bits", bmp(24, bgr, header), image(3))
     add("bmp-24-top-down.bmp", "24 bits, from the top", bmp(24, bgr, height=-H), image(3))
     for bits in (1, 2, 4, 8):
         n = 1 << bits
         body = b"".join(packed(row, bits, 32) for row in rows(indices(n)))
-        for header, who in ((12, "os2-1"), (40, "windows")):
-            add(f"bmp-{bits}-{who}.bmp", f"palette, {bits} bits", bmp(bits, body, header, palette=PALETTE[:n]),
+        for header, system in ((12, "os2-1"), (40, "windows")):
+            add(f"bmp-{bits}-{system}.bmp", f"palette, {bits} bits", bmp(bits, body, header, palette=PALETTE[:n]),
                 looked_up(indices(n)))
     body = b"".join(packed(row, 8, 32) for row in rows(indices(7)))
     add("bmp-8-short.bmp", "palette of 7", bmp(8, body, palette=PALETTE[:7], said=7), looked_up(indices(7)))
@@ -377,7 +376,7 @@ def webps():
 
 
 def vips(pixels, name, *options):
-    """W x H pixels repeated to 72 x 40: the coders of HEIC and AVIF want more than a few."""
+    """Repeats W x H pixels to 72 x 40, because HEIC and AVIF encoders reject tiny images."""
     with tempfile.TemporaryDirectory() as folder:
         big = Image.new("RGBA" if len(pixels[0]) == 4 else "RGB", (W, H))
         big.putdata(pixels)

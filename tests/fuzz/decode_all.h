@@ -1,8 +1,8 @@
 /*
- * Decodes a file in memory from header to end and holds the decoder to its contract.
+ * Decodes a file in memory from start to end and checks the contract in decoder.h.
  *
- * Fuzzers and the replay of their finds share this. Any input may fail; what it may not do is break
- * a promise of decoder.h. Then the program is aborted, which a fuzzer takes for a crash.
+ * The fuzzers and the tests that replay their finds share this. An input may be refused. If a
+ * decoder breaks its contract the program aborts, which a fuzzer reports as a crash.
  */
 #ifndef IH_TESTS_DECODE_ALL_H
 #define IH_TESTS_DECODE_ALL_H
@@ -15,12 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The limit of images: what fuzzers use keeps an input under a millisecond, and the other one lets
- * the samples through. */
+/* Limits of pixels: a fuzzer spends less than a millisecond on an input; the samples need more. */
 #define MAX_PIXELS_FUZZ ((uint64_t)1 << 16)
 #define MAX_PIXELS_SAMPLES ((uint64_t)1 << 20)
 
-/* What came out, independent of the order of the pixels. */
+/* The result, independent of the order of the pixels. */
 struct decoded {
     enum ih_status status;
     uint64_t n_pixels;
@@ -45,12 +44,12 @@ static inline void check_info(const struct ih_image_info *info,
     PROMISED(depth >= 1 && depth <= 32);
     PROMISED(info->format && info->format[0]);
     if (options->raw_channels)
-        return; /* as long as it turns out to be */
+        return; /* the size is known only at the end */
     PROMISED(info->width > 0 && info->height > 0);
     PROMISED(info->height <= options->max_pixels / info->width);
 }
 
-/* Reads to the end in bands of n_rows rows; the buffer ends where its capacity does. */
+/* Reads to the end in bands of n_rows rows. The allocation ends with the last byte of a band. */
 static inline enum ih_status read_all(struct ih_decode *d, size_t n_rows, struct decoded *out,
                                       struct ih_error *err)
 {
@@ -95,7 +94,7 @@ static inline void decode_in_bands(const uint8_t *bytes, size_t size,
     ih_source_reset(&src);
 }
 
-/* Reads planes to the end, each time into a new buffer, which ends where its size does. */
+/* Reads planes to the end, each band into a new allocation of exactly its size. */
 static inline enum ih_status read_all_planes(struct ih_decode *d, size_t size,
                                              struct ih_counter *counter, struct ih_error *err)
 {
@@ -104,7 +103,7 @@ static inline enum ih_status read_all_planes(struct ih_decode *d, size_t size,
     for (uint64_t n_rows = 0; status == IH_OK && planes.n_rows > 0; n_rows += planes.n_rows) {
         uint8_t *buffer = malloc(size);
         PROMISED(buffer);
-        memset(buffer, (int)n_rows + 85, size); /* what is not written and counted shows */
+        memset(buffer, (int)n_rows + 85, size); /* counts change if bytes are left unwritten */
         status = ih_decode_read_planes(d, buffer, size, &planes, err);
         if (status == IH_OK && planes.n_rows > 0) {
             PROMISED(planes.row == n_rows && planes.width == d->info.width);
@@ -115,7 +114,7 @@ static inline enum ih_status read_all_planes(struct ih_decode *d, size_t size,
     return status;
 }
 
-/* Where an image can be read as planes: the same verdict in the same words, and the same counts. */
+/* If the image has planes, reading them gives the same status, message and counts. */
 static inline void decode_planes(const uint8_t *bytes, size_t size,
                                  const struct ih_decode_options *options,
                                  const struct decoded *expected, const struct ih_error *why)
@@ -131,7 +130,7 @@ static inline void decode_planes(const uint8_t *bytes, size_t size,
         const size_t planes_bytes = ih_decode_planes_bytes(&d);
         if (planes_bytes > 0 && ih_counter_takes_planes(&ih_count_tables)) {
             ih_counter_begin(&counter, &ih_count_tables, &spec);
-            counter.fold_pixels = 1 + size * 5; /* more than a chunk, or less */
+            counter.fold_pixels = 1 + size * 5; /* more or fewer than a chunk has */
             counter.pairs_from_pixels = size % 3 * 100;
             PROMISED(read_all_planes(&d, planes_bytes + size * 16 % 5000, &counter, &err) ==
                      expected->status);
@@ -149,12 +148,11 @@ static inline void decode_planes(const uint8_t *bytes, size_t size,
 }
 
 /*
- * Decodes twice, row by row and in larger bands: the outcome must not depend on the size of the
- * band, nor on whether pixels are read or planes.
+ * Decodes row by row, in larger bands and as planes. The result must not depend on that.
  *
- * raw_channels   0: told by content; 1 to 4: headerless samples
+ * raw_channels   0: detect the format; 1 to 4: headerless samples
  *
- * Returns what decoding gave.
+ * Returns the status of decoding.
  */
 static inline enum ih_status decode_all(const uint8_t *bytes, size_t size, uint64_t max_pixels,
                                         unsigned raw_channels)
@@ -167,7 +165,7 @@ static inline enum ih_status decode_all(const uint8_t *bytes, size_t size, uint6
     decode_in_bands(bytes, size, &options, 1, &by_row, &err);
     decode_planes(bytes, size, &options, &by_row, &err);
     PROMISED(by_row.status == by_band.status);
-    /* libde265 gives what is in memory for blocks that a damaged HEIC does not have. */
+    /* libde265 leaves blocks that are missing in a damaged HEIC undefined. */
     if (by_row.status == IH_OK && !by_row.may_vary)
         PROMISED(memcmp(&by_row, &by_band, sizeof by_row) == 0);
     return by_row.status;

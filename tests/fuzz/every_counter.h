@@ -1,12 +1,11 @@
 /*
- * The same pixels through every counter: the plain C reference is the judge, of the fast loops at
- * any alignment and in any pieces, of the lanes of every kernel of every backend that this build
- * and this machine have (the GPU's too), and of pixels in rows with gaps through the public
- * library.
+ * Counts the same pixels with every counter and compares the result with the plain C reference: the
+ * fast loops at any alignment and in any pieces, every kernel of every backend of this build and
+ * machine (including the GPU), and rows with gaps through the public library.
  *
- * Bytes become a job: HEADER_BYTES say what to count and how the pixels are cut up, the others are
- * the pixels, as often as the header says. A short input repeated is what long runs and large
- * images are made of. Three channels are also taken for planes of Y, Cb and Cr.
+ * The input is a job: HEADER_BYTES choose what to count and how to cut the pixels into pieces; the
+ * other bytes are the pixels, repeated as often as the header states. So a short input can make
+ * long runs and large images. Jobs of three channels are also counted as planes of Y, Cb and Cr.
  */
 #ifndef IH_TESTS_EVERY_COUNTER_H
 #define IH_TESTS_EVERY_COUNTER_H
@@ -25,25 +24,27 @@ enum {
     HEADER_BYTES = 10,
     REPEATS_AT = 6, /* in the header */
     JOB_BYTES_MAX = 2 * 1024,
-    LARGE_JOB_BYTES_MAX = 256 * 1024, /* neighbours are counted as pairs in images of this size, */
-    LARGE_JOB = 201,                  /* which take a hundred times as long: so, few of them */
-    BANDS_MAX = 30,                   /* very many cost time as well, */
-    FOLDS_MAX = 4,                    /* and so does folding all tables */
+    /* Pairs of neighbours are counted only in large images, which take 100 times as long. Only jobs
+     * with LARGE_JOB in the header are that large. */
+    LARGE_JOB_BYTES_MAX = 256 * 1024,
+    LARGE_JOB = 201,
+    BANDS_MAX = 30, /* limits time, */
+    FOLDS_MAX = 4,  /* and so does this */
     LANES_MAX = 32
 };
 
 struct count_job {
     struct ih_count_spec spec;
     bool skips_transparent;
-    bool has_low_limits; /* tables are folded, and pairs counted, from few pixels on */
+    bool has_low_limits; /* fold tables and count pairs even with few pixels */
     uint64_t fold_pixels;
     size_t misalignment; /* of the first pixel: 0 to 63 bytes */
-    size_t band_pixels;  /* the most in one call; the bands after the first are larger or smaller */
+    size_t band_pixels;  /* at most in one call; every third band is about half as large */
     uint64_t width, height;
     ptrdiff_t gap_bytes; /* between rows */
-    bool is_upwards;     /* the last row lies first */
-    unsigned layout;     /* of planes: 4:4:4, 4:2:2, 4:2:0 or, narrower than 5 pixels, none */
-    uint8_t *pixels;     /* owned; width * height of them, rows without gaps */
+    bool is_upwards;     /* the last row comes first in memory */
+    unsigned layout; /* of planes: 4:4:4, 4:2:2 or 4:2:0; halved chroma needs 5 pixels of width */
+    uint8_t *pixels; /* owned; width * height pixels, without gaps */
 };
 
 static inline struct count_job read_job(const uint8_t *bytes, size_t size)
@@ -87,7 +88,7 @@ static inline struct count_job read_job(const uint8_t *bytes, size_t size)
     return job;
 }
 
-/* What counts do not depend on: how many pixels the next call takes. */
+/* The number of pixels in the next call. The counts must not depend on it. */
 static inline size_t next_piece(const struct count_job *job, size_t done, size_t n_left)
 {
     size_t n = job->band_pixels;
@@ -96,26 +97,26 @@ static inline size_t next_piece(const struct count_job *job, size_t done, size_t
     return n < n_left ? n : n_left;
 }
 
-static inline void check_counts(const struct ih_histogram *got, const struct ih_histogram *want,
-                                const char *who)
+static inline void check_counts(const struct ih_histogram *got, const struct ih_histogram *expected,
+                                const char *counter)
 {
-    bool is_same = got->n_channels == want->n_channels && got->n_pixels == want->n_pixels &&
-                   got->any_low == want->any_low && got->any_high == want->any_high &&
-                   got->all_low == want->all_low && got->all_high == want->all_high;
+    bool is_same = got->n_channels == expected->n_channels && got->n_pixels == expected->n_pixels &&
+                   got->any_low == expected->any_low && got->any_high == expected->any_high &&
+                   got->all_low == expected->all_low && got->all_high == expected->all_high;
     for (unsigned p = 0; p < IH_PLANES; p++)
-        if (ih_plane_name(want->n_channels, p))
-            is_same = is_same && got->sum[p] == want->sum[p] &&
-                      memcmp(got->bins[p], want->bins[p], sizeof got->bins[p]) == 0;
+        if (ih_plane_name(expected->n_channels, p))
+            is_same = is_same && got->sum[p] == expected->sum[p] &&
+                      memcmp(got->bins[p], expected->bins[p], sizeof got->bins[p]) == 0;
     if (!is_same)
-        fprintf(stderr, "%s differs from the reference\n", who);
+        fprintf(stderr, "%s differs from the reference\n", counter);
     PROMISED(is_same);
 }
 
-/* ---- the judge ---- */
+/* ---- the expected counts ---- */
 
-/* Counts the pixels that are not skipped; nothing but the reference and this loop is relied on. */
-static inline void judge(const struct count_job *job, struct ih_counter *counter,
-                         struct ih_histogram *out)
+/* Counts the pixels that are not skipped with the reference. */
+static inline void expect_counts(const struct count_job *job, struct ih_counter *counter,
+                                 struct ih_histogram *out)
 {
     const size_t n = job->spec.n_channels, n_pixels = (size_t)(job->width * job->height);
     ih_counter_begin(counter, &ih_count_reference, &job->spec);
@@ -130,7 +131,7 @@ static inline void judge(const struct count_job *job, struct ih_counter *counter
 /* ---- the loops ---- */
 
 static inline void check_loops(const struct count_job *job, struct ih_counter *counter,
-                               const struct ih_histogram *want)
+                               const struct ih_histogram *expected)
 {
     const size_t n = job->spec.n_channels, n_bytes = (size_t)(job->width * job->height) * n;
     uint8_t *block = malloc(job->misalignment + n_bytes + 1), *pixels;
@@ -153,18 +154,18 @@ static inline void check_loops(const struct count_job *job, struct ih_counter *c
     }
     ih_counter_end(counter, &got);
     free(block);
-    check_counts(&got, want, "tables");
+    check_counts(&got, expected, "tables");
 }
 
-/* ---- every backend's lanes ---- */
+/* ---- lanes of every backend ---- */
 
 struct count_lane {
     char name[80];
     struct ih_lane *lane;
 };
 
-/* Opens a lane for every kernel, and of the first one for counting beside the decoding. They stay.
- * A backend that is built in and not here is told of once. */
+/* Opens a lane for every kernel, and another for the first kernel with an idle core. The lanes stay
+ * open. A backend without a device on this machine is reported once. */
 static inline size_t open_lanes(struct count_lane *lanes)
 {
     size_t n = 0;
@@ -182,7 +183,7 @@ static inline size_t open_lanes(struct count_lane *lanes)
                 if (ih_device_wait(device, &err) != IH_OK) {
                     ih_device_close(device);
                     if (k == 0 && n_idle_cores == 0)
-                        fprintf(stderr, "left out: %s: %s\n", options.backend, err.message);
+                        fprintf(stderr, "skipped: %s: %s\n", options.backend, err.message);
                     continue;
                 }
                 snprintf(to->name, sizeof to->name, "%s/%s%s", options.backend, options.with.kernel,
@@ -194,7 +195,7 @@ static inline size_t open_lanes(struct count_lane *lanes)
 }
 
 static inline void check_lane(const struct count_job *job, const struct count_lane *l,
-                              const struct ih_histogram *want)
+                              const struct ih_histogram *expected)
 {
     const size_t n = job->spec.n_channels, n_pixels = (size_t)(job->width * job->height);
     struct ih_histogram got;
@@ -215,16 +216,16 @@ static inline void check_lane(const struct count_job *job, const struct count_la
             PROMISED(ih_lane_count(l->lane, piece, &err) == IH_OK);
     }
     PROMISED(ih_lane_end(l->lane, &got, &kernel, &err) == IH_OK);
-    check_counts(&got, want, l->name);
+    check_counts(&got, expected, l->name);
 }
 
 /* ---- rows with gaps ---- */
 
-/* The same rows as the caller of a library may have them: apart, from the last to the first, at any
- * address. The library skips no transparent pixels. */
-static inline void check_rows(const struct count_job *job, const struct ih_histogram *want)
+/* The same rows in the layouts that a caller of the library may have: with gaps, bottom up, at any
+ * address. The library never skips transparent pixels. */
+static inline void check_rows(const struct count_job *job, const struct ih_histogram *expected)
 {
-    static struct ih_context *context; /* of the GPU, where there is one */
+    static struct ih_context *context; /* on the GPU if there is one */
     static struct ih_counts *counts;
     struct ih_error err = {0};
     PROMISED(context || ih_context_open(NULL, 0, &context, &err) == IH_OK);
@@ -250,13 +251,13 @@ static inline void check_rows(const struct count_job *job, const struct ih_histo
         pixels.stride_bytes = -(ptrdiff_t)stride;
     }
     PROMISED(ih_count_pixels(context, &pixels, counts, &err) == IH_OK);
-    check_counts(&counts->result.histogram, want, "rows with gaps");
+    check_counts(&counts->result.histogram, expected, "rows with gaps");
     free(block);
 }
 
 /* ---- planes ---- */
 
-/* One plane of the job's bytes, over and over, in rows with gaps. */
+/* Fills a plane, in rows with gaps, with the job's bytes, repeated. */
 static inline uint8_t *make_plane(const struct count_job *job, size_t first, size_t width,
                                   size_t height, size_t pitch)
 {
@@ -269,8 +270,8 @@ static inline uint8_t *make_plane(const struct count_job *job, size_t first, siz
     return plane;
 }
 
-static inline void judge_planes(const struct count_job *job, const struct ih_ycc_image *image,
-                                int h, int v, struct ih_counter *counter, struct ih_histogram *out)
+static inline void expect_planes(const struct count_job *job, const struct ih_ycc_image *image,
+                                 int h, int v, struct ih_counter *counter, struct ih_histogram *out)
 {
     ih_counter_begin(counter, &ih_count_reference, &job->spec);
     for (uint64_t i = 0; i < job->width * job->height; i++) {
@@ -282,7 +283,7 @@ static inline void judge_planes(const struct count_job *job, const struct ih_ycc
     ih_counter_end(counter, out);
 }
 
-/* Planes in bands of rows, by both sets of vectors. */
+/* Counts planes in bands of rows, with both sets of vector loops. */
 static inline void check_planes(const struct count_job *job, struct ih_counter *counter)
 {
     const uint32_t h = job->layout > 0 ? 2 : 1, v = job->layout == 2 ? 2 : 1;
@@ -290,7 +291,7 @@ static inline void check_planes(const struct count_job *job, struct ih_counter *
     const uint32_t w = (width + h - 1) / h, n_chroma_rows = (height + v - 1) / v;
     const uint32_t pitches[2] = {width + (uint32_t)job->gap_bytes,
                                  w + IH_PLANES_PADDING + (uint32_t)job->gap_bytes};
-    struct ih_histogram want, got;
+    struct ih_histogram expected, got;
     if (job->spec.n_channels != 3 || !ih_counter_takes_planes(&ih_count_tables) || height == 0 ||
         (h == 2 && width < 5))
         return;
@@ -304,7 +305,7 @@ static inline void check_planes(const struct count_job *job, struct ih_counter *
                                        height,
                                        w,
                                        n_chroma_rows};
-    judge_planes(job, &image, (int)h, (int)v, counter, &want);
+    expect_planes(job, &image, (int)h, (int)v, counter, &expected);
     for (unsigned k = 0; k < 2; k++) {
         ih_counter_begin(counter, &ih_count_tables, &job->spec);
         if (k == 0 && ih_count_vectors_base->ycc)
@@ -332,31 +333,31 @@ static inline void check_planes(const struct count_job *job, struct ih_counter *
             ih_counter_add_planes(counter, &band);
         }
         ih_counter_end(counter, &got);
-        check_counts(&got, &want, "planes");
+        check_counts(&got, &expected, "planes");
     }
     for (unsigned c = 0; c < 3; c++)
         free(planes[c]);
 }
 
-/* ---- all of them ---- */
+/* ---- all counters ---- */
 
 static inline void count_with_every_counter(const uint8_t *bytes, size_t size)
 {
     static struct count_lane lanes[LANES_MAX];
     static size_t n_lanes;
     static struct ih_counter counter;
-    static struct ih_histogram want;
+    static struct ih_histogram expected;
     if (size < HEADER_BYTES)
         return;
     if (n_lanes == 0)
         n_lanes = open_lanes(lanes);
     struct count_job job = read_job(bytes, size);
-    judge(&job, &counter, &want);
-    check_loops(&job, &counter, &want);
+    expect_counts(&job, &counter, &expected);
+    check_loops(&job, &counter, &expected);
     for (size_t i = 0; i < n_lanes; i++)
-        check_lane(&job, &lanes[i], &want);
+        check_lane(&job, &lanes[i], &expected);
     if (!job.skips_transparent)
-        check_rows(&job, &want);
+        check_rows(&job, &expected);
     check_planes(&job, &counter);
     free(job.pixels);
 }

@@ -1,13 +1,12 @@
 /*
- * The same bytes from memory, from a file and from a pipe, through the public library: the verdict,
- * its words and all counts agree.
+ * Counts the same bytes from memory, from a file and from a pipe through the public library.
+ * Status, message and counts must agree.
  *
- * The three differ in what a decoder may know and how its reads end. Memory is there at once, of a
- * file the size is known before it is read, of a pipe it is not; and a pipe of packets gives one of
- * them a read, so that reads fall short anywhere.
+ * Memory is available at once. The size of a file is known before it is read; that of a pipe is
+ * not. The pipe is in packet mode, where each read returns one packet, so reads end at many places.
  *
- * For Linux alone: memfd_create, packets in pipes, and /proc/self/fd to open either by a path.
- * Define _GNU_SOURCE before the first include.
+ * Needs Linux: memfd_create, pipes in packet mode, and /proc/self/fd to open both by a path. Define
+ * _GNU_SOURCE before the first include.
  */
 #ifndef IH_TESTS_EVERY_SOURCE_H
 #define IH_TESTS_EVERY_SOURCE_H
@@ -23,10 +22,10 @@
 #include <unistd.h>
 
 enum {
-    PACKETS = 200,          /* in a pipe at most: each takes a page of it, whatever its size */
-    PACKETS_AT_ONCE = 16,   /* that a new pipe has room for */
-    PIPE_BYTES = 1 << 20,   /* what anybody may make it hold */
-    PACKET_BYTES_MAX = 4096 /* more would be split */
+    PACKETS = 200,          /* at most in a pipe, because each packet takes a page */
+    PACKETS_AT_ONCE = 16,   /* the capacity of a new pipe */
+    PIPE_BYTES = 1 << 20,   /* the capacity that every user may set */
+    PACKET_BYTES_MAX = 4096 /* longer packets would be split */
 };
 
 struct counted {
@@ -36,7 +35,7 @@ struct counted {
     uint64_t bins[IH_PLANES][IH_BINS];
 };
 
-/* What one way to the bytes gave; counts are empty where it failed. */
+/* Stores the result of one source. After a failure the counts are empty. */
 static inline void look_at_counts(enum ih_status status, const struct ih_error *err,
                                   const struct ih_counts *counts, struct counted *out)
 {
@@ -71,8 +70,8 @@ static inline void check_alike(const struct counted *a, const struct counted *b,
     PROMISED(memcmp(a->bins, b->bins, sizeof a->bins) == 0);
 }
 
-/* Counts what can be read from a descriptor, which is closed. Opening its name again gives a file
- * that begins at 0. */
+/* Counts the bytes of a descriptor and closes it. It is opened again by name, so that reading
+ * starts at offset 0. */
 static inline void count_descriptor(struct ih_context *context, int fd, struct ih_counts *counts,
                                     struct counted *out)
 {
@@ -92,8 +91,8 @@ static inline int file_of(const uint8_t *bytes, size_t size)
     return fd;
 }
 
-/* The end to read of a pipe that holds the bytes in packets of a size that follows from theirs; -1
- * where a pipe cannot hold so many. */
+/* Returns the read end of a pipe that holds the bytes in packets, whose size depends on `size`. -1
+ * if a pipe cannot hold them. */
 static inline int pipe_of(const uint8_t *bytes, size_t size)
 {
     int ends[2];
@@ -101,9 +100,9 @@ static inline int pipe_of(const uint8_t *bytes, size_t size)
     if (packet_bytes > PACKET_BYTES_MAX)
         return -1;
     if (pipe2(ends, O_CLOEXEC | O_DIRECT | O_NONBLOCK) != 0)
-        return -1; /* a system without packets */
+        return -1; /* no packet mode */
     if (size / packet_bytes >= PACKETS_AT_ONCE &&
-        fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES) < PIPE_BYTES) { /* this user has too many */
+        fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES) < PIPE_BYTES) { /* the user's limit is reached */
         close(ends[0]);
         close(ends[1]);
         return -1;
@@ -117,7 +116,7 @@ static inline int pipe_of(const uint8_t *bytes, size_t size)
     return ends[0];
 }
 
-/* raw_channels as in the settings. Returns the status that all three give. */
+/* raw_channels: as in the settings. Returns the status, which is the same for all three sources. */
 static inline enum ih_status count_from_every_source(const uint8_t *bytes, size_t size,
                                                      uint64_t max_pixels, unsigned raw_channels)
 {
@@ -125,7 +124,8 @@ static inline enum ih_status count_from_every_source(const uint8_t *bytes, size_
                                          .max_pixels = max_pixels,
                                          .max_memory = (uint64_t)1 << 26,
                                          .raw_channels = raw_channels};
-    static struct ih_context *contexts[IH_CHANNELS_MAX + 1]; /* kept: opening starts a thread */
+    static struct ih_context
+        *contexts[IH_CHANNELS_MAX + 1]; /* kept, because opening a context starts a thread */
     static struct ih_counts *counts;
     static struct counted from_memory, from_file, from_pipe;
     struct ih_context **context = &contexts[raw_channels];

@@ -1,7 +1,7 @@
 /*
- * Fuzzer of counting: every backend, kernel and loop against the plain C reference, on pixels,
- * limits and cuts that the input chooses (tests/fuzz/every_counter.h). Where there is a GPU,
- * `ASAN_OPTIONS=protect_shadow_gap=0` with `make CONFIG=fuzz CUDA=1 fuzzers` takes its kernels in.
+ * Fuzzer of counting: every backend, kernel and loop against the plain C reference. The input
+ * chooses pixels, limits and pieces (tests/fuzz/every_counter.h). To include the kernels of a GPU,
+ * build with `make CONFIG=fuzz CUDA=1 fuzzers` and set `ASAN_OPTIONS=protect_shadow_gap=0`.
  */
 #include "tests/fuzz/every_counter.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzer of all decoders: the input is a file's contents. */
+/* Fuzzer of all decoders. The input is the content of a file. */
 #include "tests/fuzz/decode_all.h"
 #include "tests/fuzz/left_out.h"
 #include "tests/fuzz/png_repair.h"
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned seed)
 {
     size = LLVMFuzzerMutate(bytes, size, max_size);
-    if (seed % 16 != 0) /* a wrong CRC has to be seen now and then */
+    if (seed % 16 != 0) /* leave some CRCs wrong */
         repair_png(bytes, size);
     return size;
 }

@@ -1,7 +1,7 @@
 /*
- * Fuzzer of the ways to a file's bytes: from memory, from a file and from a pipe whose reads fall
- * short, every format gives the same counts, or the same error with the same words. So does a
- * progressive JPEG with all its scans at once.
+ * Fuzzer of sources: a file in memory, on disk and in a pipe with short reads gives the same
+ * counts, or the same error message. So does a progressive JPEG whose scans are all decoded at
+ * once.
  */
 #define _GNU_SOURCE
 
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     count_from_every_source(bytes, size, MAX_PIXELS_FUZZ, 0);
     check_progressive(bytes, size, MAX_PIXELS_FUZZ);
-    if (size % 8 == 0) /* the simplest decoder needs no more */
+    if (size % 8 == 0) /* raw samples are simple and need few runs */
         count_from_every_source(bytes, size, MAX_PIXELS_FUZZ, 1 + size / 8 % IH_CHANNELS_MAX);
     return 0;
 }
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned seed)
 {
     size = LLVMFuzzerMutate(bytes, size, max_size);
-    if (seed % 16 != 0) /* a wrong CRC has to be seen now and then */
+    if (seed % 16 != 0) /* leave some CRCs wrong */
         repair_png(bytes, size);
     return size;
 }

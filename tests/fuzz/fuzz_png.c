@@ -22,11 +22,11 @@ struct outcome {
     uint64_t n_pixels, hash;
 };
 
-static void decode(const uint8_t *bytes, size_t size, uint64_t whole_bytes_max, struct outcome *out)
+static void decode(const uint8_t *bytes, size_t size, uint64_t held_bytes_max, struct outcome *out)
 {
     struct ih_budget budget;
     const struct ih_decode_options options = {
-        .max_pixels = MAX_PIXELS_FUZZ, .budget = &budget, .whole_bytes_max = whole_bytes_max};
+        .max_pixels = MAX_PIXELS_FUZZ, .budget = &budget, .held_bytes_max = held_bytes_max};
     struct ih_source src = {0};
     struct ih_decode d;
     struct ih_error err = {0};

@@ -1,17 +1,17 @@
 /*
- * What fuzzers of decoders leave out: HEIF and JPEG XL, unless FUZZ_LIBRARIES is set in the
- * environment. Next to all of their decoding is done by libraries that are not instrumented, and
- * what is found is theirs: leaks, asserts and blocks that nobody wrote, which is what these
- * formats' helper processes are for. Include it in one file of a program.
+ * The fuzzers of decoders skip HEIF and JPEG XL, unless the environment sets FUZZ_LIBRARIES.
+ * Libraries that are not instrumented do nearly all of their decoding. Fuzzing finds the libraries'
+ * own faults, such as leaks and asserts, from which decoder processes protect. Include this in one
+ * file of a program.
  */
 #ifndef IH_TESTS_LEFT_OUT_H
 #define IH_TESTS_LEFT_OUT_H
 
-#include "decode/signatures.h"
+#include "decode/decoder.h"
 
 #include <stdlib.h>
 
-/* Leaks of libraries, on damaged files. */
+/* Known leaks of libraries on damaged files. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

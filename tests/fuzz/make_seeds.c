@@ -1,6 +1,6 @@
 /*
- * make_seeds DIR: writes one tiny image of every kind that has code of its own in a decoder, for a
- * fuzzer to start from. Small ones, since a fuzzer's time goes by bytes and pixels.
+ * make_seeds DIR: writes a tiny image for every branch of the decoders, as seeds for the fuzzers. A
+ * fuzzer is faster the fewer bytes and pixels an input has.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <jpeglib.h>
 #include <png.h>
 
-enum { WIDTH = 19, HEIGHT = 17 }; /* one more than a JPEG block group, no multiple of anything */
+enum { WIDTH = 19, HEIGHT = 17 }; /* one more than 16, and odd, to leave partial blocks */
 
 static const char *directory;
 
@@ -26,7 +26,7 @@ static FILE *create(const char *name)
     return file;
 }
 
-/* Any samples will do that are not all alike. */
+/* Samples that vary. */
 static uint8_t sample(size_t i)
 {
     return (uint8_t)(i * 37 + i / 19 * 11);
@@ -38,7 +38,7 @@ static void put_samples(FILE *file, size_t n)
         putc(sample(i), file);
 }
 
-/* ---- PNG: each colour type, depth, interlacing, and tRNS where it may be ---- */
+/* ---- PNG: each colour type, depth and interlacing, and tRNS where allowed ---- */
 
 static void write_png(int colour, int depth, int interlace, int with_trns)
 {
@@ -97,7 +97,7 @@ struct jpeg_kind {
     J_COLOR_SPACE in, out;
     int h, v; /* sampling factors of the first component; the others have 1 */
     int progressive, restart, arithmetic;
-    int times; /* as wide and high; 0: 1 */
+    int times; /* factor for width and height; 0: 1 */
 };
 
 static void write_jpeg(const struct jpeg_kind *kind)
@@ -137,7 +137,7 @@ static void write_jpeg(const struct jpeg_kind *kind)
 
 static void write_jpegs(void)
 {
-    /* The larger ones are for jpeg_lanes.c and progressive.c. */
+    /* The JPEG validator and the decoder of all scans at once need the larger ones. */
     static const struct jpeg_kind kinds[] = {
         {"gray.jpg", 1, JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, 0, 0, 0, 0},
         {"444.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 1, 0, 0, 0, 0},
@@ -158,9 +158,9 @@ static void write_jpegs(void)
         write_jpeg(&kinds[i]);
 }
 
-/* ---- the others, written out by hand ---- */
+/* ---- the others, written byte by byte ---- */
 
-/* A string literal with NULs in it, as bytes and their number. */
+/* Writes a string literal, which may contain NULs. */
 #define PUT(file, text) fwrite(text, 1, sizeof(text) - 1, file)
 
 static void write_bmp(const char *name, unsigned bits, size_t n_bytes)
@@ -178,7 +178,7 @@ static void write_bmp(const char *name, unsigned bits, size_t n_bytes)
     fclose(file);
 }
 
-/* type: 1 palette, 2 colour, 3 gray, and 8 more for run lengths. */
+/* type: 1 palette, 2 colour, 3 gray; plus 8 with run-length coding. */
 static void write_tga(const char *name, int type, int bits)
 {
     FILE *file = create(name);
@@ -197,7 +197,7 @@ static void write_tga(const char *name, int type, int bits)
         if (type < 8) {
             for (size_t i = 0; i < 5 * pixel_bytes; i++)
                 putc(sample(i) & (type == 1 ? 3 : 255), file);
-        } else { /* a run of 3, then 2 as they are */
+        } else { /* a run of 3, then 2 literals */
             putc(0x80 | 2, file);
             for (size_t i = 0; i < pixel_bytes; i++)
                 putc(sample(i) & (type == 9 ? 3 : 255), file);
@@ -221,7 +221,7 @@ static void write_psd(const char *name, int n_channels, int depth, int is_packed
     if (!is_packed)
         put_samples(file, (size_t)(15 * n_channels * depth / 8));
     for (int i = 0; is_packed && i < 3 * n_channels; i++)
-        PUT(file, "\0\2"); /* bytes of each row */
+        PUT(file, "\0\2"); /* the byte count of each row */
     for (int i = 0; is_packed && i < 3 * n_channels; i++)
         PUT(file, "\xfc\x55"); /* a run of 5 */
     fclose(file);

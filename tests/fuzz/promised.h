@@ -1,4 +1,4 @@
-/* A promise that does not hold aborts the program, which a fuzzer takes for a crash. */
+/* PROMISED(condition) aborts the program if the condition is false; a fuzzer reports a crash. */
 #ifndef IH_TESTS_PROMISED_H
 #define IH_TESTS_PROMISED_H
 

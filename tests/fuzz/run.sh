@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh DIR SECONDS: runs each fuzzer DIR/fuzz_* for SECONDS. It starts from a tiny image of every
-# kind (make_seeds.c, tests/formats/files), the samples, and what it found in earlier runs (kept in DIR/corpus/). An input
-# that crashes one is kept in tests/crashers/, from where `make test` replays it.
+# run.sh DIR SECONDS: runs each fuzzer DIR/fuzz_* for SECONDS. The seeds are a tiny image of every kind
+# (make_seeds.c, tests/formats/files), the samples, and the finds of earlier runs (DIR/corpus/). An input
+# that crashes a fuzzer is stored in tests/crashers/, and `make test` replays it.
 set -eu
 dir=${1:?usage: run.sh DIR SECONDS}
 seconds=${2:?usage: run.sh DIR SECONDS}
@@ -9,7 +9,7 @@ tests=$(cd "$(dirname "$0")/.." && pwd)
 crashers=$tests/crashers
 failed=0 found=0
 
-# Larger files cost a fuzzer more time than they are worth.
+# Larger inputs slow a fuzzer down too much.
 size_max=65536
 
 # seeds TARGET: fills DIR/seeds/TARGET.
@@ -47,8 +47,8 @@ seeds() {
 ${CC:-cc} -o "$dir/make_seeds" "$tests/fuzz/make_seeds.c" \
   $(pkg-config --cflags --libs libpng libjpeg || echo -lpng -ljpeg)
 
-# Side by side run as many as there are processors. All take as long, so the first to begin is the
-# first to end.
+# As many fuzzers run in parallel as there are cores. All take the same time, so they end in the order
+# in which they start.
 n_jobs=$(nproc)
 queue=()
 declare -A pid_of=()
@@ -62,7 +62,7 @@ start() { # FUZZER
   seeds "$target"
   case $target in
     fuzz_options | fuzz_lists) cp "$tests/fuzz/${target#fuzz_}.dict" "$dir/$target.dict" ;;
-    fuzz_count | fuzz_decoder_process) echo '# numbers have no words' >"$dir/$target.dict" ;;
+    fuzz_count | fuzz_decoder_process) echo '# binary records need no dictionary' >"$dir/$target.dict" ;;
     *) cat "$tests"/fuzz/{png,jpeg,formats}.dict >"$dir/$target.dict" ;;
   esac
   "$1" "$corpus" "$dir/seeds/$target" -max_total_time="$seconds" -max_len="$size_max" \
@@ -87,7 +87,7 @@ report_first() {
   if [ "$outcome" != ok ]; then
     sed -nE '/ERROR:|runtime error:|broken promise/,$p' "$log" | head -n 25
     input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
-    echo "  to reproduce: $dir/$target ${input:-(no input was written: see $log)}"
+    echo "  to reproduce: $dir/$target ${input:-(it wrote no input: see $log)}"
   fi
 }
 

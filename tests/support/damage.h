@@ -1,17 +1,18 @@
-/* What the tests of optional formats share: every byte of a small file damaged in turn. Include it
- * after decoded.h. */
+/* Damages every byte of a small file in turn, and checks limits of memory. */
 #ifndef IH_TESTS_DAMAGE_H
 #define IH_TESTS_DAMAGE_H
 
-/* A pixel i of a picture that has many values, in channel c. */
+#include "tests/support/decoded.h"
+
+/* The value of pixel i in channel c of a picture with many values. */
 static inline uint8_t picture(size_t i, unsigned c)
 {
     return (uint8_t)(i * 7 + i / 5 * 31 + c * 85);
 }
 
-/* Each byte turned over, and each with its lowest bit, is an error or an image: what is wrong with
- * either (a crash, a read or write out of bounds, a promise of decoder.h broken) the program, the
- * sanitizers and decode() find. Returns how many were refused. */
+/* Decodes the file with each byte inverted, and with the lowest bit of each byte inverted. Every
+ * result must be an error with a message, or an image. Sanitizers and decode() check the rest.
+ * Returns the number of refused files. */
 static inline size_t damage_each_byte(const uint8_t *bytes, size_t size_bytes)
 {
     size_t n_refused = 0;
@@ -31,9 +32,9 @@ static inline size_t damage_each_byte(const uint8_t *bytes, size_t size_bytes)
     return n_refused;
 }
 
-/* Like assert_refused, with a budget of so many bytes; and that all of it was given back. */
+/* Checks the status of decoding with a memory budget, and that all of the budget is returned. */
 static inline void assert_budget(const uint8_t *bytes, size_t size_bytes, uint64_t budget_bytes,
-                                 enum ih_status wanted)
+                                 enum ih_status expected)
 {
     struct ih_budget budget;
     ih_budget_init(&budget, budget_bytes);
@@ -53,7 +54,7 @@ static inline void assert_budget(const uint8_t *bytes, size_t size_bytes, uint64
         ih_decode_close(&d);
     }
     ih_source_reset(&source);
-    assert_int_equal(status, wanted);
+    assert_int_equal(status, expected);
     assert_int_equal(budget.taken_bytes, 0);
     ih_budget_destroy(&budget);
 }

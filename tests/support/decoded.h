@@ -1,29 +1,42 @@
 /*
- * What the tests of decoders share: an image from memory decoded whole, and checks of what came
- * out.
+ * Decodes an image from memory and checks the result; shared by the tests of decoders.
  *
- * Inputs and bands are in allocations that end with their last byte, so that under the address
- * sanitizer a read or a write past the end is caught. Include it after cmocka.h.
+ * Inputs and bands are in allocations that end with their last byte, so that the address sanitizer
+ * catches every access past the end.
  */
 #ifndef IH_TESTS_DECODED_H
 #define IH_TESTS_DECODED_H
 
 #include "decode/decoder.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <cmocka.h>
+
 enum { MAX_PIXELS = 1000 * 1000, ALL_ROWS = 0 };
+
+/* The arguments as an array of bytes. */
+#ifndef EXPECT
+#define EXPECT(...) ((const uint8_t[]){__VA_ARGS__})
+#endif
+
+/* A string literal, which may contain NULs, as bytes and their number. */
+#define BYTES(text) (const uint8_t *)(text), sizeof(text) - 1
 
 struct decoded {
     enum ih_status status;
     struct ih_error error;
     struct ih_image_info info;
-    uint8_t *pixels; /* owned, free() it; NULL where the header was refused */
-    size_t n_pixels; /* until the end or an error */
+    uint8_t *pixels; /* owned, free(); NULL if the header was refused */
+    size_t n_pixels; /* read before the end or an error */
 };
 
-/* band_rows: what each read has room for; ALL_ROWS: the whole image */
+/* band_rows: the capacity of each read; ALL_ROWS: the rows of the image */
 static inline struct decoded decode(const uint8_t *bytes, size_t size_bytes, uint64_t max_pixels,
                                     size_t band_rows)
 {
@@ -57,7 +70,7 @@ static inline struct decoded decode(const uint8_t *bytes, size_t size_bytes, uin
     return out;
 }
 
-/* The bytes are refused with this status and a message that holds `reason`. */
+/* Checks that the bytes are refused with this status and a message that contains reason. */
 static inline void assert_refused(const uint8_t *bytes, size_t size_bytes, enum ih_status status,
                                   const char *reason)
 {
@@ -68,8 +81,8 @@ static inline void assert_refused(const uint8_t *bytes, size_t size_bytes, enum 
                  (int)status, reason);
 }
 
-/* No file that ends early is taken for a whole one. */
-static inline void assert_no_part_is_whole(const uint8_t *bytes, size_t size_bytes)
+/* Checks that the file is refused when it is cut at any place. */
+static inline void assert_cuts_are_refused(const uint8_t *bytes, size_t size_bytes)
 {
     for (size_t n = 0; n < size_bytes; n++) {
         struct decoded d = decode(bytes, n, MAX_PIXELS, ALL_ROWS);
@@ -80,7 +93,7 @@ static inline void assert_no_part_is_whole(const uint8_t *bytes, size_t size_byt
     }
 }
 
-/* An image of this format and size with these pixels, whatever the bands. */
+/* Checks format, size and pixels of an image, with bands of different sizes. */
 static inline void assert_decodes(const uint8_t *bytes, size_t size_bytes, const char *format,
                                   size_t width, size_t height, unsigned n_channels,
                                   const uint8_t *pixels)

@@ -1,16 +1,17 @@
-/*
- * Whole files of a folder beside tests/ or below it, one after the other. Include it after
- * cmocka.h.
- */
+/* Loads the files of a folder one after the other. */
 #ifndef IH_TESTS_EACH_FILE_H
 #define IH_TESTS_EACH_FILE_H
 
 #include "base/source.h"
 
 #include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 enum { PATH_SIZE = 4096 };
 
@@ -33,7 +34,8 @@ static inline struct file load(const char *path)
 
 typedef void check_function(const struct file *file);
 
-/* Calls check for each file of a folder beside tests/ or below it; returns how many. */
+/* Calls check for each file whose name starts with prefix. folder is relative to tests/. Returns
+ * the number of files. */
 static inline unsigned for_each(const char *folder, const char *prefix, check_function *check)
 {
     const char *tests = getenv("TESTS");
@@ -46,7 +48,7 @@ static inline unsigned for_each(const char *folder, const char *prefix, check_fu
         if (entry->d_name[0] == '.' || strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
             continue;
         snprintf(path, sizeof path, "%s/%s/%s", tests ? tests : "tests", folder, entry->d_name);
-        fprintf(stderr, "%s\n", path); /* the last one is the culprit */
+        fprintf(stderr, "%s\n", path); /* after a crash, the last name is the culprit */
         struct file file = load(path);
         check(&file);
         free(file.bytes);

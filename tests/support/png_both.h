@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-enum { STREAMING = 1 }; /* whole_bytes_max: never the fast path */
+enum { STREAMING = 1 }; /* held_bytes_max: never the fast path */
 
 /* ---- both paths ---- */
 
@@ -25,12 +25,12 @@ struct outcome {
     struct bytes pixels; /* owned; up to the end or an error */
 };
 
-static inline struct outcome decode_source(struct ih_source *src, uint64_t whole_bytes_max,
+static inline struct outcome decode_source(struct ih_source *src, uint64_t held_bytes_max,
                                            size_t n_rows)
 {
     struct ih_budget budget;
     const struct ih_decode_options options = {
-        .max_pixels = 1000 * 1000, .budget = &budget, .whole_bytes_max = whole_bytes_max};
+        .max_pixels = 1000 * 1000, .budget = &budget, .held_bytes_max = held_bytes_max};
     struct outcome out = {.status = IH_OK};
     struct ih_decode d;
     ih_budget_init(&budget, 1u << 30);
@@ -49,8 +49,8 @@ static inline struct outcome decode_source(struct ih_source *src, uint64_t whole
     return out;
 }
 
-/* From a copy, so that the address sanitizer sees a read past the end. */
-static inline struct outcome decode(const struct bytes *file, uint64_t whole_bytes_max,
+/* From a copy that ends with its last byte, for the address sanitizer. */
+static inline struct outcome decode(const struct bytes *file, uint64_t held_bytes_max,
                                     size_t n_rows)
 {
     struct ih_source src = {0};
@@ -59,7 +59,7 @@ static inline struct outcome decode(const struct bytes *file, uint64_t whole_byt
     if (file->n > 0)
         memcpy(copy, file->p, file->n);
     ih_source_open_memory(&src, copy, file->n);
-    struct outcome out = decode_source(&src, whole_bytes_max, n_rows);
+    struct outcome out = decode_source(&src, held_bytes_max, n_rows);
     ih_source_reset(&src);
     free(copy);
     return out;

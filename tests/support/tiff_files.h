@@ -1,13 +1,8 @@
-/*
- * TIFF files of every kind, made in memory by libtiff. Include it after cmocka.h and
- * tests/unit/damage.h.
- */
+/* TIFF files of every kind, written in memory by libtiff. */
 #ifndef IH_TESTS_TIFF_FILES_H
 #define IH_TESTS_TIFF_FILES_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/support/damage.h"
 
 #include <tiffio.h>
 
@@ -60,13 +55,13 @@ static inline toff_t size_of_memory(thandle_t user)
     return ((struct file *)user)->n;
 }
 
-/* ---- what is written ---- */
+/* ---- pixels and tags ---- */
 
 struct kind {
-    uint16_t photometric, bits, n_samples, extra; /* extra: what the last sample is, or NONE */
+    uint16_t photometric, bits, n_samples, extra; /* extra: the kind of the last sample, or NONE */
     uint16_t planar, compression;
     bool is_tiled;
-    const char *mode; /* of TIFFClientOpen; NULL: "w"; F of ours: the low bit first */
+    const char *mode; /* for TIFFClientOpen; NULL: "w"; an F in it: least significant bit first */
 };
 
 enum { NONE = 0xFFFF };
@@ -77,14 +72,14 @@ static inline unsigned value(const struct kind *k, size_t i, unsigned c)
     return (picture(i, c) * 257u + (unsigned)i) % (max + 1);
 }
 
-/* The value i of a palette, in 16 bits. */
+/* Entry `index` of the palette in colour c, 16 bits. */
 static inline uint16_t palette_value(unsigned c, unsigned index)
 {
     return (uint16_t)(index * 20011u + c * 9001u + 300);
 }
 
-/* Samples `first` to `first` + n_planes of w x h pixels from x0,y0 on, packed; pixels outside of
- * the image are 0. Returns the bytes. */
+/* Packs samples first to first + n_planes - 1 of the w x h pixels from x0, y0 on. Pixels outside
+ * the image are 0. Returns the number of bytes. */
 static inline size_t pack(const struct kind *k, uint8_t *dst, size_t x0, size_t y0, size_t w,
                           size_t h, unsigned first, unsigned n_planes)
 {
@@ -122,7 +117,7 @@ static inline void set_tags(TIFF *t, const struct kind *k)
     TIFFSetField(t, TIFFTAG_PHOTOMETRIC, k->photometric);
     TIFFSetField(t, TIFFTAG_PLANARCONFIG, k->planar);
     TIFFSetField(t, TIFFTAG_COMPRESSION, k->compression);
-    TIFFSetField(t, TIFFTAG_ORIENTATION, ORIENTATION_BOTRIGHT); /* which nobody applies */
+    TIFFSetField(t, TIFFTAG_ORIENTATION, ORIENTATION_BOTRIGHT); /* must be ignored */
     if (k->mode && strchr(k->mode, 'F'))
         TIFFSetField(t, TIFFTAG_FILLORDER, FILLORDER_LSB2MSB);
     if (k->extra != NONE)

@@ -1,10 +1,15 @@
-/* Files that tests write out byte by byte. Include it after cmocka.h. */
+/* Files that tests write byte by byte. */
 #ifndef IH_TESTS_WRITTEN_H
 #define IH_TESTS_WRITTEN_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 struct file {
     size_t n;
@@ -18,7 +23,7 @@ static inline void put(struct file *f, const void *bytes, size_t n)
     f->n += n;
 }
 
-/* A number of n bytes, the low one first; -n: the high one first. */
+/* Appends a number of n bytes in little-endian order; -n: in big-endian order. */
 static inline void put_number(struct file *f, int n, uint32_t v)
 {
     for (int i = 0; i < abs(n); i++) {
@@ -28,6 +33,21 @@ static inline void put_number(struct file *f, int n, uint32_t v)
 }
 
 #define PUT(f, ...) put(f, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+
+#ifndef EXPECT /* decoded.h has it too */
 #define EXPECT(...) ((const uint8_t[]){__VA_ARGS__})
+#endif
+
+/* An entry of a TIFF directory. */
+enum { TIFF_TYPE_SHORT = 3, TIFF_TYPE_LONG = 4, TIFF_TYPE_RATIONAL = 5 };
+
+static inline void put_entry(struct file *f, uint32_t tag, uint32_t type, uint32_t n,
+                             uint32_t value)
+{
+    put_number(f, 2, tag);
+    put_number(f, 2, type);
+    put_number(f, 4, n);
+    put_number(f, 4, value);
+}
 
 #endif

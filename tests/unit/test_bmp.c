@@ -1,13 +1,4 @@
-/* BMP: files written out here, of every header, depth and coding, whole and damaged. */
-#include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-#include "tests/support/decoded.h"
-
+/* BMP files of every header, depth and coding, sound and damaged, written byte by byte. */
 #include "tests/support/damage.h"
 #include "tests/support/written.h"
 
@@ -25,26 +16,26 @@ enum { RGB, RLE8, RLE4, BITFIELDS, ALPHA_BITFIELDS = 6 };
 
 struct header {
     uint32_t bytes, width, height, bits, compression;
-    uint32_t n_colours; /* of the palette that is there, and what the header says */
-    uint32_t n_said;
-    uint32_t masks[4]; /* in the header, or behind one of 40 bytes */
-    uint32_t gap;      /* bytes before the pixels */
+    uint32_t n_colours; /* entries of the palette */
+    uint32_t n_stated;  /* entries according to the header */
+    uint32_t masks[4];  /* in the header, or after a header of 40 bytes */
+    uint32_t gap;       /* unused bytes before the pixels */
 };
 
-/* Both headers, the masks and the palette, whose entry i is i+1, i+2, i+3 as blue, green, red. */
+/* Writes both headers, the masks and the palette. Entry i is i+1, i+2, i+3 as blue, green, red. */
 static struct file start(const struct header *h)
 {
     struct file f = {.n = 0};
     bool is_core = h->bytes == CORE;
-    uint32_t n_behind = h->bytes != INFO                    ? 0
-                        : h->compression == BITFIELDS       ? 3
-                        : h->compression == ALPHA_BITFIELDS ? 4
-                                                            : 0;
+    uint32_t n_after = h->bytes != INFO                    ? 0
+                       : h->compression == BITFIELDS       ? 3
+                       : h->compression == ALPHA_BITFIELDS ? 4
+                                                           : 0;
     uint32_t entry_bytes = is_core ? 3 : 4;
     put(&f, "BM", 2);
-    put_number(&f, 4, 0); /* the file's size, which nobody trusts */
+    put_number(&f, 4, 0); /* the file's size, which decoders ignore */
     put_number(&f, 4, 0);
-    put_number(&f, 4, 14 + h->bytes + 4 * n_behind + h->n_colours * entry_bytes + h->gap);
+    put_number(&f, 4, 14 + h->bytes + 4 * n_after + h->n_colours * entry_bytes + h->gap);
     size_t begin = f.n;
     put_number(&f, 4, h->bytes);
     put_number(&f, is_core ? 2 : 4, h->width);
@@ -55,7 +46,7 @@ static struct file start(const struct header *h)
         put_number(&f, 4, h->compression);
         for (int i = 0; i < 3; i++)
             put_number(&f, 4, 0);
-        put_number(&f, 4, h->n_said);
+        put_number(&f, 4, h->n_stated);
         put_number(&f, 4, 0);
     }
     for (unsigned i = 0; i < 4 && h->bytes >= MASKS && h->bytes != OS2; i++)
@@ -63,7 +54,7 @@ static struct file start(const struct header *h)
             put_number(&f, 4, h->masks[i]);
     while (f.n - begin < h->bytes)
         put_number(&f, 1, 0);
-    for (unsigned i = 0; i < n_behind; i++)
+    for (unsigned i = 0; i < n_after; i++)
         put_number(&f, 4, h->masks[i]);
     for (uint32_t i = 0; i < h->n_colours; i++)
         put_number(&f, (int)entry_bytes, (i + 1) % 256 | (i + 2) % 256 << 8 | (i + 3) % 256 << 16);
@@ -74,7 +65,7 @@ static struct file start(const struct header *h)
 
 #define START(...) start(&(const struct header){__VA_ARGS__})
 
-/* Colour i of start's palette. */
+/* Colour i of the palette that start writes, as red, green, blue. */
 #define COLOUR(i) (i) + 3, (i) + 2, (i) + 1
 
 static void test_24_bits(void **state)
@@ -86,9 +77,9 @@ static void test_24_bits(void **state)
         PUT(&f, 1, 2, 3, 4, 5, 6, 0, 0); /* rows are padded to 4 bytes */
         PUT(&f, 7, 8, 9, 10, 11, 12, 0, 0);
         assert_decodes(f.bytes, f.n, "bmp", 2, 2, 3, EXPECT(3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10));
-        assert_no_part_is_whole(f.bytes, f.n);
+        assert_cuts_are_refused(f.bytes, f.n);
     }
-    struct file f = START(INFO, 1, (uint32_t)-2, 24, .compression = RGB); /* from the top */
+    struct file f = START(INFO, 1, (uint32_t)-2, 24, .compression = RGB); /* top down */
     PUT(&f, 1, 2, 3, 0, 4, 5, 6, 0);
     assert_decodes(f.bytes, f.n, "bmp", 1, 2, 3, EXPECT(3, 2, 1, 6, 5, 4));
 }
@@ -113,23 +104,23 @@ static void test_palettes(void **state)
         assert_decodes(f.bytes, f.n, "bmp", 9, 1, 3,
                        EXPECT(COLOUR(1), COLOUR(1), COLOUR(0), COLOUR(0), COLOUR(0), COLOUR(0),
                               COLOUR(0), COLOUR(0), COLOUR(1)));
-        assert_no_part_is_whole(f.bytes, f.n);
+        assert_cuts_are_refused(f.bytes, f.n);
     }
 }
 
-/* A palette ends where the header says, or where the pixels begin. */
+/* The palette ends at the stated length, or where the pixels start. */
 static void test_short_palettes(void **state)
 {
     (void)state;
-    static const uint32_t said[] = {0, 3, 200, 0xFFFFFFFF};
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        struct file f = START(INFO, 2, 1, 8, .n_colours = 3, .n_said = said[i]);
+    static const uint32_t stated[] = {0, 3, 200, 0xFFFFFFFF};
+    for (size_t i = 0; i < sizeof stated / sizeof *stated; i++) {
+        struct file f = START(INFO, 2, 1, 8, .n_colours = 3, .n_stated = stated[i]);
         PUT(&f, 0, 2, 0, 0);
         assert_decodes(f.bytes, f.n, "bmp", 2, 1, 3, EXPECT(COLOUR(0), COLOUR(2)));
         f.bytes[f.n - 3] = 3;
         assert_refused(f.bytes, f.n, IH_CORRUPT, "colour 3 of a palette of 3");
     }
-    struct file f = START(INFO, 2, 1, 8, .n_colours = 256, .n_said = 2);
+    struct file f = START(INFO, 2, 1, 8, .n_colours = 256, .n_stated = 2);
     PUT(&f, 0, 2, 0, 0);
     assert_refused(f.bytes, f.n, IH_CORRUPT, "colour 2 of a palette of 2");
     f = START(INFO, 3, 2, 4, .n_colours = 3); /* in the second row, in the high half */
@@ -140,17 +131,17 @@ static void test_short_palettes(void **state)
     assert_refused(f.bytes, f.n, IH_CORRUPT, "colour 5 of a palette of 5");
 }
 
-/* 5 bits are round(v * 255 / 31); without a mask for alpha the fourth byte is nothing. */
+/* 5 bits become round(v * 255 / 31). Without an alpha mask the fourth byte is ignored. */
 static void test_16_and_32_bits(void **state)
 {
     (void)state;
     struct file f = START(INFO, 2, 1, 16, .compression = RGB);
-    PUT(&f, 0x43, 0x0C, 0xFF, 0xFF); /* 3, 2, 3 of 31; 31, 31, 31 and a bit that is nothing */
+    PUT(&f, 0x43, 0x0C, 0xFF, 0xFF); /* 3, 2, 3 of 31; 31, 31, 31 and an ignored bit */
     assert_decodes(f.bytes, f.n, "bmp", 2, 1, 3, EXPECT(25, 16, 25, 255, 255, 255));
     f = START(INFO, 2, 1, 32, .compression = RGB);
     PUT(&f, 1, 2, 3, 4, 5, 6, 7, 0);
     assert_decodes(f.bytes, f.n, "bmp", 2, 1, 3, EXPECT(3, 2, 1, 7, 6, 5));
-    f = START(V5, 1, 1, 32, .masks = {0xFF0000, 0xFF00, 0xFF, 0xFF000000}); /* masks not in use */
+    f = START(V5, 1, 1, 32, .masks = {0xFF0000, 0xFF00, 0xFF, 0xFF000000}); /* unused masks */
     PUT(&f, 1, 2, 3, 4);
     assert_decodes(f.bytes, f.n, "bmp", 1, 1, 3, EXPECT(3, 2, 1));
 }
@@ -161,7 +152,7 @@ static void test_masks(void **state)
     struct file f = START(INFO, 1, 1, 16, BITFIELDS, .masks = {0xF800, 0x07E0, 0x001F});
     PUT(&f, 0x03, 0x18, 0, 0); /* 3 of 31, 0 of 63, 3 of 31 */
     assert_decodes(f.bytes, f.n, "bmp", 1, 1, 3, EXPECT(25, 0, 25));
-    assert_no_part_is_whole(f.bytes, f.n);
+    assert_cuts_are_refused(f.bytes, f.n);
     f = START(INFO, 1, 1, 32, ALPHA_BITFIELDS, .masks = {0xFF, 0xFF00, 0xFF0000, 0xFF000000});
     PUT(&f, 1, 2, 3, 4);
     assert_decodes(f.bytes, f.n, "bmp", 1, 1, 4, EXPECT(1, 2, 3, 4));
@@ -209,18 +200,18 @@ static void test_run_lengths(void **state)
     assert_decodes(f.bytes, f.n, "bmp", 4, 3, 3,
                    EXPECT(COLOUR(1), COLOUR(1), COLOUR(1), COLOUR(2), COLOUR(4), COLOUR(5),
                           COLOUR(6), COLOUR(0), COLOUR(9), COLOUR(9), COLOUR(9), COLOUR(9)));
-    assert_no_part_is_whole(f.bytes, f.n - 2); /* the end of the image follows its last pixel */
+    assert_cuts_are_refused(f.bytes, f.n - 2); /* the end of the image follows its last pixel */
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
 
     f = START(INFO, 5, 2, 4, RLE4, .n_colours = 16);
-    PUT(&f, 5, 0x12, 0, 0); /* in turn */
+    PUT(&f, 5, 0x12, 0, 0); /* a run alternates between both */
     PUT(&f, 0, 5, 0x34, 0x56, 0x70, 0, 0, 1);
     assert_decodes(f.bytes, f.n, "bmp", 5, 2, 3,
                    EXPECT(COLOUR(1), COLOUR(2), COLOUR(1), COLOUR(2), COLOUR(1), COLOUR(3),
                           COLOUR(4), COLOUR(5), COLOUR(6), COLOUR(7)));
-    assert_no_part_is_whole(f.bytes, f.n - 2);
+    assert_cuts_are_refused(f.bytes, f.n - 2);
 
-    f = START(INFO, 4, 3, 8, RLE8, .n_colours = 10); /* what is skipped has colour 0 */
+    f = START(INFO, 4, 3, 8, RLE8, .n_colours = 10); /* skipped pixels have colour 0 */
     PUT(&f, 1, 7, 0, 2, 2, 1, 1, 8, 0, 1);
     assert_decodes(f.bytes, f.n, "bmp", 4, 3, 3,
                    EXPECT(COLOUR(7), COLOUR(0), COLOUR(0), COLOUR(0), COLOUR(0), COLOUR(0),
@@ -247,7 +238,7 @@ static void test_bad_run_lengths(void **state)
     }
 }
 
-/* Too large is told from the header; what passes the limit and is not in the file is damage. */
+/* A size above the limit is refused by the header alone. Missing pixels are damage. */
 static void test_sizes(void **state)
 {
     (void)state;
@@ -285,7 +276,7 @@ static void test_other_kinds(void **state)
     f.bytes[10] = 53;
     assert_refused(f.bytes, f.n, IH_CORRUPT, "begin within its header");
     f = START(20, 1, 1, 24, .compression = RGB);
-    f.bytes[14] = 21; /* a header of no known size */
+    f.bytes[14] = 21; /* not the size of any header */
     assert_refused(f.bytes, f.n, IH_UNKNOWN, "not an image");
 }
 

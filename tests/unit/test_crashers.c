@@ -1,9 +1,9 @@
 /*
- * Replays what fuzzers found, and damages the samples, through the whole decode path.
+ * Replays inputs that fuzzers found, and decodes damaged samples.
  *
- * Nothing here asks what an image decodes to. The inputs must not crash, hang or break a promise of
- * decoder.h, which decode_all checks; the sanitizer builds see the rest. The fuzzers that compare
- * are also given a few inputs made up here, so that they are tried where there is no clang.
+ * The pixels do not matter here. The inputs must not crash, hang or break the contract in
+ * decoder.h, which decode_all checks; the sanitizer builds check memory. Some inputs are made here,
+ * so that the fuzzers' own code also runs on machines without clang.
  */
 #define _GNU_SOURCE
 
@@ -15,14 +15,9 @@
 #include "tests/fuzz/list_walk.h"
 #include "tests/fuzz/progressive.h" /* needs those before it */
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 #include "tests/support/each_file.h"
 
-/* A copy that ends where the data does, so that the address sanitizer sees a read past it. */
+/* Decodes a copy without slack, so that the address sanitizer catches a read past the end. */
 static void decode_part(const uint8_t *bytes, size_t size)
 {
     uint8_t *copy = malloc(size ? size : 1);
@@ -32,19 +27,19 @@ static void decode_part(const uint8_t *bytes, size_t size)
     free(copy);
 }
 
-static void decode_whole(const struct file *file)
+static void decode_file(const struct file *file)
 {
     decode_part(file->bytes, file->size);
 }
 
-/* As fuzz_decode does. */
+/* Same as fuzz_decode. */
 static void replay(const struct file *file)
 {
     decode_all(file->bytes, file->size, MAX_PIXELS_FUZZ, 0);
     decode_all(file->bytes, file->size, MAX_PIXELS_FUZZ, 1 + file->size % IH_CHANNELS_MAX);
 }
 
-/* Cut short at every length up to where headers end, then at a few more. */
+/* Cuts the file at every length within the header, then at some more. */
 static void truncate_at_many_lengths(const struct file *file)
 {
     size_t step = 1;
@@ -55,7 +50,7 @@ static void truncate_at_many_lengths(const struct file *file)
     }
 }
 
-/* One byte of the first kilobyte at a time, turned over. */
+/* Inverts one byte of the first kilobyte at a time. */
 static void flip_bytes(const struct file *file)
 {
     for (size_t i = 0; i < file->size && i < 1024; i += 1 + i / 16) {
@@ -71,10 +66,10 @@ static void test_crashers(void **state)
     for_each("crashers", "fuzz_decode-", replay);
 }
 
-static void test_samples_whole(void **state)
+static void test_samples_sound(void **state)
 {
     (void)state;
-    assert_true(for_each("../samples", "", decode_whole) > 0);
+    assert_true(for_each("../samples", "", decode_file) > 0);
 }
 
 static void test_samples_truncated(void **state)
@@ -89,7 +84,7 @@ static void test_samples_damaged(void **state)
     assert_true(for_each("../samples", "", flip_bytes) > 0);
 }
 
-/* ---- file against memory against pipe ---- */
+/* ---- memory, file and pipe ---- */
 
 static unsigned n_sound;
 
@@ -100,7 +95,7 @@ static void count_from_all(const struct file *file)
     check_progressive(file->bytes, file->size, MAX_PIXELS_SAMPLES);
 }
 
-/* As fuzz_memory does, and cut at places that a read ends at. */
+/* Same as fuzz_memory, and with the file cut at some places. */
 static void replay_from_all(const struct file *file)
 {
     if (is_left_out(file->bytes, file->size))
@@ -173,11 +168,12 @@ static void test_hostile_processes(void **state)
     pixels[KIND] = IH_WIRE_PIXELS;
     pixels[N] = 4;
     done[KIND] = IH_WIRE_DONE;
-    assert_int_equal(face_hostile_process(bytes, sizeof bytes), IH_OK); /* it can be told right */
+    assert_int_equal(face_hostile_process(bytes, sizeof bytes),
+                     IH_OK); /* a correct answer is accepted */
     assert_int_equal(face_hostile_process(bytes, sizeof bytes - RECORD_BYTES), IH_CORRUPT);
-    opened[HEIGHT] = 1; /* more than it said */
+    opened[HEIGHT] = 1; /* more pixels than announced */
     assert_int_equal(face_hostile_process(bytes, sizeof bytes), IH_CORRUPT);
-    opened[HEIGHT] = 3; /* fewer */
+    opened[HEIGHT] = 3; /* fewer pixels */
     assert_int_equal(face_hostile_process(bytes, sizeof bytes), IH_CORRUPT);
     opened[WIDTH + 1] = opened[HEIGHT + 1] = 31;
     assert_int_equal(face_hostile_process(bytes, sizeof bytes), IH_LIMIT);
@@ -194,7 +190,7 @@ static void test_hostile_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_crashers),          cmocka_unit_test(test_samples_whole),
+        cmocka_unit_test(test_crashers),          cmocka_unit_test(test_samples_sound),
         cmocka_unit_test(test_samples_truncated), cmocka_unit_test(test_samples_damaged),
         cmocka_unit_test(test_every_source),      cmocka_unit_test(test_lists),
         cmocka_unit_test(test_hostile_processes),

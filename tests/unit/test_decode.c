@@ -1,20 +1,11 @@
 /*
- * What holds for every format: content tells the format, limits come before memory, bands of any
- * size give the same pixels. PNM, which can be written out here, stands for all; and raw samples.
+ * Rules for every format: content determines the format, limits apply before memory is allocated,
+ * and bands of any size give the same pixels. PNM represents the formats; raw samples are tested
+ * too.
  */
-#include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 #include "tests/support/decoded.h"
 
-/* A string literal with NULs in it, as bytes and their number. */
-#define BYTES(text) (const uint8_t *)(text), sizeof(text) - 1
-
-/* ---- which format ---- */
+/* ---- detecting the format ---- */
 
 static void test_unknown(void **state)
 {
@@ -27,7 +18,7 @@ static void test_unknown(void **state)
     assert_refused(zeros, sizeof zeros, IH_UNKNOWN, "not an image");
 }
 
-/* Text that begins as a format's signature does, and signatures that are cut too short to tell. */
+/* Text that starts like a signature, and signatures that are cut too short. */
 static void test_almost_known(void **state)
 {
     (void)state;
@@ -38,8 +29,8 @@ static void test_almost_known(void **state)
     assert_refused(BYTES("8BP"), IH_UNKNOWN, "not an image");
 }
 
-/* Signatures that are there, and next to nothing behind them; PNG's tells what text transfers do.
- */
+/* A file that holds little more than a signature is damaged. The second PNG has a signature that a
+ * text transfer has changed. */
 static void test_signature_alone(void **state)
 {
     (void)state;
@@ -50,7 +41,7 @@ static void test_signature_alone(void **state)
     assert_refused(BYTES("\xFF\xD8\xFF"), IH_CORRUPT, "damaged JPEG");
 }
 
-static void test_every_decoder_has_its_words(void **state)
+static void test_every_decoder_is_described(void **state)
 {
     (void)state;
     assert_non_null(ih_decoders[0]);
@@ -83,7 +74,7 @@ static void test_max_pixels(void **state)
     assert_int_equal(d.error.limit_value, 5);
 }
 
-/* Width times height is past 64 bits. */
+/* Width times height exceeds 64 bits. */
 static void test_max_pixels_does_not_wrap(void **state)
 {
     (void)state;
@@ -181,7 +172,7 @@ static void test_raw_max_pixels(void **state)
     assert_int_equal(decode_raw(BYTES("abcdef"), 1, 5, 100).status, IH_LIMIT);
 }
 
-/* A decoder of so many pixels as its state says. */
+/* A decoder that returns as many pixels as its state states. */
 static enum ih_status read_some(void *state, uint8_t *pixels, size_t capacity, size_t *n_pixels,
                                 struct ih_error *err)
 {
@@ -193,7 +184,7 @@ static enum ih_status read_some(void *state, uint8_t *pixels, size_t capacity, s
     return IH_OK;
 }
 
-/* Whatever a decoder does, an image has as many pixels as its header says, or is refused. */
+/* An image with more or fewer pixels than its header states is refused. */
 static void test_number_of_pixels(void **state)
 {
     static const struct ih_decoder some = {.name = "some", .read = read_some};
@@ -220,7 +211,7 @@ int main(void)
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_almost_known),
         cmocka_unit_test(test_signature_alone),
-        cmocka_unit_test(test_every_decoder_has_its_words),
+        cmocka_unit_test(test_every_decoder_is_described),
         cmocka_unit_test(test_max_pixels),
         cmocka_unit_test(test_max_pixels_does_not_wrap),
         cmocka_unit_test(test_row_too_wide),

@@ -1,13 +1,4 @@
-/* GIF: files made here by giflib, whole and damaged. */
-#include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-#include "tests/support/decoded.h"
-
+/* GIF files written by giflib, sound and damaged. */
 #include "tests/support/damage.h"
 
 #include <gif_lib.h>
@@ -30,8 +21,8 @@ static int write_bytes(GifFileType *gif, const GifByteType *bytes, int n)
 
 struct kind {
     int left, top, screen_width, screen_height, transparent, n_colours;
-    bool is_interlaced, has_local_map, has_global_map; /* beside the local one */
-    unsigned one_of; /* not 0: each one_of-th pixel is transparent and the others are colour 0 */
+    bool is_interlaced, has_local_map, has_global_map; /* in addition to the local one */
+    unsigned one_of; /* if not 0: each one_of-th pixel is transparent, the others have colour 0 */
 };
 
 static const struct kind plain = {0, 0, WIDTH, HEIGHT, NONE, 64, false, false, false, 0};
@@ -88,20 +79,20 @@ static void write_file(struct file *f, const struct kind *k, unsigned n_frames)
     EGifCloseFile(gif, &code);
 }
 
-/* The pixels of the screen that the frame does not cover come first, then the frame's. */
+/* The decoder returns the uncovered pixels of the screen first, then those of the frame. */
 static void assert_kind(const struct kind *k, unsigned n_frames, size_t width, size_t height,
                         unsigned n_channels)
 {
     static struct file f;
-    static uint8_t wanted[64 * 64 * 4];
-    memset(wanted, 0, sizeof wanted);
+    static uint8_t expected[64 * 64 * 4];
+    memset(expected, 0, sizeof expected);
     write_file(&f, k, n_frames);
     for (size_t i = 0; i < N; i++) {
         uint8_t rgba[4];
         colour(k, index_of(k, i), rgba);
-        memcpy(wanted + (width * height - N + i) * n_channels, rgba, n_channels);
+        memcpy(expected + (width * height - N + i) * n_channels, rgba, n_channels);
     }
-    assert_decodes(f.bytes, f.n, "gif", width, height, n_channels, wanted);
+    assert_decodes(f.bytes, f.n, "gif", width, height, n_channels, expected);
 }
 
 static void test_kinds(void **state)
@@ -112,7 +103,7 @@ static void test_kinds(void **state)
     assert_kind(&k, 3, WIDTH, HEIGHT, 3);
     k.is_interlaced = k.has_local_map = true;
     assert_kind(&k, 2, WIDTH, HEIGHT, 3);
-    k.has_global_map = true; /* the frame's own is the one that counts */
+    k.has_global_map = true; /* the frame's own palette applies */
     assert_kind(&k, 2, WIDTH, HEIGHT, 3);
     k.has_global_map = false;
     for (k.n_colours = 2; k.n_colours <= 256; k.n_colours *= 2)
@@ -133,14 +124,14 @@ static void test_screen(void **state)
     assert_kind(&k, 1, 30, 20, 4);
     k.transparent = 3;
     assert_kind(&k, 1, 30, 20, 4);
-    k.left = 25; /* the frame reaches over the right edge */
+    k.left = 25; /* the frame extends past the right edge */
     assert_kind(&k, 1, 25 + WIDTH, 20, 4);
     k = plain;
     k.screen_width = k.screen_height = 1;
     assert_kind(&k, 1, WIDTH, HEIGHT, 3);
 }
 
-/* 64 colours become n = 2^(log2 + 1) in the header; the indices stay. */
+/* Cuts the palette of 64 colours to 2^(log2 + 1) colours. The indices stay. */
 static void shorten_palette(struct file *f, unsigned log2)
 {
     const size_t n_bytes = (size_t)3 << (log2 + 1), n_cut = 64 * 3 - n_bytes;
@@ -164,12 +155,12 @@ static void test_index_past_the_palette(void **state)
     assert_refused(f.bytes, f.n, IH_CORRUPT, "of a palette of 8");
 }
 
-/* The transparent index needs no colour: 32 of them are there, and all other indices are 0. */
+/* The transparent index needs no colour. The palette has 32; all other indices are 0. */
 static void test_transparent_past_the_palette(void **state)
 {
     (void)state;
     static struct file f;
-    static uint8_t wanted[N * 4];
+    static uint8_t expected[N * 4];
     struct kind k = plain;
     k.transparent = 33;
     k.one_of = 3;
@@ -177,8 +168,8 @@ static void test_transparent_past_the_palette(void **state)
     shorten_palette(&f, 4);
     for (size_t i = 0; i < N; i++)
         if (index_of(&k, i) == 0)
-            colour(&k, 0, wanted + 4 * i);
-    assert_decodes(f.bytes, f.n, "gif", WIDTH, HEIGHT, 4, wanted);
+            colour(&k, 0, expected + 4 * i);
+    assert_decodes(f.bytes, f.n, "gif", WIDTH, HEIGHT, 4, expected);
 }
 
 static void test_damage(void **state)
@@ -187,7 +178,7 @@ static void test_damage(void **state)
     static struct file f;
     struct kind k = plain;
     write_file(&f, &k, 1);
-    assert_no_part_is_whole(f.bytes, f.n - 1); /* the last byte says that nothing follows */
+    assert_cuts_are_refused(f.bytes, f.n - 1); /* the last byte only marks the end */
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
     k.is_interlaced = k.has_local_map = true;
     k.screen_width = 40;

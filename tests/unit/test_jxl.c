@@ -1,13 +1,4 @@
-/* JPEG XL: files made here by libjxl, whole and damaged. */
-#include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-#include "tests/support/decoded.h"
-
+/* JPEG XL files written by libjxl, sound and damaged. */
 #include "tests/support/damage.h"
 
 #include <jxl/encode.h>
@@ -22,7 +13,7 @@ struct file {
 struct kind {
     unsigned n_channels, bits;
     bool is_lossy, in_container, is_animated;
-    bool has_every_value; /* SIDE x SIDE pixels: every value of a sample, in turn */
+    bool has_every_value; /* SIDE x SIDE pixels with every sample value */
     JxlOrientation orientation;
 };
 
@@ -38,7 +29,7 @@ static unsigned value(const struct kind *k, size_t i, unsigned c)
     return k->bits == 8 ? picture(i, c) : picture(i, c) * 257u % (1u << k->bits);
 }
 
-/* Samples of up to 16 bits: the library takes them as the high part of 8 or 16. */
+/* Writes samples for the encoder: 8 bits as they are, others scaled to 16 bits. */
 static size_t fill(const struct kind *k, uint8_t *dst)
 {
     static const unsigned flat[] = {200, 100, 50, 80};
@@ -102,15 +93,15 @@ static void write_file(struct file *f, const struct kind *k)
 static void assert_kind(const struct kind *k)
 {
     static struct file f;
-    static uint8_t wanted[N_MOST];
+    static uint8_t expected[N_MOST];
     write_file(&f, k);
     unsigned max = (1u << k->bits) - 1;
     for (size_t i = 0; i < n_pixels(k) * k->n_channels; i++) {
         unsigned v = value(k, i / k->n_channels, (unsigned)(i % k->n_channels));
-        wanted[i] = (uint8_t)((v * 510ull + max) / (2ull * max));
+        expected[i] = (uint8_t)((v * 510ull + max) / (2ull * max));
     }
     assert_decodes(f.bytes, f.n, "jxl", k->has_every_value ? SIDE : WIDTH,
-                   k->has_every_value ? SIDE : HEIGHT, k->n_channels, wanted);
+                   k->has_every_value ? SIDE : HEIGHT, k->n_channels, expected);
     struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
     assert_int_equal(d.info.source_depth, k->bits);
     free(d.pixels);
@@ -163,7 +154,7 @@ static void test_damage(void **state)
                                         {.n_channels = 3, .bits = 8, .is_lossy = true}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         write_file(&f, &kinds[i]);
-        assert_no_part_is_whole(f.bytes, f.n);
+        assert_cuts_are_refused(f.bytes, f.n);
         assert_true(damage_each_byte(f.bytes, f.n) > 0);
     }
 }

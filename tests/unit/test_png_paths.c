@@ -170,7 +170,7 @@ static void test_limit(void **state)
     for (int i = 0; i < 4; i++) {
         const bool is_below = i % 2 == 1, is_pipe = i >= 2;
         const struct ih_decode_options options = {.max_pixels = UINT64_MAX,
-                                                  .whole_bytes_max = both_bytes - is_below};
+                                                  .held_bytes_max = both_bytes - is_below};
         struct fast_path p = {.image = NULL};
         const int fd = is_pipe ? open_pipe(&p.src, &file) : -1;
         open_fast(&p, is_pipe ? NULL : &file, &options);

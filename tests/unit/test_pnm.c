@@ -1,20 +1,11 @@
-/* The PNM decoder, from memory and from a file, on images written out by hand. */
+/* PNM images, written by hand, decoded from memory and from a file. */
 #define _POSIX_C_SOURCE 200809L
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "tests/support/decoded.h"
 
-/* A string literal with NULs in it, as bytes and their number. */
-#define BYTES(text) (const uint8_t *)(text), sizeof(text) - 1
+#include <stdio.h>
 
-/* An image of n_channels and source_depth whose samples are those of `expected`. */
+/* Checks size, channels, source_depth and samples of an image. */
 static void check(const uint8_t *bytes, size_t size, uint64_t width, uint64_t height,
                   unsigned n_channels, unsigned depth, const uint8_t *expected)
 {
@@ -23,8 +14,6 @@ static void check(const uint8_t *bytes, size_t size, uint64_t width, uint64_t he
     assert_int_equal(d.info.source_depth, depth);
     free(d.pixels);
 }
-
-#define EXPECT(...) ((const uint8_t[]){__VA_ARGS__})
 
 #define PAM(width, height, depth, maxval, type)                                   \
     "P7\nWIDTH " #width "\nHEIGHT " #height "\nDEPTH " #depth "\nMAXVAL " #maxval \
@@ -40,7 +29,7 @@ static void test_bitmap(void **state)
     check(BYTES("P1\n3 2\n101001"), 3, 2, 1, 1, expected);
     check(BYTES("P1 3\t2\r\n10\n10 01\n"), 3, 2, 1, 1, expected);
     check(BYTES("P4\n3 2\n\xA0\x20"), 3, 2, 1, 1, expected);
-    check(BYTES("P4\n3 2\n\xBF\x3F"), 3, 2, 1, 1, expected); /* padding bits mean nothing */
+    check(BYTES("P4\n3 2\n\xBF\x3F"), 3, 2, 1, 1, expected); /* padding bits are ignored */
     check(BYTES("P4\n10 2\n\xFF\x40\x00\x80"), 10, 2, 1, 1,
           EXPECT(0, 0, 0, 0, 0, 0, 0, 0, 255, 0, 255, 255, 255, 255, 255, 255, 255, 255, 0, 255));
     check(BYTES("P4\n8 1\n\x0F"), 8, 1, 1, 1, EXPECT(255, 255, 255, 255, 0, 0, 0, 0));
@@ -116,7 +105,7 @@ static void test_pam_header(void **state)
     assert_refused(BYTES("P7\nWIDTH 1 1\nHEIGHT 1\nDEPTH 1\nENDHDR\na"), IH_CORRUPT, "header line");
     assert_refused(BYTES("P7\nWIDTH -1\n"), IH_CORRUPT, "byte 0x2D");
     assert_refused(BYTES("P7\nWIDTH\n"), IH_CORRUPT, "header line");
-    assert_refused(BYTES("P7\nWIDTH 1\0\n"), IH_CORRUPT, "no text");
+    assert_refused(BYTES("P7\nWIDTH 1\0\n"), IH_CORRUPT, "not text");
     assert_refused(BYTES("P7\nWEIGHT 1\n"), IH_CORRUPT, "header line");
 }
 
@@ -145,7 +134,7 @@ static void test_maxval(void **state)
     check(BYTES("P2\n4 1\n65535\n128 129 65406 65407\n"), 4, 1, 1, 16, EXPECT(0, 1, 254, 255));
 }
 
-/* Every sample of every maxval, against the definition in whole numbers: the greatest q with
+/* Every sample of some maxvals, against the definition in integers: the largest q with
  * 2 q maxval <= 2 v 255 + maxval. */
 static void test_scaling_of_all_samples(void **state)
 {
@@ -243,7 +232,7 @@ static void test_long_header(void **state)
     assert_refused(text, sizeof text, IH_CORRUPT, "too long");
 }
 
-/* The limit on headers is not one on plain samples. */
+/* The limit of header bytes does not apply to plain samples. */
 static void test_long_lines(void **state)
 {
     (void)state;
@@ -276,32 +265,32 @@ static void test_probe(void **state)
     assert_refused(BYTES("P7\n\0"), IH_UNKNOWN, "not an image");
 }
 
-/* ---- files cut short, and longer ones ---- */
+/* ---- files that are cut short or too long ---- */
 
-/* Cut anywhere before its last n_idle_cores bytes a file is an error, and no pixel too many came
- * out. */
-static void check_cuts(const uint8_t *bytes, size_t size, size_t n_idle_cores)
+/* The last n_optional bytes may be missing. A file that is cut before them is an error, and only
+ * correct pixels are returned. */
+static void check_cuts(const uint8_t *bytes, size_t size, size_t n_optional)
 {
-    struct decoded whole = decode(bytes, size, MAX_PIXELS, 1);
-    size_t n_whole = size - n_idle_cores;
-    assert_int_equal(whole.status, IH_OK);
+    struct decoded full = decode(bytes, size, MAX_PIXELS, 1);
+    size_t n_needed = size - n_optional;
+    assert_int_equal(full.status, IH_OK);
     for (size_t n = 0; n <= size; n++) {
         struct decoded cut = decode(bytes, n, MAX_PIXELS, 1);
-        assert_int_equal(cut.status == IH_OK, n >= n_whole);
-        assert_true(cut.n_pixels <= whole.n_pixels);
+        assert_int_equal(cut.status == IH_OK, n >= n_needed);
+        assert_true(cut.n_pixels <= full.n_pixels);
         if (cut.n_pixels > 0)
-            assert_memory_equal(cut.pixels, whole.pixels, cut.n_pixels * whole.info.n_channels);
+            assert_memory_equal(cut.pixels, full.pixels, cut.n_pixels * full.info.n_channels);
         if (n < 3)
             assert_int_equal(cut.status, IH_UNKNOWN);
-        else if (n < n_whole) {
+        else if (n < n_needed) {
             assert_int_equal(cut.status, IH_CORRUPT);
             assert_string_equal(cut.error.message,
                                 "damaged PNM: the file ends before the image does");
-            assert_true(cut.n_pixels < whole.n_pixels);
+            assert_true(cut.n_pixels < full.n_pixels);
         }
         free(cut.pixels);
     }
-    free(whole.pixels);
+    free(full.pixels);
 }
 
 static void test_cut(void **state)
@@ -331,7 +320,7 @@ static void test_second_image_ignored(void **state)
 
 /* ---- larger than the source's buffer ---- */
 
-/* Sample i of the large images, below 65536. */
+/* Sample i of the large images, 16 bits. */
 static unsigned sample_at(size_t i)
 {
     return (unsigned)((i * 40503u + i / 251) & 0xFFFF);
@@ -359,7 +348,7 @@ static void write_samples(FILE *f, int kind, size_t width, size_t n)
     }
 }
 
-/* A file through its descriptor, in bands that fit neither the image nor the buffer. */
+/* Reads a file through its descriptor in bands that divide neither the image nor the buffer. */
 static void check_large(int kind, size_t width, size_t height)
 {
     const struct ih_decode_options options = {.max_pixels = UINT64_MAX};

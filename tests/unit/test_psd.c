@@ -1,13 +1,4 @@
-/* PSD: files written out here, whole and damaged. */
-#include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-#include "tests/support/decoded.h"
-
+/* PSD files, sound and damaged, written byte by byte. */
 #include "tests/support/damage.h"
 #include "tests/support/written.h"
 
@@ -33,17 +24,17 @@ static void test_psd(void **state)
     struct file f = psd_header(3, 2, 1, 8, 3, 0);
     PUT(&f, 1, 2, 3, 4, 5, 6); /* channel by channel */
     assert_decodes(f.bytes, f.n, "psd", 2, 1, 3, EXPECT(1, 3, 5, 2, 4, 6));
-    assert_no_part_is_whole(f.bytes, f.n);
+    assert_cuts_are_refused(f.bytes, f.n);
     f = psd_header(3, 2, 1, 16, 3, 0);
     PUT(&f, 1, 0, 0, 128, 0, 129, 255, 255, 127, 255, 0, 0); /* 256, 128, 129 of 65535 ... */
     assert_decodes(f.bytes, f.n, "psd", 2, 1, 3, EXPECT(1, 1, 127, 0, 255, 0));
     f = psd_header(3, 4, 1, 8, 3, 1); /* PackBits, after the sizes of the rows */
     PUT(&f, 0, 2, 0, 2, 0, 5, 0xFD, 7, 0xFD, 8, 3, 1, 2, 3, 4);
     assert_decodes(f.bytes, f.n, "psd", 4, 1, 3, EXPECT(7, 8, 1, 7, 8, 2, 7, 8, 3, 7, 8, 4));
-    assert_no_part_is_whole(f.bytes, f.n);
+    assert_cuts_are_refused(f.bytes, f.n);
 }
 
-/* PackBits: rows of runs, literals and both; rows that are too long, too short, or cut off. */
+/* PackBits: rows of runs, literals and both; rows that are too long, too short or cut. */
 static void test_packed(void **state)
 {
     (void)state;
@@ -51,7 +42,7 @@ static void test_packed(void **state)
     PUT(&f, 0, 2, 0, 5, 0, 5);
     PUT(&f, 0xFD, 9, 3, 1, 2, 3, 4, 0xFF, 5, 128, 0xFF, 6);
     assert_decodes(f.bytes, f.n, "psd", 4, 3, 1, EXPECT(9, 9, 9, 9, 1, 2, 3, 4, 5, 5, 6, 6));
-    assert_no_part_is_whole(f.bytes, f.n);
+    assert_cuts_are_refused(f.bytes, f.n);
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
     static const uint8_t rows[][3] = {
         {2, 0xFC, 9}, {2, 0xFE, 9}, {1, 0xFD, 9}, {2, 3, 9}, {0, 0, 0}};
@@ -62,7 +53,7 @@ static void test_packed(void **state)
     }
 }
 
-/* 16 bits in runs, which go by bytes. */
+/* Runs repeat bytes, also with 16 bits. */
 static void test_packed_16_bits(void **state)
 {
     (void)state;
@@ -89,7 +80,7 @@ static void test_modes(void **state)
     f = psd_header(5, 1, 1, 8, 3, 0); /* and a selection */
     PUT(&f, 1, 2, 3, 4, 5);
     assert_decodes(f.bytes, f.n, "psd", 1, 1, 4, EXPECT(1, 2, 3, 4));
-    f = psd_header(4, 2, 1, 8, 4, 0); /* CMYK, as 255 less the ink */
+    f = psd_header(4, 2, 1, 8, 4, 0); /* CMYK, stored as 255 minus the ink */
     PUT(&f, 255, 100, 255, 200, 0, 255, 255, 128);
     assert_decodes(f.bytes, f.n, "psd", 2, 1, 3, EXPECT(255, 255, 0, 50, 100, 128));
     f = psd_header(5, 1, 1, 8, 4, 0); /* and alpha, which is not inverted */
@@ -97,25 +88,25 @@ static void test_modes(void **state)
     assert_decodes(f.bytes, f.n, "psd", 1, 1, 4, EXPECT(255, 255, 255, 7));
 }
 
-/* A palette stands in the first section: all reds, then all greens, then all blues. */
+/* The first section holds the palette: all reds, then all greens, then all blues. */
 static void test_palette(void **state)
 {
     (void)state;
-    struct file f = {.n = 0}, whole = psd_header(1, 2, 1, 8, 2, 0);
-    PUT(&whole, 0, 255);
-    put(&f, whole.bytes, 26);
+    struct file f = {.n = 0}, no_palette = psd_header(1, 2, 1, 8, 2, 0);
+    PUT(&no_palette, 0, 255);
+    put(&f, no_palette.bytes, 26);
     put_number(&f, -4, 768);
     for (uint32_t i = 0; i < 768; i++)
         put_number(&f, 1, i % 256 + i / 256);
-    put(&f, whole.bytes + 30, whole.n - 30);
+    put(&f, no_palette.bytes + 30, no_palette.n - 30);
     assert_decodes(f.bytes, f.n, "psd", 2, 1, 3, EXPECT(0, 1, 2, 255, 0, 1));
-    f.bytes[13] = 2; /* one more channel, of which nobody says what it is */
+    f.bytes[13] = 2; /* an extra channel without a meaning */
     PUT(&f, 7, 8);
     assert_decodes(f.bytes, f.n, "psd", 2, 1, 3, EXPECT(0, 1, 2, 255, 0, 1));
-    assert_refused(whole.bytes, whole.n, IH_CORRUPT, "the palette is missing");
+    assert_refused(no_palette.bytes, no_palette.n, IH_CORRUPT, "the palette is missing");
 }
 
-/* Version 2 has longer lengths, of the layers and of rows. */
+/* Version 2 (PSB) has longer fields for the lengths of layers and rows. */
 static void test_large(void **state)
 {
     (void)state;
@@ -125,10 +116,10 @@ static void test_large(void **state)
     put_number(&f, -8, 3); /* layers */
     PUT(&f, 1, 2, 3, 0, 1, 0, 0, 0, 2, 0xFD, 9);
     assert_decodes(f.bytes, f.n, "psd", 4, 1, 1, EXPECT(9, 9, 9, 9));
-    assert_no_part_is_whole(f.bytes, f.n);
+    assert_cuts_are_refused(f.bytes, f.n);
 }
 
-/* What is sound but not decoded is not called damaged. */
+/* Sound files of other kinds are unsupported, not damaged. */
 static void test_other_kinds(void **state)
 {
     (void)state;
@@ -149,7 +140,7 @@ static void test_other_kinds(void **state)
     assert_refused(f.bytes, f.n, IH_CORRUPT, "7 bits");
 }
 
-/* What a file takes: what follows how it is packed, and a row of each plane. */
+/* Memory: the bytes of the image in the file, and one row of each plane. */
 static void test_limits(void **state)
 {
     (void)state;
@@ -157,7 +148,7 @@ static void test_limits(void **state)
     PUT(&f, 1, 0, 0, 128, 0, 129, 255, 255, 127, 255, 0, 0);
     assert_budget(f.bytes, f.n, 12 + 12, IH_OK);
     assert_budget(f.bytes, f.n, 12 + 11, IH_LIMIT);
-    f = psd_header(3, 500, 50, 8, 3, 0); /* a size that its bytes cannot be: damaged, not large */
+    f = psd_header(3, 500, 50, 8, 3, 0); /* too few bytes for its size: damaged, not too large */
     PUT(&f, 1);
     assert_refused(f.bytes, f.n, IH_CORRUPT, "ends before");
     f = psd_header(3, 0x80000000, 1, 8, 3, 0);

@@ -1,5 +1,5 @@
-/* Samples to pixels: every kind and depth, interleaved and in planes, against one sample at a
- * time; wider than the pieces that rows are converted in. */
+/* Conversion of samples to pixels: every kind and depth, interleaved and in planes, against a
+ * conversion of one sample at a time. Rows are longer than the pieces of the converter. */
 #include "decode/samples.h"
 
 #include <setjmp.h>
@@ -13,8 +13,8 @@ enum { WIDTH = 1100, SAMPLES_MAX = 6 };
 
 struct layout {
     bool is_planar;
-    unsigned n_samples; /* of a pixel in the row, those of no meaning too */
-    unsigned alpha;     /* which of them is alpha; 0: none */
+    unsigned n_samples; /* a pixel in the row, including ignored ones */
+    unsigned alpha;     /* the index of alpha; 0: no alpha */
 };
 
 static unsigned value(size_t x, unsigned sample, unsigned bits)
@@ -22,7 +22,7 @@ static unsigned value(size_t x, unsigned sample, unsigned bits)
     return (unsigned)(x * 40503u + x / 3 * 977u + sample * 12347u) >> 3 & ((1u << bits) - 1);
 }
 
-/* Sample i of a row, from the high bit on, or in the machine's byte order. */
+/* Stores sample i of a row: 16 bits in host byte order, others packed from the MSB. */
 static void store(uint8_t *row, size_t i, unsigned bits, unsigned v)
 {
     const uint16_t v16 = (uint16_t)v;
@@ -41,7 +41,8 @@ static uint8_t in_8_bits(unsigned v, unsigned bits)
     return (uint8_t)((2 * 255 * (uint64_t)v + max) / (2 * (uint64_t)max));
 }
 
-static void wanted_pixel(const struct ih_samples *s, const struct layout *l, size_t x, uint8_t *out)
+static void expected_pixel(const struct ih_samples *s, const struct layout *l, size_t x,
+                           uint8_t *out)
 {
     unsigned v[4] = {0}, key;
     for (unsigned c = 0; c < s->n_colour; c++)
@@ -67,12 +68,12 @@ static void wanted_pixel(const struct ih_samples *s, const struct layout *l, siz
         out[s->n_channels - 1] = in_8_bits(value(x, l->alpha, s->bits), s->bits);
 }
 
-/* Rows are in allocations that end with their last byte: a read past it is caught. */
+/* Rows are in allocations that end with their last byte, so a sanitizer catches a read past it. */
 static void assert_converts(enum ih_sample_kind kind, unsigned bits, bool is_inverted,
                             const struct layout *l)
 {
     static struct ih_samples s;
-    static uint8_t pixels[WIDTH * 4], wanted[WIDTH * 4];
+    static uint8_t pixels[WIDTH * 4], expected[WIDTH * 4];
     struct ih_sample_plane planes[IH_SAMPLES_PLANES_MAX];
     ih_samples_init(&s, kind, bits, l->alpha > 0, is_inverted);
     for (unsigned i = 0; i < 256 * 3; i++)
@@ -95,8 +96,8 @@ static void assert_converts(enum ih_sample_kind kind, unsigned bits, bool is_inv
     }
     ih_samples_convert(&s, planes, WIDTH, pixels);
     for (size_t x = 0; x < WIDTH; x++)
-        wanted_pixel(&s, l, x, wanted + x * s.n_channels);
-    assert_memory_equal(pixels, wanted, (size_t)WIDTH * s.n_channels);
+        expected_pixel(&s, l, x, expected + x * s.n_channels);
+    assert_memory_equal(pixels, expected, (size_t)WIDTH * s.n_channels);
     for (unsigned r = 0; r < n_rows; r++)
         free(rows[r]);
 }

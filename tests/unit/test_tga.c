@@ -1,23 +1,14 @@
-/* TGA: files written out here, of every type and depth, whole and damaged. */
-#include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-#include "tests/support/decoded.h"
-
+/* TGA files of every type and depth, sound and damaged, written byte by byte. */
 #include "tests/support/damage.h"
 #include "tests/support/written.h"
 
-/* A palette of n_colours from number `first` on, of entry_bits; entry i is i+1, i+2, i+3 as blue,
- * green, red, and i+4 as alpha, or i in 16 bits. */
+/* Writes the header and a palette of n_colours entries with numbers from first on. Entry i is i+1,
+ * i+2, i+3 as blue, green, red and i+4 as alpha, or i if it has up to 16 bits. */
 static struct file start(uint32_t type, uint32_t width, uint32_t height, uint32_t bits,
                          uint32_t first, uint32_t n_colours, uint32_t entry_bits)
 {
     struct file f = {.n = 0};
-    PUT(&f, 3, n_colours > 0); /* a name of 3 bytes */
+    PUT(&f, 3, n_colours > 0); /* an image ID of 3 bytes */
     put_number(&f, 1, type);
     put_number(&f, 2, first);
     put_number(&f, 2, n_colours);
@@ -26,7 +17,7 @@ static struct file start(uint32_t type, uint32_t width, uint32_t height, uint32_
     put_number(&f, 2, width);
     put_number(&f, 2, height);
     put_number(&f, 1, bits);
-    PUT(&f, 0x20, 'a', 'b', 'c'); /* from the top, and the name */
+    PUT(&f, 0x20, 'a', 'b', 'c'); /* top down, and the image ID */
     for (uint32_t i = 0; i < n_colours; i++)
         put_number(&f, (int)(entry_bits + 7) / 8,
                    entry_bits <= 16 ? i : (i + 1) | (i + 2) << 8 | (i + 3) << 16 | (i + 4) << 24);
@@ -44,7 +35,7 @@ static void test_plain(void **state)
     assert_decodes(f.bytes, f.n, "tga", 1, 1, 4, EXPECT(3, 2, 1, 4));
     for (uint32_t bits = 15; bits <= 16; bits++) {
         f = start(2, 2, 1, bits, 0, 0, 0);
-        PUT(&f, 0x43, 0x8C, 0xFF, 0x7F); /* 3, 2, 3 of 31 and the bit above; white */
+        PUT(&f, 0x43, 0x8C, 0xFF, 0x7F); /* 3, 2, 3 of 31 and the ignored top bit; white */
         assert_decodes(f.bytes, f.n, "tga", 2, 1, 3, EXPECT(25, 16, 25, 255, 255, 255));
     }
     f = start(3, 3, 1, 8, 0, 0, 0);
@@ -55,7 +46,7 @@ static void test_plain(void **state)
     assert_decodes(f.bytes, f.n, "tga", 2, 1, 2, EXPECT(7, 8, 9, 10));
 }
 
-/* A run of three, then two as they are; both may go on in the next row. */
+/* Runs and literals; both may continue in the next row. */
 static void test_run_lengths(void **state)
 {
     (void)state;
@@ -63,7 +54,7 @@ static void test_run_lengths(void **state)
     PUT(&f, 0x82, 1, 2, 3, 0x01, 4, 5, 6, 7, 8, 9);
     assert_decodes(f.bytes, f.n, "tga", 5, 1, 3,
                    EXPECT(3, 2, 1, 3, 2, 1, 3, 2, 1, 6, 5, 4, 9, 8, 7));
-    assert_no_part_is_whole(f.bytes, f.n);
+    assert_cuts_are_refused(f.bytes, f.n);
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
     f = start(10, 2, 3, 32, 0, 0, 0);
     PUT(&f, 0x83, 1, 2, 3, 4, 0x01, 5, 6, 7, 8, 9, 10, 11, 12);
@@ -97,11 +88,11 @@ static void test_palettes(void **state)
     f = start(1, 2, 1, 16, 300, 3, 24); /* indices of two bytes */
     PUT(&f, 0x2C, 0x01, 0x2E, 0x01);
     assert_decodes(f.bytes, f.n, "tga", 2, 1, 3, EXPECT(3, 2, 1, 5, 4, 3));
-    assert_no_part_is_whole(f.bytes, f.n);
+    assert_cuts_are_refused(f.bytes, f.n);
 }
 
-/* One that no pixel refers to: the format allows it in colour and gray. */
-static void test_palettes_of_no_use(void **state)
+/* Colour and gray images may have a palette that no pixel uses. */
+static void test_unused_palettes(void **state)
 {
     (void)state;
     static const uint32_t entry_bits[] = {15, 16, 24, 32};
@@ -109,14 +100,14 @@ static void test_palettes_of_no_use(void **state)
         struct file f = start(2, 2, 1, 24, 7, 5, entry_bits[i]);
         PUT(&f, 1, 2, 3, 4, 5, 6);
         assert_decodes(f.bytes, f.n, "tga", 2, 1, 3, EXPECT(3, 2, 1, 6, 5, 4));
-        assert_no_part_is_whole(f.bytes, f.n);
+        assert_cuts_are_refused(f.bytes, f.n);
         f = start(11, 2, 1, 8, 0, 3, entry_bits[i]);
         PUT(&f, 0x81, 9);
         assert_decodes(f.bytes, f.n, "tga", 2, 1, 1, EXPECT(9, 9));
     }
 }
 
-/* The palette's first entry has the number 1: so have the pixels. */
+/* Indices before the first entry, which is number 1, or past the last. */
 static void test_indices_out_of_the_palette(void **state)
 {
     (void)state;
@@ -135,16 +126,16 @@ static void test_damage(void **state)
     struct file f = start(2, 40, 2, 24, 0, 0, 0);
     for (unsigned i = 0; i < 240; i++)
         put_number(&f, 1, i);
-    assert_no_part_is_whole(f.bytes, f.n);
+    assert_cuts_are_refused(f.bytes, f.n);
     f = start(9, 5, 3, 8, 0, 4, 32);
     PUT(&f, 0x82, 1, 0x01, 2, 3, 0x89, 0);
-    assert_no_part_is_whole(f.bytes, f.n);
+    assert_cuts_are_refused(f.bytes, f.n);
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
     f = start(2, 65535, 65535, 24, 0, 0, 0);
     assert_refused(f.bytes, f.n, IH_LIMIT, "image too large");
 }
 
-/* Without a signature the fields must fit together. */
+/* The fields of the header must be consistent, because there is no signature. */
 static void test_probe(void **state)
 {
     (void)state;
@@ -166,7 +157,7 @@ int main(void)
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_run_lengths),
         cmocka_unit_test(test_palettes),
-        cmocka_unit_test(test_palettes_of_no_use),
+        cmocka_unit_test(test_unused_palettes),
         cmocka_unit_test(test_indices_out_of_the_palette),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_probe),

@@ -1,19 +1,8 @@
-/* TIFF: files made here by libtiff, one of each kind, whole and damaged. What the pixels should be
- * is computed here from the values that went in. */
-#include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-#include "tests/support/decoded.h"
-
-#include "tests/support/damage.h"
-
+/* TIFF files of each kind written by libtiff, sound and damaged. The expected pixels are computed
+ * here from the values that were written. */
 #include "tests/support/tiff_files.h"
 
-/* ---- what should come out ---- */
+/* ---- expected pixels ---- */
 
 static uint8_t to_8_bits(unsigned v, unsigned max)
 {
@@ -46,40 +35,29 @@ static void expected_pixel(const struct kind *k, size_t i, uint8_t *out)
         out[n_channels_of(k) - 1] = to_8_bits(v[k->n_samples - 1], max);
 }
 
-static int by_pixel_1(const void *a, const void *b)
+static size_t pixel_bytes; /* for by_pixel */
+
+static int by_pixel(const void *a, const void *b)
 {
-    return memcmp(a, b, 1);
-}
-static int by_pixel_2(const void *a, const void *b)
-{
-    return memcmp(a, b, 2);
-}
-static int by_pixel_3(const void *a, const void *b)
-{
-    return memcmp(a, b, 3);
-}
-static int by_pixel_4(const void *a, const void *b)
-{
-    return memcmp(a, b, 4);
+    return memcmp(a, b, pixel_bytes);
 }
 
-/* The pixels come in any order, so both sides are sorted. */
+/* The decoder may return pixels in any order, so both sides are sorted. */
 static void sort_pixels(uint8_t *pixels, unsigned n_channels)
 {
-    static int (*const by[])(const void *, const void *) = {by_pixel_1, by_pixel_2, by_pixel_3,
-                                                            by_pixel_4};
-    qsort(pixels, N, n_channels, by[n_channels - 1]);
+    pixel_bytes = n_channels;
+    qsort(pixels, N, n_channels, by_pixel);
 }
 
 static void assert_kind(const struct kind *k)
 {
     static struct file f;
-    uint8_t wanted[N * IH_CHANNELS_MAX];
+    uint8_t expected[N * IH_CHANNELS_MAX];
     unsigned n_channels = n_channels_of(k);
     write_file(&f, k);
     for (size_t i = 0; i < N; i++)
-        expected_pixel(k, i, wanted + i * n_channels);
-    sort_pixels(wanted, n_channels);
+        expected_pixel(k, i, expected + i * n_channels);
+    sort_pixels(expected, n_channels);
     for (size_t rows = 0; rows < 3; rows++) {
         struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, rows);
         if (d.status != IH_OK || d.info.n_channels != n_channels || d.n_pixels != N)
@@ -90,7 +68,7 @@ static void assert_kind(const struct kind *k)
         assert_int_equal(d.info.width, WIDTH);
         assert_int_equal(d.info.height, HEIGHT);
         sort_pixels(d.pixels, n_channels);
-        if (memcmp(d.pixels, wanted, N * n_channels) != 0)
+        if (memcmp(d.pixels, expected, N * n_channels) != 0)
             fail_msg(
                 "photometric %u, %u bits, %u samples, planar %u, tiled %d, compression %u, mode %s",
                 k->photometric, k->bits, k->n_samples, k->planar, k->is_tiled, k->compression,
@@ -99,7 +77,7 @@ static void assert_kind(const struct kind *k)
     }
 }
 
-/* Every kind in strips and tiles, in one plane and several. */
+/* Tests a kind in strips and tiles, interleaved and in planes. */
 static void assert_kinds(uint16_t photometric, uint16_t n_samples, uint16_t extra, uint16_t bits)
 {
     struct kind k = {photometric, bits, n_samples, extra, 0, COMPRESSION_LZW, false, NULL};
@@ -163,7 +141,7 @@ static void test_compressions_and_byte_orders(void **state)
     }
 }
 
-/* A flat colour in JPEG strips and tiles: as YCbCr with its chroma halved, and as RGB. */
+/* One colour in JPEG strips and tiles: as YCbCr with halved chroma, and as RGB. */
 static void test_jpeg(void **state)
 {
     (void)state;
@@ -205,12 +183,12 @@ static void test_jpeg(void **state)
     }
 }
 
-/* Y that varies, with neutral chroma: each pixel is gray. */
+/* Varying Y with neutral chroma: each pixel is gray. */
 static void test_ycbcr(void **state)
 {
     (void)state;
     static struct file f;
-    uint8_t block[TILE * TILE * 3], wanted[N * 3];
+    uint8_t block[TILE * TILE * 3], expected[N * 3];
     for (unsigned tiled = 0; tiled < 2; tiled++) {
         TIFF *t = create(&f, NULL);
         struct kind k = {PHOTOMETRIC_YCBCR, 8, 3, NONE, 1, COMPRESSION_LZW, tiled, NULL};
@@ -230,19 +208,19 @@ static void test_ycbcr(void **state)
         }
         TIFFClose(t);
         for (size_t i = 0; i < N * 3; i++)
-            wanted[i] = picture(i / 3, 0);
-        sort_pixels(wanted, 3);
+            expected[i] = picture(i / 3, 0);
+        sort_pixels(expected, 3);
         struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
         if (d.status != IH_OK)
             fail_msg("%s", d.error.message);
         sort_pixels(d.pixels, 3);
-        assert_memory_equal(d.pixels, wanted, sizeof wanted);
+        assert_memory_equal(d.pixels, expected, sizeof expected);
         free(d.pixels);
         assert_true(damage_each_byte(f.bytes, f.n) > 0);
     }
 }
 
-/* A palette whose values are scale times those of 8 bits, and which are read as these. */
+/* A palette of 8-bit values times scale is read as the 8-bit values. */
 static void assert_palette(unsigned scale)
 {
     static struct file f;
@@ -263,7 +241,7 @@ static void assert_palette(unsigned scale)
     free(d.pixels);
 }
 
-/* 8 bits a value, and 8 bits shifted: some programs wrote these. */
+/* Some programs write 8-bit values as they are or times 256, instead of times 257. */
 static void test_palette_scales(void **state)
 {
     (void)state;
@@ -272,8 +250,8 @@ static void test_palette_scales(void **state)
     assert_palette(257);
 }
 
-/* Without its palette an image of 8 bits is what libtiff calls gray, and one with more samples RGB;
- * here it is damaged, in either byte order and in BigTIFF. */
+/* libtiff treats a palette image without a palette as gray or RGB. Here it is damaged, in either
+ * byte order and in BigTIFF. */
 static void test_palette_missing(void **state)
 {
     static const char *const modes[] = {"wl", "wb", "w8l", "w8b"};
@@ -290,7 +268,7 @@ static void test_palette_missing(void **state)
         while (at > 0 && memcmp(f.bytes + at, strchr(modes[i % 4], 'b') ? big : little, 4) != 0)
             at--;
         assert_true(at > 0);
-        f.bytes[at + (strchr(modes[i % 4], 'b') ? 1 : 0)]++; /* is another tag now */
+        f.bytes[at + (strchr(modes[i % 4], 'b') ? 1 : 0)]++; /* change the tag */
         assert_refused(f.bytes, f.n, IH_CORRUPT,
                        k.bits < 8 ? "Colormap" : "the palette is missing");
     }
@@ -324,7 +302,7 @@ static void test_other_kinds(void **state)
     refuse(TIFFTAG_INKSET, INKSET_MULTIINK, &inks, "set of inks 2");
 }
 
-/* Each byte of small files; and no file that ends before its last sample or its directory does. */
+/* Damages each byte of small files, and cuts them before the end of samples or directory. */
 static void test_damage(void **state)
 {
     (void)state;
@@ -340,7 +318,7 @@ static void test_damage(void **state)
             else
                 k.planar = tiled ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG;
             write_file(&f, &k);
-            assert_no_part_is_whole(f.bytes, f.n - 16); /* its last values are the tags' */
+            assert_cuts_are_refused(f.bytes, f.n - 16); /* the last bytes are values of tags */
             assert_true(damage_each_byte(f.bytes, f.n) > 0);
         }
     }
@@ -361,12 +339,12 @@ static void test_limits(void **state)
     write_file(&f, &k);
     assert_budget(f.bytes, f.n, f.n + WIDTH * 3 * 8, IH_OK); /* a strip */
     assert_budget(f.bytes, f.n, f.n + WIDTH * 3 * 8 - 1, IH_OK);
-    assert_budget(f.bytes, f.n, f.n + WIDTH * 3, IH_OK); /* a row, where there is less */
+    assert_budget(f.bytes, f.n, f.n + WIDTH * 3, IH_OK); /* with less, a row at a time */
     assert_budget(f.bytes, f.n, f.n + WIDTH * 3 - 1, IH_LIMIT);
     k.is_tiled = true;
     k.compression = COMPRESSION_NONE;
     write_file(&f, &k);
-    /* The width, the height: entries 2 and 3 of a directory that the header points to. */
+    /* Change width and height, entries 2 and 3 of the directory. */
     size_t directory = f.bytes[4] | (size_t)f.bytes[5] << 8;
     memset(f.bytes + directory + 2 + 8, 0x7F, 2);
     memset(f.bytes + directory + 2 + 12 + 8, 0x7F, 2);
@@ -394,6 +372,6 @@ int main(void)
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_limits),
     };
-    TIFFSetWarningHandler(ignore); /* of the writer */
+    TIFFSetWarningHandler(ignore); /* when libtiff writes */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,29 +1,12 @@
-/* Strips in TIFF as some programs write them, not quite by the letter: files written out here,
- * those with JPEG around what libjpeg makes. */
-#include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-#include "tests/support/decoded.h"
-
+/* TIFF strips that deviate from the specification as some programs write them. */
 #include "tests/support/damage.h"
 #include "tests/support/jpeg_files.h"
 #include "tests/support/written.h"
 
-enum { WIDTH = 24, ROWS = 16, HEIGHT = 24, SHORT = 3, LONG = 4 };
+enum { WIDTH = 24, ROWS = 16, HEIGHT = 24, SHORT = TIFF_TYPE_SHORT, LONG = TIFF_TYPE_LONG };
 
-static void put_entry(struct file *f, uint32_t tag, uint32_t type, uint32_t n, uint32_t value)
-{
-    put_number(f, 2, tag);
-    put_number(f, 2, type);
-    put_number(f, 4, n);
-    put_number(f, 4, value);
-}
-
-/* Gray, with two strips of ROWS rows, the last one of HEIGHT - ROWS; they begin and end at `at`. */
+/* A gray image of two strips, with ROWS and HEIGHT - ROWS rows. Strip i lies from at[i] to at[i +
+ * 1]. */
 static void put_directory(struct file *f, const uint32_t at[3], uint32_t compression)
 {
     const uint32_t offsets = at[2], lengths = offsets + 8;
@@ -45,8 +28,8 @@ static void put_directory(struct file *f, const uint32_t at[3], uint32_t compres
     put_number(f, 4, 0);
 }
 
-/* JPEG: a first strip of ROWS rows and a last one of last_rows, of which HEIGHT - ROWS count. Their
- * pixels go to `pixels`. */
+/* Writes JPEG strips of ROWS and last_rows rows and stores their pixels in pixels. HEIGHT - ROWS
+ * rows of the last strip belong to the image. */
 static struct file write_file(bool is_progressive, unsigned width, unsigned last_rows,
                               uint8_t pixels[WIDTH * ROWS * 2])
 {
@@ -70,7 +53,7 @@ static struct file write_file(bool is_progressive, unsigned width, unsigned last
     return f;
 }
 
-/* Some programs make the last strip as high as the others. */
+/* Some programs write the last strip as high as the others. */
 static void test_last_strip(void **state)
 {
     uint8_t pixels[WIDTH * ROWS * 2];
@@ -86,7 +69,7 @@ static void test_last_strip(void **state)
     assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged TIFF");
 }
 
-/* Against the letter of the format, but nothing is wrong with the pixels. */
+/* The specification does not allow progressive JPEG, but its pixels are sound. */
 static void test_progressive(void **state)
 {
     uint8_t pixels[WIDTH * ROWS * 2];
@@ -96,7 +79,7 @@ static void test_progressive(void **state)
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
 }
 
-/* PackBits whose runs go on in the next row: 12 of 24 pixels, then 36 at a time. */
+/* PackBits runs that continue in the next row: 12 of 24 pixels, then 36 each. */
 static void test_packbits(void **state)
 {
     uint8_t pixels[WIDTH * HEIGHT];

@@ -1,19 +1,10 @@
-/* TIFF with YCbCr that is no JPEG: files written out here, with chroma for units of 1, 2 and 4
- * pixels either way, in strips and tiles that the image does not fill. */
-#include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-#include "tests/support/decoded.h"
-
+/* TIFF with YCbCr that is not JPEG, written byte by byte: units of 1, 2 and 4 pixels in each
+ * direction, in strips and tiles that extend past the image. */
 #include "tests/support/damage.h"
 #include "tests/support/written.h"
 
 enum { WIDTH = 21, HEIGHT = 19, ROWS = 8, TILE = 16, BLOCKS_MAX = 4 };
-enum { SHORT = 3, LONG = 4, RATIONAL = 5 };
+enum { SHORT = TIFF_TYPE_SHORT, LONG = TIFF_TYPE_LONG, RATIONAL = TIFF_TYPE_RATIONAL };
 
 struct kind {
     unsigned across, down;
@@ -21,9 +12,10 @@ struct kind {
 };
 
 static const double full_reference[6] = {0, 255, 128, 255, 128, 255};
-static const uint32_t video_reference[6] = {16, 235, 128, 240, 120, 240}; /* Cr off, to tell it */
+static const uint32_t video_reference[6] = {16,  235, 128,
+                                            240, 120, 240}; /* Cr differs, so that a swap shows */
 
-/* ---- what is stored ---- */
+/* ---- the file ---- */
 
 static unsigned y_code(size_t x, size_t y)
 {
@@ -53,16 +45,8 @@ static void put_block(struct file *f, const struct kind *k, size_t x0, size_t y0
     }
 }
 
-static void put_entry(struct file *f, uint32_t tag, uint32_t type, uint32_t n, uint32_t value)
-{
-    put_number(f, 2, tag);
-    put_number(f, 2, type);
-    put_number(f, 4, n);
-    put_number(f, 4, value);
-}
-
-/* Where the blocks are, how long they are, and what does not fit into an entry; then the entries.
- */
+/* Writes the positions and lengths of the blocks, values that do not fit into an entry, and the
+ * entries. */
 static void put_directory(struct file *f, const struct kind *k, const uint32_t *at, uint32_t n)
 {
     const uint32_t offsets = (uint32_t)f->n, lengths = offsets + 4 * n, bits = lengths + 4 * n;
@@ -70,7 +54,7 @@ static void put_directory(struct file *f, const struct kind *k, const uint32_t *
         put_number(f, 4, at[i]);
     for (uint32_t i = 0; i < n; i++)
         put_number(f, 4, at[i + 1] - at[i]);
-    for (unsigned i = 0; i < 4; i++) /* and one that keeps the places even */
+    for (unsigned i = 0; i < 4; i++) /* and one for alignment */
         put_number(f, 2, 8);
     const uint32_t reference = (uint32_t)f->n;
     for (unsigned i = 0; i < 6; i++) {
@@ -119,7 +103,7 @@ static struct file write_file(const struct kind *k)
     return f;
 }
 
-/* ---- what it means, by the equations of the specification ---- */
+/* ---- expected pixels, by the specification's equations ---- */
 
 static uint8_t rounded(double v)
 {
@@ -142,19 +126,19 @@ static void put_rgb(const struct kind *k, size_t x, size_t y, uint8_t *rgb)
     rgb[2] = rounded(v[0] + v[1] * (116130 / 65536.0));
 }
 
-/* Pixels come block by block. */
+/* The decoder returns pixels block by block. */
 static void assert_kind(const struct kind *k)
 {
-    static uint8_t wanted[WIDTH * HEIGHT * 3];
+    static uint8_t expected[WIDTH * HEIGHT * 3];
     const size_t w = k->is_tiled ? TILE : WIDTH, h = k->is_tiled ? TILE : HEIGHT;
-    uint8_t *rgb = wanted;
+    uint8_t *rgb = expected;
     for (size_t y0 = 0; y0 < HEIGHT; y0 += h)
         for (size_t x0 = 0; x0 < WIDTH; x0 += w)
             for (size_t y = y0; y < y0 + h && y < HEIGHT; y++)
                 for (size_t x = x0; x < x0 + w && x < WIDTH; x++, rgb += 3)
                     put_rgb(k, x, y, rgb);
     struct file f = write_file(k);
-    assert_decodes(f.bytes, f.n, "tiff", WIDTH, HEIGHT, 3, wanted);
+    assert_decodes(f.bytes, f.n, "tiff", WIDTH, HEIGHT, 3, expected);
 }
 
 static void test_units(void **state)

@@ -1,13 +1,4 @@
-/* WebP: files made here by libwebp's encoder, whole and damaged. */
-#include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-#include "tests/support/decoded.h"
-
+/* WebP files written by libwebp, sound and damaged. */
 #include "tests/support/damage.h"
 
 #include <webp/encode.h>
@@ -27,7 +18,7 @@ static void fill(uint8_t *pixels, unsigned n_channels)
             pixels[i * n_channels + c] = picture(i, c);
 }
 
-/* lossless keeps the colours of transparent pixels, too */
+/* Lossless also keeps the colours of transparent pixels. */
 static struct file encode(const uint8_t *rgba, bool lossless)
 {
     WebPConfig config;
@@ -48,7 +39,7 @@ static struct file encode(const uint8_t *rgba, bool lossless)
     return (struct file){writer.mem, writer.size};
 }
 
-/* A picture with alpha and one without, that a lossless file gives back to the bit. */
+/* A lossless file is exact, with and without alpha. */
 static void test_lossless(void **state)
 {
     (void)state;
@@ -56,7 +47,7 @@ static void test_lossless(void **state)
     fill(rgba, 4);
     struct file f = encode(rgba, true);
     assert_decodes(f.bytes, f.n, "webp", WIDTH, HEIGHT, 4, rgba);
-    assert_no_part_is_whole(f.bytes, f.n);
+    assert_cuts_are_refused(f.bytes, f.n);
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
     WebPFree(f.bytes);
 
@@ -70,7 +61,7 @@ static void test_lossless(void **state)
     WebPFree(f.bytes);
 }
 
-/* Lossy colour is near what went in; alpha is exact. */
+/* Lossy colours are close to the original; alpha is exact. */
 static void test_lossy(void **state)
 {
     (void)state;
@@ -92,17 +83,18 @@ static void test_lossy(void **state)
         assert_int_equal(d.pixels[4 * i + 3], rgba[4 * i + 3]);
     }
     free(d.pixels);
-    assert_no_part_is_whole(f.bytes, f.n);
+    assert_cuts_are_refused(f.bytes, f.n);
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
     WebPFree(f.bytes);
 }
 
-/* The first frame, of two, at 2,4 of a canvas of 20 x 12: what it does not cover is transparent. */
+/* The first of two frames, at 2, 4 of a canvas of 20 x 12. The rest of the canvas is transparent.
+ */
 static void test_animation(void **state)
 {
     (void)state;
     enum { CANVAS_W = 20, CANVAS_H = 12 };
-    uint8_t rgba[N * 4], wanted[CANVAS_W * CANVAS_H * 4] = {0};
+    uint8_t rgba[N * 4], expected[CANVAS_W * CANVAS_H * 4] = {0};
     fill(rgba, 4);
     struct file image = encode(rgba, true);
     WebPMux *mux = WebPMuxNew();
@@ -112,7 +104,7 @@ static void test_animation(void **state)
                               .duration = 100,
                               .id = WEBP_CHUNK_ANMF,
                               .blend_method = WEBP_MUX_BLEND};
-    const WebPMuxAnimParams params = {.bgcolor = 0xFF336699}; /* which nobody paints */
+    const WebPMuxAnimParams params = {.bgcolor = 0xFF336699}; /* must be ignored */
     WebPData data;
     assert_int_equal(WebPMuxSetAnimationParams(mux, &params), WEBP_MUX_OK);
     assert_int_equal(WebPMuxSetCanvasSize(mux, CANVAS_W, CANVAS_H), WEBP_MUX_OK);
@@ -122,15 +114,15 @@ static void test_animation(void **state)
     assert_int_equal(WebPMuxAssemble(mux, &data), WEBP_MUX_OK);
     WebPMuxDelete(mux);
     for (size_t y = 0; y < HEIGHT; y++)
-        memcpy(wanted + ((y + 4) * CANVAS_W + 2) * 4, rgba + y * WIDTH * 4, WIDTH * 4);
-    assert_decodes(data.bytes, data.size, "webp", CANVAS_W, CANVAS_H, 4, wanted);
-    assert_no_part_is_whole(data.bytes, data.size);
+        memcpy(expected + ((y + 4) * CANVAS_W + 2) * 4, rgba + y * WIDTH * 4, WIDTH * 4);
+    assert_decodes(data.bytes, data.size, "webp", CANVAS_W, CANVAS_H, 4, expected);
+    assert_cuts_are_refused(data.bytes, data.size);
     assert_true(damage_each_byte(data.bytes, data.size) > 0);
     WebPDataClear(&data);
     WebPFree(image.bytes);
 }
 
-/* Too large is told from the header, and memory is taken before it is allocated. */
+/* Limits apply to the header, before memory is allocated. */
 static void test_limits(void **state)
 {
     (void)state;

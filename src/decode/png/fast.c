@@ -62,7 +62,7 @@ struct ih_png_fast *ih_png_fast_open(struct ih_png_file *file,
                                      const struct ih_decode_options *options,
                                      struct ih_image_info *info)
 {
-    uint64_t limit = options->whole_bytes_max ? options->whole_bytes_max : IH_WHOLE_BYTES_MAX;
+    uint64_t limit = options->held_bytes_max ? options->held_bytes_max : IH_HELD_BYTES_MAX;
     size_t size_bytes;
     limit = limit < SIZE_MAX / 2 ? limit : SIZE_MAX / 2;
     if (!is_candidate(file->src, options, limit, &size_bytes))

@@ -1,21 +1,22 @@
 /*
- * A TIFF in memory, as libtiff wants to see it, and what it says of it.
+ * The file as libtiff reads it from memory, libtiff's messages, and the tags that have to be read
+ * without libtiff.
  *
- * What is wrong goes into the handle's own messages, never to standard error. While it decodes,
- * errors and all but a few warnings mean that samples are lost; in the directory its warnings are
- * about tags that nobody needs.
+ * libtiff's messages are stored in the handle and never printed. While it decodes samples, errors
+ * and nearly all warnings mean that samples are lost. While it reads the directory, most warnings
+ * are about tags that do not affect the pixels.
  */
 #include "decode/tiff/parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { TAGS_BYTES_MAX = 256 << 20 }; /* what libtiff may allocate at once: arrays of strips */
+enum { TAGS_BYTES_MAX = 256 << 20 }; /* libtiff's largest allocation: arrays of strips */
 
 static tmsize_t read_file(thandle_t user, void *dst, tmsize_t size)
 {
     struct ih_tiff_handle *h = user;
-    const struct ih_held *w = &h->state->whole;
+    const struct ih_held *w = &h->state->held;
     size_t left = h->position < w->file_bytes ? w->file_bytes - (size_t)h->position : 0;
     size_t n = size < 0 ? 0 : (size_t)size < left ? (size_t)size : left;
     if (n)
@@ -33,7 +34,7 @@ static tmsize_t write_file(thandle_t user, void *src, tmsize_t size)
 static toff_t size_of_file(thandle_t user)
 {
     const struct ih_tiff_handle *h = user;
-    return h->state->whole.file_bytes;
+    return h->state->held.file_bytes;
 }
 
 static toff_t seek_file(thandle_t user, toff_t offset, int whence)
@@ -54,8 +55,8 @@ static int close_file(thandle_t user)
 static int map_file(thandle_t user, void **base, toff_t *size)
 {
     struct ih_tiff_handle *h = user;
-    *base = h->state->whole.file;
-    *size = h->state->whole.file_bytes;
+    *base = h->state->held.file;
+    *size = h->state->held.file_bytes;
     return 1;
 }
 
@@ -77,18 +78,18 @@ static int on_error(TIFF *tiff, void *user, const char *module, const char *form
     if (s->error.status == IH_OK)
         ih_error_set(&s->error, IH_CORRUPT, "damaged TIFF: %s%s%s", module ? module : "",
                      module ? ": " : "", text);
-    return 1; /* nobody else needs to hear of it */
+    return 1; /* handled: libtiff prints nothing */
 }
 
-/* A directory may warn of much that means nothing for the pixels, but not of values that lie behind
- * the end of the file, nor of its palette: without one, libtiff calls the image gray. */
+/* Warnings about the directory that are errors here: values past the end of the file, and a bad
+ * palette, without which libtiff would treat the image as gray. */
 static bool is_damage(const char *text)
 {
     return strstr(text, "IO error") || strstr(text, "ColorMap") || strstr(text, "Colormap");
 }
 
-/* Of samples that are all there: an old way to write LZW, a last strip of JPEG as high as the
- * others, whose further rows are nobody's, and progressive JPEG. */
+/* Warnings about samples that are complete: an old variant of LZW, a last JPEG strip as high as the
+ * others, whose extra rows are unused, and progressive JPEG. */
 static bool is_harmless(const char *format)
 {
     return strncmp(format, "Old-style LZW", 13) == 0 ||
@@ -130,9 +131,70 @@ enum ih_status ih_tiff_open_handle(struct ih_tiff *s, unsigned i, struct ih_erro
     s->lib.TIFFOpenOptionsSetMaxSingleMemAlloc(options, TAGS_BYTES_MAX);
     s->lib.TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, s);
     s->lib.TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, s);
-    /* c: strips as they are in the file */
+    /* "c": no strip chopping, so strips are the ones of the file */
     h->tiff = s->lib.TIFFClientOpenExt("file", "rc", h, read_file, write_file, seek_file,
                                        close_file, size_of_file, map_file, unmap_file, options);
     s->lib.TIFFOpenOptionsFree(options);
     return h->tiff ? IH_OK : ih_tiff_failed(s, err);
+}
+
+/* ---- tags as they are in the file ----
+ *
+ * libtiff repairs directories silently: it treats a palette image of 8 bits or more without a
+ * palette as gray or RGB. So the tags that decide what the samples are, are also read here.
+ * Sources: TIFF 6.0, section 2, and libtiff's description of BigTIFF.
+ */
+
+enum { BYTE = 1, SHORT = 3, LONG = 4, LONG8 = 16 };
+
+struct reader {
+    const uint8_t *file;
+    size_t file_bytes;
+    bool is_big_endian, is_big_tiff;
+};
+
+/* Reads a number of n bytes at `at`. Returns false if it lies past the end of the file. */
+static bool get(const struct reader *r, uint64_t at, unsigned n, uint64_t *value)
+{
+    if (at > r->file_bytes || r->file_bytes - at < n)
+        return false;
+    *value = 0;
+    for (unsigned i = 0; i < n; i++)
+        *value = *value << 8 | r->file[at + (r->is_big_endian ? i : n - 1 - i)];
+    return true;
+}
+
+/* Reads the value of the entry at `at`. Returns false unless it is a single integer in the entry.
+ */
+static bool get_value(const struct reader *r, uint64_t at, uint64_t *value)
+{
+    uint64_t type, n_values;
+    const unsigned count_bytes = r->is_big_tiff ? 8 : 4;
+    if (!get(r, at + 2, 2, &type) || !get(r, at + 4, count_bytes, &n_values) || n_values != 1)
+        return false;
+    const unsigned n_bytes = type == BYTE                      ? 1
+                             : type == SHORT                   ? 2
+                             : type == LONG                    ? 4
+                             : type == LONG8 && r->is_big_tiff ? 8
+                                                               : 0;
+    return n_bytes > 0 && get(r, at + 4 + count_bytes, n_bytes, value);
+}
+
+bool ih_tiff_has_tag(const struct ih_tiff *s, uint16_t tag, uint64_t value)
+{
+    struct reader r = {s->held.file, s->held.file_bytes, false, false};
+    uint64_t at, n_entries, id, is;
+    if (r.file_bytes < 8)
+        return false;
+    r.is_big_endian = r.file[0] == 'M';
+    r.is_big_tiff = r.file[r.is_big_endian ? 3 : 2] == 43;
+    const unsigned entry_bytes = r.is_big_tiff ? 20 : 12, count_bytes = r.is_big_tiff ? 8 : 2;
+    if (!get(&r, r.is_big_tiff ? 8 : 4, r.is_big_tiff ? 8 : 4, &at) ||
+        !get(&r, at, count_bytes, &n_entries))
+        return false;
+    at += count_bytes;
+    for (uint64_t i = 0; i < n_entries && get(&r, at, 2, &id); i++, at += entry_bytes)
+        if (id == tag && get_value(&r, at, &is) && is == value)
+            return true;
+    return false;
 }

@@ -1,6 +1,8 @@
-/* What a TIFF's directory says of its samples: which are colour, which is alpha, what is refused.
- */
+/* The meaning of a TIFF's samples: which are colour, which is alpha, what is refused, and the
+ * conversion of YCbCr. */
 #include "decode/tiff/parts.h"
+
+#include <math.h>
 
 static enum ih_status unsupported(struct ih_error *err, const char *what, unsigned value)
 {
@@ -37,7 +39,7 @@ static enum ih_status kind_of(const struct ih_tiff_calls *lib, TIFF *t, uint16_t
         *kind = IH_SAMPLES_GRAY;
         return IH_OK;
     case PHOTOMETRIC_RGB:
-    case PHOTOMETRIC_YCBCR: /* read as RGB */
+    case PHOTOMETRIC_YCBCR: /* converted to RGB by libjpeg or here */
         *kind = IH_SAMPLES_RGB;
         return IH_OK;
     case PHOTOMETRIC_PALETTE:
@@ -52,8 +54,8 @@ static enum ih_status kind_of(const struct ih_tiff_calls *lib, TIFF *t, uint16_t
     }
 }
 
-/* Palettes have 16 bits a value, v * 257 of an 8-bit v. Some programs wrote v itself, and some
- * v * 256, whose high byte is as exact. */
+/* A palette has 16 bits a value. Most programs write v * 257 for an 8-bit v; some write v or
+ * v * 256, which are recognised and read as exactly v. */
 static enum ih_status load_palette(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
     uint16_t *values[3];
@@ -75,7 +77,85 @@ static enum ih_status load_palette(struct ih_tiff *s, TIFF *t, struct ih_error *
     return IH_OK;
 }
 
-/* What each sample is. Extra samples of no stated meaning are not counted. */
+/* ---- YCbCr that is not JPEG ----
+ *
+ * TIFF 6.0, sections 20 and 21: ReferenceBlackWhite turns codes into values, YCbCrCoefficients turn
+ * values into RGB. All pixels of a unit share its chroma, as in libtiff's programs. Factors are
+ * rounded to 16 fractional bits, as in libtiff and libjpeg; without that, one green value in 3,000
+ * would differ from other readers.
+ *
+ * libtiff's own conversion was rejected. With chroma halved twice both ways it does not read the
+ * last unit of every second width, and it truncates chroma to integers unless the reference values
+ * are the default ones.
+ */
+
+static double factor(double v)
+{
+    return floor(v * 65536 + 0.5) / 65536;
+}
+
+static bool is_subsampling(unsigned n)
+{
+    return n == 1 || n == 2 || n == 4;
+}
+
+/* Section 20: the value of a code; black becomes 0 and white becomes full. */
+static double value_of(unsigned code, const float *reference, double full)
+{
+    return ((double)code - (double)reference[0]) * full /
+           ((double)reference[1] - (double)reference[0]);
+}
+
+static enum ih_status read_ycbcr(struct ih_tiff *s, TIFF *t, struct ih_error *err)
+{
+    struct ih_tiff_ycbcr *c = &s->ycbcr;
+    float *k = NULL;         /* coefficients of red, green, blue */
+    float *reference = NULL; /* black and white of Y, Cb, Cr */
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_YCBCRSUBSAMPLING, &c->across, &c->down);
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_YCBCRCOEFFICIENTS, &k);
+    s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_REFERENCEBLACKWHITE, &reference);
+    if (!is_subsampling(c->across) || !is_subsampling(c->down) || !k || !reference || !(k[1] > 0) ||
+        !(reference[1] > reference[0]) || !(reference[3] > reference[2]) ||
+        !(reference[5] > reference[4]))
+        return ih_error_set(err, IH_CORRUPT, "damaged TIFF: YCbCr with impossible values");
+    const double red = (double)k[0], green = (double)k[1], blue = (double)k[2];
+    const double of_red = factor(2 - 2 * red), of_blue = factor(2 - 2 * blue);
+    const double cr_in_green = factor((2 - 2 * red) * red / green);
+    const double cb_in_green = factor((2 - 2 * blue) * blue / green);
+    for (unsigned i = 0; i < 256; i++) {
+        const double cb = value_of(i, reference + 2, 127), cr = value_of(i, reference + 4, 127);
+        c->luma[i] = value_of(i, reference, 255);
+        c->red_of_cr[i] = of_red * cr;
+        c->blue_of_cb[i] = of_blue * cb;
+        c->green_of_cr[i] = -cr_in_green * cr;
+        c->green_of_cb[i] = -cb_in_green * cb;
+    }
+    return IH_OK;
+}
+
+/* Rounds to the nearest integer and clamps; NaN becomes 0. */
+static uint8_t to_byte(double v)
+{
+    return !(v > 0) ? 0 : v >= 255 ? 255 : (uint8_t)floor(v + 0.5);
+}
+
+void ih_tiff_convert_ycbcr(const struct ih_tiff_ycbcr *c, const uint8_t *units, uint32_t line,
+                           uint32_t n, uint8_t *pixels)
+{
+    const size_t n_luma = (size_t)c->across * c->down;
+    for (uint32_t x = 0; x < n; x++, pixels += 3) {
+        const uint8_t *unit = units + x / c->across * (n_luma + 2);
+        const double luma = c->luma[unit[line * c->across + x % c->across]];
+        const uint8_t cb = unit[n_luma], cr = unit[n_luma + 1];
+        pixels[0] = to_byte(luma + c->red_of_cr[cr]);
+        pixels[1] = to_byte(luma + c->green_of_cb[cb] + c->green_of_cr[cr]);
+        pixels[2] = to_byte(luma + c->blue_of_cb[cb]);
+    }
+}
+
+/* ---- layout ---- */
+
+/* Extra samples without a stated meaning are ignored. */
 enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
     enum ih_sample_kind kind = IH_SAMPLES_GRAY;
@@ -96,7 +176,7 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
         check_compression(&s->lib, t, photometric, err) != IH_OK)
         return err->status;
     if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID)
-        return unsupported(err, "samples that are no unsigned integers, format", format);
+        return unsupported(err, "samples that are not unsigned integers, format", format);
     if (bits < 1 || bits > 16)
         return unsupported(err, "bits a sample", bits);
 
@@ -116,9 +196,9 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
     s->is_planar = planar == PLANARCONFIG_SEPARATE && s->n_samples > 1;
     if (photometric == PHOTOMETRIC_YCBCR && compression != COMPRESSION_JPEG) {
         if (s->n_samples != 3 || bits != 8)
-            return unsupported(err, "YCbCr that is no JPEG and samples a pixel", s->n_samples);
+            return unsupported(err, "YCbCr that is not JPEG and samples a pixel", s->n_samples);
         s->is_ycbcr = true;
-        return ih_tiff_read_ycbcr(s, t, err);
+        return read_ycbcr(s, t, err);
     }
     if (photometric == PHOTOMETRIC_YCBCR)
         s->lib.TIFFSetField(t, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);

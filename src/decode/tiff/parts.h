@@ -1,7 +1,6 @@
 /*
- * The parts of the TIFF decoder: the file as libtiff sees it (tiff_file.c), what its directory says
- * of the samples (tiff_layout.c), what that said before libtiff mended it (tiff_tags.c), YCbCr
- * (tiff_ycbcr.c), and the decoder itself (dec_tiff.c).
+ * What the parts of the TIFF decoder share: file.c (the file as libtiff reads it), layout.c (the
+ * meaning of the samples, and YCbCr) and dec_tiff.c (the decoder).
  */
 #ifndef IH_DECODE_TIFF_PARTS_H
 #define IH_DECODE_TIFF_PARTS_H
@@ -12,7 +11,7 @@
 
 #include <tiffio.h>
 
-/* What is called of libtiff. */
+/* The functions of libtiff that are called. */
 #define TIFF_CALLS(F)                                                                              \
     F(void, TIFFClose, (TIFF *))                                                                   \
     F(int, TIFFGetField, (TIFF *, uint32_t, ...))                                                  \
@@ -42,66 +41,63 @@ struct ih_tiff_calls {
     TIFF_CALLS(IH_DYNLIB_MEMBER)
 };
 
-/* One libtiff handle on the file; each has its own place in it. */
+/* A libtiff handle on the file, with its own position. */
 struct ih_tiff_handle {
     struct ih_tiff *state;
     TIFF *tiff; /* owned */
     uint64_t position;
 };
 
-/* YCbCr as it is stored: units of across x down values of Y, one of Cb and one of Cr. Of each value
- * what it adds to a colour. */
+/* YCbCr as it is stored: units of across x down values of Y, one Cb and one Cr. The tables hold
+ * what each value adds to a colour. */
 struct ih_tiff_ycbcr {
     uint16_t across, down;
     double luma[256], red_of_cr[256], green_of_cr[256], green_of_cb[256], blue_of_cb[256];
 };
 
-/* What is decoded at once. */
+/* The block that is decoded in one call. */
 enum ih_tiff_block { IH_TIFF_SCANLINE, IH_TIFF_STRIP, IH_TIFF_TILE };
 
 struct ih_tiff {
     struct ih_tiff_calls lib;
-    struct ih_held whole;
-    struct ih_tiff_handle handles[IH_SAMPLES_PLANES_MAX]; /* one, or one a plane */
+    struct ih_held held;
+    struct ih_tiff_handle handles[IH_SAMPLES_PLANES_MAX]; /* one, or one for each plane */
     struct ih_samples samples;
-    unsigned plane_sample[IH_SAMPLES_PLANES_MAX]; /* which of the file's samples a plane is */
+    unsigned plane_sample[IH_SAMPLES_PLANES_MAX]; /* the sample of the file that a plane holds */
     uint32_t width, height;
-    uint16_t n_samples; /* of a pixel in the file */
+    uint16_t n_samples; /* a pixel, in the file */
     bool is_planar, is_ycbcr, is_decoding;
-    struct ih_tiff_ycbcr ycbcr; /* where is_ycbcr */
+    struct ih_tiff_ycbcr ycbcr; /* only if is_ycbcr */
 
     enum ih_tiff_block kind;
-    uint32_t full_width, full_height; /* of a block; the last ones may reach over the image */
-    uint8_t *block;                   /* owned; plane after plane */
+    uint32_t full_width, full_height; /* of a block; the last ones may extend past the image */
+    uint8_t *block;                   /* owned; one plane after the other */
     size_t plane_bytes, row_bytes;
     uint32_t x, y;                           /* of the next block */
-    uint32_t block_width, block_height, row; /* of this block that are image; next row */
-    struct ih_error error;                   /* the first message */
+    uint32_t block_width, block_height, row; /* the part inside the image; its next row */
+    struct ih_error error;                   /* libtiff's first message */
 };
 
 /* Opens handle i on the file and reads the first directory. */
 enum ih_status ih_tiff_open_handle(struct ih_tiff *s, unsigned i, struct ih_error *err);
 
-/* What libtiff said, as the error. */
+/* Sets err to libtiff's first message. */
 enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err);
 
-/* Whether the file's first directory itself, before libtiff mends it, has this tag with this one
- * whole number as its value. */
+/* Returns true if the first directory in the file, before libtiff's repairs, has this tag with this
+ * single integer as its value. */
 bool ih_tiff_has_tag(const struct ih_tiff *s, uint16_t tag, uint64_t value);
 
-/* Fills samples, plane_sample, n_samples, is_planar and is_ycbcr, or refuses what is not decoded.
- */
+/* Sets samples, plane_sample, n_samples, is_planar, is_ycbcr and ycbcr, or returns IH_UNSUPPORTED
+ * or IH_CORRUPT. */
 enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err);
 
-/* Fills ycbcr from the directory. */
-enum ih_status ih_tiff_read_ycbcr(struct ih_tiff *s, TIFF *t, struct ih_error *err);
-
 /*
- * A row of a block of such units.
+ * Converts one row of a block of YCbCr units.
  *
- * units    the units that the row is in, from the block's left edge on
- * line     which of a unit's rows of Y
- * pixels   uint8 [n][3], red, green and blue
+ * units    the units that contain the row, from the block's left edge on
+ * line     the row of Y within the units
+ * pixels   uint8 [n][3], red, green and blue, written
  */
 void ih_tiff_convert_ycbcr(const struct ih_tiff_ycbcr *c, const uint8_t *units, uint32_t line,
                            uint32_t n, uint8_t *pixels);
