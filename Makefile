@@ -7,6 +7,7 @@
 #   WERROR=1                                           warnings are errors, as in CI
 #   FORMATS="webp gif ..."                             the optional formats to look for; default: all
 #   LIBDEFLATE=0                                       PNG through libpng alone
+#   PROGRESSIVE=0                                      progressive JPEG scan by scan: more memory, half the speed
 #   DEPS=DIR                                           headers and libraries under DIR, looked at first
 #   CPPFLAGS= CFLAGS= LDFLAGS= LDLIBS=                 yours, added to what is needed; -O3 takes the place of -O2
 
@@ -109,7 +110,12 @@ ifeq ($(LIBDEFLATE),1)
   override CPPFLAGS += -DIH_WITH_LIBDEFLATE $(shell $(PKG_CONFIG) --cflags libdeflate 2>/dev/null)
   override LDLIBS   += $(or $(shell $(PKG_CONFIG) --libs libdeflate 2>/dev/null),-ldeflate)
 endif
-# Helper processes give up their rights through it; without it they only have resource limits.
+# 1: progressive JPEG files are decoded with all scans at once (src/decode/progressive).
+PROGRESSIVE   ?= 1
+ifeq ($(PROGRESSIVE),1)
+  override CPPFLAGS += -DIH_WITH_PROGRESSIVE
+endif
+# Decoder processes give up their rights through it; without it they only have resource limits.
 SECCOMP       ?= $(if $(shell $(PKG_CONFIG) --exists libseccomp 2>/dev/null && echo 1),1,0)
 ifeq ($(SECCOMP),1)
   override CPPFLAGS += -DIH_WITH_SECCOMP $(shell $(PKG_CONFIG) --cflags libseccomp)
@@ -142,13 +148,13 @@ LIB_SRCS  := $(wildcard $(foreach d,base counts decode decode/jpeg decode/progre
                isolate count device jpeg_gpu output output/chart pipeline library,src/$(d)/*.c))
 LIB_SRCS  := $(filter-out $(foreach f,$(FORMATS_GONE),src/decode/dec_$(f).c src/decode/$(f)_%.c src/decode/$(f)/%.c),$(LIB_SRCS))
 ifneq ($(CUDA),1)
-  LIB_SRCS := $(filter-out src/device/backend_cuda.c src/device/device_pixels_cuda.c \
-                src/device/gpu_totals.c,$(LIB_SRCS))
-else
-  LIB_SRCS := $(filter-out src/device/device_pixels_none.c,$(LIB_SRCS))
+  LIB_SRCS := $(filter-out src/device/backend_cuda.c src/device/cuda_unit.c,$(LIB_SRCS))
 endif
 ifeq ($(NVJPEG_DIR),)
   LIB_SRCS := $(filter-out src/jpeg_gpu/hw_jpeg_nvjpeg.c,$(LIB_SRCS))
+endif
+ifneq ($(PROGRESSIVE),1)
+  LIB_SRCS := $(filter-out src/decode/progressive/%,$(LIB_SRCS))
 endif
 CLI_SRCS  := $(wildcard src/cli/*.c src/bench/*.c)
 SHIM_SRCS := $(wildcard third_party/*.c)
@@ -157,6 +163,9 @@ CLI_OBJS  := $(CLI_SRCS:%.c=$(BUILD)/%.o)
 PROGRAM   := $(BUILD)/imghist
 
 UNIT_SRCS := $(filter-out $(wildcard $(FORMATS_GONE:%=tests/unit/test_%*.c)),$(wildcard tests/unit/test_*.c))
+ifneq ($(PROGRESSIVE),1)
+  UNIT_SRCS := $(filter-out tests/unit/test_progressive%.c,$(UNIT_SRCS))
+endif
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/tests/%)
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BINS := $(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/%)
@@ -251,10 +260,10 @@ test: ## install the test tools, build, and run every test that needs no GPU
 unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
-$(BUILD)/tests/test_machine: $(addprefix $(BUILD)/src/cli/,machine.o cgroup.o)
-$(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o outfile.o)
+$(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o)
 $(BUILD)/tests/test_bench_exact: $(BUILD)/src/bench/exact.o
-$(addprefix $(BUILD)/tests/,test_bench test_bench_report): $(addprefix $(BUILD)/src/bench/,data.o exact.o job.o measure.o report.o)
+$(addprefix $(BUILD)/tests/,test_bench test_bench_report test_bench_chart): \
+  $(addprefix $(BUILD)/src/bench/,bench_chart.o exact.o job.o measure.o report.o)
 # A test takes of all this what it needs: whole, and with the kernels, it would be 25 MB in each.
 $(BUILD)/tested.a: $(LIB_OBJS)
 	@rm -f $@
@@ -282,16 +291,18 @@ fuzz: ## run every fuzzer for FUZZ_SECONDS (10) each; needs clang
 .PHONY: fuzzers
 fuzzers: needs $(FUZZ_BINS)
 
-$(BUILD)/fuzz_lists: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o outfile.o)
+$(BUILD)/fuzz_lists: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
-                   $(addprefix $(BUILD)/src/cli/,options.o option_device.o option_table.o)
+                   $(addprefix $(BUILD)/src/cli/,options.o option_table.o)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples
-samples: ## make the sample images anew, with the program in samples/
+samples: ## make test card and scene.jpg again in build/samples and compare them with samples/
 	@mkdir -p build/samples
-	$(CC) $(CPPFLAGS) $(CFLAGS) -ffp-contract=off -o build/samples/make_samples $(wildcard samples/*.c) $(LDLIBS)
-	build/samples/make_samples samples
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o build/samples/make_samples samples/make_samples.c $(LDLIBS)
+	build/samples/make_samples samples/scene.png build/samples
+	cmp build/samples/testcard.png samples/testcard.png
+	cmp build/samples/scene.jpg samples/scene.jpg
 
 .PHONY: gallery
 gallery: all ## make the pictures of README.md, and a page of charts of every kind in build/gallery

@@ -1,12 +1,12 @@
 /*
- * What the histogram kernels share: how a band is cut into aligned groups of pixels, the arithmetic
- * of one pixel, and the tree that reduces a block.
+ * Shared by the histogram kernels: how a band is divided into aligned groups of pixels, the
+ * arithmetic of one pixel, and the tree that reduces a block.
  *
- * A band may start at any byte. Its pixels are cut into a head that ends at a 16-byte boundary,
- * groups of a multiple of 16 pixels, which are whole 16-byte loads, and a tail. Head and tail, the
- * edge, are less than 16 pixels and less than a group, and are read byte by byte. Where no pixel
- * starts at a 16-byte boundary (2 or 4 channels at an odd address) all pixels are edge: right,
- * slow, and never so in a buffer that cudaMalloc returned.
+ * A band may start at any byte. It is divided into a head that ends at a 16-byte boundary, groups
+ * of a multiple of 16 pixels, which are whole 16-byte loads, and a tail. Head and tail are the
+ * edge: each is shorter than 16 pixels or a group, and is read byte by byte. If no pixel starts at
+ * a 16-byte boundary (2 or 4 channels at an odd address), all pixels are edge, which is slow but
+ * correct, and never happens with memory from cudaMalloc.
  */
 #ifndef IH_KERNELS_DEVICE_CUH
 #define IH_KERNELS_DEVICE_CUH
@@ -15,26 +15,25 @@
 
 enum {
     IH_WARP = 32,
-    /* The fewest pixels that fill whole 16-byte loads, whatever their channels. */
+    /* The fewest pixels that fill whole 16-byte loads with any number of channels. */
     IH_LOAD_PIXELS = 16,
     /* any_low, any_high, all_low, all_high, in the order of ih_gpu_totals. */
     IH_CLIP_COUNTS = 4,
 };
 
-/* One launch, as the kernels get it: the launcher's arguments, checked and cut up. */
+/* The kernels' argument: the launcher's arguments, checked and divided into groups. */
 struct ih_job {
     const uint8_t *d_pixels;
-    const uint4 *d_groups; /* where the first group starts; 16-byte aligned */
+    const uint4 *d_groups; /* the first group; 16-byte aligned */
     uint32_t n_head;       /* pixels before it */
     uint32_t n_groups;     /* of group_pixels */
     uint32_t group_pixels; /* a multiple of IH_LOAD_PIXELS */
-    uint32_t n_edge;       /* pixels in no group: n_head in front, the rest behind */
+    uint32_t n_edge;       /* pixels in no group: n_head before them, the rest after */
     struct ih_gpu_measures measures;
     struct ih_gpu_totals *d_totals;
 };
 
-/* Fills in *job, for groups of so many pixels. Returns cudaErrorInvalidValue for arguments outside
- * what kernels.h allows. */
+/* Fills in *job. Returns cudaErrorInvalidValue for arguments that kernels.h does not allow. */
 static inline cudaError_t ih_job_make(const struct ih_gpu_histogram_args *args,
                                       uint32_t group_pixels, struct ih_job *job)
 {
@@ -63,13 +62,13 @@ static inline cudaError_t ih_job_make(const struct ih_gpu_histogram_args *args,
     return cudaSuccess;
 }
 
-/* Planes that an image of so many channels has: its channels, and luma where there is colour. */
+/* The number of planes: the channels, and luma if there is colour. */
 __host__ __device__ constexpr int ih_planes(int channels)
 {
     return channels >= 3 ? channels + 1 : channels;
 }
 
-/* Where the i-th plane lies in ih_gpu_totals: luma keeps its place whatever the channels. */
+/* The index of a plane in ih_gpu_totals, where luma has a fixed place. */
 __device__ constexpr int ih_totals_plane(int channels, int plane)
 {
     return plane < channels ? plane : (int)IH_GPU_LUMA;
@@ -89,7 +88,7 @@ __device__ inline uint32_t ih_luma(const struct ih_job &job, uint32_t r, uint32_
     return (r * m.luma_red + g * m.luma_green + b * m.luma_blue + 32768) >> 16;
 }
 
-/* Counts one pixel's colour channels into the thread's joint clip counts, the plain way. */
+/* Adds one pixel to the thread's joint clip counts. */
 __device__ inline void ih_clip_pixel(const struct ih_job &job, uint32_t r, uint32_t g, uint32_t b,
                                      uint32_t (&clip)[IH_CLIP_COUNTS])
 {
@@ -115,8 +114,8 @@ __device__ inline void ih_add(unsigned long long *d_sum, unsigned long long valu
         atomicAdd(d_sum, value);
 }
 
-/* The sum of a warp's values, in lane 0: the first five levels of a block's tree, which need no
- * shared memory. From sm_80 on one instruction does all five. */
+/* The sum of a warp's values, valid in its thread 0: the first five levels of a block's tree. From
+ * sm_80 on it is one instruction. */
 __device__ inline uint32_t ih_warp_sum(uint32_t value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -135,8 +134,8 @@ __device__ inline unsigned long long ih_warp_sum(unsigned long long value)
     return value;
 }
 
-/* The sum of value * count over a warp, in lane 0, for values below 256: in halves of the counts,
- * so that 32 bits hold every sum. */
+/* The sum of value * count over a warp, valid in its thread 0, for values below 256. Halves of the
+ * counts are summed apart, so that 32 bits hold every sum. */
 __device__ inline unsigned long long ih_warp_weighted_sum(uint32_t value, uint32_t count)
 {
     const uint32_t low = ih_warp_sum(value * (count & 0xffff));
@@ -144,16 +143,15 @@ __device__ inline unsigned long long ih_warp_weighted_sum(uint32_t value, uint32
     return low + ((unsigned long long)high << 16);
 }
 
-/* Partial sums of a block's warps in shared memory: one of each warp for each thing summed. */
+/* Partial sums of a block's warps, in shared memory. */
 struct ih_partials {
     unsigned long long sum[IH_GPU_PLANES][IH_GPU_BINS / IH_WARP];
     uint32_t clip[IH_CLIP_COUNTS][IH_WARP];
 };
 
 /*
- * The last levels of the tree: each warp takes one of the sums, halves its partials down to one,
- * and adds that to the totals. All threads call it, after the __syncthreads that ends the filling.
- * THREADS is the size of the block.
+ * The last levels of the tree: each warp reduces the partials of one sum and adds it to the totals.
+ * All threads of the block, THREADS, call it after s_partials is complete and synchronized.
  */
 template <int CHANNELS, int THREADS>
 __device__ inline void ih_partials_add(const struct ih_partials &s_partials,
@@ -161,17 +159,17 @@ __device__ inline void ih_partials_add(const struct ih_partials &s_partials,
 {
     constexpr int PLANES = ih_planes(CHANNELS), WARPS = THREADS / IH_WARP;
     constexpr int SLOTS = IH_GPU_BINS / IH_WARP;
-    const int warp = threadIdx.x / IH_WARP, lane = threadIdx.x % IH_WARP;
+    const int warp = threadIdx.x / IH_WARP, thread = threadIdx.x % IH_WARP;
 
     for (int i = warp; i < PLANES + (CHANNELS >= 3 ? IH_CLIP_COUNTS : 0); i += WARPS) {
         const int clip = i - PLANES;
         unsigned long long value = 0;
-        if (clip < 0 && lane < SLOTS)
-            value = s_partials.sum[i][lane];
-        if (clip >= 0 && lane < WARPS)
-            value = s_partials.clip[clip][lane];
+        if (clip < 0 && thread < SLOTS)
+            value = s_partials.sum[i][thread];
+        if (clip >= 0 && thread < WARPS)
+            value = s_partials.clip[clip][thread];
         value = ih_warp_sum(value);
-        if (lane == 0)
+        if (thread == 0)
             ih_add(clip < 0 ? &d_totals->sum[ih_totals_plane(CHANNELS, i)]
                             : ih_clip_total(d_totals, clip),
                    value);
@@ -179,13 +177,13 @@ __device__ inline void ih_partials_add(const struct ih_partials &s_partials,
 }
 
 /*
- * The end of a block: its table into the totals. A thread takes every THREADS-th bin, adds its
- * count to the bin, and value * count goes up the tree, so that the sums cost a multiplication a
- * bin instead of an addition a pixel. All threads call it, each as soon as it has counted its part.
+ * Adds a block's table to the totals. A thread handles every THREADS-th bin. value * count goes up
+ * the tree, so the channel sums cost a multiplication a bin, not an addition a pixel. All threads
+ * call it, each as soon as it has counted its part.
  *
  * count_of(plane, value)  the block's count; a warp asks for 32 neighbouring values of one plane
- * clip                    the thread's joint clip counts; only looked at for 3 and 4 channels
- * s_partials              may lie in the table itself
+ * clip                    the thread's joint clip counts; used for 3 and 4 channels
+ * s_partials              may overlap the table
  */
 template <int CHANNELS, int THREADS, typename count_fn>
 __device__ inline void ih_block_merge(count_fn count_of, uint32_t (&clip)[IH_CLIP_COUNTS],
@@ -194,7 +192,7 @@ __device__ inline void ih_block_merge(count_fn count_of, uint32_t (&clip)[IH_CLI
 {
     constexpr int N_BINS = ih_planes(CHANNELS) * IH_GPU_BINS;
     constexpr int ROUNDS = (N_BINS + THREADS - 1) / THREADS;
-    const int warp = threadIdx.x / IH_WARP, lane = threadIdx.x % IH_WARP;
+    const int warp = threadIdx.x / IH_WARP, thread = threadIdx.x % IH_WARP;
     unsigned long long sum[ROUNDS];
 
     if (CHANNELS >= 3) /* while other warps still count */
@@ -204,7 +202,7 @@ __device__ inline void ih_block_merge(count_fn count_of, uint32_t (&clip)[IH_CLI
 #pragma unroll
     for (int round = 0; round < ROUNDS; round++) {
         const int bin = round * THREADS + (int)threadIdx.x;
-        if (bin >= N_BINS) /* a whole warp or none */
+        if (bin >= N_BINS) /* a full warp or none */
             break;
         const int plane = bin / IH_GPU_BINS, value = bin % IH_GPU_BINS;
         const uint32_t count = count_of(plane, value);
@@ -212,7 +210,7 @@ __device__ inline void ih_block_merge(count_fn count_of, uint32_t (&clip)[IH_CLI
         sum[round] = ih_warp_weighted_sum((uint32_t)value, count);
     }
     __syncthreads(); /* the table has been read: s_partials may overwrite it */
-    if (lane == 0) {
+    if (thread == 0) {
 #pragma unroll
         for (int round = 0; round < ROUNDS; round++) {
             const int bin = round * THREADS + (int)threadIdx.x;

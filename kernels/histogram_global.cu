@@ -1,18 +1,20 @@
 /*
  * Histogram, the first rung: every thread adds to one table in global memory.
  *
- * The idea is the textbook's: a grid of twice the multiprocessors with 256 threads each strides
- * over the pixels, and atomicAdd keeps the counts right whoever else adds (J. Sanders, E. Kandrot,
- * CUDA by Example, 2010, section 9.4). The whole grid shares at most 1,280 counters. They live in
- * the L2 cache, which performs one addition to an address at a time, so the pixels queue up there:
- * each costs a round trip through the L2 instead of a byte of bandwidth, and the queue is longest
- * where the data is flat. The next rung gives every block a table of its own.
+ * The textbook's idea: a grid of two blocks of 256 threads a multiprocessor strides over the pixels
+ * and counts with atomicAdd (J. Sanders, E. Kandrot, CUDA by Example, 2010, section 9.4). Sums and
+ * joint clip counts would swamp single addresses, so they stay in registers and take the block's
+ * tree at the end.
  *
- * H100 80GB HBM3, 2026-11-21, tests/bench/gpu_histogram.sh: 6 GB/s of random gray, 1 GB/s of
- * constant gray, 15 and 3 GB/s of RGB (4 M pixels), where the memory reads 3120.
+ * NVIDIA H100 80GB HBM3, 2026-11-21, tests/bench/gpu_histogram.sh, 4 M pixels, GB/s (read: 3120):
  *
- * Sums and joint clip counts stay in registers until the end and then take the block's tree, as
- * they would swamp five addresses otherwise.
+ *                   gray   RGB
+ *     random        6      15
+ *     constant      1      3
+ *
+ * What limits it: the whole grid shares at most 1,280 counters. They are in the L2 cache, which
+ * does one addition to an address at a time, so pixels queue there. The queue is longest on flat
+ * data. The next rung gives every block its own table.
  */
 #include "device.cuh"
 
@@ -44,15 +46,15 @@ __global__ void __launch_bounds__(IH_GLOBAL_THREADS)
         }
     }
 
-    const int warp = threadIdx.x / IH_WARP, lane = threadIdx.x % IH_WARP;
+    const int warp = threadIdx.x / IH_WARP, thread = threadIdx.x % IH_WARP;
     for (int p = 0; p < PLANES; p++) {
         const unsigned long long of_warp = ih_warp_sum(sum[p]);
-        if (lane == 0)
+        if (thread == 0)
             s_partials.sum[p][warp] = of_warp;
     }
     for (int i = 0; i < IH_CLIP_COUNTS; i++) {
         const uint32_t of_warp = ih_warp_sum(clip[i]);
-        if (lane == 0)
+        if (thread == 0)
             s_partials.clip[i][warp] = of_warp;
     }
     __syncthreads();
@@ -78,14 +80,6 @@ extern "C" cudaError_t ih_histogram_global(const struct ih_gpu_histogram_args *a
     const cudaError_t status = ih_job_make(args, IH_LOAD_PIXELS, &job);
     if (status != cudaSuccess || args->n_pixels == 0)
         return status;
-    switch (args->n_channels) {
-    case 1:
-        return launch<1>(args, &job);
-    case 2:
-        return launch<2>(args, &job);
-    case 3:
-        return launch<3>(args, &job);
-    default:
-        return launch<4>(args, &job);
-    }
+    const decltype(&launch<1>) launches[] = {launch<1>, launch<2>, launch<3>, launch<4>};
+    return launches[args->n_channels - 1](args, &job);
 }

@@ -1,37 +1,32 @@
 /*
- * Histogram, the last rung: every bin in shared memory 32 times, a copy for each lane of a warp.
+ * Histogram, the last rung: 32 copies of every bin in shared memory, one for each thread of a warp.
  *
- * The idea. Shared memory adds in place, but lanes that hit one bank with different words take
- * turns, and in a plain table the bank is decided by the data (histogram_shared.cu). So each
- * counter exists in copies that lie side by side, and a lane adds to copy `lane mod 32`: its bank
- * is decided by the lane, whatever the data (replication: J. Gomez-Luna et al., An optimized
- * approach to histogram computation on GPU, Machine Vision and Applications, 2013). A table has one
- * row of 256 bytes for each value, in which the copies of two planes lie:
+ * The idea. Threads of a warp that hit different words of a bank take turns, and in a plain table
+ * the data decides the bank (histogram_shared.cu). Here the copies of a bin lie side by side, and
+ * thread i of a warp adds to copy i mod 32: its bank depends on the thread, not on the data
+ * (replication: J. Gomez-Luna et al., An optimized approach to histogram computation on GPU,
+ * Machine Vision and Applications, 2013). A table has a row of 256 bytes for each value, with the
+ * copies of two planes:
  *
- *     row v:  | plane 0, value v: lane 0, 1, ... 31 | plane 1, value v: lane 0, 1, ... 31 |
+ *     row v:  | plane 0, value v: thread 0, 1, ... 31 | plane 1, value v: thread 0, 1, ... 31 |
  *
- * The address of a sample's counter is then 256 * value + the lane's column, and one instruction
- * makes it from the word that was loaded: a dot product of two of its bytes with 256 and 0, or a
- * byte permutation. The plane is the constant offset of the atomic instruction. So a sample costs
- * two instructions, and luma two dot products more (the weights are 16 bits, the colours 8).
+ * A counter's address is 256 * value + the thread's column. One instruction makes it from the
+ * loaded word: a dot product of two of its bytes with 256 and 0, or a byte permutation. The plane
+ * is the constant offset of the atomic. So a sample costs two instructions, and luma two dot
+ * products more.
  *
- * Joint clip counts. Sorted by channel (6 permutations for 4 pixels), the bytes of 4 pixels are
- * compared with a threshold at once, the carry kept out of the next byte; "any" and "all" are an OR
- * and an AND, and a dot product with ones adds them up. That is 33 instructions for 4 pixels and
- * both thresholds, without a branch, so no data is slower than other data. Minimum, maximum and
- * four compares for each pixel took the kernel to 0.69 of the memory's speed.
+ * Joint clip counts take 33 instructions for 4 pixels and both thresholds, without branches
+ * (replicated.cuh). Sums come from the finished table, so blocks should be large and few: one of
+ * 1024 threads a multiprocessor. Work units go to the blocks in turn; the first is loaded while the
+ * tables are zeroed (0.9 us for the 128 KiB of RGB; the end of a block takes 1.3 us).
  *
- * Everything else is done once a block: sums come from the finished table (value * count, up a
- * tree), so a block should be large and few: one of 1024 threads a multiprocessor. Its units of
- * work go to the blocks in turn, so that all have the same number; the first one is loaded while
- * the tables are zeroed (0.9 us for the 128 KiB of RGB; the end of a block takes 1.3 us).
- *
- * Figures: H100 80GB HBM3, 2026-11-21, tests/bench/gpu_histogram.sh with 768 MiB; ncu for the rest.
- * The read roofline there is 3.12 TB/s. From one H100 to the next the shares move by 0.01.
+ * NVIDIA H100 80GB HBM3, 2026-11-21, tests/bench/gpu_histogram.sh, 768 MiB, and ncu. Read: 3.12
+ * TB/s. Shares differ by 0.01 between H100s.
  *
  *     channels                            gray    gray+alpha   RGB     RGBA
- *     share of the roofline, any data     0.97    0.97         0.97    0.97
- *     the same, 256 MiB                   0.98    0.98         0.95    0.95
+ *     of read, any data                   0.97    0.97         0.97    0.97
+ *     of read, 256 MiB                    0.98    0.98         0.95    0.95
+ *     of read, H200 (4.47 TB/s)           0.98    0.98         0.85    0.92 to 0.95
  *     copies; tables                      64; 1   32; 1        32; 2   32; 3
  *     registers; shared memory (KiB)      64; 64  64; 64       64; 128 63; 192
  *     warps a multiprocessor, of 64       32      32           32      32
@@ -40,40 +35,36 @@
  *     integer pipes used (ALU, FMA-heavy) .02 .21 .03 .21      .48 .54 .38 .46
  *     shared-memory pipe used, atomics    0.39    0.38         0.51    0.51
  *
- * What limits it is the memory: warps wait for loads, and nothing else is near its end. What costs
- * the last percents is outside the loop: 2.4 us more than an empty launch to zero and to merge the
- * tables of RGB, and multiprocessors that are served unequally, so that the last one ends 3 to 4 %
- * after the average.
+ * What limits it. On an H100 the memory: warps wait for loads, and no other unit is saturated. The
+ * last percents are outside the loop: 2.4 us to zero and merge the tables of RGB, and
+ * multiprocessors that get unequal bandwidth, so the last ends 3 to 4 % after the average. On an
+ * H200, RGB uses 0.83 of the issue slots. Two in five instructions are for the clip counts;
+ * skipping groups without a clipped byte would help most photos and cost a fifth on noise.
  *
- * An atomic of a whole warp takes one pass of the shared-memory pipe. With 16 copies it takes two,
- * and 16 additions a clock are then the most that a multiprocessor does. RGB with 16 copies (what
- * fits where a block may have 64 to 100 KiB) fills that pipe to 0.97 and reaches 0.83 of the H100's
- * roofline, RGBA with 16 and 12 copies 0.94 and 0.65. The GPUs that need these have a third to a
- * half of the bandwidth for each multiprocessor; none of them was at hand to measure.
+ * Fewer copies. A warp's atomic takes one pass of the shared-memory pipe, with 16 copies two. RGB
+ * with 16 copies (for blocks of 64 to 100 KiB) fills that pipe to 0.97 and reaches 0.83 of an
+ * H100's roofline; RGBA with 16 and 12 copies reaches 0.94 and 0.65. GPUs that need these have a
+ * third to a half of the bandwidth for each multiprocessor; none was available to measure.
  *
- * On an H200 (4.47 TB/s) gray and gray + alpha reach 0.98, RGBA 0.92 to 0.95 and RGB 0.85, which is
- * 3.82 TB/s and 22 % more than 16 additions a clock would allow. There 0.83 of the issue slots are
- * used: the next step would be fewer instructions, of which 2 in 5 are for the clip counts. Passing
- * over groups without a clipped byte would save them on most photos and cost a fifth on noise.
+ * Rejected (share of read for RGB, chosen: 0.972):
  *
- * Rejected, with RGB's share of the roofline where nothing else is said (0.972 is what stayed):
- * - the last eighth of the work handed out by a counter in global memory, against the unequal
- *   service: 0.87, two units at a time 0.94. One address takes 0.9 additions a nanosecond, and the
- *   warps ask for more.
- * - three blocks of 512 threads with 64 KiB each: 16 copies, and too few registers; 0.69 to 0.76.
- * - loads that leave the L1 cache out: the pieces of RGB's lines then come more than once; 0.88.
- * - every address by permutation, 0.966, or every one by dot product, 0.968: they run in different
- *   pipes (ALU, FMA), and samples by one with luma by the other balance them.
- * - two or four loads of a thread at a time: gray + alpha 0.979 and 0.967, with three 0.984.
- * - prefetching further ahead: the registers for it are not there.
+ *     minimum, maximum and four compares a pixel for the clip counts        0.69
+ *     last eighth of the work by a counter in global memory                 0.87, two units 0.94:
+ *                                             one address takes 0.9 additions a nanosecond
+ *     three blocks of 512 threads, 64 KiB: 16 copies, too few registers     0.69 to 0.76
+ *     loads that bypass L1, so that lines of RGB are fetched repeatedly     0.88
+ *     all addresses by permutation / by dot product: one pipe, not two      0.966 / 0.968
+ *     two / four loads of a thread at a time (gray + alpha; three: 0.984)   0.979 / 0.967
+ *     prefetching further ahead                                             too few registers
  */
 #include "replicated.cuh"
 
 enum {
-    /* 16-byte loads of a thread at a time: with 1 to 4 channels, 48 bytes are whole pixels. */
+    /* 16-byte loads of a thread at a time: 48 bytes are a whole number of pixels of 1 to 4
+       channels. */
     IH_UNIT_LOADS = 3,
     IH_UNIT_WORDS = IH_UNIT_LOADS * 4,
-    /* A small band gets a block for so many units, not a whole grid. */
+    /* A small band gets one block for this many units, not a full grid. */
     IH_UNITS_PER_BLOCK = 8,
 };
 
@@ -97,7 +88,7 @@ static __device__ inline void count_quad(const struct counting &c, const uint32_
     }
 }
 
-/* The edge: one pixel a thread, the plain way. */
+/* Counts the edge, one pixel a thread. */
 template <int CHANNELS, int COPIES>
 static __device__ inline void count_edge(const struct counting &c, const struct ih_job &job,
                                          uint32_t (&clip)[IH_CLIP_COUNTS])
@@ -118,33 +109,32 @@ static __device__ inline void count_edge(const struct counting &c, const struct 
 }
 
 /*
- * A warp's unit is 32 * 48 bytes. Where 16 bytes hold whole pixels the lanes read side by side; of
- * RGB each lane reads 48 bytes of its own, and the L1 cache brings the pieces of a line together.
+ * A warp's unit is 32 * 48 bytes. Threads read neighbouring 16-byte words, except for RGB: there
+ * each reads 48 bytes of its own, a whole number of pixels, and the L1 cache combines the requests.
  */
 template <int CHANNELS>
 static __device__ inline void load_unit(const struct ih_job &job, uint32_t unit,
                                         uint4 (&load)[IH_UNIT_LOADS])
 {
     const uint4 *d_unit = job.d_groups + (size_t)unit * (IH_WARP * IH_UNIT_LOADS);
-    const uint32_t lane = threadIdx.x % IH_WARP;
+    const uint32_t thread = threadIdx.x % IH_WARP;
 #pragma unroll
     for (int i = 0; i < IH_UNIT_LOADS; i++)
-        load[i] = d_unit[CHANNELS == 3 ? lane * IH_UNIT_LOADS + i : i * IH_WARP + lane];
+        load[i] = d_unit[CHANNELS == 3 ? thread * IH_UNIT_LOADS + i : i * IH_WARP + thread];
 }
 
 template <int CHANNELS, int COPIES>
 __global__ void __launch_bounds__(IH_REPLICATED_THREADS, 1)
     ih_histogram_replicated_kernel(const struct ih_job job)
 {
-    constexpr int QUADS = IH_UNIT_WORDS / CHANNELS; /* of four pixels, of a thread in a unit */
+    constexpr int QUADS = IH_UNIT_WORDS / CHANNELS; /* groups of four pixels, per thread and unit */
     constexpr int N_ZEROS = tables_bytes(ih_planes(CHANNELS), COPIES) / sizeof(uint4);
     union {
         uint4 load[IH_UNIT_LOADS];
         uint32_t quad[QUADS][CHANNELS];
     } now, next;
 
-    /* Units go to the blocks in turn, so that all blocks have as many; the first one is on its way
-     * while the tables are zeroed. */
+    /* Units go to the blocks in turn, so that all have the same number. */
     const uint32_t stride = gridDim.x * (IH_REPLICATED_THREADS / IH_WARP);
     uint32_t unit = threadIdx.x / IH_WARP * gridDim.x + blockIdx.x;
     if (unit < job.n_groups)
@@ -199,7 +189,7 @@ static cudaError_t launch(const struct ih_gpu_histogram_args *args)
     return cudaGetLastError();
 }
 
-/* The most copies that fit, up to one for each lane. */
+/* Uses as many copies as fit, at most one for each thread of a warp. */
 extern "C" cudaError_t ih_histogram_replicated(const struct ih_gpu_histogram_args *args)
 {
     const size_t n_tables = args->gpu->shared_bytes_optin / IH_TABLE_BYTES;

@@ -1,15 +1,14 @@
 /*
- * Histogram of rows with gaps between them: what cudaMallocPitch returns, or a part of an image.
+ * Histogram of rows with gaps between them: memory from cudaMallocPitch, or a part of an image.
  *
- * The other kernels want pixels that follow each other, and one launch a row would cost
- * microseconds for each. Here a thread turns the number of a pixel into row and column, with one
- * 32-bit division, and reads it byte by byte, wherever it starts. Otherwise it is the second rung,
- * histogram_shared.cu: a table a block in shared memory, merged at the end; with byte loads its
- * textbook form, which reached 0.06 of an H100's read bandwidth where the best kernel reaches 0.97.
- * Neighbouring threads read neighbouring pixels, so the gaps cost no memory traffic but their
- * share of the first and last sector of a row.
+ * The other kernels need consecutive pixels, and a launch for each row would cost microseconds
+ * each. Here a thread computes row and column of its pixel with one 32-bit division and reads
+ * single bytes. The rest is histogram_shared.cu: a table a block, merged at the end. Neighbouring
+ * threads read neighbouring pixels, so gaps cost no memory traffic beyond the first and last sector
+ * of a row.
  *
- * Not in kernels.def: it counts what the others cannot, and is no choice where they can.
+ * It should reach 0.06 of an H100's read bandwidth, as the textbook's byte loads do. It is not in
+ * kernels.def, because the other kernels are faster on consecutive pixels.
  */
 #include "device.cuh"
 
@@ -69,15 +68,6 @@ extern "C" cudaError_t ih_histogram_rows(const struct ih_gpu_histogram_args *arg
         return status;
     if (width == 0 || width > UINT32_MAX)
         return cudaErrorInvalidValue;
-    const uint32_t w = (uint32_t)width;
-    switch (args->n_channels) {
-    case 1:
-        return launch<1>(args, &job, w, stride_bytes);
-    case 2:
-        return launch<2>(args, &job, w, stride_bytes);
-    case 3:
-        return launch<3>(args, &job, w, stride_bytes);
-    default:
-        return launch<4>(args, &job, w, stride_bytes);
-    }
+    const decltype(&launch<1>) launches[] = {launch<1>, launch<2>, launch<3>, launch<4>};
+    return launches[args->n_channels - 1](args, &job, (uint32_t)width, stride_bytes);
 }

@@ -1,28 +1,26 @@
 /*
- * Histogram, the second rung: every block counts into a table of its own in shared memory.
+ * Histogram, the second rung: every block counts into its own table in shared memory.
  *
- * Shared memory is on the multiprocessor and adds in place, so a block no longer waits for the L2
- * or for other blocks; when it is done it adds its table to the totals, one global atomic a bin
- * instead of one a sample (CUDA by Example, section 9.4; V. Podlozhnyuk, Histogram calculation in
- * CUDA, 2007). Threads load 16 bytes at a time, a group of 16 whole pixels each: with byte loads
- * the load unit is busy long before the memory is.
+ * Shared memory is on the multiprocessor and adds in place, so a block waits neither for the L2 nor
+ * for other blocks. At its end a block adds its table to the totals, one global atomic a bin (CUDA
+ * by Example, section 9.4; V. Podlozhnyuk, Histogram calculation in CUDA, 2007). A thread loads 16
+ * bytes at a time, a group of 16 pixels in all: byte loads saturate the load unit long before the
+ * memory.
  *
- * What limits it is the banks. A word of shared memory lives in one of 32 banks, bin v of a table
- * in bank v mod 32, and the lanes of a warp that hit one bank with different words take turns. Of
- * 32 random values 3 or 4 fall into the fullest bank; values that are all equal are one word and
- * take no turns, so flat data runs faster than noise, and values that differ by multiples of 32 are
- * the worst. The joint clip counts, one pixel at a time, cost as much again for colour.
- *
- * H100 80GB HBM3, 2026-11-21, tests/bench/gpu_histogram.sh, share of the read roofline (3.12 TB/s):
+ * NVIDIA H100 80GB HBM3, 2026-11-21, tests/bench/gpu_histogram.sh, of read (3.12 TB/s):
  *
  *     data                       gray   RGB
  *     random                     0.72   0.56
  *     photo                      0.79   0.61
  *     constant                   0.98   0.80
  *     multiples of 32            0.32   0.28
+ *     byte loads, 2 blocks of 256 threads a multiprocessor    0.06
  *
- * The textbook's byte loads instead, with 2 blocks of 256 threads a multiprocessor, reach 0.06. The
- * next rung gives the lanes copies of each bin in different banks.
+ * What limits it: the banks. Bin v is in bank v mod 32, and threads of a warp that hit different
+ * words of a bank take turns. Of 32 random values 3 or 4 fall into the fullest bank. Equal values
+ * are one word and take no turns, so flat data is faster than noise; multiples of 32 are the worst
+ * case. The joint clip counts, one pixel at a time, cost as much again for colour. The next rung
+ * gives the threads of a warp copies of each bin in different banks.
  */
 #include "device.cuh"
 
@@ -94,14 +92,6 @@ extern "C" cudaError_t ih_histogram_shared(const struct ih_gpu_histogram_args *a
     const cudaError_t status = ih_job_make(args, IH_LOAD_PIXELS, &job);
     if (status != cudaSuccess || args->n_pixels == 0)
         return status;
-    switch (args->n_channels) {
-    case 1:
-        return launch<1>(args, &job);
-    case 2:
-        return launch<2>(args, &job);
-    case 3:
-        return launch<3>(args, &job);
-    default:
-        return launch<4>(args, &job);
-    }
+    const decltype(&launch<1>) launches[] = {launch<1>, launch<2>, launch<3>, launch<4>};
+    return launches[args->n_channels - 1](args, &job);
 }

@@ -1,59 +1,60 @@
 /*
  * Histogram of a JPEG's planes: upsampling, conversion to RGB and counting in one pass.
  *
- * The idea. The GPU's JPEG engines write Y, Cb and Cr with chroma at its stored size, and so a
- * processor that decodes hands them on, a band at a time. An RGB image
- * would be 3 bytes a pixel written and read again, only to be counted. So a thread takes the
- * planes' bytes, at 4:2:0 1.5 a pixel, makes 16 pixels of them in registers as libjpeg-turbo would
- * (ycc.h says how, and is tested against that library on the processor), and counts each four of
- * them as the RGB kernel does, in the counters of replicated.cuh. The filter and the colours are
- * facts of that library and of JFIF; the cut of the work is this file's.
+ * The GPU's hardware JPEG decoders write Y, Cb and Cr with chroma at its stored size, and CPU
+ * decoders hand over bands of the same kind. An RGB image would be written and read again only to
+ * be counted, 3 bytes a pixel. So a thread loads plane bytes (4:2:0: 1.5 a pixel), makes 16 pixels
+ * of RGB in registers as libjpeg-turbo would (ycc.h), and counts them as the RGB kernel does, in
+ * the replicated counters of replicated.cuh.
  *
- * A thread's group is 16 columns of a row or, where chroma has half the height, of the two rows
- * that share their chroma rows; a warp takes 32 groups that follow each other. What it loads are
- * aligned words, and of chroma a byte on either side, which the L1 cache has from its neighbours.
- * Nothing outside the image is read: the columns behind the last whole group, less than 16, are
- * taken pixel by pixel, so that no word with padding has to be told from one without.
+ * A thread's group is 16 columns of one row or, if chroma has half the height, of the two rows that
+ * share their chroma rows; a warp takes 32 consecutive groups. Loads are aligned words, plus one
+ * byte of chroma on each side. Nothing outside the image is read: the fewer than 16 columns after
+ * the last full group are counted pixel by pixel.
  *
- * What limits it are issue slots. Of a pixel's instructions 8 are shared-memory atomics with their
- * addresses, 2.5 luma, 7 the joint clip counts, 12 the colours with clamping and sorting, up to 4.5
- * the filter; with loads and the loop that is 33 (4:4:4), 35 (4:2:2) and 40 (4:4:0, 4:2:0) in
- * sm_90's code. The RGB kernel has 21 and uses 0.67 of an H100's issue slots to keep up with the
- * memory; with all slots used this one would do 0.78 (4:2:0) to 0.95 (4:4:4) of its pixels a
- * second, and the memory never is the limit. So loads are not begun in advance as there: a group is
- * 500 to 1,300 instructions of a warp, and the other seven of its scheduler hide its wait. A block
- * zeroes and merges as many tables as one of RGB, so a small image gets few blocks.
+ * NVIDIA H100, 2026-11-21, tests/bench/gpu_ycc.sh:
  *
- * Figures (H100, 2026-11-21, tests/bench/gpu_ycc.sh): 24 megapixels of noise in 4:2:0 take 42 us,
- * 580 GP/s, 0.73 of what the RGB kernel counts; 256 megapixels in 4:4:4 810 GP/s, 0.80 of it and
- * 0.79 of the read bandwidth. Of the engines' time, at 4.9 GP/s, that is under 1 %.
+ *     24 megapixels of noise, 4:2:0      42 us, 580 GP/s, 0.73 of the RGB kernel's pixels
+ *     256 megapixels, 4:4:4              810 GP/s, 0.80 of the RGB kernel's, 0.79 of read
+ *     hardware JPEG decoding             4.9 GP/s, so counting adds less than 1 %
  *
- * Rejected, by the instructions a pixel at 4:2:0: both rows of a group unrolled, 40, but 20 KB of
- * code and a spilled register; groups of 8 columns, 44; 64-bit offsets within a plane, 46; a branch
- * for each quad's row, 50. Thresholds and weights made by each thread instead of the launcher spill
- * four registers on sm_100 and later.
+ *     instructions a pixel (sm_90)       33 (4:4:4), 35 (4:2:2), 40 (4:4:0, 4:2:0)
+ *         8 atomics with addresses, 2.5 luma, 7 clip counts, 12 colours, up to 4.5 filter
+ *
+ * What limits it: issue slots, never the memory. The RGB kernel needs 21 instructions and 0.67 of
+ * the slots to keep up with memory; with all slots used, this one would do 0.78 (4:2:0) to 0.95
+ * (4:4:4) of its pixels. So loads are not prefetched: a group is 500 to 1,300 instructions of a
+ * warp, and the other seven warps of its scheduler hide the wait.
+ *
+ * Rejected (instructions a pixel at 4:2:0, chosen: 40):
+ *
+ *     both rows of a group unrolled            40, but 20 KB of code and a spilled register
+ *     groups of 8 columns                      44
+ *     64-bit offsets within a plane            46
+ *     a branch for each quad's row             50
+ *     thresholds and weights made by each thread, not by the launcher: four spills from sm_100 on
  */
 #include "replicated.cuh"
 #include "ycc.h"
 
 enum {
-    /* A small image gets a block for so many pixels, not a whole grid. */
+    /* A small image gets one block for this many pixels, not a full grid. */
     IH_YCC_BLOCK_PIXELS = 16384,
-    /* What JPEG can hold; groups and lines are counted in 32 bits. */
+    /* The limit of JPEG; groups and lines fit 32 bits. */
     IH_YCC_SIDE_MAX = 65535,
     IH_YCC_ALIGNMENT = 16,
 };
 
-/* One launch, as the kernel gets it. */
+/* The kernel's argument. */
 struct ycc_job {
-    struct ih_job job;        /* for its measures and totals: there are no RGB pixels */
-    struct counting counting; /* but for the column */
+    struct ih_job job;        /* only its measures and totals are used */
+    struct counting counting; /* the kernel sets its column */
     struct ih_ycc_image image;
-    uint32_t n_columns;           /* of whole groups; at least 1 */
-    uint32_t first_line, n_lines; /* of groups; none where the image has no whole one */
+    uint32_t n_columns;           /* of full groups; at least 1 */
+    uint32_t first_line, n_lines; /* of groups; n_lines 0: there is no full group */
     uint32_t first_row;
-    uint32_t columns_on, lines_on; /* from one group of a thread to its next */
-    uint32_t first_edge;           /* the first column of pixels that no group has */
+    uint32_t columns_on, lines_on; /* the step from one group of a thread to its next */
+    uint32_t first_edge;           /* the first column of pixels after the groups */
     uint32_t n_edge;               /* pixels in such columns */
 };
 
@@ -75,8 +76,8 @@ static __device__ inline void count_quad(const struct counting &c, const uint32_
     count_reaching(rgb, c.above_low, above_low);
 }
 
-/* Counts a group, and returns how many pixels it has. The rows are a loop, not unrolled: its code
- * is half as long, and the weights of the two chroma rows become a loop's variables. */
+/* Counts a group and returns its number of pixels. The loop over rows is not unrolled, which halves
+ * the code. */
 template <int H, int V, int COPIES>
 static __device__ inline uint32_t count_group(const struct counting &c,
                                               const struct ih_ycc_image &image, uint32_t column,
@@ -104,7 +105,7 @@ static __device__ inline uint32_t count_group(const struct counting &c,
     return n_pixels;
 }
 
-/* The columns behind the groups: one pixel a thread, the plain way. */
+/* Counts the columns after the groups, one pixel a thread. */
 template <int H, int V, int COPIES>
 static __device__ inline void count_edge(const struct counting &c, const struct ycc_job &job,
                                          uint32_t (&clip)[IH_CLIP_COUNTS])
@@ -136,7 +137,7 @@ __global__ void __launch_bounds__(IH_REPLICATED_THREADS, 1)
     struct reaching high = {}, above_low = {};
     uint32_t n_pixels = 0;
 
-    /* Warps' units go to the blocks in turn. */
+    /* Units of 32 groups go to the blocks in turn. */
     const uint32_t unit = threadIdx.x / IH_WARP * gridDim.x + blockIdx.x;
     const uint32_t first = unit * IH_WARP + threadIdx.x % IH_WARP;
     uint32_t line = first / job.n_columns, column = first % job.n_columns;
@@ -159,7 +160,7 @@ __global__ void __launch_bounds__(IH_REPLICATED_THREADS, 1)
         (struct ih_partials *)s_tables, job.job.d_totals);
 }
 
-/* Whether every plane begins and goes on aligned, holds its rows, and is less than 4 GiB. */
+/* Whether every plane and its rows are aligned, rows fit the pitch, and the size is below 4 GiB. */
 static bool planes_fit(const struct ih_gpu_planes_args *args)
 {
     for (int i = 0; i < 3; i++) {
@@ -173,7 +174,7 @@ static bool planes_fit(const struct ih_gpu_planes_args *args)
     return true;
 }
 
-/* Whether there are rows, in the image, that a band may have. */
+/* Whether first_row and n_rows are a valid band of the image. */
 static bool rows_fit(const struct ih_gpu_planes_args *args)
 {
     const uint32_t first = args->first_row, end = first + args->n_rows;
@@ -183,7 +184,7 @@ static bool rows_fit(const struct ih_gpu_planes_args *args)
            ((first == 0 || first % 2 == 1) && (end == args->height || end % 2 == 1));
 }
 
-/* The first line of groups that begins at this row or behind it. */
+/* The first line of groups that begins at this row or after it. */
 static uint32_t line_from(uint32_t row, unsigned v)
 {
     return v == 1 ? row : (row + 1) / 2;
@@ -199,8 +200,7 @@ static cudaError_t job_make(const struct ih_gpu_planes_args *args, struct ycc_jo
         height > IH_YCC_SIDE_MAX || !planes_fit(args) || !rows_fit(args))
         return cudaErrorInvalidValue;
 
-    for (int i = 0; i < 3;
-         i++) { /* where row 0 would be, so that a band's rows have their numbers */
+    for (int i = 0; i < 3; i++) { /* points to where row 0 would be */
         const uint32_t row = i ? args->first_row / v : args->first_row;
         job->image.planes[i] = args->d_planes[i] - row * args->pitch_bytes[i];
         job->image.pitch_bytes[i] = (uint32_t)args->pitch_bytes[i];
@@ -250,7 +250,7 @@ template <int H, int V, int COPIES> static cudaError_t launch(const struct ih_gp
     return cudaGetLastError();
 }
 
-/* A copy of each counter for each lane where they fit, else one for two lanes. */
+/* Uses 32 copies of each counter if they fit, otherwise 16. */
 template <int H, int V> static cudaError_t launch_fitting(const struct ih_gpu_planes_args *args)
 {
     return args->gpu->shared_bytes_optin >= tables_bytes(ih_planes(3), 32) ? launch<H, V, 32>(args)

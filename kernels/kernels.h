@@ -1,8 +1,8 @@
 /*
  * Launchers of the GPU kernels, in plain C.
  *
- * A launcher enqueues its kernel on a stream and returns; it allocates nothing, prints nothing and
- * chooses nothing but its own grid. Whatever the kernel, the counts are the same.
+ * A launcher enqueues its kernel on a stream and returns. It allocates nothing and prints nothing,
+ * and chooses only its grid. All kernels give the same counts.
  */
 #ifndef IH_KERNELS_KERNELS_H
 #define IH_KERNELS_KERNELS_H
@@ -18,10 +18,10 @@ extern "C" {
 enum { IH_GPU_BINS = 256, IH_GPU_CHANNELS_MAX = 4, IH_GPU_LUMA = 4, IH_GPU_PLANES = 5 };
 
 /*
- * What kernels add to, in device memory, zeroed by the caller at the start of an image.
+ * The totals that kernels add to, in device memory. The caller zeroes them before each image.
  *
- * bins and sums of the stored channels are at 0 .. n_channels-1; luma, at IH_GPU_LUMA, and the
- * joint clip counts are kept for 3 and 4 channels only (of gray they follow from the bins).
+ * Planes 0 .. n_channels-1 are the stored channels. Luma, at IH_GPU_LUMA, and the joint clip counts
+ * are only kept for 3 and 4 channels; for gray they follow from the bins.
  */
 struct ih_gpu_totals {
     unsigned long long bins[IH_GPU_PLANES][IH_GPU_BINS];     /* pixels */
@@ -29,13 +29,13 @@ struct ih_gpu_totals {
     unsigned long long any_low, any_high, all_low, all_high; /* pixels; colour channels only */
 };
 
-/* What launchers need to know of a GPU, read once when it is opened. */
+/* Properties of a GPU that launchers need; read once when it is opened. */
 struct ih_gpu_properties {
     int n_multiprocessors;
-    size_t shared_bytes_optin; /* the most dynamic shared memory that a block may ask for */
+    size_t shared_bytes_optin; /* limit of dynamic shared memory per block */
 };
 
-/* What luma is, and which values count as clipped. */
+/* The definition of luma, and the values that count as clipped. */
 struct ih_gpu_measures {
     uint32_t luma_red, luma_green, luma_blue; /* in 1/65536, summing to 65536; each below it */
     uint32_t clip_low, clip_high;             /* 0 <= clip_low < clip_high <= 255 */
@@ -52,40 +52,39 @@ struct ih_gpu_histogram_args {
 };
 
 /*
- * Returns the CUDA status of the launch, cudaErrorInvalidValue for arguments other than said above;
- * failures while running show in later calls on the stream. Without pixels nothing is launched.
+ * Returns the CUDA status of the launch, or cudaErrorInvalidValue for arguments outside the ranges
+ * above. Errors of a running kernel appear in later calls on the stream. Launches nothing for an
+ * empty image.
  */
 #define KERNEL(name, why) cudaError_t ih_histogram_##name(const struct ih_gpu_histogram_args *args);
 #include "kernels.def"
-#undef KERNEL
 
-/* The same for rows with gaps: n_pixels are rows of width pixels that begin stride_bytes apart; the
- * last one may be shorter. Not in kernels.def, as it is slower where there are no gaps. */
+/* The same for rows with gaps: rows of width pixels that begin stride_bytes apart; the last may be
+ * shorter. Not in kernels.def, because it is slower for rows without gaps. */
 cudaError_t ih_histogram_rows(const struct ih_gpu_histogram_args *args, uint64_t width,
                               uint64_t stride_bytes);
 
-/* A JPEG's planes in device memory, chroma at its stored size, or a band of them. */
+/* The planes of a JPEG in device memory, chroma at its stored size, or a band of them. */
 struct ih_gpu_planes_args {
-    /* Y, uint8 [height][width], then Cb and Cr, [height / chroma_v][width / chroma_h] rounded up;
-     * of a band, Y from row first_row on, and Cb and Cr from row first_row / chroma_v on. They
-     * begin at multiples of 16 bytes, as their rows do: pitch_bytes are multiples of 16. All of a
-     * plane would be less than 4 GiB. What lies between the end of a row and the next is not read.
-     */
+    /* Y, uint8 [height][width]; Cb and Cr, [height / chroma_v][width / chroma_h], rounded up. For a
+     * band: Y from row first_row on, Cb and Cr from row first_row / chroma_v on. Planes and pitches
+     * are multiples of 16 bytes; a whole plane is less than 4 GiB. Bytes between the end of a row
+     * and the next row are not read. */
     const uint8_t *d_planes[3];
     size_t pitch_bytes[3];
-    uint32_t width, height;      /* of all of Y, each 1 to 65535 */
+    uint32_t width, height;      /* of the image, each 1 to 65535 */
     unsigned chroma_h, chroma_v; /* 1 or 2 each: 4:4:4, 4:2:2, 4:4:0, 4:2:0 */
-    /* What is counted. Where the height is halved, a band begins at row 0 or an odd one, and the
-     * row behind it is odd, or none: so that it has the chroma that its rows take theirs from. */
+    /* The rows to count. With chroma_v 2, a band begins at row 0 or an odd row, and ends before an
+     * odd row or at the end of the image, so that it contains all chroma that its rows need. */
     uint32_t first_row, n_rows;
-    struct ih_gpu_measures measures; /* the rest as in ih_gpu_histogram_args */
+    struct ih_gpu_measures measures; /* these are as in ih_gpu_histogram_args */
     struct ih_gpu_totals *d_totals;
     const struct ih_gpu_properties *gpu;
     cudaStream_t stream;
 };
 
-/* Counts the RGB pixels, and their luma, that libjpeg-turbo makes of such planes with its default
- * upsampling; returns as the others do. */
+/* Counts the RGB pixels, and their luma, that libjpeg-turbo makes of the planes with its default
+ * upsampling. Returns the same statuses. */
 cudaError_t ih_histogram_ycc(const struct ih_gpu_planes_args *args);
 
 #ifdef __cplusplus

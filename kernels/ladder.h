@@ -1,9 +1,8 @@
 /*
- * Launchers of the ladder, in plain C: the kernels that teach, from the textbook to the limit.
+ * Launchers of the ladder, in plain C: kernels that teach, from the textbook to the limit.
  *
- * None of them is on the way from an image to its histogram; `--bench` runs them beside those that
- * are. As in kernels.h, a launcher enqueues and returns the CUDA status of its launches: it
- * allocates nothing, prints nothing and chooses nothing but its own grid.
+ * Only `--bench` runs them, next to the kernels of kernels.h. The rules of kernels.h hold for these
+ * launchers too; they return the CUDA status of their launches.
  */
 #ifndef IH_KERNELS_LADDER_H
 #define IH_KERNELS_LADDER_H
@@ -14,12 +13,12 @@
 extern "C" {
 #endif
 
-/* ---- reading and doing nothing: what the rungs are measured against ---- */
+/* ---- reading only: the limit of every rung ---- */
 
 struct ih_gpu_read_args {
     const void *d_bytes; /* 16-byte aligned */
     uint64_t n_bytes;
-    uint32_t *d_xor; /* xored into: all 32-bit words, the last one filled up with zeros */
+    uint32_t *d_xor; /* xored with all 32-bit words, the last one padded with zeros */
     const struct ih_gpu_properties *gpu; /* borrowed for the call */
     cudaStream_t stream;
 };
@@ -50,16 +49,15 @@ struct ih_gpu_sum_args {
     cudaStream_t stream;
 };
 
-/* Room for a copy of the values in whole blocks of 256, for one partial sum a block, and for theirs
- * in turn. */
+/* Room for a copy of the values, rounded up to blocks of 256, and for two levels of partial sums.
+ */
 static inline uint64_t ih_gpu_sum_scratch_values(uint64_t n_values)
 {
     return n_values + n_values / 64 + 4096;
 }
 
 #define REDUCTION(name, why) cudaError_t ih_sum_##name(const struct ih_gpu_sum_args *args);
-#include "ladder.def"
-#undef REDUCTION
+#include "kernels.def"
 
 /* ---- the dot product of two arrays ---- */
 
@@ -68,7 +66,7 @@ enum { IH_GPU_DOT_BLOCKS = 32, IH_GPU_DOT_BLOCKS_MAX = 4096 };
 struct ih_gpu_dot_args {
     const float *d_a, *d_b; /* float [n_values] */
     uint64_t n_values;
-    unsigned n_blocks; /* 1 to IH_GPU_DOT_BLOCKS_MAX; the textbook's is IH_GPU_DOT_BLOCKS */
+    unsigned n_blocks; /* 1 to IH_GPU_DOT_BLOCKS_MAX; the textbook: IH_GPU_DOT_BLOCKS */
     float *d_partials; /* float [n_blocks], overwritten */
     float *d_dot;      /* one float, overwritten */
     cudaStream_t stream;
@@ -80,7 +78,7 @@ cudaError_t ih_dot(const struct ih_gpu_dot_args *args);
 
 struct ih_gpu_luminance_args {
     const struct ih_gpu_totals *d_totals; /* of 3 or 4 channels */
-    uint64_t n_pixels;                    /* counted in it, at least 1 */
+    uint64_t n_pixels;                    /* in d_totals, at least 1 */
     double *d_luminance;                  /* one double, overwritten: 0 to 1 */
     cudaStream_t stream;
 };

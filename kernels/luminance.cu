@@ -2,22 +2,20 @@
  * The mean luminance as a dot product, its weights in constant memory.
  *
  * The luminance of a pixel is 0.2126 R + 0.7152 G + 0.0722 B of the linear-light values (ITU-R
- * BT.709, decoded by IEC 61966-2-1), and its mean is a dot product of all samples with three
- * weights. It could be taken over the pixels. It is taken over the histogram, since the counts hold
- * all that the sum depends on: 768 products instead of three a pixel, one decoding of each value
- * instead of one of each sample, and the terms are exact integers until they are weighted. The
- * pixels are then read once, by the kernel that counts them anyway, and the answer does not depend
- * on their order.
+ * BT.709, decoded by IEC 61966-2-1). Its mean over an image follows from the histogram: 768
+ * products instead of three a pixel, and one decoding for each value instead of each sample. The
+ * terms are exact integers until they are weighted, so the answer does not depend on the order of
+ * the pixels.
  *
- * Constant memory holds what all threads of a warp read at the same time: one read from a cache of
- * its own serves all 32 lanes. The three weights are of this kind. The 256 decoded values are not:
- * every thread needs another one, and 32 different addresses would be served one after the other.
- * So each thread computes its own. One block of 256 threads, a thread a value, and the halving
- * tree; double, as 2^32 pixels leave a float no digits.
+ * One block of 256 threads, one for each value, and the halving tree, in double because 2^32 pixels
+ * leave a float no digits. Constant memory serves all threads of a warp at once if they read the
+ * same address. That holds for the three weights. The decoded values would be 32 different
+ * addresses, read one after the other, so each thread computes its own.
  *
- * NVIDIA H100 80GB HBM3, 2026-11-21, `imghist --bench`, 100 MiB of RGB: counting and this 45.9 us,
- * 0.82 of the read roofline; this is 5 us of it, about what any launch takes. One core's loop over
- * the pixels takes 33 ms. Both agree to 12 digits.
+ * NVIDIA H100 80GB HBM3, 2026-11-21, `imghist --bench`, 100 MiB of RGB:
+ *
+ *     counting and this kernel    45.9 us, 0.82 of read; this kernel takes 5 us, as any launch does
+ *     one CPU core, every pixel   33 ms, equal to 12 digits
  */
 #include "ladder.h"
 

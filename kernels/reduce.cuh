@@ -1,6 +1,5 @@
 /*
- * What the rungs of the sum share: how many values a block takes where each thread takes one, and
- * how a tree of blocks is climbed launch by launch.
+ * Common to the rungs of the sum: the number of blocks, and the tree of launches.
  */
 #ifndef IH_KERNELS_REDUCE_CUH
 #define IH_KERNELS_REDUCE_CUH
@@ -9,19 +8,19 @@
 
 enum { IH_SUM_THREADS = 256, IH_SUM_WARP = 32, IH_SUM_WARPS = IH_SUM_THREADS / IH_SUM_WARP };
 
-/* Blocks of one value a thread; none at all still need one, to write the 0. */
+/* Blocks for one value a thread; at least one, which writes the 0 of an empty array. */
 static inline uint32_t ih_sum_blocks(uint64_t n_values)
 {
     return n_values == 0 ? 1 : (uint32_t)((n_values - 1) / IH_SUM_THREADS + 1);
 }
 
 /*
- * Blocks cannot wait for each other within a launch, but a launch waits for the one before: each
- * level turns the values into one partial sum a block, until one block is left.
+ * Blocks of a launch cannot wait for each other, but a launch waits for the one before. So each
+ * level is a launch that turns the values into one partial sum a block, until one block is left.
  *
  * launch(n_blocks, d_values, n_values, d_partials)   enqueues one level
- * d_first, d_second   rooms for partial sums, used in turn: ih_sum_blocks(n_values) of T, and as
- *                     many blocks as that number takes
+ * d_first, d_second   memory for partial sums, used alternately: n = ih_sum_blocks(n_values) of T,
+ *                     and ih_sum_blocks(n) of T
  */
 template <typename T, typename launch_fn>
 static cudaError_t ih_sum_levels(const struct ih_gpu_sum_args *args, T *d_first, T *d_second,

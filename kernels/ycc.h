@@ -2,24 +2,24 @@
  * From planes of Y, Cb and Cr to RGB, in exactly libjpeg-turbo's integers.
  *
  * Chroma planes of half the width or height are brought to full size by libjpeg's "fancy" filter, a
- * triangle: a pixel takes 3/4 of the chroma sample that it lies in and 1/4 of the neighbour that it
- * lies next to, in each halved direction; the plane's first and last samples are their own
- * neighbours beyond the edge. Its rounding, by the parity of the pixel's column x and row y:
+ * triangle: a pixel takes 3/4 of the chroma sample that covers it and 1/4 of the nearest neighbour,
+ * in each halved direction. The first and last samples of a plane are their own neighbours. The
+ * rounding depends on the parity of column x and row y:
  *
  *     width halved     (3 near + far + 1 + x mod 2) >> 2
  *     height halved    (3 near + far + 1 + y mod 2) >> 2
  *     both             (9 near + 3 far_x + 3 far_y + far_xy + 8 - x mod 2) >> 4
  *
  * A plane of halved width that is at most 2 samples wide is repeated instead. Colours follow JFIF,
- * with 16 fraction bits: red is y + 1.402 (cr - 128), and so on, rounded down after adding a half,
- * then clamped. tests/unit/test_ycc.c holds these lines against the library, and so this header is
- * for C as well as for kernels: what differs between them are the four functions at its top.
+ * with 16 fraction bits: red is y + 1.402 (cr - 128) and so on, plus a half, rounded down, clamped.
+ * tests/unit/test_ycc.c compares all this with the library on the CPU, so this header is both C and
+ * CUDA; the four functions at its top hide the difference.
  *
- * Two ways lead to the same bytes. ih_ycc_pixel takes any pixel, sample by sample. The other takes
- * a group from aligned words: 16 columns of one row or, where the height is halved, of two. These
- * are not rows 2i and 2i + 1, which share a chroma row, but 2i - 1 and 2i: both take from chroma
- * rows i - 1 and i, and from no others. Four chroma samples, a window, are a word, and a filter is
- * a dot product of its bytes with weights, so scaled that the result is byte 1 of the sum.
+ * There are two ways to the same bytes. ih_ycc_pixel computes any single pixel. The group functions
+ * use aligned words: 16 columns of one row or, if the height is halved, of rows 2i - 1 and 2i,
+ * which both take their chroma from chroma rows i - 1 and i alone. (Rows 2i and 2i + 1 would need
+ * three chroma rows.) Four chroma samples, a window, are a word, and a filter is a dot product of
+ * its bytes with weights, scaled so that the result is byte 1 of the sum.
  */
 #ifndef IH_KERNELS_YCC_H
 #define IH_KERNELS_YCC_H
@@ -46,19 +46,19 @@ enum {
     IH_YCC_HALF = 32768,
 };
 
-/* How far the chroma planes are smaller than Y: h and v are 1 or 2, in kernels and in callers that
- * care for speed constants. */
+/* In the functions below, h and v are the factors, 1 or 2, by which chroma is smaller than Y. Fast
+ * callers pass constants. */
 struct ih_ycc_image {
     const uint8_t *planes[3];             /* Y, Cb, Cr; 16-byte aligned for groups */
-    uint32_t pitch_bytes[3];              /* from row to row; a multiple of 16 for groups; all
-                                           * rows of a plane are less than 2^32 bytes */
+    uint32_t pitch_bytes[3];              /* a multiple of 16 for groups; a plane is less than
+                                           * 2^32 bytes */
     uint32_t width, height;               /* of Y, each 1 to 65535 */
     uint32_t chroma_width, chroma_height; /* width / h and height / v, rounded up */
 };
 
-/* ---- what a GPU has instructions for ---- */
+/* ---- operations that are instructions on a GPU ---- */
 
-/* Takes n_words words, 1, 2 or 4, from as many aligned. The first byte is the least. */
+/* Loads n_words little-endian words, 1, 2 or 4, from an address aligned to their size. */
 IH_YCC void ih_ycc_words(const uint8_t *bytes, int n_words, uint32_t *words)
 {
 #ifdef __CUDA_ARCH__
@@ -79,8 +79,8 @@ IH_YCC void ih_ycc_words(const uint8_t *bytes, int n_words, uint32_t *words)
 #endif
 }
 
-/* Four of the eight bytes of low, 0 to 3, and high, 4 to 7: byte i is the one that hexadecimal
- * digit i of selector names, from the right. */
+/* Selects four of eight bytes: bytes 0 to 3 are low, 4 to 7 are high. Hexadecimal digit i of
+ * selector, from the right, is the number of result byte i. */
 IH_YCC uint32_t ih_ycc_permute(uint32_t low, uint32_t high, uint32_t selector)
 {
 #ifdef __CUDA_ARCH__
@@ -94,7 +94,7 @@ IH_YCC uint32_t ih_ycc_permute(uint32_t low, uint32_t high, uint32_t selector)
 #endif
 }
 
-/* sum and the products of four bytes with four others. */
+/* sum plus the dot product of four bytes with four weights. */
 IH_YCC uint32_t ih_ycc_dot(uint32_t bytes, uint32_t weights, uint32_t sum)
 {
 #ifdef __CUDA_ARCH__
@@ -106,7 +106,7 @@ IH_YCC uint32_t ih_ycc_dot(uint32_t bytes, uint32_t weights, uint32_t sum)
 #endif
 }
 
-/* a + b, but at least 0 and at most `most`. */
+/* a + b, clamped to 0..most. */
 IH_YCC int32_t ih_ycc_add_clamped(int32_t a, int32_t b, int32_t most)
 {
 #ifdef __CUDA_ARCH__
@@ -119,8 +119,7 @@ IH_YCC int32_t ih_ycc_add_clamped(int32_t a, int32_t b, int32_t most)
 
 /* ---- colours ---- */
 
-/* One pixel's red, green and blue, each in byte 2 of its word, whose byte 3 is 0. y_16 is y << 16.
- */
+/* Red, green and blue of a pixel, each in byte 2 of its word; byte 3 is 0. y_16 is y << 16. */
 IH_YCC void ih_ycc_colours(uint32_t y_16, uint32_t cb, uint32_t cr, uint32_t *red, uint32_t *green,
                            uint32_t *blue)
 {
@@ -136,14 +135,14 @@ IH_YCC void ih_ycc_colours(uint32_t y_16, uint32_t cb, uint32_t cr, uint32_t *re
 
 /* ---- one pixel ---- */
 
-/* The neighbour of sample i / 2, of n, that pixel i lies next to. */
+/* The nearest neighbour, for pixel i, of its chroma sample i / 2; n samples. */
 IH_YCC uint32_t ih_ycc_far(uint32_t i, uint32_t n)
 {
     const uint32_t near = i / 2;
     return i % 2 == 0 ? (near > 0 ? near - 1 : 0) : (near + 1 < n ? near + 1 : near);
 }
 
-/* Chroma plane `plane`, 1 or 2, at pixel (x, y). */
+/* The filtered chroma of plane 1 or 2 at pixel (x, y). */
 IH_YCC uint32_t ih_ycc_chroma(const struct ih_ycc_image *image, int h, int v, int plane, uint32_t x,
                               uint32_t y)
 {
@@ -161,7 +160,7 @@ IH_YCC uint32_t ih_ycc_chroma(const struct ih_ycc_image *image, int h, int v, in
     return (9u * near[near_x] + 3u * near[far_x] + 3u * far[near_x] + far[far_x] + 8 - x % 2) >> 4;
 }
 
-/* Red, green and blue of pixel (x, y). Only samples of the image are read. */
+/* Red, green and blue of pixel (x, y). Reads only samples of the image. */
 IH_YCC void ih_ycc_pixel(const struct ih_ycc_image *image, int h, int v, uint32_t x, uint32_t y,
                          uint32_t *rgb)
 {
@@ -174,29 +173,28 @@ IH_YCC void ih_ycc_pixel(const struct ih_ycc_image *image, int h, int v, uint32_
 
 /* ---- a group of pixels ---- */
 
-/* The chroma of a group: [Cb, Cr][chroma row][place], a window for the four pixels at a place of a
- * row, a quad. Where the width is halved it is the sample left of the quad's first, its two, and
- * the one right of them, else the quad's own. Where the height is not halved there is one chroma
- * row. */
+/* The chroma of a group: [Cb, Cr][chroma row][place], a window for each quad (four pixels of a
+ * row). With halved width it holds the quad's two samples and one on each side; otherwise the
+ * quad's own four. With full height there is one chroma row. */
 struct ih_ycc_windows {
     uint32_t words[2][2][IH_YCC_ROW_QUADS];
 };
 
-/* Lines of groups: line i is row i where the height is not halved, else rows 2i - 1 and 2i, of
- * which the first line and the last may lack one. */
+/* The number of lines of groups. Line i is row i, or with halved height rows 2i - 1 and 2i; one row
+ * of the first and of the last line may be outside the image. */
 IH_YCC uint32_t ih_ycc_lines(uint32_t height, int v)
 {
     return v == 1 ? height : height / 2 + 1;
 }
 
-/* The row of the image that is row 0 or, where the height is halved, row 1 of a line's groups. It
- * may be none: then it is not below the height. */
+/* The row of the image that is row 0 or 1 of a line's groups; at least the height: it is outside.
+ */
 IH_YCC uint32_t ih_ycc_row(int v, uint32_t line, int row)
 {
     return v == 1 ? line : 2 * line - 1 + (uint32_t)row;
 }
 
-/* Y of a group's row, a word for each quad; y is the row of the image. */
+/* Loads Y of a group's row, a word for each quad; y is the row of the image. */
 IH_YCC void ih_ycc_load_row(const struct ih_ycc_image *image, uint32_t column, uint32_t y,
                             uint32_t *words)
 {
@@ -204,8 +202,8 @@ IH_YCC void ih_ycc_load_row(const struct ih_ycc_image *image, uint32_t column, u
                  IH_YCC_ROW_QUADS, words);
 }
 
-/* A group's windows of one chroma row; samples is its first own one. has_left and has_right: there
- * are samples beside the group's own. */
+/* Loads a group's windows of one chroma row. samples: the group's first sample. has_left,
+ * has_right: the image has a sample on that side of the group. */
 IH_YCC void ih_ycc_load_chroma(const uint8_t *samples, int h, int has_left, int has_right,
                                uint32_t *windows)
 {
@@ -223,8 +221,8 @@ IH_YCC void ih_ycc_load_chroma(const uint8_t *samples, int h, int has_left, int 
     windows[3] = ih_ycc_permute(words[1], right, 0x4321);
 }
 
-/* Loads the chroma of the group at a column of groups and a line; all 16 columns of pixels must be
- * the image's. */
+/* Loads the chroma of the group at a column of groups and a line. All its 16 columns of pixels must
+ * be inside the image. */
 IH_YCC void ih_ycc_load_windows(const struct ih_ycc_image *image, int h, int v, uint32_t column,
                                 uint32_t line, struct ih_ycc_windows *windows)
 {
@@ -241,11 +239,11 @@ IH_YCC void ih_ycc_load_windows(const struct ih_ycc_image *image, int h, int v, 
     }
 }
 
-/* Chroma c (0: Cb, 1: Cr) of pixel i of the quad at a place of a group's row. */
+/* The filtered chroma c (0: Cb, 1: Cr) of pixel i of the quad at a place of a group's row. */
 IH_YCC uint32_t ih_ycc_filter(const struct ih_ycc_windows *windows, int h, int v, int c, int row,
                               int place, int i)
 {
-    /* Weights of the window's bytes, for the four pixels. */
+    /* Weights of the window's bytes, for each of the four pixels. */
     const uint32_t taps[4] = {0x00000301, 0x00010300, 0x00030100, 0x01030000};
     const uint32_t upper = windows->words[c][0][place], lower = windows->words[c][v - 1][place];
     const uint32_t of_upper = row == 0 ? 3 : 1, of_lower = 4 - of_upper;
@@ -272,8 +270,8 @@ IH_YCC uint32_t ih_ycc_pack(const uint32_t *words)
                           ih_ycc_permute(words[2], words[3], 0x0062), 0x5410);
 }
 
-/* Red, green and blue of the quad at a place of a group's row, a word each, whose byte i is that of
- * pixel i. y_word holds their Y. */
+/* Red, green and blue of the quad at a place of a group's row, a word each; byte i belongs to pixel
+ * i. y_word holds their Y. */
 IH_YCC void ih_ycc_quad(const struct ih_ycc_windows *windows, uint32_t y_word, int h, int v,
                         int row, int place, uint32_t *rgb)
 {

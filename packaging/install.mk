@@ -1,7 +1,7 @@
-# The library, and everything as it is installed and handed on. Included by the Makefile.
+# Rules for the library, installation and packages. Included by the Makefile.
 #
-#   PREFIX=/usr/local   where it is installed; BINDIR, LIBDIR, INCLUDEDIR, DATADIR below it
-#   DESTDIR=            put in front of all that is written, for packagers
+#   PREFIX=/usr/local   installation prefix; BINDIR, LIBDIR, INCLUDEDIR, DATADIR are below it
+#   DESTDIR=            staging directory for packagers, put in front of every installed path
 
 PREFIX       ?= /usr/local
 BINDIR       ?= $(PREFIX)/bin
@@ -10,10 +10,10 @@ INCLUDEDIR   ?= $(PREFIX)/include
 DATADIR      ?= $(PREFIX)/share
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 
-# What is installed is a list of words, and so are the flags that pkg-config gives to compilers.
+# Lists of files and pkg-config flags are split at blanks, so these paths must not contain any.
 INSTALL_DIRS := PREFIX BINDIR LIBDIR INCLUDEDIR DATADIR PKGCONFIGDIR
 ifneq ($(strip $(foreach dir,$(INSTALL_DIRS),$(word 2,$($(dir))))),)
-  $(error $(INSTALL_DIRS): where it is installed may have no blank in it, DESTDIR may)
+  $(error $(INSTALL_DIRS): must not contain blanks; DESTDIR may)
 endif
 
 # ---- the library ------------------------------------------------------------------------------
@@ -21,9 +21,9 @@ endif
 SONAME       := libimghist.so.$(ABI)
 SHARED       := $(BUILD)/libimghist.so.$(VERSION)
 STATIC       := $(BUILD)/libimghist.a
-# Charts, and the inside of helper processes, which are the program started anew, are the program's.
+# Without what only the program has: charts, and decoder processes, which print and exit.
 LIBRARY_OBJS := $(filter-out $(BUILD)/src/output/% $(BUILD)/font.o %/stb_truetype.o %/stb_image_write.o \
-                  $(BUILD)/src/isolate/serve.o %/sandbox.o,$(LIB_OBJS))
+                  $(BUILD)/src/isolate/%,$(LIB_OBJS))
 LIBRARY_LIBS  = $(filter-out -lseccomp,$(LDLIBS))
 
 .PHONY: library
@@ -34,8 +34,8 @@ $(SHARED): $(LIBRARY_OBJS) packaging/libimghist.map packaging/install.mk $(BUILD
 	  $(if $(filter -fsanitize%,$(LDFLAGS)),,-Wl,--no-undefined) -Wl,--as-needed \
 	  -Wl,--version-script=packaging/libimghist.map -o $@ $(filter %.o,$^) $(LIBRARY_LIBS)
 
-# All objects as one, whose inner names nobody else can see or meet: no name but those of the map. The CUDA
-# runtime is among them, as it is in the shared library, for who links with the archive may have no toolkit.
+# All objects are linked into one that exports only the names of the map, so that internal names cannot clash. The
+# CUDA runtime is included, as in the shared library: programs that link with the archive need no toolkit.
 CUDA_RUNTIME := $(if $(filter 1,$(CUDA)),-L$(CUDA_DIR)/lib64 -lcudart_static)
 $(BUILD)/libimghist.o: $(LIBRARY_OBJS) packaging/libimghist.map packaging/install.mk $(BUILD)/flags
 	$(CC) -r -nostdlib -Wl,--force-group-allocation -o $@ $(filter %.o,$^) $(CUDA_RUNTIME)
@@ -47,12 +47,12 @@ $(STATIC): $(BUILD)/libimghist.o
 	$(AR) rcsD $@ $^
 OBJCOPY ?= objcopy
 
-# What a program linked with the archive needs beside it: the same as the shared library. Not
-# Requires.private: that asks for all that the packages need themselves to be static.
+# Libraries for programs that link with the archive: those of the shared library. Requires.private would
+# demand static versions of everything these libraries need.
 PC_LIBS       = $(if $(DEPS),-L$(abspath $(DEPS))/lib) $(filter-out $(CUDA_RUNTIME),$(LIBRARY_LIBS)) -pthread
 
-# Made anew each time: it holds where things are installed. What `sudo make install` makes is root's, in
-# a folder that is not: so it is removed before, here and below, and nobody is kept from making it again.
+# Always rebuilt, because it contains the installation paths. `sudo make install` creates files owned by root; each is
+# removed first, here and below, so that a later make as another user can replace it.
 $(BUILD)/libimghist.pc: packaging/libimghist.pc.in FORCE
 	@mkdir -p $(@D)
 	rm -f $@
@@ -63,13 +63,13 @@ $(BUILD)/libimghist.pc: packaging/libimghist.pc.in FORCE
 
 # ---- installing -------------------------------------------------------------------------------
 
-# The program writes its completions itself.
+# The program prints its own completions.
 COMPLETION := $(BUILD)/completion
 $(COMPLETION).%: $(PROGRAM)
 	rm -f $@
 	$(PROGRAM) --completion=$* >$@
 
-# FILE=WHERE of everything that is installed.
+# FILE=DESTINATION of every installed file.
 INSTALLED = $(PROGRAM)=$(BINDIR)/imghist \
             $(STATIC)=$(LIBDIR)/libimghist.a \
             $(SHARED)=$(LIBDIR)/libimghist.so.$(VERSION) \
@@ -82,7 +82,7 @@ INSTALLED = $(PROGRAM)=$(BINDIR)/imghist \
             $(COMPLETION).fish=$(DATADIR)/fish/vendor_completions.d/imghist.fish
 
 .PHONY: install
-install: all library $(addprefix $(COMPLETION).,bash zsh fish) ## install program, library and man pages below PREFIX (/usr/local); DESTDIR is put in front
+install: all library $(addprefix $(COMPLETION).,bash zsh fish) ## install program, library and man pages below PREFIX (/usr/local) (under DESTDIR)
 	@set -e; umask 022; for pair in $(INSTALLED); do \
 	  from=$${pair%%=*} to='$(DESTDIR)'$${pair#*=}; \
 	  case $$from in $(PROGRAM) | $(SHARED)) mode=755 ;; *) mode=644 ;; esac; \
@@ -92,28 +92,28 @@ install: all library $(addprefix $(COMPLETION).,bash zsh fish) ## install progra
 	done
 	ln -sf $(notdir $(SHARED)) '$(DESTDIR)$(LIBDIR)/$(SONAME)'
 	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libimghist.so'
-	@[ -n '$(DESTDIR)' ] || ldconfig 2>/dev/null || : # only root may, and only it needs to
+	@[ -n '$(DESTDIR)' ] || ldconfig 2>/dev/null || : # only root can run it
 
 .PHONY: uninstall
-uninstall: ## remove what install put there, given the same PREFIX and DESTDIR
+uninstall: ## remove the installed files, with the same PREFIX and DESTDIR
 	rm -f $(foreach pair,$(INSTALLED),'$(DESTDIR)$(lastword $(subst =, ,$(pair)))') \
 	  '$(DESTDIR)$(LIBDIR)/$(SONAME)' '$(DESTDIR)$(LIBDIR)/libimghist.so'
 
-# ---- handing on -------------------------------------------------------------------------------
+# ---- packages ---------------------------------------------------------------------------------
 
 DIST := imghist-$(VERSION)
-left_out = git diff --quiet HEAD 2>/dev/null || echo "imghist: changes that are not committed are left out" >&2
+left_out = git diff --quiet HEAD 2>/dev/null || echo "imghist: uncommitted changes are left out" >&2
 
 .PHONY: dist
 dist: ## the sources of the last commit as build/imghist-VERSION.tar.gz; the same bytes every time
-	@git rev-parse -q --verify HEAD >/dev/null || { echo "imghist: make dist wants a git checkout" >&2; exit 1; }
+	@git rev-parse -q --verify HEAD >/dev/null || { echo "imghist: make dist needs a git checkout" >&2; exit 1; }
 	@$(left_out)
 	@mkdir -p build
 	git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n >build/$(DIST).tar.gz
 	@echo "build/$(DIST).tar.gz"
 
-# In a folder of its own, from what dist would hand on; where there is no git, from what is here.
-# The package is made without the options of this make, but for CUDA's.
+# Built in a separate folder from the files of the last commit, or without git from the current files. The options
+# of this make are not passed on, except those for CUDA.
 .PHONY: deb
 deb: ## Debian packages of the last commit in build/deb/; needs debhelper
 	@command -v dh >/dev/null || { echo "imghist: debhelper is missing: run third_party/install.sh package" >&2; exit 1; }

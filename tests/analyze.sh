@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# analyze.sh [BUILD]: static analysis of src/ by clang-tidy (its checks are in .clang-tidy), cppcheck
-# and gcc's -fanalyzer, whichever are there. It fails on every finding that is not in
-# analyze_exceptions.txt, which says of each why it is none.
+# analyze.sh: static analysis of src/ with clang-tidy (checks in .clang-tidy), cppcheck and gcc -fanalyzer, as far as
+# they are installed. It fails on every finding that is not listed in analyze_exceptions.txt, which explains each
+# false positive.
 #
-# The sources and flags are those that the Makefile compiles without a GPU (`make print-sources`).
+# Sources and flags are those of a build without a GPU (`make print-sources`).
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -12,20 +12,20 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 read -r -a sources < <(make -s CUDA=0 print-sources)
 read -r -a flags < <(make -s CUDA=0 print-flags)
-if [ "${#flags[@]}" -eq 0 ] || [ "${#sources[@]}" -lt 100 ]; then # nothing would be found
-  echo "analyze.sh: the Makefile gives no flags or no sources" >&2
+if [ "${#flags[@]}" -eq 0 ] || [ "${#sources[@]}" -lt 100 ]; then # the analysis would find nothing
+  echo "analyze.sh: the Makefile printed no flags or too few sources" >&2
   exit 1
 fi
 n_jobs=$(nproc)
 export FLAGS="${flags[*]}"
 n_tools=0
 
-# A tool that does not run, or has lost its flags or its list of checks, finds nothing either: each has to
-# find what is wrong here.
+# A tool that does not run, or has lost its flags or checks, finds nothing either. So each tool must first find a
+# known bug.
 echo 'int wrong(void); int wrong(void) { int *p = 0; return *p; }' >"$work/wrong.c"
 must_find() {
   "$@" "$work/wrong.c" 2>&1 | grep -qi 'wrong.c:1:.*null' && return
-  echo "analyze.sh: does not work, as it finds nothing in a file that is wrong: $*" >&2
+  echo "analyze.sh: does not work: it finds no bug in a file that has one: $*" >&2
   exit 1
 }
 
@@ -53,9 +53,9 @@ if gcc -fanalyzer -x c -c -o /dev/null /dev/null 2>/dev/null; then
     xargs -0 -n 8 -P "$n_jobs" sh -c 'for f; do gcc $FLAGS -O1 -fanalyzer -c -o /dev/null "$f"; done' gcc \
       2>"$work/gcc"
 fi
-[ "$n_tools" -gt 0 ] || { echo "analyze.sh: none of clang-tidy, cppcheck and gcc's -fanalyzer is here" >&2; exit 1; }
+[ "$n_tools" -gt 0 ] || { echo "analyze.sh: none of clang-tidy, cppcheck and gcc -fanalyzer is installed" >&2; exit 1; }
 
-# "src/file.c check" of each finding, once.
+# One line "src/file.c check" for each finding.
 sed -E 's/ \[CWE-[0-9]+\]//' "$work"/* |
   sed -nE "s|^$PWD/||; s/^(src\/[^:]+):[0-9]+:[0-9]+: (warning|error|portability|performance):.* \[([^][]*)\]\$/\1 \3/p" |
   sort -u >"$work/findings"
@@ -67,5 +67,5 @@ while read -r file check; do
     grep -hF "$file:" "$work"/clang-tidy "$work"/cppcheck "$work"/gcc 2>/dev/null | grep -F "[$check]" | head -n 3
   fi
 done <"$work/findings"
-echo "analyze: ${#sources[@]} files, $n_tools tools, $n_new findings, $(wc -l <"$work/findings") with those explained"
+echo "analyze: ${#sources[@]} files, $n_tools tools, $n_new findings, $(wc -l <"$work/findings") including explained ones"
 [ "$n_new" -eq 0 ]

@@ -14,15 +14,15 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
     may["base"]     = "base public"     # statuses have the same meaning in every layer
     may["kernels"]  = "kernels"
     may["counts"]   = "counts base public"
-    may["decode"]   = "decode counts base third_party stb isolate"
+    may["decode"]   = "decode counts base third_party stb"
     may["isolate"]  = "isolate decode counts base"
     may["count"]    = "count counts base kernels"
     may["device"]   = "device count counts base kernels"
     may["jpeg_gpu"] = "jpeg_gpu device decode counts base kernels"
     may["output"]   = "output counts base third_party stb"
-    may["pipeline"] = "pipeline jpeg_gpu device decode counts base isolate"
+    may["pipeline"] = "pipeline jpeg_gpu device decode counts base"
     may["library"]  = "library pipeline device decode counts base public"   # what implements imghist.h
-    may["bench"]    = "bench output device count counts base kernels public cli"
+    may["bench"]    = "bench output device count counts base kernels public"
     may["cli"]      = "cli bench output pipeline isolate device count decode counts base kernels public third_party stb"
     known = " library base counts kernels decode isolate count device jpeg_gpu output pipeline bench cli third_party stb src tests samples "
   }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# run.sh BUILD [SUITE...]: runs the unit tests in BUILD/tests/ and the command line's in tests/cli/,
-# or of these only the suites named, where * and ? match ("test_png", "charts", "test_*").
+# run.sh BUILD [SUITE...]: runs the unit tests in BUILD/tests/ and the command line tests in tests/cli/. With
+# SUITE, it runs only the suites with these names; * and ? match ("test_png", "chart", "test_*").
 #
-# Both kinds speak TAP. A suite that crashes, hangs, ends early or reports nothing has failed, whatever
-# it printed before. Whole logs are kept in BUILD/test-logs/; failures are shown here in full. The last
-# line is `N passed, N failed, N skipped`.
+# Both kinds print TAP. A suite that crashes, hangs, ends early or reports nothing has failed, whatever it printed
+# before. Complete logs are kept in BUILD/test-logs/; failures are shown in full. The last line is
+# `N passed, N failed, N skipped`.
 #
-# TEST_TIMEOUT is how many seconds a suite may take, TEST_JOBS how many run side by side: by default as
-# many as there are processors, but no more than 4, as most of them run threads of their own.
+# TEST_TIMEOUT: seconds that a suite may take (300). TEST_JOBS: suites that run at the same time; by default one
+# per CPU core, at most 4, because most suites run several threads.
 set -u
 
 build=${1:?usage: run.sh BUILD [SUITE...]}
@@ -22,25 +22,25 @@ logs=$build/test-logs
 rm -rf "$logs"
 mkdir -p "$logs"
 limit_s=${TEST_TIMEOUT:-300}
-n_processors=$(nproc)
-n_jobs=${TEST_JOBS:-$((n_processors < 4 ? n_processors : 4))}
-[ "$n_jobs" -ge 1 ] 2>/dev/null || { echo "run.sh: TEST_JOBS=$n_jobs is no number of suites" >&2; exit 1; }
+n_cores=$(nproc)
+n_jobs=${TEST_JOBS:-$((n_cores < 4 ? n_cores : 4))}
+[ "$n_jobs" -ge 1 ] 2>/dev/null || { echo "run.sh: TEST_JOBS=$n_jobs is not a number of suites" >&2; exit 1; }
 passed=0 failed=0 skipped=0
-declare -A name_of=() start_of=() # of the suites that run, by their process
+declare -A name_of=() start_of=() # of the running suites, by process
 trap 'kill "${!name_of[@]}" 2>/dev/null; exit 130' INT TERM # timeout passes it on
 
 is_wanted() {
   [ ${#wanted[@]} -eq 0 ] && return
   local pattern
   for pattern in "${wanted[@]}"; do
-    # shellcheck disable=SC2053 # a pattern is meant
+    # shellcheck disable=SC2053 # $pattern is a glob
     [[ $1 == $pattern ]] && return
   done
   return 1
 }
 
-# Reads TAP, prints "passed failed skipped missing"; missing are tests that were planned but not run.
-# cmocka calls a skipped test "not ok N # SKIP", bats "ok N name # skip why".
+# Reads TAP and prints "passed failed skipped missing"; missing tests were planned but did not run.
+# cmocka prints a skipped test as "not ok N # SKIP", bats as "ok N name # skip why".
 count_tap() {
   awk '
     /^[[:space:]]*1\.\.[0-9]+/      { sub(/^[[:space:]]*1\.\./, ""); planned += $1; next }
@@ -53,13 +53,13 @@ count_tap() {
     }' "$1"
 }
 
-# What of a suite's output one wants to see when it failed: all but the tests that passed.
+# Prints the output of a failed suite without the tests that passed.
 show_failure() {
   awk '!/^[[:space:]]*(ok |1\.\.)/' "$1" | sed 's/^/    /'
   sed 's/^/    /' "$2"
 }
 
-# run_suite NAME COMMAND...: starts it, as soon as fewer than n_jobs run.
+# run_suite NAME COMMAND...: starts a suite as soon as fewer than n_jobs are running.
 run_suite() {
   local name=$1
   shift
@@ -69,7 +69,7 @@ run_suite() {
   name_of[$!]=$name start_of[$!]=${EPOCHREALTIME/[.,]/}
 }
 
-# wait_for_suites N: reports those that end, until no more than N are left.
+# wait_for_suites N: reports suites as they end, until at most N are left.
 wait_for_suites() {
   local pid status
   while [ "${#name_of[@]}" -gt "$1" ]; do
@@ -79,13 +79,13 @@ wait_for_suites() {
       status=$?
       report "${name_of[$pid]}" "$status" "$((${EPOCHREALTIME/[.,]/} - start_of[$pid]))"
       unset "name_of[$pid]" "start_of[$pid]"
-      continue 2 # another may have ended meanwhile, of which wait -n says nothing any more
+      continue 2 # another suite may have ended meanwhile, and wait -n does not report it
     done
     { wait -n "${!name_of[@]}"; } 2>/dev/null
   done
 }
 
-# report NAME STATUS MICROSECONDS: what came of a suite.
+# report NAME STATUS MICROSECONDS: prints the result of a suite.
 report() {
   local name=$1 status=$2 elapsed_us=$3 tap=$logs/$1.tap errors=$logs/$1.err
   local n_passed n_failed n_skipped n_missing why=''
@@ -117,7 +117,7 @@ report() {
   skipped=$((skipped + n_skipped))
 }
 
-# What builds imghist anew takes longest, and so begins first.
+# Suites that build imghist again take longest, so they start first.
 declare -A is_started=()
 for source in "$TESTS"/cli/{package,install}.bats "$TESTS"/unit/test_*.c "$TESTS"/cli/*.bats; do
   if [ ! -f "$source" ] || [ -n "${is_started[$source]-}" ]; then continue; fi
@@ -130,6 +130,6 @@ for source in "$TESTS"/cli/{package,install}.bats "$TESTS"/unit/test_*.c "$TESTS
 done
 wait_for_suites 0
 
-[ $((passed + failed)) -gt 0 ] || echo "run.sh: nothing ran: no test in $build/tests or tests/cli is called ${wanted[*]:-so}"
+[ $((passed + failed)) -gt 0 ] || echo "run.sh: nothing ran: no test in $build/tests or tests/cli matches ${wanted[*]:-anything}"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ $((passed + failed)) -gt 0 ]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# embed.sh NAME FILE: prints a C source that holds FILE as the array NAME and its length NAME_bytes.
+# embed.sh NAME FILE: prints C source with the bytes of FILE as the array NAME, and its length as NAME_bytes.
 set -eu
 echo "extern const unsigned char $1[];"
 echo "extern const unsigned long $1_bytes;"

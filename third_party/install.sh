@@ -1,26 +1,24 @@
 #!/bin/sh
-# install.sh [build] [formats] [test] [fuzz] [ci] [package]: installs what the named groups need and
-# this machine lacks, from the distribution's own packages. Without a group: build. Nothing is asked
-# of the network where nothing is missing. A group with a question mark behind it is not insisted on:
-# 'formats?' says what is missing and goes on without.
+# install.sh [build] [formats] [test] [fuzz] [ci] [package]: installs the packages that the named groups need
+# and this machine lacks, from the distribution. Without a group: build. The network is used only if something
+# is missing. A question mark makes a group optional: 'formats?' lists what is missing and goes on.
 #
-# Each need is checked for itself (a header that is found, a tool that runs), not for its package, so
-# what was installed by hand counts. Only Debian, Ubuntu and their kin are installed on; elsewhere
-# the command to run is printed.
+# The script checks each need itself (finds a header, runs a tool) and not its package, so things installed by
+# hand count. It installs on Debian, Ubuntu and their derivatives; on other systems it prints the command to run.
 set -eu
 
-# group | what is looked for | why it is needed | package of apt, dnf, pacman, zypper, apk, brew
-# (-: has none; =: comes with the one before)
+# group | check | purpose | package of apt, dnf, pacman, zypper, apk, brew
+# (-: no package is known; =: included in the package above)
 needs() {
   cat <<'END'
 build|compiler|a C compiler with the C library's headers|gcc libc6-dev|gcc glibc-devel|gcc|gcc glibc-devel|gcc musl-dev|gcc
 build|tool make|runs the Makefile|make|make|make|make|make|make
 build|tool pkg-config|finds libpng and libjpeg|pkg-config|pkgconf-pkg-config|pkgconf|pkg-config|pkgconf|pkgconf
 build|library libpng|reads PNG|libpng-dev|libpng-devel|libpng|libpng16-devel|libpng-dev|libpng
-formats|library libdeflate|inflates PNG three times as fast as libpng does|libdeflate-dev|libdeflate-devel|libdeflate|libdeflate-devel|libdeflate-dev|libdeflate
+formats|library libdeflate|inflates PNG three times as fast as libpng|libdeflate-dev|libdeflate-devel|libdeflate|libdeflate-devel|libdeflate-dev|libdeflate
 build|library libjpeg|reads JPEG|libjpeg-dev|libjpeg-turbo-devel|libjpeg-turbo|libjpeg-turbo-devel|libjpeg-turbo-dev|jpeg-turbo
 build|header stb/stb_truetype.h|draws text, writes BMP and TGA|libstb-dev|stb-devel|stb|stb-devel|stb|-
-formats|seccomp|takes rights from processes that decode rare formats|libseccomp-dev|libseccomp-devel|libseccomp|libseccomp-devel|libseccomp-dev|-
+formats|seccomp|sandboxes the processes that decode rare formats|libseccomp-dev|libseccomp-devel|libseccomp|libseccomp-devel|libseccomp-dev|-
 build|font|DejaVu Sans, the font of the charts|fonts-dejavu-core|dejavu-sans-fonts|ttf-dejavu|dejavu-fonts|font-dejavu|-
 formats|library libwebpdemux|reads WebP|libwebp-dev|libwebp-devel|libwebp|libwebp-devel|libwebp-dev|webp
 formats|library libtiff-4 >= 4.5|reads TIFF|libtiff-dev|libtiff-devel|libtiff|libtiff-devel|tiff-dev|libtiff
@@ -28,32 +26,32 @@ formats|header gif_lib.h|reads GIF|libgif-dev|giflib-devel|giflib|giflib-devel|g
 formats|library libheif >= 1.15|reads HEIC and AVIF|libheif-dev|libheif-devel|libheif|libheif-devel|libheif-dev|libheif
 formats|library libjxl >= 0.7|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjxl-devel|libjxl-dev|jpeg-xl
 test|header cmocka.h|runs the unit tests|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev|cmocka
-test|tool c++|builds a C++ program against the library|g++|gcc-c++|=|gcc-c++|g++|=
+test|tool c++|builds a C++ program with the library|g++|gcc-c++|=|gcc-c++|g++|=
 test|since bats 1.7|runs the tests of the command line|bats|bats|bash-bats|bats|bats|bats-core
 test|tool python3|reads CSV and JSON in the tests|python3|python3|python|python3|python3|python
 test|tool sqlite3|reads CSV in the tests|sqlite3|sqlite|sqlite|sqlite3|sqlite|sqlite
 test|tool jq|reads JSON in the tests|jq|jq|jq|jq|jq|jq
 ci|tool zsh|completes options in the tests|zsh|zsh|zsh|zsh|zsh|zsh
 ci|tool fish|completes options in the tests|fish|fish|fish|fish|fish|fish
-fuzz ci|tool clang|the second compiler, and the fuzzers'|clang|clang|clang|clang|clang|llvm
+fuzz ci|tool clang|the second compiler, and the compiler of the fuzzers|clang|clang|clang|clang|clang|llvm
 fuzz ci|fuzzer|clang's libFuzzer and sanitizers|libclang-rt-dev|compiler-rt|compiler-rt|=|compiler-rt|=
-ci|tool clang-format|checks how the sources are formatted|clang-format|clang-tools-extra|=|=|clang-extra-tools|clang-format
+ci|tool clang-format|checks the format of the sources|clang-format|clang-tools-extra|=|=|clang-extra-tools|clang-format
 ci|tool clang-tidy|static analysis|clang-tidy|clang-tools-extra|=|=|clang-extra-tools|llvm
 ci|tool cppcheck|static analysis|cppcheck|cppcheck|cppcheck|cppcheck|cppcheck|cppcheck
 ci|tool shellcheck|checks the shell scripts|shellcheck|ShellCheck|shellcheck|ShellCheck|shellcheck|shellcheck
 package ci|tool dh|makes Debian packages|debhelper|debhelper|-|-|-|-
 package ci|tool lintian|checks Debian packages|lintian|lintian|-|-|-|-
-package ci|tool mmdebstrap|makes a fresh system to install Debian packages on|mmdebstrap|-|-|-|-|-
+package ci|tool mmdebstrap|makes a fresh system for testing Debian packages|mmdebstrap|-|-|-|-|-
 ci|tool inotifywait|watches a folder in the tests|inotify-tools|inotify-tools|inotify-tools|inotify-tools|inotify-tools|-
 package ci|tool fakeroot|makes Debian packages as an ordinary user|fakeroot|fakeroot|fakeroot|fakeroot|fakeroot|-
 END
 }
 
-# ---- is it there? -----------------------------------------------------------------------------
+# ---- checks -----------------------------------------------------------------------------------
 
 tool() { command -v "$1" >/dev/null 2>&1; }
 
-# since TOOL VERSION: that or a later one. bats 1.2, which some releases have, fails on every test of ours.
+# since TOOL VERSION: this version or later. bats 1.2, which some releases have, fails every test.
 since() {
   here=$("$1" --version 2>/dev/null | sed 's/^[^0-9]*//')
   [ -n "$here" ] && [ "$(printf '%s\n' "$2" "$here" | sort -V | head -n 1)" = "$2" ]
@@ -65,12 +63,12 @@ header() {
   [ -f "${DEPS:-}/include/$1" ] || [ -f "/usr/include/$1" ] || [ -f "/usr/local/include/$1" ]
 }
 
-# library NAME [>= VERSION]: the versions are those that the Makefile wants.
+# library NAME [>= VERSION]: the Makefile requires the same versions.
 library() {
   ${PKG_CONFIG:-pkg-config} --exists "$*" 2>/dev/null || [ -n "${DEPS:-}" ]
 }
 
-# A kind of filter that only Linux has, and that the program can do without.
+# Linux only, and optional for the program.
 seccomp() { [ "$(uname)" != Linux ] || library libseccomp; }
 
 font() {
@@ -90,8 +88,8 @@ fuzzer() {
   return "$found"
 }
 
-# Sets `reasons` (a line for each missing need) and `packages` (what provides them, for $1, the
-# number of the manager's column); `needed` and `needed_packages` are those of them that are insisted on.
+# Sets `reasons` (a line for each missing need) and `packages` (the packages that provide them; $1 is the column
+# of the package manager). `needed` and `needed_packages` leave out the optional ones.
 find_missing() {
   reasons='' packages='' by_hand='' needed='' needed_packages=''
   while IFS='|' read -r of_groups check why names; do
@@ -102,7 +100,7 @@ find_missing() {
     else
       continue
     fi
-    # shellcheck disable=SC2086 # a check is a function and its argument
+    # shellcheck disable=SC2086 # a check is a function with an argument
     $check && continue
     package=$(echo "$names" | cut -d'|' -f"$1")
     reason="  ${check#* }: $why$optional$newline"
@@ -121,7 +119,7 @@ END
 newline='
 '
 
-# Whether one of the groups $1 is among those asked for, with $2 behind it.
+# True if the command line names one of the groups $1, followed by $2.
 wanted() {
   for group in $1; do
     case " $groups " in *" $group$2 "*) return 0 ;; esac
@@ -138,14 +136,14 @@ fail() {
   exit 1
 }
 
-# The end where something is missing still: well, unless it is insisted on.
-go_on_without() {
+# Ends the script when something is still missing: with success if all of it is optional.
+end_incomplete() {
   [ -z "$needed" ] || exit 1
-  say "going on without"
+  say "continuing without the optional packages"
   exit 0
 }
 
-# Runs a command as root: sudo only where it needs no password or there is someone to type it.
+# Runs a command as root. sudo is used if it needs no password or a terminal can ask for it.
 as_root() {
   if [ "$(id -u)" = 0 ]; then
     "$@"
@@ -164,13 +162,13 @@ apt_get() {
 
 apt_install() { apt_get install -y --no-install-recommends "$@"; }
 
-# The lists of packages are fetched only where they do not know the packages, or are too old to find
-# them in the archive. A release that lacks some of the packages gets the others.
+# Package lists are fetched only if they do not contain the packages, or point to versions that are gone from the
+# archive. If a release lacks some packages, the others are installed.
 # shellcheck disable=SC2086 # packages are words
 install_with_apt() {
   apt-get install -s $packages >/dev/null 2>&1 && apt_install $packages && return
   say "fetching the lists of packages"
-  apt_get update || say "apt-get update failed: see above"
+  apt_get update || say "apt-get update failed, see above"
   apt_install $packages && return
   say "apt-get could not install all of:$packages"
   had=''
@@ -188,7 +186,7 @@ groups=${*:-build}
 for group in $groups; do
   case ${group%[?]} in
     build | formats | test | fuzz | ci | package) ;;
-    *) fail "no such group: $group (there are: build formats test fuzz ci package)" ;;
+    *) fail "unknown group: $group (groups: build formats test fuzz ci package)" ;;
   esac
 done
 
@@ -211,24 +209,24 @@ if [ -z "$reasons" ]; then
   echo "install.sh: nothing is missing for: $groups"
   exit 0
 fi
-say "missing here:"
+say "missing:"
 printf '%s' "$reasons" >&2
 
-[ "$column" != 0 ] || fail "none of apt-get, dnf, pacman, zypper, apk and brew is here; Debian calls the packages:$packages"
+[ "$column" != 0 ] || fail "no supported package manager found (apt-get, dnf, pacman, zypper, apk, brew); Debian names of the packages:$packages"
 if [ "$column" != 1 ]; then
-  say "on this system it installs nothing itself. Run this, as an administrator where needed:"
+  say "automatic installation is not supported on this system. Run this command, as root if needed:"
   echo "  $command$packages" >&2
   [ -z "$by_hand" ] || {
-    say "no package is known for these: put them under DIR/include and DIR/share, and run make DEPS=DIR"
+    say "no package is known for the following: put them under DIR/include and DIR/share, and run make DEPS=DIR"
     printf '%s' "$by_hand" >&2
   }
-  go_on_without
+  end_incomplete
 fi
 if ! can_be_root; then
-  say "it takes an administrator to install them:"
+  say "installing them needs root. Run:"
   echo "  $command$packages" >&2
-  [ -z "$needed" ] || say "or have headers and libraries of your own under DIR: make DEPS=DIR"
-  go_on_without
+  [ -z "$needed" ] || say "or put headers and libraries under a directory and run make DEPS=DIR"
+  end_incomplete
 fi
 
 say "installing with apt-get:$packages"
@@ -237,4 +235,4 @@ find_missing 1
 [ -n "$reasons" ] || exit 0
 say "still not found after installing:"
 printf '%s' "$reasons" >&2
-go_on_without
+end_incomplete

@@ -1,9 +1,9 @@
 #!/bin/sh
-# nvjpeg.sh: puts nvjpeg.h into build/nvjpeg, where the CUDA toolkit at hand comes without it.
+# nvjpeg.sh: puts nvjpeg.h into build/nvjpeg if the installed CUDA toolkit lacks it.
 #
-# The header is part of NVIDIA's Python package of the library, for the toolkit's major version. The
-# library itself is not taken: it is loaded at run time, where there is a GPU. Exit status 77: there
-# is no nvcc, or the package cannot be had; imghist is then built without the JPEG engines.
+# The header comes from NVIDIA's Python package of the library, for the toolkit's major version. The library itself
+# is not needed: imghist loads it at run time if there is a GPU. Exit status 77: no nvcc, or the package cannot be
+# downloaded; imghist is then built without hardware JPEG decoding.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,10 +13,10 @@ skip() {
   exit 77
 }
 
-[ -x "$nvcc" ] || skip "there is no nvcc here, so no GPU is built in"
+[ -x "$nvcc" ] || skip "no nvcc found, so the build has no GPU support"
 include=$(dirname "$(dirname "$(readlink -f "$nvcc")")")/include
-[ ! -f "$include/nvjpeg.h" ] || { echo "nvjpeg.sh: the toolkit has it"; exit 0; }
-[ ! -f build/nvjpeg/nvjpeg.h ] || { echo "nvjpeg.sh: it is here"; exit 0; }
+[ ! -f "$include/nvjpeg.h" ] || { echo "nvjpeg.sh: the toolkit has nvjpeg.h"; exit 0; }
+[ ! -f build/nvjpeg/nvjpeg.h ] || { echo "nvjpeg.sh: build/nvjpeg/nvjpeg.h exists"; exit 0; }
 
 major=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\)\..*/\1/p')
 case $major in

@@ -25,16 +25,16 @@ enum ih_status ih_budget_take(struct ih_budget *b, uint64_t n_bytes, struct ih_e
     if (b->ask)
         return b->ask(IH_BUDGET_TAKE, n_bytes, err);
     if (n_bytes > b->size_bytes)
-        return ih_error_set(err, IH_LIMIT,
-                            "needs %.1f MB of memory at once, the limit is %.1f MB (memory)",
-                            (double)n_bytes * 1e-6, (double)b->size_bytes * 1e-6);
+        return ih_error_set_limit(err, IH_LIMIT_MAX_MEMORY, b->size_bytes,
+                                  "needs %.1f MB of memory at once, the limit is %.1f MB",
+                                  (double)n_bytes * 1e-6, (double)b->size_bytes * 1e-6);
     pthread_mutex_lock(&b->lock);
     uint64_t turn = b->next_turn++;
     while (b->turn != turn || n_bytes > b->size_bytes - b->taken_bytes)
         pthread_cond_wait(&b->on_change, &b->lock);
     b->turn++;
     b->taken_bytes += n_bytes;
-    pthread_cond_broadcast(&b->on_change); /* the next in turn may find enough left */
+    pthread_cond_broadcast(&b->on_change); /* the bytes left may suffice for the next caller too */
     pthread_mutex_unlock(&b->lock);
     return IH_OK;
 }
@@ -46,11 +46,11 @@ bool ih_budget_try(struct ih_budget *b, uint64_t n_bytes)
     if (b->ask)
         return b->ask(IH_BUDGET_TRY, n_bytes, NULL) == IH_OK;
     pthread_mutex_lock(&b->lock);
-    bool may = b->turn == b->next_turn && n_bytes <= b->size_bytes - b->taken_bytes;
-    if (may)
+    bool is_free = b->turn == b->next_turn && n_bytes <= b->size_bytes - b->taken_bytes;
+    if (is_free)
         b->taken_bytes += n_bytes;
     pthread_mutex_unlock(&b->lock);
-    return may;
+    return is_free;
 }
 
 void ih_budget_give(struct ih_budget *b, uint64_t n_bytes)

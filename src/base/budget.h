@@ -1,10 +1,10 @@
 /*
- * A budget of memory that workers share.
+ * What workers share: a budget of memory, and idle cores.
  *
- * An image that must be held whole takes its bytes before it allocates them and gives them back
- * when it is closed. So many large ones wait for each other where they would otherwise swell.
- * Takers are served in the order they came: a large one is not starved by small ones. A taker may
- * hold nothing while it waits, so it takes once, all it needs.
+ * An image that must be held in memory takes its bytes from the budget before it allocates them,
+ * and gives them back when it is closed. Large images wait for each other instead of exhausting
+ * memory. Requests are served in the order of arrival, so small images cannot starve a large one.
+ * A caller that waits must hold nothing: it takes all it needs in one call.
  */
 #ifndef IH_BASE_BUDGET_H
 #define IH_BASE_BUDGET_H
@@ -12,40 +12,57 @@
 #include "base/status.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What may be asked of a budget, in words that can be sent to another process. */
+/* The calls below as values, so that a decoder process can send them to the program. */
 enum ih_budget_call { IH_BUDGET_TAKE, IH_BUDGET_TRY, IH_BUDGET_GIVE };
 
 struct ih_budget {
-    /* Not NULL: the budget is kept elsewhere and every call is passed on. A try that gets nothing
-     * is not IH_OK. */
+    /* Not NULL: another process keeps the budget, and every call is forwarded. IH_BUDGET_TRY
+     * returns IH_OK only if it got the bytes. */
     enum ih_status (*ask)(enum ih_budget_call call, uint64_t n_bytes, struct ih_error *err);
 
     pthread_mutex_t lock;
     pthread_cond_t on_change;
     uint64_t size_bytes, taken_bytes;
-    uint64_t next_turn, turn; /* takers draw next_turn and are served when it is their turn */
+    uint64_t next_turn, turn; /* a caller draws next_turn and is served when turn reaches it */
 };
 
 void ih_budget_init(struct ih_budget *b, uint64_t size_bytes);
-void ih_budget_destroy(struct ih_budget *b); /* all is given back */
+void ih_budget_destroy(struct ih_budget *b); /* all bytes must have been given back */
 
 /*
  * Waits until n_bytes are left and takes them.
  *
  * b   NULL: no limit
  *
- * Returns IH_OK, or at once IH_LIMIT where n_bytes is more than the whole budget.
+ * Returns IH_OK. Returns IH_LIMIT at once, with IH_LIMIT_MAX_MEMORY in err, if n_bytes is more than
+ * the budget's size.
  * Threads: any.
  */
 enum ih_status ih_budget_take(struct ih_budget *b, uint64_t n_bytes, struct ih_error *err);
 
-/* Takes n_bytes if they are left and nobody waits; for what can do with less memory. */
+/* Takes n_bytes if they are left and no other caller waits; never waits itself. */
 bool ih_budget_try(struct ih_budget *b, uint64_t n_bytes);
 
 /* Gives n_bytes back. */
 void ih_budget_give(struct ih_budget *b, uint64_t n_bytes);
+
+/* Takes one idle core: a core that no worker uses, and that an assistant thread may use. Returns
+ * false if there is none, or if n_idle_cores is NULL. Threads: any. */
+static inline bool ih_idle_core_take(atomic_uint *n_idle_cores)
+{
+    unsigned n = n_idle_cores ? atomic_load(n_idle_cores) : 0;
+    while (n > 0 && !atomic_compare_exchange_weak(n_idle_cores, &n, n - 1))
+        ;
+    return n > 0;
+}
+
+static inline void ih_idle_core_give(atomic_uint *n_idle_cores)
+{
+    atomic_fetch_add(n_idle_cores, 1);
+}
 
 #endif

@@ -7,16 +7,36 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Fills err, which may be NULL. The caller ends args. */
+IH_PRINTF(5, 0)
+static void fill(struct ih_error *err, enum ih_status status, enum ih_limit limit,
+                 uint64_t limit_value, const char *format, va_list args)
+{
+    if (!err)
+        return;
+    vsnprintf(err->message, sizeof err->message, format, args);
+    err->status = status;
+    err->limit = limit;
+    err->limit_value = limit_value;
+}
+
 enum ih_status ih_error_set(struct ih_error *err, enum ih_status status, const char *format, ...)
 {
-    if (err) {
-        va_list args;
-        va_start(args, format);
-        err->status = status;
-        vsnprintf(err->message, sizeof err->message, format, args);
-        va_end(args);
-    }
+    va_list args;
+    va_start(args, format);
+    fill(err, status, IH_LIMIT_NONE, 0, format, args);
+    va_end(args);
     return status;
+}
+
+enum ih_status ih_error_set_limit(struct ih_error *err, enum ih_limit limit, uint64_t limit_value,
+                                  const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fill(err, IH_LIMIT, limit, limit_value, format, args);
+    va_end(args);
+    return IH_LIMIT;
 }
 
 enum ih_status ih_error_errno(struct ih_error *err, int error_number, const char *what)
@@ -25,4 +45,16 @@ enum ih_status ih_error_errno(struct ih_error *err, int error_number, const char
     if (strerror_r(error_number, reason, sizeof reason) != 0)
         snprintf(reason, sizeof reason, "error %d", error_number);
     return ih_error_set(err, error_number == ENOMEM ? IH_MEMORY : IH_IO, "%s: %s", what, reason);
+}
+
+void ih_error_append(struct ih_error *err, const char *hint)
+{
+    const size_t n = strlen(err->message), room = sizeof err->message - n;
+    if (strlen(hint) + sizeof " ()" <= room)
+        snprintf(err->message + n, room, " (%s)", hint);
+}
+
+bool ih_limit_is_known(enum ih_limit limit)
+{
+    return limit == IH_LIMIT_NONE || limit == IH_LIMIT_MAX_PIXELS || limit == IH_LIMIT_MAX_MEMORY;
 }

@@ -1,6 +1,5 @@
 #include "base/text.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,8 +22,8 @@ size_t ih_utf8_length(const char *text, unsigned long *code_point)
     return n;
 }
 
-/* Characters without a look of their own that change how, or whether, the others are seen, and in
- * which order: a name that ends in gpj.exe may be shown as one that ends in exe.jpg. */
+/* Invisible characters that change how other characters are shown, or in which order: with them a
+ * name that ends in gpj.exe may look as if it ended in exe.jpg. */
 static bool is_disguise(unsigned long c)
 {
     static const struct {
@@ -36,7 +35,7 @@ static bool is_disguise(unsigned long c)
         {0x200b, 0x200f},   {0x2028, 0x202e}, /* zero width; line ends; directions */
         {0x2060, 0x206f},   {0x3164, 0x3164}, /* joiners and isolates; filler */
         {0xfe00, 0xfe0f},   {0xfeff, 0xfeff}, /* variation selectors; byte order mark */
-        {0xfff9, 0xfffb},   {0xfffe, 0xffff}, /* annotations; no characters, and none of XML's */
+        {0xfff9, 0xfffb},   {0xfffe, 0xffff}, /* annotations; not characters, not allowed in XML */
         {0xe0000, 0xe0fff},                   /* tags */
     };
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
@@ -47,7 +46,7 @@ static bool is_disguise(unsigned long c)
 
 enum { SHOWN_MAX = 16 }; /* the longest is \u{e0fff} */
 
-/* One character of text as people see it, into shown; returns the bytes of text it stands for. */
+/* Escapes the first character of text into shown. Returns its length in text, in bytes. */
 static size_t escape_one(char shown[SHOWN_MAX], const char *text)
 {
     unsigned long c = 0;
@@ -85,4 +84,51 @@ size_t ih_escape(char *dst, size_t size_bytes, const char *text)
     }
     dst[n] = '\0';
     return n;
+}
+
+bool ih_parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *number)
+{
+    uint64_t n = 0;
+    const char *p = text;
+    for (; *p >= '0' && *p <= '9'; p++) {
+        uint64_t digit = (uint64_t)(*p - '0');
+        if (digit > max || n > (max - digit) / 10)
+            return false;
+        n = n * 10 + digit;
+    }
+    if (p == text)
+        return false;
+    if (is_scaled && *p) {
+        unsigned shift = *p == 'k' || *p == 'K' ? 10 : *p == 'M' ? 20 : *p == 'G' ? 30 : 0;
+        if (shift == 0 || n > max >> shift)
+            return false;
+        n <<= shift;
+        p++;
+    }
+    *number = n;
+    return *p == '\0';
+}
+
+bool ih_parse_ordinals(const char *list, int *ordinals, size_t n_max, unsigned *n)
+{
+    *n = 0;
+    for (unsigned n_read = 0;;) {
+        char text[8] = "";
+        uint64_t ordinal;
+        size_t size = strcspn(list, ",");
+        if (n_read == n_max || size >= sizeof text)
+            return false;
+        memcpy(text, list, size);
+        if (!ih_parse_number(text, false, IH_ORDINAL_MAX, &ordinal))
+            return false;
+        for (unsigned i = 0; i < n_read; i++)
+            if (ordinals[i] == (int)ordinal)
+                return false;
+        ordinals[n_read++] = (int)ordinal;
+        if (list[size] == '\0') {
+            *n = n_read;
+            return true;
+        }
+        list += size + 1;
+    }
 }

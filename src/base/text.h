@@ -1,33 +1,53 @@
 /*
- * Names as people see them.
+ * Text from outside: names of files, shown safely, and the numbers in options and settings.
  *
  * A file's name may hold any byte but NUL and '/': newlines, escape sequences that move the cursor,
- * bytes that are no UTF-8. None of them reaches a terminal or a chart as it is.
+ * bytes that are not UTF-8. ih_escape makes them safe for terminals and charts.
  */
 #ifndef IH_BASE_TEXT_H
 #define IH_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
- * Length in bytes of the well-formed UTF-8 character at text, 1 to 4; 0 where the bytes are none
- * (overlong forms, surrogates and values above U+10FFFF are none). *code_point gets its value.
- * Source: the Unicode Standard, table 3-7.
+ * Length in bytes of the well-formed UTF-8 character at text, 1 to 4, or 0 if the bytes are not
+ * well-formed: overlong forms, surrogates and values above U+10FFFF are not. Stores the
+ * character's value in *code_point. Source: the Unicode Standard, table 3-7.
  */
 size_t ih_utf8_length(const char *text, unsigned long *code_point);
 
 /*
- * Copies text with control characters of one byte (C0, DEL) and bytes that are no UTF-8 as \n, \t,
- * \r or \xHH, with those of two (C1) and characters that hide or turn others as \u{202e}, and a
- * backslash doubled, so that no two texts look alike. Cut between characters where dst is full.
- * None of n bytes gets longer than 4n.
+ * Copies text and escapes what a terminal must not see, so that no two texts look alike:
  *
- * dst   char [size_bytes], always terminated; size_bytes at least 1
+ * - control characters of one byte (C0, DEL) and bytes that are not UTF-8, as \n, \t, \r or \xHH;
+ * - those of two bytes (C1), and characters that hide or reorder others, as \u{202e};
+ * - a backslash, doubled.
  *
- * Returns the bytes written, without the NUL.
+ * The copy ends between two characters when dst is full. n bytes grow to at most 4n.
+ *
+ * dst   char [size_bytes], always terminated; size_bytes is at least 1
+ *
+ * Returns the number of bytes written, without the NUL.
  */
 size_t ih_escape(char *dst, size_t size_bytes, const char *text);
 
-enum { IH_ESCAPED_MAX = 4 * 4096 + 1 }; /* holds any path that the system takes, escaped */
+enum { IH_ESCAPED_MAX = 4 * 4096 + 1 }; /* bytes for any path that the system accepts, escaped */
+
+/* Reads an integer of at most max: decimal digits only, without sign or blanks. With is_scaled one
+ * of k, M, G may follow, powers of 1024. Returns false for any other text; *number is then
+ * undefined. */
+bool ih_parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *number);
+
+enum { IH_ORDINAL_MAX = 1023 }; /* more GPUs than any machine has */
+
+/*
+ * Reads a list of CUDA's GPU numbers, "0" or "0,2", without repetition.
+ *
+ * ordinals   int [n_max]
+ * *n         how many the list has; 0 after a failure
+ */
+bool ih_parse_ordinals(const char *list, int *ordinals, size_t n_max, unsigned *n);
 
 #endif

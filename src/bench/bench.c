@@ -1,38 +1,33 @@
 /*
- * The driver of --bench: for every task and kind of data the input is made, what must come out of
- * it is worked out, and all rungs are run on it, first for their answer and then for their time.
+ * The driver of --bench. For every task and kind of data it generates the input, computes the
+ * expected answer, and runs all rungs: first to check their answers, then to time them.
  *
- * A task whose answers are only comparable on data made for it (sums: see job.h) has its
- * rungs verified on that first. The rung is then checked again on the data it is timed on.
+ * Sums can only be compared exactly on data made for it (job.h), so their rungs are verified on
+ * such data first. Each rung is checked again on the data it is timed on.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "bench/bench.h"
 
-#include "bench/measure.h"
-#include "bench/picture.h"
-#include "cli/destinations.h"
-#include "cli/machine.h"
-#include "cli/outfile.h"
+#include "output/file.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 struct bench {
-    const struct ih_options *options;
+    const struct ih_bench_options *options;
     struct ih_bench_cpu *cpu;
     struct ih_bench_gpu *gpu;
     char no_gpu[IH_MESSAGE_MAX]; /* why gpu is NULL */
     struct ih_bench_report report;
-    struct ih_bench_picture picture; /* of --chart */
+    struct ih_bench_chart *chart; /* NULL: none is drawn */
     FILE *stream;
     unsigned n_bad; /* rows that are wrong or failed */
 };
 
-/* One task under way. */
+/* A running task. */
 struct run {
     struct ih_bench_job job;
     struct ih_bench_rung rungs[IH_BENCH_RUNGS_MAX];
@@ -48,10 +43,10 @@ static void fail_all(struct run *run, const char *device, enum ih_bench_status s
             ih_bench_row_fail(&run->rows[i], status, message);
 }
 
-/* Makes the data, here and on the GPU, and lets all rungs answer. */
+/* Generates the data, copies it to the GPU, and checks every rung on it. */
 static void verify_on(struct bench *b, struct run *run, enum ih_bench_data data)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     enum ih_status status = ih_bench_job_fill(&run->job, data, &err);
     if (status != IH_OK) {
         fail_all(run, NULL, IH_BENCH_FAILED, err.message);
@@ -64,18 +59,20 @@ static void verify_on(struct bench *b, struct run *run, enum ih_bench_data data)
         ih_bench_verify(&run->rows[i], &run->job);
 }
 
-/* False where the report cannot be written any more. */
+/* Returns false if the report cannot be written. */
 static bool report_row(struct bench *b, const struct ih_bench_row *row)
 {
     if (row->status == IH_BENCH_WRONG || row->status == IH_BENCH_FAILED) {
-        fprintf(stderr, "imghist: bench: %s, %s %s on %s data: %s\n", row->task->name,
-                row->rung->device, row->rung->name, ih_bench_data_name(row->data), row->reason);
+        char message[2 * IH_MESSAGE_MAX];
+        snprintf(message, sizeof message, "%s, %s %s on %s data: %s", row->task->name,
+                 row->rung->device, row->rung->name, ih_bench_data_name(row->data), row->reason);
+        b->options->print_error("bench", message);
         b->n_bad++;
     }
     errno = 0;
     ih_bench_report_row(&b->report, row);
-    if (b->options->chart_path)
-        ih_bench_picture_add(&b->picture, row);
+    if (b->chart)
+        ih_bench_chart_add(b->chart, row);
     return fflush(b->stream) == 0 && !ferror(b->stream);
 }
 
@@ -83,86 +80,73 @@ static bool run_data(struct bench *b, struct run *run, enum ih_bench_data data)
 {
     const struct ih_bench_task *task = run->job.task;
     struct ih_bench_baseline baseline = {0};
-    bool is_well = true;
+    bool is_written = true;
     for (size_t i = 0; i < run->n_rungs; i++) {
         ih_bench_row_begin(&run->rows[i], task, data, &run->rungs[i]);
         run->rows[i].n_bytes = run->job.n_bytes;
     }
     if (!run->job.input)
-        fail_all(run, NULL, IH_BENCH_SKIPPED, "out of memory for the input: name a smaller size");
+        fail_all(run, NULL, IH_BENCH_SKIPPED, "out of memory for the input: choose a smaller size");
     if (run->job.input && task->verified != IH_DATA_NONE)
         verify_on(b, run, task->verified);
     if (run->job.input)
         verify_on(b, run, data);
-    for (size_t i = 0; i < run->n_rungs && is_well; i++) {
+    for (size_t i = 0; i < run->n_rungs && is_written; i++) {
         ih_bench_time(&run->rows[i], &run->job, &baseline);
-        is_well = report_row(b, &run->rows[i]);
+        is_written = report_row(b, &run->rows[i]);
     }
-    return is_well;
+    return is_written;
 }
 
 static bool run_task(struct bench *b, const struct ih_bench_task *task)
 {
     struct run *run = calloc(1, sizeof *run);
-    bool is_well = true;
+    bool is_written = true;
     if (!run) {
-        ih_print_error(NULL, "out of memory");
+        errno = ENOMEM;
         return false;
     }
-    ih_bench_job_size(&run->job, task, (size_t)b->options->bench_bytes);
+    ih_bench_job_size(&run->job, task, b->options->size_bytes);
     run->n_rungs = ih_bench_cpu_rungs(b->cpu, task, run->rungs, IH_BENCH_RUNGS_MAX);
     run->n_rungs += ih_bench_gpu_rungs(b->gpu, b->no_gpu, task, run->rungs + run->n_rungs,
                                        IH_BENCH_RUNGS_MAX - run->n_rungs);
     run->job.input = b->gpu ? ih_bench_gpu_host_alloc(b->gpu, run->job.n_bytes)
                             : aligned_alloc(64, (run->job.n_bytes / 64 + 1) * 64);
-    for (const enum ih_bench_data *data = task->timed; *data != IH_DATA_NONE && is_well; data++)
-        is_well = run_data(b, run, *data);
+    for (const enum ih_bench_data *data = task->timed; *data != IH_DATA_NONE && is_written; data++)
+        is_written = run_data(b, run, *data);
     if (b->gpu)
         ih_bench_gpu_host_free(b->gpu, run->job.input);
     else
         free(run->job.input);
     free(run);
-    return is_well;
+    return is_written;
 }
 
 /* ---- the machines ---- */
 
-static unsigned n_threads_of(const struct ih_options *o)
-{
-    return o->n_threads ? o->n_threads : ih_machine_processors();
-}
-
 static enum ih_status open_machines(struct bench *b, struct ih_error *err)
 {
-    const char *wanted = b->options->device.backend; /* NULL: auto */
-    struct ih_error reason = {IH_OK, ""};
+    const char *wanted = b->options->device;
+    struct ih_error reason = {0};
     enum ih_status status = IH_UNAVAILABLE;
     if (wanted && strcmp(wanted, "cpu") == 0)
         ih_error_set(&reason, IH_UNAVAILABLE, "--device=cpu");
     else
-        status = ih_bench_gpu_open(b->options->device.ordinals[0], &b->gpu, &reason);
+        status = ih_bench_gpu_open(b->options->gpu_ordinal, &b->gpu, &reason);
     if (status != IH_OK) {
         memcpy(b->no_gpu, reason.message, sizeof b->no_gpu);
         if (wanted && strcmp(wanted, "cuda") == 0)
             return ih_error_set(err, status, "--device=cuda: %.200s", reason.message);
     }
-    return ih_bench_cpu_open(n_threads_of(b->options), &b->cpu, err);
+    return ih_bench_cpu_open(b->options->n_threads, &b->cpu, err);
 }
 
 /* ---- the report ---- */
 
-static enum ih_bench_format format_of(const struct ih_options *o)
-{
-    const char *name = o->output ? o->output->name : "text";
-    return strcmp(name, "csv") == 0    ? IH_BENCH_CSV
-           : strcmp(name, "json") == 0 ? IH_BENCH_JSON
-                                       : IH_BENCH_TABLE;
-}
-
 static struct ih_bench_head head_of(const struct bench *b)
 {
-    return (struct ih_bench_head){.size_bytes = (size_t)b->options->bench_bytes,
-                                  .n_threads = n_threads_of(b->options),
+    return (struct ih_bench_head){.size_bytes = b->options->size_bytes,
+                                  .n_threads = b->options->n_threads,
                                   .gpu = b->gpu ? ih_bench_gpu_name(b->gpu) : NULL,
                                   .gpu_reason = b->no_gpu};
 }
@@ -170,54 +154,35 @@ static struct ih_bench_head head_of(const struct bench *b)
 static bool run_tasks(struct bench *b)
 {
     const struct ih_bench_head head = head_of(b);
-    bool is_well = true;
-    ih_bench_report_begin(&b->report, b->stream, format_of(b->options), b->options->is_verbose,
-                          &head);
-    for (size_t i = 0; i < ih_bench_n_tasks && is_well; i++)
-        is_well = run_task(b, &ih_bench_tasks[i]);
-    if (is_well)
+    bool is_written = true;
+    ih_bench_report_begin(&b->report, b->stream, b->options->format, b->options->is_verbose, &head);
+    for (size_t i = 0; i < ih_bench_n_tasks && is_written; i++)
+        is_written = run_task(b, &ih_bench_tasks[i]);
+    if (is_written)
         ih_bench_report_end(&b->report);
-    return is_well && fflush(b->stream) == 0 && !ferror(b->stream);
+    return is_written && fflush(b->stream) == 0 && !ferror(b->stream);
 }
 
-/* With -o the report is kept in memory until it is whole, so that an interrupted run leaves nothing
- * behind; that FILE can be written is tried before the minutes are spent. */
-static enum ih_status write_report(struct bench *b, struct ih_error *err)
+static enum ih_status write_file(const char *path, const void *bytes, size_t n_bytes,
+                                 struct ih_error *err)
 {
-    const char *path = b->options->output_path;
     struct ih_outfile file;
-    char *text = NULL;
-    size_t n_bytes = 0;
     ih_outfile_init(&file);
     enum ih_status status = ih_outfile_open(&file, path, err);
-    if (status == IH_OK && path)
-        ih_outfile_discard(&file);
     if (status == IH_OK) {
-        b->stream = path ? open_memstream(&text, &n_bytes) : stdout;
-        if (!b->stream || !run_tasks(b))
-            status = ih_error_errno(err, errno ? errno : EIO, "cannot write");
-    }
-    if (path && b->stream)
-        fclose(b->stream);
-    if (status == IH_OK && path)
-        status = ih_outfile_open(&file, path, err);
-    if (status == IH_OK && path)
-        fwrite(text, 1, n_bytes, file.stream); /* commit finds what failed */
-    if (status == IH_OK)
+        fwrite(bytes, 1, n_bytes, file.stream); /* commit reports a failed write */
         status = ih_outfile_commit(&file, err);
+    }
     ih_outfile_discard(&file);
-    free(text);
     return status;
 }
 
-/* ---- the chart ---- */
-
-/* That it can be written is tried before the minutes are spent, as with -o. */
-static enum ih_status try_chart(const struct bench *b, struct ih_error *err)
+/* Finds out whether path can be written, before minutes are spent. A device or pipe is not tried,
+ * because opening it may block or be seen at its other end. */
+static enum ih_status try_file(const char *path, struct ih_error *err)
 {
     struct ih_outfile file;
     struct stat st;
-    const char *path = b->options->chart_path;
     if (!path || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
         return IH_OK;
     ih_outfile_init(&file);
@@ -226,54 +191,66 @@ static enum ih_status try_chart(const struct bench *b, struct ih_error *err)
     return status;
 }
 
+/* A report for a file stays in memory until it is complete, so an interrupted run leaves no part of
+ * it. */
+static enum ih_status write_report(struct bench *b, struct ih_error *err)
+{
+    const char *path = b->options->output_path;
+    char *text = NULL;
+    size_t n_bytes = 0;
+    enum ih_status status = IH_OK;
+    b->stream = path ? open_memstream(&text, &n_bytes) : stdout;
+    if (!b->stream || !run_tasks(b))
+        status = ih_error_errno(err, errno ? errno : EIO, "cannot write");
+    if (path && b->stream)
+        fclose(b->stream);
+    if (status == IH_OK && path)
+        status = write_file(path, text, n_bytes, err);
+    free(text);
+    return status;
+}
+
 static enum ih_status write_chart(const struct bench *b, struct ih_error *err)
 {
     const struct ih_bench_head head = head_of(b);
-    struct ih_outfile file;
     unsigned char *image = NULL;
     size_t n_bytes = 0;
-    if (!b->options->chart_path)
+    if (!b->chart)
         return IH_OK;
-    ih_outfile_init(&file);
     enum ih_status status =
-        ih_bench_picture_draw(&b->picture, &head, &b->options->chart, &image, &n_bytes, err);
+        ih_bench_chart_draw(b->chart, &head, &b->options->chart, &image, &n_bytes, err);
     if (status == IH_OK)
-        status = ih_outfile_open(&file, b->options->chart_path, err);
-    if (status == IH_OK) {
-        fwrite(image, 1, n_bytes, file.stream); /* commit finds what failed */
-        status = ih_outfile_commit(&file, err);
-    }
+        status = write_file(b->options->chart_path, image, n_bytes, err);
     free(image);
     return status;
 }
 
-enum ih_exit ih_bench_run(const struct ih_options *o)
+enum ih_status ih_bench_run(const struct ih_bench_options *o)
 {
     struct bench b = {.options = o};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     const char *subject = NULL;
-    enum ih_exit code = IH_EXIT_OK;
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, and told as one */
-    enum ih_status status = ih_destinations_separate(o, &subject, &err);
+    enum ih_status status = open_machines(&b, &err);
     if (status == IH_OK)
-        status = open_machines(&b, &err);
-    if (status != IH_OK) {
-        ih_print_error(subject, err.message);
-        code = ih_exit_of(status);
-    } else if (try_chart(&b, &err) != IH_OK) {
-        ih_print_error(o->chart_path, err.message);
-        code = IH_EXIT_FAILED;
-    } else if (write_report(&b, &err) != IH_OK) {
-        ih_print_error(o->output_path ? o->output_path : "standard output", err.message);
-        code = IH_EXIT_FAILED;
-    } else if (write_chart(&b, &err) != IH_OK) {
-        ih_print_error(o->chart_path, err.message);
-        code = IH_EXIT_FAILED;
-    } else if (b.n_bad > 0) {
-        code = IH_EXIT_FAILED;
+        status = try_file(subject = o->chart_path, &err);
+    if (status == IH_OK)
+        status = try_file(subject = o->output_path, &err);
+    if (status == IH_OK && o->chart_path && !(b.chart = ih_bench_chart_new()))
+        status = ih_error_set(&err, IH_MEMORY, "out of memory");
+    if (status == IH_OK) {
+        subject = o->output_path ? o->output_path : "standard output";
+        status = write_report(&b, &err);
     }
-    ih_bench_picture_reset(&b.picture);
+    if (status == IH_OK) {
+        subject = o->chart_path;
+        status = write_chart(&b, &err);
+    }
+    if (status != IH_OK)
+        o->print_error(subject, err.message);
+    else if (b.n_bad > 0)
+        status = IH_DEVICE;
+    free(b.chart);
     ih_bench_cpu_close(b.cpu);
     ih_bench_gpu_close(b.gpu);
-    return code;
+    return status;
 }

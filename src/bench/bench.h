@@ -1,25 +1,41 @@
-/* --bench: the ladder from the textbook's kernels to the limit, on this machine. */
+/* --bench: the ladder of kernels, from the textbook to the limit, on this machine. */
 #ifndef IH_BENCH_BENCH_H
 #define IH_BENCH_BENCH_H
 
-#include "cli/emit.h"
+#include "bench/report.h"
+#include "output/chart/chart.h"
 
 /*
- * Input of a rung, in bytes. More than 2 GiB of gray pixels would not fit a kernel's 32-bit
- * counters, below 1 KiB there is nothing to share out.
+ * Size of a rung's input in bytes. More than 2 GiB of gray pixels would overflow a kernel's 32-bit
+ * counters; less than 1 KiB leaves nothing to divide among threads.
  */
 #define IH_BENCH_BYTES_DEFAULT (UINT64_C(100) << 20)
 #define IH_BENCH_BYTES_MAX (UINT64_C(2) << 30)
 enum { IH_BENCH_BYTES_MIN = 1024 };
 
+/* Everything is borrowed for the call. */
+struct ih_bench_options {
+    size_t size_bytes;
+    unsigned n_threads; /* of the CPU's rungs; at least 1 */
+    const char *device; /* "cpu", "cuda", or NULL: the GPU if it works */
+    int gpu_ordinal;
+    enum ih_bench_format format;
+    bool is_verbose;
+    const char *output_path; /* NULL: standard output */
+    const char *chart_path;  /* NULL: no chart */
+    struct ih_chart_options chart;
+
+    /* Reports an error; subject is a path, or NULL. */
+    void (*print_error)(const char *subject, const char *message);
+};
+
 /*
- * Verifies and times every rung, and writes the report as it goes; with -o, when all is done.
+ * Verifies and times every rung, and writes the report as it goes, or with output_path at the end.
+ * Errors have been printed when this returns.
  *
- * o   output text, csv or json; bench_bytes, device, n_threads, output_path and is_verbose
- *
- * Returns IH_EXIT_FAILED where a rung is wrong or fails or the report cannot be written,
- * IH_EXIT_UNAVAILABLE where the options ask for a GPU that is not here.
+ * Returns IH_OK; IH_DEVICE if a rung is wrong or failed; IH_UNAVAILABLE if the options ask for a
+ * GPU that cannot be used; IH_IO or IH_MEMORY.
  */
-enum ih_exit ih_bench_run(const struct ih_options *o);
+enum ih_status ih_bench_run(const struct ih_bench_options *options);
 
 #endif

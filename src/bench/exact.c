@@ -6,8 +6,8 @@
 enum {
     MANTISSA_BITS = 52,
     DIGIT_BITS = 32,
-    DIGITS = 70,           /* 2,100 bits of values, 36 of their number, and the sign */
-    LEAST_EXPONENT = -1074 /* of a double's last bit */
+    DIGITS = 70,           /* 2,100 bits of values, 36 bits of their number, and the sign */
+    LEAST_EXPONENT = -1074 /* of the lowest bit of a double */
 };
 
 void ih_exact_add(struct ih_exact_sum *sum, double value)
@@ -19,14 +19,14 @@ void ih_exact_add(struct ih_exact_sum *sum, double value)
     if (exponent > 0)
         mantissa |= UINT64_C(1) << MANTISSA_BITS;
     else
-        exponent = 1; /* a denormal has the least exponent, and no leading one */
+        exponent = 1; /* denormals have the lowest exponent and no implicit 1 */
     int64_t low = (int64_t)(mantissa & ((1u << IH_EXACT_LOW_BITS) - 1));
     int64_t high = (int64_t)(mantissa >> IH_EXACT_LOW_BITS);
     sum->low[exponent - 1] += bits >> 63 ? -low : low;
     sum->high[exponent - 1] += bits >> 63 ? -high : high;
 }
 
-/* digits += value * 2^shift, without carries. */
+/* digits += value * 2^shift, without carrying. */
 static void put(int64_t digits[DIGITS], int64_t value, unsigned shift)
 {
     const int64_t sign = value < 0 ? -1 : 1;
@@ -38,7 +38,7 @@ static void put(int64_t digits[DIGITS], int64_t value, unsigned shift)
     digits[first + 2] += sign * (int64_t)(high >> 32);
 }
 
-/* Makes every digit 0 to 2^32 - 1. Returns -1 where the number is negative, else 0. */
+/* Carries, so that every digit is 0 to 2^32 - 1. Returns -1 for a negative number, else 0. */
 static int64_t carry(int64_t digits[DIGITS])
 {
     int64_t over = 0;
@@ -62,12 +62,13 @@ double ih_exact_round(const struct ih_exact_sum *sum)
     if (is_negative) {
         for (unsigned i = 0; i < DIGITS; i++)
             digits[i] = -digits[i];
-        carry(digits); /* ends in a carry of -1 that belongs to the sign */
+        carry(digits); /* the last carry, -1, is the sign */
     }
     int top = DIGITS - 1;
     while (top > 0 && digits[top] == 0)
         top--;
-    /* The highest 64 bits with a digit's worth to spare; whatever is below only breaks ties. */
+    /* head: the highest 64 bits. Lower bits only matter for ties, and are kept as its lowest bit.
+     */
     uint64_t head = (uint64_t)digits[top];
     int exponent = LEAST_EXPONENT + DIGIT_BITS * top;
     for (int i = top - 1; i >= 0; i--) {
@@ -78,7 +79,7 @@ double ih_exact_round(const struct ih_exact_sum *sum)
         head = head << room | (room ? digit >> (DIGIT_BITS - room) : 0);
         exponent -= (int)room;
         if (room < DIGIT_BITS && digit << (DIGIT_BITS + room) != 0)
-            head |= 1; /* below the rounding bit: 64 bits are more than 53 and one */
+            head |= 1; /* far below the rounding bit */
     }
     int drop = 0;
     while (head >> drop > (UINT64_C(1) << (MANTISSA_BITS + 1)) - 1)

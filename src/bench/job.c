@@ -1,6 +1,5 @@
 #include "bench/job.h"
 
-#include "bench/data.h"
 #include "bench/exact.h"
 #include "count/count.h"
 
@@ -9,9 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUES_PER_MIB = 1000000 };
+enum {
+    VALUES_PER_MIB = 1000000,
+    WAVE = 4096,              /* pixels in a row of smooth data, and rows until it repeats */
+    LEVEL = 128,              /* the middle of the waves */
+    AMPLITUDE = 100,          /* leaves room for the noise */
+    INTEGER_VALUES = 1 << 22, /* about this many integers are 1 or 2 of either sign, not 0 */
+    INTEGER_TOTAL = 1 << 23   /* limit for the sum of their magnitudes: 4/3 of its expectation */
+};
 
-/* Two sums of 2^32 terms in different order agree better than this. */
+/* Two sums of 2^32 terms in different order differ by less than this. */
 static const double luminance_tolerance = 1e-9;
 
 #define PIXEL_DATA                                                           \
@@ -24,9 +30,15 @@ const struct ih_bench_task ih_bench_tasks[] = {
      IH_DATA_NONE},
     {IH_BENCH_HISTOGRAM, "histogram_rgb", "histograms of RGB pixels and their luma", 3, false,
      PIXEL_DATA, IH_DATA_NONE},
-    {IH_BENCH_SUM, "sum_float", "sum of floats", 0, false, {IH_DATA_TERMS}, IH_DATA_WHOLE},
-    {IH_BENCH_SUM, "sum_double", "sum of doubles", 0, true, {IH_DATA_TERMS}, IH_DATA_WHOLE},
-    {IH_BENCH_DOT, "dot_float", "dot product of floats", 0, false, {IH_DATA_RANDOM}, IH_DATA_WHOLE},
+    {IH_BENCH_SUM, "sum_float", "sum of floats", 0, false, {IH_DATA_TERMS}, IH_DATA_INTEGERS},
+    {IH_BENCH_SUM, "sum_double", "sum of doubles", 0, true, {IH_DATA_TERMS}, IH_DATA_INTEGERS},
+    {IH_BENCH_DOT,
+     "dot_float",
+     "dot product of floats",
+     0,
+     false,
+     {IH_DATA_RANDOM},
+     IH_DATA_INTEGERS},
     {IH_BENCH_LUMINANCE,
      "luminance_rgb",
      "mean luminance of RGB pixels",
@@ -39,8 +51,8 @@ const size_t ih_bench_n_tasks = sizeof ih_bench_tasks / sizeof ih_bench_tasks[0]
 
 const char *ih_bench_data_name(enum ih_bench_data data)
 {
-    static const char *const names[] = {"",           "random", "smooth", "constant",
-                                        "two-valued", "whole",  "1.23"};
+    static const char *const names[] = {"",           "random",   "smooth", "constant",
+                                        "two-valued", "integers", "1.23"};
     return names[data];
 }
 
@@ -67,7 +79,104 @@ void ih_bench_job_size(struct ih_bench_job *job, const struct ih_bench_task *tas
                                        .clip_high = 255};
 }
 
-/* ---- what must come out ---- */
+/* ---- the data ---- */
+
+/* The i-th number of S. Vigna's splitmix64. */
+static uint64_t random_at(uint64_t i)
+{
+    uint64_t z = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static void fill_smooth(uint8_t *pixels, size_t n_pixels, unsigned n_channels)
+{
+    float across[WAVE][IH_CHANNELS_MAX];
+    for (unsigned x = 0; x < WAVE; x++)
+        for (unsigned c = 0; c < n_channels; c++)
+            across[x][c] = sinf((float)x * 0.002f + (float)c);
+    float down[IH_CHANNELS_MAX] = {0};
+    for (size_t i = 0; i < n_pixels; i++) {
+        const uint64_t noise = random_at(i);
+        for (unsigned c = 0; c < n_channels; c++) {
+            if (i % WAVE == 0)
+                down[c] = AMPLITUDE * sinf((float)(i / WAVE % WAVE) * 0.003f - (float)c);
+            pixels[i * n_channels + c] =
+                (uint8_t)(LEVEL + across[i % WAVE][c] * down[c] + (float)(noise >> 8 * c & 7));
+        }
+    }
+}
+
+static void fill_pixels(enum ih_bench_data data, uint8_t *pixels, size_t n_pixels,
+                        unsigned n_channels)
+{
+    const size_t n = n_pixels * n_channels;
+    if (data == IH_DATA_SMOOTH) {
+        fill_smooth(pixels, n_pixels, n_channels);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (data == IH_DATA_RANDOM)
+            pixels[i] = (uint8_t)(random_at(i / 8) >> i % 8 * 8);
+        else if (data == IH_DATA_CONSTANT)
+            pixels[i] = 77;
+        else
+            pixels[i] = i / n_channels % 2 ? 191 : 64;
+    }
+}
+
+/* -2, -1, 1 or 2. */
+static int sign_at(size_t i)
+{
+    static const int values[4] = {-2, -1, 1, 2};
+    return values[random_at(i) >> 62];
+}
+
+/* The i-th of n integers. *total: the sum of the magnitudes so far. */
+static int integer_at(size_t i, size_t n, long *total)
+{
+    const int value = sign_at(i), magnitude = value < 0 ? -value : value;
+    if (random_at(i) % (n / INTEGER_VALUES + 1) != 0 || *total + magnitude > INTEGER_TOTAL)
+        return 0;
+    *total += magnitude;
+    return value;
+}
+
+/* 0 to 1, in steps that a float holds. */
+static double uniform_at(size_t i)
+{
+    return (double)(random_at(i) >> 40) * 0x1p-24;
+}
+
+/* Number i of n. */
+static double number_at(enum ih_bench_data data, size_t i, size_t n, long *total)
+{
+    return data == IH_DATA_INTEGERS ? integer_at(i, n, total)
+           : data == IH_DATA_RANDOM ? uniform_at(i)
+                                    : 1.23;
+}
+
+static void fill_numbers(const struct ih_bench_job *job, enum ih_bench_data data)
+{
+    const size_t n = job->n_items;
+    double *doubles = job->input;
+    float *floats = job->input;
+    long total = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double value = number_at(data, i, n, &total);
+        if (job->task->is_double)
+            doubles[i] = value;
+        else
+            floats[i] = (float)value;
+        if (job->task->kind == IH_BENCH_DOT)
+            floats[n + i] = data == IH_DATA_INTEGERS ? (float)sign_at(n + i)
+                            : data == IH_DATA_RANDOM ? (float)uniform_at(n + i)
+                                                     : 1.23f;
+    }
+}
+
+/* ---- the expected answer ---- */
 
 static uint32_t xor_words(const uint8_t *bytes, size_t n_bytes)
 {
@@ -81,6 +190,20 @@ static uint32_t xor_words(const uint8_t *bytes, size_t n_bytes)
     return value;
 }
 
+/* ITU-R BT.709 weights on values decoded by IEC 61966-2-1. */
+static double mean_luminance(const struct ih_histogram *h)
+{
+    static const double weights[3] = {0.2126, 0.7152, 0.0722};
+    double sum = 0;
+    for (unsigned v = 0; v < IH_BINS; v++) {
+        const double s = v / 255.0;
+        const double linear = s <= 0.04045 ? s / 12.92 : pow((s + 0.055) / 1.055, 2.4);
+        for (unsigned c = 0; c < 3; c++)
+            sum += weights[c] * (double)h->bins[c][v] * linear;
+    }
+    return sum / (double)h->n_pixels;
+}
+
 static enum ih_status expect_histogram(struct ih_bench_job *job, struct ih_error *err)
 {
     struct ih_counter *counter = malloc(sizeof *counter);
@@ -90,27 +213,41 @@ static enum ih_status expect_histogram(struct ih_bench_job *job, struct ih_error
     ih_counter_add(counter, job->input, job->n_items);
     ih_counter_end(counter, &job->histogram);
     free(counter);
-    job->value = ih_mean_luminance(&job->histogram);
+    if (job->task->kind == IH_BENCH_LUMINANCE)
+        job->value = mean_luminance(&job->histogram);
     job->tolerance = luminance_tolerance;
     return IH_OK;
 }
 
-static enum ih_status expect_value(struct ih_bench_job *job, struct ih_error *err)
+/* Number i, or product i, of the input. A product of two floats is exact in a double. */
+static double term(const struct ih_bench_job *job, size_t i)
 {
     const float *floats = job->input;
     const double *doubles = job->input;
-    struct ih_exact_sum *sum = calloc(1, sizeof *sum);
-    if (!sum)
+    if (job->task->kind == IH_BENCH_DOT)
+        return (double)floats[i] * (double)floats[job->n_items + i];
+    return job->task->is_double ? doubles[i] : (double)floats[i];
+}
+
+static enum ih_status expect_value(struct ih_bench_job *job, struct ih_error *err)
+{
+    struct ih_exact_sum *exact = NULL;
+    int64_t sum = 0;
+    job->tolerance = job->data == IH_DATA_INTEGERS ? 0.0 : (double)INFINITY;
+    if (job->data == IH_DATA_TERMS && job->task->kind == IH_BENCH_SUM) {
+        job->value = (double)job->n_items * term(job, 0); /* rounded once, as the exact sum is */
+        return IH_OK;
+    }
+    if (job->data != IH_DATA_INTEGERS && !(exact = calloc(1, sizeof *exact)))
         return ih_error_set(err, IH_MEMORY, "out of memory");
     for (size_t i = 0; i < job->n_items; i++) {
-        if (job->task->kind == IH_BENCH_DOT) /* 24 + 24 bits: the product is exact */
-            ih_exact_add(sum, (double)floats[i] * (double)floats[job->n_items + i]);
+        if (exact)
+            ih_exact_add(exact, term(job, i));
         else
-            ih_exact_add(sum, job->task->is_double ? doubles[i] : (double)floats[i]);
+            sum += (int64_t)term(job, i);
     }
-    job->value = ih_exact_round(sum);
-    job->tolerance = job->data == IH_DATA_WHOLE ? 0.0 : (double)INFINITY;
-    free(sum);
+    job->value = exact ? ih_exact_round(exact) : (double)sum;
+    free(exact);
     return IH_OK;
 }
 
@@ -120,18 +257,14 @@ enum ih_status ih_bench_job_fill(struct ih_bench_job *job, enum ih_bench_data da
     const struct ih_bench_task *task = job->task;
     job->data = data;
     if (task->n_channels > 0)
-        ih_bench_fill_pixels(data, job->input, job->n_items, task->n_channels);
-    else if (task->kind == IH_BENCH_DOT)
-        ih_bench_fill_pairs(data, job->input, (float *)job->input + job->n_items, job->n_items);
-    else if (task->is_double)
-        ih_bench_fill_doubles(data, job->input, job->n_items);
+        fill_pixels(data, job->input, job->n_items, task->n_channels);
     else
-        ih_bench_fill_floats(data, job->input, job->n_items);
+        fill_numbers(job, data);
     job->xor_all = xor_words(job->input, job->n_bytes);
     return task->n_channels > 0 ? expect_histogram(job, err) : expect_value(job, err);
 }
 
-/* ---- what did come out ---- */
+/* ---- the check ---- */
 
 static enum ih_status check_histogram(const struct ih_bench_job *job, const struct ih_histogram *h,
                                       struct ih_error *err)
@@ -155,7 +288,7 @@ static enum ih_status check_histogram(const struct ih_bench_job *job, const stru
     return IH_OK;
 }
 
-/* CUDA by Example's two checks of its histogram of random bytes. */
+/* The two tests of CUDA by Example for its histogram of random bytes. */
 static enum ih_status check_as_textbook(const struct ih_bench_job *job,
                                         const struct ih_histogram *h, struct ih_error *err)
 {

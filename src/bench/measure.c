@@ -1,6 +1,7 @@
-#include "bench/measure.h"
+#include "bench/rung.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,10 +46,10 @@ void ih_bench_row_fail(struct ih_bench_row *row, enum ih_bench_status status, co
 void ih_bench_verify(struct ih_bench_row *row, const struct ih_bench_job *job)
 {
     struct ih_bench_answer answer;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     if (row->status != IH_BENCH_OK)
         return;
-    memset(&answer, 0, sizeof answer); /* what a rung forgets to write is wrong, not undefined */
+    memset(&answer, 0, sizeof answer); /* a field that the rung forgets is wrong, not undefined */
     if (row->rung->answer(row->rung, job, &answer, &err) != IH_OK)
         ih_bench_row_fail(row, IH_BENCH_FAILED, err.message);
     else if (ih_bench_check(job, row->rung->is_read, &answer, &row->error, &err) != IH_OK)
@@ -59,7 +60,7 @@ void ih_bench_verify(struct ih_bench_row *row, const struct ih_bench_job *job)
 void ih_bench_time(struct ih_bench_row *row, const struct ih_bench_job *job,
                    struct ih_bench_baseline *baseline)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     double *read_gb_per_s = &baseline->read_gb_per_s[strcmp(row->rung->device, "cpu") != 0];
     if (row->status != IH_BENCH_OK)
         return;

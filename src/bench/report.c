@@ -43,7 +43,7 @@ static void table_begin(FILE *f, const struct ih_bench_head *head)
     if (head->gpu)
         fprintf(f, "  cuda   %s\n", head->gpu);
     else
-        fprintf(f, "  cuda   not here: %s\n", head->gpu_reason);
+        fprintf(f, "  cuda   not available: %s\n", head->gpu_reason);
 }
 
 static void table_task(FILE *f, const struct ih_bench_row *row)
@@ -69,7 +69,7 @@ static void table_figures(FILE *f, const struct ih_bench_row *row)
     putc('\n', f);
 }
 
-/* A rung that is not here is told once a task, not once for each kind of data. */
+/* A skipped rung gets one line per task, not one for each kind of data. */
 static void table_row(struct ih_bench_report *r, const struct ih_bench_row *row)
 {
     const bool is_first = row->data == row->task->timed[0];
@@ -91,16 +91,15 @@ static void table_row(struct ih_bench_report *r, const struct ih_bench_row *row)
 static void table_end(FILE *f)
 {
     fputs("\n"
-          "time: the median of at least 20 runs, events on the GPU. of read: the share of what\n"
-          "only reading the same bytes takes on that device. speed-up: over the first rung that\n"
-          "does the work. with copy: from the host's memory to the answer in it.\n",
+          "time: the median of 20 runs, on the GPU by events. of read: the share of the speed at\n"
+          "which that device only reads the same bytes. speed-up: over the first rung that does\n"
+          "more than read. with copy: from host memory to the answer in host memory.\n",
           f);
 }
 
 /* ---- CSV and JSON ---- */
 
-/* The columns of both, in order, behind the names; how a figure is written and whether there is
- * one. */
+/* The figures of both, in order, after the names. NAN: missing. */
 struct field {
     const char *name;
     enum { INTEGER, REAL, EXACT, SMALL } form;
@@ -222,6 +221,13 @@ static void json_row(FILE *f, const struct ih_bench_row *row, bool is_first)
 }
 
 /* ---- the report ---- */
+
+enum ih_bench_format ih_bench_format_of(const char *name)
+{
+    return strcmp(name, "csv") == 0    ? IH_BENCH_CSV
+           : strcmp(name, "json") == 0 ? IH_BENCH_JSON
+                                       : IH_BENCH_TABLE;
+}
 
 void ih_bench_report_begin(struct ih_bench_report *r, FILE *stream, enum ih_bench_format format,
                            bool is_verbose, const struct ih_bench_head *head)

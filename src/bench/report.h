@@ -1,8 +1,8 @@
 /*
- * How --bench tells what it found: a table for people, CSV and JSON for machines.
+ * The reports of --bench: a table for people, CSV and JSON for programs, and a chart.
  *
- * CSV has one header that never changes and a row for every rung on every kind of data, those that
- * did not run among them:
+ * The CSV has one fixed header and a row for every rung on every kind of data, including rungs that
+ * did not run:
  *
  *     task,device,rung,data,bytes,status,time_ns,gb_per_s,read_share,speedup,copy_time_ns,
  *     copy_speedup,value,error,reason
@@ -11,15 +11,15 @@
  *     device        cpu or cuda
  *     data          random, smooth, constant, two-valued, 1.23
  *     bytes         of the input
- *     status        ok, skipped (not here), wrong (not timed), failed
+ *     status        ok, skipped (cannot run here), wrong (not timed), failed
  *     gb_per_s      bytes / time_ns
- *     read_share    of what the rung `read` of the same device reached on the same bytes
- *     speedup       over the task's first rung that does more than reading, on the same data
- *     copy_         with the input's way to the GPU and the answer's way back
+ *     read_share    gb_per_s over that of the rung `read` of the same device on the same bytes
+ *     speedup       over the task's first rung that does more than read, on the same data
+ *     copy_         including the copy of the input to the GPU and of the answer back
  *     value, error  of sums, dot products and luminance: the answer, its relative error
  *     reason        why the status is not ok
  *
- * What does not apply is empty, in JSON null. The JSON document is
+ * Missing values are empty, in JSON null. The JSON document is
  * {"schema":"imghist-bench/1","version","size_bytes","cpu_threads","gpu","gpu_reason","rungs":[...]}
  * with an object of the same keys for each row.
  */
@@ -27,32 +27,18 @@
 #define IH_BENCH_REPORT_H
 
 #include "bench/rung.h"
+#include "output/chart/chart.h"
 
 #include <stdio.h>
 
 enum ih_bench_format { IH_BENCH_TABLE, IH_BENCH_CSV, IH_BENCH_JSON };
 
-enum ih_bench_status { IH_BENCH_OK, IH_BENCH_SKIPPED, IH_BENCH_WRONG, IH_BENCH_FAILED };
-
-/* One rung on one kind of data. A figure that there is not is NAN. */
-struct ih_bench_row {
-    const struct ih_bench_task *task;
-    const struct ih_bench_rung *rung;
-    enum ih_bench_data data;
-    size_t n_bytes;
-    enum ih_bench_status status;
-    struct ih_bench_times times;
-    double gb_per_s, read_share, speedup, copy_speedup; /* GB are 1e9 bytes */
-    double value, error;
-    char reason[IH_MESSAGE_MAX]; /* "" where status is ok */
-};
-
-/* What was measured where. Strings are borrowed. */
+/* The machine and the settings. Strings are borrowed. */
 struct ih_bench_head {
     size_t size_bytes;
     unsigned n_threads;
     const char *gpu;        /* NULL: none */
-    const char *gpu_reason; /* then why */
+    const char *gpu_reason; /* why there is none */
 };
 
 /* Fields are private. */
@@ -64,11 +50,36 @@ struct ih_bench_report {
     const struct ih_bench_task *task; /* of the last row */
 };
 
-/* stream is borrowed until end. Failed writes are found with ferror. */
+/* "csv", "json"; any other name is the table. */
+enum ih_bench_format ih_bench_format_of(const char *name);
+
+/* stream is borrowed until end. The caller finds failed writes with ferror. */
 void ih_bench_report_begin(struct ih_bench_report *report, FILE *stream,
                            enum ih_bench_format format, bool is_verbose,
                            const struct ih_bench_head *head);
 void ih_bench_report_row(struct ih_bench_report *report, const struct ih_bench_row *row);
 void ih_bench_report_end(struct ih_bench_report *report);
+
+/* ---- the chart ---- */
+
+struct ih_bench_chart;
+
+/* An empty chart; free() it. NULL: no memory. */
+struct ih_bench_chart *ih_bench_chart_new(void);
+
+/* Adds a row. Its task and the strings of its rung are borrowed; row and rung are not kept. */
+void ih_bench_chart_add(struct ih_bench_chart *chart, const struct ih_bench_row *row);
+
+/*
+ * Draws the chart and makes a file of it.
+ *
+ * look    width 0: the default size, higher if the rows need it; scale is ignored
+ * *file   owned by the caller, free() it; NULL on failure
+ *
+ * Returns IH_OK, IH_MEMORY, or IH_UNAVAILABLE if the font or a library of this build is broken.
+ */
+enum ih_status ih_bench_chart_draw(struct ih_bench_chart *chart, const struct ih_bench_head *head,
+                                   const struct ih_chart_options *look, unsigned char **file,
+                                   size_t *size_bytes, struct ih_error *err);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * In a directory, the chart of a/b/photo.jpg is DIR/a/b/photo.jpg.hist.png: the whole name stays,
- * so that photo.jpg and photo.png do not meet, and nothing that a camera writes ends in .hist.png.
- * What leads out of the directory, a root or "..", becomes a plain folder.
+ * In a directory, the chart of a/b/photo.jpg is DIR/a/b/photo.jpg.hist.png. It keeps the ending, so
+ * that photo.jpg and photo.png have different charts, and no camera writes files named *.hist.png.
+ * A leading "/" is dropped and ".." becomes "__", so that no chart is outside the directory.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "cli/chartfile.h"
 
-#include "cli/outfile.h"
+#include "output/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* A file's name on every file system in use; what is longer cannot be written. */
+/* The longest file name on all common file systems. */
 enum { NAME_BYTES_MAX = 255 };
 
 struct ih_charts {
@@ -23,7 +23,7 @@ struct ih_charts {
     struct ih_chart_options look;
     bool is_file;
     bool has_drawn;
-    struct ih_outfile file; /* under way, or waiting for commit */
+    struct ih_outfile file; /* being written, or waiting for commit */
 };
 
 static bool ends_in(const char *path, const char *ending)
@@ -39,7 +39,7 @@ enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *l
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (ends_in(path, others[i]))
             return ih_error_set(err, IH_USAGE,
-                                "--chart: %s is not written; .png .svg .jpg .bmp .tga are",
+                                "--chart: %s is not supported; .png .svg .jpg .bmp .tga are",
                                 others[i]);
     struct ih_charts *c = calloc(1, sizeof *c);
     if (!c)
@@ -63,21 +63,21 @@ enum ih_status ih_charts_check_input(const struct ih_chart_options *look, const 
     if (look->format || !ih_charts_is_name(path))
         return IH_OK;
     return ih_error_set(err, IH_CONFLICT,
-                        "has the name of a chart, which --chart might replace: name the chart's "
-                        "file, --chart=FILE.png");
+                        "has the name of a chart, and a chart could replace it: use "
+                        "--chart=FILE.png");
 }
 
 /* ---- names ---- */
 
-/* Appends the input's path to target, component by component. False: it does not fit. */
+/* Appends the input's path to target, part by part. False: it does not fit. */
 static bool append_input(char *target, size_t size, const char *input)
 {
     size_t n = strlen(target);
     while (*input) {
         size_t length = strcspn(input, "/");
         bool is_up = length == 2 && memcmp(input, "..", 2) == 0;
-        bool is_nothing = length == 0 || (length == 1 && input[0] == '.');
-        if (!is_nothing) {
+        bool is_empty = length == 0 || (length == 1 && input[0] == '.');
+        if (!is_empty) {
             if (n + length + 2 >= size)
                 return false;
             target[n++] = '/';
@@ -109,7 +109,7 @@ static enum ih_status name_target(const struct ih_charts *c, const struct ih_res
     return IH_OK;
 }
 
-/* ---- what is there already ---- */
+/* ---- existing files ---- */
 
 static bool is_same_file(const char *a, const char *b)
 {
@@ -117,8 +117,7 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* The length of the next part of a path that says something, from *path on, which is moved there; 0
- * at the end. */
+/* Moves *path to its next part, past slashes and ".". Returns the part's length; 0 at the end. */
 static size_t next_part(const char **path)
 {
     for (;;) {
@@ -130,7 +129,7 @@ static size_t next_part(const char **path)
     }
 }
 
-/* Whether two paths are the same but for "./" and slashes that say nothing. */
+/* Whether two paths differ at most in "./" and repeated slashes. */
 static bool is_same_path(const char *a, const char *b)
 {
     if ((*a == '/') != (*b == '/'))
@@ -146,8 +145,7 @@ static bool is_same_path(const char *a, const char *b)
     }
 }
 
-/* Whether a PNG's Source chunk for this input begins at p, n bytes before the end of what was read,
- * which has a NUL behind it. */
+/* Whether the n bytes at p begin with a PNG's Source chunk that names this input. */
 static bool is_source(const unsigned char *p, size_t n, const char *source)
 {
     static const char key[] = "tEXtSource"; /* with its NUL, which ends the key in the file too */
@@ -165,11 +163,10 @@ static bool is_source(const unsigned char *p, size_t n, const char *source)
 }
 
 /*
- * In a directory of charts only the chart of the same input is replaced, by its mark, which is in
- * the first chunks of the file: neither a picture of somebody else's nor the chart of another input
- * whose path leads to the same name, be it that ".." became a plain folder or that the file system
- * takes small and capital letters for the same. A file that was named is replaced whatever it is,
- * as with -o, so the formats that have no room for a mark need none.
+ * In a directory of charts, only an earlier chart of the same input is replaced. Its Source chunk,
+ * one of the first in the file, names the input. This protects other pictures, and charts of
+ * other inputs that get the same name: because of "..", or on a file system that ignores case.
+ * A single chart that the user named is always replaced, as with -o.
  */
 static enum ih_status check_target(const char *target, const char *source, struct ih_error *err)
 {
@@ -177,7 +174,7 @@ static enum ih_status check_target(const char *target, const char *source, struc
     struct stat st;
     bool is_file = stat(target, &st) == 0;
     if (!is_file && lstat(target, &st) != 0)
-        return IH_OK; /* nothing is there, not even a link, or writing will tell why */
+        return IH_OK; /* it does not exist, or writing fails with the reason */
     FILE *f = is_file && S_ISREG(st.st_mode) ? fopen(target, "rb") : NULL;
     size_t n = f ? fread(head, 1, sizeof head, f) : 0;
     if (f)
@@ -186,7 +183,7 @@ static enum ih_status check_target(const char *target, const char *source, struc
         if (is_source(head + i, n - i, source))
             return IH_OK;
     return ih_error_set(err, IH_CONFLICT,
-                        "is there and not the chart of this input, so it is not replaced");
+                        "exists and is not the chart of this input: not replaced");
 }
 
 /* ---- drawing ---- */
@@ -207,7 +204,7 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
         return ih_error_set(err, IH_USAGE,
                             "one chart for more than one image: name a directory, or add --total");
     if (!result->is_total && is_same_file(target, result->path))
-        return ih_error_set(err, IH_CONFLICT, "is an input and its chart at once");
+        return ih_error_set(err, IH_CONFLICT, "is both an input and its chart");
     if (!c->is_file && !result->is_total)
         status = ih_charts_check_input(&c->look, result->path, err);
     if (!c->is_file && status == IH_OK)

@@ -1,76 +1,21 @@
-#include "cli/completion.h"
+/*
+ * Completions for bash, zsh and fish, generated from the table of options.
+ */
+#include "cli/info.h"
 
 #include <string.h>
 
-enum { NAME_SIZE = 32, VALUES_SIZE = 512 };
-
-enum value_kind {
-    VALUE_NONE,
-    VALUE_WORDS, /* one of a fixed list */
-    VALUE_FILE,
-    VALUE_FREE /* a number or the like */
-};
-
-/* An option, as its line of --help has it. */
-struct entry {
-    char letter;          /* 0: none */
-    char name[NAME_SIZE]; /* without dashes */
-    enum value_kind kind;
-    bool is_optional; /* the value */
-    char values[VALUES_SIZE];
-    const char *text;
-};
-
-/* ---- from help to entries ---- */
-
-static void add_value(struct entry *e, const char *word, size_t n)
+static bool takes_list(const struct ih_option *option)
 {
-    size_t used = strlen(e->values);
-    if (used + n + 2 <= sizeof e->values)
-        snprintf(e->values + used, sizeof e->values - used, "%s%.*s", used ? " " : "", (int)n,
-                 word);
+    return option->value == IH_VALUE_CHOICE || option->value == IH_VALUE_KERNEL;
 }
 
-static void add_kernels(struct entry *e)
+/* "dark light" */
+static void put_choices(FILE *f, const struct ih_option *option)
 {
-    for (const struct ih_backend *const *b = ih_backends; *b; b++)
-        for (const struct ih_kernel_entry *k = (*b)->kernels; k->name; k++)
-            add_value(e, k->name, strlen(k->name));
-}
-
-/* "dark|light", "auto|cpu|cuda[:N]", "FILE", "KERNEL", "N"; what is in brackets is left out. */
-static void read_value(struct entry *e, const char *value)
-{
-    size_t n = strcspn(value, "[]");
-    if (memchr(value, '|', n)) {
-        e->kind = VALUE_WORDS;
-        for (size_t i = 0, length; i < n; i += length + 1) {
-            length = strcspn(value + i, "|[]");
-            add_value(e, value + i, length);
-        }
-    } else if (strncmp(value, "KERNEL", n) == 0) {
-        e->kind = VALUE_WORDS;
-        add_kernels(e);
-    } else {
-        bool is_file = (n == 1 && *value == 'F') || (n == 4 && strncmp(value, "FILE", n) == 0) ||
-                       (n == 4 && strncmp(value, "PATH", n) == 0);
-        e->kind = is_file ? VALUE_FILE : VALUE_FREE;
-    }
-}
-
-static void read_entry(struct entry *e, const struct ih_option_help *help)
-{
-    const char *name = strstr(help->usage, "--");
-    size_t n = name ? strcspn(name + 2, "[=") : 0;
-    memset(e, 0, sizeof *e);
-    if (name && name > help->usage)
-        e->letter = help->usage[1]; /* 0 otherwise */
-    e->text = help->text;
-    snprintf(e->name, sizeof e->name, "%.*s", (int)n, name ? name + 2 : "");
-    const char *value = name ? name + 2 + n : "";
-    e->is_optional = *value == '[';
-    if (*value)
-        read_value(e, value + (e->is_optional ? 2 : 1));
+    const char *choice;
+    for (size_t i = 0; (choice = ih_option_choice(option, i)); i++)
+        fprintf(f, "%s%s", i ? " " : "", choice);
 }
 
 /* A character within single quotes: all three shells read '\'' as one of these. */
@@ -85,52 +30,49 @@ static void put_in_quotes(FILE *f, char c)
 
 static void put_bash_names(FILE *f)
 {
-    struct entry e;
-    for (const struct ih_option_help *h = ih_options_help; h->usage; h++) {
-        read_entry(&e, h);
-        if (e.kind == VALUE_NONE || e.is_optional)
-            fprintf(f, " --%s", e.name);
-        if (e.kind != VALUE_NONE)
-            fprintf(f, " --%s=", e.name);
-        if (e.letter)
-            fprintf(f, " -%c", e.letter);
+    for (const struct ih_option *k = ih_option_table; k->name; k++) {
+        if (k->value == IH_VALUE_NONE || k->is_optional)
+            fprintf(f, " --%s", k->name);
+        if (k->value != IH_VALUE_NONE)
+            fprintf(f, " --%s=", k->name);
+        if (k->letter)
+            fprintf(f, " -%c", k->letter);
     }
 }
 
-/* Options whose value may be the next word. */
+/* The options that take the next word as their value. */
 static void put_bash_takers(FILE *f)
 {
-    struct entry e;
     const char *between = "";
-    for (const struct ih_option_help *h = ih_options_help; h->usage; h++) {
-        read_entry(&e, h);
-        if (e.kind == VALUE_NONE || e.is_optional)
+    for (const struct ih_option *k = ih_option_table; k->name; k++) {
+        if (k->value == IH_VALUE_NONE || k->is_optional)
             continue;
-        fprintf(f, "%s--%s", between, e.name);
+        fprintf(f, "%s--%s", between, k->name);
         between = " | ";
-        if (e.letter)
-            fprintf(f, "%s-%c", between, e.letter);
+        if (k->letter)
+            fprintf(f, "%s-%c", between, k->letter);
     }
 }
 
 static void put_bash_values(FILE *f)
 {
-    struct entry e;
-    for (const struct ih_option_help *h = ih_options_help; h->usage; h++) {
-        read_entry(&e, h);
-        if (e.kind != VALUE_WORDS && e.kind != VALUE_FILE)
+    for (const struct ih_option *k = ih_option_table; k->name; k++) {
+        if (k->value != IH_VALUE_FILE && !takes_list(k))
             continue;
-        fprintf(f, "    --%s", e.name);
-        if (e.letter)
-            fprintf(f, " | -%c", e.letter);
-        if (e.kind == VALUE_FILE)
+        fprintf(f, "    --%s", k->name);
+        if (k->letter)
+            fprintf(f, " | -%c", k->letter);
+        if (k->value == IH_VALUE_FILE) {
             fputs(") return ;;\n", f);
-        else
-            fprintf(f, ") words='%s' ;;\n", e.values);
+        } else {
+            fputs(") words='", f);
+            put_choices(f, k);
+            fputs("' ;;\n", f);
+        }
     }
 }
 
-/* Where nothing is replied readline completes names of files, with whatever is in them. */
+/* Without a reply readline completes file names, and quotes them as needed. */
 static void put_bash(FILE *f)
 {
     fputs("# Completion of imghist for bash, written by `imghist --completion=bash`.\n"
@@ -174,55 +116,56 @@ static void put_bash(FILE *f)
 /* ---- zsh ---- */
 
 /* The value of an option: ":name:what completes it". */
-static void put_zsh_value(FILE *f, const struct entry *e)
+static void put_zsh_value(FILE *f, const struct ih_option *k)
 {
-    if (e->kind == VALUE_NONE)
+    if (k->value == IH_VALUE_NONE)
         return;
-    fprintf(f, "%s:%s:", e->is_optional ? ":" : "", e->name);
-    if (e->kind == VALUE_FILE)
+    fprintf(f, "%s:%s:", k->is_optional ? ":" : "", k->name);
+    if (k->value == IH_VALUE_FILE) {
         fputs("_files", f);
-    else if (e->kind == VALUE_WORDS)
-        fprintf(f, "(%s)", e->values);
-    else
+    } else if (takes_list(k)) {
+        putc('(', f);
+        put_choices(f, k);
+        putc(')', f);
+    } else {
         putc(' ', f);
+    }
 }
 
 /* One way to write an option, "-o" or "--output": '(other ways)-o+[text]:name:values'. */
-static void put_zsh_option(FILE *f, const struct entry *e, bool is_letter)
+static void put_zsh_option(FILE *f, const struct ih_option *k, bool is_letter)
 {
     fputs("    '", f);
-    if (e->letter)
-        fprintf(f, "(-%c --%s)", e->letter, e->name);
+    if (k->letter)
+        fprintf(f, "(-%c --%s)", k->letter, k->name);
     if (is_letter)
-        fprintf(f, "-%c%s", e->letter, e->kind == VALUE_NONE ? "" : "+");
-    else if (e->kind == VALUE_NONE)
-        fprintf(f, "--%s", e->name);
+        fprintf(f, "-%c%s", k->letter, k->value == IH_VALUE_NONE ? "" : "+");
+    else if (k->value == IH_VALUE_NONE)
+        fprintf(f, "--%s", k->name);
     else
-        fprintf(f, "--%s%s", e->name, e->is_optional ? "=-" : "=");
+        fprintf(f, "--%s%s", k->name, k->is_optional ? "=-" : "=");
     putc('[', f);
-    for (const char *p = e->text; *p; p++) {
+    for (const char *p = k->help; *p; p++) {
         if (strchr("[]:\\", *p))
             putc('\\', f);
         put_in_quotes(f, *p);
     }
     putc(']', f);
-    put_zsh_value(f, e);
+    put_zsh_value(f, k);
     fputs("' \\\n", f);
 }
 
 static void put_zsh(FILE *f)
 {
-    struct entry e;
     fputs("#compdef imghist\n"
           "# Completion of imghist for zsh, written by `imghist --completion=zsh`.\n"
           "_imghist() {\n"
           "  _arguments -s -S \\\n",
           f);
-    for (const struct ih_option_help *h = ih_options_help; h->usage; h++) {
-        read_entry(&e, h);
-        if (e.letter)
-            put_zsh_option(f, &e, true);
-        put_zsh_option(f, &e, false);
+    for (const struct ih_option *k = ih_option_table; k->name; k++) {
+        if (k->letter)
+            put_zsh_option(f, k, true);
+        put_zsh_option(f, k, false);
     }
     fputs("    '*:image:_files'\n"
           "}\n"
@@ -238,22 +181,23 @@ static void put_zsh(FILE *f)
 
 static void put_fish(FILE *f)
 {
-    struct entry e;
     fputs("# Completion of imghist for fish, written by `imghist --completion=fish`.\n", f);
-    for (const struct ih_option_help *h = ih_options_help; h->usage; h++) {
-        read_entry(&e, h);
+    for (const struct ih_option *k = ih_option_table; k->name; k++) {
         fputs("complete -c imghist", f);
-        if (e.letter)
-            fprintf(f, " -s %c", e.letter);
-        fprintf(f, " -l %s", e.name);
-        if (e.kind == VALUE_FILE && !e.is_optional)
+        if (k->letter)
+            fprintf(f, " -s %c", k->letter);
+        fprintf(f, " -l %s", k->name);
+        if (k->value == IH_VALUE_FILE && !k->is_optional)
             fputs(" -r -F", f);
-        else if (e.kind == VALUE_WORDS || e.kind == VALUE_FREE)
-            fputs(e.is_optional ? " -f" : " -x", f);
-        if (e.kind == VALUE_WORDS)
-            fprintf(f, " -a '%s'", e.values);
+        else if (takes_list(k) || k->value == IH_VALUE_TEXT)
+            fputs(k->is_optional ? " -f" : " -x", f);
+        if (takes_list(k)) {
+            fputs(" -a '", f);
+            put_choices(f, k);
+            putc('\'', f);
+        }
         fputs(" -d '", f);
-        for (const char *p = e.text; *p; p++)
+        for (const char *p = k->help; *p; p++)
             put_in_quotes(f, *p);
         fputs("'\n", f);
     }

@@ -3,87 +3,66 @@
 #include "cli/destinations.h"
 
 #include "cli/chartfile.h"
-#include "cli/outfile.h"
+#include "output/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* A regular file that is written to must not be an input; what else it may be is no image. */
-static void protect(struct ih_destinations *t, const struct stat *st)
+/* Only a regular file can also be an input image. */
+static void add_destination(struct ih_destinations *d, const struct stat *st)
 {
     if (S_ISREG(st->st_mode))
-        t->files[t->n_files++] = (struct ih_file_identity){st->st_dev, st->st_ino};
+        d->files[d->n_files++] = (struct ih_file_identity){st->st_dev, st->st_ino};
 }
 
-/* Whether the option's values, as its help lists them ("--csv[=channels|bins]"), have this one. */
-static bool is_value_of(const char *option, const char *value)
+static void find_destinations(const struct ih_options *o, struct ih_destinations *d)
 {
-    const size_t n_option = strlen(option), n_value = strlen(value);
-    for (const struct ih_option_help *h = ih_options_help; h->usage; h++) {
-        if (strncmp(h->usage, "--", 2) != 0 || strncmp(h->usage + 2, option, n_option) != 0 ||
-            strncmp(h->usage + 2 + n_option, "[=", 2) != 0)
-            continue;
-        for (const char *v = h->usage + 2 + n_option + 2; *v; v += strspn(v, "|]")) {
-            const size_t n = strcspn(v, "|]");
-            if (n == n_value && memcmp(v, value, n) == 0)
-                return true;
-            v += n;
-        }
-    }
-    return false;
+    struct stat st;
+    d->n_files = 0;
+    if (o->output && (o->output_path ? stat(o->output_path, &st) == 0 : fstat(1, &st) == 0))
+        add_destination(d, &st);
+    if (o->chart_path && stat(o->chart_path, &st) == 0)
+        add_destination(d, &st);
 }
 
-/* A path that is no file, and stands where a value of the option before it would, but for the =. */
-static enum ih_status check_stray(const struct ih_options *o, size_t i, struct ih_error *err)
+/* A path that is not a file, but could be the value of the option before it. */
+static enum ih_status check_stray_value(const struct ih_options *o, size_t i, struct ih_error *err)
 {
     if (!o->stray_option || i != o->stray_path)
         return IH_OK;
-    bool is_chart = strcmp(o->stray_option, "chart") == 0 && (o->n_paths > 1 || o->list_path);
-    if (!is_chart && !is_value_of(o->stray_option, o->paths[i]))
+    bool is_chart = o->stray_option->value == IH_VALUE_FILE && (o->n_paths > 1 || o->list_path);
+    if (!is_chart && !ih_option_has_choice(o->stray_option, o->paths[i]))
         return IH_OK;
-    return ih_error_set(err, IH_USAGE, "no such file; did you mean --%s=%.100s?", o->stray_option,
-                        o->paths[i]);
+    return ih_error_set(err, IH_USAGE, "no such file; did you mean --%s=%.100s?",
+                        o->stray_option->name, o->paths[i]);
 }
 
-static enum ih_status protect_inputs(const struct ih_options *o, struct ih_destinations *t,
-                                     const char **subject, struct ih_error *err)
+static enum ih_status check_list(const struct ih_options *o, const struct ih_destinations *d,
+                                 struct ih_error *err)
 {
     struct stat st;
-    if (o->output && (o->output_path ? stat(o->output_path, &st) == 0 : fstat(1, &st) == 0))
-        protect(t, &st);
-    if (o->chart_path && stat(o->chart_path, &st) == 0)
-        protect(t, &st);
-    if (o->list_path &&
-        (strcmp(o->list_path, "-") == 0 ? fstat(0, &st) : stat(o->list_path, &st)) == 0) {
-        const struct ih_file_identity id = {st.st_dev, st.st_ino};
-        if (ih_check_not_output(&id, t->files, t->n_files, err) != IH_OK) {
-            *subject = o->list_path;
-            return err->status;
-        }
-    }
-    for (size_t i = 0; i < o->n_paths; i++) {
-        if (strcmp(o->paths[i], "-") == 0 ? fstat(0, &st) != 0 : stat(o->paths[i], &st) != 0) {
-            if (errno == ENOENT && check_stray(o, i, err) != IH_OK) {
-                *subject = o->paths[i];
-                return err->status;
-            }
-            continue;
-        }
-        const struct ih_file_identity id = {st.st_dev, st.st_ino};
-        enum ih_status status = ih_check_not_output(&id, t->files, t->n_files, err);
-        if (status == IH_OK && o->chart_path && S_ISREG(st.st_mode))
-            status = ih_charts_check_input(&o->chart, o->paths[i], err);
-        if (status != IH_OK) {
-            *subject = o->paths[i];
-            return status;
-        }
-    }
-    return IH_OK;
+    if ((strcmp(o->list_path, "-") == 0 ? fstat(0, &st) : stat(o->list_path, &st)) != 0)
+        return IH_OK; /* opening it will fail with the reason */
+    const struct ih_file_identity id = {st.st_dev, st.st_ino};
+    return ih_check_not_output(&id, d->files, d->n_files, err);
 }
 
-/* Whether standard output goes to this file, as with >chart.png. */
+static enum ih_status check_path(const struct ih_options *o, const struct ih_destinations *d,
+                                 size_t i, struct ih_error *err)
+{
+    struct stat st;
+    if (strcmp(o->paths[i], "-") == 0 ? fstat(0, &st) != 0 : stat(o->paths[i], &st) != 0)
+        return errno == ENOENT ? check_stray_value(o, i, err) : IH_OK;
+    const struct ih_file_identity id = {st.st_dev, st.st_ino};
+    enum ih_status status = ih_check_not_output(&id, d->files, d->n_files, err);
+    if (status == IH_OK && o->chart_path && S_ISREG(st.st_mode))
+        status = ih_charts_check_input(&o->chart, o->paths[i], err);
+    return status;
+}
+
+/* Whether standard output is this file, as in `--chart=c.png >c.png`. */
 static bool is_standard_output(const char *path)
 {
     struct stat st, out;
@@ -109,15 +88,21 @@ enum ih_status ih_destinations_separate(const struct ih_options *o, const char *
     if (!is_one)
         return IH_OK;
     *subject = o->output_path ? o->output_path : o->chart_path;
-    return ih_error_set(err, IH_CONFLICT, "cannot be a chart and the data at once");
+    return ih_error_set(err, IH_CONFLICT, "cannot be both a chart and the data");
 }
 
-enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_destinations *t,
+enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_destinations *d,
                                      const char **subject, struct ih_error *err)
 {
-    t->n_files = 0;
-    enum ih_status status = protect_inputs(o, t, subject, err);
-    if (status == IH_OK)
-        status = ih_destinations_separate(o, subject, err);
-    return status;
+    find_destinations(o, d);
+    *subject = o->list_path;
+    enum ih_status status = o->list_path ? check_list(o, d, err) : IH_OK;
+    for (size_t i = 0; i < o->n_paths && status == IH_OK; i++) {
+        *subject = o->paths[i];
+        status = check_path(o, d, i, err);
+    }
+    if (status != IH_OK)
+        return status;
+    *subject = NULL;
+    return ih_destinations_separate(o, subject, err);
 }

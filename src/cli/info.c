@@ -1,23 +1,67 @@
 #include "cli/info.h"
 
-#include "cli/options.h"
 #include "decode/decoder.h"
 #include "imghist.h"
 #include "isolate/sandbox.h"
 
+#include <string.h>
+
+/* ---- --help ---- */
+
+enum { USAGE_SIZE = 80 };
+
+static void append(char usage[USAGE_SIZE], const char *text)
+{
+    const size_t n = strlen(usage);
+    snprintf(usage + n, USAGE_SIZE - n, "%s", text);
+}
+
+/* "-o, --output=FILE", "--csv[=channels|bins]", "--device=auto|cpu[:N,...]" */
+static void print_option(FILE *f, const struct ih_option *option)
+{
+    char usage[USAGE_SIZE] = "";
+    const char *choice;
+    if (option->letter)
+        snprintf(usage, sizeof usage, "-%c, ", option->letter);
+    append(usage, "--");
+    append(usage, option->name);
+    append(usage, option->is_optional ? "[" : "");
+    append(usage, option->value == IH_VALUE_NONE ? "" : "=");
+    if (option->value == IH_VALUE_CHOICE)
+        for (size_t i = 0; (choice = ih_option_choice(option, i)); i++) {
+            append(usage, i ? "|" : "");
+            append(usage, choice);
+        }
+    append(usage, option->value_name ? option->value_name : "");
+    append(usage, option->is_optional ? "]" : "");
+    fprintf(f, "  %-32s %s\n", usage, option->help);
+}
+
 void ih_print_help(FILE *f)
 {
-    fputs("usage: imghist [OPTION]... [PATH]...\n"
-          "Exact histograms of images. PATH is an image, a directory or - (standard input).\n"
+    static const char *const groups[] = {
+        [IH_GROUP_INPUT] = "Input",       [IH_GROUP_OUTPUT] = "Output", [IH_GROUP_CHART] = "Charts",
+        [IH_GROUP_COUNTING] = "Counting", [IH_GROUP_DEVICE] = "Device", [IH_GROUP_RUN] = "Run",
+        [IH_GROUP_OTHER] = "Other"};
+    fputs("Usage: imghist [OPTION]... [PATH]...\n"
+          "Counts exact histograms of images. PATH is an image, a directory, or - (stdin).\n"
           "\n",
           f);
-    for (const struct ih_option_help *h = ih_options_help; h->usage; h++)
-        fprintf(f, "  %-32s %s\n", h->usage, h->text);
+    for (const struct ih_option *k = ih_option_table; k->name; k++) {
+        if (k == ih_option_table || k->group != k[-1].group)
+            fprintf(f, "%s:\n", groups[k->group]);
+        print_option(f, k);
+    }
     fputs("\n"
-          "Exit: 0 all done, 1 some input or the output failed, 2 wrong usage, 3 not\n"
-          "available here. IMGHIST_DEVICE is as --device. Examples: man imghist\n",
+          "Examples:\n"
+          "  imghist photo.jpg                       show its histogram and statistics\n"
+          "  imghist photos/ --csv=stats -o all.csv  write the statistics of all photos\n"
+          "  imghist photos/ --chart=charts          draw a chart of each photo\n"
+          "Exit status: 0 ok, 1 an input or output failed, 2 usage error, 3 not available\n",
           f);
 }
+
+/* ---- --version and --list ---- */
 
 void ih_print_version(FILE *f)
 {
@@ -29,18 +73,18 @@ static void print_device(FILE *f, const struct ih_backend *backend)
     const struct ih_settings settings = {.device = backend->name,
                                          .n_threads = IH_UNITS_MAX}; /* all */
     struct ih_context *context = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     enum ih_status status = ih_context_open(&settings, sizeof settings, &context, &err);
     if (status == IH_OK)
         status = ih_context_wait(context, &err);
     if (status == IH_OK)
         fprintf(f, "  %-11s %s\n", backend->name, ih_context_device(context));
     else
-        fprintf(f, "  %-11s not here: %s\n", backend->name, err.message);
+        fprintf(f, "  %-11s not available: %s\n", backend->name, err.message);
     ih_context_close(context);
 }
 
-/* "psd, webp": the formats whose decoders run in helper processes. */
+/* "psd, webp": the formats that decoder processes decode. */
 static const char *isolated_names(char *text, size_t size)
 {
     size_t n = 0;
@@ -63,16 +107,16 @@ void ih_print_list(FILE *f)
     fputs("outputs:\n", f);
     for (const struct ih_output *const *o = ih_outputs; *o; o++)
         fprintf(f, "  %-11s %s\n", (*o)->name, (*o)->title);
-    fprintf(f, "  %-11s %s\n", "chart", "a rendered histogram: PNG, SVG, JPEG, BMP, TGA");
-    fputs("devices, as --device=auto tries them:\n", f);
+    fprintf(f, "  %-11s %s\n", "chart", "a drawn histogram: PNG, SVG, JPEG, BMP, TGA");
+    fputs("devices, in the order of --device=auto:\n", f);
     for (const struct ih_backend *const *b = ih_backends; *b; b++)
         print_device(f, *b);
 #if !defined(IH_WITH_CUDA)
-    fprintf(f, "  %-11s not in this build: no nvcc when it was made\n", "cuda");
+    fprintf(f, "  %-11s not in this build: no nvcc when it was built\n", "cuda");
 #elif defined(IH_WITH_NVJPEG)
-    fputs("  engines:    jpeg, an H100's and H200's through nvJPEG (--jpeg)\n", f);
+    fputs("  nvjpeg      hardware JPEG decoders of an H100 or H200 (--jpeg)\n", f);
 #else
-    fputs("  engines:    not in this build: no nvjpeg.h when it was made\n", f);
+    fputs("  nvjpeg      not in this build: no nvjpeg.h when it was built\n", f);
 #endif
     fputs("kernels, the default of each device first:\n", f);
     for (const struct ih_backend *const *b = ih_backends; *b; b++)

@@ -1,13 +1,13 @@
-/* The program: options, the walk, the pipeline and the outputs put together, and signals. */
+/* The program: connects options, inputs, the pipeline and the outputs, and handles signals. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "base/machine.h"
 #include "bench/bench.h"
-#include "cli/completion.h"
-#include "cli/emit.h"
+#include "cli/destinations.h"
 #include "cli/info.h"
-#include "cli/machine.h"
 #include "cli/options.h"
 #include "cli/paths.h"
+#include "cli/writer.h"
 #include "isolate/decoder_process.h"
 
 #include <errno.h>
@@ -21,16 +21,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Images held whole may take a MEMORY_PARTth of the memory there is, unless --memory says. */
+/* Without --memory, images held in memory may take 1/MEMORY_PART of the machine's memory. */
 enum { MEMORY_PART = 4 };
 
 static const char usage_hint[] = "Try 'imghist --help'.\n";
 
-/* Ends the watch for signals: one that nobody sends to end a program, and that does no harm. */
+/* ---- signals ---- */
+
+/* Wakes the watching thread to end it. By default a process ignores this signal. */
 enum { WAKE = SIGURG };
 
-/* The signals that end the program, but for those that whoever started it has told it to ignore.
- * Returns whether there is one. */
+/* The signals that end the program, except those that the parent process has set to be ignored.
+ * Returns whether there are any. */
 static bool ending_signals(sigset_t *set)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -46,17 +48,17 @@ static bool ending_signals(sigset_t *set)
 }
 
 struct watch {
-    sigset_t signals;     /* blocked in every thread while the watch lasts */
-    struct ih_emit *emit; /* borrowed; NULL: there is no memory for one */
+    sigset_t signals;         /* blocked in all threads during the watch */
+    struct ih_writer *writer; /* borrowed; NULL: out of memory */
     pthread_t thread;
     bool has_thread;
-    atomic_bool is_over; /* WAKE is watch_stop's */
+    atomic_bool is_over; /* set by watch_stop, which then sends WAKE */
 };
 
 /*
- * Waits for a signal that ends the program. Temporary files are removed and the record being
- * written is finished; then the signal does what it does by default, so that a calling shell sees
- * it. Workers need not be asked: what they have under way is nothing that could be half done.
+ * Waits for a signal that ends the program. Then it removes temporary files, finishes the record
+ * that is being written, and raises the signal again with its default action, so that a calling
+ * shell sees it. Workers need no notice, since nothing they do can be left half done.
  */
 static void *wait_for_signal(void *argument)
 {
@@ -66,29 +68,29 @@ static void *wait_for_signal(void *argument)
         if (sigwait(&w->signals, &number) != 0 || (number == WAKE && w->is_over))
             return NULL;
     signal(number, SIG_DFL);
-    pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL); /* a second one ends it at once */
-    if (w->emit)
-        ih_emit_interrupt(w->emit);
+    pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL); /* a second signal ends at once */
+    if (w->writer)
+        ih_writer_interrupt(w->writer);
     raise(number);
     return NULL;
 }
 
-/* Before anything is opened that a signal would leave behind, or that blocks (a pipe for -o). */
-static void watch_start(struct watch *w, struct ih_emit *emit)
+/* Call it before opening files that must be removed, or that can block (a pipe for -o). */
+static void watch_start(struct watch *w, struct ih_writer *writer)
 {
-    w->emit = emit;
+    w->writer = writer;
     atomic_init(&w->is_over, false);
     bool has_any = ending_signals(&w->signals);
     sigaddset(&w->signals, WAKE);
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, and told as one; */
-    signal(SIGXFSZ, SIG_IGN); /* so is a file that may not grow any more */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported as a failed write, */
+    signal(SIGXFSZ, SIG_IGN); /* and so is the limit on the size of files */
     pthread_sigmask(SIG_BLOCK, &w->signals, NULL);
     w->has_thread = has_any && pthread_create(&w->thread, NULL, wait_for_signal, w) == 0;
     if (!w->has_thread)
         pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL);
 }
 
-/* Ends the watch: all is written. (pthread_cancel would do, but upsets the address sanitizer.) */
+/* Ends the watch. (pthread_cancel would do, but the address sanitizer does not support it.) */
 static void watch_stop(struct watch *w)
 {
     if (w->has_thread) {
@@ -98,17 +100,19 @@ static void watch_stop(struct watch *w)
     }
 }
 
-static void say_fallback(const struct ih_device *device)
+/* ---- the report of -v on GPUs ---- */
+
+static void print_fallback(const struct ih_device *device)
 {
     const char *reason = ih_device_fallback_reason(device);
     bool is_cpu = strcmp(ih_device_description(device), "cpu") == 0;
     if (*reason)
-        fprintf(stderr, "imghist: %s: %s\n",
-                is_cpu ? "counting on the processor" : "not all GPUs count", reason);
+        fprintf(stderr, "imghist: %s: %s\n", is_cpu ? "counting on the CPU" : "not all GPUs count",
+                reason);
 }
 
-/* What became of the JPEG files where there were engines for them, or why there were none. */
-static void say_jpeg(const struct ih_jpeg_report *r)
+/* How many JPEG files the hardware decoders took, or why there are none. */
+static void print_jpeg(const struct ih_jpeg_report *r)
 {
     if (r->why_none.status != IH_OK)
         fprintf(stderr, "imghist: JPEG: %s: %s\n",
@@ -123,15 +127,26 @@ static void say_jpeg(const struct ih_jpeg_report *r)
                     ih_jpeg_reason_text((enum ih_jpeg_reason)i));
 }
 
-/* Where somebody has said how to decode or count, and not that engines shall, they do not. */
+/* Waits for a GPU that the run did not need, so that the report does not depend on how long the run
+ * took. */
+static void print_gpus(struct ih_device *device, const struct ih_jpeg_report *jpeg)
+{
+    if (ih_device_wait(device, NULL) == IH_OK)
+        print_fallback(device);
+    print_jpeg(jpeg);
+}
+
+/* ---- the run ---- */
+
+/* An explicit CPU, kernel, raw or isolate option turns --jpeg=auto off. */
 static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
 {
     bool is_cpu = o->device.backend && strcmp(o->device.backend, "cpu") == 0;
-    bool is_told = is_cpu || o->device.with.kernel || o->raw_channels || o->isolates_all;
-    return o->jpeg == IH_JPEG_AUTO && is_told ? IH_JPEG_CPU : o->jpeg;
+    bool is_explicit = is_cpu || o->device.with.kernel || o->raw_channels || o->isolates_all;
+    return o->jpeg == IH_JPEG_AUTO && is_explicit ? IH_JPEG_CPU : o->jpeg;
 }
 
-/* How many workers the inputs can keep busy. */
+/* No more workers than inputs. */
 static unsigned n_workers(const struct ih_walk_sources *sources, unsigned n_threads)
 {
     uint64_t n_inputs = ih_walk_count(sources);
@@ -143,29 +158,30 @@ static bool next_input(void *walk, struct ih_input *input)
     return ih_walk_next(walk, input);
 }
 
-/* Why not a GPU, or not all, and what its engines did. A GPU that nobody has needed is started for
- * that: the answer is not to depend on how long the run took. */
-static void say_gpus(struct ih_device *device, const struct ih_jpeg_report *jpeg)
+static void warn_no_sandbox(const char *message)
 {
-    if (ih_device_wait(device, NULL) == IH_OK)
-        say_fallback(device);
-    say_jpeg(jpeg);
+    ih_print_error(NULL, message);
 }
 
-/* Runs what the options ask for between opened outputs. *device: for end_device, may be NULL. */
-static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emit,
-                                 struct ih_device **device)
+/* Opens the inputs and the device and runs the pipeline. *subject: on failure, the list of files if
+ * the error is about it, else NULL. */
+static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *writer,
+                                 struct ih_jpeg_report *jpeg_report, struct ih_device **device,
+                                 const char **subject, struct ih_error *err)
 {
-    struct ih_error err = {IH_OK, ""};
     struct ih_walk *walk = NULL;
     unsigned n_threads = o->n_threads ? o->n_threads : ih_machine_processors();
     uint64_t memory_bytes = o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART;
     struct ih_budget budget;
     struct ih_device_options device_options = o->device;
     const struct ih_walk_sources sources = ih_walk_sources_of(o);
-    const struct ih_decoder_process_command helper = {.program = ih_machine_program(),
-                                                      .is_strict = o->isolates_all};
-    struct ih_jpeg_report jpeg_report = {.n_decoded = 0};
+    atomic_flag has_warned = ATOMIC_FLAG_INIT;
+    const struct ih_decoder_process_command command = {.program = ih_machine_program(),
+                                                       .is_strict = o->isolates_all,
+                                                       .memory_bytes = memory_bytes,
+                                                       .warn = warn_no_sandbox,
+                                                       .has_warned = &has_warned};
+    const struct ih_remote_decoders decoder_processes = ih_decoder_processes(&command);
     struct ih_pipeline_options with = {
         .n_threads = n_workers(&sources, n_threads),
         .decode = {.max_pixels = o->max_pixels,
@@ -173,53 +189,65 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_emit *emi
                    .budget = &budget,
                    .whole_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
                    .isolates_all = o->isolates_all},
-        .helper = &helper,
+        .remote_decoders = &decoder_processes,
         .luma = o->luma,
         .clip_low = o->clip_low,
         .clip_high = o->clip_high,
         .skips_transparent = o->skips_transparent,
         .jpeg = jpeg_side(o),
-        .jpeg_report = &jpeg_report,
+        .jpeg_report = jpeg_report,
         .is_last = !o->is_verbose,
     };
-    with.outputs = ih_emit_outputs(emit, &with.n_outputs);
-    enum ih_exit code = IH_EXIT_OK;
+    with.outputs = ih_writer_destinations(writer, &with.n_outputs);
     ih_budget_init(&budget, memory_bytes);
     ih_machine_keep_memory(memory_bytes, with.n_threads, with.n_threads == n_threads);
     ih_machine_allow_files();
-    device_options.n_lanes = with.n_threads;
-    device_options.with.n_idle_cores = n_threads - with.n_threads;
     atomic_uint n_idle_cores = n_threads - with.n_threads;
     with.decode.n_idle_cores = &n_idle_cores;
-    enum ih_status status = ih_device_open(&device_options, device, &err);
-    if (status == IH_OK)
-        status = ih_walk_open(&sources, &walk, &err);
+    device_options.n_lanes = with.n_threads;
+    device_options.with.n_idle_cores = n_threads - with.n_threads;
+    enum ih_status status = ih_device_open(&device_options, device, err);
     if (status == IH_OK) {
-        const struct ih_pipeline_calls calls = {next_input, walk, ih_emit_take, emit};
-        status = ih_pipeline_run(*device, &with, &calls, &err);
+        *subject = o->list_path;
+        status = ih_walk_open(&sources, &walk, err);
     }
-    ih_emit_stop_progress(emit);
     if (status == IH_OK) {
-        code = ih_emit_finish(emit);
-        if (o->is_verbose)
-            say_gpus(*device, &jpeg_report);
-    } else {
-        ih_print_error(*device && !walk ? o->list_path : NULL, err.message);
-        code = ih_exit_of(status);
+        const struct ih_pipeline_calls calls = {next_input, walk, ih_writer_take, writer};
+        *subject = NULL;
+        status = ih_pipeline_run(*device, &with, &calls, err);
     }
     ih_walk_close(walk);
     ih_budget_destroy(&budget);
+    return status;
+}
+
+/* Counts all inputs into opened outputs. *device: for end_device; may be NULL. */
+static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_writer *writer,
+                                 struct ih_device **device)
+{
+    struct ih_error err = {0};
+    struct ih_jpeg_report jpeg_report = {.n_decoded = 0};
+    const char *subject = NULL;
+    enum ih_status status = run_inputs(o, writer, &jpeg_report, device, &subject, &err);
+    ih_writer_stop_progress(writer);
+    if (status != IH_OK) {
+        ih_print_error(subject, err.message);
+        return ih_exit_of(status);
+    }
+    enum ih_exit code = ih_writer_finish(writer);
+    if (o->is_verbose)
+        print_gpus(*device, &jpeg_report);
     return code;
 }
 
 /*
- * A GPU that is still starting is not waited for, nor are JPEG engines stopped in good order. Then
- * exit() would run the end of the driver beside what its threads do, so the program ends without:
- * all has been written, and the kernel clears up.
+ * Does not wait for a GPU that is still starting, nor for the hardware decoders to stop. exit()
+ * would shut the driver down while its threads still run, so the program ends with _exit. All
+ * outputs are complete by then, and the operating system frees the rest.
  */
 static void end_device(struct ih_device *device, enum ih_exit code)
 {
-    if (device && ih_device_call_off(device)) {
+    if (device && ih_device_cancel_start(device)) {
         fflush(stdout);
         _exit((int)code);
     }
@@ -228,19 +256,19 @@ static void end_device(struct ih_device *device, enum ih_exit code)
 
 static enum ih_exit run(const struct ih_options *o)
 {
-    struct ih_error err = {IH_OK, ""};
-    struct ih_emit *emit = ih_emit_new(o);
+    struct ih_error err = {0};
+    struct ih_writer *writer = ih_writer_new(o);
     struct watch watch;
     const char *subject = NULL;
     struct ih_device *device = NULL;
     enum ih_exit code;
-    watch_start(&watch, emit);
-    if (!emit)
+    watch_start(&watch, writer);
+    if (!writer)
         ih_error_set(&err, IH_MEMORY, "out of memory");
     else
-        ih_emit_open(emit, &subject, &err);
+        ih_writer_open(writer, &subject, &err);
     if (err.status == IH_OK) {
-        code = run_pipeline(o, emit, &device);
+        code = run_pipeline(o, writer, &device);
     } else {
         ih_print_error(subject, err.message);
         if (err.status == IH_USAGE)
@@ -248,13 +276,41 @@ static enum ih_exit run(const struct ih_options *o)
         code = ih_exit_of(err.status);
     }
     watch_stop(&watch);
-    ih_emit_close(emit);
+    ih_writer_close(writer);
     pthread_sigmask(SIG_UNBLOCK, &watch.signals, NULL);
     end_device(device, code);
     return code;
 }
 
-/* For what is printed and nothing more: a full disk or a closed pipe is told here as well. */
+static enum ih_exit run_bench(const struct ih_options *o)
+{
+    const char *format = o->output ? o->output->name : "text";
+    const struct ih_bench_options bench = {
+        .size_bytes = (size_t)o->bench_bytes,
+        .n_threads = o->n_threads ? o->n_threads : ih_machine_processors(),
+        .device = o->device.backend,
+        .gpu_ordinal = o->device.ordinals[0],
+        .format = ih_bench_format_of(format),
+        .is_verbose = o->is_verbose,
+        .output_path = o->output_path,
+        .chart_path = o->chart_path,
+        .chart = o->chart,
+        .print_error = ih_print_error,
+    };
+    struct ih_error err = {0};
+    const char *subject = NULL;
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes a write error */
+    enum ih_status status = ih_destinations_separate(o, &subject, &err);
+    if (status == IH_OK)
+        status = ih_bench_run(&bench);
+    else
+        ih_print_error(subject, err.message);
+    return ih_exit_of(status);
+}
+
+/* ---- start ---- */
+
+/* Prints text to standard output, and reports a full disk or a closed pipe. */
 static enum ih_exit print(void (*to)(FILE *))
 {
     signal(SIGPIPE, SIG_IGN);
@@ -268,9 +324,9 @@ static enum ih_exit print(void (*to)(FILE *))
     return IH_EXIT_FAILED;
 }
 
-/* Where a standard file is closed, what is opened next would get its number, and messages might end
- * in an image. /dev/null takes the place, opened the wrong way round, so that using it is still an
- * error. */
+/* If a standard stream is closed, the next file to be opened would get its number, and messages
+ * could be written into it. /dev/null takes its place, opened in the wrong direction, so that using
+ * the stream is still an error. */
 static void fill_standard_files(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -281,13 +337,13 @@ static void fill_standard_files(void)
 int main(int argc, char **argv)
 {
     struct ih_options options;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     enum ih_exit code;
     if (argc >= 2 &&
         strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0) /* see isolate/decoder_process.h */
         return ih_decoder_process_serve(ih_decoders, argv + 2);
     fill_standard_files();
-    setlocale(LC_CTYPE, ""); /* for the terminal's encoding; numbers stay as in C */
+    setlocale(LC_CTYPE, ""); /* the terminal's encoding; numbers keep the C locale */
     enum ih_status status =
         ih_options_parse(&options, argc, (const char *const *)argv, getenv("IMGHIST_DEVICE"), &err);
     if (status != IH_OK) {
@@ -303,7 +359,7 @@ int main(int argc, char **argv)
     } else if (options.action == IH_ACTION_COMPLETION) {
         code = print(ih_completions[options.shell]);
     } else if (options.action == IH_ACTION_BENCH) {
-        code = ih_bench_run(&options);
+        code = run_bench(&options);
     } else {
         code = run(&options);
     }

@@ -1,9 +1,9 @@
 #include "cli/message.h"
 
+#include "base/status.h"
 #include "base/text.h"
 
 #include <stdio.h>
-#include <string.h>
 
 void ih_print_error(const char *path, const char *message)
 {
@@ -15,16 +15,10 @@ void ih_print_error(const char *path, const char *message)
 
 void ih_name_options(struct ih_error *err)
 {
-    static const char *const settings[] = {"max-pixels", "memory"};
-    char *end = strrchr(err->message, '(');
-    for (size_t i = 0; end && i < sizeof settings / sizeof settings[0]; i++) {
-        const size_t n = strlen(settings[i]);
-        if (strncmp(end + 1, settings[i], n) == 0 && strcmp(end + 1 + n, ")") == 0) {
-            const size_t left = sizeof err->message - (size_t)(end - err->message);
-            snprintf(end, left, "(--%s raises it)", settings[i]);
-            return;
-        }
-    }
+    if (err->limit == IH_LIMIT_MAX_PIXELS)
+        ih_error_append(err, "--max-pixels raises it");
+    else if (err->limit == IH_LIMIT_MAX_MEMORY)
+        ih_error_append(err, "--memory raises it");
 }
 
 enum ih_exit ih_exit_of(enum ih_status status)

@@ -1,4 +1,4 @@
-/* How the program tells what went wrong, and with which exit code it ends. */
+/* Error messages and exit codes of the program. */
 #ifndef IH_CLI_MESSAGE_H
 #define IH_CLI_MESSAGE_H
 
@@ -6,13 +6,14 @@
 
 enum ih_exit { IH_EXIT_OK, IH_EXIT_FAILED, IH_EXIT_USAGE, IH_EXIT_UNAVAILABLE };
 
-/* "imghist: PATH: MESSAGE" on standard error, control characters escaped; path NULL: without it. */
+/* Prints "imghist: PATH: MESSAGE" on standard error, with control characters escaped. path NULL:
+ * without it. */
 void ih_print_error(const char *path, const char *message);
 
-/* The library calls limits by the names of its settings, "(memory)"; here they are options. */
+/* Appends the option that raises the limit err is about: " (--memory raises it)". */
 void ih_name_options(struct ih_error *err);
 
-/* The exit code that an error of the whole run ends in. */
+/* The exit code for an error that ends the run. */
 enum ih_exit ih_exit_of(enum ih_status status);
 
 #endif

@@ -1,50 +1,49 @@
-/* What each option does with its value. An option is a function here, a line in the table, and a
- * line in option_help.c. */
-#include "cli/option_table.h"
-
-#include "base/parse.h"
+/* The options, and the setters of those that need one. */
+#include "base/text.h"
 #include "bench/bench.h"
+#include "cli/options.h"
 #include "pipeline/settings.h"
 
 #include <string.h>
 
-static enum ih_status set_csv(struct ih_options *o, const char *value, struct ih_error *err)
+/* ---- output ---- */
+
+/* --csv, --text, --json, --ndjson: the last one is written. */
+static enum ih_status set_output(struct ih_options *o, const struct ih_option *option,
+                                 const char *value, struct ih_error *err)
 {
-    (void)err; /* an unknown layout is told by the output, which knows them */
-    o->output = &ih_output_csv;
+    (void)err;
+    for (const struct ih_output *const *out = ih_outputs; *out; out++)
+        if (strcmp((*out)->name, option->name) == 0)
+            o->output = *out;
     o->layout = value;
     return IH_OK;
 }
 
-static enum ih_status set_text(struct ih_options *o, const char *value, struct ih_error *err)
+static enum ih_status set_output_path(struct ih_options *o, const struct ih_option *option,
+                                      const char *value, struct ih_error *err)
 {
-    (void)err; /* as with CSV */
-    o->output = &ih_output_text;
-    o->layout = value;
+    (void)option, (void)err;
+    o->output_path = strcmp(value, "-") == 0 ? NULL : value;
     return IH_OK;
 }
 
-/* The last format given is the one that is written. */
-static enum ih_status set_json(struct ih_options *o, const char *value, struct ih_error *err)
+/* --total and --total-only: the last one applies. */
+static enum ih_status set_total(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
 {
     (void)value, (void)err;
-    o->output = &ih_output_json;
-    o->layout = NULL;
+    o->with_total = true;
+    o->only_total = option->number;
     return IH_OK;
 }
 
-static enum ih_status set_ndjson(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    (void)value, (void)err;
-    o->output = &ih_output_ndjson;
-    o->layout = NULL;
-    return IH_OK;
-}
+/* ---- charts ---- */
 
-static enum ih_status set_chart(struct ih_options *o, const char *value, struct ih_error *err)
+static enum ih_status set_chart(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
 {
-    if (value && !*value)
-        return ih_error_set(err, IH_USAGE, "wants a file or a directory after =");
+    (void)option;
     if (value && strcmp(value, "-") == 0)
         return ih_error_set(err, IH_USAGE,
                             "a chart goes to a file or a directory, not to standard output");
@@ -53,17 +52,24 @@ static enum ih_status set_chart(struct ih_options *o, const char *value, struct 
     return IH_OK;
 }
 
-/* WxH; whether the chart can be that large is the chart's to say. */
-static enum ih_status set_chart_size(struct ih_options *o, const char *value, struct ih_error *err)
+/* Reads "A", separator, "B". False: it is not this, or a number is larger than max. */
+static bool parse_pair(const char *text, char separator, uint64_t max, uint64_t *a, uint64_t *b)
 {
-    char width_text[6] = "";
+    char first[8] = "";
+    const char *end = strchr(text, separator);
+    size_t n = end ? (size_t)(end - text) : 0;
+    if (n == 0 || n >= sizeof first)
+        return false;
+    memcpy(first, text, n);
+    return ih_parse_number(first, false, max, a) && ih_parse_number(end + 1, false, max, b);
+}
+
+static enum ih_status set_chart_size(struct ih_options *o, const struct ih_option *option,
+                                     const char *value, struct ih_error *err)
+{
     uint64_t width, height;
-    const char *x = strchr(value, 'x');
-    size_t n = x ? (size_t)(x - value) : 0;
-    if (n >= 1 && n < sizeof width_text)
-        memcpy(width_text, value, n);
-    if (!x || !ih_parse_number(width_text, false, IH_CHART_MAX, &width) ||
-        !ih_parse_number(x + 1, false, IH_CHART_MAX, &height) || width < IH_CHART_MIN_WIDTH ||
+    (void)option;
+    if (!parse_pair(value, 'x', IH_CHART_MAX, &width, &height) || width < IH_CHART_MIN_WIDTH ||
         height < IH_CHART_MIN_HEIGHT)
         return ih_error_set(err, IH_USAGE, "'%s' is not a size from %dx%d to %dx%d", value,
                             IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT, IH_CHART_MAX, IH_CHART_MAX);
@@ -72,278 +78,273 @@ static enum ih_status set_chart_size(struct ih_options *o, const char *value, st
     return IH_OK;
 }
 
-static enum ih_status set_theme(struct ih_options *o, const char *value, struct ih_error *err)
+static enum ih_status set_theme(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
 {
+    (void)option, (void)err;
     o->chart.theme = ih_chart_theme_find(value);
-    return o->chart.theme ? IH_OK
-                          : ih_error_set(err, IH_USAGE, "'%s' is none of dark, light", value);
+    return IH_OK;
 }
 
-static enum ih_status set_scale(struct ih_options *o, const char *value, struct ih_error *err)
+static enum ih_status set_scale(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
 {
+    (void)option, (void)err;
     o->chart.scale = ih_chart_scale_find(value);
-    return o->chart.scale ? IH_OK
-                          : ih_error_set(err, IH_USAGE, "'%s' is none of linear, log, sqrt", value);
-}
-
-static enum ih_status set_output(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    if (!*value)
-        return ih_error_set(err, IH_USAGE, "wants a file's name");
-    o->output_path = strcmp(value, "-") == 0 ? NULL : value;
     return IH_OK;
 }
 
-static enum ih_status set_kernel(struct ih_options *o, const char *value, struct ih_error *err)
+/* ---- numbers ---- */
+
+/* what: "a number of ..."; with is_scaled, one of k, M, G may follow the number. */
+static enum ih_status parse_number(const char *text, bool is_scaled, uint64_t max, const char *what,
+                                   uint64_t *n, struct ih_error *err)
 {
-    o->device.with.kernel = ih_kernel_find(value);
-    if (!o->device.with.kernel)
-        return ih_error_set(err, IH_USAGE, "no kernel '%s' in this build: see --list", value);
-    return IH_OK;
+    if (ih_parse_number(text, is_scaled, max, n) && *n > 0)
+        return IH_OK;
+    return ih_error_set(err, IH_USAGE, "'%s' is not %s", text, what);
 }
 
-static enum ih_status set_luma(struct ih_options *o, const char *value, struct ih_error *err)
+static enum ih_status set_threads(struct ih_options *o, const struct ih_option *option,
+                                  const char *value, struct ih_error *err)
 {
-    o->luma = ih_luma_find(value);
-    return o->luma ? IH_OK : ih_error_set(err, IH_USAGE, "'%s' is none of bt709, bt601", value);
-}
-
-static enum ih_status set_alpha(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    return ih_alpha_parse(value, &o->skips_transparent, err);
-}
-
-static enum ih_status set_clip(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    char low_text[4] = "";
-    uint64_t low, high;
-    const char *comma = strchr(value, ',');
-    size_t n = comma ? (size_t)(comma - value) : 0;
-    if (n >= 1 && n < sizeof low_text)
-        memcpy(low_text, value, n);
-    if (!comma || !ih_parse_number(low_text, false, 255, &low) ||
-        !ih_parse_number(comma + 1, false, 255, &high) || low >= high)
-        return ih_error_set(err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 255", value);
-    o->clip_low = (uint8_t)low;
-    o->clip_high = (uint8_t)high;
-    return IH_OK;
-}
-
-static enum ih_status set_threads(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    uint64_t n;
-    if (!ih_parse_number(value, false, IH_THREADS_MAX, &n) || n == 0)
-        return ih_error_set(err, IH_USAGE, "'%s' is not a number of threads, 1 to %d", value,
-                            IH_THREADS_MAX);
+    uint64_t n = 0;
+    (void)option;
+    enum ih_status status =
+        parse_number(value, false, IH_THREADS_MAX, "a number of threads, 1 to 1024", &n, err);
     o->n_threads = (unsigned)n;
-    return IH_OK;
+    return status;
 }
 
-static enum ih_status set_raw(struct ih_options *o, const char *value, struct ih_error *err)
+static enum ih_status set_raw(struct ih_options *o, const struct ih_option *option,
+                              const char *value, struct ih_error *err)
 {
-    uint64_t n;
-    if (!ih_parse_number(value, false, IH_CHANNELS_MAX, &n) || n == 0)
-        return ih_error_set(err, IH_USAGE, "'%s' is not a number of channels, 1 to %d", value,
-                            IH_CHANNELS_MAX);
+    uint64_t n = 0;
+    (void)option;
+    enum ih_status status =
+        parse_number(value, false, IH_CHANNELS_MAX, "a number of channels, 1 to 4", &n, err);
     o->raw_channels = (unsigned)n;
-    return IH_OK;
+    return status;
 }
 
-static enum ih_status set_max_pixels(struct ih_options *o, const char *value, struct ih_error *err)
+static enum ih_status set_max_pixels(struct ih_options *o, const struct ih_option *option,
+                                     const char *value, struct ih_error *err)
 {
-    if (!ih_parse_number(value, true, UINT64_MAX >> 1, &o->max_pixels) || o->max_pixels == 0)
-        return ih_error_set(err, IH_USAGE, "'%s' is not a number of pixels (k, M, G may follow)",
-                            value);
-    return IH_OK;
+    (void)option;
+    return parse_number(value, true, INT64_MAX, "a number of pixels (k, M, G may follow)",
+                        &o->max_pixels, err);
 }
 
-static enum ih_status set_isolate(struct ih_options *o, const char *value, struct ih_error *err)
+static enum ih_status set_memory(struct ih_options *o, const struct ih_option *option,
+                                 const char *value, struct ih_error *err)
 {
-    (void)value, (void)err;
-    o->isolates_all = true;
-    return IH_OK;
+    (void)option;
+    return parse_number(value, true, INT64_MAX, "a number of bytes (k, M, G may follow)",
+                        &o->memory_bytes, err);
 }
 
-static enum ih_status set_memory(struct ih_options *o, const char *value, struct ih_error *err)
+static enum ih_status set_bench(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
 {
-    if (!ih_parse_number(value, true, UINT64_MAX >> 1, &o->memory_bytes) || o->memory_bytes == 0)
-        return ih_error_set(err, IH_USAGE, "'%s' is not a number of bytes (k, M, G may follow)",
-                            value);
-    return IH_OK;
-}
-
-static enum ih_status set_jpeg(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    static const char *const names[] = {
-        [IH_JPEG_CPU] = "cpu", [IH_JPEG_AUTO] = "auto", [IH_JPEG_GPU] = "gpu"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(value, names[i]) == 0) {
-            o->jpeg = (enum ih_jpeg_side)i;
-            return IH_OK;
-        }
-    return ih_error_set(err, IH_USAGE, "'%s' is none of auto, cpu, gpu", value);
-}
-
-static enum ih_status set_list_path(struct ih_options *o, const char *value, char separator,
-                                    struct ih_error *err)
-{
-    if (!*value)
-        return ih_error_set(err, IH_USAGE, "wants a file's name, or -");
-    if (o->list_path)
-        return ih_error_set(err, IH_USAGE, "one list of files is read, not two");
-    o->list_path = value;
-    o->list_separator = separator;
-    return IH_OK;
-}
-
-static enum ih_status set_files_from(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    return set_list_path(o, value, '\n', err);
-}
-
-static enum ih_status set_files0_from(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    return set_list_path(o, value, '\0', err);
-}
-
-static enum ih_status set_fail_fast(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    (void)value, (void)err;
-    o->fails_fast = true;
-    return IH_OK;
-}
-
-/* Of --total and --total-only the last one given holds. */
-static enum ih_status set_total(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    (void)value, (void)err;
-    o->with_total = true;
-    o->only_total = false;
-    return IH_OK;
-}
-
-static enum ih_status set_total_only(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    (void)value, (void)err;
-    o->with_total = o->only_total = true;
-    return IH_OK;
-}
-
-static enum ih_status set_progress(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    static const char *const names[] = {"auto", "always", "never"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(value, names[i]) == 0) {
-            o->progress = (enum ih_progress_when)i;
-            return IH_OK;
-        }
-    return ih_error_set(err, IH_USAGE, "'%s' is none of auto, always, never", value);
-}
-
-/* Of -q and -v the last one given holds. */
-static enum ih_status set_quiet(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    (void)value, (void)err;
-    o->is_quiet = true;
-    o->is_verbose = false;
-    return IH_OK;
-}
-
-static enum ih_status set_verbose(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    (void)value, (void)err;
-    o->is_verbose = true;
-    o->is_quiet = false;
-    return IH_OK;
-}
-
-static enum ih_status set_list(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    (void)value, (void)err;
-    o->action = IH_ACTION_LIST;
-    return IH_OK;
-}
-
-static enum ih_status set_completion(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    static const char *const names[] = {
-        [IH_SHELL_BASH] = "bash", [IH_SHELL_ZSH] = "zsh", [IH_SHELL_FISH] = "fish"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(value, names[i]) == 0) {
-            o->action = IH_ACTION_COMPLETION;
-            o->shell = (enum ih_shell)i;
-            return IH_OK;
-        }
-    return ih_error_set(err, IH_USAGE, "'%s' is none of bash, zsh, fish", value);
-}
-
-static enum ih_status set_bench(struct ih_options *o, const char *value, struct ih_error *err)
-{
-    o->action = IH_ACTION_BENCH;
+    (void)option;
     if (value && (!ih_parse_number(value, true, IH_BENCH_BYTES_MAX, &o->bench_bytes) ||
                   o->bench_bytes < IH_BENCH_BYTES_MIN))
         return ih_error_set(err, IH_USAGE, "'%s' is not a number of bytes, 1k to 2G", value);
     return IH_OK;
 }
 
-static enum ih_status set_help(struct ih_options *o, const char *value, struct ih_error *err)
+static enum ih_status set_clip(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
 {
-    (void)value, (void)err;
-    o->action = IH_ACTION_HELP;
+    uint64_t low, high;
+    (void)option;
+    if (!parse_pair(value, ',', 255, &low, &high) || low >= high)
+        return ih_error_set(err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 255", value);
+    o->clip_low = (uint8_t)low;
+    o->clip_high = (uint8_t)high;
     return IH_OK;
 }
 
-static enum ih_status set_version(struct ih_options *o, const char *value, struct ih_error *err)
+/* ---- the others ---- */
+
+static enum ih_status set_list(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
 {
-    (void)value, (void)err;
-    o->action = IH_ACTION_VERSION;
+    if (o->list_path)
+        return ih_error_set(err, IH_USAGE, "only one list of files can be read");
+    o->list_path = value;
+    o->list_separator = (char)option->number;
     return IH_OK;
 }
+
+static enum ih_status set_luma(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    (void)option, (void)err;
+    o->luma = ih_luma_find(value);
+    return IH_OK;
+}
+
+static enum ih_status set_alpha(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
+{
+    (void)option;
+    return ih_alpha_parse(value, &o->skips_transparent, err);
+}
+
+static enum ih_status set_device(struct ih_options *o, const struct ih_option *option,
+                                 const char *value, struct ih_error *err)
+{
+    (void)option;
+    return ih_device_parse(value, &o->device, err);
+}
+
+static enum ih_status set_kernel(struct ih_options *o, const struct ih_option *option,
+                                 const char *value, struct ih_error *err)
+{
+    (void)option, (void)err;
+    o->device.with.kernel = ih_kernel_find(value);
+    return IH_OK;
+}
+
+/* -q and -v: the last one applies. */
+static enum ih_status set_verbosity(struct ih_options *o, const struct ih_option *option,
+                                    const char *value, struct ih_error *err)
+{
+    (void)value, (void)err;
+    o->is_verbose = option->number;
+    o->is_quiet = !option->number;
+    return IH_OK;
+}
+
+static const struct ih_conflict jpeg_conflicts[] = {
+    {"gpu", "raw", NULL, "raw samples are not JPEG"},
+    {"gpu", "isolate", NULL, "decoder processes have no GPU"},
+    {"gpu", "device", "cpu", "the hardware decoders are on a GPU"},
+    {"gpu", "kernel", NULL, "the hardware decoders' output is counted by a kernel of its own"},
+    {NULL, NULL, NULL, NULL},
+};
+
+/* ---- the table, in the order of --help ---- */
 
 enum {
     RUN = 1 << IH_ACTION_RUN,
     BENCH = 1 << IH_ACTION_BENCH,
-    BOTH = RUN | BENCH,
     LIST = 1 << IH_ACTION_LIST,
     COMPLETION = 1 << IH_ACTION_COMPLETION,
-    ALL = BOTH | LIST | COMPLETION
+    ANY = RUN | BENCH | LIST | COMPLETION
 };
+
+_Static_assert(sizeof(enum ih_jpeg_side) == sizeof(int) &&
+                   sizeof(enum ih_progress_when) == sizeof(int) &&
+                   sizeof(enum ih_shell) == sizeof(int),
+               "the index of a choice is stored as an int");
+
+#define FIELD(member) .field = offsetof(struct ih_options, member)
+/* Without a setter the index is stored, so an option that fills an enum names the indices. */
+#define CHOICE(...)                                            \
+    .value = IH_VALUE_CHOICE, .choices = (const char *const[]) \
+    {                                                          \
+        __VA_ARGS__, NULL                                      \
+    }
+#define TEXT(shown) .value = IH_VALUE_TEXT, .value_name = (shown)
+#define FILE_NAME(shown) .value = IH_VALUE_FILE, .value_name = (shown)
+#define ROW(group_name, where, long_name, text) \
+    .group = IH_GROUP_##group_name, .actions = (where), .name = (long_name), .help = (text)
 
 const struct ih_option ih_option_table[] = {
-    {"csv", 0, IH_TAKES_MAYBE, BOTH, set_csv},
-    {"text", 0, IH_TAKES_MAYBE, BOTH, set_text},
-    {"json", 0, IH_TAKES_NOTHING, BOTH, set_json},
-    {"ndjson", 0, IH_TAKES_NOTHING, BOTH, set_ndjson},
-    {"chart", 0, IH_TAKES_MAYBE, BOTH, set_chart},
-    {"chart-size", 0, IH_TAKES_VALUE, BOTH, set_chart_size},
-    {"theme", 0, IH_TAKES_VALUE, BOTH, set_theme},
-    {"scale", 0, IH_TAKES_VALUE, RUN, set_scale},
-    {"output", 'o', IH_TAKES_VALUE, BOTH, set_output},
-    {"device", 0, IH_TAKES_VALUE, BOTH, ih_option_set_device},
-    {"kernel", 0, IH_TAKES_VALUE, RUN, set_kernel},
-    {"jpeg", 0, IH_TAKES_VALUE, RUN, set_jpeg},
-    {"luma", 0, IH_TAKES_VALUE, RUN, set_luma},
-    {"alpha", 0, IH_TAKES_VALUE, RUN, set_alpha},
-    {"clip", 0, IH_TAKES_VALUE, RUN, set_clip},
-    {"raw", 0, IH_TAKES_VALUE, RUN, set_raw},
-    {"max-pixels", 0, IH_TAKES_VALUE, RUN, set_max_pixels},
-    {"memory", 0, IH_TAKES_VALUE, RUN, set_memory},
-    {"isolate", 0, IH_TAKES_NOTHING, RUN, set_isolate},
-    {"files-from", 0, IH_TAKES_VALUE, RUN, set_files_from},
-    {"files0-from", 0, IH_TAKES_VALUE, RUN, set_files0_from},
-    {"fail-fast", 0, IH_TAKES_NOTHING, RUN, set_fail_fast},
-    {"threads", 'j', IH_TAKES_VALUE, BOTH, set_threads},
-    {"total", 0, IH_TAKES_NOTHING, RUN, set_total},
-    {"total-only", 0, IH_TAKES_NOTHING, RUN, set_total_only},
-    {"progress", 0, IH_TAKES_VALUE, RUN, set_progress},
-    {"quiet", 'q', IH_TAKES_NOTHING, BOTH, set_quiet},
-    {"verbose", 'v', IH_TAKES_NOTHING, BOTH, set_verbose},
-    {"bench", 0, IH_TAKES_MAYBE, BENCH, set_bench},
-    {"list", 0, IH_TAKES_NOTHING, LIST, set_list},
-    {"completion", 0, IH_TAKES_VALUE, COMPLETION, set_completion},
-    {"help", 'h', IH_TAKES_NOTHING, ALL, set_help},
-    {"version", 0, IH_TAKES_NOTHING, ALL, set_version},
-    {NULL, 0, IH_TAKES_NOTHING, 0, NULL},
+    {ROW(INPUT, RUN, "files-from", "also paths in FILE, one a line (-: stdin)"), FILE_NAME("FILE"),
+     .set = set_list, .number = '\n'},
+    {ROW(INPUT, RUN, "files0-from", "the same, with a NUL byte after each path"), FILE_NAME("FILE"),
+     .set = set_list, .number = '\0'},
+    {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
+     .set = set_raw},
+    {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), TEXT("N"),
+     .set = set_max_pixels},
+
+    {ROW(OUTPUT, BENCH | RUN, "text", "a summary of an image, or a line for each"),
+     CHOICE("full", "lines"), .is_optional = true, .set = set_output},
+    {ROW(OUTPUT, BENCH | RUN, "csv", "CSV with this layout (channels)"),
+     CHOICE("channels", "bins", "long", "stats"), .is_optional = true, .set = set_output},
+    {ROW(OUTPUT, BENCH | RUN, "json", "one JSON document for all inputs"), .set = set_output},
+    {ROW(OUTPUT, RUN, "ndjson", "one JSON object a line for each input"), .set = set_output},
+    {ROW(OUTPUT, BENCH | RUN, "output", "write to FILE instead of standard output"), .letter = 'o',
+     FILE_NAME("FILE"), .set = set_output_path},
+    {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
+     .number = false},
+    {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
+
+    {ROW(CHART, BENCH | RUN, "chart", "a .png .svg .jpg .bmp .tga, or a directory"),
+     FILE_NAME("PATH"), .is_optional = true, .set = set_chart},
+    {ROW(CHART, BENCH | RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), TEXT("WxH"),
+     .set = set_chart_size},
+    {ROW(CHART, BENCH | RUN, "theme", "colours (dark)"), CHOICE("dark", "light"), .set = set_theme},
+    {ROW(CHART, RUN, "scale", "heights of the bars (linear)"), CHOICE("linear", "log", "sqrt"),
+     .set = set_scale},
+
+    {ROW(COUNTING, RUN, "luma", "weights of the luma channel (bt709)"), CHOICE("bt709", "bt601"),
+     .set = set_luma},
+    {ROW(COUNTING, RUN, "alpha", "pixels with an alpha of 0 (count)"),
+     CHOICE("count", "skip-transparent"), .set = set_alpha},
+    {ROW(COUNTING, RUN, "clip", "<= LO and >= HI count as clipped (0,255)"), TEXT("LO,HI"),
+     .set = set_clip},
+
+    {ROW(DEVICE, BENCH | RUN, "device", "where to count (auto, or $IMGHIST_DEVICE)"),
+     CHOICE("auto", "cpu", "cuda"), .value_name = "[:N,...]", .set = set_device},
+    {ROW(DEVICE, RUN, "kernel", "count with this kernel (see --list)"), .value = IH_VALUE_KERNEL,
+     .value_name = "KERNEL", .set = set_kernel},
+    {ROW(DEVICE, RUN, "jpeg", "where to decode JPEG (auto)"),
+     CHOICE([IH_JPEG_CPU] = "cpu", [IH_JPEG_AUTO] = "auto", [IH_JPEG_GPU] = "gpu"), FIELD(jpeg),
+     .conflicts = jpeg_conflicts},
+
+    {ROW(RUN, BENCH | RUN, "threads", "worker threads (one for each core)"), .letter = 'j',
+     TEXT("N"), .set = set_threads},
+    {ROW(RUN, RUN, "memory", "bytes for images held in memory (1/4 of all)"), TEXT("N"),
+     .set = set_memory},
+    {ROW(RUN, RUN, "isolate", "decode every format in sandboxed processes"), FIELD(isolates_all)},
+    {ROW(RUN, RUN, "fail-fast", "stop at the first failed input"), FIELD(fails_fast)},
+    {ROW(RUN, RUN, "progress", "show progress (auto: on a terminal)"),
+     CHOICE([IH_PROGRESS_AUTO] = "auto", [IH_PROGRESS_ALWAYS] = "always",
+            [IH_PROGRESS_NEVER] = "never"),
+     FIELD(progress)},
+    {ROW(RUN, BENCH | RUN, "quiet", "print only errors on standard error"), .letter = 'q',
+     .set = set_verbosity, .number = false},
+    {ROW(RUN, BENCH | RUN, "verbose", "report times, devices and kernels at the end"),
+     .letter = 'v', .set = set_verbosity, .number = true},
+
+    {ROW(OTHER, BENCH, "bench", "verify and time every kernel (100M)"), TEXT("SIZE"),
+     .is_optional = true, .selects = IH_ACTION_BENCH, .set = set_bench},
+    {ROW(OTHER, LIST, "list", "list formats, outputs, devices and kernels"),
+     .selects = IH_ACTION_LIST},
+    {ROW(OTHER, COMPLETION, "completion", "print completions for this shell"),
+     CHOICE([IH_SHELL_BASH] = "bash", [IH_SHELL_ZSH] = "zsh", [IH_SHELL_FISH] = "fish"),
+     .selects = IH_ACTION_COMPLETION, FIELD(shell)},
+    {ROW(OTHER, ANY, "help", "print this text"), .letter = 'h', .selects = IH_ACTION_HELP},
+    {ROW(OTHER, ANY, "version", "print the version"), .selects = IH_ACTION_VERSION},
+    {.name = NULL},
 };
 
-_Static_assert(sizeof ih_option_table / sizeof *ih_option_table <= 64, "a bit for each in given");
+_Static_assert(sizeof ih_option_table / sizeof *ih_option_table <= IH_OPTIONS_MAX,
+               "each row has a bit in given and a place in values");
+
+const char *ih_option_choice(const struct ih_option *option, size_t i)
+{
+    for (const char *const *c = option->choices; c && *c; c++)
+        if (i-- == 0)
+            return *c;
+    if (option->value == IH_VALUE_KERNEL)
+        for (const struct ih_backend *const *b = ih_backends; *b; b++)
+            for (const struct ih_kernel_entry *k = (*b)->kernels; k->name; k++)
+                if (i-- == 0)
+                    return k->name;
+    return NULL;
+}
+
+bool ih_option_has_choice(const struct ih_option *option, const char *value)
+{
+    const char *choice;
+    for (size_t i = 0; (choice = ih_option_choice(option, i)); i++)
+        if (strcmp(choice, value) == 0)
+            return true;
+    return false;
+}

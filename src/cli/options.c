@@ -1,33 +1,92 @@
 /*
- * A parser that knows no option by name: they are in a table.
+ * The parser. It knows no option by name; all of them are rows of the table.
  *
- * getopt_long is no POSIX; this takes 60 lines and gives exact messages. Options may stand anywhere
- * among the paths; `--` ends them; `-j4` and `-j 4`, `--opt=value` and `--opt value` are the same,
- * but a value that may be left out must be given with `=`.
+ * It is not getopt_long, which is not in POSIX, and its messages can be exact. Options may stand
+ * anywhere among the paths; `--` ends them; `-j4` and `-j 4`, `--opt=value` and `--opt value` are
+ * the same. An optional value must follow `=`.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "cli/options.h"
 
 #include "bench/bench.h"
-#include "cli/option_table.h"
 #include "decode/decoder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD_MAX = 31 }; /* letters of a long option, for suggestions */
+static const struct ih_option *find_option(const char *name, size_t n)
+{
+    for (const struct ih_option *k = ih_option_table; k->name; k++)
+        if (strlen(k->name) == n && strncmp(k->name, name, n) == 0)
+            return k;
+    return NULL;
+}
 
+/* ---- one option and its value ---- */
+
+/* "'csh' is none of bash, zsh, fish" */
+static enum ih_status refuse_choice(const struct ih_option *option, const char *value,
+                                    struct ih_error *err)
+{
+    char list[160] = "";
+    const char *choice;
+    for (size_t i = 0, n = 0; (choice = ih_option_choice(option, i)) && n < sizeof list; i++)
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", choice);
+    return ih_error_set(err, IH_USAGE, "'%.40s' is none of %s", value, list);
+}
+
+/* A choice without a value_name is one of the list; with one, the setter checks it. */
+static enum ih_status check_value(const struct ih_option *option, const char *value,
+                                  struct ih_error *err)
+{
+    if (!value)
+        return option->value == IH_VALUE_NONE || option->is_optional
+                   ? IH_OK
+                   : ih_error_set(err, IH_USAGE, "needs a value");
+    if (option->value == IH_VALUE_NONE)
+        return ih_error_set(err, IH_USAGE, "takes no value");
+    if (option->value == IH_VALUE_FILE && !*value)
+        return ih_error_set(err, IH_USAGE, "needs the name of a file");
+    bool is_list = option->value == IH_VALUE_KERNEL ||
+                   (option->value == IH_VALUE_CHOICE && !option->value_name);
+    return is_list && !ih_option_has_choice(option, value) ? refuse_choice(option, value, err)
+                                                           : IH_OK;
+}
+
+static void store_value(struct ih_options *o, const struct ih_option *option, const char *value)
+{
+    char *field = (char *)o + option->field;
+    if (option->value == IH_VALUE_NONE) {
+        *(bool *)field = true;
+        return;
+    }
+    int index = 0;
+    while (strcmp(ih_option_choice(option, (size_t)index), value) != 0)
+        index++;
+    memcpy(field, &index, sizeof index);
+}
+
+/* shown: the option as it was written */
 static enum ih_status apply(struct ih_options *o, const struct ih_option *option, const char *shown,
                             const char *value, struct ih_error *err)
 {
-    struct ih_error reason = {IH_OK, ""};
-    enum ih_status status = option->set(o, value, &reason);
+    struct ih_error reason = {0};
+    enum ih_status status = check_value(option, value, &reason);
+    if (status == IH_OK && option->set)
+        status = option->set(o, option, value, &reason);
+    else if (status == IH_OK && option->field)
+        store_value(o, option, value);
+    if (status == IH_OK && option->selects != IH_ACTION_RUN)
+        o->action = option->selects;
     o->given |= UINT64_C(1) << (option - ih_option_table);
-    if (status == IH_OK)
-        return IH_OK;
-    return ih_error_set(err, status, "%s: %.180s", shown, reason.message);
+    o->values[option - ih_option_table] = value;
+    return status == IH_OK ? IH_OK : ih_error_set(err, status, "%s: %.180s", shown, reason.message);
 }
+
+/* ---- unknown options ---- */
+
+enum { WORD_MAX = 31 }; /* letters of a long option, for suggestions */
 
 static unsigned least(unsigned a, unsigned b)
 {
@@ -35,8 +94,8 @@ static unsigned least(unsigned a, unsigned b)
 }
 
 /*
- * Letters to insert, remove, change or swap with their neighbour to get from a to b: the optimal
- * string alignment distance (Damerau; each letter is edited once), row by row.
+ * How many letters to insert, remove, change or swap with their neighbour to get from a to b: the
+ * optimal string alignment distance of Damerau and Levenshtein, computed row by row.
  *
  * a   n letters, at most WORD_MAX; b at most WORD_MAX
  */
@@ -61,8 +120,8 @@ static unsigned edit_distance(const char *a, size_t n, const char *b)
     return rows[n % 3][m];
 }
 
-/* The option that n letters of name may have been meant for: one they begin, or that takes an edit
- * for every three letters. NULL: none. */
+/* The option that the n letters of name may stand for: they are its beginning, or at most one edit
+ * for every three letters away from it. NULL: none. */
 static const char *nearest_option(const char *name, size_t n)
 {
     const char *best = NULL;
@@ -89,56 +148,46 @@ static enum ih_status unknown_option(struct ih_error *err, const char *shown, si
         nearest ? "; did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
+/* ---- the command line ---- */
+
 /* argv[*i] is --name or --name=value. */
 static enum ih_status parse_long(struct ih_options *o, int argc, const char *const *argv, int *i,
                                  struct ih_error *err)
 {
     const char *name = argv[*i] + 2, *equals = strchr(name, '='), *value = NULL;
     size_t n = equals ? (size_t)(equals - name) : strlen(name);
-    const struct ih_option *option = NULL;
-    char shown[40];
-    for (const struct ih_option *k = ih_option_table; k->name; k++)
-        if (strlen(k->name) == n && strncmp(k->name, name, n) == 0)
-            option = k;
+    const struct ih_option *option = find_option(name, n);
+    char shown[WORD_MAX + 3];
     if (!option)
         return unknown_option(err, argv[*i], n + 2, nearest_option(name, n));
-    memcpy(shown, "--", 2);
-    memcpy(shown + 2, option->name, n + 1);
+    bool has_next = *i + 1 < argc;
     if (equals)
         value = equals + 1;
-    else if (option->takes == IH_TAKES_VALUE && *i + 1 < argc)
-        value = argv[++*i];
-    if (value && option->takes == IH_TAKES_NOTHING)
-        return ih_error_set(err, IH_USAGE, "%s: takes no value", shown);
-    if (!value && option->takes == IH_TAKES_VALUE)
-        return ih_error_set(err, IH_USAGE, "%s: wants a value", shown);
-    if (!value && option->takes == IH_TAKES_MAYBE && *i + 1 < argc && argv[*i + 1][0] != '-') {
-        o->stray_option = option->name;
+    else if (option->is_optional && has_next && argv[*i + 1][0] != '-') {
+        o->stray_option = option;
         o->stray_path = o->n_paths;
-    }
+    } else if (option->value != IH_VALUE_NONE && !option->is_optional && has_next)
+        value = argv[++*i];
+    snprintf(shown, sizeof shown, "--%s", option->name);
     return apply(o, option, shown, value, err);
 }
 
-/* argv[*i] is -abc, or -j4, or -j with its value behind it. */
+/* argv[*i] is -abc, or -j4, or -j followed by its value. */
 static enum ih_status parse_short(struct ih_options *o, int argc, const char *const *argv, int *i,
                                   struct ih_error *err)
 {
     for (const char *p = argv[*i] + 1; *p; p++) {
-        const struct ih_option *option = NULL;
+        const struct ih_option *option = ih_option_table;
         char shown[3] = {'-', *p, '\0'};
-        for (const struct ih_option *k = ih_option_table; k->name; k++)
-            if (k->letter == *p)
-                option = k;
-        if (!option) { /* -csv */
+        while (option->name && option->letter != *p)
+            option++;
+        if (!option->name) { /* -csv */
             const char *word = argv[*i] + 1;
             return unknown_option(err, shown, 2, nearest_option(word, strcspn(word, "=")));
         }
         const char *value = NULL;
-        if (option->takes == IH_TAKES_VALUE) {
+        if (option->value != IH_VALUE_NONE)
             value = p[1] ? p + 1 : *i + 1 < argc ? argv[++*i] : NULL;
-            if (!value)
-                return ih_error_set(err, IH_USAGE, "%s: wants a value", shown);
-        }
         enum ih_status status = apply(o, option, shown, value, err);
         if (status != IH_OK || value)
             return status;
@@ -146,92 +195,92 @@ static enum ih_status parse_short(struct ih_options *o, int argc, const char *co
     return IH_OK;
 }
 
-static bool is_given(const struct ih_options *o, const char *name)
+/* ---- what goes together ---- */
+
+static bool is_given(const struct ih_options *o, const struct ih_option *option)
 {
-    for (size_t i = 0; ih_option_table[i].name; i++)
-        if (strcmp(ih_option_table[i].name, name) == 0)
-            return o->given >> i & 1;
-    return false;
+    return o->given >> (option - ih_option_table) & 1;
 }
 
-/* Beside --bench, --list and --completion: nobody shall believe that an option was heeded which
- * does nothing there. */
+/* value NULL: any */
+static bool is_given_as(const struct ih_options *o, const struct ih_option *option,
+                        const char *value)
+{
+    const char *given = o->values[option - ih_option_table];
+    return is_given(o, option) && (!value || (given && strcmp(given, value) == 0));
+}
+
+static enum ih_status check_conflicts(const struct ih_options *o, const struct ih_option *option,
+                                      struct ih_error *err)
+{
+    for (const struct ih_conflict *c = option->conflicts; c && c->other; c++)
+        if (is_given_as(o, option, c->value) &&
+            is_given_as(o, find_option(c->other, strlen(c->other)), c->other_value))
+            return ih_error_set(err, IH_USAGE, "--%s%s%s: cannot be used with --%s%s%s: %s",
+                                option->name, c->value ? "=" : "", c->value ? c->value : "",
+                                c->other, c->other_value ? "=" : "",
+                                c->other_value ? c->other_value : "", c->why);
+    return IH_OK;
+}
+
+/* Refuses inputs, and options that would be ignored, beside --bench, --list and --completion. */
 static enum ih_status check_action(const struct ih_options *o, struct ih_error *err)
 {
     const struct ih_option *action = ih_option_table;
-    while (action->actions != 1U << o->action)
+    while (action->selects != o->action)
         action++;
     if (o->n_paths > 0)
         return ih_error_set(err, IH_USAGE, "--%s: takes no inputs", action->name);
     for (const struct ih_option *k = ih_option_table; k->name; k++)
-        if (!(k->actions & action->actions) && is_given(o, k->name))
-            return ih_error_set(err, IH_USAGE, "--%s: --%s means nothing here", action->name,
+        if (is_given(o, k) && !(k->actions >> o->action & 1))
+            return ih_error_set(err, IH_USAGE, "--%s: cannot be used with --%s", action->name,
                                 k->name);
     return IH_OK;
 }
 
-/* --bench has one layout of CSV and of JSON, and one picture. */
+/* --bench writes one CSV or JSON layout, and one chart. */
 static enum ih_status check_bench(const struct ih_options *o, struct ih_error *err)
 {
     if (o->device.n_ordinals > 1)
-        return ih_error_set(err, IH_USAGE, "--bench: measures one GPU: --device=cuda:N");
+        return ih_error_set(err, IH_USAGE, "--bench: measures one GPU: use --device=cuda:N");
     if (o->chart_path && !o->chart.format)
         return ih_error_set(err, IH_USAGE,
-                            "--bench: --chart wants a .png, .svg, .jpg, .bmp or .tga file");
+                            "--bench: --chart needs a .png, .svg, .jpg, .bmp or .tga file");
     if (o->layout)
         return ih_error_set(err, IH_USAGE, "--bench: --%s has no layouts here", o->output->name);
-    if (o->output == &ih_output_ndjson)
-        return ih_error_set(err, IH_USAGE, "--bench: --json is written here, --ndjson is not");
     return IH_OK;
 }
 
-/* What is right by itself and wrong together. */
-static enum ih_status check_combination(const struct ih_options *o, struct ih_error *err)
+static enum ih_status check_run(const struct ih_options *o, struct ih_error *err)
 {
-    if (o->action == IH_ACTION_BENCH)
-        return check_bench(o, err);
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
     for (size_t i = 0; i < o->n_paths; i++)
         n_stdin += strcmp(o->paths[i], "-") == 0;
     if (n_stdin > 1)
-        return ih_error_set(err, IH_USAGE, "standard input is one image or one list, not two");
+        return ih_error_set(err, IH_USAGE, "standard input can be only one image or one list");
     if (o->n_paths == 0 && !o->list_path)
-        return ih_error_set(err, IH_USAGE, "nothing to count: name an image, a directory, or -");
-    if (!o->output && is_given(o, "output"))
-        return ih_error_set(err, IH_USAGE, "-o: --chart=PATH says where a chart goes");
-    if (o->jpeg == IH_JPEG_GPU && o->raw_channels)
-        return ih_error_set(err, IH_USAGE, "--jpeg=gpu: --raw takes no file for a JPEG");
-    if (o->jpeg == IH_JPEG_GPU && o->isolates_all)
-        return ih_error_set(err, IH_USAGE, "--jpeg=gpu: --isolate wants helper processes for it");
-    if (o->jpeg == IH_JPEG_GPU && o->device.backend && strcmp(o->device.backend, "cpu") == 0)
-        return ih_error_set(err, IH_USAGE, "--jpeg=gpu: no GPU with --device=cpu");
-    if (o->jpeg == IH_JPEG_GPU && o->device.with.kernel)
+        return ih_error_set(err, IH_USAGE, "no input: name an image, a directory, or -");
+    if (!o->output && is_given(o, find_option("output", 6)))
         return ih_error_set(err, IH_USAGE,
-                            "--jpeg=gpu: what engines decode is not counted with --kernel");
+                            "-o: only a chart is written: name its file with --chart=FILE");
+    for (const struct ih_option *k = ih_option_table; k->name; k++)
+        if (check_conflicts(o, k, err) != IH_OK)
+            return err->status;
     return IH_OK;
 }
 
-/* --help and --version, wherever they stand: what comes behind is not read. */
-static bool is_told(const struct ih_options *o)
+/* --help and --version apply wherever they stand, and the rest is not read. */
+static bool is_decided(const struct ih_options *o)
 {
     return o->action == IH_ACTION_HELP || o->action == IH_ACTION_VERSION;
 }
 
-enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *const *argv,
-                                const char *device_variable, struct ih_error *err)
+static enum ih_status parse_arguments(struct ih_options *o, int argc, const char *const *argv,
+                                      struct ih_error *err)
 {
     bool is_ended = false;
     enum ih_status status = IH_OK;
-    *o = (struct ih_options){.luma = &ih_luma_bt709,
-                             .clip_low = 0,
-                             .clip_high = 255,
-                             .max_pixels = IH_MAX_PIXELS_DEFAULT,
-                             .jpeg = IH_JPEG_AUTO,
-                             .bench_bytes = IH_BENCH_BYTES_DEFAULT};
-    o->paths = calloc((size_t)argc + 1, sizeof *o->paths);
-    if (!o->paths)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    for (int i = 1; i < argc && status == IH_OK && !is_told(o); i++) {
+    for (int i = 1; i < argc && status == IH_OK && !is_decided(o); i++) {
         const char *a = argv[i];
         if (is_ended || a[0] != '-' || a[1] == '\0')
             o->paths[o->n_paths++] = a;
@@ -242,23 +291,38 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         else
             status = parse_short(o, argc, argv, &i, err);
     }
-    if (status == IH_OK && !is_told(o) && o->action != IH_ACTION_RUN)
+    return status;
+}
+
+enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *const *argv,
+                                const char *device_variable, struct ih_error *err)
+{
+    const struct ih_option *device = find_option("device", 6);
+    *o = (struct ih_options){.luma = &ih_luma_bt709,
+                             .clip_low = 0,
+                             .clip_high = 255,
+                             .max_pixels = IH_MAX_PIXELS_DEFAULT,
+                             .jpeg = IH_JPEG_AUTO,
+                             .bench_bytes = IH_BENCH_BYTES_DEFAULT};
+    o->paths = calloc((size_t)argc + 1, sizeof *o->paths);
+    if (!o->paths)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status = parse_arguments(o, argc, argv, err);
+    if (status == IH_OK && !is_decided(o) && o->action != IH_ACTION_RUN)
         status = check_action(o, err);
     if (status != IH_OK || (o->action != IH_ACTION_RUN && o->action != IH_ACTION_BENCH))
         return status;
-    if (o->chart.width == 0 && o->action != IH_ACTION_BENCH) { /* there its rows choose */
+    if (o->chart.width == 0 && o->action == IH_ACTION_RUN) { /* --bench computes its own size */
         o->chart.width = IH_CHART_WIDTH;
         o->chart.height = IH_CHART_HEIGHT;
     }
     if (!o->output && !o->chart_path)
         o->output = &ih_output_text;
-    if (device_variable && *device_variable && !is_given(o, "device")) {
-        struct ih_error reason = {IH_OK, ""};
-        status = ih_option_set_device(o, device_variable, &reason);
-        if (status != IH_OK)
-            return ih_error_set(err, status, "IMGHIST_DEVICE: %.180s", reason.message);
-    }
-    return check_combination(o, err);
+    if (device_variable && *device_variable && !is_given(o, device))
+        status = apply(o, device, "IMGHIST_DEVICE", device_variable, err);
+    if (status != IH_OK)
+        return status;
+    return o->action == IH_ACTION_BENCH ? check_bench(o, err) : check_run(o, err);
 }
 
 void ih_options_reset(struct ih_options *o)

@@ -1,19 +1,24 @@
 /*
- * The command line, parsed into one struct. Nothing is opened, printed or looked up on the machine.
+ * The command line: a table of options, and the struct that parsing fills.
+ *
+ * An option is one row of ih_option_table. The parser, --help, the completions of the shells and
+ * the messages about wrong values and conflicts all read it. A new option is a row and, unless it
+ * is a flag or stores one of a list of choices, a setter.
  */
 #ifndef IH_CLI_OPTIONS_H
 #define IH_CLI_OPTIONS_H
 
+#include "base/machine.h"
 #include "cli/progress.h"
 #include "device/backend.h"
 #include "output/chart/chart.h"
 #include "output/output.h"
 #include "pipeline/pipeline.h"
 
-enum { IH_THREADS_MAX = 1024 };
+enum { IH_OPTIONS_MAX = 64 };
 
 enum ih_action {
-    IH_ACTION_RUN,
+    IH_ACTION_RUN, /* the default: count the inputs */
     IH_ACTION_HELP,
     IH_ACTION_VERSION,
     IH_ACTION_LIST,
@@ -23,65 +28,123 @@ enum ih_action {
 
 enum ih_shell { IH_SHELL_BASH, IH_SHELL_ZSH, IH_SHELL_FISH };
 
-/* Strings are borrowed from argv and the environment. */
+struct ih_option;
+
+/* What the command line asks for. Strings are borrowed from argv and the environment. */
 struct ih_options {
     enum ih_action action;
-    uint64_t given;                 /* bit i: option i of the table was given */
-    enum ih_shell shell;            /* of IH_ACTION_COMPLETION */
-    const struct ih_output *output; /* NULL: nothing but charts */
-    const char *layout;             /* of CSV or the summary; NULL: the default */
-    const char *output_path;        /* -o; NULL: standard output */
-    const char *chart_path;         /* NULL: no charts; a file or a directory */
-    struct ih_chart_options chart;  /* how charts look */
+    uint64_t given;                     /* bit i: row i of the table was given */
+    const char *values[IH_OPTIONS_MAX]; /* of each row the last value; NULL: none */
+    enum ih_shell shell;                /* for IH_ACTION_COMPLETION */
+    const struct ih_output *output;     /* NULL: only charts are written */
+    const char *layout;                 /* of CSV or text; NULL: the default */
+    const char *output_path;            /* -o; NULL: standard output */
+    const char *chart_path;             /* NULL: no charts; a file or a directory */
+    struct ih_chart_options chart;      /* the look of charts */
     struct ih_device_options device;
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
     bool skips_transparent; /* --alpha=skip-transparent */
-    unsigned n_threads;     /* 0: all processors */
-    unsigned raw_channels;  /* 0: told by content */
+    unsigned n_threads;     /* 0: one for each core */
+    unsigned raw_channels;  /* 0: the format is detected */
     uint64_t max_pixels;
     enum ih_jpeg_side jpeg;
     bool isolates_all;     /* --isolate */
-    uint64_t memory_bytes; /* of images held whole; 0: a part of the machine's */
-    uint64_t bench_bytes;  /* of the input that --bench makes */
+    uint64_t memory_bytes; /* for images held in memory; 0: a part of the machine's */
+    uint64_t bench_bytes;  /* size of the input that --bench generates */
     const char *list_path; /* --files-from; NULL: none; "-": standard input */
-    char list_separator;   /* what ends a path in it: '\n' or '\0' */
+    char list_separator;   /* '\n' or '\0', after each path of the list */
     bool fails_fast;       /* stop at the first failed input */
-    bool with_total;       /* a last record for all inputs together */
-    bool only_total;       /* and no other; with_total is set too */
+    bool with_total;       /* write a last record for all inputs together */
+    bool only_total;       /* and no other record; with_total is set too */
     enum ih_progress_when progress;
     bool is_quiet, is_verbose; /* never both */
     const char **paths;        /* the array is owned */
     size_t n_paths;
-    const char *stray_option; /* NULL, or one without the value that it may take: "csv", behind */
-    size_t stray_path;        /* which this path stands. Of several the last such option */
+
+    /* The last option with an optional value that was given without one, followed directly by
+     * paths[stray_path]: perhaps its value, with a blank instead of "=". NULL: none. */
+    const struct ih_option *stray_option;
+    size_t stray_path;
 };
 
 /*
- * Parses argv[1] to argv[argc-1].
+ * Parses argv[1] to argv[argc-1]. Opens and prints nothing, and looks up nothing on the machine.
  *
- * device_variable   the value of IMGHIST_DEVICE, or NULL; an option overrides it
- * o                 filled; release with ih_options_reset, also after a failure
+ * device_variable   the value of IMGHIST_DEVICE, or NULL; --device overrides it
+ * o                 filled; release it with ih_options_reset, also after a failure
  *
- * Returns IH_OK, IH_USAGE with the option and what is wrong with it, or IH_MEMORY.
+ * Returns IH_OK, IH_USAGE with the option and what is wrong with it, IH_UNAVAILABLE (a device that
+ * this build does not have) or IH_MEMORY.
  */
 enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *const *argv,
                                 const char *device_variable, struct ih_error *err);
 
 void ih_options_reset(struct ih_options *o);
 
-/*
- * One line of --help, at most 32 and 45 columns.
- *
- * Completions read the values from it: `a|b` lists them all, FILE, F and PATH are names of files,
- * KERNEL is one of this build's; what follows in brackets is not completed.
- */
-struct ih_option_help {
-    const char *usage; /* "-o, --output=FILE", "--theme=dark|light", "--csv[=channels|bins]" */
-    const char *text;
+/* ---- the table ---- */
+
+/* The headings of --help, in its order. */
+enum ih_option_group {
+    IH_GROUP_INPUT,
+    IH_GROUP_OUTPUT,
+    IH_GROUP_CHART,
+    IH_GROUP_COUNTING,
+    IH_GROUP_DEVICE,
+    IH_GROUP_RUN,
+    IH_GROUP_OTHER
 };
 
-/* The options in the order of --help; usage NULL at the end. */
-extern const struct ih_option_help ih_options_help[];
+enum ih_option_value {
+    IH_VALUE_NONE,
+    IH_VALUE_CHOICE, /* one of choices */
+    IH_VALUE_KERNEL, /* one of this build's kernels */
+    IH_VALUE_FILE,   /* a file or directory; never empty */
+    IH_VALUE_TEXT    /* anything else: a number, a size */
+};
+
+/* Another option that must not be given with this one. */
+struct ih_conflict {
+    const char *value;                     /* only with this value; NULL: always */
+    const char *other, *other_value, *why; /* other NULL: the end of the list */
+};
+
+struct ih_option {
+    const char *name; /* without dashes; NULL: the end of the table */
+    char letter;      /* 0: none */
+    enum ih_option_group group;
+    unsigned actions; /* the actions that it has a meaning for: bits 1 << enum ih_action */
+    enum ih_option_value value;
+    bool is_optional; /* the value; it must follow "=" */
+
+    /* What --help shows as the value. After choices: further values, which the setter checks. */
+    const char *value_name;
+    const char *const *choices; /* of IH_VALUE_CHOICE; NULL at the end */
+    const char *help;           /* at most 45 columns */
+
+    enum ih_action selects;              /* the action that it asks for; IH_ACTION_RUN: none */
+    const struct ih_conflict *conflicts; /* NULL: none */
+
+    /*
+     * What the option does. Without a setter: if field is not 0, a flag sets the bool at this
+     * offset of struct ih_options, and a choice stores its index in the enum there.
+     *
+     * number   for setters that several options share
+     * value    NULL: none was given. A choice has been checked.
+     *
+     * A setter returns IH_OK, or fills err with what is wrong, without the option's name.
+     */
+    size_t field;
+    int number;
+    enum ih_status (*set)(struct ih_options *o, const struct ih_option *option, const char *value,
+                          struct ih_error *err);
+};
+
+extern const struct ih_option ih_option_table[];
+
+/* The i-th value that an option lists, or NULL: a choice, or a kernel of this build. */
+const char *ih_option_choice(const struct ih_option *option, size_t i);
+
+bool ih_option_has_choice(const struct ih_option *option, const char *value);
 
 #endif

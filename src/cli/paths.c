@@ -11,21 +11,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A directory being walked: its names, sorted, and how far we are. */
+/* A directory that is being walked: its sorted names and the next one. */
 struct level {
     char *path;
     char **names;
     size_t n_names, next;
 };
 
-/* Bytes of a line of a list, and empty lines one behind the other. No system takes a path of a
- * sixteenth of that: what has more is no list but an image, or a device that never ends. */
-enum { LIST_LINE_MAX = 64 * 1024, NO_LIST = -1 };
+/* The most bytes in a line of a list, and the most empty lines in a row. Paths are far shorter on
+ * all systems. A file with more is an image, or a device that never ends, rather than a list. */
+enum { LIST_LINE_MAX = 64 * 1024, NOT_A_LIST = -1 };
 
 struct ih_walk {
     struct ih_walk_sources sources;
     size_t next_path;
-    FILE *list; /* owned unless standard input; NULL: none, or read to its end */
+    FILE *list; /* owned unless standard input; NULL: no list, or at its end */
     char *line; /* owned, [LIST_LINE_MAX + 1]; the list's last path; NULL before the first */
     struct level *levels; /* the deepest last */
     size_t n_levels;
@@ -54,7 +54,7 @@ static void level_release(struct level *level)
     free(level->path);
 }
 
-/* All names that are not hidden, unsorted. Returns 0, or an errno. */
+/* Reads all names that are not hidden, unsorted. Returns 0, or an errno. */
 static int read_names(DIR *dir, struct level *level)
 {
     size_t capacity = 0;
@@ -79,7 +79,8 @@ static int read_names(DIR *dir, struct level *level)
     }
 }
 
-/* Lists the directory and makes it the deepest level. path is taken. Returns 0, or an errno. */
+/* Reads the directory and makes it the deepest level. Takes ownership of path. Returns 0, or an
+ * errno. */
 static int descend(struct ih_walk *w, char *path)
 {
     struct level level = {.path = path};
@@ -103,7 +104,7 @@ static int descend(struct ih_walk *w, char *path)
     return 0;
 }
 
-/* Gives path as an input that cannot be read. */
+/* Gives an input that cannot be read. */
 static bool give_error(struct ih_input *input, char *path, bool is_named, int error,
                        const char *what)
 {
@@ -112,26 +113,27 @@ static bool give_error(struct ih_input *input, char *path, bool is_named, int er
     return true;
 }
 
-/* A path of the command line. True: it is an input; false: it was a directory, now the level. */
+/* A path of the command line or a list. True: it is an input; false: it is a directory, which is
+ * now the deepest level. */
 static bool take_argument(struct ih_walk *w, const char *argument, bool is_listed,
                           struct ih_input *input)
 {
     struct stat st;
     bool is_dash = strcmp(argument, "-") == 0, is_stdin = is_dash && !is_listed;
-    /* In outputs and messages - is standard input. */
+    /* A file named "-" gets another path, since outputs and messages call standard input "-". */
     char *path = strdup(is_dash && is_listed ? "./-" : argument);
     if (!path)
         return give_error(input, NULL, true, ENOMEM, "cannot read");
     if (is_stdin || stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
         *input = (struct ih_input){.path = path, .is_named = true, .is_stdin = is_stdin};
-        return true; /* what does not exist is told when it is opened */
+        return true; /* a missing file fails when it is opened */
     }
     int error = descend(w, path);
     return error ? give_error(input, strdup(argument), true, error, "cannot read the directory")
                  : false;
 }
 
-/* The next entry of the deepest level. True: it is an input. */
+/* The next entry of the deepest level. True: it is an input; false: it was skipped or entered. */
 static bool take_entry(struct ih_walk *w, struct ih_input *input)
 {
     struct level *level = &w->levels[w->n_levels - 1];
@@ -139,23 +141,22 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
     char *path = join(level->path, level->names[level->next++]);
     if (!path)
         return give_error(input, NULL, false, ENOMEM, "cannot read");
-    bool is_there = lstat(path, &st) == 0, is_link = is_there && S_ISLNK(st.st_mode);
-    if (!is_there && errno != ENOENT)
+    bool exists = lstat(path, &st) == 0, is_link = exists && S_ISLNK(st.st_mode);
+    if (!exists && errno != ENOENT)
         return give_error(input, path, false, errno, "cannot read");
     if (is_link)
-        is_there =
-            stat(path, &st) == 0; /* a link to nothing is passed over, as are vanished names */
-    /* Charts that an earlier run left among the images are none of them. */
-    if (is_there && S_ISREG(st.st_mode) && !ih_charts_is_name(path)) {
+        exists = stat(path, &st) == 0; /* dangling links are skipped, like names that vanished */
+    /* An earlier run may have left charts among the images. */
+    if (exists && S_ISREG(st.st_mode) && !ih_charts_is_name(path)) {
         *input = (struct ih_input){.path = path};
         return true;
     }
-    if (is_there && S_ISDIR(st.st_mode) && !is_link) {
-        char *again = strdup(path); /* descend takes path, and an error needs it as well */
+    if (exists && S_ISDIR(st.st_mode) && !is_link) {
+        char *copy = strdup(path); /* descend takes path; an error needs it too */
         int error = descend(w, path);
         if (error)
-            return give_error(input, again, false, error, "cannot read the directory");
-        free(again);
+            return give_error(input, copy, false, error, "cannot read the directory");
+        free(copy);
         return false;
     }
     free(path);
@@ -169,8 +170,8 @@ static void close_list(struct ih_walk *w)
     w->list = NULL;
 }
 
-/* Bytes of the next line of the list, with the separator where there is one; -1 at the end and
- * after an error, of which errno tells; -2 for one that is too long. */
+/* Reads the next line of the list. Returns its bytes, with its separator; -1 at the end or on an
+ * error (errno); -2 if the line is too long. */
 static ssize_t read_line(struct ih_walk *w)
 {
     size_t n = 0;
@@ -178,9 +179,9 @@ static ssize_t read_line(struct ih_walk *w)
     if (!w->line)
         w->line = malloc(LIST_LINE_MAX + 1);
     if (!w->line)
-        return -1; /* and errno is ENOMEM */
+        return -1; /* errno is ENOMEM */
     while (c != w->sources.list_separator || n == 0) {
-        c = getc_unlocked(w->list); /* nobody else reads it */
+        c = getc_unlocked(w->list); /* only this thread reads it */
         if (c == EOF)
             break;
         if (n == LIST_LINE_MAX)
@@ -191,8 +192,8 @@ static ssize_t read_line(struct ih_walk *w)
     return n > 0 && !ferror(w->list) ? (ssize_t)n : -1;
 }
 
-/* The next line of the list that is not empty, of *n_bytes without its end; NULL at the list's end.
- * *error: an errno, 0, or NO_LIST. */
+/* The next non-empty line of the list, *n_bytes without its separator; NULL at the end of the list.
+ * *error: an errno, 0, or NOT_A_LIST. */
 static const char *next_listed(struct ih_walk *w, size_t *n_bytes, int *error)
 {
     *error = 0;
@@ -200,7 +201,7 @@ static const char *next_listed(struct ih_walk *w, size_t *n_bytes, int *error)
         errno = 0;
         ssize_t n = read_line(w);
         if (n < 0 || n_empty > LIST_LINE_MAX) {
-            *error = n != -1 ? NO_LIST : w->line && feof(w->list) ? 0 : errno ? errno : EIO;
+            *error = n != -1 ? NOT_A_LIST : w->line && feof(w->list) ? 0 : errno ? errno : EIO;
             close_list(w);
             return NULL;
         }
@@ -213,24 +214,24 @@ static const char *next_listed(struct ih_walk *w, size_t *n_bytes, int *error)
     return NULL;
 }
 
-static bool give_no_list(const struct ih_walk *w, struct ih_input *input)
+static bool give_list_error(const struct ih_walk *w, struct ih_input *input)
 {
     *input = (struct ih_input){.path = strdup(w->sources.list), .is_named = true};
-    ih_error_set(&input->error, IH_LIMIT,
-                 "is no list of files: it has a line of more than %d bytes, or as many empty ones",
-                 LIST_LINE_MAX);
+    ih_error_set(
+        &input->error, IH_LIMIT,
+        "is not a list of files: it has a line of more than %d bytes, or as many empty lines",
+        LIST_LINE_MAX);
     return true;
 }
 
-/* A path of the list. As take_argument, but for a line with a NUL in it, which would be the name of
- * another file if it were read up to there. */
+/* A path of the list. A line with a NUL byte is an error: read up to the NUL, it would name another
+ * file. */
 static bool take_listed(struct ih_walk *w, const char *line, size_t n_bytes, struct ih_input *input)
 {
     if (strlen(line) == n_bytes)
         return take_argument(w, line, true, input);
     *input = (struct ih_input){.path = strdup(w->sources.list), .is_named = true};
-    ih_error_set(&input->error, IH_IO,
-                 "a line of the list has a NUL in it: --files0-from reads such lists");
+    ih_error_set(&input->error, IH_IO, "a line of the list contains a NUL byte: use --files0-from");
     return true;
 }
 
@@ -287,8 +288,8 @@ bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
             continue;
         }
         const char *line = next_listed(w, &n_bytes, &error);
-        if (error == NO_LIST)
-            return give_no_list(w, input);
+        if (error == NOT_A_LIST)
+            return give_list_error(w, input);
         if (error)
             return give_error(input, strdup(w->sources.list), true, error,
                               "the list cannot be read");

@@ -1,9 +1,9 @@
 /*
- * From the paths of the command line to inputs: files as they are, directories walked in byte
- * order.
+ * The directory walk: from the paths of the command line and of a list to inputs. The entries of a
+ * directory come in byte order.
  *
- * One directory's names are in memory at a time for each level of depth, never the whole tree; no
- * directory stays open between calls.
+ * Memory holds the names of one directory for each level of depth. No directory stays open between
+ * calls.
  */
 #ifndef IH_CLI_PATHS_H
 #define IH_CLI_PATHS_H
@@ -13,12 +13,12 @@
 
 struct ih_walk;
 
-/* Where paths come from, in this order. Strings are borrowed until close. */
+/* The sources of paths, in this order. Strings are borrowed until close. */
 struct ih_walk_sources {
     const char *const *paths;
     size_t n_paths;
     const char *list;    /* NULL, or a file of paths; "-": standard input */
-    char list_separator; /* what ends a path in the list: '\n' or '\0' */
+    char list_separator; /* '\n' or '\0', after each path of the list */
 };
 
 static inline struct ih_walk_sources ih_walk_sources_of(const struct ih_options *o)
@@ -26,7 +26,7 @@ static inline struct ih_walk_sources ih_walk_sources_of(const struct ih_options 
     return (struct ih_walk_sources){o->paths, o->n_paths, o->list_path, o->list_separator};
 }
 
-/* How many inputs there will be; 0 where that is not known before a directory or a list is read. */
+/* The number of inputs; 0: unknown, because there is a directory or a list. */
 uint64_t ih_walk_count(const struct ih_walk_sources *sources);
 
 /*
@@ -38,10 +38,11 @@ enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_wal
                             struct ih_error *err);
 
 /*
- * The next input; false at the end. A directory that cannot be read is an input with its error.
- * Entries that are hidden, links to directories, or no files at all are passed over. A list that
- * cannot be read to its end, or whose lines never end, is an input of the list's name with that
- * error, and the last.
+ * Gives the next input; false at the end.
+ *
+ * A directory that cannot be read is an input with an error. Hidden entries, links to directories,
+ * earlier charts, devices and pipes are skipped. A list that cannot be read, or has a line over 64
+ * KiB, becomes the last input: it has the list's name and the error.
  */
 bool ih_walk_next(struct ih_walk *walk, struct ih_input *input);
 

@@ -1,4 +1,4 @@
-/* TIOCGWINSZ is in no standard, but wherever terminals change their size. */
+/* TIOCGWINSZ is not in POSIX. Without it the terminal counts as 80 columns wide. */
 #define _DEFAULT_SOURCE
 
 #include "cli/progress.h"
@@ -15,19 +15,19 @@
 #include <unistd.h>
 
 #define NS_PER_S UINT64_C(1000000000)
-#define FIRST_NS (NS_PER_S / 2)       /* what is done sooner needs no progress */
-#define REDRAW_NS (NS_PER_S * 3 / 20) /* often enough to look alive, too seldom to flicker */
-#define LINE_NS (NS_PER_S * 5)        /* between lines that stay */
+#define FIRST_NS (NS_PER_S / 2)       /* a shorter run shows no progress */
+#define REDRAW_NS (NS_PER_S * 3 / 20) /* on a terminal: often, without flicker */
+#define LINE_NS (NS_PER_S * 5)        /* elsewhere: between lines */
 
 enum { COLUMNS_DEFAULT = 80 };
 
 /* ---- the line ---- */
 
-enum { COUNT, FILE_RATE, PIXEL_RATE, FAILED, TIME, N_PARTS }; /* in the order that they stand in */
+enum { COUNT, FILE_RATE, PIXEL_RATE, FAILED, TIME, N_PARTS }; /* from left to right */
 
 enum { PART_MAX = 64 };
 
-/* A rate with a decimal where it is small. */
+/* A rate, with one decimal if it is below 100. */
 static void put_rate(char part[PART_MAX], uint64_t n, double scale, uint64_t elapsed_ns,
                      const char *unit)
 {
@@ -46,8 +46,8 @@ static void put_time(char part[PART_MAX], double seconds, const char *what)
                  (unsigned)(s % 60), what);
 }
 
-/* What is left takes as long for each input as what is done has: a mean over the whole run, since
- * one over the last seconds jumps with every large file. */
+/* Assumes that the remaining inputs take as long as the finished ones on average. A mean over the
+ * last seconds would jump with every large file. */
 static void put_time_left(char part[PART_MAX], const struct ih_progress_counts *c, uint64_t n)
 {
     double elapsed = (double)c->elapsed_ns / (double)NS_PER_S;
@@ -90,17 +90,17 @@ void ih_progress_line(const struct ih_progress_counts *c, unsigned columns, char
 /* ---- drawing it ---- */
 
 struct ih_progress {
-    bool is_wiped; /* drawn over itself; else lines that stay */
+    bool is_wiped; /* redrawn in place; else each line stays */
     uint64_t started_ns;
     pthread_t thread;
     pthread_cond_t on_end;
-    pthread_mutex_t lock; /* guards what follows, and the line */
+    pthread_mutex_t lock; /* guards the fields below, and the line on the screen */
     struct ih_progress_counts counts;
     bool is_shown; /* the line is on the screen */
     bool is_over;
 };
 
-/* As wide as the line may be without wrapping, now: $COLUMNS would be that of the start. */
+/* The current width of the terminal, less one to avoid wrapping. ($COLUMNS is from the start.) */
 static unsigned line_columns(void)
 {
     struct winsize size = {.ws_col = 0};
@@ -111,7 +111,7 @@ static unsigned line_columns(void)
     return size.ws_col > 1 ? size.ws_col - 1u : COLUMNS_DEFAULT - 1u;
 }
 
-/* A shell that works in the foreground while the run is in the background gets no line. */
+/* A run in the background of a shell draws nothing. */
 static void draw(struct ih_progress *p)
 {
     char line[IH_PROGRESS_LINE_MAX + 8] = "";
@@ -149,7 +149,7 @@ static void *tick(void *argument)
         uint64_t ns = (uint64_t)until.tv_nsec + wait_ns;
         until.tv_sec += (time_t)(ns / NS_PER_S);
         until.tv_nsec = (long)(ns % NS_PER_S);
-        /* Nobody signals but close, and a wake-up without a reason costs one more drawing. */
+        /* Only close signals, and a spurious wake-up just draws once more. */
         pthread_cond_timedwait(&p->on_end, &p->lock, &until);
         if (!p->is_over)
             draw(p);

@@ -1,10 +1,10 @@
 /*
- * How far a run is, on standard error: one line that is drawn over itself on a terminal, a line
- * every few seconds elsewhere.
+ * Progress on standard error: one line that is redrawn in place on a terminal, else a new line
+ * every few seconds.
  *
- * A thread of its own draws it, at an even pace whatever results do: it ticks through one large
- * file and a slow list, and a result costs the others an addition under a lock, never a look at the
- * clock. Whoever writes to the same terminal holds the line meanwhile, which wipes it.
+ * A thread redraws it at a steady pace, also during one large file or a slow list. Other threads
+ * only add to counters under a lock. Code that writes to the same terminal holds the line, which
+ * wipes it.
  */
 #ifndef IH_CLI_PROGRESS_H
 #define IH_CLI_PROGRESS_H
@@ -14,22 +14,22 @@
 #include <stdint.h>
 #include <time.h>
 
-/* --progress. auto: on a terminal that can wipe a line, where the run is not quiet. */
+/* --progress. Auto: on a terminal that can wipe a line, and not with -q. */
 enum ih_progress_when { IH_PROGRESS_AUTO, IH_PROGRESS_ALWAYS, IH_PROGRESS_NEVER };
 
-/* What a line says. */
+/* The contents of a line. */
 struct ih_progress_counts {
-    uint64_t n_done, n_failed; /* inputs; n_done without the failed ones */
-    uint64_t n_inputs;         /* 0: not known before the end */
+    uint64_t n_done, n_failed; /* inputs; n_done excludes the failed ones */
+    uint64_t n_inputs;         /* 0: unknown */
     uint64_t n_pixels;
     uint64_t elapsed_ns;
 };
 
 /*
- * "imghist: 12/80 files, 6.0 files/s, 72.1 MP/s, 1 failed, 0:11 left". What does not fit is left
- * out, the rates first.
+ * Writes "imghist: 12/80 files, 6.0 files/s, 72.1 MP/s, 1 failed, 0:11 left". Parts that do not fit
+ * are left out, the rates first.
  *
- * columns   how wide the line may be, at least 1
+ * columns   the width of the line, at least 1
  * line      char [size_bytes], always terminated
  */
 void ih_progress_line(const struct ih_progress_counts *counts, unsigned columns, char *line,
@@ -37,7 +37,7 @@ void ih_progress_line(const struct ih_progress_counts *counts, unsigned columns,
 
 enum { IH_PROGRESS_LINE_MAX = 200 }; /* holds every line */
 
-/* Whether standard error is where progress is shown. */
+/* Whether to show progress on standard error. */
 bool ih_progress_is_wanted(enum ih_progress_when when, bool is_quiet);
 
 struct ih_progress;
@@ -45,24 +45,24 @@ struct ih_progress;
 /*
  * Starts to show progress.
  *
- * n_inputs   0: not known
+ * n_inputs   0: unknown
  *
- * Returns what the caller owns, or NULL where memory or a thread cannot be had: then nothing is
- * lost but the line. All calls below take NULL, and may come from any thread.
+ * Returns an object that the caller owns, or NULL without memory or a thread for it. All calls
+ * below accept NULL and do nothing. Threads: any.
  */
 struct ih_progress *ih_progress_open(uint64_t n_inputs);
 
-/* One more input is done. n_pixels: of a failed one 0 */
+/* Counts one finished input. n_pixels: 0 if it failed */
 void ih_progress_add(struct ih_progress *progress, bool is_failed, uint64_t n_pixels);
 
-/* Wipes the line and keeps it away, until release. */
+/* Wipes the line and does not redraw it until release. */
 void ih_progress_hold(struct ih_progress *progress);
 void ih_progress_release(struct ih_progress *progress);
 
-/* Holds for good, or gives up at that time (CLOCK_REALTIME): only exiting may follow. */
+/* Holds the line forever, or gives up at this time (CLOCK_REALTIME). Only exiting may follow. */
 void ih_progress_interrupt(struct ih_progress *progress, const struct timespec *until);
 
-/* Wipes the line, or says a last one where lines are not wiped. */
+/* Wipes the line. Where lines are not wiped, prints a last one. */
 void ih_progress_close(struct ih_progress *progress);
 
 #endif

@@ -1,21 +1,21 @@
 /*
- * Counting photographs as a JPEG stores them: Y, and Cb and Cr of full or halved size.
+ * Counting JPEG photographs as their files store them: Y, and Cb and Cr of full or half size.
  *
- * The library that decodes would bring the chroma to full size, make RGB of it and put the three
- * channels of a pixel beside each other, only for the count to take them apart again. Here that is
- * one pass, in which colours never leave the registers (count_ycc_loop.h). Rows are put one behind
- * the other in a chunk that stays in the first-level cache, the chroma brought to full size on the
- * way, so that the loop sees no rows and no rests of rows: what is left of a chunk, less than a
- * vector, is counted with the next, and the last of an image pixel by pixel.
+ * A decoding library would bring the chroma to full size, convert to RGB and interleave the
+ * channels, and the count would separate them again. Here that is one pass, and colours never leave
+ * the registers (count_vec_loops.h). Rows are appended to a chunk that stays in the first-level
+ * cache, with chroma brought to full size on the way, so the SIMD loop sees no row ends. The rest
+ * of a chunk, less than a vector, is counted with the next; the rest of an image pixel by pixel.
  *
- * Measured on an AMD EPYC (Zen 3), 2026-11-21, one worker, decoding and all: 45 baseline photos,
- * 281 megapixels, 1.09 s in place of 1.23 with RGB of the library; 24 progressive ones, 200
- * megapixels, 0.08 s less of 2.9. Chunks of 1,024 pixels cost 2 % of the baseline photos, of 8,192
- * gain nothing.
+ * AMD EPYC (Zen 3), one worker, decoding included, 2026-11-21:
  *
- * Rejected: one increment a pixel, of its Y in a table for its pair of Cb and Cr, from which all
- * else follows at the end. Neighbours then mostly hit the same counter, some photos have 10,000
- * such pairs, and it took 1.9 ns a pixel where the count of RGB took 1.1 (47 photos).
+ *     45 baseline photos, 281 megapixels        1.09 s, with the library's RGB 1.23 s
+ *     24 progressive photos, 200 megapixels     0.08 s less of 2.9 s
+ *     chunks of 1,024 pixels                    2 % slower on baseline photos
+ *     chunks of 8,192 pixels                    no gain
+ *
+ * Rejected: one increment a pixel, of its Y in a table for its pair of Cb and Cr. Neighbours mostly
+ * hit the same counter, and some photos have 10,000 such pairs: 1.9 ns a pixel, RGB took 1.1.
  */
 #include "count/count.h"
 #include "kernels/ycc.h"
@@ -31,8 +31,8 @@ void ih_count_same_ycc(struct ih_counter *t, const uint8_t *const samples[3], si
     ih_count_same(t, rgb, n, 3);
 }
 
-/* Counts whole vectors; with is_end, and where tables are emptied in between, also single pixels.
- * What is left then begins the chunk. */
+/* Counts the chunk in whole vectors and moves the rest to its start. At the end of an image, and
+ * before the tables are folded, the rest is counted pixel by pixel. */
 static void count_chunk(struct ih_counter *t, bool is_end)
 {
     size_t n_done = 0;
@@ -55,7 +55,7 @@ static void count_chunk(struct ih_counter *t, bool is_end)
         memmove(t->chunk[c], t->chunk[c] + n_done, t->n_chunk);
 }
 
-/* Row y of a plane. */
+/* Row y of plane c. */
 static const uint8_t *row_of_plane(const struct ih_planes *p, unsigned c, uint32_t y)
 {
     return p->planes[c] + (size_t)(y - (c == 0 ? p->row : p->chroma_row)) * p->pitch_bytes[c];
@@ -79,7 +79,7 @@ static void add_row(struct ih_counter *t, const struct ih_planes *p, uint32_t y)
             count_chunk(t, false);
         const size_t n_left = p->width - x,
                      room = (IH_COUNT_CHUNK_PIXELS - t->n_chunk) & ~(size_t)1;
-        const size_t n = n_left < room ? n_left : room; /* so that x stays even */
+        const size_t n = n_left < room ? n_left : room; /* room is even: x stays even */
         memcpy(t->chunk[0] + t->n_chunk, luma + x, n);
         for (unsigned c = 0; c < 2; c++) {
             uint8_t *out = t->chunk[1 + c] + t->n_chunk;

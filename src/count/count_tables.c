@@ -1,43 +1,49 @@
 /*
- * The fast count on one core: its tables. The loops over the pixels are in count_loops.c.
+ * The fast method on one core: many small tables, and a loop for each number of channels.
  *
- * What limits counting is one store for each increment: a core of today does about one a cycle, so
- * 3.1 GB/s of samples at 3.1 GHz. Nothing here tries to beat that; it is about reaching it on any
- * data, and about paying one increment a pixel, not more, for the luma and the joint clip counts.
+ * The limit is one store per increment: a current core does about one a cycle, so 3.1 GB/s of
+ * samples at 3.1 GHz. The design reaches that limit on any data, and pays a single increment a
+ * pixel for luma and joint clip counts together.
  *
- * - Sub-tables. An increment of a counter that was stored a moment ago waits for that store, six or
- *   more cycles. Neighbouring pixels are alike, so each goes to another table, and the tables are
- *   summed at the end: 4 for each colour plane, 8 or 16 for gray. Two-valued data, the worst that
- * is left, is 5 to 15 % slower than random.
- * - Padding. Tables of exactly 1 KiB repeat every 4 KiB, and a load whose lowest 12 address bits
- *   equal those of a store in flight waits for it as if it were the same counter: red, green and
- *   blue of a pixel, which are alike in photographs, would share theirs. With 16 entries between
- *   the tables, those of two channels are 64 values apart. Worth 1.3 to 1.6 times on photo-like RGB
- *   and 1.4 to 2.3 on gray stored as RGB; 13 to 48 entries do much the same.
- * - Luma and clips in one. Three tables of 256 give weight * value, and carry above the 24 bits of
- *   the luma how many channels are low (0 to 3) and high (0 to 3). So one sum, shifted, is the luma
- *   and the pixel's clip class together, and indexes a table of 13 * 256 entries: one increment
- *   counts all of it, and class 0, nearly all of a photograph, takes 1 KiB.
- * - RGB with vectors counts two neighbours at once: count_rgb_loop.h.
+ * - Sub-tables. An increment of a counter that was stored a moment ago waits six or more cycles for
+ *   that store. Neighbouring pixels are alike, so each goes to another table, and the tables are
+ *   summed at the end: 4 for each colour plane, 8 or 16 for gray.
+ * - Padding. Tables of exactly 1 KiB repeat every 4 KiB. A load whose lowest 12 address bits equal
+ *   those of a pending store waits for it, even at another address. With 16 entries between tables,
+ *   equal values of two channels are 64 bins apart: 1.3 to 1.6 times as fast on photo-like RGB, 1.4
+ *   to 2.3 times on gray stored as RGB. 13 to 48 entries do much the same.
+ * - Luma and clip class in one. weights[channel][value] is the weighted value in its low 24 bits
+ * and the clip class above. The sum of three, shifted, is the pixel's clip class and luma, and
+ * indexes a table of 13 * 256 entries. Class 0, nearly all of a photograph, is 1 KiB of it.
+ * - Loads. A step takes 8 pixels (16 of gray) with 64-bit loads and shifts the samples out, because
+ *   the increments need the load slots. The steps are written out, because gcc does not unroll
+ * loops over the bytes of a word at -O2.
+ * - Runs. If all pixels of a step are equal, the run is followed to its end and added at once.
+ * - RGB uses SIMD and counts two neighbours at once: count_vec_loops.h. The loop here takes runs,
+ *   remainders, and CPUs without SIMD.
  *
- * Counters are 32 bit and folded into 64-bit totals before more than 2^32 - 1 pixels are in them.
- * Starting and ending an image costs 2 us for gray and 5 us for colour, clearing and folding the
- * pairs 10 us more.
+ * Tables are 32 bits wide and folded into 64-bit totals before they hold more than 2^32 - 1 pixels.
  *
- * Rejected (RGB on random data without vectors, GB/s; the way taken gives 1.78):
+ * AMD EPYC (Zen 3, 3.1 GHz), one core, gcc 12.2 -O2, 12 MB, medians of 11 to 15, 2026-11-21; the
+ * current code is measured by tests/bench/cpu_count.sh:
  *
- *     three multiplies for the luma, no clip counts at all                     1.57
- *     three multiplies, and one more increment into a table of clip classes    1.15
- *     luma of two pixels in one 64-bit multiply for each weight, no clips      1.97
- *     channels first, then the luma of a block that is still in the cache      1.57
+ *     gray   single bytes 2.7 GB/s, 64-bit loads 3.0, loops left rolled 1.25
+ *     RGB    single bytes 1.2 GB/s, 64-bit loads 1.75, without luma and clips 3.1
+ *     flat data                     3 to 9 times as fast; the check costs 1 to 4 % on other data
+ *                                   (clang: up to 10 % on gray)
+ *     two-valued data               5 to 15 % slower than random
+ *     start and end of an image     2 us gray, 5 us colour, 10 us more with pairs
+ *
+ * Rejected (GB/s of random RGB without SIMD; the chosen way reaches 1.78):
+ *
+ *     three multiplies for luma, no clip counts                                1.57
+ *     three multiplies, and an increment of a table of clip classes            1.15
+ *     luma of two pixels in one 64-bit multiply, no clip counts                1.97, clang 1.70
+ *     channels first, then luma of a block that is still in the cache          1.57
  *     16-bit counters, half the cache                                          1.20
- *     2 sub-tables and not 4 (photo-like data: 1.38 and not 1.68)              1.68
- *
- * The two-pixel multiply gains nothing with clang 14 (1.70 on photo-like data, against 1.72), and
- * the clip test it still lacks would take more than gcc gains. Without luma and clips the same loop
- * runs at the limit, 3.10 GB/s. All measured 2026-11-21 on one core of an AMD EPYC (Zen 3, 3.1
- * GHz), gcc 12.2 -O2, 12 MB of pixels, medians of 11 to 15 with the ways taking turns; the figures
- * of the code as it stands are made by tests/bench/cpu_count.sh.
+ *     2 sub-tables (on photo-like data: 1.38 and not 1.68)                     1.68
+ *     comparing only the first 8 bytes of a step                               no gain
+ *     adding alpha once where a step's alpha is equal        RGBA +5 to -6 %, gray + alpha -30 %
  */
 #include "count/count.h"
 
@@ -47,8 +53,213 @@
 /* Clearing and folding the pairs takes 10 us, which they save on 40,000 pixels. */
 enum { PAIRS_FROM_PIXELS = 1 << 16 };
 
-/* A value's weight in the luma, and above its 24 bits a 1 if it is low and a 4 if it is high. Three
- * of them add up to (class << 24) + (luma << 16) + a fraction. */
+/* ---- the loops ---- */
+
+/* The 8 bytes at p in the CPU's byte order, which byte_of knows. Shifting single bytes together
+ * would need no order, but clang 14 makes eight loads of that. */
+static inline uint64_t load64(const uint8_t *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+/* Byte i in memory order of a loaded word. The compiler evaluates the test. */
+static inline unsigned byte_of(uint64_t word, unsigned i)
+{
+    const uint16_t one = 1;
+    uint8_t is_little;
+    memcpy(&is_little, &one, 1);
+    return (unsigned)(word >> (8 * (is_little ? i : 7 - i))) & 255;
+}
+
+/*
+ * How many of the n pixels at p equal the first. Exact for colour, so that a run that follows is
+ * found at its start (1.15 times as fast on patches). With one or two channels the result may be up
+ * to 8 bytes short, because counting those is faster than finding the exact end.
+ */
+static inline size_t run_length(const uint8_t *p, size_t n, unsigned n_channels)
+{
+    const size_t size_bytes = n * n_channels;
+    size_t i = 0;
+    while (i + n_channels + 8 <= size_bytes && load64(p + i) == load64(p + i + n_channels))
+        i += 8;
+    while (n_channels >= 3 && i + n_channels < size_bytes && p[i] == p[i + n_channels])
+        i++;
+    return (i + n_channels) / n_channels;
+}
+
+static inline unsigned luma_entry(const struct ih_counter *t, unsigned r, unsigned g, unsigned b)
+{
+    return (t->weights[0][r] + t->weights[1][g] + t->weights[2][b]) >> 16;
+}
+
+void ih_count_same(struct ih_counter *t, const uint8_t *p, uint32_t n, unsigned n_channels)
+{
+    for (unsigned c = 0; c < n_channels; c++)
+        t->subtables[c * ih_count_subtables_each(n_channels)][p[c]] += n;
+    if (n_channels >= 3)
+        t->luma[0][luma_entry(t, p[0], p[1], p[2])] += n;
+}
+
+size_t ih_count_run(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n_channels)
+{
+    const size_t n_run = run_length(p, n, n_channels);
+    ih_count_same(t, p, (uint32_t)n_run, n_channels);
+    return n_run;
+}
+
+/* The pixels after the last whole step. */
+static void count_rest(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n_channels)
+{
+    for (; n > 0; n--, p += n_channels)
+        ih_count_same(t, p, 1, n_channels);
+}
+
+/* Eight gray samples, each into its own table, the first into table `first`. */
+static inline void count_gray_word(struct ih_counter *t, uint64_t w, unsigned first)
+{
+    t->subtables[first][byte_of(w, 0)]++;
+    t->subtables[first + 1][byte_of(w, 1)]++;
+    t->subtables[first + 2][byte_of(w, 2)]++;
+    t->subtables[first + 3][byte_of(w, 3)]++;
+    t->subtables[first + 4][byte_of(w, 4)]++;
+    t->subtables[first + 5][byte_of(w, 5)]++;
+    t->subtables[first + 6][byte_of(w, 6)]++;
+    t->subtables[first + 7][byte_of(w, 7)]++;
+}
+
+/* Four pixels into tables k to k + 3 of gray, and of alpha. */
+static inline void count_gray_alpha_word(struct ih_counter *t, uint64_t w, unsigned k)
+{
+    t->subtables[k][byte_of(w, 0)]++;
+    t->subtables[8 + k][byte_of(w, 1)]++;
+    t->subtables[k + 1][byte_of(w, 2)]++;
+    t->subtables[9 + k][byte_of(w, 3)]++;
+    t->subtables[k + 2][byte_of(w, 4)]++;
+    t->subtables[10 + k][byte_of(w, 5)]++;
+    t->subtables[k + 3][byte_of(w, 6)]++;
+    t->subtables[11 + k][byte_of(w, 7)]++;
+}
+
+/* One pixel into table k of each colour plane. */
+static inline void count_colour(struct ih_counter *t, unsigned r, unsigned g, unsigned b,
+                                unsigned k)
+{
+    t->subtables[k][r]++;
+    t->subtables[4 + k][g]++;
+    t->subtables[8 + k][b]++;
+    t->luma[k][luma_entry(t, r, g, b)]++;
+}
+
+/* Two pixels, into tables k and k + 1. */
+static inline void count_rgba_word(struct ih_counter *t, uint64_t w, unsigned k)
+{
+    count_colour(t, byte_of(w, 0), byte_of(w, 1), byte_of(w, 2), k);
+    t->subtables[12 + k][byte_of(w, 3)]++;
+    count_colour(t, byte_of(w, 4), byte_of(w, 5), byte_of(w, 6), k + 1);
+    t->subtables[13 + k][byte_of(w, 7)]++;
+}
+
+/*
+ * The same loop for each number of channels, written out so that every compiler specializes it. All
+ * pixels of a step are equal if each byte equals the byte one pixel later; the loads of that
+ * comparison overlap, to stay inside the step.
+ */
+
+static void count_gray(struct ih_counter *t, const uint8_t *p, size_t n)
+{
+    for (size_t n_done; n >= 16; p += n_done, n -= n_done) {
+        const uint64_t x = load64(p), y = load64(p + 8);
+        n_done = 16;
+        if (((x ^ load64(p + 1)) | (x ^ y)) == 0) {
+            n_done = ih_count_run(t, p, n, 1);
+            continue;
+        }
+        count_gray_word(t, x, 0);
+        count_gray_word(t, y, 8);
+    }
+    count_rest(t, p, n, 1);
+}
+
+static void count_gray_alpha(struct ih_counter *t, const uint8_t *p, size_t n)
+{
+    for (size_t n_done; n >= 8; p += 2 * n_done, n -= n_done) {
+        const uint64_t x = load64(p), y = load64(p + 8);
+        n_done = 8;
+        if (((x ^ load64(p + 2)) | (x ^ y)) == 0) {
+            n_done = ih_count_run(t, p, n, 2);
+            continue;
+        }
+        count_gray_alpha_word(t, x, 0);
+        count_gray_alpha_word(t, y, 4);
+    }
+    count_rest(t, p, n, 2);
+}
+
+static void count_rgb(struct ih_counter *t, const uint8_t *p, size_t n)
+{
+    for (size_t n_done; n >= 8; p += 3 * n_done, n -= n_done) {
+        n_done = t->vectors->rgb ? t->vectors->rgb(t, p, n) : 0;
+        if (n_done > 0)
+            continue;
+        const uint64_t x = load64(p), y = load64(p + 8), z = load64(p + 16);
+        n_done = 8;
+        if (((x ^ load64(p + 3)) | (y ^ load64(p + 11)) | (load64(p + 13) ^ z)) == 0) {
+            n_done = ih_count_run(t, p, n, 3);
+            continue;
+        }
+        count_colour(t, byte_of(x, 0), byte_of(x, 1), byte_of(x, 2), 0);
+        count_colour(t, byte_of(x, 3), byte_of(x, 4), byte_of(x, 5), 1);
+        count_colour(t, byte_of(x, 6), byte_of(x, 7), byte_of(y, 0), 2);
+        count_colour(t, byte_of(y, 1), byte_of(y, 2), byte_of(y, 3), 3);
+        count_colour(t, byte_of(y, 4), byte_of(y, 5), byte_of(y, 6), 0);
+        count_colour(t, byte_of(y, 7), byte_of(z, 0), byte_of(z, 1), 1);
+        count_colour(t, byte_of(z, 2), byte_of(z, 3), byte_of(z, 4), 2);
+        count_colour(t, byte_of(z, 5), byte_of(z, 6), byte_of(z, 7), 3);
+    }
+    count_rest(t, p, n, 3);
+}
+
+static void count_rgba(struct ih_counter *t, const uint8_t *p, size_t n)
+{
+    for (size_t n_done; n >= 8; p += 4 * n_done, n -= n_done) {
+        const uint64_t x = load64(p), y = load64(p + 8), z = load64(p + 16), w = load64(p + 24);
+        n_done = 8;
+        if (((x ^ load64(p + 4)) | (x ^ y) | (x ^ z) | (x ^ w)) == 0) {
+            n_done = ih_count_run(t, p, n, 4);
+            continue;
+        }
+        count_rgba_word(t, x, 0);
+        count_rgba_word(t, y, 2);
+        count_rgba_word(t, z, 0);
+        count_rgba_word(t, w, 2);
+    }
+    count_rest(t, p, n, 4);
+}
+
+/* Counts n_pixels into the tables, which have room for them. */
+static void count_pixels(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
+{
+    switch (t->spec.n_channels) {
+    case 1:
+        count_gray(t, pixels, n_pixels);
+        break;
+    case 2:
+        count_gray_alpha(t, pixels, n_pixels);
+        break;
+    case 3:
+        count_rgb(t, pixels, n_pixels);
+        break;
+    default:
+        count_rgba(t, pixels, n_pixels);
+    }
+}
+
+/* ---- the tables ---- */
+
+/* Weighted values, with 1 << 24 added if the value is low and 4 << 24 if it is high. Three of them
+ * add up to (class << 24) + (luma << 16) + a fraction. */
 static void make_weights(struct ih_counter *t)
 {
     const struct ih_count_spec *spec = &t->spec;
@@ -71,7 +282,7 @@ static void clear_tables(struct ih_counter *t)
     t->has_pairs = false;
 }
 
-/* h->bins[plane] += the n_tables tables at first, stride entries apart. Gives how many that were.
+/* h->bins[plane] += the n_tables tables at first, stride entries apart. Returns the pixels added.
  */
 static uint64_t fold_plane(struct ih_histogram *h, unsigned plane, const uint32_t *first,
                            size_t stride, unsigned n_tables)
@@ -87,8 +298,8 @@ static uint64_t fold_plane(struct ih_histogram *h, unsigned plane, const uint32_
     return n_all;
 }
 
-/* The pairs of one plane into its first table. A table's entries sum to no more than the pixels
- * that fit, so 32 bits are enough on the way. */
+/* Adds both halves of each pair of a plane to its first table. All entries together are no more
+ * than the pixels in the tables, so 32 bits are enough. */
 static void fold_pairs(uint32_t *restrict table, const uint32_t *restrict rows)
 {
     uint32_t firsts[IH_BINS] = {0}, seconds[IH_BINS + IH_COUNT_PAIR_ROWS] = {0};
@@ -137,6 +348,8 @@ static void begin(struct ih_counter *t)
         make_weights(t);
 }
 
+/* ---- the method ---- */
+
 size_t ih_count_make_room(struct ih_counter *t, size_t n_wanted)
 {
     assert(t->fold_pixels > 0 && t->fold_pixels <= IH_COUNT_FOLD_PIXELS);
@@ -158,7 +371,7 @@ static void add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
 {
     while (n_pixels > 0) {
         const size_t n = ih_count_make_room(t, n_pixels);
-        ih_count_into_tables(t, pixels, n);
+        count_pixels(t, pixels, n);
         pixels += n * t->spec.n_channels;
         n_pixels -= n;
     }

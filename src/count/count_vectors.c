@@ -1,20 +1,13 @@
 /*
- * Which loops count RGB, and Y, Cb and Cr: those for what every processor of the target has, or
- * those for AVX2 (count_vectors_avx2.c), a fifth faster on photographs, where the processor at hand
- * has that.
+ * Chooses the SIMD loops: those for AVX2 (count_vectors_avx2.c), a fifth faster on photographs, if
+ * this CPU has it; otherwise those for the instructions that every CPU of the target has.
  */
-#include "count/count_ycc_loop.h"
+#include "count/count_vec_loops.h"
 
 #ifdef IH_COUNT_VEC
 static const struct ih_count_vectors base = {count_groups, count_ycc_groups, upsample};
 #else
-static size_t count_none(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
-{
-    (void)t, (void)pixels, (void)n_pixels;
-    return 0;
-}
-
-static const struct ih_count_vectors base = {.rgb = count_none};
+static const struct ih_count_vectors base = {NULL, NULL, NULL};
 #endif
 
 const struct ih_count_vectors *const ih_count_vectors_base = &base;

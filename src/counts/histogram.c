@@ -1,5 +1,5 @@
-/* Adding, checking and summarizing histograms. Only integers are accumulated; floating point starts
- * where a statistic is defined as a real number, over 256 values, so rounding stays below 1e-12. */
+/* Adds, checks and summarizes histograms. Only integers are accumulated. Statistics that are real
+ * numbers are computed from 256 counts at the end, so rounding errors stay below 1e-12. */
 #include "counts/histogram.h"
 
 #include <assert.h>
@@ -63,13 +63,13 @@ bool ih_histogram_consistent(const struct ih_histogram *h)
 
 const unsigned ih_percentile_percents[IH_PERCENTILES] = {1, 5, 25, 50, 75, 95, 99};
 
-/* cumulative >= percent/100 * count, without overflow or rounding: compared in hundredths of whole
- * hundreds and rests. */
+/* cumulative >= percent / 100 * count, without overflow or rounding: the multiples of 100 in count
+ * and the rest are scaled separately. */
 static bool reaches(uint64_t cumulative, unsigned percent, uint64_t count)
 {
-    uint64_t whole = count / 100 * percent;
+    uint64_t hundreds = count / 100 * percent;
     uint64_t rest = (count % 100 * percent + 99) / 100;
-    return cumulative >= whole + rest;
+    return cumulative >= hundreds + rest;
 }
 
 static void find_percentiles(const uint64_t bins[IH_BINS], struct ih_stats *out)
@@ -89,7 +89,8 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
     assert(ih_plane_name(h->n_channels, plane));
     const uint64_t *bins = h->bins[plane];
     memset(out, 0, sizeof *out);
-    out->count = count_range(bins, 0, IH_BINS - 1); /* a total's alpha has fewer than n_pixels */
+    out->count =
+        count_range(bins, 0, IH_BINS - 1); /* less than n_pixels for the alpha of a total */
     out->sum = h->sum[plane];
     out->clip_low = count_range(bins, 0, spec->clip_low);
     out->clip_high = count_range(bins, spec->clip_high, IH_BINS - 1);

@@ -14,7 +14,7 @@ const struct ih_luma_weights *ih_luma_find(const char *name)
     return NULL;
 }
 
-/* Every pixel is moved, and kept by going on behind it: no branch depends on the data. */
+/* Copies every pixel, but advances only past those that stay: no branch depends on the data. */
 size_t ih_pixels_drop_transparent(uint8_t *pixels, size_t n_pixels, unsigned n_channels)
 {
     const uint8_t *from = pixels;

@@ -1,47 +1,44 @@
-/*
- * What comes out of one input: its description and its counts, or the reason why there are none.
- * Outputs see nothing else.
- */
+/* The result of one input: its description and counts, or an error. It is all that outputs see. */
 #ifndef IH_COUNTS_RESULT_H
 #define IH_COUNTS_RESULT_H
 
 #include "base/status.h"
 #include "counts/histogram.h"
 
-/* What a decoder learned from the header. */
+/* What a decoder reads from the header. */
 struct ih_image_info {
     const char *format;     /* static: the decoder's name, "png" */
-    uint64_t width, height; /* pixels; of --raw, the number of pixels and 1 */
+    uint64_t width, height; /* pixels; for raw samples the number of pixels and 1 */
     unsigned n_channels;    /* of the decoded samples, 1 to IH_CHANNELS_MAX */
-    unsigned source_depth;  /* bits a sample of colour has in the file, 1 to 32; of a
-                               palette, its index */
+    unsigned source_depth;  /* bits per colour sample in the file, 1 to 32; for palettes,
+                               bits per index */
 };
 
-/* Where the time that one input took went, by the wall clock. Waiting for memory (--memory) is
- * decoding, waiting for a device that is still starting is counting. */
+/* Wall-clock time that one input took. Waiting for memory counts as decoding, waiting for a device
+ * that is still starting as counting. */
 struct ih_times {
     uint64_t read_ns;   /* opening and reading the file */
-    uint64_t decode_ns; /* the rest of opening and reading the decoder */
-    uint64_t count_ns;  /* in the lane; beside the decoding another thread or the GPU counts */
+    uint64_t decode_ns; /* the rest of the time spent in the decoder */
+    uint64_t count_ns;  /* in the lane, without counting that overlaps with decoding */
 };
 
 struct ih_result {
     const char *path;      /* as the user gave it; "-" for standard input; borrowed */
     struct ih_times times; /* valid for failed inputs too */
-    enum ih_status status; /* IH_OK, or why nothing below `error` is valid */
-    struct ih_error error; /* filled where status is not IH_OK */
+    enum ih_status status; /* if not IH_OK, the fields after `error` are invalid */
+    struct ih_error error; /* valid if status is not IH_OK */
     struct ih_image_info info;
     struct ih_count_spec spec;
     struct ih_histogram histogram;
     const char *decoder_version; /* lives as long as the run */
-    const char *counted_by; /* "cpu", or which GPU, "cuda:0 NVIDIA H100"; lives as the device */
-    const char *kernel;     /* static */
+    const char *counted_by;      /* "cpu" or "cuda:0 NVIDIA H100"; lives as long as the device */
+    const char *kernel;          /* static */
 
-    /* The record of all inputs together (total.h) is a result too, with the path IH_TOTAL_NAME. It
-     * has no format, size, depth, decoder, device or kernel (NULL and 0), and its alpha plane holds
-     * the pixels of the images that have one. */
+    /* The total of all inputs (total.h) is a result too, with the path IH_TOTAL_NAME. It has no
+     * format, size, depth, decoder, device or kernel (NULL and 0). Its alpha plane counts only the
+     * pixels of images with alpha. */
     bool is_total;
-    uint64_t n_images, n_failed; /* of a total: inputs that were counted, and that were not */
+    uint64_t n_images, n_failed; /* of a total: inputs that were counted, and that failed */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* All images are added up as if they had four channels; which of them the set has is known at its
- * end. */
+/* Adds all images as if they had four channels. ih_total_result keeps the channels that the set
+ * has. */
 #include "counts/total.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
         t->n_failed++;
         return IH_OK;
     }
-    /* No counter is larger than a sum, and no sum than this. */
+    /* No counter exceeds a sum, and no sum exceeds 255 * n_pixels. */
     if (h->n_pixels > UINT64_MAX / (IH_BINS - 1) - t->sum.n_pixels)
         return ih_error_set(err, IH_LIMIT, "more pixels than sums of 64 bits can hold");
     const unsigned n_colours = ih_colour_channels(h->n_channels);

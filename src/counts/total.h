@@ -1,12 +1,10 @@
 /*
- * The counts of many images as those of one: what --total reports.
+ * The sum of the counts of many images, as --total reports it.
  *
- * Only integers are added, so the total does not depend on the order of the images, and every
- * statistic of it weighs pixels, not images. A set of gray images has the channel gray. In a set
- * with colour a gray pixel counts as R = G = B, which is what every loader makes of it that is
- * asked for RGB; so red, green and blue are of the whole set, and luma and the joint clip counts,
- * for which gray is R = G = B as well, stay as they are. Alpha is of the images that have one: the
- * others would add nothing but 255.
+ * Only integers are added, so the order of the images does not matter, and statistics weigh pixels,
+ * not images. A set of gray images has the channel gray. In a set with colour images a gray pixel
+ * counts as R = G = B, as loaders convert gray to RGB; luma and the clip counts of a gray image
+ * already agree with that. Alpha counts only images with alpha; the others would only add 255.
  */
 #ifndef IH_COUNTS_TOTAL_H
 #define IH_COUNTS_TOTAL_H
@@ -23,20 +21,16 @@ struct ih_total {
     struct ih_histogram sum; /* red, green, blue and alpha, gray images in the first three */
 };
 
-/* luma and the limits are those that every image was counted with. */
+/* All images must have been counted with this luma and these clip limits. */
 void ih_total_init(struct ih_total *total, const struct ih_luma_weights *luma, uint8_t clip_low,
                    uint8_t clip_high);
 
-/*
- * Adds one input; of a failed one only that it failed.
- *
- * Returns IH_OK, or IH_LIMIT where a sum might not fit 64 bits any more, after 7.2e16 pixels; then
- * nothing is added.
- */
+/* Adds one input. A failed input only increments n_failed. Returns IH_OK, or IH_LIMIT with nothing
+ * added if a sum might exceed 64 bits, after 7.2e16 pixels. */
 enum ih_status ih_total_add(struct ih_total *total, const struct ih_result *result,
                             struct ih_error *err);
 
-/* The record of all that was added, overwritten. Of no images it has the luma plane alone. */
+/* Overwrites *out with the total. Without images only the luma plane is valid. */
 void ih_total_result(const struct ih_total *total, struct ih_result *out);
 
 #endif

@@ -1,38 +1,37 @@
 /*
- * JPEG through libjpeg-turbo, rows straight into the caller's buffer, as pixels or as the file has
- * them.
+ * JPEG through libjpeg-turbo. Rows go straight into the caller's buffer, as pixels or as planes.
  *
- * The library's defaults are kept: the accurate integer DCT and fancy upsampling, so that the
- * counts are those of every program that reads JPEG through it. A baseline file needs a few rows of
- * memory. Of a progressive one the file is held, and its scans are decoded abreast
- * (jpeg_abreast.h). What is left, standard input, a pipe, a small or an unusual file, one with a
- * scan for each component, needs all its coefficients: the library keeps them. The bytes of either
- * are taken from the budget before.
+ * The library's defaults are kept: the accurate integer DCT and fancy upsampling. So the counts are
+ * those of every program that reads JPEG through it. How a file is decoded:
+ * - Baseline: row by row, in a few rows of memory.
+ * - Progressive, at least all_scans_from_pixels large, of known size and seekable: the file is held
+ *   in memory and all its scans are decoded at once (progressive/progressive.h).
+ * - All other files with several scans, the ordinary way: the library holds all coefficients. This
+ *   is also where decoding starts again after the second way has failed.
+ * The memory of the last two is taken from the budget first.
  *
- * stb_image was rejected: half the speed, and its upsampling and rounding differ in every file. A
- * photo with restart markers could be decoded by several threads, but of the benchmark's 68 in
- * colour only four have any, so that was not built.
+ * Rejected: stb_image, which has half the speed and rounds differently; and several threads for
+ * files with restart markers, which only 4 of the benchmark's 68 colour photos have.
  */
 #include "decode/decoder.h"
-#include "decode/jpeg/raw.h"
-#include "decode/progressive/abreast.h"
-#include "decode/progressive/coefficients.h"
+#include "decode/jpeg/parts.h"
+#include "decode/progressive/progressive.h"
 #include "decode/samples.h"
 
 #include <stdlib.h>
 
 struct jpeg_state {
-    struct ih_jpeg_reader reader; /* of the header, and of all where it is not decoded abreast */
+    struct ih_jpeg_reader reader; /* of the header, and of the rows unless all_scans has them */
     struct ih_budget *budget;     /* borrowed, or NULL */
     atomic_uint *n_idle_cores;    /* borrowed, or NULL */
-    uint64_t abreast_from_pixels;
+    uint64_t all_scans_from_pixels;
     uint64_t taken_bytes; /* from the budget */
-    bool has_way, is_complete;
-    uint8_t *cmyk;                   /* owned; one row, NULL unless the file has four components */
-    struct ih_jpeg_raw raw;          /* where planes are read, and not pixels */
-    JDIMENSION n_given;              /* rows that have been read and were sound */
-    uint8_t *file;                   /* owned; what is decoded abreast */
-    struct ih_jpeg_abreast *abreast; /* owned, or NULL */
+    bool is_way_chosen, is_complete;
+    uint8_t *cmyk;                    /* owned; one row, NULL unless the file has four components */
+    struct ih_jpeg_raw raw;           /* when planes are read */
+    JDIMENSION n_delivered;           /* rows */
+    uint8_t *file;                    /* owned; for all_scans */
+    struct ih_progressive *all_scans; /* owned; NULL: the ordinary way */
 };
 
 static bool probe(const uint8_t *head, size_t size)
@@ -50,14 +49,13 @@ static const char *version(void)
 
 static struct ih_jpeg_reader *reader_of(struct jpeg_state *s)
 {
-    return s->abreast ? ih_jpeg_abreast_output(s->abreast) : &s->reader;
+    return s->all_scans ? ih_progressive_output(s->all_scans) : &s->reader;
 }
 
-/* What has been held, and what has been taken for it. */
-static void release(struct jpeg_state *s)
+static void release_memory(struct jpeg_state *s)
 {
-    ih_jpeg_abreast_close(s->abreast);
-    s->abreast = NULL;
+    ih_progressive_close(s->all_scans);
+    s->all_scans = NULL;
     free(s->file);
     s->file = NULL;
     ih_budget_give(s->budget, s->taken_bytes);
@@ -68,12 +66,12 @@ static void close_jpeg(void *state)
 {
     struct jpeg_state *s = state;
     ih_jpeg_reader_close(&s->reader);
-    release(s);
+    release_memory(s);
     free(s->cmyk);
     free(s);
 }
 
-/* The header up to the first scan. May longjmp. */
+/* Reads up to the first scan. May longjmp. */
 static void read_header(struct jpeg_state *s, struct ih_image_info *info)
 {
     struct jpeg_decompress_struct *c = &s->reader.cinfo;
@@ -110,8 +108,8 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->budget = options->budget;
     s->n_idle_cores = options->n_idle_cores;
-    s->abreast_from_pixels =
-        options->abreast_from_pixels ? options->abreast_from_pixels : IH_ABREAST_FROM_PIXELS;
+    s->all_scans_from_pixels =
+        options->all_scans_from_pixels ? options->all_scans_from_pixels : IH_ALL_SCANS_FROM_PIXELS;
     ih_jpeg_reader_init(&s->reader, src);
     if (setjmp(s->reader.on_error)) {
         *err = s->reader.error;
@@ -123,7 +121,7 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
     return IH_OK;
 }
 
-/* A row of CMYK pixels to RGB. With Adobe's marker the file holds 255 less the ink. */
+/* Converts a row of CMYK pixels to RGB. With Adobe's marker, samples are 255 minus the ink. */
 static void convert_cmyk(const struct jpeg_decompress_struct *c, const uint8_t *cmyk, uint8_t *rgb)
 {
     unsigned flip = c->saw_Adobe_marker ? 255 : 0;
@@ -133,12 +131,14 @@ static void convert_cmyk(const struct jpeg_decompress_struct *c, const uint8_t *
     }
 }
 
-/* The file from its start, after a first try that came to nothing. */
+/* Reads the header again, from the start of the file, and takes the ordinary way. */
 static enum ih_status begin_again(struct jpeg_state *s, struct ih_error *err)
 {
-    const struct ih_jpeg_shape was = ih_jpeg_shape_of(&s->reader.cinfo);
+    const struct ih_jpeg_shape old_shape = ih_jpeg_shape_of(&s->reader.cinfo);
     struct ih_source *src = s->reader.src;
     struct ih_image_info info;
+    release_memory(s);
+    s->raw = (struct ih_jpeg_raw){0};
     enum ih_status status = ih_source_rewind(src, err);
     if (status != IH_OK)
         return status;
@@ -149,68 +149,52 @@ static enum ih_status begin_again(struct jpeg_state *s, struct ih_error *err)
         return err->status;
     }
     read_header(s, &info);
-    const struct ih_jpeg_shape is = ih_jpeg_shape_of(&s->reader.cinfo);
-    if (!ih_jpeg_shapes_equal(&is, &was))
+    const struct ih_jpeg_shape shape = ih_jpeg_shape_of(&s->reader.cinfo);
+    if (!ih_jpeg_shapes_equal(&shape, &old_shape))
         ih_jpeg_reader_fail(&s->reader, IH_IO, "the file was changed while it was read");
     return IH_OK;
 }
 
-/* The file from its start, into memory. */
 static bool hold_file(struct jpeg_state *s, size_t size_bytes)
 {
-    struct ih_error err;
+    struct ih_error ignored;
     size_t got;
     s->file = malloc(size_bytes);
-    return s->file && ih_source_rewind(s->reader.src, &err) == IH_OK &&
-           ih_source_read(s->reader.src, s->file, size_bytes, &got, &err) == IH_OK &&
+    return s->file && ih_source_rewind(s->reader.src, &ignored) == IH_OK &&
+           ih_source_read(s->reader.src, s->file, size_bytes, &got, &ignored) == IH_OK &&
            got == size_bytes;
 }
 
-/* All scans abreast, where that can be done. If not, nothing has happened. */
-static enum ih_status start_abreast(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
+/* Starts decoding all scans at once if the file is suitable; it must need no more memory than the
+ * ordinary way. Otherwise leaves the file at its header. */
+static enum ih_status choose_way(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
 {
     const struct jpeg_decompress_struct *c = &s->reader.cinfo;
     uint64_t file_bytes;
-    struct ih_error why;
-    if (!ih_jpeg_abreast_fits(c) ||
-        (uint64_t)c->image_width * c->image_height < s->abreast_from_pixels ||
-        !ih_source_size(s->reader.src, &file_bytes))
+    struct ih_error ignored;
+    if (s->is_way_chosen)
         return IH_OK;
-    const uint64_t n_bytes = file_bytes + ih_jpeg_ring_bytes(c);
-    if (file_bytes > SIZE_MAX || n_bytes > ih_jpeg_coefficients_bytes(c) ||
-        ih_budget_take(s->budget, n_bytes, &why) != IH_OK)
+    s->is_way_chosen = true;
+    const uint64_t ring_bytes = ih_progressive_ring_bytes(c);
+    if (ring_bytes == 0 || (uint64_t)c->image_width * c->image_height < s->all_scans_from_pixels ||
+        !ih_source_size(s->reader.src, &file_bytes) || file_bytes > SIZE_MAX ||
+        file_bytes + ring_bytes > ih_jpeg_coefficients_bytes(c) ||
+        ih_budget_take(s->budget, file_bytes + ring_bytes, &ignored) != IH_OK)
         return IH_OK;
-    s->taken_bytes = n_bytes;
+    s->taken_bytes = file_bytes + ring_bytes;
     if (hold_file(s, (size_t)file_bytes))
-        s->abreast =
-            ih_jpeg_abreast_open(c, s->file, (size_t)file_bytes, gives_raw, s->n_idle_cores);
-    if (s->abreast)
-        return IH_OK;
-    release(s);
-    return begin_again(s, err);
+        s->all_scans =
+            ih_progressive_open(c, s->file, (size_t)file_bytes, gives_raw, s->n_idle_cores);
+    return s->all_scans ? IH_OK : begin_again(s, err);
 }
 
-/* The ordinary way, after scans abreast have come to something wrong. False where they have not, or
- * where that fails, too. */
-static bool leave_abreast(struct jpeg_state *s, struct ih_error *err)
+/* After an error. True: all scans were decoded at once, and the ordinary way can be tried now. */
+static bool can_retry(struct jpeg_state *s, struct ih_error *err)
 {
-    if (!s->abreast)
-        return false;
-    release(s);
-    s->raw = (struct ih_jpeg_raw){0};
-    return begin_again(s, err) == IH_OK;
+    return s->all_scans && begin_again(s, err) == IH_OK;
 }
 
-/* One way or the other. */
-static enum ih_status choose_way(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
-{
-    if (s->has_way)
-        return IH_OK;
-    s->has_way = true;
-    return start_abreast(s, gives_raw, err);
-}
-
-/* The ordinary way. May longjmp. */
+/* Starts the ordinary way. May longjmp. */
 static void start(struct jpeg_state *s, bool gives_raw)
 {
     struct jpeg_decompress_struct *c = &s->reader.cinfo;
@@ -228,7 +212,7 @@ static void start(struct jpeg_state *s, bool gives_raw)
                             "a colour component has no scan"); /* libjpeg would invent it */
 }
 
-/* Up to and with EOI. */
+/* Reads up to the end of the file's data, EOI. May longjmp. */
 static void finish(struct jpeg_state *s)
 {
     struct jpeg_decompress_struct *c = &reader_of(s)->cinfo;
@@ -240,12 +224,12 @@ static void finish(struct jpeg_state *s)
     s->is_complete = true;
 }
 
-/* Rows into dst until it is full or the image complete. May longjmp. */
+/* Reads rows into dst until it is full or the image is complete. May longjmp. */
 static size_t read_rows(struct jpeg_state *s, uint8_t *dst, size_t capacity)
 {
     struct ih_jpeg_reader *r = reader_of(s);
     struct jpeg_decompress_struct *c = &r->cinfo;
-    enum { ROWS_MAX = 16 }; /* as many as the library makes at once */
+    enum { ROWS_MAX = 16 }; /* the most that the library makes at once */
     size_t n = 0;
     if (c->out_color_space == JCS_CMYK && !s->cmyk) {
         s->cmyk = malloc((size_t)4 * c->output_width);
@@ -274,7 +258,7 @@ static size_t read_rows(struct jpeg_state *s, uint8_t *dst, size_t capacity)
     return n;
 }
 
-/* The way that has been chosen. Rows that have been given in another one are passed over. */
+/* Reads pixels the way that was chosen. After a retry, rows delivered before it are skipped. */
 static enum ih_status try_rows(struct jpeg_state *s, uint8_t *pixels, size_t capacity_pixels,
                                size_t *n_pixels, struct ih_error *err)
 {
@@ -285,10 +269,10 @@ static enum ih_status try_rows(struct jpeg_state *s, uint8_t *pixels, size_t cap
     }
     if (!r->is_started)
         start(s, false);
-    while (r->cinfo.output_scanline < s->n_given)
+    while (r->cinfo.output_scanline < s->n_delivered)
         read_rows(s, pixels, r->cinfo.output_width);
     *n_pixels = read_rows(s, pixels, capacity_pixels);
-    s->n_given = r->cinfo.output_scanline;
+    s->n_delivered = r->cinfo.output_scanline;
     return IH_OK;
 }
 
@@ -299,7 +283,7 @@ static enum ih_status read_jpeg(void *state, uint8_t *pixels, size_t capacity_pi
     if (choose_way(s, false, err) != IH_OK)
         return err->status;
     while (try_rows(s, pixels, capacity_pixels, n_pixels, err) != IH_OK)
-        if (!leave_abreast(s, err))
+        if (!can_retry(s, err))
             return err->status;
     return IH_OK;
 }
@@ -307,11 +291,10 @@ static enum ih_status read_jpeg(void *state, uint8_t *pixels, size_t capacity_pi
 static size_t planes_bytes(void *state)
 {
     const struct jpeg_state *s = state;
-    return s->is_complete ? 0
-                          : ih_jpeg_raw_bytes(&s->reader.cinfo); /* what it looks at is gone then */
+    return s->is_complete ? 0 : ih_jpeg_raw_bytes(&s->reader.cinfo); /* freed when complete */
 }
 
-/* As try_rows. */
+/* try_rows for planes. */
 static enum ih_status try_planes(struct jpeg_state *s, uint8_t *buffer, size_t size_bytes,
                                  struct ih_planes *planes, struct ih_error *err)
 {
@@ -323,14 +306,14 @@ static enum ih_status try_planes(struct jpeg_state *s, uint8_t *buffer, size_t s
     }
     if (!r->is_started)
         start(s, true);
-    while (c->output_scanline < s->n_given)
+    while (c->output_scanline < s->n_delivered)
         ih_jpeg_raw_read(&s->raw, c, buffer, ih_jpeg_raw_bytes(c), planes);
     planes->n_rows = 0;
     if (c->output_scanline < c->output_height)
         ih_jpeg_raw_read(&s->raw, c, buffer, size_bytes, planes);
     else
         finish(s);
-    s->n_given = c->output_scanline;
+    s->n_delivered = c->output_scanline;
     return IH_OK;
 }
 
@@ -341,7 +324,7 @@ static enum ih_status read_planes(void *state, uint8_t *buffer, size_t size_byte
     if (choose_way(s, true, err) != IH_OK)
         return err->status;
     while (try_planes(s, buffer, size_bytes, planes, err) != IH_OK)
-        if (!leave_abreast(s, err))
+        if (!can_retry(s, err))
             return err->status;
     return IH_OK;
 }

@@ -1,14 +1,23 @@
 /*
- * PNG, in one of two ways.
+ * PNG, by one of two paths.
  *
- * An image that is not interlaced and not too large is inflated whole by libdeflate, two to three
- * times as fast as libpng (png_whole.c). libpng reads the others, a row at a time, and everything
- * that the fast path finds doubtful: its verdict counts, and its message is the one that is seen.
+ * The fast path (png/fast.c) holds the file and the inflated rows in memory and uses libdeflate; it
+ * is two to three times as fast as libpng. open takes it if
+ * - the image is not interlaced, and its header and the chunks before IDAT are sound and usual;
+ * - file and inflated rows together take at most whole_bytes_max, and the image is not larger than
+ *   max_pixels;
+ * - this build has libdeflate.
+ * The first read loads and checks all the rest, before any pixel is delivered.
+ *
+ * The streaming path (png/stream.c) uses libpng, row by row, in little memory. It takes all other
+ * files, and every file on which the fast path gives up: a damaged or unusual one, or one that the
+ * budget has no room for. It starts over with the bytes that were read, so the source need not be
+ * seekable. Its verdict counts, and its messages are the ones users see; only a colour past the end
+ * of the palette is reported by both paths.
  */
 #include "decode/decoder.h"
 
-#include "decode/png/stream.h"
-#include "decode/png/whole.h"
+#include "decode/png/paths.h"
 
 #include <assert.h>
 #include <png.h>
@@ -23,29 +32,30 @@
 #endif
 
 struct png_state {
-    struct ih_png_held held;
-    struct ih_png_whole *whole; /* owned; one of the two is NULL */
+    struct ih_png_file file;
+    struct ih_png_fast *fast; /* owned; either this or stream is NULL */
     struct ih_png_stream *stream;
-    bool is_loaded; /* of whole */
+    bool is_loaded; /* fast */
     struct ih_image_info info;
 };
 
 static bool probe(const uint8_t *head, size_t size)
 {
-    return size >= 4 && memcmp(head, "\x89PNG", 4) == 0; /* the rest shows how it was damaged */
+    return size >= 4 &&
+           memcmp(head, "\x89PNG", 4) == 0; /* the other four bytes show transfer damage */
 }
 
 static const char *version(void)
 {
-    return LIBRARIES; /* that it was built with */
+    return LIBRARIES;
 }
 
 static void close_png(void *state)
 {
     struct png_state *s = state;
-    ih_png_whole_close(s->whole);
+    ih_png_fast_close(s->fast);
     ih_png_stream_close(s->stream);
-    ih_png_held_release(&s->held);
+    ih_png_file_release(&s->file);
     free(s);
 }
 
@@ -56,11 +66,11 @@ static enum ih_status open_png(struct ih_source *src, const struct ih_decode_opt
     struct png_state *s = calloc(1, sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    s->held.src = src;
-    s->held.budget = options->budget;
-    s->whole = ih_png_whole_open(&s->held, options, info);
-    if (!s->whole)
-        status = ih_png_stream_open(&s->held, info, &s->stream, err);
+    s->file.src = src;
+    s->file.budget = options->budget;
+    s->fast = ih_png_fast_open(&s->file, options, info);
+    if (!s->fast)
+        status = ih_png_stream_open(&s->file, info, &s->stream, err);
     if (status != IH_OK) {
         close_png(s);
         return status;
@@ -70,13 +80,13 @@ static enum ih_status open_png(struct ih_source *src, const struct ih_decode_opt
     return IH_OK;
 }
 
-/* From the fast path to libpng, at the start of the file. */
+/* Leaves the fast path and starts over. */
 static enum ih_status change_to_stream(struct png_state *s, struct ih_error *err)
 {
     struct ih_image_info info = s->info;
-    ih_png_whole_close(s->whole);
-    s->whole = NULL;
-    enum ih_status status = ih_png_stream_open(&s->held, &info, &s->stream, err);
+    ih_png_fast_close(s->fast);
+    s->fast = NULL;
+    enum ih_status status = ih_png_stream_open(&s->file, &info, &s->stream, err);
     assert(status != IH_OK || (info.width == s->info.width && info.height == s->info.height &&
                                info.n_channels == s->info.n_channels));
     return status;
@@ -86,16 +96,16 @@ static enum ih_status read_png(void *state, uint8_t *pixels, size_t capacity_pix
                                size_t *n_pixels, struct ih_error *err)
 {
     struct png_state *s = state;
-    if (s->whole && !s->is_loaded) {
-        s->is_loaded = ih_png_whole_load(s->whole);
+    if (s->fast && !s->is_loaded) {
+        s->is_loaded = ih_png_fast_load(s->fast);
         if (!s->is_loaded) {
             enum ih_status status = change_to_stream(s, err);
             if (status != IH_OK)
                 return status;
         }
     }
-    if (s->whole)
-        return ih_png_whole_read(s->whole, pixels, capacity_pixels, n_pixels, err);
+    if (s->fast)
+        return ih_png_fast_read(s->fast, pixels, capacity_pixels, n_pixels, err);
     return ih_png_stream_read(s->stream, pixels, capacity_pixels, n_pixels, err);
 }
 

@@ -12,7 +12,6 @@
  * Samples are converted here and not by libtiff's RGBA interface, which rounds 16 bits down and
  * multiplies colours by their alpha. JPEG becomes RGB in libjpeg-turbo.
  */
-#include "base/large.h"
 #include "decode/signatures.h"
 #include "decode/tiff/parts.h"
 
@@ -160,7 +159,7 @@ static enum ih_status start(struct ih_tiff *s, struct ih_error *err)
     for (unsigned p = 1; has_handles && p < s->samples.n_planes; p++)
         if (ih_tiff_open_handle(s, p, err) != IH_OK)
             return err->status;
-    s->block = ih_large_alloc(s->plane_bytes * (s->is_planar ? s->samples.n_planes : 1));
+    s->block = malloc(s->plane_bytes * (s->is_planar ? s->samples.n_planes : 1));
     if (!s->block)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->is_decoding = true;

@@ -1,6 +1,6 @@
 /* Finding a decoder, and the limits and checks that hold for all of them. */
+#include "decode/decoder.h"
 #include "decode/signatures.h"
-#include "isolate/decoder_process.h"
 
 #include <assert.h>
 #include <string.h>
@@ -51,9 +51,10 @@ enum ih_status ih_decode_check_pixels(uint64_t width, uint64_t height, uint64_t 
 {
     if (width == 0 || height <= max_pixels / width)
         return IH_OK;
-    return ih_error_set(
-        err, IH_LIMIT, "image too large: %llu x %llu pixels, the limit is %llu (max-pixels)",
-        (unsigned long long)width, (unsigned long long)height, (unsigned long long)max_pixels);
+    return ih_error_set_limit(err, IH_LIMIT_MAX_PIXELS, max_pixels,
+                              "image too large: %llu x %llu pixels, the limit is %llu",
+                              (unsigned long long)width, (unsigned long long)height,
+                              (unsigned long long)max_pixels);
 }
 
 static enum ih_status check_limits(const struct ih_decode *d, struct ih_error *err)
@@ -93,12 +94,12 @@ enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
         if (!d->decoder)
             return unknown(head, size, err);
         if (d->decoder->is_isolated || options->isolates_all)
-            d->helper = options->helper; /* raw samples are not decoded, so they never are */
+            d->remote = options->remote; /* not for raw samples, which need no decoding */
     }
     d->info.format = d->decoder->name;
-    enum ih_status status =
-        d->helper ? ih_decoder_process_open(d->helper, index, src, options, &d->info, err)
-                  : d->decoder->open(src, options, &d->info, &d->state, err);
+    enum ih_status status = d->remote
+                                ? d->remote->open(d->remote, index, src, options, &d->info, err)
+                                : d->decoder->open(src, options, &d->info, &d->state, err);
     if (status != IH_OK)
         return status;
     assert(d->info.n_channels >= 1 && d->info.n_channels <= IH_CHANNELS_MAX);
@@ -120,15 +121,15 @@ static enum ih_status check_read(struct ih_decode *d, uint64_t n_pixels, struct 
     d->n_pixels_read += n_pixels;
     if (d->info.width == 0) { /* raw: as long as it turns out to be */
         if (d->n_pixels_read > d->max_pixels)
-            return ih_error_set(err, IH_LIMIT, "more than %llu pixels (max-pixels)",
-                                (unsigned long long)d->max_pixels);
+            return ih_error_set_limit(err, IH_LIMIT_MAX_PIXELS, d->max_pixels,
+                                      "more than %llu pixels", (unsigned long long)d->max_pixels);
         if (n_pixels == 0) {
             d->info.width = d->n_pixels_read;
             d->info.height = d->n_pixels_read ? 1 : 0;
         }
     }
     const unsigned long long n_wanted = d->info.width * d->info.height;
-    /* A helper that was taken over could go on for ever. */
+    /* A compromised decoder process could send pixels without end. */
     if (d->info.width != 0 && d->n_pixels_read > n_wanted)
         return ih_error_set(err, IH_CORRUPT, "its decoder gave more than %llu pixels", n_wanted);
     if (n_pixels == 0 && d->n_pixels_read != n_wanted)
@@ -142,14 +143,14 @@ enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capac
 {
     assert(capacity_pixels * d->info.n_channels >= ih_decode_row_bytes(d));
     enum ih_status status =
-        d->helper ? ih_decoder_process_read(d->helper, pixels, capacity_pixels, n_pixels, err)
+        d->remote ? d->remote->read(d->remote, pixels, capacity_pixels, n_pixels, err)
                   : d->decoder->read(d->state, pixels, capacity_pixels, n_pixels, err);
     return status == IH_OK ? check_read(d, *n_pixels, err) : status;
 }
 
 size_t ih_decode_planes_bytes(const struct ih_decode *d)
 {
-    return d->helper || !d->decoder->planes_bytes ? 0 : d->decoder->planes_bytes(d->state);
+    return d->remote || !d->decoder->planes_bytes ? 0 : d->decoder->planes_bytes(d->state);
 }
 
 enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_t size_bytes,
@@ -162,8 +163,8 @@ enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_
 
 void ih_decode_close(struct ih_decode *d)
 {
-    if (d->helper)
-        ih_decoder_process_close(d->helper);
+    if (d->remote)
+        d->remote->close(d->remote);
     else if (d->state)
         d->decoder->close(d->state);
     d->state = NULL;

@@ -13,12 +13,11 @@
 
 #include "base/budget.h"
 #include "base/source.h"
-#include "counts/planes.h"
 #include "counts/result.h"
 
 #include <stdatomic.h>
 
-struct ih_decoder_process; /* isolate/decoder_process.h */
+struct ih_remote_decoder;
 
 struct ih_decode_options {
     uint64_t max_pixels;      /* images with more are IH_LIMIT */
@@ -27,23 +26,23 @@ struct ih_decode_options {
     /* Borrowed, shared: processors that nobody uses, of which an image may take some for a while;
      * NULL: none. */
     atomic_uint *n_idle_cores;
-    /* Of a progressive JPEG whose scans are decoded abreast; 0: IH_ABREAST_FROM_PIXELS. */
-    uint64_t abreast_from_pixels;
+    /* A progressive JPEG of this size is decoded with all scans at once; 0:
+     * IH_ALL_SCANS_FROM_PIXELS. */
+    uint64_t all_scans_from_pixels;
 
     /* An image that could be read in bands is held whole, where that is faster, as long as that
      * takes no more than this; 0: IH_WHOLE_BYTES_MAX; 1: never. */
     uint64_t whole_bytes_max;
 
-    struct ih_decoder_process
-        *helper;       /* borrowed, the worker's own; NULL: all is decoded in this process */
-    bool isolates_all; /* every format goes to the helper, not only those that ask for it */
+    struct ih_remote_decoder *remote; /* borrowed, the worker's own; NULL: decode in this process */
+    bool isolates_all; /* send every format to remote, not only those with is_isolated */
 };
 
 /* Where nothing else is said: more than any camera or scanner makes in one image. */
 #define IH_MAX_PIXELS_DEFAULT (UINT64_C(4) << 30)
 
 /* Below it the coefficients of the whole image are in the cache, too. */
-#define IH_ABREAST_FROM_PIXELS ((uint64_t)1 << 18)
+#define IH_ALL_SCANS_FROM_PIXELS ((uint64_t)1 << 18)
 
 /* With it 20 megapixels of RGB or RGBA are held whole, and two workers stay well below 300 MB. */
 #define IH_WHOLE_BYTES_MAX ((uint64_t)120 << 20)
@@ -55,12 +54,13 @@ struct ih_decoder {
     /* Static text: library and version that decodes, "libpng 1.6.39". */
     const char *(*version)(void);
 
-    /* Decoded in a helper process where there is one (helper.h says which formats are). */
+    /* Decoded by options.remote if that is not NULL: the library that decodes has a history of
+     * security bugs. */
     bool is_isolated;
 
-    /* NULL, or loads what the library would load on first use: called in a helper, before it gives
-     * up the right to open files. Where that fails nothing can be decoded: later the loader would
-     * have another reason. */
+    /* NULL, or loads what the library would load on first use: called in a decoder process before
+     * it gives up the right to open files. Where that fails nothing can be decoded: later the
+     * loader would have another reason. */
     enum ih_status (*prepare)(struct ih_error *err);
 
     /* True where the first bytes of a file are this format's. NULL for raw, which is never guessed.
@@ -134,11 +134,34 @@ struct ih_decoder_missing {
 
 extern const struct ih_decoder_missing ih_decoders_missing[];
 
+/*
+ * Decodes outside this process: in a sandbox, for formats whose library is not trusted. The caller
+ * of the decoders provides it. It serves one worker, one image at a time. open, read and close are
+ * those of struct ih_decoder.
+ *
+ * index   of the decoder in ih_decoders
+ * src     an open file of which at most a buffer has been read
+ */
+struct ih_remote_decoder {
+    enum ih_status (*open)(struct ih_remote_decoder *remote, unsigned index, struct ih_source *src,
+                           const struct ih_decode_options *options, struct ih_image_info *info,
+                           struct ih_error *err);
+    enum ih_status (*read)(struct ih_remote_decoder *remote, uint8_t *pixels,
+                           size_t capacity_pixels, size_t *n_pixels, struct ih_error *err);
+    void (*close)(struct ih_remote_decoder *remote); /* also ends an unfinished image */
+};
+
+/* Makes one for each worker. */
+struct ih_remote_decoders {
+    struct ih_remote_decoder *(*make)(const void *user); /* owned by the caller; NULL: no memory */
+    void (*destroy)(struct ih_remote_decoder *remote);   /* NULL is allowed */
+    const void *user;
+};
+
 /* An image being decoded. Fields are read-only for callers. */
 struct ih_decode {
     const struct ih_decoder *decoder;
-    struct ih_decoder_process
-        *helper; /* borrowed; not NULL: the decoder runs there, and state is NULL */
+    struct ih_remote_decoder *remote; /* borrowed; not NULL: it decodes, and state is NULL */
     void *state;
     struct ih_image_info info;
     uint64_t n_pixels_read;
@@ -171,7 +194,7 @@ size_t ih_decode_row_bytes(const struct ih_decode *d);
 enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capacity_pixels,
                               size_t *n_pixels, struct ih_error *err);
 
-/* The decoder's planes_bytes and read_planes; 0 too where it has none, or runs in a helper. An
+/* The decoder's planes_bytes and read_planes; 0 too where it has none, or is remote. An
  * image is read one way or the other. */
 size_t ih_decode_planes_bytes(const struct ih_decode *d);
 enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_t size_bytes,

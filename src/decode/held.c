@@ -1,7 +1,5 @@
 #include "decode/held.h"
 
-#include "base/large.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +27,7 @@ static enum ih_status check_file_bytes(uint64_t n_bytes, struct ih_error *err)
 static enum ih_status read_known(struct ih_held *w, struct ih_source *src, size_t size_bytes,
                                  struct ih_error *err)
 {
-    w->file = ih_large_alloc(size_bytes ? size_bytes : 1);
+    w->file = malloc(size_bytes ? size_bytes : 1);
     if (!w->file)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     return ih_source_read(src, w->file, size_bytes, &w->file_bytes, err);
@@ -53,9 +51,9 @@ enum ih_status ih_held_open(struct ih_held *w, struct ih_source *src,
     n_bytes = n_bytes < SIZE_MAX ? n_bytes : SIZE_MAX - 1;
     enum ih_status status = ih_source_read_all(src, (size_t)n_bytes, &w->file, &w->file_bytes, err);
     if (status == IH_LIMIT && is_small)
-        return ih_error_set(err, IH_LIMIT,
-                            "needs more than %.1f MB of memory at once, the limit (memory)",
-                            (double)n_bytes * 1e-6);
+        return ih_error_set_limit(err, IH_LIMIT_MAX_MEMORY, n_bytes,
+                                  "needs more than %.1f MB of memory at once, the limit",
+                                  (double)n_bytes * 1e-6);
     return status == IH_OK ? take(w, w->file_bytes + decoded_bytes, err) : status;
 }
 

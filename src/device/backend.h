@@ -1,28 +1,31 @@
 /*
- * Backends: who counts. A band of pixels goes in, a histogram comes out.
+ * Backends, devices and lanes: a band of pixels goes in, a histogram comes out.
  *
- * A backend is one vtable in one file plus a line in backends.def. Callers use an ih_device, which
- * starts a backend on one or several GPUs, and its lanes, which are dealt to them in turn. One lane
- * serves one worker thread; lanes of a device run side by side.
+ * - A backend is one way to count, "cpu" or "cuda": a vtable in one file plus a line in
+ *   backends.def. It has units: one per GPU; the whole CPU is one unit.
+ * - A device is a backend that has been chosen, with one or more units started.
+ * - A lane is one worker's access to the device: for a GPU, a stream with its buffers. Lanes are
+ *   assigned to the units in turn and run at the same time.
  *
- * Starting a GPU takes as long as decoding many photographs. So an ih_device starts in a thread of
- * its own. Where the caller leaves it open who counts, the processor stands in until then, and a
- * run that soon ends starts no GPU; else a lane hands out plain memory and keeps the filled bands
- * until there is somebody to count them. The caller sees no difference.
+ * Starting a GPU takes as long as decoding many photos, so a device starts in a thread of its own.
+ * Until then:
+ *
+ * - With --device=auto the CPU counts. It is the stand-in: each lane moves to the GPU with its
+ * first image after the start. A run that ends soon starts no GPU at all.
+ * - If only a GPU may count, the lane keeps filled bands in plain memory and hands them over later.
  */
 #ifndef IH_DEVICE_BACKEND_H
 #define IH_DEVICE_BACKEND_H
 
 #include "base/status.h"
 #include "counts/histogram.h"
-#include "counts/planes.h"
 
 struct ih_backend_options {
     const char *kernel;    /* NULL: the backend's best for each number of channels; else by name */
-    unsigned n_idle_cores; /* processors that no worker uses: they may count beside the decoding */
+    unsigned n_idle_cores; /* cores that no worker uses: the CPU backend may count on them */
 };
 
-/* A kernel that --kernel can name, for --list. */
+/* A kernel that --kernel can name. why: for --list. */
 struct ih_kernel_entry {
     const char *name;
     const char *why;
@@ -32,35 +35,34 @@ struct ih_backend {
     const char *name;                      /* "cpu" */
     const struct ih_kernel_entry *kernels; /* the best first; name NULL at the end */
 
-    /* How many units this machine has: GPUs that CUDA shows, one processor. IH_OK with at least 1,
-     * or IH_UNAVAILABLE with why there is none. */
+    /* How many units this machine has: the GPUs that CUDA shows, or one CPU. Returns IH_OK with at
+     * least 1, or IH_UNAVAILABLE with the reason. */
     enum ih_status (*n_units)(int *n, struct ih_error *err);
 
     /*
-     * Makes one unit ready.
+     * Starts one unit.
      *
-     * ordinal  which, from 0
+     * ordinal  of the unit, from 0
      * *state   owned by the caller, released with stop; shared by all lanes of the unit
      *
      * Returns IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY.
-     * Threads: any; units start side by side.
+     * Threads: any; several units may start at the same time.
      */
     enum ih_status (*start)(const struct ih_backend_options *options, int ordinal, void **state,
                             struct ih_error *err);
     void (*stop)(void *state);
-    /* "cpu"; of one of several units its name, ordinal and what it is, "cuda:0 NVIDIA H100". Lives
-     * as long as the state. */
+    /* "cpu", or name, ordinal and model, "cuda:0 NVIDIA H100". Valid as long as the state. */
     const char *(*describe)(void *state);
 
     enum ih_status (*lane_open)(void *state, void **lane, struct ih_error *err);
     void (*lane_close)(void *lane);
 
-    /* The calls below as the ih_lane_ calls of the same name. */
+    /* As the ih_lane_ calls of the same name. */
     enum ih_status (*begin)(void *lane, const struct ih_count_spec *spec, struct ih_error *err);
     enum ih_status (*band)(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
                            struct ih_error *err);
     enum ih_status (*count)(void *lane, size_t n_pixels, struct ih_error *err);
-    /* Both NULL where it counts pixels only. */
+    /* Both NULL if the backend counts only pixels. */
     bool (*takes_planes)(void *state);
     enum ih_status (*count_planes)(void *lane, const struct ih_planes *planes,
                                    struct ih_error *err);
@@ -75,7 +77,7 @@ struct ih_backend {
 /* All backends of this build, in the order that `auto` tries them, NULL at the end. */
 extern const struct ih_backend *const ih_backends[];
 
-/* ---- a device: a backend that has been chosen and started ---- */
+/* ---- a device ---- */
 
 struct ih_device;
 struct ih_lane;
@@ -85,16 +87,16 @@ enum { IH_UNITS_MAX = 64 }; /* GPUs of one device; machines have up to 16 */
 struct ih_device_options {
     const char *backend; /* NULL: auto, the first that starts; else by name */
     struct ih_backend_options with;
-    int ordinals[IH_UNITS_MAX]; /* which units count, each once: all of them, or it is an error */
-    unsigned n_ordinals;        /* 0: whichever start */
-    unsigned n_lanes; /* how many will be open at once: more units are not started; 0: one */
+    int ordinals[IH_UNITS_MAX]; /* units to use, each once; an error if one does not start */
+    unsigned n_ordinals;        /* 0: all units that start */
+    unsigned n_lanes; /* open at the same time; no more units than this are started; 0: one */
     const struct ih_backend *const *backends; /* NULL: ih_backends; tests have others */
-    unsigned start_after_ms; /* where the processor stands in; 0: a while; tests have others */
+    unsigned start_after_ms; /* delay while the stand-in counts; 0: a default; tests have others */
 };
 
 /*
- * Begins to start a device, later where the processor stands in; returns at once. Whether it exists
- * is known after ih_device_wait.
+ * Opens a device and returns at once. The start itself runs in a thread, after a delay if a
+ * stand-in counts. ih_device_wait tells whether it succeeded.
  *
  * *device   owned by the caller, released with ih_device_close
  *
@@ -106,43 +108,43 @@ enum ih_status ih_device_open(const struct ih_device_options *options, struct ih
 /*
  * Waits until the device has started.
  *
- * Returns IH_OK or IH_UNAVAILABLE, with why there is none. The same every time.
+ * Returns IH_OK or IH_UNAVAILABLE with the reason; always the same result.
  * Threads: any.
  */
 enum ih_status ih_device_wait(struct ih_device *device, struct ih_error *err);
 
-/* Waits until it is known whether anybody counts: at once where the processor stands in. Else as
- * ih_device_wait. */
+/* Waits until it is known whether images can be counted. Returns IH_OK at once if there is a
+ * stand-in, else as ih_device_wait. */
 enum ih_status ih_device_wait_usable(struct ih_device *device, struct ih_error *err);
 
 /*
- * Calls off a start that has not begun.
+ * Cancels a start that has not begun.
  *
- * Returns whether one is under way, or engines have been left to the end of the process. Whoever
- * ends that need not wait, but must then do so with _exit, and not close the device.
+ * Returns true if a start is running, or if hardware JPEG decoders were left to the end of the
+ * process. A process that ends now need not wait for them: it may call _exit instead of
+ * ih_device_close.
  */
-bool ih_device_call_off(struct ih_device *device);
+bool ih_device_cancel_start(struct ih_device *device);
 
-/* Who counts, "cpu", "cuda:0 NVIDIA H100" or "cuda:0,1 2 x NVIDIA H100"; and why not a backend or a
- * unit that was tried before: "" where there is nothing to say. Valid after ih_device_wait gave
- * IH_OK, until ih_device_close. */
+/* "cpu", "cuda:0 NVIDIA H100" or "cuda:0,1 2 x NVIDIA H100"; and why an earlier backend or unit was
+ * not used, "" if none was tried. Valid from ih_device_wait that gave IH_OK to ih_device_close. */
 const char *ih_device_description(const struct ih_device *device);
 const char *ih_device_fallback_reason(const struct ih_device *device);
 
-/* Waits for a start that has begun. All lanes are closed before. NULL is allowed. */
+/* Waits for a start that has begun. All lanes must be closed. NULL is allowed. */
 void ih_device_close(struct ih_device *device);
 
-/* ---- a lane: one worker's way to the device. Threads: one call per lane at a time. ---- */
+/* ---- a lane; one call at a time ---- */
 
 enum ih_status ih_lane_open(struct ih_device *device, struct ih_lane **lane, struct ih_error *err);
 void ih_lane_close(struct ih_lane *lane); /* NULL is allowed */
 
-/* Which unit has counted its last image, "cuda:1 NVIDIA H100"; lives as the device. Between an
- * ih_lane_end that gave IH_OK and the next ih_lane_begin. */
+/* The unit that counted the last image, "cuda:1 NVIDIA H100"; valid as long as the device. Call it
+ * between an ih_lane_end that gave IH_OK and the next ih_lane_begin. */
 const char *ih_lane_description(const struct ih_lane *lane);
 
 /*
- * Starts an image. Whatever an earlier image left unfinished is dropped. spec is copied.
+ * Starts an image and drops an unfinished one. spec is copied.
  *
  * Returns IH_OK, IH_MEMORY or IH_DEVICE.
  */
@@ -152,37 +154,37 @@ enum ih_status ih_lane_begin(struct ih_lane *lane, const struct ih_count_spec *s
 /*
  * Hands out a buffer for the next pixels.
  *
- * min_bytes     at least this large (one row); the backend decides how much larger it is
+ * min_bytes     least size: one row; the backend chooses the actual size
  * *pixels       uint8 [*size_bytes], owned by the lane, to be filled before ih_lane_count
  *
- * Returns IH_OK, IH_MEMORY, IH_DEVICE, or why the device did not start.
+ * Returns IH_OK, IH_MEMORY, IH_DEVICE, or the error of ih_device_wait.
  */
 enum ih_status ih_lane_band(struct ih_lane *lane, size_t min_bytes, uint8_t **pixels,
                             size_t *size_bytes, struct ih_error *err);
 
 /*
- * Counts the pixels of the buffer handed out last. They need not be counted when it returns: the
- * buffer is the lane's, and an error may show in a later call.
+ * Counts the pixels in the last buffer. This may go on after the call, so the caller must not touch
+ * the buffer again, and an error may show in a later call.
  *
  * n_pixels   interleaved, spec.n_channels bytes each, from the buffer's start
  */
 enum ih_status ih_lane_count(struct ih_lane *lane, size_t n_pixels, struct ih_error *err);
 
-/* Whether the image that has begun, of three channels, may come as planes: not while it is unknown
- * who counts. */
+/* Whether the current image, of three channels, may come as planes: not before a unit has been
+ * assigned. */
 bool ih_lane_takes_planes(const struct ih_lane *lane);
 
-/* The same as ih_lane_count. planes: within the buffer handed out last; copied. */
+/* As ih_lane_count, for planes in the last buffer. planes is copied. */
 enum ih_status ih_lane_count_planes(struct ih_lane *lane, const struct ih_planes *planes,
                                     struct ih_error *err);
 
 /*
  * Ends the image and gives its counts.
  *
- * out        overwritten: all planes, sums and joint clip counts
- * *kernel    static name of what counted
+ * out        overwritten: bins, sums, and counts clipped in any and in all channels
+ * *kernel    static name of the kernel
  *
- * Returns IH_OK, IH_DEVICE, or why the device did not start.
+ * Returns IH_OK, IH_DEVICE, or the error of ih_device_wait.
  */
 enum ih_status ih_lane_end(struct ih_lane *lane, struct ih_histogram *out, const char **kernel,
                            struct ih_error *err);

@@ -1,18 +1,17 @@
 /*
  * The CPU backend. A lane works in one of two ways:
  *
- * - In a batch every processor has a worker, and a lane is one band buffer and one counter: the
- * worker counts the rows that it has just decoded while they are in its own second-level cache.
- * Handing them to another core would only move them.
- * - With fewer inputs than processors, a single photograph above all, there are processors to
- * spare, and a lane that gets one starts a thread on it: the thread counts a band while the worker
- * decodes the next. One 15-megapixel JPEG then takes little more than its decoding.
+ * - In a batch each core has a worker. The lane is one band buffer and one counter, and the worker
+ *   counts the rows that it has just decoded, while they are in its second-level cache.
+ * - With fewer inputs than cores, a single photo above all, the lane takes an idle core and starts
+ * a thread on it. The thread counts one band while the worker decodes the next, so a JPEG of 15
+ *   megapixels takes little longer than its decoding.
  *
- * Buffers are kept from image to image and only ever grow.
+ * Buffers are kept from image to image and never shrink.
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "base/idle_cores.h"
+#include "base/budget.h"
 #include "count/count.h"
 #include "device/backend.h"
 
@@ -24,13 +23,12 @@
 #include <string.h>
 
 enum {
-    /* A quarter of a 512 KiB second-level cache; the decoder and its tables have the rest. */
+    /* A quarter of a 512 KiB second-level cache; the decoder and its tables use the rest. */
     CPU_BAND_BYTES = 128 * 1024,
     CPU_ALIGN_BYTES = 64, /* a cache line */
-    /* One being decoded, one being counted, one waiting, so that neither side stops for the other's
-     * slower bands. */
+    /* One to decode into, one to count and one in reserve, which evens out slower bands. */
     CPU_BANDS = 3,
-    LOOKS_BEFORE_SLEEP = 2000 /* about a millisecond */
+    YIELDS_BEFORE_SLEEP = 2000 /* about a millisecond */
 };
 
 /* METHOD(name, why), the best first. */
@@ -45,13 +43,13 @@ static const struct ih_count_method *const cpu_methods[] = {CPU_METHODS(AS_METHO
 
 struct cpu_state {
     size_t index;             /* into cpu_kernels and cpu_methods */
-    atomic_uint n_idle_cores; /* processors that no lane has taken */
+    atomic_uint n_idle_cores; /* not yet taken by a lane */
 };
 
 struct cpu_band {
-    uint8_t *pixels; /* owned; NULL until it is first used */
+    uint8_t *pixels; /* owned; NULL until first used */
     size_t size_bytes;
-    size_t n_pixels;         /* 0: it has planes */
+    size_t n_pixels;         /* 0: the band holds planes */
     struct ih_planes planes; /* within pixels */
 };
 
@@ -59,13 +57,13 @@ struct cpu_lane {
     struct ih_counter counter;
     size_t index;
     struct cpu_state *state;          /* borrowed */
-    struct cpu_band bands[CPU_BANDS]; /* only the first without a thread */
+    struct cpu_band bands[CPU_BANDS]; /* without a thread only the first is used */
     bool has_thread;
     pthread_t thread;
 
     pthread_mutex_t lock; /* guards what follows; band i is in bands[i % CPU_BANDS] */
     pthread_cond_t on_change;
-    atomic_ullong n_filled, n_counted; /* atomic only for looking at without the lock */
+    atomic_ullong n_filled, n_counted; /* atomic because the thread also polls without the lock */
     bool is_closing;
 };
 
@@ -80,25 +78,25 @@ static void count_band(struct ih_counter *counter, const struct cpu_band *band)
 /* ---- the lane's thread ---- */
 
 /*
- * Looks for the next band a while before sleeping. A band comes every 150 us, and a thread that
- * sleeps in between is often woken on the processor of the worker that wakes it, where it counts
- * instead of beside: one 15-megapixel JPEG took 80 ms that way and takes 53 this way. Yielding
- * leaves the processor to whoever wants it.
+ * Polls for the next band before the thread sleeps. A band comes every 150 us. A thread that sleeps
+ * in between is often woken on its worker's core and then counts instead of the worker's decoding,
+ * not beside it: 80 ms instead of 53 for a JPEG of 15 megapixels. Yielding leaves the core to any
+ * other thread that is ready.
  */
-static void look_for_band(struct cpu_lane *l)
+static void poll_for_band(struct cpu_lane *l)
 {
-    for (int i = 0; i < LOOKS_BEFORE_SLEEP && l->n_counted == l->n_filled; i++)
+    for (int i = 0; i < YIELDS_BEFORE_SLEEP && l->n_counted == l->n_filled; i++)
         sched_yield();
 }
 
-static void *count_beside(void *lane)
+static void *count_in_thread(void *lane)
 {
     struct cpu_lane *l = lane;
     pthread_mutex_lock(&l->lock);
     for (;;) {
         if (l->n_counted == l->n_filled && !l->is_closing) {
             pthread_mutex_unlock(&l->lock);
-            look_for_band(l);
+            poll_for_band(l);
             pthread_mutex_lock(&l->lock);
         }
         while (l->n_counted == l->n_filled && !l->is_closing)
@@ -116,7 +114,7 @@ static void *count_beside(void *lane)
     return NULL;
 }
 
-/* Waits until at most n_left bands are yet to be counted; the counter is the caller's after 0. */
+/* Waits until at most n_left bands are uncounted. With 0, the caller may then use the counter. */
 static void wait_for_thread(struct cpu_lane *l, unsigned n_left)
 {
     pthread_mutex_lock(&l->lock);
@@ -125,9 +123,9 @@ static void wait_for_thread(struct cpu_lane *l, unsigned n_left)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* ---- the device ---- */
+/* ---- the unit ---- */
 
-/* All processors together are one unit: a lane runs where its worker does. */
+/* All cores together are one unit: a lane runs on its worker's core. */
 static enum ih_status cpu_n_units(int *n, struct ih_error *err)
 {
     (void)err;
@@ -144,8 +142,7 @@ static enum ih_status cpu_start(const struct ih_backend_options *options, int or
         while (cpu_kernels[index].name && strcmp(cpu_kernels[index].name, options->kernel) != 0)
             index++;
         if (!cpu_kernels[index].name)
-            return ih_error_set(err, IH_UNAVAILABLE, "kernel \"%s\": the CPU has none of this name",
-                                options->kernel);
+            return ih_error_set(err, IH_UNAVAILABLE, "no CPU kernel \"%s\"", options->kernel);
     }
     struct cpu_state *s = malloc(sizeof *s);
     if (!s)
@@ -179,9 +176,9 @@ static enum ih_status cpu_lane_open(void *state, void **lane, struct ih_error *e
     l->state = s;
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->on_change, NULL);
-    /* Where no thread can be had the worker counts. */
+    /* If no thread can be started, the worker counts. */
     if (ih_idle_core_take(&s->n_idle_cores)) {
-        l->has_thread = pthread_create(&l->thread, NULL, count_beside, l) == 0;
+        l->has_thread = pthread_create(&l->thread, NULL, count_in_thread, l) == 0;
         if (!l->has_thread)
             ih_idle_core_give(&s->n_idle_cores);
     }
@@ -213,13 +210,13 @@ static enum ih_status cpu_begin(void *lane, const struct ih_count_spec *spec, st
 {
     struct cpu_lane *l = lane;
     (void)err;
-    wait_for_thread(l, 0); /* an image that was given up may still be counted */
+    wait_for_thread(l, 0); /* the thread may still count an abandoned image */
     ih_counter_begin(&l->counter, cpu_methods[l->index], spec);
     return IH_OK;
 }
 
-/* The old contents are of no use, so growing is releasing and taking anew: the peak stays low. No
- * object can be larger than PTRDIFF_MAX; below it, rounding up to a line cannot overflow. */
+/* Replaces the buffer. The old contents are not needed, so it is freed first to keep the peak low.
+ * Below PTRDIFF_MAX, rounding up to a cache line cannot overflow. */
 static enum ih_status grow(struct cpu_band *band, size_t min_bytes, struct ih_error *err)
 {
     size_t n_lines = (min_bytes + CPU_ALIGN_BYTES - 1) / CPU_ALIGN_BYTES, size_bytes = 0;
@@ -234,7 +231,7 @@ static enum ih_status grow(struct cpu_band *band, size_t min_bytes, struct ih_er
     return IH_OK;
 }
 
-/* The band that is filled next; the lane's only one without a thread. */
+/* The band to fill next. */
 static struct cpu_band *next_band(struct cpu_lane *l)
 {
     return &l->bands[l->has_thread ? l->n_filled % CPU_BANDS : 0];
@@ -244,7 +241,7 @@ static enum ih_status cpu_band(void *lane, size_t min_bytes, uint8_t **pixels, s
                                struct ih_error *err)
 {
     struct cpu_lane *l = lane;
-    wait_for_thread(l, CPU_BANDS - 1); /* n_filled changes only in this thread */
+    wait_for_thread(l, CPU_BANDS - 1); /* only this thread changes n_filled */
     struct cpu_band *band = next_band(l);
     if (!band->pixels || min_bytes > band->size_bytes) {
         enum ih_status status =
@@ -257,7 +254,7 @@ static enum ih_status cpu_band(void *lane, size_t min_bytes, uint8_t **pixels, s
     return IH_OK;
 }
 
-/* The next band is filled: it is counted, or handed to the thread. */
+/* Counts the band that has just been filled, or hands it to the thread. */
 static void count_next(struct cpu_lane *l)
 {
     if (!l->has_thread) {

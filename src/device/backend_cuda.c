@@ -1,26 +1,24 @@
 /*
- * The GPU: bands travel through two pinned buffers on the lane's own stream.
+ * The CUDA backend. Each lane has its own stream and sends bands through two pinned buffers:
  *
  *     host     decode 0 | decode 1 | decode 2 ...
  *     copy              | copy 0   | copy 1
  *     kernel            |  count 0 |  count 1
  *
- * A photograph comes as the planes of its JPEG, unless a kernel was asked for: that is half the
- * bytes in 4:2:0, and the processor neither brings chroma to full size nor makes RGB, so that it
- * has less to do than one that only decodes to RGB.
+ * While one band is copied and counted, the worker decodes the next into the other buffer. Kernels
+ * add to one set of 64-bit totals in device memory, which is read back at the end of the image.
  *
- * While a band is copied and counted, the next is decoded into the other buffer. Kernels add to one
- * set of 64-bit totals in device memory; they are read back once, at the end of the image.
- *
- * Bands of 1 MiB: their copy takes 19 us over PCIe 5 and hides the kernel, while a worker needs
- * more than 300 us to decode one. Larger bands only take more pinned memory, smaller ones let the
- * cost of a launch show.
+ * - JPEG photos arrive as planes, unless the user named a kernel. With 4:2:0 that is half the bytes
+ *   of RGB, and the GPU does the upsampling and the colour conversion. The CPU then has less to do
+ *   than a program that only decodes to RGB.
+ * - A band has 1 MiB. Its copy takes 19 us over PCIe 5 and hides the kernel; a worker takes more
+ *   than 300 us to decode it. Larger bands only take more pinned memory; with smaller ones, launch
+ *   overhead shows.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "device/backend.h"
 #include "device/cuda_unit.h"
-#include "device/gpu_totals.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,20 +32,18 @@ typedef cudaError_t launcher(const struct ih_gpu_histogram_args *args);
 static launcher *const launchers[] = {
 #define KERNEL(name, why) ih_histogram_##name,
 #include "kernels/kernels.def"
-#undef KERNEL
 };
 
 static const struct ih_kernel_entry kernels[] = {
 #define KERNEL(name, why) {#name, why},
 #include "kernels/kernels.def"
-#undef KERNEL
     {NULL, NULL},
 };
 
 struct slot {
     uint8_t *pixels, *d_pixels; /* pinned, and on the device; size_bytes each */
     size_t size_bytes;
-    cudaEvent_t is_free; /* the last copy from and kernel over this slot are done */
+    cudaEvent_t is_free; /* the last copy and kernel that use this slot are done */
 };
 
 struct cuda_lane {
@@ -61,111 +57,10 @@ struct cuda_lane {
     bool has_planes; /* the image comes as planes */
 };
 
-enum ih_status ih_cuda_failed(struct ih_error *err, cudaError_t error, const char *what)
-{
-    cudaGetLastError(); /* is kept, and would make the thread's next launch seem to fail */
-    if (error == cudaErrorMemoryAllocation)
-        return ih_error_set(err, IH_MEMORY, "%s: out of GPU or pinned memory", what);
-    return ih_error_set(err, IH_DEVICE, "%s: %s", what, cudaGetErrorString(error));
-}
-
-/* ---- the device ---- */
-
-static cudaError_t read_properties(struct ih_cuda_unit *d)
-{
-    struct cudaDeviceProp prop;
-    cudaError_t e = cudaGetDeviceProperties(&prop, d->ordinal);
-    if (e == cudaSuccess) {
-        d->gpu.n_multiprocessors = prop.multiProcessorCount;
-        d->gpu.shared_bytes_optin = prop.sharedMemPerBlockOptin;
-        snprintf(d->description, sizeof d->description, "cuda:%d %s", d->ordinal, prop.name);
-    }
-    return e;
-}
-
-static void lane_close(void *lane);
-static enum ih_status lane_open(void *state, void **lane, struct ih_error *err);
-static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct ih_error *err);
-static enum ih_status band(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
-                           struct ih_error *err);
-static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err);
-static enum ih_status end(void *lane, struct ih_histogram *out, const char **kernel,
-                          struct ih_error *err);
-
-/* One pixel there and back: loads the kernel, and finds out whether this GPU can run it. */
-static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
-{
-    struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
-    struct ih_histogram h;
-    void *lane = NULL;
-    uint8_t *pixels;
-    size_t size_bytes;
-    const char *kernel;
-    enum ih_status status = lane_open(d, &lane, err);
-    if (status == IH_OK && (status = begin(lane, &spec, err)) == IH_OK &&
-        (status = band(lane, 3, &pixels, &size_bytes, err)) == IH_OK) {
-        memset(pixels, 255, 3);
-        status = count(lane, 1, err);
-        if (status == IH_OK)
-            status = end(lane, &h, &kernel, err);
-        if (status == IH_OK && (!ih_histogram_consistent(&h) || h.all_high != 1))
-            status = ih_error_set(err, IH_DEVICE, "%s counts wrong", d->description);
-    }
-    if (lane)
-        lane_close(lane);
-    return status;
-}
-
-static enum ih_status n_units(int *n, struct ih_error *err)
-{
-    cudaError_t e = cudaGetDeviceCount(n);
-    if (e == cudaSuccess && *n > 0)
-        return IH_OK;
-    return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s",
-                        cudaGetErrorString(e != cudaSuccess ? e : cudaErrorNoDevice));
-}
-
-static enum ih_status start(const struct ih_backend_options *options, int ordinal, void **state,
-                            struct ih_error *err)
-{
-    struct ih_cuda_unit *d = calloc(1, sizeof *d);
-    if (!d)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
-    d->ordinal = ordinal;
-    d->takes_planes = !options->kernel;
-    while (options->kernel && strcmp(kernels[d->kernel].name, options->kernel) != 0)
-        d->kernel++; /* it is there: the caller has looked */
-    enum ih_status status = IH_OK;
-    cudaError_t e = read_properties(d);
-    if (e != cudaSuccess)
-        status = ih_cuda_failed(err, e, "cannot open the GPU");
-    else
-        status = try_out(d, err);
-    if (status == IH_OK)
-        *state = d;
-    else
-        free(d);
-    return status;
-}
-
-static void stop(void *state)
-{
-    free(state); /* the CUDA context is the process's, and may be a library user's too */
-}
-
-static const char *describe(void *state)
-{
-    const struct ih_cuda_unit *d = state;
-    return d->description;
-}
-
 /* ---- a lane ---- */
 
-/*
- * CUDA's current device is the thread's, and with several GPUs, or in a library user's thread, it
- * may be another than the lane's. Kernels and allocations go to the current one, so every call sets
- * it: that it is set already is found out in under a microsecond.
- */
+/* Every call makes the lane's GPU current, because the current device belongs to the thread:
+ * another lane or a user of the library may have changed it. This takes less than a microsecond. */
 static cudaError_t use_device(const struct cuda_lane *l)
 {
     return cudaSetDevice(l->device->ordinal);
@@ -179,7 +74,7 @@ static void slot_release(struct slot *slot)
     slot->size_bytes = 0;
 }
 
-/* To a whole band at least: a slot that could not grow has nothing left. */
+/* Reallocates the slot, to at least BAND_BYTES. On failure the slot is empty. */
 static cudaError_t slot_grow(struct slot *slot, size_t min_bytes)
 {
     const size_t size_bytes = min_bytes > BAND_BYTES ? min_bytes : BAND_BYTES;
@@ -199,7 +94,7 @@ static void lane_close(void *lane)
     struct cuda_lane *l = lane;
     use_device(l);
     if (l->stream)
-        cudaStreamSynchronize(l->stream); /* nothing may be in flight when its memory goes */
+        cudaStreamSynchronize(l->stream); /* before its memory is freed */
     for (int i = 0; i < N_SLOTS; i++) {
         slot_release(&l->slots[i]);
         if (l->slots[i].is_free)
@@ -251,7 +146,7 @@ static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct
     l->n_pixels = 0;
     l->has_planes = false;
     cudaError_t e = use_device(l);
-    if (e == cudaSuccess) /* in stream order: behind whatever an unfinished image left */
+    if (e == cudaSuccess) /* in stream order: after the work of an unfinished image */
         e = cudaMemsetAsync(l->d_totals, 0, sizeof *l->d_totals, l->stream);
     return e == cudaSuccess ? IH_OK : ih_cuda_failed(err, e, "GPU");
 }
@@ -285,9 +180,9 @@ static cudaError_t upload(const struct cuda_lane *l, size_t size_bytes)
     return e;
 }
 
-/* A kernel over the current slot has been launched, or not. */
-static enum ih_status launched(struct cuda_lane *l, cudaError_t e, uint64_t n_pixels,
-                               struct ih_error *err)
+/* To be called after a launch over the current slot. e: its result. */
+static enum ih_status finish_launch(struct cuda_lane *l, cudaError_t e, uint64_t n_pixels,
+                                    struct ih_error *err)
 {
     if (e == cudaSuccess)
         e = cudaEventRecord(l->slots[l->current].is_free, l->stream);
@@ -310,16 +205,9 @@ static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
     cudaError_t e = upload(l, n_pixels * l->spec.n_channels);
     if (e == cudaSuccess)
         e = launchers[l->device->kernel](&args);
-    return launched(l, e, n_pixels, err);
+    return finish_launch(l, e, n_pixels, err);
 }
 
-static bool takes_planes(void *state)
-{
-    const struct ih_cuda_unit *d = state;
-    return d->takes_planes;
-}
-
-/* Half the bytes of RGB in 4:2:0, and its colours are made on the GPU. */
 static enum ih_status count_planes(void *lane, const struct ih_planes *planes, struct ih_error *err)
 {
     struct cuda_lane *l = lane;
@@ -344,7 +232,7 @@ static enum ih_status count_planes(void *lane, const struct ih_planes *planes, s
     cudaError_t e = upload(l, planes->size_bytes);
     if (e == cudaSuccess)
         e = ih_histogram_ycc(&args);
-    return launched(l, e, (uint64_t)planes->width * planes->n_rows, err);
+    return finish_launch(l, e, (uint64_t)planes->width * planes->n_rows, err);
 }
 
 static enum ih_status end(void *lane, struct ih_histogram *out, const char **kernel,
@@ -362,6 +250,93 @@ static enum ih_status end(void *lane, struct ih_histogram *out, const char **ker
     ih_gpu_totals_read(l->totals, &l->spec, l->n_pixels, out);
     *kernel = l->has_planes ? "ycc" : kernels[l->device->kernel].name;
     return IH_OK;
+}
+
+/* ---- a unit: one GPU ---- */
+
+static cudaError_t read_properties(struct ih_cuda_unit *d)
+{
+    struct cudaDeviceProp prop;
+    cudaError_t e = cudaGetDeviceProperties(&prop, d->ordinal);
+    if (e == cudaSuccess) {
+        d->gpu.n_multiprocessors = prop.multiProcessorCount;
+        d->gpu.shared_bytes_optin = prop.sharedMemPerBlockOptin;
+        snprintf(d->description, sizeof d->description, "cuda:%d %s", d->ordinal, prop.name);
+    }
+    return e;
+}
+
+/* Counts one pixel: loads the kernel and checks that this GPU can run it. */
+static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
+{
+    struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
+    struct ih_histogram h;
+    void *lane = NULL;
+    uint8_t *pixels;
+    size_t size_bytes;
+    const char *kernel;
+    enum ih_status status = lane_open(d, &lane, err);
+    if (status == IH_OK && (status = begin(lane, &spec, err)) == IH_OK &&
+        (status = band(lane, 3, &pixels, &size_bytes, err)) == IH_OK) {
+        memset(pixels, 255, 3);
+        status = count(lane, 1, err);
+        if (status == IH_OK)
+            status = end(lane, &h, &kernel, err);
+        if (status == IH_OK && (!ih_histogram_consistent(&h) || h.all_high != 1))
+            status = ih_error_set(err, IH_DEVICE, "%s counts wrong", d->description);
+    }
+    if (lane)
+        lane_close(lane);
+    return status;
+}
+
+static enum ih_status n_units(int *n, struct ih_error *err)
+{
+    cudaError_t e = cudaGetDeviceCount(n);
+    if (e == cudaSuccess && *n > 0)
+        return IH_OK;
+    return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s",
+                        cudaGetErrorString(e != cudaSuccess ? e : cudaErrorNoDevice));
+}
+
+static enum ih_status start(const struct ih_backend_options *options, int ordinal, void **state,
+                            struct ih_error *err)
+{
+    struct ih_cuda_unit *d = calloc(1, sizeof *d);
+    if (!d)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    d->ordinal = ordinal;
+    d->takes_planes = !options->kernel;
+    while (options->kernel && strcmp(kernels[d->kernel].name, options->kernel) != 0)
+        d->kernel++; /* ends: the caller has checked the name */
+    enum ih_status status = IH_OK;
+    cudaError_t e = read_properties(d);
+    if (e != cudaSuccess)
+        status = ih_cuda_failed(err, e, "cannot open the GPU");
+    else
+        status = try_out(d, err);
+    if (status == IH_OK)
+        *state = d;
+    else
+        free(d);
+    return status;
+}
+
+static void stop(void *state)
+{
+    free(state); /* not the CUDA context: a user of the library may use it too */
+}
+
+static const char *describe(void *state)
+{
+    const struct ih_cuda_unit *d = state;
+    return d->description;
+}
+
+static bool takes_planes(void *state)
+{
+    const struct ih_cuda_unit *d = state;
+    return d->takes_planes;
 }
 
 const struct ih_backend ih_backend_cuda = {

@@ -1,7 +1,5 @@
-/*
- * A device from its opening to its end: the start, in a thread of its own, and who counts until
- * then. The first backend of the list that starts is taken.
- */
+/* The life of a device: the stand-in, the start in a thread of its own, the end. The first backend
+ * that starts is used. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "device/device.h"
@@ -11,15 +9,15 @@
 #include <time.h>
 
 /*
- * How long the processor stands in before another start begins. An H100 takes 0.3 s to start and
- * then saves a fifth of the time that JPEGs take on 16 processors. A run that ends before the start
- * does gains nothing, and takes 40 to 70 ms more, in which the kernel clears up.
+ * How long the stand-in counts before the start of a GPU begins. An H100 takes 0.3 s to start and
+ * then saves a fifth of the time that 16 cores take for JPEGs. A run that ends during the start
+ * gains nothing and takes 40 to 70 ms longer, while the kernel cleans up.
  */
 enum { START_AFTER_MS = 250 };
 
-/* Where any backend will do, the processor's among them, it counts until another has started.
- * Without memory for that, lanes wait. */
-static void begin_to_stand_in(struct ih_device *d)
+/* Starts the CPU as the stand-in, if the options allow both the CPU and others. If that fails,
+ * lanes wait for the device. */
+static void start_stand_in(struct ih_device *d)
 {
     const struct ih_backend *b = NULL;
     for (size_t i = 0; !d->options.backend && (b = ih_backend_candidate(&d->options, &i)); i++)
@@ -27,8 +25,8 @@ static void begin_to_stand_in(struct ih_device *d)
             b->start(&d->options.with, 0, &d->stand_in, NULL);
 }
 
-/* Whether the start may begin. As long as the processor stands in, it does only after a while,
- * unless somebody waits for it. */
+/* Waits for the delay of the stand-in, or until a thread waits for the device. Returns false if the
+ * start was cancelled. */
 static bool begin_start(struct ih_device *d)
 {
     const unsigned ms = d->options.start_after_ms ? d->options.start_after_ms : START_AFTER_MS;
@@ -53,10 +51,10 @@ static void *start(void *argument)
     if (!begin_start(d))
         return NULL;
     enum ih_status status = IH_UNAVAILABLE;
-    struct ih_error error = {IH_OK, ""}, fallback = {IH_OK, ""};
+    struct ih_error error = {0}, fallback = {0};
     const struct ih_backend *chosen = NULL, *b;
     for (size_t i = 0; !chosen && (b = ih_backend_candidate(&d->options, &i)); i++) {
-        struct ih_error skipped = {IH_OK, ""};
+        struct ih_error skipped = {0};
         status = ih_units_start(d, b, &skipped, &error);
         if (status == IH_OK)
             chosen = b;
@@ -71,7 +69,7 @@ static void *start(void *argument)
     d->error = error;
     if (chosen)
         d->fallback = fallback;
-    else /* whatever went wrong, there is no device */
+    else /* whatever the reason was */
         d->status = d->error.status = IH_UNAVAILABLE;
     if (d->n_units > 0 && d->units[0] == d->stand_in)
         d->stand_in = NULL;
@@ -106,9 +104,9 @@ enum ih_status ih_device_open(const struct ih_device_options *options, struct ih
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&d->on_need, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    /* The processor is there at once; so it is where no thread can be had. */
+    /* The CPU starts at once. Without a thread, any backend starts here. */
     if (first != &ih_backend_cpu) {
-        begin_to_stand_in(d);
+        start_stand_in(d);
         d->has_starter = pthread_create(&d->starter, NULL, start, d) == 0;
     }
     if (!d->has_starter) {
@@ -140,7 +138,7 @@ enum ih_status ih_device_wait_usable(struct ih_device *d, struct ih_error *err)
     return has_stand_in ? IH_OK : ih_device_wait(d, err);
 }
 
-bool ih_device_call_off(struct ih_device *d)
+bool ih_device_cancel_start(struct ih_device *d)
 {
     pthread_mutex_lock(&d->lock);
     d->is_closing = true;
@@ -164,7 +162,7 @@ void ih_device_close(struct ih_device *d)
 {
     if (!d)
         return;
-    ih_device_call_off(d);
+    ih_device_cancel_start(d);
     if (d->has_starter)
         pthread_join(d->starter, NULL);
     if (d->backend)

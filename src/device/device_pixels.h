@@ -1,10 +1,9 @@
 /*
- * Counting pixels that a library's caller already has in the memory of a GPU, on the caller's
- * stream: nothing is copied to the device and nothing waited for until the counts are asked for.
+ * Counting pixels that a user of the library already has in GPU memory, on the user's stream:
+ * nothing is copied to the device, and only ih_device_pixels_finish waits.
  *
- * This is no backend: it has no lanes, no bands and no choice of device, since the pixels are where
- * they are. What it shares with the CUDA backend are the kernels. In a build without CUDA, opening
- * says so.
+ * This is not a backend: it has no lanes, no bands and no choice of device. It shares the kernels
+ * of the CUDA backend. In a build without CUDA, opening fails.
  */
 #ifndef IH_DEVICE_DEVICE_PIXELS_H
 #define IH_DEVICE_DEVICE_PIXELS_H
@@ -15,19 +14,18 @@
 struct ih_device_pixels;
 
 /*
- * Takes what counting needs on a GPU and runs its kernels once, so that later nothing is allocated
- * or loaded.
+ * Allocates everything and runs the kernels once, so that counting neither allocates nor loads.
  *
  * gpu      CUDA's ordinal, or IH_GPU_CURRENT
- * kernel   NULL, or a name that is no GPU kernel's: the best
- * spec     copied; n_channels plays no part
+ * kernel   NULL or an unknown name: the best kernel
+ * spec     copied; n_channels is ignored
  *
  * Returns IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY.
  */
 enum ih_status ih_device_pixels_open(int gpu, const char *kernel, const struct ih_count_spec *spec,
                                      struct ih_device_pixels **pixels, struct ih_error *err);
 
-/* Waits for what is enqueued. NULL is allowed. */
+/* Waits for the count that is enqueued, if any. NULL is allowed. */
 void ih_device_pixels_close(struct ih_device_pixels *pixels);
 
 /*
@@ -36,20 +34,21 @@ void ih_device_pixels_close(struct ih_device_pixels *pixels);
  * image    rows of width pixels, stride_bytes > 0 apart; checked by the caller
  * stream   a cudaStream_t, NULL for the default one
  *
- * Returns IH_OK; IH_USAGE for memory that is not this GPU's, or an unfinished count; IH_DEVICE.
+ * Returns IH_OK; IH_USAGE for memory of another GPU or of the host, or if the last count is not
+ * finished; IH_DEVICE.
  */
 enum ih_status ih_device_pixels_count(struct ih_device_pixels *pixels,
                                       const struct ih_pixels *image, void *stream,
                                       struct ih_error *err);
 
-/* Waits for the count. *spec is what was counted, *kernel static. IH_OK, IH_USAGE where none was
- * enqueued, IH_DEVICE. */
+/* Waits for the count. *spec: what was counted; *kernel: static. Returns IH_OK, IH_USAGE if no
+ * count was enqueued, or IH_DEVICE. */
 enum ih_status ih_device_pixels_finish(struct ih_device_pixels *pixels, struct ih_histogram *out,
                                        struct ih_count_spec *spec, const char **kernel,
                                        struct ih_error *err);
 
-/* The calling thread's current CUDA device, -1 where there is none, and making it current again.
- * What opens lanes of a GPU changes it. */
+/* The calling thread's current CUDA device, -1 without one, and a way to restore it: opening a lane
+ * of a GPU changes it. */
 int ih_gpu_current(void);
 void ih_gpu_make_current(int gpu);
 

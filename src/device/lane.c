@@ -1,14 +1,13 @@
 /*
- * Lanes, which work before their device has started. A GPU takes a few hundred milliseconds.
+ * Lanes. They work before their device has started, which takes a GPU a few hundred milliseconds:
  *
- * - Where the processor stands in, it counts whole images until the device has started: who counts
- *   is settled when an image begins. So a GPU costs a run no time, however short it is.
- * - Where somebody has said that the GPU shall count, a lane keeps filled bands in plain memory
- *   until it can. That costs one copy of the first image's first bands, and hides some of the start
- *   behind their decoding.
+ * - With a stand-in, the CPU counts entire images until then. A lane chooses its unit at the start
+ *   of each image, so even a short run loses no time to the GPU.
+ * - Without one, the lane stages filled bands in plain memory and copies them to the GPU later.
+ * That hides some of the start behind decoding.
  *
- * A lane is dealt to the device's units in turn, when it first counts on one. Workers are alike and
- * take the next input when they are done, so a slower GPU only gives its lanes fewer images.
+ * Lanes get the units in turn, each when it first needs one. A slower GPU needs no other balance:
+ * its workers just take fewer inputs.
  */
 #include "device/device.h"
 
@@ -18,7 +17,7 @@
 
 enum {
     STAGED_BAND_BYTES = 1 << 20,
-    STAGED_BYTES_MAX = 64 << 20 /* of all lanes together; then they wait for the start */
+    STAGED_BYTES_MAX = 64 << 20 /* in all lanes together; beyond it they wait for the start */
 };
 
 struct staged_band {
@@ -30,11 +29,11 @@ struct ih_lane {
     struct ih_device *device;
     struct ih_count_spec spec;
     const struct ih_backend *backend;
-    void *unit;                 /* the device's that it is dealt to, or its stand-in */
-    void *lane;                 /* the backend's; NULL: nobody counts yet, and no unit is valid */
+    void *unit;                 /* one of the device's, or the stand-in */
+    void *lane;                 /* the backend's; NULL: none yet, and unit is not valid */
     struct staged_band *staged; /* owned */
-    size_t n_staged, n_counted; /* handed out, and filled */
-    bool band_is_staged;        /* the one handed out last */
+    size_t n_staged, n_counted; /* bands handed out, and filled */
+    bool band_is_staged;        /* the last band */
 };
 
 enum ih_status ih_lane_open(struct ih_device *device, struct ih_lane **lane, struct ih_error *err)
@@ -77,18 +76,17 @@ const char *ih_lane_description(const struct ih_lane *l)
     return l->backend->describe(l->unit);
 }
 
-/* The unit whose turn it is. */
-static void *deal(struct ih_device *d)
+static void *next_unit(struct ih_device *d)
 {
     pthread_mutex_lock(&d->lock);
-    void *unit = d->units[d->n_dealt++ % d->n_units];
+    void *unit = d->units[d->n_assigned++ % d->n_units];
     pthread_mutex_unlock(&d->lock);
     return unit;
 }
 
-/* Opens a backend's lane in place of what the lane had, which it keeps on failure. */
-static enum ih_status move_to(struct ih_lane *l, const struct ih_backend *b, void *unit,
-                              struct ih_error *err)
+/* Binds the lane to a unit. On failure it keeps the unit it had. */
+static enum ih_status bind(struct ih_lane *l, const struct ih_backend *b, void *unit,
+                           struct ih_error *err)
 {
     void *lane;
     enum ih_status status = b->lane_open(unit, &lane, err);
@@ -102,9 +100,9 @@ static enum ih_status move_to(struct ih_lane *l, const struct ih_backend *b, voi
     return IH_OK;
 }
 
-/* Moves the lane, if need be, to who is to count the next image, without waiting for anybody. Who
- * stands in goes on where a GPU has started but has no memory for a lane. */
-static enum ih_status settle(struct ih_lane *l, struct ih_error *err)
+/* Binds the lane to a unit of the device once that has started, until then to the stand-in. Never
+ * waits. The stand-in also goes on counting if the GPU has no memory for the lane. */
+static enum ih_status choose_unit(struct ih_lane *l, struct ih_error *err)
 {
     struct ih_device *d = l->device;
     pthread_mutex_lock(&d->lock);
@@ -112,40 +110,45 @@ static enum ih_status settle(struct ih_lane *l, struct ih_error *err)
     const bool has_started = d->is_started && d->status == IH_OK;
     pthread_mutex_unlock(&d->lock);
     if (has_started && l->lane && l->unit == stand_in)
-        move_to(l, d->backend, deal(d), NULL);
+        bind(l, d->backend, next_unit(d), NULL);
     else if (has_started && !l->lane)
-        return move_to(l, d->backend, deal(d), err);
+        return bind(l, d->backend, next_unit(d), err);
     else if (stand_in && !l->lane)
-        return move_to(l, &ih_backend_cpu, stand_in, err);
+        return bind(l, &ih_backend_cpu, stand_in, err);
     return IH_OK;
 }
 
-/* Waits for the start, opens the backend's lane and passes the staged bands on. */
+/* Copies a staged band to the backend's buffers and counts it. */
+static enum ih_status count_staged(struct ih_lane *l, const struct staged_band *staged,
+                                   struct ih_error *err)
+{
+    const size_t n_channels = l->spec.n_channels;
+    const uint8_t *from = staged->pixels;
+    enum ih_status status = IH_OK;
+    for (size_t n_left = staged->n_pixels, n; status == IH_OK && n_left > 0; n_left -= n) {
+        uint8_t *to;
+        size_t size_bytes;
+        status = l->backend->band(l->lane, n_channels, &to, &size_bytes, err);
+        if (status != IH_OK)
+            return status;
+        n = size_bytes / n_channels < n_left ? size_bytes / n_channels : n_left;
+        memcpy(to, from, n * n_channels);
+        status = l->backend->count(l->lane, n, err);
+        from += n * n_channels;
+    }
+    return status;
+}
+
+/* Waits for the start, binds the lane and counts the staged bands. */
 static enum ih_status attach(struct ih_lane *l, struct ih_error *err)
 {
     enum ih_status status = ih_device_wait(l->device, err);
-    const struct ih_backend *b = l->device->backend;
     if (status == IH_OK)
-        status = move_to(l, b, deal(l->device), err);
+        status = bind(l, l->device->backend, next_unit(l->device), err);
     if (status == IH_OK)
-        status = b->begin(l->lane, &l->spec, err);
-    for (size_t i = 0; status == IH_OK && i < l->n_counted; i++) {
-        const struct staged_band *staged = &l->staged[i];
-        size_t n_channels = l->spec.n_channels, n_left = staged->n_pixels;
-        const uint8_t *from = staged->pixels;
-        while (status == IH_OK && n_left > 0) {
-            uint8_t *to;
-            size_t size_bytes;
-            status = b->band(l->lane, n_channels, &to, &size_bytes, err);
-            if (status != IH_OK)
-                break;
-            size_t n = size_bytes / n_channels < n_left ? size_bytes / n_channels : n_left;
-            memcpy(to, from, n * n_channels);
-            status = b->count(l->lane, n, err);
-            from += n * n_channels;
-            n_left -= n;
-        }
-    }
+        status = l->backend->begin(l->lane, &l->spec, err);
+    for (size_t i = 0; status == IH_OK && i < l->n_counted; i++)
+        status = count_staged(l, &l->staged[i], err);
     drop_staged(l);
     return status;
 }
@@ -157,12 +160,12 @@ enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec
     assert(spec->clip_low < spec->clip_high);
     drop_staged(l);
     l->spec = *spec;
-    enum ih_status status = settle(l, err);
+    enum ih_status status = choose_unit(l, err);
     return status == IH_OK && l->lane ? l->backend->begin(l->lane, spec, err) : status;
 }
 
-/* Room for one more staged band; NULL where the device has started, where enough is staged, or
- * where memory is short: then the lane waits for the start, which frees what is staged. */
+/* A new staged band. NULL if the device has started, too much is staged or memory is short: the
+ * lane then waits for the start, which frees the staged bands. */
 static struct staged_band *stage(struct ih_lane *l, size_t size_bytes)
 {
     struct ih_device *d = l->device;
@@ -240,7 +243,7 @@ enum ih_status ih_lane_end(struct ih_lane *l, struct ih_histogram *out, const ch
     }
     enum ih_status status = l->backend->end(l->lane, out, kernel, err);
     if (status == IH_OK && !ih_histogram_consistent(out))
-        return ih_error_set(err, IH_DEVICE, "counting failed: %s gave counts that do not add up",
+        return ih_error_set(err, IH_DEVICE, "counting failed: the counts of %s do not add up",
                             ih_lane_description(l));
     return status;
 }

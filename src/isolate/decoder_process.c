@@ -1,108 +1,287 @@
-/* The worker's side of a helper process. Nothing that comes from it is trusted. */
+/* The worker's side of a decoder process. It trusts nothing that the process sends. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "isolate/spawn.h"
+#include "isolate/decoder_process.h"
+#include "isolate/sandbox.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define NS_A_SECOND ((uint64_t)1000 * 1000 * 1000)
 
-void ih_decoder_process_init(struct ih_decoder_process *h,
-                             const struct ih_decoder_process_command *command)
+#ifndef SOCK_CLOEXEC /* without it, another thread may start a program that inherits the socket */
+#define SOCK_CLOEXEC 0
+#endif
+
+static struct ih_decoder_process *process_of(struct ih_remote_decoder *remote)
 {
-    *h = (struct ih_decoder_process){.command = command};
+    return (struct ih_decoder_process *)remote; /* its first member */
 }
 
-/* ---- its life ---- */
+/* ---- spawning ---- */
 
-/* Ends the process. Returns how, as waitpid says it. */
-static int stop(struct ih_decoder_process *h)
+/* Moves a descriptor out of the range that the decoder process uses. dup2 onto its own number would
+ * keep the close-on-exec flag, and onto the other one would close that. -1 on failure. */
+static int move_away(int fd)
+{
+    if (fd < 0 || fd > IH_DECODER_PROCESS_MEMORY)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, IH_DECODER_PROCESS_MEMORY + 1), error_number = errno;
+    close(fd);
+    errno = error_number;
+    return moved;
+}
+
+/* The worker's socket and the decoder process's. No other program may inherit them: while it held
+ * one, the worker would not see that the other end was closed. */
+static bool make_sockets(int ends[2])
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return false;
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    ends[1] = move_away(ends[1]);
+    if (ends[1] >= 0)
+        return true;
+    int error_number = errno;
+    close(ends[0]);
+    errno = error_number;
+    return false;
+}
+
+/* Fills memory. Returns the file to hand over, or -1. */
+static int make_memory(struct ih_decoder_process *p)
+{
+    int file;
+    p->memory = ih_shared_pixels_make(&file);
+    return p->memory ? move_away(file) : -1;
+}
+
+/* Whether the decoder process gets a variable: those of loader, C library, emulator, sanitizers and
+ * libheif's codecs. The others may hold secrets, and a compromised decoder could read them. */
+static bool keeps_variable(const struct ih_decoder_process *p, const char *variable)
+{
+    static const char *const kept[] = {
+        "LD_",   "GLIBC_TUNABLES=", "MALLOC_",      "ASAN_",    "UBSAN_", "LSAN_", "TSAN_",
+        "MSAN_", "GCOV_",           "LLVM_PROFILE", "LIBHEIF_", "DYLD_",  "QEMU_"};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        if (strncmp(variable, kept[i], strlen(kept[i])) == 0)
+            return true;
+    const char *name = p->command->variable;
+    return name && strncmp(variable, name, strlen(name)) == 0;
+}
+
+/* The environment of the decoder process; free() it. NULL if there is no memory. */
+static char **make_environment(const struct ih_decoder_process *p)
+{
+    extern char **environ;
+    size_t n = 0, n_kept = 0;
+    while (environ && environ[n])
+        n++;
+    char **kept = calloc(n + 1, sizeof *kept);
+    for (size_t i = 0; kept && i < n; i++)
+        if (keeps_variable(p, environ[i]))
+            kept[n_kept++] = environ[i];
+    return kept;
+}
+
+/*
+ * Starts the program with posix_spawn, because fork would copy a process that has threads.
+ *
+ * A terminal sends the signals of Ctrl-C and the like to the decoder process too. They are blocked
+ * in it: if it ended first, its file would seem to have crashed it.
+ */
+static int run_program(struct ih_decoder_process *p, int its_socket, int memory)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    sigset_t blocked, all;
+    char **environment = make_environment(p);
+    if (!environment)
+        return ENOMEM;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof ending_signals / sizeof ending_signals[0]; i++)
+        sigaddset(&blocked, ending_signals[i]);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_adddup2(&actions, its_socket, IH_DECODER_PROCESS_SOCKET);
+    posix_spawn_file_actions_adddup2(&actions, memory, IH_DECODER_PROCESS_MEMORY);
+    posix_spawnattr_setsigmask(&attributes, &blocked);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    char name[] = "imghist", option[] = IH_DECODER_PROCESS_OPTION, strict[] = "strict",
+         prepared[16], memory_bytes[24];
+    char *const arguments[] = {
+        name, option, prepared, memory_bytes, p->command->is_strict ? strict : NULL, NULL};
+    snprintf(prepared, sizeof prepared, "%u", p->prepared);
+    snprintf(memory_bytes, sizeof memory_bytes, "%llu",
+             (unsigned long long)p->command->memory_bytes);
+    int error_number =
+        posix_spawnp(&p->pid, p->command->program, &actions, &attributes, arguments, environment);
+    free(environment);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return error_number;
+}
+
+/* Starts the process and fills pid, socket and memory. Returns 0 or an errno; *what is what failed.
+ */
+static int try_spawn(struct ih_decoder_process *p, const char **what)
+{
+    int ends[2], memory = -1, error_number = 0;
+    *what = "cannot start a decoder process";
+    if (!make_sockets(ends))
+        return errno;
+    if ((memory = make_memory(p)) < 0) {
+        *what = "cannot start a decoder process: no shared memory";
+        error_number = errno;
+    } else {
+        error_number = run_program(p, ends[1], memory);
+    }
+    close(ends[1]);
+    if (memory >= 0)
+        close(memory);
+    p->socket = ends[0];
+    if (error_number == 0)
+        return 0;
+    close(ends[0]);
+    ih_shared_pixels_unmap(p->memory);
+    p->memory = NULL;
+    return error_number;
+}
+
+/* A lack of memory, processes or file descriptors, which may pass. */
+static bool is_transient(int error_number)
+{
+    return error_number == EAGAIN || error_number == EMFILE || error_number == ENFILE ||
+           error_number == ENOMEM;
+}
+
+/* Starts the process. If the machine lacks something for it, tries again for half a second and then
+ * fails this one file: IH_IO or IH_MEMORY. Any other reason is IH_UNAVAILABLE. */
+static enum ih_status spawn(struct ih_decoder_process *p, struct ih_error *err)
+{
+    const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    const char *what;
+    int error_number = try_spawn(p, &what);
+    for (int i = 0; i < 10 && is_transient(error_number); i++) {
+        nanosleep(&pause, NULL);
+        error_number = try_spawn(p, &what);
+    }
+    if (error_number == 0)
+        return IH_OK;
+    if (is_transient(error_number))
+        return ih_error_errno(err, error_number, what);
+    return ih_error_set(err, IH_UNAVAILABLE, "%s: %s", what, strerror(error_number));
+}
+
+/* ---- starting and stopping ---- */
+
+/* Ends the process. Returns its exit status as waitpid gives it. */
+static int stop(struct ih_decoder_process *p)
 {
     int how = 0;
-    kill(h->pid, SIGKILL); /* nothing, where it has ended by itself */
-    while (waitpid(h->pid, &how, 0) < 0 && errno == EINTR)
+    kill(p->pid, SIGKILL); /* without effect if it has ended */
+    while (waitpid(p->pid, &how, 0) < 0 && errno == EINTR)
         continue;
-    close(h->socket);
-    ih_shared_pixels_unmap(h->memory);
-    h->memory = NULL;
-    h->is_running = false;
+    close(p->socket);
+    ih_shared_pixels_unmap(p->memory);
+    p->memory = NULL;
+    p->is_running = false;
     return how;
 }
 
-static void end_image(struct ih_decoder_process *h)
+static void end_image(struct ih_decoder_process *p)
 {
-    ih_budget_give(h->budget, h->taken_bytes);
-    h->taken_bytes = 0;
-    h->budget = NULL;
-    h->is_busy = false;
+    ih_budget_give(p->budget, p->taken_bytes);
+    p->taken_bytes = 0;
+    p->budget = NULL;
+    p->is_busy = false;
 }
 
-static uint64_t seconds_max(const struct ih_decoder_process *h)
+static uint64_t seconds_max(const struct ih_decoder_process *p)
 {
-    return h->command->seconds_max ? h->command->seconds_max : IH_DECODER_PROCESS_SECONDS_MAX;
+    return p->command->seconds_max ? p->command->seconds_max : IH_DECODER_PROCESS_SECONDS_MAX;
 }
 
-static enum ih_status start(struct ih_decoder_process *h, struct ih_error *err)
+static unsigned cpu_seconds_max(const struct ih_decoder_process *p)
 {
-    enum ih_status status = ih_decoder_process_spawn(h, err);
+    return p->command->cpu_seconds_max ? p->command->cpu_seconds_max
+                                       : (unsigned)IH_DECODER_PROCESS_CPU_SECONDS_MAX;
+}
+
+/* Passes on, once, why a process runs without seccomp. */
+static void warn(const struct ih_decoder_process_command *c, const char *reason)
+{
+    char text[sizeof((struct ih_error *)NULL)->message];
+    if (*reason == '\0' || !c->warn || atomic_flag_test_and_set(c->has_warned))
+        return;
+    snprintf(text, sizeof text, "files are decoded without a sandbox: %.150s", reason);
+    c->warn(text);
+}
+
+static enum ih_status start(struct ih_decoder_process *p, struct ih_error *err)
+{
+    enum ih_status status = spawn(p, err);
     if (status != IH_OK)
         return status;
-    h->is_running = true;
-    h->n_pieces = 0;
-    h->patience.left_ns = seconds_max(h) * NS_A_SECOND;
+    p->is_running = true;
+    p->n_pieces = 0;
+    p->patience.left_ns = seconds_max(p) * NS_A_SECOND;
     struct ih_error hello;
-    if (!ih_wire_watch(h->socket) ||
-        !ih_wire_receive(h->socket, &hello, sizeof hello, &h->patience)) {
-        stop(h);
-        return ih_error_set(err, IH_UNAVAILABLE, "a helper process does not start");
+    if (!ih_wire_watch(p->socket) ||
+        !ih_wire_receive(p->socket, &hello, sizeof hello, &p->patience)) {
+        stop(p);
+        return ih_error_set(err, p->has_worked ? IH_IO : IH_UNAVAILABLE,
+                            "a decoder process does not start");
     }
+    hello.message[sizeof hello.message - 1] = '\0';
     if (hello.status != IH_OK) {
-        stop(h);
+        stop(p);
         *err = hello;
+        return hello.status;
     }
-    return hello.status;
+    p->has_worked = true;
+    ih_sandbox_allow_seconds(p->pid, cpu_seconds_max(p));
+    warn(p->command, hello.message);
+    return IH_OK;
 }
 
-/* A helper that can decode with this decoder. Most folders have one kind of rare file, so a helper
- * prepares for one; where that was not enough, the next for all. */
-static enum ih_status provide(struct ih_decoder_process *h, unsigned index, struct ih_error *err)
+/* Makes sure that a process runs that can use this decoder. Most folders hold one kind of rare
+ * file, so a process prepares one decoder. If another is needed, the next process prepares all. */
+static enum ih_status provide(struct ih_decoder_process *p, unsigned index, struct ih_error *err)
 {
     const struct ih_decoder *decoder =
-        (h->command->decoders ? h->command->decoders : ih_decoders)[index];
-    if (h->is_running && h->prepared != index && h->prepared != IH_DECODER_PROCESS_ALL &&
+        (p->command->decoders ? p->command->decoders : ih_decoders)[index];
+    /* A process that has used much CPU time is too close to its hard limit. */
+    if (p->is_running && !ih_sandbox_allow_seconds(p->pid, cpu_seconds_max(p)))
+        stop(p);
+    if (p->is_running && p->prepared != index && p->prepared != IH_DECODER_PROCESS_ALL &&
         decoder->prepare) {
-        stop(h);
-        h->prepared = IH_DECODER_PROCESS_ALL;
-        return start(h, err);
+        stop(p);
+        p->prepared = IH_DECODER_PROCESS_ALL;
+        return start(p, err);
     }
-    if (h->is_running)
+    if (p->is_running)
         return IH_OK;
-    if (h->prepared != IH_DECODER_PROCESS_ALL)
-        h->prepared = index;
-    return start(h, err);
+    if (p->prepared != IH_DECODER_PROCESS_ALL)
+        p->prepared = index;
+    return start(p, err);
 }
 
-void ih_decoder_process_close(struct ih_decoder_process *h)
-{
-    if (h->is_busy && h->is_running) /* it would go on sending what nobody wants */
-        stop(h);
-    end_image(h);
-}
-
-void ih_decoder_process_reset(struct ih_decoder_process *h)
-{
-    if (h->is_running)
-        stop(h);
-    end_image(h);
-}
-
-/* ---- its death ---- */
+/* ---- failures ---- */
 
 static const char *signal_name(int number)
 {
@@ -124,32 +303,33 @@ static const char *signal_name(int number)
     }
 }
 
-/* How a helper ended whose socket has. It gets a second for it: one that has closed its socket and
- * lives on is up to something, and is ended by force. */
-static int wait_for_end(struct ih_decoder_process *h)
+/* The exit status of a process that has closed its socket. A compromised process may close the
+ * socket and live on, so it is killed after a second. */
+static int wait_for_end(struct ih_decoder_process *p)
 {
     const struct timespec millisecond = {0, 1000 * 1000};
     siginfo_t info;
     for (int i = 0; i < 1000; i++) {
         info.si_pid = 0;
-        if (waitid(P_PID, (id_t)h->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
+        if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
             break;
         nanosleep(&millisecond, NULL);
     }
-    return stop(h);
+    return stop(p);
 }
 
-static enum ih_status tell_death(struct ih_decoder_process *h, struct ih_error *err)
+/* The error for a process that does not answer. */
+static enum ih_status fail_silent(struct ih_decoder_process *p, struct ih_error *err)
 {
-    if (h->patience.left_ns == 0) { /* it lives, and does nothing that is seen */
-        stop(h);
-        end_image(h);
+    if (p->patience.left_ns == 0) {
+        stop(p);
+        end_image(p);
         return ih_error_set(err, IH_LIMIT, "its decoder takes more than %llu s and was ended",
-                            (unsigned long long)seconds_max(h));
+                            (unsigned long long)seconds_max(p));
     }
-    int how = wait_for_end(h), number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
+    int how = wait_for_end(p), number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
     const char *name = signal_name(number);
-    end_image(h);
+    end_image(p);
     if (number == SIGXCPU)
         return ih_error_set(err, IH_LIMIT, "its decoder takes too long and was ended");
     if (number)
@@ -159,69 +339,70 @@ static enum ih_status tell_death(struct ih_decoder_process *h, struct ih_error *
                         WIFEXITED(how) ? WEXITSTATUS(how) : -1);
 }
 
-/* It said what no helper says: something has taken it over. */
-static enum ih_status distrust(struct ih_decoder_process *h, struct ih_error *err)
+/* The error for a message that a sound decoder process never sends. */
+static enum ih_status fail_nonsense(struct ih_decoder_process *p, struct ih_error *err)
 {
-    stop(h);
-    end_image(h);
+    stop(p);
+    end_image(p);
     return ih_error_set(err, IH_CORRUPT, "its decoder ended unexpectedly (it sent nonsense)");
 }
 
-/* ---- talking to it ---- */
+/* ---- messages ---- */
 
-/* Questions to the budget, answered for the helper. False: it is not there any more. */
-static bool answer(struct ih_decoder_process *h, const struct ih_wire_reply *question)
+/* Asks the budget for the process. Returns false if the process has closed its socket. */
+static bool answer(struct ih_decoder_process *p, const struct ih_wire_reply *question)
 {
-    struct ih_error a = {IH_OK, ""};
+    struct ih_error a = {0};
     uint64_t n = question->n;
     if (question->kind == IH_WIRE_GIVE) {
-        n = n < h->taken_bytes ? n : h->taken_bytes;
-        ih_budget_give(h->budget, n);
-        h->taken_bytes -= n;
+        n = n < p->taken_bytes ? n : p->taken_bytes;
+        ih_budget_give(p->budget, n);
+        p->taken_bytes -= n;
         return true;
     }
     if (question->kind == IH_WIRE_TAKE)
-        ih_budget_take(h->budget, n, &a);
-    else if (!ih_budget_try(h->budget, n))
+        ih_budget_take(p->budget, n, &a);
+    else if (!ih_budget_try(p->budget, n))
         a.status = IH_LIMIT;
     if (a.status == IH_OK)
-        h->taken_bytes += n;
-    return ih_wire_send(h->socket, &a, sizeof a, &h->patience);
+        p->taken_bytes += n;
+    return ih_wire_send(p->socket, &a, sizeof a, &p->patience);
 }
 
-/* What can be wrong with a file. The rest is said of the machine or the command line, and would end
- * the whole batch, or of a file that is no image, and would pass it over in silence. */
+/* The statuses that concern one file. The others would end the batch, or skip the file silently as
+ * no image, so the worker does not accept them. */
 static bool is_of_a_file(enum ih_status status)
 {
     return status == IH_IO || status == IH_CORRUPT || status == IH_UNSUPPORTED ||
            status == IH_LIMIT || status == IH_MEMORY;
 }
 
-/* The next reply that is no question. */
-static enum ih_status next_reply(struct ih_decoder_process *h, struct ih_wire_reply *r,
+/* The next reply that is no budget question. */
+static enum ih_status next_reply(struct ih_decoder_process *p, struct ih_wire_reply *r,
                                  struct ih_error *err)
 {
     for (;;) {
-        if (!ih_wire_receive(h->socket, r, sizeof *r, &h->patience))
-            return tell_death(h, err);
+        if (!ih_wire_receive(p->socket, r, sizeof *r, &p->patience))
+            return fail_silent(p, err);
         if (r->kind != IH_WIRE_TAKE && r->kind != IH_WIRE_TRY && r->kind != IH_WIRE_GIVE)
             break;
-        if (r->kind == IH_WIRE_TAKE && h->taken_bytes > 0) /* it might wait for itself, for ever */
-            return distrust(h, err);
-        if (!answer(h, r))
-            return tell_death(h, err);
+        /* A second TAKE could wait forever for the bytes of the first. */
+        if (r->kind == IH_WIRE_TAKE && p->taken_bytes > 0)
+            return fail_nonsense(p, err);
+        if (!answer(p, r))
+            return fail_silent(p, err);
     }
     if (r->kind != IH_WIRE_FAILED)
         return IH_OK;
-    if (!is_of_a_file(r->error.status))
-        return distrust(h, err);
-    end_image(h);
+    if (!is_of_a_file(r->error.status) || !ih_limit_is_known(r->error.limit))
+        return fail_nonsense(p, err);
+    end_image(p);
     r->error.message[sizeof r->error.message - 1] = '\0';
     *err = r->error;
     return err->status;
 }
 
-static bool send_request(struct ih_decoder_process *h, unsigned index, struct ih_source *src,
+static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih_source *src,
                          const struct ih_decode_options *options)
 {
     struct ih_wire_request request;
@@ -232,35 +413,40 @@ static bool send_request(struct ih_decoder_process *h, unsigned index, struct ih
     request.whole_bytes_max = options->whole_bytes_max;
     request.budget_bytes = options->budget ? options->budget->size_bytes : 0;
     request.at_end = src->at_end;
-    request.is_whole = src->is_whole;
-    return ih_wire_send_request(h->socket, &request, src->fd, &h->patience) &&
-           ih_wire_send(h->socket, src->next, src->n_left, &h->patience);
+    request.is_from_start = src->is_from_start;
+    request.file_bytes = UINT64_MAX;
+    if (ih_source_size_left(src, &request.file_bytes)) {
+        const off_t position = lseek(src->fd, 0, SEEK_CUR);
+        request.file_bytes += (uint64_t)position - src->n_left;
+    }
+    return ih_wire_send_request(p->socket, &request, src->fd, &p->patience) &&
+           ih_wire_send(p->socket, src->next, src->n_left, &p->patience);
 }
 
-enum ih_status ih_decoder_process_open(struct ih_decoder_process *h, unsigned index,
-                                       struct ih_source *src,
-                                       const struct ih_decode_options *options,
-                                       struct ih_image_info *info, struct ih_error *err)
+static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned index,
+                                 struct ih_source *src, const struct ih_decode_options *options,
+                                 struct ih_image_info *info, struct ih_error *err)
 {
+    struct ih_decoder_process *p = process_of(remote);
     struct ih_wire_reply r;
     uint64_t n_bytes;
-    if (provide(h, index, err) != IH_OK)
+    if (provide(p, index, err) != IH_OK)
         return err->status;
-    /* Whoever feeds a pipe can keep a worker waiting without any helper. */
-    bool is_endless = !ih_source_size_left(src, &n_bytes);
-    h->patience.left_ns = is_endless ? IH_WIRE_FOR_EVER : seconds_max(h) * NS_A_SECOND;
-    h->is_busy = true;
-    h->budget = options->budget;
-    h->n_pixels_left = 0;
-    if (!send_request(h, index, src, options))
-        return tell_death(h, err);
-    enum ih_status status = next_reply(h, &r, err);
+    /* The writer of a pipe can keep a worker waiting without any decoder process. */
+    bool is_pipe = !ih_source_size_left(src, &n_bytes);
+    p->patience.left_ns = is_pipe ? IH_WIRE_FOR_EVER : seconds_max(p) * NS_A_SECOND;
+    p->is_busy = true;
+    p->budget = options->budget;
+    p->n_pixels_left = 0;
+    if (!send_request(p, index, src, options))
+        return fail_silent(p, err);
+    enum ih_status status = next_reply(p, &r, err);
     if (status != IH_OK)
         return status;
     if (r.kind != IH_WIRE_OPENED || r.info.n_channels < 1 || r.info.n_channels > IH_CHANNELS_MAX ||
         r.info.source_depth > 32)
-        return distrust(h, err);
-    h->n_channels = r.info.n_channels;
+        return fail_nonsense(p, err);
+    p->n_channels = r.info.n_channels;
     info->width = r.info.width;
     info->height = r.info.height;
     info->n_channels = r.info.n_channels;
@@ -268,43 +454,91 @@ enum ih_status ih_decoder_process_open(struct ih_decoder_process *h, unsigned in
     return IH_OK;
 }
 
-/* The worker is done with the piece whose turn it was. False: the helper is not there any more. */
-static bool give_back(struct ih_decoder_process *h)
+/* Gives the copied piece back. Returns false if the process has closed its socket. */
+static bool give_back(struct ih_decoder_process *p)
 {
     static const uint8_t wake = 0;
-    struct ih_shared_pixels *m = h->memory;
-    atomic_store(&m->n_given_back, ++h->n_pieces);
+    struct ih_shared_pixels *m = p->memory;
+    atomic_store(&m->n_given_back, ++p->n_pieces);
     return atomic_exchange(&m->is_waited, 0) == 0 ||
-           ih_wire_send(h->socket, &wake, sizeof wake, &h->patience);
+           ih_wire_send(p->socket, &wake, sizeof wake, &p->patience);
 }
 
-enum ih_status ih_decoder_process_read(struct ih_decoder_process *h, uint8_t *pixels,
-                                       size_t capacity_pixels, size_t *n_pixels,
-                                       struct ih_error *err)
+static enum ih_status read_pixels(struct ih_remote_decoder *remote, uint8_t *pixels,
+                                  size_t capacity_pixels, size_t *n_pixels, struct ih_error *err)
 {
+    struct ih_decoder_process *p = process_of(remote);
     *n_pixels = 0;
-    if (h->n_pixels_left == 0) {
+    if (p->n_pixels_left == 0) {
         struct ih_wire_reply r;
-        enum ih_status status = next_reply(h, &r, err);
+        enum ih_status status = next_reply(p, &r, err);
         if (status != IH_OK)
             return status;
         if (r.kind == IH_WIRE_DONE) {
-            end_image(h);
+            end_image(p);
             return IH_OK;
         }
         if (r.kind != IH_WIRE_PIXELS || r.n == 0 ||
-            r.n > IH_DECODER_PROCESS_PIECE_BYTES / h->n_channels)
-            return distrust(h, err);
-        h->n_pixels_left = (size_t)r.n;
-        h->next = h->memory->pieces[h->n_pieces % IH_DECODER_PROCESS_PIECES];
+            r.n > IH_DECODER_PROCESS_PIECE_BYTES / p->n_channels)
+            return fail_nonsense(p, err);
+        p->n_pixels_left = (size_t)r.n;
+        p->next = p->memory->pieces[p->n_pieces % IH_DECODER_PROCESS_PIECES];
     }
-    size_t n = h->n_pixels_left < capacity_pixels ? h->n_pixels_left : capacity_pixels;
-    assert(h->next);
-    memcpy(pixels, h->next, n * h->n_channels);
-    h->next += n * h->n_channels;
-    h->n_pixels_left -= n;
-    if (h->n_pixels_left == 0 && !give_back(h))
-        return tell_death(h, err);
+    size_t n = p->n_pixels_left < capacity_pixels ? p->n_pixels_left : capacity_pixels;
+    assert(p->next);
+    memcpy(pixels, p->next, n * p->n_channels);
+    p->next += n * p->n_channels;
+    p->n_pixels_left -= n;
+    if (p->n_pixels_left == 0 && !give_back(p))
+        return fail_silent(p, err);
     *n_pixels = n;
     return IH_OK;
+}
+
+static void close_image(struct ih_remote_decoder *remote)
+{
+    struct ih_decoder_process *p = process_of(remote);
+    if (p->is_busy && p->is_running) /* an unfinished image: the process would keep sending it */
+        stop(p);
+    end_image(p);
+}
+
+/* ---- making and ending ---- */
+
+void ih_decoder_process_init(struct ih_decoder_process *p,
+                             const struct ih_decoder_process_command *command)
+{
+    *p = (struct ih_decoder_process){
+        .remote = {open_image, read_pixels, close_image},
+        .command = command,
+    };
+}
+
+void ih_decoder_process_reset(struct ih_decoder_process *p)
+{
+    if (p->is_running)
+        stop(p);
+    end_image(p);
+}
+
+static struct ih_remote_decoder *make(const void *command)
+{
+    struct ih_decoder_process *p = malloc(sizeof *p);
+    if (!p)
+        return NULL;
+    ih_decoder_process_init(p, command);
+    return &p->remote;
+}
+
+static void destroy(struct ih_remote_decoder *remote)
+{
+    if (!remote)
+        return;
+    ih_decoder_process_reset(process_of(remote));
+    free(process_of(remote));
+}
+
+struct ih_remote_decoders ih_decoder_processes(const struct ih_decoder_process_command *command)
+{
+    return (struct ih_remote_decoders){make, destroy, command};
 }

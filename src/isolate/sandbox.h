@@ -1,30 +1,45 @@
 /*
- * Giving up rights, for a process that decodes what nobody has vouched for.
+ * The sandbox of a process that decodes untrusted files.
  *
- * Afterwards the process can compute, read and write files that are open already, and end. It
- * cannot open, change or remove a file, reach the network, start a program or signal another
- * process. Where the system has no seccomp, or this build no libseccomp, only the resource limits
- * hold.
+ * Inside it a process can compute, read and write open files, start threads, and end. It cannot
+ * open, look up, change or remove a file, reach the network, start a program, signal another
+ * process or raise its own limits. On a system without seccomp, or in a build without libseccomp,
+ * only the resource limits hold.
  */
 #ifndef IH_ISOLATE_SANDBOX_H
 #define IH_ISOLATE_SANDBOX_H
 
 #include "base/status.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 /* "seccomp and resource limits", for people. */
 const char *ih_sandbox_title(void);
 
-/*
- * Gives up all rights but those above, for good, in every thread there is and will be. No core is
- * dumped and no file grows.
- *
- * n_files   file descriptors that may be open at a time
- *
- * Returns IH_OK or IH_UNAVAILABLE.
- */
-enum ih_status ih_sandbox_enter(unsigned n_files, struct ih_error *err);
+struct ih_sandbox_limits {
+    unsigned n_files;      /* open at a time */
+    unsigned cpu_seconds;  /* of the whole process */
+    uint64_t memory_bytes; /* for images; the process gets some more; 0: no limit */
+};
 
-/* From now on the process may use this many seconds of processor time; then SIGXCPU ends it. */
-void ih_sandbox_allow_seconds(unsigned seconds);
+/*
+ * Gives up all other rights for good, in all present and future threads. The limits are hard. The
+ * process writes no core and lets no file grow.
+ *
+ * Returns IH_OK, or IH_UNAVAILABLE if the filter cannot be loaded; the limits hold even then.
+ */
+enum ih_status ih_sandbox_enter(const struct ih_sandbox_limits *limits, struct ih_error *err);
+
+/*
+ * Allows a process this many more seconds of CPU time; then SIGXCPU ends it.
+ *
+ * pid   On Linux, the worker's child: the process itself may not change its limits. On other
+ * systems 0, the calling process. The other value has no effect.
+ *
+ * Returns false if the process has already used more than that, so that its hard limit may be near.
+ */
+bool ih_sandbox_allow_seconds(pid_t pid, unsigned seconds);
 
 #endif

@@ -1,4 +1,4 @@
-/* The helper's side: one process, one socket, image after image. */
+/* The decoder process itself: one socket, one image after the other. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "isolate/decoder_process.h"
@@ -14,31 +14,37 @@
 #include <sys/prctl.h>
 #endif
 
-/* Files that may be open: the socket, the input, the three standard ones, and a few to spare. */
+/* Open files: the socket, the input, the three standard files and a reserve. */
 enum { FILES_MAX = 16 };
 
-/* Processor time for one image. The largest that --max-pixels lets through by default takes two
- * minutes of inflating; whoever needs more is not decoding. */
-enum { SECONDS_MAX = 600 };
-
-/* More than any limit that is set in practice; where more are allowed, counting them all takes as
- * long as decoding does. */
+/* File descriptors that are closed at the start: more than any limit in common use. A loop over all
+ * that some systems allow would take as long as decoding. */
 enum { FILES_CLOSED_MAX = 4096 };
 
 struct server {
     struct ih_source src;
-    uint8_t read[IH_SOURCE_BUFFER_BYTES]; /* what the worker has read of the file already */
-    struct ih_budget budget;              /* the worker's, asked through the socket */
+    uint8_t read[IH_SOURCE_BUFFER_BYTES]; /* the start of the file, read by the worker */
+    struct ih_budget budget;              /* forwards each call to the worker's budget */
     struct ih_shared_pixels *memory;      /* owned, shared with the worker */
-    unsigned n_pieces;                    /* of it, that had their turn */
-    uint8_t *row;                         /* owned, NULL before one is too long for a piece */
+    unsigned n_pieces;                    /* pieces of memory used so far */
+    uint8_t *row;                         /* owned; NULL until a row is too long for a piece */
     size_t row_bytes;
-    struct ih_error *unprepared; /* owned [decoders]: IH_OK, or why it cannot decode */
+    struct ih_error *unprepared; /* owned [decoders]: IH_OK, or why a decoder cannot work */
 };
 
-static bool reply(const struct ih_wire_reply *r)
+/* ---- messages ---- */
+
+/* Ends the process if the worker has closed the socket. */
+static void send_reply(const struct ih_wire_reply *r)
 {
-    return ih_wire_send(IH_DECODER_PROCESS_SOCKET, r, sizeof *r, NULL);
+    if (!ih_wire_send(IH_DECODER_PROCESS_SOCKET, r, sizeof *r, NULL))
+        _exit(EXIT_FAILURE);
+}
+
+static void receive(void *bytes, size_t size_bytes)
+{
+    if (!ih_wire_receive(IH_DECODER_PROCESS_SOCKET, bytes, size_bytes, NULL))
+        _exit(EXIT_FAILURE);
 }
 
 static enum ih_status ask(enum ih_budget_call call, uint64_t n_bytes, struct ih_error *err)
@@ -48,31 +54,31 @@ static enum ih_status ask(enum ih_budget_call call, uint64_t n_bytes, struct ih_
         [IH_BUDGET_TRY] = IH_WIRE_TRY,
         [IH_BUDGET_GIVE] = IH_WIRE_GIVE,
     };
-    struct ih_wire_reply r = {.kind = kinds[call], .n = n_bytes};
+    const struct ih_wire_reply r = {.kind = kinds[call], .n = n_bytes};
     struct ih_error answer;
-    bool is_heard = reply(&r);
+    send_reply(&r);
     if (call == IH_BUDGET_GIVE)
         return IH_OK;
-    if (!is_heard || !ih_wire_receive(IH_DECODER_PROCESS_SOCKET, &answer, sizeof answer, NULL))
-        _exit(EXIT_FAILURE); /* nobody is left to decode for */
+    receive(&answer, sizeof answer);
     if (err)
         *err = answer;
     return answer.status;
 }
 
-/* The piece whose turn it is, once the worker has given it back. */
+/* ---- pixels ---- */
+
+/* The piece to fill next, once the worker has given it back. */
 static uint8_t *next_piece(struct server *s)
 {
     struct ih_shared_pixels *m = s->memory;
     while (s->n_pieces - atomic_load(&m->n_given_back) == IH_DECODER_PROCESS_PIECES) {
         uint8_t wake;
         atomic_store(&m->is_waited, 1);
-        /* It may just have been given back; then there is a byte only if the worker saw that. */
+        /* If the piece came back just now, a byte comes only if the worker saw is_waited. */
         if (s->n_pieces - atomic_load(&m->n_given_back) < IH_DECODER_PROCESS_PIECES &&
             atomic_exchange(&m->is_waited, 0) == 1)
             break;
-        if (!ih_wire_receive(IH_DECODER_PROCESS_SOCKET, &wake, sizeof wake, NULL))
-            _exit(EXIT_FAILURE); /* nobody is left to decode for */
+        receive(&wake, sizeof wake);
     }
     return m->pieces[s->n_pieces % IH_DECODER_PROCESS_PIECES];
 }
@@ -81,8 +87,7 @@ static void send_piece(struct server *s, size_t n_pixels)
 {
     const struct ih_wire_reply r = {.kind = IH_WIRE_PIXELS, .n = n_pixels};
     s->n_pieces++;
-    if (!reply(&r))
-        _exit(EXIT_FAILURE);
+    send_reply(&r);
 }
 
 static enum ih_status send_pixels(struct server *s, const struct ih_decoder *decoder, void *state,
@@ -98,7 +103,7 @@ static enum ih_status send_pixels(struct server *s, const struct ih_decoder *dec
     }
 }
 
-/* Room for a row; NULL where there is none. */
+/* A buffer for one row, or NULL. */
 static uint8_t *grow_row(struct server *s, const struct ih_image_info *info, struct ih_error *err)
 {
     const uint64_t wanted = info->width * info->n_channels;
@@ -112,7 +117,7 @@ static uint8_t *grow_row(struct server *s, const struct ih_image_info *info, str
     return s->row;
 }
 
-/* Of an image whose rows do not fit into a piece. */
+/* Sends an image whose rows do not fit into a piece. */
 static enum ih_status send_long_rows(struct server *s, const struct ih_decoder *decoder,
                                      void *state, const struct ih_image_info *info,
                                      struct ih_error *err)
@@ -136,6 +141,8 @@ static enum ih_status send_long_rows(struct server *s, const struct ih_decoder *
     }
 }
 
+/* ---- images ---- */
+
 static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
                              const struct ih_decode_options *options, struct ih_error *err)
 {
@@ -147,8 +154,7 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
         return status;
     opened.info = info;
     opened.info.format = NULL;
-    if (!reply(&opened))
-        _exit(EXIT_FAILURE);
+    send_reply(&opened);
     const bool has_long_rows = info.width > IH_DECODER_PROCESS_PIECE_BYTES / info.n_channels;
     status = has_long_rows ? send_long_rows(s, decoder, state, &info, err)
                            : send_pixels(s, decoder, state, info.n_channels, err);
@@ -168,18 +174,21 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
         options.budget = &s->budget;
     last.error = s->unprepared[index];
     if (last.error.status == IH_OK && ih_source_open_fd(&s->src, file, &last.error) == IH_OK) {
-        ih_source_preload(&s->src, s->read, request->n_read, request->at_end, request->is_whole);
+        ih_source_preload(&s->src, s->read, request->n_read, request->at_end,
+                          request->is_from_start);
+        ih_source_set_file_bytes(&s->src, request->file_bytes);
         decode(s, decoders[index], &options, &last.error);
     }
     ih_source_close(&s->src);
     if (last.error.status != IH_OK)
         last.kind = IH_WIRE_FAILED;
-    if (!reply(&last))
-        _exit(EXIT_FAILURE);
+    send_reply(&last);
 }
 
-/* The socket stays, the standard files become /dev/null, all others are closed: an output's, or
- * what a program that uses the library has open. */
+/* ---- starting ---- */
+
+/* Keeps the socket, redirects the standard files to /dev/null and closes all others, such as output
+ * files that were inherited. */
 static bool close_files(void)
 {
     long n_files = sysconf(_SC_OPEN_MAX);
@@ -194,7 +203,7 @@ static bool close_files(void)
     return true;
 }
 
-/* Whoever has lost its worker decodes for nobody. Elsewhere the next reply finds that out. */
+/* Ends the process when its worker dies. On other systems the next reply fails instead. */
 static void end_with_worker(void)
 {
 #ifdef __linux__
@@ -202,7 +211,7 @@ static void end_with_worker(void)
 #endif
 }
 
-/* What the libraries of the decoders would load later. */
+/* Loads libraries that the decoders would otherwise load on first use. */
 static void prepare(struct server *s, const struct ih_decoder *const *decoders,
                     unsigned long wanted)
 {
@@ -220,54 +229,61 @@ static void free_server(struct server *s)
     free(s);
 }
 
-/* NULL where memory is out, or there is none to share. */
+/* NULL if there is no memory, or none that is shared. */
 static struct server *make_server(unsigned n_decoders)
 {
     struct server *s = calloc(1, sizeof *s);
-    if (s) {
-        s->unprepared = calloc(n_decoders + 1, sizeof *s->unprepared);
-        s->memory = ih_shared_pixels_map(IH_DECODER_PROCESS_MEMORY);
-    }
-    if (s && s->unprepared && s->memory)
+    if (!s)
+        return NULL;
+    s->unprepared = calloc(n_decoders + 1, sizeof *s->unprepared);
+    s->memory = ih_shared_pixels_map(IH_DECODER_PROCESS_MEMORY);
+    if (s->unprepared && s->memory)
         return s;
-    if (s)
-        free_server(s);
+    free_server(s);
     return NULL;
+}
+
+/* Gives up all rights and sends the result to the worker: a message with IH_OK is a warning.
+ * Returns whether to serve. */
+static bool enter_sandbox(char *const *arguments)
+{
+    const struct ih_sandbox_limits limits = {
+        .n_files = FILES_MAX,
+        .cpu_seconds = 2 * IH_DECODER_PROCESS_CPU_SECONDS_MAX,
+        .memory_bytes = strtoull(arguments[1], NULL, 10),
+    };
+    const bool is_strict = arguments[2] != NULL;
+    struct ih_error hello = {0};
+    if (ih_sandbox_enter(&limits, &hello) != IH_OK && !is_strict)
+        hello.status = IH_OK;
+    return ih_wire_send(IH_DECODER_PROCESS_SOCKET, &hello, sizeof hello, NULL) &&
+           hello.status == IH_OK;
 }
 
 int ih_decoder_process_serve(const struct ih_decoder *const *decoders, char *const *arguments)
 {
-    struct ih_error hello = {IH_OK, ""};
     struct ih_wire_request request;
     unsigned n_decoders = 0;
     int file;
     while (decoders[n_decoders])
         n_decoders++;
     end_with_worker();
-    struct server *s = arguments[0] ? make_server(n_decoders) : NULL;
+    struct server *s = arguments[0] && arguments[1] ? make_server(n_decoders) : NULL;
     if (!s)
         return EXIT_FAILURE;
-    if (!close_files()) {
-        free_server(s);
-        return EXIT_FAILURE;
+    bool is_ready = close_files();
+    if (is_ready) {
+        prepare(s, decoders, strtoul(arguments[0], NULL, 10));
+        is_ready = enter_sandbox(arguments);
     }
-    prepare(s, decoders, strtoul(arguments[0], NULL, 10));
-    bool is_strict = arguments[1] != NULL;
-    if (ih_sandbox_enter(FILES_MAX, &hello) != IH_OK && !is_strict)
-        hello = (struct ih_error){IH_OK, ""};
-    if (!ih_wire_send(IH_DECODER_PROCESS_SOCKET, &hello, sizeof hello, NULL) ||
-        hello.status != IH_OK) {
-        free_server(s);
-        return EXIT_FAILURE;
-    }
-    while (ih_wire_receive_request(IH_DECODER_PROCESS_SOCKET, &request, &file)) {
-        if (request.decoder >= n_decoders || request.n_read > sizeof s->read ||
-            !ih_wire_receive(IH_DECODER_PROCESS_SOCKET, s->read, request.n_read, NULL))
+    while (is_ready && ih_wire_receive_request(IH_DECODER_PROCESS_SOCKET, &request, &file)) {
+        if (request.decoder >= n_decoders || request.n_read > sizeof s->read)
             break;
-        ih_sandbox_allow_seconds(SECONDS_MAX);
+        receive(s->read, request.n_read);
+        ih_sandbox_allow_seconds(0, IH_DECODER_PROCESS_CPU_SECONDS_MAX);
         serve_one(s, decoders, &request, file);
         close(file);
     }
     free_server(s);
-    return EXIT_SUCCESS;
+    return is_ready ? EXIT_SUCCESS : EXIT_FAILURE;
 }

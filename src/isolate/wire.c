@@ -1,17 +1,24 @@
-#define _POSIX_C_SOURCE 200809L
-#define _DEFAULT_SOURCE /* CMSG_SPACE */
+/* memfd_create is used where it exists, because only its memory can be sealed. */
+#define _GNU_SOURCE
 
 #include "isolate/wire.h"
 
 #include "base/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
+#include <unistd.h>
 
-/* A waiting call comes back this often. Of each wait no more than this counts: a longer one means
- * that the program was stopped. */
+/* ---- messages ---- */
+
+/* A waiting call returns this often. A longer wait counts as this much, because the program was
+ * stopped in between. */
 enum { SLICE_MS = 200 };
 #define SLICE_NS ((uint64_t)SLICE_MS * 1000 * 1000)
 
@@ -22,8 +29,8 @@ bool ih_wire_watch(int socket)
            setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &slice, sizeof slice) == 0;
 }
 
-/* A call has returned n. Whether it is to be made again, where that is not all. */
-static bool may_go_on(ssize_t n, uint64_t started_ns, struct ih_wire_patience *patience)
+/* Charges the wait to patience. Whether to repeat a call that has returned n. */
+static bool may_continue(ssize_t n, uint64_t started_ns, struct ih_wire_patience *patience)
 {
     const int reason = errno;
     if (patience && patience->left_ns != IH_WIRE_FOR_EVER) {
@@ -44,7 +51,7 @@ bool ih_wire_send(int socket, const void *bytes, size_t size_bytes,
     while (size_bytes > 0) {
         const uint64_t started_ns = ih_clock_ns();
         ssize_t n = send(socket, p, size_bytes, MSG_NOSIGNAL);
-        if (!may_go_on(n, started_ns, patience))
+        if (!may_continue(n, started_ns, patience))
             return false;
         p += n > 0 ? n : 0;
         size_bytes -= n > 0 ? (size_t)n : 0;
@@ -58,7 +65,7 @@ bool ih_wire_receive(int socket, void *bytes, size_t size_bytes, struct ih_wire_
     while (size_bytes > 0) {
         const uint64_t started_ns = ih_clock_ns();
         ssize_t n = recv(socket, p, size_bytes, 0);
-        if (!may_go_on(n, started_ns, patience))
+        if (!may_continue(n, started_ns, patience))
             return false;
         p += n > 0 ? n : 0;
         size_bytes -= n > 0 ? (size_t)n : 0;
@@ -66,7 +73,7 @@ bool ih_wire_receive(int socket, void *bytes, size_t size_bytes, struct ih_wire_
     return true;
 }
 
-/* Room for one file descriptor beside the bytes, aligned as the calls want it. */
+/* Space for one file descriptor sent along with the bytes, aligned for the calls. */
 union one_file {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -94,7 +101,7 @@ bool ih_wire_send_request(int socket, const struct ih_wire_request *request, int
     do {
         started_ns = ih_clock_ns();
         n = sendmsg(socket, &message, MSG_NOSIGNAL);
-    } while (n <= 0 && may_go_on(n, started_ns, patience));
+    } while (n <= 0 && may_continue(n, started_ns, patience));
     return n > 0 && ih_wire_send(socket, copy + n, sizeof copy - (size_t)n, patience);
 }
 
@@ -117,7 +124,94 @@ bool ih_wire_receive_request(int socket, struct ih_wire_request *request, int *f
     if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof *file))
         return false;
     memcpy(file, CMSG_DATA(c), sizeof *file);
-    bool is_whole = ih_wire_receive(socket, bytes + n, sizeof bytes - (size_t)n, NULL);
+    bool is_complete = ih_wire_receive(socket, bytes + n, sizeof bytes - (size_t)n, NULL);
     memcpy(request, bytes, sizeof *request);
-    return is_whole;
+    return is_complete;
+}
+
+/* ---- pixels ---- */
+
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a lock would exist in one process only");
+_Static_assert((IH_DECODER_PROCESS_PIECES & (IH_DECODER_PROCESS_PIECES - 1)) == 0,
+               "the piece counts wrap around");
+
+#ifdef MFD_ALLOW_SEALING
+
+#ifndef MFD_NOEXEC_SEAL /* older headers */
+#define MFD_NOEXEC_SEAL 8u
+#endif
+
+static int make_file(void)
+{
+    /* Some systems insist on this flag, and old ones refuse it. */
+    int file = memfd_create("imghist", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    if (file < 0 && errno == EINVAL)
+        file = memfd_create("imghist", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    return file;
+}
+
+static bool seal(int file)
+{
+    return fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+}
+
+#else
+
+/* Under an unused name that is removed at once. */
+static int make_file(void)
+{
+    int file = -1;
+    for (unsigned i = 0; i < 100 && file < 0; i++) {
+        char name[32]; /* the longest that some systems take */
+        snprintf(name, sizeof name, "/imghist-%lx-%lx", (unsigned long)getpid() & 0xffffff,
+                 (unsigned long)(ih_clock_ns() & 0xffffffff));
+        file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+        if (file >= 0)
+            shm_unlink(name);
+        else if (errno != EEXIST)
+            break;
+    }
+    return file;
+}
+
+static bool seal(int file)
+{
+    (void)file;
+    return true;
+}
+
+#endif
+
+static struct ih_shared_pixels *map(int file)
+{
+    struct ih_shared_pixels *memory =
+        mmap(NULL, sizeof *memory, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+struct ih_shared_pixels *ih_shared_pixels_make(int *file)
+{
+    *file = make_file();
+    if (*file < 0)
+        return NULL;
+    struct ih_shared_pixels *memory = NULL;
+    if (ftruncate(*file, sizeof *memory) == 0 && seal(*file) && (memory = map(*file)) != NULL)
+        return memory;
+    int error_number = errno;
+    close(*file);
+    errno = error_number;
+    return NULL;
+}
+
+struct ih_shared_pixels *ih_shared_pixels_map(int file)
+{
+    struct ih_shared_pixels *memory = map(file);
+    close(file);
+    return memory;
+}
+
+void ih_shared_pixels_unmap(struct ih_shared_pixels *memory)
+{
+    if (memory)
+        munmap(memory, sizeof *memory);
 }

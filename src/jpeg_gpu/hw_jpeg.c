@@ -156,7 +156,7 @@ static void work(struct session *s)
 {
     struct ih_hw_jpeg *hw = s->hw;
     struct ih_hw_jpeg_job *jobs[IH_HW_JPEG_BATCH_MAX];
-    struct ih_error error = {IH_OK, ""};
+    struct ih_error error = {0};
     enum ih_status status = IH_OK;
     pthread_mutex_lock(&hw->lock);
     while (status == IH_OK) {
@@ -201,7 +201,7 @@ static void *run(void *argument)
 {
     struct session *s = argument;
     struct ih_hw_jpeg *hw = s->hw;
-    struct ih_error error = {IH_OK, ""};
+    struct ih_error error = {0};
     enum ih_status status = IH_UNAVAILABLE;
     if (!s->first || wait_for_need(s))
         status = hw->backend->start(hw->device->units[s->unit], &s->state, &error);
@@ -247,7 +247,7 @@ static struct session *add_session(struct ih_hw_jpeg *hw, unsigned unit, struct 
 static void *start(void *argument)
 {
     struct ih_hw_jpeg *hw = argument;
-    struct ih_error error = {IH_OK, ""};
+    struct ih_error error = {0};
     enum ih_status status = ih_device_wait(hw->device, &error);
     if (status == IH_OK && !hw->backend)
         hw->backend = backend_for(hw->device->backend);

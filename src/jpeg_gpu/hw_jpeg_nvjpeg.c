@@ -33,7 +33,6 @@
 
 #include "base/dynlib.h"
 #include "device/cuda_unit.h"
-#include "device/gpu_totals.h"
 #include "jpeg_gpu/hw_jpeg.h"
 #include "jpeg_gpu/hw_jpeg_sizes.h"
 
@@ -99,7 +98,7 @@ static enum ih_status load_nvjpeg(struct nvjpeg *functions, char *version, size_
     /* The toolkit's installer may put it here without telling the dynamic loader. */
     static const char elsewhere[] = "/usr/local/cuda/lib64/" SONAME;
     const size_t n = sizeof names / sizeof names[0];
-    struct ih_error why = {IH_OK, ""};
+    struct ih_error why = {0};
     const char *library = SONAME;
     enum ih_status status = ih_dynlib_load(library, names, n, functions, &why);
     if (status != IH_OK && access(elsewhere, F_OK) == 0) {

@@ -53,7 +53,7 @@ void ih_offload_close(struct ih_offload *o)
         o->hw = NULL;
     }
     if (o->hw && report) {
-        struct ih_error error = {IH_OK, ""};
+        struct ih_error error = {0};
         if (ih_hw_jpeg_wait(o->hw, &error) != IH_OK)
             report->why_none = error;
         ih_hw_jpeg_describe(o->hw, report->decoders, sizeof report->decoders);

@@ -1,4 +1,4 @@
-/* Contexts: settings checked, the device, and lanes that calls take in turn. */
+/* Contexts: checks settings, opens the device, and keeps the lanes that calls use in turn. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "library/library.h"
@@ -18,16 +18,16 @@ const char *ih_status_text(enum ih_status status)
 {
     static const char *const texts[] = {
         [IH_OK] = "no error",
-        [IH_USAGE] = "wrong usage",
+        [IH_USAGE] = "invalid arguments or settings",
         [IH_UNAVAILABLE] = "not available here",
         [IH_IO] = "reading or writing failed",
-        [IH_UNKNOWN] = "no known image format",
-        [IH_CORRUPT] = "damaged or cut short",
-        [IH_UNSUPPORTED] = "a kind of file that is not decoded",
-        [IH_LIMIT] = "larger than a limit allows",
+        [IH_UNKNOWN] = "not an image of a known format",
+        [IH_CORRUPT] = "damaged or truncated",
+        [IH_UNSUPPORTED] = "a variant that is not decoded",
+        [IH_LIMIT] = "exceeds a limit",
         [IH_MEMORY] = "out of memory",
         [IH_DEVICE] = "the GPU or its driver failed",
-        [IH_CONFLICT] = "an input is also an output",
+        [IH_CONFLICT] = "an input is also the output file",
     };
     size_t i = (size_t)status;
     return i < sizeof texts / sizeof texts[0] ? texts[i] : "unknown status";
@@ -35,8 +35,8 @@ const char *ih_status_text(enum ih_status status)
 
 /* ---- settings ---- */
 
-/* What the caller knows of is copied, what it does not know of is 0, and what only it knows of must
- * be 0: a newer program's wish that this library cannot meet is no secret. */
+/* Copies the fields that the caller knows; the others are 0. Fields that only the caller knows must
+ * be 0: this library cannot honour the settings of a newer one. */
 static enum ih_status copy_settings(const struct ih_settings *from, size_t size_bytes,
                                     struct ih_settings *to, struct ih_error *err)
 {
@@ -50,8 +50,8 @@ static enum ih_status copy_settings(const struct ih_settings *from, size_t size_
     return IH_OK;
 }
 
-/* What device, kernel, luma and alpha say. */
-static enum ih_status use_words(const struct ih_settings *s, struct ih_context *c,
+/* device, kernel, luma and alpha. */
+static enum ih_status use_names(const struct ih_settings *s, struct ih_context *c,
                                 struct ih_device_options *device, struct ih_error *err)
 {
     struct ih_error reason;
@@ -59,11 +59,11 @@ static enum ih_status use_words(const struct ih_settings *s, struct ih_context *
         return ih_error_set(err, reason.status, "device: %.200s", reason.message);
     c->kernel = s->kernel ? ih_kernel_find(s->kernel) : NULL;
     if (s->kernel && !c->kernel)
-        return ih_error_set(err, IH_USAGE, "kernel: '%.40s' is none of this build's", s->kernel);
+        return ih_error_set(err, IH_USAGE, "kernel: this build has no kernel '%.40s'", s->kernel);
     device->with.kernel = c->kernel;
     c->options.luma = ih_luma_find(s->luma ? s->luma : ih_luma_bt709.name);
     if (!c->options.luma)
-        return ih_error_set(err, IH_USAGE, "luma: '%.40s' is none of bt709, bt601", s->luma);
+        return ih_error_set(err, IH_USAGE, "luma: '%.40s' is not one of bt709, bt601", s->luma);
     if (s->alpha && ih_alpha_parse(s->alpha, &c->options.skips_transparent, &reason) != IH_OK)
         return ih_error_set(err, reason.status, "alpha: %.200s", reason.message);
     return IH_OK;
@@ -72,7 +72,7 @@ static enum ih_status use_words(const struct ih_settings *s, struct ih_context *
 static enum ih_status use_settings(const struct ih_settings *s, struct ih_context *c,
                                    struct ih_device_options *device, struct ih_error *err)
 {
-    enum ih_status status = use_words(s, c, device, err);
+    enum ih_status status = use_names(s, c, device, err);
     if (status != IH_OK)
         return status;
     device->n_lanes = s->n_threads;
@@ -80,11 +80,12 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
     unsigned clip_high = s->clip_high ? s->clip_high : IH_BINS - 1;
     c->options.n_threads = 1;
     if (clip_high >= IH_BINS || s->clip_low >= clip_high)
-        return ih_error_set(err, IH_USAGE, "clip: 0 <= %u < %u <= 255 does not hold", s->clip_low,
-                            clip_high);
+        return ih_error_set(err, IH_USAGE,
+                            "clip: 0 <= clip_low (%u) < clip_high (%u) <= 255 does not hold",
+                            s->clip_low, clip_high);
     if (s->raw_channels > IH_CHANNELS_MAX)
-        return ih_error_set(err, IH_USAGE, "raw_channels: %u channels, there are at most %d",
-                            s->raw_channels, IH_CHANNELS_MAX);
+        return ih_error_set(err, IH_USAGE, "raw_channels: %u is more than %d", s->raw_channels,
+                            IH_CHANNELS_MAX);
     c->options.clip_low = (uint8_t)s->clip_low;
     c->options.clip_high = (uint8_t)clip_high;
     c->options.decode.max_pixels = s->max_pixels ? s->max_pixels : IH_MAX_PIXELS_DEFAULT;
@@ -95,7 +96,8 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
 
 /* ---- opening ---- */
 
-/* The thread that starts a GPU inherits the mask: the program's signals are not its. */
+/* Blocks all signals while it opens the device: the thread that starts a GPU inherits the mask and
+ * so never runs the program's signal handlers. */
 static enum ih_status open_device(const struct ih_device_options *options,
                                   struct ih_device **device, struct ih_error *err)
 {

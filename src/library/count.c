@@ -1,4 +1,5 @@
-/* Counting what the host has: files and bytes as the pipeline's workers do, pixels band by band. */
+/* Counting: files and bytes as the workers do, pixels in host memory band by band, pixels in GPU
+ * memory on the caller's stream. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "library/library.h"
@@ -6,7 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs one input; counts are overwritten or empty. */
+/* Copies the error and names the setting that raises the limit. */
+static void copy_error(struct ih_error *err, const struct ih_error *from)
+{
+    if (!err)
+        return;
+    *err = *from;
+    if (from->limit == IH_LIMIT_MAX_PIXELS)
+        ih_error_append(err, "max_pixels");
+    else if (from->limit == IH_LIMIT_MAX_MEMORY)
+        ih_error_append(err, "max_memory");
+}
+
+/* Counts one input. After an error counts are empty. */
 static enum ih_status count_input(struct ih_context *context, const struct ih_input *input,
                                   struct ih_counts *counts, struct ih_error *err)
 {
@@ -22,8 +35,8 @@ static enum ih_status count_input(struct ih_context *context, const struct ih_in
     ih_call_end(context, call, status);
     if (status == IH_OK)
         ih_counts_set_image(counts, context->options.skips_transparent);
-    else if (err)
-        *err = result->error;
+    else
+        copy_error(err, &result->error);
     return status;
 }
 
@@ -49,15 +62,17 @@ enum ih_status ih_count_memory(struct ih_context *context, const void *bytes, si
     return count_input(context, &input, counts, err);
 }
 
-/* ---- pixels ---- */
+/* ---- pixels in host memory ---- */
 
-enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pixels *out,
-                                   struct ih_error *err)
+/* Checks pixels and simplifies them without changing their counts: *out has no negative stride, and
+ * rows without gaps become one row. Returns IH_OK or IH_USAGE. */
+static enum ih_status normalize_pixels(const struct ih_pixels *pixels, struct ih_pixels *out,
+                                       struct ih_error *err)
 {
     struct ih_pixels p = *pixels;
     size_t row_bytes, span_bytes = 0;
     if (p.n_channels < 1 || p.n_channels > IH_CHANNELS_MAX)
-        return ih_error_set(err, IH_USAGE, "pixels: %u channels, there are 1 to 4", p.n_channels);
+        return ih_error_set(err, IH_USAGE, "pixels: %u channels, must be 1 to 4", p.n_channels);
     if (p.width == 0 || p.height == 0) {
         *out = (struct ih_pixels){NULL, 0, 0, 0, p.n_channels};
         return IH_OK;
@@ -67,17 +82,18 @@ enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pix
     if (p.width > SIZE_MAX || p.height > SIZE_MAX ||
         !ih_size_multiply((size_t)p.width, p.n_channels, &row_bytes) || row_bytes > PTRDIFF_MAX)
         return ih_error_set(err, IH_USAGE, "pixels: larger than any memory");
-    bool is_upwards = p.stride_bytes < 0;
+    bool is_upward = p.stride_bytes < 0;
     size_t stride = p.stride_bytes == 0 ? row_bytes
-                    : is_upwards        ? (size_t)0 - (size_t)p.stride_bytes
+                    : is_upward         ? (size_t)0 - (size_t)p.stride_bytes
                                         : (size_t)p.stride_bytes;
     if (p.height > 1 && stride < row_bytes)
-        return ih_error_set(err, IH_USAGE, "pixels: rows of %zu bytes overlap, %zu bytes apart",
-                            row_bytes, stride);
+        return ih_error_set(err, IH_USAGE,
+                            "pixels: stride of %zu bytes is less than a row of %zu bytes", stride,
+                            row_bytes);
     if (!ih_size_multiply((size_t)p.height - 1, stride, &span_bytes) ||
         span_bytes > PTRDIFF_MAX - row_bytes)
         return ih_error_set(err, IH_USAGE, "pixels: larger than any memory");
-    if (is_upwards) /* the order of rows plays no part: begin at the lowest */
+    if (is_upward) /* counts do not depend on the order of rows */
         p.data = (const uint8_t *)p.data - span_bytes;
     if (p.height == 1 || stride == row_bytes) {
         p.width *= p.height;
@@ -89,7 +105,7 @@ enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pix
     return IH_OK;
 }
 
-/* Fills a band with the pixels from number *done on, as many as it holds and there are. */
+/* Fills a band with the pixels that follow the first *done. Returns their number. */
 static size_t fill_band(const struct ih_pixels *p, uint64_t *done, uint8_t *band,
                         size_t capacity_pixels)
 {
@@ -138,7 +154,7 @@ enum ih_status ih_count_pixels(struct ih_context *context, const struct ih_pixel
     struct ih_pixels p;
     struct ih_call *call = NULL;
     ih_counts_clear(counts);
-    enum ih_status status = ih_pixels_normalize(pixels, &p, err);
+    enum ih_status status = normalize_pixels(pixels, &p, err);
     if (status == IH_OK)
         status = ih_call_begin(context, &call, err);
     if (status != IH_OK)
@@ -153,4 +169,66 @@ enum ih_status ih_count_pixels(struct ih_context *context, const struct ih_pixel
     if (status == IH_OK)
         ih_counts_set_image(counts, o->skips_transparent);
     return status;
+}
+
+/* ---- pixels in GPU memory ---- */
+
+struct ih_pending {
+    struct ih_device_pixels *pixels;
+    struct ih_image_info info; /* of the enqueued pixels */
+    bool skips_transparent;
+};
+
+enum ih_status ih_pending_open(struct ih_context *context, int gpu, struct ih_pending **pending,
+                               struct ih_error *err)
+{
+    const struct ih_pipeline_options *o = &context->options;
+    const struct ih_count_spec spec = {1, o->luma, o->clip_low, o->clip_high};
+    struct ih_pending *p = calloc(1, sizeof *p);
+    if (!p)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    p->skips_transparent = o->skips_transparent;
+    enum ih_status status = ih_device_pixels_open(gpu, context->kernel, &spec, &p->pixels, err);
+    if (status == IH_OK)
+        *pending = p;
+    else
+        free(p);
+    return status;
+}
+
+enum ih_status ih_pending_count(struct ih_pending *pending, const struct ih_pixels *pixels,
+                                void *stream, struct ih_error *err)
+{
+    struct ih_pixels p;
+    enum ih_status status = normalize_pixels(pixels, &p, err);
+    if (status == IH_OK && pending->skips_transparent &&
+        p.n_channels != ih_colour_channels(p.n_channels))
+        return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels in GPU memory");
+    if (status == IH_OK)
+        status = ih_device_pixels_count(pending->pixels, &p, stream, err);
+    if (status == IH_OK)
+        pending->info = (struct ih_image_info){"", pixels->width, pixels->height, p.n_channels, 8};
+    return status;
+}
+
+enum ih_status ih_pending_finish(struct ih_pending *pending, struct ih_counts *counts,
+                                 struct ih_error *err)
+{
+    struct ih_result *result = &counts->result;
+    ih_counts_clear(counts);
+    memset(result, 0, sizeof *result);
+    result->info = pending->info;
+    enum ih_status status = ih_device_pixels_finish(pending->pixels, &result->histogram,
+                                                    &result->spec, &result->kernel, err);
+    if (status == IH_OK)
+        ih_counts_set_image(counts, pending->skips_transparent);
+    return status;
+}
+
+void ih_pending_close(struct ih_pending *pending)
+{
+    if (!pending)
+        return;
+    ih_device_pixels_close(pending->pixels);
+    free(pending);
 }

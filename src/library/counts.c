@@ -1,4 +1,4 @@
-/* Counts: one image's result or the sum of many, and what can be asked of them. */
+/* Counts: the result of one image or the sum of many, and queries on it. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "library/library.h"
@@ -36,7 +36,7 @@ void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent)
     counts->n_images = 1;
 }
 
-/* Whether the same was counted, and in the same way. */
+/* Returns true if both were counted with the same settings. */
 static bool are_alike(const struct ih_counts *c, const struct ih_counts *other)
 {
     const struct ih_count_spec *a = &c->result.spec, *b = &other->result.spec;
@@ -56,7 +56,7 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
     }
     if (!are_alike(c, other))
         return ih_error_set(err, IH_USAGE,
-                            "counts of different luma, alpha or clip limits do not add up");
+                            "counts with different luma, alpha or clip limits cannot be added");
     const uint64_t n_images = c->n_images + other->n_images;
     if (!c->is_sum) {
         const struct ih_count_spec *spec = &c->result.spec;
@@ -66,22 +66,22 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
     if (status == IH_OK)
         status = ih_total_add(&c->total, &other->result, err);
     if (status != IH_OK)
-        return status; /* nothing was added to a sum, and a single image has no total yet */
+        return status; /* c->total is unchanged, or unused because is_sum is false */
     ih_total_result(&c->total, &c->result);
     c->is_sum = true;
     c->n_images = n_images;
     return IH_OK;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static const char *text(const char *s)
 {
     return s ? s : "";
 }
 
-/* No more than the caller knows of; what only the caller knows of is 0. */
-static void hand_out(void *to, size_t to_bytes, const void *from, size_t from_bytes)
+/* Copies the fields that the caller knows; fields that only the caller knows become 0. */
+static void copy_out(void *to, size_t to_bytes, const void *from, size_t from_bytes)
 {
     memset(to, 0, to_bytes);
     memcpy(to, from, to_bytes < from_bytes ? to_bytes : from_bytes);
@@ -115,7 +115,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.all_high = h->all_high;
         s.mean_luminance = ih_mean_luminance(h);
     }
-    hand_out(summary, size_bytes, &s, sizeof s);
+    copy_out(summary, size_bytes, &s, sizeof s);
 }
 
 const char *ih_counts_plane(const struct ih_counts *c, unsigned plane)
@@ -135,6 +135,6 @@ enum ih_status ih_counts_stats(const struct ih_counts *c, unsigned plane, struct
     if (!ih_counts_plane(c, plane))
         return ih_error_set(err, IH_USAGE, "the counts have no plane %u", plane);
     ih_stats_compute(&c->result.histogram, plane, &c->result.spec, &s);
-    hand_out(stats, size_bytes, &s, sizeof s);
+    copy_out(stats, size_bytes, &s, sizeof s);
     return IH_OK;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A chart of the usual size is about as large; less would only mean growing a few times. */
+/* About the size of a default chart; a smaller value only costs a few more reallocations. */
 enum { FIRST_CAPACITY = 64 * 1024 };
 
 static bool reserve(struct ih_bytes *bytes, size_t size)

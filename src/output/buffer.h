@@ -1,8 +1,8 @@
 /*
- * Bytes that grow: a file that is written in memory.
+ * A growing byte buffer: a file that is written in memory.
  *
- * Running out of memory is remembered, and later calls do nothing, so that whoever writes a
- * thousand pieces asks once.
+ * The buffer remembers that it ran out of memory, and later calls do nothing. A caller can append a
+ * thousand pieces and check `failed` once.
  */
 #ifndef IH_OUTPUT_BUFFER_H
 #define IH_OUTPUT_BUFFER_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero is empty. */
+/* All zero is an empty buffer. */
 struct ih_bytes {
     unsigned char *data; /* owned */
     size_t size, capacity;
@@ -22,7 +22,7 @@ struct ih_bytes {
 void ih_bytes_append(struct ih_bytes *bytes, const void *data, size_t size);
 void ih_bytes_text(struct ih_bytes *bytes, const char *text);
 
-/* As printf, without a NUL. A piece has less than IH_BYTES_PIECE bytes. */
+/* Appends formatted text without a NUL, less than IH_BYTES_PIECE bytes of it. */
 enum { IH_BYTES_PIECE = 512 };
 void ih_bytes_format(struct ih_bytes *bytes, const char *format, ...) IH_PRINTF(2, 3);
 

@@ -1,10 +1,10 @@
 /*
  * CSV in four layouts (--csv=channels|bins|long|stats).
  *
- * RFC 4180 quoting, LF, integers exact, real numbers with six decimals and a point. A layout's
- * header never depends on the input, so that files of many runs can be put one behind the other.
- * A name that a spreadsheet would run as a formula is written as the path that it also is: "./=x".
- * Each layout is a header and a function that writes one image's rows.
+ * Fields are quoted as in RFC 4180 and lines end with LF. Integers are exact; real numbers have six
+ * decimals and a decimal point. The header depends on the layout alone, so the files of several
+ * runs can be concatenated. A spreadsheet would run a name such as "=x" as a formula; it is written
+ * as the path "./=x", which opens the same file.
  */
 #include "output/output.h"
 
@@ -13,11 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct csv_state;
-
 struct layout {
     const char *name;
-    void (*header)(FILE *f);
+    const char *header; /* the names of the columns */
+    bool has_bins;      /* bin_0 to bin_255 follow */
     void (*image)(FILE *f, const char *name, const struct ih_result *r);
 };
 
@@ -27,11 +26,11 @@ struct csv_state {
     bool has_header, has_failed;
 };
 
-/* Holds the field of any path that the system takes, every byte of it a quote. */
-enum { NAME_BYTES = 2 * 4096 + 5, CHANNEL_BYTES = 8 /* ",green" and more */ };
+/* NAME_BYTES holds the field of any path the system accepts, even one made of quotes alone. */
+enum { NAME_BYTES = 2 * 4096 + 5, CHANNEL_BYTES = 8 /* ",green" fits */ };
 
-/* A field that is a plain prefix of at most 2 bytes and text. It is quoted where RFC 4180 asks for
- * it, and where a leading or trailing space could be lost. */
+/* Builds a field from a prefix of at most 2 plain bytes and text. Quotes it where RFC 4180 requires
+ * that, and where a reader could drop a leading or trailing space. */
 static void make_field(char field[NAME_BYTES], const char *prefix, const char *text)
 {
     size_t n = strlen(text);
@@ -52,9 +51,8 @@ static void make_field(char field[NAME_BYTES], const char *prefix, const char *t
     *p = '\0';
 }
 
-/* A spreadsheet takes a field for a formula that begins with one of these, or with one of these
- * behind blanks that it drops, quoted or not. The last four are the wide forms of the first four.
- */
+/* Spreadsheets run a field that begins with one of these signs as a formula. Quotes and leading
+ * spaces do not prevent that. The last four signs are full-width forms of the first four. */
 static bool looks_like_formula(const char *text)
 {
     static const char *const signs[] = {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"};
@@ -67,8 +65,8 @@ static bool looks_like_formula(const char *text)
     return false;
 }
 
-/* The image's name. "./" in front makes a formula a path, and one that opens the same file; it also
- * tells a file called "(total)" from the record. */
+/* Builds the field of the image's name. The prefix "./" turns a formula into a path to the same
+ * file. It also separates a file called "(total)" from the total's record. */
 static void make_name(char name[NAME_BYTES], const struct ih_result *r)
 {
     const bool is_stdin = strcmp(r->path, "-") == 0;
@@ -96,7 +94,7 @@ static void put_count(FILE *f, uint64_t n)
     fwrite(text, 1, (size_t)(format_field(text, n) - text), f);
 }
 
-/* An integer that an image without pixels does not have. */
+/* Writes an integer statistic; an image without pixels gets an empty field. */
 static void put_value(FILE *f, const struct ih_stats *s, unsigned value)
 {
     if (s->count == 0)
@@ -105,8 +103,9 @@ static void put_value(FILE *f, const struct ih_stats *s, unsigned value)
         put_count(f, value);
 }
 
-static const char stats_header[] = "file,width,height,channel,count,sum,mean,stddev,min,max,"
-                                   "p01,p05,p25,median,p75,p95,p99,entropy,clip_low,clip_high";
+#define STATS_HEADER                                           \
+    "file,width,height,channel,count,sum,mean,stddev,min,max," \
+    "p01,p05,p25,median,p75,p95,p99,entropy,clip_low,clip_high"
 
 static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsigned plane)
 {
@@ -114,7 +113,7 @@ static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsi
     ih_stats_compute(&r->histogram, plane, &r->spec, &s);
     fputs(name, f);
     if (r->is_total) {
-        fputs(",,", f); /* many sizes: and so no file of this name is taken for the total */
+        fputs(",,", f); /* the images of a total differ in size */
     } else {
         put_count(f, r->info.width);
         put_count(f, r->info.height);
@@ -133,11 +132,6 @@ static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsi
     put_count(f, s.clip_high);
 }
 
-static void header_stats(FILE *f)
-{
-    fprintf(f, "%s\n", stats_header);
-}
-
 static void image_stats(FILE *f, const char *name, const struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
@@ -146,14 +140,6 @@ static void image_stats(FILE *f, const char *name, const struct ih_result *r)
         put_stats(f, name, r, p);
         putc('\n', f);
     }
-}
-
-static void header_channels(FILE *f)
-{
-    fputs(stats_header, f);
-    for (unsigned v = 0; v < IH_BINS; v++)
-        fprintf(f, ",bin_%u", v);
-    putc('\n', f);
 }
 
 static void image_channels(FILE *f, const char *name, const struct ih_result *r)
@@ -170,17 +156,10 @@ static void image_channels(FILE *f, const char *name, const struct ih_result *r)
     }
 }
 
-/* The columns of layout `bins`: every plane that any image can have. */
+/* All planes that an image may have, in the order of BINS_HEADER. */
+#define BINS_HEADER "file,bin,gray,red,green,blue,alpha,luma"
 static const char *const bins_columns[] = {"gray", "red", "green", "blue", "alpha", "luma"};
 enum { N_BINS_COLUMNS = sizeof bins_columns / sizeof bins_columns[0] };
-
-static void header_bins(FILE *f)
-{
-    fputs("file,bin", f);
-    for (unsigned c = 0; c < N_BINS_COLUMNS; c++)
-        fprintf(f, ",%s", bins_columns[c]);
-    putc('\n', f);
-}
 
 static void image_bins(FILE *f, const char *name, const struct ih_result *r)
 {
@@ -207,11 +186,6 @@ static void image_bins(FILE *f, const char *name, const struct ih_result *r)
     }
 }
 
-static void header_long(FILE *f)
-{
-    fputs("file,channel,bin,count\n", f);
-}
-
 static void image_long(FILE *f, const char *name, const struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
@@ -230,23 +204,23 @@ static void image_long(FILE *f, const char *name, const struct ih_result *r)
 }
 
 static const struct layout layouts[] = {
-    {"channels", header_channels, image_channels},
-    {"bins", header_bins, image_bins},
-    {"long", header_long, image_long},
-    {"stats", header_stats, image_stats},
+    {"channels", STATS_HEADER, true, image_channels},
+    {"bins", BINS_HEADER, false, image_bins},
+    {"long", "file,channel,bin,count", false, image_long},
+    {"stats", STATS_HEADER, false, image_stats},
 };
 
 static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
                             struct ih_error *err)
 {
     const struct layout *layout = NULL;
-    const char *wanted = options->layout ? options->layout : layouts[0].name;
+    const char *name = options->layout ? options->layout : layouts[0].name;
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
-        if (strcmp(layouts[i].name, wanted) == 0)
+        if (strcmp(layouts[i].name, name) == 0)
             layout = &layouts[i];
     if (!layout)
         return ih_error_set(err, IH_USAGE, "--csv=%s: the layouts are channels, bins, long, stats",
-                            wanted);
+                            name);
     struct csv_state *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
@@ -257,12 +231,16 @@ static enum ih_status begin(FILE *stream, const struct ih_output_options *option
 
 static void put_header(struct csv_state *s)
 {
-    if (!s->has_header)
-        s->layout->header(s->stream);
+    if (s->has_header)
+        return;
     s->has_header = true;
+    fputs(s->layout->header, s->stream);
+    for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
+        fprintf(s->stream, ",bin_%u", v);
+    putc('\n', s->stream);
 }
 
-/* A failed input has no counts, and CSV no place to say so. */
+/* CSV has no record for a failed input. */
 static void record(void *state, const struct ih_result *result)
 {
     struct csv_state *s = state;
@@ -276,7 +254,7 @@ static void record(void *state, const struct ih_result *result)
     s->layout->image(s->stream, name, result);
 }
 
-/* No images give a header and no rows; nothing but failures gives nothing. */
+/* A run without inputs still writes the header. If all inputs failed, the file stays empty. */
 static void end(void *state)
 {
     struct csv_state *s = state;

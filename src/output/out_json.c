@@ -1,17 +1,18 @@
 /*
- * JSON: one document for all inputs (--json), or one object a line for each (--ndjson).
+ * JSON: one document for all inputs (--json), or one object per line and input (--ndjson).
  *
- * Both write the same object as each result comes, failed ones too, and keep nothing of it. It is
- * written by hand, because a library would have to do two things at once: write counts of 64 bits
- * exactly, and write as it goes. cJSON holds numbers as double, jansson as signed integers, and
- * these, json-c and yyjson build the whole document in memory first; yajl streams, but has had no
- * release in a decade. What is left of JSON for a writer whose keys are all known is the string.
+ * Both write the same object for each result, failed ones included, as soon as it arrives.
  *
- * Source: RFC 8259.
+ * There is no JSON library here, because it would have to write 64-bit counts exactly and stream
+ * its output. cJSON stores numbers as double and jansson as signed integers; these two, json-c and
+ * yyjson build the document in memory first; yajl streams, but has had no release in a decade. With
+ * fixed keys, only strings need care.
+ *
+ * Sources: RFC 8259, section 7 for strings; RFC 4648, section 4 for base64.
  */
 #include "output/output.h"
 
-#include "output/json_text.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,17 +23,74 @@
 
 struct json_state {
     FILE *stream; /* borrowed */
-    bool is_lines, is_verbose;
+    bool is_verbose;
     bool has_begun; /* the document's first line is written */
     bool has_image, has_total;
 };
+
+/* ---- strings ---- */
+
+static bool is_utf8(const char *text)
+{
+    unsigned long c;
+    while (*text) {
+        size_t n = ih_utf8_length(text, &c);
+        if (n == 0)
+            return false;
+        text += n;
+    }
+    return true;
+}
+
+/* Writes text, or null for NULL, as a string that is always valid UTF-8: U+FFFD replaces each
+ * invalid byte. DEL and the C1 controls are escaped because a terminal would obey them. */
+static void put_quoted(FILE *f, const char *text)
+{
+    if (!text) {
+        fputs("null", f);
+        return;
+    }
+    putc('"', f);
+    while (*text) {
+        unsigned long c = 0xFFFD;
+        size_t n = ih_utf8_length(text, &c);
+        if (n == 0)
+            fputs("\xEF\xBF\xBD", f);
+        else if (c == '"' || c == '\\')
+            fprintf(f, "\\%c", *text);
+        else if (c < 0x20 || (c >= 0x7F && c < 0xA0))
+            fprintf(f, "\\u%04lx", c);
+        else
+            fwrite(text, 1, n, f);
+        text += n ? n : 1;
+    }
+    putc('"', f);
+}
+
+static void put_base64(FILE *f, const char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *bytes = (const unsigned char *)text;
+    const size_t n = strlen(text);
+    putc('"', f);
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned group = (unsigned)bytes[i] << 16;
+        group |= i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0;
+        group |= i + 2 < n ? bytes[i + 2] : 0;
+        putc(digits[group >> 18], f);
+        putc(digits[group >> 12 & 63], f);
+        putc(i + 1 < n ? digits[group >> 6 & 63] : '=', f);
+        putc(i + 2 < n ? digits[group & 63] : '=', f);
+    }
+    putc('"', f);
+}
 
 /* ---- members, each with the comma before it ---- */
 
 static void put_string(FILE *f, const char *key, const char *text)
 {
     fprintf(f, ",\"%s\":", key);
-    ih_json_put_text(f, text);
+    put_quoted(f, text);
 }
 
 static void put_count(FILE *f, const char *key, uint64_t n)
@@ -46,7 +104,7 @@ static void put_real(FILE *f, const char *key, double v)
     fprintf(f, ",\"%s\":%s", key, isnan(v) ? "null" : ih_format_real(v, text));
 }
 
-/* An integer that an image without pixels does not have. */
+/* Writes an integer statistic; null for an image without pixels. */
 static void put_value(FILE *f, const char *key, const struct ih_stats *s, unsigned value)
 {
     if (s->count == 0)
@@ -142,12 +200,12 @@ static void put_object(FILE *f, const struct ih_result *r, bool is_verbose)
 {
     fputs("{" SCHEMA, f);
     put_string(f, "file", r->path);
-    if (r->path && !ih_json_is_exact(r->path)) {
+    if (r->path && !is_utf8(r->path)) {
         fputs(",\"file_b64\":", f);
-        ih_json_put_base64(f, r->path);
+        put_base64(f, r->path);
     }
     if (r->is_total)
-        fputs(",\"total\":true", f); /* a file may have the same name */
+        fputs(",\"total\":true", f); /* a file may be called "(total)" too */
     if (r->status == IH_OK) {
         put_counted(f, r);
     } else {
@@ -164,32 +222,19 @@ static void put_object(FILE *f, const struct ih_result *r, bool is_verbose)
 
 /* ---- the outputs ---- */
 
-static enum ih_status begin(FILE *stream, const struct ih_output_options *options, bool is_lines,
-                            void **state, struct ih_error *err)
+static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
+                            struct ih_error *err)
 {
     struct json_state *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    *s =
-        (struct json_state){.stream = stream, .is_lines = is_lines, .is_verbose = options->verbose};
+    *s = (struct json_state){.stream = stream, .is_verbose = options->verbose};
     *state = s;
     return IH_OK;
 }
 
-static enum ih_status begin_json(FILE *stream, const struct ih_output_options *options,
-                                 void **state, struct ih_error *err)
-{
-    return begin(stream, options, false, state, err);
-}
-
-static enum ih_status begin_ndjson(FILE *stream, const struct ih_output_options *options,
-                                   void **state, struct ih_error *err)
-{
-    return begin(stream, options, true, state, err);
-}
-
-/* Not before there is something to say: a run that cannot start leaves no half of a document. */
-static void put_document(struct json_state *s)
+/* Begins the document at the first record, so a run that fails to start writes nothing. */
+static void put_document_start(struct json_state *s)
 {
     if (!s->has_begun)
         fputs("{" SCHEMA ",\"images\":[", s->stream);
@@ -201,11 +246,11 @@ static void put_images_end(const struct json_state *s)
     fputs(s->has_image ? "\n]" : "]", s->stream);
 }
 
-/* The total is beside the images, so that who adds those up does not add it too. */
+/* The total stands beside the images, so that adding up "images" does not count it twice. */
 static void record_json(void *state, const struct ih_result *result)
 {
     struct json_state *s = state;
-    put_document(s);
+    put_document_start(s);
     if (result->is_total) {
         put_images_end(s);
         fputs(",\"total\":", s->stream);
@@ -220,7 +265,7 @@ static void record_json(void *state, const struct ih_result *result)
 static void end_json(void *state)
 {
     struct json_state *s = state;
-    put_document(s);
+    put_document_start(s);
     if (!s->has_total)
         put_images_end(s);
     fputs("}\n", s->stream);
@@ -235,14 +280,14 @@ static void record_ndjson(void *state, const struct ih_result *result)
 
 static void end_ndjson(void *state)
 {
-    (void)state; /* every line was whole */
+    (void)state; /* every line is complete already */
 }
 
 const struct ih_output ih_output_json = {
     .name = "json",
     .title = "one JSON document, failed inputs too",
     .holds_failures = true,
-    .begin = begin_json,
+    .begin = begin,
     .record = record_json,
     .end = end_json,
     .close = free,
@@ -252,7 +297,7 @@ const struct ih_output ih_output_ndjson = {
     .name = "ndjson",
     .title = "one JSON object a line for each input, failed ones too",
     .holds_failures = true,
-    .begin = begin_ndjson,
+    .begin = begin,
     .record = record_ndjson,
     .end = end_ndjson,
     .close = free,

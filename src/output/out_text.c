@@ -1,86 +1,364 @@
 /*
- * The summary that people read, in two views (--text=full|lines), and at its end what failed.
+ * The summary for people, in two views.
  *
- * Failures are told on standard error as they come. In a long batch they have then scrolled away
- * among the lines, and a summary that is kept in a file never had them: so the first
- * FAILURES_SHOWN are said again below the last record.
+ * --text=full shows one image: title, histogram and a table of statistics.
+ *
+ *     samples/scene.png  480 x 320 png, 8 bits, red green blue
+ *
+ *       ▂▅▇█▆▄▃▂▁▁
+ *       0               64              128             192          255
+ *
+ *              mean  stddev  min  p05  median  p95  max  entropy  low %  high %
+ *       red  101.52   58.34    0   14     101  208  255     7.61   0.40    1.25
+ *
+ *       blown: any channel 1.25 %, all 0.80 %; crushed: any 0.40 %, all 0.10 %
+ *       mean luminance 0.2134
+ *
+ * With colour the histogram shows red, green and blue on top of each other, else luma.
+ *
+ * --text=lines shows one image per line. The name is last, so a line can be written before the next
+ * names are known.
+ *
+ *      pixels  luma              mean  low %  high %  name
+ *     480x320  ▃▅▇█▆▄▃▂▁▁▁▁▁▁▁▁  101.5   0.40    1.25  samples/scene.png
+ *
+ * A wide terminal gets more columns. The percentages are of pixels with any clipped colour channel.
+ *
+ * Both views end with the first FAILURES_SHOWN failed inputs. Standard error has named them
+ * already, but in a long run those lines have scrolled away, and a summary in a file never had
+ * them.
  */
-#include "output/text_parts.h"
+#define _POSIX_C_SOURCE 200809L /* strdup */
+
+#include "output/output.h"
 
 #include "base/text.h"
+#include "output/text_parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAILURES_SHOWN = 20 };
+enum {
+    COLUMNS = 80, /* without a terminal to ask */
+    INDENT = 2,
+    FAILURES_SHOWN = 20
+};
 
 struct failure {
-    char *path; /* owned; NULL where there was no memory for it */
+    char *path; /* owned; NULL if memory ran out */
     struct ih_error error;
 };
 
-struct text_state {
-    struct ih_text text;
-    void (*show)(struct ih_text *text, const struct ih_result *result);
+struct text {
+    FILE *stream; /* borrowed */
+    struct ih_output_options options;
+    unsigned columns; /* width of the layout */
+    void (*show)(struct text *s, const struct ih_result *result);
     bool has_records;
     uint64_t n_failed;
     struct failure failures[FAILURES_SHOWN];
 };
 
-const char *ih_text_style(const struct ih_text *text, const char *ansi)
+#define BOLD "\033[1m"
+#define PLAIN "\033[0m"
+
+/* Returns an ANSI sequence if colour is on, else "". */
+static const char *style(const struct text *s, const char *ansi)
 {
-    return text->options.colour ? ansi : "";
+    return s->options.colour ? ansi : "";
 }
 
-const char *ih_text_percent(char shown[IH_PERCENT_MAX], uint64_t part, uint64_t whole)
+/* ---- full view: the title ---- */
+
+enum { FACTS_MAX = 160, MEGAPIXEL = 1000000 };
+
+static void describe_total(char facts[FACTS_MAX], const struct ih_result *r)
 {
-    double percent = whole ? 100.0 * (double)part / (double)whole : 0;
-    if (part == whole && whole)
-        snprintf(shown, IH_PERCENT_MAX, "100");
-    else if (part > 0 && percent < 0.01)
-        snprintf(shown, IH_PERCENT_MAX, "<0.01");
-    else if (percent >= 99.995)
-        snprintf(shown, IH_PERCENT_MAX, ">99.9");
-    else
-        snprintf(shown, IH_PERCENT_MAX, "%.2f", percent);
-    return shown;
+    int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " image%s, %.1f megapixels", r->n_images,
+                     r->n_images == 1 ? "" : "s", (double)r->histogram.n_pixels / MEGAPIXEL);
+    if (r->n_failed > 0 && n > 0 && n < FACTS_MAX)
+        snprintf(facts + n, (size_t)(FACTS_MAX - n), ", %" PRIu64 " failed", r->n_failed);
 }
+
+static void describe(char facts[FACTS_MAX], const struct ih_result *r)
+{
+    int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %u bit%s,", r->info.width,
+                     r->info.height, r->info.format, r->info.source_depth,
+                     r->info.source_depth == 1 ? "" : "s");
+    for (unsigned p = 0; p < r->info.n_channels && n > 0 && n < FACTS_MAX; p++)
+        n += snprintf(facts + n, (size_t)(FACTS_MAX - n), " %s",
+                      ih_plane_name(r->info.n_channels, p));
+}
+
+/* Writes the title on one line if it fits, else on two. The name is never shortened. */
+static void put_title(const struct text *s, const struct ih_result *r)
+{
+    char name[IH_ESCAPED_MAX], facts[FACTS_MAX] = "";
+    ih_escape(name, sizeof name, r->path);
+    if (r->is_total)
+        describe_total(facts, r);
+    else
+        describe(facts, r);
+    bool fits = ih_text_width(name) + INDENT + strlen(facts) <= s->columns;
+    fprintf(s->stream, "%s%s%s%s%*s%s\n\n", style(s, BOLD), name, style(s, PLAIN), fits ? "" : "\n",
+            INDENT, "", facts);
+}
+
+/* ---- full view: the histogram ---- */
+
+enum {
+    PLOT_ROWS = 6,
+    PLOT_COLUMNS_LEAST = 32,
+    PLOT_LABEL = 6 /* "  luma" after the axis */
+};
+
+static unsigned plot_columns(const struct text *s)
+{
+    unsigned n = PLOT_COLUMNS_LEAST;
+    while (n < IH_PLOT_COLUMNS && INDENT + 2 * n + PLOT_LABEL <= s->columns)
+        n *= 2;
+    return n;
+}
+
+static void put_axis(const struct text *s, unsigned n_columns, const char *label)
+{
+    const int quarter = (int)n_columns / 4;
+    fprintf(s->stream, "%*s%-*d%-*d%-*d%-*d255%s%s\n\n", INDENT, "", quarter, 0, quarter, 64,
+            quarter, 128, quarter - 3, 192, *label ? "  " : "", label);
+}
+
+static void put_plot(const struct text *s, const struct ih_histogram *h)
+{
+    static const unsigned rgb[] = {0, 1, 2}, luma[] = {IH_LUMA};
+    const bool is_gray = ih_colour_channels(h->n_channels) == 1;
+    const bool is_mixed = s->options.colour && !is_gray;
+    struct ih_plot plot = {
+        .n_columns = plot_columns(s), .n_rows = PLOT_ROWS, .n_curves = is_mixed ? 3 : 1};
+    ih_plot_fill(&plot, h, is_mixed ? rgb : luma);
+    for (unsigned row = PLOT_ROWS; row-- > 0;) {
+        fprintf(s->stream, "%*s", INDENT, "");
+        ih_plot_put_row(s->stream, &plot, row, s->options.unicode);
+        putc('\n', s->stream);
+    }
+    put_axis(s, plot.n_columns, is_mixed ? "" : is_gray ? "gray" : "luma");
+}
+
+/* ---- full view: the table ---- */
+
+enum { ALL_PERCENTILES = 98 /* columns of the table with all percentiles */ };
+
+static const char *plane_style(const struct text *s, const char *plane)
+{
+    static const struct {
+        const char *plane, *ansi;
+    } styles[] = {{"red", "\033[31m"}, {"green", "\033[32m"}, {"blue", "\033[34m"}, {"luma", BOLD}};
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
+        if (strcmp(styles[i].plane, plane) == 0)
+            return style(s, styles[i].ansi);
+    return "";
+}
+
+/* A narrow table shows three of the percentiles 1 5 25 50 75 95 99. */
+static bool shows_percentile(const struct text *s, unsigned i)
+{
+    return s->columns >= ALL_PERCENTILES || i == 1 || i == 3 || i == 5;
+}
+
+static void put_table_heading(const struct text *s)
+{
+    fprintf(s->stream, "%*s         mean  stddev  min", INDENT, "");
+    for (unsigned i = 0; i < IH_PERCENTILES; i++) {
+        if (shows_percentile(s, i) && ih_percentile_percents[i] == 50)
+            fputs("  median", s->stream);
+        else if (shows_percentile(s, i))
+            fprintf(s->stream, "  p%02u", ih_percentile_percents[i]);
+    }
+    fputs("  max  entropy  low %  high %\n", s->stream);
+}
+
+static void put_table_row(const struct text *s, const char *name, const struct ih_stats *t)
+{
+    char low[IH_PERCENT_MAX], high[IH_PERCENT_MAX];
+    fprintf(s->stream, "%*s%s%-5s%s  %6.2f  %6.2f  %3u", INDENT, "", plane_style(s, name), name,
+            style(s, PLAIN), t->mean, t->stddev, t->min);
+    for (unsigned i = 0; i < IH_PERCENTILES; i++)
+        if (shows_percentile(s, i))
+            fprintf(s->stream, "  %*u", ih_percentile_percents[i] == 50 ? 6 : 3, t->percentile[i]);
+    fprintf(s->stream, "  %3u  %7.2f  %5s  %6s\n", t->max, t->entropy,
+            ih_text_percent(low, t->clip_low, t->count),
+            ih_text_percent(high, t->clip_high, t->count));
+}
+
+static void put_table(const struct text *s, const struct ih_result *r)
+{
+    put_table_heading(s);
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        const char *name = ih_plane_name(r->histogram.n_channels, p);
+        if (!name || (p == IH_LUMA && ih_colour_channels(r->histogram.n_channels) == 1))
+            continue; /* luma equals gray */
+        struct ih_stats t;
+        ih_stats_compute(&r->histogram, p, &r->spec, &t);
+        if (t.count > 0)
+            put_table_row(s, name, &t);
+    }
+}
+
+/* ---- full view: the last lines ---- */
+
+static void put_clipping(const struct text *s, const struct ih_histogram *h)
+{
+    char any_high[IH_PERCENT_MAX], all_high[IH_PERCENT_MAX];
+    char any_low[IH_PERCENT_MAX], all_low[IH_PERCENT_MAX];
+    ih_text_percent(any_high, h->any_high, h->n_pixels);
+    ih_text_percent(all_high, h->all_high, h->n_pixels);
+    ih_text_percent(any_low, h->any_low, h->n_pixels);
+    ih_text_percent(all_low, h->all_low, h->n_pixels);
+    if (ih_colour_channels(h->n_channels) == 3)
+        fprintf(s->stream,
+                "\n%*sblown: any channel %s %%, all %s %%; crushed: any %s %%, all %s %%\n", INDENT,
+                "", any_high, all_high, any_low, all_low);
+    else
+        fprintf(s->stream, "\n%*sblown: %s %%; crushed: %s %%\n", INDENT, "", all_high, all_low);
+}
+
+static void put_versions(const struct text *s, const struct ih_result *r)
+{
+    if (s->options.verbose && r->decoder_version && r->counted_by && r->kernel)
+        fprintf(s->stream, "%*sdecoded by %s\n%*scounted by %s, kernel %s\n", INDENT, "",
+                r->decoder_version, INDENT, "", r->counted_by, r->kernel);
+}
+
+static void show_full(struct text *s, const struct ih_result *r)
+{
+    if (s->has_records)
+        putc('\n', s->stream);
+    put_title(s, r);
+    if (r->histogram.n_pixels == 0) {
+        fprintf(s->stream, "%*sno pixels\n", INDENT, "");
+        return;
+    }
+    put_plot(s, &r->histogram);
+    put_table(s, r);
+    put_clipping(s, &r->histogram);
+    fprintf(s->stream, "%*smean luminance %.4f\n", INDENT, "", ih_mean_luminance(&r->histogram));
+    put_versions(s, r);
+}
+
+/* ---- lines view ---- */
+
+/* Terminal widths from which a line has more. At least 28 columns are left for the name. */
+enum { HAS_SPREAD = 100, HAS_WIDE_CURVE = 120, HAS_ENTROPY = 132 };
+
+enum { NAME_LEAST = 16, CURVE = 16, WIDE_CURVE = 32, SIZE_TEXT_MAX = 48 };
+
+static unsigned curve_columns(const struct text *s)
+{
+    return s->columns >= HAS_WIDE_CURVE ? WIDE_CURVE : CURVE;
+}
+
+/* Returns the columns before the name. */
+static unsigned columns_taken(const struct text *s)
+{
+    return 38 + curve_columns(s) + (s->columns >= HAS_SPREAD ? 16 : 0) +
+           (s->columns >= HAS_ENTROPY ? 9 : 0);
+}
+
+static void put_line_heading(const struct text *s)
+{
+    fprintf(s->stream, "%s%11s  %-*s   mean", style(s, BOLD), "pixels", (int)curve_columns(s),
+            "luma");
+    if (s->columns >= HAS_SPREAD)
+        fputs("  stddev  median", s->stream);
+    if (s->columns >= HAS_ENTROPY)
+        fputs("  entropy", s->stream);
+    fprintf(s->stream, "  low %%  high %%  name%s\n", style(s, PLAIN));
+}
+
+static void put_size(const struct text *s, const struct ih_result *r)
+{
+    char size[SIZE_TEXT_MAX];
+    if (r->is_total)
+        snprintf(size, sizeof size, "%" PRIu64 " image%s", r->n_images,
+                 r->n_images == 1 ? "" : "s");
+    else
+        snprintf(size, sizeof size, "%" PRIu64 "x%" PRIu64, r->info.width, r->info.height);
+    fprintf(s->stream, "%11s  ", size);
+}
+
+static void put_numbers(const struct text *s, const struct ih_result *r)
+{
+    const struct ih_histogram *h = &r->histogram;
+    struct ih_stats t;
+    char low[IH_PERCENT_MAX], high[IH_PERCENT_MAX];
+    ih_stats_compute(h, IH_LUMA, &r->spec, &t);
+    fprintf(s->stream, "  %5.1f", t.mean);
+    if (s->columns >= HAS_SPREAD)
+        fprintf(s->stream, "  %6.1f  %6u", t.stddev, t.percentile[3]);
+    if (s->columns >= HAS_ENTROPY)
+        fprintf(s->stream, "  %7.2f", t.entropy);
+    fprintf(s->stream, "  %5s  %6s  ", ih_text_percent(low, h->any_low, h->n_pixels),
+            ih_text_percent(high, h->any_high, h->n_pixels));
+}
+
+static void put_name(const struct text *s, const struct ih_result *r)
+{
+    char name[IH_ESCAPED_MAX];
+    unsigned taken = columns_taken(s);
+    unsigned left = s->columns > taken + NAME_LEAST ? s->columns - taken : NAME_LEAST;
+    ih_escape(name, sizeof name, r->path);
+    ih_text_put_short(s->stream, name, s->options.columns ? left : 0, s->options.unicode);
+    putc('\n', s->stream);
+}
+
+static void show_line(struct text *s, const struct ih_result *r)
+{
+    if (!s->has_records)
+        put_line_heading(s);
+    fputs(r->is_total ? style(s, BOLD) : "", s->stream);
+    put_size(s, r);
+    if (r->histogram.n_pixels > 0) {
+        ih_plot_put_line(s->stream, &r->histogram, IH_LUMA, curve_columns(s), s->options.unicode);
+        put_numbers(s, r);
+    } else {
+        fprintf(s->stream, "%-*s", (int)(columns_taken(s) - 13), "no pixels");
+    }
+    put_name(s, r);
+    fputs(r->is_total ? style(s, PLAIN) : "", s->stream);
+}
+
+/* ---- the output ---- */
 
 static const struct {
     const char *name;
-    void (*show)(struct ih_text *text, const struct ih_result *result);
-} views[] = {{"full", ih_text_full}, {"lines", ih_text_line}};
+    void (*show)(struct text *s, const struct ih_result *result);
+} views[] = {{"full", show_full}, {"lines", show_line}};
 
 static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
                             struct ih_error *err)
 {
-    const char *wanted = options->layout ? options->layout : views[0].name;
+    const char *name = options->layout ? options->layout : views[0].name;
     size_t view = 0, n_views = sizeof views / sizeof *views;
-    while (view < n_views && strcmp(views[view].name, wanted) != 0)
+    while (view < n_views && strcmp(views[view].name, name) != 0)
         view++;
     if (view == n_views)
-        return ih_error_set(err, IH_USAGE, "--text=%.100s: the views are full, lines", wanted);
-    struct text_state *s = calloc(1, sizeof *s);
+        return ih_error_set(err, IH_USAGE, "--text=%.100s: the views are full, lines", name);
+    struct text *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    s->text = (struct ih_text){.stream = stream,
-                               .options = *options,
-                               .columns = options->columns ? options->columns : IH_TEXT_COLUMNS,
-                               .is_first_line = true};
-    s->show = views[view].show;
+    *s = (struct text){.stream = stream,
+                       .options = *options,
+                       .columns = options->columns ? options->columns : COLUMNS,
+                       .show = views[view].show};
     *state = s;
     return IH_OK;
 }
 
-static void remember_failure(struct text_state *s, const struct ih_result *result)
+static void remember_failure(struct text *s, const struct ih_result *result)
 {
     if (s->n_failed < FAILURES_SHOWN) {
         struct failure *failure = &s->failures[s->n_failed];
-        size_t size = strlen(result->path) + 1;
-        failure->path = malloc(size);
-        if (failure->path)
-            memcpy(failure->path, result->path, size);
+        failure->path = strdup(result->path);
         failure->error = result->error;
     }
     s->n_failed++;
@@ -88,27 +366,24 @@ static void remember_failure(struct text_state *s, const struct ih_result *resul
 
 static void record(void *state, const struct ih_result *result)
 {
-    struct text_state *s = state;
+    struct text *s = state;
     if (result->status != IH_OK) {
         remember_failure(s, result);
         return;
     }
-    if (s->has_records && s->show == ih_text_full)
-        putc('\n', s->text.stream);
+    s->show(s, result);
     s->has_records = true;
-    s->show(&s->text, result);
 }
 
-/* Where nothing but failures came, standard error has just said them. */
+/* If all inputs failed, standard error has just named them and the summary stays empty. */
 static void end(void *state)
 {
-    const struct text_state *s = state;
-    FILE *f = s->text.stream;
+    const struct text *s = state;
+    FILE *f = s->stream;
     char name[IH_ESCAPED_MAX], message[4 * IH_MESSAGE_MAX];
     if (!s->has_records || s->n_failed == 0)
         return;
-    fprintf(f, "\n%sfailed: %" PRIu64 "%s\n", ih_text_style(&s->text, IH_ANSI_BOLD), s->n_failed,
-            ih_text_style(&s->text, IH_ANSI_PLAIN));
+    fprintf(f, "\n%sfailed: %" PRIu64 "%s\n", style(s, BOLD), s->n_failed, style(s, PLAIN));
     for (uint64_t i = 0; i < s->n_failed && i < FAILURES_SHOWN; i++) {
         const struct failure *failure = &s->failures[i];
         ih_escape(name, sizeof name, !failure->path ? "?" : *failure->path ? failure->path : "''");
@@ -122,7 +397,7 @@ static void end(void *state)
 
 static void close_text(void *state)
 {
-    struct text_state *s = state;
+    struct text *s = state;
     for (size_t i = 0; s && i < FAILURES_SHOWN; i++)
         free(s->failures[i].path);
     free(s);

@@ -1,4 +1,4 @@
-/* The table of outputs, and how numbers are written. */
+/* The table of outputs, and the number formats that they share. */
 #include "output/output.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /*
- * Outputs: what becomes of results.
+ * Outputs write results as CSV, JSON or text.
  *
- * An output is one vtable in one file plus a line in outputs.def. Results arrive in the order of
- * the inputs, failed ones too, one at a time. An output writes to the stream it is given and never
- * looks at anything but results; a write that fails is found by the caller through ferror.
+ * An output is one vtable in one file plus a line in outputs.def. It gets the results one at a
+ * time, in input order, including those of failed inputs. It only looks at results and only writes
+ * to its stream. Write errors stay in the stream: the caller checks ferror.
  */
 #ifndef IH_OUTPUT_OUTPUT_H
 #define IH_OUTPUT_OUTPUT_H
@@ -13,23 +13,23 @@
 #include <stdio.h>
 
 struct ih_output_options {
-    const char *layout; /* of CSV: "channels", ...; of text: "full", "lines"; NULL: the first */
-    bool colour;        /* text: ANSI colours */
-    bool unicode;       /* text: block elements and other non-ASCII characters */
-    unsigned columns;   /* text: of the terminal; 0: none, names are not shortened */
-    bool verbose;       /* say who decoded and counted */
+    const char *layout; /* CSV: "channels", ...; text: "full" or "lines"; NULL: the first one */
+    bool colour;        /* text: use ANSI colours */
+    bool unicode;       /* text: use block elements and other non-ASCII characters */
+    unsigned columns;   /* text: width of the terminal; 0: not a terminal, keep long names */
+    bool verbose;       /* name the decoder, device and kernel of each result */
 };
 
 struct ih_output {
-    const char *name; /* "csv"; the option that selects it is --csv */
+    const char *name; /* "csv"; the option --csv selects it */
     const char *title;
-    bool holds_failures; /* a document of nothing but failures is worth keeping */
+    bool holds_failures; /* failed inputs have records, so a file of failures alone is kept */
 
     /* *state   owned by the caller, released with close. Returns IH_OK, IH_USAGE or IH_MEMORY. */
     enum ih_status (*begin)(FILE *stream, const struct ih_output_options *options, void **state,
                             struct ih_error *err);
     void (*record)(void *state, const struct ih_result *result);
-    void (*end)(void *state);   /* writes what completes the document */
+    void (*end)(void *state);   /* completes the document */
     void (*close)(void *state); /* releases state, writes nothing */
 };
 
@@ -40,19 +40,19 @@ struct ih_output {
 extern const struct ih_output *const ih_outputs[]; /* NULL at the end */
 
 /*
- * Writes v with 6 decimals and a point, whatever the locale, rounded to nearest; "" for NaN.
+ * Formats v with 6 decimals and a decimal point in every locale, rounded to nearest; "" for NaN.
  *
- * v      finite or NaN, |v| < 9e9: above, millionths are more than a double holds
+ * v      finite or NaN, |v| < 9e9; a double holds no millionths above that
  * text   char [IH_REAL_MAX]
  */
 enum { IH_REAL_MAX = 32 };
 const char *ih_format_real(double v, char text[IH_REAL_MAX]);
 
 /*
- * Writes n in decimal digits and returns what follows the last, without a NUL. A record has 1,000
- * counts and more, and printf takes seven times as long for each.
+ * Writes n in decimal digits, without a NUL, and returns the end of the text. A record has more
+ * than 1,000 counts, and printf takes seven times as long.
  *
- * text   room for IH_COUNT_MAX characters
+ * text   char [IH_COUNT_MAX]
  */
 enum { IH_COUNT_MAX = 20 };
 char *ih_format_count(char *text, uint64_t n);

@@ -1,4 +1,4 @@
-/* One input from start to end: bytes, decoder, bands, lane, histogram. */
+/* One input from start to end: open, decode and count band after band, histogram. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "pipeline/pipeline.h"
@@ -24,7 +24,7 @@ static enum ih_status open_source(const struct ih_input *input, struct ih_source
     return ih_source_open_path(src, input->path, err);
 }
 
-/* Time since *last, which becomes now. */
+/* The time since *last_ns, which is set to now. */
 static uint64_t lap(uint64_t *last_ns)
 {
     uint64_t before_ns = *last_ns;
@@ -32,8 +32,8 @@ static uint64_t lap(uint64_t *last_ns)
     return *last_ns - before_ns;
 }
 
-/* All bands of an image whose header has been read: as planes where the decoder and who counts both
- * can, else as pixels. */
+/* Counts all bands of an opened image: as planes if the decoder and the backend both support them,
+ * else as pixels. */
 static enum ih_status count_bands(const struct ih_pipeline_options *options,
                                   struct ih_decode *decode, struct ih_lane *lane,
                                   struct ih_result *result)
@@ -73,12 +73,12 @@ static enum ih_status count_bands(const struct ih_pipeline_options *options,
     return status;
 }
 
-/* An opened source: no output, a known format, all its bands. */
+/* Checks that an opened source is no output, finds its decoder and counts it. */
 static enum ih_status count_source(const struct ih_pipeline_options *options,
                                    const struct ih_input *input, struct ih_lane *lane,
                                    struct ih_source *src, struct ih_result *result)
 {
-    struct ih_error *err = &result->error, conflict = {IH_OK, ""};
+    struct ih_error *err = &result->error, conflict = {0};
     struct ih_file_identity id;
     struct ih_decode decode;
     if (ih_source_identity(src, &id))
@@ -87,7 +87,7 @@ static enum ih_status count_source(const struct ih_pipeline_options *options,
     enum ih_status status = ih_decode_open(&decode, src, &options->decode, err);
     result->times.decode_ns += lap(&last_ns);
     bool is_open = status == IH_OK;
-    /* A file found by walking that is no image is no input, so nothing of it can be lost. */
+    /* In a directory walk, an output that is not an image is skipped like any other such file. */
     if (conflict.status != IH_OK && (input->is_named || status != IH_UNKNOWN)) {
         *err = conflict;
         status = conflict.status;
@@ -118,7 +118,7 @@ void ih_count_input(const struct ih_pipeline_options *options, const struct ih_i
         uint64_t open_ns = src->read_ns;
         result->status = count_source(options, input, lane, src, result);
         times->read_ns = src->read_ns;
-        times->decode_ns -= src->read_ns - open_ns; /* the decoder's calls are what read */
+        times->decode_ns -= src->read_ns - open_ns; /* the decoder does the reading */
     }
     ih_source_close(src);
 }

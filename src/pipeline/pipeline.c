@@ -1,15 +1,14 @@
 /*
- * Workers, and the window that puts their results back into order.
+ * The workers, and the window that puts their results back into order.
  *
- * Two locks: one makes calls to `next` and the numbering of inputs a single step, so that a slow
- * directory holds up neither results nor workers that are busy; the other guards the window.
+ * There are two locks. next_lock is held while an input is fetched and numbered, so a slow
+ * directory walk holds up neither results nor busy workers. lock guards the window.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "pipeline/pipeline.h"
 
-#include "base/idle_cores.h"
-#include "isolate/decoder_process.h"
+#include "base/budget.h"
 #include "jpeg_gpu/offload.h"
 
 #include <pthread.h>
@@ -17,10 +16,10 @@
 #include <string.h>
 
 /*
- * Inputs per worker that may be under way, or done and waiting for a slower one before them: one
- * that takes as long as 192 of its neighbours holds nobody up. A result is there only from its
- * start until it is taken, so the 11 KB of each are only needed while there is such an input. Where
- * it is the taker that is slow, a few keep everybody busy.
+ * Inputs per worker that may be in work or wait for an earlier one. With 192, an input may take 192
+ * times as long as the others without holding them up. A result takes 11 KB, but only from the
+ * start of its input until it is taken. If the taker is slow, 16 are enough to keep all workers
+ * busy.
  */
 enum { WINDOW_PER_THREAD = 192, WINDOW_OF_SLOW_TAKER = 16 };
 
@@ -36,29 +35,29 @@ struct pipeline {
     const struct ih_pipeline_calls *calls;
     struct ih_offload offload;
 
-    pthread_mutex_t next_lock; /* held around a call to next */
+    pthread_mutex_t next_lock; /* held during a call to next */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t on_change;
     struct window_slot *slots; /* input i is in slot i % n_slots */
     size_t n_slots;
     uint64_t n_started, n_taken; /* inputs; n_started - n_taken <= n_slots */
-    uint64_t n_offloaded;        /* inputs that the engines have */
-    unsigned n_working;
-    bool is_stopping;      /* no more inputs are started */
-    struct ih_error error; /* of a worker that could not begin */
+    uint64_t n_offloaded;        /* inputs at the hardware JPEG decoders */
+    unsigned n_working;          /* workers */
+    bool is_stopping;            /* start no more inputs */
+    struct ih_error error;       /* ends the run */
 };
 
-/* Whether one more input may be started; the lock is held. */
+/* Whether one more input may be started. The caller holds the lock. */
 static bool has_room(const struct pipeline *p)
 {
     uint64_t n = p->n_started - p->n_taken;
     uint64_t few = (uint64_t)p->options->n_threads * WINDOW_OF_SLOW_TAKER;
-    bool is_taker_behind = p->slots[p->n_taken % p->n_slots].is_ready;
-    return n < p->n_slots && (n < few || !is_taker_behind);
+    bool is_taker_slow = p->slots[p->n_taken % p->n_slots].is_ready;
+    return n < p->n_slots && (n < few || !is_taker_slow);
 }
 
-/* Waits for room in the window and takes the next input. NULL: there are none. */
+/* Waits for room in the window and fetches the next input. NULL at the end. */
 static struct window_slot *start_next(struct pipeline *p)
 {
     struct window_slot *slot = NULL;
@@ -67,13 +66,13 @@ static struct window_slot *start_next(struct pipeline *p)
     pthread_mutex_lock(&p->lock);
     while (!p->is_stopping && !has_room(p))
         pthread_cond_wait(&p->on_change, &p->lock);
-    bool may = !p->is_stopping;
+    bool has_input = !p->is_stopping;
     pthread_mutex_unlock(&p->lock);
 
-    may = may && p->calls->next(p->calls->next_user, &input);
+    has_input = has_input && p->calls->next(p->calls->next_user, &input);
 
     pthread_mutex_lock(&p->lock);
-    if (may) {
+    if (has_input) {
         slot = &p->slots[p->n_started++ % p->n_slots];
         slot->input = input;
     } else {
@@ -84,12 +83,12 @@ static struct window_slot *start_next(struct pipeline *p)
     return slot;
 }
 
-/* A result for its slot. */
+/* Puts a result into its slot. */
 static void finish(struct pipeline *p, struct window_slot *slot, struct ih_result *result)
 {
     pthread_mutex_lock(&p->lock);
     if (result->status == IH_UNAVAILABLE) {
-        p->error = result->error; /* no device, no helper: so it is for every input */
+        p->error = result->error; /* no device or decoder process: every input would fail */
         p->is_stopping = true;
     }
     slot->result = result;
@@ -98,28 +97,27 @@ static void finish(struct pipeline *p, struct window_slot *slot, struct ih_resul
     pthread_mutex_unlock(&p->lock);
 }
 
-/* What counts one input after the other. */
 struct worker {
-    struct ih_pipeline_options options; /* with the helper */
-    struct ih_decoder_process helper;
+    struct ih_pipeline_options options; /* with this worker's remote decoder */
     struct ih_lane *lane;
     struct ih_source src;
     struct ih_offload_file file;
 };
 
-/* IH_OK or IH_MEMORY; to be closed in any case. */
+/* IH_OK or IH_MEMORY; the caller closes the worker in both cases. */
 static enum ih_status open_worker(struct worker *w, const struct pipeline *p, struct ih_error *err)
 {
     *w = (struct worker){.options = *p->options};
-    ih_decoder_process_init(&w->helper, w->options.helper);
-    if (w->options.helper)
-        w->options.decode.helper = &w->helper;
+    const struct ih_remote_decoders *remote = p->options->remote_decoders;
+    if (remote && !(w->options.decode.remote = remote->make(remote->user)))
+        return ih_error_set(err, IH_MEMORY, "out of memory");
     return ih_lane_open(p->device, &w->lane, err);
 }
 
 static void close_worker(struct worker *w)
 {
-    ih_decoder_process_reset(&w->helper);
+    if (w->options.remote_decoders)
+        w->options.remote_decoders->destroy(w->options.decode.remote);
     ih_lane_close(w->lane);
     ih_source_reset(&w->src);
     free(w->file.bytes);
@@ -133,11 +131,11 @@ static void count_input(struct worker *w, const struct ih_input *input, struct i
 }
 
 /*
- * Counts an input that the engines have given back, in their thread: that is rare, and a worker may
- * be waiting for an input that comes much later.
+ * Counts an input that the hardware JPEG decoders have returned uncounted. This is rare, so it runs
+ * in their thread: a worker might be waiting for a much later input.
  *
- * The file may be another by now, of any kind and size. The budget is one of its own: of the
- * pipeline's, other files hold some that wait for this very thread.
+ * The file may have changed to any kind and size. It gets a budget of its own, because files that
+ * wait for this thread hold a part of the pipeline's.
  */
 static void count_given_back(const struct pipeline *p, const struct ih_input *input,
                              struct ih_result *result)
@@ -156,7 +154,7 @@ static void count_given_back(const struct pipeline *p, const struct ih_input *in
     ih_budget_destroy(&budget);
 }
 
-/* What the engines have done with an input. */
+/* Called by the offload queue when an input is done. */
 static void on_offloaded(void *pipeline, void *ticket, struct ih_result *result, bool is_counted)
 {
     struct pipeline *p = pipeline;
@@ -170,24 +168,24 @@ static void on_offloaded(void *pipeline, void *ticket, struct ih_result *result,
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Whether the engines have taken an input. */
+/* Offers an input to the hardware JPEG decoders. Returns whether they took it. */
 static bool offload(struct pipeline *p, struct worker *w, struct window_slot *slot,
                     struct ih_result *result)
 {
     pthread_mutex_lock(&p->lock);
-    p->n_offloaded++; /* before they may have finished it */
+    p->n_offloaded++; /* first, because they may finish before the call returns */
     pthread_mutex_unlock(&p->lock);
     const struct ih_input *input = &slot->input;
     const bool is_file = !input->bytes && !input->is_stdin && input->error.status == IH_OK;
     if (ih_offload_try(&p->offload, is_file ? input->path : NULL, &w->file, &w->src, slot, result))
         return true;
     pthread_mutex_lock(&p->lock);
-    p->n_offloaded--; /* nobody waits for that: this worker has the input */
+    p->n_offloaded--; /* needs no signal: this worker goes on with the input */
     pthread_mutex_unlock(&p->lock);
     return false;
 }
 
-/* One input after the other, until there are none. IH_OK, or why the worker cannot go on. */
+/* Counts inputs until there are no more. */
 static enum ih_status work_on_inputs(struct pipeline *p, struct worker *w, struct ih_error *err)
 {
     for (;;) {
@@ -211,13 +209,12 @@ static void *work(void *argument)
 {
     struct pipeline *p = argument;
     struct worker w;
-    struct ih_error error = {IH_OK, ""};
+    struct ih_error error = {0};
     if (open_worker(&w, p, &error) == IH_OK)
         work_on_inputs(p, &w, &error);
     close_worker(&w);
     if (p->options->decode.n_idle_cores)
-        ih_idle_core_give(
-            p->options->decode.n_idle_cores); /* the last images are decoded the sooner */
+        ih_idle_core_give(p->options->decode.n_idle_cores); /* for the last images */
 
     pthread_mutex_lock(&p->lock);
     p->n_working--;
@@ -230,25 +227,25 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Hands results out in order until no worker is left to make more. After take has had enough, what
- * is still under way is dropped. */
+/* Hands out results in order until no worker is left. After take has returned false, further
+ * results are dropped. */
 static void take_results(struct pipeline *p)
 {
-    bool go_on = true;
+    bool is_taking = true;
     pthread_mutex_lock(&p->lock);
     for (;;) {
         struct window_slot *slot = &p->slots[p->n_taken % p->n_slots];
         if (slot->is_ready) {
-            bool is_wanted = go_on && p->error.status == IH_OK;
+            bool is_wanted = is_taking && p->error.status == IH_OK;
             pthread_mutex_unlock(&p->lock);
             if (is_wanted)
-                go_on = p->calls->take(p->calls->take_user, &slot->input, slot->result);
+                is_taking = p->calls->take(p->calls->take_user, &slot->input, slot->result);
             free(slot->input.path);
             free(slot->result);
             pthread_mutex_lock(&p->lock);
             slot->is_ready = false;
             p->n_taken++;
-            if (!go_on)
+            if (!is_taking)
                 p->is_stopping = true;
             pthread_cond_broadcast(&p->on_change);
         } else if (p->n_working == 0 && p->n_offloaded == 0) {
@@ -264,7 +261,7 @@ static enum ih_status run_workers(struct pipeline *p, pthread_t *threads, unsign
                                   struct ih_error *err)
 {
     unsigned n_threads = 0;
-    pthread_mutex_lock(&p->lock); /* a worker that ends at once must find itself counted */
+    pthread_mutex_lock(&p->lock); /* a worker may end before n_working is set */
     while (n_threads < n_wanted && pthread_create(&threads[n_threads], NULL, work, p) == 0)
         n_threads++;
     p->n_working = n_threads;

@@ -1,10 +1,10 @@
 /*
  * The pipeline: many inputs through decoders and a device, results in the order of the inputs.
  *
- * A worker takes one input from start to end: open, decode a band, have it counted, the next band,
- * result. Nothing flows back and workers share nothing but the device. Results wait in a bounded
- * window until it is their turn, so that memory does not grow with the number of inputs and one
- * slow file does not hold the others up. JPEG files may go to a GPU's engines instead (offload.h).
+ * A worker takes one input from start to end: open, decode a band, count it, the next band, result.
+ * Nothing flows back, and workers share only the device. Results wait for their turn in a bounded
+ * window. So memory does not grow with the number of inputs, and a slow file does not hold up the
+ * others. JPEG files may go to a GPU's hardware JPEG decoders instead (offload.h).
  */
 #ifndef IH_PIPELINE_PIPELINE_H
 #define IH_PIPELINE_PIPELINE_H
@@ -14,63 +14,62 @@
 #include "device/backend.h"
 #include "jpeg_gpu/offload.h"
 
-/* One thing to count. */
+/* One file, or the bytes of one. */
 struct ih_input {
     char *path;           /* owned by the pipeline once handed over */
-    bool is_named;        /* the user named it; false: found while walking a directory */
-    bool is_stdin;        /* standard input, whatever the path says */
-    const uint8_t *bytes; /* borrowed; not NULL: the file's bytes, whatever the path says */
+    bool is_named;        /* by the user; false: found in a directory */
+    bool is_stdin;        /* read standard input; path is only its name */
+    const uint8_t *bytes; /* borrowed; not NULL: the content, and path is only its name */
     size_t size_bytes;
-    struct ih_error error; /* not IH_OK: why there is nothing to read; becomes the result */
+    struct ih_error error; /* not IH_OK: why it cannot be read; becomes the result */
 };
 
 struct ih_pipeline_options {
     unsigned n_threads; /* at least 1 */
-    /* Its helper is the worker's own, not set here. A worker that runs out of inputs adds its
-     * processor to n_idle_cores. */
+    /* Without remote, which each worker sets itself. A worker that runs out of inputs adds its core
+     * to n_idle_cores. */
     struct ih_decode_options decode;
-    const struct ih_decoder_process_command *helper; /* borrowed; NULL: no helper processes */
+    const struct ih_remote_decoders *remote_decoders; /* borrowed; NULL: decode in this process */
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
-    bool skips_transparent; /* pixels whose alpha is 0 are not counted, in no channel */
+    bool skips_transparent; /* do not count pixels whose alpha is 0 */
     enum ih_jpeg_side jpeg;
-    bool is_last; /* the process ends after this run: JPEG engines are left as they are, and the
-                     report does not tell of them; see ih_device_call_off */
-    struct ih_jpeg_report *jpeg_report;       /* borrowed, zeroed; NULL: none */
+    /* The process ends after this run. Hardware JPEG decoders are left running and out of the
+     * report; see ih_device_cancel_start. */
+    bool is_last;
+    struct ih_jpeg_report *jpeg_report;       /* borrowed, zeroed; NULL: no report */
     const struct ih_hw_jpeg_backend *hw_jpeg; /* NULL: the device's own; tests pass theirs */
-    const struct ih_file_identity *outputs;   /* borrowed; an input that is one gives IH_CONFLICT */
+    const struct ih_file_identity *outputs; /* borrowed; an input that is one fails: IH_CONFLICT */
     size_t n_outputs;
 };
 
 struct ih_pipeline_calls {
-    /* Gives the next input, or false at the end. Called from worker threads, one call at a time. */
+    /* Fills in the next input; false at the end. Called from worker threads, one call at a time. */
     bool (*next)(void *next_user, struct ih_input *input);
     void *next_user;
 
-    /* Takes the next result, in the order of the inputs; input and result are borrowed for the
-     * call. Called from the thread that called ih_pipeline_run. False: no more inputs are started.
-     */
+    /* Gets the next result, in the order of the inputs; input and result are valid during the call.
+     * Called from the thread that called ih_pipeline_run. Returns false to start no more inputs. */
     bool (*take)(void *take_user, const struct ih_input *input, const struct ih_result *result);
     void *take_user;
 };
 
 /*
- * Runs until all inputs are done or take has had enough.
+ * Runs until all inputs are done or take returns false.
  *
  * device   borrowed; need not have started
  *
- * Returns IH_OK (failed inputs are results), IH_MEMORY, or why the device, a helper process, or the
- * JPEG engines that the options want, did not start.
+ * Returns IH_OK (a failed input is a result), IH_MEMORY, or the error of a device, a decoder
+ * process or hardware JPEG decoders that did not start.
  */
 enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipeline_options *options,
                                const struct ih_pipeline_calls *calls, struct ih_error *err);
 
 /*
- * Counts one input; what a worker does.
+ * Counts one input; each worker calls it.
  *
- * lane     of the device that counts
- * src      closed; its buffer is used and kept
- * result   overwritten; borrows input->path; counted_by is left to the caller
+ * src      closed; its buffer is reused
+ * result   overwritten; borrows input->path; the caller sets counted_by
  */
 void ih_count_input(const struct ih_pipeline_options *options, const struct ih_input *input,
                     struct ih_lane *lane, struct ih_source *src, struct ih_result *result);

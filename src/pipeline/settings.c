@@ -1,11 +1,11 @@
 #include "pipeline/settings.h"
 
-#include "base/parse.h"
+#include "base/text.h"
 
 #include <string.h>
 
-/* The backend that is called like the first n bytes of word; NULL: none in this build. */
-static const struct ih_backend *backend_called(const char *word, size_t n)
+/* The backend whose name is the first n bytes of word. NULL: none in this build. */
+static const struct ih_backend *find_backend(const char *word, size_t n)
 {
     for (const struct ih_backend *const *b = ih_backends; *b; b++)
         if (strlen((*b)->name) == n && strncmp((*b)->name, word, n) == 0)
@@ -19,11 +19,11 @@ enum ih_status ih_device_parse(const char *word, struct ih_device_options *optio
     int ordinals[IH_UNITS_MAX];
     unsigned n_ordinals = 0;
     const size_t n = strcspn(word, ":");
-    const struct ih_backend *backend = backend_called(word, n);
+    const struct ih_backend *backend = find_backend(word, n);
     const bool is_auto = strcmp(word, "auto") == 0;
-    const bool is_cuda = n == 4 && strncmp(word, "cuda", 4) == 0; /* even where it is not built */
+    const bool is_cuda = n == 4 && strncmp(word, "cuda", 4) == 0; /* even in a build without it */
     bool is_known = is_auto || is_cuda || backend;
-    if (word[n]) /* GPUs behind a colon; there is one processor */
+    if (word[n]) /* only GPUs have ordinals */
         is_known = is_cuda && ih_parse_ordinals(word + n + 1, ordinals, IH_UNITS_MAX, &n_ordinals);
     if (!is_known)
         return ih_error_set(err, IH_USAGE,

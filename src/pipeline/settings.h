@@ -1,8 +1,8 @@
 /*
- * The words that people choose with: devices, kernels, what becomes of transparent pixels. Options
- * of the program and settings of the library mean the same by them.
+ * The values that users choose from: devices, kernels, the alpha policy. Options of the program and
+ * settings of the library share them.
  *
- * Errors say what is wrong with the word; the caller puts in front where it stood.
+ * Errors describe the value. The caller adds the name of the option or setting in front.
  */
 #ifndef IH_PIPELINE_SETTINGS_H
 #define IH_PIPELINE_SETTINGS_H
@@ -10,19 +10,19 @@
 #include "device/backend.h"
 
 /*
- * "auto", "cpu", "cuda", "cuda:0,2" into backend and ordinals; what else the options hold stays.
- * Nothing is looked up on the machine.
+ * Parses "auto", "cpu", "cuda" or "cuda:0,2" and sets backend and ordinals, nothing else. Does not
+ * look at the machine.
  *
- * Returns IH_OK, IH_USAGE, or IH_UNAVAILABLE for a backend that this build does not have; then the
- * options are as they were.
+ * Returns IH_OK, IH_USAGE, or IH_UNAVAILABLE for a backend that this build does not have. On
+ * failure options is unchanged.
  */
 enum ih_status ih_device_parse(const char *word, struct ih_device_options *options,
                                struct ih_error *err);
 
-/* Static name of a kernel that some backend of this build has, or NULL. */
+/* The static name of a kernel of any backend in this build, or NULL. */
 const char *ih_kernel_find(const char *word);
 
-/* "count" or "skip-transparent". IH_OK or IH_USAGE. */
+/* Parses "count" or "skip-transparent". Returns IH_OK or IH_USAGE. */
 enum ih_status ih_alpha_parse(const char *word, bool *skips_transparent, struct ih_error *err);
 
 #endif

@@ -1,32 +1,33 @@
 #!/usr/bin/env bash
-# batch.sh [SECTION]...: directories of real photos, imghist against a loop that only decodes with the
-# same libraries and against libvips, Pillow, OpenCV and ImageMagick, on this machine, in turns. Medians.
+# batch.sh [SECTION]...: compares imghist with a loop that only decodes with the same libraries, and with
+# libvips, Pillow, OpenCV and ImageMagick, on directories of real photos. Programs run alternately; the
+# median counts.
 #
-#   sections (all by default)
+#   sections (default: all)
 #     jpeg baseline png   a directory: time, start-up, peak memory, and whether the counts are the same
 #     one                 one photo of about 15 megapixels, from process start to exit
-#     scaling             JPEGs on 1, 2, 4... processors, beside decoding alone and a loop in registers
-#     short               where there is a GPU: runs that are about as long as its start
+#     scaling             JPEGs on 1, 2, 4... cores, with decoding alone and a loop in registers
+#     short               with a GPU: runs that are about as long as its start
 #     memory              peak memory with 2 threads, and with a hundred thousand small files
 #     bytes               whether the output is the same with -j 1, 2 and 16, and on the GPU
 #
-#   PHOTOS=DIR    these photos; else those of PACKAGES, downloaded with apt-get, installed nowhere
-#   PACKAGES=...  which packages (see batch_photos.sh)
-#   PROGRAM=...   which imghist (./imghist)
-#   ROUNDS=5      how often each way is run
-#   LOOPS=...     how often a directory is gone through in one run (1 for each 2 processors), so that
-#                 the start of a program and the last file do not count for much
-#   PEERS=...     which of "vips pillow opencv magick" to compare with; none: PEERS=
+#   PHOTOS=DIR    the photos; default: those of PACKAGES, downloaded with apt-get, not installed
+#   PACKAGES=...  the packages (see batch_photos.sh)
+#   PROGRAM=...   the imghist to test (./imghist)
+#   ROUNDS=5      runs of each way
+#   LOOPS=...     passes through a directory in one run (1 for each 2 cores), so that program start and
+#                 the last file matter little
+#   PEERS=...     the programs to compare with, of "vips pillow opencv magick"; empty: none
 #   MIN_PIXELS=500000, SMALL_FILES=100000, BENCH_BUILD=build/bench
-#                 the least size of a photo, how many small files, where the tools are built
+#                 the least size of a photo, the number of small files, the folder for the tools
 #
-# Peers that are not here are left out, and named. Debian calls them libvips-dev, libvips-tools,
-# python3-pil, python3-opencv and imagemagick. Keep the machine quiet meanwhile. A result is kept by hand:
+# Missing peers are listed and left out. Debian calls them libvips-dev, libvips-tools, python3-pil,
+# python3-opencv and imagemagick. Keep the machine quiet meanwhile. To keep a result:
 #
 #   tests/bench/batch.sh | tee tests/bench/results/batch_cpu.txt
 #
-# A ratio is taken of whole runs, and again with the start-up of both programs taken off (a run on one tiny
-# image: Python's imports, CUDA's start); a bar is met where both ratios meet it.
+# Ratios are computed for complete runs, and without the start-up of both programs (a run on one tiny
+# image: Python's imports, CUDA's start). A target is met if both ratios meet it.
 set -euo pipefail
 command_line="tests/bench/batch.sh${*:+ $*}"
 for name in PACKAGES PEERS LOOPS ROUNDS MIN_PIXELS; do
@@ -58,7 +59,7 @@ trap 'rm -rf "$work"' EXIT
 
 tiny=samples/testcard.png
 [ -x "$program" ] || die "no $program: run make first, or name it with PROGRAM="
-cp "$program" "$work/imghist" # so that a build meanwhile changes nothing
+cp "$program" "$work/imghist" # a build meanwhile changes nothing
 program=$work/imghist
 "$program" --device=cpu --csv "$tiny" >/dev/null || die "$program does not read $tiny"
 has_cuda=false
@@ -78,7 +79,7 @@ directory() {
   ways=(imghist decode)
   if $has_cuda; then
     ways+=(imghist-auto imghist-cuda)
-    if [ "$set" != png ]; then ways+=(imghist-engines); fi
+    if [ "$set" != png ]; then ways+=(imghist-nvjpeg); fi
   fi
   if [ "$set" = jpeg ] && [ "$cores" -gt 1 ]; then ways+=(imghist-1 decode-1); fi
   ways+=("${peer_ways[@]}")
@@ -98,11 +99,11 @@ directory() {
   if $has_cuda; then
     decode_bar imghist-auto 1.03
     decode_bar imghist-cuda 1.03
-    if [ "$set" != png ]; then decode_bar imghist-engines 1.03; fi
+    if [ "$set" != png ]; then decode_bar imghist-nvjpeg 1.03; fi
   fi
 }
 
-# The photos of 12 to 18 megapixels nearest to the least, the middle and the most bytes a pixel.
+# Of the photos of 12 to 18 megapixels, those with the least, the median and the most bytes a pixel.
 choose_photos() {
   awk '$1 >= 12e6 && $1 <= 18e6' "$work/$1" | while read -r n path; do
     echo "$(($(wc -c <"$path") * 1000 / n)) $path"
@@ -112,8 +113,8 @@ choose_photos() {
     if (NR > 1) print p[NR] }'
 }
 
-# One photo with every way in turns; prints the medians in ms, vips with its own choice of threads
-# and with one.
+# Measures one photo with every way, alternately. Sets ours, decoded and theirs to the medians in us; vips
+# runs with its default threads and with one.
 time_photo() {
   local path=$1 i
   rm -f "$work/ours" "$work/decoded" "$work/all" "$work/own"
@@ -160,7 +161,7 @@ one_photo() {
   done
 }
 
-# The peak of imghist -j2 over a list, in MB of 10^6 bytes.
+# Sets peak to the peak memory of imghist -j2 over a list, in MB of 10^6 bytes.
 peak_of() {
   measure /dev/null "$program" --device=cpu -j2 --csv=stats "--files-from=$1"
   peak=$(awk -v kib="$peak_kib" 'BEGIN { printf "%.1f", kib * 1024 / 1e6 }')
@@ -192,7 +193,7 @@ memory() {
 bytes() {
   local set n device
   echo
-  echo "## The bytes of the output, against -j2 on the processor"
+  echo "## The bytes of the output, against -j2 on the CPU"
   for set in jpeg png; do
     [ -s "$work/$set" ] || continue
     say "bytes: $set"
@@ -220,12 +221,12 @@ same_bytes() {
 
 # ---- main -------------------------------------------------------------------------------------
 
-# What ran, and on what.
+# Prints the programs and the machine.
 print_header() {
   local gpu line
   echo "command   $command_line"
   echo "date      $(date -u +%F)"
-  echo "cpu       $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $cores processors," \
+  echo "cpu       $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $cores cores," \
     "$(awk '/^MemTotal/ { printf "%.0f", $2 / 1024 / 1024 }' /proc/meminfo) GiB"
   if $has_cuda; then
     gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1) || true
@@ -234,7 +235,7 @@ print_header() {
   echo "program   $("$program" --version | head -n 1), commit $(git describe --always --dirty 2>/dev/null || echo unknown)"
   echo "decoders  $("$bin/decode_only" -V), $(${CC:-cc} --version | head -n 1)"
   for line in "${versions[@]}"; do echo "peer      $line"; done
-  for line in "${missing[@]}"; do echo "left out  $line is not here"; done
+  for line in "${missing[@]}"; do echo "left out  $line is missing"; done
   print_photos
 }
 
@@ -250,7 +251,7 @@ build_tools
 find_peers
 find_photos
 print_header
-say "reading the photos once, so that none comes from the disk"
+say "reading the photos once into the page cache"
 cut -d' ' -f3- "$work/kinds" | tr '\n' '\0' | xargs -0 cat >/dev/null
 for section in "$@"; do
   case $section in

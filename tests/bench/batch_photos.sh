@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Part of batch.sh: real photos, from the distribution's packages or from a directory, and the lists
-# of them: $work/jpeg, $work/baseline, $work/png, each line "PIXELS PATH", and $work/jpeg.list and so
-# on with the paths alone.
+# Part of batch.sh: real photos, from packages of the distribution or from a directory, and lists of
+# them: $work/jpeg, $work/baseline, $work/png, each line "PIXELS PATH", and $work/jpeg.list and so on
+# with the paths alone.
 
-# Desktop backgrounds: what free distributions have of real photos (and, in PNG, drawings).
+# Desktop backgrounds: the real photos (in PNG also drawings) that free distributions contain.
 PACKAGES=${PACKAGES-plasma-workspace-wallpapers mate-backgrounds ukui-wallpapers lxqt-themes
   lomiri-wallpapers-16.04 lomiri-wallpapers-20.04 sway-backgrounds}
 PHOTO_CACHE=${PHOTO_CACHE:-build/bench/photos}
@@ -11,11 +11,11 @@ PHOTO_CACHE=${PHOTO_CACHE:-build/bench/photos}
 # Smaller pictures in these packages are icons and previews.
 MIN_PIXELS=${MIN_PIXELS:-500000}
 
-# Downloads and unpacks the packages once; $PHOTO_CACHE/packages says which, with their versions.
+# Downloads and unpacks the packages once; $PHOTO_CACHE/packages lists them with their versions.
 fetch_photos() {
   local package deb
   command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null ||
-    die "no apt-get here to fetch photos with: name a directory of them with PHOTOS=DIR"
+    die "no apt-get to download photos: set PHOTOS=DIR to a directory of photos"
   mkdir -p "$PHOTO_CACHE"
   touch "$PHOTO_CACHE/packages"
   for package in $PACKAGES; do
@@ -24,7 +24,7 @@ fetch_photos() {
     rm -rf "$PHOTO_CACHE/deb"
     mkdir "$PHOTO_CACHE/deb"
     (cd "$PHOTO_CACHE/deb" && apt-get -q download "$package") >"$work/log" 2>&1 || {
-      say "apt-get knows no $package, or could not download it: going on without"
+      say "apt-get does not know $package, or cannot download it: continuing without"
       continue
     }
     for deb in "$PHOTO_CACHE/deb/"*.deb; do
@@ -36,7 +36,7 @@ fetch_photos() {
   rm -rf "$PHOTO_CACHE/deb"
 }
 
-# Names that CSV would quote are left out: the peers write none.
+# Leaves out names that CSV would quote, because the peers do not quote.
 list_photos() {
   local dir=$1 kind
   find "$dir/" -type f ! -path '*[",]*' ! -path $'*\n*' | LC_ALL=C sort >"$work/found"
@@ -59,7 +59,7 @@ find_photos() {
   list_photos "${PHOTOS:-$PHOTO_CACHE}"
 }
 
-# "69 files, 481 MP" of a list.
+# Prints "69 files, 481 MP" for a list.
 describe_photos() {
   awk '{ n += $1 } END { printf "%d files, %.0f MP", NR, n / 1e6 }' "$work/$1"
 }
@@ -71,6 +71,6 @@ print_photos() {
   else
     echo "photos    of the directory $(basename "$dir")"
   fi
-  echo "          of at least $((MIN_PIXELS / 1000)) kilopixels: JPEG $(describe_photos jpeg), of which baseline"
+  echo "          of at least $((MIN_PIXELS / 1000)) kilopixels: JPEG $(describe_photos jpeg), including baseline"
   echo "          $(describe_photos baseline); PNG $(describe_photos png)"
 }

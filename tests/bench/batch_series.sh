@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# Part of batch.sh: one thing after the other with more threads, and with more photos.
+# Part of batch.sh: series of runs with more threads, and with more photos.
 
-# Each thread has the photos to go through that one alone has; how many times as much is done in the same
-# time. A loop in registers alone shows what the machine itself keeps from several threads.
+# Each thread gets the same photos as a single thread; prints how many times as much is done in the same
+# time. A loop in registers alone shows the loss of the machine itself.
 scaling() {
   local round n way least_of
   local -a counts=()
@@ -32,14 +32,14 @@ scaling() {
   done
 }
 
-# Runs of 1, 8, 64 and 512 photos of a set, from process start to exit: the medians in ms of
-# --device=cpu, cuda and auto, which shall be as fast as the faster of both.
+# Runs of 1, 8, 64 and 512 photos, from process start to exit: medians in ms of --device=cpu, cuda and auto,
+# which should be as fast as the faster of the other two.
 short() {
   local n i device
   echo
   echo "## Short runs, process start to exit, -j$cores, ms, medians of $((2 * rounds + 1))"
   if ! $has_cuda; then
-    echo "no GPU here"
+    echo "no GPU"
     return
   fi
   printf '%-16s %9s %9s %9s   %s\n' 'JPEG files' cpu cuda auto 'auto / the faster'

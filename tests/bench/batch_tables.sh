@@ -1,8 +1,7 @@
 # shellcheck shell=bash
-# Part of batch.sh: a set of photos gone through in turns by every way, and the table and the bars that
-# come of it.
+# Part of batch.sh: runs every way over a set of photos, alternately, and prints the table and the targets.
 
-# bar TEXT at-least|at-most LIMIT RATIO [RATIO]: the worse ratio decides.
+# bar TEXT at-least|at-most LIMIT RATIO [RATIO]: prints whether a target is met; the worse ratio decides.
 bar() {
   awk -v text="$1" -v kind="$2" -v limit="$3" -v a="$4" -v b="${5:-$4}" 'BEGIN {
     worse = kind == "at-least" ? (a < b ? a : b) : (a > b ? a : b)
@@ -12,7 +11,7 @@ bar() {
     printf "  %-7s  %s: %s (%s %s)\n", met ? "met" : "NOT MET", text, values, kind, limit }'
 }
 
-# The two ratios of way $1 to way $2: of whole runs, and without start-up.
+# Prints the two ratios of way $1 to way $2: of complete runs, and without start-up.
 ratios() {
   awk -v a="${times[$1]}" -v b="${times[$2]}" -v c="${starts[$1]}" -v d="${starts[$2]}" \
     'BEGIN { printf "%.4f %.4f\n", a / b, (a - c) / (b - d) }'
@@ -20,8 +19,8 @@ ratios() {
 
 declare -A times=() starts=() peaks=() minima=() pixels=()
 
-# Sets starts[way]: the median of five runs over one small image of the set's format, as a decoder may
-# have a start of its own.
+# Sets starts[way]: the median of five runs over one small image of the set's format, because a decoder
+# may have start-up costs too.
 measure_starts() {
   local way i
   case $set in png) echo "$tiny" ;; *) echo samples/scene.jpg ;; esac >"$work/tiny.list"
@@ -36,8 +35,8 @@ measure_starts() {
   done
 }
 
-# Runs the ways of the set in turns; sets times, minima (us), peaks (KiB) and pixels of each. One thread
-# goes through the list less often, by the number of processors.
+# Runs the ways of the set alternately; sets times, minima (us), peaks (KiB) and pixels of each. Ways with
+# one thread make fewer passes, by the number of cores.
 measure_rounds() {
   local way round few=$(((loops + cores - 1) / cores))
   local n_pixels
@@ -81,20 +80,20 @@ print_ways() {
   fi
 }
 
-# The bar against the fastest peer; without start-up the fastest may be another.
+# The target against the fastest peer; without start-up another peer may be the fastest.
 peer_bar() {
-  local way whole net
+  local way full net
   for way in "${ways[@]}"; do
     if is_peer "$way"; then echo "$(ratios "$way" imghist) $(label_of "$way")"; fi
   done >"$work/ratios"
   if [ ! -s "$work/ratios" ]; then
-    echo "           nothing to compare with here but the decoders"
+    echo "           no peers to compare with"
     return
   fi
-  whole=$(sort -n "$work/ratios" | head -n 1 | cut -d' ' -f3-)
+  full=$(sort -n "$work/ratios" | head -n 1 | cut -d' ' -f3-)
   net=$(sort -k2n "$work/ratios" | head -n 1 | cut -d' ' -f3-)
-  if [ "$whole" != "$net" ]; then whole="$whole; without start-up $net"; fi
-  bar "the fastest other / imghist ($whole)" at-least "$1" \
+  if [ "$full" != "$net" ]; then full="$full; without start-up $net"; fi
+  bar "the fastest other / imghist ($full)" at-least "$1" \
     "$(cut -d' ' -f1 "$work/ratios" | least)" "$(cut -d' ' -f2 "$work/ratios" | least)"
 }
 
@@ -104,7 +103,7 @@ decode_bar() { # WAY LIMIT
   bar "$(label_of "$1") / decode only" at-most "$2" "${pair% *}" "${pair#* }"
 }
 
-# The bars: 1.9 of 2 processors, 14 of 16.
+# The targets: 1.9 with 2 cores, 14 with 16.
 scaling_bar() {
   local ratio
   ratio=$(awk -v a="${pixels[imghist]}" -v b="${times[imghist]}" -v c="${pixels[imghist-1]}" \
@@ -113,6 +112,6 @@ scaling_bar() {
     1) ;;
     2) bar "-j2 / -j1, MP/s" at-least 1.9 "$ratio" ;;
     16) bar "-j16 / -j1, MP/s" at-least 14 "$ratio" ;;
-    *) echo "           -j$cores / -j1, MP/s: $ratio (no bar for $cores processors)" ;;
+    *) echo "           -j$cores / -j1, MP/s: $ratio (no target for $cores cores)" ;;
   esac
 }

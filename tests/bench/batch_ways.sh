@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # Part of batch.sh: the ways to decode and count a list of files, how they are run and timed, and
-# whether they count what imghist counts.
+# whether their counts equal those of imghist.
 #
-# A way is one word. command_of sets `cmd`; label_of says what it is; ways with one word before the
-# hyphen are variants, of which the slower ones are tried once and left out.
+# A way is one word. command_of sets `cmd`, label_of prints a description. Ways with the same word
+# before the hyphen are variants of a program; slower variants run once and are then left out.
 
-# Sets cmd to what runs way $1 over the list $2; $3, where given, is --counts.
+# Sets cmd to the command for way $1 over the list $2; $3 is --counts or missing.
 command_of() {
   local way=$1 list=$2 counts=${3:-}
   local -a option=(${counts:+"$counts"})
@@ -14,7 +14,7 @@ command_of() {
     imghist-1) cmd=("$program" --device=cpu -j1 --csv "--files-from=$list") ;;
     imghist-auto) cmd=("$program" "-j$cores" --csv "--files-from=$list") ;;
     imghist-cuda) cmd=("$program" --device=cuda --jpeg=cpu "-j$cores" --csv "--files-from=$list") ;;
-    imghist-engines) cmd=("$program" --device=cuda "-j$cores" --csv "--files-from=$list") ;;
+    imghist-nvjpeg) cmd=("$program" --device=cuda "-j$cores" --csv "--files-from=$list") ;;
     decode) cmd=("$bin/decode_only" -j "$cores" -f "$list") ;;
     decode-1) cmd=("$bin/decode_only" -j 1 -f "$list") ;;
     vips-files) cmd=("$bin/vips_histograms" "${option[@]}" "$cores" 1 "$list") ;;
@@ -25,7 +25,7 @@ command_of() {
     opencv-threads) cmd=("$python_opencv" "$peers/opencv_histograms.py" "${option[@]}" "$cores" "$list") ;;
     magick-processes) cmd=("$peers/magick_histograms.sh" "${option[@]}" "$cores" 1 "$list") ;;
     magick-own) cmd=("$peers/magick_histograms.sh" "${option[@]}" 1 0 "$list") ;;
-    *) die "no way called $way" ;;
+    *) die "unknown way $way" ;;
   esac
 }
 
@@ -35,7 +35,7 @@ label_of() {
     imghist-1) echo "imghist -j1" ;;
     imghist-auto) echo "imghist -j$cores --device=auto" ;;
     imghist-cuda) echo "imghist -j$cores --device=cuda --jpeg=cpu" ;;
-    imghist-engines) echo "imghist -j$cores --device=cuda" ;;
+    imghist-nvjpeg) echo "imghist -j$cores --device=cuda" ;;
     decode) echo "decode only, $cores processes" ;;
     decode-1) echo "decode only, 1 process" ;;
     vips-files) echo "libvips, $cores workers of 1 thread" ;;
@@ -51,9 +51,9 @@ label_of() {
 
 is_peer() { case $1 in vips-* | pillow-* | opencv-* | magick-*) true ;; *) false ;; esac; }
 
-# ---- what is here -----------------------------------------------------------------------------
+# ---- installed programs -----------------------------------------------------------------------
 
-# The first python that has a module, or nothing. The distribution's packages serve its own python.
+# Prints the first python that has a module, or nothing. The distribution's packages work with its python.
 python_with() {
   local python
   for python in "${PYTHON:-python3}" /usr/bin/python3; do
@@ -73,11 +73,11 @@ build_tools() {
   tests/bench/build_decode_only.sh "$bin/decode_only"
 }
 
-# Sets peer_ways, versions, and missing: what is not here, and the package that would bring it.
+# Sets peer_ways, versions, and missing: the missing peers and their packages.
 find_peers() {
   peer_ways=() versions=() missing=()
   case " $PEERS " in *" vips "*)
-    # shellcheck disable=SC2046 # flags are words
+    # shellcheck disable=SC2046 # split the flags
     if pkg-config --exists vips 2>/dev/null &&
       ${CC:-cc} -std=c11 -O2 -o "$bin/vips_histograms" "$peers/vips_histograms.c" \
         $(pkg-config --cflags --libs vips) -pthread; then
@@ -144,8 +144,8 @@ median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 least() { sort -n | head -n 1; }
 most() { sort -n | tail -n 1; }
 
-# What stands in way $1's counts that is not in ours, file by file. Prints how many files have the same
-# counts in the same channels, and which have not.
+# Compares the counts in file $1 with ours. Prints the number of files with the same counts in the same
+# channels, and the names of the others.
 compare_counts() {
   awk -F, -v n_files="$(wc -l <"$work/$set.list")" '
     FNR == NR && FNR == 1 { for (i = 1; i <= NF; i++) if ($i == "bin_0") first = i; next }
@@ -174,8 +174,8 @@ compare_counts() {
     }' "$work/ours.csv" "$1"
 }
 
-# Runs each way of the set once, with its counts compared: also the warm-up. Sets `checked` (a line
-# for each peer), and leaves in `ways`, of the variants of one peer, those within a tenth of its fastest.
+# Runs each way of the set once and compares its counts; this is also the warm-up. Sets `checked` (a line
+# for each peer), and removes from `ways` the variants of a peer that are over 10 % slower than its fastest.
 check_ways() {
   local way family
   local -A first=() fastest=()
@@ -196,7 +196,7 @@ check_ways() {
       command_of decode "$work/$set.list"
       measure "$work/theirs.csv" "${cmd[@]}"
       [ "$(cat "$work/theirs.csv")" = "$(awk '{ n += $1 } END { printf "%d pixels", n }' "$work/$set")" ] ||
-        die "decode_only: another number of pixels than the headers say"
+        die "decode_only: the number of pixels differs from the headers"
     fi
   done
   for way in "${ways[@]}"; do

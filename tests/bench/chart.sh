@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# chart.sh [RUNS [FILE...]]: what a chart of 1024 x 640 adds to the counting of a photo. Each FILE, by
-# default a photograph of 24 megapixels made from the sample scene, is counted without a chart and
-# with one in each format, in turns, and the medians are compared: processor time (user and system)
-# and time on the clock; on a machine that does other work too, the least processor time says more.
-# PROGRAM names another imghist than ./imghist.
+# chart.sh [RUNS [FILE...]]: measures the time that a chart of 1024 x 640 adds to counting an image.
+#
+# Counts each FILE RUNS times (21), in turn without a chart and with one in each format. The default FILE
+# is a photograph of 24 megapixels made from the sample scene. Prints medians of CPU time (user and
+# system) and wall time, and the least CPU time, which is more stable on a busy machine.
+#
+# PROGRAM=FILE measures another program than ./imghist.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 runs=${1:-21}
@@ -23,7 +25,7 @@ measure() { { time "$program" --device=cpu --csv=stats -o /dev/null "$@" >/dev/n
 least() { sort -n | head -n 1; }
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
-echo "$(date -u +%F)  $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(nproc) processors"
+echo "$(date -u +%F)  $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(nproc) CPUs"
 echo "$("$program" --version | head -n 1), $runs runs each, medians in ms"
 for file; do
   rm -f "$work"/times.*
@@ -35,11 +37,11 @@ for file; do
   done
   echo
   echo "$(basename "$file"), $(wc -c <"$file") bytes"
-  printf '%-6s %10s %10s %10s %12s %12s %12s %10s\n' chart processor least clock "adds: proc." "adds: least" \
-    "adds: clock" bytes
+  printf '%-6s %10s %10s %10s %12s %12s %12s %10s\n' chart "CPU" "least CPU" wall "adds: CPU" "adds: least" \
+    "adds: wall" bytes
   for format in none png svg jpg bmp tga; do
-    awk '{ print ($1 + $2) * 1000 }' "$work/times.$format" >"$work/processor"
-    cpu=$(median <"$work/processor") cpu_least=$(least <"$work/processor")
+    awk '{ print ($1 + $2) * 1000 }' "$work/times.$format" >"$work/cpu"
+    cpu=$(median <"$work/cpu") cpu_least=$(least <"$work/cpu")
     clock=$(awk '{ print $3 * 1000 }' "$work/times.$format" | median)
     [ "$format" != none ] || { cpu_none=$cpu least_none=$cpu_least clock_none=$clock; }
     bytes=0

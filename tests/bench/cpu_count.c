@@ -1,16 +1,16 @@
 /*
- * How fast one core counts: the fast counter, the plain reference, and the loop that one would
- * write first, side by side on several kinds of data.
+ * The counting speed of one core: the fast method, the reference, and a naive loop, on several
+ * kinds of data.
  *
  *     cpu_count [REPEATS]
  *
- * Before anything is timed, every count is compared with the reference. The ways take turns, so
- * that a machine which slows down for a while slows all of them, and the median of the repeats
- * counts. Pixels are handed over in bands of 128 KiB as the CPU backend does it, from 12 MB, more
- * than the second-level cache and too long for the branch predictor to learn. GB are 10^9 bytes.
+ * Every count is compared with the reference before it is timed. The ways alternate, so a machine
+ * that slows down slows all of them; the median counts. Pixels come in bands of 128 KiB, as in the
+ * CPU backend, from 12 MB: more than the second-level cache, and too long for branch predictors to
+ * learn. GB are 10^9 bytes.
  *
- * Built as a shared library, the same file serves cpu_count.py, which times OpenCV and numpy
- * against ih_bench_count in one process.
+ * cpu_count.py loads this file as a shared library and compares ih_bench_count with OpenCV and
+ * numpy.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -24,8 +24,7 @@
 
 enum { DATA_BYTES = 12 * 1000 * 1000, BAND_BYTES = 128 * 1024, REPEATS_MAX = 1000, WIDTH = 2000 };
 
-/* The loop that one writes first: the same planes, one 32-bit table each, no clip counts. Only its
- * time is used. */
+/* The naive loop: the same planes, one 32-bit table each, no clip counts. */
 static void naive_begin(struct ih_counter *t)
 {
     memset(t->subtables, 0, sizeof t->subtables);
@@ -50,7 +49,8 @@ static void naive_end(struct ih_counter *t)
     }
 }
 
-static const struct ih_count_method naive = {naive_begin, naive_add, naive_end};
+static const struct ih_count_method naive = {
+    .begin = naive_begin, .add = naive_add, .end = naive_end};
 
 enum { TABLES, REFERENCE, NAIVE, N_WAYS };
 static const struct ih_count_method *const ways[N_WAYS] = {&ih_count_tables, &ih_count_reference,
@@ -69,8 +69,7 @@ static void count(struct ih_counter *counter, const struct ih_count_method *meth
     ih_counter_end(counter, out);
 }
 
-/*
- * For cpu_count.py. bins: uint64 [IH_PLANES][IH_BINS], overwritten. Returns 0, or 1 without memory.
+/* For cpu_count.py. bins: uint64 [IH_PLANES][IH_BINS], overwritten. Returns 0, or 1: out of memory.
  */
 int ih_bench_count(const uint8_t *pixels, size_t n_pixels, unsigned n_channels, uint64_t *bins);
 
@@ -100,7 +99,7 @@ static const char *const kinds[] = {"random",         "constant",   "smooth",
                                     "smooth, opaque", "two-valued", "patches"};
 enum { RANDOM, CONSTANT, SMOOTH, OPAQUE, TWO_VALUED, PATCHES, N_KINDS };
 
-/* Slow waves, the channels close to each other, and a little noise, as in a photograph. */
+/* Photo-like: slow waves, similar channels, and a little noise. */
 static uint8_t smooth_sample(size_t i, unsigned c, uint32_t random)
 {
     double x = (double)(i % WIDTH), y = (double)(i / WIDTH);
@@ -109,7 +108,7 @@ static uint8_t smooth_sample(size_t i, unsigned c, uint32_t random)
     return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
 }
 
-/* Rectangles of 40 x 20 pixels, three quarters of them of one colour, the others noise. */
+/* Rectangles of 40 x 20 pixels: three in four have one colour, the others are noise. */
 static uint8_t patch_sample(size_t i, unsigned c, uint32_t random)
 {
     uint32_t patch = (uint32_t)(i % WIDTH / 40 * 7919 + i / WIDTH / 20 * 104729 + 1);

@@ -1,12 +1,12 @@
-"""OpenCV's calcHist and numpy.bincount against the fast counter, in one process.
+"""OpenCV's calcHist and numpy.bincount against the fast method, in one process.
 
     cpu_count.py LIBRARY [REPEATS]
 
-LIBRARY is cpu_count.c as a shared library; cpu_count.sh builds it. Each way gives one histogram of
-256 bins for each channel. Ours gives the luma's and the joint clip counts with them, theirs do not;
-"cv+luma" adds OpenCV's own conversion to gray and its histogram, which rounds otherwise than ours.
-Counts are compared before anything is timed, the ways take turns, and medians are printed. OpenCV
-is held to one thread. Whatever of the two is not installed is left out.
+LIBRARY is cpu_count.c as a shared library; cpu_count.sh builds it. Each way gives a histogram of
+256 bins for each channel. Ours includes luma and joint clip counts, theirs do not; "cv+luma" adds
+OpenCV's conversion to gray and its histogram, which rounds differently. Counts are compared before
+they are timed, the ways alternate, and medians are printed. OpenCV uses one thread. A package that
+is not installed is left out.
 """
 import ctypes
 import statistics

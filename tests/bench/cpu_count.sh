@@ -1,5 +1,5 @@
 #!/bin/sh
-# How fast one core counts, and how that compares with OpenCV and numpy where they are installed.
+# The counting speed of one core, compared with OpenCV and numpy if they are installed.
 #
 #   tests/bench/cpu_count.sh [REPEATS] >tests/bench/results/cpu_count.txt
 #
@@ -10,7 +10,7 @@ cc=${CC:-cc}
 repeats=${1:-21}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-sources="tests/bench/cpu_count.c src/count/count_tables.c src/count/count_loops.c
+sources="tests/bench/cpu_count.c src/count/count_tables.c
          src/count/count_vectors.c src/count/count_planes.c src/count/count_reference.c src/counts/histogram.c src/counts/pixels.c"
 
 case $($cc -dumpmachine) in

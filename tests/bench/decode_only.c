@@ -1,18 +1,17 @@
 /*
  * decode_only [-j N] [-f LIST] [FILE]...: decodes JPEG files with libjpeg-turbo and PNG files with
- * libpng, a few rows at a time into one small buffer, and does nothing with them. What this takes,
- * no program that decodes with the same libraries and looks at the pixels can undercut.
+ * libpng, a few rows at a time into one small buffer, and discards the pixels. This is the least
+ * time for any program that decodes with the same libraries.
  *
- *     -j N      N processes, which take the next file from a common counter (1)
- *     -f LIST   the files that LIST names, one a line, instead of FILE...
+ *     -j N      N processes, which take the next file from a shared counter (1)
+ *     -f LIST   decode the files that LIST names, one a line, instead of FILE...
  *     -V        print the versions of the libraries
  *
  * Prints the number of pixels.
  *
- * All is done to be fast, so that the comparison is a hard one: processes, not threads, so that no
- * lock is shared; a file is read whole into memory that the next one reuses; the decompressor is
- * made once; and freed memory stays with the process, for the library's arrays otherwise come from
- * the kernel anew, page by page, for each file.
+ * It is as fast as possible, to be a hard comparison: processes share no lock, as threads would; a
+ * file is read into memory that the next file reuses; the decompressor is created once; and freed
+ * memory stays with the process, since the kernel would otherwise map new pages for each file.
  */
 #define _DEFAULT_SOURCE
 
@@ -33,12 +32,12 @@
 
 enum { ROWS = 16, PROCESSES_MAX = 1024 };
 
-/* What the processes share. */
+/* Shared by all processes. */
 struct work {
     atomic_size_t next, n_pixels;
 };
 
-/* Memory that grows and is kept. */
+/* Memory that only grows. */
 struct store {
     unsigned char *bytes;
     size_t size_bytes, capacity_bytes;
@@ -58,11 +57,11 @@ static void reserve(struct store *s, size_t size_bytes)
         s->capacity_bytes = size_bytes;
     }
     if (!s->bytes)
-        fail("memory", "there is none left");
+        fail("memory", "none left");
     s->size_bytes = size_bytes;
 }
 
-static void read_whole(struct store *s, const char *path)
+static void read_file(struct store *s, const char *path)
 {
     struct stat status;
     const int fd = open(path, O_RDONLY);
@@ -141,14 +140,14 @@ static void png_ignore(png_structp png, png_const_charp message)
     (void)message;
 }
 
-/* Rows go into one buffer; the passes of an interlaced image need it whole. */
+/* All rows go into one buffer; the passes of an interlaced image need a buffer for the image. */
 static size_t decode_png(struct store *file, struct store *rows)
 {
     struct cursor cursor = {file->bytes, file->bytes + file->size_bytes};
     png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, png_fail, png_ignore);
     png_infop info = png ? png_create_info_struct(png) : NULL;
     if (!info)
-        fail("memory", "there is none left");
+        fail("memory", "none left");
     png_set_read_fn(png, &cursor, png_take);
     png_read_info(png, info);
     const int n_passes = png_set_interlace_handling(png);
@@ -184,7 +183,7 @@ static void work_through(struct work *work, char **paths, size_t n_paths)
     jpeg_open();
     for (size_t i; (i = atomic_fetch_add(&work->next, 1)) < n_paths;) {
         current_path = paths[i];
-        read_whole(&file, paths[i]);
+        read_file(&file, paths[i]);
         const bool is_jpeg = file.size_bytes > 2 && file.bytes[0] == 0xff && file.bytes[1] == 0xd8;
         n_pixels += is_jpeg ? decode_jpeg(&file, &rows) : decode_png(&file, &rows);
     }
@@ -198,13 +197,13 @@ static void work_through(struct work *work, char **paths, size_t n_paths)
 static char **read_list(const char *list, char **paths, size_t *n_paths)
 {
     struct store text = {0};
-    read_whole(&text, list);
+    read_file(&text, list);
     text.bytes[text.size_bytes] = '\0';
     for (char *p = strtok((char *)text.bytes, "\n"); p; p = strtok(NULL, "\n")) {
-        if ((*n_paths & (*n_paths + 1)) == 0) /* room doubles */
+        if ((*n_paths & (*n_paths + 1)) == 0) /* double the room */
             paths = realloc(paths, (2 * *n_paths + 2) * sizeof *paths);
         if (!paths)
-            fail("memory", "there is none left");
+            fail("memory", "none left");
         paths[(*n_paths)++] = p;
     }
     return paths;
@@ -218,7 +217,7 @@ static int print_versions(void)
 #ifdef LIBJPEG_TURBO_VERSION
     printf("libjpeg-turbo " TEXT(LIBJPEG_TURBO_VERSION));
 #else
-    printf("libjpeg %d, not the turbo one", JPEG_LIB_VERSION);
+    printf("libjpeg %d, not libjpeg-turbo", JPEG_LIB_VERSION);
 #endif
     printf(", libpng %s\n", png_get_libpng_ver(NULL));
     return 0;
@@ -248,11 +247,11 @@ int main(int argc, char **argv)
     struct work *work =
         mmap(NULL, sizeof *work, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (work == MAP_FAILED)
-        fail("memory", "there is none left");
+        fail("memory", "none left");
     for (long i = 1; i < n_processes; i++) {
         const pid_t pid = fork();
         if (pid < 0)
-            fail("fork", "no more processes");
+            fail("fork", "cannot start a process");
         if (pid == 0) {
             work_through(work, paths, n_paths);
             _exit(0);

@@ -1,18 +1,18 @@
 /*
- * The histogram kernels against the truth, the memory, CUB and the PCIe bus.
+ * The histogram kernels compared with a count on the host, the memory, CUB and the PCIe bus.
  *
  *   gpu_histogram [--check] [--mib=N] [PHOTO.ppm]
  *
- * --check    only the parity with the host on small and odd inputs (what compute-sanitizer runs)
+ * --check    only parity with the host, on small and odd inputs (for compute-sanitizer)
  * --mib      size of the large inputs, 768 by default
  * PHOTO.ppm  a real photo, repeated to fill the input
  *
- * No figure is printed of a kernel whose totals differ from the host's in any bit. Times are
+ * A kernel whose totals differ from the host's is reported as wrong and not timed. Times are
  * medians of single launches between two events, after warm-up launches, in microseconds; GB/s are
- * 1e9 bytes. The roofline is the best of a few plain kernels that read the same bytes and xor them.
- * The large inputs exceed the L2 cache many times over, the small ones are taken from ever other
- * places of a large pool. CUB (in the CUDA toolkit) counts the channels alone; ours count luma,
- * sums and joint clip counts with them.
+ * 1e9 bytes. The roofline is the best of a few kernels that only read and xor the same bytes. Large
+ * inputs are much larger than the L2 cache; small ones are at changing places of a large pool. CUB
+ * (in the CUDA toolkit) counts the channels alone; our kernels count luma, sums and joint clip
+ * counts too.
  */
 #include "gpu_histogram_data.h"
 #include "gpu_timing.h"
@@ -29,13 +29,12 @@ struct kernel {
 static const struct kernel kernels[] = {
 #define KERNEL(name, why) {#name, ih_histogram_##name},
 #include "kernels/kernels.def"
-#undef KERNEL
 };
 enum { N_KERNELS = sizeof kernels / sizeof kernels[0] };
 
 static struct bench {
     uint64_t large_bytes;
-    uint8_t *pixels, *d_pixels; /* large_bytes and a little, pinned and on the device */
+    uint8_t *pixels, *d_pixels; /* a little over large_bytes, pinned and on the device */
     struct ih_gpu_totals *totals, *d_totals;
     uint32_t *d_sink;
     uint32_t *d_cub_bins[4];
@@ -59,10 +58,9 @@ static struct ih_gpu_histogram_args args_make(uint64_t n_pixels, unsigned n_chan
     return args;
 }
 
-/* ---- timing -----------------------------------------------------------------------------------
- */
+/* ---- timing ---- */
 
-/* Median time of one call of work() as the host sees it, in microseconds. */
+/* The median time of a call of work() on the host's clock, in microseconds. */
 template <typename work_fn> static double wall_us(work_fn work)
 {
     std::vector<double> us;
@@ -91,7 +89,7 @@ static __global__ void read_kernel(const uint4 *d_in, uint64_t n_loads, uint32_t
         for (int k = 0; k < LOADS; k++)
             bits ^= x[k].x ^ x[k].y ^ x[k].z ^ x[k].w;
     }
-    if (bits == 0x12345678) /* so that the compiler keeps the loads */
+    if (bits == 0x12345678) /* keeps the compiler from removing the loads */
         *d_sink = bits;
 }
 
@@ -114,8 +112,7 @@ static double read_us(uint64_t n_bytes)
     return best;
 }
 
-/* ---- the peer ---------------------------------------------------------------------------------
- */
+/* ---- CUB ---- */
 
 template <int CHANNELS> static void cub_count(const uint8_t *d_pixels, uint64_t n_pixels)
 {
@@ -154,10 +151,9 @@ static void cub_count(const struct ih_gpu_histogram_args *args)
     }
 }
 
-/* ---- the truth --------------------------------------------------------------------------------
- */
+/* ---- the expected counts ---- */
 
-/* Runs the kernel once; true where its totals are the expected ones in every bit. */
+/* Runs the kernel once. Whether its totals are the expected ones. */
 static bool right(const struct kernel *kernel, const struct ih_gpu_histogram_args *args,
                   const struct ih_gpu_totals *expected, const char *what)
 {
@@ -174,8 +170,8 @@ static bool right(const struct kernel *kernel, const struct ih_gpu_histogram_arg
     return false;
 }
 
-/* Parity on sizes around every boundary, at unaligned starts, with any clip values, and with what
- * the launchers choose on GPUs with less shared memory. */
+/* Parity with sizes around every boundary, unaligned starts, many clip values, and the variants for
+ * GPUs with less shared memory. */
 static void check_small(void)
 {
     static const uint64_t sizes[] = {0,    1,     15,    16,    17,     31,     33,  255,
@@ -183,7 +179,7 @@ static void check_small(void)
                                      4099, 16384, 30011, 65537, 262147, 1000003};
     static const unsigned clips[][2] = {{0, 255},   {0, 1},     {10, 240},  {126, 127}, {127, 128},
                                         {128, 129}, {200, 250}, {254, 255}, {3, 5}};
-    struct ih_gpu_properties gpus[3] = {gpu, gpu, gpu}; /* as if it had less shared memory */
+    struct ih_gpu_properties gpus[3] = {gpu, gpu, gpu}; /* pretend to have less shared memory */
     gpus[1].shared_bytes_optin = std::min<size_t>(gpu.shared_bytes_optin, 160 << 10);
     gpus[2].shared_bytes_optin = 64 << 10;
     int n_checks = 0;
@@ -215,8 +211,7 @@ static void check_small(void)
     printf("parity on small inputs: %d right, %d wrong\n", n_checks, b.n_failed);
 }
 
-/* ---- the tables -------------------------------------------------------------------------------
- */
+/* ---- the tables ---- */
 
 static void table_large(void)
 {
@@ -247,7 +242,7 @@ static void table_large(void)
                 struct ih_gpu_histogram_args some = args;
                 double n_some = n_bytes;
                 if (strcmp(kernel.name, "global") == 0 && args.n_pixels > 4 * MIB) {
-                    some.n_pixels = 4 * MIB; /* a thousand times slower: time a part */
+                    some.n_pixels = 4 * MIB; /* a thousand times slower: times a part */
                     n_some = (double)some.n_pixels * channels;
                     if (kind > CONSTANT || !right(&kernel, &args, &expected, kind_names[kind])) {
                         printf(" %16s", "-");
@@ -301,7 +296,7 @@ static void table_sizes(void)
     }
 }
 
-/* A band of 1 MiB against its way over the bus, and what an image costs beside its pixels. */
+/* A band of 1 MiB compared with its copy over the bus, and the fixed cost of an image. */
 static void table_overheads(void)
 {
     struct ih_gpu_histogram_args args = args_make(MIB / 3, 3);
@@ -338,8 +333,7 @@ static void table_overheads(void)
     wait();
 }
 
-/* ---- main -------------------------------------------------------------------------------------
- */
+/* ---- main ---- */
 
 static void bench_open(void)
 {

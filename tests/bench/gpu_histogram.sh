@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds the histogram benchmark for the GPU of this machine and runs it.
+# Builds and runs the histogram benchmark, for the GPU of this machine.
 #
 #   tests/bench/gpu_histogram.sh [--check] [--mib=N] [PHOTO.ppm]
 #
-# Needs nvcc 12 or later, with the CUB that comes with it. Nothing is installed.
+# Needs nvcc 12 or later, with its CUB. Nothing is installed.
 set -eu
 cd "$(dirname "$0")/../.."
 NVCC=${NVCC:-$(command -v nvcc || echo "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")}

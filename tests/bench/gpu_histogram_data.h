@@ -1,11 +1,10 @@
 /*
- * What the GPU benchmarks count, and the right answer: pixels of several kinds made on the host,
- * and a count of them on the host, both on all its threads.
+ * The input of the GPU benchmarks and the expected counts, both made on the host with all cores.
  *
- * The kinds are chosen for what they do to a histogram kernel: `random` spreads over all bins,
- * `smooth` and a real photo have neighbours alike, `constant` and `clipped` put everything into one
- * bin, `stripes` into two that alternate, `bins32` into 8 bins of one shared-memory bank when a
- * table is not replicated, and `mixed` puts clipped and unclipped pixels into every group of 16.
+ * The kinds of data differ in their effect on a histogram kernel: `random` spreads over all bins,
+ * `smooth` and a real photo have similar neighbours, `constant` and `clipped` hit one bin,
+ * `stripes` two alternating bins, `bins32` 8 bins of one shared-memory bank in a table that is not
+ * replicated, and `mixed` has clipped and unclipped pixels in every group of 16.
  */
 #ifndef GPU_HISTOGRAM_DATA_H
 #define GPU_HISTOGRAM_DATA_H
@@ -28,7 +27,7 @@ struct photo {
     std::vector<uint8_t> rgb; /* empty: no photo was given */
 };
 
-/* Calls job(first, end) on every processor, each a part of 0 .. n-1. */
+/* Calls job(first, end) on every core, each with a part of 0 .. n-1. */
 template <typename job_fn> static void on_all_threads(uint64_t n, job_fn job)
 {
     const uint64_t n_threads = std::max(1u, std::thread::hardware_concurrency());
@@ -39,7 +38,7 @@ template <typename job_fn> static void on_all_threads(uint64_t n, job_fn job)
         thread.join();
 }
 
-/* S. Vigna's splitmix64: a random number from a position, so that threads need no state. */
+/* The i-th number of S. Vigna's splitmix64; threads need no state. */
 static inline uint64_t random_at(uint64_t i)
 {
     uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u;
@@ -56,7 +55,7 @@ static inline uint8_t sample_at(enum data_kind kind, const struct photo &photo, 
     switch (kind) {
     case RANDOM:
         return (uint8_t)byte;
-    case SMOOTH: { /* low frequencies, and the noise of a sensor */
+    case SMOOTH: { /* low frequencies and sensor noise */
         const float x = (float)(pixel % 4096), y = (float)(pixel / 4096 % 4096);
         const float level = 128 + 90 * sinf(x * 0.002f + channel) * sinf(y * 0.003f - channel);
         return (uint8_t)(level + (float)(byte % 8));
@@ -111,7 +110,7 @@ static void count_part(const struct ih_gpu_histogram_args *args, const uint8_t *
     }
 }
 
-/* The right totals of args->n_pixels pixels in host memory. */
+/* Computes the expected totals of args->n_pixels pixels in host memory. */
 static void data_count(const struct ih_gpu_histogram_args *args, const uint8_t *pixels,
                        struct ih_gpu_totals *out)
 {
@@ -131,7 +130,7 @@ static void data_count(const struct ih_gpu_histogram_args *args, const uint8_t *
             out->sum[plane] += out->bins[plane][v] * v;
 }
 
-/* Reads a binary PPM. Leaves photo->rgb empty where it is none. */
+/* Reads a binary PPM. Leaves photo->rgb empty for any other file. */
 static void photo_read(struct photo *photo, const char *path)
 {
     unsigned width, height, most;

@@ -1,5 +1,4 @@
-/* What the GPU's benchmarks share: the device, and the time of single launches between two events.
- */
+/* Shared by the GPU benchmarks: the device, and the time of single launches between two events. */
 #ifndef IH_BENCH_GPU_TIMING_H
 #define IH_BENCH_GPU_TIMING_H
 
@@ -26,7 +25,7 @@ static struct ih_gpu_properties gpu;
 static cudaStream_t stream;
 static cudaEvent_t starts[WARM_UPS + REPEATS], stops[WARM_UPS + REPEATS];
 
-/* The first device, with the date for the output's first line. */
+/* Opens the first device. date: for the first line of the output. */
 static cudaDeviceProp gpu_open(char (&date)[32])
 {
     cudaDeviceProp properties;
@@ -43,8 +42,8 @@ static cudaDeviceProp gpu_open(char (&date)[32])
     return properties;
 }
 
-/* Keeps the GPU busy for a millisecond, so that what follows is queued before it is timed: the time
- * between two events is then the GPU's alone, without the host's way to launch. */
+/* Keeps the GPU busy for a millisecond, so that launches are queued before they are timed: the time
+ * between two events then excludes the host's part of a launch. */
 static __global__ void delay_kernel(void)
 {
     const long long begin = clock64();
@@ -52,7 +51,7 @@ static __global__ void delay_kernel(void)
         ;
 }
 
-/* Median time of one launch(i), in microseconds. */
+/* The median time of launch(i), in microseconds. */
 template <typename launch_fn> static double time_us(launch_fn launch)
 {
     std::vector<float> ms(REPEATS);

@@ -1,15 +1,15 @@
 /*
- * The kernel that counts a JPEG's planes: pixels a second, against the RGB kernel on as many
- * pixels, against the memory, and against the engines that make the planes.
+ * The kernel that counts a JPEG's planes: pixels a second, compared with the RGB kernel on as many
+ * pixels, with the memory, and with the hardware JPEG decoders that write the planes.
  *
- *   gpu_ycc [--mib=N]     the pool that planes are taken from, 768 MiB by default
+ *   gpu_ycc [--mib=N]     the size of the pool that holds the planes, 768 MiB by default
  *
- * No figure is printed of a subsampling whose totals differ from the host's in any bit. Times are
+ * A subsampling whose totals differ from the host's is reported as wrong and not timed. Times are
  * medians of single launches between two events, after warm-up launches, in microseconds. Images
- * lie at ever other places of the pool, which exceeds the L2 cache many times over; both kernels
- * are free of branches that look at the data, and the kinds of data are there to show it. GB/s are
- * 1e9 bytes of planes, read once; the roofline is kernels/read_roofline.cu. The last column is the
- * share of the GPU's time that counting takes while the engines deliver 4.9 GP/s.
+ * are at changing places of the pool, which is much larger than the L2 cache. Neither kernel
+ * branches on the data; the kinds of data show it. GB/s are 1e9 bytes of planes, read once; the
+ * roofline is kernels/read_roofline.cu. The last column is the share of the GPU's time that
+ * counting takes while the hardware decoders deliver 4.9 GP/s.
  */
 #include "gpu_histogram_data.h"
 #include "gpu_timing.h"
@@ -18,7 +18,7 @@
 
 enum { MIB = 1 << 20, PITCH_MULTIPLE = 32 };
 
-static const double ENGINE_PIXELS_A_US = 4900;
+static const double DECODER_PIXELS_A_US = 4900;
 
 static struct bench {
     uint64_t pool_bytes;
@@ -75,7 +75,7 @@ static struct ih_gpu_planes_args args_make(const struct subsampling *s,
     args.height = image.height;
     args.chroma_h = (unsigned)s->h;
     args.chroma_v = (unsigned)s->v;
-    args.n_rows = s->height;
+    args.n_rows = image.height;
     args.measures = {13933, 46871, 4732, 0, 255};
     args.d_totals = b.d_totals;
     args.gpu = &gpu;
@@ -94,7 +94,7 @@ static void pool_fill(enum data_kind kind)
     CHECK(cudaMemcpy(b.d_pool, b.pool, b.pool_bytes, cudaMemcpyHostToDevice));
 }
 
-/* ---- the truth ---- */
+/* ---- the expected counts ---- */
 
 static void rows_to_rgb(const struct ih_ycc_image &image, const struct subsampling *s,
                         uint64_t first, uint64_t end, uint8_t *rgb)
@@ -108,7 +108,7 @@ static void rows_to_rgb(const struct ih_ycc_image &image, const struct subsampli
     }
 }
 
-/* Whether the kernel's totals of the image at the pool's begin are those of the host's pixels. */
+/* Whether the kernel's totals of the image at the start of the pool equal the host's. */
 static bool right(const struct subsampling *s, struct ih_ycc_image image)
 {
     const struct ih_gpu_planes_args args = args_make(s, image, 0);
@@ -137,7 +137,7 @@ static bool right(const struct subsampling *s, struct ih_ycc_image image)
 
 /* ---- the tables ---- */
 
-/* Places of images of so many bytes, in turn. */
+/* The place of the i-th image of this size. */
 static uint64_t place(uint64_t bytes, int i)
 {
     const uint64_t n_places = b.pool_bytes / bytes;
@@ -177,7 +177,7 @@ static void line_print(const struct subsampling *s, uint32_t width, uint32_t hei
     const double bytes_a_us = (double)image_bytes(image) / us;
     printf("%-6s %5u x %-5u %9.1f %8.1f %9.1f %7.2f %8.0f %7.2f %8.2f%%\n", s->name, width, height,
            us, n_pixels / us / 1e3, of_rgb_us, of_rgb_us / us, bytes_a_us / 1e3,
-           bytes_a_us / b.roofline, 100 * ENGINE_PIXELS_A_US * us / n_pixels);
+           bytes_a_us / b.roofline, 100 * DECODER_PIXELS_A_US * us / n_pixels);
     fflush(stdout);
 }
 

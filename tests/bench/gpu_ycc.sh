@@ -1,6 +1,5 @@
 #!/bin/sh
-# Builds the benchmark of the kernel that counts a JPEG's planes, for the GPU of this machine, and
-# runs it.
+# Builds and runs the benchmark of the kernel that counts a JPEG's planes, for the GPU of this machine.
 #
 #   tests/bench/gpu_ycc.sh [--mib=N]
 #

@@ -1,9 +1,9 @@
 /*
- * in_process THREADS LIST: counts the image files that LIST names, one a line, in this process,
- * with statistics as for a line of CSV each, and prints nothing: what imghist would take for
- * formats that it decodes in helper processes, if it did not.
+ * in_process THREADS LIST: counts the image files in LIST, one a line, in this process, and
+ * computes their statistics, but prints nothing. It measures the cost of formats that imghist
+ * decodes in decoder processes if it did not.
  *
- * Exits with 1 where a file cannot be counted: a failed run must not become a figure.
+ * Exits with 1 if a file cannot be counted: a failed run must not become a figure.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -23,7 +23,7 @@ static struct {
     struct ih_context *context;
 } job = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The next path, to be freed; NULL at the end. */
+/* Returns the next path; free() it. NULL: the end. */
 static char *next_path(void)
 {
     char *path = NULL;
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
     }
     job.list = fopen(argv[2], "r");
     if (!job.list || ih_context_open(&settings, sizeof settings, &job.context, &err) != IH_OK) {
-        fprintf(stderr, "in_process: %s: cannot begin\n", argv[2]);
+        fprintf(stderr, "in_process: cannot open %s\n", argv[2]);
         return 1;
     }
     for (int i = 0; i < n_threads; i++)

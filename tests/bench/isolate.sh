@@ -1,21 +1,19 @@
 #!/usr/bin/env bash
-# isolate.sh: what decoding in helper processes costs, on this machine, in turns. Medians.
+# isolate.sh: what decoding in decoder processes costs on this machine. Medians of runs in turns.
 #
-# With --isolate against without, for formats that are decoded in the process itself: directories of
-# photos, as batch.sh has them, and one of 2,000 tiny files. For formats that always go to a helper,
-# against a loop over the library (in_process.c), which decodes in its own process: the same photos in
-# these formats, made with ImageMagick; a JPEG directory says what the loop and the program differ by in
-# other ways.
+# Formats that are normally decoded in the program: --isolate against none, for directories of photos
+# (those of batch.sh) and 2,000 tiny files. Formats that always go to a decoder process: against a loop
+# over the library (in_process.c), which decodes in its own process, for the same photos converted with
+# ImageMagick. A directory of JPEGs shows how else the loop and the program differ.
 #
 #   PHOTOS=DIR, PACKAGES=..., PHOTO_CACHE=..., MIN_PIXELS=500000   which photos: see batch_photos.sh
-#   ROUNDS=5               how often each way is run
-#   FILES=2000             how many tiny files
-#   CONVERTED=8            how many photos are made into each of the other formats
-#   BENCH_BUILD=build/bench                   where programs and converted photos are kept
+#   ROUNDS=5               runs of each way
+#   FILES=2000             number of tiny files
+#   CONVERTED=8            number of photos converted to each of the other formats
+#   BENCH_BUILD=build/bench                   for programs and converted photos
 #
-# Program and library are built from the sources as they are, without CUDA. Processor time is that of all
-# processes of a run; it holds on a machine that has other work too, of which the load tells, elapsed time
-# does not. A result is kept by hand:
+# Program and library are built from the working tree without CUDA. CPU time is that of all processes of a
+# run. It is meaningful on a busy machine too, elapsed time is not; the load is printed. To keep a result:
 #
 #   tests/bench/isolate.sh | tee tests/bench/results/isolate_cpu.txt
 set -euo pipefail
@@ -44,7 +42,7 @@ build_tools() {
   local tree=$bin/isolate-build libs
   mkdir -p "$bin"
   say "building"
-  make -s CUDA=0 BUILD="$tree" "$tree/imghist" library >"$work/log" 2>&1 || { cat "$work/log" >&2; die "it does not build"; }
+  make -s CUDA=0 BUILD="$tree" "$tree/imghist" library >"$work/log" 2>&1 || { cat "$work/log" >&2; die "the build failed"; }
   read -r -a libs < <(sed -n 's/^Libs.private: *//p' "$tree/libimghist.pc")
   ${CC:-cc} -std=c11 -O2 -Isrc -o "$work/in_process" tests/bench/in_process.c "$tree/libimghist.a" "${libs[@]}" -pthread
   ${CC:-cc} -std=c11 -O2 -o "$bin/photo_kinds" tests/bench/photo_kinds.c
@@ -52,8 +50,8 @@ build_tools() {
   program=$work/imghist
 }
 
-# converted FORMAT: the first baseline photos of 2 to 12 megapixels as FORMAT, listed in
-# $work/FORMAT.list. False: ImageMagick is not here, or does not write it.
+# converted FORMAT: converts the first baseline photos of 2 to 12 megapixels and lists them in
+# $work/FORMAT.list. Fails if ImageMagick is missing or cannot write FORMAT.
 converted() {
   local format=$1 into=$bin/isolate-photos photo copy n=0
   command -v convert >/dev/null || return 1
@@ -93,13 +91,13 @@ label_of() {
   case $1 in
     plain) echo imghist ;;
     isolate) echo "imghist --isolate" ;;
-    library) echo "in the process itself" ;;
+    library) echo "in the process" ;;
   esac
 }
 
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
-# Runs a command; appends its elapsed and its processor seconds, of all its processes, to $work/FILE.
+# timed FILE COMMAND...: appends its elapsed seconds and the CPU seconds of all its processes to $work/FILE.
 timed() {
   local file=$1
   shift
@@ -108,7 +106,7 @@ timed() {
   awk '{ print $1, $2 + $3 }' "$work/time" >>"$work/$file"
 }
 
-# against TITLE SET WAY WAY: the two in turns over SET; the second is what the first is divided by.
+# against TITLE SET WAY WAY: runs both in turns over SET; ratios are first / second.
 against() {
   local title=$1 set=$2 ways=("$3" "$4") way round
   rm -f "$work"/t.*
@@ -153,19 +151,19 @@ for format in gif webp; do
     tiny "tiny-$format" "$work/tiny.$format"
   fi
 done
-"$program" --isolate --csv=stats "$work/tiny.ppm" >/dev/null || die "helpers cannot give up their rights here"
+"$program" --isolate --csv=stats "$work/tiny.ppm" >/dev/null || die "decoder processes cannot enter the sandbox here"
 
 echo "command   $command_line"
 echo "date      $(date -u +%F)"
-echo "cpu       $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $cores processors"
+echo "cpu       $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $cores cores"
 echo "program   $("$program" --version | head -n 1), commit $(git describe --always --dirty 2>/dev/null || echo unknown), -j$cores"
-echo "helpers   $("$program" --list | sed -n 's/^ *isolated: *//p')"
+echo "sandbox   $("$program" --list | sed -n 's/^ *isolated: *//p')"
 print_photos
-[ -z "${left_out[*]:-}" ] || echo "left out  ${left_out[*]}: no baseline photo, or no ImageMagick that writes it"
+[ -z "${left_out[*]:-}" ] || echo "left out  ${left_out[*]}: no baseline photo, or ImageMagick cannot write it"
 echo "rounds    $rounds, in turns; medians"
-echo "load      $(load) at the start; elapsed times mean little where it is much more than 1"
+echo "load      $(load) at the start; elapsed times mean little if it is much more than 1"
 echo
-echo "                        elapsed                          of processors"
+echo "                        elapsed                          CPU"
 echo "                                s files/s    MP/s / below        s files/s    MP/s / below"
 for set in jpeg png; do
   [ ! -s "$work/$set" ] || against "${set^^} photos" "$set" isolate plain
@@ -177,9 +175,9 @@ done
 for set in tiny-gif tiny-webp; do
   [ ! -s "$work/$set" ] || against "${set#tiny-}, 16 x 16, always isolated" "$set" plain library
 done
-[ ! -s "$work/baseline" ] || against "Baseline JPEG, isolated in neither" baseline plain library
+[ ! -s "$work/baseline" ] || against "Baseline JPEG, not isolated" baseline plain library
 head -n 1 "$work/ppm.list" >"$work/one.list"
 head -n 1 "$work/ppm" >"$work/one"
-against "One tiny file: a helper's start" one isolate plain
+against "One tiny file: the start of a decoder process" one isolate plain
 echo
 echo "load      $(load) at the end"

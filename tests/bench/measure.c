@@ -1,9 +1,9 @@
 /*
- * measure OUT COMMAND [ARGUMENT]...: runs a command with its standard output in the file OUT,
- * waits, and prints the microseconds from its start to its exit and its peak memory in KiB (of the
- * largest of its processes).
+ * measure OUT COMMAND [ARGUMENT]...: runs a command with standard output to the file OUT, and
+ * prints the microseconds from its start to its exit and its peak memory in KiB (of its largest
+ * process).
  *
- * Exits with 1, and says what ran, where the command fails: a failed run must not become a figure.
+ * If the command fails, measure prints it and exits with 1: a failed run must not become a figure.
  */
 #define _DEFAULT_SOURCE
 

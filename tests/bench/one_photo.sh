@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# one_photo.sh FILE [RUNS]: one JPEG or PNG from process start to exit, imghist on the processor against a
-# loop that only decodes with libjpeg-turbo or libpng. Runs alternate, the medians are compared.
-# PROGRAM names another imghist than ./imghist. batch.sh compares with other programs.
+# one_photo.sh FILE [RUNS]: times one JPEG or PNG from process start to exit, with imghist on the CPU and with
+# a loop that only decodes with libjpeg-turbo or libpng. Runs alternate; the medians are compared.
+# PROGRAM names another program than ./imghist. batch.sh compares with other programs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 photo=${1:?usage: one_photo.sh FILE [RUNS]} runs=${2:-21}
@@ -25,7 +25,7 @@ for ((i = 0; i < runs; i++)); do
 done
 a=$(printf '%s\n' "${ours[@]}" | median)
 b=$(printf '%s\n' "${theirs[@]}" | median)
-echo "$(date -u +%F)  $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(nproc) processors"
+echo "$(date -u +%F)  $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(nproc) cores"
 echo "$(basename "$photo"): $("$program" --version), $runs runs each, medians"
 awk -v a="$a" -v b="$b" 'BEGIN {
   printf "imghist --csv     %8.1f ms\ndecode only       %8.1f ms\nratio             %8.3f\n", a / 1000, b / 1000, a / b }'

@@ -1,18 +1,14 @@
 /*
- * png_paths RUNS FILE...: what one core takes to decode PNG files that are in memory, through
- * libpng, through the fast path, through libspng where that is compiled in, and for libdeflate's
- * inflating alone, which the fast path cannot undercut.
+ * png_paths RUNS FILE...: how fast one core decodes PNG files in memory: with libpng, with the fast
+ * path, with libspng if compiled in, and inflating alone with libdeflate, the fast path's limit.
  *
- * The ways take turns on each file, RUNS times; a file's time is the median, the figures are sums
- * over files. Every way decodes into one small buffer that stays in the cache, libspng row by row
- * into the same; nothing looks at the pixels.
+ * The ways take turns on each file, RUNS times. A file's time is the median; figures are sums over
+ * files. Every way decodes into a small buffer that stays in the cache; the pixels are not read.
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "base/large.h"
 #include "decode/decoder.h"
 #include "decode/png/chunks.h"
-#include "decode/png/inflate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +28,7 @@ struct file {
     struct ih_png_image image;
 };
 
-/* The processor time of this thread, page faults included, so that the turns that other programs
- * take do not count. */
+/* The CPU time of this thread, page faults included, so that other programs do not disturb it. */
 static double now_s(void)
 {
     struct timespec t;
@@ -86,19 +81,19 @@ static void with_fast_path(const struct file *file)
 static void inflate_only(const struct file *file)
 {
     struct ih_source src = {0};
-    struct ih_png_held held = {.src = &src, .size_max = SIZE_MAX / 2};
-    struct ih_png_chunks chunks = {.held = &held};
+    struct ih_png_file f = {.src = &src, .size_max = SIZE_MAX / 2};
+    struct ih_png_chunks chunks = {.file = &f};
     ih_source_open_memory(&src, file->bytes, file->size);
     if (!ih_png_read_front(&chunks) || !ih_png_read_back(&chunks))
         die(file, "not for the fast path");
     size_t size = (size_t)(ih_png_row_bytes(&chunks.image) + 1) * chunks.image.height;
-    uint8_t *out = ih_large_alloc(size);
+    uint8_t *out = malloc(size);
     ih_png_join(&chunks);
-    if (!out || !ih_inflate_exactly(held.bytes + chunks.data_at, chunks.data_bytes, out, size))
+    if (!out || !ih_png_inflate(f.bytes + chunks.data_at, chunks.data_bytes, out, size))
         die(file, "cannot inflate");
     free(out);
     ih_png_chunks_release(&chunks);
-    ih_png_held_release(&held);
+    ih_png_file_release(&f);
     ih_source_close(&src);
 }
 
@@ -120,7 +115,7 @@ static void with_libspng(const struct file *file)
     }
     if (file->image.colour == IH_PNG_GRAY || file->image.colour == IH_PNG_GRAY_ALPHA ||
         file->image.colour == IH_PNG_RGBA)
-        format = SPNG_FMT_PNG; /* as it is stored: what costs it least */
+        format = SPNG_FMT_PNG; /* as stored: the fastest for libspng */
     spng_set_png_buffer(ctx, file->bytes, file->size);
     int status = spng_decode_image(ctx, NULL, 0, format, SPNG_DECODE_PROGRESSIVE);
     while (status == 0 && (status = spng_get_row_info(ctx, &row_info)) == 0)
@@ -140,7 +135,7 @@ static const struct way {
     {"libspng", with_libspng},
 #endif
     {"fast path", with_fast_path},
-    {"its inflating alone", inflate_only},
+    {"inflating alone", inflate_only},
 };
 
 enum { N_WAYS = sizeof ways / sizeof ways[0] };
@@ -166,7 +161,7 @@ static void time_file(const struct file *file, int n_runs, double seconds[N_WAYS
     }
 }
 
-/* False where the fast path would not take it. */
+/* False: not a file for the fast path. */
 static bool load(const char *path, struct file *file)
 {
     struct ih_source src = {0};
@@ -243,6 +238,6 @@ int main(int argc, char **argv)
         putchar('\n');
     }
     if (n_skipped)
-        printf("%d files left out: interlaced, or no PNG\n", n_skipped);
+        printf("%d files left out: interlaced, or not PNG\n", n_skipped);
     return 0;
 }

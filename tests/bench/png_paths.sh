@@ -1,10 +1,10 @@
 #!/bin/sh
-# What one core takes to decode PNG: libpng, libspng where its headers are, the fast path over libdeflate.
+# Speed of one core at decoding PNG: libpng, libspng if installed, and the fast path with libdeflate.
 #
 #   tests/bench/png_paths.sh RUNS FILE|DIRECTORY... >tests/bench/results/png_paths.txt
 #
-# Builds into a temporary directory with CC (cc) and the release build's optimization. SPNG_CFLAGS and
-# SPNG_LIBS name a libspng that pkg-config does not know.
+# Builds in a temporary directory with CC (cc) and -O2. SPNG_CFLAGS and SPNG_LIBS name a libspng that
+# pkg-config does not know.
 set -eu
 cd "$(dirname "$0")/../.."
 [ $# -ge 2 ] || { echo "usage: png_paths.sh RUNS FILE|DIRECTORY..." >&2; exit 2; }
@@ -20,12 +20,12 @@ if pkg-config --exists spng 2>/dev/null; then
 fi
 [ -z "$spng_libs" ] || spng_cflags="$spng_cflags -DWITH_SPNG"
 
-# Only PNG is wanted of the decoders, so the table of all of them is made here with that one.
+# Only the PNG decoder is built, so the list of decoders is replaced.
 mkdir -p "$dir/decode"
 echo 'DECODER(png)' >"$dir/decode/decoders.def"
-sources="tests/bench/png_paths.c src/base/*.c src/counts/*.c src/isolate/*.c src/decode/decode.c src/decode/read_bytes.c
+sources="tests/bench/png_paths.c src/base/*.c src/counts/*.c src/decode/decode.c src/decode/read_bytes.c
          src/decode/dec_raw.c src/decode/dec_png.c src/decode/png/*.c"
-# shellcheck disable=SC2046,SC2086 # lists of words
+# shellcheck disable=SC2046,SC2086 # word splitting is intended
 $cc -std=c11 -O2 -pthread -DIH_WITH_LIBDEFLATE -I"$dir" -Isrc $spng_cflags -o "$dir/png_paths" $sources \
   $(pkg-config --cflags --libs libpng libdeflate) $spng_libs -lm
 
@@ -34,7 +34,7 @@ echo "date      $(date -u +%Y-%m-%d)"
 echo "cpu       $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | head -n 1)"
 echo "compiler  $($cc --version | head -n 1), -O2"
 echo "libraries libpng $(pkg-config --modversion libpng), libdeflate $(pkg-config --modversion libdeflate)"
-echo "figures   megapixels a second of one core's processor time, file in memory; medians of $runs, summed"
+echo "figures   megapixels per second of CPU time on one core, file in memory; sums of medians of $runs runs"
 echo
 find "$@" -type f -name '*.png' -print | LC_ALL=C sort >"$dir/files"
 xargs -d '\n' "$dir/png_paths" "$runs" <"$dir/files"

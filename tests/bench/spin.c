@@ -1,9 +1,7 @@
 /*
- * spin N: as much work for N threads as for one, N times over, in registers alone: no memory, no
- * system, no thread that waits for another. How much longer it takes than for one thread is what
- * the machine itself keeps from N threads: clocks that fall, cores that are shared with others.
- *
- * Four chains that do not wait for each other, so that two threads of one core would feel it.
+ * spin N: N threads do the same work each, in registers alone, without memory, system calls or
+ * waiting. The time over that of one thread is the loss of the machine itself: lower clocks, and
+ * cores shared with other threads. Four independent chains make sharing a core visible.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -21,7 +19,7 @@ static void *spin(void *seed)
         c = (c >> 7 | c << 57) + i;
         d = (d ^ d >> 9) + i;
     }
-    *(uint64_t *)seed = a ^ b ^ c ^ d; /* so that compilers leave none out */
+    *(uint64_t *)seed = a ^ b ^ c ^ d; /* keeps the compiler from removing them */
     return NULL;
 }
 
@@ -37,7 +35,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < n; i++) {
         seeds[i] = (uint64_t)i;
         if (pthread_create(&threads[i], NULL, spin, &seeds[i]) != 0) {
-            fprintf(stderr, "spin: no thread can be started\n");
+            fprintf(stderr, "spin: cannot start a thread\n");
             return 1;
         }
     }

@@ -1,21 +1,13 @@
 #!/usr/bin/env bats
-# Batches: what many inputs, large ones and slow ones do to each other, to memory and to the order.
+# Many, large, slow and changing inputs: memory, order, and independence of each other.
 
 # shellcheck disable=SC2154 # run sets stderr
 
 load helpers
 load images
 
-soon() {
-  for _ in {1..200}; do
-    "$@" && return
-    sleep 0.05
-  done
-  return 1
-}
-
-# held FILE: a progressive JPEG, gray, 320 x 320. Its coefficients, 1,600 blocks of 64, are held whole:
-# 204,800 bytes. Every one is 0: the first scan has a bit for each block, the second says so of all.
+# held FILE: a gray progressive JPEG of 320 x 320 pixels. Its coefficients are held in memory: 1,600 blocks of 64, or
+# 204,800 bytes. All are 0: the first scan has a bit for each block, the second one end-of-band run for all.
 held() {
   {
     printf '\xFF\xD8\xFF\xDB\x00\x43\x00'
@@ -31,9 +23,9 @@ held() {
   } >"$1"
 }
 
-# ---- the budget of images that are held whole
+# ---- --memory
 
-@test "batch: images that are held whole wait for --memory" {
+@test "batch: images wait until --memory has room for them" {
   mkdir d
   for i in {1..9}; do held "d/$i"; done
   "$IMGHIST" d --csv=stats -j 1 >expected.csv
@@ -44,7 +36,7 @@ held() {
   done
 }
 
-@test "batch: one that needs more than --memory is an error, the others are counted" {
+@test "batch: an image that needs more than --memory is an error, and the others are counted" {
   mkdir d
   for i in 1 3; do dot "d/$i"; done
   held d/2
@@ -56,19 +48,19 @@ held() {
   refute_output_has d/2
 }
 
-@test "batch: damaged ones give their memory back" {
-  held whole
-  size=$(wc -c <whole)
+@test "batch: damaged images give their memory back" {
+  held complete
+  size=$(wc -c <complete)
   mkdir d
-  for i in {1..5}; do head -c $((size - 60 * i)) whole >"d/$i"; done
+  for i in {1..5}; do head -c $((size - 60 * i)) complete >"d/$i"; done
   dot d/6
-  cp whole d/7
+  cp complete d/7
   run --separate-stderr timeout 30 "$IMGHIST" d --csv=stats -j 1 --memory=204800
   assert_fails 1 "5 of 7 inputs failed"
   assert_output_has $'\nd/7,320,320,gray,102400,'
 }
 
-@test "batch: one that needs more, from a pipe" {
+@test "batch: an image from a pipe that needs more than --memory" {
   {
     printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\2\0\0\0\2\0\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
     head -c 262144 /dev/zero
@@ -79,20 +71,19 @@ held() {
   assert_status 0
 }
 
-# group_limits: what control groups allow this process, in bytes, one a line.
+# group_limits: the memory limits of this process's control groups, in bytes, one a line.
 group_limits() {
   local group
-  sed -n 's/^0:://p; s/^[0-9]*:memory://p' /proc/self/cgroup | while read -r group; do
+  sed -n 's/^0:://p' /proc/self/cgroup | while read -r group; do
     while :; do
-      cat "/sys/fs/cgroup$group/memory.max" "/sys/fs/cgroup/memory$group/memory.limit_in_bytes" 2>/dev/null |
-        grep -v max || :
+      grep -v max "/sys/fs/cgroup$group/memory.max" 2>/dev/null || :
       [ "$group" != / ] || break
       group=$(dirname "$group")
     done
   done
 }
 
-@test "batch: without --memory the limit is a quarter of the machine's memory" {
+@test "batch: the default of --memory is a quarter of the machine's memory" {
   n_bytes=$(($(getconf _PHYS_PAGES) * $(getconf PAGESIZE)))
   [ $n_bytes -lt 100000000000 ] || skip "no image takes a quarter of $n_bytes bytes"
   for limit in $(group_limits); do
@@ -110,12 +101,12 @@ group_limits() {
 $(awk "BEGIN { printf \"%.1f\", $n_bytes / 4 / 1e6 }") MB (--memory raises it)"
 }
 
-@test "batch: images that are read in rows do without --memory" {
+@test "batch: --memory does not apply to images that are read in rows" {
   imghist "$SAMPLES/scene.jpg" --csv=stats --memory=1
   assert_status 0
 }
 
-@test "batch: --max-pixels holds before --memory" {
+@test "batch: --max-pixels is checked before --memory" {
   held a.jpg
   imghist a.jpg --csv --max-pixels=102399 --memory=1
   assert_fails 1 "image too large: 320 x 320 pixels"
@@ -123,7 +114,7 @@ $(awk "BEGIN { printf \"%.1f\", $n_bytes / 4 / 1e6 }") MB (--memory raises it)"
 
 # ---- many
 
-@test "batch: ten thousand tiny files, in order with any number of threads" {
+@test "batch: ten thousand files in order, with any number of threads" {
   for i in {100..199}; do dot "$i"; done
   for i in {1..100}; do printf '%s\n' {100..199}; done >list
   for j in 1 2 5; do
@@ -132,7 +123,7 @@ $(awk "BEGIN { printf \"%.1f\", $n_bytes / 4 / 1e6 }") MB (--memory raises it)"
   done
 }
 
-@test "batch: more threads than files that may be open, where the limit can be raised" {
+@test "batch: the soft limit on open files is raised" {
   for i in {10..39}; do dot "$i"; done
   for j in 1 64; do
     (
@@ -144,7 +135,7 @@ $(awk "BEGIN { printf \"%.1f\", $n_bytes / 4 / 1e6 }") MB (--memory raises it)"
   cmp ../out.1 ../out.64
 }
 
-# peak N: the most memory that N files take, in tenths of a megabyte.
+# peak N: the peak memory for N files, in tenths of a megabyte.
 peak() {
   yes a.pgm | head -n "$1" >list
   "$IMGHIST" --files-from=list --csv=stats -j 2 -v 2>&1 >out.csv |
@@ -152,7 +143,7 @@ peak() {
 }
 
 @test "batch: memory does not grow with the number of files" {
-  export ASAN_OPTIONS=quarantine_size_mb=1 # where there is one, it keeps what is freed
+  export ASAN_OPTIONS=quarantine_size_mb=1 # the address sanitizer keeps freed memory
   dot a.pgm
   few=$(peak 1000)
   many=$(peak 20000)
@@ -162,7 +153,7 @@ peak() {
 
 # ---- slow and changing inputs
 
-@test "batch: a result is written while the list of inputs is still being made" {
+@test "batch: a result is written while the list is still being read" {
   dot a.pgm
   dot b.pgm
   mkfifo list
@@ -177,17 +168,16 @@ peak() {
   [ "$(names out.csv)" = $'a.pgm\nb.pgm' ]
 }
 
-# opened PID FILE: the process has it open.
+# opened PID FILE: the process has the file open.
 opened() { find "/proc/$1/fd" -lname "*/$2" 2>/dev/null | grep -q .; }
 
-# A gray image of half a gigapixel that takes no room on the disk, slow to count because of its odd
-# maximum.
+# huge_pgm FILE: a sparse gray image of half a gigapixel, slow to decode because of its maximum of 254.
 huge_pgm() {
   printf 'P5\n65536 8192\n254\n' >"$1"
   truncate -s 600M "$1"
 }
 
-@test "batch: a file that shrinks while it is read is cut short, the others are counted" {
+@test "batch: a file that shrinks while it is read is damaged, and the others are counted" {
   [ -d /proc/self/fd ] || skip "no /proc"
   mkdir d
   huge_pgm d/a
@@ -203,7 +193,7 @@ huge_pgm() {
   [ "$(names out.csv)" = d/b ]
 }
 
-@test "batch: a file that vanishes behind the walk is passed over, a named one is an error" {
+@test "batch: a file that vanishes during the walk is skipped; a named one is an error" {
   [ -d /proc/self/fd ] || skip "no /proc"
   mkdir d
   huge_pgm d/a
@@ -213,22 +203,22 @@ huge_pgm() {
   "$IMGHIST" d e --csv=stats -j 1 >out.csv 2>stderr 3>&- &
   pid=$!
   soon opened $pid d/a || fail "never opened"
-  rm d/a d/b e # the first is open: it is read to its end all the same
+  rm d/a d/b e # d/a is open, and still read to its end
   status=0
   wait $pid || status=$?
   [ $status -eq 1 ] || fail "exit status $status"
   grep -q '^imghist: e: cannot open: No such file or directory' stderr
-  ! grep d/b stderr || fail "d/b is told"
+  ! grep d/b stderr || fail "an error for d/b"
   [ "$(names out.csv)" = $'d/a\nd/c' ]
 }
 
-@test "batch: devices in a walked directory are passed over" {
+@test "batch: devices in a walked directory are skipped" {
   mkdir d
   ln -s /dev/zero d/a
   mknod d/b c 1 5 2>/dev/null || true # root only
   dot d/c
   for raw in '' --raw=1; do
-    # shellcheck disable=SC2086 # no argument where it is empty
+    # shellcheck disable=SC2086 # an empty one is no argument
     timeout 60 "$IMGHIST" d $raw --csv=stats >out.csv
     [ "$(names out.csv)" = d/c ]
   done

@@ -1,19 +1,19 @@
 #!/usr/bin/env bats
-# imghist --bench, on so little data that it takes a moment: what it prints and how it fails. Figures
-# are not tested, and whether there is a GPU is not known: where it matters, --device says.
+# imghist --bench on small data: its output and its errors. Figures are not tested. The machine may have
+# a GPU or not; tests that depend on it use --device.
 
 load helpers
 
 HEADER=task,device,rung,data,bytes,status,time_ns,gb_per_s,read_share,speedup,copy_time_ns,copy_speedup,value,error,reason
 
-# rows TASK DEVICE RUNG: how many rows of CSV on standard output are about this rung.
+# rows TASK DEVICE RUNG: the number of CSV rows of this rung in $output.
 rows() { grep -c "^$1,$2,$3," <<<"$output" || :; }
 
 assert_rows() {
   [ "$(rows "$1" "$2" "$3")" -eq "$4" ] || fail "expected $4 rows of $1, $2 $3"
 }
 
-@test "bench: every rung of the processor is verified and timed" {
+@test "bench: every rung of the CPU is verified and timed" {
   imghist --bench=64k --csv --device=cpu
   assert_status 0
   assert_no_stderr
@@ -26,14 +26,14 @@ assert_rows() {
   for rung in read float double; do assert_rows dot_float cpu $rung 1; done
   for rung in read pixels histogram; do assert_rows luminance_rgb cpu $rung 1; done
   n_ok=$(grep -cE '^[a-z_]+,cpu,[^,]+,[^,]+,[0-9]+,ok,[0-9]+,[0-9.]+,[0-9.]+,' <<<"$output")
-  [ "$n_ok" -eq "$(grep -c ',cpu,' <<<"$output")" ] || fail "a rung of the processor is not ok"
+  [ "$n_ok" -eq "$(grep -c ',cpu,' <<<"$output")" ] || fail "a rung of the CPU is not ok"
 }
 
-@test "bench: the rungs of the GPU are listed without one, with the reason" {
+@test "bench: without a GPU its rungs are listed with the reason" {
   imghist --bench=16k --csv --device=cpu
   assert_status 0
   kernels=$(sed -n 's/^KERNEL(\([a-z0-9_]*\),.*/\1/p' "$TESTS/../kernels/kernels.def")
-  sums=$(sed -n 's/^REDUCTION(\([a-z0-9_]*\),.*/\1/p' "$TESTS/../kernels/ladder.def")
+  sums=$(sed -n 's/^REDUCTION(\([a-z0-9_]*\),.*/\1/p' "$TESTS/../kernels/kernels.def")
   [ -n "$kernels" ] && [ -n "$sums" ] || fail "the .def files list nothing"
   for rung in read $kernels; do
     assert_rows histogram_gray cuda "$rung" 4
@@ -64,11 +64,11 @@ assert_rows() {
   [ "$order" = "read ${kernels%% *} textbook ${kernels#* }" ] || fail "the order is: $order"
 }
 
-@test "bench: the table says what ran and what did not" {
+@test "bench: the table has the rungs that ran and those that did not" {
   imghist --bench=16k --device=cpu
   assert_status 0
   assert_no_stderr
-  assert_output_has "not here: --device=cpu"
+  assert_output_has "not available: --device=cpu"
   assert_output_has "histogram of gray pixels"
   assert_output_has "sum of floats"
   assert_output_has "value"
@@ -98,7 +98,7 @@ assert_rows() {
   assert_output_has "cpu    3 threads"
 }
 
-@test "bench: without a GPU, auto runs what there is" {
+@test "bench: without a GPU, auto runs the CPU rungs" {
   CUDA_VISIBLE_DEVICES=-1 imghist --bench=4k --csv
   assert_status 0
   [ "$(grep -c ',cuda,.*,skipped,' <<<"$output")" -eq "$(grep -c ',cuda,' <<<"$output")" ] ||
@@ -119,7 +119,7 @@ assert_rows() {
   done
 }
 
-@test "bench: the size is 100 MiB where none is given" {
+@test "bench: the default size is 100 MiB" {
   head=$("$IMGHIST" --bench --device=cpu 2>/dev/null | head -n 6)
   [[ $head == *"histogram of gray pixels, 100 MiB"* ]] || fail "$head"
 }
@@ -132,7 +132,7 @@ assert_rows() {
   done
 }
 
-@test "bench: -o writes the report to a file, whole" {
+@test "bench: -o writes the complete report to a file" {
   imghist --bench=4k --csv --device=cpu -o bench.csv
   assert_status 0
   assert_output ""
@@ -150,7 +150,7 @@ assert_rows() {
   assert_fails 1 "cannot write"
 }
 
-# png_size FILE: its width and height, from where the format has them; fails where it is no PNG.
+# png_size FILE: prints WIDTHxHEIGHT of a PNG; fails for any other file.
 png_size() {
   [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "$1 is no PNG"
   od -An -tu1 -j16 -N8 "$1" | awk '{ print $3 * 256 + $4 "x" $7 * 256 + $8 }'
@@ -179,10 +179,10 @@ png_size() {
   imghist --bench=4k --device=cpu --csv --chart=ladder.svg
   assert_status 0
   grep -q '<title>The ladder against the roofline</title>' ladder.svg
-  [ "$(tail -n 1 ladder.svg)" = "</svg>" ] || fail "no whole document"
+  [ "$(tail -n 1 ladder.svg)" = "</svg>" ] || fail "the document is incomplete"
 }
 
-@test "bench: a chart is a file, apart from the report, and has one scale" {
+@test "bench: --chart takes a file name with a known ending, and no --scale" {
   for chart in --chart --chart=dir --chart=a.gif --chart=png "--chart=a.png --scale=log"; do
     # shellcheck disable=SC2086 # options
     imghist --bench=4k $chart
@@ -190,7 +190,7 @@ png_size() {
     assert_output ""
   done
   imghist --bench=4k --chart=ladder.webp
-  assert_fails 2 "--bench: --chart wants a .png, .svg,"
+  assert_fails 2 "--bench: --chart needs a .png, .svg,"
 }
 
 @test "bench: the report and the chart are two files, whatever their names" {
@@ -198,15 +198,15 @@ png_size() {
   mkdir d
   for output in a.png ./a.png d/../a.png link.png; do
     imghist --bench=4k --device=cpu --chart=a.png -o $output
-    assert_fails 2 "$output: cannot be a chart and the data at once"
+    assert_fails 2 "$output: cannot be both a chart and the data"
   done
   # shellcheck disable=SC2016 # the inner shell expands it
   run --separate-stderr sh -c '"$IMGHIST" --bench=4k --device=cpu --chart=a.png >a.png'
-  assert_fails 2 "a.png: cannot be a chart and the data at once"
+  assert_fails 2 "a.png: cannot be both a chart and the data"
   [ ! -s a.png ] || fail "something was written"
 }
 
-@test "bench: a chart that cannot be written is told before anything is timed" {
+@test "bench: a chart that cannot be written is an error before anything is timed" {
   mkdir taken.png
   for chart in nowhere/ladder.png taken.png; do
     imghist --bench=4k --device=cpu --csv --chart=$chart

@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
-# tests/bench/batch.sh, on a few samples and without other programs: that it runs to its end, and that it
-# tells when a count, a byte or a run is wrong. Figures are not tested.
+# tests/bench/batch.sh on a few samples and without other programs: it runs to its end, and reports wrong
+# counts, bytes and runs. Figures are not tested.
 
 load helpers
 
-# batch SECTION...: standard error goes to the test's log.
+# batch SECTION...: runs batch.sh; standard error goes to the test's log.
 batch() {
   run --separate-stderr env PROGRAM="${PROGRAM:-$IMGHIST}" PHOTOS="${PHOTOS:-$SAMPLES}" PEERS= MIN_PIXELS=1 ROUNDS=1 \
     LOOPS=1 SMALL_FILES=1000 BENCH_BUILD="$BATS_FILE_TMPDIR/bench" "$TESTS/bench/batch.sh" "$@"
 }
 
-# An imghist that does as it should but for calls with $1 among the arguments; there it runs $2 first.
+# Makes an imghist that runs $2 first if $1 is among its arguments.
 make_liar() {
   cat >liar <<END
 #!/bin/bash
@@ -23,7 +23,7 @@ END
   PROGRAM=$PWD/liar
 }
 
-@test "bench_batch: every section runs on the samples, and names the files and what is the same" {
+@test "bench_batch: every section runs on the samples and reports its files" {
   batch
   assert_status 0
   assert_output_has "JPEG 1 files"
@@ -36,7 +36,7 @@ END
   for n in 1 16; do assert_output_has "met      png, -j$n: the same"; done
 }
 
-@test "bench_batch: a byte that differs is told" {
+@test "bench_batch: a different byte is reported" {
   make_liar -j16 "echo surplus"
   batch bytes
   assert_status 0
@@ -50,7 +50,7 @@ END
   assert_fails 1 "a run failed"
 }
 
-@test "bench_batch: a damaged photo is named" {
+@test "bench_batch: the name of a damaged photo is reported" {
   mkdir photos
   head -c 20000 "$SAMPLES/scene.jpg" >photos/cut.jpg
   PHOTOS=$PWD/photos
@@ -59,7 +59,7 @@ END
   assert_stderr_has "a run failed"
 }
 
-@test "bench_batch: photos that are not there, and a section that is none, are errors" {
+@test "bench_batch: missing photos and unknown sections are errors" {
   PHOTOS=$PWD/nowhere
   batch baseline
   assert_fails 1 "nowhere: no such directory"
@@ -74,7 +74,7 @@ END
 @test "bench_batch: counts are compared bin by bin and channel by channel" {
   # shellcheck source=tests/bench/batch_ways.sh
   . "$TESTS/bench/batch_ways.sh"
-  # shellcheck disable=SC2034 # both are for what follows
+  # shellcheck disable=SC2034 # compare_counts uses both
   work=$PWD set=png
   cp "$SAMPLES/scene.png" "$SAMPLES/cutout.png" .
   ls ./*.png >png.list

@@ -1,17 +1,12 @@
 #!/usr/bin/env bats
-# Charts as files: where they go, when there is none, and that they are the same every time. How they
-# look is not looked at here.
+# Chart files: their paths, inputs that get no chart, and identical bytes in every run. Unit tests check
+# the pictures.
 
 load helpers
 load images
 
-is_png() { [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "$1 is no PNG"; }
-
-# size FILE: WIDTHxHEIGHT, from the header.
+# size FILE: prints WIDTHxHEIGHT from the header of a PNG.
 size() { od -An -tu1 -j16 -N8 "$1" | awk '{ printf "%dx%d", ($3 * 256 + $4), ($7 * 256 + $8) }'; }
-
-# tree DIRECTORY: its files, sorted.
-tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
 
 @test "chart: one image to one file" {
   mkdir out
@@ -24,14 +19,14 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   [ "$(size out/c.png)" = 1024x640 ]
 }
 
-@test "chart: it is an image that imghist itself can read" {
+@test "chart: imghist can read it" {
   "$IMGHIST" "$SAMPLES/scene.png" --chart=c.png
   imghist c.png --csv=stats
   assert_status 0
   assert_output_has "c.png,1024,640,red,655360,"
 }
 
-@test "chart: an ending in capitals is an ending" {
+@test "chart: an ending in capitals selects the format" {
   dot a.pgm
   imghist a.pgm --chart=C.PNG
   assert_status 0
@@ -58,7 +53,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   run ! cmp -s one.png two.png || fail "the same chart"
 }
 
-@test "chart: every kind of image has one" {
+@test "chart: every kind of image gets one" {
   dot gray.pgm
   pam ga.pam 1 1 2 '\x10\x20'
   ppm white.ppm 1 1 '\xFF\xFF\xFF'
@@ -89,7 +84,7 @@ END
   while read -r chart; do is_png "charts/$chart"; done <actual
 }
 
-@test "chart: names that differ in their ending alone do not meet" {
+@test "chart: names that differ only in their ending get two files" {
   dot photo.png
   dot photo.jpg
   imghist photo.png photo.jpg --chart=charts
@@ -107,13 +102,13 @@ END
   [ "$(ls -A ../in)" = $'a.pgm\ndeep' ]
 }
 
-@test "chart: standard input has one" {
+@test "chart: standard input gets one" {
   dot a.pgm
   "$IMGHIST" - --chart=charts <a.pgm
   [ "$(tree charts)" = ./stdin.hist.png ]
 }
 
-@test "chart: without a path they go beside the images" {
+@test "chart: without a path charts are next to the images" {
   mkdir -p d/e
   dot d/e/a.pgm
   cd d
@@ -130,9 +125,9 @@ END
   is_png c.png
 }
 
-# ---- what is refused
+# ---- refused
 
-@test "chart: two images to one file are refused, and there is no file" {
+@test "chart: two images for one file are refused before anything is written" {
   dot a.pgm
   dot b.pgm
   mkdir out
@@ -145,7 +140,7 @@ END
   [ "$(cat out/c.png)" = old ]
 }
 
-@test "chart: one image beside files that are none is one image" {
+@test "chart: files that are not images do not count as inputs" {
   mkdir d
   dot d/a.pgm
   echo text >d/b.txt
@@ -154,7 +149,7 @@ END
   is_png c.png
 }
 
-@test "chart: a damaged image has none" {
+@test "chart: a damaged image gets none" {
   damaged b.png
   mkdir out
   imghist b.png --chart=out/c.png
@@ -164,7 +159,7 @@ END
   [ -z "$(tree out)" ]
 }
 
-@test "chart: a format that is not written is refused by name" {
+@test "chart: an unsupported format is refused" {
   dot a.pgm
   for ending in gif webp tif tiff pdf ps eps GIF; do
     imghist a.pgm --chart=c.$ending
@@ -180,7 +175,7 @@ END
   ln in.png hard.png
   for target in in.png ./in.png soft.png hard.png; do
     imghist in.png --chart=$target
-    assert_fails 2 "at once"
+    assert_fails 2 "both an input and the output file"
     cmp in.png remembered
   done
 }
@@ -191,7 +186,7 @@ END
   cp "$SAMPLES/palette.png" d/a.pgm.hist.png
   cp "$SAMPLES/palette.png" remembered
   for inputs in "a.pgm a.pgm.hist.png" "a.pgm.hist.png a.pgm"; do
-    # shellcheck disable=SC2086 # the inputs are words
+    # shellcheck disable=SC2086 # inputs are separate words
     (cd d && imghist $inputs --chart && [ "$status" -ne 0 ]) || fail "not refused: $inputs"
     cmp d/a.pgm.hist.png remembered
   done
@@ -200,23 +195,23 @@ END
 @test "chart: it is not the data output" {
   dot a.pgm
   imghist a.pgm --csv -o same.png --chart=same.png
-  assert_fails 2 "same.png: cannot be a chart and the data at once"
+  assert_fails 2 "same.png: cannot be both a chart and the data"
   [ ! -e same.png ]
   imghist a.pgm --csv -o a.pgm.hist.png --chart
-  assert_fails 2 "a.pgm.hist.png: cannot be a chart and the data at once"
+  assert_fails 2 "a.pgm.hist.png: cannot be both a chart and the data"
   [ ! -e a.pgm.hist.png ]
   for chart in same.png ./same.png; do
     # shellcheck disable=SC2016 # the inner shell expands it
     run --separate-stderr sh -c '"$IMGHIST" a.pgm --csv "--chart=$1" >same.png' - $chart
-    assert_fails 2 "$chart: cannot be a chart and the data at once"
+    assert_fails 2 "$chart: cannot be both a chart and the data"
     [ ! -s same.png ] || fail "something was written"
   done
-  # without data there is nothing that could be lost
+  # without data output, nothing can be lost
   "$IMGHIST" a.pgm --chart=same.png >same.png
   is_png same.png
 }
 
-@test "chart: a second run counts the same images, not the first one's charts" {
+@test "chart: a second run does not count the charts of the first" {
   mkdir -p d/e
   dot d/a.pgm
   dot d/e/b.pgm
@@ -228,7 +223,7 @@ END
   cmp 1.charts.csv 2.charts.csv
 }
 
-@test "chart: where nothing can be written" {
+@test "chart: paths that cannot be written" {
   dot a.pgm
   mkdir dir.png
   imghist a.pgm --chart=missing/c.png
@@ -245,7 +240,7 @@ END
   fi
 }
 
-@test "chart: a name that is not text can have one" {
+@test "chart: unusual file names get one" {
   mkdir d
   dot $'d/new\nline\e[31m'
   dot $'d/no\xFFutf'
@@ -255,27 +250,24 @@ END
   [ "$(find charts -name '*.hist.png' | tr -dc '\n' | wc -c)" -eq 4 ] # one has a newline in it
 }
 
-# ---- how it looks
+# ---- options
 
-# The width and height in a PNG's header.
-png_size() { od -An -j16 -N8 -tu1 "$1" | awk '{ print $3 * 256 + $4 "x" $7 * 256 + $8 }'; }
-
-@test "chart: size, theme and scale are what the options say" {
+@test "chart: --chart-size, --theme and --scale" {
   dot a.pgm
   for look in --chart-size=320x200 --theme=dark --theme=light --scale=linear --scale=log --scale=sqrt; do
     imghist a.pgm --chart=c.png "$look"
     assert_status 0
     cp c.png "c$look.png"
   done
-  [ "$(png_size c--chart-size=320x200.png)" = 320x200 ]
-  [ "$(png_size c--theme=dark.png)" = 1024x640 ]
+  [ "$(size c--chart-size=320x200.png)" = 320x200 ]
+  [ "$(size c--theme=dark.png)" = 1024x640 ]
   cmp c--theme=dark.png c--scale=linear.png # both are the defaults
   run ! cmp -s c--theme=dark.png c--theme=light.png
   run ! cmp -s c--scale=linear.png c--scale=log.png
   run ! cmp -s c--scale=log.png c--scale=sqrt.png
 }
 
-@test "chart: looks that there are none of" {
+@test "chart: invalid sizes, themes and scales" {
   dot a.pgm
   for look in --theme=blue --scale=cubic --chart-size=319x200 --chart-size=320x199 --chart-size=8193x200 --chart-size=400 \
     --chart-size=400x --chart-size=400x200x1; do

@@ -1,10 +1,8 @@
 #!/usr/bin/env bats
-# Charts as PNG, SVG, JPEG, BMP and TGA: the same picture in each, by the eyes of other programs.
+# Charts as PNG, SVG, JPEG, BMP and TGA show the same picture, as read by other programs.
 
 load helpers
 load images
-
-is_png() { [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "$1 is no PNG"; }
 
 # ---- formats
 
@@ -22,14 +20,14 @@ is_png() { [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a 
   near png.csv jpg.csv 1
 }
 
-# near A.csv B.csv LIMIT: the means of two images, channel for channel.
+# near A.csv B.csv LIMIT: the means of each channel differ by at most LIMIT.
 near() {
   paste -d, <(cut -d, -f3,6 "$1") <(cut -d, -f3,6 "$2") |
     awk -F, -v limit="$3" 'NR > 1 { d = $2 - $4; n++; if ($1 != $3 || d > limit || d < -limit) bad = 1 }
-      END { exit bad || n != 4 }' || fail "$1 and $2 are not alike"
+      END { exit bad || n != 4 }' || fail "the means of $1 and $2 differ"
 }
 
-@test "chart: an ending is an ending, in any letters" {
+@test "chart: endings in any case select the format" {
   dot a.pgm
   for ending in Svg JPG Jpeg BMP TGA; do
     imghist a.pgm --chart=c.$ending
@@ -42,7 +40,7 @@ near() {
   is_png dir.svg/charts/a.pgm.hist.png
 }
 
-@test "chart: a file of any format is replaced like any output, but an input never" {
+@test "chart: an old chart of any format is replaced, an input never" {
   dot a.pgm
   for ending in png svg jpg bmp tga; do
     echo old >c.$ending
@@ -57,15 +55,15 @@ near() {
   done
 }
 
-@test "chart: the one that README shows is what this program draws" {
+@test "chart: the chart in README.md is up to date" {
   "$IMGHIST" "$SAMPLES/scene.png" --chart=c.png
   for chart in c.png "$TESTS/gallery/scene.png"; do "$IMGHIST" "$chart" --csv | cut -d, -f2- >"$(basename "$chart").csv"; done
-  cmp c.png.csv scene.png.csv || fail "make gallery draws it anew"
+  cmp c.png.csv scene.png.csv || fail "run make gallery"
 }
 
 # ---- SVG
 
-# well_formed FILE...: every XML parser here reads each.
+# well_formed FILE...: every installed XML parser reads each.
 well_formed() {
   local file n_parsers=0
   for file in "$@"; do
@@ -79,15 +77,15 @@ well_formed() {
       n_parsers=$((n_parsers + 1))
     fi
   done
-  [ $n_parsers -gt 0 ] || skip "neither xmllint nor python3 here"
+  [ $n_parsers -gt 0 ] || skip "xmllint and python3 are missing"
 }
 
-@test "svg: other parsers read it, whatever the file is called" {
+@test "svg: other parsers read it with any file name" {
   mkdir d
   dot 'd/<svg>&amp;"'"'"']]>-->'
   dot $'d/new\nline\e[31m\x01\x7f'
   dot $'d/no\xFFutf\xC3'
-  dot $'d/\xEF\xBF\xBE\xEF\xBF\xBF'  # U+FFFE, U+FFFF: UTF-8, but not XML
+  dot $'d/\xEF\xBF\xBE\xEF\xBF\xBF'  # U+FFFE, U+FFFF: valid UTF-8, not allowed in XML
   dot $'d/\xED\xA0\x80'              # a surrogate
   dot $'d/\u202egnp.exe\u200b'
   dot 'd/фото — 写真 📷 صورة.png'
@@ -96,14 +94,14 @@ well_formed() {
     n_drawn=$((n_drawn + 1))
     imghist "$image" --chart=$n_drawn.svg
     assert_status 0
-    iconv -f UTF-8 -t UTF-8 $n_drawn.svg >/dev/null || fail "$n_drawn.svg is no UTF-8"
+    iconv -f UTF-8 -t UTF-8 $n_drawn.svg >/dev/null || fail "$n_drawn.svg is not valid UTF-8"
   done
   [ $n_drawn -eq 7 ]
   well_formed ./*.svg
 }
 
-@test "svg: title, texts and areas are what another parser finds" {
-  command -v python3 >/dev/null || skip "no python3 here"
+@test "svg: Python finds the title, texts and areas" {
+  command -v python3 >/dev/null || skip "python3 is missing"
   cp "$SAMPLES/scene.png" $'a<b>&"c\e.png'
   imghist $'a<b>&"c\e.png' --chart=c.svg --scale=log
   assert_status 0
@@ -128,7 +126,7 @@ END
 }
 
 @test "svg: the numbers, by hand" {
-  # three are white, one is black, two more have a channel at 255, one of these another at 0
+  # 3 white pixels, 1 black, 2 more with a channel at 255, one of these also with a channel at 0
   ppm a.ppm 10 1 "$(printf '\\xFF%.0s' {1..9})\xFF\x09\x09\xFF\x00\x80\x00\x00\x00$(printf '\\x0A\\x14\\x1E%.0s' {1..4})"
   "$IMGHIST" a.ppm --chart=wide.svg
   sed $'s/\xE2\x80\xAF/ /g' wide.svg >c.svg # the narrow space before %
@@ -143,17 +141,17 @@ END
   done
 }
 
-# says FILE TEXT: the chart has a line with this text, a plain space before %.
-says() { sed $'s/\xE2\x80\xAF/ /g' "$1" | grep -qF ">$2</text>" || fail "no $2 in $1"; }
+# has_text FILE TEXT: the chart has a line with this text, written with a plain space before %.
+has_text() { sed $'s/\xE2\x80\xAF/ /g' "$1" | grep -qF ">$2</text>" || fail "no $2 in $1"; }
 
-@test "svg: 0 % is none, 100 % is all" {
+@test "svg: 0 % means none and 100 % all" {
   { printf '\377' && head -c 99999 /dev/zero; } >few
   imghist few --raw=1 --chart=few.svg
-  says few.svg '&lt;0.01 % at 255'
-  says few.svg '&gt;99.9 % at 0'
+  has_text few.svg '&lt;0.01 % at 255'
+  has_text few.svg '&gt;99.9 % at 0'
   head -c 1234567 /dev/zero >none
   imghist none --raw=1 --total-only --chart=none.svg
-  says none.svg '100 % at 0'
+  has_text none.svg '100 % at 0'
   grep -q '<desc>1 image, 1.23 megapixels, ' none.svg || fail "not 1.23 megapixels"
   ! grep -q 'at 255' none.svg || fail "something is clipped at 255"
 }
@@ -166,21 +164,21 @@ says() { sed $'s/\xE2\x80\xAF/ /g' "$1" | grep -qF ">$2</text>" || fail "no $2 i
     { cat even && head -c $((n - 100)) /dev/zero | tr '\0' '2'; } >$n
     imghist $n --raw=1 --chart=$n.svg
   done
-  says 400.svg '▲ cut, up to 400'
+  has_text 400.svg '▲ cut, up to 400'
   ! grep -q cut, 300.svg || fail "cut at 300"
 }
 
-@test "svg: its description says how much is clipped at each end" {
+@test "svg: the description has the clipping at each end" {
   ppm a.ppm 4 1 '\xFF\xFF\xFF\xFF\x0A\x0A\x0A\x0A\x0A\x00\x0A\x0A'
   imghist a.ppm --chart=c.svg
   assert_status 0
-  said=$(sed -n 's,.*<desc>\(.*\)</desc>.*,\1,p' c.svg | sed $'s/\xE2\x80\xAF/ /g')
-  [[ $said == *" Clipped at the dark end: 25.0 % of the pixels, 0 % in all channels.\
- Clipped at the bright end: 50.0 % of the pixels, 25.0 % in all channels. "* ]] || fail "$said"
+  description=$(sed -n 's,.*<desc>\(.*\)</desc>.*,\1,p' c.svg | sed $'s/\xE2\x80\xAF/ /g')
+  [[ $description == *" Clipped at the dark end: 25.0 % of the pixels, 0 % in all channels.\
+ Clipped at the bright end: 50.0 % of the pixels, 25.0 % in all channels. "* ]] || fail "$description"
 }
 
-@test "svg: rendered by another program it looks as the PNG does" {
-  command -v rsvg-convert >/dev/null || skip "no rsvg-convert here"
+@test "svg: rendered by rsvg-convert it looks like the PNG" {
+  command -v rsvg-convert >/dev/null || skip "rsvg-convert is missing"
   for image in scene.png cutout.png gray16.png testcard.png; do
     for look in "--theme=dark" "--theme=light --scale=log" "--chart-size=640x400 --scale=sqrt"; do
       # shellcheck disable=SC2086 # options

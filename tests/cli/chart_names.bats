@@ -1,17 +1,12 @@
 #!/usr/bin/env bats
-# Charts of many images in one directory: whose chart is called what, and what is never replaced.
+# Charts of many images in one directory: their names, and files that are never replaced.
 
 load helpers
 load images
 
-is_png() { [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "$1 is no PNG"; }
+# ---- colliding names
 
-# tree DIRECTORY: its files, sorted.
-tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
-
-# ---- names that meet
-
-@test "chart: same names below different folders do not meet" {
+@test "chart: equal names in different folders get charts of their own" {
   mkdir -p one/x two/x in
   for d in one/x two/x in; do dot $d/a.pgm; done
   cd in
@@ -20,7 +15,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   [ "$(tree charts | wc -l)" -eq 4 ] || fail "$(tree charts)"
 }
 
-@test "chart: one input under several names has one chart" {
+@test "chart: one input under several paths gets one chart" {
   mkdir -p d
   dot d/a.pgm
   imghist d ./d/ d//a.pgm ././d/./a.pgm --chart=charts
@@ -30,7 +25,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   assert_status 0
 }
 
-@test "chart: what is called as a chart is passed over in a walk, whatever the letters" {
+@test "chart: a directory walk skips files with the name of a chart, in any case" {
   mkdir d
   dot d/a.pgm
   dot d/b.pgm.hist.png
@@ -40,7 +35,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   [ "$(tree charts)" = ./d/a.pgm.hist.png ] || fail "$(tree charts)"
 }
 
-@test "chart: two inputs that lead to one file are refused, the first one's chart stays" {
+@test "chart: if two inputs lead to one chart, the second is refused" {
   mkdir -p __ here
   dot a.pgm
   dot here/unused.pgm
@@ -48,22 +43,22 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   dot here/__/a.pgm 20
   cd here
   imghist ../a.pgm __/a.pgm --chart=charts
-  assert_fails 1 "charts/__/a.pgm.hist.png: is there and not the chart of this input"
+  assert_fails 1 "charts/__/a.pgm.hist.png: exists and is not the chart of this input"
   "$IMGHIST" ../a.pgm --chart=expected
   cmp charts/__/a.pgm.hist.png expected/__/a.pgm.hist.png
 }
 
-@test "chart: an absolute path and a relative one that lead to one file are refused" {
+@test "chart: if an absolute and a relative path lead to one chart, the second is refused" {
   dot a.pgm
   mkdir -p ".$PWD"
   dot ".$PWD/a.pgm" 20
   imghist "$PWD/a.pgm" "${PWD#/}/a.pgm" --chart=charts
-  assert_fails 1 "/a.pgm.hist.png: is there and not the chart of this input"
+  assert_fails 1 "/a.pgm.hist.png: exists and is not the chart of this input"
   "$IMGHIST" "$PWD/a.pgm" --chart=expected
   cmp "charts$PWD/a.pgm.hist.png" "expected$PWD/a.pgm.hist.png"
 }
 
-@test "chart: a file called stdin and standard input do not share one" {
+@test "chart: a file called stdin and standard input do not share a chart" {
   dot stdin
   "$IMGHIST" stdin --chart=charts
   cp charts/stdin.hist.png remembered
@@ -72,7 +67,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   cmp charts/stdin.hist.png remembered
 }
 
-@test "chart: the chart of an input is replaced, that of another with the same name is not" {
+@test "chart: only the chart of the same input is replaced" {
   dot a.pgm 10
   "$IMGHIST" a.pgm --chart=charts
   dot a.pgm 90
@@ -83,32 +78,32 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   cp remembered elsewhere/b.pgm.hist.png
   dot b.pgm
   imghist b.pgm --chart=elsewhere
-  assert_fails 1 "elsewhere/b.pgm.hist.png: is there and not the chart of this input"
+  assert_fails 1 "elsewhere/b.pgm.hist.png: exists and is not the chart of this input"
   cmp elsewhere/b.pgm.hist.png remembered
 }
 
-@test "chart: in a directory a link that leads to no file is not written through" {
+@test "chart: a dangling link in the chart directory is not followed" {
   dot a.pgm
   mkdir charts
   ln -s ../b.png charts/a.pgm.hist.png
   imghist a.pgm --chart=charts
-  assert_fails 1 "charts/a.pgm.hist.png: is there and not the chart of this input"
+  assert_fails 1 "charts/a.pgm.hist.png: exists and is not the chart of this input"
   [ ! -e b.png ]
   [ -L charts/a.pgm.hist.png ]
-  imghist a.pgm --chart=charts/a.pgm.hist.png # named: as the shell's > does
+  imghist a.pgm --chart=charts/a.pgm.hist.png # a named file is followed, as by the shell's >
   assert_status 0
   [ -f b.png ]
   [ -L charts/a.pgm.hist.png ]
 }
 
-@test "chart: a name that leads to the chart of another input, as small and capital letters may, is refused" {
+@test "chart: a name that leads to the chart of another input is refused" {
   dot a.pgm
   dot A.PGM 20
   "$IMGHIST" a.pgm --chart=charts
   cp charts/a.pgm.hist.png remembered
-  ln -s a.pgm.hist.png charts/A.PGM.hist.png || skip "one file"
+  ln -s a.pgm.hist.png charts/A.PGM.hist.png || skip "the file system ignores case"
   imghist A.PGM --chart=charts
-  assert_fails 1 "charts/A.PGM.hist.png: is there and not the chart of this input"
+  assert_fails 1 "charts/A.PGM.hist.png: exists and is not the chart of this input"
   cmp charts/a.pgm.hist.png remembered
 }
 
@@ -118,7 +113,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   cp a.pgm.hist.png remembered
   for inputs in "a.pgm a.pgm.hist.png" "a.pgm.hist.png a.pgm" "a.pgm.hist.png"; do
     for where in --chart --chart=charts; do
-      # shellcheck disable=SC2086 # the inputs are words
+      # shellcheck disable=SC2086 # inputs are separate words
       imghist $inputs $where
       assert_fails 2 "a.pgm.hist.png: has the name of a chart"
       cmp a.pgm.hist.png remembered
@@ -134,7 +129,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
 
 # ---- totals
 
-@test "chart: --total has one chart of the whole set in a file" {
+@test "chart: --total writes one chart of all images to a file" {
   imghist "$SAMPLES" --total --chart=c.svg
   assert_status 0
   grep -q '<title>Histogram of [1-9][0-9]* images together</title>' c.svg
@@ -144,7 +139,7 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   is_png d.png
 }
 
-@test "chart: --total has a chart beside those of its images in a directory" {
+@test "chart: --total adds a chart to those of the images in a directory" {
   mkdir d
   dot d/a.pgm
   dot d/b.pgm
@@ -155,19 +150,19 @@ tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
   tree charts | diff - <(printf '%s\n' './(total).hist.png' ./d/a.pgm.hist.png ./d/b.pgm.hist.png)
   dot '(total)'
   imghist '(total)' d --chart=charts
-  assert_fails 1 "charts/(total).hist.png: is there and not the chart of this input"
+  assert_fails 1 "charts/(total).hist.png: exists and is not the chart of this input"
 }
 
-@test "a chart that cannot have its name costs nothing but itself" {
+@test "chart: an input is counted even if its chart cannot be named" {
   mkdir in charts
   for name in a b c; do cp "$SAMPLES/palette.png" "in/$name.png"; done
-  long=$(printf 'n%.0s' {1..248}).png # 252 bytes: a name, but none for its chart
+  long=$(printf 'n%.0s' {1..248}).png # 252 bytes: valid, but too long with the ending of a chart
   cp "$SAMPLES/palette.png" "in/$long"
   mkdir -p charts/in
   echo "not a chart" >charts/in/b.png.hist.png
   imghist in -j1 --chart=charts --csv=stats -o out.csv
   assert_status 1
-  assert_stderr_has "charts/in/b.png.hist.png: is there and not the chart of this input"
+  assert_stderr_has "charts/in/b.png.hist.png: exists and is not the chart of this input"
   assert_stderr_has "the name of the chart is too long"
   [ "$(grep -c ',luma,' out.csv)" -eq 4 ]
   [ "$(cat charts/in/b.png.hist.png)" = "not a chart" ]

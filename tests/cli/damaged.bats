@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # A batch over ten thousand damaged files of every format: each has a record or an error, in order, in
-# bounded time and memory. What becomes of a decoder that crashes or sleeps is in tests/unit/test_helper.c.
+# bounded time and memory. What becomes of a decoder that crashes or sleeps is in tests/unit/test_decoder_process.c.
 
 # shellcheck disable=SC2154 # run sets stderr
 

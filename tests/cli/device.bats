@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# Who counts beside a driver of a GPU that takes long, or fails.
+# Runs with a GPU driver that is slow or fails: the CPU counts.
 
 load helpers
 
-# make_driver SECONDS: one of which each call leaves a file "called", takes so long, and fails.
+# make_driver SECONDS: a fake driver. Each call creates the file "called", takes so long, and fails.
 make_driver() {
   imghist --device=cuda "$SAMPLES/testcard.png"
   [[ $stderr != *"this build has no CUDA"* ]] || skip "built without CUDA"
@@ -21,7 +21,8 @@ END
   "${CC:-cc}" "-DSECONDS=$1" -shared -fPIC -o driver/libcuda.so.1 driver.c
 }
 
-# An image that comes once the driver has been called, so after the start has begun; none after a minute.
+# late_image FILE: prints it once the driver has been called, so after the start has begun; nothing after
+# a minute.
 late_image() {
   for _ in {1..1200}; do
     if [ -e called ]; then
@@ -44,7 +45,7 @@ late_image() {
   cmp expected.csv out.csv
 }
 
-@test "device: nor does it forget its exit status" {
+@test "device: such a run keeps its exit status" {
   make_driver 120 # far longer than a test
   local status=0
   late_image "$SAMPLES/testcard.png" |
@@ -60,10 +61,10 @@ late_image() {
   grep -q "No space left on device" err
 }
 
-@test "device: -v says why no GPU counts, however short the run" {
+@test "device: -v says why no GPU counts, even in a short run" {
   make_driver 0
   LD_LIBRARY_PATH=$PWD/driver imghist -v --csv=stats "$SAMPLES/testcard.png"
   assert_status 0
   assert_stderr_has "counted by cpu, kernel tables"
-  assert_stderr_has "counting on the processor: no usable NVIDIA GPU"
+  assert_stderr_has "counting on the CPU: no usable NVIDIA GPU"
 }

@@ -1,33 +1,24 @@
 #!/usr/bin/env bats
-# What goes wrong: bad input, output that cannot be written or would replace an input, signals.
+# Failures: bad inputs, outputs that cannot be written or would replace an input, and signals.
 
 # shellcheck disable=SC2016,SC2154 # $IMGHIST is for the inner shell; run sets stderr_lines
 
 load helpers
 load images
 
-# Processes that a test starts and does not wait for must not hold bats' descriptor 3: `3>&-`.
-
-# soon COMMAND...: waits up to five seconds for it to succeed.
-soon() {
-  for _ in {1..100}; do
-    "$@" && return
-    sleep 0.05
-  done
-  return 1
-}
+# Background processes must not hold bats' descriptor 3: `3>&-`.
 
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
-# unchanged FILE: as `remember FILE` has seen it.
+# unchanged FILE: it has the same bytes as when `remember FILE` was called.
 remember() { cp "$1" remembered; }
 unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
 
 # ---- bad input
 
-@test "failures: a damaged image is refused with its name and the reason, and nothing of it" {
+@test "failures: a damaged image is an error with its name and the reason, and has no records" {
   for image in "$SAMPLES"/*.png "$SAMPLES"/*.jpg; do
-      for part in 20 200 $(($(wc -c <"$image") / 2)) $(($(wc -c <"$image") - 1)); do
+    for part in 20 200 $(($(wc -c <"$image") / 2)) $(($(wc -c <"$image") - 1)); do
       head -c "$part" "$image" >cut.image
       for layout in channels bins long stats; do
         imghist cut.image --csv=$layout
@@ -41,7 +32,7 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   done
 }
 
-@test "failures: one bad file among good ones" {
+@test "failures: one bad file among good files" {
   dot a.pgm
   damaged b.png
   dot c.pgm
@@ -54,7 +45,7 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   done
 }
 
-@test "failures: the good ones are in the output file" {
+@test "failures: the output file has the good files" {
   dot a.pgm
   damaged b.png
   imghist b.png a.pgm --csv=stats -o out.csv
@@ -62,7 +53,7 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   "$IMGHIST" a.pgm --csv=stats | cmp - out.csv
 }
 
-@test "failures: nothing but bad files leaves no output file, and an old one as it was" {
+@test "failures: if all files are bad, no output file is made and an old one is kept" {
   damaged b.png
   mkdir out
   imghist b.png missing --csv -o out/new.csv
@@ -86,10 +77,10 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   assert_fails 1 "more than 1000 pixels (--max-pixels raises it)"
   assert_output ""
   imghist a.pgm --ndjson --max-pixels=99
-  [[ $output == *'the limit is 99 (--max-pixels raises it)"}' ]] || fail "JSON says the same"
+  [[ $output == *'the limit is 99 (--max-pixels raises it)"}' ]] || fail "JSON has another message"
 }
 
-@test "failures: without --max-pixels the limit is 4G" {
+@test "failures: the default of --max-pixels is 4G" {
   printf 'P5\n65536 65536\n255\n' >within.pgm
   printf 'P5\n65536 65537\n255\n' >beyond.pgm
   imghist within.pgm --csv
@@ -98,7 +89,7 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   assert_fails 1 "beyond.pgm: image too large: 65536 x 65537 pixels, the limit is 4294967296 (--max-pixels raises it)"
 }
 
-@test "failures: a header that claims too much takes no memory" {
+@test "failures: a header with a huge size allocates no memory" {
   sh -c 'ulimit -v 4000000; "$IMGHIST" --version' >/dev/null 2>&1 || skip "the program takes more by itself"
   printf 'P5\n60000 60000\n255\n' >claims.pgm
   printf '\0\0\2\0\0\0\0\0\0\0\0\0\377\377\377\377\30\0' >claims.tga
@@ -110,8 +101,8 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   done
 }
 
-# scans FILE N: a progressive JPEG, gray, 8 x 8, all coefficients 0, in N scans: the DC values, then one AC value each, and
-# again with one more bit.
+# scans FILE N: a gray progressive JPEG of 8 x 8 pixels, all coefficients 0, in N scans: the DC values, then one AC value
+# each, then again with one more bit.
 scans() {
   local i value bits n=$2
   {
@@ -125,7 +116,7 @@ scans() {
     printf '\xFF\xDA\x00\x08\x01\x01\x00\x00\x00\x00\x7F'
     for ((i = 0; i < n - 1; i++)); do
       value=$(printf %02x $((i % 63 + 1)))
-      bits=$((i < 63 ? 1 : 10)) # from none to all but the last; the last
+      bits=$((i < 63 ? 1 : 10)) # successive approximation: first all but the last bit, then the last
       printf "\\xFF\\xDA\\x00\\x08\\x01\\x01\\x00\\x$value\\x$value\\x$bits\\x7F"
     done
     printf '\xFF\xD9'
@@ -146,7 +137,7 @@ scans() {
 
 # ---- the output file
 
-@test "failures: -o appears whole, with the permissions of any new file" {
+@test "failures: -o appears complete, with the permissions of a new file" {
   dot a.pgm
   mkdir out
   umask 027
@@ -160,7 +151,7 @@ scans() {
   [ "$(stat -c %a out/a.csv)" = 604 ]
 }
 
-@test "failures: the umask holds for each of many files, and for their folders" {
+@test "failures: the umask applies to each of many files and to folders" {
   mkdir d
   for i in 1 2 3; do dot "d/$i.pgm"; done
   umask 027
@@ -169,14 +160,7 @@ scans() {
   [ "$(stat -c %a charts charts/d charts/d/*.png a.csv | tr '\n' ' ')" = "750 750 640 640 640 640 " ]
 }
 
-@test "failures: a full disk at the very end, where only a header is written" {
-  [ -c /dev/full ] || skip "no /dev/full"
-  mkdir d
-  run --separate-stderr sh -c '"$IMGHIST" d --csv=stats >/dev/full'
-  assert_fails 1 "imghist: standard output: cannot write: No space left on device"
-}
-
-@test "failures: a file that cannot be written in the last moment replaces nothing" {
+@test "failures: a write that fails at the end replaces nothing" {
   dot a.pgm
   mkdir out
   echo old >out/a.csv
@@ -186,7 +170,7 @@ scans() {
   [ "$(cat out/a.csv)" = old ]
 }
 
-@test "failures: -o does not replace a file that may not be written to" {
+@test "failures: -o does not replace a read-only file" {
   dot a.pgm
   mkdir out
   echo old >out/a.csv
@@ -198,7 +182,7 @@ scans() {
   [ "$(cat out/a.csv)" = old ]
 }
 
-@test "failures: -o through a link writes the file it leads to" {
+@test "failures: -o through a link writes its target" {
   dot a.pgm
   mkdir real
   echo old >real/a.csv
@@ -209,11 +193,11 @@ scans() {
   "$IMGHIST" a.pgm --csv=stats | cmp - real/a.csv
 }
 
-@test "failures: -o through a link makes the file it leads to, and through a circle none" {
+@test "failures: -o through links makes a missing target, and a loop is an error" {
   dot a.pgm
   mkdir real
   ln -s "$PWD/real/next" link.csv
-  ln -s a.csv real/next # from there
+  ln -s a.csv real/next # relative to real
   "$IMGHIST" a.pgm --csv=stats >expected
   for _ in new old; do
     imghist a.pgm --csv=stats -o link.csv
@@ -244,28 +228,19 @@ scans() {
     for inputs in in.png "b.pgm in.png" "in.png b.pgm" soft.png "hard.png b.pgm" .; do
       # shellcheck disable=SC2086 # the inputs are words
       imghist $inputs --csv -o "$target"
-      assert_fails 2 "is an input and the output file at once"
+      assert_fails 2 "is both an input and the output file"
       unchanged in.png
     done
   done
 }
 
-@test "failures: -o never replaces an input that is too large" {
-  cp "$SAMPLES/palette.png" in.png
-  remember in.png
-  dot b.pgm
-  imghist b.pgm in.png --csv --max-pixels=10 -o in.png
-  [ "$status" -ne 0 ]
-  unchanged in.png
-}
-
-@test "failures: -o never replaces an input that is damaged or unknown" {
+@test "failures: -o never replaces an input that is damaged, unknown or too large" {
   head -c 20 "$SAMPLES/palette.png" >in.png
   dot b.pgm
-  for image in in.png "$TESTS/cli/helpers.bash"; do
+  for image in in.png "$TESTS/cli/helpers.bash" "$SAMPLES/palette.png"; do
     cp "$image" input
     remember input
-    imghist b.pgm input --csv -o input
+    imghist b.pgm input --csv --max-pixels=10 -o input
     [ "$status" -ne 0 ]
     unchanged input
   done
@@ -281,7 +256,7 @@ scans() {
   [ "$(names d/out.csv)" = d/a.pgm ]
 }
 
-@test "failures: the output under way is no input" {
+@test "failures: the output being written is not an input" {
   mkdir d
   dot d/a.pgm
   imghist d --csv=stats --raw=1 -o d/out.csv
@@ -293,22 +268,22 @@ scans() {
   assert_stderr_has "1 done, 0 failed, 0 skipped"
 }
 
-@test "failures: standard output that goes to an input" {
+@test "failures: standard output must not be an input" {
   cp "$SAMPLES/palette.png" in.png
   remember in.png
   run --separate-stderr sh -c '"$IMGHIST" in.png --csv >>in.png'
-  assert_fails 2 "at once"
+  assert_fails 2 "both an input and the output file"
   unchanged in.png
 }
 
-@test "failures: a device may be the input and the output at once" {
+@test "failures: a device may be both input and output" {
   run --separate-stderr sh -c '"$IMGHIST" - --csv=stats </dev/null >/dev/null'
   assert_fails 1 "imghist: -: cannot decode: the file is empty"
   run --separate-stderr sh -c '"$IMGHIST" --files-from=- --csv=stats -o /dev/null </dev/null'
   assert_status 0
 }
 
-@test "failures: -o where nothing can be written" {
+@test "failures: -o in a missing folder, a directory or below a file" {
   dot a.pgm
   mkdir d
   for target in missing/a.csv d a.pgm/b.csv; do
@@ -317,7 +292,7 @@ scans() {
   done
 }
 
-@test "failures: the name of an output file is escaped, and whole" {
+@test "failures: the name of an output file is escaped, and not cut" {
   dot a.pgm
   imghist a.pgm --csv -o $'no\e[31m/out.csv'
   assert_fails 1 'imghist: no\x1B[31m/out.csv: cannot write'
@@ -326,8 +301,11 @@ scans() {
   assert_fails 1 "$long: cannot write"
 }
 
-@test "failures: a full disk" {
+@test "failures: a full disk, also when only a header is written" {
   [ -c /dev/full ] || skip "no /dev/full"
+  mkdir d
+  run --separate-stderr sh -c '"$IMGHIST" d --csv=stats >/dev/full'
+  assert_fails 1 "imghist: standard output: cannot write: No space left on device"
   dot a.pgm
   imghist a.pgm --csv -o /dev/full
   assert_fails 1 "imghist: /dev/full: cannot write: No space left on device"
@@ -343,14 +321,14 @@ scans() {
   assert_fails 1 "imghist: standard output: cannot write: "
 }
 
-@test "failures: a closed standard error does not end up in the output" {
+@test "failures: with standard error closed, messages do not reach the output file" {
   dot a.pgm
   "$IMGHIST" a.pgm --csv -o expected.csv
   sh -c '"$IMGHIST" missing a.pgm --csv -o out.csv 2>&-' || [ $? -eq 1 ]
   cmp expected.csv out.csv
 }
 
-@test "failures: a closed pipe is told, and ends the run" {
+@test "failures: a closed pipe is an error and ends the run" {
   mkdir d
   for i in {1..100}; do dot "d/$i"; done
   run --separate-stderr bash -c '"$IMGHIST" d --csv=long -j 2 | :; exit "${PIPESTATUS[0]}"'
@@ -362,7 +340,7 @@ scans() {
   [ -c /dev/full ] || skip "no /dev/full"
   dot a.pgm
   mkfifo endless
-  exec 9<>endless # both ways: neither this nor imghist's opening waits for the other
+  exec 9<>endless # read and write: opening does not wait
   "$IMGHIST" a.pgm endless --csv -j 2 >/dev/full 2>stderr 3>&- 9>&- &
   pid=$!
   soon is_gone $pid || {
@@ -375,18 +353,18 @@ scans() {
 
 # ---- signals
 
-# under_way ARG...: starts imghist on a.pgm and an endless pipe, as $pid, and waits until it opens the pipe.
+# under_way ARG...: starts imghist on a.pgm and an endless pipe, and waits until it opens the pipe. Sets $pid.
 under_way() {
   dot a.pgm
   [ -p endless ] || mkfifo endless
-  set -m # without job control a shell's children ignore SIGINT
+  set -m # without job control, background processes ignore SIGINT
   "$IMGHIST" a.pgm endless "$@" >stdout 2>stderr 3>&- &
   pid=$!
   set +m
   exec 9>endless
 }
 
-@test "failures: signals end the run, finished records are whole" {
+@test "failures: signals end the run, and written records are complete" {
   ulimit -c 0
   for signal in INT TERM HUP QUIT; do
     under_way --csv=stats
@@ -401,7 +379,7 @@ under_way() {
   done
 }
 
-@test "failures: signals leave no temporary files and no half output" {
+@test "failures: signals leave no temporary files and no partial output" {
   mkdir out
   ulimit -c 0
   for signal in INT TERM HUP QUIT; do
@@ -415,17 +393,17 @@ under_way() {
   done
 }
 
-@test "failures: a signal leaves no chart that waits for the end of the run" {
+@test "failures: a signal removes a chart that waits for the end of the run" {
   mkdir out
   under_way --chart=out/c.png
-  soon compgen -G 'out/.imghist-*' >/dev/null # drawn; whether there is a second image is not known
+  soon compgen -G 'out/.imghist-*' >/dev/null # drawn, and waiting for a second image
   kill -s TERM $pid
   wait $pid || :
   exec 9>&-
   [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
 }
 
-@test "failures: a signal ends a run whose output nobody reads" {
+@test "failures: a signal ends a run that waits for a full pipe" {
   mkdir d
   for i in {1..20}; do dot "d/$i"; done
   mkfifo unread
@@ -462,12 +440,12 @@ under_way() {
   grep -q slow,1,1,gray stdout
 }
 
-@test "failures: a signal at any moment leaves whole documents and no temporary files" {
+@test "failures: a signal at any time leaves complete documents and no temporary files" {
   mkdir d out
   for i in {10..40}; do dot "d/$i.pgm"; done
   for i in {0..59}; do
     after=$(printf '0.0%02d' $((i % 30 + 1)))
-    # timeout sends one: a signal of ours could meet the shell that is about to become imghist
+    # timeout sends the signal: our own could reach the shell before it has started imghist
     timeout --foreground --preserve-status "$after" "$IMGHIST" d --json -j 2 --total >stdout 2>stderr 3>&- &
     pids=($!)
     timeout --foreground --preserve-status "$after" "$IMGHIST" d --json -j 2 -o out/x.json 2>stderr 3>&- &
@@ -484,7 +462,7 @@ under_way() {
   done
 }
 
-@test "a file that may not grow any more is told as a failed write" {
+@test "failures: the limit on file sizes is a failed write" {
   run --separate-stderr bash -c 'ulimit -f 100; exec "$IMGHIST" "$SAMPLES" --csv=long -o out.csv'
   assert_fails 1 "out.csv: cannot write"
   [ ! -e out.csv ]

@@ -1,7 +1,7 @@
-# What every test of the command line loads: `load helpers`.
+# Functions for all tests of the command line: `load helpers`.
 #
-# Each test runs in a fresh empty directory of its own, which is removed afterwards. imghist runs with
-# nothing but what the test gives it: no options from the environment, no colour, English messages.
+# Each test runs in its own empty directory, which is removed afterwards, without options from the environment, without
+# colour, and with English messages.
 
 # shellcheck shell=bash disable=SC2154 # status, output and stderr are set by bats' run
 
@@ -21,8 +21,7 @@ setup() {
 # imghist ARG...: runs the program; status, output (stdout) and stderr are set.
 imghist() { run --separate-stderr "$IMGHIST" "$@"; }
 
-# The same as an ordinary user: root may read and write what others may not. The test's directory is opened
-# to that user; what the test makes in it has the rights that the test gives.
+# The same as an ordinary user, because root may read and write everything. That user may enter the test's directory.
 imghist_as_user() {
   if [ "$(id -u)" -ne 0 ]; then
     imghist "$@"
@@ -34,7 +33,7 @@ imghist_as_user() {
   [ "$status" -ne 126 ] && [ "$status" -ne 127 ] || skip "cannot drop root's rights here"
 }
 
-# Says what happened and fails.
+# fail TEXT...: prints the texts and what the program did, and fails.
 fail() {
   printf '%s\n' "$@" "exit status: ${status-}" "stdout:" "${output-}" "stderr:" "${stderr-}" >&2
   return 1
@@ -42,10 +41,10 @@ fail() {
 
 assert_status() { [ "$status" -eq "$1" ] || fail "expected exit status $1"; }
 
-# The whole of standard output.
+# Standard output is exactly this.
 assert_output() { [ "$output" = "$1" ] || fail "expected on stdout: $1"; }
 
-# A part of standard output, or of standard error.
+# Standard output or standard error contains this.
 assert_output_has() { [[ $output == *"$1"* ]] || fail "expected in stdout: $1"; }
 assert_stderr_has() { [[ $stderr == *"$1"* ]] || fail "expected in stderr: $1"; }
 
@@ -54,8 +53,17 @@ refute_stderr_has() { [[ $stderr != *"$1"* ]] || fail "not expected in stderr: $
 
 assert_no_stderr() { [ -z "$stderr" ] || fail "expected nothing on stderr"; }
 
-# assert_fails STATUS TEXT: the exit status and what the message says.
+# assert_fails STATUS TEXT: the exit status, and a part of the message.
 assert_fails() {
   assert_status "$1"
   assert_stderr_has "$2"
+}
+
+# soon COMMAND...: waits up to ten seconds for it to succeed.
+soon() {
+  for _ in {1..200}; do
+    "$@" && return
+    sleep 0.05
+  done
+  return 1
 }

@@ -16,13 +16,19 @@ pam() {
 # dot FILE [VALUE]: a gray image of one pixel; VALUE in two hexadecimal digits.
 dot() { pgm "$1" 1 1 "\x${2:-80}"; }
 
-# damaged FILE: a PNG whose second half is missing.
+# damaged FILE: the first half of a PNG.
 damaged() { head -c "$(($(wc -c <"$SAMPLES/palette.png") / 2))" "$SAMPLES/palette.png" >"$1"; }
 
 # names FILE: the first column of a CSV without its header, each name once.
 names() { sed -e 1d -e 's/,.*//' "$1" | uniq; }
 
-# has_gpu: a GPU is here and this build can use it.
+# is_png FILE: fails if FILE does not begin with the signature of a PNG.
+is_png() { [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "$1 is not a PNG"; }
+
+# tree DIRECTORY: prints its files, sorted.
+tree() { (cd "$1" && find . -type f | LC_ALL=C sort); }
+
+# has_gpu: this build can use a GPU of this machine.
 has_gpu() {
   dot gpu_probe.pgm
   "$IMGHIST" --device=cuda --csv=stats gpu_probe.pgm >/dev/null 2>&1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# What `make install` installs can be used from outside the tree, with pkg-config alone.
+# The files that `make install` installs work outside the source tree, with pkg-config alone.
 #
-# The build is one of its own, for the processor, beside the one under test, so that it is made once.
+# The suite makes one CPU-only build of its own, next to the build under test.
 
 load helpers
 
@@ -17,12 +17,12 @@ setup_file() {
   : "${IMGHIST:=$ROOT/imghist}"
   export ROOT PREFIX=$BATS_FILE_TMPDIR/prefix INSTALL_BUILD=${IMGHIST%/*}/install
   case $IMGHIST in "$ROOT/imghist") INSTALL_BUILD=$ROOT/build/install ;; esac
-  house install "PREFIX=$PREFIX" >"$BATS_FILE_TMPDIR/log" 2>&1 || {
+  run_make install "PREFIX=$PREFIX" >"$BATS_FILE_TMPDIR/log" 2>&1 || {
     tail -n 40 "$BATS_FILE_TMPDIR/log" >&2
     return 1
   }
   export PKG_CONFIG_PATH=$PREFIX/lib/pkgconfig
-  # The same without the shared library: what is linked there is the archive.
+  # A copy without the shared library, so that programs link with the archive.
   mkdir "$BATS_FILE_TMPDIR/static"
   cp -R "$PREFIX/." "$BATS_FILE_TMPDIR/static"
   rm "$BATS_FILE_TMPDIR"/static/lib/libimghist.so*
@@ -41,12 +41,12 @@ setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# house TARGET [VARIABLE=VALUE...]: make, whatever make runs this test.
-house() {
+# run_make TARGET [VARIABLE=VALUE...]: runs make without the variables of a make that runs this test.
+run_make() {
   env -u MAKEFLAGS -u MAKEOVERRIDES -u CONFIG -u WERROR make -C "$ROOT" CUDA=0 BUILD="$INSTALL_BUILD" "$@"
 }
 
-# build_shared COMPILER PROGRAM SOURCE..., build_static: as a user would.
+# build_shared COMPILER PROGRAM SOURCE..., build_static: compile as a user does.
 build_shared() {
   local compiler=$1 program=$2
   shift 2
@@ -66,7 +66,7 @@ uses_shared() { ldd "$1" | grep -q "libimghist.so.0 => $PREFIX/lib"; }
 
 export_path() { export LD_LIBRARY_PATH=$PREFIX/lib; }
 
-@test "install: every file has its place" {
+@test "install: every file is in its place" {
   version=$("$PREFIX/bin/imghist" --version | sed 's/^imghist //')
   (cd "$PREFIX" && find . ! -type d | LC_ALL=C sort) >actual
   cat >expected <<END
@@ -129,7 +129,7 @@ END
   [ "$(./static "${images[@]}")" = "${#images[@]} images, $pixels pixels" ]
 }
 
-@test "install: a program's own ih_ names do not meet the library's" {
+@test "install: a program's own ih_ names do not clash with the library's" {
   build_shared "cc -std=c11" shared "$ROOT/tests/library/count_gray.c"
   build_static "cc -std=c11" static "$ROOT/tests/library/count_gray.c"
   export_path
@@ -146,7 +146,7 @@ END
     -o count_device.o count_device.cpp
 }
 
-@test "install: what the libraries show is what the header declares" {
+@test "install: the libraries export the functions of the header and nothing else" {
   grep -v '^ \*' "$PREFIX/include/imghist.h" | grep -A1 '^IH_PUBLIC' | grep -oE '\bih_[a-z_]+\(' | tr -d '(' | sort -u >declared
   [ "$(wc -l <declared)" -ge 20 ]
   nm -D --defined-only "$PREFIX/lib/libimghist.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort >shared
@@ -156,41 +156,41 @@ END
   diff declared static
 }
 
-@test "install: no folder of this machine is in what is built" {
+@test "install: built files contain no path of the source folder" {
   run grep -aFrl "$ROOT/" "$PREFIX/bin" "$PREFIX/lib"
   [ "$status" -eq 1 ]
-  case $IMGHIST in "$ROOT/imghist") ;; *) return 0 ;; esac # with its kernels; other configurations may
+  case $IMGHIST in "$ROOT/imghist") ;; *) return 0 ;; esac # release builds only; debug builds may contain paths
   run grep -aFl "$ROOT/" "$IMGHIST"
   [ "$status" -eq 1 ]
 }
 
-@test "install: the library prints nothing, ends nothing, reads no environment" {
+@test "install: the library never prints, exits, starts a process or reads the environment" {
   nm -u "$PREFIX/lib/libimghist.a" | awk '{ sub(/@.*/, "", $2); print $2 }' | sort -u >used
   grep -qx memcpy used
-  run grep -xE '_*(f?printf(_chk)?|puts|fputs|putchar|perror|fwrite|write|exit|_exit|abort|getenv|secure_getenv|setlocale|signal|sigaction|system|popen)' used
+  run grep -xE '_*(f?printf(_chk)?|puts|fputs|putchar|perror|fwrite|write|exit|_exit|abort|getenv|secure_getenv|setlocale|signal|sigaction|system|popen|environ|stdout|stderr|kill|v?fork|posix_spawnp?|exec[a-z]+|wait[a-z]*)' used
   [ "$status" -eq 1 ]
 }
 
-@test "install: messages of the library name no option of the command line" {
+@test "install: messages of the library name no command line option" {
   strings -n 4 "$PREFIX/lib/libimghist.a" >texts
-  grep -q "max-pixels" texts
+  grep -qx "max_pixels" texts
   run grep -E '(^|[ (])--(max-pixels|memory|list|device|kernel)' texts
   [ "$status" -eq 1 ]
 }
 
-@test "install: DESTDIR is in no file, and uninstall leaves none" {
-  house install "PREFIX=/opt/here" "DESTDIR=$PWD/root" >log 2>&1
+@test "install: no file contains DESTDIR, and uninstall removes all files" {
+  run_make install "PREFIX=/opt/here" "DESTDIR=$PWD/root" >log 2>&1
   [ -x root/opt/here/bin/imghist ]
   [ "$(readlink root/opt/here/lib/libimghist.so)" = libimghist.so.0 ]
   run grep -r "$PWD" root/opt/here/lib/pkgconfig root/opt/here/share
   [ "$status" -eq 1 ]
   grep -qx 'prefix=/opt/here' root/opt/here/lib/pkgconfig/libimghist.pc
-  house uninstall "PREFIX=/opt/here" "DESTDIR=$PWD/root" >log 2>&1
+  run_make uninstall "PREFIX=/opt/here" "DESTDIR=$PWD/root" >log 2>&1
   [ -z "$(find root ! -type d)" ]
 }
 
 @test "install: only the program and the shared library are executable, wherever they are put" {
-  house install PREFIX=/usr BINDIR=/usr/games "DESTDIR=$PWD/bin/root" >log 2>&1
+  run_make install PREFIX=/usr BINDIR=/usr/games "DESTDIR=$PWD/bin/root" >log 2>&1
   find bin/root -type f -perm /111 | LC_ALL=C sort >actual
   printf 'bin/root/usr/games/imghist\nbin/root/usr/lib/libimghist.so.%s\n' "$(pkg-config --modversion libimghist)" >expected
   diff expected actual
@@ -198,10 +198,10 @@ END
   [ "$status" -eq 0 ]
 }
 
-# What `sudo make install` made is root's. It must be replaced, as nobody else may write into it.
-@test "install: what another user has made in the build is replaced and not written to" {
+# Files made by `sudo make install` belong to root. Another user's make must replace them instead of writing to them.
+@test "install: build files of another user are replaced, not written to" {
   rm -rf "$INSTALL_BUILD/completions" # of an older build
-  house install PREFIX=/usr "DESTDIR=$PWD/root" >log 2>&1
+  run_make install PREFIX=/usr "DESTDIR=$PWD/root" >log 2>&1
   mkdir kept
   for made in libimghist.pc libimghist.names completion.bash; do
     [ -f "$INSTALL_BUILD/$made" ]
@@ -209,8 +209,8 @@ END
     echo "another's" >"kept/$made"
     touch -d 2001-01-01 "kept/$made" # older than what it is made from
   done
-  rm -f "$INSTALL_BUILD"/libimghist.{o,a} # or make would do without the first
-  house install PREFIX=/usr "DESTDIR=$PWD/root" >log 2>&1
+  rm -f "$INSTALL_BUILD"/libimghist.{o,a} # otherwise make would not rebuild the first
+  run_make install PREFIX=/usr "DESTDIR=$PWD/root" >log 2>&1
   [ "$(sort -u kept/*)" = "another's" ]
   grep -q '^Name: libimghist' root/usr/lib/pkgconfig/libimghist.pc
   grep -q complete root/usr/share/bash-completion/completions/imghist
@@ -218,19 +218,19 @@ END
 }
 
 @test "install: a multiarch LIBDIR" {
-  house install PREFIX=/usr LIBDIR=/usr/lib/some-arch "DESTDIR=$PWD/root" >log 2>&1
+  run_make install PREFIX=/usr LIBDIR=/usr/lib/some-arch "DESTDIR=$PWD/root" >log 2>&1
   [ -f root/usr/lib/some-arch/libimghist.a ]
   grep -qxF 'libdir=${prefix}/lib/some-arch' root/usr/lib/some-arch/pkgconfig/libimghist.pc
 }
 
-@test "install: a blank is refused in PREFIX, and no matter in DESTDIR" {
-  run house install "PREFIX=$PWD/some where"
+@test "install: a blank is refused in PREFIX and allowed in DESTDIR" {
+  run run_make install "PREFIX=$PWD/some where"
   [ "$status" -ne 0 ]
-  [[ $output == *"may have no blank"* ]]
-  run house install PREFIX=/usr "LIBDIR=$PWD/some where"
+  [[ $output == *"must not contain blanks"* ]]
+  run run_make install PREFIX=/usr "LIBDIR=$PWD/some where"
   [ "$status" -ne 0 ]
   [ -z "$(ls)" ]
-  house install PREFIX=/usr "DESTDIR=$PWD/some where" >log 2>&1
+  run_make install PREFIX=/usr "DESTDIR=$PWD/some where" >log 2>&1
   [ -x "some where/usr/bin/imghist" ]
 }
 

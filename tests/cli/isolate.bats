@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
-# Helper processes, from the command line. What becomes of a decoder that crashes, hangs or tries
-# what it may not is in tests/unit/test_helper.c.
+# Decoder processes, from the command line. tests/unit/test_decoder_process.c has decoders that crash,
+# hang or try forbidden calls.
 
 load helpers
 load images
 
-# a PSD of 2 x 1 pixels, the one isolated format of every build
+# A PSD of 2 x 1 pixels: the one isolated format of every build.
 psd_2x1() {
   printf '8BPS\0\1\0\0\0\0\0\0\0\3\0\0\0\1\0\0\0\2\0\10\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\2\3\4\5\6' >"$1"
 }
 
-@test "isolated or not, the same bytes" {
+@test "isolate: the output is the same" {
   psd_2x1 a.psd
   imghist --json "$SAMPLES" a.psd
   assert_status 0
@@ -21,13 +21,13 @@ psd_2x1() {
   assert_output "$plain"
 }
 
-@test "isolated, damaged files fail with the same messages" {
+@test "isolate: damaged files fail with the same messages" {
   mkdir bad
   for image in "$SAMPLES"/*.png "$SAMPLES"/*.jpg; do
     head -c 300 "$image" >"bad/${image##*/}"
   done
-  psd_2x1 whole.psd
-  head -c 40 whole.psd >bad/cut.psd
+  psd_2x1 sound.psd
+  head -c 40 sound.psd >bad/cut.psd
   imghist --csv bad/*
   assert_status 1
   plain=$stderr
@@ -36,55 +36,96 @@ psd_2x1() {
   [ "$stderr" = "$plain" ] || fail "expected on stderr: $plain"
 }
 
-@test "isolated, an image from a pipe" {
+@test "isolate: an image from a pipe" {
   psd_2x1 a.psd
   cat a.psd | "$IMGHIST" --csv=stats --isolate - >out.csv
   [ "$(sed -n 2p out.csv | cut -d, -f2-4)" = 2,1,red ]
 }
 
-@test "isolated, --memory still bounds what helpers hold" {
+@test "isolate: --memory bounds decoder processes too" {
   psd_2x1 a.psd
   imghist --csv --isolate --memory=10 a.psd
   assert_fails 1 "a.psd: needs"
 }
 
-@test "--list says what is isolated, and how" {
+@test "isolate: --list shows isolated formats and the method" {
   imghist --list
   assert_output_has "isolated:"
   assert_output_has "psd"
 }
 
-# helper_of PID: the process that it has started, if there is one.
-helper_of() { grep -lsE "^[0-9]+ \([^)]*\) [A-Z] $1 " /proc/[0-9]*/stat | cut -d/ -f3; }
+# child_of PID: the process that it has started, if any.
+child_of() { grep -lsE "^[0-9]+ \([^)]*\) [A-Z] $1 " /proc/[0-9]*/stat | cut -d/ -f3; }
 
-# helps FILE ARG...: imghist ARG... has a helper while it waits for what follows the first 64 bytes of
-# FILE, which comes through a pipe. So many tell the format.
-helps() {
-  local file=$1 pid helper=
-  shift
+# is_isolated FILE COMMAND ARG...: whether imghist ARG... has a decoder process while FILE comes through a
+# pipe. COMMAND gets its id. It checks after 64 bytes, which are enough to tell the format.
+is_isolated() {
+  local file=$1 command=$2 pid child=
+  shift 2
   mkfifo pipe
   "$IMGHIST" pipe --csv=stats -j 1 "$@" >out.csv 3>&- &
   pid=$!
   exec 9>pipe
   head -c 64 "$file" >&9
   for _ in {1..40}; do
-    helper=$(helper_of $pid)
-    [ -z "$helper" ] || break
+    child=$(child_of $pid)
+    [ -z "$child" ] || break
     sleep 0.05
   done
+  [ -z "$child" ] || "$command" "$child"
   tail -c +65 "$file" >&9
   exec 9>&-
   wait $pid
   rm pipe
-  [ -n "$helper" ]
+  [ -n "$child" ]
 }
 
-@test "the rare formats have a helper process, the others with --isolate" {
+@test "isolate: rare formats have a decoder process, the others with --isolate" {
   [ -e /proc/self/stat ] || skip "no /proc"
   printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\100\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0%064d' 0 >a.psd
   printf 'P5\n64 1\n255\n%064d' 0 >b.pgm
-  helps a.psd || fail "psd is decoded in the process itself"
-  helps b.pgm --isolate || fail "pnm is, with --isolate"
-  ! helps b.pgm || fail "pnm has a helper without --isolate"
+  is_isolated a.psd : || fail "psd is decoded in the process itself"
+  is_isolated b.pgm : --isolate || fail "pnm is, despite --isolate"
+  ! is_isolated b.pgm : || fail "pnm has a decoder process without --isolate"
   [ "$(names out.csv)" = pipe ]
+}
+
+@test "isolate: without seccomp, one warning; with --isolate, an error" {
+  imghist --list
+  [[ $output == *seccomp* ]] || skip "built without seccomp"
+  ! grep -aq __asan_init "$IMGHIST" || skip "a preloaded library comes before the sanitizer's"
+  echo 'int seccomp_load(void *filter) { (void)filter; return -22; }' >no_seccomp.c
+  "${CC:-cc}" -shared -fPIC -o no_seccomp.so no_seccomp.c
+  psd_2x1 a.psd
+  psd_2x1 b.psd
+  LD_PRELOAD=$PWD/no_seccomp.so imghist --csv=stats -j 2 a.psd b.psd
+  assert_status 0
+  [ "$stderr" = "imghist: files are decoded without a sandbox: cannot load the seccomp filter: Invalid argument" ] ||
+    fail "$stderr"
+  LD_PRELOAD=$PWD/no_seccomp.so imghist --csv=stats --isolate a.psd
+  assert_fails 3 "cannot load the seccomp filter: Invalid argument"
+}
+
+@test "isolate: too few file descriptors fail that file, not the batch" {
+  psd_2x1 a.psd
+  printf 'P5 1 1 255\n\1' >b.pgm
+  local status=0
+  (
+    for fd in {3..20}; do eval "exec $fd>&-"; done # what bats has open
+    ulimit -n 6
+    exec "$IMGHIST" --csv=stats -j 1 a.psd b.pgm >out.csv 2>err
+  ) || status=$?
+  [ "$status" -eq 1 ]
+  grep -q "a.psd: cannot start a decoder process: .*Too many open files" err
+  grep -q "^b.pgm,1,1,gray" out.csv
+}
+
+@test "isolate: a decoder process gets no other variables than it needs" {
+  [ -e /proc/self/environ ] || skip "no /proc"
+  printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\100\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0%064d' 0 >a.psd
+  export SECRET_TOKEN=1 GLIBC_TUNABLES=glibc.malloc.perturb=0
+  variables_of() { tr '\0' '\n' <"/proc/$1/environ" >variables; }
+  is_isolated a.psd variables_of
+  grep -qx GLIBC_TUNABLES=glibc.malloc.perturb=0 variables
+  ! grep -q '^SECRET_TOKEN\|^HOME\|^PATH' variables
 }

@@ -42,7 +42,7 @@ allowed() {
 @test "layers: base includes no third party" { refused src/base/status.c '<stb/stb_truetype.h>'; }
 @test "layers: decode does not include its sibling device" { refused src/decode/decode.c '"device/backend.h"'; }
 @test "layers: decode does not include its sibling output" { refused src/decode/decode.c '"output/chart/encode.h"'; }
-@test "layers: device does not include decode" { refused src/device/backend.c '"decode/decoder.h"'; }
+@test "layers: device does not include decode" { refused src/device/device.c '"decode/decoder.h"'; }
 @test "layers: output knows no pipeline" { refused src/output/output.c '"pipeline/pipeline.h"'; }
 @test "layers: output knows no kernels" { refused src/output/output.c '"kernels/kernels.h"'; }
 @test "layers: pipeline knows no output" { refused src/pipeline/pipeline.c '"output/output.h"'; }
@@ -60,6 +60,9 @@ allowed() {
 
 @test "layers: imghist.h includes nothing of imghist" { refused src/imghist.h '"counts/pixels.h"'; }
 @test "layers: the library knows no output" { refused src/library/count.c '"output/output.h"'; }
+@test "layers: decode knows no decoder processes" { refused src/decode/decode.c '"isolate/decoder_process.h"'; }
+@test "layers: pipeline knows no decoder processes" { refused src/pipeline/pipeline.c '"isolate/decoder_process.h"'; }
+@test "layers: the library knows no decoder processes" { refused src/library/count.c '"isolate/decoder_process.h"'; }
 @test "layers: the library knows no cli" { refused src/library/count.c '"cli/options.h"'; }
 @test "layers: the command line does not look inside the library" { refused src/cli/main.c '"library/library.h"'; }
 @test "layers: nothing below includes the library" { refused src/pipeline/pipeline.c '"library/library.h"'; }
@@ -70,5 +73,5 @@ allowed() {
 @test "layers: a header of its own folder is allowed" { allowed src/decode/decode.c '"decode/decoder.h"'; }
 @test "layers: a decoder may have a header of its own" { allowed src/decode/dec_png.c '"decode/dec_png.h"'; }
 @test "layers: pipeline may include decode" { allowed src/pipeline/pipeline.c '"decode/decoder.h"'; }
-@test "layers: device may include kernels" { allowed src/device/backend.c '"kernels/kernels.h"'; }
+@test "layers: device may include kernels" { allowed src/device/device.c '"kernels/kernels.h"'; }
 @test "layers: cli may include everything" { allowed src/cli/options.c '"kernels/kernels.h"'; }

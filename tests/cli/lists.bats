@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Lists of paths, and stopping at the first failure.
+# Lists of paths, and --fail-fast.
 
 load helpers
 
@@ -14,21 +14,21 @@ setup() {
   printf 'no image' >d/text
 }
 
-# The files of the records, in order.
+# files CSV: the files of the records, in order.
 files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
 
-@test "--files-from: one path a line, after the paths of the command line" {
+@test "lists: one path a line, after the paths of the command line" {
   printf 'b.pgm\n\nd\n' >list
   "$IMGHIST" --csv=stats --files-from=list a.pgm >out
   [ "$(files out)" = $'a.pgm\nb.pgm\nd/d.pgm' ]
 }
 
-@test "--files-from: the last line may lack its newline, and - is standard input" {
+@test "lists: the last line may lack its newline, and - is standard input" {
   printf 'b.pgm\na.pgm' | "$IMGHIST" --csv=stats --files-from=- >out
   [ "$(files out)" = $'b.pgm\na.pgm' ]
 }
 
-@test "--files-from: - in a list is a file of that name, and called so that it is not taken for standard input" {
+@test "lists: - in a list is a file, written as ./- in results" {
   cp a.pgm ./-
   printf -- '-\n' >list
   "$IMGHIST" --csv=stats --files-from=list - <b.pgm --chart=charts >out
@@ -41,7 +41,7 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   [[ $stderr == "imghist: ./-: cannot open: No such file or directory"* ]]
 }
 
-@test "--files0-from: names may hold newlines" {
+@test "lists: with --files0-from names may contain newlines" {
   cp a.pgm $'new\nline.pgm'
   printf 'new\nline.pgm\0b.pgm\0' | "$IMGHIST" --csv=stats --files0-from - >out
   grep -q '^"new$' out
@@ -49,7 +49,7 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   grep -q '^b.pgm,' out
 }
 
-@test "a listed file that is missing or no image is an error, the others are counted" {
+@test "lists: a missing file or one that is not an image is an error, and the others are counted" {
   printf 'a.pgm\nnope\nd/text\nb.pgm\n' >list
   run "$IMGHIST" --csv=stats --files-from=list
   [ "$status" -eq 1 ]
@@ -58,31 +58,28 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   [[ $output == *a.pgm,1,1,gray* && $output == *b.pgm,1,1,gray* ]]
 }
 
-@test "--files-from: a line with a NUL in it is an error, and never the name before the NUL" {
+@test "lists: a line with a NUL byte is an error" {
   printf 'a.pgm\0d\0b.pgm\0' >nuls
   run "$IMGHIST" --csv=stats --files-from=nuls
   [ "$status" -eq 1 ]
-  [[ $output == *"imghist: nuls: a line of the list has a NUL in it: --files0-from reads such lists"* ]]
+  [[ $output == *"imghist: nuls: a line of the list contains a NUL byte: use --files0-from"* ]]
   [[ $output != *a.pgm,1,1,gray* ]]
   printf 'a.pgm\n\0\nb.pgm\n' >nul
   run "$IMGHIST" --csv=stats --files-from=nul
   [ "$status" -eq 1 ]
-  [[ $output == *a.pgm,1,1,gray* && $output == *"nul: a line of the list has a NUL"* && $output == *b.pgm,1,1,gray* ]]
+  [[ $output == *a.pgm,1,1,gray* && $output == *"nul: a line of the list contains a NUL"* && $output == *b.pgm,1,1,gray* ]]
 }
 
-@test "a list that is missing is an error with its name" {
+@test "lists: a list that is missing or cannot be read is an error with its name" {
   run "$IMGHIST" --files-from=nope
   [ "$status" -eq 1 ]
   [[ $output == "imghist: nope: the list cannot be opened: No such file"* ]]
-}
-
-@test "a list that cannot be read to its end is an error with its name" {
   run "$IMGHIST" --csv=stats --files-from=d
   [ "$status" -eq 1 ]
   [[ $output == *"imghist: d: the list cannot be read: Is a directory"* ]]
 }
 
-@test "a list whose lines never end is an error, and is not read into memory" {
+@test "lists: an endless line is an error and is not read into memory" {
   [ -c /dev/zero ] || skip "no /dev/zero"
   for option in --files-from --files0-from; do
     status=0
@@ -90,11 +87,11 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
     timeout 60 "$IMGHIST" --device=cpu --csv=stats a.pgm $option=/dev/zero >out 2>err || status=$?
     [ "$status" -eq 1 ]
     [ "$(files out)" = a.pgm ]
-    grep -q '^imghist: /dev/zero: is no list of files: it has a line of more than 65536 bytes, or' err
+    grep -q '^imghist: /dev/zero: is not a list of files: it has a line of more than 65536 bytes, or' err
   done
 }
 
-@test "the longest line of a list, and one byte more" {
+@test "lists: the longest line, and one byte more" {
   for n in 65535 65536; do
     { echo b.pgm; head -c $n /dev/zero | tr '\0' x; echo; echo a.pgm; } >list
     run "$IMGHIST" --csv=stats --files-from=list
@@ -103,34 +100,34 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
     if [ $n -eq 65535 ]; then
       [[ $output == *"cannot open: File name too long"* && $output == *a.pgm,1,1,gray* ]]
     else
-      [[ $output == *"imghist: list: is no list of files"* && $output != *a.pgm,1,1,gray* ]]
+      [[ $output == *"imghist: list: is not a list of files"* && $output != *a.pgm,1,1,gray* ]]
     fi
   done
 }
 
-@test "many empty lines are passed over, and more than any list has are an error" {
+@test "lists: empty lines are skipped, up to a limit" {
   { head -c 60000 /dev/zero | tr '\0' '\n'; echo a.pgm; head -c 60000 /dev/zero | tr '\0' '\n'; echo b.pgm; } >list
   "$IMGHIST" --csv=stats --files-from=list >out
   [ "$(files out)" = $'a.pgm\nb.pgm' ]
   { head -c 70000 /dev/zero | tr '\0' '\n'; echo a.pgm; } >list
   run "$IMGHIST" --csv=stats --files-from=list
   [ "$status" -eq 1 ]
-  [[ $output == *"imghist: list: is no list of files"* ]]
+  [[ $output == *"imghist: list: is not a list of files"* ]]
 }
 
-@test "an empty list is no images and no error" {
+@test "lists: an empty list has no images and is not an error" {
   "$IMGHIST" --csv=stats --files-from=/dev/null >out
   [ "$(wc -l <out)" -eq 1 ]
 }
 
-@test "standard input cannot be the list and an image, and there is one list" {
+@test "lists: standard input cannot be both the list and an image; only one list is read" {
   run "$IMGHIST" --files-from=- -
   [ "$status" -eq 2 ]
   run "$IMGHIST" --files-from=list --files0-from=list
   [ "$status" -eq 2 ]
 }
 
-@test "--fail-fast writes what came before the failure and nothing after it" {
+@test "lists: --fail-fast writes the results before the failure" {
   for threads in 1 4; do
     run "$IMGHIST" --csv=stats --fail-fast -j "$threads" a.pgm cut.pgm b.pgm
     [ "$status" -eq 1 ]
@@ -139,7 +136,7 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   done
 }
 
-@test "--fail-fast waits for no other input" {
+@test "lists: --fail-fast does not wait for other inputs" {
   mkfifo endless
   exec 9<>endless
   for where in "missing endless" "a.pgm missing endless endless"; do
@@ -151,11 +148,11 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   [[ $output == *a.pgm,1,1,gray* ]]
 }
 
-@test "a list is never the output" {
+@test "lists: a list is never the output" {
   echo "$SAMPLES/palette.png" >list
   for option in --files-from --files0-from; do
     imghist $option=list --csv -o list
-    assert_fails 2 "list: is an input and the output file at once"
+    assert_fails 2 "list: is both an input and the output file"
     [ "$(cat list)" = "$SAMPLES/palette.png" ]
   done
 }

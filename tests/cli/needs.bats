@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What a fresh clone says where something is missing: to root, to an ordinary user, and by make alone.
-# apt-get, sudo and id are stand-ins that note how they were called; pkg-config finds nothing.
+# What a fresh clone prints if something is missing: to root, to an ordinary user, and through make.
+# apt-get, sudo and id are stubs that log their calls; pkg-config finds nothing.
 
 load helpers
 
@@ -18,23 +18,23 @@ setup() {
   export PKG_CONFIG=false PATH=$PWD/bin:$PATH
 }
 
-@test "needs: an ordinary user is told what to have installed, and nothing is tried" {
+@test "needs: an ordinary user gets the command to run, and nothing is installed" {
   run "$ROOT/third_party/install.sh" build
   [ "$status" -eq 1 ]
   [[ $output == *"libpng: reads PNG"* ]]
-  [[ $output == *"it takes an administrator"* ]]
+  [[ $output == *"installing them needs root"* ]]
   [[ $output == *"apt-get install"*"libpng-dev"*"libjpeg-dev"* ]]
   [[ $(cat calls) != *apt-get* ]]
 }
 
-@test "needs: root installs the packages that are missing, and a failure is told" {
+@test "needs: root installs the missing packages, and a failure is reported" {
   STUB_UID=0 run "$ROOT/third_party/install.sh" build
   [ "$status" -eq 1 ]
   grep -q '^apt-get .*libpng-dev' calls
   [[ $(cat calls) != *sudo* ]]
   : >calls
   STUB_UID=0 STUB_STATUS=0 run "$ROOT/third_party/install.sh" build
-  [ "$status" -eq 1 ] # apt-get says it has, but it is still not found
+  [ "$status" -eq 1 ] # apt-get reports success, but the package is still not found
   [[ $output == *"still not found"* ]]
 }
 
@@ -44,23 +44,23 @@ setup() {
   grep -q '^sudo .*install.*libpng-dev' calls
 }
 
-@test "needs: what is optional is told with the rest, and done without" {
+@test "needs: optional packages are listed with the rest and skipped" {
   run "$ROOT/third_party/install.sh" build 'formats?'
   [ "$status" -eq 1 ]
   [[ $output == *"libpng: reads PNG"$'\n'* ]]
   [[ $output == *"libwebpdemux: reads WebP (optional)"* ]]
   [[ $output == *"apt-get install"*"libpng-dev"*"libwebp-dev"* ]]
-  [[ $output != *"going on"* ]]
+  [[ $output != *"continuing"* ]]
   run "$ROOT/third_party/install.sh" 'formats?'
   [ "$status" -eq 0 ]
-  [[ $output == *"going on without"* ]]
+  [[ $output == *"continuing without"* ]]
   STUB_UID=0 run "$ROOT/third_party/install.sh" 'formats?'
   [ "$status" -eq 0 ]
   run "$ROOT/third_party/install.sh" formats
   [ "$status" -eq 1 ]
 }
 
-# without PACKAGE: apt-get knows all packages but that one, as it is on older releases.
+# without PACKAGE: apt-get knows all packages except this one, as on older releases.
 without() {
   cat >bin/apt-get <<END
 #!/bin/sh
@@ -69,18 +69,18 @@ case " \$* " in *" $1 "*) exit 100 ;; esac
 END
 }
 
-@test "needs: where a release lacks a package, the others are installed" {
+@test "needs: if a release lacks a package, the others are installed" {
   without libjxl-dev
   STUB_UID=0 run "$ROOT/third_party/install.sh" build 'formats?'
-  [ "$status" -eq 1 ] # pkg-config finds nothing still
+  [ "$status" -eq 1 ] # pkg-config still finds nothing
   grep '^apt-get .* install .*libpng-dev.*libwebp-dev.*libjxl-dev' calls
   tail -n 1 calls | grep '^apt-get .* install .*libpng-dev.*libwebp-dev.*libheif-dev'
   [[ $(tail -n 1 calls) != *libjxl-dev* ]]
 }
 
-@test "needs: where not all can be installed, what is needed is, without the rest" {
+@test "needs: if not all packages can be installed, the required ones are" {
   without libwebp-dev
-  sed -i 's,^case,case " $* " in *" -s "*) exit 0 ;; esac\n&,' bin/apt-get # it knows them all, and has not
+  sed -i 's,^case,case " $* " in *" -s "*) exit 0 ;; esac\n&,' bin/apt-get # apt-get knows all packages but lacks some files
   STUB_UID=0 run "$ROOT/third_party/install.sh" build 'formats?'
   [ "$status" -eq 1 ]
   grep '^apt-get .* install .*libpng-dev.*libwebp-dev' calls
@@ -88,7 +88,7 @@ END
   [[ $(tail -n 1 calls) != *libwebp-dev* ]]
 }
 
-@test "needs: a library or a tool that is too old is missing" {
+@test "needs: a library or tool that is too old counts as missing" {
   printf '#!/bin/sh\n[ "$1 $2" = "--exists libtiff-4" ]\n' >bin/old-pkg-config # and not "libtiff-4 >= 4.5"
   printf '#!/bin/sh\necho "Bats ${STUB_BATS}"\n' >bin/bats
   chmod +x bin/*
@@ -101,13 +101,13 @@ END
   done
 }
 
-@test "needs: a group that there is not" {
+@test "needs: an unknown group is refused" {
   run "$ROOT/third_party/install.sh" everything
   [ "$status" -eq 1 ]
-  [[ $output == *"no such group: everything"* ]]
+  [[ $output == *"unknown group: everything"* ]]
 }
 
-@test "needs: make alone installs nothing and says what to run" {
+@test "needs: make installs nothing and names the command to run" {
   command -v make >/dev/null || skip "make is missing"
   run env -u MAKEFLAGS -u MAKEOVERRIDES make -C "$ROOT" CUDA=0 PKG_CONFIG=false BUILD="$PWD/build" needs
   [ "$status" -ne 0 ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The archive that `make dist` makes builds and tests elsewhere; the packages that `make deb` makes are
-# the same bytes each time, install, run, and pass lintian without errors.
+# The archive of `make dist` builds in another folder. The packages of `make deb` are reproducible, install, run, and
+# pass lintian without errors.
 
 load helpers
 
@@ -16,18 +16,18 @@ needs() {
   done
 }
 
-# What a log of make says, without the commands.
+# Prints the messages in a log of make, without the commands.
 messages_of() { grep -vE '^(cc|gcc|clang|ar|rm|install|mkdir|dh_[a-z_]*|   dh) ' "$1" | tail -n 30; }
 
-# house DIRECTORY TARGET...: make there, whatever make runs this test.
-house() {
+# run_make DIRECTORY TARGET...: runs make there, without the variables of a make that runs this test.
+run_make() {
   local where=$1
   shift
   env -u MAKEFLAGS -u MAKEOVERRIDES -u CONFIG -u WERROR -u IMGHIST make -C "$where" CUDA=0 "$@"
 }
 
 unpacked() {
-  git -C "$ROOT" rev-parse -q --verify HEAD >/dev/null 2>&1 || skip "the sources are no git checkout"
+  git -C "$ROOT" rev-parse -q --verify HEAD >/dev/null 2>&1 || skip "the sources are not a git checkout"
   mkdir -p "$1"
   git -C "$ROOT" archive HEAD | tar -x -C "$1"
   [ -f "$1/packaging/install.mk" ] || skip "the last commit has no packaging"
@@ -35,13 +35,13 @@ unpacked() {
 
 @test "package: two source archives of one commit are the same bytes" {
   needs git gzip
-  unpacked here # or skips
+  unpacked here # skips without git
   git clone -q "$ROOT" one
   git clone -q "$ROOT" two
   touch -d 2001-01-01 two/*
   chmod -R g+w two
-  (umask 077 && house one dist >log 2>&1)
-  house two dist >>log 2>&1
+  (umask 077 && run_make one dist >log 2>&1)
+  run_make two dist >>log 2>&1
   archive=$(cd one/build && echo imghist-*.tar.gz)
   cmp "one/build/$archive" "two/build/$archive"
   tar -tzf "one/build/$archive" >files
@@ -54,10 +54,10 @@ unpacked() {
 @test "package: in the archive, elsewhere and without git, make demo builds a program that counts" {
   needs git cc make pkg-config
   unpacked elsewhere/sources
-  mkdir bin # whatever is optional and missing here stays so
+  mkdir bin # optional packages that are missing stay missing
   printf '#!/bin/sh\nexit 1\n' | tee bin/apt-get >bin/sudo
   chmod +x bin/*
-  PATH=$PWD/bin:$PATH house elsewhere/sources -j2 demo >log 2>&1 || fail "$(messages_of log)"
+  PATH=$PWD/bin:$PATH run_make elsewhere/sources -j2 demo >log 2>&1 || fail "$(messages_of log)"
   grep -q '^file,width,height,channel,count,' log
   grep -q '^  mean luminance 0\.' log
   cd elsewhere/sources
@@ -74,19 +74,19 @@ unpacked() {
   mkdir -p "my sources/src"
   cp -R "$ROOT/Makefile" "$ROOT/packaging" "$ROOT/third_party" "my sources"
   cp -R "$ROOT/src/base" "$ROOT/src/imghist.h" "my sources/src"
-  house "my sources" build/release/src/base/parse.o >log 2>&1 || fail "$(cat log)"
-  run grep -c "my sources" "my sources/build/release/src/base/parse.o" # nor is it in what is built
+  run_make "my sources" build/release/src/base/text.o >log 2>&1 || fail "$(cat log)"
+  run grep -c "my sources" "my sources/build/release/src/base/text.o" # the object file does not contain the path either
   [ "$output" = 0 ]
 }
 
-# debian: makes the packages, once for all tests of this file, in $DEBS.
+# debian: builds the packages once for all tests of this file, in $DEBS.
 debian() {
   needs dpkg-buildpackage dh fakeroot
   export DEBS=$BATS_FILE_TMPDIR/first/build/deb
   [ "${PACKAGE_TESTS:-0}" = 1 ] || skip "takes minutes; PACKAGE_TESTS=1 runs it"
   if [ ! -e "$BATS_FILE_TMPDIR/is_built" ]; then
     unpacked "$BATS_FILE_TMPDIR/first"
-    DEB_BUILD_OPTIONS=nocheck house "$BATS_FILE_TMPDIR/first" deb >log 2>&1 || fail "$(messages_of log)"
+    DEB_BUILD_OPTIONS=nocheck run_make "$BATS_FILE_TMPDIR/first" deb >log 2>&1 || fail "$(messages_of log)"
     touch "$BATS_FILE_TMPDIR/is_built"
   fi
 }
@@ -95,7 +95,7 @@ debian() {
   needs lintian
   debian
   unpacked another/folder
-  DEB_BUILD_OPTIONS='nocheck parallel=2' house another/folder deb >log 2>&1 || fail "$(messages_of log)"
+  DEB_BUILD_OPTIONS='nocheck parallel=2' run_make another/folder deb >log 2>&1 || fail "$(messages_of log)"
   debs=("$DEBS"/*.deb)
   [ "${#debs[@]}" -ge 3 ]
   for deb in "${debs[@]}"; do
@@ -120,13 +120,13 @@ debian() {
   [ -f installed/usr/share/man/man3/libimghist.3.gz ]
 }
 
-@test "package: with CUDA they pass lintian too, need no toolkit, and run without a GPU" {
+@test "package: packages with CUDA pass lintian, need no toolkit, and run without a GPU" {
   PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
   needs dpkg-buildpackage dh fakeroot lintian nvcc
   [ "${PACKAGE_TESTS:-0}" = 1 ] || skip "takes minutes; PACKAGE_TESTS=1 runs it"
   unpacked cuda
   arch=$(nvcc --list-gpu-arch | tail -n 1 | tr -dc 0-9)
-  DEB_BUILD_OPTIONS=nocheck house cuda CUDA=1 CUDA_ARCH="$arch" deb >log 2>&1 || fail "$(messages_of log)"
+  DEB_BUILD_OPTIONS=nocheck run_make cuda CUDA=1 CUDA_ARCH="$arch" deb >log 2>&1 || fail "$(messages_of log)"
   lintian --allow-root --fail-on error cuda/build/deb/imghist_*.changes >lintian.log 2>&1 || fail "$(cat lintian.log)"
   for deb in cuda/build/deb/*.deb; do
     case $deb in *-dbgsym_*) ;; *) dpkg-deb -x "$deb" installed ;; esac
@@ -139,14 +139,14 @@ debian() {
   ./count_file "$SAMPLES/scene.jpg" | grep -q "mean luma"
 }
 
-# What runs on the fresh system: $1 is its root, and /packages there has the packages, images and what is
-# expected. It is a script of its own, as mmdebstrap calls it outside with the rights to chroot.
+# The script that runs on the fresh system. $1 is its root; /packages in it holds packages, images and expected
+# output. mmdebstrap runs the script outside, with permission to chroot.
 fresh_system() {
   cat <<'END'
 set -eux
 echo "the system is there"
 inside() { chroot "$1" sh -euxc "cd /packages; export DEBIAN_FRONTEND=noninteractive; $no; $2"; }
-no='no() { if "$@" | grep .; then exit 1; fi; }' # there is nothing that it prints
+no='no() { if "$@" | grep .; then exit 1; fi; }' # prints nothing
 inside "$1" 'apt-get install -y --no-install-recommends ./imghist_*.deb
   no find / -xdev -name "libtiff.so*"
   imghist *.png *.jpg --csv=stats | cmp - expected.csv
@@ -170,7 +170,7 @@ END
   needs mmdebstrap
   debian
   codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-  [ -n "$codename" ] || skip "this is no release of Debian or Ubuntu"
+  [ -n "$codename" ] || skip "not a release of Debian or Ubuntu"
   mkdir packages
   for deb in "$DEBS"/*.deb; do
     case $deb in *-dbgsym_*) ;; *) cp "$deb" packages ;; esac
@@ -186,6 +186,6 @@ END
   fresh_system >on_it.sh
   mmdebstrap --variant=apt --skip=cleanup --customize-hook="copy-in $PWD/packages /" \
     --customize-hook="sh $PWD/on_it.sh \"\$1\"" "$codename" /dev/null >log 2>&1 || true
-  grep -q '^the system is there$' log || skip "no fresh system could be made: $(grep -m 1 '^E:' log)"
+  grep -q '^the system is there$' log || skip "cannot make a fresh system: $(grep -m 1 '^E:' log)"
   grep -q '^the system is as it was$' log || fail "$(tail -n 60 log)"
 }

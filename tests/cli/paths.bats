@@ -1,19 +1,19 @@
 #!/usr/bin/env bats
-# From paths to inputs: files, directories, links, pipes, standard input, and names of every kind.
+# Inputs: files, directories, links, pipes, standard input, and unusual names.
 
 # shellcheck disable=SC2016,SC2154 # $IMGHIST is for the inner shell; run sets stderr_lines
 
 load helpers
 load images
 
-# walked PATH...: imghist's inputs in order are the lines of standard input, and all goes well.
+# walked PATH...: imghist succeeds, and its inputs in order are the lines of standard input.
 walked() {
   cat >expected
   timeout 60 "$IMGHIST" "$@" --csv=stats >walked.csv </dev/null || fail "exit status $?"
   names walked.csv | diff expected -
 }
 
-# skips N ARG...: all goes well, and N files were no images.
+# skips N ARG...: imghist succeeds and skips N files.
 skips() {
   local n=$1
   shift
@@ -24,7 +24,7 @@ skips() {
 
 # ---- directories
 
-@test "paths: a directory is walked in byte order of the names, at each level" {
+@test "paths: a directory is walked in the byte order of the names" {
   mkdir -p d/b d/a.d d/B
   for name in d/c d/a d/b/2 d/b/10 d/b/1 d/a.d/x d/B/y d/Z d/_; do dot "$name"; done
   walked d <<END
@@ -40,40 +40,29 @@ d/c
 END
 }
 
-@test "paths: the order is that of bytes in every locale" {
+@test "paths: the order does not depend on the locale" {
   mkdir d
   for name in B a C b é z; do dot "d/$name"; done
   export LC_ALL=C.UTF-8
   walked d <<<$'d/B\nd/C\nd/a\nd/b\nd/z\nd/é'
 }
 
-@test "paths: inputs come in the order in which they are named, twice where named twice" {
+@test "paths: inputs come in the order of the command line, and repeat if named twice" {
   mkdir d
   for name in z.pgm d/y.pgm a.pgm; do dot $name; done
   walked z.pgm d a.pgm z.pgm d/y.pgm <<<$'z.pgm\nd/y.pgm\na.pgm\nz.pgm\nd/y.pgm'
 }
 
-@test "paths: a slash at a directory's end is not doubled" {
+@test "paths: the current directory, and a slash at the end of a directory" {
   mkdir -p d/e
   dot d/e/a
+  (cd d/e && timeout 60 "$IMGHIST" . --csv=stats) | grep -q '^./a,'
   walked d/ <<<d/e/a
   walked d/e/ <<<d/e/a
   walked ./d/../d <<<./d/../d/e/a
 }
 
-@test "paths: an empty path is told as one" {
-  imghist "" --csv
-  assert_fails 1 "imghist: '': cannot open: No such file or directory"
-}
-
-@test "paths: the folder one stands in" {
-  mkdir d
-  cd d
-  dot a
-  timeout 60 "$IMGHIST" . --csv=stats | grep -q '^./a,'
-}
-
-@test "paths: hidden entries are passed over when walking, not when named" {
+@test "paths: hidden entries are skipped in a walk, but not when named" {
   mkdir -p d/.hidden
   dot d/.hidden/a
   dot d/.b
@@ -82,7 +71,7 @@ END
   walked d/.b d/.hidden <<<$'d/.b\nd/.hidden/a'
 }
 
-@test "paths: an empty directory, and one with nothing but other files" {
+@test "paths: an empty directory, and one without images" {
   mkdir -p d/e
   imghist d --csv
   assert_status 0
@@ -110,16 +99,16 @@ END
   for i in {1000..2999}; do echo "d/$i"; done | walked d
 }
 
-@test "paths: many more paths than one thread can hold in order" {
+@test "paths: 5,000 arguments" {
   dot a 07
   for i in {1..5000}; do echo a; done >paths
   xargs "$IMGHIST" --csv=stats -j 2 <paths >out.csv
   [ "$(grep -c ^a,1,1,gray,1,7, out.csv)" -eq 5000 ]
 }
 
-# ---- what is no image
+# ---- files that are not images
 
-@test "paths: a file that is no image is skipped when walking, an error when named" {
+@test "paths: a file that is not an image is skipped in a walk, and an error when named" {
   mkdir d
   echo text >d/text
   dot d/a.pgm
@@ -129,7 +118,7 @@ END
   assert_output_has $'\nd/a.pgm,'
 }
 
-@test "paths: content tells the format, not the name" {
+@test "paths: the content decides the format, not the name" {
   mkdir d
   cp "$SAMPLES/scene.jpg" d/a.png
   cp "$SAMPLES/scene.png" d/b
@@ -139,7 +128,7 @@ END
   [ "$(wc -l <<<"$output")" -eq 14 ]
 }
 
-@test "paths: a damaged image is an error, walked or named" {
+@test "paths: a damaged image is an error in a walk" {
   mkdir d
   damaged d/a.png
   dot d/b.pgm
@@ -159,8 +148,7 @@ END
   grep -q '1 done, 0 failed, 1 skipped' messages || fail "$(cat messages)"
 }
 
-# NAME BYTES: so much of a file tells its format, and is an error in a walked directory, not skipped.
-@test "paths: a file of which little more than the signature is left is an error" {
+@test "paths: a file cut after its signature is an error in a walk" {
   mkdir d
   while read -r name size; do
     file=$TESTS/formats/files/$name
@@ -185,29 +173,20 @@ pnm-p5.pgm 3
 END
 }
 
-@test "paths: one that does not exist" {
+@test "paths: a path that is missing, empty or too long" {
   dot a.pgm
-  imghist missing.png a.pgm missing/too --csv=stats
+  imghist missing.png a.pgm missing/too '' "$(printf 'x%.0s' {1..5000})" --csv=stats
   assert_fails 1 "imghist: missing.png: cannot open: No such file or directory"
   assert_stderr_has "imghist: missing/too: cannot open"
-  assert_stderr_has "2 of 3 inputs failed"
+  assert_stderr_has "imghist: '': cannot open: No such file or directory"
+  assert_stderr_has "File name too long"
+  assert_stderr_has "4 of 5 inputs failed"
   assert_output_has $'\na.pgm,'
-}
-
-@test "paths: an empty path" {
-  imghist '' --csv
-  assert_fails 1 "cannot open: No such file or directory"
-  assert_output ""
-}
-
-@test "paths: a path that is too long" {
-  imghist "$(printf 'x%.0s' {1..5000})" --csv
-  assert_fails 1 "File name too long"
 }
 
 # ---- links, pipes, devices
 
-@test "paths: links to files are read, links to directories not followed unless named" {
+@test "paths: links to files are followed, links to directories only when named" {
   mkdir d other
   dot other/a
   ln -s ../other d/to_directory
@@ -217,7 +196,7 @@ END
   walked d/to_directory <<<d/to_directory/a
 }
 
-@test "paths: loops of links end" {
+@test "paths: loops of links" {
   mkdir -p d/e
   dot d/e/a
   ln -s . d/self
@@ -226,7 +205,7 @@ END
   walked d <<<d/e/a
 }
 
-@test "paths: pipes and sockets in a walked directory are passed over" {
+@test "paths: pipes in a walked directory are skipped" {
   mkdir d
   mkfifo d/a
   dot d/b
@@ -249,7 +228,7 @@ END
   "$IMGHIST" ./- --csv=stats </dev/null | grep -q ^./-,1,1,gray,1,128,
 }
 
-@test "paths: standard input that is empty, closed, or a directory" {
+@test "paths: an empty, closed or directory standard input is an error" {
   for redirection in '</dev/null' '<&-' '<.'; do
     run --separate-stderr sh -c "\"\$IMGHIST\" - --csv $redirection"
     assert_fails 1 "imghist: -: cannot "
@@ -257,13 +236,13 @@ END
   done
 }
 
-@test "paths: standard input has one image, so - is there once" {
+@test "paths: - may be named once" {
   dot a
   run --separate-stderr sh -c '(cat a; sleep 0.3; cat a) | "$IMGHIST" - - --csv=stats -j 1'
   [ "$status" -ne 0 ] || fail "two images of one standard input"
 }
 
-@test "paths: a directory that must not be read" {
+@test "paths: a directory without read permission" {
   mkdir -p d/closed d/open
   dot d/closed/a
   dot d/open/b
@@ -274,7 +253,7 @@ END
   assert_output_has $'\nd/open/b,'
 }
 
-@test "paths: a directory whose names may be read and nothing else" {
+@test "paths: a directory without search permission" {
   mkdir -p d/closed d/open
   dot d/closed/a
   dot d/open/b
@@ -287,7 +266,7 @@ END
 
 # ---- names
 
-@test "paths: control characters and broken UTF-8 are escaped in messages" {
+@test "paths: control characters and invalid UTF-8 are escaped in messages" {
   imghist $'new\nline' $'\e[31mred\a' $'no\xFFutf' $'c1\xC2\x9Bcsi' 'back\slash' --csv
   assert_status 1
   assert_stderr_has 'imghist: new\nline: cannot open'
@@ -298,7 +277,7 @@ END
   [ "${#stderr_lines[@]}" -eq 6 ]
 }
 
-@test "paths: characters that turn or hide a name are escaped" {
+@test "paths: characters that reorder or hide a name are escaped" {
   imghist $'a\u202egpj.exe' $'\u2066b\u200b' --csv
   assert_stderr_has 'imghist: a\u{202e}gpj.exe: cannot open'
   assert_stderr_has 'imghist: \u{2066}b\u{200b}: cannot open'
@@ -311,7 +290,7 @@ END
   done
 }
 
-@test "paths: control characters are escaped in the summary too" {
+@test "paths: control characters are escaped in the summary" {
   dot $'\e[31mred\n.pgm'
   imghist $'\e[31mred\n.pgm'
   assert_status 0
@@ -319,7 +298,7 @@ END
   refute_output_has $'\e'
 }
 
-@test "paths: any name is one path in CSV" {
+@test "paths: unusual names in CSV" {
   mkdir d
   dot $'d/a\nb'
   dot $'d/no\xFFutf'

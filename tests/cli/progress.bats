@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --progress, -q and -v: what standard error says while a run is under way and at its end.
+# --progress, -q and -v: standard error during a run and at its end.
 
 # shellcheck disable=SC2016,SC2089,SC2090,SC2154 # the inner shell expands; run sets lines and stderr_lines
 
@@ -12,26 +12,26 @@ needs_terminal() {
   script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip "no script(1) of util-linux here"
 }
 
-# on_terminal COMMAND: what a terminal of 80 columns gets to see, in `terminal`.
+# on_terminal COMMAND: writes the output on a terminal of COLUMNS_WANTED (80) columns to the file `terminal`.
 on_terminal() {
   TERM=xterm timeout 60 script -qefc "stty cols ${COLUMNS_WANTED:-80}; $1" /dev/null </dev/null >terminal
 }
 
-# wiped: after a line of progress comes another or a wipe, never what somebody else writes; and one was drawn.
+# wiped: the progress line was drawn, and redrawn or wiped before any other text.
 wiped() {
   grep -qE "$LINE" terminal || fail "no line was drawn: $(cat -v terminal)"
   grep -qE $'[^\r]\e\\[K([^\r]|$)' terminal && fail "not wiped: $(cat -v terminal)"
   return 0
 }
 
-# Two inputs, of which the second takes long enough for a line to be drawn.
+# Two inputs; the second takes long enough for the line to be drawn.
 START='(sleep 1.2; printf x) | "$IMGHIST" --raw=1 a.raw -'
 
 setup_file() { export LINE START; }
 
 # ---- on a terminal
 
-@test "progress: a line on a terminal, drawn over itself and wiped at the end" {
+@test "progress: on a terminal a line is redrawn in place and wiped at the end" {
   needs_terminal
   printf abc >a.raw
   on_terminal "$START --csv=stats -o out.csv"
@@ -43,7 +43,7 @@ setup_file() { export LINE START; }
   [ "$(wc -l <out.csv)" -eq 5 ]
 }
 
-@test "progress: never wraps" {
+@test "progress: the line never wraps" {
   needs_terminal
   printf abc >a.raw
   for columns in 20 40 60; do
@@ -54,11 +54,11 @@ setup_file() { export LINE START; }
   done
 }
 
-@test "progress: is wiped before a message and before records on the same terminal" {
+@test "progress: the line is wiped before messages and records on the same terminal" {
   needs_terminal
   printf abc >a.raw
   on_terminal '(sleep 1.2; printf x) | "$IMGHIST" --raw=1 a.raw - missing --csv=stats' || [ $? -eq 1 ]
-  tr -d '\r' <terminal | sed $'s/.*\e\\[K//' >seen # what is left of each line
+  tr -d '\r' <terminal | sed $'s/.*\e\\[K//' >seen # the visible part of each line
   grep -qx 'imghist: missing: cannot open: No such file or directory' seen || fail "$(cat -v terminal)"
   [ "$(grep -cE '^(a.raw|-),[0-9]+,1,(gray|luma),' seen)" -eq 4 ] || fail "$(cat -v terminal)"
   wiped
@@ -68,7 +68,7 @@ setup_file() { export LINE START; }
   grep -qE $'\r\e\\[Kimghist: missing: ' terminal || fail "$(cat -v terminal)"
 }
 
-@test "progress: is wiped by a signal" {
+@test "progress: the line is wiped by a signal" {
   needs_terminal
   printf abc >a.raw
   on_terminal '(sleep 2; printf x) | timeout --foreground -s INT 1.2 "$IMGHIST" --raw=1 a.raw - --csv -o out.csv; echo ended' ||
@@ -79,7 +79,7 @@ setup_file() { export LINE START; }
   [ ! -e out.csv ]
 }
 
-@test "progress: nothing is drawn where all is done at once, or where it is not wanted" {
+@test "progress: a short run and a run without progress draw nothing" {
   needs_terminal
   printf abc >a.raw
   for command in '"$IMGHIST" --raw=1 a.raw --csv -o out.csv' "$START --csv -o out.csv --progress=never" \
@@ -92,17 +92,17 @@ setup_file() { export LINE START; }
 
 # ---- elsewhere
 
-@test "progress: none without a terminal unless asked for" {
+@test "progress: off by default without a terminal" {
   dot a.pgm
   for options in "" --progress=auto --progress=never; do
-    # shellcheck disable=SC2086 # no option is none
+    # shellcheck disable=SC2086 # an empty one is no argument
     imghist a.pgm --csv $options
     assert_status 0
     assert_no_stderr
   done
 }
 
-@test "progress: --progress=always without a terminal ends in a line" {
+@test "progress: --progress=always without a terminal prints a last line" {
   dot a.pgm
   damaged bad.png
   imghist a.pgm bad.png a.pgm --csv --progress=always
@@ -115,7 +115,7 @@ setup_file() { export LINE START; }
   [[ $stderr != *$'\e'* && $stderr != *$'\r'* ]] || fail "control characters"
 }
 
-@test "progress: of directories and lists done so far, of what was passed over nothing" {
+@test "progress: for directories and lists, the inputs done so far without skipped files" {
   mkdir d
   for i in {1..5}; do dot "d/$i.pgm"; done
   echo text >d/readme
@@ -132,24 +132,12 @@ setup_file() { export LINE START; }
   [[ $(head -1 stderr) =~ ^'imghist: 0/1 files, 0.0 files/s, 0.0 MP/s, 0:0'[56]$ ]] || fail "$(cat stderr)"
 }
 
-@test "progress: -q has none but where it is asked for" {
+# ---- -q and -v
+
+@test "progress: -q prints only errors, and progress on request" {
   dot a.pgm
   imghist a.pgm --csv -q --progress=always
   [[ $stderr =~ ^$LINE$ ]] || fail "line"
-}
-
-@test "progress: takes one of three" {
-  dot a.pgm
-  imghist a.pgm --progress=sometimes
-  assert_fails 2 "--progress: 'sometimes' is none of auto, always, never"
-  imghist a.pgm --progress
-  assert_fails 2 "--progress: wants a value"
-}
-
-# ---- -q and -v
-
-@test "progress: -q says errors and nothing else" {
-  dot a.pgm
   mkdir empty
   imghist a.pgm missing a.pgm -q --csv
   assert_status 1
@@ -159,15 +147,7 @@ setup_file() { export LINE START; }
   assert_no_stderr
 }
 
-@test "progress: of -q and -v the last one holds" {
-  dot a.pgm
-  imghist a.pgm missing --csv -q -v
-  assert_stderr_has "1 done, 1 failed"
-  imghist a.pgm missing --csv -v -q
-  [ "${#stderr_lines[@]}" -eq 1 ] || fail "not quiet"
-}
-
-@test "progress: -v ends with what was done, in what time, and who counted" {
+@test "progress: -v reports inputs, times and kernels" {
   mkdir d
   { printf 'P6\n1000 1000\n255\n' && head -c 3000000 /dev/zero; } >d/a.ppm
   for i in {1..3}; do dot "d/$i.pgm"; done
@@ -184,8 +164,7 @@ setup_file() { export LINE START; }
   [ "${#stderr_lines[@]}" -eq ${#expected[@]} ]
 }
 
-# A second of waiting for a pipe is a second of reading and of no other work.
-@test "progress: -v says where the time went" {
+@test "progress: -v counts waiting for a pipe as reading" {
   (sleep 1.2; printf x) | "$IMGHIST" --raw=1 - --csv -v >/dev/null 2>stderr
   [ "$(awk '$1 == "in" || $1 == "reading" {print int($2)}' stderr | paste -sd' ')" = "1 1" ] ||
     fail "$(cat stderr)"
@@ -193,7 +172,7 @@ setup_file() { export LINE START; }
     fail "$(cat stderr)"
 }
 
-@test "progress: -v of a directory counts what was passed over" {
+@test "progress: -v counts skipped files" {
   mkdir d
   dot d/a.pgm
   echo text >d/b

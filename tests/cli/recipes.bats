@@ -1,45 +1,44 @@
 #!/usr/bin/env bats
-# The recipes of README.md: each runs as it is written there, and gives what it says. One whose tool is
-# not here is skipped.
+# The recipes of docs/recipes.md: each runs as written there and gives the stated result. A recipe is
+# skipped if its tool is missing.
 
-# shellcheck disable=SC2016 # the commands are README's, not this shell's
+# shellcheck disable=SC2016 # the commands belong to the recipes, not to this shell
 
 load helpers
 
-README=$TESTS/../README.md
+RECIPES=$TESTS/../docs/recipes.md
 
-# Three photos: what their luma is on average grows in the order b, a, c.
+# Three photos; their mean luma grows in the order b, a, c.
 setup() {
   unset IMGHIST_DEVICE NO_COLOR COLUMNS CUDA_VISIBLE_DEVICES
   export LC_ALL=C TERM=dumb
   cd "$BATS_TEST_TMPDIR" || return 1
   ln -s "$IMGHIST" imghist
   mkdir photos train incoming
-  gray photos/b.jpg 9 10 # a mean of 33.6; as a text that is more than 100
+  gray photos/b.jpg 9 10 # the mean 33.6, which sorts after 100 as text
   gray photos/a.jpg 90 1
   gray photos/c.jpg 100 0
   cp "$SAMPLES/scene.jpg" train
   recipes recipe
 }
 
-# gray FILE VALUE WHITE: an image of 100 pixels of one value, but for some that are white.
+# gray FILE VALUE WHITE: an image of 100 pixels of one value, except WHITE white pixels.
 gray() {
   awk -v value="$2" -v n_white="$3" 'BEGIN {
     print "P2 10 10 255"
     for (i = 0; i < 100; i++) print i < n_white ? 255 : value }' >"$1"
 }
 
-# recipes DIRECTORY: the commands of the section in files of their own, in their order.
+# recipes DIRECTORY: writes each command of docs/recipes.md to a file of its own, in their order.
 recipes() {
   mkdir "$1"
   awk '
-    /^## / { is_here = /^## Recipes/ }
-    !is_here || !/^    / { is_more = 0; next }
+    !/^    / { is_more = 0; next }
     !is_more { n++ }
-    { print substr($0, 5) >sprintf("%s/%02d", out, n); is_more = /[|\\]$/ }' out="$1" "$README"
+    { print substr($0, 5) >sprintf("%s/%02d", out, n); is_more = /[|\\]$/ }' out="$1" "$RECIPES"
 }
 
-# recipe PATTERN: runs the recipes that have it, and those alone; `shown` has what they print.
+# recipe PATTERN: runs the recipes that match. Their output is in the file `shown`.
 recipe() {
   local file n=0
   for file in $(grep -lE -e "$1" recipe/*); do
@@ -47,20 +46,20 @@ recipe() {
     timeout 60 bash -o pipefail "$file" 2>errors || fail "$(cat "$file")" "$(cat errors)"
     [ ! -s errors ] || fail "$(cat "$file")" "$(cat errors)"
   done >shown
-  [ $n -gt 0 ] || fail "README has no recipe with $1"
+  [ $n -gt 0 ] || fail "docs/recipes.md has no recipe with $1"
 }
 
 needs() { command -v "$1" >/dev/null || skip "no $1 here"; }
 
-# in_order NAME...: the photos as they are shown, each once.
+# in_order NAME...: exactly these photos were shown, in this order.
 in_order() { [ "$(grep -oE 'photos/[abc]\.jpg' shown | tr '\n' ' ')" = "$* " ] || fail "$(cat shown)"; }
 
 csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
 
-@test "recipes: every one of README is run by a test of this file" {
+@test "recipes: a test of this file runs every recipe" {
   n=$(find recipe -type f | wc -l)
   [ "$n" -ge 12 ]
-  tested=$(grep -lE 'jq|awk|^\./imghist photos/ --csv|sqlite3|duckdb|pandas|inotifywait|split|sbatch' recipe/* | wc -l)
+  tested=$(grep -lE 'jq|awk|^\./imghist photos/ --csv|sqlite3|duckdb|pandas|inotifywait|split|sbatch|--chart|djpeg' recipe/* | wc -l)
   [ "$tested" -eq "$n" ]
 }
 
@@ -68,7 +67,7 @@ csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
   needs jq
   recipe any_high
   in_order photos/b.jpg
-  head -c 100 "$SAMPLES/scene.png" >photos/damaged.png # does not come between: jq has no error of its own
+  head -c 100 "$SAMPLES/scene.png" >photos/damaged.png # a failed input does not make jq fail
   timeout 60 bash "$(grep -l any_high recipe/*)" 2>errors >shown || true
   grep -q damaged.png errors
   run ! grep jq: errors
@@ -109,13 +108,28 @@ csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
   grep -q '6 rows x 256 columns' shown
 }
 
-@test "recipes: a folder is watched" {
+@test "recipes: charts" {
+  cp photos/a.jpg photo.jpg
+  recipe '--chart'
+  [ "$(find . -maxdepth 1 -name '*.png' | wc -l)" -eq 2 ]
+  [ "$(head -c 4 h.png | tail -c 3)" = PNG ]
+  [ "$(head -c 4 all.png | tail -c 3)" = PNG ]
+}
+
+@test "recipes: an image from another program" {
+  needs djpeg
+  cp "$SAMPLES/scene.jpg" photo.jpg
+  recipe djpeg
+  grep -q '480 x 320' shown
+}
+
+@test "recipes: watching a folder" {
   needs inotifywait
   file=$(grep -l inotifywait recipe/*)
   setsid bash "$file" 2>errors 3>&- &
   watcher=$!
   for name in a b; do
-    for ((i = 0; i < 100; i++)); do # until the watch stands, a photo is written again and again
+    for ((i = 0; i < 100; i++)); do # until inotifywait is ready
       cp photos/$name.jpg incoming/$name.jpg
       sleep 0.1
       ! grep -q "incoming/$name.jpg" seen.ndjson 2>/dev/null || break
@@ -127,9 +141,9 @@ csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
   grep -q '"file":"incoming/b.jpg","status":"ok"' seen.ndjson || fail "$(cat errors)"
 }
 
-@test "recipes: a cluster counts lists of files" {
-  split --version >/dev/null 2>&1 || skip "split is not that of GNU"
-  mkdir bin # a cluster of one: it runs the jobs of an array one after the other
+@test "recipes: lists of files on a cluster" {
+  split --version >/dev/null 2>&1 || skip "no GNU split here"
+  mkdir bin # stands for a cluster: runs the jobs of an array one after the other
   cat >bin/sbatch <<'END'
 #!/bin/bash
 [ "$1" = --wait ]

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# tests/run.sh: what it counts as failed, and that suites run side by side. Its suites here are scripts
-# in the place of unit tests.
+# tests/run.sh: its counts of passed and failed tests, and suites in parallel. Scripts stand for unit tests here.
 
 load helpers
 
@@ -12,7 +11,7 @@ setup() {
   cp "$TESTS/run.sh" tests
 }
 
-# suite NAME LINE...: a suite that is a script of these lines.
+# suite NAME LINE...: makes a suite from a script of these lines.
 suite() {
   local name=$1
   shift
@@ -28,7 +27,7 @@ assert_suite() {
   grep -qE "^test_$1 +$2 passed +$3 failed +$4 skipped " <<<"$output" || fail "expected of $1: $2 $3 $4"
 }
 
-@test "run: tests that pass, fail and are skipped are counted, and a failure is shown" {
+@test "run: passed, failed and skipped tests are counted, and failures are shown" {
   suite good 'echo 1..2' 'echo ok 1 - one' 'echo ok 2 - two'
   suite skips 'echo 1..2' 'echo "not ok 1 # SKIP later"' 'echo "ok 2 two # skip why"'
   run_suites
@@ -46,7 +45,7 @@ assert_suite() {
   [ "${lines[-1]}" = "3 passed, 1 failed, 2 skipped" ] || fail "another sum"
 }
 
-@test "run: a suite that crashes, hangs, ends early, says nothing or is missing has failed" {
+@test "run: a suite that crashes, hangs, ends early, prints nothing or is missing fails" {
   suite crash 'echo 1..1' 'echo ok 1' 'kill -SEGV $$'
   suite hang 'echo 1..1' 'echo ok 1' 'sleep 60'
   suite early 'echo 1..3' 'echo ok 1'
@@ -77,8 +76,8 @@ assert_suite() {
   assert_output_has "nothing ran"
 }
 
-@test "run: as many suites as TEST_JOBS run side by side" {
-  for each in 'a b' 'b a'; do # each waits for the other
+@test "run: TEST_JOBS suites run in parallel" {
+  for each in 'a b' 'b a'; do # each suite waits for the other
     suite "${each% *}" 'echo 1..1' ": >${each% *}" \
       "for i in 1 2 3 4 5 6 7 8 9 10 1 2 3 4 5 6 7 8 9 10; do [ ! -e ${each#* } ] || { sleep 0.3; echo ok 1; exit; }; sleep 0.1; done" 'exit 1'
   done
@@ -96,7 +95,7 @@ assert_suite() {
   done
 }
 
-@test "run: when it is ended, so are its suites" {
+@test "run: ending it ends its suites" {
   suite long 'echo $$ >pid' 'exec sleep 60'
   tests/run.sh build >log 2>&1 3>&- &
   for _ in {1..100}; do

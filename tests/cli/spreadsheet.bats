@@ -1,17 +1,17 @@
 #!/usr/bin/env bats
-# CSV that other programs read: two parsers that share no code, nasty names, and no formulas.
+# CSV for other programs: two independent parsers, difficult names, and no formulas.
 
 load helpers
 load images
 
-# Names that CSV must quote, a spreadsheet would run, or a parser might trip over. No two of them are
-# the same file.
+# Names that need quotes in CSV, that a spreadsheet would run, or that are hard to parse. They are all
+# different files.
 NASTY=('plain.pgm' 'com,ma' 'quo"te' '""' $'new\nline' $'re\rturn' $'cr\r\nlf' ' leading' 'trailing ' "it's"
   'semi;colon' $'tab\there' 'back\slash' 'ä€😀日本' $'\x01' $'caf\xe9'
   '=1+1' '=cmd|" calc"!A0' '+1' '-1' '@SUM(1)' $'\t=1' $'\r=1' $'\n=1' $'\v=1' $'\f=1' '  =1' '-' '--csv' '＝1' '＋1' '－1' '＠1'
   '(total)' 'NULL' '1e5' '0')
 
-# What --csv calls a name.
+# in_csv NAME: prints the name as --csv writes it.
 in_csv() {
   case $1 in
     [=+@-]* | $'\t'* | $'\r'* | $'\n'* | $'\v'* | $'\f'* | '  ='* | '＝'* | '＋'* | '－'* | '＠'* | '(total)') printf './%s' "$1" ;;
@@ -19,20 +19,20 @@ in_csv() {
   esac
 }
 
-# nasty: the files, their list, and what CSV is to call them, each ended by NUL.
+# nasty: creates the files, the file `list` of their names and the file `expected` of their names in
+# CSV, each name ended by NUL.
 nasty() {
   local name
   for name in "${NASTY[@]}"; do
-    dot "./$name" 01 || skip "the file system takes no such name"
-    [ "$name" != - ] || continue # as standard input is called; a test of its own
+    dot "./$name" 01 || skip "the file system refuses this name"
+    [ "$name" != - ] || continue # means standard input; has its own test
     printf '%s\0' "$name" >&5
     in_csv "$name" >&6
     printf '\0' >&6
   done 5>list 6>expected
 }
 
-needs() { command -v "$1" >/dev/null || skip "no $1 here"; }
-
+needs() { command -v "$1" >/dev/null || skip "$1 is missing"; }
 
 LAYOUTS=(channels bins long stats)
 
@@ -55,7 +55,7 @@ actual = b"".join(os.fsencode(n) + b"\0" for n in names)
 expected = open(sys.argv[2], "rb").read()
 if actual != expected:
     sys.exit("names: %r\nexpected: %r" % (actual, expected))
-for name in names: # and each names the file that was counted
+for name in names: # each name opens the file that was counted
     assert open(os.fsencode(name), "rb").read(2) == b"P5", name
 END
   done
@@ -80,7 +80,7 @@ END
   done
 }
 
-@test "spreadsheet: numbers come through both parsers as they are" {
+@test "spreadsheet: both parsers read the same numbers" {
   needs python3
   needs sqlite3
   "$IMGHIST" "$SAMPLES" --csv=long >out.csv
@@ -101,7 +101,7 @@ for (file, channel), n in sorted(sums.items()):
   nasty
   for layout in "${LAYOUTS[@]}"; do
     "$IMGHIST" --files0-from=list --csv=$layout >out.csv
-    # within a quoted field a line may begin with anything; so look at what begins a record
+    # only the start of a field matters: a quoted field may have lines that begin with any character
     needs python3
     python3 - <<'END' || fail "$layout"
 import csv
@@ -117,7 +117,7 @@ END
   "$IMGHIST" - --csv=stats <a.pgm | sed -n 2p | grep -q ^-,1,1,gray,
 }
 
-@test "spreadsheet: a walked directory needs no ./" {
+@test "spreadsheet: files of a directory called =d get the prefix ./ once" {
   mkdir '=d'
   dot '=d/=a.pgm'
   "$IMGHIST" ./=d --csv=stats | sed -n 2p | grep -q ^./=d/=a.pgm,
@@ -125,7 +125,7 @@ END
   "$IMGHIST" "$PWD/=d" --csv=stats | sed -n 2p | grep -qF "$PWD/=d/=a.pgm,"
 }
 
-@test "spreadsheet: JSON and the summary have the name as it was given" {
+@test "spreadsheet: JSON and the summary keep the name" {
   dot '=1+1'
   "$IMGHIST" '=1+1' --ndjson | grep -qF '"file":"=1+1"'
   "$IMGHIST" '=1+1' | head -1 | grep -q '^=1+1  '

@@ -1,30 +1,29 @@
 #!/usr/bin/env bats
-# The summary for people: which view, how wide, in which characters and colours, and what failed.
+# The text summary: views, widths, characters, colours, and the list of failed inputs.
 
 load helpers
 load images
 
 ESC=$'\e'
 
-# terminal COLUMNS ARG...: runs imghist where standard output is a terminal of that width; what it
-# shows is in `screen`, with LF.
+# terminal COLUMNS ARG...: runs imghist on a terminal of that width; `screen` is its output, with LF.
 terminal() {
   local columns=$1
   shift
-  command -v script >/dev/null || skip "no script(1) here"
+  command -v script >/dev/null || skip "script(1) is missing"
   printf '%q ' "$IMGHIST" "$@" >run.sh
   status=0
   script -qefc "stty cols $columns; . ./run.sh" /dev/null </dev/null >typescript || status=$?
   screen=$(tr -d '\r' <typescript)
 }
 
-# unicode: a locale whose encoding is UTF-8.
+# unicode: sets a UTF-8 locale.
 unicode() {
   export LC_ALL=C.UTF-8
-  [ "$(locale charmap 2>/dev/null)" = UTF-8 ] || skip "no UTF-8 locale here"
+  [ "$(locale charmap 2>/dev/null)" = UTF-8 ] || skip "there is no UTF-8 locale"
 }
 
-# no_wider COLUMNS: of all lines of standard input without their escape sequences.
+# no_wider COLUMNS: no line of standard input is wider, without its escape sequences.
 no_wider() {
   sed "s/$ESC\[[0-9;]*m//g" >lines
   [ -s lines ]
@@ -33,7 +32,7 @@ no_wider() {
 
 # ---- views
 
-@test "text: one image is shown whole, more of them a line each" {
+@test "text: one image is shown in full, several in a line each" {
   cd "$SAMPLES"
   imghist scene.png
   assert_status 0
@@ -51,13 +50,13 @@ no_wider() {
   [ "${lines[1]}" = "${lines[2]}" ]
 }
 
-@test "text: a gray image says how much of it is blown and crushed" {
+@test "text: a gray image has one share each, blown and crushed" {
   pgm a.pgm 4 2 '\x00\x00\x00\xFF\x01\x02\x03\x04'
   imghist a.pgm
   assert_output_has "  blown: 12.50 %; crushed: 37.50 %"
 }
 
-@test "text: a title that does not fit on one line is two" {
+@test "text: a title too long for one line takes two" {
   name=$(printf 'n%.0s' {1..40})
   dot "$name"
   COLUMNS=65 imghist "$name"
@@ -78,7 +77,7 @@ no_wider() {
   [[ ${lines[1]} == *' 110.8    55.4     100     7.63   4.04    6.04  '* ]] || fail "132 columns"
 }
 
-@test "text: a directory is lines, whatever is in it" {
+@test "text: directories and lists are shown in lines" {
   mkdir d
   dot d/a.pgm
   imghist d
@@ -88,28 +87,21 @@ no_wider() {
   [ "${#lines[@]}" -eq 2 ]
 }
 
-@test "text: one image and its total are two lines" {
-  dot a.pgm
-  imghist a.pgm --total
-  [ "${#lines[@]}" -eq 3 ]
-  [[ ${lines[2]} == *'1 image '*'(total)' ]] || fail "no total"
-}
-
 @test "text: --text=full and --text=lines" {
   dot a.pgm
-  "$IMGHIST" a.pgm >whole
-  "$IMGHIST" a.pgm --text | cmp - whole
-  "$IMGHIST" a.pgm --text=full | cmp - whole
+  "$IMGHIST" a.pgm >full
+  "$IMGHIST" a.pgm --text | cmp - full
+  "$IMGHIST" a.pgm --text=full | cmp - full
   "$IMGHIST" a.pgm a.pgm --text=full | grep -c "mean luminance" | grep -qx 2
   [ "$("$IMGHIST" a.pgm --text=lines | wc -l)" -eq 2 ]
-  [ "$("$IMGHIST" a.pgm --csv=bins --text=lines | wc -l)" -eq 2 ] # the last format holds
+  [ "$("$IMGHIST" a.pgm --csv=bins --text=lines | wc -l)" -eq 2 ] # the last output option wins
   imghist a.pgm --text=wide
-  assert_fails 2 "--text=wide: the views are full, lines"
+  assert_fails 2 "--text: 'wide' is none of full, lines"
   imghist a.pgm --text=
-  assert_fails 2 "--text="
+  assert_fails 2 "--text: ''"
 }
 
-@test "text: gray has one curve, alpha a row" {
+@test "text: gray has one curve; alpha has a row" {
   dot gray.pgm
   pam ga.pam 1 1 2 '\x10\x20'
   imghist gray.pgm
@@ -131,8 +123,7 @@ no_wider() {
   done
 }
 
-@test "text: --total is the last line, --total-only is shown whole" {
-  "$IMGHIST" --help | grep -q -e --total-only || skip "no --total yet"
+@test "text: --total is the last line, --total-only is shown in full" {
   imghist "$SAMPLES" --total
   assert_status 0
   [ "${#lines[@]}" -eq 8 ]
@@ -152,22 +143,22 @@ no_wider() {
   done
 }
 
-@test "text: with --total one image is a line, too" {
+@test "text: one image with --total is shown in a line" {
   dot a.pgm
   imghist a.pgm --total
   [ "${#lines[@]}" -eq 3 ] || fail "not a heading and two lines"
-  [[ ${lines[1]} == *"  a.pgm" && ${lines[2]} == *"  (total)" ]] || fail "not lines"
+  [[ ${lines[1]} == *"  a.pgm" && ${lines[2]} == *"1 image "*"  (total)" ]] || fail "wrong lines"
 }
 
-@test "text: -v says who decoded and counted, in the full view" {
+@test "text: -v names the decoder, device and kernel in the full view" {
   imghist "$SAMPLES/scene.jpg" --device=cpu -v
-  [[ ${lines[-2]} == "  decoded by libjpeg"* ]] || fail "not who decoded"
-  [[ ${lines[-1]} == "  counted by cpu, kernel "* ]] || fail "not who counted"
+  [[ ${lines[-2]} == "  decoded by libjpeg"* ]] || fail "no decoder"
+  [[ ${lines[-1]} == "  counted by cpu, kernel "* ]] || fail "no device and kernel"
   imghist "$SAMPLES/scene.jpg" --device=cpu
   refute_output_has "decoded by"
 }
 
-@test "text: 0.00 % is none, 100 % is all" {
+@test "text: 0.00 % means none and 100 % all" {
   { printf '\0' && head -c 99999 /dev/zero | tr '\0' '\377'; } >most
   { printf '\377' && head -c 99999 /dev/zero; } >few
   head -c 100000 /dev/zero >none
@@ -177,9 +168,9 @@ no_wider() {
   [[ ${lines[3]} == *"  100    0.00  none" ]] || fail "none"
 }
 
-# ---- what failed
+# ---- failed inputs
 
-@test "text: what failed is said again at the end" {
+@test "text: failed inputs are listed at the end" {
   dot a.pgm
   damaged bad.png
   imghist bad.png a.pgm missing a.pgm
@@ -190,16 +181,16 @@ no_wider() {
   [ "${#lines[@]}" -eq 6 ]
 }
 
-@test "text: an empty name that failed is shown as one" {
+@test "text: an empty name is shown as '' in the list of failures" {
   dot a.pgm
   imghist a.pgm ''
   assert_status 1
   assert_output_has "  '': cannot open"
 }
 
-@test "text: of many failures the first 20 are said" {
+@test "text: the list of failures ends after 20" {
   dot a.pgm
-  # shellcheck disable=SC2046 # names are words
+  # shellcheck disable=SC2046 # names are separate words
   imghist a.pgm $(printf 'missing%d ' {1..30})
   assert_status 1
   assert_output_has "failed: 30"
@@ -208,7 +199,7 @@ no_wider() {
   assert_output_has "  and 10 more"
 }
 
-@test "text: nothing but failures write nothing" {
+@test "text: nothing is written if all inputs fail" {
   imghist missing1 missing2
   assert_fails 1 "2 of 2 inputs failed"
   assert_output ""
@@ -216,7 +207,7 @@ no_wider() {
 
 # ---- characters and colours
 
-@test "text: ASCII where the locale is not UTF-8, block elements where it is" {
+@test "text: block elements in a UTF-8 locale, else ASCII" {
   imghist "$SAMPLES/scene.png" "$SAMPLES/testcard.png" --text=full
   [ -z "$(tr -d '\n -~' <<<"$output")" ] || fail "not ASCII"
   [[ $output == *'####'* ]] || fail "no histogram"
@@ -237,7 +228,7 @@ no_wider() {
   done
 }
 
-@test "text: colour on a terminal, but for NO_COLOR, TERM=dumb and no TERM" {
+@test "text: colour on a terminal, except with NO_COLOR, TERM=dumb or an empty TERM" {
   export TERM=xterm
   terminal 80 "$SAMPLES/scene.png"
   [ $status -eq 0 ] || fail "$screen"
@@ -253,12 +244,12 @@ no_wider() {
     )
   done
   NO_COLOR='' terminal 80 "$SAMPLES/scene.png"
-  [[ $screen == *"${ESC}[31mred"* ]] || fail "an empty NO_COLOR counts: $screen"
+  [[ $screen == *"${ESC}[31mred"* ]] || fail "an empty NO_COLOR turns colour off: $screen"
 }
 
 # ---- width
 
-@test "text: nothing is wider than 80 columns, nor than the terminal" {
+@test "text: lines fit into 80 columns and into the terminal" {
   unicode
   export TERM=xterm
   cp -R "$SAMPLES" samples
@@ -271,7 +262,7 @@ no_wider() {
   done
 }
 
-@test "text: a wide terminal shows more" {
+@test "text: a wide terminal shows more columns" {
   terminal 80 "$SAMPLES/scene.png"
   [[ $screen != *p25* ]] || fail "$screen"
   terminal 140 "$SAMPLES/scene.png"
@@ -280,8 +271,8 @@ no_wider() {
   [[ $screen == *stddev*median*entropy* ]] || fail "$screen"
 }
 
-@test "text: from which width on it shows more" {
-  cp "$SAMPLES/scene.png" a.png # a long name would be shortened, in each width otherwise
+@test "text: the widths at which more columns appear" {
+  cp "$SAMPLES/scene.png" a.png # a long name would be shortened differently at each width
   while read -r view below columns; do
     for width in $below $columns; do
       COLUMNS=$width "$IMGHIST" a.png --text=$view >$width.$view
@@ -291,7 +282,7 @@ no_wider() {
   done <<<$'full 97 98\nfull 135 136\nlines 99 100\nlines 119 120'
 }
 
-@test "text: COLUMNS says the width where it is a number" {
+@test "text: COLUMNS sets the width if it is a positive number" {
   COLUMNS=140 imghist "$SAMPLES/scene.png"
   assert_output_has p25
   for columns in 0 -5 x 80x ''; do
@@ -300,7 +291,7 @@ no_wider() {
   done
 }
 
-@test "text: long names are cut in the middle on a terminal, and nowhere else" {
+@test "text: long names are shortened on a terminal only" {
   unicode
   name=a-rather-long-name-that-does-not-fit-into-the-line-of-a-terminal-日本語.pgm
   dot $name
@@ -321,10 +312,10 @@ no_wider() {
   done
 }
 
-@test "text: the picture of README.md is what the program draws" {
+@test "text: the terminal picture of README.md is up to date" {
   unicode
-  command -v script >/dev/null || skip "no script(1) here"
-  command -v python3 >/dev/null || skip "no python3 here"
+  command -v script >/dev/null || skip "script(1) is missing"
+  command -v python3 >/dev/null || skip "python3 is missing"
   "$TESTS/gallery/terminal.sh" "$IMGHIST" drawn.svg
-  cmp drawn.svg "$TESTS/gallery/terminal.svg" || fail "make gallery draws it anew"
+  cmp drawn.svg "$TESTS/gallery/terminal.svg" || fail "run make gallery"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# --total and --total-only: one record of all inputs, in every output.
+# --total and --total-only: one record for all inputs, in every output.
 
-# shellcheck disable=SC2016,SC2153,SC2154 # $7 is awk's; helpers set SAMPLES, run sets lines
+# shellcheck disable=SC2016,SC2153,SC2154 # $7 belongs to awk; helpers set SAMPLES, run sets lines
 
 load helpers
 load images
@@ -16,8 +16,8 @@ mixed() {
   pam set/d.pam 2 1 4 '\x0A\x14\x1E\xFF\x28\x32\x3C\x00'
 }
 
-# in_python FILE...: red, green and blue of PNM files of maxval 255, "channel count sum mean stddev" of all
-# their pixels, computed with exact fractions.
+# in_python FILE...: "channel count sum mean stddev" of red, green and blue of all pixels of PNM files with
+# maxval 255, computed with exact fractions.
 in_python() {
   python3 - "$@" <<'END'
 import sys
@@ -47,7 +47,7 @@ total() { grep '^(total),' "$1"; }
 
 # red 0 255 100 255 10 40: sum 660, mean 110, squares of the distances 12100 + 2 * 21025 + 100 + 10000 + 4900,
 # a sixth of their sum 11525; green sum of squares 77925, blue 95909; alpha 7 255 0; luma 0 255 100 63 19 49
-@test "total: of gray and colour is red, green and blue of all, alpha of those that have one, by hand" {
+@test "total: gray and colour images give red, green and blue of all, alpha of those with alpha, by hand" {
   mixed
   imghist set --total --csv=stats
   assert_status 0
@@ -59,7 +59,7 @@ total() { grep '^(total),' "$1"; }
   [[ ${lines[19]} == '(total),,,luma,6,486,81.000000,'* ]] || fail luma
 }
 
-@test "total: of gray images is gray" {
+@test "total: gray images give gray" {
   mixed
   imghist set/a.pgm set/a.pgm --total-only --csv=stats
   [ "${#lines[@]}" -eq 3 ]
@@ -69,7 +69,7 @@ total() { grep '^(total),' "$1"; }
     fail "planes"
 }
 
-@test "total: of one image is that image" {
+@test "total: one image gives the counts of that image" {
   for image in "$SAMPLES"/*.*g; do
     "$IMGHIST" "$image" --csv >one
     "$IMGHIST" "$image" --csv --total-only >total
@@ -77,7 +77,7 @@ total() { grep '^(total),' "$1"; }
   done
 }
 
-@test "total: bins and joint clip counts are the sums of the images'" {
+@test "total: bins and clip counts are the sums of those of the images" {
   needs jq
   "$IMGHIST" "$SAMPLES/scene.png" "$SAMPLES/cutout.png" "$SAMPLES/palette.png" --json --total --clip=9,240 >out.json
   [ "$(jq -c '[.images[].clip.any_low] | add' out.json)" -gt 0 ]
@@ -89,7 +89,7 @@ total() { grep '^(total),' "$1"; }
     ([$i[] | .width * .height] | add) == $t.n_pixels' out.json
 }
 
-@test "total: the numbers of Python, on images of many sizes" {
+@test "total: same numbers as Python, for images of many sizes" {
   needs python3
   for i in {1..12}; do
     size=$((i * i + 1))
@@ -104,15 +104,15 @@ total() { grep '^(total),' "$1"; }
   done
 }
 
-@test "total: the means of the inputs are weighed by their pixels" {
+@test "total: the mean is weighted by pixels" {
   pgm large.pgm 9 1 "$(printf '\\x00%.0s' {1..9})"
   pgm small.pgm 1 1 '\x64'
   imghist large.pgm small.pgm --total-only --csv=stats
   [[ ${lines[1]} == '(total),,,gray,10,100,10.000000,30.000000,'* ]] || fail "not 10"
 }
 
-# The recipe of the man page and README: 0 255 255, 0 255 0 and 0 255 128, over 255.
-@test "total: mean and standard deviation over 255 are what normalizing a training set needs" {
+# The recipe in the man page and docs/recipes.md: 0 255 255, 0 255 0 and 0 255 128, divided by 255.
+@test "total: mean and standard deviation divided by 255 normalize a training set" {
   mkdir train
   pgm train/a.pgm 2 1 '\x00\xFF'
   ppm train/b.ppm 1 1 '\xFF\x00\x80'
@@ -124,10 +124,10 @@ green mean 0.3333 std 0.4714
 blue mean 0.5007 std 0.4082
 END
   grep -qF "awk -F, '\$4 ~ /red|green|blue/ {printf \"%s mean %.4f std %.4f\\n\", \$4, \$7 / 255, \$8 / 255}'" \
-    "$TESTS/../README.md" || fail "README has another recipe"
+    "$TESTS/../docs/recipes.md" || fail "docs/recipes.md has another recipe"
 }
 
-@test "total: the same whatever the order, the threads and the kernel" {
+@test "total: same bytes for any order, thread count and kernel" {
   mixed
   "$IMGHIST" set/a.pgm set/b.pam set/c.ppm set/d.pam --total-only --csv >expected
   "$IMGHIST" set/d.pam set/c.ppm set/b.pam set/a.pgm --total-only --csv -j 3 --kernel=reference --device=cpu |
@@ -136,7 +136,7 @@ END
 
 # ---- records
 
-@test "total: comes last, beside the same records as without it" {
+@test "total: comes last, after the same records as without it" {
   mixed
   for layout in channels stats bins long; do
     "$IMGHIST" set --csv=$layout >without
@@ -150,7 +150,7 @@ END
   [ "$(total only | wc -l)" -eq $((5 * 256)) ]
 }
 
-@test "total: in JSON is beside the images, in NDJSON the last line, and the same object" {
+@test "total: JSON has it next to images, NDJSON as the last line, with the same content" {
   needs jq
   mixed
   damaged set/z.png
@@ -167,7 +167,7 @@ END
   head -1 with.ndjson | jq -e 'has("total") or has("n_images") | not'
 }
 
-@test "total: alone in JSON" {
+@test "total: --total-only in JSON" {
   needs jq
   mixed
   "$IMGHIST" set --json --total-only >out.json
@@ -175,10 +175,10 @@ END
   "$IMGHIST" set --ndjson --total-only >out.ndjson
   [ "$(wc -l <out.ndjson)" -eq 1 ]
   jq . out.ndjson | cmp - <(jq .total out.json)
-  "$IMGHIST" set --json --total-only -v 2>/dev/null | cmp - out.json # it has no device of its own
+  "$IMGHIST" set --json --total-only -v 2>/dev/null | cmp - out.json # a total has no device
 }
 
-@test "total: in the summary for people" {
+@test "total: in the text summary" {
   mixed
   imghist set --total-only
   assert_status 0
@@ -189,7 +189,7 @@ END
   [[ $output == *a.pgm*'(total)'* ]] || fail "not last"
 }
 
-@test "total: in the summary a channel without pixels has no row" {
+@test "total: the text summary has no row for a channel without pixels" {
   pam a.pam 1 1 4 '\x01\x02\x03\x00'
   ppm b.ppm 1 1 '\x0A\x14\x1E'
   imghist a.pam b.ppm --alpha=skip-transparent --total-only
@@ -199,7 +199,7 @@ END
   refute_output_has 'nan '
 }
 
-@test "total: a file of that name is told from it" {
+@test "total: a file named (total) is not confused with it" {
   dot '(total)'
   "$IMGHIST" '(total)' --total --csv=stats >out.csv
   [ "$(sed 1d out.csv | grep -c '^(total),,,')" -eq 2 ]
@@ -218,7 +218,7 @@ END
   cmp expected out.csv
 }
 
-@test "total: a chart of the whole set is one file" {
+@test "total: one chart of all images" {
   mixed
   imghist set --total --chart=all.png
   assert_status 0
@@ -230,7 +230,7 @@ END
   [ ! -e each.png ]
 }
 
-@test "total: charts of each and of the whole set" {
+@test "total: charts of each image and of all" {
   mixed
   imghist set --total --chart=charts
   assert_status 0
@@ -242,7 +242,7 @@ END
 
 # ---- failures
 
-@test "total: failed inputs are not in it, and the run has failed" {
+@test "total: does not count failed inputs, and the run fails" {
   mixed
   "$IMGHIST" set --total-only --csv >expected
   damaged bad.png
@@ -254,7 +254,7 @@ END
   done
 }
 
-@test "total: of nothing but failures is nothing, but in JSON" {
+@test "total: only failed inputs give no total, except in JSON" {
   damaged bad.png
   mkdir out
   for option in --total --total-only; do
@@ -276,7 +276,7 @@ END
   assert_output_has '"mean_luma":null'
 }
 
-@test "total: of no images is a luma without pixels" {
+@test "total: no images give luma without pixels" {
   mkdir empty
   imghist empty --total --csv=stats
   assert_status 0
@@ -291,7 +291,7 @@ END
   [ ! -e c.png ]
 }
 
-@test "total: --fail-fast writes that of what came before" {
+@test "total: --fail-fast writes the total of the inputs before the failure" {
   mixed
   "$IMGHIST" set/a.pgm --total --csv >expected
   imghist set/a.pgm missing set/c.ppm --total --csv --fail-fast -j 3
@@ -299,7 +299,7 @@ END
   assert_output "$(cat expected)"
 }
 
-@test "total: a run that is interrupted has none" {
+@test "total: an interrupted run has none" {
   dot a.pgm
   mkfifo endless
   exec 9<>endless
@@ -325,7 +325,7 @@ END
   assert_fails 1 "standard output: cannot write"
 }
 
-@test "--total-only of nothing but failures writes nothing, not even a header" {
+@test "total: --total-only with only failed inputs writes nothing, not even a header" {
   for layout in channels stats bins long; do
     imghist nope.png --total-only --csv=$layout
     assert_status 1

@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
-"""Writes samples.csv, the counts that `imghist --csv=long samples/...` must give, without imghist.
+"""Writes the expected counts of the sample images, computed without imghist.
 
-usage: make_expected.py            writes samples.csv beside this file
-       make_expected.py --check    only says whether samples.csv is what would be written
+usage: make_expected.py            writes the files below beside this script
+       make_expected.py --check    only compares them with what would be written
 
-PNG is read by pypng, which shares no code with libpng. JPEG is read by Pillow in its default way (the
-accurate integer DCT and fancy upsampling of libjpeg-turbo), because those are the pixels that are
-promised. The test card is checked against numbers worked out from its definition, not from its file.
-needs: python3-png, python3-pil
+samples.sha256   SHA-256 of the output of `imghist --csv=long PATH`, for samples/ and each image in it
+palette.csv      that output for samples/palette.png, without rows with count 0
+
+pypng reads PNG; it shares no code with libpng. Pillow reads JPEG with its defaults, the accurate integer
+DCT and fancy upsampling of libjpeg-turbo, because imghist promises those pixels. The counts of the test
+card are also checked against its definition. Needs python3-png and python3-pil.
 """
+import hashlib
 import pathlib
 import sys
 
-import png
-from PIL import Image
-
 HERE = pathlib.Path(__file__).resolve().parent
 SAMPLES = HERE.parent.parent / "samples"
+HEADER = "file,channel,bin,count\n"
 CHANNELS = {
     1: ("gray",),
     2: ("gray", "alpha"),
@@ -26,11 +27,13 @@ CHANNELS = {
 
 
 def png_pixels(path):
-    """Yields one tuple of 8-bit values a pixel; palettes are expanded, 16 bits rounded to 8."""
+    """Yields a tuple of 8-bit values for each pixel. Expands palettes and rounds 16 bits to 8."""
+    import png
+
     with open(path, "rb") as file:
         _, _, rows, info = png.Reader(file=file).read()
         if "transparent" in info:
-            raise ValueError(f"{path}: a transparent colour has no rule here")
+            raise ValueError(f"{path}: transparent colours are not supported")
         planes, full = info["planes"], (1 << info["bitdepth"]) - 1
         for row in rows:
             for i in range(0, len(row), planes):
@@ -41,9 +44,11 @@ def png_pixels(path):
 
 
 def jpeg_pixels(path):
+    from PIL import Image
+
     with Image.open(path) as image:
         if image.mode != "RGB":
-            raise ValueError(f"{path}: no rule for mode {image.mode}")
+            raise ValueError(f"{path}: mode {image.mode} is not supported")
         yield from image.getdata()
 
 
@@ -53,7 +58,7 @@ def luma(red, green, blue):
 
 
 def count(path):
-    """Returns {channel: [256 counts]} in the order in which imghist lists the channels."""
+    """Returns {channel: [256 counts]} in imghist's order of channels."""
     pixels = list((png_pixels if path.suffix == ".png" else jpeg_pixels)(path))
     names = CHANNELS[len(pixels[0])]
     bins = {name: [0] * 256 for name in (*names, "luma")}
@@ -64,16 +69,16 @@ def count(path):
     return bins
 
 
-def testcard_by_hand():
-    """The counts at the head of samples/testcard.c."""
-    hand = {}
+def testcard_counts():
+    """The counts of the test card, derived by hand in samples/make_samples.c."""
+    expected = {}
     for name, dark, bright in (("red", 30, 200), ("green", 60, 100), ("blue", 90, 50)):
         bins = [128] * 256
         for value in range(17, 255, 17):
             bins[value] = 640
         bins[0] = bins[255] = 8832
         bins[dark] = bins[bright] = 4224
-        hand[name] = bins
+        expected[name] = bins
     bins = [128] * 256
     for value in range(17, 255, 17):
         bins[value] = 640
@@ -81,30 +86,39 @@ def testcard_by_hand():
     for value in (237, 201, 182, 73, 54, 18):  # yellow cyan green magenta red blue
         bins[value] = 2176
     bins[118] = bins[56] = 4224
-    hand["luma"] = bins
-    for name, bins in hand.items():
+    expected["luma"] = bins
+    for name, bins in expected.items():
         assert sum(bins) == 256 * 256, name
-    return hand
+    return expected
 
 
-def main():
-    lines = ["file,channel,bin,count\n"]
+def expected_files():
+    """Returns {file name: contents}."""
+    rows = {}
     paths = [p for p in SAMPLES.iterdir() if p.suffix in (".png", ".jpg")]
     for path in sorted(paths, key=lambda p: p.name.encode()):
         counts = count(path)
         if path.name == "testcard.png":
-            assert counts == testcard_by_hand(), "the test card is not what its definition says"
-        for channel, bins in counts.items():
-            lines += [f"samples/{path.name},{channel},{b},{n}\n" for b, n in enumerate(bins)]
-    text = "".join(lines).encode()
-    table = HERE / "samples.csv"
-    if sys.argv[1:] == ["--check"]:
-        if table.read_bytes() != text:
-            sys.exit(f"{table.name} is not what the samples count to: run make_expected.py")
-    elif sys.argv[1:]:
+            assert counts == testcard_counts(), "the test card differs from its definition"
+        name = f"samples/{path.name}"
+        rows[name] = [f"{name},{c},{b},{n}\n" for c, bins in counts.items() for b, n in enumerate(bins)]
+    outputs = {"samples": "".join(row for image in rows.values() for row in image)}
+    outputs.update((name, "".join(image)) for name, image in rows.items())
+    digests = "".join(
+        f"{hashlib.sha256((HEADER + text).encode()).hexdigest()}  {name}\n" for name, text in outputs.items()
+    )
+    palette = HEADER + "".join(row for row in rows["samples/palette.png"] if not row.endswith(",0\n"))
+    return {"samples.sha256": digests, "palette.csv": palette}
+
+
+def main():
+    if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
-    else:
-        table.write_bytes(text)
+    for name, text in expected_files().items():
+        if not sys.argv[1:]:
+            (HERE / name).write_text(text)
+        elif (HERE / name).read_text() != text:
+            sys.exit(f"{name} does not match the samples: run make_expected.py")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ static struct outcome decode(const uint8_t *bytes, size_t size)
     struct outcome out = {IH_OK, 0, 0, 0, 0, 0};
     struct ih_source src = {0};
     struct ih_decode d;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     ih_source_open_memory(&src, bytes, size);
     out.status = ih_decode_open(&d, &src, &options, &err);
     if (out.status == IH_OK) {

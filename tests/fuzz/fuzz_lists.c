@@ -1,5 +1,4 @@
-/* Fuzzer of --files-from and --files0-from: the inputs are those that the list says, or an error
- * (tests/fuzz/list_walk.h). */
+/* Fuzzer of --files-from and --files0-from: checks the inputs that a list gives (list_walk.h). */
 #define _GNU_SOURCE
 
 #include "tests/fuzz/list_walk.h"

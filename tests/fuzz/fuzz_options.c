@@ -1,5 +1,5 @@
-/* Fuzzer of the command line: the input's first line is IMGHIST_DEVICE (empty: unset), each other
- * line an argument. */
+/* Fuzzer of the command line. The first line of the input is IMGHIST_DEVICE (empty: unset), and
+ * each further line is an argument. */
 #include "cli/options.h"
 
 #include <stdlib.h>

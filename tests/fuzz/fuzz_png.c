@@ -1,7 +1,7 @@
 /*
- * Fuzzer of PNG's two paths: on the same bytes the fast one and libpng give the same pixels, or the
- * same error with the same words. Its mutations get CRCs put right, and mostly the Adler-32 and the
- * height too, so that what is inside the stream counts.
+ * Fuzzer of the two PNG paths: the same bytes give the same pixels, or the same error with the same
+ * message. Mutations get correct CRCs, and mostly a correct Adler-32 and height, so that they reach
+ * the code behind these checks.
  */
 #include "tests/fuzz/decode_all.h"
 #include "tests/fuzz/png_repair.h"
@@ -51,11 +51,11 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t whole_bytes_max, 
         memcpy(out->message, err.message, sizeof out->message);
     ih_source_close(&src);
     ih_source_reset(&src);
-    ih_budget_destroy(&budget); /* all was given back */
+    ih_budget_destroy(&budget); /* checks that all was given back */
 }
 
-/* The one difference that png_whole.c allows itself: Huffman codes that zlib refuses and libdeflate
- * gives a meaning, in a stream whose Adler-32 is right. */
+/* The only allowed difference (png/fast.c): Huffman codes that zlib refuses and libdeflate accepts,
+ * in a stream with the right Adler-32. */
 static bool is_about_huffman_codes(const char *message)
 {
     static const char *const texts[] = {"invalid code lengths set",
@@ -73,28 +73,28 @@ static bool is_about_huffman_codes(const char *message)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    struct outcome fast, banded;
+    struct outcome fast, streamed;
     if (!is_png(bytes, size))
         return 0;
     decode(bytes, size, 0, &fast);
-    decode(bytes, size, 1, &banded);
-    if (fast.status == IH_OK && banded.status == IH_CORRUPT &&
-        is_about_huffman_codes(banded.message))
+    decode(bytes, size, 1, &streamed);
+    if (fast.status == IH_OK && streamed.status == IH_CORRUPT &&
+        is_about_huffman_codes(streamed.message))
         return 0;
-    if (fast.status != banded.status || strcmp(fast.message, banded.message) != 0)
-        fprintf(stderr, "fast: '%s', libpng: '%s'\n", fast.message, banded.message);
-    PROMISED(fast.status == banded.status);
-    PROMISED(strcmp(fast.message, banded.message) == 0);
+    if (fast.status != streamed.status || strcmp(fast.message, streamed.message) != 0)
+        fprintf(stderr, "fast: '%s', libpng: '%s'\n", fast.message, streamed.message);
+    PROMISED(fast.status == streamed.status);
+    PROMISED(strcmp(fast.message, streamed.message) == 0);
     if (fast.status == IH_OK) {
-        PROMISED(fast.n_pixels == banded.n_pixels);
-        PROMISED(fast.hash == banded.hash);
+        PROMISED(fast.n_pixels == streamed.n_pixels);
+        PROMISED(fast.hash == streamed.hash);
     }
     return 0;
 }
 
 #ifdef IH_WITH_LIBDEFLATE
 
-/* The data of all IDAT chunks together: copied out, or back in. */
+/* Copies the data of all IDAT chunks to stream, or back. */
 static size_t copy_stream(uint8_t *bytes, size_t size, uint8_t *stream, bool is_back)
 {
     size_t at = 8, n = 0;
@@ -114,7 +114,7 @@ static size_t copy_stream(uint8_t *bytes, size_t size, uint8_t *stream, bool is_
     return n;
 }
 
-/* Makes the height what the inflated bytes are enough for. */
+/* Sets the height to the number of rows inflated. */
 static void repair_height(uint8_t *bytes, size_t size, size_t n_inflated)
 {
     static const uint8_t n_samples[7] = {1, 0, 3, 1, 2, 0, 4};
@@ -126,7 +126,7 @@ static void repair_height(uint8_t *bytes, size_t size, size_t n_inflated)
         bytes[20 + i] = (uint8_t)(height >> (24 - 8 * i));
 }
 
-/* Puts the check of the stream's first bytes right, the Adler-32 behind its end, and the height. */
+/* Corrects the check bits of the stream's header, its Adler-32, and the height. */
 static void repair_stream(uint8_t *bytes, size_t size)
 {
     static uint8_t stream[STREAM_MAX], inflated[INFLATED_MAX];
@@ -159,7 +159,7 @@ static void repair_stream(uint8_t *bytes, size_t size)
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned seed)
 {
     size = LLVMFuzzerMutate(bytes, size, max_size);
-    if (seed % 4 != 0) /* a wrong one has to be seen now and then */
+    if (seed % 4 != 0) /* sometimes leave it wrong */
         repair_stream(bytes, size);
     if (seed % 16 != 1)
         repair_png(bytes, size);

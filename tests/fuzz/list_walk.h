@@ -1,9 +1,9 @@
 /*
- * A list of paths, walked through: the inputs that come out are those that the bytes of the list
- * and a small tree of files say, in their order.
+ * Reads a list of paths in a small tree of files, and compares the inputs with those expected from
+ * the list's bytes.
  *
- * The first byte says what ends a path, and whether one stands on the command line before them; the
- * others are the list. Its paths begin in the tree: those that would lead out of it are not tried.
+ * The first byte of the fuzzer's input selects the separator, and whether a path on the command
+ * line comes first. The rest is the list. Reading stops before a path that could leave the tree.
  */
 #ifndef IH_TESTS_LIST_WALK_H
 #define IH_TESTS_LIST_WALK_H
@@ -19,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The tree: its directories and what walking them gives, in byte order. Hidden names, links to
- * directories and charts are passed over; links to files are not. */
+/* The tree's directories, with the inputs that walking each one gives, in byte order. Hidden names,
+ * links to directories and charts are skipped; links to files are not. */
 static const struct {
     const char *name;
     const char *files[8];
@@ -51,16 +51,16 @@ static inline void remove_list_tree(void)
     rmdir(list_root);
 }
 
-/* Makes it once, and makes it the working directory. */
+/* Makes the tree in the first call, and makes it the working directory. */
 static inline void enter_list_tree(void)
 {
-    static bool is_there;
-    if (is_there) {
+    static bool exists;
+    if (exists) {
         PROMISED(chdir(list_root) == 0);
         return;
     }
     PROMISED(mkdtemp(list_root) && chdir(list_root) == 0);
-    is_there = true;
+    exists = true;
     for (size_t i = 1; i < N_LIST_DIRECTORIES; i++)
         PROMISED(mkdir(list_tree[i].name, 0700) == 0);
     for (size_t i = 0; i < N_LIST_FILES; i++) {
@@ -78,9 +78,9 @@ static inline bool leads_out(const char *path)
     return path[0] == '/' || strstr(path, "..");
 }
 
-/* ---- what is expected ---- */
+/* ---- expected inputs ---- */
 
-/* The next input is this one, and no error. */
+/* The next input is this one, without an error. */
 static inline void expect_input(struct ih_walk *walk, const char *path, bool is_named)
 {
     struct ih_input input = {.path = NULL};
@@ -101,7 +101,7 @@ static inline void expect_refusal(struct ih_walk *walk, const char *list)
     free(input.path);
 }
 
-/* The inputs that follow are those of one path. */
+/* The next inputs are those of one path of the list. */
 static inline void expect_path(struct ih_walk *walk, const char *path)
 {
     struct stat st, known;
@@ -126,11 +126,11 @@ static inline void expect_path(struct ih_walk *walk, const char *path)
 
 struct list_lines {
     const char *list;
-    struct ih_walk *walk; /* NULL: only looks whether a path leads out */
+    struct ih_walk *walk; /* NULL: only check for paths that lead out */
 };
 
-/* One line, with a NUL behind it. False: it leads out. */
-static inline bool see_line(const struct list_lines *lines, const char *line, size_t n_bytes)
+/* One line, terminated by a NUL. False: it leads out of the tree. */
+static inline bool check_line(const struct list_lines *lines, const char *line, size_t n_bytes)
 {
     if (!lines->walk)
         return !leads_out(line);
@@ -141,9 +141,9 @@ static inline bool see_line(const struct list_lines *lines, const char *line, si
     return true;
 }
 
-/* All lines that are not empty, up to one that leads out: then false. */
-static inline bool see_lines(const struct list_lines *lines, const uint8_t *bytes, size_t size,
-                             char separator)
+/* All non-empty lines, up to one that leads out of the tree. Then false. */
+static inline bool check_lines(const struct list_lines *lines, const uint8_t *bytes, size_t size,
+                               char separator)
 {
     bool goes_on = true;
     while (size > 0 && goes_on) {
@@ -154,7 +154,7 @@ static inline bool see_lines(const struct list_lines *lines, const uint8_t *byte
         memcpy(line, bytes, n);
         line[n] = '\0';
         if (n > 0)
-            goes_on = see_line(lines, line, n);
+            goes_on = check_line(lines, line, n);
         free(line);
         bytes += n + (end ? 1 : 0);
         size -= n + (end ? 1 : 0);
@@ -162,7 +162,7 @@ static inline bool see_lines(const struct list_lines *lines, const uint8_t *byte
     return goes_on;
 }
 
-/* ---- the walk ---- */
+/* ---- reading the list ---- */
 
 static inline void walk_list_in_tree(const uint8_t *bytes, size_t size, unsigned flags)
 {
@@ -176,13 +176,13 @@ static inline void walk_list_in_tree(const uint8_t *bytes, size_t size, unsigned
     struct list_lines lines = {list, NULL};
     struct ih_input input;
     struct ih_error err;
-    if (see_lines(&lines, bytes, size, separator)) {
+    if (check_lines(&lines, bytes, size, separator)) {
         PROMISED(ih_walk_count(&sources) == 0);
         PROMISED(ih_walk_open(&sources, &lines.walk, &err) == IH_OK);
         if (sources.n_paths > 0)
             expect_path(lines.walk, arguments[0]);
-        see_lines(&lines, bytes, size, separator);
-        PROMISED(!ih_walk_next(lines.walk, &input)); /* and no more */
+        check_lines(&lines, bytes, size, separator);
+        PROMISED(!ih_walk_next(lines.walk, &input)); /* the end */
         ih_walk_close(lines.walk);
     }
     close(fd);

@@ -137,7 +137,7 @@ static void write_jpeg(const struct jpeg_kind *kind)
 
 static void write_jpegs(void)
 {
-    /* The larger ones are for jpeg_lanes.c and jpeg_abreast.c. */
+    /* The larger ones are for jpeg_lanes.c and progressive.c. */
     static const struct jpeg_kind kinds[] = {
         {"gray.jpg", 1, JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, 0, 0, 0, 0},
         {"444.jpg", 3, JCS_RGB, JCS_YCbCr, 1, 1, 0, 0, 0, 0},

@@ -1,6 +1,6 @@
 /*
- * PNG protects each chunk with a CRC, behind which random damage never reaches the code of
- * interest: libpng refuses the chunk first. So mutations of a PNG get their CRCs put right.
+ * Corrects the CRCs of a mutated PNG. libpng refuses a chunk with a wrong CRC, so random damage
+ * would never reach the code behind it.
  */
 #ifndef IH_TESTS_PNG_REPAIR_H
 #define IH_TESTS_PNG_REPAIR_H
@@ -26,8 +26,8 @@ static inline uint32_t load_be32(const uint8_t *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* The chunk whose length stands at *at: its name's place, and *at moved on to the next. NULL: there
- * is no whole chunk. A chunk is its length, a name of 4 bytes, the data, and a CRC of both. */
+/* Returns the name of the chunk at *at, and moves *at to the next chunk. NULL: no complete chunk. A
+ * chunk is the length, a name of 4 bytes, the data, and a CRC of name and data. */
 static inline uint8_t *next_png_chunk(uint8_t *bytes, size_t size, size_t *at, uint32_t *length)
 {
     if (*at > size || size - *at < 12)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# gallery.sh IMGHIST MAKE_IMAGES OUT: charts of every kind of image, as PNG and as SVG, in OUT, with a
-# page that shows them all, OUT/index.html. The same program gives the same bytes. The chart that
-# README.md shows is put into this folder.
+# gallery.sh IMGHIST MAKE_IMAGES OUT: draws charts of every kind of image into OUT, as PNG and SVG, and
+# writes a page that shows them all, OUT/index.html. The same program gives the same bytes. Also updates
+# the chart of README.md in this folder.
 set -eu
 cd "$(dirname "$0")/../.."
 program=$(realpath "$1") make_images=$(realpath "$2") out=$3
@@ -25,7 +25,7 @@ code { background: #eee; padding: 0.1em 0.4em; }
 <h1>Charts by imghist</h1>
 END
 
-# picture NAME ARGUMENT...: the chart of the images and options, as NAME.png and NAME.svg.
+# picture NAME ARGUMENT...: draws the chart of the images and options as NAME.png and NAME.svg.
 picture() {
   local name=$1 shown
   shift

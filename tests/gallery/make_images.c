@@ -1,12 +1,13 @@
 /*
- * make_images SCENE.png DIR: the images that the gallery shows the charts of, as PNM files in DIR.
+ * Makes the images for the charts of the gallery.
  *
- * Each is a kind of histogram that a chart has to cope with. The photographs are the sample scene,
- * enlarged so that all values occur, with grain, and exposed in several ways; everything else is
- * drawn here. Nothing is random: the same program and scene give the same bytes.
+ *     make_images SCENE.png DIR       all images but the huge one, as PNM files in DIR
+ *     make_images --photo SCENE.png   a photograph of 24 megapixels, to standard output
+ *     make_images --huge              an image of 300 megapixels, to standard output
  *
- * make_images --huge: one of 300 megapixels, to standard output.
- * make_images --photo SCENE.png: the photograph in 24 megapixels, to standard output.
+ * Each image has another kind of histogram. The photographs are the sample scene, enlarged until
+ * all values occur, with grain and in several exposures. The others are drawn here. Nothing is
+ * random: the same program and scene give the same bytes.
  */
 #include <math.h>
 #include <png.h>
@@ -18,7 +19,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* Times the size of the scene; the photograph of 24 megapixels is 6000 x 4000. */
+/* Factors of enlargement; the photograph of 24 megapixels is 6000 x 4000. */
 static const double enlarged = 3, enlarged_most = 12.5;
 
 static void stop(const char *what)
@@ -40,7 +41,7 @@ static struct image new_image(unsigned width, unsigned height, unsigned n_channe
     return image;
 }
 
-/* Writes the image as PGM, PPM or PAM, and releases it. */
+/* Writes the image as PGM, PPM or PAM, and frees its pixels. */
 static void save_to(FILE *f, const char *path, struct image image)
 {
     if (image.n_channels == 4)
@@ -67,7 +68,7 @@ static void save(const char *folder, const char *name, struct image image)
 
 /* ---- photographs ---- */
 
-/* Evenly spread in 0..1, the same for the same number; the mixing of MurmurHash3. */
+/* Returns a hash of n, uniform in 0..1. Source: the finalizer of MurmurHash3. */
 static double noise(uint32_t n)
 {
     n ^= n >> 16;
@@ -90,7 +91,7 @@ static struct image load(const char *path)
     return image;
 }
 
-/* The channel's value between pixels. */
+/* Interpolates a channel bilinearly. */
 static double sample(const struct image *image, double x, double y, unsigned channel)
 {
     const unsigned left = (unsigned)x, top = (unsigned)y;
@@ -104,7 +105,7 @@ static double sample(const struct image *image, double x, double y, unsigned cha
            (p[(below + left) * 3 + channel] * (1 - u) + p[(below + right) * 3 + channel] * u) * v;
 }
 
-/* Exposure in stops, and gamma: above 1 darker shadows, below 1 lighter ones. */
+/* Changes the exposure by stops and the shadows by gamma: above 1 darker, below 1 lighter. */
 static struct image expose(const struct image *scene, double scale, double stops, double gamma,
                            double lift)
 {
@@ -142,8 +143,8 @@ static void fill(struct image *image, unsigned x, unsigned y, unsigned width, un
                    image->n_channels);
 }
 
-/* Strokes of letters with soft edges on white, a side bar, a title bar, a selected line, a button.
- */
+/* Draws strokes of letters with soft edges on white, a side bar, a title bar, a selected line and a
+ * button. */
 static struct image draw_screenshot(void)
 {
     static const uint8_t white[] = {255, 255, 255}, bar[] = {43, 48, 59}, side[] = {240, 242, 245};
@@ -158,7 +159,7 @@ static struct image draw_screenshot(void)
         for (unsigned x = 284; x < 1180; x++) {
             const uint32_t letter = x / 9 + line * 131;
             if (noise(letter) < 0.17 || (x > 900 && noise(line) < 0.4))
-                continue; /* between words; the end of a paragraph */
+                continue; /* between two words, or after the end of a paragraph */
             const double ink = noise(x * 31 + line * 1013);
             const uint8_t v = (uint8_t)(ink < 0.45 ? 255 : ink < 0.8 ? 32 : 60 + 190 * noise(x));
             const uint8_t pixel[] = {v, v, (uint8_t)(v < 250 ? v + 4 : v)};
@@ -197,7 +198,7 @@ static struct image draw_tiny(void)
     return image;
 }
 
-/* A disc of the photograph, its edge soft. */
+/* Cuts a disc with a soft edge out of the photograph. */
 static struct image cut_out(struct image photo)
 {
     struct image image = new_image(photo.width, photo.height, 4);
@@ -212,7 +213,7 @@ static struct image cut_out(struct image photo)
     return image;
 }
 
-/* Hills of fog: gray values of a smooth surface, 20000 x 15000. */
+/* Writes a smooth gray surface of 20000 x 15000 pixels. */
 static void write_huge(void)
 {
     enum { WIDTH = 20000, HEIGHT = 15000 };

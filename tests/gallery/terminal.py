@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""terminal.py COLUMNS: draws what a terminal shows (standard input) as SVG (standard output).
+"""terminal.py COLUMNS: draws terminal output (standard input) as SVG (standard output).
 
-It knows what imghist writes: text, the SGR sequences for bold and the eight colours, and block
-elements, which are drawn as shapes, so that no font leaves gaps between them.
+It supports what imghist writes: text, the SGR sequences for bold and the eight colours, and block
+elements. Block elements are drawn as shapes, because fonts leave gaps between them.
 """
 
 import re
@@ -28,13 +28,13 @@ class Style:
             elif 40 <= code <= 47:
                 self.ground = COLOURS[code - 40]
             else:
-                sys.exit(f"terminal.py: SGR {code} is not known")
+                sys.exit(f"terminal.py: SGR {code} is not supported")
 
 
 def main():
     columns = int(sys.argv[1])
     text = sys.stdin.buffer.read().decode().replace("\r\n", "\n").rstrip("\n")
-    grounds, inks, words = {}, {}, []  # path data by colour; text elements
+    grounds, inks, texts = {}, {}, []  # path data by colour; text elements
     style, row = Style(), 0
 
     for line in text.split("\n"):
@@ -44,13 +44,13 @@ def main():
             if word.strip():
                 x, y = PAD + start * CELL_W, PAD + row * CELL_H + 14
                 bold = ' font-weight="bold"' if style.bold else ""
-                words.append(f'<text x="{x}" y="{y}" fill="{style.ink}"{bold} '
+                texts.append(f'<text x="{x}" y="{y}" fill="{style.ink}"{bold} '
                              f'textLength="{len(word) * CELL_W}">{escape(word)}</text>')
 
         for part in re.findall(r"\x1b\[[0-9;]*m|[^\x1b]|\x1b", line):
             if part[0] == "\x1b":
                 if len(part) == 1:
-                    sys.exit("terminal.py: an escape sequence that is not known")
+                    sys.exit("terminal.py: an escape sequence is not supported")
                 flush()
                 word, start = "", column
                 style.take(part[2:-1])
@@ -88,7 +88,7 @@ def main():
     print("</g>")
     print(f'<g font-family="DejaVu Sans Mono,Menlo,Consolas,monospace" font-size="{FONT}" '
           'xml:space="preserve">')
-    print("\n".join(words))
+    print("\n".join(texts))
     print("</g>\n</svg>")
 
 

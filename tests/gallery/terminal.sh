@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# terminal.sh IMGHIST OUT.svg [COLUMNS]: what a terminal shows of imghist, as a picture.
+# terminal.sh IMGHIST OUT.svg [COLUMNS]: draws a terminal session with imghist as an SVG picture.
 #
-# The program runs under a pseudo terminal, so that it draws as it does for people. The picture has
-# nothing of the machine in it: the same program gives the same bytes.
+# script(1) runs the program on a pseudo terminal, so its output has colours. The picture does not depend
+# on the machine: the same program gives the same bytes.
 set -eu
 program=$(realpath "$1") out=$(realpath "$2") columns=${3:-80}
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# check.sh [ROOT]: is tests/gpu/evidence.txt about the kernels and backends as they are now?
+# check.sh [ROOT]: checks that tests/gpu/evidence.txt was recorded with the current kernels and backends.
 #
-# Exit status: 0 it is; 1 it is not, or there is none; 77 it is not, and says why in a line
-# `pending: REASON`, which counts as skipped until a GPU has run the tests again.
+# Exit status: 0 yes; 1 no, or there is no such file; 77 no, but the file has a line
+# `pending: REASON`, which counts as skipped until the tests have run on a GPU again.
 set -eu
 root=${1:-.}
 evidence=$root/tests/gpu/evidence.txt
@@ -23,6 +23,6 @@ else
   echo "GPU evidence: kernels/, src/count/, src/device/ or src/jpeg_gpu/ have changed since $evidence was recorded" >&2
   echo "  recorded: ${recorded:-nothing}" >&2
   echo "  now:      $now" >&2
-  echo "  Run make test-gpu on a machine with a GPU, or add a line 'pending: REASON' where none can be had." >&2
+  echo "  Run make test-gpu on a machine with a GPU, or add a line 'pending: REASON' if there is none." >&2
   exit 1
 fi

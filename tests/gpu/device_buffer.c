@@ -1,11 +1,10 @@
 /*
- * Pixels in the memory of a GPU, counted through imghist.h on the caller's stream, against the same
- * pixels counted by the processor: every number of channels, starts that are not aligned, rows with
- * and without gaps and upwards, a stream whose work before the count must be seen and work after it
- * not waited for, and what must be refused. It is built against the installed library. Prints a
- * line for each failure, and how many counts were compared.
+ * Pixels in device memory, counted through imghist.h on the caller's stream, against the same
+ * pixels counted on the CPU: every number of channels, unaligned starts, rows with and without gaps
+ * and upwards, the order of work on the stream, and invalid arguments. Built against the installed
+ * library. Prints a line for each failure, and the number of counts compared.
  *
- * With IMGHIST_TEST_SMALL set images are small, for compute-sanitizer.
+ * IMGHIST_TEST_SMALL makes images small, for compute-sanitizer.
  */
 #include <cuda_runtime_api.h>
 #include <imghist.h>
@@ -13,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The example of imghist.h, which is linked with it. */
+/* The example in imghist.h, linked with this program. */
 int count_device(struct ih_context *context, const void *d_rgb, unsigned width, unsigned height,
                  size_t pitch_bytes, cudaStream_t stream);
 
@@ -41,7 +40,7 @@ static struct ih_context *open_context(const char *device)
 {
     struct ih_settings settings = {0};
     struct ih_context *context = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     settings.device = device;
     settings.clip_low = 3;
     settings.clip_high = 250;
@@ -69,7 +68,7 @@ static int same(const struct ih_counts *a, const struct ih_counts *b)
     return is_same;
 }
 
-/* What all checks share. */
+/* The state of all checks. */
 struct bench {
     struct ih_context *context, *cpu;
     struct ih_pending *pending;
@@ -84,7 +83,7 @@ static void check(struct bench *b, uint64_t width, uint64_t height, unsigned n_c
 {
     const size_t stride = (size_t)width * n_channels + gap_bytes;
     const size_t first = start + (is_upwards ? stride * (size_t)(height - 1) : 0);
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     struct ih_pixels pixels = {b->host + first, width, height, (ptrdiff_t)stride, n_channels};
     if (start + stride * (size_t)height > b->size_bytes) {
         expect(0, "the test's memory is too small", __LINE__);
@@ -126,11 +125,11 @@ static void check_layouts(struct bench *b, int is_small)
     check(b, 0, 0, 3, 0, 0, 0, b->stream);
 }
 
-/* Work enqueued before is seen; more work may follow; the count waits for its own alone. */
+/* The count sees work enqueued before it, and does not wait for work enqueued after it. */
 static void check_order(struct bench *b)
 {
     const size_t n = b->size_bytes / 3;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     const struct ih_pixels pixels = {b->d_memory, n, 1, 0, 3};
     uint8_t *host;
     EXPECT(cudaMallocHost((void **)&host, b->size_bytes) == cudaSuccess);
@@ -146,17 +145,17 @@ static void check_order(struct bench *b)
     EXPECT(ih_counts_bins(b->counts, IH_LUMA)[200] == n);
     EXPECT(ih_pending_count(b->pending, &pixels, b->stream, &err) == IH_OK);
     EXPECT(ih_pending_finish(b->pending, b->counts, &err) == IH_OK);
-    EXPECT(ih_counts_bins(b->counts, 1)[9] == n); /* and not what the count before left */
+    EXPECT(ih_counts_bins(b->counts, 1)[9] == n); /* not what the previous count left */
     EXPECT(ih_pending_finish(b->pending, b->counts, &err) == IH_USAGE);
     EXPECT(ih_counts_bins(b->counts, 0) == NULL);
     cudaFreeHost(host);
 }
 
-/* Enqueuing returns while the stream is still busy with what came before. */
-static void check_nothing_is_waited_for(struct bench *b)
+/* Enqueuing returns while the stream is still busy with earlier work. */
+static void check_enqueuing_does_not_wait(struct bench *b)
 {
     const struct ih_pixels pixels = {b->d_memory, 1000, 1, 0, 3};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     for (int i = 0; i < 400; i++)
         cudaMemsetAsync(b->d_memory, i, b->size_bytes, b->stream);
     EXPECT(ih_pending_count(b->pending, &pixels, b->stream, &err) == IH_OK);
@@ -166,14 +165,14 @@ static void check_nothing_is_waited_for(struct bench *b)
     EXPECT(ih_counts_bins(b->counts, 2)[399 % 256] == 1000);
 }
 
-/* Where transparent pixels are to be skipped, those that may be are refused and others counted. */
-static void check_transparent_are_not_skipped(struct bench *b)
+/* With skip-transparent, images with alpha are refused and others are counted. */
+static void check_skip_transparent(struct bench *b)
 {
     const struct ih_pixels rgba = {b->d_memory, 4, 4, 0, 4}, rgb = {b->d_memory, 4, 4, 0, 3};
     struct ih_settings settings = {0};
     struct ih_context *context = NULL;
     struct ih_pending *pending = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     settings.device = "cpu";
     settings.alpha = "skip-transparent";
     EXPECT(ih_context_open(&settings, sizeof settings, &context, &err) == IH_OK);
@@ -191,7 +190,7 @@ static void check_refusals(struct bench *b)
 {
     struct ih_pixels pixels = {b->host, 4, 4, 0, 3};
     struct ih_pending *other = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     int gpu = -1;
     EXPECT(ih_pending_count(b->pending, &pixels, b->stream, &err) == IH_USAGE);
     EXPECT(strstr(err.message, "host memory") != NULL);
@@ -200,8 +199,8 @@ static void check_refusals(struct bench *b)
     EXPECT(ih_pending_count(b->pending, &pixels, b->stream, &err) == IH_USAGE);
     EXPECT(ih_pending_open(b->context, 999, &other, &err) == IH_UNAVAILABLE);
     EXPECT(other == NULL);
-    check_transparent_are_not_skipped(b);
-    EXPECT(cudaPeekAtLastError() == cudaSuccess); /* nothing is left for the caller to find */
+    check_skip_transparent(b);
+    EXPECT(cudaPeekAtLastError() == cudaSuccess); /* no CUDA error is left for the caller */
     EXPECT(cudaGetDevice(&gpu) == cudaSuccess && gpu == 0);
 }
 
@@ -209,7 +208,7 @@ int main(void)
 {
     const int is_small = getenv("IMGHIST_TEST_SMALL") != NULL;
     struct bench b = {.size_bytes = is_small ? (size_t)1 << 19 : (size_t)64 << 20};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     b.cpu = open_context("cpu");
     b.context = open_context("cuda:0");
     EXPECT(cudaStreamCreateWithFlags(&b.stream, cudaStreamNonBlocking) == cudaSuccess);
@@ -229,7 +228,7 @@ int main(void)
     EXPECT(count_device(b.context, b.d_memory, 100, 50, 320, b.stream));
     check_order(&b);
     if (!is_small)
-        check_nothing_is_waited_for(&b);
+        check_enqueuing_does_not_wait(&b);
     ih_pending_close(b.pending);
     ih_counts_close(b.counts);
     ih_counts_close(b.expected);

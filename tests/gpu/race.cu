@@ -1,10 +1,10 @@
 /*
- * The shipped shared-memory tree, kernels/reduce_shared.cu, with its barriers or without them.
+ * The sum in shared memory, kernels/reduce_shared.cu, with its barriers or without them.
  *
- * Compiled as it is, this is the rung that `imghist --bench` runs; with WITHOUT_BARRIERS every
- * __syncthreads of that file is left out. race.sh runs both under compute-sanitizer's racecheck:
- * the first must be clean, in the second the race must be found. The answer is printed but proves
- * nothing: a race may well give the right one.
+ * By default this is the rung that `imghist --bench` runs; WITHOUT_BARRIERS removes every
+ * __syncthreads from that file. race.sh runs both under compute-sanitizer's racecheck: the first
+ * must be clean, and in the second the race must be found. The printed answer proves nothing,
+ * because a race may give the right one.
  */
 #include <cuda_runtime.h>
 #include <stdio.h>

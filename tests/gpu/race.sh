@@ -1,10 +1,10 @@
 #!/bin/sh
-# race.sh [BUILD]: racecheck knows a missing __syncthreads when it sees one.
+# race.sh [BUILD]: shows that racecheck finds a missing __syncthreads.
 #
-# The ladder's shared-memory tree is compiled twice, as it is shipped and with its barriers left out.
-# Under compute-sanitizer's racecheck the first must have no hazards and the second at least one: so
-# a clean racecheck of the kernels means something. Needs a GPU, nvcc and compute-sanitizer; exits
-# with 77 where one is missing.
+# Compiles the sum in shared memory twice, as it is and without its barriers. Under
+# compute-sanitizer's racecheck the first must have no hazards and the second at least one. So a
+# clean racecheck of the other kernels means something. Needs a GPU, nvcc and compute-sanitizer;
+# exits with 77 if one is missing.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build/gpu}/race
@@ -16,7 +16,7 @@ done
 nvidia-smi -L >/dev/null 2>&1 || { echo "race: skipped, no NVIDIA GPU"; exit 77; }
 mkdir -p "$build"
 
-# hazards NAME NVCC-OPTION...: builds, runs under racecheck, prints its summary line.
+# hazards NAME NVCC-OPTION...: builds race.cu, runs it under racecheck, prints the summary line.
 hazards() {
   name=$1
   shift
@@ -28,7 +28,7 @@ hazards() {
 with=$(hazards with_barriers)
 without=$(hazards without_barriers -DWITHOUT_BARRIERS)
 echo "race: with __syncthreads: ${with:-no summary}; without: ${without:-no summary}"
-grep -q '^sum ' "$build/with_barriers.log" || { echo "race: it did not run; see $build" >&2; exit 1; }
+grep -q '^sum ' "$build/with_barriers.log" || { echo "race: the program did not run; see $build" >&2; exit 1; }
 case $with in
 "0 hazards"*) ;;
 *) echo "race: racecheck is not clean with the barriers; see $build/with_barriers.log" >&2; exit 1 ;;

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# run.sh: what only a machine with an NVIDIA GPU can test. When all of it passes, it is recorded in
-# evidence.txt together with the hash of the sources that ran; when anything fails, nothing is.
+# run.sh: the tests that need an NVIDIA GPU. If all pass, the results are recorded in evidence.txt with
+# the hash of the tested sources; if any fails, nothing is recorded.
 #
-#   parity     every kernel and the CUDA backend against the plain C reference, and the kernel of a
-#              JPEG's planes against its arithmetic on the CPU
-#   counters   the same on jobs at random, and the finds of the fuzzer of counting
-#   memcheck   the same under compute-sanitizer, on small data: out-of-bounds and leaked memory
+#   parity     every kernel and the CUDA backend against a plain count; the kernel for a JPEG's planes
+#              against its arithmetic on the CPU
+#   counters   the same on random jobs and on inputs that fuzzing found
+#   memcheck   parity under compute-sanitizer, on small data: out-of-bounds accesses and leaks
 #   racecheck  the same: data races in shared memory
-#   ladder     every rung of --bench is right, memcheck and racecheck are clean
-#   race       racecheck finds the race that leaving __syncthreads out makes
-#   library    pixels in device memory through imghist.h against the CPU, memcheck and racecheck clean
+#   ladder     every rung of --bench is right; memcheck and racecheck are clean
+#   race       racecheck finds the race in a kernel without its __syncthreads
+#   library    pixels in device memory through imghist.h against the CPU; memcheck and racecheck clean
 #   cli        imghist with each kernel against imghist on the CPU: identical bytes
-#   jpeg       sound and damaged JPEG files through the GPU's engines and through libjpeg-turbo: identical
-#              records, memcheck and racecheck clean; where the GPU has no such engines, why
-#   auto       a run that the processors begin and the GPU joins amid it: identical bytes
-#   several    the same on two GPUs at once, where there are two
+#   jpeg       sound and damaged JPEG files through hardware JPEG decoders and libjpeg-turbo: identical
+#              records, memcheck and racecheck clean; on a GPU without them, the reason
+#   auto       a run that the CPU begins and the GPU joins later: identical bytes
+#   several    the same on two GPUs at once, if there are two
 #
-# PHOTOS   more directories of images for the last, separated by spaces
-# DEPS     headers and libraries for make, on a machine where packages cannot be installed
+# PHOTOS   more directories of images, separated by spaces
+# DEPS     headers and libraries for make, on a machine without package manager
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -65,7 +65,7 @@ unset IMGHIST_DEVICE
 
 # ---- parity, and under compute-sanitizer ------------------------------------------------------
 
-# run_parity NAME COMMAND...: a test that is skipped here has not seen the GPU, and so has failed.
+# run_parity NAME COMMAND...: runs a test. A skipped test has not used the GPU, and so has failed.
 run_parity() {
   local name=$1 log=$logs/$1.log
   shift
@@ -82,10 +82,10 @@ run_parity planes "$planes_test"
 parity="$((n_kernels_ok + n_ok)) passed, 0 failed"
 say "parity: $parity"
 
-# What fuzz_count compares, its finds and jobs at random, with the GPU's lanes among them.
+# The jobs of fuzz_count, recorded and random, on the GPU too.
 run_parity counters "$build/tests/test_counters"
 ! grep '^left out: cuda' "$logs/counters.log" >&2 || fail "counters: without the GPU"
-say "counters: jobs at random, every kernel against the reference"
+say "counters: random jobs, every kernel against the reference"
 
 export IMGHIST_TEST_SMALL=1
 for test in "$parity_test" "$planes_test"; do
@@ -142,8 +142,8 @@ for kernel in $kernels; do
 done
 read -r -a photos <<<"${PHOTOS:-}"
 
-# run_imghist FILE ARG...: standard output into FILE; prints the exit status, where 0 and 1 (an input
-# is broken, on either device) are for the caller to compare.
+# run_imghist FILE ARG...: writes standard output to FILE and prints the exit status, for the caller to
+# compare (1: an input is broken).
 run_imghist() {
   local file=$1 status=0
   shift
@@ -151,7 +151,7 @@ run_imghist() {
   echo "$status"
 }
 
-# compare WHAT ARGS_OF_CUDA... -- ARG...: fails where CUDA and the CPU differ in a byte.
+# compare WHAT ARGS_OF_CUDA... -- ARG...: fails if CUDA and the CPU differ in a byte.
 compare() {
   local what=$1 cuda=() on_cpu on_cuda
   shift
@@ -181,17 +181,17 @@ done < <(sed -n 's/^\(samples\/[^,"]*\),.*,luma,.*/\1/p' "$logs/images.csv")
 cli="$n_images images identical with each of: $(echo "$kernels" | xargs); $n_alone of them alone too"
 say "cli: $cli"
 
-# ---- the JPEG engines ------------------------------------------------------------------------
+# ---- the hardware JPEG decoders ----------------------------------------------------------------
 
 jpeg="jpeg: not tried: $("$imghist" --jpeg=gpu -q --csv=stats samples/scene.jpg 2>&1 >/dev/null || :)"
 if "$imghist" --jpeg=gpu -q --csv=stats samples/scene.jpg >/dev/null 2>&1; then
-  jpeg=$(tests/gpu/jpeg.sh "$build" "${photos[@]}" 2>"$logs/jpeg.log") || { tail -n 20 "$logs/jpeg.log" >&2; fail "the JPEG engines"; }
+  jpeg=$(tests/gpu/jpeg.sh "$build" "${photos[@]}" 2>"$logs/jpeg.log") || { tail -n 20 "$logs/jpeg.log" >&2; fail "the hardware JPEG decoders"; }
 fi
 say "$jpeg"
 
-# ---- the GPU amid a run -----------------------------------------------------------------------
+# ---- the GPU joins a run -----------------------------------------------------------------------
 
-# Long enough for the start of any GPU, and of its JPEG engines: without -v these are not stopped at the end.
+# Long enough for any GPU and its JPEG decoders to start; without -v they are not stopped at the end.
 for _ in {1..20000}; do printf '%s\n' samples/scene.jpg samples/scene.png; done >"$logs/auto.list"
 on_cpu=$(run_imghist "$logs/cpu.csv" --device=cpu --csv=stats --files-from="$logs/auto.list")
 for how in "-v --jpeg=cpu" "-q --jpeg=cpu" "-v" "-q"; do
@@ -201,9 +201,9 @@ for how in "-v --jpeg=cpu" "-q --jpeg=cpu" "-v" "-q"; do
   { [ "$status" = "$on_cpu" ] && cmp "$logs/cpu.csv" "$logs/auto.csv" >&2; } ||
     fail "auto: $how ends in $status, or differs from the CPU ($on_cpu): see $logs/auto.*"
   [[ $how != -v* ]] || { grep -q "counted by cpu," "$logs/auto.err" && grep -q "counted by cuda:" "$logs/auto.err"; } ||
-    fail "auto: $how: not both have counted: see $logs/auto.err"
+    fail "auto: $how: the CPU or the GPU has counted nothing: see $logs/auto.err"
 done
-auto="$(wc -l <"$logs/auto.list") images identical, begun by the processors, ended by the GPU"
+auto="$(wc -l <"$logs/auto.list") images identical, begun by the CPU, ended by the GPU"
 say "auto: $auto"
 
 # ---- several GPUs -----------------------------------------------------------------------------
@@ -213,7 +213,7 @@ if [ -z "${CUDA_VISIBLE_DEVICES:-}" ] && [ "$(nvidia-smi --list-gpus | wc -l)" -
   for device in cuda:1 cuda:0,1 cuda:1,0 cuda; do
     compare "--device=$device" "--device=$device" -- --csv=long -j 4 samples samples "${photos[@]}"
   done
-  # More inputs than workers, whose first ones wait for the start: each of the four counts something.
+  # More inputs than workers: each of the four workers counts something.
   "$imghist" --device=cuda:0,1 -j 4 -v --csv=stats samples samples samples >/dev/null 2>"$logs/several.err"
   for gpu in cuda:0 cuda:1; do
     grep -q "$gpu " "$logs/several.err" || fail "several: $gpu has not counted: see $logs/several.err"
@@ -232,7 +232,7 @@ say "several: $several"
 record=$(mktemp tests/gpu/evidence.XXXXXX)
 trap 'rm -f "$record"' EXIT
 cat >"$record" <<END
-What tests/gpu/run.sh found; it writes this file itself, when all of it passes.
+The results of tests/gpu/run.sh, which writes this file when all tests pass.
 
 sources: $sources
 date: $(date -u +%Y-%m-%d)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# sources.sh [ROOT]: prints the hash of what the evidence is about: the names and contents of the
-# kernels and backends. It depends on nothing else: no locale, no file modes, no dates.
+# sources.sh [ROOT]: prints a hash of the names and contents of the kernels and backends that the
+# evidence covers. Locale, file modes and dates do not affect it.
 set -eu
 export LC_ALL=C
 cd "${1:-.}"

@@ -1,10 +1,10 @@
-/* A C program outside the tree: counts a row of gray pixels, and has ih_ names of its own, some of
- * which the inside of the library has too. They must not meet. */
+/* A C program outside the tree. It counts a row of gray pixels and defines ih_ names that also
+ * exist inside the library. They must not collide. */
 #include <imghist.h>
 #include <stdio.h>
 #include <string.h>
 
-int ih_error_set(void); /* nobody may call these */
+int ih_error_set(void); /* the library must not call these */
 int ih_histogram_clear(void);
 int ih_png_start(void);
 
@@ -32,7 +32,7 @@ int main(void)
     const struct ih_settings settings = {.device = "cpu"};
     struct ih_context *context = NULL;
     struct ih_counts *counts = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     const int is_right = ih_context_open(&settings, sizeof settings, &context, &err) == IH_OK &&
                          ih_counts_open(&counts, &err) == IH_OK &&
                          ih_count_pixels(context, &pixels, counts, &err) == IH_OK &&

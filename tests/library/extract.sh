@@ -1,6 +1,6 @@
 #!/bin/sh
-# extract.sh HEADER DIRECTORY: writes the examples in the comment of imghist.h as files: what stands
-# between ` * example NAME:` and ` * end of example`, without the comment's stars and the indent.
+# extract.sh HEADER DIRECTORY: writes the examples in the comment of imghist.h to files NAME: the lines
+# between ` * example NAME:` and ` * end of example`, without stars and indentation.
 set -eu
 mkdir -p "$2"
 awk -v directory="$2" '

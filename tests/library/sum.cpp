@@ -1,4 +1,4 @@
-// A C++ program outside the tree: sums the counts of all files named, one thread each.
+// A C++ program outside the tree: adds up the counts of the files given, with one thread each.
 #include <imghist.h>
 
 #include <iostream>

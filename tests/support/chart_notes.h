@@ -1,4 +1,4 @@
-/* A canvas that only takes notes of where things are drawn, for the tests. */
+/* A canvas for tests that records the boxes of texts and marks. */
 #ifndef IH_TESTS_CHART_NOTES_H
 #define IH_TESTS_CHART_NOTES_H
 
@@ -12,7 +12,7 @@ enum { NOTES_MAX = 512, FAR = INT32_MAX / 2 };
 
 struct box {
     int32_t left, top, right, bottom; /* 1/IH_SUBPIXELS of a pixel */
-    char text[IH_LABEL_MAX];          /* "" of a mark */
+    char text[IH_LABEL_MAX];          /* "" for a mark */
 };
 
 struct notes {
@@ -20,7 +20,7 @@ struct notes {
     const struct ih_chart_theme *theme;
     struct box boxes[NOTES_MAX];
     size_t n;
-    struct box all; /* around everything that was drawn */
+    struct box all; /* around everything */
 };
 
 static inline void extend(struct box *box, int32_t left, int32_t top, int32_t right, int32_t bottom)
@@ -44,7 +44,7 @@ static inline bool is_colour(const struct ih_colour *a, const struct ih_colour *
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* Marks are what has the colour of a warning, and the arrows in the colour of text. */
+/* Shapes in the colours of warnings and of text are marks: triangles and arrows. */
 static inline void note_fill(struct ih_canvas *canvas, const struct ih_path *path,
                              const struct ih_paint *paint)
 {
@@ -63,7 +63,7 @@ static inline void note_fill(struct ih_canvas *canvas, const struct ih_path *pat
     }
 }
 
-/* As high as DejaVu's capitals and digits, as deep as its descenders. */
+/* A box reaches from the height of DejaVu's capitals and digits to its descenders. */
 static inline void note_text(struct ih_canvas *canvas, const struct ih_text_place *place,
                              const char *text, const struct ih_paint *paint)
 {
@@ -102,7 +102,7 @@ static inline void check_boxes(const struct notes *notes, unsigned width, unsign
 static inline void draw_notes(struct notes *notes, const struct ih_result *r, const char *scale,
                               unsigned width, unsigned height)
 {
-    static struct ih_glyphs *glyphs; /* one for all, until the end */
+    static struct ih_glyphs *glyphs; /* shared, never closed */
     if (!glyphs)
         assert_int_equal(ih_glyphs_open(&glyphs, NULL), IH_OK);
     memset(notes, 0, sizeof *notes);
@@ -114,7 +114,7 @@ static inline void draw_notes(struct notes *notes, const struct ih_result *r, co
                              .glyphs = glyphs,
                              .canvas = &notes->base,
                              .axis.scale = ih_chart_scale_find(scale)};
-    ih_chart_tell(r, &chart.facts);
+    ih_chart_collect_facts(r, &chart.facts);
     ih_chart_draw_all(&chart, width, height);
     assert_int_equal(notes->base.status, IH_OK);
     ih_path_reset(&chart.path);

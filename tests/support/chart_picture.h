@@ -1,8 +1,8 @@
 /*
- * Charts as decoded pixels, for the tests.
+ * Charts as decoded pixels, for tests.
  *
- * Nothing here knows where the layout puts what. The plot is found by the colours of its panel and
- * of its axis, and everything else is looked for by colour in it and around it.
+ * These functions do not know the layout. They find the plot by the colours of its panel and its
+ * axis, and everything else by colour.
  */
 #ifndef IH_TESTS_CHART_PICTURE_H
 #define IH_TESTS_CHART_PICTURE_H
@@ -30,7 +30,7 @@ static inline struct ih_result *new_result(unsigned n_channels)
     return r;
 }
 
-/* Counts n pixels of one colour, as a backend would. */
+/* Counts n pixels of one colour, as a backend does. */
 static inline void add_pixels(struct ih_result *r, const uint8_t pixel[IH_CHANNELS_MAX], uint64_t n)
 {
     struct ih_histogram *h = &r->histogram;
@@ -67,7 +67,7 @@ struct colour {
 
 enum colour_name { PAGE, PANEL, AXIS, WARNING, WHITE, TEXT };
 
-/* Of the dark theme. */
+/* Colours of the dark theme. */
 static inline struct colour colour_of(enum colour_name name)
 {
     switch (name) {
@@ -76,7 +76,7 @@ static inline struct colour colour_of(enum colour_name name)
     case PANEL:
         return (struct colour){15, 16, 20};
     case AXIS:
-        return (struct colour){124, 125, 128}; /* over the page */
+        return (struct colour){124, 125, 128}; /* blended with the page */
     case WARNING:
         return (struct colour){255, 176, 46};
     case WHITE:
@@ -89,7 +89,7 @@ static inline struct colour colour_of(enum colour_name name)
 struct picture {
     int width, height;
     uint8_t *pixels;              /* [height][width][3] */
-    int left, top, right, bottom; /* of the panel, right and bottom excluded */
+    int left, top, right, bottom; /* of the panel; right and bottom are excluded */
 };
 
 static inline struct colour pixel_at(const struct picture *p, int x, int y)
@@ -103,7 +103,7 @@ static inline bool same_colour(struct colour a, struct colour b)
     return a.red == b.red && a.green == b.green && a.blue == b.blue;
 }
 
-/* Pixels of a colour in a part of the picture. */
+/* Counts the pixels of a colour in a part of the picture. */
 static inline int count_colour(const struct picture *p, enum colour_name name, int x0, int y0,
                                int x1, int y1)
 {
@@ -114,7 +114,7 @@ static inline int count_colour(const struct picture *p, enum colour_name name, i
     return n;
 }
 
-/* The longest run of one colour in a row; returns its length. */
+/* Finds the longest run of one colour in a row. Returns its length. */
 static inline int longest_run(const struct picture *p, enum colour_name name, int y, int *first)
 {
     int longest = 0, length = 0;
@@ -128,8 +128,8 @@ static inline int longest_run(const struct picture *p, enum colour_name name, in
     return longest;
 }
 
-/* The plot stands on the one line that is longer than half the picture, and its top is where the
- * panel begins: no bar reaches that row but one that is cut. */
+/* Finds the panel. Its bottom is the only line longer than half the picture, and its top is the
+ * first row with the panel's colour: only cut bars reach that row. */
 static inline void find_panel(struct picture *p)
 {
     int length = 0;
@@ -162,7 +162,7 @@ static inline struct picture draw(const struct ih_result *r, struct ih_chart_opt
     return p;
 }
 
-/* The chart of r in the usual size; r is released. */
+/* Draws the chart of r in the default size, and frees r. */
 static inline struct picture draw_usual(struct ih_result *r)
 {
     struct picture p =
@@ -172,14 +172,14 @@ static inline struct picture draw_usual(struct ih_result *r)
     return p;
 }
 
-/* The column in the middle of bin v. */
+/* Returns the column of pixels in the middle of bin v. */
 static inline int bin_column(const struct picture *p, int v)
 {
     return p->left + (p->right - p->left) * (2 * v + 1) / (2 * IH_BINS);
 }
 
-/* Where a column of pixels begins to differ from one of an empty bin: the top of its bar. The
- * bottom of the plot where it has none. */
+/* Returns the top of the bar in a column of pixels: the first row that differs from the column of
+ * an empty bin. The bottom of the plot if there is no bar. */
 static inline int bar_top_at(const struct picture *p, int x, int empty_x)
 {
     for (int y = p->top; y < p->bottom; y++)
@@ -188,7 +188,7 @@ static inline int bar_top_at(const struct picture *p, int x, int empty_x)
     return p->bottom;
 }
 
-/* Bins with a grid line through them have no such place. */
+/* Not for bins with a grid line. */
 static inline int bar_top(const struct picture *p, int v, int empty_v)
 {
     return bar_top_at(p, bin_column(p, v), bin_column(p, empty_v));

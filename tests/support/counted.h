@@ -1,20 +1,13 @@
-/* What tests of counting share: noise, and counts held against the plain reference. Include it
- * after cmocka.h. */
+/* Shared by tests of counting: counters, and comparison of histograms. Include it after cmocka.h.
+ */
 #ifndef IH_TESTS_COUNTED_H
 #define IH_TESTS_COUNTED_H
 
 #include "count/count.h"
+#include "tests/support/random.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static inline uint32_t random_next(uint32_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return *state;
-}
 
 static inline void assert_same(const struct ih_histogram *a, const struct ih_histogram *b)
 {
@@ -32,7 +25,7 @@ static inline void assert_same(const struct ih_histogram *a, const struct ih_his
     assert_true(ih_histogram_consistent(a));
 }
 
-/* That holds nonsense; free it. */
+/* A counter filled with garbage; free() it. */
 static inline struct ih_counter *make_counter(void)
 {
     struct ih_counter *counter = malloc(sizeof *counter);
@@ -41,12 +34,12 @@ static inline struct ih_counter *make_counter(void)
     return counter;
 }
 
-/* The counts of one image, from a counter that holds nonsense before it begins. */
+/* Counts one image with a counter that is filled with garbage before it begins. */
 static inline void count_with(const struct ih_count_method *method,
                               const struct ih_count_spec *spec, const uint8_t *pixels, size_t n,
                               struct ih_histogram *out)
 {
-    static struct ih_counter counter; /* an allocation each would take longer than the counting */
+    static struct ih_counter counter; /* allocating one each time would take longer than counting */
     memset(&counter, 0xA5, sizeof counter);
     memset(out, 0x5A, sizeof *out);
     ih_counter_begin(&counter, method, spec);

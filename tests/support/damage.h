@@ -40,7 +40,7 @@ static inline void assert_budget(const uint8_t *bytes, size_t size_bytes, uint64
     const struct ih_decode_options options = {.max_pixels = MAX_PIXELS, .budget = &budget};
     struct ih_source source = {0};
     struct ih_decode d;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     ih_source_open_memory(&source, bytes, size_bytes);
     enum ih_status status = ih_decode_open(&d, &source, &options, &err);
     if (status == IH_OK) {

@@ -1,6 +1,6 @@
 /*
- * JPEG files for the tests of the walk: pictures that libjpeg writes, and gray blocks whose
- * entropy-coded bits are spelled out. Include it after cmocka.h.
+ * JPEG files for tests: pictures written by libjpeg, and gray blocks with entropy-coded bits that
+ * a test spells out. Include it after cmocka.h.
  */
 #ifndef IH_TESTS_JPEG_FILES_H
 #define IH_TESTS_JPEG_FILES_H
@@ -19,7 +19,7 @@ struct jpeg_kind {
     int quality; /* 0: 85 */
     bool is_optimized, is_progressive;
     bool is_flat;       /* one colour and no noise */
-    bool has_one_table; /* for codes of luma and chroma */
+    bool has_one_table; /* luma and chroma share Huffman tables */
 };
 
 struct jpeg_file {
@@ -27,7 +27,7 @@ struct jpeg_file {
     unsigned long n;
 };
 
-/* Into *f, with the library's settings. */
+/* Prepares c to write *f with the library's default settings. */
 static inline void begin_jpeg(struct jpeg_compress_struct *c, struct jpeg_error_mgr *errors,
                               struct jpeg_file *f, unsigned width, unsigned height,
                               J_COLOR_SPACE pixels)
@@ -42,16 +42,42 @@ static inline void begin_jpeg(struct jpeg_compress_struct *c, struct jpeg_error_
     jpeg_set_defaults(c);
 }
 
-/* Noise over a slope. */
+/* Compresses all rows, and finishes the file. sample: value i of row y; random is its 32-bit random
+ * number, context is passed through. */
+static inline void write_rows(struct jpeg_compress_struct *c, uint32_t random,
+                              uint8_t (*sample)(unsigned i, unsigned y, uint32_t random,
+                                                const void *context),
+                              const void *context)
+{
+    const unsigned n = c->image_width * (unsigned)c->input_components;
+    uint8_t *row = malloc(n);
+    assert_non_null(row);
+    jpeg_start_compress(c, TRUE);
+    while (c->next_scanline < c->image_height) {
+        for (unsigned i = 0; i < n; i++) {
+            random = random * 1664525u + 1013904223u;
+            row[i] = sample(i, c->next_scanline, random, context);
+        }
+        jpeg_write_scanlines(c, &row, 1);
+    }
+    jpeg_finish_compress(c);
+    jpeg_destroy_compress(c);
+    free(row);
+}
+
+static inline uint8_t sample_of_kind(unsigned i, unsigned y, uint32_t random, const void *kind)
+{
+    const bool is_flat = ((const struct jpeg_kind *)kind)->is_flat;
+    return is_flat ? 100 : (uint8_t)((i + y * 3) / 2 % 200 + (random >> 27));
+}
+
+/* A slope with noise. */
 static inline struct jpeg_file make_jpeg(const struct jpeg_kind *kind, unsigned width,
                                          unsigned height)
 {
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
     struct jpeg_file f = {NULL, 0};
-    uint8_t *row = malloc((size_t)width * 3);
-    uint32_t random = width * 41 + height;
-    assert_non_null(row);
     begin_jpeg(&c, &errors, &f, width, height, kind->is_gray ? JCS_GRAYSCALE : JCS_RGB);
     jpeg_set_quality(&c, kind->quality ? kind->quality : 85, TRUE);
     c.comp_info[0].h_samp_factor = kind->h;
@@ -62,23 +88,11 @@ static inline struct jpeg_file make_jpeg(const struct jpeg_kind *kind, unsigned 
     c.optimize_coding = kind->is_optimized;
     if (kind->is_progressive)
         jpeg_simple_progression(&c);
-    jpeg_start_compress(&c, TRUE);
-    while (c.next_scanline < height) {
-        for (unsigned i = 0; i < width * (unsigned)c.input_components; i++) {
-            random = random * 1664525u + 1013904223u;
-            row[i] = kind->is_flat
-                         ? 100
-                         : (uint8_t)((i + c.next_scanline * 3) / 2 % 200 + (random >> 27));
-        }
-        jpeg_write_scanlines(&c, &row, 1);
-    }
-    jpeg_finish_compress(&c);
-    jpeg_destroy_compress(&c);
-    free(row);
+    write_rows(&c, width * 41 + height, sample_of_kind, kind);
     return f;
 }
 
-/* Where the nth segment of this kind begins, with its 0xFF; fails the test where there is none. */
+/* Offset of the nth segment with this marker. Fails the test if there is none. */
 static inline size_t find_segment(const struct jpeg_file *f, unsigned marker, unsigned nth)
 {
     for (size_t at = 2; at + 4 <= f->n;
@@ -92,14 +106,14 @@ static inline size_t find_segment(const struct jpeg_file *f, unsigned marker, un
     return 0;
 }
 
-/* Where the entropy-coded data begins. */
+/* Offset of the entropy-coded data. */
 static inline size_t find_data(const struct jpeg_file *f)
 {
     size_t at = find_segment(f, 0xDA, 0);
     return at + 2 + (size_t)(f->bytes[at + 2] << 8 | f->bytes[at + 3]);
 }
 
-/* Replaces n_out bytes at `at` by n_in others. */
+/* Replaces n_out bytes at `at` with n_in others. */
 static inline void splice(struct jpeg_file *f, size_t at, size_t n_out, const void *in, size_t n_in)
 {
     unsigned char *bytes = malloc(f->n - n_out + n_in);
@@ -141,8 +155,8 @@ static inline void put_marker(struct jpeg_bits *b, unsigned marker)
 }
 
 /*
- * A row of gray blocks with this data, and EOI. Zeros and ones are bits, "FFxx" is a marker, spaces
- * mean nothing. The Huffman tables are T.81's tables K.3 and K.5, the quantizers are all 1.
+ * A row of gray blocks with this data, then EOI. In `bits`, 0 and 1 are bits, "FFxx" is a marker,
+ * spaces are ignored. The Huffman tables are K.3 and K.5 of T.81; all quantizers are 1.
  */
 static inline struct jpeg_file make_blocks(unsigned n_blocks, unsigned restart_interval,
                                            const char *bits)

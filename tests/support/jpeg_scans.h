@@ -1,6 +1,6 @@
 /*
- * Progressive JPEGs whose scans a test chooses, what may stand between scans, and a file of them.
- * Include it after cmocka.h and jpeg_files.h; define _POSIX_C_SOURCE before the first include.
+ * Progressive JPEG files with the scans that a test chooses. Include it after cmocka.h and
+ * jpeg_files.h; define _POSIX_C_SOURCE before the first include.
  */
 #ifndef IH_TESTS_JPEG_SCANS_H
 #define IH_TESTS_JPEG_SCANS_H
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 struct script {
-    const jpeg_scan_info *scans; /* NULL: jpeg_simple_progression's */
+    const jpeg_scan_info *scans; /* NULL: those of jpeg_simple_progression */
     int n_scans;
 };
 
@@ -50,8 +50,14 @@ struct look {
     unsigned restart_interval;
     J_COLOR_SPACE stored; /* JCS_UNKNOWN: YCbCr */
     bool is_arithmetic, is_baseline;
-    int chroma_h, chroma_v; /* sampling of the second component; 0: as it is by default */
+    int chroma_h, chroma_v; /* sampling of the second component; 0: the default */
 };
+
+static inline uint8_t sample_of_scans(unsigned i, unsigned y, uint32_t random, const void *context)
+{
+    (void)context;
+    return (uint8_t)((i * (1 + i % 3) + y * 5) / 2 + (random >> 27));
+}
 
 static inline struct jpeg_file make_scans(const struct look *look, const struct script *script,
                                           unsigned width, unsigned height)
@@ -61,9 +67,6 @@ static inline struct jpeg_file make_scans(const struct look *look, const struct 
     struct jpeg_file f = {NULL, 0};
     const bool is_cmyk = look->stored == JCS_CMYK || look->stored == JCS_YCCK;
     const bool is_gray = look->stored == JCS_GRAYSCALE;
-    uint8_t *row = malloc((size_t)width * 4);
-    uint32_t random = width * 41 + height;
-    assert_non_null(row);
     begin_jpeg(&c, &errors, &f, width, height,
                is_cmyk   ? JCS_CMYK
                : is_gray ? JCS_GRAYSCALE
@@ -85,22 +88,12 @@ static inline struct jpeg_file make_scans(const struct look *look, const struct 
     } else if (!look->is_baseline) {
         jpeg_simple_progression(&c);
     }
-    jpeg_start_compress(&c, TRUE);
-    while (c.next_scanline < height) {
-        for (unsigned i = 0; i < width * (unsigned)c.input_components; i++) {
-            random = random * 1664525u + 1013904223u;
-            row[i] = (uint8_t)((i * (1 + i % 3) + c.next_scanline * 5) / 2 + (random >> 27));
-        }
-        jpeg_write_scanlines(&c, &row, 1);
-    }
-    jpeg_finish_compress(&c);
-    jpeg_destroy_compress(&c);
-    free(row);
+    write_rows(&c, width * 41 + height, sample_of_scans, NULL);
     return f;
 }
 
-/* Where the nth scan's header begins, or that of the last with n < 0. The encoder writes no 0xFF
- * before 0xDA but there. */
+/* Offset of the nth scan's header, or of the last one if n < 0. The encoder writes 0xFF 0xDA
+ * nowhere else. */
 static inline size_t find_scan(const struct jpeg_file *f, int n)
 {
     size_t found = 0;

@@ -1,6 +1,6 @@
 /*
- * What the tests of the library share: pixels made up, their counts by the plainest loop, and
- * files in memory. Everything goes through imghist.h alone. Include it after cmocka.h.
+ * Shared by the tests of the library: pseudorandom pixels, their counts from a plain loop, and
+ * files in memory. Uses only imghist.h. Include it after cmocka.h.
  */
 #ifndef IH_TESTS_LIBRARY_DATA_H
 #define IH_TESTS_LIBRARY_DATA_H
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pseudorandom byte that depends on i alone; a third of them are 0 or 255. */
+/* A pseudorandom byte that depends only on i. A third of all are 0 or 255. */
 static inline uint8_t noise(uint64_t i)
 {
     uint32_t x = (uint32_t)i * 2654435761u ^ (uint32_t)(i >> 32);
@@ -25,7 +25,7 @@ struct expected {
     uint64_t n_pixels, bins[IH_PLANES][IH_BINS], any_low, any_high, all_low, all_high;
 };
 
-/* One pixel, with bt709 and clip limits 0 and 255. */
+/* Counts one pixel with bt709 and the clip limits 0 and 255. */
 static inline void expect_pixel(struct expected *e, const uint8_t *pixel, unsigned n_channels)
 {
     unsigned n_colours = n_channels < 3 ? 1 : 3, n_low = 0, n_high = 0;
@@ -72,7 +72,7 @@ static inline void assert_expected(const struct ih_counts *counts, const struct 
     }
 }
 
-/* A PGM or PPM of noise that begins with number `seed`, and its counts; *bytes to be freed. */
+/* Makes a PGM or PPM from noise(seed) on, and its counts. The caller frees *bytes. */
 static inline size_t make_pnm(unsigned width, unsigned height, unsigned n_channels, uint64_t seed,
                               uint8_t **bytes, struct expected *e)
 {

@@ -105,7 +105,7 @@ struct run {
     uint64_t max_pixels;                    /* 0: any number */
     const struct ih_file_identity *outputs; /* NULL: none */
     size_t n_outputs;
-    const struct ih_decoder_process_command *helper;
+    const struct ih_decoder_process_command *command;
     unsigned n_failed;
 };
 
@@ -183,10 +183,11 @@ static inline bool take(void *user, const struct ih_input *input, const struct i
 static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_error *err)
 {
     struct ih_budget budget;
+    const struct ih_remote_decoders decoder_processes = ih_decoder_processes(r->command);
     const struct ih_pipeline_options options = {
         .n_threads = n_threads,
         .decode = {.max_pixels = r->max_pixels ? r->max_pixels : UINT64_MAX, .budget = &budget},
-        .helper = r->helper,
+        .remote_decoders = r->command ? &decoder_processes : NULL,
         .outputs = r->outputs,
         .n_outputs = r->n_outputs,
         .luma = &ih_luma_bt601,
@@ -204,7 +205,7 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
     fake.has_tried = false;
     assert_int_equal(ih_device_open(&on, &device, err), IH_OK);
     enum ih_status status = ih_pipeline_run(device, &options, &calls, err);
-    r->was_left = ih_device_call_off(device);
+    r->was_left = ih_device_cancel_start(device);
     if (!r->was_left) /* otherwise the end of the process releases it */
         ih_device_close(device);
     ih_budget_destroy(&budget); /* checks that all was given back */

@@ -1,6 +1,6 @@
 /*
- * A pipeline run on files in a folder of its own, for the tests of that: its inputs, and what came
- * of them. Include it after cmocka.h; define _XOPEN_SOURCE 700 before the first include.
+ * A pipeline run over files in a temporary folder, with its results. Include it after cmocka.h;
+ * define _XOPEN_SOURCE 700 before the first include.
  */
 #ifndef IH_TESTS_PIPELINE_RUN_H
 #define IH_TESTS_PIPELINE_RUN_H
@@ -42,8 +42,8 @@ static inline void make_pgm(const char *folder, const char *name, int value)
     free(path);
 }
 
-/* Folder with one.pgm, two.pgm, text, large.pgm, which is past the limit, and slow, a pipe that
- * gives an image to whoever waits. */
+/* A folder with one.pgm, two.pgm, text, large.pgm (above the limit of pixels) and slow (a named
+ * pipe). */
 static inline int make_folder(void **state)
 {
     char *folder = strdup("/tmp/imghist-test-XXXXXX");
@@ -86,14 +86,14 @@ static inline int remove_folder(void **state)
 
 struct run {
     const char *folder;
-    const char *const *names; /* of the inputs, over and over */
+    const char *const *names; /* of the inputs, repeated */
     size_t n_names, n_inputs, n_taken;
     atomic_size_t n_given;
-    size_t n_waiting;           /* at most, given and not taken */
-    size_t n_wanted;            /* take says stop after as many */
-    long take_ms;               /* how long take takes for the first */
-    atomic_uint n_idle_cores;   /* processors that nobody uses */
-    struct ih_error in_input;   /* set in each input that is called "broken" */
+    size_t n_waiting; /* largest number given and not taken */
+    size_t n_wanted;  /* take stops the run after so many */
+    long take_ms;     /* duration of the first take */
+    atomic_uint n_idle_cores;
+    struct ih_error in_input;   /* the error of each input called "broken" */
     enum ih_status statuses[8]; /* of the first results */
     struct ih_error last_error;
     struct ih_times last_times;

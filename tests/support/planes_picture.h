@@ -1,12 +1,11 @@
 /*
- * Pictures as planes for the tests of counting them, and their RGB by the plain conversion of
- * kernels/ycc.h, pixel by pixel. All that lies between rows is noise, so that what leaks from it
- * shows. Include it after cmocka.h.
+ * Pictures as planes, for tests, with their RGB by the pixel-by-pixel conversion of kernels/ycc.h.
+ * The bytes between rows are noise, so a wrong read changes the counts. Include it after cmocka.h.
  */
 #ifndef IH_TESTS_PLANES_PICTURE_H
 #define IH_TESTS_PLANES_PICTURE_H
 
-#include "counts/planes.h"
+#include "counts/pixels.h"
 #include "kernels/ycc.h"
 #include "tests/support/counted.h"
 
@@ -16,10 +15,11 @@ struct planes_picture {
     uint8_t *samples; /* owned: Y, Cb and Cr without gaps */
     uint8_t *rgb;     /* owned; uint8 [height][width][3] */
     struct ih_ycc_image image;
-    unsigned h, v; /* how many times wider and higher Y is */
+    unsigned h, v; /* Y is this many times wider and higher */
 };
 
-/* A sample of a plane: where it lies, the one before it in its row, and a random number. */
+/* Makes a sample of a plane from its place, the sample before it in its row, and a random number.
+ */
 typedef unsigned sample_function(unsigned plane, uint32_t x, uint32_t y, unsigned before,
                                  uint32_t random);
 
@@ -60,8 +60,7 @@ static inline void free_picture(struct planes_picture *p)
     free(p->rgb);
 }
 
-/* The chroma rows, of n_all, that n_rows rows of Y from `row` on take from: the first, and how
- * many. */
+/* The first chroma row, of n_all, that n_rows rows of Y from `row` on need, and their number. */
 static inline uint32_t chroma_rows(unsigned v, uint32_t n_all, uint32_t row, uint32_t n_rows,
                                    uint32_t *n)
 {
@@ -77,7 +76,7 @@ static inline size_t pitch_of(const struct planes_picture *p, unsigned plane, si
     return plane_width(p, plane) + gap_bytes + (plane == 0 ? 0 : IH_PLANES_PADDING);
 }
 
-/* What the rows take of a buffer; the last row of Cr ends with its padding. */
+/* The size of a band of these rows; the last row of Cr ends with its padding. */
 static inline size_t band_bytes(const struct planes_picture *p, uint32_t row, uint32_t n_rows,
                                 size_t gap_bytes)
 {
@@ -86,7 +85,7 @@ static inline size_t band_bytes(const struct planes_picture *p, uint32_t row, ui
     return n_rows * pitch_of(p, 0, gap_bytes) + 2 * n * pitch_of(p, 1, gap_bytes) - gap_bytes;
 }
 
-/* Puts those rows alone, and what they take from, into the buffer, which has band_bytes. */
+/* Writes a band of these rows and the chroma they need into buffer, which holds band_bytes. */
 static inline struct ih_planes put_band(const struct planes_picture *p, uint32_t row,
                                         uint32_t n_rows, size_t gap_bytes, uint8_t *buffer)
 {

@@ -1,7 +1,7 @@
 /*
- * A JPEG file in memory read as planes, for the tests of that: put together from its bands, and
- * counted. Every read has a buffer of its own, which ends with its last byte and is gone before the
- * next. Include it after cmocka.h.
+ * Reads a JPEG file in memory as planes: puts the bands together and counts them. Each read gets a
+ * buffer of its own, freed before the next, so that the address sanitizer sees every byte too far.
+ * Include it after cmocka.h.
  */
 #ifndef IH_TESTS_PLANES_READ_H
 #define IH_TESTS_PLANES_READ_H
@@ -9,7 +9,7 @@
 #include "tests/support/decoded.h"
 #include "tests/support/planes_picture.h"
 
-/* What came of a file, and its planes in full; rows that no read has given are not set. */
+/* The outcome, and the planes of the image. Rows that no read has delivered are not set. */
 struct planes_read {
     enum ih_status status;
     struct ih_error error;
@@ -17,12 +17,14 @@ struct planes_read {
     struct ih_ycc_image image;
     int h, v;
     uint8_t *samples, *has_row[2]; /* owned */
-    struct ih_histogram counts;    /* of a sound file */
+    uint32_t next_row;
+    struct ih_counter *counter; /* borrowed, or NULL: counts each band */
+    struct ih_histogram counts; /* of a sound file */
     unsigned n_bands;
-    uint64_t held_bytes; /* of the budget, behind the last band */
+    uint64_t held_bytes; /* of the budget, after the last band */
 };
 
-/* Copies rows out of a band. What several bands have is the same in all of them. */
+/* Copies rows out of a band. Chroma rows that several bands have must be equal. */
 static inline void take_rows(struct planes_read *p, const struct ih_planes *band)
 {
     for (uint32_t i = 0; i < band->n_rows; i++) {
@@ -47,7 +49,7 @@ static inline void take_rows(struct planes_read *p, const struct ih_planes *band
     }
 }
 
-/* The band follows the one before, and lies with all its padding in the buffer. */
+/* Checks that a band follows the one before and lies in the buffer, padding included. */
 static inline void check_band(const struct ih_planes *band, const struct ih_image_info *info,
                               uint32_t next_row, const uint8_t *buffer, size_t size_bytes)
 {
@@ -98,13 +100,38 @@ static inline void begin_planes(struct planes_read *p, const struct ih_image_inf
                               band->n_chroma_rows};
 }
 
-/* more_bytes: what the buffers are larger than need be. The source is open, and closed then. */
+/* Reads a band into a buffer of n_bytes. True: there may be more. */
+static inline bool read_band(struct ih_decode *d, size_t n_bytes, struct planes_read *p)
+{
+    struct ih_planes band = {.n_rows = 0};
+    uint8_t *buffer = malloc(n_bytes);
+    assert_non_null(buffer);
+    memset(buffer, (int)(p->next_row * 37 + 91), n_bytes); /* shows bytes that are not written */
+    p->status = ih_decode_read_planes(d, buffer, n_bytes, &band, &p->error);
+    const bool has_rows = p->status == IH_OK && band.n_rows > 0;
+    if (has_rows) {
+        check_band(&band, &d->info, p->next_row, buffer, n_bytes);
+        if (!p->samples)
+            begin_planes(p, &d->info, &band);
+        take_rows(p, &band);
+        if (p->counter && ih_counter_takes_planes(&ih_count_tables))
+            ih_counter_add_planes(p->counter, &band);
+        p->next_row += band.n_rows;
+        p->n_bands++;
+    } else if (p->status == IH_OK) {
+        assert_int_equal(p->next_row, d->info.height);
+    }
+    free(buffer);
+    return has_rows;
+}
+
+/* Reads an open source, and closes it. more_bytes: added to the least size of a buffer. */
 static inline struct planes_read read_source(struct ih_source *source, size_t more_bytes,
                                              const struct ih_decode_options *options)
 {
     static const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
     static struct ih_counter counter;
-    struct planes_read p = {.has_planes = false};
+    struct planes_read p = {.counter = &counter};
     struct ih_decode d;
     p.status = ih_decode_open(&d, source, options, &p.error);
     if (p.status != IH_OK) {
@@ -114,34 +141,13 @@ static inline struct planes_read read_source(struct ih_source *source, size_t mo
     const size_t n_bytes = ih_decode_planes_bytes(&d) + more_bytes;
     p.has_planes = n_bytes > more_bytes;
     ih_counter_begin(&counter, &ih_count_tables, &spec);
-    uint32_t next_row = 0;
-    for (struct ih_planes band = {.n_rows = 1}; p.has_planes && band.n_rows > 0;) {
-        uint8_t *buffer = malloc(n_bytes);
-        assert_non_null(buffer);
-        memset(buffer, (int)(next_row * 37 + 91), n_bytes);
-        band.n_rows = 0;
-        p.status = ih_decode_read_planes(&d, buffer, n_bytes, &band, &p.error);
-        if (p.status == IH_OK && band.n_rows > 0) {
-            check_band(&band, &d.info, next_row, buffer, n_bytes);
-            if (!p.samples)
-                begin_planes(&p, &d.info, &band);
-            take_rows(&p, &band);
-            if (ih_counter_takes_planes(&ih_count_tables))
-                ih_counter_add_planes(&counter, &band);
-            next_row += band.n_rows;
-            p.n_bands++;
-            p.held_bytes = options->budget ? options->budget->taken_bytes : 0;
-        } else if (p.status == IH_OK) { /* and says so again */
-            assert_int_equal(next_row, d.info.height);
-            assert_int_equal(ih_decode_read_planes(&d, buffer, n_bytes, &band, &p.error), IH_OK);
-            assert_int_equal(band.n_rows, 0);
-        }
-        free(buffer);
-        if (p.status != IH_OK)
-            break;
-    }
-    if (p.has_planes && p.status == IH_OK)
+    while (p.has_planes && read_band(&d, n_bytes, &p))
+        p.held_bytes = options->budget ? options->budget->taken_bytes : 0;
+    if (p.has_planes && p.status == IH_OK) { /* another read at the end also gives no rows */
+        assert_false(read_band(&d, n_bytes, &p));
+        assert_int_equal(p.status, IH_OK);
         ih_counter_end(&counter, &p.counts);
+    }
     ih_decode_close(&d);
     ih_source_reset(source);
     return p;

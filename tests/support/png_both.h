@@ -1,30 +1,28 @@
 /*
- * The two ways through a PNG, side by side: the same bytes give the same pixels, or the same error
- * with the same words, whoever decodes. And what should be fast is: each sound file is asked
- * whether the fast path took it. Include it after cmocka.h.
+ * Decodes a PNG by both paths, and checks that the same bytes give the same pixels, or the same
+ * error with the same message, and whether the fast path took the file. Include it after cmocka.h.
  */
 #ifndef IH_TESTS_PNG_BOTH_H
 #define IH_TESTS_PNG_BOTH_H
 
 #include "decode/decoder.h"
 #include "decode/png/chunks.h"
-#include "decode/png/inflate.h"
+#include "decode/png/paths.h"
 #include "decode/png/unfilter.h"
-#include "decode/png/whole.h"
 
 #include "tests/support/png_files.h"
 
 #include <stdio.h>
 
-enum { IN_BANDS = 1 }; /* whole_bytes_max: never whole */
+enum { STREAMING = 1 }; /* whole_bytes_max: never the fast path */
 
-/* ---- both ways ---- */
+/* ---- both paths ---- */
 
 struct outcome {
     enum ih_status status;
     struct ih_error error;
     struct ih_image_info info;
-    struct bytes pixels; /* owned; until the end or an error */
+    struct bytes pixels; /* owned; up to the end or an error */
 };
 
 static inline struct outcome decode_source(struct ih_source *src, uint64_t whole_bytes_max,
@@ -47,11 +45,11 @@ static inline struct outcome decode_source(struct ih_source *src, uint64_t whole
         free(band);
         ih_decode_close(&d);
     }
-    ih_budget_destroy(&budget); /* all has been given back */
+    ih_budget_destroy(&budget); /* checks that all was given back */
     return out;
 }
 
-/* From a copy that ends with its last byte, for the address sanitizer. */
+/* From a copy, so that the address sanitizer sees a read past the end. */
 static inline struct outcome decode(const struct bytes *file, uint64_t whole_bytes_max,
                                     size_t n_rows)
 {
@@ -67,31 +65,49 @@ static inline struct outcome decode(const struct bytes *file, uint64_t whole_byt
     return out;
 }
 
+struct fast_path {
+    struct ih_source src;
+    struct ih_png_file file;
+    struct ih_png_fast *image; /* NULL: not taken */
+};
+
+/* src is open if bytes is NULL. */
+static inline void open_fast(struct fast_path *p, const struct bytes *bytes,
+                             const struct ih_decode_options *options)
+{
+    struct ih_image_info info;
+    if (bytes)
+        ih_source_open_memory(&p->src, bytes->p, bytes->n);
+    p->file = (struct ih_png_file){.src = &p->src, .budget = options->budget};
+    p->image = ih_png_fast_open(&p->file, options, &info);
+}
+
+static inline void close_fast(struct fast_path *p)
+{
+    ih_png_fast_close(p->image);
+    ih_png_file_release(&p->file);
+    ih_source_reset(&p->src);
+}
+
 static inline bool is_taken(const struct bytes *file)
 {
-    struct ih_source src = {0};
-    struct ih_png_held held = {.src = &src};
     const struct ih_decode_options options = {.max_pixels = UINT64_MAX};
-    struct ih_image_info info;
-    ih_source_open_memory(&src, file->p, file->n);
-    struct ih_png_whole *w = ih_png_whole_open(&held, &options, &info);
-    bool taken = w && ih_png_whole_load(w);
-    ih_png_whole_close(w);
-    ih_png_held_release(&held);
-    ih_source_reset(&src);
+    struct fast_path p = {.image = NULL};
+    open_fast(&p, file, &options);
+    const bool taken = p.image && ih_png_fast_load(p.image);
+    close_fast(&p);
     return taken;
 }
 
-/* Returns the status that both give. A file that is refused may have given pixels before: those
- * that the path in bands gives, or fewer. */
+/* Returns the status of both. The pixels delivered before an error are not compared. */
 static inline enum ih_status both(const struct bytes *file, const char *what)
 {
-    struct outcome b = decode(file, IN_BANDS, 3);
+    struct outcome b = decode(file, STREAMING, 3);
     for (size_t n_rows = 1; n_rows <= 64; n_rows *= 8) {
         struct outcome a = decode(file, 0, n_rows);
         if (a.status != b.status || (a.status != IH_OK && strcmp(a.error.message, b.error.message)))
-            fail_msg("%s: '%s' (%d), in bands '%s' (%d)", what, a.error.message, (int)a.status,
-                     b.error.message, (int)b.status);
+            fail_msg("%s: fast '%s' (%d), streaming '%s' (%d)", what, a.error.message,
+                     (int)a.status, b.error.message, (int)b.status);
         if (a.status == IH_OK) {
             assert_int_equal(a.info.width, b.info.width);
             assert_int_equal(a.info.height, b.info.height);
@@ -116,8 +132,8 @@ static inline void accepted(const struct bytes *file, const char *what)
 static inline void accepted_fast(const struct bytes *file, const char *what)
 {
     accepted(file, what);
-    if (is_taken(file) != ih_inflate_is_here())
-        fail_msg("%s: not by the fast path", what);
+    if (is_taken(file) != ih_png_has_libdeflate())
+        fail_msg("%s: not taken by the fast path", what);
 }
 
 static inline void refused(const struct bytes *file, const char *what)
@@ -146,8 +162,8 @@ static const struct kind kinds[] = {{0, 1}, {0, 2},  {0, 4},  {0, 8}, {0, 16},
                                     {3, 8}, {4, 8},  {4, 16}, {6, 8}, {6, 16}};
 enum { N_KINDS = sizeof kinds / sizeof kinds[0], ANY_FILTER = IH_PNG_FILTERS };
 
-/* Rows of random bytes: whatever they are, they are a filter's output. A third of each is constant,
- * so that transparent colours are met. */
+/* Rows of random bytes; any bytes are valid output of a filter. A third of the bytes are zero, so
+ * that transparent colours occur. */
 static inline struct bytes random_rows(const struct kind *kind, uint32_t width, uint32_t height,
                                        unsigned filter)
 {
@@ -166,7 +182,7 @@ static inline struct bytes random_rows(const struct kind *kind, uint32_t width, 
     return rows;
 }
 
-/* PLTE with all the colours that the depth can index. */
+/* PLTE with n random colours. */
 static inline void put_palette(struct bytes *file, unsigned n)
 {
     uint8_t colours[256 * 3];
@@ -184,7 +200,7 @@ static inline void put_transparency(struct bytes *file, const struct kind *kind)
         put_chunk(file, "tRNS", zeros, kind->colour == IH_PNG_RGB ? 6 : 2);
 }
 
-/* The file of these rows with this much in each IDAT chunk. */
+/* A file with these rows, and idat_bytes in each IDAT chunk. */
 static inline struct bytes make_file(const struct kind *kind, uint32_t width, uint32_t height,
                                      const struct bytes *rows, bool has_trns, size_t idat_bytes)
 {

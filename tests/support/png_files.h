@@ -1,10 +1,11 @@
 /*
- * PNG files put together by hand, so that each of their bytes may be wrong. The pixels are stored,
- * not compressed; what compresses is libpng's and in its own tests. Include it after cmocka.h.
+ * PNG files built by hand, so that a test can damage any byte. The pixels are stored uncompressed.
+ * Also callbacks with which libpng writes to memory. Include it after cmocka.h.
  */
 #ifndef IH_TESTS_PNG_FILES_H
 #define IH_TESTS_PNG_FILES_H
 
+#include <png.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,6 +26,22 @@ static inline void put(struct bytes *b, const void *p, size_t n)
     if (n > 0)
         memcpy(b->p + b->n, p, n);
     b->n += n;
+}
+
+/* Makes libpng write to b. */
+static inline void append_png(png_structp png, png_bytep bytes, size_t n)
+{
+    put(png_get_io_ptr(png), bytes, n);
+}
+
+static inline void flush_png(png_structp png)
+{
+    (void)png;
+}
+
+static inline void write_png_to(png_structp png, struct bytes *b)
+{
+    png_set_write_fn(png, b, append_png, flush_png);
 }
 
 static inline void put_be32(struct bytes *b, uint32_t v)
@@ -97,7 +114,7 @@ static inline struct bytes zlib_stored(const uint8_t *p, size_t n, size_t block_
     return b;
 }
 
-/* The stream in IDAT chunks of `each` bytes; 0: in one. */
+/* The stream in IDAT chunks of `each` bytes; 0: in one chunk. */
 static inline void put_idats(struct bytes *b, const struct bytes *stream, size_t each)
 {
     if (each == 0)
@@ -106,7 +123,7 @@ static inline void put_idats(struct bytes *b, const struct bytes *stream, size_t
         put_chunk(b, "IDAT", stream->p + at, stream->n - at < each ? stream->n - at : each);
 }
 
-/* Puts every chunk's CRC right, as far as lengths make sense. */
+/* Corrects the CRC of every chunk up to a wrong length. */
 static inline void mend_crcs(uint8_t *p, size_t n)
 {
     for (size_t at = 8; at + 12 <= n;) {

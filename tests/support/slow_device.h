@@ -1,6 +1,6 @@
 /*
- * A device that takes long to start, without any GPU: a backend that counts with the CPU backend's
- * lanes and starts when a test lets it. Include it after cmocka.h.
+ * A device that starts slowly, without a GPU: a backend that counts with the CPU backend's lanes
+ * and starts when the test releases it. Include it after cmocka.h.
  */
 #ifndef IH_TESTS_SLOW_DEVICE_H
 #define IH_TESTS_SLOW_DEVICE_H
@@ -15,8 +15,8 @@
 enum { A_DAY_MS = 24 * 3600 * 1000, A_MOMENT_MS = 1 };
 
 static struct {
-    bool is_held;   /* a start ends only when this is no longer so; ten seconds at most */
-    bool is_broken; /* it then fails */
+    bool is_held;   /* a start waits while this is set, at most ten seconds */
+    bool is_broken; /* the start fails */
 
     pthread_mutex_t lock;
     pthread_cond_t on_change;
@@ -74,7 +74,7 @@ static inline void release(void)
     pthread_mutex_unlock(&fake.lock);
 }
 
-/* Up to ten seconds until the start has begun. */
+/* Waits until the start has begun, at most ten seconds. */
 static inline void wait_until_it_begins(void)
 {
     const struct timespec until = in_ten_seconds();

@@ -1,9 +1,5 @@
-/*
- * The CPU backend's lanes: bands lent and counted, images one after the other, and what they
- * refuse.
- *
- * How pixels are counted is test_count.c's matter; here any will do.
- */
+/* Lanes of the CPU backend: bands, images one after the other, errors. test_count.c tests the
+ * counts themselves. */
 #include "count/count.h"
 #include "device/backend.h"
 
@@ -202,7 +198,7 @@ static void test_growing_bands(void **state)
     free(pixels);
 }
 
-/* A size that no machine has is an error, and the lane works on after it. */
+/* An impossible size is an error; the lane still works afterwards. */
 static void test_band_too_large(void **state)
 {
     (void)state;
@@ -243,12 +239,12 @@ static void count_planes(struct lane_fixture *f, const struct planes_picture *p,
     uint8_t *buffer = take_band(f, band_bytes(p, row, n_rows, row % 7), &size_bytes);
     struct ih_planes band = put_band(p, row, n_rows, row % 7, buffer);
     assert_int_equal(ih_backend_cpu.count_planes(f->lane, &band, &err), IH_OK);
-    memset(&band, 0xA5, sizeof band); /* it has been copied */
+    memset(&band, 0xA5, sizeof band); /* the lane has a copy */
 }
 
 enum bands { PLANES, PIXELS, BY_TURNS };
 
-/* All rows but the last n_left. */
+/* Counts all rows but the last n_left. */
 static void count_picture(struct lane_fixture *f, const struct planes_picture *p, enum bands bands,
                           uint32_t n_left)
 {
@@ -262,14 +258,14 @@ static void count_picture(struct lane_fixture *f, const struct planes_picture *p
     }
 }
 
-/* Images of both kinds in one lane, whole and given up, in its worker and beside it. */
+/* Images as planes and as pixels in one lane, complete and abandoned, with and without a thread. */
 static void test_planes(void **state)
 {
     (void)state;
     static const struct {
         unsigned picture;
         enum bands bands;
-        uint32_t n_left; /* rows, of an image that is given up */
+        uint32_t n_left; /* rows; not 0: the image is abandoned */
     } images[] = {{0, PLANES, 0},  {1, PIXELS, 0},   {2, PLANES, 0}, {1, PLANES, 20},
                   {2, PIXELS, 0},  {0, PLANES, 50},  {1, PLANES, 0}, {1, BY_TURNS, 0},
                   {0, PIXELS, 10}, {2, BY_TURNS, 0}, {0, PLANES, 0}};
@@ -300,7 +296,7 @@ static void test_planes(void **state)
         free_picture(&pictures[i]);
 }
 
-static void test_who_takes_planes(void **state)
+static void test_kernels_that_take_planes(void **state)
 {
     (void)state;
     struct lane_fixture f;
@@ -324,11 +320,16 @@ static void test_close_null(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),          cmocka_unit_test(test_best_is_first),
-        cmocka_unit_test(test_unknown_kernel),   cmocka_unit_test(test_no_bands),
-        cmocka_unit_test(test_begin_drops),      cmocka_unit_test(test_growing_bands),
-        cmocka_unit_test(test_band_too_large),   cmocka_unit_test(test_planes),
-        cmocka_unit_test(test_who_takes_planes), cmocka_unit_test(test_close_null),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_best_is_first),
+        cmocka_unit_test(test_unknown_kernel),
+        cmocka_unit_test(test_no_bands),
+        cmocka_unit_test(test_begin_drops),
+        cmocka_unit_test(test_growing_bands),
+        cmocka_unit_test(test_band_too_large),
+        cmocka_unit_test(test_planes),
+        cmocka_unit_test(test_kernels_that_take_planes),
+        cmocka_unit_test(test_close_null),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,11 @@
 /*
- * The bench's own honesty: data with the properties that their names promise, and rungs that answer
- * wrongly.
- *
- * The rungs planted here go through the same interface as the real ones.
+ * The checks of --bench: generated data has the promised properties, and wrong answers are found.
+ * Rungs planted by these tests use the same interface as the real ones.
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "bench/measure.h"
+#include "bench/exact.h"
+#include "bench/report.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -58,15 +57,14 @@ static void test_sizes(void **state)
     assert_int_equal(job.n_bytes, 400000000);
 }
 
-/* What they are made for: any order, forwards and backwards here, gives the exact sum in a float.
- */
-static void test_whole_numbers_sum_exactly_in_any_order(void **state)
+/* Forwards and backwards, a float holds the exact sum. */
+static void test_integers_sum_exactly_in_any_order(void **state)
 {
     static const char *const tasks[] = {"sum_float", "dot_float"};
     (void)state;
     for (size_t t = 0; t < 2; t++) {
         struct ih_bench_job job;
-        job_open(&job, tasks[t], IH_DATA_WHOLE);
+        job_open(&job, tasks[t], IH_DATA_INTEGERS);
         const float *a = job.input, *b = a + job.n_items;
         float forwards = 0, backwards = 0, magnitudes = 0;
         for (size_t i = 0; i < job.n_items; i++) {
@@ -82,7 +80,28 @@ static void test_whole_numbers_sum_exactly_in_any_order(void **state)
     }
 }
 
-/* The bins of a kind of data that hold anything. */
+/* The expected answers, which share no code with any rung, agree with the rungs' code. */
+static void test_expected_values_are_right(void **state)
+{
+    static const enum ih_bench_data kinds[] = {IH_DATA_INTEGERS, IH_DATA_TERMS};
+    struct ih_bench_job job;
+    (void)state;
+    for (size_t k = 0; k < 4; k++) {
+        struct ih_exact_sum *sum = calloc(1, sizeof *sum);
+        assert_non_null(sum);
+        job_open(&job, k / 2 ? "sum_double" : "sum_float", kinds[k % 2]);
+        for (size_t i = 0; i < job.n_items; i++)
+            ih_exact_add(sum, k / 2 ? ((double *)job.input)[i] : (double)((float *)job.input)[i]);
+        assert_true(ih_exact_round(sum) == job.value);
+        free(sum);
+        free(job.input);
+    }
+    job_open(&job, "luminance_rgb", IH_DATA_SMOOTH);
+    assert_true(fabs(ih_mean_luminance(&job.histogram) - job.value) < 1e-12);
+    free(job.input);
+}
+
+/* The number of bins that are not empty. */
 static unsigned n_values(enum ih_bench_data data)
 {
     struct ih_bench_job job;
@@ -94,7 +113,7 @@ static unsigned n_values(enum ih_bench_data data)
     return n;
 }
 
-static void test_data_are_what_they_are_called(void **state)
+static void test_data_fit_their_names(void **state)
 {
     (void)state;
     assert_int_equal(n_values(IH_DATA_RANDOM), 256);
@@ -105,7 +124,7 @@ static void test_data_are_what_they_are_called(void **state)
 
 /* ---- planted rungs ---- */
 
-/* What a rung of this test does; its timing counts how often it was asked. */
+/* The behaviour of a planted rung, and how often it was timed. */
 struct plan {
     const struct ih_bench_answer *answer; /* NULL: it fails */
     unsigned n_timed;
@@ -144,7 +163,7 @@ static struct ih_bench_rung rung_make(struct plan *plan)
                                   .time = planted_time};
 }
 
-/* Runs the planted rung as the driver does and gives its row. */
+/* Runs a planted rung as the driver does and returns its row. */
 static struct ih_bench_row run_planted(const struct ih_bench_job *job,
                                        const struct ih_bench_rung *rung)
 {
@@ -163,7 +182,7 @@ static struct ih_bench_answer right_answer(const struct ih_bench_job *job)
         .xor_all = job->xor_all, .histogram = job->histogram, .value = job->value};
 }
 
-/* The answer is found wrong, for a reason that has `reason` in it, and never timed. */
+/* The answer is found wrong, with `reason` in the message, and never timed. */
 static void assert_caught(const struct ih_bench_job *job, const struct ih_bench_answer *answer,
                           bool is_read, const char *reason)
 {
@@ -204,7 +223,7 @@ static void test_wrong_histograms_are_caught(void **state)
     (void)state;
     job_open(&job, "histogram_rgb", IH_DATA_RANDOM);
     struct ih_bench_answer answer = right_answer(&job);
-    answer.histogram.bins[0][17]++; /* one pixel in the wrong bin, so that all sums still agree */
+    answer.histogram.bins[0][17]++; /* one pixel in the wrong bin */
     answer.histogram.bins[0][18]--;
     assert_caught(&job, &answer, false, "red bin 17");
     answer = right_answer(&job);
@@ -221,7 +240,7 @@ static void test_wrong_histograms_are_caught(void **state)
     free(job.input);
 }
 
-/* The reference's own figures tampered with: what is left is the textbook's test of the bytes. */
+/* With a corrupted reference, the textbook's test of the bytes still finds the error. */
 static void test_textbook_checks_need_no_reference(void **state)
 {
     struct ih_bench_job job;
@@ -240,7 +259,7 @@ static void test_wrong_values_are_caught(void **state)
 {
     struct ih_bench_job job;
     (void)state;
-    job_open(&job, "sum_float", IH_DATA_WHOLE);
+    job_open(&job, "sum_float", IH_DATA_INTEGERS);
     struct ih_bench_answer answer = right_answer(&job);
     answer.value += 1;
     assert_caught(&job, &answer, false, "wrong: ");
@@ -267,7 +286,7 @@ static void test_wrong_values_are_caught(void **state)
     free(job.input);
 }
 
-/* A sum that rounds is no mistake: its error is told. */
+/* A sum that rounds is no error; its relative error is reported. */
 static void test_rounding_is_reported(void **state)
 {
     struct ih_bench_job job;
@@ -283,7 +302,7 @@ static void test_rounding_is_reported(void **state)
     free(job.input);
 }
 
-static void test_what_cannot_run(void **state)
+static void test_rungs_that_cannot_run(void **state)
 {
     struct ih_bench_job job;
     struct plan plan = {.time_ns = 1};
@@ -331,14 +350,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_whole_numbers_sum_exactly_in_any_order),
-        cmocka_unit_test(test_data_are_what_they_are_called),
+        cmocka_unit_test(test_integers_sum_exactly_in_any_order),
+        cmocka_unit_test(test_expected_values_are_right),
+        cmocka_unit_test(test_data_fit_their_names),
         cmocka_unit_test(test_right_answers_are_timed),
         cmocka_unit_test(test_wrong_histograms_are_caught),
         cmocka_unit_test(test_textbook_checks_need_no_reference),
         cmocka_unit_test(test_wrong_values_are_caught),
         cmocka_unit_test(test_rounding_is_reported),
-        cmocka_unit_test(test_what_cannot_run),
+        cmocka_unit_test(test_rungs_that_cannot_run),
         cmocka_unit_test(test_shares_and_medians),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

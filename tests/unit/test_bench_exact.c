@@ -1,4 +1,4 @@
-/* Exact sums against sums that are known otherwise. */
+/* Exact sums against sums that are known by other means. */
 #include "bench/exact.h"
 
 #include <float.h>
@@ -61,7 +61,7 @@ static void test_exact_rounds_to_even_once(void **state)
     assert_sum(0x1p53 + 2, 0x1p53, 1.0, DBL_TRUE_MIN);
 }
 
-/* Numbers whose sum is known because every one comes with its negative, in another order. */
+/* Every number and its negative, in different orders: the sum is 0. */
 static void test_exact_of_many(void **state)
 {
     enum { N = 20000 };
@@ -73,7 +73,7 @@ static void test_exact_of_many(void **state)
         random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         const double v = ldexp((double)(random >> 12), (int)(random % 1800) - 900);
         values[i] = v;
-        values[N + i * 7919 % N] = -v; /* 7919 is prime: each place once */
+        values[N + i * 7919 % N] = -v; /* 7919 is prime: every place once */
     }
     assert_true(sum_of(values, 2 * N) == 0);
     free(values);

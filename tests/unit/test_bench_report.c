@@ -1,7 +1,7 @@
-/* What the reports of --bench make of rows: one of each status, in each format. */
+/* The reports of --bench in each format, with one row of each status. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "bench/measure.h"
+#include "bench/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* Three rows of one task, ok, skipped and wrong, as `format` tells them; to be freed. */
+/* A report of three rows of one task: ok, skipped and wrong. free() it. */
 static char *report_of(enum ih_bench_format format, bool is_verbose)
 {
     static const struct ih_bench_head head = {1 << 20, 4, NULL, "no \"usable\" GPU"};
@@ -94,7 +94,7 @@ static void test_json(void **state)
 static void test_table(void **state)
 {
     static const char *const parts[] = {"  cpu    4 threads\n",
-                                        "  cuda   not here: no \"usable\" GPU\n",
+                                        "  cuda   not available: no \"usable\" GPU\n",
                                         "\nsum of floats, 3.8147 MiB\n",
                                         " 123.46 us     32.4    0.250      2.00     2.35 ms",
                                         "33554432            7.3e-01\n",

@@ -1,6 +1,6 @@
 /*
- * Where a chart puts its words, at every size: they are drawn on a canvas that only takes notes,
- * and no two boxes of text may touch, nor a box and a mark, and all lie within the picture.
+ * The layout of charts of many sizes, on a canvas that records the box of each text and mark. No
+ * text touches another text or a mark, and everything is inside the picture.
  */
 #include "tests/support/chart_notes.h"
 
@@ -24,7 +24,7 @@ static struct ih_result *new_constant(void)
     return r;
 }
 
-/* Most is clipped, and what is not has spikes of its own. */
+/* Most pixels are clipped, and the others have spikes of their own. */
 static struct ih_result *new_spiky(void)
 {
     struct ih_result *r = new_smooth(4, 7);
@@ -41,7 +41,7 @@ static struct ih_result *new_spiky(void)
 static struct ih_result *new_total(void)
 {
     struct ih_result *r = new_smooth(4, 1000);
-    for (unsigned v = 0; v < IH_BINS; v++) /* most images had no alpha */
+    for (unsigned v = 0; v < IH_BINS; v++) /* most images have no alpha */
         r->histogram.bins[3][v] /= 1000;
     r->histogram.sum[3] /= 1000;
     r->info = (struct ih_image_info){.n_channels = 4};
@@ -52,29 +52,9 @@ static struct ih_result *new_total(void)
     return r;
 }
 
-static struct ih_result *new_kind(unsigned kind)
-{
-    switch (kind) {
-    case 0:
-        return new_smooth(1, 1);
-    case 1:
-        return new_smooth(2, 1000000);
-    case 2:
-        return new_smooth(3, 20);
-    case 3:
-        return new_spiky();
-    case 4:
-        return new_constant();
-    case 5:
-        return new_total();
-    default:
-        return new_result(3); /* no pixels */
-    }
-}
-
-enum { N_KINDS = 7 };
-
 /* ---- tests ---- */
+
+static struct notes notes; /* of the chart drawn last */
 
 static const char *const scales[] = {"linear", "log", "sqrt"};
 
@@ -85,114 +65,107 @@ static void test_no_text_touches_another(void **state)
                                       700, 777, 800, 960, 1024, 1280, 1600, 1920, 3000, 8192};
     static const unsigned heights[] = {200, 201, 215, 230, 250, 280,  320,  360,  420,
                                        480, 540, 640, 800, 999, 1200, 2000, 4096, 8192};
-    struct notes *notes = malloc(sizeof *notes);
-    assert_non_null(notes);
-    for (unsigned kind = 0; kind < N_KINDS; kind++) {
-        struct ih_result *r = new_kind(kind);
+    struct ih_result *const results[] = {
+        new_smooth(1, 1), new_smooth(2, 1000000), new_smooth(3, 20), new_spiky(), new_constant(),
+        new_total(),      new_result(3) /* no pixels */};
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
         for (size_t x = 0; x < sizeof widths / sizeof *widths; x++)
             for (size_t y = 0; y < sizeof heights / sizeof *heights; y++)
                 for (unsigned scale = 0; scale < 3; scale++) {
-                    draw_notes(notes, r, scales[scale], widths[x], heights[y]);
-                    check_boxes(notes, widths[x], heights[y]);
+                    draw_notes(&notes, results[i], scales[scale], widths[x], heights[y]);
+                    check_boxes(&notes, widths[x], heights[y]);
                 }
-        free(r);
+        free(results[i]);
     }
-    free(notes);
 }
 
-static const struct box *find(const struct notes *notes, const char *part)
+static bool has_text(const char *part)
 {
-    for (size_t i = 0; i < notes->n; i++)
-        if (strstr(notes->boxes[i].text, part))
-            return &notes->boxes[i];
-    return NULL;
+    for (size_t i = 0; i < notes.n; i++)
+        if (strstr(notes.boxes[i].text, part))
+            return true;
+    return false;
 }
 
-static void test_everything_is_told(void **state)
+static void test_large_charts_have_all_text(void **state)
 {
     (void)state;
-    static const char *const told[] = {"photo.jpg",  "640 \xc3\x97 480 px",
-                                       "JPEG",       "mean luma ",
-                                       "median ",    "mean luminance ",
-                                       "red",        "green",
-                                       "blue",       "luma",
-                                       "mean 127.5", "sd 57.0",
-                                       "pixels",     "value",
-                                       "at 0",       "at 255",
-                                       "64",         "128",
-                                       "192",        "255",
-                                       "5k",         "10k"};
+    static const char *const expected[] = {"photo.jpg",  "640 \xc3\x97 480 px",
+                                           "JPEG",       "mean luma ",
+                                           "median ",    "mean luminance ",
+                                           "red",        "green",
+                                           "blue",       "luma",
+                                           "mean 127.5", "sd 57.0",
+                                           "pixels",     "value",
+                                           "at 0",       "at 255",
+                                           "64",         "128",
+                                           "192",        "255",
+                                           "5k",         "10k"};
     static const unsigned sizes[][2] = {
         {1024, 640}, {640, 480}, {320, 640}, {8192, 8192}, {2000, 500}};
-    struct notes *notes = malloc(sizeof *notes);
-    assert_non_null(notes);
     struct ih_result *r = new_smooth(3, 1);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (unsigned scale = 0; scale < 3; scale++) {
             static const char *const titles[] = {"linear scale", "log(1 + n) scale",
                                                  "square-root scale"};
-            draw_notes(notes, r, scales[scale], sizes[i][0], sizes[i][1]);
-            assert_non_null(find(notes, titles[scale]));
-            for (size_t k = 0; k < sizeof told / sizeof *told; k++)
-                if (!find(notes, told[k]) && !(scale == 1 && strcmp(told[k], "5k") == 0))
+            draw_notes(&notes, r, scales[scale], sizes[i][0], sizes[i][1]);
+            assert_true(has_text(titles[scale]));
+            for (size_t k = 0; k < sizeof expected / sizeof *expected; k++)
+                if (!has_text(expected[k]) && !(scale == 1 && strcmp(expected[k], "5k") == 0))
                     fail_msg("%ux%u, %s: no '%s'", sizes[i][0], sizes[i][1], scales[scale],
-                             told[k]);
+                             expected[k]);
         }
     free(r);
-    free(notes);
 }
 
-static void test_the_smallest_chart_says_what_matters(void **state)
+/* Checks that the linear chart of r has all texts of `present` and none of `absent`. Frees r. */
+static void check_size_texts(struct ih_result *r, unsigned width, unsigned height,
+                             const char *const *present, const char *const *absent)
+{
+    draw_notes(&notes, r, "linear", width, height);
+    for (; *present; present++)
+        if (!has_text(*present))
+            fail_msg("no '%s'", *present);
+    for (; *absent; absent++)
+        if (has_text(*absent))
+            fail_msg("unexpected '%s'", *absent);
+    free(r);
+}
+
+static void check_texts(struct ih_result *r, const char *const *present, const char *const *absent)
+{
+    check_size_texts(r, IH_CHART_WIDTH, IH_CHART_HEIGHT, present, absent);
+}
+
+static void test_the_smallest_chart_has_the_important_text(void **state)
 {
     (void)state;
-    static const char *const told[] = {
-        "photo.jpg", "640 \xc3\x97 480 px", "mean luma ", "red", "luma", "at 255", "255", "linear"};
-    struct notes *notes = malloc(sizeof *notes);
-    assert_non_null(notes);
-    struct ih_result *r = new_smooth(3, 1);
-    draw_notes(notes, r, "linear", IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT);
-    for (size_t k = 0; k < sizeof told / sizeof *told; k++)
-        if (!find(notes, told[k]))
-            fail_msg("no '%s'", told[k]);
-    free(r);
-    free(notes);
+    check_size_texts(new_smooth(3, 1), IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT,
+                     (const char *const[]){"photo.jpg", "640 \xc3\x97 480 px", "mean luma ", "red",
+                                           "luma", "at 255", "255", "linear", NULL},
+                     (const char *const[]){NULL});
 }
 
-static void check_told(struct ih_result *r, const char *const *told, const char *const *untold)
-{
-    struct notes *notes = malloc(sizeof *notes);
-    assert_non_null(notes);
-    draw_notes(notes, r, "linear", IH_CHART_WIDTH, IH_CHART_HEIGHT);
-    for (; *told; told++)
-        if (!find(notes, *told))
-            fail_msg("no '%s'", *told);
-    for (; *untold; untold++)
-        if (find(notes, *untold))
-            fail_msg("'%s' is told", *untold);
-    free(r);
-    free(notes);
-}
-
-static void test_a_total_tells_of_the_set(void **state)
+static void test_a_total_describes_the_set(void **state)
 {
     (void)state;
     struct ih_result *r = new_result(4);
     add_pixels(r, (const uint8_t[]){10, 20, 30, 255}, 6000000);
     add_pixels(r, (const uint8_t[]){90, 90, 90, 0}, 2000000);
-    r->histogram.bins[3][255] = 1000000; /* 5 of 8 million had no alpha */
+    r->histogram.bins[3][255] = 1000000; /* 5 of 8 million pixels had no alpha */
     r->histogram.sum[3] = 255000000;
     r->info = (struct ih_image_info){.n_channels = 4};
     r->path = "(total)";
     r->is_total = true;
     r->n_images = 3;
     r->n_failed = 2;
-    check_told(r,
-               (const char *const[]){"3 images together", "8 megapixels", "2 failed",
-                                     "25.0\xe2\x80\xaf% transparent", "mean 30.0", NULL},
-               (const char *const[]){"(total)", " px", "partly", NULL});
+    check_texts(r,
+                (const char *const[]){"3 images together", "8 megapixels", "2 failed",
+                                      "25.0\xe2\x80\xaf% transparent", "mean 30.0", NULL},
+                (const char *const[]){"(total)", " px", "partly", NULL});
 }
 
-static void test_transparency_is_of_all_pixels(void **state)
+static void test_transparency_is_a_share_of_all_pixels(void **state)
 {
     (void)state;
     struct ih_result *r = new_result(4);
@@ -200,43 +173,43 @@ static void test_transparency_is_of_all_pixels(void **state)
     add_pixels(r, (const uint8_t[]){50, 50, 50, 1}, 4);
     add_pixels(r, (const uint8_t[]){50, 50, 50, 254}, 4);
     add_pixels(r, (const uint8_t[]){50, 50, 50, 255}, 32);
-    check_told(
+    check_texts(
         r, (const char *const[]){"20.0\xe2\x80\xaf% transparent, 16.0\xe2\x80\xaf% partly", NULL},
         (const char *const[]){"alpha", NULL});
-    check_told(new_smooth(3, 1), (const char *const[]){NULL},
-               (const char *const[]){"transparent", NULL});
+    check_texts(new_smooth(3, 1), (const char *const[]){NULL},
+                (const char *const[]){"transparent", NULL});
 }
 
-static void test_clipping_is_told_of_pixels(void **state)
+static void test_clipping_is_a_share_of_pixels(void **state)
 {
     (void)state;
     struct ih_result *r = new_result(3);
     add_gray(r, 100, 960);
     add_pixels(r, (const uint8_t[]){0, 100, 100, 255}, 30);
     add_gray(r, 0, 10);
-    check_told(
+    check_texts(
         r, (const char *const[]){"4.00\xe2\x80\xaf% at 0, 1.00\xe2\x80\xaf% in all channels", NULL},
         (const char *const[]){"at 255", NULL});
     r = new_result(1);
     r->spec.clip_high = 250;
     add_gray(r, 100, 75);
     add_gray(r, 251, 25);
-    check_told(r,
-               (const char *const[]){"25.0\xe2\x80\xaf% at 250\xe2\x80\x93"
-                                     "255",
-                                     NULL},
-               (const char *const[]){"all channels", "at 0", NULL});
+    check_texts(r,
+                (const char *const[]){"25.0\xe2\x80\xaf% at 250\xe2\x80\x93"
+                                      "255",
+                                      NULL},
+                (const char *const[]){"all channels", "at 0", NULL});
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_text_touches_another),
-        cmocka_unit_test(test_everything_is_told),
-        cmocka_unit_test(test_the_smallest_chart_says_what_matters),
-        cmocka_unit_test(test_a_total_tells_of_the_set),
-        cmocka_unit_test(test_transparency_is_of_all_pixels),
-        cmocka_unit_test(test_clipping_is_told_of_pixels),
+        cmocka_unit_test(test_large_charts_have_all_text),
+        cmocka_unit_test(test_the_smallest_chart_has_the_important_text),
+        cmocka_unit_test(test_a_total_describes_the_set),
+        cmocka_unit_test(test_transparency_is_a_share_of_all_pixels),
+        cmocka_unit_test(test_clipping_is_a_share_of_pixels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,29 +1,24 @@
-/* The SVG canvas, as the text that it writes. tests/cli/chart.bats has whole charts read by other
- * parsers, and compares them with what the raster canvas draws. */
+/* The text that the SVG canvas writes. tests/cli/chart_formats.bats reads complete charts with
+ * other parsers, and compares them with the raster canvas. */
 #include "output/chart/canvas.h"
-#include "output/chart/chart.h"
+
+#include "tests/support/chart_picture.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { PIXEL = IH_SUBPIXELS };
 
 static struct ih_canvas *open_canvas(const struct ih_glyphs *glyphs, const char *title,
                                      const char *description)
 {
-    const struct ih_canvas_words words = {title, description};
+    const struct ih_alt_text alt = {title, description};
     struct ih_canvas *canvas = NULL;
     assert_int_equal(
-        ih_svg_open(&canvas, 100, 50, (struct ih_colour){1, 2, 255}, glyphs, &words, NULL), IH_OK);
+        ih_svg_open(&canvas, 100, 50, (struct ih_colour){1, 2, 255}, glyphs, &alt, NULL), IH_OK);
     return canvas;
 }
 
-/* The document, with a NUL; the canvas is closed. */
+/* Returns the document with a NUL, and closes the canvas. */
 static char *take(struct ih_canvas *canvas)
 {
     struct ih_bytes file = ih_svg_take(canvas);
@@ -78,7 +73,7 @@ static void test_shapes(void **state)
                "<path fill=\"#000000\" style=\"mix-blend-mode:multiply\" d=\"M1");
     ih_path_move(&path, -PIXEL / 2, 0); /* a second outline */
     ih_path_line(&path, PIXEL / 3, PIXEL);
-    ih_path_line(&path, PIXEL / 3, PIXEL); /* a point again */
+    ih_path_line(&path, PIXEL / 3, PIXEL); /* a repeated point */
     ih_path_line(&path, 0, PIXEL);
     check_path(&path, (struct ih_paint){{0, 0, 0}, 255, IH_BLEND_NORMAL},
                "d=\"M1 2H1.5V4H1ZM-0.5 0L0.33 1H0Z\"/>");
@@ -122,7 +117,7 @@ static void test_text(void **state)
         {"]]>", ">]]&gt;</text>"},
         {"\xce\xb1\xe2\x80\xaf%", ">\xce\xb1\xe2\x80\xaf%</text>"},
         {"\xf0\x9f\x98\x80", ">\xf0\x9f\x98\x80</text>"},
-        /* what XML has no way to write */
+        /* characters that XML does not allow */
         {"a\x01z\x1f\x7f", ">a\xef\xbf\xbdz\xef\xbf\xbd\x7f</text>"},
         {"\xef\xbf\xbe\xef\xbf\xbf", ">\xef\xbf\xbd\xef\xbf\xbd</text>"},
         {"a\xff\xc3(", ">a\xef\xbf\xbd\xef\xbf\xbd(</text>"},
@@ -140,7 +135,7 @@ static void test_text(void **state)
     ih_glyphs_close(g);
 }
 
-static void test_text_says_how_wide_it_is(void **state)
+static void test_text_has_its_width(void **state)
 {
     (void)state;
     static const char *const anchors[] = {"font-size=\"13\" textLength",
@@ -154,8 +149,8 @@ static void test_text_says_how_wide_it_is(void **state)
         assert_has(text, anchors[align]);
         const char *length = strstr(text, "textLength=\"");
         const double width = ih_glyphs_width(g, 13, "mean 12.5") / (double)PIXEL;
-        const double said = strtod(length + strlen("textLength=\""), NULL);
-        assert_true(said > width - 0.01 && said < width + 0.01);
+        const double written = strtod(length + strlen("textLength=\""), NULL);
+        assert_true(written > width - 0.01 && written < width + 0.01);
         free(text);
     }
     ih_glyphs_close(g);
@@ -173,24 +168,16 @@ static size_t count(const char *text, const char *part)
 
 static char *draw_svg(unsigned n_channels, const char *theme)
 {
-    struct ih_result *r = calloc(1, sizeof *r);
+    struct ih_result *r = new_result(n_channels);
     const struct ih_chart_options options = {.width = 1024,
                                              .height = 640,
                                              .theme = ih_chart_theme_find(theme),
                                              .format = ih_chart_format_of("x.svg")};
     unsigned char *file = NULL;
     size_t size = 0;
-    assert_non_null(r);
     r->path = "a<b>&.png";
-    r->info = (struct ih_image_info){"png", 256, 1, n_channels, 8};
-    r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, 0, 255};
-    ih_histogram_clear(&r->histogram, n_channels);
-    r->histogram.n_pixels = 256;
     for (unsigned v = 0; v < IH_BINS; v++)
-        for (unsigned plane = 0; plane < IH_PLANES; plane++) {
-            r->histogram.bins[plane][v] = 1;
-            r->histogram.sum[plane] += v;
-        }
+        add_gray(r, v, 1);
     assert_int_equal(ih_chart_draw(r, &options, &file, &size, NULL), IH_OK);
     char *text = malloc(size + 1);
     assert_non_null(text);
@@ -212,7 +199,7 @@ static void test_channels_are_blended_areas(void **state)
         assert_int_equal(count(light, "mix-blend-mode:screen"), 0);
         assert_has(dark, "<title>Histogram of a&lt;b&gt;&amp;.png</title>");
         assert_has(dark, ">a&lt;b&gt;&amp;.png</text>");
-        assert_has(dark, ">256 \xc3\x97 1 px");
+        assert_has(dark, ">640 \xc3\x97 480 px");
         free(dark);
         free(light);
     }
@@ -222,7 +209,7 @@ static void test_the_locale_changes_nothing(void **state)
 {
     (void)state;
     char *one = draw_svg(3, "dark");
-    setlocale(LC_ALL, "de_DE.UTF-8"); /* a comma as decimal point, where the machine has it */
+    setlocale(LC_ALL, "de_DE.UTF-8"); /* a decimal comma, if the machine has this locale */
     char *two = draw_svg(3, "dark");
     setlocale(LC_ALL, "C");
     assert_string_equal(one, two);
@@ -251,7 +238,7 @@ int main(void)
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_a_path_without_memory_is_an_error),
         cmocka_unit_test(test_text),
-        cmocka_unit_test(test_text_says_how_wide_it_is),
+        cmocka_unit_test(test_text_has_its_width),
         cmocka_unit_test(test_channels_are_blended_areas),
         cmocka_unit_test(test_the_locale_changes_nothing),
         cmocka_unit_test(test_endings),

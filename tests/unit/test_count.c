@@ -1,8 +1,7 @@
 /*
- * The CPU's counters against the plain reference.
- *
- * The reference itself is held against counts written down by hand. Pixels are in allocations that
- * end with the last pixel, so that under the address sanitizer a read past the end is caught.
+ * The fast method of counting on the CPU against the reference, and the reference against counts
+ * worked out by hand. Allocations end with the last pixel, so the address sanitizer catches reads
+ * past it.
  */
 #include "count/count.h"
 
@@ -17,7 +16,7 @@
 
 /* ---- data ---- */
 
-/* A pattern gives the sample of pixel i, channel c; random is a fresh random number. */
+/* Returns the sample of pixel i, channel c; random is a new random number. */
 typedef uint8_t pattern_function(size_t i, unsigned c, uint32_t random);
 
 static uint8_t pattern_constant(size_t i, unsigned c, uint32_t random)
@@ -50,7 +49,7 @@ static uint8_t pattern_random(size_t i, unsigned c, uint32_t random)
     return (uint8_t)(random >> 24);
 }
 
-/* Random colour under one alpha, with another alpha here and there. */
+/* Random colours, opaque except for a few pixels. */
 static uint8_t pattern_opaque(size_t i, unsigned c, uint32_t random)
 {
     if (c == 1 || c == 3)
@@ -58,7 +57,7 @@ static uint8_t pattern_opaque(size_t i, unsigned c, uint32_t random)
     return (uint8_t)(random >> 24);
 }
 
-/* Runs of 1 to 97 pixels, many of them not a multiple of a word. */
+/* Runs of 1 to 97 pixels, at any place in a word. */
 static uint8_t pattern_runs(size_t i, unsigned c, uint32_t random)
 {
     (void)random;
@@ -68,7 +67,7 @@ static uint8_t pattern_runs(size_t i, unsigned c, uint32_t random)
     return (uint8_t)(run * 37 + c);
 }
 
-/* One sample of a long constant stretch is off by one bit, somewhere else in each stretch. */
+/* Constant, with one sample of every 64 pixels off by one bit, at changing places. */
 static uint8_t pattern_flaw(size_t i, unsigned c, uint32_t random)
 {
     (void)random;
@@ -76,7 +75,7 @@ static uint8_t pattern_flaw(size_t i, unsigned c, uint32_t random)
     return (uint8_t)(i % 64 == stretch % 64 && c == stretch % 3 ? 65 : 64);
 }
 
-/* Only values at which something changes for some clip pair. */
+/* Only the values next to the clip limits. */
 static uint8_t pattern_edges(size_t i, unsigned c, uint32_t random)
 {
     static const uint8_t edges[8] = {0, 1, 10, 11, 239, 240, 254, 255};
@@ -84,7 +83,7 @@ static uint8_t pattern_edges(size_t i, unsigned c, uint32_t random)
     return edges[random >> 29];
 }
 
-/* Bytes for n pixels whose first is offset bytes past an allocation's start. Free *block. */
+/* Makes n pixels, starting offset bytes into an allocation. free() *block. */
 static const uint8_t *make_pixels(pattern_function *pattern, size_t n, unsigned n_channels,
                                   size_t offset, uint8_t **block)
 {
@@ -115,7 +114,7 @@ static void check(pattern_function *pattern, size_t n, size_t offset,
 static const uint8_t clip_pairs[][2] = {{0, 255}, {10, 240}, {0, 1}, {254, 255}, {127, 128}};
 enum { N_CLIP_PAIRS = sizeof clip_pairs / sizeof clip_pairs[0] };
 
-/* One pattern with every number of channels, both luma weights and all clip pairs. */
+/* Checks a pattern with every number of channels, both luma weights and all clip pairs. */
 static void check_pattern(pattern_function *pattern)
 {
     static const size_t sizes[] = {0,  1,  2,  3,  5,  7,  8,   9,   11,  13,   16,  17,
@@ -131,7 +130,7 @@ static void check_pattern(pattern_function *pattern)
     }
 }
 
-/* ---- counters ---- */
+/* ---- tests ---- */
 
 static void test_reference_by_hand(void **state)
 {
@@ -197,7 +196,7 @@ static void test_unaligned(void **state)
     }
 }
 
-/* Every value of every channel, and so every entry of the luma's tables, under every clip pair. */
+/* Every value of every channel, and so every weight, with many clip pairs. */
 static void test_every_colour_step(void **state)
 {
     (void)state;
@@ -233,7 +232,7 @@ static void test_many_adds(void **state)
     free(counter);
 }
 
-/* ---- folding: as a limit of a few pixels, so that no test needs 2^32 of them ---- */
+/* ---- folding, with a limit of a few pixels instead of 2^32 ---- */
 
 static void check_folding(pattern_function *pattern, unsigned n_channels, uint64_t fold_pixels)
 {
@@ -269,7 +268,7 @@ static void test_folding(void **state)
     }
 }
 
-/* The real limit: 2^32 - 1 pixels have been counted, all black, when the next ones arrive. */
+/* The real limit: more pixels arrive after 2^32 - 1 black ones. */
 static void test_full_tables(void **state)
 {
     (void)state;
@@ -282,7 +281,7 @@ static void test_full_tables(void **state)
         ih_counter_begin(counter, &ih_count_tables, &spec);
         assert_int_equal(counter->fold_pixels, UINT32_MAX);
         ih_counter_add(counter, black, 100);
-        /* As if the first table of each plane had taken all the others that fit. */
+        /* Pretend that the first table of each plane has counted the others. */
         uint32_t missing = UINT32_MAX - 100 - 30;
         for (unsigned c = 0; c < n_channels; c++)
             counter->subtables[c * ih_count_subtables_each(n_channels)][0] += missing;

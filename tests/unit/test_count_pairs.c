@@ -1,7 +1,7 @@
 /*
- * RGB counted in vectors and in pairs against the plain reference, with each loop that this
- * processor can run: differences at and beyond the tables' edges, values that wrap around, clips,
- * runs in between, folds, and when pairs are used.
+ * The SIMD loops for RGB against the reference, with every instruction set of this CPU: differences
+ * at and beyond the limits of the pair tables, values that wrap around, clips, runs, folds, and the
+ * image size from which pairs are used.
  */
 #include "count/count.h"
 
@@ -14,17 +14,17 @@
 
 #include "tests/support/counted.h"
 
-/* A pattern gives a sample from the one before it in its channel and a fresh random number. */
+/* Returns a sample from the one before it in its channel and a new random number. */
 typedef unsigned pattern_function(size_t i, unsigned before, uint32_t random);
 
-/* Steps of -16 to 15, all of which the tables have; the values wrap around. */
+/* Steps of -16 to 15, which the tables hold; the values wrap around. */
 static unsigned pattern_within(size_t i, unsigned before, uint32_t random)
 {
     (void)i;
     return before + random % 32 - 16;
 }
 
-/* The same, and here and there a step of -17 or 16, which they do not have. */
+/* The same, with a few steps of -17 or 16, which the tables do not hold. */
 static unsigned pattern_edge(size_t i, unsigned before, uint32_t random)
 {
     if (random >> 8 & 15)
@@ -38,14 +38,14 @@ static unsigned pattern_random(size_t i, unsigned before, uint32_t random)
     return random;
 }
 
-/* Near the ends of the range, so that many pixels are clipped in one to three channels. */
+/* Near the ends of the range: many pixels are clipped in one to three channels. */
 static unsigned pattern_clipped(size_t i, unsigned before, uint32_t random)
 {
     (void)before;
     return i / 700 % 2 ? 250 + random % 6 : random % 6;
 }
 
-/* Noise, and runs of 1 to 60 pixels at any place within a group. */
+/* Noise with runs of 1 to 60 pixels, at any place in a group. */
 static unsigned pattern_runs(size_t i, unsigned before, uint32_t random)
 {
     const size_t at = i % 97, length = i / 97 % 61;
@@ -62,7 +62,7 @@ static pattern_function *const patterns[] = {pattern_within,  pattern_edge, patt
                                              pattern_clipped, pattern_runs, pattern_constant};
 enum { N_PATTERNS = sizeof patterns / sizeof patterns[0] };
 
-/* Free *block, which ends with the last pixel. */
+/* free() *block, which ends with the last pixel. */
 static const uint8_t *make_pixels(pattern_function *pattern, size_t n, size_t offset,
                                   uint8_t **block)
 {
@@ -75,14 +75,14 @@ static const uint8_t *make_pixels(pattern_function *pattern, size_t n, size_t of
     return p;
 }
 
-/* Each is the best where there is no other. */
+/* Both are the same if this CPU has only one. */
 enum { N_LOOPS = 2 };
 static const struct ih_count_vectors *vectors_of(unsigned i)
 {
     return i == 0 ? ih_count_vectors_base : ih_count_vectors_best();
 }
 
-/* Pairs from the first pixel on, at most step pixels in one call. */
+/* Uses pairs from the first pixel on; adds at most step pixels per call. */
 static void check(struct ih_counter *counter, const struct ih_count_spec *spec,
                   pattern_function *pattern, size_t n, size_t offset, size_t step,
                   uint64_t fold_pixels)
@@ -126,7 +126,7 @@ static void test_sizes(void **state)
     free(counter);
 }
 
-/* 40 folds or more where the limit is low: it is they that take the time. */
+/* About 40 folds if the limit is low: folding takes most of the time. */
 static void test_calls_and_folds(void **state)
 {
     (void)state;
@@ -145,7 +145,7 @@ static void test_calls_and_folds(void **state)
     free(counter);
 }
 
-/* Every luma that three channels can make, one step of 5 apart in each, in vectors. */
+/* Luma of all colours in steps of 5 in each channel. */
 static void test_luma(void **state)
 {
     (void)state;
@@ -174,7 +174,7 @@ static void test_luma(void **state)
     free(pixels);
 }
 
-/* Small images do not pay for clearing and folding the pairs; the next image starts afresh. */
+/* Small images do not use pairs, and begin forgets the pairs of an abandoned image. */
 static void test_from_which_size(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void test_from_which_size(void **state)
     ih_counter_end(counter, &expected);
     assert_same(&expected, &got);
     ih_counter_begin(counter, &ih_count_tables, &spec);
-    ih_counter_add(counter, pixels, 100000); /* given up */
+    ih_counter_add(counter, pixels, 100000); /* abandoned */
     ih_counter_begin(counter, &ih_count_tables, &spec);
     assert_false(counter->has_pairs);
     ih_counter_end(counter, &got);
@@ -204,7 +204,7 @@ static void test_from_which_size(void **state)
     free(counter);
 }
 
-/* The vectors count, all but what is left at the end, and on x86 the wider ones are there. */
+/* SIMD counts all pixels except the last few, and AVX2 is built and used on x86-64. */
 static void test_which_loops(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void test_which_loops(void **state)
     free(counter);
 }
 
-/* A run is never too long, and of colours as long as it is, to the pixel. */
+/* A reported run is never too long, and for colour images it is exact. */
 static void test_runs(void **state)
 {
     (void)state;

@@ -1,7 +1,5 @@
-/*
- * Every way of counting against the plain C reference: what a fuzzer of counting found, and jobs at
- * random. In a build with CUDA, where there is a GPU, its kernels are among the ways.
- */
+/* Every kernel against the plain C reference, on inputs that a fuzzer found and on random ones. In
+ * a build with CUDA on a machine with a GPU that includes the GPU kernels. */
 #include "tests/fuzz/every_counter.h"
 
 #include <setjmp.h>
@@ -22,9 +20,9 @@ static void test_crashers(void **state)
     for_each("crashers", "fuzz_count-", replay_counting);
 }
 
-/* Headers at random, and pixels from one value to all of them, so that runs, neighbours that are
- * alike, clipped and transparent pixels come in every mixture. */
-static void test_jobs_at_random(void **state)
+/* Random headers, and pixels from one value to all values: runs, similar neighbours, clipped and
+ * transparent pixels occur in many mixtures. */
+static void test_random_jobs(void **state)
 {
     (void)state;
     enum { JOBS = 300, DATA_BYTES = 700 };
@@ -34,7 +32,7 @@ static void test_jobs_at_random(void **state)
         for (size_t i = 0; i < sizeof bytes; i++) {
             random = random * 1664525u + 1013904223u;
             bytes[i] = (uint8_t)(random >> 24);
-            if (i >= HEADER_BYTES && job % 3 > 0) /* alike, or of two values */
+            if (i >= HEADER_BYTES && job % 3 > 0) /* similar, or two values */
                 bytes[i] = (uint8_t)(job % 3 == 1 ? 100 + bytes[i] % 20 : bytes[i] % 2 * 255);
             if (i >= HEADER_BYTES && job % 2 == 0 && i % 16 != 0) /* runs */
                 bytes[i] = bytes[i - 4];
@@ -49,7 +47,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crashers),
-        cmocka_unit_test(test_jobs_at_random),
+        cmocka_unit_test(test_random_jobs),
     };
     return cmocka_run_group_tests_name("counters", tests, NULL, NULL);
 }

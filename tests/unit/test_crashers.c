@@ -10,10 +10,10 @@
 #include "tests/fuzz/decode_all.h"
 #include "tests/fuzz/every_source.h"
 
-#include "tests/fuzz/abreast.h" /* needs those before it */
-#include "tests/fuzz/hostile_helper.h"
+#include "tests/fuzz/hostile_decoder_process.h"
 #include "tests/fuzz/left_out.h"
 #include "tests/fuzz/list_walk.h"
+#include "tests/fuzz/progressive.h" /* needs those before it */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,7 +97,7 @@ static void count_from_all(const struct file *file)
 {
     if (!is_left_out(file->bytes, file->size))
         n_sound += count_from_every_source(file->bytes, file->size, MAX_PIXELS_SAMPLES, 0) == IH_OK;
-    decode_abreast(file->bytes, file->size, MAX_PIXELS_SAMPLES);
+    check_progressive(file->bytes, file->size, MAX_PIXELS_SAMPLES);
 }
 
 /* As fuzz_memory does, and cut at places that a read ends at. */
@@ -107,7 +107,7 @@ static void replay_from_all(const struct file *file)
         return;
     n_sound += count_from_every_source(file->bytes, file->size, MAX_PIXELS_FUZZ, 0) == IH_OK;
     count_from_every_source(file->bytes, file->size, MAX_PIXELS_FUZZ, 1 + file->size % 4);
-    decode_abreast(file->bytes, file->size, MAX_PIXELS_FUZZ);
+    check_progressive(file->bytes, file->size, MAX_PIXELS_FUZZ);
     for (size_t n = 1; n < file->size; n = n * 2 + 1)
         count_from_every_source(file->bytes, n, MAX_PIXELS_FUZZ, 0);
 }
@@ -152,20 +152,20 @@ static void test_lists(void **state)
     }
 }
 
-/* ---- helpers that have been taken over ---- */
+/* ---- compromised decoder processes ---- */
 
-static void replay_helper(const struct file *file)
+static void replay_process(const struct file *file)
 {
-    face_hostile_helper(file->bytes, file->size);
+    face_hostile_process(file->bytes, file->size);
 }
 
-static void test_hostile_helpers(void **state)
+static void test_hostile_processes(void **state)
 {
     (void)state;
     enum { KIND = 0, N = 1, WIDTH = 3, HEIGHT = 5, CHANNELS = 7, DEPTH = 8, RANDOM = 100 };
     uint8_t bytes[3 * RECORD_BYTES] = {0}, *opened = bytes, *pixels = bytes + RECORD_BYTES;
     uint8_t *done = pixels + RECORD_BYTES;
-    for_each("crashers", "fuzz_helper-", replay_helper);
+    for_each("crashers", "fuzz_decoder_process-", replay_process);
     opened[KIND] = IH_WIRE_OPENED;
     opened[WIDTH] = opened[HEIGHT] = 2;
     opened[CHANNELS] = 1;
@@ -173,21 +173,21 @@ static void test_hostile_helpers(void **state)
     pixels[KIND] = IH_WIRE_PIXELS;
     pixels[N] = 4;
     done[KIND] = IH_WIRE_DONE;
-    assert_int_equal(face_hostile_helper(bytes, sizeof bytes), IH_OK); /* it can be told right */
-    assert_int_equal(face_hostile_helper(bytes, sizeof bytes - RECORD_BYTES), IH_CORRUPT);
+    assert_int_equal(face_hostile_process(bytes, sizeof bytes), IH_OK); /* it can be told right */
+    assert_int_equal(face_hostile_process(bytes, sizeof bytes - RECORD_BYTES), IH_CORRUPT);
     opened[HEIGHT] = 1; /* more than it said */
-    assert_int_equal(face_hostile_helper(bytes, sizeof bytes), IH_CORRUPT);
+    assert_int_equal(face_hostile_process(bytes, sizeof bytes), IH_CORRUPT);
     opened[HEIGHT] = 3; /* fewer */
-    assert_int_equal(face_hostile_helper(bytes, sizeof bytes), IH_CORRUPT);
+    assert_int_equal(face_hostile_process(bytes, sizeof bytes), IH_CORRUPT);
     opened[WIDTH + 1] = opened[HEIGHT + 1] = 31;
-    assert_int_equal(face_hostile_helper(bytes, sizeof bytes), IH_LIMIT);
+    assert_int_equal(face_hostile_process(bytes, sizeof bytes), IH_LIMIT);
     uint32_t random = 2;
     for (unsigned i = 0; i < RANDOM; i++) {
         for (size_t k = 0; k < sizeof bytes; k++) {
             random = random * 1664525u + 1013904223u;
             bytes[k] = (uint8_t)(random >> 24 & (k % 2 ? 7 : 31));
         }
-        face_hostile_helper(bytes, sizeof bytes);
+        face_hostile_process(bytes, sizeof bytes);
     }
 }
 
@@ -197,7 +197,7 @@ int main(void)
         cmocka_unit_test(test_crashers),          cmocka_unit_test(test_samples_whole),
         cmocka_unit_test(test_samples_truncated), cmocka_unit_test(test_samples_damaged),
         cmocka_unit_test(test_every_source),      cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_hostile_helpers),
+        cmocka_unit_test(test_hostile_processes),
     };
     return cmocka_run_group_tests_name("crashers", tests, NULL, NULL);
 }

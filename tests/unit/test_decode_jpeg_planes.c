@@ -1,6 +1,6 @@
 /*
- * JPEG files read as planes and as pixels: the same image in every pixel, the same counts, and of a
- * damaged file the same verdict in the same words.
+ * JPEG files read as planes and as pixels: the same image and the same counts, and the same message
+ * for a damaged file.
  */
 #include "decode/decoder.h"
 
@@ -11,14 +11,13 @@
 #include <cmocka.h>
 
 #include "tests/support/decoded.h"
+#include "tests/support/jpeg_files.h"
 #include "tests/support/planes_read.h"
-
-#include <jpeglib.h>
 
 /* ---- files ---- */
 
-/* How the scans are: as few as there can be, of a component each, progressive, or a progressive
- * file that ends before its coefficients are complete: the library smooths what it has of them. */
+/* FEW: the minimum; SPLIT: one for each component; PARTIAL: a progressive file that omits bits of
+ * coefficients, which the library smooths. */
 enum scans { FEW, SPLIT, PROGRESSIVE, PARTIAL };
 
 struct kind {
@@ -27,11 +26,6 @@ struct kind {
     unsigned restart_interval; /* MCUs; 0: none */
     bool is_arithmetic;
     J_COLOR_SPACE pixels, stored; /* JCS_UNKNOWN: RGB as YCbCr */
-};
-
-struct file {
-    unsigned char *bytes; /* libjpeg's, free() it */
-    unsigned long n;
 };
 
 #define H1V1    \
@@ -85,23 +79,21 @@ static void set_scans(struct jpeg_compress_struct *c, enum scans scans)
     }
 }
 
-/* A slope in each channel, with noise over it or, by turns, the ends of the range. */
-static struct file make_jpeg(const struct kind *kind, unsigned width, unsigned height)
+/* Rows of a slope with noise in each channel, then rows of 0 and 255, by turns. */
+static uint8_t sample(unsigned i, unsigned y, uint32_t random, const void *context)
+{
+    (void)context;
+    return (uint8_t)(y / 8 % 2 == 0 ? i * (2 + i % 3) + y * 5 + (random >> 27)
+                                    : (random >> 31) * 255);
+}
+
+static struct jpeg_file make_file(const struct kind *kind, unsigned width, unsigned height)
 {
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
-    struct file f = {NULL, 0};
-    uint32_t random = width * 64 + height + 1;
-    uint8_t *row = malloc((size_t)width * 4);
-    assert_non_null(row);
-    c.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&c);
-    jpeg_mem_dest(&c, &f.bytes, &f.n);
-    c.image_width = width;
-    c.image_height = height;
-    c.in_color_space = kind->pixels == JCS_UNKNOWN ? JCS_RGB : kind->pixels;
-    c.input_components = c.in_color_space == JCS_CMYK ? 4 : 3;
-    jpeg_set_defaults(&c);
+    struct jpeg_file f = {NULL, 0};
+    begin_jpeg(&c, &errors, &f, width, height,
+               kind->pixels == JCS_UNKNOWN ? JCS_RGB : kind->pixels);
     jpeg_set_colorspace(&c, kind->stored == JCS_UNKNOWN ? JCS_YCbCr : kind->stored);
     jpeg_set_quality(&c, 75, TRUE);
     for (int i = 0; i < 3 && i < c.num_components; i++) {
@@ -111,22 +103,11 @@ static struct file make_jpeg(const struct kind *kind, unsigned width, unsigned h
     c.restart_interval = kind->restart_interval;
     c.arith_code = kind->is_arithmetic;
     set_scans(&c, kind->scans);
-    jpeg_start_compress(&c, TRUE);
-    while (c.next_scanline < height) {
-        const unsigned y = c.next_scanline;
-        for (unsigned i = 0; i < width * (unsigned)c.input_components; i++) {
-            const uint32_t r = random_next(&random);
-            row[i] = (uint8_t)(y / 8 % 2 == 0 ? i * (2 + i % 3) + y * 5 + r % 32 : (r & 1) * 255);
-        }
-        jpeg_write_scanlines(&c, &row, 1);
-    }
-    jpeg_finish_compress(&c);
-    jpeg_destroy_compress(&c);
-    free(row);
+    write_rows(&c, width * 64 + height + 1, sample, NULL);
     return f;
 }
 
-/* ---- both ways ---- */
+/* ---- planes and pixels ---- */
 
 struct outcome {
     enum ih_status status;
@@ -134,8 +115,8 @@ struct outcome {
     unsigned n_bands;
 };
 
-/* Reads a file both ways: what comes of it is the same. */
-static struct outcome read_both_ways(const struct file *f, size_t more_bytes)
+/* Reads a file as planes and as pixels, and compares. */
+static struct outcome read_both(const struct jpeg_file *f, size_t more_bytes)
 {
     struct planes_read p = read_planes(f->bytes, f->n, more_bytes, NULL);
     struct decoded d = decode(f->bytes, f->n, MAX_PIXELS, ALL_ROWS);
@@ -170,17 +151,18 @@ static struct outcome read_both_ways(const struct file *f, size_t more_bytes)
 
 static void check_size(const struct kind *kind, unsigned width, unsigned height)
 {
-    /* Nothing more than need be; a byte; one short of another row of MCUs and a few; everything. */
+    /* the least buffer; a byte more; a byte less than another row of MCUs needs; three rows; 1 MiB
+     */
     const unsigned v = (unsigned)kind->v[0];
     const size_t row_bytes = (width / 64 + 2) * 64 * (kind->h[0] == 1 || v == 2 ? 24 : 16);
     const size_t more_bytes[] = {0, 1, row_bytes - 1, 3 * row_bytes, 1 << 20};
     const unsigned n_mcu_rows = (height + 8 * v - 1) / (8 * v);
-    struct file f = make_jpeg(kind, width, height);
+    struct jpeg_file f = make_file(kind, width, height);
     for (unsigned i = (width + height) % 3; i < 5; i += 3) {
-        const struct outcome out = read_both_ways(&f, more_bytes[i]);
+        const struct outcome out = read_both(&f, more_bytes[i]);
         assert_int_equal(out.status, IH_OK);
         assert_int_equal(out.has_planes, width >= 5 || kind->h[0] == 1);
-        if (out.has_planes) /* no more bands than the room makes need of */
+        if (out.has_planes) /* as few bands as the buffer allows */
             assert_int_equal(out.n_bands, i < 3    ? n_mcu_rows
                                           : i == 3 ? (n_mcu_rows + 3) / 4
                                                    : (n_mcu_rows * row_bytes > more_bytes[4]) + 1);
@@ -205,8 +187,8 @@ static void test_sizes(void **state)
     }
 }
 
-/* Layouts that struct ih_planes has not, and what is not YCbCr. */
-static void test_where_there_are_none(void **state)
+/* Layouts that struct ih_planes cannot describe, and other colour spaces. */
+static void test_no_planes(void **state)
 {
     (void)state;
     static const struct kind others[] = {
@@ -214,24 +196,24 @@ static void test_where_there_are_none(void **state)
         {{4, 1, 1}, {1, 1, 1}, .scans = FEW},              /* 4:1:1 */
         {{4, 1, 1}, {2, 1, 1}, .scans = FEW},              /* 4:1:0 */
         {{2, 2, 2}, {2, 2, 2}, .scans = SPLIT},            /* 4:4:4 in larger MCUs */
-        {{2, 2, 2}, {2, 1, 1}, .scans = FEW},              /* 4:4:0 in other words */
+        {{2, 2, 2}, {2, 1, 1}, .scans = FEW},              /* 4:4:0, written differently */
         {{2, 1, 1}, {2, 2, 2}, .scans = FEW},              /* 4:2:2 */
         {{2, 1, 2}, {2, 1, 1}, .scans = FEW},              /* Cr larger than Cb */
-        {{2, 1, 1}, {2, 1, 2}, .scans = SPLIT},            /* in the other direction */
+        {{2, 1, 1}, {2, 1, 2}, .scans = SPLIT},            /* taller than Cb */
         {{1, 2, 1}, {1, 1, 1}, .scans = FEW},              /* Cb larger than Y */
-        {H1V1, FEW, .pixels = JCS_RGB, .stored = JCS_RGB}, /* which Adobe's marker says */
+        {H1V1, FEW, .pixels = JCS_RGB, .stored = JCS_RGB}, /* by Adobe's marker */
         {H1V1, FEW, .pixels = JCS_CMYK, .stored = JCS_CMYK},
         {H2V2, FEW, .pixels = JCS_CMYK, .stored = JCS_YCCK},
     };
     for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
-        struct file f = make_jpeg(&others[i], 67, 35);
-        const struct outcome out = read_both_ways(&f, 0);
+        struct jpeg_file f = make_file(&others[i], 67, 35);
+        const struct outcome out = read_both(&f, 0);
         assert_int_equal(out.status, IH_OK);
         assert_false(out.has_planes);
         free(f.bytes);
     }
-    const struct file gray_pnm = {(unsigned char[]){"P5 2 1 255\nab"}, 13};
-    const struct outcome out = read_both_ways(&gray_pnm, 0);
+    const struct jpeg_file gray_pnm = {(unsigned char[]){"P5 2 1 255\nab"}, 13};
+    const struct outcome out = read_both(&gray_pnm, 0);
     assert_int_equal(out.status, IH_OK);
     assert_false(out.has_planes);
 }
@@ -240,30 +222,30 @@ static void test_truncation(void **state)
 {
     (void)state;
     for (unsigned k = 0; k < N_KINDS; k++) {
-        struct file f = make_jpeg(&kinds[k], 21, 34);
-        for (struct file part = f; part.n-- > 0;) {
+        struct jpeg_file f = make_file(&kinds[k], 21, 34);
+        for (struct jpeg_file part = f; part.n-- > 0;) {
             unsigned char *copy = malloc(part.n + 1);
             assert_non_null(copy);
             part.bytes = memcpy(copy + 1, f.bytes, part.n);
-            assert_true(read_both_ways(&part, part.n % 3 * 999).status != IH_OK);
+            assert_true(read_both(&part, part.n % 3 * 999).status != IH_OK);
             free(copy);
         }
         free(f.bytes);
     }
 }
 
-/* Each second byte turned over, and each other with one bit of it. Most are seen, and of a few the
- * image is another one: then it is so both ways. */
+/* Every second byte inverted, the others with one bit inverted. Most damage is found; some gives
+ * another image, the same in both ways. */
 static void test_damage(void **state)
 {
     (void)state;
     unsigned n_sound = 0, n_refused_late = 0;
     for (unsigned k = 0; k < N_KINDS; k++) {
-        struct file f = make_jpeg(&kinds[k], 21, 34);
+        struct jpeg_file f = make_file(&kinds[k], 21, 34);
         for (unsigned long i = 0; i < f.n; i++) {
             const unsigned char before = f.bytes[i];
             f.bytes[i] ^= (unsigned char)((i + k) % 2 ? 0xFF : 1 << i / 2 % 8);
-            const struct outcome out = read_both_ways(&f, i % 3 * 999);
+            const struct outcome out = read_both(&f, i % 3 * 999);
             n_sound += out.status == IH_OK && out.has_planes;
             n_refused_late += out.status != IH_OK && out.has_planes;
             f.bytes[i] = before;
@@ -273,15 +255,16 @@ static void test_damage(void **state)
     assert_true(n_sound > 1000 && n_refused_late > 1000);
 }
 
-/* The coefficients of a file in several scans are taken from the budget, and given back: of 37 x 35
- * pixels at 2 x 2 three MCUs a row in three rows, of four blocks and two. */
+/* Coefficients of a file with several scans are taken from the budget and given back. 37 x 35
+ * pixels at 2 x 2 sampling are three rows of three MCUs, each of four blocks of Y and two of
+ * chroma. */
 static void test_budget(void **state)
 {
     (void)state;
     const uint64_t wanted = (uint64_t)9 * 6 * 64 * 2;
     const struct kind progressive = {H2V2, .scans = PROGRESSIVE};
-    struct file f = make_jpeg(&progressive, 37, 35);
-    for (unsigned i = 0; i < 3; i++) { /* enough, too little, and a damaged file */
+    struct jpeg_file f = make_file(&progressive, 37, 35);
+    for (unsigned i = 0; i < 3; i++) { /* enough, too little, enough for a damaged file */
         struct ih_budget budget;
         ih_budget_init(&budget, i == 1 ? wanted - 1 : wanted);
         struct planes_read p = read_planes(f.bytes, i == 2 ? f.n / 2 : f.n, 0, &budget);
@@ -294,7 +277,7 @@ static void test_budget(void **state)
     free(f.bytes);
 }
 
-/* A decoder that gives rows as a test wants them. */
+/* A decoder that delivers the number of rows that a test sets. */
 static uint32_t fake_rows;
 
 static size_t fake_planes_bytes(void *state)
@@ -312,9 +295,9 @@ static enum ih_status fake_read_planes(void *state, uint8_t *buffer, size_t size
     return IH_OK;
 }
 
-/* Rows are held against the image's as pixels are; there are none from a helper, nor where a
- * decoder has no way for them. */
-static void test_what_a_decoder_gives(void **state)
+/* The number of rows is checked. A decoder process and a decoder without read_planes give no
+ * planes. */
+static void test_number_of_rows(void **state)
 {
     (void)state;
     const struct ih_decoder fake = {.planes_bytes = fake_planes_bytes,
@@ -340,9 +323,9 @@ static void test_what_a_decoder_gives(void **state)
         if (reads[i].status != IH_OK)
             assert_string_equal(err.message, reads[i].reason);
     }
-    d.helper = (void *)buffer; /* is not looked at */
+    d.remote = (void *)buffer; /* is not read */
     assert_int_equal(ih_decode_planes_bytes(&d), 0);
-    d.helper = NULL;
+    d.remote = NULL;
     d.decoder = &pixels_only;
     assert_int_equal(ih_decode_planes_bytes(&d), 0);
 }
@@ -350,9 +333,9 @@ static void test_what_a_decoder_gives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_where_there_are_none),
+        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_no_planes),
         cmocka_unit_test(test_truncation), cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_budget),     cmocka_unit_test(test_what_a_decoder_gives),
+        cmocka_unit_test(test_budget),     cmocka_unit_test(test_number_of_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

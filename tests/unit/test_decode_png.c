@@ -1,6 +1,6 @@
 /*
  * The PNG decoder against a plain reference, on images that libpng writes here: every colour type,
- * depth and interlacing, with and without tRNS; and damage of every kind.
+ * depth and interlacing, with and without tRNS; and damage.
  */
 #include "decode/decoder.h"
 
@@ -10,10 +10,9 @@
 #include <cmocka.h>
 
 #include "tests/support/decoded.h"
+#include "tests/support/png_files.h"
 
-#include <png.h>
-
-enum { SIDE_MAX = 16, PALETTE_MAX = 256, FILE_MAX = 16 * 1024 };
+enum { SIDE_MAX = 16, PALETTE_MAX = 256 };
 
 struct picture {
     int colour, depth, interlace;
@@ -21,31 +20,13 @@ struct picture {
     unsigned width, height, n_samples_each, n_palette;
     uint16_t samples[SIDE_MAX * SIDE_MAX * 4];
     png_color palette[PALETTE_MAX];
-    uint8_t alphas[PALETTE_MAX]; /* of a palette; has_trns: of its first half */
-    png_color_16 transparent;    /* of the other kinds */
-};
-
-struct file {
-    size_t n;
-    uint8_t bytes[FILE_MAX];
+    uint8_t alphas[PALETTE_MAX]; /* has_trns: of the first half of the palette */
+    png_color_16 transparent;    /* of other kinds */
 };
 
 /* ---- making PNG files ---- */
 
-static void append(png_structp png, png_bytep bytes, size_t n)
-{
-    struct file *f = png_get_io_ptr(png);
-    assert_true(f->n + n <= sizeof f->bytes);
-    memcpy(f->bytes + f->n, bytes, n);
-    f->n += n;
-}
-
-static void flush(png_structp png)
-{
-    (void)png;
-}
-
-/* One row of samples as PNG stores them. */
+/* Packs a row of samples as PNG stores them. */
 static void pack_row(const struct picture *p, unsigned y, uint8_t *row)
 {
     const uint16_t *samples = p->samples + (size_t)y * p->width * p->n_samples_each;
@@ -59,13 +40,13 @@ static void pack_row(const struct picture *p, unsigned y, uint8_t *row)
     }
 }
 
-static void write_png(const struct picture *p, struct file *f)
+static struct bytes write_png(const struct picture *p)
 {
+    struct bytes f = {0};
     uint8_t rows[SIDE_MAX][SIDE_MAX * 8];
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png_create_info_struct(png);
-    f->n = 0;
-    png_set_write_fn(png, f, append, flush);
+    write_png_to(png, &f);
     png_set_check_for_invalid_index(png, 0);
     png_set_IHDR(png, info, p->width, p->height, p->depth, p->colour, p->interlace,
                  PNG_COMPRESSION_TYPE_BASE, PNG_FILTER_TYPE_BASE);
@@ -82,10 +63,11 @@ static void write_png(const struct picture *p, struct file *f)
             png_write_row(png, rows[y]);
     png_write_end(png, info);
     png_destroy_write_struct(&png, &info);
+    return f;
 }
 
-/* Noise in which about every third pixel is the transparent colour, and at 16 bits another third
- * differs from it in the low byte alone. */
+/* Noise. About a third of the pixels have the transparent colour; at 16 bits another third differs
+ * from it in the low byte only. */
 static struct picture make_picture(int colour, int depth, int interlace, bool has_trns,
                                    unsigned width, unsigned height)
 {
@@ -140,7 +122,7 @@ static void reference_pixel(const struct picture *p, const uint16_t *samples, ui
         return;
     }
     for (unsigned c = 0; c < n; c++)
-        out[c] = (uint8_t)((samples[c] * 255u * 2 + max) / (2 * max)); /* to the nearest */
+        out[c] = (uint8_t)((samples[c] * 255u * 2 + max) / (2 * max)); /* rounded to nearest */
     if (p->has_trns)
         out[n] = memcmp(samples, key, n * sizeof *key) == 0 ? 0 : 255;
 }
@@ -150,7 +132,7 @@ static int compare_pixels(const void *a, const void *b)
     return memcmp(a, b, 4);
 }
 
-/* Interlaced images come out pass by pass: then the same pixels in another order are right. */
+/* Interlaced images are delivered pass by pass, so their pixels are compared in sorted order. */
 static void sort_pixels(const uint8_t *pixels, size_t n_pixels, unsigned n_channels, uint8_t *out)
 {
     memset(out, 0, n_pixels * 4);
@@ -161,18 +143,18 @@ static void sort_pixels(const uint8_t *pixels, size_t n_pixels, unsigned n_chann
 
 static void check_picture(const struct picture *p)
 {
-    static struct file f;
     uint8_t expected[SIDE_MAX * SIDE_MAX * 4], sorted[2][SIDE_MAX * SIDE_MAX * 4];
     unsigned n_channels = channels_of(p), n_pixels = p->width * p->height;
-    write_png(p, &f);
+    struct bytes f = write_png(p);
     for (unsigned i = 0; i < n_pixels; i++)
         reference_pixel(p, p->samples + (size_t)i * p->n_samples_each, expected + i * n_channels);
     if (p->interlace == PNG_INTERLACE_NONE) {
-        assert_decodes(f.bytes, f.n, "png", p->width, p->height, n_channels, expected);
+        assert_decodes(f.p, f.n, "png", p->width, p->height, n_channels, expected);
+        free(f.p);
         return;
     }
     for (size_t band_rows = 0; band_rows <= 3; band_rows++) {
-        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, band_rows);
+        struct decoded d = decode(f.p, f.n, MAX_PIXELS, band_rows);
         assert_int_equal(d.status, IH_OK);
         assert_int_equal(d.info.n_channels, n_channels);
         assert_int_equal(d.info.source_depth, p->depth);
@@ -182,6 +164,7 @@ static void check_picture(const struct picture *p)
         assert_memory_equal(sorted[0], sorted[1], n_pixels * 4);
         free(d.pixels);
     }
+    free(f.p);
 }
 
 static void check_kinds(bool has_trns, int interlace)
@@ -228,33 +211,17 @@ static void test_transparent_colours(void **state)
 
 /* ---- damage ---- */
 
-static uint32_t crc(const uint8_t *bytes, size_t n)
-{
-    uint32_t c = 0xFFFFFFFF;
-    for (size_t i = 0; i < n; i++) {
-        c ^= bytes[i];
-        for (int bit = 0; bit < 8; bit++)
-            c = c >> 1 ^ (c & 1 ? 0xEDB88320 : 0);
-    }
-    return ~c;
-}
-
-static void put_be32(uint8_t *p, uint32_t v)
-{
-    for (int i = 0; i < 4; i++)
-        p[i] = (uint8_t)(v >> (24 - 8 * i));
-}
-
-/* Writes v at an offset of a chunk's data, the last bytes where it is negative, and mends the CRC.
- */
-static void patch(struct file *f, const char *chunk, int offset, uint32_t v)
+/* Writes v into a chunk's data, at an offset from its start, or from its end if negative. Corrects
+ * the CRC. */
+static void patch(struct bytes *f, const char *chunk, int offset, uint32_t v)
 {
     for (size_t at = 8; at + 12 <= f->n;) {
-        uint32_t length = (uint32_t)f->bytes[at + 2] << 8 | f->bytes[at + 3]; /* all are short */
-        uint8_t *data = f->bytes + at + 8;
-        if (memcmp(data - 4, chunk, 4) == 0) {
-            put_be32(offset < 0 ? data + length + offset : data + offset, v);
-            put_be32(data + length, crc(data - 4, length + 4));
+        uint32_t length = get_be32(f->p + at);
+        if (memcmp(f->p + at + 4, chunk, 4) == 0) {
+            uint8_t *to = f->p + at + 8 + (offset < 0 ? length : 0) + offset;
+            for (int i = 0; i < 4; i++)
+                to[i] = (uint8_t)(v >> (24 - 8 * i));
+            mend_crcs(f->p, f->n);
             return;
         }
         at += 12 + length;
@@ -262,69 +229,70 @@ static void patch(struct file *f, const char *chunk, int offset, uint32_t v)
     fail_msg("no chunk %s", chunk);
 }
 
-static struct file small_png(int colour, int depth, int interlace)
+static struct bytes small_png(int colour, int depth, int interlace)
 {
-    static struct file f;
     struct picture p = make_picture(colour, depth, interlace, false, 13, 7);
-    write_png(&p, &f);
-    return f;
+    return write_png(&p);
 }
 
 static void test_truncation(void **state)
 {
     (void)state;
     for (int interlace = 0; interlace < 2; interlace++) {
-        struct file f = small_png(PNG_COLOR_TYPE_RGB, 8, interlace);
-        assert_no_part_is_whole(f.bytes, f.n);
+        struct bytes f = small_png(PNG_COLOR_TYPE_RGB, 8, interlace);
+        assert_no_part_is_whole(f.p, f.n);
+        free(f.p);
     }
-    struct file f = small_png(PNG_COLOR_TYPE_PALETTE, 4, 0);
-    assert_no_part_is_whole(f.bytes, f.n);
+    struct bytes f = small_png(PNG_COLOR_TYPE_PALETTE, 4, 0);
+    assert_no_part_is_whole(f.p, f.n);
+    free(f.p);
 }
 
 static void test_each_flipped_bit(void **state)
 {
     (void)state;
-    struct file f = small_png(PNG_COLOR_TYPE_PALETTE, 4, 0);
+    struct bytes f = small_png(PNG_COLOR_TYPE_PALETTE, 4, 0);
     for (size_t bit = 0; bit < f.n * 8; bit++) {
-        f.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        struct decoded d = decode(f.bytes, f.n, UINT64_MAX, 1);
+        f.p[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        struct decoded d = decode(f.p, f.n, UINT64_MAX, 1);
         free(d.pixels);
         if (d.status == IH_OK)
             fail_msg("bit %zu of byte %zu", bit % 8, bit / 8);
-        f.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        f.p[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
+    free(f.p);
 }
 
 static void test_checksum_of_the_pixels(void **state)
 {
     (void)state;
-    struct file f = small_png(PNG_COLOR_TYPE_RGB, 8, 0);
+    struct bytes f = small_png(PNG_COLOR_TYPE_RGB, 8, 0);
     patch(&f, "IDAT", -4, 0x01020304); /* Adler-32 */
-    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged PNG: ");
+    assert_refused(f.p, f.n, IH_CORRUPT, "damaged PNG: ");
+    free(f.p);
 }
 
 static void test_another_height(void **state)
 {
     (void)state;
-    struct file f = small_png(PNG_COLOR_TYPE_RGB, 8, 0);
+    struct bytes f = small_png(PNG_COLOR_TYPE_RGB, 8, 0);
     patch(&f, "IHDR", 4, 8);
-    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged PNG: ");
+    assert_refused(f.p, f.n, IH_CORRUPT, "damaged PNG: ");
     patch(&f, "IHDR", 4, 6);
-    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged PNG: ");
+    assert_refused(f.p, f.n, IH_CORRUPT, "damaged PNG: ");
+    free(f.p);
 }
 
 static void test_index_past_the_palette(void **state)
 {
     (void)state;
-    static struct file f;
     for (int interlace = 0; interlace < 2; interlace++) {
         struct picture p = make_picture(PNG_COLOR_TYPE_PALETTE, 8, interlace, true, 13, 7);
         p.samples[13 * 7 - 1] = 200;
-        write_png(&p, &f);
-        assert_refused(f.bytes, f.n, IH_CORRUPT, "colour 200 of a palette of 200");
+        struct bytes f = write_png(&p);
+        assert_refused(f.p, f.n, IH_CORRUPT, "colour 200 of a palette of 200");
+        free(f.p);
         p.samples[13 * 7 - 1] = 199;
-        write_png(&p, &f);
-        free(decode(f.bytes, f.n, MAX_PIXELS, 1).pixels);
         check_picture(&p);
     }
 }

@@ -1,6 +1,6 @@
 /*
- * Devices of several units, without any GPU: backends of the tests, which count with the CPU
- * backend's lanes, take notes, and fail where a test wants it.
+ * Devices of several units, without a GPU: fake backends count with the CPU backend's lanes, record
+ * their calls, and fail if a test asks for it.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -18,18 +18,18 @@
 
 enum { UNITS = 5 };
 
-/* What a test wants of its backend, and the notes. */
+/* What a test asks of its backend, and what the backend has recorded. */
 static struct {
     int n_units; /* 0: none, as without a driver */
     bool is_broken[UNITS];
-    const char *kinds[UNITS]; /* NULL: "Abacus 9000" */
+    const char *models[UNITS]; /* NULL: "Abacus 9000" */
     long start_ms;
-    unsigned n_meeting; /* a start waits until as many have begun */
+    unsigned n_meeting; /* each start waits until so many have begun */
 
     pthread_mutex_t lock;
     pthread_cond_t on_start;
     unsigned n_begun;
-    char started[UNITS + 1]; /* 'x' where a unit has been started, '!' where it was tried */
+    char started[UNITS + 1]; /* 'x' for a unit that started, '!' for one that failed */
     bool is_running[UNITS];
 } fake;
 
@@ -54,7 +54,7 @@ static enum ih_status fake_n_units(int *n, struct ih_error *err)
     return *n ? IH_OK : ih_error_set(err, IH_UNAVAILABLE, "no abacus here");
 }
 
-/* Up to five seconds until n_meeting starts are under way at once. */
+/* Waits until n_meeting starts run at the same time, at most five seconds. */
 static bool meet(void)
 {
     struct timespec until;
@@ -88,7 +88,7 @@ static enum ih_status fake_start(const struct ih_backend_options *options, int o
         return ih_error_set(err, IH_DEVICE, "a bead is missing");
     u->ordinal = ordinal;
     snprintf(u->text, sizeof u->text, "fake:%d %s", ordinal,
-             fake.kinds[ordinal] ? fake.kinds[ordinal] : "Abacus 9000");
+             fake.models[ordinal] ? fake.models[ordinal] : "Abacus 9000");
     *state = u;
     return ih_backend_cpu.start(options, 0, &u->inner, err);
 }
@@ -112,7 +112,7 @@ static enum ih_status fake_lane_open(void *state, void **lane, struct ih_error *
     return ih_backend_cpu.lane_open(u->inner, lane, err);
 }
 
-/* A backend that counts as the CPU's does, by the name of its one kernel. */
+/* A backend with one kernel that counts as the CPU backend does. */
 static const struct ih_backend *const *fakes(void)
 {
     static const struct ih_kernel_entry kernels[] = {{"reference", "for tests"}, {NULL, NULL}};
@@ -138,138 +138,105 @@ static struct ih_device *device_of(struct ih_device_options options)
     return device;
 }
 
-/* One started device; the units tried are `started`, and none is left running after its close. */
-static void assert_starts(struct ih_device_options options, enum ih_status status,
-                          const char *started, const char *description, const char *reason)
+/* ---- starts ---- */
+
+/* A device that is opened and closed: the units it tries, and what it says. */
+struct start {
+    int n_units;
+    unsigned broken, n_meeting; /* broken: a bit for each unit */
+    struct ih_device_options options;
+    const char *started, *description, *reason; /* description NULL: it does not start */
+};
+
+#define ONE "fake:0 Abacus 9000"
+#define THREE "fake:0,1,2 3 x Abacus 9000"
+#define BROKEN(n) "fake:" #n ": a bead is missing"
+#define ONLY .backend = "fake"
+
+static const struct start starts[] = {
+    /* as many units as lanes */
+    {3, 0, 0, {.n_lanes = 1}, "x....", ONE, ""},
+    {3, 0, 0, {.n_lanes = 0}, "x....", ONE, ""}, /* 0 means one */
+    {3, 0, 0, {.n_lanes = 2}, "xx...", "fake:0,1 2 x Abacus 9000", ""},
+    {3, 0, 0, {.n_lanes = 16}, "xxx..", THREE, ""},
+    /* at the same time */
+    {3, 0, 3, {.n_lanes = 3}, "xxx..", THREE, ""},
+    /* a broken unit is left out */
+    {4, 2, 0, {.n_lanes = 2}, "x!x..", "fake:0,2 2 x Abacus 9000", BROKEN(1)},
+    {3, 1, 0, {.n_lanes = 1}, "!x...", "fake:1 Abacus 9000", BROKEN(0)},
+    /* all broken, or no units: the CPU, or an error if only the GPU may count */
+    {2, 3, 0, {.n_lanes = 8}, "!!...", "cpu", BROKEN(0)},
+    {2, 3, 0, {ONLY, .n_lanes = 8}, "!!...", NULL, BROKEN(0)},
+    {0, 0, 0, {.n_lanes = 2}, ".....", "cpu", "no abacus here"},
+    {0, 0, 0, {ONLY}, ".....", NULL, "no abacus here"},
+    /* named units must all exist and start, even if no lane would use them */
+    {3,
+     0,
+     0,
+     {ONLY, .ordinals = {2, 0}, .n_ordinals = 2, .n_lanes = 8},
+     "x.x..",
+     "fake:2,0 2 x Abacus 9000",
+     ""},
+    {3,
+     0,
+     0,
+     {ONLY, .ordinals = {2, 0}, .n_ordinals = 2, .n_lanes = 1},
+     "..x..",
+     "fake:2 Abacus 9000",
+     ""},
+    {3, 2, 0, {ONLY, .ordinals = {0, 1}, .n_ordinals = 2, .n_lanes = 8}, "x!...", NULL, BROKEN(1)},
+    {3,
+     0,
+     0,
+     {ONLY, .ordinals = {0, 3}, .n_ordinals = 2, .n_lanes = 1},
+     ".....",
+     NULL,
+     "no device fake:3: this machine shows 3, counted from 0"},
+};
+
+static void assert_starts(const struct start *s)
 {
-    struct ih_error err = {IH_OK, ""};
-    struct ih_device *device = device_of(options);
-    assert_int_equal(ih_device_wait(device, &err), status);
-    assert_string_equal(fake.started, started);
-    if (status == IH_OK) {
-        assert_string_equal(ih_device_description(device), description);
-        assert_string_equal(ih_device_fallback_reason(device), reason);
-    } else {
-        assert_string_equal(err.message, reason);
-    }
+    struct ih_error err = {0};
+    struct ih_device *device = device_of(s->options);
+    const enum ih_status status = ih_device_wait(device, &err);
+    assert_string_equal(fake.started, s->started);
+    assert_int_equal(status, s->description ? IH_OK : IH_UNAVAILABLE);
+    if (s->description)
+        assert_string_equal(ih_device_description(device), s->description);
+    assert_string_equal(s->description ? ih_device_fallback_reason(device) : err.message,
+                        s->reason);
     ih_device_close(device);
     for (size_t i = 0; i < UNITS; i++)
         assert_false(fake.is_running[i]);
 }
 
-/* ---- tests ---- */
-
-static void test_one_lane_starts_one_unit(void **state)
+static void test_starts(void **state)
 {
     (void)state;
-    be(3);
-    assert_starts((struct ih_device_options){.n_lanes = 1}, IH_OK, "x....", "fake:0 Abacus 9000",
-                  "");
-    be(3); /* so it is where the caller does not say */
-    assert_starts((struct ih_device_options){.n_lanes = 0}, IH_OK, "x....", "fake:0 Abacus 9000",
-                  "");
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+        be(starts[i].n_units);
+        fake.n_meeting = starts[i].n_meeting;
+        for (unsigned u = 0; u < UNITS; u++)
+            fake.is_broken[u] = starts[i].broken >> u & 1;
+        assert_starts(&starts[i]);
+    }
 }
 
-static void test_as_many_units_as_lanes(void **state)
+static void test_units_of_several_models(void **state)
 {
-    (void)state;
-    be(3);
-    assert_starts((struct ih_device_options){.n_lanes = 2}, IH_OK, "xx...",
-                  "fake:0,1 2 x Abacus 9000", "");
-    be(3);
-    assert_starts((struct ih_device_options){.n_lanes = 16}, IH_OK, "xxx..",
-                  "fake:0,1,2 3 x Abacus 9000", "");
-}
-
-static void test_units_of_several_kinds(void **state)
-{
+    const struct start s = {.options = {ONLY, .n_lanes = 2},
+                            .started = "xx...",
+                            .description = "fake:0 Abacus 9000, fake:1 Abacus 9000 Ti",
+                            .reason = ""};
     (void)state;
     be(2);
-    fake.kinds[1] = "Abacus 9000 Ti";
-    assert_starts((struct ih_device_options){.backend = "fake", .n_lanes = 2}, IH_OK, "xx...",
-                  "fake:0 Abacus 9000, fake:1 Abacus 9000 Ti", "");
+    fake.models[1] = "Abacus 9000 Ti";
+    assert_starts(&s);
 }
 
-static void test_units_start_side_by_side(void **state)
-{
-    (void)state;
-    be(3);
-    fake.n_meeting = 3;
-    assert_starts((struct ih_device_options){.n_lanes = 3}, IH_OK, "xxx..",
-                  "fake:0,1,2 3 x Abacus 9000", "");
-}
+/* ---- lanes ---- */
 
-static void test_broken_unit_is_left_out(void **state)
-{
-    (void)state;
-    be(4);
-    fake.is_broken[1] = true;
-    assert_starts((struct ih_device_options){.n_lanes = 2}, IH_OK, "x!x..",
-                  "fake:0,2 2 x Abacus 9000", "fake:1: a bead is missing");
-    be(3);
-    fake.is_broken[0] = true; /* one file, and the first GPU is out of order */
-    assert_starts((struct ih_device_options){.n_lanes = 1}, IH_OK, "!x...", "fake:1 Abacus 9000",
-                  "fake:0: a bead is missing");
-}
-
-static void test_all_broken_falls_back_or_fails(void **state)
-{
-    (void)state;
-    be(2);
-    fake.is_broken[0] = fake.is_broken[1] = true;
-    assert_starts((struct ih_device_options){.n_lanes = 8}, IH_OK, "!!...", "cpu",
-                  "fake:0: a bead is missing");
-    be(2);
-    fake.is_broken[0] = fake.is_broken[1] = true;
-    assert_starts((struct ih_device_options){.backend = "fake", .n_lanes = 8}, IH_UNAVAILABLE,
-                  "!!...", NULL, "fake:0: a bead is missing");
-}
-
-static void test_no_units(void **state)
-{
-    (void)state;
-    be(0);
-    assert_starts((struct ih_device_options){.n_lanes = 2}, IH_OK, ".....", "cpu",
-                  "no abacus here");
-    be(0);
-    assert_starts((struct ih_device_options){.backend = "fake"}, IH_UNAVAILABLE, ".....", NULL,
-                  "no abacus here");
-}
-
-static void test_named_units(void **state)
-{
-    (void)state;
-    struct ih_device_options options = {
-        .backend = "fake", .ordinals = {2, 0}, .n_ordinals = 2, .n_lanes = 8};
-    be(3);
-    assert_starts(options, IH_OK, "x.x..", "fake:2,0 2 x Abacus 9000", "");
-    options.n_lanes = 1;
-    be(3);
-    assert_starts(options, IH_OK, "..x..", "fake:2 Abacus 9000", "");
-}
-
-static void test_named_unit_that_fails(void **state)
-{
-    (void)state;
-    const struct ih_device_options options = {
-        .backend = "fake", .ordinals = {0, 1}, .n_ordinals = 2, .n_lanes = 8};
-    be(3);
-    fake.is_broken[1] = true;
-    assert_starts(options, IH_UNAVAILABLE, "x!...", NULL, "fake:1: a bead is missing");
-}
-
-/* Even where no lane would have come to it. */
-static void test_named_unit_that_is_not_there(void **state)
-{
-    (void)state;
-    const struct ih_device_options options = {
-        .backend = "fake", .ordinals = {0, 3}, .n_ordinals = 2, .n_lanes = 1};
-    be(3);
-    assert_starts(options, IH_UNAVAILABLE, ".....", NULL,
-                  "no device fake:3: this machine shows 3, counted from 0");
-}
-
-/* An image of one white pixel through a lane. */
+/* Counts an image of one white pixel. */
 static void count_one(struct ih_lane *lane)
 {
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
@@ -287,11 +254,11 @@ static void count_one(struct ih_lane *lane)
     assert_int_equal(h.all_high, 1);
 }
 
-/* Whether they begin before the start or after it. */
-static void test_lanes_are_dealt_in_turn(void **state)
+/* In turn, both before and after the start. */
+static void test_lanes_take_units_in_turn(void **state)
 {
     (void)state;
-    enum { LANES = 3 }; /* no multiple of the units: a lane that is dealt anew would change */
+    enum { LANES = 3 }; /* no multiple of the units, so that a second assignment would show */
     static const char *const expected[] = {"fake:0 Abacus 9000", "fake:1 Abacus 9000"};
     for (long start_ms = 0; start_ms <= 50; start_ms += 50) {
         struct ih_lane *lanes[LANES];
@@ -302,7 +269,7 @@ static void test_lanes_are_dealt_in_turn(void **state)
             device_of((struct ih_device_options){.backend = "fake", .n_lanes = LANES});
         for (size_t i = 0; i < LANES; i++)
             assert_int_equal(ih_lane_open(device, &lanes[i], &err), IH_OK);
-        for (size_t i = 0; i < 2 * LANES; i++) { /* a lane stays where it is */
+        for (size_t i = 0; i < 2 * LANES; i++) { /* a lane keeps its unit */
             count_one(lanes[i % LANES]);
             assert_string_equal(ih_lane_description(lanes[i % LANES]), expected[i % LANES % 2]);
         }
@@ -312,7 +279,7 @@ static void test_lanes_are_dealt_in_turn(void **state)
     }
 }
 
-/* Fills the next band with all values in turn, from `first` on. */
+/* Fills the next band with consecutive values from `first` on. */
 static size_t count_band(struct ih_lane *lane, unsigned first)
 {
     struct ih_error err;
@@ -326,7 +293,7 @@ static size_t count_band(struct ih_lane *lane, unsigned first)
     return n;
 }
 
-/* Bands that wait for the start are larger than the backend's, and are dropped with their image. */
+/* Staged bands may be larger than the backend's, and are dropped with their image. */
 static void test_bands_before_the_start(void **state)
 {
     (void)state;
@@ -342,7 +309,7 @@ static void test_bands_before_the_start(void **state)
         device_of((struct ih_device_options){.backend = "fake", .n_lanes = 1});
     assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
     assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
-    count_band(lane, 0); /* of an image that is given up */
+    count_band(lane, 0); /* of an abandoned image */
     assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
     for (unsigned i = 0; i < 3; i++)
         n += count_band(lane, 50 * i);
@@ -357,17 +324,9 @@ static void test_bands_before_the_start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_lane_starts_one_unit),
-        cmocka_unit_test(test_as_many_units_as_lanes),
-        cmocka_unit_test(test_units_of_several_kinds),
-        cmocka_unit_test(test_units_start_side_by_side),
-        cmocka_unit_test(test_broken_unit_is_left_out),
-        cmocka_unit_test(test_all_broken_falls_back_or_fails),
-        cmocka_unit_test(test_no_units),
-        cmocka_unit_test(test_named_units),
-        cmocka_unit_test(test_named_unit_that_fails),
-        cmocka_unit_test(test_named_unit_that_is_not_there),
-        cmocka_unit_test(test_lanes_are_dealt_in_turn),
+        cmocka_unit_test(test_starts),
+        cmocka_unit_test(test_units_of_several_models),
+        cmocka_unit_test(test_lanes_take_units_in_turn),
         cmocka_unit_test(test_bands_before_the_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,7 +187,7 @@ static void test_two_sessions(void **state)
 static void test_none_starts(void **state)
 {
     (void)state;
-    struct ih_error error = {IH_OK, ""};
+    struct ih_error error = {0};
     fake.has_two_sessions = fake.cannot_start = true;
     fake.n_units = 2;
     fake.n_started = 0;

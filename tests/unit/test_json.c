@@ -1,6 +1,6 @@
 /*
- * JSON to the byte. What is expected is written with histograms in short, <10:2 255:1> for two
- * pixels of 10 and one of 255, and ' for ".
+ * The bytes of JSON. Expected text abbreviates histograms, <10:2 255:1> for two pixels of value 10
+ * and one of 255, and writes ' for ".
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -15,7 +15,7 @@
 
 enum { N_MAX = 3 };
 
-/* <10:2 255:1> at p becomes an array of 256 counts; returns what follows it. */
+/* Writes the histogram <10:2 255:1> at p as an array of 256 counts. Returns the text after it. */
 static const char *put_histogram(FILE *f, const char *p)
 {
     unsigned long long bins[IH_BINS] = {0};
@@ -32,12 +32,12 @@ static const char *put_histogram(FILE *f, const char *p)
     return p + 1;
 }
 
-/* Owned by the caller. */
-static char *written_out(const char *text)
+/* Expands the abbreviations of a text. The caller frees the result. */
+static char *expand(const char *text)
 {
-    char *whole = NULL;
+    char *expanded = NULL;
     size_t size;
-    FILE *f = open_memstream(&whole, &size);
+    FILE *f = open_memstream(&expanded, &size);
     assert_non_null(f);
     while (*text) {
         if (*text == '<')
@@ -46,10 +46,10 @@ static char *written_out(const char *text)
             putc(*text == '\'' ? '"' : *text, f), text++;
     }
     assert_int_equal(fclose(f), 0);
-    return whole;
+    return expanded;
 }
 
-/* Owned by the caller. */
+/* Returns the text of n results; the caller frees it. */
 static char *write_results(const struct ih_output *output, const struct ih_result *results,
                            size_t n, bool is_verbose)
 {
@@ -66,20 +66,30 @@ static char *write_results(const struct ih_output *output, const struct ih_resul
     output->end(state);
     output->close(state);
     assert_int_equal(fclose(f), 0);
-    assert_int_equal(strlen(text), size); /* no NUL in it */
+    assert_int_equal(strlen(text), size); /* no NUL inside */
     return text;
 }
 
 static void check(const struct ih_output *output, const struct ih_result *results, size_t n,
                   bool is_verbose, const char *expected)
 {
-    char *actual = write_results(output, results, n, is_verbose), *whole = written_out(expected);
-    assert_string_equal(actual, whole);
+    char *actual = write_results(output, results, n, is_verbose), *all = expand(expected);
+    assert_string_equal(actual, all);
     free(actual);
-    free(whole);
+    free(all);
 }
 
-/* Counts n pixels of the same value in one plane. */
+/* Checks that the --ndjson line of a result has a part, given in abbreviated form. */
+static void check_part(const struct ih_result *r, const char *expected)
+{
+    char *text = write_results(&ih_output_ndjson, r, 1, false), *part = expand(expected);
+    if (!strstr(text, part))
+        fail_msg("no %s in %s", part, text);
+    free(part);
+    free(text);
+}
+
+/* Counts n pixels of one value in one plane. */
 static void add(struct ih_histogram *h, unsigned plane, unsigned value, uint64_t n)
 {
     h->bins[plane][value] += n;
@@ -99,7 +109,8 @@ static void init_result(struct ih_result *r, const char *path, unsigned n_channe
     r->histogram.n_pixels = width * height;
 }
 
-/* 0, 10, 10, 255: the numbers of csv.bats, worked out by hand. Decoded, 10 is 10/255/12.92. */
+/* Pixels 0, 10, 10, 255, with statistics computed by hand as in csv.bats. 10 decodes to
+ * 10/255/12.92 in linear light. */
 static void init_four(struct ih_result *r, const char *path)
 {
     init_result(r, path, 1, 2, 2);
@@ -136,7 +147,7 @@ static void test_gray(void **state)
     check(&ih_output_ndjson, &r, 1, false, "{'schema':'imghist/1','file':'four.pgm'," FOUR "}\n");
 }
 
-/* Two pixels, 10 20 30 with alpha 5 and the same with alpha 6; the luma of both is 19. */
+/* Two pixels, 10 20 30 with alpha 5 and with alpha 6; the luma of both is 19. */
 static void test_planes_in_order(void **state)
 {
     static const char *const expected[] = {
@@ -154,16 +165,16 @@ static void test_planes_in_order(void **state)
     char *text = write_results(&ih_output_ndjson, &r, 1, false);
     const char *at = text;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        char *part = written_out(expected[i]);
+        char *part = expand(expected[i]);
         at = strstr(at, part);
         if (!at)
-            fail_msg("%s is not where it should be in %s", part, text);
+            fail_msg("%s is missing or out of order in %s", part, text);
         free(part);
     }
     free(text);
 }
 
-/* The object of --clip and --luma is what was asked for; the joint counts are not mixed up. */
+/* The values of --clip and --luma are written, and the joint counts are not swapped. */
 static void test_settings_and_joint_counts(void **state)
 {
     struct ih_result r;
@@ -176,16 +187,10 @@ static void test_settings_and_joint_counts(void **state)
     r.histogram.any_high = 12;
     r.histogram.all_low = 13;
     r.histogram.all_high = 14;
-    char *text = write_results(&ih_output_ndjson, &r, 1, false);
-    char *part = written_out("],'luma':'bt601','mean_luma':68.750000,'mean_luminance':0.251518,"
-                             "'clip':{'low':9,'high':10,'any_low':11,'any_high':12,'all_low':13,"
-                             "'all_high':14}}\n");
-    assert_non_null(strstr(text, part));
-    free(part);
-    part = written_out("'clip_low':1,'clip_high':3,");
-    assert_non_null(strstr(text, part));
-    free(part);
-    free(text);
+    check_part(&r, "],'luma':'bt601','mean_luma':68.750000,'mean_luminance':0.251518,"
+                   "'clip':{'low':9,'high':10,'any_low':11,'any_high':12,'all_low':13,"
+                   "'all_high':14}}\n");
+    check_part(&r, "'clip_low':1,'clip_high':3,");
 }
 
 static void test_no_pixels(void **state)
@@ -204,7 +209,7 @@ static void test_no_pixels(void **state)
           "'clip':{'low':0,'high':255,'any_low':0,'any_high':0,'all_low':0,'all_high':0}}\n");
 }
 
-/* 2^63 + 1 is the first that neither a double nor a signed integer holds. */
+/* Neither a double nor a signed integer can hold 2^63 + 1. */
 static void test_counts_are_exact_to_64_bits(void **state)
 {
     static const uint64_t counts[] = {(UINT64_C(1) << 53) + 1, (UINT64_C(1) << 63) + 1, UINT64_MAX};
@@ -217,21 +222,19 @@ static void test_counts_are_exact_to_64_bits(void **state)
         init_result(&r, "huge", 1, counts[i], 1);
         add(&r.histogram, 0, 1, counts[i]);
         ih_histogram_derive_gray(&r.histogram, &r.spec);
-        char *text = write_results(&ih_output_ndjson, &r, 1, false);
-        snprintf(expected, sizeof expected, "\"width\":%s,\"height\":1,", texts[i]);
-        assert_non_null(strstr(text, expected));
-        snprintf(expected, sizeof expected, "\"count\":%s,\"sum\":%s,\"mean\":1.000000,", texts[i],
+        snprintf(expected, sizeof expected, "'width':%s,'height':1,", texts[i]);
+        check_part(&r, expected);
+        snprintf(expected, sizeof expected, "'count':%s,'sum':%s,'mean':1.000000,", texts[i],
                  texts[i]);
-        assert_non_null(strstr(text, expected));
-        snprintf(expected, sizeof expected, "\"histogram\":[0,%s,0,", texts[i]);
-        assert_non_null(strstr(text, expected));
-        free(text);
+        check_part(&r, expected);
+        snprintf(expected, sizeof expected, "'histogram':[0,%s,0,", texts[i]);
+        check_part(&r, expected);
     }
 }
 
 /* ---- names ---- */
 
-/* file   the JSON of the name and what goes with it */
+/* file   the expected value of "file", and of "file_b64" if there is one */
 static void check_name(const char *name, const char *file)
 {
     char expected[300];
@@ -262,13 +265,13 @@ static void test_names_in_utf8_stay(void **state)
     (void)state;
     check_name("\xC3\xA4\xE2\x82\xAC", "\"\xC3\xA4\xE2\x82\xAC\"");
     check_name("\xF0\x9F\x98\x80.png", "\"\xF0\x9F\x98\x80.png\"");
-    check_name("\xEF\xBF\xBD", "\"\xEF\xBF\xBD\""); /* a real U+FFFD is nothing lost */
+    check_name("\xEF\xBF\xBD", "\"\xEF\xBF\xBD\""); /* a real U+FFFD needs no base64 */
 }
 
 #define LOST "\xEF\xBF\xBD"
 
-/* base64 by `base64`. */
-static void test_names_that_are_no_utf8(void **state)
+/* The base64 is from the program base64. */
+static void test_names_that_are_not_utf8(void **state)
 {
     (void)state;
     check_name("\xFF", "\"" LOST "\",\"file_b64\":\"/w==\"");
@@ -285,11 +288,12 @@ static void test_names_that_are_no_utf8(void **state)
 
 /* ---- documents ---- */
 
-static void test_failures_have_their_place(void **state)
+static void test_failures_are_records(void **state)
 {
     struct ih_result r[N_MAX];
     (void)state;
-    init_failure(&r[0], "a", "damaged \"PNG\": cut\xC3"); /* messages are cut anywhere */
+    init_failure(&r[0], "a",
+                 "damaged \"PNG\": cut\xC3"); /* messages may be cut inside a character */
     init_four(&r[1], "b");
     init_failure(&r[2], "c", "no\nuse");
 #define A \
@@ -304,15 +308,15 @@ static void test_failures_have_their_place(void **state)
     assert_false(ih_output_csv.holds_failures);
 }
 
-static void test_nothing_at_all(void **state)
+static void test_no_records(void **state)
 {
     (void)state;
     check(&ih_output_json, NULL, 0, false, "{'schema':'imghist/1','images':[]}\n");
     check(&ih_output_ndjson, NULL, 0, false, "");
 }
 
-/* A run that fails between the opening of its output and its first record. */
-static void test_a_run_that_never_began_writes_nothing(void **state)
+/* A run may fail after it opened its output and before the first record. */
+static void test_no_output_before_the_first_record(void **state)
 {
     const struct ih_output_options options = {.verbose = false};
     struct ih_error err;
@@ -329,7 +333,7 @@ static void test_a_run_that_never_began_writes_nothing(void **state)
     free(text);
 }
 
-static void test_verbose_says_what_ran(void **state)
+static void test_verbose_names_decoder_device_and_kernel(void **state)
 {
     struct ih_result r[2];
     (void)state;
@@ -352,11 +356,11 @@ int main(void)
         cmocka_unit_test(test_counts_are_exact_to_64_bits),
         cmocka_unit_test(test_names_are_escaped),
         cmocka_unit_test(test_names_in_utf8_stay),
-        cmocka_unit_test(test_names_that_are_no_utf8),
-        cmocka_unit_test(test_failures_have_their_place),
-        cmocka_unit_test(test_nothing_at_all),
-        cmocka_unit_test(test_a_run_that_never_began_writes_nothing),
-        cmocka_unit_test(test_verbose_says_what_ran),
+        cmocka_unit_test(test_names_that_are_not_utf8),
+        cmocka_unit_test(test_failures_are_records),
+        cmocka_unit_test(test_no_records),
+        cmocka_unit_test(test_no_output_before_the_first_record),
+        cmocka_unit_test(test_verbose_names_decoder_device_and_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Pixels in host memory: layouts, strides and starts against the plainest loop; pixels that cannot
- * be; what a build without CUDA says of pixels in device memory. */
+/* Pixels in host memory: layouts, strides and alignments against a plain loop; invalid pixels; and
+ * pending counts without a GPU. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,15 +9,15 @@
 
 #include "tests/support/library_data.h"
 
-/* One image in an allocation that ends with its last pixel; start bytes into it. */
+/* Counts an image that begins `start` bytes into an allocation and ends with it. */
 static void check(struct ih_context *context, unsigned width, unsigned height, unsigned n_channels,
-                  size_t gap_bytes, unsigned start, bool is_upwards)
+                  size_t gap_bytes, unsigned start, bool is_upward)
 {
     const size_t row_bytes = (size_t)width * n_channels, stride = row_bytes + gap_bytes;
     const size_t size = start + stride * (height - 1) + row_bytes;
     uint8_t *bytes = malloc(size);
     struct ih_counts *counts = open_counts();
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     struct expected e = {.n_pixels = 0};
     assert_non_null(bytes);
     for (size_t i = 0; i < size; i++)
@@ -26,7 +26,7 @@ static void check(struct ih_context *context, unsigned width, unsigned height, u
         for (unsigned x = 0; x < width; x++)
             expect_pixel(&e, bytes + start + y * stride + (size_t)x * n_channels, n_channels);
     struct ih_pixels pixels = {bytes + start, width, height, (ptrdiff_t)stride, n_channels};
-    if (is_upwards) {
+    if (is_upward) {
         pixels.data = bytes + start + stride * (height - 1);
         pixels.stride_bytes = -(ptrdiff_t)stride;
     } else if (gap_bytes == 0 && start % 2) {
@@ -44,7 +44,7 @@ static void check(struct ih_context *context, unsigned width, unsigned height, u
     free(bytes);
 }
 
-static void layouts_strides_and_starts(void **state)
+static void layouts_strides_and_alignments(void **state)
 {
     (void)state;
     static const size_t gaps[] = {0, 1, 3, 64, 1000};
@@ -58,7 +58,7 @@ static void layouts_strides_and_starts(void **state)
     ih_context_close(context);
 }
 
-/* Rows longer than a band, and more rows than one. */
+/* Rows longer than a band, and more rows than fit in one. */
 static void larger_than_a_band(void **state)
 {
     (void)state;
@@ -70,7 +70,7 @@ static void larger_than_a_band(void **state)
     ih_context_close(context);
 }
 
-static void nothing_to_count(void **state)
+static void no_pixels(void **state)
 {
     (void)state;
     struct ih_context *context = open_cpu();
@@ -88,7 +88,7 @@ static void nothing_to_count(void **state)
     ih_context_close(context);
 }
 
-static void pixels_that_cannot_be(void **state)
+static void invalid_pixels(void **state)
 {
     (void)state;
     struct ih_context *context = open_cpu();
@@ -99,17 +99,17 @@ static void pixels_that_cannot_be(void **state)
         {some, 1, 1, 0, 5},              /* too many */
         {NULL, 4, 4, 0, 1},              /* no data */
         {some, 4, 4, 3, 1},              /* rows overlap */
-        {some, 4, 4, -3, 1},             /* also upwards */
-        {some, UINT64_MAX / 2, 1, 0, 4}, /* a row is too long */
-        {some, 4, UINT64_MAX / 2, 4, 1}, /* all rows are */
+        {some, 4, 4, -3, 1},             /* upward, too */
+        {some, UINT64_MAX / 2, 1, 0, 4}, /* row too long */
+        {some, 4, UINT64_MAX / 2, 4, 1}, /* all rows too long */
         {some, 4, 4, PTRDIFF_MIN, 1},
         {some, 4, 4, PTRDIFF_MAX, 1},
         {some, 4, 2, PTRDIFF_MAX, 1},
         {some, (uint64_t)1 << 40, (uint64_t)1 << 40, 0, 1},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct ih_error err = {IH_OK, ""};
-        const struct ih_pixels row = {some, 4, 1, 3, 1}; /* there is no next row to overlap */
+        struct ih_error err = {0};
+        const struct ih_pixels row = {some, 4, 1, 3, 1}; /* no next row to overlap */
         assert_int_equal(ih_count_pixels(context, &row, counts, &err), IH_OK);
         assert_int_equal(summary_of(counts).n_pixels, 4);
         assert_int_equal(ih_count_pixels(context, &wrong[i], counts, &err), IH_USAGE);
@@ -120,13 +120,13 @@ static void pixels_that_cannot_be(void **state)
     ih_context_close(context);
 }
 
-/* tests/gpu/device_buffer.c has what a GPU is needed for. */
+/* tests/gpu/device_buffer.c tests pending counts on a GPU. */
 static void no_gpu(void **state)
 {
     (void)state;
     struct ih_context *context = open_cpu();
     struct ih_pending *pending = NULL;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     const enum ih_status status = ih_pending_open(context, 999, &pending, &err);
     assert_int_equal(status, IH_UNAVAILABLE);
     assert_int_equal(err.status, IH_UNAVAILABLE);
@@ -138,10 +138,10 @@ static void no_gpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layouts_strides_and_starts),
+        cmocka_unit_test(layouts_strides_and_alignments),
         cmocka_unit_test(larger_than_a_band),
-        cmocka_unit_test(nothing_to_count),
-        cmocka_unit_test(pixels_that_cannot_be),
+        cmocka_unit_test(no_pixels),
+        cmocka_unit_test(invalid_pixels),
         cmocka_unit_test(no_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

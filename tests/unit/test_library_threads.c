@@ -1,5 +1,5 @@
-/* The rules for threads: one context of many threads, and a context for each. Worth most under the
- * thread sanitizer. */
+/* Threads: many threads share one context, or each has its own. Run it under the thread sanitizer,
+ * too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ struct job {
     const struct file *files;
     struct ih_counts *sum;
     unsigned first;
-    unsigned n_wrong; /* asserts are not for threads */
+    unsigned n_wrong; /* cmocka asserts only in the main thread */
 };
 
 static bool is_as_expected(const struct ih_counts *counts, const struct file *f)
@@ -48,7 +48,7 @@ static void *count(void *argument)
     struct ih_context *context = job->context ? job->context : own;
     for (unsigned i = 0; i < N_ROUNDS && job->n_wrong == 0; i++) {
         const struct file *f = &job->files[(job->first + i) % N_FILES];
-        if (i % 4 == 3) { /* failures do not disturb the others */
+        if (i % 4 == 3) { /* failures must not disturb other calls */
             job->n_wrong += ih_count_memory(context, f->bytes, 40, counts, NULL) == IH_OK;
             job->n_wrong += ih_count_file(context, "/nowhere", counts, NULL) != IH_IO;
         }
@@ -101,7 +101,7 @@ static void one_context_many_threads(void **state)
     struct ih_context *context = NULL;
     assert_int_equal(ih_context_open(&settings, sizeof settings, &context, NULL), IH_OK);
     run_threads(context);
-    run_threads(context); /* again: with the lanes that are idle now */
+    run_threads(context); /* again, with the lanes that the context kept */
     ih_context_close(context);
 }
 

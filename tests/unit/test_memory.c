@@ -1,8 +1,8 @@
 /*
- * The memory that workers share: who gets it when, and that a pipeline of JPEGs whose coefficients
- * are held whole, as each component has a scan of its own, stays within it.
+ * The memory budget that workers share: the order of its callers, and the memory of a pipeline that
+ * decodes JPEGs with a scan per component. Their coefficients must be held in memory.
  */
-#define _DEFAULT_SOURCE /* wait4: how much memory a child had at most */
+#define _DEFAULT_SOURCE /* wait4: peak memory of a child */
 
 #include "base/budget.h"
 #include "decode/held.h"
@@ -21,22 +21,13 @@
 
 #include <cmocka.h>
 
-#include <jpeglib.h>
+#include "tests/support/sanitizer.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER 0
-#endif
+#include <jpeglib.h>
 
 /* ---- the budget ---- */
 
-struct taker {
+struct request {
     struct ih_budget *budget;
     uint64_t n_bytes;
     pthread_t thread;
@@ -44,7 +35,7 @@ struct taker {
 
 static void *take_memory(void *argument)
 {
-    struct taker *t = argument;
+    struct request *t = argument;
     struct ih_error err;
     assert_int_equal(ih_budget_take(t->budget, t->n_bytes, &err), IH_OK);
     return NULL;
@@ -60,34 +51,34 @@ static uint64_t read_locked(struct ih_budget *b, const uint64_t *field)
 
 static void wait_until(struct ih_budget *b, const uint64_t *field, uint64_t value)
 {
-    const struct timespec a_while = {.tv_nsec = 1000 * 1000};
+    const struct timespec pause = {.tv_nsec = 1000 * 1000};
     for (int i = 0; i < 5000 && read_locked(b, field) != value; i++)
-        nanosleep(&a_while, NULL);
+        nanosleep(&pause, NULL);
     assert_int_equal(read_locked(b, field), value);
 }
 
-/* Starts a taker and waits until it stands in the queue, or has got what it wants. */
-static void start_taker(struct taker *t, struct ih_budget *b, uint64_t n_bytes)
+/* Starts a caller and waits until it is in the queue or has its bytes. */
+static void start_request(struct request *t, struct ih_budget *b, uint64_t n_bytes)
 {
     uint64_t turn = read_locked(b, &b->next_turn);
-    *t = (struct taker){.budget = b, .n_bytes = n_bytes};
+    *t = (struct request){.budget = b, .n_bytes = n_bytes};
     assert_int_equal(pthread_create(&t->thread, NULL, take_memory, t), 0);
     wait_until(b, &b->next_turn, turn + 1);
 }
 
-static void test_large_takers_are_not_overtaken(void **state)
+static void test_large_request_is_not_overtaken(void **state)
 {
     (void)state;
-    const struct timespec a_while = {.tv_nsec = 20 * 1000 * 1000};
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
     struct ih_budget b;
     struct ih_error err;
-    struct taker large, small;
+    struct request large, small;
     ih_budget_init(&b, 10);
     assert_int_equal(ih_budget_take(&b, 10, &err), IH_OK);
-    start_taker(&large, &b, 8);
-    start_taker(&small, &b, 2);
+    start_request(&large, &b, 8);
+    start_request(&small, &b, 2);
     ih_budget_give(&b, 3);
-    nanosleep(&a_while, NULL); /* there is room for the small one, and the large one is first */
+    nanosleep(&pause, NULL); /* the small one would fit, but the large one is first */
     assert_int_equal(read_locked(&b, &b.taken_bytes), 7);
     assert_false(ih_budget_try(&b, 1));
     ih_budget_give(&b, 7);
@@ -101,7 +92,7 @@ static void test_large_takers_are_not_overtaken(void **state)
     ih_budget_destroy(&b);
 }
 
-static void test_more_than_there_is(void **state)
+static void test_more_than_the_budget(void **state)
 {
     (void)state;
     struct ih_budget b;
@@ -124,15 +115,15 @@ static void test_no_budget(void **state)
 
 static void *give_twenty_later(void *budget)
 {
-    const struct timespec a_while = {.tv_nsec = 50 * 1000 * 1000};
-    nanosleep(&a_while, NULL);
+    const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    nanosleep(&pause, NULL);
     ih_budget_give(budget, 20);
     return NULL;
 }
 
-/* An image that needs more than is left gives back what it has before it waits: another that did
- * the same would wait for it, and both for ever. */
-static void test_more_is_not_waited_for_with_full_hands(void **state)
+/* An image that needs more than is left gives its bytes back before it waits. Otherwise two such
+ * images would wait for each other for ever. */
+static void test_waits_without_holding_memory(void **state)
 {
     static const uint8_t file[60];
     struct ih_budget b;
@@ -147,7 +138,7 @@ static void test_more_is_not_waited_for_with_full_hands(void **state)
     assert_int_equal(ih_held_open(&w, &src, &options, 0, &err), IH_OK);
     assert_int_equal(ih_budget_take(&b, 20, &err), IH_OK);
     assert_int_equal(pthread_create(&other, NULL, give_twenty_later, &b), 0);
-    alarm(30); /* rather than hang */
+    alarm(30); /* instead of hanging */
     assert_int_equal(ih_held_more(&w, 30, &err), IH_OK);
     alarm(0);
     pthread_join(other, NULL);
@@ -157,16 +148,16 @@ static void test_more_is_not_waited_for_with_full_hands(void **state)
     ih_budget_destroy(&b);
 }
 
-/* ---- JPEGs that are held whole ---- */
+/* ---- JPEGs held in memory ---- */
 
 enum { SIDE = 1600, N_IMAGES = 12, N_THREADS = 6 };
 
-/* Coefficients of one image: 4:4:4, two bytes each. */
+/* Coefficients of one 4:4:4 image, two bytes each. */
 #define IMAGE_BYTES 15360000
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
-_Static_assert(IMAGE_BYTES == SIDE * SIDE * 3 * 2, "of the image below");
+_Static_assert(IMAGE_BYTES == SIDE * SIDE * 3 * 2, "coefficients of the image below");
 
 static int make_file(void **state)
 {
@@ -230,7 +221,7 @@ static bool take(void *user, const struct ih_input *input, const struct ih_resul
     (void)input;
     if (result->status == IH_OK && result->histogram.n_pixels == (uint64_t)SIDE * SIDE)
         r->n_done++;
-    if (result->status == IH_LIMIT && strstr(result->error.message, "(memory)"))
+    if (result->status == IH_LIMIT && result->error.limit == IH_LIMIT_MAX_MEMORY)
         r->n_refused++;
     return true;
 }
@@ -254,11 +245,11 @@ static struct run run(const char *path, size_t n_images, unsigned n_threads, uin
         ih_pipeline_run(device, &options, &calls, &err) != IH_OK)
         r.n_done = 0;
     ih_device_close(device);
-    ih_budget_destroy(&budget); /* all is given back */
+    ih_budget_destroy(&budget); /* asserts that all bytes were given back */
     return r;
 }
 
-/* The most memory that the program had, in bytes, for so many images and --memory=BYTES. */
+/* Peak memory of the program in bytes, for n_images images and --memory=MEMORY. */
 static uint64_t peak_of(const char *path, unsigned n_images, const char *memory)
 {
     char command[1000];
@@ -292,7 +283,8 @@ static void test_image_of_more_than_the_budget(void **state)
     assert_int_equal(r.n_refused, N_IMAGES);
 }
 
-/* With room for one image many threads take little more than one does; without a limit they do. */
+/* With room for one image many threads use little more memory than one. Without a limit they use
+ * much more. */
 static void test_peak_memory(void **state)
 {
     if (HAS_SANITIZER || !getenv("IMGHIST"))
@@ -308,10 +300,10 @@ static void test_peak_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_large_takers_are_not_overtaken),
-        cmocka_unit_test(test_more_than_there_is),
+        cmocka_unit_test(test_large_request_is_not_overtaken),
+        cmocka_unit_test(test_more_than_the_budget),
         cmocka_unit_test(test_no_budget),
-        cmocka_unit_test(test_more_is_not_waited_for_with_full_hands),
+        cmocka_unit_test(test_waits_without_holding_memory),
         cmocka_unit_test(test_images_wait_for_memory),
         cmocka_unit_test(test_image_of_more_than_the_budget),
         cmocka_unit_test(test_peak_memory),

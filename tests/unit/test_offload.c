@@ -145,7 +145,7 @@ static void test_pipe(void **state)
 
 static void test_hw_that_does_not_start(void **state)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     struct run r = gpu_run(*state, 3);
     fake.is_missing = true;
     assert_int_equal(run(&r, 2, &err), IH_UNAVAILABLE);
@@ -187,7 +187,7 @@ static void test_hw_that_fails_on_gray(void **state)
 /* Runs over two files. While both are queued, the first is replaced by another of n bytes and
  * rejected. */
 static struct run exchange(const char *folder, const void *bytes, size_t n, uint64_t memory_bytes,
-                           const struct ih_decoder_process_command *helper, struct ih_error *err,
+                           const struct ih_decoder_process_command *command, struct ih_error *err,
                            enum ih_status status)
 {
     struct run r = {.folder = folder,
@@ -195,7 +195,7 @@ static struct run exchange(const char *folder, const void *bytes, size_t n, uint
                     .side = IH_JPEG_GPU,
                     .releases_at_end = true,
                     .memory_bytes = memory_bytes,
-                    .helper = helper};
+                    .command = command};
     struct jpeg_file first = make_jpeg(&kinds[0], 30, 41);
     char from[200], to[200];
     snprintf(from, sizeof from, "%s/%u", folder, (unsigned)N_FILES);
@@ -240,7 +240,7 @@ static void test_exchanged_for_a_rare_format(void **state)
     struct run r = exchange(*state, psd, sizeof psd - 1, 0, NULL, &err, IH_OK);
     assert_int_equal(r.n_failed, 0);
     exchange(*state, psd, sizeof psd - 1, 0, &nowhere, &err, IH_UNAVAILABLE);
-    assert_non_null(strstr(err.message, "cannot start a helper process"));
+    assert_non_null(strstr(err.message, "cannot start a decoder process"));
 }
 
 /* The caller stops early: queued files are finished, and their results dropped. */

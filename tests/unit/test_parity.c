@@ -1,11 +1,9 @@
 /*
- * Every kernel of every backend gives the counts of the plain reference, bin by bin.
+ * Every kernel of every backend against a plain count, bin by bin.
  *
- * Each case goes through the calls that the program uses: a device, a lane, bands. A backend that
- * this machine does not have is skipped and says so.
- *
- * IMGHIST_TEST_SMALL=1 leaves the large cases out, for tools that slow kernels down a thousand
- * times.
+ * Each case uses the program's interface: a device, a lane, bands. Backends that this machine lacks
+ * are skipped. IMGHIST_TEST_SMALL=1 leaves out large cases, for tools that slow kernels down a
+ * thousand times; IMGHIST_TEST_BACKEND=NAME tests one backend.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -17,6 +15,7 @@
 #include <cmocka.h>
 
 #include "device/backend.h"
+#include "tests/support/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,23 +23,15 @@
 
 /* ---- data ---- */
 
-static uint32_t next_random(uint32_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return *state;
-}
-
 enum pattern { RANDOM, CONSTANT, BLACK, WHITE, TWO_VALUES, RAMP, RUNS, MIXED_CLIPS, N_PATTERNS };
 
-/* Bytes that are hard on a histogram in different ways. */
+/* Fills bytes with a pattern that is hard for some kind of kernel. */
 static void fill(uint8_t *bytes, size_t n, enum pattern pattern)
 {
     uint32_t state = 2463534242u;
     uint8_t value = 7;
     for (size_t i = 0; i < n; i++) {
-        uint32_t r = next_random(&state);
+        uint32_t r = random_next(&state);
         switch (pattern) {
         case RANDOM:
             value = (uint8_t)(r >> 8);
@@ -70,7 +61,7 @@ static void fill(uint8_t *bytes, size_t n, enum pattern pattern)
     }
 }
 
-/* ---- the judge, kept apart from everything that it judges ---- */
+/* ---- the expected counts; shares no code with any kernel ---- */
 
 static void count_plainly(const uint8_t *pixels, size_t n_pixels, const struct ih_count_spec *spec,
                           struct ih_histogram *h)
@@ -138,14 +129,14 @@ static int open_subject(void **state)
     struct subject *s = *state;
     const struct ih_device_options options = {
         .backend = s->backend->name, .with.kernel = s->kernel, .with.n_idle_cores = 1};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     if (ih_device_open(&options, &s->device, &err) != IH_OK) {
         fprintf(stderr, "%s\n", err.message);
         return -1;
     }
     if (ih_device_wait(s->device, &err) != IH_OK) {
         ih_device_close(s->device);
-        s->device = NULL; /* the test says that it is skipped */
+        s->device = NULL; /* the test is skipped */
         return 0;
     }
     return ih_lane_open(s->device, &s->lane, &err) == IH_OK ? 0 : -1;
@@ -166,7 +157,7 @@ static void count_bands(struct subject *s, const uint8_t *pixels, size_t n_pixel
                         size_t band_pixels, const struct ih_count_spec *spec,
                         struct ih_histogram *out)
 {
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     const char *kernel = NULL;
     if (ih_lane_begin(s->lane, spec, &err) != IH_OK)
         fail_msg("%s", err.message);
@@ -256,7 +247,7 @@ static void weights_and_clips(void **state)
     free(pixels);
 }
 
-/* Every luma formula and every clip class on all values, where rounding could go wrong. */
+/* Luma of all pairs of red and green, to find rounding errors. */
 static void every_colour_pair(void **state)
 {
     struct subject *s = subject_or_skip(state);
@@ -273,7 +264,7 @@ static void every_colour_pair(void **state)
     free(pixels);
 }
 
-/* Bands of odd sizes: more than two, so that buffers are used again while others are under way. */
+/* Many bands of odd sizes, so that buffers are reused while others are in flight. */
 static void many_bands(void **state)
 {
     static const size_t bands[] = {1, 7, 1000, 4099};
@@ -290,12 +281,12 @@ static void many_bands(void **state)
     free(pixels);
 }
 
-/* An image that is given up leaves nothing behind in the next. */
+/* An abandoned image does not affect the next. */
 static void begin_drops(void **state)
 {
     struct subject *s = subject_or_skip(state);
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     uint8_t pixels[30], *band;
     size_t size_bytes;
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
@@ -303,20 +294,19 @@ static void begin_drops(void **state)
     memset(band, 9, 30);
     assert_int_equal(ih_lane_count(s->lane, 10, &err), IH_OK);
     fill(pixels, sizeof pixels, RANDOM);
-    check(s, pixels, 10, SIZE_MAX, &spec, "after an image that was given up");
+    check(s, pixels, 10, SIZE_MAX, &spec, "after an abandoned image");
 }
 
-/* An image whose row no memory is there for fails alone: the next ones are right, and come in whole
- * bands again. */
+/* If there is no memory for a row, only that image fails; later images get bands of full size. */
 static void no_memory_for_a_row(void **state)
 {
     struct subject *s = subject_or_skip(state);
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     uint8_t pixels[30], *band;
-    size_t whole_bytes, size_bytes;
+    size_t full_bytes, size_bytes;
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
-    assert_int_equal(ih_lane_band(s->lane, 3, &band, &whole_bytes, &err), IH_OK);
+    assert_int_equal(ih_lane_band(s->lane, 3, &band, &full_bytes, &err), IH_OK);
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
     assert_int_not_equal(ih_lane_band(s->lane, SIZE_MAX, &band, &size_bytes, &err), IH_OK);
     fill(pixels, sizeof pixels, RANDOM);
@@ -324,11 +314,11 @@ static void no_memory_for_a_row(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
         assert_int_equal(ih_lane_band(s->lane, 3, &band, &size_bytes, &err), IH_OK);
-        assert_true(size_bytes >= whole_bytes);
+        assert_true(size_bytes >= full_bytes);
     }
 }
 
-/* More than one band can hold, and rows that are larger than a band. */
+/* More pixels than a band holds, and a row that is larger than a band. */
 static void large(void **state)
 {
     struct subject *s = subject_or_skip(state);
@@ -340,7 +330,7 @@ static void large(void **state)
         fill(pixels, (size_t)n * N, n % 2 ? RANDOM : RUNS);
         check(s, pixels, N, SIZE_MAX, &spec, "large");
     }
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     uint8_t *band;
     size_t size_bytes;
     const struct ih_count_spec spec = {4, &ih_luma_bt709, 0, 255};
@@ -357,13 +347,13 @@ static void large(void **state)
     free(pixels);
 }
 
-/* A bin beyond 2^32 needs 64 bits all the way. */
+/* More than 2^32 pixels in one bin. */
 static void beyond_32_bits(void **state)
 {
     struct subject *s = subject_or_skip(state);
     const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255};
     const uint64_t n_wanted = (UINT64_C(1) << 32) + 12345;
-    struct ih_error err = {IH_OK, ""};
+    struct ih_error err = {0};
     assert_int_equal(ih_lane_begin(s->lane, &spec, &err), IH_OK);
     for (uint64_t done = 0; done < n_wanted;) {
         uint8_t *band;
@@ -395,10 +385,10 @@ static const struct {
     {"every_colour_pair", every_colour_pair, ALWAYS},
     {"many_bands", many_bands, ALWAYS},
     {"begin_drops", begin_drops, ALWAYS},
-    /* compute-sanitizer takes the allocation that fails for an error */
+    /* compute-sanitizer reports the failing allocation as an error */
     {"no_memory_for_a_row", no_memory_for_a_row, UNLESS_SMALL},
     {"large", large, UNLESS_SMALL},
-    /* the way up to 64 bits is the backend's, whatever the kernel */
+    /* 64-bit totals are part of the backend, the same for every kernel */
     {"beyond_32_bits", beyond_32_bits, BEST_UNLESS_SMALL},
 };
 

@@ -1,11 +1,10 @@
 /*
- * The kernel that counts a JPEG's planes, on a GPU, against the same planes taken pixel by pixel on
- * the processor; test_ycc.c holds that against libjpeg-turbo. Skipped where there is no GPU.
+ * The kernel that counts a JPEG's planes on a GPU, against the pixel-by-pixel conversion on the
+ * CPU, which test_ycc.c compares with libjpeg-turbo. Skipped without a GPU.
  *
- * All subsamplings and sizes, pitches, kinds of content, clip limits, both numbers of copies of a
- * counter, and what must be refused. IMGHIST_TEST_SMALL=1 leaves most out, for tools that slow
- * kernels down a thousand times; then each plane ends with its allocation, so that a read behind it
- * is found.
+ * All subsamplings and sizes, pitches, contents, clip limits, both numbers of copies of a counter,
+ * and invalid arguments. IMGHIST_TEST_SMALL=1 leaves most of it out, for tools that slow kernels
+ * down a thousand times. Each plane then ends with its allocation, so that a read past it is found.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -21,6 +20,7 @@
 
 #include "kernels/kernels.h"
 #include "kernels/ycc.h"
+#include "tests/support/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ struct shape {
 static struct {
     struct ih_gpu_properties gpu;
     struct ih_gpu_totals *d_totals;
-    uint8_t *d_memory, *memory; /* LARGE_BYTES each; the device's only where planes are not alone */
+    uint8_t *d_memory, *memory; /* LARGE_BYTES each; d_memory: not in small tests */
     bool is_small, is_here;
 } t;
 
@@ -46,10 +46,7 @@ static uint32_t random_state = 2463534242u;
 
 static uint32_t next_random(void)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 17;
-    random_state ^= random_state << 5;
-    return random_state;
+    return random_next(&random_state);
 }
 
 #define CHECK(call) check(call, #call, __LINE__)
@@ -110,7 +107,7 @@ static uint8_t sample(enum content content, int plane, uint32_t x, uint32_t y)
     }
 }
 
-/* Fills the planes at t.memory one behind the other, their padding with noise. */
+/* Fills consecutive planes at t.memory, and their padding with noise. */
 static void fill(const struct shape *s, enum content content, struct ih_ycc_image *image)
 {
     size_t at = 0;
@@ -136,7 +133,7 @@ static size_t plane_bytes(const struct ih_ycc_image *image, int plane)
     return (size_t)image->pitch_bytes[plane] * (plane ? image->chroma_height : image->height);
 }
 
-/* ---- the judge ---- */
+/* ---- the expected counts ---- */
 
 static void count_plainly(const struct ih_ycc_image *image, const struct shape *s,
                           const struct ih_gpu_measures *m, struct ih_gpu_totals *out)
@@ -194,7 +191,7 @@ static struct ih_gpu_planes_args args_make(const struct shape *s,
                                        .gpu = gpu};
 }
 
-/* The planes on the device: alone in small tests, else as they lie in the host's memory. */
+/* Copies the planes to the device; in small tests each gets its own allocation. */
 static void upload(const struct ih_ycc_image *image, struct ih_gpu_planes_args *args)
 {
     for (int p = 0; p < 3; p++) {
@@ -262,33 +259,17 @@ static void every_small_size(int h, int v)
         }
 }
 
-static void small_444(void **state)
-{
-    (void)state;
-    skip_without_gpu();
-    every_small_size(1, 1);
-}
-
-static void small_422(void **state)
-{
-    (void)state;
-    skip_without_gpu();
-    every_small_size(2, 1);
-}
-
-static void small_420(void **state)
-{
-    (void)state;
-    skip_without_gpu();
-    every_small_size(2, 2);
-}
-
-static void small_440(void **state)
-{
-    (void)state;
-    skip_without_gpu();
-    every_small_size(1, 2);
-}
+#define SMALL_TEST(name, h, v)             \
+    static void small_##name(void **state) \
+    {                                      \
+        (void)state;                       \
+        skip_without_gpu();                \
+        every_small_size(h, v);            \
+    }
+SMALL_TEST(444, 1, 1)
+SMALL_TEST(422, 2, 1)
+SMALL_TEST(420, 2, 2)
+SMALL_TEST(440, 1, 2)
 
 static void contents_and_clips(void **state)
 {
@@ -306,7 +287,7 @@ static void contents_and_clips(void **state)
             }
 }
 
-/* More blocks than one, all of them, and the ends of what 16 bits can count. */
+/* One block to all blocks, and the largest sizes that JPEG allows. */
 static void large(void **state)
 {
     static const uint32_t sizes[][2] = {{6000, 4000}, {4001, 3003}, {65535, 3}, {3, 65535},
@@ -324,7 +305,7 @@ static void large(void **state)
         }
 }
 
-/* A second launch adds to what the first one counted. */
+/* A second launch adds to the totals of the first. */
 static void totals_are_added_to(void **state)
 {
     static struct ih_gpu_totals once, twice;
@@ -344,8 +325,7 @@ static void totals_are_added_to(void **state)
         cudaFree((void *)(uintptr_t)args.d_planes[p]);
 }
 
-/* The same image in bands: each alone on the device, at the start of its memory, with no more rows
- * of chroma than it needs. */
+/* An image in bands, each in its own allocation, with no more rows of chroma than it needs. */
 static void in_bands(void **state)
 {
     static struct ih_gpu_totals got, want;
@@ -367,9 +347,7 @@ static void in_bands(void **state)
             uint8_t *d_plane[3];
             for (int p = 0; p < 3; p++) {
                 const uint32_t first = p ? row / v : row;
-                uint32_t last =
-                    p ? end / v : end - 1; /* of chroma, what rows take from and no more */
-                last = p && v == 1 ? end - 1 : last;
+                uint32_t last = p && v == 2 ? end / 2 : end - 1;
                 last = p && last >= image.chroma_height ? image.chroma_height - 1 : last;
                 const size_t n_bytes = (size_t)image.pitch_bytes[p] * (last - first + 1);
                 CHECK(cudaMalloc((void **)&d_plane[p], n_bytes));
@@ -392,7 +370,7 @@ static void in_bands(void **state)
     }
 }
 
-/* Needs no GPU: nothing is launched, and no plane is looked at. */
+/* Needs no GPU: nothing is launched and no plane is read. */
 static void refusals(void **state)
 {
     const struct shape s = {100, 50, 2, 2};
@@ -415,14 +393,14 @@ static void refusals(void **state)
     REFUSED(height = 0);
     REFUSED(height = 65536);
     REFUSED(chroma_h = 0);
-    REFUSED(chroma_h = 1); /* rows of chroma would not fit their pitch */
+    REFUSED(chroma_h = 1); /* chroma rows would be longer than their pitch */
     REFUSED(chroma_h = 4);
     REFUSED(chroma_v = 0);
     REFUSED(chroma_v = 3);
     REFUSED(n_rows = 0);
     REFUSED(n_rows = 51);
-    REFUSED(first_row = 1); /* with all rows: one too many */
-    REFUSED(n_rows = 48);   /* to an even row */
+    REFUSED(first_row = 1); /* one row too many */
+    REFUSED(n_rows = 48);   /* ends before an even row */
     REFUSED(first_row = UINT32_MAX);
     REFUSED(d_planes[2] += 8);
     REFUSED(pitch_bytes[0] = 104);

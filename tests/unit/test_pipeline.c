@@ -1,6 +1,4 @@
-/*
- * The pipeline's workers: the order of results, inputs that take long, who stops it.
- */
+/* The workers of the pipeline: the order of results, slow inputs, the end of a run. */
 #define _XOPEN_SOURCE 700
 
 #include "base/clock.h"
@@ -14,7 +12,7 @@
 
 #include "tests/support/pipeline_run.h"
 
-/* More inputs than the window holds, some of them failing, on any number of threads. */
+/* More inputs than the window holds, some of which fail, with different numbers of threads. */
 static void test_order(void **state)
 {
     static const unsigned threads[] = {1, 2, 3, 8, 32};
@@ -28,98 +26,86 @@ static void test_order(void **state)
     }
 }
 
-static void *feed_slowly(void *path)
+/* Writes the slow input from a thread: after wait_ms, or when the run has come to a point. */
+struct feeder {
+    struct run *run;
+    bool opens_first; /* opens the pipe at once, so that the worker waits in read(2) */
+    long wait_ms;
+    bool waits_for_all;    /* until all inputs have been handed out */
+    unsigned n_idle_cores; /* until there are so many */
+    bool was_in_time;      /* the point came within ten seconds */
+};
+
+static void pause_ms(long ms)
 {
-    const struct timespec a_while = {.tv_nsec = 100 * 1000 * 1000};
+    const struct timespec a_while = {.tv_nsec = ms * 1000 * 1000};
     nanosleep(&a_while, NULL);
-    write_pgm(fopen(path, "wb"), 50);
+}
+
+static bool is_time(const struct feeder *f)
+{
+    return (!f->waits_for_all || atomic_load(&f->run->n_given) == f->run->n_inputs) &&
+           (f->n_idle_cores == 0 || atomic_load(&f->run->n_idle_cores) == f->n_idle_cores);
+}
+
+static void *feed(void *feeder)
+{
+    struct feeder *f = feeder;
+    char *path = file_path(f->run->folder, "slow");
+    FILE *slow = f->opens_first ? fopen(path, "wb") : NULL;
+    pause_ms(f->wait_ms);
+    for (int i = 0; i < 10000 && !is_time(f); i++)
+        pause_ms(1);
+    f->was_in_time = is_time(f);
+    write_pgm(slow ? slow : fopen(path, "wb"), 50);
+    free(path);
     return NULL;
 }
 
-/* The others are long done when the first one comes. */
-static void test_order_behind_a_slow_input(void **state)
+static void run_fed(struct feeder *f, unsigned n_threads)
 {
-    char *slow = file_path(*state, "slow");
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, feed, f), 0);
+    assert_int_equal(run(f->run, n_threads), IH_OK);
+    pthread_join(thread, NULL);
+    assert_true(f->was_in_time);
+}
+
+/* The other inputs are done long before the first one. */
+static void test_order_after_a_slow_input(void **state)
+{
     for (unsigned n_threads = 1; n_threads < 5; n_threads++) {
         struct run r = {.folder = *state, NAMES("slow", "one.pgm", "two.pgm")};
-        pthread_t thread;
         r.n_inputs = r.n_wanted = 3;
-        assert_int_equal(pthread_create(&thread, NULL, feed_slowly, slow), 0);
-        assert_int_equal(run(&r, n_threads), IH_OK);
-        pthread_join(thread, NULL);
+        run_fed(&(struct feeder){.run = &r, .wait_ms = 100}, n_threads);
         assert_int_equal(r.n_taken, 3);
         assert_int_equal(r.sum, 53);
     }
-    free(slow);
 }
 
-struct feeder {
-    const char *path;
-    struct run *run;
-    bool has_seen_all; /* the others were started before the slow one came */
-};
-
-/* Gives the slow input when all others have been handed out, or after ten seconds. */
-static void *feed_last(void *argument)
-{
-    const struct timespec a_while = {.tv_nsec = 1000 * 1000};
-    struct feeder *f = argument;
-    for (int i = 0; i < 10000 && atomic_load(&f->run->n_given) < f->run->n_inputs; i++)
-        nanosleep(&a_while, NULL);
-    f->has_seen_all = atomic_load(&f->run->n_given) == f->run->n_inputs;
-    write_pgm(fopen(f->path, "wb"), 50);
-    return NULL;
-}
-
-/* One input that takes as long as hundreds of the others does not hold them up. */
-static void test_slow_input_holds_nobody_up(void **state)
+/* An input that takes as long as hundreds of the others does not hold them up. */
+static void test_slow_input_holds_up_no_other(void **state)
 {
     static const char *names[380];
-    char *slow = file_path(*state, "slow");
     names[0] = "slow";
     for (size_t i = 1; i < 380; i++)
         names[i] = "one.pgm";
     struct run r = {.folder = *state, .names = names, .n_names = 380};
-    struct feeder feeder = {.path = slow, .run = &r};
-    pthread_t thread;
     r.n_inputs = r.n_wanted = 380;
-    assert_int_equal(pthread_create(&thread, NULL, feed_last, &feeder), 0);
-    assert_int_equal(run(&r, 2), IH_OK);
-    pthread_join(thread, NULL);
-    assert_true(feeder.has_seen_all);
+    run_fed(&(struct feeder){.run = &r, .waits_for_all = true}, 2);
     assert_int_equal(r.sum, 50 + 379);
-    free(slow);
 }
 
-/* Gives the slow input when three processors are to be had. */
-static void *feed_when_spare(void *argument)
-{
-    const struct timespec a_while = {.tv_nsec = 1000 * 1000};
-    struct feeder *f = argument;
-    for (int i = 0; i < 10000 && atomic_load(&f->run->n_idle_cores) < 3; i++)
-        nanosleep(&a_while, NULL);
-    f->has_seen_all = atomic_load(&f->run->n_idle_cores) == 3;
-    write_pgm(fopen(f->path, "wb"), 50);
-    return NULL;
-}
-
-/* A worker for which there is no input leaves its processor to those that have one. */
-static void test_processors_of_idle_workers(void **state)
+/* A worker without input gives its core to the others. */
+static void test_cores_of_idle_workers(void **state)
 {
     struct run r = {.folder = *state, NAMES("slow"), .n_inputs = 1};
-    char *slow = file_path(*state, "slow");
-    struct feeder feeder = {slow, &r, false};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, feed_when_spare, &feeder), 0);
-    assert_int_equal(run(&r, 4), IH_OK);
-    pthread_join(thread, NULL);
-    assert_true(feeder.has_seen_all);
+    run_fed(&(struct feeder){.run = &r, .n_idle_cores = 3}, 4);
     assert_int_equal(atomic_load(&r.n_idle_cores), 4);
     assert_int_equal(r.sum, 50);
-    free(slow);
 }
 
-/* While it is the taker that is slow, as with charts, results do not pile up: 12 KB each. */
+/* If the taker is slow, as with charts, results of 11 KB each do not pile up. */
 static void test_few_wait_for_a_slow_taker(void **state)
 {
     struct run r = {.folder = *state, NAMES("one.pgm"), .take_ms = 100};
@@ -128,38 +114,23 @@ static void test_few_wait_for_a_slow_taker(void **state)
     assert_true(r.n_waiting < 50);
 }
 
-/* Opens first, so that what it waits then is waited for in read(2). */
-static void *feed_after_opening(void *path)
-{
-    const struct timespec a_while = {.tv_nsec = 100 * 1000 * 1000};
-    FILE *f = fopen(path, "wb");
-    nanosleep(&a_while, NULL);
-    write_pgm(f, 50);
-    return NULL;
-}
-
-/* Waiting for a file is reading, and no time is there twice. */
+/* Waiting for a file is time spent reading, and no time is counted twice. */
 static void test_times(void **state)
 {
     const uint64_t ms = 1000 * 1000;
-    char *slow = file_path(*state, "slow");
     struct run r = {.folder = *state, NAMES("slow"), .n_inputs = 1, .n_wanted = 1};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, feed_after_opening, slow), 0);
     uint64_t start_ns = ih_clock_ns();
-    assert_int_equal(run(&r, 1), IH_OK);
+    run_fed(&(struct feeder){.run = &r, .opens_first = true, .wait_ms = 100}, 1);
     uint64_t elapsed_ns = ih_clock_ns() - start_ns;
-    pthread_join(thread, NULL);
     const struct ih_times *t = &r.last_times;
     assert_true(t->read_ns > 50 * ms);
     assert_true(t->decode_ns > 0 && t->count_ns > 0);
     assert_true(t->read_ns + t->decode_ns + t->count_ns < elapsed_ns);
-    free(slow);
 
     struct run failed = {.folder = *state, NAMES("one.pgm", "missing"), .n_inputs = 2};
     failed.n_wanted = 2;
     assert_int_equal(run(&failed, 1), IH_OK);
-    assert_int_equal(failed.last_times.read_ns, 0); /* not those of the file before it */
+    assert_int_equal(failed.last_times.read_ns, 0); /* not those of the last file */
     assert_int_equal(failed.last_times.decode_ns, 0);
 }
 
@@ -170,7 +141,7 @@ static void test_no_inputs(void **state)
     assert_int_equal(r.n_taken, 0);
 }
 
-/* Not one more is handed out, and what is not started by then is left alone. */
+/* take gets no further result, and no further inputs are started. */
 static void test_take_stops(void **state)
 {
     for (unsigned n_threads = 1; n_threads < 9; n_threads += 7) {
@@ -186,9 +157,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
-        cmocka_unit_test(test_order_behind_a_slow_input),
-        cmocka_unit_test(test_slow_input_holds_nobody_up),
-        cmocka_unit_test(test_processors_of_idle_workers),
+        cmocka_unit_test(test_order_after_a_slow_input),
+        cmocka_unit_test(test_slow_input_holds_up_no_other),
+        cmocka_unit_test(test_cores_of_idle_workers),
         cmocka_unit_test(test_few_wait_for_a_slow_taker),
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_no_inputs),

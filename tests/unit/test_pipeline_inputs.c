@@ -1,6 +1,4 @@
-/*
- * What becomes of a pipeline's inputs that fail or are its output, and devices that do not exist.
- */
+/* Inputs that fail or are an output, and devices that do not exist. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>
@@ -16,7 +14,7 @@ static void test_failures_are_results(void **state)
     struct run r = {.folder = *state,
                     NAMES("one.pgm", "missing", "text", "broken", ".", "two.pgm")};
     r.n_inputs = r.n_wanted = 6;
-    ih_error_set(&r.in_input, IH_IO, "cannot read the directory: told by the walk");
+    ih_error_set(&r.in_input, IH_IO, "cannot read the directory: from the directory walk");
     assert_int_equal(run(&r, 2), IH_OK);
     const enum ih_status expected[] = {IH_OK, IH_IO, IH_UNKNOWN, IH_IO, IH_IO, IH_OK};
     assert_memory_equal(r.statuses, expected, sizeof expected);
@@ -26,12 +24,12 @@ static void test_failures_are_results(void **state)
 static void test_reason_of_the_input_is_kept(void **state)
 {
     struct run r = {.folder = *state, NAMES("broken"), .n_inputs = 1, .n_wanted = 1};
-    ih_error_set(&r.in_input, IH_IO, "told by the walk");
+    ih_error_set(&r.in_input, IH_IO, "from the directory walk");
     assert_int_equal(run(&r, 1), IH_OK);
-    assert_string_equal(r.last_error.message, "told by the walk");
+    assert_string_equal(r.last_error.message, "from the directory walk");
 }
 
-/* A file that results go to is not counted. */
+/* The file that results are written to is not counted. */
 static void test_input_that_is_the_output(void **state)
 {
     const struct ih_device_options cpu = {.backend = "cpu"};
@@ -50,7 +48,7 @@ static void test_input_that_is_the_output(void **state)
     }
 }
 
-/* To be refused for another reason does not make it less of an input. */
+/* Being refused for another reason does not hide that it is the output. */
 static void test_refused_input_that_is_the_output(void **state)
 {
     const struct ih_device_options cpu = {.backend = "cpu"};
@@ -67,7 +65,7 @@ static void test_refused_input_that_is_the_output(void **state)
     assert_int_equal(r.statuses[0], IH_CONFLICT);
 }
 
-static void test_every_backend_with_a_device_that_is_not_there(void **state)
+static void test_unit_that_does_not_exist(void **state)
 {
     size_t n_tried = 0;
     for (size_t i = 0; ih_backends[i]; i++) {
@@ -75,12 +73,12 @@ static void test_every_backend_with_a_device_that_is_not_there(void **state)
             .backend = ih_backends[i]->name, .ordinals = {1000}, .n_ordinals = 1};
         struct run r = {.folder = *state, NAMES("one.pgm", "two.pgm"), .n_wanted = 100};
         if (strcmp(options.backend, "cpu") == 0)
-            continue; /* there is but one */
+            continue; /* has a single unit */
         r.n_inputs = 100;
         assert_int_equal(run_with(&r, 2, NULL, &options), IH_UNAVAILABLE);
         assert_true(strlen(r.last_error.message) > 0);
         assert_int_equal(r.sum, 0);
-        r.n_inputs = 0; /* so it is without inputs */
+        r.n_inputs = 0; /* the same without inputs */
         assert_int_equal(run_with(&r, 2, NULL, &options), IH_UNAVAILABLE);
         n_tried++;
     }
@@ -107,7 +105,7 @@ int main(void)
         cmocka_unit_test(test_reason_of_the_input_is_kept),
         cmocka_unit_test(test_input_that_is_the_output),
         cmocka_unit_test(test_refused_input_that_is_the_output),
-        cmocka_unit_test(test_every_backend_with_a_device_that_is_not_there),
+        cmocka_unit_test(test_unit_that_does_not_exist),
         cmocka_unit_test(test_backend_that_is_not_in_the_build),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,9 +1,7 @@
 /*
- * What a pipeline cannot do without: a device that starts, and helper processes for the formats
- * that are decoded in them. Where one is missing, no input gets a result: it would be the same for
- * all.
+ * If the device or the decoder processes do not start, the run ends and no input gets a result.
  *
- * The helper is this test itself, started anew.
+ * The test starts itself as the decoder process.
  */
 #define _XOPEN_SOURCE 700
 
@@ -21,7 +19,7 @@
 
 #include <cmocka.h>
 
-/* One pixel of 7 each: PSD is decoded in a helper in every build, PNM where one asks for it. */
+/* One pixel of value 7 each. PSD goes to a decoder process in every build, PNM only on request. */
 static const uint8_t psd[] = "8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\1\0\10\0\1"
                              "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7";
 static const uint8_t pgm[] = "P5 1 1 255\n\7";
@@ -57,17 +55,18 @@ static bool take(void *user, const struct ih_input *input, const struct ih_resul
 /* n_inputs times the same file of size_bytes, on two threads. */
 static enum ih_status run(struct run *r, const uint8_t *bytes, size_t size_bytes,
                           const struct ih_device_options *on,
-                          const struct ih_decoder_process_command *helper, bool isolates_all,
+                          const struct ih_decoder_process_command *command, bool isolates_all,
                           struct ih_error *err)
 {
     char path[] = "/tmp/imghist-test-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0 && write(fd, bytes, size_bytes) == (ssize_t)size_bytes);
     close(fd);
+    const struct ih_remote_decoders decoder_processes = ih_decoder_processes(command);
     const struct ih_pipeline_options options = {
         .n_threads = 2,
         .decode = {.max_pixels = 100, .isolates_all = isolates_all},
-        .helper = helper,
+        .remote_decoders = command ? &decoder_processes : NULL,
         .luma = &ih_luma_bt709,
         .clip_high = 255};
     const struct ih_pipeline_calls calls = {next, r, take, r};
@@ -80,8 +79,8 @@ static enum ih_status run(struct run *r, const uint8_t *bytes, size_t size_bytes
     return status;
 }
 
-#define RUN(r, image, on, helper, isolates_all, err) \
-    run(r, image, sizeof(image) - 1, on, helper, isolates_all, err)
+#define RUN(r, image, on, command, isolates_all, err) \
+    run(r, image, sizeof(image) - 1, on, command, isolates_all, err)
 
 static const struct ih_device_options cpu = {.backend = "cpu"};
 
@@ -103,7 +102,7 @@ static void test_device_that_does_not_start(void **state)
     abacus = ih_backend_cpu;
     abacus.name = "abacus";
     abacus.n_units = no_units;
-    for (size_t n_inputs = 0; n_inputs < 200; n_inputs += 100) { /* so it is without inputs */
+    for (size_t n_inputs = 0; n_inputs < 200; n_inputs += 100) { /* also without inputs */
         struct run r = {.n_inputs = n_inputs};
         assert_int_equal(RUN(&r, pgm, &on, NULL, false, &err), IH_UNAVAILABLE);
         assert_string_equal(err.message, "no abacus here");
@@ -111,16 +110,16 @@ static void test_device_that_does_not_start(void **state)
     }
 }
 
-/* ---- helpers ---- */
+/* ---- decoder processes ---- */
 
-static void test_helper_that_does_not_start(void **state)
+static void test_decoder_process_that_does_not_start(void **state)
 {
     static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist"};
     struct ih_error err;
     (void)state;
     struct run rare = {.n_inputs = 100}, all = {.n_inputs = 100}, none = {.n_inputs = 100};
     assert_int_equal(RUN(&rare, psd, &cpu, &nowhere, false, &err), IH_UNAVAILABLE);
-    assert_non_null(strstr(err.message, "cannot start a helper process"));
+    assert_non_null(strstr(err.message, "cannot start a decoder process"));
     assert_int_equal(rare.n_taken, 0);
     assert_int_equal(RUN(&all, pgm, &cpu, &nowhere, true, &err), IH_UNAVAILABLE);
     assert_int_equal(all.n_taken, 0);
@@ -128,8 +127,8 @@ static void test_helper_that_does_not_start(void **state)
     assert_int_equal(none.n_taken, 100);
 }
 
-/* A program that uses the library goes on: it must not be left with processes. */
-static void test_helpers_end_with_the_run(void **state)
+/* No process outlives the run. */
+static void test_decoder_processes_end_with_the_run(void **state)
 {
     struct ih_error err;
     struct run rare = {.n_inputs = 20}, all = {.n_inputs = 20};
@@ -150,8 +149,8 @@ int main(int argc, char **argv)
         return ih_decoder_process_serve(ih_decoders, argv + 2);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_device_that_does_not_start),
-        cmocka_unit_test(test_helper_that_does_not_start),
-        cmocka_unit_test(test_helpers_end_with_the_run),
+        cmocka_unit_test(test_decoder_process_that_does_not_start),
+        cmocka_unit_test(test_decoder_processes_end_with_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
- * Which images go through a lane as planes and which as pixels, and that their counts are the same:
- * lanes before and after their device has started, with a thread and without, and whole inputs as
- * the pipeline's workers count them. The backend is the CPU's, and takes notes.
+ * Which images a lane counts as planes and which as pixels, and that their counts are equal: before
+ * and after the device has started, with an assistant thread and without, and in the pipeline. The
+ * backend is the CPU's, and counts its calls.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -19,7 +19,7 @@
 #include "tests/support/jpeg_files.h"
 
 static struct {
-    atomic_bool is_held; /* its start waits */
+    atomic_bool is_held; /* start waits */
     long start_ms;
     bool is_broken;
     unsigned n_pixel_bands, n_plane_bands;
@@ -82,9 +82,9 @@ static bool takes_planes(void)
 
 /* ---- lanes ---- */
 
-/* Not while the device starts, where it did not, where its backend has no way for them, and where
- * they are counted by the reference. */
-static void test_who_takes_planes(void **state)
+/* A lane takes no planes while its device starts, after a failed start, if the backend cannot count
+ * them, or with the reference kernel. */
+static void test_takes_planes(void **state)
 {
     (void)state;
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
@@ -107,7 +107,7 @@ static void test_who_takes_planes(void **state)
         assert_false(ih_lane_takes_planes(lane));
         fake.is_held = false;
         assert_int_equal(ih_device_wait(device, &err), devices[i].status);
-        assert_false(ih_lane_takes_planes(lane)); /* the image goes on as it has begun */
+        assert_false(ih_lane_takes_planes(lane)); /* not for the image that has begun */
         assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
         assert_int_equal(ih_lane_takes_planes(lane), devices[i].takes && takes_planes());
         ih_lane_close(lane);
@@ -121,7 +121,7 @@ static const struct {
     struct jpeg_kind kind;
     unsigned width, height;
     bool is_cut;
-    unsigned n_plane_bands; /* at least; 0: it is counted as pixels */
+    unsigned n_plane_bands; /* at least; 0: counted as pixels */
 } files[] = {
     {{.h = 2, .v = 2}, 900, 500, false, 3},
     {{.h = 2, .v = 1}, 701, 300, true, 1},
@@ -133,12 +133,12 @@ static const struct {
     {{.h = 2, .v = 2, .is_progressive = true}, 300, 300, true, 0},
     {{.h = 2, .v = 2}, 4, 300, false, 0},
     {{.h = 2, .v = 2}, 5, 300, false, 1},
-    {{.h = 2, .v = 2}, 6001, 35, false, 3}, /* larger than the lane's bands are otherwise */
+    {{.h = 2, .v = 2}, 6001, 35, false, 3}, /* larger than the lane's usual bands */
     {{.h = 1, .v = 1, .is_flat = true}, 1, 1, false, 1},
 };
 enum { N_FILES = sizeof files / sizeof files[0] };
 
-/* Counts all files in one lane; notes of each how many bands were planes and pixels. */
+/* Counts all files in one lane, and for each the bands of planes and of pixels. */
 static void count_files(struct ih_device *device, struct ih_result *results, unsigned (*n_bands)[2])
 {
     const struct ih_pipeline_options options = {.n_threads = 1,
@@ -177,7 +177,8 @@ static void test_inputs(void **state)
     ih_device_close(device);
     for (unsigned i = 0; i < N_FILES; i++)
         assert_int_equal(n_bands[i][0], 0);
-    for (unsigned way = 0; way < 4; way++) { /* waiting for the start or not, beside or not */
+    for (unsigned way = 0; way < 4;
+         way++) { /* waits for the start or not; with an idle core or not */
         device = device_of(NULL, way / 2, ALL, false, way % 2 ? 0 : 150);
         if (way % 2)
             assert_int_equal(ih_device_wait(device, &err), IH_OK);
@@ -202,7 +203,7 @@ static void test_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_takes_planes),
+        cmocka_unit_test(test_takes_planes),
         cmocka_unit_test(test_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

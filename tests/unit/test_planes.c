@@ -1,7 +1,7 @@
 /*
- * Photographs counted from Y, Cb and Cr, with each loop that this processor can run: the counts are
- * those of the RGB that the plain conversion makes, pixel by pixel, whatever the layout, the size,
- * the bands, what lies between the rows, and when tables are folded.
+ * Counting from Y, Cb and Cr, with every instruction set of this CPU: the counts equal those of the
+ * RGB of the pixel-by-pixel conversion, with any layout, size, bands, bytes between rows, and
+ * folds.
  */
 #include "count/count.h"
 
@@ -23,7 +23,7 @@ static unsigned sample_noise(unsigned plane, uint32_t x, uint32_t y, unsigned be
     return random >> 8;
 }
 
-/* As photographs are: neighbours are alike, and most can be counted as pairs. */
+/* Like photographs: neighbours are similar, and most count as pairs. */
 static unsigned sample_soft(unsigned plane, uint32_t x, uint32_t y, unsigned before,
                             uint32_t random)
 {
@@ -32,7 +32,7 @@ static unsigned sample_soft(unsigned plane, uint32_t x, uint32_t y, unsigned bef
     return before + random % (plane == 0 ? 9 : 3) - (plane == 0 ? 4 : 1);
 }
 
-/* Where the conversion clamps and its rounding turns. */
+/* Values where the conversion clamps or changes its rounding. */
 static unsigned sample_ends(unsigned plane, uint32_t x, uint32_t y, unsigned before,
                             uint32_t random)
 {
@@ -41,7 +41,7 @@ static unsigned sample_ends(unsigned plane, uint32_t x, uint32_t y, unsigned bef
     return ends[random >> 29];
 }
 
-/* Long stretches of one colour, which each plane leaves at places of its own. */
+/* Long runs of one colour, whose ends differ between planes. */
 static unsigned sample_flat(unsigned plane, uint32_t x, uint32_t y, unsigned before,
                             uint32_t random)
 {
@@ -66,7 +66,7 @@ enum { N_SPECS = sizeof specs / sizeof specs[0] };
 
 /* ---- counting ---- */
 
-/* Each is the best where there is no other that takes planes. */
+/* Both are the same if only one of them takes planes. */
 enum { N_LOOPS = 2 };
 static const struct ih_count_vectors *vectors_of(unsigned i)
 {
@@ -80,7 +80,7 @@ static bool takes_planes(void)
 
 /* How a picture is counted. */
 struct way {
-    uint32_t band_rows; /* the most in one call; every third time 1, then 2 */
+    uint32_t band_rows; /* of every third band; the others have 1 and 2 */
     uint64_t fold_pixels;
     bool has_pairs; /* from the first pixel on */
 };
@@ -98,7 +98,7 @@ static void add_bands(struct ih_counter *counter, const struct planes_picture *p
         assert_non_null(buffer);
         const struct ih_planes band = put_band(p, row, n, gap_bytes, buffer);
         ih_counter_add_planes(counter, &band);
-        free(buffer); /* nothing of it is needed any more */
+        free(buffer);
     }
 }
 
@@ -116,7 +116,7 @@ static void check(struct ih_counter *counter, const struct planes_picture *p,
             counter->pairs_from_pixels = 0;
         add_bands(counter, p, way->band_rows);
         assert_true(counter->n_unfolded <= way->fold_pixels);
-        if (way->fold_pixels == UINT32_MAX) /* what is in no table takes no room in them */
+        if (way->fold_pixels == UINT32_MAX) /* pixels in the chunk take no room in the tables */
             assert_int_equal(counter->n_unfolded + counter->n_chunk, expected.n_pixels);
         ih_counter_end(counter, &got);
         assert_same(&expected, &got);
@@ -152,8 +152,7 @@ static void test_sizes(void **state)
     free(counter);
 }
 
-/* Rows about as long as a chunk, and longer, all contents: where one is cut has to be of no
- * concern, nor what of a row is left in the chunk. */
+/* Rows about as long as a chunk, and longer: the place where a row is cut does not matter. */
 static void test_long_rows(void **state)
 {
     (void)state;
@@ -176,7 +175,7 @@ static void test_long_rows(void **state)
     free(counter);
 }
 
-/* Of the same picture however it is cut. */
+/* The same picture in bands of every height. */
 static void test_bands(void **state)
 {
     (void)state;
@@ -196,7 +195,7 @@ static void test_bands(void **state)
     free(counter);
 }
 
-/* With a limit of a few pixels, so that no test needs 2^32 of them. */
+/* With a limit of a few pixels instead of 2^32. */
 static void test_folding(void **state)
 {
     (void)state;
@@ -207,7 +206,7 @@ static void test_folding(void **state)
     struct ih_counter *counter = make_counter();
     for (unsigned i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         for (unsigned k = 0; k < N_LAYOUTS; k++) {
-            const bool is_low = limits[i] < 60; /* folds are what takes the time */
+            const bool is_low = limits[i] < 60; /* folding takes most of the time */
             check_size(counter, &layouts[k], is_low ? 29 : 171, is_low ? 5 : 60 + i, limits[i]);
             check_size(counter, &layouts[k], is_low ? 34 : 4100, 3, limits[i] + 4);
         }
@@ -215,8 +214,8 @@ static void test_folding(void **state)
     free(counter);
 }
 
-/* Every colour: for every Cr all Cb and Y, so that counts of one Cr cannot make up for another's,
- * then the same for every Cb. */
+/* Every colour: for each Cr all Cb and Y in one image, so that errors of two Cr cannot cancel, then
+ * the same for each Cb. */
 static void test_every_colour(void **state)
 {
     (void)state;
@@ -259,7 +258,7 @@ static void test_every_colour(void **state)
     free(counter);
 }
 
-/* The real limit: 2^32 - 1 pixels have been counted, all black, when the next ones arrive. */
+/* The real limit: more pixels arrive when nearly 2^32 - 1 black ones are counted. */
 static void test_full_tables(void **state)
 {
     (void)state;
@@ -282,7 +281,7 @@ static void test_full_tables(void **state)
         ih_counter_begin(counter, &ih_count_tables, &specs[0]);
         assert_int_equal(counter->fold_pixels, UINT32_MAX);
         counter->vectors = vectors_of(k);
-        /* As if the first table of each plane had taken nearly all that fit. */
+        /* Pretend that the first table of each plane has counted these. */
         const uint32_t n_before = UINT32_MAX - 130;
         for (unsigned c = 0; c < 3; c++)
             counter->subtables[c * ih_count_subtables_each(3)][0] = n_before;
@@ -299,8 +298,8 @@ static void test_full_tables(void **state)
     }
 }
 
-/* Pixels and planes of one image, in turns; and what an image that was given up has left in the
- * chunk is not counted with the next. */
+/* Pixels and planes of one image, alternating; and begin forgets the chunk of an abandoned image.
+ */
 static void test_with_pixels(void **state)
 {
     (void)state;
@@ -333,7 +332,7 @@ static void test_with_pixels(void **state)
     free(counter);
 }
 
-/* The vectors count, all but what is less than one, where this processor is known to have them. */
+/* SIMD counts all pixels except the last few, on CPUs that are known to have it. */
 static void test_which_loops(void **state)
 {
     (void)state;

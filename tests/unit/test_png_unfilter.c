@@ -1,6 +1,6 @@
 /*
- * The filters of PNG rows: the compiled target's vectors and the plain C against the formulas of
- * the specification, written out here.
+ * The filters of PNG rows: vectors and plain C against the formulas of the specification, written
+ * out here.
  */
 #include "decode/png/unfilter.h"
 
@@ -25,7 +25,7 @@ static uint32_t next_random(void)
     return random_state >> 8;
 }
 
-/* PNG specification, 9.4, with its names: x from a (left), b (above), c (above left). */
+/* PNG specification, 9.4: a is the left sample, b the one above, c the one above left. */
 static int paeth_predictor(int a, int b, int c)
 {
     int p = a + b - c;
@@ -46,7 +46,7 @@ static void reference(unsigned filter, uint8_t *row, const uint8_t *above, size_
     }
 }
 
-/* The row ends where its allocation does, but for the slack, which must come back as it was. */
+/* Rows are allocated with exactly the slack, which must stay unchanged. */
 static void check(unsigned filter, const uint8_t *row, const uint8_t *above, size_t n,
                   unsigned step)
 {
@@ -97,7 +97,7 @@ static uint8_t any(void)
     return (uint8_t)next_random();
 }
 
-/* Where sums overflow and distances tie. */
+/* Values at which sums overflow and distances are equal. */
 static uint8_t extreme(void)
 {
     static const uint8_t values[] = {0, 1, 127, 128, 254, 255};
@@ -117,7 +117,7 @@ static void test_extreme_rows(void **state)
         check_all(extreme);
 }
 
-/* Each left, above and corner that there is, in all lanes. */
+/* Every left, above and corner sample, in all SIMD lanes. */
 static void test_paeth_of_every_neighbour(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void test_paeth_of_every_neighbour(void **state)
                 for (unsigned i = 0; i < 8; i++) {
                     above[i] = (uint8_t)(c + i);
                     above[8 + i] = (uint8_t)b;
-                    row[i] = (uint8_t)(a - (c + i)); /* left becomes a: above it stands c + i */
+                    row[i] = (uint8_t)(a - (c + i)); /* becomes a: the sample above is c + i */
                     row[8 + i] = 0;
                 }
                 memcpy(expected, row, sizeof expected);

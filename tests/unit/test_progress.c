@@ -1,4 +1,4 @@
-/* The line of progress: what it says, and that it fits. */
+/* The progress line: its text, and that it fits the terminal. */
 #include "cli/progress.h"
 
 #include <setjmp.h>
@@ -18,7 +18,7 @@ static void check(const struct ih_progress_counts *counts, unsigned columns, con
     assert_string_equal(line, expected);
 }
 
-static void test_a_known_number_of_inputs(void **state)
+static void test_known_number_of_inputs(void **state)
 {
     (void)state;
     /* 20 of 80 in 10 s leave 30 s. */
@@ -28,11 +28,11 @@ static void test_a_known_number_of_inputs(void **state)
     c.n_done = 17;
     c.n_failed = 3;
     check(&c, 200, "imghist: 20/80 files, 2.0 files/s, 72.0 MP/s, 3 failed, 0:30 left");
-    c.n_done = 77; /* all: how long it took */
+    c.n_done = 77; /* all done: the elapsed time */
     check(&c, 200, "imghist: 80/80 files, 8.0 files/s, 72.0 MP/s, 3 failed, 0:10");
 }
 
-static void test_an_unknown_number_of_inputs(void **state)
+static void test_unknown_number_of_inputs(void **state)
 {
     (void)state;
     struct ih_progress_counts c = {.n_done = 1, .n_pixels = 1500000, .elapsed_ns = S / 2};
@@ -55,7 +55,7 @@ static void test_before_the_first_result(void **state)
     check(&c, 200, "imghist: 0 files, 0.0 files/s, 0.0 MP/s, 1:01");
 }
 
-static void test_a_decimal_only_where_it_helps(void **state)
+static void test_decimals_of_small_rates(void **state)
 {
     (void)state;
     struct ih_progress_counts c = {.n_done = 999, .n_pixels = 99900000, .elapsed_ns = 10 * S};
@@ -64,7 +64,7 @@ static void test_a_decimal_only_where_it_helps(void **state)
     check(&c, 200, "imghist: 1000 files, 100 files/s, 10.0 MP/s, 0:10");
 }
 
-static void test_what_does_not_fit_is_left_out(void **state)
+static void test_parts_that_do_not_fit(void **state)
 {
     static const char *const lines[] = {
         "imghist: 20/80 files, 2.0 files/s, 72.0 MP/s, 3 failed, 0:30 left",
@@ -85,8 +85,8 @@ static void test_what_does_not_fit_is_left_out(void **state)
     check(&c, 1, "i");
 }
 
-/* Whatever the numbers are, the line ends within its bounds. */
-static void test_the_largest_numbers_fit(void **state)
+/* The line stays within its bounds for all numbers. */
+static void test_largest_numbers(void **state)
 {
     char line[IH_PROGRESS_LINE_MAX + 1];
     (void)state;
@@ -107,7 +107,7 @@ static void test_the_largest_numbers_fit(void **state)
         }
 }
 
-static void test_no_progress_is_no_progress(void **state)
+static void test_null_and_wanted(void **state)
 {
     (void)state;
     ih_progress_add(NULL, false, 1);
@@ -123,13 +123,13 @@ static void test_no_progress_is_no_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_known_number_of_inputs),
-        cmocka_unit_test(test_an_unknown_number_of_inputs),
+        cmocka_unit_test(test_known_number_of_inputs),
+        cmocka_unit_test(test_unknown_number_of_inputs),
         cmocka_unit_test(test_before_the_first_result),
-        cmocka_unit_test(test_a_decimal_only_where_it_helps),
-        cmocka_unit_test(test_what_does_not_fit_is_left_out),
-        cmocka_unit_test(test_the_largest_numbers_fit),
-        cmocka_unit_test(test_no_progress_is_no_progress),
+        cmocka_unit_test(test_decimals_of_small_rates),
+        cmocka_unit_test(test_parts_that_do_not_fit),
+        cmocka_unit_test(test_largest_numbers),
+        cmocka_unit_test(test_null_and_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
-/* What charts are made of: coverage against areas known from geometry, text, and labels. */
+/* Coverage against areas known from geometry, blending, text widths, and labels. */
 #include "base/text.h"
 #include "output/chart/canvas.h"
-#include "output/chart/coverage.h"
-#include "output/chart/label.h"
+#include "output/chart/parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +14,7 @@
 
 enum { SIDE = 16, PIXEL = IH_SUBPIXELS };
 
-/* The weights of a whole canvas of SIDE x SIDE pixels, and their sum in pixels. */
+/* Computes the weights of a canvas of SIDE x SIDE pixels. Returns their sum in pixels. */
 static double cover(const struct ih_path *path, uint32_t weights[SIDE][SIDE])
 {
     struct ih_coverage c;
@@ -98,7 +97,8 @@ static void test_holes_and_overlaps(void **state)
     uint32_t w[SIDE][SIDE];
     struct ih_path path = {0};
     ih_path_rectangle(&path, 0, 0, 10 * PIXEL, 10 * PIXEL);
-    ih_path_rectangle(&path, 8 * PIXEL, 2 * PIXEL, 4 * PIXEL, 6 * PIXEL); /* the other way round */
+    ih_path_rectangle(&path, 8 * PIXEL, 2 * PIXEL, 4 * PIXEL,
+                      6 * PIXEL); /* in the opposite direction */
     assert_true(cover(&path, w) == 100.0 - 16.0);
     ih_path_clear(&path);
     ih_path_rectangle(&path, 0, 0, 4 * PIXEL, 4 * PIXEL);
@@ -122,10 +122,10 @@ static void test_blending(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ih_canvas *canvas = NULL;
-        struct ih_colour ground = {100, 100, 100};
+        struct ih_colour background = {100, 100, 100};
         struct ih_paint paint = {{200, 200, 200}, cases[i].opacity, cases[i].mode};
         struct ih_path path = {0};
-        assert_int_equal(ih_raster_open(&canvas, 4, 4, ground, NULL, NULL), IH_OK);
+        assert_int_equal(ih_raster_open(&canvas, 4, 4, background, NULL, NULL), IH_OK);
         ih_path_rectangle(&path, PIXEL, PIXEL, 3 * PIXEL, 2 * PIXEL);
         canvas->fill(canvas, &path, &paint);
         assert_int_equal(canvas->status, IH_OK);
@@ -147,11 +147,11 @@ static void test_width_and_shortening(void **state)
     assert_true(one > 0 && abs(ten - 10 * one) <= 10);
     for (int32_t width = 0; width < 300 * PIXEL; width += 5 * PIXEL) {
         char text[64] = "beginning \xce\xb1\xce\xb2\xce\xb3\xce\xb4\xce\xb5 middle end.png";
-        const int32_t whole = ih_glyphs_width(g, 20, text);
+        const int32_t full = ih_glyphs_width(g, 20, text);
         ih_glyphs_shorten(g, 20, width, text);
         assert_true(ih_glyphs_width(g, 20, text) <= width);
-        assert_int_equal(strstr(text, "\xe2\x80\xa6") != NULL, width < whole && text[0] != '\0');
-        for (size_t i = 0, n = 0; text[i]; i += n) { /* no character was cut in two */
+        assert_int_equal(strstr(text, "\xe2\x80\xa6") != NULL, width < full && text[0] != '\0');
+        for (size_t i = 0, n = 0; text[i]; i += n) { /* no character is cut in two */
             unsigned long c = 0;
             n = ih_utf8_length(text + i, &c);
             assert_true(n > 0);
@@ -189,47 +189,48 @@ static void test_names(void **state)
     }
 }
 
+struct number {
+    uint64_t n;
+    const char *label;
+};
+
+static void check_numbers(void (*format)(char[IH_LABEL_MAX], uint64_t), const struct number cases[],
+                          size_t n_cases)
+{
+    for (size_t i = 0; i < n_cases; i++) {
+        char label[IH_LABEL_MAX];
+        format(label, cases[i].n);
+        assert_string_equal(label, cases[i].label);
+    }
+}
+
 static void test_counts(void **state)
 {
     (void)state;
-    static const struct {
-        uint64_t n;
-        const char *label;
-    } cases[] = {
+    static const struct number cases[] = {
         {0, "0"},           {1, "1"},         {999, "999"},          {1000, "1k"},
         {1500, "1.5k"},     {1250, "1.25k"},  {1254, "1.25k"},       {1255, "1.26k"},
         {12345, "12.3k"},   {999499, "999k"}, {999500, "1M"},        {2000000, "2M"},
         {5000000000, "5G"}, {9995, "10k"},    {UINT64_MAX, "18.4E"}, {123456789012345, "123T"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char label[IH_LABEL_MAX];
-        ih_label_count(label, cases[i].n);
-        assert_string_equal(label, cases[i].label);
-    }
+    check_numbers(ih_label_count, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_megapixels(void **state)
 {
     (void)state;
-    static const struct {
-        uint64_t n;
-        const char *label;
-    } cases[] = {
+    static const struct number cases[] = {
         {1, "0.000001"},  {153600, "0.15"},  {1000000, "1"},     {23456789, "23.5"},
         {24000000, "24"}, {99990000, "100"}, {123456789, "123"}, {UINT64_MAX, "18446744073710"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char label[IH_LABEL_MAX];
-        ih_label_megapixels(label, cases[i].n);
-        assert_string_equal(label, cases[i].label);
-    }
+    check_numbers(ih_label_megapixels, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_percentages(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t part, whole;
+        uint64_t part, total;
         const char *number;
     } cases[] = {
         {0, 7, "0"},
@@ -244,7 +245,7 @@ static void test_percentages(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char label[IH_LABEL_MAX], expected[IH_LABEL_MAX];
-        ih_label_percent(label, cases[i].part, cases[i].whole);
+        ih_label_percent(label, cases[i].part, cases[i].total);
         strcat(strcpy(expected, cases[i].number), "\xe2\x80\xaf%");
         assert_string_equal(label, expected);
     }

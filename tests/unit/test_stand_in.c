@@ -1,4 +1,4 @@
-/* Lanes of a device that takes long to start: the processor in its place. */
+/* The stand-in: the CPU counts until a slow device has started. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static void begin(struct ih_lane *lane)
     assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
 }
 
-/* One white pixel of the image that has begun, and its end. */
+/* Counts one white pixel and ends the image. */
 static void count_and_end(struct ih_lane *lane)
 {
     struct ih_histogram h;
@@ -56,8 +56,8 @@ static void assert_counts(struct ih_lane *lane, const char *counted_by)
     assert_string_equal(ih_lane_description(lane), counted_by);
 }
 
-/* An image is counted to its end by who began it. */
-static void test_processor_counts_until_the_start(void **state)
+/* An image that begins on the stand-in also ends there. */
+static void test_cpu_counts_until_the_start(void **state)
 {
     (void)state;
     struct ih_error err;
@@ -66,8 +66,8 @@ static void test_processor_counts_until_the_start(void **state)
     struct ih_lane *lane = lane_of(device);
     assert_counts(lane, "cpu");
     assert_int_equal(ih_device_wait_usable(device, &err), IH_OK);
-    wait_until_it_begins(); /* though nobody has asked for it */
-    assert_true(ih_device_call_off(device));
+    wait_until_it_begins(); /* without a call that waits for it */
+    assert_true(ih_device_cancel_start(device));
     assert_counts(lane, "cpu");
 
     begin(lane);
@@ -81,7 +81,7 @@ static void test_processor_counts_until_the_start(void **state)
     assert_false(ih_lane_takes_planes(lane));
     struct ih_lane *late = lane_of(device);
     assert_counts(late, "fake:0 Abacus 9000");
-    assert_false(ih_device_call_off(device));
+    assert_false(ih_device_cancel_start(device));
     assert_string_equal(ih_device_description(device), "fake:0 Abacus 9000");
     ih_lane_close(late);
     close_both(device, lane);
@@ -89,7 +89,7 @@ static void test_processor_counts_until_the_start(void **state)
     assert_false(fake.was_held_too_long);
 }
 
-/* So that the thread that starts the device comes to where it waits. */
+/* Lets the thread that starts the device run until it waits. */
 static void give_way(void)
 {
     const struct timespec a_while = {.tv_nsec = 20 * 1000 * 1000};
@@ -105,13 +105,13 @@ static void test_short_run_starts_nothing(void **state)
     struct ih_lane *lane = lane_of(device);
     assert_counts(lane, "cpu");
     assert_int_equal(ih_device_wait_usable(device, &err), IH_OK);
-    give_way(); /* to a start that should not be */
-    assert_false(ih_device_call_off(device));
+    give_way(); /* to an unwanted start */
+    assert_false(ih_device_cancel_start(device));
     close_both(device, lane);
     assert_int_equal(fake.n_starts, 0);
 }
 
-static void test_who_waits_has_it_started(void **state)
+static void test_waiting_begins_the_start(void **state)
 {
     (void)state;
     struct ih_error err;
@@ -126,7 +126,7 @@ static void test_who_waits_has_it_started(void **state)
     assert_int_equal(fake.n_starts, 1);
 }
 
-static void test_processor_stays_where_nothing_starts(void **state)
+static void test_cpu_stays_if_nothing_starts(void **state)
 {
     (void)state;
     struct ih_error err;
@@ -144,8 +144,8 @@ static void test_processor_stays_where_nothing_starts(void **state)
     assert_int_equal(fake.n_starts, 1);
 }
 
-/* A lane that the processor counts for stays there, a new one fails; both go on when there is
- * memory again. */
+/* A lane that has the stand-in keeps it, a new one fails. Both move to the device once there is
+ * memory. */
 static void test_started_but_without_memory(void **state)
 {
     (void)state;
@@ -168,9 +168,9 @@ static void test_started_but_without_memory(void **state)
     close_both(device, lane);
 }
 
-/* Where the caller has said who counts, or how, and the processor cannot, the start does not wait,
- * and images wait for it. */
-static void test_nobody_else_counts(void **state)
+/* If the options rule out the CPU there is no stand-in: the start begins at once and images wait.
+ */
+static void test_no_stand_in(void **state)
 {
     (void)state;
     static const struct ih_device_options options[] = {
@@ -202,12 +202,12 @@ static void test_nobody_else_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_processor_counts_until_the_start),
+        cmocka_unit_test(test_cpu_counts_until_the_start),
         cmocka_unit_test(test_short_run_starts_nothing),
-        cmocka_unit_test(test_who_waits_has_it_started),
-        cmocka_unit_test(test_processor_stays_where_nothing_starts),
+        cmocka_unit_test(test_waiting_begins_the_start),
+        cmocka_unit_test(test_cpu_stays_if_nothing_starts),
         cmocka_unit_test(test_started_but_without_memory),
-        cmocka_unit_test(test_nobody_else_counts),
+        cmocka_unit_test(test_no_stand_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The pipeline on a device that takes long to start. */
+/* The pipeline on a device that starts slowly. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 struct run {
-    unsigned n_inputs, waits_at; /* before which input the start ends */
+    unsigned n_inputs, waits_at; /* the start ends before this input */
     struct ih_device *device;
     unsigned n_given, n_taken, n_by_fake;
 };
@@ -59,7 +59,7 @@ static void run(struct run *r, unsigned n_threads)
     assert_int_equal(r->n_taken, r->n_inputs);
 }
 
-/* On a device whose start has begun and is held. */
+/* Runs on a device whose start has begun and does not end. */
 static void begin_run(struct run *r, unsigned n_threads)
 {
     be(true);
@@ -75,13 +75,13 @@ static void test_run_ends_before_the_start(void **state)
     begin_run(&r, 2);
     run(&r, 2);
     assert_int_equal(r.n_by_fake, 0);
-    assert_true(ih_device_call_off(r.device));
+    assert_true(ih_device_cancel_start(r.device));
     release();
     ih_device_close(r.device);
     assert_false(fake.was_held_too_long);
 }
 
-/* Nothing is lost or counted twice where workers change from one to the other. */
+/* No input is lost or counted twice when workers move to the device. */
 static void test_start_amid_a_run(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void test_start_amid_a_run(void **state)
     struct run r = {.n_inputs = 2000, .waits_at = 1000};
     begin_run(&r, THREADS);
     run(&r, THREADS);
-    /* Of those before it a worker may have begun late. */
+    /* A worker may begin an earlier input after the start. */
     assert_in_range(r.n_by_fake, 1000, 1000 + THREADS);
     ih_device_close(r.device);
     assert_false(fake.was_held_too_long);

@@ -1,8 +1,8 @@
-/* The summary for people: both views at many widths, and what they say of failures. */
+/* The text output: its parts (names, histograms, percentages), and both views at many widths. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "base/text.h"
 #include "output/output.h"
-#include "output/text_name.h"
 #include "output/text_parts.h"
 
 #include <locale.h>
@@ -17,7 +17,7 @@ static int use_utf8(void **state)
 {
     (void)state;
     if (!setlocale(LC_CTYPE, "C.UTF-8") && !setlocale(LC_CTYPE, "en_US.UTF-8"))
-        fprintf(stderr, "# no UTF-8 locale here\n");
+        fprintf(stderr, "# no UTF-8 locale: some tests are skipped\n");
     return 0;
 }
 
@@ -27,7 +27,7 @@ static void needs_utf8(void)
         skip();
 }
 
-/* n pixels of one value in every plane. */
+/* Counts n pixels of one value in every plane. */
 static void add_pixels(struct ih_histogram *h, unsigned value, uint64_t n)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
@@ -37,18 +37,206 @@ static void add_pixels(struct ih_histogram *h, unsigned value, uint64_t n)
     h->n_pixels += n;
 }
 
+/* ---- names ---- */
+
+static void test_width(void **state)
+{
+    (void)state;
+    needs_utf8();
+    assert_int_equal(ih_text_width(""), 0);
+    assert_int_equal(ih_text_width("photo.png"), 9);
+    assert_int_equal(ih_text_width("\u65e5\u672c"), 4); /* East Asian: two columns each */
+    assert_int_equal(ih_text_width("e\u0301"), 1);      /* a combining mark: none */
+    assert_int_equal(ih_text_width("\U0001f600"), 2);   /* an emoji */
+    assert_int_equal(ih_text_width("\u00e4\u20ac"), 2);
+}
+
+static void check_short(const char *text, unsigned columns, bool unicode, const char *expected)
+{
+    char *shown = NULL;
+    size_t size;
+    FILE *f = open_memstream(&shown, &size);
+    assert_non_null(f);
+    ih_text_put_short(f, text, columns, unicode);
+    fclose(f);
+    if (expected)
+        assert_string_equal(shown, expected);
+    if (columns >= 3)
+        assert_true(ih_text_width(shown) <= columns);
+    for (const char *p = shown; *p;) { /* no character is cut in two */
+        unsigned long code_point;
+        size_t n = ih_utf8_length(p, &code_point);
+        assert_true(n > 0);
+        p += n;
+    }
+    free(shown);
+}
+
+static void test_short(void **state)
+{
+    (void)state;
+    needs_utf8();
+    check_short("photos/2026/summer/beach.png", 0, true, "photos/2026/summer/beach.png");
+    check_short("photos/2026/summer/beach.png", 28, true, "photos/2026/summer/beach.png");
+    check_short("photos/2026/summer/beach.png", 27, true, "photos/2\u20266/summer/beach.png");
+    check_short("photos/2026/summer/beach.png", 16, true, "photo\u2026/beach.png");
+    check_short("photos/2026/summer/beach.png", 16, false, "phot...beach.png");
+    check_short("\u65e5\u672c\u8a9e\u65e5\u672c\u8a9e", 8, true, "\u65e5\u2026\u672c\u8a9e");
+    check_short("ae\u0301io\u0301u", 5, true, "ae\u0301io\u0301u");
+    check_short("ae\u0301io\u0301u", 4, true, "a\u2026o\u0301u");
+    check_short("aae\u0301iou", 5, true, "a\u2026iou"); /* a mark stays with its letter */
+}
+
+static void test_short_fits_any_width(void **state)
+{
+    (void)state;
+    needs_utf8();
+    static const char *const texts[] = {"abcdefghijklmnop", "\u65e5\u672c\u8a9e\u306e\u6642\u9593",
+                                        "a\u0301b\u0301c\u0301d\u0301e\u0301f\u0301",
+                                        "x\U0001f600y\U0001f600z\U0001f600"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (unsigned columns = 1; columns < 20; columns++) {
+            check_short(texts[i], columns, true, NULL);
+            check_short(texts[i], columns, false, NULL);
+        }
+}
+
+/* ---- percentages ---- */
+
 static void test_percent(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t part, whole;
+        uint64_t part, total;
         const char *text;
     } cases[] = {{0, 0, "0.00"},           {0, 10, "0.00"},    {1, 4, "25.00"},
                  {1, 1000000, "<0.01"},    {1, 10000, "0.01"}, {999999, 1000000, ">99.9"},
                  {99994, 100000, "99.99"}, {10, 10, "100"},    {UINT64_MAX, UINT64_MAX, "100"}};
     char text[IH_PERCENT_MAX];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(ih_text_percent(text, cases[i].part, cases[i].whole), cases[i].text);
+        assert_string_equal(ih_text_percent(text, cases[i].part, cases[i].total), cases[i].text);
+}
+
+/* ---- heights ---- */
+
+static struct ih_histogram *new_histogram(unsigned n_channels)
+{
+    struct ih_histogram *h = malloc(sizeof *h);
+    assert_non_null(h);
+    ih_histogram_clear(h, n_channels);
+    return h;
+}
+
+static const unsigned luma_plane[] = {IH_LUMA}, rgb_planes[] = {0, 1, 2};
+
+static void test_heights(void **state)
+{
+    (void)state;
+    struct ih_plot plot = {.n_columns = 64, .n_rows = 4, .n_curves = 1};
+    struct ih_histogram *h = new_histogram(1);
+    ih_plot_fill(&plot, h, luma_plane);
+    for (unsigned c = 0; c < 64; c++)
+        assert_int_equal(plot.heights[0][c], 0);
+    add_pixels(h, 4, 1000);    /* column 1: all of the height */
+    add_pixels(h, 8, 400);     /* columns are of four values */
+    add_pixels(h, 11, 100);    /* column 2: half of it */
+    add_pixels(h, 12, 1);      /* any pixels give one level */
+    add_pixels(h, 0, 1000000); /* 0 and 255 do not set the scale */
+    add_pixels(h, 255, 500);
+    ih_plot_fill(&plot, h, luma_plane);
+    assert_int_equal(plot.heights[0][1], 32);
+    assert_false(plot.is_cut[0][1]);
+    assert_int_equal(plot.heights[0][2], 16);
+    assert_int_equal(plot.heights[0][3], 1);
+    assert_int_equal(plot.heights[0][4], 0);
+    assert_int_equal(plot.heights[0][0], 32);
+    assert_true(plot.is_cut[0][0]);
+    assert_int_equal(plot.heights[0][63], 16);
+    free(h);
+}
+
+static void test_heights_share_a_scale(void **state)
+{
+    (void)state;
+    struct ih_plot plot = {.n_columns = 256, .n_rows = 1, .n_curves = 3};
+    struct ih_histogram *h = new_histogram(3);
+    h->bins[0][10] = 100;
+    h->bins[1][20] = 200;
+    h->bins[2][30] = 50;
+    ih_plot_fill(&plot, h, rgb_planes);
+    assert_int_equal(plot.heights[0][10], 4);
+    assert_int_equal(plot.heights[1][20], 8);
+    assert_int_equal(plot.heights[2][30], 2);
+    free(h);
+}
+
+static void test_heights_of_a_spike(void **state)
+{
+    (void)state;
+    struct ih_plot plot = {.n_columns = 64, .n_rows = 4, .n_curves = 1};
+    struct ih_histogram *h = new_histogram(1);
+    for (unsigned v = 1; v < 255; v++)
+        add_pixels(h, v, 100);
+    add_pixels(h, 100, 1000000);
+    ih_plot_fill(&plot, h, luma_plane);
+    assert_int_equal(plot.heights[0][10], 32);
+    assert_false(plot.is_cut[0][10]);
+    assert_true(plot.is_cut[0][25]);
+    free(h);
+}
+
+static void test_heights_of_black_and_white(void **state)
+{
+    (void)state;
+    struct ih_plot plot = {.n_columns = 32, .n_rows = 1, .n_curves = 1};
+    struct ih_histogram *h = new_histogram(1);
+    add_pixels(h, 0, 100);
+    add_pixels(h, 255, 50);
+    ih_plot_fill(&plot, h, luma_plane);
+    assert_int_equal(plot.heights[0][0], 8);
+    assert_int_equal(plot.heights[0][31], 4);
+    assert_false(plot.is_cut[0][0]);
+    free(h);
+}
+
+static void check_row(const struct ih_plot *plot, unsigned row, bool unicode, const char *expected)
+{
+    char *shown = NULL;
+    size_t size;
+    FILE *f = open_memstream(&shown, &size);
+    assert_non_null(f);
+    ih_plot_put_row(f, plot, row, unicode);
+    fclose(f);
+    assert_string_equal(shown, expected);
+    free(shown);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    struct ih_plot plot = {.n_columns = 8, .n_rows = 2, .n_curves = 1};
+    const unsigned heights[8] = {0, 1, 8, 9, 16, 0, 3, 0};
+    memcpy(plot.heights[0], heights, sizeof heights);
+    check_row(&plot, 0, true, " \u2581\u2588\u2588\u2588 \u2583"); /* no blanks at the end */
+    check_row(&plot, 1, true, "   \u2581\u2588");
+    check_row(&plot, 0, false, " .### :");
+    plot.is_cut[0][4] = true;
+    check_row(&plot, 1, true, "   \u2581\u25b2");
+    check_row(&plot, 1, false, "   .^");
+}
+
+/* The ANSI colours mix as light does: 1 red, 2 green, 3 both, 7 all. */
+static void test_rows_in_colour(void **state)
+{
+    (void)state;
+    struct ih_plot plot = {.n_columns = 4, .n_rows = 1, .n_curves = 3};
+    plot.heights[0][0] = 4;                         /* red */
+    plot.heights[1][1] = 8, plot.heights[0][1] = 8; /* yellow */
+    plot.heights[1][2] = 8, plot.heights[0][2] = 3; /* yellow, above it green */
+    for (unsigned i = 0; i < 3; i++)
+        plot.heights[i][3] = 8;
+    check_row(&plot, 0, true,
+              "\033[0;31m\u2584\033[0;33m\u2588\033[0;33;42m\u2583\033[0m\u2588\033[0m");
 }
 
 /* ---- views ---- */
@@ -72,7 +260,7 @@ static struct ih_result *new_result(const char *path, unsigned n_channels)
     return r;
 }
 
-/* What the text output writes of n results. */
+/* Returns the text of n results; the caller frees it. */
 static char *show(const struct ih_output_options *options, const struct ih_result *const *results,
                   size_t n)
 {
@@ -91,7 +279,13 @@ static char *show(const struct ih_output_options *options, const struct ih_resul
     return shown;
 }
 
-/* Columns of the widest line, escape sequences apart. */
+static char *show_one(const char *layout, unsigned columns, const struct ih_result *r)
+{
+    return show(&(struct ih_output_options){.layout = layout, .columns = columns, .verbose = true},
+                &r, 1);
+}
+
+/* Returns the columns of the widest line without its escape sequences. */
 static unsigned widest(const char *shown)
 {
     unsigned most = 0;
@@ -114,7 +308,7 @@ static unsigned widest(const char *shown)
 
 static const char long_name[] =
     "a/rather/long/path/\u65e5\u672c\u8a9e/that/does/not/fit/in/one/line/of/"
-    "any/terminal/that/is/not/a/whole/wall/of/them/or/more/photo.jpg";
+    "any/terminal/that/is/narrower/than/three/hundred/columns/photo.jpg";
 
 static void test_views_fit(void **state)
 {
@@ -133,30 +327,26 @@ static void test_views_fit(void **state)
             const struct ih_result *results[] = {r, r};
             char *shown = show(&options, results, 2);
             assert_true(widest(shown) <= columns);
-            assert_true(widest(shown) + 70 > (columns > 262 ? 262 : columns)); /* and use it */
+            assert_true(widest(shown) + 70 > (columns > 262 ? 262 : columns)); /* uses the width */
             free(shown);
             free(r);
         }
     }
 }
 
-/* A pipe has no columns: lines are laid out as for 80, but names are whole. */
-static void test_names_stay_whole_in_a_pipe(void **state)
+/* Without a terminal the layout has 80 columns, and the lines view does not shorten names. */
+static void test_names_are_not_shortened_without_a_terminal(void **state)
 {
     (void)state;
     struct ih_result *r = new_result(long_name, 3);
-    const struct ih_result *results[] = {r};
-    struct ih_output_options options = {.layout = "lines"};
-    char *shown = show(&options, results, 1);
+    char *shown = show_one("lines", 0, r);
     assert_non_null(strstr(shown, long_name));
     free(shown);
-    options.columns = 80;
-    shown = show(&options, results, 1);
+    shown = show_one("lines", 80, r);
     assert_null(strstr(shown, long_name));
     assert_non_null(strstr(shown, "photo.jpg\n"));
     free(shown);
-    options.layout = "full";
-    shown = show(&options, results, 1);
+    shown = show_one("full", 80, r);
     assert_non_null(strstr(shown, long_name));
     free(shown);
     free(r);
@@ -173,7 +363,7 @@ static void test_no_colour_no_escape(void **state)
         char *shown = show(&options, results, 2);
         assert_null(strchr(shown, '\033'));
         assert_non_null(strstr(shown, "\\x1B[31mred\\n"));
-        for (const char *p = shown; *p; p++) /* and nothing but ASCII */
+        for (const char *p = shown; *p; p++) /* only ASCII */
             assert_true((unsigned char)*p < 0x80);
         free(shown);
     }
@@ -189,22 +379,19 @@ static void test_total(void **state)
     r->n_failed = 2;
     r->info = (struct ih_image_info){0};
     r->decoder_version = r->counted_by = r->kernel = NULL;
-    const struct ih_result *results[] = {r};
-    struct ih_output_options options = {.layout = "full", .verbose = true};
-    char *shown = show(&options, results, 1);
+    char *shown = show_one("full", 0, r);
     assert_non_null(strstr(shown, "(total)  12 images, "));
     assert_non_null(strstr(shown, ", 2 failed\n"));
     assert_non_null(strstr(shown, "  alpha"));
     assert_null(strstr(shown, "0 x 0"));
     free(shown);
-    options.layout = "lines";
-    shown = show(&options, results, 1);
+    shown = show_one("lines", 0, r);
     assert_non_null(strstr(shown, "\n  12 images  "));
     free(shown);
     free(r);
 }
 
-static void test_what_failed(void **state)
+static void test_failures(void **state)
 {
     (void)state;
     enum { N = 25 };
@@ -220,11 +407,11 @@ static void test_what_failed(void **state)
     assert_non_null(strstr(shown, "\n\nfailed: 25\n  b\\x1Bad.png: damaged PNG: cut\\x1B short\n"));
     assert_non_null(strstr(shown, "\n  and 5 more: "));
     free(shown);
-    shown = show(&options, results + 5, N - 4); /* as many as are told, and the good one */
+    shown = show(&options, results + 5, N - 4); /* 20 failures, all named, and one success */
     assert_non_null(strstr(shown, "\n\nfailed: 20\n"));
     assert_null(strstr(shown, "more"));
     free(shown);
-    shown = show(&options, results, N); /* nothing but failures: standard error has them */
+    shown = show(&options, results, N); /* only failures: standard error names them */
     assert_string_equal(shown, "");
     free(shown);
     free(bad);
@@ -236,11 +423,8 @@ static void test_no_pixels(void **state)
     (void)state;
     struct ih_result *r = new_result("nothing", 3);
     ih_histogram_clear(&r->histogram, 3);
-    const struct ih_result *results[] = {r};
-    static const char *const layouts[] = {"full", "lines"};
     for (size_t i = 0; i < 2; i++) {
-        struct ih_output_options options = {.layout = layouts[i]};
-        char *shown = show(&options, results, 1);
+        char *shown = show_one(i ? "lines" : "full", 0, r);
         assert_non_null(strstr(shown, "no pixels"));
         assert_null(strstr(shown, "nan"));
         free(shown);
@@ -261,12 +445,21 @@ static void test_unknown_view(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_width),
+        cmocka_unit_test(test_short),
+        cmocka_unit_test(test_short_fits_any_width),
         cmocka_unit_test(test_percent),
+        cmocka_unit_test(test_heights),
+        cmocka_unit_test(test_heights_share_a_scale),
+        cmocka_unit_test(test_heights_of_a_spike),
+        cmocka_unit_test(test_heights_of_black_and_white),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_rows_in_colour),
         cmocka_unit_test(test_views_fit),
-        cmocka_unit_test(test_names_stay_whole_in_a_pipe),
+        cmocka_unit_test(test_names_are_not_shortened_without_a_terminal),
         cmocka_unit_test(test_no_colour_no_escape),
         cmocka_unit_test(test_total),
-        cmocka_unit_test(test_what_failed),
+        cmocka_unit_test(test_failures),
         cmocka_unit_test(test_no_pixels),
         cmocka_unit_test(test_unknown_view),
     };

@@ -1,4 +1,4 @@
-/* Names as people see them, and real numbers as CSV holds them. */
+/* Escaped names, numbers of options and settings, and real numbers in CSV. */
 #include "base/text.h"
 #include "output/output.h"
 
@@ -24,31 +24,30 @@ static void test_escape(void **state)
     check_escape("a\nb\rc\td\\e", "a\\nb\\rc\\td\\\\e");
     check_escape("\033[31m\177\001", "\\x1B[31m\\x7F\\x01");
     check_escape("\xC2\x9B", "\\u{9b}"); /* the one-character form of ESC [ */
-    check_escape("\x9B", "\\x9B");       /* a name of another encoding, and another name */
+    check_escape("\x9B", "\\x9B");       /* Latin-1, not UTF-8 */
     check_escape("\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80",
                  "\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80");
-    /* What turns the direction of writing, hides, or ends a line without being a control character.
-     */
+    /* Not control characters, but they reverse text, hide it or end a line. */
     check_escape("a\xE2\x80\xAEgpj.exe", "a\\u{202e}gpj.exe");
     check_escape("\xE2\x81\xA6x\xE2\x81\xA9\xE2\x80\xA8\xD8\x9C\xE2\x80\x8B\xEF\xBB\xBF",
                  "\\u{2066}x\\u{2069}\\u{2028}\\u{61c}\\u{200b}\\u{feff}");
     check_escape("\xF3\xA0\x80\x81\xC2\xAD", "\\u{e0001}\\u{ad}");
-    check_escape("\xFF\xC3", "\\xFF\\xC3");                            /* no UTF-8, and cut short */
+    check_escape("\xFF\xC3", "\\xFF\\xC3");                            /* not UTF-8; cut short */
     check_escape("\xC0\xAF\xED\xA0\x80", "\\xC0\\xAF\\xED\\xA0\\x80"); /* overlong, surrogate */
     check_escape("\xF4\x90\x80\x80", "\\xF4\\x90\\x80\\x80"); /* past the last code point */
 }
 
-/* Characters and escapes are never cut in two, and the end is always there. */
+/* Characters and escapes are never cut in two, and the copy is always terminated. */
 static void test_escape_cuts_between_characters(void **state)
 {
     (void)state;
-    static const char text[] = "a\xC3\xA4\n\001z", whole[] = "a\xC3\xA4\\n\\x01z";
+    static const char text[] = "a\xC3\xA4\n\001z", escaped[] = "a\xC3\xA4\\n\\x01z";
     static const size_t ends[] = {0, 1, 1, 3, 3, 5, 5, 5, 5, 9, 10, 10};
     for (size_t size = 1; size <= sizeof ends / sizeof *ends; size++) {
         char shown[16];
         memset(shown, '#', sizeof shown);
         assert_int_equal(ih_escape(shown, size, text), ends[size - 1]);
-        assert_memory_equal(shown, whole, ends[size - 1]);
+        assert_memory_equal(shown, escaped, ends[size - 1]);
         assert_int_equal(shown[ends[size - 1]], 0);
         assert_int_equal(shown[size], '#');
     }
@@ -71,12 +70,80 @@ static void test_format_real(void **state)
     assert_string_equal(ih_format_real((double)NAN, text), "");
 }
 
+static void test_parse_number(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_scaled;
+        uint64_t max, number;
+    } taken[] = {
+        {"0", false, 255, 0},
+        {"255", false, 255, 255},
+        {"007", false, 255, 7},
+        {"1k", true, 1024, 1024},
+        {"3M", true, UINT64_MAX, 3 << 20},
+        {"4G", true, UINT64_MAX, UINT64_C(4) << 30},
+        {"18446744073709551615", false, UINT64_MAX, UINT64_MAX},
+    };
+    static const struct {
+        const char *text;
+        bool is_scaled;
+        uint64_t max;
+    } refused[] = {
+        {"", false, 255},
+        {"256", false, 255},
+        {"-1", false, 255},
+        {" 1", false, 255},
+        {"1 ", false, 255},
+        {"1k", false, UINT64_MAX},
+        {"k", true, 255},
+        {"1kk", true, 1 << 30},
+        {"1k", true, 1023},
+        {"9", false, 8},
+        {"18446744073709551616", false, UINT64_MAX},
+        {"17179869184G", true, UINT64_MAX},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+        uint64_t n = 1;
+        assert_true(ih_parse_number(taken[i].text, taken[i].is_scaled, taken[i].max, &n));
+        assert_true(n == taken[i].number);
+    }
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        uint64_t n;
+        assert_false(ih_parse_number(refused[i].text, refused[i].is_scaled, refused[i].max, &n));
+    }
+}
+
+static void test_parse_ordinals(void **state)
+{
+    static const char *const refused[] = {"",    ",",    "0,", ",0",       "0,0", "1,2,1",
+                                          "0;1", "1024", "-1", "00000000", "a",   "0,1,2,3,4"};
+    int ordinals[4];
+    unsigned n = 9;
+    (void)state;
+    assert_true(ih_parse_ordinals("7", ordinals, 4, &n));
+    assert_int_equal(n, 1);
+    assert_int_equal(ordinals[0], 7);
+    assert_true(ih_parse_ordinals("3,0,1023,1", ordinals, 4, &n));
+    assert_int_equal(n, 4);
+    assert_int_equal(ordinals[0], 3);
+    assert_int_equal(ordinals[2], IH_ORDINAL_MAX);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        n = 9;
+        assert_false(ih_parse_ordinals(refused[i], ordinals, 4, &n));
+        assert_int_equal(n, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_escape),
         cmocka_unit_test(test_escape_cuts_between_characters),
         cmocka_unit_test(test_format_real),
+        cmocka_unit_test(test_parse_number),
+        cmocka_unit_test(test_parse_ordinals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,7 @@
 /*
- * kernels/ycc.h, which the GPU runs, against libjpeg-turbo, on the processor: the planes that
- * jpeg_read_raw_data gives, brought to RGB by these lines, are the rows that jpeg_read_scanlines
- * gives, in every byte. All four subsamplings, every small size, hard and soft content.
- *
- * The planes' padding is noise, so that what leaks from it shows.
+ * kernels/ycc.h against libjpeg-turbo, on the CPU: the planes of jpeg_read_raw_data, converted to
+ * RGB, equal the rows of jpeg_read_scanlines in every byte, with all four subsamplings, every small
+ * size, hard and soft content. The planes' padding is noise, so a wrong read changes the result.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +14,7 @@
 #include <cmocka.h>
 
 #include "kernels/ycc.h"
+#include "tests/support/random.h"
 
 #include <jpeglib.h>
 
@@ -25,17 +24,14 @@ static uint32_t random_state = 2463534242u;
 
 static uint32_t next_random(void)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 17;
-    random_state ^= random_state << 5;
-    return random_state;
+    return random_next(&random_state);
 }
 
 /* ---- images ---- */
 
 enum content { NOISE, SOFT, CORNERS, N_CONTENTS };
 
-/* A sample of the RGB image that is encoded. */
+/* Returns a sample of the RGB image to encode. */
 static uint8_t sample(enum content content, uint32_t x, uint32_t y, uint32_t channel)
 {
     const uint32_t r = next_random();
@@ -44,17 +40,17 @@ static uint8_t sample(enum content content, uint32_t x, uint32_t y, uint32_t cha
         return (uint8_t)(r >> 8);
     case SOFT:
         return (uint8_t)(x * (3 + channel) + y * (7 - 2 * channel) + r % 4);
-    default: /* the colour cube's corners in patches, which leave it when they are decoded */
+    default: /* patches of extreme colours, which leave the range when decoded */
         return (x / 3 * 5 + y / 2 * 3 + x * y / 16) >> channel & 1 ? 255 : 0;
     }
 }
 
 struct shape {
     uint32_t width, height;
-    int h, v; /* how many times wider and higher Y is than Cb and Cr */
+    int h, v; /* Y is this many times wider and higher than Cb and Cr */
 };
 
-/* A JPEG file in memory, to be freed. */
+/* Returns a JPEG file in memory; free() it. */
 static unsigned char *encode(const struct shape *s, enum content content, int quality,
                              unsigned long *size_bytes)
 {
@@ -97,7 +93,7 @@ static void open_file(struct jpeg_decompress_struct *cinfo, struct jpeg_error_mg
     assert_int_equal(jpeg_read_header(cinfo, TRUE), JPEG_HEADER_OK);
 }
 
-/* uint8 [height][width][3] as the library decodes it, to be freed. */
+/* Returns uint8 [height][width][3] as the library decodes it; free() it. */
 static uint8_t *decode_rgb(const unsigned char *file, unsigned long size_bytes)
 {
     struct jpeg_decompress_struct cinfo;
@@ -116,7 +112,7 @@ static uint8_t *decode_rgb(const unsigned char *file, unsigned long size_bytes)
     return rgb;
 }
 
-/* An image with planes of noise, to be closed. They end with the padding of their last row. */
+/* Allocates planes of noise. They end with the padding of their last row. */
 static void open_image(const struct shape *s, struct ih_ycc_image *image)
 {
     *image = (struct ih_ycc_image){.width = s->width, .height = s->height};
@@ -146,7 +142,7 @@ static uint8_t *row_of(const struct ih_ycc_image *image, int plane, uint32_t y)
     return (uint8_t *)(uintptr_t)image->planes[plane] + y * image->pitch_bytes[plane];
 }
 
-/* Fills the planes with what the library decodes, before its upsampling. */
+/* Fills the planes with the samples that the library decodes, before upsampling. */
 static void decode_planes(const unsigned char *file, unsigned long size_bytes,
                           const struct ih_ycc_image *image)
 {
@@ -229,7 +225,7 @@ static void convert_group(const struct ih_ycc_image *image, const struct shape *
     }
 }
 
-/* As the kernel goes through an image: all whole groups, and the columns behind them. */
+/* Converts all full groups, then the columns after them, as the kernel does. */
 static void convert_groups(const struct ih_ycc_image *image, const struct shape *s, uint8_t *rgb)
 {
     const uint32_t n_columns = image->width / IH_YCC_GROUP_COLUMNS;
@@ -250,7 +246,7 @@ static void assert_same(const uint8_t *got, const uint8_t *want, const struct sh
                      (unsigned)(i / 3 % s->width), (unsigned)(i / 3 / s->width), got[i], want[i]);
 }
 
-/* Both ways give `want`; where that is NULL, both give the same. */
+/* Checks that both ways give `want`, or with NULL that both give the same. */
 static void check_ways(const struct ih_ycc_image *image, const struct shape *s, const uint8_t *want)
 {
     const size_t n = (size_t)s->width * s->height * 3;
@@ -293,29 +289,16 @@ static void every_small_size(int h, int v)
         }
 }
 
-static void small_444(void **state)
-{
-    (void)state;
-    every_small_size(1, 1);
-}
-
-static void small_422(void **state)
-{
-    (void)state;
-    every_small_size(2, 1);
-}
-
-static void small_420(void **state)
-{
-    (void)state;
-    every_small_size(2, 2);
-}
-
-static void small_440(void **state)
-{
-    (void)state;
-    every_small_size(1, 2);
-}
+#define SMALL_TEST(name, h, v)             \
+    static void small_##name(void **state) \
+    {                                      \
+        (void)state;                       \
+        every_small_size(h, v);            \
+    }
+SMALL_TEST(444, 1, 1)
+SMALL_TEST(422, 2, 1)
+SMALL_TEST(420, 2, 2)
+SMALL_TEST(440, 1, 2)
 
 static void larger_files(void **state)
 {
@@ -329,7 +312,7 @@ static void larger_files(void **state)
             }
 }
 
-/* Planes that no encoder would make: every neighbour pair, every sum. */
+/* Planes that no encoder would make: all kinds of neighbours and sums. */
 static void planes_of_noise(void **state)
 {
     (void)state;
@@ -343,11 +326,11 @@ static void planes_of_noise(void **state)
         }
 }
 
-/* (factor * (value - 128) + a half) >> 16, with the factor's decimals as JFIF gives them. */
+/* (factor * (value - 128) + half) >> 16, with the factor as JFIF defines it. */
 static int term(double factor, int value, int half)
 {
     const int fixed = (int)(factor * 65536 + 0.5) * (value - 128) + half;
-    return fixed >= 0 ? fixed : fixed - 65535; /* so that dividing rounds down */
+    return fixed >= 0 ? fixed : fixed - 65535; /* dividing then rounds down */
 }
 
 static int clamped(int value)
@@ -355,7 +338,7 @@ static int clamped(int value)
     return value < 0 ? 0 : value > 255 ? 255 : value;
 }
 
-/* All 2^24 of them; the files above meet few. */
+/* All 2^24 colours. */
 static void every_colour(void **state)
 {
     (void)state;

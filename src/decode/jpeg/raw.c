@@ -1,11 +1,18 @@
-#include "decode/jpeg/raw.h"
+/*
+ * Rows of a JPEG as it stores them: planes of Y, Cb and Cr, which the counting code takes without
+ * RGB ever being in memory (counts/pixels.h).
+ *
+ * The library delivers whole rows of MCUs. In 4:2:0 the last row of Y in them is upsampled with
+ * the chroma row below, so it is kept back and delivered with the next MCU row.
+ */
+#include "decode/jpeg/parts.h"
 
 #include <string.h>
 
 enum {
-    STEP_BYTES = 64,   /* what the library writes of a row, whole blocks, is within one */
-    BLOCK_ROWS = 8,    /* of samples, in a row of blocks */
-    MCU_ROWS_MAX = 16, /* of Y, in a row of MCUs */
+    STEP_BYTES = 64,   /* the library writes whole blocks, past the width by less than this */
+    BLOCK_ROWS = 8,    /* rows of samples in a block */
+    MCU_ROWS_MAX = 16, /* rows of Y in an MCU */
     COMPONENTS = 3
 };
 
@@ -19,14 +26,14 @@ static unsigned chroma_v(const struct jpeg_decompress_struct *c)
     return (unsigned)c->comp_info[0].v_samp_factor;
 }
 
-/* From row to row of Y, or of chroma; behind its last sample there is IH_PLANES_PADDING. */
+/* Leaves IH_PLANES_PADDING after the last sample of a row. */
 static size_t pitch_bytes(const struct jpeg_decompress_struct *c, unsigned component)
 {
     const size_t n_steps = (size_t)c->image_width / STEP_BYTES + 2;
     return n_steps * STEP_BYTES / (component == 0 ? 1 : chroma_h(c));
 }
 
-/* Rows of a plane that a band of n rows of MCUs has, with the one that is carried over. */
+/* Rows of a plane in a band of n rows of MCUs, including the row carried over. */
 static size_t rows_of(const struct jpeg_decompress_struct *c, unsigned component, size_t n)
 {
     return BLOCK_ROWS * n * (component == 0 ? chroma_v(c) : 1) + (chroma_v(c) == 2 ? 1 : 0);
@@ -40,7 +47,7 @@ static size_t bytes_of(const struct jpeg_decompress_struct *c, size_t n)
     return n_bytes;
 }
 
-/* Samples in a row of a block: 1 in a lossless file. */
+/* Samples in a row of a block: 8, or 1 in a lossless file. */
 static int block_size(const struct jpeg_decompress_struct *c)
 {
 #if JPEG_LIB_VERSION >= 70
@@ -50,9 +57,12 @@ static int block_size(const struct jpeg_decompress_struct *c)
 #endif
 }
 
-/* 4:4:0 is left out: not every version of the library has the filter for it. So are rows of halved
- * width that are so short that the library repeats their samples, and lossless files, which
- * libjpeg-turbo 3 decodes, but not to planes. */
+/*
+ * Left out, so that planes give exactly the library's pixels:
+ * - 4:4:0, because not every version of the library has its upsampling filter;
+ * - 4:2:2 and 4:2:0 less than 5 pixels wide, where the library repeats samples instead;
+ * - lossless files, which libjpeg-turbo 3 decodes, but not to planes.
+ */
 size_t ih_jpeg_raw_bytes(const struct jpeg_decompress_struct *c)
 {
     if (block_size(c) != DCTSIZE)
@@ -68,15 +78,15 @@ size_t ih_jpeg_raw_bytes(const struct jpeg_decompress_struct *c)
     return bytes_of(c, 1);
 }
 
-/* Keeps the last row of each plane, or puts what was kept before its first new one. */
+/* Copies a row of each plane to raw->kept, or back from there. */
 static void carry(struct ih_jpeg_raw *raw, struct jpeg_decompress_struct *c, uint8_t *const *rows,
-                  bool is_kept)
+                  bool is_back)
 {
     for (unsigned i = 0; i < COMPONENTS; i++) {
         const size_t n_bytes = pitch_bytes(c, i);
         if (!raw->kept[i])
             raw->kept[i] = c->mem->alloc_large((j_common_ptr)c, JPOOL_IMAGE, n_bytes);
-        memcpy(is_kept ? rows[i] : raw->kept[i], is_kept ? raw->kept[i] : rows[i], n_bytes);
+        memcpy(is_back ? rows[i] : raw->kept[i], is_back ? raw->kept[i] : rows[i], n_bytes);
     }
 }
 

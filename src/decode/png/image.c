@@ -1,5 +1,5 @@
-/* Conversions are the specification's (sections 12 and 13): v * 255 / (2^depth - 1) to the nearest,
- * and tRNS compares samples at the depth that the file has them in. */
+/* Source: the PNG specification, sections 12 and 13. A sample v becomes v * 255 / (2^depth - 1),
+ * rounded to nearest; tRNS is compared with samples at the depth of the file. */
 #include "decode/png/image.h"
 
 #include "decode/read_bytes.h"
@@ -34,7 +34,7 @@ uint64_t ih_png_row_bytes(const struct ih_png_image *image)
     return ((uint64_t)image->width * ih_png_samples(image) * image->depth + 7) / 8;
 }
 
-/* Samples of less than 8 bits, the first in the highest bits, one a byte and times `scale`. */
+/* Samples of less than 8 bits, the first in the highest bits, to one a byte, times `scale`. */
 static void unpack(const uint8_t *row, unsigned depth, unsigned scale, uint32_t width, uint8_t *dst)
 {
     unsigned mask = (1u << depth) - 1, shift = 8;
@@ -79,7 +79,7 @@ static void expand_gray(const struct ih_png_image *image, const uint8_t *row, ui
         unpack(row, image->depth, scale, width, dst);
         return;
     }
-    uint8_t *gray = dst + width; /* the upper half, used up from its start while dst is filled */
+    uint8_t *gray = dst + width; /* the second half of dst, read faster than dst is written */
     unpack(row, image->depth, scale, width, gray);
     for (uint32_t x = 0; x < width; x++) {
         uint8_t v = gray[x];
@@ -102,7 +102,7 @@ enum ih_status ih_png_expand_palette(const struct ih_png_palette *palette, const
             memcpy(dst + (size_t)4 * x, palette->colours[indices[x]], 4);
         return IH_OK;
     }
-    /* Four bytes are one store where three are two; the fourth is the next pixel's. */
+    /* Storing four bytes is faster than three; the next pixel overwrites the fourth. */
     for (uint32_t x = 0; x + 1 < width; x++)
         memcpy(dst + (size_t)3 * x, palette->colours[indices[x]], 4);
     memcpy(dst + (size_t)3 * (width - 1), palette->colours[indices[width - 1]], 3);

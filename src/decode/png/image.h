@@ -1,8 +1,8 @@
 /*
- * What a PNG says about its pixels, and its rows of samples turned into 8-bit channels.
+ * The header of a PNG, and the conversion of its rows to 8-bit channels.
  *
- * The path through libpng lets libpng convert all but palettes; the fast path converts all by
- * itself, so that each checks the other.
+ * In the streaming path libpng converts everything but palettes; the fast path converts all rows
+ * here. So the tests can check each conversion against the other.
  */
 #ifndef IH_DECODE_PNG_IMAGE_H
 #define IH_DECODE_PNG_IMAGE_H
@@ -31,9 +31,9 @@ struct ih_png_image {
     uint32_t width, height;
     unsigned colour; /* enum ih_png_colour */
     unsigned depth;  /* bits a sample: 1, 2, 4, 8, 16 */
-    bool has_key;    /* tRNS of gray or RGB: the pixels with these samples have alpha 0 */
+    bool has_key;    /* tRNS of gray or RGB: pixels equal to key have alpha 0 */
     uint16_t key[3];
-    struct ih_png_palette palette; /* of IH_PNG_PALETTE; to others it means nothing */
+    struct ih_png_palette palette; /* of IH_PNG_PALETTE; others ignore it */
 };
 
 /* Samples of a pixel in the file, 1 to 4. */
@@ -42,15 +42,15 @@ unsigned ih_png_samples(const struct ih_png_image *image);
 /* Channels of a decoded pixel, 1 to 4. */
 unsigned ih_png_channels(const struct ih_png_image *image);
 
-/* Bytes of a row in the file, without the byte that names its filter. */
+/* Bytes of a row in the file, without its filter byte. */
 uint64_t ih_png_row_bytes(const struct ih_png_image *image);
 
-/* A row of samples as the file has them, unfiltered, into `width` decoded pixels. IH_CORRUPT: an
- * index past the palette's end. */
+/* Converts an unfiltered row of the file to `width` decoded pixels. IH_CORRUPT: an index past the
+ * end of the palette. */
 enum ih_status ih_png_expand_row(const struct ih_png_image *image, const uint8_t *row, uint8_t *dst,
                                  struct ih_error *err);
 
-/* The same for palette indices, one a byte. They may lie within dst where they end at its end. */
+/* The same for palette indices, one a byte. indices may overlap dst if both end at one byte. */
 enum ih_status ih_png_expand_palette(const struct ih_png_palette *palette, const uint8_t *indices,
                                      uint32_t width, uint8_t *dst, struct ih_error *err);
 

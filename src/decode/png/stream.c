@@ -1,21 +1,19 @@
 /*
- * PNG through libpng, row by row.
+ * The streaming path for PNG: libpng, row by row.
  *
- * Rows go straight into the caller's buffer; memory is libpng's two rows and zlib's window,
- * whatever the image's size. An interlaced image is not put together: its seven passes are seven
- * small images, and the counts of their pixels are those of the whole. (libpng hands out bare
- * passes where png_set_interlace_handling is not called.)
+ * Rows go straight into the caller's buffer. Memory is libpng's two rows and zlib's window,
+ * whatever the size of the image. An interlaced image is not assembled: each of its seven passes is
+ * delivered like a small image, and the counts are the same. libpng delivers bare passes because
+ * png_set_interlace_handling is not called.
  *
- * Only IHDR, PLTE, tRNS, IDAT and IEND matter to counts, so every other chunk is skipped unparsed,
- * its CRC checked: a hostile ICC profile is never inflated, gAMA and iCCP cannot change a value.
+ * Counts depend only on IHDR, PLTE, tRNS, IDAT and IEND. Other chunks are skipped unparsed after
+ * their CRC is checked: a hostile ICC profile is never inflated, and gAMA and iCCP change no value.
  *
- * Palettes are expanded here and not by libpng, which only warns of an index past the palette's end
- * and then makes a colour up. What libpng calls benign (a wrong Adler-32, too much data, a bad
- * tRNS) is an error here: a file is either sound or refused.
+ * Palettes are expanded by image.c, because libpng only warns of an index past the end of the
+ * palette and invents a colour. Errors that libpng calls benign (a wrong Adler-32, too much data, a
+ * bad tRNS) are errors here: a file is either sound or refused.
  */
-#include "decode/png/stream.h"
-
-#include "decode/png/image.h"
+#include "decode/png/paths.h"
 
 #include <assert.h>
 #include <png.h>
@@ -23,7 +21,7 @@
 #include <string.h>
 
 struct ih_png_stream {
-    struct ih_png_held *held; /* borrowed */
+    struct ih_png_file *file; /* borrowed */
     png_structp png;
     png_infop info;
     uint32_t width, height;
@@ -31,9 +29,9 @@ struct ih_png_stream {
     bool interlaced, is_started, is_complete;
     unsigned pass;                 /* 0 to 6 of an interlaced image, else 0 */
     uint32_t next_row;             /* in the pass */
-    uint8_t *indices;              /* owned; one row of a palette image, NULL for the other kinds */
+    uint8_t *indices;              /* owned; a row of a palette image, NULL for other kinds */
     struct ih_png_palette palette; /* no entries: not a palette image */
-    struct ih_error error;         /* what the longjmp that is under way is about */
+    struct ih_error error;         /* set before each longjmp */
 };
 
 static void on_error(png_structp png, png_const_charp message)
@@ -46,15 +44,14 @@ static void on_error(png_structp png, png_const_charp message)
 
 static void on_warning(png_structp png, png_const_charp message)
 {
-    (void)png; /* what may be ignored is ignored; the rest are errors: png_set_benign_errors */
-    (void)message;
+    (void)png, (void)message; /* png_set_benign_errors makes errors of those that matter */
 }
 
 static void read_bytes(png_structp png, png_bytep dst, size_t size)
 {
     struct ih_png_stream *s = png_get_io_ptr(png);
     size_t got;
-    if (ih_png_held_read(s->held, dst, size, &got, &s->error) == IH_OK && got < size)
+    if (ih_png_file_read(s->file, dst, size, &got, &s->error) == IH_OK && got < size)
         ih_error_set(&s->error, IH_CORRUPT, "damaged PNG: the file ends before the image does");
     if (got < size)
         png_error(png, "read");
@@ -69,7 +66,7 @@ void ih_png_stream_close(struct ih_png_stream *s)
     free(s);
 }
 
-/* Entries in file order, with alpha where tRNS gives one; entries past tRNS's end are opaque. */
+/* Entries after the end of tRNS are opaque. */
 static void load_palette(struct ih_png_stream *s)
 {
     png_colorp colours = NULL;
@@ -91,13 +88,14 @@ static void load_palette(struct ih_png_stream *s)
     }
 }
 
-/* Everything up to the first IDAT. May longjmp. */
+/* Reads up to the first IDAT. May longjmp. */
 static void read_header(struct ih_png_stream *s, struct ih_image_info *info)
 {
     int depth, colour, interlace;
     png_set_read_fn(s->png, s, read_bytes);
-    png_set_user_limits(s->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* ours come after the header */
-    png_set_chunk_malloc_max(s->png, 0); /* what is skipped takes no memory, however long */
+    png_set_user_limits(s->png, PNG_UINT_31_MAX,
+                        PNG_UINT_31_MAX); /* max_pixels is checked after the header */
+    png_set_chunk_malloc_max(s->png, 0);  /* no limit: skipped chunks take no memory */
     png_set_crc_action(s->png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
     png_set_benign_errors(s->png, 0);
     png_set_keep_unknown_chunks(s->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
@@ -116,13 +114,13 @@ static void read_header(struct ih_png_stream *s, struct ih_image_info *info)
     info->source_depth = (unsigned)depth;
 }
 
-enum ih_status ih_png_stream_open(struct ih_png_held *held, struct ih_image_info *info,
+enum ih_status ih_png_stream_open(struct ih_png_file *file, struct ih_image_info *info,
                                   struct ih_png_stream **stream, struct ih_error *err)
 {
     struct ih_png_stream *s = calloc(1, sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    s->held = held;
+    s->file = file;
     s->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, s, on_error, on_warning);
     s->info = s->png ? png_create_info_struct(s->png) : NULL;
     if (!s->info) {
@@ -183,7 +181,7 @@ static uint32_t pass_height(const struct ih_png_stream *s)
     return (s->height + adam7[s->pass].y_step - 1 - adam7[s->pass].y_start) / adam7[s->pass].y_step;
 }
 
-/* Whole rows of the passes into dst until it is full or the image complete. May longjmp. */
+/* Reads rows of the passes into dst until it is full or the image is complete. May longjmp. */
 static size_t read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
 {
     size_t n = 0;
@@ -197,7 +195,7 @@ static size_t read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
                 s->is_complete = true;
             continue;
         }
-        if (capacity - n < s->width) /* libpng writes a full row's bytes for a pass's row, too */
+        if (capacity - n < s->width) /* libpng writes a full row even for a short pass */
             return n;
         uint8_t *row = dst + n * s->n_channels;
         png_read_row(s->png, s->indices ? s->indices : row, NULL);
@@ -208,7 +206,7 @@ static size_t read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
         n += width;
     }
     if (n == 0)
-        png_read_end(s->png, s->info); /* the rest of the stream and of the chunks */
+        png_read_end(s->png, s->info); /* checks the rest of the stream and the chunks */
     return n;
 }
 

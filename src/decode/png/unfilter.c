@@ -1,13 +1,12 @@
 /*
- * Average and Paeth make each pixel wait for the one on its left, so there is nothing to gain from
- * wide vectors: one pixel fills a vector, and what counts is the length of the chain
- * (png_unfilter_step.h). Even a gray pixel, alone in its vector, is twice as fast as in plain C.
+ * Average and Paeth make each pixel depend on its left neighbour, so wide vectors gain nothing: one
+ * pixel fills a vector, and speed depends on the length of that chain (unfilter_step.h). Even for
+ * gray, one byte in a vector, this is twice as fast as plain C.
  */
 #include "decode/png/unfilter.h"
 
-#include "decode/png/vec.h"
-
 #include <assert.h>
+#include <string.h>
 
 /* ---- plain C ---- */
 
@@ -31,7 +30,7 @@ static void plain_average(uint8_t *row, const uint8_t *above, size_t n_bytes, un
         row[i] = (uint8_t)(row[i] + (row[i - step] + above[i]) / 2);
 }
 
-/* The same choice as png_unfilter_step.h explains, without a branch. */
+/* The formula of unfilter_step.h, without a branch. */
 static inline int predict(int left, int up, int corner)
 {
     int t = 3 * corner - up - left;
@@ -42,13 +41,13 @@ static inline int predict(int left, int up, int corner)
 
 static void plain_paeth(uint8_t *row, const uint8_t *above, size_t n_bytes, unsigned step)
 {
-    for (size_t c = 0; c < step; c++) /* the first pixel: nothing on its left */
+    for (size_t c = 0; c < step; c++) /* the first pixel: zeros on its left */
         row[c] = (uint8_t)(row[c] + above[c]);
     for (size_t i = step; i < n_bytes; i++)
         row[i] = (uint8_t)(row[i] + predict(row[i - step], above[i], above[i - step]));
 }
 
-/* With zeros above: up changes nothing, Paeth predicts the left pixel. */
+/* The row above is zeros: "up" changes nothing, Paeth predicts the left pixel. */
 static void first_row(unsigned filter, uint8_t *row, size_t n_bytes, unsigned step)
 {
     if (filter == IH_PNG_SUB || filter == IH_PNG_PAETH)
@@ -74,9 +73,98 @@ void ih_png_unfilter_plain(unsigned filter, uint8_t *row, const uint8_t *above, 
         plain_paeth(row, above, n_bytes, step);
 }
 
-/* ---- vectors ---- */
+/*
+ * ---- vectors ----
+ *
+ * A vector holds the bytes of one pixel, each in a 16-bit SIMD lane, its upper half zero. The
+ * first 1 to 8 of the eight lanes are used. In 16 bits the Paeth predictor's sums cannot overflow.
+ * Pixels of 1 to 4 bytes are loaded as 4 bytes, those of 6 and 8 as 8.
+ *
+ * vec_sub saturates, which never happens here. It keeps gcc from reordering the sums, as it may
+ * reorder plain ones, into a longer chain of dependent operations.
+ */
 
-#ifdef IH_PNG_VEC
+#if defined(__SSE2__)
+#define TARGET "SSE2"
+#include <emmintrin.h>
+
+typedef __m128i vec;
+
+#define vec_zero() _mm_setzero_si128()
+#define vec_low4(v) ((uint32_t)_mm_cvtsi128_si32(_mm_packus_epi16(v, v)))
+#define vec_store8(p, v) _mm_storel_epi64((__m128i *)(void *)(p), _mm_packus_epi16(v, v))
+#define vec_add_bytes(a, b) _mm_add_epi8(a, b) /* modulo 256; upper halves stay 0 */
+#define vec_add(a, b) _mm_add_epi16(a, b)
+#define vec_sub(a, b) _mm_subs_epi16(a, b)
+#define vec_half(a) _mm_srli_epi16(a, 1)
+#define vec_min(a, b) _mm_min_epi16(a, b)
+#define vec_max(a, b) _mm_max_epi16(a, b)
+#define vec_greater(a, b) _mm_cmpgt_epi16(a, b) /* signed; all ones or zeros */
+#define vec_and(a, b) _mm_and_si128(a, b)
+#define vec_and_not(a, b) _mm_andnot_si128(b, a) /* a without the bits of b */
+#define vec_or(a, b) _mm_or_si128(a, b)
+
+static inline vec vec_load4(const uint8_t *p)
+{
+    int32_t v;
+    memcpy(&v, p, sizeof v);
+    return _mm_unpacklo_epi8(_mm_cvtsi32_si128(v), _mm_setzero_si128());
+}
+
+static inline vec vec_load8(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return _mm_unpacklo_epi8(_mm_set_epi64x(0, (long long)v), _mm_setzero_si128());
+}
+
+static inline void add_16_bytes(uint8_t *p, const uint8_t *q)
+{
+    __m128i a = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i b = _mm_loadu_si128((const __m128i *)(const void *)q);
+    _mm_storeu_si128((__m128i *)(void *)p, _mm_add_epi8(a, b));
+}
+
+#elif defined(__ARM_NEON) && defined(__aarch64__) && !defined(__AARCH64EB__)
+#define TARGET "NEON"
+#include <arm_neon.h>
+
+typedef int16x8_t vec;
+
+#define vec_zero() vdupq_n_s16(0)
+#define vec_low4(v) vget_lane_u32(vreinterpret_u32_u8(vmovn_u16(vreinterpretq_u16_s16(v))), 0)
+#define vec_store8(p, v) vst1_u8(p, vmovn_u16(vreinterpretq_u16_s16(v)))
+#define vec_add_bytes(a, b) \
+    vreinterpretq_s16_s8(vaddq_s8(vreinterpretq_s8_s16(a), vreinterpretq_s8_s16(b)))
+#define vec_add(a, b) vaddq_s16(a, b)
+#define vec_sub(a, b) vqsubq_s16(a, b)
+#define vec_half(a) vshrq_n_s16(a, 1)
+#define vec_min(a, b) vminq_s16(a, b)
+#define vec_max(a, b) vmaxq_s16(a, b)
+#define vec_greater(a, b) vreinterpretq_s16_u16(vcgtq_s16(a, b))
+#define vec_and(a, b) vandq_s16(a, b)
+#define vec_and_not(a, b) vbicq_s16(a, b)
+#define vec_or(a, b) vorrq_s16(a, b)
+
+static inline vec vec_load8(const uint8_t *p)
+{
+    return vreinterpretq_s16_u16(vmovl_u8(vld1_u8(p)));
+}
+
+static inline vec vec_load4(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return vreinterpretq_s16_u16(vmovl_u8(vcreate_u8(v)));
+}
+
+static inline void add_16_bytes(uint8_t *p, const uint8_t *q)
+{
+    vst1q_u8(p, vaddq_u8(vld1q_u8(p), vld1q_u8(q)));
+}
+#endif
+
+#ifdef TARGET
 
 #define STEP 1
 #define NAMED(name) name##_1
@@ -106,7 +194,7 @@ static void up(uint8_t *row, const uint8_t *above, size_t n_bytes)
 {
     size_t i = 0;
     for (; i + 16 <= n_bytes; i += 16)
-        vec_add_16_bytes(row + i, above + i);
+        add_16_bytes(row + i, above + i);
     plain_up(row + i, above + i, n_bytes - i);
 }
 
@@ -141,7 +229,7 @@ void ih_png_unfilter(unsigned filter, uint8_t *row, const uint8_t *above, size_t
 
 const char *ih_png_unfilter_target(void)
 {
-    return IH_PNG_VEC;
+    return TARGET;
 }
 
 #else

@@ -1,10 +1,9 @@
 /*
- * Template: the filters that look to the left, with vectors, for pixels of STEP bytes (1, 2, 3, 4,
- * 6, 8). Included once for each; the including file defines STEP, and NAMED(name) to name the
- * functions.
+ * Template: sub, average and Paeth with vectors, for pixels of STEP bytes (1, 2, 3, 4, 6, 8).
+ * unfilter.c includes it once for each size, with STEP and NAMED(name), which names the functions.
  *
- * The next pixel is loaded before this one is stored, so that a store may run over the next pixel;
- * only the last one is stored to the byte.
+ * Each loop loads the next pixel before it stores this one, because a store may overwrite the start
+ * of the next. The last pixel is stored exactly.
  */
 #if STEP <= 4
 #define LOAD vec_load4
@@ -56,12 +55,13 @@ static void NAMED(average)(uint8_t *row, const uint8_t *above, size_t n_bytes)
 }
 
 /*
- * next + the one of left, up and corner that is nearest to left + up - corner, in this order where
- * two are as near. With t = 3 corner - left - up that is: the smaller of left and up where t is at
- * or above the larger, the larger where t is at or below the smaller, else the corner (Fabian
- * Giesen's formula). Each pixel waits for the one on its left, so what counts is how many
- * operations lie between `left` and the result: five here, since next is added to all three
- * beforehand.
+ * Returns next + the Paeth predictor: of left, up and corner, the one nearest to left + up -
+ * corner; the earlier one if two are equally near. With t = 3 corner - left - up (Fabian Giesen):
+ *   t >= max(left, up): the smaller of left and up
+ *   t <= min(left, up): the larger
+ *   otherwise:          corner
+ * Each pixel waits for its left neighbour, so speed depends on the number of operations from `left`
+ * to the result. It is five, because next is added to all three candidates first.
  */
 static inline vec NAMED(predict)(vec left, vec up, vec corner, vec next)
 {

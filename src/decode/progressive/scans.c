@@ -1,56 +1,51 @@
-#include "decode/progressive/scans.h"
+/*
+ * Finds the scans of a progressive JPEG in memory, each with the tables that it is decoded with.
+ *
+ * Nothing is judged here: a file that is damaged, or only unusual, is left to libjpeg.
+ */
+#include "decode/progressive/progressive.h"
+
+#include "decode/jpeg/markers.h"
 
 #include <string.h>
 
 enum {
-    RST_FIRST = 0xd0, /* stands within data, as the stuffed 0xff00 does */
-    RST_LAST = 0xd7,
-    SOF2 = 0xc2, /* a progressive frame with Huffman codes */
-    DHT = 0xc4,
-    SOI = 0xd8,
-    EOI = 0xd9,
-    SOS = 0xda,
-    DQT = 0xdb,
-    DRI = 0xdd,
-    APP0 = 0xe0, /* JFIF, and Adobe's: what the colours are */
-    APP14 = 0xee,
-    APP15 = 0xef,
-    COM = 0xfe,
     MARKER_BYTES = 2,
-    HEAD_BYTES = 4, /* of a segment: its marker and its length */
+    HEAD_BYTES = 4, /* marker and length of a segment */
     N_COEFFICIENTS = 64
 };
 
-/* How many bytes of a scan's data there are before the marker that ends it; n: there is none. */
-static size_t data_length(const uint8_t *bytes, size_t n)
+/* Bytes of a scan's data before the marker that ends it; n: no marker follows. */
+static size_t data_bytes_of(const uint8_t *bytes, size_t n)
 {
-    for (const uint8_t *at = bytes; (at = memchr(at, 0xff, n - (size_t)(at - bytes))); at++) {
+    for (const uint8_t *at = bytes; (at = memchr(at, 0xFF, n - (size_t)(at - bytes))); at++) {
         const size_t i = (size_t)(at - bytes);
         if (i + 1 == n)
             break;
         const uint8_t code = at[1];
-        if (code != 0 && code != 0xff && (code < RST_FIRST || code > RST_LAST))
+        if (code != 0 && code != 0xFF && (code < IH_JPEG_RST0 || code > IH_JPEG_RST7))
             return i;
     }
     return n;
 }
 
-static bool add_table(struct ih_jpeg_scans *s, const uint8_t *bytes, size_t n)
+static bool add_table(struct ih_progressive_scans *s, const uint8_t *bytes, size_t n)
 {
-    if (s->n_tables == IH_JPEG_TABLES_MAX)
+    if (s->n_tables == IH_PROGRESSIVE_TABLES_MAX)
         return false;
     s->tables[s->n_tables++] = (struct ih_jpeg_span){bytes, n};
     return true;
 }
 
-/* segment: marker, length and header of a scan, n bytes, and data behind it until end */
-static bool add_scan(struct ih_jpeg_scans *s, const uint8_t *segment, size_t n, const uint8_t *end)
+/* segment: marker, length and header of a scan, n bytes; data follows, at most to end */
+static bool add_scan(struct ih_progressive_scans *s, const uint8_t *segment, size_t n,
+                     const uint8_t *end)
 {
-    enum { FIXED_BYTES = 8 }; /* marker, length, number of components, and behind them the rest */
+    enum { FIXED_BYTES = 8 }; /* marker, length, number of components; Ss, Se, Ah and Al */
     const uint8_t *p = segment + 5;
-    if (s->n_scans == IH_JPEG_SCANS_MAX || n < FIXED_BYTES)
+    if (s->n_scans == IH_PROGRESSIVE_SCANS_MAX || n < FIXED_BYTES)
         return false;
-    struct ih_jpeg_scan *scan = &s->scans[s->n_scans++];
+    struct ih_progressive_scan *scan = &s->scans[s->n_scans++];
     scan->n_components = segment[4];
     if (scan->n_components < 1 || scan->n_components > IH_JPEG_COMPONENTS_MAX ||
         n != FIXED_BYTES + 2 * (size_t)scan->n_components)
@@ -62,50 +57,44 @@ static bool add_scan(struct ih_jpeg_scans *s, const uint8_t *segment, size_t n, 
     scan->high = p[2] >> 4;
     scan->low = p[2] & 15;
     scan->n_tables = s->n_tables;
-    scan->span =
-        (struct ih_jpeg_span){segment, n + data_length(segment + n, (size_t)(end - (segment + n)))};
+    scan->span = (struct ih_jpeg_span){
+        segment, n + data_bytes_of(segment + n, (size_t)(end - (segment + n)))};
     return true;
 }
 
-static bool is_table(uint8_t code)
-{
-    return code == DHT || code == DRI || code == SOF2;
-}
-
-/* Behind the first scan it is too late to say what all its coefficients are multiplied with, or
- * what the colours are. */
-static bool is_early_table(uint8_t code)
-{
-    return code == DQT || code == APP0 || code == APP14;
-}
-
-/* What decoding does not depend on. */
-static bool is_passed_over(uint8_t code)
-{
-    return code == COM || (code > APP0 && code < APP14) || code == APP15;
-}
-
-/* Of what is no scan: marker, length and the rest, n bytes. */
-static bool add_segment(struct ih_jpeg_scans *s, const uint8_t *segment, size_t n, bool has_frame)
+/* Adds a segment that decoding depends on. segment: n bytes with marker and length; not a scan */
+static bool add_segment(struct ih_progressive_scans *s, const uint8_t *segment, size_t n,
+                        bool has_frame)
 {
     const uint8_t code = segment[1];
-    if (is_table(code) || (is_early_table(code) && s->n_scans == 0))
-        return !(code == SOF2 && has_frame) && add_table(s, segment, n);
-    return is_passed_over(code);
+    switch (code) {
+    case IH_JPEG_DHT:
+    case IH_JPEG_DRI:
+        return add_table(s, segment, n);
+    case IH_JPEG_SOF2:
+        return !has_frame && add_table(s, segment, n);
+    case IH_JPEG_DQT:
+    case IH_JPEG_APP0:
+    case IH_JPEG_APP14: /* quantizers and colours: a scan before them would get others */
+        return s->n_scans == 0 && add_table(s, segment, n);
+    default:
+        return code == IH_JPEG_COM || (code > IH_JPEG_APP0 && code <= IH_JPEG_APP15);
+    }
 }
 
-bool ih_jpeg_scans_find(struct ih_jpeg_scans *s, const uint8_t *bytes, size_t size_bytes)
+bool ih_progressive_find_scans(struct ih_progressive_scans *s, const uint8_t *bytes,
+                               size_t size_bytes)
 {
     bool has_frame = false;
     s->n_tables = s->n_scans = 0;
-    if (size_bytes < MARKER_BYTES || bytes[0] != 0xff || bytes[1] != SOI ||
+    if (size_bytes < MARKER_BYTES || bytes[0] != 0xFF || bytes[1] != IH_JPEG_SOI ||
         !add_table(s, bytes, MARKER_BYTES))
         return false;
     const uint8_t *const end = bytes + size_bytes;
     const uint8_t *at = bytes + MARKER_BYTES;
-    while (end - at >= MARKER_BYTES && at[0] == 0xff && at[1] != EOI) {
+    while (end - at >= MARKER_BYTES && at[0] == 0xFF && at[1] != IH_JPEG_EOI) {
         const uint8_t code = at[1];
-        if (code == 0xff) { /* there may be any number of them before a marker */
+        if (code == 0xFF) { /* fill bytes before a marker */
             at++;
             continue;
         }
@@ -113,19 +102,20 @@ bool ih_jpeg_scans_find(struct ih_jpeg_scans *s, const uint8_t *bytes, size_t si
         const size_t n = n_left < HEAD_BYTES ? 0 : MARKER_BYTES + ((size_t)at[2] << 8 | at[3]);
         if (n < HEAD_BYTES || n > n_left)
             return false;
-        if (code == SOS ? !has_frame || !add_scan(s, at, n, end)
-                        : !add_segment(s, at, n, has_frame))
+        if (code == IH_JPEG_SOS ? !has_frame || !add_scan(s, at, n, end)
+                                : !add_segment(s, at, n, has_frame))
             return false;
-        has_frame |= code == SOF2;
-        at += code == SOS ? s->scans[s->n_scans - 1].span.size_bytes : n;
+        has_frame |= code == IH_JPEG_SOF2;
+        at += code == IH_JPEG_SOS ? s->scans[s->n_scans - 1].span.size_bytes : n;
     }
-    /* No scan would see a table behind the last one. */
-    return end - at >= MARKER_BYTES && at[0] == 0xff && s->n_scans > 0 &&
+    /* A table after the last scan would have no effect here. */
+    return end - at >= MARKER_BYTES && at[0] == 0xFF && s->n_scans > 0 &&
            s->scans[s->n_scans - 1].n_tables == s->n_tables;
 }
 
-/* Takes a scan's bits of one component; those that are left of each coefficient, or -1: all. */
-static bool take_bits(int *left, const struct ih_jpeg_scan *scan)
+/* Counts the bits that a scan sets in one component. left: the bits still missing of each
+ * coefficient; -1: none has come. */
+static bool take_bits(int *left, const struct ih_progressive_scan *scan)
 {
     for (unsigned k = scan->first; k <= scan->last; k++) {
         if (left[k] >= 0 ? scan->high != left[k] || scan->low + 1 != scan->high : scan->high != 0)
@@ -135,19 +125,19 @@ static bool take_bits(int *left, const struct ih_jpeg_scan *scan)
     return true;
 }
 
-bool ih_jpeg_scans_are_complete(const struct ih_jpeg_scans *s, const uint8_t *ids,
-                                unsigned n_components)
+bool ih_progressive_scans_are_complete(const struct ih_progressive_scans *s, const uint8_t *ids,
+                                       unsigned n_components)
 {
-    enum { BITS_MAX = 13 }; /* that a scan may leave */
+    enum { BITS_MAX = 13 }; /* the most that a scan may leave for later ones */
     int left[IH_JPEG_COMPONENTS_MAX][N_COEFFICIENTS];
-    memset(left, -1, sizeof left); /* each of them */
+    memset(left, -1, sizeof left); /* every int */
     for (unsigned n = 0; n < s->n_scans; n++) {
-        const struct ih_jpeg_scan *scan = &s->scans[n];
+        const struct ih_progressive_scan *scan = &s->scans[n];
         const bool is_dc = scan->first == 0;
         if (scan->last >= N_COEFFICIENTS || scan->first > scan->last || scan->low > BITS_MAX ||
             (is_dc ? scan->last > 0 : scan->n_components > 1))
             return false;
-        unsigned before = 0; /* components stand in the order of the frame */
+        unsigned before = 0; /* a scan lists its components in the order of the frame */
         for (unsigned i = 0; i < scan->n_components; i++) {
             while (before < n_components && ids[before] != scan->ids[i])
                 before++;
@@ -164,14 +154,14 @@ bool ih_jpeg_scans_are_complete(const struct ih_jpeg_scans *s, const uint8_t *id
     return true;
 }
 
-static bool has_component(const struct ih_jpeg_scan *scan, uint8_t id)
+static bool has_component(const struct ih_progressive_scan *scan, uint8_t id)
 {
     return memchr(scan->ids, id, scan->n_components) != NULL;
 }
 
-/* Whether b goes on with what a gives. Damaged scans may write behind their last coefficient, but
- * none of the others writes the first. */
-static bool goes_on(const struct ih_jpeg_scan *b, const struct ih_jpeg_scan *a)
+/* True: scan b may read or write coefficients of scan a. A damaged AC scan may write past its last
+ * coefficient, so any two AC scans of a component depend on each other; none writes the DC. */
+static bool depends_on(const struct ih_progressive_scan *b, const struct ih_progressive_scan *a)
 {
     bool has_same = false;
     for (unsigned i = 0; i < b->n_components; i++)
@@ -179,13 +169,13 @@ static bool goes_on(const struct ih_jpeg_scan *b, const struct ih_jpeg_scan *a)
     return has_same && (a->first == 0) == (b->first == 0);
 }
 
-unsigned ih_jpeg_scans_lightest_end(const struct ih_jpeg_scans *s)
+unsigned ih_progressive_last_scan(const struct ih_progressive_scans *s)
 {
     unsigned lightest = s->n_scans - 1;
     for (unsigned n = 0; n < s->n_scans; n++) {
         bool is_end = true;
         for (unsigned i = n + 1; i < s->n_scans; i++)
-            is_end &= !goes_on(&s->scans[i], &s->scans[n]);
+            is_end &= !depends_on(&s->scans[i], &s->scans[n]);
         if (is_end && s->scans[n].span.size_bytes < s->scans[lightest].span.size_bytes)
             lightest = n;
     }

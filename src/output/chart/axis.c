@@ -1,19 +1,19 @@
 /*
  * The vertical axis.
  *
- * A histogram is drawn to show its shape, and one bar can ruin that: the sky that is clipped to
- * 255, the black frame at 0, the flat ground of a drawing. So bins 0 and 255 have no say in the
- * scale unless nothing else is there, and of the others a bar counts as a spike where it is more
- * than SPIKE_RATIO times as high as the one that 1/SPIKE_SHARE of all bars exceed. The highest bar
- * that is no spike sets the scale, so a smooth or a sparse histogram is shown whole; what is higher
- * is cut, and the chart marks it and says how high it would be.
+ * A chart shows the shape of a histogram, and a single bar can ruin that: a sky clipped to 255, a
+ * black frame at 0, the flat background of a drawing. So bins 0 and 255 only set the scale if all
+ * others are empty. The others are sorted by height, and 1/SPIKE_SHARE of them are higher than a
+ * reference bar. A bar more than SPIKE_RATIO times as high as the reference is a spike.
  *
- * Rejected: a percentile alone (it cuts the peak of every smooth histogram), the mean times a
- * constant (sparse ones are all cut), a broken axis (unreadable with four curves).
+ * The highest bar that is no spike sets the scale, so smooth and sparse histograms are shown
+ * completely. Higher bars are cut; the chart marks them and gives the height of the tallest. On the
+ * logarithmic scale nothing is cut.
  *
- * A logarithm makes every spike bearable, so there nothing is cut.
+ * Rejected: a percentile alone (cuts the peak of every smooth histogram); a multiple of the mean
+ * (cuts all sparse ones); a broken axis (unreadable with four curves).
  */
-#include "output/chart/axis.h"
+#include "output/chart/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 enum { SPIKE_SHARE = 32, SPIKE_RATIO = 3 };
 
-/* Air between the highest bar and the top, so that touching the top means being cut. */
+/* Space above the highest bar: only cut bars touch the top. */
 static const double HEADROOM = 1.06;
 
 /* ---- scales ---- */
@@ -61,7 +61,7 @@ static int compare_falling(const void *a, const void *b)
     return (m < n) - (m > n);
 }
 
-/* Bars of the drawn planes that are not empty, bins first to last, highest first. */
+/* Collects the bars of the drawn planes that are not empty, bins first to last, highest first. */
 static size_t collect_bars(const struct ih_histogram *h, unsigned first, unsigned last,
                            uint64_t bars[IH_PLANES * IH_BINS])
 {
@@ -74,7 +74,7 @@ static size_t collect_bars(const struct ih_histogram *h, unsigned first, unsigne
     return n;
 }
 
-/* The count that comes to lie just below the top; 1 where nothing is drawn. */
+/* Returns the count that is shown just below the top; 1 if all bars are empty. */
 static double count_to_show(const struct ih_histogram *h, bool may_cut)
 {
     uint64_t bars[IH_PLANES * IH_BINS];
@@ -83,7 +83,7 @@ static double count_to_show(const struct ih_histogram *h, bool may_cut)
         n = collect_bars(h, 0, IH_BINS - 1, bars);
         return n > 0 ? (double)bars[0] : 1;
     }
-    const uint64_t *bar = bars; /* the search ends at the latest at the bar it compares with */
+    const uint64_t *bar = bars; /* the search ends at the latest at bars[n / SPIKE_SHARE] itself */
     while (*bar / SPIKE_RATIO > bars[n / SPIKE_SHARE])
         bar++;
     return (double)*bar;
@@ -111,7 +111,7 @@ static double next_step(double step)
     return mantissa >= 2 && mantissa < 5 ? step / 2 * 5 : step * 2;
 }
 
-/* Equal steps, as small as the gap allows; counts are whole, so none is below 1. */
+/* Adds ticks with equal steps, as small as the gap allows; counts are integers, so at least 1. */
 static void add_even_ticks(struct ih_chart_axis *axis, double min_gap)
 {
     double step = 1;
@@ -121,7 +121,7 @@ static void add_even_ticks(struct ih_chart_axis *axis, double min_gap)
         add_tick(axis, n);
 }
 
-/* Growing steps, from below, leaving out what is too close to the tick before. */
+/* Adds ticks with growing steps, without those that are too close to the tick before. */
 static void add_growing_ticks(struct ih_chart_axis *axis, double min_gap)
 {
     bool decades = axis->scale->steps == IH_STEPS_DECADES;
@@ -134,7 +134,7 @@ static void add_growing_ticks(struct ih_chart_axis *axis, double min_gap)
     }
 }
 
-/* ---- together ---- */
+/* ---- the axis ---- */
 
 void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h,
                         const struct ih_chart_scale *scale, double min_gap)

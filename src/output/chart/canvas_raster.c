@@ -1,30 +1,27 @@
 /*
- * The raster canvas: shapes and text to 8-bit RGB pixels.
+ * The raster canvas draws paths and text as 8-bit RGB pixels.
  *
- * coverage.c says how much of a pixel a shape covers; here the paint is mixed in by that much, in
- * integers that are rounded once per shape. Blending is done on the sRGB values and not in linear
- * light: it is what CSS and SVG renderers do, so that another canvas looks the same, and thin light
- * lines on a dark ground keep the weight they were designed with.
- *
- * No alpha channel: a chart lies on a ground of its own.
+ * path.c computes the coverage of each pixel. Paint is mixed in by that share, in integers that are
+ * rounded once per path. Blending uses sRGB values, not linear light, as CSS and SVG renderers do,
+ * so a rendered SVG chart looks the same. There is no alpha channel: a chart has its own
+ * background.
  */
 #include "output/chart/canvas.h"
 
 #include "counts/pixels.h"
-#include "output/chart/coverage.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct raster {
-    struct ih_canvas base; /* first, so that a pointer to it is one to the raster */
+    struct ih_canvas base; /* first member, so pointers to it can be cast back */
     unsigned width, height;
     uint8_t *pixels; /* owned, [height][width][3] */
     struct ih_coverage coverage;
-    struct ih_path text; /* the outlines of the line that is being set */
+    struct ih_path text; /* scratch: the outlines of a line of text */
 };
 
-/* Every blend mode is linear in what is there: b becomes (b * keep + 255 * add) / 255. */
+/* Every blend mode is linear in the backdrop: b becomes (b * keep + 255 * add) / 255. */
 struct blend {
     uint32_t keep[3], add[3];
     uint32_t opacity;
@@ -45,15 +42,15 @@ static struct blend blend_of(const struct ih_paint *paint)
     return blend;
 }
 
-/* The largest sum, 255 * 255 * 65536 and the half for rounding, stays below 2^32. */
+/* The largest sum, 255 * 255 * 65536 plus half of `full`, stays below 2^32. */
 static void mix(uint8_t *pixel, const struct blend *blend, uint32_t weight)
 {
-    const uint32_t whole = 255u * IH_COVERED;
+    const uint32_t full = 255u * IH_COVERED;
     for (int c = 0; c < 3; c++) {
-        uint32_t there = pixel[c];
-        uint32_t blended = there * blend->keep[c] + 255u * blend->add[c];
-        uint32_t mixed = 255u * there * (IH_COVERED - weight) + blended * weight;
-        pixel[c] = (uint8_t)((mixed + whole / 2) / whole);
+        uint32_t backdrop = pixel[c];
+        uint32_t blended = backdrop * blend->keep[c] + 255u * blend->add[c];
+        uint32_t mixed = 255u * backdrop * (IH_COVERED - weight) + blended * weight;
+        pixel[c] = (uint8_t)((mixed + full / 2) / full);
     }
 }
 
@@ -62,8 +59,8 @@ static uint32_t pack(const uint8_t *pixel)
     return (uint32_t)pixel[0] | (uint32_t)pixel[1] << 8 | (uint32_t)pixel[2] << 16;
 }
 
-/* What is there is mostly flat: a pixel like the one before gets the same result, which is several
- * times as fast as computing it. */
+/* The backdrop is mostly flat. Copying the result for equal pixels is several times as fast as
+ * computing it again. */
 static void paint_span(uint8_t *row, const struct ih_coverage_span *span, const struct blend *blend)
 {
     const uint32_t weight = span->weight * blend->opacity / 255;

@@ -1,19 +1,18 @@
 /*
- * The SVG canvas: shapes as paths, text as text.
+ * The SVG canvas writes paths as <path> and text as <text>.
  *
- * Text stays text and is not turned into outlines: it can be selected, searched and read aloud, a
- * viewer sets the scripts that the embedded font lacks, and the file is half as large. What it
- * costs is that the viewer may have another font. So each line says how wide it is (textLength),
- * which browsers obey by fitting the letters into it, and where it is anchored, so that in viewers
- * that do not know textLength a column of numbers still ends where it should. The families named
- * are DejaVu Sans and those with the same widths, Verdana among them.
+ * Text is not turned into outlines. Users can select, search and hear it, viewers can show scripts
+ * that the embedded font lacks, and the file is half the size. The cost is that a viewer may use
+ * another font. Each line therefore has a textLength, which browsers obey, and an anchor, which
+ * keeps columns of numbers aligned in other viewers. The font list names DejaVu Sans and families
+ * of the same widths.
  *
- * The channels' areas use mix-blend-mode, as every browser, librsvg and Inkscape know it; a viewer
- * that does not shows them one over the other, with the luma line still on top. A set of areas that
- * do not overlap would need no blending, but their edges would show the ground through.
+ * The areas of the channels use mix-blend-mode. Browsers, librsvg and Inkscape support it; other
+ * viewers show the areas on top of each other, with the luma line still visible. Rejected: areas
+ * that do not overlap, because the background shows through at their edges.
  *
- * Numbers are written from integers, so no locale plays a part, to 1/100 of a pixel, which nobody
- * sees. The text of a document must be characters that XML allows: others become U+FFFD.
+ * Numbers are formatted from integers, independent of the locale, to 1/100 of a pixel. Characters
+ * that XML does not allow become U+FFFD.
  */
 #include "output/chart/canvas.h"
 
@@ -26,11 +25,11 @@
 static const char fonts[] = "'DejaVu Sans','Bitstream Vera Sans',Verdana,Geneva,sans-serif";
 
 struct svg {
-    struct ih_canvas base; /* first, so that a pointer to it is one to the whole */
+    struct ih_canvas base; /* first member, so pointers to it can be cast back */
     struct ih_bytes file;
 };
 
-/* ---- pieces ---- */
+/* ---- text, lengths and colours ---- */
 
 static bool is_xml_character(unsigned long c)
 {
@@ -38,7 +37,7 @@ static bool is_xml_character(unsigned long c)
            (c >= 0x10000 && c <= 0x10ffff);
 }
 
-/* Text between tags. */
+/* Writes text between tags. */
 static void put_text(struct ih_bytes *file, const char *text)
 {
     unsigned long c = 0;
@@ -59,19 +58,19 @@ static void put_text(struct ih_bytes *file, const char *text)
     }
 }
 
-/* A length in pixels, to 1/100, without zeros at its end. */
+/* Writes a length in pixels, to 1/100, without trailing zeros. */
 static void put_length(struct ih_bytes *file, int32_t subpixels)
 {
     const int64_t rounding = subpixels < 0 ? -IH_SUBPIXELS / 2 : IH_SUBPIXELS / 2;
     const int64_t hundredths = ((int64_t)subpixels * 100 + rounding) / IH_SUBPIXELS;
-    const int64_t whole = llabs(hundredths) / 100, rest = llabs(hundredths) % 100;
+    const int64_t pixels = llabs(hundredths) / 100, rest = llabs(hundredths) % 100;
     const char *sign = hundredths < 0 ? "-" : "";
     if (rest == 0)
-        ih_bytes_format(file, "%s%" PRId64, sign, whole);
+        ih_bytes_format(file, "%s%" PRId64, sign, pixels);
     else if (rest % 10 == 0)
-        ih_bytes_format(file, "%s%" PRId64 ".%" PRId64, sign, whole, rest / 10);
+        ih_bytes_format(file, "%s%" PRId64 ".%" PRId64, sign, pixels, rest / 10);
     else
-        ih_bytes_format(file, "%s%" PRId64 ".%02" PRId64, sign, whole, rest);
+        ih_bytes_format(file, "%s%" PRId64 ".%02" PRId64, sign, pixels, rest);
 }
 
 static void put_colour(struct ih_bytes *file, const struct ih_colour *c)
@@ -94,7 +93,7 @@ static void put_paint(struct ih_bytes *file, const struct ih_paint *paint)
 
 /* ---- shapes ---- */
 
-/* One point after another: only what changes is written, H and V for level and upright edges. */
+/* Writes the points of a path, with H and V for horizontal and vertical edges. */
 static void put_points(struct ih_bytes *file, const struct ih_path *path)
 {
     int32_t x = 0, y = 0;
@@ -163,10 +162,10 @@ static void svg_text(struct ih_canvas *canvas, const struct ih_text_place *place
 
 /* ---- the document ---- */
 
-/* isolation: what is blended is this picture alone, also inside a page. */
+/* isolation:isolate keeps blending inside the picture when the SVG is part of a page. */
 enum ih_status ih_svg_open(struct ih_canvas **canvas, unsigned width, unsigned height,
                            struct ih_colour background, const struct ih_glyphs *glyphs,
-                           const struct ih_canvas_words *words, struct ih_error *err)
+                           const struct ih_alt_text *text, struct ih_error *err)
 {
     struct svg *s = calloc(1, sizeof *s);
     *canvas = NULL;
@@ -180,9 +179,9 @@ enum ih_status ih_svg_open(struct ih_canvas **canvas, unsigned width, unsigned h
                     "style=\"isolation:isolate\" font-family=\"%s\">\n",
                     width, height, width, height, fonts);
     ih_bytes_text(&s->file, "<title>");
-    put_text(&s->file, words->title);
+    put_text(&s->file, text->title);
     ih_bytes_text(&s->file, "</title>\n<desc>");
-    put_text(&s->file, words->description);
+    put_text(&s->file, text->description);
     ih_bytes_format(&s->file, "</desc>\n<rect width=\"%u\" height=\"%u\"", width, height);
     put_colour(&s->file, &background);
     ih_bytes_text(&s->file, "/>\n");

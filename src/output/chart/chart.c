@@ -1,20 +1,38 @@
 /*
- * The chart, from a result to a file in memory.
+ * A chart, from a result to a file in memory.
  *
- *     chart_layout.c   where things are           chart_axis.c     which count is how high
- *     chart_header.c   title, scale               chart_theme.c    colours
- *     chart_strip.c    what is clipped and cut    chart_label.c    numbers and names
- *     chart_plot.c     panel, areas, lines        chart_facts.c    what is told in words
- *     chart_numbers.c  of the axes                chart_format.c   kinds of files
- *     chart_footer.c   legend, facts              canvas_*.c       what it is drawn on
+ *     chart.c    the layout, and the order of drawing
+ *     axis.c     scales, the height of counts, ticks
+ *     plot.c     the plot, its numbers, and the strip above it
+ *     text.c     title, legend and facts
+ *     theme.h    colours; sizes.h: sizes
+ *     label.h    names and numbers as text; the font
+ *     canvas.h   the drawing surface, raster or SVG; path.h: shapes
+ *     format.h   the file formats
  *
- * Layout comes first and knows the width of every text; after it nothing is measured against the
- * canvas any more, so every canvas gets the same shapes at the same places.
+ * The layout is computed first, from the widths of all texts. Drawing then measures nothing on the
+ * canvas, so every canvas gets the same shapes at the same places.
+ *
+ *     margin
+ *     title                     scale
+ *     strip: clipped, cut
+ *     +-------------------------+
+ *     | plot                    |   numbers of the counts at its left
+ *     +-------------------------+
+ *     numbers of the values
+ *     legend                        one row, or a few in a narrow chart
+ *     facts                         the same
+ *     margin
+ *
+ * All sizes follow from the size of the type. Rows are placed from the top and the bottom, and the
+ * plot gets the rest. If that is too little, the footer gets shorter. Then the axis chooses its
+ * ticks, and the width of their numbers sets the left edge of the plot.
  */
 #include "output/chart/chart.h"
 
 #include "output/chart/format.h"
 #include "output/chart/parts.h"
+#include "output/chart/sizes.h"
 
 #include <stdlib.h>
 
@@ -50,24 +68,147 @@ void ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum
     chart->canvas->text(chart->canvas, &place, text, &paint);
 }
 
-/* ---- the chart ---- */
+/* ---- layout: rows ---- */
 
-static void draw_nothing_note(struct ih_chart *chart)
+/* In hundredths of the em. */
+enum {
+    HEADER_TO_STRIP = 250,
+    STRIP_TO_PLOT = 105, /* room for the marks of cut bars */
+    PLOT_TO_TICKS = 150, /* to the baseline below the plot */
+    TICKS_TO_FOOTER = 220,
+    ROW_PITCH = 175,
+    NUMBERS_TO_PLOT = 70,
+    TICK_GAP = 200, /* least distance of two numbers on the vertical axis */
+};
+
+/* The least height of the plot, in percent of the chart. The footer gives way to it. */
+enum { PLOT_SHARE = 40 };
+
+/* Ticks on the vertical axis, at most. */
+static const double TICKS_MOST = 8;
+
+/* Footers, from the longest to the shortest. */
+struct footer {
+    bool has_legend, has_numbers, has_facts, has_all_facts;
+};
+
+static const struct footer footers[] = {
+    {true, true, true, true},    {true, true, true, false},    {true, false, true, false},
+    {true, false, false, false}, {false, false, false, false},
+};
+
+static int32_t ems(const struct ih_chart_layout *l, int32_t hundredths)
+{
+    return ih_ems(l->em, hundredths);
+}
+
+/* Chooses the fewest rows in which the entries of the legend fit with their numbers, in columns. */
+static void choose_columns(struct ih_chart *chart)
+{
+    struct ih_chart_layout *l = &chart->layout;
+    const int32_t n = (int32_t)chart->facts.n_entries, gap = ih_chart_entry_gap(chart);
+    const int32_t width = (l->right - l->margin) * IH_SUBPIXELS;
+    l->legend_columns = 0;
+    for (l->legend_rows = 1; l->legend_rows <= n; l->legend_rows++) {
+        const int32_t columns = (n + l->legend_rows - 1) / l->legend_rows;
+        int32_t widest = 0;
+        for (int32_t i = 0; i < n; i++)
+            widest = ih_larger(widest, ih_chart_entry_width(chart, &chart->facts.entries[i], true));
+        if ((widest + gap) * columns - gap > width)
+            continue;
+        l->legend_columns = columns;
+        return;
+    }
+}
+
+static bool names_fit(const struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    if (chart->result->histogram.n_pixels == 0)
-        ih_chart_write(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
-                       IH_ALIGN_CENTRE, chart->theme->muted, "no pixels");
+    int32_t width = -ih_chart_entry_gap(chart);
+    for (unsigned i = 0; i < chart->facts.n_entries; i++)
+        width += ih_chart_entry_width(chart, &chart->facts.entries[i], false) +
+                 ih_chart_entry_gap(chart);
+    return width <= (l->right - l->margin) * IH_SUBPIXELS;
 }
+
+static void choose_rows(struct ih_chart *chart, const struct footer *footer)
+{
+    struct ih_chart_layout *l = &chart->layout;
+    l->legend_rows = l->legend_columns = l->facts_rows = 0;
+    if (footer->has_legend && footer->has_numbers)
+        choose_columns(chart);
+    if (footer->has_legend && l->legend_columns == 0)
+        l->legend_rows = names_fit(chart) ? 1 : 0;
+    if (footer->has_facts)
+        l->facts_rows = footer->has_all_facts
+                            ? ih_chart_count_fact_rows(chart, (l->right - l->margin) * IH_SUBPIXELS)
+                            : 1;
+}
+
+static void place_rows(struct ih_chart_layout *l)
+{
+    l->title_y = l->margin + ems(l, IH_TITLE_SIZE * IH_CAPITALS / 100);
+    l->strip_y = l->title_y + ems(l, HEADER_TO_STRIP);
+    l->top = l->strip_y + ems(l, STRIP_TO_PLOT);
+
+    const int32_t n_rows = l->legend_rows + l->facts_rows;
+    int32_t y = l->height - l->margin - ih_larger(0, n_rows - 1) * l->row_pitch;
+    l->legend_y = y;
+    l->facts_y = y + l->legend_rows * l->row_pitch;
+    l->ticks_y = n_rows > 0 ? y - ems(l, TICKS_TO_FOOTER) : y;
+    l->bottom = l->ticks_y - ems(l, PLOT_TO_TICKS);
+}
+
+static bool plot_is_high(const struct ih_chart_layout *l)
+{
+    return (l->bottom - l->top) * 100 >= l->height * PLOT_SHARE;
+}
+
+/* Returns the width of the numbers and captions left of the plot, in pixels. */
+static int32_t numbers_width(const struct ih_chart *chart)
+{
+    int32_t width = ih_larger(ih_chart_width(chart, ih_chart_counts_caption),
+                              ih_chart_width(chart, ih_chart_values_caption));
+    for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
+        char number[IH_LABEL_MAX];
+        ih_label_count(number, chart->axis.ticks[i]);
+        width = ih_larger(width, ih_chart_width(chart, number));
+    }
+    return (width + IH_SUBPIXELS - 1) / IH_SUBPIXELS;
+}
+
+static void lay_out(struct ih_chart *chart, unsigned width, unsigned height)
+{
+    struct ih_chart_layout *l = &chart->layout;
+    *l = (struct ih_chart_layout){.width = (int32_t)width, .height = (int32_t)height};
+    l->em = ih_em_of(l->width, l->height);
+    l->title_em = ems(l, IH_TITLE_SIZE);
+    l->margin = ih_margin_of(l->width, l->height, l->em);
+    l->hair = ih_hair_of(l->em);
+    l->row_pitch = ems(l, ROW_PITCH);
+    l->right = l->width - l->margin;
+    for (size_t i = 0; i < sizeof footers / sizeof *footers; i++) {
+        choose_rows(chart, &footers[i]);
+        place_rows(l);
+        if (plot_is_high(l))
+            break;
+    }
+    double plot_height = l->bottom - l->top;
+    double gap = ems(l, TICK_GAP) / plot_height;
+    if (chart->axis.scale->steps != IH_STEPS_DECADES && gap < 1 / TICKS_MOST)
+        gap = 1 / TICKS_MOST;
+    ih_chart_axis_init(&chart->axis, &chart->result->histogram, chart->axis.scale, gap);
+    l->numbers_right = l->margin + numbers_width(chart);
+    l->left = l->numbers_right + ems(l, NUMBERS_TO_PLOT);
+}
+
+/* ---- the chart ---- */
 
 void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height)
 {
-    ih_chart_lay_out(chart, width, height);
+    lay_out(chart, width, height);
     ih_chart_draw_header(chart);
     ih_chart_draw_plot(chart);
-    ih_chart_draw_strip(chart);
-    ih_chart_draw_numbers(chart);
-    draw_nothing_note(chart);
     ih_chart_draw_footer(chart);
 }
 
@@ -102,7 +243,7 @@ enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_cha
     if (status != IH_OK || (status = ih_glyphs_open(&glyphs, err)) != IH_OK)
         goto out;
     chart.glyphs = glyphs;
-    ih_chart_tell(result, &chart.facts);
+    ih_chart_collect_facts(result, &chart.facts);
     ih_chart_describe(&chart, &title, &description);
     if (title.failed || description.failed) {
         status = ih_error_set(err, IH_MEMORY, "chart: out of memory");

@@ -1,9 +1,9 @@
 /*
- * The chart of a histogram, of one image or of many together, as a PNG, SVG, JPEG, BMP or TGA file.
+ * Charts of the histogram of one image or of a total, as PNG, SVG, JPEG, BMP or TGA.
  *
- * The same result and options give the same picture: shapes, text and blending are integers, the
- * font is part of the program, and neither locale nor time plays a part. The bytes of the file are
- * the same too, with the same libpng, zlib and libjpeg.
+ * The same result and options give the same picture: drawing uses integers, the font is part of the
+ * program, and locale and time have no influence. With the same versions of libpng, zlib and
+ * libjpeg, the bytes of the file are the same too.
  */
 #ifndef IH_OUTPUT_CHART_CHART_H
 #define IH_OUTPUT_CHART_CHART_H
@@ -14,14 +14,14 @@ struct ih_chart_format; /* opaque */
 struct ih_chart_theme;  /* opaque */
 struct ih_chart_scale;  /* opaque */
 
-/* "dark" or "light"; NULL where no theme has this name. */
+/* Returns the theme "dark" or "light"; NULL for other names. */
 const struct ih_chart_theme *ih_chart_theme_find(const char *name);
 
-/* How counts become heights: "linear", "log" or "sqrt"; NULL where no scale has this name. */
+/* Returns the scale of the heights, "linear", "log" or "sqrt"; NULL for other names. */
 const struct ih_chart_scale *ih_chart_scale_find(const char *name);
 
-/* The format whose ending a path has, in small or capital letters: .png .svg .jpg .jpeg .bmp .tga;
- * NULL where it has none of them. */
+/* Returns the format for the ending of a path, .png .svg .jpg .jpeg .bmp or .tga in any case; NULL
+ * for other endings. */
 const struct ih_chart_format *ih_chart_format_of(const char *path);
 
 struct ih_chart_options {
@@ -32,24 +32,24 @@ struct ih_chart_options {
 };
 
 enum {
-    IH_CHART_WIDTH = 1024, /* the defaults */
+    IH_CHART_WIDTH = 1024, /* default size */
     IH_CHART_HEIGHT = 640,
     IH_CHART_MIN_WIDTH = 320,
     IH_CHART_MIN_HEIGHT = 200,
     IH_CHART_MAX = 8192
 };
 
-/* What a PNG says it is the chart of: the input's path, or that it is a total. */
+/* Returns the Source text of a PNG chart: the path of the input, or "imghist --total". */
 const char *ih_chart_source(const struct ih_result *result);
 
 /*
- * Draws the chart and makes a file of it.
+ * Draws a chart as a file in memory.
  *
- * result   status IH_OK; of a total, alpha may count fewer pixels than the other planes
+ * result   status IH_OK; the alpha plane of a total may count fewer pixels than the others
  * *file    owned by the caller, free() it; NULL on failure
  *
- * Returns IH_OK, IH_USAGE (a size out of range), IH_MEMORY, or IH_UNAVAILABLE where this build's
- * font or a library is broken.
+ * Returns IH_OK, IH_USAGE (size out of range), IH_MEMORY, or IH_UNAVAILABLE if the font of this
+ * build or a library fails.
  * Threads: any.
  */
 enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_chart_options *options,

@@ -1,19 +1,18 @@
-/* The file formats of charts: a canvas, and for pixels an encoder. Private to chart*.c and bars*.c.
- */
+/* The file formats of charts: a canvas, and for raster formats an encoder. */
 #ifndef IH_OUTPUT_CHART_FORMAT_H
 #define IH_OUTPUT_CHART_FORMAT_H
 
 #include "output/chart/canvas.h"
 #include "output/chart/chart.h"
 
-/* What a file says about itself beside the picture. Borrowed. */
+/* The metadata of a chart file. Borrowed. */
 struct ih_chart_about {
-    struct ih_canvas_words words;
-    const char *source; /* as in struct ih_encode_job */
+    struct ih_alt_text text; /* SVG */
+    const char *source;      /* PNG: the input, as a text chunk; NULL: none */
 };
 
 /*
- * Opens the canvas that a format is drawn on; format NULL: PNG.
+ * Opens the canvas of a format; format NULL: PNG.
  *
  * Returns IH_OK or IH_MEMORY.
  */
@@ -23,11 +22,14 @@ enum ih_status ih_chart_format_open(const struct ih_chart_format *format, struct
                                     const struct ih_chart_about *about, struct ih_error *err);
 
 /*
- * Makes the file of a canvas that is drawn, of the size that it was opened with.
+ * Makes the file of a finished canvas. Width and height are those of ih_chart_format_open, at most
+ * 65535.
  *
  * *file   owned by the caller, free() it; NULL on failure
  *
- * Returns IH_OK, IH_MEMORY (also where drawing had none) or IH_UNAVAILABLE.
+ * Returns IH_OK, IH_MEMORY (also if drawing ran out of memory), or IH_UNAVAILABLE if the library of
+ * the format fails.
+ * Threads: any.
  */
 enum ih_status ih_chart_format_finish(const struct ih_chart_format *format,
                                       struct ih_canvas *canvas, unsigned width, unsigned height,

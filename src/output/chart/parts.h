@@ -1,46 +1,100 @@
-/* The parts that a chart is drawn from, one file each; private to chart*.c. */
+/* The private parts of a chart: what axis.c, plot.c, text.c and chart.c share. */
 #ifndef IH_OUTPUT_CHART_PARTS_H
 #define IH_OUTPUT_CHART_PARTS_H
 
-#include "output/chart/axis.h"
 #include "output/chart/canvas.h"
 #include "output/chart/label.h"
 #include "output/chart/theme.h"
 
-/* What is told of an image in words and numbers. */
+/* ---- axis.c: the vertical axis ---- */
+
+enum ih_chart_steps {
+    IH_STEPS_EVEN,         /* 0, 20k, 40k, 60k */
+    IH_STEPS_ONE_TWO_FIVE, /* 0, 1k, 2k, 5k, 10k */
+    IH_STEPS_DECADES       /* 0, 1, 10, 100 */
+};
+
+struct ih_chart_scale {
+    const char *name;            /* on the command line */
+    const char *title;           /* on the chart, before the word "scale" */
+    double (*forward)(double n); /* monotonic, 0 at 0 */
+    double (*inverse)(double y);
+    enum ih_chart_steps steps; /* between ticks */
+    bool may_cut;              /* bars far above the others are cut */
+};
+
+extern const struct ih_chart_scale ih_chart_scale_linear;
+
+enum { IH_AXIS_TICKS_MAX = 24 }; /* 0 and the powers of ten below 2^64 are 21 */
+
+struct ih_chart_axis {
+    const struct ih_chart_scale *scale;
+    double limit;         /* the count at the top of the plot */
+    uint64_t tallest_cut; /* the count of the highest bar that is cut; 0: none */
+    uint64_t ticks[IH_AXIS_TICKS_MAX];
+    unsigned n_ticks;
+};
+
+/*
+ * Chooses the limit and the ticks.
+ *
+ * min_gap   the least distance of two ticks, as a share of the axis, above 0
+ */
+void ih_chart_axis_init(struct ih_chart_axis *axis, const struct ih_histogram *h,
+                        const struct ih_chart_scale *scale, double min_gap);
+
+/* Returns the height of a count above the foot of a plot of this height, at most the height. */
+int32_t ih_chart_axis_height(const struct ih_chart_axis *axis, uint64_t n, int32_t plot_height);
+
+/* True if a bar of n pixels is higher than the plot. */
+static inline bool ih_chart_axis_cuts(const struct ih_chart_axis *axis, uint64_t n)
+{
+    return (double)n > axis->limit;
+}
+
+/* True for the planes that are drawn: the colour channels, and the luma of colour images. */
+static inline bool ih_chart_draws_plane(const struct ih_histogram *h, unsigned plane)
+{
+    unsigned n_colours = ih_colour_channels(h->n_channels);
+    return plane < n_colours || (plane == IH_LUMA && n_colours > 1);
+}
+
+/* ---- the state of one chart ---- */
+
 enum { IH_CHART_FACTS_MAX = 8, IH_CHART_ENTRIES_MAX = 4 };
 
+/* An entry of the legend. */
 struct ih_chart_entry {
     const char *name; /* static */
     unsigned plane;
-    char numbers[IH_LABEL_MAX]; /* "" of an image without pixels */
+    char numbers[IH_LABEL_MAX]; /* "" for an image without pixels */
 };
 
 struct ih_chart_facts {
-    char fact[IH_CHART_FACTS_MAX][IH_LABEL_MAX]; /* the more important first */
+    char fact[IH_CHART_FACTS_MAX][IH_LABEL_MAX]; /* the most important ones first */
     unsigned n_facts;
     struct ih_chart_entry entries[IH_CHART_ENTRIES_MAX]; /* of the planes that are drawn */
     unsigned n_entries;
 };
 
-/* Where things are, in whole pixels, so that straight lines are sharp. Text has its baseline. */
+/* Positions and sizes in pixels, integers so that straight lines are sharp. Text is placed by its
+ * baseline. */
 struct ih_chart_layout {
     int32_t width, height;
-    int32_t margin;                   /* around everything */
+    int32_t margin;                   /* around the chart */
     int32_t em, title_em;             /* sizes of type */
     int32_t hair;                     /* the thinnest line */
     int32_t left, top, right, bottom; /* of the plot */
-    int32_t numbers_right;            /* where the numbers left of the plot end */
+    int32_t numbers_right;            /* right end of the numbers left of the plot */
     int32_t title_y, strip_y, ticks_y;
-    int32_t row_pitch;      /* of the rows below */
+    int32_t row_pitch;      /* distance of two rows of the footer */
     int32_t legend_y;       /* the first row */
-    int32_t legend_rows;    /* 0: there is no room for it */
-    int32_t legend_columns; /* 0: names alone, side by side */
+    int32_t legend_rows;    /* 0: no legend */
+    int32_t legend_columns; /* 0: names without numbers, in one row */
     int32_t facts_y;        /* the first row */
-    int32_t facts_rows;     /* 0: there is no room for them */
+    int32_t facts_rows;     /* 0: no facts */
 };
 
-/* One chart while it is drawn. */
 struct ih_chart {
     const struct ih_result *result;
     const struct ih_chart_theme *theme;
@@ -52,80 +106,65 @@ struct ih_chart {
     struct ih_path path; /* scratch */
 };
 
-/* chart_facts.c: what stands in the footer, and title and description of the file. */
-void ih_chart_tell(const struct ih_result *result, struct ih_chart_facts *facts);
-void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
-                       struct ih_bytes *description);
-
-/* chart_layout.c: fills in layout and axis; glyphs, result and facts are set. */
-void ih_chart_lay_out(struct ih_chart *chart, unsigned width, unsigned height);
-
-/* chart_plot.c: panel, grid, bars, luma, axes, marks of cut bars. */
-void ih_chart_draw_plot(struct ih_chart *chart);
-
-/* chart_header.c: title and scale. The name is owned by the caller; NULL without memory. */
-char *ih_chart_name(const struct ih_result *result);
-void ih_chart_draw_header(struct ih_chart *chart);
-
-/* chart_strip.c: the line over the plot that says what is clipped and what is cut. */
-void ih_chart_draw_strip(struct ih_chart *chart);
-
-/* chart_numbers.c: of both axes. */
-void ih_chart_draw_numbers(struct ih_chart *chart);
-
-/* chart_footer.c: the legend with its statistics, and the facts. Widths are for the layout. */
-int32_t ih_chart_entry_width(const struct ih_chart *chart, const struct ih_chart_entry *entry,
-                             bool with_numbers);
-int32_t ih_chart_entry_gap(const struct ih_chart *chart);
-int32_t ih_chart_count_fact_rows(const struct ih_chart *chart, int32_t width);
-void ih_chart_draw_footer(struct ih_chart *chart);
-
-/*
- * chart.c: lays out and draws all of it, whatever the canvas.
- *
- * chart   result, theme, glyphs, canvas, facts and axis.scale are set
- */
-void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height);
-
-/* Captions of the axes. */
-extern const char ih_chart_counts_caption[], ih_chart_values_caption[];
-
-/* Values that have a number and a grid line. */
-enum { IH_CHART_VALUE_TICKS = 5 };
-extern const unsigned ih_chart_value_ticks[IH_CHART_VALUE_TICKS];
-
-/* A length in hundredths of the em, in 1/IH_SUBPIXELS of a pixel. */
+/* Converts hundredths of the em to 1/IH_SUBPIXELS of a pixel. */
 static inline int32_t ih_chart_ems(const struct ih_chart_layout *l, int32_t hundredths)
 {
     return l->em * hundredths * IH_SUBPIXELS / 100;
 }
 
-/* Left edge of bin v, and with v = IH_BINS the right edge of the plot; 1/IH_SUBPIXELS of a pixel,
- * as everything below. Exact: a subpixel is 1/256 of a pixel, a bin 1/256 of the plot. */
+/* The left edge of bin v, in 1/IH_SUBPIXELS of a pixel; v = IH_BINS: the right edge of the plot.
+ * Exact, because a subpixel is 1/256 of a pixel and a bin 1/256 of the plot. */
 static inline int32_t ih_chart_bin_x(const struct ih_chart_layout *l, unsigned v)
 {
     return l->left * IH_SUBPIXELS + (int32_t)v * (l->right - l->left);
 }
 
-/* Middle of bin v: where its number and its grid line are. */
-static inline int32_t ih_chart_value_x(const struct ih_chart_layout *l, unsigned v)
-{
-    return (ih_chart_bin_x(l, v) + ih_chart_bin_x(l, v + 1)) / 2;
-}
+/* ---- text.c: the text around the plot ---- */
 
-/* Fills the scratch path. */
+/* Collects the legend and the facts of the footer. */
+void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_facts *facts);
+
+/* Writes the alternative text, with a NUL each. */
+void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
+                       struct ih_bytes *description);
+
+/* Widths of the footer, for the layout; in 1/IH_SUBPIXELS of a pixel. */
+int32_t ih_chart_entry_width(const struct ih_chart *chart, const struct ih_chart_entry *entry,
+                             bool with_numbers);
+int32_t ih_chart_entry_gap(const struct ih_chart *chart);
+int32_t ih_chart_count_fact_rows(const struct ih_chart *chart, int32_t width);
+
+void ih_chart_draw_header(struct ih_chart *chart);
+void ih_chart_draw_footer(struct ih_chart *chart);
+
+/* ---- plot.c: the plot, its numbers, and the strip above it ---- */
+
+extern const char ih_chart_counts_caption[], ih_chart_values_caption[];
+
+void ih_chart_draw_plot(struct ih_chart *chart);
+
+/* ---- chart.c: the layout, and drawing for all parts ---- */
+
+/*
+ * Lays out and draws a chart on any canvas.
+ *
+ * chart   result, theme, glyphs, canvas, facts and axis.scale are set
+ */
+void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height);
+
+/* Fills chart->path. */
 void ih_chart_fill(struct ih_chart *chart, struct ih_colour colour, uint8_t opacity,
                    enum ih_blend blend);
 
-/* Fills a rectangle given in whole pixels. */
+/* Fills a rectangle given in pixels. */
 void ih_chart_fill_box(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
                        struct ih_colour colour, uint8_t opacity);
 
-/* Sets a line of ordinary type, aligned to x; its baseline in whole pixels. */
+/* Writes a line of ordinary type. x is in 1/IH_SUBPIXELS of a pixel, the baseline in pixels. */
 void ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum ih_align align,
                     struct ih_colour colour, const char *text);
 
-/* Width of a line of ordinary type. */
+/* Returns the width of a line of ordinary type, in 1/IH_SUBPIXELS of a pixel. */
 int32_t ih_chart_width(const struct ih_chart *chart, const char *text);
 
 #endif

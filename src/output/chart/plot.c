@@ -1,23 +1,40 @@
 /*
- * The plot: panel, grid, areas, the luma line, axes, and marks where a bar is cut.
+ * The plot, the numbers of its axes, and the strip above it.
  *
- * The channels are step areas that are blended, so that where they overlap one sees all of them,
- * whichever is drawn last. Luma lies over them as a line, since a fourth area would turn every
- * colour pale; a thin dark edge keeps it visible on an area as light as itself. A gray image is one
- * area. Alpha is not drawn: it says nothing about tones, and its two spikes at 0 and 255 would hide
- * what does. How much is transparent stands in the subtitle.
+ * Each colour channel is a step area. The areas are blended, so all of them are visible where they
+ * overlap. Luma is a line on top of them, because a fourth area would make every colour pale; its
+ * dark edge keeps it visible on light areas. A gray image has one area. Alpha is not drawn: it is
+ * not a tone, and its spikes at 0 and 255 would hide the tones. The footer gives the transparency.
+ *
+ * The strip shows the clipping at both ends. Its triangles follow from the joint counts of clipped
+ * pixels, not from the height of a bar: a hundred clipped pixels in a hundred million are too few
+ * for a visible bar, but still mean that the exposure reached the end. A triangle is filled if some
+ * pixels are clipped in all channels. It is hollow if every clipped pixel keeps an unclipped
+ * channel: its colour is wrong, but not lost.
  */
 #include "output/chart/parts.h"
 
+#include <stdio.h>
+
 enum { N_EDGES = IH_BINS + 1 };
 
-/* The luma line: LUMA_WIDTH hundredths of the em, but less where bins are so narrow that their
- * steps would run together, and never less than can be seen. Its edge is CASING_TENTHS tenths as
- * wide. */
+/* The width of the luma line is LUMA_WIDTH hundredths of the em. It is less if bins are so narrow
+ * that steps would run together, but at least LUMA_LEAST. The dark edge is CASING_TENTHS / 10 times
+ * as wide. */
 enum { LUMA_WIDTH = 11, LUMA_LEAST = IH_SUBPIXELS * 4 / 5, CASING_TENTHS = 20 };
 
-/* Marks of cut bars and ticks, in hundredths of the em. */
+/* In hundredths of the em. */
 enum { CUT_MARK_WIDTH = 70, CUT_MARK_HEIGHT = 42, TICK_LENGTH = 35 };
+
+/* Values with a number and a grid line: quarters of the range, and the last value. */
+enum { N_VALUE_TICKS = 5 };
+static const unsigned value_ticks[N_VALUE_TICKS] = {0, 64, 128, 192, 255};
+
+/* The middle of bin v, in 1/IH_SUBPIXELS of a pixel: the place of its number and its grid line. */
+static int32_t value_x(const struct ih_chart_layout *l, unsigned v)
+{
+    return (ih_chart_bin_x(l, v) + ih_chart_bin_x(l, v + 1)) / 2;
+}
 
 static int32_t bar_y(const struct ih_chart *chart, uint64_t n)
 {
@@ -36,8 +53,8 @@ static void draw_grid(struct ih_chart *chart)
         int32_t y = bar_y(chart, chart->axis.ticks[i]) / IH_SUBPIXELS;
         ih_chart_fill_box(chart, l->left, y, l->right, y + l->hair, t->line, t->grid_opacity);
     }
-    for (unsigned i = 0; i < IH_CHART_VALUE_TICKS; i++) {
-        int32_t x = ih_chart_value_x(l, ih_chart_value_ticks[i]) / IH_SUBPIXELS;
+    for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
+        int32_t x = value_x(l, value_ticks[i]) / IH_SUBPIXELS;
         ih_chart_fill_box(chart, x, l->top, x + l->hair, l->bottom, t->line, t->grid_opacity);
     }
 }
@@ -49,8 +66,8 @@ static void draw_axes(struct ih_chart *chart)
     int32_t length = ih_chart_ems(l, TICK_LENGTH) / IH_SUBPIXELS;
     ih_chart_fill_box(chart, l->left, l->bottom, l->right, l->bottom + l->hair, t->line,
                       t->axis_opacity);
-    for (unsigned i = 0; i < IH_CHART_VALUE_TICKS; i++) {
-        int32_t x = ih_chart_value_x(l, ih_chart_value_ticks[i]) / IH_SUBPIXELS;
+    for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
+        int32_t x = value_x(l, value_ticks[i]) / IH_SUBPIXELS;
         ih_chart_fill_box(chart, x, l->bottom + l->hair, x + l->hair, l->bottom + length, t->line,
                           t->axis_opacity);
     }
@@ -89,31 +106,30 @@ static void draw_areas(struct ih_chart *chart)
 
 /* ---- the luma line ---- */
 
-/* Highest and lowest point that a square pen touches between two of its positions along x. */
+/* The highest and lowest point that the pen touches from x to the x of the next entry. */
 struct reach {
     int32_t x, high, low;
 };
 
 /*
- * A line along the steps is what a square pen of half-width d leaves when its centre follows them.
- * At x the pen's centre passes the bins within d of x, so the line reaches from d above the highest
- * of them to d below the lowest. This changes only d left and d right of an edge of a bin: both
- * rows of positions are sorted, and are walked together. Before bin 0 and after the last one the
- * curve is at the foot.
+ * Computes the outline of the line that a square pen of half-width d draws along the steps. At x it
+ * reaches from d above the highest bin within d of x to d below the lowest. This changes only d
+ * left and d right of the edges of bins: two sorted sequences, which the loop merges. Outside the
+ * bins the curve is at the foot of the plot.
  */
 static size_t follow_steps(const struct ih_chart *chart, int32_t d, struct reach out[2 * N_EDGES])
 {
     const struct ih_chart_layout *l = &chart->layout;
     const uint64_t *bins = chart->result->histogram.bins[IH_LUMA];
     const int32_t top = l->top * IH_SUBPIXELS, foot = l->bottom * IH_SUBPIXELS;
-    unsigned entered = 0, left = 0; /* edges that the pen has come to, and has left behind */
+    unsigned entered = 0, left = 0; /* edges that the pen has reached, and has passed */
     size_t n = 0;
     while (left < N_EDGES) {
         bool enters =
             entered < N_EDGES && ih_chart_bin_x(l, entered) - d <= ih_chart_bin_x(l, left) + d;
         int32_t x = enters ? ih_chart_bin_x(l, entered++) - d : ih_chart_bin_x(l, left++) + d;
         struct reach r = {x, foot, top};
-        for (unsigned edge = left; edge <= entered; edge++) { /* bin edge - 1 is left of an edge */
+        for (unsigned edge = left; edge <= entered; edge++) { /* bin edge - 1 ends at this edge */
             bool is_bin = edge >= 1 && edge <= IH_BINS;
             int32_t y = is_bin ? bar_y(chart, bins[edge - 1]) : foot;
             r.high = y < r.high ? y : r.high;
@@ -149,7 +165,7 @@ static void draw_luma(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
-    int32_t of_bin = (l->right - l->left) * 2 / 5; /* two fifths: a bin is as many subpixels */
+    int32_t of_bin = (l->right - l->left) * 2 / 5; /* two fifths of a bin, in subpixels */
     int32_t width = ih_chart_ems(l, LUMA_WIDTH);
     if (width > of_bin)
         width = of_bin > LUMA_LEAST ? of_bin : LUMA_LEAST;
@@ -168,8 +184,8 @@ static bool is_cut(const struct ih_chart *chart, unsigned v)
     return false;
 }
 
-/* A bright edge on top of every bar that is cut, and an arrow over the middle of each run of them
- * that is not too close to the arrow before. */
+/* Draws a bright edge on top of every cut bar. Each run of cut bars gets an arrow above its middle,
+ * unless the arrow would touch the one before. */
 static void draw_cut_marks(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
@@ -196,6 +212,166 @@ static void draw_cut_marks(struct ih_chart *chart)
     ih_chart_fill(chart, chart->theme->text, 255, IH_BLEND_NORMAL);
 }
 
+/* ---- numbers of the axes ---- */
+
+enum { HALF_A_DIGIT = 36 /* of its height, hundredths of the em: centres a number on its line */ };
+
+const char ih_chart_counts_caption[] = "pixels";
+const char ih_chart_values_caption[] = "value";
+
+static void draw_counts(struct ih_chart *chart, int32_t column)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t plot_height = (l->bottom - l->top) * IH_SUBPIXELS;
+    char number[IH_LABEL_MAX];
+    for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
+        int32_t height = ih_chart_axis_height(&chart->axis, chart->axis.ticks[i], plot_height);
+        int32_t baseline = l->bottom * IH_SUBPIXELS - height + ih_chart_ems(l, HALF_A_DIGIT);
+        ih_label_count(number, chart->axis.ticks[i]);
+        ih_chart_write(chart, column, baseline / IH_SUBPIXELS, IH_ALIGN_RIGHT, chart->theme->muted,
+                       number);
+    }
+}
+
+static void draw_values(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    char number[IH_LABEL_MAX];
+    for (unsigned i = 0; i < N_VALUE_TICKS; i++) {
+        snprintf(number, sizeof number, "%u", value_ticks[i]);
+        int32_t x = value_x(l, value_ticks[i]);
+        int32_t half = ih_chart_width(chart, number) / 2;
+        int32_t last = (l->width - l->margin / 2) * IH_SUBPIXELS - half;
+        ih_chart_write(chart, x < last ? x : last, l->ticks_y, IH_ALIGN_CENTRE, chart->theme->muted,
+                       number);
+    }
+}
+
+static void draw_numbers(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const int32_t column = l->numbers_right * IH_SUBPIXELS;
+    draw_counts(chart, column);
+    draw_values(chart);
+    ih_chart_write(chart, column, l->strip_y, IH_ALIGN_RIGHT, chart->theme->muted,
+                   ih_chart_counts_caption);
+    ih_chart_write(chart, column, l->ticks_y, IH_ALIGN_RIGHT, chart->theme->muted,
+                   ih_chart_values_caption);
+}
+
+/* ---- the strip: clipping at both ends, cut bars in the middle ---- */
+
+/* In hundredths of the em. */
+enum { TRIANGLE = 80, RIM = 14, TRIANGLE_GAP = 40, TEXT_GAP = 150, HALF_A_CAPITAL = 36 };
+
+/* The text of each end, from the longest to the shortest. */
+enum detail { ANY_AND_ALL, ANY_AND_WHERE, ANY };
+
+struct end {
+    bool is_right;
+    uint64_t any, all;    /* pixels */
+    unsigned first, last; /* the values that count as clipped */
+};
+
+static void describe_end(const struct ih_chart *chart, const struct end *end, enum detail detail,
+                         char text[IH_LABEL_MAX])
+{
+    const struct ih_histogram *h = &chart->result->histogram;
+    char any[IH_LABEL_MAX], all[IH_LABEL_MAX], where[IH_LABEL_MAX];
+    bool is_colour = ih_colour_channels(h->n_channels) > 1;
+    ih_label_percent(any, end->any, h->n_pixels);
+    ih_label_percent(all, end->all, h->n_pixels);
+    if (end->first == end->last)
+        snprintf(where, sizeof where, "%u", end->first);
+    else
+        snprintf(where, sizeof where, "%u\xe2\x80\x93%u", end->first, end->last);
+    if (detail == ANY)
+        snprintf(text, IH_LABEL_MAX, "%.32s", any);
+    else if (detail == ANY_AND_ALL && is_colour)
+        snprintf(text, IH_LABEL_MAX, "%.32s at %.16s, %.32s in all channels", any, where, all);
+    else
+        snprintf(text, IH_LABEL_MAX, "%.32s at %.16s", any, where);
+}
+
+/* Adds a triangle that points to its end of the plot, inset by `rim` on all sides. */
+static void add_triangle(struct ih_chart *chart, const struct end *end, int32_t rim, bool backwards)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    int32_t size = ih_chart_ems(l, TRIANGLE), sign = end->is_right ? -1 : 1;
+    int32_t tip = (end->is_right ? l->right : l->left) * IH_SUBPIXELS + sign * rim * 9 / 4;
+    int32_t base = tip + sign * (size - rim * 13 / 4);
+    int32_t middle = l->strip_y * IH_SUBPIXELS - ih_chart_ems(l, HALF_A_CAPITAL);
+    int32_t half = (size - rim * 13 / 4) / 2;
+    ih_path_move(&chart->path, tip, middle);
+    ih_path_line(&chart->path, base, backwards ? middle + half : middle - half);
+    ih_path_line(&chart->path, base, backwards ? middle - half : middle + half);
+}
+
+static int32_t end_width(const struct ih_chart *chart, const struct end *end, enum detail detail)
+{
+    char text[IH_LABEL_MAX];
+    if (end->any == 0)
+        return 0;
+    describe_end(chart, end, detail, text);
+    return ih_chart_ems(&chart->layout, TRIANGLE + TRIANGLE_GAP) + ih_chart_width(chart, text);
+}
+
+static void draw_end(struct ih_chart *chart, const struct end *end, enum detail detail)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_chart_theme *t = chart->theme;
+    char text[IH_LABEL_MAX];
+    if (end->any == 0)
+        return;
+    ih_path_clear(&chart->path);
+    add_triangle(chart, end, 0, false);
+    if (end->all == 0) /* a hole: a smaller triangle of the opposite direction */
+        add_triangle(chart, end, ih_chart_ems(l, RIM), true);
+    ih_chart_fill(chart, t->warning, 255, IH_BLEND_NORMAL);
+    describe_end(chart, end, detail, text);
+    const int32_t inset = ih_chart_ems(l, TRIANGLE + TRIANGLE_GAP);
+    const int32_t x =
+        end->is_right ? l->right * IH_SUBPIXELS - inset : l->left * IH_SUBPIXELS + inset;
+    ih_chart_write(chart, x, l->strip_y, end->is_right ? IH_ALIGN_RIGHT : IH_ALIGN_LEFT, t->text,
+                   text);
+}
+
+/* Writes the height of the tallest cut bar in the middle between x0 and x1, if it fits. */
+static void draw_cut_note(struct ih_chart *chart, int32_t x0, int32_t x1)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    char count[IH_LABEL_MAX], text[IH_LABEL_MAX];
+    if (chart->axis.tallest_cut == 0)
+        return;
+    ih_label_count(count, chart->axis.tallest_cut);
+    snprintf(text, sizeof text, "\xe2\x96\xb2 cut, up to %.32s", count);
+    if (ih_chart_width(chart, text) + 2 * ih_chart_ems(l, TEXT_GAP) > x1 - x0)
+        return;
+    ih_chart_write(chart, (x0 + x1) / 2, l->strip_y, IH_ALIGN_CENTRE, chart->theme->muted, text);
+}
+
+static void draw_strip(struct ih_chart *chart)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_histogram *h = &chart->result->histogram;
+    const struct ih_count_spec *spec = &chart->result->spec;
+    const struct end low = {false, h->any_low, h->all_low, 0, spec->clip_low};
+    const struct end high = {true, h->any_high, h->all_high, spec->clip_high, IH_BINS - 1};
+    int32_t plot_width = (l->right - l->left) * IH_SUBPIXELS, gap = ih_chart_ems(l, TEXT_GAP);
+    if (h->n_pixels == 0)
+        return;
+    enum detail detail = ANY_AND_ALL;
+    while (detail < ANY &&
+           end_width(chart, &low, detail) + end_width(chart, &high, detail) + gap > plot_width)
+        detail++;
+    draw_end(chart, &low, detail);
+    draw_end(chart, &high, detail);
+    draw_cut_note(chart, l->left * IH_SUBPIXELS + end_width(chart, &low, detail),
+                  l->right * IH_SUBPIXELS - end_width(chart, &high, detail));
+}
+
+/* ---- all of it ---- */
+
 void ih_chart_draw_plot(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
@@ -208,4 +384,9 @@ void ih_chart_draw_plot(struct ih_chart *chart)
         draw_luma(chart);
     draw_axes(chart);
     draw_cut_marks(chart);
+    draw_strip(chart);
+    draw_numbers(chart);
+    if (h->n_pixels == 0)
+        ih_chart_write(chart, (l->left + l->right) * IH_SUBPIXELS / 2, (l->top + l->bottom) / 2,
+                       IH_ALIGN_CENTRE, t->muted, "no pixels");
 }

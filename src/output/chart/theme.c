@@ -1,12 +1,11 @@
 /*
- * Dark and light.
+ * The themes.
  *
- * On a dark ground the channels are lights: red over green is yellow, all three are near white, by
- * the screen mode, which is adding that ends at white. A light ground wants the reverse, inks that
- * multiply down to dark gray: light added to white paper would not be seen. Neither set is pure:
- * pure blue on black and pure green on white are hard to look at, so each colour carries some of
- * the other two, balanced so that all three together are a neutral gray, on which the luma line can
- * still be seen.
+ * On a dark background the channels add up like lights (screen mode): red and green give yellow,
+ * all three nearly white. On a light background they multiply like inks, down to dark gray, because
+ * light added to white would be invisible. No colour is pure, because pure blue on black and pure
+ * green on white are hard to see. All three together give a neutral gray, on which the luma line is
+ * visible.
  */
 #include "output/chart/theme.h"
 

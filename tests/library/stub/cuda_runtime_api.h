@@ -1,3 +1,3 @@
-/* The one name of CUDA that the example count_device.c needs, so that it is compiled on machines
- * without the toolkit too. tests/gpu/run.sh runs it with the real header. */
+/* The only CUDA name that the example count_device.c needs. With it the example also compiles on
+ * machines without the toolkit. tests/gpu/run.sh runs it with the real header. */
 typedef struct CUstream_st *cudaStream_t;

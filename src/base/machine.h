@@ -1,0 +1,46 @@
+/* What this machine lets the program use, and process-wide settings. For programs, not the library.
+ */
+#ifndef IH_BASE_MACHINE_H
+#define IH_BASE_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { IH_THREADS_MAX = 1024 };
+
+/*
+ * How many threads can run at once, 1 to IH_THREADS_MAX: the CPU cores that this process may run
+ * on, or the CPU time of its control groups, rounded up, where that is less.
+ */
+unsigned ih_machine_processors(void);
+
+/* Bytes of memory that this process may use: the machine's, or the limit of its control groups
+ * where that is less. */
+uint64_t ih_machine_memory(void);
+
+/*
+ * The same limits of the control groups (Linux, version 2) alone: bytes of memory, and CPU cores'
+ * worth of time, rounded up. UINT64_MAX: no limit.
+ *
+ * groups    the groups that the process is in: /proc/self/cgroup
+ * mounted   the folder with their files: /sys/fs/cgroup
+ */
+uint64_t ih_control_group_memory(const char *groups, const char *mounted);
+uint64_t ih_control_group_processors(const char *groups, const char *mounted);
+
+/* This program, for starting it once more: a path, or a name to look up in PATH. */
+const char *ih_machine_program(void);
+
+/* Raises the limit on open files to the hard limit: each worker has an image and a decoder process
+ * open. */
+void ih_machine_allow_files(void);
+
+/*
+ * Tells the allocator to keep freed memory for the next file instead of returning it to the system.
+ *
+ * memory_bytes   about how much all threads together may keep
+ * is_batch       every core has a worker; false: a single image is being waited for
+ */
+void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads, bool is_batch);
+
+#endif

@@ -1,0 +1,370 @@
+/*
+ * The SIMD loops, 16 or 32 pixels at a time. Each file that includes this compiles them for its own
+ * instruction set: count_groups for RGB, count_ycc_groups for planes.
+ *
+ * Four increments a pixel (red, green, blue, luma) take four stores, and a core stores one counter
+ * a cycle. Two ideas beat that on photographs:
+ *
+ * - Pairs. Neighbours are alike. One increment counts two of them if the second differs from the
+ *   first by -16 to 15, in a table of 32 x 256 entries: 32 KiB a plane. A photograph touches few of
+ *   its rows. Folding recovers both values. A group is counted this way if all its pairs fit (84 %
+ *   of the 16-pixel groups of photographs), and pixel by pixel otherwise. The choice depends on the
+ *   group itself, so random data loses nothing.
+ * - SIMD computes luma, joint clip counts and pair indexes, without a load and an add for each.
+ *
+ * SIMD steps and increments take about equally long and must overlap:
+ *
+ * - The increments of a group are interleaved with the SIMD steps of the group after the next. In
+ *   the next group they would wait for indexes that are only just stored. They sit behind a branch
+ *   on the kind of group, which keeps compilers from moving them all to one place.
+ * - An increment is two memory accesses, and a core does three a cycle. So one load fetches two
+ *   indexes, and the channels are separated by masks and not by shuffles.
+ * - AVX2 halves the number of SIMD steps. It is chosen at run time (count_vectors.c).
+ *
+ * AMD EPYC (Zen 3, 3.2 GHz), one core, ns a pixel, gcc 12.2 / clang 14, 10 megapixels of photos of
+ * each kind, bands of 128 KiB, 2026-11-21; "shuffles" is the loop that masks replaced:
+ *
+ *                  baseline   progressive      random  two-valued     patches        flat
+ *     shuffles    1.16 1.20     1.40 1.47   1.52 1.62   1.52 1.62   0.98 0.99   0.24 0.24
+ *     SSE2        1.11 1.17     1.39 1.44   1.57 1.49   1.56 1.49   0.86 0.82   0.15 0.19
+ *     AVX2        0.93 0.95     1.15 1.16   1.41 1.33   1.37 1.33   0.87 0.83   0.15 0.24
+ *
+ * What limits noisy photos is the first-level cache: four tables of pairs take 64 KiB and more.
+ *
+ * Rejected (AVX2, baseline and progressive photos):
+ *
+ *     increments interleaved with the next group                   0.99 1.19
+ *     differences of -8 to 7 / -32 to 31                           5 % slower / no gain
+ *     rows of 264 to 288 entries, to share fewer cache sets        no gain
+ *     two alternating tables for each plane                        no gain
+ *     16-bit counters, half the cache                              two cycles an increment, not one
+ */
+#ifndef IH_COUNT_COUNT_VEC_LOOPS_H
+#define IH_COUNT_COUNT_VEC_LOOPS_H
+
+#include "count/count_vec.h"
+
+#ifdef IH_COUNT_VEC
+
+#include <string.h>
+
+enum {
+    GROUP = VEC_PIXELS,
+    FLAT_PIXELS = 16, /* the shortest run that is looked for */
+    GROUPS_MAX = 255, /* per call, because clips are counted in 8-bit SIMD lanes */
+    STRIDE = IH_BINS + IH_COUNT_PADDING,
+    LUMA_STRIDE = IH_COUNT_CLASSES * IH_BINS + IH_COUNT_PADDING
+};
+
+/* At -O2 gcc would not inline these functions, and would compute their constant arguments at run
+ * time: 1.5 times as slow. gcc and clang both know the attribute. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* What is still to be counted of a group. */
+struct group {
+    _Alignas(64) uint16_t pairs[4][GROUP / 2]; /* [red, green, blue, luma]: table indexes */
+    uint8_t values[4][GROUP];                  /* or the values, in any order */
+    enum { NOTHING, SINGLES, PAIRS } as;
+};
+
+/* Constants of an image. */
+struct measures {
+    vec low, high;
+    vec_weights weights;
+};
+
+/* Per SIMD lane: the number of pixels with any or all colour channels clipped. */
+struct clips {
+    vec any_low, any_high, all_low, all_high;
+};
+
+/* The groups of one call. */
+struct groups {
+    struct group groups[2]; /* used alternately */
+    struct clips clips;
+    struct measures measures;
+};
+
+static inline uint64_t load64(const void *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+static inline uint32_t load32(const void *p)
+{
+    uint32_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+/* ---- increments ---- */
+
+/* Counts two pairs of each of two planes. */
+static inline void count_pairs(uint32_t *a, uint32_t *b, uint32_t x, uint32_t y)
+{
+    a[x & 0xffff]++;
+    b[y & 0xffff]++;
+    a[x >> 16]++;
+    b[y >> 16]++;
+}
+
+/* Counts two values of each of two planes, into two tables of each. */
+static inline void count_singles(uint32_t *a, uint32_t *b, unsigned b_stride, uint32_t x,
+                                 uint32_t y)
+{
+    a[x & 0xff]++;
+    b[y & 0xff]++;
+    a[STRIDE + (x >> 8 & 0xff)]++;
+    b[b_stride + (y >> 8 & 0xff)]++;
+}
+
+/* Counts two pairs, or four values, of red and green (c = 0) or of blue and luma (c = 2). */
+ALWAYS_INLINE void count_unit(struct ih_counter *t, const struct group *g, unsigned c, unsigned i)
+{
+    if (g->as == PAIRS) {
+        count_pairs(t->pairs[c], t->pairs[c + 1], load32(&g->pairs[c][2 * i]),
+                    load32(&g->pairs[c + 1][2 * i]));
+    } else if (g->as == SINGLES) {
+        const uint32_t x = load32(&g->values[c][4 * i]), y = load32(&g->values[c + 1][4 * i]);
+        uint32_t *a = t->subtables[4 * c], *b = c == 0 ? t->subtables[4] : t->luma[0];
+        const unsigned b_stride = c == 0 ? STRIDE : LUMA_STRIDE;
+        count_singles(a, b, b_stride, x, y);
+        count_singles(a + 2 * STRIDE, b + 2 * b_stride, b_stride, x >> 16, y >> 16);
+    }
+}
+
+/* Does a quarter of the increments of a group. */
+ALWAYS_INLINE void count_quarter(struct ih_counter *t, const struct group *g, unsigned quarter)
+{
+    const unsigned i = quarter * (GROUP / 16);
+    count_unit(t, g, 0, i);
+    count_unit(t, g, 2, i);
+    if (GROUP == 32) {
+        count_unit(t, g, 0, i + 1);
+        count_unit(t, g, 2, i + 1);
+    }
+}
+
+static inline void count_clips(struct clips *n, const vec rgb[3], const struct measures *m)
+{
+    const vec least = vec_min(rgb[0], vec_min(rgb[1], rgb[2]));
+    const vec most = vec_max(rgb[0], vec_max(rgb[1], rgb[2]));
+    n->any_low = vec_count_at_most(n->any_low, least, m->low);
+    n->all_low = vec_count_at_most(n->all_low, most, m->low);
+    n->any_high = vec_count_at_most(n->any_high, m->high, most);
+    n->all_high = vec_count_at_most(n->all_high, m->high, least);
+}
+
+static void add_clips(struct ih_histogram *h, const struct clips *n)
+{
+    h->any_low += vec_sum(n->any_low);
+    h->any_high += vec_sum(n->any_high);
+    h->all_low += vec_sum(n->all_low);
+    h->all_high += vec_sum(n->all_high);
+}
+
+/* ---- groups of RGB ---- */
+
+/* The table row of each pair. A pair that is not in the table has upper bits set. */
+static inline vec row_of(vec first, vec second)
+{
+    return vec_add_16(vec_sub_16(second, first), vec_all_16(IH_COUNT_PAIR_REACH));
+}
+
+/* Whether 16 pixels are equal. Comparing the first three decides most cases. */
+static inline bool is_flat(const uint8_t *p)
+{
+    return load64(p) == load64(p + 3) && memcmp(p, p + 3, 3 * (FLAT_PIXELS - 1)) == 0;
+}
+
+/* Does the remaining three quarters of the increments of group g (the caller has done the first),
+ * then stores in g what is to be counted of v. */
+ALWAYS_INLINE void count_group(struct ih_counter *t, struct group *g, const struct vec_pixels *v,
+                               struct groups *all_groups)
+{
+    const struct measures *m = &all_groups->measures;
+    const vec rgb[3] = {vec_pack(v->first[0], v->second[0]), vec_pack(v->first[1], v->second[1]),
+                        vec_pack(v->first[2], v->second[2])};
+    count_clips(&all_groups->clips, rgb, m);
+    count_quarter(t, g, 1);
+    const vec luma[2] = {vec_luma(v->first, m->weights), vec_luma(v->second, m->weights)};
+    count_quarter(t, g, 2);
+    const vec rows[4] = {row_of(v->first[0], v->second[0]), row_of(v->first[1], v->second[1]),
+                         row_of(v->first[2], v->second[2]), row_of(luma[0], luma[1])};
+    const vec all = vec_or(vec_or(rows[0], rows[1]), vec_or(rows[2], rows[3]));
+    const bool are_pairs = vec_shares_no_bit(all, vec_all_16((uint16_t)-IH_COUNT_PAIR_ROWS));
+    count_quarter(t, g, 3);
+    if (are_pairs && t->has_pairs) {
+        vec_store(g->pairs[0], vec_or(vec_times_256(rows[0]), v->first[0]));
+        vec_store(g->pairs[1], vec_or(vec_times_256(rows[1]), v->first[1]));
+        vec_store(g->pairs[2], vec_or(vec_times_256(rows[2]), v->first[2]));
+        vec_store(g->pairs[3], vec_or(vec_times_256(rows[3]), luma[0]));
+        g->as = PAIRS;
+    } else {
+        vec_store(g->values[0], rgb[0]);
+        vec_store(g->values[1], rgb[1]);
+        vec_store(g->values[2], rgb[2]);
+        vec_store(g->values[3], vec_pack(luma[0], luma[1]));
+        g->as = SINGLES;
+    }
+}
+
+static inline void begin_groups(struct groups *all, const struct ih_counter *t)
+{
+    const struct ih_count_spec *spec = &t->spec;
+    all->measures =
+        (struct measures){vec_all(spec->clip_low), vec_all(spec->clip_high),
+                          vec_make_weights((int16_t)spec->luma->red, (int16_t)spec->luma->blue)};
+    all->clips = (struct clips){vec_all(0), vec_all(0), vec_all(0), vec_all(0)};
+    all->groups[0].as = all->groups[1].as = NOTHING;
+}
+
+/* Counts the last two groups. */
+static inline void end_groups(const struct groups *all, struct ih_counter *t)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned k = 0; k < GROUP / 2; k++)
+            count_unit(t, &all->groups[i], k % 2 * 2, k / 2);
+    }
+    add_clips(&t->totals, &all->clips);
+}
+
+static size_t count_groups(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
+{
+    struct groups all;
+    size_t n_done = 0;
+    begin_groups(&all, t);
+    for (unsigned i = 0; i < GROUPS_MAX && n_pixels - n_done >= VEC_PIXELS_READ;) {
+        const uint8_t *p = pixels + 3 * n_done;
+        if (is_flat(p)) {
+            n_done += ih_count_run(t, p, n_pixels - n_done, 3);
+            continue;
+        }
+        struct group *g = &all.groups[i % 2];
+        struct vec_pixels v;
+        vec_load_pixels(&v, p);
+        count_quarter(t, g, 0);
+        count_group(t, g, &v, &all);
+        n_done += GROUP;
+        i++;
+    }
+    end_groups(&all, t);
+    return n_done;
+}
+
+/*
+ * ---- groups of Y, Cb and Cr ----
+ *
+ * Planes become RGB in registers, and are then counted as RGB. Colours and filter are those of
+ * libjpeg-turbo, in the same integers (kernels/ycc.h). The even and odd pixels of a group are the
+ * first and second of its pairs, and fill the 16-bit SIMD lanes.
+ *
+ *     red    y + cr + 0.402 cr          each product rounded alone, as libjpeg's tables are: a
+ *     blue   y + 2 cb - 0.228 cb        16-bit factor is exact enough for all 256 values
+ *     green  y - cr + (0.286 cr - 0.344 cb)     a sum rounded once, in 32 bits
+ */
+
+enum {
+    CR_RED_LESS_1 = 13173,           /* 1.402 - 1 in 1/32768 */
+    CB_BLUE_LESS_2 = -7471,          /* 1.772 - 2 */
+    CR_GREEN_PLUS_1 = 65536 - 46802, /* 1 - 0.714 in 1/65536 */
+    CB_GREEN = -22554
+};
+
+/* y, cb and cr hold 16-bit values; so does rgb. */
+ALWAYS_INLINE void to_rgb(vec rgb[3], vec y, vec cb, vec cr)
+{
+    const vec zero = vec_all_16(128), b = vec_sub_16(cb, zero), r = vec_sub_16(cr, zero);
+    const vec green = vec_weigh_16(r, b, vec_make_weights(CR_GREEN_PLUS_1, CB_GREEN));
+    const vec red = vec_add_16(r, vec_scale_16(r, CR_RED_LESS_1));
+    const vec blue = vec_add_16(vec_add_16(b, b), vec_scale_16(b, CB_BLUE_LESS_2));
+    rgb[0] = vec_clamp_255(vec_add_16(y, red));
+    rgb[1] = vec_clamp_255(vec_add_16(vec_sub_16(y, r), green));
+    rgb[2] = vec_clamp_255(vec_add_16(y, blue));
+}
+
+/* Whether all pixels of the group at i equal pixel `first`. */
+static inline bool is_like(const uint8_t *const samples[3], size_t first, size_t i)
+{
+    return vec_is(vec_read(samples[0] + i), samples[0][first]) &&
+           vec_is(vec_read(samples[1] + i), samples[1][first]) &&
+           vec_is(vec_read(samples[2] + i), samples[2][first]);
+}
+
+/* The length of the run of equal pixels at i, in whole groups; 0 if the first group is no run. */
+static inline size_t flat_length(const uint8_t *const samples[3], size_t i, size_t n_pixels)
+{
+    const uint8_t *y = samples[0] + i;
+    size_t n = 0;
+    if (load64(y) != load64(y + GROUP - 8)) /* decides most cases */
+        return 0;
+    while (n_pixels - i - n >= GROUP && is_like(samples, i, i + n))
+        n += GROUP;
+    return n;
+}
+
+static size_t count_ycc_groups(struct ih_counter *t, const uint8_t *const samples[3],
+                               size_t n_pixels)
+{
+    struct groups all;
+    size_t n_done = 0;
+    begin_groups(&all, t);
+    for (unsigned i = 0; i < GROUPS_MAX && n_pixels - n_done >= GROUP;) {
+        const size_t n_flat = flat_length(samples, n_done, n_pixels);
+        if (n_flat > 0) {
+            ih_count_same_ycc(t, samples, n_done, (uint32_t)n_flat);
+            n_done += n_flat;
+            continue;
+        }
+        struct group *g = &all.groups[i % 2];
+        const vec y = vec_read(samples[0] + n_done);
+        const vec cb = vec_read(samples[1] + n_done);
+        const vec cr = vec_read(samples[2] + n_done);
+        struct vec_pixels v;
+        to_rgb(v.first, vec_low_8(y), vec_low_8(cb), vec_low_8(cr));
+        count_quarter(t, g, 0);
+        to_rgb(v.second, vec_high_8(y), vec_high_8(cb), vec_high_8(cr));
+        count_group(t, g, &v, &all);
+        n_done += GROUP;
+        i++;
+    }
+    end_groups(&all, t);
+    return n_done;
+}
+
+/*
+ * One filter serves 4:2:0 and 4:2:2. s is 3 times the sample of the near row plus that of the far
+ * row; a pixel is (3 s + s of its neighbour + rounding) / 16. For 4:2:2 both rows are the same, so
+ * s is 4 times the sample, and only the rounding differs.
+ */
+static void upsample(uint8_t *out, const struct ih_chroma_row *row, uint32_t x, size_t n)
+{
+    enum { STEP = VEC_PIXELS / 2, BESIDE = 16 };
+    _Alignas(64) uint16_t sums[BESIDE + IH_COUNT_CHUNK_PIXELS / 2 + 2 * STEP];
+    const size_t first = x / 2, n_samples = (n + 1) / 2;
+    const uint8_t *near = row->near + first, *far = row->far + first;
+    uint16_t *s = sums + BESIDE;
+    for (size_t i = 0; i < n_samples; i += STEP) {
+        const vec own = vec_widen(near + i);
+        vec_store(s + i, vec_add_16(vec_add_16(own, vec_add_16(own, own)), vec_widen(far + i)));
+    }
+    /* The first and last samples of a row are their own neighbours. */
+    s[-1] = first > 0 ? (uint16_t)(3 * near[-1] + far[-1]) : s[0];
+    s[n_samples] = first + n_samples < row->n_samples
+                       ? (uint16_t)(3 * near[n_samples] + far[n_samples])
+                       : s[n_samples - 1];
+    const vec even_half = vec_all_16(row->halves_height ? 8 : 4);
+    const vec odd_half = vec_all_16(row->halves_height ? 7 : 8);
+    for (size_t i = 0; i < n_samples; i += STEP) {
+        const vec own = vec_read(s + i), own_3 = vec_add_16(own, vec_add_16(own, own));
+        const vec even = vec_add_16(vec_add_16(own_3, vec_read(s + i - 1)), even_half);
+        const vec odd = vec_add_16(vec_add_16(own_3, vec_read(s + i + 1)), odd_half);
+        vec_store(out + 2 * i,
+                  vec_or(vec_shift_right_16(even, 4), vec_times_256(vec_shift_right_16(odd, 4))));
+    }
+}
+#endif
+
+#endif

@@ -1,0 +1,224 @@
+#include "decode/jpeg/parts.h"
+
+#include <string.h>
+
+/* Encoders write about ten scans. The limit bounds the time for a hostile file: each scan, even an
+ * empty one, costs a pass over all blocks of the image. */
+enum { SCANS_MAX = 100 };
+
+static struct ih_jpeg_reader *reader_of(j_common_ptr cinfo)
+{
+    return cinfo->client_data;
+}
+
+void ih_jpeg_reader_fail(struct ih_jpeg_reader *r, enum ih_status status, const char *text)
+{
+    if (r->error.status == IH_OK)
+        ih_error_set(&r->error, status, "%s%s", status == IH_CORRUPT ? "damaged JPEG: " : "", text);
+    longjmp(r->on_error, 1);
+}
+
+static void on_error_exit(j_common_ptr cinfo)
+{
+    struct ih_jpeg_reader *r = reader_of(cinfo);
+    char text[JMSG_LENGTH_MAX];
+    switch (r->errors.msg_code) {
+    case JERR_OUT_OF_MEMORY:
+        ih_jpeg_reader_fail(r, IH_MEMORY, "out of memory");
+        break;
+    case JERR_BAD_PRECISION:
+        snprintf(text, sizeof text, "JPEG with %d bits a sample is not supported, only 8 bits",
+                 r->errors.msg_parm.i[0]);
+        ih_jpeg_reader_fail(r, IH_UNSUPPORTED, text);
+        break;
+    case JERR_SOF_UNSUPPORTED:
+        snprintf(text, sizeof text,
+                 "lossless or hierarchical JPEG (SOF type 0x%02x) is not supported",
+                 (unsigned)r->errors.msg_parm.i[0]);
+        ih_jpeg_reader_fail(r, IH_UNSUPPORTED, text);
+        break;
+#if JPEG_LIB_VERSION < 70 /* later interfaces have arithmetic coding, and no such message */
+    case JERR_ARITH_NOTIMPL:
+#endif
+    case JERR_CONVERSION_NOTIMPL:
+        r->errors.format_message(cinfo, text);
+        ih_jpeg_reader_fail(r, IH_UNSUPPORTED, text);
+        break;
+    default:
+        r->errors.format_message(cinfo, text);
+        ih_jpeg_reader_fail(r, IH_CORRUPT, text);
+    }
+}
+
+/* Level -1 is a warning of corrupt data, 0 and up are traces. */
+static void on_message(j_common_ptr cinfo, int level)
+{
+    struct ih_jpeg_reader *r = reader_of(cinfo);
+    char text[JMSG_LENGTH_MAX];
+    if (level >= 0)
+        return;
+    switch (r->errors.msg_code) {
+    case JWRN_JFIF_MAJOR:  /* unknown JFIF revision or colour transform code: */
+    case JWRN_ADOBE_XFORM: /* the samples are decoded the same way */
+        return;
+    case JWRN_EXTRANEOUS_DATA: /* padding between header segments; inside a scan it is damage */
+        if (!r->is_started)
+            return;
+        break;
+    case JWRN_BOGUS_PROGRESSION: /* spans lack the earlier scans */
+        if (!r->src)
+            return;
+        break;
+    default:
+        break;
+    }
+    r->errors.format_message(cinfo, text);
+    ih_jpeg_reader_fail(r, IH_CORRUPT, text);
+}
+
+/* The library calls this at least once in every scan of a file that has several. */
+static void on_progress(j_common_ptr cinfo)
+{
+    const struct jpeg_decompress_struct *c = (j_decompress_ptr)cinfo;
+    for (int i = 0; i < c->comps_in_scan; i++)
+        reader_of(cinfo)->components_seen |= 1u << c->cur_comp_info[i]->component_index;
+    if (((j_decompress_ptr)cinfo)->input_scan_number > SCANS_MAX) {
+        char text[64];
+        snprintf(text, sizeof text, "JPEG with more than %d scans", SCANS_MAX);
+        ih_jpeg_reader_fail(reader_of(cinfo), IH_LIMIT, text);
+    }
+}
+
+static void no_op(j_decompress_ptr cinfo)
+{
+    (void)cinfo;
+}
+
+/*
+ * The library gets a source in chunks of IH_SOURCE_BUFFER_BYTES, whatever kind of input it is. Far
+ * from the end of a chunk it uses a faster Huffman decoder, which accepts invalid codes that the
+ * slower one warns of. With other chunk sizes the same file could be accepted from memory and
+ * refused from a pipe. Progressive scans have no faster decoder, so spans are passed in one piece.
+ */
+static boolean fill_input(j_decompress_ptr cinfo)
+{
+    struct ih_jpeg_reader *r = reader_of((j_common_ptr)cinfo);
+    struct ih_jpeg_span next = {0};
+    if (r->src) {
+        ih_source_consume(r->src, r->n_peeked);
+        r->n_peeked = 0;
+        if (ih_source_peek(r->src, IH_SOURCE_BUFFER_BYTES, &next.bytes, &next.size_bytes,
+                           &r->error) != IH_OK)
+            longjmp(r->on_error, 1);
+        if (next.size_bytes > IH_SOURCE_BUFFER_BYTES)
+            next.size_bytes = IH_SOURCE_BUFFER_BYTES;
+        r->n_peeked = next.size_bytes;
+    } else if (r->n_spans > 0) {
+        next = *r->spans++;
+        r->n_spans--;
+    }
+    if (next.size_bytes == 0)
+        ih_jpeg_reader_fail(r, IH_CORRUPT, "the file ends before the image does");
+    r->bytes.next_input_byte = next.bytes;
+    r->bytes.bytes_in_buffer = next.size_bytes;
+    return TRUE;
+}
+
+static void skip_input(j_decompress_ptr cinfo, long n)
+{
+    struct ih_jpeg_reader *r = reader_of((j_common_ptr)cinfo);
+    for (size_t left = n > 0 ? (size_t)n : 0; left > 0;) {
+        if (r->bytes.bytes_in_buffer == 0)
+            fill_input(cinfo);
+        size_t step = left < r->bytes.bytes_in_buffer ? left : r->bytes.bytes_in_buffer;
+        r->bytes.next_input_byte += step;
+        r->bytes.bytes_in_buffer -= step;
+        left -= step;
+    }
+}
+
+void ih_jpeg_reader_init(struct ih_jpeg_reader *r, struct ih_source *src)
+{
+    memset(r, 0, sizeof *r);
+    r->src = src;
+    r->cinfo.client_data = r;
+    r->cinfo.err = jpeg_std_error(&r->errors);
+    r->errors.error_exit = on_error_exit;
+    r->errors.emit_message = on_message;
+    r->progress.progress_monitor = on_progress;
+    r->bytes.init_source = no_op;
+    r->bytes.fill_input_buffer = fill_input;
+    r->bytes.skip_input_data = skip_input;
+    r->bytes.resync_to_restart = jpeg_resync_to_restart; /* never resyncs: it warns first */
+    r->bytes.term_source = no_op;
+}
+
+void ih_jpeg_reader_init_spans(struct ih_jpeg_reader *r, const struct ih_jpeg_span *spans,
+                               unsigned n)
+{
+    ih_jpeg_reader_init(r, NULL);
+    r->spans = spans;
+    r->n_spans = n;
+}
+
+void ih_jpeg_reader_open(struct ih_jpeg_reader *r)
+{
+    struct jpeg_decompress_struct *c = &r->cinfo;
+    jpeg_create_decompress(c);
+    c->client_data = r;
+    c->src = &r->bytes;
+    c->progress = &r->progress;
+    jpeg_read_header(c, TRUE);
+    if (c->data_precision != 8) {
+        r->errors.msg_code = JERR_BAD_PRECISION;
+        r->errors.msg_parm.i[0] = c->data_precision;
+        on_error_exit((j_common_ptr)c);
+    }
+}
+
+void ih_jpeg_reader_close(struct ih_jpeg_reader *r)
+{
+    jpeg_destroy_decompress(&r->cinfo);
+}
+
+struct ih_jpeg_shape ih_jpeg_shape_of(const struct jpeg_decompress_struct *header)
+{
+    struct ih_jpeg_shape shape = {.width = header->image_width,
+                                  .height = header->image_height,
+                                  .colours = header->jpeg_color_space,
+                                  .n_components = header->num_components};
+    for (int i = 0; i < shape.n_components && i < IH_JPEG_COMPONENTS_MAX; i++) {
+        const jpeg_component_info *c = &header->comp_info[i];
+        shape.sampling[i] = (uint8_t)(16 * c->h_samp_factor + c->v_samp_factor);
+    }
+    return shape;
+}
+
+bool ih_jpeg_shapes_equal(const struct ih_jpeg_shape *a, const struct ih_jpeg_shape *b)
+{
+    return a->width == b->width && a->height == b->height && a->colours == b->colours &&
+           a->n_components == b->n_components &&
+           memcmp(a->sampling, b->sampling, sizeof a->sampling) == 0;
+}
+
+static size_t round_up(size_t n, int to)
+{
+    return (n + (unsigned)to - 1) / (unsigned)to * (unsigned)to;
+}
+
+size_t ih_jpeg_block_row_bytes(const jpeg_component_info *component)
+{
+    return round_up(component->width_in_blocks, component->h_samp_factor) * sizeof(JBLOCK);
+}
+
+/* Source: jinit_d_coef_controller in the library's jdcoefct.c. */
+uint64_t ih_jpeg_coefficients_bytes(const struct jpeg_decompress_struct *header)
+{
+    uint64_t n_bytes = 0;
+    for (int i = 0; i < header->num_components; i++) {
+        const jpeg_component_info *c = &header->comp_info[i];
+        n_bytes +=
+            (uint64_t)ih_jpeg_block_row_bytes(c) * round_up(c->height_in_blocks, c->v_samp_factor);
+    }
+    return n_bytes;
+}

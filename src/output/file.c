@@ -1,0 +1,211 @@
+#define _XOPEN_SOURCE 700
+
+#include "output/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40, LINK_BYTES_MAX = 4096 };
+
+/* The permissions of the file to replace, or the default ones of a new file. */
+static mode_t wanted_mode(const char *target)
+{
+    struct stat st;
+    if (stat(target, &st) == 0)
+        return st.st_mode & 07777;
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/* The path, with its folder resolved. Where the folder does not exist: a copy of the path. */
+static char *resolve_folder(const char *path)
+{
+    char *resolved = NULL;
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char *folder = slash ? strdup(path) : strdup(".");
+    if (folder && slash)
+        folder[slash == path ? 1 : slash - path] = '\0';
+    char *real = folder ? realpath(folder, NULL) : NULL;
+    if (real) {
+        size_t size = strlen(real) + strlen(base) + 2;
+        resolved = malloc(size);
+        if (resolved)
+            snprintf(resolved, size, "%s/%s", real, base);
+    } else {
+        resolved = strdup(path); /* opening it will fail with the reason */
+    }
+    free(folder);
+    free(real);
+    return resolved;
+}
+
+/* The target of a symbolic link, owned by the caller; NULL: not a link. */
+static char *read_link(const char *path)
+{
+    char to[LINK_BYTES_MAX];
+    ssize_t length = readlink(path, to, sizeof to);
+    if (length <= 0 || (size_t)length == sizeof to)
+        return NULL;
+    const char *slash = strrchr(path, '/');
+    size_t n_folder = slash && *to != '/' ? (size_t)(slash - path) + 1 : 0;
+    char *next = malloc(n_folder + (size_t)length + 1);
+    if (!next)
+        return NULL;
+    memcpy(next, path, n_folder);
+    memcpy(next + n_folder, to, (size_t)length);
+    next[n_folder + (size_t)length] = '\0';
+    return next;
+}
+
+/* n_links: how many links have been followed so far */
+static char *resolve(const char *path, int n_links)
+{
+    char *resolved = realpath(path, NULL);
+    if (resolved)
+        return resolved;
+    char *next = n_links < LINKS_MAX ? read_link(path) : NULL;
+    if (!next)
+        return resolve_folder(path);
+    resolved = resolve(next, n_links + 1);
+    free(next);
+    return resolved;
+}
+
+/* Links are kept: the file that a link points to is replaced or made. */
+char *ih_outfile_resolve(const char *path)
+{
+    return resolve(path, 0);
+}
+
+static enum ih_status open_temporary(struct ih_outfile *f, struct ih_error *err)
+{
+    static const char name[] = ".imghist-XXXXXX";
+    const char *slash = strrchr(f->target, '/');
+    size_t n_folder = slash ? (size_t)(slash - f->target) + 1 : 0;
+    char *path = malloc(n_folder + sizeof name);
+    if (!path)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    memcpy(path, f->target, n_folder);
+    memcpy(path + n_folder, name, sizeof name);
+    pthread_mutex_lock(&f->name_lock);
+    int fd = mkstemp(path), error = errno;
+    f->temporary = fd < 0 ? NULL : path;
+    pthread_mutex_unlock(&f->name_lock);
+    if (fd < 0) {
+        free(path);
+        return ih_error_errno(err, error, "cannot write");
+    }
+    if (fchmod(fd, wanted_mode(f->target)) == 0)
+        f->stream = fdopen(fd, "w");
+    if (f->stream)
+        return IH_OK;
+    error = errno;
+    close(fd);
+    return ih_error_errno(err, error, "cannot write");
+}
+
+void ih_outfile_init(struct ih_outfile *f)
+{
+    memset(f, 0, sizeof *f);
+    pthread_mutex_init(&f->name_lock, NULL);
+}
+
+enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih_error *err)
+{
+    struct stat st;
+    if (!path) {
+        f->stream = stdout;
+        f->is_standard = true;
+        return IH_OK;
+    }
+    f->target = ih_outfile_resolve(path);
+    if (!f->target)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status = IH_OK;
+    bool exists = stat(f->target, &st) == 0;
+    if (!exists && errno == ELOOP) {
+        status = ih_error_errno(err, errno, "cannot write");
+    } else if (exists && S_ISDIR(st.st_mode)) {
+        status = ih_error_errno(err, EISDIR, "cannot write");
+    } else if (exists && access(f->target, W_OK) != 0) {
+        status = ih_error_errno(err, errno, "cannot write");
+    } else if (exists && !S_ISREG(st.st_mode)) {
+        f->stream = fopen(f->target, "w");
+        if (!f->stream)
+            status = ih_error_errno(err, errno, "cannot write");
+    } else {
+        status = open_temporary(f, err);
+    }
+    if (status != IH_OK)
+        ih_outfile_discard(f);
+    return status;
+}
+
+enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err)
+{
+    errno = 0;
+    bool failed = ferror(f->stream) || fflush(f->stream) != 0;
+    int error = errno;
+    if (!f->is_standard && fclose(f->stream) != 0 && !failed) {
+        failed = true;
+        error = errno;
+    }
+    f->stream = NULL;
+    pthread_mutex_lock(&f->name_lock);
+    if (!failed && f->temporary && rename(f->temporary, f->target) != 0) {
+        failed = true;
+        error = errno;
+    }
+    if (!failed) {
+        free(f->temporary);
+        f->temporary = NULL;
+    }
+    pthread_mutex_unlock(&f->name_lock);
+    ih_outfile_discard(f);
+    return failed ? ih_error_errno(err, error ? error : EIO, "cannot write") : IH_OK;
+}
+
+void ih_outfile_discard(struct ih_outfile *f)
+{
+    if (f->stream && !f->is_standard)
+        fclose(f->stream);
+    pthread_mutex_lock(&f->name_lock);
+    if (f->temporary)
+        unlink(f->temporary);
+    free(f->temporary);
+    f->temporary = NULL;
+    pthread_mutex_unlock(&f->name_lock);
+    free(f->target);
+    f->target = NULL;
+    f->stream = NULL;
+    f->is_standard = false;
+}
+
+/* Keeps the lock: a thread that opens or renames a file waits until the process has ended. */
+void ih_outfile_unlink(struct ih_outfile *f)
+{
+    pthread_mutex_lock(&f->name_lock);
+    if (f->temporary)
+        unlink(f->temporary);
+}
+
+enum ih_status ih_make_directories(const char *path, struct ih_error *err)
+{
+    char *part = strdup(path);
+    enum ih_status status = IH_OK;
+    if (!part)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    for (char *slash = part + 1; status == IH_OK && *part && (slash = strchr(slash, '/'));
+         slash++) {
+        *slash = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            status = ih_error_errno(err, errno, "cannot make the directory");
+        *slash = '/';
+    }
+    free(part);
+    return status;
+}

@@ -1,0 +1,416 @@
+/* Histograms and their statistics, and totals, against brute force and near the end of 64 bits. */
+#include "counts/total.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- one histogram ---- */
+
+static const struct ih_count_spec gray_spec = {1, &ih_luma_bt709, 3, 250};
+
+static int compare_bytes(const void *a, const void *b)
+{
+    return *(const uint8_t *)a - *(const uint8_t *)b;
+}
+
+/* Compares the bins and all statistics of a plane with their definitions, applied to the list of
+ * its values, which is sorted. */
+static void check_plane(const struct ih_histogram *h, unsigned plane,
+                        const struct ih_count_spec *spec, uint8_t *values, size_t n)
+{
+    struct ih_stats s;
+    uint64_t sum = 0, low = 0, high = 0, bins[IH_BINS] = {0};
+    double squares = 0, entropy = 0;
+    for (size_t i = 0; i < n; i++) {
+        bins[values[i]]++;
+        sum += values[i];
+        low += values[i] <= spec->clip_low;
+        high += values[i] >= spec->clip_high;
+    }
+    const double mean = (double)sum / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        squares += (values[i] - mean) * (values[i] - mean);
+        entropy -= log2((double)bins[values[i]] / (double)n) / (double)n;
+    }
+    qsort(values, n, 1, compare_bytes);
+    ih_stats_compute(h, plane, spec, &s);
+    assert_memory_equal(h->bins[plane], bins, sizeof bins);
+    assert_int_equal(s.count, n);
+    assert_int_equal(s.sum, sum);
+    assert_true(fabs(s.mean - mean) < 1e-9);
+    assert_true(fabs(s.stddev - sqrt(squares / (double)n)) < 1e-9);
+    assert_true(fabs(s.entropy - entropy) < 1e-9 && s.entropy >= 0);
+    assert_int_equal(s.min, values[0]);
+    assert_int_equal(s.max, values[n - 1]);
+    assert_int_equal(s.clip_low, low);
+    assert_int_equal(s.clip_high, high);
+    for (int k = 0; k < IH_PERCENTILES; k++) /* smallest value with >= p n values up to it */
+        assert_int_equal(s.percentile[k], values[(n * ih_percentile_percents[k] + 99) / 100 - 1]);
+}
+
+static void check_gray(uint8_t *values, size_t n)
+{
+    struct ih_histogram h;
+    uint64_t low = 0, high = 0;
+    ih_histogram_clear(&h, 1);
+    h.n_pixels = n;
+    for (size_t i = 0; i < n; i++) {
+        h.bins[0][values[i]]++;
+        h.sum[0] += values[i];
+        low += values[i] <= gray_spec.clip_low;
+        high += values[i] >= gray_spec.clip_high;
+    }
+    ih_histogram_derive_gray(&h, &gray_spec);
+    assert_true(ih_histogram_consistent(&h));
+    assert_int_equal(h.any_low, low);
+    assert_int_equal(h.all_high, high);
+    check_plane(&h, 0, &gray_spec, values, n);
+    check_plane(&h, IH_LUMA, &gray_spec, values, n);
+}
+
+static void test_stats_against_brute_force(void **state)
+{
+    (void)state;
+    uint8_t values[1009];
+    uint32_t random = 1;
+    for (size_t n = 1; n <= sizeof values; n += n < 210 ? 1 : 97)
+        for (unsigned shift = 0; shift < 8; shift += 3) {
+            for (size_t i = 0; i < n; i++) {
+                random = random * 1664525u + 1013904223u;
+                values[i] = (uint8_t)(random >> 24 >> shift << shift / 2);
+            }
+            check_gray(values, n);
+        }
+}
+
+/* Percentiles must not overflow or round when 100 * count exceeds 64 bits. */
+static void test_percentiles_of_large_counts(void **state)
+{
+    (void)state;
+    const uint64_t n = (UINT64_C(1) << 60) + 44; /* a multiple of 20 */
+    assert_int_equal(n % 20, 0);
+    for (int more = 0; more < 2; more++) {
+        struct ih_histogram h;
+        struct ih_stats s;
+        ih_histogram_clear(&h, 1);
+        h.n_pixels = n;
+        h.bins[0][10] = n / 20 - 1 + (uint64_t)more; /* p05 needs n / 20 */
+        h.bins[0][11] = n / 2 - n / 20;
+        h.bins[0][200] = n - h.bins[0][10] - h.bins[0][11];
+        ih_stats_compute(&h, 0, &gray_spec, &s);
+        assert_int_equal(s.percentile[0], 10);
+        assert_int_equal(s.percentile[1], more ? 10 : 11);
+        assert_int_equal(s.percentile[3], more ? 11 : 200);
+        assert_int_equal(s.percentile[6], 200);
+        assert_int_equal(s.count, n);
+    }
+}
+
+static void test_stats_without_pixels(void **state)
+{
+    (void)state;
+    struct ih_histogram h;
+    struct ih_stats s;
+    ih_histogram_clear(&h, 3);
+    assert_true(ih_histogram_consistent(&h));
+    ih_stats_compute(&h, IH_LUMA, &gray_spec, &s);
+    assert_true(isnan(s.mean) && isnan(s.stddev) && isnan(s.entropy));
+    assert_int_equal(s.min + s.max + s.percentile[3], 0);
+    assert_true(isnan(ih_mean_luminance(&h)));
+}
+
+static void test_add_and_consistency(void **state)
+{
+    (void)state;
+    struct ih_histogram a, b;
+    ih_histogram_clear(&a, 1);
+    a.n_pixels = 2;
+    a.bins[0][7] = a.bins[IH_LUMA][7] = 2;
+    a.sum[0] = a.sum[IH_LUMA] = 14;
+    a.any_low = 1;
+    b = a;
+    ih_histogram_add(&a, &b);
+    assert_true(ih_histogram_consistent(&a));
+    assert_int_equal(a.n_pixels + a.bins[0][7] + a.sum[IH_LUMA] + a.any_low, 4 + 4 + 28 + 2);
+    b = a;
+    b.bins[0][8]++; /* one pixel too many */
+    assert_false(ih_histogram_consistent(&b));
+    b = a;
+    b.sum[0]++;
+    assert_false(ih_histogram_consistent(&b));
+    b = a;
+    b.all_high = 1; /* more than any */
+    assert_false(ih_histogram_consistent(&b));
+}
+
+/* sRGB 188 is 0.5029 in linear light. The weights are those of BT.709. */
+static void test_mean_luminance(void **state)
+{
+    (void)state;
+    struct ih_histogram h;
+    ih_histogram_clear(&h, 3);
+    h.n_pixels = 1;
+    h.bins[0][188] = h.bins[1][0] = h.bins[2][255] = 1;
+    assert_true(fabs(ih_mean_luminance(&h) - (0.2126 * 0.502886 + 0.0722)) < 1e-6);
+    ih_histogram_clear(&h, 1); /* the sRGB curve is linear up to 10 */
+    h.n_pixels = h.bins[0][10] = 1;
+    assert_true(fabs(ih_mean_luminance(&h) - 10 / 255.0 / 12.92) < 1e-12);
+    h.bins[0][10] = 0;
+    h.bins[0][11] = 1;
+    assert_true(fabs(ih_mean_luminance(&h) - pow((11 / 255.0 + 0.055) / 1.055, 2.4)) < 1e-12);
+    ih_histogram_clear(&h, 2);
+    h.n_pixels = 2;
+    h.bins[0][188] = h.bins[0][10] = 1; /* 10 is on the linear part: 10 / 255 / 12.92 */
+    assert_true(fabs(ih_mean_luminance(&h) - (0.502886 + 10 / 255.0 / 12.92) / 2) < 1e-6);
+}
+
+/* ---- totals ---- */
+
+enum { CLIP_LOW = 20, CLIP_HIGH = 230, PIXELS_MAX = 4000 };
+
+/* All pixels of a set as RGB; gray is R = G = B. */
+struct pixels {
+    uint8_t value[3][PIXELS_MAX], alpha[PIXELS_MAX], luma[PIXELS_MAX];
+    size_t n, n_alpha;
+};
+
+static void init_total(struct ih_total *t)
+{
+    ih_total_init(t, &ih_luma_bt709, CLIP_LOW, CLIP_HIGH);
+}
+
+static void count(struct ih_histogram *h, unsigned plane, unsigned value)
+{
+    h->bins[plane][value]++;
+    h->sum[plane] += value;
+}
+
+/* Makes an image of n random pixels, counts it as a backend would and appends it to the list. */
+static void make_image(struct ih_result *r, unsigned n_channels, unsigned n, struct pixels *all)
+{
+    memset(r, 0, sizeof *r);
+    r->path = "image";
+    r->info = (struct ih_image_info){"pnm", n, 1, n_channels, 8};
+    r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, CLIP_LOW, CLIP_HIGH};
+    struct ih_histogram *h = &r->histogram;
+    ih_histogram_clear(h, n_channels);
+    h->n_pixels = n;
+    const unsigned n_colours = ih_colour_channels(n_channels);
+    for (unsigned i = 0; i < n; i++) {
+        uint8_t v[3];
+        unsigned n_low = 0, n_high = 0;
+        for (unsigned c = 0; c < 3; c++) {
+            v[c] = (uint8_t)(n_colours == 1 && c > 0 ? v[0] : rand() % 256);
+            n_low += v[c] <= CLIP_LOW;
+            n_high += v[c] >= CLIP_HIGH;
+            all->value[c][all->n] = v[c];
+            if (c < n_colours)
+                count(h, c, v[c]);
+        }
+        if (n_channels > n_colours) {
+            uint8_t alpha = (uint8_t)(rand() % 256);
+            all->alpha[all->n_alpha++] = alpha;
+            count(h, n_colours, alpha);
+        }
+        uint8_t luma = n_colours == 1 ? v[0] : ih_luma(&ih_luma_bt709, v[0], v[1], v[2]);
+        all->luma[all->n++] = luma;
+        count(h, IH_LUMA, luma);
+        h->any_low += n_low > 0;
+        h->all_low += n_low == 3;
+        h->any_high += n_high > 0;
+        h->all_high += n_high == 3;
+    }
+    assert_true(ih_histogram_consistent(h));
+}
+
+static void check_joint(const struct ih_histogram *h, const struct pixels *all)
+{
+    uint64_t any_low = 0, all_low = 0, any_high = 0, all_high = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        unsigned n_low = 0, n_high = 0;
+        for (unsigned c = 0; c < 3; c++) {
+            n_low += all->value[c][i] <= CLIP_LOW;
+            n_high += all->value[c][i] >= CLIP_HIGH;
+        }
+        any_low += n_low > 0;
+        all_low += n_low == 3;
+        any_high += n_high > 0;
+        all_high += n_high == 3;
+    }
+    assert_int_equal(h->n_pixels, all->n);
+    assert_int_equal(h->any_low, any_low);
+    assert_int_equal(h->all_low, all_low);
+    assert_int_equal(h->any_high, any_high);
+    assert_int_equal(h->all_high, all_high);
+}
+
+/* Adds images with these numbers of channels, in this order and in reverse. */
+static void check_set(const unsigned *n_channels, size_t n_images)
+{
+    static struct pixels all;
+    static struct ih_result images[8], result, backwards;
+    struct ih_total total;
+    unsigned n_colours = 1;
+    memset(&all, 0, sizeof all);
+    init_total(&total);
+    for (size_t i = 0; i < n_images; i++) {
+        make_image(&images[i], n_channels[i], 1 + (unsigned)rand() % 400, &all);
+        n_colours = n_channels[i] > 2 ? 3 : n_colours;
+        assert_int_equal(ih_total_add(&total, &images[i], NULL), IH_OK);
+    }
+    ih_total_result(&total, &result);
+
+    assert_int_equal(result.status, IH_OK);
+    assert_string_equal(result.path, "(total)");
+    assert_true(result.is_total);
+    assert_int_equal(result.n_images, n_images);
+    assert_int_equal(result.n_failed, 0);
+    assert_int_equal(result.histogram.n_channels, n_colours + (all.n_alpha > 0));
+    assert_int_equal(result.info.n_channels, result.histogram.n_channels);
+    check_joint(&result.histogram, &all);
+    for (unsigned c = 0; c < n_colours; c++)
+        check_plane(&result.histogram, c, &result.spec, all.value[c], all.n);
+    if (all.n_alpha)
+        check_plane(&result.histogram, n_colours, &result.spec, all.alpha, all.n_alpha);
+    check_plane(&result.histogram, IH_LUMA, &result.spec, all.luma, all.n);
+
+    init_total(&total);
+    for (size_t i = n_images; i-- > 0;)
+        assert_int_equal(ih_total_add(&total, &images[i], NULL), IH_OK);
+    ih_total_result(&total, &backwards);
+    assert_memory_equal(&backwards.histogram, &result.histogram, sizeof result.histogram);
+}
+
+static void test_totals_of_sets(void **state)
+{
+    static const struct {
+        unsigned n_channels[4];
+        size_t n;
+    } sets[] = {
+        {{1}, 1},       {{2}, 1},       {{3}, 1},          {{4}, 1},
+        {{1, 1, 1}, 3}, {{1, 2}, 2},    {{3, 3}, 2},       {{3, 4, 3}, 3},
+        {{1, 3}, 2},    {{3, 1}, 2},    {{2, 3}, 2},       {{1, 4}, 2},
+        {{2, 4}, 2},    {{4, 2, 1}, 3}, {{1, 2, 3, 4}, 4}, {{4, 4, 1, 2}, 4},
+    };
+    (void)state;
+    srand(1);
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        check_set(sets[i].n_channels, sets[i].n);
+}
+
+/* The total of one image equals that image, except for name and size. */
+static void test_total_of_one_image(void **state)
+{
+    static struct pixels all;
+    struct ih_result image, result;
+    struct ih_total total;
+    (void)state;
+    for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
+        all.n = all.n_alpha = 0;
+        make_image(&image, n_channels, 300, &all);
+        init_total(&total);
+        assert_int_equal(ih_total_add(&total, &image, NULL), IH_OK);
+        ih_total_result(&total, &result);
+        assert_memory_equal(&result.histogram, &image.histogram, sizeof image.histogram);
+        assert_true(ih_mean_luminance(&result.histogram) == ih_mean_luminance(&image.histogram));
+        assert_int_equal(result.info.width, 0);
+        assert_null(result.info.format);
+    }
+}
+
+static void test_total_with_failed_inputs(void **state)
+{
+    static struct pixels all;
+    struct ih_result image, result, failed = {.path = "bad", .status = IH_CORRUPT};
+    struct ih_total total;
+    (void)state;
+    failed.histogram.n_pixels = 1000; /* decoded before the damage */
+    failed.histogram.bins[0][0] = 1000;
+    init_total(&total);
+    make_image(&image, 3, 10, &all);
+    assert_int_equal(ih_total_add(&total, &failed, NULL), IH_OK);
+    assert_int_equal(ih_total_add(&total, &image, NULL), IH_OK);
+    assert_int_equal(ih_total_add(&total, &failed, NULL), IH_OK);
+    ih_total_result(&total, &result);
+    assert_int_equal(result.n_images, 1);
+    assert_int_equal(result.n_failed, 2);
+    assert_memory_equal(&result.histogram, &image.histogram, sizeof image.histogram);
+}
+
+static void test_total_without_images(void **state)
+{
+    struct ih_total total;
+    struct ih_result result;
+    struct ih_stats stats;
+    (void)state;
+    init_total(&total);
+    ih_total_result(&total, &result);
+    assert_true(result.is_total);
+    assert_int_equal(result.n_images, 0);
+    assert_int_equal(result.histogram.n_channels, 0);
+    for (unsigned p = 0; p < IH_CHANNELS_MAX; p++)
+        assert_null(ih_plane_name(result.histogram.n_channels, p));
+    ih_stats_compute(&result.histogram, IH_LUMA, &result.spec, &stats);
+    assert_int_equal(stats.count, 0);
+    assert_true(isnan(stats.mean));
+    assert_true(isnan(ih_mean_luminance(&result.histogram)));
+}
+
+static void init_white(struct ih_result *r, uint64_t n_pixels)
+{
+    memset(r, 0, sizeof *r);
+    r->spec = (struct ih_count_spec){1, &ih_luma_bt709, 0, 255};
+    ih_histogram_clear(&r->histogram, 1);
+    r->histogram.n_pixels = r->histogram.bins[0][255] = n_pixels;
+    r->histogram.sum[0] = n_pixels * 255;
+    ih_histogram_derive_gray(&r->histogram, &r->spec);
+}
+
+/* UINT64_MAX is a multiple of 255, so the largest sum of white pixels is exactly UINT64_MAX. */
+static void test_total_does_not_overflow(void **state)
+{
+    struct ih_result white, result;
+    struct ih_total total;
+    struct ih_error err = {0};
+    struct ih_stats stats;
+    (void)state;
+    init_total(&total);
+    init_white(&white, UINT64_MAX / 255 - 2);
+    assert_int_equal(ih_total_add(&total, &white, &err), IH_OK);
+    init_white(&white, 3);
+    assert_int_equal(ih_total_add(&total, &white, &err), IH_LIMIT);
+    assert_string_equal(err.message, "more pixels than sums of 64 bits can hold");
+    init_white(&white, 2);
+    assert_int_equal(ih_total_add(&total, &white, &err), IH_OK);
+    init_white(&white, 1);
+    assert_int_equal(ih_total_add(&total, &white, &err), IH_LIMIT);
+    ih_total_result(&total, &result);
+    assert_int_equal(result.n_images, 2);
+    assert_true(result.histogram.sum[0] == UINT64_MAX);
+    assert_true(result.histogram.n_pixels == UINT64_MAX / 255);
+    ih_stats_compute(&result.histogram, 0, &result.spec, &stats);
+    assert_true(stats.mean == 255);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stats_against_brute_force),
+        cmocka_unit_test(test_percentiles_of_large_counts),
+        cmocka_unit_test(test_stats_without_pixels),
+        cmocka_unit_test(test_add_and_consistency),
+        cmocka_unit_test(test_mean_luminance),
+        cmocka_unit_test(test_totals_of_sets),
+        cmocka_unit_test(test_total_of_one_image),
+        cmocka_unit_test(test_total_with_failed_inputs),
+        cmocka_unit_test(test_total_without_images),
+        cmocka_unit_test(test_total_does_not_overflow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,254 @@
+/*
+ * The memory through which a decoder process sends pixels: images and rows around the size of a
+ * piece, fast and slow sides, open files, memory that cannot be allocated or shrunk.
+ */
+#define _GNU_SOURCE /* seals */
+
+#include "tests/support/scripted_decoder.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+/* ---- sizes ---- */
+
+static void test_sizes(void **state)
+{
+    static const struct order orders[] = {
+        {.width = 1, .height = 1, .n_channels = 4},
+        {.width = 1024, .height = PIECE / 1024, .n_channels = 1},     /* one piece */
+        {.width = 1024, .height = PIECE / 1024 + 1, .n_channels = 1}, /* plus a row */
+        {.width = 1024, .height = PIECE / 2048, .n_channels = 4},     /* two */
+        {.width = PIECE, .height = 5, .n_channels = 1},               /* rows of a piece */
+        {.width = PIECE / 3, .height = 3, .n_channels = 3},           /* minus a byte */
+        {.width = PIECE / 3 + 1, .height = 3, .n_channels = 3},       /* plus a byte */
+        {.width = PIECE / 4 + 1, .height = 4, .n_channels = 4},
+        {.width = PIECE * 2, .height = 3, .n_channels = 1},
+        {.width = 3000001, .height = 2, .n_channels = 2},
+        {.width = 999, .height = 2000, .n_channels = 3},
+        {.width = 10, .height = 300, .n_channels = 3, .at_a_time = 10}, /* a row in each */
+        {.width = PIECE + 1, .height = 3, .n_channels = 1, .at_a_time = PIECE / 2},
+    };
+    struct ih_decoder_process *h = *state;
+    struct ih_error err;
+    pid_t pid = 0;
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        const struct order *o = &orders[i];
+        const size_t width = (size_t)o->width;
+        assert_int_equal(decode_order(h, o, width, 0, &err), IH_OK);
+        assert_int_equal(decode_order(h, o, width + 7, 0, &err), IH_OK);
+        assert_int_equal(decode_order(h, o, width * (size_t)o->height + 1, 0, &err), IH_OK);
+        assert_true(pid == 0 || pid == h->pid);
+        pid = h->pid;
+    }
+}
+
+/* A slow worker, so that the decoder process waits for pieces, and a slow decoder process. */
+static void test_speeds(void **state)
+{
+    const struct order sound = {.width = 1000, .height = 2500, .n_channels = 3},
+                       asking = {.width = 1000, .height = 2500, .n_channels = 3, .deed = ASK},
+                       sleeping = {.width = 1000, .height = 2500, .n_channels = 3, .deed = SLEEP};
+    struct ih_decoder_process *h = *state;
+    struct ih_error err;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(decode_order(h, &sound, 100 * 1000, 3, &err), IH_OK);
+        assert_int_equal(decode_order(h, &asking, 100 * 1000, 3, &err), IH_OK);
+        assert_int_equal(decode_order(h, &asking, 100 * 1000, 0, &err), IH_OK);
+        assert_int_equal(decode_order(h, &sleeping, 100 * 1000, 0, &err), IH_OK);
+    }
+}
+
+/* One row per piece: both sides wait often, at many different moments. */
+static void test_turns(void **state)
+{
+    const struct order order = {.width = 10, .height = 5000, .n_channels = 1, .at_a_time = 10};
+    struct ih_decoder_process *h = *state;
+    struct ih_error err;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(decode_order(h, &order, 10, 0, &err), IH_OK);
+}
+
+/* Many images, good and bad, one after the other in the same memory. */
+static void test_many(void **state)
+{
+    struct ih_decoder_process *h = *state;
+    struct ih_error err;
+    const struct order first = {.width = 1, .height = 1, .n_channels = 1};
+    assert_int_equal(decode_order(h, &first, 1, 0, &err), IH_OK);
+    const pid_t pid = h->pid;
+    const unsigned n_before = n_files();
+    for (unsigned i = 0; i < 300; i++) {
+        const struct order order = {.width = i * 7919 % 2000 + 1,
+                                    .height = i * 104729 % 600 + 1,
+                                    .n_channels = i % 4 + 1,
+                                    .deed = i % 5 == 4 ? FAIL : DECODE};
+        const enum ih_status status = decode_order(h, &order, 2000, 0, &err);
+        assert_int_equal(status, order.deed == FAIL ? IH_UNSUPPORTED : IH_OK);
+    }
+    assert_int_equal(h->pid, pid);
+    assert_int_equal(n_files(), n_before);
+}
+
+/* A decoder process has the standard files, its socket and the image open. The worker keeps one
+ * socket open for it, and nothing after its end. */
+static void test_files(void **state)
+{
+    const struct order order = {.width = 1, .height = 1, .n_channels = 1, .deed = COUNT_FILES};
+    const unsigned n_before = n_files();
+    struct ih_decoder_process *h = *state;
+    struct ih_error err;
+    for (int start = 0; start < 5; start++) {
+        for (int image = 0; image < 5; image++) {
+            uint8_t n_inside;
+            size_t n;
+            assert_int_equal(open_order(h, &order, NULL, &err), IH_OK);
+            assert_int_equal(h->remote.read(&h->remote, &n_inside, 1, &n, &err), IH_OK);
+            assert_int_equal(n_inside, 5);
+            assert_int_equal(h->remote.read(&h->remote, &n_inside, 1, &n, &err), IH_OK);
+            assert_int_equal(n, 0);
+            h->remote.close(&h->remote);
+            assert_int_equal(n_files(), n_before + 1);
+            assert_int_equal(n_memories(), 1);
+        }
+        ih_decoder_process_reset(h);
+        assert_int_equal(n_files(), n_before);
+        assert_int_equal(n_memories(), 0);
+    }
+}
+
+/* ---- memory that cannot shrink ---- */
+
+static const char shrinks[] = "IMGHIST_TEST_SHRINKS";
+
+/* Whether the shared memory can shrink; also tried in the decoder process before it gives up its
+ * rights. */
+static bool can_shrink(int file)
+{
+    return ftruncate(file, 0) == 0 || ftruncate(file, sizeof(struct ih_shared_pixels) - 1) == 0;
+}
+
+static void test_seals(void **state)
+{
+    int file;
+    (void)state;
+#ifndef F_ADD_SEALS
+    skip();
+#else
+    struct ih_shared_pixels *memory = ih_shared_pixels_make(&file);
+    assert_non_null(memory);
+    assert_int_equal(fcntl(file, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    const bool could = can_shrink(file);
+    assert_false(could);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(ftruncate(file, sizeof *memory + 4096), -1);
+    assert_int_equal(fcntl(file, F_ADD_SEALS, F_SEAL_WRITE), -1);
+    assert_int_equal(errno, EPERM);
+    memset(memory, 1, sizeof *memory);
+    struct ih_shared_pixels *other = ih_shared_pixels_map(file);
+    assert_non_null(other);
+    assert_int_equal(fcntl(file, F_GETFD), -1); /* it is closed */
+    other->pieces[IH_DECODER_PROCESS_PIECES - 1][PIECE - 1] = 2;
+    assert_int_equal(memory->pieces[IH_DECODER_PROCESS_PIECES - 1][PIECE - 1], 2);
+    ih_shared_pixels_unmap(other);
+    ih_shared_pixels_unmap(memory);
+    assert_null(ih_shared_pixels_map(file)); /* as when a person starts the program so */
+    ih_shared_pixels_unmap(NULL);
+
+    const struct order order = {.width = 999, .height = 999, .n_channels = 3};
+    struct ih_decoder_process h;
+    struct ih_error err;
+    ih_decoder_process_init(&h, &command);
+    setenv(shrinks, "1", 1);
+    assert_int_equal(decode_order(&h, &order, 2000, 0, &err), IH_OK);
+    unsetenv(shrinks);
+    ih_decoder_process_reset(&h);
+#endif
+}
+
+/* Each decoder process has new memory. */
+static void test_new_memory(void **state)
+{
+    const struct order order = {.width = 999, .height = 999, .n_channels = 3};
+    uint8_t pixels[3 * 999];
+    struct ih_decoder_process a, b;
+    struct ih_error err;
+    size_t n;
+    (void)state;
+    ih_decoder_process_init(&a, &command);
+    ih_decoder_process_init(&b, &command);
+    assert_int_equal(open_order(&a, &order, NULL, &err), IH_OK);
+    assert_int_equal(a.remote.read(&a.remote, pixels, 999, &n, &err), IH_OK);
+    assert_int_equal(decode_order(&b, &order, 999, 0, &err), IH_OK); /* at the same time */
+    assert_ptr_not_equal(a.memory, b.memory);
+    a.remote.close(&a.remote);
+    assert_null(a.memory);
+    ih_decoder_process_reset(&a);
+    ih_decoder_process_reset(&b);
+    assert_null(b.memory);
+}
+
+/* No memory, no file descriptors or no program: an error, and nothing stays open or mapped. */
+static void test_no_memory(void **state)
+{
+    static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist",
+                                                              .decoders = decoders};
+    static const char says[] = "cannot start a decoder process: no shared memory: ";
+    const struct order order = {.width = 9, .height = 9, .n_channels = 1};
+    struct ih_decoder_process h;
+    struct ih_error err;
+    struct rlimit limit, less;
+    (void)state;
+    ih_decoder_process_init(&h, &command);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    less = (struct rlimit){1000, limit.rlim_max};
+    const unsigned n_before = n_files();
+    setrlimit(RLIMIT_FSIZE, &less);
+    enum ih_status status = decode_order(&h, &order, 9, 0, &err);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    assert_int_equal(status, IH_UNAVAILABLE);
+    assert_memory_equal(err.message, says, sizeof says - 1);
+    assert_string_equal(err.message + sizeof says - 1, strerror(EFBIG));
+    assert_int_equal(n_files(), n_before);
+    assert_int_equal(n_memories(), 0);
+
+    const int low = open("/dev/null", O_RDONLY);
+    close(low);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    for (unsigned n = 0; n < 3; n++) { /* descriptors left besides the file */
+        less = (struct rlimit){(rlim_t)low + 1 + n, limit.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &less);
+        status = decode_order(&h, &order, 9, 0, &err);
+        setrlimit(RLIMIT_NOFILE, &limit);
+        assert_int_equal(status, IH_IO); /* fails one file, not the batch */
+        assert_int_equal(n_files(), n_before);
+        assert_null(h.memory);
+        assert_int_equal(n_memories(), 0);
+    }
+    assert_int_equal(decode_order(&h, &order, 9, 0, &err), IH_OK);
+    ih_decoder_process_reset(&h);
+    ih_decoder_process_init(&h, &nowhere);
+    assert_int_equal(decode_order(&h, &order, 9, 0, &err), IH_UNAVAILABLE);
+    ih_decoder_process_reset(&h);
+    assert_int_equal(n_files(), n_before);
+    assert_int_equal(n_memories(), 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (is_decoder_process(argc, argv))
+        return getenv(shrinks) && can_shrink(IH_DECODER_PROCESS_MEMORY)
+                   ? EXIT_FAILURE
+                   : ih_decoder_process_serve(decoders, argv + 2);
+    if (!can_start_itself())
+        return 0;
+    alarm(300); /* rather than hang */
+    const struct CMUnitTest tests[] = {
+        PROCESS_TEST(test_sizes),          PROCESS_TEST(test_speeds),
+        PROCESS_TEST(test_turns),          PROCESS_TEST(test_many),
+        PROCESS_TEST(test_files),          cmocka_unit_test(test_seals),
+        cmocka_unit_test(test_new_memory), cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
