@@ -14,11 +14,12 @@ cc=${CC:-cc}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# The benchmark needs no other decoder, so its table of decoders has this one only.
+# Builds the decoder of baseline JPEG only: the table of decoders has that one, and the all-scans way of
+# progressive files is left out.
 mkdir -p "$dir/decode"
 echo 'DECODER(jpeg)' >"$dir/decode/decoders.def"
-sources="tests/bench/jpeg_validate.c src/base/*.c src/counts/*.c src/isolate/*.c src/decode/decode.c src/decode/read_bytes.c
-         src/decode/dec_raw.c src/decode/dec_jpeg.c src/decode/samples.c src/decode/jpeg/*.c src/decode/progressive/*.c
+sources="tests/bench/jpeg_validate.c src/base/*.c src/counts/*.c src/decode/decode.c src/decode/read_bytes.c
+         src/decode/dec_raw.c src/decode/dec_jpeg.c src/decode/samples.c src/decode/jpeg/*.c
          src/jpeg_gpu/validate*.c"
 # shellcheck disable=SC2046,SC2086 # lists of words
 $cc -std=c11 -O2 -pthread -I"$dir" -Isrc -o "$dir/jpeg_validate" $sources \
