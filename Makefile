@@ -1,15 +1,15 @@
-# imghist. `make help` lists the targets; README.md says how to begin.
+# imghist. `make help` lists targets and variables; README.md describes the installation.
 #
 #   CONFIG=release|debug|sanitize|tsan|coverage|fuzz   objects in build/$(CONFIG)/
-#   CC=gcc|clang                                       another compiler wants its own BUILD
-#   CUDA=0                                             leave the GPU out
-#   CUDA_ARCH=all|90|...                               which GPUs the kernels are compiled for
+#   CC=gcc|clang                                       use a BUILD of its own for each compiler
+#   CUDA=0                                             build without GPU support
+#   CUDA_ARCH=all|90|...                               GPU architectures of the kernels
 #   WERROR=1                                           warnings are errors, as in CI
-#   FORMATS="webp gif ..."                             the optional formats to look for; default: all
+#   FORMATS="webp gif ..."                             optional formats to build if their libraries are found; default: all
 #   LIBDEFLATE=0                                       PNG through libpng alone
-#   PROGRESSIVE=0                                      progressive JPEG scan by scan: more memory, half the speed
-#   DEPS=DIR                                           headers and libraries under DIR, looked at first
-#   CPPFLAGS= CFLAGS= LDFLAGS= LDLIBS=                 yours, added to what is needed; -O3 takes the place of -O2
+#   PROGRESSIVE=0                                      decode progressive JPEG scan by scan: more memory, half the speed
+#   DEPS=DIR                                           search DIR/include, DIR/lib and DIR/share first
+#   CPPFLAGS= CFLAGS= LDFLAGS= LDLIBS=                 added to the required flags; -O3 replaces -O2
 
 CONFIG    ?= release
 BUILD     ?= build/$(CONFIG)
@@ -19,9 +19,9 @@ DEPS      ?=
 VERSION   := $(shell sed -n 's/^.define IH_VERSION "\(.*\)".*/\1/p' src/imghist.h)
 ABI       := 0
 
-# Sources may be in a folder with a blank in its name; what is built is a list of words.
+# The source folder may contain a blank in its name, but make splits lists of built files at blanks.
 ifneq ($(words $(BUILD)),1)
-  $(error BUILD: one folder, with no blank in its name)
+  $(error BUILD must be one folder without a blank in its name)
 endif
 
 .DEFAULT_GOAL := all
@@ -29,19 +29,19 @@ endif
 .SECONDARY:
 MAKEFLAGS += --no-builtin-rules
 
-# ---- what the machine has ---------------------------------------------------------------------
+# ---- the machine ------------------------------------------------------------------------------
 
 PKG_CONFIG ?= pkg-config
 PACKAGES   := libpng libjpeg
-# Formats whose library a machine may lack. Without it the format drops out, and --list says so.
-# giflib comes without a file for pkg-config on many systems, so its header is looked for.
+# Optional formats. If the library is missing, the format is left out and --list says so. Many systems have no
+# pkg-config file for giflib, so its header is searched for.
 FORMATS_ALL   := webp tiff gif heif jxl
 FORMATS       ?= $(FORMATS_ALL)
 PACKAGES_webp := libwebp libwebpdemux
 PACKAGES_tiff := libtiff-4 >= 4.5
 PACKAGES_heif := libheif >= 1.15
 PACKAGES_jxl  := libjxl >= 0.7
-# 1: PNG is inflated by libdeflate too. Under DEPS it needs no pkg-config.
+# 1: inflate PNG with libdeflate. Under DEPS it needs no pkg-config.
 LIBDEFLATE    ?= $(if $(or $(shell $(PKG_CONFIG) --exists libdeflate 2>/dev/null && echo 1),\
                    $(wildcard $(addsuffix /libdeflate.h,$(DEPS)/include))),1,0)
 GIF_HEADER    := $(wildcard $(addsuffix /gif_lib.h,$(DEPS)/include /usr/include /usr/local/include))
@@ -49,7 +49,7 @@ has_format     = $(if $(PACKAGES_$(1)),$(shell $(PKG_CONFIG) --exists '$(PACKAGE
                    $(if $(GIF_HEADER),$(1)))
 FORMATS_HERE  := $(foreach f,$(FORMATS),$(call has_format,$(f)))
 FORMATS_GONE  := $(filter-out $(FORMATS_HERE),$(FORMATS_ALL))
-# Where the last build found nvcc is asked too: `sudo make install` has another PATH than `make` had.
+# The nvcc of the last build is tried too, because `sudo make install` may have a different PATH.
 NVCC       := $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc 2>/dev/null) \
                           $(wildcard $(firstword $(shell cat build/cuda-$(CUDA_ARCH)/flags 2>/dev/null))) \
                           $(wildcard /usr/local/cuda/bin/nvcc))
@@ -69,7 +69,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
             -Wmissing-prototypes -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 \
             $(if $(filter 1,$(WERROR)),-Werror)
 
-# The same bytes wherever it is built: no folder of this machine gets into them.
+# Reproducible: the build contains no path of the source folder.
 FLAGS_release  := -O2 -g -fstack-protector-strong '-ffile-prefix-map=$(CURDIR)=.' \
                   $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 FLAGS_debug    := -O0 -g3
@@ -80,15 +80,15 @@ FLAGS_coverage := -O0 -g --coverage
 FLAGS_fuzz     := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
                   -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 ifeq ($(FLAGS_$(CONFIG)),)
-  $(error CONFIG=$(CONFIG) is none of release debug sanitize tsan coverage fuzz)
+  $(error CONFIG=$(CONFIG) must be release, debug, sanitize, tsan, coverage or fuzz)
 endif
 ifeq ($(CONFIG),fuzz)
   CC   := clang
   CUDA := 0
 endif
 
-# What the user gives, in the environment or behind make, stands behind our choices and before what
-# the sources cannot do without. Not -flto: the names inside the archive are hidden in machine code.
+# User flags, from the environment or the command line, come after our defaults and before the flags that the sources
+# need. -flto is dropped: symbols of the archive can be hidden in machine code only.
 override CPPFLAGS := -Isrc -I. $(if $(DEPS),-I$(DEPS)/include) $(CPPFLAGS)
 override CFLAGS   := $(FLAGS_$(CONFIG)) $(WARNINGS) $(filter-out -flto%,$(CFLAGS)) \
                      -std=c11 -ffp-contract=off -fPIC -fvisibility=hidden -pthread
@@ -99,7 +99,7 @@ ask = $(if $(PACKAGES_$(2)),$(shell $(PKG_CONFIG) $(1) '$(PACKAGES_$(2))'))
 override CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--cflags,$(f)) \
                        -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
 override LDLIBS   := $(LDLIBS) $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg) -lm
-# These are loaded when an image needs them: see src/base/dynlib.h.
+# Libraries that are loaded when an image needs them: see src/base/dynlib.h.
 FORMATS_LATE := $(filter tiff heif jxl,$(FORMATS_HERE))
 soname_of     = $(or $(shell objdump -p $(shell $(PKG_CONFIG) --variable=libdir $(firstword $(PACKAGES_$(1))))/lib$(1).so 2>/dev/null | \
                   sed -n 's/^ *SONAME *//p'),lib$(1).so)
@@ -115,7 +115,7 @@ PROGRESSIVE   ?= 1
 ifeq ($(PROGRESSIVE),1)
   override CPPFLAGS += -DIH_WITH_PROGRESSIVE
 endif
-# Decoder processes give up their rights through it; without it they only have resource limits.
+# The sandbox of decoder processes. Without libseccomp they have resource limits only.
 SECCOMP       ?= $(if $(shell $(PKG_CONFIG) --exists libseccomp 2>/dev/null && echo 1),1,0)
 ifeq ($(SECCOMP),1)
   override CPPFLAGS += -DIH_WITH_SECCOMP $(shell $(PKG_CONFIG) --cflags libseccomp)
@@ -123,7 +123,7 @@ ifeq ($(SECCOMP),1)
 endif
 
 ifeq ($(CUDA),1)
-  $(if $(NVCC),,$(error CUDA=1: there is no nvcc on PATH or in CUDA_HOME))
+  $(if $(NVCC),,$(error CUDA=1: no nvcc on PATH or in CUDA_HOME))
   CUDA_DIR     := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
   CUDA_BUILD   := build/cuda-$(CUDA_ARCH)
   CUDA_GENCODE := $(if $(filter all all-major native,$(CUDA_ARCH)),-arch=$(CUDA_ARCH),\
@@ -134,15 +134,14 @@ ifeq ($(CUDA),1)
                   $(if $(filter 1,$(WERROR)),-Werror all-warnings)
   override CPPFLAGS += -DIH_WITH_CUDA -isystem $(CUDA_DIR)/include
   override LDLIBS   += -L$(CUDA_DIR)/lib64 -lcudart_static -lsupc++ -ldl -lrt
-  # The header of the toolkit's JPEG decoder, which is loaded when there is work for it. A toolkit
-  # without it is helped out by third_party/install.sh.
+  # The header of nvJPEG, which is loaded at run time. third_party/nvjpeg.sh fetches it if the toolkit lacks it.
   NVJPEG_DIR   := $(patsubst %/nvjpeg.h,%,$(firstword $(wildcard $(CUDA_DIR)/include/nvjpeg.h \
                     $(addsuffix /nvjpeg.h,$(DEPS)/include) build/nvjpeg/nvjpeg.h)))
   override CPPFLAGS += $(if $(NVJPEG_DIR),-DIH_WITH_NVJPEG -isystem $(NVJPEG_DIR))
   KERNEL_OBJS  := $(patsubst kernels/%.cu,$(CUDA_BUILD)/%.o,$(wildcard kernels/*.cu))
 endif
 
-# ---- what is built ----------------------------------------------------------------------------
+# ---- build rules ------------------------------------------------------------------------------
 
 LIB_SRCS  := $(wildcard $(foreach d,base counts decode decode/jpeg decode/progressive decode/png decode/tiff \
                isolate count device jpeg_gpu output output/chart pipeline library,src/$(d)/*.c))
@@ -198,7 +197,7 @@ ifneq ($(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),)
 $(BUILD)/src/count/count_vectors_avx2.o: private override CFLAGS += -mavx2
 endif
 
-# stb's code does not hold our warnings; only the shims may include it for its implementation.
+# stb does not compile without warnings. Only these files include its implementation.
 $(BUILD)/third_party/%.o: third_party/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -w -MMD -MP -c -o $@ $<
@@ -207,15 +206,15 @@ $(CUDA_BUILD)/%.o: kernels/%.cu $(CUDA_BUILD)/flags
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -MMD -MP -c -o $@ $<
 
-# The font, as an array of bytes that is compiled in.
+# The font, compiled in as an array of bytes.
 $(BUILD)/font.c: third_party/embed.sh $(FONT) | needs
 	@mkdir -p $(@D)
 	third_party/embed.sh ih_font $(FONT) >$@
 $(BUILD)/font.o: $(BUILD)/font.c
 	$(CC) $(CFLAGS) -c -o $@ $<
 
-# Objects are made anew when the compiler or its flags change, programs also when the GPUs do: then,
-# and only then, the file that holds them is made anew.
+# Objects are rebuilt when the compiler or its flags change, programs also when CUDA settings change: only then are
+# these files rewritten.
 export FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(CUDA) $(CUDA_ARCH)
 ifneq ($(strip $(shell cat $(BUILD)/flags 2>/dev/null)),$(strip $(FLAGS)))
 $(BUILD)/flags: FORCE
@@ -237,10 +236,10 @@ FORCE:
 
 include packaging/install.mk
 
-# ---- trying and testing -----------------------------------------------------------------------
+# ---- demo and tests ---------------------------------------------------------------------------
 
 .PHONY: demo
-demo: ## install what is missing, build, and run imghist on samples/
+demo: ## install missing packages, build, and run imghist on samples/
 	third_party/install.sh build 'formats?'
 	$(MAKE) all
 	@echo; echo '$$ ./imghist samples/scene.png'; ./imghist samples/scene.png
@@ -250,7 +249,7 @@ demo: ## install what is missing, build, and run imghist on samples/
 	@echo; echo 'charts are in build/charts:'; find build/charts -name '*.png' | sort
 
 .PHONY: test
-test: ## install the test tools, build, and run every test that needs no GPU
+test: ## install the test tools, build, and run all tests that need no GPU
 	third_party/install.sh build test 'formats?'
 	$(MAKE) all unit
 	tests/layers.sh .
@@ -264,15 +263,15 @@ $(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o)
 $(BUILD)/tests/test_bench_exact: $(BUILD)/src/bench/exact.o
 $(addprefix $(BUILD)/tests/,test_bench test_bench_report test_bench_chart): \
   $(addprefix $(BUILD)/src/bench/,bench_chart.o exact.o job.o measure.o report.o)
-# A test takes of all this what it needs: whole, and with the kernels, it would be 25 MB in each.
+# Tests link with an archive, so that each takes only the objects it needs and not all kernels.
 $(BUILD)/tested.a: $(LIB_OBJS)
 	@rm -f $@
-	$(AR) qcs $@ $^ # not r: folders have objects of the same name
+	$(AR) qcs $@ $^ # q, not r: objects in different folders have the same name
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tested.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -lcmocka
 
-# Tests write files with what only the encoders' side of a library has.
+# Tests also need the encoders of these libraries.
 $(BUILD)/tests/test_webp: override LDLIBS += -lwebpmux
 $(BUILD)/tests/test_tiff: override LDLIBS += $(call ask,--libs,tiff)
 $(BUILD)/tests/test_heif: override LDLIBS += $(call ask,--libs,heif)
@@ -305,12 +304,12 @@ samples: ## make test card and scene.jpg again in build/samples and compare them
 	cmp build/samples/scene.jpg samples/scene.jpg
 
 .PHONY: gallery
-gallery: all ## make the pictures of README.md, and a page of charts of every kind in build/gallery
+gallery: all ## draw the pictures of README.md, and a page with all kinds of charts in build/gallery
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $(BUILD)/make_images tests/gallery/make_images.c $(LDLIBS)
 	tests/gallery/gallery.sh $(PROGRAM) $(BUILD)/make_images build/gallery
 	tests/gallery/terminal.sh $(PROGRAM) tests/gallery/terminal.svg
 
-# ---- keeping house ----------------------------------------------------------------------------
+# ---- maintenance ------------------------------------------------------------------------------
 
 FORMATTED = $(shell find src kernels tests samples third_party -name '*.[ch]' -o -name '*.cu' \
               -o -name '*.cuh')
@@ -319,7 +318,7 @@ format: ## format the sources
 	clang-format -i $(FORMATTED)
 
 .PHONY: format-check
-format-check: ## fail where a source is not formatted
+format-check: ## fail if a source file is not formatted
 	clang-format --dry-run --Werror $(FORMATTED)
 
 .PHONY: analyze
@@ -339,7 +338,7 @@ print-flags:
 	@echo $(CPPFLAGS) -std=c11
 
 .PHONY: clean
-clean: ## remove what was built
+clean: ## remove all built files
 	rm -rf build imghist
 
 .PHONY: help

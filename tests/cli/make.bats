@@ -87,10 +87,10 @@ has_in_order() {
 @test "make: a blank in BUILD is refused, and CUDA=1 without nvcc" {
   run run_make -n CUDA=0 "BUILD=$PWD/some where"
   [ "$status" -eq 2 ]
-  [[ $output == *"BUILD: one folder"* ]]
+  [[ $output == *"BUILD must be one folder"* ]]
   run run_make -n CUDA=1 NVCC=
   [ "$status" -eq 2 ]
-  [[ $output == *"there is no nvcc on PATH or in CUDA_HOME"* ]]
+  [[ $output == *"no nvcc on PATH or in CUDA_HOME"* ]]
   [ -z "$(ls)" ]
 }
 
