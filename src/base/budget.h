@@ -33,15 +33,8 @@ struct ih_budget {
 void ih_budget_init(struct ih_budget *b, uint64_t size_bytes);
 void ih_budget_destroy(struct ih_budget *b); /* all bytes must have been given back */
 
-/*
- * Waits until n_bytes are left and takes them.
- *
- * b   NULL: no limit
- *
- * Returns IH_OK. Returns IH_LIMIT at once, with IH_LIMIT_MAX_MEMORY in err, if n_bytes is more than
- * the budget's size.
- * Threads: any.
- */
+/* Waits until n_bytes are left and takes them. b: NULL: no limit. Returns IH_OK; or IH_LIMIT at
+ * once, with IH_LIMIT_MAX_MEMORY in err, for more than the budget's size. Threads: any. */
 enum ih_status ih_budget_take(struct ih_budget *b, uint64_t n_bytes, struct ih_error *err);
 
 /* Takes n_bytes if they are left and no other caller waits; never waits itself. */

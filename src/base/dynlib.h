@@ -2,9 +2,8 @@
  * Libraries that are loaded when an image first needs them.
  *
  * libtiff, libheif and libjxl depend on forty other libraries. Linking them would add 10 to 30 ms
- * to each start of the program, which otherwise takes 1 ms. Instead dlopen loads them once. Their
- * functions are called through a struct of pointers. A list of prototypes generates the struct, and
- * the compiler checks the list against the library's header.
+ * to each start of the program, which otherwise takes 1 ms. A list of prototypes generates a struct
+ * of function pointers, and the compiler checks the list against the library's header.
  */
 #ifndef IH_BASE_DYNLIB_H
 #define IH_BASE_DYNLIB_H

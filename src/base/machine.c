@@ -19,11 +19,10 @@
 /*
  * Linux lists the groups of a process as ID:CONTROLLERS:PATH. The line of version 2 is "0::PATH";
  * lines of version 1 are skipped. A limit of a group also holds for all groups below it, so the
- * smallest limit on the way up is the one that applies.
+ * smallest limit on the way up applies.
  *
- * In a container, the mounted files often show the process's own group as the topmost one, while
- * the list has the path outside. Folders that do not exist set no limit, and the topmost folder is
- * always read.
+ * In a container, the topmost folder often is the process's own group, while the list has the path
+ * outside. So a folder that does not exist sets no limit, and the topmost one is always read.
  */
 enum { PATH_BYTES_MAX = 4096 };
 
@@ -47,8 +46,8 @@ static uint64_t memory_of_group(const char *folder)
                                                                           : UINT64_MAX;
 }
 
-/* CPU time per period, rounded up: 1.5 cores' worth keeps 2 threads busy by turns. */
-static uint64_t processors_of_group(const char *folder)
+/* CPU time per period, rounded up: 1.5 cores' worth keeps 2 threads busy in turns. */
+static uint64_t cores_of_group(const char *folder)
 {
     long long time[2]; /* quota, period */
     if (read_numbers(folder, "cpu.max", time) != 2 || time[0] < 0 || time[1] <= 0)
@@ -98,16 +97,16 @@ uint64_t ih_control_group_memory(const char *groups, const char *mounted)
     return limit_of_groups(groups, mounted, memory_of_group);
 }
 
-uint64_t ih_control_group_processors(const char *groups, const char *mounted)
+uint64_t ih_control_group_cores(const char *groups, const char *mounted)
 {
-    return limit_of_groups(groups, mounted, processors_of_group);
+    return limit_of_groups(groups, mounted, cores_of_group);
 }
 
 /* ---- the machine ---- */
 
 static const char own_groups[] = "/proc/self/cgroup", mounted_groups[] = "/sys/fs/cgroup";
 
-unsigned ih_machine_processors(void)
+unsigned ih_machine_cores(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
 #ifdef CPU_COUNT
@@ -115,9 +114,9 @@ unsigned ih_machine_processors(void)
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
         n = CPU_COUNT(&allowed);
 #endif
-    /* A container may often run on all cores but for less time. With more threads than that time
-     * is enough for, all of them use it up early in each period and wait for the next one. */
-    uint64_t limit = ih_control_group_processors(own_groups, mounted_groups);
+    /* A container often has all cores but limited time. More threads than that time is enough for
+     * use it up early in each period, and all wait for the next one. */
+    uint64_t limit = ih_control_group_cores(own_groups, mounted_groups);
     n = n > 0 && limit < (uint64_t)n ? (long)limit : n;
     return n < 1 ? 1 : n > IH_THREADS_MAX ? IH_THREADS_MAX : (unsigned)n;
 }
@@ -153,12 +152,9 @@ void ih_machine_allow_files(void)
 /* ---- the allocator ---- */
 
 #ifdef __GLIBC__
-/*
- * Asks for pages of 2 MiB for the heap's next n_bytes, except the first 4 MiB, which small files
- * use. A single photo touches each page once, and faults of 4 KiB pages are a tenth or more of its
- * time (18 and 15 MP progressive: 456 -> 418 and 214 -> 165 ms). A batch reuses its pages and gains
- * nothing.
- */
+/* Asks for pages of 2 MiB for the heap's next n_bytes, except the first 4 MiB, which small files
+ * use. A single photo touches each page once, and faults of 4 KiB pages take a tenth of its time or
+ * more. A batch reuses its pages and gains nothing. */
 static void prefer_huge_pages(size_t n_bytes)
 {
     const uintptr_t page_bytes = 2 << 20, small_bytes = 4 << 20;
@@ -181,10 +177,8 @@ static void prefer_huge_pages(size_t n_bytes)
  * - One heap for all threads: a thread's own heap has 64 MiB, which the coefficients of two colour
  *   planes fill, and glibc returns empty heaps regardless of the threshold.
  *
- * Progressive JPEGs, 560 files with 16 workers: 3.0 -> 2.6 s, peak 896 -> 583 MB. Small files are
- * not slower, because glibc serves small blocks from a cache of each thread.
- *
- * A small --memory keeps no more than it allows. glibc always maps blocks over 32 MiB separately.
+ * Small files are not slower, because each thread has a cache of small blocks. A small --memory
+ * keeps no more than it allows. glibc always maps blocks over 32 MiB separately.
  */
 void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads, bool is_batch)
 {

@@ -8,14 +8,12 @@
 
 enum { IH_THREADS_MAX = 1024 };
 
-/*
- * How many threads can run at once, 1 to IH_THREADS_MAX: the CPU cores that this process may run
- * on, or the CPU time of its control groups, rounded up, where that is less.
- */
-unsigned ih_machine_processors(void);
+/* How many threads can run at once, 1 to IH_THREADS_MAX: the CPU cores of this process, or the CPU
+ * time that its control groups allow, rounded up, if that is less. */
+unsigned ih_machine_cores(void);
 
-/* Bytes of memory that this process may use: the machine's, or the limit of its control groups
- * where that is less. */
+/* Bytes of memory that this process may use: the machine's, or the limit of its control groups if
+ * that is less. */
 uint64_t ih_machine_memory(void);
 
 /*
@@ -26,7 +24,7 @@ uint64_t ih_machine_memory(void);
  * mounted   the folder with their files: /sys/fs/cgroup
  */
 uint64_t ih_control_group_memory(const char *groups, const char *mounted);
-uint64_t ih_control_group_processors(const char *groups, const char *mounted);
+uint64_t ih_control_group_cores(const char *groups, const char *mounted);
 
 /* This program, for starting it once more: a path, or a name to look up in PATH. */
 const char *ih_machine_program(void);

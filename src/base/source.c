@@ -1,10 +1,5 @@
-/*
- * Reads files with read(2), 64 KiB at a time.
- *
- * Rejected: mmap(2). It saves 0.7 % of the time that decoding takes. But if another program
- * truncates a mapped file, the next access raises SIGBUS, in the middle of any library;
- * read(2) reports an error instead. Pipes cannot be mapped at all. Reads of 1 MiB gain nothing.
- */
+/* Reads files with read(2), 64 KiB at a time. Reads of 1 MiB gain nothing, and mmap(2) would save
+ * only 0.7 % of the time that decoding takes. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "base/source.h"
@@ -75,12 +70,6 @@ void ih_source_reset(struct ih_source *s)
     s->buffer = NULL;
 }
 
-void ih_source_set_file_bytes(struct ih_source *s, uint64_t file_bytes)
-{
-    s->has_file_bytes = true;
-    s->file_bytes = file_bytes;
-}
-
 static bool regular_bytes(const struct ih_source *s, uint64_t *n_bytes)
 {
     struct stat st;
@@ -114,13 +103,15 @@ enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err)
 }
 
 void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end,
-                       bool is_from_start)
+                       bool is_from_start, uint64_t file_bytes)
 {
     assert(s->is_open && s->n_left == 0 && size_bytes <= IH_SOURCE_BUFFER_BYTES);
     memcpy(s->buffer, bytes, size_bytes);
     s->n_left = size_bytes;
     s->at_end = at_end;
     s->is_from_start = is_from_start;
+    s->has_file_bytes = true;
+    s->file_bytes = file_bytes;
 }
 
 bool ih_source_identity(const struct ih_source *s, struct ih_file_identity *id)
@@ -142,8 +133,8 @@ enum ih_status ih_check_not_output(const struct ih_file_identity *input,
     return IH_OK;
 }
 
-/* Calls read(2) once, and again after a signal. Sets at_end. Every later call repeats an error, so
- * that a decoder that ignores it cannot continue. */
+/* Calls read(2) once, and again after a signal. Sets at_end. Every later call repeats an error, in
+ * case a decoder ignores it. */
 static enum ih_status read_once(struct ih_source *s, uint8_t *dst, size_t size, size_t *got,
                                 struct ih_error *err)
 {
@@ -214,15 +205,13 @@ enum ih_status ih_source_read(struct ih_source *s, void *dst, size_t size_bytes,
     *got = 0;
     while (*got < size_bytes) {
         size_t wanted = size_bytes - *got, n;
-        if (s->n_left == 0 && wanted >= IH_SOURCE_BUFFER_BYTES) {
-            enum ih_status status = read_once(s, out + *got, wanted, &n, err);
-            if (status != IH_OK || n == 0)
-                return status;
-        } else {
-            const uint8_t *bytes;
-            enum ih_status status = ih_source_peek(s, 1, &bytes, &n, err);
-            if (status != IH_OK || n == 0)
-                return status;
+        const uint8_t *bytes;
+        const bool is_direct = s->n_left == 0 && wanted >= IH_SOURCE_BUFFER_BYTES;
+        const enum ih_status status = is_direct ? read_once(s, out + *got, wanted, &n, err)
+                                                : ih_source_peek(s, 1, &bytes, &n, err);
+        if (status != IH_OK || n == 0)
+            return status;
+        if (!is_direct) {
             n = n < wanted ? n : wanted;
             memcpy(out + *got, bytes, n);
             ih_source_consume(s, n);
@@ -242,12 +231,9 @@ enum ih_status ih_source_read_all(struct ih_source *s, size_t max_bytes, uint8_t
         size_t got = 0;
         capacity = capacity ? capacity * 2 : IH_SOURCE_BUFFER_BYTES;
         uint8_t *grown = capacity > size ? realloc(all, capacity) : NULL;
-        if (grown) {
-            all = grown;
-            status = ih_source_read(s, all + size, capacity - size, &got, err);
-        } else {
-            status = ih_error_errno(err, ENOMEM, "cannot hold the file");
-        }
+        all = grown ? grown : all;
+        status = grown ? ih_source_read(s, all + size, capacity - size, &got, err)
+                       : ih_error_errno(err, ENOMEM, "cannot hold the file");
         size += got;
         if (status == IH_OK && size > max_bytes)
             status =

@@ -29,7 +29,7 @@ struct ih_source {
     int read_errno;        /* of the first failed read, or 0 */
     const uint8_t *memory; /* the caller's memory from its start; NULL for a file */
     size_t memory_bytes;
-    bool has_file_bytes; /* set by ih_source_set_file_bytes */
+    bool has_file_bytes; /* ih_source_preload has set file_bytes */
     uint64_t file_bytes;
     uint64_t read_ns; /* time in open(2) and read(2) since the source was opened */
 };
@@ -48,15 +48,11 @@ bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes);
 /* Returns to the first byte. Call it only if ih_source_size returns true. IH_OK or IH_IO. */
 enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err);
 
-/* Hands a source that was just opened the bytes that another process has read from the file: at
- * most IH_SOURCE_BUFFER_BYTES, copied. at_end and is_from_start come from the source of that
- * process. */
+/* Completes a source that was just opened in a sandboxed process with what another process knows:
+ * the bytes that it has read from the file, at most IH_SOURCE_BUFFER_BYTES, copied; its at_end and
+ * is_from_start; and the size of a regular file, UINT64_MAX for another kind. */
 void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end,
-                       bool is_from_start);
-
-/* Sets the size of a regular file, or UINT64_MAX for another kind, in a sandboxed process, which
- * may not look it up. */
-void ih_source_set_file_bytes(struct ih_source *s, uint64_t file_bytes);
+                       bool is_from_start, uint64_t file_bytes);
 
 /* Reads from memory, borrowed until close. Cannot fail. */
 void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes);
@@ -97,22 +93,13 @@ bool ih_source_size_left(const struct ih_source *s, uint64_t *n_bytes);
 /* Consumes n bytes that ih_source_peek has shown. */
 void ih_source_consume(struct ih_source *s, size_t n);
 
-/*
- * Copies up to size_bytes into dst. *got is less only at the end of the input.
- *
- * Returns IH_OK or IH_IO.
- */
+/* Copies up to size_bytes into dst. *got is less only at the end of the input. IH_OK or IH_IO. */
 enum ih_status ih_source_read(struct ih_source *s, void *dst, size_t size_bytes, size_t *got,
                               struct ih_error *err);
 
-/*
- * Reads all unread bytes into one allocation, for formats that need the complete file.
- *
- * *bytes      owned by the caller, free() it; never NULL on success
- * max_bytes   a larger input is IH_LIMIT
- *
- * Returns IH_OK, IH_LIMIT, IH_IO or IH_MEMORY.
- */
+/* Reads all unread bytes into one allocation, for formats that need the complete file. *bytes:
+ * owned by the caller, free() it; not NULL. Returns IH_OK, IH_LIMIT for more than max_bytes, IH_IO
+ * or IH_MEMORY. */
 enum ih_status ih_source_read_all(struct ih_source *s, size_t max_bytes, uint8_t **bytes,
                                   size_t *size_bytes, struct ih_error *err);
 

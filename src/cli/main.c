@@ -170,7 +170,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                                  const char **subject, struct ih_error *err)
 {
     struct ih_walk *walk = NULL;
-    unsigned n_threads = o->n_threads ? o->n_threads : ih_machine_processors();
+    unsigned n_threads = o->n_threads ? o->n_threads : ih_machine_cores();
     uint64_t memory_bytes = o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART;
     struct ih_budget budget;
     struct ih_device_options device_options = o->device;
@@ -287,7 +287,7 @@ static enum ih_exit run_bench(const struct ih_options *o)
     const char *format = o->output ? o->output->name : "text";
     const struct ih_bench_options bench = {
         .size_bytes = (size_t)o->bench_bytes,
-        .n_threads = o->n_threads ? o->n_threads : ih_machine_processors(),
+        .n_threads = o->n_threads ? o->n_threads : ih_machine_cores(),
         .device = o->device.backend,
         .gpu_ordinal = o->device.ordinals[0],
         .format = ih_bench_format_of(format),

@@ -1,12 +1,9 @@
 /*
  * Counting on one CPU core: interleaved pixels in, an exact histogram out.
  *
- * "Counts" are data (src/counts: the histogram and what follows from it); "count" is the code that
- * produces them (this folder). A struct ih_counter is the state of that code for one image.
- *
- * The CPU backend wraps this with lanes and buffers. Tests and benchmarks use it directly, to
- * compare one method with another. Call begin, add any number of times, then end. begin discards
- * whatever the counter held. Nothing here allocates or fails.
+ * "Counts" are data (src/counts); "count" is the code that produces them (this folder). A struct
+ * ih_counter is the state of that code for one image: call begin, add any number of times, then
+ * end. begin discards what the counter held. Nothing here allocates or fails.
  *
  *     count_reference.c     the plain method that every other method and kernel is checked against
  *     count_tables.c        the fast method: its tables, and a loop for each number of channels
@@ -161,8 +158,10 @@ size_t ih_count_run(struct ih_counter *t, const uint8_t *p, size_t n, unsigned n
 void ih_count_same(struct ih_counter *t, const uint8_t *p, uint32_t n, unsigned n_channels);
 void ih_count_same_ycc(struct ih_counter *t, const uint8_t *const samples[3], size_t i, uint32_t n);
 
-/* Adds a band; counts the pixels that are still in the chunk. */
 void ih_count_add_planes(struct ih_counter *t, const struct ih_planes *planes);
-void ih_count_end_planes(struct ih_counter *t);
+
+/* Counts the chunk in whole vectors and moves the rest to its start. At the end of an image, and
+ * before the tables are folded, the rest is counted pixel by pixel. */
+void ih_count_chunk(struct ih_counter *t, bool is_end);
 
 #endif

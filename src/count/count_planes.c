@@ -1,11 +1,11 @@
 /*
  * Counting JPEG photographs as their files store them: Y, and Cb and Cr of full or half size.
  *
- * A decoding library would bring the chroma to full size, convert to RGB and interleave the
- * channels, and the count would separate them again. Here that is one pass, and colours never leave
- * the registers (count_vec_loops.h). Rows are appended to a chunk that stays in the first-level
- * cache, with chroma brought to full size on the way, so the SIMD loop sees no row ends. The rest
- * of a chunk, less than a vector, is counted with the next; the rest of an image pixel by pixel.
+ * A decoding library would upsample the chroma, convert to RGB and interleave the channels, and the
+ * count would separate them again. Here that is one pass, and colours never leave the registers
+ * (count_vec_loops.h). Rows are appended to a chunk that stays in the first-level cache, with
+ * upsampled chroma, so the SIMD loop sees no row ends. The rest of a chunk, less than a vector, is
+ * counted with the next; the rest of an image pixel by pixel.
  *
  * AMD EPYC (Zen 3), one worker, decoding included, 2026-11-21:
  *
@@ -31,9 +31,7 @@ void ih_count_same_ycc(struct ih_counter *t, const uint8_t *const samples[3], si
     ih_count_same(t, rgb, n, 3);
 }
 
-/* Counts the chunk in whole vectors and moves the rest to its start. At the end of an image, and
- * before the tables are folded, the rest is counted pixel by pixel. */
-static void count_chunk(struct ih_counter *t, bool is_end)
+void ih_count_chunk(struct ih_counter *t, bool is_end)
 {
     size_t n_done = 0;
     while (n_done < t->n_chunk) {
@@ -41,10 +39,9 @@ static void count_chunk(struct ih_counter *t, bool is_end)
         const uint8_t *const samples[3] = {t->chunk[0] + n_done, t->chunk[1] + n_done,
                                            t->chunk[2] + n_done};
         size_t n_counted = t->vectors->ycc(t, samples, n);
-        if (n_counted == 0 && (is_end || n < n_left)) {
+        if (n_counted == 0 && (is_end || n < n_left))
             for (; n_counted < n; n_counted++)
                 ih_count_same_ycc(t, samples, n_counted, 1);
-        }
         t->n_unfolded -= n - n_counted;
         n_done += n_counted;
         if (n_counted == 0)
@@ -76,7 +73,7 @@ static void add_row(struct ih_counter *t, const struct ih_planes *p, uint32_t y)
         };
     for (uint32_t x = 0; x < p->width;) {
         if (IH_COUNT_CHUNK_PIXELS - t->n_chunk < 2)
-            count_chunk(t, false);
+            ih_count_chunk(t, false);
         const size_t n_left = p->width - x,
                      room = (IH_COUNT_CHUNK_PIXELS - t->n_chunk) & ~(size_t)1;
         const size_t n = n_left < room ? n_left : room; /* room is even: x stays even */
@@ -97,9 +94,4 @@ void ih_count_add_planes(struct ih_counter *t, const struct ih_planes *planes)
 {
     for (uint32_t i = 0; i < planes->n_rows; i++)
         add_row(t, planes, planes->row + i);
-}
-
-void ih_count_end_planes(struct ih_counter *t)
-{
-    count_chunk(t, true);
 }

@@ -12,12 +12,12 @@
  *   those of a pending store waits for it, even at another address. With 16 entries between tables,
  *   equal values of two channels are 64 bins apart: 1.3 to 1.6 times as fast on photo-like RGB, 1.4
  *   to 2.3 times on gray stored as RGB. 13 to 48 entries do much the same.
- * - Luma and clip class in one. weights[channel][value] is the weighted value in its low 24 bits
- * and the clip class above. The sum of three, shifted, is the pixel's clip class and luma, and
- * indexes a table of 13 * 256 entries. Class 0, nearly all of a photograph, is 1 KiB of it.
+ * - Luma and clip class in one. weights[channel][value] has the weighted value in its low 24 bits
+ *   and the clip class above. The sum of three, shifted, indexes a table of 13 * 256 entries. Class
+ *   0, nearly all of a photograph, is 1 KiB of it.
  * - Loads. A step takes 8 pixels (16 of gray) with 64-bit loads and shifts the samples out, because
- *   the increments need the load slots. The steps are written out, because gcc does not unroll
- * loops over the bytes of a word at -O2.
+ *   the increments need the load slots. The steps are written out, because gcc at -O2 does not
+ *   unroll loops over the bytes of a word.
  * - Runs. If all pixels of a step are equal, the run is followed to its end and added at once.
  * - RGB uses SIMD and counts two neighbours at once: count_vec_loops.h. The loop here takes runs,
  *   remainders, and CPUs without SIMD.
@@ -34,16 +34,13 @@
  *     two-valued data               5 to 15 % slower than random
  *     start and end of an image     2 us gray, 5 us colour, 10 us more with pairs
  *
- * Rejected (GB/s of random RGB without SIMD; the chosen way reaches 1.78):
+ * Rejected (GB/s of random RGB without SIMD; this code reaches 1.78):
  *
  *     three multiplies for luma, no clip counts                                1.57
  *     three multiplies, and an increment of a table of clip classes            1.15
- *     luma of two pixels in one 64-bit multiply, no clip counts                1.97, clang 1.70
  *     channels first, then luma of a block that is still in the cache          1.57
  *     16-bit counters, half the cache                                          1.20
- *     2 sub-tables (on photo-like data: 1.38 and not 1.68)                     1.68
- *     comparing only the first 8 bytes of a step                               no gain
- *     adding alpha once where a step's alpha is equal        RGBA +5 to -6 %, gray + alpha -30 %
+ *     2 sub-tables (on photo-like data 1.38 instead of 1.68)                   1.68
  */
 #include "count/count.h"
 
@@ -161,11 +158,9 @@ static inline void count_rgba_word(struct ih_counter *t, uint64_t w, unsigned k)
     t->subtables[13 + k][byte_of(w, 7)]++;
 }
 
-/*
- * The same loop for each number of channels, written out so that every compiler specializes it. All
+/* The same loop for each number of channels, written out so that every compiler specializes it. All
  * pixels of a step are equal if each byte equals the byte one pixel later; the loads of that
- * comparison overlap, to stay inside the step.
- */
+ * comparison overlap, to stay inside the step. */
 
 static void count_gray(struct ih_counter *t, const uint8_t *p, size_t n)
 {
@@ -282,8 +277,7 @@ static void clear_tables(struct ih_counter *t)
     t->has_pairs = false;
 }
 
-/* h->bins[plane] += the n_tables tables at first, stride entries apart. Returns the pixels added.
- */
+/* Adds n_tables tables, stride entries apart, to h->bins[plane]. Returns the pixels added. */
 static uint64_t fold_plane(struct ih_histogram *h, unsigned plane, const uint32_t *first,
                            size_t stride, unsigned n_tables)
 {
@@ -298,8 +292,8 @@ static uint64_t fold_plane(struct ih_histogram *h, unsigned plane, const uint32_
     return n_all;
 }
 
-/* Adds both halves of each pair of a plane to its first table. All entries together are no more
- * than the pixels in the tables, so 32 bits are enough. */
+/* Adds both halves of each pair of a plane to its first table. 32 bits are enough: all entries
+ * together are no more than the pixels in the tables. */
 static void fold_pairs(uint32_t *restrict table, const uint32_t *restrict rows)
 {
     uint32_t firsts[IH_BINS] = {0}, seconds[IH_BINS + IH_COUNT_PAIR_ROWS] = {0};
@@ -380,12 +374,11 @@ static void add(struct ih_counter *t, const uint8_t *pixels, size_t n_pixels)
 static void end(struct ih_counter *t)
 {
     struct ih_histogram *h = &t->totals;
-    ih_count_end_planes(t);
+    ih_count_chunk(t, true);
     fold(t);
-    for (unsigned p = 0; p < IH_PLANES; p++) {
+    for (unsigned p = 0; p < IH_PLANES; p++)
         for (unsigned v = 0; v < IH_BINS; v++)
             h->sum[p] += v * h->bins[p][v];
-    }
     ih_histogram_derive_gray(h, &t->spec);
 }
 

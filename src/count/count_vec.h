@@ -217,11 +217,6 @@ static inline bool vec_is(vec v, uint8_t byte)
     const vec is_equal = VEC_OP(cmpeq_epi8)(v, vec_all(byte));
     return (uint32_t)VEC_OP(movemask_epi8)(is_equal) == UINT32_MAX >> (32 - sizeof(vec));
 }
-static inline bool vec_shares_no_bit(vec a, vec b)
-{
-    const vec is_zero = VEC_OP(cmpeq_epi8)(vec_and(a, b), vec_all(0));
-    return (uint32_t)VEC_OP(movemask_epi8)(is_zero) == UINT32_MAX >> (32 - sizeof(vec));
-}
 
 #else
 
@@ -336,9 +331,9 @@ static inline bool vec_is(vec v, uint8_t byte)
 {
     return vminvq_u8(vceqq_u8(v, vec_all(byte))) == 0xff;
 }
-static inline bool vec_shares_no_bit(vec a, vec b)
+static inline vec vec_and(vec a, vec b)
 {
-    return vmaxvq_u8(vandq_u8(a, b)) == 0;
+    return vandq_u8(a, b);
 }
 
 #endif

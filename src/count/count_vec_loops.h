@@ -8,15 +8,15 @@
  * - Pairs. Neighbours are alike. One increment counts two of them if the second differs from the
  *   first by -16 to 15, in a table of 32 x 256 entries: 32 KiB a plane. A photograph touches few of
  *   its rows. Folding recovers both values. A group is counted this way if all its pairs fit (84 %
- *   of the 16-pixel groups of photographs), and pixel by pixel otherwise. The choice depends on the
- *   group itself, so random data loses nothing.
+ *   of the 16-pixel groups of photographs), and pixel by pixel otherwise. So random data loses
+ *   nothing.
  * - SIMD computes luma, joint clip counts and pair indexes, without a load and an add for each.
  *
  * SIMD steps and increments take about equally long and must overlap:
  *
  * - The increments of a group are interleaved with the SIMD steps of the group after the next. In
- *   the next group they would wait for indexes that are only just stored. They sit behind a branch
- *   on the kind of group, which keeps compilers from moving them all to one place.
+ *   the next group they would wait for indexes that were just stored. A branch on the kind of group
+ *   keeps compilers from moving them all to one place.
  * - An increment is two memory accesses, and a core does three a cycle. So one load fetches two
  *   indexes, and the channels are separated by masks and not by shuffles.
  * - AVX2 halves the number of SIMD steps. It is chosen at run time (count_vectors.c).
@@ -194,7 +194,7 @@ ALWAYS_INLINE void count_group(struct ih_counter *t, struct group *g, const stru
     const vec rows[4] = {row_of(v->first[0], v->second[0]), row_of(v->first[1], v->second[1]),
                          row_of(v->first[2], v->second[2]), row_of(luma[0], luma[1])};
     const vec all = vec_or(vec_or(rows[0], rows[1]), vec_or(rows[2], rows[3]));
-    const bool are_pairs = vec_shares_no_bit(all, vec_all_16((uint16_t)-IH_COUNT_PAIR_ROWS));
+    const bool are_pairs = vec_is(vec_and(all, vec_all_16((uint16_t)-IH_COUNT_PAIR_ROWS)), 0);
     count_quarter(t, g, 3);
     if (are_pairs && t->has_pairs) {
         vec_store(g->pairs[0], vec_or(vec_times_256(rows[0]), v->first[0]));

@@ -89,8 +89,7 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
     assert(ih_plane_name(h->n_channels, plane));
     const uint64_t *bins = h->bins[plane];
     memset(out, 0, sizeof *out);
-    out->count =
-        count_range(bins, 0, IH_BINS - 1); /* less than n_pixels for the alpha of a total */
+    out->count = count_range(bins, 0, IH_BINS - 1); /* of a total's alpha: less than n_pixels */
     out->sum = h->sum[plane];
     out->clip_low = count_range(bins, 0, spec->clip_low);
     out->clip_high = count_range(bins, spec->clip_high, IH_BINS - 1);

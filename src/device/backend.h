@@ -10,8 +10,8 @@
  * Starting a GPU takes as long as decoding many photos, so a device starts in a thread of its own.
  * Until then:
  *
- * - With --device=auto the CPU counts. It is the stand-in: each lane moves to the GPU with its
- * first image after the start. A run that ends soon starts no GPU at all.
+ * - With --device=auto the CPU counts, as the stand-in: each lane moves to the GPU with its first
+ *   image after the start. A run that ends soon starts no GPU at all.
  * - If only a GPU may count, the lane keeps filled bands in plain memory and hands them over later.
  */
 #ifndef IH_DEVICE_BACKEND_H
@@ -95,35 +95,25 @@ struct ih_device_options {
 };
 
 /*
- * Opens a device and returns at once. The start itself runs in a thread, after a delay if a
- * stand-in counts. ih_device_wait tells whether it succeeded.
- *
- * *device   owned by the caller, released with ih_device_close
+ * Opens a device, released with ih_device_close, and returns at once. The start itself runs in a
+ * thread, after a delay if a stand-in counts. ih_device_wait tells whether it succeeded.
  *
  * Returns IH_OK, IH_USAGE (no such backend or kernel in this build) or IH_MEMORY.
  */
 enum ih_status ih_device_open(const struct ih_device_options *options, struct ih_device **device,
                               struct ih_error *err);
 
-/*
- * Waits until the device has started.
- *
- * Returns IH_OK or IH_UNAVAILABLE with the reason; always the same result.
- * Threads: any.
- */
+/* Waits until the device has started. Returns IH_OK or IH_UNAVAILABLE with the reason; always the
+ * same result. Threads: any. */
 enum ih_status ih_device_wait(struct ih_device *device, struct ih_error *err);
 
 /* Waits until it is known whether images can be counted. Returns IH_OK at once if there is a
  * stand-in, else as ih_device_wait. */
 enum ih_status ih_device_wait_usable(struct ih_device *device, struct ih_error *err);
 
-/*
- * Cancels a start that has not begun.
- *
- * Returns true if a start is running, or if hardware JPEG decoders were left to the end of the
- * process. A process that ends now need not wait for them: it may call _exit instead of
- * ih_device_close.
- */
+/* Cancels a start that has not begun. Returns true if a start is running, or if hardware JPEG
+ * decoders were left running. A process that ends now may then call _exit instead of
+ * ih_device_close, which would wait for them. */
 bool ih_device_cancel_start(struct ih_device *device);
 
 /* "cpu", "cuda:0 NVIDIA H100" or "cuda:0,1 2 x NVIDIA H100"; and why an earlier backend or unit was
@@ -143,11 +133,7 @@ void ih_lane_close(struct ih_lane *lane); /* NULL is allowed */
  * between an ih_lane_end that gave IH_OK and the next ih_lane_begin. */
 const char *ih_lane_description(const struct ih_lane *lane);
 
-/*
- * Starts an image and drops an unfinished one. spec is copied.
- *
- * Returns IH_OK, IH_MEMORY or IH_DEVICE.
- */
+/* Starts an image and drops an unfinished one. spec is copied. IH_OK, IH_MEMORY or IH_DEVICE. */
 enum ih_status ih_lane_begin(struct ih_lane *lane, const struct ih_count_spec *spec,
                              struct ih_error *err);
 
@@ -170,8 +156,7 @@ enum ih_status ih_lane_band(struct ih_lane *lane, size_t min_bytes, uint8_t **pi
  */
 enum ih_status ih_lane_count(struct ih_lane *lane, size_t n_pixels, struct ih_error *err);
 
-/* Whether the current image, of three channels, may come as planes: not before a unit has been
- * assigned. */
+/* Whether the current image, of three channels, may come as planes. */
 bool ih_lane_takes_planes(const struct ih_lane *lane);
 
 /* As ih_lane_count, for planes in the last buffer. planes is copied. */

@@ -3,9 +3,9 @@
  *
  * - In a batch each core has a worker. The lane is one band buffer and one counter, and the worker
  *   counts the rows that it has just decoded, while they are in its second-level cache.
- * - With fewer inputs than cores, a single photo above all, the lane takes an idle core and starts
- * a thread on it. The thread counts one band while the worker decodes the next, so a JPEG of 15
- *   megapixels takes little longer than its decoding.
+ * - With fewer inputs than cores, the lane takes an idle core and starts a thread on it. The
+ *   thread counts one band while the worker decodes the next, so a JPEG of 15 megapixels takes
+ *   little longer than its decoding.
  *
  * Buffers are kept from image to image and never shrink.
  */
@@ -78,10 +78,9 @@ static void count_band(struct ih_counter *counter, const struct cpu_band *band)
 /* ---- the lane's thread ---- */
 
 /*
- * Polls for the next band before the thread sleeps. A band comes every 150 us. A thread that sleeps
- * in between is often woken on its worker's core and then counts instead of the worker's decoding,
- * not beside it: 80 ms instead of 53 for a JPEG of 15 megapixels. Yielding leaves the core to any
- * other thread that is ready.
+ * Polls for the next band before the thread sleeps. A band comes every 150 us. A sleeping thread
+ * often wakes on its worker's core and interrupts the decoding: 80 ms instead of 53 for a JPEG of
+ * 15 megapixels. Yielding leaves the core to any other thread that is ready.
  */
 static void poll_for_band(struct cpu_lane *l)
 {
@@ -137,13 +136,12 @@ static enum ih_status cpu_start(const struct ih_backend_options *options, int or
                                 struct ih_error *err)
 {
     (void)ordinal;
+    const char *kernel = options->kernel ? options->kernel : cpu_kernels[0].name;
     size_t index = 0;
-    if (options->kernel) {
-        while (cpu_kernels[index].name && strcmp(cpu_kernels[index].name, options->kernel) != 0)
-            index++;
-        if (!cpu_kernels[index].name)
-            return ih_error_set(err, IH_UNAVAILABLE, "no CPU kernel \"%s\"", options->kernel);
-    }
+    while (cpu_kernels[index].name && strcmp(cpu_kernels[index].name, kernel) != 0)
+        index++;
+    if (!cpu_kernels[index].name)
+        return ih_error_set(err, IH_UNAVAILABLE, "no CPU kernel \"%s\"", kernel);
     struct cpu_state *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "starting the CPU backend: out of memory");
@@ -151,11 +149,6 @@ static enum ih_status cpu_start(const struct ih_backend_options *options, int or
     atomic_init(&s->n_idle_cores, options->n_idle_cores);
     *state = s;
     return IH_OK;
-}
-
-static void cpu_stop(void *state)
-{
-    free(state);
 }
 
 static const char *cpu_describe(void *state)
@@ -219,11 +212,10 @@ static enum ih_status cpu_begin(void *lane, const struct ih_count_spec *spec, st
  * Below PTRDIFF_MAX, rounding up to a cache line cannot overflow. */
 static enum ih_status grow(struct cpu_band *band, size_t min_bytes, struct ih_error *err)
 {
-    size_t n_lines = (min_bytes + CPU_ALIGN_BYTES - 1) / CPU_ALIGN_BYTES, size_bytes = 0;
+    const size_t size_bytes = (min_bytes + CPU_ALIGN_BYTES - 1) / CPU_ALIGN_BYTES * CPU_ALIGN_BYTES;
     free(band->pixels);
     *band = (struct cpu_band){.pixels = NULL};
-    if (min_bytes <= PTRDIFF_MAX - CPU_ALIGN_BYTES &&
-        ih_size_multiply(n_lines, CPU_ALIGN_BYTES, &size_bytes))
+    if (min_bytes <= PTRDIFF_MAX - CPU_ALIGN_BYTES)
         band->pixels = aligned_alloc(CPU_ALIGN_BYTES, size_bytes);
     if (!band->pixels)
         return ih_error_set(err, IH_MEMORY, "a buffer of %zu bytes: out of memory", min_bytes);
@@ -243,15 +235,12 @@ static enum ih_status cpu_band(void *lane, size_t min_bytes, uint8_t **pixels, s
     struct cpu_lane *l = lane;
     wait_for_thread(l, CPU_BANDS - 1); /* only this thread changes n_filled */
     struct cpu_band *band = next_band(l);
-    if (!band->pixels || min_bytes > band->size_bytes) {
-        enum ih_status status =
-            grow(band, min_bytes > CPU_BAND_BYTES ? min_bytes : CPU_BAND_BYTES, err);
-        if (status != IH_OK)
-            return status;
-    }
+    enum ih_status status = IH_OK;
+    if (!band->pixels || min_bytes > band->size_bytes)
+        status = grow(band, min_bytes > CPU_BAND_BYTES ? min_bytes : CPU_BAND_BYTES, err);
     *pixels = band->pixels;
     *size_bytes = band->size_bytes;
-    return IH_OK;
+    return status;
 }
 
 /* Counts the band that has just been filled, or hands it to the thread. */
@@ -315,7 +304,7 @@ const struct ih_backend ih_backend_cpu = {
     .kernels = cpu_kernels,
     .n_units = cpu_n_units,
     .start = cpu_start,
-    .stop = cpu_stop,
+    .stop = free,
     .describe = cpu_describe,
     .lane_open = cpu_lane_open,
     .lane_close = cpu_lane_close,

@@ -9,8 +9,7 @@
  * add to one set of 64-bit totals in device memory, which is read back at the end of the image.
  *
  * - JPEG photos arrive as planes, unless the user named a kernel. With 4:2:0 that is half the bytes
- *   of RGB, and the GPU does the upsampling and the colour conversion. The CPU then has less to do
- *   than a program that only decodes to RGB.
+ *   of RGB, and the GPU does the upsampling and the colour conversion.
  * - A band has 1 MiB. Its copy takes 19 us over PCIe 5 and hides the kernel; a worker takes more
  *   than 300 us to decode it. Larger bands only take more pinned memory; with smaller ones, launch
  *   overhead shows.
@@ -20,25 +19,10 @@
 #include "device/backend.h"
 #include "device/cuda_unit.h"
 
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BAND_BYTES = 1 << 20, N_SLOTS = 2 };
-
-typedef cudaError_t launcher(const struct ih_gpu_histogram_args *args);
-
-static launcher *const launchers[] = {
-#define KERNEL(name, why) ih_histogram_##name,
-#include "kernels/kernels.def"
-};
-
-static const struct ih_kernel_entry kernels[] = {
-#define KERNEL(name, why) {#name, why},
-#include "kernels/kernels.def"
-    {NULL, NULL},
-};
 
 struct slot {
     uint8_t *pixels, *d_pixels; /* pinned, and on the device; size_bytes each */
@@ -59,8 +43,8 @@ struct cuda_lane {
 
 /* ---- a lane ---- */
 
-/* Every call makes the lane's GPU current, because the current device belongs to the thread:
- * another lane or a user of the library may have changed it. This takes less than a microsecond. */
+/* Every call makes the lane's GPU current: another lane, or a user of the library, may have changed
+ * the thread's current device. This takes less than a microsecond. */
 static cudaError_t use_device(const struct cuda_lane *l)
 {
     return cudaSetDevice(l->device->ordinal);
@@ -130,13 +114,12 @@ static enum ih_status lane_open(void *state, void **lane, struct ih_error *err)
     if (!l)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     l->device = state;
-    cudaError_t e = lane_allocate(l);
-    if (e != cudaSuccess) {
+    const cudaError_t e = lane_allocate(l);
+    if (e == cudaSuccess)
+        *lane = l;
+    else
         lane_close(l);
-        return ih_cuda_failed(err, e, "cannot open a GPU stream");
-    }
-    *lane = l;
-    return IH_OK;
+    return ih_cuda_status(err, e, "cannot open a GPU stream");
 }
 
 static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct ih_error *err)
@@ -148,7 +131,7 @@ static enum ih_status begin(void *lane, const struct ih_count_spec *spec, struct
     cudaError_t e = use_device(l);
     if (e == cudaSuccess) /* in stream order: after the work of an unfinished image */
         e = cudaMemsetAsync(l->d_totals, 0, sizeof *l->d_totals, l->stream);
-    return e == cudaSuccess ? IH_OK : ih_cuda_failed(err, e, "GPU");
+    return ih_cuda_status(err, e, "GPU");
 }
 
 static enum ih_status band(void *lane, size_t min_bytes, uint8_t **pixels, size_t *size_bytes,
@@ -162,11 +145,9 @@ static enum ih_status band(void *lane, size_t min_bytes, uint8_t **pixels, size_
         e = cudaEventSynchronize(slot->is_free);
     if (e == cudaSuccess && slot->size_bytes < min_bytes)
         e = slot_grow(slot, min_bytes);
-    if (e != cudaSuccess)
-        return ih_cuda_failed(err, e, "GPU");
     *pixels = slot->pixels;
     *size_bytes = slot->size_bytes;
-    return IH_OK;
+    return ih_cuda_status(err, e, "GPU");
 }
 
 /* Copies the current slot's first bytes to the device. */
@@ -187,24 +168,17 @@ static enum ih_status finish_launch(struct cuda_lane *l, cudaError_t e, uint64_t
     if (e == cudaSuccess)
         e = cudaEventRecord(l->slots[l->current].is_free, l->stream);
     l->n_pixels += n_pixels;
-    return e == cudaSuccess ? IH_OK : ih_cuda_failed(err, e, "GPU");
+    return ih_cuda_status(err, e, "GPU");
 }
 
 static enum ih_status count(void *lane, size_t n_pixels, struct ih_error *err)
 {
     struct cuda_lane *l = lane;
-    const struct ih_gpu_histogram_args args = {
-        .d_pixels = l->slots[l->current].d_pixels,
-        .n_pixels = n_pixels,
-        .n_channels = l->spec.n_channels,
-        .measures = ih_gpu_measures_make(&l->spec),
-        .d_totals = l->d_totals,
-        .gpu = &l->device->gpu,
-        .stream = l->stream,
-    };
+    const struct ih_gpu_histogram_args args = ih_cuda_args(
+        l->device, &l->spec, l->slots[l->current].d_pixels, n_pixels, l->d_totals, l->stream);
     cudaError_t e = upload(l, n_pixels * l->spec.n_channels);
     if (e == cudaSuccess)
-        e = launchers[l->device->kernel](&args);
+        e = ih_cuda_launch(l->device, &args);
     return finish_launch(l, e, n_pixels, err);
 }
 
@@ -246,25 +220,13 @@ static enum ih_status end(void *lane, struct ih_histogram *out, const char **ker
     if (e == cudaSuccess)
         e = cudaStreamSynchronize(l->stream);
     if (e != cudaSuccess)
-        return ih_cuda_failed(err, e, "GPU");
+        return ih_cuda_status(err, e, "GPU");
     ih_gpu_totals_read(l->totals, &l->spec, l->n_pixels, out);
-    *kernel = l->has_planes ? "ycc" : kernels[l->device->kernel].name;
+    *kernel = l->has_planes ? "ycc" : ih_cuda_kernels[l->device->kernel].name;
     return IH_OK;
 }
 
 /* ---- a unit: one GPU ---- */
-
-static cudaError_t read_properties(struct ih_cuda_unit *d)
-{
-    struct cudaDeviceProp prop;
-    cudaError_t e = cudaGetDeviceProperties(&prop, d->ordinal);
-    if (e == cudaSuccess) {
-        d->gpu.n_multiprocessors = prop.multiProcessorCount;
-        d->gpu.shared_bytes_optin = prop.sharedMemPerBlockOptin;
-        snprintf(d->description, sizeof d->description, "cuda:%d %s", d->ordinal, prop.name);
-    }
-    return e;
-}
 
 /* Counts one pixel: loads the kernel and checks that this GPU can run it. */
 static enum ih_status try_out(struct ih_cuda_unit *d, struct ih_error *err)
@@ -305,26 +267,15 @@ static enum ih_status start(const struct ih_backend_options *options, int ordina
     struct ih_cuda_unit *d = calloc(1, sizeof *d);
     if (!d)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    d->ordinal = ordinal;
-    d->takes_planes = !options->kernel;
-    while (options->kernel && strcmp(kernels[d->kernel].name, options->kernel) != 0)
-        d->kernel++; /* ends: the caller has checked the name */
-    enum ih_status status = IH_OK;
-    cudaError_t e = read_properties(d);
-    if (e != cudaSuccess)
-        status = ih_cuda_failed(err, e, "cannot open the GPU");
-    else
+    enum ih_status status =
+        ih_cuda_status(err, ih_cuda_unit_init(d, ordinal, options->kernel), "cannot open the GPU");
+    if (status == IH_OK)
         status = try_out(d, err);
     if (status == IH_OK)
         *state = d;
     else
         free(d);
     return status;
-}
-
-static void stop(void *state)
-{
-    free(state); /* not the CUDA context: a user of the library may use it too */
 }
 
 static const char *describe(void *state)
@@ -341,10 +292,10 @@ static bool takes_planes(void *state)
 
 const struct ih_backend ih_backend_cuda = {
     .name = "cuda",
-    .kernels = kernels,
+    .kernels = ih_cuda_kernels,
     .n_units = n_units,
     .start = start,
-    .stop = stop,
+    .stop = free, /* the CUDA context stays: a user of the library may use it too */
     .describe = describe,
     .lane_open = lane_open,
     .lane_close = lane_close,

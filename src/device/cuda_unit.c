@@ -1,7 +1,47 @@
 #include "device/cuda_unit.h"
 
-enum ih_status ih_cuda_failed(struct ih_error *err, cudaError_t error, const char *what)
+#include <stdio.h>
+#include <string.h>
+
+typedef cudaError_t launcher(const struct ih_gpu_histogram_args *args);
+
+static launcher *const launchers[] = {
+#define KERNEL(name, why) ih_histogram_##name,
+#include "kernels/kernels.def"
+};
+
+const struct ih_kernel_entry ih_cuda_kernels[] = {
+#define KERNEL(name, why) {#name, why},
+#include "kernels/kernels.def"
+    {NULL, NULL},
+};
+
+cudaError_t ih_cuda_unit_init(struct ih_cuda_unit *unit, int ordinal, const char *kernel)
 {
+    struct cudaDeviceProp prop;
+    *unit = (struct ih_cuda_unit){.ordinal = ordinal, .takes_planes = !kernel};
+    for (size_t i = 0; kernel && ih_cuda_kernels[i].name; i++)
+        if (strcmp(ih_cuda_kernels[i].name, kernel) == 0)
+            unit->kernel = i;
+    const cudaError_t e = cudaGetDeviceProperties(&prop, ordinal);
+    if (e == cudaSuccess) {
+        unit->gpu.n_multiprocessors = prop.multiProcessorCount;
+        unit->gpu.shared_bytes_optin = prop.sharedMemPerBlockOptin;
+        snprintf(unit->description, sizeof unit->description, "cuda:%d %s", ordinal, prop.name);
+    }
+    return e;
+}
+
+cudaError_t ih_cuda_launch(const struct ih_cuda_unit *unit,
+                           const struct ih_gpu_histogram_args *args)
+{
+    return launchers[unit->kernel](args);
+}
+
+enum ih_status ih_cuda_status(struct ih_error *err, cudaError_t error, const char *what)
+{
+    if (error == cudaSuccess)
+        return IH_OK;
     cudaGetLastError(); /* else the thread's next launch would seem to fail */
     if (error == cudaErrorMemoryAllocation)
         return ih_error_set(err, IH_MEMORY, "%s: out of GPU or pinned memory", what);
@@ -16,6 +56,22 @@ struct ih_gpu_measures ih_gpu_measures_make(const struct ih_count_spec *spec)
         .luma_blue = spec->luma->blue,
         .clip_low = spec->clip_low,
         .clip_high = spec->clip_high,
+    };
+}
+
+struct ih_gpu_histogram_args ih_cuda_args(const struct ih_cuda_unit *unit,
+                                          const struct ih_count_spec *spec, const uint8_t *d_pixels,
+                                          uint64_t n_pixels, struct ih_gpu_totals *d_totals,
+                                          cudaStream_t stream)
+{
+    return (struct ih_gpu_histogram_args){
+        .d_pixels = d_pixels,
+        .n_pixels = n_pixels,
+        .n_channels = spec->n_channels,
+        .measures = ih_gpu_measures_make(spec),
+        .d_totals = d_totals,
+        .gpu = &unit->gpu,
+        .stream = stream,
     };
 }
 

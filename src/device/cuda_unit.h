@@ -1,12 +1,11 @@
 /*
- * One started GPU, and the conversions between the kernels' structs and ours. The CUDA backend, the
- * hardware JPEG decoder and the counting of device memory share them.
+ * One GPU, and the conversions between the kernels' structs and ours. Shared by the CUDA backend,
+ * the hardware JPEG decoders and the counting of pixels in GPU memory.
  */
 #ifndef IH_DEVICE_CUDA_UNIT_H
 #define IH_DEVICE_CUDA_UNIT_H
 
-#include "base/status.h"
-#include "counts/histogram.h"
+#include "device/backend.h"
 #include "kernels/kernels.h"
 
 #include <cuda_runtime_api.h>
@@ -14,17 +13,33 @@
 
 struct ih_cuda_unit {
     int ordinal;
-    size_t kernel;     /* index into kernels.def */
+    size_t kernel;     /* index into ih_cuda_kernels */
     bool takes_planes; /* false if the user named a kernel: those count pixels */
     struct ih_gpu_properties gpu;
     char description[300]; /* "cuda:0 NVIDIA H100" */
 };
 
-/* IH_MEMORY or IH_DEVICE with CUDA's reason. Clears the thread's CUDA error. */
-enum ih_status ih_cuda_failed(struct ih_error *err, cudaError_t error, const char *what);
+extern const struct ih_kernel_entry ih_cuda_kernels[]; /* the best first; name NULL at the end */
+
+/* Reads the properties of a GPU. kernel: NULL or an unknown name: the best one. */
+cudaError_t ih_cuda_unit_init(struct ih_cuda_unit *unit, int ordinal, const char *kernel);
+
+/* IH_OK for cudaSuccess; else IH_MEMORY or IH_DEVICE with CUDA's reason, and the thread's CUDA
+ * error is cleared. */
+enum ih_status ih_cuda_status(struct ih_error *err, cudaError_t error, const char *what);
 
 /* What to count, in the form that kernels take: luma weights and clip thresholds. */
 struct ih_gpu_measures ih_gpu_measures_make(const struct ih_count_spec *spec);
+
+/* The arguments of a kernel that adds the counts of interleaved pixels to d_totals. */
+struct ih_gpu_histogram_args ih_cuda_args(const struct ih_cuda_unit *unit,
+                                          const struct ih_count_spec *spec, const uint8_t *d_pixels,
+                                          uint64_t n_pixels, struct ih_gpu_totals *d_totals,
+                                          cudaStream_t stream);
+
+/* Launches the unit's kernel. */
+cudaError_t ih_cuda_launch(const struct ih_cuda_unit *unit,
+                           const struct ih_gpu_histogram_args *args);
 
 /* Converts a kernel's counters, copied back from the GPU, to a histogram of n_pixels pixels. out is
  * overwritten. */

@@ -1,5 +1,5 @@
-/* The life of a device: the stand-in, the start in a thread of its own, the end. The first backend
- * that starts is used. */
+/* The life of a device: the stand-in, the start in a thread of its own, the end. The device uses
+ * the first backend that starts. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "device/device.h"
@@ -19,10 +19,11 @@ enum { START_AFTER_MS = 250 };
  * lanes wait for the device. */
 static void start_stand_in(struct ih_device *d)
 {
-    const struct ih_backend *b = NULL;
-    for (size_t i = 0; !d->options.backend && (b = ih_backend_candidate(&d->options, &i)); i++)
-        if (b == &ih_backend_cpu)
-            b->start(&d->options.with, 0, &d->stand_in, NULL);
+    const struct ih_backend *const *b = d->options.backends;
+    while (*b && *b != &ih_backend_cpu)
+        b++;
+    if (*b && !d->options.backend && ih_backend_is_allowed(&d->options, *b))
+        (*b)->start(&d->options.with, 0, &d->stand_in, NULL);
 }
 
 /* Waits for the delay of the stand-in, or until a thread waits for the device. Returns false if the
@@ -50,27 +51,24 @@ static void *start(void *argument)
     struct ih_device *d = argument;
     if (!begin_start(d))
         return NULL;
-    enum ih_status status = IH_UNAVAILABLE;
     struct ih_error error = {0}, fallback = {0};
-    const struct ih_backend *chosen = NULL, *b;
-    for (size_t i = 0; !chosen && (b = ih_backend_candidate(&d->options, &i)); i++) {
+    for (const struct ih_backend *const *b = d->options.backends; *b && !d->backend; b++) {
         struct ih_error skipped = {0};
-        status = ih_units_start(d, b, &skipped, &error);
-        if (status == IH_OK)
-            chosen = b;
+        if (!ih_backend_is_allowed(&d->options, *b))
+            continue;
+        if (ih_units_start(d, *b, &skipped, &error) == IH_OK)
+            d->backend = *b;
         if (fallback.status == IH_OK)
-            fallback = status == IH_OK ? skipped : error;
+            fallback = d->backend ? skipped : error;
     }
-    d->backend = chosen;
-    if (chosen)
+    if (d->backend)
         ih_units_describe(d);
     pthread_mutex_lock(&d->lock);
-    d->status = status;
-    d->error = error;
-    if (chosen)
+    if (d->backend)
         d->fallback = fallback;
-    else /* whatever the reason was */
-        d->status = d->error.status = IH_UNAVAILABLE;
+    else
+        d->error = error;
+    d->status = d->error.status = d->backend ? IH_OK : IH_UNAVAILABLE;
     if (d->n_units > 0 && d->units[0] == d->stand_in)
         d->stand_in = NULL;
     d->is_started = true;
@@ -89,9 +87,10 @@ enum ih_status ih_device_open(const struct ih_device_options *options, struct ih
     d->options = *options;
     if (!d->options.backends)
         d->options.backends = ih_backends;
-    size_t i = 0;
-    const struct ih_backend *first = ih_backend_candidate(&d->options, &i);
-    if (!first) {
+    const struct ih_backend *const *first = d->options.backends;
+    while (*first && !ih_backend_is_allowed(&d->options, *first))
+        first++;
+    if (!*first) {
         free(d);
         return ih_error_set(err, IH_USAGE, "this build has no device %s with a kernel %s",
                             options->backend ? options->backend : "auto",
@@ -105,7 +104,7 @@ enum ih_status ih_device_open(const struct ih_device_options *options, struct ih
     pthread_cond_init(&d->on_need, &monotonic);
     pthread_condattr_destroy(&monotonic);
     /* The CPU starts at once. Without a thread, any backend starts here. */
-    if (first != &ih_backend_cpu) {
+    if (*first != &ih_backend_cpu) {
         start_stand_in(d);
         d->has_starter = pthread_create(&d->starter, NULL, start, d) == 0;
     }

@@ -37,8 +37,8 @@ struct ih_device {
     struct ih_error fallback; /* why the first choice was not used */
 };
 
-/* The next backend at or after *i that the options allow, or NULL. */
-const struct ih_backend *ih_backend_candidate(const struct ih_device_options *options, size_t *i);
+/* Whether the options allow a backend: its name fits, and it has the kernel. */
+bool ih_backend_is_allowed(const struct ih_device_options *options, const struct ih_backend *b);
 
 /* Starts as many units of b as the options ask for. The stand-in counts as started. skipped: why a
  * unit was left out. IH_OK: at least one has started. */

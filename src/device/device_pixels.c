@@ -4,8 +4,8 @@
  *     caller's stream   ... | zero totals | kernels | totals to pinned memory | event | ...
  *
  * Finishing waits for the event, not for the stream, so the caller may enqueue more work after it.
- * Opening allocates all memory and runs each kernel once: CUDA loads a kernel at its first launch,
- * which may wait for everything that runs on the GPU.
+ * Opening runs each kernel once: CUDA loads a kernel at its first launch, which may wait for
+ * everything that runs on the GPU.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -15,8 +15,8 @@
 
 #include "device/cuda_unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     WARM_UP_BYTES = 64,
@@ -24,20 +24,8 @@ enum {
     LAUNCH_PIXELS_MAX = 1 << 30
 };
 
-typedef cudaError_t launcher(const struct ih_gpu_histogram_args *args);
-
-static const struct {
-    const char *name;
-    launcher *launch;
-} kernels[] = {
-#define KERNEL(name, why) {#name, ih_histogram_##name},
-#include "kernels/kernels.def"
-};
-
 struct ih_device_pixels {
-    int gpu;
-    size_t kernel; /* index into kernels */
-    struct ih_gpu_properties properties;
+    struct ih_cuda_unit unit;
     struct ih_count_spec spec;      /* of the count that is enqueued */
     struct ih_gpu_totals *d_totals; /* followed by WARM_UP_BYTES */
     struct ih_gpu_totals *totals;   /* pinned */
@@ -58,41 +46,21 @@ void ih_gpu_make_current(int gpu)
         cudaSetDevice(gpu);
 }
 
-static enum ih_status failed(const struct ih_device_pixels *p, cudaError_t error, const char *what,
-                             struct ih_error *err)
+static enum ih_status to_status(const struct ih_device_pixels *p, cudaError_t error,
+                                const char *what, struct ih_error *err)
 {
-    if (error == cudaErrorMemoryAllocation)
-        return ih_error_set(err, IH_MEMORY, "cuda:%d: %s: out of GPU or pinned memory", p->gpu,
-                            what);
-    return ih_error_set(err, IH_DEVICE, "cuda:%d: %s: %s", p->gpu, what, cudaGetErrorString(error));
+    char text[64];
+    snprintf(text, sizeof text, "cuda:%d: %s", p->unit.ordinal, what);
+    return ih_cuda_status(err, error, text);
 }
 
 /* ---- opening ---- */
-
-static cudaError_t read_properties(struct ih_device_pixels *p)
-{
-    int optin = 0;
-    cudaError_t e = cudaDeviceGetAttribute(&p->properties.n_multiprocessors,
-                                           cudaDevAttrMultiProcessorCount, p->gpu);
-    if (e == cudaSuccess)
-        e = cudaDeviceGetAttribute(&optin, cudaDevAttrMaxSharedMemoryPerBlockOptin, p->gpu);
-    p->properties.shared_bytes_optin = (size_t)optin;
-    return e;
-}
 
 static struct ih_gpu_histogram_args make_args(const struct ih_device_pixels *p,
                                               const uint8_t *d_pixels, uint64_t n_pixels,
                                               cudaStream_t stream)
 {
-    return (struct ih_gpu_histogram_args){
-        .d_pixels = d_pixels,
-        .n_pixels = n_pixels,
-        .n_channels = p->spec.n_channels,
-        .measures = ih_gpu_measures_make(&p->spec),
-        .d_totals = p->d_totals,
-        .gpu = &p->properties,
-        .stream = stream,
-    };
+    return ih_cuda_args(&p->unit, &p->spec, d_pixels, n_pixels, p->d_totals, stream);
 }
 
 /* Runs every kernel on a few zeros. */
@@ -107,7 +75,7 @@ static cudaError_t warm_up(struct ih_device_pixels *p)
         p->spec.n_channels = c;
         const struct ih_gpu_histogram_args args =
             make_args(p, (const uint8_t *)(p->d_totals + 1), WARM_UP_BYTES / c, stream);
-        e = kernels[p->kernel].launch(&args);
+        e = ih_cuda_launch(&p->unit, &args);
         if (e == cudaSuccess)
             e = ih_histogram_rows(&args, args.n_pixels, args.n_pixels * c);
     }
@@ -126,15 +94,16 @@ static cudaError_t allocate(struct ih_device_pixels *p)
     return e;
 }
 
-/* Opens the GPU that is current. */
-static enum ih_status prepare(struct ih_device_pixels *p, struct ih_error *err)
+/* Opens a GPU, the thread's current device. */
+static enum ih_status prepare(struct ih_device_pixels *p, int gpu, const char *kernel,
+                              struct ih_error *err)
 {
-    cudaError_t e = read_properties(p);
+    cudaError_t e = ih_cuda_unit_init(&p->unit, gpu, kernel);
     if (e == cudaSuccess)
         e = allocate(p);
     if (e == cudaSuccess)
         e = warm_up(p);
-    return e == cudaSuccess ? IH_OK : failed(p, e, "cannot make the GPU ready", err);
+    return to_status(p, e, "cannot make the GPU ready", err);
 }
 
 enum ih_status ih_device_pixels_open(int gpu, const char *kernel, const struct ih_count_spec *spec,
@@ -147,21 +116,18 @@ enum ih_status ih_device_pixels_open(int gpu, const char *kernel, const struct i
     if (e == cudaSuccess)
         e = cudaSetDevice(gpu);
     if (e != cudaSuccess) {
+        char ordinal[24] = "";
         cudaGetLastError(); /* else the caller's next CUDA call would report it */
-        return gpu < 0 ? ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s",
-                                      cudaGetErrorString(e))
-                       : ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU cuda:%d: %s", gpu,
-                                      cudaGetErrorString(e));
+        if (gpu >= 0)
+            snprintf(ordinal, sizeof ordinal, " cuda:%d", gpu);
+        return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU%s: %s", ordinal,
+                            cudaGetErrorString(e));
     }
     enum ih_status status;
     struct ih_device_pixels *p = calloc(1, sizeof *p);
     if (p) {
-        p->gpu = gpu;
         p->spec = *spec;
-        for (size_t i = 0; kernel && i < sizeof kernels / sizeof kernels[0]; i++)
-            if (strcmp(kernels[i].name, kernel) == 0)
-                p->kernel = i;
-        status = prepare(p, err);
+        status = prepare(p, gpu, kernel, err);
     } else {
         status = ih_error_set(err, IH_MEMORY, "out of memory");
     }
@@ -178,7 +144,7 @@ void ih_device_pixels_close(struct ih_device_pixels *p)
     if (!p)
         return;
     int before = ih_gpu_current();
-    cudaSetDevice(p->gpu);
+    cudaSetDevice(p->unit.ordinal);
     if (p->is_done) {
         cudaEventSynchronize(p->is_done);
         cudaEventDestroy(p->is_done);
@@ -198,15 +164,16 @@ static enum ih_status check_memory(const struct ih_device_pixels *p, const void 
     struct cudaPointerAttributes a;
     cudaError_t e = cudaPointerGetAttributes(&a, d_pixels);
     if (e != cudaSuccess)
-        return failed(p, e, "cannot look up the pixels", err);
-    if (a.type == cudaMemoryTypeManaged || (a.type == cudaMemoryTypeDevice && a.device == p->gpu))
+        return to_status(p, e, "cannot look up the pixels", err);
+    const int gpu = p->unit.ordinal;
+    if (a.type == cudaMemoryTypeManaged || (a.type == cudaMemoryTypeDevice && a.device == gpu))
         return IH_OK;
     if (a.type == cudaMemoryTypeDevice)
         return ih_error_set(err, IH_USAGE,
                             "the pixels are in the memory of cuda:%d, not of cuda:%d", a.device,
-                            p->gpu);
+                            gpu);
     return ih_error_set(err, IH_USAGE, "the pixels are in host memory, not in that of cuda:%d",
-                        p->gpu);
+                        gpu);
 }
 
 static cudaError_t count_packed(const struct ih_device_pixels *p, const uint8_t *d_pixels,
@@ -216,7 +183,7 @@ static cudaError_t count_packed(const struct ih_device_pixels *p, const uint8_t 
     while (e == cudaSuccess && n_pixels > 0) {
         uint64_t n = n_pixels < LAUNCH_PIXELS_MAX ? n_pixels : LAUNCH_PIXELS_MAX;
         const struct ih_gpu_histogram_args args = make_args(p, d_pixels, n, stream);
-        e = kernels[p->kernel].launch(&args);
+        e = ih_cuda_launch(&p->unit, &args);
         d_pixels += n * p->spec.n_channels;
         n_pixels -= n;
     }
@@ -270,14 +237,11 @@ enum ih_status ih_device_pixels_count(struct ih_device_pixels *p, const struct i
     p->has_rows = image->height > 1 && p->n_pixels > 0 &&
                   (uint64_t)image->stride_bytes != image->width * image->n_channels;
     int before = ih_gpu_current();
-    cudaSetDevice(p->gpu);
+    cudaSetDevice(p->unit.ordinal);
     if (p->n_pixels > 0)
         status = check_memory(p, image->data, err);
-    if (status == IH_OK) {
-        cudaError_t e = enqueue(p, image, stream);
-        if (e != cudaSuccess)
-            status = failed(p, e, "cannot enqueue the count", err);
-    }
+    if (status == IH_OK)
+        status = to_status(p, enqueue(p, image, stream), "cannot enqueue the count", err);
     ih_gpu_make_current(before);
     p->is_enqueued = status == IH_OK;
     return status;
@@ -292,12 +256,12 @@ enum ih_status ih_device_pixels_finish(struct ih_device_pixels *p, struct ih_his
     p->is_enqueued = false;
     cudaError_t e = cudaEventSynchronize(p->is_done);
     if (e != cudaSuccess)
-        return failed(p, e, "counting failed", err);
+        return to_status(p, e, "counting failed", err);
     ih_gpu_totals_read(p->totals, &p->spec, p->n_pixels, out);
     *spec = p->spec;
-    *kernel = p->has_rows ? "rows" : kernels[p->kernel].name;
+    *kernel = p->has_rows ? "rows" : ih_cuda_kernels[p->unit.kernel].name;
     if (!ih_histogram_consistent(out))
-        return ih_error_set(err, IH_DEVICE, "cuda:%d: the counts do not add up", p->gpu);
+        return ih_error_set(err, IH_DEVICE, "cuda:%d: the counts do not add up", p->unit.ordinal);
     return IH_OK;
 }
 

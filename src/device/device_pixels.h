@@ -1,9 +1,7 @@
 /*
  * Counting pixels that a user of the library already has in GPU memory, on the user's stream:
- * nothing is copied to the device, and only ih_device_pixels_finish waits.
- *
- * This is not a backend: it has no lanes, no bands and no choice of device. It shares the kernels
- * of the CUDA backend. In a build without CUDA, opening fails.
+ * nothing is copied to the device, and only ih_device_pixels_finish waits. It has the kernels of
+ * the CUDA backend, but neither lanes nor bands. In a build without CUDA, opening fails.
  */
 #ifndef IH_DEVICE_DEVICE_PIXELS_H
 #define IH_DEVICE_DEVICE_PIXELS_H

@@ -4,10 +4,10 @@
  * - With a stand-in, the CPU counts entire images until then. A lane chooses its unit at the start
  *   of each image, so even a short run loses no time to the GPU.
  * - Without one, the lane stages filled bands in plain memory and copies them to the GPU later.
- * That hides some of the start behind decoding.
+ *   That hides some of the start behind decoding.
  *
- * Lanes get the units in turn, each when it first needs one. A slower GPU needs no other balance:
- * its workers just take fewer inputs.
+ * Lanes get the units in turn, each when it first needs one. Workers of a slower GPU simply take
+ * fewer inputs.
  */
 #include "device/device.h"
 
@@ -111,11 +111,10 @@ static enum ih_status choose_unit(struct ih_lane *l, struct ih_error *err)
     pthread_mutex_unlock(&d->lock);
     if (has_started && l->lane && l->unit == stand_in)
         bind(l, d->backend, next_unit(d), NULL);
-    else if (has_started && !l->lane)
-        return bind(l, d->backend, next_unit(d), err);
-    else if (stand_in && !l->lane)
-        return bind(l, &ih_backend_cpu, stand_in, err);
-    return IH_OK;
+    if (l->lane || (!has_started && !stand_in))
+        return IH_OK;
+    return has_started ? bind(l, d->backend, next_unit(d), err)
+                       : bind(l, &ih_backend_cpu, stand_in, err);
 }
 
 /* Copies a staged band to the backend's buffers and counts it. */
@@ -160,7 +159,7 @@ enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec
     assert(spec->clip_low < spec->clip_high);
     drop_staged(l);
     l->spec = *spec;
-    enum ih_status status = choose_unit(l, err);
+    const enum ih_status status = choose_unit(l, err);
     return status == IH_OK && l->lane ? l->backend->begin(l->lane, spec, err) : status;
 }
 
@@ -169,26 +168,19 @@ enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec
 static struct staged_band *stage(struct ih_lane *l, size_t size_bytes)
 {
     struct ih_device *d = l->device;
-    pthread_mutex_lock(&d->lock);
-    bool may = !d->is_started && size_bytes <= STAGED_BYTES_MAX - d->staged_bytes;
-    if (may)
-        d->staged_bytes += size_bytes;
-    pthread_mutex_unlock(&d->lock);
-    if (!may)
+    struct staged_band *staged = realloc(l->staged, (l->n_staged + 1) * sizeof *staged);
+    if (!staged)
         return NULL;
-    uint8_t *pixels = malloc(size_bytes);
-    struct staged_band *staged =
-        pixels ? realloc(l->staged, (l->n_staged + 1) * sizeof *staged) : NULL;
-    if (!staged) {
-        free(pixels);
-        pthread_mutex_lock(&d->lock);
-        d->staged_bytes -= size_bytes;
-        pthread_mutex_unlock(&d->lock);
-        return NULL;
-    }
     l->staged = staged;
-    staged[l->n_staged] = (struct staged_band){pixels, size_bytes, 0};
-    return &staged[l->n_staged++];
+    staged += l->n_staged;
+    *staged = (struct staged_band){.size_bytes = size_bytes};
+    pthread_mutex_lock(&d->lock);
+    if (!d->is_started && size_bytes <= STAGED_BYTES_MAX - d->staged_bytes)
+        staged->pixels = malloc(size_bytes);
+    d->staged_bytes += staged->pixels ? size_bytes : 0;
+    pthread_mutex_unlock(&d->lock);
+    l->n_staged += staged->pixels ? 1 : 0;
+    return staged->pixels ? staged : NULL;
 }
 
 enum ih_status ih_lane_band(struct ih_lane *l, size_t min_bytes, uint8_t **pixels,
@@ -237,11 +229,11 @@ enum ih_status ih_lane_end(struct ih_lane *l, struct ih_histogram *out, const ch
                            struct ih_error *err)
 {
     if (!l->lane) {
-        enum ih_status status = attach(l, err);
+        const enum ih_status status = attach(l, err);
         if (status != IH_OK)
             return status;
     }
-    enum ih_status status = l->backend->end(l->lane, out, kernel, err);
+    const enum ih_status status = l->backend->end(l->lane, out, kernel, err);
     if (status == IH_OK && !ih_histogram_consistent(out))
         return ih_error_set(err, IH_DEVICE, "counting failed: the counts of %s do not add up",
                             ih_lane_description(l));

@@ -1,9 +1,9 @@
 /*
- * Choosing a backend and starting its units.
+ * Starting the units of a backend.
  *
- * A GPU takes a few hundred milliseconds and some of its memory to start. So no more GPUs are
- * started than there will be lanes, and they start at the same time. Units that the user named must
- * all start. Otherwise a unit that does not start is left out, and the next one is tried.
+ * A GPU takes a few hundred milliseconds and some of its memory to start. So no more GPUs start
+ * than there will be lanes, and they start at the same time. Units that the user named must all
+ * start. Otherwise the next unit replaces a unit that does not start.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -20,23 +20,13 @@ const struct ih_backend *const ih_backends[] = {
     NULL,
 };
 
-static bool has_kernel(const struct ih_backend *backend, const char *kernel)
+bool ih_backend_is_allowed(const struct ih_device_options *options, const struct ih_backend *b)
 {
-    for (const struct ih_kernel_entry *k = backend->kernels; k->name; k++)
+    const char *kernel = options->with.kernel;
+    for (const struct ih_kernel_entry *k = b->kernels; k->name; k++)
         if (!kernel || strcmp(k->name, kernel) == 0)
-            return true;
+            return !options->backend || strcmp(b->name, options->backend) == 0;
     return false;
-}
-
-const struct ih_backend *ih_backend_candidate(const struct ih_device_options *options, size_t *i)
-{
-    for (; options->backends[*i]; ++*i) {
-        const struct ih_backend *b = options->backends[*i];
-        if ((!options->backend || strcmp(b->name, options->backend) == 0) &&
-            has_kernel(b, options->with.kernel))
-            return b;
-    }
-    return NULL;
 }
 
 /* ---- the units of one backend ---- */

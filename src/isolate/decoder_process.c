@@ -30,8 +30,8 @@ static struct ih_decoder_process *process_of(struct ih_remote_decoder *remote)
 
 /* ---- spawning ---- */
 
-/* Moves a descriptor out of the range that the decoder process uses. dup2 onto its own number would
- * keep the close-on-exec flag, and onto the other one would close that. -1 on failure. */
+/* Moves a file descriptor out of the range that the decoder process uses, so that no dup2 in
+ * run_program has it as its target. -1 on failure. */
 static int move_away(int fd)
 {
     if (fd < 0 || fd > IH_DECODER_PROCESS_MEMORY)
@@ -42,8 +42,8 @@ static int move_away(int fd)
     return moved;
 }
 
-/* The worker's socket and the decoder process's. No other program may inherit them: while it held
- * one, the worker would not see that the other end was closed. */
+/* The worker's socket and the decoder process's. No other program may inherit them: it would keep
+ * an end open, and the worker would not see that the decoder process has closed it. */
 static bool make_sockets(int ends[2])
 {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -105,14 +105,15 @@ static int run_program(struct ih_decoder_process *p, int its_socket, int memory)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     sigset_t blocked, all;
     char **environment = make_environment(p);
     if (!environment)
         return ENOMEM;
     sigemptyset(&blocked);
-    for (size_t i = 0; i < sizeof ending_signals / sizeof ending_signals[0]; i++)
-        sigaddset(&blocked, ending_signals[i]);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
+    sigaddset(&blocked, SIGHUP);
+    sigaddset(&blocked, SIGQUIT);
     sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
@@ -272,35 +273,27 @@ static enum ih_status provide(struct ih_decoder_process *p, unsigned index, stru
         decoder->prepare) {
         stop(p);
         p->prepared = IH_DECODER_PROCESS_ALL;
-        return start(p, err);
-    }
-    if (p->is_running)
-        return IH_OK;
-    if (p->prepared != IH_DECODER_PROCESS_ALL)
+    } else if (!p->is_running && p->prepared != IH_DECODER_PROCESS_ALL) {
         p->prepared = index;
-    return start(p, err);
+    }
+    return p->is_running ? IH_OK : start(p, err);
 }
 
 /* ---- failures ---- */
 
-static const char *signal_name(int number)
+/* " (segmentation fault)", or "" for a signal that is unusual here. */
+static const char *signal_text(int number)
 {
-    switch (number) {
-    case SIGSEGV:
-        return "segmentation fault";
-    case SIGBUS:
-        return "bus error";
-    case SIGABRT:
-        return "abort";
-    case SIGFPE:
-        return "arithmetic error";
-    case SIGILL:
-        return "illegal instruction";
-    case SIGKILL:
-        return "killed, perhaps for lack of memory";
-    default:
-        return "";
-    }
+    static const char *const texts[] = {
+        [SIGSEGV] = " (segmentation fault)",
+        [SIGBUS] = " (bus error)",
+        [SIGABRT] = " (abort)",
+        [SIGFPE] = " (arithmetic error)",
+        [SIGILL] = " (illegal instruction)",
+        [SIGKILL] = " (killed, perhaps for lack of memory)",
+    };
+    const bool is_known = (size_t)number < sizeof texts / sizeof texts[0] && texts[number];
+    return is_known ? texts[number] : "";
 }
 
 /* The exit status of a process that has closed its socket. A compromised process may close the
@@ -328,13 +321,12 @@ static enum ih_status fail_silent(struct ih_decoder_process *p, struct ih_error 
                             (unsigned long long)seconds_max(p));
     }
     int how = wait_for_end(p), number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
-    const char *name = signal_name(number);
     end_image(p);
     if (number == SIGXCPU)
         return ih_error_set(err, IH_LIMIT, "its decoder takes too long and was ended");
     if (number)
-        return ih_error_set(err, IH_CORRUPT, "its decoder crashed: signal %d%s%s%s", number,
-                            *name ? " (" : "", name, *name ? ")" : "");
+        return ih_error_set(err, IH_CORRUPT, "its decoder crashed: signal %d%s", number,
+                            signal_text(number));
     return ih_error_set(err, IH_CORRUPT, "its decoder ended unexpectedly (exit code %d)",
                         WIFEXITED(how) ? WEXITSTATUS(how) : -1);
 }

@@ -175,8 +175,7 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
     last.error = s->unprepared[index];
     if (last.error.status == IH_OK && ih_source_open_fd(&s->src, file, &last.error) == IH_OK) {
         ih_source_preload(&s->src, s->read, request->n_read, request->at_end,
-                          request->is_from_start);
-        ih_source_set_file_bytes(&s->src, request->file_bytes);
+                          request->is_from_start, request->file_bytes);
         decode(s, decoders[index], &options, &last.error);
     }
     ih_source_close(&s->src);
@@ -203,14 +202,6 @@ static bool close_files(void)
     return true;
 }
 
-/* Ends the process when its worker dies. On other systems the next reply fails instead. */
-static void end_with_worker(void)
-{
-#ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-}
-
 /* Loads libraries that the decoders would otherwise load on first use. */
 static void prepare(struct server *s, const struct ih_decoder *const *decoders,
                     unsigned long wanted)
@@ -227,20 +218,6 @@ static void free_server(struct server *s)
     free(s->unprepared);
     ih_source_reset(&s->src);
     free(s);
-}
-
-/* NULL if there is no memory, or none that is shared. */
-static struct server *make_server(unsigned n_decoders)
-{
-    struct server *s = calloc(1, sizeof *s);
-    if (!s)
-        return NULL;
-    s->unprepared = calloc(n_decoders + 1, sizeof *s->unprepared);
-    s->memory = ih_shared_pixels_map(IH_DECODER_PROCESS_MEMORY);
-    if (s->unprepared && s->memory)
-        return s;
-    free_server(s);
-    return NULL;
 }
 
 /* Gives up all rights and sends the result to the worker: a message with IH_OK is a warning.
@@ -267,11 +244,15 @@ int ih_decoder_process_serve(const struct ih_decoder *const *decoders, char *con
     int file;
     while (decoders[n_decoders])
         n_decoders++;
-    end_with_worker();
-    struct server *s = arguments[0] && arguments[1] ? make_server(n_decoders) : NULL;
+#ifdef __linux__ /* ends with its worker; on other systems the next reply fails instead */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    struct server *s = calloc(1, sizeof *s);
     if (!s)
         return EXIT_FAILURE;
-    bool is_ready = close_files();
+    s->unprepared = calloc(n_decoders + 1, sizeof *s->unprepared);
+    s->memory = ih_shared_pixels_map(IH_DECODER_PROCESS_MEMORY);
+    bool is_ready = arguments[0] && arguments[1] && s->unprepared && s->memory && close_files();
     if (is_ready) {
         prepare(s, decoders, strtoul(arguments[0], NULL, 10));
         is_ready = enter_sandbox(arguments);

@@ -47,28 +47,25 @@ static bool may_continue(ssize_t n, uint64_t started_ns, struct ih_wire_patience
 bool ih_wire_send(int socket, const void *bytes, size_t size_bytes,
                   struct ih_wire_patience *patience)
 {
-    const uint8_t *p = bytes;
-    while (size_bytes > 0) {
+    for (size_t n_done = 0; n_done < size_bytes;) {
         const uint64_t started_ns = ih_clock_ns();
-        ssize_t n = send(socket, p, size_bytes, MSG_NOSIGNAL);
+        const uint8_t *from = (const uint8_t *)bytes + n_done;
+        const ssize_t n = send(socket, from, size_bytes - n_done, MSG_NOSIGNAL);
         if (!may_continue(n, started_ns, patience))
             return false;
-        p += n > 0 ? n : 0;
-        size_bytes -= n > 0 ? (size_t)n : 0;
+        n_done += n > 0 ? (size_t)n : 0;
     }
     return true;
 }
 
 bool ih_wire_receive(int socket, void *bytes, size_t size_bytes, struct ih_wire_patience *patience)
 {
-    uint8_t *p = bytes;
-    while (size_bytes > 0) {
+    for (size_t n_done = 0; n_done < size_bytes;) {
         const uint64_t started_ns = ih_clock_ns();
-        ssize_t n = recv(socket, p, size_bytes, 0);
+        const ssize_t n = recv(socket, (uint8_t *)bytes + n_done, size_bytes - n_done, 0);
         if (!may_continue(n, started_ns, patience))
             return false;
-        p += n > 0 ? n : 0;
-        size_bytes -= n > 0 ? (size_t)n : 0;
+        n_done += n > 0 ? (size_t)n : 0;
     }
     return true;
 }

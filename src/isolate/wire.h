@@ -80,9 +80,9 @@ bool ih_wire_receive_request(int socket, struct ih_wire_request *request, int *f
 enum { IH_DECODER_PROCESS_PIECES = 2, IH_DECODER_PROCESS_PIECE_BYTES = 512 * 1024 };
 
 /*
- * Memory that both processes map, all zero at first. The pieces are used in turn: the decoder
- * process fills one and sends the number of pixels, the worker copies them and counts the piece in
- * n_given_back. Both sides count pieces from the start of the process, modulo 2^32.
+ * Memory that both processes map, all zero at first. The decoder process fills the pieces in turn
+ * and sends the number of pixels; the worker copies them and adds 1 to n_given_back. Both sides
+ * count pieces from the start of the process, modulo 2^32.
  *
  * If no piece is free, the decoder process sets is_waited, and the worker wakes it with a byte
  * through the socket.

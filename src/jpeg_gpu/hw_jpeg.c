@@ -18,7 +18,7 @@ enum {
 
 struct session {
     struct ih_hw_jpeg *hw;
-    struct session *first; /* of the same unit, which starts before this one; NULL: this is it */
+    struct session *first; /* the unit's first session, if this is the second; else NULL */
     unsigned unit;         /* of the device */
     pthread_t thread;
     bool has_started, is_ready; /* guarded by the lock: start has returned, and with IH_OK */
@@ -47,25 +47,19 @@ struct ih_hw_jpeg {
     char description[TEXT_MAX];
 };
 
-/* ---- which devices have hardware decoders ---- */
-
-static const struct ih_hw_jpeg_backend *const backends[] = {
-#ifdef IH_WITH_NVJPEG
-    &ih_hw_jpeg_nvjpeg,
-#endif
-    NULL};
-
 static const struct ih_hw_jpeg_backend *backend_for(const struct ih_backend *device_backend)
 {
-    const struct ih_hw_jpeg_backend *const *b = backends;
-    while (*b && strcmp((*b)->device_backend, device_backend->name) != 0)
-        b++;
-    return *b;
+#ifdef IH_WITH_NVJPEG
+    if (strcmp(ih_hw_jpeg_nvjpeg.device_backend, device_backend->name) == 0)
+        return &ih_hw_jpeg_nvjpeg;
+#endif
+    (void)device_backend;
+    return NULL;
 }
 
 /* ---- a session ---- */
 
-/* Takes its share of the queue, so that no idle GPU gets everything. Large files make smaller
+/* Takes a session's share of the queue, so that other GPUs get work too. Large files make smaller
  * batches, of at least one. The lock is held. */
 static unsigned take_batch(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job **jobs)
 {
@@ -118,13 +112,9 @@ static enum ih_status call(struct session *s, struct ih_hw_jpeg_job *const *jobs
                         last.message);
 }
 
-/*
- * Decodes a batch. IH_OK: the session goes on.
- *
- * A failed batch does not tell which file was the cause. So each file that is not decoded is tried
- * again alone, and only those that fail again go to the CPU. The CPU would take many times as long
- * for the complete batch.
- */
+/* Decodes a batch. IH_OK: the session goes on. A failed batch does not tell which file was the
+ * cause. So each file that is not decoded is tried again alone, and only those that fail again go
+ * to the CPU, which would take many times as long for the complete batch. */
 static enum ih_status decode(struct session *s, struct ih_hw_jpeg_job *const *jobs, unsigned n,
                              struct ih_error *err)
 {
@@ -208,11 +198,9 @@ static void *run(void *argument)
     pthread_mutex_lock(&hw->lock);
     s->has_started = true;
     hw->n_starting--;
-    if (status == IH_OK) {
-        s->is_ready = true;
-        hw->n_ready++;
-    }
-    if (status == IH_OK && !s->first) {
+    s->is_ready = status == IH_OK;
+    hw->n_ready += s->is_ready ? 1 : 0;
+    if (s->is_ready && !s->first) {
         const size_t n = strlen(hw->description);
         snprintf(hw->description + n, sizeof hw->description - n, "%s%s", n ? "; " : "",
                  hw->backend->describe(s->state));

@@ -3,21 +3,19 @@
  *
  *     files of a batch -> decoders -> planes of Y, Cb, Cr -> kernel (ycc, rows) -> totals -> host
  *
- * A session enqueues a complete batch on one stream, and only the totals come back. nvJPEG copies
- * the files of a batch to the GPU in half the time that the decoders need for them, so each GPU
- * gets two sessions. One call for each file was rejected: nvJPEG gives the files of different calls
- * to the same decoder, and the others idle.
+ * A session enqueues a complete batch on one stream, and only the totals come back. Copying the
+ * files of a batch to the GPU takes half as long as decoding them, so each GPU gets two sessions.
+ * One call per file was rejected: nvJPEG gives the files of different calls to the same decoder.
  *
- *     24 detailed photos, H100, nvJPEG 13.0                                  MP/s
- *     one session                                                           6,200
- *     two sessions                                                          6,880
- *     three sessions                                                        7,000
- *     one session, nvJPEG not told the image size, allocates for each batch 1,800
+ *     24 detailed photos, H100, nvJPEG 13.0                     MP/s
+ *     one session                                              6,200
+ *     two sessions                                             6,880
+ *     three sessions                                           7,000
+ *     one session, without nvjpegDecodeBatchedPreAllocate      1,800
  *
  * Exactness: nvJPEG's upsampling of chroma differs from libjpeg-turbo's, but its planes are the
- * same in every byte. So the decoders give planes, and the kernel does the upsampling. The planes
- * were compared on the GPUs of GENERATIONS, with coefficients within the validator's limit. Other
- * GPUs get no files.
+ * same in every byte. So the decoders give planes, and the kernel does the upsampling. Only GPUs of
+ * GENERATIONS get files: there the planes were compared, within the validator's limits.
  *
  * Device memory of a session, kept until it stops:
  *
@@ -58,9 +56,9 @@ enum {
 
 /* ---- loading nvJPEG ---- */
 
-/* nvJPEG is loaded when there are files for it: it is 6 MB, takes some hundred milliseconds to set
- * up, and not every machine has it. Its functions keep their meaning within a major version, which
- * is part of the file name and checked once more. */
+/* nvJPEG is loaded when there are files for it: starting it takes some hundred milliseconds, and
+ * not every machine has it. Its functions keep their meaning within a major version, which is part
+ * of the file name and checked once more. */
 #define NVJPEG_FUNCTIONS(F)                                                                   \
     F(nvjpegStatus_t, nvjpegGetProperty, (libraryPropertyType, int *))                        \
     F(nvjpegStatus_t, nvjpegCreateEx,                                                         \
@@ -127,11 +125,6 @@ struct planes {
     size_t size_bytes;
 };
 
-static size_t round_up(size_t n, size_t step)
-{
-    return (n + step - 1) / step * step;
-}
-
 /* Fills in where the planes of a job lie, from d_base on: Y, and of colour Cb and Cr in their
  * stored size. Returns their size in bytes. */
 static size_t lay_out(const struct ih_hw_jpeg_job *job, uint8_t *d_base, nvjpegImage_t *image)
@@ -140,7 +133,7 @@ static size_t lay_out(const struct ih_hw_jpeg_job *job, uint8_t *d_base, nvjpegI
     memset(image, 0, sizeof *image);
     for (unsigned c = 0; c < job->n_components; c++) {
         const uint32_t h = c ? job->chroma_h : 1, v = c ? job->chroma_v : 1;
-        image->pitch[c] = round_up((job->width + h - 1) / h, PITCH_BYTES);
+        image->pitch[c] = ih_hw_jpeg_round_up((job->width + h - 1) / h, PITCH_BYTES);
         image->channel[c] = d_base ? d_base + n_bytes : NULL;
         n_bytes += image->pitch[c] * ((job->height + v - 1) / v);
     }
@@ -168,9 +161,7 @@ static bool planes_grow(struct planes *planes, size_t n_bytes)
     return false;
 }
 
-/* How many jobs, but at least one, need no more than n_bytes_max together; *n_bytes: what they
- * need.
- */
+/* How many jobs fit into n_bytes_max together, at least one. *n_bytes: what they need. */
 static unsigned planes_fit(struct ih_hw_jpeg_job *const *jobs, unsigned n, size_t n_bytes_max,
                            size_t *n_bytes)
 {
@@ -186,14 +177,9 @@ static unsigned planes_fit(struct ih_hw_jpeg_job *const *jobs, unsigned n, size_
     return n_fit;
 }
 
-/*
- * Makes room for the planes of the first jobs, as many as PLANES_BYTES_MAX and the GPU's memory
- * allow. Nothing may use the planes any more.
- *
- * images   [n]; filled for those that fit
- *
- * Returns how many fit; 0: no memory.
- */
+/* Makes room for the planes of the first jobs, as many as PLANES_BYTES_MAX and the GPU's memory
+ * allow, and fills their images. Nothing may use the planes any more. Returns how many jobs fit; 0:
+ * no memory. */
 static unsigned planes_place(struct planes *planes, struct ih_hw_jpeg_job *const *jobs, unsigned n,
                              nvjpegImage_t *images)
 {
@@ -215,17 +201,10 @@ static cudaError_t planes_count(const struct ih_cuda_unit *unit, const struct ih
                                 const nvjpegImage_t *image, struct ih_gpu_totals *d_totals,
                                 cudaStream_t stream)
 {
-    const struct ih_gpu_measures measures = ih_gpu_measures_make(&job->spec);
     if (job->n_components == 1) {
-        const struct ih_gpu_histogram_args gray = {
-            .d_pixels = image->channel[0],
-            .n_pixels = (uint64_t)job->width * job->height,
-            .n_channels = 1,
-            .measures = measures,
-            .d_totals = d_totals,
-            .gpu = &unit->gpu,
-            .stream = stream,
-        };
+        const struct ih_gpu_histogram_args gray =
+            ih_cuda_args(unit, &job->spec, image->channel[0], (uint64_t)job->width * job->height,
+                         d_totals, stream);
         return ih_histogram_rows(&gray, job->width, image->pitch[0]);
     }
     const struct ih_gpu_planes_args planes = {
@@ -236,7 +215,7 @@ static cudaError_t planes_count(const struct ih_cuda_unit *unit, const struct ih
         .chroma_h = job->chroma_h,
         .chroma_v = job->chroma_v,
         .n_rows = job->height,
-        .measures = measures,
+        .measures = ih_gpu_measures_make(&job->spec),
         .d_totals = d_totals,
         .gpu = &unit->gpu,
         .stream = stream,
@@ -355,7 +334,7 @@ static enum ih_status start(void *unit, void **session, struct ih_error *err)
     if (c == cudaSuccess && status == IH_OK)
         c = allocate(s);
     if (c != cudaSuccess)
-        status = ih_cuda_failed(err, c, "cannot set up the hardware JPEG decoders");
+        status = ih_cuda_status(err, c, "cannot set up the hardware JPEG decoders");
     if (status == IH_OK)
         *session = s;
     else
@@ -441,7 +420,7 @@ static enum ih_status count(struct session *s, struct ih_hw_jpeg_job *const *job
         c = cudaEventRecord(s->is_done, s->stream);
     if (c == cudaSuccess)
         c = cudaEventSynchronize(s->is_done);
-    return c == cudaSuccess ? IH_OK : ih_cuda_failed(err, c, "counting JPEG planes");
+    return ih_cuda_status(err, c, "counting JPEG planes");
 }
 
 static enum ih_status finish(const struct session *s, struct ih_hw_jpeg_job *job,
@@ -473,8 +452,7 @@ static enum ih_status recover(struct session *s, struct ih_error *err)
     return err->status;
 }
 
-/* Decodes and counts the first of n jobs, as many as memory allows. *n_done: how many are finished.
- */
+/* Decodes and counts the first of n jobs, as many as memory allows; *n_done of them. */
 static enum ih_status run(struct session *s, struct ih_hw_jpeg_job *const *jobs, unsigned n,
                           unsigned *n_done, struct ih_error *err)
 {

@@ -2,12 +2,11 @@
  * The image size for which nvJPEG allocates its memory.
  *
  * nvJPEG allocates memory for a number of images of one size, which must cover every image of a
- * batch in width and in height. So a panorama and a tower, each small, together need a large
- * square.
+ * batch in width and in height. A panorama and a tower, each small, together need a large square.
  *
- * The rule: the size grows with the images. When the grown size would be too large, it is set anew
- * to what the next batch needs. So no file is refused because of earlier ones, and only a mixture
- * of panoramas and towers allocates memory again and again.
+ * The size grows with the images. When it would become too large, it is set anew to what the next
+ * batch needs. So no file is refused because of earlier files, and only a mixture of panoramas and
+ * towers allocates memory again and again.
  */
 #ifndef IH_JPEG_GPU_HW_JPEG_SIZES_H
 #define IH_JPEG_GPU_HW_JPEG_SIZES_H
@@ -36,10 +35,10 @@ static inline bool ih_hw_jpeg_size_is_allowed(struct ih_hw_jpeg_size s, uint64_t
            (uint64_t)s.width * s.height <= pixels_max;
 }
 
-/* side: at most 65535, as in every JPEG file. */
-static inline uint32_t ih_hw_jpeg_side_round_up(uint32_t side)
+/* n: at most 65535, as the sides in every JPEG file. */
+static inline uint32_t ih_hw_jpeg_round_up(uint32_t n, uint32_t step)
 {
-    return (side + IH_HW_JPEG_SIDE_STEP - 1) / IH_HW_JPEG_SIDE_STEP * IH_HW_JPEG_SIDE_STEP;
+    return (n + step - 1) / step * step;
 }
 
 /* Returns how many of n jobs, from the first on, one allowed size covers, and the size; 0: the
@@ -50,8 +49,9 @@ static inline unsigned ih_hw_jpeg_size_fit(struct ih_hw_jpeg_job *const *jobs, u
     unsigned n_fit = 0;
     *size = (struct ih_hw_jpeg_size){0, 0};
     for (; n_fit < n; n_fit++) {
-        const struct ih_hw_jpeg_size one = {ih_hw_jpeg_side_round_up(jobs[n_fit]->width),
-                                            ih_hw_jpeg_side_round_up(jobs[n_fit]->height)};
+        const struct ih_hw_jpeg_size one = {
+            ih_hw_jpeg_round_up(jobs[n_fit]->width, IH_HW_JPEG_SIDE_STEP),
+            ih_hw_jpeg_round_up(jobs[n_fit]->height, IH_HW_JPEG_SIDE_STEP)};
         const struct ih_hw_jpeg_size all = ih_hw_jpeg_size_join(*size, one);
         if (!ih_hw_jpeg_size_is_allowed(all, pixels_max))
             break;

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The hardware decoders start when JPEG files have kept all workers busy for so long. Earlier, many
- * small runs would pay for a start without a gain; later, large runs gain less. */
+/* The hardware decoders start after JPEG files have kept all workers busy for this long. Starting
+ * earlier costs small runs more than they gain; starting later, large runs gain less. */
 #define START_AFTER_NS ((uint64_t)250 * 1000 * 1000)
 
-/* One worker in so many always reads and validates files; the others may decode when the hardware
+/* A third of the workers always read and validate files; the others may decode when the hardware
  * decoders are busy. A worker validates three to five times as fast as it decodes, and sixteen
  * workers decode a quarter to a third of what an H100's hardware decoders do. */
 enum { VALIDATORS_PART = 3 };
@@ -30,20 +30,6 @@ struct queued_file {
     uint64_t taken_bytes; /* of the budget */
     uint8_t stream[];
 };
-
-void ih_offload_init(struct ih_offload *o, const struct ih_offload_options *options,
-                     struct ih_device *device,
-                     void (*deliver)(void *user, void *ticket, struct ih_result *result,
-                                     bool is_counted),
-                     void *user)
-{
-    memset(o, 0, sizeof *o);
-    o->options = *options;
-    o->device = device;
-    o->deliver = deliver;
-    o->user = user;
-    pthread_mutex_init(&o->lock, NULL);
-}
 
 void ih_offload_close(struct ih_offload *o)
 {
@@ -79,22 +65,22 @@ static bool leave(struct ih_offload *o, struct ih_offload_file *file, enum ih_jp
 
 static enum ih_status open_hw_jpeg(struct ih_offload *o, struct ih_error *err)
 {
-    struct ih_hw_jpeg *hw = NULL;
+    enum ih_status status = IH_OK;
     pthread_mutex_lock(&o->lock);
-    const bool is_first = !o->has_tried;
+    if (!o->has_tried)
+        status = ih_hw_jpeg_open(o->device, o->options.hw_jpeg, &o->hw, err);
     o->has_tried = true;
-    pthread_mutex_unlock(&o->lock);
-    if (!is_first)
-        return IH_OK;
-    const enum ih_status status = ih_hw_jpeg_open(o->device, o->options.hw_jpeg, &hw, err);
-    pthread_mutex_lock(&o->lock);
-    o->hw = hw;
     pthread_mutex_unlock(&o->lock);
     return status;
 }
 
-enum ih_status ih_offload_begin(struct ih_offload *o, struct ih_error *err)
+enum ih_status ih_offload_open(struct ih_offload *o, const struct ih_offload_options *options,
+                               struct ih_device *device, ih_offload_deliver *deliver, void *user,
+                               struct ih_error *err)
 {
+    *o = (struct ih_offload){
+        .options = *options, .device = device, .deliver = deliver, .user = user};
+    pthread_mutex_init(&o->lock, NULL);
     if (o->options.side != IH_JPEG_GPU)
         return IH_OK;
     const enum ih_status status = open_hw_jpeg(o, err);

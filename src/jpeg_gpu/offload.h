@@ -2,8 +2,8 @@
  * The offload queue: JPEG files that a GPU's hardware decoders take instead of the workers.
  *
  * A worker reads such a file into memory, validates it, queues it, and takes the next input. The
- * counts come later, from another thread. The worker decodes all other files itself. It also
- * decodes files when the decoders are busy, as long as enough other workers keep them supplied.
+ * counts come later, from another thread. The worker decodes all other files itself, and also some
+ * JPEG files while the hardware decoders are busy.
  *
  * Starting the hardware decoders takes half a second or more. With IH_JPEG_AUTO they start in the
  * background after enough work that more may follow.
@@ -49,11 +49,16 @@ struct ih_offload_options {
     const struct ih_hw_jpeg_backend *hw_jpeg; /* NULL: the device's own; tests pass theirs */
 };
 
+/* Called from another thread for each file that was taken. is_counted: the result is complete.
+ * Otherwise the result is invalid, and the caller counts the file on the CPU. */
+typedef void ih_offload_deliver(void *user, void *ticket, struct ih_result *result,
+                                bool is_counted);
+
 /* One for each pipeline. All fields are private. */
 struct ih_offload {
     struct ih_offload_options options;
     struct ih_device *device;
-    void (*deliver)(void *user, void *ticket, struct ih_result *result, bool is_counted);
+    ih_offload_deliver *deliver;
     void *user;
 
     pthread_mutex_t lock;  /* guards what follows, and the report */
@@ -68,23 +73,20 @@ struct ih_offload_file {
     uint8_t *bytes; /* owned */
     size_t capacity_bytes;
     bool is_decoding;           /* the worker is one of n_decoding */
-    enum ih_jpeg_reason reason; /* not yet in the report; why the worker gets the file if a JPEG */
+    enum ih_jpeg_reason reason; /* for the report, if the input turns out to be a JPEG */
 };
 
 /*
+ * With IH_JPEG_GPU, starts the hardware decoders and waits for them.
+ *
  * options   copied
  * device    borrowed until ih_offload_close
- * deliver   called from another thread for each file that was taken. is_counted: the result is
- *           complete. Otherwise the result is invalid, and the caller counts the file on the CPU.
+ *
+ * Returns IH_OK, IH_MEMORY or IH_UNAVAILABLE. Call ih_offload_close even after an error.
  */
-void ih_offload_init(struct ih_offload *offload, const struct ih_offload_options *options,
-                     struct ih_device *device,
-                     void (*deliver)(void *user, void *ticket, struct ih_result *result,
-                                     bool is_counted),
-                     void *user);
-
-/* With IH_JPEG_GPU: starts the hardware decoders and waits. IH_OK, IH_MEMORY, IH_UNAVAILABLE. */
-enum ih_status ih_offload_begin(struct ih_offload *offload, struct ih_error *err);
+enum ih_status ih_offload_open(struct ih_offload *offload, const struct ih_offload_options *options,
+                               struct ih_device *device, ih_offload_deliver *deliver, void *user,
+                               struct ih_error *err);
 
 /*
  * Queues a file for the hardware decoders if it is a JPEG that they can take.
@@ -106,7 +108,7 @@ void ih_offload_counted(struct ih_offload *offload, struct ih_offload_file *file
                         const struct ih_result *result);
 
 /* Stops the hardware decoders and completes the report. With is_last it leaves them running
- * instead. Nothing may be queued. Allowed right after init. */
+ * instead. Nothing may be queued. */
 void ih_offload_close(struct ih_offload *offload);
 
 #endif

@@ -35,8 +35,8 @@ struct header {
     struct ih_jpeg_plan *plan;
     const uint8_t *at; /* the unread bytes of the segment, */
     size_t n;          /* and their number */
-    bool has_frame, has_restart_interval, has_adobe;
-    unsigned adobe_transform;
+    bool has_frame, has_restart_interval;
+    bool has_other_colours; /* Adobe's marker says: not YCbCr */
 };
 
 static const uint8_t *take(struct header *h, size_t n)
@@ -147,13 +147,10 @@ static enum ih_jpeg_reason read_restart_interval(struct header *h)
     return IH_JPEG_REASON_NONE;
 }
 
-/* Adobe's marker tells whether three components are RGB. */
 static enum ih_jpeg_reason read_app(struct header *h, unsigned marker)
 {
-    if (marker == IH_JPEG_APP14 && h->n >= 12 && memcmp(h->at, "Adobe", 5) == 0) {
-        h->has_adobe = true;
-        h->adobe_transform = h->at[11];
-    }
+    if (marker == IH_JPEG_APP14 && h->n >= 12 && memcmp(h->at, "Adobe", 5) == 0)
+        h->has_other_colours = h->at[11] != 1;
     return IH_JPEG_REASON_NONE;
 }
 
@@ -162,10 +159,9 @@ static enum ih_jpeg_reason read_app(struct header *h, unsigned marker)
 static bool is_ycbcr(const struct header *h)
 {
     const struct ih_jpeg_plan *plan = h->plan;
-    if (h->has_adobe && h->adobe_transform != 1)
-        return false;
-    unsigned first = plan->components[0].id;
-    return first <= 1 && plan->components[1].id == first + 1 && plan->components[2].id == first + 2;
+    const unsigned first = plan->components[0].id;
+    return !h->has_other_colours && first <= 1 && plan->components[1].id == first + 1 &&
+           plan->components[2].id == first + 2;
 }
 
 static enum ih_jpeg_reason read_scan(struct header *h)

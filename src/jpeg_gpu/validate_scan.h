@@ -68,8 +68,7 @@ static inline int32_t ih_jpeg_extend(uint64_t bits, unsigned size)
  *   bits 20-62   an upper bound for the sum of its AC coefficients' magnitudes times quantizers
  *   bit 63       the block is damaged
  *
- * An entry has 32 bits and covers as many symbols as the index tells. Its sum is without
- * quantizers.
+ * An entry has 32 bits and covers all symbols that the index holds. Its sum is without quantizers.
  */
 enum {
     IH_JPEG_PLACE_MASK = 63,
@@ -128,8 +127,7 @@ static inline uint64_t ih_jpeg_bits(const uint8_t *data, size_t bit)
 unsigned ih_jpeg_step(const struct ih_jpeg_component *component, uint64_t bits, uint64_t *block,
                       bool *is_end, enum ih_jpeg_reason *reason);
 
-/* The exact sum of the AC coefficients' magnitudes times quantizers. The block at `bit` is sound.
- */
+/* The exact sum of the AC coefficients' magnitudes times quantizers, of a sound block at `bit`. */
 uint32_t ih_jpeg_ac_sum(const struct ih_jpeg_component *component, const uint8_t *data, size_t bit);
 
 /*

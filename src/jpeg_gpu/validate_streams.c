@@ -8,10 +8,10 @@
  * Each stream reads a quarter of the data, so all but the first begin at an arbitrary bit. Huffman
  * codes synchronize themselves: after some MCUs, such a stream almost always reads the right codes.
  * It skips that distance, notes the bit at which an MCU begins, and validates from there. The
- * stream before it reads on until one of its MCUs begins at that bit. Then the two are joined: from
- * there on both would read the same. If no MCU begins there, the later stream was out of step; it
- * is dropped, and the earlier one reads on to the next stream. The first stream begins in step, so
- * the result depends on no guess.
+ * stream before it reads on until one of its MCUs begins at that bit. Then the two are joined,
+ * because from there on both would read the same. If none begins there, the later stream was out of
+ * step. It is dropped, and the earlier one reads on to the next stream. The first stream begins in
+ * step, so the result depends on no guess.
  *
  * A stream that begins in the middle does not know the DC predictions. So they are relative until
  * the streams are joined, and the limit for a block's coefficients is split into one for DC and one
@@ -208,8 +208,7 @@ static bool is_padding(const struct scan *s, uint32_t bit)
     return (s->data[s->n_bits / 8 - 1] & ones) == ones;
 }
 
-/* An MCU begins. Returns false when the stream ends here: it has joined the next, or all is read.
- */
+/* An MCU begins. Returns false when the stream has joined the next one, or read all data. */
 static bool begin_mcu(struct scan *s, struct progress *p)
 {
     if (!p->is_validating && p->n_mcus >= SKIP_MCUS && p->block_bit - p->origin_bit >= SKIP_BITS) {
@@ -314,10 +313,14 @@ static bool is_complete(const struct scan *s)
 
 /* ---- setting up ---- */
 
-static void prepare_blocks(struct scan *s, const struct ih_jpeg_plan *plan)
+static void prepare(struct scan *s, const struct ih_jpeg_plan *plan, size_t n_bytes)
 {
     const unsigned n_luma = plan->chroma_h * plan->chroma_v;
+    s->n_bits = (uint32_t)n_bytes * 8;
+    s->n_mcus = ih_jpeg_n_mcus(plan);
+    s->n_components = plan->n_components;
     s->n_blocks = n_luma + plan->n_components - 1;
+    ih_jpeg_components_init(s->components, plan, &s->slots, s->entries, INDEX_BITS);
     for (unsigned b = 0; b < ROUND_BLOCKS_MAX; b++) {
         const unsigned place = b % s->n_blocks, k = place < n_luma ? 0 : place - n_luma + 1;
         s->is_first[b] = place == 0;
@@ -326,15 +329,6 @@ static void prepare_blocks(struct scan *s, const struct ih_jpeg_plan *plan)
         s->tables[2 * b + 1] = s->components[k].rest;
         s->weights[2 * b] = s->components[k].weights;
     }
-}
-
-static void prepare(struct scan *s, const struct ih_jpeg_plan *plan, size_t n_bytes)
-{
-    s->n_bits = (uint32_t)n_bytes * 8;
-    s->n_mcus = ih_jpeg_n_mcus(plan);
-    s->n_components = plan->n_components;
-    ih_jpeg_components_init(s->components, plan, &s->slots, s->entries, INDEX_BITS);
-    prepare_blocks(s, plan);
     for (unsigned i = 0; i < N_STREAMS; i++) {
         const uint32_t bit = (uint32_t)(n_bytes * i / N_STREAMS * 8);
         s->streams[i] = (struct stream){.table = s->tables[0], .bit = bit};

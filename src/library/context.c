@@ -29,14 +29,13 @@ const char *ih_status_text(enum ih_status status)
         [IH_DEVICE] = "the GPU or its driver failed",
         [IH_CONFLICT] = "an input is also the output file",
     };
-    size_t i = (size_t)status;
-    return i < sizeof texts / sizeof texts[0] ? texts[i] : "unknown status";
+    return (size_t)status < sizeof texts / sizeof texts[0] ? texts[status] : "unknown status";
 }
 
 /* ---- settings ---- */
 
-/* Copies the fields that the caller knows; the others are 0. Fields that only the caller knows must
- * be 0: this library cannot honour the settings of a newer one. */
+/* Copies the fields that the caller knows; the others are 0. Fields that this library does not know
+ * must be 0: it cannot honour the settings of a newer one. */
 static enum ih_status copy_settings(const struct ih_settings *from, size_t size_bytes,
                                     struct ih_settings *to, struct ih_error *err)
 {
@@ -96,19 +95,6 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
 
 /* ---- opening ---- */
 
-/* Blocks all signals while it opens the device: the thread that starts a GPU inherits the mask and
- * so never runs the program's signal handlers. */
-static enum ih_status open_device(const struct ih_device_options *options,
-                                  struct ih_device **device, struct ih_error *err)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    enum ih_status status = ih_device_open(options, device, err);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return status;
-}
-
 enum ih_status ih_context_open(const struct ih_settings *settings, size_t size_bytes,
                                struct ih_context **context, struct ih_error *err)
 {
@@ -121,8 +107,14 @@ enum ih_status ih_context_open(const struct ih_settings *settings, size_t size_b
     if (!c)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     status = use_settings(&s, c, &device, err);
-    if (status == IH_OK)
-        status = open_device(&device, &c->device, err);
+    if (status == IH_OK) {
+        /* The thread that starts a GPU inherits the mask, so it runs no handler of the program. */
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        status = ih_device_open(&device, &c->device, err);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
     if (status != IH_OK) {
         free(c);
         return status;

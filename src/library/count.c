@@ -111,12 +111,11 @@ static size_t fill_band(const struct ih_pixels *p, uint64_t *done, uint8_t *band
 {
     size_t n_filled = 0;
     while (n_filled < capacity_pixels && *done < p->width * p->height) {
-        uint64_t row = *done / p->width, column = *done % p->width;
-        size_t n = capacity_pixels - n_filled;
-        if (n > p->width - column)
-            n = (size_t)(p->width - column);
-        const uint8_t *from = (const uint8_t *)p->data + (size_t)row * (size_t)p->stride_bytes +
-                              (size_t)column * p->n_channels;
+        const size_t row = (size_t)(*done / p->width), column = (size_t)(*done % p->width);
+        const size_t room = capacity_pixels - n_filled, n_left = (size_t)p->width - column;
+        const size_t n = room < n_left ? room : n_left;
+        const uint8_t *from =
+            (const uint8_t *)p->data + row * (size_t)p->stride_bytes + column * p->n_channels;
         memcpy(band + n_filled * p->n_channels, from, n * p->n_channels);
         n_filled += n;
         *done += n;

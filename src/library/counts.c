@@ -75,11 +75,6 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
 
 /* ---- queries ---- */
 
-static const char *text(const char *s)
-{
-    return s ? s : "";
-}
-
 /* Copies the fields that the caller knows; fields that only the caller knows become 0. */
 static void copy_out(void *to, size_t to_bytes, const void *from, size_t from_bytes)
 {
@@ -102,9 +97,9 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.height = r->info.height;
         s.n_channels = h->n_channels;
         s.source_depth = r->info.source_depth;
-        s.format = text(r->info.format);
-        s.decoder = text(r->decoder_version);
-        s.kernel = text(r->kernel);
+        s.format = r->info.format ? r->info.format : "";
+        s.decoder = r->decoder_version ? r->decoder_version : "";
+        s.kernel = r->kernel ? r->kernel : "";
         s.luma = r->spec.luma->name;
         s.alpha = c->skips_transparent ? "skip-transparent" : "count";
         s.clip_low = r->spec.clip_low;

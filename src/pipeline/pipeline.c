@@ -300,7 +300,6 @@ enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipelin
                                const struct ih_pipeline_calls *calls, struct ih_error *err)
 {
     struct pipeline p = {.device = device, .options = options, .calls = calls};
-    enum ih_status status;
     p.n_slots = (size_t)options->n_threads * WINDOW_PER_THREAD;
     p.slots = calloc(p.n_slots, sizeof *p.slots);
     pthread_t *threads = calloc(options->n_threads, sizeof *threads);
@@ -308,11 +307,10 @@ enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipelin
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.on_change, NULL);
     const struct ih_offload_options offload = offload_options(options);
-    ih_offload_init(&p.offload, &offload, device, on_offloaded, &p);
-    if (!p.slots || !threads)
-        status = ih_error_set(err, IH_MEMORY, "out of memory");
-    else if ((status = ih_offload_begin(&p.offload, err)) == IH_OK)
-        status = run_workers(&p, threads, options->n_threads, err);
+    enum ih_status status = ih_offload_open(&p.offload, &offload, device, on_offloaded, &p, err);
+    if (status == IH_OK)
+        status = p.slots && threads ? run_workers(&p, threads, options->n_threads, err)
+                                    : ih_error_set(err, IH_MEMORY, "out of memory");
     ih_offload_close(&p.offload);
     pthread_cond_destroy(&p.on_change);
     pthread_mutex_destroy(&p.lock);

@@ -90,7 +90,7 @@ static void test_invalid_list(void **state)
 static void expect_processors(const char *groups, uint64_t limit)
 {
     write_file("groups", groups);
-    assert_int_equal(ih_control_group_processors("groups", "."), limit);
+    assert_int_equal(ih_control_group_cores("groups", "."), limit);
 }
 
 static void test_cpu_time_limit(void **state)
@@ -128,17 +128,17 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 static void test_allowed_processors(void **state)
 {
     cpu_set_t all, one;
-    uint64_t limit = ih_control_group_processors("/proc/self/cgroup", "/sys/fs/cgroup");
+    uint64_t limit = ih_control_group_cores("/proc/self/cgroup", "/sys/fs/cgroup");
     (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    assert_int_equal(ih_machine_processors(), least_of(limit, (uint64_t)CPU_COUNT(&all)));
+    assert_int_equal(ih_machine_cores(), least_of(limit, (uint64_t)CPU_COUNT(&all)));
     size_t first = 0;
     while (!CPU_ISSET(first, &all))
         first++;
     CPU_ZERO(&one);
     CPU_SET(first, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    unsigned n = ih_machine_processors();
+    unsigned n = ih_machine_cores();
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     assert_int_equal(n, 1);
 }
