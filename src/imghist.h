@@ -123,11 +123,12 @@ enum ih_status {
     IH_CONFLICT     /* an input is also the output file; the library never returns it */
 };
 
-/* The setting that raises the limit, if status is IH_LIMIT. */
+/* The setting that accepts the file: it raises the limit if status is IH_LIMIT. */
 enum ih_limit {
     IH_LIMIT_NONE = 0,   /* no setting does */
     IH_LIMIT_MAX_PIXELS, /* ih_settings.max_pixels */
-    IH_LIMIT_MAX_MEMORY  /* ih_settings.max_memory */
+    IH_LIMIT_MAX_MEMORY, /* ih_settings.max_memory */
+    IH_LIMIT_LENIENT     /* ih_settings.lenient; status is IH_CORRUPT */
 };
 
 enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */
@@ -137,7 +138,7 @@ struct ih_error {
     enum ih_status status;
     char message[IH_MESSAGE_MAX]; /* "what: why", without the path and without a newline */
     enum ih_limit limit;
-    uint64_t limit_value; /* of that setting, pixels or bytes; 0 with IH_LIMIT_NONE */
+    uint64_t limit_value; /* of that setting, pixels or bytes; else 0 */
 };
 
 /* Planes of counts: the stored channels (gray; gray, alpha; red, green, blue; red, green, blue,
@@ -167,6 +168,17 @@ IH_PUBLIC const char *ih_version(void);
 /* Describes a status in a few words, such as "damaged or truncated". Static, never NULL. */
 IH_PUBLIC const char *ih_status_text(enum ih_status status);
 
+/* Irregularities of a file that leave its pixels certain; bits of ih_summary.warnings. */
+enum ih_warning {
+    IH_WARNING_HEADER_BYTES = 1, /* JPEG: extra bytes between the segments before the first scan */
+    IH_WARNING_END_BYTES = 2,    /* JPEG: extra bytes before the end marker (EOI) */
+    IH_WARNING_DATA_BYTES = 4,   /* JPEG, only if lenient: extra bytes before another marker */
+    IH_WARNING_PROGRESSION = 8   /* JPEG, only if lenient: irregular order of progressive scans */
+};
+
+/* Describes one warning, such as "extra bytes before the end marker". Static, never NULL. */
+IH_PUBLIC const char *ih_warning_text(enum ih_warning warning);
+
 /* ---- contexts: the device and the settings ---- */
 
 struct ih_context;
@@ -190,6 +202,8 @@ struct ih_settings {
                               more threads may still count. 0 means 1 */
     const char *alpha;     /* "count" (default): alpha is counted like other channels.
                               "skip-transparent": pixels with alpha 0 are not counted at all */
+    unsigned lenient;      /* 1: also accept irregular JPEG files whose pixels are certain, with a
+                              warning; never invented pixels. See --lenient in imghist(1) */
 };
 
 /*
@@ -236,6 +250,7 @@ struct ih_summary {
     double mean_luminance;        /* 0 to 1: linear-light Y (CIE 1931) of sRGB, IEC 61966-2-1; NaN
                                      without pixels */
     const char *alpha;            /* from the settings: "count" or "skip-transparent" */
+    unsigned warnings;            /* set of enum ih_warning; 0 for sums */
 };
 
 /* Opens empty counts. *counts is owned by the caller. Returns IH_OK or IH_MEMORY. */

@@ -54,7 +54,24 @@ void ih_error_append(struct ih_error *err, const char *hint)
         snprintf(err->message + n, room, " (%s)", hint);
 }
 
+const char *ih_warning_text(enum ih_warning warning)
+{
+    switch (warning) {
+    case IH_WARNING_HEADER_BYTES:
+        return "extra bytes between header segments";
+    case IH_WARNING_END_BYTES:
+        return "extra bytes before the end marker";
+    case IH_WARNING_DATA_BYTES:
+        return "extra bytes before a marker in the image data";
+    case IH_WARNING_PROGRESSION:
+        return "irregular order of progressive scans";
+    default:
+        return "unknown warning";
+    }
+}
+
 bool ih_limit_is_known(enum ih_limit limit)
 {
-    return limit == IH_LIMIT_NONE || limit == IH_LIMIT_MAX_PIXELS || limit == IH_LIMIT_MAX_MEMORY;
+    return limit == IH_LIMIT_NONE || limit == IH_LIMIT_MAX_PIXELS || limit == IH_LIMIT_MAX_MEMORY ||
+           limit == IH_LIMIT_LENIENT;
 }

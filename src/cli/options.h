@@ -49,6 +49,7 @@ struct ih_options {
     unsigned raw_channels;  /* 0: the format is detected */
     uint64_t max_pixels;
     enum ih_jpeg_side jpeg;
+    bool is_lenient;       /* --lenient */
     bool isolates_all;     /* --isolate */
     uint64_t memory_bytes; /* for images held in memory; 0: a part of the machine's */
     uint64_t bench_bytes;  /* size of the input that --bench generates */

@@ -345,6 +345,19 @@ static void write_result(struct ih_writer *w, const struct ih_result *result)
     w->report.write_ns += ih_clock_ns() - started_ns;
 }
 
+/* The lines of -v about a file that was counted. */
+static void print_warnings(struct ih_writer *w, const char *path, unsigned warnings)
+{
+    hold(w);
+    for (unsigned bit = 1; bit < IH_WARNINGS_END; bit *= 2) {
+        char line[IH_MESSAGE_MAX];
+        snprintf(line, sizeof line, "warning: %s", ih_warning_text((enum ih_warning)bit));
+        if (warnings & bit)
+            ih_print_error(path, line);
+    }
+    release(w);
+}
+
 static void account(struct ih_writer *w, const char *path, const struct ih_result *result)
 {
     bool has_failed = result->status != IH_OK;
@@ -355,6 +368,8 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
         hold(w);
         ih_print_error(path, result->error.message);
         release(w);
+    } else if (w->options->is_verbose && result->info.warnings) {
+        print_warnings(w, path, result->info.warnings);
     }
     if (w->options->with_total && ih_total_add(&w->total, result, &reason) != IH_OK)
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
@@ -365,7 +380,7 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
     struct ih_writer *w = writer;
     const char *path = input->path ? input->path : "";
     struct ih_result shown;
-    if (result->status == IH_LIMIT) {
+    if (result->status != IH_OK && result->error.limit != IH_LIMIT_NONE) {
         shown = *result;
         ih_name_options(&shown.error);
         result = &shown;

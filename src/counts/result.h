@@ -12,6 +12,7 @@ struct ih_image_info {
     unsigned n_channels;    /* of the decoded samples, 1 to IH_CHANNELS_MAX */
     unsigned source_depth;  /* bits per colour sample in the file, 1 to 32; for palettes,
                                bits per index */
+    unsigned warnings;      /* set of enum ih_warning; complete after the last pixel */
 };
 
 /* Wall-clock time that one input took. Waiting for memory counts as decoding, waiting for a device

@@ -22,8 +22,10 @@
 
 struct jpeg_state {
     struct ih_jpeg_reader reader; /* of the header, and of the rows unless all_scans has them */
+    struct ih_image_info *info;   /* borrowed: the caller's, for the warnings */
     struct ih_budget *budget;     /* borrowed, or NULL */
     atomic_uint *n_idle_cores;    /* borrowed, or NULL */
+    bool is_lenient;
     uint64_t all_scans_from_pixels;
     uint64_t taken_bytes; /* from the budget */
     bool is_way_chosen, is_complete;
@@ -75,6 +77,7 @@ static void close_jpeg(void *state)
 static void read_header(struct jpeg_state *s, struct ih_image_info *info)
 {
     struct jpeg_decompress_struct *c = &s->reader.cinfo;
+    s->reader.is_lenient = s->is_lenient;
     ih_jpeg_reader_open(&s->reader);
     switch (c->jpeg_color_space) {
     case JCS_GRAYSCALE:
@@ -106,6 +109,8 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
     struct jpeg_state *s = calloc(1, sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->info = info;
+    s->is_lenient = options->is_lenient;
     s->budget = options->budget;
     s->n_idle_cores = options->n_idle_cores;
     s->all_scans_from_pixels =
@@ -194,6 +199,17 @@ static bool can_retry(struct jpeg_state *s, struct ih_error *err)
     return s->all_scans && begin_again(s, err) == IH_OK;
 }
 
+/* True: the scans have set every bit of every coefficient. Else the library smooths the image,
+ * which is meant for the first scans of a file. */
+static bool is_every_bit_set(const struct jpeg_decompress_struct *c)
+{
+    for (int i = 0; i < c->num_components; i++)
+        for (int k = 0; k < DCTSIZE2; k++)
+            if (c->coef_bits[i][k] != 0)
+                return false;
+    return true;
+}
+
 /* Starts the ordinary way. May longjmp. */
 static void start(struct jpeg_state *s, bool gives_raw)
 {
@@ -210,6 +226,9 @@ static void start(struct jpeg_state *s, bool gives_raw)
     if (jpeg_has_multiple_scans(c) && s->reader.components_seen != (1u << c->num_components) - 1)
         ih_jpeg_reader_fail(&s->reader, IH_CORRUPT,
                             "a colour component has no scan"); /* libjpeg would invent it */
+    if (s->reader.warnings & IH_WARNING_PROGRESSION && !is_every_bit_set(c))
+        ih_jpeg_reader_fail(&s->reader, IH_CORRUPT,
+                            "irregular order of scans, and bits of coefficients are missing");
 }
 
 /* Reads up to the end of the file's data, EOI. May longjmp. */
@@ -220,7 +239,10 @@ static void finish(struct jpeg_state *s)
         return;
     if (c->buffered_image)
         jpeg_finish_output(c);
+    else if (!jpeg_has_multiple_scans(c))
+        ih_jpeg_reader_mark(&s->reader);
     jpeg_finish_decompress(c);
+    s->info->warnings = s->reader.warnings;
     s->is_complete = true;
 }
 

@@ -39,6 +39,9 @@ struct ih_decode_options {
      * at most this many bytes. 0: IH_HELD_BYTES_MAX; 1: never. */
     uint64_t held_bytes_max;
 
+    /* Accept irregular files whose pixels are certain, with a warning (docs/formats.md). */
+    bool is_lenient;
+
     struct ih_remote_decoder *remote; /* borrowed, the worker's own; NULL: decode in this process */
     bool isolates_all; /* send every format to remote, not only those with is_isolated */
 };
@@ -78,7 +81,8 @@ struct ih_decoder {
      * ih_decode_check_pixels.
      *
      * src      borrowed until close
-     * info     every field is set except format; width is 0 if only the end of the input tells the
+     * info     every field is set except format; borrowed until close, because warnings are
+     *          complete only after the last read; width is 0 if only the end of the input tells the
      *          size (raw)
      * *state   owned by the caller, released with close; unchanged on failure
      */

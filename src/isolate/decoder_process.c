@@ -404,6 +404,7 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
     request.max_pixels = options->max_pixels;
     request.held_bytes_max = options->held_bytes_max;
     request.budget_bytes = options->budget ? options->budget->size_bytes : 0;
+    request.is_lenient = options->is_lenient;
     request.at_end = src->at_end;
     request.is_from_start = src->is_from_start;
     request.file_bytes = UINT64_MAX;
@@ -438,6 +439,7 @@ static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned inde
     if (r.kind != IH_WIRE_OPENED || r.info.n_channels < 1 || r.info.n_channels > IH_CHANNELS_MAX ||
         r.info.source_depth > 32)
         return fail_nonsense(p, err);
+    p->info = info;
     p->n_channels = r.info.n_channels;
     info->width = r.info.width;
     info->height = r.info.height;
@@ -467,6 +469,7 @@ static enum ih_status read_pixels(struct ih_remote_decoder *remote, uint8_t *pix
         if (status != IH_OK)
             return status;
         if (r.kind == IH_WIRE_DONE) {
+            p->info->warnings = r.info.warnings & (IH_WARNINGS_END - 1);
             end_image(p);
             return IH_OK;
         }

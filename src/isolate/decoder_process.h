@@ -78,7 +78,8 @@ struct ih_decoder_process {
     struct ih_budget *budget; /* borrowed, or NULL */
     uint64_t taken_bytes;     /* from the budget, for the process */
     unsigned n_channels;
-    size_t n_pixels_left; /* in the current piece, from next on */
+    struct ih_image_info *info; /* borrowed: the caller's, for the warnings */
+    size_t n_pixels_left;       /* in the current piece, from next on */
     const uint8_t *next;
 };
 

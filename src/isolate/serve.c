@@ -144,7 +144,8 @@ static enum ih_status send_long_rows(struct server *s, const struct ih_decoder *
 /* ---- images ---- */
 
 static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
-                             const struct ih_decode_options *options, struct ih_error *err)
+                             const struct ih_decode_options *options, unsigned *warnings,
+                             struct ih_error *err)
 {
     struct ih_wire_reply opened = {.kind = IH_WIRE_OPENED};
     struct ih_image_info info = {.format = NULL};
@@ -159,6 +160,7 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
     status = has_long_rows ? send_long_rows(s, decoder, state, &info, err)
                            : send_pixels(s, decoder, state, info.n_channels, err);
     decoder->close(state);
+    *warnings = info.warnings;
     return status;
 }
 
@@ -168,7 +170,8 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
     const unsigned index = request->decoder;
     struct ih_wire_reply last = {.kind = IH_WIRE_DONE};
     struct ih_decode_options options = {.max_pixels = request->max_pixels,
-                                        .held_bytes_max = request->held_bytes_max};
+                                        .held_bytes_max = request->held_bytes_max,
+                                        .is_lenient = request->is_lenient};
     s->budget = (struct ih_budget){.ask = ask, .size_bytes = request->budget_bytes};
     if (request->budget_bytes)
         options.budget = &s->budget;
@@ -176,7 +179,7 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
     if (last.error.status == IH_OK && ih_source_open_fd(&s->src, file, &last.error) == IH_OK) {
         ih_source_preload(&s->src, s->read, request->n_read, request->at_end,
                           request->is_from_start, request->file_bytes);
-        decode(s, decoders[index], &options, &last.error);
+        decode(s, decoders[index], &options, &last.info.warnings, &last.error);
     }
     ih_source_close(&s->src);
     if (last.error.status != IH_OK)

@@ -238,7 +238,11 @@ static bool submit(struct ih_offload *o, struct ih_offload_file *file, size_t si
     f->ticket = ticket;
     f->result = result;
     f->job.out = &result->histogram;
-    result->info = (struct ih_image_info){"jpeg", plan.width, plan.height, plan.n_components, 8};
+    result->info = (struct ih_image_info){.format = "jpeg",
+                                          .width = plan.width,
+                                          .height = plan.height,
+                                          .n_channels = plan.n_components,
+                                          .source_depth = 8};
     result->spec = f->job.spec;
     result->times.decode_ns = ih_clock_ns() - start_ns - result->times.read_ns;
     if (ih_hw_jpeg_submit(o->hw, &f->job))

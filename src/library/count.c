@@ -17,6 +17,8 @@ static void copy_error(struct ih_error *err, const struct ih_error *from)
         ih_error_append(err, "max_pixels");
     else if (from->limit == IH_LIMIT_MAX_MEMORY)
         ih_error_append(err, "max_memory");
+    else if (from->limit == IH_LIMIT_LENIENT)
+        ih_error_append(err, "lenient");
 }
 
 /* Counts one input. After an error counts are empty. */
@@ -162,7 +164,11 @@ enum ih_status ih_count_pixels(struct ih_context *context, const struct ih_pixel
     const struct ih_pipeline_options *o = &context->options;
     memset(result, 0, sizeof *result);
     result->spec = (struct ih_count_spec){p.n_channels, o->luma, o->clip_low, o->clip_high};
-    result->info = (struct ih_image_info){"", pixels->width, pixels->height, p.n_channels, 8};
+    result->info = (struct ih_image_info){.format = "",
+                                          .width = pixels->width,
+                                          .height = pixels->height,
+                                          .n_channels = p.n_channels,
+                                          .source_depth = 8};
     status = count_bands(call->lane, &p, o->skips_transparent, result, err);
     ih_call_end(context, call, status);
     if (status == IH_OK)
@@ -206,7 +212,11 @@ enum ih_status ih_pending_count(struct ih_pending *pending, const struct ih_pixe
     if (status == IH_OK)
         status = ih_device_pixels_count(pending->pixels, &p, stream, err);
     if (status == IH_OK)
-        pending->info = (struct ih_image_info){"", pixels->width, pixels->height, p.n_channels, 8};
+        pending->info = (struct ih_image_info){.format = "",
+                                               .width = pixels->width,
+                                               .height = pixels->height,
+                                               .n_channels = p.n_channels,
+                                               .source_depth = 8};
     return status;
 }
 

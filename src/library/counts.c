@@ -106,6 +106,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.clip_high = r->spec.clip_high;
         s.any_low = h->any_low;
         s.any_high = h->any_high;
+        s.warnings = r->info.warnings;
         s.all_low = h->all_low;
         s.all_high = h->all_high;
         s.mean_luminance = ih_mean_luminance(h);

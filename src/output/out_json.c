@@ -183,6 +183,21 @@ static void put_source(FILE *f, const struct ih_result *r)
     put_count(f, "source_depth", r->info.source_depth);
 }
 
+/* Sound files have no such member. */
+static void put_warnings(FILE *f, unsigned warnings)
+{
+    const char *before = ",\"warnings\":[";
+    for (unsigned w = 1; w < IH_WARNINGS_END; w *= 2) {
+        if (!(warnings & w))
+            continue;
+        fputs(before, f);
+        put_quoted(f, ih_warning_text((enum ih_warning)w));
+        before = ",";
+    }
+    if (warnings)
+        putc(']', f);
+}
+
 static void put_counted(FILE *f, const struct ih_result *r)
 {
     struct ih_stats luma;
@@ -194,6 +209,7 @@ static void put_counted(FILE *f, const struct ih_result *r)
     put_real(f, "mean_luma", luma.mean);
     put_real(f, "mean_luminance", ih_mean_luminance(&r->histogram));
     put_clip(f, r);
+    put_warnings(f, r->info.warnings);
 }
 
 static void put_object(FILE *f, const struct ih_result *r, bool is_verbose)

@@ -92,6 +92,31 @@ static inline struct jpeg_file make_jpeg(const struct jpeg_kind *kind, unsigned 
     return f;
 }
 
+static inline void ignore_message(j_common_ptr cinfo, int level)
+{
+    (void)cinfo, (void)level;
+}
+
+/* libjpeg with its defaults, as most programs use it, without its messages. */
+static inline void decode_plainly(const struct jpeg_file *f, uint8_t *out)
+{
+    struct jpeg_decompress_struct c;
+    struct jpeg_error_mgr errors;
+    c.err = jpeg_std_error(&errors);
+    errors.emit_message = ignore_message;
+    jpeg_create_decompress(&c);
+    jpeg_mem_src(&c, f->bytes, f->n);
+    jpeg_read_header(&c, TRUE);
+    jpeg_start_decompress(&c);
+    while (c.output_scanline < c.output_height) {
+        JSAMPROW row =
+            out + (size_t)c.output_scanline * c.output_width * (unsigned)c.output_components;
+        jpeg_read_scanlines(&c, &row, 1);
+    }
+    jpeg_finish_decompress(&c);
+    jpeg_destroy_decompress(&c);
+}
+
 /* Offset of the nth segment with this marker. Fails the test if there is none. */
 static inline size_t find_segment(const struct jpeg_file *f, unsigned marker, unsigned nth)
 {

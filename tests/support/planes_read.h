@@ -19,7 +19,8 @@ struct planes_read {
     uint8_t *samples, *has_row[2]; /* owned */
     uint32_t next_row;
     struct ih_counter *counter; /* borrowed, or NULL: counts each band */
-    struct ih_histogram counts; /* of a sound file */
+    struct ih_histogram counts; /* of an accepted file, as its warnings */
+    unsigned warnings;
     unsigned n_bands;
     uint64_t held_bytes; /* of the budget, after the last band */
 };
@@ -147,6 +148,7 @@ static inline struct planes_read read_source(struct ih_source *source, size_t mo
         assert_false(read_band(&d, n_bytes, &p));
         assert_int_equal(p.status, IH_OK);
         ih_counter_end(&counter, &p.counts);
+        p.warnings = d.info.warnings;
     }
     ih_decode_close(&d);
     ih_source_reset(source);

@@ -83,6 +83,7 @@ struct way {
     unsigned n_idle_cores;
     size_t more; /* bytes of planes, or rows of pixels, that a buffer is larger than the least */
     bool varies; /* only in every other read */
+    bool is_lenient;
     uint64_t from_pixels;
     uint64_t budget_bytes;
     struct ih_budget *budget; /* not NULL: instead of one of budget_bytes */
@@ -95,6 +96,7 @@ struct way {
 struct outcome {
     enum ih_status status;
     struct ih_error error;
+    unsigned warnings;
     uint8_t *bytes; /* owned: pixels up to the end or an error, or the planes of the image */
     size_t n_bytes;
     unsigned n_bands;
@@ -165,6 +167,7 @@ static inline void read_bands(struct ih_decode *d, const struct way *way,
     }
     if (!way->gives_pixels)
         out->bytes = p.samples;
+    out->warnings = d->info.warnings;
     free(p.has_row[0]), free(p.has_row[1]);
     ih_decode_close(d);
     assert_int_equal(atomic_load(options->n_idle_cores), n_idle_cores);
@@ -199,6 +202,7 @@ static inline struct outcome read_file(const struct jpeg_file *f, const struct w
     const struct ih_decode_options options = {.max_pixels = MAX_PIXELS,
                                               .budget = way->budget ? way->budget : &own,
                                               .n_idle_cores = &n_idle_cores,
+                                              .is_lenient = way->is_lenient,
                                               .all_scans_from_pixels =
                                                   way->from_pixels ? way->from_pixels : 1};
     open_source(&source, f, way->opened, &fd);

@@ -196,7 +196,8 @@ static void make_image(struct ih_result *r, unsigned n_channels, unsigned n, str
 {
     memset(r, 0, sizeof *r);
     r->path = "image";
-    r->info = (struct ih_image_info){"pnm", n, 1, n_channels, 8};
+    r->info = (struct ih_image_info){
+        .format = "pnm", .width = n, .height = 1, .n_channels = n_channels, .source_depth = 8};
     r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, CLIP_LOW, CLIP_HIGH};
     struct ih_histogram *h = &r->histogram;
     ih_histogram_clear(h, n_channels);

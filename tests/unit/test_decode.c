@@ -194,7 +194,8 @@ static void test_number_of_pixels(void **state)
         struct ih_decode d = {.decoder = &some, .state = &n_left, .max_pixels = 100};
         struct ih_error err = {0};
         uint8_t pixels[2];
-        d.info = (struct ih_image_info){"some", 2, 2, 1, 8};
+        d.info = (struct ih_image_info){
+            .format = "some", .width = 2, .height = 2, .n_channels = 1, .source_depth = 8};
         enum ih_status status = IH_OK;
         while (status == IH_OK && n_read > 0)
             status = ih_decode_read(&d, pixels, sizeof pixels, &n_read, &err);

@@ -63,25 +63,6 @@ static struct jpeg_file make_file(const struct kind *kind, unsigned width, unsig
     return f;
 }
 
-/* libjpeg with its defaults, as most programs use it. */
-static void decode_plainly(const struct jpeg_file *f, uint8_t *out)
-{
-    struct jpeg_decompress_struct c;
-    struct jpeg_error_mgr errors;
-    c.err = jpeg_std_error(&errors);
-    jpeg_create_decompress(&c);
-    jpeg_mem_src(&c, f->bytes, f->n);
-    jpeg_read_header(&c, TRUE);
-    jpeg_start_decompress(&c);
-    while (c.output_scanline < c.output_height) {
-        JSAMPROW row =
-            out + (size_t)c.output_scanline * c.output_width * (unsigned)c.output_components;
-        jpeg_read_scanlines(&c, &row, 1);
-    }
-    jpeg_finish_decompress(&c);
-    jpeg_destroy_decompress(&c);
-}
-
 static const struct kind gray = {JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, .is_progressive = false};
 static const struct kind yuv420 = {JCS_RGB, JCS_YCbCr, 2, 2, .is_progressive = false};
 static const struct kind progressive = {JCS_RGB, JCS_YCbCr, 2, 1, .is_progressive = true};

@@ -100,7 +100,11 @@ static void init_result(struct ih_result *r, const char *path, unsigned n_channe
                         uint64_t height)
 {
     *r = (struct ih_result){.path = path,
-                            .info = {"pnm", width, height, n_channels, 8},
+                            .info = {.format = "pnm",
+                                     .width = width,
+                                     .height = height,
+                                     .n_channels = n_channels,
+                                     .source_depth = 8},
                             .spec = {n_channels, &ih_luma_bt709, 0, 255},
                             .decoder_version = "pnm 1",
                             .counted_by = "cpu",

@@ -246,7 +246,11 @@ static struct ih_result *new_result(const char *path, unsigned n_channels)
     struct ih_result *r = calloc(1, sizeof *r);
     assert_non_null(r);
     r->path = path;
-    r->info = (struct ih_image_info){"jpeg", 65535, 65535, n_channels, 8};
+    r->info = (struct ih_image_info){.format = "jpeg",
+                                     .width = 65535,
+                                     .height = 65535,
+                                     .n_channels = n_channels,
+                                     .source_depth = 8};
     r->spec = (struct ih_count_spec){n_channels, &ih_luma_bt709, 0, 255};
     ih_histogram_clear(&r->histogram, n_channels);
     for (unsigned v = 0; v < IH_BINS; v++)

@@ -3,8 +3,9 @@
  * from a source (reader.c), and rows delivered as planes (raw.c).
  *
  * libjpeg repairs damage and only warns. Counts of repaired pixels would be wrong without a sign,
- * so every warning that means lost or doubtful pixels is an error here. The library leaves its
- * calls by longjmp to on_error, which the caller sets before it calls the library.
+ * so every warning that means lost or doubtful pixels is an error here. Other irregularities are
+ * recorded, some only if the caller is lenient (docs/formats.md has the table). The library leaves
+ * its calls by longjmp to on_error, which the caller sets before it calls the library.
  */
 #ifndef IH_DECODE_JPEG_PARTS_H
 #define IH_DECODE_JPEG_PARTS_H
@@ -39,7 +40,11 @@ struct ih_jpeg_reader {
     size_t n_peeked;                  /* bytes of src that the library has been given */
     const struct ih_jpeg_span *spans; /* borrowed; the next n_spans to read */
     unsigned n_spans;
+    uint64_t n_given;          /* bytes, to the end of the library's present buffer */
+    uint64_t n_before_markers; /* bytes that it had read before it looked for markers */
+    bool is_lenient;           /* set by the caller after init */
     bool is_started;
+    unsigned warnings;        /* set of enum ih_warning */
     unsigned components_seen; /* bit i: component i has had a scan */
     struct ih_error error;    /* set before each longjmp */
     jmp_buf on_error;
@@ -55,6 +60,10 @@ void ih_jpeg_reader_init_spans(struct ih_jpeg_reader *r, const struct ih_jpeg_sp
 
 /* Reads the file header and the header of the first scan. May longjmp. */
 void ih_jpeg_reader_open(struct ih_jpeg_reader *r);
+
+/* The next library call looks for the marker after a scan's data. In files with several scans the
+ * reader knows this itself. */
+void ih_jpeg_reader_mark(struct ih_jpeg_reader *r);
 
 /* Releases the library's memory. */
 void ih_jpeg_reader_close(struct ih_jpeg_reader *r);

@@ -50,6 +50,67 @@ static void on_error_exit(j_common_ptr cinfo)
     }
 }
 
+/* ---- irregularities ---- */
+
+static uint64_t n_read(const struct ih_jpeg_reader *r)
+{
+    return r->n_given - r->bytes.bytes_in_buffer;
+}
+
+void ih_jpeg_reader_mark(struct ih_jpeg_reader *r)
+{
+    r->n_before_markers = n_read(r);
+}
+
+/* Records the library's last warning if the reader is lenient; else fails with it. */
+static void tolerate(struct ih_jpeg_reader *r, enum ih_warning warning)
+{
+    char text[JMSG_LENGTH_MAX];
+    if (r->is_lenient) {
+        r->warnings |= warning;
+        return;
+    }
+    r->errors.format_message((j_common_ptr)&r->cinfo, text);
+    ih_error_set(&r->error, IH_CORRUPT, "damaged JPEG: %s", text);
+    r->error.limit = IH_LIMIT_LENIENT;
+    longjmp(r->on_error, 1);
+}
+
+/*
+ * The library has skipped bytes before a marker. Returns false if that is damage.
+ *
+ * It also counts bytes before an earlier restart marker that it had in its bit buffer. They are
+ * recognised because the library has read fewer bytes since the end of the data than it reports.
+ */
+static bool accept_extra_bytes(struct ih_jpeg_reader *r)
+{
+    const uint64_t n_extra = (uint64_t)r->errors.msg_parm.i[0];
+    if (!r->src) /* a single scan: the whole file is judged later */
+        return !r->is_started;
+    if (!r->is_started)
+        r->warnings |= IH_WARNING_HEADER_BYTES;
+    else if (r->errors.msg_parm.i[1] == JPEG_EOI && n_extra <= n_read(r) - r->n_before_markers)
+        r->warnings |= IH_WARNING_END_BYTES;
+    else
+        tolerate(r, IH_WARNING_DATA_BYTES);
+    return true;
+}
+
+/* A scan comes out of turn. Returns false if that is damage. Two cases leave the coefficients
+ * certain: AC before DC, and a first scan of coefficients that an earlier scan has set, which
+ * replaces them. */
+static bool accept_progression(struct ih_jpeg_reader *r)
+{
+    const struct jpeg_decompress_struct *c = &r->cinfo;
+    const bool is_before_dc = c->Ss > 0 && r->errors.msg_parm.i[1] == 0;
+    if (!r->src) /* spans lack the earlier scans */
+        return true;
+    if (!is_before_dc && c->Ah != 0)
+        return false;
+    tolerate(r, IH_WARNING_PROGRESSION);
+    return true;
+}
+
 /* Level -1 is a warning of corrupt data, 0 and up are traces. */
 static void on_message(j_common_ptr cinfo, int level)
 {
@@ -58,15 +119,16 @@ static void on_message(j_common_ptr cinfo, int level)
     if (level >= 0)
         return;
     switch (r->errors.msg_code) {
-    case JWRN_JFIF_MAJOR:  /* unknown JFIF revision or colour transform code: */
-    case JWRN_ADOBE_XFORM: /* the samples are decoded the same way */
+    case JWRN_JFIF_MAJOR:     /* unknown JFIF revision or colour transform code: */
+    case JWRN_ADOBE_XFORM:    /* the samples are decoded the same way */
+    case JWRN_NOT_SEQUENTIAL: /* Ss, Se, Ah, Al mean nothing in a sequential scan */
         return;
-    case JWRN_EXTRANEOUS_DATA: /* padding between header segments; inside a scan it is damage */
-        if (!r->is_started)
+    case JWRN_EXTRANEOUS_DATA:
+        if (accept_extra_bytes(r))
             return;
         break;
-    case JWRN_BOGUS_PROGRESSION: /* spans lack the earlier scans */
-        if (!r->src)
+    case JWRN_BOGUS_PROGRESSION:
+        if (accept_progression(r))
             return;
         break;
     default:
@@ -80,6 +142,7 @@ static void on_message(j_common_ptr cinfo, int level)
 static void on_progress(j_common_ptr cinfo)
 {
     const struct jpeg_decompress_struct *c = (j_decompress_ptr)cinfo;
+    ih_jpeg_reader_mark(reader_of(cinfo));
     for (int i = 0; i < c->comps_in_scan; i++)
         reader_of(cinfo)->components_seen |= 1u << c->cur_comp_info[i]->component_index;
     if (((j_decompress_ptr)cinfo)->input_scan_number > SCANS_MAX) {
@@ -121,6 +184,7 @@ static boolean fill_input(j_decompress_ptr cinfo)
         ih_jpeg_reader_fail(r, IH_CORRUPT, "the file ends before the image does");
     r->bytes.next_input_byte = next.bytes;
     r->bytes.bytes_in_buffer = next.size_bytes;
+    r->n_given += next.size_bytes;
     return TRUE;
 }
 
