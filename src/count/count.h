@@ -56,11 +56,9 @@ struct ih_count_vectors {
     void (*upsample)(uint8_t *out, const struct ih_chroma_row *row, uint32_t x, size_t n);
 };
 
-/*
- * The state of a count, about 228 KiB. Gray images touch about 25 KiB of it, small colour images at
- * most 85. Tests may set `fold_pixels`, `pairs_from_pixels` and `vectors` between begin and end,
- * and read `n_unfolded` and `has_pairs`; everything else is private.
- */
+/* The state of a count, about 228 KiB. Gray images touch about 25 KiB of it, small colour images at
+ * most 85. Private, but tests may set `fold_pixels`, `pairs_from_pixels` and `vectors` between
+ * begin and end, and read `n_unfolded` and `has_pairs`. */
 struct ih_counter {
     const struct ih_count_method *method;
     struct ih_count_spec spec;

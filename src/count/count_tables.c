@@ -70,11 +70,9 @@ static inline unsigned byte_of(uint64_t word, unsigned i)
     return (unsigned)(word >> (8 * (is_little ? i : 7 - i))) & 255;
 }
 
-/*
- * How many of the n pixels at p equal the first. Exact for colour, so that a run that follows is
- * found at its start (1.15 times as fast on patches). With one or two channels the result may be up
- * to 8 bytes short, because counting those is faster than finding the exact end.
- */
+/* How many of the n pixels at p equal the first. Exact for colour, so that the next run is found at
+ * its start (1.15 times as fast on patches). With one or two channels the result may be up to 8
+ * bytes short, because counting those is faster than finding the exact end. */
 static inline size_t run_length(const uint8_t *p, size_t n, unsigned n_channels)
 {
     const size_t size_bytes = n * n_channels;

@@ -104,11 +104,9 @@ static inline vec vec_repeat(__m128i v)
     return v;
 #endif
 }
-/*
- * Gathers the first two of every six bytes from p on: eight 16-bit words of 48 bytes. In the three
- * vectors that hold these bytes the words never share a SIMD lane, so masks are enough and no
- * shuffle is needed. The order depends only on the distance from p, so p + 2 and p + 4 match it.
- */
+/* Gathers the first two of every six bytes from p on: eight 16-bit words of 48 bytes. In the three
+ * vectors of these bytes the words never share a SIMD lane, so masks are enough. The order depends
+ * only on the distance from p, so p + 2 and p + 4 match it. */
 static inline vec vec_every_third_word(const uint8_t *p)
 {
     const vec x = vec_repeat(_mm_setr_epi16(-1, 0, 0, -1, 0, 0, -1, 0));

@@ -257,9 +257,9 @@ static size_t count_groups(struct ih_counter *t, const uint8_t *pixels, size_t n
 /*
  * ---- groups of Y, Cb and Cr ----
  *
- * Planes become RGB in registers, and are then counted as RGB. Colours and filter are those of
- * libjpeg-turbo, in the same integers (kernels/ycc.h). The even and odd pixels of a group are the
- * first and second of its pairs, and fill the 16-bit SIMD lanes.
+ * Planes become RGB in registers. Colours and filter are those of libjpeg-turbo, in the same
+ * integers (kernels/ycc.h). The even and odd pixels of a group are the first and second of its
+ * pairs, and fill the 16-bit SIMD lanes.
  *
  *     red    y + cr + 0.402 cr          each product rounded alone, as libjpeg's tables are: a
  *     blue   y + 2 cb - 0.228 cb        16-bit factor is exact enough for all 256 values
@@ -334,11 +334,9 @@ static size_t count_ycc_groups(struct ih_counter *t, const uint8_t *const sample
     return n_done;
 }
 
-/*
- * One filter serves 4:2:0 and 4:2:2. s is 3 times the sample of the near row plus that of the far
+/* One filter serves 4:2:0 and 4:2:2. s is 3 times the sample of the near row plus that of the far
  * row; a pixel is (3 s + s of its neighbour + rounding) / 16. For 4:2:2 both rows are the same, so
- * s is 4 times the sample, and only the rounding differs.
- */
+ * s is 4 times the sample, and only the rounding differs. */
 static void upsample(uint8_t *out, const struct ih_chroma_row *row, uint32_t x, size_t n)
 {
     enum { STEP = VEC_PIXELS / 2, BESIDE = 16 };

@@ -1,8 +1,6 @@
-/*
- * The filter is built with libseccomp, which knows the numbers and conventions of system calls on
- * each machine. A call that is not allowed fails with EPERM. A library that looks for a
- * configuration file or the number of cores then goes on without it.
- */
+/* The filter is built with libseccomp, which knows the system calls of each machine. A call that is
+ * not allowed fails with EPERM: a library that looks for a configuration file or the number of
+ * cores goes on without it. */
 #define _GNU_SOURCE /* prlimit */
 
 #include "isolate/sandbox.h"

@@ -53,11 +53,8 @@ struct ih_wire_patience {
  * false if the system refuses. */
 bool ih_wire_watch(int socket);
 
-/*
- * Sends or receives all bytes. Returns false if the other side has closed or patience ran out.
- *
- * patience   NULL: waits without limit; else ih_wire_watch has been called for the socket
- */
+/* Sends or receives all bytes. Returns false if the other side has closed or patience ran out.
+ * patience: NULL: no limit; else ih_wire_watch has been called for the socket. */
 bool ih_wire_send(int socket, const void *bytes, size_t size_bytes,
                   struct ih_wire_patience *patience);
 bool ih_wire_receive(int socket, void *bytes, size_t size_bytes, struct ih_wire_patience *patience);
@@ -98,14 +95,8 @@ struct ih_shared_pixels {
     atomic_uint is_waited; /* 1: a byte is due; the worker sends it if it sets this to 0 */
 };
 
-/*
- * For the worker.
- *
- * *file   owned by the caller: what the decoder process gets as IH_DECODER_PROCESS_MEMORY; closed
- *         in every other program that is started
- *
- * Returns NULL and sets errno on failure.
- */
+/* For the worker. *file: owned by the caller, for the decoder process, IH_DECODER_PROCESS_MEMORY;
+ * closed in every other program that is started. Returns NULL and sets errno on failure. */
 struct ih_shared_pixels *ih_shared_pixels_make(int *file);
 
 /* For the decoder process; closes file. NULL if file is not such memory. */

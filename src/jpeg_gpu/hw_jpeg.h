@@ -3,8 +3,7 @@
  *
  * A GPU has several decoders and is only fast when all of them work at the same time. So files wait
  * in a queue, and the one or two sessions of each GPU take batches from it. When the decoders are
- * busy, batches are full; when they are idle, a file does not wait for others. A caller can ask for
- * room first and decode on the CPU instead.
+ * busy, batches are full; when they are idle, a file does not wait for others.
  *
  * The decoders do not report damage. The caller must have validated every stream (validate.h).
  */
@@ -43,8 +42,7 @@ struct ih_hw_jpeg_job {
 struct ih_hw_jpeg_backend {
     const char *device_backend; /* name of the ih_backend with these decoders */
 
-    /* unit: the state of the device's unit, borrowed. IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY.
-     */
+    /* unit: the state of the device's unit. IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY. */
     enum ih_status (*start)(void *unit, void **session, struct ih_error *err);
     /* "nvJPEG 13.0.1, 7 decoders of cuda:0 NVIDIA H100"; valid until stop. */
     const char *(*describe)(void *session);
@@ -53,9 +51,9 @@ struct ih_hw_jpeg_backend {
      * Decodes and counts 1 to IH_HW_JPEG_BATCH_MAX jobs and sets the status of each; does not call
      * `done`. Nothing reads the streams after it returns.
      *
-     * IH_OK: the session works; single jobs may have failed for good. IH_DEVICE: the session is
-     * broken. Others: the session works, but any of the jobs that are not IH_OK may have caused the
-     * failure; each may be tried alone.
+     * IH_OK: jobs that are not IH_OK have failed for good. IH_DEVICE: the session is broken.
+     * Others: any of the jobs that are not IH_OK may have caused the failure; each may be tried
+     * alone.
      */
     enum ih_status (*batch)(void *session, struct ih_hw_jpeg_job *const *jobs, unsigned n,
                             struct ih_error *err);
@@ -69,12 +67,12 @@ struct ih_hw_jpeg_backend {
 extern const struct ih_hw_jpeg_backend ih_hw_jpeg_nvjpeg; /* in builds with nvJPEG */
 
 enum {
-    /* nvJPEG keeps four images for each of an H100's seven decoders. Batches of 14 take 4 % longer
-     * for the same photos, batches of 7 take 17 % longer. */
+    /* Four images for each of an H100's seven decoders. Batches of 14 take 4 % longer for the same
+     * photos, batches of 7 take 17 % longer. */
     IH_HW_JPEG_BATCH_MAX = 28,
 
-    /* Failed calls of batch in a row that end a session. One file, or a few of a kind, may fail;
-     * decoders that fail on every file must not delay them all. */
+    /* Failed calls of batch in a row that end a session: decoders that fail on every file must not
+     * delay them all. */
     IH_HW_JPEG_FAILURES_MAX = 16
 };
 
@@ -91,7 +89,7 @@ struct ih_hw_jpeg;
  * backend   NULL: the one for the device's backend; tests pass their own
  * *hw       owned by the caller, released with ih_hw_jpeg_close or ih_hw_jpeg_leave
  *
- * Returns IH_OK or IH_MEMORY. Whether there are hardware decoders is known after ih_hw_jpeg_wait.
+ * Returns IH_OK, even without hardware decoders (ih_hw_jpeg_wait), or IH_MEMORY.
  */
 enum ih_status ih_hw_jpeg_open(struct ih_device *device, const struct ih_hw_jpeg_backend *backend,
                                struct ih_hw_jpeg **hw, struct ih_error *err);
@@ -114,12 +112,8 @@ enum ih_hw_jpeg_room {
 /* Whether a job would be taken now; this may change at any time. Threads: any. */
 enum ih_hw_jpeg_room ih_hw_jpeg_room(struct ih_hw_jpeg *hw);
 
-/*
- * Waits for room and queues a job.
- *
- * Returns true when it was taken: job->done will be called. False: no session works.
- * Threads: any.
- */
+/* Waits for room and queues a job. True: job->done will be called. False: no session works.
+ * Threads: any. */
 bool ih_hw_jpeg_submit(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job *job);
 
 /* Leaves all sessions running until the process ends. Nothing may be queued, and neither hw nor the

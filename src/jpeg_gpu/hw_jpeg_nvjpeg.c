@@ -320,6 +320,7 @@ static void stop(void *session)
 
 static enum ih_status start(void *unit, void **session, struct ih_error *err)
 {
+    static const char what[] = "cannot set up the hardware JPEG decoders";
     enum ih_status status = check_generation(unit, err);
     if (status != IH_OK)
         return status;
@@ -328,13 +329,11 @@ static enum ih_status start(void *unit, void **session, struct ih_error *err)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->unit = unit;
     /* nvJPEG uses the thread's current context and does not set it. */
-    cudaError_t c = cudaSetDevice(s->unit->ordinal);
-    if (c == cudaSuccess)
+    status = ih_cuda_status(err, cudaSetDevice(s->unit->ordinal), what);
+    if (status == IH_OK)
         status = open_nvjpeg(s, err);
-    if (c == cudaSuccess && status == IH_OK)
-        c = allocate(s);
-    if (c != cudaSuccess)
-        status = ih_cuda_status(err, c, "cannot set up the hardware JPEG decoders");
+    if (status == IH_OK)
+        status = ih_cuda_status(err, allocate(s), what);
     if (status == IH_OK)
         *session = s;
     else

@@ -6,7 +6,7 @@
  * JPEG files while the hardware decoders are busy.
  *
  * Starting the hardware decoders takes half a second or more. With IH_JPEG_AUTO they start in the
- * background after enough work that more may follow.
+ * background, once the run has taken long enough that more files are likely.
  */
 #ifndef IH_JPEG_GPU_OFFLOAD_H
 #define IH_JPEG_GPU_OFFLOAD_H
@@ -93,12 +93,10 @@ enum ih_status ih_offload_open(struct ih_offload *offload, const struct ih_offlo
  *
  * path        NULL: the input is not a file to be opened by path
  * file, src   the worker's own; src is closed before and after
- * ticket      passed to deliver
  * result      owned by the queue until deliver if the file was taken; otherwise invalid
  *
- * Returns whether it was taken. False says nothing about the input: the worker must count it and
- * then call ih_offload_counted.
- * Threads: any.
+ * Returns whether it was taken. If not, the worker must count the input and then call
+ * ih_offload_counted. Threads: any.
  */
 bool ih_offload_try(struct ih_offload *offload, const char *path, struct ih_offload_file *file,
                     struct ih_source *src, void *ticket, struct ih_result *result);

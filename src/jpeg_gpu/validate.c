@@ -2,12 +2,11 @@
  * The validator: the segments up to the scan, the verdict, and the stream for the hardware
  * decoders.
  *
- * The header rules are stricter than libjpeg's. It accepts much that no camera writes: tables
- * defined twice, 16-bit quantizers in baseline files, restart markers between segments, a component
- * listed twice. Here each of these is refused.
+ * The header rules are stricter than libjpeg's, which accepts much that no camera writes: tables
+ * defined twice, 16-bit quantizers in baseline files, restart markers between segments.
  *
- * The hardware decoders parse headers themselves. They get a header in one fixed form, written from
- * what was validated here, so that the two parsers cannot differ about a file.
+ * The hardware decoders get a header in one fixed form, written from what was validated here, so
+ * that the two parsers cannot differ about a file.
  */
 #include "jpeg_gpu/validate.h"
 
@@ -154,8 +153,8 @@ static enum ih_jpeg_reason read_app(struct header *h, unsigned marker)
     return IH_JPEG_REASON_NONE;
 }
 
-/* Ids that every decoder takes for YCbCr. libjpeg-turbo is less strict: with JFIF's marker it
- * ignores the ids, and without any marker it takes all ids except R, G, B for YCbCr. */
+/* Whether every decoder reads the components as YCbCr. libjpeg-turbo is less strict about ids: with
+ * JFIF's marker it ignores them, and without any marker it excludes only R, G, B. */
 static bool is_ycbcr(const struct header *h)
 {
     const struct ih_jpeg_plan *plan = h->plan;
@@ -274,15 +273,9 @@ static void put_be16(struct out *o, uint32_t value)
     put_byte(o, value & 255);
 }
 
-static void put_marker(struct out *o, unsigned marker)
-{
-    put_byte(o, 0xFF);
-    put_byte(o, marker);
-}
-
 static void put_segment(struct out *o, unsigned marker, size_t n_bytes)
 {
-    put_marker(o, marker);
+    put_be16(o, 0xFF00 | marker);
     put_be16(o, (uint32_t)n_bytes + 2);
 }
 
@@ -346,7 +339,7 @@ static void put_scan(struct out *o, const struct ih_jpeg_plan *plan)
 static size_t put_stream(const struct ih_jpeg_plan *plan, uint8_t *stream)
 {
     struct out o = {.at = stream};
-    put_marker(&o, IH_JPEG_SOI);
+    put_be16(&o, 0xFF00 | IH_JPEG_SOI);
     put_tables(&o, plan);
     put_frame(&o, plan);
     if (plan->restart_interval) {
@@ -354,7 +347,7 @@ static size_t put_stream(const struct ih_jpeg_plan *plan, uint8_t *stream)
         put_be16(&o, plan->restart_interval);
     }
     put_scan(&o, plan);
-    put_marker(&o, IH_JPEG_EOI);
+    put_be16(&o, 0xFF00 | IH_JPEG_EOI);
     return o.n;
 }
 

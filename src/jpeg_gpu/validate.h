@@ -9,8 +9,8 @@
  *   - every code of the entropy-coded data is valid;
  *   - no coefficient is so large that decoders may differ about it.
  *
- * The validator does not judge any other file, damaged or just unusual: it says "no", and the
- * decoder on the CPU (decode/dec_jpeg.c) reads the file or reports the damage.
+ * All other files, damaged or just unusual, go to the decoder on the CPU (decode/dec_jpeg.c), which
+ * reads the file or reports the damage.
  */
 #ifndef IH_JPEG_GPU_VALIDATE_H
 #define IH_JPEG_GPU_VALIDATE_H
@@ -110,14 +110,9 @@ struct ih_jpeg_plan {
     size_t data_bytes;         /* up to the end of the file; after ih_jpeg_validate, up to EOI */
 };
 
-/*
- * Validates everything before the entropy-coded data, and does not look at the data.
- *
- * bytes    the file, or its first part
- * plan     overwritten, except stream_bytes; invalid after an error
- *
- * Returns IH_JPEG_REASON_NONE, or why the file is left to the CPU.
- */
+/* Validates everything before the entropy-coded data, of a file or its first part. plan:
+ * overwritten, except stream_bytes. Returns IH_JPEG_REASON_NONE, or why the file is left to the
+ * CPU; plan is then invalid. */
 enum ih_jpeg_reason ih_jpeg_validate_header(const uint8_t *bytes, size_t size_bytes,
                                             struct ih_jpeg_plan *plan);
 
@@ -131,13 +126,8 @@ enum ih_jpeg_reason ih_jpeg_validate_header(const uint8_t *bytes, size_t size_by
 enum ih_jpeg_reason ih_jpeg_validate(const uint8_t *bytes, size_t size_bytes,
                                      struct ih_jpeg_plan *plan);
 
-/*
- * Writes the file for the hardware decoders: a new header made from the plan, the entropy-coded
- * bytes unchanged, and EOI. Skipped segments are left out.
- *
- * plan     ih_jpeg_validate has accepted it, and the file's bytes are still there
- * stream   [plan->stream_bytes]
- */
+/* Writes the file for the hardware decoders to stream [plan->stream_bytes]: a new header made from
+ * the plan, which ih_jpeg_validate has accepted, the file's entropy-coded bytes, and EOI. */
 void ih_jpeg_plan_write(const struct ih_jpeg_plan *plan, uint8_t *stream);
 
 #endif

@@ -98,12 +98,8 @@ struct ih_jpeg_huffman_slots {
 #define IH_JPEG_ENTRIES(index_bits) \
     (IH_JPEG_CODE_SLOTS * IH_JPEG_CODE_SLOTS * IH_JPEG_PAIR_ENTRIES(index_bits))
 
-/*
- * Makes the tables of a plan's components.
- *
- * components   [plan->n_components]; they borrow plan, slots and entries
- * entries      [IH_JPEG_ENTRIES(index_bits)]; only those of used pairs are written
- */
+/* Makes the tables of a plan's components [plan->n_components], which borrow plan, slots and
+ * entries [IH_JPEG_ENTRIES(index_bits)]. */
 void ih_jpeg_components_init(struct ih_jpeg_component *components, const struct ih_jpeg_plan *plan,
                              struct ih_jpeg_huffman_slots *slots, uint32_t *entries,
                              unsigned index_bits);
@@ -118,26 +114,18 @@ static inline uint64_t ih_jpeg_bits(const uint8_t *data, size_t bit)
     return bits << (bit & 7);
 }
 
-/*
- * Reads the symbol at the start of `bits`, of any length, and updates *block.
- *
- * Returns how many bits it has. *is_end: the block has ended. Damage ends a block, sets
- * IH_JPEG_IS_DAMAGED and *reason, and has one bit.
- */
+/* Reads the symbol at the start of `bits`, of any length, and updates *block. Returns how many bits
+ * it has. *is_end: the block has ended. Damage ends a block, sets IH_JPEG_IS_DAMAGED and *reason,
+ * and has one bit. */
 unsigned ih_jpeg_step(const struct ih_jpeg_component *component, uint64_t bits, uint64_t *block,
                       bool *is_end, enum ih_jpeg_reason *reason);
 
 /* The exact sum of the AC coefficients' magnitudes times quantizers, of a sound block at `bit`. */
 uint32_t ih_jpeg_ac_sum(const struct ih_jpeg_component *component, const uint8_t *data, size_t bit);
 
-/*
- * Copies entropy-coded data up to the next marker without its stuffing, and appends zeros: look-ups
- * do not test for the end, so they may read beyond it.
- *
- * to   [end - from + n_zeros]
- *
- * Returns where the marker is, or `end`. *n_bytes: without the zeros.
- */
+/* Copies entropy-coded data up to the next marker without its stuffing to `to` [end - from +
+ * n_zeros], and appends zeros: look-ups may read beyond the end. Returns where the marker is, or
+ * `end`. *n_bytes: without the zeros. */
 const uint8_t *ih_jpeg_unstuff(const uint8_t *from, const uint8_t *end, size_t n_zeros, uint8_t *to,
                                size_t *n_bytes);
 
@@ -159,12 +147,8 @@ static inline uint32_t ih_jpeg_n_mcus(const struct ih_jpeg_plan *plan)
 
 enum ih_jpeg_reason ih_jpeg_validate_scan(struct ih_jpeg_plan *plan);
 
-/*
- * For large files without restart markers.
- *
- * Returns true when the data is sound. False says nothing about the data: memory was short, the
- * data may be damaged, or it is of a kind that four streams do not help with.
- */
+/* For large files without restart markers. Returns true when the data is sound. False says nothing
+ * about it: memory was short, the data may be damaged, or four streams do not help with it. */
 bool ih_jpeg_validate_streams(struct ih_jpeg_plan *plan);
 
 #endif
