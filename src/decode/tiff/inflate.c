@@ -4,7 +4,7 @@
  * libtiff can use libdeflate too, but it accepts a stream that holds more than the block.
  * libdeflate stops at the first piece that does not fit and leaves the end of the block unwritten,
  * up to 64 KiB. Such streams occur in sound files: some programs write RowsPerStrip rows into the
- * last strip although the image ends earlier. So libtiff is told to use zlib, which fills the block
+ * last strip although the image ends earlier. So libtiff is set to use zlib, which fills the block
  * exactly but takes twice the time, and the usual blocks are inflated here:
  *
  * - A stream may hold RowsPerStrip rows, or twice the block, if its checksum is right. A stream
