@@ -338,7 +338,7 @@ static void test_heic_blocks_missing(void **state)
     if (!f.bytes)
         skip();
     size_t n_missing = 0;
-    for (size_t i = 0; i < f.n; i++) {
+    for (size_t i = 0; i < f.n; i += 5) {
         f.bytes[i] ^= 0xFF;
         struct decoded a = decode(f.bytes, f.n, MAX_PIXELS, ALL_ROWS);
         struct decoded b = decode(f.bytes, f.n, MAX_PIXELS, ALL_ROWS);
