@@ -287,6 +287,10 @@ fuzz: ## run every fuzzer for FUZZ_SECONDS (10) each; needs clang
 	$(MAKE) CONFIG=fuzz fuzzers
 	tests/fuzz/run.sh build/fuzz $(or $(FUZZ_SECONDS),10)
 
+.PHONY: perturb
+perturb: all ## decode damaged files under two fills of new memory: the records must not differ
+	tests/perturb.sh $(PROGRAM)
+
 .PHONY: fuzzers
 fuzzers: needs $(FUZZ_BINS)
 

@@ -23,8 +23,8 @@ struct ih_decode_options {
     uint64_t max_pixels;   /* larger images fail with IH_LIMIT */
     unsigned raw_channels; /* 0: detect the format; 1 to 4: headerless interleaved samples */
 
-    /* Borrowed, shared by all workers. Limits the memory of images that are held in memory as a
-     * whole. NULL: no limit. */
+    /* Borrowed, shared by all workers. Limits the memory of files and images that decoders
+     * hold in memory. NULL: no limit. */
     struct ih_budget *budget;
 
     /* Borrowed, shared by all workers: the number of idle cores. A decoder may take some while it

@@ -14,8 +14,9 @@ setup_file() {
   python3 "$TESTS/cli/make_damaged.py" $N d "$TESTS"/formats/files/* baseline.jpg
   printf '%s\n' d/* >list
   head -n 1000 list >short
-  # limit the memory of the address sanitizer; libraries leak memory on damaged files
-  export ASAN_OPTIONS=quarantine_size_mb=1:detect_leaks=0
+  # Limit the memory of the address sanitizer, and make it fill new memory: it ignores mallopt, with which
+  # dec_heif.c finds missing blocks. Libraries leak memory on damaged files.
+  export ASAN_OPTIONS=quarantine_size_mb=1:detect_leaks=0:max_malloc_fill_size=1073741824
 }
 
 setup() {
@@ -65,16 +66,15 @@ END
   [ "$(wc -l <err)" -eq $((N - n_ok + 1)) ] || fail "$(grep -v '^imghist: d/' err | head)"
 }
 
-# HEIC is left out: libde265 leaves blocks that are missing in a damaged file undefined.
 @test "damaged: the same records with other numbers of threads, and with --isolate" {
   batch --files-from=list --ndjson -j 1
-  grep -v '"format":"heif"' out >expected
+  mv out expected
   for options in "-j 5" "-j 2 --isolate"; do
     # shellcheck disable=SC2086 # the options are words
     batch --files-from=list --ndjson $options
     [ "$status" -eq 1 ]
     check list
-    grep -v '"format":"heif"' out | cmp - expected
+    cmp out expected
   done
 }
 

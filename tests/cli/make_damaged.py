@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes many damaged files from a few sources: make_damaged.py N|every DIRECTORY SOURCE...
+"""Makes many damaged files from a few sources: make_damaged.py N[:SEED]|every DIRECTORY SOURCE...
 
 N: writes DIRECTORY/00000 and so on. File i is source i mod (number of sources) with one kind of damage: cut,
-one byte changed, a block of zeros, or a block of noise. The result depends only on N and the sources. Small
-PNGs and a progressive JPEG are made here and added to the sources, which are sorted by name.
+one byte changed, a block of zeros, or a block of noise. The result depends only on N, SEED (0) and the sources,
+which are sorted by name. Without a SEED, small PNGs and a progressive JPEG are made here and added.
 
 every: writes each source, the JPEG and the first PNG, cut at every place as DIRECTORY/cut-NAME-00001 and so on,
 and with each byte inverted as DIRECTORY/flip-NAME-00000 and so on.
@@ -82,11 +82,12 @@ def main():
     if sys.argv[1] == "every":
         make_every(pathlib.Path(sys.argv[2]), sys.argv[3:])
         return
-    n, directory = int(sys.argv[1]), pathlib.Path(sys.argv[2])
-    sources = [pathlib.Path(name).read_bytes() for name in sorted(sys.argv[3:])] + list(made())
+    n, _, seed = sys.argv[1].partition(":")
+    directory = pathlib.Path(sys.argv[2])
+    sources = [pathlib.Path(name).read_bytes() for name in sorted(sys.argv[3:])] + ([] if seed else list(made()))
     directory.mkdir()
-    for i in range(n):
-        chance = random.Random(i)
+    for i in range(int(n)):
+        chance = random.Random(int(seed or 0) * 2**32 + i)
         (directory / f"{i:05}").write_bytes(damage(sources[i % len(sources)], chance, i // len(sources) % 4))
 
 

@@ -1,6 +1,9 @@
 /*
- * make_seeds DIR: writes a tiny image for every branch of the decoders, as seeds for the fuzzers. A
- * fuzzer is faster the fewer bytes and pixels an input has.
+ * make_seeds DIR: writes a tiny image for every branch of the decoders, as seeds for the fuzzers
+ * and for tests/perturb.sh. A fuzzer is faster the fewer bytes and pixels an input has.
+ *
+ * tests/fuzz/build_seeds.sh compiles it. TIFF, HEIF and JPEG XL are written if their libraries are
+ * there (WITH_TIFF, WITH_HEIF, WITH_JXL), and HEIF if libheif has an encoder.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +12,16 @@
 
 #include <jpeglib.h>
 #include <png.h>
+
+#ifdef WITH_TIFF
+#include <tiffio.h>
+#endif
+#ifdef WITH_HEIF
+#include <libheif/heif.h>
+#endif
+#ifdef WITH_JXL
+#include <jxl/encode.h>
+#endif
 
 enum { WIDTH = 19, HEIGHT = 17 }; /* one more than 16, and odd, to leave partial blocks */
 
@@ -265,6 +278,174 @@ static void write_others(void)
               "P7\nWIDTH 5\nHEIGHT 3\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n", 60);
 }
 
+/* ---- TIFF: every compression, in strips and tiles, with and without a predictor ---- */
+
+#ifdef WITH_TIFF
+enum { TIFF_SIDE = 32, TIFF_ROWS = 16 };
+
+/* is_long: the image ends in the middle of the last strip or tile, which is complete. */
+static void write_tiff(const char *name, int compression, int is_tiled, int has_predictor,
+                       int is_long)
+{
+    char path[4096];
+    uint8_t block[TIFF_SIDE * TIFF_ROWS * 3];
+    const int is_fax = compression >= COMPRESSION_CCITTRLE && compression <= COMPRESSION_CCITTFAX4;
+    const int n_samples = is_fax ? 1 : 3, bits = is_fax ? 1 : 8;
+    const size_t n = (size_t)(TIFF_SIDE * TIFF_ROWS * n_samples * bits / 8);
+    snprintf(path, sizeof path, "%s/%s-%s%s%s.tif", directory, name, is_tiled ? "tiles" : "strips",
+             has_predictor ? "-predictor" : "", is_long ? "-long" : "");
+    TIFF *t = TIFFOpen(path, "w");
+    TIFFSetField(t, TIFFTAG_IMAGEWIDTH, TIFF_SIDE);
+    TIFFSetField(t, TIFFTAG_IMAGELENGTH, 2 * TIFF_ROWS - 5 * is_long);
+    TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, bits);
+    TIFFSetField(t, TIFFTAG_SAMPLESPERPIXEL, n_samples);
+    TIFFSetField(t, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    TIFFSetField(t, TIFFTAG_PHOTOMETRIC, is_fax ? PHOTOMETRIC_MINISWHITE : PHOTOMETRIC_RGB);
+    TIFFSetField(t, TIFFTAG_COMPRESSION, compression);
+    if (has_predictor)
+        TIFFSetField(t, TIFFTAG_PREDICTOR, PREDICTOR_HORIZONTAL);
+    if (is_tiled) {
+        TIFFSetField(t, TIFFTAG_TILEWIDTH, TIFF_SIDE);
+        TIFFSetField(t, TIFFTAG_TILELENGTH, TIFF_ROWS);
+    } else {
+        TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, TIFF_ROWS);
+    }
+    for (uint32_t strip = 0; strip < 2; strip++) {
+        for (size_t i = 0; i < n; i++)
+            block[i] = sample(i + strip);
+        if (is_tiled)
+            TIFFWriteEncodedTile(t, strip, block, (tmsize_t)n);
+        else
+            TIFFWriteEncodedStrip(t, strip, block, (tmsize_t)n);
+    }
+    TIFFClose(t);
+}
+
+static void write_tiffs(void)
+{
+    static const struct {
+        const char *name;
+        int compression, may_predict;
+    } kinds[] = {{"none", COMPRESSION_NONE, 0},
+                 {"rle", COMPRESSION_CCITTRLE, 0},
+                 {"fax3", COMPRESSION_CCITTFAX3, 0},
+                 {"fax4", COMPRESSION_CCITTFAX4, 0},
+                 {"lzw", COMPRESSION_LZW, 1},
+                 {"jpeg", COMPRESSION_JPEG, 0},
+                 {"deflate", COMPRESSION_ADOBE_DEFLATE, 1},
+                 {"packbits", COMPRESSION_PACKBITS, 0},
+                 {"lzma", COMPRESSION_LZMA, 1},
+                 {"zstd", COMPRESSION_ZSTD, 1},
+                 {"webp", COMPRESSION_WEBP, 0},
+                 {"lerc", COMPRESSION_LERC, 0}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (int way = 0; way < 8 && TIFFIsCODECConfigured((uint16_t)kinds[i].compression); way++)
+            if (way < 4 || kinds[i].may_predict)
+                write_tiff(kinds[i].name, kinds[i].compression, way % 2, way / 4, way / 2 % 2);
+}
+#else
+static void write_tiffs(void)
+{
+}
+#endif
+
+/* ---- HEIC and AVIF ---- */
+
+#ifdef WITH_HEIF
+/* Colour of 64 x 64 pixels with or without alpha. */
+static void write_heif(const char *name, enum heif_compression_format format, int has_alpha)
+{
+    enum { SIDE = 64 };
+    char path[4096];
+    struct heif_context *context = heif_context_alloc();
+    struct heif_encoder *encoder;
+    struct heif_image *image;
+    int stride;
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    if (heif_context_get_encoder_for_format(context, format, &encoder).code == heif_error_Ok &&
+        heif_image_create(SIDE, SIDE, heif_colorspace_RGB,
+                          has_alpha ? heif_chroma_interleaved_RGBA : heif_chroma_interleaved_RGB,
+                          &image)
+                .code == heif_error_Ok) {
+        heif_image_add_plane(image, heif_channel_interleaved, SIDE, SIDE, 8);
+        uint8_t *plane = heif_image_get_plane(image, heif_channel_interleaved, &stride);
+        for (int i = 0; i < SIDE * stride; i++)
+            plane[i] = sample((size_t)i);
+        heif_encoder_set_logging_level(encoder, 0);
+        if (heif_context_encode_image(context, image, encoder, NULL, NULL).code == heif_error_Ok)
+            heif_context_write_to_file(context, path);
+        heif_image_release(image);
+        heif_encoder_release(encoder);
+    }
+    heif_context_free(context);
+}
+
+static void write_heifs(void)
+{
+    write_heif("rgb.heic", heif_compression_HEVC, 0);
+    write_heif("rgba.heic", heif_compression_HEVC, 1);
+    write_heif("rgb.avif", heif_compression_AV1, 0);
+    write_heif("rgba.avif", heif_compression_AV1, 1);
+}
+#else
+static void write_heifs(void)
+{
+}
+#endif
+
+/* ---- JPEG XL ---- */
+
+#ifdef WITH_JXL
+static void write_jxl(const char *name, unsigned n_channels, int is_lossy, unsigned bits)
+{
+    enum { SIDE = 32, BYTES_MAX = 1 << 16 };
+    static uint8_t pixels[SIDE * SIDE * 4 * 2], bytes[BYTES_MAX];
+    const JxlPixelFormat format = {n_channels, bits == 8 ? JXL_TYPE_UINT8 : JXL_TYPE_UINT16,
+                                   JXL_LITTLE_ENDIAN, 0};
+    const size_t n = (size_t)SIDE * SIDE * n_channels * (bits == 8 ? 1 : 2);
+    JxlBasicInfo info;
+    JxlColorEncoding colours;
+    JxlEncoder *encoder = JxlEncoderCreate(NULL);
+    JxlEncoderInitBasicInfo(&info);
+    info.xsize = info.ysize = SIDE;
+    info.bits_per_sample = bits;
+    info.num_color_channels = n_channels < 3 ? 1 : 3;
+    info.num_extra_channels = n_channels % 2 == 0;
+    info.alpha_bits = info.num_extra_channels ? bits : 0;
+    info.uses_original_profile = !is_lossy;
+    JxlEncoderSetBasicInfo(encoder, &info);
+    JxlColorEncodingSetToSRGB(&colours, info.num_color_channels == 1);
+    JxlEncoderSetColorEncoding(encoder, &colours);
+    JxlEncoderFrameSettings *settings = JxlEncoderFrameSettingsCreate(encoder, NULL);
+    JxlEncoderSetFrameLossless(settings, !is_lossy);
+    for (size_t i = 0; i < n; i++)
+        pixels[i] = sample(i);
+    JxlEncoderAddImageFrame(settings, &format, pixels, n);
+    JxlEncoderCloseInput(encoder);
+    uint8_t *next = bytes;
+    size_t left = sizeof bytes;
+    if (JxlEncoderProcessOutput(encoder, &next, &left) == JXL_ENC_SUCCESS) {
+        FILE *file = create(name);
+        fwrite(bytes, 1, sizeof bytes - left, file);
+        fclose(file);
+    }
+    JxlEncoderDestroy(encoder);
+}
+
+static void write_jxls(void)
+{
+    write_jxl("gray.jxl", 1, 0, 8);
+    write_jxl("gray-alpha-16.jxl", 2, 0, 16);
+    write_jxl("rgb.jxl", 3, 0, 8);
+    write_jxl("rgba-lossy.jxl", 4, 1, 8);
+    write_jxl("rgb-lossy.jxl", 3, 1, 8);
+}
+#else
+static void write_jxls(void)
+{
+}
+#endif
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -275,5 +456,8 @@ int main(int argc, char **argv)
     write_pngs();
     write_jpegs();
     write_others();
+    write_tiffs();
+    write_heifs();
+    write_jxls();
     return 0;
 }

@@ -43,9 +43,7 @@ seeds() {
     ! -name '*.[ch]' ! -name '*.md' -exec cp {} "$into" \;
 }
 
-# shellcheck disable=SC2046 # flags are words
-${CC:-cc} -o "$dir/make_seeds" "$tests/fuzz/make_seeds.c" \
-  $(pkg-config --cflags --libs libpng libjpeg || echo -lpng -ljpeg)
+"$tests/fuzz/build_seeds.sh" "$dir/make_seeds"
 
 # As many fuzzers run in parallel as there are cores. All take the same time, so they end in the order
 # in which they start.

@@ -61,10 +61,23 @@ struct kind {
     uint16_t photometric, bits, n_samples, extra; /* extra: the kind of the last sample, or NONE */
     uint16_t planar, compression;
     bool is_tiled;
-    const char *mode; /* for TIFFClientOpen; NULL: "w"; an F in it: least significant bit first */
+    const char *mode;   /* for TIFFClientOpen; NULL: "w"; an F in it: least significant bit first */
+    bool has_predictor; /* horizontal differencing */
 };
 
 enum { NONE = 0xFFFF };
+
+/* A kind in strips, interleaved, without extra samples. */
+static inline struct kind kind_of(uint16_t photometric, uint16_t bits, uint16_t n_samples,
+                                  uint16_t compression)
+{
+    return (struct kind){.photometric = photometric,
+                         .bits = bits,
+                         .n_samples = n_samples,
+                         .extra = NONE,
+                         .planar = PLANARCONFIG_CONTIG,
+                         .compression = compression};
+}
 
 static inline unsigned value(const struct kind *k, size_t i, unsigned c)
 {
@@ -120,6 +133,8 @@ static inline void set_tags(TIFF *t, const struct kind *k)
     TIFFSetField(t, TIFFTAG_ORIENTATION, ORIENTATION_BOTRIGHT); /* must be ignored */
     if (k->mode && strchr(k->mode, 'F'))
         TIFFSetField(t, TIFFTAG_FILLORDER, FILLORDER_LSB2MSB);
+    if (k->has_predictor)
+        TIFFSetField(t, TIFFTAG_PREDICTOR, PREDICTOR_HORIZONTAL);
     if (k->extra != NONE)
         TIFFSetField(t, TIFFTAG_EXTRASAMPLES, 1, &k->extra);
     for (unsigned i = 0; i < 256 * 3; i++)
@@ -132,6 +147,17 @@ static inline void set_tags(TIFF *t, const struct kind *k)
     } else {
         TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, 8);
     }
+}
+
+/* Changes a tag with one value in a little-endian file. */
+static inline void change_tag(struct file *f, unsigned tag, unsigned tag_value)
+{
+    const size_t directory = f->bytes[4] | (size_t)f->bytes[5] << 8;
+    uint8_t *entry = f->bytes + directory + 2;
+    while ((entry[0] | (unsigned)entry[1] << 8) != tag)
+        entry += 12;
+    entry[8] = (uint8_t)tag_value;
+    entry[9] = (uint8_t)(tag_value >> 8);
 }
 
 static inline TIFF *create(struct file *f, const char *mode)

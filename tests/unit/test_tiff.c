@@ -2,6 +2,10 @@
  * here from the values that were written. */
 #include "tests/support/tiff_files.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 /* ---- expected pixels ---- */
 
 static uint8_t to_8_bits(unsigned v, unsigned max)
@@ -80,7 +84,8 @@ static void assert_kind(const struct kind *k)
 /* Tests a kind in strips and tiles, interleaved and in planes. */
 static void assert_kinds(uint16_t photometric, uint16_t n_samples, uint16_t extra, uint16_t bits)
 {
-    struct kind k = {photometric, bits, n_samples, extra, 0, COMPRESSION_LZW, false, NULL};
+    struct kind k = kind_of(photometric, bits, n_samples, COMPRESSION_LZW);
+    k.extra = extra;
     for (unsigned tiled = 0; tiled < 2; tiled++) {
         for (uint16_t planar = PLANARCONFIG_CONTIG;
              planar <= (n_samples > 1 ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG); planar++) {
@@ -126,7 +131,8 @@ static void test_compressions_and_byte_orders(void **state)
     static const char *const modes[] = {"wl", "wb", "w8", "wlF"};
     for (size_t i = 0; i < 5; i++) {
         for (size_t m = 0; m < 4; m++) {
-            struct kind k = {PHOTOMETRIC_RGB, 16, 3, NONE, 1, compressions[i], false, modes[m]};
+            struct kind k = kind_of(PHOTOMETRIC_RGB, 16, 3, compressions[i]);
+            k.mode = modes[m];
             assert_kind(&k);
             k.is_tiled = true;
             assert_kind(&k);
@@ -136,9 +142,181 @@ static void test_compressions_and_byte_orders(void **state)
         }
     }
     for (uint16_t fax = COMPRESSION_CCITTRLE; fax <= COMPRESSION_CCITTFAX4; fax++) {
-        struct kind k = {PHOTOMETRIC_MINISWHITE, 1, 1, NONE, 1, fax, false, NULL};
+        struct kind k = kind_of(PHOTOMETRIC_MINISWHITE, 1, 1, fax);
         assert_kind(&k);
     }
+}
+
+/* Horizontal differencing, in either byte order. */
+static void test_predictor(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {"wl", "wb", "wlF"};
+    static const uint16_t compressions[] = {COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE};
+    for (unsigned i = 0; i < 2 * 2 * 3 * 2 * 2 * 3; i++) {
+        struct kind k = {.photometric = i / 24 % 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK,
+                         .bits = i % 2 ? 16 : 8,
+                         .extra = NONE,
+                         .planar = i / 12 % 2 ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG,
+                         .compression = compressions[i / 72],
+                         .is_tiled = i / 2 % 2,
+                         .mode = modes[i / 4 % 3],
+                         .has_predictor = true};
+        k.n_samples = (uint16_t[]){1, 3, 4}[i / 24 % 3];
+        if (k.n_samples == 4)
+            k.extra = EXTRASAMPLE_UNASSALPHA;
+        assert_kind(&k);
+    }
+}
+
+enum { BLOCK_ROWS = 32, BLOCK_WIDTH = 32 };
+
+/* Writes one strip or tile of BLOCK_ROWS rows. */
+static void write_block(struct file *f, const struct kind *k, uint8_t *block)
+{
+    TIFF *t = create(f, "wl");
+    set_tags(t, k);
+    TIFFSetField(t, TIFFTAG_IMAGEWIDTH, BLOCK_WIDTH);
+    TIFFSetField(t, TIFFTAG_IMAGELENGTH, BLOCK_ROWS);
+    if (k->is_tiled) {
+        TIFFSetField(t, TIFFTAG_TILEWIDTH, BLOCK_WIDTH);
+        TIFFSetField(t, TIFFTAG_TILELENGTH, BLOCK_ROWS);
+    } else {
+        TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, BLOCK_ROWS);
+    }
+    const size_t n = (size_t)BLOCK_WIDTH * BLOCK_ROWS * k->n_samples * k->bits / 8;
+    for (size_t i = 0; i < n; i++)
+        block[i] = picture(i, 0);
+    uint8_t copy[BLOCK_WIDTH * BLOCK_ROWS * 3]; /* the predictor changes it */
+    memcpy(copy, block, n);
+    assert_true((k->is_tiled ? TIFFWriteEncodedTile(t, 0, copy, (tmsize_t)n)
+                             : TIFFWriteEncodedStrip(t, 0, copy, (tmsize_t)n)) >= 0);
+    TIFFClose(t);
+}
+
+static struct decoded decode_filled(const struct file *f, int fill)
+{
+#ifdef __GLIBC__
+    mallopt(M_PERTURB, fill); /* new memory holds ~fill */
+#endif
+    struct decoded d = decode(f->bytes, f->n, MAX_PIXELS, ALL_ROWS);
+#ifdef __GLIBC__
+    mallopt(M_PERTURB, 0);
+#endif
+    return d;
+}
+
+/* Checks that the image of n_rows rows has the first rows of the block, or is damaged. What memory
+ * held before must not matter. */
+static bool is_exact(const struct file *f, const uint8_t *block, const struct kind *k,
+                     size_t n_rows)
+{
+    struct decoded a = decode_filled(f, 0x55), b = decode_filled(f, 0xAA);
+    const bool is_ok = a.status == IH_OK;
+    assert_int_equal(a.status, b.status);
+    if (is_ok) {
+        const size_t n_pixels = n_rows * BLOCK_WIDTH;
+        assert_int_equal(a.n_pixels, n_pixels);
+        assert_memory_equal(a.pixels, b.pixels, n_pixels * a.info.n_channels);
+        for (size_t i = 0; i < n_pixels && k->bits == 1; i++)
+            assert_int_equal(a.pixels[i], block[i / 8] >> (7 - i % 8) & 1 ? 0 : 255);
+        const bool is_lossy =
+            k->compression == COMPRESSION_JPEG || k->compression == COMPRESSION_WEBP;
+        if (k->bits == 8 && !is_lossy)
+            assert_memory_equal(a.pixels, block, n_pixels * 3);
+    } else {
+        assert_int_equal(a.status, IH_CORRUPT);
+    }
+    free(a.pixels);
+    free(b.pixels);
+    return is_ok;
+}
+
+/* Every compression, with a strip or tile of more or fewer rows than it should have. */
+static void test_rows_of_blocks(void **state)
+{
+    (void)state;
+    static struct file f;
+    static uint8_t block[BLOCK_WIDTH * BLOCK_ROWS * 3];
+    static const uint16_t compressions[] = {
+        COMPRESSION_NONE,          COMPRESSION_LZW,      COMPRESSION_PACKBITS,
+        COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE,  COMPRESSION_LZMA,
+        COMPRESSION_ZSTD,          COMPRESSION_CCITTRLE, COMPRESSION_CCITTFAX3,
+        COMPRESSION_CCITTFAX4,     COMPRESSION_JPEG,     COMPRESSION_WEBP,
+        COMPRESSION_LERC};
+    enum { N_EXACT = 10 }; /* the first ones ignore rows that the image does not have */
+    for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++) {
+        if (!TIFFIsCODECConfigured(compressions[i]))
+            continue;
+        for (unsigned way = 0; way < 4; way++) {
+            struct kind k = kind_of(PHOTOMETRIC_RGB, 8, 3, compressions[i]);
+            const bool is_fax = i >= 7 && i < N_EXACT;
+            k.is_tiled = way % 2;
+            k.has_predictor = way / 2;
+            if (is_fax)
+                k.photometric = PHOTOMETRIC_MINISWHITE, k.bits = k.n_samples = 1;
+            if (k.has_predictor && i != 1 && (i < 3 || i > 6))
+                continue;
+            write_block(&f, &k, block);
+            assert_true(is_exact(&f, block, &k, BLOCK_ROWS));
+            change_tag(&f, TIFFTAG_IMAGELENGTH, 16); /* the last strip is as high as the others */
+            if (!k.is_tiled)
+                assert_true(is_exact(&f, block, &k, 16) || i >= N_EXACT);
+            change_tag(&f, k.is_tiled ? TIFFTAG_TILELENGTH : TIFFTAG_ROWSPERSTRIP, 16);
+            assert_true(is_exact(&f, block, &k, 16) || i >= N_EXACT);
+            change_tag(&f, k.is_tiled ? TIFFTAG_TILELENGTH : TIFFTAG_ROWSPERSTRIP, 48);
+            change_tag(&f, TIFFTAG_IMAGELENGTH, 48);
+            assert_false(is_exact(&f, block, &k, 48));
+        }
+    }
+}
+
+#ifdef IH_WITH_LIBDEFLATE /* zlib stops at the end of the image */
+/* A Deflate stream with more rows than the image must be sound up to its end. */
+static void test_long_deflate(void **state)
+{
+    (void)state;
+    static struct file f;
+    static uint8_t block[BLOCK_WIDTH * BLOCK_ROWS * 3];
+    for (unsigned tiled = 0; tiled < 2; tiled++) {
+        struct kind k = kind_of(PHOTOMETRIC_RGB, 8, 3, COMPRESSION_ADOBE_DEFLATE);
+        k.is_tiled = tiled;
+        write_block(&f, &k, block);
+        const size_t directory = f.bytes[4] | (size_t)f.bytes[5] << 8;
+        change_tag(&f, TIFFTAG_IMAGELENGTH, 16);
+        change_tag(&f, tiled ? TIFFTAG_TILELENGTH : TIFFTAG_ROWSPERSTRIP, 16);
+        for (size_t at = directory - 8; at < directory; at++) {
+            f.bytes[at] ^= 1; /* the checksum, or padding */
+            struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, ALL_ROWS);
+            f.bytes[at] ^= 1;
+            assert_true(d.status == IH_CORRUPT || at >= directory - 1);
+            free(d.pixels);
+        }
+        change_tag(&f, TIFFTAG_IMAGEWIDTH, 15); /* a third of the stream: more than twice */
+        if (tiled)
+            change_tag(&f, TIFFTAG_TILEWIDTH, 16);
+        assert_refused(f.bytes, f.n, IH_CORRUPT, "too long");
+    }
+}
+
+#endif
+
+/* CCITT coding has one sample a pixel; a WebP has the size of its tile. */
+static void test_samples_not_written(void **state)
+{
+    (void)state;
+    static struct file f;
+    static uint8_t block[BLOCK_WIDTH * BLOCK_ROWS * 3];
+    struct kind fax = kind_of(PHOTOMETRIC_MINISWHITE, 1, 1, COMPRESSION_CCITTFAX4);
+    write_block(&f, &fax, block);
+    change_tag(&f, TIFFTAG_SAMPLESPERPIXEL, 25);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "25 samples a pixel");
+    struct kind webp = kind_of(PHOTOMETRIC_RGB, 8, 3, COMPRESSION_WEBP);
+    if (!TIFFIsCODECConfigured(COMPRESSION_WEBP))
+        skip();
+    write_block(&f, &webp, block);
+    change_tag(&f, TIFFTAG_IMAGEWIDTH, 48);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged TIFF");
 }
 
 /* One colour in JPEG strips and tiles: as YCbCr with halved chroma, and as RGB. */
@@ -150,14 +328,9 @@ static void test_jpeg(void **state)
     for (unsigned kind = 0; kind < 4; kind++) {
         bool is_ycbcr = kind % 2, is_tiled = kind / 2;
         TIFF *t = create(&f, NULL);
-        struct kind k = {is_ycbcr ? PHOTOMETRIC_YCBCR : PHOTOMETRIC_RGB,
-                         8,
-                         3,
-                         NONE,
-                         1,
-                         COMPRESSION_JPEG,
-                         is_tiled,
-                         NULL};
+        struct kind k =
+            kind_of(is_ycbcr ? PHOTOMETRIC_YCBCR : PHOTOMETRIC_RGB, 8, 3, COMPRESSION_JPEG);
+        k.is_tiled = is_tiled;
         set_tags(t, &k);
         if (!is_tiled)
             TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, 16);
@@ -191,7 +364,8 @@ static void test_ycbcr(void **state)
     uint8_t block[TILE * TILE * 3], expected[N * 3];
     for (unsigned tiled = 0; tiled < 2; tiled++) {
         TIFF *t = create(&f, NULL);
-        struct kind k = {PHOTOMETRIC_YCBCR, 8, 3, NONE, 1, COMPRESSION_LZW, tiled, NULL};
+        struct kind k = kind_of(PHOTOMETRIC_YCBCR, 8, 3, COMPRESSION_LZW);
+        k.is_tiled = tiled;
         set_tags(t, &k);
         TIFFSetField(t, TIFFTAG_YCBCRSUBSAMPLING, 1, 1);
         size_t w = tiled ? TILE : WIDTH, h = tiled ? TILE : 1;
@@ -227,7 +401,7 @@ static void assert_palette(unsigned scale)
     static const uint8_t row[WIDTH] = {0, 1, 2, 1};
     uint16_t map[256] = {(uint16_t)(7 * scale), (uint16_t)(130 * scale), (uint16_t)(255 * scale)};
     TIFF *t = create(&f, NULL);
-    struct kind k = {PHOTOMETRIC_PALETTE, 8, 1, NONE, 1, COMPRESSION_NONE, false, NULL};
+    struct kind k = kind_of(PHOTOMETRIC_PALETTE, 8, 1, COMPRESSION_NONE);
     set_tags(t, &k);
     TIFFSetField(t, TIFFTAG_COLORMAP, map, map, map);
     uint8_t copy[WIDTH];
@@ -259,7 +433,8 @@ static void test_palette_missing(void **state)
     static struct file f;
     (void)state;
     for (size_t i = 0; i < 4 * 4; i++) {
-        struct kind k = {PHOTOMETRIC_PALETTE, 8, 1, NONE, 1, COMPRESSION_NONE, false, modes[i % 4]};
+        struct kind k = kind_of(PHOTOMETRIC_PALETTE, 8, 1, COMPRESSION_NONE);
+        k.mode = modes[i % 4];
         k.bits = i / 4 == 1 ? 4 : 8;
         k.n_samples = i / 4 == 2 ? 3 : 1;
         k.is_tiled = i / 4 == 3;
@@ -290,10 +465,10 @@ static void refuse(uint32_t tag, uint32_t tag_value, const struct kind *k, const
 static void test_other_kinds(void **state)
 {
     (void)state;
-    struct kind gray = {PHOTOMETRIC_MINISBLACK, 8, 1, NONE, 1, COMPRESSION_NONE, false, NULL};
-    struct kind lab = {PHOTOMETRIC_CIELAB, 8, 3, NONE, 1, COMPRESSION_NONE, false, NULL};
-    struct kind inks = {PHOTOMETRIC_SEPARATED, 8, 4, NONE, 1, COMPRESSION_NONE, false, NULL};
-    struct kind wide = {PHOTOMETRIC_MINISBLACK, 32, 1, NONE, 1, COMPRESSION_NONE, false, NULL};
+    struct kind gray = kind_of(PHOTOMETRIC_MINISBLACK, 8, 1, COMPRESSION_NONE);
+    struct kind lab = kind_of(PHOTOMETRIC_CIELAB, 8, 3, COMPRESSION_NONE);
+    struct kind inks = kind_of(PHOTOMETRIC_SEPARATED, 8, 4, COMPRESSION_NONE);
+    struct kind wide = kind_of(PHOTOMETRIC_MINISBLACK, 32, 1, COMPRESSION_NONE);
     refuse(TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE, &gray, "thumbnail");
     refuse(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT, &gray, "unsigned integers");
     refuse(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP, &wide, "unsigned integers");
@@ -312,7 +487,8 @@ static void test_damage(void **state)
     for (size_t i = 0; i < 5; i++) {
         bool is_fax = compressions[i] == COMPRESSION_CCITTFAX4;
         for (unsigned tiled = 0; tiled < 2; tiled++) {
-            struct kind k = {PHOTOMETRIC_RGB, 8, 3, NONE, 1, compressions[i], tiled, NULL};
+            struct kind k = kind_of(PHOTOMETRIC_RGB, 8, 3, compressions[i]);
+            k.is_tiled = tiled;
             if (is_fax)
                 k.photometric = PHOTOMETRIC_MINISWHITE, k.bits = k.n_samples = 1;
             else
@@ -328,7 +504,8 @@ static void test_limits(void **state)
 {
     (void)state;
     static struct file f;
-    struct kind k = {PHOTOMETRIC_RGB, 8, 3, NONE, 1, COMPRESSION_NONE, true, NULL};
+    struct kind k = kind_of(PHOTOMETRIC_RGB, 8, 3, COMPRESSION_NONE);
+    k.is_tiled = true;
     write_file(&f, &k);
     struct decoded d = decode(f.bytes, f.n, N - 1, 1);
     assert_int_equal(d.status, IH_LIMIT);
@@ -364,6 +541,12 @@ int main(void)
         cmocka_unit_test(test_gray),
         cmocka_unit_test(test_colour),
         cmocka_unit_test(test_compressions_and_byte_orders),
+        cmocka_unit_test(test_predictor),
+        cmocka_unit_test(test_rows_of_blocks),
+#ifdef IH_WITH_LIBDEFLATE
+        cmocka_unit_test(test_long_deflate),
+#endif
+        cmocka_unit_test(test_samples_not_written),
         cmocka_unit_test(test_jpeg),
         cmocka_unit_test(test_ycbcr),
         cmocka_unit_test(test_palette_scales),

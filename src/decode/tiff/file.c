@@ -135,7 +135,11 @@ enum ih_status ih_tiff_open_handle(struct ih_tiff *s, unsigned i, struct ih_erro
     h->tiff = s->lib.TIFFClientOpenExt("file", "rc", h, read_file, write_file, seek_file,
                                        close_file, size_of_file, map_file, unmap_file, options);
     s->lib.TIFFOpenOptionsFree(options);
-    return h->tiff ? IH_OK : ih_tiff_failed(s, err);
+    if (!h->tiff)
+        return ih_tiff_failed(s, err);
+    if (ih_tiff_is_deflate(s, h->tiff)) /* inflate.c says why */
+        s->lib.TIFFSetField(h->tiff, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
+    return IH_OK;
 }
 
 /* ---- tags as they are in the file ----

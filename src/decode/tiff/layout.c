@@ -9,9 +9,26 @@ static enum ih_status unsupported(struct ih_error *err, const char *what, unsign
     return ih_error_set(err, IH_UNSUPPORTED, "TIFF with %s %u is not supported", what, value);
 }
 
-static enum ih_status check_compression(const struct ih_tiff_calls *lib, TIFF *t,
-                                        uint16_t photometric, struct ih_error *err)
+static bool is_fax(uint16_t compression)
 {
+    return (compression >= COMPRESSION_CCITTRLE && compression <= COMPRESSION_CCITTFAX4) ||
+           compression == COMPRESSION_CCITTRLEW;
+}
+
+/* Whether libtiff's decoder reports every block that it cannot fill. */
+static bool fills_blocks(uint16_t compression)
+{
+    return is_fax(compression) || compression == COMPRESSION_NONE ||
+           compression == COMPRESSION_LZW || compression == COMPRESSION_JPEG ||
+           compression == COMPRESSION_PACKBITS || compression == COMPRESSION_ADOBE_DEFLATE ||
+           compression == COMPRESSION_DEFLATE || compression == COMPRESSION_LZMA ||
+           compression == COMPRESSION_ZSTD;
+}
+
+static enum ih_status check_compression(const struct ih_tiff *s, TIFF *t, uint16_t photometric,
+                                        struct ih_error *err)
+{
+    const struct ih_tiff_calls *lib = &s->lib;
     uint16_t compression = COMPRESSION_NONE, planar = PLANARCONFIG_CONTIG;
     lib->TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
     lib->TIFFGetFieldDefaulted(t, TIFFTAG_PLANARCONFIG, &planar);
@@ -24,8 +41,14 @@ static enum ih_status check_compression(const struct ih_tiff_calls *lib, TIFF *t
                             "TIFF with compression %u (%s) is not supported by this libtiff",
                             compression, codec ? codec->name : "unknown");
     }
+    if (compression == COMPRESSION_JBIG) /* libtiff allocates whatever size the data claim */
+        return ih_error_set(err, IH_UNSUPPORTED, "TIFF with JBIG is not supported");
     if (photometric == PHOTOMETRIC_YCBCR && planar != PLANARCONFIG_CONTIG)
         return ih_error_set(err, IH_UNSUPPORTED, "TIFF with YCbCr in planes is not supported");
+    /* libtiff would decode the first sample of each pixel only. */
+    if (is_fax(compression) && s->n_samples != 1 && planar == PLANARCONFIG_CONTIG)
+        return ih_error_set(err, IH_CORRUPT, "damaged TIFF: CCITT coding with %u samples a pixel",
+                            s->n_samples);
     return IH_OK;
 }
 
@@ -173,8 +196,9 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_PLANARCONFIG, &planar);
     s->lib.TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
     if (kind_of(&s->lib, t, photometric, &kind, err) != IH_OK ||
-        check_compression(&s->lib, t, photometric, err) != IH_OK)
+        check_compression(s, t, photometric, err) != IH_OK)
         return err->status;
+    s->is_read_twice = !fills_blocks(compression);
     if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID)
         return unsupported(err, "samples that are not unsigned integers, format", format);
     if (bits < 1 || bits > 16)

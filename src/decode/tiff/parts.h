@@ -1,6 +1,6 @@
 /*
  * What the parts of the TIFF decoder share: file.c (the file as libtiff reads it), layout.c (the
- * meaning of the samples, and YCbCr) and dec_tiff.c (the decoder).
+ * meaning of the samples, and YCbCr), inflate.c (Deflate) and dec_tiff.c (the decoder).
  */
 #ifndef IH_DECODE_TIFF_PARTS_H
 #define IH_DECODE_TIFF_PARTS_H
@@ -21,9 +21,14 @@
     F(uint64_t, TIFFTileRowSize64, (TIFF *))                                                       \
     F(uint64_t, TIFFTileSize64, (TIFF *))                                                          \
     F(uint64_t, TIFFStripSize64, (TIFF *))                                                         \
+    F(uint64_t, TIFFVStripSize64, (TIFF *, uint32_t))                                              \
     F(uint64_t, TIFFScanlineSize64, (TIFF *))                                                      \
     F(tmsize_t, TIFFReadTile, (TIFF *, void *, uint32_t, uint32_t, uint32_t, uint16_t))            \
     F(uint32_t, TIFFComputeStrip, (TIFF *, uint32_t, uint16_t))                                    \
+    F(uint32_t, TIFFComputeTile, (TIFF *, uint32_t, uint32_t, uint32_t, uint16_t))                 \
+    F(uint64_t, TIFFGetStrileOffset, (TIFF *, uint32_t))                                           \
+    F(uint64_t, TIFFGetStrileByteCount, (TIFF *, uint32_t))                                        \
+    F(int, TIFFIsByteSwapped, (TIFF *))                                                            \
     F(tmsize_t, TIFFReadEncodedStrip, (TIFF *, uint32_t, void *, tmsize_t))                        \
     F(int, TIFFReadScanline, (TIFF *, void *, uint32_t, uint16_t))                                 \
     F(const TIFFCodec *, TIFFFindCODEC, (uint16_t))                                                \
@@ -67,15 +72,17 @@ struct ih_tiff {
     uint32_t width, height;
     uint16_t n_samples; /* a pixel, in the file */
     bool is_planar, is_ycbcr, is_decoding;
+    bool is_read_twice;         /* to find samples that libtiff does not write */
     struct ih_tiff_ycbcr ycbcr; /* only if is_ycbcr */
 
     enum ih_tiff_block kind;
     uint32_t full_width, full_height; /* of a block; the last ones may extend past the image */
     uint8_t *block;                   /* owned; one plane after the other */
     size_t plane_bytes, row_bytes;
-    uint32_t x, y;                           /* of the next block */
-    uint32_t block_width, block_height, row; /* the part inside the image; its next row */
-    struct ih_error error;                   /* libtiff's first message */
+    struct libdeflate_decompressor *inflater; /* owned; NULL: libtiff inflates, with zlib */
+    uint32_t x, y;                            /* of the next block */
+    uint32_t block_width, block_height, row;  /* the part inside the image; its next row */
+    struct ih_error error;                    /* libtiff's first message */
 };
 
 /* Opens handle i on the file and reads the first directory. */
@@ -88,9 +95,28 @@ enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err);
  * single integer as its value. */
 bool ih_tiff_has_tag(const struct ih_tiff *s, uint16_t tag, uint64_t value);
 
-/* Sets samples, plane_sample, n_samples, is_planar, is_ycbcr and ycbcr, or returns IH_UNSUPPORTED
- * or IH_CORRUPT. */
+/* Sets samples, plane_sample, n_samples, is_planar, is_ycbcr, is_read_twice and ycbcr, or returns
+ * IH_UNSUPPORTED or IH_CORRUPT. */
 enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err);
+
+/*
+ * Decides whether libdeflate or libtiff inflates the blocks. Call it when kind, plane_bytes and
+ * row_bytes are set. Does nothing if the compression is not Deflate.
+ */
+enum ih_status ih_tiff_inflate_open(struct ih_tiff *s, TIFF *t, struct ih_error *err);
+
+/*
+ * Inflates plane p of the next block, at s->x, s->y. Only if s->inflater is not NULL.
+ *
+ * dst      uint8 [plane_bytes], written up to the end of the block's rows
+ * n_rows   of the block that are image; a tile is always complete
+ */
+enum ih_status ih_tiff_inflate(struct ih_tiff *s, unsigned p, uint32_t n_rows, uint8_t *dst,
+                               struct ih_error *err);
+
+void ih_tiff_inflate_close(struct ih_tiff *s);
+
+bool ih_tiff_is_deflate(const struct ih_tiff *s, TIFF *t);
 
 /*
  * Converts one row of a block of YCbCr units.

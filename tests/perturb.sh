@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# perturb.sh IMGHIST [FORMAT...]: checks that results do not depend on uninitialised memory.
+#
+# Decodes damaged files of every format twice, with malloc filling new memory in two different ways
+# (glibc.malloc.perturb), and compares the records byte for byte. The sources are the files of
+# tests/formats/files and those of make_seeds.c.
+#
+# MUTANTS is the number of damaged files of each format (2500). SEED makes others (1). Files with different
+# records are stored in build/perturb/different. FORMAT is a file name's ending, for example tif or heic.
+set -eu
+imghist=${1:?usage: perturb.sh IMGHIST [FORMAT...]}
+imghist=$(cd "$(dirname "$imghist")" && pwd)/$(basename "$imghist")
+shift
+mutants=${MUTANTS:-2500} seed=${SEED:-1}
+tests=$(cd "$(dirname "$0")" && pwd)
+dir=$tests/../build/perturb
+formats=("$@")
+[ $# -gt 0 ] || formats=(png jpg webp tif gif heic avif jxl bmp psd pnm tga)
+
+rm -rf "$dir"
+mkdir -p "$dir/seeds" "$dir/different"
+cd "$dir"
+"$tests/fuzz/build_seeds.sh" ./make_seeds
+./make_seeds seeds 2>/dev/null # encoders write to standard error
+cp "$tests"/formats/files/* "$tests"/../samples/*.{png,jpg} seeds 2>/dev/null || :
+find seeds -size +16k -delete
+
+# records FILL: writes a record of each file to FILL.ndjson and messages to FILL.err.
+records() {
+  GLIBC_TUNABLES=glibc.malloc.perturb=$1 timeout 600 "$imghist" --device=cpu --max-pixels=1M --ndjson \
+    --files-from=list >"$1.ndjson" 2>"$1.err" || [ $? -eq 1 ]
+}
+
+echo "perturb: $mutants damaged files of each format, seed $seed"
+n_different=0
+for format in "${formats[@]}"; do
+  case $format in
+    pnm) sources=(seeds/*.p[bgpa]m) ;;
+    *) sources=(seeds/*."$format") ;;
+  esac
+  [ -f "${sources[0]}" ] || { echo "perturb: $format: no source, skipped"; continue; }
+  rm -rf damaged
+  python3 "$tests/cli/make_damaged.py" "$mutants:$seed" damaged "${sources[@]}"
+  printf '%s\n' damaged/* >list
+  # HEIC sets the fill of its process itself, so each format has a run of its own.
+  records 85
+  records 170
+  n_ok=$(grep -c '"status":"ok"' 85.ndjson || :)
+  n=0
+  while read -r file; do
+    cp "$file" "different/$format-${file#damaged/}"
+    n=$((n + 1))
+  done < <(diff 85.ndjson 170.ndjson | sed -n 's/^> .*"file":"\([^"]*\)".*/\1/p')
+  cmp -s 85.err 170.err || { echo "perturb: $format: the messages differ"; n=$((n + 1)); }
+  cmp -s 85.ndjson 170.ndjson || [ "$n" -gt 0 ] || n=1
+  printf '%-5s %6s damaged files of %s, %s counted, %s different\n' \
+    "$format" "$mutants" "${#sources[@]}" "$n_ok" "$n"
+  n_different=$((n_different + n))
+done
+rm -rf damaged
+[ "$n_different" -eq 0 ] || { echo "perturb: $n_different differ: see $dir/different" >&2; exit 1; }
