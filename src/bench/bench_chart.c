@@ -7,7 +7,7 @@
  */
 #include "base/text.h"
 #include "bench/report.h"
-#include "output/chart/format.h"
+#include "output/chart/canvas.h"
 #include "output/chart/label.h"
 #include "output/chart/sizes.h"
 #include "output/chart/theme.h"
@@ -283,21 +283,23 @@ enum ih_status ih_bench_chart_draw(struct ih_bench_chart *chart, const struct ih
     ih_escape(gpu, sizeof gpu, head->gpu ? head->gpu : "no GPU");
     snprintf(facts, sizeof facts, "%s \xc2\xb7 %u CPU thread%s \xc2\xb7 imghist %s", gpu,
              head->n_threads, head->n_threads == 1 ? "" : "s", IH_VERSION);
-    const struct ih_chart_about about = {{headline, facts}, NULL};
     *file = NULL;
     enum ih_status status = ih_glyphs_open(&p.glyphs, err);
     if (status != IH_OK)
         return status;
     lay_out(&p, look);
-    const unsigned width = (unsigned)p.width, height = (unsigned)p.height;
-    status = ih_chart_format_open(look->format, &p.canvas, width, height, p.theme->page, p.glyphs,
-                                  &about, err);
+    const struct ih_chart_page page = {.width = (unsigned)p.width,
+                                       .height = (unsigned)p.height,
+                                       .background = p.theme->page,
+                                       .glyphs = p.glyphs,
+                                       .title = headline,
+                                       .description = facts};
+    status = ih_canvas_open(look->format, &page, &p.canvas, err);
     if (status == IH_OK) {
         draw(&p, headline, facts);
-        status = ih_chart_format_finish(look->format, p.canvas, width, height, &about, file,
-                                        size_bytes, err);
+        status = ih_canvas_finish(p.canvas, file, size_bytes, err);
     }
-    ih_chart_format_close(look->format, p.canvas);
+    ih_canvas_close(p.canvas);
     ih_path_reset(&p.path);
     ih_glyphs_close(p.glyphs);
     return status;

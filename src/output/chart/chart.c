@@ -8,7 +8,7 @@
  *     theme.h    colours; sizes.h: sizes
  *     label.h    names and numbers as text; the font
  *     canvas.h   the drawing surface, raster or SVG; path.h: shapes
- *     format.h   the file formats
+ *     format.c   the file formats
  *
  * The layout is computed first, from the widths of all texts. Drawing then measures nothing on the
  * canvas, so every canvas gets the same shapes at the same places.
@@ -30,7 +30,6 @@
  */
 #include "output/chart/chart.h"
 
-#include "output/chart/format.h"
 #include "output/chart/parts.h"
 #include "output/chart/sizes.h"
 
@@ -241,26 +240,27 @@ enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_cha
     *size_bytes = 0;
     enum ih_status status = check_size(options, err);
     if (status != IH_OK || (status = ih_glyphs_open(&glyphs, err)) != IH_OK)
-        goto out;
+        return status;
     chart.glyphs = glyphs;
     ih_chart_collect_facts(result, &chart.facts);
     ih_chart_describe(&chart, &title, &description);
-    if (title.failed || description.failed) {
+    const struct ih_chart_page page = {.width = options->width,
+                                       .height = options->height,
+                                       .background = chart.theme->page,
+                                       .glyphs = glyphs,
+                                       .title = (const char *)title.data,
+                                       .description = (const char *)description.data,
+                                       .source = ih_chart_source(result)};
+    if (title.failed || description.failed)
         status = ih_error_set(err, IH_MEMORY, "chart: out of memory");
-        goto out;
+    else
+        status = ih_canvas_open(options->format, &page, &chart.canvas, err);
+    if (status == IH_OK) {
+        ih_chart_draw_all(&chart, options->width, options->height);
+        status = ih_canvas_finish(chart.canvas, file, size_bytes, err);
     }
-    const struct ih_chart_about about = {{(const char *)title.data, (const char *)description.data},
-                                         ih_chart_source(result)};
-    status = ih_chart_format_open(options->format, &chart.canvas, options->width, options->height,
-                                  chart.theme->page, glyphs, &about, err);
-    if (status != IH_OK)
-        goto out;
-    ih_chart_draw_all(&chart, options->width, options->height);
-    status = ih_chart_format_finish(options->format, chart.canvas, options->width, options->height,
-                                    &about, file, size_bytes, err);
-out:
     ih_path_reset(&chart.path);
-    ih_chart_format_close(options->format, chart.canvas);
+    ih_canvas_close(chart.canvas);
     ih_glyphs_close(glyphs);
     ih_bytes_reset(&description);
     ih_bytes_reset(&title);
