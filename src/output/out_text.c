@@ -329,27 +329,17 @@ static void show_line(struct text *s, const struct ih_result *r)
 
 /* ---- the output ---- */
 
-static const struct {
-    const char *name;
-    void (*show)(struct text *s, const struct ih_result *result);
-} views[] = {{"full", show_full}, {"lines", show_line}};
-
 static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
                             struct ih_error *err)
 {
-    const char *name = options->layout ? options->layout : views[0].name;
-    size_t view = 0, n_views = sizeof views / sizeof *views;
-    while (view < n_views && strcmp(views[view].name, name) != 0)
-        view++;
-    if (view == n_views)
-        return ih_error_set(err, IH_USAGE, "--text=%.100s: the views are full, lines", name);
+    const bool is_lines = options->layout && strcmp(options->layout, "lines") == 0;
     struct text *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     *s = (struct text){.stream = stream,
                        .options = *options,
                        .columns = options->columns ? options->columns : COLUMNS,
-                       .show = views[view].show};
+                       .show = is_lines ? show_line : show_full};
     *state = s;
     return IH_OK;
 }

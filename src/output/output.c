@@ -33,3 +33,40 @@ char *ih_format_count(char *text, uint64_t n)
     memcpy(text, digits + first, IH_COUNT_MAX - first);
     return text + (IH_COUNT_MAX - first);
 }
+
+void ih_format_statistics(const struct ih_stats *s, struct ih_statistic statistics[IH_N_STATISTICS])
+{
+    const unsigned *p = s->percentile;
+    const struct {
+        const char *name;
+        enum { COUNT, VALUE, REAL } kind; /* an empty plane has counts only */
+        uint64_t n;
+        double real;
+    } all[IH_N_STATISTICS] = {
+        {"count", COUNT, s->count, 0},
+        {"sum", COUNT, s->sum, 0},
+        {"mean", REAL, 0, s->mean},
+        {"stddev", REAL, 0, s->stddev},
+        {"min", VALUE, s->min, 0},
+        {"max", VALUE, s->max, 0},
+        {"p01", VALUE, p[0], 0},
+        {"p05", VALUE, p[1], 0},
+        {"p25", VALUE, p[2], 0},
+        {"median", VALUE, p[3], 0},
+        {"p75", VALUE, p[4], 0},
+        {"p95", VALUE, p[5], 0},
+        {"p99", VALUE, p[6], 0},
+        {"entropy", REAL, 0, s->entropy},
+        {"clip_low", COUNT, s->clip_low, 0},
+        {"clip_high", COUNT, s->clip_high, 0},
+    };
+    for (size_t i = 0; i < IH_N_STATISTICS; i++) {
+        char *text = statistics[i].text;
+        statistics[i].name = all[i].name;
+        text[0] = '\0';
+        if (all[i].kind == REAL)
+            ih_format_real(all[i].real, text);
+        else if (all[i].kind == COUNT || s->count > 0)
+            *ih_format_count(text, all[i].n) = '\0';
+    }
+}
