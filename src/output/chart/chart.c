@@ -5,7 +5,7 @@
  *     axis.c     scales, the height of counts, ticks
  *     plot.c     the plot, its numbers, and the strip above it
  *     text.c     title, legend and facts
- *     theme.h    colours; sizes.h: sizes
+ *     theme.c    colours
  *     label.h    names and numbers as text; the font
  *     canvas.h   the drawing surface, raster or SVG; path.h: shapes
  *     format.c   the file formats
@@ -31,7 +31,6 @@
 #include "output/chart/chart.h"
 
 #include "output/chart/parts.h"
-#include "output/chart/sizes.h"
 
 #include <stdlib.h>
 
@@ -80,25 +79,35 @@ enum {
     TICK_GAP = 200, /* least distance of two numbers on the vertical axis */
 };
 
+/* At the default size, ordinary type is DESIGN_EM pixels. */
+enum { DESIGN_EM = 13, EM_LEAST = 10 };
+
+/* In hundredths of the em. */
+enum { TITLE_SIZE = 150, CAPITALS = 73 /* height in DejaVu Sans: 0.729 em */ };
+
 /* The least height of the plot, in percent of the chart. The footer gives way to it. */
 enum { PLOT_SHARE = 40 };
 
 /* Ticks on the vertical axis, at most. */
 static const double TICKS_MOST = 8;
 
-/* Footers, from the longest to the shortest. */
-struct footer {
-    bool has_legend, has_numbers, has_facts, has_all_facts;
-};
+/* What the footer has, from nothing to everything. Each has what the one before it has. */
+enum footer { NOTHING, NAMES, FACTS_IN_ONE_ROW, NUMBERS, ALL_FACTS };
 
-static const struct footer footers[] = {
-    {true, true, true, true},    {true, true, true, false},    {true, false, true, false},
-    {true, false, false, false}, {false, false, false, false},
-};
-
+/* Converts hundredths of the em to pixels. */
 static int32_t ems(const struct ih_chart_layout *l, int32_t hundredths)
 {
-    return ih_ems(l->em, hundredths);
+    return (l->em * hundredths + 50) / 100;
+}
+
+void ih_chart_set_sizes(struct ih_chart_layout *l, unsigned width, unsigned height)
+{
+    *l = (struct ih_chart_layout){.width = (int32_t)width, .height = (int32_t)height};
+    l->em = ih_larger(EM_LEAST, ih_smaller(l->width * DESIGN_EM / IH_CHART_WIDTH,
+                                           l->height * DESIGN_EM / IH_CHART_HEIGHT));
+    l->title_em = ems(l, TITLE_SIZE);
+    l->margin = ih_larger(l->em * 3 / 5, ih_smaller(l->width, l->height) / 32);
+    l->hair = ih_larger(1, (l->em + DESIGN_EM / 2) / DESIGN_EM);
 }
 
 /* Chooses the fewest rows in which the entries of the legend fit with their numbers, in columns. */
@@ -130,23 +139,23 @@ static bool names_fit(const struct ih_chart *chart)
     return width <= (l->right - l->margin) * IH_SUBPIXELS;
 }
 
-static void choose_rows(struct ih_chart *chart, const struct footer *footer)
+static void choose_rows(struct ih_chart *chart, enum footer footer)
 {
     struct ih_chart_layout *l = &chart->layout;
     l->legend_rows = l->legend_columns = l->facts_rows = 0;
-    if (footer->has_legend && footer->has_numbers)
+    if (footer >= NUMBERS)
         choose_columns(chart);
-    if (footer->has_legend && l->legend_columns == 0)
+    if (footer >= NAMES && l->legend_columns == 0)
         l->legend_rows = names_fit(chart) ? 1 : 0;
-    if (footer->has_facts)
-        l->facts_rows = footer->has_all_facts
-                            ? ih_chart_count_fact_rows(chart, (l->right - l->margin) * IH_SUBPIXELS)
-                            : 1;
+    if (footer >= FACTS_IN_ONE_ROW)
+        l->facts_rows = 1;
+    if (footer == ALL_FACTS)
+        l->facts_rows = ih_chart_count_fact_rows(chart, (l->right - l->margin) * IH_SUBPIXELS);
 }
 
 static void place_rows(struct ih_chart_layout *l)
 {
-    l->title_y = l->margin + ems(l, IH_TITLE_SIZE * IH_CAPITALS / 100);
+    l->title_y = l->margin + ems(l, TITLE_SIZE * CAPITALS / 100);
     l->strip_y = l->title_y + ems(l, HEADER_TO_STRIP);
     l->top = l->strip_y + ems(l, STRIP_TO_PLOT);
 
@@ -179,19 +188,14 @@ static int32_t numbers_width(const struct ih_chart *chart)
 static void lay_out(struct ih_chart *chart, unsigned width, unsigned height)
 {
     struct ih_chart_layout *l = &chart->layout;
-    *l = (struct ih_chart_layout){.width = (int32_t)width, .height = (int32_t)height};
-    l->em = ih_em_of(l->width, l->height);
-    l->title_em = ems(l, IH_TITLE_SIZE);
-    l->margin = ih_margin_of(l->width, l->height, l->em);
-    l->hair = ih_hair_of(l->em);
+    ih_chart_set_sizes(l, width, height);
     l->row_pitch = ems(l, ROW_PITCH);
     l->right = l->width - l->margin;
-    for (size_t i = 0; i < sizeof footers / sizeof *footers; i++) {
-        choose_rows(chart, &footers[i]);
+    enum footer footer = ALL_FACTS + 1;
+    do {
+        choose_rows(chart, --footer);
         place_rows(l);
-        if (plot_is_high(l))
-            break;
-    }
+    } while (footer > NOTHING && !plot_is_high(l));
     double plot_height = l->bottom - l->top;
     double gap = ems(l, TICK_GAP) / plot_height;
     if (chart->axis.scale->steps != IH_STEPS_DECADES && gap < 1 / TICKS_MOST)

@@ -75,8 +75,7 @@ static void draw_axes(struct ih_chart *chart)
 
 /* ---- areas ---- */
 
-static void draw_area(struct ih_chart *chart, unsigned plane, struct ih_colour colour,
-                      enum ih_blend blend)
+static void draw_area(struct ih_chart *chart, unsigned plane, enum ih_blend blend)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const uint64_t *bins = chart->result->histogram.bins[plane];
@@ -89,19 +88,14 @@ static void draw_area(struct ih_chart *chart, unsigned plane, struct ih_colour c
         ih_path_line(path, ih_chart_bin_x(l, v + 1), y);
     }
     ih_path_line(path, ih_chart_bin_x(l, IH_BINS), l->bottom * IH_SUBPIXELS);
-    ih_chart_fill(chart, colour, 255, blend);
+    ih_chart_fill(chart, ih_chart_plane_colour(chart, plane), 255, blend);
 }
 
 static void draw_areas(struct ih_chart *chart)
 {
-    const struct ih_chart_theme *t = chart->theme;
-    if (ih_colour_channels(chart->result->histogram.n_channels) == 1) {
-        draw_area(chart, 0, t->gray, IH_BLEND_NORMAL);
-        return;
-    }
-    const struct ih_colour colours[] = {t->red, t->green, t->blue};
-    for (unsigned plane = 0; plane < 3; plane++)
-        draw_area(chart, plane, colours[plane], t->mixing);
+    const unsigned n = ih_colour_channels(chart->result->histogram.n_channels);
+    for (unsigned plane = 0; plane < n; plane++)
+        draw_area(chart, plane, n == 1 ? IH_BLEND_NORMAL : chart->theme->mixing);
 }
 
 /* ---- the luma line ---- */
@@ -132,11 +126,11 @@ static size_t follow_steps(const struct ih_chart *chart, int32_t d, struct reach
         for (unsigned edge = left; edge <= entered; edge++) { /* bin edge - 1 ends at this edge */
             bool is_bin = edge >= 1 && edge <= IH_BINS;
             int32_t y = is_bin ? bar_y(chart, bins[edge - 1]) : foot;
-            r.high = y < r.high ? y : r.high;
-            r.low = y > r.low ? y : r.low;
+            r.high = ih_smaller(r.high, y);
+            r.low = ih_larger(r.low, y);
         }
-        r.high = r.high - d > top ? r.high - d : top;
-        r.low = r.low + d < foot ? r.low + d : foot;
+        r.high = ih_larger(r.high - d, top);
+        r.low = ih_smaller(r.low + d, foot);
         out[n++] = r;
     }
     return n;
@@ -166,9 +160,7 @@ static void draw_luma(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
     int32_t of_bin = (l->right - l->left) * 2 / 5; /* two fifths of a bin, in subpixels */
-    int32_t width = ih_chart_ems(l, LUMA_WIDTH);
-    if (width > of_bin)
-        width = of_bin > LUMA_LEAST ? of_bin : LUMA_LEAST;
+    int32_t width = ih_smaller(ih_chart_ems(l, LUMA_WIDTH), ih_larger(of_bin, LUMA_LEAST));
     draw_along_luma(chart, width * CASING_TENTHS / 10, t->casing, t->casing_opacity);
     draw_along_luma(chart, width, t->luma, 255);
 }
@@ -221,13 +213,11 @@ const char ih_chart_values_caption[] = "value";
 
 static void draw_counts(struct ih_chart *chart, int32_t column)
 {
-    const struct ih_chart_layout *l = &chart->layout;
-    const int32_t plot_height = (l->bottom - l->top) * IH_SUBPIXELS;
     char number[IH_LABEL_MAX];
     for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
-        int32_t height = ih_chart_axis_height(&chart->axis, chart->axis.ticks[i], plot_height);
-        int32_t baseline = l->bottom * IH_SUBPIXELS - height + ih_chart_ems(l, HALF_A_DIGIT);
-        ih_label_count(number, chart->axis.ticks[i]);
+        const uint64_t n = chart->axis.ticks[i];
+        const int32_t baseline = bar_y(chart, n) + ih_chart_ems(&chart->layout, HALF_A_DIGIT);
+        ih_label_count(number, n);
         ih_chart_write(chart, column, baseline / IH_SUBPIXELS, IH_ALIGN_RIGHT, chart->theme->muted,
                        number);
     }

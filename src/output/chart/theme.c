@@ -7,7 +7,7 @@
  * green on white are hard to see. All three together give a neutral gray, on which the luma line is
  * visible.
  */
-#include "output/chart/theme.h"
+#include "output/chart/parts.h"
 
 #include <string.h>
 
