@@ -21,6 +21,7 @@ struct bench {
     struct ih_bench_cpu *cpu;
     struct ih_bench_gpu *gpu;
     char no_gpu[IH_MESSAGE_MAX]; /* why gpu is NULL */
+    struct ih_bench_head head;
     struct ih_bench_report report;
     struct ih_bench_chart *chart; /* NULL: none is drawn */
     FILE *stream;
@@ -138,24 +139,20 @@ static enum ih_status open_machines(struct bench *b, struct ih_error *err)
         if (wanted && strcmp(wanted, "cuda") == 0)
             return ih_error_set(err, status, "--device=cuda: %.200s", reason.message);
     }
+    b->head = (struct ih_bench_head){.size_bytes = b->options->size_bytes,
+                                     .n_threads = b->options->n_threads,
+                                     .gpu = b->gpu ? ih_bench_gpu_name(b->gpu) : NULL,
+                                     .gpu_reason = b->no_gpu};
     return ih_bench_cpu_open(b->options->n_threads, &b->cpu, err);
 }
 
 /* ---- the report ---- */
 
-static struct ih_bench_head head_of(const struct bench *b)
-{
-    return (struct ih_bench_head){.size_bytes = b->options->size_bytes,
-                                  .n_threads = b->options->n_threads,
-                                  .gpu = b->gpu ? ih_bench_gpu_name(b->gpu) : NULL,
-                                  .gpu_reason = b->no_gpu};
-}
-
 static bool run_tasks(struct bench *b)
 {
-    const struct ih_bench_head head = head_of(b);
     bool is_written = true;
-    ih_bench_report_begin(&b->report, b->stream, b->options->format, b->options->is_verbose, &head);
+    ih_bench_report_begin(&b->report, b->stream, b->options->format, b->options->is_verbose,
+                          &b->head);
     for (size_t i = 0; i < ih_bench_n_tasks && is_written; i++)
         is_written = run_task(b, &ih_bench_tasks[i]);
     if (is_written)
@@ -212,13 +209,12 @@ static enum ih_status write_report(struct bench *b, struct ih_error *err)
 
 static enum ih_status write_chart(const struct bench *b, struct ih_error *err)
 {
-    const struct ih_bench_head head = head_of(b);
     unsigned char *image = NULL;
     size_t n_bytes = 0;
     if (!b->chart)
         return IH_OK;
     enum ih_status status =
-        ih_bench_chart_draw(b->chart, &head, &b->options->chart, &image, &n_bytes, err);
+        ih_bench_chart_draw(b->chart, &b->head, &b->options->chart, &image, &n_bytes, err);
     if (status == IH_OK)
         status = write_file(b->options->chart_path, image, n_bytes, err);
     free(image);
