@@ -3,10 +3,8 @@
  *
  * Both write the same object for each result, failed ones included, as soon as it arrives.
  *
- * There is no JSON library here, because it would have to write 64-bit counts exactly and stream
- * its output. cJSON stores numbers as double and jansson as signed integers; these two, json-c and
- * yyjson build the document in memory first; yajl streams, but has had no release in a decade. With
- * fixed keys, only strings need care.
+ * A JSON library would have to write 64-bit counts exactly and stream its output: cJSON, jansson,
+ * json-c and yyjson build the document in memory first. With fixed keys, only strings need care.
  *
  * Sources: RFC 8259, section 7 for strings; RFC 4648, section 4 for base64.
  */

@@ -1,11 +1,11 @@
 /*
  * The vertical axis.
  *
- * A chart shows the shape of a histogram, and a single bar can ruin that: a sky clipped to 255, a
- * black frame at 0, the flat background of a drawing. So bins 0 and 255 only set the scale if all
- * others are empty. The highest other bar that is no spike (ih_highest_bar) sets the scale, so
- * smooth and sparse histograms are shown completely. Higher bars are cut; the chart marks them and
- * gives the height of the tallest. On the logarithmic scale nothing is cut.
+ * A single bar can ruin the shape that a chart shows: a sky clipped to 255, a black frame at 0, the
+ * flat background of a drawing. So bins 0 and 255 only set the scale if all others are empty, and
+ * the highest other bar that is no spike (ih_highest_bar) sets it otherwise. Higher bars are cut;
+ * the chart marks them and gives the height of the tallest. On the logarithmic scale nothing is
+ * cut.
  *
  * Rejected: a percentile alone (cuts the peak of every smooth histogram); a multiple of the mean
  * (cuts all sparse ones); a broken axis (unreadable with four curves).

@@ -1,9 +1,8 @@
 /*
  * The drawing surface of a chart: a raster canvas and an SVG canvas.
  *
- * The chart decides what to draw and where; it knows neither pixels nor markup. A canvas fills
- * paths and writes lines of text; it knows nothing of histograms. Lines, bars and triangles are
- * filled paths. Text is a call of its own, so the SVG canvas can write it as text.
+ * A canvas fills paths and writes lines of text; it knows nothing of histograms. Lines, bars and
+ * triangles are filled paths. Text is a call of its own, so the SVG canvas can write it as text.
  *
  * Drawing calls return nothing. The first failure stays in `status` and later calls do nothing, so
  * one check at the end is enough.

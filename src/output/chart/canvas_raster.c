@@ -1,10 +1,9 @@
 /*
  * The raster canvas draws paths and text as 8-bit RGB pixels.
  *
- * path.c computes the coverage of each pixel. Paint is mixed in by that share, in integers that are
- * rounded once per path. Blending uses sRGB values, not linear light, as CSS and SVG renderers do,
- * so a rendered SVG chart looks the same. There is no alpha channel: a chart has its own
- * background.
+ * Paint is mixed in by the coverage of each pixel (path.c), in integers that are rounded once per
+ * path. Blending uses sRGB values, as CSS and SVG renderers do, so a rendered SVG chart looks the
+ * same.
  */
 #include "output/chart/canvas.h"
 

@@ -1,18 +1,17 @@
 /*
  * The SVG canvas writes paths as <path> and text as <text>.
  *
- * Text is not turned into outlines. Users can select, search and hear it, viewers can show scripts
- * that the embedded font lacks, and the file is half the size. The cost is that a viewer may use
- * another font. Each line therefore has a textLength, which browsers obey, and an anchor, which
- * keeps columns of numbers aligned in other viewers. The font list names DejaVu Sans and families
- * of the same widths.
+ * Users can select, search and hear the text, viewers can show scripts that the embedded font
+ * lacks, and the file is half the size that outlines would take. But a viewer may use another font.
+ * So each line has a textLength, which browsers obey, and an anchor, which keeps columns of numbers
+ * aligned elsewhere. The font list names DejaVu Sans and families of the same widths.
  *
- * The areas of the channels use mix-blend-mode. Browsers, librsvg and Inkscape support it; other
- * viewers show the areas on top of each other, with the luma line still visible. Rejected: areas
- * that do not overlap, because the background shows through at their edges.
+ * The areas of the channels use mix-blend-mode. Viewers other than browsers, librsvg and Inkscape
+ * may show them on top of each other, with the luma line still visible. Rejected: areas that do not
+ * overlap, because the background shows through at their edges.
  *
- * Numbers are formatted from integers, independent of the locale, to 1/100 of a pixel. Characters
- * that XML does not allow become U+FFFD.
+ * Numbers are formatted from integers, to 1/100 of a pixel. Characters that XML does not allow
+ * become U+FFFD.
  */
 #include "output/chart/canvas.h"
 

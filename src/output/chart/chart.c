@@ -2,18 +2,18 @@
  * A chart, from a result to a file in memory.
  *
  *     chart.c    the layout, and the order of drawing
+ *     theme.c    colours
  *     axis.c     scales, the height of counts, ticks
  *     plot.c     the plot, its numbers, and the strip above it
  *     text.c     title, legend and facts
- *     theme.c    colours
  *     label.h    names and numbers as text; the font
  *     canvas.h   the drawing surface, raster or SVG; path.h: shapes
  *     format.c   the file formats
  *
- * The layout is computed first, from the widths of all texts. Drawing then measures nothing on the
- * canvas, so every canvas gets the same shapes at the same places.
+ * The layout is computed first, from the widths of all texts, so every canvas gets the same shapes
+ * at the same places. Rows are placed from the top and the bottom, in sizes that follow from the
+ * type, and the plot gets the rest. If that is too little, the footer gets shorter.
  *
- *     margin
  *     title                     scale
  *     strip: clipped, cut
  *     +-------------------------+
@@ -22,11 +22,6 @@
  *     numbers of the values
  *     legend                        one row, or a few in a narrow chart
  *     facts                         the same
- *     margin
- *
- * All sizes follow from the size of the type. Rows are placed from the top and the bottom, and the
- * plot gets the rest. If that is too little, the footer gets shorter. Then the axis chooses its
- * ticks, and the width of their numbers sets the left edge of the plot.
  */
 #include "output/chart/chart.h"
 

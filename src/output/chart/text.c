@@ -1,10 +1,9 @@
 /*
  * The text around the plot: the title above it and the footer below it.
  *
- * The title is the name of the file, shortened in the middle if necessary, and the scale. The
- * footer has a legend and facts about the image. The legend shows the colour, name, mean and
- * standard deviation of each plane. The alternative text of the file gives the same facts. The
- * layout in chart.c decides how much of the footer fits.
+ * The footer has a legend (colour, name, mean and standard deviation of each plane) and facts about
+ * the image. The alternative text of the file gives the same. The layout in chart.c decides how
+ * much of the footer fits.
  */
 #include "output/chart/parts.h"
 
