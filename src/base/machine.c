@@ -11,7 +11,6 @@
 
 #ifdef __GLIBC__
 #include <malloc.h>
-#include <sys/mman.h>
 #endif
 
 /* ---- control groups ---- */
@@ -151,24 +150,6 @@ void ih_machine_allow_files(void)
 
 /* ---- the allocator ---- */
 
-#ifdef __GLIBC__
-/* Asks for pages of 2 MiB for the heap's next n_bytes, except the first 4 MiB, which small files
- * use. A single photo touches each page once, and faults of 4 KiB pages take a tenth of its time or
- * more. A batch reuses its pages and gains nothing. */
-static void prefer_huge_pages(size_t n_bytes)
-{
-    const uintptr_t page_bytes = 2 << 20, small_bytes = 4 << 20;
-    char *block = malloc(n_bytes);
-    if (!block)
-        return;
-    const uintptr_t end = (uintptr_t)block + n_bytes;
-    const uintptr_t from = ((uintptr_t)block + small_bytes) / page_bytes * page_bytes;
-    if (from < end)
-        (void)madvise((void *)from, end - from, MADV_HUGEPAGE);
-    free(block); /* untouched; the heap hands it out next */
-}
-#endif
-
 /*
  * By default glibc returns the memory of each file to the system, and the pages of the next file
  * have to be faulted in and cleared again. Two settings avoid that:
@@ -190,10 +171,8 @@ void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads, bool is_b
     mallopt(M_MMAP_THRESHOLD, (int)(share < map_bytes_max ? share : map_bytes_max));
     const uint64_t keep_bytes = memory_bytes < keep_bytes_max ? memory_bytes : keep_bytes_max;
     mallopt(M_TRIM_THRESHOLD, (int)keep_bytes);
-    if (!is_batch) {
+    if (!is_batch)
         mallopt(M_MMAP_MAX, 0); /* large blocks come from the heap, too */
-        prefer_huge_pages((size_t)(keep_bytes / 8 * 7));
-    }
 #else
     (void)memory_bytes, (void)n_threads, (void)is_batch;
 #endif

@@ -20,7 +20,9 @@ struct bench {
     const struct ih_bench_options *options;
     struct ih_bench_cpu *cpu;
     struct ih_bench_gpu *gpu;
+    char gpu_name[IH_BENCH_GPU_NAME_MAX];
     char no_gpu[IH_MESSAGE_MAX]; /* why gpu is NULL */
+    struct ih_bench_head head;
     struct ih_bench_report report;
     struct ih_bench_chart *chart; /* NULL: none is drawn */
     FILE *stream;
@@ -85,12 +87,13 @@ static bool run_data(struct bench *b, struct run *run, enum ih_bench_data data)
         ih_bench_row_begin(&run->rows[i], task, data, &run->rungs[i]);
         run->rows[i].n_bytes = run->job.n_bytes;
     }
-    if (!run->job.input)
+    if (!run->job.input) {
         fail_all(run, NULL, IH_BENCH_SKIPPED, "out of memory for the input: choose a smaller size");
-    if (run->job.input && task->verified != IH_DATA_NONE)
-        verify_on(b, run, task->verified);
-    if (run->job.input)
+    } else {
+        if (task->verified != IH_DATA_NONE)
+            verify_on(b, run, task->verified);
         verify_on(b, run, data);
+    }
     for (size_t i = 0; i < run->n_rungs && is_written; i++) {
         ih_bench_time(&run->rows[i], &run->job, &baseline);
         is_written = report_row(b, &run->rows[i]);
@@ -110,12 +113,12 @@ static bool run_task(struct bench *b, const struct ih_bench_task *task)
     run->n_rungs = ih_bench_cpu_rungs(b->cpu, task, run->rungs, IH_BENCH_RUNGS_MAX);
     run->n_rungs += ih_bench_gpu_rungs(b->gpu, b->no_gpu, task, run->rungs + run->n_rungs,
                                        IH_BENCH_RUNGS_MAX - run->n_rungs);
-    run->job.input = b->gpu ? ih_bench_gpu_host_alloc(b->gpu, run->job.n_bytes)
+    run->job.input = b->gpu ? ih_bench_pinned_alloc(run->job.n_bytes)
                             : aligned_alloc(64, (run->job.n_bytes / 64 + 1) * 64);
     for (const enum ih_bench_data *data = task->timed; *data != IH_DATA_NONE && is_written; data++)
         is_written = run_data(b, run, *data);
     if (b->gpu)
-        ih_bench_gpu_host_free(b->gpu, run->job.input);
+        ih_bench_pinned_free(run->job.input);
     else
         free(run->job.input);
     free(run);
@@ -132,30 +135,26 @@ static enum ih_status open_machines(struct bench *b, struct ih_error *err)
     if (wanted && strcmp(wanted, "cpu") == 0)
         ih_error_set(&reason, IH_UNAVAILABLE, "--device=cpu");
     else
-        status = ih_bench_gpu_open(b->options->gpu_ordinal, &b->gpu, &reason);
+        status = ih_bench_gpu_open(b->options->gpu_ordinal, &b->gpu, b->gpu_name, &reason);
     if (status != IH_OK) {
         memcpy(b->no_gpu, reason.message, sizeof b->no_gpu);
         if (wanted && strcmp(wanted, "cuda") == 0)
             return ih_error_set(err, status, "--device=cuda: %.200s", reason.message);
     }
+    b->head = (struct ih_bench_head){.size_bytes = b->options->size_bytes,
+                                     .n_threads = b->options->n_threads,
+                                     .gpu = b->gpu ? b->gpu_name : NULL,
+                                     .gpu_reason = b->no_gpu};
     return ih_bench_cpu_open(b->options->n_threads, &b->cpu, err);
 }
 
 /* ---- the report ---- */
 
-static struct ih_bench_head head_of(const struct bench *b)
-{
-    return (struct ih_bench_head){.size_bytes = b->options->size_bytes,
-                                  .n_threads = b->options->n_threads,
-                                  .gpu = b->gpu ? ih_bench_gpu_name(b->gpu) : NULL,
-                                  .gpu_reason = b->no_gpu};
-}
-
 static bool run_tasks(struct bench *b)
 {
-    const struct ih_bench_head head = head_of(b);
     bool is_written = true;
-    ih_bench_report_begin(&b->report, b->stream, b->options->format, b->options->is_verbose, &head);
+    ih_bench_report_begin(&b->report, b->stream, b->options->format, b->options->is_verbose,
+                          &b->head);
     for (size_t i = 0; i < ih_bench_n_tasks && is_written; i++)
         is_written = run_task(b, &ih_bench_tasks[i]);
     if (is_written)
@@ -212,13 +211,12 @@ static enum ih_status write_report(struct bench *b, struct ih_error *err)
 
 static enum ih_status write_chart(const struct bench *b, struct ih_error *err)
 {
-    const struct ih_bench_head head = head_of(b);
     unsigned char *image = NULL;
     size_t n_bytes = 0;
     if (!b->chart)
         return IH_OK;
     enum ih_status status =
-        ih_bench_chart_draw(b->chart, &head, &b->options->chart, &image, &n_bytes, err);
+        ih_bench_chart_draw(b->chart, &b->head, &b->options->chart, &image, &n_bytes, err);
     if (status == IH_OK)
         status = write_file(b->options->chart_path, image, n_bytes, err);
     free(image);

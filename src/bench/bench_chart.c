@@ -7,10 +7,7 @@
  */
 #include "base/text.h"
 #include "bench/report.h"
-#include "output/chart/format.h"
-#include "output/chart/label.h"
-#include "output/chart/sizes.h"
-#include "output/chart/theme.h"
+#include "output/chart/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,14 +29,11 @@ struct ih_bench_chart {
     int32_t n_bars;
 };
 
-/* Lengths in 1/IH_SUBPIXELS of a pixel, except width, height and em. */
+/* Lengths in 1/IH_SUBPIXELS of a pixel, except those of the base. */
 struct picture {
+    struct ih_chart base; /* theme, glyphs, canvas, path; of the layout the size, em and hair */
     struct ih_bench_chart *chart;
-    const struct ih_chart_theme *theme;
-    struct ih_glyphs *glyphs;
-    struct ih_canvas *canvas;
-    struct ih_path path;
-    int32_t width, height, em, margin, hair, top, unit, column_width;
+    int32_t width, height, margin, top, unit, column_width;
     int32_t plot_left, plot_width; /* plot_left 0: there is no room for type */
     double low, high;              /* values at the ends of the axis */
 };
@@ -72,12 +66,7 @@ void ih_bench_chart_add(struct ih_bench_chart *c, const struct ih_bench_row *row
 
 static int32_t ems(const struct picture *p, int32_t hundredths)
 {
-    return p->em * hundredths * IH_SUBPIXELS / 100;
-}
-
-static int32_t width_of(const struct picture *p, const char *text)
-{
-    return ih_glyphs_width(p->glyphs, (unsigned)p->em, text);
+    return ih_chart_ems(&p->base.layout, hundredths);
 }
 
 /* What the rung `read` of the bar's task and device reaches; 0: not measured. */
@@ -123,28 +112,28 @@ static void lay_out(struct picture *p, const struct ih_chart_options *look)
     struct ih_bench_chart *c = p->chart;
     int32_t labels = 0, values = 0;
     double low = INFINITY, high = 0;
-    p->width = look->width ? (int32_t)look->width : IH_CHART_WIDTH;
-    p->height = look->width ? (int32_t)look->height : IH_CHART_HEIGHT;
-    p->em = ih_em_of(p->width, p->height);
-    p->margin = ih_margin_of(p->width, p->height, p->em) * IH_SUBPIXELS;
-    p->hair = ih_hair_of(p->em) * IH_SUBPIXELS;
+    struct ih_chart_layout *l = &p->base.layout;
+    ih_chart_set_sizes(l, look->width ? look->width : IH_CHART_WIDTH,
+                       look->width ? look->height : IH_CHART_HEIGHT);
+    p->margin = l->margin * IH_SUBPIXELS;
     p->top = p->margin + ems(p, 400);
-    const int32_t n_columns = p->width > 40 * p->em ? 2 : 1, tenths = place_bars(c, n_columns);
+    const int32_t n_columns = l->width > 40 * l->em ? 2 : 1, tenths = place_bars(c, n_columns);
     const int32_t beside = p->top + ems(p, 350) + p->margin;
     if (!look->width) { /* the default grows with the rows */
         const int32_t needed = (beside + tenths * ems(p, 15)) / IH_SUBPIXELS;
-        p->height = ih_smaller(ih_larger(p->height, needed), IH_CHART_MAX);
+        l->height = ih_smaller(ih_larger(l->height, needed), IH_CHART_MAX);
     }
-    p->unit = ih_larger(1, p->height * IH_SUBPIXELS - beside) / tenths;
+    p->width = l->width * IH_SUBPIXELS;
+    p->height = l->height * IH_SUBPIXELS;
+    p->unit = ih_larger(1, p->height - beside) / tenths;
     p->unit = ih_smaller(p->unit, ems(p, 22));
-    p->column_width =
-        (p->width * IH_SUBPIXELS - 2 * p->margin - (n_columns - 1) * ems(p, GUTTER)) / n_columns;
+    p->column_width = (p->width - 2 * p->margin - (n_columns - 1) * ems(p, GUTTER)) / n_columns;
     for (const struct bar *b = c->bars; b < c->bars + c->n_bars; b++) {
         char text[IH_LABEL_MAX];
-        labels = ih_larger(labels, width_of(p, b->name));
+        labels = ih_larger(labels, ih_chart_width(&p->base, b->name));
         if (b->row.status == IH_BENCH_OK && b->row.gb_per_s > 0) {
             name_value(text, b->row.gb_per_s);
-            values = ih_larger(values, width_of(p, text));
+            values = ih_larger(values, ih_chart_width(&p->base, text));
             low = fmin(low, b->row.gb_per_s);
             high = fmax(high, b->row.gb_per_s);
         }
@@ -166,23 +155,19 @@ static int32_t on_pixel(int32_t x)
 static void fill(struct picture *p, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
                  struct ih_colour colour, uint8_t opacity)
 {
-    const struct ih_paint paint = {colour, opacity, IH_BLEND_NORMAL};
-    ih_path_clear(&p->path);
-    ih_path_rectangle(&p->path, x0, y0, x1, y1);
-    p->canvas->fill(p->canvas, &p->path, &paint);
+    ih_path_clear(&p->base.path);
+    ih_path_rectangle(&p->base.path, x0, y0, x1, y1);
+    ih_chart_fill(&p->base, colour, opacity, IH_BLEND_NORMAL);
 }
 
-/* Writes text, shortened to the room. Returns its width. */
-static int32_t write_text(struct picture *p, int32_t x, int32_t y, enum ih_align align,
-                          int32_t room, struct ih_colour colour, const char *text)
+/* Writes text, shortened to the room. */
+static void write_text(struct picture *p, int32_t x, int32_t y, enum ih_align align, int32_t room,
+                       struct ih_colour colour, const char *text)
 {
-    const struct ih_text_place place = {x, on_pixel(y), align, (unsigned)p->em};
-    const struct ih_paint paint = {colour, 255, IH_BLEND_NORMAL};
     char shown[TEXT_MAX + IH_ELLIPSIS_BYTES];
     snprintf(shown, TEXT_MAX, "%s", text);
-    ih_glyphs_shorten(p->glyphs, (unsigned)p->em, room, shown);
-    p->canvas->text(p->canvas, &place, shown, &paint);
-    return width_of(p, shown);
+    ih_glyphs_shorten(p->base.glyphs, (unsigned)p->base.layout.em, room, shown);
+    ih_chart_write(&p->base, x, y / IH_SUBPIXELS, align, colour, shown);
 }
 
 /* Where a value is, from the left of a plot. */
@@ -200,16 +185,17 @@ static void draw_decades(struct picture *p, int32_t x, int32_t y0, int32_t y1)
         char text[IH_LABEL_MAX];
         ih_label_real(text, v, v < 0.9 ? (unsigned)(0.5 - log10(v)) : 0);
         if (y1 > 0)
-            fill(p, at, y0, at + p->hair, y1, p->theme->line, p->theme->grid_opacity);
-        else if (width_of(p, text) + ems(p, 40) < room &&
-                 at + width_of(p, text) / 2 < x + p->column_width - p->plot_left)
-            write_text(p, at, y0 + ems(p, 130), IH_ALIGN_CENTRE, room, p->theme->muted, text);
+            fill(p, at, y0, at + p->base.layout.hair * IH_SUBPIXELS, y1, p->base.theme->line,
+                 p->base.theme->grid_opacity);
+        else if (ih_chart_width(&p->base, text) + ems(p, 40) < room &&
+                 at + ih_chart_width(&p->base, text) / 2 < x + p->column_width - p->plot_left)
+            write_text(p, at, y0 + ems(p, 130), IH_ALIGN_CENTRE, room, p->base.theme->muted, text);
     }
 }
 
 static void draw_row(struct picture *p, const struct bar *bar)
 {
-    const struct ih_chart_theme *t = p->theme;
+    const struct ih_chart_theme *t = p->base.theme;
     const int32_t left = on_pixel(p->margin + bar->column * (p->column_width + ems(p, GUTTER)));
     const int32_t y0 = on_pixel(p->top + bar->y * p->unit);
     const int32_t y1 = on_pixel(p->top + (bar->y + ROW) * p->unit), pad = (y1 - y0) * 17 / 100;
@@ -223,7 +209,7 @@ static void draw_row(struct picture *p, const struct bar *bar)
         fill(p, x, y0 + pad, x + reach(p, bar->row.gb_per_s), y1 - pad,
              bar->is_gpu ? t->green : t->blue, bar->is_read ? 80 : 255);
     if (limit > 0)
-        fill(p, end, y0, end + 2 * p->hair, y1, t->text, 210);
+        fill(p, end, y0, end + 2 * p->base.layout.hair * IH_SUBPIXELS, y1, t->text, 210);
     if (p->plot_left == 0)
         return;
     write_text(p, left, baseline, IH_ALIGN_LEFT, p->plot_left, t->muted,
@@ -251,13 +237,14 @@ static void draw_row(struct picture *p, const struct bar *bar)
 static void draw(struct picture *p, const char *headline, const char *facts)
 {
     const struct ih_bench_chart *c = p->chart;
-    const int32_t room = p->width * IH_SUBPIXELS - 2 * p->margin;
+    const int32_t room = p->width - 2 * p->margin;
     const struct ih_text_place place = {p->margin, on_pixel(p->margin + ems(p, 110)), IH_ALIGN_LEFT,
-                                        (unsigned)ih_ems(p->em, IH_TITLE_SIZE)};
-    const struct ih_paint paint = {p->theme->text, 255, IH_BLEND_NORMAL};
+                                        (unsigned)p->base.layout.title_em};
+    const struct ih_paint paint = {p->base.theme->text, 255, IH_BLEND_NORMAL};
     char title[TEXT_MAX];
-    p->canvas->text(p->canvas, &place, headline, &paint);
-    write_text(p, p->margin, p->margin + ems(p, 285), IH_ALIGN_LEFT, room, p->theme->muted, facts);
+    p->base.canvas->text(p->base.canvas, &place, headline, &paint);
+    write_text(p, p->margin, p->margin + ems(p, 285), IH_ALIGN_LEFT, room, p->base.theme->muted,
+               facts);
     for (const struct bar *bar = c->bars; bar < c->bars + c->n_bars; bar++) {
         const int32_t left = on_pixel(p->margin + bar->column * (p->column_width + ems(p, GUTTER)));
         draw_row(p, bar);
@@ -265,12 +252,12 @@ static void draw(struct picture *p, const char *headline, const char *facts)
                  ih_bench_data_name(bar->row.task->timed[0]), (double)bar->row.n_bytes / (1 << 20));
         if (TITLE * p->unit >= ems(p, 120) && (bar == c->bars || bar->row.task != bar[-1].row.task))
             write_text(p, left, p->top + bar->y * p->unit - ems(p, 45), IH_ALIGN_LEFT,
-                       p->column_width, p->theme->text, title);
+                       p->column_width, p->base.theme->text, title);
         if (bar + 1 == c->bars + c->n_bars || bar[1].column > bar->column)
             draw_decades(p, left + p->plot_left, p->top + (bar->y + ROW) * p->unit, 0);
     }
-    write_text(p, p->margin, p->height * IH_SUBPIXELS - p->margin, IH_ALIGN_LEFT, room,
-               p->theme->muted, "GB/s. Line and %: the speed of read, which only reads the bytes");
+    write_text(p, p->margin, p->height - p->margin, IH_ALIGN_LEFT, room, p->base.theme->muted,
+               "GB/s. Line and %: the speed of read, which only reads the bytes");
 }
 
 enum ih_status ih_bench_chart_draw(struct ih_bench_chart *chart, const struct ih_bench_head *head,
@@ -278,27 +265,32 @@ enum ih_status ih_bench_chart_draw(struct ih_bench_chart *chart, const struct ih
                                    size_t *size_bytes, struct ih_error *err)
 {
     static const char headline[] = "The ladder against the roofline";
-    struct picture p = {.chart = chart, .theme = look->theme ? look->theme : &ih_chart_theme_dark};
+    struct picture p = {.chart = chart,
+                        .base.theme = look->theme ? look->theme : &ih_chart_theme_dark};
+    struct ih_glyphs *glyphs = NULL;
     char facts[TEXT_MAX], gpu[TEXT_MAX / 2];
     ih_escape(gpu, sizeof gpu, head->gpu ? head->gpu : "no GPU");
     snprintf(facts, sizeof facts, "%s \xc2\xb7 %u CPU thread%s \xc2\xb7 imghist %s", gpu,
              head->n_threads, head->n_threads == 1 ? "" : "s", IH_VERSION);
-    const struct ih_chart_about about = {{headline, facts}, NULL};
     *file = NULL;
-    enum ih_status status = ih_glyphs_open(&p.glyphs, err);
+    enum ih_status status = ih_glyphs_open(&glyphs, err);
     if (status != IH_OK)
         return status;
+    p.base.glyphs = glyphs;
     lay_out(&p, look);
-    const unsigned width = (unsigned)p.width, height = (unsigned)p.height;
-    status = ih_chart_format_open(look->format, &p.canvas, width, height, p.theme->page, p.glyphs,
-                                  &about, err);
+    const struct ih_chart_page page = {.width = (unsigned)p.base.layout.width,
+                                       .height = (unsigned)p.base.layout.height,
+                                       .background = p.base.theme->page,
+                                       .glyphs = glyphs,
+                                       .title = headline,
+                                       .description = facts};
+    status = ih_canvas_open(look->format, &page, &p.base.canvas, err);
     if (status == IH_OK) {
         draw(&p, headline, facts);
-        status = ih_chart_format_finish(look->format, p.canvas, width, height, &about, file,
-                                        size_bytes, err);
+        status = ih_canvas_finish(p.base.canvas, file, size_bytes, err);
     }
-    ih_chart_format_close(look->format, p.canvas);
-    ih_path_reset(&p.path);
-    ih_glyphs_close(p.glyphs);
+    ih_canvas_close(p.base.canvas);
+    ih_path_reset(&p.base.path);
+    ih_glyphs_close(glyphs);
     return status;
 }

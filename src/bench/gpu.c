@@ -130,7 +130,6 @@ struct result {
 };
 
 struct ih_bench_gpu {
-    char name[300];
     struct ih_gpu_properties gpu;
     cudaStream_t stream;
     cudaEvent_t starts[RUNS], stops[RUNS];
@@ -148,7 +147,7 @@ static enum ih_status failed(struct ih_error *err, cudaError_t error, const char
     return ih_error_set(err, IH_DEVICE, "%s: %s", what, cudaGetErrorString(error));
 }
 
-static cudaError_t prepare(struct ih_bench_gpu *g, int ordinal)
+static cudaError_t prepare(struct ih_bench_gpu *g, int ordinal, char name[IH_BENCH_GPU_NAME_MAX])
 {
     struct cudaDeviceProp prop;
     cudaError_t e = cudaSetDevice(ordinal);
@@ -157,7 +156,7 @@ static cudaError_t prepare(struct ih_bench_gpu *g, int ordinal)
     if (e == cudaSuccess) {
         g->gpu.n_multiprocessors = prop.multiProcessorCount;
         g->gpu.shared_bytes_optin = prop.sharedMemPerBlockOptin;
-        snprintf(g->name, sizeof g->name, "cuda:%d %s", ordinal, prop.name);
+        snprintf(name, IH_BENCH_GPU_NAME_MAX, "cuda:%d %s", ordinal, prop.name);
         e = cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking);
     }
     if (e == cudaSuccess)
@@ -172,7 +171,8 @@ static cudaError_t prepare(struct ih_bench_gpu *g, int ordinal)
     return e;
 }
 
-enum ih_status ih_bench_gpu_open(int ordinal, struct ih_bench_gpu **gpu, struct ih_error *err)
+enum ih_status ih_bench_gpu_open(int ordinal, struct ih_bench_gpu **gpu,
+                                 char name[IH_BENCH_GPU_NAME_MAX], struct ih_error *err)
 {
     int n_devices = 0;
     cudaError_t e = cudaGetDeviceCount(&n_devices);
@@ -185,7 +185,7 @@ enum ih_status ih_bench_gpu_open(int ordinal, struct ih_bench_gpu **gpu, struct 
     struct ih_bench_gpu *g = calloc(1, sizeof *g);
     if (!g)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    e = prepare(g, ordinal);
+    e = prepare(g, ordinal, name);
     if (e != cudaSuccess) {
         ih_bench_gpu_close(g);
         return failed(err, e, "cannot open the GPU");
@@ -215,21 +215,14 @@ void ih_bench_gpu_close(struct ih_bench_gpu *g)
     free(g);
 }
 
-const char *ih_bench_gpu_name(const struct ih_bench_gpu *g)
-{
-    return g->name;
-}
-
-void *ih_bench_gpu_host_alloc(struct ih_bench_gpu *g, size_t size_bytes)
+void *ih_bench_pinned_alloc(size_t size_bytes)
 {
     void *memory = NULL;
-    (void)g;
     return cudaHostAlloc(&memory, size_bytes, cudaHostAllocDefault) == cudaSuccess ? memory : NULL;
 }
 
-void ih_bench_gpu_host_free(struct ih_bench_gpu *g, void *memory)
+void ih_bench_pinned_free(void *memory)
 {
-    (void)g;
     cudaFreeHost(memory);
 }
 
@@ -485,9 +478,10 @@ static enum ih_status time_runs(const struct ih_bench_rung *rung, const struct i
 
 #else
 
-enum ih_status ih_bench_gpu_open(int ordinal, struct ih_bench_gpu **gpu, struct ih_error *err)
+enum ih_status ih_bench_gpu_open(int ordinal, struct ih_bench_gpu **gpu,
+                                 char name[IH_BENCH_GPU_NAME_MAX], struct ih_error *err)
 {
-    (void)ordinal, (void)gpu;
+    (void)ordinal, (void)gpu, (void)name;
     return ih_error_set(err, IH_UNAVAILABLE, "this build has no CUDA (nvcc was not found)");
 }
 
@@ -496,21 +490,15 @@ void ih_bench_gpu_close(struct ih_bench_gpu *gpu)
     (void)gpu;
 }
 
-const char *ih_bench_gpu_name(const struct ih_bench_gpu *gpu)
+void *ih_bench_pinned_alloc(size_t size_bytes)
 {
-    (void)gpu;
-    return "";
-}
-
-void *ih_bench_gpu_host_alloc(struct ih_bench_gpu *gpu, size_t size_bytes)
-{
-    (void)gpu, (void)size_bytes;
+    (void)size_bytes;
     return NULL;
 }
 
-void ih_bench_gpu_host_free(struct ih_bench_gpu *gpu, void *memory)
+void ih_bench_pinned_free(void *memory)
 {
-    (void)gpu, (void)memory;
+    (void)memory;
 }
 
 enum ih_status ih_bench_gpu_load(struct ih_bench_gpu *gpu, const struct ih_bench_job *job,

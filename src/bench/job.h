@@ -12,10 +12,9 @@
  *     luminance      the definition, applied to the reference's histogram
  *     read           the xor of all words, one word at a time
  *
- * Floating-point sums depend on their order, so their last digits cannot be checked. Sums are
- * therefore verified on integers, so small that every partial sum is exact in any order, and
- * must be right to the last bit. They are then timed on data that rounds, and the error is
- * reported.
+ * Floating-point sums depend on their order. So sums are verified on integers, so small that every
+ * partial sum is exact in any order, and must be right to the last bit. They are then timed on data
+ * that rounds, and the error is reported.
  *
  * Inputs are the same on every machine. Pixels are chosen for their effect on histogram kernels:
  * random values spread over all bins; smooth ones have similar neighbours, as photographs do;

@@ -171,33 +171,14 @@ static void csv_row(FILE *f, const struct ih_bench_row *row)
     putc('\n', f);
 }
 
-static void put_json_text(FILE *f, const char *text)
-{
-    if (!text) {
-        fputs("null", f);
-        return;
-    }
-    putc('"', f);
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(f, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(f, "\\u%04x", c);
-        else
-            putc(c, f);
-    }
-    putc('"', f);
-}
-
 static void json_begin(FILE *f, const struct ih_bench_head *head)
 {
     fprintf(f, "{\"schema\":\"imghist-bench/1\",\"version\":\"%s\",\"size_bytes\":%zu,", IH_VERSION,
             head->size_bytes);
     fprintf(f, "\"cpu_threads\":%u,\"gpu\":", head->n_threads);
-    put_json_text(f, head->gpu);
+    ih_json_put_string(f, head->gpu);
     fputs(",\"gpu_reason\":", f);
-    put_json_text(f, head->gpu ? NULL : head->gpu_reason);
+    ih_json_put_string(f, head->gpu ? NULL : head->gpu_reason);
     fputs(",\"rungs\":[", f);
 }
 
@@ -216,7 +197,7 @@ static void json_row(FILE *f, const struct ih_bench_row *row, bool is_first)
         put_field(f, &fields[i], "null");
     }
     fputs(",\"reason\":", f);
-    put_json_text(f, *row->reason ? row->reason : NULL);
+    ih_json_put_string(f, *row->reason ? row->reason : NULL);
     putc('}', f);
 }
 

@@ -1,27 +1,9 @@
 /*
  * The reports of --bench: a table for people, CSV and JSON for programs, and a chart.
  *
- * The CSV has one fixed header and a row for every rung on every kind of data, including rungs that
- * did not run:
- *
- *     task,device,rung,data,bytes,status,time_ns,gb_per_s,read_share,speedup,copy_time_ns,
- *     copy_speedup,value,error,reason
- *
- *     task          histogram_gray, histogram_rgb, sum_float, sum_double, dot_float, luminance_rgb
- *     device        cpu or cuda
- *     data          random, smooth, constant, two-valued, 1.23
- *     bytes         of the input
- *     status        ok, skipped (cannot run here), wrong (not timed), failed
- *     gb_per_s      bytes / time_ns
- *     read_share    gb_per_s over that of the rung `read` of the same device on the same bytes
- *     speedup       over the task's first rung that does more than read, on the same data
- *     copy_         including the copy of the input to the GPU and of the answer back
- *     value, error  of sums, dot products and luminance: the answer, its relative error
- *     reason        why the status is not ok
- *
- * Missing values are empty, in JSON null. The JSON document is
+ * CSV and JSON have a row for every rung on every kind of data, including rungs that did not run.
+ * The man page describes the columns. Missing values are empty, in JSON null. The JSON document is
  * {"schema":"imghist-bench/1","version","size_bytes","cpu_threads","gpu","gpu_reason","rungs":[...]}
- * with an object of the same keys for each row.
  */
 #ifndef IH_BENCH_REPORT_H
 #define IH_BENCH_REPORT_H

@@ -97,16 +97,19 @@ size_t ih_bench_cpu_rungs(struct ih_bench_cpu *cpu, const struct ih_bench_task *
 
 struct ih_bench_gpu;
 
-/* Returns IH_OK, IH_UNAVAILABLE (no such GPU, or no CUDA in this build), IH_DEVICE, IH_MEMORY. */
-enum ih_status ih_bench_gpu_open(int ordinal, struct ih_bench_gpu **gpu, struct ih_error *err);
+/*
+ * name   becomes "cuda:0 NVIDIA H100 80GB HBM3"
+ *
+ * Returns IH_OK, IH_UNAVAILABLE (no such GPU, or no CUDA in this build), IH_DEVICE, IH_MEMORY.
+ */
+enum { IH_BENCH_GPU_NAME_MAX = 300 };
+enum ih_status ih_bench_gpu_open(int ordinal, struct ih_bench_gpu **gpu,
+                                 char name[IH_BENCH_GPU_NAME_MAX], struct ih_error *err);
 void ih_bench_gpu_close(struct ih_bench_gpu *gpu); /* NULL is allowed */
 
-/* "cuda:0 NVIDIA H100 80GB HBM3"; valid until close. */
-const char *ih_bench_gpu_name(const struct ih_bench_gpu *gpu);
-
 /* Pinned host memory, which the GPU reads at full speed; NULL: none left. */
-void *ih_bench_gpu_host_alloc(struct ih_bench_gpu *gpu, size_t size_bytes);
-void ih_bench_gpu_host_free(struct ih_bench_gpu *gpu, void *memory);
+void *ih_bench_pinned_alloc(size_t size_bytes);
+void ih_bench_pinned_free(void *memory);
 
 /* Copies the job's input, which must be pinned memory, to the GPU for the rungs that run next.
  * Returns IH_OK, IH_MEMORY or IH_DEVICE. */

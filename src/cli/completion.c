@@ -1,6 +1,4 @@
-/*
- * Completions for bash, zsh and fish, generated from the table of options.
- */
+/* Completions for bash, zsh and fish, generated from the table of options. */
 #include "cli/info.h"
 
 #include <string.h>
@@ -18,12 +16,17 @@ static void put_choices(FILE *f, const struct ih_option *option)
         fprintf(f, "%s%s", i ? " " : "", choice);
 }
 
-/* A character within single quotes: all three shells read '\'' as one of these. */
-static void put_in_quotes(FILE *f, char c)
+/* The text of an option within single quotes; all three shells read '\'' as one of these. A
+ * backslash precedes the characters of `special`. */
+static void put_help(FILE *f, const struct ih_option *option, const char *special)
 {
-    if (c == '\'')
-        fputs("'\\'", f);
-    putc(c, f);
+    for (const char *p = option->help; *p; p++) {
+        if (strchr(special, *p))
+            putc('\\', f);
+        if (*p == '\'')
+            fputs("'\\'", f);
+        putc(*p, f);
+    }
 }
 
 /* ---- bash ---- */
@@ -62,13 +65,9 @@ static void put_bash_values(FILE *f)
         fprintf(f, "    --%s", k->name);
         if (k->letter)
             fprintf(f, " | -%c", k->letter);
-        if (k->value == IH_VALUE_FILE) {
-            fputs(") return ;;\n", f);
-        } else {
-            fputs(") words='", f);
-            put_choices(f, k);
-            fputs("' ;;\n", f);
-        }
+        fputs(takes_list(k) ? ") words='" : ") return", f);
+        put_choices(f, k);
+        fputs(takes_list(k) ? "' ;;\n" : " ;;\n", f);
     }
 }
 
@@ -121,15 +120,9 @@ static void put_zsh_value(FILE *f, const struct ih_option *k)
     if (k->value == IH_VALUE_NONE)
         return;
     fprintf(f, "%s:%s:", k->is_optional ? ":" : "", k->name);
-    if (k->value == IH_VALUE_FILE) {
-        fputs("_files", f);
-    } else if (takes_list(k)) {
-        putc('(', f);
-        put_choices(f, k);
-        putc(')', f);
-    } else {
-        putc(' ', f);
-    }
+    fputs(k->value == IH_VALUE_FILE ? "_files" : takes_list(k) ? "(" : " ", f);
+    put_choices(f, k);
+    fputs(takes_list(k) ? ")" : "", f);
 }
 
 /* One way to write an option, "-o" or "--output": '(other ways)-o+[text]:name:values'. */
@@ -145,11 +138,7 @@ static void put_zsh_option(FILE *f, const struct ih_option *k, bool is_letter)
     else
         fprintf(f, "--%s%s", k->name, k->is_optional ? "=-" : "=");
     putc('[', f);
-    for (const char *p = k->help; *p; p++) {
-        if (strchr("[]:\\", *p))
-            putc('\\', f);
-        put_in_quotes(f, *p);
-    }
+    put_help(f, k, "[]:\\");
     putc(']', f);
     put_zsh_value(f, k);
     fputs("' \\\n", f);
@@ -197,8 +186,7 @@ static void put_fish(FILE *f)
             putc('\'', f);
         }
         fputs(" -d '", f);
-        for (const char *p = k->help; *p; p++)
-            put_in_quotes(f, *p);
+        put_help(f, k, "");
         fputs("'\n", f);
     }
 }

@@ -39,13 +39,15 @@ static enum ih_status check_stray_value(const struct ih_options *o, size_t i, st
                         o->stray_option->name, o->paths[i]);
 }
 
-static enum ih_status check_list(const struct ih_options *o, const struct ih_destinations *d,
-                                 struct ih_error *err)
+static bool find_input(const char *path, struct stat *st)
 {
-    struct stat st;
-    if ((strcmp(o->list_path, "-") == 0 ? fstat(0, &st) : stat(o->list_path, &st)) != 0)
-        return IH_OK; /* opening it will fail with the reason */
-    const struct ih_file_identity id = {st.st_dev, st.st_ino};
+    return (strcmp(path, "-") == 0 ? fstat(0, st) : stat(path, st)) == 0;
+}
+
+static enum ih_status check_input(const struct stat *st, const struct ih_destinations *d,
+                                  struct ih_error *err)
+{
+    const struct ih_file_identity id = {st->st_dev, st->st_ino};
     return ih_check_not_output(&id, d->files, d->n_files, err);
 }
 
@@ -53,10 +55,9 @@ static enum ih_status check_path(const struct ih_options *o, const struct ih_des
                                  size_t i, struct ih_error *err)
 {
     struct stat st;
-    if (strcmp(o->paths[i], "-") == 0 ? fstat(0, &st) != 0 : stat(o->paths[i], &st) != 0)
+    if (!find_input(o->paths[i], &st))
         return errno == ENOENT ? check_stray_value(o, i, err) : IH_OK;
-    const struct ih_file_identity id = {st.st_dev, st.st_ino};
-    enum ih_status status = ih_check_not_output(&id, d->files, d->n_files, err);
+    enum ih_status status = check_input(&st, d, err);
     if (status == IH_OK && o->chart_path && S_ISREG(st.st_mode))
         status = ih_charts_check_input(&o->chart, o->paths[i], err);
     return status;
@@ -94,9 +95,12 @@ enum ih_status ih_destinations_separate(const struct ih_options *o, const char *
 enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_destinations *d,
                                      const char **subject, struct ih_error *err)
 {
+    struct stat st;
+    enum ih_status status = IH_OK;
     find_destinations(o, d);
     *subject = o->list_path;
-    enum ih_status status = o->list_path ? check_list(o, d, err) : IH_OK;
+    if (o->list_path && find_input(o->list_path, &st)) /* else opening it fails with the reason */
+        status = check_input(&st, d, err);
     for (size_t i = 0; i < o->n_paths && status == IH_OK; i++) {
         *subject = o->paths[i];
         status = check_path(o, d, i, err);

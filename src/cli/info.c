@@ -4,37 +4,23 @@
 #include "imghist.h"
 #include "isolate/sandbox.h"
 
-#include <string.h>
-
 /* ---- --help ---- */
 
-enum { USAGE_SIZE = 80 };
-
-static void append(char usage[USAGE_SIZE], const char *text)
-{
-    const size_t n = strlen(usage);
-    snprintf(usage + n, USAGE_SIZE - n, "%s", text);
-}
+enum { USAGE_COLUMNS = 34 }; /* before the text of an option */
 
 /* "-o, --output=FILE", "--csv[=channels|bins]", "--device=auto|cpu[:N,...]" */
 static void print_option(FILE *f, const struct ih_option *option)
 {
-    char usage[USAGE_SIZE] = "";
     const char *choice;
-    if (option->letter)
-        snprintf(usage, sizeof usage, "-%c, ", option->letter);
-    append(usage, "--");
-    append(usage, option->name);
-    append(usage, option->is_optional ? "[" : "");
-    append(usage, option->value == IH_VALUE_NONE ? "" : "=");
+    int n = option->letter ? fprintf(f, "  -%c, ", option->letter) : fprintf(f, "  ");
+    n += fprintf(f, "--%s%s%s", option->name, option->is_optional ? "[" : "",
+                 option->value == IH_VALUE_NONE ? "" : "=");
     if (option->value == IH_VALUE_CHOICE)
-        for (size_t i = 0; (choice = ih_option_choice(option, i)); i++) {
-            append(usage, i ? "|" : "");
-            append(usage, choice);
-        }
-    append(usage, option->value_name ? option->value_name : "");
-    append(usage, option->is_optional ? "]" : "");
-    fprintf(f, "  %-32s %s\n", usage, option->help);
+        for (size_t i = 0; (choice = ih_option_choice(option, i)); i++)
+            n += fprintf(f, "%s%s", i ? "|" : "", choice);
+    n += fprintf(f, "%s%s", option->value_name ? option->value_name : "",
+                 option->is_optional ? "]" : "");
+    fprintf(f, "%*s %s\n", n < USAGE_COLUMNS ? USAGE_COLUMNS - n : 0, "", option->help);
 }
 
 void ih_print_help(FILE *f)

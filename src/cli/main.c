@@ -127,15 +127,6 @@ static void print_jpeg(const struct ih_jpeg_report *r)
                     ih_jpeg_reason_text((enum ih_jpeg_reason)i));
 }
 
-/* Waits for a GPU that the run did not need, so that the report does not depend on how long the run
- * took. */
-static void print_gpus(struct ih_device *device, const struct ih_jpeg_report *jpeg)
-{
-    if (ih_device_wait(device, NULL) == IH_OK)
-        print_fallback(device);
-    print_jpeg(jpeg);
-}
-
 /* ---- the run ---- */
 
 /* An explicit CPU, kernel, raw or isolate option turns --jpeg=auto off. */
@@ -236,8 +227,13 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_writer *w
         return ih_exit_of(status);
     }
     enum ih_exit code = ih_writer_finish(writer);
-    if (o->is_verbose)
-        print_gpus(*device, &jpeg_report);
+    if (o->is_verbose) {
+        /* Waits for a GPU that the run did not need: the report must not depend on how long it
+         * took. */
+        if (ih_device_wait(*device, NULL) == IH_OK)
+            print_fallback(*device);
+        print_jpeg(&jpeg_report);
+    }
     return code;
 }
 

@@ -84,12 +84,8 @@ static int read_names(DIR *dir, struct level *level)
 static int descend(struct ih_walk *w, char *path)
 {
     struct level level = {.path = path};
-    int error = 0;
     DIR *dir = opendir(path);
-    if (!dir)
-        error = errno;
-    else
-        error = read_names(dir, &level);
+    const int error = dir ? read_names(dir, &level) : errno;
     if (dir)
         closedir(dir);
     struct level *grown = error ? NULL : realloc(w->levels, (w->n_levels + 1) * sizeof *w->levels);

@@ -143,26 +143,21 @@ static unsigned columns_of(FILE *stream)
     return 0;
 }
 
-/* One image, named on the command line. A directory or a list with one image is not: the look must
- * not depend on what they contain. */
-static bool names_one_image(const struct ih_options *o)
-{
-    const struct ih_walk_sources sources = ih_walk_sources_of(o);
-    return ih_walk_count(&sources) == 1;
-}
-
 static struct ih_output_options look_of(FILE *stream, const struct ih_options *o)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     const bool is_terminal = isatty(fileno(stream)) == 1;
+    const struct ih_walk_sources sources = ih_walk_sources_of(o);
     struct ih_output_options look = {.layout = o->layout,
                                      .verbose = o->is_verbose,
                                      .colour = is_terminal && !(no_color && *no_color) && term &&
                                                *term && strcmp(term, "dumb") != 0,
                                      .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
                                      .columns = columns_of(stream)};
+    /* A directory or a list counts as many images: the look does not depend on what it contains. */
+    const bool is_one = o->with_total ? o->only_total : ih_walk_count(&sources) == 1;
     if (o->output == &ih_output_text && !look.layout)
-        look.layout = o->only_total || (names_one_image(o) && !o->with_total) ? "full" : "lines";
+        look.layout = is_one ? "full" : "lines";
     return look;
 }
 
@@ -405,13 +400,6 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
 
 /* ---- the end ---- */
 
-static void write_total(struct ih_writer *w)
-{
-    struct ih_result total;
-    ih_total_result(&w->total, &total);
-    write_result(w, &total);
-}
-
 /* Writes the total and renames the files to their names. If all inputs failed, files other than
  * JSON, which records failures, are not made. */
 static void complete_outputs(struct ih_writer *w)
@@ -420,8 +408,11 @@ static void complete_outputs(struct ih_writer *w)
     struct ih_error reason;
     bool is_worthless = w->report.n_done == 0 && w->report.n_failed > 0 &&
                         !(o->output && o->output->holds_failures);
-    if (o->with_total && !is_worthless)
-        write_total(w);
+    if (o->with_total && !is_worthless) {
+        struct ih_result total;
+        ih_total_result(&w->total, &total);
+        write_result(w, &total);
+    }
     if (w->output && (!is_worthless || (w->data.is_standard && !o->only_total))) {
         o->output->end(w->output);
         if (ih_outfile_commit(&w->data, &reason) != IH_OK)

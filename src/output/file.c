@@ -21,14 +21,25 @@ static mode_t wanted_mode(const char *target)
     return 0666 & ~mask;
 }
 
+/* Returns a path in the folder of another path; the caller frees it. NULL: out of memory. */
+static char *beside(const char *path, const char *name, size_t n_name)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t n_folder = slash ? (size_t)(slash - path) + 1 : 0;
+    char *joined = malloc(n_folder + n_name + 1);
+    if (!joined)
+        return NULL;
+    memcpy(joined, path, n_folder);
+    memcpy(joined + n_folder, name, n_name);
+    joined[n_folder + n_name] = '\0';
+    return joined;
+}
+
 /* The path, with its folder resolved. Where the folder does not exist: a copy of the path. */
 static char *resolve_folder(const char *path)
 {
-    char *resolved = NULL;
+    char *resolved = NULL, *folder = beside(path, ".", 1);
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    char *folder = slash ? strdup(path) : strdup(".");
-    if (folder && slash)
-        folder[slash == path ? 1 : slash - path] = '\0';
     char *real = folder ? realpath(folder, NULL) : NULL;
     if (real) {
         size_t size = strlen(real) + strlen(base) + 2;
@@ -50,15 +61,7 @@ static char *read_link(const char *path)
     ssize_t length = readlink(path, to, sizeof to);
     if (length <= 0 || (size_t)length == sizeof to)
         return NULL;
-    const char *slash = strrchr(path, '/');
-    size_t n_folder = slash && *to != '/' ? (size_t)(slash - path) + 1 : 0;
-    char *next = malloc(n_folder + (size_t)length + 1);
-    if (!next)
-        return NULL;
-    memcpy(next, path, n_folder);
-    memcpy(next + n_folder, to, (size_t)length);
-    next[n_folder + (size_t)length] = '\0';
-    return next;
+    return beside(*to == '/' ? "" : path, to, (size_t)length);
 }
 
 /* n_links: how many links have been followed so far */
@@ -84,13 +87,9 @@ char *ih_outfile_resolve(const char *path)
 static enum ih_status open_temporary(struct ih_outfile *f, struct ih_error *err)
 {
     static const char name[] = ".imghist-XXXXXX";
-    const char *slash = strrchr(f->target, '/');
-    size_t n_folder = slash ? (size_t)(slash - f->target) + 1 : 0;
-    char *path = malloc(n_folder + sizeof name);
+    char *path = beside(f->target, name, sizeof name - 1);
     if (!path)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    memcpy(path, f->target, n_folder);
-    memcpy(path + n_folder, name, sizeof name);
     pthread_mutex_lock(&f->name_lock);
     int fd = mkstemp(path), error = errno;
     f->temporary = fd < 0 ? NULL : path;
@@ -125,21 +124,15 @@ enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih
     f->target = ih_outfile_resolve(path);
     if (!f->target)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    enum ih_status status = IH_OK;
-    bool exists = stat(f->target, &st) == 0;
-    if (!exists && errno == ELOOP) {
-        status = ih_error_errno(err, errno, "cannot write");
-    } else if (exists && S_ISDIR(st.st_mode)) {
-        status = ih_error_errno(err, EISDIR, "cannot write");
-    } else if (exists && access(f->target, W_OK) != 0) {
-        status = ih_error_errno(err, errno, "cannot write");
-    } else if (exists && !S_ISREG(st.st_mode)) {
-        f->stream = fopen(f->target, "w");
-        if (!f->stream)
-            status = ih_error_errno(err, errno, "cannot write");
-    } else {
-        status = open_temporary(f, err);
-    }
+    const bool exists = stat(f->target, &st) == 0;
+    int error = !exists && errno == ELOOP ? ELOOP : exists && S_ISDIR(st.st_mode) ? EISDIR : 0;
+    if (exists && error == 0 && access(f->target, W_OK) != 0)
+        error = errno;
+    else if (exists && error == 0 && !S_ISREG(st.st_mode) && !(f->stream = fopen(f->target, "w")))
+        error = errno;
+    enum ih_status status = error       ? ih_error_errno(err, error, "cannot write")
+                            : f->stream ? IH_OK
+                                        : open_temporary(f, err);
     if (status != IH_OK)
         ih_outfile_discard(f);
     return status;

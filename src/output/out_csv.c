@@ -10,20 +10,21 @@
 
 #include "counts/total.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct layout {
-    const char *name;
-    const char *header; /* the names of the columns */
-    bool has_bins;      /* bin_0 to bin_255 follow */
-    void (*image)(FILE *f, const char *name, const struct ih_result *r);
-};
 
 struct csv_state {
     FILE *stream; /* borrowed */
     const struct layout *layout;
     bool has_header, has_failed;
+};
+
+struct layout {
+    const char *name;
+    const char *header;       /* the names of the columns */
+    bool has_stats, has_bins; /* the statistics, and bin_0 to bin_255, follow */
+    void (*image)(const struct csv_state *s, const char *name, const struct ih_result *r);
 };
 
 /* NAME_BYTES holds the field of any path the system accepts, even one made of quotes alone. */
@@ -75,13 +76,6 @@ static void make_name(char name[NAME_BYTES], const struct ih_result *r)
                r->path);
 }
 
-static void put_real(FILE *f, double v)
-{
-    char text[IH_REAL_MAX];
-    putc(',', f);
-    fputs(ih_format_real(v, text), f);
-}
-
 static char *format_field(char *p, uint64_t n)
 {
     *p++ = ',';
@@ -94,23 +88,12 @@ static void put_count(FILE *f, uint64_t n)
     fwrite(text, 1, (size_t)(format_field(text, n) - text), f);
 }
 
-/* Writes an integer statistic; an image without pixels gets an empty field. */
-static void put_value(FILE *f, const struct ih_stats *s, unsigned value)
-{
-    if (s->count == 0)
-        putc(',', f);
-    else
-        put_count(f, value);
-}
-
-#define STATS_HEADER                                           \
-    "file,width,height,channel,count,sum,mean,stddev,min,max," \
-    "p01,p05,p25,median,p75,p95,p99,entropy,clip_low,clip_high"
-
 static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsigned plane)
 {
-    struct ih_stats s;
-    ih_stats_compute(&r->histogram, plane, &r->spec, &s);
+    struct ih_stats stats;
+    struct ih_statistic statistics[IH_N_STATISTICS];
+    ih_stats_compute(&r->histogram, plane, &r->spec, &stats);
+    ih_format_statistics(&stats, statistics);
     fputs(name, f);
     if (r->is_total) {
         fputs(",,", f); /* the images of a total differ in size */
@@ -119,40 +102,21 @@ static void put_stats(FILE *f, const char *name, const struct ih_result *r, unsi
         put_count(f, r->info.height);
     }
     fprintf(f, ",%s", ih_plane_name(r->histogram.n_channels, plane));
-    put_count(f, s.count);
-    put_count(f, s.sum);
-    put_real(f, s.mean);
-    put_real(f, s.stddev);
-    put_value(f, &s, s.min);
-    put_value(f, &s, s.max);
-    for (unsigned p = 0; p < IH_PERCENTILES; p++)
-        put_value(f, &s, s.percentile[p]);
-    put_real(f, s.entropy);
-    put_count(f, s.clip_low);
-    put_count(f, s.clip_high);
+    for (size_t i = 0; i < IH_N_STATISTICS; i++)
+        fprintf(f, ",%s", statistics[i].text);
 }
 
-static void image_stats(FILE *f, const char *name, const struct ih_result *r)
+static void image_channels(const struct csv_state *s, const char *name, const struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
         if (!ih_plane_name(r->histogram.n_channels, p))
             continue;
-        put_stats(f, name, r, p);
-        putc('\n', f);
-    }
-}
-
-static void image_channels(FILE *f, const char *name, const struct ih_result *r)
-{
-    for (unsigned p = 0; p < IH_PLANES; p++) {
-        if (!ih_plane_name(r->histogram.n_channels, p))
-            continue;
-        put_stats(f, name, r, p);
+        put_stats(s->stream, name, r, p);
         char row[IH_BINS * (IH_COUNT_MAX + 1) + 1], *end = row;
-        for (unsigned v = 0; v < IH_BINS; v++)
+        for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
             end = format_field(end, r->histogram.bins[p][v]);
         *end++ = '\n';
-        fwrite(row, 1, (size_t)(end - row), f);
+        fwrite(row, 1, (size_t)(end - row), s->stream);
     }
 }
 
@@ -161,7 +125,7 @@ static void image_channels(FILE *f, const char *name, const struct ih_result *r)
 static const char *const bins_columns[] = {"gray", "red", "green", "blue", "alpha", "luma"};
 enum { N_BINS_COLUMNS = sizeof bins_columns / sizeof bins_columns[0] };
 
-static void image_bins(FILE *f, const char *name, const struct ih_result *r)
+static void image_bins(const struct csv_state *s, const char *name, const struct ih_result *r)
 {
     const uint64_t *columns[N_BINS_COLUMNS] = {NULL};
     for (unsigned p = 0; p < IH_PLANES; p++) {
@@ -182,11 +146,11 @@ static void image_bins(FILE *f, const char *name, const struct ih_result *r)
                 *end++ = ',';
         }
         *end++ = '\n';
-        fwrite(row, 1, (size_t)(end - row), f);
+        fwrite(row, 1, (size_t)(end - row), s->stream);
     }
 }
 
-static void image_long(FILE *f, const char *name, const struct ih_result *r)
+static void image_long(const struct csv_state *s, const char *name, const struct ih_result *r)
 {
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const char *channel = ih_plane_name(r->histogram.n_channels, p);
@@ -198,29 +162,25 @@ static void image_long(FILE *f, const char *name, const struct ih_result *r)
             char *end = format_field(row + n_prefix, v);
             end = format_field(end, r->histogram.bins[p][v]);
             *end++ = '\n';
-            fwrite(row, 1, (size_t)(end - row), f);
+            fwrite(row, 1, (size_t)(end - row), s->stream);
         }
     }
 }
 
 static const struct layout layouts[] = {
-    {"channels", STATS_HEADER, true, image_channels},
-    {"bins", BINS_HEADER, false, image_bins},
-    {"long", "file,channel,bin,count", false, image_long},
-    {"stats", STATS_HEADER, false, image_stats},
+    {"channels", "file,width,height,channel", true, true, image_channels},
+    {"bins", BINS_HEADER, false, false, image_bins},
+    {"long", "file,channel,bin,count", false, false, image_long},
+    {"stats", "file,width,height,channel", true, false, image_channels},
 };
+enum { N_LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
 static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
                             struct ih_error *err)
 {
-    const struct layout *layout = NULL;
-    const char *name = options->layout ? options->layout : layouts[0].name;
-    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
-        if (strcmp(layouts[i].name, name) == 0)
-            layout = &layouts[i];
-    if (!layout)
-        return ih_error_set(err, IH_USAGE, "--csv=%s: the layouts are channels, bins, long, stats",
-                            name);
+    const struct layout *layout = layouts;
+    for (; options->layout && strcmp(layout->name, options->layout) != 0; layout++)
+        assert(layout < layouts + N_LAYOUTS - 1); /* the parser of --csv knows the same names */
     struct csv_state *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
@@ -231,10 +191,15 @@ static enum ih_status begin(FILE *stream, const struct ih_output_options *option
 
 static void put_header(struct csv_state *s)
 {
+    const struct ih_stats none = {0};
+    struct ih_statistic statistics[IH_N_STATISTICS];
     if (s->has_header)
         return;
     s->has_header = true;
     fputs(s->layout->header, s->stream);
+    ih_format_statistics(&none, statistics);
+    for (size_t i = 0; i < IH_N_STATISTICS && s->layout->has_stats; i++)
+        fprintf(s->stream, ",%s", statistics[i].name);
     for (unsigned v = 0; v < IH_BINS && s->layout->has_bins; v++)
         fprintf(s->stream, ",bin_%u", v);
     putc('\n', s->stream);
@@ -251,7 +216,7 @@ static void record(void *state, const struct ih_result *result)
     char name[NAME_BYTES];
     put_header(s);
     make_name(name, result);
-    s->layout->image(s->stream, name, result);
+    s->layout->image(s, name, result);
 }
 
 /* A run without inputs still writes the header. If all inputs failed, the file stays empty. */

@@ -3,10 +3,8 @@
  *
  * Both write the same object for each result, failed ones included, as soon as it arrives.
  *
- * There is no JSON library here, because it would have to write 64-bit counts exactly and stream
- * its output. cJSON stores numbers as double and jansson as signed integers; these two, json-c and
- * yyjson build the document in memory first; yajl streams, but has had no release in a decade. With
- * fixed keys, only strings need care.
+ * A JSON library would have to write 64-bit counts exactly and stream its output: cJSON, jansson,
+ * json-c and yyjson build the document in memory first. With fixed keys, only strings need care.
  *
  * Sources: RFC 8259, section 7 for strings; RFC 4648, section 4 for base64.
  */
@@ -42,9 +40,7 @@ static bool is_utf8(const char *text)
     return true;
 }
 
-/* Writes text, or null for NULL, as a string that is always valid UTF-8: U+FFFD replaces each
- * invalid byte. DEL and the C1 controls are escaped because a terminal would obey them. */
-static void put_quoted(FILE *f, const char *text)
+void ih_json_put_string(FILE *f, const char *text)
 {
     if (!text) {
         fputs("null", f);
@@ -90,7 +86,7 @@ static void put_base64(FILE *f, const char *text)
 static void put_string(FILE *f, const char *key, const char *text)
 {
     fprintf(f, ",\"%s\":", key);
-    put_quoted(f, text);
+    ih_json_put_string(f, text);
 }
 
 static void put_count(FILE *f, const char *key, uint64_t n)
@@ -104,36 +100,19 @@ static void put_real(FILE *f, const char *key, double v)
     fprintf(f, ",\"%s\":%s", key, isnan(v) ? "null" : ih_format_real(v, text));
 }
 
-/* Writes an integer statistic; null for an image without pixels. */
-static void put_value(FILE *f, const char *key, const struct ih_stats *s, unsigned value)
-{
-    if (s->count == 0)
-        fprintf(f, ",\"%s\":null", key);
-    else
-        put_count(f, key, value);
-}
-
 /* ---- one input ---- */
 
 static void put_channel(FILE *f, const struct ih_result *r, unsigned plane)
 {
-    static const char *const percentiles[IH_PERCENTILES] = {"p01", "p05", "p25", "median",
-                                                            "p75", "p95", "p99"};
     const uint64_t *bins = r->histogram.bins[plane];
-    struct ih_stats s;
-    ih_stats_compute(&r->histogram, plane, &r->spec, &s);
+    struct ih_stats stats;
+    struct ih_statistic statistics[IH_N_STATISTICS];
+    ih_stats_compute(&r->histogram, plane, &r->spec, &stats);
+    ih_format_statistics(&stats, statistics);
     fprintf(f, "{\"name\":\"%s\"", ih_plane_name(r->histogram.n_channels, plane));
-    put_count(f, "count", s.count);
-    put_count(f, "sum", s.sum);
-    put_real(f, "mean", s.mean);
-    put_real(f, "stddev", s.stddev);
-    put_value(f, "min", &s, s.min);
-    put_value(f, "max", &s, s.max);
-    for (unsigned p = 0; p < IH_PERCENTILES; p++)
-        put_value(f, percentiles[p], &s, s.percentile[p]);
-    put_real(f, "entropy", s.entropy);
-    put_count(f, "clip_low", s.clip_low);
-    put_count(f, "clip_high", s.clip_high);
+    for (size_t i = 0; i < IH_N_STATISTICS; i++)
+        fprintf(f, ",\"%s\":%s", statistics[i].name,
+                *statistics[i].text ? statistics[i].text : "null");
     char row[IH_BINS * (IH_COUNT_MAX + 1)], *end = ih_format_count(row, bins[0]);
     for (unsigned v = 1; v < IH_BINS; v++) {
         *end++ = ',';

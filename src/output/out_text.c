@@ -16,17 +16,15 @@
  *
  * With colour the histogram shows red, green and blue on top of each other, else luma.
  *
- * --text=lines shows one image per line. The name is last, so a line can be written before the next
- * names are known.
+ * --text=lines shows one image per line:
  *
  *      pixels  luma              mean  low %  high %  name
  *     480x320  ▃▅▇█▆▄▃▂▁▁▁▁▁▁▁▁  101.5   0.40    1.25  samples/scene.png
  *
  * A wide terminal gets more columns. The percentages are of pixels with any clipped colour channel.
  *
- * Both views end with the first FAILURES_SHOWN failed inputs. Standard error has named them
- * already, but in a long run those lines have scrolled away, and a summary in a file never had
- * them.
+ * Both views end with the first FAILURES_SHOWN failed inputs: in a long run their messages on
+ * standard error have scrolled away.
  */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 
@@ -73,22 +71,23 @@ static const char *style(const struct text *s, const char *ansi)
 
 enum { FACTS_MAX = 160, MEGAPIXEL = 1000000 };
 
+static void describe(char facts[FACTS_MAX], const struct ih_result *r)
+{
+    const struct ih_image_info *info = &r->info;
+    int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %u bit%s,", info->width,
+                     info->height, info->format, info->source_depth,
+                     info->source_depth == 1 ? "" : "s");
+    for (unsigned p = 0; p < info->n_channels && n > 0 && n < FACTS_MAX; p++)
+        n +=
+            snprintf(facts + n, (size_t)(FACTS_MAX - n), " %s", ih_plane_name(info->n_channels, p));
+}
+
 static void describe_total(char facts[FACTS_MAX], const struct ih_result *r)
 {
     int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " image%s, %.1f megapixels", r->n_images,
                      r->n_images == 1 ? "" : "s", (double)r->histogram.n_pixels / MEGAPIXEL);
     if (r->n_failed > 0 && n > 0 && n < FACTS_MAX)
         snprintf(facts + n, (size_t)(FACTS_MAX - n), ", %" PRIu64 " failed", r->n_failed);
-}
-
-static void describe(char facts[FACTS_MAX], const struct ih_result *r)
-{
-    int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %u bit%s,", r->info.width,
-                     r->info.height, r->info.format, r->info.source_depth,
-                     r->info.source_depth == 1 ? "" : "s");
-    for (unsigned p = 0; p < r->info.n_channels && n > 0 && n < FACTS_MAX; p++)
-        n += snprintf(facts + n, (size_t)(FACTS_MAX - n), " %s",
-                      ih_plane_name(r->info.n_channels, p));
 }
 
 /* Writes the title on one line if it fits, else on two. The name is never shortened. */
@@ -329,27 +328,17 @@ static void show_line(struct text *s, const struct ih_result *r)
 
 /* ---- the output ---- */
 
-static const struct {
-    const char *name;
-    void (*show)(struct text *s, const struct ih_result *result);
-} views[] = {{"full", show_full}, {"lines", show_line}};
-
 static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
                             struct ih_error *err)
 {
-    const char *name = options->layout ? options->layout : views[0].name;
-    size_t view = 0, n_views = sizeof views / sizeof *views;
-    while (view < n_views && strcmp(views[view].name, name) != 0)
-        view++;
-    if (view == n_views)
-        return ih_error_set(err, IH_USAGE, "--text=%.100s: the views are full, lines", name);
+    const bool is_lines = options->layout && strcmp(options->layout, "lines") == 0;
     struct text *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     *s = (struct text){.stream = stream,
                        .options = *options,
                        .columns = options->columns ? options->columns : COLUMNS,
-                       .show = views[view].show};
+                       .show = is_lines ? show_line : show_full};
     *state = s;
     return IH_OK;
 }

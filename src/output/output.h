@@ -25,7 +25,7 @@ struct ih_output {
     const char *title;
     bool holds_failures; /* failed inputs have records, so a file of failures alone is kept */
 
-    /* *state   owned by the caller, released with close. Returns IH_OK, IH_USAGE or IH_MEMORY. */
+    /* *state   owned by the caller, released with close. Returns IH_OK or IH_MEMORY. */
     enum ih_status (*begin)(FILE *stream, const struct ih_output_options *options, void **state,
                             struct ih_error *err);
     void (*record)(void *state, const struct ih_result *result);
@@ -56,5 +56,26 @@ const char *ih_format_real(double v, char text[IH_REAL_MAX]);
  */
 enum { IH_COUNT_MAX = 20 };
 char *ih_format_count(char *text, uint64_t n);
+
+/* The statistics of a plane, in the order and with the names of CSV and JSON. */
+enum { IH_N_STATISTICS = 16 };
+struct ih_statistic {
+    const char *name;
+    char text[IH_REAL_MAX]; /* "" if the plane is empty and the statistic is undefined */
+};
+void ih_format_statistics(const struct ih_stats *stats,
+                          struct ih_statistic statistics[IH_N_STATISTICS]);
+
+/*
+ * Returns the highest of n bars of a drawn histogram; n is at least 1. Sorts the bars.
+ *
+ * without_spikes   the highest that is no spike. One in 32 bars is higher than a reference bar; a
+ *                  bar more than three times as high as the reference is a spike
+ */
+uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes);
+
+/* Writes text, or null for NULL, as a JSON string that is always valid UTF-8: U+FFFD replaces each
+ * invalid byte. DEL and the C1 controls are escaped because a terminal would obey them. */
+void ih_json_put_string(FILE *f, const char *text);
 
 #endif

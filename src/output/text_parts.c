@@ -3,8 +3,8 @@
 #include "output/text_parts.h"
 
 #include "base/text.h"
+#include "output/output.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -98,17 +98,6 @@ const char *ih_text_percent(char shown[IH_PERCENT_MAX], uint64_t part, uint64_t 
 
 /* ---- heights of a histogram ---- */
 
-/* The scale follows the rule of the charts (chart/axis.c), on columns instead of bins. A column is
- * a spike if it is more than SPIKE_RATIO times as high as the column that 1/SPIKE_SHARE of all
- * columns exceed. The highest column that is no spike reaches the top. */
-enum { SPIKE_SHARE = 32, SPIKE_RATIO = 3 };
-
-static int compare_falling(const void *a, const void *b)
-{
-    uint64_t m = *(const uint64_t *)a, n = *(const uint64_t *)b;
-    return (m < n) - (m > n);
-}
-
 /* Adds up the bins of each column, values 0 and 255 only if with_ends is set. */
 static void sum_columns(uint64_t columns[], unsigned n_columns, const uint64_t bins[IH_BINS],
                         bool with_ends)
@@ -123,7 +112,7 @@ static uint64_t count_at_top(const struct ih_plot *plot, const struct ih_histogr
                              const unsigned planes[], bool with_ends)
 {
     uint64_t bars[IH_PLOT_CURVES * IH_PLOT_COLUMNS];
-    size_t n = 0, top = 0;
+    size_t n = 0;
     for (unsigned i = 0; i < plot->n_curves; i++) {
         uint64_t columns[IH_PLOT_COLUMNS];
         sum_columns(columns, plot->n_columns, h->bins[planes[i]], with_ends);
@@ -131,12 +120,7 @@ static uint64_t count_at_top(const struct ih_plot *plot, const struct ih_histogr
             if (columns[c] > 0)
                 bars[n++] = columns[c];
     }
-    if (n == 0)
-        return 0;
-    qsort(bars, n, sizeof *bars, compare_falling);
-    while (!with_ends && bars[top] / SPIKE_RATIO > bars[n / SPIKE_SHARE])
-        top++; /* ends at the latest at bars[n / SPIKE_SHARE] itself */
-    return bars[top];
+    return n > 0 ? ih_highest_bar(bars, n, !with_ends) : 0;
 }
 
 void ih_plot_fill(struct ih_plot *plot, const struct ih_histogram *h, const unsigned planes[])

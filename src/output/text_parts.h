@@ -1,9 +1,8 @@
 /*
  * The parts of the text views: names cut to a width, histograms drawn with characters, percentages.
  *
- * Widths are terminal columns as wcwidth gives them in the locale of the process: two for most East
- * Asian characters and emoji, none for combining marks. A character unknown to the locale counts as
- * one column.
+ * Widths are terminal columns as wcwidth gives them in the locale of the process. A character
+ * unknown to the locale counts as one column.
  */
 #ifndef IH_OUTPUT_TEXT_PARTS_H
 #define IH_OUTPUT_TEXT_PARTS_H

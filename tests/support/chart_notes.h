@@ -68,7 +68,7 @@ static inline void note_text(struct ih_canvas *canvas, const struct ih_text_plac
                              const char *text, const struct ih_paint *paint)
 {
     struct notes *notes = (struct notes *)canvas;
-    const int32_t width = ih_glyphs_width(canvas->glyphs, place->size_px, text);
+    const int32_t width = ih_glyphs_width(canvas->page->glyphs, place->size_px, text);
     const int32_t em = (int32_t)place->size_px * IH_SUBPIXELS;
     int32_t x = place->x;
     (void)paint;
@@ -106,7 +106,8 @@ static inline void draw_notes(struct notes *notes, const struct ih_result *r, co
     if (!glyphs)
         assert_int_equal(ih_glyphs_open(&glyphs, NULL), IH_OK);
     memset(notes, 0, sizeof *notes);
-    notes->base = (struct ih_canvas){glyphs, IH_OK, note_fill, note_text};
+    const struct ih_chart_page page = {.width = width, .height = height, .glyphs = glyphs};
+    notes->base = (struct ih_canvas){.page = &page, .fill = note_fill, .text = note_text};
     notes->theme = &ih_chart_theme_dark;
     notes->all = (struct box){FAR, FAR, -FAR, -FAR, ""};
     struct ih_chart chart = {.result = r,

@@ -8,25 +8,32 @@
 
 enum { PIXEL = IH_SUBPIXELS };
 
+static struct ih_chart_page page;
+
 static struct ih_canvas *open_canvas(const struct ih_glyphs *glyphs, const char *title,
                                      const char *description)
 {
-    const struct ih_alt_text alt = {title, description};
     struct ih_canvas *canvas = NULL;
-    assert_int_equal(
-        ih_svg_open(&canvas, 100, 50, (struct ih_colour){1, 2, 255}, glyphs, &alt, NULL), IH_OK);
+    page = (struct ih_chart_page){.width = 100,
+                                  .height = 50,
+                                  .background = {1, 2, 255},
+                                  .glyphs = glyphs,
+                                  .title = title,
+                                  .description = description};
+    assert_int_equal(ih_svg_open(&page, &canvas, NULL), IH_OK);
     return canvas;
 }
 
 /* Returns the document with a NUL, and closes the canvas. */
 static char *take(struct ih_canvas *canvas)
 {
-    struct ih_bytes file = ih_svg_take(canvas);
-    assert_int_equal(canvas->status, IH_OK);
+    struct ih_bytes file = {0};
+    assert_int_equal(ih_canvas_finish(canvas, &file.data, &file.size, NULL), IH_OK);
+    file.capacity = file.size;
     ih_bytes_append(&file, "", 1);
     assert_false(file.failed);
     assert_int_equal(strlen((char *)file.data), file.size - 1);
-    ih_svg_close(canvas);
+    ih_canvas_close(canvas);
     return (char *)file.data;
 }
 
@@ -92,7 +99,7 @@ static void test_a_path_without_memory_is_an_error(void **state)
     const struct ih_paint paint = {{0, 0, 0}, 255, IH_BLEND_NORMAL};
     canvas->fill(canvas, &path, &paint);
     assert_int_equal(canvas->status, IH_MEMORY);
-    ih_svg_close(canvas);
+    ih_canvas_close(canvas);
 }
 
 /* ---- text ---- */

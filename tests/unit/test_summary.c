@@ -436,16 +436,6 @@ static void test_no_pixels(void **state)
     free(r);
 }
 
-static void test_unknown_view(void **state)
-{
-    (void)state;
-    void *text = NULL;
-    struct ih_error err;
-    struct ih_output_options options = {.layout = "wide"};
-    assert_int_equal(ih_output_text.begin(stdout, &options, &text, &err), IH_USAGE);
-    assert_non_null(strstr(err.message, "full, lines"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -465,7 +455,6 @@ int main(void)
         cmocka_unit_test(test_total),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_no_pixels),
-        cmocka_unit_test(test_unknown_view),
     };
     return cmocka_run_group_tests(tests, use_utf8, NULL);
 }

@@ -1,25 +1,20 @@
 /*
  * The vertical axis.
  *
- * A chart shows the shape of a histogram, and a single bar can ruin that: a sky clipped to 255, a
- * black frame at 0, the flat background of a drawing. So bins 0 and 255 only set the scale if all
- * others are empty. The others are sorted by height, and 1/SPIKE_SHARE of them are higher than a
- * reference bar. A bar more than SPIKE_RATIO times as high as the reference is a spike.
- *
- * The highest bar that is no spike sets the scale, so smooth and sparse histograms are shown
- * completely. Higher bars are cut; the chart marks them and gives the height of the tallest. On the
- * logarithmic scale nothing is cut.
+ * A single bar can ruin the shape that a chart shows: a sky clipped to 255, a black frame at 0, the
+ * flat background of a drawing. So bins 0 and 255 only set the scale if all others are empty, and
+ * the highest other bar that is no spike (ih_highest_bar) sets it otherwise. Higher bars are cut;
+ * the chart marks them and gives the height of the tallest. On the logarithmic scale nothing is
+ * cut.
  *
  * Rejected: a percentile alone (cuts the peak of every smooth histogram); a multiple of the mean
  * (cuts all sparse ones); a broken axis (unreadable with four curves).
  */
 #include "output/chart/parts.h"
+#include "output/output.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { SPIKE_SHARE = 32, SPIKE_RATIO = 3 };
 
 /* Space above the highest bar: only cut bars touch the top. */
 static const double HEADROOM = 1.06;
@@ -55,13 +50,7 @@ const struct ih_chart_scale *ih_chart_scale_find(const char *name)
 
 /* ---- the limit ---- */
 
-static int compare_falling(const void *a, const void *b)
-{
-    uint64_t m = *(const uint64_t *)a, n = *(const uint64_t *)b;
-    return (m < n) - (m > n);
-}
-
-/* Collects the bars of the drawn planes that are not empty, bins first to last, highest first. */
+/* Collects the bars of the drawn planes that are not empty, bins first to last. */
 static size_t collect_bars(const struct ih_histogram *h, unsigned first, unsigned last,
                            uint64_t bars[IH_PLANES * IH_BINS])
 {
@@ -70,7 +59,6 @@ static size_t collect_bars(const struct ih_histogram *h, unsigned first, unsigne
         for (unsigned v = first; v <= last && ih_chart_draws_plane(h, plane); v++)
             if (h->bins[plane][v] > 0)
                 bars[n++] = h->bins[plane][v];
-    qsort(bars, n, sizeof *bars, compare_falling);
     return n;
 }
 
@@ -79,14 +67,10 @@ static double count_to_show(const struct ih_histogram *h, bool may_cut)
 {
     uint64_t bars[IH_PLANES * IH_BINS];
     size_t n = may_cut ? collect_bars(h, 1, IH_BINS - 2, bars) : 0;
-    if (n == 0) {
-        n = collect_bars(h, 0, IH_BINS - 1, bars);
-        return n > 0 ? (double)bars[0] : 1;
-    }
-    const uint64_t *bar = bars; /* the search ends at the latest at bars[n / SPIKE_SHARE] itself */
-    while (*bar / SPIKE_RATIO > bars[n / SPIKE_SHARE])
-        bar++;
-    return (double)*bar;
+    if (n > 0)
+        return (double)ih_highest_bar(bars, n, true);
+    n = collect_bars(h, 0, IH_BINS - 1, bars);
+    return n > 0 ? (double)ih_highest_bar(bars, n, false) : 1;
 }
 
 /* ---- ticks ---- */

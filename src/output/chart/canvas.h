@@ -1,9 +1,8 @@
 /*
  * The drawing surface of a chart: a raster canvas and an SVG canvas.
  *
- * The chart decides what to draw and where; it knows neither pixels nor markup. A canvas fills
- * paths and writes lines of text; it knows nothing of histograms. Lines, bars and triangles are
- * filled paths. Text is a call of its own, so the SVG canvas can write it as text.
+ * A canvas fills paths and writes lines of text; it knows nothing of histograms. Lines, bars and
+ * triangles are filled paths. Text is a call of its own, so the SVG canvas can write it as text.
  *
  * Drawing calls return nothing. The first failure stays in `status` and later calls do nothing, so
  * one check at the end is enough.
@@ -16,6 +15,7 @@
 
 #include "base/status.h"
 #include "output/buffer.h"
+#include "output/chart/chart.h"
 #include "output/chart/label.h"
 #include "output/chart/path.h"
 
@@ -46,14 +46,19 @@ struct ih_text_place {
     unsigned size_px;    /* of the em */
 };
 
-/* The alternative text of a picture, for screen readers. Valid UTF-8, borrowed. */
-struct ih_alt_text {
-    const char *title, *description;
+/* The page of a chart file, and what the file says about it. Everything is borrowed. */
+struct ih_chart_page {
+    unsigned width, height; /* pixels, at most 65535 */
+    struct ih_colour background;
+    const struct ih_glyphs *glyphs;
+    const char *title, *description; /* SVG: alternative text for screen readers, valid UTF-8 */
+    const char *source;              /* PNG: the input, as a text chunk; NULL: none */
 };
 
 struct ih_canvas {
-    const struct ih_glyphs *glyphs; /* borrowed */
-    enum ih_status status;          /* IH_OK, or the first failure */
+    const struct ih_chart_page *page; /* borrowed */
+    enum ih_status status;            /* IH_OK, or the first failure */
+    struct ih_bytes file;             /* what is written so far */
 
     /* Fills the inside of a path (nonzero winding rule). */
     void (*fill)(struct ih_canvas *canvas, const struct ih_path *path,
@@ -62,44 +67,54 @@ struct ih_canvas {
     /* Writes one line of valid UTF-8, ih_glyphs_width wide. */
     void (*text)(struct ih_canvas *canvas, const struct ih_text_place *place, const char *text,
                  const struct ih_paint *paint);
+
+    /* Completes the file. Called once, if status is IH_OK. */
+    enum ih_status (*finish)(struct ih_canvas *canvas, struct ih_error *err);
+
+    void (*release)(struct ih_canvas *canvas); /* NULL: it has no memory of its own */
 };
 
 /*
- * Opens a canvas of 8-bit RGB pixels, filled with the background colour.
+ * Opens the canvas for a file format; NULL: PNG.
  *
- * canvas   owned by the caller, released with ih_raster_close
- * glyphs   borrowed until close
+ * page     borrowed until close
+ * canvas   owned by the caller; NULL on failure
  *
  * Returns IH_OK or IH_MEMORY.
  */
-enum ih_status ih_raster_open(struct ih_canvas **canvas, unsigned width, unsigned height,
-                              struct ih_colour background, const struct ih_glyphs *glyphs,
+enum ih_status ih_canvas_open(const struct ih_chart_format *format,
+                              const struct ih_chart_page *page, struct ih_canvas **canvas,
                               struct ih_error *err);
 
-/* Returns the pixels, [height][width][3], top row first. Borrowed until close. */
-const uint8_t *ih_raster_pixels(const struct ih_canvas *canvas);
+/*
+ * Makes the file.
+ *
+ * *file   owned by the caller, free() it; unchanged on failure
+ *
+ * Returns IH_OK, IH_MEMORY (also if drawing ran out of memory), or IH_UNAVAILABLE if the library of
+ * the format fails.
+ */
+enum ih_status ih_canvas_finish(struct ih_canvas *canvas, unsigned char **file, size_t *size_bytes,
+                                struct ih_error *err);
 
-/* NULL is allowed. */
-void ih_raster_close(struct ih_canvas *canvas);
+void ih_canvas_close(struct ih_canvas *canvas); /* NULL is allowed */
+
+/* ---- the two canvases ---- */
 
 /*
- * Opens a canvas that writes SVG 1.1 in UTF-8.
+ * Appends a picture to a file, which may be left incomplete on failure.
  *
- * canvas   owned by the caller, released with ih_svg_close
- * glyphs   borrowed until close
- * text     copied
- *
- * Returns IH_OK or IH_MEMORY.
+ * pixels   [height][width][3], top row first
  */
-enum ih_status ih_svg_open(struct ih_canvas **canvas, unsigned width, unsigned height,
-                           struct ih_colour background, const struct ih_glyphs *glyphs,
-                           const struct ih_alt_text *text, struct ih_error *err);
+typedef enum ih_status ih_encoder(const struct ih_chart_page *page, const uint8_t *pixels,
+                                  struct ih_bytes *file, struct ih_error *err);
 
-/* Ends the document and returns it; the caller owns it. Sets the canvas's status to IH_MEMORY if
- * memory ran out. */
-struct ih_bytes ih_svg_take(struct ih_canvas *canvas);
+/* 8-bit RGB pixels, filled with the background colour. Same errors as ih_canvas_open. */
+enum ih_status ih_raster_open(const struct ih_chart_page *page, ih_encoder *encode,
+                              struct ih_canvas **canvas, struct ih_error *err);
 
-/* NULL is allowed. */
-void ih_svg_close(struct ih_canvas *canvas);
+/* SVG 1.1 in UTF-8. */
+enum ih_status ih_svg_open(const struct ih_chart_page *page, struct ih_canvas **canvas,
+                           struct ih_error *err);
 
 #endif

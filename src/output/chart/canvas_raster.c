@@ -1,10 +1,9 @@
 /*
  * The raster canvas draws paths and text as 8-bit RGB pixels.
  *
- * path.c computes the coverage of each pixel. Paint is mixed in by that share, in integers that are
- * rounded once per path. Blending uses sRGB values, not linear light, as CSS and SVG renderers do,
- * so a rendered SVG chart looks the same. There is no alpha channel: a chart has its own
- * background.
+ * Paint is mixed in by the coverage of each pixel (path.c), in integers that are rounded once per
+ * path. Blending uses sRGB values, as CSS and SVG renderers do, so a rendered SVG chart looks the
+ * same.
  */
 #include "output/chart/canvas.h"
 
@@ -15,7 +14,7 @@
 
 struct raster {
     struct ih_canvas base; /* first member, so pointers to it can be cast back */
-    unsigned width, height;
+    ih_encoder *encode;
     uint8_t *pixels; /* owned, [height][width][3] */
     struct ih_coverage coverage;
     struct ih_path text; /* scratch: the outlines of a line of text */
@@ -91,62 +90,65 @@ static void raster_fill(struct ih_canvas *canvas, const struct ih_path *path,
     }
     while (ih_coverage_next(&r->coverage, &row))
         for (size_t i = 0; i < row.n_spans; i++)
-            paint_span(r->pixels + (size_t)row.y * r->width * 3, &row.spans[i], &blend);
+            paint_span(r->pixels + (size_t)row.y * canvas->page->width * 3, &row.spans[i], &blend);
 }
 
 static void raster_text(struct ih_canvas *canvas, const struct ih_text_place *place,
                         const char *text, const struct ih_paint *paint)
 {
     struct raster *r = (struct raster *)canvas;
-    const int32_t width = ih_glyphs_width(canvas->glyphs, place->size_px, text);
+    const int32_t width = ih_glyphs_width(canvas->page->glyphs, place->size_px, text);
     int32_t x = place->x;
     if (place->align != IH_ALIGN_LEFT)
         x -= place->align == IH_ALIGN_CENTRE ? width / 2 : width;
     ih_path_clear(&r->text);
-    ih_glyphs_outline(canvas->glyphs, &r->text, x, place->baseline, place->size_px, text);
+    ih_glyphs_outline(canvas->page->glyphs, &r->text, x, place->baseline, place->size_px, text);
     raster_fill(canvas, &r->text, paint);
 }
 
-enum ih_status ih_raster_open(struct ih_canvas **canvas, unsigned width, unsigned height,
-                              struct ih_colour background, const struct ih_glyphs *glyphs,
-                              struct ih_error *err)
+static enum ih_status raster_finish(struct ih_canvas *canvas, struct ih_error *err)
 {
+    const struct raster *r = (struct raster *)canvas;
+    return r->encode(canvas->page, r->pixels, &canvas->file, err);
+}
+
+static void raster_release(struct ih_canvas *canvas)
+{
+    struct raster *r = (struct raster *)canvas;
+    ih_path_reset(&r->text);
+    ih_coverage_reset(&r->coverage);
+    free(r->pixels);
+}
+
+enum ih_status ih_raster_open(const struct ih_chart_page *page, ih_encoder *encode,
+                              struct ih_canvas **canvas, struct ih_error *err)
+{
+    const struct ih_colour background = page->background;
     size_t row_bytes = 0, size_bytes = 0;
     struct raster *r = calloc(1, sizeof *r);
     *canvas = NULL;
-    if (!r || !ih_size_multiply(width, 3, &row_bytes) ||
-        !ih_size_multiply(row_bytes, height, &size_bytes) || !(r->pixels = malloc(size_bytes)) ||
-        !ih_coverage_init(&r->coverage, width, height)) {
-        ih_raster_close(r ? &r->base : NULL);
-        return ih_error_set(err, IH_MEMORY, "chart: out of memory for %u x %u pixels", width,
-                            height);
+    if (r)
+        r->base = (struct ih_canvas){.page = page,
+                                     .fill = raster_fill,
+                                     .text = raster_text,
+                                     .finish = raster_finish,
+                                     .release = raster_release};
+    if (!r || !ih_size_multiply(page->width, 3, &row_bytes) ||
+        !ih_size_multiply(row_bytes, page->height, &size_bytes) ||
+        !(r->pixels = malloc(size_bytes)) ||
+        !ih_coverage_init(&r->coverage, page->width, page->height)) {
+        ih_canvas_close(r ? &r->base : NULL);
+        return ih_error_set(err, IH_MEMORY, "chart: out of memory for %u x %u pixels", page->width,
+                            page->height);
     }
-    r->base = (struct ih_canvas){glyphs, IH_OK, raster_fill, raster_text};
-    r->width = width;
-    r->height = height;
+    r->encode = encode;
     for (uint8_t *p = r->pixels; p < r->pixels + row_bytes; p += 3) {
         p[0] = background.red;
         p[1] = background.green;
         p[2] = background.blue;
     }
-    for (unsigned y = 1; y < height; y++)
+    for (unsigned y = 1; y < page->height; y++)
         memcpy(r->pixels + y * row_bytes, r->pixels, row_bytes);
     *canvas = &r->base;
     return IH_OK;
-}
-
-const uint8_t *ih_raster_pixels(const struct ih_canvas *canvas)
-{
-    return ((const struct raster *)canvas)->pixels;
-}
-
-void ih_raster_close(struct ih_canvas *canvas)
-{
-    struct raster *r = (struct raster *)canvas;
-    if (!r)
-        return;
-    ih_path_reset(&r->text);
-    ih_coverage_reset(&r->coverage);
-    free(r->pixels);
-    free(r);
 }

@@ -1,18 +1,17 @@
 /*
  * The SVG canvas writes paths as <path> and text as <text>.
  *
- * Text is not turned into outlines. Users can select, search and hear it, viewers can show scripts
- * that the embedded font lacks, and the file is half the size. The cost is that a viewer may use
- * another font. Each line therefore has a textLength, which browsers obey, and an anchor, which
- * keeps columns of numbers aligned in other viewers. The font list names DejaVu Sans and families
- * of the same widths.
+ * Users can select, search and hear the text, viewers can show scripts that the embedded font
+ * lacks, and the file is half the size that outlines would take. But a viewer may use another font.
+ * So each line has a textLength, which browsers obey, and an anchor, which keeps columns of numbers
+ * aligned elsewhere. The font list names DejaVu Sans and families of the same widths.
  *
- * The areas of the channels use mix-blend-mode. Browsers, librsvg and Inkscape support it; other
- * viewers show the areas on top of each other, with the luma line still visible. Rejected: areas
- * that do not overlap, because the background shows through at their edges.
+ * The areas of the channels use mix-blend-mode. Viewers other than browsers, librsvg and Inkscape
+ * may show them on top of each other, with the luma line still visible. Rejected: areas that do not
+ * overlap, because the background shows through at their edges.
  *
- * Numbers are formatted from integers, independent of the locale, to 1/100 of a pixel. Characters
- * that XML does not allow become U+FFFD.
+ * Numbers are formatted from integers, to 1/100 of a pixel. Characters that XML does not allow
+ * become U+FFFD.
  */
 #include "output/chart/canvas.h"
 
@@ -23,11 +22,6 @@
 #include <string.h>
 
 static const char fonts[] = "'DejaVu Sans','Bitstream Vera Sans',Verdana,Geneva,sans-serif";
-
-struct svg {
-    struct ih_canvas base; /* first member, so pointers to it can be cast back */
-    struct ih_bytes file;
-};
 
 /* ---- text, lengths and colours ---- */
 
@@ -122,16 +116,16 @@ static void put_points(struct ih_bytes *file, const struct ih_path *path)
 static void svg_fill(struct ih_canvas *canvas, const struct ih_path *path,
                      const struct ih_paint *paint)
 {
-    struct svg *s = (struct svg *)canvas;
+    struct ih_bytes *file = &canvas->file;
     if (path->failed)
         canvas->status = IH_MEMORY;
     if (canvas->status != IH_OK || path->n_points == 0)
         return;
-    ih_bytes_text(&s->file, "<path");
-    put_paint(&s->file, paint);
-    ih_bytes_text(&s->file, " d=\"");
-    put_points(&s->file, path);
-    ih_bytes_text(&s->file, "\"/>\n");
+    ih_bytes_text(file, "<path");
+    put_paint(file, paint);
+    ih_bytes_text(file, " d=\"");
+    put_points(file, path);
+    ih_bytes_text(file, "\"/>\n");
 }
 
 /* ---- text ---- */
@@ -142,69 +136,56 @@ static void svg_text(struct ih_canvas *canvas, const struct ih_text_place *place
     static const char *const anchors[] = {[IH_ALIGN_LEFT] = "",
                                           [IH_ALIGN_CENTRE] = " text-anchor=\"middle\"",
                                           [IH_ALIGN_RIGHT] = " text-anchor=\"end\""};
-    struct svg *s = (struct svg *)canvas;
-    const int32_t width = ih_glyphs_width(canvas->glyphs, place->size_px, text);
+    struct ih_bytes *file = &canvas->file;
+    const int32_t width = ih_glyphs_width(canvas->page->glyphs, place->size_px, text);
     if (canvas->status != IH_OK || width <= 0)
         return;
-    ih_bytes_text(&s->file, "<text x=\"");
-    put_length(&s->file, place->x);
-    ih_bytes_text(&s->file, "\" y=\"");
-    put_length(&s->file, place->baseline);
-    ih_bytes_format(&s->file, "\" font-size=\"%u\"%s textLength=\"", place->size_px,
+    ih_bytes_text(file, "<text x=\"");
+    put_length(file, place->x);
+    ih_bytes_text(file, "\" y=\"");
+    put_length(file, place->baseline);
+    ih_bytes_format(file, "\" font-size=\"%u\"%s textLength=\"", place->size_px,
                     anchors[place->align]);
-    put_length(&s->file, width);
-    ih_bytes_text(&s->file, "\" lengthAdjust=\"spacingAndGlyphs\"");
-    put_paint(&s->file, paint);
-    ih_bytes_text(&s->file, ">");
-    put_text(&s->file, text);
-    ih_bytes_text(&s->file, "</text>\n");
+    put_length(file, width);
+    ih_bytes_text(file, "\" lengthAdjust=\"spacingAndGlyphs\"");
+    put_paint(file, paint);
+    ih_bytes_text(file, ">");
+    put_text(file, text);
+    ih_bytes_text(file, "</text>\n");
 }
 
 /* ---- the document ---- */
 
-/* isolation:isolate keeps blending inside the picture when the SVG is part of a page. */
-enum ih_status ih_svg_open(struct ih_canvas **canvas, unsigned width, unsigned height,
-                           struct ih_colour background, const struct ih_glyphs *glyphs,
-                           const struct ih_alt_text *text, struct ih_error *err)
+static enum ih_status svg_finish(struct ih_canvas *canvas, struct ih_error *err)
 {
-    struct svg *s = calloc(1, sizeof *s);
-    *canvas = NULL;
-    if (!s)
+    (void)err;
+    ih_bytes_text(&canvas->file, "</svg>\n");
+    return IH_OK;
+}
+
+/* isolation:isolate keeps blending inside the picture when the SVG is part of a page. */
+enum ih_status ih_svg_open(const struct ih_chart_page *page, struct ih_canvas **canvas,
+                           struct ih_error *err)
+{
+    const unsigned width = page->width, height = page->height;
+    *canvas = malloc(sizeof **canvas);
+    if (!*canvas)
         return ih_error_set(err, IH_MEMORY, "chart: out of memory");
-    s->base = (struct ih_canvas){glyphs, IH_OK, svg_fill, svg_text};
-    ih_bytes_format(&s->file,
+    **canvas =
+        (struct ih_canvas){.page = page, .fill = svg_fill, .text = svg_text, .finish = svg_finish};
+    struct ih_bytes *file = &(*canvas)->file;
+    ih_bytes_format(file,
                     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                     "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" "
                     "height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\" xml:space=\"preserve\" "
                     "style=\"isolation:isolate\" font-family=\"%s\">\n",
                     width, height, width, height, fonts);
-    ih_bytes_text(&s->file, "<title>");
-    put_text(&s->file, text->title);
-    ih_bytes_text(&s->file, "</title>\n<desc>");
-    put_text(&s->file, text->description);
-    ih_bytes_format(&s->file, "</desc>\n<rect width=\"%u\" height=\"%u\"", width, height);
-    put_colour(&s->file, &background);
-    ih_bytes_text(&s->file, "/>\n");
-    *canvas = &s->base;
+    ih_bytes_text(file, "<title>");
+    put_text(file, page->title);
+    ih_bytes_text(file, "</title>\n<desc>");
+    put_text(file, page->description);
+    ih_bytes_format(file, "</desc>\n<rect width=\"%u\" height=\"%u\"", width, height);
+    put_colour(file, &page->background);
+    ih_bytes_text(file, "/>\n");
     return IH_OK;
-}
-
-struct ih_bytes ih_svg_take(struct ih_canvas *canvas)
-{
-    struct svg *s = (struct svg *)canvas;
-    ih_bytes_text(&s->file, "</svg>\n");
-    if (s->file.failed)
-        canvas->status = IH_MEMORY;
-    struct ih_bytes file = s->file;
-    s->file = (struct ih_bytes){0};
-    return file;
-}
-
-void ih_svg_close(struct ih_canvas *canvas)
-{
-    struct svg *s = (struct svg *)canvas;
-    if (!s)
-        return;
-    ih_bytes_reset(&s->file);
-    free(s);
 }

@@ -2,18 +2,18 @@
  * A chart, from a result to a file in memory.
  *
  *     chart.c    the layout, and the order of drawing
+ *     theme.c    colours
  *     axis.c     scales, the height of counts, ticks
  *     plot.c     the plot, its numbers, and the strip above it
  *     text.c     title, legend and facts
- *     theme.h    colours; sizes.h: sizes
  *     label.h    names and numbers as text; the font
  *     canvas.h   the drawing surface, raster or SVG; path.h: shapes
- *     format.h   the file formats
+ *     format.c   the file formats
  *
- * The layout is computed first, from the widths of all texts. Drawing then measures nothing on the
- * canvas, so every canvas gets the same shapes at the same places.
+ * The layout is computed first, from the widths of all texts, so every canvas gets the same shapes
+ * at the same places. Rows are placed from the top and the bottom, in sizes that follow from the
+ * type, and the plot gets the rest. If that is too little, the footer gets shorter.
  *
- *     margin
  *     title                     scale
  *     strip: clipped, cut
  *     +-------------------------+
@@ -22,17 +22,10 @@
  *     numbers of the values
  *     legend                        one row, or a few in a narrow chart
  *     facts                         the same
- *     margin
- *
- * All sizes follow from the size of the type. Rows are placed from the top and the bottom, and the
- * plot gets the rest. If that is too little, the footer gets shorter. Then the axis chooses its
- * ticks, and the width of their numbers sets the left edge of the plot.
  */
 #include "output/chart/chart.h"
 
-#include "output/chart/format.h"
 #include "output/chart/parts.h"
-#include "output/chart/sizes.h"
 
 #include <stdlib.h>
 
@@ -81,25 +74,35 @@ enum {
     TICK_GAP = 200, /* least distance of two numbers on the vertical axis */
 };
 
+/* At the default size, ordinary type is DESIGN_EM pixels. */
+enum { DESIGN_EM = 13, EM_LEAST = 10 };
+
+/* In hundredths of the em. */
+enum { TITLE_SIZE = 150, CAPITALS = 73 /* height in DejaVu Sans: 0.729 em */ };
+
 /* The least height of the plot, in percent of the chart. The footer gives way to it. */
 enum { PLOT_SHARE = 40 };
 
 /* Ticks on the vertical axis, at most. */
 static const double TICKS_MOST = 8;
 
-/* Footers, from the longest to the shortest. */
-struct footer {
-    bool has_legend, has_numbers, has_facts, has_all_facts;
-};
+/* What the footer has, from nothing to everything. Each has what the one before it has. */
+enum footer { NOTHING, NAMES, FACTS_IN_ONE_ROW, NUMBERS, ALL_FACTS };
 
-static const struct footer footers[] = {
-    {true, true, true, true},    {true, true, true, false},    {true, false, true, false},
-    {true, false, false, false}, {false, false, false, false},
-};
-
+/* Converts hundredths of the em to pixels. */
 static int32_t ems(const struct ih_chart_layout *l, int32_t hundredths)
 {
-    return ih_ems(l->em, hundredths);
+    return (l->em * hundredths + 50) / 100;
+}
+
+void ih_chart_set_sizes(struct ih_chart_layout *l, unsigned width, unsigned height)
+{
+    *l = (struct ih_chart_layout){.width = (int32_t)width, .height = (int32_t)height};
+    l->em = ih_larger(EM_LEAST, ih_smaller(l->width * DESIGN_EM / IH_CHART_WIDTH,
+                                           l->height * DESIGN_EM / IH_CHART_HEIGHT));
+    l->title_em = ems(l, TITLE_SIZE);
+    l->margin = ih_larger(l->em * 3 / 5, ih_smaller(l->width, l->height) / 32);
+    l->hair = ih_larger(1, (l->em + DESIGN_EM / 2) / DESIGN_EM);
 }
 
 /* Chooses the fewest rows in which the entries of the legend fit with their numbers, in columns. */
@@ -131,23 +134,23 @@ static bool names_fit(const struct ih_chart *chart)
     return width <= (l->right - l->margin) * IH_SUBPIXELS;
 }
 
-static void choose_rows(struct ih_chart *chart, const struct footer *footer)
+static void choose_rows(struct ih_chart *chart, enum footer footer)
 {
     struct ih_chart_layout *l = &chart->layout;
     l->legend_rows = l->legend_columns = l->facts_rows = 0;
-    if (footer->has_legend && footer->has_numbers)
+    if (footer >= NUMBERS)
         choose_columns(chart);
-    if (footer->has_legend && l->legend_columns == 0)
+    if (footer >= NAMES && l->legend_columns == 0)
         l->legend_rows = names_fit(chart) ? 1 : 0;
-    if (footer->has_facts)
-        l->facts_rows = footer->has_all_facts
-                            ? ih_chart_count_fact_rows(chart, (l->right - l->margin) * IH_SUBPIXELS)
-                            : 1;
+    if (footer >= FACTS_IN_ONE_ROW)
+        l->facts_rows = 1;
+    if (footer == ALL_FACTS)
+        l->facts_rows = ih_chart_count_fact_rows(chart, (l->right - l->margin) * IH_SUBPIXELS);
 }
 
 static void place_rows(struct ih_chart_layout *l)
 {
-    l->title_y = l->margin + ems(l, IH_TITLE_SIZE * IH_CAPITALS / 100);
+    l->title_y = l->margin + ems(l, TITLE_SIZE * CAPITALS / 100);
     l->strip_y = l->title_y + ems(l, HEADER_TO_STRIP);
     l->top = l->strip_y + ems(l, STRIP_TO_PLOT);
 
@@ -180,19 +183,14 @@ static int32_t numbers_width(const struct ih_chart *chart)
 static void lay_out(struct ih_chart *chart, unsigned width, unsigned height)
 {
     struct ih_chart_layout *l = &chart->layout;
-    *l = (struct ih_chart_layout){.width = (int32_t)width, .height = (int32_t)height};
-    l->em = ih_em_of(l->width, l->height);
-    l->title_em = ems(l, IH_TITLE_SIZE);
-    l->margin = ih_margin_of(l->width, l->height, l->em);
-    l->hair = ih_hair_of(l->em);
+    ih_chart_set_sizes(l, width, height);
     l->row_pitch = ems(l, ROW_PITCH);
     l->right = l->width - l->margin;
-    for (size_t i = 0; i < sizeof footers / sizeof *footers; i++) {
-        choose_rows(chart, &footers[i]);
+    enum footer footer = ALL_FACTS + 1;
+    do {
+        choose_rows(chart, --footer);
         place_rows(l);
-        if (plot_is_high(l))
-            break;
-    }
+    } while (footer > NOTHING && !plot_is_high(l));
     double plot_height = l->bottom - l->top;
     double gap = ems(l, TICK_GAP) / plot_height;
     if (chart->axis.scale->steps != IH_STEPS_DECADES && gap < 1 / TICKS_MOST)
@@ -241,26 +239,27 @@ enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_cha
     *size_bytes = 0;
     enum ih_status status = check_size(options, err);
     if (status != IH_OK || (status = ih_glyphs_open(&glyphs, err)) != IH_OK)
-        goto out;
+        return status;
     chart.glyphs = glyphs;
     ih_chart_collect_facts(result, &chart.facts);
     ih_chart_describe(&chart, &title, &description);
-    if (title.failed || description.failed) {
+    const struct ih_chart_page page = {.width = options->width,
+                                       .height = options->height,
+                                       .background = chart.theme->page,
+                                       .glyphs = glyphs,
+                                       .title = (const char *)title.data,
+                                       .description = (const char *)description.data,
+                                       .source = ih_chart_source(result)};
+    if (title.failed || description.failed)
         status = ih_error_set(err, IH_MEMORY, "chart: out of memory");
-        goto out;
+    else
+        status = ih_canvas_open(options->format, &page, &chart.canvas, err);
+    if (status == IH_OK) {
+        ih_chart_draw_all(&chart, options->width, options->height);
+        status = ih_canvas_finish(chart.canvas, file, size_bytes, err);
     }
-    const struct ih_chart_about about = {{(const char *)title.data, (const char *)description.data},
-                                         ih_chart_source(result)};
-    status = ih_chart_format_open(options->format, &chart.canvas, options->width, options->height,
-                                  chart.theme->page, glyphs, &about, err);
-    if (status != IH_OK)
-        goto out;
-    ih_chart_draw_all(&chart, options->width, options->height);
-    status = ih_chart_format_finish(options->format, chart.canvas, options->width, options->height,
-                                    &about, file, size_bytes, err);
-out:
     ih_path_reset(&chart.path);
-    ih_chart_format_close(options->format, chart.canvas);
+    ih_canvas_close(chart.canvas);
     ih_glyphs_close(glyphs);
     ih_bytes_reset(&description);
     ih_bytes_reset(&title);

@@ -6,7 +6,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "output/chart/format.h"
+#include "output/chart/canvas.h"
 
 #include <png.h>
 #include <setjmp.h>
@@ -19,13 +19,6 @@
 #include <jpeglib.h>
 
 #include <jerror.h> /* after jpeglib.h: the numbers of messages depend on JPEG_LIB_VERSION */
-
-/* A picture to encode. Encoders append to the file, which may be left incomplete on failure. */
-struct picture {
-    const uint8_t *pixels; /* [height][width][3], top row first; borrowed */
-    unsigned width, height;
-    const char *source; /* as in struct ih_chart_about */
-};
 
 /* ---- PNG ---- */
 
@@ -80,7 +73,8 @@ static void on_png_flush(png_structp png)
 }
 
 /* Calls libpng; a jump ends here. */
-static void write_png(struct png_encoder *e, const struct picture *picture)
+static void write_png(struct png_encoder *e, const struct ih_chart_page *page,
+                      const uint8_t *pixels)
 {
     static char software[] = "Software", name[] = "imghist", source[] = "Source";
     png_text texts[2] = {{.compression = PNG_TEXT_COMPRESSION_NONE, .key = software, .text = name},
@@ -88,7 +82,7 @@ static void write_png(struct png_encoder *e, const struct picture *picture)
     if (setjmp(png_jmpbuf(e->png)))
         return;
     png_set_write_fn(e->png, e, on_png_write, on_png_flush);
-    png_set_IHDR(e->png, e->info, picture->width, picture->height, 8, PNG_COLOR_TYPE_RGB,
+    png_set_IHDR(e->png, e->info, page->width, page->height, 8, PNG_COLOR_TYPE_RGB,
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_set_sRGB(e->png, e->info, PNG_sRGB_INTENT_RELATIVE);
     texts[1].text = e->source;
@@ -96,22 +90,22 @@ static void write_png(struct png_encoder *e, const struct picture *picture)
     png_set_filter(e->png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
     png_set_compression_level(e->png, PNG_LEVEL);
     png_write_info(e->png, e->info);
-    for (unsigned y = 0; y < picture->height; y++)
-        png_write_row(e->png, picture->pixels + (size_t)y * picture->width * 3);
+    for (unsigned y = 0; y < page->height; y++)
+        png_write_row(e->png, pixels + (size_t)y * page->width * 3);
     png_write_end(e->png, NULL);
 }
 
-static enum ih_status encode_png(const struct picture *picture, struct ih_bytes *file,
-                                 struct ih_error *err)
+static enum ih_status encode_png(const struct ih_chart_page *page, const uint8_t *pixels,
+                                 struct ih_bytes *file, struct ih_error *err)
 {
     struct png_encoder e = {.file = file, .err = err, .status = IH_OK};
     e.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &e, on_png_error, on_png_warning);
     e.info = e.png ? png_create_info_struct(e.png) : NULL;
-    e.source = picture->source ? strdup(picture->source) : NULL;
-    if (!e.info || (picture->source && !e.source))
+    e.source = page->source ? strdup(page->source) : NULL;
+    if (!e.info || (page->source && !e.source))
         e.status = ih_error_set(err, IH_MEMORY, "chart: out of memory for the PNG");
     else
-        write_png(&e, picture);
+        write_png(&e, page, pixels);
     free(e.source);
     png_destroy_write_struct(&e.png, &e.info);
     return e.status;
@@ -175,33 +169,34 @@ static void on_jpeg_end(j_compress_ptr jpeg)
 }
 
 /* Calls libjpeg; a jump ends here. Returns false after a jump. */
-static bool write_jpeg(struct jpeg_encoder *e, const struct picture *picture)
+static bool write_jpeg(struct jpeg_encoder *e, const struct ih_chart_page *page,
+                       const uint8_t *pixels)
 {
     if (setjmp(e->jump))
         return false;
     jpeg_create_compress(&e->jpeg);
     e->jpeg.dest = &e->destination;
-    e->jpeg.image_width = picture->width;
-    e->jpeg.image_height = picture->height;
+    e->jpeg.image_width = page->width;
+    e->jpeg.image_height = page->height;
     e->jpeg.input_components = 3;
     e->jpeg.in_color_space = JCS_RGB;
     jpeg_set_defaults(&e->jpeg);
     jpeg_set_quality(&e->jpeg, JPEG_QUALITY, TRUE);
     e->jpeg.comp_info[0].h_samp_factor = e->jpeg.comp_info[0].v_samp_factor = 1;
     jpeg_start_compress(&e->jpeg, TRUE);
-    for (unsigned y = 0; y < picture->height; y++) {
+    for (unsigned y = 0; y < page->height; y++) {
         union { /* libjpeg reads rows through pointers without const */
             const uint8_t *constant;
             JSAMPROW row;
-        } at = {picture->pixels + (size_t)y * picture->width * 3};
+        } at = {pixels + (size_t)y * page->width * 3};
         jpeg_write_scanlines(&e->jpeg, &at.row, 1);
     }
     jpeg_finish_compress(&e->jpeg);
     return true;
 }
 
-static enum ih_status encode_jpeg(const struct picture *picture, struct ih_bytes *file,
-                                  struct ih_error *err)
+static enum ih_status encode_jpeg(const struct ih_chart_page *page, const uint8_t *pixels,
+                                  struct ih_bytes *file, struct ih_error *err)
 {
     struct jpeg_encoder e = {.file = file};
     enum ih_status status = IH_OK;
@@ -212,7 +207,7 @@ static enum ih_status encode_jpeg(const struct picture *picture, struct ih_bytes
     e.destination.init_destination = begin_piece;
     e.destination.empty_output_buffer = on_piece_full;
     e.destination.term_destination = on_jpeg_end;
-    if (!write_jpeg(&e, picture)) {
+    if (!write_jpeg(&e, page, pixels)) {
         char message[JMSG_LENGTH_MAX];
         e.errors.format_message((j_common_ptr)&e.jpeg, message);
         bool is_memory = file->failed || e.errors.msg_code == JERR_OUT_OF_MEMORY;
@@ -230,40 +225,39 @@ static void on_stb_write(void *context, void *data, int size)
     ih_bytes_append(context, data, (size_t)size);
 }
 
-/* success   the return value of stb_image_write */
-static enum ih_status finish_stb(int success, const struct ih_bytes *file, const char *format,
-                                 struct ih_error *err)
+typedef int stb_write_function(stbi_write_func *write, void *context, int width, int height,
+                               int n_channels, const void *pixels);
+
+static enum ih_status encode_with_stb(stb_write_function *write_picture, const char *name,
+                                      const struct ih_chart_page *page, const uint8_t *pixels,
+                                      struct ih_bytes *file, struct ih_error *err)
 {
+    const int is_written =
+        write_picture(on_stb_write, file, (int)page->width, (int)page->height, 3, pixels);
     if (file->failed)
-        return ih_error_set(err, IH_MEMORY, "chart: out of memory for the %s", format);
-    if (!success)
-        return ih_error_set(err, IH_UNAVAILABLE, "chart: stb_image_write failed to write the %s",
-                            format);
-    return IH_OK;
+        return ih_error_set(err, IH_MEMORY, "chart: out of memory for the %s", name);
+    return is_written ? IH_OK
+                      : ih_error_set(err, IH_UNAVAILABLE,
+                                     "chart: stb_image_write failed to write the %s", name);
 }
 
-static enum ih_status encode_bmp(const struct picture *picture, struct ih_bytes *file,
-                                 struct ih_error *err)
+static enum ih_status encode_bmp(const struct ih_chart_page *page, const uint8_t *pixels,
+                                 struct ih_bytes *file, struct ih_error *err)
 {
-    return finish_stb(stbi_write_bmp_to_func(on_stb_write, file, (int)picture->width,
-                                             (int)picture->height, 3, picture->pixels),
-                      file, "BMP", err);
+    return encode_with_stb(stbi_write_bmp_to_func, "BMP", page, pixels, file, err);
 }
 
-static enum ih_status encode_tga(const struct picture *picture, struct ih_bytes *file,
-                                 struct ih_error *err)
+static enum ih_status encode_tga(const struct ih_chart_page *page, const uint8_t *pixels,
+                                 struct ih_bytes *file, struct ih_error *err)
 {
-    return finish_stb(stbi_write_tga_to_func(on_stb_write, file, (int)picture->width,
-                                             (int)picture->height, 3, picture->pixels),
-                      file, "TGA", err);
+    return encode_with_stb(stbi_write_tga_to_func, "TGA", page, pixels, file, err);
 }
 
 /* ---- the formats ---- */
 
 struct ih_chart_format {
     const char *endings[2]; /* of file names */
-    enum ih_status (*encode)(const struct picture *picture, struct ih_bytes *file,
-                             struct ih_error *err); /* NULL: SVG, written by the canvas */
+    ih_encoder *encode;     /* NULL: SVG */
 };
 
 static const struct ih_chart_format formats[] = {
@@ -281,51 +275,35 @@ const struct ih_chart_format *ih_chart_format_of(const char *path)
     return NULL;
 }
 
-static bool is_svg(const struct ih_chart_format *format)
+/* ---- canvases and files ---- */
+
+enum ih_status ih_canvas_open(const struct ih_chart_format *format,
+                              const struct ih_chart_page *page, struct ih_canvas **canvas,
+                              struct ih_error *err)
 {
-    return format && !format->encode;
+    ih_encoder *encode = format ? format->encode : encode_png;
+    return encode ? ih_raster_open(page, encode, canvas, err) : ih_svg_open(page, canvas, err);
 }
 
-enum ih_status ih_chart_format_open(const struct ih_chart_format *format, struct ih_canvas **canvas,
-                                    unsigned width, unsigned height, struct ih_colour background,
-                                    const struct ih_glyphs *glyphs,
-                                    const struct ih_chart_about *about, struct ih_error *err)
+enum ih_status ih_canvas_finish(struct ih_canvas *canvas, unsigned char **file, size_t *size_bytes,
+                                struct ih_error *err)
 {
-    if (is_svg(format))
-        return ih_svg_open(canvas, width, height, background, glyphs, &about->text, err);
-    return ih_raster_open(canvas, width, height, background, glyphs, err);
-}
-
-enum ih_status ih_chart_format_finish(const struct ih_chart_format *format,
-                                      struct ih_canvas *canvas, unsigned width, unsigned height,
-                                      const struct ih_chart_about *about, unsigned char **file,
-                                      size_t *size_bytes, struct ih_error *err)
-{
-    struct ih_bytes bytes = {0};
-    enum ih_status status = IH_OK;
-    *file = NULL;
-    *size_bytes = 0;
-    if (is_svg(format))
-        bytes = ih_svg_take(canvas);
-    if (canvas->status != IH_OK) {
-        status = ih_error_set(err, canvas->status, "chart: out of memory");
-    } else if (!is_svg(format)) {
-        const struct picture picture = {ih_raster_pixels(canvas), width, height, about->source};
-        status = (format ? format : formats)->encode(&picture, &bytes, err);
-    }
-    if (status != IH_OK) {
-        ih_bytes_reset(&bytes);
+    enum ih_status status = canvas->status == IH_OK ? canvas->finish(canvas, err) : IH_OK;
+    if (canvas->status != IH_OK || (status == IH_OK && canvas->file.failed))
+        status = ih_error_set(err, IH_MEMORY, "chart: out of memory");
+    if (status != IH_OK)
         return status;
-    }
-    *file = bytes.data;
-    *size_bytes = bytes.size;
+    *file = canvas->file.data;
+    *size_bytes = canvas->file.size;
+    canvas->file = (struct ih_bytes){0};
     return IH_OK;
 }
 
-void ih_chart_format_close(const struct ih_chart_format *format, struct ih_canvas *canvas)
+void ih_canvas_close(struct ih_canvas *canvas)
 {
-    if (is_svg(format))
-        ih_svg_close(canvas);
-    else
-        ih_raster_close(canvas);
+    if (canvas && canvas->release)
+        canvas->release(canvas);
+    if (canvas)
+        ih_bytes_reset(&canvas->file);
+    free(canvas);
 }

@@ -1,10 +1,10 @@
 /*
  * Labels, and lines of text as outlines of the embedded font.
  *
- * stb_truetype reads the tables of the font: the glyph of a character, its advance, and its outline
- * in integer font units. Curves are flattened here in integers, and the canvas fills the outlines
- * like any path. The rasterizer of stb_truetype is not used: the last bit of its float values
- * depends on the compiler, and a chart must be the same bytes everywhere.
+ * stb_truetype reads the font: glyphs, advances, and outlines in integer font units. Curves are
+ * flattened here in integers, and the canvas fills the outlines like any path. The rasterizer of
+ * stb_truetype is not used: the last bit of its float values depends on the compiler, and a chart
+ * must be the same bytes everywhere.
  */
 #include "output/chart/label.h"
 
@@ -50,55 +50,60 @@ static uint64_t power_of_ten(unsigned exponent)
     return power;
 }
 
-void ih_label_count(char label[IH_LABEL_MAX], uint64_t n)
+/* Writes digits / 10^decimals. Returns its length. */
+static size_t put_decimal(char label[IH_LABEL_MAX], uint64_t digits, unsigned decimals)
 {
-    static const char suffixes[] = " kMGTPE";
-    unsigned exponent = 0; /* of the last digit that is kept */
-    while (n / power_of_ten(exponent) >= 1000)
-        exponent++;
-    uint64_t unit = power_of_ten(exponent);
-    uint64_t digits = n / unit + (n % unit >= unit - unit / 2 ? 1 : 0);
-    if (exponent == 0)
-        digits = n;
-    if (digits == 1000) { /* 999.6 */
-        digits = 100;
-        exponent++;
-    }
-    unsigned group = (exponent + 2) / 3, decimals = group * 3 - exponent;
+    const uint64_t scale = power_of_ten(decimals);
+    int n = snprintf(label, IH_LABEL_MAX, "%" PRIu64, digits / scale);
+    if (decimals > 0)
+        n += snprintf(label + n, (size_t)(IH_LABEL_MAX - n), ".%0*" PRIu64, (int)decimals,
+                      digits % scale);
+    return (size_t)n;
+}
+
+/* The same without trailing zeros: 24 for 24.0. */
+static size_t put_short_decimal(char label[IH_LABEL_MAX], uint64_t digits, unsigned decimals)
+{
     while (decimals > 0 && digits % 10 == 0) {
         digits /= 10;
         decimals--;
     }
-    uint64_t scale = power_of_ten(decimals);
-    int size = decimals > 0 ? snprintf(label, IH_LABEL_MAX, "%" PRIu64 ".%0*" PRIu64,
-                                       digits / scale, (int)decimals, digits % scale)
-                            : snprintf(label, IH_LABEL_MAX, "%" PRIu64, digits);
-    if (group > 0 && size > 0)
-        snprintf(label + size, IH_LABEL_MAX - (size_t)size, "%c", suffixes[group]);
+    return put_decimal(label, digits, decimals);
+}
+
+void ih_label_count(char label[IH_LABEL_MAX], uint64_t n)
+{
+    static const char suffixes[] = "\0kMGTPE";
+    unsigned exponent = 0; /* of the last digit that is kept */
+    while (n / power_of_ten(exponent) >= 1000)
+        exponent++;
+    const uint64_t unit = power_of_ten(exponent);
+    uint64_t digits = n / unit + (exponent > 0 && n % unit >= unit - unit / 2);
+    if (digits == 1000) { /* 999.6 */
+        digits = 100;
+        exponent++;
+    }
+    const unsigned group = (exponent + 2) / 3;
+    const size_t size = put_short_decimal(label, digits, group * 3 - exponent);
+    label[size] = suffixes[group];
+    label[size + 1] = '\0';
+}
+
+/* Returns v * 10^decimals, rounded. */
+static uint64_t scaled(double v, unsigned decimals)
+{
+    return (uint64_t)floor(v * (double)power_of_ten(decimals) + 0.5);
 }
 
 void ih_label_real(char label[IH_LABEL_MAX], double v, unsigned decimals)
 {
-    uint64_t scale = power_of_ten(decimals);
-    uint64_t scaled = (uint64_t)floor(v * (double)scale + 0.5);
-    if (decimals == 0)
-        snprintf(label, IH_LABEL_MAX, "%" PRIu64, scaled);
-    else
-        snprintf(label, IH_LABEL_MAX, "%" PRIu64 ".%0*" PRIu64, scaled / scale, (int)decimals,
-                 scaled % scale);
+    put_decimal(label, scaled(v, decimals), decimals);
 }
 
 void ih_label_megapixels(char label[IH_LABEL_MAX], uint64_t n)
 {
-    unsigned decimals = n >= 100000000 ? 0 : n >= 10000000 ? 1 : n >= 10000 ? 2 : 6;
-    ih_label_real(label, (double)n * 1e-6, decimals);
-    if (strchr(label, '.')) { /* 24.0 is 24 */
-        size_t size = strlen(label);
-        while (label[size - 1] == '0')
-            label[--size] = '\0';
-        if (label[size - 1] == '.')
-            label[size - 1] = '\0';
-    }
+    const unsigned decimals = n >= 100000000 ? 0 : n >= 10000000 ? 1 : n >= 10000 ? 2 : 6;
+    put_short_decimal(label, scaled((double)n * 1e-6, decimals), decimals);
 }
 
 void ih_label_percent(char label[IH_LABEL_MAX], uint64_t part, uint64_t total)

@@ -1,13 +1,11 @@
 /*
  * The text of charts: labels, and the font.
  *
- * Labels are names and numbers in UTF-8. They do not depend on the locale: real numbers are scaled,
- * rounded once to an integer and written digit by digit.
+ * Labels are names and numbers in UTF-8, independent of the locale.
  *
- * The font gives the width and the outlines of a line of text. A width is a sum of integer font
- * units, scaled and rounded once. There is no kerning and no shaping: at the sizes of a chart,
- * kerning moves a glyph by less than a pixel. Right-to-left scripts appear in the order of their
- * code points.
+ * The font gives the width and the outlines of a line of text. There is no kerning and no shaping:
+ * at the sizes of a chart, kerning moves a glyph by less than a pixel. Right-to-left scripts appear
+ * in the order of their code points.
  */
 #ifndef IH_OUTPUT_CHART_LABEL_H
 #define IH_OUTPUT_CHART_LABEL_H

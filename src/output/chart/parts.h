@@ -1,10 +1,26 @@
-/* The private parts of a chart: what axis.c, plot.c, text.c and chart.c share. */
+/* What the files of a chart share: theme, axis, layout and drawing. --bench draws its chart with
+ * the same theme, sizes and drawing. */
 #ifndef IH_OUTPUT_CHART_PARTS_H
 #define IH_OUTPUT_CHART_PARTS_H
 
 #include "output/chart/canvas.h"
 #include "output/chart/label.h"
-#include "output/chart/theme.h"
+
+/* ---- theme.c: the colours; a theme is one row of its table ---- */
+
+struct ih_chart_theme {
+    const char *name;
+    enum ih_blend mixing; /* of the areas of the three channels */
+    struct ih_colour page, panel;
+    struct ih_colour red, green, blue, gray; /* areas */
+    struct ih_colour luma, casing;           /* the luma line, and its contrasting edge */
+    struct ih_colour text, muted;            /* names and marks; all other text */
+    struct ih_colour line;                   /* axes and grid */
+    struct ih_colour warning;                /* marks of clipping */
+    uint8_t grid_opacity, axis_opacity, casing_opacity;
+};
+
+extern const struct ih_chart_theme ih_chart_theme_dark;
 
 /* ---- axis.c: the vertical axis ---- */
 
@@ -106,6 +122,16 @@ struct ih_chart {
     struct ih_path path; /* scratch */
 };
 
+static inline int32_t ih_larger(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int32_t ih_smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Converts hundredths of the em to 1/IH_SUBPIXELS of a pixel. */
 static inline int32_t ih_chart_ems(const struct ih_chart_layout *l, int32_t hundredths)
 {
@@ -120,6 +146,9 @@ static inline int32_t ih_chart_bin_x(const struct ih_chart_layout *l, unsigned v
 }
 
 /* ---- text.c: the text around the plot ---- */
+
+/* The colour of a plane's area; for luma, of its line. */
+struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane);
 
 /* Collects the legend and the facts of the footer. */
 void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_facts *facts);
@@ -144,6 +173,12 @@ extern const char ih_chart_counts_caption[], ih_chart_values_caption[];
 void ih_chart_draw_plot(struct ih_chart *chart);
 
 /* ---- chart.c: the layout, and drawing for all parts ---- */
+
+/* Clears a layout and sets width, height, and the sizes that follow from them: em, title_em, margin
+ * and hair. They grow with the smaller of width and height, and stay readable in the smallest
+ * chart.
+ */
+void ih_chart_set_sizes(struct ih_chart_layout *layout, unsigned width, unsigned height);
 
 /*
  * Lays out and draws a chart on any canvas.

@@ -2,18 +2,14 @@
  * Paths, and antialiasing by exact coverage.
  *
  * The coverage of a pixel is the exact area that the shape covers: a bar 3.6 pixels wide looks 3.6
- * pixels wide. The method is signed areas (FreeType's smooth rasterizer; font-rs by Raph Levien).
- * An edge adds to each pixel that it crosses the change of coverage from the pixel before. A
+ * pixels wide. The method is signed areas (FreeType's smooth rasterizer; font-rs by Raph Levien):
+ * an edge adds to each pixel that it crosses the change of coverage from the pixel before, and a
  * running sum along the row gives the coverage.
  *
- * Everything is in integers. An edge is cut where it crosses a row or a column, and the cut is
- * rounded to 1/256 of a pixel. The trapezoid beside the piece between two cuts is exact.
+ * An edge is cut where it crosses a row or a column, and the cut is rounded to 1/256 of a pixel.
  * Neighbouring pieces share the rounded point, so outlines stay closed and nothing leaks along the
- * row.
- *
- * Rows are computed one at a time, so memory is the edges plus one row of sums. A winding number of
- * 2 counts as 1 and the sign of a sum is ignored: the nonzero rule, as far as one sum per pixel can
- * express it.
+ * row. A winding number of 2 counts as 1 and the sign of a sum is ignored: the nonzero rule, as far
+ * as one sum per pixel can express it.
  *
  * Rejected: supersampling (16 times the work for 16 levels); the rasterizer of stb_truetype (slow
  * for areas, and the last bit of its float values depends on the compiler).
@@ -41,26 +37,19 @@ void ih_path_reset(struct ih_path *path)
     *path = (struct ih_path){0};
 }
 
-static bool reserve_one(struct ih_path *path)
-{
-    if (path->n_points < path->capacity)
-        return true;
-    size_t capacity = path->capacity ? path->capacity * 2 : FIRST_CAPACITY;
-    if (capacity > SIZE_MAX / sizeof *path->points)
-        return false;
-    struct ih_path_point *grown = realloc(path->points, capacity * sizeof *grown);
-    if (!grown)
-        return false;
-    path->points = grown;
-    path->capacity = capacity;
-    return true;
-}
-
 static void append(struct ih_path *path, struct ih_path_point point)
 {
-    if (!reserve_one(path)) {
-        path->failed = true;
-        return;
+    if (path->n_points == path->capacity) {
+        size_t capacity = path->capacity ? path->capacity * 2 : FIRST_CAPACITY;
+        struct ih_path_point *grown = capacity > SIZE_MAX / sizeof *grown
+                                          ? NULL
+                                          : realloc(path->points, capacity * sizeof *grown);
+        if (!grown) {
+            path->failed = true;
+            return;
+        }
+        path->points = grown;
+        path->capacity = capacity;
     }
     path->points[path->n_points++] = point;
 }

@@ -2,9 +2,8 @@
  * A path is a shape: closed outlines of straight edges. Coverage is the share of each pixel that a
  * path covers.
  *
- * Coordinates are integers, in 1/256 of a pixel. Every canvas gets the same integers, and no
- * rounding depends on the compiler. The unit also makes the edges of the 256 bins exact: in a plot
- * w pixels wide, bin i begins at i * w.
+ * Coordinates are integers, in 1/256 of a pixel, so no rounding depends on the compiler. The unit
+ * also makes the edges of the 256 bins exact: in a plot w pixels wide, bin i begins at i * w.
  */
 #ifndef IH_OUTPUT_CHART_PATH_H
 #define IH_OUTPUT_CHART_PATH_H

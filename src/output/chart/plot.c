@@ -1,16 +1,14 @@
 /*
  * The plot, the numbers of its axes, and the strip above it.
  *
- * Each colour channel is a step area. The areas are blended, so all of them are visible where they
- * overlap. Luma is a line on top of them, because a fourth area would make every colour pale; its
- * dark edge keeps it visible on light areas. A gray image has one area. Alpha is not drawn: it is
- * not a tone, and its spikes at 0 and 255 would hide the tones. The footer gives the transparency.
+ * Each colour channel is a step area, blended so that all are visible where they overlap. Luma is a
+ * line on top, because a fourth area would make every colour pale. Alpha is not drawn: its spikes
+ * at 0 and 255 would hide the tones. The footer gives the transparency.
  *
  * The strip shows the clipping at both ends. Its triangles follow from the joint counts of clipped
- * pixels, not from the height of a bar: a hundred clipped pixels in a hundred million are too few
- * for a visible bar, but still mean that the exposure reached the end. A triangle is filled if some
- * pixels are clipped in all channels. It is hollow if every clipped pixel keeps an unclipped
- * channel: its colour is wrong, but not lost.
+ * pixels: a hundred in a hundred million are too few for a visible bar, but still mean that the
+ * exposure reached the end. A triangle is filled if some pixels are clipped in all channels. It is
+ * hollow if every clipped pixel keeps an unclipped channel: its colour is wrong, but not lost.
  */
 #include "output/chart/parts.h"
 
@@ -75,8 +73,7 @@ static void draw_axes(struct ih_chart *chart)
 
 /* ---- areas ---- */
 
-static void draw_area(struct ih_chart *chart, unsigned plane, struct ih_colour colour,
-                      enum ih_blend blend)
+static void draw_area(struct ih_chart *chart, unsigned plane, enum ih_blend blend)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const uint64_t *bins = chart->result->histogram.bins[plane];
@@ -89,19 +86,14 @@ static void draw_area(struct ih_chart *chart, unsigned plane, struct ih_colour c
         ih_path_line(path, ih_chart_bin_x(l, v + 1), y);
     }
     ih_path_line(path, ih_chart_bin_x(l, IH_BINS), l->bottom * IH_SUBPIXELS);
-    ih_chart_fill(chart, colour, 255, blend);
+    ih_chart_fill(chart, ih_chart_plane_colour(chart, plane), 255, blend);
 }
 
 static void draw_areas(struct ih_chart *chart)
 {
-    const struct ih_chart_theme *t = chart->theme;
-    if (ih_colour_channels(chart->result->histogram.n_channels) == 1) {
-        draw_area(chart, 0, t->gray, IH_BLEND_NORMAL);
-        return;
-    }
-    const struct ih_colour colours[] = {t->red, t->green, t->blue};
-    for (unsigned plane = 0; plane < 3; plane++)
-        draw_area(chart, plane, colours[plane], t->mixing);
+    const unsigned n = ih_colour_channels(chart->result->histogram.n_channels);
+    for (unsigned plane = 0; plane < n; plane++)
+        draw_area(chart, plane, n == 1 ? IH_BLEND_NORMAL : chart->theme->mixing);
 }
 
 /* ---- the luma line ---- */
@@ -132,11 +124,11 @@ static size_t follow_steps(const struct ih_chart *chart, int32_t d, struct reach
         for (unsigned edge = left; edge <= entered; edge++) { /* bin edge - 1 ends at this edge */
             bool is_bin = edge >= 1 && edge <= IH_BINS;
             int32_t y = is_bin ? bar_y(chart, bins[edge - 1]) : foot;
-            r.high = y < r.high ? y : r.high;
-            r.low = y > r.low ? y : r.low;
+            r.high = ih_smaller(r.high, y);
+            r.low = ih_larger(r.low, y);
         }
-        r.high = r.high - d > top ? r.high - d : top;
-        r.low = r.low + d < foot ? r.low + d : foot;
+        r.high = ih_larger(r.high - d, top);
+        r.low = ih_smaller(r.low + d, foot);
         out[n++] = r;
     }
     return n;
@@ -166,9 +158,7 @@ static void draw_luma(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
     int32_t of_bin = (l->right - l->left) * 2 / 5; /* two fifths of a bin, in subpixels */
-    int32_t width = ih_chart_ems(l, LUMA_WIDTH);
-    if (width > of_bin)
-        width = of_bin > LUMA_LEAST ? of_bin : LUMA_LEAST;
+    int32_t width = ih_smaller(ih_chart_ems(l, LUMA_WIDTH), ih_larger(of_bin, LUMA_LEAST));
     draw_along_luma(chart, width * CASING_TENTHS / 10, t->casing, t->casing_opacity);
     draw_along_luma(chart, width, t->luma, 255);
 }
@@ -221,13 +211,11 @@ const char ih_chart_values_caption[] = "value";
 
 static void draw_counts(struct ih_chart *chart, int32_t column)
 {
-    const struct ih_chart_layout *l = &chart->layout;
-    const int32_t plot_height = (l->bottom - l->top) * IH_SUBPIXELS;
     char number[IH_LABEL_MAX];
     for (unsigned i = 0; i < chart->axis.n_ticks; i++) {
-        int32_t height = ih_chart_axis_height(&chart->axis, chart->axis.ticks[i], plot_height);
-        int32_t baseline = l->bottom * IH_SUBPIXELS - height + ih_chart_ems(l, HALF_A_DIGIT);
-        ih_label_count(number, chart->axis.ticks[i]);
+        const uint64_t n = chart->axis.ticks[i];
+        const int32_t baseline = bar_y(chart, n) + ih_chart_ems(&chart->layout, HALF_A_DIGIT);
+        ih_label_count(number, n);
         ih_chart_write(chart, column, baseline / IH_SUBPIXELS, IH_ALIGN_RIGHT, chart->theme->muted,
                        number);
     }
@@ -269,16 +257,20 @@ enum detail { ANY_AND_ALL, ANY_AND_WHERE, ANY };
 
 struct end {
     bool is_right;
-    uint64_t any, all;    /* pixels */
-    unsigned first, last; /* the values that count as clipped */
+    uint64_t any, all;       /* pixels */
+    unsigned first, last;    /* the values that count as clipped */
+    char text[IH_LABEL_MAX]; /* beside the triangle */
+    int32_t width;           /* of both; 0: nothing is clipped */
 };
 
-static void describe_end(const struct ih_chart *chart, const struct end *end, enum detail detail,
-                         char text[IH_LABEL_MAX])
+/* Sets text and width. */
+static void describe_end(const struct ih_chart *chart, struct end *end, enum detail detail)
 {
     const struct ih_histogram *h = &chart->result->histogram;
     char any[IH_LABEL_MAX], all[IH_LABEL_MAX], where[IH_LABEL_MAX];
     bool is_colour = ih_colour_channels(h->n_channels) > 1;
+    if (end->any == 0)
+        return;
     ih_label_percent(any, end->any, h->n_pixels);
     ih_label_percent(all, end->all, h->n_pixels);
     if (end->first == end->last)
@@ -286,11 +278,13 @@ static void describe_end(const struct ih_chart *chart, const struct end *end, en
     else
         snprintf(where, sizeof where, "%u\xe2\x80\x93%u", end->first, end->last);
     if (detail == ANY)
-        snprintf(text, IH_LABEL_MAX, "%.32s", any);
+        snprintf(end->text, IH_LABEL_MAX, "%.32s", any);
     else if (detail == ANY_AND_ALL && is_colour)
-        snprintf(text, IH_LABEL_MAX, "%.32s at %.16s, %.32s in all channels", any, where, all);
+        snprintf(end->text, IH_LABEL_MAX, "%.32s at %.16s, %.32s in all channels", any, where, all);
     else
-        snprintf(text, IH_LABEL_MAX, "%.32s at %.16s", any, where);
+        snprintf(end->text, IH_LABEL_MAX, "%.32s at %.16s", any, where);
+    end->width =
+        ih_chart_ems(&chart->layout, TRIANGLE + TRIANGLE_GAP) + ih_chart_width(chart, end->text);
 }
 
 /* Adds a triangle that points to its end of the plot, inset by `rim` on all sides. */
@@ -307,20 +301,11 @@ static void add_triangle(struct ih_chart *chart, const struct end *end, int32_t 
     ih_path_line(&chart->path, base, backwards ? middle - half : middle + half);
 }
 
-static int32_t end_width(const struct ih_chart *chart, const struct end *end, enum detail detail)
-{
-    char text[IH_LABEL_MAX];
-    if (end->any == 0)
-        return 0;
-    describe_end(chart, end, detail, text);
-    return ih_chart_ems(&chart->layout, TRIANGLE + TRIANGLE_GAP) + ih_chart_width(chart, text);
-}
-
-static void draw_end(struct ih_chart *chart, const struct end *end, enum detail detail)
+static void draw_end(struct ih_chart *chart, const struct end *end)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
-    char text[IH_LABEL_MAX];
+    const int32_t inset = ih_chart_ems(l, TRIANGLE + TRIANGLE_GAP);
     if (end->any == 0)
         return;
     ih_path_clear(&chart->path);
@@ -328,12 +313,12 @@ static void draw_end(struct ih_chart *chart, const struct end *end, enum detail 
     if (end->all == 0) /* a hole: a smaller triangle of the opposite direction */
         add_triangle(chart, end, ih_chart_ems(l, RIM), true);
     ih_chart_fill(chart, t->warning, 255, IH_BLEND_NORMAL);
-    describe_end(chart, end, detail, text);
-    const int32_t inset = ih_chart_ems(l, TRIANGLE + TRIANGLE_GAP);
-    const int32_t x =
-        end->is_right ? l->right * IH_SUBPIXELS - inset : l->left * IH_SUBPIXELS + inset;
-    ih_chart_write(chart, x, l->strip_y, end->is_right ? IH_ALIGN_RIGHT : IH_ALIGN_LEFT, t->text,
-                   text);
+    if (end->is_right)
+        ih_chart_write(chart, l->right * IH_SUBPIXELS - inset, l->strip_y, IH_ALIGN_RIGHT, t->text,
+                       end->text);
+    else
+        ih_chart_write(chart, l->left * IH_SUBPIXELS + inset, l->strip_y, IH_ALIGN_LEFT, t->text,
+                       end->text);
 }
 
 /* Writes the height of the tallest cut bar in the middle between x0 and x1, if it fits. */
@@ -355,19 +340,20 @@ static void draw_strip(struct ih_chart *chart)
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_histogram *h = &chart->result->histogram;
     const struct ih_count_spec *spec = &chart->result->spec;
-    const struct end low = {false, h->any_low, h->all_low, 0, spec->clip_low};
-    const struct end high = {true, h->any_high, h->all_high, spec->clip_high, IH_BINS - 1};
-    int32_t plot_width = (l->right - l->left) * IH_SUBPIXELS, gap = ih_chart_ems(l, TEXT_GAP);
+    struct end low = {false, h->any_low, h->all_low, 0, spec->clip_low, "", 0};
+    struct end high = {true, h->any_high, h->all_high, spec->clip_high, IH_BINS - 1, "", 0};
+    const int32_t left = l->left * IH_SUBPIXELS, right = l->right * IH_SUBPIXELS;
     if (h->n_pixels == 0)
         return;
-    enum detail detail = ANY_AND_ALL;
-    while (detail < ANY &&
-           end_width(chart, &low, detail) + end_width(chart, &high, detail) + gap > plot_width)
-        detail++;
-    draw_end(chart, &low, detail);
-    draw_end(chart, &high, detail);
-    draw_cut_note(chart, l->left * IH_SUBPIXELS + end_width(chart, &low, detail),
-                  l->right * IH_SUBPIXELS - end_width(chart, &high, detail));
+    for (enum detail detail = ANY_AND_ALL; detail <= ANY; detail++) {
+        describe_end(chart, &low, detail);
+        describe_end(chart, &high, detail);
+        if (low.width + high.width + ih_chart_ems(l, TEXT_GAP) <= right - left)
+            break;
+    }
+    draw_end(chart, &low);
+    draw_end(chart, &high);
+    draw_cut_note(chart, left + low.width, right - high.width);
 }
 
 /* ---- all of it ---- */

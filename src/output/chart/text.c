@@ -1,10 +1,9 @@
 /*
  * The text around the plot: the title above it and the footer below it.
  *
- * The title is the name of the file, shortened in the middle if necessary, and the scale. The
- * footer has a legend and facts about the image. The legend shows the colour, name, mean and
- * standard deviation of each plane. The alternative text of the file gives the same facts. The
- * layout in chart.c decides how much of the footer fits.
+ * The footer has a legend (colour, name, mean and standard deviation of each plane) and facts about
+ * the image. The alternative text of the file gives the same. The layout in chart.c decides how
+ * much of the footer fits.
  */
 #include "output/chart/parts.h"
 
@@ -113,18 +112,16 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
 
 /* ---- alternative text ---- */
 
-static char *name_total(const struct ih_result *result)
+/* What the chart shows. The caller frees it; NULL: out of memory. */
+static char *chart_name(const struct ih_result *result)
 {
+    if (!result->is_total)
+        return ih_label_name(result->path);
     char *name = malloc(IH_LABEL_MAX);
     if (name)
         snprintf(name, IH_LABEL_MAX, "%" PRIu64 " image%s together", result->n_images,
                  result->n_images == 1 ? "" : "s");
     return name;
-}
-
-static char *chart_name(const struct ih_result *result)
-{
-    return result->is_total ? name_total(result) : ih_label_name(result->path);
 }
 
 static void describe_clip(const struct ih_chart *chart, struct ih_bytes *out, const char *end,
@@ -169,29 +166,22 @@ void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
 
 enum { NAME_TO_SCALE = 200 }; /* hundredths of the em, at least */
 
-/* Writes the scale at the right. Returns the x at which the title must end. */
-static int32_t draw_scale(struct ih_chart *chart)
-{
-    const struct ih_chart_layout *l = &chart->layout;
-    const int32_t right = l->right * IH_SUBPIXELS;
-    char scale[IH_LABEL_MAX];
-    snprintf(scale, sizeof scale, "%.64s scale", chart->axis.scale->title);
-    ih_chart_write(chart, right, l->title_y, IH_ALIGN_RIGHT, chart->theme->muted, scale);
-    return right - ih_chart_width(chart, scale) - ih_chart_ems(l, NAME_TO_SCALE);
-}
-
+/* The scale at the right, and the name in the room that is left. */
 void ih_chart_draw_header(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_paint paint = {chart->theme->text, 255, IH_BLEND_NORMAL};
     const struct ih_text_place place = {l->margin * IH_SUBPIXELS, l->title_y * IH_SUBPIXELS,
                                         IH_ALIGN_LEFT, (unsigned)l->title_em};
-    const int32_t end = draw_scale(chart);
-    char *name = chart_name(chart->result);
+    const int32_t right = l->right * IH_SUBPIXELS;
+    char scale[IH_LABEL_MAX], *name = chart_name(chart->result);
+    snprintf(scale, sizeof scale, "%.64s scale", chart->axis.scale->title);
+    ih_chart_write(chart, right, l->title_y, IH_ALIGN_RIGHT, chart->theme->muted, scale);
     if (!name) {
         chart->canvas->status = IH_MEMORY;
         return;
     }
+    const int32_t end = right - ih_chart_width(chart, scale) - ih_chart_ems(l, NAME_TO_SCALE);
     ih_glyphs_shorten(chart->glyphs, place.size_px, end - place.x, name);
     chart->canvas->text(chart->canvas, &place, name, &paint);
     free(name);
@@ -210,10 +200,8 @@ enum {
 static int32_t longest_name(const struct ih_chart *chart)
 {
     int32_t longest = 0;
-    for (unsigned i = 0; i < chart->facts.n_entries; i++) {
-        const int32_t width = ih_chart_width(chart, chart->facts.entries[i].name);
-        longest = width > longest ? width : longest;
-    }
+    for (unsigned i = 0; i < chart->facts.n_entries; i++)
+        longest = ih_larger(longest, ih_chart_width(chart, chart->facts.entries[i].name));
     return longest;
 }
 
@@ -239,14 +227,12 @@ int32_t ih_chart_entry_width(const struct ih_chart *chart, const struct ih_chart
     return ih_chart_ems(&chart->layout, SWATCH + SWATCH_GAP) + ih_chart_width(chart, entry->name);
 }
 
-static struct ih_colour plane_colour(const struct ih_chart *chart, unsigned plane)
+struct ih_colour ih_chart_plane_colour(const struct ih_chart *chart, unsigned plane)
 {
     const struct ih_chart_theme *t = chart->theme;
     const struct ih_colour channels[] = {t->red, t->green, t->blue};
-    if (plane == IH_LUMA)
-        return t->luma;
-    bool is_gray = ih_colour_channels(chart->result->histogram.n_channels) == 1;
-    return is_gray ? t->gray : channels[plane];
+    const bool is_gray = ih_colour_channels(chart->result->histogram.n_channels) == 1;
+    return plane == IH_LUMA ? t->luma : is_gray ? t->gray : channels[plane];
 }
 
 /* Draws a square; for luma, a line. */
@@ -260,7 +246,8 @@ static void draw_swatch(struct ih_chart *chart, int32_t x, int32_t baseline, uns
         top += (size - thickness) / 2;
         bottom = top + thickness;
     }
-    ih_chart_fill_box(chart, left, top, left + size, bottom, plane_colour(chart, plane), 255);
+    ih_chart_fill_box(chart, left, top, left + size, bottom, ih_chart_plane_colour(chart, plane),
+                      255);
 }
 
 static void draw_entry(struct ih_chart *chart, int32_t x, int32_t baseline,

@@ -1,13 +1,12 @@
 /*
  * The themes.
  *
- * On a dark background the channels add up like lights (screen mode): red and green give yellow,
- * all three nearly white. On a light background they multiply like inks, down to dark gray, because
- * light added to white would be invisible. No colour is pure, because pure blue on black and pure
- * green on white are hard to see. All three together give a neutral gray, on which the luma line is
- * visible.
+ * On a dark background the channels add up like lights, up to nearly white. On a light background
+ * they multiply like inks, because light added to white would be invisible. No colour is pure: pure
+ * blue on black and pure green on white are hard to see. All three together give a neutral gray, on
+ * which the luma line is visible.
  */
-#include "output/chart/theme.h"
+#include "output/chart/parts.h"
 
 #include <string.h>
 
