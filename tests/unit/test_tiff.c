@@ -1,5 +1,8 @@
 /* TIFF files of each kind written by libtiff, sound and damaged. The expected pixels are computed
  * here from the values that were written. */
+#define OWN_MAIN
+#include "tests/support/test.h"
+
 #include "tests/support/tiff_files.h"
 
 /* ---- expected pixels ---- */
@@ -91,9 +94,8 @@ static void assert_kinds(uint16_t photometric, uint16_t n_samples, uint16_t extr
     }
 }
 
-static void test_gray(void **state)
+TEST(gray)
 {
-    (void)state;
     for (uint16_t bits = 1; bits <= 16; bits++) {
         assert_kinds(PHOTOMETRIC_MINISBLACK, 1, NONE, bits);
         assert_kinds(PHOTOMETRIC_MINISWHITE, 1, NONE, bits);
@@ -103,9 +105,8 @@ static void test_gray(void **state)
     }
 }
 
-static void test_colour(void **state)
+TEST(colour)
 {
-    (void)state;
     for (uint16_t bits = 1; bits <= 16; bits++) {
         assert_kinds(PHOTOMETRIC_RGB, 3, NONE, bits);
         assert_kinds(PHOTOMETRIC_RGB, 4, EXTRASAMPLE_UNASSALPHA, bits);
@@ -118,9 +119,8 @@ static void test_colour(void **state)
         assert_kinds(PHOTOMETRIC_PALETTE, 1, NONE, bits);
 }
 
-static void test_compressions_and_byte_orders(void **state)
+TEST(compressions_and_byte_orders)
 {
-    (void)state;
     static const uint16_t compressions[] = {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_PACKBITS,
                                             COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE};
     static const char *const modes[] = {"wl", "wb", "w8", "wlF"};
@@ -142,9 +142,8 @@ static void test_compressions_and_byte_orders(void **state)
 }
 
 /* One colour in JPEG strips and tiles: as YCbCr with halved chroma, and as RGB. */
-static void test_jpeg(void **state)
+TEST(jpeg)
 {
-    (void)state;
     static struct file f;
     uint8_t block[48 * 48 * 3];
     for (unsigned kind = 0; kind < 4; kind++) {
@@ -184,9 +183,8 @@ static void test_jpeg(void **state)
 }
 
 /* Varying Y with neutral chroma: each pixel is gray. */
-static void test_ycbcr(void **state)
+TEST(ycbcr)
 {
-    (void)state;
     static struct file f;
     uint8_t block[TILE * TILE * 3], expected[N * 3];
     for (unsigned tiled = 0; tiled < 2; tiled++) {
@@ -242,9 +240,8 @@ static void assert_palette(unsigned scale)
 }
 
 /* Some programs write 8-bit values as they are or times 256, instead of times 257. */
-static void test_palette_scales(void **state)
+TEST(palette_scales)
 {
-    (void)state;
     assert_palette(1);
     assert_palette(256);
     assert_palette(257);
@@ -252,12 +249,11 @@ static void test_palette_scales(void **state)
 
 /* libtiff treats a palette image without a palette as gray or RGB. Here it is damaged, in either
  * byte order and in BigTIFF. */
-static void test_palette_missing(void **state)
+TEST(palette_missing)
 {
     static const char *const modes[] = {"wl", "wb", "w8l", "w8b"};
     static const uint8_t little[] = {0x40, 0x01, 3, 0}, big[] = {0x01, 0x40, 0, 3};
     static struct file f;
-    (void)state;
     for (size_t i = 0; i < 4 * 4; i++) {
         struct kind k = {PHOTOMETRIC_PALETTE, 8, 1, NONE, 1, COMPRESSION_NONE, false, modes[i % 4]};
         k.bits = i / 4 == 1 ? 4 : 8;
@@ -287,9 +283,8 @@ static void refuse(uint32_t tag, uint32_t tag_value, const struct kind *k, const
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, reason);
 }
 
-static void test_other_kinds(void **state)
+TEST(other_kinds)
 {
-    (void)state;
     struct kind gray = {PHOTOMETRIC_MINISBLACK, 8, 1, NONE, 1, COMPRESSION_NONE, false, NULL};
     struct kind lab = {PHOTOMETRIC_CIELAB, 8, 3, NONE, 1, COMPRESSION_NONE, false, NULL};
     struct kind inks = {PHOTOMETRIC_SEPARATED, 8, 4, NONE, 1, COMPRESSION_NONE, false, NULL};
@@ -303,9 +298,8 @@ static void test_other_kinds(void **state)
 }
 
 /* Damages each byte of small files, and cuts them before the end of samples or directory. */
-static void test_damage(void **state)
+TEST(damage)
 {
-    (void)state;
     static struct file f;
     static const uint16_t compressions[] = {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_PACKBITS,
                                             COMPRESSION_ADOBE_DEFLATE, COMPRESSION_CCITTFAX4};
@@ -324,9 +318,8 @@ static void test_damage(void **state)
     }
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
-    (void)state;
     static struct file f;
     struct kind k = {PHOTOMETRIC_RGB, 8, 3, NONE, 1, COMPRESSION_NONE, true, NULL};
     write_file(&f, &k);
@@ -360,18 +353,6 @@ static void ignore(const char *module, const char *format, va_list values)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gray),
-        cmocka_unit_test(test_colour),
-        cmocka_unit_test(test_compressions_and_byte_orders),
-        cmocka_unit_test(test_jpeg),
-        cmocka_unit_test(test_ycbcr),
-        cmocka_unit_test(test_palette_scales),
-        cmocka_unit_test(test_palette_missing),
-        cmocka_unit_test(test_other_kinds),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_limits),
-    };
     TIFFSetWarningHandler(ignore); /* when libtiff writes */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests();
 }
