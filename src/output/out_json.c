@@ -170,7 +170,7 @@ static void put_warnings(FILE *f, unsigned warnings)
         if (!(warnings & w))
             continue;
         fputs(before, f);
-        put_quoted(f, ih_warning_text((enum ih_warning)w));
+        ih_json_put_string(f, ih_warning_text((enum ih_warning)w));
         before = ",";
     }
     if (warnings)

@@ -14,8 +14,7 @@ pam_gray_alpha() {
 
 # stats ARG...: the columns channel, count and sum.
 stats() {
-  imghist --csv=stats "$@"
-  assert_status 0
+  imghist_ok --csv=stats "$@"
   output=$(tail -n +2 <<<"$output" | cut -d, -f4-6 | tr '\n' ' ')
 }
 

@@ -14,8 +14,7 @@ assert_rows() {
 }
 
 @test "bench: every rung of the CPU is verified and timed" {
-  imghist --bench=64k --csv --device=cpu
-  assert_status 0
+  imghist_ok --bench=64k --csv --device=cpu
   assert_no_stderr
   for rung in read naive tables tables_all; do
     assert_rows histogram_gray cpu $rung 4
@@ -30,8 +29,7 @@ assert_rows() {
 }
 
 @test "bench: without a GPU its rungs are listed with the reason" {
-  imghist --bench=16k --csv --device=cpu
-  assert_status 0
+  imghist_ok --bench=16k --csv --device=cpu
   kernels=$(sed -n 's/^KERNEL(\([a-z0-9_]*\),.*/\1/p' "$TESTS/../kernels/kernels.def")
   sums=$(sed -n 's/^REDUCTION(\([a-z0-9_]*\),.*/\1/p' "$TESTS/../kernels/kernels.def")
   [ -n "$kernels" ] && [ -n "$sums" ] || fail "the .def files list nothing"
@@ -51,8 +49,7 @@ assert_rows() {
 }
 
 @test "bench: the CSV begins with its header, and every row has as many fields" {
-  imghist --bench=4k --csv --device=cpu
-  assert_status 0
+  imghist_ok --bench=4k --csv --device=cpu
   [ "${lines[0]}" = "$HEADER" ] || fail "not the header"
   ! grep -qvE '^([^,]*,){14}[^,]*$' <<<"$output" || fail "a row has another number of fields"
 }
@@ -65,8 +62,7 @@ assert_rows() {
 }
 
 @test "bench: the table has the rungs that ran and those that did not" {
-  imghist --bench=16k --device=cpu
-  assert_status 0
+  imghist_ok --bench=16k --device=cpu
   assert_no_stderr
   assert_output_has "not available: --device=cpu"
   assert_output_has "histogram of gray pixels"
@@ -77,15 +73,13 @@ assert_rows() {
 }
 
 @test "bench: -v adds what each rung teaches" {
-  imghist --bench=4k --device=cpu -v
-  assert_status 0
+  imghist_ok --bench=4k --device=cpu -v
   assert_output_has "byte by byte"
   assert_output_has "it swallows small terms"
 }
 
 @test "bench: a large float sum swallows small terms, and the bench shows it" {
-  imghist --bench=1M --csv --device=cpu
-  assert_status 0
+  imghist_ok --bench=1M --csv --device=cpu
   error=$(grep '^sum_float,cpu,float,' <<<"$output" | cut -d, -f14)
   [[ $error == *e-0[1-4] ]] || fail "the relative error is $error"
   error=$(grep '^sum_float,cpu,exact,' <<<"$output" | cut -d, -f14)
@@ -93,8 +87,7 @@ assert_rows() {
 }
 
 @test "bench: -j is the number of threads" {
-  imghist --bench=4k --device=cpu -j 3
-  assert_status 0
+  imghist_ok --bench=4k --device=cpu -j 3
   assert_output_has "cpu    3 threads"
 }
 
@@ -133,8 +126,7 @@ assert_rows() {
 }
 
 @test "bench: -o writes the complete report to a file" {
-  imghist --bench=4k --csv --device=cpu -o bench.csv
-  assert_status 0
+  imghist_ok --bench=4k --csv --device=cpu -o bench.csv
   assert_output ""
   [ "$(head -n 1 bench.csv)" = "$HEADER" ] || fail "not the header"
   [ "$(tail -n 1 bench.csv | cut -d, -f1,2,3)" = luminance_rgb,cuda,histogram ] || fail "cut short"
@@ -157,8 +149,7 @@ png_size() {
 }
 
 @test "bench: --chart draws the ladder beside the table" {
-  imghist --bench=4k --device=cpu --chart=ladder.png
-  assert_status 0
+  imghist_ok --bench=4k --device=cpu --chart=ladder.png
   assert_no_stderr
   assert_output_has "histogram of gray pixels"
   size=$(png_size ladder.png)
@@ -168,16 +159,14 @@ png_size() {
 
 @test "bench: --chart beside CSV, in a size and theme, replaces a file" {
   echo old >ladder.PNG
-  imghist --bench=4k --device=cpu --csv -o bench.csv --chart=ladder.PNG --chart-size=640x400 --theme=light
-  assert_status 0
+  imghist_ok --bench=4k --device=cpu --csv -o bench.csv --chart=ladder.PNG --chart-size=640x400 --theme=light
   assert_output ""
   [ "$(head -n 1 bench.csv)" = "$HEADER" ] || fail "not the header"
   [ "$(png_size ladder.PNG)" = 640x400 ] || fail "the chart is $(png_size ladder.PNG)"
 }
 
 @test "bench: a chart as SVG" {
-  imghist --bench=4k --device=cpu --csv --chart=ladder.svg
-  assert_status 0
+  imghist_ok --bench=4k --device=cpu --csv --chart=ladder.svg
   grep -q '<title>The ladder against the roofline</title>' ladder.svg
   [ "$(tail -n 1 ladder.svg)" = "</svg>" ] || fail "the document is incomplete"
 }

@@ -3,15 +3,13 @@
 # the pictures.
 
 load helpers
-load images
 
 # size FILE: prints WIDTHxHEIGHT from the header of a PNG.
 size() { od -An -tu1 -j16 -N8 "$1" | awk '{ printf "%dx%d", ($3 * 256 + $4), ($7 * 256 + $8) }'; }
 
 @test "chart: one image to one file" {
   mkdir out
-  imghist "$SAMPLES/scene.png" --chart=out/c.png
-  assert_status 0
+  imghist_ok "$SAMPLES/scene.png" --chart=out/c.png
   assert_output ""
   assert_no_stderr
   [ "$(ls -A out)" = c.png ]
@@ -21,15 +19,13 @@ size() { od -An -tu1 -j16 -N8 "$1" | awk '{ printf "%dx%d", ($3 * 256 + $4), ($7
 
 @test "chart: imghist can read it" {
   "$IMGHIST" "$SAMPLES/scene.png" --chart=c.png
-  imghist c.png --csv=stats
-  assert_status 0
+  imghist_ok c.png --csv=stats
   assert_output_has "c.png,1024,640,red,655360,"
 }
 
 @test "chart: an ending in capitals selects the format" {
   dot a.pgm
-  imghist a.pgm --chart=C.PNG
-  assert_status 0
+  imghist_ok a.pgm --chart=C.PNG
   is_png C.PNG
 }
 
@@ -60,20 +56,17 @@ size() { od -An -tu1 -j16 -N8 "$1" | awk '{ printf "%dx%d", ($3 * 256 + $4), ($7
   pam rgba.pam 1 1 4 '\x10\x20\x30\x40'
   : >nothing
   for image in gray.pgm ga.pam white.ppm rgba.pam; do
-    imghist $image --chart=$image.png
-    assert_status 0
+    imghist_ok $image --chart=$image.png
     is_png $image.png
   done
-  imghist nothing --raw=1 --chart=nothing.png
-  assert_status 0
+  imghist_ok nothing --raw=1 --chart=nothing.png
   is_png nothing.png
 }
 
 @test "chart: a directory mirrors the inputs' folders" {
   mkdir -p d/b/c
   for name in d/1.pgm d/b/2.pgm d/b/c/3; do dot $name; done
-  imghist d --chart=charts
-  assert_status 0
+  imghist_ok d --chart=charts
   assert_output ""
   tree charts >actual
   diff actual - <<END
@@ -87,8 +80,7 @@ END
 @test "chart: names that differ only in their ending get two files" {
   dot photo.png
   dot photo.jpg
-  imghist photo.png photo.jpg --chart=charts
-  assert_status 0
+  imghist_ok photo.png photo.jpg --chart=charts
   tree charts | diff - <(printf '%s\n' ./photo.jpg.hist.png ./photo.png.hist.png)
 }
 
@@ -96,8 +88,7 @@ END
   mkdir -p in/deep here
   dot in/a.pgm
   cd here
-  imghist ../in/a.pgm "$PWD/../in/a.pgm" ./../in/./deep/../a.pgm --chart=charts
-  assert_status 0
+  imghist_ok ../in/a.pgm "$PWD/../in/a.pgm" ./../in/./deep/../a.pgm --chart=charts
   [ "$(ls -A)" = charts ]
   [ "$(ls -A ../in)" = $'a.pgm\ndeep' ]
 }
@@ -112,15 +103,13 @@ END
   mkdir -p d/e
   dot d/e/a.pgm
   cd d
-  imghist e --chart
-  assert_status 0
+  imghist_ok e --chart
   is_png e/a.pgm.hist.png
 }
 
 @test "chart: with CSV, both" {
   dot a.pgm
-  imghist a.pgm --chart=c.png --csv=stats
-  assert_status 0
+  imghist_ok a.pgm --chart=c.png --csv=stats
   assert_output_has $'\na.pgm,1,1,gray,'
   is_png c.png
 }
@@ -144,8 +133,7 @@ END
   mkdir d
   dot d/a.pgm
   echo text >d/b.txt
-  imghist d --chart=c.png
-  assert_status 0
+  imghist_ok d --chart=c.png
   is_png c.png
 }
 
@@ -245,8 +233,7 @@ END
   dot $'d/new\nline\e[31m'
   dot $'d/no\xFFutf'
   dot "d/$(printf 'x%.0s' {1..240})"
-  imghist d --chart=charts
-  assert_status 0
+  imghist_ok d --chart=charts
   [ "$(find charts -name '*.hist.png' | tr -dc '\n' | wc -c)" -eq 4 ] # one has a newline in it
 }
 
@@ -255,8 +242,7 @@ END
 @test "chart: --chart-size, --theme and --scale" {
   dot a.pgm
   for look in --chart-size=320x200 --theme=dark --theme=light --scale=linear --scale=log --scale=sqrt; do
-    imghist a.pgm --chart=c.png "$look"
-    assert_status 0
+    imghist_ok a.pgm --chart=c.png "$look"
     cp c.png "c$look.png"
   done
   [ "$(size c--chart-size=320x200.png)" = 320x200 ]

@@ -2,14 +2,12 @@
 # Charts as PNG, SVG, JPEG, BMP and TGA show the same picture, as read by other programs.
 
 load helpers
-load images
 
 # ---- formats
 
 @test "chart: PNG, BMP and TGA hold the same pixels, JPEG nearly" {
   for ending in png bmp tga jpg jpeg; do
-    imghist "$SAMPLES/scene.png" --chart=c.$ending
-    assert_status 0
+    imghist_ok "$SAMPLES/scene.png" --chart=c.$ending
     "$IMGHIST" c.$ending --csv | cut -d, -f2- >$ending.csv
     [ "$(sed -n '2s/,red.*//p' $ending.csv)" = 1024,640 ]
   done
@@ -30,13 +28,11 @@ near() {
 @test "chart: endings in any case select the format" {
   dot a.pgm
   for ending in Svg JPG Jpeg BMP TGA; do
-    imghist a.pgm --chart=c.$ending
-    assert_status 0
+    imghist_ok a.pgm --chart=c.$ending
     [ -f c.$ending ]
   done
   mkdir dir.svg
-  imghist a.pgm --chart=dir.svg/charts
-  assert_status 0
+  imghist_ok a.pgm --chart=dir.svg/charts
   is_png dir.svg/charts/a.pgm.hist.png
 }
 
@@ -44,8 +40,7 @@ near() {
   dot a.pgm
   for ending in png svg jpg bmp tga; do
     echo old >c.$ending
-    imghist a.pgm --chart=c.$ending
-    assert_status 0
+    imghist_ok a.pgm --chart=c.$ending
     [ "$(head -c 3 c.$ending)" != old ]
     "$IMGHIST" "$SAMPLES/palette.png" --chart=in.$ending
     cp in.$ending remembered
@@ -92,8 +87,7 @@ well_formed() {
   local n_drawn=0
   for image in d/*; do
     n_drawn=$((n_drawn + 1))
-    imghist "$image" --chart=$n_drawn.svg
-    assert_status 0
+    imghist_ok "$image" --chart=$n_drawn.svg
     iconv -f UTF-8 -t UTF-8 $n_drawn.svg >/dev/null || fail "$n_drawn.svg is not valid UTF-8"
   done
   [ $n_drawn -eq 7 ]
@@ -103,8 +97,7 @@ well_formed() {
 @test "svg: Python finds the title, texts and areas" {
   command -v python3 >/dev/null || skip "python3 is missing"
   cp "$SAMPLES/scene.png" $'a<b>&"c\e.png'
-  imghist $'a<b>&"c\e.png' --chart=c.svg --scale=log
-  assert_status 0
+  imghist_ok $'a<b>&"c\e.png' --chart=c.svg --scale=log
   python3 - <<'END'
 import xml.etree.ElementTree as e
 svg = e.parse("c.svg").getroot()
@@ -170,8 +163,7 @@ has_text() { sed $'s/\xE2\x80\xAF/ /g' "$1" | grep -qF ">$2</text>" || fail "no 
 
 @test "svg: the description has the clipping at each end" {
   ppm a.ppm 4 1 '\xFF\xFF\xFF\xFF\x0A\x0A\x0A\x0A\x0A\x00\x0A\x0A'
-  imghist a.ppm --chart=c.svg
-  assert_status 0
+  imghist_ok a.ppm --chart=c.svg
   description=$(sed -n 's,.*<desc>\(.*\)</desc>.*,\1,p' c.svg | sed $'s/\xE2\x80\xAF/ /g')
   [[ $description == *" Clipped at the dark end: 25.0 % of the pixels, 0 % in all channels.\
  Clipped at the bright end: 50.0 % of the pixels, 25.0 % in all channels. "* ]] || fail "$description"

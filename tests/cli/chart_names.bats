@@ -2,7 +2,6 @@
 # Charts of many images in one directory: their names, and files that are never replaced.
 
 load helpers
-load images
 
 # ---- colliding names
 
@@ -10,19 +9,16 @@ load images
   mkdir -p one/x two/x in
   for d in one/x two/x in; do dot $d/a.pgm; done
   cd in
-  imghist ../one/x/a.pgm ../two/x/a.pgm a.pgm "$PWD/../one/x/a.pgm" --chart=charts
-  assert_status 0
+  imghist_ok ../one/x/a.pgm ../two/x/a.pgm a.pgm "$PWD/../one/x/a.pgm" --chart=charts
   [ "$(tree charts | wc -l)" -eq 4 ] || fail "$(tree charts)"
 }
 
 @test "chart: one input under several paths gets one chart" {
   mkdir -p d
   dot d/a.pgm
-  imghist d ./d/ d//a.pgm ././d/./a.pgm --chart=charts
-  assert_status 0
+  imghist_ok d ./d/ d//a.pgm ././d/./a.pgm --chart=charts
   [ "$(tree charts)" = ./d/a.pgm.hist.png ]
-  imghist ./d --chart=charts
-  assert_status 0
+  imghist_ok ./d --chart=charts
 }
 
 @test "chart: a directory walk skips files with the name of a chart, in any case" {
@@ -30,8 +26,7 @@ load images
   dot d/a.pgm
   dot d/b.pgm.hist.png
   dot d/C.PGM.HIST.PNG
-  imghist d --chart=charts
-  assert_status 0
+  imghist_ok d --chart=charts
   [ "$(tree charts)" = ./d/a.pgm.hist.png ] || fail "$(tree charts)"
 }
 
@@ -71,8 +66,7 @@ load images
   dot a.pgm 10
   "$IMGHIST" a.pgm --chart=charts
   dot a.pgm 90
-  imghist a.pgm --chart=charts
-  assert_status 0
+  imghist_ok a.pgm --chart=charts
   cp charts/a.pgm.hist.png remembered
   mkdir elsewhere
   cp remembered elsewhere/b.pgm.hist.png
@@ -90,8 +84,7 @@ load images
   assert_fails 1 "charts/a.pgm.hist.png: exists and is not the chart of this input"
   [ ! -e b.png ]
   [ -L charts/a.pgm.hist.png ]
-  imghist a.pgm --chart=charts/a.pgm.hist.png # a named file is followed, as by the shell's >
-  assert_status 0
+  imghist_ok a.pgm --chart=charts/a.pgm.hist.png # a named file is followed, as by the shell's >
   [ -f b.png ]
   [ -L charts/a.pgm.hist.png ]
 }
@@ -123,19 +116,16 @@ load images
   printf 'a.pgm.hist.png\n' >list
   imghist --files-from=list --chart=charts
   assert_fails 1 "has the name of a chart"
-  imghist a.pgm.hist.png --chart=of-a-chart.png
-  assert_status 0
+  imghist_ok a.pgm.hist.png --chart=of-a-chart.png
 }
 
 # ---- totals
 
 @test "chart: --total writes one chart of all images to a file" {
-  imghist "$SAMPLES" --total --chart=c.svg
-  assert_status 0
+  imghist_ok "$SAMPLES" --total --chart=c.svg
   grep -q '<title>Histogram of [1-9][0-9]* images together</title>' c.svg
   grep -q ' megapixels' c.svg
-  imghist "$SAMPLES" --total-only --chart=d.png
-  assert_status 0
+  imghist_ok "$SAMPLES" --total-only --chart=d.png
   is_png d.png
 }
 
@@ -144,8 +134,7 @@ load images
   dot d/a.pgm
   dot d/b.pgm
   for _ in 1 2; do
-    imghist d --total --chart=charts
-    assert_status 0
+    imghist_ok d --total --chart=charts
   done
   tree charts | diff - <(printf '%s\n' './(total).hist.png' ./d/a.pgm.hist.png ./d/b.pgm.hist.png)
   dot '(total)'

@@ -5,7 +5,6 @@
 # shellcheck disable=SC2016 # scripts for other shells
 
 load helpers
-load images
 
 # in_bash LINE: writes the completions of LINE's last word to the file `offered`, one a line. Words are split as
 # readline does, at blanks and "=".

@@ -4,7 +4,6 @@
 # shellcheck disable=SC2016,SC2154 # $IMGHIST is for the inner shell; run sets stderr_lines
 
 load helpers
-load images
 
 # Background processes must not hold bats' descriptor 3: `3>&-`.
 
@@ -67,8 +66,7 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
 
 @test "failures: --max-pixels" {
   pgm a.pgm 10 10 "$(printf '\\x00%.0s' {1..100})"
-  imghist a.pgm --csv=stats --max-pixels=100
-  assert_status 0
+  imghist_ok a.pgm --csv=stats --max-pixels=100
   imghist a.pgm --csv=stats --max-pixels=99
   assert_fails 1 "imghist: a.pgm: image too large: 10 x 10 pixels, the limit is 99 (--max-pixels raises it)"
   assert_output ""
@@ -126,8 +124,7 @@ scans() {
 @test "failures: a progressive JPEG has at most 100 scans" {
   scans 100.jpg 100
   scans 101.jpg 101
-  imghist 100.jpg --csv=stats
-  assert_status 0
+  imghist_ok 100.jpg --csv=stats
   assert_output_has "100.jpg,8,8,gray,64,8192,128.000000,"
   imghist 101.jpg --csv=stats
   assert_fails 1 "imghist: 101.jpg: "
@@ -141,8 +138,7 @@ scans() {
   dot a.pgm
   mkdir out
   umask 027
-  imghist a.pgm --csv -o out/a.csv
-  assert_status 0
+  imghist_ok a.pgm --csv -o out/a.csv
   assert_output ""
   [ "$(ls -A out)" = a.csv ]
   [ "$(stat -c %a out/a.csv)" = 640 ]
@@ -155,8 +151,7 @@ scans() {
   mkdir d
   for i in 1 2 3; do dot "d/$i.pgm"; done
   umask 027
-  imghist d --chart=charts --csv -o a.csv
-  assert_status 0
+  imghist_ok d --chart=charts --csv -o a.csv
   [ "$(stat -c %a charts charts/d charts/d/*.png a.csv | tr '\n' ' ')" = "750 750 640 640 640 640 " ]
 }
 
@@ -187,8 +182,7 @@ scans() {
   mkdir real
   echo old >real/a.csv
   ln -s real/a.csv link.csv
-  imghist a.pgm --csv=stats -o link.csv
-  assert_status 0
+  imghist_ok a.pgm --csv=stats -o link.csv
   [ -L link.csv ]
   "$IMGHIST" a.pgm --csv=stats | cmp - real/a.csv
 }
@@ -200,8 +194,7 @@ scans() {
   ln -s a.csv real/next # relative to real
   "$IMGHIST" a.pgm --csv=stats >expected
   for _ in new old; do
-    imghist a.pgm --csv=stats -o link.csv
-    assert_status 0
+    imghist_ok a.pgm --csv=stats -o link.csv
     cmp expected real/a.csv
   done
   [ -L link.csv ]
@@ -249,18 +242,15 @@ scans() {
 @test "failures: an earlier output in a walked directory is replaced" {
   mkdir d
   dot d/a.pgm
-  imghist d --csv=stats -o d/out.csv
-  assert_status 0
-  imghist d --csv=stats -o d/out.csv
-  assert_status 0
+  imghist_ok d --csv=stats -o d/out.csv
+  imghist_ok d --csv=stats -o d/out.csv
   [ "$(names d/out.csv)" = d/a.pgm ]
 }
 
 @test "failures: the output being written is not an input" {
   mkdir d
   dot d/a.pgm
-  imghist d --csv=stats --raw=1 -o d/out.csv
-  assert_status 0
+  imghist_ok d --csv=stats --raw=1 -o d/out.csv
   [ "$(names d/out.csv)" = d/a.pgm ] || fail "$(names d/out.csv)"
   mkdir e
   dot e/a.pgm

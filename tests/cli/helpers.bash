@@ -1,4 +1,4 @@
-# Functions for all tests of the command line: `load helpers`.
+# Functions for all tests of the command line, and those of images.bash: `load helpers`.
 #
 # Each test runs in its own empty directory, which is removed afterwards, without options from the environment, without
 # colour, and with English messages.
@@ -6,6 +6,7 @@
 # shellcheck shell=bash disable=SC2154 # status, output and stderr are set by bats' run
 
 bats_require_minimum_version 1.5.0
+load images
 
 : "${TESTS:=$(cd "$BATS_TEST_DIRNAME/.." && pwd)}"
 : "${IMGHIST:=$(cd "$TESTS/.." && pwd)/imghist}"
@@ -20,6 +21,12 @@ setup() {
 
 # imghist ARG...: runs the program; status, output (stdout) and stderr are set.
 imghist() { run --separate-stderr "$IMGHIST" "$@"; }
+
+# imghist_ok ARG...: the same, and the exit status is 0.
+imghist_ok() {
+  imghist "$@"
+  assert_status 0
+}
 
 # The same as an ordinary user, because root may read and write everything. That user may enter the test's directory.
 imghist_as_user() {
@@ -57,6 +64,14 @@ assert_no_stderr() { [ -z "$stderr" ] || fail "expected nothing on stderr"; }
 assert_fails() {
   assert_status "$1"
   assert_stderr_has "$2"
+}
+
+# needs PROGRAM...: skips the test if a program is missing.
+needs() {
+  local program
+  for program; do
+    command -v "$program" >/dev/null || skip "$program is missing"
+  done
 }
 
 # soon COMMAND...: waits up to ten seconds for it to succeed.

@@ -1,4 +1,4 @@
-# Small images, written byte by byte: `load images`. Samples are escapes of printf's %b, "\x00\xFF".
+# Small images, written byte by byte; helpers.bash loads this. Samples are escapes of printf's %b, "\x00\xFF".
 
 # shellcheck shell=bash
 

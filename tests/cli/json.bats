@@ -4,7 +4,6 @@
 # shellcheck disable=SC2154 # run sets lines
 
 load helpers
-load images
 
 # valid FILE...: every installed JSON parser reads each FILE, and each is valid UTF-8.
 valid() {
@@ -32,8 +31,6 @@ valid_lines() {
   valid split.json/*
 }
 
-needs_jq() { command -v jq >/dev/null || skip "jq is missing"; }
-
 # mixed: writes sound and damaged inputs; the array `mixed` lists them.
 mixed() {
   dot good.pgm
@@ -49,7 +46,7 @@ files() { grep -o '"file":"[^"]*"' "$1" | cut -d'"' -f4; }
 # ---- numbers
 
 @test "json: the counts are those of CSV" {
-  needs_jq
+  needs jq
   cd "$SAMPLES/.."
   expected=$(sed -n 's/  samples$//p' tests/expected/samples.sha256)
   for format in --json --ndjson; do
@@ -157,11 +154,9 @@ clip_low clip_high histogram luma mean_luma mean_luminance clip low high any_low
   mkdir -p empty texts
   echo text >texts/readme
   for input in empty texts; do # files that a directory walk skips have no record
-    imghist $input --json
-    assert_status 0
+    imghist_ok $input --json
     assert_output '{"schema":"imghist/1","images":[]}'
-    imghist $input --ndjson
-    assert_status 0
+    imghist_ok $input --ndjson
     assert_output ""
   done
 }
@@ -251,7 +246,7 @@ clip_low clip_high histogram luma mean_luma mean_luminance clip low high any_low
 # ---- names
 
 @test "json: jq reads the original names" {
-  needs_jq
+  needs jq
   names=('plain.pgm' 'quo"te' 'back\slash' $'new\nline' $'tab\there' $'\e[31mred' $'\x01' "it's" 'ä€😀'
     ' spaces ' '<b>&' '{}' $'del\x7f')
   for name in "${names[@]}"; do dot "$name"; done
@@ -283,7 +278,7 @@ clip_low clip_high histogram luma mean_luma mean_luminance clip low high any_low
 }
 
 @test "json: jq and Python read the same bytes of every name" {
-  needs_jq
+  needs jq
   command -v python3 >/dev/null || skip "python3 is missing"
   names=('quo"te' 'back\slash' $'new\nline' $'\x01\x02\x1f\x7f' $'\u0085\u2028\u2029' 'ä€😀' $'e\u0301' '<script>'
     $'caf\xe9' $'\xff\xfe' $'\xed\xa0\x80' $'\xf0\x9f\x98' $'\xc0\x80' '\u0041' '%s%n')
@@ -319,8 +314,7 @@ END
   for format in --csv=stats --json --ndjson; do
     "$IMGHIST" a.pgm $format >expected
     for before in --csv=bins --csv=long --json --ndjson; do
-      imghist a.pgm $before $format
-      assert_status 0
+      imghist_ok a.pgm $before $format
       assert_output "$(cat expected)"
     done
   done
@@ -339,8 +333,7 @@ END
   "$IMGHIST" "$SAMPLES" --json --device=cpu --kernel=reference -j 1 >expected
   "$IMGHIST" "$SAMPLES" --json -j 7 | cmp - expected
   [ "$(grep -cE '"(decoder|device|kernel)":' expected)" -eq 0 ]
-  imghist "$SAMPLES/scene.png" --ndjson -v --device=cpu --kernel=reference
-  assert_status 0
+  imghist_ok "$SAMPLES/scene.png" --ndjson -v --device=cpu --kernel=reference
   [[ $output == *'},"decoder":"'*'libpng '*'","device":"cpu'*'","kernel":"reference"}' ]] ||
     fail "wrong decoder, device or kernel"
   printf '%s' "$output" >out.json
@@ -371,7 +364,6 @@ END
 }
 
 @test "json: --bench --csv=LAYOUT --json is --bench --json" {
-  imghist --bench=1k --device=cpu --csv=stats --json
-  assert_status 0
+  imghist_ok --bench=1k --device=cpu --csv=stats --json
   assert_output_has '"schema":"imghist-bench/1"'
 }

@@ -4,7 +4,6 @@
 # shellcheck disable=SC2016 # $ is for awk and sed
 
 load helpers
-load images
 
 MAN=$TESTS/../src/cli/imghist.1
 README=$TESTS/../README.md

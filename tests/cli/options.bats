@@ -4,7 +4,6 @@
 # shellcheck disable=SC2016,SC2154 # $IMGHIST is for the inner shell; run sets stderr_lines
 
 load helpers
-load images
 
 # refused TEXT ARG...: a usage error with TEXT in its message; nothing on standard output.
 refused() {
@@ -19,8 +18,7 @@ refused() {
 # accepted ARG...: with a.pgm as input.
 accepted() {
   dot a.pgm
-  imghist a.pgm --csv=stats "$@"
-  assert_status 0
+  imghist_ok a.pgm --csv=stats "$@"
   assert_no_stderr
   assert_output_has $'\na.pgm,1,1,gray,'
 }
@@ -35,8 +33,7 @@ each_option() {
 # ---- --help, --version, --list
 
 @test "options: --help has every option, exit status and examples" {
-  imghist --help
-  assert_status 0
+  imghist_ok --help
   assert_no_stderr
   for text in --csv --chart --output --device --kernel --luma --clip --raw --max-pixels --threads --quiet --verbose \
     --list --help --version IMGHIST_DEVICE Examples: 'Exit status: 0 ok, 1 '; do
@@ -111,8 +108,7 @@ each_option() {
 }
 
 @test "options: --list names formats, outputs, devices and kernels" {
-  imghist --list
-  assert_status 0
+  imghist_ok --list
   assert_no_stderr
   for name in png jpeg bmp tga psd pnm raw csv text chart cpu reference libpng libjpeg-turbo; do
     assert_output_has "$name"
@@ -140,8 +136,7 @@ each_option() {
 
 @test "options: an optional value is not taken from the next argument" {
   dot bins
-  imghist --csv bins
-  assert_status 0
+  imghist_ok --csv bins
   assert_output_has $'\nbins,1,1,gray,'
 }
 
@@ -150,8 +145,7 @@ each_option() {
   accepted -j 4
   accepted -qj4
   dot a.pgm
-  imghist -vqoout.csv --csv a.pgm
-  assert_status 0
+  imghist_ok -vqoout.csv --csv a.pgm
   [ -s out.csv ]
 }
 
@@ -159,8 +153,7 @@ each_option() {
   dot --csv
   dot -x
   accepted --clip=0,255
-  imghist --csv=stats -- --csv -x
-  assert_status 0
+  imghist_ok --csv=stats -- --csv -x
   assert_output_has $'\n./--csv,1,1,gray,'
   assert_output_has $'\n./-x,1,1,gray,'
 }
@@ -238,11 +231,9 @@ END
   [ ! -e charts ]
   [ ! -e c.png ]
   # an existing file is an input, and so is a word that is not a value
-  imghist a.pgm --csv c.pgm
-  assert_status 0
+  imghist_ok a.pgm --csv c.pgm
   cp a.pgm stats
-  imghist --csv stats
-  assert_status 0
+  imghist_ok --csv stats
   for arguments in "--csv missing.png a.pgm" "--chart missing.png" "a.pgm --csv -- stat" "--ndjson stats.csv"; do
     # shellcheck disable=SC2086 # the arguments are words
     imghist $arguments
@@ -257,8 +248,7 @@ END
   dot a.pgm
   mkdir out
   for layout in channels bins long stats; do
-    imghist a.pgm --csv=$layout
-    assert_status 0
+    imghist_ok a.pgm --csv=$layout
   done
   refused "--csv: 'wide' is none of channels, bins, long, stats" a.pgm --csv=wide -o out/a.csv
   [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
@@ -363,8 +353,7 @@ END
 @test "options: without a GPU the CPU counts, and -v reports it" {
   has_gpu && skip "a GPU is here"
   accepted --device=auto
-  imghist a.pgm --csv=stats -v
-  assert_status 0
+  imghist_ok a.pgm --csv=stats -v
   assert_stderr_has "counted by cpu"
 }
 
@@ -420,8 +409,7 @@ END
   dot a.pgm
   imghist a.pgm --csv
   counts=$output
-  imghist --theme=light --scale=log --chart-size=400x300 a.pgm --csv
-  assert_status 0
+  imghist_ok --theme=light --scale=log --chart-size=400x300 a.pgm --csv
   assert_output "$counts"
 }
 
@@ -431,8 +419,7 @@ END
   for arguments in "--bench=1k --help" "--help --bench=1k" "-qh --list" "a.pgm --list -h" "--help --nonsense" \
     "--theme=dark --help --version"; do
     # shellcheck disable=SC2086 # the arguments are words
-    imghist $arguments
-    assert_status 0
+    imghist_ok $arguments
     assert_output "$help"
   done
   imghist --bench=1k --version --help
@@ -441,8 +428,7 @@ END
 
 @test "options: the last of several applies" {
   dot a.pgm
-  imghist a.pgm --csv=bins --csv=stats --clip=0,1 --clip=0,255
-  assert_status 0
+  imghist_ok a.pgm --csv=bins --csv=stats --clip=0,1 --clip=0,255
   [ "${#lines[@]}" -eq 3 ]
   for arguments in "--total --total-only" "--total-only"; do
     # shellcheck disable=SC2086 # the arguments are words
@@ -455,11 +441,9 @@ END
 
 @test "options: the last of -q and -v applies" {
   dot a.pgm
-  imghist a.pgm --csv=stats -v -q
-  assert_status 0
+  imghist_ok a.pgm --csv=stats -v -q
   assert_no_stderr
-  imghist a.pgm --csv=stats -q -v
-  assert_status 0
+  imghist_ok a.pgm --csv=stats -q -v
   assert_stderr_has "1 done, 0 failed, 0 skipped"
   imghist missing a.pgm --csv=stats -q
   assert_status 1

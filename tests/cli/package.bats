@@ -9,13 +9,6 @@ setup_file() {
   export ROOT
 }
 
-needs() {
-  local tool
-  for tool; do
-    command -v "$tool" >/dev/null || skip "$tool is missing"
-  done
-}
-
 # Prints the messages in a log of make, without the commands.
 messages_of() { grep -vE '^(cc|gcc|clang|ar|rm|install|mkdir|dh_[a-z_]*|   dh) ' "$1" | tail -n 30; }
 

@@ -4,7 +4,6 @@
 # shellcheck disable=SC2016,SC2154 # $IMGHIST is for the inner shell; run sets stderr_lines
 
 load helpers
-load images
 
 # walked PATH...: imghist succeeds, and its inputs in order are the lines of standard input.
 walked() {
@@ -17,8 +16,7 @@ walked() {
 skips() {
   local n=$1
   shift
-  imghist "$@" --csv -v
-  assert_status 0
+  imghist_ok "$@" --csv -v
   assert_stderr_has "0 failed, $n skipped"
 }
 
@@ -73,13 +71,11 @@ END
 
 @test "paths: an empty directory, and one without images" {
   mkdir -p d/e
-  imghist d --csv
-  assert_status 0
+  imghist_ok d --csv
   assert_stderr_has "no images found"
   echo text >d/e/text
   echo text >d/text
-  imghist d --csv
-  assert_status 0
+  imghist_ok d --csv
   assert_stderr_has "no images found, 2 other files skipped"
   imghist d --csv -q
   assert_no_stderr
@@ -292,8 +288,7 @@ END
 
 @test "paths: control characters are escaped in the summary" {
   dot $'\e[31mred\n.pgm'
-  imghist $'\e[31mred\n.pgm'
-  assert_status 0
+  imghist_ok $'\e[31mred\n.pgm'
   [[ ${lines[0]} == '\x1B[31mred\n.pgm  1 x 1 '* ]] || fail "title"
   refute_output_has $'\e'
 }

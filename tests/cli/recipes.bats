@@ -49,8 +49,6 @@ recipe() {
   [ $n -gt 0 ] || fail "docs/recipes.md has no recipe with $1"
 }
 
-needs() { command -v "$1" >/dev/null || skip "no $1 here"; }
-
 # in_order NAME...: exactly these photos were shown, in this order.
 in_order() { [ "$(grep -oE 'photos/[abc]\.jpg' shown | tr '\n' ' ')" = "$* " ] || fail "$(cat shown)"; }
 

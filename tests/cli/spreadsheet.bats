@@ -2,7 +2,6 @@
 # CSV for other programs: two independent parsers, difficult names, and no formulas.
 
 load helpers
-load images
 
 # Names that need quotes in CSV, that a spreadsheet would run, or that are hard to parse. They are all
 # different files.
@@ -31,8 +30,6 @@ nasty() {
     printf '\0' >&6
   done 5>list 6>expected
 }
-
-needs() { command -v "$1" >/dev/null || skip "$1 is missing"; }
 
 LAYOUTS=(channels bins long stats)
 

@@ -2,7 +2,6 @@
 # The text summary: views, widths, characters, colours, and the list of failed inputs.
 
 load helpers
-load images
 
 ESC=$'\e'
 
@@ -34,16 +33,14 @@ no_wider() {
 
 @test "text: one image is shown in full, several in a line each" {
   cd "$SAMPLES"
-  imghist scene.png
-  assert_status 0
+  imghist_ok scene.png
   assert_no_stderr
   assert_output_has "scene.png  480 x 320 png, 8 bits, red green blue"
   assert_output_has "  red    141.24   66.05    0   28     136  255  255     7.66   0.72    5.63"
   assert_output_has "  luma   110.83   55.40    0   31     100  222  255     7.63   0.20    0.79"
   assert_output_has "  blown: any channel 6.04 %, all 0.43 %; crushed: any 4.04 %, all 0.10 %"
   assert_output_has "  mean luminance 0.2220"
-  imghist scene.png scene.png
-  assert_status 0
+  imghist_ok scene.png scene.png
   [ "${#lines[@]}" -eq 3 ]
   [[ ${lines[0]} == *pixels*luma*mean*low*high*name ]] || fail "no heading"
   [[ ${lines[1]} == *480x320*110.8*4.04*6.04*scene.png ]] || fail "no line"
@@ -116,16 +113,14 @@ no_wider() {
 @test "text: an image without pixels" {
   : >nothing
   for view in full lines; do
-    imghist nothing --raw=3 --text=$view
-    assert_status 0
+    imghist_ok nothing --raw=3 --text=$view
     assert_output_has "no pixels"
     refute_output_has nan
   done
 }
 
 @test "text: --total is the last line, --total-only is shown in full" {
-  imghist "$SAMPLES" --total
-  assert_status 0
+  imghist_ok "$SAMPLES" --total
   [ "${#lines[@]}" -eq 8 ]
   [[ ${lines[7]} == *"  6 images  "*"  (total)" ]] || fail "no total"
   imghist "$SAMPLES" --total-only

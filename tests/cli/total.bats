@@ -4,7 +4,6 @@
 # shellcheck disable=SC2016,SC2153,SC2154 # $7 belongs to awk; helpers set SAMPLES, run sets lines
 
 load helpers
-load images
 
 # mixed: gray, gray with alpha, colour, colour with alpha; 2, 1, 1 and 2 pixels. In red, green and blue:
 # 0 0 0, 255 255 255, 100 100 100, 255 0 128, 10 20 30, 40 50 60.
@@ -38,8 +37,6 @@ for name, v in zip(("red", "green", "blue"), values):
 END
 }
 
-needs() { command -v "$1" >/dev/null || skip "no $1 here"; }
-
 # total FILE: the rows of the total in CSV.
 total() { grep '^(total),' "$1"; }
 
@@ -49,8 +46,7 @@ total() { grep '^(total),' "$1"; }
 # a sixth of their sum 11525; green sum of squares 77925, blue 95909; alpha 7 255 0; luma 0 255 100 63 19 49
 @test "total: gray and colour images give red, green and blue of all, alpha of those with alpha, by hand" {
   mixed
-  imghist set --total --csv=stats
-  assert_status 0
+  imghist_ok set --total --csv=stats
   [ "${#lines[@]}" -eq $((1 + 2 + 3 + 4 + 5 + 5)) ] || fail "rows"
   [[ ${lines[15]} == '(total),,,red,6,660,110.000000,107.354553,0,255,0,0,10,40,255,255,255,2.251629,1,2' ]] || fail red
   [[ ${lines[16]} == '(total),,,green,6,425,70.833333,89.275634,0,255,0,0,0,20,100,255,255,2.251629,2,1' ]] || fail green
@@ -180,8 +176,7 @@ END
 
 @test "total: in the text summary" {
   mixed
-  imghist set --total-only
-  assert_status 0
+  imghist_ok set --total-only
   [[ ${lines[0]} == *'(total)'*'4 images'* ]] || fail "title"
   assert_output_has " alpha "
   refute_output_has a.pgm
@@ -192,8 +187,7 @@ END
 @test "total: the text summary has no row for a channel without pixels" {
   pam a.pam 1 1 4 '\x01\x02\x03\x00'
   ppm b.ppm 1 1 '\x0A\x14\x1E'
-  imghist a.pam b.ppm --alpha=skip-transparent --total-only
-  assert_status 0
+  imghist_ok a.pam b.ppm --alpha=skip-transparent --total-only
   assert_output_has "  red     10.00 "
   refute_output_has "  alpha"
   refute_output_has 'nan '
@@ -212,18 +206,15 @@ END
 @test "total: to a file" {
   mixed
   "$IMGHIST" set --total --csv >expected
-  imghist set --total --csv -o out.csv
-  assert_status 0
+  imghist_ok set --total --csv -o out.csv
   assert_output ""
   cmp expected out.csv
 }
 
 @test "total: one chart of all images" {
   mixed
-  imghist set --total --chart=all.png
-  assert_status 0
-  imghist set --total-only --chart=only.png
-  assert_status 0
+  imghist_ok set --total --chart=all.png
+  imghist_ok set --total-only --chart=only.png
   cmp all.png only.png
   imghist set --chart=each.png
   assert_status 2
@@ -232,11 +223,9 @@ END
 
 @test "total: charts of each image and of all" {
   mixed
-  imghist set --total --chart=charts
-  assert_status 0
+  imghist_ok set --total --chart=charts
   [ "$(find charts -type f | wc -l)" -eq 5 ] || fail "$(find charts)"
-  imghist set --total-only --chart=only
-  assert_status 0
+  imghist_ok set --total-only --chart=only
   [ "$(find only -type f | wc -l)" -eq 1 ] || fail "$(find only)"
 }
 
@@ -278,16 +267,13 @@ END
 
 @test "total: no images give luma without pixels" {
   mkdir empty
-  imghist empty --total --csv=stats
-  assert_status 0
+  imghist_ok empty --total --csv=stats
   [ "${lines[1]}" = "(total),,,luma,0,0,,,,,,,,,,,,,0,0" ] || fail "row"
   [ "${#lines[@]}" -eq 2 ]
-  imghist empty --total --json
-  assert_status 0
+  imghist_ok empty --total --json
   assert_output_has '"images":[],"total":{'
   assert_output_has '"channels":[{"name":"luma","count":0,"sum":0,"mean":null,'
-  imghist empty --total --chart=c.png
-  assert_status 0
+  imghist_ok empty --total --chart=c.png
   [ ! -e c.png ]
 }
 

@@ -3,10 +3,7 @@
 #define IH_TESTS_CHART_NOTES_H
 
 #include "output/chart/parts.h"
-
 #include "tests/support/chart_picture.h"
-
-#include <stdio.h>
 
 enum { NOTES_MAX = 512, FAR = INT32_MAX / 2 };
 

@@ -7,15 +7,10 @@
 #ifndef IH_TESTS_CHART_PICTURE_H
 #define IH_TESTS_CHART_PICTURE_H
 
+#include "tests/support/test.h"
+
 #include "output/chart/chart.h"
-
 #include <png.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* ---- results ---- */
 

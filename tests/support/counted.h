@@ -1,13 +1,11 @@
-/* Shared by tests of counting: counters, and comparison of histograms. Include it after cmocka.h.
- */
+/* Shared by tests of counting: counters, and comparison of histograms. */
 #ifndef IH_TESTS_COUNTED_H
 #define IH_TESTS_COUNTED_H
 
+#include "tests/support/test.h"
+
 #include "count/count.h"
 #include "tests/support/random.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static inline void assert_same(const struct ih_histogram *a, const struct ih_histogram *b)
 {

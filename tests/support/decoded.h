@@ -7,16 +7,9 @@
 #ifndef IH_TESTS_DECODED_H
 #define IH_TESTS_DECODED_H
 
+#include "tests/support/test.h"
+
 #include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { MAX_PIXELS = 1000 * 1000, ALL_ROWS = 0 };
 

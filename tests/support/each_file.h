@@ -2,16 +2,10 @@
 #ifndef IH_TESTS_EACH_FILE_H
 #define IH_TESTS_EACH_FILE_H
 
+#include "tests/support/test.h"
+
 #include "base/source.h"
-
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { PATH_SIZE = 4096 };
 

@@ -1,16 +1,14 @@
 /*
  * Hardware JPEG decoders without a GPU: they decode as the CPU does, and fail when a test says so.
- * Include it after cmocka.h.
  */
 #ifndef IH_TESTS_FAKE_HW_JPEG_H
 #define IH_TESTS_FAKE_HW_JPEG_H
 
+#include "tests/support/test.h"
+
 #include "jpeg_gpu/hw_jpeg.h"
 #include "pipeline/pipeline.h"
-
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 

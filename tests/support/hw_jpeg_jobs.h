@@ -1,15 +1,14 @@
 /*
- * Hardware JPEG decoders that decode nothing and do what `fake` says, and jobs for them. Include it
- * after cmocka.h.
+ * Hardware JPEG decoders that decode nothing and do what `fake` says, and jobs for them.
  */
 #ifndef IH_TESTS_HW_JPEG_JOBS_H
 #define IH_TESTS_HW_JPEG_JOBS_H
 
-#include "jpeg_gpu/hw_jpeg.h"
+#include "tests/support/test.h"
 
+#include "jpeg_gpu/hw_jpeg.h"
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 
 enum { CALLS_MAX = 400, JOBS_MAX = 200, N_UNITS_MAX = 2 };
 

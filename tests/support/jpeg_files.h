@@ -1,14 +1,11 @@
 /*
  * JPEG files for tests: pictures written by libjpeg, and gray blocks with entropy-coded bits that
- * a test spells out. Include it after cmocka.h.
+ * a test spells out.
  */
 #ifndef IH_TESTS_JPEG_FILES_H
 #define IH_TESTS_JPEG_FILES_H
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/support/test.h"
 
 #include <jpeglib.h>
 

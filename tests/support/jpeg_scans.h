@@ -1,10 +1,8 @@
-/*
- * Progressive JPEG files with the scans that a test chooses. Include it after cmocka.h and
- * jpeg_files.h; define _POSIX_C_SOURCE before the first include.
- */
+/* Progressive JPEG files with the scans that a test chooses. */
 #ifndef IH_TESTS_JPEG_SCANS_H
 #define IH_TESTS_JPEG_SCANS_H
 
+#include "tests/support/jpeg_files.h"
 #include <unistd.h>
 
 struct script {

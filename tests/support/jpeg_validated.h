@@ -1,13 +1,12 @@
 /*
  * What the tests of the validator share: they validate a file, and compare what passes with the
- * decoder on the CPU. Include it after cmocka.h.
+ * decoder on the CPU.
  */
 #ifndef IH_TESTS_JPEG_VALIDATED_H
 #define IH_TESTS_JPEG_VALIDATED_H
 
 #include "jpeg_gpu/validate.h"
 #include "jpeg_gpu/validate_scan.h"
-
 #include "tests/fuzz/jpeg_bitwise.h"
 #include "tests/support/decoded.h"
 #include "tests/support/jpeg_files.h"
@@ -88,13 +87,11 @@ static inline void check_refused(struct jpeg_file *f, enum ih_jpeg_reason expect
     free(f->bytes);
 }
 
-static const struct jpeg_kind kinds[] = {
-    {.h = 1, .v = 1},
-    {.h = 2, .v = 1},
-    {.h = 2, .v = 2},
-    {.h = 1, .v = 2},
-    {.h = 1, .v = 1, .is_gray = true},
-};
+static const struct jpeg_kind kinds[] = {{.h = 1, .v = 1},
+                                         {.h = 2, .v = 1},
+                                         {.h = 2, .v = 2},
+                                         {.h = 1, .v = 2},
+                                         {.h = 1, .v = 1, .is_gray = true}};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 #endif

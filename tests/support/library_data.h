@@ -1,16 +1,13 @@
 /*
  * Shared by the tests of the library: pseudorandom pixels, their counts from a plain loop, and
- * files in memory. Uses only imghist.h. Include it after cmocka.h.
+ * files in memory. Uses only imghist.h.
  */
 #ifndef IH_TESTS_LIBRARY_DATA_H
 #define IH_TESTS_LIBRARY_DATA_H
 
-#include "imghist.h"
+#include "tests/support/test.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "imghist.h"
 
 /* A pseudorandom byte that depends only on i. A third of all are 0 or 255. */
 static inline uint8_t noise(uint64_t i)

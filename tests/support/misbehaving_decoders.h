@@ -9,10 +9,7 @@
 #include "isolate/decoder_process.h"
 #include "isolate/sandbox.h"
 #include "tests/support/forbidden_calls.h"
-
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

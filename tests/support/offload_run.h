@@ -1,6 +1,6 @@
 /*
  * What the tests of the offload queue in the pipeline share: a folder with JPEG files of every
- * kind, and runs over it that compare results with the CPU. Include it after cmocka.h.
+ * kind, and runs over it that compare results with the CPU.
  */
 #ifndef IH_TESTS_OFFLOAD_RUN_H
 #define IH_TESTS_OFFLOAD_RUN_H
@@ -8,8 +8,6 @@
 #include "isolate/decoder_process.h"
 #include "tests/support/fake_hw_jpeg.h"
 #include "tests/support/jpeg_files.h"
-
-#include <string.h>
 #include <unistd.h>
 
 /* ---- files ---- */
@@ -259,6 +257,6 @@ static inline struct run gpu_run_compared(const char *folder, unsigned n_inputs)
     return r;
 }
 
-#define FOLDER_TEST(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define FOLDER_TEST(name) TEST_WITH(name, make_folder, remove_folder)
 
 #endif

@@ -1,14 +1,13 @@
 /*
- * For tests that start themselves as the decoder process. Include it after cmocka.h and after the
- * definition of command, a struct ih_decoder_process_command.
+ * For tests that start themselves as the decoder process. Include it after
+ * the definition of command, a struct ih_decoder_process_command.
  */
 #ifndef IH_TESTS_OWN_DECODER_PROCESS_H
 #define IH_TESTS_OWN_DECODER_PROCESS_H
 
-#include "isolate/decoder_process.h"
+#include "tests/support/test.h"
 
-#include <stdio.h>
-#include <string.h>
+#include "isolate/decoder_process.h"
 #include <unistd.h>
 
 static inline bool is_decoder_process(int argc, char **argv)
@@ -40,6 +39,6 @@ static inline int close_process(void **state)
 }
 
 /* A test whose state is a struct ih_decoder_process. */
-#define PROCESS_TEST(test) cmocka_unit_test_setup_teardown(test, open_process, close_process)
+#define PROCESS_TEST(name) TEST_WITH(name, open_process, close_process)
 
 #endif

@@ -1,16 +1,14 @@
 /*
- * A pipeline run over files in a temporary folder, with its results. Include it after cmocka.h;
- * define _XOPEN_SOURCE 700 before the first include.
+ * A pipeline run over files in a temporary folder, with its results. Define
+ * _XOPEN_SOURCE 700 before the first include.
  */
 #ifndef IH_TESTS_PIPELINE_RUN_H
 #define IH_TESTS_PIPELINE_RUN_H
 
-#include "pipeline/pipeline.h"
+#include "tests/support/test.h"
 
+#include "pipeline/pipeline.h"
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /*
  * Pictures as planes, for tests, with their RGB by the pixel-by-pixel conversion of kernels/ycc.h.
- * The bytes between rows are noise, so a wrong read changes the counts. Include it after cmocka.h.
+ * The bytes between rows are noise, so a wrong read changes the counts.
  */
 #ifndef IH_TESTS_PLANES_PICTURE_H
 #define IH_TESTS_PLANES_PICTURE_H
@@ -8,8 +8,6 @@
 #include "counts/pixels.h"
 #include "kernels/ycc.h"
 #include "tests/support/counted.h"
-
-#include <stdlib.h>
 
 struct planes_picture {
     uint8_t *samples; /* owned: Y, Cb and Cr without gaps */

@@ -1,7 +1,6 @@
 /*
  * Reads a JPEG file in memory as planes: puts the bands together and counts them. Each read gets a
  * buffer of its own, freed before the next, so that the address sanitizer sees every byte too far.
- * Include it after cmocka.h.
  */
 #ifndef IH_TESTS_PLANES_READ_H
 #define IH_TESTS_PLANES_READ_H

@@ -1,6 +1,6 @@
 /*
  * Decodes a PNG by both paths, and checks that the same bytes give the same pixels, or the same
- * error with the same message, and whether the fast path took the file. Include it after cmocka.h.
+ * error with the same message, and whether the fast path took the file.
  */
 #ifndef IH_TESTS_PNG_BOTH_H
 #define IH_TESTS_PNG_BOTH_H
@@ -9,10 +9,7 @@
 #include "decode/png/chunks.h"
 #include "decode/png/paths.h"
 #include "decode/png/unfilter.h"
-
 #include "tests/support/png_files.h"
-
-#include <stdio.h>
 
 enum { STREAMING = 1 }; /* held_bytes_max: never the fast path */
 

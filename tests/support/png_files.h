@@ -1,15 +1,13 @@
 /*
  * PNG files built by hand, so that a test can damage any byte. The pixels are stored uncompressed.
- * Also callbacks with which libpng writes to memory. Include it after cmocka.h.
+ * Also callbacks with which libpng writes to memory.
  */
 #ifndef IH_TESTS_PNG_FILES_H
 #define IH_TESTS_PNG_FILES_H
 
+#include "tests/support/test.h"
+
 #include <png.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct bytes {
     uint8_t *p; /* owned, free() it */

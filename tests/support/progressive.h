@@ -1,7 +1,6 @@
 /*
  * Decodes a JPEG file with all scans at once and in the ordinary way, as planes and as pixels, and
- * checks that idle cores and budget are given back. Include it after cmocka.h; define
- * _POSIX_C_SOURCE before the first include.
+ * checks that idle cores and budget are given back.
  *
  * The bytes taken from the budget show how a file was decoded: the size of the file and a few rows
  * of coefficients, or of all coefficients.
@@ -10,12 +9,10 @@
 #define IH_TESTS_PROGRESSIVE_H
 
 #include "decode/progressive/progressive.h"
-
-#include <fcntl.h>
-
 #include "tests/support/jpeg_files.h"
 #include "tests/support/jpeg_scans.h"
 #include "tests/support/planes_read.h"
+#include <fcntl.h>
 
 static char path[] = "/tmp/imghist-progressive-XXXXXX"; /* the file that tests write */
 

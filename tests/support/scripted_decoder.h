@@ -6,18 +6,10 @@
 #define IH_TESTS_SCRIPTED_DECODER_H
 
 #include "isolate/decoder_process.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PIECE = IH_DECODER_PROCESS_PIECE_BYTES, FILES_LOOKED_AT = 64 };
 

@@ -1,15 +1,14 @@
 /*
  * A device that starts slowly, without a GPU: a backend that counts with the CPU backend's lanes
- * and starts when the test releases it. Include it after cmocka.h.
+ * and starts when the test releases it.
  */
 #ifndef IH_TESTS_SLOW_DEVICE_H
 #define IH_TESTS_SLOW_DEVICE_H
 
-#include "device/backend.h"
+#include "tests/support/test.h"
 
+#include "device/backend.h"
 #include <pthread.h>
-#include <stdbool.h>
-#include <string.h>
 #include <time.h>
 
 enum { A_DAY_MS = 24 * 3600 * 1000, A_MOMENT_MS = 1 };

@@ -3,7 +3,6 @@
 #define IH_TESTS_TIFF_FILES_H
 
 #include "tests/support/damage.h"
-
 #include <tiffio.h>
 
 enum { WIDTH = 21, HEIGHT = 19, N = WIDTH * HEIGHT, SAMPLES_MAX = 6, TILE = 16 };

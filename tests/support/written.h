@@ -2,14 +2,7 @@
 #ifndef IH_TESTS_WRITTEN_H
 #define IH_TESTS_WRITTEN_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 struct file {
     size_t n;

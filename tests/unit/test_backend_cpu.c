@@ -1,15 +1,9 @@
 /* Lanes of the CPU backend: bands, images one after the other, errors. test_count.c tests the
  * counts themselves. */
+#include "tests/support/test.h"
+
 #include "count/count.h"
 #include "device/backend.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/support/planes_picture.h"
 
 /* Noise, to be freed. */
@@ -82,9 +76,8 @@ static void count_pixels(struct lane_fixture *f, const uint8_t *pixels, size_t n
     assert_int_equal(ih_backend_cpu.count(f->lane, n, &err), IH_OK);
 }
 
-static void test_kernels(void **state)
+TEST(kernels)
 {
-    (void)state;
     for (const struct ih_kernel_entry *k = ih_backend_cpu.kernels; k->name; k++) {
         for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
             const struct ih_count_spec spec = {n_channels, &ih_luma_bt601, 10, 240};
@@ -104,9 +97,8 @@ static void test_kernels(void **state)
     }
 }
 
-static void test_best_is_first(void **state)
+TEST(best_is_first)
 {
-    (void)state;
     const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255};
     struct ih_histogram got;
     struct lane_fixture f;
@@ -119,9 +111,8 @@ static void test_best_is_first(void **state)
     close_lane(&f);
 }
 
-static void test_unknown_kernel(void **state)
+TEST(unknown_kernel)
 {
-    (void)state;
     const struct ih_backend_options options = {.kernel = "warp"};
     struct ih_error err;
     void *device = NULL;
@@ -131,9 +122,8 @@ static void test_unknown_kernel(void **state)
     assert_null(device);
 }
 
-static void test_no_bands(void **state)
+TEST(no_bands)
 {
-    (void)state;
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
         const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255};
         struct ih_histogram got, expected;
@@ -148,9 +138,8 @@ static void test_no_bands(void **state)
 }
 
 /* The unfinished image has another layout, other clips and other weights. */
-static void test_begin_drops(void **state)
+TEST(begin_drops)
 {
-    (void)state;
     for (const struct ih_kernel_entry *k = ih_backend_cpu.kernels; k->name; k++) {
         for (unsigned dropped = 1; dropped <= IH_CHANNELS_MAX; dropped++) {
             for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
@@ -174,9 +163,8 @@ static void test_begin_drops(void **state)
     }
 }
 
-static void test_growing_bands(void **state)
+TEST(growing_bands)
 {
-    (void)state;
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
     struct ih_histogram expected, got;
     struct lane_fixture f;
@@ -199,9 +187,8 @@ static void test_growing_bands(void **state)
 }
 
 /* An impossible size is an error; the lane still works afterwards. */
-static void test_band_too_large(void **state)
+TEST(band_too_large)
 {
-    (void)state;
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 62, SIZE_MAX / 2 + 1};
     const struct ih_count_spec spec = {1, &ih_luma_bt709, 0, 255};
     struct ih_histogram got;
@@ -259,9 +246,8 @@ static void count_picture(struct lane_fixture *f, const struct planes_picture *p
 }
 
 /* Images as planes and as pixels in one lane, complete and abandoned, with and without a thread. */
-static void test_planes(void **state)
+TEST(planes)
 {
-    (void)state;
     static const struct {
         unsigned picture;
         enum bands bands;
@@ -296,9 +282,8 @@ static void test_planes(void **state)
         free_picture(&pictures[i]);
 }
 
-static void test_kernels_that_take_planes(void **state)
+TEST(kernels_that_take_planes)
 {
-    (void)state;
     struct lane_fixture f;
     open_lane(&f, "tables");
 #if defined(__x86_64__) || (defined(__aarch64__) && !defined(__AARCH64EB__))
@@ -310,26 +295,8 @@ static void test_kernels_that_take_planes(void **state)
     close_lane(&f);
 }
 
-static void test_close_null(void **state)
+TEST(close_null)
 {
-    (void)state;
     ih_backend_cpu.lane_close(NULL);
     ih_backend_cpu.stop(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_best_is_first),
-        cmocka_unit_test(test_unknown_kernel),
-        cmocka_unit_test(test_no_bands),
-        cmocka_unit_test(test_begin_drops),
-        cmocka_unit_test(test_growing_bands),
-        cmocka_unit_test(test_band_too_large),
-        cmocka_unit_test(test_planes),
-        cmocka_unit_test(test_kernels_that_take_planes),
-        cmocka_unit_test(test_close_null),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

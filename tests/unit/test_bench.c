@@ -2,18 +2,11 @@
  * The checks of --bench: generated data has the promised properties, and wrong answers are found.
  * Rungs planted by these tests use the same interface as the real ones.
  */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "bench/exact.h"
 #include "bench/report.h"
-
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* ---- jobs ---- */
 
@@ -37,10 +30,9 @@ static void job_open(struct ih_bench_job *job, const char *task, enum ih_bench_d
     assert_int_equal(ih_bench_job_fill(job, data, &err), IH_OK);
 }
 
-static void test_sizes(void **state)
+TEST(sizes)
 {
     struct ih_bench_job job;
-    (void)state;
     ih_bench_job_size(&job, find_task("histogram_gray"), 1000);
     assert_int_equal(job.n_items, 1000);
     assert_int_equal(job.n_bytes, 1000);
@@ -58,10 +50,9 @@ static void test_sizes(void **state)
 }
 
 /* Forwards and backwards, a float holds the exact sum. */
-static void test_integers_sum_exactly_in_any_order(void **state)
+TEST(integers_sum_exactly_in_any_order)
 {
     static const char *const tasks[] = {"sum_float", "dot_float"};
-    (void)state;
     for (size_t t = 0; t < 2; t++) {
         struct ih_bench_job job;
         job_open(&job, tasks[t], IH_DATA_INTEGERS);
@@ -81,11 +72,10 @@ static void test_integers_sum_exactly_in_any_order(void **state)
 }
 
 /* The expected answers, which share no code with any rung, agree with the rungs' code. */
-static void test_expected_values_are_right(void **state)
+TEST(expected_values_are_right)
 {
     static const enum ih_bench_data kinds[] = {IH_DATA_INTEGERS, IH_DATA_TERMS};
     struct ih_bench_job job;
-    (void)state;
     for (size_t k = 0; k < 4; k++) {
         struct ih_exact_sum *sum = calloc(1, sizeof *sum);
         assert_non_null(sum);
@@ -113,9 +103,8 @@ static unsigned n_values(enum ih_bench_data data)
     return n;
 }
 
-static void test_data_fit_their_names(void **state)
+TEST(data_fit_their_names)
 {
-    (void)state;
     assert_int_equal(n_values(IH_DATA_RANDOM), 256);
     assert_int_equal(n_values(IH_DATA_CONSTANT), 1);
     assert_int_equal(n_values(IH_DATA_TWO_VALUED), 2);
@@ -197,9 +186,8 @@ static void assert_caught(const struct ih_bench_job *job, const struct ih_bench_
         fail_msg("'%s' is not in: %s", reason, row.reason);
 }
 
-static void test_right_answers_are_timed(void **state)
+TEST(right_answers_are_timed)
 {
-    (void)state;
     for (size_t t = 0; t < ih_bench_n_tasks; t++) {
         const struct ih_bench_task *task = &ih_bench_tasks[t];
         struct ih_bench_job job;
@@ -217,10 +205,9 @@ static void test_right_answers_are_timed(void **state)
     }
 }
 
-static void test_wrong_histograms_are_caught(void **state)
+TEST(wrong_histograms_are_caught)
 {
     struct ih_bench_job job;
-    (void)state;
     job_open(&job, "histogram_rgb", IH_DATA_RANDOM);
     struct ih_bench_answer answer = right_answer(&job);
     answer.histogram.bins[0][17]++; /* one pixel in the wrong bin */
@@ -241,10 +228,9 @@ static void test_wrong_histograms_are_caught(void **state)
 }
 
 /* With a corrupted reference, the textbook's test of the bytes still finds the error. */
-static void test_textbook_checks_need_no_reference(void **state)
+TEST(textbook_checks_need_no_reference)
 {
     struct ih_bench_job job;
-    (void)state;
     job_open(&job, "histogram_gray", IH_DATA_RANDOM);
     job.histogram.bins[0][3]++;
     struct ih_bench_answer answer = right_answer(&job);
@@ -255,10 +241,9 @@ static void test_textbook_checks_need_no_reference(void **state)
     free(job.input);
 }
 
-static void test_wrong_values_are_caught(void **state)
+TEST(wrong_values_are_caught)
 {
     struct ih_bench_job job;
-    (void)state;
     job_open(&job, "sum_float", IH_DATA_INTEGERS);
     struct ih_bench_answer answer = right_answer(&job);
     answer.value += 1;
@@ -287,10 +272,9 @@ static void test_wrong_values_are_caught(void **state)
 }
 
 /* A sum that rounds is no error; its relative error is reported. */
-static void test_rounding_is_reported(void **state)
+TEST(rounding_is_reported)
 {
     struct ih_bench_job job;
-    (void)state;
     job_open(&job, "sum_double", IH_DATA_TERMS);
     struct ih_bench_answer answer = right_answer(&job);
     answer.value *= 0.75;
@@ -302,12 +286,11 @@ static void test_rounding_is_reported(void **state)
     free(job.input);
 }
 
-static void test_rungs_that_cannot_run(void **state)
+TEST(rungs_that_cannot_run)
 {
     struct ih_bench_job job;
     struct plan plan = {.time_ns = 1};
     struct ih_bench_rung rung = rung_make(&plan);
-    (void)state;
     job_open(&job, "histogram_gray", IH_DATA_CONSTANT);
     struct ih_bench_row row = run_planted(&job, &rung);
     assert_int_equal(row.status, IH_BENCH_FAILED);
@@ -320,13 +303,12 @@ static void test_rungs_that_cannot_run(void **state)
     free(job.input);
 }
 
-static void test_shares_and_medians(void **state)
+TEST(shares_and_medians)
 {
     struct ih_bench_job job;
     struct ih_bench_baseline baseline = {0};
     struct ih_bench_row row;
     double odd[] = {9, 1, 5}, even[] = {4, 1, 3, 2};
-    (void)state;
     assert_true(ih_bench_median(odd, 3) == 5);
     assert_true(ih_bench_median(even, 4) == 2.5);
     job_open(&job, "histogram_gray", IH_DATA_CONSTANT);
@@ -344,22 +326,4 @@ static void test_shares_and_medians(void **state)
     }
     assert_true(row.speedup == 4 && row.copy_speedup == 0.5);
     free(job.input);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_integers_sum_exactly_in_any_order),
-        cmocka_unit_test(test_expected_values_are_right),
-        cmocka_unit_test(test_data_fit_their_names),
-        cmocka_unit_test(test_right_answers_are_timed),
-        cmocka_unit_test(test_wrong_histograms_are_caught),
-        cmocka_unit_test(test_textbook_checks_need_no_reference),
-        cmocka_unit_test(test_wrong_values_are_caught),
-        cmocka_unit_test(test_rounding_is_reported),
-        cmocka_unit_test(test_rungs_that_cannot_run),
-        cmocka_unit_test(test_shares_and_medians),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 /*
  * The chart of --bench, read from its SVG: what is written where, and how long the bars are.
  */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "bench/report.h"
-
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define BLUE "#2a5cc8" /* bars of the CPU and of the GPU, and warnings, in the dark theme */
 #define GREEN "#22a838"
@@ -145,7 +136,7 @@ static bool next_bar(const char **svg, const char *colour, double *left, double 
 
 /* ---- tests ---- */
 
-static void test_rows_are_in_the_order_of_the_report(void **state)
+TEST(rows_are_in_the_order_of_the_report)
 {
     static const char *const order[] = {"read", "tables", "read", "shared", "read", "float"};
     char *svg = draw_svg(chart_of(two_tasks, N_TWO), 400, 640); /* one column */
@@ -153,7 +144,6 @@ static void test_rows_are_in_the_order_of_the_report(void **state)
     struct line line;
     double y = 0;
     size_t n = 0;
-    (void)state;
     while (next_line(&at, &line))
         if (n < N_TWO && strcmp(line.text, order[n]) == 0) {
             assert_true(line.y > y);
@@ -166,12 +156,11 @@ static void test_rows_are_in_the_order_of_the_report(void **state)
 }
 
 /* On a logarithmic axis, equal ratios are equal lengths. */
-static void test_lengths_follow_the_axis(void **state)
+TEST(lengths_follow_the_axis)
 {
     char *svg = draw_svg(chart_of(two_tasks, N_TWO), 1024, 640);
     const char *at = svg;
     double left, tables, ignored, one, shared;
-    (void)state;
     assert_true(next_bar(&at, BLUE, &left, &tables));
     assert_true(next_bar(&at, BLUE, &ignored, &one));
     at = svg;
@@ -183,19 +172,17 @@ static void test_lengths_follow_the_axis(void **state)
     free(svg);
 }
 
-static void test_speeds_and_shares_are_written(void **state)
+TEST(speeds_and_shares_are_written)
 {
     char *svg = draw_svg(chart_of(two_tasks, N_TWO), 1024, 640);
-    (void)state;
     find_line(svg, "900");
     find_line(svg, "90\xe2\x80\xaf%");
     find_line(svg, "1.0\xe2\x80\xaf%");
     free(svg);
 }
 
-static void test_reasons_replace_bars(void **state)
+TEST(reasons_replace_bars)
 {
-    (void)state;
     for (int is_bad = 0; is_bad <= 1; is_bad++) {
         struct ih_bench_chart *chart = chart_of(two_tasks, 1);
         const char *at;
@@ -211,10 +198,9 @@ static void test_reasons_replace_bars(void **state)
 }
 
 /* A rung that is wrong on any kind of data has no bar. */
-static void test_the_worst_status_counts(void **state)
+TEST(the_worst_status_counts)
 {
     struct ih_bench_chart *chart = chart_of(two_tasks, 2);
-    (void)state;
     add(chart, &two_tasks[1], IH_BENCH_WRONG, "wrong: 1, not 2");
     add(chart, &two_tasks[1], IH_BENCH_OK, "");
     char *svg = draw_svg(chart, 1024, 640);
@@ -226,12 +212,11 @@ static void test_the_worst_status_counts(void **state)
 }
 
 /* Every rung there can be, with long reasons, in any size. */
-static void test_text_is_inside_and_never_overlaps(void **state)
+TEST(text_is_inside_and_never_overlaps)
 {
     static const unsigned sizes[][2] = {{320, 200}, {320, 8192},  {8192, 200}, {640, 400},
                                         {0, 0},     {1024, 2000}, {400, 900}};
     static const char *const devices[] = {"cpu", "cuda"};
-    (void)state;
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         struct ih_bench_chart *chart = ih_bench_chart_new();
         char names[9][32], reason[400];
@@ -267,13 +252,12 @@ static void test_text_is_inside_and_never_overlaps(void **state)
     }
 }
 
-static void test_the_default_height_grows(void **state)
+TEST(the_default_height_grows)
 {
     struct measured many[60];
     char names[60][16];
     size_t size_bytes;
     unsigned width, height;
-    (void)state;
     for (int i = 0; i < 60; i++) {
         snprintf(names[i], sizeof names[i], "rung %d", i);
         many[i] = (struct measured){"sum_float", "cpu", names[i], i + 1.0};
@@ -294,25 +278,9 @@ static void test_the_default_height_grows(void **state)
     free(again);
 }
 
-static void test_an_empty_chart_is_drawn(void **state)
+TEST(an_empty_chart_is_drawn)
 {
     char *svg = draw_svg(ih_bench_chart_new(), 0, 0);
-    (void)state;
     find_line(svg, "The ladder against the roofline");
     free(svg);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_are_in_the_order_of_the_report),
-        cmocka_unit_test(test_lengths_follow_the_axis),
-        cmocka_unit_test(test_speeds_and_shares_are_written),
-        cmocka_unit_test(test_reasons_replace_bars),
-        cmocka_unit_test(test_the_worst_status_counts),
-        cmocka_unit_test(test_text_is_inside_and_never_overlaps),
-        cmocka_unit_test(test_the_default_height_grows),
-        cmocka_unit_test(test_an_empty_chart_is_drawn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* Exact sums against sums that are known by other means. */
-#include "bench/exact.h"
+#include "tests/support/test.h"
 
+#include "bench/exact.h"
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static double sum_of(const double *values, size_t n)
 {
@@ -30,9 +24,8 @@ static double sum_of(const double *values, size_t n)
             fail_msg("%s sums to %a, not %a", #__VA_ARGS__, sum_, expected_);    \
     } while (0)
 
-static void test_exact_of_few(void **state)
+TEST(exact_of_few)
 {
-    (void)state;
     assert_true(sum_of(NULL, 0) == 0);
     assert_sum(0.0, 0.0, -0.0);
     assert_sum(1.25, 1.25);
@@ -48,10 +41,9 @@ static void test_exact_of_few(void **state)
     assert_true(isinf(sum_of((const double[]){DBL_MAX, DBL_MAX}, 2)));
 }
 
-static void test_exact_rounds_to_even_once(void **state)
+TEST(exact_rounds_to_even_once)
 {
     const double one_ulp = 0x1p-52, half = 0x1p-53, tiny = 0x1p-1000;
-    (void)state;
     assert_sum(1.0, 1.0, half);
     assert_sum(1.0 + 2 * one_ulp, 1.0 + one_ulp, half);
     assert_sum(1.0 + one_ulp, 1.0, half, tiny);
@@ -62,12 +54,11 @@ static void test_exact_rounds_to_even_once(void **state)
 }
 
 /* Every number and its negative, in different orders: the sum is 0. */
-static void test_exact_of_many(void **state)
+TEST(exact_of_many)
 {
     enum { N = 20000 };
     double *values = malloc(2 * N * sizeof *values);
     uint64_t random = 1;
-    (void)state;
     assert_non_null(values);
     for (size_t i = 0; i < N; i++) {
         random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -79,25 +70,13 @@ static void test_exact_of_many(void **state)
     free(values);
 }
 
-static void test_exact_of_the_well_known_example(void **state)
+TEST(exact_of_the_well_known_example)
 {
     enum { N = 1000000 };
     struct ih_exact_sum *sum = calloc(1, sizeof *sum);
-    (void)state;
     assert_non_null(sum);
     for (size_t i = 0; i < N; i++)
         ih_exact_add(sum, (double)1.23f);
     assert_true(ih_exact_round(sum) == (double)1.23f * N); /* 24 bits and 20: no rounding */
     free(sum);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact_of_few),
-        cmocka_unit_test(test_exact_rounds_to_even_once),
-        cmocka_unit_test(test_exact_of_many),
-        cmocka_unit_test(test_exact_of_the_well_known_example),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

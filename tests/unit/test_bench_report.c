@@ -1,16 +1,7 @@
 /* The reports of --bench in each format, with one row of each status. */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "bench/report.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* A report of three rows of one task: ok, skipped and wrong. free() it. */
 static char *report_of(enum ih_bench_format format, bool is_verbose)
@@ -52,10 +43,9 @@ static char *report_of(enum ih_bench_format format, bool is_verbose)
     return text;
 }
 
-static void test_csv(void **state)
+TEST(csv)
 {
     char *text = report_of(IH_BENCH_CSV, true);
-    (void)state;
     assert_string_equal(
         text,
         "task,device,rung,data,bytes,status,time_ns,gb_per_s,read_share,speedup,"
@@ -67,10 +57,9 @@ static void test_csv(void **state)
     free(text);
 }
 
-static void test_json(void **state)
+TEST(json)
 {
     char *text = report_of(IH_BENCH_JSON, false);
-    (void)state;
     assert_string_equal(
         text,
         "{\"schema\":\"imghist-bench/1\",\"version\":\"" IH_VERSION "\",\"size_bytes\":1048576,"
@@ -91,7 +80,7 @@ static void test_json(void **state)
     free(text);
 }
 
-static void test_table(void **state)
+TEST(table)
 {
     static const char *const parts[] = {"  cpu    4 threads\n",
                                         "  cuda   not available: no \"usable\" GPU\n",
@@ -101,7 +90,6 @@ static void test_table(void **state)
                                         "1.23       not run: no \"usable\" GPU, alas\n",
                                         "1.23       wrong: wrong: 1, not 2\n"};
     char *text = report_of(IH_BENCH_TABLE, false), *verbose = report_of(IH_BENCH_TABLE, true);
-    (void)state;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (!strstr(text, parts[i]))
             fail_msg("'%s' is not in:\n%s", parts[i], text);
@@ -109,14 +97,4 @@ static void test_table(void **state)
     assert_non_null(strstr(verbose, "it teaches nothing"));
     free(text);
     free(verbose);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* BMP files of every header, depth and coding, sound and damaged, written byte by byte. */
+#include "tests/support/test.h"
+
 #include "tests/support/damage.h"
 #include "tests/support/written.h"
 
@@ -68,9 +70,8 @@ static struct file start(const struct header *h)
 /* Colour i of the palette that start writes, as red, green, blue. */
 #define COLOUR(i) (i) + 3, (i) + 2, (i) + 1
 
-static void test_24_bits(void **state)
+TEST(24_bits)
 {
-    (void)state;
     static const uint32_t headers[] = {CORE, OS2_SHORT, INFO, MASKS, ALPHA_MASK, OS2, V4, V5};
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         struct file f = START(headers[i], 2, 2, 24, .gap = (uint32_t)i);
@@ -84,9 +85,8 @@ static void test_24_bits(void **state)
     assert_decodes(f.bytes, f.n, "bmp", 1, 2, 3, EXPECT(3, 2, 1, 6, 5, 4));
 }
 
-static void test_palettes(void **state)
+TEST(palettes)
 {
-    (void)state;
     static const uint32_t headers[] = {CORE, OS2_SHORT, INFO, OS2, V4, V5};
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         struct file f = START(headers[i], 3, 1, 8, .n_colours = 256);
@@ -109,9 +109,8 @@ static void test_palettes(void **state)
 }
 
 /* The palette ends at the stated length, or where the pixels start. */
-static void test_short_palettes(void **state)
+TEST(short_palettes)
 {
-    (void)state;
     static const uint32_t stated[] = {0, 3, 200, 0xFFFFFFFF};
     for (size_t i = 0; i < sizeof stated / sizeof *stated; i++) {
         struct file f = START(INFO, 2, 1, 8, .n_colours = 3, .n_stated = stated[i]);
@@ -132,9 +131,8 @@ static void test_short_palettes(void **state)
 }
 
 /* 5 bits become round(v * 255 / 31). Without an alpha mask the fourth byte is ignored. */
-static void test_16_and_32_bits(void **state)
+TEST(16_and_32_bits)
 {
-    (void)state;
     struct file f = START(INFO, 2, 1, 16, .compression = RGB);
     PUT(&f, 0x43, 0x0C, 0xFF, 0xFF); /* 3, 2, 3 of 31; 31, 31, 31 and an ignored bit */
     assert_decodes(f.bytes, f.n, "bmp", 2, 1, 3, EXPECT(25, 16, 25, 255, 255, 255));
@@ -146,9 +144,8 @@ static void test_16_and_32_bits(void **state)
     assert_decodes(f.bytes, f.n, "bmp", 1, 1, 3, EXPECT(3, 2, 1));
 }
 
-static void test_masks(void **state)
+TEST(masks)
 {
-    (void)state;
     struct file f = START(INFO, 1, 1, 16, BITFIELDS, .masks = {0xF800, 0x07E0, 0x001F});
     PUT(&f, 0x03, 0x18, 0, 0); /* 3 of 31, 0 of 63, 3 of 31 */
     assert_decodes(f.bytes, f.n, "bmp", 1, 1, 3, EXPECT(25, 0, 25));
@@ -177,9 +174,8 @@ static void test_masks(void **state)
     assert_decodes(f.bytes, f.n, "bmp", 1, 1, 3, EXPECT(128, 0, 0));
 }
 
-static void test_bad_masks(void **state)
+TEST(bad_masks)
 {
-    (void)state;
     static const uint32_t masks[][3] = {
         {0xFF, 0xFF, 0xFF00}, {0xF0F, 0xF0, 0xF000}, {0, 0, 0}, {0xFF, 0xFF00, 0xFF0000}};
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
@@ -190,9 +186,8 @@ static void test_bad_masks(void **state)
     }
 }
 
-static void test_run_lengths(void **state)
+TEST(run_lengths)
 {
-    (void)state;
     struct file f = START(INFO, 4, 3, 8, RLE8, .n_colours = 10);
     PUT(&f, 3, 1, 1, 2, 0, 0);       /* a run of three, one of one, the end of the row */
     PUT(&f, 0, 3, 4, 5, 6, 0, 0, 0); /* three literals and a byte of padding */
@@ -218,9 +213,8 @@ static void test_run_lengths(void **state)
                           COLOUR(0), COLOUR(8), COLOUR(0), COLOUR(0), COLOUR(0), COLOUR(0)));
 }
 
-static void test_bad_run_lengths(void **state)
+TEST(bad_run_lengths)
 {
-    (void)state;
     static const struct {
         uint8_t commands[6];
         const char *reason;
@@ -239,9 +233,8 @@ static void test_bad_run_lengths(void **state)
 }
 
 /* A size above the limit is refused by the header alone. Missing pixels are damage. */
-static void test_sizes(void **state)
+TEST(sizes)
 {
-    (void)state;
     static const uint32_t too_large[][2] = {
         {1, 0x80000000}, {0x80000000, 1}, {0xFFFFFFFF, 0xFFFFFFF0}, {20000, 20000}};
     static const uint32_t damaged[][2] = {{0, 1}, {1, 0}, {500, 500}};
@@ -260,9 +253,8 @@ static void test_sizes(void **state)
     assert_int_equal(d.status, IH_CORRUPT);
 }
 
-static void test_other_kinds(void **state)
+TEST(other_kinds)
 {
-    (void)state;
     static const uint32_t kinds[][3] = {{INFO, 24, 4},   {INFO, 0, 5},    {INFO, 4, RLE8},
                                         {INFO, 8, RLE4}, {OS2, 1, 3},     {OS2, 24, 4},
                                         {INFO, 24, 3},   {INFO, 32, 1234}};
@@ -280,9 +272,8 @@ static void test_other_kinds(void **state)
     assert_refused(f.bytes, f.n, IH_UNKNOWN, "not an image");
 }
 
-static void test_damage(void **state)
+TEST(damage)
 {
-    (void)state;
     struct file f = START(V4, 3, 2, 32, BITFIELDS, .masks = {0xFF0000, 0xFF00, 0xFF, 0xFF000000});
     for (unsigned i = 0; i < 24; i++)
         put_number(&f, 1, i);
@@ -291,17 +282,4 @@ static void test_damage(void **state)
     for (unsigned i = 0; i < 12; i++)
         put_number(&f, 1, i * 17);
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_24_bits),        cmocka_unit_test(test_palettes),
-        cmocka_unit_test(test_short_palettes), cmocka_unit_test(test_16_and_32_bits),
-        cmocka_unit_test(test_masks),          cmocka_unit_test(test_bad_masks),
-        cmocka_unit_test(test_run_lengths),    cmocka_unit_test(test_bad_run_lengths),
-        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_other_kinds),
-        cmocka_unit_test(test_damage),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

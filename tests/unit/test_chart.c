@@ -1,13 +1,13 @@
 /* Charts as decoded pixels: bars and their colours, scales, sizes, marks of clipping, and text. */
-#include "tests/support/chart_picture.h"
+#include "tests/support/test.h"
 
+#include "tests/support/chart_picture.h"
 #include <locale.h>
 
 /* ---- bars ---- */
 
-static void test_constant_gray_is_one_bar(void **state)
+TEST(constant_gray_is_one_bar)
 {
-    (void)state;
     struct ih_result *r = new_result(1);
     add_gray(r, 100, 640 * 480);
     struct picture p = draw_usual(r);
@@ -24,9 +24,8 @@ static void test_constant_gray_is_one_bar(void **state)
     free(p.pixels);
 }
 
-static void test_red_is_drawn_at_its_values(void **state)
+TEST(red_is_drawn_at_its_values)
 {
-    (void)state;
     struct ih_result *r = new_result(3);
     for (unsigned v = 150; v < 170; v++)
         add_pixels(r, (const uint8_t[]){(uint8_t)v, 0, 0, 255}, 1000);
@@ -47,9 +46,8 @@ static void test_red_is_drawn_at_its_values(void **state)
     free(p.pixels);
 }
 
-static void test_channels_add_up(void **state)
+TEST(channels_add_up)
 {
-    (void)state;
     struct ih_result *r = new_result(3);
     for (unsigned v = 20; v < 30; v++) {
         uint8_t a = (uint8_t)v, b = (uint8_t)(v + 60), c = (uint8_t)(v + 120);
@@ -68,9 +66,8 @@ static void test_channels_add_up(void **state)
     free(p.pixels);
 }
 
-static void test_gray_has_no_luma_line(void **state)
+TEST(gray_has_no_luma_line)
 {
-    (void)state;
     for (unsigned n_channels = 1; n_channels <= 3; n_channels += 2) {
         struct ih_result *r = new_result(n_channels);
         for (unsigned v = 50; v < 200; v++)
@@ -110,23 +107,20 @@ static void check_spike(unsigned value, uint64_t spike)
     assert_int_equal(flat_top[0], flat_top[1]);
 }
 
-static void test_spike_is_cut_and_marked(void **state)
+TEST(spike_is_cut_and_marked)
 {
-    (void)state;
     check_spike(230, 1000000);
 }
 
-static void test_ends_are_cut_and_marked(void **state)
+TEST(ends_are_cut_and_marked)
 {
-    (void)state;
     check_spike(0, 2000);
     check_spike(255, 2000);
     check_spike(255, 1000000);
 }
 
-static void test_ends_alone_are_not_cut(void **state)
+TEST(ends_alone_are_not_cut)
 {
-    (void)state;
     struct ih_result *r = new_result(1);
     add_gray(r, 0, 700);
     add_gray(r, 255, 350);
@@ -143,9 +137,8 @@ static void test_ends_alone_are_not_cut(void **state)
 
 /* ---- few pixels ---- */
 
-static void test_one_pixel_is_a_bar(void **state)
+TEST(one_pixel_is_a_bar)
 {
-    (void)state;
     struct ih_result *r = new_result(1);
     add_gray(r, 77, 1);
     struct picture p = draw_usual(r);
@@ -153,9 +146,8 @@ static void test_one_pixel_is_a_bar(void **state)
     free(p.pixels);
 }
 
-static void test_no_pixels_are_no_bars(void **state)
+TEST(no_pixels_are_no_bars)
 {
-    (void)state;
     for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
         struct ih_result *r = new_result(n_channels);
         r->info.width = 0;
@@ -171,9 +163,8 @@ static void test_no_pixels_are_no_bars(void **state)
 
 /* ---- options ---- */
 
-static void test_log_shows_what_linear_hides(void **state)
+TEST(log_shows_what_linear_hides)
 {
-    (void)state;
     int height[2];
     for (int i = 0; i < 2; i++) {
         struct ih_result *r = new_result(1);
@@ -193,9 +184,8 @@ static void test_log_shows_what_linear_hides(void **state)
     assert_true(height[1] > 50);
 }
 
-static void test_unknown_names(void **state)
+TEST(unknown_names)
 {
-    (void)state;
     assert_null(ih_chart_scale_find("cubic"));
     assert_null(ih_chart_scale_find(""));
     assert_null(ih_chart_theme_find("Dark"));
@@ -203,9 +193,8 @@ static void test_unknown_names(void **state)
     assert_non_null(ih_chart_theme_find("dark"));
 }
 
-static void test_light_theme_is_light(void **state)
+TEST(light_theme_is_light)
 {
-    (void)state;
     struct ih_result *r = new_result(3);
     add_gray(r, 100, 10);
     struct picture p =
@@ -230,9 +219,8 @@ static struct ih_result *new_smooth_result(unsigned n_channels)
     return r;
 }
 
-static void test_same_input_same_bytes(void **state)
+TEST(same_input_same_bytes)
 {
-    (void)state;
     struct ih_result *r = new_smooth_result(3);
     struct ih_chart_options options = {.width = IH_CHART_WIDTH, .height = IH_CHART_HEIGHT};
     unsigned char *png[2] = {NULL, NULL};
@@ -251,9 +239,8 @@ static void test_same_input_same_bytes(void **state)
 
 /* ---- sizes ---- */
 
-static void test_sizes_out_of_range(void **state)
+TEST(sizes_out_of_range)
 {
-    (void)state;
     static const unsigned sizes[][2] = {{0, 0},      {319, 640},        {320, 199},
                                         {8193, 640}, {1024, 8193},      {1024, 0},
                                         {0, 640},    {UINT32_MAX, 640}, {640, UINT32_MAX}};
@@ -286,9 +273,8 @@ static void check_size(struct ih_result *r, unsigned width, unsigned height)
     free(p.pixels);
 }
 
-static void test_sizes(void **state)
+TEST(sizes)
 {
-    (void)state;
     static const unsigned sizes[][2] = {{320, 200},  {321, 203},  {320, 8192}, {8192, 200},
                                         {1024, 640}, {640, 1000}, {777, 333},  {3000, 2000}};
     for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
@@ -304,9 +290,8 @@ static void test_sizes(void **state)
     }
 }
 
-static void test_largest_size(void **state)
+TEST(largest_size)
 {
-    (void)state;
     struct ih_result *r = new_smooth_result(3);
     check_size(r, IH_CHART_MAX, IH_CHART_MAX);
     free(r);
@@ -330,9 +315,8 @@ static void count_marks(uint64_t any_low, uint64_t all_low, uint64_t any_high, u
     free(p.pixels);
 }
 
-static void test_triangles_follow_the_counts(void **state)
+TEST(triangles_follow_the_counts)
 {
-    (void)state;
     int marks[2];
     count_marks(0, 0, 0, 0, marks); /* bins 0 and 255 are always empty */
     assert_int_equal(marks[0], 0);
@@ -345,9 +329,8 @@ static void test_triangles_follow_the_counts(void **state)
     assert_true(marks[1] > 8);
 }
 
-static void test_triangles_are_filled_where_all_channels_clip(void **state)
+TEST(triangles_are_filled_where_all_channels_clip)
 {
-    (void)state;
     int some[2], all[2];
     count_marks(10, 0, 10, 0, some);
     count_marks(10, 1, 10, 1, all);
@@ -373,26 +356,23 @@ static bool named_alike(const char *path, const char *other)
     return alike;
 }
 
-static void test_title_is_the_files_name(void **state)
+TEST(title_is_the_files_name)
 {
-    (void)state;
     assert_true(named_alike("some/where/a.png", "a.png"));
     assert_false(named_alike("a.png", "b.png"));
     assert_false(named_alike("\xce\xb1.png", "\xce\xb2.png"));
     assert_true(named_alike("-", "standard input"));
 }
 
-static void test_hidden_characters_are_shown(void **state)
+TEST(hidden_characters_are_shown)
 {
-    (void)state;
     assert_false(named_alike("a\nb.png", "ab.png"));
     assert_false(named_alike("a\xff.png", "a\xfe.png"));
     assert_false(named_alike("a\xe2\x80\x8b.png", "a.png"));
 }
 
-static void test_long_names_lose_their_middle(void **state)
+TEST(long_names_lose_their_middle)
 {
-    (void)state;
     char name[3][600];
     for (int i = 0; i < 3; i++) {
         memset(name[i], 'm', sizeof name[i] - 1);
@@ -404,9 +384,8 @@ static void test_long_names_lose_their_middle(void **state)
     assert_false(named_alike(name[0], name[2]));
 }
 
-static void test_transparency_is_only_in_the_footer(void **state)
+TEST(transparency_is_only_in_the_footer)
 {
-    (void)state;
     struct picture p[2];
     for (int i = 0; i < 2; i++) {
         struct ih_result *r = new_smooth_result(4);
@@ -419,33 +398,4 @@ static void test_transparency_is_only_in_the_footer(void **state)
     assert_memory_equal(p[0].pixels, p[1].pixels, above_footer);
     free(p[0].pixels);
     free(p[1].pixels);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constant_gray_is_one_bar),
-        cmocka_unit_test(test_red_is_drawn_at_its_values),
-        cmocka_unit_test(test_channels_add_up),
-        cmocka_unit_test(test_gray_has_no_luma_line),
-        cmocka_unit_test(test_spike_is_cut_and_marked),
-        cmocka_unit_test(test_ends_are_cut_and_marked),
-        cmocka_unit_test(test_ends_alone_are_not_cut),
-        cmocka_unit_test(test_one_pixel_is_a_bar),
-        cmocka_unit_test(test_no_pixels_are_no_bars),
-        cmocka_unit_test(test_log_shows_what_linear_hides),
-        cmocka_unit_test(test_unknown_names),
-        cmocka_unit_test(test_light_theme_is_light),
-        cmocka_unit_test(test_same_input_same_bytes),
-        cmocka_unit_test(test_sizes_out_of_range),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_largest_size),
-        cmocka_unit_test(test_triangles_follow_the_counts),
-        cmocka_unit_test(test_triangles_are_filled_where_all_channels_clip),
-        cmocka_unit_test(test_title_is_the_files_name),
-        cmocka_unit_test(test_hidden_characters_are_shown),
-        cmocka_unit_test(test_long_names_lose_their_middle),
-        cmocka_unit_test(test_transparency_is_only_in_the_footer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
  * The layout of charts of many sizes, on a canvas that records the box of each text and mark. No
  * text touches another text or a mark, and everything is inside the picture.
  */
+#include "tests/support/test.h"
+
 #include "tests/support/chart_notes.h"
 
 /* ---- results of all kinds ---- */
@@ -58,9 +60,8 @@ static struct notes notes; /* of the chart drawn last */
 
 static const char *const scales[] = {"linear", "log", "sqrt"};
 
-static void test_no_text_touches_another(void **state)
+TEST(no_text_touches_another)
 {
-    (void)state;
     static const unsigned widths[] = {320, 321, 333, 350, 380,  420,  480,  512,  560,  640,
                                       700, 777, 800, 960, 1024, 1280, 1600, 1920, 3000, 8192};
     static const unsigned heights[] = {200, 201, 215, 230, 250, 280,  320,  360,  420,
@@ -87,9 +88,8 @@ static bool has_text(const char *part)
     return false;
 }
 
-static void test_large_charts_have_all_text(void **state)
+TEST(large_charts_have_all_text)
 {
-    (void)state;
     static const char *const expected[] = {"photo.jpg",  "640 \xc3\x97 480 px",
                                            "JPEG",       "mean luma ",
                                            "median ",    "mean luminance ",
@@ -137,18 +137,16 @@ static void check_texts(struct ih_result *r, const char *const *present, const c
     check_size_texts(r, IH_CHART_WIDTH, IH_CHART_HEIGHT, present, absent);
 }
 
-static void test_the_smallest_chart_has_the_important_text(void **state)
+TEST(the_smallest_chart_has_the_important_text)
 {
-    (void)state;
     check_size_texts(new_smooth(3, 1), IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT,
                      (const char *const[]){"photo.jpg", "640 \xc3\x97 480 px", "mean luma ", "red",
                                            "luma", "at 255", "255", "linear", NULL},
                      (const char *const[]){NULL});
 }
 
-static void test_a_total_describes_the_set(void **state)
+TEST(a_total_describes_the_set)
 {
-    (void)state;
     struct ih_result *r = new_result(4);
     add_pixels(r, (const uint8_t[]){10, 20, 30, 255}, 6000000);
     add_pixels(r, (const uint8_t[]){90, 90, 90, 0}, 2000000);
@@ -165,9 +163,8 @@ static void test_a_total_describes_the_set(void **state)
                 (const char *const[]){"(total)", " px", "partly", NULL});
 }
 
-static void test_transparency_is_a_share_of_all_pixels(void **state)
+TEST(transparency_is_a_share_of_all_pixels)
 {
-    (void)state;
     struct ih_result *r = new_result(4);
     add_pixels(r, (const uint8_t[]){50, 50, 50, 0}, 10);
     add_pixels(r, (const uint8_t[]){50, 50, 50, 1}, 4);
@@ -180,9 +177,8 @@ static void test_transparency_is_a_share_of_all_pixels(void **state)
                 (const char *const[]){"transparent", NULL});
 }
 
-static void test_clipping_is_a_share_of_pixels(void **state)
+TEST(clipping_is_a_share_of_pixels)
 {
-    (void)state;
     struct ih_result *r = new_result(3);
     add_gray(r, 100, 960);
     add_pixels(r, (const uint8_t[]){0, 100, 100, 255}, 30);
@@ -199,17 +195,4 @@ static void test_clipping_is_a_share_of_pixels(void **state)
                                       "255",
                                       NULL},
                 (const char *const[]){"all channels", "at 0", NULL});
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_text_touches_another),
-        cmocka_unit_test(test_large_charts_have_all_text),
-        cmocka_unit_test(test_the_smallest_chart_has_the_important_text),
-        cmocka_unit_test(test_a_total_describes_the_set),
-        cmocka_unit_test(test_transparency_is_a_share_of_all_pixels),
-        cmocka_unit_test(test_clipping_is_a_share_of_pixels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* The text that the SVG canvas writes. tests/cli/chart_formats.bats reads complete charts with
  * other parsers, and compares them with the raster canvas. */
+#include "tests/support/test.h"
+
 #include "output/chart/canvas.h"
-
 #include "tests/support/chart_picture.h"
-
 #include <locale.h>
 
 enum { PIXEL = IH_SUBPIXELS };
@@ -54,9 +54,8 @@ static void check_path(const struct ih_path *path, struct ih_paint paint, const 
 
 /* ---- shapes ---- */
 
-static void test_a_document(void **state)
+TEST(a_document)
 {
-    (void)state;
     char *text = take(open_canvas(NULL, "a & b", "<\"c\">"));
     assert_ptr_equal(strstr(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "), text);
     assert_has(text, "xmlns=\"http://www.w3.org/2000/svg\"");
@@ -66,9 +65,8 @@ static void test_a_document(void **state)
     free(text);
 }
 
-static void test_shapes(void **state)
+TEST(shapes)
 {
-    (void)state;
     struct ih_path path = {0};
     ih_path_rectangle(&path, PIXEL, 2 * PIXEL, 3 * PIXEL / 2, 4 * PIXEL);
     check_path(&path, (struct ih_paint){{255, 0, 16}, 255, IH_BLEND_NORMAL},
@@ -91,9 +89,8 @@ static void test_shapes(void **state)
     ih_path_reset(&path);
 }
 
-static void test_a_path_without_memory_is_an_error(void **state)
+TEST(a_path_without_memory_is_an_error)
 {
-    (void)state;
     struct ih_canvas *canvas = open_canvas(NULL, "", "");
     const struct ih_path path = {.failed = true};
     const struct ih_paint paint = {{0, 0, 0}, 255, IH_BLEND_NORMAL};
@@ -113,9 +110,8 @@ static char *set_text(const struct ih_glyphs *glyphs, enum ih_align align, const
     return take(canvas);
 }
 
-static void test_text(void **state)
+TEST(text)
 {
-    (void)state;
     static const struct {
         const char *text, *written;
     } cases[] = {
@@ -142,9 +138,8 @@ static void test_text(void **state)
     ih_glyphs_close(g);
 }
 
-static void test_text_has_its_width(void **state)
+TEST(text_has_its_width)
 {
-    (void)state;
     static const char *const anchors[] = {"font-size=\"13\" textLength",
                                           "font-size=\"13\" text-anchor=\"middle\" textLength",
                                           "font-size=\"13\" text-anchor=\"end\" textLength"};
@@ -195,9 +190,8 @@ static char *draw_svg(unsigned n_channels, const char *theme)
     return text;
 }
 
-static void test_channels_are_blended_areas(void **state)
+TEST(channels_are_blended_areas)
 {
-    (void)state;
     for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
         const size_t n_blended = n_channels < 3 ? 0 : 3;
         char *dark = draw_svg(n_channels, "dark"), *light = draw_svg(n_channels, "light");
@@ -212,9 +206,8 @@ static void test_channels_are_blended_areas(void **state)
     }
 }
 
-static void test_the_locale_changes_nothing(void **state)
+TEST(the_locale_changes_nothing)
 {
-    (void)state;
     char *one = draw_svg(3, "dark");
     setlocale(LC_ALL, "de_DE.UTF-8"); /* a decimal comma, if the machine has this locale */
     char *two = draw_svg(3, "dark");
@@ -224,9 +217,8 @@ static void test_the_locale_changes_nothing(void **state)
     free(two);
 }
 
-static void test_endings(void **state)
+TEST(endings)
 {
-    (void)state;
     static const char *const some[] = {"a.png", "a.SVG", "d.x/a.jpg", "a.JPEG", ".bmp", "a.b.tga"};
     static const char *const none[] = {"",        "png",    "a.gif", "a.png/",
                                        "a.png/b", "a.svgz", "a.",    "dir"};
@@ -236,19 +228,4 @@ static void test_endings(void **state)
         assert_null(ih_chart_format_of(none[i]));
     assert_ptr_equal(ih_chart_format_of("a.jpg"), ih_chart_format_of("b.jpeg"));
     assert_ptr_not_equal(ih_chart_format_of("a.bmp"), ih_chart_format_of("a.tga"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_document),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_a_path_without_memory_is_an_error),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_text_has_its_width),
-        cmocka_unit_test(test_channels_are_blended_areas),
-        cmocka_unit_test(test_the_locale_changes_nothing),
-        cmocka_unit_test(test_endings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,9 @@
  * worked out by hand. Allocations end with the last pixel, so the address sanitizer catches reads
  * past it.
  */
+#include "tests/support/test.h"
+
 #include "count/count.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/support/counted.h"
 
 /* ---- data ---- */
@@ -132,9 +126,8 @@ static void check_pattern(pattern_function *pattern)
 
 /* ---- tests ---- */
 
-static void test_reference_by_hand(void **state)
+TEST(reference_by_hand)
 {
-    (void)state;
     static const uint8_t pixels[] = {0, 0,   0, 255, 255, 255, 255, 0,
                                      0, 128, 9, 10,  200, 240, 241, 3};
     const struct ih_count_spec rgb = {3, &ih_luma_bt709, 10, 240};
@@ -165,11 +158,10 @@ static void test_reference_by_hand(void **state)
     assert_int_equal(h.all_high, 1);
 }
 
-#define PATTERN_TEST(name)                \
-    static void test_##name(void **state) \
-    {                                     \
-        (void)state;                      \
-        check_pattern(pattern_##name);    \
+#define PATTERN_TEST(name)             \
+    TEST(name)                         \
+    {                                  \
+        check_pattern(pattern_##name); \
     }
 PATTERN_TEST(constant)
 PATTERN_TEST(two_valued)
@@ -181,9 +173,8 @@ PATTERN_TEST(runs)
 PATTERN_TEST(flaw)
 PATTERN_TEST(edges)
 
-static void test_unaligned(void **state)
+TEST(unaligned)
 {
-    (void)state;
     static pattern_function *const patterns[] = {pattern_random, pattern_runs, pattern_constant};
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
         const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 10, 240};
@@ -197,9 +188,8 @@ static void test_unaligned(void **state)
 }
 
 /* Every value of every channel, and so every weight, with many clip pairs. */
-static void test_every_colour_step(void **state)
+TEST(every_colour_step)
 {
-    (void)state;
     for (unsigned low = 0; low < 255; low += 15) {
         const struct ih_count_spec spec = {3, &ih_luma_bt601, (uint8_t)low, (uint8_t)(low + 15)};
         check(pattern_random, 20011, 0, &spec);
@@ -207,9 +197,8 @@ static void test_every_colour_step(void **state)
     }
 }
 
-static void test_many_adds(void **state)
+TEST(many_adds)
 {
-    (void)state;
     struct ih_counter *counter = malloc(sizeof *counter);
     assert_non_null(counter);
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
@@ -255,9 +244,8 @@ static void check_folding(pattern_function *pattern, unsigned n_channels, uint64
     free(counter);
 }
 
-static void test_folding(void **state)
+TEST(folding)
 {
-    (void)state;
     static const uint64_t limits[] = {1, 7, 8, 64, 99, 100, 101, 1008, 1009, 1010};
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
         for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
@@ -269,9 +257,8 @@ static void test_folding(void **state)
 }
 
 /* The real limit: more pixels arrive after 2^32 - 1 black ones. */
-static void test_full_tables(void **state)
+TEST(full_tables)
 {
-    (void)state;
     static const uint8_t black[100 * 4];
     struct ih_counter *counter = malloc(sizeof *counter);
     assert_non_null(counter);
@@ -295,26 +282,4 @@ static void test_full_tables(void **state)
         assert_int_equal(got.all_low, (uint64_t)UINT32_MAX + 70);
     }
     free(counter);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference_by_hand),
-        cmocka_unit_test(test_constant),
-        cmocka_unit_test(test_two_valued),
-        cmocka_unit_test(test_alternating),
-        cmocka_unit_test(test_ramp),
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_opaque),
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_flaw),
-        cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_unaligned),
-        cmocka_unit_test(test_every_colour_step),
-        cmocka_unit_test(test_many_adds),
-        cmocka_unit_test(test_folding),
-        cmocka_unit_test(test_full_tables),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

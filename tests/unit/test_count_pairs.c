@@ -3,15 +3,9 @@
  * at and beyond the limits of the pair tables, values that wrap around, clips, runs, folds, and the
  * image size from which pairs are used.
  */
+#include "tests/support/test.h"
+
 #include "count/count.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/support/counted.h"
 
 /* Returns a sample from the one before it in its channel and a new random number. */
@@ -106,9 +100,8 @@ static void check(struct ih_counter *counter, const struct ih_count_spec *spec,
     free(block);
 }
 
-static void test_sizes(void **state)
+TEST(sizes)
 {
-    (void)state;
     static const uint8_t clips[][2] = {{0, 255}, {10, 240}, {0, 1}, {127, 128}, {254, 255}};
     struct ih_counter *counter = make_counter();
     for (unsigned c = 0; c < 10; c++) {
@@ -127,9 +120,8 @@ static void test_sizes(void **state)
 }
 
 /* About 40 folds if the limit is low: folding takes most of the time. */
-static void test_calls_and_folds(void **state)
+TEST(calls_and_folds)
 {
-    (void)state;
     static const size_t steps[] = {1, 15, 16, 17, 48, 1000};
     static const uint64_t folds[] = {1, 16, 33, 100, 1024, 5003};
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 10, 240};
@@ -146,9 +138,8 @@ static void test_calls_and_folds(void **state)
 }
 
 /* Luma of all colours in steps of 5 in each channel. */
-static void test_luma(void **state)
+TEST(luma)
 {
-    (void)state;
     const size_t n = 52 * 52 * 52;
     uint8_t *pixels = malloc(3 * n);
     struct ih_counter *counter = make_counter();
@@ -175,9 +166,8 @@ static void test_luma(void **state)
 }
 
 /* Small images do not use pairs, and begin forgets the pairs of an abandoned image. */
-static void test_from_which_size(void **state)
+TEST(from_which_size)
 {
-    (void)state;
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
     struct ih_counter *counter = make_counter();
     struct ih_histogram expected, got;
@@ -205,9 +195,8 @@ static void test_from_which_size(void **state)
 }
 
 /* SIMD counts all pixels except the last few, and AVX2 is built and used on x86-64. */
-static void test_which_loops(void **state)
+TEST(which_loops)
 {
-    (void)state;
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
     struct ih_counter *counter = make_counter();
     uint8_t *block;
@@ -230,9 +219,8 @@ static void test_which_loops(void **state)
 }
 
 /* A reported run is never too long, and for colour images it is exact. */
-static void test_runs(void **state)
+TEST(runs)
 {
-    (void)state;
     struct ih_counter *counter = make_counter();
     for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
         const struct ih_count_spec spec = {n_channels, &ih_luma_bt709, 0, 255};
@@ -253,14 +241,4 @@ static void test_runs(void **state)
         }
     }
     free(counter);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),       cmocka_unit_test(test_calls_and_folds),
-        cmocka_unit_test(test_luma),        cmocka_unit_test(test_from_which_size),
-        cmocka_unit_test(test_which_loops), cmocka_unit_test(test_runs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

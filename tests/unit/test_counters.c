@@ -1,12 +1,8 @@
 /* Every kernel against the plain C reference, on inputs that a fuzzer found and on random ones. In
  * a build with CUDA on a machine with a GPU that includes the GPU kernels. */
+#include "tests/support/test.h"
+
 #include "tests/fuzz/every_counter.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 #include "tests/support/each_file.h"
 
 static void replay_counting(const struct file *file)
@@ -14,17 +10,15 @@ static void replay_counting(const struct file *file)
     count_with_every_counter(file->bytes, file->size);
 }
 
-static void test_crashers(void **state)
+TEST(crashers)
 {
-    (void)state;
     for_each("crashers", "fuzz_count-", replay_counting);
 }
 
 /* Random headers, and pixels from one value to all values: runs, similar neighbours, clipped and
  * transparent pixels occur in many mixtures. */
-static void test_random_jobs(void **state)
+TEST(random_jobs)
 {
-    (void)state;
     enum { JOBS = 300, DATA_BYTES = 700 };
     uint8_t bytes[HEADER_BYTES + DATA_BYTES];
     uint32_t random = 1;
@@ -41,13 +35,4 @@ static void test_random_jobs(void **state)
             bytes[REPEATS_AT] = LARGE_JOB;
         count_with_every_counter(bytes, HEADER_BYTES + job * DATA_BYTES / JOBS);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_crashers),
-        cmocka_unit_test(test_random_jobs),
-    };
-    return cmocka_run_group_tests_name("counters", tests, NULL, NULL);
 }

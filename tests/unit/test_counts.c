@@ -1,14 +1,8 @@
 /* Histograms and their statistics, and totals, against brute force and near the end of 64 bits. */
+#include "tests/support/test.h"
+
 #include "counts/total.h"
-
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* ---- one histogram ---- */
 
@@ -74,9 +68,8 @@ static void check_gray(uint8_t *values, size_t n)
     check_plane(&h, IH_LUMA, &gray_spec, values, n);
 }
 
-static void test_stats_against_brute_force(void **state)
+TEST(stats_against_brute_force)
 {
-    (void)state;
     uint8_t values[1009];
     uint32_t random = 1;
     for (size_t n = 1; n <= sizeof values; n += n < 210 ? 1 : 97)
@@ -90,9 +83,8 @@ static void test_stats_against_brute_force(void **state)
 }
 
 /* Percentiles must not overflow or round when 100 * count exceeds 64 bits. */
-static void test_percentiles_of_large_counts(void **state)
+TEST(percentiles_of_large_counts)
 {
-    (void)state;
     const uint64_t n = (UINT64_C(1) << 60) + 44; /* a multiple of 20 */
     assert_int_equal(n % 20, 0);
     for (int more = 0; more < 2; more++) {
@@ -112,9 +104,8 @@ static void test_percentiles_of_large_counts(void **state)
     }
 }
 
-static void test_stats_without_pixels(void **state)
+TEST(stats_without_pixels)
 {
-    (void)state;
     struct ih_histogram h;
     struct ih_stats s;
     ih_histogram_clear(&h, 3);
@@ -125,9 +116,8 @@ static void test_stats_without_pixels(void **state)
     assert_true(isnan(ih_mean_luminance(&h)));
 }
 
-static void test_add_and_consistency(void **state)
+TEST(add_and_consistency)
 {
-    (void)state;
     struct ih_histogram a, b;
     ih_histogram_clear(&a, 1);
     a.n_pixels = 2;
@@ -150,9 +140,8 @@ static void test_add_and_consistency(void **state)
 }
 
 /* sRGB 188 is 0.5029 in linear light. The weights are those of BT.709. */
-static void test_mean_luminance(void **state)
+TEST(mean_luminance)
 {
-    (void)state;
     struct ih_histogram h;
     ih_histogram_clear(&h, 3);
     h.n_pixels = 1;
@@ -288,7 +277,7 @@ static void check_set(const unsigned *n_channels, size_t n_images)
     assert_memory_equal(&backwards.histogram, &result.histogram, sizeof result.histogram);
 }
 
-static void test_totals_of_sets(void **state)
+TEST(totals_of_sets)
 {
     static const struct {
         unsigned n_channels[4];
@@ -299,19 +288,17 @@ static void test_totals_of_sets(void **state)
         {{1, 3}, 2},    {{3, 1}, 2},    {{2, 3}, 2},       {{1, 4}, 2},
         {{2, 4}, 2},    {{4, 2, 1}, 3}, {{1, 2, 3, 4}, 4}, {{4, 4, 1, 2}, 4},
     };
-    (void)state;
     srand(1);
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         check_set(sets[i].n_channels, sets[i].n);
 }
 
 /* The total of one image equals that image, except for name and size. */
-static void test_total_of_one_image(void **state)
+TEST(total_of_one_image)
 {
     static struct pixels all;
     struct ih_result image, result;
     struct ih_total total;
-    (void)state;
     for (unsigned n_channels = 1; n_channels <= IH_CHANNELS_MAX; n_channels++) {
         all.n = all.n_alpha = 0;
         make_image(&image, n_channels, 300, &all);
@@ -325,12 +312,11 @@ static void test_total_of_one_image(void **state)
     }
 }
 
-static void test_total_with_failed_inputs(void **state)
+TEST(total_with_failed_inputs)
 {
     static struct pixels all;
     struct ih_result image, result, failed = {.path = "bad", .status = IH_CORRUPT};
     struct ih_total total;
-    (void)state;
     failed.histogram.n_pixels = 1000; /* decoded before the damage */
     failed.histogram.bins[0][0] = 1000;
     init_total(&total);
@@ -344,12 +330,11 @@ static void test_total_with_failed_inputs(void **state)
     assert_memory_equal(&result.histogram, &image.histogram, sizeof image.histogram);
 }
 
-static void test_total_without_images(void **state)
+TEST(total_without_images)
 {
     struct ih_total total;
     struct ih_result result;
     struct ih_stats stats;
-    (void)state;
     init_total(&total);
     ih_total_result(&total, &result);
     assert_true(result.is_total);
@@ -374,13 +359,12 @@ static void init_white(struct ih_result *r, uint64_t n_pixels)
 }
 
 /* UINT64_MAX is a multiple of 255, so the largest sum of white pixels is exactly UINT64_MAX. */
-static void test_total_does_not_overflow(void **state)
+TEST(total_does_not_overflow)
 {
     struct ih_result white, result;
     struct ih_total total;
     struct ih_error err = {0};
     struct ih_stats stats;
-    (void)state;
     init_total(&total);
     init_white(&white, UINT64_MAX / 255 - 2);
     assert_int_equal(ih_total_add(&total, &white, &err), IH_OK);
@@ -397,21 +381,4 @@ static void test_total_does_not_overflow(void **state)
     assert_true(result.histogram.n_pixels == UINT64_MAX / 255);
     ih_stats_compute(&result.histogram, 0, &result.spec, &stats);
     assert_true(stats.mean == 255);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stats_against_brute_force),
-        cmocka_unit_test(test_percentiles_of_large_counts),
-        cmocka_unit_test(test_stats_without_pixels),
-        cmocka_unit_test(test_add_and_consistency),
-        cmocka_unit_test(test_mean_luminance),
-        cmocka_unit_test(test_totals_of_sets),
-        cmocka_unit_test(test_total_of_one_image),
-        cmocka_unit_test(test_total_with_failed_inputs),
-        cmocka_unit_test(test_total_without_images),
-        cmocka_unit_test(test_total_does_not_overflow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

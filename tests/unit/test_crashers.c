@@ -6,6 +6,7 @@
  * so that the fuzzers' own code also runs on machines without clang.
  */
 #define _GNU_SOURCE
+#include "tests/support/test.h"
 
 #include "tests/fuzz/decode_all.h"
 #include "tests/fuzz/every_source.h"
@@ -60,27 +61,23 @@ static void flip_bytes(const struct file *file)
     }
 }
 
-static void test_crashers(void **state)
+TEST(crashers)
 {
-    (void)state;
     for_each("crashers", "fuzz_decode-", replay);
 }
 
-static void test_samples_sound(void **state)
+TEST(samples_sound)
 {
-    (void)state;
     assert_true(for_each("../samples", "", decode_file) > 0);
 }
 
-static void test_samples_truncated(void **state)
+TEST(samples_truncated)
 {
-    (void)state;
     assert_true(for_each("../samples", "", truncate_at_many_lengths) > 0);
 }
 
-static void test_samples_damaged(void **state)
+TEST(samples_damaged)
 {
-    (void)state;
     assert_true(for_each("../samples", "", flip_bytes) > 0);
 }
 
@@ -107,9 +104,8 @@ static void replay_from_all(const struct file *file)
         count_from_every_source(file->bytes, n, MAX_PIXELS_FUZZ, 0);
 }
 
-static void test_every_source(void **state)
+TEST(every_source)
 {
-    (void)state;
     n_sound = 0;
     for_each("crashers", "fuzz_memory-", replay_from_all);
     for_each("crashers", "fuzz_decode-", replay_from_all);
@@ -125,9 +121,8 @@ static void replay_list(const struct file *file)
     walk_list(file->bytes, file->size);
 }
 
-static void test_lists(void **state)
+TEST(lists)
 {
-    (void)state;
     static const char *const lists[] = {
         "a\n",           "\n\na",   "d\nd/\n./d\n", "-\n--\n",        "k\ngone\nd/l\ne\n",
         "d/.h\nd/b//\n", ".\na/\n", "a\r\nd\r\n",   "d/a.hist.png\n", "../a\n"};
@@ -154,9 +149,8 @@ static void replay_process(const struct file *file)
     face_hostile_process(file->bytes, file->size);
 }
 
-static void test_hostile_processes(void **state)
+TEST(hostile_processes)
 {
-    (void)state;
     enum { KIND = 0, N = 1, WIDTH = 3, HEIGHT = 5, CHANNELS = 7, DEPTH = 8, RANDOM = 100 };
     uint8_t bytes[3 * RECORD_BYTES] = {0}, *opened = bytes, *pixels = bytes + RECORD_BYTES;
     uint8_t *done = pixels + RECORD_BYTES;
@@ -185,15 +179,4 @@ static void test_hostile_processes(void **state)
         }
         face_hostile_process(bytes, sizeof bytes);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_crashers),          cmocka_unit_test(test_samples_sound),
-        cmocka_unit_test(test_samples_truncated), cmocka_unit_test(test_samples_damaged),
-        cmocka_unit_test(test_every_source),      cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_hostile_processes),
-    };
-    return cmocka_run_group_tests_name("crashers", tests, NULL, NULL);
 }

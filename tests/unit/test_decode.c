@@ -3,13 +3,14 @@
  * and bands of any size give the same pixels. PNM represents the formats; raw samples are tested
  * too.
  */
+#include "tests/support/test.h"
+
 #include "tests/support/decoded.h"
 
 /* ---- detecting the format ---- */
 
-static void test_unknown(void **state)
+TEST(unknown)
 {
-    (void)state;
     assert_refused(BYTES(""), IH_UNKNOWN, "empty");
     assert_refused(BYTES("\n"), IH_UNKNOWN, "not an image");
     assert_refused(BYTES("some text, and more of it\n"), IH_UNKNOWN, "not an image");
@@ -19,9 +20,8 @@ static void test_unknown(void **state)
 }
 
 /* Text that starts like a signature, and signatures that are cut too short. */
-static void test_almost_known(void **state)
+TEST(almost_known)
 {
-    (void)state;
     assert_refused(BYTES("BMW drivers\n and others there are"), IH_UNKNOWN, "not an image");
     assert_refused(BYTES("P1 is the first of the pages"), IH_UNKNOWN, "not an image");
     assert_refused(BYTES("\xFF\xD8"), IH_UNKNOWN, "not an image");
@@ -31,9 +31,8 @@ static void test_almost_known(void **state)
 
 /* A file that holds little more than a signature is damaged. The second PNG has a signature that a
  * text transfer has changed. */
-static void test_signature_alone(void **state)
+TEST(signature_alone)
 {
-    (void)state;
     assert_refused(BYTES("\x89PNG\r\n"), IH_CORRUPT, "damaged PNG");
     assert_refused(BYTES("\x89PNG\n\x1A\n____________"), IH_CORRUPT, "damaged PNG");
     assert_refused(BYTES("8BPS"), IH_CORRUPT, "damaged PSD");
@@ -41,9 +40,8 @@ static void test_signature_alone(void **state)
     assert_refused(BYTES("\xFF\xD8\xFF"), IH_CORRUPT, "damaged JPEG");
 }
 
-static void test_every_decoder_is_described(void **state)
+TEST(every_decoder_is_described)
 {
-    (void)state;
     assert_non_null(ih_decoders[0]);
     for (size_t i = 0; ih_decoders[i]; i++) {
         assert_true(strlen(ih_decoders[i]->name) > 0);
@@ -62,9 +60,8 @@ static enum ih_status status_of(const uint8_t *bytes, size_t size_bytes, uint64_
     return d.status;
 }
 
-static void test_max_pixels(void **state)
+TEST(max_pixels)
 {
-    (void)state;
     assert_int_equal(status_of(BYTES("P5\n3 2\n255\nabcdef"), 6), IH_OK);
     assert_int_equal(status_of(BYTES("P5\n3 2\n255\nabcdef"), 5), IH_LIMIT);
     struct decoded d = decode(BYTES("P5\n3 2\n255\nabcdef"), 5, 1);
@@ -75,18 +72,16 @@ static void test_max_pixels(void **state)
 }
 
 /* Width times height exceeds 64 bits. */
-static void test_max_pixels_does_not_wrap(void **state)
+TEST(max_pixels_does_not_wrap)
 {
-    (void)state;
     assert_int_equal(status_of(BYTES("P5\n4294967296 4294967297\n255\n"), UINT64_MAX >> 1),
                      IH_LIMIT);
     assert_int_equal(status_of(BYTES("P5\n1 9223372036854775808\n255\n"), UINT64_MAX >> 1),
                      IH_LIMIT);
 }
 
-static void test_row_too_wide(void **state)
+TEST(row_too_wide)
 {
-    (void)state;
     assert_int_equal(status_of(BYTES("P5\n67108865 1\n255\n"), UINT64_MAX), IH_LIMIT);
     assert_int_equal(status_of(BYTES("P6\n22369622 1\n255\n"), UINT64_MAX), IH_LIMIT);
     assert_int_equal(status_of(BYTES("P5\n33554433 1\n65535\n"), UINT64_MAX), IH_LIMIT);
@@ -130,9 +125,8 @@ static struct raw decode_raw(const uint8_t *bytes, size_t size_bytes, unsigned n
     return out;
 }
 
-static void test_raw(void **state)
+TEST(raw)
 {
-    (void)state;
     uint8_t bytes[24];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * 11);
@@ -146,27 +140,24 @@ static void test_raw(void **state)
         }
 }
 
-static void test_raw_without_pixels(void **state)
+TEST(raw_without_pixels)
 {
-    (void)state;
     struct raw r = decode_raw((const uint8_t *)"", 0, 3, MAX_PIXELS, 1);
     assert_int_equal(r.status, IH_OK);
     assert_int_equal(r.width, 0);
     assert_int_equal(r.height, 0);
 }
 
-static void test_raw_half_a_pixel(void **state)
+TEST(raw_half_a_pixel)
 {
-    (void)state;
     for (size_t capacity = 1; capacity < 5; capacity++) {
         assert_int_equal(decode_raw(BYTES("abcde"), 2, MAX_PIXELS, capacity).status, IH_CORRUPT);
         assert_int_equal(decode_raw(BYTES("abcde"), 4, MAX_PIXELS, capacity).status, IH_CORRUPT);
     }
 }
 
-static void test_raw_max_pixels(void **state)
+TEST(raw_max_pixels)
 {
-    (void)state;
     assert_int_equal(decode_raw(BYTES("abcdef"), 2, 3, 1).status, IH_OK);
     assert_int_equal(decode_raw(BYTES("abcdef"), 2, 2, 1).status, IH_LIMIT);
     assert_int_equal(decode_raw(BYTES("abcdef"), 1, 5, 100).status, IH_LIMIT);
@@ -185,10 +176,9 @@ static enum ih_status read_some(void *state, uint8_t *pixels, size_t capacity, s
 }
 
 /* An image with more or fewer pixels than its header states is refused. */
-static void test_number_of_pixels(void **state)
+TEST(number_of_pixels)
 {
     static const struct ih_decoder some = {.name = "some", .read = read_some};
-    (void)state;
     for (size_t n = 0; n <= 6; n++) {
         size_t n_left = n, n_read = 1;
         struct ih_decode d = {.decoder = &some, .state = &n_left, .max_pixels = 100};
@@ -203,23 +193,4 @@ static void test_number_of_pixels(void **state)
         if (n != 4)
             assert_non_null(strstr(err.message, n < 4 ? "ends after" : "more than 4 pixels"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_number_of_pixels),
-        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_almost_known),
-        cmocka_unit_test(test_signature_alone),
-        cmocka_unit_test(test_every_decoder_is_described),
-        cmocka_unit_test(test_max_pixels),
-        cmocka_unit_test(test_max_pixels_does_not_wrap),
-        cmocka_unit_test(test_row_too_wide),
-        cmocka_unit_test(test_raw),
-        cmocka_unit_test(test_raw_without_pixels),
-        cmocka_unit_test(test_raw_half_a_pixel),
-        cmocka_unit_test(test_raw_max_pixels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,11 @@
  * The JPEG decoder on files that libjpeg writes here: the pixels of libjpeg's own plain loop, CMYK
  * computed by hand, and damage.
  */
+#include "tests/support/test.h"
+
 #include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-#include "tests/support/decoded.h"
-
 #include "tests/support/damage.h"
+#include "tests/support/decoded.h"
 #include "tests/support/jpeg_files.h"
 
 struct kind {
@@ -82,9 +76,8 @@ static void check_kind(const struct kind *kind)
     }
 }
 
-static void test_baseline(void **state)
+TEST(baseline)
 {
-    (void)state;
     const struct kind yuv444 = {JCS_RGB, JCS_YCbCr, 1, 1, .is_progressive = false};
     const struct kind yuv422 = {JCS_RGB, JCS_YCbCr, 2, 1, .is_progressive = false};
     const struct kind yuv440 = {JCS_RGB, JCS_YCbCr, 1, 2, .is_progressive = false};
@@ -99,9 +92,8 @@ static void test_baseline(void **state)
 }
 
 /* libjpeg warns of an unknown JFIF revision and colour transform; no pixels are lost. */
-static void test_harmless_warnings(void **state)
+TEST(harmless_warnings)
 {
-    (void)state;
     const struct kind rgb = {JCS_RGB, JCS_RGB, 1, 1,
                              .is_progressive = false}; /* has Adobe's marker */
     uint8_t expected[16 * 16 * 3];
@@ -119,9 +111,8 @@ static void test_harmless_warnings(void **state)
     free(f.bytes);
 }
 
-static void test_progressive(void **state)
+TEST(progressive)
 {
-    (void)state;
     const struct kind gray_progressive = {JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1,
                                           .is_progressive = true};
     check_kind(&progressive);
@@ -141,9 +132,8 @@ static void check_cmyk(bool is_ycck, bool has_no_adobe, const uint8_t cmyk[4], c
 }
 
 /* An image of one colour at quality 100 is stored exactly. */
-static void test_cmyk(void **state)
+TEST(cmyk)
 {
-    (void)state;
     /* with Adobe's marker samples are 255 - ink: 10 * 40 / 255 = 1.57, 3.14, 4.71 */
     check_cmyk(false, false, (const uint8_t[]){10, 20, 30, 40}, (const uint8_t[]){2, 3, 5});
     check_cmyk(false, false, (const uint8_t[]){255, 128, 0, 255}, (const uint8_t[]){255, 128, 0});
@@ -156,9 +146,8 @@ static void test_cmyk(void **state)
 
 /* ---- damage ---- */
 
-static void test_truncation(void **state)
+TEST(truncation)
 {
-    (void)state;
     const struct kind *kinds[] = {&gray, &yuv420, &progressive, &restarts};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct jpeg_file f = make_file(kinds[i], 33, 17, NULL);
@@ -177,9 +166,8 @@ static size_t find_marker(const struct jpeg_file *f, unsigned code, unsigned nth
     return 0;
 }
 
-static void test_restart_marker_out_of_turn(void **state)
+TEST(restart_marker_out_of_turn)
 {
-    (void)state;
     struct jpeg_file f = make_file(&restarts, 40, 16, NULL);
     f.bytes[find_marker(&f, 0xD2, 0) + 1] = 0xD5;
     assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged JPEG: ");
@@ -187,9 +175,8 @@ static void test_restart_marker_out_of_turn(void **state)
 }
 
 /* EOI in the middle of a scan. */
-static void test_scan_cut_short(void **state)
+TEST(scan_cut_short)
 {
-    (void)state;
     struct jpeg_file f = make_file(&yuv420, 63, 40, NULL);
     f.bytes[f.n / 2] = 0xFF;
     f.bytes[f.n / 2 + 1] = 0xD9;
@@ -198,9 +185,8 @@ static void test_scan_cut_short(void **state)
 }
 
 /* EOI instead of the second component's scan: libjpeg would invent its samples. */
-static void test_component_without_a_scan(void **state)
+TEST(component_without_a_scan)
 {
-    (void)state;
     const struct kind split = {JCS_RGB, JCS_YCbCr, 1, 1, .is_split = true};
     check_kind(&split);
     struct jpeg_file f = make_file(&split, 63, 40, NULL);
@@ -211,9 +197,8 @@ static void test_component_without_a_scan(void **state)
     free(f.bytes);
 }
 
-static void test_no_pixels(void **state)
+TEST(no_pixels)
 {
-    (void)state;
     struct jpeg_file f = make_file(&gray, 8, 8, NULL);
     size_t sof = find_marker(&f, 0xC0, 0);
     f.bytes[sof + 6] = 0; /* height */
@@ -221,9 +206,8 @@ static void test_no_pixels(void **state)
     free(f.bytes);
 }
 
-static void test_unsupported_kinds(void **state)
+TEST(unsupported_kinds)
 {
-    (void)state;
     struct jpeg_file f = make_file(&gray, 8, 8, NULL);
     size_t sof = find_marker(&f, 0xC0, 0);
     f.bytes[sof + 4] = 12; /* bits */
@@ -241,9 +225,8 @@ static void test_unsupported_kinds(void **state)
 }
 
 /* libjpeg-turbo 3 decodes lossless files of 8 bits. */
-static void test_lossless(void **state)
+TEST(lossless)
 {
-    (void)state;
 #ifdef HAS_LOSSLESS
     const struct kind lossless_gray = {JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, .is_lossless = true};
     const struct kind lossless_rgb = {JCS_RGB, JCS_RGB, 1, 1, .is_lossless = true};
@@ -255,9 +238,8 @@ static void test_lossless(void **state)
 }
 
 /* Bytes after the image are ignored: cameras put previews and notes there. */
-static void test_trailer(void **state)
+TEST(trailer)
 {
-    (void)state;
     struct jpeg_file f = make_file(&gray, 8, 8, NULL);
     uint8_t *longer = calloc(1, f.n + 1000);
     assert_non_null(longer);
@@ -271,9 +253,8 @@ static void test_trailer(void **state)
 
 /* Files with several scans take memory for their coefficients. 33 x 17 pixels at 2 x 1 sampling are
  * three rows of three MCUs, each of two blocks of Y and one each of Cb and Cr. */
-static void test_budget(void **state)
+TEST(budget)
 {
-    (void)state;
     const struct kind split = {JCS_RGB, JCS_YCbCr, 2, 1, .is_split = true};
     const struct kind *const in_scans[] = {&progressive, &split};
     const uint64_t n_bytes = (uint64_t)(6 + 3 + 3) * 3 * 64 * 2;
@@ -287,18 +268,4 @@ static void test_budget(void **state)
     struct jpeg_file f = make_file(&yuv420, 33, 17, NULL);
     assert_budget(f.bytes, f.n, 0, IH_OK);
     free(f.bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_baseline),       cmocka_unit_test(test_harmless_warnings),
-        cmocka_unit_test(test_progressive),    cmocka_unit_test(test_cmyk),
-        cmocka_unit_test(test_truncation),     cmocka_unit_test(test_restart_marker_out_of_turn),
-        cmocka_unit_test(test_scan_cut_short), cmocka_unit_test(test_component_without_a_scan),
-        cmocka_unit_test(test_no_pixels),      cmocka_unit_test(test_unsupported_kinds),
-        cmocka_unit_test(test_lossless),       cmocka_unit_test(test_trailer),
-        cmocka_unit_test(test_budget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

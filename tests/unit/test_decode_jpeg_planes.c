@@ -2,14 +2,9 @@
  * JPEG files read as planes and as pixels: the same image and the same counts, and the same message
  * for a damaged file.
  */
+#include "tests/support/test.h"
+
 #include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "tests/support/decoded.h"
 #include "tests/support/jpeg_files.h"
 #include "tests/support/planes_read.h"
@@ -170,9 +165,8 @@ static void check_size(const struct kind *kind, unsigned width, unsigned height)
     free(f.bytes);
 }
 
-static void test_sizes(void **state)
+TEST(sizes)
 {
-    (void)state;
     static const unsigned widths[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  15,
                                       16, 17, 31, 33, 48, 63, 64, 65, 100};
     static const unsigned heights[] = {1,  2,  7,  8,  9,  15, 16, 17, 18,
@@ -188,9 +182,8 @@ static void test_sizes(void **state)
 }
 
 /* Layouts that struct ih_planes cannot describe, and other colour spaces. */
-static void test_no_planes(void **state)
+TEST(no_planes)
 {
-    (void)state;
     static const struct kind others[] = {
         {{1, 1, 1}, {2, 1, 1}, .scans = FEW},              /* 4:4:0 */
         {{4, 1, 1}, {1, 1, 1}, .scans = FEW},              /* 4:1:1 */
@@ -218,9 +211,8 @@ static void test_no_planes(void **state)
     assert_false(out.has_planes);
 }
 
-static void test_truncation(void **state)
+TEST(truncation)
 {
-    (void)state;
     for (unsigned k = 0; k < N_KINDS; k++) {
         struct jpeg_file f = make_file(&kinds[k], 21, 34);
         for (struct jpeg_file part = f; part.n-- > 0;) {
@@ -236,9 +228,8 @@ static void test_truncation(void **state)
 
 /* Every second byte inverted, the others with one bit inverted. Most damage is found; some gives
  * another image, the same in both ways. */
-static void test_damage(void **state)
+TEST(damage)
 {
-    (void)state;
     unsigned n_sound = 0, n_refused_late = 0;
     for (unsigned k = 0; k < N_KINDS; k++) {
         struct jpeg_file f = make_file(&kinds[k], 21, 34);
@@ -258,9 +249,8 @@ static void test_damage(void **state)
 /* Coefficients of a file with several scans are taken from the budget and given back. 37 x 35
  * pixels at 2 x 2 sampling are three rows of three MCUs, each of four blocks of Y and two of
  * chroma. */
-static void test_budget(void **state)
+TEST(budget)
 {
-    (void)state;
     const uint64_t wanted = (uint64_t)9 * 6 * 64 * 2;
     const struct kind progressive = {H2V2, .scans = PROGRESSIVE};
     struct jpeg_file f = make_file(&progressive, 37, 35);
@@ -297,9 +287,8 @@ static enum ih_status fake_read_planes(void *state, uint8_t *buffer, size_t size
 
 /* The number of rows is checked. A decoder process and a decoder without read_planes give no
  * planes. */
-static void test_number_of_rows(void **state)
+TEST(number_of_rows)
 {
-    (void)state;
     const struct ih_decoder fake = {.planes_bytes = fake_planes_bytes,
                                     .read_planes = fake_read_planes};
     const struct ih_decoder pixels_only = {.name = "pixels"};
@@ -328,14 +317,4 @@ static void test_number_of_rows(void **state)
     d.remote = NULL;
     d.decoder = &pixels_only;
     assert_int_equal(ih_decode_planes_bytes(&d), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_no_planes),
-        cmocka_unit_test(test_truncation), cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_budget),     cmocka_unit_test(test_number_of_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

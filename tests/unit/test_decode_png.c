@@ -2,13 +2,9 @@
  * The PNG decoder against a plain reference, on images that libpng writes here: every colour type,
  * depth and interlacing, with and without tRNS; and damage.
  */
+#include "tests/support/test.h"
+
 #include "decode/decoder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 #include "tests/support/decoded.h"
 #include "tests/support/png_files.h"
 
@@ -190,21 +186,18 @@ static void check_kinds(bool has_trns, int interlace)
         }
 }
 
-static void test_every_kind(void **state)
+TEST(every_kind)
 {
-    (void)state;
     check_kinds(false, PNG_INTERLACE_NONE);
 }
 
-static void test_every_kind_interlaced(void **state)
+TEST(every_kind_interlaced)
 {
-    (void)state;
     check_kinds(false, PNG_INTERLACE_ADAM7);
 }
 
-static void test_transparent_colours(void **state)
+TEST(transparent_colours)
 {
-    (void)state;
     check_kinds(true, PNG_INTERLACE_NONE);
     check_kinds(true, PNG_INTERLACE_ADAM7);
 }
@@ -235,9 +228,8 @@ static struct bytes small_png(int colour, int depth, int interlace)
     return write_png(&p);
 }
 
-static void test_truncation(void **state)
+TEST(truncation)
 {
-    (void)state;
     for (int interlace = 0; interlace < 2; interlace++) {
         struct bytes f = small_png(PNG_COLOR_TYPE_RGB, 8, interlace);
         assert_cuts_are_refused(f.p, f.n);
@@ -248,9 +240,8 @@ static void test_truncation(void **state)
     free(f.p);
 }
 
-static void test_each_flipped_bit(void **state)
+TEST(each_flipped_bit)
 {
-    (void)state;
     struct bytes f = small_png(PNG_COLOR_TYPE_PALETTE, 4, 0);
     for (size_t bit = 0; bit < f.n * 8; bit++) {
         f.p[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -263,18 +254,16 @@ static void test_each_flipped_bit(void **state)
     free(f.p);
 }
 
-static void test_checksum_of_the_pixels(void **state)
+TEST(checksum_of_the_pixels)
 {
-    (void)state;
     struct bytes f = small_png(PNG_COLOR_TYPE_RGB, 8, 0);
     patch(&f, "IDAT", -4, 0x01020304); /* Adler-32 */
     assert_refused(f.p, f.n, IH_CORRUPT, "damaged PNG: ");
     free(f.p);
 }
 
-static void test_another_height(void **state)
+TEST(another_height)
 {
-    (void)state;
     struct bytes f = small_png(PNG_COLOR_TYPE_RGB, 8, 0);
     patch(&f, "IHDR", 4, 8);
     assert_refused(f.p, f.n, IH_CORRUPT, "damaged PNG: ");
@@ -283,9 +272,8 @@ static void test_another_height(void **state)
     free(f.p);
 }
 
-static void test_index_past_the_palette(void **state)
+TEST(index_past_the_palette)
 {
-    (void)state;
     for (int interlace = 0; interlace < 2; interlace++) {
         struct picture p = make_picture(PNG_COLOR_TYPE_PALETTE, 8, interlace, true, 13, 7);
         p.samples[13 * 7 - 1] = 200;
@@ -295,15 +283,4 @@ static void test_index_past_the_palette(void **state)
         p.samples[13 * 7 - 1] = 199;
         check_picture(&p);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_kind),          cmocka_unit_test(test_every_kind_interlaced),
-        cmocka_unit_test(test_transparent_colours), cmocka_unit_test(test_truncation),
-        cmocka_unit_test(test_each_flipped_bit),    cmocka_unit_test(test_checksum_of_the_pixels),
-        cmocka_unit_test(test_another_height),      cmocka_unit_test(test_index_past_the_palette),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

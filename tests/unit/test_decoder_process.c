@@ -6,17 +6,13 @@
  * A request names them by index.
  */
 #define _DEFAULT_SOURCE /* forbidden calls */
+#define OWN_MAIN
+#include "tests/support/test.h"
 
 #include "base/clock.h"
 #include "tests/support/misbehaving_decoders.h"
-
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 static const struct ih_decoder_process_command command = {
     .program = "/proc/self/exe", .cpu_seconds_max = 1, .decoders = decoders};
@@ -67,7 +63,7 @@ static enum ih_status decode(struct ih_decoder_process *h, unsigned decoder, siz
     return status;
 }
 
-static void test_pixels(void **state)
+PROCESS_TEST(pixels)
 {
     struct ih_decoder_process *h = *state;
     struct ih_error err;
@@ -85,7 +81,7 @@ static void test_pixels(void **state)
 }
 
 /* One file fails with its reason; the next is decoded. */
-static void test_failures(void **state)
+PROCESS_TEST(failures)
 {
     static const struct {
         unsigned decoder;
@@ -99,8 +95,7 @@ static void test_failures(void **state)
         {NONSENSE, IH_CORRUPT, "its decoder ended unexpectedly (it sent nonsense)"},
         {LYING, IH_CORRUPT, "its decoder ended unexpectedly (it sent nonsense)"},
         {BROAD, IH_CORRUPT, "its decoder ended unexpectedly (it sent nonsense)"},
-        {HIDING, IH_CORRUPT, "its decoder crashed: signal 9 (killed, perhaps for lack of memory)"},
-    };
+        {HIDING, IH_CORRUPT, "its decoder crashed: signal 9 (killed, perhaps for lack of memory)"}};
     struct ih_decoder_process *h = *state;
     struct ih_error err;
     unsigned value = 0;
@@ -112,13 +107,12 @@ static void test_failures(void **state)
     }
 }
 
-static void test_missing_library(void **state)
+TEST(missing_library)
 {
     static const char says[] = "libimghist-none.so.7, which decodes it, cannot be loaded: ";
     struct ih_decoder_process h;
     struct ih_error err;
     unsigned value = 0;
-    (void)state;
     ih_decoder_process_init(&h, &command);
     for (int i = 0; i < 3; i++) { /* prepares it, the same again, prepares all */
         assert_int_equal(decode(&h, NO_LIBRARY, 10, NULL, &value, &err), IH_UNSUPPORTED);
@@ -135,7 +129,7 @@ static void test_missing_library(void **state)
 }
 
 /* A process that sleeps is ended, and the budget gets back what it took. */
-static void test_sleep(void **state)
+PROCESS_TEST(sleep)
 {
     static const struct ih_decoder_process_command hurried = {
         .program = "/proc/self/exe", .seconds_max = 1, .decoders = decoders};
@@ -172,7 +166,7 @@ static void *feed_slowly(void *pipe_end)
     return NULL;
 }
 
-static void test_slow_pipe(void **state)
+PROCESS_TEST(slow_pipe)
 {
     static const struct ih_decoder_process_command hurried = {
         .program = "/proc/self/exe", .seconds_max = 1, .decoders = decoders};
@@ -199,7 +193,7 @@ static void test_slow_pipe(void **state)
 }
 
 /* An image that is not read to its end. */
-static void test_abandoned(void **state)
+PROCESS_TEST(abandoned)
 {
     struct ih_decoder_process *h = *state;
     struct ih_error err;
@@ -217,7 +211,7 @@ static void test_abandoned(void **state)
     assert_int_equal(value, 98);
 }
 
-static void test_forbidden_calls(void **state)
+PROCESS_TEST(forbidden_calls)
 {
     struct ih_error err = {0};
     unsigned n_tried = 0;
@@ -230,7 +224,7 @@ static void test_forbidden_calls(void **state)
 }
 
 /* Signals that end the program do not end its decoder processes first. */
-static void test_interrupted(void **state)
+PROCESS_TEST(interrupted)
 {
     struct ih_decoder_process *h = *state;
     struct ih_error err;
@@ -274,12 +268,11 @@ static bool is_alive(pid_t pid)
 }
 
 /* A decoder process ends when its worker is killed, even in the middle of an image. */
-static void test_worker_killed(void **state)
+TEST(worker_killed)
 {
     const struct timespec a_while = {.tv_nsec = 10 * 1000 * 1000};
     int ends[2];
     pid_t process = 0;
-    (void)state;
 #ifndef __linux__
     skip();
 #endif
@@ -301,7 +294,7 @@ static void test_worker_killed(void **state)
 }
 
 /* The worker's budget is used, and gets back what a decoder process does not return. */
-static void test_budget(void **state)
+PROCESS_TEST(budget)
 {
     struct ih_decoder_process *h = *state;
     struct ih_error err;
@@ -321,7 +314,7 @@ static void test_budget(void **state)
     ih_budget_destroy(&budget);
 }
 
-static void test_no_program(void **state)
+TEST(no_program)
 {
     static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist",
                                                               .decoders = decoders};
@@ -330,7 +323,6 @@ static void test_no_program(void **state)
     struct ih_decoder_process h;
     struct ih_error err;
     unsigned value = 0;
-    (void)state;
     ih_decoder_process_init(&h, &nowhere);
     assert_int_equal(decode(&h, SUM, 1, NULL, &value, &err), IH_UNAVAILABLE);
     ih_decoder_process_reset(&h);
@@ -345,18 +337,5 @@ int main(int argc, char **argv)
         return ih_decoder_process_serve(decoders, argv + 2);
     if (!can_start_itself())
         return 0;
-    const struct CMUnitTest tests[] = {
-        PROCESS_TEST(test_pixels),
-        PROCESS_TEST(test_failures),
-        PROCESS_TEST(test_abandoned),
-        PROCESS_TEST(test_interrupted),
-        cmocka_unit_test(test_worker_killed),
-        PROCESS_TEST(test_forbidden_calls),
-        PROCESS_TEST(test_budget),
-        cmocka_unit_test(test_no_program),
-        PROCESS_TEST(test_sleep),
-        PROCESS_TEST(test_slow_pipe),
-        cmocka_unit_test(test_missing_library),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests();
 }

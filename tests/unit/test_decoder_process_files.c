@@ -4,22 +4,16 @@
  * would not notice its end.
  */
 #define _DEFAULT_SOURCE /* syscall */
+#define OWN_MAIN
+#include "tests/support/test.h"
 
 #include "isolate/decoder_process.h"
-
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- a decoder of one pixel ---- */
 
@@ -104,12 +98,11 @@ static void *start_processes(void *failed)
     return NULL;
 }
 
-static void test_no_files_of_others(void **state)
+TEST(no_files_of_others)
 {
     enum { N_THREADS = 4 };
     pthread_t threads[N_THREADS];
     bool failed[N_THREADS] = {false};
-    (void)state;
     for (int fd = IH_DECODER_PROCESS_SOCKET; fd < FILES_LOOKED_AT; fd++)
         fcntl(fd, F_SETFD, FD_CLOEXEC); /* inherited by this test */
     setenv(no_other_files, "1", 1);
@@ -158,12 +151,11 @@ static enum ih_status decode_without(const int *set, size_t n_set, uint8_t *pixe
 
 /* If standard files are closed, the socket and the memory may get the very descriptors that the
  * decoder process uses for others. */
-static void test_low_numbers(void **state)
+TEST(low_numbers)
 {
     static const int numbers[] = {STDIN_FILENO, IH_DECODER_PROCESS_SOCKET,
                                   IH_DECODER_PROCESS_MEMORY};
     const int null = open("/dev/null", O_RDONLY);
-    (void)state;
     for (unsigned chosen = 0; chosen < 8; chosen++) {
         uint8_t pixels[3] = {0};
         int set[3];
@@ -189,9 +181,5 @@ int main(int argc, char **argv)
                    : ih_decoder_process_serve(decoders, argv + 2);
     if (!can_start_itself())
         return 0;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_files_of_others),
-        cmocka_unit_test(test_low_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests();
 }

@@ -3,14 +3,15 @@
  * send nonsense.
  */
 #define _GNU_SOURCE
+#define OWN_MAIN
+#include "tests/support/test.h"
 
 #include "tests/support/scripted_decoder.h"
-
 #include <pthread.h>
 #include <signal.h>
 
 /* An image abandoned with pixels in every piece: no such pixel gets into the next image. */
-static void test_abandoned(void **state)
+PROCESS_TEST(abandoned)
 {
     const struct order sound = {.width = 1000, .height = 2500, .n_channels = 3};
     const unsigned n_before = n_files();
@@ -31,7 +32,7 @@ static void test_abandoned(void **state)
 }
 
 /* Killed while it waits for a piece, and at other moments. */
-static void test_killed(void **state)
+PROCESS_TEST(killed)
 {
     static const char says[] = "its decoder crashed: signal 9 (killed, perhaps for lack of memory)";
     const struct order sound = {.width = 1000, .height = 5000, .n_channels = 3};
@@ -55,7 +56,7 @@ static void test_killed(void **state)
 }
 
 /* Messages that a sound decoder process never sends. */
-static void test_nonsense(void **state)
+PROCESS_TEST(nonsense)
 {
     static const struct order orders[] = {
         {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_PIXELS, .n = 0},
@@ -65,8 +66,7 @@ static void test_nonsense(void **state)
         {.width = 9, .height = 9, .n_channels = 4, .deed = SAY_PIXELS, .n = UINT64_MAX},
         {.width = 9, .height = 9, .n_channels = 4, .deed = SAY_PIXELS, .n = UINT64_C(1) << 62},
         {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_TWICE},
-        {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_UNOPENED},
-    };
+        {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_UNOPENED}};
     const struct order sound = {.width = 9, .height = 9, .n_channels = 1};
     struct ih_decoder_process *h = *state;
     struct ih_error err;
@@ -78,7 +78,7 @@ static void test_nonsense(void **state)
 }
 
 /* It sends pieces without waiting for free ones. Only its own image is wrong. */
-static void test_no_waiting(void **state)
+PROCESS_TEST(no_waiting)
 {
     const struct order order = {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_MANY_TIMES};
     static uint8_t pixels[PIECE + 1];
@@ -105,7 +105,7 @@ static void *write_for_ever(void *memory)
 }
 
 /* It writes to all pieces while the worker copies. Copied pixels do not change any more. */
-static void test_goes_on_writing(void **state)
+PROCESS_TEST(goes_on_writing)
 {
     const struct order order = {.width = 1000, .height = 1000, .n_channels = 3};
     static uint8_t pixels[3 * 100 * 1000], copy[sizeof pixels];
@@ -131,7 +131,7 @@ static void test_goes_on_writing(void **state)
 }
 
 /* It overwrites the counts of pieces: decoding still ends. */
-static void test_turns_overwritten(void **state)
+PROCESS_TEST(turns_overwritten)
 {
     const struct order order = {
         .width = 1000, .height = 1000, .n_channels = 3, .deed = OVERWRITE_TURNS};
@@ -171,10 +171,5 @@ int main(int argc, char **argv)
     if (!can_start_itself())
         return 0;
     alarm(300); /* rather than hang */
-    const struct CMUnitTest tests[] = {
-        PROCESS_TEST(test_abandoned),       PROCESS_TEST(test_killed),
-        PROCESS_TEST(test_nonsense),        PROCESS_TEST(test_no_waiting),
-        PROCESS_TEST(test_goes_on_writing), PROCESS_TEST(test_turns_overwritten),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests();
 }

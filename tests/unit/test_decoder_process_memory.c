@@ -3,16 +3,17 @@
  * piece, fast and slow sides, open files, memory that cannot be allocated or shrunk.
  */
 #define _GNU_SOURCE /* seals */
+#define OWN_MAIN
+#include "tests/support/test.h"
 
 #include "tests/support/scripted_decoder.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 
 /* ---- sizes ---- */
 
-static void test_sizes(void **state)
+PROCESS_TEST(sizes)
 {
     static const struct order orders[] = {
         {.width = 1, .height = 1, .n_channels = 4},
@@ -44,7 +45,7 @@ static void test_sizes(void **state)
 }
 
 /* A slow worker, so that the decoder process waits for pieces, and a slow decoder process. */
-static void test_speeds(void **state)
+PROCESS_TEST(speeds)
 {
     const struct order sound = {.width = 1000, .height = 2500, .n_channels = 3},
                        asking = {.width = 1000, .height = 2500, .n_channels = 3, .deed = ASK},
@@ -60,7 +61,7 @@ static void test_speeds(void **state)
 }
 
 /* One row per piece: both sides wait often, at many different moments. */
-static void test_turns(void **state)
+PROCESS_TEST(turns)
 {
     const struct order order = {.width = 10, .height = 5000, .n_channels = 1, .at_a_time = 10};
     struct ih_decoder_process *h = *state;
@@ -70,7 +71,7 @@ static void test_turns(void **state)
 }
 
 /* Many images, good and bad, one after the other in the same memory. */
-static void test_many(void **state)
+PROCESS_TEST(many)
 {
     struct ih_decoder_process *h = *state;
     struct ih_error err;
@@ -92,7 +93,7 @@ static void test_many(void **state)
 
 /* A decoder process has the standard files, its socket and the image open. The worker keeps one
  * socket open for it, and nothing after its end. */
-static void test_files(void **state)
+PROCESS_TEST(files)
 {
     const struct order order = {.width = 1, .height = 1, .n_channels = 1, .deed = COUNT_FILES};
     const unsigned n_before = n_files();
@@ -128,10 +129,9 @@ static bool can_shrink(int file)
     return ftruncate(file, 0) == 0 || ftruncate(file, sizeof(struct ih_shared_pixels) - 1) == 0;
 }
 
-static void test_seals(void **state)
+TEST(seals)
 {
     int file;
-    (void)state;
 #ifndef F_ADD_SEALS
     skip();
 #else
@@ -167,14 +167,13 @@ static void test_seals(void **state)
 }
 
 /* Each decoder process has new memory. */
-static void test_new_memory(void **state)
+TEST(new_memory)
 {
     const struct order order = {.width = 999, .height = 999, .n_channels = 3};
     uint8_t pixels[3 * 999];
     struct ih_decoder_process a, b;
     struct ih_error err;
     size_t n;
-    (void)state;
     ih_decoder_process_init(&a, &command);
     ih_decoder_process_init(&b, &command);
     assert_int_equal(open_order(&a, &order, NULL, &err), IH_OK);
@@ -189,7 +188,7 @@ static void test_new_memory(void **state)
 }
 
 /* No memory, no file descriptors or no program: an error, and nothing stays open or mapped. */
-static void test_no_memory(void **state)
+TEST(no_memory)
 {
     static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist",
                                                               .decoders = decoders};
@@ -198,7 +197,6 @@ static void test_no_memory(void **state)
     struct ih_decoder_process h;
     struct ih_error err;
     struct rlimit limit, less;
-    (void)state;
     ih_decoder_process_init(&h, &command);
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -244,11 +242,5 @@ int main(int argc, char **argv)
     if (!can_start_itself())
         return 0;
     alarm(300); /* rather than hang */
-    const struct CMUnitTest tests[] = {
-        PROCESS_TEST(test_sizes),          PROCESS_TEST(test_speeds),
-        PROCESS_TEST(test_turns),          PROCESS_TEST(test_many),
-        PROCESS_TEST(test_files),          cmocka_unit_test(test_seals),
-        cmocka_unit_test(test_new_memory), cmocka_unit_test(test_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests();
 }

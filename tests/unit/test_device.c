@@ -2,19 +2,11 @@
  * Devices of several units, without a GPU: fake backends count with the CPU backend's lanes, record
  * their calls, and fail if a test asks for it.
  */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "device/backend.h"
-
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 enum { UNITS = 5 };
 
@@ -210,9 +202,8 @@ static void assert_starts(const struct start *s)
         assert_false(fake.is_running[i]);
 }
 
-static void test_starts(void **state)
+TEST(starts)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
         be(starts[i].n_units);
         fake.n_meeting = starts[i].n_meeting;
@@ -222,13 +213,12 @@ static void test_starts(void **state)
     }
 }
 
-static void test_units_of_several_models(void **state)
+TEST(units_of_several_models)
 {
     const struct start s = {.options = {ONLY, .n_lanes = 2},
                             .started = "xx...",
                             .description = "fake:0 Abacus 9000, fake:1 Abacus 9000 Ti",
                             .reason = ""};
-    (void)state;
     be(2);
     fake.models[1] = "Abacus 9000 Ti";
     assert_starts(&s);
@@ -255,9 +245,8 @@ static void count_one(struct ih_lane *lane)
 }
 
 /* In turn, both before and after the start. */
-static void test_lanes_take_units_in_turn(void **state)
+TEST(lanes_take_units_in_turn)
 {
-    (void)state;
     enum { LANES = 3 }; /* no multiple of the units, so that a second assignment would show */
     static const char *const expected[] = {"fake:0 Abacus 9000", "fake:1 Abacus 9000"};
     for (long start_ms = 0; start_ms <= 50; start_ms += 50) {
@@ -294,9 +283,8 @@ static size_t count_band(struct ih_lane *lane, unsigned first)
 }
 
 /* Staged bands may be larger than the backend's, and are dropped with their image. */
-static void test_bands_before_the_start(void **state)
+TEST(bands_before_the_start)
 {
-    (void)state;
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
     struct ih_histogram h;
     struct ih_lane *lane;
@@ -319,15 +307,4 @@ static void test_bands_before_the_start(void **state)
         assert_int_equal(h.bins[1][v], n / IH_BINS);
     ih_lane_close(lane);
     ih_device_close(device);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_starts),
-        cmocka_unit_test(test_units_of_several_models),
-        cmocka_unit_test(test_lanes_take_units_in_turn),
-        cmocka_unit_test(test_bands_before_the_start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,18 @@
 /* Libraries loaded with dlopen: present, missing, broken, and without an expected function. */
-#define _POSIX_C_SOURCE 200809L /* mkstemp */
+#include "tests/support/test.h"
 
 #include "base/dynlib.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct calls {
     ih_dynlib_function first, second;
 };
 
-static void test_load(void **state)
+TEST(load)
 {
     static const char *const names[] = {"zlibVersion", "crc32"};
     struct calls calls = {NULL, NULL};
     struct ih_error err = {0};
-    (void)state;
     if (ih_dynlib_load("libz.so.1", names, 2, &calls, &err) != IH_OK)
         skip(); /* another system may name it otherwise */
     const char *(*version)(void);
@@ -30,10 +21,9 @@ static void test_load(void **state)
     assert_non_null(calls.second);
 }
 
-static void test_missing_library(void **state)
+TEST(missing_library)
 {
     struct ih_error err = {0};
-    (void)state;
     assert_int_equal(ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, &err), IH_UNSUPPORTED);
     static const char says[] = "libimghist-none.so.7, which decodes it, cannot be loaded: ";
     assert_memory_equal(err.message, says, sizeof says - 1);
@@ -42,11 +32,10 @@ static void test_missing_library(void **state)
 }
 
 /* The file exists but is not a library: the loader gives another reason. */
-static void test_broken_library(void **state)
+TEST(broken_library)
 {
     char path[] = "/tmp/imghist-test-XXXXXX";
     struct ih_error err = {0};
-    (void)state;
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "no library", 10), 10);
@@ -60,25 +49,13 @@ static void test_broken_library(void **state)
     assert_null(strstr(why, "No such file"));
 }
 
-static void test_missing_function(void **state)
+TEST(missing_function)
 {
     static const char *const names[] = {"zlibVersion", "imghist_none"};
     struct calls calls;
     struct ih_error err = {0};
-    (void)state;
     if (ih_dynlib_load("libz.so.1", names, 1, &calls, &err) != IH_OK)
         skip();
     assert_int_equal(ih_dynlib_load("libz.so.1", names, 2, &calls, &err), IH_UNSUPPORTED);
     assert_string_equal(err.message, "libz.so.1 has no imghist_none");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_missing_library),
-        cmocka_unit_test(test_broken_library),
-        cmocka_unit_test(test_missing_function),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

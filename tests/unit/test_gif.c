@@ -1,6 +1,7 @@
 /* GIF files written by giflib, sound and damaged. */
-#include "tests/support/damage.h"
+#include "tests/support/test.h"
 
+#include "tests/support/damage.h"
 #include <gif_lib.h>
 
 enum { WIDTH = 13, HEIGHT = 11, N = WIDTH * HEIGHT, NONE = -1 };
@@ -95,9 +96,8 @@ static void assert_kind(const struct kind *k, unsigned n_frames, size_t width, s
     assert_decodes(f.bytes, f.n, "gif", width, height, n_channels, expected);
 }
 
-static void test_kinds(void **state)
+TEST(kinds)
 {
-    (void)state;
     struct kind k = plain;
     assert_kind(&k, 1, WIDTH, HEIGHT, 3);
     assert_kind(&k, 3, WIDTH, HEIGHT, 3);
@@ -113,9 +113,8 @@ static void test_kinds(void **state)
     assert_kind(&k, 1, WIDTH, HEIGHT, 4);
 }
 
-static void test_screen(void **state)
+TEST(screen)
 {
-    (void)state;
     struct kind k = plain; /* larger than the frame */
     k.screen_width = 30;
     k.screen_height = 20;
@@ -141,9 +140,8 @@ static void shorten_palette(struct file *f, unsigned log2)
     f->n -= n_cut;
 }
 
-static void test_index_past_the_palette(void **state)
+TEST(index_past_the_palette)
 {
-    (void)state;
     static struct file f;
     struct kind k = plain;
     write_file(&f, &k, 1);
@@ -156,9 +154,8 @@ static void test_index_past_the_palette(void **state)
 }
 
 /* The transparent index needs no colour. The palette has 32; all other indices are 0. */
-static void test_transparent_past_the_palette(void **state)
+TEST(transparent_past_the_palette)
 {
-    (void)state;
     static struct file f;
     static uint8_t expected[N * 4];
     struct kind k = plain;
@@ -172,9 +169,8 @@ static void test_transparent_past_the_palette(void **state)
     assert_decodes(f.bytes, f.n, "gif", WIDTH, HEIGHT, 4, expected);
 }
 
-static void test_damage(void **state)
+TEST(damage)
 {
-    (void)state;
     static struct file f;
     struct kind k = plain;
     write_file(&f, &k, 1);
@@ -187,25 +183,11 @@ static void test_damage(void **state)
     assert_refused((const uint8_t *)"GIF89a\1\0\1\0\0\0\0;", 14, IH_CORRUPT, "damaged GIF");
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
-    (void)state;
     static struct file f;
     struct kind k = plain;
     write_file(&f, &k, 1);
     memset(f.bytes + 6, 0xFF, 4); /* a screen of 65535 x 65535 */
     assert_refused(f.bytes, f.n, IH_LIMIT, "image too large");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_screen),
-        cmocka_unit_test(test_index_past_the_palette),
-        cmocka_unit_test(test_transparent_past_the_palette),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_limits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* HEIC and AVIF files written by libheif, if it has an encoder, sound and damaged. */
-#include "tests/support/damage.h"
+#include "tests/support/test.h"
 
+#include "tests/support/damage.h"
 #include <libheif/heif.h>
 
 #ifdef __GLIBC__
@@ -189,9 +190,8 @@ static void assert_lossless(const struct kind *k)
     free(f.bytes);
 }
 
-static void test_avif_lossless(void **state)
+TEST(avif_lossless)
 {
-    (void)state;
     assert_lossless(&(struct kind){heif_compression_AV1, 8, false, heif_orientation_normal, false});
     assert_lossless(&(struct kind){heif_compression_AV1, 8, true, heif_orientation_normal, false});
 }
@@ -216,9 +216,8 @@ static void assert_flat(const struct kind *k, size_t width, size_t height)
     free(f.bytes);
 }
 
-static void test_heic(void **state)
+TEST(heic)
 {
-    (void)state;
     assert_flat(&(struct kind){heif_compression_HEVC, 8, false, heif_orientation_normal, false},
                 WIDTH, HEIGHT);
     assert_flat(&(struct kind){heif_compression_HEVC, 8, true, heif_orientation_normal, false},
@@ -226,9 +225,8 @@ static void test_heic(void **state)
 }
 
 /* 12 bits. With 10 bits some versions of the AV1 encoder abort. */
-static void test_deep(void **state)
+TEST(deep)
 {
-    (void)state;
     assert_flat(&(struct kind){heif_compression_AV1, 12, false, heif_orientation_normal, false},
                 WIDTH, HEIGHT);
     assert_flat(&(struct kind){heif_compression_AV1, 12, true, heif_orientation_normal, false},
@@ -236,9 +234,8 @@ static void test_deep(void **state)
 }
 
 /* Monochrome is gray, and exact if lossless. */
-static void test_gray(void **state)
+TEST(gray)
 {
-    (void)state;
     assert_lossless(&(struct kind){.format = heif_compression_AV1, .bits = 8, .is_gray = true});
     assert_lossless(&(struct kind){.format = heif_compression_AV1, .bits = 12, .is_gray = true});
     assert_lossless(&(struct kind){
@@ -248,12 +245,11 @@ static void test_gray(void **state)
 }
 
 /* The boxes call a colour picture gray, or a gray picture colour. */
-static void test_two_kinds_of_colour(void **state)
+TEST(two_kinds_of_colour)
 {
     static const struct kind kinds[] = {
         {.format = heif_compression_AV1, .bits = 8},
         {.format = heif_compression_AV1, .bits = 8, .is_gray = true}};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct file f = write_file(&kinds[i], false);
         if (!f.bytes)
@@ -276,9 +272,8 @@ static void test_two_kinds_of_colour(void **state)
 }
 
 /* Rotation that is part of the format is applied. */
-static void test_orientation(void **state)
+TEST(orientation)
 {
-    (void)state;
     assert_flat(
         &(struct kind){heif_compression_AV1, 8, false, heif_orientation_rotate_90_cw, false},
         HEIGHT, WIDTH);
@@ -300,15 +295,13 @@ static void assert_survives(enum heif_compression_format format)
     free(f.bytes);
 }
 
-static void test_heic_damage(void **state)
+TEST(heic_damage)
 {
-    (void)state;
     assert_survives(heif_compression_HEVC);
 }
 
-static void test_avif_damage(void **state)
+TEST(avif_damage)
 {
-    (void)state;
     assert_survives(heif_compression_AV1);
 }
 
@@ -330,9 +323,8 @@ static bool fills_new_memory(void)
 
 /* libde265 leaves blocks unwritten in some damaged files. They are refused, and others do not
  * depend on what memory held before. */
-static void test_heic_blocks_missing(void **state)
+TEST(heic_blocks_missing)
 {
-    (void)state;
     const struct kind k = {heif_compression_HEVC, 8, false, heif_orientation_normal, false};
     struct file f = write_file(&k, true);
     if (!f.bytes)
@@ -356,30 +348,12 @@ static void test_heic_blocks_missing(void **state)
 }
 
 /* A video in the same container is not an image. */
-static void test_probe(void **state)
+TEST(probe)
 {
-    (void)state;
     assert_refused((const uint8_t *)"\0\0\0\x18"
                                     "ftypisom\0\0\0\0isommp42",
                    24, IH_UNKNOWN, "not an image");
     assert_refused((const uint8_t *)"\0\0\0\x18"
                                     "ftypabcd\0\0\0\0mif1heic",
                    24, IH_CORRUPT, "HEIF");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_avif_lossless),
-        cmocka_unit_test(test_heic),
-        cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_orientation),
-        cmocka_unit_test(test_gray),
-        cmocka_unit_test(test_two_kinds_of_colour),
-        cmocka_unit_test(test_heic_blocks_missing),
-        cmocka_unit_test(test_heic_damage),
-        cmocka_unit_test(test_avif_damage),
-        cmocka_unit_test(test_probe),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

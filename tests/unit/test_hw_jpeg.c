@@ -3,22 +3,15 @@
  * and what becomes of files when one file fails, all fail, or a session breaks.
  */
 #define _XOPEN_SOURCE 700
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/hw_jpeg_jobs.h"
 
 /* Of a batch that fails only the odd files fail, and the session goes on. */
-static void test_odd_files(void **state)
+TEST(odd_files)
 {
     char text[200];
     struct ih_device *device = begin(1);
-    (void)state;
     ih_hw_jpeg_describe(fake.hw, text, sizeof text);
     assert_string_equal(text, "decoders");
     queue(IH_HW_JPEG_BATCH_MAX, 1, 7);
@@ -42,10 +35,9 @@ static void test_odd_files(void **state)
 }
 
 /* Many odd files do not end a session, as long as others succeed between them. */
-static void test_many_odd_files(void **state)
+TEST(many_odd_files)
 {
     struct ih_device *device = begin(1);
-    (void)state;
     set(&fake.is_held, false);
     for (unsigned i = 0; i < 4; i++)
         queue(IH_HW_JPEG_BATCH_MAX, 1, 2);
@@ -57,12 +49,11 @@ static void test_many_odd_files(void **state)
 }
 
 /* A session that fails on every file ends after a few. */
-static void test_fails_always(void **state)
+TEST(fails_always)
 {
     struct ih_error err;
     struct job after = {.is_odd = false};
     struct ih_device *device = begin(1);
-    (void)state;
     queue(IH_HW_JPEG_BATCH_MAX + 9, 1, 0);
     fake.fails_always = true; /* the session's thread waits and does not hold the lock */
     set(&fake.is_held, false);
@@ -79,11 +70,10 @@ static void test_fails_always(void **state)
 }
 
 /* Large files make smaller batches, and the largest are alone. */
-static void test_bytes(void **state)
+TEST(bytes)
 {
     const size_t hundred = (size_t)100 << 20;
     struct ih_device *device = begin(1);
-    (void)state;
     queue(5, hundred, 0);
     queue(1, 3 * hundred, 0);
     queue(2, IH_HW_JPEG_BATCH_BYTES_MAX / 2, 0);
@@ -98,11 +88,10 @@ static void test_bytes(void **state)
 }
 
 /* When `done` is called for a file of a broken session, the session is already gone. */
-static void test_breaks(void **state)
+TEST(breaks)
 {
     struct ih_error err;
     struct ih_device *device = begin(1);
-    (void)state;
     queue(30, 1, 0);
     set(&fake.breaks[0], true);
     set(&fake.is_held, false);
@@ -118,9 +107,8 @@ static void test_breaks(void **state)
 }
 
 /* Two GPUs share the queue; when one breaks, the other takes the rest. */
-static void test_two_units(void **state)
+TEST(two_units)
 {
-    (void)state;
     for (unsigned n_broken = 0; n_broken < 2; n_broken++) {
         struct ih_device *device = begin(2);
         queue(1, 1, 0); /* for the other unit, as soon as it has started */
@@ -143,9 +131,8 @@ static void test_two_units(void **state)
 }
 
 /* One GPU breaks while files wait, and only then another starts: it takes them. */
-static void test_one_breaks_and_one_starts(void **state)
+TEST(one_breaks_and_one_starts)
 {
-    (void)state;
     fake.start_waits[1] = true;
     struct ih_device *device = begin(2);
     queue(20, 1, 0);
@@ -162,9 +149,8 @@ static void test_one_breaks_and_one_starts(void **state)
 }
 
 /* Two sessions of a unit have a batch each. The second starts when there is a batch for it. */
-static void test_two_sessions(void **state)
+TEST(two_sessions)
 {
-    (void)state;
     char text[64];
     fake.has_two_sessions = true;
     struct ih_device *device = begin(1); /* the first has a job */
@@ -184,9 +170,8 @@ static void test_two_sessions(void **state)
     fake.has_two_sessions = false;
 }
 
-static void test_none_starts(void **state)
+TEST(none_starts)
 {
-    (void)state;
     struct ih_error error = {0};
     fake.has_two_sessions = fake.cannot_start = true;
     fake.n_units = 2;
@@ -200,20 +185,4 @@ static void test_none_starts(void **state)
     ih_device_close(device);
     assert_int_equal(fake.n_started, 2); /* no second session is tried */
     fake.has_two_sessions = fake.cannot_start = false;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_odd_files),
-        cmocka_unit_test(test_many_odd_files),
-        cmocka_unit_test(test_fails_always),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_breaks),
-        cmocka_unit_test(test_two_units),
-        cmocka_unit_test(test_one_breaks_and_one_starts),
-        cmocka_unit_test(test_two_sessions),
-        cmocka_unit_test(test_none_starts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* The image size that nvJPEG gets memory for, with panoramas and towers in any order. */
+#include "tests/support/test.h"
+
 #include "jpeg_gpu/hw_jpeg_sizes.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void assert_size(struct ih_hw_jpeg_size s, uint32_t width, uint32_t height)
 {
@@ -14,7 +10,7 @@ static void assert_size(struct ih_hw_jpeg_size s, uint32_t width, uint32_t heigh
 }
 
 /* Images fit together when one allowed size covers them. */
-static void test_sizes_that_fit(void **state)
+TEST(sizes_that_fit)
 {
     static const uint32_t sides[][2] = {{4000, 3000}, {3000, 4000}, {1, 1}, {9000, 500},
                                         {500, 9000},  {20000, 8},   {8, 8}};
@@ -23,7 +19,6 @@ static void test_sizes_that_fit(void **state)
     struct ih_hw_jpeg_job *all[N];
     struct ih_hw_jpeg_size size;
     const uint64_t pixels_max = 50 * 1000 * 1000;
-    (void)state;
     for (unsigned i = 0; i < N; i++) {
         jobs[i] = (struct ih_hw_jpeg_job){.width = sides[i][0], .height = sides[i][1]};
         all[i] = &jobs[i];
@@ -42,13 +37,12 @@ static void test_sizes_that_fit(void **state)
 }
 
 /* The size grows until it would be too large; then it is set anew. */
-static void test_next_size(void **state)
+TEST(next_size)
 {
     const uint64_t pixels_max = 100 * 1000 * 1000;
     const struct ih_hw_jpeg_size photo = {4096, 3072}, panorama = {16384, 512},
                                  tower = {512, 16384};
     struct ih_hw_jpeg_size s = {0, 0};
-    (void)state;
     assert_false(ih_hw_jpeg_size_covers(s, photo));
     s = ih_hw_jpeg_size_next(s, photo, pixels_max);
     assert_size(s, 4096, 3072);
@@ -62,13 +56,4 @@ static void test_next_size(void **state)
     assert_size(s, 4096, 16384);
     s = ih_hw_jpeg_size_next(s, panorama, pixels_max);
     assert_size(s, 16384, 512);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes_that_fit),
-        cmocka_unit_test(test_next_size),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,9 @@
  * The bytes of JSON. Expected text abbreviates histograms, <10:2 255:1> for two pixels of value 10
  * and one of 255, and writes ' for ".
  */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "output/output.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { N_MAX = 3 };
 
@@ -140,10 +133,9 @@ static void init_failure(struct ih_result *r, const char *path, const char *mess
     "],'luma':'bt709','mean_luma':68.750000,'mean_luminance':0.251518,'clip':{'low':0,'high':" \
     "255,'any_low':1,'any_high':1,'all_low':1,'all_high':1}"
 
-static void test_gray(void **state)
+TEST(gray)
 {
     struct ih_result r;
-    (void)state;
     init_four(&r, "four.pgm");
     check(&ih_output_json, &r, 1, false,
           "{'schema':'imghist/1','images':[\n{'schema':'imghist/1','file':'four.pgm'," FOUR
@@ -152,14 +144,13 @@ static void test_gray(void **state)
 }
 
 /* Two pixels, 10 20 30 with alpha 5 and with alpha 6; the luma of both is 19. */
-static void test_planes_in_order(void **state)
+TEST(planes_in_order)
 {
     static const char *const expected[] = {
         "[{'name':'red','count':2,'sum':20,", "},{'name':'green','count':2,'sum':40,",
         "},{'name':'blue','count':2,'sum':60,", "},{'name':'alpha','count':2,'sum':11,",
         "},{'name':'luma','count':2,'sum':38,"};
     struct ih_result r;
-    (void)state;
     init_result(&r, "a", 4, 2, 1);
     for (unsigned p = 0; p < 3; p++)
         add(&r.histogram, p, 10 * (p + 1), 2);
@@ -179,10 +170,9 @@ static void test_planes_in_order(void **state)
 }
 
 /* The values of --clip and --luma are written, and the joint counts are not swapped. */
-static void test_settings_and_joint_counts(void **state)
+TEST(settings_and_joint_counts)
 {
     struct ih_result r;
-    (void)state;
     init_four(&r, "a");
     r.spec.luma = &ih_luma_bt601;
     r.spec.clip_low = 9;
@@ -197,14 +187,13 @@ static void test_settings_and_joint_counts(void **state)
     check_part(&r, "'clip_low':1,'clip_high':3,");
 }
 
-static void test_no_pixels(void **state)
+TEST(no_pixels)
 {
 #define NOTHING                                                                            \
     "'count':0,'sum':0,'mean':null,'stddev':null,'min':null,'max':null,'p01':null,"        \
     "'p05':null,'p25':null,'median':null,'p75':null,'p95':null,'p99':null,'entropy':null," \
     "'clip_low':0,'clip_high':0,'histogram':<>}"
     struct ih_result r;
-    (void)state;
     init_result(&r, "nothing", 1, 0, 0);
     check(&ih_output_ndjson, &r, 1, false,
           "{'schema':'imghist/1','file':'nothing','status':'ok','format':'pnm','width':0,"
@@ -214,12 +203,11 @@ static void test_no_pixels(void **state)
 }
 
 /* Neither a double nor a signed integer can hold 2^63 + 1. */
-static void test_counts_are_exact_to_64_bits(void **state)
+TEST(counts_are_exact_to_64_bits)
 {
     static const uint64_t counts[] = {(UINT64_C(1) << 53) + 1, (UINT64_C(1) << 63) + 1, UINT64_MAX};
     static const char *const texts[] = {"9007199254740993", "9223372036854775809",
                                         "18446744073709551615"};
-    (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         char expected[200];
         struct ih_result r;
@@ -252,9 +240,8 @@ static void check_name(const char *name, const char *file)
     free(text);
 }
 
-static void test_names_are_escaped(void **state)
+TEST(names_are_escaped)
 {
-    (void)state;
     check_name("", "\"\"");
     check_name("plain/name.png", "\"plain/name.png\"");
     check_name("it's", "\"it's\"");
@@ -264,9 +251,8 @@ static void test_names_are_escaped(void **state)
     check_name("\xC2\x80\xC2\x9B\xC2\x9F\xC2\xA0", "\"\\u0080\\u009b\\u009f\xC2\xA0\"");
 }
 
-static void test_names_in_utf8_stay(void **state)
+TEST(names_in_utf8_stay)
 {
-    (void)state;
     check_name("\xC3\xA4\xE2\x82\xAC", "\"\xC3\xA4\xE2\x82\xAC\"");
     check_name("\xF0\x9F\x98\x80.png", "\"\xF0\x9F\x98\x80.png\"");
     check_name("\xEF\xBF\xBD", "\"\xEF\xBF\xBD\""); /* a real U+FFFD needs no base64 */
@@ -275,9 +261,8 @@ static void test_names_in_utf8_stay(void **state)
 #define LOST "\xEF\xBF\xBD"
 
 /* The base64 is from the program base64. */
-static void test_names_that_are_not_utf8(void **state)
+TEST(names_that_are_not_utf8)
 {
-    (void)state;
     check_name("\xFF", "\"" LOST "\",\"file_b64\":\"/w==\"");
     check_name("a\xFF", "\"a" LOST "\",\"file_b64\":\"Yf8=\"");
     check_name("a\xFF\xFE", "\"a" LOST LOST "\",\"file_b64\":\"Yf/+\"");
@@ -292,10 +277,9 @@ static void test_names_that_are_not_utf8(void **state)
 
 /* ---- documents ---- */
 
-static void test_failures_are_records(void **state)
+TEST(failures_are_records)
 {
     struct ih_result r[N_MAX];
-    (void)state;
     init_failure(&r[0], "a",
                  "damaged \"PNG\": cut\xC3"); /* messages may be cut inside a character */
     init_four(&r[1], "b");
@@ -312,22 +296,20 @@ static void test_failures_are_records(void **state)
     assert_false(ih_output_csv.holds_failures);
 }
 
-static void test_no_records(void **state)
+TEST(no_records)
 {
-    (void)state;
     check(&ih_output_json, NULL, 0, false, "{'schema':'imghist/1','images':[]}\n");
     check(&ih_output_ndjson, NULL, 0, false, "");
 }
 
 /* A run may fail after it opened its output and before the first record. */
-static void test_no_output_before_the_first_record(void **state)
+TEST(no_output_before_the_first_record)
 {
     const struct ih_output_options options = {.verbose = false};
     struct ih_error err;
     void *output = NULL;
     char *text = NULL;
     size_t size;
-    (void)state;
     FILE *f = open_memstream(&text, &size);
     assert_non_null(f);
     assert_int_equal(ih_output_json.begin(f, &options, &output, &err), IH_OK);
@@ -337,10 +319,9 @@ static void test_no_output_before_the_first_record(void **state)
     free(text);
 }
 
-static void test_verbose_names_decoder_device_and_kernel(void **state)
+TEST(verbose_names_decoder_device_and_kernel)
 {
     struct ih_result r[2];
-    (void)state;
     init_four(&r[0], "a");
     r[0].counted_by = "cuda:0 \"GPU\"";
     init_failure(&r[1], "b", "why");
@@ -348,23 +329,4 @@ static void test_verbose_names_decoder_device_and_kernel(void **state)
           "{'schema':'imghist/1','file':'a'," FOUR
           ",'decoder':'pnm 1','device':'cuda:0 \\'GPU\\'','kernel':'tables'}\n"
           "{'schema':'imghist/1','file':'b','status':'error','error':'why'}\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gray),
-        cmocka_unit_test(test_planes_in_order),
-        cmocka_unit_test(test_settings_and_joint_counts),
-        cmocka_unit_test(test_no_pixels),
-        cmocka_unit_test(test_counts_are_exact_to_64_bits),
-        cmocka_unit_test(test_names_are_escaped),
-        cmocka_unit_test(test_names_in_utf8_stay),
-        cmocka_unit_test(test_names_that_are_not_utf8),
-        cmocka_unit_test(test_failures_are_records),
-        cmocka_unit_test(test_no_records),
-        cmocka_unit_test(test_no_output_before_the_first_record),
-        cmocka_unit_test(test_verbose_names_decoder_device_and_kernel),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* JPEG XL files written by libjxl, sound and damaged. */
-#include "tests/support/damage.h"
+#include "tests/support/test.h"
 
+#include "tests/support/damage.h"
 #include <jxl/encode.h>
 
 enum { WIDTH = 23, HEIGHT = 14, N = WIDTH * HEIGHT, SIDE = 256, N_MOST = SIDE * SIDE };
@@ -108,16 +109,14 @@ static void assert_kind(const struct kind *k)
 }
 
 /* Rounding to 8 bits is exact for every value of every depth. */
-static void test_every_value(void **state)
+TEST(every_value)
 {
-    (void)state;
     for (unsigned bits = 8; bits <= 16; bits++)
         assert_kind(&(struct kind){.n_channels = 1, .bits = bits, .has_every_value = true});
 }
 
-static void test_lossless(void **state)
+TEST(lossless)
 {
-    (void)state;
     for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
         for (unsigned bits = 8; bits <= 16; bits += 2)
             assert_kind(&(struct kind){.n_channels = n_channels, .bits = bits});
@@ -127,9 +126,8 @@ static void test_lossless(void **state)
     assert_kind(&(struct kind){.n_channels = 3, .bits = 8, .orientation = JXL_ORIENT_ROTATE_90_CW});
 }
 
-static void test_lossy(void **state)
+TEST(lossy)
 {
-    (void)state;
     static struct file f;
     for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
         const struct kind k = {.n_channels = n_channels, .bits = 8, .is_lossy = true};
@@ -145,9 +143,8 @@ static void test_lossy(void **state)
     }
 }
 
-static void test_damage(void **state)
+TEST(damage)
 {
-    (void)state;
     static struct file f;
     static const struct kind kinds[] = {{.n_channels = 4, .bits = 8},
                                         {.n_channels = 1, .bits = 8, .in_container = true},
@@ -159,9 +156,8 @@ static void test_damage(void **state)
     }
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
-    (void)state;
     static struct file f;
     write_file(&f, &(struct kind){.n_channels = 3, .bits = 8});
     struct decoded d = decode(f.bytes, f.n, N - 1, 1);
@@ -171,14 +167,4 @@ static void test_limits(void **state)
     write_file(&f, &(struct kind){.n_channels = 3, .bits = 12});
     assert_budget(f.bytes, f.n, f.n + N * 3 * 10, IH_OK);
     assert_budget(f.bytes, f.n, f.n + N * 3 * 10 - 1, IH_LIMIT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lossless), cmocka_unit_test(test_every_value),
-        cmocka_unit_test(test_lossy),    cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_limits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

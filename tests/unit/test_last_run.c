@@ -3,13 +3,8 @@
  * ends with _exit. This test program ends in the same way.
  */
 #define _XOPEN_SOURCE 700
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#define OWN_MAIN
+#include "tests/support/test.h"
 
 #include "tests/support/offload_run.h"
 
@@ -21,7 +16,23 @@ const char *__tsan_default_options(void)
 }
 #endif
 
-static void test_hw_are_not_stopped(void **state)
+/* Runs first: the other tests leave hardware decoders running. */
+FOLDER_TEST(without_hw)
+{
+    struct ih_error err;
+    struct run r = {.folder = *state, .n_inputs = N_FILES, .is_last = true};
+    assert_int_equal(run(&r, 2, &err), IH_OK);
+    assert_int_equal(r.n_taken, r.n_inputs);
+    assert_false(r.was_left);
+
+    struct run none = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_GPU, .is_last = true};
+    fake.is_missing = true;
+    assert_int_equal(run(&none, 2, &err), IH_UNAVAILABLE);
+    assert_false(none.was_left);
+    fake.is_missing = false;
+}
+
+FOLDER_TEST(hw_are_not_stopped)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -40,7 +51,7 @@ static void test_hw_are_not_stopped(void **state)
     }
 }
 
-static void test_hw_that_are_starting(void **state)
+FOLDER_TEST(hw_that_are_starting)
 {
     struct ih_error err;
     struct run r = {.folder = *state,
@@ -56,29 +67,9 @@ static void test_hw_that_are_starting(void **state)
     assert_int_equal(r.n_by_hw, 0);
 }
 
-static void test_without_hw(void **state)
-{
-    struct ih_error err;
-    struct run r = {.folder = *state, .n_inputs = N_FILES, .is_last = true};
-    assert_int_equal(run(&r, 2, &err), IH_OK);
-    assert_int_equal(r.n_taken, r.n_inputs);
-    assert_false(r.was_left);
-
-    struct run none = {.folder = *state, .n_inputs = 1, .side = IH_JPEG_GPU, .is_last = true};
-    fake.is_missing = true;
-    assert_int_equal(run(&none, 2, &err), IH_UNAVAILABLE);
-    assert_false(none.was_left);
-    fake.is_missing = false;
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        FOLDER_TEST(test_without_hw),
-        FOLDER_TEST(test_hw_are_not_stopped),
-        FOLDER_TEST(test_hw_that_are_starting),
-    };
-    const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int n_failed = run_all_tests();
     fflush(NULL);
     _exit(n_failed);
 }

@@ -1,15 +1,7 @@
 /* libimghist through imghist.h: settings, files, memory, sums, and struct sizes. */
-#define _POSIX_C_SOURCE 200809L
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/library_data.h"
-
 #include <jpeglib.h>
 #include <math.h>
 #include <signal.h>
@@ -26,9 +18,8 @@ static void assert_refused(struct ih_settings settings, enum ih_status status, c
     assert_null(context);
 }
 
-static void invalid_settings(void **state)
+TEST(invalid_settings)
 {
-    (void)state;
     assert_refused((struct ih_settings){.device = "gpu"}, IH_USAGE, "device: 'gpu' is");
     assert_refused((struct ih_settings){.device = "cpu:0"}, IH_USAGE, "device: 'cpu:0' is");
     assert_refused((struct ih_settings){.device = "cuda:"}, IH_USAGE, "device: 'cuda:' is");
@@ -45,9 +36,8 @@ static void invalid_settings(void **state)
 }
 
 /* Older programs have a shorter struct, newer ones a longer one. */
-static void settings_of_other_versions(void **state)
+TEST(settings_of_other_versions)
 {
-    (void)state;
     struct {
         struct ih_settings known;
         uint64_t unknown;
@@ -68,9 +58,8 @@ static void settings_of_other_versions(void **state)
     ih_context_close(context);
 }
 
-static void defaults(void **state)
+TEST(defaults)
 {
-    (void)state;
     struct ih_context *context = NULL;
     struct ih_error err;
     sigset_t blocked;
@@ -91,9 +80,8 @@ static void defaults(void **state)
     assert_string_equal(ih_status_text((enum ih_status)99), "unknown status");
 }
 
-static void file_and_memory(void **state)
+TEST(file_and_memory)
 {
-    (void)state;
     char path[] = "/tmp/imghist-test-XXXXXX";
     uint8_t *bytes;
     struct expected e;
@@ -165,9 +153,8 @@ static unsigned long make_progressive(unsigned char **bytes)
     return n_bytes;
 }
 
-static void settings_are_used(void **state)
+TEST(settings_are_used)
 {
-    (void)state;
     const struct ih_settings settings = {.device = "cpu",
                                          .kernel = "reference",
                                          .luma = "bt601",
@@ -222,9 +209,8 @@ static void settings_are_used(void **state)
 
 /* The first and the last pixel are transparent. They are counted in no plane, for a file and for
  * pixels in host memory with 4 or 2 channels and gaps between rows. */
-static void skip_transparent(void **state)
+TEST(skip_transparent)
 {
-    (void)state;
     static const char pam[] = "P7\nWIDTH 2\nHEIGHT 2\nDEPTH 4\nMAXVAL 255\nENDHDR\n"
                               "\377\377\377\0\377\0\0\1\0\2\0\377\7\7\7\0";
     static const uint8_t gray_alpha[] = {9, 0, 10, 1, 77, 11, 255, 9, 0, 77};
@@ -277,7 +263,7 @@ static void skip_transparent(void **state)
 }
 
 /* Counts with different settings cannot be added. */
-static void incompatible_sums(void **state)
+TEST(incompatible_sums)
 {
     static const struct ih_settings others[] = {{.device = "cpu", .clip_low = 1},
                                                 {.device = "cpu", .clip_high = 254},
@@ -288,7 +274,6 @@ static void incompatible_sums(void **state)
     struct ih_context *context = open_cpu();
     struct ih_counts *image = open_counts(), *sum = open_counts(), *other_image = open_counts();
     struct ih_error err;
-    (void)state;
     assert_int_equal(ih_count_pixels(context, &pixels, image, &err), IH_OK);
     for (int n = 0; n < 2; n++)
         assert_int_equal(ih_counts_add(sum, image, &err), IH_OK);
@@ -310,9 +295,8 @@ static void incompatible_sums(void **state)
 }
 
 /* Sums of parts equal the sum of all. With colour images gray counts as R = G = B. */
-static void sums(void **state)
+TEST(sums)
 {
-    (void)state;
     enum { N = 4 };
     struct ih_context *context = open_cpu();
     struct ih_counts *parts[N], *left = open_counts(), *right = open_counts(), *all = open_counts();
@@ -361,9 +345,8 @@ static void sums(void **state)
     ih_context_close(context);
 }
 
-static void stats_and_struct_sizes(void **state)
+TEST(stats_and_struct_sizes)
 {
-    (void)state;
     struct {
         struct ih_stats known;
         uint64_t unknown;
@@ -398,20 +381,4 @@ static void stats_and_struct_sizes(void **state)
     assert_null(ih_counts_bins(counts, 1000));
     ih_counts_close(counts);
     ih_context_close(context);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(invalid_settings),
-        cmocka_unit_test(settings_of_other_versions),
-        cmocka_unit_test(defaults),
-        cmocka_unit_test(file_and_memory),
-        cmocka_unit_test(settings_are_used),
-        cmocka_unit_test(skip_transparent),
-        cmocka_unit_test(sums),
-        cmocka_unit_test(incompatible_sums),
-        cmocka_unit_test(stats_and_struct_sizes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* Pixels in host memory: layouts, strides and alignments against a plain loop; invalid pixels; and
  * pending counts without a GPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/library_data.h"
 
@@ -44,9 +39,8 @@ static void check(struct ih_context *context, unsigned width, unsigned height, u
     free(bytes);
 }
 
-static void layouts_strides_and_alignments(void **state)
+TEST(layouts_strides_and_alignments)
 {
-    (void)state;
     static const size_t gaps[] = {0, 1, 3, 64, 1000};
     static const unsigned sizes[][2] = {{1, 1}, {1, 97}, {131, 1}, {37, 41}};
     struct ih_context *context = open_cpu();
@@ -59,9 +53,8 @@ static void layouts_strides_and_alignments(void **state)
 }
 
 /* Rows longer than a band, and more rows than fit in one. */
-static void larger_than_a_band(void **state)
+TEST(larger_than_a_band)
 {
-    (void)state;
     struct ih_context *context = open_cpu();
     check(context, 400001, 2, 3, 5, 1, false);
     check(context, 400001, 2, 3, 5, 1, true);
@@ -70,9 +63,8 @@ static void larger_than_a_band(void **state)
     ih_context_close(context);
 }
 
-static void no_pixels(void **state)
+TEST(no_pixels)
 {
-    (void)state;
     struct ih_context *context = open_cpu();
     struct ih_counts *counts = open_counts();
     struct ih_error err;
@@ -88,9 +80,8 @@ static void no_pixels(void **state)
     ih_context_close(context);
 }
 
-static void invalid_pixels(void **state)
+TEST(invalid_pixels)
 {
-    (void)state;
     struct ih_context *context = open_cpu();
     struct ih_counts *counts = open_counts();
     static const uint8_t some[64];
@@ -121,9 +112,8 @@ static void invalid_pixels(void **state)
 }
 
 /* tests/gpu/device_buffer.c tests pending counts on a GPU. */
-static void no_gpu(void **state)
+TEST(no_gpu)
 {
-    (void)state;
     struct ih_context *context = open_cpu();
     struct ih_pending *pending = NULL;
     struct ih_error err = {0};
@@ -133,16 +123,4 @@ static void no_gpu(void **state)
     assert_true(strlen(err.message) > 0);
     assert_null(pending);
     ih_context_close(context);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layouts_strides_and_alignments),
-        cmocka_unit_test(larger_than_a_band),
-        cmocka_unit_test(no_pixels),
-        cmocka_unit_test(invalid_pixels),
-        cmocka_unit_test(no_gpu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* Threads: many threads share one context, or each has its own. Run it under the thread sanitizer,
  * too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/library_data.h"
-
 #include <pthread.h>
 
 enum { N_THREADS = 8, N_ROUNDS = 12, N_FILES = 3 };
@@ -94,9 +88,8 @@ static void run_threads(struct ih_context *context)
         free(files[i].bytes);
 }
 
-static void one_context_many_threads(void **state)
+TEST(one_context_many_threads)
 {
-    (void)state;
     const struct ih_settings settings = {.device = "cpu", .n_threads = N_THREADS};
     struct ih_context *context = NULL;
     assert_int_equal(ih_context_open(&settings, sizeof settings, &context, NULL), IH_OK);
@@ -105,17 +98,7 @@ static void one_context_many_threads(void **state)
     ih_context_close(context);
 }
 
-static void a_context_for_each_thread(void **state)
+TEST(a_context_for_each_thread)
 {
-    (void)state;
     run_threads(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_context_many_threads),
-        cmocka_unit_test(a_context_for_each_thread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 /* Limits that the machine and its control groups set for the process. */
 #define _GNU_SOURCE /* sched_setaffinity */
+#include "tests/support/test.h"
 
 #include "base/machine.h"
-
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define UNLIMITED UINT64_MAX
 
@@ -47,9 +40,8 @@ static void expect(const char *groups, uint64_t limit)
     assert_int_equal(ih_control_group_memory("groups", "."), limit);
 }
 
-static void test_memory_limit(void **state)
+TEST_WITH(memory_limit, enter_folder, leave_folder)
 {
-    (void)state;
     expect("0::/\n", UNLIMITED);
     mkdir("slurm", 0755);
     mkdir("slurm/job 7", 0755);
@@ -67,18 +59,16 @@ static void test_memory_limit(void **state)
     expect("4:memory:/\n0::/slurm\n1:name=systemd:/\n", 2000);
 }
 
-static void test_memory_limit_in_a_container(void **state)
+TEST_WITH(memory_limit_in_a_container, enter_folder, leave_folder)
 {
-    (void)state;
     write_file("memory.max", "5000\n");
     expect("0::/\n", 5000);
     expect("0::/docker/1f2e\n", 5000); /* the path outside, which does not exist */
     expect("0::/../../else\n", 5000);
 }
 
-static void test_invalid_list(void **state)
+TEST_WITH(invalid_list, enter_folder, leave_folder)
 {
-    (void)state;
     assert_int_equal(ih_control_group_memory("nowhere", "."), UNLIMITED);
     write_file("memory.max", "7000\n");
     expect("", UNLIMITED);
@@ -93,9 +83,8 @@ static void expect_processors(const char *groups, uint64_t limit)
     assert_int_equal(ih_control_group_cores("groups", "."), limit);
 }
 
-static void test_cpu_time_limit(void **state)
+TEST_WITH(cpu_time_limit, enter_folder, leave_folder)
 {
-    (void)state;
     expect_processors("0::/\n", UNLIMITED);
     mkdir("pod", 0755);
     mkdir("pod/box", 0755);
@@ -125,11 +114,10 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 }
 
 /* The test itself may run in a group with a limit. */
-static void test_allowed_processors(void **state)
+TEST(allowed_processors)
 {
     cpu_set_t all, one;
     uint64_t limit = ih_control_group_cores("/proc/self/cgroup", "/sys/fs/cgroup");
-    (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     assert_int_equal(ih_machine_cores(), least_of(limit, (uint64_t)CPU_COUNT(&all)));
     size_t first = 0;
@@ -143,10 +131,9 @@ static void test_allowed_processors(void **state)
     assert_int_equal(n, 1);
 }
 
-static void test_open_files_limit(void **state)
+TEST(open_files_limit)
 {
     struct rlimit before, after;
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     const struct rlimit few = {16, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
@@ -155,18 +142,4 @@ static void test_open_files_limit(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(after.rlim_cur, before.rlim_max);
     assert_int_equal(after.rlim_max, before.rlim_max);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_memory_limit, enter_folder, leave_folder),
-        cmocka_unit_test_setup_teardown(test_memory_limit_in_a_container, enter_folder,
-                                        leave_folder),
-        cmocka_unit_test_setup_teardown(test_invalid_list, enter_folder, leave_folder),
-        cmocka_unit_test_setup_teardown(test_cpu_time_limit, enter_folder, leave_folder),
-        cmocka_unit_test(test_allowed_processors),
-        cmocka_unit_test(test_open_files_limit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,27 +3,18 @@
  * decodes JPEGs with a scan per component. Their coefficients must be held in memory.
  */
 #define _DEFAULT_SOURCE /* wait4: peak memory of a child */
+#include "tests/support/test.h"
 
 #include "base/budget.h"
 #include "decode/held.h"
 #include "pipeline/pipeline.h"
-
+#include "tests/support/sanitizer.h"
+#include <jpeglib.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "tests/support/sanitizer.h"
-
-#include <jpeglib.h>
 
 /* ---- the budget ---- */
 
@@ -66,9 +57,8 @@ static void start_request(struct request *t, struct ih_budget *b, uint64_t n_byt
     wait_until(b, &b->next_turn, turn + 1);
 }
 
-static void test_large_request_is_not_overtaken(void **state)
+TEST(large_request_is_not_overtaken)
 {
-    (void)state;
     const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
     struct ih_budget b;
     struct ih_error err;
@@ -92,9 +82,8 @@ static void test_large_request_is_not_overtaken(void **state)
     ih_budget_destroy(&b);
 }
 
-static void test_more_than_the_budget(void **state)
+TEST(more_than_the_budget)
 {
-    (void)state;
     struct ih_budget b;
     struct ih_error err;
     ih_budget_init(&b, 1000 * 1000);
@@ -105,9 +94,8 @@ static void test_more_than_the_budget(void **state)
     ih_budget_destroy(&b);
 }
 
-static void test_no_budget(void **state)
+TEST(no_budget)
 {
-    (void)state;
     assert_int_equal(ih_budget_take(NULL, UINT64_MAX, NULL), IH_OK);
     assert_true(ih_budget_try(NULL, UINT64_MAX));
     ih_budget_give(NULL, 1);
@@ -123,7 +111,7 @@ static void *give_twenty_later(void *budget)
 
 /* An image that needs more than is left gives its bytes back before it waits. Otherwise two such
  * images would wait for each other for ever. */
-static void test_waits_without_holding_memory(void **state)
+TEST(waits_without_holding_memory)
 {
     static const uint8_t file[60];
     struct ih_budget b;
@@ -132,7 +120,6 @@ static void test_waits_without_holding_memory(void **state)
     struct ih_held w = {.budget = NULL};
     const struct ih_decode_options options = {.budget = &b};
     pthread_t other;
-    (void)state;
     ih_budget_init(&b, 100);
     ih_source_open_memory(&src, file, sizeof file);
     assert_int_equal(ih_held_open(&w, &src, &options, 0, &err), IH_OK);
@@ -271,13 +258,13 @@ static uint64_t peak_of(const char *path, unsigned n_images, const char *memory)
     return (uint64_t)usage.ru_maxrss * 1024;
 }
 
-static void test_images_wait_for_memory(void **state)
+TEST(images_wait_for_memory)
 {
     struct run r = run(*state, N_IMAGES, N_THREADS, IMAGE_BYTES);
     assert_int_equal(r.n_done, N_IMAGES);
 }
 
-static void test_image_of_more_than_the_budget(void **state)
+TEST(image_of_more_than_the_budget)
 {
     struct run r = run(*state, N_IMAGES, N_THREADS, IMAGE_BYTES - 1);
     assert_int_equal(r.n_refused, N_IMAGES);
@@ -285,7 +272,7 @@ static void test_image_of_more_than_the_budget(void **state)
 
 /* With room for one image many threads use little more memory than one. Without a limit they use
  * much more. */
-static void test_peak_memory(void **state)
+TEST(peak_memory)
 {
     if (HAS_SANITIZER || !getenv("IMGHIST"))
         skip(); /* a sanitizer keeps freed memory */
@@ -297,16 +284,4 @@ static void test_peak_memory(void **state)
                  (double)within * 1e-6, (double)without * 1e-6);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_large_request_is_not_overtaken),
-        cmocka_unit_test(test_more_than_the_budget),
-        cmocka_unit_test(test_no_budget),
-        cmocka_unit_test(test_waits_without_holding_memory),
-        cmocka_unit_test(test_images_wait_for_memory),
-        cmocka_unit_test(test_image_of_more_than_the_budget),
-        cmocka_unit_test(test_peak_memory),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+PROGRAM_WITH(make_file, remove_file)

@@ -5,23 +5,14 @@
  * The tests replace malloc and related functions for the program and its libraries. They are
  * skipped with a sanitizer, which replaces malloc itself, and with other C libraries than glibc.
  */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "output/chart/chart.h"
 #include "output/output.h"
 #include "pipeline/pipeline.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/support/sanitizer.h"
+#include <errno.h>
+#include <stdatomic.h>
 
 #if defined(__GLIBC__) && !HAS_SANITIZER
 
@@ -171,18 +162,16 @@ static void fail_each(attempt *run, const char *name, long least, enum ih_status
     ih_device_close(device);
 }
 
-static void test_png(void **state)
+TEST(png)
 {
-    (void)state;
     fail_each(count_file, "samples/scene.png", 4, IH_MEMORY);
     fail_each(count_file, "samples/palette.png", 4, IH_MEMORY);
     fail_each(count_file, "samples/gray16.png", 4, IH_MEMORY);
     fail_each(count_file, "samples/cutout.png", 4, IH_MEMORY);
 }
 
-static void test_jpeg(void **state)
+TEST(jpeg)
 {
-    (void)state;
     fail_each(count_file, "samples/scene.jpg", 10, IH_MEMORY); /* 5 of them in imghist */
 }
 
@@ -221,9 +210,8 @@ static enum ih_status use_library(const char *path, struct ih_device *unused, ui
     return status;
 }
 
-static void test_library(void **state)
+TEST(library)
 {
-    (void)state;
     /* A device without memory to start is unavailable. */
     fail_each(use_library, "samples/scene.png", 8, IH_UNAVAILABLE);
 }
@@ -263,9 +251,8 @@ static enum ih_status write_all(const struct ih_output *output, FILE *stream, st
     return IH_OK;
 }
 
-static void test_outputs(void **state)
+TEST(outputs)
 {
-    (void)state;
     for (const struct ih_output *const *o = ih_outputs; *o; o++) {
         static char buffer[1 << 16];
         bool is_over = false;
@@ -287,29 +274,11 @@ static void test_outputs(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_png),
-        cmocka_unit_test(test_jpeg),
-        cmocka_unit_test(test_library),
-        cmocka_unit_test(test_outputs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 #else
 
-static void test_skipped(void **state)
+TEST(skipped)
 {
-    (void)state;
     skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_skipped)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #endif

@@ -3,20 +3,14 @@
  * of the inputs.
  */
 #define _XOPEN_SOURCE 700
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/support/offload_run.h"
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
-#include "tests/support/offload_run.h"
-
 /* Every valid JPEG goes to the hardware decoders, and no other file. */
-static void test_hw_and_cpu(void **state)
+FOLDER_TEST(hw_and_cpu)
 {
     static const unsigned threads[] = {1, 2, 5, 16};
     struct ih_error err;
@@ -35,7 +29,7 @@ static void test_hw_and_cpu(void **state)
 }
 
 /* A single worker must not wait for a batch that never fills. */
-static void test_a_few(void **state)
+FOLDER_TEST(a_few)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -48,7 +42,7 @@ static void test_a_few(void **state)
 }
 
 /* When the only GPU fails, the CPU counts its files and all later ones. */
-static void test_hw_that_fails(void **state)
+FOLDER_TEST(hw_that_fails)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -68,7 +62,7 @@ static void test_hw_that_fails(void **state)
 }
 
 /* One of two GPUs fails, and the other goes on. Some files are rejected alone. */
-static void test_two_units_and_rejected_files(void **state)
+FOLDER_TEST(two_units_and_rejected_files)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -115,7 +109,7 @@ static void *feed_pipe(void *path)
 }
 
 /* A pipe is opened once: opening it only to look at it would take its data or its writer. */
-static void test_pipe(void **state)
+FOLDER_TEST(pipe)
 {
     struct ih_error err;
     char path[200];
@@ -143,7 +137,7 @@ static void test_pipe(void **state)
         close(watch);
 }
 
-static void test_hw_that_does_not_start(void **state)
+FOLDER_TEST(hw_that_does_not_start)
 {
     struct ih_error err = {0};
     struct run r = gpu_run(*state, 3);
@@ -167,7 +161,7 @@ static void test_hw_that_does_not_start(void **state)
 }
 
 /* When every batch with a gray file fails, only the gray files are rejected. */
-static void test_hw_that_fails_on_gray(void **state)
+FOLDER_TEST(hw_that_fails_on_gray)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -216,7 +210,7 @@ static struct run exchange(const char *folder, const void *bytes, size_t n, uint
 }
 
 /* The new file needs the complete budget, while the second file is still queued. */
-static void test_exchanged_for_a_large_file(void **state)
+FOLDER_TEST(exchanged_for_a_large_file)
 {
     enum { SIDE = 80, COEFFICIENT_BYTES = SIDE * SIDE * 3 * 2 };
     static const struct jpeg_kind progressive = {.h = 1, .v = 1, .is_progressive = true};
@@ -231,7 +225,7 @@ static void test_exchanged_for_a_large_file(void **state)
 }
 
 /* A format that needs the sandbox is not decoded in this process. */
-static void test_exchanged_for_a_rare_format(void **state)
+FOLDER_TEST(exchanged_for_a_rare_format)
 {
     static const char psd[] = "8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\1\0\10\0\1" /* 1 x 1, gray */
                               "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7";
@@ -244,7 +238,7 @@ static void test_exchanged_for_a_rare_format(void **state)
 }
 
 /* The caller stops early: queued files are finished, and their results dropped. */
-static void test_stop(void **state)
+FOLDER_TEST(stop)
 {
     struct ih_error err;
     for (unsigned n = 1; n < 40; n += 7) {
@@ -256,7 +250,7 @@ static void test_stop(void **state)
 }
 
 /* Without memory for complete files the workers decode them band by band. */
-static void test_little_memory(void **state)
+FOLDER_TEST(little_memory)
 {
     struct ih_error err;
     struct run r = {
@@ -270,7 +264,7 @@ static void test_little_memory(void **state)
 
 /* With IH_JPEG_AUTO the decoders start after some work. While their queue is full, the workers
  * decode. */
-static void test_auto(void **state)
+FOLDER_TEST(auto)
 {
     struct ih_error err;
     count_on_cpu(*state);
@@ -322,7 +316,7 @@ static struct stat stat_of(const char *folder, unsigned i)
     return st;
 }
 
-static void test_max_pixels(void **state)
+FOLDER_TEST(max_pixels)
 {
     struct ih_error err;
     struct run none = gpu_run(*state, N_FOR_HW);
@@ -340,7 +334,7 @@ static void test_max_pixels(void **state)
     }
 }
 
-static void test_input_that_is_an_output(void **state)
+FOLDER_TEST(input_that_is_an_output)
 {
     struct ih_error err;
     struct stat st = stat_of(*state, 1);
@@ -355,7 +349,7 @@ static void test_input_that_is_an_output(void **state)
 }
 
 /* A quarter of the memory is for the files that workers hold, each with the validator's copy. */
-static void test_memory_of_the_workers(void **state)
+FOLDER_TEST(memory_of_the_workers)
 {
     enum { N_THREADS = 2 };
     struct ih_error err;
@@ -369,26 +363,4 @@ static void test_memory_of_the_workers(void **state)
         assert_int_equal(fake.n_jobs, r.memory_bytes == least);
     }
     assert_int_equal(r.report.n_left[IH_JPEG_REASON_TOO_LARGE], 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FOLDER_TEST(test_hw_and_cpu),
-        FOLDER_TEST(test_a_few),
-        FOLDER_TEST(test_hw_that_fails),
-        FOLDER_TEST(test_two_units_and_rejected_files),
-        FOLDER_TEST(test_hw_that_fails_on_gray),
-        FOLDER_TEST(test_exchanged_for_a_large_file),
-        FOLDER_TEST(test_exchanged_for_a_rare_format),
-        FOLDER_TEST(test_pipe),
-        FOLDER_TEST(test_hw_that_does_not_start),
-        FOLDER_TEST(test_stop),
-        FOLDER_TEST(test_little_memory),
-        FOLDER_TEST(test_auto),
-        FOLDER_TEST(test_max_pixels),
-        FOLDER_TEST(test_input_that_is_an_output),
-        FOLDER_TEST(test_memory_of_the_workers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,21 +5,11 @@
  * are skipped. IMGHIST_TEST_SMALL=1 leaves out large cases, for tools that slow kernels down a
  * thousand times; IMGHIST_TEST_BACKEND=NAME tests one backend.
  */
-#define _POSIX_C_SOURCE 200809L
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#define OWN_MAIN
+#include "tests/support/test.h"
 
 #include "device/backend.h"
 #include "tests/support/random.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- data ---- */
 
@@ -395,9 +385,8 @@ static const struct {
 enum { N_CASES = sizeof cases / sizeof cases[0], SUBJECTS_MAX = 32 };
 
 static struct subject subjects[SUBJECTS_MAX];
-static struct CMUnitTest tests[SUBJECTS_MAX * N_CASES];
 static char names[SUBJECTS_MAX * N_CASES][80];
-static size_t n_subjects, n_tests;
+static size_t n_subjects;
 
 static void add_tests(const struct ih_backend *backend, const char *kernel)
 {
@@ -408,11 +397,9 @@ static void add_tests(const struct ih_backend *backend, const char *kernel)
         if ((cases[c].extent != ALWAYS && is_small()) ||
             (cases[c].extent == BEST_UNLESS_SMALL && !is_best))
             continue;
-        snprintf(names[n_tests], sizeof names[0], "%s/%s: %s", backend->name, kernel,
-                 cases[c].name);
-        tests[n_tests] =
-            (struct CMUnitTest){names[n_tests], cases[c].run, open_subject, close_subject, s};
-        n_tests++;
+        char *name = names[program.n];
+        snprintf(name, sizeof names[0], "%s/%s: %s", backend->name, kernel, cases[c].name);
+        add_test(name, cases[c].run, open_subject, close_subject, s);
     }
 }
 
@@ -423,5 +410,5 @@ int main(void)
         for (const struct ih_kernel_entry *k = ih_backends[b]->kernels; k->name; k++)
             if (n_subjects < SUBJECTS_MAX && (!only || strcmp(only, ih_backends[b]->name) == 0))
                 add_tests(ih_backends[b], k->name);
-    return _cmocka_run_group_tests("parity", tests, n_tests, NULL, NULL);
+    return run_all_tests();
 }

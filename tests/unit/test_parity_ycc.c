@@ -6,25 +6,13 @@
  * and invalid arguments. IMGHIST_TEST_SMALL=1 leaves most of it out, for tools that slow kernels
  * down a thousand times. Each plane then ends with its allocation, so that a read past it is found.
  */
-#define _POSIX_C_SOURCE 200809L
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #ifdef IH_WITH_CUDA
 
 #include "kernels/kernels.h"
 #include "kernels/ycc.h"
 #include "tests/support/random.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { ALIGNMENT = 16, LARGE_BYTES = 160 << 20 };
 
@@ -259,23 +247,21 @@ static void every_small_size(int h, int v)
         }
 }
 
-#define SMALL_TEST(name, h, v)             \
-    static void small_##name(void **state) \
-    {                                      \
-        (void)state;                       \
-        skip_without_gpu();                \
-        every_small_size(h, v);            \
+#define SMALL_TEST(name, h, v)  \
+    TEST(small_##name)          \
+    {                           \
+        skip_without_gpu();     \
+        every_small_size(h, v); \
     }
 SMALL_TEST(444, 1, 1)
 SMALL_TEST(422, 2, 1)
 SMALL_TEST(420, 2, 2)
 SMALL_TEST(440, 1, 2)
 
-static void contents_and_clips(void **state)
+TEST(contents_and_clips)
 {
     static const unsigned clips[][2] = {{0, 255},   {10, 240},  {0, 1},   {254, 255},
                                         {127, 128}, {126, 129}, {63, 127}};
-    (void)state;
     skip_without_gpu();
     for (int i = 0; i < 4; i++)
         for (size_t c = 0; c < sizeof clips / sizeof clips[0]; c += t.is_small ? 3 : 1)
@@ -288,13 +274,12 @@ static void contents_and_clips(void **state)
 }
 
 /* One block to all blocks, and the largest sizes that JPEG allows. */
-static void large(void **state)
+TEST(large)
 {
     static const uint32_t sizes[][2] = {{6000, 4000}, {4001, 3003}, {65535, 3}, {3, 65535},
                                         {65535, 2},   {1, 65535},   {17, 65535}};
     static const uint32_t small_sizes[][2] = {{1031, 67}, {3, 2001}};
     const size_t n_sizes = t.is_small ? 2 : sizeof sizes / sizeof sizes[0];
-    (void)state;
     skip_without_gpu();
     for (int i = 0; i < 4; i++)
         for (size_t n = 0; n < n_sizes; n++) {
@@ -306,13 +291,12 @@ static void large(void **state)
 }
 
 /* A second launch adds to the totals of the first. */
-static void totals_are_added_to(void **state)
+TEST(totals_are_added_to)
 {
     static struct ih_gpu_totals once, twice;
     const struct shape s = {100, 100, 2, 2};
     struct ih_gpu_planes_args args = args_make(&s, &t.gpu);
     struct ih_ycc_image image;
-    (void)state;
     skip_without_gpu();
     fill(&s, NOISE, &image);
     upload(&image, &args);
@@ -326,10 +310,9 @@ static void totals_are_added_to(void **state)
 }
 
 /* An image in bands, each in its own allocation, with no more rows of chroma than it needs. */
-static void in_bands(void **state)
+TEST(in_bands)
 {
     static struct ih_gpu_totals got, want;
-    (void)state;
     skip_without_gpu();
     for (uint32_t i = 0; i < (t.is_small ? 4 : 400); i++) {
         const struct shape s = {1 + next_random() % 150, 1 + next_random() % 60, 1 + (int)(i % 2),
@@ -371,12 +354,11 @@ static void in_bands(void **state)
 }
 
 /* Needs no GPU: nothing is launched and no plane is read. */
-static void refusals(void **state)
+TEST(refusals)
 {
     const struct shape s = {100, 50, 2, 2};
     const struct ih_gpu_properties gpu = {1, 128 << 10};
     struct ih_gpu_planes_args good = args_make(&s, &gpu);
-    (void)state;
     for (uintptr_t p = 0; p < 3; p++) {
         good.d_planes[p] = (const uint8_t *)(4096 * (p + 1));
         good.pitch_bytes[p] = p ? 64 : 112;
@@ -415,30 +397,13 @@ static void refusals(void **state)
     REFUSED(height = 50);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_444), cmocka_unit_test(small_422),
-        cmocka_unit_test(small_420), cmocka_unit_test(small_440),
-        cmocka_unit_test(large),     cmocka_unit_test(contents_and_clips),
-        cmocka_unit_test(refusals),  cmocka_unit_test(totals_are_added_to),
-        cmocka_unit_test(in_bands),
-    };
-    return cmocka_run_group_tests(tests, open_gpu, close_gpu);
-}
+PROGRAM_WITH(open_gpu, close_gpu)
 
 #else
 
-static void without_cuda(void **state)
+TEST(without_cuda)
 {
-    (void)state;
     skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(without_cuda)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #endif

@@ -1,19 +1,14 @@
 /* The workers of the pipeline: the order of results, slow inputs, the end of a run. */
 #define _XOPEN_SOURCE 700
+#include "tests/support/test.h"
 
 #include "base/clock.h"
-
+#include "tests/support/pipeline_run.h"
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-#include "tests/support/pipeline_run.h"
 
 /* More inputs than the window holds, some of which fail, with different numbers of threads. */
-static void test_order(void **state)
+TEST(order)
 {
     static const unsigned threads[] = {1, 2, 3, 8, 32};
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
@@ -72,7 +67,7 @@ static void run_fed(struct feeder *f, unsigned n_threads)
 }
 
 /* The other inputs are done long before the first one. */
-static void test_order_after_a_slow_input(void **state)
+TEST(order_after_a_slow_input)
 {
     for (unsigned n_threads = 1; n_threads < 5; n_threads++) {
         struct run r = {.folder = *state, NAMES("slow", "one.pgm", "two.pgm")};
@@ -84,7 +79,7 @@ static void test_order_after_a_slow_input(void **state)
 }
 
 /* An input that takes as long as hundreds of the others does not hold them up. */
-static void test_slow_input_holds_up_no_other(void **state)
+TEST(slow_input_holds_up_no_other)
 {
     static const char *names[380];
     names[0] = "slow";
@@ -97,7 +92,7 @@ static void test_slow_input_holds_up_no_other(void **state)
 }
 
 /* A worker without input gives its core to the others. */
-static void test_cores_of_idle_workers(void **state)
+TEST(cores_of_idle_workers)
 {
     struct run r = {.folder = *state, NAMES("slow"), .n_inputs = 1};
     run_fed(&(struct feeder){.run = &r, .n_idle_cores = 3}, 4);
@@ -106,7 +101,7 @@ static void test_cores_of_idle_workers(void **state)
 }
 
 /* If the taker is slow, as with charts, results of 11 KB each do not pile up. */
-static void test_few_wait_for_a_slow_taker(void **state)
+TEST(few_wait_for_a_slow_taker)
 {
     struct run r = {.folder = *state, NAMES("one.pgm"), .take_ms = 100};
     r.n_inputs = r.n_wanted = 1000;
@@ -115,7 +110,7 @@ static void test_few_wait_for_a_slow_taker(void **state)
 }
 
 /* Waiting for a file is time spent reading, and no time is counted twice. */
-static void test_times(void **state)
+TEST(times)
 {
     const uint64_t ms = 1000 * 1000;
     struct run r = {.folder = *state, NAMES("slow"), .n_inputs = 1, .n_wanted = 1};
@@ -134,7 +129,7 @@ static void test_times(void **state)
     assert_int_equal(failed.last_times.decode_ns, 0);
 }
 
-static void test_no_inputs(void **state)
+TEST(no_inputs)
 {
     struct run r = {.folder = *state, NAMES("one.pgm")};
     assert_int_equal(run(&r, 4), IH_OK);
@@ -142,7 +137,7 @@ static void test_no_inputs(void **state)
 }
 
 /* take gets no further result, and no further inputs are started. */
-static void test_take_stops(void **state)
+TEST(take_stops)
 {
     for (unsigned n_threads = 1; n_threads < 9; n_threads += 7) {
         struct run r = {.folder = *state, NAMES("one.pgm", "text"), .n_wanted = 7};
@@ -153,17 +148,4 @@ static void test_take_stops(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_order_after_a_slow_input),
-        cmocka_unit_test(test_slow_input_holds_up_no_other),
-        cmocka_unit_test(test_cores_of_idle_workers),
-        cmocka_unit_test(test_few_wait_for_a_slow_taker),
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_no_inputs),
-        cmocka_unit_test(test_take_stops),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+PROGRAM_WITH(make_folder, remove_folder)

@@ -1,15 +1,10 @@
 /* Inputs that fail or are an output, and devices that do not exist. */
 #define _XOPEN_SOURCE 700
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/pipeline_run.h"
 
-static void test_failures_are_results(void **state)
+TEST(failures_are_results)
 {
     struct run r = {.folder = *state,
                     NAMES("one.pgm", "missing", "text", "broken", ".", "two.pgm")};
@@ -21,7 +16,7 @@ static void test_failures_are_results(void **state)
     assert_int_equal(r.sum, 3);
 }
 
-static void test_reason_of_the_input_is_kept(void **state)
+TEST(reason_of_the_input_is_kept)
 {
     struct run r = {.folder = *state, NAMES("broken"), .n_inputs = 1, .n_wanted = 1};
     ih_error_set(&r.in_input, IH_IO, "from the directory walk");
@@ -30,7 +25,7 @@ static void test_reason_of_the_input_is_kept(void **state)
 }
 
 /* The file that results are written to is not counted. */
-static void test_input_that_is_the_output(void **state)
+TEST(input_that_is_the_output)
 {
     const struct ih_device_options cpu = {.backend = "cpu"};
     static const char *const names[] = {"one.pgm", "two.pgm"};
@@ -49,7 +44,7 @@ static void test_input_that_is_the_output(void **state)
 }
 
 /* Being refused for another reason does not hide that it is the output. */
-static void test_refused_input_that_is_the_output(void **state)
+TEST(refused_input_that_is_the_output)
 {
     const struct ih_device_options cpu = {.backend = "cpu"};
     struct run r = {.folder = *state, NAMES("large.pgm"), .n_inputs = 1, .n_wanted = 1};
@@ -65,7 +60,7 @@ static void test_refused_input_that_is_the_output(void **state)
     assert_int_equal(r.statuses[0], IH_CONFLICT);
 }
 
-static void test_unit_that_does_not_exist(void **state)
+TEST(unit_that_does_not_exist)
 {
     size_t n_tried = 0;
     for (size_t i = 0; ih_backends[i]; i++) {
@@ -86,9 +81,8 @@ static void test_unit_that_does_not_exist(void **state)
         skip();
 }
 
-static void test_backend_that_is_not_in_the_build(void **state)
+TEST(backend_that_is_not_in_the_build)
 {
-    (void)state;
     const struct ih_device_options no_backend = {.backend = "abacus"};
     const struct ih_device_options no_kernel = {.backend = "cpu", .with.kernel = "no_such_kernel"};
     struct ih_device *device = NULL;
@@ -98,15 +92,4 @@ static void test_backend_that_is_not_in_the_build(void **state)
     assert_null(device);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_failures_are_results),
-        cmocka_unit_test(test_reason_of_the_input_is_kept),
-        cmocka_unit_test(test_input_that_is_the_output),
-        cmocka_unit_test(test_refused_input_that_is_the_output),
-        cmocka_unit_test(test_unit_that_does_not_exist),
-        cmocka_unit_test(test_backend_that_is_not_in_the_build),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+PROGRAM_WITH(make_folder, remove_folder)

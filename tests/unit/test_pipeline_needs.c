@@ -4,20 +4,14 @@
  * The test starts itself as the decoder process.
  */
 #define _XOPEN_SOURCE 700
+#define OWN_MAIN
+#include "tests/support/test.h"
 
 #include "isolate/decoder_process.h"
 #include "pipeline/pipeline.h"
-
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* One pixel of value 7 each. PSD goes to a decoder process in every build, PNM only on request. */
 static const uint8_t psd[] = "8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\1\0\10\0\1"
@@ -92,13 +86,12 @@ static enum ih_status no_units(int *n, struct ih_error *err)
     return ih_error_set(err, IH_UNAVAILABLE, "no abacus here");
 }
 
-static void test_device_that_does_not_start(void **state)
+TEST(device_that_does_not_start)
 {
     static struct ih_backend abacus;
     static const struct ih_backend *const backends[] = {&abacus, NULL};
     const struct ih_device_options on = {.backends = backends};
     struct ih_error err;
-    (void)state;
     abacus = ih_backend_cpu;
     abacus.name = "abacus";
     abacus.n_units = no_units;
@@ -112,11 +105,10 @@ static void test_device_that_does_not_start(void **state)
 
 /* ---- decoder processes ---- */
 
-static void test_decoder_process_that_does_not_start(void **state)
+TEST(decoder_process_that_does_not_start)
 {
     static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist"};
     struct ih_error err;
-    (void)state;
     struct run rare = {.n_inputs = 100}, all = {.n_inputs = 100}, none = {.n_inputs = 100};
     assert_int_equal(RUN(&rare, psd, &cpu, &nowhere, false, &err), IH_UNAVAILABLE);
     assert_non_null(strstr(err.message, "cannot start a decoder process"));
@@ -128,11 +120,10 @@ static void test_decoder_process_that_does_not_start(void **state)
 }
 
 /* No process outlives the run. */
-static void test_decoder_processes_end_with_the_run(void **state)
+TEST(decoder_processes_end_with_the_run)
 {
     struct ih_error err;
     struct run rare = {.n_inputs = 20}, all = {.n_inputs = 20};
-    (void)state;
     if (access(itself.program, X_OK) != 0)
         skip(); /* no /proc: the test cannot start itself */
     assert_int_equal(RUN(&rare, psd, &cpu, &itself, false, &err), IH_OK);
@@ -147,10 +138,5 @@ int main(int argc, char **argv)
 {
     if (argc >= 2 && strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0)
         return ih_decoder_process_serve(ih_decoders, argv + 2);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device_that_does_not_start),
-        cmocka_unit_test(test_decoder_process_that_does_not_start),
-        cmocka_unit_test(test_decoder_processes_end_with_the_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests();
 }

@@ -3,20 +3,14 @@
  * and after the device has started, with an assistant thread and without, and in the pipeline. The
  * backend is the CPU's, and counts its calls.
  */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "count/count.h"
 #include "pipeline/pipeline.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <time.h>
-
-#include <cmocka.h>
-
 #include "tests/support/counted.h"
 #include "tests/support/jpeg_files.h"
+#include <stdatomic.h>
+#include <time.h>
 
 static struct {
     atomic_bool is_held; /* start waits */
@@ -84,9 +78,8 @@ static bool takes_planes(void)
 
 /* A lane takes no planes while its device starts, after a failed start, if the backend cannot count
  * them, or with the reference kernel. */
-static void test_takes_planes(void **state)
+TEST(takes_planes)
 {
-    (void)state;
     const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
     static const struct {
         const char *kernel;
@@ -165,9 +158,8 @@ static void count_files(struct ih_device *device, struct ih_result *results, uns
     ih_source_reset(&source);
 }
 
-static void test_inputs(void **state)
+TEST(inputs)
 {
-    (void)state;
     static struct ih_result expected[N_FILES], results[N_FILES];
     unsigned n_bands[N_FILES][2];
     struct ih_error err;
@@ -198,13 +190,4 @@ static void test_inputs(void **state)
             assert_true(files[i].n_plane_bands > 0 || n_bands[i][0] == 0);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_takes_planes),
-        cmocka_unit_test(test_inputs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,9 @@
  * RGB of the pixel-by-pixel conversion, with any layout, size, bands, bytes between rows, and
  * folds.
  */
+#include "tests/support/test.h"
+
 #include "count/count.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/support/planes_picture.h"
 
 /* ---- pictures ---- */
@@ -135,9 +129,8 @@ static void check_size(struct ih_counter *counter, const struct layout *l, uint3
 
 /* ---- tests ---- */
 
-static void test_sizes(void **state)
+TEST(sizes)
 {
-    (void)state;
     if (!takes_planes())
         skip();
     struct ih_counter *counter = make_counter();
@@ -153,9 +146,8 @@ static void test_sizes(void **state)
 }
 
 /* Rows about as long as a chunk, and longer: the place where a row is cut does not matter. */
-static void test_long_rows(void **state)
+TEST(long_rows)
 {
-    (void)state;
     static const uint32_t widths[] = {2039, 2040, 2041, 4047, 4048, 4049, 4077,
                                       4078, 4079, 4080, 4081, 4082, 4083, 4111,
                                       4112, 8159, 8160, 8161, 8192, 8193, 12241};
@@ -176,9 +168,8 @@ static void test_long_rows(void **state)
 }
 
 /* The same picture in bands of every height. */
-static void test_bands(void **state)
+TEST(bands)
 {
-    (void)state;
     if (!takes_planes())
         skip();
     struct ih_counter *counter = make_counter();
@@ -196,9 +187,8 @@ static void test_bands(void **state)
 }
 
 /* With a limit of a few pixels instead of 2^32. */
-static void test_folding(void **state)
+TEST(folding)
 {
-    (void)state;
     static const uint64_t limits[] = {1,   2,   15,  16,  17,   31,   32,   33,   63,
                                       100, 255, 256, 500, 4079, 4080, 4081, 5000, 9000};
     if (!takes_planes())
@@ -216,9 +206,8 @@ static void test_folding(void **state)
 
 /* Every colour: for each Cr all Cb and Y in one image, so that errors of two Cr cannot cancel, then
  * the same for each Cb. */
-static void test_every_colour(void **state)
+TEST(every_colour)
 {
-    (void)state;
     enum { N = IH_BINS * IH_BINS };
     static uint8_t planes[3][N], rgb[3 * N];
     if (!takes_planes())
@@ -259,9 +248,8 @@ static void test_every_colour(void **state)
 }
 
 /* The real limit: more pixels arrive when nearly 2^32 - 1 black ones are counted. */
-static void test_full_tables(void **state)
+TEST(full_tables)
 {
-    (void)state;
     static uint8_t planes[3][100];
     const struct ih_planes black = {.planes = {planes[0], planes[1], planes[2]},
                                     .pitch_bytes = {10, 10, 10},
@@ -300,9 +288,8 @@ static void test_full_tables(void **state)
 
 /* Pixels and planes of one image, alternating; and begin forgets the chunk of an abandoned image.
  */
-static void test_with_pixels(void **state)
+TEST(with_pixels)
 {
-    (void)state;
     if (!takes_planes())
         skip();
     struct ih_counter *counter = make_counter();
@@ -333,9 +320,8 @@ static void test_with_pixels(void **state)
 }
 
 /* SIMD counts all pixels except the last few, on CPUs that are known to have it. */
-static void test_which_loops(void **state)
+TEST(which_loops)
 {
-    (void)state;
     struct ih_counter *counter = make_counter();
     assert_false(ih_counter_takes_planes(&ih_count_reference));
 #if defined(__x86_64__) || (defined(__aarch64__) && !defined(__AARCH64EB__))
@@ -349,15 +335,4 @@ static void test_which_loops(void **state)
     }
 #endif
     free(counter);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_bands),        cmocka_unit_test(test_folding),
-        cmocka_unit_test(test_every_colour), cmocka_unit_test(test_full_tables),
-        cmocka_unit_test(test_with_pixels),  cmocka_unit_test(test_which_loops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* Damaged PNGs, and PNGs with missing, repeated, reordered and wrong chunks: both paths give the
  * same result, and the fast path takes no damaged file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/png_both.h"
 
@@ -22,9 +17,8 @@ static struct bytes file_to_damage(size_t k)
     return with_text;
 }
 
-static void test_cut_anywhere(void **state)
+TEST(cut_anywhere)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof damaged_kinds / sizeof *damaged_kinds; k++) {
         struct bytes file = file_to_damage(k);
         accepted_fast(&file, "complete");
@@ -36,9 +30,8 @@ static void test_cut_anywhere(void **state)
 }
 
 /* Once with the wrong CRC, once with it corrected. */
-static void test_each_byte_changed(void **state)
+TEST(each_byte_changed)
 {
-    (void)state;
     static const uint8_t masks[] = {0x01, 0x04, 0x20, 0x80, 0xff};
     for (size_t k = 0; k < sizeof damaged_kinds / sizeof *damaged_kinds; k++) {
         struct bytes file = file_to_damage(k), changed = {0};
@@ -60,9 +53,8 @@ static void test_each_byte_changed(void **state)
     }
 }
 
-static void test_index_past_the_palette(void **state)
+TEST(index_past_the_palette)
 {
-    (void)state;
     const struct kind palette = {IH_PNG_PALETTE, 8};
     for (uint8_t bad = 199; bad <= 200; bad++)
         for (int trns = 0; trns < 2; trns++) {
@@ -97,9 +89,8 @@ static struct bytes file_of_stream(const struct bytes *stream, size_t each)
     return file;
 }
 
-static void test_streams(void **state)
+TEST(streams)
 {
-    (void)state;
     enum { N = (STREAM_WIDTH + 1) * STREAM_HEIGHT };
     uint8_t rows[N + STREAM_WIDTH + 1] = {0};
     struct bytes stream, file;
@@ -148,9 +139,8 @@ static void test_streams(void **state)
 
 /* ---- headers ---- */
 
-static void test_headers(void **state)
+TEST(headers)
 {
-    (void)state;
     const struct kind rgb = {IH_PNG_RGB, 8};
     struct bytes file = random_file(&rgb, 6, 5, ANY_FILTER, false, 0), changed = {0};
     put(&changed, file.p, file.n);
@@ -259,9 +249,8 @@ static struct bytes file_of(const struct kind *kind, const char *letters)
     return file;
 }
 
-static void test_order_and_number_of_chunks(void **state)
+TEST(order_and_number_of_chunks)
 {
-    (void)state;
     static const char *const orders[] = {
         "ie",      "abe",    "i",     "e",     "",     "iE",   "ie.",  "ieie", "Hie",  "iHe",
         "gie",     "ige",    "agbe",  "zize",  "azbe", "Cie",  "iCe",  "aCbe", "1ie",  "i1e",
@@ -285,9 +274,8 @@ static void test_order_and_number_of_chunks(void **state)
 }
 
 /* Expected results, so that the two paths cannot both be wrong. */
-static void test_verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
     static const struct {
         struct kind kind;
         const char *letters;
@@ -314,9 +302,8 @@ static void test_verdicts(void **state)
 }
 
 /* A long text chunk is skipped. */
-static void test_long_chunk(void **state)
+TEST(long_chunk)
 {
-    (void)state;
     const struct kind gray = {IH_PNG_GRAY, 8};
     size_t n = 9 * 1000 * 1000;
     uint8_t *text = calloc(1, n);
@@ -329,19 +316,4 @@ static void test_long_chunk(void **state)
     put_chunk(&file, "IEND", NULL, 0);
     accepted_fast(&file, "9 MB of text");
     free(text), free(file.p), free(rows.p), free(stream.p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_anywhere),
-        cmocka_unit_test(test_each_byte_changed),
-        cmocka_unit_test(test_index_past_the_palette),
-        cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_order_and_number_of_chunks),
-        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_long_chunk),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

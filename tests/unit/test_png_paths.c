@@ -1,20 +1,13 @@
 /* Sound PNGs of every kind: both paths give the same pixels, and the fast one takes the files it
  * should. The limits of the fast path, and what happens to a file that it gives up on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/png_both.h"
-
 #include <dirent.h>
 #include <unistd.h>
 
-static void test_every_kind_filter_and_size(void **state)
+TEST(every_kind_filter_and_size)
 {
-    (void)state;
     static const uint32_t sizes[][2] = {{1, 1}, {2, 3}, {3, 2},  {5, 4},  {7, 7},
                                         {8, 1}, {9, 5}, {16, 2}, {17, 9}, {31, 3}};
     for (size_t k = 0; k < N_KINDS; k++)
@@ -32,9 +25,8 @@ static void test_every_kind_filter_and_size(void **state)
                 }
 }
 
-static void test_every_split_of_the_stream(void **state)
+TEST(every_split_of_the_stream)
 {
-    (void)state;
     const struct kind rgb = {IH_PNG_RGB, 8};
     struct bytes rows = random_rows(&rgb, 3, 4, ANY_FILTER);
     for (size_t each = 1; each < rows.n + 20; each++) {
@@ -77,9 +69,8 @@ static struct bytes libpng_file(const struct kind *kind, uint32_t width, uint32_
     return file;
 }
 
-static void test_compressed_images(void **state)
+TEST(compressed_images)
 {
-    (void)state;
     for (size_t k = 0; k < N_KINDS; k++)
         for (int level = 0; level <= 9; level += 3) {
             struct bytes file = libpng_file(&kinds[k], 399, 41, level, 0);
@@ -90,9 +81,8 @@ static void test_compressed_images(void **state)
 
 /* zlib checks the window size, libdeflate does not. The fast path takes a stream with a small
  * window only if the image fits into it. */
-static void test_small_windows(void **state)
+TEST(small_windows)
 {
-    (void)state;
     const struct kind gray = {IH_PNG_GRAY, 8};
     for (int bits = 9; bits <= 15; bits++) {
         struct bytes large = libpng_file(&gray, 399, 90, 6, bits);
@@ -138,9 +128,8 @@ static unsigned both_of_folder(const char *folder, const char *prefix, const cha
     return n;
 }
 
-static void test_samples_and_crashers(void **state)
+TEST(samples_and_crashers)
 {
-    (void)state;
     assert_true(both_of_folder("../samples", "", ".png") > 0);
     both_of_folder("crashers", "fuzz_png-", "");
     both_of_folder("crashers", "fuzz_decode-", "");
@@ -161,9 +150,8 @@ static int open_pipe(struct ih_source *src, const struct bytes *file)
 }
 
 /* From memory, where the size is known, and from a pipe. */
-static void test_limit(void **state)
+TEST(limit)
 {
-    (void)state;
     const struct kind rgb = {IH_PNG_RGB, 8};
     struct bytes file = random_file(&rgb, 60, 50, ANY_FILTER, false, 1000);
     size_t both_bytes = file.n + (60 * 3 + 1) * 50;
@@ -185,9 +173,8 @@ static void test_limit(void **state)
 }
 
 /* When the budget runs out, at any point, libpng reads the held bytes and goes on with the pipe. */
-static void test_budget_runs_out(void **state)
+TEST(budget_runs_out)
 {
-    (void)state;
     const struct kind rgb = {IH_PNG_RGB, 8};
     struct bytes file = random_file(&rgb, 100, 140, ANY_FILTER, false, 1000);
     struct outcome expected = decode(&file, STREAMING, 7);
@@ -220,9 +207,8 @@ static void test_budget_runs_out(void **state)
 }
 
 /* After a failure the held bytes are those of the file. */
-static void test_bytes_are_restored(void **state)
+TEST(bytes_are_restored)
 {
-    (void)state;
     const struct kind rgb = {IH_PNG_RGB, 8};
     const struct ih_decode_options options = {.max_pixels = UINT64_MAX};
     if (!ih_png_has_libdeflate())
@@ -243,9 +229,8 @@ static void test_bytes_are_restored(void **state)
 }
 
 /* Eight bytes cannot inflate to the 100 MB that the header claims, so no memory is taken. */
-static void test_bomb(void **state)
+TEST(bomb)
 {
-    (void)state;
     struct bytes file = {0};
     const struct bytes stream = {.p = (uint8_t[]){0x78, 0x01, 0x03, 0, 0, 0, 0, 1}, .n = 8};
     put_head(&file, 10000, 10000, 8, IH_PNG_GRAY);
@@ -263,20 +248,4 @@ static void test_bomb(void **state)
     close_fast(&p);
     ih_budget_destroy(&budget);
     free(file.p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_kind_filter_and_size),
-        cmocka_unit_test(test_every_split_of_the_stream),
-        cmocka_unit_test(test_compressed_images),
-        cmocka_unit_test(test_small_windows),
-        cmocka_unit_test(test_samples_and_crashers),
-        cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_budget_runs_out),
-        cmocka_unit_test(test_bytes_are_restored),
-        cmocka_unit_test(test_bomb),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,9 @@
  * The filters of PNG rows: vectors and plain C against the formulas of the specification, written
  * out here.
  */
+#include "tests/support/test.h"
+
 #include "decode/png/unfilter.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { PIXELS_MAX = 70, ROW_MAX = PIXELS_MAX * 8 };
 
@@ -104,23 +95,21 @@ static uint8_t extreme(void)
     return values[next_random() % sizeof values];
 }
 
-static void test_random_rows(void **state)
+TEST(random_rows)
 {
-    (void)state;
+    fprintf(stderr, "unfilter: %s\n", ih_png_unfilter_target());
     check_all(any);
 }
 
-static void test_extreme_rows(void **state)
+TEST(extreme_rows)
 {
-    (void)state;
     for (int i = 0; i < 5; i++)
         check_all(extreme);
 }
 
 /* Every left, above and corner sample, in all SIMD lanes. */
-static void test_paeth_of_every_neighbour(void **state)
+TEST(paeth_of_every_neighbour)
 {
-    (void)state;
     for (unsigned a = 0; a < 256; a++)
         for (unsigned b = 0; b < 256; b++)
             for (unsigned c = 0; c < 256; c += 8) {
@@ -136,15 +125,4 @@ static void test_paeth_of_every_neighbour(void **state)
                 ih_png_unfilter(IH_PNG_PAETH, row, above, 16, 8);
                 assert_memory_equal(row, expected, 16);
             }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_rows),
-        cmocka_unit_test(test_extreme_rows),
-        cmocka_unit_test(test_paeth_of_every_neighbour),
-    };
-    fprintf(stderr, "unfilter: %s\n", ih_png_unfilter_target());
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

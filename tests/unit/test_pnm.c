@@ -1,9 +1,7 @@
 /* PNM images, written by hand, decoded from memory and from a file. */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "tests/support/decoded.h"
-
-#include <stdio.h>
 
 /* Checks size, channels, source_depth and samples of an image. */
 static void check(const uint8_t *bytes, size_t size, uint64_t width, uint64_t height,
@@ -21,9 +19,8 @@ static void check(const uint8_t *bytes, size_t size, uint64_t width, uint64_t he
 
 /* ---- every variant ---- */
 
-static void test_bitmap(void **state)
+TEST(bitmap)
 {
-    (void)state;
     const uint8_t *expected = EXPECT(0, 255, 0, 255, 255, 0);
     check(BYTES("P1\n3 2\n1 0 1\n0 0 1\n"), 3, 2, 1, 1, expected);
     check(BYTES("P1\n3 2\n101001"), 3, 2, 1, 1, expected);
@@ -35,9 +32,8 @@ static void test_bitmap(void **state)
     check(BYTES("P4\n8 1\n\x0F"), 8, 1, 1, 1, EXPECT(255, 255, 255, 255, 0, 0, 0, 0));
 }
 
-static void test_gray(void **state)
+TEST(gray)
 {
-    (void)state;
     const uint8_t *expected = EXPECT(0, 1, 127, 128, 254, 255);
     check(BYTES("P2\n3 2\n255\n0 1 127\n128 254 255\n"), 3, 2, 1, 8, expected);
     check(BYTES("P2\n3 2\n255\n0\t1\r\n0127 128 254\n\n 00000000000000000000000000255 "), 3, 2, 1,
@@ -46,9 +42,8 @@ static void test_gray(void **state)
     check(BYTES("P5 3 2 255\t\x00\x01\x7F\x80\xFE\xFF"), 3, 2, 1, 8, expected);
 }
 
-static void test_rgb(void **state)
+TEST(rgb)
 {
-    (void)state;
     const uint8_t *expected = EXPECT(10, 32, 9, 35, 13, 48, 255, 0, 1, 2, 3, 4);
     check(BYTES("P3\n2 2\n255\n10 32 9 35 13 48\n255 0 1 2 3 4\n"), 2, 2, 3, 8, expected);
     /* The first bytes of this raster are white space and a '#'. */
@@ -58,9 +53,8 @@ static void test_rgb(void **state)
           EXPECT(0, 128, 255, 0, 1, 254));
 }
 
-static void test_pam(void **state)
+TEST(pam)
 {
-    (void)state;
     check(BYTES(PAM(2, 1, 1, 1, "BLACKANDWHITE") "\x00\x01"), 2, 1, 1, 1, EXPECT(0, 255));
     check(BYTES(PAM(1, 2, 2, 1, "BLACKANDWHITE_ALPHA") "\x01\x00\x00\x01"), 1, 2, 2, 1,
           EXPECT(255, 0, 0, 255));
@@ -73,9 +67,8 @@ static void test_pam(void **state)
           (const uint8_t *)"abcdefgh");
 }
 
-static void test_pam_types_by_depth(void **state)
+TEST(pam_types_by_depth)
 {
-    (void)state;
     check(BYTES(PAM(1, 1, 1, 255, "height") "a"), 1, 1, 1, 8, (const uint8_t *)"a");
     check(BYTES(PAM(1, 1, 2, 255, "flow") "ab"), 1, 1, 2, 8, (const uint8_t *)"ab");
     check(BYTES(PAM(1, 1, 3, 255, "a name of several words that is longer than any") "abc"), 1, 1,
@@ -91,9 +84,8 @@ static void test_pam_types_by_depth(void **state)
     assert_refused(BYTES(PAM(1, 1, 4, 255, "CMYK") "abcd"), IH_UNSUPPORTED, "CMYK");
 }
 
-static void test_pam_header(void **state)
+TEST(pam_header)
 {
-    (void)state;
     check(BYTES("P7\n# WIDTH 9\n\n  \nWIDTH  1 \n  HEIGHT\t1\r\nDEPTH 1\n#\nMAXVAL 0255\n"
                 "TUPLTYPE  GRAYSCALE  \nENDHDR \na"),
           1, 1, 1, 8, (const uint8_t *)"a");
@@ -111,9 +103,8 @@ static void test_pam_header(void **state)
 
 /* ---- values ---- */
 
-static void test_maxval(void **state)
+TEST(maxval)
 {
-    (void)state;
     check(BYTES("P5\n2 1\n1\n\x00\x01"), 2, 1, 1, 1, EXPECT(0, 255));
     check(BYTES("P5\n4 1\n3\n\x00\x01\x02\x03"), 4, 1, 1, 2, EXPECT(0, 85, 170, 255));
     check(BYTES("P2\n4 1\n15\n0 1 8 15\n"), 4, 1, 1, 4, EXPECT(0, 17, 136, 255));
@@ -136,9 +127,8 @@ static void test_maxval(void **state)
 
 /* Every sample of some maxvals, against the definition in integers: the largest q with
  * 2 q maxval <= 2 v 255 + maxval. */
-static void test_scaling_of_all_samples(void **state)
+TEST(scaling_of_all_samples)
 {
-    (void)state;
     static const unsigned maxvals[] = {2, 7, 254, 257, 4095, 65534, 65535};
     static char text[64 + 2 * 65536];
     for (size_t m = 0; m < sizeof maxvals / sizeof *maxvals; m++) {
@@ -160,9 +150,8 @@ static void test_scaling_of_all_samples(void **state)
     }
 }
 
-static void test_sample_above_maxval(void **state)
+TEST(sample_above_maxval)
 {
-    (void)state;
     assert_refused(BYTES("P1\n2 1\n0 2\n"), IH_CORRUPT, "a sample of 2 where the maximum is 1");
     assert_refused(BYTES("P2\n2 1\n100\n0 101\n"), IH_CORRUPT, "a sample of 101");
     assert_refused(BYTES("P3\n1 1\n65535\n0 0 65536\n"), IH_CORRUPT, "a sample of 65536");
@@ -174,9 +163,8 @@ static void test_sample_above_maxval(void **state)
 
 /* ---- text ---- */
 
-static void test_comments(void **state)
+TEST(comments)
 {
-    (void)state;
     const uint8_t *expected = EXPECT(1, 2);
     check(BYTES("P2\n# CREATOR\n2 1\n255\n1 2\n"), 2, 1, 1, 8, expected);
     check(BYTES("P2 # a 9\n#b\n 2#width\n1#height\r255#colours\n1#\n#x\n2#end\n"), 2, 1, 1, 8,
@@ -188,9 +176,8 @@ static void test_comments(void **state)
     assert_refused(BYTES("P4\n2 1#c\n\n\x80"), IH_UNSUPPORTED, "a comment that touches");
 }
 
-static void test_bad_text(void **state)
+TEST(bad_text)
 {
-    (void)state;
     assert_refused(BYTES("P2\n2 1\n255\n1 x\n"), IH_CORRUPT, "byte 0x78");
     assert_refused(BYTES("P2\n2 1\n255\n1 -2\n"), IH_CORRUPT, "byte 0x2D");
     assert_refused(BYTES("P1\n2 1\n1x0\n"), IH_CORRUPT, "byte 0x78");
@@ -202,9 +189,8 @@ static void test_bad_text(void **state)
     assert_refused(BYTES("P2\n1 1\n255\n99999999999999999999999 "), IH_CORRUPT, "too large");
 }
 
-static void test_sizes(void **state)
+TEST(sizes)
 {
-    (void)state;
     assert_refused(BYTES("P1\n0 1\n"), IH_CORRUPT, "no pixels");
     assert_refused(BYTES("P5\n0 0\n255\n"), IH_CORRUPT, "no pixels");
     assert_refused(BYTES("P6\n1 0\n255\n"), IH_CORRUPT, "no pixels");
@@ -216,9 +202,8 @@ static void test_sizes(void **state)
                    IH_LIMIT, "too large");
 }
 
-static void test_long_header(void **state)
+TEST(long_header)
 {
-    (void)state;
     static uint8_t text[80 * 1000];
     memset(text, ' ', sizeof text);
     memcpy(text, "P5\n2 1 ", 7);
@@ -233,9 +218,8 @@ static void test_long_header(void **state)
 }
 
 /* The limit of header bytes does not apply to plain samples. */
-static void test_long_lines(void **state)
+TEST(long_lines)
 {
-    (void)state;
     static uint8_t text[200 * 1000];
     memset(text, ' ', sizeof text);
     memcpy(text, "P2 2 1 255 7", 12);
@@ -243,9 +227,8 @@ static void test_long_lines(void **state)
     check(text, sizeof text, 2, 1, 1, 8, EXPECT(7, 8));
 }
 
-static void test_probe(void **state)
+TEST(probe)
 {
-    (void)state;
     static const char *const not_pnm[] = {
         "P",
         "P5",
@@ -293,9 +276,8 @@ static void check_cuts(const uint8_t *bytes, size_t size, size_t n_optional)
     free(full.pixels);
 }
 
-static void test_cut(void **state)
+TEST(cut)
 {
-    (void)state;
     check_cuts(BYTES("P1\n# c\n3 2\n1 0 1\n0 0 1\n\n"), 2);
     check_cuts(BYTES("P2\n3 2\n# c\n255\n10 20 30\n40 50 60\n\n"), 1);
     check_cuts(BYTES("P3\n1 2\n1000\n10 20 30\n40 50 60 \n"), 1);
@@ -308,9 +290,8 @@ static void test_cut(void **state)
     check_cuts(BYTES("P7\n# c\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 65535\nENDHDR\nabcd"), 0);
 }
 
-static void test_second_image_ignored(void **state)
+TEST(second_image_ignored)
 {
-    (void)state;
     check(BYTES("P5\n2 1\n255\nabP5\n2 1\n255\ncd"), 2, 1, 1, 8, (const uint8_t *)"ab");
     check(BYTES("P4\n2 1\n\x80P4\n2 1\n\x80"), 2, 1, 1, 1, EXPECT(0, 255));
     check(BYTES("P1\n2 1\n10 P1\n"), 2, 1, 1, 1, EXPECT(0, 255));
@@ -381,37 +362,11 @@ static void check_large(int kind, size_t width, size_t height)
     free(band);
 }
 
-static void test_large(void **state)
+TEST(large)
 {
-    (void)state;
     check_large('1', 1003, 301);
     check_large('2', 1003, 301);
     check_large('4', 1003, 3001);
     check_large('5', 1003, 301);
     check_large('5', 100 * 1000, 3); /* a row is longer than the buffer */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bitmap),
-        cmocka_unit_test(test_gray),
-        cmocka_unit_test(test_rgb),
-        cmocka_unit_test(test_pam),
-        cmocka_unit_test(test_pam_types_by_depth),
-        cmocka_unit_test(test_pam_header),
-        cmocka_unit_test(test_maxval),
-        cmocka_unit_test(test_scaling_of_all_samples),
-        cmocka_unit_test(test_sample_above_maxval),
-        cmocka_unit_test(test_comments),
-        cmocka_unit_test(test_bad_text),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_long_header),
-        cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_second_image_ignored),
-        cmocka_unit_test(test_large),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* The progress line: its text, and that it fits the terminal. */
+#include "tests/support/test.h"
+
 #include "cli/progress.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define S UINT64_C(1000000000)
 
@@ -18,9 +13,8 @@ static void check(const struct ih_progress_counts *counts, unsigned columns, con
     assert_string_equal(line, expected);
 }
 
-static void test_known_number_of_inputs(void **state)
+TEST(known_number_of_inputs)
 {
-    (void)state;
     /* 20 of 80 in 10 s leave 30 s. */
     struct ih_progress_counts c = {
         .n_done = 20, .n_inputs = 80, .n_pixels = 720000000, .elapsed_ns = 10 * S};
@@ -32,9 +26,8 @@ static void test_known_number_of_inputs(void **state)
     check(&c, 200, "imghist: 80/80 files, 8.0 files/s, 72.0 MP/s, 3 failed, 0:10");
 }
 
-static void test_unknown_number_of_inputs(void **state)
+TEST(unknown_number_of_inputs)
 {
-    (void)state;
     struct ih_progress_counts c = {.n_done = 1, .n_pixels = 1500000, .elapsed_ns = S / 2};
     check(&c, 200, "imghist: 1 file, 2.0 files/s, 3.0 MP/s, 0:01");
     c = (struct ih_progress_counts){.n_done = 123456,
@@ -44,9 +37,8 @@ static void test_unknown_number_of_inputs(void **state)
     check(&c, 200, "imghist: 123463 files, 33.1 files/s, 2651 MP/s, 7 failed, 1:02:05");
 }
 
-static void test_before_the_first_result(void **state)
+TEST(before_the_first_result)
 {
-    (void)state;
     struct ih_progress_counts c = {.n_inputs = 5};
     check(&c, 200, "imghist: 0/5 files, 0.0 files/s, 0.0 MP/s, 0:00");
     c.elapsed_ns = 61 * S;
@@ -55,25 +47,21 @@ static void test_before_the_first_result(void **state)
     check(&c, 200, "imghist: 0 files, 0.0 files/s, 0.0 MP/s, 1:01");
 }
 
-static void test_decimals_of_small_rates(void **state)
+TEST(decimals_of_small_rates)
 {
-    (void)state;
     struct ih_progress_counts c = {.n_done = 999, .n_pixels = 99900000, .elapsed_ns = 10 * S};
     check(&c, 200, "imghist: 999 files, 99.9 files/s, 10.0 MP/s, 0:10");
     c.n_done = 1000;
     check(&c, 200, "imghist: 1000 files, 100 files/s, 10.0 MP/s, 0:10");
 }
 
-static void test_parts_that_do_not_fit(void **state)
+TEST(parts_that_do_not_fit)
 {
     static const char *const lines[] = {
         "imghist: 20/80 files, 2.0 files/s, 72.0 MP/s, 3 failed, 0:30 left",
         "imghist: 20/80 files, 2.0 files/s, 3 failed, 0:30 left",
-        "imghist: 20/80 files, 3 failed, 0:30 left",
-        "imghist: 20/80 files, 3 failed",
-        "imghist: 20/80 files",
-    };
-    (void)state;
+        "imghist: 20/80 files, 3 failed, 0:30 left", "imghist: 20/80 files, 3 failed",
+        "imghist: 20/80 files"};
     const struct ih_progress_counts c = {
         .n_done = 17, .n_failed = 3, .n_inputs = 80, .n_pixels = 720000000, .elapsed_ns = 10 * S};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -86,15 +74,13 @@ static void test_parts_that_do_not_fit(void **state)
 }
 
 /* The line stays within its bounds for all numbers. */
-static void test_largest_numbers(void **state)
+TEST(largest_numbers)
 {
     char line[IH_PROGRESS_LINE_MAX + 1];
-    (void)state;
     const struct ih_progress_counts counts[] = {
         {UINT64_MAX / 2, UINT64_MAX / 2, UINT64_MAX, UINT64_MAX, 1},
         {UINT64_MAX / 2, UINT64_MAX / 2, UINT64_MAX, UINT64_MAX, UINT64_MAX},
-        {1, 0, UINT64_MAX, 0, UINT64_MAX},
-    };
+        {1, 0, UINT64_MAX, 0, UINT64_MAX}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (unsigned columns = 1; columns <= 2 * IH_PROGRESS_LINE_MAX; columns++) {
             memset(line, 'x', sizeof line);
@@ -107,9 +93,8 @@ static void test_largest_numbers(void **state)
         }
 }
 
-static void test_null_and_wanted(void **state)
+TEST(null_and_wanted)
 {
-    (void)state;
     ih_progress_add(NULL, false, 1);
     ih_progress_hold(NULL);
     ih_progress_release(NULL);
@@ -118,18 +103,4 @@ static void test_null_and_wanted(void **state)
     assert_false(ih_progress_is_wanted(IH_PROGRESS_NEVER, false));
     assert_true(ih_progress_is_wanted(IH_PROGRESS_ALWAYS, true));
     assert_false(ih_progress_is_wanted(IH_PROGRESS_AUTO, true));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_number_of_inputs),
-        cmocka_unit_test(test_unknown_number_of_inputs),
-        cmocka_unit_test(test_before_the_first_result),
-        cmocka_unit_test(test_decimals_of_small_rates),
-        cmocka_unit_test(test_parts_that_do_not_fit),
-        cmocka_unit_test(test_largest_numbers),
-        cmocka_unit_test(test_null_and_wanted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

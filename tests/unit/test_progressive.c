@@ -1,16 +1,10 @@
 /* Progressive JPEGs decoded with all scans at once: planes and pixels equal those of the ordinary
  * way in every byte, with any number of assistant threads. */
-#define _POSIX_C_SOURCE 200809L
-
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <time.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/progressive.h"
+#include <pthread.h>
+#include <time.h>
 
 /* ---- files decoded with all scans at once ---- */
 
@@ -47,27 +41,24 @@ static void check_sources(const struct jpeg_file *f, bool has_planes)
 }
 
 /* Every colour space that libjpeg writes and reads, and unusual samplings. */
-static void test_looks(void **state)
+TEST(looks)
 {
-    (void)state;
-    static const struct look others[] = {
-        {.h = 1, .v = 2},
-        {.h = 4, .v = 1},
-        {.h = 1, .v = 4},
-        {.h = 4, .v = 2},
-        {.h = 3, .v = 1},
-        {.h = 2, .v = 2, .chroma_h = 1, .chroma_v = 2},
-        {.h = 2, .v = 2, .chroma_h = 2, .chroma_v = 1},
-        {.h = 1, .v = 1, .chroma_h = 2, .chroma_v = 2},
-        {.h = 1, .v = 1, .stored = JCS_GRAYSCALE},
-        {.h = 2, .v = 2, .stored = JCS_GRAYSCALE},
-        {.h = 1, .v = 1, .stored = JCS_RGB},
-        {.h = 2, .v = 1, .stored = JCS_RGB},
-        {.h = 1, .v = 1, .stored = JCS_CMYK},
-        {.h = 2, .v = 2, .stored = JCS_CMYK},
-        {.h = 2, .v = 2, .stored = JCS_YCCK},
-        {.h = 1, .v = 1, .stored = JCS_YCCK},
-    };
+    static const struct look others[] = {{.h = 1, .v = 2},
+                                         {.h = 4, .v = 1},
+                                         {.h = 1, .v = 4},
+                                         {.h = 4, .v = 2},
+                                         {.h = 3, .v = 1},
+                                         {.h = 2, .v = 2, .chroma_h = 1, .chroma_v = 2},
+                                         {.h = 2, .v = 2, .chroma_h = 2, .chroma_v = 1},
+                                         {.h = 1, .v = 1, .chroma_h = 2, .chroma_v = 2},
+                                         {.h = 1, .v = 1, .stored = JCS_GRAYSCALE},
+                                         {.h = 2, .v = 2, .stored = JCS_GRAYSCALE},
+                                         {.h = 1, .v = 1, .stored = JCS_RGB},
+                                         {.h = 2, .v = 1, .stored = JCS_RGB},
+                                         {.h = 1, .v = 1, .stored = JCS_CMYK},
+                                         {.h = 2, .v = 2, .stored = JCS_CMYK},
+                                         {.h = 2, .v = 2, .stored = JCS_YCCK},
+                                         {.h = 1, .v = 1, .stored = JCS_YCCK}};
     const unsigned n = N_LOOKS + sizeof others / sizeof others[0];
     for (unsigned i = 0; i < n; i++) {
         struct look look = i < N_LOOKS ? looks[i] : others[i - N_LOOKS];
@@ -81,9 +72,8 @@ static void test_looks(void **state)
 }
 
 /* Images with a few more rows of MCUs than the ring, which has eight, and with many more. */
-static void test_scripts(void **state)
+TEST(scripts)
 {
-    (void)state;
     static const unsigned sizes[][2] = {{67, 12}, {5, 60}, {130, 16}, {331, 17}};
     for (unsigned k = 0; k < N_LOOKS * N_SCRIPTS; k++) {
         for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -139,9 +129,8 @@ static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_idle_cor
 }
 
 /* From one row of MCUs to two more than the ring has. */
-static void test_small(void **state)
+TEST(small)
 {
-    (void)state;
     for (unsigned k = 0; k < N_LOOKS * N_SCRIPTS; k++) {
         const struct look *look = &looks[k % N_LOOKS];
         const struct way ordinary = {.opened = OPENED_MEMORY, .gives_pixels = true};
@@ -195,9 +184,8 @@ static unsigned lend_in_time(unsigned n_bands, unsigned n_left)
 }
 
 /* 30 bands of one row of MCUs. */
-static void test_idle_cores(void **state)
+TEST(idle_cores)
 {
-    (void)state;
     static const struct {
         unsigned n_idle_cores;
         unsigned (*before_read)(unsigned, unsigned);
@@ -244,9 +232,8 @@ static void *lend_some(void *argument)
 }
 
 /* Another thread adds idle cores at any time, and the image is closed at any row. */
-static void test_closed_early(void **state)
+TEST(closed_early)
 {
-    (void)state;
     struct jpeg_file f = make_scans(&looks[2], &scripts[4], 300, 16 * 30);
     for (unsigned i = 0; i < 160; i++) {
         uint8_t buffer[1 << 16];
@@ -285,12 +272,4 @@ static void test_closed_early(void **state)
     free(f.bytes);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_looks),        cmocka_unit_test(test_scripts),
-        cmocka_unit_test(test_small),        cmocka_unit_test(test_idle_cores),
-        cmocka_unit_test(test_closed_early),
-    };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
-}
+PROGRAM_WITH(make_path, remove_path)

@@ -1,15 +1,9 @@
 /* Damaged progressive JPEGs, and files that change while they are read. With all scans at once and
  * in the ordinary way the message is the same, and no row is delivered twice. */
-#define _POSIX_C_SOURCE 200809L
-
-#include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/progressive.h"
+#include <limits.h>
 
 static struct jpeg_file copy_of(const struct jpeg_file *f)
 {
@@ -22,9 +16,8 @@ static struct jpeg_file copy_of(const struct jpeg_file *f)
 /* ---- damage ---- */
 
 /* Wrong segments before EOI and before the last scan, and two components with one id. */
-static void test_wrong_segments(void **state)
+TEST(wrong_segments)
 {
-    (void)state;
     static const uint8_t wrong[][13] = {
         {0xFF, 0xDA, 0, 8, 1, 77, 0, 0, 0, 0},
         {0xFF, 0xDA, 0, 6, 0, 0, 63, 0},
@@ -66,9 +59,8 @@ static void test_wrong_segments(void **state)
     }
 }
 
-static void test_truncation(void **state)
+TEST(truncation)
 {
-    (void)state;
     struct jpeg_file f = make_scans(&looks[2], &scripts[4], 24, 16 * 13);
     const struct held held = held_of(&f);
     assert_int_equal(try_both(&f, held, 0).n_at_once, N_WAYS);
@@ -84,9 +76,8 @@ static void test_truncation(void **state)
 }
 
 /* Each byte with all bits inverted, and with its lowest bit inverted. */
-static void test_damage(void **state)
+TEST(damage)
 {
-    (void)state;
     struct tried all = {0};
     for (unsigned k = 0; k < 3; k++) {
         struct look look = looks[k];
@@ -159,9 +150,8 @@ static void check_repaired(const struct jpeg_file *damaged, struct way way, bool
 
 /* Damage after the data of a scan is found with its last row; after the data of the scan decoded
  * last, when all rows have been delivered. */
-static void test_repaired_after_scans(void **state)
+TEST(repaired_after_scans)
 {
-    (void)state;
     static const uint8_t comment[] = {0xFF, 0xFE, 0, 6, 'a', 'b', 'c', 'd'};
     for (unsigned k = 0; k < N_LOOKS * N_SCRIPTS; k++) {
         const struct look *look = &looks[k % N_LOOKS];
@@ -231,9 +221,8 @@ static struct outcome read_changed(unsigned at, bool gives_pixels)
 }
 
 /* A picture with another header is an error. One with an equal header is decoded instead. */
-static void test_written_over(void **state)
+TEST(written_over)
 {
-    (void)state;
     static const struct look rgb = {.h = 1, .v = 1, .stored = JCS_RGB};
     static const struct look plain = {.h = 1, .v = 1};
     static const struct look baseline = {.h = 1, .v = 1, .is_baseline = true};
@@ -244,22 +233,20 @@ static void test_written_over(void **state)
         const struct look *look;
         unsigned width, height, n_bytes; /* 0: all */
         const char *message;             /* NULL: it is read */
-    } cases[] = {
-        {&plain, 400, 140, 0, "the file was changed while it was read"},
-        {&plain, 40, 290, 0, "the file was changed while it was read"},
-        {&plain, 39, 140, 0, "the file was changed while it was read"},
-        {&plain, 40, 139, 0, "the file was changed while it was read"},
-        {&looks[2], 40, 140, 0, "the file was changed while it was read"},
-        {&looks[1], 40, 140, 0, "the file was changed while it was read"},
-        {&rgb, 40, 140, 0, "the file was changed while it was read"},
-        {&gray, 40, 140, 0, "the file was changed while it was read"},
-        {&chroma, 40, 140, 0, "the file was changed while it was read"},
-        {&baseline, 40, 140, 0, NULL},
-        {&plain, 40, 140, 0, NULL},
-        {&plain, 40, 140, 1, "damaged JPEG: the file ends before the image does"},
-        {&plain, 40, 140, 300, "damaged JPEG: the file ends before the image does"},
-        {&plain, 40, 140, 1000, "damaged JPEG: the file ends before the image does"},
-    };
+    } cases[] = {{&plain, 400, 140, 0, "the file was changed while it was read"},
+                 {&plain, 40, 290, 0, "the file was changed while it was read"},
+                 {&plain, 39, 140, 0, "the file was changed while it was read"},
+                 {&plain, 40, 139, 0, "the file was changed while it was read"},
+                 {&looks[2], 40, 140, 0, "the file was changed while it was read"},
+                 {&looks[1], 40, 140, 0, "the file was changed while it was read"},
+                 {&rgb, 40, 140, 0, "the file was changed while it was read"},
+                 {&gray, 40, 140, 0, "the file was changed while it was read"},
+                 {&chroma, 40, 140, 0, "the file was changed while it was read"},
+                 {&baseline, 40, 140, 0, NULL},
+                 {&plain, 40, 140, 0, NULL},
+                 {&plain, 40, 140, 1, "damaged JPEG: the file ends before the image does"},
+                 {&plain, 40, 140, 300, "damaged JPEG: the file ends before the image does"},
+                 {&plain, 40, 140, 1000, "damaged JPEG: the file ends before the image does"}};
     static const uint8_t zeros[1000];
     first = make_scans(&plain, &scripts[0], 40, 140);
     splice(&first, first.n, 0, zeros,
@@ -299,9 +286,8 @@ static void test_written_over(void **state)
 }
 
 /* The file changes after the first try has failed and before the ordinary way begins. */
-static void test_written_over_later(void **state)
+TEST(written_over_later)
 {
-    (void)state;
     const unsigned sizes[][2] = {{39, 140}, {40, 290}, {400, 140}, {40, 139}, {40, 140}};
     first = make_scans(&looks[0], &scripts[0], 40, 140);
     first.n -= 20;
@@ -319,9 +305,8 @@ static void test_written_over_later(void **state)
 }
 
 /* The budget refuses the first request, or the request of the ordinary way after a failed try. */
-static void test_budget_denies(void **state)
+TEST(budget_denies)
 {
-    (void)state;
     struct ih_budget budget = {.ask = change_file};
     first = make_scans(&looks[0], &scripts[0], 40, 140);
     for (unsigned k = 0; k < 4; k++) {
@@ -363,9 +348,8 @@ static unsigned unlink_it(unsigned n_bands, unsigned n_idle_cores)
     return 0;
 }
 
-static void test_unlinked(void **state)
+TEST(unlinked)
 {
-    (void)state;
     first = make_scans(&looks[2], &scripts[0], 500, 300); /* more than is read at once */
     assert_true(first.n > IH_SOURCE_BUFFER_BYTES);
     for (unsigned k = 0; k < 4; k++) {
@@ -387,13 +371,4 @@ static void test_unlinked(void **state)
     free(first.bytes);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrong_segments), cmocka_unit_test(test_truncation),
-        cmocka_unit_test(test_damage),         cmocka_unit_test(test_repaired_after_scans),
-        cmocka_unit_test(test_written_over),   cmocka_unit_test(test_written_over_later),
-        cmocka_unit_test(test_budget_denies),  cmocka_unit_test(test_unlinked),
-    };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
-}
+PROGRAM_WITH(make_path, remove_path)

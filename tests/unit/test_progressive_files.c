@@ -1,20 +1,13 @@
 /* Which progressive JPEGs are decoded with all scans at once, and with how much memory. */
-#define _POSIX_C_SOURCE 200809L
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/progressive.h"
 
 /* ---- which files ---- */
 
 /* Segments that are allowed before, between and after scans. */
-static void test_segments(void **state)
+TEST(segments)
 {
-    (void)state;
     static const uint8_t between[] = {0xFF, 0xFE, 0,    2, /* an empty comment */
                                       0xFF, 0xFE, 0,    6,    0xFF, 0xDA, 0,
                                       8, /* not a scan: inside a comment */
@@ -45,9 +38,8 @@ static void test_segments(void **state)
 
 /* A quantization table between scans applies to components that have no scan before it. Such files
  * are decoded in the ordinary way. */
-static void test_tables_between_scans(void **state)
+TEST(tables_between_scans)
 {
-    (void)state;
     for (unsigned k = 0; k < N_LOOKS * N_SCRIPTS; k++) {
         uint8_t tables[2 * 69];
         struct jpeg_file f = make_scans(&looks[k % N_LOOKS], &scripts[k / N_LOOKS], 120, 400);
@@ -86,9 +78,8 @@ static bool fits(const struct jpeg_file *f)
     return does_fit;
 }
 
-static void test_other_files(void **state)
+TEST(other_files)
 {
-    (void)state;
     static const jpeg_scan_info partial[] = {{3, {0, 1, 2}, 0, 0, 0, 0},
                                              {1, {0}, 1, 63, 0, 0},
                                              {1, {1}, 1, 63, 0, 0},
@@ -129,9 +120,8 @@ static void check_too_little(const struct jpeg_file *f, struct way way)
     free_outcome(&ordinary);
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
-    (void)state;
     struct jpeg_file f = make_scans(&looks[2], &scripts[0], 70, 350);
     const struct held held = held_of(&f);
     for (unsigned pixels = 0; pixels < 2; pixels++) {
@@ -160,9 +150,8 @@ static void test_limits(void **state)
 }
 
 /* A file larger than its coefficients is not held. */
-static void test_heavy(void **state)
+TEST(heavy)
 {
-    (void)state;
     static const uint8_t zeros[1 << 16];
     struct jpeg_file f = make_scans(&looks[1], &scripts[0], 70, 250);
     const struct held held = held_of(&f);
@@ -182,9 +171,8 @@ static void test_heavy(void **state)
 }
 
 /* The defaults of the options. */
-static void test_defaults(void **state)
+TEST(defaults)
 {
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         struct jpeg_file f = make_scans(&looks[2], &scripts[0], 512, 512 - i);
         struct ih_source source = {0};
@@ -212,14 +200,4 @@ static void test_defaults(void **state)
         ih_budget_destroy(&budget);
         free(f.bytes);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_segments),    cmocka_unit_test(test_tables_between_scans),
-        cmocka_unit_test(test_other_files), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_heavy),       cmocka_unit_test(test_defaults),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* ih_progressive_find_scans on files built by hand: every byte of every span. */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "decode/progressive/progressive.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "tests/support/jpeg_files.h"
 #include "tests/support/jpeg_scans.h"
 #include "tests/support/written.h"
@@ -129,9 +122,8 @@ static void make_all(struct made *m)
 
 /* ---- sound files ---- */
 
-static void test_spans(void **state)
+TEST(spans)
 {
-    (void)state;
     static struct made m;
     make_all(&m);
     check_found(&m);
@@ -143,9 +135,8 @@ static void test_spans(void **state)
     check_found(&m);
 }
 
-static void test_headers(void **state)
+TEST(headers)
 {
-    (void)state;
     static struct made m;
     struct ih_progressive_scans s;
     const struct ih_progressive_scan expected[4] = {
@@ -195,9 +186,8 @@ static void put_marked(struct made *m, unsigned code, enum place place)
         m->scans[m->n_scans - 1].n += sizeof bytes;
 }
 
-static void test_every_marker(void **state)
+TEST(every_marker)
 {
-    (void)state;
     static struct made m;
     for (unsigned code = 0; code < 256; code++) {
         for (enum place place = 0; place < N_PLACES; place++) {
@@ -226,9 +216,8 @@ static void test_every_marker(void **state)
 
 /* ---- wrong files ---- */
 
-static void test_cut(void **state)
+TEST(cut)
 {
-    (void)state;
     static struct made m;
     make_all(&m);
     for (size_t n = 0; n < m.file.n; n++)
@@ -243,9 +232,8 @@ static void test_cut(void **state)
     }
 }
 
-static void test_lengths(void **state)
+TEST(lengths)
 {
-    (void)state;
     static const uint8_t codes[] = {0xC4, 0xDB, 0xDD, 0xE0, 0xE1, 0xEE, 0xFE};
     static struct made m;
     for (unsigned i = 0; i < sizeof codes; i++) {
@@ -260,9 +248,8 @@ static void test_lengths(void **state)
     }
 }
 
-static void test_scan_lengths(void **state)
+TEST(scan_lengths)
 {
-    (void)state;
     static struct made m;
     for (uint8_t n = 0; n < 7; n++) {
         for (uint8_t length = 0; length < 22; length++) {
@@ -285,9 +272,8 @@ static void test_scan_lengths(void **state)
     }
 }
 
-static void test_order(void **state)
+TEST(order)
 {
-    (void)state;
     static struct made m;
     m.file.n = m.n_tables = m.n_scans = 0;
     PASSED(&m, START, 0xFF, 0xC4, 0, 2);
@@ -306,9 +292,8 @@ static void test_order(void **state)
     }
 }
 
-static void test_no_scan(void **state)
+TEST(no_scan)
 {
-    (void)state;
     static struct made m;
     struct ih_progressive_scans s;
     begin(&m);
@@ -317,9 +302,8 @@ static void test_no_scan(void **state)
                  ih_progressive_scans_are_complete(&s, EXPECT(1), 1));
 }
 
-static void test_too_many(void **state)
+TEST(too_many)
 {
-    (void)state;
     static struct made m;
     begin(&m);
     while (m.n_tables < IH_PROGRESSIVE_TABLES_MAX)
@@ -341,16 +325,4 @@ static void test_too_many(void **state)
         else
             check_found(&m);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spans),        cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_every_marker), cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_lengths),      cmocka_unit_test(test_scan_lengths),
-        cmocka_unit_test(test_order),        cmocka_unit_test(test_no_scan),
-        cmocka_unit_test(test_too_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

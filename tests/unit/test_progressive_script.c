@@ -1,15 +1,8 @@
 /* The scans of progressive files: those that libjpeg writes, whether they are complete, and which
  * one may be decoded last. */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "decode/progressive/progressive.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "tests/support/jpeg_files.h"
 #include "tests/support/jpeg_scans.h"
 
@@ -62,9 +55,8 @@ static bool are_complete(const jpeg_scan_info *scans, int n, unsigned n_componen
 }
 
 /* In the files of libjpeg, spans follow each other without a gap, and headers match the script. */
-static void test_library_files(void **state)
+TEST(library_files)
 {
-    (void)state;
     static struct ih_progressive_scans s;
     for (unsigned i = 0; i < N_SCRIPTS; i++) {
         const struct script *script = script_at(i);
@@ -98,9 +90,8 @@ static void test_library_files(void **state)
     }
 }
 
-static void test_complete(void **state)
+TEST(complete)
 {
-    (void)state;
     static const jpeg_scan_info gray[] = {
         DC(0, 0, 2),        DC(0, 2, 1), AC(0, 1, 1, 0, 0),  AC(0, 63, 63, 0, 1),
         AC(0, 2, 62, 0, 0), DC(0, 1, 0), AC(0, 63, 63, 1, 0)};
@@ -130,9 +121,8 @@ static void test_complete(void **state)
     }
 }
 
-static void test_not_complete(void **state)
+TEST(not_complete)
 {
-    (void)state;
     static const jpeg_scan_info wrong[][6] = {
         {AC(0, 1, 63, 0, 0), DC(0, 0, 0)},
         {DC(0, 0, 0), AC(0, 1, 62, 0, 0)},
@@ -179,9 +169,8 @@ static void test_not_complete(void **state)
 }
 
 /* Two components. */
-static void test_components(void **state)
+TEST(components)
 {
-    (void)state;
     static const struct {
         bool is_complete;
         jpeg_scan_info scans[4];
@@ -221,9 +210,8 @@ static bool may_be_last(const struct script *script, int n)
     return true;
 }
 
-static void test_last_scan(void **state)
+TEST(last_scan)
 {
-    (void)state;
     uint32_t random = 1;
     for (unsigned i = 0; i < N_SCRIPTS * 200; i++) {
         const struct script *script = script_at(i % N_SCRIPTS);
@@ -245,9 +233,8 @@ static void test_last_scan(void **state)
 }
 
 /* The sizes of a photo: its last DC scan is the smallest. */
-static void test_last_scan_of_standard(void **state)
+TEST(last_scan_of_standard)
 {
-    (void)state;
     static const size_t sizes[] = {7332, 500, 4966, 3916, 9, 25616, 1489, 7309, 4798, 49162};
     struct ih_progressive_scans s = scans_of(scans_standard, standard.n_scans);
     for (unsigned i = 0; i < s.n_scans; i++)
@@ -260,9 +247,8 @@ static void test_last_scan_of_standard(void **state)
 }
 
 /* In each pair the second scan depends on the first. */
-static void test_last_scan_of_pairs(void **state)
+TEST(last_scan_of_pairs)
 {
-    (void)state;
     static const jpeg_scan_info pairs[][2] = {
         {DC(0, 0, 1), DC(0, 1, 0)},
         {{3, {0, 1, 2}, 0, 0, 0, 1}, DC(2, 1, 0)},
@@ -277,15 +263,4 @@ static void test_last_scan_of_pairs(void **state)
         s.scans[1].span.size_bytes = 99;
         assert_int_equal(ih_progressive_last_scan(&s), 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_library_files),      cmocka_unit_test(test_complete),
-        cmocka_unit_test(test_not_complete),       cmocka_unit_test(test_components),
-        cmocka_unit_test(test_last_scan),          cmocka_unit_test(test_last_scan_of_standard),
-        cmocka_unit_test(test_last_scan_of_pairs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* PSD files, sound and damaged, written byte by byte. */
+#include "tests/support/test.h"
+
 #include "tests/support/damage.h"
 #include "tests/support/written.h"
 
@@ -18,9 +20,8 @@ static struct file psd_header(uint32_t n_channels, uint32_t width, uint32_t heig
     return f;
 }
 
-static void test_psd(void **state)
+TEST(psd)
 {
-    (void)state;
     struct file f = psd_header(3, 2, 1, 8, 3, 0);
     PUT(&f, 1, 2, 3, 4, 5, 6); /* channel by channel */
     assert_decodes(f.bytes, f.n, "psd", 2, 1, 3, EXPECT(1, 3, 5, 2, 4, 6));
@@ -35,9 +36,8 @@ static void test_psd(void **state)
 }
 
 /* PackBits: rows of runs, literals and both; rows that are too long, too short or cut. */
-static void test_packed(void **state)
+TEST(packed)
 {
-    (void)state;
     struct file f = psd_header(1, 4, 3, 8, 1, 1);
     PUT(&f, 0, 2, 0, 5, 0, 5);
     PUT(&f, 0xFD, 9, 3, 1, 2, 3, 4, 0xFF, 5, 128, 0xFF, 6);
@@ -54,17 +54,15 @@ static void test_packed(void **state)
 }
 
 /* Runs repeat bytes, also with 16 bits. */
-static void test_packed_16_bits(void **state)
+TEST(packed_16_bits)
 {
-    (void)state;
     struct file f = psd_header(1, 2, 1, 16, 1, 1);
     PUT(&f, 0, 2, 0xFD, 0x80);
     assert_decodes(f.bytes, f.n, "psd", 2, 1, 1, EXPECT(128, 128));
 }
 
-static void test_modes(void **state)
+TEST(modes)
 {
-    (void)state;
     struct file f = psd_header(1, 9, 1, 1, 0, 0); /* a bitmap: 1 is black */
     PUT(&f, 0x80, 0x7F);
     assert_decodes(f.bytes, f.n, "psd", 9, 1, 1, EXPECT(0, 255, 255, 255, 255, 255, 255, 255, 255));
@@ -89,9 +87,8 @@ static void test_modes(void **state)
 }
 
 /* The first section holds the palette: all reds, then all greens, then all blues. */
-static void test_palette(void **state)
+TEST(palette)
 {
-    (void)state;
     struct file f = {.n = 0}, no_palette = psd_header(1, 2, 1, 8, 2, 0);
     PUT(&no_palette, 0, 255);
     put(&f, no_palette.bytes, 26);
@@ -107,9 +104,8 @@ static void test_palette(void **state)
 }
 
 /* Version 2 (PSB) has longer fields for the lengths of layers and rows. */
-static void test_large(void **state)
+TEST(large)
 {
-    (void)state;
     struct file f = {.n = 0}, start = psd_header(1, 4, 1, 8, 1, 1);
     start.bytes[5] = 2;
     put(&f, start.bytes, 34);
@@ -120,9 +116,8 @@ static void test_large(void **state)
 }
 
 /* Sound files of other kinds are unsupported, not damaged. */
-static void test_other_kinds(void **state)
+TEST(other_kinds)
 {
-    (void)state;
     struct file f = psd_header(3, 1, 1, 8, 9, 0); /* Lab */
     PUT(&f, 1, 2, 3);
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "colour mode 9");
@@ -141,9 +136,8 @@ static void test_other_kinds(void **state)
 }
 
 /* Memory: the bytes of the image in the file, and one row of each plane. */
-static void test_limits(void **state)
+TEST(limits)
 {
-    (void)state;
     struct file f = psd_header(3, 2, 1, 16, 3, 0);
     PUT(&f, 1, 0, 0, 128, 0, 129, 255, 255, 127, 255, 0, 0);
     assert_budget(f.bytes, f.n, 12 + 12, IH_OK);
@@ -158,19 +152,4 @@ static void test_limits(void **state)
     f = psd_header(3, 1, 0x80000000, 8, 3, 1);
     d = decode(f.bytes, f.n, UINT64_MAX, 1);
     assert_int_equal(d.status, IH_CORRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_psd),
-        cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_packed_16_bits),
-        cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_palette),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_other_kinds),
-        cmocka_unit_test(test_limits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* Coverage against areas known from geometry, blending, text widths, and labels. */
+#include "tests/support/test.h"
+
 #include "base/text.h"
 #include "output/chart/canvas.h"
 #include "output/chart/parts.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* ---- coverage ---- */
 
@@ -37,9 +32,8 @@ static double cover(const struct ih_path *path, uint32_t weights[SIDE][SIDE])
     return area;
 }
 
-static void test_rectangle_covers_its_area(void **state)
+TEST(rectangle_covers_its_area)
 {
-    (void)state;
     uint32_t w[SIDE][SIDE];
     struct ih_path path = {0};
     /* x from 2 1/4 to 5 1/2, y from 3 to 4 3/4 */
@@ -57,9 +51,8 @@ static void test_rectangle_covers_its_area(void **state)
     ih_path_reset(&path);
 }
 
-static void test_triangle_covers_its_area(void **state)
+TEST(triangle_covers_its_area)
 {
-    (void)state;
     uint32_t w[SIDE][SIDE];
     struct ih_path path = {0};
     ih_path_move(&path, 1 * PIXEL, 2 * PIXEL);
@@ -74,9 +67,8 @@ static void test_triangle_covers_its_area(void **state)
     ih_path_reset(&path);
 }
 
-static void test_shapes_beyond_the_canvas(void **state)
+TEST(shapes_beyond_the_canvas)
 {
-    (void)state;
     uint32_t w[SIDE][SIDE];
     struct ih_path path = {0};
     ih_path_rectangle(&path, -100 * PIXEL, -3 * PIXEL, 2 * PIXEL, 100 * PIXEL);
@@ -91,9 +83,8 @@ static void test_shapes_beyond_the_canvas(void **state)
     ih_path_reset(&path);
 }
 
-static void test_holes_and_overlaps(void **state)
+TEST(holes_and_overlaps)
 {
-    (void)state;
     uint32_t w[SIDE][SIDE];
     struct ih_path path = {0};
     ih_path_rectangle(&path, 0, 0, 10 * PIXEL, 10 * PIXEL);
@@ -117,9 +108,8 @@ static enum ih_status keep_pixels(const struct ih_chart_page *page, const uint8_
     return IH_OK;
 }
 
-static void test_blending(void **state)
+TEST(blending)
 {
-    (void)state;
     static const struct {
         enum ih_blend mode;
         uint8_t opacity, expected;
@@ -149,9 +139,8 @@ static void test_blending(void **state)
 
 /* ---- text ---- */
 
-static void test_width_and_shortening(void **state)
+TEST(width_and_shortening)
 {
-    (void)state;
     struct ih_glyphs *g = NULL;
     assert_int_equal(ih_glyphs_open(&g, NULL), IH_OK);
     int32_t one = ih_glyphs_width(g, 20, "m"), ten = ih_glyphs_width(g, 20, "mmmmmmmmmm");
@@ -173,9 +162,8 @@ static void test_width_and_shortening(void **state)
 
 /* ---- labels ---- */
 
-static void test_names(void **state)
+TEST(names)
 {
-    (void)state;
     static const struct {
         const char *path, *label;
     } cases[] = {
@@ -215,9 +203,8 @@ static void check_numbers(void (*format)(char[IH_LABEL_MAX], uint64_t), const st
     }
 }
 
-static void test_counts(void **state)
+TEST(counts)
 {
-    (void)state;
     static const struct number cases[] = {
         {0, "0"},           {1, "1"},         {999, "999"},          {1000, "1k"},
         {1500, "1.5k"},     {1250, "1.25k"},  {1254, "1.25k"},       {1255, "1.26k"},
@@ -227,9 +214,8 @@ static void test_counts(void **state)
     check_numbers(ih_label_count, cases, sizeof cases / sizeof *cases);
 }
 
-static void test_megapixels(void **state)
+TEST(megapixels)
 {
-    (void)state;
     static const struct number cases[] = {
         {1, "0.000001"},  {153600, "0.15"},  {1000000, "1"},     {23456789, "23.5"},
         {24000000, "24"}, {99990000, "100"}, {123456789, "123"}, {UINT64_MAX, "18446744073710"},
@@ -237,44 +223,24 @@ static void test_megapixels(void **state)
     check_numbers(ih_label_megapixels, cases, sizeof cases / sizeof *cases);
 }
 
-static void test_percentages(void **state)
+TEST(percentages)
 {
-    (void)state;
     static const struct {
         uint64_t part, total;
         const char *number;
-    } cases[] = {
-        {0, 7, "0"},
-        {7, 7, "100"},
-        {1, 3, "33.3"},
-        {1, 1000000, "<0.01"},
-        {1, 10000, "0.01"},
-        {9994, 100000, "9.99"},
-        {99951, 1000000, "10.0"},
-        {9999, 10000, ">99.9"},
-        {UINT64_MAX - 1, UINT64_MAX, ">99.9"},
-    };
+    } cases[] = {{0, 7, "0"},
+                 {7, 7, "100"},
+                 {1, 3, "33.3"},
+                 {1, 1000000, "<0.01"},
+                 {1, 10000, "0.01"},
+                 {9994, 100000, "9.99"},
+                 {99951, 1000000, "10.0"},
+                 {9999, 10000, ">99.9"},
+                 {UINT64_MAX - 1, UINT64_MAX, ">99.9"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char label[IH_LABEL_MAX], expected[IH_LABEL_MAX];
         ih_label_percent(label, cases[i].part, cases[i].total);
         strcat(strcpy(expected, cases[i].number), "\xe2\x80\xaf%");
         assert_string_equal(label, expected);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rectangle_covers_its_area),
-        cmocka_unit_test(test_triangle_covers_its_area),
-        cmocka_unit_test(test_shapes_beyond_the_canvas),
-        cmocka_unit_test(test_holes_and_overlaps),
-        cmocka_unit_test(test_blending),
-        cmocka_unit_test(test_width_and_shortening),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_megapixels),
-        cmocka_unit_test(test_percentages),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

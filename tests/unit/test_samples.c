@@ -1,13 +1,8 @@
 /* Conversion of samples to pixels: every kind and depth, interleaved and in planes, against a
  * conversion of one sample at a time. Rows are longer than the pieces of the converter. */
+#include "tests/support/test.h"
+
 #include "decode/samples.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { WIDTH = 1100, SAMPLES_MAX = 6 };
 
@@ -102,10 +97,9 @@ static void assert_converts(enum ih_sample_kind kind, unsigned bits, bool is_inv
         free(rows[r]);
 }
 
-static void test_all(void **state)
+TEST(all)
 {
     static const unsigned n_colour[] = {1, 3, 4, 1};
-    (void)state;
     for (unsigned kind = IH_SAMPLES_GRAY; kind <= IH_SAMPLES_PALETTE; kind++) {
         for (unsigned bits = 1; bits <= (kind == IH_SAMPLES_PALETTE ? 8 : 16); bits++) {
             for (unsigned i = 0; i < 2 * 3; i++) { /* no alpha; alpha; a sample before alpha */
@@ -117,12 +111,4 @@ static void test_all(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

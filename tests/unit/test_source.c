@@ -1,20 +1,12 @@
 /* struct ih_source: short reads, errors, sizes, and inputs that are read again from the start. */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "base/source.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { INPUT_BYTES = 200 * 1000 + 7 };
 
@@ -64,9 +56,8 @@ static void close_feed(struct pipe_feed *p)
     assert_int_equal(close(p->fds[0]), 0); /* still open: it was borrowed */
 }
 
-static void test_pipe(void **state)
+TEST(pipe)
 {
-    (void)state;
     static uint8_t copy[INPUT_BYTES + 1];
     struct pipe_feed p;
     struct ih_error error;
@@ -99,9 +90,8 @@ static void test_pipe(void **state)
     close_feed(&p);
 }
 
-static void test_read_all(void **state)
+TEST(read_all)
 {
-    (void)state;
     static const size_t limits[] = {INPUT_BYTES, INPUT_BYTES + 1, SIZE_MAX};
     for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
         struct pipe_feed p;
@@ -119,9 +109,8 @@ static void test_read_all(void **state)
     }
 }
 
-static void test_read_all_limit(void **state)
+TEST(read_all_limit)
 {
-    (void)state;
     static const uint8_t memory[100];
     struct ih_source source = {0};
     struct ih_error error;
@@ -139,9 +128,8 @@ static void test_read_all_limit(void **state)
     ih_source_reset(&source);
 }
 
-static void test_open_and_read_errors(void **state)
+TEST(open_and_read_errors)
 {
-    (void)state;
     struct ih_source source = {0};
     struct ih_error error;
     const uint8_t *bytes;
@@ -272,9 +260,8 @@ static void check_memory(struct ih_source *source, const uint8_t *bytes, size_t 
     check_no_size(source);
 }
 
-static void test_memory_again(void **state)
+TEST(memory_again)
 {
-    (void)state;
     struct ih_source source = {0};
     uint8_t *bytes = malloc(9);
     assert_non_null(bytes);
@@ -289,9 +276,8 @@ static void test_memory_again(void **state)
 }
 
 /* A file read from any position, also after it was replaced or deleted. */
-static void test_file_again(void **state)
+TEST(file_again)
 {
-    (void)state;
     static const size_t places[] = {
         0, 1, 999, IH_SOURCE_BUFFER_BYTES, IH_SOURCE_BUFFER_BYTES + 1, INPUT_BYTES, INPUT_BYTES, 0};
     const struct named file = make_file(INPUT_BYTES), other = make_file(11);
@@ -321,9 +307,8 @@ static void test_file_again(void **state)
 }
 
 /* One source opens memory and files in turn. */
-static void test_next_input(void **state)
+TEST(next_input)
 {
-    (void)state;
     const struct named file = make_file(100), none = make_file(0);
     const uint8_t bytes[] = {byte_at(0), byte_at(1), byte_at(2)};
     struct ih_source source = {0};
@@ -351,9 +336,8 @@ static void test_next_input(void **state)
 }
 
 /* Inputs that cannot be read again, and borrowed files. */
-static void test_no_size(void **state)
+TEST(no_size)
 {
-    (void)state;
     const struct named file = make_file(100), fifo = make_file(0);
     struct ih_source source = {0};
     struct ih_error error;
@@ -412,9 +396,8 @@ static void check_read_fails(struct ih_source *source)
     assert_memory_equal(error.message, "cannot read", 11);
 }
 
-static void test_rewind_errors(void **state)
+TEST(rewind_errors)
 {
-    (void)state;
     const struct named file = make_file(INPUT_BYTES);
     struct ih_source source = {0};
     struct ih_error error = {0};
@@ -444,9 +427,8 @@ static void test_rewind_errors(void **state)
 }
 
 /* Reading again adds to read_ns. */
-static void test_read_ns(void **state)
+TEST(read_ns)
 {
-    (void)state;
     const struct named file = make_file(INPUT_BYTES);
     struct ih_source source = {0};
     struct ih_error error;
@@ -465,9 +447,8 @@ static void test_read_ns(void **state)
 }
 
 /* Size and bytes are those of the file as it is now. */
-static void test_changing_file(void **state)
+TEST(changing_file)
 {
-    (void)state;
     const struct named file = make_file(INPUT_BYTES);
     struct ih_source source = {0};
     open_path(&source, file.path);
@@ -494,17 +475,4 @@ static void test_changing_file(void **state)
     }
     ih_source_reset(&source);
     unlink(file.path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pipe),           cmocka_unit_test(test_read_all),
-        cmocka_unit_test(test_read_all_limit), cmocka_unit_test(test_open_and_read_errors),
-        cmocka_unit_test(test_memory_again),   cmocka_unit_test(test_file_again),
-        cmocka_unit_test(test_next_input),     cmocka_unit_test(test_no_size),
-        cmocka_unit_test(test_rewind_errors),  cmocka_unit_test(test_read_ns),
-        cmocka_unit_test(test_changing_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

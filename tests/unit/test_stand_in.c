@@ -1,12 +1,5 @@
 /* The stand-in: the CPU counts until a slow device has started. */
-#define _POSIX_C_SOURCE 200809L
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/slow_device.h"
 
@@ -57,9 +50,8 @@ static void assert_counts(struct ih_lane *lane, const char *counted_by)
 }
 
 /* An image that begins on the stand-in also ends there. */
-static void test_cpu_counts_until_the_start(void **state)
+TEST(cpu_counts_until_the_start)
 {
-    (void)state;
     struct ih_error err;
     be(true);
     struct ih_device *device = device_of((struct ih_device_options){.start_after_ms = A_MOMENT_MS});
@@ -96,9 +88,8 @@ static void give_way(void)
     nanosleep(&a_while, NULL);
 }
 
-static void test_short_run_starts_nothing(void **state)
+TEST(short_run_starts_nothing)
 {
-    (void)state;
     struct ih_error err;
     be(false);
     struct ih_device *device = device_of((struct ih_device_options){.start_after_ms = A_DAY_MS});
@@ -111,9 +102,8 @@ static void test_short_run_starts_nothing(void **state)
     assert_int_equal(fake.n_starts, 0);
 }
 
-static void test_waiting_begins_the_start(void **state)
+TEST(waiting_begins_the_start)
 {
-    (void)state;
     struct ih_error err;
     be(false);
     struct ih_device *device = device_of((struct ih_device_options){.start_after_ms = A_DAY_MS});
@@ -126,9 +116,8 @@ static void test_waiting_begins_the_start(void **state)
     assert_int_equal(fake.n_starts, 1);
 }
 
-static void test_cpu_stays_if_nothing_starts(void **state)
+TEST(cpu_stays_if_nothing_starts)
 {
-    (void)state;
     struct ih_error err;
     be(false);
     fake.is_broken = true;
@@ -146,9 +135,8 @@ static void test_cpu_stays_if_nothing_starts(void **state)
 
 /* A lane that has the stand-in keeps it, a new one fails. Both move to the device once there is
  * memory. */
-static void test_started_but_without_memory(void **state)
+TEST(started_but_without_memory)
 {
-    (void)state;
     struct ih_error err;
     be(false);
     fake.has_no_memory = true;
@@ -170,9 +158,8 @@ static void test_started_but_without_memory(void **state)
 
 /* If the options rule out the CPU there is no stand-in: the start begins at once and images wait.
  */
-static void test_no_stand_in(void **state)
+TEST(no_stand_in)
 {
-    (void)state;
     static const struct ih_device_options options[] = {
         {.backend = "fake", .start_after_ms = A_DAY_MS},
         {.with = {.kernel = "beads"}, .start_after_ms = A_DAY_MS}};
@@ -197,17 +184,4 @@ static void test_no_stand_in(void **state)
         assert_string_equal(err.message, "a bead is missing");
         ih_device_close(device);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu_counts_until_the_start),
-        cmocka_unit_test(test_short_run_starts_nothing),
-        cmocka_unit_test(test_waiting_begins_the_start),
-        cmocka_unit_test(test_cpu_stays_if_nothing_starts),
-        cmocka_unit_test(test_started_but_without_memory),
-        cmocka_unit_test(test_no_stand_in),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,8 @@
 /* The pipeline on a device that starts slowly. */
-#define _POSIX_C_SOURCE 200809L
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "pipeline/pipeline.h"
 #include "tests/support/slow_device.h"
-
-#include <stdlib.h>
 
 struct run {
     unsigned n_inputs, waits_at; /* the start ends before this input */
@@ -68,9 +59,8 @@ static void begin_run(struct run *r, unsigned n_threads)
     wait_until_it_begins();
 }
 
-static void test_run_ends_before_the_start(void **state)
+TEST(run_ends_before_the_start)
 {
-    (void)state;
     struct run r = {.n_inputs = 20, .waits_at = 20};
     begin_run(&r, 2);
     run(&r, 2);
@@ -82,9 +72,8 @@ static void test_run_ends_before_the_start(void **state)
 }
 
 /* No input is lost or counted twice when workers move to the device. */
-static void test_start_amid_a_run(void **state)
+TEST(start_amid_a_run)
 {
-    (void)state;
     enum { THREADS = 4 };
     struct run r = {.n_inputs = 2000, .waits_at = 1000};
     begin_run(&r, THREADS);
@@ -93,13 +82,4 @@ static void test_start_amid_a_run(void **state)
     assert_in_range(r.n_by_fake, 1000, 1000 + THREADS);
     ih_device_close(r.device);
     assert_false(fake.was_held_too_long);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run_ends_before_the_start),
-        cmocka_unit_test(test_start_amid_a_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

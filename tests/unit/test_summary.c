@@ -1,17 +1,10 @@
 /* The text output: its parts (names, histograms, percentages), and both views at many widths. */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "base/text.h"
 #include "output/output.h"
 #include "output/text_parts.h"
-
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static int use_utf8(void **state)
 {
@@ -39,9 +32,8 @@ static void add_pixels(struct ih_histogram *h, unsigned value, uint64_t n)
 
 /* ---- names ---- */
 
-static void test_width(void **state)
+TEST(width)
 {
-    (void)state;
     needs_utf8();
     assert_int_equal(ih_text_width(""), 0);
     assert_int_equal(ih_text_width("photo.png"), 9);
@@ -72,9 +64,8 @@ static void check_short(const char *text, unsigned columns, bool unicode, const 
     free(shown);
 }
 
-static void test_short(void **state)
+TEST(short)
 {
-    (void)state;
     needs_utf8();
     check_short("photos/2026/summer/beach.png", 0, true, "photos/2026/summer/beach.png");
     check_short("photos/2026/summer/beach.png", 28, true, "photos/2026/summer/beach.png");
@@ -87,9 +78,8 @@ static void test_short(void **state)
     check_short("aae\u0301iou", 5, true, "a\u2026iou"); /* a mark stays with its letter */
 }
 
-static void test_short_fits_any_width(void **state)
+TEST(short_fits_any_width)
 {
-    (void)state;
     needs_utf8();
     static const char *const texts[] = {"abcdefghijklmnop", "\u65e5\u672c\u8a9e\u306e\u6642\u9593",
                                         "a\u0301b\u0301c\u0301d\u0301e\u0301f\u0301",
@@ -103,9 +93,8 @@ static void test_short_fits_any_width(void **state)
 
 /* ---- percentages ---- */
 
-static void test_percent(void **state)
+TEST(percent)
 {
-    (void)state;
     static const struct {
         uint64_t part, total;
         const char *text;
@@ -129,9 +118,8 @@ static struct ih_histogram *new_histogram(unsigned n_channels)
 
 static const unsigned luma_plane[] = {IH_LUMA}, rgb_planes[] = {0, 1, 2};
 
-static void test_heights(void **state)
+TEST(heights)
 {
-    (void)state;
     struct ih_plot plot = {.n_columns = 64, .n_rows = 4, .n_curves = 1};
     struct ih_histogram *h = new_histogram(1);
     ih_plot_fill(&plot, h, luma_plane);
@@ -155,9 +143,8 @@ static void test_heights(void **state)
     free(h);
 }
 
-static void test_heights_share_a_scale(void **state)
+TEST(heights_share_a_scale)
 {
-    (void)state;
     struct ih_plot plot = {.n_columns = 256, .n_rows = 1, .n_curves = 3};
     struct ih_histogram *h = new_histogram(3);
     h->bins[0][10] = 100;
@@ -170,9 +157,8 @@ static void test_heights_share_a_scale(void **state)
     free(h);
 }
 
-static void test_heights_of_a_spike(void **state)
+TEST(heights_of_a_spike)
 {
-    (void)state;
     struct ih_plot plot = {.n_columns = 64, .n_rows = 4, .n_curves = 1};
     struct ih_histogram *h = new_histogram(1);
     for (unsigned v = 1; v < 255; v++)
@@ -185,9 +171,8 @@ static void test_heights_of_a_spike(void **state)
     free(h);
 }
 
-static void test_heights_of_black_and_white(void **state)
+TEST(heights_of_black_and_white)
 {
-    (void)state;
     struct ih_plot plot = {.n_columns = 32, .n_rows = 1, .n_curves = 1};
     struct ih_histogram *h = new_histogram(1);
     add_pixels(h, 0, 100);
@@ -211,9 +196,8 @@ static void check_row(const struct ih_plot *plot, unsigned row, bool unicode, co
     free(shown);
 }
 
-static void test_rows(void **state)
+TEST(rows)
 {
-    (void)state;
     struct ih_plot plot = {.n_columns = 8, .n_rows = 2, .n_curves = 1};
     const unsigned heights[8] = {0, 1, 8, 9, 16, 0, 3, 0};
     memcpy(plot.heights[0], heights, sizeof heights);
@@ -226,9 +210,8 @@ static void test_rows(void **state)
 }
 
 /* The ANSI colours mix as light does: 1 red, 2 green, 3 both, 7 all. */
-static void test_rows_in_colour(void **state)
+TEST(rows_in_colour)
 {
-    (void)state;
     struct ih_plot plot = {.n_columns = 4, .n_rows = 1, .n_curves = 3};
     plot.heights[0][0] = 4;                         /* red */
     plot.heights[1][1] = 8, plot.heights[0][1] = 8; /* yellow */
@@ -314,9 +297,8 @@ static const char long_name[] =
     "a/rather/long/path/\u65e5\u672c\u8a9e/that/does/not/fit/in/one/line/of/"
     "any/terminal/that/is/narrower/than/three/hundred/columns/photo.jpg";
 
-static void test_views_fit(void **state)
+TEST(views_fit)
 {
-    (void)state;
     needs_utf8();
     static const unsigned widths[] = {80, 97, 98, 100, 119, 120, 131, 132, 160, 300};
     for (size_t i = 0; i < 4 * sizeof widths / sizeof *widths; i++) {
@@ -339,9 +321,8 @@ static void test_views_fit(void **state)
 }
 
 /* Without a terminal the layout has 80 columns, and the lines view does not shorten names. */
-static void test_names_are_not_shortened_without_a_terminal(void **state)
+TEST(names_are_not_shortened_without_a_terminal)
 {
-    (void)state;
     struct ih_result *r = new_result(long_name, 3);
     char *shown = show_one("lines", 0, r);
     assert_non_null(strstr(shown, long_name));
@@ -356,9 +337,8 @@ static void test_names_are_not_shortened_without_a_terminal(void **state)
     free(r);
 }
 
-static void test_no_colour_no_escape(void **state)
+TEST(no_colour_no_escape)
 {
-    (void)state;
     struct ih_result *r = new_result("\033[31mred\n", 3);
     const struct ih_result *results[] = {r, r};
     static const char *const layouts[] = {"full", "lines"};
@@ -374,9 +354,8 @@ static void test_no_colour_no_escape(void **state)
     free(r);
 }
 
-static void test_total(void **state)
+TEST(total)
 {
-    (void)state;
     struct ih_result *r = new_result("(total)", 4);
     r->is_total = true;
     r->n_images = 12;
@@ -395,9 +374,8 @@ static void test_total(void **state)
     free(r);
 }
 
-static void test_failures(void **state)
+TEST(failures)
 {
-    (void)state;
     enum { N = 25 };
     struct ih_result *r = new_result("good.png", 1), *bad = new_result("b\033ad.png", 1);
     const struct ih_result *results[N + 1];
@@ -422,9 +400,8 @@ static void test_failures(void **state)
     free(r);
 }
 
-static void test_no_pixels(void **state)
+TEST(no_pixels)
 {
-    (void)state;
     struct ih_result *r = new_result("nothing", 3);
     ih_histogram_clear(&r->histogram, 3);
     for (size_t i = 0; i < 2; i++) {
@@ -436,25 +413,4 @@ static void test_no_pixels(void **state)
     free(r);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_width),
-        cmocka_unit_test(test_short),
-        cmocka_unit_test(test_short_fits_any_width),
-        cmocka_unit_test(test_percent),
-        cmocka_unit_test(test_heights),
-        cmocka_unit_test(test_heights_share_a_scale),
-        cmocka_unit_test(test_heights_of_a_spike),
-        cmocka_unit_test(test_heights_of_black_and_white),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_rows_in_colour),
-        cmocka_unit_test(test_views_fit),
-        cmocka_unit_test(test_names_are_not_shortened_without_a_terminal),
-        cmocka_unit_test(test_no_colour_no_escape),
-        cmocka_unit_test(test_total),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_no_pixels),
-    };
-    return cmocka_run_group_tests(tests, use_utf8, NULL);
-}
+PROGRAM_WITH(use_utf8, NULL)

@@ -1,13 +1,9 @@
 /* Escaped names, numbers of options and settings, and real numbers in CSV. */
+#include "tests/support/test.h"
+
 #include "base/text.h"
 #include "output/output.h"
-
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void check_escape(const char *text, const char *expected)
 {
@@ -16,9 +12,8 @@ static void check_escape(const char *text, const char *expected)
     assert_string_equal(shown, expected);
 }
 
-static void test_escape(void **state)
+TEST(escape)
 {
-    (void)state;
     check_escape("", "");
     check_escape("plain name.png", "plain name.png");
     check_escape("a\nb\rc\td\\e", "a\\nb\\rc\\td\\\\e");
@@ -38,9 +33,8 @@ static void test_escape(void **state)
 }
 
 /* Characters and escapes are never cut in two, and the copy is always terminated. */
-static void test_escape_cuts_between_characters(void **state)
+TEST(escape_cuts_between_characters)
 {
-    (void)state;
     static const char text[] = "a\xC3\xA4\n\001z", escaped[] = "a\xC3\xA4\\n\\x01z";
     static const size_t ends[] = {0, 1, 1, 3, 3, 5, 5, 5, 5, 9, 10, 10};
     for (size_t size = 1; size <= sizeof ends / sizeof *ends; size++) {
@@ -53,9 +47,8 @@ static void test_escape_cuts_between_characters(void **state)
     }
 }
 
-static void test_format_real(void **state)
+TEST(format_real)
 {
-    (void)state;
     static const struct {
         double value;
         const char *text;
@@ -70,40 +63,35 @@ static void test_format_real(void **state)
     assert_string_equal(ih_format_real((double)NAN, text), "");
 }
 
-static void test_parse_number(void **state)
+TEST(parse_number)
 {
     static const struct {
         const char *text;
         bool is_scaled;
         uint64_t max, number;
-    } taken[] = {
-        {"0", false, 255, 0},
-        {"255", false, 255, 255},
-        {"007", false, 255, 7},
-        {"1k", true, 1024, 1024},
-        {"3M", true, UINT64_MAX, 3 << 20},
-        {"4G", true, UINT64_MAX, UINT64_C(4) << 30},
-        {"18446744073709551615", false, UINT64_MAX, UINT64_MAX},
-    };
+    } taken[] = {{"0", false, 255, 0},
+                 {"255", false, 255, 255},
+                 {"007", false, 255, 7},
+                 {"1k", true, 1024, 1024},
+                 {"3M", true, UINT64_MAX, 3 << 20},
+                 {"4G", true, UINT64_MAX, UINT64_C(4) << 30},
+                 {"18446744073709551615", false, UINT64_MAX, UINT64_MAX}};
     static const struct {
         const char *text;
         bool is_scaled;
         uint64_t max;
-    } refused[] = {
-        {"", false, 255},
-        {"256", false, 255},
-        {"-1", false, 255},
-        {" 1", false, 255},
-        {"1 ", false, 255},
-        {"1k", false, UINT64_MAX},
-        {"k", true, 255},
-        {"1kk", true, 1 << 30},
-        {"1k", true, 1023},
-        {"9", false, 8},
-        {"18446744073709551616", false, UINT64_MAX},
-        {"17179869184G", true, UINT64_MAX},
-    };
-    (void)state;
+    } refused[] = {{"", false, 255},
+                   {"256", false, 255},
+                   {"-1", false, 255},
+                   {" 1", false, 255},
+                   {"1 ", false, 255},
+                   {"1k", false, UINT64_MAX},
+                   {"k", true, 255},
+                   {"1kk", true, 1 << 30},
+                   {"1k", true, 1023},
+                   {"9", false, 8},
+                   {"18446744073709551616", false, UINT64_MAX},
+                   {"17179869184G", true, UINT64_MAX}};
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
         uint64_t n = 1;
         assert_true(ih_parse_number(taken[i].text, taken[i].is_scaled, taken[i].max, &n));
@@ -115,13 +103,12 @@ static void test_parse_number(void **state)
     }
 }
 
-static void test_parse_ordinals(void **state)
+TEST(parse_ordinals)
 {
     static const char *const refused[] = {"",    ",",    "0,", ",0",       "0,0", "1,2,1",
                                           "0;1", "1024", "-1", "00000000", "a",   "0,1,2,3,4"};
     int ordinals[4];
     unsigned n = 9;
-    (void)state;
     assert_true(ih_parse_ordinals("7", ordinals, 4, &n));
     assert_int_equal(n, 1);
     assert_int_equal(ordinals[0], 7);
@@ -134,16 +121,4 @@ static void test_parse_ordinals(void **state)
         assert_false(ih_parse_ordinals(refused[i], ordinals, 4, &n));
         assert_int_equal(n, 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_escape),
-        cmocka_unit_test(test_escape_cuts_between_characters),
-        cmocka_unit_test(test_format_real),
-        cmocka_unit_test(test_parse_number),
-        cmocka_unit_test(test_parse_ordinals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* TGA files of every type and depth, sound and damaged, written byte by byte. */
+#include "tests/support/test.h"
+
 #include "tests/support/damage.h"
 #include "tests/support/written.h"
 
@@ -24,9 +26,8 @@ static struct file start(uint32_t type, uint32_t width, uint32_t height, uint32_
     return f;
 }
 
-static void test_plain(void **state)
+TEST(plain)
 {
-    (void)state;
     struct file f = start(2, 2, 1, 24, 0, 0, 0);
     PUT(&f, 1, 2, 3, 4, 5, 6);
     assert_decodes(f.bytes, f.n, "tga", 2, 1, 3, EXPECT(3, 2, 1, 6, 5, 4));
@@ -47,9 +48,8 @@ static void test_plain(void **state)
 }
 
 /* Runs and literals; both may continue in the next row. */
-static void test_run_lengths(void **state)
+TEST(run_lengths)
 {
-    (void)state;
     struct file f = start(10, 5, 1, 24, 0, 0, 0);
     PUT(&f, 0x82, 1, 2, 3, 0x01, 4, 5, 6, 7, 8, 9);
     assert_decodes(f.bytes, f.n, "tga", 5, 1, 3,
@@ -71,9 +71,8 @@ static void test_run_lengths(void **state)
     assert_refused(f.bytes, f.n, IH_CORRUPT, "past the end of the image");
 }
 
-static void test_palettes(void **state)
+TEST(palettes)
 {
-    (void)state;
     struct file f = start(1, 3, 1, 8, 0, 3, 24);
     PUT(&f, 0, 2, 1);
     assert_decodes(f.bytes, f.n, "tga", 3, 1, 3, EXPECT(3, 2, 1, 5, 4, 3, 4, 3, 2));
@@ -92,9 +91,8 @@ static void test_palettes(void **state)
 }
 
 /* Colour and gray images may have a palette that no pixel uses. */
-static void test_unused_palettes(void **state)
+TEST(unused_palettes)
 {
-    (void)state;
     static const uint32_t entry_bits[] = {15, 16, 24, 32};
     for (size_t i = 0; i < 4; i++) {
         struct file f = start(2, 2, 1, 24, 7, 5, entry_bits[i]);
@@ -108,9 +106,8 @@ static void test_unused_palettes(void **state)
 }
 
 /* Indices before the first entry, which is number 1, or past the last. */
-static void test_indices_out_of_the_palette(void **state)
+TEST(indices_out_of_the_palette)
 {
-    (void)state;
     struct file f = start(1, 2, 1, 8, 1, 3, 24);
     PUT(&f, 1, 3);
     assert_decodes(f.bytes, f.n, "tga", 2, 1, 3, EXPECT(3, 2, 1, 5, 4, 3));
@@ -120,9 +117,8 @@ static void test_indices_out_of_the_palette(void **state)
     assert_refused(f.bytes, f.n, IH_CORRUPT, "colour 0 of a palette of 3 from 1 on");
 }
 
-static void test_damage(void **state)
+TEST(damage)
 {
-    (void)state;
     struct file f = start(2, 40, 2, 24, 0, 0, 0);
     for (unsigned i = 0; i < 240; i++)
         put_number(&f, 1, i);
@@ -136,9 +132,8 @@ static void test_damage(void **state)
 }
 
 /* The fields of the header must be consistent, because there is no signature. */
-static void test_probe(void **state)
+TEST(probe)
 {
-    (void)state;
     static const struct {
         size_t at;
         uint8_t value;
@@ -149,18 +144,4 @@ static void test_probe(void **state)
         f.bytes[wrong[i].at] = wrong[i].value;
         assert_refused(f.bytes, f.n, IH_UNKNOWN, "not an image");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_run_lengths),
-        cmocka_unit_test(test_palettes),
-        cmocka_unit_test(test_unused_palettes),
-        cmocka_unit_test(test_indices_out_of_the_palette),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_probe),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

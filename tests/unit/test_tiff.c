@@ -1,5 +1,8 @@
 /* TIFF files of each kind written by libtiff, sound and damaged. The expected pixels are computed
  * here from the values that were written. */
+#define OWN_MAIN
+#include "tests/support/test.h"
+
 #include "tests/support/tiff_files.h"
 
 #ifdef __GLIBC__
@@ -96,9 +99,8 @@ static void assert_kinds(uint16_t photometric, uint16_t n_samples, uint16_t extr
     }
 }
 
-static void test_gray(void **state)
+TEST(gray)
 {
-    (void)state;
     for (uint16_t bits = 1; bits <= 16; bits++) {
         assert_kinds(PHOTOMETRIC_MINISBLACK, 1, NONE, bits);
         assert_kinds(PHOTOMETRIC_MINISWHITE, 1, NONE, bits);
@@ -108,9 +110,8 @@ static void test_gray(void **state)
     }
 }
 
-static void test_colour(void **state)
+TEST(colour)
 {
-    (void)state;
     for (uint16_t bits = 1; bits <= 16; bits++) {
         assert_kinds(PHOTOMETRIC_RGB, 3, NONE, bits);
         assert_kinds(PHOTOMETRIC_RGB, 4, EXTRASAMPLE_UNASSALPHA, bits);
@@ -123,9 +124,8 @@ static void test_colour(void **state)
         assert_kinds(PHOTOMETRIC_PALETTE, 1, NONE, bits);
 }
 
-static void test_compressions_and_byte_orders(void **state)
+TEST(compressions_and_byte_orders)
 {
-    (void)state;
     static const uint16_t compressions[] = {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_PACKBITS,
                                             COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE};
     static const char *const modes[] = {"wl", "wb", "w8", "wlF"};
@@ -148,9 +148,8 @@ static void test_compressions_and_byte_orders(void **state)
 }
 
 /* Horizontal differencing, in either byte order. */
-static void test_predictor(void **state)
+TEST(predictor)
 {
-    (void)state;
     static const char *const modes[] = {"wl", "wb", "wlF"};
     static const uint16_t compressions[] = {COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE};
     for (unsigned i = 0; i < 2 * 2 * 3 * 2 * 2 * 3; i++) {
@@ -233,9 +232,8 @@ static bool is_exact(const struct file *f, const uint8_t *block, const struct ki
 }
 
 /* Every compression, with a strip or tile of more or fewer rows than it should have. */
-static void test_rows_of_blocks(void **state)
+TEST(rows_of_blocks)
 {
-    (void)state;
     static struct file f;
     static uint8_t block[BLOCK_WIDTH * BLOCK_ROWS * 3];
     static const uint16_t compressions[] = {
@@ -273,9 +271,8 @@ static void test_rows_of_blocks(void **state)
 
 #ifdef IH_WITH_LIBDEFLATE /* zlib stops at the end of the image */
 /* A Deflate stream with more rows than the image must be sound up to its end. */
-static void test_long_deflate(void **state)
+TEST(long_deflate)
 {
-    (void)state;
     static struct file f;
     static uint8_t block[BLOCK_WIDTH * BLOCK_ROWS * 3];
     for (unsigned tiled = 0; tiled < 2; tiled++) {
@@ -302,9 +299,8 @@ static void test_long_deflate(void **state)
 #endif
 
 /* CCITT coding has one sample a pixel; a WebP has the size of its tile. */
-static void test_samples_not_written(void **state)
+TEST(samples_not_written)
 {
-    (void)state;
     static struct file f;
     static uint8_t block[BLOCK_WIDTH * BLOCK_ROWS * 3];
     struct kind fax = kind_of(PHOTOMETRIC_MINISWHITE, 1, 1, COMPRESSION_CCITTFAX4);
@@ -320,9 +316,8 @@ static void test_samples_not_written(void **state)
 }
 
 /* One colour in JPEG strips and tiles: as YCbCr with halved chroma, and as RGB. */
-static void test_jpeg(void **state)
+TEST(jpeg)
 {
-    (void)state;
     static struct file f;
     uint8_t block[48 * 48 * 3];
     for (unsigned kind = 0; kind < 4; kind++) {
@@ -357,9 +352,8 @@ static void test_jpeg(void **state)
 }
 
 /* Varying Y with neutral chroma: each pixel is gray. */
-static void test_ycbcr(void **state)
+TEST(ycbcr)
 {
-    (void)state;
     static struct file f;
     uint8_t block[TILE * TILE * 3], expected[N * 3];
     for (unsigned tiled = 0; tiled < 2; tiled++) {
@@ -416,9 +410,8 @@ static void assert_palette(unsigned scale)
 }
 
 /* Some programs write 8-bit values as they are or times 256, instead of times 257. */
-static void test_palette_scales(void **state)
+TEST(palette_scales)
 {
-    (void)state;
     assert_palette(1);
     assert_palette(256);
     assert_palette(257);
@@ -426,12 +419,11 @@ static void test_palette_scales(void **state)
 
 /* libtiff treats a palette image without a palette as gray or RGB. Here it is damaged, in either
  * byte order and in BigTIFF. */
-static void test_palette_missing(void **state)
+TEST(palette_missing)
 {
     static const char *const modes[] = {"wl", "wb", "w8l", "w8b"};
     static const uint8_t little[] = {0x40, 0x01, 3, 0}, big[] = {0x01, 0x40, 0, 3};
     static struct file f;
-    (void)state;
     for (size_t i = 0; i < 4 * 4; i++) {
         struct kind k = kind_of(PHOTOMETRIC_PALETTE, 8, 1, COMPRESSION_NONE);
         k.mode = modes[i % 4];
@@ -462,9 +454,8 @@ static void refuse(uint32_t tag, uint32_t tag_value, const struct kind *k, const
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, reason);
 }
 
-static void test_other_kinds(void **state)
+TEST(other_kinds)
 {
-    (void)state;
     struct kind gray = kind_of(PHOTOMETRIC_MINISBLACK, 8, 1, COMPRESSION_NONE);
     struct kind lab = kind_of(PHOTOMETRIC_CIELAB, 8, 3, COMPRESSION_NONE);
     struct kind inks = kind_of(PHOTOMETRIC_SEPARATED, 8, 4, COMPRESSION_NONE);
@@ -478,9 +469,8 @@ static void test_other_kinds(void **state)
 }
 
 /* Damages each byte of small files, and cuts them before the end of samples or directory. */
-static void test_damage(void **state)
+TEST(damage)
 {
-    (void)state;
     static struct file f;
     static const uint16_t compressions[] = {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_PACKBITS,
                                             COMPRESSION_ADOBE_DEFLATE, COMPRESSION_CCITTFAX4};
@@ -500,9 +490,8 @@ static void test_damage(void **state)
     }
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
-    (void)state;
     static struct file f;
     struct kind k = kind_of(PHOTOMETRIC_RGB, 8, 3, COMPRESSION_NONE);
     k.is_tiled = true;
@@ -537,24 +526,6 @@ static void ignore(const char *module, const char *format, va_list values)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gray),
-        cmocka_unit_test(test_colour),
-        cmocka_unit_test(test_compressions_and_byte_orders),
-        cmocka_unit_test(test_predictor),
-        cmocka_unit_test(test_rows_of_blocks),
-#ifdef IH_WITH_LIBDEFLATE
-        cmocka_unit_test(test_long_deflate),
-#endif
-        cmocka_unit_test(test_samples_not_written),
-        cmocka_unit_test(test_jpeg),
-        cmocka_unit_test(test_ycbcr),
-        cmocka_unit_test(test_palette_scales),
-        cmocka_unit_test(test_palette_missing),
-        cmocka_unit_test(test_other_kinds),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_limits),
-    };
     TIFFSetWarningHandler(ignore); /* when libtiff writes */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests();
 }

@@ -1,4 +1,6 @@
 /* TIFF strips that deviate from the specification as some programs write them. */
+#include "tests/support/test.h"
+
 #include "tests/support/damage.h"
 #include "tests/support/jpeg_files.h"
 #include "tests/support/written.h"
@@ -54,10 +56,9 @@ static struct file write_file(bool is_progressive, unsigned width, unsigned last
 }
 
 /* Some programs write the last strip as high as the others. */
-static void test_last_strip(void **state)
+TEST(last_strip)
 {
     uint8_t pixels[WIDTH * ROWS * 2];
-    (void)state;
     struct file f = write_file(false, WIDTH, HEIGHT - ROWS, pixels);
     assert_decodes(f.bytes, f.n, "tiff", WIDTH, HEIGHT, 1, pixels);
     f = write_file(false, WIDTH, ROWS, pixels);
@@ -70,22 +71,20 @@ static void test_last_strip(void **state)
 }
 
 /* The specification does not allow progressive JPEG, but its pixels are sound. */
-static void test_progressive(void **state)
+TEST(progressive)
 {
     uint8_t pixels[WIDTH * ROWS * 2];
-    (void)state;
     struct file f = write_file(true, WIDTH, HEIGHT - ROWS, pixels);
     assert_decodes(f.bytes, f.n, "tiff", WIDTH, HEIGHT, 1, pixels);
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
 }
 
 /* PackBits runs that continue in the next row: 12 of 24 pixels, then 36 each. */
-static void test_packbits(void **state)
+TEST(packbits)
 {
     uint8_t pixels[WIDTH * HEIGHT];
     uint32_t at[3];
     struct file f = {.n = 0};
-    (void)state;
     put(&f, "II*\0\0\0\0\0", 8);
     for (unsigned i = 0, done = 0; i < 2; i++) {
         const unsigned end = i ? WIDTH * HEIGHT : WIDTH * ROWS;
@@ -101,14 +100,4 @@ static void test_packbits(void **state)
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
     f.bytes[at[2] - 2]++; /* the last run is too short by one */
     assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged TIFF");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_last_strip),
-        cmocka_unit_test(test_progressive),
-        cmocka_unit_test(test_packbits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* TIFF with YCbCr that is not JPEG, written byte by byte: units of 1, 2 and 4 pixels in each
  * direction, in strips and tiles that extend past the image. */
+#include "tests/support/test.h"
+
 #include "tests/support/damage.h"
 #include "tests/support/written.h"
 
@@ -141,18 +143,16 @@ static void assert_kind(const struct kind *k)
     assert_decodes(f.bytes, f.n, "tiff", WIDTH, HEIGHT, 3, expected);
 }
 
-static void test_units(void **state)
+TEST(units)
 {
-    (void)state;
     for (unsigned i = 0; i < 3 * 3 * 4; i++) {
         const struct kind k = {1u << i % 3, 1u << i / 3 % 3, i / 9 % 2, i / 18};
         assert_kind(&k);
     }
 }
 
-static void test_damage(void **state)
+TEST(damage)
 {
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         const struct kind k = {4, 4, i, true};
         struct file f = write_file(&k);
@@ -160,9 +160,8 @@ static void test_damage(void **state)
     }
 }
 
-static void test_impossible(void **state)
+TEST(impossible)
 {
-    (void)state;
     struct kind k = {2, 2, false, true};
     struct file f = write_file(&k);
     f.bytes[f.n - 4 - 12 - 4] = 3; /* units of 3 across, before the entry of the reference values */
@@ -170,14 +169,4 @@ static void test_impossible(void **state)
     f = write_file(&k);
     f.bytes[f.bytes[f.n - 4 - 4] | f.bytes[f.n - 4 - 3] << 8] = 235; /* black is white */
     assert_refused(f.bytes, f.n, IH_CORRUPT, "YCbCr with impossible values");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_impossible),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,12 @@
  * on the CPU without an error, and the stream for the hardware decoders must decode to the same
  * pixels.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/jpeg_validated.h"
 
-static void test_all_kinds_pass(void **state)
+TEST(all_kinds_pass)
 {
-    (void)state;
     static const unsigned intervals[] = {0, 1, 2, 5, 1000};
     for (size_t k = 0; k < N_KINDS; k++)
         for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++)
@@ -29,9 +24,8 @@ static void test_all_kinds_pass(void **state)
 }
 
 /* Look-up tables of every size, and blocks without EOB. */
-static void test_larger_images_pass(void **state)
+TEST(larger_images_pass)
 {
-    (void)state;
     static const unsigned sizes[] = {64, 200, 700};
     for (size_t k = 0; k < N_KINDS; k++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -45,9 +39,8 @@ static void test_larger_images_pass(void **state)
             }
 }
 
-static void test_plan(void **state)
+TEST(plan)
 {
-    (void)state;
     for (size_t k = 0; k < N_KINDS; k++) {
         struct jpeg_file f = make_jpeg(&kinds[k], 33, 18);
         struct ih_jpeg_plan plan;
@@ -72,9 +65,8 @@ static void test_plan(void **state)
 }
 
 /* One byte of a 4:2:0 file's header changed. */
-static void test_header_bytes(void **state)
+TEST(header_bytes)
 {
-    (void)state;
     static const struct {
         unsigned marker, nth, at; /* at: counted from the marker's 0xFF */
         uint8_t value;
@@ -132,9 +124,8 @@ static void test_header_bytes(void **state)
 }
 
 /* A segment inserted before another one. */
-static void test_header_segments(void **state)
+TEST(header_segments)
 {
-    (void)state;
     static const struct {
         unsigned before;
         const char *bytes;
@@ -179,8 +170,7 @@ static void test_header_segments(void **state)
         {0xC0, "\xFF\xC0\0\x0E\x08\0\1\0\1\2\1\x11\0\2\x11\0", 16, IH_JPEG_REASON_COMPONENTS},
         {0xC0, "\xFF\xC0\0\x0B\x08\xFF\xDD\0\1\1\1\x11\0", 13, IH_JPEG_REASON_SIDE},
         {0xC0, "\xFF\xC0\0\x0B\x08\0\1\xFF\xDD\1\1\x11\0", 13, IH_JPEG_REASON_SIDE},
-        {0xC0, "\xFF\xC0\0\x0B\x08\0\1\0\1\1\1\x21\0", 13, IH_JPEG_REASON_SUBSAMPLING},
-    };
+        {0xC0, "\xFF\xC0\0\x0B\x08\0\1\0\1\1\1\x21\0", 13, IH_JPEG_REASON_SUBSAMPLING}};
     for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
         struct jpeg_file f = make_jpeg(&kinds[2], 20, 20);
         splice(&f, find_segment(&f, edits[i].before, 0), 0, edits[i].bytes, edits[i].n);
@@ -189,9 +179,8 @@ static void test_header_segments(void **state)
 }
 
 /* The rules hold for Huffman tables that no component uses, too. */
-static void test_huffman_tables(void **state)
+TEST(huffman_tables)
 {
-    (void)state;
     static const struct {
         uint8_t n_1, n_2, n_3; /* codes of 1, 2, 3 bits */
         enum ih_jpeg_reason reason;
@@ -219,9 +208,8 @@ static void test_huffman_tables(void **state)
     }
 }
 
-static void test_other_files(void **state)
+TEST(other_files)
 {
-    (void)state;
     const struct jpeg_kind progressive = {.h = 2, .v = 2, .is_progressive = true};
     struct jpeg_file f = make_jpeg(&progressive, 20, 20), ids = make_jpeg(&kinds[0], 9, 9);
     check_refused(&f, IH_JPEG_REASON_NOT_BASELINE);
@@ -236,18 +224,4 @@ static void test_other_files(void **state)
     for (size_t i = 0; i < 3; i++)
         ids.bytes[frame + 10 + 3 * i] = ids.bytes[scan + 5 + 2 * i] = (unsigned char)"RGB"[i];
     check_refused(&ids, IH_JPEG_REASON_NOT_YCBCR);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_kinds_pass),
-        cmocka_unit_test(test_larger_images_pass),
-        cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_header_bytes),
-        cmocka_unit_test(test_header_segments),
-        cmocka_unit_test(test_huffman_tables),
-        cmocka_unit_test(test_other_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,7 @@
  * Validation of entropy-coded data: blocks written bit by bit, the exact limit of coefficients, and
  * damage. The decoder on the CPU must accept every damaged file that passes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/jpeg_validated.h"
 
@@ -24,9 +20,8 @@
 #define MAX_15 "1011 1111 "
 #define MAX_3 "01 11 "
 
-static void test_blocks(void **state)
+TEST(blocks)
 {
-    (void)state;
     static const struct {
         unsigned n_blocks, restart_interval;
         const char *bits;
@@ -115,9 +110,8 @@ static void test_blocks(void **state)
 }
 
 /* Each coefficient is multiplied by the quantizer of its place. */
-static void test_quantizers_count(void **state)
+TEST(quantizers_count)
 {
-    (void)state;
     struct jpeg_file f = make_blocks(1, 0, "00" MAX_1023 ZRL "1111111110000011 0000000000 1010");
     size_t quant = find_segment(&f, 0xDB, 0) + 5;
     f.bytes[quant + 1] = 4; /* 1023 * 4 + 1023 * 1 */
@@ -137,9 +131,8 @@ static void test_quantizers_count(void **state)
 }
 
 /* The same where one look-up covers a DC symbol and AC symbols, or coefficients after a run. */
-static void test_quantizers_in_reach(void **state)
+TEST(quantizers_in_reach)
 {
-    (void)state;
     struct jpeg_file f = make_blocks(1, 0, "00 11010 11111 1010"); /* 31 */
     size_t quant = find_segment(&f, 0xDB, 0) + 5;
     f.bytes[quant + 1] = 190; /* 5890 */
@@ -173,9 +166,8 @@ static struct jpeg_file repeated_blocks(unsigned n_blocks, const char *bits)
 }
 
 /* Data of many lengths, with stuffing at every place of its end. */
-static void test_data_lengths(void **state)
+TEST(data_lengths)
 {
-    (void)state;
     static const struct {
         const char *bits;
         unsigned from, to; /* blocks: 4 KB of data and a few bytes less or more */
@@ -207,9 +199,8 @@ static struct jpeg_file damaged_kind(size_t i)
     return make_jpeg(&kind, (unsigned)(17 + i), (unsigned)(23 - i));
 }
 
-static void test_cuts(void **state)
+TEST(cuts)
 {
-    (void)state;
     for (size_t i = 0; i < N_KINDS; i++) {
         struct jpeg_file f = damaged_kind(i);
         for (size_t n = 0; n < f.n; n++) {
@@ -226,9 +217,8 @@ static void test_cuts(void **state)
     }
 }
 
-static void test_every_byte_changed(void **state)
+TEST(every_byte_changed)
 {
-    (void)state;
     for (size_t i = 0; i < N_KINDS; i++) {
         struct jpeg_file f = damaged_kind(i);
         size_t n_passed = 0;
@@ -281,9 +271,8 @@ static void damage(struct jpeg_file *f, unsigned way)
     }
 }
 
-static void test_random_damage(void **state)
+TEST(random_damage)
 {
-    (void)state;
     enum { N_WAYS = 7, N_FILES = 12, N_EACH = 120 };
     static const char *const names[N_WAYS] = {"cut",       "cut, EOI",  "a bit", "512 zeros",
                                               "RST added", "byte lost", "a byte"};
@@ -303,18 +292,4 @@ static void test_random_damage(void **state)
         n_all_passed += n_passed;
     }
     assert_true(n_all >= 10000 && n_all_passed > 0 && n_all_passed < n_all / 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_quantizers_count),
-        cmocka_unit_test(test_quantizers_in_reach),
-        cmocka_unit_test(test_data_lengths),
-        cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_every_byte_changed),
-        cmocka_unit_test(test_random_damage),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,7 @@
  * Validation by four interleaved streams: they accept sound files of every kind, refuse all damage,
  * and are in doubt about the files that they cannot validate.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/jpeg_validated.h"
 
@@ -18,9 +14,8 @@ static bool streams_accept(const struct jpeg_file *f, struct ih_jpeg_plan *plan)
 
 /* Complete files of every kind, large enough for all streams to get in step, and more data after
  * EOI. */
-static void test_sound_files(void **state)
+TEST(sound_files)
 {
-    (void)state;
     static const unsigned sizes[][2] = {{701, 499}, {2203, 131}, {139, 2207}, {1024, 512}};
     static const int qualities[] = {50, 90, 98};
     for (unsigned i = 0; i < N_KINDS * 4 * 3 * 2; i++) {
@@ -40,9 +35,8 @@ static void test_sound_files(void **state)
 }
 
 /* Every MCU has the same few bits, so a stream may never find out where one begins. */
-static void test_flat_files(void **state)
+TEST(flat_files)
 {
-    (void)state;
     for (unsigned i = 0; i < N_KINDS; i++) {
         struct jpeg_kind kind = kinds[i];
         kind.is_flat = true;
@@ -57,9 +51,8 @@ static void test_flat_files(void **state)
 }
 
 /* A changed bit or byte anywhere in a file that is large enough. */
-static void test_damage(void **state)
+TEST(damage)
 {
-    (void)state;
     enum { N_EACH = 60 };
     unsigned n_passed = 0, n_accepted = 0;
     uint32_t random = 7;
@@ -89,9 +82,8 @@ static void test_damage(void **state)
 }
 
 /* Large enough that ih_jpeg_validate uses the streams. */
-static void test_large_damaged_file(void **state)
+TEST(large_damaged_file)
 {
-    (void)state;
     const struct jpeg_kind kind = {.h = 2, .v = 1, .quality = 92};
     struct jpeg_file f = make_jpeg(&kind, 900, 500);
     const size_t data = find_data(&f);
@@ -129,9 +121,8 @@ static struct jpeg_file row_with(unsigned place, const char *bits)
 }
 
 /* The streams are in doubt about a DC prediction above 1100, and AC coefficients above 4800. */
-static void test_split_limit(void **state)
+TEST(split_limit)
 {
-    (void)state;
 #define MAX_1023 "1111111110000011 1111111111 "
 #define MAX_511 "1111111110000010 111111111 "
 #define DC(bits11) "111111110 " bits11 " 1010 " /* 11 bits: 1024 and up */
@@ -157,9 +148,8 @@ static void test_split_limit(void **state)
 }
 
 /* Many sound blocks: first after the end of a small image, then as the blocks of a large one. */
-static void test_much_data_after(void **state)
+TEST(much_data_after)
 {
-    (void)state;
     enum { N_ACROSS = 8000, N_DOWN = 256, N_BYTES = N_ACROSS / 4 * 3 * N_DOWN };
     struct ih_jpeg_plan plan;
     uint8_t *four_blocks = malloc(N_BYTES); /* 00 1010 four times, repeated */
@@ -177,9 +167,8 @@ static void test_much_data_after(void **state)
     free(f.bytes);
 }
 
-static void test_doubtful_files(void **state)
+TEST(doubtful_files)
 {
-    (void)state;
     struct jpeg_kind kind = {.h = 2, .v = 2, .restart_interval = 100};
     struct ih_jpeg_plan plan;
     struct jpeg_file f = make_jpeg(&kind, 700, 500);
@@ -200,15 +189,4 @@ static void test_doubtful_files(void **state)
     assert_false(streams_accept(&f, &plan));
     check_passes(&f);
     free(f.bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sound_files),    cmocka_unit_test(test_flat_files),
-        cmocka_unit_test(test_damage),         cmocka_unit_test(test_large_damaged_file),
-        cmocka_unit_test(test_split_limit),    cmocka_unit_test(test_much_data_after),
-        cmocka_unit_test(test_doubtful_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

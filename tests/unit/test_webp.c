@@ -1,6 +1,7 @@
 /* WebP files written by libwebp, sound and damaged. */
-#include "tests/support/damage.h"
+#include "tests/support/test.h"
 
+#include "tests/support/damage.h"
 #include <webp/encode.h>
 #include <webp/mux.h>
 
@@ -40,9 +41,8 @@ static struct file encode(const uint8_t *rgba, bool lossless)
 }
 
 /* A lossless file is exact, with and without alpha. */
-static void test_lossless(void **state)
+TEST(lossless)
 {
-    (void)state;
     uint8_t rgba[N * 4], rgb[N * 3];
     fill(rgba, 4);
     struct file f = encode(rgba, true);
@@ -62,9 +62,8 @@ static void test_lossless(void **state)
 }
 
 /* Lossy colours are close to the original; alpha is exact. */
-static void test_lossy(void **state)
+TEST(lossy)
 {
-    (void)state;
     uint8_t rgba[N * 4];
     for (size_t i = 0; i < N; i++) {
         rgba[4 * i] = 200;
@@ -90,9 +89,8 @@ static void test_lossy(void **state)
 
 /* The first of two frames, at 2, 4 of a canvas of 20 x 12. The rest of the canvas is transparent.
  */
-static void test_animation(void **state)
+TEST(animation)
 {
-    (void)state;
     enum { CANVAS_W = 20, CANVAS_H = 12 };
     uint8_t rgba[N * 4], expected[CANVAS_W * CANVAS_H * 4] = {0};
     fill(rgba, 4);
@@ -123,9 +121,8 @@ static void test_animation(void **state)
 }
 
 /* Limits apply to the header, before memory is allocated. */
-static void test_limits(void **state)
+TEST(limits)
 {
-    (void)state;
     uint8_t rgba[N * 4];
     fill(rgba, 4);
     struct file f = encode(rgba, true);
@@ -138,15 +135,4 @@ static void test_limits(void **state)
     d = decode(bomb, sizeof bomb, MAX_PIXELS, 1);
     assert_int_equal(d.status, d.error.status);
     assert_true(d.status == IH_LIMIT || d.status == IH_CORRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lossless),
-        cmocka_unit_test(test_lossy),
-        cmocka_unit_test(test_animation),
-        cmocka_unit_test(test_limits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,10 @@
  * RGB, equal the rows of jpeg_read_scanlines in every byte, with all four subsamplings, every small
  * size, hard and soft content. The planes' padding is noise, so a wrong read changes the result.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "kernels/ycc.h"
 #include "tests/support/random.h"
-
 #include <jpeglib.h>
 
 enum { ALIGNMENT = 16, GUARD_ROWS = 16 };
@@ -289,21 +280,19 @@ static void every_small_size(int h, int v)
         }
 }
 
-#define SMALL_TEST(name, h, v)             \
-    static void small_##name(void **state) \
-    {                                      \
-        (void)state;                       \
-        every_small_size(h, v);            \
+#define SMALL_TEST(name, h, v)  \
+    TEST(small_##name)          \
+    {                           \
+        every_small_size(h, v); \
     }
 SMALL_TEST(444, 1, 1)
 SMALL_TEST(422, 2, 1)
 SMALL_TEST(420, 2, 2)
 SMALL_TEST(440, 1, 2)
 
-static void larger_files(void **state)
+TEST(larger_files)
 {
     static const uint32_t sizes[][2] = {{512, 64}, {531, 77}, {96, 251}, {65500, 3}, {3, 3001}};
-    (void)state;
     for (int i = 0; i < 4; i++)
         for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++)
             for (int content = 0; content < N_CONTENTS; content++) {
@@ -313,9 +302,8 @@ static void larger_files(void **state)
 }
 
 /* Planes that no encoder would make: all kinds of neighbours and sums. */
-static void planes_of_noise(void **state)
+TEST(planes_of_noise)
 {
-    (void)state;
     for (int i = 0; i < 4; i++)
         for (uint32_t width = 1; width < 300; width += 1 + width / 5) {
             const struct shape s = {width, 1 + width * 7 % 61, 1 + i % 2, 1 + i / 2};
@@ -339,9 +327,8 @@ static int clamped(int value)
 }
 
 /* All 2^24 colours. */
-static void every_colour(void **state)
+TEST(every_colour)
 {
-    (void)state;
     for (int cb = 0; cb < 256; cb++)
         for (int cr = 0; cr < 256; cr++) {
             const int red = term(1.402, cr, 32768) / 65536, blue = term(1.772, cb, 32768) / 65536;
@@ -357,15 +344,4 @@ static void every_colour(void **state)
                     fail_msg("Y %d, Cb %d, Cr %d: %u %u %u", y, cb, cr, r >> 16, g >> 16, b >> 16);
             }
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_444),    cmocka_unit_test(small_422),
-        cmocka_unit_test(small_420),    cmocka_unit_test(small_440),
-        cmocka_unit_test(larger_files), cmocka_unit_test(planes_of_noise),
-        cmocka_unit_test(every_colour),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
