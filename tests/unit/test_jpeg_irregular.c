@@ -276,21 +276,36 @@ static void test_before_other_markers(void **state)
     }
 }
 
+static size_t at_last_restart(const struct jpeg_file *f)
+{
+    size_t at = f->n - 2;
+    while (f->bytes[at] != 0xFF || (f->bytes[at + 1] & 0xF8) != 0xD0)
+        at--;
+    return at;
+}
+
 /* A few bytes before a restart marker, which libjpeg had in its bit buffer and reports together
  * with those before EOI. They must not pass as bytes before EOI. */
 static void test_reported_at_the_end(void **state)
 {
     (void)state;
-    const struct look restarts = {
-        .h = 1, .v = 1, .is_baseline = true, .stored = JCS_GRAYSCALE, .restart_interval = 4};
-    for (size_t n = 2; n < 8; n++) {
-        struct jpeg_file sound = make_scans(&restarts, &in_one_scan, 33, 17);
-        struct jpeg_file f = copy_of(&sound);
-        splice(&f, at_end(&f), 0, "0123456789abcdef", 16);
-        splice(&f, at_restart(&f), 0, "\x12\x34\x56\x12\x34\x56\x12\x34", n);
-        check(&sound, &f,
-              (struct expected){.when = IF_LENIENT, .warnings = DATA | END, .may_lack = END});
-    }
+    static const struct look restarts[] = {
+        {.h = 1, .v = 1, .is_baseline = true, .stored = JCS_GRAYSCALE, .restart_interval = 4},
+        {.h = 1, .v = 1, .is_baseline = true, .restart_interval = 4},
+        {.h = 1, .v = 1, .restart_interval = 4},
+    };
+    for (size_t n = 2; n < 8; n++)
+        for (unsigned i = 0; i < 6; i++) {
+            const unsigned kind = i / 2;
+            struct jpeg_file sound =
+                make_scans(&restarts[kind], kind == 1 ? &apart : &in_one_scan, 33, 17);
+            struct jpeg_file f = copy_of(&sound);
+            splice(&f, at_end(&f), 0, "0123456789abcdef", 16);
+            splice(&f, i % 2 ? at_last_restart(&sound) : at_restart(&f), 0,
+                   "\x12\x34\x56\x12\x34\x56\x12\x34", n);
+            check(&sound, &f,
+                  (struct expected){.when = IF_LENIENT, .warnings = DATA | END, .may_lack = END});
+        }
 }
 
 /* A comment between the extra bytes and EOI. */
