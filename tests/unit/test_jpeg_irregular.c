@@ -446,6 +446,27 @@ static void test_damage(void **state)
     }
 }
 
+/* What follows a damaged SOS marker looks like extra bytes. */
+static void test_lost_scan(void **state)
+{
+    (void)state;
+    const struct {
+        const struct look *look;
+        const struct script *script;
+    } files[] = {{&sequential[1], &apart},
+                 {&gray, &gray_bits},
+                 {&looks[0], &scripts[0]},
+                 {&looks[2], &scripts[1]},
+                 {&looks[1], &scripts[3]}};
+    for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++)
+        for (int scan = -1; scan < 3; scan++) {
+            struct jpeg_file sound = make_scans(files[i].look, files[i].script, 33, 200);
+            struct jpeg_file f = copy_of(&sound);
+            f.bytes[find_scan(&f, scan)] = 0xFE;
+            check(&sound, &f, (struct expected){.when = NEVER});
+        }
+}
+
 static void test_enough_files(void **state)
 {
     (void)state;
@@ -466,6 +487,7 @@ int main(void)
         cmocka_unit_test(test_scan_order),
         cmocka_unit_test(test_scans_without_meaning),
         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_lost_scan),
         cmocka_unit_test(test_enough_files),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
