@@ -261,8 +261,7 @@ const struct ih_option ih_option_table[] = {
      .set = set_raw},
     {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), TEXT("N"),
      .set = set_max_pixels},
-    {ROW(INPUT, RUN, "lenient", "accept irregular JPEG if its pixels are certain"),
-     FIELD(is_lenient)},
+    {ROW(INPUT, RUN, "lenient", "accept irregular JPEG with certain pixels"), FIELD(is_lenient)},
 
     {ROW(OUTPUT, BENCH | RUN, "text", "a summary of an image, or a line for each"),
      CHOICE("full", "lines"), .is_optional = true, .set = set_output},

@@ -226,9 +226,9 @@ static void start(struct jpeg_state *s, bool gives_raw)
     if (jpeg_has_multiple_scans(c) && s->reader.components_seen != (1u << c->num_components) - 1)
         ih_jpeg_reader_fail(&s->reader, IH_CORRUPT,
                             "a colour component has no scan"); /* libjpeg would invent it */
-    if (s->reader.warnings & IH_WARNING_PROGRESSION && !is_every_bit_set(c))
+    if (s->reader.warnings && c->progressive_mode && !is_every_bit_set(c))
         ih_jpeg_reader_fail(&s->reader, IH_CORRUPT,
-                            "irregular order of scans, and bits of coefficients are missing");
+                            "irregular, and bits of coefficients are missing"); /* a lost scan */
 }
 
 /* Reads up to the end of the file's data, EOI. May longjmp. */

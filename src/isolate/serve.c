@@ -179,7 +179,8 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
     if (last.error.status == IH_OK && ih_source_open_fd(&s->src, file, &last.error) == IH_OK) {
         ih_source_preload(&s->src, s->read, request->n_read, request->at_end,
                           request->is_from_start, request->file_bytes);
-        decode(s, decoders[index], &options, &last.info.warnings, &last.error);
+        if (decode(s, decoders[index], &options, &last.info.warnings, &last.error) == IH_OK)
+            last.error.status = IH_OK; /* a decoder that tried two ways may have left an error */
     }
     ih_source_close(&s->src);
     if (last.error.status != IH_OK)

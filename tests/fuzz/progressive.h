@@ -56,6 +56,7 @@ static inline enum ih_status count_jpeg(const uint8_t *bytes, size_t size, uint6
     const struct ih_decode_options options = {.max_pixels = max_pixels,
                                               .budget = &budget,
                                               .n_idle_cores = &n_idle,
+                                              .is_lenient = size % 2 == 0,
                                               .all_scans_from_pixels = from_pixels};
     memset(got, 0, sizeof *got);
     ih_source_open_memory(&src, bytes, size);

@@ -3,17 +3,11 @@
  * for them and for the sound files that they are made from. Pixels, planes, all scans at once, the
  * ordinary way, files, memory and inputs that cannot be rewound agree.
  */
-#define _POSIX_C_SOURCE 200809L
+#include "tests/support/test.h"
 
 #include "decode/decoder.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
 #include <limits.h>
-
-#include <cmocka.h>
 
 #include "tests/support/progressive.h"
 
@@ -225,9 +219,8 @@ static size_t at_second_scan(const struct jpeg_file *f)
 }
 
 /* Drones. */
-static void test_before_end(void **state)
+TEST(before_end)
 {
-    (void)state;
     for (unsigned size = 0; size < N_SIZES; size++) {
         for (unsigned i = 0; i < N_SEQUENTIAL; i++)
             check_extra(&sequential[i], &in_one_scan, size, at_end, sizeof extra,
@@ -242,9 +235,8 @@ static void test_before_end(void **state)
 }
 
 /* So few that libjpeg may have them in its bit buffer. */
-static void test_few_before_end(void **state)
+TEST(few_before_end)
 {
-    (void)state;
     for (size_t n = 1; n < 12; n++) {
         const struct expected e = {.warnings = END, .may_lack = END};
         check_extra(&sequential[0], &in_one_scan, 1, at_end, n, e);
@@ -253,9 +245,8 @@ static void test_few_before_end(void **state)
     }
 }
 
-static void test_between_segments(void **state)
+TEST(between_segments)
 {
-    (void)state;
     for (unsigned i = 0; i < N_SEQUENTIAL; i++)
         check_extra(&sequential[i], &in_one_scan, 1, in_header, 3,
                     (struct expected){.when = ALWAYS, .warnings = HEADER});
@@ -263,9 +254,8 @@ static void test_between_segments(void **state)
                 (struct expected){.when = ALWAYS, .warnings = HEADER});
 }
 
-static void test_before_other_markers(void **state)
+TEST(before_other_markers)
 {
-    (void)state;
     const struct expected e = {.when = IF_LENIENT, .warnings = DATA};
     for (unsigned size = 1; size < N_SIZES; size++) {
         for (unsigned i = 0; i < N_SEQUENTIAL; i++)
@@ -276,27 +266,40 @@ static void test_before_other_markers(void **state)
     }
 }
 
-/* A few bytes before a restart marker, which libjpeg had in its bit buffer and reports together
- * with those before EOI. They must not pass as bytes before EOI. */
-static void test_reported_at_the_end(void **state)
+static size_t at_last_restart(const struct jpeg_file *f)
 {
-    (void)state;
-    const struct look restarts = {
-        .h = 1, .v = 1, .is_baseline = true, .stored = JCS_GRAYSCALE, .restart_interval = 4};
-    for (size_t n = 2; n < 8; n++) {
-        struct jpeg_file sound = make_scans(&restarts, &in_one_scan, 33, 17);
-        struct jpeg_file f = copy_of(&sound);
-        splice(&f, at_end(&f), 0, "0123456789abcdef", 16);
-        splice(&f, at_restart(&f), 0, "\x12\x34\x56\x12\x34\x56\x12\x34", n);
-        check(&sound, &f,
-              (struct expected){.when = IF_LENIENT, .warnings = DATA | END, .may_lack = END});
-    }
+    size_t at = f->n - 2;
+    while (f->bytes[at] != 0xFF || (f->bytes[at + 1] & 0xF8) != 0xD0)
+        at--;
+    return at;
+}
+
+/* A few bytes before a restart marker, which libjpeg had in its bit buffer and reports together
+ * with those before EOI, or before the next scan. They must not pass as bytes before EOI. */
+TEST(reported_at_the_end)
+{
+    static const struct look restarts[] = {
+        {.h = 1, .v = 1, .is_baseline = true, .stored = JCS_GRAYSCALE, .restart_interval = 4},
+        {.h = 1, .v = 1, .is_baseline = true, .restart_interval = 4},
+        {.h = 1, .v = 1, .restart_interval = 4},
+    };
+    for (size_t n = 2; n < 8; n++)
+        for (unsigned i = 0; i < 7; i++) {
+            const unsigned kind = i < 6 ? i / 2 : 2;
+            struct jpeg_file sound = make_scans(&restarts[kind], kind == 1 ? &apart : &in_one_scan,
+                                                33, kind == 2 ? 200 : 17);
+            struct jpeg_file f = copy_of(&sound);
+            splice(&f, at_end(&f), 0, "0123456789abcdef", i < 6 ? 16 : 0);
+            splice(&f, i % 2 ? at_last_restart(&sound) : at_restart(&f), 0,
+                   "\x12\x34\x56\x12\x34\x56\x12\x34", n);
+            check(&sound, &f,
+                  (struct expected){.when = IF_LENIENT, .warnings = DATA | END, .may_lack = END});
+        }
 }
 
 /* A comment between the extra bytes and EOI. */
-static void test_before_comment(void **state)
+TEST(before_comment)
 {
-    (void)state;
     for (unsigned i = 0; i < N_SEQUENTIAL; i++) {
         struct jpeg_file sound = make_scans(&sequential[i], &in_one_scan, 33, 17);
         struct jpeg_file f = copy_of(&sound);
@@ -308,9 +311,8 @@ static void test_before_comment(void **state)
 /* ---- parameters of sequential scans ---- */
 
 /* Samsung phones. */
-static void test_scan_parameters(void **state)
+TEST(scan_parameters)
 {
-    (void)state;
     static const uint8_t parameters[][3] = {{0, 0, 0},     {1, 63, 0},   {0, 62, 0},
                                             {0, 63, 0x11}, {5, 2, 0x10}, {255, 255, 255}};
     for (unsigned n = 0; n < sizeof parameters / sizeof parameters[0]; n++)
@@ -379,9 +381,8 @@ static void check_order(const struct look *look, const struct script *script, un
         __VA_ARGS__                                                                \
     }
 
-static void test_scan_order(void **state)
+TEST(scan_order)
 {
-    (void)state;
     const struct script chroma_first = scripts[2];
     /* AC before DC */
     check_order(&gray, &gray_bits, IF_LENIENT, ORDER_OF(1, 0, 2, 3, 4));
@@ -395,9 +396,8 @@ static void test_scan_order(void **state)
     check_order(&gray, &gray_bits, IF_LENIENT, ORDER_OF(0, 0, 1, 1, 2, 3, 4));
 }
 
-static void test_scans_without_meaning(void **state)
+TEST(scans_without_meaning)
 {
-    (void)state;
     check_order(&gray, &gray_bits, NEVER, ORDER_OF(0, 1, 4, 3));       /* a bit was never sent */
     check_order(&gray, &gray_bits, NEVER, ORDER_OF(0, 2, 1, 3, 4));    /* refined before sent */
     check_order(&gray, &gray_bits, NEVER, ORDER_OF(0, 1, 2, 3, 4, 4)); /* refined twice */
@@ -407,9 +407,8 @@ static void test_scans_without_meaning(void **state)
 
 /* ---- pixels that a reader would have to invent ---- */
 
-static void test_damage(void **state)
+TEST(damage)
 {
-    (void)state;
     for (unsigned i = 0; i < N_SEQUENTIAL + N_LOOKS; i++) {
         const struct look *look = i < N_SEQUENTIAL ? &sequential[i] : &looks[i - N_SEQUENTIAL];
         for (unsigned kind = 0; kind < 4; kind++) {
@@ -431,27 +430,30 @@ static void test_damage(void **state)
     }
 }
 
-static void test_enough_files(void **state)
+/* What follows a damaged SOS marker looks like extra bytes. */
+TEST(lost_scan)
 {
-    (void)state;
+    const struct {
+        const struct look *look;
+        const struct script *script;
+    } files[] = {{&sequential[1], &apart},
+                 {&gray, &gray_bits},
+                 {&looks[0], &scripts[0]},
+                 {&looks[2], &scripts[1]},
+                 {&looks[1], &scripts[3]}};
+    for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++)
+        for (int scan = -1; scan < 3; scan++) {
+            struct jpeg_file sound = make_scans(files[i].look, files[i].script, 33, 200);
+            struct jpeg_file f = copy_of(&sound);
+            f.bytes[find_scan(&f, scan)] = 0xFE;
+            check(&sound, &f, (struct expected){.when = NEVER});
+        }
+}
+
+TEST(enough_files)
+{
     assert_true(n_accepted >= 60);
     assert_true(n_lenient >= 40);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_before_end),
-        cmocka_unit_test(test_few_before_end),
-        cmocka_unit_test(test_between_segments),
-        cmocka_unit_test(test_before_other_markers),
-        cmocka_unit_test(test_reported_at_the_end),
-        cmocka_unit_test(test_before_comment),
-        cmocka_unit_test(test_scan_parameters),
-        cmocka_unit_test(test_scan_order),
-        cmocka_unit_test(test_scans_without_meaning),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_enough_files),
-    };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
-}
+PROGRAM_WITH(make_path, remove_path)

@@ -153,6 +153,61 @@ static unsigned long make_progressive(unsigned char **bytes)
     return n_bytes;
 }
 
+/* A copy with 16 bytes inserted before the last marker of this code. */
+static uint8_t *with_extra_bytes(const uint8_t *bytes, size_t n_bytes, uint8_t code)
+{
+    size_t at = n_bytes - 2;
+    uint8_t *copy = malloc(n_bytes + 16);
+    assert_non_null(copy);
+    while (bytes[at] != 0xFF || bytes[at + 1] != code)
+        at--;
+    memcpy(copy, bytes, at);
+    memset(copy + at, 0x55, 16);
+    memcpy(copy + at + 16, bytes + at, n_bytes - at);
+    return copy;
+}
+
+TEST(lenient)
+{
+    unsigned char *sound;
+    const unsigned long n = make_progressive(&sound);
+    uint8_t *at_end = with_extra_bytes(sound, n, 0xD9), *at_scan = with_extra_bytes(sound, n, 0xDA);
+    struct ih_counts *counts = open_counts(), *expected = open_counts(), *sum = open_counts();
+    struct ih_error err;
+    for (unsigned is_lenient = 0; is_lenient < 2; is_lenient++) {
+        const struct ih_settings settings = {.device = "cpu", .lenient = is_lenient};
+        struct ih_context *context = NULL;
+        assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), IH_OK);
+        assert_int_equal(ih_count_memory(context, sound, n, expected, &err), IH_OK);
+        assert_int_equal(summary_of(expected).warnings, 0);
+        assert_int_equal(ih_count_memory(context, at_end, n + 16, counts, &err), IH_OK);
+        assert_int_equal(summary_of(counts).warnings, IH_WARNING_END_BYTES);
+        assert_int_equal(ih_counts_add(sum, counts, &err), IH_OK);
+        assert_int_equal(summary_of(sum).warnings, is_lenient ? 0 : IH_WARNING_END_BYTES);
+        const enum ih_status status = ih_count_memory(context, at_scan, n + 16, counts, &err);
+        if (is_lenient) {
+            assert_int_equal(status, IH_OK);
+            assert_int_equal(summary_of(counts).warnings, IH_WARNING_DATA_BYTES);
+            assert_memory_equal(ih_counts_bins(counts, 0), ih_counts_bins(expected, 0),
+                                IH_BINS * sizeof(uint64_t));
+        } else {
+            assert_int_equal(status, IH_CORRUPT);
+            assert_int_equal(err.limit, IH_LIMIT_LENIENT);
+            assert_non_null(strstr(err.message, " (lenient)"));
+        }
+        ih_context_close(context);
+    }
+    for (unsigned w = IH_WARNING_HEADER_BYTES; w <= IH_WARNING_PROGRESSION; w *= 2)
+        assert_string_not_equal(ih_warning_text((enum ih_warning)w), "unknown warning");
+    assert_string_equal(ih_warning_text((enum ih_warning)1000), "unknown warning");
+    free(at_end);
+    free(at_scan);
+    free(sound);
+    ih_counts_close(counts);
+    ih_counts_close(expected);
+    ih_counts_close(sum);
+}
+
 TEST(settings_are_used)
 {
     const struct ih_settings settings = {.device = "cpu",

@@ -42,6 +42,7 @@ struct ih_jpeg_reader {
     unsigned n_spans;
     uint64_t n_given;          /* bytes, to the end of the library's present buffer */
     uint64_t n_before_markers; /* bytes that it had read before it looked for markers */
+    bool is_after_segment;     /* that it has read since then */
     bool is_lenient;           /* set by the caller after init */
     bool is_started;
     unsigned warnings;        /* set of enum ih_warning */

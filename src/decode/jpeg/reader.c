@@ -60,6 +60,7 @@ static uint64_t n_read(const struct ih_jpeg_reader *r)
 void ih_jpeg_reader_mark(struct ih_jpeg_reader *r)
 {
     r->n_before_markers = n_read(r);
+    r->is_after_segment = false;
 }
 
 /* Records the library's last warning if the reader is lenient; else fails with it. */
@@ -79,8 +80,9 @@ static void tolerate(struct ih_jpeg_reader *r, enum ih_warning warning)
 /*
  * The library has skipped bytes before a marker. Returns false if that is damage.
  *
- * It also counts bytes before an earlier restart marker that it had in its bit buffer. They are
- * recognised because the library has read fewer bytes since the end of the data than it reports.
+ * Bytes before EOI must follow the data directly. After a segment they could be a scan whose start
+ * is damaged. The library also counts bytes before an earlier restart marker that it had in its bit
+ * buffer; then it has read fewer bytes since the end of the data than it reports.
  */
 static bool accept_extra_bytes(struct ih_jpeg_reader *r)
 {
@@ -89,7 +91,8 @@ static bool accept_extra_bytes(struct ih_jpeg_reader *r)
         return !r->is_started;
     if (!r->is_started)
         r->warnings |= IH_WARNING_HEADER_BYTES;
-    else if (r->errors.msg_parm.i[1] == JPEG_EOI && n_extra <= n_read(r) - r->n_before_markers)
+    else if (r->errors.msg_parm.i[1] == JPEG_EOI && !r->is_after_segment &&
+             n_extra <= n_read(r) - r->n_before_markers)
         r->warnings |= IH_WARNING_END_BYTES;
     else
         tolerate(r, IH_WARNING_DATA_BYTES);
@@ -111,13 +114,15 @@ static bool accept_progression(struct ih_jpeg_reader *r)
     return true;
 }
 
-/* Level -1 is a warning of corrupt data, 0 and up are traces. */
+/* Level -1 is a warning of corrupt data, 0 and up are traces: each segment has one. */
 static void on_message(j_common_ptr cinfo, int level)
 {
     struct ih_jpeg_reader *r = reader_of(cinfo);
     char text[JMSG_LENGTH_MAX];
-    if (level >= 0)
+    if (level >= 0) {
+        r->is_after_segment = true;
         return;
+    }
     switch (r->errors.msg_code) {
     case JWRN_JFIF_MAJOR:     /* unknown JFIF revision or colour transform code: */
     case JWRN_ADOBE_XFORM:    /* the samples are decoded the same way */
