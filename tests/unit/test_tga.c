@@ -46,6 +46,23 @@ static void test_plain(void **state)
     assert_decodes(f.bytes, f.n, "tga", 2, 1, 2, EXPECT(7, 8, 9, 10));
 }
 
+/* Rows of whole bytes, the leftmost pixel in the highest bit, 1 is white. */
+static void test_bitmap(void **state)
+{
+    (void)state;
+    struct file f = start(3, 10, 2, 1, 0, 0, 0);
+    PUT(&f, 0xA0, 0x7F, 0x01, 0x80);
+    assert_decodes(f.bytes, f.n, "tga", 10, 2, 1,
+                   EXPECT(255, 0, 255, 0, 0, 0, 0, 0, 0, 255, 0, 0, 0, 0, 0, 0, 0, 255, 255, 0));
+    struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
+    assert_int_equal(d.info.source_depth, 1);
+    free(d.pixels);
+    assert_cuts_are_refused(f.bytes, f.n);
+    f = start(11, 8, 1, 1, 0, 0, 0);
+    PUT(&f, 0x87, 1);
+    assert_refused(f.bytes, f.n, IH_UNKNOWN, "not an image");
+}
+
 /* Runs and literals; both may continue in the next row. */
 static void test_run_lengths(void **state)
 {
@@ -154,13 +171,10 @@ static void test_probe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_run_lengths),
-        cmocka_unit_test(test_palettes),
-        cmocka_unit_test(test_unused_palettes),
-        cmocka_unit_test(test_indices_out_of_the_palette),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_plain),           cmocka_unit_test(test_bitmap),
+        cmocka_unit_test(test_run_lengths),     cmocka_unit_test(test_palettes),
+        cmocka_unit_test(test_unused_palettes), cmocka_unit_test(test_indices_out_of_the_palette),
+        cmocka_unit_test(test_damage),          cmocka_unit_test(test_probe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
