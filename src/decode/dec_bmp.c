@@ -9,7 +9,8 @@
  * The format leaves some cases open, and readers differ:
  * - Channels of fewer than 8 bits become round(v * 255 / max). Some readers repeat the high bits.
  * - Pixels that a run-length coded image skips, or never reaches, have colour 0.
- * - A run past the end of its row, or an index past the end of the palette, is damage.
+ * - A run may reach into the padding of its row, which some encoders code like pixels, but not past
+ *   it. An index past the end of the palette is damage.
  * - The header states the palette's length, but the palette also ends where the pixels start: many
  *   palettes are shorter than stated.
  * - The fourth byte of a 32-bit pixel is alpha only if the header has a mask for it. Without masks
@@ -67,6 +68,7 @@ struct bmp_state {
 
     /* Run-length coding: */
     uint64_t row_start; /* the number of the first pixel of the current row */
+    uint64_t n_padding; /* pixels of the current row's padding that were coded */
     enum pending pending;
     uint64_t n_pending;
     uint8_t values[2]; /* a run alternates between both; literals use the first for their byte */
@@ -345,9 +347,10 @@ static enum ih_status next_command(struct bmp_state *s, struct ih_error *err)
         s->values[1] = s->bits == 4 ? command[1] & 15 : command[1];
     }
     if (s->pending != GAP)
-        return s->n_pending <= left
+        return x + s->n_padding + s->n_pending <= (uint64_t)s->row_bytes * 8 / s->bits
                    ? IH_OK
                    : ih_error_set(err, IH_CORRUPT, "damaged BMP: a run past the end of its row");
+    s->n_padding = 0;
     if (command[1] == END_OF_IMAGE) {
         s->n_pending = s->n_pixels - s->n_given;
         return IH_OK;
@@ -393,6 +396,12 @@ static enum ih_status read_runs(struct bmp_state *s, uint8_t *pixels, size_t cap
             index = s->values[s->n_used % 2];
         else if (s->pending == LITERALS && next_literal(s, &index, err) != IH_OK)
             return err->status;
+        if (s->pending != GAP && s->n_given == s->row_start + s->width) { /* in the padding */
+            s->n_used++;
+            s->n_pending--;
+            s->n_padding++;
+            continue;
+        }
         if (put_index(s, index, pixels + 3 * *n, err) != IH_OK)
             return err->status;
         s->n_used++;

@@ -8,9 +8,12 @@
  *
  * A monochrome picture is counted as gray. Its boxes tell that it is monochrome; old versions of
  * libheif do not, and decode a grid of such pictures only to RGB. So every picture is decoded to
- * RGB. One channel of a monochrome picture is used, after a check that all three are equal.
+ * RGB. One channel of a monochrome picture is used, after a check that all three are equal. libheif
+ * expands limited range (16 to 235 with 8 bits) only in colour pictures; here it is expanded in
+ * monochrome ones too.
  *
- * libheif conceals damage where it can and reports it as a warning. Here each warning is an error.
+ * libheif conceals damage where it can and reports it as a warning. Here a warning is an error,
+ * unless it is only about the description of the colours.
  *
  * libde265, the usual decoder of HEVC, reports no error for some damaged files and leaves blocks
  * unwritten, so that counts would depend on what memory held before. So HEVC is decoded twice, with
@@ -23,6 +26,7 @@
 #include "decode/samples.h"
 
 #include <libheif/heif.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +37,6 @@
 #endif
 
 enum {
-    SIDE_MAX = 32768, /* libheif's own limit is the square of this, in pixels */
     /* Memory in samples a pixel: YCbCr with alpha in the codec and in libheif, and RGBA; for HEVC
      * RGBA again. */
     HELD_SAMPLES = 12,
@@ -41,12 +44,20 @@ enum {
 };
 
 /* The functions of libheif that are called. */
+#if LIBHEIF_HAVE_VERSION(1, 19, 0)
+#define HEIF_LIMIT_CALLS(F)                                            \
+    F(struct heif_security_limits *, heif_context_get_security_limits, \
+      (const struct heif_context *))
+#else
+#define HEIF_LIMIT_CALLS(F) \
+    F(void, heif_context_set_maximum_image_size_limit, (struct heif_context *, int))
+#endif
 #define HEIF_CALLS(F)                                                                              \
     F(struct heif_error, heif_init, (struct heif_init_params *))                                   \
     F(struct heif_context *, heif_context_alloc, (void))                                           \
     F(void, heif_context_free, (struct heif_context *))                                            \
     F(void, heif_context_set_max_decoding_threads, (struct heif_context *, int))                   \
-    F(void, heif_context_set_maximum_image_size_limit, (struct heif_context *, int))               \
+    HEIF_LIMIT_CALLS(F)                                                                            \
     F(struct heif_error, heif_context_read_from_memory_without_copy,                               \
       (struct heif_context *, const void *, size_t, const struct heif_reading_options *))          \
     F(struct heif_error, heif_context_get_primary_image_handle,                                    \
@@ -55,6 +66,11 @@ enum {
     F(int, heif_image_handle_get_height, (const struct heif_image_handle *))                       \
     F(int, heif_image_handle_get_luma_bits_per_pixel, (const struct heif_image_handle *))          \
     F(int, heif_image_handle_has_alpha_channel, (const struct heif_image_handle *))                \
+    F(struct heif_error, heif_image_handle_get_nclx_color_profile,                                 \
+      (const struct heif_image_handle *, struct heif_color_profile_nclx **))                       \
+    F(struct heif_error, heif_image_get_nclx_color_profile,                                        \
+      (const struct heif_image *, struct heif_color_profile_nclx **))                              \
+    F(void, heif_nclx_color_profile_free, (struct heif_color_profile_nclx *))                      \
     F(void, heif_image_handle_release, (const struct heif_image_handle *))                         \
     F(struct heif_decoding_options *, heif_decoding_options_alloc, (void))                         \
     F(void, heif_decoding_options_free, (struct heif_decoding_options *))                          \
@@ -102,6 +118,7 @@ struct heif_state {
     bool is_gray;                     /* returns one channel of the colours */
     bool is_hevc;                     /* the codec of the picture or of a part of it */
     bool is_deep;                     /* more than 8 bits a sample */
+    bool is_limited;                  /* a gray image of limited range, which is expanded here */
     const uint8_t *plane;             /* interleaved samples of image */
     size_t stride;
     uint32_t max; /* largest sample of a deep image */
@@ -117,7 +134,9 @@ static enum ih_status failed(struct heif_error e, struct ih_error *err)
             *c = ' ';
     if (e.code == heif_error_Memory_allocation_error)
         status = e.subcode == heif_suberror_Security_limit_exceeded ? IH_LIMIT : IH_MEMORY;
-    else if (e.code == heif_error_Unsupported_filetype || e.code == heif_error_Unsupported_feature)
+    else if (e.code == heif_error_Unsupported_filetype ||
+             e.code == heif_error_Unsupported_feature ||
+             e.code == heif_error_Plugin_loading_error) /* also: no decoder is installed */
         status = IH_UNSUPPORTED;
     return ih_error_set(err, status, "%s: %s",
                         status == IH_CORRUPT       ? "damaged HEIF"
@@ -274,13 +293,44 @@ static bool has_hevc(const uint8_t *file, size_t size_bytes)
 
 /* ---- header ---- */
 
-static int side_limit(uint64_t max_pixels)
+/* libheif's own limits refuse some images that max_pixels allows. Before it reads the boxes, they
+ * are raised to max_pixels, and before it decodes, to what an image of this size needs. They are
+ * not turned off, because a hostile file may contain larger images than it states. */
+#if LIBHEIF_HAVE_VERSION(1, 19, 0)
+static void set_limits_of_boxes(struct heif_state *s, uint64_t max_pixels)
 {
-    int side = 1;
-    while (side < SIDE_MAX && (uint64_t)side * (uint64_t)side < max_pixels)
-        side *= 2;
-    return side;
+    struct heif_security_limits *limits = s->lib.heif_context_get_security_limits(s->context);
+    if (limits->max_image_size_pixels < max_pixels)
+        limits->max_image_size_pixels = max_pixels;
 }
+
+static void set_limits_of_image(struct heif_state *s, uint64_t width, uint64_t height)
+{
+    struct heif_security_limits *limits = s->lib.heif_context_get_security_limits(s->context);
+    const uint64_t n_bytes = width * height * HELD_SAMPLES * 2; /* both are int: no overflow */
+    if (limits->max_memory_block_size < n_bytes)
+        limits->max_memory_block_size = n_bytes;
+#if LIBHEIF_HAVE_VERSION(1, 20, 0)
+    if (limits->version >= 2 && limits->max_total_memory < n_bytes)
+        limits->max_total_memory = n_bytes;
+#endif
+}
+#else
+static void set_limits_of_boxes(struct heif_state *s, uint64_t max_pixels)
+{
+    (void)max_pixels;
+    s->lib.heif_context_set_maximum_image_size_limit(s->context, INT_MAX);
+}
+
+static void set_limits_of_image(struct heif_state *s, uint64_t width, uint64_t height)
+{
+    enum { SIDE_MAX = 32768 }; /* the default; sides must be less */
+    const uint64_t side = width > height ? width : height;
+    s->lib.heif_context_set_maximum_image_size_limit(s->context, side < SIDE_MAX  ? SIDE_MAX
+                                                                 : side < INT_MAX ? (int)side + 1
+                                                                                  : INT_MAX);
+}
+#endif
 
 static enum ih_status read_header(struct heif_state *s, const struct ih_decode_options *options,
                                   struct ih_image_info *info, struct ih_error *err)
@@ -289,7 +339,7 @@ static enum ih_status read_header(struct heif_state *s, const struct ih_decode_o
     if (!s->context)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->lib.heif_context_set_max_decoding_threads(s->context, 0);
-    s->lib.heif_context_set_maximum_image_size_limit(s->context, side_limit(options->max_pixels));
+    set_limits_of_boxes(s, options->max_pixels);
     struct heif_error e = s->lib.heif_context_read_from_memory_without_copy(
         s->context, s->held.file, s->held.file_bytes, NULL);
     if (e.code == heif_error_Ok)
@@ -301,13 +351,17 @@ static enum ih_status read_header(struct heif_state *s, const struct ih_decode_o
     int bits = s->lib.heif_image_handle_get_luma_bits_per_pixel(s->handle);
     if (width <= 0 || height <= 0)
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: it has no pixels");
-    if (bits < 1 || bits > 16)
+    if (bits < 1)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "HEIF that this libheif does not decode: an unknown codec");
+    if (bits > 16)
         return ih_error_set(err, IH_UNSUPPORTED, "HEIF with %d bits a sample is not supported",
                             bits);
     enum ih_status status =
         ih_decode_check_pixels((uint64_t)width, (uint64_t)height, options->max_pixels, err);
     if (status != IH_OK)
         return status;
+    set_limits_of_image(s, (uint64_t)width, (uint64_t)height);
     s->width = (size_t)width;
     s->height = (size_t)height;
     s->is_deep = bits > 8;
@@ -343,16 +397,72 @@ static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_op
 
 /* ---- image ---- */
 
-/* Checks that the image matches the header, and that libheif concealed no damage. Sets plane,
- * stride and max. */
+/* Whether a warning says only that libheif does not know a colour space or a conversion by its
+ * number, or that the file and the codec name different ones. */
+static bool is_harmless(const struct heif_error *warning)
+{
+    switch (warning->subcode) {
+    case heif_suberror_Unknown_NCLX_color_primaries:
+    case heif_suberror_Unknown_NCLX_transfer_characteristics:
+    case heif_suberror_Unknown_NCLX_matrix_coefficients:
+#if LIBHEIF_HAVE_VERSION(1, 22, 0)
+    case heif_suberror_NCLX_colr_VUI_mismatch:
+#endif
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Asks for the number of warnings first, because some versions of libheif ignore the capacity of
+ * the array. */
+static enum ih_status check_warnings(const struct heif_state *s, struct ih_error *err)
+{
+    struct heif_error none;
+    const int n = s->lib.heif_image_get_decoding_warnings(s->image, 0, &none, 0);
+    enum ih_status status = IH_OK;
+    if (n <= 0)
+        return IH_OK;
+    struct heif_error *warnings = calloc((size_t)n, sizeof *warnings);
+    if (!warnings)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->lib.heif_image_get_decoding_warnings(s->image, 0, warnings, n);
+    for (int i = 0; i < n && status == IH_OK; i++)
+        if (!is_harmless(&warnings[i]))
+            status = ih_error_set(err, IH_CORRUPT, "damaged HEIF: %s",
+                                  warnings[i].message ? warnings[i].message : "a warning");
+    free(warnings);
+    return status;
+}
+
+/* Returns true if a gray image has limited range. If no box tells it, the image is decoded again,
+ * as the codec stores it: its bits may tell. Transformations would lose that. Old versions of
+ * libheif do not tell it of a grid without such a box, which is taken as full range. */
+static bool has_limited_range(const struct heif_state *s, struct heif_decoding_options *options)
+{
+    struct heif_color_profile_nclx *nclx = NULL;
+    struct heif_image *image = NULL;
+    options->ignore_transformations = 1;
+    s->lib.heif_image_handle_get_nclx_color_profile(s->handle, &nclx);
+    if (!nclx && s->lib.heif_decode_image(s->handle, &image, heif_colorspace_undefined,
+                                          heif_chroma_undefined, options)
+                         .code == heif_error_Ok) {
+        s->lib.heif_image_get_nclx_color_profile(image, &nclx);
+        s->lib.heif_image_release(image);
+    }
+    const bool is_limited = nclx && !nclx->full_range_flag;
+    if (nclx)
+        s->lib.heif_nclx_color_profile_free(nclx);
+    return is_limited;
+}
+
+/* Checks that the image matches the header, and that libheif invented no part of it. */
 static enum ih_status check_image(struct heif_state *s, struct ih_error *err)
 {
-    struct heif_error warning;
     int stride = 0,
         bits = s->lib.heif_image_get_bits_per_pixel_range(s->image, heif_channel_interleaved);
-    if (s->lib.heif_image_get_decoding_warnings(s->image, 0, &warning, 1) > 0)
-        return ih_error_set(err, IH_CORRUPT, "damaged HEIF: %s",
-                            warning.message ? warning.message : "a warning");
+    if (check_warnings(s, err) != IH_OK)
+        return err->status;
     s->plane = s->lib.heif_image_get_plane_readonly(s->image, heif_channel_interleaved, &stride);
     if (!s->plane ||
         s->lib.heif_image_get_width(s->image, heif_channel_interleaved) != (int)s->width ||
@@ -363,6 +473,7 @@ static enum ih_status check_image(struct heif_state *s, struct ih_error *err)
         return ih_error_set(err, IH_CORRUPT, "damaged HEIF: two depths");
     s->stride = (size_t)stride;
     s->max = (1u << bits) - 1;
+    s->is_limited = s->is_limited && bits >= 8;
     return IH_OK;
 }
 
@@ -371,7 +482,7 @@ static enum ih_status decode_once(struct heif_state *s, struct ih_error *err)
     struct heif_decoding_options *options = s->lib.heif_decoding_options_alloc();
     if (!options)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    options->strict_decoding = 1;
+    options->strict_decoding = 0; /* reports warnings, which check_warnings judges */
     enum heif_chroma chroma =
         s->n_channels == 4 ? heif_chroma_interleaved_RGBA : heif_chroma_interleaved_RGB;
     if (s->is_deep)
@@ -379,6 +490,7 @@ static enum ih_status decode_once(struct heif_state *s, struct ih_error *err)
                                     : heif_chroma_interleaved_RRGGBB_LE;
     struct heif_error e =
         s->lib.heif_decode_image(s->handle, &s->image, heif_colorspace_RGB, chroma, options);
+    s->is_limited = s->is_gray && e.code == heif_error_Ok && has_limited_range(s, options);
     s->lib.heif_decoding_options_free(options);
     return e.code == heif_error_Ok ? check_image(s, err) : failed(e, err);
 }
@@ -431,6 +543,15 @@ static uint8_t sample(const struct heif_state *s, const uint8_t *row, size_t i)
     return ih_sample_scale(v < s->max ? v : s->max, s->max);
 }
 
+/* Sample i of a row of limited range, expanded to 0 to 255: black and white are 16 and 235 with 8
+ * bits (ITU-T H.273, 8.3). */
+static uint8_t expanded_sample(const struct heif_state *s, const uint8_t *row, size_t i)
+{
+    const uint32_t unit = (s->max + 1) / 256, black = 16 * unit, white = 235 * unit;
+    const uint32_t v = s->is_deep ? ih_le16(row + 2 * i) : row[i];
+    return v <= black ? 0 : v >= white ? 255 : ih_sample_scale(v - black, white - black);
+}
+
 /* Writes one of three equal colours, and alpha. */
 static enum ih_status convert_gray_row(const struct heif_state *s, uint8_t *pixels,
                                        struct ih_error *err)
@@ -441,7 +562,7 @@ static enum ih_status convert_gray_row(const struct heif_state *s, uint8_t *pixe
         const uint8_t *red = row + i * sample_bytes;
         if (memcmp(red, red + sample_bytes, 2 * sample_bytes) != 0)
             return ih_error_set(err, IH_CORRUPT, "damaged HEIF: colours in a gray image");
-        *pixels++ = sample(s, row, i);
+        *pixels++ = s->is_limited ? expanded_sample(s, row, i) : sample(s, row, i);
         if (s->n_channels == 4)
             *pixels++ = sample(s, row, i + 3);
     }

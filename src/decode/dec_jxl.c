@@ -7,8 +7,8 @@
  * libjxl has no colour management. Orientation and alpha are left as stored. Of an animation, the
  * first frame is read.
  *
- * Images of more than 8 bits are requested as 16 bits and rounded to 8 here, because some versions
- * of libjxl dither when they reduce the depth.
+ * Samples of any depth but 8 are requested as 16 bits and rounded to 8 here, because some versions
+ * of libjxl dither when they change the depth to 8.
  *
  * libjxl would return the available part of a truncated file; here it is an error.
  */
@@ -76,7 +76,7 @@ struct jxl_state {
     JxlDecoder *decoder; /* owned */
     JxlBasicInfo info;
     unsigned n_channels;
-    bool is_deep;          /* more than 8 bits; libjxl returns 16 */
+    bool is_deep;          /* colour or alpha is not of 8 bits; libjxl returns 16 */
     uint8_t scaled[65536]; /* the 8-bit value of each sample value of a deep image */
 };
 
@@ -139,7 +139,7 @@ static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_op
         return status;
     unsigned bits = s->info.bits_per_sample;
     s->n_channels = (s->info.num_color_channels == 1 ? 1u : 3u) + (s->info.alpha_bits > 0);
-    s->is_deep = bits > 8;
+    s->is_deep = bits != 8 || (s->info.alpha_bits != 0 && s->info.alpha_bits != 8);
     info->width = s->info.xsize;
     info->height = s->info.ysize;
     info->n_channels = s->n_channels;
@@ -170,12 +170,21 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
     return status;
 }
 
-/* libjxl scales a sample v of the file to round(v * 65535 / max). This recovers v exactly. */
+/*
+ * libjxl scales a sample v of the file to round(v * 65535 / max). With more than 8 bits, this
+ * recovers v exactly before it rounds to 8.
+ *
+ * With fewer bits, the 16-bit value is rounded: the result is the same, round(v * 255 / max), since
+ * v * 255 / max is never half-way between two integers, and neither is a 16-bit value divided by
+ * 257. A lossy image keeps values between those of its depth.
+ */
 static void fill_table(struct jxl_state *s)
 {
-    const uint64_t max = ((uint64_t)1 << s->info.bits_per_sample) - 1;
+    const unsigned bits = s->info.bits_per_sample;
+    const uint64_t max = ((uint64_t)1 << bits) - 1;
     for (uint64_t i = 0; i < sizeof s->scaled; i++)
-        s->scaled[i] = ih_sample_scale((i * max * 2 + 65535) / (2 * 65535), max);
+        s->scaled[i] = bits <= 8 ? ih_sample_scale_16((unsigned)i)
+                                 : ih_sample_scale((i * max * 2 + 65535) / (2 * 65535), max);
 }
 
 /* A lossy image whose colour space is an ICC profile would be returned as linear light by default.

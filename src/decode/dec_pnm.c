@@ -9,8 +9,8 @@
  * - A comment reads as a newline. The documents would let a number continue after it, but netpbm's
  *   programs do not, and files do contain "640#width". A comment that touches the last number
  *   before binary samples is refused: documents and programs disagree on where the samples begin.
- * - A plain number ends in white space, and so does the last one: 12 at the end of a file may be a
- *   cut 1234.
+ * - The last plain number may end with the file. So a file of which only digits of its last number
+ *   are missing is not recognised as cut.
  * - Anything after the first image is ignored: further images, or an editor's newline.
  * - A PAM of an unknown tuple type is read by its depth, except CMYK, which would pass for RGBA.
  *
@@ -38,6 +38,8 @@ struct text {
     size_t n_bytes, n_used;
     uint64_t n_allowed; /* bytes that get_byte may still read */
     bool was_comment;   /* a comment ended the last number */
+    bool at_end;        /* the file has no more bytes */
+    bool is_last;       /* the next number may end with the file */
 };
 
 struct pnm_state {
@@ -81,6 +83,7 @@ static int get_byte(struct text *t, struct ih_error *err)
         if (ih_source_peek(t->src, 1, &t->bytes, &t->n_bytes, err) != IH_OK)
             return -1;
         if (t->n_bytes == 0) {
+            t->at_end = true;
             truncated(err);
             return -1;
         }
@@ -125,7 +128,8 @@ static enum ih_status append_digit(uint64_t *value, int c, struct ih_error *err)
     return IH_OK;
 }
 
-/* Reads a number and the one white space or comment that ends it. */
+/* Reads a number and the one white space or comment that ends it. The last one may end with the
+ * file. */
 static enum ih_status get_number(struct text *t, uint64_t *value, struct ih_error *err)
 {
     *value = 0;
@@ -134,7 +138,7 @@ static enum ih_status get_number(struct text *t, uint64_t *value, struct ih_erro
         if (c == -1 || append_digit(value, c, err) != IH_OK)
             return err->status;
         c = get_text(t, err);
-    } while (!is_space(c));
+    } while (!is_space(c) && !(t->at_end && t->is_last));
     return IH_OK;
 }
 
@@ -318,10 +322,12 @@ static enum ih_status too_large(const struct pnm_state *s, uint64_t sample, stru
 }
 
 /* P1, whose digits need no white space between them, P2 and P3. */
-static enum ih_status read_plain(struct pnm_state *s, uint8_t *dst, size_t n, struct ih_error *err)
+static enum ih_status read_plain(struct pnm_state *s, uint8_t *dst, size_t n, bool is_end,
+                                 struct ih_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t v = 0;
+        s->text.is_last = is_end && i == n - 1;
         if (s->kind == '1') {
             int c = skip_spaces(&s->text, err);
             if (c == -1 || append_digit(&v, c, err) != IH_OK)
@@ -398,7 +404,7 @@ static enum ih_status read_pnm(void *state, uint8_t *pixels, size_t capacity_pix
     size_t n = n_rows * (size_t)s->width, n_samples = n * s->n_channels;
     enum ih_status status;
     if (s->kind <= '3')
-        status = read_plain(s, pixels, n_samples, err);
+        status = read_plain(s, pixels, n_samples, n_rows == s->n_rows_left, err);
     else if (s->kind == '4')
         status = read_packed(s, pixels, n_rows, err);
     else

@@ -9,6 +9,8 @@
  * - The number of a palette's first entry may be other than 0. An index before it, or past the last
  *   entry, is damage.
  * - A run may continue in the next row, as old encoders write it, but not past the image's end.
+ * - Gray of 1 bit: rows of whole bytes, the leftmost pixel in the highest bit, 1 is white. Run
+ *   lengths of it are not recognised, because encoders disagree on their unit.
  * - Gray and colour images may have a palette that no pixel uses; it is skipped.
  * - The corner of the first pixel does not matter to counts.
  *
@@ -29,7 +31,8 @@ struct tga_state {
     uint64_t n_left;       /* pixels still to be returned */
     unsigned n_channels;
     unsigned unit_bytes; /* the size of a pixel or an index in the file */
-    bool has_palette, has_runs, is_run;
+    bool has_palette, has_runs, is_run, is_bitmap;
+    size_t width;
     unsigned n_packet;            /* pixels left of the run or the literals */
     uint8_t unit[UNIT_BYTES_MAX]; /* the pixel or index that a run repeats */
     unsigned first_entry, n_entries;
@@ -53,7 +56,7 @@ static bool probe(const uint8_t *head, size_t size)
         return is_palette && (bits == 8 || bits == 16);
     if (type == 2 || type == 10)
         return bits == 15 || bits == 16 || bits == 24 || bits == 32;
-    return (type == 3 || type == 11) && (bits == 8 || bits == 16);
+    return (type == 3 && bits == 1) || ((type == 3 || type == 11) && (bits == 8 || bits == 16));
 }
 
 static const char *version(void)
@@ -108,10 +111,12 @@ static enum ih_status read_header(struct tga_state *s, const struct ih_decode_op
     unsigned type = h[2] & 7, bits = h[16], entry_bits = h[7];
     info->width = ih_le16(h + 12);
     info->height = ih_le16(h + 14);
+    s->width = (size_t)info->width;
     s->n_left = info->width * info->height;
+    s->is_bitmap = bits == 1;
     s->has_runs = h[2] & 8;
     s->has_palette = type == 1;
-    info->source_depth = type == 2 && bits < 24 ? 5 : 8;
+    info->source_depth = s->is_bitmap ? 1 : type == 2 && bits < 24 ? 5 : 8;
     s->unit_bytes = (bits + 7) / 8;
     s->first_entry = ih_le16(h + 3);
     s->n_entries = ih_le16(h + 5);
@@ -181,6 +186,21 @@ static enum ih_status read_plain(struct tga_state *s, uint8_t *pixels, size_t n,
     return IH_OK;
 }
 
+/* Reads rows of 1-bit pixels. */
+static enum ih_status read_bitmap(struct tga_state *s, uint8_t *pixels, size_t capacity, size_t *n,
+                                  struct ih_error *err)
+{
+    for (*n = 0; s->n_left > 0 && capacity - *n >= s->width; s->n_left -= s->width) {
+        uint8_t bits = 0;
+        for (size_t x = 0; x < s->width; x++) {
+            if (x % 8 == 0 && ih_read_bytes(s->src, "TGA", &bits, 1, err) != IH_OK)
+                return err->status;
+            pixels[(*n)++] = bits >> (7 - x % 8) & 1 ? 255 : 0;
+        }
+    }
+    return IH_OK;
+}
+
 /* Reads the header of a packet: a count, and a bit that tells a run from literals. */
 static enum ih_status next_packet(struct tga_state *s, struct ih_error *err)
 {
@@ -199,6 +219,8 @@ static enum ih_status read_tga(void *state, uint8_t *pixels, size_t capacity_pix
 {
     struct tga_state *s = state;
     size_t n = 0;
+    if (s->is_bitmap)
+        return read_bitmap(s, pixels, capacity_pixels, n_pixels, err);
     while (s->n_left > 0 && n < capacity_pixels) {
         if (s->has_runs && s->n_packet == 0 && next_packet(s, err) != IH_OK)
             return err->status;

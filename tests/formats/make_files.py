@@ -119,6 +119,9 @@ def bmps():
     runs = bytes((3, 5, 0, 2, 4, 2, 2, 6, 0, 0, 0, 1))
     add("bmp-rle8-gaps.bmp", "run lengths with gaps: colour 0", bmp(8, runs, 40, 1, palette=PALETTE[:16], said=16),
         looked_up([5] * 3 + [6] * 2 + [0] * (W * H - 5)))
+    runs = b"".join(bytes((12, y + 1, 0, 0)) for y in range(H)) + b"\0\1"
+    add("bmp-rle8-padding.bmp", "run lengths that include the padding of each row",
+        bmp(8, runs, 40, 1, palette=PALETTE[:16], said=16), looked_up([y + 1 for y in range(H) for _ in range(W)]))
 
 
 # ---- TGA ----
@@ -147,6 +150,8 @@ def tgas():
             tga(10, bits, runs, descriptor=0x28 if bits == 32 else 0x20), repeated)
     gray = [p[0] for p in image(1)]
     add("tga-gray.tga", "gray", tga(3, 8, bytes(gray)), image(1))
+    bits = indices(2)
+    add("tga-1.tga", "1 bit", tga(3, 1, b"".join(packed(r, 1) for r in rows(bits))), [(b * 255,) for b in bits])
     add("tga-gray-runs.tga", "gray, run lengths", tga(11, 8, b"".join(b"\x08" + bytes(r) for r in rows(gray))), image(1))
     add("tga-gray-alpha.tga", "gray and alpha", tga(3, 16, b"".join(bytes(p) for p in image(2)), descriptor=0x28), image(2))
     index = indices(20)
@@ -199,6 +204,7 @@ def pnms():
     add("pnm-p2.pgm", "plain gray, maximum 200", b"P2\n9 5\n200\n" + text(p[0] % 201 for p in gray),
         [(to8(p[0] % 201, 200),) for p in gray])
     add("pnm-p3.ppm", "plain colour", b"P3\n9 5\n255\n" + text(flat(rgb)), rgb)
+    add("pnm-p3-no-newline.ppm", "plain colour that ends with its last digit", b"P3\n9 5\n255\n" + text(flat(rgb))[:-1], rgb)
     add("pnm-p4.pbm", "bitmap", b"P4\n9 5\n" + b"".join(packed(r, 1) for r in rows(bits)), black)
     add("pnm-p5.pgm", "gray", b"P5\n9 5\n255\n" + bytes(flat(gray)), gray)
     deep = [tuple((s * 4099 + 7) % 65536 for s in p) for p in rgb]

@@ -213,6 +213,34 @@ TEST(run_lengths)
                           COLOUR(0), COLOUR(8), COLOUR(0), COLOUR(0), COLOUR(0), COLOUR(0)));
 }
 
+/* Runs and literals may reach into the padding: 5 pixels of 8 or 4 bits are padded to 8. Padding
+ * needs no colour. */
+TEST(run_lengths_of_padding)
+{
+    struct file f = START(INFO, 5, 3, 8, RLE8, .n_colours = 10);
+    PUT(&f, 8, 1, 0, 0);                         /* one run */
+    PUT(&f, 4, 2, 0, 4, 3, 200, 200, 200, 0, 0); /* literals */
+    PUT(&f, 3, 4, 5, 5, 0, 1);                   /* a run that begins in the row */
+    assert_decodes(f.bytes, f.n, "bmp", 5, 3, 3,
+                   EXPECT(COLOUR(1), COLOUR(1), COLOUR(1), COLOUR(1), COLOUR(1), COLOUR(2),
+                          COLOUR(2), COLOUR(2), COLOUR(2), COLOUR(3), COLOUR(4), COLOUR(4),
+                          COLOUR(4), COLOUR(5), COLOUR(5)));
+    assert_cuts_are_refused(f.bytes, f.n - 2);
+    assert_true(damage_each_byte(f.bytes, f.n) > 0);
+    f = START(INFO, 5, 3, 4, RLE4, .n_colours = 4);
+    PUT(&f, 8, 0x12, 0, 0, 5, 0x30, 0, 3, 0x99, 0x90, 0, 2, 0, 1); /* literals of padding; down */
+    assert_decodes(f.bytes, f.n, "bmp", 5, 3, 3,
+                   EXPECT(COLOUR(1), COLOUR(2), COLOUR(1), COLOUR(2), COLOUR(1), COLOUR(3),
+                          COLOUR(0), COLOUR(3), COLOUR(0), COLOUR(3), COLOUR(0), COLOUR(0),
+                          COLOUR(0), COLOUR(0), COLOUR(0)));
+    static const uint8_t too_long[][8] = {{9, 1}, {8, 1, 1, 1}, {5, 1, 0, 4, 1, 1, 1, 1}};
+    for (size_t i = 0; i < sizeof too_long / sizeof *too_long; i++) {
+        f = START(INFO, 5, 2, 8, RLE8, .n_colours = 10);
+        put(&f, too_long[i], sizeof too_long[i]);
+        assert_refused(f.bytes, f.n, IH_CORRUPT, "past the end of its row");
+    }
+}
+
 TEST(bad_run_lengths)
 {
     static const struct {

@@ -61,6 +61,8 @@ struct kind {
     bool has_alpha;
     enum heif_orientation orientation;
     bool is_gray;
+    bool is_limited;     /* range */
+    bool has_no_profile; /* in the boxes; the bits of the codec have it */
 };
 
 static size_t n_channels_of(const struct kind *k)
@@ -156,7 +158,9 @@ static struct file write_file(const struct kind *k, bool is_lossless)
             succeed(heif_encoder_set_parameter_string(encoder, "chroma", "444"));
         nclx->matrix_coefficients = keeps_colours(k) ? heif_matrix_coefficients_RGB_GBR
                                                      : heif_matrix_coefficients_ITU_R_BT_601_6;
-        nclx->full_range_flag = 1;
+        nclx->color_primaries = heif_color_primaries_ITU_R_BT_709_5;
+        nclx->transfer_characteristics = heif_transfer_characteristic_IEC_61966_2_1;
+        nclx->full_range_flag = !k->is_limited;
         options->output_nclx_profile = nclx;
     }
     options->image_orientation = k->orientation;
@@ -182,9 +186,16 @@ static void assert_lossless(const struct kind *k)
     struct file f = write_file(k, true);
     if (!f.bytes)
         skip();
+    for (size_t at = 0; k->has_no_profile && at + 4 <= f.n; at++)
+        if (memcmp(f.bytes + at, "colr", 4) == 0)
+            memcpy(f.bytes + at, "free", 4);
     for (size_t i = 0; i < N * n_channels; i++) {
         unsigned v = value(k, i / n_channels, (unsigned)(i % n_channels));
-        expected[i] = (uint8_t)((v * 510 + max) / (2 * max));
+        bool is_limited = k->is_limited && i % n_channels == 0; /* alpha is not */
+        double low = is_limited ? 16u << (k->bits - 8) : 0;
+        double high = is_limited ? 235u << (k->bits - 8) : max;
+        double scaled = (v - low) * 255 / (high - low);
+        expected[i] = (uint8_t)(scaled < 0 ? 0 : scaled > 255 ? 255 : scaled + 0.5);
     }
     assert_decodes(f.bytes, f.n, "heif", WIDTH, HEIGHT, n_channels, expected);
     free(f.bytes);
@@ -192,8 +203,8 @@ static void assert_lossless(const struct kind *k)
 
 TEST(avif_lossless)
 {
-    assert_lossless(&(struct kind){heif_compression_AV1, 8, false, heif_orientation_normal, false});
-    assert_lossless(&(struct kind){heif_compression_AV1, 8, true, heif_orientation_normal, false});
+    assert_lossless(&(struct kind){.format = heif_compression_AV1, .bits = 8});
+    assert_lossless(&(struct kind){.format = heif_compression_AV1, .bits = 8, .has_alpha = true});
 }
 
 /* A lossy image of one colour. Its size is odd, so HEVC needs a crop. */
@@ -218,18 +229,16 @@ static void assert_flat(const struct kind *k, size_t width, size_t height)
 
 TEST(heic)
 {
-    assert_flat(&(struct kind){heif_compression_HEVC, 8, false, heif_orientation_normal, false},
-                WIDTH, HEIGHT);
-    assert_flat(&(struct kind){heif_compression_HEVC, 8, true, heif_orientation_normal, false},
+    assert_flat(&(struct kind){.format = heif_compression_HEVC, .bits = 8}, WIDTH, HEIGHT);
+    assert_flat(&(struct kind){.format = heif_compression_HEVC, .bits = 8, .has_alpha = true},
                 WIDTH, HEIGHT);
 }
 
 /* 12 bits. With 10 bits some versions of the AV1 encoder abort. */
 TEST(deep)
 {
-    assert_flat(&(struct kind){heif_compression_AV1, 12, false, heif_orientation_normal, false},
-                WIDTH, HEIGHT);
-    assert_flat(&(struct kind){heif_compression_AV1, 12, true, heif_orientation_normal, false},
+    assert_flat(&(struct kind){.format = heif_compression_AV1, .bits = 12}, WIDTH, HEIGHT);
+    assert_flat(&(struct kind){.format = heif_compression_AV1, .bits = 12, .has_alpha = true},
                 WIDTH, HEIGHT);
 }
 
@@ -242,6 +251,89 @@ TEST(gray)
         .format = heif_compression_AV1, .bits = 8, .is_gray = true, .has_alpha = true});
     assert_flat(&(struct kind){.format = heif_compression_HEVC, .bits = 8, .is_gray = true}, WIDTH,
                 HEIGHT);
+}
+
+/* Limited range is expanded, whether the boxes or only the codec tell it. */
+TEST(limited_range)
+{
+    struct kind k = {
+        .format = heif_compression_AV1, .bits = 8, .is_gray = true, .is_limited = true};
+    assert_lossless(&k);
+    k.has_alpha = true;
+    assert_lossless(&k);
+    k.has_alpha = false;
+    k.bits = 12;
+    assert_lossless(&k);
+    k.has_no_profile = true;
+    assert_lossless(&k);
+    k.bits = 8;
+    assert_lossless(&k);
+    k.is_limited = false;
+    assert_lossless(&k);
+#if LIBHEIF_HAVE_VERSION(1, 19, 0) /* older ones write this size as a grid and lose its profile */
+    k.format = heif_compression_HEVC;
+    assert_lossless(&k);
+    k.is_limited = true;
+    assert_lossless(&k);
+#endif
+}
+
+/* Replaces three bytes that need not start at a byte boundary; they must occur. */
+static void replace_bits(struct file *f, uint32_t from, uint32_t to)
+{
+    unsigned n_found = 0;
+    for (size_t bit = 0; bit + 24 <= 8 * f->n; bit++) {
+        uint32_t window = 0;
+        for (size_t i = bit; i < bit + 24; i++)
+            window = window << 1 | (f->bytes[i / 8] >> (7 - i % 8) & 1);
+        if (window != from)
+            continue;
+        for (size_t i = bit; i < bit + 24; i++) {
+            uint8_t mask = (uint8_t)(128 >> i % 8);
+            bool is_set = to >> (bit + 23 - i) & 1;
+            f->bytes[i / 8] = (uint8_t)((f->bytes[i / 8] & ~mask) | (is_set ? mask : 0));
+        }
+        n_found++;
+    }
+    assert_true(n_found > 0);
+}
+
+/* Numbers of primaries and transfer functions that libheif does not know change no pixel. It warns
+ * of each. */
+TEST(unknown_colours)
+{
+    enum { SRGB_AND_BT601 = 0x010D06, RESERVED_AND_BT601 = 0x030306 };
+    const struct kind k = {.format = heif_compression_AV1, .bits = 8, .is_gray = true};
+    struct file f = write_file(&k, true);
+    if (!f.bytes)
+        skip();
+    struct decoded sound = decode(f.bytes, f.n, MAX_PIXELS, 1);
+    replace_bits(&f, SRGB_AND_BT601, RESERVED_AND_BT601);
+    struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
+    if (d.status != IH_OK)
+        fail_msg("%s", d.error.message);
+    assert_memory_equal(d.pixels, sound.pixels, N);
+    free(sound.pixels);
+    free(d.pixels);
+    free(f.bytes);
+}
+
+/* A codec without a decoder is unsupported: the file may be sound. */
+TEST(unknown_codec)
+{
+    struct file f = write_file(&(struct kind){.format = heif_compression_AV1, .bits = 8}, false);
+    if (!f.bytes)
+        skip();
+    for (size_t at = 0; at + 4 <= f.n; at++) {
+        if (memcmp(f.bytes + at, "av01", 4) == 0)
+            memcpy(f.bytes + at, "vvc1", 4); /* VVC, whose decoder few systems have */
+#if LIBHEIF_HAVE_VERSION(1, 17, 0)
+        if (memcmp(f.bytes + at, "av1C", 4) == 0)
+            memcpy(f.bytes + at, "vvcC", 4);
+#endif
+    }
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "this libheif does not decode");
+    free(f.bytes);
 }
 
 /* The boxes call a colour picture gray, or a gray picture colour. */
@@ -274,14 +366,15 @@ TEST(two_kinds_of_colour)
 /* Rotation that is part of the format is applied. */
 TEST(orientation)
 {
-    assert_flat(
-        &(struct kind){heif_compression_AV1, 8, false, heif_orientation_rotate_90_cw, false},
-        HEIGHT, WIDTH);
+    assert_flat(&(struct kind){.format = heif_compression_AV1,
+                               .bits = 8,
+                               .orientation = heif_orientation_rotate_90_cw},
+                HEIGHT, WIDTH);
 }
 
 static void assert_survives(enum heif_compression_format format)
 {
-    const struct kind k = {format, 8, false, heif_orientation_normal, false};
+    const struct kind k = {.format = format, .bits = 8};
     struct file f = write_file(&k, false);
     if (!f.bytes)
         skip();
@@ -289,6 +382,9 @@ static void assert_survives(enum heif_compression_format format)
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
     struct decoded d = decode(f.bytes, f.n, N - 1, 1);
     assert_int_equal(d.status, IH_LIMIT);
+    d = decode(f.bytes, f.n, N, 1); /* although the width is more than the root of N */
+    assert_int_equal(d.status, IH_OK);
+    free(d.pixels);
     const size_t n_samples = format == heif_compression_HEVC ? 16 : 12; /* a pixel */
     assert_budget(f.bytes, f.n, f.n + N * n_samples, IH_OK);
     assert_budget(f.bytes, f.n, f.n + N * n_samples - 1, IH_LIMIT);
@@ -325,7 +421,7 @@ static bool fills_new_memory(void)
  * depend on what memory held before. */
 TEST(heic_blocks_missing)
 {
-    const struct kind k = {heif_compression_HEVC, 8, false, heif_orientation_normal, false};
+    const struct kind k = {.format = heif_compression_HEVC, .bits = 8};
     struct file f = write_file(&k, true);
     if (!f.bytes)
         skip();

@@ -12,7 +12,7 @@ struct file {
 };
 
 struct kind {
-    unsigned n_channels, bits;
+    unsigned n_channels, bits, alpha_bits; /* alpha_bits: 0: the same as bits */
     bool is_lossy, in_container, is_animated;
     bool has_every_value; /* SIDE x SIDE pixels with every sample value */
     JxlOrientation orientation;
@@ -61,7 +61,7 @@ static void write_file(struct file *f, const struct kind *k)
     info.bits_per_sample = k->bits;
     info.num_color_channels = k->n_channels < 3 ? 1 : 3;
     info.num_extra_channels = k->n_channels % 2 == 0;
-    info.alpha_bits = info.num_extra_channels ? k->bits : 0;
+    info.alpha_bits = !info.num_extra_channels ? 0 : k->alpha_bits ? k->alpha_bits : k->bits;
     info.uses_original_profile = !k->is_lossy;
     info.orientation = k->orientation ? k->orientation : JXL_ORIENT_IDENTITY;
     info.have_animation = k->is_animated;
@@ -111,17 +111,18 @@ static void assert_kind(const struct kind *k)
 /* Rounding to 8 bits is exact for every value of every depth. */
 TEST(every_value)
 {
-    for (unsigned bits = 8; bits <= 16; bits++)
+    for (unsigned bits = 1; bits <= 16; bits++)
         assert_kind(&(struct kind){.n_channels = 1, .bits = bits, .has_every_value = true});
 }
 
 TEST(lossless)
 {
     for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
-        for (unsigned bits = 8; bits <= 16; bits += 2)
+        for (unsigned bits = 1; bits <= 16; bits++)
             assert_kind(&(struct kind){.n_channels = n_channels, .bits = bits});
         assert_kind(&(struct kind){.n_channels = n_channels, .bits = 8, .in_container = true});
     }
+    assert_kind(&(struct kind){.n_channels = 4, .bits = 8, .alpha_bits = 16});
     assert_kind(&(struct kind){.n_channels = 3, .bits = 8, .is_animated = true});
     assert_kind(&(struct kind){.n_channels = 3, .bits = 8, .orientation = JXL_ORIENT_ROTATE_90_CW});
 }

@@ -127,14 +127,49 @@ TEST(streams)
             refused(&file, "unknown filter");
         free(file.p), free(stream.p);
     }
-    /* bytes after the end of the stream */
-    for (size_t n = 1; n <= 5; n++) {
-        stream = zlib_stored(rows, N, 65535);
-        put(&stream, rows, n);
-        file = file_of_stream(&stream, 0);
-        refused(&file, "bytes after the stream");
-        free(file.p), free(stream.p);
-    }
+}
+
+/* Bytes after the end of the stream are padding, in whichever IDAT chunk they are. A stream that
+ * ends early stays damaged if padding follows. */
+TEST(padded_streams)
+{
+    enum { N = (STREAM_WIDTH + 1) * STREAM_HEIGHT };
+    static const size_t padding_bytes[] = {1, 2, 5, 5000};
+    uint8_t rows[N], padding[5000];
+    for (size_t i = 0; i < N; i++)
+        rows[i] = (uint8_t)(i % (STREAM_WIDTH + 1) ? 3 * i : 0);
+    for (size_t i = 0; i < sizeof padding; i++)
+        padding[i] = (uint8_t)next_random();
+    for (size_t i = 0; i < sizeof padding_bytes / sizeof *padding_bytes; i++)
+        for (size_t each = 0; each < 60; each += 1 + each / 2) {
+            struct bytes stream = zlib_stored(rows, N, 17);
+            put(&stream, padding, padding_bytes[i]);
+            struct bytes file = file_of_stream(&stream, each);
+            accepted_fast(&file, "padding");
+            struct outcome fast = decode(&file, 0, 1), streaming = decode(&file, STREAMING, 1);
+            for (size_t y = 0; y < STREAM_HEIGHT; y++) {
+                const uint8_t *row = rows + y * (STREAM_WIDTH + 1) + 1;
+                assert_memory_equal(fast.pixels.p + y * STREAM_WIDTH, row, STREAM_WIDTH);
+                assert_memory_equal(streaming.pixels.p + y * STREAM_WIDTH, row, STREAM_WIDTH);
+            }
+            free(fast.pixels.p), free(streaming.pixels.p), free(file.p), free(stream.p);
+
+            stream = zlib_stored(rows, N - 1, 17); /* a byte too few */
+            put(&stream, padding, padding_bytes[i]);
+            file = file_of_stream(&stream, each);
+            refused(&file, "padding instead of a pixel");
+            free(file.p), free(stream.p);
+
+            stream = zlib_stored(rows, N, 17);
+            stream.p[stream.n - 1] ^= 1; /* of the Adler-32 */
+            put(&stream, padding, padding_bytes[i]);
+            file = file_of_stream(&stream, each);
+            if (each == 0)
+                refused(&file, "padding after a wrong Adler-32");
+            else /* libpng does not read an Adler-32 that is in a chunk of its own */
+                both(&file, "padding after a wrong Adler-32");
+            free(file.p), free(stream.p);
+        }
 }
 
 /* ---- headers ---- */

@@ -279,8 +279,9 @@ static void check_cuts(const uint8_t *bytes, size_t size, size_t n_optional)
 TEST(cut)
 {
     check_cuts(BYTES("P1\n# c\n3 2\n1 0 1\n0 0 1\n\n"), 2);
-    check_cuts(BYTES("P2\n3 2\n# c\n255\n10 20 30\n40 50 60\n\n"), 1);
-    check_cuts(BYTES("P3\n1 2\n1000\n10 20 30\n40 50 60 \n"), 1);
+    check_cuts(BYTES("P2\n3 2\n# c\n255\n10 20 30\n40 50 6\n\n"), 2);
+    check_cuts(BYTES("P3\n1 2\n1000\n10 20 30\n40 50 6 \n"), 2);
+    check_cuts(BYTES("P3\n1 2\n1000\n10 20 30\n40 50 6#c"), 2);
     check_cuts(BYTES("P4\n# c\n9 2\n\xFF\xFF\x12\x34"), 0);
     check_cuts(BYTES("P5\n3 2\n255\nabcdef"), 0);
     check_cuts(BYTES("P5\n3 2\n65535\nabcdefghijkl"), 0);
@@ -288,6 +289,22 @@ TEST(cut)
     check_cuts(BYTES("P6\n1 2\n32767\nabcdefghijkl"), 0);
     check_cuts(BYTES(PAM(1, 2, 4, 255, "RGB_ALPHA") "abcdefgh"), 0);
     check_cuts(BYTES("P7\n# c\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 65535\nENDHDR\nabcd"), 0);
+}
+
+/* A plain file may end with the last digit of its last sample, and with no other digit. */
+TEST(no_newline_at_the_end)
+{
+    check(BYTES("P1\n2 1\n10"), 2, 1, 1, 1, EXPECT(0, 255));
+    check(BYTES("P2\n2 1\n255\n10 200"), 2, 1, 1, 8, EXPECT(10, 200));
+    check(BYTES("P3\n1 1\n255\n10 20 255"), 1, 1, 3, 8, EXPECT(10, 20, 255));
+    static const char *const cut[] = {"P1\n2 1\n1", "P2\n2 1\n255\n10",    "P2\n2 1\n255",
+                                      "P2\n2 1",    "P3\n1 1\n255\n10 20", "P5\n1 1\n255",
+                                      "P4\n1 1"};
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++)
+        assert_refused((const uint8_t *)cut[i], strlen(cut[i]), IH_CORRUPT,
+                       "ends before the image");
+    assert_refused(BYTES("P2\n2 1\n255\n10 256"), IH_CORRUPT, "a sample of 256");
+    assert_refused(BYTES("P2\n2 1\n255\n10 2x"), IH_CORRUPT, "byte 0x78 in a number");
 }
 
 TEST(second_image_ignored)

@@ -47,6 +47,22 @@ TEST(plain)
     assert_decodes(f.bytes, f.n, "tga", 2, 1, 2, EXPECT(7, 8, 9, 10));
 }
 
+/* Rows of whole bytes, the leftmost pixel in the highest bit, 1 is white. */
+TEST(bitmap)
+{
+    struct file f = start(3, 10, 2, 1, 0, 0, 0);
+    PUT(&f, 0xA0, 0x7F, 0x01, 0x80);
+    assert_decodes(f.bytes, f.n, "tga", 10, 2, 1,
+                   EXPECT(255, 0, 255, 0, 0, 0, 0, 0, 0, 255, 0, 0, 0, 0, 0, 0, 0, 255, 255, 0));
+    struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
+    assert_int_equal(d.info.source_depth, 1);
+    free(d.pixels);
+    assert_cuts_are_refused(f.bytes, f.n);
+    f = start(11, 8, 1, 1, 0, 0, 0);
+    PUT(&f, 0x87, 1);
+    assert_refused(f.bytes, f.n, IH_UNKNOWN, "not an image");
+}
+
 /* Runs and literals; both may continue in the next row. */
 TEST(run_lengths)
 {

@@ -101,3 +101,44 @@ TEST(packbits)
     f.bytes[at[2] - 2]++; /* the last run is too short by one */
     assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged TIFF");
 }
+
+/* libtiff never writes the last of an odd number of 12-bit JPEG samples. */
+TEST(odd_rows_of_12_bits)
+{
+    static const struct {
+        uint32_t width, n_samples, planar;
+        bool is_odd;
+    } cases[] = {{21, 1, 1, true},  {22, 1, 1, false}, {21, 3, 1, true}, {22, 3, 1, false},
+                 {21, 2, 1, false}, {21, 2, 2, true},  {22, 3, 2, false}};
+    enum { BITS_AT = 8, STRIPS_AT = 14 }; /* the strips hold no JPEG; only the tags matter */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct file f = {.n = 0};
+        put(&f, "II*\0", 4);
+        put_number(&f, 4, 32);
+        for (unsigned c = 0; c < 3; c++) /* bits a sample, and the places and sizes of the strips */
+            put_number(&f, 2, 12);
+        for (unsigned c = 0; c < 3; c++)
+            put_number(&f, 4, 4);
+        PUT(&f, 0, 0, 0, 0, 0, 0);
+        put_number(&f, 2, 10);
+        const uint32_t n = cases[i].n_samples, n_strips = cases[i].planar == 2 ? n : 1;
+        put_entry(&f, 256, SHORT, 1, cases[i].width);
+        put_entry(&f, 257, SHORT, 1, 1);
+        put_entry(&f, 258, SHORT, n, n == 1 ? 12 : n == 2 ? 12 | 12 << 16 : BITS_AT);
+        put_entry(&f, 259, SHORT, 1, 7);
+        put_entry(&f, 262, SHORT, 1, n == 3 ? 2 : 1);
+        put_entry(&f, 273, LONG, n_strips, STRIPS_AT);
+        put_entry(&f, 277, SHORT, 1, n);
+        put_entry(&f, 278, SHORT, 1, 1);
+        put_entry(&f, 279, LONG, n_strips, n_strips == 1 ? 4 : STRIPS_AT);
+        put_entry(&f, 284, SHORT, 1, cases[i].planar);
+        put_number(&f, 4, 0);
+        struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
+        const bool is_refused = strstr(d.error.message, "an odd number of samples a row") != NULL;
+        if (d.status == IH_OK || is_refused != cases[i].is_odd)
+            fail_msg("case %zu: %s", i, d.error.message);
+        if (is_refused)
+            assert_int_equal(d.status, IH_UNSUPPORTED);
+        free(d.pixels);
+    }
+}

@@ -6,8 +6,8 @@
  *
  * Both paths must give the same verdict on the same file. This path ensures it by judging nothing:
  * it accepts a narrow part of what libpng accepts (chunks.h) and leaves all else to libpng. The
- * zlib stream must be exactly as long as its chunks, give exactly the bytes of the image with the
- * right Adler-32, and name known filters only.
+ * zlib stream must end within its chunks, give exactly the bytes of the image with the right
+ * Adler-32, and name known filters only.
  *
  * One difference remains: libdeflate allows Huffman codes that are incomplete or have
  * more symbols than zlib allows. Damage cannot pass this way, since the Adler-32 of the pixels has

@@ -10,8 +10,9 @@
  * their CRC is checked: a hostile ICC profile is never inflated, and gAMA and iCCP change no value.
  *
  * Palettes are expanded by image.c, because libpng only warns of an index past the end of the
- * palette and invents a colour. Errors that libpng calls benign (a wrong Adler-32, too much data, a
- * bad tRNS) are errors here: a file is either sound or refused.
+ * palette and invents a colour. Errors that libpng calls benign (a wrong Adler-32, too many pixels,
+ * a bad tRNS) are errors here: a file is either sound or refused. One is accepted: bytes in IDAT
+ * after the end of the zlib stream, which some encoders write as padding.
  */
 #include "decode/png/paths.h"
 
@@ -42,9 +43,13 @@ static void on_error(png_structp png, png_const_charp message)
     png_longjmp(png, 1);
 }
 
+/* Before the image, png_set_benign_errors makes errors of the warnings that matter. While rows are
+ * read, all matter but one. */
 static void on_warning(png_structp png, png_const_charp message)
 {
-    (void)png, (void)message; /* png_set_benign_errors makes errors of those that matter */
+    const struct ih_png_stream *s = png_get_error_ptr(png);
+    if (s->is_started && !strstr(message, "Extra compressed data"))
+        on_error(png, message);
 }
 
 static void read_bytes(png_structp png, png_bytep dst, size_t size)
@@ -156,6 +161,7 @@ static void start(struct ih_png_stream *s)
         if (depth == 16)
             png_set_scale_16(s->png); /* round(v * 255 / 65535) */
     }
+    png_set_benign_errors(s->png, 1); /* they reach on_warning */
     png_start_read_image(s->png);
     s->is_started = true;
 }

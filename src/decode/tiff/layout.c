@@ -178,6 +178,17 @@ void ih_tiff_convert_ycbcr(const struct ih_tiff_ycbcr *c, const uint8_t *units, 
 
 /* ---- layout ---- */
 
+/* libtiff packs two JPEG samples of 12 bits into 3 bytes, and never writes the last of an odd
+ * number of samples in a row. */
+static bool loses_samples(const struct ih_tiff *s, TIFF *t, unsigned bits, uint16_t compression)
+{
+    uint32_t width = s->width;
+    if (s->lib.TIFFIsTiled(t))
+        s->lib.TIFFGetField(t, TIFFTAG_TILEWIDTH, &width);
+    return compression == COMPRESSION_JPEG && bits == 12 && width % 2 != 0 &&
+           (s->is_planar || s->n_samples % 2 != 0);
+}
+
 /* Extra samples without a stated meaning are ignored. */
 enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err)
 {
@@ -204,6 +215,12 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
     if (bits < 1 || bits > 16)
         return unsupported(err, "bits a sample", bits);
 
+    s->is_planar = planar == PLANARCONFIG_SEPARATE && s->n_samples > 1;
+    if (loses_samples(s, t, bits, compression))
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "TIFF with JPEG of 12 bits and an odd number of samples a row is not "
+                            "supported: libtiff loses the last one");
+
     unsigned alpha = 0;
     ih_samples_init(&s->samples, kind, bits, false, photometric == PHOTOMETRIC_MINISWHITE);
     if (s->n_samples < s->samples.n_colour)
@@ -217,7 +234,6 @@ enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *
         ih_samples_init(&s->samples, kind, bits, true, photometric == PHOTOMETRIC_MINISWHITE);
     for (unsigned p = 0; p < s->samples.n_planes; p++)
         s->plane_sample[p] = p < s->samples.n_colour ? p : alpha;
-    s->is_planar = planar == PLANARCONFIG_SEPARATE && s->n_samples > 1;
     if (photometric == PHOTOMETRIC_YCBCR && compression != COMPRESSION_JPEG) {
         if (s->n_samples != 3 || bits != 8)
             return unsupported(err, "YCbCr that is not JPEG and samples a pixel", s->n_samples);
