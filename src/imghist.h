@@ -127,7 +127,8 @@ enum ih_status {
 enum ih_limit {
     IH_LIMIT_NONE = 0,   /* no setting does */
     IH_LIMIT_MAX_PIXELS, /* ih_settings.max_pixels */
-    IH_LIMIT_MAX_MEMORY  /* ih_settings.max_memory */
+    IH_LIMIT_MAX_MEMORY, /* ih_settings.max_memory */
+    IH_LIMIT_TIMEOUT     /* ih_settings.timeout */
 };
 
 enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */
@@ -137,7 +138,7 @@ struct ih_error {
     enum ih_status status;
     char message[IH_MESSAGE_MAX]; /* "what: why", without the path and without a newline */
     enum ih_limit limit;
-    uint64_t limit_value; /* of that setting, pixels or bytes; 0 with IH_LIMIT_NONE */
+    uint64_t limit_value; /* of that setting: pixels, bytes, seconds; 0 with IH_LIMIT_NONE */
 };
 
 /* Planes of counts: the stored channels (gray; gray, alpha; red, green, blue; red, green, blue,
@@ -190,6 +191,9 @@ struct ih_settings {
                               more threads may still count. 0 means 1 */
     const char *alpha;     /* "count" (default): alpha is counted like other channels.
                               "skip-transparent": pixels with alpha 0 are not counted at all */
+    unsigned timeout;      /* seconds that reading and decoding a file may take, without waits for
+                              pipes and for max_memory; checked between bands of pixels, since a
+                              format's library cannot be interrupted. 0: no limit */
 };
 
 /*

@@ -56,5 +56,6 @@ void ih_error_append(struct ih_error *err, const char *hint)
 
 bool ih_limit_is_known(enum ih_limit limit)
 {
-    return limit == IH_LIMIT_NONE || limit == IH_LIMIT_MAX_PIXELS || limit == IH_LIMIT_MAX_MEMORY;
+    return limit == IH_LIMIT_NONE || limit == IH_LIMIT_MAX_PIXELS || limit == IH_LIMIT_MAX_MEMORY ||
+           limit == IH_LIMIT_TIMEOUT;
 }

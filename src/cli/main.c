@@ -186,6 +186,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         .n_threads = n_workers(&sources, n_threads),
         .decode = {.max_pixels = o->max_pixels,
                    .raw_channels = o->raw_channels,
+                   .timeout_s = o->timeout_s,
                    .budget = &budget,
                    .held_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
                    .isolates_all = o->isolates_all},

@@ -19,6 +19,8 @@ void ih_name_options(struct ih_error *err)
         ih_error_append(err, "--max-pixels raises it");
     else if (err->limit == IH_LIMIT_MAX_MEMORY)
         ih_error_append(err, "--memory raises it");
+    else if (err->limit == IH_LIMIT_TIMEOUT)
+        ih_error_append(err, "--timeout raises it");
 }
 
 enum ih_exit ih_exit_of(enum ih_status status)

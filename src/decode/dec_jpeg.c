@@ -165,6 +165,18 @@ static bool hold_file(struct jpeg_state *s, size_t size_bytes)
            got == size_bytes;
 }
 
+/* A wait for the budget takes no time of the limit. */
+static enum ih_status take_memory(struct jpeg_state *s, uint64_t n_bytes, struct ih_error *err)
+{
+    struct ih_time_limit *time = &s->reader.src->time;
+    ih_time_limit_pause(time);
+    enum ih_status status = ih_budget_take(s->budget, n_bytes, err);
+    ih_time_limit_resume(time);
+    if (status == IH_OK)
+        s->taken_bytes = n_bytes;
+    return status;
+}
+
 /* Starts decoding all scans at once if the file is suitable; it must need no more memory than the
  * ordinary way. Otherwise leaves the file at its header. */
 static enum ih_status choose_way(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
@@ -179,13 +191,15 @@ static enum ih_status choose_way(struct jpeg_state *s, bool gives_raw, struct ih
     if (ring_bytes == 0 || (uint64_t)c->image_width * c->image_height < s->all_scans_from_pixels ||
         !ih_source_size(s->reader.src, &file_bytes) || file_bytes > SIZE_MAX ||
         file_bytes + ring_bytes > ih_jpeg_coefficients_bytes(c) ||
-        ih_budget_take(s->budget, file_bytes + ring_bytes, &ignored) != IH_OK)
+        take_memory(s, file_bytes + ring_bytes, &ignored) != IH_OK)
         return IH_OK;
-    s->taken_bytes = file_bytes + ring_bytes;
     if (hold_file(s, (size_t)file_bytes))
         s->all_scans =
             ih_progressive_open(c, s->file, (size_t)file_bytes, gives_raw, s->n_idle_cores);
-    return s->all_scans ? IH_OK : begin_again(s, err);
+    if (!s->all_scans)
+        return begin_again(s, err);
+    ih_progressive_output(s->all_scans)->time = &s->reader.src->time;
+    return IH_OK;
 }
 
 /* After an error. True: all scans were decoded at once, and the ordinary way can be tried now. */
@@ -200,12 +214,9 @@ static void start(struct jpeg_state *s, bool gives_raw)
     struct jpeg_decompress_struct *c = &s->reader.cinfo;
     s->reader.is_started = true;
     c->raw_data_out = gives_raw;
-    if (jpeg_has_multiple_scans(c)) {
-        uint64_t n_bytes = ih_jpeg_coefficients_bytes(c);
-        if (ih_budget_take(s->budget, n_bytes, &s->reader.error) != IH_OK)
-            longjmp(s->reader.on_error, 1);
-        s->taken_bytes = n_bytes;
-    }
+    if (jpeg_has_multiple_scans(c) &&
+        take_memory(s, ih_jpeg_coefficients_bytes(c), &s->reader.error) != IH_OK)
+        longjmp(s->reader.on_error, 1);
     jpeg_start_decompress(c);
     if (jpeg_has_multiple_scans(c) && s->reader.components_seen != (1u << c->num_components) - 1)
         ih_jpeg_reader_fail(&s->reader, IH_CORRUPT,

@@ -17,6 +17,8 @@ static void copy_error(struct ih_error *err, const struct ih_error *from)
         ih_error_append(err, "max_pixels");
     else if (from->limit == IH_LIMIT_MAX_MEMORY)
         ih_error_append(err, "max_memory");
+    else if (from->limit == IH_LIMIT_TIMEOUT)
+        ih_error_append(err, "timeout");
 }
 
 /* Counts one input. After an error counts are empty. */

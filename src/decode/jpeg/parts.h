@@ -39,6 +39,7 @@ struct ih_jpeg_reader {
     size_t n_peeked;                  /* bytes of src that the library has been given */
     const struct ih_jpeg_span *spans; /* borrowed; the next n_spans to read */
     unsigned n_spans;
+    struct ih_time_limit *time; /* borrowed; the source's, or NULL */
     bool is_started;
     unsigned components_seen; /* bit i: component i has had a scan */
     struct ih_error error;    /* set before each longjmp */

@@ -76,10 +76,14 @@ static void on_message(j_common_ptr cinfo, int level)
     ih_jpeg_reader_fail(r, IH_CORRUPT, text);
 }
 
-/* The library calls this at least once in every scan of a file that has several. */
+/* The library calls this at least once in every scan of a file that has several, and for each row
+ * of MCUs. */
 static void on_progress(j_common_ptr cinfo)
 {
     const struct jpeg_decompress_struct *c = (j_decompress_ptr)cinfo;
+    struct ih_jpeg_reader *r = reader_of(cinfo);
+    if (r->time && ih_time_limit_check(r->time, &r->error) != IH_OK)
+        longjmp(r->on_error, 1);
     for (int i = 0; i < c->comps_in_scan; i++)
         reader_of(cinfo)->components_seen |= 1u << c->cur_comp_info[i]->component_index;
     if (((j_decompress_ptr)cinfo)->input_scan_number > SCANS_MAX) {
@@ -141,6 +145,7 @@ void ih_jpeg_reader_init(struct ih_jpeg_reader *r, struct ih_source *src)
 {
     memset(r, 0, sizeof *r);
     r->src = src;
+    r->time = src ? &src->time : NULL;
     r->cinfo.client_data = r;
     r->cinfo.err = jpeg_std_error(&r->errors);
     r->errors.error_exit = on_error_exit;
