@@ -179,14 +179,11 @@ static enum ih_status take_memory(struct jpeg_state *s, uint64_t n_bytes, struct
 
 /* Starts decoding all scans at once if the file is suitable; it must need no more memory than the
  * ordinary way. Otherwise leaves the file at its header. */
-static enum ih_status choose_way(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
+static enum ih_status try_all_scans(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
 {
     const struct jpeg_decompress_struct *c = &s->reader.cinfo;
     uint64_t file_bytes;
     struct ih_error ignored;
-    if (s->is_way_chosen)
-        return IH_OK;
-    s->is_way_chosen = true;
     const uint64_t ring_bytes = ih_progressive_ring_bytes(c);
     if (ring_bytes == 0 || (uint64_t)c->image_width * c->image_height < s->all_scans_from_pixels ||
         !ih_source_size(s->reader.src, &file_bytes) || file_bytes > SIZE_MAX ||
@@ -200,6 +197,25 @@ static enum ih_status choose_way(struct jpeg_state *s, bool gives_raw, struct ih
         return begin_again(s, err);
     ih_progressive_output(s->all_scans)->time = &s->reader.src->time;
     return IH_OK;
+}
+
+/* Before the first rows. Takes the ordinary way if the file is not suitable for all scans at once,
+ * and if it costs too much, refuses it before that begins. The cost of a pipe shows on the way. */
+static enum ih_status choose_way(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
+{
+    struct jpeg_decompress_struct *c = &s->reader.cinfo;
+    uint64_t file_bytes;
+    if (s->is_way_chosen)
+        return IH_OK;
+    s->is_way_chosen = true;
+    enum ih_status status = try_all_scans(s, gives_raw, err);
+    if (status != IH_OK || s->all_scans || !jpeg_has_multiple_scans(c) ||
+        !ih_jpeg_cost_is_doubtful(c) || !ih_source_size(s->reader.src, &file_bytes))
+        return status;
+    status = ih_source_rewind(s->reader.src, err);
+    if (status == IH_OK)
+        status = ih_jpeg_cost_of_file(s->reader.src, c, err);
+    return status == IH_OK ? begin_again(s, err) : status;
 }
 
 /* After an error. True: all scans were decoded at once, and the ordinary way can be tried now. */

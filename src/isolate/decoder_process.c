@@ -98,14 +98,15 @@ static char **make_environment(const struct ih_decoder_process *p)
 /*
  * Starts the program with posix_spawn, because fork would copy a process that has threads.
  *
- * A terminal sends the signals of Ctrl-C and the like to the decoder process too. They are blocked
- * in it: if it ended first, its file would seem to have crashed it.
+ * A terminal sends the signals of Ctrl-C to the decoder process too, as timeout(1) does others.
+ * They are blocked in it: if it ended first, its file would seem to have crashed it.
  */
 static int run_program(struct ih_decoder_process *p, int its_socket, int memory)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    static const int ending_signals[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                         SIGALRM, SIGUSR1, SIGUSR2};
     sigset_t blocked, all;
     char **environment = make_environment(p);
     if (!environment)
