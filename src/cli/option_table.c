@@ -312,7 +312,7 @@ const struct ih_option ih_option_table[] = {
      TEXT("N"), .set = set_threads},
     {ROW(RUN, RUN, "memory", "bytes for images held in memory (1/4 of all)"), TEXT("N"),
      .set = set_memory},
-    {ROW(RUN, RUN, "timeout", "seconds that reading and decoding a file may take"), TEXT("SECONDS"),
+    {ROW(RUN, RUN, "timeout", "time to decode a file (no limit)"), TEXT("SECONDS"),
      .set = set_timeout},
     {ROW(RUN, RUN, "isolate", "decode every format in sandboxed processes"), FIELD(isolates_all)},
     {ROW(RUN, RUN, "fail-fast", "stop at the first failed input"), FIELD(fails_fast)},

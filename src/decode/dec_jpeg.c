@@ -195,7 +195,7 @@ static enum ih_status try_all_scans(struct jpeg_state *s, bool gives_raw, struct
             ih_progressive_open(c, s->file, (size_t)file_bytes, gives_raw, s->n_idle_cores);
     if (!s->all_scans)
         return begin_again(s, err);
-    ih_progressive_output(s->all_scans)->time = &s->reader.src->time;
+    reader_of(s)->time = &s->reader.src->time;
     return IH_OK;
 }
 

@@ -102,7 +102,7 @@ enum ih_status ih_jpeg_cost_of_file(struct ih_source *src,
         const uint8_t *p;
         size_t n;
         unsigned components = 0;
-        if (code == IH_JPEG_SOI)
+        if (code == IH_JPEG_SOI || code == IH_JPEG_TEM) /* these have no length */
             continue;
         if (ih_source_peek(src, SOS_BYTES, &p, &n, err) != IH_OK)
             return err->status;
