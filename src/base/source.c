@@ -10,6 +10,7 @@
 #include "base/source.h"
 
 #include "base/clock.h"
+#include "base/path.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -35,7 +36,7 @@ enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *e
 enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct ih_error *err)
 {
     uint64_t start_ns = ih_clock_ns();
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = ih_path_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return ih_error_errno(err, errno, "cannot open");
     enum ih_status status = ih_source_open_fd(s, fd, err);
