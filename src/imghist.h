@@ -128,7 +128,8 @@ enum ih_limit {
     IH_LIMIT_NONE = 0,   /* no setting does */
     IH_LIMIT_MAX_PIXELS, /* ih_settings.max_pixels */
     IH_LIMIT_MAX_MEMORY, /* ih_settings.max_memory */
-    IH_LIMIT_LENIENT     /* ih_settings.lenient; status is IH_CORRUPT */
+    IH_LIMIT_LENIENT,    /* ih_settings.lenient; status is IH_CORRUPT */
+    IH_LIMIT_TIMEOUT     /* ih_settings.timeout */
 };
 
 enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */
@@ -138,7 +139,7 @@ struct ih_error {
     enum ih_status status;
     char message[IH_MESSAGE_MAX]; /* "what: why", without the path and without a newline */
     enum ih_limit limit;
-    uint64_t limit_value; /* of that setting, pixels or bytes; else 0 */
+    uint64_t limit_value; /* of that setting: pixels, bytes, seconds; else 0 */
 };
 
 /* Planes of counts: the stored channels (gray; gray, alpha; red, green, blue; red, green, blue,
@@ -204,6 +205,9 @@ struct ih_settings {
                               "skip-transparent": pixels with alpha 0 are not counted at all */
     unsigned lenient;      /* 1: also accept irregular JPEG files whose pixels are certain, with a
                               warning; never invented pixels. See --lenient in imghist(1) */
+    unsigned timeout;      /* seconds that reading and decoding a file may take, without waits for
+                              pipes and for max_memory; checked between bands of pixels, since a
+                              format's library cannot be interrupted. 0: no limit */
 };
 
 /*

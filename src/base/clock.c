@@ -4,9 +4,47 @@
 
 #include <time.h>
 
+#define NS_A_SECOND ((uint64_t)1000 * 1000 * 1000)
+
 uint64_t ih_clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail: POSIX 2008 systems have this clock */
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * NS_A_SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* Adds the time since the last call. */
+static void count(struct ih_time_limit *t)
+{
+    if (t->limit_s == 0 || !t->is_running)
+        return;
+    const uint64_t now_ns = ih_clock_ns(), passed_ns = now_ns - t->last_ns;
+    t->used_ns += passed_ns < NS_A_SECOND ? passed_ns : NS_A_SECOND;
+    t->last_ns = now_ns;
+}
+
+void ih_time_limit_resume(struct ih_time_limit *t)
+{
+    t->is_running = true;
+    t->last_ns = t->limit_s ? ih_clock_ns() : 0;
+}
+
+void ih_time_limit_pause(struct ih_time_limit *t)
+{
+    count(t);
+    t->is_running = false;
+}
+
+enum ih_status ih_time_limit_check(struct ih_time_limit *t, struct ih_error *err)
+{
+    count(t);
+    return t->limit_s && t->used_ns > t->limit_s * NS_A_SECOND
+               ? ih_time_limit_exceeded(t->limit_s, err)
+               : IH_OK;
+}
+
+enum ih_status ih_time_limit_exceeded(unsigned limit_s, struct ih_error *err)
+{
+    return ih_error_set_limit(err, IH_LIMIT_TIMEOUT, limit_s, "decoding takes more than %u s",
+                              limit_s);
 }

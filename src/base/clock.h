@@ -1,10 +1,32 @@
-/* The clock for measuring time. */
+/* The clock for measuring time, and limits on the time that an image takes. */
 #ifndef IH_BASE_CLOCK_H
 #define IH_BASE_CLOCK_H
 
+#include "base/status.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Nanoseconds since a fixed moment. Never runs backwards. A call takes about 25 ns. */
 uint64_t ih_clock_ns(void);
+
+/*
+ * How long an image may take. Time counts from resume to pause. A longer time than a second between
+ * two calls counts as a second, because the program was stopped (Ctrl-Z) in between.
+ */
+struct ih_time_limit {
+    unsigned limit_s; /* 0: no limit */
+    bool is_running;
+    uint64_t used_ns, last_ns; /* last_ns: of the last call, while it runs */
+};
+
+void ih_time_limit_resume(struct ih_time_limit *t);
+void ih_time_limit_pause(struct ih_time_limit *t);
+
+/* Returns IH_OK, or IH_LIMIT with IH_LIMIT_TIMEOUT in err if more time has been used. */
+enum ih_status ih_time_limit_check(struct ih_time_limit *t, struct ih_error *err);
+
+/* The error for an image that took longer than limit_s; returns IH_LIMIT. */
+enum ih_status ih_time_limit_exceeded(unsigned limit_s, struct ih_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/source.h"
 
 #include "base/clock.h"
+#include "base/path.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -30,7 +31,7 @@ enum ih_status ih_source_open_fd(struct ih_source *s, int fd, struct ih_error *e
 enum ih_status ih_source_open_path(struct ih_source *s, const char *path, struct ih_error *err)
 {
     uint64_t start_ns = ih_clock_ns();
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = ih_path_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return ih_error_errno(err, errno, "cannot open");
     enum ih_status status = ih_source_open_fd(s, fd, err);
@@ -133,18 +134,25 @@ enum ih_status ih_check_not_output(const struct ih_file_identity *input,
     return IH_OK;
 }
 
-/* Calls read(2) once, and again after a signal. Sets at_end. Every later call repeats an error, in
- * case a decoder ignores it. */
+/* Calls read(2) once, and again after a signal. Sets at_end. Every later call repeats an error, so
+ * that a decoder that ignores it cannot continue. Waiting for a pipe takes no time of the limit. */
 static enum ih_status read_once(struct ih_source *s, uint8_t *dst, size_t size, size_t *got,
                                 struct ih_error *err)
 {
     *got = 0;
     ssize_t n = 0;
+    if (ih_time_limit_check(&s->time, err) != IH_OK)
+        return err->status;
     if (s->read_errno == 0 && !s->at_end) {
-        uint64_t start_ns = ih_clock_ns();
+        uint64_t n_bytes, start_ns = ih_clock_ns();
+        const bool may_wait = s->time.limit_s && !regular_bytes(s, &n_bytes);
+        if (may_wait)
+            ih_time_limit_pause(&s->time);
         do
             n = read(s->fd, dst, size);
         while (n < 0 && errno == EINTR);
+        if (may_wait)
+            ih_time_limit_resume(&s->time);
         s->read_ns += ih_clock_ns() - start_ns;
         if (n < 0)
             s->read_errno = errno;

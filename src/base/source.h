@@ -8,6 +8,7 @@
 #ifndef IH_BASE_SOURCE_H
 #define IH_BASE_SOURCE_H
 
+#include "base/clock.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -26,8 +27,9 @@ struct ih_source {
     uint8_t *buffer;     /* owned, IH_SOURCE_BUFFER_BYTES, kept until reset */
     const uint8_t *next; /* unread bytes: in buffer, or in the caller's memory */
     size_t n_left;
-    int read_errno;        /* of the first failed read, or 0 */
-    const uint8_t *memory; /* the caller's memory from its start; NULL for a file */
+    int read_errno;            /* of the first failed read, or 0 */
+    struct ih_time_limit time; /* set after opening, or all 0; exceeded: reading fails */
+    const uint8_t *memory;     /* the caller's memory from its start; NULL for a file */
     size_t memory_bytes;
     bool has_file_bytes; /* ih_source_preload has set file_bytes */
     uint64_t file_bytes;

@@ -2,6 +2,8 @@
 
 #include "base/status.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +16,8 @@ static void fill(struct ih_error *err, enum ih_status status, enum ih_limit limi
 {
     if (!err)
         return;
-    vsnprintf(err->message, sizeof err->message, format, args);
+    if (vsnprintf(err->message, sizeof err->message, format, args) >= (int)sizeof err->message)
+        ih_utf8_trim(err->message);
     err->status = status;
     err->limit = limit;
     err->limit_value = limit_value;
@@ -73,5 +76,5 @@ const char *ih_warning_text(enum ih_warning warning)
 bool ih_limit_is_known(enum ih_limit limit)
 {
     return limit == IH_LIMIT_NONE || limit == IH_LIMIT_MAX_PIXELS || limit == IH_LIMIT_MAX_MEMORY ||
-           limit == IH_LIMIT_LENIENT;
+           limit == IH_LIMIT_LENIENT || limit == IH_LIMIT_TIMEOUT;
 }

@@ -86,6 +86,38 @@ size_t ih_escape(char *dst, size_t size_bytes, const char *text)
     return n;
 }
 
+size_t ih_escape_short(char *dst, size_t size_bytes, const char *text)
+{
+    static const char gap[] = "...";
+    char shown[SHOWN_MAX];
+    size_t n_all = 0;
+    for (const char *p = text; *p; n_all += strlen(shown))
+        p += escape_one(shown, p);
+    if (n_all < size_bytes)
+        return ih_escape(dst, size_bytes, text);
+    size_t n = ih_escape(dst, size_bytes / 3, text);
+    memcpy(dst + n, gap, sizeof gap);
+    n += sizeof gap - 1;
+    while (n_all >= size_bytes - n) {
+        text += escape_one(shown, text);
+        n_all -= strlen(shown);
+    }
+    return n + ih_escape(dst + n, size_bytes - n, text);
+}
+
+void ih_utf8_trim(char *text)
+{
+    unsigned long ignored;
+    size_t n = strlen(text), n_tail = 0;
+    while (n_tail < 3 && n_tail < n && (unsigned char)text[n - 1 - n_tail] >> 6 == 2)
+        n_tail++;
+    if (n_tail == n)
+        return;
+    const unsigned first = (unsigned char)text[n - 1 - n_tail];
+    if (first >= 0xC0 && ih_utf8_length(text + n - 1 - n_tail, &ignored) == 0)
+        text[n - 1 - n_tail] = '\0';
+}
+
 bool ih_parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *number)
 {
     uint64_t n = 0;

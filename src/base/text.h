@@ -7,6 +7,8 @@
 #ifndef IH_BASE_TEXT_H
 #define IH_BASE_TEXT_H
 
+#include "base/path.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +35,16 @@ size_t ih_utf8_length(const char *text, unsigned long *code_point);
  */
 size_t ih_escape(char *dst, size_t size_bytes, const char *text);
 
-enum { IH_ESCAPED_MAX = 4 * 4096 + 1 }; /* bytes for any path that the system accepts, escaped */
+/* The same for messages: if the copy does not fit, it is the start of text, "...", and its end,
+ * which is twice as long. size_bytes is at least 64. */
+size_t ih_escape_short(char *dst, size_t size_bytes, const char *text);
+
+enum { IH_SHOWN_MAX = 5 * 80 + 1 }; /* a path in a message: five lines, and room for any name */
+
+/* Cuts an incomplete UTF-8 character off the end of a text that was cut. */
+void ih_utf8_trim(char *text);
+
+enum { IH_ESCAPED_MAX = 4 * IH_PATH_BYTES_MAX + 1 }; /* any path, escaped */
 
 /* Reads an integer of at most max: decimal digits only, without sign or blanks. With is_scaled one
  * of k, M, G may follow, powers of 1024. Returns false for any other text; *number is then

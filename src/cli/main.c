@@ -31,19 +31,42 @@ static const char usage_hint[] = "Try 'imghist --help'.\n";
 /* Wakes the watching thread to end it. By default a process ignores this signal. */
 enum { WAKE = SIGURG };
 
-/* The signals that end the program, except those that the parent process has set to be ignored.
- * Returns whether there are any. */
+#ifdef SIGRTMAX
+#define N_SIGNALS (SIGRTMAX + 1)
+#else
+#define N_SIGNALS 32
+#endif
+
+/* Whether the signal ends a process that has not asked for it. SIGPIPE and SIGXFSZ are ignored. A
+ * fault such as SIGSEGV ends the process even while it is blocked; here it comes from kill. */
+static bool ends_by_default(int number)
+{
+    static const int others[] = {
+        WAKE,     SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ, SIGKILL,
+#ifdef SIGWINCH
+        SIGWINCH,
+#endif
+#ifdef SIGINFO /* of the BSDs, like the next */
+        SIGINFO,  SIGIO,
+#endif
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (number == others[i])
+            return false;
+    return true;
+}
+
+/* The signals that end the program, except those that the parent process has set to be ignored or
+ * that have a handler. Returns whether there are any. */
 static bool ending_signals(sigset_t *set)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     struct sigaction action;
     bool has_any = false;
     sigemptyset(set);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN) {
-            sigaddset(set, numbers[i]);
+    for (int number = 1; number < N_SIGNALS; number++)
+        if (ends_by_default(number) && sigaction(number, NULL, &action) == 0 &&
+            action.sa_handler == SIG_DFL && sigaddset(set, number) == 0)
             has_any = true;
-        }
     return has_any;
 }
 
@@ -177,6 +200,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         .n_threads = n_workers(&sources, n_threads),
         .decode = {.max_pixels = o->max_pixels,
                    .raw_channels = o->raw_channels,
+                   .timeout_s = o->timeout_s,
                    .budget = &budget,
                    .held_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
                    .is_lenient = o->is_lenient,

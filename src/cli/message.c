@@ -7,8 +7,8 @@
 
 void ih_print_error(const char *path, const char *message)
 {
-    char shown_path[IH_ESCAPED_MAX], shown[4 * IH_MESSAGE_MAX];
-    ih_escape(shown_path, sizeof shown_path, !path ? "" : *path ? path : "''");
+    char shown_path[IH_SHOWN_MAX], shown[4 * IH_MESSAGE_MAX];
+    ih_escape_short(shown_path, sizeof shown_path, !path ? "" : *path ? path : "''");
     ih_escape(shown, sizeof shown, message);
     fprintf(stderr, "imghist: %s%s%s\n", shown_path, path ? ": " : "", shown);
 }
@@ -21,6 +21,8 @@ void ih_name_options(struct ih_error *err)
         ih_error_append(err, "--memory raises it");
     else if (err->limit == IH_LIMIT_LENIENT)
         ih_error_append(err, "--lenient accepts it");
+    else if (err->limit == IH_LIMIT_TIMEOUT)
+        ih_error_append(err, "--timeout raises it");
 }
 
 enum ih_exit ih_exit_of(enum ih_status status)

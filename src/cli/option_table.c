@@ -143,6 +143,17 @@ static enum ih_status set_memory(struct ih_options *o, const struct ih_option *o
                         &o->memory_bytes, err);
 }
 
+static enum ih_status set_timeout(struct ih_options *o, const struct ih_option *option,
+                                  const char *value, struct ih_error *err)
+{
+    uint64_t n = 0;
+    (void)option;
+    enum ih_status status =
+        parse_number(value, false, IH_TIMEOUT_MAX, "a number of seconds, 1 to 1000000", &n, err);
+    o->timeout_s = (unsigned)n;
+    return status;
+}
+
 static enum ih_status set_bench(struct ih_options *o, const struct ih_option *option,
                                 const char *value, struct ih_error *err)
 {
@@ -302,6 +313,8 @@ const struct ih_option ih_option_table[] = {
      TEXT("N"), .set = set_threads},
     {ROW(RUN, RUN, "memory", "bytes for images held in memory (1/4 of all)"), TEXT("N"),
      .set = set_memory},
+    {ROW(RUN, RUN, "timeout", "time to decode a file (no limit)"), TEXT("SECONDS"),
+     .set = set_timeout},
     {ROW(RUN, RUN, "isolate", "decode every format in sandboxed processes"), FIELD(isolates_all)},
     {ROW(RUN, RUN, "fail-fast", "stop at the first failed input"), FIELD(fails_fast)},
     {ROW(RUN, RUN, "progress", "show progress (auto: on a terminal)"),

@@ -15,7 +15,10 @@
 #include "output/output.h"
 #include "pipeline/pipeline.h"
 
-enum { IH_OPTIONS_MAX = 64 };
+enum {
+    IH_OPTIONS_MAX = 64,
+    IH_TIMEOUT_MAX = 1000000 /* seconds: no image takes twelve days */
+};
 
 enum ih_action {
     IH_ACTION_RUN, /* the default: count the inputs */
@@ -48,6 +51,7 @@ struct ih_options {
     unsigned n_threads;     /* 0: one for each core */
     unsigned raw_channels;  /* 0: the format is detected */
     uint64_t max_pixels;
+    unsigned timeout_s; /* of an image; 0: no limit */
     enum ih_jpeg_side jpeg;
     bool is_lenient;       /* --lenient */
     bool isolates_all;     /* --isolate */

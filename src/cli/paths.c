@@ -2,18 +2,20 @@
 
 #include "cli/paths.h"
 
+#include "base/path.h"
 #include "cli/chartfile.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 /* A directory that is being walked: its sorted names and the next one. */
 struct level {
-    char *path;
+    size_t n_path; /* its path is the first n_path bytes of the deepest level's */
     char **names;
     size_t n_names, next;
 };
@@ -27,6 +29,7 @@ struct ih_walk {
     size_t next_path;
     FILE *list; /* owned unless standard input; NULL: no list, or at its end */
     char *line; /* owned, [LIST_LINE_MAX + 1]; the list's last path; NULL before the first */
+    char *path; /* owned; of the deepest level; NULL before the first */
     struct level *levels; /* the deepest last */
     size_t n_levels;
 };
@@ -51,7 +54,6 @@ static void level_release(struct level *level)
     for (size_t i = 0; i < level->n_names; i++)
         free(level->names[i]);
     free(level->names);
-    free(level->path);
 }
 
 /* Reads all names that are not hidden, unsorted. Returns 0, or an errno. */
@@ -83,21 +85,34 @@ static int read_names(DIR *dir, struct level *level)
  * errno. */
 static int descend(struct ih_walk *w, char *path)
 {
-    struct level level = {.path = path};
-    DIR *dir = opendir(path);
-    const int error = dir ? read_names(dir, &level) : errno;
+    struct level level = {.n_path = strlen(path)};
+    const int fd = ih_path_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    int error = dir ? read_names(dir, &level) : errno;
     if (dir)
         closedir(dir);
+    else if (fd >= 0)
+        close(fd);
     struct level *grown = error ? NULL : realloc(w->levels, (w->n_levels + 1) * sizeof *w->levels);
     if (!grown) {
         level_release(&level);
+        free(path);
         return error ? error : ENOMEM;
     }
     if (level.n_names)
         qsort(level.names, level.n_names, sizeof *level.names, compare_bytes);
     w->levels = grown;
     w->levels[w->n_levels++] = level;
+    free(w->path);
+    w->path = path;
     return 0;
+}
+
+static void ascend(struct ih_walk *w)
+{
+    level_release(&w->levels[--w->n_levels]);
+    if (w->n_levels > 0)
+        w->path[w->levels[w->n_levels - 1].n_path] = '\0';
 }
 
 /* Gives an input that cannot be read. */
@@ -120,7 +135,7 @@ static bool take_argument(struct ih_walk *w, const char *argument, bool is_liste
     char *path = strdup(is_dash && is_listed ? "./-" : argument);
     if (!path)
         return give_error(input, NULL, true, ENOMEM, "cannot read");
-    if (is_stdin || stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
+    if (is_stdin || ih_path_stat(path, &st, 0) != 0 || !S_ISDIR(st.st_mode)) {
         *input = (struct ih_input){.path = path, .is_named = true, .is_stdin = is_stdin};
         return true; /* a missing file fails when it is opened */
     }
@@ -134,14 +149,16 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
 {
     struct level *level = &w->levels[w->n_levels - 1];
     struct stat st;
-    char *path = join(level->path, level->names[level->next++]);
+    char *path = join(w->path, level->names[level->next++]);
     if (!path)
         return give_error(input, NULL, false, ENOMEM, "cannot read");
-    bool exists = lstat(path, &st) == 0, is_link = exists && S_ISLNK(st.st_mode);
+    bool exists = ih_path_stat(path, &st, AT_SYMLINK_NOFOLLOW) == 0,
+         is_link = exists && S_ISLNK(st.st_mode);
     if (!exists && errno != ENOENT)
         return give_error(input, path, false, errno, "cannot read");
     if (is_link)
-        exists = stat(path, &st) == 0; /* dangling links are skipped, like names that vanished */
+        exists = ih_path_stat(path, &st, 0) ==
+                 0; /* dangling links are skipped, like names that vanished */
     /* An earlier run may have left charts among the images. */
     if (exists && S_ISREG(st.st_mode) && !ih_charts_is_name(path)) {
         *input = (struct ih_input){.path = path};
@@ -237,7 +254,7 @@ uint64_t ih_walk_count(const struct ih_walk_sources *sources)
     if (sources->list)
         return 0;
     for (size_t i = 0; i < sources->n_paths; i++)
-        if (stat(sources->paths[i], &st) == 0 && S_ISDIR(st.st_mode))
+        if (ih_path_stat(sources->paths[i], &st, 0) == 0 && S_ISDIR(st.st_mode))
             return 0;
     return sources->n_paths;
 }
@@ -273,8 +290,7 @@ bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
                 if (take_entry(w, input))
                     return true;
             } else {
-                level_release(level);
-                w->n_levels--;
+                ascend(w);
             }
             continue;
         }
@@ -303,6 +319,7 @@ void ih_walk_close(struct ih_walk *w)
     for (size_t i = 0; i < w->n_levels; i++)
         level_release(&w->levels[i]);
     free(w->levels);
+    free(w->path);
     close_list(w);
     free(w->line);
     free(w);

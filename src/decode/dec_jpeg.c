@@ -170,27 +170,57 @@ static bool hold_file(struct jpeg_state *s, size_t size_bytes)
            got == size_bytes;
 }
 
+/* A wait for the budget takes no time of the limit. */
+static enum ih_status take_memory(struct jpeg_state *s, uint64_t n_bytes, struct ih_error *err)
+{
+    struct ih_time_limit *time = &s->reader.src->time;
+    ih_time_limit_pause(time);
+    enum ih_status status = ih_budget_take(s->budget, n_bytes, err);
+    ih_time_limit_resume(time);
+    if (status == IH_OK)
+        s->taken_bytes = n_bytes;
+    return status;
+}
+
 /* Starts decoding all scans at once if the file is suitable; it must need no more memory than the
  * ordinary way. Otherwise leaves the file at its header. */
-static enum ih_status choose_way(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
+static enum ih_status try_all_scans(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
 {
     const struct jpeg_decompress_struct *c = &s->reader.cinfo;
     uint64_t file_bytes;
     struct ih_error ignored;
-    if (s->is_way_chosen)
-        return IH_OK;
-    s->is_way_chosen = true;
     const uint64_t ring_bytes = ih_progressive_ring_bytes(c);
     if (ring_bytes == 0 || (uint64_t)c->image_width * c->image_height < s->all_scans_from_pixels ||
         !ih_source_size(s->reader.src, &file_bytes) || file_bytes > SIZE_MAX ||
         file_bytes + ring_bytes > ih_jpeg_coefficients_bytes(c) ||
-        ih_budget_take(s->budget, file_bytes + ring_bytes, &ignored) != IH_OK)
+        take_memory(s, file_bytes + ring_bytes, &ignored) != IH_OK)
         return IH_OK;
-    s->taken_bytes = file_bytes + ring_bytes;
     if (hold_file(s, (size_t)file_bytes))
         s->all_scans =
             ih_progressive_open(c, s->file, (size_t)file_bytes, gives_raw, s->n_idle_cores);
-    return s->all_scans ? IH_OK : begin_again(s, err);
+    if (!s->all_scans)
+        return begin_again(s, err);
+    reader_of(s)->time = &s->reader.src->time;
+    return IH_OK;
+}
+
+/* Before the first rows. Takes the ordinary way if the file is not suitable for all scans at once,
+ * and if it costs too much, refuses it before that begins. The cost of a pipe shows on the way. */
+static enum ih_status choose_way(struct jpeg_state *s, bool gives_raw, struct ih_error *err)
+{
+    struct jpeg_decompress_struct *c = &s->reader.cinfo;
+    uint64_t file_bytes;
+    if (s->is_way_chosen)
+        return IH_OK;
+    s->is_way_chosen = true;
+    enum ih_status status = try_all_scans(s, gives_raw, err);
+    if (status != IH_OK || s->all_scans || !jpeg_has_multiple_scans(c) ||
+        !ih_jpeg_cost_is_doubtful(c) || !ih_source_size(s->reader.src, &file_bytes))
+        return status;
+    status = ih_source_rewind(s->reader.src, err);
+    if (status == IH_OK)
+        status = ih_jpeg_cost_of_file(s->reader.src, c, err);
+    return status == IH_OK ? begin_again(s, err) : status;
 }
 
 /* After an error. True: all scans were decoded at once, and the ordinary way can be tried now. */
@@ -216,12 +246,9 @@ static void start(struct jpeg_state *s, bool gives_raw)
     struct jpeg_decompress_struct *c = &s->reader.cinfo;
     s->reader.is_started = true;
     c->raw_data_out = gives_raw;
-    if (jpeg_has_multiple_scans(c)) {
-        uint64_t n_bytes = ih_jpeg_coefficients_bytes(c);
-        if (ih_budget_take(s->budget, n_bytes, &s->reader.error) != IH_OK)
-            longjmp(s->reader.on_error, 1);
-        s->taken_bytes = n_bytes;
-    }
+    if (jpeg_has_multiple_scans(c) &&
+        take_memory(s, ih_jpeg_coefficients_bytes(c), &s->reader.error) != IH_OK)
+        longjmp(s->reader.on_error, 1);
     jpeg_start_decompress(c);
     if (jpeg_has_multiple_scans(c) && s->reader.components_seen != (1u << c->num_components) - 1)
         ih_jpeg_reader_fail(&s->reader, IH_CORRUPT,

@@ -111,11 +111,9 @@ static enum ih_status check_limits(const struct ih_decode *d, struct ih_error *e
     return IH_OK;
 }
 
-enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
-                              const struct ih_decode_options *options, struct ih_error *err)
+static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
+                                   const struct ih_decode_options *options, struct ih_error *err)
 {
-    memset(d, 0, sizeof *d);
-    d->max_pixels = options->max_pixels;
     unsigned index = 0;
     if (options->raw_channels) {
         d->decoder = &ih_decoder_raw;
@@ -149,6 +147,19 @@ enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
     return status;
 }
 
+enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
+                              const struct ih_decode_options *options, struct ih_error *err)
+{
+    memset(d, 0, sizeof *d);
+    d->max_pixels = options->max_pixels;
+    d->src = src;
+    src->time = (struct ih_time_limit){.limit_s = options->timeout_s};
+    ih_time_limit_resume(&src->time);
+    enum ih_status status = open_decoder(d, src, options, err);
+    ih_time_limit_pause(&src->time);
+    return status;
+}
+
 size_t ih_decode_row_bytes(const struct ih_decode *d)
 {
     uint64_t width = d->info.width ? d->info.width : 1;
@@ -156,9 +167,12 @@ size_t ih_decode_row_bytes(const struct ih_decode *d)
 }
 
 /* Adds n_pixels to the pixels read and compares the sum with the image's size. n_pixels is 0 at the
- * end of the image. */
+ * end of the image. Checks the time. */
 static enum ih_status check_read(struct ih_decode *d, uint64_t n_pixels, struct ih_error *err)
 {
+    /* A worker limits how long it waits for a remote decoder. */
+    if (!d->remote && ih_time_limit_check(&d->src->time, err) != IH_OK)
+        return err->status;
     d->n_pixels_read += n_pixels;
     if (d->info.width == 0) { /* raw: the end of the input tells the size */
         if (d->n_pixels_read > d->max_pixels)
@@ -183,10 +197,14 @@ enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capac
                               size_t *n_pixels, struct ih_error *err)
 {
     assert(capacity_pixels * d->info.n_channels >= ih_decode_row_bytes(d));
+    ih_time_limit_resume(&d->src->time);
     enum ih_status status =
         d->remote ? d->remote->read(d->remote, pixels, capacity_pixels, n_pixels, err)
                   : d->decoder->read(d->state, pixels, capacity_pixels, n_pixels, err);
-    return status == IH_OK ? check_read(d, *n_pixels, err) : status;
+    if (status == IH_OK)
+        status = check_read(d, *n_pixels, err);
+    ih_time_limit_pause(&d->src->time);
+    return status;
 }
 
 size_t ih_decode_planes_bytes(const struct ih_decode *d)
@@ -198,8 +216,12 @@ enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_
                                      struct ih_planes *planes, struct ih_error *err)
 {
     assert(size_bytes >= ih_decode_planes_bytes(d));
+    ih_time_limit_resume(&d->src->time);
     enum ih_status status = d->decoder->read_planes(d->state, buffer, size_bytes, planes, err);
-    return status == IH_OK ? check_read(d, (uint64_t)planes->width * planes->n_rows, err) : status;
+    if (status == IH_OK)
+        status = check_read(d, (uint64_t)planes->width * planes->n_rows, err);
+    ih_time_limit_pause(&d->src->time);
+    return status;
 }
 
 void ih_decode_close(struct ih_decode *d)

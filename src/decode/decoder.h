@@ -23,6 +23,10 @@ struct ih_decode_options {
     uint64_t max_pixels;   /* larger images fail with IH_LIMIT */
     unsigned raw_channels; /* 0: detect the format; 1 to 4: headerless interleaved samples */
 
+    /* Seconds of reading and decoding; images that take longer fail with IH_LIMIT. Waits for pipes
+     * and for the budget do not count. 0: no limit. */
+    unsigned timeout_s;
+
     /* Borrowed, shared by all workers. Limits the memory of files and images that decoders
      * hold in memory. NULL: no limit. */
     struct ih_budget *budget;
@@ -183,6 +187,7 @@ struct ih_decode {
     const struct ih_decoder *decoder;
     struct ih_remote_decoder *remote; /* borrowed; not NULL: it decodes, and state is NULL */
     void *state;
+    struct ih_source *src; /* borrowed; has the time limit */
     struct ih_image_info info;
     uint64_t n_pixels_read;
     uint64_t max_pixels;

@@ -9,7 +9,9 @@
 
 static enum ih_status take(struct ih_held *h, uint64_t n_bytes, struct ih_error *err)
 {
+    ih_time_limit_pause(h->time);
     enum ih_status status = ih_budget_take(h->budget, n_bytes, err);
+    ih_time_limit_resume(h->time);
     if (status == IH_OK)
         h->taken_bytes = n_bytes;
     return status;
@@ -40,6 +42,7 @@ enum ih_status ih_held_open(struct ih_held *h, struct ih_source *src,
 {
     uint64_t n_bytes;
     h->budget = options->budget;
+    h->time = &src->time;
     if (ih_source_size_left(src, &n_bytes)) {
         if (check_file_bytes(n_bytes, err) != IH_OK ||
             take(h, n_bytes + decoded_bytes, err) != IH_OK)

@@ -11,9 +11,10 @@
 
 /* A struct that is all zero is valid and closed. */
 struct ih_held {
-    struct ih_budget *budget; /* borrowed, or NULL */
-    uint64_t taken_bytes;     /* taken from the budget */
-    uint8_t *file;            /* owned */
+    struct ih_budget *budget;   /* borrowed, or NULL */
+    struct ih_time_limit *time; /* borrowed from the source; a wait for the budget is not counted */
+    uint64_t taken_bytes;       /* taken from the budget */
+    uint8_t *file;              /* owned */
     size_t file_bytes;
     uint8_t *pixels; /* owned, [n_pixels][n_channels]; NULL until ih_held_image */
     size_t n_pixels, n_given;

@@ -98,22 +98,22 @@ static char **make_environment(const struct ih_decoder_process *p)
 /*
  * Starts the program with posix_spawn, because fork would copy a process that has threads.
  *
- * A terminal sends the signals of Ctrl-C and the like to the decoder process too. They are blocked
- * in it: if it ended first, its file would seem to have crashed it.
+ * A terminal sends the signals of Ctrl-C to the decoder process too, as timeout(1) does others.
+ * They are blocked in it: if it ended first, its file would seem to have crashed it.
  */
 static int run_program(struct ih_decoder_process *p, int its_socket, int memory)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
+    static const int ending_signals[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                         SIGALRM, SIGUSR1, SIGUSR2};
     sigset_t blocked, all;
     char **environment = make_environment(p);
     if (!environment)
         return ENOMEM;
     sigemptyset(&blocked);
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGTERM);
-    sigaddset(&blocked, SIGHUP);
-    sigaddset(&blocked, SIGQUIT);
+    for (size_t i = 0; i < sizeof ending_signals / sizeof ending_signals[0]; i++)
+        sigaddset(&blocked, ending_signals[i]);
     sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
@@ -311,17 +311,27 @@ static int wait_for_end(struct ih_decoder_process *p)
     return stop(p);
 }
 
+/* Whether the image's limit is below the limit that every image has. */
+static bool has_timeout(const struct ih_decoder_process *p, uint64_t others_seconds)
+{
+    return p->timeout_s && p->timeout_s < others_seconds;
+}
+
 /* The error for a process that does not answer. */
 static enum ih_status fail_silent(struct ih_decoder_process *p, struct ih_error *err)
 {
     if (p->patience.left_ns == 0) {
         stop(p);
         end_image(p);
+        if (has_timeout(p, seconds_max(p)))
+            return ih_time_limit_exceeded(p->timeout_s, err);
         return ih_error_set(err, IH_LIMIT, "its decoder takes more than %llu s and was ended",
                             (unsigned long long)seconds_max(p));
     }
     int how = wait_for_end(p), number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
     end_image(p);
+    if (number == SIGXCPU && has_timeout(p, cpu_seconds_max(p)))
+        return ih_time_limit_exceeded(p->timeout_s, err);
     if (number == SIGXCPU)
         return ih_error_set(err, IH_LIMIT, "its decoder takes too long and was ended");
     if (number)
@@ -427,7 +437,14 @@ static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned inde
         return err->status;
     /* The writer of a pipe can keep a worker waiting without any decoder process. */
     bool is_pipe = !ih_source_size_left(src, &n_bytes);
-    p->patience.left_ns = is_pipe ? IH_WIRE_FOR_EVER : seconds_max(p) * NS_A_SECOND;
+    p->timeout_s = options->timeout_s;
+    p->patience.left_ns =
+        (has_timeout(p, seconds_max(p)) ? p->timeout_s : seconds_max(p)) * NS_A_SECOND;
+    if (is_pipe) {
+        p->patience.left_ns = IH_WIRE_FOR_EVER;
+        if (has_timeout(p, cpu_seconds_max(p)))
+            ih_sandbox_allow_seconds(p->pid, p->timeout_s);
+    }
     p->is_busy = true;
     p->budget = options->budget;
     p->n_pixels_left = 0;

@@ -38,7 +38,8 @@ enum { IH_DECODER_PROCESS_SOCKET = 3, IH_DECODER_PROCESS_MEMORY = 4 };
 enum { IH_DECODER_PROCESS_CPU_SECONDS_MAX = 600 };
 
 /* How long a worker waits for one image of a file, in total: longer than the CPU time, because a
- * slow disk or busy cores are no reason to give up. The wait for a pipe has no limit. */
+ * slow disk or busy cores are no reason to give up. The wait for a pipe has no limit. A shorter
+ * ih_decode_options.timeout_s limits the wait for a file, and the CPU time of a pipe. */
 enum { IH_DECODER_PROCESS_SECONDS_MAX = 1800 };
 
 /* How to start a decoder process: `program --decoder-process DECODER MEMORY_BYTES [strict]`. main
@@ -76,6 +77,7 @@ struct ih_decoder_process {
     /* The current image: */
     bool is_busy;
     struct ih_budget *budget; /* borrowed, or NULL */
+    unsigned timeout_s;       /* 0: only the limits above */
     uint64_t taken_bytes;     /* from the budget, for the process */
     unsigned n_channels;
     struct ih_image_info *info; /* borrowed: the caller's, for the warnings */

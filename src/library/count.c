@@ -19,6 +19,8 @@ static void copy_error(struct ih_error *err, const struct ih_error *from)
         ih_error_append(err, "max_memory");
     else if (from->limit == IH_LIMIT_LENIENT)
         ih_error_append(err, "lenient");
+    else if (from->limit == IH_LIMIT_TIMEOUT)
+        ih_error_append(err, "timeout");
 }
 
 /* Counts one input. After an error counts are empty. */

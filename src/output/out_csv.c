@@ -6,6 +6,7 @@
  * runs can be concatenated. A spreadsheet would run a name such as "=x" as a formula; it is written
  * as the path "./=x", which opens the same file.
  */
+#include "base/path.h"
 #include "output/output.h"
 
 #include "counts/total.h"
@@ -27,8 +28,8 @@ struct layout {
     void (*image)(const struct csv_state *s, const char *name, const struct ih_result *r);
 };
 
-/* NAME_BYTES holds the field of any path the system accepts, even one made of quotes alone. */
-enum { NAME_BYTES = 2 * 4096 + 5, CHANNEL_BYTES = 8 /* ",green" fits */ };
+/* NAME_BYTES holds the field of any path, even one made of quotes alone. */
+enum { NAME_BYTES = 2 * IH_PATH_BYTES_MAX + 5, CHANNEL_BYTES = 8 /* ",green" fits */ };
 
 /* Builds a field from a prefix of at most 2 plain bytes and text. Quotes it where RFC 4180 requires
  * that, and where a reader could drop a leading or trailing space. */

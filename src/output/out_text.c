@@ -369,13 +369,16 @@ static void end(void *state)
 {
     const struct text *s = state;
     FILE *f = s->stream;
-    char name[IH_ESCAPED_MAX], message[4 * IH_MESSAGE_MAX];
+    char name[IH_SHOWN_MAX], message[4 * IH_MESSAGE_MAX];
     if (!s->has_records || s->n_failed == 0)
         return;
     fprintf(f, "\n%sfailed: %" PRIu64 "%s\n", style(s, BOLD), s->n_failed, style(s, PLAIN));
     for (uint64_t i = 0; i < s->n_failed && i < FAILURES_SHOWN; i++) {
         const struct failure *failure = &s->failures[i];
-        ih_escape(name, sizeof name, !failure->path ? "?" : *failure->path ? failure->path : "''");
+        ih_escape_short(name, sizeof name,
+                        !failure->path   ? "?"
+                        : *failure->path ? failure->path
+                                         : "''");
         ih_escape(message, sizeof message, failure->error.message);
         fprintf(f, "  %s: %s\n", name, message);
     }

@@ -89,6 +89,64 @@ END
   walked d <<<$path/a
 }
 
+# deep N: makes N times ten directories inside each other, d/n../n../..., with names of 100 bytes, and an image in
+# the last. Sets $path.
+deep() {
+  local names i
+  names=$(printf 'n%.0s' {1..100})
+  names=$(printf "$names/%.0s" {1..10})
+  mkdir d
+  path=d
+  (
+    cd d
+    for ((i = 0; i < $1; i++)); do
+      mkdir -p "$names"
+      cd -P "./$names" 2>/dev/null || exit 1 # relative, so that the length of the path does not matter
+    done
+    dot a.pgm 07
+    echo no image >b.txt
+    ln -s a.pgm c.pgm
+  ) || return 1
+  for ((i = 0; i < $1; i++)); do path+=/${names%/}; done
+}
+
+@test "paths: directories deeper than the longest path that the system accepts" {
+  deep 10 || skip "the shell cannot make them"
+  [ ${#path} -gt 10000 ]
+  walked d <<<"$path/a.pgm"$'\n'"$path/c.pgm"
+  for format in csv=bins csv=long csv=stats ndjson text=lines; do
+    imghist d --device=cpu --$format
+    assert_status 0
+    assert_output_has "$path/a.pgm"
+  done
+  imghist "$path/a.pgm" --csv=stats
+  assert_status 0
+  assert_output_has "$path/a.pgm,1,1,gray,1,7,"
+  imghist "$PWD/$path" --csv=stats
+  assert_output_has "$PWD/$path/a.pgm,1,1,gray,1,7,"
+}
+
+@test "paths: messages shorten a long path, outputs do not" {
+  deep 10 || skip "the shell cannot make them"
+  imghist "$path/missing.jpg" "$path/b.txt" --ndjson
+  assert_status 1
+  assert_stderr_has "imghist: d/nnnnn"
+  assert_stderr_has "nnn/missing.jpg: cannot open: No such file or directory"
+  assert_stderr_has "nnn/b.txt: cannot decode: not an image"
+  [ "$(wc -L <<<"$stderr")" -lt 500 ] || fail "long lines"
+  assert_output_has "\"$path/missing.jpg\""
+  imghist "$path/a.pgm" "$path/b.txt" --text --device=cpu
+  assert_output_has "nnn/b.txt: cannot decode: not an image"
+  [ "$(grep -A9 failed: <<<"$output" | wc -L)" -lt 500 ]
+}
+
+@test "paths: a path of more than 64 KiB is an error, not a shortened name" {
+  deep 66 || skip "the shell cannot make them"
+  imghist d --csv
+  assert_fails 1 "cannot read: File name too long"
+  assert_output ""
+}
+
 @test "paths: 2,000 files in order" {
   mkdir d
   for i in {1000..2999}; do dot "d/$i"; done

@@ -181,7 +181,8 @@ TEST(number_of_pixels)
     static const struct ih_decoder some = {.name = "some", .read = read_some};
     for (size_t n = 0; n <= 6; n++) {
         size_t n_left = n, n_read = 1;
-        struct ih_decode d = {.decoder = &some, .state = &n_left, .max_pixels = 100};
+        struct ih_source src = {0};
+        struct ih_decode d = {.decoder = &some, .state = &n_left, .src = &src, .max_pixels = 100};
         struct ih_error err = {0};
         uint8_t pixels[2];
         d.info = (struct ih_image_info){

@@ -292,7 +292,9 @@ TEST(number_of_rows)
     const struct ih_decoder fake = {.planes_bytes = fake_planes_bytes,
                                     .read_planes = fake_read_planes};
     const struct ih_decoder pixels_only = {.name = "pixels"};
-    struct ih_decode d = {.decoder = &fake, .info = {.width = 7, .height = 5, .n_channels = 3}};
+    struct ih_source src = {0};
+    struct ih_decode d = {
+        .decoder = &fake, .src = &src, .info = {.width = 7, .height = 5, .n_channels = 3}};
     struct ih_planes planes;
     struct ih_error err;
     uint8_t buffer[1];

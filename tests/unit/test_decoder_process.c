@@ -171,7 +171,7 @@ PROCESS_TEST(slow_pipe)
     static const struct ih_decoder_process_command hurried = {
         .program = "/proc/self/exe", .seconds_max = 1, .decoders = decoders};
     static uint8_t pixels[3 * WIDTH];
-    const struct ih_decode_options options = {.max_pixels = 1 << 30};
+    const struct ih_decode_options options = {.max_pixels = 1 << 30, .timeout_s = 1};
     struct ih_decoder_process *h = *state;
     struct ih_error err;
     struct ih_source src = {0};
@@ -190,6 +190,51 @@ PROCESS_TEST(slow_pipe)
     ih_source_reset(&src);
     pthread_join(feeder, NULL);
     close(ends[0]);
+}
+
+/* A timeout ends the wait for a file, and the computing for a pipe. The process for the next file
+ * is not hurried. */
+PROCESS_TEST(timeout)
+{
+    static const struct ih_decoder_process_command patient = {.program = "/proc/self/exe",
+                                                              .decoders = decoders};
+    static uint8_t pixels[3 * WIDTH];
+    const struct ih_decode_options options = {.max_pixels = 1 << 30, .timeout_s = 1};
+    struct ih_decoder_process *h = *state;
+    unsigned value = 0;
+    alarm(120); /* rather than hang */
+    ih_decoder_process_init(h, &patient);
+    for (int is_pipe = 0; is_pipe <= 1; is_pipe++) {
+        struct ih_error err = {0};
+        struct ih_source src = {0};
+        struct ih_image_info info;
+        int ends[2] = {-1, -1};
+        size_t n;
+        if (is_pipe) {
+            assert_int_equal(pipe(ends), 0);
+            assert_int_equal(write(ends[1], "\1\1\1", 3), 3);
+            close(ends[1]);
+        } else {
+            ends[0] = file_of(3);
+        }
+        assert_int_equal(ih_source_open_fd(&src, ends[0], &err), IH_OK);
+        assert_int_equal(
+            h->remote.open(&h->remote, is_pipe ? ENDLESS : SLEEPING, &src, &options, &info, &err),
+            IH_OK);
+        enum ih_status status = IH_OK;
+        while (status == IH_OK)
+            status = h->remote.read(&h->remote, pixels, WIDTH, &n, &err);
+        assert_int_equal(status, IH_LIMIT);
+        assert_int_equal(err.limit, IH_LIMIT_TIMEOUT);
+        assert_int_equal(err.limit_value, 1);
+        assert_string_equal(err.message, "decoding takes more than 1 s");
+        h->remote.close(&h->remote);
+        ih_source_reset(&src);
+        close(ends[0]);
+        assert_int_equal(decode(h, SUM, 99, NULL, &value, &err), IH_OK);
+        assert_int_equal(value, 99);
+    }
+    alarm(0);
 }
 
 /* An image that is not read to its end. */

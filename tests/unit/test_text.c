@@ -47,6 +47,61 @@ TEST(escape_cuts_between_characters)
     }
 }
 
+static void check_short(size_t size_bytes, const char *text, const char *expected)
+{
+    char shown[256];
+    memset(shown, 'z', sizeof shown);
+    assert_int_equal(ih_escape_short(shown, size_bytes, text), strlen(expected));
+    assert_string_equal(shown, expected);
+    assert_int_equal(shown[size_bytes], 'z');
+}
+
+/* The start and the end of a long text stay, whole characters only. */
+TEST(escape_short)
+{
+    static char text[4096];
+    memset(text, 'x', 63);
+    check_short(64, text, text);
+    strcpy(text, "head/");
+    memset(text + 5, 'x', 4000);
+    strcpy(text + 4000, "/tail.jpg");
+    check_short(64, text, "head/xxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx/tail.jpg");
+    for (size_t i = 0; i + 3 < 4000; i += 3)
+        strcpy(text + i, "\xE2\x82\xAC"); /* three bytes each */
+    for (size_t size_bytes = 64; size_bytes < 200; size_bytes++) {
+        char shown[256];
+        unsigned long c;
+        const size_t n = ih_escape_short(shown, size_bytes, text);
+        assert_true(n < size_bytes && n + 6 >= size_bytes && strlen(shown) == n);
+        for (size_t i = 0; i < n; i += ih_utf8_length(shown + i, &c)) {
+            assert_true(ih_utf8_length(shown + i, &c) > 0);
+            assert_true(c == 0x20AC || c == '.');
+        }
+    }
+    memset(text, '\n', 100); /* nor is an escape split */
+    text[100] = '\0';
+    check_short(65, text,
+                "\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n..."
+                "\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n\\n");
+}
+
+/* A long message is not cut within a character. */
+TEST(error_is_cut_between_characters)
+{
+    for (size_t n = 0; n < 4; n++) {
+        char text[400] = "xxx";
+        struct ih_error err;
+        unsigned long c;
+        text[n] = '\0';
+        for (size_t i = 0; i < 90; i++)
+            strcat(text, "\xF0\x9F\x98\x80"); /* four bytes each */
+        ih_error_set(&err, IH_IO, "%s", text);
+        assert_true(strlen(err.message) > IH_MESSAGE_MAX - 5);
+        for (const char *p = err.message; *p; p += ih_utf8_length(p, &c))
+            assert_true(ih_utf8_length(p, &c) > 0);
+    }
+}
+
 TEST(format_real)
 {
     static const struct {

@@ -5,6 +5,7 @@
 #define IH_DECODE_JPEG_MARKERS_H
 
 enum ih_jpeg_marker {
+    IH_JPEG_TEM = 0x01,  /* stands alone, as SOI does; unused */
     IH_JPEG_SOF0 = 0xC0, /* frame: baseline, Huffman codes */
     IH_JPEG_SOF2 = 0xC2, /* frame: progressive, Huffman codes */
     IH_JPEG_DHT = 0xC4,

@@ -1,6 +1,6 @@
 /*
  * The parts of the JPEG decoder that dec_jpeg.c and decode/progressive/ share: libjpeg-turbo fed
- * from a source (reader.c), and rows delivered as planes (raw.c).
+ * from a source (reader.c), the cost of scans (cost.c), and rows delivered as planes (raw.c).
  *
  * libjpeg repairs damage and only warns. Counts of repaired pixels would be wrong without a sign,
  * so every warning that means lost or doubtful pixels is an error here. Other irregularities are
@@ -22,6 +22,32 @@
 #include <jerror.h> /* after jpeglib.h: the numbers of messages depend on JPEG_LIB_VERSION */
 
 enum { IH_JPEG_COMPONENTS_MAX = 4 }; /* in a scan */
+
+/* ---- cost.c ---- */
+
+/* All zero before the first scan. */
+struct ih_jpeg_cost {
+    unsigned n_scans;
+    uint64_t n_blocks; /* visited by the scans */
+};
+
+/*
+ * Adds a scan of these components: bit i is component i of header.
+ *
+ * Returns IH_OK, or IH_LIMIT if the scans cost far more than those of any encoder.
+ */
+enum ih_status ih_jpeg_cost_add(struct ih_jpeg_cost *cost,
+                                const struct jpeg_decompress_struct *header, unsigned components,
+                                struct ih_error *err);
+
+/* False: the image is so small that no number of scans that is allowed costs too much. */
+bool ih_jpeg_cost_is_doubtful(const struct jpeg_decompress_struct *header);
+
+/* Adds all scans of the file, of which src is at the first byte. Returns also IH_IO. Damage is not
+ * judged. */
+enum ih_status ih_jpeg_cost_of_file(struct ih_source *src,
+                                    const struct jpeg_decompress_struct *header,
+                                    struct ih_error *err);
 
 /* ---- reader.c ---- */
 
@@ -45,9 +71,11 @@ struct ih_jpeg_reader {
     bool is_after_segment;     /* that it has read since then */
     bool is_lenient;           /* set by the caller after init */
     bool is_started;
-    unsigned warnings;        /* set of enum ih_warning */
-    unsigned components_seen; /* bit i: component i has had a scan */
-    struct ih_error error;    /* set before each longjmp */
+    unsigned warnings;          /* set of enum ih_warning */
+    struct ih_time_limit *time; /* borrowed; the source's, or NULL */
+    struct ih_jpeg_cost cost;   /* of the scans up to now */
+    unsigned components_seen;   /* bit i: component i has had a scan */
+    struct ih_error error;      /* set before each longjmp */
     jmp_buf on_error;
 };
 

@@ -2,10 +2,6 @@
 
 #include <string.h>
 
-/* Encoders write about ten scans. The limit bounds the time for a hostile file: each scan, even an
- * empty one, costs a pass over all blocks of the image. */
-enum { SCANS_MAX = 100 };
-
 static struct ih_jpeg_reader *reader_of(j_common_ptr cinfo)
 {
     return cinfo->client_data;
@@ -143,18 +139,23 @@ static void on_message(j_common_ptr cinfo, int level)
     ih_jpeg_reader_fail(r, IH_CORRUPT, text);
 }
 
-/* The library calls this at least once in every scan of a file that has several. */
+/* The library calls this at least once in every scan of a file that has several, and for each row
+ * of MCUs. */
 static void on_progress(j_common_ptr cinfo)
 {
     const struct jpeg_decompress_struct *c = (j_decompress_ptr)cinfo;
-    ih_jpeg_reader_mark(reader_of(cinfo));
+    struct ih_jpeg_reader *r = reader_of(cinfo);
+    ih_jpeg_reader_mark(r);
+    if (r->time && ih_time_limit_check(r->time, &r->error) != IH_OK)
+        longjmp(r->on_error, 1);
+    if (c->input_scan_number == (int)r->cost.n_scans)
+        return;
+    unsigned components = 0;
     for (int i = 0; i < c->comps_in_scan; i++)
-        reader_of(cinfo)->components_seen |= 1u << c->cur_comp_info[i]->component_index;
-    if (((j_decompress_ptr)cinfo)->input_scan_number > SCANS_MAX) {
-        char text[64];
-        snprintf(text, sizeof text, "JPEG with more than %d scans", SCANS_MAX);
-        ih_jpeg_reader_fail(reader_of(cinfo), IH_LIMIT, text);
-    }
+        components |= 1u << c->cur_comp_info[i]->component_index;
+    r->components_seen |= components;
+    if (ih_jpeg_cost_add(&r->cost, c, components, &r->error) != IH_OK)
+        longjmp(r->on_error, 1);
 }
 
 static void no_op(j_decompress_ptr cinfo)
@@ -210,6 +211,7 @@ void ih_jpeg_reader_init(struct ih_jpeg_reader *r, struct ih_source *src)
 {
     memset(r, 0, sizeof *r);
     r->src = src;
+    r->time = src ? &src->time : NULL;
     r->cinfo.client_data = r;
     r->cinfo.err = jpeg_std_error(&r->errors);
     r->errors.error_exit = on_error_exit;

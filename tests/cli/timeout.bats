@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# --timeout. What counts, and where decoders check the clock: tests/unit/test_timeout.c.
+
+# shellcheck disable=SC2016,SC2059 # $IMGHIST is for the inner shell; $table is part of the format
+
+load helpers
+load images
+
+# flat_jpeg FILE: 65,496 x 65,496 gray pixels, two bits for each block. Takes seconds on any machine.
+flat_jpeg() {
+  {
+    printf '\xFF\xD8\xFF\xDB\x00\x43\x00'
+    printf '\x01%.0s' {1..64}
+    printf '\xFF\xC0\x00\x0B\x08\xFF\xD8\xFF\xD8\x01\x01\x11\x00'
+    for table in 00 10; do
+      printf "\\xFF\\xC4\\x00\\x14\\x$table\\x01"
+      head -c 16 /dev/zero
+    done
+    printf '\xFF\xDA\x00\x08\x01\x01\x00\x00\x3F\x00'
+    head -c $((8187 * 8187 / 4 + 1)) /dev/zero
+    printf '\xFF\xD9'
+  } >"$1"
+}
+
+@test "timeout: a file over the limit fails and names the option; the others are counted" {
+  flat_jpeg slow.jpg
+  dot a.pgm
+  for option in -j1 -j2 --isolate; do
+    imghist a.pgm slow.jpg "$SAMPLES/scene.jpg" --csv=stats --device=cpu --timeout=1 $option
+    assert_fails 1 "imghist: slow.jpg: decoding takes more than 1 s (--timeout raises it)"
+    assert_stderr_has "1 of 3 inputs failed"
+    assert_output_has a.pgm,1,1,gray
+    assert_output_has scene.jpg,
+    refute_output_has slow.jpg
+  done
+  imghist slow.jpg --ndjson --timeout=1
+  assert_status 1
+  assert_output_has 'decoding takes more than 1 s (--timeout raises it)'
+}
+
+@test "timeout: also through a pipe" {
+  flat_jpeg slow.jpg
+  for option in -j1 --isolate; do
+    run --separate-stderr sh -c 'cat slow.jpg | "$IMGHIST" - --csv --device=cpu --timeout=1 "$1"' - $option
+    assert_fails 1 "imghist: -: decoding takes more than 1 s (--timeout raises it)"
+  done
+}
+
+@test "timeout: the writer of a pipe may take its time" {
+  for option in -j1 --isolate; do
+    run --separate-stderr sh -c '(head -c 5000; sleep 1.5; cat) <"$SAMPLES/scene.jpg" |
+      "$IMGHIST" - --csv=stats --device=cpu --timeout=1 "$1"' - $option
+    assert_status 0
+    assert_output_has -,
+  done
+}
+
+@test "timeout: a file within the limit gives the same counts" {
+  "$IMGHIST" "$SAMPLES" --csv --device=cpu >expected
+  for option in -j1 --isolate; do
+    imghist "$SAMPLES" --csv --device=cpu --timeout=1000 $option
+    assert_status 0
+    assert_output "$(cat expected)"
+  done
+}
+
+@test "timeout: values" {
+  dot a.pgm
+  for value in 1 1000000; do
+    imghist a.pgm --csv --timeout=$value
+    assert_status 0
+  done
+  for value in 0 -1 1.5 1s '' 1000001 99999999999999999999; do
+    imghist a.pgm --csv "--timeout=$value"
+    assert_fails 2 "--timeout"
+  done
+}
