@@ -308,14 +308,15 @@ static void test_reported_at_the_end(void **state)
         }
 }
 
-/* A comment between the extra bytes and EOI. */
-static void test_before_comment(void **state)
+/* A comment between the extra bytes and EOI, or before them. */
+static void test_with_comment(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < N_SEQUENTIAL; i++) {
-        struct jpeg_file sound = make_scans(&sequential[i], &in_one_scan, 33, 17);
+    for (unsigned i = 0; i < 2 * N_SEQUENTIAL; i++) {
+        struct jpeg_file sound = make_scans(&sequential[i / 2], &in_one_scan, 33, 17);
         struct jpeg_file f = copy_of(&sound);
-        splice(&f, at_end(&f), 0, "0123456789abcdef\xFF\xFE\0\4ab", 22);
+        splice(&f, at_end(&f), 0,
+               i % 2 ? "0123456789abcdef\xFF\xFE\0\4ab" : "\xFF\xFE\0\4ab0123456789abcdef", 22);
         check(&sound, &f, (struct expected){.when = IF_LENIENT, .warnings = DATA});
     }
 }
@@ -482,7 +483,7 @@ int main(void)
         cmocka_unit_test(test_between_segments),
         cmocka_unit_test(test_before_other_markers),
         cmocka_unit_test(test_reported_at_the_end),
-        cmocka_unit_test(test_before_comment),
+        cmocka_unit_test(test_with_comment),
         cmocka_unit_test(test_scan_parameters),
         cmocka_unit_test(test_scan_order),
         cmocka_unit_test(test_scans_without_meaning),
