@@ -297,13 +297,14 @@ TEST(reported_at_the_end)
         }
 }
 
-/* A comment between the extra bytes and EOI. */
-TEST(before_comment)
+/* A comment between the extra bytes and EOI, or before them. */
+TEST(with_comment)
 {
-    for (unsigned i = 0; i < N_SEQUENTIAL; i++) {
-        struct jpeg_file sound = make_scans(&sequential[i], &in_one_scan, 33, 17);
+    for (unsigned i = 0; i < 2 * N_SEQUENTIAL; i++) {
+        struct jpeg_file sound = make_scans(&sequential[i / 2], &in_one_scan, 33, 17);
         struct jpeg_file f = copy_of(&sound);
-        splice(&f, at_end(&f), 0, "0123456789abcdef\xFF\xFE\0\4ab", 22);
+        splice(&f, at_end(&f), 0,
+               i % 2 ? "0123456789abcdef\xFF\xFE\0\4ab" : "\xFF\xFE\0\4ab0123456789abcdef", 22);
         check(&sound, &f, (struct expected){.when = IF_LENIENT, .warnings = DATA});
     }
 }
