@@ -69,8 +69,11 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
             -Wmissing-prototypes -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 \
             $(if $(filter 1,$(WERROR)),-Werror)
 
+# Those of the flags that the compiler knows for its machine.
+known = $(foreach flag,$(1),$(shell echo 'int x;' | $(CC) -Werror $(flag) -xc -S -o /dev/null - 2>/dev/null && echo '$(flag)'))
 # The same bytes wherever it is built: no folder of this machine gets into them.
-FLAGS_release  := -O2 -g -fstack-protector-strong '-ffile-prefix-map=$(CURDIR)=.' \
+FLAGS_release  := -O2 -g -fstack-protector-strong $(call known,-fstack-clash-protection -fcf-protection) \
+                  '-ffile-prefix-map=$(CURDIR)=.' \
                   $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 FLAGS_debug    := -O0 -g3
 FLAGS_sanitize := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
