@@ -261,6 +261,7 @@ test: ## install the test tools, build, and run every test that needs no GPU
 
 .PHONY: unit
 unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
+	@echo $(notdir $(UNIT_BINS)) >$(BUILD)/units
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
 $(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o)
