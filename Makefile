@@ -69,8 +69,11 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
             -Wmissing-prototypes -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 \
             $(if $(filter 1,$(WERROR)),-Werror)
 
+# The flags of $(1) that the compiler supports.
+known = $(foreach flag,$(1),$(shell echo 'int x;' | $(CC) -Werror $(flag) -xc -S -o /dev/null - 2>/dev/null && echo '$(flag)'))
 # Reproducible: the build contains no path of the source folder.
-FLAGS_release  := -O2 -g -fstack-protector-strong '-ffile-prefix-map=$(CURDIR)=.' \
+FLAGS_release  := -O2 -g -fstack-protector-strong $(call known,-fstack-clash-protection -fcf-protection) \
+                  '-ffile-prefix-map=$(CURDIR)=.' \
                   $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 FLAGS_debug    := -O0 -g3
 FLAGS_sanitize := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
@@ -257,6 +260,7 @@ test: ## install the test tools, build, and run all tests that need no GPU
 
 .PHONY: unit
 unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
+	@echo $(notdir $(UNIT_BINS)) >$(BUILD)/units
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
 $(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o)
@@ -270,6 +274,9 @@ $(BUILD)/tested.a: $(LIB_OBJS)
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/tested.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -lcmocka
+
+# cmocka 2 renames macros and deprecates the old names.
+$(BUILD)/tests/unit/%.o: private override CFLAGS += -Wno-deprecated-declarations
 
 # Tests also need the encoders of these libraries.
 $(BUILD)/tests/test_webp: override LDLIBS += -lwebpmux

@@ -47,9 +47,11 @@ $(STATIC): $(BUILD)/libimghist.o
 	$(AR) rcsD $@ $^
 OBJCOPY ?= objcopy
 
-# Libraries for programs that link with the archive: those of the shared library. Requires.private would
-# demand static versions of everything these libraries need.
-PC_LIBS       = $(if $(DEPS),-L$(abspath $(DEPS))/lib) $(filter-out $(CUDA_RUNTIME),$(LIBRARY_LIBS)) -pthread
+# Libraries for programs that link with the archive: those of the shared library, and what these need in a static
+# program, such as libz. Requires.private would demand static versions of everything for any program.
+PC_LIBS       = $(if $(DEPS),-L$(abspath $(DEPS))/lib) $(filter-out $(CUDA_RUNTIME),$(LIBRARY_LIBS)) \
+                $(filter-out $(LIBRARY_LIBS),$(shell $(PKG_CONFIG) --static --libs $(PACKAGES) \
+                  $(foreach f,$(filter-out $(FORMATS_LATE),$(FORMATS_HERE)),$(PACKAGES_$(f))) 2>/dev/null)) -pthread
 
 # Always rebuilt, because it contains the installation paths. `sudo make install` creates files owned by root; each is
 # removed first, here and below, so that a later make as another user can replace it.

@@ -135,7 +135,7 @@ uint64_t ih_machine_memory(void)
 const char *ih_machine_program(void)
 {
     static const char itself[] = "/proc/self/exe"; /* right even after the file was replaced */
-    return access(itself, X_OK) == 0 ? itself : "imghist";
+    return access(itself, X_OK) == 0 ? itself : NULL;
 }
 
 /* The soft limit is low for programs that use select(), which imghist does not. */

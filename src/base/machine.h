@@ -26,7 +26,8 @@ uint64_t ih_machine_memory(void);
 uint64_t ih_control_group_memory(const char *groups, const char *mounted);
 uint64_t ih_control_group_cores(const char *groups, const char *mounted);
 
-/* This program, for starting it once more: a path, or a name to look up in PATH. */
+/* The path of this program, for starting it once more. NULL without /proc: a search of PATH might
+ * find another program. */
 const char *ih_machine_program(void);
 
 /* Raises the limit on open files to the hard limit: each worker has an image and a decoder process

@@ -130,7 +130,7 @@ static int run_program(struct ih_decoder_process *p, int its_socket, int memory)
     snprintf(memory_bytes, sizeof memory_bytes, "%llu",
              (unsigned long long)p->command->memory_bytes);
     int error_number =
-        posix_spawnp(&p->pid, p->command->program, &actions, &attributes, arguments, environment);
+        posix_spawn(&p->pid, p->command->program, &actions, &attributes, arguments, environment);
     free(environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
@@ -176,6 +176,10 @@ static enum ih_status spawn(struct ih_decoder_process *p, struct ih_error *err)
 {
     const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
     const char *what;
+    if (!p->command->program)
+        return ih_error_set(err, IH_UNAVAILABLE,
+                            "cannot start a decoder process: /proc/self/exe, the path of this "
+                            "program, does not exist; mount /proc");
     int error_number = try_spawn(p, &what);
     for (int i = 0; i < 10 && is_transient(error_number); i++) {
         nanosleep(&pause, NULL);

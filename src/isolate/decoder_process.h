@@ -45,7 +45,7 @@ enum { IH_DECODER_PROCESS_SECONDS_MAX = 1800 };
 /* How to start a decoder process: `program --decoder-process DECODER MEMORY_BYTES [strict]`. main
  * passes these arguments to ih_decoder_process_serve. */
 struct ih_decoder_process_command {
-    const char *program;      /* this program; looked up in PATH as a shell does */
+    const char *program;      /* path of this program; NULL: not known, so no process starts */
     bool is_strict;           /* refuse to run without seccomp in a build that has it */
     uint64_t memory_bytes;    /* for images, bounds the address space; 0: no limit */
     unsigned cpu_seconds_max; /* for an image; 0: IH_DECODER_PROCESS_CPU_SECONDS_MAX */

@@ -117,8 +117,9 @@ static const char allowed[] =
 static int allow(scmp_filter_ctx filter, const char *name, unsigned n,
                  const struct scmp_arg_cmp *arguments)
 {
+    /* Another negative number is that of a call which the C library makes through socketcall. */
     int number = seccomp_syscall_resolve_name(name);
-    if (number < 0)
+    if (number == __NR_SCMP_ERROR)
         return 0; /* does not exist on this machine */
     int failure = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, n, arguments);
     return failure == -EEXIST ? 0 : failure;

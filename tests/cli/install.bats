@@ -109,6 +109,19 @@ END
   ./count_file "$SAMPLES/scene.jpg" | grep -q "mean luma"
 }
 
+@test "install: a program without shared libraries" {
+  # dlopen, for the formats that are loaded later, gives a warning.
+  # shellcheck disable=SC2046 # flags are words
+  cc -static -o count_file "$EXAMPLES/count_file.c" \
+    $(PKG_CONFIG_PATH=$STATIC_PATH pkg-config --static --cflags --libs libimghist) 2>log || {
+    ! grep -q 'cannot find -l' log || skip "a library has no archive: $(grep -o -m 1 'cannot find -l.*' log)"
+    cat log
+    return 1
+  }
+  ldd ./count_file 2>&1 | grep -q "not a dynamic executable"
+  ./count_file "$SAMPLES/scene.png" | grep -q "mean luma"
+}
+
 @test "install: the command of README.md builds the example" {
   command=$(sed -n 's/^    \(cc count_file.c .*pkg-config.*\)$/\1/p' "$ROOT/README.md")
   [ -n "$command" ]

@@ -103,6 +103,19 @@ is_isolated() {
   assert_fails 3 "cannot load the seccomp filter: Invalid argument"
 }
 
+@test "isolate: without /proc, a program imghist on PATH is not started" {
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  local without_proc=(unshare --mount sh -c 'mount -t tmpfs tmpfs /proc && exec "$@"' sh)
+  "${without_proc[@]}" true 2>/dev/null || skip "this machine allows no new namespaces"
+  psd_2x1 a.psd
+  mkdir bin
+  printf '#!/bin/sh\ntouch started\n' >bin/imghist
+  chmod +x bin/imghist
+  PATH=$PWD/bin:$PATH run --separate-stderr "${without_proc[@]}" "$IMGHIST" --csv=stats a.psd
+  [ ! -e started ] || fail "another program was started"
+  assert_fails 3 "mount /proc"
+}
+
 @test "isolate: too few file descriptors fail that file, not the batch" {
   psd_2x1 a.psd
   printf 'P5 1 1 255\n\1' >b.pgm

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Distributions build libjpeg-turbo with the interface of libjpeg 6b, 7 or 8. Their messages and fields
 # differ. The other tests run with the installed one; the sources must compile with all three.
-# tests/newer_debian.sh tests with libjpeg-turbo 3.
+# tests/other_systems.sh sid runs all tests with libjpeg-turbo 3.
 
 @test "libjpeg: the sources compile with the interfaces of libjpeg 6b, 7 and 8" {
   cd "$BATS_TEST_DIRNAME/../.." || return 1

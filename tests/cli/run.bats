@@ -110,3 +110,17 @@ assert_suite() {
   done
   fail "the suite runs on"
 }
+
+@test "run: suites that are not in this build are skipped, and a missing one of this build fails" {
+  suite here 'echo 1..1' 'echo ok 1'
+  touch tests/unit/test_elsewhere.c tests/unit/test_lost.c
+  echo test_here test_lost >build/units
+  run_suites
+  assert_status 1
+  assert_suite here 1 0 0
+  assert_suite elsewhere 0 0 1
+  assert_suite lost 0 1 0
+  [ "${lines[-1]}" = "1 passed, 1 failed, 1 skipped" ] || fail "another sum"
+  run_suites test_here
+  [ "${lines[-1]}" = "1 passed, 0 failed, 0 skipped" ] || fail "another sum"
+}

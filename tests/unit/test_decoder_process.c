@@ -363,17 +363,43 @@ TEST(no_program)
 {
     static const struct ih_decoder_process_command nowhere = {.program = "/nonexistent/imghist",
                                                               .decoders = decoders};
-    static const struct ih_decoder_process_command other = {.program = "true",
+    static const struct ih_decoder_process_command other = {.program = "/bin/true",
                                                             .decoders = decoders};
+    static const struct ih_decoder_process_command unknown = {.decoders = decoders};
+    const struct ih_decoder_process_command *const commands[] = {&nowhere, &other, &unknown};
     struct ih_decoder_process h;
     struct ih_error err;
     unsigned value = 0;
-    ih_decoder_process_init(&h, &nowhere);
-    assert_int_equal(decode(&h, SUM, 1, NULL, &value, &err), IH_UNAVAILABLE);
+    (void)state;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        ih_decoder_process_init(&h, commands[i]);
+        assert_int_equal(decode(&h, SUM, 1, NULL, &value, &err), IH_UNAVAILABLE);
+        ih_decoder_process_reset(&h);
+    }
+}
+
+/* A name without a slash is never looked up in PATH. */
+static void test_path_is_not_searched(void **state)
+{
+    static const struct ih_decoder_process_command named = {.program = "imghist-on-path",
+                                                            .decoders = decoders};
+    char folder[] = "path-XXXXXX", link[sizeof folder + 16], *const old = getenv("PATH");
+    struct ih_decoder_process h;
+    struct ih_error err;
+    unsigned value = 0;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(link, sizeof link, "%s/imghist-on-path", folder);
+    assert_int_equal(symlink("/proc/self/exe", link), 0); /* would serve, if it were found */
+    assert_int_equal(setenv("PATH", folder, 1), 0);
+    ih_decoder_process_init(&h, &named);
+    enum ih_status status = decode(&h, SUM, 1, NULL, &value, &err);
     ih_decoder_process_reset(&h);
-    ih_decoder_process_init(&h, &other);
-    assert_int_equal(decode(&h, SUM, 1, NULL, &value, &err), IH_UNAVAILABLE);
-    ih_decoder_process_reset(&h);
+    unlink(link);
+    rmdir(folder);
+    if (old)
+        setenv("PATH", old, 1);
+    assert_int_equal(status, IH_UNAVAILABLE);
 }
 
 int main(int argc, char **argv)

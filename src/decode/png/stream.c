@@ -52,6 +52,23 @@ static void on_warning(png_structp png, png_const_charp message)
         on_error(png, message);
 }
 
+/* libpng reports a failed allocation like damage. So the error is set before libpng learns of it.
+ */
+static png_voidp allocate(png_structp png, png_alloc_size_t size)
+{
+    struct ih_png_stream *s = png_get_mem_ptr(png);
+    void *p = malloc(size);
+    if (!p)
+        ih_error_set(&s->error, IH_MEMORY, "out of memory");
+    return p;
+}
+
+static void release(png_structp png, png_voidp p)
+{
+    (void)png;
+    free(p);
+}
+
 static void read_bytes(png_structp png, png_bytep dst, size_t size)
 {
     struct ih_png_stream *s = png_get_io_ptr(png);
@@ -126,7 +143,8 @@ enum ih_status ih_png_stream_open(struct ih_png_file *file, struct ih_image_info
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->file = file;
-    s->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, s, on_error, on_warning);
+    s->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, s, on_error, on_warning, s, allocate,
+                                      release);
     s->info = s->png ? png_create_info_struct(s->png) : NULL;
     if (!s->info) {
         ih_png_stream_close(s);

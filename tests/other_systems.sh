@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# other_systems.sh [SYSTEM...]: runs `make demo` and `make test` on fresh systems (default: trixie sid noble).
+#
+# A system is a release of Debian or Ubuntu, or RELEASE:ARCHITECTURE, for example trixie:i386. mmdebstrap makes its
+# root in build/systems and the script keeps it for the next run. Another architecture runs under qemu-user.
+# Exit status: 0 if every system passed, 77 if a root cannot be made here and no other system failed.
+#
+#   SUITES='test_png* csv'   build the programs and these suites, and run only the suites
+#   MAKE_FLAGS='CUDA=0'      flags of every make
+#   DEBIAN_MIRROR=URL UBUNTU_MIRROR=URL UBUNTU_KEYRING=FILE
+set -u
+cd "$(dirname "$0")/.." || exit 1
+here=$PWD/build/systems
+MAKE_FLAGS=${MAKE_FLAGS:-CUDA=0}
+worst=0
+
+# end STATUS REASON: the end of one system, in its own process.
+end() {
+  echo "$2"
+  exit "$1"
+}
+
+# make_root RELEASE ARCHITECTURE ROOT
+make_root() {
+  local mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian} options=()
+  case $1 in
+    jammy | noble | oracular | plucky | questing | resolute)
+      mirror=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+      local keyring=${UBUNTU_KEYRING:-/usr/share/keyrings/ubuntu-archive-keyring.gpg}
+      [ -f "$keyring" ] || end 77 "$keyring is missing: install ubuntu-archive-keyring"
+      options=("--components=main,universe" "--keyring=$keyring")
+      ;;
+  esac
+  rm -rf "$3"
+  # A mirror may be frozen, so its index may have expired.
+  mmdebstrap --variant=apt --aptopt='Acquire::Check-Valid-Until "false"' --include=make,ca-certificates \
+    --architectures="$2" "${options[@]}" "$1" "$3" "$mirror" >"$3.log" 2>&1 ||
+    end 77 "mmdebstrap failed: $(tail -n 1 "$3.log")"
+  [ -e "$3/dev/fd" ] || ln -s /proc/self/fd "$3/dev/fd"
+  touch "$3/made"
+}
+
+# in_root ROOT COMMAND...: with processes, a network and folders of its own.
+in_root() {
+  cp -L /etc/resolv.conf "$1/etc/resolv.conf"
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  unshare --mount --pid --fork sh -c '
+    mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/dev/shm" && mount --rbind /dev/pts "$0/dev/pts" &&
+      { [ ! -e "$0/dev/ptmx" ] || mount --bind /dev/ptmx "$0/dev/ptmx"; } && exec chroot "$0" "$@"' \
+    "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+    MAKEFLAGS="-j$(nproc) $MAKE_FLAGS" TEST_TIMEOUT="${TEST_TIMEOUT:-900}" TEST_JOBS="${TEST_JOBS:-}" \
+    SUITES="${SUITES:-}" "${@:2}" </dev/null
+}
+
+# try SYSTEM: in a process of its own.
+try() {
+  local release=${1%%:*} arch=${1#*:} root=$here/${1/:/-}
+  [ "$arch" != "$1" ] || arch=$(dpkg --print-architecture)
+  mkdir -p "$here"
+  [ -e "$root/made" ] || make_root "$release" "$arch" "$root"
+  mkdir -p "$root/imghist"
+  find "$root/imghist" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+  git ls-files -co --exclude-standard -z | tar c --null --ignore-failed-read -T - 2>/dev/null | tar x -C "$root/imghist"
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  in_root "$root" bash -c '
+    cd /imghist && [ -n "$TEST_JOBS" ] || unset TEST_JOBS
+    if [ -z "$SUITES" ]; then
+      make demo && make test
+    else
+      third_party/install.sh build test "formats?" && make -s all unit && tests/run.sh build/release $SUITES
+    fi'
+}
+
+[ $# -gt 0 ] || set -- trixie sid noble
+[ "$(id -u)" -eq 0 ] || end 77 "skipped: making a root needs root"
+command -v mmdebstrap >/dev/null || end 77 "skipped: mmdebstrap is not installed"
+unshare --mount --pid --fork true 2>/dev/null || end 77 "skipped: this machine allows no new namespaces"
+for system in "$@"; do
+  echo "== $system"
+  (try "$system")
+  status=$?
+  case $status in
+    0) echo "$system: passed" ;;
+    77) echo "$system: skipped" ;;
+    *) echo "$system: FAILED" ;;
+  esac
+  [ "$status" -eq 0 ] || [ "$worst" -eq 1 ] || worst=$status
+  [ "$status" -eq 0 ] || [ "$status" -eq 77 ] || worst=1
+done
+exit "$worst"
