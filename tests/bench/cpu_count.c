@@ -15,6 +15,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "count/count.h"
+#include "tests/support/random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -86,14 +87,6 @@ int ih_bench_count(const uint8_t *pixels, size_t n_pixels, unsigned n_channels, 
 }
 
 /* ---- data ---- */
-
-static uint32_t random_next(uint32_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return *state;
-}
 
 static const char *const kinds[] = {"random",         "constant",   "smooth",
                                     "smooth, opaque", "two-valued", "patches"};

@@ -13,8 +13,6 @@ is_gone() { ! kill -0 "$1" 2>/dev/null; }
 remember() { cp "$1" remembered; }
 unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
 
-# ---- bad input
-
 @test "failures: a damaged image is an error with its name and the reason, and has no records" {
   for image in "$SAMPLES"/*.png "$SAMPLES"/*.jpg; do
     for part in 20 200 $(($(wc -c <"$image") / 2)) $(($(wc -c <"$image") - 1)); do
@@ -131,8 +129,6 @@ scans() {
   assert_stderr_has "more than 100 scans"
   assert_output ""
 }
-
-# ---- the output file
 
 @test "failures: -o appears complete, with the permissions of a new file" {
   dot a.pgm
@@ -340,8 +336,6 @@ scans() {
   exec 9>&-
   grep -q "cannot write" stderr
 }
-
-# ---- signals
 
 # under_way ARG...: starts imghist on a.pgm and an endless pipe, and waits until it opens the pipe. Sets $pid.
 under_way() {

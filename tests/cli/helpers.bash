@@ -74,6 +74,21 @@ needs() {
   done
 }
 
+# interrupt ARG...: starts imghist on a.pgm and an input that never ends, and sends SIGTERM once out.json has a.pgm.
+interrupt() {
+  dot a.pgm
+  mkfifo endless
+  exec 9<>endless
+  "$IMGHIST" a.pgm endless "$@" >out.json 2>stderr 3>&- 9>&- &
+  local pid=$!
+  soon grep -q all_high out.json || :
+  kill -s TERM $pid
+  status=0
+  wait $pid || status=$?
+  exec 9>&-
+  assert_status 143
+}
+
 # soon COMMAND...: waits up to ten seconds for it to succeed.
 soon() {
   for _ in {1..200}; do

@@ -30,8 +30,6 @@ each_option() {
             s/=CHANNELS/=3/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/'
 }
 
-# ---- --help, --version, --list
-
 @test "options: --help has every option, exit status and examples" {
   imghist_ok --help
   assert_no_stderr
@@ -124,8 +122,6 @@ each_option() {
     assert_fails 1 "standard output: cannot write"
   done
 }
-
-# ---- how options are written
 
 @test "options: a value follows = or is the next argument" {
   dot a.pgm
@@ -241,8 +237,6 @@ END
     refute_stderr_has "did you mean"
   done
 }
-
-# ---- values
 
 @test "options: --csv" {
   dot a.pgm
@@ -378,8 +372,6 @@ END
   done
   [ ! -e c.png ]
 }
-
-# ---- options together
 
 @test "options: --bench, --list and --completion refuse inputs and other options" {
   while read -r option; do

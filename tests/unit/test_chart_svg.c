@@ -45,8 +45,6 @@ static void check_path(const struct ih_path *path, struct ih_paint paint, const 
     free(text);
 }
 
-/* ---- shapes ---- */
-
 TEST(a_document)
 {
     char *text = take(open_canvas(NULL, "a & b", "<\"c\">"));
@@ -91,8 +89,6 @@ TEST(a_path_without_memory_is_an_error)
     assert_int_equal(canvas->status, IH_MEMORY);
     ih_svg_close(canvas);
 }
-
-/* ---- text ---- */
 
 static char *set_text(const struct ih_glyphs *glyphs, enum ih_align align, const char *text)
 {
@@ -150,8 +146,6 @@ TEST(text_has_its_width)
     }
     ih_glyphs_close(g);
 }
-
-/* ---- charts ---- */
 
 static size_t count(const char *text, const char *part)
 {

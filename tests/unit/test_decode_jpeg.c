@@ -62,10 +62,7 @@ static void decode_plainly(const struct jpeg_file *f, uint8_t *out)
 {
     struct jpeg_decompress_struct c;
     struct jpeg_error_mgr errors;
-    c.err = jpeg_std_error(&errors);
-    jpeg_create_decompress(&c);
-    jpeg_mem_src(&c, f->bytes, f->n);
-    jpeg_read_header(&c, TRUE);
+    open_jpeg(&c, &errors, f->bytes, f->n);
     jpeg_start_decompress(&c);
     while (c.output_scanline < c.output_height) {
         JSAMPROW row =
@@ -162,8 +159,6 @@ TEST(cmyk)
     /* gray ink, which YCC stores exactly: 50 * 40 / 255 = 7.84 */
     check_cmyk(true, false, (const uint8_t[]){50, 50, 50, 40}, (const uint8_t[]){8, 8, 8});
 }
-
-/* ---- damage ---- */
 
 TEST(truncation)
 {
