@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 read -r -a sources < <(make -s CUDA=0 print-sources)
 read -r -a flags < <(make -s CUDA=0 print-flags)
-if [ "${#flags[@]}" -eq 0 ] || [ "${#sources[@]}" -lt 100 ]; then # the analysis would find nothing
+if [ "${#flags[@]}" -eq 0 ] || [ "${#sources[@]}" -lt 80 ]; then # the analysis would find nothing
   echo "analyze.sh: the Makefile printed no flags or too few sources" >&2
   exit 1
 fi

@@ -86,8 +86,6 @@ int ih_bench_count(const uint8_t *pixels, size_t n_pixels, unsigned n_channels, 
     return 0;
 }
 
-/* ---- data ---- */
-
 static const char *const kinds[] = {"random",         "constant",   "smooth",
                                     "smooth, opaque", "two-valued", "patches"};
 enum { RANDOM, CONSTANT, SMOOTH, OPAQUE, TWO_VALUED, PATCHES, N_KINDS };
@@ -131,8 +129,6 @@ static void fill(uint8_t *pixels, size_t n_pixels, unsigned n_channels, unsigned
         }
     }
 }
-
-/* ---- timing ---- */
 
 static double now_s(void)
 {

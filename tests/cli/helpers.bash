@@ -66,6 +66,12 @@ assert_fails() {
   assert_stderr_has "$2"
 }
 
+# assert_refused STATUS TEXT: the same, and nothing on standard output.
+assert_refused() {
+  assert_fails "$@"
+  assert_output ""
+}
+
 # needs PROGRAM...: skips the test if a program is missing.
 needs() {
   local program

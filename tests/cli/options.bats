@@ -11,8 +11,7 @@ refused() {
   shift
   dot a.pgm
   imghist "$@"
-  assert_fails 2 "$text"
-  assert_output ""
+  assert_refused 2 "$text"
 }
 
 # accepted ARG...: with a.pgm as input.

@@ -91,7 +91,7 @@ assert_suite() {
   assert_suite b 1 0 0
   for n in 0 -1 x; do
     TEST_JOBS=$n run_suites
-    assert_fails 1 "TEST_JOBS=$n is no number"
+    assert_fails 1 "TEST_JOBS=$n is not a number"
   done
 }
 

@@ -192,8 +192,7 @@ no_wider() {
 
 @test "text: nothing is written if all inputs fail" {
   imghist missing1 missing2
-  assert_fails 1 "2 of 2 inputs failed"
-  assert_output ""
+  assert_refused 1 "2 of 2 inputs failed"
 }
 
 @test "text: block elements in a UTF-8 locale, else ASCII" {

@@ -1,4 +1,7 @@
 /* libFuzzer calls this to change an input: PNG files get correct CRCs, or decoders stop at once. */
+#ifndef IH_TESTS_FUZZ_PNG_MUTATOR_H
+#define IH_TESTS_FUZZ_PNG_MUTATOR_H
+
 #include "tests/fuzz/png_repair.h"
 
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned seed);
@@ -11,3 +14,5 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, uns
         repair_png(bytes, size);
     return size;
 }
+
+#endif
