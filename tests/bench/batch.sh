@@ -34,12 +34,8 @@ for name in PACKAGES PEERS LOOPS ROUNDS MIN_PIXELS; do
   [ -z "${!name+set}" ] || command_line="$name='${!name}' $command_line"
 done
 cd "$(dirname "$0")/../.."
-
-say() { echo "batch.sh: $*" >&2; }
-die() {
-  say "$@"
-  exit 1
-}
+# shellcheck source=tests/bench/figures.sh
+. tests/bench/figures.sh
 
 program=${PROGRAM:-./imghist} cores=$(nproc) rounds=${ROUNDS:-5}
 loops=${LOOPS:-$(((cores + 1) / 2))}

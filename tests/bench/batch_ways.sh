@@ -140,10 +140,6 @@ repeat_list() {
   for ((i = 0; i < $2; i++)); do cat "$work/$1.list"; done
 }
 
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-least() { sort -n | head -n 1; }
-most() { sort -n | tail -n 1; }
-
 # Compares the counts in file $1 with ours. Prints the number of files with the same counts in the same
 # channels, and the names of the others.
 compare_counts() {

@@ -8,6 +8,8 @@
 # PROGRAM=FILE measures another program than ./imghist.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=tests/bench/figures.sh
+. tests/bench/figures.sh
 runs=${1:-21}
 [ $# -eq 0 ] || shift
 program=$(realpath "${PROGRAM:-./imghist}")
@@ -22,8 +24,6 @@ fi
 
 TIMEFORMAT='%U %S %R'
 measure() { { time "$program" --device=cpu --csv=stats -o /dev/null "$@" >/dev/null; } 2>&1; }
-least() { sort -n | head -n 1; }
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 echo "$(date -u +%F)  $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(nproc) CPUs"
 echo "$("$program" --version | head -n 1), $runs runs each, medians in ms"

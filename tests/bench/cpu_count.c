@@ -15,6 +15,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "count/count.h"
+#include "tests/support/random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -85,16 +86,6 @@ int ih_bench_count(const uint8_t *pixels, size_t n_pixels, unsigned n_channels, 
     return 0;
 }
 
-/* ---- data ---- */
-
-static uint32_t random_next(uint32_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return *state;
-}
-
 static const char *const kinds[] = {"random",         "constant",   "smooth",
                                     "smooth, opaque", "two-valued", "patches"};
 enum { RANDOM, CONSTANT, SMOOTH, OPAQUE, TWO_VALUED, PATCHES, N_KINDS };
@@ -138,8 +129,6 @@ static void fill(uint8_t *pixels, size_t n_pixels, unsigned n_channels, unsigned
         }
     }
 }
-
-/* ---- timing ---- */
 
 static double now_s(void)
 {

@@ -77,8 +77,6 @@ static void read_file(struct store *s, const char *path)
     close(fd);
 }
 
-/* ---- JPEG ---- */
-
 static struct jpeg_decompress_struct jpeg;
 static const char *current_path;
 
@@ -112,8 +110,6 @@ static size_t decode_jpeg(struct store *file, struct store *rows)
     jpeg_finish_decompress(&jpeg);
     return (size_t)jpeg.output_width * jpeg.output_height;
 }
-
-/* ---- PNG ---- */
 
 struct cursor {
     const unsigned char *next, *end;
@@ -164,8 +160,6 @@ static size_t decode_png(struct store *file, struct store *rows)
     png_destroy_read_struct(&png, &info, NULL);
     return n_pixels;
 }
-
-/* ---- the work ---- */
 
 static void keep_freed_memory(void)
 {

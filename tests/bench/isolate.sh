@@ -22,12 +22,8 @@ for name in FILES CONVERTED ROUNDS MIN_PIXELS; do
   [ -z "${!name+set}" ] || command_line="$name=${!name} $command_line"
 done
 cd "$(dirname "$0")/../.."
-
-say() { echo "isolate.sh: $*" >&2; }
-die() {
-  say "$@"
-  exit 1
-}
+# shellcheck source=tests/bench/figures.sh
+. tests/bench/figures.sh
 
 cores=$(nproc) rounds=${ROUNDS:-5} n_files=${FILES:-2000} n_converted=${CONVERTED:-8}
 bin=${BENCH_BUILD:-build/bench}
@@ -94,8 +90,6 @@ label_of() {
     library) echo "in the process" ;;
   esac
 }
-
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 # timed FILE COMMAND...: appends its elapsed seconds and the CPU seconds of all its processes to $work/FILE.
 timed() {

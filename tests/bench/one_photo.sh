@@ -4,6 +4,8 @@
 # PROGRAM names another program than ./imghist. batch.sh compares with other programs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=tests/bench/figures.sh
+. tests/bench/figures.sh
 photo=${1:?usage: one_photo.sh FILE [RUNS]} runs=${2:-21}
 program=${PROGRAM:-./imghist}
 mkdir -p build/bench
@@ -16,7 +18,6 @@ time_us() {
   "$@" >/dev/null
   echo $(($(now_us) - start))
 }
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 ours=() theirs=()
 for ((i = 0; i < runs; i++)); do

@@ -3,70 +3,16 @@
  * path, with libspng if compiled in, and inflating alone with libdeflate, the fast path's limit.
  *
  * The ways take turns on each file, RUNS times. A file's time is the median; figures are sums over
- * files. Every way decodes into a small buffer that stays in the cache; the pixels are not read.
+ * files.
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "decode/decoder.h"
 #include "decode/png/chunks.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "timed_files.h"
 
 #ifdef WITH_SPNG
 #include <spng.h>
 #endif
-
-enum { BAND_BYTES = 128 * 1024, RUNS_MAX = 101 };
-
-struct file {
-    const char *path;
-    uint8_t *bytes;
-    size_t size;
-    struct ih_png_image image;
-};
-
-/* The CPU time of this thread, page faults included, so that other programs do not disturb it. */
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void die(const struct file *file, const char *why)
-{
-    fprintf(stderr, "png_paths: %s: %s\n", file->path, why);
-    exit(1);
-}
-
-static void decode(const struct file *file, uint64_t held_bytes_max)
-{
-    static uint8_t *band;
-    static size_t size;
-    const struct ih_decode_options options = {.max_pixels = UINT64_MAX,
-                                              .held_bytes_max = held_bytes_max};
-    struct ih_source src = {0};
-    struct ih_decode d;
-    struct ih_error err;
-    size_t n = 1;
-    ih_source_open_memory(&src, file->bytes, file->size);
-    if (ih_decode_open(&d, &src, &options, &err) != IH_OK)
-        die(file, err.message);
-    size_t wanted = ih_decode_row_bytes(&d) > BAND_BYTES ? ih_decode_row_bytes(&d) : BAND_BYTES;
-    if (wanted > size) {
-        free(band);
-        band = malloc(wanted);
-        size = wanted;
-    }
-    while (n > 0)
-        if (ih_decode_read(&d, band, size / d.info.n_channels, &n, &err) != IH_OK)
-            die(file, err.message);
-    ih_decode_close(&d);
-    ih_source_close(&src);
-}
 
 static void with_libpng(const struct file *file)
 {
@@ -101,20 +47,22 @@ static void inflate_only(const struct file *file)
 static void with_libspng(const struct file *file)
 {
     spng_ctx *ctx = spng_ctx_new(0);
+    struct ih_png_image image;
     struct spng_row_info row_info;
-    int format = file->image.depth == 16              ? SPNG_FMT_RGBA16
-                 : ih_png_channels(&file->image) == 3 ? SPNG_FMT_RGB8
-                                                      : SPNG_FMT_RGBA8;
+    ih_png_parse_header(file->bytes, &image);
+    int format = image.depth == 16              ? SPNG_FMT_RGBA16
+                 : ih_png_channels(&image) == 3 ? SPNG_FMT_RGB8
+                                                : SPNG_FMT_RGBA8;
     static uint8_t *row;
     static size_t row_size;
-    size_t wanted = (size_t)file->image.width * 8;
+    size_t wanted = (size_t)image.width * 8;
     if (wanted > row_size) {
         free(row);
         row = malloc(wanted);
         row_size = wanted;
     }
-    if (file->image.colour == IH_PNG_GRAY || file->image.colour == IH_PNG_GRAY_ALPHA ||
-        file->image.colour == IH_PNG_RGBA)
+    if (image.colour == IH_PNG_GRAY || image.colour == IH_PNG_GRAY_ALPHA ||
+        image.colour == IH_PNG_RGBA)
         format = SPNG_FMT_PNG; /* as stored: the fastest for libspng */
     spng_set_png_buffer(ctx, file->bytes, file->size);
     int status = spng_decode_image(ctx, NULL, 0, format, SPNG_DECODE_PROGRESSIVE);
@@ -140,12 +88,6 @@ static const struct way {
 
 enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void time_file(const struct file *file, int n_runs, double seconds[N_WAYS])
 {
     double times[N_WAYS][RUNS_MAX];
@@ -155,26 +97,8 @@ static void time_file(const struct file *file, int n_runs, double seconds[N_WAYS
             ways[w].decode(file);
             times[w][run] = now_s() - start;
         }
-    for (int w = 0; w < N_WAYS; w++) {
-        qsort(times[w], (size_t)n_runs, sizeof(double), compare);
-        seconds[w] = times[w][n_runs / 2];
-    }
-}
-
-/* False: not a file for the fast path. */
-static bool load(const char *path, struct file *file)
-{
-    struct ih_source src = {0};
-    struct ih_error err;
-    file->path = path;
-    if (ih_source_open_path(&src, path, &err) != IH_OK ||
-        ih_source_read_all(&src, SIZE_MAX / 2, &file->bytes, &file->size, &err) != IH_OK)
-        die(file, err.message);
-    ih_source_reset(&src);
-    if (file->size >= IH_PNG_HEADER_BYTES && ih_png_parse_header(file->bytes, &file->image))
-        return true;
-    free(file->bytes);
-    return false;
+    for (int w = 0; w < N_WAYS; w++)
+        seconds[w] = median(times[w], n_runs);
 }
 
 struct sum {
@@ -205,21 +129,20 @@ int main(int argc, char **argv)
                                 {.name = "gray, palette"},
                                 {.name = "16 bits"},
                                 {.name = "all"}};
-    int n_runs = argc > 2 ? atoi(argv[1]) : 0, n_skipped = 0;
-    if (n_runs < 1 || n_runs > RUNS_MAX) {
-        fputs("usage: png_paths RUNS FILE...\n", stderr);
-        return 2;
-    }
+    const int n_runs = runs_of(argc, argv);
+    int n_skipped = 0;
     for (int i = 2; i < argc; i++) {
-        struct file file;
+        struct file file = read_file(argv[i]);
+        struct ih_png_image image;
         double seconds[N_WAYS];
-        if (!load(argv[i], &file)) {
+        if (file.size < IH_PNG_HEADER_BYTES || !ih_png_parse_header(file.bytes, &image)) {
             n_skipped++;
+            free(file.bytes);
             continue;
         }
         time_file(&file, n_runs, seconds);
-        add(sum_of(sums, &file.image), &file.image, seconds);
-        add(&sums[4], &file.image, seconds);
+        add(sum_of(sums, &image), &image, seconds);
+        add(&sums[4], &image, seconds);
         free(file.bytes);
     }
 #ifdef WITH_SPNG

@@ -22,8 +22,6 @@ held() {
   } >"$1"
 }
 
-# ---- --memory
-
 @test "batch: images wait until --memory has room for them" {
   mkdir d
   for i in {1..9}; do held "d/$i"; done
@@ -108,8 +106,6 @@ $(awk "BEGIN { printf \"%.1f\", $n_bytes / 4 / 1e6 }") MB (--memory raises it)"
   assert_fails 1 "image too large: 320 x 320 pixels"
 }
 
-# ---- many
-
 @test "batch: ten thousand files in order, with any number of threads" {
   for i in {100..199}; do dot "$i"; done
   for i in {1..100}; do printf '%s\n' {100..199}; done >list
@@ -146,8 +142,6 @@ peak() {
   [ "$(grep -c ,gray, out.csv)" -eq 20000 ]
   [ "$many" -lt $((few + 100)) ] || fail "1000 files take $few, 20000 take $many tenths of a megabyte"
 }
-
-# ---- slow and changing inputs
 
 @test "batch: a result is written while the list is still being read" {
   dot a.pgm

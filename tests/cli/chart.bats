@@ -114,8 +114,6 @@ END
   is_png c.png
 }
 
-# ---- refused
-
 @test "chart: two images for one file are refused before anything is written" {
   dot a.pgm
   dot b.pgm
@@ -236,8 +234,6 @@ END
   imghist_ok d --chart=charts
   [ "$(find charts -name '*.hist.png' | tr -dc '\n' | wc -c)" -eq 4 ] # one has a newline in it
 }
-
-# ---- options
 
 @test "chart: --chart-size, --theme and --scale" {
   dot a.pgm

@@ -3,8 +3,6 @@
 
 load helpers
 
-# ---- formats
-
 @test "chart: PNG, BMP and TGA hold the same pixels, JPEG nearly" {
   for ending in png bmp tga jpg jpeg; do
     imghist_ok "$SAMPLES/scene.png" --chart=c.$ending
@@ -55,8 +53,6 @@ near() {
   for chart in c.png "$TESTS/gallery/scene.png"; do "$IMGHIST" "$chart" --csv | cut -d, -f2- >"$(basename "$chart").csv"; done
   cmp c.png.csv scene.png.csv || fail "run make gallery"
 }
-
-# ---- SVG
 
 # well_formed FILE...: every installed XML parser reads each.
 well_formed() {

@@ -3,8 +3,6 @@
 
 load helpers
 
-# ---- colliding names
-
 @test "chart: equal names in different folders get charts of their own" {
   mkdir -p one/x two/x in
   for d in one/x two/x in; do dot $d/a.pgm; done
@@ -118,8 +116,6 @@ load helpers
   assert_fails 1 "has the name of a chart"
   imghist_ok a.pgm.hist.png --chart=of-a-chart.png
 }
-
-# ---- totals
 
 @test "chart: --total writes one chart of all images to a file" {
   imghist_ok "$SAMPLES" --total --chart=c.svg

@@ -34,8 +34,7 @@ long_options() { "$IMGHIST" --help | grep -oE '^  (-., )?--[a-z0-9-]+' | grep -o
 
 @test "completion: an unknown shell is an error" {
   imghist --completion=csh
-  assert_fails 2 "'csh' is none of bash, zsh, fish"
-  assert_output ""
+  assert_refused 2 "'csh' is none of bash, zsh, fish"
   imghist --completion
   assert_fails 2 "--completion: needs a value"
 }

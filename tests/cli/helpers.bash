@@ -66,12 +66,33 @@ assert_fails() {
   assert_stderr_has "$2"
 }
 
+# assert_refused STATUS TEXT: the same, and nothing on standard output.
+assert_refused() {
+  assert_fails "$@"
+  assert_output ""
+}
+
 # needs PROGRAM...: skips the test if a program is missing.
 needs() {
   local program
   for program; do
     command -v "$program" >/dev/null || skip "$program is missing"
   done
+}
+
+# interrupt ARG...: starts imghist on a.pgm and an input that never ends, and sends SIGTERM once out.json has a.pgm.
+interrupt() {
+  dot a.pgm
+  mkfifo endless
+  exec 9<>endless
+  "$IMGHIST" a.pgm endless "$@" >out.json 2>stderr 3>&- 9>&- &
+  local pid=$!
+  soon grep -q all_high out.json || :
+  kill -s TERM $pid
+  status=0
+  wait $pid || status=$?
+  exec 9>&-
+  assert_status 143
 }
 
 # soon COMMAND...: waits up to ten seconds for it to succeed.

@@ -36,8 +36,6 @@ can_run() {
   done
 }
 
-# ---- examples
-
 # extract_man DIR: writes each example of the man page to DIR/NN.command, and the output it shows to DIR/NN.shown.
 extract_man() {
   awk '
@@ -96,8 +94,6 @@ extract_readme() {
   [ $n_run -ge 6 ] || fail "only $n_run commands ran"
 }
 
-# ---- completeness
-
 @test "man: the page and --help have the same options" {
   "$IMGHIST" --help | grep -oE '^  (-., )?--[a-z0-9-]+' | grep -oE -e '--.*' | LC_ALL=C sort >help
   plain | sed -n '/^\.SH OPTIONS/,/^\.SH FORMATS/p' | sed -n '/^\.TP/{n;p;}' | grep -oE -e '--[a-z0-9-]{2,}' |
@@ -150,8 +146,6 @@ extract_readme() {
     grep -qw "$format" readme || fail "no $format in README.md"
   done
 }
-
-# ---- form
 
 @test "man: the page is short" {
   command -v man >/dev/null && LC_ALL=C.UTF-8 MANWIDTH=100 man -l "$MAN" >page 2>/dev/null || skip "no man here"

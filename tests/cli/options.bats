@@ -11,8 +11,7 @@ refused() {
   shift
   dot a.pgm
   imghist "$@"
-  assert_fails 2 "$text"
-  assert_output ""
+  assert_refused 2 "$text"
 }
 
 # accepted ARG...: with a.pgm as input.
@@ -29,8 +28,6 @@ each_option() {
     sed -E 's/\[?=(\[:N,\.\.\.\])?/=/; s/[]|[].*//; s/=N$/=1/; s/=SIZE/=1k/; s/=FILE/=out/; s/=PATH/=c.png/
             s/=CHANNELS/=3/; s/=SECONDS/=9/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/'
 }
-
-# ---- --help, --version, --list
 
 @test "options: --help has every option, exit status and examples" {
   imghist_ok --help
@@ -124,8 +121,6 @@ each_option() {
     assert_fails 1 "standard output: cannot write"
   done
 }
-
-# ---- how options are written
 
 @test "options: a value follows = or is the next argument" {
   dot a.pgm
@@ -241,8 +236,6 @@ END
     refute_stderr_has "did you mean"
   done
 }
-
-# ---- values
 
 @test "options: --csv" {
   dot a.pgm
@@ -378,8 +371,6 @@ END
   done
   [ ! -e c.png ]
 }
-
-# ---- options together
 
 @test "options: --bench, --list and --completion refuse inputs and other options" {
   while read -r option; do

@@ -28,8 +28,6 @@ START='(sleep 1.2; printf x) | "$IMGHIST" --raw=1 a.raw -'
 
 setup_file() { export LINE START; }
 
-# ---- on a terminal
-
 @test "progress: on a terminal a line is redrawn in place and wiped at the end" {
   needs_terminal
   printf abc >a.raw
@@ -89,8 +87,6 @@ setup_file() { export LINE START; }
   done
 }
 
-# ---- elsewhere
-
 @test "progress: off by default without a terminal" {
   dot a.pgm
   for options in "" --progress=auto --progress=never; do
@@ -129,8 +125,6 @@ setup_file() { export LINE START; }
   [ "$(wc -l <stderr)" -eq 2 ] || fail "$(cat stderr)"
   [[ $(head -1 stderr) =~ ^'imghist: 0/1 files, 0.0 files/s, 0.0 MP/s, 0:0'[56]$ ]] || fail "$(cat stderr)"
 }
-
-# ---- -q and -v
 
 @test "progress: -q prints only errors, and progress on request" {
   dot a.pgm

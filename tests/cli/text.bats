@@ -29,8 +29,6 @@ no_wider() {
   [ "$(LC_ALL=C.UTF-8 wc -L <lines)" -le "$1" ] || fail "wider than $1: $(cat lines)"
 }
 
-# ---- views
-
 @test "text: one image is shown in full, several in a line each" {
   cd "$SAMPLES"
   imghist_ok scene.png
@@ -163,8 +161,6 @@ no_wider() {
   [[ ${lines[3]} == *"  100    0.00  none" ]] || fail "none"
 }
 
-# ---- failed inputs
-
 @test "text: failed inputs are listed at the end" {
   dot a.pgm
   damaged bad.png
@@ -196,11 +192,8 @@ no_wider() {
 
 @test "text: nothing is written if all inputs fail" {
   imghist missing1 missing2
-  assert_fails 1 "2 of 2 inputs failed"
-  assert_output ""
+  assert_refused 1 "2 of 2 inputs failed"
 }
-
-# ---- characters and colours
 
 @test "text: block elements in a UTF-8 locale, else ASCII" {
   imghist "$SAMPLES/scene.png" "$SAMPLES/testcard.png" --text=full
@@ -241,8 +234,6 @@ no_wider() {
   NO_COLOR='' terminal 80 "$SAMPLES/scene.png"
   [[ $screen == *"${ESC}[31mred"* ]] || fail "an empty NO_COLOR turns colour off: $screen"
 }
-
-# ---- width
 
 @test "text: lines fit into 80 columns and into the terminal" {
   unicode

@@ -40,8 +40,6 @@ END
 # total FILE: the rows of the total in CSV.
 total() { grep '^(total),' "$1"; }
 
-# ---- numbers
-
 # red 0 255 100 255 10 40: sum 660, mean 110, squares of the distances 12100 + 2 * 21025 + 100 + 10000 + 4900,
 # a sixth of their sum 11525; green sum of squares 77925, blue 95909; alpha 7 255 0; luma 0 255 100 63 19 49
 @test "total: gray and colour images give red, green and blue of all, alpha of those with alpha, by hand" {
@@ -129,8 +127,6 @@ END
   "$IMGHIST" set/d.pam set/c.ppm set/b.pam set/a.pgm --total-only --csv -j 3 --kernel=reference --device=cpu |
     cmp - expected
 }
-
-# ---- records
 
 @test "total: comes last, after the same records as without it" {
   mixed
@@ -229,8 +225,6 @@ END
   [ "$(find only -type f | wc -l)" -eq 1 ] || fail "$(find only)"
 }
 
-# ---- failures
-
 @test "total: does not count failed inputs, and the run fails" {
   mixed
   "$IMGHIST" set --total-only --csv >expected
@@ -286,20 +280,7 @@ END
 }
 
 @test "total: an interrupted run has none" {
-  dot a.pgm
-  mkfifo endless
-  exec 9<>endless
-  "$IMGHIST" a.pgm endless --total --json >out.json 2>stderr 3>&- 9>&- &
-  pid=$!
-  for _ in {1..100}; do
-    grep -q all_high out.json && break
-    sleep 0.05
-  done
-  kill -s TERM $pid
-  status=0
-  wait $pid || status=$?
-  exec 9>&-
-  [ $status -eq 143 ] || fail "exit status"
+  interrupt --json --total
   [ "$(grep -c total out.json)" -eq 0 ]
   [ "$(tail -1 out.json)" = "]}" ]
 }

@@ -1,11 +1,9 @@
 /* Fuzzer of all decoders. The input is the content of a file. */
 #include "tests/fuzz/decode_all.h"
 #include "tests/fuzz/left_out.h"
-#include "tests/fuzz/png_repair.h"
+#include "tests/fuzz/png_mutator.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned seed);
-size_t LLVMFuzzerMutate(uint8_t *bytes, size_t size, size_t max_size); /* libFuzzer's own */
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -14,12 +12,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     decode_all(bytes, size, MAX_PIXELS_FUZZ, 0);
     decode_all(bytes, size, MAX_PIXELS_FUZZ, 1 + size % IH_CHANNELS_MAX);
     return 0;
-}
-
-size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned seed)
-{
-    size = LLVMFuzzerMutate(bytes, size, max_size);
-    if (seed % 16 != 0) /* leave some CRCs wrong */
-        repair_png(bytes, size);
-    return size;
 }

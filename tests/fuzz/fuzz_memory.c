@@ -9,12 +9,10 @@
 #include "tests/fuzz/every_source.h"
 
 #include "tests/fuzz/left_out.h"
-#include "tests/fuzz/png_repair.h"
+#include "tests/fuzz/png_mutator.h"
 #include "tests/fuzz/progressive.h" /* needs those before it */
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned seed);
-size_t LLVMFuzzerMutate(uint8_t *bytes, size_t size, size_t max_size); /* libFuzzer's own */
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -25,12 +23,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (size % 8 == 0) /* raw samples are simple and need few runs */
         count_from_every_source(bytes, size, MAX_PIXELS_FUZZ, 1 + size / 8 % IH_CHANNELS_MAX);
     return 0;
-}
-
-size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned seed)
-{
-    size = LLVMFuzzerMutate(bytes, size, max_size);
-    if (seed % 16 != 0) /* leave some CRCs wrong */
-        repair_png(bytes, size);
-    return size;
 }

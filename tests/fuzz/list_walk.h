@@ -78,8 +78,6 @@ static inline bool leads_out(const char *path)
     return path[0] == '/' || strstr(path, "..");
 }
 
-/* ---- expected inputs ---- */
-
 /* The next input is this one, without an error. */
 static inline void expect_input(struct ih_walk *walk, const char *path, bool is_named)
 {
@@ -161,8 +159,6 @@ static inline bool check_lines(const struct list_lines *lines, const uint8_t *by
     }
     return goes_on;
 }
-
-/* ---- reading the list ---- */
 
 static inline void walk_list_in_tree(const uint8_t *bytes, size_t size, unsigned flags)
 {

@@ -66,8 +66,6 @@ static void save(const char *folder, const char *name, struct image image)
     save_to(f, path, image);
 }
 
-/* ---- photographs ---- */
-
 /* Returns a hash of n, uniform in 0..1. Source: the finalizer of MurmurHash3. */
 static double noise(uint32_t n)
 {
@@ -131,8 +129,6 @@ static struct image to_gray(struct image colour)
     free(colour.pixels);
     return gray;
 }
-
-/* ---- drawings ---- */
 
 static void fill(struct image *image, unsigned x, unsigned y, unsigned width, unsigned height,
                  const uint8_t *pixel)

@@ -68,7 +68,6 @@ static inline void note_text(struct ih_canvas *canvas, const struct ih_text_plac
     const int32_t width = ih_glyphs_width(canvas->page->glyphs, place->size_px, text);
     const int32_t em = (int32_t)place->size_px * IH_SUBPIXELS;
     int32_t x = place->x;
-    (void)paint;
     assert_true(place->size_px >= 10);
     if (place->align != IH_ALIGN_LEFT)
         x -= place->align == IH_ALIGN_CENTRE ? width / 2 : width;

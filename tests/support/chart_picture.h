@@ -12,8 +12,6 @@
 #include "output/chart/chart.h"
 #include <png.h>
 
-/* ---- results ---- */
-
 static inline struct ih_result *new_result(unsigned n_channels)
 {
     struct ih_result *r = calloc(1, sizeof *r);
@@ -54,8 +52,6 @@ static inline void add_gray(struct ih_result *r, unsigned value, uint64_t n)
     const uint8_t v = (uint8_t)value;
     add_pixels(r, (const uint8_t[]){v, v, v, 255}, n);
 }
-
-/* ---- pictures ---- */
 
 struct colour {
     int red, green, blue;

@@ -81,13 +81,11 @@ static inline enum ih_status session_start(void *unit, void **session, struct ih
 
 static inline const char *session_describe(void *session)
 {
-    (void)session;
     return "decoders";
 }
 
 static inline void session_stop(void *session)
 {
-    (void)session;
     pthread_mutex_lock(&fake.lock);
     fake.n_stopped++;
     pthread_mutex_unlock(&fake.lock);
@@ -138,7 +136,6 @@ static inline enum ih_status session_batch(void *session, struct ih_hw_jpeg_job 
 
 static inline enum ih_status n_units(int *n, struct ih_error *err)
 {
-    (void)err;
     *n = (int)fake.n_units;
     return IH_OK;
 }
@@ -146,20 +143,16 @@ static inline enum ih_status n_units(int *n, struct ih_error *err)
 static inline enum ih_status unit_start(const struct ih_backend_options *options, int ordinal,
                                         void **state, struct ih_error *err)
 {
-    (void)options;
-    (void)err;
     *state = &units[ordinal];
     return IH_OK;
 }
 
 static inline void unit_stop(void *state)
 {
-    (void)state;
 }
 
 static inline const char *unit_describe(void *state)
 {
-    (void)state;
     return "fake";
 }
 
@@ -189,8 +182,6 @@ static inline struct ih_device *open_device(void)
     assert_int_equal(ih_device_open(&options, &device, NULL), IH_OK);
     return device;
 }
-
-/* ---- jobs ---- */
 
 static inline void on_done(struct ih_hw_jpeg_job *ih_job)
 {

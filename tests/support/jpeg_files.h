@@ -200,4 +200,14 @@ static inline struct jpeg_file make_blocks(unsigned n_blocks, unsigned restart_i
     return f;
 }
 
+/* Creates a decompressor that has read the header of a file. */
+static inline void open_jpeg(struct jpeg_decompress_struct *c, struct jpeg_error_mgr *errors,
+                             const uint8_t *bytes, size_t n)
+{
+    c->err = jpeg_std_error(errors);
+    jpeg_create_decompress(c);
+    jpeg_mem_src(c, bytes, (unsigned long)n);
+    assert_int_equal(jpeg_read_header(c, TRUE), JPEG_HEADER_OK);
+}
+
 #endif

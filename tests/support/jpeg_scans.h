@@ -53,7 +53,6 @@ struct look {
 
 static inline uint8_t sample_of_scans(unsigned i, unsigned y, uint32_t random, const void *context)
 {
-    (void)context;
     return (uint8_t)((i * (1 + i % 3) + y * 5) / 2 + (random >> 27));
 }
 

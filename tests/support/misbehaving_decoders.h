@@ -5,6 +5,8 @@
 #ifndef IH_TESTS_MISBEHAVING_DECODERS_H
 #define IH_TESTS_MISBEHAVING_DECODERS_H
 
+#include "tests/support/test.h"
+
 #include "base/dynlib.h"
 #include "isolate/decoder_process.h"
 #include "isolate/sandbox.h"
@@ -44,20 +46,17 @@ static inline enum ih_status open_image(struct ih_source *src,
 
 static inline void close_image(void *state)
 {
-    (void)state;
 }
 
 /* A read call of struct ih_decoder. */
 #define READ(name)                                                                   \
     static inline enum ih_status name(void *state, uint8_t *pixels, size_t capacity, \
                                       size_t *n_pixels, struct ih_error *err)
-#define UNUSED ((void)state, (void)pixels, (void)capacity, (void)n_pixels, (void)err)
 
 /* Every pixel holds the sum of the file's bytes. */
 READ(read_sum)
 {
     struct image *image = state;
-    (void)err;
     *n_pixels = image->n_left < capacity ? (size_t)image->n_left : capacity;
     memset(pixels, (int)(image->sum & 255), *n_pixels * 3);
     image->n_left -= *n_pixels;
@@ -66,13 +65,11 @@ READ(read_sum)
 
 READ(read_failing)
 {
-    UNUSED;
     return ih_error_set(err, IH_UNSUPPORTED, "a text of its own");
 }
 
 READ(read_crashing)
 {
-    UNUSED;
     signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would report and exit */
     raise(SIGSEGV);
     return IH_OK;
@@ -90,13 +87,11 @@ READ(read_interrupted)
 
 READ(read_exiting)
 {
-    UNUSED;
     _exit(7);
 }
 
 READ(read_endless)
 {
-    UNUSED;
     for (volatile unsigned i = 0;; i++)
         if (i == 0 && *n_pixels == SIZE_MAX)
             return IH_OK; /* never, but the compiler wants a return */
@@ -105,7 +100,6 @@ READ(read_endless)
 READ(read_nonsense)
 {
     static const char nonsense[4096] = "nonsense";
-    UNUSED;
     for (;;)
         if (write(IH_DECODER_PROCESS_SOCKET, nonsense, sizeof nonsense) < 0)
             _exit(0);
@@ -113,7 +107,6 @@ READ(read_nonsense)
 
 READ(read_hiding)
 {
-    UNUSED;
     close(IH_DECODER_PROCESS_SOCKET);
     sleep(1000);
     return IH_OK;
@@ -125,7 +118,6 @@ static inline enum ih_status open_sleeping(struct ih_source *src,
                                            struct ih_image_info *info, void **state,
                                            struct ih_error *err)
 {
-    (void)src, (void)options, (void)info, (void)state, (void)err;
     sleep(1000);
     return IH_OK;
 }
@@ -142,7 +134,6 @@ READ(read_sleeping)
 READ(read_dripping)
 {
     const struct timespec a_while = {.tv_nsec = 20 * 1000 * 1000};
-    (void)capacity;
     nanosleep(&a_while, NULL);
     return read_sum(state, pixels, 1, n_pixels, err);
 }
@@ -181,7 +172,6 @@ READ(read_budget)
 /* An error that would end the batch. */
 READ(read_lying)
 {
-    UNUSED;
     return ih_error_set(err, IH_CONFLICT, "is both an input and the output file");
 }
 
@@ -220,7 +210,6 @@ static inline enum ih_status open_no_library(struct ih_source *src,
                                              struct ih_image_info *info, void **state,
                                              struct ih_error *err)
 {
-    (void)src, (void)options, (void)info, (void)state;
     return ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, err);
 }
 
@@ -231,7 +220,6 @@ static inline enum ih_status prepare_no_library(struct ih_error *err)
 
 static inline bool probe_nothing(const uint8_t *head, size_t size)
 {
-    (void)head, (void)size;
     return false;
 }
 

@@ -10,8 +10,6 @@
 #include "tests/support/jpeg_files.h"
 #include <unistd.h>
 
-/* ---- files ---- */
-
 enum { N_FILES = 9, ROUNDS = 40 };
 
 /* All subsamplings, gray, a progressive file and a truncated one. */
@@ -83,8 +81,6 @@ static inline void make_large(const char *folder, unsigned i)
     free(f.bytes);
     free(row);
 }
-
-/* ---- a run ---- */
 
 struct run {
     const char *folder;
@@ -215,7 +211,6 @@ static struct ih_result expected[N_FILES];
 static inline bool keep(void *user, const struct ih_input *input, const struct ih_result *result)
 {
     unsigned *n = user;
-    (void)input;
     expected[(*n)++] = *result;
     return true;
 }

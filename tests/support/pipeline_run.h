@@ -13,8 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- files ---- */
-
 static inline char *file_path(const char *folder, const char *name)
 {
     size_t size = strlen(folder) + strlen(name) + 2;
@@ -79,8 +77,6 @@ static inline int remove_folder(void **state)
     free(*state);
     return 0;
 }
-
-/* ---- a run ---- */
 
 struct run {
     const char *folder;

@@ -13,8 +13,6 @@
 
 enum { STREAMING = 1 }; /* held_bytes_max: never the fast path */
 
-/* ---- both paths ---- */
-
 struct outcome {
     enum ih_status status;
     struct ih_error error;

@@ -34,7 +34,6 @@ static inline void append_png(png_structp png, png_bytep bytes, size_t n)
 
 static inline void flush_png(png_structp png)
 {
-    (void)png;
 }
 
 static inline void write_png_to(png_structp png, struct bytes *b)

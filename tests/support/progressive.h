@@ -18,14 +18,12 @@ static char path[] = "/tmp/imghist-progressive-XXXXXX"; /* the file that tests w
 
 static inline int make_path(void **state)
 {
-    (void)state;
     const int fd = mkstemp(path);
     return fd < 0 ? -1 : close(fd);
 }
 
 static inline int remove_path(void **state)
 {
-    (void)state;
     unlink(path);
     return 0;
 }
@@ -36,8 +34,6 @@ enum {
     N_LOOKS = sizeof looks / sizeof looks[0],
     ASSISTANTS = 2 /* the most that an image takes */
 };
-
-/* ---- memory ---- */
 
 /* Bytes of the budget. */
 struct held {
@@ -56,10 +52,7 @@ static inline struct held held_of(const struct jpeg_file *f)
     enum { SLOTS = 8, BLOCK_BYTES = 64 * 2 };
     struct jpeg_decompress_struct c;
     struct jpeg_error_mgr errors;
-    c.err = jpeg_std_error(&errors);
-    jpeg_create_decompress(&c);
-    jpeg_mem_src(&c, f->bytes, f->n);
-    jpeg_read_header(&c, TRUE);
+    open_jpeg(&c, &errors, f->bytes, f->n);
     const unsigned h = 8 * (unsigned)c.max_h_samp_factor, v = 8 * (unsigned)c.max_v_samp_factor;
     uint64_t n = 0;
     for (int i = 0; i < c.num_components; i++)
@@ -69,8 +62,6 @@ static inline struct held held_of(const struct jpeg_file *f)
     jpeg_destroy_decompress(&c);
     return (struct held){f->n + rounded_up(row_bytes * SLOTS, 64), row_bytes * n_rows, n_rows};
 }
-
-/* ---- reading ---- */
 
 enum opened { OPENED_PATH, OPENED_MEMORY, OPENED_ONCE }; /* once: cannot be rewound */
 
@@ -221,8 +212,6 @@ static inline void free_outcome(struct outcome *o)
     free(o->bytes);
     *o = (struct outcome){.status = IH_OK};
 }
-
-/* ---- comparing ---- */
 
 static inline void assert_same_outcome(const struct outcome *a, const struct outcome *b)
 {

@@ -2,6 +2,8 @@
 #ifndef IH_TESTS_RANDOM_H
 #define IH_TESTS_RANDOM_H
 
+#include <stdint.h>
+
 /* state: not 0 */
 static inline uint32_t random_next(uint32_t *state)
 {

@@ -45,8 +45,6 @@ static inline uint8_t byte_of(uint64_t i)
     return (uint8_t)(i % 251 + i / 251 % 7);
 }
 
-/* ---- in the decoder process ---- */
-
 struct image {
     struct order order;
     struct ih_budget *budget;
@@ -89,7 +87,6 @@ static inline enum ih_status open_image(struct ih_source *src,
 
 static inline void close_image(void *state)
 {
-    (void)state;
 }
 
 static inline uint8_t n_open_files(void)
@@ -171,8 +168,6 @@ static const struct ih_decoder_process_command command = {.program = "/proc/self
                                                           .decoders = decoders};
 
 #include "tests/support/own_decoder_process.h"
-
-/* ---- in the worker ---- */
 
 static inline enum ih_status open_order(struct ih_decoder_process *h, const struct order *order,
                                         struct ih_budget *budget, struct ih_error *err)

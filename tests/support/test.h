@@ -19,6 +19,9 @@
 
 #include <cmocka.h>
 
+/* Tests and callbacks of tests have parameters that they do not use. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 static struct {
     struct CMUnitTest tests[400];
     size_t n;
@@ -51,7 +54,7 @@ static inline int run_all_tests(void)
     {                                                                  \
         add_test("test_" #name, test_##name, set_up, tear_down, NULL); \
     }                                                                  \
-    static void test_##name(__attribute__((unused)) void **state)
+    static void test_##name(void **state)
 
 /* Functions that cmocka calls before the first test and after the last. */
 #define PROGRAM_WITH(set_up_function, tear_down_function) \

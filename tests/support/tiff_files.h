@@ -7,8 +7,6 @@
 
 enum { WIDTH = 21, HEIGHT = 19, N = WIDTH * HEIGHT, SAMPLES_MAX = 6, TILE = 16 };
 
-/* ---- a file in memory ---- */
-
 struct file {
     uint8_t bytes[65536];
     size_t n, position;
@@ -45,7 +43,6 @@ static inline toff_t seek_memory(thandle_t user, toff_t offset, int whence)
 
 static inline int close_memory(thandle_t user)
 {
-    (void)user;
     return 0;
 }
 
@@ -53,8 +50,6 @@ static inline toff_t size_of_memory(thandle_t user)
 {
     return ((struct file *)user)->n;
 }
-
-/* ---- pixels and tags ---- */
 
 struct kind {
     uint16_t photometric, bits, n_samples, extra; /* extra: the kind of the last sample, or NONE */

@@ -79,8 +79,6 @@ static struct ih_bench_chart *chart_of(const struct measured *rungs, size_t n)
     return chart;
 }
 
-/* ---- the SVG's elements ---- */
-
 struct line {
     double left, right, y, size;
     char text[128];
@@ -133,8 +131,6 @@ static bool next_bar(const char **svg, const char *colour, double *left, double 
     *svg = at + 1;
     return true;
 }
-
-/* ---- tests ---- */
 
 TEST(rows_are_in_the_order_of_the_report)
 {

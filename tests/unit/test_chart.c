@@ -1,6 +1,4 @@
 /* Charts as decoded pixels: bars and their colours, scales, sizes, marks of clipping, and text. */
-#include "tests/support/test.h"
-
 #include "tests/support/chart_picture.h"
 #include <locale.h>
 

@@ -6,8 +6,6 @@
 
 #include "tests/support/chart_notes.h"
 
-/* ---- results of all kinds ---- */
-
 static struct ih_result *new_smooth(unsigned n_channels, uint64_t times)
 {
     struct ih_result *r = new_result(n_channels);
@@ -53,8 +51,6 @@ static struct ih_result *new_total(void)
     r->n_failed = 3;
     return r;
 }
-
-/* ---- tests ---- */
 
 static struct notes notes; /* of the chart drawn last */
 

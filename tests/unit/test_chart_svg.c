@@ -52,8 +52,6 @@ static void check_path(const struct ih_path *path, struct ih_paint paint, const 
     free(text);
 }
 
-/* ---- shapes ---- */
-
 TEST(a_document)
 {
     char *text = take(open_canvas(NULL, "a & b", "<\"c\">"));
@@ -98,8 +96,6 @@ TEST(a_path_without_memory_is_an_error)
     assert_int_equal(canvas->status, IH_MEMORY);
     ih_canvas_close(canvas);
 }
-
-/* ---- text ---- */
 
 static char *set_text(const struct ih_glyphs *glyphs, enum ih_align align, const char *text)
 {
@@ -157,8 +153,6 @@ TEST(text_has_its_width)
     }
     ih_glyphs_close(g);
 }
-
-/* ---- charts ---- */
 
 static size_t count(const char *text, const char *part)
 {

@@ -8,38 +8,31 @@
 #include "count/count.h"
 #include "tests/support/counted.h"
 
-/* ---- data ---- */
-
 /* Returns the sample of pixel i, channel c; random is a new random number. */
 typedef uint8_t pattern_function(size_t i, unsigned c, uint32_t random);
 
 static uint8_t pattern_constant(size_t i, unsigned c, uint32_t random)
 {
-    (void)i, (void)random;
     return (uint8_t)(200 + 7 * c);
 }
 
 static uint8_t pattern_two_valued(size_t i, unsigned c, uint32_t random)
 {
-    (void)i, (void)c;
     return random >> 31 ? 255 : 0;
 }
 
 static uint8_t pattern_alternating(size_t i, unsigned c, uint32_t random)
 {
-    (void)random;
     return (uint8_t)(i % 2 ? 254 : c);
 }
 
 static uint8_t pattern_ramp(size_t i, unsigned c, uint32_t random)
 {
-    (void)random;
     return (uint8_t)(i + 85 * c);
 }
 
 static uint8_t pattern_random(size_t i, unsigned c, uint32_t random)
 {
-    (void)i, (void)c;
     return (uint8_t)(random >> 24);
 }
 
@@ -54,7 +47,6 @@ static uint8_t pattern_opaque(size_t i, unsigned c, uint32_t random)
 /* Runs of 1 to 97 pixels, at any place in a word. */
 static uint8_t pattern_runs(size_t i, unsigned c, uint32_t random)
 {
-    (void)random;
     size_t run = i / 97 * 3 + (i % 97 > 30) + (i % 97 > 47);
     if (i % 97 == 90)
         return (uint8_t)(251 + c);
@@ -64,7 +56,6 @@ static uint8_t pattern_runs(size_t i, unsigned c, uint32_t random)
 /* Constant, with one sample of every 64 pixels off by one bit, at changing places. */
 static uint8_t pattern_flaw(size_t i, unsigned c, uint32_t random)
 {
-    (void)random;
     size_t stretch = i / 64;
     return (uint8_t)(i % 64 == stretch % 64 && c == stretch % 3 ? 65 : 64);
 }
@@ -73,7 +64,6 @@ static uint8_t pattern_flaw(size_t i, unsigned c, uint32_t random)
 static uint8_t pattern_edges(size_t i, unsigned c, uint32_t random)
 {
     static const uint8_t edges[8] = {0, 1, 10, 11, 239, 240, 254, 255};
-    (void)i, (void)c;
     return edges[random >> 29];
 }
 
@@ -90,8 +80,6 @@ static const uint8_t *make_pixels(pattern_function *pattern, size_t n, unsigned 
     }
     return *block + offset;
 }
-
-/* ---- comparing ---- */
 
 static void check(pattern_function *pattern, size_t n, size_t offset,
                   const struct ih_count_spec *spec)
@@ -123,8 +111,6 @@ static void check_pattern(pattern_function *pattern)
         }
     }
 }
-
-/* ---- tests ---- */
 
 TEST(reference_by_hand)
 {

@@ -14,7 +14,6 @@ typedef unsigned pattern_function(size_t i, unsigned before, uint32_t random);
 /* Steps of -16 to 15, which the tables hold; the values wrap around. */
 static unsigned pattern_within(size_t i, unsigned before, uint32_t random)
 {
-    (void)i;
     return before + random % 32 - 16;
 }
 
@@ -28,14 +27,12 @@ static unsigned pattern_edge(size_t i, unsigned before, uint32_t random)
 
 static unsigned pattern_random(size_t i, unsigned before, uint32_t random)
 {
-    (void)i, (void)before;
     return random;
 }
 
 /* Near the ends of the range: many pixels are clipped in one to three channels. */
 static unsigned pattern_clipped(size_t i, unsigned before, uint32_t random)
 {
-    (void)before;
     return i / 700 % 2 ? 250 + random % 6 : random % 6;
 }
 
@@ -48,7 +45,6 @@ static unsigned pattern_runs(size_t i, unsigned before, uint32_t random)
 
 static unsigned pattern_constant(size_t i, unsigned before, uint32_t random)
 {
-    (void)i, (void)before, (void)random;
     return 255;
 }
 

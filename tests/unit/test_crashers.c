@@ -81,8 +81,6 @@ TEST(samples_damaged)
     assert_true(for_each("../samples", "", flip_bytes) > 0);
 }
 
-/* ---- memory, file and pipe ---- */
-
 static unsigned n_sound;
 
 static void count_from_all(const struct file *file)
@@ -114,8 +112,6 @@ TEST(every_source)
     assert_true(n_sound > 20);
 }
 
-/* ---- lists of paths ---- */
-
 static void replay_list(const struct file *file)
 {
     walk_list(file->bytes, file->size);
@@ -141,8 +137,6 @@ TEST(lists)
             walk_list((const uint8_t *)text, n);
     }
 }
-
-/* ---- compromised decoder processes ---- */
 
 static void replay_process(const struct file *file)
 {

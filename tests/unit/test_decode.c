@@ -3,11 +3,7 @@
  * and bands of any size give the same pixels. PNM represents the formats; raw samples are tested
  * too.
  */
-#include "tests/support/test.h"
-
 #include "tests/support/decoded.h"
-
-/* ---- detecting the format ---- */
 
 TEST(unknown)
 {
@@ -51,8 +47,6 @@ TEST(every_decoder_is_described)
     }
 }
 
-/* ---- limits ---- */
-
 static enum ih_status status_of(const uint8_t *bytes, size_t size_bytes, uint64_t max_pixels)
 {
     struct decoded d = decode(bytes, size_bytes, max_pixels, 1);
@@ -89,8 +83,6 @@ TEST(row_too_wide)
                      IH_CORRUPT); /* no limit */
     assert_int_equal(status_of(BYTES("P5\n1 67108865\n255\n"), UINT64_MAX), IH_CORRUPT);
 }
-
-/* ---- raw samples ---- */
 
 struct raw {
     enum ih_status status;
@@ -168,7 +160,6 @@ static enum ih_status read_some(void *state, uint8_t *pixels, size_t capacity, s
                                 struct ih_error *err)
 {
     size_t *n_left = state;
-    (void)err;
     *n_pixels = *n_left < capacity ? *n_left : capacity;
     memset(pixels, 0, *n_pixels);
     *n_left -= *n_pixels;

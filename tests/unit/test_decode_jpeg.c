@@ -144,8 +144,6 @@ TEST(cmyk)
     check_cmyk(true, false, (const uint8_t[]){50, 50, 50, 40}, (const uint8_t[]){8, 8, 8});
 }
 
-/* ---- damage ---- */
-
 TEST(truncation)
 {
     const struct kind *kinds[] = {&gray, &yuv420, &progressive, &restarts};

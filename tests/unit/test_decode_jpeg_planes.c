@@ -77,7 +77,6 @@ static void set_scans(struct jpeg_compress_struct *c, enum scans scans)
 /* Rows of a slope with noise in each channel, then rows of 0 and 255, by turns. */
 static uint8_t sample(unsigned i, unsigned y, uint32_t random, const void *context)
 {
-    (void)context;
     return (uint8_t)(y / 8 % 2 == 0 ? i * (2 + i % 3) + y * 5 + (random >> 27)
                                     : (random >> 31) * 255);
 }
@@ -141,8 +140,6 @@ static struct outcome read_both(const struct jpeg_file *f, size_t more_bytes)
     free_planes(&p);
     return out;
 }
-
-/* ---- tests ---- */
 
 static void check_size(const struct kind *kind, unsigned width, unsigned height)
 {
@@ -272,14 +269,12 @@ static uint32_t fake_rows;
 
 static size_t fake_planes_bytes(void *state)
 {
-    (void)state;
     return 1;
 }
 
 static enum ih_status fake_read_planes(void *state, uint8_t *buffer, size_t size_bytes,
                                        struct ih_planes *planes, struct ih_error *err)
 {
-    (void)state, (void)buffer, (void)size_bytes, (void)err;
     planes->width = 7;
     planes->n_rows = fake_rows;
     return IH_OK;

@@ -20,8 +20,6 @@ struct picture {
     png_color_16 transparent;    /* of other kinds */
 };
 
-/* ---- making PNG files ---- */
-
 /* Packs a row of samples as PNG stores them. */
 static void pack_row(const struct picture *p, unsigned y, uint8_t *row)
 {
@@ -95,8 +93,6 @@ static struct picture make_picture(int colour, int depth, int interlace, bool ha
     }
     return p;
 }
-
-/* ---- the reference ---- */
 
 static unsigned channels_of(const struct picture *p)
 {
@@ -201,8 +197,6 @@ TEST(transparent_colours)
     check_kinds(true, PNG_INTERLACE_NONE);
     check_kinds(true, PNG_INTERLACE_ADAM7);
 }
-
-/* ---- damage ---- */
 
 /* Writes v into a chunk's data, at an offset from its start, or from its end if negative. Corrects
  * the CRC. */

@@ -370,7 +370,6 @@ TEST(no_program)
     struct ih_decoder_process h;
     struct ih_error err;
     unsigned value = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         ih_decoder_process_init(&h, commands[i]);
         assert_int_equal(decode(&h, SUM, 1, NULL, &value, &err), IH_UNAVAILABLE);
@@ -379,7 +378,7 @@ TEST(no_program)
 }
 
 /* A name without a slash is never looked up in PATH. */
-static void test_path_is_not_searched(void **state)
+TEST(path_is_not_searched)
 {
     static const struct ih_decoder_process_command named = {.program = "imghist-on-path",
                                                             .decoders = decoders};
@@ -387,7 +386,6 @@ static void test_path_is_not_searched(void **state)
     struct ih_decoder_process h;
     struct ih_error err;
     unsigned value = 0;
-    (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(link, sizeof link, "%s/imghist-on-path", folder);
     assert_int_equal(symlink("/proc/self/exe", link), 0); /* would serve, if it were found */

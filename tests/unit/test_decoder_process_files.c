@@ -23,7 +23,6 @@ static enum ih_status open_image(struct ih_source *src, const struct ih_decode_o
                                  struct ih_image_info *info, void **state, struct ih_error *err)
 {
     static bool is_read;
-    (void)src, (void)options, (void)err;
     is_read = false;
     *info = (struct ih_image_info){.width = 1, .height = 1, .n_channels = 3, .source_depth = 8};
     *state = &is_read;
@@ -34,7 +33,6 @@ static enum ih_status read_image(void *state, uint8_t *pixels, size_t capacity, 
                                  struct ih_error *err)
 {
     bool *is_read = state;
-    (void)capacity, (void)err;
     *n_pixels = *is_read ? 0 : 1;
     *is_read = true;
     memset(pixels, VALUE, *n_pixels * 3);
@@ -43,7 +41,6 @@ static enum ih_status read_image(void *state, uint8_t *pixels, size_t capacity, 
 
 static void close_image(void *state)
 {
-    (void)state;
 }
 
 static const struct ih_decoder decoder = {
@@ -53,8 +50,6 @@ static const struct ih_decoder_process_command command = {
     .program = "/proc/self/exe", .variable = "IMGHIST_TEST_", .decoders = decoders};
 
 #include "tests/support/own_decoder_process.h"
-
-/* ---- the tests ---- */
 
 #ifdef SYS_socketpair
 /* A slow socketpair: other threads have time to start a process that might inherit the sockets. */

@@ -11,8 +11,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-/* ---- sizes ---- */
-
 PROCESS_TEST(sizes)
 {
     static const struct order orders[] = {
@@ -117,8 +115,6 @@ PROCESS_TEST(files)
         assert_int_equal(n_memories(), 0);
     }
 }
-
-/* ---- memory that cannot shrink ---- */
 
 static const char shrinks[] = "IMGHIST_TEST_SHRINKS";
 

@@ -144,6 +144,8 @@ struct start {
 #define THREE "fake:0,1,2 3 x Abacus 9000"
 #define BROKEN(n) "fake:" #n ": a bead is missing"
 #define ONLY .backend = "fake"
+#define NO_DEVICE_3 "no device fake:3: this machine shows 3, counted from 0"
+#define NAMED(a, b, lanes) ONLY, .ordinals = {a, b}, .n_ordinals = 2, .n_lanes = lanes
 
 static const struct start starts[] = {
     /* as many units as lanes */
@@ -162,28 +164,10 @@ static const struct start starts[] = {
     {0, 0, 0, {.n_lanes = 2}, ".....", "cpu", "no abacus here"},
     {0, 0, 0, {ONLY}, ".....", NULL, "no abacus here"},
     /* named units must all exist and start, even if no lane would use them */
-    {3,
-     0,
-     0,
-     {ONLY, .ordinals = {2, 0}, .n_ordinals = 2, .n_lanes = 8},
-     "x.x..",
-     "fake:2,0 2 x Abacus 9000",
-     ""},
-    {3,
-     0,
-     0,
-     {ONLY, .ordinals = {2, 0}, .n_ordinals = 2, .n_lanes = 1},
-     "..x..",
-     "fake:2 Abacus 9000",
-     ""},
-    {3, 2, 0, {ONLY, .ordinals = {0, 1}, .n_ordinals = 2, .n_lanes = 8}, "x!...", NULL, BROKEN(1)},
-    {3,
-     0,
-     0,
-     {ONLY, .ordinals = {0, 3}, .n_ordinals = 2, .n_lanes = 1},
-     ".....",
-     NULL,
-     "no device fake:3: this machine shows 3, counted from 0"},
+    {3, 0, 0, {NAMED(2, 0, 8)}, "x.x..", "fake:2,0 2 x Abacus 9000", ""},
+    {3, 0, 0, {NAMED(2, 0, 1)}, "..x..", "fake:2 Abacus 9000", ""},
+    {3, 2, 0, {NAMED(0, 1, 8)}, "x!...", NULL, BROKEN(1)},
+    {3, 0, 0, {NAMED(0, 3, 1)}, ".....", NULL, NO_DEVICE_3},
 };
 
 static void assert_starts(const struct start *s)

@@ -1,6 +1,4 @@
 /* GIF files written by giflib, sound and damaged. */
-#include "tests/support/test.h"
-
 #include "tests/support/damage.h"
 #include <gif_lib.h>
 

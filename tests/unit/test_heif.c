@@ -1,6 +1,4 @@
 /* HEIC and AVIF files written by libheif, if it has an encoder, sound and damaged. */
-#include "tests/support/test.h"
-
 #include "tests/support/damage.h"
 #include <libheif/heif.h>
 
@@ -47,7 +45,6 @@ static struct heif_error append(struct heif_context *context, const void *bytes,
                                 void *user)
 {
     struct file *f = user;
-    (void)context;
     f->bytes = realloc(f->bytes, f->n + n);
     assert_non_null(f->bytes);
     memcpy(f->bytes + f->n, bytes, n);

@@ -3,8 +3,6 @@
  * and what becomes of files when one file fails, all fail, or a session breaks.
  */
 #define _XOPEN_SOURCE 700
-#include "tests/support/test.h"
-
 #include "tests/support/hw_jpeg_jobs.h"
 
 /* Of a batch that fails only the odd files fail, and the session goes on. */

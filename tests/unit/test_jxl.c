@@ -1,6 +1,4 @@
 /* JPEG XL files written by libjxl, sound and damaged. */
-#include "tests/support/test.h"
-
 #include "tests/support/damage.h"
 #include <jxl/encode.h>
 

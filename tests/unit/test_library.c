@@ -1,6 +1,4 @@
 /* libimghist through imghist.h: settings, files, memory, sums, and struct sizes. */
-#include "tests/support/test.h"
-
 #include "tests/support/library_data.h"
 #include <jpeglib.h>
 #include <math.h>

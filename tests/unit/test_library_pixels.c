@@ -1,7 +1,5 @@
 /* Pixels in host memory: layouts, strides and alignments against a plain loop; invalid pixels; and
  * pending counts without a GPU. */
-#include "tests/support/test.h"
-
 #include "tests/support/library_data.h"
 
 /* Counts an image that begins `start` bytes into an allocation and ends with it. */

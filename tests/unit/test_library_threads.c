@@ -1,7 +1,5 @@
 /* Threads: many threads share one context, or each has its own. Run it under the thread sanitizer,
  * too. */
-#include "tests/support/test.h"
-
 #include "tests/support/library_data.h"
 #include <pthread.h>
 

@@ -16,8 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- the budget ---- */
-
 struct request {
     struct ih_budget *budget;
     uint64_t n_bytes;
@@ -135,8 +133,6 @@ TEST(waits_without_holding_memory)
     ih_budget_destroy(&b);
 }
 
-/* ---- JPEGs held in memory ---- */
-
 enum { SIDE = 1600, N_IMAGES = 12, N_THREADS = 6 };
 
 /* Coefficients of one 4:4:4 image, two bytes each. */
@@ -205,7 +201,6 @@ static bool next(void *user, struct ih_input *input)
 static bool take(void *user, const struct ih_input *input, const struct ih_result *result)
 {
     struct run *r = user;
-    (void)input;
     if (result->status == IH_OK && result->histogram.n_pixels == (uint64_t)SIDE * SIDE)
         r->n_done++;
     if (result->status == IH_LIMIT && result->error.limit == IH_LIMIT_MAX_MEMORY)

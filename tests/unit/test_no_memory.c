@@ -86,8 +86,6 @@ void free(void *p)
 
 #pragma GCC visibility pop
 
-/* ---- decoding ---- */
-
 enum { FAILURES_MAX = 5000 };
 
 /* Counts the file as a worker does. */
@@ -175,13 +173,10 @@ TEST(jpeg)
     fail_each(count_file, "samples/scene.jpg", 10, IH_MEMORY); /* 5 of them in imghist */
 }
 
-/* ---- the library ---- */
-
 /* A complete program: counts a file and a row of pixels, and adds them up. */
 static enum ih_status use_library(const char *path, struct ih_device *unused, uint64_t *sum,
                                   struct ih_error *err)
 {
-    (void)unused;
     static const uint8_t row[] = {1, 2, 3, 4, 5, 6};
     const struct ih_pixels pixels = {row, 2, 1, 0, 3};
     const struct ih_settings settings = {.device = "cpu", .max_memory = 1 << 28};
@@ -215,8 +210,6 @@ TEST(library)
     /* A device without memory to start is unavailable. */
     fail_each(use_library, "samples/scene.png", 8, IH_UNAVAILABLE);
 }
-
-/* ---- outputs ---- */
 
 static void sample_result(struct ih_result *r)
 {

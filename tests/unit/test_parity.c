@@ -15,40 +15,35 @@
 
 enum pattern { RANDOM, CONSTANT, BLACK, WHITE, TWO_VALUES, RAMP, RUNS, MIXED_CLIPS, N_PATTERNS };
 
+/* Byte i of a pattern, with a random number. */
+static uint8_t byte_of(enum pattern pattern, size_t i, uint8_t before, uint32_t r)
+{
+    switch (pattern) {
+    case RANDOM:
+        return (uint8_t)(r >> 8);
+    case CONSTANT:
+        return 77;
+    case BLACK:
+        return 0;
+    case WHITE:
+        return 255;
+    case TWO_VALUES:
+        return i / 5 % 2 ? 31 : 200;
+    case RAMP:
+        return (uint8_t)(i / 3);
+    case RUNS:
+        return r % 97 == 0 ? (uint8_t)(r >> 8) : before;
+    default: /* clipped and unclipped samples within every pixel */
+        return r % 3 == 0 ? 0 : r % 3 == 1 ? 255 : (uint8_t)(r >> 8);
+    }
+}
+
 /* Fills bytes with a pattern that is hard for some kind of kernel. */
 static void fill(uint8_t *bytes, size_t n, enum pattern pattern)
 {
     uint32_t state = 2463534242u;
-    uint8_t value = 7;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t r = random_next(&state);
-        switch (pattern) {
-        case RANDOM:
-            value = (uint8_t)(r >> 8);
-            break;
-        case CONSTANT:
-            value = 77;
-            break;
-        case BLACK:
-            value = 0;
-            break;
-        case WHITE:
-            value = 255;
-            break;
-        case TWO_VALUES:
-            value = i / 5 % 2 ? 31 : 200;
-            break;
-        case RAMP:
-            value = (uint8_t)(i / 3);
-            break;
-        case RUNS:
-            value = r % 97 == 0 ? (uint8_t)(r >> 8) : value;
-            break;
-        default: /* clipped and unclipped samples within every pixel */
-            value = r % 3 == 0 ? 0 : r % 3 == 1 ? 255 : (uint8_t)(r >> 8);
-        }
-        bytes[i] = value;
-    }
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = byte_of(pattern, i, i ? bytes[i - 1] : 7, random_next(&state));
 }
 
 /* ---- the expected counts; shares no code with any kernel ---- */

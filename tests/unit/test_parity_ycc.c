@@ -49,7 +49,6 @@ static int open_gpu(void **state)
     struct cudaDeviceProp properties;
     const char *small = getenv("IMGHIST_TEST_SMALL");
     int n = 0;
-    (void)state;
     t.is_small = small && *small == '1';
     if (cudaGetDeviceCount(&n) != cudaSuccess || n == 0 ||
         cudaGetDeviceProperties(&properties, 0) != cudaSuccess)
@@ -66,7 +65,6 @@ static int open_gpu(void **state)
 
 static int close_gpu(void **state)
 {
-    (void)state;
     free(t.memory);
     cudaFree(t.d_memory);
     cudaFree(t.d_totals);
@@ -230,8 +228,6 @@ static void compare(const struct shape *s, const struct options *o)
     for (int p = 0; t.is_small && p < 3; p++)
         cudaFree((void *)(uintptr_t)args.d_planes[p]);
 }
-
-/* ---- tests ---- */
 
 static void every_small_size(int h, int v)
 {

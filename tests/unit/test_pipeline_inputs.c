@@ -1,7 +1,5 @@
 /* Inputs that fail or are an output, and devices that do not exist. */
 #define _XOPEN_SOURCE 700
-#include "tests/support/test.h"
-
 #include "tests/support/pipeline_run.h"
 
 TEST(failures_are_results)

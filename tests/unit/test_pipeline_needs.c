@@ -39,7 +39,6 @@ static bool next(void *user, struct ih_input *input)
 static bool take(void *user, const struct ih_input *input, const struct ih_result *result)
 {
     struct run *r = user;
-    (void)input;
     assert_int_equal(result->status, IH_OK);
     r->sum += result->histogram.sum[0];
     r->n_taken++;
@@ -78,8 +77,6 @@ static enum ih_status run(struct run *r, const uint8_t *bytes, size_t size_bytes
 
 static const struct ih_device_options cpu = {.backend = "cpu"};
 
-/* ---- the device ---- */
-
 static enum ih_status no_units(int *n, struct ih_error *err)
 {
     *n = 0;
@@ -102,8 +99,6 @@ TEST(device_that_does_not_start)
         assert_int_equal(r.n_taken, 0);
     }
 }
-
-/* ---- decoder processes ---- */
 
 TEST(decoder_process_that_does_not_start)
 {

@@ -74,8 +74,6 @@ static bool takes_planes(void)
     return ih_counter_takes_planes(&ih_count_tables);
 }
 
-/* ---- lanes ---- */
-
 /* A lane takes no planes while its device starts, after a failed start, if the backend cannot count
  * them, or with the reference kernel. */
 TEST(takes_planes)
@@ -107,8 +105,6 @@ TEST(takes_planes)
         ih_device_close(device);
     }
 }
-
-/* ---- inputs ---- */
 
 static const struct {
     struct jpeg_kind kind;

@@ -13,7 +13,6 @@
 static unsigned sample_noise(unsigned plane, uint32_t x, uint32_t y, unsigned before,
                              uint32_t random)
 {
-    (void)plane, (void)x, (void)y, (void)before;
     return random >> 8;
 }
 
@@ -31,7 +30,6 @@ static unsigned sample_ends(unsigned plane, uint32_t x, uint32_t y, unsigned bef
                             uint32_t random)
 {
     static const uint8_t ends[8] = {0, 1, 127, 128, 129, 254, 255, 255};
-    (void)plane, (void)x, (void)y, (void)before;
     return ends[random >> 29];
 }
 
@@ -39,7 +37,6 @@ static unsigned sample_ends(unsigned plane, uint32_t x, uint32_t y, unsigned bef
 static unsigned sample_flat(unsigned plane, uint32_t x, uint32_t y, unsigned before,
                             uint32_t random)
 {
-    (void)x, (void)y;
     return random % (97 + 40 * plane) == 0 ? random >> 16 : before;
 }
 
@@ -126,8 +123,6 @@ static void check_size(struct ih_counter *counter, const struct layout *l, uint3
     check(counter, &p, &specs[i / 3 % N_SPECS], &way);
     free_picture(&p);
 }
-
-/* ---- tests ---- */
 
 TEST(sizes)
 {

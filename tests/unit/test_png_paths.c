@@ -39,8 +39,6 @@ TEST(every_split_of_the_stream)
     free(rows.p);
 }
 
-/* ---- images compressed by libpng ---- */
-
 static struct bytes libpng_file(const struct kind *kind, uint32_t width, uint32_t height, int level,
                                 int window_bits)
 {
@@ -94,8 +92,6 @@ TEST(small_windows)
         free(small.p);
     }
 }
-
-/* ---- files ---- */
 
 /* Calls both() for the files of a folder, named relative to tests/. Returns their number. */
 static unsigned both_of_folder(const char *folder, const char *prefix, const char *suffix)

@@ -1,6 +1,4 @@
 /* PNM images, written by hand, decoded from memory and from a file. */
-#include "tests/support/test.h"
-
 #include "tests/support/decoded.h"
 
 /* Checks size, channels, source_depth and samples of an image. */
@@ -229,20 +227,18 @@ TEST(long_lines)
 
 TEST(probe)
 {
-    static const char *const not_pnm[] = {
-        "P",
-        "P5",
-        "P0\n1 1\n",
-        "P8\n1 1\n",
-        "P7 332\n#IMGINFO",
-        "P7\r\nWIDTH 1\n",
-        "p5\n",
-        "P1 is the top",
-        "P5\n1 one\n",
-        "P5x1 1\n255\n",
-        "PF\n1 1\n-1.0\n",
-        "P7\n1 1\n255\n",
-    };
+    static const char *const not_pnm[] = {"P",
+                                          "P5",
+                                          "P0\n1 1\n",
+                                          "P8\n1 1\n",
+                                          "P7 332\n#IMGINFO",
+                                          "P7\r\nWIDTH 1\n",
+                                          "p5\n",
+                                          "P1 is the top",
+                                          "P5\n1 one\n",
+                                          "P5x1 1\n255\n",
+                                          "PF\n1 1\n-1.0\n",
+                                          "P7\n1 1\n255\n"};
     for (size_t i = 0; i < sizeof not_pnm / sizeof *not_pnm; i++)
         assert_refused((const uint8_t *)not_pnm[i], strlen(not_pnm[i]), IH_UNKNOWN, "not an image");
     assert_refused(BYTES("P7\n\0"), IH_UNKNOWN, "not an image");

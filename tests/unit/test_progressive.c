@@ -90,8 +90,6 @@ TEST(scripts)
     }
 }
 
-/* ---- small images ---- */
-
 /* Decodes by calling ih_progressive_* directly. */
 static uint8_t *read_directly(const struct jpeg_file *f, atomic_uint *n_idle_cores,
                               unsigned *n_lent)
@@ -153,8 +151,6 @@ TEST(small)
         }
     }
 }
-
-/* ---- idle cores ---- */
 
 /* A core becomes idle before the 5th and the 10th row of MCUs. It is taken at once. */
 static unsigned lend_later(unsigned n_bands, unsigned n_left)

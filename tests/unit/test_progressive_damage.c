@@ -109,7 +109,6 @@ static unsigned repair_at, n_repairs;
 
 static unsigned repair(unsigned n_bands, unsigned n_idle_cores)
 {
-    (void)n_idle_cores;
     if (n_bands == repair_at) {
         n_repairs++;
         if (to_repair)
@@ -340,7 +339,6 @@ TEST(budget_denies)
 /* A file that is unlinked or replaced stays open, and is read unchanged. */
 static unsigned unlink_it(unsigned n_bands, unsigned n_idle_cores)
 {
-    (void)n_idle_cores;
     if (n_bands == 0) {
         assert_int_equal(unlink(path), 0);
         if (second.n > 0)

@@ -3,8 +3,6 @@
 
 #include "tests/support/progressive.h"
 
-/* ---- which files ---- */
-
 /* Segments that are allowed before, between and after scans. */
 TEST(segments)
 {
@@ -103,8 +101,6 @@ TEST(other_files)
         free(f.bytes);
     }
 }
-
-/* ---- limits ---- */
 
 /* Both ways fail with the same message about the budget. */
 static void check_too_little(const struct jpeg_file *f, struct way way)

@@ -1,6 +1,4 @@
 /* PSD files, sound and damaged, written byte by byte. */
-#include "tests/support/test.h"
-
 #include "tests/support/damage.h"
 #include "tests/support/written.h"
 

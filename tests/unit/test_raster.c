@@ -5,8 +5,6 @@
 #include "output/chart/canvas.h"
 #include "output/chart/parts.h"
 
-/* ---- coverage ---- */
-
 enum { SIDE = 16, PIXEL = IH_SUBPIXELS };
 
 /* Computes the weights of a canvas of SIDE x SIDE pixels. Returns their sum in pixels. */
@@ -137,8 +135,6 @@ TEST(blending)
     }
 }
 
-/* ---- text ---- */
-
 TEST(width_and_shortening)
 {
     struct ih_glyphs *g = NULL;
@@ -159,8 +155,6 @@ TEST(width_and_shortening)
     }
     ih_glyphs_close(g);
 }
-
-/* ---- labels ---- */
 
 TEST(names)
 {

@@ -1,6 +1,4 @@
 /* The stand-in: the CPU counts until a slow device has started. */
-#include "tests/support/test.h"
-
 #include "tests/support/slow_device.h"
 
 static struct ih_lane *lane_of(struct ih_device *device)

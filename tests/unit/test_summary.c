@@ -8,7 +8,6 @@
 
 static int use_utf8(void **state)
 {
-    (void)state;
     if (!setlocale(LC_CTYPE, "C.UTF-8") && !setlocale(LC_CTYPE, "en_US.UTF-8"))
         fprintf(stderr, "# no UTF-8 locale: some tests are skipped\n");
     return 0;

@@ -1,6 +1,4 @@
 /* TGA files of every type and depth, sound and damaged, written byte by byte. */
-#include "tests/support/test.h"
-
 #include "tests/support/damage.h"
 #include "tests/support/written.h"
 

@@ -1,8 +1,6 @@
 /* TIFF files of each kind written by libtiff, sound and damaged. The expected pixels are computed
  * here from the values that were written. */
 #define OWN_MAIN
-#include "tests/support/test.h"
-
 #include "tests/support/tiff_files.h"
 
 #ifdef __GLIBC__
@@ -521,7 +519,6 @@ TEST(limits)
 
 static void ignore(const char *module, const char *format, va_list values)
 {
-    (void)module, (void)format, (void)values;
 }
 
 int main(void)

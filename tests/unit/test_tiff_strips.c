@@ -1,6 +1,4 @@
 /* TIFF strips that deviate from the specification as some programs write them. */
-#include "tests/support/test.h"
-
 #include "tests/support/damage.h"
 #include "tests/support/jpeg_files.h"
 #include "tests/support/written.h"

@@ -1,7 +1,5 @@
 /* TIFF with YCbCr that is not JPEG, written byte by byte: units of 1, 2 and 4 pixels in each
  * direction, in strips and tiles that extend past the image. */
-#include "tests/support/test.h"
-
 #include "tests/support/damage.h"
 #include "tests/support/written.h"
 
@@ -16,8 +14,6 @@ struct kind {
 static const double full_reference[6] = {0, 255, 128, 255, 128, 255};
 static const uint32_t video_reference[6] = {16,  235, 128,
                                             240, 120, 240}; /* Cr differs, so that a swap shows */
-
-/* ---- the file ---- */
 
 static unsigned y_code(size_t x, size_t y)
 {

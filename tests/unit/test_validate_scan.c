@@ -189,8 +189,6 @@ TEST(data_lengths)
         }
 }
 
-/* ---- damage ---- */
-
 static struct jpeg_file damaged_kind(size_t i)
 {
     struct jpeg_kind kind = kinds[i % N_KINDS];

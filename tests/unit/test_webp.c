@@ -1,6 +1,4 @@
 /* WebP files written by libwebp, sound and damaged. */
-#include "tests/support/test.h"
-
 #include "tests/support/damage.h"
 #include <webp/encode.h>
 #include <webp/mux.h>

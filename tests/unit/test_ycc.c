@@ -6,8 +6,8 @@
 #include "tests/support/test.h"
 
 #include "kernels/ycc.h"
+#include "tests/support/jpeg_files.h"
 #include "tests/support/random.h"
-#include <jpeglib.h>
 
 enum { ALIGNMENT = 16, GUARD_ROWS = 16 };
 
@@ -41,24 +41,14 @@ struct shape {
     int h, v; /* Y is this many times wider and higher than Cb and Cr */
 };
 
-/* Returns a JPEG file in memory; free() it. */
-static unsigned char *encode(const struct shape *s, enum content content, int quality,
-                             unsigned long *size_bytes)
+static struct jpeg_file encode(const struct shape *s, enum content content, int quality)
 {
     struct jpeg_compress_struct cinfo;
     struct jpeg_error_mgr errors;
-    unsigned char *file = NULL;
+    struct jpeg_file file = {NULL, 0};
     uint8_t *row = malloc((size_t)s->width * 3);
     assert_non_null(row);
-    *size_bytes = 0;
-    cinfo.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&cinfo);
-    jpeg_mem_dest(&cinfo, &file, size_bytes);
-    cinfo.image_width = s->width;
-    cinfo.image_height = s->height;
-    cinfo.input_components = 3;
-    cinfo.in_color_space = JCS_RGB;
-    jpeg_set_defaults(&cinfo);
+    begin_jpeg(&cinfo, &errors, &file, s->width, s->height, JCS_RGB);
     jpeg_set_quality(&cinfo, quality, TRUE);
     cinfo.comp_info[0].h_samp_factor = s->h;
     cinfo.comp_info[0].v_samp_factor = s->v;
@@ -75,21 +65,12 @@ static unsigned char *encode(const struct shape *s, enum content content, int qu
     return file;
 }
 
-static void open_file(struct jpeg_decompress_struct *cinfo, struct jpeg_error_mgr *errors,
-                      const unsigned char *file, unsigned long size_bytes)
-{
-    cinfo->err = jpeg_std_error(errors);
-    jpeg_create_decompress(cinfo);
-    jpeg_mem_src(cinfo, file, size_bytes);
-    assert_int_equal(jpeg_read_header(cinfo, TRUE), JPEG_HEADER_OK);
-}
-
 /* Returns uint8 [height][width][3] as the library decodes it; free() it. */
-static uint8_t *decode_rgb(const unsigned char *file, unsigned long size_bytes)
+static uint8_t *decode_rgb(const struct jpeg_file *file)
 {
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
-    open_file(&cinfo, &errors, file, size_bytes);
+    open_jpeg(&cinfo, &errors, file->bytes, file->n);
     jpeg_start_decompress(&cinfo);
     const size_t row_bytes = (size_t)cinfo.output_width * 3;
     uint8_t *rgb = malloc(row_bytes * cinfo.output_height);
@@ -134,12 +115,11 @@ static uint8_t *row_of(const struct ih_ycc_image *image, int plane, uint32_t y)
 }
 
 /* Fills the planes with the samples that the library decodes, before upsampling. */
-static void decode_planes(const unsigned char *file, unsigned long size_bytes,
-                          const struct ih_ycc_image *image)
+static void decode_planes(const struct jpeg_file *file, const struct ih_ycc_image *image)
 {
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
-    open_file(&cinfo, &errors, file, size_bytes);
+    open_jpeg(&cinfo, &errors, file->bytes, file->n);
     cinfo.raw_data_out = TRUE;
     cinfo.out_color_space = JCS_YCbCr;
     jpeg_start_decompress(&cinfo);
@@ -255,18 +235,15 @@ static void check_ways(const struct ih_ycc_image *image, const struct shape *s, 
 static void check_file(const struct shape *s, enum content content, int quality)
 {
     struct ih_ycc_image image;
-    unsigned long size_bytes;
-    unsigned char *file = encode(s, content, quality, &size_bytes);
-    uint8_t *want = decode_rgb(file, size_bytes);
+    struct jpeg_file file = encode(s, content, quality);
+    uint8_t *want = decode_rgb(&file);
     open_image(s, &image);
-    decode_planes(file, size_bytes, &image);
+    decode_planes(&file, &image);
     check_ways(&image, s, want);
     close_image(&image);
     free(want);
-    free(file);
+    free(file.bytes);
 }
-
-/* ---- tests ---- */
 
 static const int qualities[] = {100, 97, 75, 30};
 

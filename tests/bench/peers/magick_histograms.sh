@@ -3,12 +3,11 @@
 # LIST names, one a line, with ImageMagick: PROCESSES calls of its command at once, of THREADS threads each
 # (0: as many as it takes). With --counts, prints PATH,CHANNEL,BIN_0,...,BIN_255 for each file and channel.
 #
-# What its users do, but for the many who ask `histogram:info:` of the whole image: that counts colours, not
-# values, and took 8 times as long for samples/scene.png. Alpha is left out: separating it where there is none
-# would cost a channel.
+# Many users ask `histogram:info:` of the whole image instead: that counts colours, not values, and took 8 times as
+# long for samples/scene.png. Alpha is left out: separating a missing one would cost a channel.
 set -euo pipefail
 
-# ImageMagick 7's name, Debian's of 6, and everybody's of 6.
+# The names of ImageMagick 7, of Debian's version 6, and of other versions 6.
 for program in magick convert-im6.q16 convert; do
   ! command -v "$program" >/dev/null || break
 done
