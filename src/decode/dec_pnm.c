@@ -39,7 +39,7 @@ struct text {
     uint64_t n_allowed; /* bytes that get_byte may still read */
     bool was_comment;   /* a comment ended the last number */
     bool at_end;        /* the file has no more bytes */
-    bool is_last;       /* the next number may end with the file */
+    bool may_end;       /* the end of the file is no error now */
 };
 
 struct pnm_state {
@@ -75,7 +75,7 @@ static void settle(struct text *t)
     t->n_bytes = t->n_used = 0;
 }
 
-/* Returns the next byte, or -1 with err set: the end of the file is an error here. */
+/* Returns the next byte, or -1 with err set. The end of the file is an error, unless may_end. */
 static int get_byte(struct text *t, struct ih_error *err)
 {
     if (t->n_used == t->n_bytes) {
@@ -84,7 +84,8 @@ static int get_byte(struct text *t, struct ih_error *err)
             return -1;
         if (t->n_bytes == 0) {
             t->at_end = true;
-            truncated(err);
+            if (!t->may_end)
+                truncated(err);
             return -1;
         }
     }
@@ -130,15 +131,18 @@ static enum ih_status append_digit(uint64_t *value, int c, struct ih_error *err)
 
 /* Reads a number and the one white space or comment that ends it. The last one may end with the
  * file. */
-static enum ih_status get_number(struct text *t, uint64_t *value, struct ih_error *err)
+static enum ih_status get_number(struct text *t, uint64_t *value, bool is_last,
+                                 struct ih_error *err)
 {
     *value = 0;
     int c = skip_spaces(t, err);
     do {
         if (c == -1 || append_digit(value, c, err) != IH_OK)
             return err->status;
+        t->may_end = is_last;
         c = get_text(t, err);
-    } while (!is_space(c) && !(t->at_end && t->is_last));
+        t->may_end = false;
+    } while (!is_space(c) && !(t->at_end && is_last));
     return IH_OK;
 }
 
@@ -151,9 +155,9 @@ static enum ih_status read_pnm_header(struct pnm_state *s, uint64_t *height, uin
     bool is_bitmap = s->kind == '1' || s->kind == '4';
     s->n_channels = s->kind == '3' || s->kind == '6' ? 3 : 1;
     *maxval = 1;
-    if (get_number(&s->text, &s->width, err) != IH_OK ||
-        get_number(&s->text, height, err) != IH_OK ||
-        (!is_bitmap && get_number(&s->text, maxval, err) != IH_OK))
+    if (get_number(&s->text, &s->width, false, err) != IH_OK ||
+        get_number(&s->text, height, false, err) != IH_OK ||
+        (!is_bitmap && get_number(&s->text, maxval, false, err) != IH_OK))
         return err->status;
     if (s->text.was_comment && s->kind >= '4')
         return ih_error_set(err, IH_UNSUPPORTED,
@@ -327,12 +331,11 @@ static enum ih_status read_plain(struct pnm_state *s, uint8_t *dst, size_t n, bo
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t v = 0;
-        s->text.is_last = is_end && i == n - 1;
         if (s->kind == '1') {
             int c = skip_spaces(&s->text, err);
             if (c == -1 || append_digit(&v, c, err) != IH_OK)
                 return err->status;
-        } else if (get_number(&s->text, &v, err) != IH_OK) {
+        } else if (get_number(&s->text, &v, is_end && i == n - 1, err) != IH_OK) {
             return err->status;
         }
         if (v > s->maxval)
