@@ -284,6 +284,10 @@ $(BUILD)/tests/test_tiff: override LDLIBS += $(call ask,--libs,tiff)
 $(BUILD)/tests/test_heif: override LDLIBS += $(call ask,--libs,heif)
 $(BUILD)/tests/test_jxl: override LDLIBS += $(call ask,--libs,jxl)
 
+.PHONY: test-aarch64
+test-aarch64: ## build for aarch64 and run the tests under qemu-user; needs root, a cross compiler, mmdebstrap
+	tests/emulated.sh aarch64
+
 .PHONY: test-gpu
 test-gpu: ## on a GPU machine: parity, compute-sanitizer, CUDA against CPU; records the evidence
 	tests/gpu/run.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# install.sh [build] [formats] [test] [fuzz] [ci] [package]: installs the packages that the named groups need
+# install.sh [build] [formats] [test] [fuzz] [ci] [package] [emulate]: installs the packages that the named groups need
 # and this machine lacks, from the distribution. Without a group: build. The network is used only if something
 # is missing. A question mark makes a group optional: 'formats?' lists what is missing and goes on.
 #
@@ -44,6 +44,9 @@ package ci|tool dh|makes Debian packages|debhelper|debhelper|-|-|-|-
 package ci|tool lintian|checks Debian packages|lintian|lintian|-|-|-|-
 package ci|tool mmdebstrap|makes a fresh system for testing Debian packages|mmdebstrap|-|-|-|-|-
 ci|tool inotifywait|watches a folder in the tests|inotify-tools|inotify-tools|inotify-tools|inotify-tools|inotify-tools|-
+emulate|tool aarch64-linux-gnu-gcc|builds for aarch64|gcc-aarch64-linux-gnu|gcc-aarch64-linux-gnu|-|-|-|-
+emulate|tool qemu-aarch64-static|runs the tests of aarch64|qemu-user-static|qemu-user-static|-|-|-|-
+emulate|tool mmdebstrap|unpacks the libraries of aarch64|mmdebstrap|-|-|-|-|-
 package ci|tool fakeroot|makes Debian packages as an ordinary user|fakeroot|fakeroot|fakeroot|fakeroot|fakeroot|-
 END
 }
@@ -186,8 +189,8 @@ install_with_apt() {
 groups=${*:-build}
 for group in $groups; do
   case ${group%[?]} in
-    build | formats | test | fuzz | ci | package) ;;
-    *) fail "unknown group: $group (groups: build formats test fuzz ci package)" ;;
+    build | formats | test | fuzz | ci | package | emulate) ;;
+    *) fail "unknown group: $group (groups: build formats test fuzz ci package emulate)" ;;
   esac
 done
 

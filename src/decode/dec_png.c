@@ -109,10 +109,27 @@ static enum ih_status read_png(void *state, uint8_t *pixels, size_t capacity_pix
     return ih_png_stream_read(s->stream, pixels, capacity_pixels, n_pixels, err);
 }
 
+#if defined __aarch64__ || defined __arm__
+#define PREPARE prepare
+/* The first use of libdeflate opens a file that says what the CPU can do. */
+static enum ih_status prepare(struct ih_error *err)
+{
+    static const uint8_t nothing_deflated[] = {0x78, 0x9c, 3, 0, 0, 0, 0, 1};
+    uint8_t none;
+    (void)err;
+    if (ih_png_has_libdeflate())
+        ih_png_inflate(nothing_deflated, sizeof nothing_deflated, &none, 0);
+    return IH_OK;
+}
+#else
+#define PREPARE NULL
+#endif
+
 const struct ih_decoder ih_decoder_png = {
     .name = "png",
     .title = "PNG, every colour type, depth and interlacing",
     .version = version,
+    .prepare = PREPARE,
     .probe = probe,
     .open = open_png,
     .read = read_png,

@@ -338,10 +338,9 @@ scans() {
 under_way() {
   dot a.pgm
   [ -p endless ] || mkfifo endless
-  set -m # without job control, background processes ignore SIGINT
-  "$IMGHIST" a.pgm endless "$@" >stdout 2>stderr 3>&- &
+  # A shell without job control lets background processes ignore these signals.
+  env --default-signal=INT,QUIT "$IMGHIST" a.pgm endless "$@" >stdout 2>stderr 3>&- &
   pid=$!
-  set +m
   exec 9>endless
 }
 

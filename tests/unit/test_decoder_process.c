@@ -128,6 +128,12 @@ TEST(missing_library)
     ih_decoder_process_reset(&h);
 }
 
+/* Under qemu-user a process may take longer than a second to start. */
+static bool is_emulated(void)
+{
+    return getenv("QEMU_LD_PREFIX") != NULL;
+}
+
 /* A process that sleeps is ended, and the budget gets back what it took. */
 PROCESS_TEST(sleep)
 {
@@ -138,6 +144,8 @@ PROCESS_TEST(sleep)
     struct ih_error err;
     struct ih_budget budget;
     unsigned value = 0;
+    if (is_emulated())
+        skip();
     alarm(120); /* rather than hang */
     ih_decoder_process_init(h, &hurried);
     ih_budget_init(&budget, 1000);
@@ -179,6 +187,8 @@ PROCESS_TEST(slow_pipe)
     int ends[2];
     size_t n;
     pthread_t feeder;
+    if (is_emulated())
+        skip();
     ih_decoder_process_init(h, &hurried);
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pthread_create(&feeder, NULL, feed_slowly, &ends[1]), 0);
