@@ -358,7 +358,7 @@ clean: ## remove all built files
 
 .PHONY: help
 help: ## list the targets and the variables
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | \
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | \
 	  awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 	@echo; sed -n 's/^#   \([A-Z_]*=\)/  \1/p' $(firstword $(MAKEFILE_LIST)) packaging/install.mk
 

@@ -30,6 +30,7 @@ test|tool c++|builds a C++ program with the library|g++|gcc-c++|=|gcc-c++|g++|=
 test|since bats 1.7|runs the tests of the command line|bats|bats|bash-bats|bats|bats|bats-core
 test|tool python3|reads CSV and JSON in the tests|python3|python3|python|python3|python3|python
 test|tool sqlite3|reads CSV in the tests|sqlite3|sqlite|sqlite|sqlite3|sqlite|sqlite
+test|tool script|is the terminal of the tests|bsdutils|util-linux|util-linux|util-linux|util-linux-misc|=
 test|tool jq|reads JSON in the tests|jq|jq|jq|jq|jq|jq
 test|tool djpeg|decodes irregular JPEG files for comparison in the tests|libjpeg-turbo-progs|libjpeg-turbo-utils|=|libjpeg-turbo|libjpeg-turbo-utils|=
 ci|tool zsh|completes options in the tests|zsh|zsh|zsh|zsh|zsh|zsh
