@@ -31,7 +31,7 @@ static struct ih_decoder_process *process_of(struct ih_remote_decoder *remote)
 /* ---- spawning ---- */
 
 /* Moves a file descriptor out of the range that the decoder process uses, so that no dup2 in
- * run_program has it as its target. -1 on failure. */
+ * run_program overwrites it. -1 on failure. */
 static int move_away(int fd)
 {
     if (fd < 0 || fd > IH_DECODER_PROCESS_MEMORY)
@@ -98,8 +98,8 @@ static char **make_environment(const struct ih_decoder_process *p)
 /*
  * Starts the program with posix_spawn, because fork would copy a process that has threads.
  *
- * A terminal sends the signals of Ctrl-C to the decoder process too, as timeout(1) does others.
- * They are blocked in it: if it ended first, its file would seem to have crashed it.
+ * A terminal sends SIGINT to the decoder process too, and timeout(1) other signals. The process
+ * blocks them all: if it ended before the worker, its file would be reported as the cause.
  */
 static int run_program(struct ih_decoder_process *p, int its_socket, int memory)
 {
@@ -264,7 +264,7 @@ static enum ih_status start(struct ih_decoder_process *p, struct ih_error *err)
     return IH_OK;
 }
 
-/* Makes sure that a process runs that can use this decoder. Most folders hold one kind of rare
+/* Ensures that a running process has prepared this decoder. Most folders hold one kind of rare
  * file, so a process prepares one decoder. If another is needed, the next process prepares all. */
 static enum ih_status provide(struct ih_decoder_process *p, unsigned index, struct ih_error *err)
 {
@@ -315,7 +315,7 @@ static int wait_for_end(struct ih_decoder_process *p)
     return stop(p);
 }
 
-/* Whether the image's limit is below the limit that every image has. */
+/* Returns true if --timeout is stricter than the fixed limit. */
 static bool has_timeout(const struct ih_decoder_process *p, uint64_t others_seconds)
 {
     return p->timeout_s && p->timeout_s < others_seconds;
@@ -355,7 +355,8 @@ static enum ih_status fail_nonsense(struct ih_decoder_process *p, struct ih_erro
 
 /* ---- messages ---- */
 
-/* Asks the budget for the process. Returns false if the process has closed its socket. */
+/* Passes the request of the process to the budget and answers it. Returns false if the process has
+ * closed its socket. */
 static bool answer(struct ih_decoder_process *p, const struct ih_wire_reply *question)
 {
     struct ih_error a = {0};
@@ -439,7 +440,7 @@ static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned inde
     uint64_t n_bytes;
     if (provide(p, index, err) != IH_OK)
         return err->status;
-    /* The writer of a pipe can keep a worker waiting without any decoder process. */
+    /* A slow pipe may delay any worker, so its time on the clock has no limit. */
     bool is_pipe = !ih_source_size_left(src, &n_bytes);
     p->timeout_s = options->timeout_s;
     p->patience.left_ns =

@@ -16,10 +16,9 @@
 #include <string.h>
 
 /*
- * Inputs per worker that may be in work or wait for an earlier one. With 192, an input may take 192
- * times as long as the others without holding them up. A result takes 11 KB, but only from the
- * start of its input until it is taken. If the taker is slow, 16 are enough to keep all workers
- * busy.
+ * How many inputs per worker may be started but not yet taken. With 192, an input may take 192
+ * times as long as the others without holding them up. Each started input holds 11 KB until its
+ * result is taken. If the taker is slow, 16 are enough to keep all workers busy.
  */
 enum { WINDOW_PER_THREAD = 192, WINDOW_OF_SLOW_TAKER = 16 };
 
@@ -132,10 +131,10 @@ static void count_input(struct worker *w, const struct ih_input *input, struct i
 
 /*
  * Counts an input that the hardware JPEG decoders have returned uncounted. This is rare, so it runs
- * in their thread: a worker might be waiting for a much later input.
+ * in their thread: a worker may be blocked on an input that comes much later.
  *
- * The file may have changed to any kind and size. It gets a budget of its own, because files that
- * wait for this thread hold a part of the pipeline's.
+ * The file may have changed to any kind and size. It gets a budget of its own: files queued behind
+ * it hold part of the pipeline's budget, and waiting for them here would deadlock.
  */
 static void count_given_back(const struct pipeline *p, const struct ih_input *input,
                              struct ih_result *result)
@@ -214,7 +213,8 @@ static void *work(void *argument)
         work_on_inputs(p, &w, &error);
     close_worker(&w);
     if (p->options->decode.n_idle_cores)
-        ih_idle_core_give(p->options->decode.n_idle_cores); /* for the last images */
+        ih_idle_core_give(
+            p->options->decode.n_idle_cores); /* decoders of the last images may use it */
 
     pthread_mutex_lock(&p->lock);
     p->n_working--;

@@ -1,9 +1,11 @@
 /*
- * The decompressors share one ring of coefficients because this file replaces the library's virtual
- * arrays: request_virt_barray and access_virt_barray hand out rows of the ring (the library's
- * jdcoefct.c asks for one row of MCUs at a time). The last scan of the pipeline delivers the rows.
- * When the library asks it to write a row of MCUs, it first waits until all other scans have
- * decoded that row, and decodes rows of them itself as long as it has to wait.
+ * Decodes all scans of a progressive JPEG together, row by row; progressive.h describes the idea.
+ *
+ * Each scan has a decompressor. They share one ring of coefficients, because this file replaces the
+ * library's virtual arrays: request_virt_barray and access_virt_barray hand out rows of the ring
+ * (the library's jdcoefct.c asks for one row of MCUs at a time). The last scan delivers the rows.
+ * Before it decodes a row, its thread waits until all other scans have decoded that row. While it
+ * waits, it decodes rows of those scans.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -16,7 +18,7 @@
 #include <string.h>
 
 enum {
-    ASSISTANTS_MAX = 2, /* more gain nothing: one scan has about a third of the bytes */
+    ASSISTANTS_MAX = 2, /* more gain nothing: the largest scan has a third of the bytes */
     RING_ROWS = 8,      /* of MCUs */
     ALIGNMENT_BYTES = 64
 };
@@ -24,8 +26,8 @@ enum {
 /* The blocks of one component. */
 struct plane {
     JBLOCKROW rows[RING_ROWS * MAX_SAMP_FACTOR];
-    unsigned n_mcu_rows; /* rows of blocks in a row of MCUs */
-    size_t row_bytes;    /* a row of blocks, padded to whole MCUs */
+    unsigned block_rows_per_mcu_row;
+    size_t row_bytes; /* a row of blocks, padded to whole MCUs */
 };
 
 struct ring {
@@ -85,9 +87,9 @@ static bool make_ring(struct ring *ring, const struct jpeg_decompress_struct *he
     ring->n_rows = 1;
     for (int i = 0; i < ring->n_planes; i++) {
         struct plane *p = &ring->planes[i];
-        p->n_mcu_rows = (unsigned)header->comp_info[i].v_samp_factor;
+        p->block_rows_per_mcu_row = (unsigned)header->comp_info[i].v_samp_factor;
         p->row_bytes = ih_jpeg_block_row_bytes(&header->comp_info[i]);
-        for (unsigned k = 0; k < RING_ROWS * p->n_mcu_rows; k++, next += p->row_bytes)
+        for (unsigned k = 0; k < RING_ROWS * p->block_rows_per_mcu_row; k++, next += p->row_bytes)
             p->rows[k] = (JBLOCKROW)(void *)next;
     }
     return true;
@@ -96,7 +98,7 @@ static bool make_ring(struct ring *ring, const struct jpeg_decompress_struct *he
 /* The rows of blocks of a plane in a row of MCUs of the image. */
 static JBLOCKARRAY ring_row(const struct ring *ring, struct plane *plane, JDIMENSION row)
 {
-    return plane->rows + (size_t)(row % ring->n_rows) * plane->n_mcu_rows;
+    return plane->rows + (size_t)(row % ring->n_rows) * plane->block_rows_per_mcu_row;
 }
 
 /* The first scan to touch a row of MCUs expects zeros. */
@@ -104,7 +106,7 @@ static void clear_ring_row(struct ring *ring, JDIMENSION row)
 {
     for (int i = 0; i < ring->n_planes; i++) {
         struct plane *p = &ring->planes[i];
-        for (unsigned k = 0; k < p->n_mcu_rows; k++)
+        for (unsigned k = 0; k < p->block_rows_per_mcu_row; k++)
             memset(ring_row(ring, p, row)[k], 0, p->row_bytes);
     }
 }
@@ -181,7 +183,7 @@ static void add_assistant(struct ih_progressive *all, JDIMENSION row)
         !ih_idle_core_take(all->n_idle_cores))
         return;
     if (all->n_assistants == 0)
-        all->ring.n_rows = RING_ROWS; /* no row is in use now, so they may move */
+        all->ring.n_rows = RING_ROWS; /* between rows nothing in the ring is needed */
     if (pthread_create(&all->assistants[all->n_assistants], NULL, assist, all) == 0)
         all->n_assistants++;
     else
@@ -224,7 +226,7 @@ static JBLOCKARRAY access_array(j_common_ptr cinfo, jvirt_barray_ptr array, JDIM
 {
     struct scan *s = cinfo->client_data;
     struct plane *p = (struct plane *)(void *)array;
-    const JDIMENSION row = first / p->n_mcu_rows;
+    const JDIMENSION row = first / p->block_rows_per_mcu_row;
     (void)n_rows;
     if (is_written && s == &s->all->scans[s->all->n_scans - 1] && row == s->n_done) {
         wait_for_row(s, row); /* once a row: its first component asks first */
@@ -235,14 +237,14 @@ static JBLOCKARRAY access_array(j_common_ptr cinfo, jvirt_barray_ptr array, JDIM
 
 /* ---- open and close ---- */
 
-/* Reads a scan's tables and header, and starts its decompressor. False: also if its shape is not
- * that of the file's header. */
+/* Reads a scan's tables and header, and starts its decompressor. Returns false on damage,
+ * or if its shape differs from that of the file's header. */
 static bool open_scan(struct scan *s, const struct ih_progressive_scans *file,
                       const struct ih_progressive_scan *of,
                       const struct jpeg_decompress_struct *header, bool gives_raw)
 {
-    /* The library warns of bytes that it skipped when it reads the marker after the next one, so an
-     * empty comment comes before EOI. */
+    /* The library reports skipped bytes one marker late. An empty comment before EOI gives it
+     * that marker. */
     static const uint8_t end[] = {0xFF, JPEG_COM, 0, 2, 0xFF, JPEG_EOI};
     struct jpeg_decompress_struct *c = &s->reader.cinfo;
     memcpy(s->spans, file->tables, of->n_tables * sizeof *s->spans);
