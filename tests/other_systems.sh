@@ -45,8 +45,8 @@ in_root() {
   cp -L /etc/resolv.conf "$1/etc/resolv.conf"
   # shellcheck disable=SC2016 # expanded by the inner shell
   unshare --mount --pid --fork sh -c '
-    mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/dev/shm" && mount --rbind /dev/pts "$0/dev/pts" &&
-      { [ ! -e "$0/dev/ptmx" ] || mount --bind /dev/ptmx "$0/dev/ptmx"; } && exec chroot "$0" "$@"' \
+    mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/dev/shm" && mount -t devpts -o newinstance,ptmxmode=666 devpts "$0/dev/pts" &&
+      touch "$0/dev/ptmx" && mount --bind "$0/dev/pts/ptmx" "$0/dev/ptmx" && exec chroot "$0" "$@"' \
     "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
     MAKEFLAGS="-j$(nproc) $MAKE_FLAGS" TEST_TIMEOUT="${TEST_TIMEOUT:-900}" TEST_JOBS="${TEST_JOBS:-}" \
     SUITES="${SUITES:-}" "${@:2}" </dev/null

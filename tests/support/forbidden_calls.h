@@ -12,6 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#if !defined SYS_newfstatat && defined SYS_fstatat64 /* 32 bits */
+#define SYS_newfstatat SYS_fstatat64
+#endif
+
 struct forbidden_call {
     const char *name;
     long number, arguments[6];
