@@ -40,7 +40,7 @@ if [ ! -e "$root/made" ]; then
   # A mirror may be frozen, so its index may have expired.
   mmdebstrap --variant=extract --architectures="$arch" --aptopt='Acquire::Check-Valid-Until "false"' \
     --include="$libraries" "$(sed -n "s/^VERSION_CODENAME=//p" /etc/os-release)" "$root" \
-    "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$root.log" 2>&1 || skip "mmdebstrap failed: $(tail -n 1 "$root.log")"
+    ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$root.log" 2>&1 || skip "mmdebstrap failed: $(tail -n 1 "$root.log")"
   touch "$root/made"
 fi
 

@@ -22,10 +22,10 @@ end() {
 
 # make_root RELEASE ARCHITECTURE ROOT
 make_root() {
-  local mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian} options=()
+  local mirror=${DEBIAN_MIRROR:-} options=() # empty: the default of mmdebstrap for the release
   case $1 in
     jammy | noble | oracular | plucky | questing | resolute)
-      mirror=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+      mirror=${UBUNTU_MIRROR:-}
       local keyring=${UBUNTU_KEYRING:-/usr/share/keyrings/ubuntu-archive-keyring.gpg}
       [ -f "$keyring" ] || end 77 "$keyring is missing: install ubuntu-archive-keyring"
       options=("--components=main,universe" "--keyring=$keyring")
@@ -34,7 +34,7 @@ make_root() {
   rm -rf "$3"
   # A mirror may be frozen, so its index may have expired.
   mmdebstrap --variant=apt --aptopt='Acquire::Check-Valid-Until "false"' --include=make,ca-certificates \
-    --architectures="$2" "${options[@]}" "$1" "$3" "$mirror" >"$3.log" 2>&1 ||
+    --architectures="$2" "${options[@]}" "$1" "$3" ${mirror:+"$mirror"} >"$3.log" 2>&1 ||
     end 77 "mmdebstrap failed: $(tail -n 1 "$3.log")"
   [ -e "$3/dev/fd" ] || ln -s /proc/self/fd "$3/dev/fd"
   touch "$3/made"

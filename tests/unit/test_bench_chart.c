@@ -251,7 +251,7 @@ TEST(text_is_inside_and_never_overlaps)
 TEST(the_default_height_grows)
 {
     struct measured many[60];
-    char names[60][16];
+    char names[60][24];
     size_t size_bytes;
     unsigned width, height;
     for (int i = 0; i < 60; i++) {
