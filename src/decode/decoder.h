@@ -165,6 +165,7 @@ bool ih_probe_jxl(const uint8_t *head, size_t size_bytes);
  *
  * index   of the decoder in ih_decoders
  * src     an open file of which at most a buffer has been read
+ * info    of open; stays valid until close, because read adds warnings to it
  */
 struct ih_remote_decoder {
     enum ih_status (*open)(struct ih_remote_decoder *remote, unsigned index, struct ih_source *src,

@@ -174,7 +174,7 @@ static inline enum ih_status open_order(struct ih_decoder_process *h, const stru
 {
     const struct ih_decode_options options = {.max_pixels = 1 << 30, .budget = budget};
     struct ih_source src = {0};
-    struct ih_image_info info = {0};
+    static struct ih_image_info info; /* the decoder writes to it until close */
     char name[] = "/tmp/imghist-test-XXXXXX";
     int fd = mkstemp(name);
     assert_true(fd >= 0);
