@@ -174,7 +174,8 @@ enum ih_warning {
     IH_WARNING_HEADER_BYTES = 1, /* JPEG: extra bytes between the segments before the first scan */
     IH_WARNING_END_BYTES = 2,    /* JPEG: extra bytes before the end marker (EOI) */
     IH_WARNING_DATA_BYTES = 4,   /* JPEG, only if lenient: extra bytes before another marker */
-    IH_WARNING_PROGRESSION = 8   /* JPEG, only if lenient: irregular order of progressive scans */
+    IH_WARNING_PROGRESSION = 8,  /* JPEG, only if lenient: irregular order of progressive scans */
+    IH_WARNING_LAST_BITS = 16 /* JPEG, only if lenient: no scans of the coefficients' last bits */
 };
 
 /* Describes one warning, such as "extra bytes before the end marker". Static, never NULL. */
@@ -203,8 +204,8 @@ struct ih_settings {
                               more threads may still count. 0 means 1 */
     const char *alpha;     /* "count" (default): alpha is counted like other channels.
                               "skip-transparent": pixels with alpha 0 are not counted at all */
-    unsigned lenient;      /* 1: also accept irregular JPEG files whose pixels are certain, with a
-                              warning; never invented pixels. See --lenient in imghist(1) */
+    unsigned lenient;      /* 1: also accept irregular JPEG files that libjpeg decodes alike, with
+                              a warning; never invented pixels. See --lenient in imghist(1) */
     unsigned timeout;      /* seconds that reading and decoding a file may take, without waits for
                               pipes and for max_memory; checked between bands of pixels, since a
                               format's library cannot be interrupted. 0: no limit */
