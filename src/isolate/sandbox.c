@@ -104,9 +104,10 @@ const char *ih_sandbox_title(void)
 }
 
 /* Calls that are allowed with any arguments: memory, threads, time, open files. Of the stat family
- * only those that take no path. Each name ends with a zero byte. */
+ * only those that take no path. recv and send are calls of their own on 32-bit x86, through
+ * socketcall. Each name ends with a zero byte. */
 static const char allowed[] =
-    "read\0readv\0write\0writev\0recvfrom\0recvmsg\0sendto\0sendmsg\0close\0lseek\0"
+    "read\0readv\0write\0writev\0recv\0recvfrom\0recvmsg\0send\0sendto\0sendmsg\0close\0lseek\0"
     "_llseek\0fstat\0fstat64\0munmap\0mremap\0brk\0madvise\0futex\0futex_time64\0"
     "set_robust_list\0rseq\0sched_yield\0membarrier\0sched_getaffinity\0gettid\0getpid\0"
     "rt_sigaction\0rt_sigprocmask\0rt_sigreturn\0sigaltstack\0restart_syscall\0exit\0"

@@ -112,7 +112,7 @@ static inline const char *find_allowed_call(unsigned *n_tried)
         CALL(setns, 0, 0),
         CALL(prctl, 15 /* PR_SET_NAME */, empty),
         CALL(seccomp, 1, 0, 0),
-        CALL(personality, 0xffffffff),
+        CALL(personality, (long)0xffffffff),
         CALL(capget, data, data),
         /* limits and memory */
         CALL(prlimit64, 0, RLIMIT_CPU, (long)(intptr_t)&limit, 0),
