@@ -372,7 +372,7 @@ int main(int argc, char **argv)
         fputs(usage_hint, stderr);
         code = ih_exit_of(status);
     } else if (options.action == IH_ACTION_HELP) {
-        code = print(ih_print_help);
+        code = print(options.helps_all ? ih_print_help_all : ih_print_help);
     } else if (options.action == IH_ACTION_VERSION) {
         code = print(ih_print_version);
     } else if (options.action == IH_ACTION_LIST) {

@@ -186,7 +186,7 @@ static enum ih_status parse_short(struct ih_options *o, int argc, const char *co
             return unknown_option(err, shown, 2, nearest_option(word, strcspn(word, "=")));
         }
         const char *value = NULL;
-        if (option->value != IH_VALUE_NONE)
+        if (option->value != IH_VALUE_NONE && !option->is_optional)
             value = p[1] ? p + 1 : *i + 1 < argc ? argv[++*i] : NULL;
         enum ih_status status = apply(o, option, shown, value, err);
         if (status != IH_OK || value)

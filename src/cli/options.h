@@ -44,6 +44,7 @@ struct ih_options {
     const char *output_path;            /* -o; NULL: standard output */
     const char *chart_path;             /* NULL: no charts; a file or a directory */
     struct ih_chart_options chart;      /* the look of charts */
+    bool helps_all;                     /* --help=all */
     struct ih_device_options device;
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
@@ -121,6 +122,7 @@ struct ih_option {
     unsigned actions; /* the actions that it has a meaning for: bits 1 << enum ih_action */
     enum ih_option_value value;
     bool is_optional; /* the value; it must follow "=" */
+    bool is_rare;     /* only --help=all shows it: --help fits on a screen */
 
     /* What --help shows as the value. After choices: further values, which the setter checks. */
     const char *value_name;
