@@ -287,7 +287,7 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, BENCH | RUN, "text", "a summary of an image, or a line for each"),
      CHOICE("full", "lines"), .is_optional = true, .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "csv", "CSV with this layout (channels)"),
-     CHOICE("channels", "bins", "long", "stats"), .is_optional = true, .set = set_output},
+     CHOICE("channels", "bins", "long", "stats", "images"), .is_optional = true, .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "json", "one JSON document for all inputs"), .set = set_output},
     {ROW(OUTPUT, RUN, "ndjson", "one JSON object a line for each input"), .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "output", "write to FILE instead of standard output"), .letter = 'o',
