@@ -114,7 +114,7 @@ enum ih_status {
     IH_USAGE,       /* invalid arguments or settings */
     IH_UNAVAILABLE, /* this machine or this build does not have the device */
     IH_IO,          /* reading or writing failed; the message ends with the system's reason */
-    IH_UNKNOWN,     /* not an image of a known format */
+    IH_UNKNOWN,     /* not an image of a known format, or of one that is only recognised */
     IH_CORRUPT,     /* damaged or truncated */
     IH_UNSUPPORTED, /* a variant that is not decoded, or its library is missing */
     IH_LIMIT,       /* exceeds a limit */
@@ -125,11 +125,13 @@ enum ih_status {
 
 /* The setting that accepts the file: it raises the limit if status is IH_LIMIT. */
 enum ih_limit {
-    IH_LIMIT_NONE = 0,   /* no setting does */
-    IH_LIMIT_MAX_PIXELS, /* ih_settings.max_pixels */
-    IH_LIMIT_MAX_MEMORY, /* ih_settings.max_memory */
-    IH_LIMIT_LENIENT,    /* ih_settings.lenient; status is IH_CORRUPT */
-    IH_LIMIT_TIMEOUT     /* ih_settings.timeout */
+    IH_LIMIT_NONE = 0,    /* no setting does */
+    IH_LIMIT_MAX_PIXELS,  /* ih_settings.max_pixels */
+    IH_LIMIT_MAX_MEMORY,  /* ih_settings.max_memory */
+    IH_LIMIT_LENIENT,     /* ih_settings.lenient; status is IH_CORRUPT */
+    IH_LIMIT_TIMEOUT,     /* ih_settings.timeout */
+    IH_LIMIT_RAW_CHANNELS /* ih_settings.raw_channels, if it holds bare samples; status is
+                             IH_UNKNOWN */
 };
 
 enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */
