@@ -2,7 +2,7 @@
  * libimghist: exact 256-bin histograms of images, counted on a GPU or on the CPU.
  *
  *     ih_context   the device that counts, and the settings
- *     ih_count_*   counts a file, bytes, or pixels in host memory
+ *     ih_count_*   counts a file, bytes, a stream, or pixels in host memory
  *     ih_pending   counts pixels in the memory of a GPU, on the caller's CUDA stream
  *     ih_counts    the result: bins and statistics; results can be added up
  *
@@ -105,7 +105,8 @@ extern "C" {
 #define IH_PUBLIC
 #endif
 
-#define IH_VERSION "0.1.0" /* of this header; ih_version() returns the version of the library */
+#define IH_VERSION "0.1.0"    /* of this header; ih_version() returns the version of the library */
+#define IH_VERSION_NUMBER 100 /* the same for #if: 10000 * major + 100 * minor + patch */
 
 /* ---- errors, planes, statistics ---- */
 
@@ -153,7 +154,8 @@ enum {
     IH_PLANES = IH_CHANNELS_MAX + 1
 };
 
-enum { IH_PERCENTILES = 7 }; /* 1 5 25 50 75 95 99 */
+/* Indices of ih_stats.percentile. */
+enum { IH_P01, IH_P05, IH_P25, IH_MEDIAN, IH_P75, IH_P95, IH_P99, IH_PERCENTILES };
 
 /* Statistics of one plane. Without pixels the real numbers are NaN and the integers 0. */
 struct ih_stats {
@@ -310,6 +312,16 @@ IH_PUBLIC enum ih_status ih_count_memory(struct ih_context *context, const void 
                                          size_t size_bytes, struct ih_counts *counts,
                                          struct ih_error *err);
 
+/* Reads the next bytes of a file: up to size_bytes, at least 1, into buffer. Returns their number,
+ * 0 at the end of the file, -1 on an error. */
+typedef ptrdiff_t (*ih_read_function)(void *user, void *buffer, size_t size_bytes);
+
+/* The same for a file that a function reads, forward. read is called only during the call, by its
+ * thread, with at least 1 byte to fill; user is passed on to it. An error of read is IH_IO. */
+IH_PUBLIC enum ih_status ih_count_stream(struct ih_context *context, ih_read_function read,
+                                         void *user, struct ih_counts *counts,
+                                         struct ih_error *err);
+
 /* Interleaved pixels with 8 bits per sample. This struct never changes. */
 struct ih_pixels {
     const void *data;       /* the first row; any alignment */
@@ -323,6 +335,34 @@ struct ih_pixels {
  * counts. Returns IH_OK, IH_USAGE (invalid pixels), IH_MEMORY, IH_UNAVAILABLE or IH_DEVICE. */
 IH_PUBLIC enum ih_status ih_count_pixels(struct ih_context *context, const struct ih_pixels *pixels,
                                          struct ih_counts *counts, struct ih_error *err);
+
+/*
+ * Pixels in any layout: planar, BGR, with gaps, mirrored, 16 bits. Channels as in struct ih_pixels.
+ * The sample of row y, column x and channel c begins at
+ *
+ *     data + y * row_stride_bytes + x * pixel_stride_bytes + c * channel_stride_bytes
+ *
+ * Strides may be negative or 0. Samples of 16 bits are in the byte order of the machine, with any
+ * alignment; each counts as round((v - range_low) * 255 / (range_high - range_low)), half up, after
+ * v has been limited to the range. All zero is the default.
+ */
+struct ih_array {
+    const void *data;
+    uint64_t width, height; /* pixels; 0 is allowed */
+    unsigned n_channels;    /* 1 to 4 */
+    unsigned has_strides;   /* 0: interleaved without gaps, the strides are ignored; 1: they hold */
+    ptrdiff_t row_stride_bytes, pixel_stride_bytes, channel_stride_bytes;
+    unsigned is_bgr;                /* 1: the first three channels are blue, green, red */
+    unsigned depth;                 /* bits per sample, 8 (default) or 16 */
+    unsigned range_low, range_high; /* 16 bits only; 0, 0 means 0, 65535 */
+};
+
+/* Counts pixels in host memory, borrowed during the call. size_bytes is sizeof *array in the
+ * caller. max_pixels does not apply. Overwrites counts. Returns as ih_count_pixels, with IH_USAGE
+ * for an invalid array. */
+IH_PUBLIC enum ih_status ih_count_array(struct ih_context *context, const struct ih_array *array,
+                                        size_t size_bytes, struct ih_counts *counts,
+                                        struct ih_error *err);
 
 /* ---- counting pixels in GPU memory ---- */
 

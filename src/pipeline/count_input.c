@@ -19,6 +19,8 @@ static enum ih_status open_source(const struct ih_input *input, struct ih_source
         ih_source_open_memory(src, input->bytes, input->size_bytes);
         return IH_OK;
     }
+    if (input->read)
+        return ih_source_open_function(src, input->read, input->read_user, err);
     if (input->is_stdin)
         return ih_source_open_fd(src, STDIN_FILENO, err);
     return ih_source_open_path(src, input->path, err);
