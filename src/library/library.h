@@ -38,10 +38,8 @@ struct ih_context {
 struct ih_counts {
     bool is_empty;
     bool is_sum;             /* total is valid and result is derived from it */
-    bool skips_transparent;  /* setting of the context */
     struct ih_result result; /* valid unless is_empty; path is unused */
     struct ih_total total;
-    uint64_t n_images;
 };
 
 /* Begins a call on a context. The call owns its lane and source until ih_call_end. */
