@@ -163,7 +163,7 @@ ifneq ($(PROGRESSIVE),1)
 endif
 CLI_SRCS  := $(wildcard src/cli/*.c src/bench/*.c)
 SHIM_SRCS := $(wildcard third_party/*.c)
-LIB_OBJS  := $(LIB_SRCS:%.c=$(BUILD)/%.o) $(SHIM_SRCS:%.c=$(BUILD)/%.o) $(BUILD)/font.o $(KERNEL_OBJS)
+LIB_OBJS  := $(LIB_SRCS:%.c=$(BUILD)/%.o) $(SHIM_SRCS:%.c=$(BUILD)/%.o) $(BUILD)/font.o $(BUILD)/report.o $(KERNEL_OBJS)
 CLI_OBJS  := $(CLI_SRCS:%.c=$(BUILD)/%.o)
 PROGRAM   := $(BUILD)/imghist
 
@@ -216,7 +216,11 @@ $(CUDA_BUILD)/%.o: kernels/%.cu $(CUDA_BUILD)/flags
 $(BUILD)/font.c: third_party/embed.sh $(FONT) | needs
 	@mkdir -p $(@D)
 	third_party/embed.sh ih_font $(FONT) >$@
-$(BUILD)/font.o: $(BUILD)/font.c
+# The page of --html, likewise.
+$(BUILD)/report.c: third_party/embed.sh src/output/report.html | needs
+	@mkdir -p $(@D)
+	third_party/embed.sh ih_report src/output/report.html >$@
+$(BUILD)/font.o $(BUILD)/report.o: %.o: %.c
 	$(CC) $(CFLAGS) -c -o $@ $<
 
 # Objects are rebuilt when the compiler or its flags change, programs also when CUDA settings change: only then are

@@ -18,6 +18,7 @@ struct ih_output_options {
     bool unicode;       /* text: use block elements and other non-ASCII characters */
     unsigned columns;   /* text: width of the terminal; 0: not a terminal, keep long names */
     bool verbose;       /* name the decoder, device and kernel of each result */
+    const char *title;  /* HTML: of the page; NULL: a general one */
 };
 
 struct ih_output {
@@ -77,5 +78,8 @@ uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes);
 /* Writes text, or null for NULL, as a JSON string that is always valid UTF-8: U+FFFD replaces each
  * invalid byte. DEL and the C1 controls are escaped because a terminal would obey them. */
 void ih_json_put_string(FILE *f, const char *text);
+
+/* The same for a script element of an HTML page, which "</script>" in a string would end. */
+void ih_json_put_string_in_html(FILE *f, const char *text);
 
 #endif
