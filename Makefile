@@ -287,9 +287,12 @@ $(BUILD)/tests/test_tiff: override LDLIBS += $(call ask,--libs,tiff)
 $(BUILD)/tests/test_heif: override LDLIBS += $(call ask,--libs,heif)
 $(BUILD)/tests/test_jxl: override LDLIBS += $(call ask,--libs,jxl)
 
-.PHONY: test-aarch64
-test-aarch64: ## build for aarch64 and run the tests under qemu-user; needs root, a cross compiler, mmdebstrap
-	tests/emulated.sh aarch64
+.PHONY: test-i686 test-aarch64 test-s390x
+test-i686: ## build for 32 bits and run the tests; needs root, a cross compiler, mmdebstrap
+test-aarch64: ## the same for aarch64 under qemu-user
+test-s390x: ## the same for s390x, a big endian machine
+test-i686 test-aarch64 test-s390x: test-%:
+	tests/other_machines.sh $*
 
 .PHONY: test-gpu
 test-gpu: ## on a GPU machine: parity, compute-sanitizer, CUDA against CPU; records the evidence
