@@ -4,6 +4,7 @@
 #include "pipeline/pipeline.h"
 
 #include "base/clock.h"
+#include "decode/archive.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -107,18 +108,52 @@ static enum ih_status count_source(const struct ih_pipeline_options *options,
     return status;
 }
 
+enum ih_status ih_input_open(const struct ih_pipeline_options *options,
+                             const struct ih_input *input, struct ih_source *src, bool *is_archive,
+                             struct ih_error *err)
+{
+    struct ih_file_identity id;
+    const uint8_t *head;
+    size_t size;
+    *is_archive = false;
+    enum ih_status status = open_source(input, src, err);
+    const bool may_be_one = options->archive_readers && !options->decode.raw_channels &&
+                            (input->is_named || ih_archive_is_name(input->path));
+    if (status != IH_OK || !may_be_one)
+        return status;
+    status = ih_source_peek(src, IH_ARCHIVE_PROBE_BYTES, &head, &size, err);
+    if (status != IH_OK)
+        return status;
+    *is_archive = ih_archive_probe(head, size) != IH_ARCHIVE_NONE;
+    if (*is_archive && ih_source_identity(src, &id))
+        status = ih_check_not_output(&id, options->outputs, options->n_outputs, err);
+    return status;
+}
+
+void ih_count_source(const struct ih_pipeline_options *options, const struct ih_input *input,
+                     struct ih_lane *lane, struct ih_source *src, struct ih_result *result)
+{
+    struct ih_times *times = &result->times;
+    const uint64_t open_ns = src->read_ns;
+    memset(result, 0, sizeof *result);
+    result->path = input->path;
+    result->status = count_source(options, input, lane, src, result);
+    times->read_ns = src->read_ns;
+    times->decode_ns -= src->read_ns - open_ns; /* the decoder does the reading */
+    ih_source_close(src);
+}
+
 void ih_count_input(const struct ih_pipeline_options *options, const struct ih_input *input,
                     struct ih_lane *lane, struct ih_source *src, struct ih_result *result)
 {
+    struct ih_error error = {0};
+    if (open_source(input, src, &error) == IH_OK) {
+        ih_count_source(options, input, lane, src, result);
+        return;
+    }
     memset(result, 0, sizeof *result);
     result->path = input->path;
-    result->status = open_source(input, src, &result->error);
-    if (result->status == IH_OK) {
-        struct ih_times *times = &result->times;
-        uint64_t open_ns = src->read_ns;
-        result->status = count_source(options, input, lane, src, result);
-        times->read_ns = src->read_ns;
-        times->decode_ns -= src->read_ns - open_ns; /* the decoder does the reading */
-    }
+    result->status = error.status;
+    result->error = error;
     ih_source_close(src);
 }
