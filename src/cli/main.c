@@ -161,10 +161,13 @@ static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
     return o->jpeg == IH_JPEG_AUTO && is_explicit ? IH_JPEG_CPU : o->jpeg;
 }
 
-/* No more workers than inputs. */
+/* No more workers than inputs. Standard input may be an archive. */
 static unsigned n_workers(const struct ih_walk_sources *sources, unsigned n_threads)
 {
     uint64_t n_inputs = ih_walk_count(sources);
+    for (size_t i = 0; i < sources->n_paths && n_inputs > 0; i++)
+        if (strcmp(sources->paths[i], "-") == 0)
+            return n_threads;
     return n_inputs > 0 && n_inputs < n_threads ? (unsigned)n_inputs : n_threads;
 }
 

@@ -25,13 +25,11 @@ const struct ih_decoder *const ih_archive_decoders[] = {
 
 /* The header's checksum: the sum of its bytes, with blanks in place of the checksum itself. Every
  * variant of tar has it; not all have a signature. */
-static bool is_tar(const uint8_t *head, size_t size)
+static bool is_tar(const uint8_t *head)
 {
     enum { AT = 148, DIGITS = 8 };
     unsigned long sum = 0, stored = 0;
     size_t i = AT;
-    if (size < IH_ARCHIVE_PROBE_BYTES || head[0] == '\0')
-        return false;
     while (i < AT + DIGITS && head[i] == ' ')
         i++;
     const size_t first = i;
@@ -42,6 +40,20 @@ static bool is_tar(const uint8_t *head, size_t size)
     for (i = 0; i < IH_ARCHIVE_PROBE_BYTES; i++)
         sum += i >= AT && i < AT + DIGITS ? ' ' : head[i];
     return sum == stored;
+}
+
+/* The header begins with a name, filled up with zeros. */
+static bool begins_with_name(const uint8_t *head, size_t size)
+{
+    enum { NAME_BYTES = 100 };
+    size_t n = 0;
+    size = size < NAME_BYTES ? size : NAME_BYTES;
+    while (n < size && head[n] >= ' ')
+        n++;
+    const bool has_name = n > 0;
+    while (n < size && head[n] == '\0')
+        n++;
+    return has_name && n == size;
 }
 
 static bool begins(const uint8_t *head, size_t size, const char *bytes, size_t n)
@@ -60,7 +72,11 @@ enum ih_archive_kind ih_archive_probe(const uint8_t *head, size_t size)
                "7zXZ\0",
                6))
         return IH_ARCHIVE_COMPRESSED;
-    return is_tar(head, size) ? IH_ARCHIVE_TAR : IH_ARCHIVE_NONE;
+    if (!begins_with_name(head, size))
+        return IH_ARCHIVE_NONE;
+    if (size < IH_ARCHIVE_PROBE_BYTES)
+        return IH_ARCHIVE_UNSURE;
+    return is_tar(head) ? IH_ARCHIVE_TAR : IH_ARCHIVE_NONE;
 }
 
 bool ih_archive_is_name(const char *path)

@@ -20,13 +20,14 @@ enum ih_archive_kind {
     IH_ARCHIVE_NONE,
     IH_ARCHIVE_TAR,
     IH_ARCHIVE_ZIP,
+    IH_ARCHIVE_UNSURE, /* perhaps a tar file: look again with more bytes; none if there are none */
     IH_ARCHIVE_COMPRESSED /* gzip, zstd or xz; only reading shows whether it holds a tar file */
 };
 
 enum { IH_ARCHIVE_PROBE_BYTES = 512 };
 
-/* What a file that begins with these bytes is. size_bytes: IH_ARCHIVE_PROBE_BYTES, or fewer if the
- * file is shorter. */
+/* What a file that begins with these bytes is. Most images are told from an archive by the first
+ * IH_PROBE_BYTES; a tar file needs IH_ARCHIVE_PROBE_BYTES. */
 enum ih_archive_kind ih_archive_probe(const uint8_t *head, size_t size_bytes);
 
 /* Whether a name ends like that of an archive: .tar, .zip, .tgz, .tar.gz and so on. */

@@ -228,7 +228,7 @@ static void judge(struct archive_state *s, struct archive_entry *entry, const ch
         ih_error_set(err, IH_LIMIT, "too large");
     else if (read_head(s) < 0)
         explain(s, err);
-    else if (ih_archive_probe(s->head, s->n_head) != IH_ARCHIVE_NONE ||
+    else if (ih_archive_probe(s->head, s->n_head) == IH_ARCHIVE_TAR ||
              !ih_decode_is_image(s->head, s->n_head))
         ih_error_set(err, IH_UNKNOWN, "not an image");
 }

@@ -108,23 +108,33 @@ static enum ih_status count_source(const struct ih_pipeline_options *options,
     return status;
 }
 
+bool ih_input_may_be_archive(const struct ih_pipeline_options *options,
+                             const struct ih_input *input)
+{
+    return options->archive_readers && !options->decode.raw_channels && !input->bytes &&
+           input->error.status == IH_OK && (input->is_named || ih_archive_is_name(input->path));
+}
+
 enum ih_status ih_input_open(const struct ih_pipeline_options *options,
                              const struct ih_input *input, struct ih_source *src, bool *is_archive,
                              struct ih_error *err)
 {
     struct ih_file_identity id;
+    enum ih_archive_kind kind = IH_ARCHIVE_NONE;
     const uint8_t *head;
     size_t size;
     *is_archive = false;
     enum ih_status status = open_source(input, src, err);
-    const bool may_be_one = options->archive_readers && !options->decode.raw_channels &&
-                            (input->is_named || ih_archive_is_name(input->path));
-    if (status != IH_OK || !may_be_one)
+    if (status != IH_OK || !ih_input_may_be_archive(options, input))
         return status;
-    status = ih_source_peek(src, IH_ARCHIVE_PROBE_BYTES, &head, &size, err);
+    status = ih_source_peek(src, IH_PROBE_BYTES, &head, &size, err);
+    if (status == IH_OK && (kind = ih_archive_probe(head, size)) == IH_ARCHIVE_UNSURE) {
+        status = ih_source_peek(src, IH_ARCHIVE_PROBE_BYTES, &head, &size, err);
+        kind = ih_archive_probe(head, size);
+    }
     if (status != IH_OK)
         return status;
-    *is_archive = ih_archive_probe(head, size) != IH_ARCHIVE_NONE;
+    *is_archive = kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE;
     if (*is_archive && ih_source_identity(src, &id))
         status = ih_check_not_output(&id, options->outputs, options->n_outputs, err);
     return status;

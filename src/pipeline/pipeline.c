@@ -144,6 +144,7 @@ struct worker {
     struct ih_source src;
     struct ih_offload_file file;
     struct ih_member member;
+    bool is_undecided; /* its input may prove to be an archive; counted in n_undecided */
 };
 
 /* IH_OK or IH_MEMORY; the caller closes the worker in both cases. */
@@ -262,15 +263,16 @@ static enum job wait_for_job(struct pipeline *p, struct open_archive **archive)
     return job;
 }
 
-/* An input is no archive, or the end. The caller holds the lock. */
-static void decide(struct pipeline *p)
+/* The worker's input is an archive or not, or it was the end. The caller holds the lock. */
+static void decide(struct pipeline *p, struct worker *w)
 {
-    if (--p->n_undecided == 0)
+    if (w->is_undecided && --p->n_undecided == 0)
         pthread_cond_broadcast(&p->on_work); /* perhaps the end */
+    w->is_undecided = false;
 }
 
 /* Fetches the next input into the slot and appends it. False at the end. */
-static bool start_input(struct pipeline *p, struct slot *slot)
+static bool start_input(struct pipeline *p, struct worker *w, struct slot *slot)
 {
     struct ih_input input = {.path = NULL};
     const bool has_input = p->calls->next(p->calls->next_user, &input);
@@ -283,8 +285,9 @@ static bool start_input(struct pipeline *p, struct slot *slot)
         insert(p, slot, NULL);
     } else {
         p->is_at_end = true;
-        decide(p);
     }
+    if (!has_input || !ih_input_may_be_archive(p->options, &input))
+        decide(p, w);
     pthread_cond_signal(&p->on_work);
     pthread_mutex_unlock(&p->lock);
     return has_input;
@@ -395,7 +398,7 @@ static bool open_archive(struct pipeline *p, struct worker *w, struct slot *slot
     a->next = *link;
     *link = a;
     p->n_archives++;
-    decide(p);
+    decide(p, w);
     pthread_cond_signal(&p->on_work);
     pthread_mutex_unlock(&p->lock);
     return true;
@@ -415,7 +418,7 @@ static void work_on_input(struct pipeline *p, struct worker *w, struct slot *slo
             return;
     }
     pthread_mutex_lock(&p->lock);
-    decide(p);
+    decide(p, w);
     pthread_mutex_unlock(&p->lock);
     if (is_offloaded)
         return;
@@ -443,7 +446,8 @@ static enum ih_status work_on_inputs(struct pipeline *p, struct worker *w, struc
             free(slot);
             return IH_OK;
         case JOB_INPUT:
-            if (!start_input(p, slot))
+            w->is_undecided = true;
+            if (!start_input(p, w, slot))
                 continue;
             work_on_input(p, w, slot);
             break;

@@ -73,10 +73,13 @@ struct ih_pipeline_calls {
 enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipeline_options *options,
                                const struct ih_pipeline_calls *calls, struct ih_error *err);
 
-/*
- * Opens an input. *is_archive: it is an archive, to be read with ih_archive_open; a compressed file
- * may be. A directory walk finds archives by their names too, because documents are zip files.
- */
+/* Whether an input can be an archive. One in a directory walk needs the name of an archive, because
+ * many documents are zip files. */
+bool ih_input_may_be_archive(const struct ih_pipeline_options *options,
+                             const struct ih_input *input);
+
+/* Opens an input. *is_archive: it looks like an archive, to be read with ih_archive_open. Returns
+ * IH_OK or why the input cannot be read; close src in both cases. */
 enum ih_status ih_input_open(const struct ih_pipeline_options *options,
                              const struct ih_input *input, struct ih_source *src, bool *is_archive,
                              struct ih_error *err);
