@@ -173,6 +173,7 @@ struct ih_writer {
     struct run_report report;
     bool is_on_terminal; /* the data's stream, perhaps the terminal that shows progress */
     bool is_holding;     /* progress is held */
+    bool has_members;    /* an archive's member has come */
 
     _Atomic(struct ih_charts *) charts;
     struct ih_outfile data;
@@ -370,11 +371,31 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
 }
 
+/* The first member of an archive: there are more inputs than were known. Standard input is then not
+ * one image, but many. */
+static void expect_many(struct ih_writer *w)
+{
+    const struct ih_options *o = w->options;
+    struct ih_error reason;
+    w->has_members = true;
+    ih_progress_forget_inputs(w->progress);
+    if (o->output != &ih_output_text || o->layout || o->with_total || w->report.n_done > 0)
+        return;
+    struct ih_output_options look = look_of(w->data.stream, o);
+    look.layout = "lines";
+    o->output->close(w->output);
+    w->output = NULL;
+    if (o->output->begin(w->data.stream, &look, &w->output, &reason) != IH_OK)
+        give_up(w, IH_EXIT_FAILED, data_name(w), reason.message);
+}
+
 bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result)
 {
     struct ih_writer *w = writer;
     const char *path = input->path ? input->path : "";
     struct ih_result shown;
+    if (input->is_member && !w->has_members)
+        expect_many(w);
     if (result->status != IH_OK && result->error.limit != IH_LIMIT_NONE) {
         shown = *result;
         ih_name_options(&shown.error);

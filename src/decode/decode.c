@@ -83,6 +83,18 @@ static unsigned find(const uint8_t *head, size_t size)
     return i;
 }
 
+bool ih_decode_is_image(const uint8_t *head, size_t size)
+{
+    if (size > IH_PROBE_BYTES)
+        size = IH_PROBE_BYTES;
+    if (size > 0 && ih_decoders[find(head, size)])
+        return true;
+    for (const struct ih_decoder_missing *m = ih_decoders_missing; m->name; m++)
+        if (m->probe(head, size))
+            return true;
+    return false;
+}
+
 /* Explains why no decoder was found: another build has it, or none. */
 static enum ih_status unknown(struct ih_source *src, struct ih_error *err)
 {
