@@ -89,6 +89,36 @@
  *         return is_done;
  *     }
  * end of example
+ *
+ * example count_tensor.c:
+ *     #include <cuda_runtime_api.h>
+ *     #include <imghist.h>
+ *     #include <stdio.h>
+ *
+ *     // Enqueues a histogram of each image and channel of a tensor, uint8 [n][3][height][width].
+ *     // d_bins: uint32 [n][4][256] in GPU memory: red, green, blue, luma. Waits for nothing.
+ *     int count_tensor(struct ih_context *context, const uint8_t *d_nchw, unsigned n,
+ *                      unsigned height, unsigned width, uint32_t *d_bins, cudaStream_t stream)
+ *     {
+ *         const ptrdiff_t plane = (ptrdiff_t)width * height;
+ *         struct ih_batch batch = {0};
+ *         struct ih_error err;
+ *         batch.size_bytes = sizeof batch;
+ *         batch.n_images = n;
+ *         batch.image_stride = 3 * plane;
+ *         batch.image.data = d_nchw;
+ *         batch.image.width = width;
+ *         batch.image.height = height;
+ *         batch.image.row_stride = width;
+ *         batch.image.channel_stride = plane;
+ *         batch.pixel_stride = 1;
+ *         batch.n_channels = 3;
+ *         if (ih_batch_enqueue(context, &batch, d_bins, NULL, stream, &err) == IH_OK)
+ *             return 1;
+ *         fprintf(stderr, "%s\n", err.message);
+ *         return 0;
+ *     }
+ * end of example
  */
 #ifndef IMGHIST_H
 #define IMGHIST_H
