@@ -238,6 +238,7 @@ endif
 FORCE:
 
 include packaging/install.mk
+include src/python/python.mk
 
 # ---- demo and tests ---------------------------------------------------------------------------
 
