@@ -14,7 +14,7 @@ static void make_result(const struct ih_counts *counts, const char *name, struct
     result->path = name;
     result->is_total = s.n_images != 1;
     result->n_images = s.n_images;
-    result->info = (struct ih_image_info){.format = s.format,
+    result->info = (struct ih_image_info){.format = *s.format ? s.format : NULL,
                                           .width = s.width,
                                           .height = s.height,
                                           .n_channels = s.n_channels,
