@@ -4,6 +4,7 @@
  *     ih_context   the device that counts, and the settings
  *     ih_count_*   counts a file, bytes, a stream, or pixels in host memory
  *     ih_pending   counts pixels in the memory of a GPU, on the caller's CUDA stream
+ *     ih_batch     counts many images of host or GPU memory in one call, into plain arrays
  *     ih_counts    the result: bins and statistics; results can be added up
  *
  * Rules for all functions
@@ -86,6 +87,36 @@
  *         ih_counts_close(counts);
  *         ih_pending_close(pending);
  *         return is_done;
+ *     }
+ * end of example
+ *
+ * example count_tensor.c:
+ *     #include <cuda_runtime_api.h>
+ *     #include <imghist.h>
+ *     #include <stdio.h>
+ *
+ *     // Enqueues a histogram of each image and channel of a tensor, uint8 [n][3][height][width].
+ *     // d_bins: uint32 [n][4][256] in GPU memory: red, green, blue, luma. Waits for nothing.
+ *     int count_tensor(struct ih_context *context, const uint8_t *d_nchw, unsigned n,
+ *                      unsigned height, unsigned width, uint32_t *d_bins, cudaStream_t stream)
+ *     {
+ *         const ptrdiff_t plane = (ptrdiff_t)width * height;
+ *         struct ih_batch batch = {0};
+ *         struct ih_error err;
+ *         batch.size_bytes = sizeof batch;
+ *         batch.n_images = n;
+ *         batch.image_stride = 3 * plane;
+ *         batch.image.data = d_nchw;
+ *         batch.image.width = width;
+ *         batch.image.height = height;
+ *         batch.image.row_stride = width;
+ *         batch.image.channel_stride = plane;
+ *         batch.pixel_stride = 1;
+ *         batch.n_channels = 3;
+ *         if (ih_batch_enqueue(context, &batch, d_bins, NULL, stream, &err) == IH_OK)
+ *             return 1;
+ *         fprintf(stderr, "%s\n", err.message);
+ *         return 0;
  *     }
  * end of example
  */
@@ -405,6 +436,120 @@ IH_PUBLIC enum ih_status ih_pending_finish(struct ih_pending *pending, struct ih
                                            struct ih_error *err);
 
 IH_PUBLIC void ih_pending_close(struct ih_pending *pending);
+
+/* ---- counting batches of images ---- */
+
+enum { IH_BATCH_CLIPS = 4, IH_BATCH_LABELS_MAX = 256, IH_BATCH_LAUNCH_IMAGES = 64 };
+
+/* An image of a batch, 8 bits per sample. Strides are in bytes; they may be negative, or 0 for
+ * samples that repeat. This struct never changes. */
+struct ih_batch_image {
+    const uint8_t *data;         /* the first channel of the first pixel; any alignment */
+    const uint8_t *labels;       /* the first pixel's label; NULL: no label map */
+    uint32_t width, height;      /* pixels; 0 is allowed; less than 2^31 together */
+    ptrdiff_t row_stride;        /* from one row to the next */
+    ptrdiff_t channel_stride;    /* from one channel to the next, in order of memory */
+    ptrdiff_t labels_row_stride; /* labels of a row are consecutive bytes */
+};
+
+enum ih_order { IH_ORDER_RGB = 0, IH_ORDER_BGR = 1 };
+
+/*
+ * A batch: images of equal size and layout, or a list of images. Packed layouts:
+ *
+ *     NHWC   image_stride C*H*W, row_stride C*W, pixel_stride C, channel_stride 1
+ *     NCHW   image_stride C*H*W, row_stride W,   pixel_stride 1, channel_stride H*W
+ *
+ * If there are labels, pixels are counted for each label apart; pixels with a label of n_labels or
+ * more are not counted. So a mask that is 0 where pixels count is a label map with n_labels = 1.
+ *
+ * This struct may grow; size_bytes comes first. Zero is the default of every other field.
+ */
+struct ih_batch {
+    size_t size_bytes;                 /* sizeof(struct ih_batch) in the caller */
+    size_t n_images;                   /* 0 is allowed */
+    const struct ih_batch_image *list; /* [n_images], in host memory, borrowed during the call;
+                                          NULL: all are like `image` */
+    struct ih_batch_image image;       /* the first image, without a list */
+    ptrdiff_t image_stride;            /* from its data to the next image's */
+    ptrdiff_t labels_image_stride;     /* from its labels to the next image's; 0: one for all */
+    ptrdiff_t pixel_stride;            /* from one pixel to the next in a row; not 0 */
+    unsigned n_channels;               /* 1 gray; 2 gray, alpha; 3 colour; 4 colour, alpha */
+    unsigned n_labels;                 /* 0: no label maps; at most IH_BATCH_LABELS_MAX */
+    enum ih_order order;               /* of colour channels in memory; counts are always R, G, B */
+    unsigned without_luma;             /* 1: colour images get no luma plane */
+    unsigned n_threads;                /* of ih_batch_count; 0: one for each CPU core */
+};
+
+/*
+ * The shape of a batch's counts, in C order, L being n_labels or 1:
+ *
+ *     bins   uint32 [n_images][L][n_planes][IH_BINS]: pixels
+ *     sums   uint64 [n_images][L][n_planes + IH_BATCH_CLIPS]: each plane's sum of 8-bit values,
+ * then the pixels with any_low, any_high, all_low, all_high (struct ih_summary)
+ *
+ * Planes are the channels and then luma, if there is colour. bins are 32 bits wide because that
+ * halves what a GPU writes, and because a count of fewer than 2^31 pixels also fits int32 tensors.
+ */
+struct ih_batch_shape {
+    size_t n_labels, n_planes; /* L, and planes */
+    size_t bins_bytes, sums_bytes;
+};
+
+/* Checks the batch and fills *shape, size_bytes long. Returns IH_OK, or IH_USAGE (invalid). */
+IH_PUBLIC enum ih_status ih_batch_shape(const struct ih_batch *batch, struct ih_batch_shape *shape,
+                                        size_t size_bytes, struct ih_error *err);
+
+/*
+ * Counts a batch in host memory on the CPU, whatever the context's device is. Luma and clip limits
+ * are the context's. Starts threads for the call if the batch is large enough.
+ *
+ * bins   overwritten; after an error undefined
+ * sums   the same; NULL: not wanted
+ *
+ * Returns IH_OK, IH_MEMORY, or IH_USAGE: the batch is invalid, or it has alpha and the context is
+ * set to skip-transparent.
+ */
+IH_PUBLIC enum ih_status ih_batch_count(struct ih_context *context, const struct ih_batch *batch,
+                                        uint32_t *bins, uint64_t *sums, struct ih_error *err);
+
+/*
+ * Enqueues counting a batch in GPU memory on the caller's stream and returns. Copies no pixels,
+ * waits for nothing and allocates nothing, except that the first call on a GPU loads the kernel,
+ * which may wait for the GPU; later calls can be captured in a CUDA graph. The GPU that holds bins
+ * counts, whatever the context's device is.
+ *
+ * A batch without a list is one launch. A list is one launch for every IH_BATCH_LAUNCH_IMAGES
+ * images; their addresses travel as arguments of the kernel.
+ *
+ * Packed NHWC and NCHW run at the speed in docs/performance.md, as do rows with gaps and any
+ * alignment. Other strides and label maps are slower.
+ *
+ * d_bins   in GPU memory; overwritten in the order of the stream; aligned to 4 bytes
+ * d_sums   the same, aligned to 8 bytes; NULL: not wanted
+ * stream   a cudaStream_t or CUstream of that GPU; NULL: its default stream
+ *
+ * Pixels, labels and counts must stay valid until the stream has passed this point. Returns IH_OK,
+ * IH_UNAVAILABLE (a build without CUDA, or no GPU), IH_DEVICE, or IH_USAGE: as ih_batch_count, or
+ * memory of the host or of another GPU. Of a list only the first image's address is looked up.
+ */
+IH_PUBLIC enum ih_status ih_batch_enqueue(struct ih_context *context, const struct ih_batch *batch,
+                                          uint32_t *d_bins, uint64_t *d_sums, void *stream,
+                                          struct ih_error *err);
+
+/*
+ * Overwrites counts with those of one image and label of a batch, for statistics and addition.
+ *
+ * bins, sums   of the whole batch, in host memory
+ * label        0 without labels
+ *
+ * Returns IH_OK, or IH_USAGE: an invalid batch, index or settings, or without_luma and colour. Then
+ * counts are empty.
+ */
+IH_PUBLIC enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch *batch,
+                                         const uint32_t *bins, const uint64_t *sums, size_t image,
+                                         unsigned label, struct ih_counts *counts,
+                                         struct ih_error *err);
 
 #ifdef __cplusplus
 }

@@ -151,12 +151,14 @@ END
   [ "$(./static)" = "$version right" ]
 }
 
-@test "install: the header's example of device memory compiles" {
-  cc -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$ROOT/tests/library/stub" -I"$PREFIX/include" -c \
-    -o count_device.o "$EXAMPLES/count_device.c"
-  cp "$EXAMPLES/count_device.c" count_device.cpp
-  c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I"$ROOT/tests/library/stub" -I"$PREFIX/include" -c \
-    -o count_device.o count_device.cpp
+@test "install: the header's examples of device memory compile" {
+  for name in count_device count_tensor; do
+    cc -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$ROOT/tests/library/stub" -I"$PREFIX/include" -c \
+      -o "$name.o" "$EXAMPLES/$name.c"
+    cp "$EXAMPLES/$name.c" "$name.cpp"
+    c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I"$ROOT/tests/library/stub" -I"$PREFIX/include" -c \
+      -o "$name.o" "$name.cpp"
+  done
 }
 
 @test "install: the libraries export the functions of the header and nothing else" {
