@@ -245,6 +245,7 @@ endif
 FORCE:
 
 include packaging/install.mk
+include src/python/python.mk
 
 # ---- demo and tests ---------------------------------------------------------------------------
 
