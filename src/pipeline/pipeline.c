@@ -350,6 +350,7 @@ static bool start_member(struct pipeline *p, struct worker *w, struct open_archi
     }
     slot->archive = a;
     slot->input = (struct ih_input){.path = path,
+                                    .folder = a->slot->input.folder,
                                     .is_member = true,
                                     .bytes = w->member.bytes,
                                     .size_bytes = w->member.size_bytes,
