@@ -15,6 +15,8 @@ static const char *const images[] = {
     "gif",                                 /* gif */
     "heic", "heif",  "hif", "avif",        /* heif */
     "jxl",                                 /* jxl */
+    "jp2",  "j2k",   "j2c", "jpc",  "jpf", /* jp2 */
+    "qoi",                                 /* qoi */
     "bmp",  "dib",                         /* bmp */
     "tga",  "targa",                       /* tga */
     "psd",  "psb",                         /* psd */

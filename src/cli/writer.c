@@ -376,14 +376,14 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
     struct ih_result shown;
     if (input->is_member && !w->has_members)
         expect_many(w);
+    if (is_skipped(input, result)) {
+        skip(w, path, result);
+        return true;
+    }
     if (result->status != IH_OK && result->error.limit != IH_LIMIT_NONE) {
         shown = *result;
         ih_name_options(&shown.error);
         result = &shown;
-    }
-    if (is_skipped(input, result)) {
-        skip(w, path, result);
-        return true;
     }
     if (input->folder == IH_FOLDER_ENDS) {
         const bool has_images = w->n_in_folder > 0;
