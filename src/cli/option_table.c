@@ -8,23 +8,40 @@
 
 /* ---- output ---- */
 
-/* --csv, --text, --json, --ndjson: the last one is written. */
+static struct ih_data_output *add_output(struct ih_options *o, struct ih_error *err)
+{
+    if (o->n_outputs < IH_DATA_OUTPUTS_MAX)
+        return &o->outputs[o->n_outputs++];
+    ih_error_set(err, IH_USAGE, "more than %d outputs", IH_DATA_OUTPUTS_MAX);
+    return NULL;
+}
+
+/* --csv, --text and the other formats. */
 static enum ih_status set_output(struct ih_options *o, const struct ih_option *option,
                                  const char *value, struct ih_error *err)
 {
-    (void)err;
-    for (const struct ih_output *const *out = ih_outputs; *out; out++)
+    /* The last of --csv=bins --csv=stats applies. */
+    struct ih_data_output *data = o->n_outputs ? &o->outputs[o->n_outputs - 1] : NULL;
+    if (!data || data->has_place || strcmp(data->output->name, option->name) != 0)
+        data = add_output(o, err);
+    for (const struct ih_output *const *out = ih_outputs; data && *out; out++)
         if (strcmp((*out)->name, option->name) == 0)
-            o->output = *out;
-    o->layout = value;
-    return IH_OK;
+            *data = (struct ih_data_output){.output = *out, .layout = value};
+    return data ? IH_OK : IH_USAGE;
 }
 
+/* -o belongs to the format before it, if that has no file yet. */
 static enum ih_status set_output_path(struct ih_options *o, const struct ih_option *option,
                                       const char *value, struct ih_error *err)
 {
-    (void)option, (void)err;
-    o->output_path = strcmp(value, "-") == 0 ? NULL : value;
+    (void)option;
+    struct ih_data_output *data = o->n_outputs ? &o->outputs[o->n_outputs - 1] : NULL;
+    if (!data || data->has_place)
+        data = add_output(o, err);
+    if (!data)
+        return IH_USAGE;
+    data->path = strcmp(value, "-") == 0 ? NULL : value;
+    data->has_place = true;
     return IH_OK;
 }
 
@@ -36,6 +53,23 @@ static enum ih_status set_total(struct ih_options *o, const struct ih_option *op
     o->with_total = true;
     o->only_total = option->number;
     return IH_OK;
+}
+
+static enum ih_status set_condition(struct ih_options *o, const struct ih_option *option,
+                                    const char *value, struct ih_error *err)
+{
+    struct ih_condition **condition = option->number ? &o->fail_if : &o->where;
+    ih_condition_free(*condition);
+    *condition = NULL;
+    return ih_condition_parse(value, condition, err);
+}
+
+/* --html=FILE is --html -o FILE. */
+static enum ih_status set_html(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    enum ih_status status = set_output(o, option, NULL, err);
+    return status == IH_OK && value ? set_output_path(o, option, value, err) : status;
 }
 
 /* ---- charts ---- */
@@ -290,8 +324,16 @@ const struct ih_option ih_option_table[] = {
      CHOICE("channels", "bins", "long", "stats", "images"), .is_optional = true, .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "json", "one JSON document for all inputs"), .set = set_output},
     {ROW(OUTPUT, RUN, "ndjson", "one JSON object a line for each input"), .set = set_output},
-    {ROW(OUTPUT, BENCH | RUN, "output", "write to FILE instead of standard output"), .letter = 'o',
-     FILE_NAME("FILE"), .set = set_output_path},
+    {ROW(OUTPUT, RUN, "html", "a page with a table and histograms"), FILE_NAME("FILE"),
+     .is_optional = true, .set = set_html},
+    {ROW(OUTPUT, RUN, "print0", "names, each with a NUL byte after it"), RARE, .set = set_output},
+    {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output},
+    {ROW(OUTPUT, BENCH | RUN, "output", "FILE for the format before -o, or of its name"),
+     .letter = 'o', FILE_NAME("FILE"), .set = set_output_path},
+    {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR"), .set = set_condition,
+     .number = false},
+    {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR"),
+     .set = set_condition, .number = true},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
@@ -327,6 +369,8 @@ const struct ih_option ih_option_table[] = {
      .set = set_timeout},
     {ROW(RUN, RUN, "isolate", "decode every format in sandboxed processes"), RARE,
      FIELD(isolates_all)},
+    {ROW(RUN, RUN, "list-skipped", "name the files that a directory walk skips"),
+     FIELD(lists_skipped)},
     {ROW(RUN, RUN, "fail-fast", "stop at the first failed input"), FIELD(fails_fast)},
     {ROW(RUN, RUN, "progress", "show progress (auto: on a terminal)"),
      CHOICE([IH_PROGRESS_AUTO] = "auto", [IH_PROGRESS_ALWAYS] = "always",

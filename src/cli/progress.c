@@ -205,6 +205,15 @@ void ih_progress_add(struct ih_progress *p, bool is_failed, uint64_t n_pixels)
     pthread_mutex_unlock(&p->lock);
 }
 
+void ih_progress_forget_inputs(struct ih_progress *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->counts.n_inputs = 0;
+    pthread_mutex_unlock(&p->lock);
+}
+
 void ih_progress_hold(struct ih_progress *p)
 {
     if (!p)

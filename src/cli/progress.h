@@ -55,6 +55,9 @@ struct ih_progress *ih_progress_open(uint64_t n_inputs);
 /* Counts one finished input. n_pixels: 0 if it failed */
 void ih_progress_add(struct ih_progress *progress, bool is_failed, uint64_t n_pixels);
 
+/* The number of inputs is unknown after all: there is an archive. */
+void ih_progress_forget_inputs(struct ih_progress *progress);
+
 /* Wipes the line and does not redraw it until release. */
 void ih_progress_hold(struct ih_progress *progress);
 void ih_progress_release(struct ih_progress *progress);

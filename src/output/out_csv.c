@@ -254,6 +254,7 @@ static void end(void *state)
 const struct ih_output ih_output_csv = {
     .name = "csv",
     .title = "CSV; layouts channels, bins, long, stats, images",
+    .failures_in = "images",
     .begin = begin,
     .record = record,
     .end = end,

@@ -168,7 +168,6 @@ static void put_clip(FILE *f, const struct ih_histogram *h)
 /* What is not known has no member, or null where every image has one. */
 static void put_source(FILE *f, const struct ih_result *r)
 {
-    static const char *const ranges[IH_RANGES] = {NULL, "full", "limited"};
     const struct ih_image_info *info = &r->info;
     if (r->is_total) {
         put_count(f, "n_images", r->n_images);
@@ -186,8 +185,8 @@ static void put_source(FILE *f, const struct ih_result *r)
     if (info->n_frames)
         put_count(f, "frames", info->n_frames);
     put_count(f, "source_depth", info->source_depth);
-    if (ranges[info->range])
-        put_string(f, "range", ranges[info->range]);
+    if (info->range != IH_RANGE_UNKNOWN)
+        put_string(f, "range", ih_range_names[info->range]);
 }
 
 static void put_not_applied(FILE *f, unsigned not_applied)
@@ -347,7 +346,7 @@ static void end_ndjson(void *state)
 const struct ih_output ih_output_json = {
     .name = "json",
     .title = "one JSON document, failed inputs too",
-    .holds_failures = true,
+    .failures_in = "",
     .begin = begin,
     .record = record_json,
     .end = end_json,
@@ -357,7 +356,7 @@ const struct ih_output ih_output_json = {
 const struct ih_output ih_output_ndjson = {
     .name = "ndjson",
     .title = "one JSON object a line for each input, failed ones too",
-    .holds_failures = true,
+    .failures_in = "",
     .begin = begin,
     .record = record_ndjson,
     .end = end_ndjson,
