@@ -67,4 +67,4 @@ if [ $# -eq 0 ]; then
     [[ $suite =~ ^(install|make|package|needs|bench_batch|layers|libjpeg|run|progressive)$ ]] || set -- "$@" "$suite"
   done
 fi
-TEST_TIMEOUT=${TEST_TIMEOUT:-1800} tests/run.sh "$build" "$@"
+CC=$triplet-gcc TEST_TIMEOUT=${TEST_TIMEOUT:-1800} tests/run.sh "$build" "$@"
