@@ -263,8 +263,46 @@ static void write_qoi(const char *name, int n_channels)
     fclose(file);
 }
 
+/* Run lengths, or plain pixels. */
+static void write_hdr(const char *name, int has_runs)
+{
+    FILE *file = create(name);
+    PUT(file, "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 2 +X 8\n");
+    for (int row = 0; row < 2 && has_runs; row++)
+        PUT(file, "\2\2\0\x08\x88\x64\4\1\2\3\4\x84\x09\x88\xC8\x83\x80\5\x7F\x7E\x7D\x81\x82");
+    if (!has_runs)
+        put_samples(file, 2 * 8 * 4);
+    fclose(file);
+}
+
+/* type: of its packets: 0 plain, 1 runs, 2 both */
+static void write_pic(const char *name, int type)
+{
+    FILE *file = create(name);
+    PUT(file, "\x53\x80\xF6\x34\0\0\0\0");
+    put_samples(file, 80);
+    PUT(file, "PICT\0\5\0\2\x3F\x80\0\0\0\3\0\0\1\x08");
+    putc(type, file);
+    PUT(file, "\xE0\0\x08\2\x10");
+    for (int row = 0; row < 2; row++) {
+        if (type == 0)
+            put_samples(file, 5 * 3);
+        else if (type == 1)
+            PUT(file, "\3\1\2\3\2\4\5\6");
+        else
+            PUT(file, "\x82\1\2\3\1\4\5\6\7\x08\x09");
+        PUT(file, "\x80\0\5\x64");
+    }
+    fclose(file);
+}
+
 static void write_others(void)
 {
+    write_hdr("runs.hdr", 1);
+    write_hdr("plain.hdr", 0);
+    write_pic("plain.pic", 0);
+    write_pic("runs.pic", 1);
+    write_pic("mixed.pic", 2);
     write_qoi("rgb.qoi", 3);
     write_qoi("rgba.qoi", 4);
     write_bmp("1.bmp", 1, 12);
