@@ -17,7 +17,7 @@ triplet=$machine-linux-gnu
 root=$PWD/build/systems/libraries-$machine
 build=build/$machine
 misc=/proc/sys/fs/binfmt_misc
-libraries=libc6-dev,libpng-dev,libjpeg-dev,libdeflate-dev,libwebp-dev,libtiff-dev,libgif-dev,libheif-dev,libjxl-dev,libopenjp2-7-dev,libcmocka-dev,libstb-dev
+libraries=libc6-dev,libpng-dev,libjpeg-dev,libdeflate-dev,libwebp-dev,libtiff-dev,libgif-dev,libheif-dev,libjxl-dev,libopenjp2-7-dev,libraw-dev,libcmocka-dev,libstb-dev
 
 skip() {
   echo "$1"

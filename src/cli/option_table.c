@@ -270,6 +270,8 @@ const struct ih_option ih_option_table[] = {
      .set = set_list, .number = '\0'},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
      .set = set_raw},
+    {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"),
+     FIELD(takes_raw_previews)},
     {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), TEXT("N"),
      .set = set_max_pixels},
     {ROW(INPUT, RUN, "lenient", "accept irregular JPEG with certain pixels"), FIELD(is_lenient)},
