@@ -157,13 +157,14 @@ enum ih_status {
 
 /* The setting that accepts the file: it raises the limit if status is IH_LIMIT. */
 enum ih_limit {
-    IH_LIMIT_NONE = 0,    /* no setting does */
-    IH_LIMIT_MAX_PIXELS,  /* ih_settings.max_pixels */
-    IH_LIMIT_MAX_MEMORY,  /* ih_settings.max_memory */
-    IH_LIMIT_LENIENT,     /* ih_settings.lenient; status is IH_CORRUPT */
-    IH_LIMIT_TIMEOUT,     /* ih_settings.timeout */
-    IH_LIMIT_RAW_CHANNELS /* ih_settings.raw_channels, if it holds bare samples; status is
-                             IH_UNKNOWN */
+    IH_LIMIT_NONE = 0,   /* no setting does */
+    IH_LIMIT_MAX_PIXELS, /* ih_settings.max_pixels */
+    IH_LIMIT_MAX_MEMORY, /* ih_settings.max_memory */
+    IH_LIMIT_LENIENT,    /* ih_settings.lenient; status is IH_CORRUPT */
+    IH_LIMIT_TIMEOUT,    /* ih_settings.timeout */
+    /* Status is IH_UNKNOWN: */
+    IH_LIMIT_RAW_CHANNELS, /* ih_settings.raw_channels, if the file holds bare samples */
+    IH_LIMIT_RAW_PREVIEW   /* ih_settings.raw_preview, for camera raw files */
 };
 
 enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */
@@ -253,6 +254,7 @@ struct ih_settings {
     unsigned timeout;      /* seconds that reading and decoding a file may take, without waits for
                               pipes and for max_memory; checked between bands of pixels, since a
                               format's library cannot be interrupted. 0: no limit */
+    unsigned raw_preview;  /* 1: count the largest JPEG preview of camera raw files */
 };
 
 /*

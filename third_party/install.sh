@@ -17,7 +17,7 @@ build|tool pkg-config|finds libpng and libjpeg|pkg-config|pkgconf-pkg-config|pkg
 build|library libpng|reads PNG|libpng-dev|libpng-devel|libpng|libpng16-devel|libpng-dev|libpng
 formats|library libdeflate|inflates PNG three times as fast as libpng|libdeflate-dev|libdeflate-devel|libdeflate|libdeflate-devel|libdeflate-dev|libdeflate
 build|library libjpeg|reads JPEG|libjpeg-dev|libjpeg-turbo-devel|libjpeg-turbo|libjpeg-turbo-devel|libjpeg-turbo-dev|jpeg-turbo
-build|header stb/stb_truetype.h|draws text, writes BMP and TGA|libstb-dev|stb-devel|stb|stb-devel|stb|-
+build|header stb/stb_truetype.h|draws text, writes BMP and TGA, reads HDR and PIC|libstb-dev|stb-devel|stb|stb-devel|stb|-
 formats|seccomp|sandboxes the processes that decode rare formats|libseccomp-dev|libseccomp-devel|libseccomp|libseccomp-devel|libseccomp-dev|-
 build|font|DejaVu Sans, the font of the charts|fonts-dejavu-core|dejavu-sans-fonts|ttf-dejavu|dejavu-fonts|font-dejavu|-
 formats|library libwebpdemux|reads WebP|libwebp-dev|libwebp-devel|libwebp|libwebp-devel|libwebp-dev|webp
@@ -26,6 +26,7 @@ formats|header gif_lib.h|reads GIF|libgif-dev|giflib-devel|giflib|giflib-devel|g
 formats|library libheif >= 1.15|reads HEIC and AVIF|libheif-dev|libheif-devel|libheif|libheif-devel|libheif-dev|libheif
 formats|library libjxl >= 0.7|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjxl-devel|libjxl-dev|jpeg-xl
 formats|library libopenjp2 >= 2.5|reads JPEG 2000|libopenjp2-7-dev|openjpeg2-devel|openjpeg2|openjpeg2-devel|openjpeg-dev|openjpeg
+formats|library libraw_r >= 0.20|finds the previews of camera raw files|libraw-dev|LibRaw-devel|libraw|libraw-devel|libraw-dev|libraw
 test|header cmocka.h|runs the unit tests|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev|cmocka
 test|tool c++|builds a C++ program with the library|g++|gcc-c++|=|gcc-c++|g++|=
 test|since bats 1.7|runs the tests of the command line|bats|bats|bash-bats|bats|bats|bats-core

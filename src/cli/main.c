@@ -213,6 +213,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                    .budget = &budget,
                    .held_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
                    .is_lenient = o->is_lenient,
+                   .takes_raw_previews = o->takes_raw_previews,
                    .isolates_all = o->isolates_all},
         .remote_decoders = &decoder_processes,
         .archive_readers = &archive_readers,

@@ -313,6 +313,8 @@ const struct ih_option ih_option_table[] = {
      FILE_NAME("FILE"), .set = set_list, .number = '\0'},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
      .set = set_raw},
+    {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"), RARE,
+     FIELD(takes_raw_previews)},
     {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), RARE, TEXT("N"),
      .set = set_max_pixels},
     {ROW(INPUT, RUN, "lenient", "accept irregular JPEG with certain pixels"), RARE,

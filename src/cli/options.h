@@ -64,6 +64,7 @@ struct ih_options {
     unsigned timeout_s; /* of an image; 0: no limit */
     enum ih_jpeg_side jpeg;
     bool is_lenient;              /* --lenient */
+    bool takes_raw_previews;      /* --raw-preview */
     bool isolates_all;            /* --isolate */
     uint64_t memory_bytes;        /* for images held in memory; 0: a part of the machine's */
     uint64_t bench_bytes;         /* size of the input that --bench generates */
