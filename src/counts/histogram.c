@@ -83,8 +83,8 @@ static void find_percentiles(const uint64_t bins[IH_BINS], struct ih_stats *out)
     }
 }
 
-void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
-                      const struct ih_count_spec *spec, struct ih_stats *out)
+void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
+                    struct ih_stats *out)
 {
     assert(ih_plane_name(h->n_channels, plane));
     const uint64_t *bins = h->bins[plane];
@@ -93,26 +93,35 @@ void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
     out->sum = h->sum[plane];
     out->clip_low = ih_count_range(bins, 0, spec->clip_low);
     out->clip_high = ih_count_range(bins, spec->clip_high, IH_BINS - 1);
+    if (out->count == 0)
+        return;
+    while (bins[out->min] == 0)
+        out->min++;
+    for (out->max = IH_BINS - 1; bins[out->max] == 0;)
+        out->max--;
+    find_percentiles(bins, out);
+}
+
+void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
+                      const struct ih_count_spec *spec, struct ih_stats *out)
+{
+    const uint64_t *bins = h->bins[plane];
+    ih_stats_count(h, plane, spec, out);
     if (out->count == 0) {
         out->mean = out->stddev = out->entropy = (double)NAN;
         return;
     }
     double n = (double)out->count;
     out->mean = (double)out->sum / n;
-    out->min = IH_BINS;
     double variance = 0;
-    for (unsigned v = 0; v < IH_BINS; v++) {
+    for (unsigned v = out->min; v <= out->max; v++) {
         if (bins[v] == 0)
             continue;
-        if (out->min == IH_BINS)
-            out->min = v;
-        out->max = v;
         double share = (double)bins[v] / n;
         variance += share * (v - out->mean) * (v - out->mean);
         out->entropy -= share * log2(share);
     }
     out->stddev = sqrt(variance);
-    find_percentiles(bins, out);
 }
 
 void ih_srgb_decode(double linear[IH_BINS])

@@ -41,6 +41,10 @@ extern const unsigned ih_percentile_percents[IH_PERCENTILES]; /* 1 5 25 50 75 95
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out);
 
+/* The integers among them alone. The real numbers are 0. */
+void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
+                    struct ih_stats *out);
+
 /* Mean linear-light luminance Y of the image, 0 to 1: BT.709 weights of sRGB-decoded values (IEC
  * 61966-2-1), computed from the channel histograms. For gray the mean of the decoded values. NaN
  * without pixels. */
