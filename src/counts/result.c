@@ -45,6 +45,8 @@ static bool are_clips_possible(const struct ih_result *r, bool is_low, uint64_t 
         least = n < least ? n : least;
         n_clipped += n; /* at most three times n_pixels */
     }
+    if (n_colours == 1)
+        return any == most && all == most;
     return all <= any && any >= most && all <= least && any <= n_clipped && any <= h->n_pixels;
 }
 
