@@ -10,6 +10,7 @@
 #include "cli/writer.h"
 #include "decode/archive.h"
 #include "isolate/decoder_process.h"
+#include "output/records.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -222,6 +223,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         .clip_low = o->clip_low,
         .clip_high = o->clip_high,
         .skips_transparent = o->skips_transparent,
+        .is_result_file = ih_records_probe,
         .jpeg = jpeg_side(o),
         .jpeg_report = jpeg_report,
         .is_last = !o->is_verbose,

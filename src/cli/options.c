@@ -268,6 +268,11 @@ static bool is_given(const struct ih_options *o, const struct ih_option *option)
     return o->given >> (option - ih_option_table) & 1;
 }
 
+bool ih_option_is_given(const struct ih_options *o, const char *name)
+{
+    return is_given(o, find_option(name, strlen(name)));
+}
+
 /* value NULL: any */
 static bool is_given_as(const struct ih_options *o, const struct ih_option *option,
                         const char *value)

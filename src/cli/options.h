@@ -162,6 +162,9 @@ struct ih_option {
 
 extern const struct ih_option ih_option_table[];
 
+/* Whether the command line has this option. */
+bool ih_option_is_given(const struct ih_options *o, const char *name);
+
 /* The i-th value that an option lists, or NULL: a choice, or a kernel of this build. */
 const char *ih_option_choice(const struct ih_option *option, size_t i);
 

@@ -12,6 +12,7 @@
 #include "cli/report.h"
 #include "counts/total.h"
 #include "output/file.h"
+#include "output/records.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -44,6 +45,21 @@ static unsigned columns_of(FILE *stream)
     return 0;
 }
 
+static bool is_result_file(const char *path)
+{
+    struct ih_source src = {.is_open = false};
+    struct ih_error ignored;
+    const uint8_t *head;
+    size_t n;
+    struct stat st;
+    const bool is = stat(path, &st) == 0 && S_ISREG(st.st_mode) && /* opening a pipe would wait */
+                    ih_source_open_path(&src, path, &ignored) == IH_OK &&
+                    ih_source_peek(&src, 1, &head, &n, &ignored) == IH_OK &&
+                    ih_records_probe(head, n);
+    ih_source_reset(&src);
+    return is;
+}
+
 static struct ih_output_options look_of(FILE *stream, const struct ih_options *o,
                                         const struct ih_data_output *data)
 {
@@ -58,13 +74,31 @@ static struct ih_output_options look_of(FILE *stream, const struct ih_options *o
                                      .columns = columns_of(stream),
                                      .title = o->n_paths == 1 ? o->paths[0] : NULL};
     /* A directory or a list counts as many images: the look does not depend on what it contains. */
-    const bool is_one = o->with_total ? o->only_total : ih_walk_count(&sources) == 1;
+    const bool is_one = o->with_total
+                            ? o->only_total
+                            : ih_walk_count(&sources) == 1 && !is_result_file(o->paths[0]);
     if (data->output == &ih_output_text && !look.layout)
         look.layout = is_one ? "full" : "lines";
     return look;
 }
 
 /* ---- opening ---- */
+
+/* What the command line asks for explicitly; records of result files have to agree. */
+static struct ih_measurement measurement_of(const struct ih_options *o)
+{
+    struct ih_measurement m = IH_MEASUREMENT_ANY;
+    if (ih_option_is_given(o, "luma"))
+        m.luma = o->luma;
+    if (ih_option_is_given(o, "clip")) {
+        m.has_clip = true;
+        m.clip_low = o->clip_low;
+        m.clip_high = o->clip_high;
+    }
+    if (ih_option_is_given(o, "alpha"))
+        m.alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    return m;
+}
 
 /* Of a data stream. A record with all bins has 12 KB; stdio's own buffer has 4. */
 enum { BUFFER_BYTES = 1 << 16 };
@@ -81,7 +115,9 @@ struct sink {
 struct ih_writer {
     const struct ih_options *options; /* borrowed */
     struct ih_destinations destinations;
+    struct ih_measurement measurement; /* of all results so far */
     struct ih_total total;
+    bool has_images, has_totals; /* among the results; totals come from result files */
     struct ih_run_report report;
     bool is_holding;      /* progress is held */
     bool is_checking;     /* --check: its output replaces messages about inputs */
@@ -152,7 +188,9 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     w->report.chart_path = options->chart_path;
     w->report.names_skipped = options->lists_skipped;
     w->report.started_ns = w->report.ended_ns = ih_clock_ns();
+    w->measurement = measurement_of(options);
     ih_total_init(&w->total, options->luma, options->clip_low, options->clip_high);
+    w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     return w;
 }
 
@@ -347,7 +385,8 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
     } else if (!has_failed && w->options->is_verbose && result->info.warnings) {
         print_warnings(w, path, result->info.warnings);
     }
-    if (w->options->with_total && selected && ih_total_add(&w->total, result, &reason) != IH_OK)
+    if (((w->options->with_total && selected) || result->is_total) &&
+        ih_total_add(&w->total, result, &reason) != IH_OK)
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
 }
 
@@ -396,6 +435,56 @@ static void skip(struct ih_writer *w, const char *path, const struct ih_result *
     release(w);
 }
 
+/* Ends the run unless the result may stand beside those before it. source: the input. */
+static void check_measurement(struct ih_writer *w, const char *source,
+                              const struct ih_result *result)
+{
+    struct ih_error reason;
+    w->has_totals = w->has_totals || result->is_total;
+    w->has_images = w->has_images || !result->is_total;
+    if (ih_measurement_join(&w->measurement, result, &reason) != IH_OK)
+        give_up(w, IH_EXIT_USAGE, source, reason.message);
+    if (w->has_totals && w->has_images && !w->options->with_total)
+        give_up(w, IH_EXIT_USAGE, source, "a total beside single images needs --total");
+}
+
+static void take_result(struct ih_writer *w, const char *path, const struct ih_result *result)
+{
+    const bool selected = is_selected(w->options->where, result);
+    account(w, path, result, selected);
+    if (selected && !w->options->only_total && !result->is_total) {
+        pthread_mutex_lock(&w->lock);
+        write_result(w, result);
+        pthread_mutex_unlock(&w->lock);
+    }
+    w->report.ended_ns = ih_clock_ns();
+    if (result->status != IH_OK && w->options->fails_fast)
+        leave(w, ih_writer_finish(w));
+}
+
+/* Takes the records of a result file. A damaged one ends the run, because some of its records have
+ * been written. */
+static void take_records(struct ih_writer *w, const char *path, struct ih_source *open)
+{
+    struct ih_source own = {.is_open = false}, *src = open ? open : &own;
+    struct ih_records *records = NULL;
+    const struct ih_result *result;
+    struct ih_error reason;
+    enum ih_status status = open ? IH_OK : ih_source_open_path(src, path, &reason);
+    if (status == IH_OK)
+        status = ih_records_open(src, &records, &reason);
+    while (status == IH_OK && (status = ih_records_next(records, &result, &reason)) == IH_OK &&
+           result) {
+        check_measurement(w, path, result);
+        take_result(w, result->path, result);
+    }
+    ih_records_close(records);
+    ih_source_reset(src);
+    free(open);
+    if (status != IH_OK)
+        give_up(w, IH_EXIT_FAILED, path, reason.message);
+}
+
 bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result)
 {
     struct ih_writer *w = writer;
@@ -421,16 +510,12 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
     w->n_in_folder += input->folder == IH_FOLDER_WITHIN;
     if (result->status == IH_CONFLICT)
         give_up(w, IH_EXIT_USAGE, path, result->error.message);
-    const bool selected = is_selected(w->options->where, result);
-    account(w, path, result, selected);
-    if (selected && !w->options->only_total) {
-        pthread_mutex_lock(&w->lock);
-        write_result(w, result);
-        pthread_mutex_unlock(&w->lock);
+    if (result->has_records) {
+        take_records(w, path, result->records);
+        return true;
     }
-    w->report.ended_ns = ih_clock_ns();
-    if (result->status != IH_OK && w->options->fails_fast)
-        leave(w, ih_writer_finish(w));
+    check_measurement(w, path, result);
+    take_result(w, path, result);
     return true;
 }
 
@@ -459,7 +544,7 @@ static void complete_outputs(struct ih_writer *w)
 {
     const struct ih_options *o = w->options;
     struct ih_error reason;
-    if (o->with_total) {
+    if (o->with_total || w->has_totals) {
         struct ih_result total;
         ih_total_result(&w->total, &total);
         write_result(w, &total);
