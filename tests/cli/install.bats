@@ -81,6 +81,7 @@ export_path() { export LD_LIBRARY_PATH=$PREFIX/lib; }
 ./share/fish/vendor_completions.d/imghist.fish
 ./share/man/man1/imghist.1
 ./share/man/man3/libimghist.3
+./share/man/man5/imghist-formats.5
 ./share/zsh/site-functions/_imghist
 END
   diff expected actual

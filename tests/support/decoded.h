@@ -55,6 +55,7 @@ static inline struct decoded decode(const uint8_t *bytes, size_t size_bytes, uin
             memcpy(out.pixels + out.n_pixels * n_channels, band, n * n_channels);
             out.n_pixels += n;
         }
+        out.info = d.info;       /* complete now */
         if (out.status == IH_OK) /* a decoder process sends the error as it is */
             assert_int_equal(out.error.status, IH_OK);
         free(band);

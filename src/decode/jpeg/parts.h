@@ -71,7 +71,8 @@ struct ih_jpeg_reader {
     bool is_after_segment;     /* that it has read since then */
     bool is_lenient;           /* set by the caller after init */
     bool is_started;
-    unsigned warnings;          /* set of enum ih_warning */
+    unsigned warnings;    /* set of enum ih_warning */
+    unsigned not_applied; /* set of enum ih_not_applied, of the segments before the first scan */
     struct ih_time_limit *time; /* borrowed; the source's, or NULL */
     struct ih_jpeg_cost cost;   /* of the scans up to now */
     unsigned components_seen;   /* bit i: component i has had a scan */
