@@ -93,6 +93,9 @@ class Counts:
     @property
     def warnings(self) -> tuple[str, ...]: ...
     def histogram(self, plane: str | int, /) -> memoryview: ...
+    def to_bytes(self) -> bytes: ...
+    @classmethod
+    def from_bytes(cls, data: Buffer, /) -> Counts: ...
     def to_dict(self) -> dict[str, Any]: ...
     def chart(
         self,
@@ -210,6 +213,21 @@ def iterate(
     range: tuple[int, int] | None,
     /,
 ) -> Results[Any]: ...
+def load(data: Buffer, file: str | None, /) -> Counts: ...
+def batch(
+    context: Context,
+    tensor: Any,
+    layout: str,
+    order: str,
+    labels: Any,
+    n_labels: int,
+    luma: bool,
+    sums: bool,
+    exchange: int,
+    stream: int,
+    allocate: Callable[[tuple[int, ...], int], Any],
+    /,
+) -> Any: ...
 def chart(
     counts: Counts, title: str, name: str, size: tuple[int, int], scale: str, theme: str, /
 ) -> bytes: ...
