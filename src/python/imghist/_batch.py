@@ -48,7 +48,7 @@ def count_batch(
 ):
     if labels is not None and n_labels is None:
         raise ValueError("n_labels: say how many labels there are; a mask that is 0 inside has 1")
-    given = iter([out] if sums in (False, True) else [out, sums])
+    given = iter([out, None if isinstance(sums, bool) else sums])
 
     def allocate(shape, bits):
         found = next(given, None)
