@@ -30,6 +30,6 @@ set -e
 set +e
 (cd src/python/tests && "../../../$venv/bin/python" -m pytest -p no:cacheprovider -rs --rootdir=. "$@") | tee build/pytest.log
 status=${PIPESTATUS[0]}
-n() { grep -oE "[0-9]+ $1" build/pytest.log | tail -n 1 | grep -oE '^[0-9]+' || echo 0; }
+n() { tail -n 1 build/pytest.log | grep -oE "[0-9]+ $1" | grep -oE '^[0-9]+' || echo 0; }
 echo "$(n passed) passed, $(($(n failed) + $(n error))) failed, $(n skipped) skipped"
 exit "$status"
