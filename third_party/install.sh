@@ -1,5 +1,5 @@
 #!/bin/sh
-# install.sh [build] [formats] [test] [fuzz] [ci] [package] [emulate]: installs the packages that the named groups need
+# install.sh [build] [formats] [test] [fuzz] [ci] [package] [python] [emulate]: installs the packages that the named groups need
 # and this machine lacks, from the distribution. Without a group: build. The network is used only if something
 # is missing. A question mark makes a group optional: 'formats?' lists what is missing and goes on.
 #
@@ -50,6 +50,8 @@ ci|tool chromium|opens the pages of --html in the tests|chromium|chromium|chromi
 ci|tool tidy|checks the pages of --html in the tests|tidy|tidy|tidy|tidy|tidyhtml|tidy-html5
 ci|tool inotifywait|watches a folder in the tests|inotify-tools|inotify-tools|inotify-tools|inotify-tools|inotify-tools|-
 emulate|tool i686-linux-gnu-gcc|builds for 32 bits|gcc-i686-linux-gnu|-|-|-|-|-
+python|python_header|headers of Python 3.11 or later, for the Python package|python3-dev|python3-devel|python|python3-devel|python3-dev|python
+python|python_venv|virtual environments, for the tests of the Python package|python3-venv|=|=|=|=|=
 emulate|tool aarch64-linux-gnu-gcc|builds for aarch64|gcc-aarch64-linux-gnu|gcc-aarch64-linux-gnu|-|-|-|-
 emulate|tool s390x-linux-gnu-gcc|builds for s390x|gcc-s390x-linux-gnu|gcc-s390x-linux-gnu|-|-|-|-
 emulate|tool qemu-aarch64-static|runs the tests of aarch64 and s390x|qemu-user-static|qemu-user-static|-|-|-|-
@@ -81,6 +83,13 @@ library() {
 
 # Linux only, and optional for the program.
 seccomp() { [ "$(uname)" != Linux ] || library libseccomp; }
+
+python_header() {
+  include=$(${PYTHON:-python3} -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
+  [ -f "$include/Python.h" ]
+}
+
+python_venv() { ${PYTHON:-python3} -c 'import ensurepip, venv' 2>/dev/null; }
 
 font() {
   for file in "${FONT:-}" "${DEPS:-}/share/DejaVuSans.ttf" \
