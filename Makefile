@@ -91,9 +91,12 @@ ifeq ($(CONFIG),fuzz)
 endif
 
 # User flags, from the environment or the command line, come after our defaults and before the flags that the sources
-# need. -flto is dropped: symbols of the archive can be hidden in machine code only.
-override CPPFLAGS := -Isrc -I. $(if $(DEPS),-I$(DEPS)/include) $(CPPFLAGS)
+# need. -flto is dropped: symbols of the archive can be hidden in machine code only. 32-bit systems: files may exceed
+# 2 GiB, and x86 computes doubles with SSE2, because the x87 unit rounds differently.
+X86 := $(filter x86_64 i386 i486 i586 i686,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))
+override CPPFLAGS := -Isrc -I. -D_FILE_OFFSET_BITS=64 $(if $(DEPS),-I$(DEPS)/include) $(CPPFLAGS)
 override CFLAGS   := $(FLAGS_$(CONFIG)) $(WARNINGS) $(filter-out -flto%,$(CFLAGS)) \
+                     $(if $(filter i%,$(X86)),-msse2 -mfpmath=sse) \
                      -std=c11 -ffp-contract=off -fPIC -fvisibility=hidden -pthread
 override LDFLAGS  := $(filter -fsanitize% --coverage,$(FLAGS_$(CONFIG))) -pie -pthread -Wl,-z,relro,-z,now \
                      $(if $(DEPS),-L$(DEPS)/lib -Wl$(comma)-rpath$(comma)$(abspath $(DEPS))/lib) $(LDFLAGS)
@@ -196,7 +199,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The SIMD loops are built for AVX2 as well; count_vectors.c checks the CPU before it uses them.
-ifneq ($(filter x86_64% i%86%,$(shell $(CC) -dumpmachine)),)
+ifneq ($(X86),)
 $(BUILD)/src/count/count_vectors_avx2.o: private override CFLAGS += -mavx2
 endif
 

@@ -323,14 +323,23 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
 }
 
-/*
- * Whether a walk leaves the input out: it is not an image, and nothing has promised one. A file
- * with the name of an image is a failure, like one that the user named.
- */
+/* Whether an input of an unknown format has the name of an image. A recognised format that is not
+ * read keeps what its name promises. */
+static bool breaks_promise(const char *path, const struct ih_error *error)
+{
+    struct stat st;
+    if (ih_charts_is_name(path))
+        return false;
+    return ih_ending_is_image(path) ||
+           (ih_ending_is_other_image(path) &&
+            (error->limit == IH_LIMIT_RAW_CHANNELS || (stat(path, &st) == 0 && st.st_size == 0)));
+}
+
+/* Whether a walk leaves the input out, which would be a failure if the user had named it. */
 static bool is_skipped(const struct ih_input *input, const struct ih_result *result)
 {
     return result->status == IH_UNKNOWN && !input->is_named &&
-           (!ih_ending_is_image(result->path) || ih_charts_is_name(result->path));
+           !breaks_promise(result->path, &result->error);
 }
 
 static void skip(struct ih_writer *w, const char *path, const struct ih_result *result)
@@ -350,14 +359,14 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
     struct ih_writer *w = writer;
     const char *path = input->path ? input->path : "";
     struct ih_result shown;
+    if (is_skipped(input, result)) {
+        skip(w, path, result);
+        return true;
+    }
     if (result->status != IH_OK && result->error.limit != IH_LIMIT_NONE) {
         shown = *result;
         ih_name_options(&shown.error);
         result = &shown;
-    }
-    if (is_skipped(input, result)) {
-        skip(w, path, result);
-        return true;
     }
     if (input->folder == IH_FOLDER_ENDS) {
         const bool has_images = w->n_in_folder > 0;

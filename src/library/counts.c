@@ -26,22 +26,12 @@ void ih_counts_clear(struct ih_counts *counts)
 {
     counts->is_empty = true;
     counts->is_sum = false;
-    counts->n_images = 0;
 }
 
 void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent)
 {
     counts->is_empty = counts->is_sum = false;
-    counts->skips_transparent = skips_transparent;
-    counts->n_images = 1;
-}
-
-/* Returns true if both were counted with the same settings. */
-static bool are_alike(const struct ih_counts *c, const struct ih_counts *other)
-{
-    const struct ih_count_spec *a = &c->result.spec, *b = &other->result.spec;
-    return a->luma == b->luma && a->clip_low == b->clip_low && a->clip_high == b->clip_high &&
-           c->skips_transparent == other->skips_transparent;
+    counts->result.alpha = skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
 }
 
 enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
@@ -54,10 +44,6 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
         *c = *other;
         return IH_OK;
     }
-    if (!are_alike(c, other))
-        return ih_error_set(err, IH_USAGE,
-                            "counts with different luma, alpha or clip limits cannot be added");
-    const uint64_t n_images = c->n_images + other->n_images;
     if (!c->is_sum) {
         const struct ih_count_spec *spec = &c->result.spec;
         ih_total_init(&c->total, spec->luma, spec->clip_low, spec->clip_high);
@@ -69,7 +55,6 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
         return status; /* c->total is unchanged, or unused because is_sum is false */
     ih_total_result(&c->total, &c->result);
     c->is_sum = true;
-    c->n_images = n_images;
     return IH_OK;
 }
 
@@ -91,7 +76,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
     if (!c->is_empty) {
         const struct ih_result *r = &c->result;
         const struct ih_histogram *h = &r->histogram;
-        s.n_images = c->n_images;
+        s.n_images = r->is_total ? r->n_images : 1;
         s.n_pixels = h->n_pixels;
         s.width = r->info.width;
         s.height = r->info.height;
@@ -101,7 +86,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.decoder = r->decoder_version ? r->decoder_version : "";
         s.kernel = r->kernel ? r->kernel : "";
         s.luma = r->spec.luma->name;
-        s.alpha = c->skips_transparent ? "skip-transparent" : "count";
+        s.alpha = ih_alpha_name(r->alpha);
         s.clip_low = r->spec.clip_low;
         s.clip_high = r->spec.clip_high;
         s.any_low = h->any_low;

@@ -160,6 +160,8 @@ static void on_offloaded(void *pipeline, void *ticket, struct ih_result *result,
     struct window_slot *slot = ticket;
     if (!is_counted)
         count_given_back(p, &slot->input, result);
+    else if (p->options->skips_transparent)
+        result->alpha = IH_ALPHA_SKIP_TRANSPARENT;
     finish(p, slot, result);
     pthread_mutex_lock(&p->lock);
     p->n_offloaded--;

@@ -30,6 +30,8 @@ struct ih_input {
     bool is_stdin;        /* read standard input; path is only its name */
     const uint8_t *bytes; /* borrowed; not NULL: the content, and path is only its name */
     size_t size_bytes;
+    ih_read_function read; /* not NULL: gives the content; only ih_count_input accepts it */
+    void *read_user;
     struct ih_error error; /* not IH_OK: why it cannot be read; becomes the result */
 };
 

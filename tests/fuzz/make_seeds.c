@@ -248,8 +248,22 @@ static void write_pnm(const char *name, const char *header, size_t n_bytes)
     fclose(file);
 }
 
+/* A chunk of every kind, and runs to the end. */
+static void write_qoi(const char *name, int n_channels)
+{
+    FILE *file = create(name);
+    PUT(file, "qoif\0\0\0\x07\0\0\0\3");
+    putc(n_channels, file);
+    putc(0, file);
+    PUT(file, "\xFE\x10\x20\x30\x5B\xA5\x9A\xC2\0\xFF\1\2\3\4\xCB");
+    PUT(file, "\x30\0\0\0\0\0\0\0\1");
+    fclose(file);
+}
+
 static void write_others(void)
 {
+    write_qoi("rgb.qoi", 3);
+    write_qoi("rgba.qoi", 4);
     write_bmp("1.bmp", 1, 12);
     write_bmp("4.bmp", 4, 12);
     write_bmp("8.bmp", 8, 24);

@@ -11,11 +11,14 @@
 
 #include "base/clock.h"
 #include "tests/support/misbehaving_decoders.h"
+#include "tests/support/sanitizer.h"
 #include <pthread.h>
 #include <sys/wait.h>
 
-static const struct ih_decoder_process_command command = {
-    .program = "/proc/self/exe", .cpu_seconds_max = 1, .decoders = decoders};
+static const struct ih_decoder_process_command command = {.program = "/proc/self/exe",
+                                                          .cpu_seconds_max = 1,
+                                                          .memory_bytes = 64 << 20,
+                                                          .decoders = decoders};
 
 #include "tests/support/own_decoder_process.h"
 
@@ -276,6 +279,16 @@ PROCESS_TEST(forbidden_calls)
     assert_string_equal(err.message, "");
     assert_true(n_tried >= 60);
     assert_int_not_equal(access("/tmp/imghist-decoder-was-here", F_OK), 0);
+}
+
+PROCESS_TEST(address_space)
+{
+    struct ih_error err = {0};
+    unsigned has_limit = 0;
+    if (HAS_SANITIZER || getenv("QEMU_LD_PREFIX")) /* qemu-user ignores RLIMIT_AS */
+        skip();
+    assert_int_equal(decode(*state, MAPPING, 1, NULL, &has_limit, &err), IH_OK);
+    assert_int_equal(has_limit, 1);
 }
 
 /* Signals that end the program do not end its decoder processes first. */
