@@ -1,67 +1,26 @@
-/* TIOCGWINSZ is not in POSIX. Where a system hides it, the width of the terminal counts as
- * unknown. */
-#define _DEFAULT_SOURCE
+#define _POSIX_C_SOURCE 200809L
 
 #include "cli/writer.h"
 
 #include "base/clock.h"
+#include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
 #include "cli/endings.h"
+#include "cli/look.h"
 #include "cli/paths.h"
 #include "cli/report.h"
 #include "counts/total.h"
 #include "output/file.h"
 
 #include <errno.h>
-#include <langinfo.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-/* ---- the look of the text output ---- */
-
-enum { COLUMNS_MAX = 9999 };
-
-/* COLUMNS comes first: it also applies to a pipe. 0: unknown. */
-static unsigned columns_of(FILE *stream)
-{
-    const char *columns = getenv("COLUMNS");
-    char *end = NULL;
-    long n = columns ? strtol(columns, &end, 10) : 0;
-    if (n > 0 && n <= COLUMNS_MAX && *end == '\0')
-        return (unsigned)n;
-#ifdef TIOCGWINSZ
-    struct winsize size;
-    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0)
-        return size.ws_col;
-#endif
-    return 0;
-}
-
-static struct ih_output_options look_of(FILE *stream, const struct ih_options *o,
-                                        const struct ih_data_output *data)
-{
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-    const bool is_terminal = isatty(fileno(stream)) == 1;
-    const struct ih_walk_sources sources = ih_walk_sources_of(o);
-    struct ih_output_options look = {.layout = data->layout,
-                                     .verbose = o->is_verbose,
-                                     .colour = is_terminal && !(no_color && *no_color) && term &&
-                                               *term && strcmp(term, "dumb") != 0,
-                                     .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
-                                     .columns = columns_of(stream)};
-    /* A directory or a list counts as many images: the look does not depend on what it contains. */
-    const bool is_one = o->with_total ? o->only_total : ih_walk_count(&sources) == 1;
-    if (data->output == &ih_output_text && !look.layout)
-        look.layout = is_one ? "full" : "lines";
-    return look;
-}
 
 /* ---- opening ---- */
 
@@ -80,6 +39,7 @@ struct sink {
 struct ih_writer {
     const struct ih_options *options; /* borrowed */
     struct ih_destinations destinations;
+    char *folder; /* owned; of all inputs */
     struct ih_total total;
     struct ih_run_report report;
     bool is_holding;      /* progress is held */
@@ -92,6 +52,7 @@ struct ih_writer {
     pthread_mutex_t lock; /* held while a record is written; guards what follows */
     bool is_open;         /* the outputs have been opened and not been completed */
     struct ih_progress *progress;
+    struct ih_ahead *ahead;   /* counts inputs for progress */
     uint64_t n_charts_failed; /* of images that were counted */
 };
 
@@ -114,7 +75,8 @@ static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char 
     }
     setvbuf(s->file.stream, path ? s->buffer : standard_buffer, _IOFBF, BUFFER_BYTES);
     s->is_on_terminal = isatty(fileno(s->file.stream)) == 1;
-    const struct ih_output_options look = look_of(s->file.stream, w->options, s->data);
+    const struct ih_output_options look =
+        ih_look_of(s->file.stream, w->options, s->data, w->folder);
     return s->data->output->begin(s->file.stream, &look, &s->state, err);
 }
 
@@ -131,6 +93,8 @@ static void open_progress(struct ih_writer *w)
             is_piped = true;
     if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
         w->progress = ih_progress_open(ih_walk_count(&sources));
+    if (ih_walk_count(&sources) == 0)
+        w->ahead = ih_ahead_start(&sources, w->progress);
 }
 
 struct ih_writer *ih_writer_new(const struct ih_options *options)
@@ -158,6 +122,9 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     const struct ih_options *o = w->options;
     struct ih_charts *charts = NULL;
     *subject = NULL;
+    w->folder = ih_common_folder(o);
+    if (!w->folder)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
     if (status == IH_OK && o->chart_path)
         status = ih_charts_open(o->chart_path, &o->chart, &charts, err);
@@ -345,6 +312,7 @@ static bool is_skipped(const struct ih_input *input, const struct ih_result *res
 static void skip(struct ih_writer *w, const char *path, const struct ih_result *result)
 {
     w->report.n_skipped++;
+    ih_progress_skip(w->progress);
     if (!w->options->lists_skipped)
         return;
     char line[IH_MESSAGE_MAX + 16];
@@ -431,8 +399,11 @@ static void complete_outputs(struct ih_writer *w)
 
 void ih_writer_stop_progress(struct ih_writer *w)
 {
+    ih_ahead_stop(w->ahead);
+    w->ahead = NULL;
     pthread_mutex_lock(&w->lock);
-    ih_progress_close(w->progress);
+    if (ih_progress_close(w->progress))
+        w->report.has_shown_progress = true;
     w->progress = NULL;
     pthread_mutex_unlock(&w->lock);
 }
@@ -475,7 +446,7 @@ void ih_writer_close(struct ih_writer *w)
 {
     if (!w)
         return;
-    ih_progress_close(w->progress);
+    ih_writer_stop_progress(w);
     for (size_t i = 0; i < w->options->n_outputs; i++) {
         struct sink *s = &w->sinks[i];
         if (s->state)
@@ -484,6 +455,7 @@ void ih_writer_close(struct ih_writer *w)
         free(s->buffer);
     }
     ih_charts_close(w->charts);
+    free(w->folder);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }

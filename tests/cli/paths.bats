@@ -238,7 +238,7 @@ deep() {
   for format in csv=bins csv=long csv=stats ndjson text=lines; do
     imghist d --device=cpu --$format
     assert_status 0
-    assert_output_has "$path/a.pgm"
+    assert_output_has "${path#d/}/a.pgm"
   done
   imghist "$path/a.pgm" --csv=stats
   assert_status 0
@@ -396,6 +396,20 @@ END
   "$IMGHIST" --csv=stats -- - <a | grep -q ^-,1,1,gray,
   dot ./-
   "$IMGHIST" ./- --csv=stats </dev/null | grep -q ^./-,1,1,gray,1,128,
+}
+
+@test "paths: --name names standard input in outputs and messages" {
+  dot a 2A
+  "$IMGHIST" - --name=scan.pgm --csv=stats --ndjson -o out.ndjson --chart=charts <a 2>/dev/null | grep -q ^scan.pgm,1,1,gray,1,42,
+  grep -q '"file":"scan.pgm"' out.ndjson
+  [ "$(tree charts)" = ./scan.pgm.hist.png ]
+  run --separate-stderr sh -c '"$IMGHIST" - --name=scan.pgm --csv </dev/null'
+  assert_refused 1 "imghist: scan.pgm: cannot decode: the file is empty"
+  for inputs in a "a --files-from=-"; do
+    # shellcheck disable=SC2086 # the inputs are words
+    imghist $inputs --name=x --csv
+    assert_refused 2 "--name: names standard input, but - is no input"
+  done
 }
 
 @test "paths: an empty, closed or directory standard input is an error" {
