@@ -89,6 +89,36 @@
  *         return is_done;
  *     }
  * end of example
+ *
+ * example count_tensor.c:
+ *     #include <cuda_runtime_api.h>
+ *     #include <imghist.h>
+ *     #include <stdio.h>
+ *
+ *     // Enqueues a histogram of each image and channel of a tensor, uint8 [n][3][height][width].
+ *     // d_bins: uint32 [n][4][256] in GPU memory: red, green, blue, luma. Waits for nothing.
+ *     int count_tensor(struct ih_context *context, const uint8_t *d_nchw, unsigned n,
+ *                      unsigned height, unsigned width, uint32_t *d_bins, cudaStream_t stream)
+ *     {
+ *         const ptrdiff_t plane = (ptrdiff_t)width * height;
+ *         struct ih_batch batch = {0};
+ *         struct ih_error err;
+ *         batch.size_bytes = sizeof batch;
+ *         batch.n_images = n;
+ *         batch.image_stride = 3 * plane;
+ *         batch.image.data = d_nchw;
+ *         batch.image.width = width;
+ *         batch.image.height = height;
+ *         batch.image.row_stride = width;
+ *         batch.image.channel_stride = plane;
+ *         batch.pixel_stride = 1;
+ *         batch.n_channels = 3;
+ *         if (ih_batch_enqueue(context, &batch, d_bins, NULL, stream, &err) == IH_OK)
+ *             return 1;
+ *         fprintf(stderr, "%s\n", err.message);
+ *         return 0;
+ *     }
+ * end of example
  */
 #ifndef IMGHIST_H
 #define IMGHIST_H
@@ -186,6 +216,15 @@ enum ih_warning {
 /* Describes one warning, such as "extra bytes before the end marker". Static, never NULL. */
 IH_PUBLIC const char *ih_warning_text(enum ih_warning warning);
 
+/* What a file asks for when it is shown. Stored values are counted, so none of it is applied; bits
+ * of ih_summary.not_applied. */
+enum ih_not_applied {
+    IH_NOT_APPLIED_ICC_PROFILE = 1,
+    IH_NOT_APPLIED_GAMMA = 2,        /* PNG: other than that of sRGB */
+    IH_NOT_APPLIED_COLOUR_SPACE = 4, /* code points (CICP) or an encoding other than sRGB */
+    IH_NOT_APPLIED_ORIENTATION = 8   /* other than upright */
+};
+
 /* ---- contexts: the device and the settings ---- */
 
 struct ih_context;
@@ -243,7 +282,8 @@ IH_PUBLIC void ih_context_close(struct ih_context *context);
 
 struct ih_counts;
 
-/* Description of the counts. Strings are static, and "" if they do not apply. */
+/* Description of the counts. Strings are "" if they do not apply. They are static, but those of
+ * loaded counts live until the counts are changed or closed. */
 struct ih_summary {
     uint64_t n_images;            /* added up; 0: empty */
     uint64_t n_pixels;            /* counted pixels, without those that skip-transparent skips */
@@ -261,6 +301,12 @@ struct ih_summary {
                                      without pixels */
     const char *alpha;            /* from the settings: "count" or "skip-transparent" */
     unsigned warnings;            /* set of enum ih_warning; 0 for sums */
+    const char *version;          /* of the library that counted; "": empty, or versions differ */
+    const char *reduction;        /* how other depths became 8 bits: "round(v*255/max)" */
+    const char *range;    /* of the file's samples: "full", "limited" if they were expanded to
+                             full range, "" if not known */
+    unsigned n_frames;    /* images in the file; 0: not known, pixels or sums */
+    unsigned not_applied; /* set of enum ih_not_applied, of any image */
 };
 
 /* Opens empty counts. *counts is owned by the caller. Returns IH_OK or IH_MEMORY. */
@@ -294,6 +340,30 @@ IH_PUBLIC const uint64_t *ih_counts_bins(const struct ih_counts *counts, unsigne
 IH_PUBLIC enum ih_status ih_counts_stats(const struct ih_counts *counts, unsigned plane,
                                          struct ih_stats *stats, size_t size_bytes,
                                          struct ih_error *err);
+
+enum { IH_SAVED_BYTES_MAX = 16384 }; /* no saved counts are longer */
+
+/*
+ * Saves counts, with everything that defines them, as a string of bytes: the same for equal counts
+ * on every machine and device. It has a version and a checksum. It keeps neither the device nor the
+ * kernel.
+ *
+ * bytes   uint8 [size_bytes], written if size_bytes is enough; NULL if size_bytes is 0
+ *
+ * Returns the number of bytes needed, at most IH_SAVED_BYTES_MAX.
+ */
+IH_PUBLIC size_t ih_counts_save(const struct ih_counts *counts, void *bytes, size_t size_bytes);
+
+/*
+ * Loads saved counts; every later library reads the versions of earlier ones. Overwrites counts.
+ *
+ * bytes   uint8 [size_bytes], any bytes, borrowed during the call
+ *
+ * Returns IH_OK. On an error counts are empty: IH_CORRUPT (damaged or cut, or the counts contradict
+ * each other) or IH_UNSUPPORTED (saved by a newer version).
+ */
+IH_PUBLIC enum ih_status ih_counts_load(struct ih_counts *counts, const void *bytes,
+                                        size_t size_bytes, struct ih_error *err);
 
 /* ---- counting files and pixels in host memory ---- */
 

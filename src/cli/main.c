@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/paths.h"
 #include "cli/writer.h"
+#include "decode/archive.h"
 #include "isolate/decoder_process.h"
 
 #include <errno.h>
@@ -160,10 +161,13 @@ static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
     return o->jpeg == IH_JPEG_AUTO && is_explicit ? IH_JPEG_CPU : o->jpeg;
 }
 
-/* No more workers than inputs. */
+/* No more workers than inputs. Standard input may be an archive. */
 static unsigned n_workers(const struct ih_walk_sources *sources, unsigned n_threads)
 {
     uint64_t n_inputs = ih_walk_count(sources);
+    for (size_t i = 0; i < sources->n_paths && n_inputs > 0; i++)
+        if (strcmp(sources->paths[i], "-") == 0)
+            return n_threads;
     return n_inputs > 0 && n_inputs < n_threads ? (unsigned)n_inputs : n_threads;
 }
 
@@ -196,6 +200,11 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                                                        .warn = warn_no_sandbox,
                                                        .has_warned = &has_warned};
     const struct ih_remote_decoders decoder_processes = ih_decoder_processes(&command);
+    struct ih_decoder_process_command archive_command = command;
+    archive_command.decoders = ih_archive_decoders;
+    archive_command.reads_archives = true;
+    const struct ih_remote_decoders archive_readers = ih_decoder_processes(&archive_command);
+    struct ih_budget member_budget; /* an image waits for its memory with its file in hand */
     struct ih_pipeline_options with = {
         .n_threads = n_workers(&sources, n_threads),
         .decode = {.max_pixels = o->max_pixels,
@@ -206,6 +215,8 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                    .is_lenient = o->is_lenient,
                    .isolates_all = o->isolates_all},
         .remote_decoders = &decoder_processes,
+        .archive_readers = &archive_readers,
+        .member_budget = &member_budget,
         .luma = o->luma,
         .clip_low = o->clip_low,
         .clip_high = o->clip_high,
@@ -216,6 +227,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
     };
     with.outputs = ih_writer_destinations(writer, &with.n_outputs);
     ih_budget_init(&budget, memory_bytes);
+    ih_budget_init(&member_budget, memory_bytes);
     ih_machine_keep_memory(memory_bytes, with.n_threads, with.n_threads == n_threads);
     ih_machine_allow_files();
     atomic_uint n_idle_cores = n_threads - with.n_threads;
@@ -233,6 +245,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         status = ih_pipeline_run(*device, &with, &calls, err);
     }
     ih_walk_close(walk);
+    ih_budget_destroy(&member_budget);
     ih_budget_destroy(&budget);
     return status;
 }
@@ -365,6 +378,8 @@ int main(int argc, char **argv)
     if (argc >= 2 &&
         strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0) /* see isolate/decoder_process.h */
         return ih_decoder_process_serve(ih_decoders, argv + 2);
+    if (argc >= 2 && strcmp(argv[1], IH_ARCHIVE_PROCESS_OPTION) == 0)
+        return ih_decoder_process_serve(ih_archive_decoders, argv + 2);
     fill_standard_files();
     setlocale(LC_CTYPE, ""); /* the terminal's encoding; numbers keep the C locale */
     enum ih_status status =

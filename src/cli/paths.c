@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "cli/chartfile.h"
+#include "decode/archive.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -279,14 +280,29 @@ static bool take_listed(struct ih_walk *w, const char *line, size_t n_bytes, str
     return true;
 }
 
+/* Whether a file looks like an archive. Pipes are not opened: reading would take their data. */
+static bool is_archive(const char *path)
+{
+    uint8_t head[IH_ARCHIVE_PROBE_BYTES];
+    const int fd = ih_path_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    const ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head);
+    if (fd >= 0)
+        close(fd);
+    const enum ih_archive_kind kind = ih_archive_probe(head, n > 0 ? (size_t)n : 0);
+    return kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE;
+}
+
 uint64_t ih_walk_count(const struct ih_walk_sources *sources)
 {
     struct stat st;
     if (sources->list)
         return 0;
-    for (size_t i = 0; i < sources->n_paths; i++)
-        if (ih_path_stat(sources->paths[i], &st, 0) == 0 && S_ISDIR(st.st_mode))
+    for (size_t i = 0; i < sources->n_paths; i++) {
+        const bool exists = ih_path_stat(sources->paths[i], &st, 0) == 0;
+        if (exists && (S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && i < IH_WALK_PROBED &&
+                                               is_archive(sources->paths[i]))))
             return 0;
+    }
     return sources->n_paths;
 }
 

@@ -28,7 +28,12 @@ static inline struct ih_walk_sources ih_walk_sources_of(const struct ih_options 
                                     o->list_separator};
 }
 
-/* The number of inputs; 0: unknown, because there is a directory or a list. */
+/* How many of the first paths are opened to see whether they are archives: enough to keep a worker
+ * for each core. */
+enum { IH_WALK_PROBED = 64 };
+
+/* The number of inputs; 0: unknown, because there is a directory, a list, or an archive among the
+ * first paths. Standard input counts as one. */
 uint64_t ih_walk_count(const struct ih_walk_sources *sources);
 
 /*

@@ -53,7 +53,7 @@ struct ih_progress;
  */
 struct ih_progress *ih_progress_open(uint64_t n_inputs);
 
-/* Sets the number of inputs, once a directory walk knows it. */
+/* Sets the number of inputs once a directory walk knows it; 0: unknown after all. */
 void ih_progress_set_inputs(struct ih_progress *progress, uint64_t n_inputs);
 
 /* Counts a skipped file. */

@@ -44,6 +44,7 @@ struct ih_writer {
     struct ih_run_report report;
     bool is_holding;      /* progress is held */
     bool is_checking;     /* --check: its output replaces messages about inputs */
+    bool has_members;     /* an archive's member has come */
     uint64_t n_in_folder; /* images of the folder that is being walked */
 
     _Atomic(struct ih_charts *) charts;
@@ -290,6 +291,31 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
 }
 
+/* The first member of an archive: there are more inputs than were known. Standard input is then not
+ * one image, but many. */
+static void expect_many(struct ih_writer *w)
+{
+    const struct ih_options *o = w->options;
+    struct ih_error reason;
+    w->has_members = true;
+    ih_ahead_stop(w->ahead);
+    w->ahead = NULL;
+    ih_progress_set_inputs(w->progress, 0);
+    if (o->with_total || w->report.n_done > 0)
+        return;
+    for (size_t i = 0; i < o->n_outputs; i++) {
+        struct sink *s = &w->sinks[i];
+        if (s->data->output != &ih_output_text || s->data->layout)
+            continue;
+        struct ih_output_options look = ih_look_of(s->file.stream, o, s->data, w->folder);
+        look.layout = "lines";
+        s->data->output->close(s->state);
+        s->state = NULL;
+        if (s->data->output->begin(s->file.stream, &look, &s->state, &reason) != IH_OK)
+            give_up_sink(w, s, ENOMEM, reason.message);
+    }
+}
+
 /* Whether an input of an unknown format has the name of an image. A recognised format that is not
  * read keeps what its name promises. */
 static bool breaks_promise(const char *path, const struct ih_error *error)
@@ -327,6 +353,8 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
     struct ih_writer *w = writer;
     const char *path = input->path ? input->path : "";
     struct ih_result shown;
+    if (input->is_member && !w->has_members)
+        expect_many(w);
     if (is_skipped(input, result)) {
         skip(w, path, result);
         return true;

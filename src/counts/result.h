@@ -5,18 +5,13 @@
 #include "base/status.h"
 #include "counts/histogram.h"
 
-/* What a file says about showing its values, which are counted as stored. Bits of a set. */
-enum ih_not_applied {
-    IH_NOT_APPLIED_ICC_PROFILE = 1,
-    IH_NOT_APPLIED_GAMMA = 2,        /* of PNG, other than that of sRGB */
-    IH_NOT_APPLIED_COLOUR_SPACE = 4, /* code points (CICP) or an encoding other than sRGB */
-    IH_NOT_APPLIED_ORIENTATION = 8,  /* other than upright */
-    IH_NOT_APPLIED_UNKNOWN = 16      /* alone: the record does not tell */
-};
+/* Beside enum ih_not_applied: the record does not tell. Stands alone. */
+enum { IH_NOT_APPLIED_UNKNOWN = 2 * IH_NOT_APPLIED_ORIENTATION };
 enum { IH_NOT_APPLIED_KNOWN = IH_NOT_APPLIED_UNKNOWN - 1 }; /* all bits that a decoder sets */
 
 /* The range of the stored samples. Limited range is expanded to full range before counting. */
 enum ih_range { IH_RANGE_UNKNOWN, IH_RANGE_FULL, IH_RANGE_LIMITED, IH_RANGES };
+extern const char *const ih_range_names[IH_RANGES]; /* "", "full", "limited" */
 
 /* How samples of other depths become 8 bits. Each format has the same rule (imghist(1)). */
 #define IH_REDUCTION "round(v*255/max)"
@@ -72,5 +67,13 @@ struct ih_result {
     bool is_total;
     uint64_t n_images, n_failed; /* of a total: inputs that were counted, and that failed */
 };
+
+/*
+ * Checks counts that came from outside, and fills in the sums, which follow from the bins. Every
+ * field of a counted result is set.
+ *
+ * Returns IH_OK or IH_CORRUPT: no image, or no total of images, has these counts.
+ */
+enum ih_status ih_result_check(struct ih_result *result, struct ih_error *err);
 
 #endif

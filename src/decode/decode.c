@@ -67,6 +67,13 @@ bool ih_probe_jxl(const uint8_t *head, size_t size)
            (size >= 12 && memcmp(head, "\0\0\0\x0CJXL \x0D\x0A\x87\x0A", 12) == 0);
 }
 
+/* A bare codestream, or one in boxes. */
+bool ih_probe_jp2(const uint8_t *head, size_t size)
+{
+    return (size >= 4 && memcmp(head, "\xFF\x4F\xFF\x51", 4) == 0) ||
+           (size >= 12 && memcmp(head, "\0\0\0\x0CjP  \x0D\x0A\x87\x0A", 12) == 0);
+}
+
 /* The index of the decoder that recognises the file, or of the NULL at the end. */
 static unsigned find(const uint8_t *head, size_t size)
 {
@@ -74,6 +81,18 @@ static unsigned find(const uint8_t *head, size_t size)
     while (ih_decoders[i] && !ih_decoders[i]->probe(head, size))
         i++;
     return i;
+}
+
+bool ih_decode_is_image(const uint8_t *head, size_t size)
+{
+    if (size > IH_PROBE_BYTES)
+        size = IH_PROBE_BYTES;
+    if (size > 0 && ih_decoders[find(head, size)])
+        return true;
+    for (const struct ih_decoder_missing *m = ih_decoders_missing; m->name; m++)
+        if (m->probe(head, size))
+            return true;
+    return false;
 }
 
 /* Explains why no decoder was found: another build has it, or none. */

@@ -157,6 +157,7 @@ bool ih_probe_tiff(const uint8_t *head, size_t size_bytes);
 bool ih_probe_gif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_heif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jxl(const uint8_t *head, size_t size_bytes);
+bool ih_probe_jp2(const uint8_t *head, size_t size_bytes);
 
 /*
  * Decodes outside this process: in a sandbox, for formats whose library is not trusted. The caller
@@ -206,6 +207,10 @@ struct ih_decode {
  */
 enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
                               const struct ih_decode_options *options, struct ih_error *err);
+
+/* Whether a file that begins with these bytes is of a format that this build, or another, decodes.
+ * head has IH_PROBE_BYTES bytes or more, or fewer if the file is shorter. */
+bool ih_decode_is_image(const uint8_t *head, size_t size_bytes);
 
 /* Returns IH_LIMIT if the image has more than max_pixels, else IH_OK. ih_decode_open checks this
  * after open; a decoder that allocates by the size of the image in open checks it first. */

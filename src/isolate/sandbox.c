@@ -203,7 +203,8 @@ enum ih_status ih_sandbox_enter(const struct ih_sandbox_limits *limits, struct i
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
     limit(RLIMIT_NOFILE, limits->n_files);
-    limit(RLIMIT_CPU, limits->cpu_seconds);
+    if (limits->cpu_seconds > 0)
+        limit(RLIMIT_CPU, limits->cpu_seconds);
     limit_address_space(limits->memory_bytes);
     return forbid_calls(err);
 }

@@ -42,6 +42,10 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
         return IH_OK;
     if (c->is_empty) {
         *c = *other;
+        if (c->result.info.format == other->texts.format)
+            ih_saved_texts_use(&c->texts, &c->result);
+        else if (c->result.version == other->total.version)
+            c->result.version = c->total.version;
         return IH_OK;
     }
     if (!c->is_sum) {
@@ -58,6 +62,24 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
     return IH_OK;
 }
 
+/* ---- saving and loading ---- */
+
+size_t ih_counts_save(const struct ih_counts *c, void *bytes, size_t size_bytes)
+{
+    return ih_result_save(c->is_empty ? NULL : &c->result, bytes, size_bytes);
+}
+
+enum ih_status ih_counts_load(struct ih_counts *c, const void *bytes, size_t size_bytes,
+                              struct ih_error *err)
+{
+    bool is_empty;
+    ih_counts_clear(c);
+    enum ih_status status =
+        ih_result_load(bytes, size_bytes, &c->result, &is_empty, &c->texts, err);
+    c->is_empty = status != IH_OK || is_empty;
+    return status;
+}
+
 /* ---- queries ---- */
 
 /* Copies the fields that the caller knows; fields that only the caller knows become 0. */
@@ -71,7 +93,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
 {
     struct ih_summary s;
     memset(&s, 0, sizeof s);
-    s.format = s.decoder = s.kernel = s.luma = s.alpha = "";
+    s.format = s.decoder = s.kernel = s.luma = s.alpha = s.version = s.reduction = s.range = "";
     s.mean_luminance = (double)NAN;
     if (!c->is_empty) {
         const struct ih_result *r = &c->result;
@@ -83,7 +105,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.n_channels = h->n_channels;
         s.source_depth = r->info.source_depth;
         s.format = r->info.format ? r->info.format : "";
-        s.decoder = r->decoder_version ? r->decoder_version : "";
+        s.decoder = r->library ? r->library : "";
         s.kernel = r->kernel ? r->kernel : "";
         s.luma = r->spec.luma->name;
         s.alpha = ih_alpha_name(r->alpha);
@@ -92,6 +114,11 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.any_low = h->any_low;
         s.any_high = h->any_high;
         s.warnings = r->info.warnings;
+        s.version = r->version ? r->version : IH_VERSION;
+        s.reduction = IH_REDUCTION;
+        s.range = ih_range_names[r->info.range];
+        s.n_frames = r->info.n_frames;
+        s.not_applied = r->info.not_applied;
         s.all_low = h->all_low;
         s.all_high = h->all_high;
         s.mean_luminance = ih_mean_luminance(h);

@@ -8,6 +8,7 @@
 #define IH_LIBRARY_LIBRARY_H
 
 #include "base/budget.h"
+#include "counts/saved.h"
 #include "counts/total.h"
 #include "device/backend.h"
 #include "device/device_pixels.h"
@@ -40,6 +41,7 @@ struct ih_counts {
     bool is_sum;             /* total is valid and result is derived from it */
     struct ih_result result; /* valid unless is_empty; path is unused */
     struct ih_total total;
+    struct ih_saved_texts texts; /* of loaded counts; result points into it */
 };
 
 /* Begins a call on a context. The call owns its lane and source until ih_call_end. */

@@ -157,7 +157,6 @@ static void put_clip(FILE *f, const struct ih_histogram *h)
 /* What is not known has no member, or null where every image has one. */
 static void put_source(FILE *f, const struct ih_result *r)
 {
-    static const char *const ranges[IH_RANGES] = {NULL, "full", "limited"};
     const struct ih_image_info *info = &r->info;
     if (r->is_total) {
         put_count(f, "n_images", r->n_images);
@@ -175,8 +174,8 @@ static void put_source(FILE *f, const struct ih_result *r)
     if (info->n_frames)
         put_count(f, "frames", info->n_frames);
     put_count(f, "source_depth", info->source_depth);
-    if (ranges[info->range])
-        put_string(f, "range", ranges[info->range]);
+    if (info->range != IH_RANGE_UNKNOWN)
+        put_string(f, "range", ih_range_names[info->range]);
 }
 
 static void put_not_applied(FILE *f, unsigned not_applied)

@@ -119,7 +119,7 @@ scans() {
 @test "failures: a progressive JPEG has at most 100 scans" {
   scans 100.jpg 100
   scans 101.jpg 101
-  imghist_ok 100.jpg --csv=stats
+  imghist_ok 100.jpg --csv=stats --lenient # the last bits are missing
   assert_output_has "100.jpg,8,8,gray,64,8192,128.000000,"
   imghist 101.jpg --csv=stats
   assert_fails 1 "imghist: 101.jpg: "

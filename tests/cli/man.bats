@@ -1,15 +1,16 @@
 #!/usr/bin/env bats
-# The man page and README.md: they describe all options, values, columns, keys and formats, and their examples run.
+# The man pages and README.md: they describe all options, values, columns, keys and formats, and their examples run.
 
 # shellcheck disable=SC2016 # $ is for awk and sed
 
 load helpers
 
 MAN=$TESTS/../src/cli/imghist.1
+FORMATS=$TESTS/../src/cli/imghist-formats.5
 README=$TESTS/../README.md
 
-# plain: the man page without formatting, with `-` for `\-`.
-plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' -e 's/\\&//g' "$MAN"; }
+# plain [PAGE]...: man pages without formatting, with `-` for `\-`; default: imghist(1).
+plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' -e 's/\\&//g' "${@:-$MAN}"; }
 
 # photos: makes the files that the examples use, and puts the program into PATH.
 photos() {
@@ -112,8 +113,8 @@ extract_readme() {
   done <values
 }
 
-@test "man: the page has every column and key" {
-  plain >page
+@test "man: the pages have every column and key" {
+  plain "$MAN" "$FORMATS" >page
   dot a.pgm
   for layout in channels bins long stats; do
     "$IMGHIST" a.pgm --csv=$layout | head -1 | tr , '\n'
@@ -160,20 +161,24 @@ extract_readme() {
   n_tools=0
   if command -v groff >/dev/null; then
     n_tools=$((n_tools + 1))
-    groff -ww -t -man -Tutf8 -rLL=100n "$MAN" >/dev/null 2>warnings
-    [ ! -s warnings ] || fail "groff: $(cat warnings)"
+    for page in "$MAN" "$FORMATS"; do
+      groff -ww -t -man -Tutf8 -rLL=100n "$page" >/dev/null 2>warnings
+      [ ! -s warnings ] || fail "groff: $(cat warnings)"
+    done
   fi
   if command -v man >/dev/null && man --version >/dev/null 2>&1; then
     n_tools=$((n_tools + 1))
     for width in 80 120; do
-      LC_ALL=C.UTF-8 MANWIDTH=$width man --warnings -l "$MAN" >page 2>warnings
-      [ ! -s warnings ] || fail "man, $width columns: $(cat warnings)"
+      for page in "$MAN" "$FORMATS"; do
+        LC_ALL=C.UTF-8 MANWIDTH=$width man --warnings -l "$page" >page 2>warnings
+        [ ! -s warnings ] || fail "man, $width columns: $(cat warnings)"
+      done
     done
-    grep -q 'EXIT STATUS' page
+    grep -q 'SEE ALSO' page
   fi
   if command -v mandoc >/dev/null; then
     n_tools=$((n_tools + 1))
-    mandoc -Tlint -W warning "$MAN" >warnings || fail "mandoc: $(cat warnings)"
+    mandoc -Tlint -W warning "$MAN" "$FORMATS" >warnings || fail "mandoc: $(cat warnings)"
   fi
   [ $n_tools -gt 0 ] || skip "no groff, man or mandoc here"
 }

@@ -38,9 +38,11 @@ static inline const char *find_allowed_call(unsigned *n_tried)
     const long path = (long)(intptr_t) "/etc/passwd", empty = (long)(intptr_t) "";
     const long made = (long)(intptr_t) "/tmp/imghist-decoder-was-here",
                data = (long)(intptr_t)buffer;
-#ifdef SYS_mmap2 /* 32 bits: the arguments of mmap and of socketcall lie in memory */
+#ifdef SYS_mmap2 /* 32 bits: the arguments of mmap lie in memory */
     static unsigned long map[] = {0,    4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
                                   -1UL, 0};
+#endif
+#ifdef SYS_socketcall /* so do those of calls for sockets */
     static unsigned long socket_of[] = {AF_UNIX, SOCK_STREAM, 0};
 #endif
     const long parent = getppid(), self = getpid(), code = PROT_READ | PROT_EXEC;
@@ -123,7 +125,9 @@ static inline const char *find_allowed_call(unsigned *n_tried)
         CALL(prlimit64, 0, RLIMIT_CPU, (long)(intptr_t)&limit, 0),
         CALL(prlimit64, 0, RLIMIT_AS, (long)(intptr_t)&limit, data),
         CALL(prlimit64, parent, RLIMIT_CPU, 0, data),
+#ifndef __s390x__ /* out of a filter's reach */
         CALL(mmap, 0, 4096, code, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+#endif
         CALL(mprotect, data & -4096, 4096, code),
         CALL(shmget, 0, 4096, 01000),
         CALL(msgget, 0, 01000),

@@ -131,12 +131,6 @@ TEST(missing_library)
     ih_decoder_process_reset(&h);
 }
 
-/* Under qemu-user a process may take longer than a second to start. */
-static bool is_emulated(void)
-{
-    return getenv("QEMU_LD_PREFIX") != NULL;
-}
-
 /* A process that sleeps is ended, and the budget gets back what it took. */
 PROCESS_TEST(sleep)
 {
@@ -147,7 +141,7 @@ PROCESS_TEST(sleep)
     struct ih_error err;
     struct ih_budget budget;
     unsigned value = 0;
-    if (is_emulated())
+    if (is_emulated()) /* a process may take longer than a second to start */
         skip();
     alarm(120); /* rather than hang */
     ih_decoder_process_init(h, &hurried);
@@ -190,7 +184,7 @@ PROCESS_TEST(slow_pipe)
     int ends[2];
     size_t n;
     pthread_t feeder;
-    if (is_emulated())
+    if (is_emulated()) /* a process may take longer than a second to start */
         skip();
     ih_decoder_process_init(h, &hurried);
     assert_int_equal(pipe(ends), 0);
@@ -285,7 +279,7 @@ PROCESS_TEST(address_space)
 {
     struct ih_error err = {0};
     unsigned has_limit = 0;
-    if (HAS_SANITIZER || getenv("QEMU_LD_PREFIX")) /* qemu-user ignores RLIMIT_AS */
+    if (HAS_SANITIZER || is_emulated()) /* qemu-user ignores RLIMIT_AS */
         skip();
     assert_int_equal(decode(*state, MAPPING, 1, NULL, &has_limit, &err), IH_OK);
     assert_int_equal(has_limit, 1);
