@@ -325,7 +325,7 @@ fuzzers: needs $(FUZZ_BINS)
 
 $(BUILD)/fuzz_lists: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
-                   $(addprefix $(BUILD)/src/cli/,options.o option_table.o)
+                   $(addprefix $(BUILD)/src/cli/,options.o option_table.o destinations.o endings.o chartfile.o)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples

@@ -222,6 +222,14 @@ static enum ih_status set_list(struct ih_options *o, const struct ih_option *opt
     return IH_OK;
 }
 
+static enum ih_status set_name(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    (void)option, (void)err;
+    o->stdin_name = value;
+    return IH_OK;
+}
+
 static enum ih_status set_luma(struct ih_options *o, const struct ih_option *option,
                                const char *value, struct ih_error *err)
 {
@@ -290,6 +298,7 @@ enum {
 
 _Static_assert(sizeof(enum ih_jpeg_side) == sizeof(int) &&
                    sizeof(enum ih_progress_when) == sizeof(int) &&
+                   sizeof(enum ih_color_when) == sizeof(int) &&
                    sizeof(enum ih_shell) == sizeof(int),
                "the index of a choice is stored as an int");
 
@@ -311,6 +320,8 @@ const struct ih_option ih_option_table[] = {
      .set = set_list, .number = '\n'},
     {ROW(INPUT, RUN, "files0-from", "the same, with a NUL byte after each path"), RARE,
      FILE_NAME("FILE"), .set = set_list, .number = '\0'},
+    {ROW(INPUT, RUN, "name", "of standard input, in outputs (-)"), RARE, FILE_NAME("NAME"),
+     .set = set_name},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
      .set = set_raw},
     {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"), RARE,
@@ -336,6 +347,9 @@ const struct ih_option ih_option_table[] = {
      .number = false},
     {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR"),
      .set = set_condition, .number = true},
+    {ROW(OUTPUT, RUN, "color", "colours of the summary (auto: on a terminal)"),
+     CHOICE([IH_COLOR_AUTO] = "auto", [IH_COLOR_ALWAYS] = "always", [IH_COLOR_NEVER] = "never"),
+     FIELD(color)},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},

@@ -332,6 +332,9 @@ static enum ih_status check_run(const struct ih_options *o, struct ih_error *err
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
     for (size_t i = 0; i < o->n_paths; i++)
         n_stdin += strcmp(o->paths[i], "-") == 0;
+    const bool has_stdin_image = n_stdin > (o->list_path && strcmp(o->list_path, "-") == 0);
+    if (o->stdin_name && !has_stdin_image)
+        return ih_error_set(err, IH_USAGE, "--name: names standard input, but - is no input");
     if (n_stdin > 1)
         return ih_error_set(err, IH_USAGE, "standard input can be only one image or one list");
     if (o->n_paths == 0 && !o->list_path)

@@ -33,6 +33,9 @@ enum ih_action {
 
 enum ih_shell { IH_SHELL_BASH, IH_SHELL_ZSH, IH_SHELL_FISH };
 
+/* --color. Auto: on a terminal that has colours, and without NO_COLOR. */
+enum ih_color_when { IH_COLOR_AUTO, IH_COLOR_ALWAYS, IH_COLOR_NEVER };
+
 struct ih_option;
 
 /* Results in one format for one place. */
@@ -53,7 +56,8 @@ struct ih_options {
     size_t n_outputs;              /* 0: only charts are written */
     const char *chart_path;        /* NULL: no charts; a file or a directory */
     struct ih_chart_options chart; /* the look of charts */
-    bool helps_all;                /* --help=all */
+    enum ih_color_when color;
+    bool helps_all; /* --help=all */
     struct ih_device_options device;
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
@@ -69,6 +73,7 @@ struct ih_options {
     uint64_t memory_bytes;        /* for images held in memory; 0: a part of the machine's */
     uint64_t bench_bytes;         /* size of the input that --bench generates */
     const char *list_path;        /* --files-from; NULL: none; "-": standard input */
+    const char *stdin_name;       /* --name; NULL: "-" */
     char list_separator;          /* '\n' or '\0', after each path of the list */
     struct ih_condition *where;   /* owned; NULL: all records are written */
     struct ih_condition *fail_if; /* owned; NULL: none */

@@ -55,6 +55,11 @@ void ih_report_print(const struct ih_run_report *s, FILE *f)
 {
     const uint64_t n_inputs = s->n_done + s->n_failed;
     bool has_begun = false;
+    if (s->has_shown_progress) {
+        next_part(f, &has_begun);
+        fprintf(f, "%" PRIu64 " image%s counted in %.1f s", s->n_done, s->n_done == 1 ? "" : "s",
+                (double)(s->ended_ns - s->started_ns) * 1e-9);
+    }
     if (s->n_failed > 0 && n_inputs > 1) {
         next_part(f, &has_begun);
         fprintf(f, "%" PRIu64 " of %" PRIu64 " inputs failed", s->n_failed, n_inputs);

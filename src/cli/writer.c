@@ -1,13 +1,13 @@
-/* TIOCGWINSZ is not in POSIX. Where a system hides it, the width of the terminal counts as
- * unknown. */
-#define _DEFAULT_SOURCE
+#define _POSIX_C_SOURCE 200809L
 
 #include "cli/writer.h"
 
 #include "base/clock.h"
+#include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
 #include "cli/endings.h"
+#include "cli/look.h"
 #include "cli/paths.h"
 #include "cli/report.h"
 #include "counts/total.h"
@@ -15,72 +15,13 @@
 #include "output/records.h"
 
 #include <errno.h>
-#include <langinfo.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-/* ---- the look of the text output ---- */
-
-enum { COLUMNS_MAX = 9999 };
-
-/* COLUMNS comes first: it also applies to a pipe. 0: unknown. */
-static unsigned columns_of(FILE *stream)
-{
-    const char *columns = getenv("COLUMNS");
-    char *end = NULL;
-    long n = columns ? strtol(columns, &end, 10) : 0;
-    if (n > 0 && n <= COLUMNS_MAX && *end == '\0')
-        return (unsigned)n;
-#ifdef TIOCGWINSZ
-    struct winsize size;
-    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0)
-        return size.ws_col;
-#endif
-    return 0;
-}
-
-static bool is_result_file(const char *path)
-{
-    struct ih_source src = {.is_open = false};
-    struct ih_error ignored;
-    const uint8_t *head;
-    size_t n;
-    struct stat st;
-    const bool is = stat(path, &st) == 0 && S_ISREG(st.st_mode) && /* opening a pipe would wait */
-                    ih_source_open_path(&src, path, &ignored) == IH_OK &&
-                    ih_source_peek(&src, 1, &head, &n, &ignored) == IH_OK &&
-                    ih_records_probe(head, n);
-    ih_source_reset(&src);
-    return is;
-}
-
-static struct ih_output_options look_of(FILE *stream, const struct ih_options *o,
-                                        const struct ih_data_output *data)
-{
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-    const bool is_terminal = isatty(fileno(stream)) == 1;
-    const struct ih_walk_sources sources = ih_walk_sources_of(o);
-    struct ih_output_options look = {.layout = data->layout,
-                                     .verbose = o->is_verbose,
-                                     .colour = is_terminal && !(no_color && *no_color) && term &&
-                                               *term && strcmp(term, "dumb") != 0,
-                                     .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
-                                     .columns = columns_of(stream),
-                                     .title = o->n_paths == 1 ? o->paths[0] : NULL};
-    /* A directory or a list counts as many images: the look does not depend on what it contains. */
-    const bool is_one = o->with_total
-                            ? o->only_total
-                            : ih_walk_count(&sources) == 1 && !is_result_file(o->paths[0]);
-    if (data->output == &ih_output_text && !look.layout)
-        look.layout = is_one ? "full" : "lines";
-    return look;
-}
 
 /* ---- opening ---- */
 
@@ -116,6 +57,7 @@ struct ih_writer {
     const struct ih_options *options; /* borrowed */
     struct ih_destinations destinations;
     struct ih_measurement measurement; /* of all results so far */
+    char *folder;                      /* owned; of all inputs */
     struct ih_total total;
     bool has_images, has_totals; /* among the results; totals come from result files */
     struct ih_run_report report;
@@ -130,6 +72,7 @@ struct ih_writer {
     pthread_mutex_t lock; /* held while a record is written; guards what follows */
     bool is_open;         /* the outputs have been opened and not been completed */
     struct ih_progress *progress;
+    struct ih_ahead *ahead;   /* counts inputs for progress */
     uint64_t n_charts_failed; /* of images that were counted */
     uint64_t n_matched;       /* records for which --fail-if holds */
 };
@@ -153,7 +96,8 @@ static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char 
     }
     setvbuf(s->file.stream, path ? s->buffer : standard_buffer, _IOFBF, BUFFER_BYTES);
     s->is_on_terminal = isatty(fileno(s->file.stream)) == 1;
-    const struct ih_output_options look = look_of(s->file.stream, w->options, s->data);
+    const struct ih_output_options look =
+        ih_look_of(s->file.stream, w->options, s->data, w->folder);
     return s->data->output->begin(s->file.stream, &look, &s->state, err);
 }
 
@@ -170,6 +114,8 @@ static void open_progress(struct ih_writer *w)
             is_piped = true;
     if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
         w->progress = ih_progress_open(ih_walk_count(&sources));
+    if (ih_walk_count(&sources) == 0)
+        w->ahead = ih_ahead_start(&sources, w->progress);
 }
 
 struct ih_writer *ih_writer_new(const struct ih_options *options)
@@ -199,6 +145,9 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     const struct ih_options *o = w->options;
     struct ih_charts *charts = NULL;
     *subject = NULL;
+    w->folder = ih_common_folder(o);
+    if (!w->folder)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
     if (status == IH_OK && o->chart_path)
         status = ih_charts_open(o->chart_path, &o->chart, &charts, err);
@@ -397,14 +346,16 @@ static void expect_many(struct ih_writer *w)
     const struct ih_options *o = w->options;
     struct ih_error reason;
     w->has_members = true;
-    ih_progress_forget_inputs(w->progress);
+    ih_ahead_stop(w->ahead);
+    w->ahead = NULL;
+    ih_progress_set_inputs(w->progress, 0);
     if (o->with_total || w->report.n_done > 0)
         return;
     for (size_t i = 0; i < o->n_outputs; i++) {
         struct sink *s = &w->sinks[i];
         if (s->data->output != &ih_output_text || s->data->layout)
             continue;
-        struct ih_output_options look = look_of(s->file.stream, o, s->data);
+        struct ih_output_options look = ih_look_of(s->file.stream, o, s->data, w->folder);
         look.layout = "lines";
         s->data->output->close(s->state);
         s->state = NULL;
@@ -413,19 +364,29 @@ static void expect_many(struct ih_writer *w)
     }
 }
 
-/*
- * Whether a walk leaves the input out: it is not an image, and nothing has promised one. A file
- * with the name of an image is a failure, like one that the user named.
- */
+/* Whether an input of an unknown format has the name of an image. A recognised format that is not
+ * read keeps what its name promises. */
+static bool breaks_promise(const char *path, const struct ih_error *error)
+{
+    struct stat st;
+    if (ih_charts_is_name(path))
+        return false;
+    return ih_ending_is_image(path) ||
+           (ih_ending_is_other_image(path) &&
+            (error->limit == IH_LIMIT_RAW_CHANNELS || (stat(path, &st) == 0 && st.st_size == 0)));
+}
+
+/* Whether a walk leaves the input out, which would be a failure if the user had named it. */
 static bool is_skipped(const struct ih_input *input, const struct ih_result *result)
 {
     return result->status == IH_UNKNOWN && !input->is_named &&
-           (!ih_ending_is_image(result->path) || ih_charts_is_name(result->path));
+           !breaks_promise(result->path, &result->error);
 }
 
 static void skip(struct ih_writer *w, const char *path, const struct ih_result *result)
 {
     w->report.n_skipped++;
+    ih_progress_skip(w->progress);
     if (!w->options->lists_skipped)
         return;
     char line[IH_MESSAGE_MAX + 16];
@@ -561,8 +522,11 @@ static void complete_outputs(struct ih_writer *w)
 
 void ih_writer_stop_progress(struct ih_writer *w)
 {
+    ih_ahead_stop(w->ahead);
+    w->ahead = NULL;
     pthread_mutex_lock(&w->lock);
-    ih_progress_close(w->progress);
+    if (ih_progress_close(w->progress))
+        w->report.has_shown_progress = true;
     w->progress = NULL;
     pthread_mutex_unlock(&w->lock);
 }
@@ -607,7 +571,7 @@ void ih_writer_close(struct ih_writer *w)
 {
     if (!w)
         return;
-    ih_progress_close(w->progress);
+    ih_writer_stop_progress(w);
     for (size_t i = 0; i < w->options->n_outputs; i++) {
         struct sink *s = &w->sinks[i];
         if (s->state)
@@ -616,6 +580,7 @@ void ih_writer_close(struct ih_writer *w)
         free(s->buffer);
     }
     ih_charts_close(w->charts);
+    free(w->folder);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }

@@ -84,7 +84,8 @@ static enum ih_status begin(FILE *stream, const struct ih_output_options *option
     ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
     fwrite(ih_report, 1, ih_report_bytes, stream);
     fputs("{\"version\":\"" IH_VERSION "\",\"title\":", stream);
-    ih_json_put_string_in_html(stream, options->title);
+    ih_json_put_string_in_html(stream,
+                               options->folder && *options->folder ? options->folder : NULL);
     fputs(",\"columns\":[", stream);
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
         fprintf(stream, "%s\"%s\"", i ? "," : "", ih_field_types[i].name);

@@ -16,9 +16,9 @@ struct ih_output_options {
     const char *layout; /* CSV: "channels", ...; text: "full" or "lines"; NULL: the first one */
     bool colour;        /* text: use ANSI colours */
     bool unicode;       /* text: use block elements and other non-ASCII characters */
+    const char *folder; /* text: of all inputs, "photos/"; NULL: none. Borrowed until close */
     unsigned columns;   /* text: width of the terminal; 0: not a terminal, keep long names */
     bool verbose;       /* name the decoder, device and kernel of each result */
-    const char *title;  /* HTML: of the page; NULL: a general one */
 };
 
 struct ih_output {

@@ -79,7 +79,7 @@ page() {
     }); }); });
   ' >said
   diff said - <<'END'
-d
+d/
 d/broken.png d/dark.pgm d/red.ppm d/white.pgm
 cannot decode
 3
