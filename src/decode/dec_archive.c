@@ -88,7 +88,7 @@ struct archive_state {
     size_t n_shown;        /* bytes shown to libarchive, consumed at the next read */
     size_t n_head, n_sent; /* n_sent of the first n_head bytes of a member are in frames */
     uint8_t head[IH_ARCHIVE_PROBE_BYTES];
-    struct ih_error error; /* of reading the source, or a limit */
+    struct ih_error error; /* of opening the archive, of reading the source, or a limit */
 };
 
 static enum ih_status load(struct archive_calls *calls, struct ih_error *err)
@@ -149,6 +149,8 @@ static void explain(const struct archive_state *s, struct ih_error *err)
     const char *text = s->lib.archive_error_string(s->archive);
     if (s->error.status != IH_OK)
         *err = s->error;
+    else if (s->lib.archive_errno(s->archive) == NO_FORMAT && s->n_members == 0)
+        ih_error_set(err, IH_UNKNOWN, "cannot decode: compressed, but not a tar file");
     else if (s->lib.archive_errno(s->archive) == ENOMEM)
         ih_error_set(err, IH_MEMORY, "out of memory");
     else
@@ -195,7 +197,12 @@ static void put_end(struct archive_state *s, struct output *out, const struct ih
 /* A name that begins with a dot, in any folder: hidden, as in a directory walk. */
 static bool is_hidden(const char *name)
 {
-    return name[0] == '.' || strstr(name, "/.");
+    for (const char *part = name; part; part = strchr(part + 1, '/')) {
+        part += *part == '/';
+        if (part[0] == '.' && part[1] != '/')
+            return true;
+    }
+    return false;
 }
 
 /* Reads the first bytes of a member. Returns what read returned last: 0 or more, or an error. */
@@ -224,13 +231,13 @@ static void judge(struct archive_state *s, struct archive_entry *entry, const ch
         ih_error_set(err, IH_UNKNOWN, "not an image");
     else if (s->lib.archive_entry_is_encrypted(entry))
         ih_error_set(err, IH_UNSUPPORTED, "encrypted: extract it with its password first");
-    else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
-        ih_error_set(err, IH_LIMIT, "too large");
     else if (read_head(s) < 0)
         explain(s, err);
     else if (ih_archive_probe(s->head, s->n_head) == IH_ARCHIVE_TAR ||
              !ih_decode_is_image(s->head, s->n_head))
         ih_error_set(err, IH_UNKNOWN, "not an image");
+    else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
+        ih_error_set(err, IH_LIMIT, "too large"); /* the other side knows by how much */
 }
 
 /* Reads the next header. */
@@ -238,13 +245,10 @@ static void next_member(struct archive_state *s, struct output *out)
 {
     struct archive_entry *entry;
     struct ih_error error = {0};
-    const int r = s->lib.archive_read_next_header(s->archive, &entry);
-    if (r == ARCHIVE_EOF || (r != ARCHIVE_OK && r != ARCHIVE_WARN)) {
-        const bool is_none = r != ARCHIVE_EOF && s->error.status == IH_OK &&
-                             s->lib.archive_errno(s->archive) == NO_FORMAT && s->n_members == 0;
-        if (is_none)
-            ih_error_set(&error, IH_UNKNOWN, "cannot decode: compressed, but not a tar file");
-        else if (r != ARCHIVE_EOF)
+    const int r = s->error.status == IH_OK ? s->lib.archive_read_next_header(s->archive, &entry)
+                                           : ARCHIVE_FATAL;
+    if (r != ARCHIVE_OK && r != ARCHIVE_WARN) {
+        if (r != ARCHIVE_EOF)
             explain(s, &error);
         put_end(s, out, &error);
         return;
@@ -346,13 +350,13 @@ static enum ih_status open_libarchive(struct archive_state *s, struct ih_error *
         s->lib.archive_read_support_filter_xz(s->archive) != ARCHIVE_OK ||
         s->lib.archive_read_support_filter_zstd(s->archive) != ARCHIVE_OK)
         return ih_error_set(err, IH_UNSUPPORTED, "libarchive lacks gzip, xz or zstd");
-    if (s->lib.archive_read_open2(s->archive, s, NULL, read_source, NULL, NULL) != ARCHIVE_OK) {
-        explain(s, err);
-        return err->status;
-    }
     enum { FILTERS_MAX = 2 }; /* a compression, and the file itself */
-    if (s->lib.archive_filter_count(s->archive) > FILTERS_MAX)
-        return ih_error_set(err, IH_LIMIT, "compressed more than once");
+    struct ih_error error = {0};
+    if (s->lib.archive_read_open2(s->archive, s, NULL, read_source, NULL, NULL) != ARCHIVE_OK)
+        explain(s, &error);
+    else if (s->lib.archive_filter_count(s->archive) > FILTERS_MAX)
+        ih_error_set(&error, IH_LIMIT, "compressed more than once");
+    s->error = error; /* the first frame carries it */
     return IH_OK;
 }
 
