@@ -36,6 +36,7 @@
        archive_skip_callback *, archive_close_callback *))                         \
     F(int, archive_read_next_header, (struct archive *, struct archive_entry **))  \
     F(la_ssize_t, archive_read_data, (struct archive *, void *, size_t))           \
+    F(int, archive_format, (struct archive *))                                     \
     F(int, archive_filter_count, (struct archive *))                               \
     F(la_int64_t, archive_filter_bytes, (struct archive *, int))                   \
     F(int, archive_errno, (struct archive *))                                      \
@@ -59,7 +60,11 @@ static const char *const call_names[] = {ARCHIVE_CALLS(IH_DYNLIB_NAME)};
  * Plain tar files reach it with sparse members.
  */
 enum { EXPANSION_MAX = 1000 };
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION /* a fuzzer would spend its time on bombs */
+#define EXPANDED_BYTES ((uint64_t)1 << 22)
+#else
 #define EXPANDED_BYTES ((uint64_t)1 << 30)
+#endif
 
 /* What libarchive sets if no format recognises the file; its header is not installed. */
 #ifdef EFTYPE
@@ -69,6 +74,7 @@ enum { NO_FORMAT = EILSEQ };
 #endif
 
 enum {
+    BLOCK_BYTES = 512, /* of tar */
     MESSAGE_MAX = 160,
     END_ROOM = 2 * (sizeof(struct ih_frame) + MESSAGE_MAX), /* DONE and END */
     ROW_BYTES = 128 * 1024 /* the least room that read gets; holds the longest frame of a name */
@@ -83,6 +89,7 @@ struct archive_state {
     uint64_t member_bytes_max;
     bool is_pipe; /* give each member as soon as it is complete */
     bool is_in_member, is_at_end;
+    bool has_ended, ends_in_zeros; /* the source: all is read; the last block so far */
     uint64_t n_members;
     uint64_t n_in, n_out;  /* bytes: of the archive, and of the members' content */
     size_t n_shown;        /* bytes shown to libarchive, consumed at the next read */
@@ -124,6 +131,25 @@ static void fail_bomb(struct archive_state *s)
                  EXPANSION_MAX);
 }
 
+/* Whether the last block of n bytes, or all of them, is zero. */
+static bool is_zero(const uint8_t *bytes, size_t n)
+{
+    for (size_t i = n > BLOCK_BYTES ? n - BLOCK_BYTES : 0; i < n; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+/* A tar file ends in a block of zeros. libarchive also takes the end of the file, so an archive
+ * that was cut between two members would look complete. Compressed files have an end of their own.
+ */
+static bool is_cut(const struct archive_state *s)
+{
+    const int format = s->lib.archive_format(s->archive) & ARCHIVE_FORMAT_BASE_MASK;
+    return format == ARCHIVE_FORMAT_TAR && s->lib.archive_filter_count(s->archive) == 1 &&
+           s->has_ended && !s->ends_in_zeros;
+}
+
 /* libarchive skips members within one call, so this is the place to notice a bomb in a stream. */
 static la_ssize_t read_source(struct archive *archive, void *user, const void **bytes)
 {
@@ -139,6 +165,9 @@ static la_ssize_t read_source(struct archive *archive, void *user, const void **
         return -1;
     s->n_shown = n;
     s->n_in += n;
+    s->has_ended = n == 0;
+    if (n > 0)
+        s->ends_in_zeros = is_zero(next, n) && (n >= BLOCK_BYTES || s->ends_in_zeros);
     *bytes = next;
     return (la_ssize_t)n;
 }
@@ -154,7 +183,8 @@ static void explain(const struct archive_state *s, struct ih_error *err)
     else if (s->lib.archive_errno(s->archive) == ENOMEM)
         ih_error_set(err, IH_MEMORY, "out of memory");
     else
-        ih_error_set(err, IH_CORRUPT, "damaged archive: %.100s", text ? text : "no reason known");
+        ih_error_set(err, IH_CORRUPT, "damaged archive%s%.100s", text ? ": " : "",
+                     text ? text : "");
 }
 
 /* ---- frames ---- */
@@ -197,9 +227,9 @@ static void put_end(struct archive_state *s, struct output *out, const struct ih
 /* A name that begins with a dot, in any folder: hidden, as in a directory walk. */
 static bool is_hidden(const char *name)
 {
-    for (const char *part = name; part; part = strchr(part + 1, '/')) {
+    for (const char *part = name; part; part = strchr(part, '/')) {
         part += *part == '/';
-        if (part[0] == '.' && part[1] != '/')
+        if (part[0] == '.' && part[1] != '/' && part[1] != '\0')
             return true;
     }
     return false;
@@ -250,6 +280,8 @@ static void next_member(struct archive_state *s, struct output *out)
     if (r != ARCHIVE_OK && r != ARCHIVE_WARN) {
         if (r != ARCHIVE_EOF)
             explain(s, &error);
+        else if (is_cut(s))
+            ih_error_set(&error, IH_CORRUPT, "damaged archive: it ends without an end mark");
         put_end(s, out, &error);
         return;
     }
