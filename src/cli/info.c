@@ -30,7 +30,7 @@ void ih_print_help(FILE *f)
         [IH_GROUP_COUNTING] = "Counting", [IH_GROUP_DEVICE] = "Device", [IH_GROUP_RUN] = "Run",
         [IH_GROUP_OTHER] = "Other"};
     fputs("Usage: imghist [OPTION]... [PATH]...\n"
-          "Counts exact histograms of images. PATH is an image, a directory, or - (stdin).\n"
+          "Counts exact histograms of images. PATH is an image, archive or directory, or - (stdin).\n"
           "\n",
           f);
     for (const struct ih_option *k = ih_option_table; k->name; k++) {

@@ -28,7 +28,9 @@ TEST(recognises_tar_by_its_checksum)
     assert_int_equal(ih_archive_probe(block, 512), IH_ARCHIVE_TAR);
     for (size_t n = 1; n < 512; n++)
         assert_int_equal(ih_archive_probe(block, n), IH_ARCHIVE_UNSURE);
-    for (unsigned i = 0; i < 512; i++) { /* each byte counts, and so does each digit */
+    for (unsigned i = 0; i < 512; i++) { /* each byte counts but the filler after the checksum */
+        if (i == 155)
+            continue;
         block[i] ^= 1;
         assert_int_not_equal(ih_archive_probe(block, 512), IH_ARCHIVE_TAR);
         block[i] ^= 1;
