@@ -87,6 +87,53 @@ struct ih_gpu_planes_args {
  * upsampling. Returns the same statuses. */
 cudaError_t ih_histogram_ycc(const struct ih_gpu_planes_args *args);
 
+/* ---- batches ---- */
+
+enum {
+    IH_GPU_BATCH_IMAGES = 64,    /* of a list, in one launch */
+    IH_GPU_BATCH_MOST = 1 << 21, /* images of equal size, in one launch */
+    IH_GPU_BATCH_CLIPS = 4,
+    IH_GPU_BATCH_PLANS = 4
+};
+
+/* An image in device memory; strides in bytes, of either sign. */
+struct ih_gpu_image {
+    const uint8_t *d_data, *d_labels; /* d_labels: uint8, one a pixel; used if n_labels > 0 */
+    int64_t row_stride, channel_stride, labels_row_stride;
+    uint32_t width, height; /* less than 2^31 together */
+};
+
+struct ih_gpu_batch_args {
+    /* A list of n_images <= IH_GPU_BATCH_IMAGES images; or, if is_list is 0, images[0] alone, and
+     * the others follow it image_stride apart. */
+    struct ih_gpu_image images[IH_GPU_BATCH_IMAGES];
+    uint32_t n_images; /* at most IH_GPU_BATCH_MOST */
+    int is_list;
+    int64_t image_stride, labels_image_stride, pixel_stride;
+    unsigned n_channels;  /* 1 to 4 */
+    unsigned n_labels;    /* 0: none; at most 256. Others are not counted */
+    int is_bgr, has_luma; /* 3 and 4 channels only */
+    struct ih_gpu_measures measures;
+    /* Overwritten, [n_images][n_labels or 1][planes][256] and [...][planes + IH_GPU_BATCH_CLIPS]:
+     * sums, then any_low, any_high, all_low, all_high. Planes: red, green, blue, alpha, luma. */
+    uint32_t *d_bins;
+    unsigned long long *d_sums; /* or NULL */
+    unsigned plan;              /* 0: chosen by size; 1 to IH_GPU_BATCH_PLANS: for tests */
+    const struct ih_gpu_properties *gpu;
+    cudaStream_t stream;
+};
+
+/* Counts each image of a batch apart, in one launch and at most two memsets. Needs rows of
+ * interleaved or planar pixels, without labels: see ih_histogram_batch_fits. Returns the statuses
+ * of the other launchers. */
+cudaError_t ih_histogram_batch(const struct ih_gpu_batch_args *args);
+
+/* Whether the layout is one that ih_histogram_batch takes. */
+int ih_histogram_batch_fits(const struct ih_gpu_batch_args *args);
+
+/* The same for any strides, and with labels; slower. */
+cudaError_t ih_histogram_labels(const struct ih_gpu_batch_args *args);
+
 #ifdef __cplusplus
 }
 #endif

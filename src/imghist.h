@@ -2,8 +2,9 @@
  * libimghist: exact 256-bin histograms of images, counted on a GPU or on the CPU.
  *
  *     ih_context   the device that counts, and the settings
- *     ih_count_*   counts a file, bytes, or pixels in host memory
+ *     ih_count_*   counts a file, bytes, a stream, or pixels in host memory
  *     ih_pending   counts pixels in the memory of a GPU, on the caller's CUDA stream
+ *     ih_batch     counts many images of host or GPU memory in one call, into plain arrays
  *     ih_counts    the result: bins and statistics; results can be added up
  *
  * Rules for all functions
@@ -88,6 +89,36 @@
  *         return is_done;
  *     }
  * end of example
+ *
+ * example count_tensor.c:
+ *     #include <cuda_runtime_api.h>
+ *     #include <imghist.h>
+ *     #include <stdio.h>
+ *
+ *     // Enqueues a histogram of each image and channel of a tensor, uint8 [n][3][height][width].
+ *     // d_bins: uint32 [n][4][256] in GPU memory: red, green, blue, luma. Waits for nothing.
+ *     int count_tensor(struct ih_context *context, const uint8_t *d_nchw, unsigned n,
+ *                      unsigned height, unsigned width, uint32_t *d_bins, cudaStream_t stream)
+ *     {
+ *         const ptrdiff_t plane = (ptrdiff_t)width * height;
+ *         struct ih_batch batch = {0};
+ *         struct ih_error err;
+ *         batch.size_bytes = sizeof batch;
+ *         batch.n_images = n;
+ *         batch.image_stride = 3 * plane;
+ *         batch.image.data = d_nchw;
+ *         batch.image.width = width;
+ *         batch.image.height = height;
+ *         batch.image.row_stride = width;
+ *         batch.image.channel_stride = plane;
+ *         batch.pixel_stride = 1;
+ *         batch.n_channels = 3;
+ *         if (ih_batch_enqueue(context, &batch, d_bins, NULL, stream, &err) == IH_OK)
+ *             return 1;
+ *         fprintf(stderr, "%s\n", err.message);
+ *         return 0;
+ *     }
+ * end of example
  */
 #ifndef IMGHIST_H
 #define IMGHIST_H
@@ -105,7 +136,8 @@ extern "C" {
 #define IH_PUBLIC
 #endif
 
-#define IH_VERSION "0.1.0" /* of this header; ih_version() returns the version of the library */
+#define IH_VERSION "0.1.0"    /* of this header; ih_version() returns the version of the library */
+#define IH_VERSION_NUMBER 100 /* the same for #if: 10000 * major + 100 * minor + patch */
 
 /* ---- errors, planes, statistics ---- */
 
@@ -114,7 +146,7 @@ enum ih_status {
     IH_USAGE,       /* invalid arguments or settings */
     IH_UNAVAILABLE, /* this machine or this build does not have the device */
     IH_IO,          /* reading or writing failed; the message ends with the system's reason */
-    IH_UNKNOWN,     /* not an image of a known format */
+    IH_UNKNOWN,     /* not an image of a known format, or of one that is only recognised */
     IH_CORRUPT,     /* damaged or truncated */
     IH_UNSUPPORTED, /* a variant that is not decoded, or its library is missing */
     IH_LIMIT,       /* exceeds a limit */
@@ -125,11 +157,13 @@ enum ih_status {
 
 /* The setting that accepts the file: it raises the limit if status is IH_LIMIT. */
 enum ih_limit {
-    IH_LIMIT_NONE = 0,   /* no setting does */
-    IH_LIMIT_MAX_PIXELS, /* ih_settings.max_pixels */
-    IH_LIMIT_MAX_MEMORY, /* ih_settings.max_memory */
-    IH_LIMIT_LENIENT,    /* ih_settings.lenient; status is IH_CORRUPT */
-    IH_LIMIT_TIMEOUT     /* ih_settings.timeout */
+    IH_LIMIT_NONE = 0,    /* no setting does */
+    IH_LIMIT_MAX_PIXELS,  /* ih_settings.max_pixels */
+    IH_LIMIT_MAX_MEMORY,  /* ih_settings.max_memory */
+    IH_LIMIT_LENIENT,     /* ih_settings.lenient; status is IH_CORRUPT */
+    IH_LIMIT_TIMEOUT,     /* ih_settings.timeout */
+    IH_LIMIT_RAW_CHANNELS /* ih_settings.raw_channels, if it holds bare samples; status is
+                             IH_UNKNOWN */
 };
 
 enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */
@@ -151,7 +185,8 @@ enum {
     IH_PLANES = IH_CHANNELS_MAX + 1
 };
 
-enum { IH_PERCENTILES = 7 }; /* 1 5 25 50 75 95 99 */
+/* Indices of ih_stats.percentile. */
+enum { IH_P01, IH_P05, IH_P25, IH_MEDIAN, IH_P75, IH_P95, IH_P99, IH_PERCENTILES };
 
 /* Statistics of one plane. Without pixels the real numbers are NaN and the integers 0. */
 struct ih_stats {
@@ -174,11 +209,21 @@ enum ih_warning {
     IH_WARNING_HEADER_BYTES = 1, /* JPEG: extra bytes between the segments before the first scan */
     IH_WARNING_END_BYTES = 2,    /* JPEG: extra bytes before the end marker (EOI) */
     IH_WARNING_DATA_BYTES = 4,   /* JPEG, only if lenient: extra bytes before another marker */
-    IH_WARNING_PROGRESSION = 8   /* JPEG, only if lenient: irregular order of progressive scans */
+    IH_WARNING_PROGRESSION = 8,  /* JPEG, only if lenient: irregular order of progressive scans */
+    IH_WARNING_LAST_BITS = 16 /* JPEG, only if lenient: no scans of the coefficients' last bits */
 };
 
 /* Describes one warning, such as "extra bytes before the end marker". Static, never NULL. */
 IH_PUBLIC const char *ih_warning_text(enum ih_warning warning);
+
+/* What a file asks for when it is shown. Stored values are counted, so none of it is applied; bits
+ * of ih_summary.not_applied. */
+enum ih_not_applied {
+    IH_NOT_APPLIED_ICC_PROFILE = 1,
+    IH_NOT_APPLIED_GAMMA = 2,        /* PNG: other than that of sRGB */
+    IH_NOT_APPLIED_COLOUR_SPACE = 4, /* code points (CICP) or an encoding other than sRGB */
+    IH_NOT_APPLIED_ORIENTATION = 8   /* other than upright */
+};
 
 /* ---- contexts: the device and the settings ---- */
 
@@ -203,8 +248,8 @@ struct ih_settings {
                               more threads may still count. 0 means 1 */
     const char *alpha;     /* "count" (default): alpha is counted like other channels.
                               "skip-transparent": pixels with alpha 0 are not counted at all */
-    unsigned lenient;      /* 1: also accept irregular JPEG files whose pixels are certain, with a
-                              warning; never invented pixels. See --lenient in imghist(1) */
+    unsigned lenient;      /* 1: also accept irregular JPEG files that libjpeg decodes alike, with
+                              a warning; never invented pixels. See --lenient in imghist(1) */
     unsigned timeout;      /* seconds that reading and decoding a file may take, without waits for
                               pipes and for max_memory; checked between bands of pixels, since a
                               format's library cannot be interrupted. 0: no limit */
@@ -237,7 +282,8 @@ IH_PUBLIC void ih_context_close(struct ih_context *context);
 
 struct ih_counts;
 
-/* Description of the counts. Strings are static, and "" if they do not apply. */
+/* Description of the counts. Strings are "" if they do not apply. They are static, but those of
+ * loaded counts live until the counts are changed or closed. */
 struct ih_summary {
     uint64_t n_images;            /* added up; 0: empty */
     uint64_t n_pixels;            /* counted pixels, without those that skip-transparent skips */
@@ -255,6 +301,12 @@ struct ih_summary {
                                      without pixels */
     const char *alpha;            /* from the settings: "count" or "skip-transparent" */
     unsigned warnings;            /* set of enum ih_warning; 0 for sums */
+    const char *version;          /* of the library that counted; "": empty, or versions differ */
+    const char *reduction;        /* how other depths became 8 bits: "round(v*255/max)" */
+    const char *range;    /* of the file's samples: "full", "limited" if they were expanded to
+                             full range, "" if not known */
+    unsigned n_frames;    /* images in the file; 0: not known, pixels or sums */
+    unsigned not_applied; /* set of enum ih_not_applied, of any image */
 };
 
 /* Opens empty counts. *counts is owned by the caller. Returns IH_OK or IH_MEMORY. */
@@ -289,6 +341,30 @@ IH_PUBLIC enum ih_status ih_counts_stats(const struct ih_counts *counts, unsigne
                                          struct ih_stats *stats, size_t size_bytes,
                                          struct ih_error *err);
 
+enum { IH_SAVED_BYTES_MAX = 16384 }; /* no saved counts are longer */
+
+/*
+ * Saves counts, with everything that defines them, as a string of bytes: the same for equal counts
+ * on every machine and device. It has a version and a checksum. It keeps neither the device nor the
+ * kernel.
+ *
+ * bytes   uint8 [size_bytes], written if size_bytes is enough; NULL if size_bytes is 0
+ *
+ * Returns the number of bytes needed, at most IH_SAVED_BYTES_MAX.
+ */
+IH_PUBLIC size_t ih_counts_save(const struct ih_counts *counts, void *bytes, size_t size_bytes);
+
+/*
+ * Loads saved counts; every later library reads the versions of earlier ones. Overwrites counts.
+ *
+ * bytes   uint8 [size_bytes], any bytes, borrowed during the call
+ *
+ * Returns IH_OK. On an error counts are empty: IH_CORRUPT (damaged or cut, or the counts contradict
+ * each other) or IH_UNSUPPORTED (saved by a newer version).
+ */
+IH_PUBLIC enum ih_status ih_counts_load(struct ih_counts *counts, const void *bytes,
+                                        size_t size_bytes, struct ih_error *err);
+
 /* ---- counting files and pixels in host memory ---- */
 
 /*
@@ -307,6 +383,16 @@ IH_PUBLIC enum ih_status ih_count_memory(struct ih_context *context, const void 
                                          size_t size_bytes, struct ih_counts *counts,
                                          struct ih_error *err);
 
+/* Reads the next bytes of a file: up to size_bytes, at least 1, into buffer. Returns their number,
+ * 0 at the end of the file, -1 on an error. */
+typedef ptrdiff_t (*ih_read_function)(void *user, void *buffer, size_t size_bytes);
+
+/* The same for a file that a function reads, forward. read is called only during the call, by its
+ * thread, with at least 1 byte to fill; user is passed on to it. An error of read is IH_IO. */
+IH_PUBLIC enum ih_status ih_count_stream(struct ih_context *context, ih_read_function read,
+                                         void *user, struct ih_counts *counts,
+                                         struct ih_error *err);
+
 /* Interleaved pixels with 8 bits per sample. This struct never changes. */
 struct ih_pixels {
     const void *data;       /* the first row; any alignment */
@@ -320,6 +406,34 @@ struct ih_pixels {
  * counts. Returns IH_OK, IH_USAGE (invalid pixels), IH_MEMORY, IH_UNAVAILABLE or IH_DEVICE. */
 IH_PUBLIC enum ih_status ih_count_pixels(struct ih_context *context, const struct ih_pixels *pixels,
                                          struct ih_counts *counts, struct ih_error *err);
+
+/*
+ * Pixels in any layout: planar, BGR, with gaps, mirrored, 16 bits. Channels as in struct ih_pixels.
+ * The sample of row y, column x and channel c begins at
+ *
+ *     data + y * row_stride_bytes + x * pixel_stride_bytes + c * channel_stride_bytes
+ *
+ * Strides may be negative or 0. Samples of 16 bits are in the byte order of the machine, with any
+ * alignment; each counts as round((v - range_low) * 255 / (range_high - range_low)), half up, after
+ * v has been limited to the range. All zero is the default.
+ */
+struct ih_array {
+    const void *data;
+    uint64_t width, height; /* pixels; 0 is allowed */
+    unsigned n_channels;    /* 1 to 4 */
+    unsigned has_strides;   /* 0: interleaved without gaps, the strides are ignored; 1: they hold */
+    ptrdiff_t row_stride_bytes, pixel_stride_bytes, channel_stride_bytes;
+    unsigned is_bgr;                /* 1: the first three channels are blue, green, red */
+    unsigned depth;                 /* bits per sample, 8 (default) or 16 */
+    unsigned range_low, range_high; /* 16 bits only; 0, 0 means 0, 65535 */
+};
+
+/* Counts pixels in host memory, borrowed during the call. size_bytes is sizeof *array in the
+ * caller. max_pixels does not apply. Overwrites counts. Returns as ih_count_pixels, with IH_USAGE
+ * for an invalid array. */
+IH_PUBLIC enum ih_status ih_count_array(struct ih_context *context, const struct ih_array *array,
+                                        size_t size_bytes, struct ih_counts *counts,
+                                        struct ih_error *err);
 
 /* ---- counting pixels in GPU memory ---- */
 
@@ -365,6 +479,120 @@ IH_PUBLIC enum ih_status ih_pending_finish(struct ih_pending *pending, struct ih
                                            struct ih_error *err);
 
 IH_PUBLIC void ih_pending_close(struct ih_pending *pending);
+
+/* ---- counting batches of images ---- */
+
+enum { IH_BATCH_CLIPS = 4, IH_BATCH_LABELS_MAX = 256, IH_BATCH_LAUNCH_IMAGES = 64 };
+
+/* An image of a batch, 8 bits per sample. Strides are in bytes; they may be negative, or 0 for
+ * samples that repeat. This struct never changes. */
+struct ih_batch_image {
+    const uint8_t *data;         /* the first channel of the first pixel; any alignment */
+    const uint8_t *labels;       /* the first pixel's label; NULL: no label map */
+    uint32_t width, height;      /* pixels; 0 is allowed; less than 2^31 together */
+    ptrdiff_t row_stride;        /* from one row to the next */
+    ptrdiff_t channel_stride;    /* from one channel to the next, in order of memory */
+    ptrdiff_t labels_row_stride; /* labels of a row are consecutive bytes */
+};
+
+enum ih_order { IH_ORDER_RGB = 0, IH_ORDER_BGR = 1 };
+
+/*
+ * A batch: images of equal size and layout, or a list of images. Packed layouts:
+ *
+ *     NHWC   image_stride C*H*W, row_stride C*W, pixel_stride C, channel_stride 1
+ *     NCHW   image_stride C*H*W, row_stride W,   pixel_stride 1, channel_stride H*W
+ *
+ * If there are labels, pixels are counted for each label apart; pixels with a label of n_labels or
+ * more are not counted. So a mask that is 0 where pixels count is a label map with n_labels = 1.
+ *
+ * This struct may grow; size_bytes comes first. Zero is the default of every other field.
+ */
+struct ih_batch {
+    size_t size_bytes;                 /* sizeof(struct ih_batch) in the caller */
+    size_t n_images;                   /* 0 is allowed */
+    const struct ih_batch_image *list; /* [n_images], in host memory, borrowed during the call;
+                                          NULL: all are like `image` */
+    struct ih_batch_image image;       /* the first image, without a list */
+    ptrdiff_t image_stride;            /* from its data to the next image's */
+    ptrdiff_t labels_image_stride;     /* from its labels to the next image's; 0: one for all */
+    ptrdiff_t pixel_stride;            /* from one pixel to the next in a row; not 0 */
+    unsigned n_channels;               /* 1 gray; 2 gray, alpha; 3 colour; 4 colour, alpha */
+    unsigned n_labels;                 /* 0: no label maps; at most IH_BATCH_LABELS_MAX */
+    enum ih_order order;               /* of colour channels in memory; counts are always R, G, B */
+    unsigned without_luma;             /* 1: colour images get no luma plane */
+    unsigned n_threads;                /* of ih_batch_count; 0: one for each CPU core */
+};
+
+/*
+ * The shape of a batch's counts, in C order, L being n_labels or 1:
+ *
+ *     bins   uint32 [n_images][L][n_planes][IH_BINS]: pixels
+ *     sums   uint64 [n_images][L][n_planes + IH_BATCH_CLIPS]: each plane's sum of 8-bit values,
+ * then the pixels with any_low, any_high, all_low, all_high (struct ih_summary)
+ *
+ * Planes are the channels and then luma, if there is colour. bins are 32 bits wide because that
+ * halves what a GPU writes, and because a count of fewer than 2^31 pixels also fits int32 tensors.
+ */
+struct ih_batch_shape {
+    size_t n_labels, n_planes; /* L, and planes */
+    size_t bins_bytes, sums_bytes;
+};
+
+/* Checks the batch and fills *shape, size_bytes long. Returns IH_OK, or IH_USAGE (invalid). */
+IH_PUBLIC enum ih_status ih_batch_shape(const struct ih_batch *batch, struct ih_batch_shape *shape,
+                                        size_t size_bytes, struct ih_error *err);
+
+/*
+ * Counts a batch in host memory on the CPU, whatever the context's device is. Luma and clip limits
+ * are the context's. Starts threads for the call if the batch is large enough.
+ *
+ * bins   overwritten; after an error undefined
+ * sums   the same; NULL: not wanted
+ *
+ * Returns IH_OK, IH_MEMORY, or IH_USAGE: the batch is invalid, or it has alpha and the context is
+ * set to skip-transparent.
+ */
+IH_PUBLIC enum ih_status ih_batch_count(struct ih_context *context, const struct ih_batch *batch,
+                                        uint32_t *bins, uint64_t *sums, struct ih_error *err);
+
+/*
+ * Enqueues counting a batch in GPU memory on the caller's stream and returns. Copies no pixels,
+ * waits for nothing and allocates nothing, except that the first call on a GPU loads the kernel,
+ * which may wait for the GPU; later calls can be captured in a CUDA graph. The GPU that holds bins
+ * counts, whatever the context's device is.
+ *
+ * A batch without a list is one launch. A list is one launch for every IH_BATCH_LAUNCH_IMAGES
+ * images; their addresses travel as arguments of the kernel.
+ *
+ * Packed NHWC and NCHW run at the speed in docs/performance.md, as do rows with gaps and any
+ * alignment. Other strides and label maps are slower.
+ *
+ * d_bins   in GPU memory; overwritten in the order of the stream; aligned to 4 bytes
+ * d_sums   the same, aligned to 8 bytes; NULL: not wanted
+ * stream   a cudaStream_t or CUstream of that GPU; NULL: its default stream
+ *
+ * Pixels, labels and counts must stay valid until the stream has passed this point. Returns IH_OK,
+ * IH_UNAVAILABLE (a build without CUDA, or no GPU), IH_DEVICE, or IH_USAGE: as ih_batch_count, or
+ * memory of the host or of another GPU. Of a list only the first image's address is looked up.
+ */
+IH_PUBLIC enum ih_status ih_batch_enqueue(struct ih_context *context, const struct ih_batch *batch,
+                                          uint32_t *d_bins, uint64_t *d_sums, void *stream,
+                                          struct ih_error *err);
+
+/*
+ * Overwrites counts with those of one image and label of a batch, for statistics and addition.
+ *
+ * bins, sums   of the whole batch, in host memory
+ * label        0 without labels
+ *
+ * Returns IH_OK, or IH_USAGE: an invalid batch, index or settings, or without_luma and colour. Then
+ * counts are empty.
+ */
+IH_PUBLIC enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch *batch,
+                                         const uint32_t *bins, const uint64_t *sums, size_t image,
+                                         unsigned label, struct ih_counts *counts,
+                                         struct ih_error *err);
 
 #ifdef __cplusplus
 }

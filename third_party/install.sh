@@ -25,6 +25,7 @@ formats|library libtiff-4 >= 4.5|reads TIFF|libtiff-dev|libtiff-devel|libtiff|li
 formats|header gif_lib.h|reads GIF|libgif-dev|giflib-devel|giflib|giflib-devel|giflib-dev|giflib
 formats|library libheif >= 1.15|reads HEIC and AVIF|libheif-dev|libheif-devel|libheif|libheif-devel|libheif-dev|libheif
 formats|library libjxl >= 0.7|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjxl-devel|libjxl-dev|jpeg-xl
+formats|library libopenjp2 >= 2.5|reads JPEG 2000|libopenjp2-7-dev|openjpeg2-devel|openjpeg2|openjpeg2-devel|openjpeg-dev|openjpeg
 formats|library libarchive >= 3.5|reads tar and zip files|libarchive-dev|libarchive-devel|libarchive|libarchive-devel|libarchive-dev|libarchive
 test|header cmocka.h|runs the unit tests|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev|cmocka
 test|tool c++|builds a C++ program with the library|g++|gcc-c++|=|gcc-c++|g++|=
@@ -47,9 +48,11 @@ package ci|tool dh|makes Debian packages|debhelper|debhelper|-|-|-|-
 package ci|tool lintian|checks Debian packages|lintian|lintian|-|-|-|-
 package ci|tool mmdebstrap|makes a fresh system for testing Debian packages|mmdebstrap|-|-|-|-|-
 ci|tool inotifywait|watches a folder in the tests|inotify-tools|inotify-tools|inotify-tools|inotify-tools|inotify-tools|-
+emulate|tool i686-linux-gnu-gcc|builds for 32 bits|gcc-i686-linux-gnu|-|-|-|-|-
 emulate|tool aarch64-linux-gnu-gcc|builds for aarch64|gcc-aarch64-linux-gnu|gcc-aarch64-linux-gnu|-|-|-|-
-emulate|tool qemu-aarch64-static|runs the tests of aarch64|qemu-user-static|qemu-user-static|-|-|-|-
-emulate|tool mmdebstrap|unpacks the libraries of aarch64|mmdebstrap|-|-|-|-|-
+emulate|tool s390x-linux-gnu-gcc|builds for s390x|gcc-s390x-linux-gnu|gcc-s390x-linux-gnu|-|-|-|-|-
+emulate|tool qemu-aarch64-static|runs the tests of aarch64 and s390x|qemu-user-static|qemu-user-static|-|-|-|-
+emulate|tool mmdebstrap|unpacks the libraries of other machines|mmdebstrap|-|-|-|-|-
 package ci|tool fakeroot|makes Debian packages as an ordinary user|fakeroot|fakeroot|fakeroot|fakeroot|fakeroot|-
 END
 }

@@ -57,6 +57,22 @@ void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t siz
                             .memory_bytes = size_bytes};
 }
 
+enum ih_status ih_source_open_function(struct ih_source *s, ih_read_function read, void *user,
+                                       struct ih_error *err)
+{
+    assert(!s->is_open);
+    uint8_t *buffer = s->buffer ? s->buffer : malloc(IH_SOURCE_BUFFER_BYTES);
+    if (!buffer)
+        return ih_error_errno(err, ENOMEM, "cannot read");
+    *s = (struct ih_source){.fd = -1,
+                            .is_open = true,
+                            .buffer = buffer,
+                            .next = buffer,
+                            .read = read,
+                            .read_user = user};
+    return IH_OK;
+}
+
 void ih_source_close(struct ih_source *s)
 {
     if (s->is_open && s->owns_fd)
@@ -86,6 +102,8 @@ static bool regular_bytes(const struct ih_source *s, uint64_t *n_bytes)
 bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes)
 {
     *n_bytes = s->memory_bytes;
+    if (s->read)
+        return false;
     if (!s->is_open || s->fd < 0)
         return s->is_open;
     return s->is_from_start && regular_bytes(s, n_bytes);
@@ -134,7 +152,24 @@ enum ih_status ih_check_not_output(const struct ih_file_identity *input,
     return IH_OK;
 }
 
-/* Calls read(2) once, and again after a signal. Sets at_end. Every later call repeats an error, so
+/* Calls read(2), and again after a signal, or the caller's function. Returns the number of bytes,
+ * or -1 with errno set. */
+static ssize_t read_bytes(struct ih_source *s, uint8_t *dst, size_t size)
+{
+    ssize_t n;
+    if (s->read) {
+        n = s->read(s->read_user, dst, size);
+        if (n < 0 || (size_t)n > size)
+            errno = EIO;
+        return n < 0 || (size_t)n > size ? -1 : n;
+    }
+    do
+        n = read(s->fd, dst, size);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+/* Reads once. Sets at_end. Every later call repeats an error, so
  * that a decoder that ignores it cannot continue. Waiting for a pipe takes no time of the limit. */
 static enum ih_status read_once(struct ih_source *s, uint8_t *dst, size_t size, size_t *got,
                                 struct ih_error *err)
@@ -148,9 +183,7 @@ static enum ih_status read_once(struct ih_source *s, uint8_t *dst, size_t size, 
         const bool may_wait = s->time.limit_s && !regular_bytes(s, &n_bytes);
         if (may_wait)
             ih_time_limit_pause(&s->time);
-        do
-            n = read(s->fd, dst, size);
-        while (n < 0 && errno == EINTR);
+        n = read_bytes(s, dst, size);
         if (may_wait)
             ih_time_limit_resume(&s->time);
         s->read_ns += ih_clock_ns() - start_ns;
@@ -188,6 +221,8 @@ bool ih_source_size_left(const struct ih_source *s, uint64_t *n_bytes)
 {
     uint64_t file_bytes;
     *n_bytes = s->n_left;
+    if (s->read)
+        return false;
     if (!s->is_open || s->fd < 0)
         return s->is_open;
     if (!regular_bytes(s, &file_bytes))

@@ -21,7 +21,9 @@ enum { IH_SOURCE_BUFFER_BYTES = 64 * 1024 };
 
 /* One per worker. All zero is a closed source. Fields are private. */
 struct ih_source {
-    int fd; /* open file, or -1 for memory; valid while is_open */
+    int fd;                /* open file, or -1 for memory and a function; valid while is_open */
+    ih_read_function read; /* reads instead of fd; NULL: none */
+    void *read_user;
     bool is_open, owns_fd, at_end;
     bool is_from_start;  /* the file descriptor began at the first byte of a file */
     uint8_t *buffer;     /* owned, IH_SOURCE_BUFFER_BYTES, kept until reset */
@@ -58,6 +60,10 @@ void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_by
 
 /* Reads from memory, borrowed until close. Cannot fail. */
 void ih_source_open_memory(struct ih_source *s, const uint8_t *bytes, size_t size_bytes);
+
+/* Reads with the caller's function, as imghist.h describes it. Returns IH_OK or IH_MEMORY. */
+enum ih_status ih_source_open_function(struct ih_source *s, ih_read_function read, void *user,
+                                       struct ih_error *err);
 
 /* Closes the input and keeps the buffer for the next one. A closed source is allowed. */
 void ih_source_close(struct ih_source *s);

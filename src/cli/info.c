@@ -23,7 +23,7 @@ static void print_option(FILE *f, const struct ih_option *option)
     fprintf(f, "%*s %s\n", n < USAGE_COLUMNS ? USAGE_COLUMNS - n : 0, "", option->help);
 }
 
-void ih_print_help(FILE *f)
+static void print_help(FILE *f, bool shows_rare)
 {
     static const char *const groups[] = {
         [IH_GROUP_INPUT] = "Input",       [IH_GROUP_OUTPUT] = "Output", [IH_GROUP_CHART] = "Charts",
@@ -33,10 +33,14 @@ void ih_print_help(FILE *f)
           "Counts exact histograms of images. PATH is an image, archive or directory, or - (stdin).\n"
           "\n",
           f);
+    const struct ih_option *last = NULL;
     for (const struct ih_option *k = ih_option_table; k->name; k++) {
-        if (k == ih_option_table || k->group != k[-1].group)
+        if (k->is_rare && !shows_rare)
+            continue;
+        if (!last || k->group != last->group)
             fprintf(f, "%s:\n", groups[k->group]);
         print_option(f, k);
+        last = k;
     }
     fputs("\n"
           "Examples:\n"
@@ -45,6 +49,18 @@ void ih_print_help(FILE *f)
           "  imghist photos/ --chart=charts          draw a chart of each photo\n"
           "Exit status: 0 ok, 1 an input or output failed, 2 usage error, 3 not available\n",
           f);
+    if (!shows_rare)
+        fputs("More options: imghist --help=all; their details: man imghist\n", f);
+}
+
+void ih_print_help(FILE *f)
+{
+    print_help(f, false);
+}
+
+void ih_print_help_all(FILE *f)
+{
+    print_help(f, true);
 }
 
 /* ---- --version and --list ---- */

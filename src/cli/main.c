@@ -318,15 +318,15 @@ static enum ih_exit run(const struct ih_options *o)
 
 static enum ih_exit run_bench(const struct ih_options *o)
 {
-    const char *format = o->output ? o->output->name : "text";
+    const struct ih_data_output *data = &o->outputs[0];
     const struct ih_bench_options bench = {
         .size_bytes = (size_t)o->bench_bytes,
         .n_threads = o->n_threads ? o->n_threads : ih_machine_cores(),
         .device = o->device.backend,
         .gpu_ordinal = o->device.ordinals[0],
-        .format = ih_bench_format_of(format),
+        .format = ih_bench_format_of(data->output->name),
         .is_verbose = o->is_verbose,
-        .output_path = o->output_path,
+        .output_path = data->path,
         .chart_path = o->chart_path,
         .chart = o->chart,
         .print_error = ih_print_error,
@@ -352,6 +352,8 @@ static enum ih_exit print(void (*to)(FILE *))
     to(stdout);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return IH_EXIT_OK;
+    if (errno == EPIPE)
+        ih_end_by_sigpipe();
     struct ih_error err;
     ih_error_errno(&err, errno ? errno : EIO, "standard output: cannot write");
     ih_print_error(NULL, err.message);
@@ -387,7 +389,7 @@ int main(int argc, char **argv)
         fputs(usage_hint, stderr);
         code = ih_exit_of(status);
     } else if (options.action == IH_ACTION_HELP) {
-        code = print(ih_print_help);
+        code = print(options.helps_all ? ih_print_help_all : ih_print_help);
     } else if (options.action == IH_ACTION_VERSION) {
         code = print(ih_print_version);
     } else if (options.action == IH_ACTION_LIST) {

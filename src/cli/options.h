@@ -17,6 +17,7 @@
 
 enum {
     IH_OPTIONS_MAX = 64,
+    IH_DATA_OUTPUTS_MAX = 8,
     IH_TIMEOUT_MAX = 1000000 /* seconds: no image takes twelve days */
 };
 
@@ -33,17 +34,25 @@ enum ih_shell { IH_SHELL_BASH, IH_SHELL_ZSH, IH_SHELL_FISH };
 
 struct ih_option;
 
+/* Results in one format for one place. */
+struct ih_data_output {
+    const struct ih_output *output; /* NULL while parsing: the name of the file tells it */
+    const char *layout;             /* of CSV or text; NULL: the default */
+    const char *path;               /* of -o; NULL: standard output */
+    bool has_place;                 /* -o was given */
+};
+
 /* What the command line asks for. Strings are borrowed from argv and the environment. */
 struct ih_options {
     enum ih_action action;
     uint64_t given;                     /* bit i: row i of the table was given */
     const char *values[IH_OPTIONS_MAX]; /* of each row the last value; NULL: none */
     enum ih_shell shell;                /* for IH_ACTION_COMPLETION */
-    const struct ih_output *output;     /* NULL: only charts are written */
-    const char *layout;                 /* of CSV or text; NULL: the default */
-    const char *output_path;            /* -o; NULL: standard output */
-    const char *chart_path;             /* NULL: no charts; a file or a directory */
-    struct ih_chart_options chart;      /* the look of charts */
+    struct ih_data_output outputs[IH_DATA_OUTPUTS_MAX];
+    size_t n_outputs;              /* 0: only charts are written */
+    const char *chart_path;        /* NULL: no charts; a file or a directory */
+    struct ih_chart_options chart; /* the look of charts */
+    bool helps_all;                /* --help=all */
     struct ih_device_options device;
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
@@ -64,6 +73,7 @@ struct ih_options {
     bool only_total;       /* and no other record; with_total is set too */
     enum ih_progress_when progress;
     bool is_quiet, is_verbose; /* never both */
+    bool lists_skipped;        /* --list-skipped */
     const char **paths;        /* the array is owned */
     size_t n_paths;
 
@@ -121,6 +131,7 @@ struct ih_option {
     unsigned actions; /* the actions that it has a meaning for: bits 1 << enum ih_action */
     enum ih_option_value value;
     bool is_optional; /* the value; it must follow "=" */
+    bool is_rare;     /* only --help=all shows it: --help fits on a screen */
 
     /* What --help shows as the value. After choices: further values, which the setter checks. */
     const char *value_name;

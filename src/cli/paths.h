@@ -45,9 +45,10 @@ enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_wal
 /*
  * Gives the next input; false at the end.
  *
- * A directory that cannot be read is an input with an error. Hidden entries, links to directories,
- * earlier charts, devices and pipes are skipped. A list that cannot be read, or has a line over 64
- * KiB, becomes the last input: it has the list's name and the error.
+ * A directory that cannot be read is an input with an error. Hidden entries are skipped. Links to
+ * directories, dangling links, earlier charts, devices and pipes are inputs with the error
+ * IH_UNKNOWN and the reason. A list that cannot be read, has a NUL byte or a line over 64 KiB
+ * becomes the last input: it has the list's name and the error.
  */
 bool ih_walk_next(struct ih_walk *walk, struct ih_input *input);
 

@@ -5,14 +5,36 @@
 #include "base/status.h"
 #include "counts/histogram.h"
 
-/* What a decoder reads from the header. */
+/* Beside enum ih_not_applied: the record does not tell. Stands alone. */
+enum { IH_NOT_APPLIED_UNKNOWN = 2 * IH_NOT_APPLIED_ORIENTATION };
+enum { IH_NOT_APPLIED_KNOWN = IH_NOT_APPLIED_UNKNOWN - 1 }; /* all bits that a decoder sets */
+
+/* The range of the stored samples. Limited range is expanded to full range before counting. */
+enum ih_range { IH_RANGE_UNKNOWN, IH_RANGE_FULL, IH_RANGE_LIMITED, IH_RANGES };
+extern const char *const ih_range_names[IH_RANGES]; /* "", "full", "limited" */
+
+/* How samples of other depths become 8 bits. Each format has the same rule (imghist(1)). */
+#define IH_REDUCTION "round(v*255/max)"
+
+/* Which pixels are counted. */
+enum ih_alpha {
+    IH_ALPHA_COUNT,
+    IH_ALPHA_SKIP_TRANSPARENT,
+    IH_ALPHA_EITHER /* a record does not tell, and its counts are the same */
+};
+
+/* What a decoder reads from the file. What follows source_depth is complete after the last pixel;
+ * a decoder that does not know it leaves it 0. */
 struct ih_image_info {
     const char *format;     /* static: the decoder's name, "png" */
     uint64_t width, height; /* pixels; for raw samples the number of pixels and 1 */
     unsigned n_channels;    /* of the decoded samples, 1 to IH_CHANNELS_MAX */
     unsigned source_depth;  /* bits per colour sample in the file, 1 to 32; for palettes,
                                bits per index */
-    unsigned warnings;      /* set of enum ih_warning; complete after the last pixel */
+    unsigned warnings;      /* set of enum ih_warning */
+    unsigned n_frames;      /* images in the file, pages included; 0: not known */
+    enum ih_range range;
+    unsigned not_applied; /* set of enum ih_not_applied */
 };
 
 /* Wall-clock time that one input took. Waiting for memory counts as decoding, waiting for a device
@@ -30,16 +52,28 @@ struct ih_result {
     struct ih_error error; /* valid if status is not IH_OK */
     struct ih_image_info info;
     struct ih_count_spec spec;
+    enum ih_alpha alpha;
     struct ih_histogram histogram;
+    const char *version; /* of the imghist that counted; NULL: this one; "": not known */
+    const char *library; /* that decodes the format, with its version: the same on every device; "":
+                            not known */
     const char *decoder_version; /* lives as long as the run */
     const char *counted_by;      /* "cpu" or "cuda:0 NVIDIA H100"; lives as long as the device */
     const char *kernel;          /* static */
 
     /* The total of all inputs (total.h) is a result too, with the path IH_TOTAL_NAME. It has no
-     * format, size, depth, decoder, device or kernel (NULL and 0). Its alpha plane counts only the
-     * pixels of images with alpha. */
+     * format, size, depth, library, decoder, device or kernel (NULL and 0). Its alpha plane counts
+     * only the pixels of images with alpha. */
     bool is_total;
     uint64_t n_images, n_failed; /* of a total: inputs that were counted, and that failed */
 };
+
+/*
+ * Checks counts that came from outside, and fills in the sums, which follow from the bins. Every
+ * field of a counted result is set.
+ *
+ * Returns IH_OK or IH_CORRUPT: no image, or no total of images, has these counts.
+ */
+enum ih_status ih_result_check(struct ih_result *result, struct ih_error *err);
 
 #endif

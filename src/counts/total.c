@@ -2,14 +2,48 @@
  * has. */
 #include "counts/total.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { ALPHA = IH_CHANNELS_MAX - 1 };
+
+const char *ih_alpha_name(enum ih_alpha alpha)
+{
+    return alpha == IH_ALPHA_EITHER             ? NULL
+           : alpha == IH_ALPHA_SKIP_TRANSPARENT ? "skip-transparent"
+                                                : "count";
+}
+
+enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_result *r,
+                                   struct ih_error *err)
+{
+    const struct ih_count_spec *spec = &r->spec;
+    if (r->status != IH_OK || (r->is_total && r->n_images == 0))
+        return IH_OK;
+    if (m->luma && m->luma != spec->luma)
+        return ih_error_set(err, IH_USAGE, "counted with luma weights %s, the others with %s",
+                            spec->luma->name, m->luma->name);
+    if (m->has_clip && (m->clip_low != spec->clip_low || m->clip_high != spec->clip_high))
+        return ih_error_set(err, IH_USAGE, "counted with clip limits %u,%u, the others with %u,%u",
+                            (unsigned)spec->clip_low, (unsigned)spec->clip_high,
+                            (unsigned)m->clip_low, (unsigned)m->clip_high);
+    if (m->alpha != IH_ALPHA_EITHER && r->alpha != IH_ALPHA_EITHER && m->alpha != r->alpha)
+        return ih_error_set(err, IH_USAGE, "counted with alpha %s, the others with %s",
+                            ih_alpha_name(r->alpha), ih_alpha_name(m->alpha));
+    m->luma = spec->luma;
+    m->has_clip = true;
+    m->clip_low = spec->clip_low;
+    m->clip_high = spec->clip_high;
+    if (r->alpha != IH_ALPHA_EITHER)
+        m->alpha = r->alpha;
+    return IH_OK;
+}
 
 void ih_total_init(struct ih_total *t, const struct ih_luma_weights *luma, uint8_t clip_low,
                    uint8_t clip_high)
 {
     memset(t, 0, sizeof *t);
+    t->measurement = IH_MEASUREMENT_ANY;
     t->luma = luma;
     t->clip_low = clip_low;
     t->clip_high = clip_high;
@@ -24,17 +58,42 @@ static void add_plane(struct ih_histogram *to, unsigned to_plane, const struct i
     to->sum[to_plane] += from->sum[from_plane];
 }
 
+/* Before the result is added. */
+static void add_description(struct ih_total *t, const struct ih_result *r)
+{
+    const char *version = r->version ? r->version : IH_VERSION;
+    if (t->n_images == 0)
+        snprintf(t->version, sizeof t->version, "%s", version);
+    else if (strcmp(t->version, version) != 0)
+        t->version[0] = '\0';
+    t->not_applied |= r->info.not_applied;
+    if (t->not_applied & IH_NOT_APPLIED_UNKNOWN)
+        t->not_applied = IH_NOT_APPLIED_UNKNOWN;
+}
+
 enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
                             struct ih_error *err)
 {
     const struct ih_histogram *h = &result->histogram;
+    struct ih_measurement m = t->measurement;
     if (result->status != IH_OK) {
         t->n_failed++;
         return IH_OK;
     }
+    const uint64_t n_images = result->is_total ? result->n_images : 1;
+    if (n_images > UINT64_MAX - t->n_images || result->n_failed > UINT64_MAX - t->n_failed)
+        return ih_error_set(err, IH_LIMIT, "more images than 64 bits can hold");
+    if (n_images == 0) {
+        t->n_failed += result->n_failed;
+        return IH_OK;
+    }
+    if (ih_measurement_join(&m, result, err) != IH_OK)
+        return err ? err->status : IH_USAGE;
     /* No counter exceeds a sum, and no sum exceeds 255 * n_pixels. */
     if (h->n_pixels > UINT64_MAX / (IH_BINS - 1) - t->sum.n_pixels)
         return ih_error_set(err, IH_LIMIT, "more pixels than sums of 64 bits can hold");
+    t->measurement = m;
+    add_description(t, result);
     const unsigned n_colours = ih_colour_channels(h->n_channels);
     for (unsigned c = 0; c < 3; c++)
         add_plane(&t->sum, c, h, n_colours == 1 ? 0 : c);
@@ -48,7 +107,8 @@ enum ih_status ih_total_add(struct ih_total *t, const struct ih_result *result,
     t->sum.n_pixels += h->n_pixels;
     t->has_colour = t->has_colour || n_colours == 3;
     t->has_alpha = t->has_alpha || h->n_channels > n_colours;
-    t->n_images++;
+    t->n_images += n_images;
+    t->n_failed += result->is_total ? result->n_failed : 0;
     return IH_OK;
 }
 
@@ -63,6 +123,13 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     out->n_failed = t->n_failed;
     out->info.n_channels = n_channels;
     out->spec = (struct ih_count_spec){n_channels, t->luma, t->clip_low, t->clip_high};
+    if (t->n_images > 0) {
+        const struct ih_measurement *m = &t->measurement;
+        out->spec = (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high};
+        out->alpha = m->alpha;
+        out->version = t->version;
+    }
+    out->info.not_applied = t->not_applied;
     struct ih_histogram *h = &out->histogram;
     *h = t->sum;
     h->n_channels = n_channels;

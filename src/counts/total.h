@@ -13,20 +13,44 @@
 
 #define IH_TOTAL_NAME "(total)"
 
-struct ih_total {
-    const struct ih_luma_weights *luma; /* borrowed, static */
+/* What must be the same in results that are added or written together. */
+struct ih_measurement {
+    const struct ih_luma_weights *luma; /* static; NULL: any */
+    bool has_clip;                      /* false: any limits */
     uint8_t clip_low, clip_high;
+    enum ih_alpha alpha; /* IH_ALPHA_EITHER: any */
+};
+
+#define IH_MEASUREMENT_ANY ((struct ih_measurement){.alpha = IH_ALPHA_EITHER})
+
+/* Narrows m to the measurement of a result. Returns IH_OK, or IH_USAGE with m unchanged if they
+ * differ; the message names the difference. Failed results and totals of no images fit any. */
+enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_result *result,
+                                   struct ih_error *err);
+
+/* "count" or "skip-transparent"; NULL for IH_ALPHA_EITHER. Static. */
+const char *ih_alpha_name(enum ih_alpha alpha);
+
+enum { IH_VERSION_MAX = 32 };
+
+struct ih_total {
+    const struct ih_luma_weights *luma; /* of an empty total; static */
+    uint8_t clip_low, clip_high;        /* of an empty total */
+    struct ih_measurement measurement;
     bool has_colour, has_alpha;
+    unsigned not_applied;         /* of any image */
+    char version[IH_VERSION_MAX]; /* of all images; "": they differ */
     uint64_t n_images, n_failed;
     struct ih_histogram sum; /* red, green, blue and alpha, gray images in the first three */
 };
 
-/* All images must have been counted with this luma and these clip limits. */
+/* The settings are those of a total without images. */
 void ih_total_init(struct ih_total *total, const struct ih_luma_weights *luma, uint8_t clip_low,
                    uint8_t clip_high);
 
-/* Adds one input. A failed input only increments n_failed. Returns IH_OK, or IH_LIMIT with nothing
- * added if a sum might exceed 64 bits, after 7.2e16 pixels. */
+/* Adds one input, or another total. A failed input only increments n_failed. Leaves the total
+ * unchanged and returns IH_USAGE if the measurements differ, or IH_LIMIT if a sum might exceed 64
+ * bits, after 7.2e16 pixels. */
 enum ih_status ih_total_add(struct ih_total *total, const struct ih_result *result,
                             struct ih_error *err);
 

@@ -269,6 +269,8 @@ static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_opt
     info->height = s->height;
     info->n_channels = s->n_channels;
     info->source_depth = depth_of(s);
+    info->n_frames = 1;
+    info->range = IH_RANGE_FULL;
     *state = s;
     return IH_OK;
 }

@@ -131,6 +131,7 @@ static enum ih_status read_header(struct gif_state *s, struct ih_image_info *inf
     s->n_channels = s->transparent != NO_TRANSPARENT_COLOR || s->n_uncovered > 0 ? 4 : 3;
     info->n_channels = s->n_channels;
     info->source_depth = 8;
+    info->range = IH_RANGE_FULL;
     return load_palette(s, err);
 }
 

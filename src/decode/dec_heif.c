@@ -22,6 +22,7 @@
  */
 #include "base/dynlib.h"
 #include "decode/held.h"
+#include "decode/metadata.h"
 #include "decode/read_bytes.h"
 #include "decode/samples.h"
 
@@ -60,12 +61,15 @@ enum {
     HEIF_LIMIT_CALLS(F)                                                                            \
     F(struct heif_error, heif_context_read_from_memory_without_copy,                               \
       (struct heif_context *, const void *, size_t, const struct heif_reading_options *))          \
+    F(int, heif_context_get_number_of_top_level_images, (struct heif_context *))                   \
     F(struct heif_error, heif_context_get_primary_image_handle,                                    \
       (struct heif_context *, struct heif_image_handle **))                                        \
     F(int, heif_image_handle_get_width, (const struct heif_image_handle *))                        \
     F(int, heif_image_handle_get_height, (const struct heif_image_handle *))                       \
     F(int, heif_image_handle_get_luma_bits_per_pixel, (const struct heif_image_handle *))          \
     F(int, heif_image_handle_has_alpha_channel, (const struct heif_image_handle *))                \
+    F(enum heif_color_profile_type, heif_image_handle_get_color_profile_type,                      \
+      (const struct heif_image_handle *))                                                          \
     F(struct heif_error, heif_image_handle_get_nclx_color_profile,                                 \
       (const struct heif_image_handle *, struct heif_color_profile_nclx **))                       \
     F(struct heif_error, heif_image_get_nclx_color_profile,                                        \
@@ -332,6 +336,25 @@ static void set_limits_of_image(struct heif_state *s, uint64_t width, uint64_t h
 }
 #endif
 
+/* The box nclx has code points and range; a file without it may state them elsewhere. */
+static void read_metadata(const struct heif_state *s, struct ih_image_info *info)
+{
+    struct heif_color_profile_nclx *nclx = NULL;
+    const enum heif_color_profile_type type =
+        s->lib.heif_image_handle_get_color_profile_type(s->handle);
+    const int n = s->lib.heif_context_get_number_of_top_level_images(s->context);
+    info->n_frames = n > 0 ? (unsigned)n : 0;
+    if (type == heif_color_profile_type_rICC || type == heif_color_profile_type_prof)
+        info->not_applied |= IH_NOT_APPLIED_ICC_PROFILE;
+    s->lib.heif_image_handle_get_nclx_color_profile(s->handle, &nclx);
+    if (!nclx)
+        return;
+    info->not_applied |=
+        ih_code_points_not_applied(nclx->color_primaries, nclx->transfer_characteristics);
+    info->range = nclx->full_range_flag ? IH_RANGE_FULL : IH_RANGE_LIMITED;
+    s->lib.heif_nclx_color_profile_free(nclx);
+}
+
 static enum ih_status read_header(struct heif_state *s, const struct ih_decode_options *options,
                                   struct ih_image_info *info, struct ih_error *err)
 {
@@ -371,6 +394,7 @@ static enum ih_status read_header(struct heif_state *s, const struct ih_decode_o
     info->height = (uint64_t)height;
     info->n_channels = s->n_channels - (s->is_gray ? 2 : 0);
     info->source_depth = (unsigned)bits;
+    read_metadata(s, info);
     s->is_hevc = has_hevc(s->held.file, s->held.file_bytes);
     const uint64_t n_samples = (uint64_t)width * (uint64_t)height *
                                (unsigned)(s->is_hevc ? HELD_SAMPLES_HEVC : HELD_SAMPLES);

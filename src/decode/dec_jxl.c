@@ -75,6 +75,7 @@ struct jxl_state {
     struct ih_held held;
     JxlDecoder *decoder; /* owned */
     JxlBasicInfo info;
+    struct ih_image_info *told; /* borrowed: the caller's */
     unsigned n_channels;
     bool is_deep;          /* colour or alpha is not of 8 bits; libjxl returns 16 */
     uint8_t scaled[65536]; /* the 8-bit value of each sample value of a deep image */
@@ -144,6 +145,10 @@ static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_op
     info->height = s->info.ysize;
     info->n_channels = s->n_channels;
     info->source_depth = bits;
+    info->range = IH_RANGE_FULL;
+    info->n_frames = s->info.have_animation ? 0 : 1;
+    info->not_applied = s->info.orientation == JXL_ORIENT_IDENTITY ? 0 : IH_NOT_APPLIED_ORIENTATION;
+    s->told = info;
     uint64_t n_samples, n_pixels = (uint64_t)s->info.xsize * s->info.ysize;
     n_samples = n_pixels * (s->n_channels + s->info.num_extra_channels);
     if (n_pixels > UINT64_MAX / 65536 || s->info.num_extra_channels > 4096)
@@ -191,6 +196,7 @@ static void fill_table(struct jxl_state *s)
  */
 static void choose_colours(struct jxl_state *s)
 {
+    JxlColorEncoding own;
     const JxlColorEncoding srgb = {
         .color_space = s->info.num_color_channels == 1 ? JXL_COLOR_SPACE_GRAY : JXL_COLOR_SPACE_RGB,
         .white_point = JXL_WHITE_POINT_D65,
@@ -200,14 +206,20 @@ static void choose_colours(struct jxl_state *s)
     };
 #if JPEGXL_NUMERIC_VERSION >= JPEGXL_COMPUTE_NUMERIC_VERSION(0, 9, 0)
     bool is_named = s->lib.JxlDecoderGetColorAsEncodedProfile(
-                        s->decoder, JXL_COLOR_PROFILE_TARGET_ORIGINAL, NULL) == JXL_DEC_SUCCESS;
+                        s->decoder, JXL_COLOR_PROFILE_TARGET_ORIGINAL, &own) == JXL_DEC_SUCCESS;
 #else
     bool is_named = s->lib.JxlDecoderGetColorAsEncodedProfile(s->decoder, NULL,
                                                               JXL_COLOR_PROFILE_TARGET_ORIGINAL,
-                                                              NULL) == JXL_DEC_SUCCESS;
+                                                              &own) == JXL_DEC_SUCCESS;
 #endif
     if (!s->info.uses_original_profile && !is_named)
         s->lib.JxlDecoderSetPreferredColorProfile(s->decoder, &srgb);
+    else if (!is_named)
+        s->told->not_applied |= IH_NOT_APPLIED_ICC_PROFILE;
+    else if (own.transfer_function != srgb.transfer_function ||
+             own.white_point != srgb.white_point ||
+             (own.color_space == JXL_COLOR_SPACE_RGB && own.primaries != srgb.primaries))
+        s->told->not_applied |= IH_NOT_APPLIED_COLOUR_SPACE;
 }
 
 static enum ih_status set_buffer(struct jxl_state *s, struct ih_error *err)

@@ -35,8 +35,9 @@ struct png_state {
     struct ih_png_file file;
     struct ih_png_fast *fast; /* owned; either this or stream is NULL */
     struct ih_png_stream *stream;
-    bool is_loaded; /* fast */
-    struct ih_image_info info;
+    bool is_loaded;             /* fast */
+    struct ih_image_info info;  /* after open */
+    struct ih_image_info *told; /* borrowed: the caller's */
 };
 
 static bool probe(const uint8_t *head, size_t size)
@@ -76,6 +77,7 @@ static enum ih_status open_png(struct ih_source *src, const struct ih_decode_opt
         return status;
     }
     s->info = *info;
+    s->told = info;
     *state = s;
     return IH_OK;
 }
@@ -83,12 +85,12 @@ static enum ih_status open_png(struct ih_source *src, const struct ih_decode_opt
 /* Leaves the fast path and starts over. */
 static enum ih_status change_to_stream(struct png_state *s, struct ih_error *err)
 {
-    struct ih_image_info info = s->info;
     ih_png_fast_close(s->fast);
     s->fast = NULL;
-    enum ih_status status = ih_png_stream_open(&s->file, &info, &s->stream, err);
-    assert(status != IH_OK || (info.width == s->info.width && info.height == s->info.height &&
-                               info.n_channels == s->info.n_channels));
+    enum ih_status status = ih_png_stream_open(&s->file, s->told, &s->stream, err);
+    assert(status != IH_OK ||
+           (s->told->width == s->info.width && s->told->height == s->info.height &&
+            s->told->n_channels == s->info.n_channels));
     return status;
 }
 

@@ -313,6 +313,7 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     info->height = height;
     info->n_channels = s->n_channels;
     info->source_depth = depth_of(maxval);
+    info->range = IH_RANGE_FULL;
     *state = s;
     return IH_OK;
 }

@@ -196,6 +196,8 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
     info->height = s->height;
     info->n_channels = s->samples.n_channels;
     info->source_depth = s->samples.bits;
+    info->n_frames = 1;
+    info->range = IH_RANGE_FULL;
     return IH_OK;
 }
 

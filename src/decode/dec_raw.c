@@ -29,6 +29,7 @@ static enum ih_status open_raw(struct ih_source *src, const struct ih_decode_opt
     s->n_channels = options->raw_channels;
     info->n_channels = s->n_channels;
     info->source_depth = 8;
+    info->range = IH_RANGE_FULL;
     *state = s;
     return IH_OK;
 }

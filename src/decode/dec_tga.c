@@ -117,6 +117,8 @@ static enum ih_status read_header(struct tga_state *s, const struct ih_decode_op
     s->has_runs = h[2] & 8;
     s->has_palette = type == 1;
     info->source_depth = s->is_bitmap ? 1 : type == 2 && bits < 24 ? 5 : 8;
+    info->n_frames = 1;
+    info->range = IH_RANGE_FULL;
     s->unit_bytes = (bits + 7) / 8;
     s->first_entry = ih_le16(h + 3);
     s->n_entries = ih_le16(h + 5);

@@ -109,6 +109,21 @@ static enum ih_status plan_blocks(struct ih_tiff *s, TIFF *t, struct ih_error *e
     return ih_tiff_inflate_open(s, t, err);
 }
 
+static void read_metadata(const struct ih_tiff *s, TIFF *t, struct ih_image_info *info)
+{
+    enum { UPRIGHT = 1, LAST = 8 };
+    uint32_t n_bytes = 0;
+    void *profile = NULL;
+    uint16_t orientation = UPRIGHT;
+    if (s->lib.TIFFGetField(t, TIFFTAG_ICCPROFILE, &n_bytes, &profile))
+        info->not_applied |= IH_NOT_APPLIED_ICC_PROFILE;
+    s->lib.TIFFGetField(t, TIFFTAG_ORIENTATION, &orientation);
+    if (orientation > UPRIGHT && orientation <= LAST)
+        info->not_applied |= IH_NOT_APPLIED_ORIENTATION;
+    info->n_frames = ih_tiff_n_pages(s);
+    info->range = s->is_ycbcr ? IH_RANGE_UNKNOWN : IH_RANGE_FULL; /* the file may state any range */
+}
+
 static enum ih_status read_directory(struct ih_tiff *s, const struct ih_decode_options *options,
                                      struct ih_image_info *info, struct ih_error *err)
 {
@@ -135,6 +150,8 @@ static enum ih_status read_directory(struct ih_tiff *s, const struct ih_decode_o
     info->height = s->height;
     info->n_channels = s->samples.n_channels;
     info->source_depth = s->samples.bits;
+    if (status == IH_OK)
+        read_metadata(s, t, info);
     return status;
 }
 

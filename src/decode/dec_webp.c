@@ -11,6 +11,7 @@
  * according to the format's specification.
  */
 #include "decode/held.h"
+#include "decode/metadata.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,9 +64,33 @@ static enum ih_status first_frame(const struct webp_state *s, WebPDemuxer **demu
     return IH_OK;
 }
 
-/* Reads the features of the image from the complete file. */
-static enum ih_status inspect(struct webp_state *s, struct ih_error *err)
+/* A file that the demuxer does not take has no known metadata. A lossy image is YCbCr of limited
+ * range. */
+static void read_metadata(const struct webp_state *s, bool is_lossy, struct ih_image_info *info)
 {
+    const WebPData data = {s->held.file, s->held.file_bytes};
+    WebPChunkIterator exif;
+    WebPDemuxer *demuxer = WebPDemux(&data);
+    info->range = s->is_animated ? IH_RANGE_UNKNOWN : is_lossy ? IH_RANGE_LIMITED : IH_RANGE_FULL;
+    if (!demuxer)
+        return;
+    info->n_frames = WebPDemuxGetI(demuxer, WEBP_FF_FRAME_COUNT);
+    if (WebPDemuxGetI(demuxer, WEBP_FF_FORMAT_FLAGS) & ICCP_FLAG)
+        info->not_applied |= IH_NOT_APPLIED_ICC_PROFILE;
+    if (WebPDemuxGetChunk(demuxer, "EXIF", 1, &exif)) {
+        const size_t n = exif.chunk.size;
+        info->not_applied |=
+            ih_exif_not_applied(exif.chunk.bytes, n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES);
+        WebPDemuxReleaseChunkIterator(&exif);
+    }
+    WebPDemuxDelete(demuxer);
+}
+
+/* Reads the features of the image from the complete file. */
+static enum ih_status inspect(struct webp_state *s, struct ih_image_info *info,
+                              struct ih_error *err)
+{
+    enum { LOSSY = 1 };
     WebPBitstreamFeatures features;
     VP8StatusCode code = WebPGetFeatures(s->held.file, s->held.file_bytes, &features);
     if (code != VP8_STATUS_OK)
@@ -86,6 +111,7 @@ static enum ih_status inspect(struct webp_state *s, struct ih_error *err)
             return status;
     }
     s->n_channels = has_alpha ? 4 : 3;
+    read_metadata(s, features.format == LOSSY, info);
     return IH_OK;
 }
 
@@ -115,7 +141,7 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
     /* The image, and as much again for libwebp's buffers of a lossless image or of alpha. */
     status = ih_held_open(&s->held, src, options, s->width * s->height * 8, err);
     if (status == IH_OK)
-        status = inspect(s, err);
+        status = inspect(s, info, err);
     if (status != IH_OK) {
         close_webp(s);
         return status;

@@ -157,6 +157,7 @@ bool ih_probe_tiff(const uint8_t *head, size_t size_bytes);
 bool ih_probe_gif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_heif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jxl(const uint8_t *head, size_t size_bytes);
+bool ih_probe_jp2(const uint8_t *head, size_t size_bytes);
 
 /*
  * Decodes outside this process: in a sandbox, for formats whose library is not trusted. The caller

@@ -495,6 +495,15 @@ static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned inde
     return IH_OK;
 }
 
+/* Takes over what a decoder completes with the last pixel, in valid bits and values only. */
+static void complete_info(struct ih_image_info *info, const struct ih_image_info *sent)
+{
+    info->warnings = sent->warnings & (IH_WARNINGS_END - 1);
+    info->not_applied = sent->not_applied & IH_NOT_APPLIED_KNOWN;
+    info->n_frames = sent->n_frames;
+    info->range = (unsigned)sent->range < IH_RANGES ? sent->range : IH_RANGE_UNKNOWN;
+}
+
 /* Gives the copied piece back. Returns false if the process has closed its socket. */
 static bool give_back(struct ih_decoder_process *p)
 {
@@ -518,7 +527,7 @@ static enum ih_status read_pixels(struct ih_remote_decoder *remote, uint8_t *pix
         if (status != IH_OK)
             return status;
         if (r.kind == IH_WIRE_DONE) {
-            p->info->warnings = r.info.warnings & (IH_WARNINGS_END - 1);
+            complete_info(p->info, &r.info);
             end_image(p);
             return IH_OK;
         }

@@ -144,23 +144,22 @@ static enum ih_status send_long_rows(struct server *s, const struct ih_decoder *
 /* ---- images ---- */
 
 static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
-                             const struct ih_decode_options *options, unsigned *warnings,
+                             const struct ih_decode_options *options, struct ih_image_info *info,
                              struct ih_error *err)
 {
     struct ih_wire_reply opened = {.kind = IH_WIRE_OPENED};
-    struct ih_image_info info = {.format = NULL};
     void *state = NULL;
-    enum ih_status status = decoder->open(&s->src, options, &info, &state, err);
+    enum ih_status status = decoder->open(&s->src, options, info, &state, err);
     if (status != IH_OK)
         return status;
-    opened.info = info;
+    opened.info = *info;
     opened.info.format = NULL;
     send_reply(&opened);
-    const bool has_long_rows = info.width > IH_DECODER_PROCESS_PIECE_BYTES / info.n_channels;
-    status = has_long_rows ? send_long_rows(s, decoder, state, &info, err)
-                           : send_pixels(s, decoder, state, info.n_channels, err);
+    const bool has_long_rows = info->width > IH_DECODER_PROCESS_PIECE_BYTES / info->n_channels;
+    status = has_long_rows ? send_long_rows(s, decoder, state, info, err)
+                           : send_pixels(s, decoder, state, info->n_channels, err);
     decoder->close(state);
-    *warnings = info.warnings;
+    info->format = NULL;
     return status;
 }
 
@@ -179,7 +178,7 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
     if (last.error.status == IH_OK && ih_source_open_fd(&s->src, file, &last.error) == IH_OK) {
         ih_source_preload(&s->src, s->read, request->n_read, request->at_end,
                           request->is_from_start, request->file_bytes);
-        if (decode(s, decoders[index], &options, &last.info.warnings, &last.error) == IH_OK)
+        if (decode(s, decoders[index], &options, &last.info, &last.error) == IH_OK)
             last.error.status = IH_OK; /* a decoder that tried two ways may have left an error */
     }
     ih_source_close(&s->src);

@@ -27,7 +27,7 @@ struct ih_wire_request {
 enum ih_wire_kind {
     IH_WIRE_OPENED, /* info */
     IH_WIRE_PIXELS, /* n pixels in the current piece of memory */
-    IH_WIRE_DONE,   /* info.warnings */
+    IH_WIRE_DONE,   /* info: what is complete only now */
     IH_WIRE_FAILED, /* error */
     IH_WIRE_TAKE,   /* n bytes of the budget; the answer is a struct ih_error */
     IH_WIRE_TRY,    /* answered too */

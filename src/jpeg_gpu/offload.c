@@ -3,6 +3,8 @@
 #include "jpeg_gpu/offload.h"
 
 #include "base/clock.h"
+#include "decode/decoder.h"
+#include "decode/metadata.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -238,11 +240,15 @@ static bool submit(struct ih_offload *o, struct ih_offload_file *file, size_t si
     f->ticket = ticket;
     f->result = result;
     f->job.out = &result->histogram;
-    result->info = (struct ih_image_info){.format = "jpeg",
-                                          .width = plan.width,
-                                          .height = plan.height,
-                                          .n_channels = plan.n_components,
-                                          .source_depth = 8};
+    result->info =
+        (struct ih_image_info){.format = "jpeg",
+                               .width = plan.width,
+                               .height = plan.height,
+                               .n_channels = plan.n_components,
+                               .source_depth = 8,
+                               .range = IH_RANGE_FULL,
+                               .not_applied = ih_jpeg_file_not_applied(file->bytes, size_bytes)};
+    result->library = ih_decoder_jpeg.version();
     result->spec = f->job.spec;
     result->times.decode_ns = ih_clock_ns() - start_ns - result->times.read_ns;
     if (ih_hw_jpeg_submit(o->hw, &f->job))

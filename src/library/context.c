@@ -34,18 +34,16 @@ const char *ih_status_text(enum ih_status status)
 
 /* ---- settings ---- */
 
-/* Copies the fields that the caller knows; the others are 0. Fields that this library does not know
- * must be 0: it cannot honour the settings of a newer one. */
-static enum ih_status copy_settings(const struct ih_settings *from, size_t size_bytes,
-                                    struct ih_settings *to, struct ih_error *err)
+enum ih_status ih_options_copy(void *to, size_t to_bytes, const void *from, size_t from_bytes,
+                               const char *what, struct ih_error *err)
 {
-    memset(to, 0, sizeof *to);
+    memset(to, 0, to_bytes);
     if (!from)
         return IH_OK;
-    memcpy(to, from, size_bytes < sizeof *to ? size_bytes : sizeof *to);
-    for (size_t i = sizeof *to; i < size_bytes; i++)
+    memcpy(to, from, from_bytes < to_bytes ? from_bytes : to_bytes);
+    for (size_t i = to_bytes; i < from_bytes; i++)
         if (((const unsigned char *)from)[i] != 0)
-            return ih_error_set(err, IH_USAGE, "settings: newer than libimghist " IH_VERSION);
+            return ih_error_set(err, IH_USAGE, "%s: newer than libimghist " IH_VERSION, what);
     return IH_OK;
 }
 
@@ -102,7 +100,7 @@ enum ih_status ih_context_open(const struct ih_settings *settings, size_t size_b
 {
     struct ih_settings s;
     struct ih_device_options device = {.backend = NULL};
-    enum ih_status status = copy_settings(settings, size_bytes, &s, err);
+    enum ih_status status = ih_options_copy(&s, sizeof s, settings, size_bytes, "settings", err);
     if (status != IH_OK)
         return status;
     struct ih_context *c = calloc(1, sizeof *c);

@@ -26,22 +26,12 @@ void ih_counts_clear(struct ih_counts *counts)
 {
     counts->is_empty = true;
     counts->is_sum = false;
-    counts->n_images = 0;
 }
 
 void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent)
 {
     counts->is_empty = counts->is_sum = false;
-    counts->skips_transparent = skips_transparent;
-    counts->n_images = 1;
-}
-
-/* Returns true if both were counted with the same settings. */
-static bool are_alike(const struct ih_counts *c, const struct ih_counts *other)
-{
-    const struct ih_count_spec *a = &c->result.spec, *b = &other->result.spec;
-    return a->luma == b->luma && a->clip_low == b->clip_low && a->clip_high == b->clip_high &&
-           c->skips_transparent == other->skips_transparent;
+    counts->result.alpha = skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
 }
 
 enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
@@ -52,12 +42,12 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
         return IH_OK;
     if (c->is_empty) {
         *c = *other;
+        if (c->result.info.format == other->texts.format)
+            ih_saved_texts_use(&c->texts, &c->result);
+        else if (c->result.version == other->total.version)
+            c->result.version = c->total.version;
         return IH_OK;
     }
-    if (!are_alike(c, other))
-        return ih_error_set(err, IH_USAGE,
-                            "counts with different luma, alpha or clip limits cannot be added");
-    const uint64_t n_images = c->n_images + other->n_images;
     if (!c->is_sum) {
         const struct ih_count_spec *spec = &c->result.spec;
         ih_total_init(&c->total, spec->luma, spec->clip_low, spec->clip_high);
@@ -69,8 +59,25 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
         return status; /* c->total is unchanged, or unused because is_sum is false */
     ih_total_result(&c->total, &c->result);
     c->is_sum = true;
-    c->n_images = n_images;
     return IH_OK;
+}
+
+/* ---- saving and loading ---- */
+
+size_t ih_counts_save(const struct ih_counts *c, void *bytes, size_t size_bytes)
+{
+    return ih_result_save(c->is_empty ? NULL : &c->result, bytes, size_bytes);
+}
+
+enum ih_status ih_counts_load(struct ih_counts *c, const void *bytes, size_t size_bytes,
+                              struct ih_error *err)
+{
+    bool is_empty;
+    ih_counts_clear(c);
+    enum ih_status status =
+        ih_result_load(bytes, size_bytes, &c->result, &is_empty, &c->texts, err);
+    c->is_empty = status != IH_OK || is_empty;
+    return status;
 }
 
 /* ---- queries ---- */
@@ -86,27 +93,32 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
 {
     struct ih_summary s;
     memset(&s, 0, sizeof s);
-    s.format = s.decoder = s.kernel = s.luma = s.alpha = "";
+    s.format = s.decoder = s.kernel = s.luma = s.alpha = s.version = s.reduction = s.range = "";
     s.mean_luminance = (double)NAN;
     if (!c->is_empty) {
         const struct ih_result *r = &c->result;
         const struct ih_histogram *h = &r->histogram;
-        s.n_images = c->n_images;
+        s.n_images = r->is_total ? r->n_images : 1;
         s.n_pixels = h->n_pixels;
         s.width = r->info.width;
         s.height = r->info.height;
         s.n_channels = h->n_channels;
         s.source_depth = r->info.source_depth;
         s.format = r->info.format ? r->info.format : "";
-        s.decoder = r->decoder_version ? r->decoder_version : "";
+        s.decoder = r->library ? r->library : "";
         s.kernel = r->kernel ? r->kernel : "";
         s.luma = r->spec.luma->name;
-        s.alpha = c->skips_transparent ? "skip-transparent" : "count";
+        s.alpha = ih_alpha_name(r->alpha);
         s.clip_low = r->spec.clip_low;
         s.clip_high = r->spec.clip_high;
         s.any_low = h->any_low;
         s.any_high = h->any_high;
         s.warnings = r->info.warnings;
+        s.version = r->version ? r->version : IH_VERSION;
+        s.reduction = IH_REDUCTION;
+        s.range = ih_range_names[r->info.range];
+        s.n_frames = r->info.n_frames;
+        s.not_applied = r->info.not_applied;
         s.all_low = h->all_low;
         s.all_high = h->all_high;
         s.mean_luminance = ih_mean_luminance(h);

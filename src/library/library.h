@@ -8,6 +8,7 @@
 #define IH_LIBRARY_LIBRARY_H
 
 #include "base/budget.h"
+#include "counts/saved.h"
 #include "counts/total.h"
 #include "device/backend.h"
 #include "device/device_pixels.h"
@@ -38,10 +39,9 @@ struct ih_context {
 struct ih_counts {
     bool is_empty;
     bool is_sum;             /* total is valid and result is derived from it */
-    bool skips_transparent;  /* setting of the context */
     struct ih_result result; /* valid unless is_empty; path is unused */
     struct ih_total total;
-    uint64_t n_images;
+    struct ih_saved_texts texts; /* of loaded counts; result points into it */
 };
 
 /* Begins a call on a context. The call owns its lane and source until ih_call_end. */
@@ -49,6 +49,16 @@ enum ih_status ih_call_begin(struct ih_context *context, struct ih_call **call,
                              struct ih_error *err);
 /* status: of the call. After IH_DEVICE or IH_MEMORY the lane is closed. */
 void ih_call_end(struct ih_context *context, struct ih_call *call, enum ih_status status);
+
+/* Copies what a caller passes: the fields that the caller knows; the others become 0. Fields that
+ * only the caller knows must be 0, because this library cannot honour them. IH_OK or IH_USAGE. */
+enum ih_status ih_options_copy(void *to, size_t to_bytes, const void *from, size_t from_bytes,
+                               const char *what, struct ih_error *err);
+
+/* Checks pixels and simplifies them without changing their counts: *out has no negative stride, and
+ * rows without gaps become one row. Returns IH_OK or IH_USAGE. */
+enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pixels *out,
+                                   struct ih_error *err);
 
 /* Marks counts as holding the one image in counts->result. */
 void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent);

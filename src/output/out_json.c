@@ -11,13 +11,14 @@
 #include "output/output.h"
 
 #include "base/text.h"
+#include "counts/total.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEMA "\"schema\":\"imghist/1\""
+#define SCHEMA "\"schema\":\"imghist/2\""
 
 struct json_state {
     FILE *stream; /* borrowed */
@@ -136,30 +137,80 @@ static void put_channels(FILE *f, const struct ih_result *r)
     putc(']', f);
 }
 
-static void put_clip(FILE *f, const struct ih_result *r)
+/* Two settings, and the counts that they lead to. */
+static void put_clip_limits(FILE *f, const struct ih_count_spec *spec)
 {
-    fprintf(f, ",\"clip\":{\"low\":%u", (unsigned)r->spec.clip_low);
-    put_count(f, "high", r->spec.clip_high);
-    put_count(f, "any_low", r->histogram.any_low);
-    put_count(f, "any_high", r->histogram.any_high);
-    put_count(f, "all_low", r->histogram.all_low);
-    put_count(f, "all_high", r->histogram.all_high);
+    fprintf(f, ",\"clip_limits\":{\"low\":%u", (unsigned)spec->clip_low);
+    put_count(f, "high", spec->clip_high);
     putc('}', f);
 }
 
+static void put_clip(FILE *f, const struct ih_histogram *h)
+{
+    fprintf(f, ",\"clip\":{\"any_low\":%" PRIu64, h->any_low);
+    put_count(f, "any_high", h->any_high);
+    put_count(f, "all_low", h->all_low);
+    put_count(f, "all_high", h->all_high);
+    putc('}', f);
+}
+
+/* What is not known has no member, or null where every image has one. */
 static void put_source(FILE *f, const struct ih_result *r)
 {
+    const struct ih_image_info *info = &r->info;
     if (r->is_total) {
         put_count(f, "n_images", r->n_images);
         put_count(f, "n_failed", r->n_failed);
-        put_count(f, "n_pixels", r->histogram.n_pixels);
-        fputs(",\"format\":null,\"width\":null,\"height\":null,\"source_depth\":null", f);
+        fputs(",\"format\":null,\"library\":null,\"width\":null,\"height\":null", f);
+        put_count(f, "pixels", r->histogram.n_pixels);
+        fputs(",\"source_depth\":null", f);
         return;
     }
-    put_string(f, "format", r->info.format);
-    put_count(f, "width", r->info.width);
-    put_count(f, "height", r->info.height);
-    put_count(f, "source_depth", r->info.source_depth);
+    put_string(f, "format", info->format);
+    put_string(f, "library", r->library && *r->library ? r->library : NULL);
+    put_count(f, "width", info->width);
+    put_count(f, "height", info->height);
+    put_count(f, "pixels", r->histogram.n_pixels);
+    if (info->n_frames)
+        put_count(f, "frames", info->n_frames);
+    put_count(f, "source_depth", info->source_depth);
+    if (info->range != IH_RANGE_UNKNOWN)
+        put_string(f, "range", ih_range_names[info->range]);
+}
+
+static void put_not_applied(FILE *f, unsigned not_applied)
+{
+    static const char *const names[] = {"icc_profile", "gamma", "colour_space", "orientation"};
+    const char *before = "";
+    if (not_applied & IH_NOT_APPLIED_UNKNOWN) {
+        fputs(",\"not_applied\":null", f);
+        return;
+    }
+    fputs(",\"not_applied\":[", f);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!(not_applied >> i & 1))
+            continue;
+        fprintf(f, "%s\"%s\"", before, names[i]);
+        before = ",";
+    }
+    putc(']', f);
+}
+
+static void put_settings(FILE *f, const struct ih_result *r)
+{
+    put_string(f, "reduction", IH_REDUCTION);
+    put_string(f, "luma_weights", r->spec.luma->name);
+    put_string(f, "alpha", ih_alpha_name(r->alpha));
+    put_clip_limits(f, &r->spec);
+}
+
+/* The mean luminance is that of sRGB: false if the file states other colours, null if only a
+ * profile knows. */
+static void put_srgb(FILE *f, unsigned not_applied)
+{
+    const bool is_other = not_applied & (IH_NOT_APPLIED_GAMMA | IH_NOT_APPLIED_COLOUR_SPACE);
+    const bool is_unknown = not_applied & (IH_NOT_APPLIED_ICC_PROFILE | IH_NOT_APPLIED_UNKNOWN);
+    fprintf(f, ",\"srgb\":%s", is_other ? "false" : is_unknown ? "null" : "true");
 }
 
 /* Sound files have no such member. */
@@ -183,17 +234,20 @@ static void put_counted(FILE *f, const struct ih_result *r)
     ih_stats_compute(&r->histogram, IH_LUMA, &r->spec, &luma);
     put_string(f, "status", "ok");
     put_source(f, r);
+    put_settings(f, r);
+    put_not_applied(f, r->info.not_applied);
     put_channels(f, r);
-    put_string(f, "luma", r->spec.luma->name);
     put_real(f, "mean_luma", luma.mean);
     put_real(f, "mean_luminance", ih_mean_luminance(&r->histogram));
-    put_clip(f, r);
+    put_srgb(f, r->info.not_applied);
+    put_clip(f, &r->histogram);
     put_warnings(f, r->info.warnings);
 }
 
 static void put_object(FILE *f, const struct ih_result *r, bool is_verbose)
 {
     fputs("{" SCHEMA, f);
+    put_string(f, "version", !r->version ? IH_VERSION : *r->version ? r->version : NULL);
     put_string(f, "file", r->path);
     if (r->path && !is_utf8(r->path)) {
         fputs(",\"file_b64\":", f);

@@ -22,12 +22,7 @@
  *     480x320  ▃▅▇█▆▄▃▂▁▁▁▁▁▁▁▁  101.5   0.40    1.25  samples/scene.png
  *
  * A wide terminal gets more columns. The percentages are of pixels with any clipped colour channel.
- *
- * Both views end with the first FAILURES_SHOWN failed inputs: in a long run their messages on
- * standard error have scrolled away.
  */
-#define _POSIX_C_SOURCE 200809L /* strdup */
-
 #include "output/output.h"
 
 #include "base/text.h"
@@ -39,13 +34,7 @@
 
 enum {
     COLUMNS = 80, /* without a terminal to ask */
-    INDENT = 2,
-    FAILURES_SHOWN = 20
-};
-
-struct failure {
-    char *path; /* owned; NULL if memory ran out */
-    struct ih_error error;
+    INDENT = 2
 };
 
 struct text {
@@ -54,8 +43,6 @@ struct text {
     unsigned columns; /* width of the layout */
     void (*show)(struct text *s, const struct ih_result *result);
     bool has_records;
-    uint64_t n_failed;
-    struct failure failures[FAILURES_SHOWN];
 };
 
 #define BOLD "\033[1m"
@@ -343,56 +330,23 @@ static enum ih_status begin(FILE *stream, const struct ih_output_options *option
     return IH_OK;
 }
 
-static void remember_failure(struct text *s, const struct ih_result *result)
-{
-    if (s->n_failed < FAILURES_SHOWN) {
-        struct failure *failure = &s->failures[s->n_failed];
-        failure->path = strdup(result->path);
-        failure->error = result->error;
-    }
-    s->n_failed++;
-}
-
 static void record(void *state, const struct ih_result *result)
 {
     struct text *s = state;
-    if (result->status != IH_OK) {
-        remember_failure(s, result);
-        return;
-    }
+    if (result->status != IH_OK)
+        return; /* standard error has the message */
     s->show(s, result);
     s->has_records = true;
 }
 
-/* If all inputs failed, standard error has just named them and the summary stays empty. */
 static void end(void *state)
 {
-    const struct text *s = state;
-    FILE *f = s->stream;
-    char name[IH_SHOWN_MAX], message[4 * IH_MESSAGE_MAX];
-    if (!s->has_records || s->n_failed == 0)
-        return;
-    fprintf(f, "\n%sfailed: %" PRIu64 "%s\n", style(s, BOLD), s->n_failed, style(s, PLAIN));
-    for (uint64_t i = 0; i < s->n_failed && i < FAILURES_SHOWN; i++) {
-        const struct failure *failure = &s->failures[i];
-        ih_escape_short(name, sizeof name,
-                        !failure->path   ? "?"
-                        : *failure->path ? failure->path
-                                         : "''");
-        ih_escape(message, sizeof message, failure->error.message);
-        fprintf(f, "  %s: %s\n", name, message);
-    }
-    if (s->n_failed > FAILURES_SHOWN)
-        fprintf(f, "  and %" PRIu64 " more: --ndjson lists them all\n",
-                s->n_failed - FAILURES_SHOWN);
+    (void)state;
 }
 
 static void close_text(void *state)
 {
-    struct text *s = state;
-    for (size_t i = 0; s && i < FAILURES_SHOWN; i++)
-        free(s->failures[i].path);
-    free(s);
+    free(state);
 }
 
 const struct ih_output ih_output_text = {

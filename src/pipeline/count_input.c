@@ -20,6 +20,8 @@ static enum ih_status open_source(const struct ih_input *input, struct ih_source
         ih_source_open_memory(src, input->bytes, input->size_bytes);
         return IH_OK;
     }
+    if (input->read)
+        return ih_source_open_function(src, input->read, input->read_user, err);
     if (input->is_stdin)
         return ih_source_open_fd(src, STDIN_FILENO, err);
     return ih_source_open_path(src, input->path, err);
@@ -96,7 +98,7 @@ static enum ih_status count_source(const struct ih_pipeline_options *options,
     if (status == IH_OK) {
         result->spec = (struct ih_count_spec){decode.info.n_channels, options->luma,
                                               options->clip_low, options->clip_high};
-        result->decoder_version = decode.decoder->version();
+        result->decoder_version = result->library = decode.decoder->version();
         status = count_bands(options, &decode, lane, result);
         result->info = decode.info;
     }
@@ -147,6 +149,7 @@ void ih_count_source(const struct ih_pipeline_options *options, const struct ih_
     const uint64_t open_ns = src->read_ns;
     memset(result, 0, sizeof *result);
     result->path = input->path;
+    result->alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     result->status = count_source(options, input, lane, src, result);
     times->read_ns = src->read_ns;
     times->decode_ns -= src->read_ns - open_ns; /* the decoder does the reading */

@@ -205,6 +205,8 @@ static void on_offloaded(void *pipeline, void *ticket, struct ih_result *result,
     struct slot *slot = ticket;
     if (!is_counted)
         count_given_back(p, &slot->input, result);
+    else if (p->options->skips_transparent)
+        result->alpha = IH_ALPHA_SKIP_TRANSPARENT;
     finish(p, slot);
     pthread_mutex_lock(&p->lock);
     p->n_offloaded--;
@@ -348,6 +350,7 @@ static bool start_member(struct pipeline *p, struct worker *w, struct open_archi
     }
     slot->archive = a;
     slot->input = (struct ih_input){.path = path,
+                                    .folder = a->slot->input.folder,
                                     .is_member = true,
                                     .bytes = w->member.bytes,
                                     .size_bytes = w->member.size_bytes,

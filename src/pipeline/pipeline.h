@@ -19,14 +19,25 @@
 #include "device/backend.h"
 #include "jpeg_gpu/offload.h"
 
+/* Where an input is in the walk of a named folder. */
+enum ih_folder {
+    IH_FOLDER_NONE,
+    IH_FOLDER_WITHIN,
+    IH_FOLDER_ENDS /* no input, but the end of the walk: path is the folder's, and error says that
+                      it has no images */
+};
+
 /* One file, or the bytes of one. */
 struct ih_input {
-    char *path;           /* owned by the pipeline once handed over */
-    bool is_named;        /* by the user; false: found in a directory */
+    char *path;    /* owned by the pipeline once handed over */
+    bool is_named; /* by the user; false: found in a directory */
+    enum ih_folder folder;
     bool is_stdin;        /* read standard input; path is only its name */
     bool is_member;       /* of an archive; path is the archive's and the member's name */
     const uint8_t *bytes; /* borrowed; not NULL: the content, and path is only its name */
     size_t size_bytes;
+    ih_read_function read; /* not NULL: gives the content; only ih_count_input accepts it */
+    void *read_user;
     struct ih_error error; /* not IH_OK: why it cannot be read; becomes the result */
 };
 

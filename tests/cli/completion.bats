@@ -29,8 +29,8 @@ expect_offer() {
   [ "$(cat offered)" = "$(printf '%s\n' "$@")" ] || fail "'$line' offers: $(cat offered)"
 }
 
-# long_options: all of --help.
-long_options() { "$IMGHIST" --help | grep -oE '^  (-., )?--[a-z0-9-]+' | grep -oE -e '--.*'; }
+# long_options: all of --help=all.
+long_options() { "$IMGHIST" --help=all | grep -oE '^  (-., )?--[a-z0-9-]+' | grep -oE -e '--.*'; }
 
 @test "completion: an unknown shell is an error" {
   imghist --completion=csh

@@ -81,6 +81,7 @@ export_path() { export LD_LIBRARY_PATH=$PREFIX/lib; }
 ./share/fish/vendor_completions.d/imghist.fish
 ./share/man/man1/imghist.1
 ./share/man/man3/libimghist.3
+./share/man/man5/imghist-formats.5
 ./share/zsh/site-functions/_imghist
 END
   diff expected actual
@@ -151,12 +152,14 @@ END
   [ "$(./static)" = "$version right" ]
 }
 
-@test "install: the header's example of device memory compiles" {
-  cc -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$ROOT/tests/library/stub" -I"$PREFIX/include" -c \
-    -o count_device.o "$EXAMPLES/count_device.c"
-  cp "$EXAMPLES/count_device.c" count_device.cpp
-  c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I"$ROOT/tests/library/stub" -I"$PREFIX/include" -c \
-    -o count_device.o count_device.cpp
+@test "install: the header's examples of device memory compile" {
+  for name in count_device count_tensor; do
+    cc -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$ROOT/tests/library/stub" -I"$PREFIX/include" -c \
+      -o "$name.o" "$EXAMPLES/$name.c"
+    cp "$EXAMPLES/$name.c" "$name.cpp"
+    c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I"$ROOT/tests/library/stub" -I"$PREFIX/include" -c \
+      -o "$name.o" "$name.cpp"
+  done
 }
 
 @test "install: the libraries export the functions of the header and nothing else" {

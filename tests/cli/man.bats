@@ -1,15 +1,16 @@
 #!/usr/bin/env bats
-# The man page and README.md: they describe all options, values, columns, keys and formats, and their examples run.
+# The man pages and README.md: they describe all options, values, columns, keys and formats, and their examples run.
 
 # shellcheck disable=SC2016 # $ is for awk and sed
 
 load helpers
 
 MAN=$TESTS/../src/cli/imghist.1
+FORMATS=$TESTS/../src/cli/imghist-formats.5
 README=$TESTS/../README.md
 
-# plain: the man page without formatting, with `-` for `\-`.
-plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' -e 's/\\&//g' "$MAN"; }
+# plain [PAGE]...: man pages without formatting, with `-` for `\-`; default: imghist(1).
+plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' -e 's/\\&//g' "${@:-$MAN}"; }
 
 # photos: makes the files that the examples use, and puts the program into PATH.
 photos() {
@@ -59,7 +60,7 @@ run_examples() {
     timeout 60 bash "$@" "$command" >shown 2>errors || status=$?
     [ $status -eq 0 ] || fail "$(cat "$command")" "exit status $status: $(cat errors)"
     if [ -e "${command%.command}.shown" ]; then
-      [ ! -s errors ] || fail "$(cat "$command")" "$(cat errors)"
+      ! grep -v ' written: ' errors || fail "$(cat "$command")" "$(cat errors)"
       diff "${command%.command}.shown" shown || fail "$(cat "$command")"
     fi
     n_run=$((n_run + 1))
@@ -94,8 +95,8 @@ extract_readme() {
   [ $n_run -ge 6 ] || fail "only $n_run commands ran"
 }
 
-@test "man: the page and --help have the same options" {
-  "$IMGHIST" --help | grep -oE '^  (-., )?--[a-z0-9-]+' | grep -oE -e '--.*' | LC_ALL=C sort >help
+@test "man: the page and --help=all have the same options" {
+  "$IMGHIST" --help=all | grep -oE '^  (-., )?--[a-z0-9-]+' | grep -oE -e '--.*' | LC_ALL=C sort >help
   plain | sed -n '/^\.SH OPTIONS/,/^\.SH FORMATS/p' | sed -n '/^\.TP/{n;p;}' | grep -oE -e '--[a-z0-9-]{2,}' |
     LC_ALL=C sort -u >page
   diff help page
@@ -103,7 +104,7 @@ extract_readme() {
 
 @test "man: the page has every value of an option" {
   plain >page
-  "$IMGHIST" --help | grep -oE '^  [^ ]+( --[^ ]+)?' | grep -oE -e '--[a-z-]+\[?=[a-z0-9|-]*\|[a-z0-9|-]*' >values
+  "$IMGHIST" --help=all | grep -oE '^  [^ ]+( --[^ ]+)?' | grep -oE -e '--[a-z-]+\[?=[a-z0-9|-]*\|[a-z0-9|-]*' >values
   [ "$(wc -l <values)" -ge 8 ]
   while IFS='=' read -r option words; do
     for word in ${words//|/ }; do
@@ -112,8 +113,8 @@ extract_readme() {
   done <values
 }
 
-@test "man: the page has every column and key" {
-  plain >page
+@test "man: the pages have every column and key" {
+  plain "$MAN" "$FORMATS" >page
   dot a.pgm
   for layout in channels bins long stats; do
     "$IMGHIST" a.pgm --csv=$layout | head -1 | tr , '\n'
@@ -160,20 +161,24 @@ extract_readme() {
   n_tools=0
   if command -v groff >/dev/null; then
     n_tools=$((n_tools + 1))
-    groff -ww -t -man -Tutf8 -rLL=100n "$MAN" >/dev/null 2>warnings
-    [ ! -s warnings ] || fail "groff: $(cat warnings)"
+    for page in "$MAN" "$FORMATS"; do
+      groff -ww -t -man -Tutf8 -rLL=100n "$page" >/dev/null 2>warnings
+      [ ! -s warnings ] || fail "groff: $(cat warnings)"
+    done
   fi
   if command -v man >/dev/null && man --version >/dev/null 2>&1; then
     n_tools=$((n_tools + 1))
     for width in 80 120; do
-      LC_ALL=C.UTF-8 MANWIDTH=$width man --warnings -l "$MAN" >page 2>warnings
-      [ ! -s warnings ] || fail "man, $width columns: $(cat warnings)"
+      for page in "$MAN" "$FORMATS"; do
+        LC_ALL=C.UTF-8 MANWIDTH=$width man --warnings -l "$page" >page 2>warnings
+        [ ! -s warnings ] || fail "man, $width columns: $(cat warnings)"
+      done
     done
-    grep -q 'EXIT STATUS' page
+    grep -q 'SEE ALSO' page
   fi
   if command -v mandoc >/dev/null; then
     n_tools=$((n_tools + 1))
-    mandoc -Tlint -W warning "$MAN" >warnings || fail "mandoc: $(cat warnings)"
+    mandoc -Tlint -W warning "$MAN" "$FORMATS" >warnings || fail "mandoc: $(cat warnings)"
   fi
   [ $n_tools -gt 0 ] || skip "no groff, man or mandoc here"
 }

@@ -110,6 +110,7 @@ debian() {
   done
   [ "$(wc -l <recommends)" -eq "$(make -s --no-print-directory -C "$TESTS/.." print-late | wc -w)" ]
   [ -f installed/usr/share/man/man1/imghist.1.gz ]
+  [ -f installed/usr/share/man/man5/imghist-formats.5.gz ]
   [ -f installed/usr/share/man/man3/libimghist.3.gz ]
 }
 

@@ -2,8 +2,8 @@
  * make_seeds DIR: writes a tiny image for every branch of the decoders, as seeds for the fuzzers
  * and for tests/perturb.sh. A fuzzer is faster the fewer bytes and pixels an input has.
  *
- * tests/fuzz/build_seeds.sh compiles it. TIFF, HEIF and JPEG XL are written if their libraries are
- * there (WITH_TIFF, WITH_HEIF, WITH_JXL), and HEIF if libheif has an encoder.
+ * tests/fuzz/build_seeds.sh compiles it. TIFF, HEIF, JPEG XL and JPEG 2000 are written if their
+ * libraries are there (WITH_TIFF and so on), and HEIF if libheif has an encoder.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -21,6 +21,9 @@
 #endif
 #ifdef WITH_JXL
 #include <jxl/encode.h>
+#endif
+#ifdef WITH_JP2
+#include <openjpeg.h>
 #endif
 
 enum { WIDTH = 19, HEIGHT = 17 }; /* one more than 16, and odd, to leave partial blocks */
@@ -248,8 +251,22 @@ static void write_pnm(const char *name, const char *header, size_t n_bytes)
     fclose(file);
 }
 
+/* A chunk of every kind, and runs to the end. */
+static void write_qoi(const char *name, int n_channels)
+{
+    FILE *file = create(name);
+    PUT(file, "qoif\0\0\0\x07\0\0\0\3");
+    putc(n_channels, file);
+    putc(0, file);
+    PUT(file, "\xFE\x10\x20\x30\x5B\xA5\x9A\xC2\0\xFF\1\2\3\4\xCB");
+    PUT(file, "\x30\0\0\0\0\0\0\0\1");
+    fclose(file);
+}
+
 static void write_others(void)
 {
+    write_qoi("rgb.qoi", 3);
+    write_qoi("rgba.qoi", 4);
     write_bmp("1.bmp", 1, 12);
     write_bmp("4.bmp", 4, 12);
     write_bmp("8.bmp", 8, 24);
@@ -446,6 +463,68 @@ static void write_jxls(void)
 }
 #endif
 
+/* ---- JPEG 2000 ---- */
+
+#ifdef WITH_JP2
+/* chroma: the distance of samples in the second and third component */
+static void write_jp2(const char *name, unsigned n_components, unsigned bits, unsigned chroma,
+                      int is_lossy, int is_tiled)
+{
+    enum { SIDE = 32 };
+    char path[4096];
+    const size_t n = strlen(name);
+    opj_image_cmptparm_t components[4];
+    opj_cparameters_t parameters;
+    memset(components, 0, sizeof components);
+    for (unsigned c = 0; c < n_components; c++) {
+        components[c].dx = components[c].dy = c > 0 && c < 3 ? chroma : 1;
+        components[c].w = components[c].h = SIDE / components[c].dx;
+        components[c].prec = bits;
+    }
+    opj_image_t *image = opj_image_create(n_components, components,
+                                          n_components < 3 ? OPJ_CLRSPC_GRAY
+                                          : chroma > 1     ? OPJ_CLRSPC_SYCC
+                                                           : OPJ_CLRSPC_SRGB);
+    image->x1 = image->y1 = SIDE;
+    for (unsigned c = 0; c < n_components; c++)
+        for (size_t i = 0; i < (size_t)image->comps[c].w * image->comps[c].h; i++)
+            image->comps[c].data[i] = (int)(sample(i + c) * 257u % (1u << bits));
+    image->comps[n_components - 1].alpha = n_components % 2 == 0;
+    opj_set_default_encoder_parameters(&parameters);
+    parameters.numresolution = 3;
+    parameters.tcp_numlayers = 1;
+    parameters.tcp_rates[0] = is_lossy ? 6 : 0;
+    parameters.cp_disto_alloc = 1;
+    parameters.irreversible = is_lossy;
+    parameters.tile_size_on = is_tiled;
+    parameters.cp_tdx = parameters.cp_tdy = 20;
+    opj_codec_t *codec =
+        opj_create_compress(strcmp(name + n - 4, ".j2k") == 0 ? OPJ_CODEC_J2K : OPJ_CODEC_JP2);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    opj_stream_t *stream = opj_stream_create_default_file_stream(path, OPJ_STREAM_WRITE);
+    if (opj_setup_encoder(codec, &parameters, image) && opj_start_compress(codec, image, stream) &&
+        opj_encode(codec, stream))
+        opj_end_compress(codec, stream);
+    opj_stream_destroy(stream);
+    opj_destroy_codec(codec);
+    opj_image_destroy(image);
+}
+
+static void write_jp2s(void)
+{
+    write_jp2("gray.jp2", 1, 8, 1, 0, 0);
+    write_jp2("gray-alpha-12.jp2", 2, 12, 1, 0, 1);
+    write_jp2("rgb-lossy.jp2", 3, 8, 1, 1, 0);
+    write_jp2("rgba-16.jp2", 4, 16, 1, 0, 0);
+    write_jp2("ycc.jp2", 3, 8, 2, 0, 0);
+    write_jp2("tiles.j2k", 3, 8, 1, 0, 1);
+}
+#else
+static void write_jp2s(void)
+{
+}
+#endif
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -459,5 +538,6 @@ int main(int argc, char **argv)
     write_tiffs();
     write_heifs();
     write_jxls();
+    write_jp2s();
     return 0;
 }

@@ -9,7 +9,8 @@
 #   racecheck  the same: data races in shared memory
 #   ladder     every rung of --bench is right; memcheck and racecheck are clean
 #   race       racecheck finds the race in a kernel without its __syncthreads
-#   library    pixels in device memory through imghist.h against the CPU; memcheck and racecheck clean
+#   library    pixels and batches in device memory through imghist.h against the CPU and a plain loop;
+#              memcheck and racecheck clean
 #   cli        imghist with each kernel against imghist on the CPU: identical bytes
 #   jpeg       sound and damaged JPEG files through hardware JPEG decoders and libjpeg-turbo: identical
 #              records, memcheck and racecheck clean; on a GPU without them, the reason
@@ -119,19 +120,24 @@ make -s -j"$(nproc)" BUILD="$build" CUDA=1 CUDA_ARCH="$arch" ${DEPS:+DEPS="$DEPS
 tests/library/extract.sh src/imghist.h "$build/examples"
 cuda_include=$(dirname "$(dirname "$(realpath "$(command -v nvcc)")")")/include
 read -r -a library_libs < <(sed -n 's/^Libs.private: *//p' "$build/libimghist.pc")
-cc -std=c11 -O1 -g -Isrc -I"$cuda_include" -o "$build/device_buffer" tests/gpu/device_buffer.c \
-  "$build/examples/count_device.c" "$build/libimghist.a" "${library_libs[@]}" \
-  -L"${cuda_include%/include}/lib64" -lcudart_static -ldl -lrt ${DEPS:+-Wl,-rpath,"$DEPS/lib"} \
-  >>"$logs/library.log" 2>&1 || { tail -n 40 "$logs/library.log" >&2; fail "device_buffer does not build"; }
-timeout 300 "$build/device_buffer" >"$logs/device_buffer.log" 2>&1 ||
-  { tail -n 20 "$logs/device_buffer.log" >&2; fail "pixels in device memory are counted wrong"; }
-for tool in memcheck racecheck; do
-  IMGHIST_TEST_SMALL=1 timeout 600 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 \
-    "$build/device_buffer" >"$logs/device_buffer-$tool.log" 2>&1 ||
-    fail "device_buffer under $tool: see $logs/device_buffer-$tool.log"
+library=
+for test in "device_buffer count_device" "device_batch count_tensor"; do
+  read -r test example <<<"$test"
+  cc -std=c11 -O1 -g -Isrc -I. -I"$cuda_include" -o "$build/$test" "tests/gpu/$test.c" \
+    "$build/examples/$example.c" "$build/libimghist.a" "${library_libs[@]}" \
+    -L"${cuda_include%/include}/lib64" -lcudart_static -ldl -lrt ${DEPS:+-Wl,-rpath,"$DEPS/lib"} \
+    >>"$logs/library.log" 2>&1 || { tail -n 40 "$logs/library.log" >&2; fail "$test does not build"; }
+  timeout 300 "$build/$test" >"$logs/$test.log" 2>&1 ||
+    { tail -n 20 "$logs/$test.log" >&2; fail "pixels in device memory are counted wrong"; }
+  for tool in memcheck racecheck; do
+    IMGHIST_TEST_SMALL=1 timeout 600 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 \
+      "$build/$test" >"$logs/$test-$tool.log" 2>&1 ||
+      fail "$test under $tool: see $logs/$test-$tool.log"
+  done
+  library+="$(sed -n "s/^$test: *//p" "$logs/$test.log" | tail -n 1), "
 done
-library=$(sed -n 's/^device_buffer: *//p' "$logs/device_buffer.log" | tail -n 1)
-say "library: $library, memcheck and racecheck clean"
+library+="memcheck and racecheck clean"
+say "library: $library"
 
 # ---- the program, on the GPU and on the CPU ---------------------------------------------------
 
@@ -245,7 +251,7 @@ memcheck: 0 errors
 racecheck: 0 hazards
 ladder: $ladder rungs right, memcheck and racecheck clean
 $race
-library: $library, memcheck and racecheck clean
+library: $library
 cli: $cli
 $jpeg
 auto: $auto

@@ -41,7 +41,11 @@ static inline int make_folder(void **state)
     if (!folder || !mkdtemp(folder))
         return -1;
     for (unsigned i = 0; i < N_KINDS; i++) {
+        static const uint8_t profile[18] = "\xFF\xE2\0\x10"
+                                           "ICC_PROFILE";
         struct jpeg_file f = make_jpeg(&kinds[i], 30 + 7 * i, 41 - 3 * i);
+        if (i % 2 == 1) /* half of the files have a colour profile */
+            splice(&f, 2, 0, profile, sizeof profile);
         write_file(folder, i, f.bytes, i == CUT ? f.n - 40 : f.n);
         free(f.bytes);
     }
@@ -165,6 +169,11 @@ static inline bool take(void *user, const struct ih_input *input, const struct i
             assert_int_equal(result->info.height, e->info.height);
             assert_int_equal(result->info.source_depth, e->info.source_depth);
             assert_int_equal(result->spec.n_channels, e->spec.n_channels);
+            assert_int_equal(result->info.not_applied, e->info.not_applied);
+            assert_int_equal(result->info.n_frames, e->info.n_frames);
+            assert_int_equal(result->info.range, e->info.range);
+            assert_int_equal(result->alpha, e->alpha);
+            assert_string_equal(result->library, e->library);
             r->n_by_hw += strcmp(result->counted_by, "hardware") == 0;
         } else {
             assert_string_equal(result->error.message, e->error.message);
@@ -233,6 +242,8 @@ static inline void count_on_cpu(const char *folder)
     ih_device_close(device);
     assert_int_equal(n, N_FILES);
     assert_int_equal(expected[0].status, IH_OK);
+    assert_int_equal(expected[0].info.not_applied, 0);
+    assert_int_equal(expected[1].info.not_applied, IH_NOT_APPLIED_ICC_PROFILE);
     assert_int_equal(expected[CUT].status, IH_CORRUPT);
     assert_int_equal(expected[N_FILES - 1].status, IH_IO);
 }

@@ -37,6 +37,7 @@ static inline struct outcome decode_source(struct ih_source *src, uint64_t held_
         out.info = d.info;
         while (n > 0 && (out.status = ih_decode_read(&d, band, capacity, &n, &out.error)) == IH_OK)
             put(&out.pixels, band, n * d.info.n_channels);
+        out.info = d.info; /* complete now */
         free(band);
         ih_decode_close(&d);
     }
@@ -63,6 +64,7 @@ static inline struct outcome decode(const struct bytes *file, uint64_t held_byte
 struct fast_path {
     struct ih_source src;
     struct ih_png_file file;
+    struct ih_image_info info;
     struct ih_png_fast *image; /* NULL: not taken */
 };
 
@@ -70,11 +72,10 @@ struct fast_path {
 static inline void open_fast(struct fast_path *p, const struct bytes *bytes,
                              const struct ih_decode_options *options)
 {
-    struct ih_image_info info;
     if (bytes)
         ih_source_open_memory(&p->src, bytes->p, bytes->n);
     p->file = (struct ih_png_file){.src = &p->src, .budget = options->budget};
-    p->image = ih_png_fast_open(&p->file, options, &info);
+    p->image = ih_png_fast_open(&p->file, options, &p->info);
 }
 
 static inline void close_fast(struct fast_path *p)

@@ -99,6 +99,7 @@ static void init_result(struct ih_result *r, const char *path, unsigned n_channe
                                      .n_channels = n_channels,
                                      .source_depth = 8},
                             .spec = {n_channels, &ih_luma_bt709, 0, 255},
+                            .library = "libpnm 1",
                             .decoder_version = "pnm 1",
                             .counted_by = "cpu",
                             .kernel = "tables"};
@@ -127,20 +128,25 @@ static void init_failure(struct ih_result *r, const char *path, const char *mess
     "'count':4,'sum':275,'mean':68.750000,'stddev':107.608956,'min':0,'max':255,'p01':0,"     \
     "'p05':0,'p25':0,'median':10,'p75':10,'p95':255,'p99':255,'entropy':1.500000,'clip_low':" \
     "1,'clip_high':1,'histogram':<0:1 10:2 255:1>}"
-#define FOUR                                                                                   \
-    "'status':'ok','format':'pnm','width':2,'height':2,'source_depth':8,'channels':["          \
-    "{'name':'gray'," FOUR_STATS ",{'name':'luma'," FOUR_STATS                                 \
-    "],'luma':'bt709','mean_luma':68.750000,'mean_luminance':0.251518,'clip':{'low':0,'high':" \
-    "255,'any_low':1,'any_high':1,'all_low':1,'all_high':1}"
+/* What follows the size and stands before the channels, and what follows the mean luminance. */
+#define SETTINGS                                                                      \
+    "'source_depth':8,'reduction':'round(v*255/max)','luma_weights':'bt709','alpha':" \
+    "'count','clip_limits':{'low':0,'high':255},'not_applied':[],"
+#define FOUR                                                                                      \
+    "'status':'ok','format':'pnm','library':'libpnm 1','width':2,'height':2,'pixels':4," SETTINGS \
+    "'channels':[{'name':'gray'," FOUR_STATS ",{'name':'luma'," FOUR_STATS                        \
+    "],'mean_luma':68.750000,'mean_luminance':0.251518,'srgb':true,'clip':{'any_low':1,"          \
+    "'any_high':1,'all_low':1,'all_high':1}"
 
 TEST(gray)
 {
     struct ih_result r;
     init_four(&r, "four.pgm");
     check(&ih_output_json, &r, 1, false,
-          "{'schema':'imghist/1','images':[\n{'schema':'imghist/1','file':'four.pgm'," FOUR
-          "}\n]}\n");
-    check(&ih_output_ndjson, &r, 1, false, "{'schema':'imghist/1','file':'four.pgm'," FOUR "}\n");
+          "{'schema':'imghist/2','images':[\n{'schema':'imghist/2','version':'" IH_VERSION
+          "','file':'four.pgm'," FOUR "}\n]}\n");
+    check(&ih_output_ndjson, &r, 1, false,
+          "{'schema':'imghist/2','version':'" IH_VERSION "','file':'four.pgm'," FOUR "}\n");
 }
 
 /* Two pixels, 10 20 30 with alpha 5 and with alpha 6; the luma of both is 19. */
@@ -181,10 +187,51 @@ TEST(settings_and_joint_counts)
     r.histogram.any_high = 12;
     r.histogram.all_low = 13;
     r.histogram.all_high = 14;
-    check_part(&r, "],'luma':'bt601','mean_luma':68.750000,'mean_luminance':0.251518,"
-                   "'clip':{'low':9,'high':10,'any_low':11,'any_high':12,'all_low':13,"
-                   "'all_high':14}}\n");
+    r.alpha = IH_ALPHA_SKIP_TRANSPARENT;
+    check_part(&r, "'luma_weights':'bt601','alpha':'skip-transparent',"
+                   "'clip_limits':{'low':9,'high':10},'not_applied':[],'channels'");
+    check_part(&r, "],'mean_luma':68.750000,'mean_luminance':0.251518,'srgb':true,"
+                   "'clip':{'any_low':11,'any_high':12,'all_low':13,'all_high':14}}\n");
     check_part(&r, "'clip_low':1,'clip_high':3,");
+}
+
+/* What the decoder knows of the file; null is what a record of an older version does not tell. */
+TEST(what_is_known_of_the_file)
+{
+    static const struct {
+        unsigned not_applied;
+        const char *list, *srgb;
+    } cases[] = {
+        {IH_NOT_APPLIED_ORIENTATION, "['orientation']", "true"},
+        {IH_NOT_APPLIED_ICC_PROFILE, "['icc_profile']", "null"},
+        {IH_NOT_APPLIED_GAMMA, "['gamma']", "false"},
+        {IH_NOT_APPLIED_COLOUR_SPACE | IH_NOT_APPLIED_ICC_PROFILE, "['icc_profile','colour_space']",
+         "false"},
+        {IH_NOT_APPLIED_KNOWN, "['icc_profile','gamma','colour_space','orientation']", "false"},
+        {IH_NOT_APPLIED_UNKNOWN, "null", "null"},
+    };
+    struct ih_result r;
+    init_four(&r, "a");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[200];
+        r.info.not_applied = cases[i].not_applied;
+        snprintf(expected, sizeof expected, ",'not_applied':%s,'channels':", cases[i].list);
+        check_part(&r, expected);
+        snprintf(expected, sizeof expected, ",'srgb':%s,'clip':", cases[i].srgb);
+        check_part(&r, expected);
+    }
+    r.info.n_frames = 7;
+    r.info.range = IH_RANGE_LIMITED;
+    check_part(&r, "'pixels':4,'frames':7,'source_depth':8,'range':'limited','reduction':");
+    r.info.range = IH_RANGE_FULL;
+    check_part(&r, ",'range':'full',");
+    r.version = r.library = "";
+    r.alpha = IH_ALPHA_EITHER;
+    check_part(&r, "{'schema':'imghist/2','version':null,'file':'a','status':'ok','format':'pnm',"
+                   "'library':null,");
+    check_part(&r, ",'alpha':null,");
+    r.version = "9.9";
+    check_part(&r, "'version':'9.9'");
 }
 
 TEST(no_pixels)
@@ -196,10 +243,11 @@ TEST(no_pixels)
     struct ih_result r;
     init_result(&r, "nothing", 1, 0, 0);
     check(&ih_output_ndjson, &r, 1, false,
-          "{'schema':'imghist/1','file':'nothing','status':'ok','format':'pnm','width':0,"
-          "'height':0,'source_depth':8,'channels':[{'name':'gray'," NOTHING
-          ",{'name':'luma'," NOTHING "],'luma':'bt709','mean_luma':null,'mean_luminance':null,"
-          "'clip':{'low':0,'high':255,'any_low':0,'any_high':0,'all_low':0,'all_high':0}}\n");
+          "{'schema':'imghist/2','version':'" IH_VERSION
+          "','file':'nothing','status':'ok','format':'pnm','library':'libpnm 1','width':0,"
+          "'height':0,'pixels':0," SETTINGS "'channels':[{'name':'gray'," NOTHING
+          ",{'name':'luma'," NOTHING "],'mean_luma':null,'mean_luminance':null,'srgb':true,"
+          "'clip':{'any_low':0,'any_high':0,'all_low':0,'all_high':0}}\n");
 }
 
 /* Neither a double nor a signed integer can hold 2^63 + 1. */
@@ -234,7 +282,8 @@ static void check_name(const char *name, const char *file)
     init_failure(&r, name, "why");
     char *text = write_results(&ih_output_ndjson, &r, 1, false);
     snprintf(expected, sizeof expected,
-             "{\"schema\":\"imghist/1\",\"file\":%s,\"status\":\"error\",\"error\":\"why\"}\n",
+             "{\"schema\":\"imghist/2\",\"version\":\"" IH_VERSION
+             "\",\"file\":%s,\"status\":\"error\",\"error\":\"why\"}\n",
              file);
     assert_string_equal(text, expected);
     free(text);
@@ -284,21 +333,24 @@ TEST(failures_are_records)
                  "damaged \"PNG\": cut\xC3"); /* messages may be cut inside a character */
     init_four(&r[1], "b");
     init_failure(&r[2], "c", "no\nuse");
-#define A \
-    "{'schema':'imghist/1','file':'a','status':'error','error':'damaged \\'PNG\\': cut" LOST "'}"
-#define B "{'schema':'imghist/1','file':'b'," FOUR "}"
-#define C "{'schema':'imghist/1','file':'c','status':'error','error':'no\\u000ause'}"
+#define A                                          \
+    "{'schema':'imghist/2','version':'" IH_VERSION \
+    "','file':'a','status':'error','error':'damaged \\'PNG\\': cut" LOST "'}"
+#define B "{'schema':'imghist/2','version':'" IH_VERSION "','file':'b'," FOUR "}"
+#define C                                          \
+    "{'schema':'imghist/2','version':'" IH_VERSION \
+    "','file':'c','status':'error','error':'no\\u000ause'}"
     check(&ih_output_json, r, 3, false,
-          "{'schema':'imghist/1','images':[\n" A ",\n" B ",\n" C "\n]}\n");
+          "{'schema':'imghist/2','images':[\n" A ",\n" B ",\n" C "\n]}\n");
     check(&ih_output_ndjson, r, 3, false, A "\n" B "\n" C "\n");
-    check(&ih_output_json, r, 1, false, "{'schema':'imghist/1','images':[\n" A "\n]}\n");
+    check(&ih_output_json, r, 1, false, "{'schema':'imghist/2','images':[\n" A "\n]}\n");
     assert_true(ih_output_json.holds_failures && ih_output_ndjson.holds_failures);
     assert_false(ih_output_csv.holds_failures);
 }
 
 TEST(no_records)
 {
-    check(&ih_output_json, NULL, 0, false, "{'schema':'imghist/1','images':[]}\n");
+    check(&ih_output_json, NULL, 0, false, "{'schema':'imghist/2','images':[]}\n");
     check(&ih_output_ndjson, NULL, 0, false, "");
 }
 
@@ -326,7 +378,8 @@ TEST(verbose_names_decoder_device_and_kernel)
     r[0].counted_by = "cuda:0 \"GPU\"";
     init_failure(&r[1], "b", "why");
     check(&ih_output_ndjson, r, 2, true,
-          "{'schema':'imghist/1','file':'a'," FOUR
+          "{'schema':'imghist/2','version':'" IH_VERSION "','file':'a'," FOUR
           ",'decoder':'pnm 1','device':'cuda:0 \\'GPU\\'','kernel':'tables'}\n"
-          "{'schema':'imghist/1','file':'b','status':'error','error':'why'}\n");
+          "{'schema':'imghist/2','version':'" IH_VERSION
+          "','file':'b','status':'error','error':'why'}\n");
 }

@@ -71,7 +71,8 @@ struct ih_jpeg_reader {
     bool is_after_segment;     /* that it has read since then */
     bool is_lenient;           /* set by the caller after init */
     bool is_started;
-    unsigned warnings;          /* set of enum ih_warning */
+    unsigned warnings;    /* set of enum ih_warning */
+    unsigned not_applied; /* set of enum ih_not_applied, of the segments before the first scan */
     struct ih_time_limit *time; /* borrowed; the source's, or NULL */
     struct ih_jpeg_cost cost;   /* of the scans up to now */
     unsigned components_seen;   /* bit i: component i has had a scan */
@@ -100,6 +101,9 @@ void ih_jpeg_reader_close(struct ih_jpeg_reader *r);
 /* Sets r->error, unless it is set already, and leaves by longjmp. */
 _Noreturn void ih_jpeg_reader_fail(struct ih_jpeg_reader *r, enum ih_status status,
                                    const char *text);
+
+/* Records the warning if the reader is lenient; else fails with the text. May longjmp. */
+void ih_jpeg_reader_tolerate(struct ih_jpeg_reader *r, enum ih_warning warning, const char *text);
 
 /*
  * The header fields that decide what rows look like. Take them right after ih_jpeg_reader_open: a

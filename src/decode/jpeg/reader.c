@@ -1,5 +1,8 @@
 #include "decode/jpeg/parts.h"
 
+#include "decode/jpeg/markers.h"
+#include "decode/metadata.h"
+
 #include <string.h>
 
 static struct ih_jpeg_reader *reader_of(j_common_ptr cinfo)
@@ -59,18 +62,23 @@ void ih_jpeg_reader_mark(struct ih_jpeg_reader *r)
     r->is_after_segment = false;
 }
 
-/* Records the library's last warning if the reader is lenient; else fails with it. */
-static void tolerate(struct ih_jpeg_reader *r, enum ih_warning warning)
+void ih_jpeg_reader_tolerate(struct ih_jpeg_reader *r, enum ih_warning warning, const char *text)
 {
-    char text[JMSG_LENGTH_MAX];
     if (r->is_lenient) {
         r->warnings |= warning;
         return;
     }
-    r->errors.format_message((j_common_ptr)&r->cinfo, text);
     ih_error_set(&r->error, IH_CORRUPT, "damaged JPEG: %s", text);
     r->error.limit = IH_LIMIT_LENIENT;
     longjmp(r->on_error, 1);
+}
+
+/* The same with the text of the library's last warning. */
+static void tolerate(struct ih_jpeg_reader *r, enum ih_warning warning)
+{
+    char text[JMSG_LENGTH_MAX];
+    r->errors.format_message((j_common_ptr)&r->cinfo, text);
+    ih_jpeg_reader_tolerate(r, warning, text);
 }
 
 /*
@@ -207,6 +215,33 @@ static void skip_input(j_decompress_ptr cinfo, long n)
     }
 }
 
+static uint8_t next_byte(j_decompress_ptr cinfo)
+{
+    struct ih_jpeg_reader *r = reader_of((j_common_ptr)cinfo);
+    if (r->bytes.bytes_in_buffer == 0)
+        fill_input(cinfo);
+    r->bytes.bytes_in_buffer--;
+    return *r->bytes.next_input_byte++;
+}
+
+/* Reads a segment that the library would skip. */
+static boolean note_segment(j_decompress_ptr cinfo)
+{
+    struct ih_jpeg_reader *r = reader_of((j_common_ptr)cinfo);
+    uint8_t bytes[IH_METADATA_BYTES];
+    unsigned length = (unsigned)next_byte(cinfo) << 8;
+    length |= next_byte(cinfo);
+    length -= length < 2 ? length : 2;
+    const unsigned n = length < sizeof bytes ? length : (unsigned)sizeof bytes;
+    for (unsigned i = 0; i < n; i++)
+        bytes[i] = next_byte(cinfo);
+    skip_input(cinfo, (long)(length - n));
+    r->is_after_segment = true;
+    if (!r->is_started)
+        r->not_applied |= ih_jpeg_segment_not_applied((unsigned)cinfo->unread_marker, bytes, n);
+    return TRUE;
+}
+
 void ih_jpeg_reader_init(struct ih_jpeg_reader *r, struct ih_source *src)
 {
     memset(r, 0, sizeof *r);
@@ -239,6 +274,8 @@ void ih_jpeg_reader_open(struct ih_jpeg_reader *r)
     c->client_data = r;
     c->src = &r->bytes;
     c->progress = &r->progress;
+    jpeg_set_marker_processor(c, IH_JPEG_APP0 + 1, note_segment);
+    jpeg_set_marker_processor(c, IH_JPEG_APP0 + 2, note_segment);
     jpeg_read_header(c, TRUE);
     if (c->data_precision != 8) {
         r->errors.msg_code = JERR_BAD_PRECISION;

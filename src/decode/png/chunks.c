@@ -290,6 +290,7 @@ bool ih_png_read_front(struct ih_png_chunks *c)
                                              : is_ancillary(&chunk);
         if (!ok)
             return false;
+        ih_png_note(&c->notes, chunk.name, data, chunk.length);
     }
 }
 
@@ -322,6 +323,7 @@ bool ih_png_read_back(struct ih_png_chunks *c)
             return false;
     }
     while (is_ancillary(&chunk)) {
+        ih_png_note(&c->notes, chunk.name, f->bytes + chunk.at, chunk.length);
         at = chunk.at + chunk.length + 4;
         if (!read_chunk(f, at, &chunk))
             return false;

@@ -9,6 +9,7 @@
 
 #include "base/budget.h"
 #include "base/source.h"
+#include "decode/metadata.h"
 #include "decode/png/image.h"
 
 /* ---- the bytes ---- */
@@ -49,6 +50,7 @@ struct ih_png_chunks {
     size_t data_bytes; /* of all IDAT chunks together */
     uint32_t *lengths; /* owned; of the IDAT chunks */
     size_t n_lengths, n_lengths_max;
+    struct ih_png_notes notes; /* complete after ih_png_read_back */
     bool is_joined;
 };
 

@@ -22,12 +22,13 @@
 
 struct ih_png_fast {
     struct ih_png_chunks chunks;
-    struct ih_budget *budget; /* borrowed, may be NULL */
-    size_t limit_bytes;       /* for the file and the inflated bytes together */
-    size_t row_bytes;         /* with the filter byte */
-    unsigned step;            /* bytes of a pixel, at least 1 */
-    uint8_t *rows;            /* owned; NULL until loaded; IH_PNG_SLACK bytes follow */
-    size_t taken_bytes;       /* from the budget, for rows */
+    struct ih_image_info *info; /* borrowed: the caller's */
+    struct ih_budget *budget;   /* borrowed, may be NULL */
+    size_t limit_bytes;         /* for the file and the inflated bytes together */
+    size_t row_bytes;           /* with the filter byte */
+    unsigned step;              /* bytes of a pixel, at least 1 */
+    uint8_t *rows;              /* owned; NULL until loaded; IH_PNG_SLACK bytes follow */
+    size_t taken_bytes;         /* from the budget, for rows */
     uint32_t next_row;
 };
 
@@ -86,6 +87,8 @@ struct ih_png_fast *ih_png_fast_open(struct ih_png_file *file,
     info->height = image->height;
     info->n_channels = ih_png_channels(image);
     info->source_depth = image->depth;
+    info->range = IH_RANGE_FULL;
+    p->info = info;
     return p;
 }
 
@@ -136,6 +139,7 @@ bool ih_png_fast_load(struct ih_png_fast *p)
         release_rows(p);
         return false;
     }
+    ih_png_notes_tell(&c->notes, p->info);
     ih_png_chunks_release(c);
     ih_png_file_release(c->file);
     return true;

@@ -16,7 +16,7 @@ struct ih_png_fast;
  * Reads up to the first IDAT chunk.
  *
  * file   nothing held, its source and budget set; borrowed until close
- * info   filled but for the format
+ * info   filled but for the format, and by load; borrowed until close
  *
  * Returns the image, owned by the caller, or NULL: take the streaming path.
  */
@@ -41,7 +41,7 @@ struct ih_png_stream;
  * Reads the header.
  *
  * file      bytes read so far and the source; borrowed until close
- * info      filled but for the format
+ * info      filled but for the format, and after the last read; borrowed until close
  * *stream   owned by the caller; untouched on failure
  */
 enum ih_status ih_png_stream_open(struct ih_png_file *file, struct ih_image_info *info,

@@ -25,6 +25,8 @@ struct ih_png_stream {
     struct ih_png_file *file; /* borrowed */
     png_structp png;
     png_infop info;
+    struct ih_image_info *told; /* borrowed: the caller's */
+    struct ih_png_scan scan;    /* of the bytes that libpng has read */
     uint32_t width, height;
     unsigned n_channels;
     bool interlaced, is_started, is_complete;
@@ -77,6 +79,7 @@ static void read_bytes(png_structp png, png_bytep dst, size_t size)
         ih_error_set(&s->error, IH_CORRUPT, "damaged PNG: the file ends before the image does");
     if (got < size)
         png_error(png, "read");
+    ih_png_scan(&s->scan, dst, size);
 }
 
 void ih_png_stream_close(struct ih_png_stream *s)
@@ -134,6 +137,8 @@ static void read_header(struct ih_png_stream *s, struct ih_image_info *info)
     info->height = s->height;
     info->n_channels = s->n_channels;
     info->source_depth = (unsigned)depth;
+    info->range = IH_RANGE_FULL;
+    s->told = info;
 }
 
 enum ih_status ih_png_stream_open(struct ih_png_file *file, struct ih_image_info *info,
@@ -229,8 +234,10 @@ static size_t read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
         s->next_row++;
         n += width;
     }
-    if (n == 0)
+    if (n == 0) {
         png_read_end(s->png, s->info); /* checks the rest of the stream and the chunks */
+        ih_png_notes_tell(&s->scan.notes, s->told);
+    }
     return n;
 }
 

@@ -184,17 +184,43 @@ static bool get_value(const struct reader *r, uint64_t at, uint64_t *value)
     return n_bytes > 0 && get(r, at + 4 + count_bytes, n_bytes, value);
 }
 
+/* *at: of the first directory. Returns false if the file has no place for it. */
+static bool open_reader(const struct ih_tiff *s, struct reader *r, uint64_t *at)
+{
+    *r = (struct reader){s->held.file, s->held.file_bytes, false, false};
+    if (r->file_bytes < 8)
+        return false;
+    r->is_big_endian = r->file[0] == 'M';
+    r->is_big_tiff = r->file[r->is_big_endian ? 3 : 2] == 43;
+    return get(r, r->is_big_tiff ? 8 : 4, r->is_big_tiff ? 8 : 4, at);
+}
+
+/* A list that leads back to itself never ends. */
+unsigned ih_tiff_n_pages(const struct ih_tiff *s)
+{
+    enum { PAGES_MAX = 65535 };
+    struct reader r;
+    uint64_t at, n_entries;
+    unsigned n = 0;
+    if (!open_reader(s, &r, &at))
+        return 0;
+    const unsigned entry_bytes = r.is_big_tiff ? 20 : 12, count_bytes = r.is_big_tiff ? 8 : 2;
+    for (; at != 0; n++)
+        if (n == PAGES_MAX || !get(&r, at, count_bytes, &n_entries) ||
+            n_entries > r.file_bytes / entry_bytes ||
+            !get(&r, at + count_bytes + n_entries * entry_bytes, r.is_big_tiff ? 8 : 4, &at))
+            return 0;
+    return n;
+}
+
 bool ih_tiff_has_tag(const struct ih_tiff *s, uint16_t tag, uint64_t value)
 {
-    struct reader r = {s->held.file, s->held.file_bytes, false, false};
+    struct reader r;
     uint64_t at, n_entries, id, is;
-    if (r.file_bytes < 8)
+    if (!open_reader(s, &r, &at))
         return false;
-    r.is_big_endian = r.file[0] == 'M';
-    r.is_big_tiff = r.file[r.is_big_endian ? 3 : 2] == 43;
     const unsigned entry_bytes = r.is_big_tiff ? 20 : 12, count_bytes = r.is_big_tiff ? 8 : 2;
-    if (!get(&r, r.is_big_tiff ? 8 : 4, r.is_big_tiff ? 8 : 4, &at) ||
-        !get(&r, at, count_bytes, &n_entries))
+    if (!get(&r, at, count_bytes, &n_entries))
         return false;
     at += count_bytes;
     for (uint64_t i = 0; i < n_entries && get(&r, at, 2, &id); i++, at += entry_bytes)

@@ -95,6 +95,9 @@ enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err);
  * single integer as its value. */
 bool ih_tiff_has_tag(const struct ih_tiff *s, uint16_t tag, uint64_t value);
 
+/* The number of pages in the file; 0: the list of directories is damaged, or very long. */
+unsigned ih_tiff_n_pages(const struct ih_tiff *s);
+
 /* Sets samples, plane_sample, n_samples, is_planar, is_ycbcr, is_read_twice and ycbcr, or returns
  * IH_UNSUPPORTED or IH_CORRUPT. */
 enum ih_status ih_tiff_read_layout(struct ih_tiff *s, TIFF *t, struct ih_error *err);

@@ -1,0 +1,140 @@
+/*
+ * Shared by the two kernels that count batches: checked arguments, the item of work of a block, and
+ * the end of an item, where a block's counts become those of an image.
+ *
+ * An item is an image, or a part of a large one. Blocks take items in turn. The counts of a whole
+ * image are stored; those of parts are added to counts that the launcher has zeroed.
+ */
+#ifndef IH_KERNELS_BATCH_CUH
+#define IH_KERNELS_BATCH_CUH
+
+#include "device.cuh"
+
+/* Lets a kernel index the images in its arguments without copying them. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
+#define IH_GRID_CONSTANT
+#else
+#define IH_GRID_CONSTANT __grid_constant__
+#endif
+
+/* The kernels' argument. It fits the 4 KiB of arguments that every GPU takes. */
+struct batch_job {
+    struct ih_gpu_image images[IH_GPU_BATCH_IMAGES];
+    int64_t image_stride, labels_image_stride, pixel_stride;
+    uint32_t *d_bins;
+    unsigned long long *d_sums;
+    uint32_t n_items;
+    uint32_t parts; /* of an image */
+    uint32_t n_labels;
+    int32_t n_planes;
+    int32_t table_bytes; /* of shared memory */
+    bool is_list, is_bgr, has_luma;
+    struct ih_gpu_measures measures;
+};
+
+static inline bool batch_args_valid(const struct ih_gpu_batch_args *args)
+{
+    const struct ih_gpu_measures *m = &args->measures;
+    return args->n_channels >= 1 && args->n_channels <= IH_GPU_CHANNELS_MAX &&
+           args->n_labels <= 256 && args->n_images <= IH_GPU_BATCH_MOST &&
+           (!args->is_list || args->n_images <= IH_GPU_BATCH_IMAGES) &&
+           (m->luma_red | m->luma_green | m->luma_blue) <= UINT16_MAX &&
+           m->clip_low < m->clip_high && m->clip_high <= 255 && args->plan <= IH_GPU_BATCH_PLANS;
+}
+
+/* Everything but n_items and parts. */
+static inline void batch_job_make(const struct ih_gpu_batch_args *args, struct batch_job *job)
+{
+    const bool has_colour = args->n_channels >= 3;
+    for (uint32_t i = 0; i < (args->is_list ? args->n_images : 1); i++)
+        job->images[i] = args->images[i];
+    job->image_stride = args->image_stride;
+    job->labels_image_stride = args->labels_image_stride;
+    job->pixel_stride = args->pixel_stride;
+    job->d_bins = args->d_bins;
+    job->d_sums = args->d_sums;
+    job->n_labels = args->n_labels;
+    job->is_list = args->is_list != 0;
+    job->is_bgr = has_colour && args->is_bgr;
+    job->has_luma = has_colour && args->has_luma;
+    job->n_planes = (int32_t)args->n_channels + job->has_luma;
+    job->measures = args->measures;
+    if (job->is_bgr) {
+        job->measures.luma_red = args->measures.luma_blue;
+        job->measures.luma_blue = args->measures.luma_red;
+    }
+}
+
+/* The pixels of the largest image. */
+static inline uint64_t batch_largest(const struct ih_gpu_batch_args *args)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < (args->is_list ? args->n_images : 1); i++) {
+        const uint64_t n = (uint64_t)args->images[i].width * args->images[i].height;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/*
+ * In how many parts to divide images of n_pixels, so that n_blocks blocks end soonest. A part costs
+ * its pixels, and as much again as overhead_pixels for its tables.
+ */
+static inline uint32_t batch_parts(uint32_t n_images, uint64_t n_pixels, uint32_t n_blocks,
+                                   uint64_t overhead_pixels)
+{
+    uint32_t best = 1;
+    uint64_t best_cost = UINT64_MAX;
+    if (n_images >= 16 * n_blocks) /* at most 1/16 of the blocks' time is lost at the end */
+        return 1;
+    for (uint32_t parts = 1; parts <= n_blocks && (parts == 1 || n_pixels / parts >= 4096);
+         parts++) {
+        const uint64_t rounds = ((uint64_t)n_images * parts + n_blocks - 1) / n_blocks;
+        const uint64_t cost = rounds * (n_pixels / parts + overhead_pixels);
+        if (cost < best_cost) {
+            best_cost = cost;
+            best = parts;
+        }
+    }
+    return best;
+}
+
+/* Zeroes the counts, for parts to add to. */
+static inline cudaError_t batch_zero(const struct ih_gpu_batch_args *args,
+                                     const struct batch_job *job)
+{
+    const size_t n_records = (size_t)args->n_images * (args->n_labels ? args->n_labels : 1);
+    cudaError_t e =
+        cudaMemsetAsync(args->d_bins, 0, n_records * job->n_planes * IH_GPU_BINS * 4, args->stream);
+    if (e == cudaSuccess && args->d_sums)
+        e = cudaMemsetAsync(args->d_sums, 0, n_records * (job->n_planes + IH_GPU_BATCH_CLIPS) * 8,
+                            args->stream);
+    return e;
+}
+
+/* The image that an item is, or is a part of. */
+__device__ inline struct ih_gpu_image batch_image(const struct batch_job &job, uint32_t index)
+{
+    struct ih_gpu_image image = job.images[job.is_list ? index : 0];
+    if (!job.is_list) {
+        image.d_data += index * job.image_stride;
+        image.d_labels += index * job.labels_image_stride;
+    }
+    return image;
+}
+
+/* Where the counts of a channel go: planes are red, green, blue. */
+__device__ inline int batch_plane(const struct batch_job &job, int channel)
+{
+    return job.is_bgr && channel < 3 ? 2 - channel : channel;
+}
+
+template <typename number> __device__ inline void batch_put(number *d_to, number value, bool adds)
+{
+    if (!adds)
+        *d_to = value;
+    else if (value)
+        atomicAdd(d_to, value);
+}
+
+#endif

@@ -1,0 +1,184 @@
+/*
+ * Histograms of a batch with label maps, or with strides that histogram_batch.cu does not take.
+ *
+ * The idea. A block has one table in shared memory for each label, and each pixel adds to the table
+ * of its label. More labels than fit are counted in several passes over the image, by different
+ * blocks; the later passes mostly read from the L2 cache. Without labels the same tables are
+ * copies: each thread of a warp adds to another one, which keeps similar neighbours apart.
+ *
+ * A thread reads one pixel at a time, byte by byte, from wherever the strides say. Neighbouring
+ * threads read neighbouring pixels of a row, so planes and packed pixels are read in full lines.
+ *
+ * TABLE
+ */
+#include "batch.cuh"
+
+enum {
+    IH_LABELS_THREADS = 512,
+    IH_LABELS_BLOCKS = 2, /* that should share a multiprocessor */
+    IH_LABELS_COPIES = 8, /* without labels */
+};
+
+/* The tables of a block: [n_tables][n_planes][256], then [n_tables][4] joint clip counts. */
+extern __shared__ uint32_t s_counters[];
+
+struct labels_job {
+    struct batch_job batch;
+    uint32_t n_tables; /* of a block */
+    uint32_t passes;   /* over an image; 1 without labels */
+};
+
+/* Counts a pixel in the table that begins at s_table. */
+template <int CHANNELS>
+__device__ inline void count_pixel(const struct batch_job &job, const uint8_t *d_pixel,
+                                   int64_t channel_stride, uint32_t *s_table, uint32_t *s_clips)
+{
+    const struct ih_gpu_measures &m = job.measures;
+    uint32_t sample[CHANNELS];
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) {
+        sample[c] = d_pixel[c * channel_stride];
+        atomicAdd(&s_table[c * IH_GPU_BINS + sample[c]], 1u);
+    }
+    const uint32_t r = sample[0], g = sample[CHANNELS < 3 ? 0 : 1],
+                   b = sample[CHANNELS < 3 ? 0 : 2];
+    if (job.has_luma)
+        atomicAdd(&s_table[CHANNELS * IH_GPU_BINS +
+                           ((r * m.luma_red + g * m.luma_green + b * m.luma_blue + 32768) >> 16)],
+                  1u);
+    const uint32_t least = min(r, min(g, b)), most = max(r, max(g, b));
+    if (least <= m.clip_low)
+        atomicAdd(&s_clips[0], 1u);
+    if (most >= m.clip_high)
+        atomicAdd(&s_clips[1], 1u);
+    if (most <= m.clip_low)
+        atomicAdd(&s_clips[2], 1u);
+    if (least >= m.clip_high)
+        atomicAdd(&s_clips[3], 1u);
+}
+
+/* Counts a part of an image: pixels begin .. end-1. */
+template <int CHANNELS>
+__device__ inline void count_part(const struct labels_job &job, const struct ih_gpu_image &image,
+                                  uint32_t first_label, uint32_t begin, uint32_t end)
+{
+    const uint32_t table_counters = job.batch.n_planes * IH_GPU_BINS;
+    uint32_t *s_clips = s_counters + job.n_tables * table_counters;
+    for (uint32_t i = begin + threadIdx.x; i < end; i += IH_LABELS_THREADS) {
+        const uint32_t row = i / image.width, column = i - row * image.width;
+        uint32_t table = threadIdx.x % job.n_tables;
+        if (job.batch.n_labels > 0) {
+            const uint32_t label = image.d_labels[row * image.labels_row_stride + column];
+            table = label - first_label; /* of a smaller label: a large number */
+            if (label >= job.batch.n_labels || table >= job.n_tables)
+                continue;
+        }
+        count_pixel<CHANNELS>(
+            job.batch, image.d_data + row * image.row_stride + column * job.batch.pixel_stride,
+            image.channel_stride, s_counters + table * table_counters,
+            s_clips + table * IH_CLIP_COUNTS);
+    }
+}
+
+/* Adds up the copies of a counter, n_copies of them step apart. */
+__device__ inline uint32_t sum_of_copies(const uint32_t *s_first, uint32_t n_copies, uint32_t step)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < n_copies; i++)
+        sum += s_first[i * step];
+    return sum;
+}
+
+/* Writes or adds a record: a warp takes one plane, or one joint clip count, at a time. */
+__device__ inline void merge_record(const struct labels_job &job, size_t record,
+                                    const uint32_t *s_table, const uint32_t *s_clips,
+                                    uint32_t n_copies, bool adds)
+{
+    const struct batch_job &b = job.batch;
+    const int warp = threadIdx.x / IH_WARP, thread = threadIdx.x % IH_WARP;
+    const int n_sums = b.n_planes + IH_CLIP_COUNTS;
+    for (int i = warp; i < n_sums; i += IH_LABELS_THREADS / IH_WARP) {
+        unsigned long long sum = 0;
+        const int to = i < b.n_planes ? batch_plane(b, i) : i;
+        if (i < b.n_planes) {
+            uint32_t *d_bins = b.d_bins + (record * b.n_planes + to) * IH_GPU_BINS;
+            for (int value = thread; value < IH_GPU_BINS; value += IH_WARP) {
+                const uint32_t count = sum_of_copies(s_table + i * IH_GPU_BINS + value, n_copies,
+                                                     b.n_planes * IH_GPU_BINS);
+                batch_put(&d_bins[value], count, adds);
+                sum += (unsigned long long)value * count;
+            }
+            sum = ih_warp_sum(sum);
+        } else {
+            sum = sum_of_copies(s_clips + i - b.n_planes, n_copies, IH_CLIP_COUNTS);
+        }
+        if (thread == 0 && b.d_sums)
+            batch_put(&b.d_sums[record * n_sums + to], sum, adds);
+    }
+}
+
+template <int CHANNELS>
+__global__ void __launch_bounds__(IH_LABELS_THREADS, IH_LABELS_BLOCKS)
+    ih_histogram_labels_kernel(IH_GRID_CONSTANT const struct labels_job job)
+{
+    const struct batch_job &b = job.batch;
+    const uint32_t table_counters = b.n_planes * IH_GPU_BINS;
+    uint32_t *const s_clips = s_counters + job.n_tables * table_counters;
+    for (uint32_t i = blockIdx.x; i < b.n_items; i += gridDim.x) {
+        const uint32_t pass = i % job.passes, part = i / job.passes % b.parts;
+        const uint32_t index = i / job.passes / b.parts, first_label = pass * job.n_tables;
+        const struct ih_gpu_image image = batch_image(b, index);
+        const uint64_t n_pixels = (uint64_t)image.width * image.height;
+        for (uint32_t j = threadIdx.x; j < (uint32_t)b.table_bytes / 4; j += IH_LABELS_THREADS)
+            s_counters[j] = 0;
+        __syncthreads();
+        count_part<CHANNELS>(job, image, first_label, (uint32_t)(n_pixels * part / b.parts),
+                             (uint32_t)(n_pixels * (part + 1) / b.parts));
+        __syncthreads();
+        if (b.n_labels == 0)
+            merge_record(job, index, s_counters, s_clips, job.n_tables, b.parts > 1);
+        for (uint32_t j = 0; j < job.n_tables && first_label + j < b.n_labels; j++)
+            merge_record(job, (size_t)index * b.n_labels + first_label + j,
+                         s_counters + j * table_counters, s_clips + j * IH_CLIP_COUNTS, 1,
+                         b.parts > 1);
+        __syncthreads(); /* the tables have been read */
+    }
+}
+
+template <int CHANNELS> static cudaError_t launch(const struct ih_gpu_batch_args *args)
+{
+    const auto kernel = ih_histogram_labels_kernel<CHANNELS>;
+    struct labels_job job;
+    struct batch_job *b = &job.batch;
+    batch_job_make(args, b);
+    const size_t table_bytes = (b->n_planes * IH_GPU_BINS + IH_CLIP_COUNTS) * sizeof(uint32_t);
+    const size_t n_fit = (args->gpu->shared_bytes_optin - 1024) / IH_LABELS_BLOCKS / table_bytes;
+    const size_t n_wanted = args->n_labels ? args->n_labels : IH_LABELS_COPIES;
+    job.n_tables = (uint32_t)(n_wanted < n_fit ? n_wanted : n_fit);
+    job.passes = args->n_labels ? (args->n_labels - 1) / job.n_tables + 1 : 1;
+    b->table_bytes = (int32_t)(job.n_tables * table_bytes);
+    const uint32_t n_most = IH_LABELS_BLOCKS * (uint32_t)args->gpu->n_multiprocessors;
+    if ((uint64_t)args->n_images * job.passes * n_most > UINT32_MAX)
+        return cudaErrorInvalidValue;
+    b->parts = batch_parts(args->n_images * job.passes, batch_largest(args), n_most, 2048);
+    b->n_items = args->n_images * job.passes * b->parts;
+    cudaError_t status = cudaFuncSetAttribute(
+        (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, b->table_bytes);
+    if (status == cudaSuccess && b->parts > 1)
+        status = batch_zero(args, b);
+    if (status != cudaSuccess)
+        return status;
+    const uint32_t n_blocks = b->n_items < n_most ? b->n_items : n_most;
+    kernel<<<n_blocks, IH_LABELS_THREADS, b->table_bytes, args->stream>>>(job);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t ih_histogram_labels(const struct ih_gpu_batch_args *args)
+{
+    if (!batch_args_valid(args))
+        return cudaErrorInvalidValue;
+    if (args->n_images == 0)
+        return cudaSuccess;
+    const decltype(&launch<1>) launches[] = {launch<1>, launch<2>, launch<3>, launch<4>};
+    return launches[args->n_channels - 1](args);
+}

@@ -1,0 +1,58 @@
+/*
+ * What files say about showing their values: colour profiles, gamma, orientation. None of it is
+ * applied; results only name it. So these calls judge nothing, and data that makes no sense is
+ * ignored. All of them return sets of enum ih_not_applied.
+ *
+ * Sources: Exif 3.0 section 4.6 (it is a TIFF file), ICC.1:2022 annex B.4 (profiles in JPEG), PNG
+ * third edition section 11.3, ITU-T H.273 (code points).
+ */
+#ifndef IH_DECODE_METADATA_H
+#define IH_DECODE_METADATA_H
+
+#include "counts/result.h"
+
+/* The first bytes of Exif data, which are all that is looked at: its first tags. */
+enum { IH_METADATA_BYTES = 1024 };
+
+/* Of Exif data, with or without the "Exif\0\0" of JPEG in front. */
+unsigned ih_exif_not_applied(const uint8_t *bytes, size_t size_bytes);
+
+/* Of the segment of a JPEG file with this marker, without its length. */
+unsigned ih_jpeg_segment_not_applied(unsigned marker, const uint8_t *bytes, size_t size_bytes);
+
+/* Of a whole JPEG file in memory, up to its first scan. */
+unsigned ih_jpeg_file_not_applied(const uint8_t *file, size_t file_bytes);
+
+/* Of code points for primaries and transfer: 0 or IH_NOT_APPLIED_COLOUR_SPACE. Unspecified means
+ * sRGB. */
+unsigned ih_code_points_not_applied(unsigned primaries, unsigned transfer);
+
+/* The chunks of a PNG file. All zero: none so far. */
+struct ih_png_notes {
+    bool has_srgb, has_gamma, has_profile, has_code_points;
+    unsigned orientation; /* IH_NOT_APPLIED_ORIENTATION or 0 */
+    unsigned n_frames;    /* of APNG; 0: no acTL */
+};
+
+/* Notes one chunk; bytes may end after IH_METADATA_BYTES. */
+void ih_png_note(struct ih_png_notes *notes, const char name[4], const uint8_t *bytes,
+                 size_t size_bytes);
+
+/* Sets not_applied and n_frames. */
+void ih_png_notes_tell(const struct ih_png_notes *notes, struct ih_image_info *info);
+
+/* The same for a file that arrives in pieces of any size, from its first byte on. */
+struct ih_png_scan {
+    struct ih_png_notes notes;
+    size_t n_head;       /* bytes in head, of a chunk's header */
+    uint64_t n_left;     /* bytes of the chunk, with its CRC */
+    size_t n_data;       /* bytes in data */
+    uint32_t data_bytes; /* of the chunk */
+    bool is_after_signature;
+    uint8_t head[8];
+    uint8_t data[IH_METADATA_BYTES];
+};
+
+void ih_png_scan(struct ih_png_scan *scan, const uint8_t *bytes, size_t size_bytes);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * Counting batches in GPU memory on the caller's stream. There is no state: the launchers take
+ * everything as arguments, and what they need to know about the GPU is asked each time, which takes
+ * less than a microsecond.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "device/batch.h"
+
+#ifdef IH_WITH_CUDA
+
+#include "device/cuda_unit.h"
+#include "device/device_pixels.h"
+
+#include <string.h>
+
+_Static_assert((int)IH_GPU_BATCH_IMAGES == (int)IH_BATCH_LAUNCH_IMAGES &&
+                   (int)IH_GPU_BATCH_CLIPS == (int)IH_BATCH_CLIPS,
+               "imghist.h and kernels.h agree");
+
+/* Looks up the GPU that holds an address: *gpu, -1 for memory that any GPU reaches. */
+static enum ih_status look_up(const void *address, const char *what, int *gpu, struct ih_error *err)
+{
+    struct cudaPointerAttributes a;
+    cudaError_t e = cudaPointerGetAttributes(&a, address);
+    if (e == cudaErrorNoDevice || e == cudaErrorInsufficientDriver) {
+        cudaGetLastError();
+        return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s", cudaGetErrorString(e));
+    }
+    if (e != cudaSuccess)
+        return ih_cuda_status(err, e, "batch: cannot look up an address");
+    if (a.type != cudaMemoryTypeManaged && a.type != cudaMemoryTypeDevice)
+        return ih_error_set(err, IH_USAGE, "batch: %s are not in the memory of a GPU", what);
+    *gpu = a.type == cudaMemoryTypeManaged ? -1 : a.device;
+    return IH_OK;
+}
+
+static enum ih_status expect_on(const void *address, const char *what, int gpu,
+                                struct ih_error *err)
+{
+    int its_gpu = -1;
+    if (!address)
+        return IH_OK;
+    enum ih_status status = look_up(address, what, &its_gpu, err);
+    if (status == IH_OK && its_gpu >= 0 && its_gpu != gpu)
+        return ih_error_set(err, IH_USAGE,
+                            "batch: %s are in the memory of cuda:%d, the counts in that of cuda:%d",
+                            what, its_gpu, gpu);
+    return status;
+}
+
+/* Finds the GPU that counts. A kernel that reads a bad address would end the CUDA context, and the
+ * caller's work with it. */
+static enum ih_status choose_gpu(const struct ih_batch_job *job, const uint32_t *d_bins,
+                                 const uint64_t *d_sums, int *gpu, struct ih_error *err)
+{
+    const struct ih_batch_image first = ih_batch_image_at(job, 0);
+    const bool has_pixels = first.width > 0 && first.height > 0;
+    if ((uintptr_t)d_bins % sizeof *d_bins != 0 || (uintptr_t)d_sums % sizeof *d_sums != 0)
+        return ih_error_set(err, IH_USAGE, "batch: bins or sums are not aligned");
+    enum ih_status status = look_up(d_bins, "bins", gpu, err);
+    if (status == IH_OK && *gpu < 0)
+        *gpu = ih_gpu_current();
+    if (status == IH_OK)
+        status = expect_on(d_sums, "sums", *gpu, err);
+    if (status == IH_OK && has_pixels)
+        status = expect_on(first.data, "pixels", *gpu, err);
+    if (status == IH_OK && has_pixels)
+        status = expect_on(first.labels, "labels", *gpu, err);
+    return status;
+}
+
+static cudaError_t gpu_properties(int gpu, struct ih_gpu_properties *out)
+{
+    int shared_bytes = 0;
+    cudaError_t e =
+        cudaDeviceGetAttribute(&out->n_multiprocessors, cudaDevAttrMultiProcessorCount, gpu);
+    if (e == cudaSuccess)
+        e = cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu);
+    out->shared_bytes_optin = (size_t)shared_bytes;
+    return e;
+}
+
+static void image_make(const struct ih_batch_image *from, struct ih_gpu_image *to)
+{
+    *to = (struct ih_gpu_image){
+        .d_data = from->data,
+        .d_labels = from->labels,
+        .row_stride = from->row_stride,
+        .channel_stride = from->channel_stride,
+        .labels_row_stride = from->labels_row_stride,
+        .width = from->width,
+        .height = from->height,
+    };
+}
+
+static cudaError_t launch(const struct ih_gpu_batch_args *args)
+{
+    return ih_histogram_batch_fits(args) ? ih_histogram_batch(args) : ih_histogram_labels(args);
+}
+
+/* Enqueues the images in as many launches as they need. */
+static cudaError_t enqueue(const struct ih_batch_job *job, struct ih_gpu_batch_args *args)
+{
+    const struct ih_batch *b = &job->batch;
+    const size_t n_most = b->list ? IH_GPU_BATCH_IMAGES : IH_GPU_BATCH_MOST;
+    const size_t n_records = job->shape.n_labels, n_planes = job->shape.n_planes;
+    cudaError_t e = cudaSuccess;
+    for (size_t first = 0; e == cudaSuccess && first < b->n_images; first += n_most) {
+        const size_t n_left = b->n_images - first;
+        args->n_images = (uint32_t)(n_left < n_most ? n_left : n_most);
+        for (size_t i = 0; i < (b->list ? args->n_images : 1); i++) {
+            const struct ih_batch_image image = ih_batch_image_at(job, first + i);
+            image_make(&image, &args->images[i]);
+        }
+        e = launch(args);
+        args->d_bins += args->n_images * n_records * n_planes * IH_BINS;
+        if (args->d_sums)
+            args->d_sums += args->n_images * n_records * (n_planes + IH_BATCH_CLIPS);
+    }
+    return e;
+}
+
+enum ih_status ih_batch_enqueue_cuda(const struct ih_batch_job *job, uint32_t *d_bins,
+                                     uint64_t *d_sums, void *stream, struct ih_error *err)
+{
+    const struct ih_batch *b = &job->batch;
+    struct ih_gpu_properties properties;
+    int gpu = -1;
+    if (b->n_images == 0)
+        return IH_OK;
+    enum ih_status status = choose_gpu(job, d_bins, d_sums, &gpu, err);
+    if (status != IH_OK)
+        return status;
+    struct ih_gpu_batch_args args = {
+        .is_list = b->list != NULL,
+        .image_stride = b->image_stride,
+        .labels_image_stride = b->labels_image_stride,
+        .pixel_stride = b->pixel_stride,
+        .n_channels = b->n_channels,
+        .n_labels = b->n_labels,
+        .is_bgr = b->order == IH_ORDER_BGR,
+        .has_luma = job->has_luma,
+        .measures = ih_gpu_measures_make(&job->spec),
+        .d_bins = d_bins,
+        .d_sums = (unsigned long long *)d_sums,
+        .gpu = &properties,
+        .stream = stream,
+    };
+    const int before = ih_gpu_current();
+    ih_gpu_make_current(gpu);
+    cudaError_t e = gpu_properties(gpu, &properties);
+    if (e == cudaSuccess)
+        e = enqueue(job, &args);
+    ih_gpu_make_current(before);
+    return ih_cuda_status(err, e, "batch: cannot enqueue the count");
+}
+
+#else /* a build without CUDA */
+
+enum ih_status ih_batch_enqueue_cuda(const struct ih_batch_job *job, uint32_t *d_bins,
+                                     uint64_t *d_sums, void *stream, struct ih_error *err)
+{
+    (void)job, (void)d_bins, (void)d_sums, (void)stream;
+    return ih_error_set(err, IH_UNAVAILABLE, "this build has no CUDA");
+}
+
+#endif

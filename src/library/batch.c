@@ -1,0 +1,214 @@
+/* Batches: checks them, and hands them to the CPU or to a GPU. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "device/batch.h"
+#include "library/library.h"
+
+#include <string.h>
+
+/* ---- checks ---- */
+
+/* Copies the fields that the caller knows; the others are 0. Fields that this library does not know
+ * must be 0. */
+static enum ih_status copy_batch(const struct ih_batch *from, struct ih_batch *to,
+                                 struct ih_error *err)
+{
+    const size_t size_bytes = from->size_bytes;
+    memset(to, 0, sizeof *to);
+    if (size_bytes < sizeof *to)
+        return ih_error_set(err, IH_USAGE, "batch: size_bytes is %zu, must be %zu", size_bytes,
+                            sizeof *to);
+    memcpy(to, from, sizeof *to);
+    for (size_t i = sizeof *to; i < size_bytes; i++)
+        if (((const unsigned char *)from)[i] != 0)
+            return ih_error_set(err, IH_USAGE, "batch: newer than libimghist " IH_VERSION);
+    return IH_OK;
+}
+
+/* Adds |stride| * (n - 1) to *span. Returns false if it does not fit PTRDIFF_MAX. */
+static bool add_span(ptrdiff_t stride, size_t n, size_t *span)
+{
+    size_t more;
+    const size_t step = stride < 0 ? (size_t)0 - (size_t)stride : (size_t)stride;
+    if (n == 0 || !ih_size_multiply(step, n - 1, &more) || more > PTRDIFF_MAX - *span)
+        return n == 0;
+    *span += more;
+    return true;
+}
+
+static enum ih_status check_image(const struct ih_batch *b, const struct ih_batch_image *image,
+                                  struct ih_error *err)
+{
+    const size_t n_images = b->list ? 1 : b->n_images;
+    const size_t width = image->width, height = image->height;
+    size_t span = 0, labels_span = 0;
+    if (width == 0 || height == 0)
+        return IH_OK;
+    if ((uint64_t)width * height > INT32_MAX)
+        return ih_error_set(err, IH_USAGE, "batch: an image of %zu x %zu has 2^31 pixels or more",
+                            width, height);
+    if (!image->data)
+        return ih_error_set(err, IH_USAGE, "batch: data is NULL");
+    if (!image->labels != (b->n_labels == 0))
+        return ih_error_set(err, IH_USAGE,
+                            b->n_labels ? "batch: n_labels is %u, but labels is NULL"
+                                        : "batch: there are labels, but n_labels is %u",
+                            b->n_labels);
+    if (b->pixel_stride == 0 && width > 1)
+        return ih_error_set(err, IH_USAGE, "batch: pixel_stride is 0");
+    if (!add_span(b->image_stride, n_images, &span) ||
+        !add_span(image->row_stride, height, &span) || !add_span(b->pixel_stride, width, &span) ||
+        !add_span(image->channel_stride, b->n_channels, &span) ||
+        !add_span(b->labels_image_stride, n_images, &labels_span) ||
+        !add_span(image->labels_row_stride, height, &labels_span) ||
+        !add_span(1, width, &labels_span))
+        return ih_error_set(err, IH_USAGE, "batch: larger than any memory");
+    return IH_OK;
+}
+
+static enum ih_status shape_make(const struct ih_batch *b, struct ih_batch_shape *shape,
+                                 struct ih_error *err)
+{
+    const bool has_luma = b->n_channels >= 3 && !b->without_luma;
+    size_t n_records, n_bins, n_sums;
+    *shape = (struct ih_batch_shape){.n_labels = b->n_labels ? b->n_labels : 1,
+                                     .n_planes = b->n_channels + has_luma};
+    if (!ih_size_multiply(b->n_images, shape->n_labels, &n_records) ||
+        !ih_size_multiply(n_records, shape->n_planes * IH_BINS, &n_bins) ||
+        !ih_size_multiply(n_records, shape->n_planes + IH_BATCH_CLIPS, &n_sums) ||
+        !ih_size_multiply(n_bins, sizeof(uint32_t), &shape->bins_bytes) ||
+        !ih_size_multiply(n_sums, sizeof(uint64_t), &shape->sums_bytes) ||
+        shape->bins_bytes > PTRDIFF_MAX)
+        return ih_error_set(err, IH_USAGE, "batch: counts larger than any memory");
+    return IH_OK;
+}
+
+/* Checks the batch and fills *job, except for luma and clip limits. */
+static enum ih_status job_make(const struct ih_batch *batch, struct ih_batch_job *job,
+                               struct ih_error *err)
+{
+    struct ih_batch *b = &job->batch;
+    memset(job, 0, sizeof *job);
+    enum ih_status status = copy_batch(batch, b, err);
+    if (status != IH_OK)
+        return status;
+    if (b->n_channels < 1 || b->n_channels > IH_CHANNELS_MAX)
+        return ih_error_set(err, IH_USAGE, "batch: %u channels, must be 1 to 4", b->n_channels);
+    if (b->n_labels > IH_BATCH_LABELS_MAX)
+        return ih_error_set(err, IH_USAGE, "batch: %u labels, must be at most %d", b->n_labels,
+                            IH_BATCH_LABELS_MAX);
+    if (b->order != IH_ORDER_RGB && b->order != IH_ORDER_BGR)
+        return ih_error_set(err, IH_USAGE, "batch: unknown order of channels");
+    if (b->list)
+        for (size_t i = 0; status == IH_OK && i < b->n_images; i++)
+            status = check_image(b, &b->list[i], err);
+    else
+        status = check_image(b, &b->image, err);
+    if (status == IH_OK)
+        status = shape_make(b, &job->shape, err);
+    job->spec.n_channels = b->n_channels;
+    job->has_luma = b->n_channels >= 3 && !b->without_luma;
+    return status;
+}
+
+/* The same, with the context's settings. */
+static enum ih_status context_job_make(const struct ih_context *context,
+                                       const struct ih_batch *batch, struct ih_batch_job *job,
+                                       struct ih_error *err)
+{
+    const struct ih_pipeline_options *o = &context->options;
+    enum ih_status status = job_make(batch, job, err);
+    if (status != IH_OK)
+        return status;
+    job->spec = (struct ih_count_spec){job->batch.n_channels, o->luma, o->clip_low, o->clip_high};
+    if (o->skips_transparent && job->batch.n_channels != ih_colour_channels(job->batch.n_channels))
+        return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels of a batch");
+    return IH_OK;
+}
+
+enum ih_status ih_batch_shape(const struct ih_batch *batch, struct ih_batch_shape *shape,
+                              size_t size_bytes, struct ih_error *err)
+{
+    struct ih_batch_job job;
+    enum ih_status status = job_make(batch, &job, err);
+    if (status != IH_OK)
+        return status;
+    memset(shape, 0, size_bytes);
+    memcpy(shape, &job.shape, size_bytes < sizeof job.shape ? size_bytes : sizeof job.shape);
+    return IH_OK;
+}
+
+/* ---- counting ---- */
+
+enum ih_status ih_batch_count(struct ih_context *context, const struct ih_batch *batch,
+                              uint32_t *bins, uint64_t *sums, struct ih_error *err)
+{
+    struct ih_batch_job job;
+    enum ih_status status = context_job_make(context, batch, &job, err);
+    if (status == IH_OK)
+        status = ih_batch_count_cpu(&job, bins, sums, err);
+    return status;
+}
+
+enum ih_status ih_batch_enqueue(struct ih_context *context, const struct ih_batch *batch,
+                                uint32_t *d_bins, uint64_t *d_sums, void *stream,
+                                struct ih_error *err)
+{
+    struct ih_batch_job job;
+    enum ih_status status = context_job_make(context, batch, &job, err);
+    if (status == IH_OK)
+        status = ih_batch_enqueue_cuda(&job, d_bins, d_sums, stream, err);
+    return status;
+}
+
+/* Copies one record to a histogram. */
+static void read_record(const struct ih_batch_job *job, const uint32_t *bins, const uint64_t *sums,
+                        struct ih_histogram *h)
+{
+    const size_t n_planes = job->shape.n_planes;
+    ih_histogram_clear(h, job->batch.n_channels);
+    for (size_t i = 0; i < n_planes; i++) {
+        const size_t plane = i < job->batch.n_channels ? i : IH_LUMA;
+        for (unsigned v = 0; v < IH_BINS; v++)
+            h->bins[plane][v] = bins[i * IH_BINS + v];
+        h->sum[plane] = sums[i];
+    }
+    for (unsigned v = 0; v < IH_BINS; v++)
+        h->n_pixels += bins[v];
+    h->any_low = sums[n_planes];
+    h->any_high = sums[n_planes + 1];
+    h->all_low = sums[n_planes + 2];
+    h->all_high = sums[n_planes + 3];
+    ih_histogram_derive_gray(h, &job->spec);
+}
+
+enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch *batch,
+                               const uint32_t *bins, const uint64_t *sums, size_t image,
+                               unsigned label, struct ih_counts *counts, struct ih_error *err)
+{
+    struct ih_batch_job job;
+    ih_counts_clear(counts);
+    enum ih_status status = context_job_make(context, batch, &job, err);
+    if (status != IH_OK)
+        return status;
+    if (image >= job.batch.n_images || label >= job.shape.n_labels)
+        return ih_error_set(err, IH_USAGE, "batch: there is no image %zu with label %u", image,
+                            label);
+    if (job.spec.n_channels >= 3 && !job.has_luma)
+        return ih_error_set(err, IH_USAGE, "batch: counts without luma have no statistics");
+    const struct ih_batch_image described = ih_batch_image_at(&job, image);
+    const size_t record = image * job.shape.n_labels + label, n_planes = job.shape.n_planes;
+    struct ih_result *result = &counts->result;
+    memset(result, 0, sizeof *result);
+    result->spec = job.spec;
+    result->info = (struct ih_image_info){.format = "",
+                                          .width = described.width,
+                                          .height = described.height,
+                                          .n_channels = job.spec.n_channels,
+                                          .source_depth = 8};
+    result->kernel = "batch";
+    read_record(&job, bins + record * n_planes * IH_BINS,
+                sums + record * (n_planes + IH_BATCH_CLIPS), &result->histogram);
+    ih_counts_set_image(counts, context->options.skips_transparent);
+    return IH_OK;
+}

@@ -1,0 +1,287 @@
+/* Counting pixels in host memory, band by band: interleaved rows are copied, other layouts are
+ * gathered sample by sample. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "library/library.h"
+
+#include <string.h>
+
+/* ---- interleaved pixels ---- */
+
+enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pixels *out,
+                                   struct ih_error *err)
+{
+    struct ih_pixels p = *pixels;
+    size_t row_bytes, span_bytes = 0;
+    if (p.n_channels < 1 || p.n_channels > IH_CHANNELS_MAX)
+        return ih_error_set(err, IH_USAGE, "pixels: %u channels, must be 1 to 4", p.n_channels);
+    if (p.width == 0 || p.height == 0) {
+        *out = (struct ih_pixels){NULL, 0, 0, 0, p.n_channels};
+        return IH_OK;
+    }
+    if (!p.data)
+        return ih_error_set(err, IH_USAGE, "pixels: data is NULL");
+    if (p.width > SIZE_MAX || p.height > SIZE_MAX ||
+        !ih_size_multiply((size_t)p.width, p.n_channels, &row_bytes) || row_bytes > PTRDIFF_MAX)
+        return ih_error_set(err, IH_USAGE, "pixels: larger than any memory");
+    bool is_upward = p.stride_bytes < 0;
+    size_t stride = p.stride_bytes == 0 ? row_bytes
+                    : is_upward         ? (size_t)0 - (size_t)p.stride_bytes
+                                        : (size_t)p.stride_bytes;
+    if (p.height > 1 && stride < row_bytes)
+        return ih_error_set(err, IH_USAGE,
+                            "pixels: stride of %zu bytes is less than a row of %zu bytes", stride,
+                            row_bytes);
+    if (!ih_size_multiply((size_t)p.height - 1, stride, &span_bytes) ||
+        span_bytes > PTRDIFF_MAX - row_bytes)
+        return ih_error_set(err, IH_USAGE, "pixels: larger than any memory");
+    if (is_upward) /* counts do not depend on the order of rows */
+        p.data = (const uint8_t *)p.data - span_bytes;
+    if (p.height == 1 || stride == row_bytes) {
+        p.width *= p.height;
+        p.height = 1;
+        stride = row_bytes = (size_t)p.width * p.n_channels;
+    }
+    p.stride_bytes = (ptrdiff_t)stride;
+    *out = p;
+    return IH_OK;
+}
+
+/* ---- pixels in any layout ---- */
+
+enum { SAMPLE_16_MAX = 65535 };
+
+/* Pixels that have been checked. */
+struct view {
+    struct ih_array a;   /* with strides and a range */
+    bool is_interleaved; /* the samples of a row are bytes without gaps */
+    uint64_t n_pixels;
+    uint64_t per_step; /* 16 bits: see scale */
+};
+
+/* round((v - low) * 255 / span), half up, for v between low and low + span. The division by
+ * 2 * span is a multiplication by 2^48 / (2 * span), rounded up: exact, because the dividend is
+ * below 2^26 and the divisor below 2^17. */
+static uint64_t reciprocal(uint32_t span)
+{
+    return ((uint64_t)1 << 48) / (2 * (uint64_t)span) + 1;
+}
+
+static uint8_t scale(const struct view *v, uint16_t sample)
+{
+    const uint32_t low = v->a.range_low, high = v->a.range_high;
+    const uint32_t clamped = sample < low ? low : sample > high ? high : sample;
+    return (uint8_t)(((uint64_t)(clamped - low) * 510 + (high - low)) * v->per_step >> 48);
+}
+
+/* Gathers n pixels of one row. */
+static void gather(const struct view *v, const uint8_t *from, uint8_t *band, size_t n)
+{
+    const unsigned n_channels = v->a.n_channels;
+    for (unsigned c = 0; c < n_channels; c++) {
+        const uint8_t *sample = from + (ptrdiff_t)c * v->a.channel_stride_bytes;
+        uint8_t *to = band + c;
+        for (size_t i = 0; i < n; i++, to += n_channels) {
+            const uint8_t *at = sample + (ptrdiff_t)i * v->a.pixel_stride_bytes;
+            uint16_t wide;
+            if (v->a.depth == 8) {
+                *to = *at;
+            } else {
+                memcpy(&wide, at, sizeof wide);
+                *to = scale(v, wide);
+            }
+        }
+    }
+}
+
+/* Fills a band with the pixels that follow the first *done. Returns their number. */
+static size_t fill_band(const struct view *v, uint64_t *done, uint8_t *band, size_t capacity_pixels)
+{
+    const struct ih_array *a = &v->a;
+    size_t n_filled = 0;
+    while (n_filled < capacity_pixels && *done < v->n_pixels) {
+        const ptrdiff_t row = (ptrdiff_t)(*done / a->width), column = (ptrdiff_t)(*done % a->width);
+        const size_t room = capacity_pixels - n_filled, n_left = (size_t)a->width - (size_t)column;
+        const size_t n = room < n_left ? room : n_left;
+        const uint8_t *from =
+            (const uint8_t *)a->data + row * a->row_stride_bytes + column * a->pixel_stride_bytes;
+        uint8_t *to = band + n_filled * a->n_channels;
+        if (v->is_interleaved)
+            memcpy(to, from, n * a->n_channels);
+        else
+            gather(v, from, to, n);
+        n_filled += n;
+        *done += n;
+    }
+    return n_filled;
+}
+
+static enum ih_status count_bands(struct ih_lane *lane, const struct view *v,
+                                  bool skips_transparent, struct ih_result *result,
+                                  struct ih_error *err)
+{
+    const unsigned n_channels = v->a.n_channels;
+    const bool has_alpha = n_channels != ih_colour_channels(n_channels);
+    enum ih_status status = ih_lane_begin(lane, &result->spec, err);
+    for (uint64_t done = 0; status == IH_OK && done < v->n_pixels;) {
+        uint8_t *band;
+        size_t size_bytes;
+        status = ih_lane_band(lane, n_channels, &band, &size_bytes, err);
+        if (status != IH_OK)
+            break;
+        size_t n = fill_band(v, &done, band, size_bytes / n_channels);
+        if (skips_transparent && has_alpha)
+            n = ih_pixels_drop_transparent(band, n, n_channels);
+        if (n > 0)
+            status = ih_lane_count(lane, n, err);
+    }
+    if (status == IH_OK)
+        status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
+    return status;
+}
+
+/* Exchanges the planes and sums of red and blue. */
+static void exchange_red_and_blue(struct ih_histogram *h)
+{
+    for (unsigned i = 0; i < IH_BINS; i++) {
+        const uint64_t n = h->bins[0][i];
+        h->bins[0][i] = h->bins[2][i];
+        h->bins[2][i] = n;
+    }
+    const uint64_t sum = h->sum[0];
+    h->sum[0] = h->sum[2];
+    h->sum[2] = sum;
+}
+
+/* Counts a view. width and height are those of the image. BGR is counted as RGB with the weights of
+ * red and blue exchanged, so it costs nothing. */
+static enum ih_status count_view(struct ih_context *context, const struct view *v, uint64_t width,
+                                 uint64_t height, struct ih_counts *counts, struct ih_error *err)
+{
+    struct ih_call *call = NULL;
+    enum ih_status status = ih_call_begin(context, &call, err);
+    if (status != IH_OK)
+        return status;
+    struct ih_result *result = &counts->result;
+    const struct ih_pipeline_options *o = &context->options;
+    const unsigned n_channels = v->a.n_channels;
+    const bool is_bgr = v->a.is_bgr && n_channels >= 3;
+    const struct ih_luma_weights bgr = {o->luma->name, o->luma->blue, o->luma->green, o->luma->red};
+    memset(result, 0, sizeof *result);
+    result->spec =
+        (struct ih_count_spec){n_channels, is_bgr ? &bgr : o->luma, o->clip_low, o->clip_high};
+    result->info = (struct ih_image_info){.format = "",
+                                          .width = width,
+                                          .height = height,
+                                          .n_channels = n_channels,
+                                          .source_depth = v->a.depth};
+    status = count_bands(call->lane, v, o->skips_transparent, result, err);
+    result->spec.luma = o->luma;
+    if (is_bgr)
+        exchange_red_and_blue(&result->histogram);
+    ih_call_end(context, call, status);
+    if (status == IH_OK)
+        ih_counts_set_image(counts, o->skips_transparent);
+    return status;
+}
+
+enum ih_status ih_count_pixels(struct ih_context *context, const struct ih_pixels *pixels,
+                               struct ih_counts *counts, struct ih_error *err)
+{
+    struct ih_pixels p;
+    ih_counts_clear(counts);
+    enum ih_status status = ih_pixels_normalize(pixels, &p, err);
+    if (status != IH_OK)
+        return status;
+    const struct view v = {.a = {.data = p.data,
+                                 .width = p.width,
+                                 .height = p.height,
+                                 .n_channels = p.n_channels,
+                                 .row_stride_bytes = p.stride_bytes,
+                                 .pixel_stride_bytes = (ptrdiff_t)p.n_channels,
+                                 .depth = 8},
+                           .is_interleaved = true,
+                           .n_pixels = p.width * p.height};
+    return count_view(context, &v, pixels->width, pixels->height, counts, err);
+}
+
+/* Adds the bytes between the first and the last of n samples to *span_bytes. Returns false if they
+ * exceed any memory. */
+static bool add_span(uint64_t n, ptrdiff_t stride_bytes, size_t *span_bytes)
+{
+    const size_t step = stride_bytes < 0 ? (size_t)0 - (size_t)stride_bytes : (size_t)stride_bytes;
+    size_t span;
+    if (n > SIZE_MAX || !ih_size_multiply((size_t)n - 1, step, &span) ||
+        span > PTRDIFF_MAX - *span_bytes)
+        return false;
+    *span_bytes += span;
+    return true;
+}
+
+/* Checks depth and range, and fills in their defaults. */
+static enum ih_status check_samples(struct ih_array *a, struct ih_error *err)
+{
+    a->depth = a->depth ? a->depth : 8;
+    if (a->n_channels < 1 || a->n_channels > IH_CHANNELS_MAX)
+        return ih_error_set(err, IH_USAGE, "array: %u channels, must be 1 to 4", a->n_channels);
+    if (a->depth != 8 && a->depth != 16)
+        return ih_error_set(err, IH_USAGE, "array: %u bits per sample, must be 8 or 16", a->depth);
+    if (a->depth == 8 && (a->range_low || a->range_high))
+        return ih_error_set(err, IH_USAGE, "array: a range needs 16 bits per sample");
+    if (a->range_high == 0)
+        a->range_high = SAMPLE_16_MAX;
+    if (a->range_low >= a->range_high || a->range_high > SAMPLE_16_MAX)
+        return ih_error_set(err, IH_USAGE,
+                            "array: 0 <= range_low (%u) < range_high (%u) <= 65535 does not hold",
+                            a->range_low, a->range_high);
+    return IH_OK;
+}
+
+/* Checks where the samples lie, and fills in the strides of interleaved pixels without gaps. */
+static enum ih_status check_strides(struct ih_array *a, struct ih_error *err)
+{
+    const size_t sample_bytes = a->depth / 8;
+    size_t row_bytes, span_bytes = sample_bytes;
+    if (!a->data)
+        return ih_error_set(err, IH_USAGE, "array: data is NULL");
+    if (!a->has_strides) {
+        if (a->width > SIZE_MAX ||
+            !ih_size_multiply((size_t)a->width, a->n_channels * sample_bytes, &row_bytes) ||
+            row_bytes > PTRDIFF_MAX)
+            return ih_error_set(err, IH_USAGE, "array: larger than any memory");
+        a->channel_stride_bytes = (ptrdiff_t)sample_bytes;
+        a->pixel_stride_bytes = (ptrdiff_t)(a->n_channels * sample_bytes);
+        a->row_stride_bytes = (ptrdiff_t)row_bytes;
+    }
+    if (!add_span(a->width, a->pixel_stride_bytes, &span_bytes) ||
+        !add_span(a->height, a->row_stride_bytes, &span_bytes) ||
+        !add_span(a->n_channels, a->channel_stride_bytes, &span_bytes) ||
+        a->width > UINT64_MAX / a->height)
+        return ih_error_set(err, IH_USAGE, "array: larger than any memory");
+    return IH_OK;
+}
+
+enum ih_status ih_count_array(struct ih_context *context, const struct ih_array *array,
+                              size_t size_bytes, struct ih_counts *counts, struct ih_error *err)
+{
+    struct view v = {.n_pixels = 0};
+    ih_counts_clear(counts);
+    enum ih_status status = ih_options_copy(&v.a, sizeof v.a, array, size_bytes, "array", err);
+    if (status == IH_OK)
+        status = check_samples(&v.a, err);
+    if (status == IH_OK && v.a.width > 0 && v.a.height > 0) {
+        status = check_strides(&v.a, err);
+        v.n_pixels = v.a.width * v.a.height;
+    }
+    if (status != IH_OK)
+        return status;
+    v.per_step = reciprocal(v.a.range_high - v.a.range_low);
+    v.is_interleaved = v.a.depth == 8 && v.a.pixel_stride_bytes == (ptrdiff_t)v.a.n_channels &&
+                       (v.a.channel_stride_bytes == 1 || v.a.n_channels == 1);
+    const uint64_t width = v.a.width, height = v.a.height;
+    if (v.is_interleaved && v.a.row_stride_bytes == (ptrdiff_t)v.a.width * v.a.pixel_stride_bytes) {
+        v.a.width = v.n_pixels; /* one row: fewer and longer copies */
+        v.a.height = 1;
+    }
+    return count_view(context, &v, width, height, counts, err);
+}

@@ -1,0 +1,247 @@
+/*
+ * Context: the device and the settings.
+ *
+ * A child of fork() has none of the library's threads and may have inherited locks that are held.
+ * So a context belongs to one process. In another process, a context that counts on the CPU is
+ * opened again; one that may use a GPU is refused, because CUDA does not work after fork().
+ */
+#include "module.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { NAME_MAX_BYTES = 64 };
+
+struct context {
+    PyObject_HEAD struct ih_context *context; /* owned; NULL: not opened */
+    struct ih_settings settings;
+    char device[NAME_MAX_BYTES], kernel[NAME_MAX_BYTES], luma[NAME_MAX_BYTES],
+        alpha[NAME_MAX_BYTES];
+    pid_t pid; /* of the process that opened it */
+};
+
+/* Copies a name into the context, because settings borrow it. */
+static bool keep(const char **to, char *kept, const char *name, const char *what)
+{
+    if (!name)
+        return true;
+    if (strlen(name) >= NAME_MAX_BYTES) {
+        PyErr_Format(PyExc_ValueError, "%s: the name is too long", what);
+        return false;
+    }
+    *to = strcpy(kept, name);
+    return true;
+}
+
+static int open_context(struct context *self)
+{
+    struct ih_error err;
+    self->pid = getpid();
+    if (ih_context_open(&self->settings, sizeof self->settings, &self->context, &err) == IH_OK)
+        return 0;
+    py_error_raise(py_state_of((PyObject *)self), &err, NULL);
+    return -1;
+}
+
+/* Converters of PyArg_Parse, which accepts negative and larger numbers without an error. */
+static int to_u64(PyObject *object, void *to)
+{
+    const unsigned long long v = PyLong_AsUnsignedLongLong(object);
+    *(uint64_t *)to = v;
+    return !PyErr_Occurred();
+}
+
+static int to_unsigned(PyObject *object, void *to)
+{
+    const unsigned long v = PyLong_AsUnsignedLong(object);
+    if (!PyErr_Occurred() && v > UINT32_MAX)
+        PyErr_SetString(PyExc_OverflowError, "the number is too large");
+    *(unsigned *)to = (unsigned)v;
+    return !PyErr_Occurred();
+}
+
+static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"device",  "kernel",       "luma",       "alpha",
+                            "clip",    "max_pixels",   "max_memory", "lenient",
+                            "timeout", "raw_channels", NULL};
+    struct context *self = (struct context *)object;
+    struct ih_settings *s = &self->settings;
+    const char *device = "cpu", *kernel = NULL, *luma = NULL, *alpha = NULL;
+    int lenient = 0;
+    if (self->context) {
+        PyErr_SetString(PyExc_RuntimeError, "a context is opened once");
+        return -1;
+    }
+    s->clip_high = 255;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, keywords, "|$szzz(O&O&)O&O&pO&O&:Context", names, &device, &kernel, &luma, &alpha,
+            to_unsigned, &s->clip_low, to_unsigned, &s->clip_high, to_u64, &s->max_pixels, to_u64,
+            &s->max_memory, &lenient, to_unsigned, &s->timeout, to_unsigned, &s->raw_channels))
+        return -1;
+    if (s->clip_high == 0) { /* 0 is the default in C */
+        PyErr_SetString(PyExc_ValueError, "clip: the upper limit must be 1 to 255");
+        return -1;
+    }
+    s->lenient = (unsigned)lenient;
+    if (!keep(&s->device, self->device, device, "device") ||
+        !keep(&s->kernel, self->kernel, kernel, "kernel") ||
+        !keep(&s->luma, self->luma, luma, "luma") || !keep(&s->alpha, self->alpha, alpha, "alpha"))
+        return -1;
+    return open_context(self);
+}
+
+static void context_dealloc(PyObject *object)
+{
+    struct context *self = (struct context *)object;
+    if (self->context && self->pid == getpid()) {
+        Py_BEGIN_ALLOW_THREADS ih_context_close(self->context);
+        Py_END_ALLOW_THREADS
+    }
+    py_free(object);
+}
+
+struct ih_context *py_context_get(PyObject *object)
+{
+    struct context *self = (struct context *)object;
+    if (!self->context) {
+        PyErr_SetString(PyExc_RuntimeError, "the context is not open");
+        return NULL;
+    }
+    if (self->pid == getpid())
+        return self->context;
+    if (strcmp(self->device, "cpu") != 0) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "the context for %s was opened before fork(): open one in each process, or "
+                     "start processes with spawn",
+                     self->device);
+        return NULL;
+    }
+    self->context = NULL; /* not closed: its threads are not in this process */
+    return open_context(self) < 0 ? NULL : self->context;
+}
+
+static PyObject *context_count(PyObject *object, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"", "layout", "order", "range", NULL};
+    PyObject *counted, *range = NULL;
+    const char *letters = NULL, *order = NULL;
+    struct py_layout layout;
+    struct py_input input;
+    struct ih_counts *counts = NULL;
+    struct ih_error err;
+    enum ih_status status;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzO:count", names, &counted, &letters,
+                                     &order, &range) ||
+        !py_layout_parse(&layout, letters, order, range))
+        return NULL;
+    struct ih_context *context = py_context_get(object);
+    if (!context || !py_input_open(&input, counted, &layout, false))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status = ih_counts_open(&counts, &err);
+    if (status == IH_OK)
+        status = py_input_count(&input, context, counts, &err);
+    Py_END_ALLOW_THREADS PyObject *result = NULL;
+    struct py_state *state = py_state_of(object);
+    if (status == IH_OK) {
+        result = py_counts_new(state, counts, input.source);
+    } else {
+        ih_counts_close(counts);
+        if (input.error)
+            PyErr_SetObject((PyObject *)Py_TYPE(input.error), input.error);
+        else
+            py_error_raise(state, &err, input.source);
+    }
+    py_input_close(&input);
+    return result;
+}
+
+static PyObject *context_device(PyObject *object, void *closure)
+{
+    (void)closure;
+    struct ih_context *context = py_context_get(object);
+    struct ih_error err;
+    enum ih_status status;
+    if (!context)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status = ih_context_wait(context, &err);
+    Py_END_ALLOW_THREADS if (status != IH_OK) return py_error_raise(py_state_of(object), &err,
+                                                                    NULL);
+    return PyUnicode_FromString(ih_context_device(context));
+}
+
+static PyObject *delegate_with_keywords(PyObject *self, PyObject *args, PyObject *keywords,
+                                        const char *function)
+{
+    PyObject *module = PyImport_ImportModule("imghist._many");
+    PyObject *called = module ? PyObject_GetAttrString(module, function) : NULL;
+    PyObject *first = called ? PyTuple_Pack(1, self) : NULL;
+    PyObject *all = first ? PySequence_Concat(first, args) : NULL;
+    PyObject *result = all ? PyObject_Call(called, all, keywords) : NULL;
+    Py_XDECREF(all);
+    Py_XDECREF(first);
+    Py_XDECREF(called);
+    Py_XDECREF(module);
+    return result;
+}
+
+static PyObject *context_count_many(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    return delegate_with_keywords(self, args, keywords, "count_many");
+}
+
+static PyObject *context_scan(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    return delegate_with_keywords(self, args, keywords, "scan");
+}
+
+static PyMethodDef context_methods[] = {
+    {"count", (PyCFunction)(void (*)(void))context_count, METH_VARARGS | METH_KEYWORDS,
+     "count($self, x, /, *, layout=None, order='rgb', range=None)\n--\n\n"
+     "Counts one image; see imghist.count."},
+    {"count_many", (PyCFunction)(void (*)(void))context_count_many, METH_VARARGS | METH_KEYWORDS,
+     "count_many($self, iterable, /, *, threads=None, on_error='raise', layout=None, order='rgb',"
+     " range=None)\n--\n\nCounts many images; see imghist.count_many."},
+    {"scan", (PyCFunction)(void (*)(void))context_scan, METH_VARARGS | METH_KEYWORDS,
+     "scan($self, paths, /, *, threads=None, on_error='record')\n--\n\n"
+     "Counts files and directories; see imghist.scan."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef context_getset[] = {
+    {"device", context_device, NULL,
+     "Waits for the device; its name, 'cpu' or 'cuda:0 NVIDIA H100'.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyDoc_STRVAR(
+    context_doc,
+    "Context(*, device='cpu', kernel=None, luma='bt709', alpha='count', clip=(0, 255),\n"
+    "        max_pixels=0, max_memory=0, lenient=False, timeout=0, raw_channels=0)\n--\n\n"
+    "The device that counts, and the settings. Any number of threads may use one context.\n\n"
+    "device        'cpu', 'auto' (a GPU if there is one), 'cuda', 'cuda:1'\n"
+    "luma          weights of luma: 'bt709' or 'bt601'\n"
+    "alpha         'count', or 'skip-transparent': pixels with alpha 0 are not counted\n"
+    "clip          values <= clip[0] and >= clip[1] count as clipped\n"
+    "max_pixels    larger files are refused; 0: 4 Gi\n"
+    "max_memory    bytes that all threads may use for files held in memory; 0: no limit\n"
+    "lenient       also accept irregular JPEG files whose pixels are certain\n"
+    "timeout       seconds that a file may take; 0: no limit\n"
+    "raw_channels  1 to 4: files are interleaved samples without a header\n\n"
+    "After fork() a context for the CPU works in the child. One for a GPU raises RuntimeError.\n"
+    "Raises ValueError for invalid settings and imghist.Error for a device that is not there.");
+
+static PyType_Slot context_slots[] = {
+    {Py_tp_doc, (void *)(uintptr_t)context_doc},
+    {Py_tp_new, PyType_GenericNew},
+    {Py_tp_init, context_init},
+    {Py_tp_dealloc, context_dealloc},
+    {Py_tp_methods, context_methods},
+    {Py_tp_getset, context_getset},
+    {0, NULL},
+};
+
+PyType_Spec py_context_spec = {.name = "imghist.Context",
+                               .basicsize = sizeof(struct context),
+                               .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                               .slots = context_slots};

@@ -1,0 +1,491 @@
+/* Counts: the bins as a buffer of uint64 [planes, 256], statistics, sums and comparisons; and
+ * Stats, the statistics of one plane as a named tuple. */
+#include "module.h"
+
+#include <string.h>
+
+struct counts {
+    PyObject_HEAD struct ih_counts *counts; /* owned */
+    PyObject *file;                         /* owned: str or NULL */
+    uint64_t *table; /* owned, [n_planes][IH_BINS]; NULL until it is needed */
+    Py_ssize_t shape[2], strides[2];
+    unsigned planes[IH_PLANES]; /* the library's index of each plane */
+    unsigned n_planes;
+};
+
+static struct counts *self_of(PyObject *object)
+{
+    return (struct counts *)object;
+}
+
+PyObject *py_counts_new(struct py_state *state, struct ih_counts *counts, PyObject *file)
+{
+    struct counts *self = self_of(py_new(state->counts));
+    if (!self) {
+        ih_counts_close(counts);
+        return NULL;
+    }
+    self->counts = counts;
+    self->file = Py_XNewRef(file);
+    for (unsigned p = 0; p < IH_PLANES; p++)
+        if (ih_counts_plane(counts, p))
+            self->planes[self->n_planes++] = p;
+    return (PyObject *)self;
+}
+
+const struct ih_counts *py_counts_get(PyObject *self)
+{
+    return self_of(self)->counts;
+}
+
+static void counts_dealloc(PyObject *object)
+{
+    struct counts *self = self_of(object);
+    ih_counts_close(self->counts);
+    Py_XDECREF(self->file);
+    PyMem_Free(self->table);
+    py_free(object);
+}
+
+static struct ih_summary summary_of(PyObject *object)
+{
+    struct ih_summary s;
+    ih_counts_summary(self_of(object)->counts, &s, sizeof s);
+    return s;
+}
+
+/* ---- the buffer ---- */
+
+/* The library has gaps between the planes, so the first use makes a table without them. */
+static bool make_table(struct counts *self)
+{
+    if (self->table)
+        return true;
+    self->table = PyMem_Malloc(IH_PLANES * IH_BINS * sizeof *self->table);
+    if (!self->table) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (unsigned i = 0; i < self->n_planes; i++)
+        memcpy(self->table + i * IH_BINS, ih_counts_bins(self->counts, self->planes[i]),
+               IH_BINS * sizeof *self->table);
+    self->shape[0] = self->n_planes;
+    self->shape[1] = IH_BINS;
+    self->strides[0] = IH_BINS * sizeof *self->table;
+    self->strides[1] = sizeof *self->table;
+    return true;
+}
+
+static int counts_get_buffer(PyObject *object, Py_buffer *view, int flags)
+{
+    static char format[] = "Q";
+    struct counts *self = self_of(object);
+    view->obj = NULL;
+    if (flags & PyBUF_WRITABLE) {
+        PyErr_SetString(PyExc_BufferError, "counts are read-only");
+        return -1;
+    }
+    if (!make_table(self))
+        return -1;
+    *view = (Py_buffer){.buf = self->table,
+                        .obj = Py_NewRef(object),
+                        .len = self->shape[0] * self->strides[0],
+                        .itemsize = sizeof *self->table,
+                        .readonly = 1,
+                        .ndim = 2,
+                        .format = (flags & PyBUF_FORMAT) ? format : NULL,
+                        .shape = (flags & PyBUF_ND) ? self->shape : NULL,
+                        .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? self->strides : NULL};
+    return 0;
+}
+
+static PyObject *counts_bins(PyObject *object, void *closure)
+{
+    (void)closure;
+    return PyMemoryView_FromObject(object);
+}
+
+/* ---- planes and statistics ---- */
+
+static PyStructSequence_Field stats_fields[] = {
+    {"count", "pixels"},
+    {"sum", "sum of the 8-bit values"},
+    {"mean", "mean value, 0 to 255; NaN without pixels"},
+    {"stddev", "population standard deviation of the values"},
+    {"min", "smallest value that occurs"},
+    {"max", "largest value that occurs"},
+    {"p01", "smallest value with cumulative count >= 1 % of count"},
+    {"p05", "the same for 5 %"},
+    {"p25", "the same for 25 %"},
+    {"median", "the same for 50 %"},
+    {"p75", "the same for 75 %"},
+    {"p95", "the same for 95 %"},
+    {"p99", "the same for 99 %"},
+    {"entropy", "bits per pixel, 0 to 8"},
+    {"clip_low", "pixels with values <= the lower clip limit"},
+    {"clip_high", "pixels with values >= the upper clip limit"},
+    {NULL, NULL},
+};
+
+PyStructSequence_Desc py_stats_desc = {
+    .name = "imghist.Stats",
+    .doc = "Statistics of one plane, as exact as the counts.",
+    .fields = stats_fields,
+    .n_in_sequence = sizeof stats_fields / sizeof stats_fields[0] - 1,
+};
+
+static PyObject *stats_new(struct py_state *state, const struct ih_stats *s)
+{
+    const unsigned *p = s->percentile;
+    PyObject *values[] = {
+        PyLong_FromUnsignedLongLong(s->count),
+        PyLong_FromUnsignedLongLong(s->sum),
+        PyFloat_FromDouble(s->mean),
+        PyFloat_FromDouble(s->stddev),
+        PyLong_FromUnsignedLong(s->min),
+        PyLong_FromUnsignedLong(s->max),
+        PyLong_FromUnsignedLong(p[IH_P01]),
+        PyLong_FromUnsignedLong(p[IH_P05]),
+        PyLong_FromUnsignedLong(p[IH_P25]),
+        PyLong_FromUnsignedLong(p[IH_MEDIAN]),
+        PyLong_FromUnsignedLong(p[IH_P75]),
+        PyLong_FromUnsignedLong(p[IH_P95]),
+        PyLong_FromUnsignedLong(p[IH_P99]),
+        PyFloat_FromDouble(s->entropy),
+        PyLong_FromUnsignedLongLong(s->clip_low),
+        PyLong_FromUnsignedLongLong(s->clip_high),
+    };
+    PyObject *stats = PyStructSequence_New(state->stats);
+    for (Py_ssize_t i = 0; i < (Py_ssize_t)(sizeof values / sizeof values[0]); i++) {
+        if (!values[i])
+            Py_CLEAR(stats);
+        if (stats)
+            PyStructSequence_SetItem(stats, i, values[i]);
+        else
+            Py_XDECREF(values[i]);
+    }
+    return stats;
+}
+
+/* The position of a plane, by name or number. -1: an exception is set. */
+static int find_plane(PyObject *object, PyObject *key)
+{
+    struct counts *self = self_of(object);
+    if (PyUnicode_Check(key)) {
+        for (unsigned i = 0; i < self->n_planes; i++)
+            if (PyUnicode_CompareWithASCIIString(
+                    key, ih_counts_plane(self->counts, self->planes[i])) == 0)
+                return (int)i;
+        PyErr_SetObject(PyExc_KeyError, key);
+        return -1;
+    }
+    Py_ssize_t i = PyNumber_AsSsize_t(key, PyExc_IndexError);
+    if (i == -1 && PyErr_Occurred())
+        return -1;
+    i += i < 0 ? self->n_planes : 0;
+    if (i >= 0 && i < self->n_planes)
+        return (int)i;
+    PyErr_Format(PyExc_IndexError, "the counts have %u planes", self->n_planes);
+    return -1;
+}
+
+static PyObject *counts_subscript(PyObject *object, PyObject *key)
+{
+    struct ih_stats stats;
+    struct ih_error err;
+    const int i = find_plane(object, key);
+    if (i < 0)
+        return NULL;
+    const unsigned plane = self_of(object)->planes[i];
+    if (ih_counts_stats(self_of(object)->counts, plane, &stats, sizeof stats, &err) != IH_OK)
+        return py_error_raise(py_state_of(object), &err, NULL);
+    return stats_new(py_state_of(object), &stats);
+}
+
+static Py_ssize_t counts_length(PyObject *object)
+{
+    return self_of(object)->n_planes;
+}
+
+static PyObject *counts_histogram(PyObject *object, PyObject *key)
+{
+    const int i = find_plane(object, key);
+    PyObject *all = i < 0 ? NULL : PyMemoryView_FromObject(object);
+    PyObject *bytes = all ? PyObject_CallMethod(all, "cast", "s", "B") : NULL;
+    PyObject *flat = bytes ? PyObject_CallMethod(bytes, "cast", "s", "Q") : NULL;
+    PyObject *plane = flat ? PySequence_GetSlice(flat, i * IH_BINS, (i + 1) * IH_BINS) : NULL;
+    Py_XDECREF(flat);
+    Py_XDECREF(bytes);
+    Py_XDECREF(all);
+    return plane;
+}
+
+static PyObject *counts_planes(PyObject *object, void *closure)
+{
+    struct counts *self = self_of(object);
+    PyObject *names = PyTuple_New(self->n_planes);
+    (void)closure;
+    for (unsigned i = 0; names && i < self->n_planes; i++) {
+        PyObject *name = PyUnicode_FromString(ih_counts_plane(self->counts, self->planes[i]));
+        if (!name || PyTuple_SetItem(names, i, name) < 0)
+            Py_CLEAR(names);
+    }
+    return names;
+}
+
+/* ---- the description ---- */
+
+enum { IS_TEXT, IS_U64, IS_UNSIGNED, IS_REAL };
+
+struct field {
+    size_t offset;
+    int kind;
+};
+
+static PyObject *counts_field(PyObject *object, void *closure)
+{
+    const struct field *field = closure;
+    const struct ih_summary s = summary_of(object);
+    const char *at = (const char *)&s + field->offset;
+    if (field->kind == IS_TEXT)
+        return PyUnicode_FromString(*(const char *const *)(const void *)at);
+    if (field->kind == IS_REAL)
+        return PyFloat_FromDouble(*(const double *)(const void *)at);
+    return PyLong_FromUnsignedLongLong(field->kind == IS_U64 ? *(const uint64_t *)(const void *)at
+                                                             : *(const unsigned *)(const void *)at);
+}
+
+static PyObject *counts_clip(PyObject *object, void *closure)
+{
+    const struct ih_summary s = summary_of(object);
+    (void)closure;
+    return Py_BuildValue("(II)", s.clip_low, s.clip_high);
+}
+
+static PyObject *counts_warnings(PyObject *object, void *closure)
+{
+    const struct ih_summary s = summary_of(object);
+    PyObject *list = PyList_New(0);
+    (void)closure;
+    for (unsigned bit = 1; list && bit && bit <= s.warnings; bit <<= 1) {
+        PyObject *text = s.warnings & bit ? PyUnicode_FromString(ih_warning_text(bit)) : NULL;
+        if (s.warnings & bit && (!text || PyList_Append(list, text) < 0))
+            Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    return tuple;
+}
+
+static PyObject *counts_file(PyObject *object, void *closure)
+{
+    PyObject *file = self_of(object)->file;
+    (void)closure;
+    return Py_NewRef(file ? file : Py_None);
+}
+
+static PyObject *counts_repr(PyObject *object)
+{
+    const struct ih_summary s = summary_of(object);
+    PyObject *planes = counts_planes(object, NULL);
+    PyObject *file = counts_file(object, NULL);
+    PyObject *text =
+        planes ? PyUnicode_FromFormat("<imghist.Counts of %R: %llu image%s, %llu pixels, %R>", file,
+                                      (unsigned long long)s.n_images, s.n_images == 1 ? "" : "s",
+                                      (unsigned long long)s.n_pixels, planes)
+               : NULL;
+    Py_DECREF(file);
+    Py_XDECREF(planes);
+    return text;
+}
+
+/* ---- sums and comparisons ---- */
+
+static bool is_counts(PyObject *object)
+{
+    return PyType_GetSlot(Py_TYPE(object), Py_nb_add) != NULL &&
+           PyType_GetSlot(Py_TYPE(object), Py_tp_dealloc) == (void *)(uintptr_t)counts_dealloc;
+}
+
+/* sum() begins with 0. */
+static bool is_zero(PyObject *object)
+{
+    return PyLong_CheckExact(object) && PyLong_AsLong(object) == 0 && !PyErr_Occurred();
+}
+
+static PyObject *counts_add(PyObject *a, PyObject *b)
+{
+    struct ih_counts *sum = NULL;
+    struct ih_error err;
+    if (is_counts(a) && is_zero(b))
+        return Py_NewRef(a);
+    if (is_counts(b) && is_zero(a))
+        return Py_NewRef(b);
+    PyErr_Clear(); /* of an int beyond long */
+    if (!is_counts(a) || !is_counts(b))
+        return Py_NewRef(Py_NotImplemented);
+    enum ih_status status = ih_counts_open(&sum, &err);
+    if (status == IH_OK)
+        status = ih_counts_add(sum, self_of(a)->counts, &err);
+    if (status == IH_OK)
+        status = ih_counts_add(sum, self_of(b)->counts, &err);
+    if (status == IH_OK)
+        return py_counts_new(py_state_of(a), sum, NULL);
+    ih_counts_close(sum);
+    return py_error_raise(py_state_of(a), &err, NULL);
+}
+
+static bool are_equal(PyObject *a, PyObject *b)
+{
+    const struct ih_summary s = summary_of(a), t = summary_of(b);
+    if (s.n_images != t.n_images || s.n_pixels != t.n_pixels || s.n_channels != t.n_channels ||
+        s.clip_low != t.clip_low || s.clip_high != t.clip_high || s.any_low != t.any_low ||
+        s.any_high != t.any_high || s.all_low != t.all_low || s.all_high != t.all_high ||
+        strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0)
+        return false;
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        const uint64_t *x = ih_counts_bins(self_of(a)->counts, p);
+        const uint64_t *y = ih_counts_bins(self_of(b)->counts, p);
+        if (!x != !y || (x && memcmp(x, y, IH_BINS * sizeof *x) != 0))
+            return false;
+    }
+    return true;
+}
+
+static PyObject *counts_compare(PyObject *a, PyObject *b, int operation)
+{
+    if ((operation != Py_EQ && operation != Py_NE) || !is_counts(a) || !is_counts(b))
+        return Py_NewRef(Py_NotImplemented);
+    return PyBool_FromLong(are_equal(a, b) == (operation == Py_EQ));
+}
+
+/* ---- views, in Python ---- */
+
+static PyObject *counts_to_dict(PyObject *self, PyObject *arguments)
+{
+    (void)arguments;
+    PyObject *all = PyTuple_Pack(1, self);
+    PyObject *result = all ? py_delegate("imghist._views", "to_dict", all) : NULL;
+    Py_XDECREF(all);
+    return result;
+}
+
+static PyObject *counts_to_uhi(PyObject *self, PyObject *arguments)
+{
+    (void)arguments;
+    PyObject *all = PyTuple_Pack(1, self);
+    PyObject *result = all ? py_delegate("imghist._views", "to_uhi", all) : NULL;
+    Py_XDECREF(all);
+    return result;
+}
+
+static PyObject *counts_repr_html(PyObject *self, PyObject *arguments)
+{
+    (void)arguments;
+    PyObject *all = PyTuple_Pack(1, self);
+    PyObject *result = all ? py_delegate("imghist._views", "repr_html", all) : NULL;
+    Py_XDECREF(all);
+    return result;
+}
+
+static PyObject *counts_chart(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"", "size", "scale", "theme", NULL};
+    PyObject *path;
+    unsigned width = 1024, height = 640;
+    const char *scale = "linear", *theme = "dark";
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$(II)ss:chart", names, &path, &width,
+                                     &height, &scale, &theme))
+        return NULL;
+    PyObject *all = Py_BuildValue("(OO(II)ss)", self, path, width, height, scale, theme);
+    PyObject *result = all ? py_delegate("imghist._views", "chart", all) : NULL;
+    Py_XDECREF(all);
+    return result;
+}
+
+static PyMethodDef counts_methods[] = {
+    {"histogram", counts_histogram, METH_O,
+     "histogram($self, plane, /)\n--\n\nThe bins of one plane, by name or number: a memoryview of "
+     "uint64 [256], without a copy."},
+    {"to_dict", counts_to_dict, METH_NOARGS,
+     "to_dict($self)\n--\n\nThe description, the statistics and the bins as plain Python objects, "
+     "with the keys of imghist's JSON."},
+    {"_to_uhi_", counts_to_uhi, METH_NOARGS,
+     "_to_uhi_($self)\n--\n\nThe counts as a UHI histogram (uhi_schema 1), with the axes plane and "
+     "value, for boost-histogram, hist and uhi.io. Needs NumPy."},
+    {"_repr_html_", counts_repr_html, METH_NOARGS,
+     "_repr_html_($self)\n--\n\nThe chart as SVG with a table of statistics, for notebooks."},
+    {"chart", (PyCFunction)(void (*)(void))counts_chart, METH_VARARGS | METH_KEYWORDS,
+     "chart($self, path, /, *, size=(1024, 640), scale='linear', theme='dark')\n--\n\n"
+     "Draws the chart of imghist --chart into a file.\n\n"
+     "path   ends in .png, .svg, .jpg, .bmp or .tga; the file is replaced\n"
+     "size   pixels, 320 x 200 to 8192 x 8192\n"
+     "scale  'linear', 'log' or 'sqrt'\n"
+     "theme  'dark' or 'light'\n\n"
+     "Raises ValueError for another ending or value, OSError if the file cannot be written."},
+    {NULL, NULL, 0, NULL},
+};
+
+#define FIELD(name, kind) (&(struct field){offsetof(struct ih_summary, name), kind})
+
+static PyGetSetDef counts_getset[] = {
+    {"bins", counts_bins, NULL,
+     "uint64 [planes, 256]: pixels with each value. A memoryview; numpy.asarray(c.bins) copies "
+     "nothing.",
+     NULL},
+    {"planes", counts_planes, NULL, "Names of the planes: the channels of the image and 'luma'.",
+     NULL},
+    {"file", counts_file, NULL, "The path as str; None for other inputs and sums.", NULL},
+    {"images", counts_field, NULL, "Images added up.", FIELD(n_images, IS_U64)},
+    {"pixels", counts_field, NULL, "Counted pixels.", FIELD(n_pixels, IS_U64)},
+    {"width", counts_field, NULL, "Pixels; 0 for sums.", FIELD(width, IS_U64)},
+    {"height", counts_field, NULL, "Pixels; 0 for sums.", FIELD(height, IS_U64)},
+    {"source_depth", counts_field, NULL, "Bits per sample in the file; 0 for sums.",
+     FIELD(source_depth, IS_UNSIGNED)},
+    {"format", counts_field, NULL, "'png'; '' for arrays and sums.", FIELD(format, IS_TEXT)},
+    {"decoder", counts_field, NULL, "Library and version; '' for arrays and sums.",
+     FIELD(decoder, IS_TEXT)},
+    {"kernel", counts_field, NULL, "The code that counted; '' for sums.", FIELD(kernel, IS_TEXT)},
+    {"luma", counts_field, NULL, "Weights of luma: 'bt709' or 'bt601'.", FIELD(luma, IS_TEXT)},
+    {"alpha", counts_field, NULL, "'count' or 'skip-transparent'.", FIELD(alpha, IS_TEXT)},
+    {"clip", counts_clip, NULL, "The clip limits, (low, high).", NULL},
+    {"any_low", counts_field, NULL, "Pixels with any colour channel <= clip[0].",
+     FIELD(any_low, IS_U64)},
+    {"any_high", counts_field, NULL, "Pixels with any colour channel >= clip[1].",
+     FIELD(any_high, IS_U64)},
+    {"all_low", counts_field, NULL, "Pixels with all colour channels <= clip[0].",
+     FIELD(all_low, IS_U64)},
+    {"all_high", counts_field, NULL, "Pixels with all colour channels >= clip[1].",
+     FIELD(all_high, IS_U64)},
+    {"mean_luminance", counts_field, NULL,
+     "Mean linear-light Y (CIE 1931) of sRGB, 0 to 1; NaN without pixels.",
+     FIELD(mean_luminance, IS_REAL)},
+    {"warnings", counts_warnings, NULL, "Irregularities of the file that leave its pixels certain.",
+     NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot counts_slots[] = {
+    {Py_tp_doc, "Exact counts of an image, or of many added up with + and sum().\n\n"
+                "c['red'].p99 is a statistic of a plane, c.bins the histograms. Counts never "
+                "change.\nThey are equal if all counts and the settings are equal, whatever the "
+                "file."},
+    {Py_tp_dealloc, counts_dealloc},
+    {Py_tp_repr, counts_repr},
+    {Py_tp_richcompare, counts_compare},
+    {Py_tp_hash, PyObject_HashNotImplemented},
+    {Py_tp_methods, counts_methods},
+    {Py_tp_getset, counts_getset},
+    {Py_bf_getbuffer, counts_get_buffer},
+    {Py_mp_subscript, counts_subscript},
+    {Py_mp_length, counts_length},
+    {Py_nb_add, counts_add},
+    {0, NULL},
+};
+
+PyType_Spec py_counts_spec = {.name = "imghist.Counts",
+                              .basicsize = sizeof(struct counts),
+                              .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
+                                       Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                              .slots = counts_slots};

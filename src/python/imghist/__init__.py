@@ -1,0 +1,80 @@
+"""Exact 256-bin histograms of images: every channel, luma, statistics and clip counts.
+
+    import imghist
+    c = imghist.count("photo.jpg")
+    c["red"].p99, c["luma"].mean, c.bins
+
+docs/python.md has more examples.
+"""
+
+from ._imghist import Context, Counts, Error, Results, Stats, __version__
+
+__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_many", "scan"]
+
+_default = None
+
+
+def _context(context):
+    """Returns the given context, or the default one, which counts on the CPU."""
+    global _default
+    if context is not None:
+        return context
+    if _default is None:
+        _default = Context()
+    return _default
+
+
+def count(x, /, *, layout=None, order="rgb", range=None, context=None):
+    """Counts one image and returns its Counts.
+
+    x        a path (str or os.PathLike); a file in memory: bytes, or any buffer of uint8 with one
+             dimension; a binary file object; or pixels in host memory: an array with the buffer
+             protocol, __array_interface__ or DLPack, of uint8 or uint16, with any strides. Nothing
+             is copied. Channels: gray; gray, alpha; RGB; RGBA.
+    layout   'HW', 'HWC' or 'CHW'; by default HW for 2 dimensions and HWC for 3
+    order    'rgb' or 'bgr': the order of colour channels in an array
+    range    (low, high) of uint16 arrays: the values that become 0 and 255; default (0, 65535)
+    context  a Context; by default one for the CPU with default settings
+
+    Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
+    The GIL is released while the image is decoded and counted.
+    """
+    return _context(context).count(x, layout=layout, order=order, range=range)
+
+
+def count_many(
+    iterable, /, *, threads=None, on_error="raise", layout=None, order="rgb", range=None, context=None
+):
+    """Counts many images on all cores and iterates over their Counts in the order of the inputs.
+
+    iterable  what count accepts, mixed as you like; taken a few hundred items ahead
+    threads   by default one for each core, and one in a worker process of multiprocessing
+    on_error  'raise' the exception of the first image that fails, after the results before it;
+              'record': that exception is its result, and counting goes on
+
+    The other arguments are those of count. The result is an iterator with close(); it also works in
+    a with statement and as an Arrow stream. KeyboardInterrupt stops it.
+    """
+    return _context(context).count_many(
+        iterable, threads=threads, on_error=on_error, layout=layout, order=order, range=range
+    )
+
+
+def scan(paths, /, *, threads=None, on_error="raise", context=None):
+    """Counts files and directories as the command line does, and iterates over their Counts.
+
+    paths     a path, or an iterable of paths. A directory is walked recursively in the byte order
+              of its names. Hidden entries and links to directories are left out.
+
+    In a directory, a file that is no image is skipped; the attribute skipped of the result counts
+    these files. A path that is named and no image is an error. See count_many for the rest.
+    """
+    return _context(context).scan(paths, threads=threads, on_error=on_error)
+
+
+def __getattr__(name):
+    if name == "Table":
+        from ._table import Table
+
+        return Table
+    raise AttributeError(f"module 'imghist' has no attribute {name!r}")

@@ -1,0 +1,65 @@
+from collections.abc import Iterable
+from typing import Literal, overload
+
+from ._imghist import Context as Context
+from ._imghist import Countable, Layout, Order, Path
+from ._imghist import Counts as Counts
+from ._imghist import Error as Error
+from ._imghist import Results as Results
+from ._imghist import Stats as Stats
+from ._imghist import __version__ as __version__
+from ._table import Table as Table
+
+__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_many", "scan"]
+
+def count(
+    x: Countable,
+    /,
+    *,
+    layout: Layout | None = None,
+    order: Order = "rgb",
+    range: tuple[int, int] | None = None,
+    context: Context | None = None,
+) -> Counts: ...
+@overload
+def count_many(
+    iterable: Iterable[Countable],
+    /,
+    *,
+    threads: int | None = None,
+    on_error: Literal["raise"] = "raise",
+    layout: Layout | None = None,
+    order: Order = "rgb",
+    range: tuple[int, int] | None = None,
+    context: Context | None = None,
+) -> Results[Counts]: ...
+@overload
+def count_many(
+    iterable: Iterable[Countable],
+    /,
+    *,
+    threads: int | None = None,
+    on_error: Literal["record"],
+    layout: Layout | None = None,
+    order: Order = "rgb",
+    range: tuple[int, int] | None = None,
+    context: Context | None = None,
+) -> Results[Counts | Exception]: ...
+@overload
+def scan(
+    paths: Path | Iterable[Path],
+    /,
+    *,
+    threads: int | None = None,
+    on_error: Literal["raise"] = "raise",
+    context: Context | None = None,
+) -> Results[Counts]: ...
+@overload
+def scan(
+    paths: Path | Iterable[Path],
+    /,
+    *,
+    threads: int | None = None,
+    on_error: Literal["record"],
+    context: Context | None = None,
+) -> Results[Counts | Exception]: ...

@@ -1,0 +1,216 @@
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, final, overload
+
+if sys.version_info >= (3, 12):
+    from collections.abc import Buffer
+else:
+    from typing_extensions import Buffer
+
+class _Readable(Protocol):
+    def read(self, size: int = ..., /) -> Any: ...
+
+class _ArrayInterface(Protocol):
+    @property
+    def __array_interface__(self) -> Any: ...
+
+class _DLPack(Protocol):
+    def __dlpack__(self) -> Any: ...
+    def __dlpack_device__(self) -> Any: ...
+
+Countable = str | os.PathLike[str] | os.PathLike[bytes] | Buffer | _Readable | _ArrayInterface | _DLPack
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+Layout = Literal["HW", "WH", "HWC", "CHW", "WHC", "CWH", "HCW", "WCH"]
+Order = Literal["rgb", "bgr"]
+_T_co = TypeVar("_T_co", covariant=True)
+
+__version__: str
+
+class Error(Exception):
+    status: str
+    source: str | None
+
+class Stats(NamedTuple):
+    count: int
+    sum: int
+    mean: float
+    stddev: float
+    min: int
+    max: int
+    p01: int
+    p05: int
+    p25: int
+    median: int
+    p75: int
+    p95: int
+    p99: int
+    entropy: float
+    clip_low: int
+    clip_high: int
+
+@final
+class Counts:
+    @property
+    def bins(self) -> memoryview: ...
+    @property
+    def planes(self) -> tuple[str, ...]: ...
+    @property
+    def file(self) -> str | None: ...
+    @property
+    def images(self) -> int: ...
+    @property
+    def pixels(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def source_depth(self) -> int: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def decoder(self) -> str: ...
+    @property
+    def kernel(self) -> str: ...
+    @property
+    def luma(self) -> str: ...
+    @property
+    def alpha(self) -> str: ...
+    @property
+    def clip(self) -> tuple[int, int]: ...
+    @property
+    def any_low(self) -> int: ...
+    @property
+    def any_high(self) -> int: ...
+    @property
+    def all_low(self) -> int: ...
+    @property
+    def all_high(self) -> int: ...
+    @property
+    def mean_luminance(self) -> float: ...
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+    def histogram(self, plane: str | int, /) -> memoryview: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def chart(
+        self,
+        path: str | os.PathLike[str],
+        /,
+        *,
+        size: tuple[int, int] = (1024, 640),
+        scale: Literal["linear", "log", "sqrt"] = "linear",
+        theme: Literal["dark", "light"] = "dark",
+    ) -> None: ...
+    def _to_uhi_(self) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str: ...
+    def __getitem__(self, plane: str | int, /) -> Stats: ...
+    def __len__(self) -> int: ...
+    def __add__(self, other: Counts | Literal[0], /) -> Counts: ...
+    def __radd__(self, other: Literal[0], /) -> Counts: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class Results(Iterator[_T_co], Generic[_T_co]):
+    @property
+    def skipped(self) -> int: ...
+    def __next__(self) -> _T_co: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Results[_T_co]: ...
+    def __exit__(
+        self,
+        type: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+@final
+class Context:
+    def __init__(
+        self,
+        *,
+        device: str = "cpu",
+        kernel: str | None = None,
+        luma: Literal["bt709", "bt601"] | None = "bt709",
+        alpha: Literal["count", "skip-transparent"] | None = "count",
+        clip: tuple[int, int] = (0, 255),
+        max_pixels: int = 0,
+        max_memory: int = 0,
+        lenient: bool = False,
+        timeout: int = 0,
+        raw_channels: int = 0,
+    ) -> None: ...
+    @property
+    def device(self) -> str: ...
+    def count(
+        self,
+        x: Countable,
+        /,
+        *,
+        layout: Layout | None = None,
+        order: Order = "rgb",
+        range: tuple[int, int] | None = None,
+    ) -> Counts: ...
+    @overload
+    def count_many(
+        self,
+        iterable: Iterable[Countable],
+        /,
+        *,
+        threads: int | None = None,
+        on_error: Literal["raise"] = "raise",
+        layout: Layout | None = None,
+        order: Order = "rgb",
+        range: tuple[int, int] | None = None,
+    ) -> Results[Counts]: ...
+    @overload
+    def count_many(
+        self,
+        iterable: Iterable[Countable],
+        /,
+        *,
+        threads: int | None = None,
+        on_error: Literal["record"],
+        layout: Layout | None = None,
+        order: Order = "rgb",
+        range: tuple[int, int] | None = None,
+    ) -> Results[Counts | Exception]: ...
+    @overload
+    def scan(
+        self,
+        paths: Path | Iterable[Path],
+        /,
+        *,
+        threads: int | None = None,
+        on_error: Literal["raise"] = "raise",
+    ) -> Results[Counts]: ...
+    @overload
+    def scan(
+        self,
+        paths: Path | Iterable[Path],
+        /,
+        *,
+        threads: int | None = None,
+        on_error: Literal["record"],
+    ) -> Results[Counts | Exception]: ...
+
+def cores() -> int: ...
+def iterate(
+    context: Context,
+    iterable: Iterable[Any],
+    threads: int,
+    raises: bool,
+    is_walk: bool,
+    layout: str | None,
+    order: str | None,
+    range: tuple[int, int] | None,
+    /,
+) -> Results[Any]: ...
+def chart(
+    counts: Counts, title: str, name: str, size: tuple[int, int], scale: str, theme: str, /
+) -> bytes: ...
+def arrow_stream(columns: list[Any], next_batch: Callable[[], Any], /) -> object: ...

@@ -1,0 +1,7 @@
+from collections.abc import Iterable
+
+from ._imghist import Counts
+
+class Table:
+    def __init__(self, results: Iterable[Counts | Exception], *, batch_images: int = 256) -> None: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...

@@ -1,0 +1,109 @@
+"""What Counts show: dicts, UHI histograms, charts, notebooks."""
+
+import html
+import math
+import os
+
+from . import _imghist
+
+
+def _number(value):
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def to_dict(counts):
+    channels = []
+    for plane in counts.planes:
+        stats = counts[plane]
+        channel = {"name": plane}
+        for field in _imghist.Stats.__match_args__:
+            channel[field] = _number(getattr(stats, field))
+        channel["histogram"] = counts.histogram(plane).tolist()
+        channels.append(channel)
+    return {
+        "file": counts.file,
+        "format": counts.format,
+        "width": counts.width,
+        "height": counts.height,
+        "pixels": counts.pixels,
+        "images": counts.images,
+        "source_depth": counts.source_depth,
+        "channels": channels,
+        "luma_weights": counts.luma,
+        "alpha": counts.alpha,
+        "mean_luminance": _number(counts.mean_luminance),
+        "clip_limits": {"low": counts.clip[0], "high": counts.clip[1]},
+        "clip": {
+            "any_low": counts.any_low,
+            "any_high": counts.any_high,
+            "all_low": counts.all_low,
+            "all_high": counts.all_high,
+        },
+    }
+
+
+def to_uhi(counts):
+    import numpy
+
+    metadata = {"luma_weights": counts.luma, "alpha": counts.alpha, "images": counts.images}
+    if counts.file is not None:
+        metadata["file"] = counts.file
+    return {
+        "uhi_schema": 1,
+        "writer_info": {"imghist": {"version": _imghist.__version__}},
+        "metadata": metadata,
+        "axes": [
+            {
+                "type": "category_str",
+                "categories": list(counts.planes),
+                "flow": False,
+                "metadata": {"name": "plane"},
+            },
+            {
+                "type": "regular",
+                "lower": 0.0,
+                "upper": 256.0,
+                "bins": 256,
+                "underflow": False,
+                "overflow": False,
+                "circular": False,
+                "metadata": {"name": "value"},
+            },
+        ],
+        "storage": {"type": "int", "values": numpy.asarray(counts.bins).astype(numpy.int64)},
+    }
+
+
+def _draw(counts, name, size, scale, theme):
+    return _imghist.chart(counts, counts.file or "pixels", name, size, scale, theme)
+
+
+def chart(counts, path, size, scale, theme):
+    """The file appears whole or not at all."""
+    path = os.fspath(path)
+    drawn = _draw(counts, os.fsdecode(path), size, scale, theme)
+    part = os.fsencode(path) + b".%d.part" % os.getpid()
+    try:
+        with open(part, "wb") as file:
+            file.write(drawn)
+        os.replace(part, path)
+    except OSError:
+        try:
+            os.unlink(part)
+        except OSError:
+            pass
+        raise
+
+
+def repr_html(counts):
+    if not counts.planes or not counts.images:
+        return f"<p>{html.escape(repr(counts))}</p>"
+    fields = ("mean", "stddev", "min", "p01", "median", "p99", "max", "clip_low", "clip_high")
+    rows = []
+    for plane in counts.planes:
+        cells = (getattr(counts[plane], field) for field in fields)
+        texts = (f"{v:.2f}" if isinstance(v, float) else str(v) for v in cells)
+        rows.append(f"<tr><th>{plane}</th>" + "".join(f"<td>{t}</td>" for t in texts) + "</tr>")
+    head = "<tr><th></th>" + "".join(f"<th>{field}</th>" for field in fields) + "</tr>"
+    svg = _draw(counts, "chart.svg", (640, 400), "linear", "light").decode()
+    return svg[svg.index("<svg") :] + f"<table>{head}{''.join(rows)}</table>"

@@ -1,0 +1,427 @@
+/*
+ * Many inputs on all cores, results in order.
+ *
+ * The thread that iterates takes items from the iterable and puts them into a ring of jobs. Worker
+ * threads count them and never need the GIL. So Python code runs only in the thread that iterates,
+ * and workers do not wait for it. That thread fills the ring while the result it waits for is not
+ * ready; then it hands out the result and adds at most two items, so a slow iterable does not hold
+ * up finished results.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "module.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    JOBS_PER_THREAD = 64, /* a job may take 64 times as long as the others */
+    JOBS_PER_THREAD_MIN = 2,
+    WAIT_MS = 50 /* between checks for KeyboardInterrupt */
+};
+
+/* Files and arrays in memory, which waiting jobs hold. */
+static const size_t held_bytes_max = (size_t)256 << 20;
+
+struct job {
+    struct py_input input;
+    struct ih_counts *counts; /* owned */
+    enum ih_status status;
+    struct ih_error error;
+    bool is_done;
+};
+
+struct iterator {
+    PyObject_HEAD PyObject *context, *items; /* owned */
+    struct ih_context *opened;               /* of context */
+    struct py_layout layout;
+    bool raises;  /* the first failed input; false: its exception is a result */
+    bool is_walk; /* items are tuples (path, is_named), or exceptions */
+    bool is_at_end;
+    bool is_busy;      /* in __next__ or close, which may release the GIL */
+    PyObject *failure; /* owned: the exception of the iterable, raised after the last result */
+    size_t held_bytes;
+    uint64_t n_skipped;
+    pid_t pid;
+
+    pthread_t *threads;
+    unsigned n_threads;
+    struct job *jobs; /* job i is in jobs[i % n_jobs] */
+    uint64_t n_jobs;
+    uint64_t n_added, n_given; /* only this thread uses n_given */
+
+    pthread_mutex_t lock; /* guards what follows, n_added and is_done */
+    pthread_cond_t on_job, on_done;
+    uint64_t n_begun;
+    bool is_stopping;
+};
+
+static struct iterator *self_of(PyObject *object)
+{
+    return (struct iterator *)object;
+}
+
+/* ---- workers, without the GIL ---- */
+
+static void *work(void *user)
+{
+    struct iterator *self = user;
+    pthread_mutex_lock(&self->lock);
+    for (;;) {
+        while (!self->is_stopping && self->n_begun == self->n_added)
+            pthread_cond_wait(&self->on_job, &self->lock);
+        if (self->is_stopping)
+            break;
+        struct job *job = &self->jobs[self->n_begun++ % self->n_jobs];
+        pthread_mutex_unlock(&self->lock);
+        job->status = ih_counts_open(&job->counts, &job->error);
+        if (job->status == IH_OK)
+            job->status = py_input_count(&job->input, self->opened, job->counts, &job->error);
+        pthread_mutex_lock(&self->lock);
+        job->is_done = true;
+        pthread_cond_signal(&self->on_done);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return NULL;
+}
+
+/* Starts the workers, which run no signal handlers. */
+static bool start(struct iterator *self, unsigned n_threads)
+{
+    pthread_condattr_t clock;
+    sigset_t all, before;
+    self->n_jobs = (uint64_t)n_threads * JOBS_PER_THREAD;
+    self->jobs = PyMem_Calloc((size_t)self->n_jobs, sizeof *self->jobs);
+    self->threads = PyMem_Calloc(n_threads, sizeof *self->threads);
+    if (!self->jobs || !self->threads)
+        return PyErr_NoMemory(), false;
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->on_job, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&self->on_done, &clock);
+    pthread_condattr_destroy(&clock);
+    self->pid = getpid();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (self->n_threads < n_threads &&
+           pthread_create(&self->threads[self->n_threads], NULL, work, self) == 0)
+        self->n_threads++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (self->n_threads > 0)
+        return true;
+    PyErr_SetString(PyExc_RuntimeError, "cannot start a thread");
+    return false;
+}
+
+static void release_job(struct iterator *self, struct job *job)
+{
+    self->held_bytes -= job->input.size_bytes;
+    py_input_close(&job->input);
+    ih_counts_close(job->counts);
+    memset(job, 0, sizeof *job);
+}
+
+/* Ends the workers and releases all jobs. In a child of fork() there are no workers, and the locks
+ * and jobs are left as they are. */
+static void stop(struct iterator *self)
+{
+    if (!self->pid || self->pid != getpid())
+        return;
+    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&self->lock);
+    self->is_stopping = true;
+    pthread_cond_broadcast(&self->on_job);
+    pthread_mutex_unlock(&self->lock);
+    for (unsigned i = 0; i < self->n_threads; i++)
+        pthread_join(self->threads[i], NULL);
+    Py_END_ALLOW_THREADS for (; self->n_given < self->n_added; self->n_given++)
+        release_job(self, &self->jobs[self->n_given % self->n_jobs]);
+    pthread_cond_destroy(&self->on_done);
+    pthread_cond_destroy(&self->on_job);
+    pthread_mutex_destroy(&self->lock);
+    self->n_threads = 0;
+    self->pid = 0;
+}
+
+/* ---- filling the ring ---- */
+
+/* Opens what the iterable gave. An exception becomes the job's error. */
+static bool open_item(struct iterator *self, struct py_input *input, PyObject *item)
+{
+    PyObject *path = item, *type, *traceback;
+    bool is_open;
+    if (self->is_walk && PyExceptionInstance_Check(item)) {
+        *input = (struct py_input){.kind = PY_INPUT_ERROR, .error = Py_NewRef(item)};
+        return true;
+    }
+    if (self->is_walk && PyTuple_Check(item) && PyTuple_Size(item) == 2)
+        path = PyTuple_GetItem(item, 0);
+    is_open = py_input_open(input, path, &self->layout, true);
+    if (is_open && path != item)
+        input->is_named = PyObject_IsTrue(PyTuple_GetItem(item, 1)) == 1;
+    if (is_open || self->raises || !PyErr_ExceptionMatches(PyExc_Exception))
+        return is_open;
+    *input = (struct py_input){.kind = PY_INPUT_ERROR};
+    PyErr_Fetch(&type, &input->error, &traceback);
+    PyErr_NormalizeException(&type, &input->error, &traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return input->error != NULL;
+}
+
+/* Ends the input. An exception is kept for later, unless it must stop the program. */
+static void end_items(struct iterator *self)
+{
+    PyObject *type, *traceback;
+    self->is_at_end = true;
+    if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_Exception))
+        return;
+    PyErr_Fetch(&type, &self->failure, &traceback);
+    PyErr_NormalizeException(&type, &self->failure, &traceback);
+    if (traceback)
+        PyException_SetTraceback(self->failure, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+}
+
+/* Takes one item, unless it was the last one. Returns false if an exception is set. */
+static bool add_item(struct iterator *self)
+{
+    PyObject *item = PyIter_Next(self->items);
+    struct job *job = &self->jobs[self->n_added % self->n_jobs];
+    const bool is_open = item && open_item(self, &job->input, item);
+    Py_XDECREF(item);
+    if (!is_open) {
+        end_items(self);
+        return !PyErr_Occurred();
+    }
+    self->held_bytes += job->input.size_bytes;
+    pthread_mutex_lock(&self->lock);
+    self->n_added++;
+    pthread_cond_signal(&self->on_job);
+    pthread_mutex_unlock(&self->lock);
+    return true;
+}
+
+static bool has_room(const struct iterator *self)
+{
+    const uint64_t n = self->n_added - self->n_given;
+    return !self->is_at_end && n < self->n_jobs &&
+           (self->held_bytes < held_bytes_max ||
+            n < (uint64_t)self->n_threads * JOBS_PER_THREAD_MIN);
+}
+
+/* Waits up to WAIT_MS for a job, if waits is set. Returns whether it is done. */
+static bool is_done(struct iterator *self, const struct job *job, bool waits)
+{
+    struct timespec until;
+    bool is_done;
+    pthread_mutex_lock(&self->lock);
+    is_done = job->is_done;
+    pthread_mutex_unlock(&self->lock);
+    if (is_done || !waits)
+        return is_done;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += WAIT_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&self->lock);
+    while (!job->is_done &&
+           pthread_cond_timedwait(&self->on_done, &self->lock, &until) != ETIMEDOUT)
+        ;
+    is_done = job->is_done;
+    pthread_mutex_unlock(&self->lock);
+    Py_END_ALLOW_THREADS return is_done;
+}
+
+/* Fills the ring and waits for the next job. NULL: the end, or an exception is set. */
+static struct job *next_job(struct iterator *self)
+{
+    struct job *job = &self->jobs[self->n_given % self->n_jobs];
+    for (unsigned n_new = 0; has_room(self); n_new++) {
+        if (self->n_given < self->n_added && n_new >= 2 && is_done(self, job, false))
+            break;
+        if (!add_item(self))
+            return NULL;
+    }
+    if (self->n_given == self->n_added && self->failure)
+        PyErr_SetObject((PyObject *)Py_TYPE(self->failure), self->failure);
+    if (self->n_given == self->n_added)
+        return NULL;
+    while (!is_done(self, job, true))
+        if (PyErr_CheckSignals() < 0)
+            return NULL;
+    return job;
+}
+
+/* ---- the iterator ---- */
+
+/* Turns a job into a result: Counts, an exception, or NULL with an exception set. */
+static PyObject *result_of(struct iterator *self, struct job *job)
+{
+    struct py_state *state = py_state_of((PyObject *)self);
+    PyObject *result = NULL;
+    if (job->input.kind == PY_INPUT_ERROR) {
+        result = Py_NewRef(job->input.error);
+    } else if (job->status == IH_OK) {
+        result = py_counts_new(state, job->counts, job->input.source);
+        job->counts = NULL;
+        return result;
+    } else {
+        result = py_error_new(state, &job->error, job->input.source);
+    }
+    if (result && self->raises) {
+        PyErr_SetObject((PyObject *)Py_TYPE(result), result);
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
+/* Only one thread may use the iterator, and not its own iterable. */
+static bool enter(struct iterator *self)
+{
+    if (self->pid && self->pid != getpid())
+        PyErr_SetString(PyExc_RuntimeError, "this iterator was made before fork()");
+    else if (self->is_busy)
+        PyErr_SetString(PyExc_ValueError, "this iterator is in use by another thread");
+    else
+        return self->is_busy = true;
+    return false;
+}
+
+static PyObject *iterator_next(PyObject *object)
+{
+    struct iterator *self = self_of(object);
+    PyObject *result = NULL;
+    bool is_skipped = false;
+    if (!enter(self))
+        return NULL;
+    while (self->pid && !result) {
+        struct job *job = next_job(self);
+        is_skipped = job && self->is_walk && !job->input.is_named &&
+                     job->input.kind != PY_INPUT_ERROR && job->status == IH_UNKNOWN;
+        if (job && !is_skipped)
+            result = result_of(self, job);
+        if (job) {
+            release_job(self, job);
+            self->n_given++;
+        }
+        self->n_skipped += is_skipped;
+        if (!result && !is_skipped)
+            stop(self);
+    }
+    self->is_busy = false;
+    return result;
+}
+
+static PyObject *iterator_close(PyObject *object, PyObject *arguments)
+{
+    struct iterator *self = self_of(object);
+    (void)arguments;
+    if (!enter(self))
+        return NULL;
+    stop(self);
+    self->is_busy = false;
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *iterator_self(PyObject *object, PyObject *arguments)
+{
+    (void)arguments;
+    return Py_NewRef(object);
+}
+
+static PyObject *iterator_skipped(PyObject *object, void *closure)
+{
+    (void)closure;
+    return PyLong_FromUnsignedLongLong(self_of(object)->n_skipped);
+}
+
+static PyObject *iterator_stream(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    PyObject *module = PyImport_ImportModule("imghist._table");
+    PyObject *table = module ? PyObject_CallMethod(module, "Table", "O", self) : NULL;
+    PyObject *method = table ? PyObject_GetAttrString(table, "__arrow_c_stream__") : NULL;
+    PyObject *result = method ? PyObject_Call(method, args, keywords) : NULL;
+    Py_XDECREF(method);
+    Py_XDECREF(table);
+    Py_XDECREF(module);
+    return result;
+}
+
+static void iterator_dealloc(PyObject *object)
+{
+    struct iterator *self = self_of(object);
+    const bool is_inherited = self->pid && self->pid != getpid();
+    stop(self);
+    if (!is_inherited) {
+        PyMem_Free(self->jobs);
+        PyMem_Free(self->threads);
+    }
+    Py_XDECREF(self->failure);
+    Py_XDECREF(self->items);
+    Py_XDECREF(self->context);
+    py_free(object);
+}
+
+PyObject *py_iterate(PyObject *module, PyObject *arguments)
+{
+    struct py_state *state = PyModule_GetState(module);
+    PyObject *context, *iterable, *range;
+    const char *letters, *order;
+    struct py_layout layout;
+    int raises, is_walk;
+    unsigned n_threads;
+    if (!PyArg_ParseTuple(arguments, "O!OIppzzO:iterate", state->context, &context, &iterable,
+                          &n_threads, &raises, &is_walk, &letters, &order, &range) ||
+        !py_layout_parse(&layout, letters, order, range))
+        return NULL;
+    struct ih_context *opened = py_context_get(context);
+    struct iterator *self = opened ? self_of(py_new(state->iterator)) : NULL;
+    if (!self)
+        return NULL;
+    self->context = Py_NewRef(context);
+    self->opened = opened;
+    self->layout = layout;
+    self->raises = raises;
+    self->is_walk = is_walk;
+    self->items = PyObject_GetIter(iterable);
+    if (!self->items || !start(self, n_threads))
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static PyMethodDef iterator_methods[] = {
+    {"close", iterator_close, METH_NOARGS, "close($self)\n--\n\nEnds the threads."},
+    {"__enter__", iterator_self, METH_NOARGS, NULL},
+    {"__exit__", iterator_close, METH_VARARGS, NULL},
+    {"__arrow_c_stream__", (PyCFunction)(void (*)(void))iterator_stream,
+     METH_VARARGS | METH_KEYWORDS,
+     "__arrow_c_stream__($self, requested_schema=None)\n--\n\nThe results as an Arrow stream; see "
+     "imghist.Table."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef iterator_getset[] = {
+    {"skipped", iterator_skipped, NULL, "Files in directories that are no images, so far.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot iterator_slots[] = {
+    {Py_tp_doc, "Results in the order of the inputs. Use it in one thread at a time."},
+    {Py_tp_dealloc, iterator_dealloc},
+    {Py_tp_iter, PyObject_SelfIter},
+    {Py_tp_iternext, iterator_next},
+    {Py_tp_methods, iterator_methods},
+    {Py_tp_getset, iterator_getset},
+    {0, NULL},
+};
+
+PyType_Spec py_iterator_spec = {.name = "imghist.Results",
+                                .basicsize = sizeof(struct iterator),
+                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
+                                         Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                .slots = iterator_slots};

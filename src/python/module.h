@@ -1,0 +1,127 @@
+/*
+ * The Python extension: from Python objects to imghist.h and back.
+ *
+ * Only the limited API of Python 3.11 is used, so one build serves all later versions. The GIL is
+ * held in all functions below unless they say otherwise. A function that returns NULL, -1 or false
+ * has set a Python exception.
+ */
+#ifndef IH_PYTHON_MODULE_H
+#define IH_PYTHON_MODULE_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030b0000
+#include <Python.h>
+
+#include "imghist.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#ifdef Py_GIL_DISABLED
+#error "free-threaded Python has no stable ABI yet: use a build of Python with the GIL"
+#endif
+
+/* The state of the module: its types. */
+struct py_state {
+    PyObject *error;                                   /* imghist.Error */
+    PyTypeObject *stats, *counts, *context, *iterator; /* owned */
+};
+
+/* The state of the module that made an object's type. Its types cannot be subclassed. */
+static inline struct py_state *py_state_of(PyObject *self)
+{
+    return PyType_GetModuleState(Py_TYPE(self));
+}
+
+/* Allocates an object of a type with all fields zero. */
+PyObject *py_new(PyTypeObject *type);
+
+/* Frees an object and drops its reference to its type, at the end of tp_dealloc. */
+void py_free(PyObject *self);
+
+/* Makes an exception: ValueError, MemoryError, or imghist.Error with status and source. source is
+ * the name of the file, or NULL. */
+PyObject *py_error_new(struct py_state *state, const struct ih_error *err, PyObject *source);
+
+/* Raises it. Returns NULL. */
+PyObject *py_error_raise(struct py_state *state, const struct ih_error *err, PyObject *source);
+
+/* Calls function(self) of a Python module of the package, imported when it is first needed. */
+PyObject *py_delegate(const char *module, const char *function, PyObject *arguments);
+
+extern PyType_Spec py_context_spec, py_counts_spec, py_iterator_spec;
+extern PyStructSequence_Desc py_stats_desc;
+
+/* ---- inputs: what can be counted (input.c) ---- */
+
+/* How the dimensions of an array are read. */
+struct py_layout {
+    char letters[4]; /* "HWC"; "": by the number of dimensions */
+    bool is_bgr;
+    unsigned range_low, range_high; /* 0, 0: the whole range */
+};
+
+/* Parses the keyword arguments; each may be NULL. */
+bool py_layout_parse(struct py_layout *layout, const char *letters, const char *order,
+                     PyObject *range);
+
+enum py_input_kind {
+    PY_INPUT_PATH,
+    PY_INPUT_BYTES,
+    PY_INPUT_STREAM,
+    PY_INPUT_ARRAY,
+    PY_INPUT_ERROR
+};
+
+/* An input, with references to all memory that counting reads. */
+struct py_input {
+    enum py_input_kind kind;
+    PyObject *source; /* owned: the path as str; NULL for other inputs */
+    PyObject *held;   /* owned: what the other fields point into, the stream, or the error */
+    Py_buffer view;   /* held if view.obj is not NULL */
+    void *tensor;     /* DLManagedTensor, owned; NULL: none */
+    const char *path;
+    const void *bytes;
+    size_t size_bytes; /* of bytes or of the array */
+    struct ih_array array;
+    bool is_named; /* not found in a directory */
+    /* An exception of the stream's read. */
+    PyObject *error;
+};
+
+/* is_read: a file object is read at once, so that counting needs no GIL. */
+bool py_input_open(struct py_input *input, PyObject *object, const struct py_layout *layout,
+                   bool is_read);
+
+/* Counts it. Called without the GIL; takes it only to read a stream. */
+enum ih_status py_input_count(struct py_input *input, struct ih_context *context,
+                              struct ih_counts *counts, struct ih_error *err);
+
+/* Releases it; all zero is allowed. */
+void py_input_close(struct py_input *input);
+
+/* ---- results (counts.c) ---- */
+
+/* Makes a Counts; takes ownership of counts, also on failure. file: str or NULL. */
+PyObject *py_counts_new(struct py_state *state, struct ih_counts *counts, PyObject *file);
+
+/* The counts of a Counts object. */
+const struct ih_counts *py_counts_get(PyObject *self);
+
+/* Draws a chart: chart(counts, name, width, height, theme, scale) -> bytes (chart.c). */
+PyObject *py_chart(PyObject *module, PyObject *arguments);
+
+/* Makes an Arrow stream in a PyCapsule (arrow.c). */
+PyObject *py_arrow_stream(PyObject *module, PyObject *arguments);
+
+/* ---- contexts (context.c) ---- */
+
+/* The context, opened again after fork() if it counts on the CPU. */
+struct ih_context *py_context_get(PyObject *self);
+
+/* ---- many inputs (many.c) ---- */
+
+/* iterate(context, iterable, threads, raises, is_walk, layout, order, range) -> iterator */
+PyObject *py_iterate(PyObject *module, PyObject *arguments);
+
+#endif

@@ -1,0 +1,284 @@
+"""Pixels in memory: every way to give them, layouts and strides, against NumPy."""
+
+import array
+import ctypes
+import random
+
+import pytest
+
+import imghist
+
+numpy = pytest.importorskip("numpy")
+
+
+def expected(rgb):
+    """The bins of HxWxC uint8 pixels by numpy.bincount, luma last."""
+    planes = [rgb[..., c] for c in range(rgb.shape[2])]
+    luma = planes[0]
+    if len(planes) >= 3:
+        r, g, b = (p.astype(numpy.uint32) for p in planes[:3])
+        luma = (13933 * r + 46871 * g + 4732 * b + 32768) >> 16
+    return [numpy.bincount(p.ravel(), minlength=256) for p in [*planes, luma]]
+
+
+def check(x, rgb, **arguments):
+    counts = imghist.count(x, **arguments)
+    assert numpy.array_equal(numpy.asarray(counts.bins), expected(rgb))
+    assert (counts.height, counts.width) == rgb.shape[:2]
+    assert counts.file is None and counts.format == ""
+    return counts
+
+
+def noise(*shape, dtype=numpy.uint8, seed=1):
+    return numpy.random.default_rng(seed).integers(0, numpy.iinfo(dtype).max + 1, shape, dtype)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_layouts(channels):
+    x = noise(37, 53, channels)
+    check(x, x)
+    check(x.transpose(2, 0, 1), x, layout="CHW")
+    check(numpy.ascontiguousarray(x.transpose(2, 0, 1)), x, layout="CHW")
+    check(numpy.asfortranarray(x), x)
+    check(x.transpose(1, 0, 2), x, layout="WHC")
+    if channels == 1:
+        check(x[..., 0], x)
+        check(x[..., 0].T, x, layout="WH")
+    if channels >= 3:
+        bgr = x[..., [2, 1, 0, 3][:channels]]
+        check(bgr, x, order="bgr")
+        check(numpy.ascontiguousarray(bgr.transpose(2, 0, 1)), x, order="bgr", layout="CHW")
+
+
+def test_strides():
+    x = noise(40, 60, 3)
+    for view in (x[::2], x[:, ::3], x[::-1], x[:, ::-1], x[..., ::-1], x[5:30, 7:50], x[3:3], x[:, :0]):
+        check(view, view)
+    same = numpy.broadcast_to(numpy.array([1, 2, 3], numpy.uint8), (9, 11, 3))
+    check(same, same)
+    one = numpy.broadcast_to(numpy.uint8(7), (9, 11, 3))
+    check(one, one)
+    windows = numpy.lib.stride_tricks.sliding_window_view(noise(50), 8)
+    check(windows, windows[..., None])
+
+
+def test_16_bits():
+    x = noise(31, 33, 3, dtype=numpy.uint16)
+    exact = (x.astype(numpy.uint64) * 510 + 65535) // (2 * 65535)
+    check(x, exact.astype(numpy.uint8))
+    low, high = 64, 940
+    limited = numpy.clip(x % 1024, low, high).astype(numpy.uint64) - low
+    exact = (limited * 510 + (high - low)) // (2 * (high - low))
+    counts = check(x % 1024, exact.astype(numpy.uint8), range=(low, high))
+    assert counts.source_depth == 16
+    for wrong in ((5, 5), (9, 3), (0, 65536), (-1, 5), (0, 0)):
+        with pytest.raises(ValueError, match="range"):
+            imghist.count(x, range=wrong)
+    with pytest.raises(ValueError, match="16 bits"):
+        imghist.count(noise(4, 4), range=(0, 9))
+
+
+def test_types_that_are_no_samples():
+    for kind in (bool, numpy.int8, numpy.float32, numpy.uint32, ">u2", complex, "S1", "M8[s]"):
+        with pytest.raises((TypeError, ValueError)):
+            imghist.count(numpy.zeros((4, 4), kind))
+
+
+def test_shapes_that_are_no_images():
+    for shape, hint in (((2, 3, 4, 5), "dimensions"), ((4, 4, 5), "channels"), ((4, 4, 0), "channels"),
+                        ((), "dimensions")):
+        with pytest.raises(ValueError, match=hint):
+            imghist.count(numpy.zeros(shape, numpy.uint8))
+    with pytest.raises(ValueError, match="is the layout CHW"):
+        imghist.count(noise(3, 40, 50))
+    with pytest.raises(ValueError, match="layout"):
+        imghist.count(noise(3, 40, 50), layout="NCHW")
+    with pytest.raises(ValueError, match="order"):
+        imghist.count(noise(4, 4), order="gbr")
+    with pytest.raises(ValueError, match="contiguous"):
+        imghist.count(noise(40)[::2])
+    assert imghist.count(noise(1, 40, 3)).pixels == 40
+
+
+def test_other_buffers(samples):
+    flat = bytes(range(240))
+    rgb = numpy.frombuffer(flat, numpy.uint8).reshape(8, 10, 3)
+    check(memoryview(flat).cast("B", (8, 10, 3)), rgb)
+    wide = array.array("H", [257 * v for v in flat])
+    check(memoryview(wide).cast("B").cast("H", (8, 10, 3)), rgb)
+    check(((ctypes.c_uint8 * 3) * 10 * 8).from_buffer_copy(flat), rgb)
+    data = (samples / "scene.png").read_bytes()
+    encoded = numpy.frombuffer(data, numpy.uint8)  # a file in an array
+    assert imghist.count(encoded) == imghist.count(data)
+
+
+def test_pillow():
+    image = pytest.importorskip("PIL.Image")
+    for channels, mode in ((1, "L"), (2, "LA"), (3, "RGB"), (4, "RGBA")):
+        x = noise(20, 30, channels)
+        check(image.frombytes(mode, (30, 20), x.tobytes()), x)
+
+
+class Interface:
+    def __init__(self, **entries):
+        self.__array_interface__ = {"version": 3, **entries}
+
+
+def test_array_interface():
+    x = noise(12, 15, 3)
+    address = x.__array_interface__["data"]
+    check(Interface(typestr="|u1", shape=x.shape, data=address), x)
+    check(Interface(typestr="|u1", shape=x.shape, data=x.tobytes()), x)
+    check(Interface(typestr="|u1", shape=x.shape, data=address, strides=None), x)
+    half = x[::2]
+    check(Interface(typestr="|u1", shape=half.shape, data=address, strides=half.strides), half)
+    wrong = [
+        {},
+        {"typestr": "|u1"},
+        {"typestr": 5, "shape": (2, 2), "data": address},
+        {"typestr": "|u1", "shape": (2, 2)},
+        {"typestr": "|u1", "shape": [2, 2], "data": address},
+        {"typestr": "|u1", "shape": (-2, 2), "data": address},
+        {"typestr": "|u1", "shape": (1 << 62, 1 << 62), "data": address},
+        {"typestr": "|u1", "shape": (1 << 70, 1), "data": address},
+        {"typestr": "|u1", "shape": (2, 2), "data": b"123"},
+        {"typestr": "|u1", "shape": (2, 2), "data": b"1234", "strides": (2, 1)},
+        {"typestr": "|u1", "shape": (2, 2), "data": address, "strides": (2,)},
+        {"typestr": "|u1", "shape": (2, 2), "data": address, "strides": 5},
+        {"typestr": "|u1", "shape": (2, 2), "data": (0, False)},
+        {"typestr": "|u1", "shape": (2, 2), "data": ("x", False)},
+        {"typestr": "<f4", "shape": (2, 2), "data": address},
+        {"typestr": "", "shape": (2, 2), "data": address},
+    ]
+    for entries in wrong:
+        with pytest.raises((TypeError, ValueError, OverflowError, BufferError)):
+            imghist.count(Interface(**entries))
+    bad = Interface()
+    bad.__array_interface__ = "no dict"
+    with pytest.raises(TypeError):
+        imghist.count(bad)
+
+
+# ---- DLPack without a library: tensors made by hand ----
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset", ctypes.c_uint64),
+        ("user", ctypes.c_void_p),
+        ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+    ]
+
+
+new_capsule = ctypes.pythonapi.PyCapsule_New
+new_capsule.restype = ctypes.py_object
+new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+class Producer:
+    """Exports memory as DLPack does, and counts the calls of the deleter."""
+
+    def __init__(self, address, shape, strides=None, device=1, name=b"dltensor", **fields):
+        n = len(shape)
+        self.n_deleted = 0
+        self.name, self.device = name, device
+        self.kept = (ctypes.c_int64 * n)(*shape), (ctypes.c_int64 * n)(*(strides or [0] * n))
+        self.deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.delete)
+        self.tensor = Tensor(data=address, device_type=device, ndim=n, code=1, bits=8, lanes=1,
+                             shape=self.kept[0], deleter=self.deleter)
+        if strides:
+            self.tensor.strides = self.kept[1]
+        for key, value in fields.items():
+            setattr(self.tensor, key, value)
+
+    def delete(self, _):
+        self.n_deleted += 1
+
+    def __dlpack_device__(self):
+        return self.device, 0
+
+    def __dlpack__(self):
+        return new_capsule(ctypes.addressof(self.tensor), self.name, None)
+
+
+def test_dlpack():
+    x = noise(14, 18, 3)
+    address = x.ctypes.data
+    for producer, rgb in (
+        (Producer(address, x.shape), x),
+        (Producer(address, x.shape, [54, 3, 1]), x),
+        (Producer(address, (7, 18, 3), [108, 3, 1]), x[::2]),
+        (Producer(address, (13, 18, 3), offset=54), x[1:]),
+        (Producer(address, x.shape, device=3), x),
+    ):
+        check(producer, rgb)
+        assert producer.n_deleted == 1
+    wide = noise(14, 18, dtype=numpy.uint16)
+    producer = Producer(wide.ctypes.data, (7, 9), [36, 2], bits=16)
+    assert imghist.count(producer) == imghist.count(wide[::2, ::2])
+
+
+def test_dlpack_that_is_wrong():
+    x = noise(14, 18, 3)
+    address = x.ctypes.data
+    for producer in (
+        Producer(address, x.shape, code=2),
+        Producer(address, x.shape, bits=32),
+        Producer(address, x.shape, lanes=3),
+        Producer(address, (2, 2, 2, 2)),
+        Producer(address, (14, 18, 3), ndim=0),
+        Producer(address, (14, 18, 3), ndim=-5),
+        Producer(address, (14, -18, 3)),
+        Producer(address, (1 << 62, 1 << 62, 3)),
+        Producer(address, x.shape, [1 << 62, 1 << 62, 1]),
+        Producer(None, x.shape),
+        Producer(address, x.shape, device_type=2),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            imghist.count(producer)
+        assert producer.n_deleted == 1
+    with pytest.raises(ValueError, match="count_batch"):
+        imghist.count(Producer(address, x.shape, device=2))
+    with pytest.raises(ValueError):
+        imghist.count(Producer(address, x.shape, name=b"used_dltensor"))
+
+    class Cuda:
+        __cuda_array_interface__: dict = {}
+
+    with pytest.raises(ValueError, match="count_batch"):
+        imghist.count(Cuda())
+
+
+def test_fuzzed_tensors_and_interfaces():
+    """Random descriptions: counts or an exception, and the deleter is called once."""
+    memory = numpy.zeros(1 << 16, numpy.uint8)
+    middle = memory.ctypes.data + (1 << 15)
+    chance = random.Random(5)
+    n_counted = 0
+    for _ in range(20000):
+        n = chance.choice([1, 2, 2, 3, 3, 3, 4])
+        shape = [chance.randrange(5) for _ in range(n)]
+        if chance.random() < 0.1:  # a shape that no array can have
+            shape[chance.randrange(n)] = chance.choice([-1, -(1 << 63)])
+        strides = [chance.randrange(-100, 100) for _ in range(n)]
+        producer = Producer(middle, shape, strides if chance.random() < 0.7 else None,
+                            bits=chance.choice([8, 8, 8, 16, 32, 0]), lanes=chance.choice([1, 1, 1, 0]),
+                            code=chance.choice([1, 1, 1, 0, 2]))
+        try:
+            counts = imghist.count(producer)
+        except (ValueError, TypeError):
+            pass
+        else:
+            n_counted += 1
+            assert counts.histogram(0)[0] == counts.pixels
+        assert producer.n_deleted == 1
+    assert n_counted > 1000

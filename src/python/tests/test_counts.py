@@ -1,0 +1,262 @@
+"""Counts: the buffer, statistics, sums, comparisons, dicts, charts, and tables for other tools."""
+
+import json
+import math
+import re
+
+import pytest
+
+import imghist
+
+FIELDS = (
+    "count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy clip_low clip_high".split()
+)
+
+
+@pytest.fixture
+def scene(samples):
+    return imghist.count(samples / "scene.jpg")
+
+
+def test_bins_are_a_view(scene):
+    numpy = pytest.importorskip("numpy")
+    view = scene.bins
+    assert (view.format, view.shape, view.readonly, view.itemsize) == ("Q", (4, 256), True, 8)
+    first, second = numpy.asarray(scene.bins), numpy.asarray(scene)
+    assert first.dtype == numpy.uint64 and first.shape == (4, 256)
+    assert numpy.shares_memory(first, second)
+    assert not first.flags.writeable
+    with pytest.raises(ValueError):
+        numpy.frombuffer(scene, numpy.uint8).flags.writeable = True
+    for i, plane in enumerate(scene.planes):
+        one = scene.histogram(plane)
+        assert one.shape == (256,) and one.tolist() == first[i].tolist()
+        assert scene.histogram(i) == one == scene.histogram(i - 4)
+    kept = imghist.count(b"P5 2 1 255 \x01\x02").bins  # lives as long as the view
+    assert kept[0, 1] == 1 and kept.tobytes().count(1) == 4
+
+
+def test_statistics(samples):
+    numpy = pytest.importorskip("numpy")
+    image = pytest.importorskip("PIL.Image")
+    x = numpy.asarray(image.open(samples / "scene.png").convert("RGB"))
+    counts = imghist.Context(clip=(10, 240)).count(x)
+    assert counts.planes == ("red", "green", "blue", "luma") and len(counts) == 4
+    for c, plane in enumerate(("red", "green", "blue")):
+        values = numpy.sort(x[..., c].ravel())
+        stats = counts[plane]
+        assert type(stats) is imghist.Stats and stats == counts[c] == counts[c - 4]
+        assert imghist.Stats.__match_args__ == tuple(FIELDS)
+        assert (stats.count, stats.sum) == (values.size, values.sum())
+        assert stats.mean == pytest.approx(values.mean()) and stats.stddev == pytest.approx(values.std())
+        assert (stats.min, stats.max) == (values[0], values[-1])
+        for name, percent in zip(("p01", "p05", "p25", "median", "p75", "p95", "p99"),
+                                 (1, 5, 25, 50, 75, 95, 99)):
+            assert getattr(stats, name) == values[-(-values.size * percent // 100) - 1]
+        p = numpy.bincount(values) / values.size
+        assert stats.entropy == pytest.approx(-(p[p > 0] * numpy.log2(p[p > 0])).sum())
+        assert stats.clip_low == (values <= 10).sum() and stats.clip_high == (values >= 240).sum()
+    assert counts.any_low == (x <= 10).any(axis=2).sum()
+    assert counts.all_high == (x >= 240).all(axis=2).sum()
+    for wrong in ("gray", "", 4, -5):
+        with pytest.raises((KeyError, IndexError)):
+            counts[wrong]
+        with pytest.raises((KeyError, IndexError)):
+            counts.histogram(wrong)
+    with pytest.raises(TypeError):
+        counts[1.5]
+
+
+def test_the_description(samples, scene):
+    assert (scene.format, scene.width, scene.height) == ("jpeg", 480, 320)
+    assert (scene.images, scene.pixels, scene.source_depth) == (1, 480 * 320, 8)
+    assert "jpeg" in scene.decoder and scene.kernel and scene.warnings == ()
+    assert 0 < scene.mean_luminance < 1
+    assert imghist.count(samples / "gray16.png").source_depth == 16
+    assert "scene.jpg" in repr(scene) and "153600 pixels" in repr(scene)
+    empty = imghist.Context(raw_channels=1).count(b"")
+    assert empty.pixels == 0 and math.isnan(empty["gray"].mean) and math.isnan(empty.mean_luminance)
+    with pytest.raises(AttributeError):
+        scene.width = 5
+    with pytest.raises(TypeError):
+        imghist.Counts()
+
+
+def test_sums(samples, scene):
+    gray = imghist.count(b"P5 2 1 255 \x07\x07")
+    total = scene + gray
+    assert total.images == 2 and total.file is None and total.width == 0
+    for plane in ("red", "green", "blue", "luma"):  # a gray pixel counts as R = G = B
+        bins = scene.histogram(plane).tolist()
+        bins[7] += 2
+        assert total.histogram(plane).tolist() == bins
+    assert gray + scene == total
+    assert sum([scene, gray]) == total == sum((gray, scene, ), start=0)
+    assert scene + 0 == scene == 0 + scene
+    for wrong in (1, "x", None, 1 << 80):
+        with pytest.raises(TypeError):
+            scene + wrong
+    with pytest.raises(ValueError, match="luma"):
+        scene + imghist.Context(luma="bt601").count(samples / "scene.png")
+
+
+def test_comparisons(samples, scene):
+    assert scene == imghist.count((samples / "scene.jpg").read_bytes())
+    assert scene != imghist.count(samples / "scene.png")
+    assert scene != imghist.Context(clip=(1, 255)).count(samples / "scene.jpg")
+    assert scene != imghist.Context(luma="bt601").count(samples / "scene.jpg")
+    assert scene != 5 and not scene == "scene"
+    assert scene + scene != scene
+    with pytest.raises(TypeError):
+        hash(scene)
+    with pytest.raises(TypeError):
+        scene < scene
+
+
+def test_dict_has_the_values_of_json(samples, program):
+    for path in samples.glob("*.*g"):
+        record = json.loads(program("--ndjson", "--device=cpu", path))
+        made = imghist.count(path).to_dict()
+        assert json.loads(json.dumps(made)) == made
+        assert made["file"] == record["file"] and made["format"] == record["format"]
+        for channel, other in zip(made["channels"], record["channels"], strict=True):
+            for key in ("name", "count", "sum", "min", "max", "median", "p99", "clip_low", "histogram"):
+                assert channel[key] == other[key], (path, key)
+            assert channel["mean"] == pytest.approx(other["mean"], abs=1e-6)
+            assert channel["stddev"] == pytest.approx(other["stddev"], abs=1e-6)
+        assert made["mean_luminance"] == pytest.approx(record["mean_luminance"], abs=1e-6)
+    empty = imghist.Context(raw_channels=1).count(b"").to_dict()
+    assert empty["channels"][0]["mean"] is None and empty["mean_luminance"] is None
+
+
+def test_charts(samples, scene, tmp_path, program):
+    image = pytest.importorskip("PIL.Image")
+    for ending in ("png", "jpg", "bmp", "tga"):
+        path = tmp_path / f"chart.{ending}"
+        scene.chart(path, size=(640, 400), theme="light", scale="log")
+        assert image.open(path).size == (640, 400)
+    made, judge = tmp_path / "made.png", tmp_path / "judge.png"
+    scene.chart(str(made))
+    program(samples / "scene.jpg", f"--chart={judge}", "--device=cpu")
+    assert image.open(made).tobytes() == image.open(judge).tobytes()
+    total = scene + imghist.count(samples / "cutout.png")
+    total.chart(made)
+    program(samples / "scene.jpg", samples / "cutout.png", "--total-only", f"--chart={judge}")
+    assert image.open(made).tobytes() == image.open(judge).tobytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
+        ["chart.png", "chart.jpg", "chart.bmp", "chart.tga", "made.png", "judge.png"]
+    )
+    with pytest.raises(FileNotFoundError):
+        scene.chart(tmp_path / "no" / "chart.png")
+    for wrong in ({"scale": "cubic"}, {"theme": "pink"}, {"size": (1, 1)}):
+        with pytest.raises(ValueError):
+            scene.chart(tmp_path / "wrong.png", **wrong)
+    with pytest.raises(ValueError, match="must end in"):
+        scene.chart(tmp_path / "chart.gif")
+    assert not list(tmp_path.glob("*.part")) and not list(tmp_path.glob("wrong*"))
+
+
+def test_notebooks_get_svg(scene):
+    html = scene._repr_html_()
+    assert html.startswith("<svg") and re.search(r"</svg>\s*<table>", html)
+    assert re.search(r"<th>luma</th><td>110.82</td>", html)
+    assert "script" not in html
+
+
+def test_uhi(scene):
+    numpy = pytest.importorskip("numpy")
+    made = scene._to_uhi_()
+    pytest.importorskip("fastjsonschema")
+    uhi_json = pytest.importorskip("uhi.io.json")
+    text = json.dumps({"scene": made}, default=uhi_json.default)
+    pytest.importorskip("uhi.schema").validate(json.loads(text))
+    histogram = pytest.importorskip("boost_histogram").serialization.from_uhi(made)
+    assert numpy.array_equal(histogram.view(), numpy.asarray(scene.bins))
+    assert list(histogram.axes[0]) == list(scene.planes) and histogram.axes[1].size == 256
+
+
+def results(samples):
+    items = [samples / "scene.jpg", "missing.png", samples / "gray16.png", samples / "cutout.png"]
+    return imghist.count_many(items, on_error="record")
+
+
+def test_arrow_with_pyarrow(samples, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table(imghist.Table(results(samples), batch_images=3))
+    table.validate(full=True)
+    assert table.column("histogram").num_chunks == 2
+    rows = table.to_pylist()
+    assert [r["channel"] for r in rows] == (
+        ["red", "green", "blue", "luma", None, "gray", "luma", "red", "green", "blue", "alpha", "luma"]
+    )
+    at = 0
+    for result in results(samples):
+        if isinstance(result, Exception):
+            assert rows[at]["file"] == "missing.png" and rows[at]["error"] == str(result)
+            assert rows[at]["histogram"] is None and rows[at]["mean"] is None
+            at += 1
+            continue
+        for plane in result.planes:
+            row = rows[at]
+            assert (row["file"], row["error"], row["channel"]) == (result.file, None, plane)
+            assert tuple(row[f] for f in FIELDS) == tuple(result[plane])
+            assert row["histogram"] == result.histogram(plane).tolist()
+            assert (row["width"], row["height"]) == (result.width, result.height)
+            at += 1
+    assert at == len(rows)
+    parquet.write_table(table, tmp_path / "counts.parquet")
+    assert parquet.read_table(tmp_path / "counts.parquet").to_pylist() == rows
+    direct = pyarrow.table(results(samples))  # an iterator is a table too
+    assert direct.to_pylist() == rows
+
+
+def test_arrow_with_the_other_readers(samples):
+    counted = imghist.Table(list(results(samples)))
+    n_readers = 0
+    try:
+        import polars
+    except ImportError:
+        pass
+    else:
+        frame = polars.DataFrame(counted)
+        assert frame.height == 12 and frame["histogram"][0].sum() == 480 * 320
+        n_readers += 1
+    try:
+        import duckdb
+    except ImportError:
+        pass
+    else:
+        found = duckdb.sql("select sum(count) from counted where channel = 'luma'").fetchall()
+        assert found[0][0] == sum(c.pixels for c in results(samples) if hasattr(c, "pixels"))
+        n_readers += 1
+    if not n_readers:
+        pytest.skip("neither polars nor duckdb is installed")
+
+
+def test_arrow_memory_outlives_the_results_and_threads_may_release_it(samples):
+    pyarrow = pytest.importorskip("pyarrow")
+    import gc
+    import threading
+
+    chunks = pyarrow.RecordBatchReader.from_stream(imghist.Table(results(samples)))
+    column = chunks.read_next_batch().column("histogram")
+    del chunks
+    gc.collect()
+    assert sum(column[0].as_py()) == 480 * 320
+    holder = [column]
+    del column
+    thread = threading.Thread(target=holder.clear)
+    thread.start()
+    thread.join()
+    unused = imghist.Table(results(samples)).__arrow_c_stream__()  # a capsule that no reader takes
+    del unused
+
+
+def test_arrow_passes_on_errors(samples):
+    pyarrow = pytest.importorskip("pyarrow")
+    with pytest.raises(Exception, match="missing.png"):
+        pyarrow.table(imghist.count_many([samples / "scene.jpg", "missing.png"]))
+    with pytest.raises(Exception, match="file"):
+        pyarrow.table(imghist.Table([5]))
+    assert pyarrow.table(imghist.Table([])).num_rows == 0

@@ -1,0 +1,295 @@
+/* Batches in host memory: random layouts against a plain loop, and invalid batches. */
+#include "tests/support/library_data.h"
+
+#include "tests/support/batch_cases.h"
+
+static struct ih_context *open_clipped(void)
+{
+    const struct ih_settings settings = {
+        .device = "cpu", .clip_low = CASE_CLIP_LOW, .clip_high = CASE_CLIP_HIGH};
+    struct ih_context *context = NULL;
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, NULL), IH_OK);
+    return context;
+}
+
+static struct ih_batch_shape shape_of(const struct ih_batch *b)
+{
+    struct ih_batch_shape shape;
+    struct ih_error err = {0};
+    if (ih_batch_shape(b, &shape, sizeof shape, &err) != IH_OK)
+        fail_msg("%s", err.message);
+    return shape;
+}
+
+/* Counts a batch, compares it with the plain loop, and returns the pixels counted. */
+static uint64_t check(struct ih_context *context, const struct ih_batch *b)
+{
+    const struct ih_batch_shape shape = shape_of(b);
+    const size_t n_records = b->n_images * shape.n_labels;
+    uint32_t *bins = malloc(shape.bins_bytes + 1), *bins_alone = malloc(shape.bins_bytes + 1);
+    uint32_t *expected = calloc(1, shape.bins_bytes + 1);
+    uint64_t *sums = malloc(shape.sums_bytes + 1), *expected_sums = calloc(1, shape.sums_bytes + 1);
+    uint64_t n_pixels = 0;
+    struct ih_error err = {0};
+    assert_true(bins && bins_alone && expected && sums && expected_sums);
+    assert_int_equal(shape.n_planes, b->n_channels + (b->n_channels >= 3 && !b->without_luma));
+    assert_int_equal(shape.bins_bytes, n_records * shape.n_planes * 1024);
+    assert_int_equal(shape.sums_bytes, n_records * (shape.n_planes + 4) * 8);
+    memset(bins, 0xa5, shape.bins_bytes);
+    memset(sums, 0xa5, shape.sums_bytes);
+    case_expect(b, expected, expected_sums);
+    if (ih_batch_count(context, b, bins, sums, &err) != IH_OK)
+        fail_msg("%s", err.message);
+    assert_memory_equal(bins, expected, shape.bins_bytes);
+    assert_memory_equal(sums, expected_sums, shape.sums_bytes);
+    assert_int_equal(ih_batch_count(context, b, bins_alone, NULL, &err), IH_OK);
+    assert_memory_equal(bins_alone, expected, shape.bins_bytes);
+    for (size_t r = 0; r < n_records; r++)
+        for (size_t v = 0; v < IH_BINS; v++)
+            n_pixels += bins[r * shape.n_planes * IH_BINS + v];
+    free(bins);
+    free(bins_alone);
+    free(expected);
+    free(sums);
+    free(expected_sums);
+    return n_pixels;
+}
+
+TEST(random_batches)
+{
+    struct ih_context *context = open_clipped();
+    uint32_t random = 20261122;
+    uint64_t n_pixels = 0;
+    unsigned n_lists = 0, n_labelled = 0;
+    for (int i = 0; i < 400; i++) {
+        struct batch_case t;
+        case_make(&t, 20000, &random);
+        n_pixels += check(context, &t.batch);
+        n_lists += t.batch.list && t.batch.n_images > 1;
+        n_labelled += t.batch.n_labels > 0 && t.batch.n_images > 0;
+        case_reset(&t);
+    }
+    assert_true(n_pixels > 1000000 && n_lists > 30 && n_labelled > 100);
+    ih_context_close(context);
+}
+
+/* Every layout with every number of channels; images of one pixel too. */
+TEST(every_layout)
+{
+    static const uint32_t sizes[][2] = {{1, 1}, {1, 33}, {33, 1}, {37, 19}, {64, 64}};
+    struct ih_context *context = open_clipped();
+    uint32_t random = 7;
+    for (unsigned channels = 1; channels <= 4; channels++)
+        for (unsigned layout = 0; layout < N_LAYOUTS; layout++)
+            for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+                struct batch_case t = {.batch = {.size_bytes = sizeof t.batch,
+                                                 .n_images = 3,
+                                                 .n_channels = channels,
+                                                 .n_labels = s == 3 ? 2 : 0}};
+                t.batch.image.width = sizes[s][0];
+                t.batch.image.height = sizes[s][1];
+                case_fill(&t, (enum case_layout)layout, 5, 1, &random);
+                assert_int_not_equal(check(context, &t.batch), 0);
+                case_reset(&t);
+            }
+    ih_context_close(context);
+}
+
+/* Images that are divided among threads: one long row, and many rows. */
+TEST(large_images_on_several_threads)
+{
+    struct ih_context *context = open_clipped();
+    uint32_t random = 9;
+    for (unsigned n_threads = 0; n_threads < 5; n_threads += 2)
+        for (unsigned i = 0; i < 3; i++) {
+            struct batch_case t = {.batch = {.size_bytes = sizeof t.batch,
+                                             .n_images = 2,
+                                             .n_channels = 3,
+                                             .n_threads = n_threads}};
+            t.batch.image.width = i == 0 ? 1500000 : 1201;
+            t.batch.image.height = i == 0 ? 1 : 1009;
+            case_fill(&t, i == 1 ? NCHW : NHWC, 0, 0, &random);
+            assert_int_equal(check(context, &t.batch),
+                             2 * (uint64_t)t.batch.image.width * t.batch.image.height);
+            case_reset(&t);
+        }
+    ih_context_close(context);
+}
+
+TEST(one_record_has_statistics)
+{
+    static const uint8_t rgb[] = {0, 10, 20, 255, 255, 255, 1, 2, 3, 7, 7, 7};
+    static const uint8_t labels[] = {0, 1, 9, 1};
+    struct ih_context *context = open_cpu();
+    struct ih_counts *counts = open_counts();
+    struct ih_error err = {0};
+    struct ih_stats luma;
+    struct ih_batch b = {.size_bytes = sizeof b,
+                         .n_images = 2,
+                         .image = {rgb, labels, 2, 1, 6, 1, 2},
+                         .image_stride = 6,
+                         .labels_image_stride = 2,
+                         .pixel_stride = 3,
+                         .n_channels = 3,
+                         .n_labels = 2};
+    const struct ih_batch_shape shape = shape_of(&b);
+    uint32_t bins[2 * 2 * 4 * 256];
+    uint64_t sums[2 * 2 * 8];
+    assert_int_equal(shape.bins_bytes, sizeof bins);
+    assert_int_equal(shape.sums_bytes, sizeof sums);
+    assert_int_equal(ih_batch_count(context, &b, bins, sums, &err), IH_OK);
+    assert_int_equal(ih_batch_counts(context, &b, bins, sums, 0, 1, counts, &err), IH_OK);
+    struct ih_summary s = summary_of(counts);
+    assert_int_equal(s.n_pixels, 1);
+    assert_int_equal(s.width, 2);
+    assert_int_equal(s.all_high, 1);
+    assert_int_equal(s.any_low, 0);
+    assert_int_equal(ih_counts_stats(counts, IH_LUMA, &luma, sizeof luma, &err), IH_OK);
+    assert_int_equal(luma.min, 255);
+    assert_int_equal(ih_batch_counts(context, &b, bins, sums, 0, 0, counts, &err), IH_OK);
+    assert_int_equal(ih_counts_bins(counts, 2)[20], 1);
+    assert_int_equal(summary_of(counts).any_low, 1);
+    assert_int_equal(ih_batch_counts(context, &b, bins, sums, 1, 0, counts, &err), IH_OK);
+    assert_int_equal(summary_of(counts).n_pixels, 0); /* its pixel has label 9 */
+    assert_int_equal(ih_batch_counts(context, &b, bins, sums, 2, 0, counts, &err), IH_USAGE);
+    assert_int_equal(ih_batch_counts(context, &b, bins, sums, 0, 2, counts, &err), IH_USAGE);
+    assert_null(ih_counts_bins(counts, 0));
+    b.without_luma = 1;
+    assert_int_equal(ih_batch_counts(context, &b, bins, sums, 0, 0, counts, &err), IH_USAGE);
+    ih_counts_close(counts);
+    ih_context_close(context);
+}
+
+TEST(gray_records_have_luma)
+{
+    static const uint8_t gray[] = {0, 4, 255, 255};
+    struct ih_context *context = open_cpu();
+    struct ih_counts *counts = open_counts();
+    const struct ih_batch b = {.size_bytes = sizeof b,
+                               .n_images = 1,
+                               .image = {gray, NULL, 4, 1, 4, 1, 0},
+                               .pixel_stride = 1,
+                               .n_channels = 1};
+    uint32_t bins[256];
+    uint64_t sums[5];
+    struct ih_error err = {0};
+    assert_int_equal(ih_batch_count(context, &b, bins, sums, &err), IH_OK);
+    assert_int_equal(sums[0], 514);
+    assert_int_equal(sums[1], 1);
+    assert_int_equal(sums[4], 2);
+    assert_int_equal(ih_batch_counts(context, &b, bins, sums, 0, 0, counts, &err), IH_OK);
+    assert_int_equal(ih_counts_bins(counts, IH_LUMA)[255], 2);
+    assert_int_equal(summary_of(counts).all_high, 2);
+    ih_counts_close(counts);
+    ih_context_close(context);
+}
+
+/* Expects IH_USAGE and a message from every function that takes a batch. */
+static void refuse(const struct ih_batch *b, const char *message)
+{
+    struct ih_context *context = open_cpu();
+    struct ih_counts *counts = open_counts();
+    struct ih_batch_shape shape;
+    struct ih_error err = {0};
+    uint32_t bins[1024] = {7};
+    uint64_t sums[8] = {7};
+    assert_int_equal(ih_batch_shape(b, &shape, sizeof shape, &err), IH_USAGE);
+    assert_non_null(strstr(err.message, message));
+    assert_int_equal(ih_batch_count(context, b, bins, sums, &err), IH_USAGE);
+    assert_int_equal(ih_batch_enqueue(context, b, bins, sums, NULL, &err), IH_USAGE);
+    assert_int_equal(ih_batch_counts(context, b, bins, sums, 0, 0, counts, &err), IH_USAGE);
+    assert_int_equal(bins[0], 7);
+    assert_int_equal(sums[0], 7);
+    ih_counts_close(counts);
+    ih_context_close(context);
+}
+
+TEST(invalid_batches)
+{
+    static const uint8_t bytes[64];
+    const struct ih_batch good = {.size_bytes = sizeof good,
+                                  .n_images = 1,
+                                  .image = {bytes, NULL, 4, 4, 12, 1, 0},
+                                  .pixel_stride = 3,
+                                  .n_channels = 3};
+    struct ih_batch b = good;
+    assert_int_equal(shape_of(&b).n_planes, 4);
+    b.size_bytes = 0;
+    refuse(&b, "size_bytes is 0");
+    b = good, b.n_channels = 0;
+    refuse(&b, "0 channels");
+    b.n_channels = 5;
+    refuse(&b, "5 channels");
+    b = good, b.image.data = NULL;
+    refuse(&b, "data is NULL");
+    b = good, b.pixel_stride = 0;
+    refuse(&b, "pixel_stride is 0");
+    b = good, b.n_labels = 2;
+    refuse(&b, "labels is NULL");
+    b = good, b.image.labels = bytes;
+    refuse(&b, "n_labels is 0");
+    b = good, b.n_labels = 257;
+    refuse(&b, "at most 256");
+    b = good, b.order = (enum ih_order)2;
+    refuse(&b, "order");
+    b = good, b.image.width = 1u << 16, b.image.height = 1u << 15;
+    refuse(&b, "2^31 pixels");
+    b = good, b.image.row_stride = PTRDIFF_MAX;
+    refuse(&b, "larger than any memory");
+    b = good, b.image.row_stride = PTRDIFF_MIN, b.image.height = 2;
+    refuse(&b, "larger than any memory");
+    b = good, b.n_images = SIZE_MAX;
+    refuse(&b, "larger than any memory");
+    b = good, b.image.width = 0, b.n_images = SIZE_MAX / 4096;
+    refuse(&b, "larger than any memory");
+    struct ih_batch_image list[2] = {good.image, good.image};
+    list[1].data = NULL;
+    b = good, b.list = list, b.n_images = 2;
+    refuse(&b, "data is NULL");
+}
+
+/* A struct of a later version: unknown fields must be 0. */
+TEST(batches_of_a_later_version)
+{
+    struct {
+        struct ih_batch batch;
+        uint64_t later;
+    } b = {.batch = {.size_bytes = sizeof b, .n_channels = 1}};
+    assert_int_equal(shape_of(&b.batch).bins_bytes, 0);
+    b.later = 1;
+    refuse(&b.batch, "newer than libimghist");
+}
+
+TEST(nothing_to_count)
+{
+    struct ih_context *context = open_cpu();
+    const struct ih_batch none = {.size_bytes = sizeof none, .n_channels = 3};
+    assert_int_equal(check(context, &none), 0);
+    const struct ih_batch_image list[3] = {{NULL, NULL, 0, 5, 0, 0, 0},
+                                           {NULL, NULL, 5, 0, 0, 0, 0}};
+    const struct ih_batch empty = {
+        .size_bytes = sizeof empty, .n_images = 3, .list = list, .n_channels = 3, .n_labels = 2};
+    assert_int_equal(check(context, &empty), 0);
+    ih_context_close(context);
+}
+
+TEST(settings_of_the_context)
+{
+    static const uint8_t rgba[] = {1, 2, 3, 0};
+    const struct ih_settings settings = {.device = "cpu", .alpha = "skip-transparent"};
+    struct ih_context *context = NULL;
+    struct ih_error err = {0};
+    struct ih_batch b = {.size_bytes = sizeof b,
+                         .n_images = 1,
+                         .image = {rgba, NULL, 1, 1, 4, 1, 0},
+                         .pixel_stride = 4,
+                         .n_channels = 4};
+    uint32_t bins[5 * 256];
+    assert_int_equal(ih_context_open(&settings, sizeof settings, &context, &err), IH_OK);
+    assert_int_equal(ih_batch_count(context, &b, bins, NULL, &err), IH_USAGE);
+    assert_non_null(strstr(err.message, "transparent"));
+    b.n_channels = 3;
+    assert_int_equal(ih_batch_count(context, &b, bins, NULL, &err), IH_OK);
+    assert_int_equal(bins[1], 1);
+    ih_context_close(context);
+}
