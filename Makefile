@@ -178,7 +178,7 @@ ifneq ($(PROGRESSIVE),1)
   UNIT_SRCS := $(filter-out tests/unit/test_progressive%.c,$(UNIT_SRCS))
 endif
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/tests/%)
-FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_SRCS := $(filter-out $(FORMATS_GONE:%=tests/fuzz/fuzz_%.c),$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BINS := $(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/%)
 
 .PHONY: all

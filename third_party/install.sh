@@ -27,6 +27,7 @@ formats|library libheif >= 1.15|reads HEIC and AVIF|libheif-dev|libheif-devel|li
 formats|library libjxl >= 0.7|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjxl-devel|libjxl-dev|jpeg-xl
 formats|library libopenjp2 >= 2.5|reads JPEG 2000|libopenjp2-7-dev|openjpeg2-devel|openjpeg2|openjpeg2-devel|openjpeg-dev|openjpeg
 formats|library libraw_r >= 0.20|finds the previews of camera raw files|libraw-dev|LibRaw-devel|libraw|libraw-devel|libraw-dev|libraw
+formats|library libarchive >= 3.5|reads tar and zip files|libarchive-dev|libarchive-devel|libarchive|libarchive-devel|libarchive-dev|libarchive
 test|header cmocka.h|runs the unit tests|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev|cmocka
 test|tool c++|builds a C++ program with the library|g++|gcc-c++|=|gcc-c++|g++|=
 test|since bats 1.7|runs the tests of the command line|bats|bats|bash-bats|bats|bats|bats-core
@@ -34,6 +35,7 @@ test|tool python3|reads CSV and JSON in the tests|python3|python3|python|python3
 test|tool sqlite3|reads CSV in the tests|sqlite3|sqlite|sqlite|sqlite3|sqlite|sqlite
 test|tool script|is the terminal of the tests|bsdutils|util-linux|util-linux|util-linux|util-linux-misc|=
 test|tool jq|reads JSON in the tests|jq|jq|jq|jq|jq|jq
+test|tool zstd|compresses archives in the tests|zstd|zstd|zstd|zstd|zstd|zstd
 test|tool djpeg|decodes irregular JPEG files for comparison in the tests|libjpeg-turbo-progs|libjpeg-turbo-utils|=|libjpeg-turbo|libjpeg-turbo-utils|=
 ci|tool zsh|completes options in the tests|zsh|zsh|zsh|zsh|zsh|zsh
 ci|tool fish|completes options in the tests|fish|fish|fish|fish|fish|fish
