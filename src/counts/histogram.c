@@ -63,23 +63,24 @@ bool ih_histogram_consistent(const struct ih_histogram *h)
 
 const unsigned ih_percentile_percents[IH_PERCENTILES] = {1, 5, 25, 50, 75, 95, 99};
 
-/* cumulative >= percent / 100 * count, without overflow or rounding: the multiples of 100 in count
- * and the rest are scaled separately. */
-static bool reaches(uint64_t cumulative, unsigned percent, uint64_t count)
+/* The least cumulative count >= percent / 100 * count, without overflow or rounding: the multiples
+ * of 100 in count and the rest are scaled separately. */
+static uint64_t least_reaching(unsigned percent, uint64_t count)
 {
     uint64_t hundreds = count / 100 * percent;
     uint64_t rest = (count % 100 * percent + 99) / 100;
-    return cumulative >= hundreds + rest;
+    return hundreds + rest;
 }
 
 static void find_percentiles(const uint64_t bins[IH_BINS], struct ih_stats *out)
 {
-    uint64_t cumulative = 0;
-    unsigned k = 0;
-    for (unsigned v = 0; v < IH_BINS; v++) {
-        cumulative += bins[v];
-        while (k < IH_PERCENTILES && reaches(cumulative, ih_percentile_percents[k], out->count))
-            out->percentile[k++] = v;
+    uint64_t cumulative = bins[0];
+    unsigned v = 0;
+    for (unsigned k = 0; k < IH_PERCENTILES; k++) {
+        const uint64_t least = least_reaching(ih_percentile_percents[k], out->count);
+        while (cumulative < least)
+            cumulative += bins[++v];
+        out->percentile[k] = v;
     }
 }
 

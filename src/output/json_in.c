@@ -291,7 +291,7 @@ static size_t find_field(const struct ih_json_field *fields, size_t n_fields, si
 {
     for (size_t k = 0; k < n_fields; k++) {
         const size_t i = (from + k) % n_fields;
-        if (strcmp(fields[i].name, name) == 0)
+        if (fields[i].name[0] == name[0] && strcmp(fields[i].name, name) == 0)
             return i;
     }
     return n_fields;

@@ -119,7 +119,7 @@ TEST(cuts)
 static void change_bytes(const struct file *file)
 {
     static const uint8_t values[] = {0, '\n', '"', '\\', '0', '9', ',', '{', ']', 0x80, 0xFF};
-    for (size_t i = 0; i < file->size; i += 1 + i / 400)
+    for (size_t i = 0; i < file->size; i += 1 + i / 100)
         for (size_t v = 0; v < sizeof values; v++) {
             const uint8_t before = file->bytes[i];
             file->bytes[i] = values[v];
