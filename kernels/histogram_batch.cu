@@ -24,7 +24,7 @@ struct plan {
     int copies[IH_GPU_CHANNELS_MAX][IH_GPU_PLANES];
 };
 
-enum { LARGE, MEDIUM, SMALL, TINY };
+enum { LARGE, MEDIUM, TINY };
 
 __host__ __device__ constexpr struct plan plan_of(int i)
 {
@@ -32,8 +32,6 @@ __host__ __device__ constexpr struct plan plan_of(int i)
                ? plan{1024, {1, 1, 1, 1}, {{32}, {32, 32}, {32, 32, 32, 32}, {32, 32, 32, 32, 32}}}
            : i == MEDIUM
                ? plan{256, {4, 3, 2, 2}, {{32}, {32, 32}, {32, 32, 32, 16}, {32, 32, 16, 16, 16}}}
-           : i == SMALL
-               ? plan{256, {4, 3, 3, 3}, {{32}, {32, 32}, {16, 16, 16, 16}, {16, 16, 16, 8, 8}}}
                : plan{128, {8, 6, 6, 6}, {{16}, {16, 16}, {8, 8, 8, 8}, {8, 8, 8, 4, 4}}};
 }
 
@@ -66,22 +64,22 @@ struct item {
  * units; otherwise some at each end are not: enough that a row can begin anywhere and that planes
  * can be read in words.
  */
-__device__ inline uint32_t units_of_row(const struct ih_gpu_image &image, const uint8_t *d_data,
-                                        bool is_planar)
+template <bool IS_PLANAR>
+__device__ inline uint32_t units_of_row(const struct ih_gpu_image &image, const uint8_t *d_data)
 {
     uintptr_t bits = (uintptr_t)d_data | (image.height > 1 ? (uintptr_t)image.row_stride : 0);
-    if (is_planar)
+    if (IS_PLANAR)
         bits |= (uintptr_t)image.channel_stride;
     const uint32_t lost =
-        bits % sizeof(uint4) == 0 ? 0 : IH_UNIT_PIXELS - 1 + (is_planar ? IH_WORD_OVERREAD : 0);
+        bits % sizeof(uint4) == 0 ? 0 : IH_UNIT_PIXELS - 1 + (IS_PLANAR ? IH_WORD_OVERREAD : 0);
     return image.width < lost ? 0 : (image.width - lost) / IH_UNIT_PIXELS;
 }
 
 /* The pixels of a row before the first that begins at a 16-byte boundary; at most 15. */
-template <int CHANNELS> __device__ inline uint32_t head_of_row(const uint8_t *d_row, bool is_planar)
+template <int CHANNELS, bool IS_PLANAR> __device__ inline uint32_t head_of_row(const uint8_t *d_row)
 {
     const uint32_t at = (uint32_t)(uintptr_t)d_row % sizeof(uint4);
-    if (is_planar || CHANNELS == 1)
+    if (IS_PLANAR || CHANNELS == 1)
         return (0u - at) % 16;
     if (CHANNELS == 3) /* 3 * 5 = -1 modulo 16 */
         return at * 5 % 16;
@@ -89,26 +87,26 @@ template <int CHANNELS> __device__ inline uint32_t head_of_row(const uint8_t *d_
 }
 
 /* The address of the first unit of a row. */
-template <int CHANNELS>
-__device__ inline const uint8_t *first_unit(const uint8_t *d_row, bool is_planar)
+template <int CHANNELS, bool IS_PLANAR>
+__device__ inline const uint8_t *first_unit(const uint8_t *d_row)
 {
-    return d_row + head_of_row<CHANNELS>(d_row, is_planar) * (is_planar ? 1 : CHANNELS);
+    return d_row + head_of_row<CHANNELS, IS_PLANAR>(d_row) * (IS_PLANAR ? 1 : CHANNELS);
 }
 
 /* Finds item i's image and its part of the image's units. The threads take a unit each, round by
  * round. The units that are left are divided more finely, into quads: else most threads would wait
  * for those with one unit more. */
-template <int CHANNELS, int THREADS>
-__device__ inline struct item item_make(const struct batch_job &job, uint32_t i, bool is_planar)
+template <int CHANNELS, bool IS_PLANAR, int THREADS>
+__device__ inline struct item item_make(const struct batch_job &job, uint32_t i)
 {
     struct item item;
     item.index = job.parts == 1 ? i : i / job.parts;
     item.slot = job.is_list ? item.index : 0;
     const struct ih_gpu_image &image = job.images[item.slot];
     const uint8_t *d_data = batch_data(job, item.index);
-    item.row_units = units_of_row(image, d_data, is_planar);
+    item.row_units = units_of_row<IS_PLANAR>(image, d_data);
     const uint32_t n_units = item.row_units * image.height;
-    item.d_first = first_unit<CHANNELS>(d_data, is_planar);
+    item.d_first = first_unit<CHANNELS, IS_PLANAR>(d_data);
     uint32_t end;
     batch_part(job, n_units, i - item.index * job.parts, &item.unit, &end);
     item.unit_end = end - (end - item.unit) % THREADS;
@@ -142,9 +140,9 @@ template <int CHANNELS> union unit_words {
 };
 
 /* The first byte of a unit; of its first channel if the image is planar. */
-template <int CHANNELS>
+template <int CHANNELS, bool IS_PLANAR>
 __device__ inline const uint8_t *find_unit(const struct batch_job &job, const struct item &item,
-                                           bool is_planar, uint32_t unit)
+                                           uint32_t unit)
 {
     const struct ih_gpu_image &image = job.images[item.slot];
     const uint8_t *d_row = item.d_first;
@@ -152,52 +150,48 @@ __device__ inline const uint8_t *find_unit(const struct batch_job &job, const st
         const uint8_t *d_data = batch_data(job, item.index);
         const uint32_t row = unit / item.row_units;
         unit -= row * item.row_units;
-        d_row = first_unit<CHANNELS>(d_data + row * image.row_stride, is_planar);
+        d_row = first_unit<CHANNELS, IS_PLANAR>(d_data + row * image.row_stride);
     }
-    return d_row + (size_t)unit * IH_UNIT_PIXELS * (is_planar ? 1 : CHANNELS);
+    return d_row + (size_t)unit * IH_UNIT_PIXELS * (IS_PLANAR ? 1 : CHANNELS);
 }
 
-template <int CHANNELS>
+template <int CHANNELS, bool IS_PLANAR>
 __device__ inline void load_unit(const struct batch_job &job, const struct item &item,
-                                 bool is_planar, union unit_words<CHANNELS> *out)
+                                 union unit_words<CHANNELS> *out)
 {
-    const int64_t channel_stride = job.images[item.slot].channel_stride;
-    const uint8_t *d_unit = find_unit<CHANNELS>(job, item, is_planar, item.unit);
-    if (!is_planar) {
+    [[maybe_unused]] const int64_t channel_stride = job.images[item.slot].channel_stride;
+    const uint8_t *d_unit = find_unit<CHANNELS, IS_PLANAR>(job, item, item.unit);
 #pragma unroll
-        for (int i = 0; i < CHANNELS; i++)
-            out->load[i] = ((const uint4 *)d_unit)[i];
-        return;
-    }
-#pragma unroll
-    for (int c = 0; c < CHANNELS; c++, d_unit += channel_stride) {
-        if ((uintptr_t)d_unit % sizeof(uint4) == 0)
-            out->load[c] = *(const uint4 *)d_unit;
-        else
-            load_words(d_unit, out->plane[c]);
-    }
+    for (int c = 0; c < CHANNELS; c++)
+        if constexpr (!IS_PLANAR) {
+            out->load[c] = ((const uint4 *)d_unit)[c];
+        } else {
+            if ((uintptr_t)d_unit % sizeof(uint4) == 0)
+                out->load[c] = *(const uint4 *)d_unit;
+            else
+                load_words(d_unit, out->plane[c]);
+            d_unit += channel_stride;
+        }
 }
 
 /* Loads four pixels of a unit as quad 0. */
-template <int CHANNELS>
+template <int CHANNELS, bool IS_PLANAR>
 __device__ inline void load_quad(const struct batch_job &job, const struct item &item,
-                                 bool is_planar, uint32_t quad, union unit_words<CHANNELS> *out)
+                                 uint32_t quad, union unit_words<CHANNELS> *out)
 {
-    const int64_t channel_stride = job.images[item.slot].channel_stride;
-    const uint8_t *d_quad = find_unit<CHANNELS>(job, item, is_planar, quad / IH_UNIT_QUADS) +
-                            quad % IH_UNIT_QUADS * 4 * (is_planar ? 1 : CHANNELS);
-    if (!is_planar) {
+    [[maybe_unused]] const int64_t channel_stride = job.images[item.slot].channel_stride;
+    const uint8_t *d_quad = find_unit<CHANNELS, IS_PLANAR>(job, item, quad / IH_UNIT_QUADS) +
+                            quad % IH_UNIT_QUADS * 4 * (IS_PLANAR ? 1 : CHANNELS);
 #pragma unroll
-        for (int c = 0; c < CHANNELS; c++)
+    for (int c = 0; c < CHANNELS; c++)
+        if constexpr (!IS_PLANAR) {
             out->word[c] = ((const uint32_t *)d_quad)[c];
-        return;
-    }
-#pragma unroll
-    for (int c = 0; c < CHANNELS; c++, d_quad += channel_stride) {
-        const uint32_t shift = (uint32_t)(uintptr_t)d_quad % 4;
-        const uint32_t *d_words = (const uint32_t *)(d_quad - shift);
-        out->plane[c][0] = __funnelshift_r(d_words[0], shift > 0 ? d_words[1] : 0, shift * 8);
-    }
+        } else {
+            const uint32_t shift = (uint32_t)(uintptr_t)d_quad % 4;
+            const uint32_t *d_words = (const uint32_t *)(d_quad - shift);
+            out->plane[c][0] = __funnelshift_r(d_words[0], shift > 0 ? d_words[1] : 0, shift * 8);
+            d_quad += channel_stride;
+        }
 }
 
 /* Sorts four interleaved pixels by channel: byte i of plane[c][q] is channel c of pixel 4 q + i. */
@@ -284,10 +278,9 @@ __device__ inline void count_quad(const struct batch_job &job,
 }
 
 /* Counts a part of the pixels of an image that are in no unit. */
-template <int CHANNELS, int PLAN>
+template <int CHANNELS, bool IS_PLANAR, int PLAN>
 __device__ inline void count_edges(const struct batch_job &job, const struct item &item,
-                                   uint32_t part, bool is_planar,
-                                   const struct thread_state<CHANNELS> &t,
+                                   uint32_t part, const struct thread_state<CHANNELS> &t,
                                    uint32_t (&clip)[IH_CLIP_COUNTS])
 {
     const struct ih_gpu_image &image = job.images[item.slot];
@@ -301,7 +294,7 @@ __device__ inline void count_edges(const struct batch_job &job, const struct ite
         const uint32_t row = image.height > 1 ? edge / n_row : 0;
         const uint8_t *d_pixel = d_data + row * image.row_stride;
         uint32_t column = edge - row * n_row;
-        if (column >= head_of_row<CHANNELS>(d_pixel, is_planar))
+        if (column >= head_of_row<CHANNELS, IS_PLANAR>(d_pixel))
             column += n_in_units;
         d_pixel += column * job.pixel_stride;
         uint32_t sample[CHANNELS];
@@ -399,20 +392,19 @@ __device__ inline void merge_bins(const struct batch_job &job, uint32_t index,
 
 /* ---- the kernel ---- */
 
-template <int CHANNELS, int PLAN>
+template <int CHANNELS, bool IS_PLANAR, int PLAN>
 __global__ void __launch_bounds__(plan_of(PLAN).threads, plan_of(PLAN).blocks[CHANNELS - 1])
     ih_histogram_batch_kernel(IH_GRID_CONSTANT const struct batch_job job)
 {
     constexpr int THREADS = plan_of(PLAN).threads;
     __shared__ uint32_t s_sums[IH_GPU_PLANES + IH_CLIP_COUNTS];
-    const bool is_planar = CHANNELS > 1 && job.pixel_stride == 1;
     const uint32_t n_sums = job.n_planes + IH_CLIP_COUNTS;
     union unit_words<CHANNELS> now, next;
 
     uint32_t i = blockIdx.x;
-    struct item item = item_make<CHANNELS, THREADS>(job, i, is_planar);
+    struct item item = item_make<CHANNELS, IS_PLANAR, THREADS>(job, i);
     if (item.unit < item.unit_end)
-        load_unit<CHANNELS>(job, item, is_planar, &next);
+        load_unit<CHANNELS, IS_PLANAR>(job, item, &next);
     for (int z = threadIdx.x; z < job.table_bytes / (int)sizeof(uint4); z += THREADS)
         s_tables[z] = make_uint4(0, 0, 0, 0);
     if (threadIdx.x < n_sums)
@@ -431,7 +423,7 @@ __global__ void __launch_bounds__(plan_of(PLAN).threads, plan_of(PLAN).blocks[CH
         uint32_t n_pixels = 0, clip[IH_CLIP_COUNTS];
         t.high = t.above_low = {};
         while (item.unit < item.unit_end) {
-            if (is_planar)
+            if (IS_PLANAR)
                 now = next;
             else
 #pragma unroll
@@ -439,7 +431,7 @@ __global__ void __launch_bounds__(plan_of(PLAN).threads, plan_of(PLAN).blocks[CH
                     sort_quad<CHANNELS>(next, q, &now);
             item.unit += THREADS;
             if (item.unit < item.unit_end)
-                load_unit<CHANNELS>(job, item, is_planar, &next);
+                load_unit<CHANNELS, IS_PLANAR>(job, item, &next);
 #pragma unroll
             for (int q = 0; q < IH_UNIT_QUADS; q++)
                 count_quad<CHANNELS, PLAN>(job, now, q, &t);
@@ -448,23 +440,24 @@ __global__ void __launch_bounds__(plan_of(PLAN).threads, plan_of(PLAN).blocks[CH
 #pragma unroll 1
         for (uint32_t quad = item.unit_end * IH_UNIT_QUADS + threadIdx.x; quad < item.quad_end;
              quad += THREADS) {
-            load_quad<CHANNELS>(job, item, is_planar, quad, &next);
-            if (is_planar)
-                now = next;
+            union unit_words<CHANNELS> loaded;
+            load_quad<CHANNELS, IS_PLANAR>(job, item, quad, &loaded);
+            if (IS_PLANAR)
+                now = loaded;
             else
-                sort_quad<CHANNELS>(next, 0, &now);
+                sort_quad<CHANNELS>(loaded, 0, &now);
             count_quad<CHANNELS, PLAN>(job, now, 0, &t);
             n_pixels += 4;
         }
         reaching_clips(n_pixels, t.high, t.above_low, clip);
-        count_edges<CHANNELS, PLAN>(job, item, i - item.index * job.parts, is_planar, t, clip);
+        count_edges<CHANNELS, IS_PLANAR, PLAN>(job, item, i - item.index * job.parts, t, clip);
 
         const uint32_t index = item.index;
         i += gridDim.x;
         if (i < job.n_items) { /* the next item's first loads overlap with the end of this one */
-            item = item_make<CHANNELS, THREADS>(job, i, is_planar);
+            item = item_make<CHANNELS, IS_PLANAR, THREADS>(job, i);
             if (item.unit < item.unit_end)
-                load_unit<CHANNELS>(job, item, is_planar, &next);
+                load_unit<CHANNELS, IS_PLANAR>(job, item, &next);
         }
         __syncthreads(); /* the tables are complete */
         merge_bins<CHANNELS, PLAN>(job, index, clip, s_sums, &bins);
@@ -511,10 +504,11 @@ extern "C" int ih_histogram_batch_fits(const struct ih_gpu_batch_args *args)
     return 1;
 }
 
-template <int CHANNELS, int PLAN> static cudaError_t launch(const struct ih_gpu_batch_args *args)
+template <int CHANNELS, bool IS_PLANAR, int PLAN>
+static cudaError_t launch(const struct ih_gpu_batch_args *args)
 {
     constexpr struct plan p = plan_of(PLAN);
-    const auto kernel = ih_histogram_batch_kernel<CHANNELS, PLAN>;
+    const auto kernel = ih_histogram_batch_kernel<CHANNELS, IS_PLANAR, PLAN>;
     struct batch_job job;
     batch_job_make(args, &job);
     for (uint32_t i = 0; i < (args->is_list ? args->n_images : 1); i++)
@@ -527,7 +521,7 @@ template <int CHANNELS, int PLAN> static cudaError_t launch(const struct ih_gpu_
     const size_t n_wanted = (size_t)p.blocks[CHANNELS - 1];
     if constexpr (PLAN + 1 < IH_GPU_BATCH_PLANS) { /* GPUs with less shared memory */
         if (2 * n_fit <= n_wanted)
-            return launch<CHANNELS, PLAN + 1>(args);
+            return launch<CHANNELS, IS_PLANAR, PLAN + 1>(args);
     }
     const uint32_t blocks_each = (uint32_t)(n_fit < n_wanted ? n_fit : n_wanted);
     const uint32_t n_most = blocks_each * (uint32_t)args->gpu->n_multiprocessors;
@@ -544,10 +538,12 @@ template <int CHANNELS, int PLAN> static cudaError_t launch(const struct ih_gpu_
     return cudaGetLastError();
 }
 
-template <int CHANNELS> static cudaError_t launch_plan(const struct ih_gpu_batch_args *args)
+template <int CHANNELS, bool IS_PLANAR>
+static cudaError_t launch_plan(const struct ih_gpu_batch_args *args)
 {
-    const decltype(&launch<1, 0>) launches[] = {launch<CHANNELS, LARGE>, launch<CHANNELS, MEDIUM>,
-                                                launch<CHANNELS, SMALL>, launch<CHANNELS, TINY>};
+    const decltype(&launch<1, false, 0>) launches[] = {launch<CHANNELS, IS_PLANAR, LARGE>,
+                                                       launch<CHANNELS, IS_PLANAR, MEDIUM>,
+                                                       launch<CHANNELS, IS_PLANAR, TINY>};
     const uint64_t n_pixels = batch_largest(args);
     const unsigned plan = args->plan                     ? args->plan - 1
                           : n_pixels >= IH_LARGE_PIXELS  ? LARGE
@@ -562,7 +558,15 @@ extern "C" cudaError_t ih_histogram_batch(const struct ih_gpu_batch_args *args)
         return cudaErrorInvalidValue;
     if (args->n_images == 0)
         return cudaSuccess;
-    const decltype(&launch_plan<1>) launches[] = {launch_plan<1>, launch_plan<2>, launch_plan<3>,
-                                                  launch_plan<4>};
-    return launches[args->n_channels - 1](args);
+    const bool is_planar = args->pixel_stride == 1;
+    switch (args->n_channels) {
+    case 1:
+        return launch_plan<1, false>(args);
+    case 2:
+        return is_planar ? launch_plan<2, true>(args) : launch_plan<2, false>(args);
+    case 3:
+        return is_planar ? launch_plan<3, true>(args) : launch_plan<3, false>(args);
+    default:
+        return is_planar ? launch_plan<4, true>(args) : launch_plan<4, false>(args);
+    }
 }

@@ -245,7 +245,7 @@ static void table(bool has_plans, uint32_t only_side)
     printf("\nuint8 RGB with luma, sums and joint clip counts: GB/s (share of the read roofline)\n"
            "%-6s %-8s %-7s %-7s %16s %12s %9s%s\n",
            "side", "images", "data", "layout", "ours", "images/s", "over CUB",
-           has_plans ? "   plans 1 to 4" : "");
+           has_plans ? "   plans 1 to 3" : "");
     for (const uint32_t side : sides)
         for (int is_photo = 0; is_photo < 2; is_photo++) {
             const uint32_t n = (uint32_t)(b.pool_bytes / (side * side * 3));
@@ -280,7 +280,7 @@ static void table_few(bool has_plans)
                                         {224, 32}, {224, 256}, {224, 1000}, {1024, 1},
                                         {1024, 8}, {1024, 64}, {4096, 1},   {4096, 4}};
     printf("\nFew images, random NHWC: microseconds, and CUB's%s\n",
-           has_plans ? "; plans 1 to 4" : "");
+           has_plans ? "; plans 1 to 3" : "");
     for (const auto &s : sizes) {
         if ((uint64_t)s[0] * s[0] * 3 * s[1] > b.pool_bytes)
             continue;

@@ -34,7 +34,8 @@ static void *device_copy(const void *host, size_t n_bytes)
 {
     void *d = NULL;
     if (cudaMalloc(&d, n_bytes ? n_bytes : 1) != cudaSuccess ||
-        cudaMemcpy(d, host, n_bytes, cudaMemcpyHostToDevice) != cudaSuccess) {
+        cudaMemcpy(d, host, n_bytes, cudaMemcpyHostToDevice) != cudaSuccess ||
+        cudaDeviceSynchronize() != cudaSuccess) { /* the copy may end after cudaMemcpy returns */
         printf("device_batch: out of GPU memory\n");
         exit(1);
     }
