@@ -220,6 +220,8 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         .luma = o->luma,
         .clip_low = o->clip_low,
         .clip_high = o->clip_high,
+        .shard = o->shard,
+        .n_shards = o->n_shards,
         .skips_transparent = o->skips_transparent,
         .jpeg = jpeg_side(o),
         .jpeg_report = jpeg_report,

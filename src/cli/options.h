@@ -18,6 +18,7 @@
 enum {
     IH_OPTIONS_MAX = 64,
     IH_DATA_OUTPUTS_MAX = 8,
+    IH_SHARDS_MAX = 9999,
     IH_TIMEOUT_MAX = 1000000 /* seconds: no image takes twelve days */
 };
 
@@ -62,15 +63,16 @@ struct ih_options {
     uint64_t max_pixels;
     unsigned timeout_s; /* of an image; 0: no limit */
     enum ih_jpeg_side jpeg;
-    bool is_lenient;       /* --lenient */
-    bool isolates_all;     /* --isolate */
-    uint64_t memory_bytes; /* for images held in memory; 0: a part of the machine's */
-    uint64_t bench_bytes;  /* size of the input that --bench generates */
-    const char *list_path; /* --files-from; NULL: none; "-": standard input */
-    char list_separator;   /* '\n' or '\0', after each path of the list */
-    bool fails_fast;       /* stop at the first failed input */
-    bool with_total;       /* write a last record for all inputs together */
-    bool only_total;       /* and no other record; with_total is set too */
+    bool is_lenient;          /* --lenient */
+    bool isolates_all;        /* --isolate */
+    uint64_t memory_bytes;    /* for images held in memory; 0: a part of the machine's */
+    uint64_t bench_bytes;     /* size of the input that --bench generates */
+    const char *list_path;    /* --files-from; NULL: none; "-": standard input */
+    char list_separator;      /* '\n' or '\0', after each path of the list */
+    unsigned shard, n_shards; /* --shard; 0: all inputs */
+    bool fails_fast;          /* stop at the first failed input */
+    bool with_total;          /* write a last record for all inputs together */
+    bool only_total;          /* and no other record; with_total is set too */
     enum ih_progress_when progress;
     bool is_quiet, is_verbose; /* never both */
     bool lists_skipped;        /* --list-skipped */

@@ -61,6 +61,10 @@ struct ih_result {
     const char *counted_by;      /* "cpu" or "cuda:0 NVIDIA H100"; lives as long as the device */
     const char *kernel;          /* static */
 
+    unsigned shard, n_shards; /* of a part of a run: which one, from 1, of how many; else 0 */
+    uint64_t input, member; /* place in the whole run, from 0: of the input, and in its archive; an
+                               archive's own record has the number of its members */
+
     /* The total of all inputs (total.h) is a result too, with the path IH_TOTAL_NAME. It has no
      * format, size, depth, library, decoder, device or kernel (NULL and 0). Its alpha plane counts
      * only the pixels of images with alpha. */
