@@ -34,7 +34,7 @@ static void print_help(FILE *f, bool shows_rare)
         [IH_GROUP_COUNTING] = "Counting", [IH_GROUP_DEVICE] = "Device", [IH_GROUP_RUN] = "Run",
         [IH_GROUP_OTHER] = "Other"};
     fputs("Usage: imghist [OPTION]... [PATH]...\n"
-          "Counts exact histograms of images. PATH is an image, archive or directory, or - (stdin).\n"
+          "Counts exact histograms of images. PATH: image, archive, directory, - (stdin).\n"
           "\n",
           f);
     const struct ih_option *last = NULL;

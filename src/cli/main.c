@@ -222,6 +222,8 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         .luma = o->luma,
         .clip_low = o->clip_low,
         .clip_high = o->clip_high,
+        .shard = o->shard,
+        .n_shards = o->n_shards,
         .skips_transparent = o->skips_transparent,
         .is_result_file = ih_records_probe,
         .jpeg = jpeg_side(o),

@@ -198,6 +198,19 @@ static enum ih_status set_bench(struct ih_options *o, const struct ih_option *op
     return IH_OK;
 }
 
+static enum ih_status set_shard(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
+{
+    uint64_t shard, n_shards;
+    (void)option;
+    if (!parse_pair(value, '/', IH_SHARDS_MAX, &shard, &n_shards) || shard < 1 || shard > n_shards)
+        return ih_error_set(err, IH_USAGE, "'%s' is not I/N with 1 <= I <= N <= %d", value,
+                            IH_SHARDS_MAX);
+    o->shard = (unsigned)shard;
+    o->n_shards = (unsigned)n_shards;
+    return IH_OK;
+}
+
 static enum ih_status set_clip(struct ih_options *o, const struct ih_option *option,
                                const char *value, struct ih_error *err)
 {
@@ -322,6 +335,8 @@ const struct ih_option ih_option_table[] = {
      FILE_NAME("FILE"), .set = set_list, .number = '\0'},
     {ROW(INPUT, RUN, "name", "of standard input, in outputs (-)"), RARE, FILE_NAME("NAME"),
      .set = set_name},
+    {ROW(INPUT, RUN, "shard", "only part I of N of the inputs"), RARE, TEXT("I/N"),
+     .set = set_shard},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
      .set = set_raw},
     {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"), RARE,

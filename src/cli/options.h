@@ -19,6 +19,7 @@
 enum {
     IH_OPTIONS_MAX = 64,
     IH_DATA_OUTPUTS_MAX = 8,
+    IH_SHARDS_MAX = 9999,
     IH_TIMEOUT_MAX = 1000000 /* seconds: no image takes twelve days */
 };
 
@@ -75,6 +76,7 @@ struct ih_options {
     const char *list_path;        /* --files-from; NULL: none; "-": standard input */
     const char *stdin_name;       /* --name; NULL: "-" */
     char list_separator;          /* '\n' or '\0', after each path of the list */
+    unsigned shard, n_shards;     /* --shard; 0: all inputs */
     struct ih_condition *where;   /* owned; NULL: all records are written */
     struct ih_condition *fail_if; /* owned; NULL: none */
     bool fails_fast;              /* stop at the first failed input */

@@ -69,6 +69,10 @@ struct ih_result {
     bool has_records;
     struct ih_source *records; /* owned by the taker; NULL: open path */
 
+    unsigned shard, n_shards; /* of a part of a run: which one, from 1, of how many; else 0 */
+    uint64_t input, member; /* place in the whole run, from 0: of the input, and in its archive; an
+                               archive's own record has the number of its members */
+
     /* The total of all inputs (total.h) is a result too, with the path IH_TOTAL_NAME. It has no
      * format, size, depth, library, decoder, device or kernel (NULL and 0). Its alpha plane counts
      * only the pixels of images with alpha. */

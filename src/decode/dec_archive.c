@@ -256,16 +256,20 @@ static void judge(struct archive_state *s, struct archive_entry *entry, const ch
         ih_error_set(err, IH_CORRUPT, "the name of this member leads out of the archive");
     else if (strlen(name) > IH_MEMBER_NAME_MAX)
         ih_error_set(err, IH_LIMIT, "its name has more than %d bytes", IH_MEMBER_NAME_MAX);
-    else if (*name == '\0' || is_hidden(name) || s->lib.archive_entry_hardlink(entry) ||
-             s->lib.archive_entry_filetype(entry) != AE_IFREG)
-        ih_error_set(err, IH_UNKNOWN, "not an image");
+    else if (s->lib.archive_entry_hardlink(entry) ||
+             s->lib.archive_entry_filetype(entry) == AE_IFLNK)
+        ih_error_set(err, IH_UNKNOWN, "cannot decode: a link to another file, without content");
+    else if (s->lib.archive_entry_filetype(entry) != AE_IFREG)
+        ih_error_set(err, IH_UNKNOWN, "cannot decode: a device or pipe");
     else if (s->lib.archive_entry_is_encrypted(entry))
         ih_error_set(err, IH_UNSUPPORTED, "encrypted: extract it with its password first");
     else if (read_head(s) < 0)
         explain(s, err);
+    else if (s->n_head == 0)
+        ih_error_set(err, IH_UNKNOWN, "cannot decode: the file is empty");
     else if (ih_archive_probe(s->head, s->n_head) == IH_ARCHIVE_TAR ||
              !ih_decode_is_image(s->head, s->n_head))
-        ih_error_set(err, IH_UNKNOWN, "not an image");
+        ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
     else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
         ih_error_set(err, IH_LIMIT, "too large"); /* the other side knows by how much */
 }
@@ -291,7 +295,7 @@ static void next_member(struct archive_state *s, struct output *out)
     uint64_t size_bytes = UINT64_MAX;
     if (s->lib.archive_entry_size_is_set(entry))
         size_bytes = (uint64_t)s->lib.archive_entry_size(entry);
-    if (s->lib.archive_entry_filetype(entry) == AE_IFDIR)
+    if (s->lib.archive_entry_filetype(entry) == AE_IFDIR || (name && is_hidden(name)))
         return;
     judge(s, entry, name, size_bytes, &error);
     name = name ? name : full_name;

@@ -264,6 +264,9 @@ static void put_object(FILE *f, const struct ih_result *r, bool is_verbose)
         fputs(",\"file_b64\":", f);
         put_base64(f, r->path);
     }
+    if (r->n_shards && !r->is_total)
+        fprintf(f, ",\"shard\":\"%u/%u\",\"position\":[%" PRIu64 ",%" PRIu64 "]", r->shard,
+                r->n_shards, r->input, r->member);
     if (r->is_total)
         fputs(",\"total\":true", f); /* a file may be called "(total)" too */
     if (r->status == IH_OK) {

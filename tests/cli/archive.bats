@@ -73,9 +73,25 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   has_archives
   imghist_ok --csv=stats -v others.tar
   values <(echo "$output") | diff - <(printf 'a.pgm 1 1\nz.pgm 1 5\n')
-  assert_stderr_has "2 done, 0 failed, 13 skipped"
-  imghist_ok --csv many.tar.gz
-  assert_stderr_has "no images found, 20000 other files skipped"
+  assert_stderr_has "2 done, 0 failed, 10 skipped"
+  imghist --csv many.tar.gz
+  assert_stderr_has "20000 other files skipped"
+}
+
+@test "archive: a member with the name of an image that holds none is a failure" {
+  has_archives
+  imghist --csv=stats promises.tar
+  assert_fails 1 "promises.tar/link.pgm: cannot decode: a link to another file, without content"
+  assert_stderr_has "promises.tar/hard.pgm: cannot decode: a link"
+  assert_stderr_has "promises.tar/empty.jpg: cannot decode: the file is empty"
+  assert_stderr_has "promises.tar/text.png: cannot decode: not an image"
+  assert_output_has "promises.tar/a.pgm"
+  mkdir d
+  cp three.tar d
+  imghist_ok --csv=stats d
+  cp many.tar.gz d/three.tar
+  imghist --csv=stats d
+  assert_fails 1 "d: "
 }
 
 @test "archive: names that lead out of the archive fail, absolute ones lose their slash" {

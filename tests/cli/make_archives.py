@@ -65,10 +65,11 @@ write("stream.zip", zipped(three, is_pipe=True))
 write("stored_stream.zip", zipped(three, zipfile.ZIP_STORED, is_pipe=True))
 
 write("others.tar", tar([
-    ("a.pgm", pgm(1)), ("text.txt", b"text"), ("empty.bin", b""), ("directory", "5"), ("link.pgm", "2"),
-    ("hard.pgm", "1"), ("device", "3"), ("block", "4"), ("fifo", "6"), (".hidden.pgm", pgm(2)),
+    ("a.pgm", pgm(1)), ("text.txt", b"text"), ("empty.bin", b""), ("directory", "5"), ("link", "2"),
+    ("hard", "1"), ("device", "3"), ("block", "4"), ("fifo", "6"), (".hidden.pgm", pgm(2)),
     ("__MACOSX/._a.pgm", pgm(3)), (".cache/b.pgm", pgm(4)), ("inner.tar", plain), ("inner.tgz", gzip.compress(plain)),
     ("inner.zip", zipped(three)), ("z.pgm", pgm(5))]))
+write("promises.tar", tar([("link.pgm", "2"), ("hard.pgm", "1"), ("empty.jpg", b""), ("text.png", b"text"), ("a.pgm", pgm(1))]))
 write("names.tar", tar([
     ("./a.pgm", pgm(1)), ("../b.pgm", pgm(2)), ("d/../../c.pgm", pgm(3)), ("/etc/d.pgm", pgm(4)),
     ("e/./f.pgm", pgm(5)), ("\u00e9.pgm", pgm(6)), ("e\u0301.pgm", pgm(7)), ("x" * 300 + ".pgm", pgm(8)),
