@@ -127,8 +127,11 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     if (!w->folder)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
-    if (status == IH_OK && o->chart_path)
-        status = ih_charts_open(o->chart_path, &o->chart, &charts, err);
+    if (status == IH_OK && o->chart_path) {
+        struct ih_chart_options look = o->chart;
+        look.folder = w->folder;
+        status = ih_charts_open(o->chart_path, &look, &charts, err);
+    }
     w->charts = charts;
     for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++)
         status = open_sink(w, &w->sinks[i], subject, err);
