@@ -68,6 +68,8 @@ const char *ih_warning_text(enum ih_warning warning)
         return "extra bytes before a marker in the image data";
     case IH_WARNING_PROGRESSION:
         return "irregular order of progressive scans";
+    case IH_WARNING_MORE_IMAGES:
+        return "only the first of several images was counted";
     case IH_WARNING_LAST_BITS:
         return "no scans of the last bits of coefficients";
     default:

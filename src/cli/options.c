@@ -333,6 +333,10 @@ static enum ih_status check_run(const struct ih_options *o, struct ih_error *err
     for (size_t i = 0; i < o->n_paths; i++)
         n_stdin += strcmp(o->paths[i], "-") == 0;
     const bool has_stdin_image = n_stdin > (o->list_path && strcmp(o->list_path, "-") == 0);
+    if (o->chart.title && o->chart_path && !o->chart.format)
+        return ih_error_set(err, IH_USAGE,
+                            "--title: one title for many charts: name one file, as in "
+                            "--chart=FILE.png");
     if (o->stdin_name && !has_stdin_image)
         return ih_error_set(err, IH_USAGE, "--name: names standard input, but - is no input");
     if (n_stdin > 1)

@@ -67,6 +67,15 @@ void ih_report_print(const struct ih_run_report *s, FILE *f)
         next_part(f, &has_begun);
         fputs("no images found", f);
     }
+    if (s->n_more_images > 1) {
+        next_part(f, &has_begun);
+        fprintf(f, "%" PRIu64 " inputs have more images than the first, which was counted",
+                s->n_more_images);
+    }
+    if (s->n_few_values > 1) {
+        next_part(f, &has_begun);
+        fprintf(f, "%" PRIu64 " inputs have 16-bit samples in few bins", s->n_few_values);
+    }
     if (s->n_charts > 0) {
         char path[IH_SHOWN_MAX];
         ih_escape_short(path, sizeof path, s->chart_path);

@@ -149,8 +149,11 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     if (!w->folder)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
-    if (status == IH_OK && o->chart_path)
-        status = ih_charts_open(o->chart_path, &o->chart, &charts, err);
+    if (status == IH_OK && o->chart_path) {
+        struct ih_chart_options look = o->chart;
+        look.folder = w->folder;
+        status = ih_charts_open(o->chart_path, &look, &charts, err);
+    }
     w->charts = charts;
     for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++)
         status = open_sink(w, &w->sinks[i], subject, err);
@@ -307,6 +310,48 @@ static void write_result(struct ih_writer *w, const struct ih_result *result)
     w->report.write_ns += ih_clock_ns() - started_ns;
 }
 
+/* The number of bits that the samples of a 16-bit image seem to have; 0: 15 or 16, or all black. */
+static unsigned bits_of_few_values(const struct ih_result *r)
+{
+    const unsigned n_colours = ih_colour_channels(r->histogram.n_channels);
+    unsigned largest = 0, bits = 8;
+    if (r->info.source_depth != 16)
+        return 0;
+    for (unsigned p = 0; p < n_colours; p++)
+        for (unsigned v = largest; v < IH_BINS; v++)
+            largest = r->histogram.bins[p][v] ? v : largest;
+    while (bits < 15 && (((1u << bits) - 1) * 255 + 32767) / 65535 < largest)
+        bits++;
+    return largest > 0 && bits < 15 ? bits : 0;
+}
+
+/* What the counts do not show, of the first such input; the closing line counts them. With -v, of
+ * all. */
+static void print_notes(struct ih_writer *w, const char *path, const struct ih_result *result)
+{
+    char line[IH_MESSAGE_MAX];
+    const unsigned bits = bits_of_few_values(result), n_frames = result->info.n_frames;
+    const bool is_silent = w->options->is_quiet || w->is_checking;
+    const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
+    if (has_more && (w->report.n_more_images++ == 0 || w->options->is_verbose) && !is_silent) {
+        snprintf(line, sizeof line, "note: %s", ih_warning_text(IH_WARNING_MORE_IMAGES));
+        if (n_frames > 1)
+            snprintf(line, sizeof line, "note: only the first of %u images was counted", n_frames);
+        hold(w);
+        ih_print_error(path, line);
+        release(w);
+    }
+    if (bits && (w->report.n_few_values++ == 0 || w->options->is_verbose) && !is_silent) {
+        snprintf(line, sizeof line,
+                 "note: its 16-bit samples fill only the lowest bins, like %u-bit data that was "
+                 "not scaled",
+                 bits);
+        hold(w);
+        ih_print_error(path, line);
+        release(w);
+    }
+}
+
 /* The lines of -v about a file that was counted. */
 static void print_warnings(struct ih_writer *w, const char *path, unsigned warnings)
 {
@@ -332,8 +377,10 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
         ih_print_error(path, result->error.message);
         release(w);
     } else if (!has_failed && w->options->is_verbose && result->info.warnings) {
-        print_warnings(w, path, result->info.warnings);
+        print_warnings(w, path, result->info.warnings & ~(unsigned)IH_WARNING_MORE_IMAGES);
     }
+    if (!has_failed)
+        print_notes(w, path, result);
     if (((w->options->with_total && selected) || result->is_total) &&
         ih_total_add(&w->total, result, &reason) != IH_OK)
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);

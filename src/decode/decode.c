@@ -280,6 +280,23 @@ enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_
     return status;
 }
 
+bool ih_decode_has_next(struct ih_decode *d)
+{
+    static const uint8_t iend[12] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
+    const uint8_t *head;
+    size_t size;
+    struct ih_error err;
+    if (d->remote || d->decoder == &ih_decoder_raw ||
+        ih_source_peek(d->src, sizeof iend + IH_PROBE_BYTES, &head, &size, &err) != IH_OK)
+        return false;
+    if (size >= sizeof iend && memcmp(head, iend, sizeof iend) == 0) { /* the rest of a PNG */
+        head += sizeof iend;
+        size -= sizeof iend;
+    }
+    const struct ih_decoder *next = ih_decoders[find(head, size)];
+    return next && next != &ih_decoder_tga; /* it has no signature */
+}
+
 void ih_decode_close(struct ih_decode *d)
 {
     if (d->remote)

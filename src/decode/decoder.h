@@ -234,6 +234,10 @@ size_t ih_decode_planes_bytes(const struct ih_decode *d);
 enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_t size_bytes,
                                      struct ih_planes *planes, struct ih_error *err);
 
+/* Whether another image begins where the decoder stopped, after its last pixel: on a stream, images
+ * may follow each other. Always false with a decoder process. */
+bool ih_decode_has_next(struct ih_decode *decode);
+
 void ih_decode_close(struct ih_decode *d);
 
 #endif

@@ -128,6 +128,9 @@ static enum ih_status count_source(const struct ih_pipeline_options *options,
         result->decoder_version = result->library = decode.decoder->version();
         status = count_bands(options, &decode, lane, result);
         result->info = decode.info;
+        if (status == IH_OK &&
+            (decode.info.n_frames > 1 || (input->is_stdin && ih_decode_has_next(&decode))))
+            result->info.warnings |= IH_WARNING_MORE_IMAGES;
     }
     if (is_open) {
         last_ns = ih_clock_ns();

@@ -26,7 +26,7 @@ accepted() {
 each_option() {
   "$IMGHIST" --help=all | grep -oE '^  (-., )?--[^ ]+' | grep -oE -e '--.*' |
     sed -E 's/\[?=(\[:N,\.\.\.\])?/=/; s/[]|[].*//; s/=N$/=1/; s/=SIZE/=1k/; s/=FILE/=out/; s/=PATH/=c.png/
-            s/=CHANNELS/=3/; s/=NAME/=x/; s/=SECONDS/=9/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/
+            s/=CHANNELS/=3/; s/=NAME/=x/; s/=TEXT/=x/; s#=I/N#=1/2#; s/=SECONDS/=9/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/
             s/=EXPR/=width>5/'
 }
 
@@ -361,6 +361,16 @@ END
     refused "--device: '$value' is none of auto, cpu, cuda, cuda:N[,N...]" a.pgm "--device=$value"
   done
   ! "$IMGHIST" --list | grep '^  cuda ' | grep -qv 'not in this build' || refused "--bench: measures one GPU" --bench=1k --device=cuda:0,1
+}
+
+@test "options: without an NVIDIA driver the message says so" {
+  ! "$IMGHIST" --list | grep -q '^  cuda .*not in this build' || skip "no CUDA in this build"
+  ! ldconfig -p | grep -q 'libcuda\.so' || skip "there is a driver here"
+  dot a.pgm
+  imghist a.pgm --csv --device=cuda
+  assert_refused 3 "no usable NVIDIA GPU: there is no NVIDIA driver; install it, or use --device=cpu"
+  imghist --list
+  assert_output_has "there is no NVIDIA driver"
 }
 
 @test "options: a GPU that does not exist exits 3" {

@@ -29,9 +29,8 @@ static const char *last_part(const char *path)
 
 enum { GROWTH = 4 }; /* ih_escape turns n bytes into at most 4n */
 
-char *ih_label_name(const char *path)
+char *ih_label_text(const char *name)
 {
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : last_part(path);
     size_t length = strlen(name);
     if (length > (SIZE_MAX - IH_ELLIPSIS_BYTES - 1) / GROWTH)
         return NULL;
@@ -40,6 +39,11 @@ char *ih_label_name(const char *path)
         return NULL;
     ih_escape(label, length * GROWTH + 1, name);
     return label;
+}
+
+char *ih_label_name(const char *path)
+{
+    return ih_label_text(strcmp(path, "-") == 0 ? "standard input" : last_part(path));
 }
 
 static uint64_t power_of_ten(unsigned exponent)
