@@ -327,6 +327,49 @@ static enum ih_status check_bench(const struct ih_options *o, struct ih_error *e
     return IH_OK;
 }
 
+/* --diff writes one comparison of two inputs. */
+static enum ih_status check_diff(const struct ih_options *o, struct ih_error *err)
+{
+    if (o->n_paths != 2)
+        return ih_error_set(err, IH_USAGE,
+                            "--diff: compares two inputs: name two images, folders or result "
+                            "files");
+    if (o->chart_path && !o->chart.format)
+        return ih_error_set(err, IH_USAGE,
+                            "--diff: --chart needs a .png, .svg, .jpg, .bmp or .tga file");
+    for (size_t i = 0; i < o->n_outputs; i++) {
+        if (!o->outputs[i].output->compare)
+            return ih_error_set(err, IH_USAGE, "--diff: writes text, CSV or JSON, not --%s",
+                                o->outputs[i].output->name);
+        if (o->outputs[i].layout)
+            return ih_error_set(err, IH_USAGE, "--diff: --%s has no layouts here",
+                                o->outputs[i].output->name);
+    }
+    return IH_OK;
+}
+
+static enum ih_status parse_condition(const struct ih_options *o, const char *name,
+                                      const struct ih_field_set *fields,
+                                      struct ih_condition **condition, struct ih_error *err)
+{
+    struct ih_error reason;
+    const char *text = o->values[find_option(name, strlen(name)) - ih_option_table];
+    if (!text)
+        return IH_OK;
+    enum ih_status status = ih_condition_parse(text, fields, condition, &reason);
+    return status == IH_OK ? IH_OK : ih_error_set(err, status, "--%s: %s", name, reason.message);
+}
+
+/* --diff decides which fields --fail-if has. */
+static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *err)
+{
+    enum ih_status status = parse_condition(o, "where", &ih_record_fields, &o->where, err);
+    if (status != IH_OK)
+        return status;
+    return parse_condition(o, "fail-if", o->compares ? &ih_comparison_fields : &ih_record_fields,
+                           &o->fail_if, err);
+}
+
 static enum ih_status check_run(const struct ih_options *o, struct ih_error *err)
 {
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
@@ -346,7 +389,7 @@ static enum ih_status check_run(const struct ih_options *o, struct ih_error *err
     for (const struct ih_option *k = ih_option_table; k->name; k++)
         if (check_conflicts(o, k, err) != IH_OK)
             return err->status;
-    return IH_OK;
+    return o->compares ? check_diff(o, err) : IH_OK;
 }
 
 /* --help and --version apply wherever they stand, and the rest is not read. */
@@ -390,6 +433,8 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     enum ih_status status = parse_arguments(o, argc, argv, err);
     if (status == IH_OK && !is_decided(o) && o->action != IH_ACTION_RUN)
         status = check_action(o, err);
+    if (status == IH_OK && o->action == IH_ACTION_RUN)
+        status = parse_conditions(o, err);
     if (status != IH_OK || (o->action != IH_ACTION_RUN && o->action != IH_ACTION_BENCH))
         return status;
     if (o->chart.width == 0 && o->action == IH_ACTION_RUN) { /* --bench computes its own size */

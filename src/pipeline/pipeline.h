@@ -31,6 +31,7 @@ enum ih_folder {
 struct ih_input {
     char *path;    /* owned by the pipeline once handed over */
     bool is_named; /* by the user; false: found in a directory */
+    size_t source; /* which of the paths on the command line it comes from, from 0 */
     enum ih_folder folder;
     bool is_stdin;        /* read standard input; path is only its name */
     bool is_member;       /* of an archive; path is the archive's and the member's name */
