@@ -354,8 +354,12 @@ static void write_comparison(struct ih_writer *w)
         write_data(w, &w->sinks[i], NULL, &c);
     if (w->charts)
         write_chart(w, &c.sides[0], &c);
-    if (o->fail_if && ih_condition_holds(o->fail_if, values))
-        match(w, NULL, "the comparison matches --fail-if");
+    if (o->fail_if && ih_condition_holds(o->fail_if, values)) {
+        char line[IH_MESSAGE_MAX];
+        snprintf(line, sizeof line, "the comparison matches --fail-if: ks %.6f, emd %.6f",
+                 c.largest.ks, c.largest.emd);
+        match(w, NULL, line);
+    }
 }
 
 /* The number of bits that the samples of a 16-bit image seem to have; 0: 15 or 16, or all black. */
