@@ -348,26 +348,23 @@ static enum ih_status check_diff(const struct ih_options *o, struct ih_error *er
     return IH_OK;
 }
 
-static enum ih_status parse_condition(const struct ih_options *o, const char *name,
-                                      const struct ih_field_set *fields,
-                                      struct ih_condition **condition, struct ih_error *err)
-{
-    struct ih_error reason;
-    const char *text = o->values[find_option(name, strlen(name)) - ih_option_table];
-    if (!text)
-        return IH_OK;
-    enum ih_status status = ih_condition_parse(text, fields, condition, &reason);
-    return status == IH_OK ? IH_OK : ih_error_set(err, status, "--%s: %s", name, reason.message);
-}
-
 /* --diff decides which fields --fail-if has. */
 static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *err)
 {
-    enum ih_status status = parse_condition(o, "where", &ih_record_fields, &o->where, err);
-    if (status != IH_OK)
-        return status;
-    return parse_condition(o, "fail-if", o->compares ? &ih_comparison_fields : &ih_record_fields,
-                           &o->fail_if, err);
+    const struct {
+        const char *name;
+        const struct ih_field_set *fields;
+        struct ih_condition **condition;
+    } all[] = {{"where", &ih_record_fields, &o->where},
+               {"fail-if", o->compares ? &ih_comparison_fields : &ih_record_fields, &o->fail_if}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *text =
+            o->values[find_option(all[i].name, strlen(all[i].name)) - ih_option_table];
+        struct ih_error reason;
+        if (text && ih_condition_parse(text, all[i].fields, all[i].condition, &reason) != IH_OK)
+            return ih_error_set(err, reason.status, "--%s: %s", all[i].name, reason.message);
+    }
+    return IH_OK;
 }
 
 static enum ih_status check_run(const struct ih_options *o, struct ih_error *err)

@@ -192,12 +192,8 @@ void ih_chart_set_sizes(struct ih_chart_layout *layout, unsigned width, unsigned
  */
 void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height);
 
-/* Draws a chart as a file.
- *
- * chart    result, other, heights, title, folder and facts are set
- * source   of the file, in its metadata
- *
- * Returns and gives what ih_chart_draw does. */
+/* Draws a chart whose result, other, heights, title, folder and facts are set. source: for the
+ * metadata of the file. The rest is that of ih_chart_draw. */
 enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_options *options,
                              const char *source, unsigned char **file, size_t *size_bytes,
                              struct ih_error *err);
