@@ -9,7 +9,15 @@
  * A thread reads one pixel at a time, byte by byte, from wherever the strides say. Neighbouring
  * threads read neighbouring pixels of a row, so planes and packed pixels are read in full lines.
  *
- * TABLE
+ * NVIDIA H200, 2026-11-22, tests/bench/gpu_batch.sh, 1,000 RGB images of 224 x 224, random:
+ *
+ *     right to left, without labels      0.12 of read
+ *     1 of 16 labels counted             0.16
+ *     4 of 16 labels                     0.13
+ *     16 of 16 labels                    0.07
+ *
+ * What limits it: single-byte loads and bank conflicts, as in histogram_shared.cu. Label maps are
+ * rare; copies of their tables would not fit.
  */
 #include "batch.cuh"
 
