@@ -146,7 +146,7 @@ enum ih_status {
     IH_USAGE,       /* invalid arguments or settings */
     IH_UNAVAILABLE, /* this machine or this build does not have the device */
     IH_IO,          /* reading or writing failed; the message ends with the system's reason */
-    IH_UNKNOWN,     /* not an image of a known format */
+    IH_UNKNOWN,     /* not an image of a known format, or of one that is only recognised */
     IH_CORRUPT,     /* damaged or truncated */
     IH_UNSUPPORTED, /* a variant that is not decoded, or its library is missing */
     IH_LIMIT,       /* exceeds a limit */
@@ -161,7 +161,10 @@ enum ih_limit {
     IH_LIMIT_MAX_PIXELS, /* ih_settings.max_pixels */
     IH_LIMIT_MAX_MEMORY, /* ih_settings.max_memory */
     IH_LIMIT_LENIENT,    /* ih_settings.lenient; status is IH_CORRUPT */
-    IH_LIMIT_TIMEOUT     /* ih_settings.timeout */
+    IH_LIMIT_TIMEOUT,    /* ih_settings.timeout */
+    /* Status is IH_UNKNOWN: */
+    IH_LIMIT_RAW_CHANNELS, /* ih_settings.raw_channels, if the file holds bare samples */
+    IH_LIMIT_RAW_PREVIEW   /* ih_settings.raw_preview, for camera raw files */
 };
 
 enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */
@@ -207,7 +210,8 @@ enum ih_warning {
     IH_WARNING_HEADER_BYTES = 1, /* JPEG: extra bytes between the segments before the first scan */
     IH_WARNING_END_BYTES = 2,    /* JPEG: extra bytes before the end marker (EOI) */
     IH_WARNING_DATA_BYTES = 4,   /* JPEG, only if lenient: extra bytes before another marker */
-    IH_WARNING_PROGRESSION = 8   /* JPEG, only if lenient: irregular order of progressive scans */
+    IH_WARNING_PROGRESSION = 8,  /* JPEG, only if lenient: irregular order of progressive scans */
+    IH_WARNING_LAST_BITS = 16 /* JPEG, only if lenient: no scans of the coefficients' last bits */
 };
 
 /* Describes one warning, such as "extra bytes before the end marker". Static, never NULL. */
@@ -245,11 +249,12 @@ struct ih_settings {
                               more threads may still count. 0 means 1 */
     const char *alpha;     /* "count" (default): alpha is counted like other channels.
                               "skip-transparent": pixels with alpha 0 are not counted at all */
-    unsigned lenient;      /* 1: also accept irregular JPEG files whose pixels are certain, with a
-                              warning; never invented pixels. See --lenient in imghist(1) */
+    unsigned lenient;      /* 1: also accept irregular JPEG files that libjpeg decodes alike, with
+                              a warning; never invented pixels. See --lenient in imghist(1) */
     unsigned timeout;      /* seconds that reading and decoding a file may take, without waits for
                               pipes and for max_memory; checked between bands of pixels, since a
                               format's library cannot be interrupted. 0: no limit */
+    unsigned raw_preview;  /* 1: count the largest JPEG preview of camera raw files */
 };
 
 /*

@@ -129,7 +129,8 @@ uint64_t ih_machine_memory(void)
         n_bytes = (uint64_t)n_pages * (uint64_t)page_bytes;
 #endif
     uint64_t limit = ih_control_group_memory(own_groups, mounted_groups);
-    return limit < n_bytes ? limit : n_bytes;
+    n_bytes = limit < n_bytes ? limit : n_bytes;
+    return n_bytes < UINTPTR_MAX ? n_bytes : UINTPTR_MAX; /* 32 bits */
 }
 
 const char *ih_machine_program(void)

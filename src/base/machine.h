@@ -12,8 +12,8 @@ enum { IH_THREADS_MAX = 1024 };
  * time that its control groups allow, rounded up, if that is less. */
 unsigned ih_machine_cores(void);
 
-/* Bytes of memory that this process may use: the machine's, or the limit of its control groups if
- * that is less. */
+/* Bytes of memory that this process may use: the machine's, or if that is less, the limit of its
+ * control groups or what a pointer can address. */
 uint64_t ih_machine_memory(void);
 
 /*

@@ -212,7 +212,7 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
     if (status != IH_OK)
         return status;
     status = ih_chart_draw(result, &c->look, &image, &image_bytes, err);
-    if (status == IH_OK && !c->is_file)
+    if (status == IH_OK)
         status = ih_make_directories(target, err);
     if (status == IH_OK)
         status = ih_outfile_open(&c->file, target, err);

@@ -117,8 +117,6 @@ static void put_bash(FILE *f)
 /* The value of an option: ":name:what completes it". */
 static void put_zsh_value(FILE *f, const struct ih_option *k)
 {
-    if (k->value == IH_VALUE_NONE)
-        return;
     fprintf(f, "%s:%s:", k->is_optional ? ":" : "", k->name);
     fputs(k->value == IH_VALUE_FILE ? "_files" : takes_list(k) ? "(" : " ", f);
     put_choices(f, k);
@@ -131,16 +129,18 @@ static void put_zsh_option(FILE *f, const struct ih_option *k, bool is_letter)
     fputs("    '", f);
     if (k->letter)
         fprintf(f, "(-%c --%s)", k->letter, k->name);
+    const bool takes_value = k->value != IH_VALUE_NONE && !(is_letter && k->is_optional);
     if (is_letter)
-        fprintf(f, "-%c%s", k->letter, k->value == IH_VALUE_NONE ? "" : "+");
-    else if (k->value == IH_VALUE_NONE)
+        fprintf(f, "-%c%s", k->letter, takes_value ? "+" : "");
+    else if (!takes_value)
         fprintf(f, "--%s", k->name);
     else
         fprintf(f, "--%s%s", k->name, k->is_optional ? "=-" : "=");
     putc('[', f);
     put_help(f, k, "[]:\\");
     putc(']', f);
-    put_zsh_value(f, k);
+    if (takes_value)
+        put_zsh_value(f, k);
     fputs("' \\\n", f);
 }
 

@@ -3,11 +3,13 @@
 #include "cli/destinations.h"
 
 #include "cli/chartfile.h"
+#include "cli/endings.h"
 #include "output/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 /* Only a regular file can also be an input image. */
@@ -17,12 +19,83 @@ static void add_destination(struct ih_destinations *d, const struct stat *st)
         d->files[d->n_files++] = (struct ih_file_identity){st->st_dev, st->st_ino};
 }
 
+/* ---- formats and places ---- */
+
+/* The format that the name of a file tells; NULL: none. */
+static const struct ih_output *output_of(const char *path)
+{
+    static const char *const others[][2] = {{"txt", "text"}, {"jsonl", "ndjson"}};
+    const char *name = ih_ending(path);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcasecmp(name, others[i][0]) == 0)
+            name = others[i][1];
+    for (const struct ih_output *const *out = ih_outputs; *out; out++)
+        if (strcasecmp((*out)->name, name) == 0)
+            return *out;
+    return *name ? NULL : &ih_output_text;
+}
+
+static bool is_picture(const char *path)
+{
+    return ih_ending_is_image(path) || ih_ending_is_other_image(path) || ih_chart_format_of(path);
+}
+
+/* Joins -o FILE and the format after it, which has no file: "-o out --csv". */
+static void join_next(struct ih_options *o, size_t i)
+{
+    o->outputs[i].output = o->outputs[i + 1].output;
+    o->outputs[i].layout = o->outputs[i + 1].layout;
+    o->n_outputs--;
+    memmove(&o->outputs[i + 1], &o->outputs[i + 2], (o->n_outputs - i - 1) * sizeof *o->outputs);
+}
+
+static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_error *err)
+{
+    struct ih_data_output *data = &o->outputs[i];
+    if (data->path && is_picture(data->path))
+        return ih_error_set(err, IH_USAGE,
+                            "-o: '%.100s' is the name of a picture; to draw one, use "
+                            "--chart=FILE with .png, .svg, .jpg, .bmp or .tga",
+                            data->path);
+    if (!data->output && i + 1 < o->n_outputs && !data[1].has_place)
+        join_next(o, i);
+    if (!data->output)
+        data->output = data->path ? output_of(data->path) : &ih_output_text;
+    if (!data->output)
+        return ih_error_set(err, IH_USAGE,
+                            "-o: '%.100s' does not tell the format: name it .csv, .json, .ndjson, "
+                            ".html or .txt, or write the format first, as in --csv -o FILE",
+                            data->path);
+    for (size_t k = 0; k < i; k++)
+        if (!data->path && !o->outputs[k].path)
+            return ih_error_set(err, IH_USAGE,
+                                "--%s and --%s: both go to standard output; give each its own "
+                                "-o FILE, after it",
+                                o->outputs[k].output->name, data->output->name);
+    return IH_OK;
+}
+
+enum ih_status ih_destinations_settle(struct ih_options *o, struct ih_error *err)
+{
+    for (size_t i = 0; i < o->n_outputs; i++)
+        if (settle_output(o, i, err) != IH_OK)
+            return err->status;
+    if (o->n_outputs == 0 && (!o->chart_path || o->action == IH_ACTION_BENCH))
+        o->outputs[o->n_outputs++] = (struct ih_data_output){.output = &ih_output_text};
+    return IH_OK;
+}
+
+/* ---- files ---- */
+
 static void find_destinations(const struct ih_options *o, struct ih_destinations *d)
 {
     struct stat st;
     d->n_files = 0;
-    if (o->output && (o->output_path ? stat(o->output_path, &st) == 0 : fstat(1, &st) == 0))
-        add_destination(d, &st);
+    for (size_t i = 0; i < o->n_outputs; i++) {
+        const char *path = o->outputs[i].path;
+        if ((path ? stat(path, &st) : fstat(1, &st)) == 0)
+            add_destination(d, &st);
+    }
     if (o->chart_path && stat(o->chart_path, &st) == 0)
         add_destination(d, &st);
 }
@@ -71,25 +144,43 @@ static bool is_standard_output(const char *path)
            st.st_dev == out.st_dev && st.st_ino == out.st_ino;
 }
 
+static bool is_same_place(const char *a, const char *b)
+{
+    if (!a || !b)
+        return a == b || is_standard_output(a ? a : b);
+    char *first = ih_outfile_resolve(a), *second = ih_outfile_resolve(b);
+    const bool is_same = first && second && strcmp(first, second) == 0;
+    free(first);
+    free(second);
+    /* Two devices are one place, but may be written to twice. */
+    return is_same && strncmp(a, "/dev/", 5) != 0;
+}
+
+static bool is_chart_name(const char *path)
+{
+    char *resolved = path ? ih_outfile_resolve(path) : NULL;
+    const bool is_name = resolved && ih_charts_is_name(resolved);
+    free(resolved);
+    return is_name;
+}
+
 enum ih_status ih_destinations_separate(const struct ih_options *o, const char **subject,
                                         struct ih_error *err)
 {
-    bool is_one;
-    if (!o->chart_path)
-        return IH_OK;
-    if (o->output_path) {
-        char *data = ih_outfile_resolve(o->output_path), *chart = ih_outfile_resolve(o->chart_path);
-        is_one = data && ((chart && strcmp(data, chart) == 0) || ih_charts_is_name(data));
-        free(data);
-        free(chart);
-    } else {
-        is_one = is_standard_output(o->chart_path) &&
-                 (o->output || o->action == IH_ACTION_BENCH); /* which always reports */
+    for (size_t i = 0; i < o->n_outputs; i++) {
+        const char *path = o->outputs[i].path;
+        *subject = path ? path : o->chart_path;
+        if (o->chart_path && (is_same_place(path, o->chart_path) || is_chart_name(path)))
+            return ih_error_set(err, IH_CONFLICT, "cannot be both a chart and the data");
+        for (size_t k = 0; k < i; k++) {
+            *subject = path ? path : o->outputs[k].path;
+            if (is_same_place(path, o->outputs[k].path))
+                return ih_error_set(err, IH_CONFLICT,
+                                    "two formats for one file: give each its own -o FILE");
+        }
     }
-    if (!is_one)
-        return IH_OK;
-    *subject = o->output_path ? o->output_path : o->chart_path;
-    return ih_error_set(err, IH_CONFLICT, "cannot be both a chart and the data");
+    *subject = NULL;
+    return IH_OK;
 }
 
 enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_destinations *d,

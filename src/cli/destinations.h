@@ -5,7 +5,7 @@
 #include "base/source.h"
 #include "cli/options.h"
 
-enum { IH_DESTINATIONS_MAX = 2 }; /* the data and one chart */
+enum { IH_DESTINATIONS_MAX = IH_DATA_OUTPUTS_MAX + 1 }; /* with one chart */
 
 /* The regular files that exist already and will be written to. */
 struct ih_destinations {
@@ -14,9 +14,19 @@ struct ih_destinations {
 };
 
 /*
+ * Completes the outputs that were parsed: the name of a file tells the format where none was named,
+ * and without any output the text summary is written, unless the
+ * run only draws charts.
+ *
+ * Returns IH_OK, or IH_USAGE: a name that tells no format or is one of a picture, or two formats
+ * for standard output.
+ */
+enum ih_status ih_destinations_settle(struct ih_options *options, struct ih_error *err);
+
+/*
  * Finds the destinations and looks for them among the paths of the command line. Inputs of
- * directories and lists are compared later, when they are opened. Also checks that the data and a
- * chart go to two files.
+ * directories and lists are compared later, when they are opened. Also checks that outputs and a
+ * chart go to different files.
  *
  * destinations   overwritten
  * *subject       on failure: the file that the error is about
@@ -28,7 +38,7 @@ enum ih_status ih_destinations_check(const struct ih_options *options,
                                      struct ih_destinations *destinations, const char **subject,
                                      struct ih_error *err);
 
-/* The last of these checks alone, for --bench: the data and a chart go to two files. Returns IH_OK
+/* The last of these checks alone, for --bench. Returns IH_OK
  * or IH_CONFLICT. */
 enum ih_status ih_destinations_separate(const struct ih_options *options, const char **subject,
                                         struct ih_error *err);

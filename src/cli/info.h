@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 void ih_print_help(FILE *f);
+void ih_print_help_all(FILE *f); /* with the rare options */
 void ih_print_version(FILE *f);
 void ih_print_list(FILE *f); /* starts each backend to see whether it works here */
 

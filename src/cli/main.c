@@ -8,7 +8,9 @@
 #include "cli/options.h"
 #include "cli/paths.h"
 #include "cli/writer.h"
+#include "decode/archive.h"
 #include "isolate/decoder_process.h"
+#include "output/records.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,10 +162,13 @@ static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
     return o->jpeg == IH_JPEG_AUTO && is_explicit ? IH_JPEG_CPU : o->jpeg;
 }
 
-/* No more workers than inputs. */
+/* No more workers than inputs. Standard input may be an archive. */
 static unsigned n_workers(const struct ih_walk_sources *sources, unsigned n_threads)
 {
     uint64_t n_inputs = ih_walk_count(sources);
+    for (size_t i = 0; i < sources->n_paths && n_inputs > 0; i++)
+        if (strcmp(sources->paths[i], "-") == 0)
+            return n_threads;
     return n_inputs > 0 && n_inputs < n_threads ? (unsigned)n_inputs : n_threads;
 }
 
@@ -196,6 +201,11 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                                                        .warn = warn_no_sandbox,
                                                        .has_warned = &has_warned};
     const struct ih_remote_decoders decoder_processes = ih_decoder_processes(&command);
+    struct ih_decoder_process_command archive_command = command;
+    archive_command.decoders = ih_archive_decoders;
+    archive_command.reads_archives = true;
+    const struct ih_remote_decoders archive_readers = ih_decoder_processes(&archive_command);
+    struct ih_budget member_budget; /* an image waits for its memory with its file in hand */
     struct ih_pipeline_options with = {
         .n_threads = n_workers(&sources, n_threads),
         .decode = {.max_pixels = o->max_pixels,
@@ -204,18 +214,23 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                    .budget = &budget,
                    .held_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
                    .is_lenient = o->is_lenient,
+                   .takes_raw_previews = o->takes_raw_previews,
                    .isolates_all = o->isolates_all},
         .remote_decoders = &decoder_processes,
+        .archive_readers = &archive_readers,
+        .member_budget = &member_budget,
         .luma = o->luma,
         .clip_low = o->clip_low,
         .clip_high = o->clip_high,
         .skips_transparent = o->skips_transparent,
+        .is_result_file = ih_records_probe,
         .jpeg = jpeg_side(o),
         .jpeg_report = jpeg_report,
         .is_last = !o->is_verbose,
     };
     with.outputs = ih_writer_destinations(writer, &with.n_outputs);
     ih_budget_init(&budget, memory_bytes);
+    ih_budget_init(&member_budget, memory_bytes);
     ih_machine_keep_memory(memory_bytes, with.n_threads, with.n_threads == n_threads);
     ih_machine_allow_files();
     atomic_uint n_idle_cores = n_threads - with.n_threads;
@@ -233,6 +248,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         status = ih_pipeline_run(*device, &with, &calls, err);
     }
     ih_walk_close(walk);
+    ih_budget_destroy(&member_budget);
     ih_budget_destroy(&budget);
     return status;
 }
@@ -305,15 +321,15 @@ static enum ih_exit run(const struct ih_options *o)
 
 static enum ih_exit run_bench(const struct ih_options *o)
 {
-    const char *format = o->output ? o->output->name : "text";
+    const struct ih_data_output *data = &o->outputs[0];
     const struct ih_bench_options bench = {
         .size_bytes = (size_t)o->bench_bytes,
         .n_threads = o->n_threads ? o->n_threads : ih_machine_cores(),
         .device = o->device.backend,
         .gpu_ordinal = o->device.ordinals[0],
-        .format = ih_bench_format_of(format),
+        .format = ih_bench_format_of(data->output->name),
         .is_verbose = o->is_verbose,
-        .output_path = o->output_path,
+        .output_path = data->path,
         .chart_path = o->chart_path,
         .chart = o->chart,
         .print_error = ih_print_error,
@@ -339,6 +355,8 @@ static enum ih_exit print(void (*to)(FILE *))
     to(stdout);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return IH_EXIT_OK;
+    if (errno == EPIPE)
+        ih_end_by_sigpipe();
     struct ih_error err;
     ih_error_errno(&err, errno ? errno : EIO, "standard output: cannot write");
     ih_print_error(NULL, err.message);
@@ -363,6 +381,8 @@ int main(int argc, char **argv)
     if (argc >= 2 &&
         strcmp(argv[1], IH_DECODER_PROCESS_OPTION) == 0) /* see isolate/decoder_process.h */
         return ih_decoder_process_serve(ih_decoders, argv + 2);
+    if (argc >= 2 && strcmp(argv[1], IH_ARCHIVE_PROCESS_OPTION) == 0)
+        return ih_decoder_process_serve(ih_archive_decoders, argv + 2);
     fill_standard_files();
     setlocale(LC_CTYPE, ""); /* the terminal's encoding; numbers keep the C locale */
     enum ih_status status =
@@ -372,7 +392,7 @@ int main(int argc, char **argv)
         fputs(usage_hint, stderr);
         code = ih_exit_of(status);
     } else if (options.action == IH_ACTION_HELP) {
-        code = print(ih_print_help);
+        code = print(options.helps_all ? ih_print_help_all : ih_print_help);
     } else if (options.action == IH_ACTION_VERSION) {
         code = print(ih_print_version);
     } else if (options.action == IH_ACTION_LIST) {

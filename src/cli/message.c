@@ -1,9 +1,13 @@
+#define _POSIX_C_SOURCE 200809L
+
 #include "cli/message.h"
 
 #include "base/status.h"
 #include "base/text.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 void ih_print_error(const char *path, const char *message)
 {
@@ -23,6 +27,17 @@ void ih_name_options(struct ih_error *err)
         ih_error_append(err, "--lenient accepts it");
     else if (err->limit == IH_LIMIT_TIMEOUT)
         ih_error_append(err, "--timeout raises it");
+    else if (err->limit == IH_LIMIT_RAW_PREVIEW)
+        ih_error_append(err, "--raw-preview counts its preview");
+    else if (err->limit == IH_LIMIT_RAW_CHANNELS)
+        ih_error_append(err, "--list shows the formats, --raw reads bare samples");
+}
+
+void ih_end_by_sigpipe(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+    _exit(IH_EXIT_FAILED); /* the signal is blocked */
 }
 
 enum ih_exit ih_exit_of(enum ih_status status)

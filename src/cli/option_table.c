@@ -8,23 +8,40 @@
 
 /* ---- output ---- */
 
-/* --csv, --text, --json, --ndjson: the last one is written. */
+static struct ih_data_output *add_output(struct ih_options *o, struct ih_error *err)
+{
+    if (o->n_outputs < IH_DATA_OUTPUTS_MAX)
+        return &o->outputs[o->n_outputs++];
+    ih_error_set(err, IH_USAGE, "more than %d outputs", IH_DATA_OUTPUTS_MAX);
+    return NULL;
+}
+
+/* --csv, --text and the other formats. */
 static enum ih_status set_output(struct ih_options *o, const struct ih_option *option,
                                  const char *value, struct ih_error *err)
 {
-    (void)err;
-    for (const struct ih_output *const *out = ih_outputs; *out; out++)
+    /* The last of --csv=bins --csv=stats applies. */
+    struct ih_data_output *data = o->n_outputs ? &o->outputs[o->n_outputs - 1] : NULL;
+    if (!data || data->has_place || strcmp(data->output->name, option->name) != 0)
+        data = add_output(o, err);
+    for (const struct ih_output *const *out = ih_outputs; data && *out; out++)
         if (strcmp((*out)->name, option->name) == 0)
-            o->output = *out;
-    o->layout = value;
-    return IH_OK;
+            *data = (struct ih_data_output){.output = *out, .layout = value};
+    return data ? IH_OK : IH_USAGE;
 }
 
+/* -o belongs to the format before it, if that has no file yet. */
 static enum ih_status set_output_path(struct ih_options *o, const struct ih_option *option,
                                       const char *value, struct ih_error *err)
 {
-    (void)option, (void)err;
-    o->output_path = strcmp(value, "-") == 0 ? NULL : value;
+    (void)option;
+    struct ih_data_output *data = o->n_outputs ? &o->outputs[o->n_outputs - 1] : NULL;
+    if (!data || data->has_place)
+        data = add_output(o, err);
+    if (!data)
+        return IH_USAGE;
+    data->path = strcmp(value, "-") == 0 ? NULL : value;
+    data->has_place = true;
     return IH_OK;
 }
 
@@ -36,6 +53,23 @@ static enum ih_status set_total(struct ih_options *o, const struct ih_option *op
     o->with_total = true;
     o->only_total = option->number;
     return IH_OK;
+}
+
+static enum ih_status set_condition(struct ih_options *o, const struct ih_option *option,
+                                    const char *value, struct ih_error *err)
+{
+    struct ih_condition **condition = option->number ? &o->fail_if : &o->where;
+    ih_condition_free(*condition);
+    *condition = NULL;
+    return ih_condition_parse(value, condition, err);
+}
+
+/* --html=FILE is --html -o FILE. */
+static enum ih_status set_html(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    enum ih_status status = set_output(o, option, NULL, err);
+    return status == IH_OK && value ? set_output_path(o, option, value, err) : status;
 }
 
 /* ---- charts ---- */
@@ -188,6 +222,14 @@ static enum ih_status set_list(struct ih_options *o, const struct ih_option *opt
     return IH_OK;
 }
 
+static enum ih_status set_name(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    (void)option, (void)err;
+    o->stdin_name = value;
+    return IH_OK;
+}
+
 static enum ih_status set_luma(struct ih_options *o, const struct ih_option *option,
                                const char *value, struct ih_error *err)
 {
@@ -228,6 +270,14 @@ static enum ih_status set_verbosity(struct ih_options *o, const struct ih_option
     return IH_OK;
 }
 
+static enum ih_status set_help(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    (void)option, (void)err;
+    o->helps_all = value != NULL;
+    return IH_OK;
+}
+
 static const struct ih_conflict jpeg_conflicts[] = {
     {"gpu", "raw", NULL, "raw samples are not JPEG"},
     {"gpu", "isolate", NULL, "decoder processes have no GPU"},
@@ -248,6 +298,7 @@ enum {
 
 _Static_assert(sizeof(enum ih_jpeg_side) == sizeof(int) &&
                    sizeof(enum ih_progress_when) == sizeof(int) &&
+                   sizeof(enum ih_color_when) == sizeof(int) &&
                    sizeof(enum ih_shell) == sizeof(int),
                "the index of a choice is stored as an int");
 
@@ -258,6 +309,7 @@ _Static_assert(sizeof(enum ih_jpeg_side) == sizeof(int) &&
     {                                                          \
         __VA_ARGS__, NULL                                      \
     }
+#define RARE .is_rare = true
 #define TEXT(shown) .value = IH_VALUE_TEXT, .value_name = (shown)
 #define FILE_NAME(shown) .value = IH_VALUE_FILE, .value_name = (shown)
 #define ROW(group_name, where, long_name, text) \
@@ -266,33 +318,49 @@ _Static_assert(sizeof(enum ih_jpeg_side) == sizeof(int) &&
 const struct ih_option ih_option_table[] = {
     {ROW(INPUT, RUN, "files-from", "also paths in FILE, one a line (-: stdin)"), FILE_NAME("FILE"),
      .set = set_list, .number = '\n'},
-    {ROW(INPUT, RUN, "files0-from", "the same, with a NUL byte after each path"), FILE_NAME("FILE"),
-     .set = set_list, .number = '\0'},
+    {ROW(INPUT, RUN, "files0-from", "the same, with a NUL byte after each path"), RARE,
+     FILE_NAME("FILE"), .set = set_list, .number = '\0'},
+    {ROW(INPUT, RUN, "name", "of standard input, in outputs (-)"), RARE, FILE_NAME("NAME"),
+     .set = set_name},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
      .set = set_raw},
-    {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), TEXT("N"),
+    {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"), RARE,
+     FIELD(takes_raw_previews)},
+    {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), RARE, TEXT("N"),
      .set = set_max_pixels},
-    {ROW(INPUT, RUN, "lenient", "accept irregular JPEG with certain pixels"), FIELD(is_lenient)},
+    {ROW(INPUT, RUN, "lenient", "accept irregular JPEG with certain pixels"), RARE,
+     FIELD(is_lenient)},
 
     {ROW(OUTPUT, BENCH | RUN, "text", "a summary of an image, or a line for each"),
      CHOICE("full", "lines"), .is_optional = true, .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "csv", "CSV with this layout (channels)"),
-     CHOICE("channels", "bins", "long", "stats"), .is_optional = true, .set = set_output},
+     CHOICE("channels", "bins", "long", "stats", "images"), .is_optional = true, .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "json", "one JSON document for all inputs"), .set = set_output},
     {ROW(OUTPUT, RUN, "ndjson", "one JSON object a line for each input"), .set = set_output},
-    {ROW(OUTPUT, BENCH | RUN, "output", "write to FILE instead of standard output"), .letter = 'o',
-     FILE_NAME("FILE"), .set = set_output_path},
+    {ROW(OUTPUT, RUN, "html", "a page with a table and histograms"), FILE_NAME("FILE"),
+     .is_optional = true, .set = set_html},
+    {ROW(OUTPUT, RUN, "print0", "names, each with a NUL byte after it"), RARE, .set = set_output},
+    {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output},
+    {ROW(OUTPUT, BENCH | RUN, "output", "FILE for the format before -o, or of its name"),
+     .letter = 'o', FILE_NAME("FILE"), .set = set_output_path},
+    {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR"), .set = set_condition,
+     .number = false},
+    {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR"),
+     .set = set_condition, .number = true},
+    {ROW(OUTPUT, RUN, "color", "colours of the summary (auto: on a terminal)"),
+     CHOICE([IH_COLOR_AUTO] = "auto", [IH_COLOR_ALWAYS] = "always", [IH_COLOR_NEVER] = "never"),
+     FIELD(color)},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
 
     {ROW(CHART, BENCH | RUN, "chart", "a .png .svg .jpg .bmp .tga, or a directory"),
      FILE_NAME("PATH"), .is_optional = true, .set = set_chart},
-    {ROW(CHART, BENCH | RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), TEXT("WxH"),
-     .set = set_chart_size},
+    {ROW(CHART, BENCH | RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), RARE,
+     TEXT("WxH"), .set = set_chart_size},
     {ROW(CHART, BENCH | RUN, "theme", "colours (dark)"), CHOICE("dark", "light"), .set = set_theme},
-    {ROW(CHART, RUN, "scale", "heights of the bars (linear)"), CHOICE("linear", "log", "sqrt"),
-     .set = set_scale},
+    {ROW(CHART, RUN, "scale", "heights of the bars (linear)"), RARE,
+     CHOICE("linear", "log", "sqrt"), .set = set_scale},
 
     {ROW(COUNTING, RUN, "luma", "weights of the luma channel (bt709)"), CHOICE("bt709", "bt601"),
      .set = set_luma},
@@ -303,19 +371,22 @@ const struct ih_option ih_option_table[] = {
 
     {ROW(DEVICE, BENCH | RUN, "device", "where to count (auto, or $IMGHIST_DEVICE)"),
      CHOICE("auto", "cpu", "cuda"), .value_name = "[:N,...]", .set = set_device},
-    {ROW(DEVICE, RUN, "kernel", "count with this kernel (see --list)"), .value = IH_VALUE_KERNEL,
-     .value_name = "KERNEL", .set = set_kernel},
-    {ROW(DEVICE, RUN, "jpeg", "where to decode JPEG (auto)"),
+    {ROW(DEVICE, RUN, "kernel", "count with this kernel (see --list)"), RARE,
+     .value = IH_VALUE_KERNEL, .value_name = "KERNEL", .set = set_kernel},
+    {ROW(DEVICE, RUN, "jpeg", "where to decode JPEG (auto)"), RARE,
      CHOICE([IH_JPEG_CPU] = "cpu", [IH_JPEG_AUTO] = "auto", [IH_JPEG_GPU] = "gpu"), FIELD(jpeg),
      .conflicts = jpeg_conflicts},
 
     {ROW(RUN, BENCH | RUN, "threads", "worker threads (one for each core)"), .letter = 'j',
      TEXT("N"), .set = set_threads},
-    {ROW(RUN, RUN, "memory", "bytes for images held in memory (1/4 of all)"), TEXT("N"),
+    {ROW(RUN, RUN, "memory", "bytes for images held in memory (1/4 of all)"), RARE, TEXT("N"),
      .set = set_memory},
-    {ROW(RUN, RUN, "timeout", "time to decode a file (no limit)"), TEXT("SECONDS"),
+    {ROW(RUN, RUN, "timeout", "time to decode a file (no limit)"), RARE, TEXT("SECONDS"),
      .set = set_timeout},
-    {ROW(RUN, RUN, "isolate", "decode every format in sandboxed processes"), FIELD(isolates_all)},
+    {ROW(RUN, RUN, "isolate", "decode every format in sandboxed processes"), RARE,
+     FIELD(isolates_all)},
+    {ROW(RUN, RUN, "list-skipped", "name the files that a directory walk skips"),
+     FIELD(lists_skipped)},
     {ROW(RUN, RUN, "fail-fast", "stop at the first failed input"), FIELD(fails_fast)},
     {ROW(RUN, RUN, "progress", "show progress (auto: on a terminal)"),
      CHOICE([IH_PROGRESS_AUTO] = "auto", [IH_PROGRESS_ALWAYS] = "always",
@@ -330,10 +401,11 @@ const struct ih_option ih_option_table[] = {
      .is_optional = true, .selects = IH_ACTION_BENCH, .set = set_bench},
     {ROW(OTHER, LIST, "list", "list formats, outputs, devices and kernels"),
      .selects = IH_ACTION_LIST},
-    {ROW(OTHER, COMPLETION, "completion", "print completions for this shell"),
+    {ROW(OTHER, COMPLETION, "completion", "print completions for this shell"), RARE,
      CHOICE([IH_SHELL_BASH] = "bash", [IH_SHELL_ZSH] = "zsh", [IH_SHELL_FISH] = "fish"),
      .selects = IH_ACTION_COMPLETION, FIELD(shell)},
-    {ROW(OTHER, ANY, "help", "print this text"), .letter = 'h', .selects = IH_ACTION_HELP},
+    {ROW(OTHER, ANY, "help", "print this text; all: with every option"), .letter = 'h',
+     CHOICE("all"), .is_optional = true, .selects = IH_ACTION_HELP, .set = set_help},
     {ROW(OTHER, ANY, "version", "print the version"), .selects = IH_ACTION_VERSION},
     {.name = NULL},
 };

@@ -10,10 +10,13 @@
 #include "cli/options.h"
 
 #include "bench/bench.h"
+#include "cli/destinations.h"
 #include "decode/decoder.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { WORD_MAX = 31 }; /* letters of a long option, for suggestions */
 
 static const struct ih_option *find_option(const char *name, size_t n)
 {
@@ -23,7 +26,47 @@ static const struct ih_option *find_option(const char *name, size_t n)
     return NULL;
 }
 
+/* What other programs call it, or what looks right: as it is written, and what to do. */
+static const char *hint_of(const char *written)
+{
+    static const char *const hints[][2] = {
+        {"-r", "directories are walked without an option"},
+        {"-R", "directories are walked without an option"},
+        {"--recursive", "directories are walked without an option"},
+        {"-V", "did you mean --version?"},
+        {"--format", "--text, --csv, --json and --ndjson choose what is written; the format of an "
+                     "image is found by its content"},
+        {"-f", "--text, --csv, --json and --ndjson choose what is written"},
+        {"--gpu", "did you mean --device=cuda?"},
+        {"--cpu", "did you mean --device=cpu?"},
+        {"-t", "did you mean -j, the number of threads?"},
+        {"--jobs", "did you mean --threads?"},
+        {"-i", "inputs need no option"},
+        {"--input", "inputs need no option"},
+        {"--colour", "did you mean --color?"},
+        {"--device=gpu", "did you mean cuda?"},
+        {"--device=GPU", "did you mean cuda?"},
+        {"--device=nvidia", "did you mean cuda?"},
+        {"--luma=rec709", "did you mean bt709?"},
+        {"--luma=709", "did you mean bt709?"},
+        {"--luma=rec601", "did you mean bt601?"},
+        {"--luma=601", "did you mean bt601?"},
+    };
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (strcmp(written, hints[i][0]) == 0)
+            return hints[i][1];
+    return NULL;
+}
+
 /* ---- one option and its value ---- */
+
+static bool is_output(const struct ih_option *option)
+{
+    for (const struct ih_output *const *out = ih_outputs; *out; out++)
+        if (strcmp((*out)->name, option->name) == 0)
+            return true;
+    return false;
+}
 
 /* "'csh' is none of bash, zsh, fish" */
 static enum ih_status refuse_choice(const struct ih_option *option, const char *value,
@@ -34,6 +77,22 @@ static enum ih_status refuse_choice(const struct ih_option *option, const char *
     for (size_t i = 0, n = 0; (choice = ih_option_choice(option, i)) && n < sizeof list; i++)
         n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", choice);
     return ih_error_set(err, IH_USAGE, "'%.40s' is none of %s", value, list);
+}
+
+/* Appends what to do about a wrong value: --csv=out.csv, --device=gpu. */
+static enum ih_status add_hint(const struct ih_option *option, const char *value,
+                               struct ih_error *err)
+{
+    char written[WORD_MAX + 1], *message = err->message;
+    const size_t n = strlen(message);
+    snprintf(written, sizeof written, "--%s=%s", option->name, value);
+    const char *hint = hint_of(written);
+    if (hint)
+        snprintf(message + n, sizeof err->message - n, "; %s", hint);
+    else if (is_output(option) && (strchr(value, '.') || strchr(value, '/')))
+        snprintf(message + n, sizeof err->message - n, "; did you mean --%s -o %.60s?",
+                 option->name, value);
+    return err->status;
 }
 
 /* A choice without a value_name is one of the list; with one, the setter checks it. */
@@ -81,12 +140,14 @@ static enum ih_status apply(struct ih_options *o, const struct ih_option *option
         o->action = option->selects;
     o->given |= UINT64_C(1) << (option - ih_option_table);
     o->values[option - ih_option_table] = value;
-    return status == IH_OK ? IH_OK : ih_error_set(err, status, "%s: %.180s", shown, reason.message);
+    if (status == IH_OK)
+        return IH_OK;
+    if (value)
+        add_hint(option, value, &reason);
+    return ih_error_set(err, status, "%s: %.200s", shown, reason.message);
 }
 
 /* ---- unknown options ---- */
-
-enum { WORD_MAX = 31 }; /* letters of a long option, for suggestions */
 
 static unsigned least(unsigned a, unsigned b)
 {
@@ -143,6 +204,11 @@ static const char *nearest_option(const char *name, size_t n)
 static enum ih_status unknown_option(struct ih_error *err, const char *shown, size_t n_shown,
                                      const char *nearest)
 {
+    char written[WORD_MAX + 1];
+    snprintf(written, sizeof written, "%.*s", n_shown < WORD_MAX ? (int)n_shown : WORD_MAX, shown);
+    const char *hint = hint_of(written);
+    if (hint)
+        return ih_error_set(err, IH_USAGE, "%s: unknown option; %s", written, hint);
     return ih_error_set(
         err, IH_USAGE, "%.*s: unknown option%s%s%s", n_shown < 100 ? (int)n_shown : 100, shown,
         nearest ? "; did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "");
@@ -186,7 +252,7 @@ static enum ih_status parse_short(struct ih_options *o, int argc, const char *co
             return unknown_option(err, shown, 2, nearest_option(word, strcspn(word, "=")));
         }
         const char *value = NULL;
-        if (option->value != IH_VALUE_NONE)
+        if (option->value != IH_VALUE_NONE && !option->is_optional)
             value = p[1] ? p + 1 : *i + 1 < argc ? argv[++*i] : NULL;
         enum ih_status status = apply(o, option, shown, value, err);
         if (status != IH_OK || value)
@@ -200,6 +266,11 @@ static enum ih_status parse_short(struct ih_options *o, int argc, const char *co
 static bool is_given(const struct ih_options *o, const struct ih_option *option)
 {
     return o->given >> (option - ih_option_table) & 1;
+}
+
+bool ih_option_is_given(const struct ih_options *o, const char *name)
+{
+    return is_given(o, find_option(name, strlen(name)));
 }
 
 /* value NULL: any */
@@ -246,8 +317,13 @@ static enum ih_status check_bench(const struct ih_options *o, struct ih_error *e
     if (o->chart_path && !o->chart.format)
         return ih_error_set(err, IH_USAGE,
                             "--bench: --chart needs a .png, .svg, .jpg, .bmp or .tga file");
-    if (o->layout)
-        return ih_error_set(err, IH_USAGE, "--bench: --%s has no layouts here", o->output->name);
+    if (o->n_outputs > 1)
+        return ih_error_set(err, IH_USAGE, "--bench: writes one table, in one format");
+    if (strcmp(o->outputs[0].output->name, "ndjson") == 0)
+        return ih_error_set(err, IH_USAGE, "--bench: writes text, CSV or JSON, not NDJSON");
+    if (o->outputs[0].layout)
+        return ih_error_set(err, IH_USAGE, "--bench: --%s has no layouts here",
+                            o->outputs[0].output->name);
     return IH_OK;
 }
 
@@ -256,13 +332,13 @@ static enum ih_status check_run(const struct ih_options *o, struct ih_error *err
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
     for (size_t i = 0; i < o->n_paths; i++)
         n_stdin += strcmp(o->paths[i], "-") == 0;
+    const bool has_stdin_image = n_stdin > (o->list_path && strcmp(o->list_path, "-") == 0);
+    if (o->stdin_name && !has_stdin_image)
+        return ih_error_set(err, IH_USAGE, "--name: names standard input, but - is no input");
     if (n_stdin > 1)
         return ih_error_set(err, IH_USAGE, "standard input can be only one image or one list");
     if (o->n_paths == 0 && !o->list_path)
         return ih_error_set(err, IH_USAGE, "no input: name an image, a directory, or -");
-    if (!o->output && is_given(o, find_option("output", 6)))
-        return ih_error_set(err, IH_USAGE,
-                            "-o: only a chart is written: name its file with --chart=FILE");
     for (const struct ih_option *k = ih_option_table; k->name; k++)
         if (check_conflicts(o, k, err) != IH_OK)
             return err->status;
@@ -316,8 +392,9 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         o->chart.width = IH_CHART_WIDTH;
         o->chart.height = IH_CHART_HEIGHT;
     }
-    if (!o->output && !o->chart_path)
-        o->output = &ih_output_text;
+    status = ih_destinations_settle(o, err);
+    if (status != IH_OK)
+        return status;
     if (device_variable && *device_variable && !is_given(o, device))
         status = apply(o, device, "IMGHIST_DEVICE", device_variable, err);
     if (status != IH_OK)
@@ -327,6 +404,9 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
 
 void ih_options_reset(struct ih_options *o)
 {
+    ih_condition_free(o->where);
+    ih_condition_free(o->fail_if);
+    o->where = o->fail_if = NULL;
     free(o->paths);
     o->paths = NULL;
     o->n_paths = 0;

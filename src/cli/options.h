@@ -12,11 +12,13 @@
 #include "cli/progress.h"
 #include "device/backend.h"
 #include "output/chart/chart.h"
+#include "output/condition.h"
 #include "output/output.h"
 #include "pipeline/pipeline.h"
 
 enum {
     IH_OPTIONS_MAX = 64,
+    IH_DATA_OUTPUTS_MAX = 8,
     IH_TIMEOUT_MAX = 1000000 /* seconds: no image takes twelve days */
 };
 
@@ -31,7 +33,18 @@ enum ih_action {
 
 enum ih_shell { IH_SHELL_BASH, IH_SHELL_ZSH, IH_SHELL_FISH };
 
+/* --color. Auto: on a terminal that has colours, and without NO_COLOR. */
+enum ih_color_when { IH_COLOR_AUTO, IH_COLOR_ALWAYS, IH_COLOR_NEVER };
+
 struct ih_option;
+
+/* Results in one format for one place. */
+struct ih_data_output {
+    const struct ih_output *output; /* NULL while parsing: the name of the file tells it */
+    const char *layout;             /* of CSV or text; NULL: the default */
+    const char *path;               /* of -o; NULL: standard output */
+    bool has_place;                 /* -o was given */
+};
 
 /* What the command line asks for. Strings are borrowed from argv and the environment. */
 struct ih_options {
@@ -39,11 +52,12 @@ struct ih_options {
     uint64_t given;                     /* bit i: row i of the table was given */
     const char *values[IH_OPTIONS_MAX]; /* of each row the last value; NULL: none */
     enum ih_shell shell;                /* for IH_ACTION_COMPLETION */
-    const struct ih_output *output;     /* NULL: only charts are written */
-    const char *layout;                 /* of CSV or text; NULL: the default */
-    const char *output_path;            /* -o; NULL: standard output */
-    const char *chart_path;             /* NULL: no charts; a file or a directory */
-    struct ih_chart_options chart;      /* the look of charts */
+    struct ih_data_output outputs[IH_DATA_OUTPUTS_MAX];
+    size_t n_outputs;              /* 0: only charts are written */
+    const char *chart_path;        /* NULL: no charts; a file or a directory */
+    struct ih_chart_options chart; /* the look of charts */
+    enum ih_color_when color;
+    bool helps_all; /* --help=all */
     struct ih_device_options device;
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
@@ -53,17 +67,22 @@ struct ih_options {
     uint64_t max_pixels;
     unsigned timeout_s; /* of an image; 0: no limit */
     enum ih_jpeg_side jpeg;
-    bool is_lenient;       /* --lenient */
-    bool isolates_all;     /* --isolate */
-    uint64_t memory_bytes; /* for images held in memory; 0: a part of the machine's */
-    uint64_t bench_bytes;  /* size of the input that --bench generates */
-    const char *list_path; /* --files-from; NULL: none; "-": standard input */
-    char list_separator;   /* '\n' or '\0', after each path of the list */
-    bool fails_fast;       /* stop at the first failed input */
-    bool with_total;       /* write a last record for all inputs together */
-    bool only_total;       /* and no other record; with_total is set too */
+    bool is_lenient;              /* --lenient */
+    bool takes_raw_previews;      /* --raw-preview */
+    bool isolates_all;            /* --isolate */
+    uint64_t memory_bytes;        /* for images held in memory; 0: a part of the machine's */
+    uint64_t bench_bytes;         /* size of the input that --bench generates */
+    const char *list_path;        /* --files-from; NULL: none; "-": standard input */
+    const char *stdin_name;       /* --name; NULL: "-" */
+    char list_separator;          /* '\n' or '\0', after each path of the list */
+    struct ih_condition *where;   /* owned; NULL: all records are written */
+    struct ih_condition *fail_if; /* owned; NULL: none */
+    bool fails_fast;              /* stop at the first failed input */
+    bool with_total;              /* write a last record for all inputs together */
+    bool only_total;              /* and no other record; with_total is set too */
     enum ih_progress_when progress;
     bool is_quiet, is_verbose; /* never both */
+    bool lists_skipped;        /* --list-skipped */
     const char **paths;        /* the array is owned */
     size_t n_paths;
 
@@ -121,6 +140,7 @@ struct ih_option {
     unsigned actions; /* the actions that it has a meaning for: bits 1 << enum ih_action */
     enum ih_option_value value;
     bool is_optional; /* the value; it must follow "=" */
+    bool is_rare;     /* only --help=all shows it: --help fits on a screen */
 
     /* What --help shows as the value. After choices: further values, which the setter checks. */
     const char *value_name;
@@ -146,6 +166,9 @@ struct ih_option {
 };
 
 extern const struct ih_option ih_option_table[];
+
+/* Whether the command line has this option. */
+bool ih_option_is_given(const struct ih_options *o, const char *name);
 
 /* The i-th value that an option lists, or NULL: a choice, or a kernel of this build. */
 const char *ih_option_choice(const struct ih_option *option, size_t i);

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "cli/chartfile.h"
+#include "decode/archive.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,9 +28,10 @@ enum { LIST_LINE_MAX = 64 * 1024, NOT_A_LIST = -1 };
 struct ih_walk {
     struct ih_walk_sources sources;
     size_t next_path;
-    FILE *list; /* owned unless standard input; NULL: no list, or at its end */
-    char *line; /* owned, [LIST_LINE_MAX + 1]; the list's last path; NULL before the first */
-    char *path; /* owned; of the deepest level; NULL before the first */
+    FILE *list;      /* owned unless standard input; NULL: no list, or at its end */
+    bool is_in_list; /* the list's first line has been read */
+    char *line;      /* owned, [LIST_LINE_MAX + 1]; the list's last path; NULL before the first */
+    char *path;      /* owned; of the deepest level; NULL before the first */
     struct level *levels; /* the deepest last */
     size_t n_levels;
 };
@@ -119,7 +121,8 @@ static void ascend(struct ih_walk *w)
 static bool give_error(struct ih_input *input, char *path, bool is_named, int error,
                        const char *what)
 {
-    *input = (struct ih_input){.path = path, .is_named = is_named};
+    *input = (struct ih_input){
+        .path = path, .is_named = is_named, .folder = is_named ? IH_FOLDER_NONE : IH_FOLDER_WITHIN};
     ih_error_errno(&input->error, error, what);
     return true;
 }
@@ -132,7 +135,8 @@ static bool take_argument(struct ih_walk *w, const char *argument, bool is_liste
     struct stat st;
     bool is_dash = strcmp(argument, "-") == 0, is_stdin = is_dash && !is_listed;
     /* A file named "-" gets another path, since outputs and messages call standard input "-". */
-    char *path = strdup(is_dash && is_listed ? "./-" : argument);
+    const char *stdin_name = w->sources.stdin_name ? w->sources.stdin_name : "-";
+    char *path = strdup(is_stdin ? stdin_name : is_dash ? "./-" : argument);
     if (!path)
         return give_error(input, NULL, true, ENOMEM, "cannot read");
     if (is_stdin || ih_path_stat(path, &st, 0) != 0 || !S_ISDIR(st.st_mode)) {
@@ -142,6 +146,14 @@ static bool take_argument(struct ih_walk *w, const char *argument, bool is_liste
     int error = descend(w, path);
     return error ? give_error(input, strdup(argument), true, error, "cannot read the directory")
                  : false;
+}
+
+/* Gives an entry that the walk leaves out. Takes ownership of path. */
+static bool give_skipped(struct ih_input *input, char *path, const char *why)
+{
+    *input = (struct ih_input){.path = path, .folder = IH_FOLDER_WITHIN};
+    ih_error_set(&input->error, IH_UNKNOWN, "%s", why);
+    return true;
 }
 
 /* The next entry of the deepest level. True: it is an input; false: it was skipped or entered. */
@@ -156,15 +168,11 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
          is_link = exists && S_ISLNK(st.st_mode);
     if (!exists && errno != ENOENT)
         return give_error(input, path, false, errno, "cannot read");
-    if (is_link)
-        exists = ih_path_stat(path, &st, 0) ==
-                 0; /* dangling links are skipped, like names that vanished */
-    /* An earlier run may have left charts among the images. */
-    if (exists && S_ISREG(st.st_mode) && !ih_charts_is_name(path)) {
-        *input = (struct ih_input){.path = path};
-        return true;
-    }
-    if (exists && S_ISDIR(st.st_mode) && !is_link) {
+    if (is_link && ih_path_stat(path, &st, 0) != 0)
+        return give_skipped(input, path, "a link to nothing");
+    if (is_link && S_ISDIR(st.st_mode))
+        return give_skipped(input, path, "a link to a directory, which is not followed");
+    if (exists && S_ISDIR(st.st_mode)) {
         char *copy = strdup(path); /* descend takes path; an error needs it too */
         int error = descend(w, path);
         if (error)
@@ -172,8 +180,24 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
         free(copy);
         return false;
     }
-    free(path);
+    if (exists && !S_ISREG(st.st_mode))
+        return give_skipped(input, path, "not a file");
+    /* An earlier run may have left charts among the images. */
+    if (exists && ih_charts_is_name(path))
+        return give_skipped(input, path, "has the name of a chart");
+    if (exists) {
+        *input = (struct ih_input){.path = path, .folder = IH_FOLDER_WITHIN};
+        return true;
+    }
+    free(path); /* it vanished */
     return false;
+}
+
+/* The walk of a named folder has ended. */
+static bool give_end(const char *folder, struct ih_input *input)
+{
+    *input = (struct ih_input){.path = strdup(folder), .is_named = true, .folder = IH_FOLDER_ENDS};
+    return ih_error_set(&input->error, IH_UNKNOWN, "no images in this folder") != IH_OK;
 }
 
 static void close_list(struct ih_walk *w)
@@ -220,6 +244,11 @@ static const char *next_listed(struct ih_walk *w, size_t *n_bytes, int *error)
         }
         if (n > 0 && w->line[n - 1] == w->sources.list_separator)
             w->line[--n] = '\0';
+        if (n > 0 && w->line[n - 1] == '\r' && w->sources.list_separator == '\n')
+            w->line[--n] = '\0'; /* of Windows, like a byte order mark */
+        if (!w->is_in_list && n >= 3 && memcmp(w->line, "\xEF\xBB\xBF", 3) == 0)
+            memmove(w->line, w->line + 3, (size_t)(n -= 3) + 1);
+        w->is_in_list = true;
         *n_bytes = (size_t)n;
         if (n > 0)
             return w->line;
@@ -237,15 +266,30 @@ static bool give_list_error(const struct ih_walk *w, struct ih_input *input)
     return true;
 }
 
-/* A path of the list. A line with a NUL byte is an error: read up to the NUL, it would name another
- * file. */
+/* A path of the list. A line with a NUL byte is an error and ends the list: it is a binary file, or
+ * separated by NUL bytes. */
 static bool take_listed(struct ih_walk *w, const char *line, size_t n_bytes, struct ih_input *input)
 {
     if (strlen(line) == n_bytes)
         return take_argument(w, line, true, input);
+    close_list(w);
     *input = (struct ih_input){.path = strdup(w->sources.list), .is_named = true};
-    ih_error_set(&input->error, IH_IO, "a line of the list contains a NUL byte: use --files0-from");
+    ih_error_set(&input->error, IH_IO,
+                 "is not a list of lines: it contains a NUL byte; use --files0-from for paths that "
+                 "end in one");
     return true;
+}
+
+/* Whether a file looks like an archive. Pipes are not opened: reading would take their data. */
+static bool is_archive(const char *path)
+{
+    uint8_t head[IH_ARCHIVE_PROBE_BYTES];
+    const int fd = ih_path_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    const ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head);
+    if (fd >= 0)
+        close(fd);
+    const enum ih_archive_kind kind = ih_archive_probe(head, n > 0 ? (size_t)n : 0);
+    return kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE;
 }
 
 uint64_t ih_walk_count(const struct ih_walk_sources *sources)
@@ -253,9 +297,12 @@ uint64_t ih_walk_count(const struct ih_walk_sources *sources)
     struct stat st;
     if (sources->list)
         return 0;
-    for (size_t i = 0; i < sources->n_paths; i++)
-        if (ih_path_stat(sources->paths[i], &st, 0) == 0 && S_ISDIR(st.st_mode))
+    for (size_t i = 0; i < sources->n_paths; i++) {
+        const bool exists = ih_path_stat(sources->paths[i], &st, 0) == 0;
+        if (exists && (S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && i < IH_WALK_PROBED &&
+                                               is_archive(sources->paths[i]))))
             return 0;
+    }
     return sources->n_paths;
 }
 
@@ -291,6 +338,8 @@ bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
                     return true;
             } else {
                 ascend(w);
+                if (w->n_levels == 0)
+                    return give_end(w->path, input);
             }
             continue;
         }

@@ -17,16 +17,23 @@ struct ih_walk;
 struct ih_walk_sources {
     const char *const *paths;
     size_t n_paths;
-    const char *list;    /* NULL, or a file of paths; "-": standard input */
-    char list_separator; /* '\n' or '\0', after each path of the list */
+    const char *list;       /* NULL, or a file of paths; "-": standard input */
+    const char *stdin_name; /* NULL: "-" */
+    char list_separator;    /* '\n' or '\0', after each path of the list */
 };
 
 static inline struct ih_walk_sources ih_walk_sources_of(const struct ih_options *o)
 {
-    return (struct ih_walk_sources){o->paths, o->n_paths, o->list_path, o->list_separator};
+    return (struct ih_walk_sources){o->paths, o->n_paths, o->list_path, o->stdin_name,
+                                    o->list_separator};
 }
 
-/* The number of inputs; 0: unknown, because there is a directory or a list. */
+/* How many of the first paths are opened to see whether they are archives: enough to keep a worker
+ * for each core. */
+enum { IH_WALK_PROBED = 64 };
+
+/* The number of inputs; 0: unknown, because there is a directory, a list, or an archive among the
+ * first paths. Standard input counts as one. */
 uint64_t ih_walk_count(const struct ih_walk_sources *sources);
 
 /*
@@ -40,9 +47,10 @@ enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_wal
 /*
  * Gives the next input; false at the end.
  *
- * A directory that cannot be read is an input with an error. Hidden entries, links to directories,
- * earlier charts, devices and pipes are skipped. A list that cannot be read, or has a line over 64
- * KiB, becomes the last input: it has the list's name and the error.
+ * A directory that cannot be read is an input with an error. Hidden entries are skipped. Links to
+ * directories, dangling links, earlier charts, devices and pipes are inputs with the error
+ * IH_UNKNOWN and the reason. A list that cannot be read, has a NUL byte or a line over 64 KiB
+ * becomes the last input: it has the list's name and the error.
  */
 bool ih_walk_next(struct ih_walk *walk, struct ih_input *input);
 

@@ -1,200 +1,104 @@
-/* ru_maxrss and TIOCGWINSZ are not in POSIX. Where a system hides TIOCGWINSZ, the width of the
- * terminal counts as unknown. */
-#define _DEFAULT_SOURCE
+#define _POSIX_C_SOURCE 200809L
 
 #include "cli/writer.h"
 
 #include "base/clock.h"
+#include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
+#include "cli/endings.h"
+#include "cli/look.h"
 #include "cli/paths.h"
+#include "cli/report.h"
 #include "counts/total.h"
 #include "output/file.h"
+#include "output/records.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <langinfo.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-/* ---- the closing report ---- */
-
-enum { USED_KERNELS_MAX = 16 };
-
-/* A device and kernel that counted images. */
-struct used_kernel {
-    const char *device, *kernel; /* borrowed from the device; NULL: unknown */
-    uint64_t n_images;
-};
-
-struct run_report {
-    uint64_t started_ns, ended_ns;        /* ended: the last input so far */
-    uint64_t n_done, n_failed, n_skipped; /* inputs */
-    uint64_t n_pixels;
-    struct ih_times times; /* of all threads together */
-    uint64_t write_ns;
-    struct used_kernel kernels[USED_KERNELS_MAX];
-    size_t n_kernels;
-    uint64_t n_other_images; /* counted by kernels that have no room above */
-};
-
-static bool is_same(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static void add_kernel(struct run_report *s, const struct ih_result *r)
-{
-    for (size_t i = 0; i < s->n_kernels; i++) {
-        struct used_kernel *k = &s->kernels[i];
-        if (is_same(k->device, r->counted_by) && is_same(k->kernel, r->kernel)) {
-            k->n_images++;
-            return;
-        }
-    }
-    if (s->n_kernels < USED_KERNELS_MAX)
-        s->kernels[s->n_kernels++] = (struct used_kernel){r->counted_by, r->kernel, 1};
-    else
-        s->n_other_images++;
-}
-
-static void add_to_report(struct run_report *s, const struct ih_result *r)
-{
-    s->times.read_ns += r->times.read_ns;
-    s->times.decode_ns += r->times.decode_ns;
-    s->times.count_ns += r->times.count_ns;
-    if (r->status != IH_OK) {
-        s->n_failed++;
-        return;
-    }
-    s->n_done++;
-    s->n_pixels += r->histogram.n_pixels;
-    add_kernel(s, r);
-}
-
-/* One line, if something failed or nothing was found. */
-static void print_report(const struct run_report *s, FILE *f)
-{
-    uint64_t n_inputs = s->n_done + s->n_failed;
-    if (s->n_failed > 0 && n_inputs > 1)
-        fprintf(f, "imghist: %" PRIu64 " of %" PRIu64 " inputs failed\n", s->n_failed, n_inputs);
-    else if (n_inputs == 0)
-        fprintf(f, "imghist: no images found, %" PRIu64 " other files skipped\n", s->n_skipped);
-}
-
-static double seconds(uint64_t ns)
-{
-    return (double)ns * 1e-9;
-}
-
-/* The lines of -v. */
-static void print_full_report(const struct run_report *s, FILE *f)
-{
-    const double elapsed = seconds(s->ended_ns - s->started_ns + 1); /* not 0 */
-    const double megapixels = (double)s->n_pixels * 1e-6;
-    const uint64_t n_files = s->n_done + s->n_failed;
-    struct rusage usage;
-    fprintf(f, "imghist: %" PRIu64 " done, %" PRIu64 " failed, %" PRIu64 " skipped\n", s->n_done,
-            s->n_failed, s->n_skipped);
-    fprintf(f, "  in         %10.3f s, %.1f files a second\n", elapsed, (double)n_files / elapsed);
-    fprintf(f, "  megapixels %10.1f, %.1f a second\n", megapixels, megapixels / elapsed);
-    fprintf(f, "  reading    %10.3f s \\\n", seconds(s->times.read_ns));
-    fprintf(f, "  decoding   %10.3f s  > sum over all threads\n", seconds(s->times.decode_ns));
-    fprintf(f, "  counting   %10.3f s /\n", seconds(s->times.count_ns));
-    fprintf(f, "  writing    %10.3f s\n", seconds(s->write_ns));
-    if (getrusage(RUSAGE_SELF, &usage) == 0) /* in KiB, on Linux */
-        fprintf(f, "  memory     %10.1f MB at most\n", (double)usage.ru_maxrss * 1.024e-3);
-    for (size_t i = 0; i < s->n_kernels; i++) {
-        const struct used_kernel *k = &s->kernels[i];
-        fprintf(f, "  counted by %s, kernel %s", k->device ? k->device : "?",
-                k->kernel ? k->kernel : "?");
-        if (s->n_kernels > 1)
-            fprintf(f, ": %" PRIu64 " image%s", k->n_images, k->n_images == 1 ? "" : "s");
-        putc('\n', f);
-    }
-    if (s->n_other_images)
-        fprintf(f, "  counted by others: %" PRIu64 " images\n", s->n_other_images);
-}
-
-/* ---- the look of the text output ---- */
-
-enum { COLUMNS_MAX = 9999 };
-
-/* COLUMNS comes first: it also applies to a pipe. 0: unknown. */
-static unsigned columns_of(FILE *stream)
-{
-    const char *columns = getenv("COLUMNS");
-    char *end = NULL;
-    long n = columns ? strtol(columns, &end, 10) : 0;
-    if (n > 0 && n <= COLUMNS_MAX && *end == '\0')
-        return (unsigned)n;
-#ifdef TIOCGWINSZ
-    struct winsize size;
-    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0)
-        return size.ws_col;
-#endif
-    return 0;
-}
-
-static struct ih_output_options look_of(FILE *stream, const struct ih_options *o)
-{
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-    const bool is_terminal = isatty(fileno(stream)) == 1;
-    const struct ih_walk_sources sources = ih_walk_sources_of(o);
-    struct ih_output_options look = {.layout = o->layout,
-                                     .verbose = o->is_verbose,
-                                     .colour = is_terminal && !(no_color && *no_color) && term &&
-                                               *term && strcmp(term, "dumb") != 0,
-                                     .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
-                                     .columns = columns_of(stream)};
-    /* A directory or a list counts as many images: the look does not depend on what it contains. */
-    const bool is_one = o->with_total ? o->only_total : ih_walk_count(&sources) == 1;
-    if (o->output == &ih_output_text && !look.layout)
-        look.layout = is_one ? "full" : "lines";
-    return look;
-}
-
 /* ---- opening ---- */
 
-/* Of the data's stream. A record with all bins has 12 KB; stdio's own buffer has 4. */
+/* What the command line asks for explicitly; records of result files have to agree. */
+static struct ih_measurement measurement_of(const struct ih_options *o)
+{
+    struct ih_measurement m = IH_MEASUREMENT_ANY;
+    if (ih_option_is_given(o, "luma"))
+        m.luma = o->luma;
+    if (ih_option_is_given(o, "clip")) {
+        m.has_clip = true;
+        m.clip_low = o->clip_low;
+        m.clip_high = o->clip_high;
+    }
+    if (ih_option_is_given(o, "alpha"))
+        m.alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    return m;
+}
+
+/* Of a data stream. A record with all bins has 12 KB; stdio's own buffer has 4. */
 enum { BUFFER_BYTES = 1 << 16 };
+
+/* One of options->outputs. */
+struct sink {
+    const struct ih_data_output *data; /* borrowed */
+    struct ih_outfile file;
+    void *state;         /* of data->output; NULL: not begun */
+    char *buffer;        /* owned; NULL: of standard output */
+    bool is_on_terminal; /* perhaps the terminal that shows progress */
+};
 
 struct ih_writer {
     const struct ih_options *options; /* borrowed */
     struct ih_destinations destinations;
+    struct ih_measurement measurement; /* of all results so far */
+    char *folder;                      /* owned; of all inputs */
     struct ih_total total;
-    struct run_report report;
-    bool is_on_terminal; /* the data's stream, perhaps the terminal that shows progress */
-    bool is_holding;     /* progress is held */
+    bool has_images, has_totals; /* among the results; totals come from result files */
+    struct ih_run_report report;
+    bool is_holding;      /* progress is held */
+    bool is_checking;     /* --check: its output replaces messages about inputs */
+    bool has_members;     /* an archive's member has come */
+    uint64_t n_in_folder; /* images of the folder that is being walked */
 
     _Atomic(struct ih_charts *) charts;
-    struct ih_outfile data;
-    void *output; /* state of options->output */
+    struct sink sinks[IH_DATA_OUTPUTS_MAX]; /* options->n_outputs */
 
     pthread_mutex_t lock; /* held while a record is written; guards what follows */
     bool is_open;         /* the outputs have been opened and not been completed */
     struct ih_progress *progress;
+    struct ih_ahead *ahead;   /* counts inputs for progress */
     uint64_t n_charts_failed; /* of images that were counted */
+    uint64_t n_matched;       /* records for which --fail-if holds */
 };
 
-static enum ih_status open_data(struct ih_writer *w, struct ih_error *err)
+static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char **subject,
+                                struct ih_error *err)
 {
-    static char buffer[BUFFER_BYTES]; /* standard output needs it until the program ends */
-    const struct ih_options *o = w->options;
-    enum ih_status status = ih_outfile_open(&w->data, o->output_path, err);
-    if (status != IH_OK)
+    static char standard_buffer[BUFFER_BYTES]; /* standard output needs it until the program ends */
+    const char *path = s->data->path;
+    if (path && ih_make_directories(path, err) != IH_OK) {
+        *subject = path;
+        return err->status;
+    }
+    s->buffer = path ? malloc(BUFFER_BYTES) : NULL;
+    if (path && !s->buffer)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status = ih_outfile_open(&s->file, path, err);
+    if (status != IH_OK) {
+        *subject = path;
         return status;
-    setvbuf(w->data.stream, buffer, _IOFBF, sizeof buffer);
-    w->is_on_terminal = isatty(fileno(w->data.stream)) == 1;
-    const struct ih_output_options look = look_of(w->data.stream, o);
-    return o->output->begin(w->data.stream, &look, &w->output, err);
+    }
+    setvbuf(s->file.stream, path ? s->buffer : standard_buffer, _IOFBF, BUFFER_BYTES);
+    s->is_on_terminal = isatty(fileno(s->file.stream)) == 1;
+    const struct ih_output_options look =
+        ih_look_of(s->file.stream, w->options, s->data, w->folder);
+    return s->data->output->begin(s->file.stream, &look, &s->state, err);
 }
 
 /* A program that reads the data from a pipe may write to the same terminal, as a pager does. Then
@@ -204,9 +108,14 @@ static void open_progress(struct ih_writer *w)
     const struct ih_options *o = w->options;
     const struct ih_walk_sources sources = ih_walk_sources_of(o);
     struct stat st;
-    bool is_piped = o->output && fstat(fileno(w->data.stream), &st) == 0 && S_ISFIFO(st.st_mode);
+    bool is_piped = false;
+    for (size_t i = 0; i < o->n_outputs; i++)
+        if (fstat(fileno(w->sinks[i].file.stream), &st) == 0 && S_ISFIFO(st.st_mode))
+            is_piped = true;
     if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
         w->progress = ih_progress_open(ih_walk_count(&sources));
+    if (ih_walk_count(&sources) == 0)
+        w->ahead = ih_ahead_start(&sources, w->progress);
 }
 
 struct ih_writer *ih_writer_new(const struct ih_options *options)
@@ -217,9 +126,17 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     w->options = options;
     atomic_init(&w->charts, NULL);
     pthread_mutex_init(&w->lock, NULL);
-    ih_outfile_init(&w->data);
+    for (size_t i = 0; i < options->n_outputs; i++) {
+        w->sinks[i].data = &options->outputs[i];
+        w->is_checking = w->is_checking || options->outputs[i].output == &ih_output_check;
+        ih_outfile_init(&w->sinks[i].file);
+    }
+    w->report.chart_path = options->chart_path;
+    w->report.names_skipped = options->lists_skipped;
     w->report.started_ns = w->report.ended_ns = ih_clock_ns();
+    w->measurement = measurement_of(options);
     ih_total_init(&w->total, options->luma, options->clip_low, options->clip_high);
+    w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     return w;
 }
 
@@ -228,15 +145,15 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     const struct ih_options *o = w->options;
     struct ih_charts *charts = NULL;
     *subject = NULL;
+    w->folder = ih_common_folder(o);
+    if (!w->folder)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
     if (status == IH_OK && o->chart_path)
         status = ih_charts_open(o->chart_path, &o->chart, &charts, err);
     w->charts = charts;
-    if (status == IH_OK && o->output) {
-        status = open_data(w, err);
-        if (status != IH_OK && status != IH_USAGE)
-            *subject = o->output_path;
-    }
+    for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++)
+        status = open_sink(w, &w->sinks[i], subject, err);
     if (status != IH_OK)
         return status;
     pthread_mutex_lock(&w->lock);
@@ -269,11 +186,17 @@ static void release(struct ih_writer *w)
     w->is_holding = false;
 }
 
+static void unlink_files(struct ih_writer *w)
+{
+    ih_charts_unlink(w->charts);
+    for (size_t i = 0; i < w->options->n_outputs; i++)
+        ih_outfile_unlink(&w->sinks[i].file);
+}
+
 /* Exits without joining the other threads, which may be waiting for inputs that never end. */
 static void leave(struct ih_writer *w, enum ih_exit code)
 {
-    ih_charts_unlink(w->charts);
-    ih_outfile_unlink(&w->data);
+    unlink_files(w);
     _exit((int)code);
 }
 
@@ -284,22 +207,30 @@ static void give_up(struct ih_writer *w, enum ih_exit code, const char *path, co
     leave(w, code);
 }
 
-static const char *data_name(const struct ih_writer *w)
+/* Ends the run after a failed write. A reader that closes its pipe, as head does, is no failure:
+ * the program ends as SIGPIPE would have ended it. */
+static void give_up_sink(struct ih_writer *w, const struct sink *s, int error, const char *message)
 {
-    return w->options->output_path ? w->options->output_path : "standard output";
+    if (error == EPIPE) {
+        hold(w);
+        unlink_files(w);
+        ih_end_by_sigpipe();
+    }
+    give_up(w, IH_EXIT_FAILED, s->data->path ? s->data->path : "standard output", message);
 }
 
-static void write_data(struct ih_writer *w, const struct ih_result *result)
+static void write_data(struct ih_writer *w, struct sink *s, const struct ih_result *result)
 {
     struct ih_error reason;
     errno = 0;
-    w->options->output->record(w->output, result);
-    if (w->data.is_standard)
-        fflush(w->data.stream); /* a reader of the pipe sees each record at once */
-    if (!ferror(w->data.stream))
+    s->data->output->record(s->state, result);
+    if (s->file.is_standard)
+        fflush(s->file.stream); /* a reader of the pipe sees each record at once */
+    if (!ferror(s->file.stream))
         return;
-    ih_error_errno(&reason, errno ? errno : EIO, "cannot write");
-    give_up(w, IH_EXIT_FAILED, data_name(w), reason.message);
+    const int error = errno ? errno : EIO;
+    ih_error_errno(&reason, error, "cannot write");
+    give_up_sink(w, s, error, reason.message);
 }
 
 static void write_chart(struct ih_writer *w, const struct ih_result *result)
@@ -313,6 +244,8 @@ static void write_chart(struct ih_writer *w, const struct ih_result *result)
         w->n_charts_failed++;
     } else if (status != IH_OK) {
         give_up(w, ih_exit_of(status), target, reason.message);
+    } else {
+        w->report.n_charts++;
     }
 }
 
@@ -326,14 +259,48 @@ static bool is_drawn(const struct ih_writer *w, const struct ih_result *result)
     return !(w->options->with_total && ih_charts_is_one(w->charts));
 }
 
+/* Whether all inputs failed and the output does not record failures. */
+static bool is_worthless(const struct ih_writer *w, const struct sink *s)
+{
+    return w->report.n_done == 0 && w->report.n_failed > 0 &&
+           !ih_output_holds_failures(s->data->output, s->data->layout);
+}
+
+/* Without a condition, every record is selected. */
+static bool is_selected(const struct ih_condition *where, const struct ih_result *result)
+{
+    struct ih_field_value values[IH_N_FIELDS];
+    if (!where)
+        return true;
+    ih_fields_compute(result, values);
+    return ih_condition_holds(where, values);
+}
+
+/* --fail-if judges every record that is written, the total too. */
+static void judge(struct ih_writer *w, const struct ih_result *result)
+{
+    if (!w->options->fail_if || !is_selected(w->options->fail_if, result))
+        return;
+    w->n_matched++;
+    if (w->options->is_quiet)
+        return;
+    hold(w);
+    ih_print_error(result->path, "matches --fail-if");
+}
+
 /* Writes one record. The caller holds the lock. */
 static void write_result(struct ih_writer *w, const struct ih_result *result)
 {
     const uint64_t started_ns = ih_clock_ns();
-    if (w->is_on_terminal)
-        hold(w);
-    if (w->output)
-        write_data(w, result);
+    judge(w, result);
+    for (size_t i = 0; i < w->options->n_outputs; i++) {
+        struct sink *s = &w->sinks[i];
+        if (result->is_total && is_worthless(w, s))
+            continue;
+        if (s->is_on_terminal)
+            hold(w);
+        write_data(w, s, result);
+    }
     if (is_drawn(w, result))
         write_chart(w, result);
     release(w);
@@ -353,41 +320,100 @@ static void print_warnings(struct ih_writer *w, const char *path, unsigned warni
     release(w);
 }
 
-static void account(struct ih_writer *w, const char *path, const struct ih_result *result)
+static void account(struct ih_writer *w, const char *path, const struct ih_result *result,
+                    bool selected)
 {
     bool has_failed = result->status != IH_OK;
     struct ih_error reason;
-    add_to_report(&w->report, result);
+    ih_report_add(&w->report, result);
     ih_progress_add(w->progress, has_failed, has_failed ? 0 : result->histogram.n_pixels);
-    if (has_failed) {
+    if (has_failed && !w->is_checking) {
         hold(w);
         ih_print_error(path, result->error.message);
         release(w);
-    } else if (w->options->is_verbose && result->info.warnings) {
+    } else if (!has_failed && w->options->is_verbose && result->info.warnings) {
         print_warnings(w, path, result->info.warnings);
     }
-    if (w->options->with_total && ih_total_add(&w->total, result, &reason) != IH_OK)
+    if (((w->options->with_total && selected) || result->is_total) &&
+        ih_total_add(&w->total, result, &reason) != IH_OK)
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
 }
 
-bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result)
+/* The first member of an archive: there are more inputs than were known. Standard input is then not
+ * one image, but many. */
+static void expect_many(struct ih_writer *w)
 {
-    struct ih_writer *w = writer;
-    const char *path = input->path ? input->path : "";
-    struct ih_result shown;
-    if (result->status != IH_OK && result->error.limit != IH_LIMIT_NONE) {
-        shown = *result;
-        ih_name_options(&shown.error);
-        result = &shown;
+    const struct ih_options *o = w->options;
+    struct ih_error reason;
+    w->has_members = true;
+    ih_ahead_stop(w->ahead);
+    w->ahead = NULL;
+    ih_progress_set_inputs(w->progress, 0);
+    if (o->with_total || w->report.n_done > 0)
+        return;
+    for (size_t i = 0; i < o->n_outputs; i++) {
+        struct sink *s = &w->sinks[i];
+        if (s->data->output != &ih_output_text || s->data->layout)
+            continue;
+        struct ih_output_options look = ih_look_of(s->file.stream, o, s->data, w->folder);
+        look.layout = "lines";
+        s->data->output->close(s->state);
+        s->state = NULL;
+        if (s->data->output->begin(s->file.stream, &look, &s->state, &reason) != IH_OK)
+            give_up_sink(w, s, ENOMEM, reason.message);
     }
-    if (result->status == IH_UNKNOWN && !input->is_named) {
-        w->report.n_skipped++;
-        return true;
-    }
-    if (result->status == IH_CONFLICT)
-        give_up(w, IH_EXIT_USAGE, path, result->error.message);
-    account(w, path, result);
-    if (!w->options->only_total) {
+}
+
+/* Whether an input of an unknown format has the name of an image. A recognised format that is not
+ * read keeps what its name promises. */
+static bool breaks_promise(const char *path, const struct ih_error *error)
+{
+    struct stat st;
+    if (ih_charts_is_name(path))
+        return false;
+    return ih_ending_is_image(path) ||
+           (ih_ending_is_other_image(path) &&
+            (error->limit == IH_LIMIT_RAW_CHANNELS || (stat(path, &st) == 0 && st.st_size == 0)));
+}
+
+/* Whether a walk leaves the input out, which would be a failure if the user had named it. */
+static bool is_skipped(const struct ih_input *input, const struct ih_result *result)
+{
+    return result->status == IH_UNKNOWN && !input->is_named &&
+           !breaks_promise(result->path, &result->error);
+}
+
+static void skip(struct ih_writer *w, const char *path, const struct ih_result *result)
+{
+    w->report.n_skipped++;
+    ih_progress_skip(w->progress);
+    if (!w->options->lists_skipped)
+        return;
+    char line[IH_MESSAGE_MAX + 16];
+    snprintf(line, sizeof line, "skipped: %s", result->error.message);
+    hold(w);
+    ih_print_error(path, line);
+    release(w);
+}
+
+/* Ends the run unless the result may stand beside those before it. source: the input. */
+static void check_measurement(struct ih_writer *w, const char *source,
+                              const struct ih_result *result)
+{
+    struct ih_error reason;
+    w->has_totals = w->has_totals || result->is_total;
+    w->has_images = w->has_images || !result->is_total;
+    if (ih_measurement_join(&w->measurement, result, &reason) != IH_OK)
+        give_up(w, IH_EXIT_USAGE, source, reason.message);
+    if (w->has_totals && w->has_images && !w->options->with_total)
+        give_up(w, IH_EXIT_USAGE, source, "a total beside single images needs --total");
+}
+
+static void take_result(struct ih_writer *w, const char *path, const struct ih_result *result)
+{
+    const bool selected = is_selected(w->options->where, result);
+    account(w, path, result, selected);
+    if (selected && !w->options->only_total && !result->is_total) {
         pthread_mutex_lock(&w->lock);
         write_result(w, result);
         pthread_mutex_unlock(&w->lock);
@@ -395,37 +421,112 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
     w->report.ended_ns = ih_clock_ns();
     if (result->status != IH_OK && w->options->fails_fast)
         leave(w, ih_writer_finish(w));
+}
+
+/* Takes the records of a result file. A damaged one ends the run, because some of its records have
+ * been written. */
+static void take_records(struct ih_writer *w, const char *path, struct ih_source *open)
+{
+    struct ih_source own = {.is_open = false}, *src = open ? open : &own;
+    struct ih_records *records = NULL;
+    const struct ih_result *result;
+    struct ih_error reason;
+    enum ih_status status = open ? IH_OK : ih_source_open_path(src, path, &reason);
+    if (status == IH_OK)
+        status = ih_records_open(src, &records, &reason);
+    while (status == IH_OK && (status = ih_records_next(records, &result, &reason)) == IH_OK &&
+           result) {
+        check_measurement(w, path, result);
+        take_result(w, result->path, result);
+    }
+    ih_records_close(records);
+    ih_source_reset(src);
+    free(open);
+    if (status != IH_OK)
+        give_up(w, IH_EXIT_FAILED, path, reason.message);
+}
+
+bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result)
+{
+    struct ih_writer *w = writer;
+    const char *path = input->path ? input->path : "";
+    struct ih_result shown;
+    if (input->is_member && !w->has_members)
+        expect_many(w);
+    if (is_skipped(input, result)) {
+        skip(w, path, result);
+        return true;
+    }
+    if (result->status != IH_OK && result->error.limit != IH_LIMIT_NONE) {
+        shown = *result;
+        ih_name_options(&shown.error);
+        result = &shown;
+    }
+    if (input->folder == IH_FOLDER_ENDS) {
+        const bool has_images = w->n_in_folder > 0;
+        w->n_in_folder = 0;
+        if (has_images)
+            return true;
+    }
+    w->n_in_folder += input->folder == IH_FOLDER_WITHIN;
+    if (result->status == IH_CONFLICT)
+        give_up(w, IH_EXIT_USAGE, path, result->error.message);
+    if (result->has_records) {
+        take_records(w, path, result->records);
+        return true;
+    }
+    check_measurement(w, path, result);
+    take_result(w, path, result);
     return true;
 }
 
 /* ---- the end ---- */
 
-/* Writes the total and renames the files to their names. If all inputs failed, files other than
- * JSON, which records failures, are not made. */
+/* A worthless file is not made. */
+static bool is_kept(const struct ih_writer *w, const struct sink *s)
+{
+    return !is_worthless(w, s) || (s->file.is_standard && !w->options->only_total);
+}
+
+static void end_sink(struct ih_writer *w, struct sink *s)
+{
+    struct ih_error reason;
+    errno = 0;
+    s->data->output->end(s->state);
+    if (fflush(s->file.stream) == 0 && !ferror(s->file.stream))
+        return;
+    const int error = errno ? errno : EIO;
+    ih_error_errno(&reason, error, "cannot write");
+    give_up_sink(w, s, error, reason.message);
+}
+
+/* Writes the total and ends all documents; then renames the files to their names. */
 static void complete_outputs(struct ih_writer *w)
 {
     const struct ih_options *o = w->options;
     struct ih_error reason;
-    bool is_worthless = w->report.n_done == 0 && w->report.n_failed > 0 &&
-                        !(o->output && o->output->holds_failures);
-    if (o->with_total && !is_worthless) {
+    if (o->with_total || w->has_totals) {
         struct ih_result total;
         ih_total_result(&w->total, &total);
         write_result(w, &total);
     }
-    if (w->output && (!is_worthless || (w->data.is_standard && !o->only_total))) {
-        o->output->end(w->output);
-        if (ih_outfile_commit(&w->data, &reason) != IH_OK)
-            give_up(w, IH_EXIT_FAILED, data_name(w), reason.message);
-    }
+    for (size_t i = 0; i < o->n_outputs; i++)
+        if (is_kept(w, &w->sinks[i]))
+            end_sink(w, &w->sinks[i]);
+    for (size_t i = 0; i < o->n_outputs; i++)
+        if (is_kept(w, &w->sinks[i]) && ih_outfile_commit(&w->sinks[i].file, &reason) != IH_OK)
+            give_up_sink(w, &w->sinks[i], 0, reason.message);
     if (w->charts && ih_charts_commit(w->charts, &reason) != IH_OK)
         give_up(w, IH_EXIT_FAILED, o->chart_path, reason.message);
 }
 
 void ih_writer_stop_progress(struct ih_writer *w)
 {
+    ih_ahead_stop(w->ahead);
+    w->ahead = NULL;
     pthread_mutex_lock(&w->lock);
-    ih_progress_close(w->progress);
+    if (ih_progress_close(w->progress))
+        w->report.has_shown_progress = true;
     w->progress = NULL;
     pthread_mutex_unlock(&w->lock);
 }
@@ -438,10 +539,12 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
     w->is_open = false;
     pthread_mutex_unlock(&w->lock);
     if (w->options->is_verbose)
-        print_full_report(&w->report, stderr);
-    else if (!w->options->is_quiet)
-        print_report(&w->report, stderr);
-    return w->report.n_failed || w->n_charts_failed ? IH_EXIT_FAILED : IH_EXIT_OK;
+        ih_report_print_full(&w->report, stderr);
+    else if (!w->options->is_quiet && !w->is_checking)
+        ih_report_print(&w->report, stderr);
+    if (w->report.n_failed || w->n_charts_failed)
+        return IH_EXIT_FAILED;
+    return w->n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
 }
 
 void ih_writer_interrupt(struct ih_writer *w)
@@ -451,14 +554,16 @@ void ih_writer_interrupt(struct ih_writer *w)
     until.tv_sec++;
     /* The lock is kept: nothing may be written any more. */
     bool is_between_records = pthread_mutex_timedlock(&w->lock, &until) == 0;
-    ih_charts_unlink(w->charts);
-    ih_outfile_unlink(&w->data);
+    unlink_files(w);
     if (!is_between_records || !w->is_open)
         return;
     ih_progress_interrupt(w->progress, &until);
-    if (w->output && w->data.is_standard) {
-        w->options->output->end(w->output);
-        fflush(w->data.stream);
+    for (size_t i = 0; i < w->options->n_outputs; i++) {
+        struct sink *s = &w->sinks[i];
+        if (!s->state || !s->file.is_standard)
+            continue;
+        s->data->output->end(s->state);
+        fflush(s->file.stream);
     }
 }
 
@@ -466,11 +571,16 @@ void ih_writer_close(struct ih_writer *w)
 {
     if (!w)
         return;
-    ih_progress_close(w->progress);
-    if (w->output)
-        w->options->output->close(w->output);
-    ih_outfile_discard(&w->data);
+    ih_writer_stop_progress(w);
+    for (size_t i = 0; i < w->options->n_outputs; i++) {
+        struct sink *s = &w->sinks[i];
+        if (s->state)
+            s->data->output->close(s->state);
+        ih_outfile_discard(&s->file);
+        free(s->buffer);
+    }
     ih_charts_close(w->charts);
+    free(w->folder);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }

@@ -232,7 +232,7 @@ static bool can_retry(struct jpeg_state *s, struct ih_error *err)
 }
 
 /* True: the scans have set every bit of every coefficient. Else the library smooths the image,
- * which is meant for the first scans of a file. */
+ * which is meant for the first scans of a file. How it does so depends on its version. */
 static bool is_every_bit_set(const struct jpeg_decompress_struct *c)
 {
     for (int i = 0; i < c->num_components; i++)
@@ -255,9 +255,13 @@ static void start(struct jpeg_state *s, bool gives_raw)
     if (jpeg_has_multiple_scans(c) && s->reader.components_seen != (1u << c->num_components) - 1)
         ih_jpeg_reader_fail(&s->reader, IH_CORRUPT,
                             "a colour component has no scan"); /* libjpeg would invent it */
-    if (s->reader.warnings && c->progressive_mode && !is_every_bit_set(c))
+    if (!c->progressive_mode || is_every_bit_set(c))
+        return;
+    if (s->reader.warnings) /* a lost scan */
         ih_jpeg_reader_fail(&s->reader, IH_CORRUPT,
-                            "irregular, and bits of coefficients are missing"); /* a lost scan */
+                            "irregular, and bits of coefficients are missing");
+    ih_jpeg_reader_tolerate(&s->reader, IH_WARNING_LAST_BITS,
+                            "the scans of the last bits are missing");
 }
 
 /* Reads up to the end of the file's data, EOI. May longjmp. */

@@ -1,6 +1,8 @@
 /* Chooses the decoder of a file, and applies the limits and checks that all formats share. */
 #include "decode/decoder.h"
 
+#include "decode/recognise.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -65,6 +67,19 @@ bool ih_probe_jxl(const uint8_t *head, size_t size)
            (size >= 12 && memcmp(head, "\0\0\0\x0CJXL \x0D\x0A\x87\x0A", 12) == 0);
 }
 
+/* A bare codestream, or one in boxes. */
+bool ih_probe_jp2(const uint8_t *head, size_t size)
+{
+    return (size >= 4 && memcmp(head, "\xFF\x4F\xFF\x51", 4) == 0) ||
+           (size >= 12 && memcmp(head, "\0\0\0\x0CjP  \x0D\x0A\x87\x0A", 12) == 0);
+}
+
+bool ih_probe_preview(const uint8_t *head, size_t size)
+{
+    (void)head, (void)size;
+    return false;
+}
+
 /* The index of the decoder that recognises the file, or of the NULL at the end. */
 static unsigned find(const uint8_t *head, size_t size)
 {
@@ -74,14 +89,44 @@ static unsigned find(const uint8_t *head, size_t size)
     return i;
 }
 
-/* Tells an image that another build could decode from a file that is no image. */
-static enum ih_status unknown(const uint8_t *head, size_t size, struct ih_error *err)
+bool ih_decode_is_image(const uint8_t *head, size_t size)
 {
+    if (size > IH_PROBE_BYTES)
+        size = IH_PROBE_BYTES;
+    if (size > 0 && ih_decoders[find(head, size)])
+        return true;
+    for (const struct ih_decoder_missing *m = ih_decoders_missing; m->name; m++)
+        if (m->probe(head, size))
+            return true;
+    return false;
+}
+
+/* The index of the decoder of previews, or of the NULL at the end. */
+static unsigned find_preview(struct ih_error *err)
+{
+    unsigned i = 0;
+    while (ih_decoders[i] && ih_decoders[i]->probe != ih_probe_preview)
+        i++;
+    if (!ih_decoders[i])
+        ih_error_set(err, IH_UNSUPPORTED,
+                     "cannot decode previews of camera raw: not in this build (LibRaw)");
+    return i;
+}
+
+/* Explains why no decoder was found: another build has it, or none. */
+static enum ih_status unknown(struct ih_source *src, struct ih_error *err)
+{
+    const uint8_t *head;
+    size_t size;
+    if (ih_source_peek(src, IH_PROBE_BYTES, &head, &size, err) != IH_OK)
+        return err->status;
     for (const struct ih_decoder_missing *m = ih_decoders_missing; m->name; m++)
         if (m->probe(head, size))
             return ih_error_set(err, IH_UNSUPPORTED, "cannot decode %s: not in this build (%s)",
                                 m->name, m->library);
-    return ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
+    ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
+    err->limit = IH_LIMIT_RAW_CHANNELS;
+    return IH_UNKNOWN;
 }
 
 /* ---- decoding ---- */
@@ -129,8 +174,19 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
             size = IH_PROBE_BYTES;
         index = find(head, size);
         d->decoder = ih_decoders[index];
+        /* Camera raw files look like TIFF, and TGA has no signature. */
+        const bool is_sure =
+            d->decoder && d->decoder != &ih_decoder_tga && !ih_probe_tiff(head, size);
+        if (!is_sure && ih_recognise(src, err) != IH_OK) {
+            if (err->limit != IH_LIMIT_RAW_PREVIEW || !options->takes_raw_previews)
+                return err->status;
+            index = find_preview(err);
+            d->decoder = ih_decoders[index];
+            if (!d->decoder)
+                return err->status;
+        }
         if (!d->decoder)
-            return unknown(head, size, err);
+            return unknown(src, err);
         if (d->decoder->is_isolated || options->isolates_all)
             d->remote = options->remote; /* never for raw samples: there is nothing to decode */
     }

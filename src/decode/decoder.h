@@ -43,6 +43,8 @@ struct ih_decode_options {
      * at most this many bytes. 0: IH_HELD_BYTES_MAX; 1: never. */
     uint64_t held_bytes_max;
 
+    bool takes_raw_previews; /* decode the JPEG preview of camera raw files */
+
     /* Accept irregular files whose pixels are certain, with a warning (docs/formats.md). */
     bool is_lenient;
 
@@ -157,6 +159,8 @@ bool ih_probe_tiff(const uint8_t *head, size_t size_bytes);
 bool ih_probe_gif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_heif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jxl(const uint8_t *head, size_t size_bytes);
+bool ih_probe_jp2(const uint8_t *head, size_t size_bytes);
+bool ih_probe_preview(const uint8_t *head, size_t size_bytes); /* false: chosen on request */
 
 /*
  * Decodes outside this process: in a sandbox, for formats whose library is not trusted. The caller
@@ -206,6 +210,10 @@ struct ih_decode {
  */
 enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
                               const struct ih_decode_options *options, struct ih_error *err);
+
+/* Whether a file that begins with these bytes is of a format that this build, or another, decodes.
+ * head has IH_PROBE_BYTES bytes or more, or fewer if the file is shorter. */
+bool ih_decode_is_image(const uint8_t *head, size_t size_bytes);
 
 /* Returns IH_LIMIT if the image has more than max_pixels, else IH_OK. ih_decode_open checks this
  * after open; a decoder that allocates by the size of the image in open checks it first. */

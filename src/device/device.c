@@ -34,7 +34,7 @@ static bool begin_start(struct ih_device *d)
     struct timespec until;
     int error = 0;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000;
+    until.tv_sec += (time_t)(ms / 1000);
     until.tv_nsec += (long)(ms % 1000) * 1000 * 1000;
     until.tv_sec += until.tv_nsec / (1000 * 1000 * 1000);
     until.tv_nsec %= 1000 * 1000 * 1000;

@@ -122,13 +122,17 @@ static int run_program(struct ih_decoder_process *p, int its_socket, int memory)
     posix_spawnattr_setsigmask(&attributes, &blocked);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    char name[] = "imghist", option[] = IH_DECODER_PROCESS_OPTION, strict[] = "strict",
-         prepared[16], memory_bytes[24];
+    char name[] = "imghist", images[] = IH_DECODER_PROCESS_OPTION,
+         archives[] = IH_ARCHIVE_PROCESS_OPTION, strict[] = "strict", prepared[16],
+         memory_bytes[24], cpu_seconds[16];
     char *const arguments[] = {
-        name, option, prepared, memory_bytes, p->command->is_strict ? strict : NULL, NULL};
+        name,        p->command->reads_archives ? archives : images, prepared, memory_bytes,
+        cpu_seconds, p->command->is_strict ? strict : NULL,          NULL};
     snprintf(prepared, sizeof prepared, "%u", p->prepared);
     snprintf(memory_bytes, sizeof memory_bytes, "%llu",
              (unsigned long long)p->command->memory_bytes);
+    snprintf(cpu_seconds, sizeof cpu_seconds, "%d",
+             p->command->reads_archives ? 0 : 2 * IH_DECODER_PROCESS_CPU_SECONDS_MAX);
     int error_number =
         posix_spawn(&p->pid, p->command->program, &actions, &attributes, arguments, environment);
     free(environment);
@@ -227,6 +231,12 @@ static unsigned cpu_seconds_max(const struct ih_decoder_process *p)
                                        : (unsigned)IH_DECODER_PROCESS_CPU_SECONDS_MAX;
 }
 
+/* Returns false if the process is too close to its hard limit. */
+static bool allow_cpu_seconds(const struct ih_decoder_process *p, unsigned seconds)
+{
+    return p->command->reads_archives || ih_sandbox_allow_seconds(p->pid, seconds);
+}
+
 /* Passes on, once, why a process runs without seccomp. */
 static void warn(const struct ih_decoder_process_command *c, const char *reason)
 {
@@ -259,7 +269,7 @@ static enum ih_status start(struct ih_decoder_process *p, struct ih_error *err)
         return hello.status;
     }
     p->has_worked = true;
-    ih_sandbox_allow_seconds(p->pid, cpu_seconds_max(p));
+    allow_cpu_seconds(p, cpu_seconds_max(p));
     warn(p->command, hello.message);
     return IH_OK;
 }
@@ -271,7 +281,7 @@ static enum ih_status provide(struct ih_decoder_process *p, unsigned index, stru
     const struct ih_decoder *decoder =
         (p->command->decoders ? p->command->decoders : ih_decoders)[index];
     /* A process that has used much CPU time is too close to its hard limit. */
-    if (p->is_running && !ih_sandbox_allow_seconds(p->pid, cpu_seconds_max(p)))
+    if (p->is_running && !allow_cpu_seconds(p, cpu_seconds_max(p)))
         stop(p);
     if (p->is_running && p->prepared != index && p->prepared != IH_DECODER_PROCESS_ALL &&
         decoder->prepare) {
@@ -409,8 +419,15 @@ static enum ih_status next_reply(struct ih_decoder_process *p, struct ih_wire_re
     return err->status;
 }
 
+/* A slow pipe may delay any worker, so its time on the clock has no limit. */
+static void renew_patience(struct ih_decoder_process *p)
+{
+    const uint64_t seconds = has_timeout(p, seconds_max(p)) ? p->timeout_s : seconds_max(p);
+    p->patience.left_ns = p->is_pipe ? IH_WIRE_FOR_EVER : seconds * NS_A_SECOND;
+}
+
 static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih_source *src,
-                         const struct ih_decode_options *options)
+                         int file, const struct ih_decode_options *options)
 {
     struct ih_wire_request request;
     memset(&request, 0, sizeof request); /* padding is sent as well */
@@ -423,12 +440,17 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
     request.at_end = src->at_end;
     request.is_from_start = src->is_from_start;
     request.file_bytes = UINT64_MAX;
-    if (ih_source_size_left(src, &request.file_bytes)) {
+    if (src->fd < 0) { /* memory that nothing has read yet: the process gets it as a file */
+        request.n_read = 0;
+        request.at_end = false;
+        request.is_from_start = true;
+        request.file_bytes = src->memory_bytes;
+    } else if (ih_source_size_left(src, &request.file_bytes)) {
         const off_t position = lseek(src->fd, 0, SEEK_CUR);
         request.file_bytes += (uint64_t)position - src->n_left;
     }
-    return ih_wire_send_request(p->socket, &request, src->fd, &p->patience) &&
-           ih_wire_send(p->socket, src->next, src->n_left, &p->patience);
+    return ih_wire_send_request(p->socket, &request, file, &p->patience) &&
+           ih_wire_send(p->socket, src->next, request.n_read, &p->patience);
 }
 
 static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned index,
@@ -440,20 +462,23 @@ static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned inde
     uint64_t n_bytes;
     if (provide(p, index, err) != IH_OK)
         return err->status;
-    /* A slow pipe may delay any worker, so its time on the clock has no limit. */
-    bool is_pipe = !ih_source_size_left(src, &n_bytes);
+    p->is_pipe = !ih_source_size_left(src, &n_bytes);
     p->timeout_s = options->timeout_s;
-    p->patience.left_ns =
-        (has_timeout(p, seconds_max(p)) ? p->timeout_s : seconds_max(p)) * NS_A_SECOND;
-    if (is_pipe) {
-        p->patience.left_ns = IH_WIRE_FOR_EVER;
+    renew_patience(p);
+    if (p->is_pipe) {
         if (has_timeout(p, cpu_seconds_max(p)))
-            ih_sandbox_allow_seconds(p->pid, p->timeout_s);
+            allow_cpu_seconds(p, p->timeout_s);
     }
     p->is_busy = true;
     p->budget = options->budget;
     p->n_pixels_left = 0;
-    if (!send_request(p, index, src, options))
+    int file = src->fd >= 0 ? src->fd : ih_shared_file(src->memory, src->memory_bytes);
+    if (file < 0)
+        return ih_error_errno(err, errno, "cannot hand the image to a decoder process");
+    const bool is_sent = send_request(p, index, src, file, options);
+    if (src->fd < 0)
+        close(file);
+    if (!is_sent)
         return fail_silent(p, err);
     enum ih_status status = next_reply(p, &r, err);
     if (status != IH_OK)
@@ -496,6 +521,8 @@ static enum ih_status read_pixels(struct ih_remote_decoder *remote, uint8_t *pix
     *n_pixels = 0;
     if (p->n_pixels_left == 0) {
         struct ih_wire_reply r;
+        if (p->command->reads_archives)
+            renew_patience(p);
         enum ih_status status = next_reply(p, &r, err);
         if (status != IH_OK)
             return status;

@@ -42,8 +42,8 @@ enum { IH_DECODER_PROCESS_CPU_SECONDS_MAX = 600 };
  * ih_decode_options.timeout_s limits the wait for a file, and the CPU time of a pipe. */
 enum { IH_DECODER_PROCESS_SECONDS_MAX = 1800 };
 
-/* How to start a decoder process: `program --decoder-process DECODER MEMORY_BYTES [strict]`. main
- * passes these arguments to ih_decoder_process_serve. */
+/* How to start a decoder process: `program --decoder-process DECODER MEMORY_BYTES CPU_SECONDS
+ * [strict]`. main passes these arguments to ih_decoder_process_serve. */
 struct ih_decoder_process_command {
     const char *program;      /* path of this program; NULL: not known, so no process starts */
     bool is_strict;           /* refuse to run without seccomp in a build that has it */
@@ -56,9 +56,13 @@ struct ih_decoder_process_command {
     void (*warn)(const char *message);
     atomic_flag *has_warned;
     const struct ih_decoder *const *decoders; /* borrowed, what it serves; NULL: ih_decoders */
+    /* It reads archives, which take as long as they are: IH_ARCHIVE_PROCESS_OPTION starts it, its
+     * CPU time has no limit, and seconds_max and timeout_s are for each wait. */
+    bool reads_archives;
 };
 
 #define IH_DECODER_PROCESS_OPTION "--decoder-process"
+#define IH_ARCHIVE_PROCESS_OPTION "--archive-process"
 enum { IH_DECODER_PROCESS_ALL = 1000 };
 
 /* One worker's decoder process. Fields are private. */
@@ -75,7 +79,7 @@ struct ih_decoder_process {
     struct ih_wire_patience patience; /* for the start, then for each image */
 
     /* The current image: */
-    bool is_busy;
+    bool is_busy, is_pipe;
     struct ih_budget *budget; /* borrowed, or NULL */
     unsigned timeout_s;       /* 0: only the limits above */
     uint64_t taken_bytes;     /* from the budget, for the process */

@@ -16,6 +16,7 @@
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #endif
 
 /* Sanitizers reserve terabytes of address space, which no limit may touch. */
@@ -34,9 +35,14 @@
 /* ---- limits ---- */
 
 /* Address space beside the images: the program and its libraries, and for each thread of a decoding
- * library a stack and an arena of malloc, which reserves 128 MiB. */
+ * library a stack and an arena of malloc, which reserves 128 MiB, or 1 MiB on 32-bit systems. */
+#if UINTPTR_MAX > UINT32_MAX
 #define ADDRESS_BYTES ((uint64_t)4 << 30)
 #define ADDRESS_BYTES_PER_CORE ((uint64_t)256 << 20)
+#else
+#define ADDRESS_BYTES ((uint64_t)512 << 20)
+#define ADDRESS_BYTES_PER_CORE ((uint64_t)16 << 20)
+#endif
 
 #ifdef __GLIBC__ /* an enum with _GNU_SOURCE */
 typedef __rlimit_resource_t resource_type;
@@ -104,14 +110,28 @@ const char *ih_sandbox_title(void)
 }
 
 /* Calls that are allowed with any arguments: memory, threads, time, open files. Of the stat family
- * only those that take no path. Each name ends with a zero byte. */
+ * only those that take no path. recv and send are calls of their own on 32-bit x86, through
+ * socketcall. Each name ends with a zero byte. */
 static const char allowed[] =
-    "read\0readv\0write\0writev\0recvfrom\0recvmsg\0sendto\0sendmsg\0close\0lseek\0"
+    "read\0readv\0write\0writev\0recv\0recvfrom\0recvmsg\0send\0sendto\0sendmsg\0close\0lseek\0"
     "_llseek\0fstat\0fstat64\0munmap\0mremap\0brk\0madvise\0futex\0futex_time64\0"
     "set_robust_list\0rseq\0sched_yield\0membarrier\0sched_getaffinity\0gettid\0getpid\0"
     "rt_sigaction\0rt_sigprocmask\0rt_sigreturn\0sigaltstack\0restart_syscall\0exit\0"
     "exit_group\0clock_gettime\0clock_gettime64\0gettimeofday\0clock_nanosleep\0"
-    "nanosleep\0getrusage\0getrandom\0getrlimit\0ugetrlimit\0sysinfo\0";
+    "clock_nanosleep_time64\0nanosleep\0getrusage\0getrandom\0getrlimit\0ugetrlimit\0sysinfo\0";
+
+/* A filter sees registers, no memory. On 32-bit x86 and s390x, mmap is a call with a pointer to its
+ * arguments. 32-bit systems have mmap2 instead; on s390x, mmap can map code too. */
+#ifdef SYS_mmap2
+#define MMAP "mmap2"
+#else
+#define MMAP "mmap"
+#endif
+#ifdef __s390x__
+enum { MMAP_HAS_ARGUMENTS = 0, FLAGS_OF_CLONE = 1 };
+#else
+enum { MMAP_HAS_ARGUMENTS = 1, FLAGS_OF_CLONE = 0 };
+#endif
 
 /* Allows a call if its n arguments compare as given. */
 static int allow(scmp_filter_ctx filter, const char *name, unsigned n,
@@ -128,15 +148,15 @@ static int allow(scmp_filter_ctx filter, const char *name, unsigned n,
 static int add_rules(scmp_filter_ctx filter)
 {
     const struct scmp_arg_cmp no_code[] = {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)};
-    const struct scmp_arg_cmp thread[] = {SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)};
+    const struct scmp_arg_cmp thread[] = {
+        SCMP_CMP(FLAGS_OF_CLONE, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)};
     const struct scmp_arg_cmp own_threads[] = {SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0)};
     const struct scmp_arg_cmp own_limits_read[] = {SCMP_A0(SCMP_CMP_EQ, 0, 0),
                                                    SCMP_A2(SCMP_CMP_EQ, 0, 0)};
     int failure = 0;
     for (const char *name = allowed; *name && !failure; name += strlen(name) + 1)
         failure = allow(filter, name, 0, NULL);
-    failure = failure ? failure : allow(filter, "mmap", 1, no_code);
-    failure = failure ? failure : allow(filter, "mmap2", 1, no_code);
+    failure = failure ? failure : allow(filter, MMAP, MMAP_HAS_ARGUMENTS, no_code);
     failure = failure ? failure : allow(filter, "mprotect", 1, no_code);
     failure = failure ? failure : allow(filter, "clone", 1, thread);
     failure = failure ? failure : allow(filter, "tgkill", 1, own_threads); /* abort and raise */
@@ -183,7 +203,8 @@ enum ih_status ih_sandbox_enter(const struct ih_sandbox_limits *limits, struct i
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
     limit(RLIMIT_NOFILE, limits->n_files);
-    limit(RLIMIT_CPU, limits->cpu_seconds);
+    if (limits->cpu_seconds > 0)
+        limit(RLIMIT_CPU, limits->cpu_seconds);
     limit_address_space(limits->memory_bytes);
     return forbid_calls(err);
 }

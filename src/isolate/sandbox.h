@@ -20,7 +20,7 @@ const char *ih_sandbox_title(void);
 
 struct ih_sandbox_limits {
     unsigned n_files;      /* open at a time */
-    unsigned cpu_seconds;  /* of the whole process */
+    unsigned cpu_seconds;  /* of the whole process; 0: no limit */
     uint64_t memory_bytes; /* for images; the process gets some more; 0: no limit */
 };
 

@@ -229,10 +229,10 @@ static bool enter_sandbox(char *const *arguments)
 {
     const struct ih_sandbox_limits limits = {
         .n_files = FILES_MAX,
-        .cpu_seconds = 2 * IH_DECODER_PROCESS_CPU_SECONDS_MAX,
+        .cpu_seconds = (unsigned)strtoul(arguments[2], NULL, 10),
         .memory_bytes = strtoull(arguments[1], NULL, 10),
     };
-    const bool is_strict = arguments[2] != NULL;
+    const bool is_strict = arguments[3] != NULL;
     struct ih_error hello = {0};
     if (ih_sandbox_enter(&limits, &hello) != IH_OK && !is_strict)
         hello.status = IH_OK;
@@ -255,7 +255,8 @@ int ih_decoder_process_serve(const struct ih_decoder *const *decoders, char *con
         return EXIT_FAILURE;
     s->unprepared = calloc(n_decoders + 1, sizeof *s->unprepared);
     s->memory = ih_shared_pixels_map(IH_DECODER_PROCESS_MEMORY);
-    bool is_ready = arguments[0] && arguments[1] && s->unprepared && s->memory && close_files();
+    bool is_ready =
+        arguments[0] && arguments[1] && arguments[2] && s->unprepared && s->memory && close_files();
     if (is_ready) {
         prepare(s, decoders, strtoul(arguments[0], NULL, 10));
         is_ready = enter_sandbox(arguments);

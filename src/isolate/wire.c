@@ -186,6 +186,27 @@ static struct ih_shared_pixels *map(int file)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+int ih_shared_file(const uint8_t *bytes, size_t size_bytes)
+{
+    const int file = make_file();
+    while (file >= 0 && size_bytes > 0) {
+        const ssize_t n = write(file, bytes, size_bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            const int error_number = n < 0 ? errno : ENOSPC;
+            close(file);
+            errno = error_number;
+            return -1;
+        }
+        bytes += n;
+        size_bytes -= (size_t)n;
+    }
+    if (file >= 0)
+        lseek(file, 0, SEEK_SET);
+    return file;
+}
+
 struct ih_shared_pixels *ih_shared_pixels_make(int *file)
 {
     *file = make_file();

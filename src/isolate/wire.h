@@ -64,6 +64,10 @@ bool ih_wire_send_request(int socket, const struct ih_wire_request *request, int
                           struct ih_wire_patience *patience);
 bool ih_wire_receive_request(int socket, struct ih_wire_request *request, int *file);
 
+/* A file in memory with these bytes, at its start, for a request; the caller closes it. -1 and
+ * errno on failure. */
+int ih_shared_file(const uint8_t *bytes, size_t size_bytes);
+
 /* ---- pixels ---- */
 
 /*

@@ -4,7 +4,9 @@
 #include "pipeline/pipeline.h"
 
 #include "base/clock.h"
+#include "decode/archive.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -75,6 +77,30 @@ static enum ih_status count_bands(const struct ih_pipeline_options *options,
     return status;
 }
 
+/* Leaves a result file to the taker, open if it cannot be opened again. Only if it is named: in a
+ * directory walk it may be the output of an earlier run over the same images. */
+static bool leave_records(const struct ih_pipeline_options *options, const struct ih_input *input,
+                          struct ih_source *src, struct ih_result *result)
+{
+    const uint8_t *head;
+    size_t size;
+    uint64_t n_bytes;
+    struct ih_error ignored;
+    if (!options->is_result_file || options->decode.raw_channels || !input->is_named ||
+        ih_source_peek(src, IH_PROBE_BYTES, &head, &size, &ignored) != IH_OK ||
+        !options->is_result_file(head, size))
+        return false;
+    if (input->is_stdin || input->bytes || !ih_source_size(src, &n_bytes)) {
+        result->records = malloc(sizeof *result->records);
+        if (!result->records)
+            return false;
+        *result->records = *src;
+        *src = (struct ih_source){.is_open = false};
+    }
+    result->has_records = true;
+    return true;
+}
+
 /* Checks that an opened source is no output, finds its decoder and counts it. */
 static enum ih_status count_source(const struct ih_pipeline_options *options,
                                    const struct ih_input *input, struct ih_lane *lane,
@@ -94,6 +120,8 @@ static enum ih_status count_source(const struct ih_pipeline_options *options,
         *err = conflict;
         status = conflict.status;
     }
+    if (status == IH_UNKNOWN)
+        leave_records(options, input, src, result);
     if (status == IH_OK) {
         result->spec = (struct ih_count_spec){decode.info.n_channels, options->luma,
                                               options->clip_low, options->clip_high};
@@ -109,19 +137,63 @@ static enum ih_status count_source(const struct ih_pipeline_options *options,
     return status;
 }
 
-void ih_count_input(const struct ih_pipeline_options *options, const struct ih_input *input,
-                    struct ih_lane *lane, struct ih_source *src, struct ih_result *result)
+bool ih_input_may_be_archive(const struct ih_pipeline_options *options,
+                             const struct ih_input *input)
 {
+    return options->archive_readers && !options->decode.raw_channels && !input->bytes &&
+           input->error.status == IH_OK && (input->is_named || ih_archive_is_name(input->path));
+}
+
+enum ih_status ih_input_open(const struct ih_pipeline_options *options,
+                             const struct ih_input *input, struct ih_source *src, bool *is_archive,
+                             struct ih_error *err)
+{
+    struct ih_file_identity id;
+    enum ih_archive_kind kind = IH_ARCHIVE_NONE;
+    const uint8_t *head;
+    size_t size;
+    *is_archive = false;
+    enum ih_status status = open_source(input, src, err);
+    if (status != IH_OK || !ih_input_may_be_archive(options, input))
+        return status;
+    status = ih_source_peek(src, IH_PROBE_BYTES, &head, &size, err);
+    if (status == IH_OK && (kind = ih_archive_probe(head, size)) == IH_ARCHIVE_UNSURE) {
+        status = ih_source_peek(src, IH_ARCHIVE_PROBE_BYTES, &head, &size, err);
+        kind = ih_archive_probe(head, size);
+    }
+    if (status != IH_OK)
+        return status;
+    *is_archive = kind != IH_ARCHIVE_NONE && kind != IH_ARCHIVE_UNSURE;
+    if (*is_archive && ih_source_identity(src, &id))
+        status = ih_check_not_output(&id, options->outputs, options->n_outputs, err);
+    return status;
+}
+
+void ih_count_source(const struct ih_pipeline_options *options, const struct ih_input *input,
+                     struct ih_lane *lane, struct ih_source *src, struct ih_result *result)
+{
+    struct ih_times *times = &result->times;
+    const uint64_t open_ns = src->read_ns;
     memset(result, 0, sizeof *result);
     result->path = input->path;
     result->alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    result->status = open_source(input, src, &result->error);
-    if (result->status == IH_OK) {
-        struct ih_times *times = &result->times;
-        uint64_t open_ns = src->read_ns;
-        result->status = count_source(options, input, lane, src, result);
-        times->read_ns = src->read_ns;
-        times->decode_ns -= src->read_ns - open_ns; /* the decoder does the reading */
+    result->status = count_source(options, input, lane, src, result);
+    times->read_ns = src->read_ns;
+    times->decode_ns -= src->read_ns - open_ns; /* the decoder does the reading */
+    ih_source_close(src);
+}
+
+void ih_count_input(const struct ih_pipeline_options *options, const struct ih_input *input,
+                    struct ih_lane *lane, struct ih_source *src, struct ih_result *result)
+{
+    struct ih_error error = {0};
+    if (open_source(input, src, &error) == IH_OK) {
+        ih_count_source(options, input, lane, src, result);
+        return;
     }
+    memset(result, 0, sizeof *result);
+    result->path = input->path;
+    result->status = error.status;
+    result->error = error;
     ih_source_close(src);
 }

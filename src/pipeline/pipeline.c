@@ -1,31 +1,53 @@
 /*
- * The workers, and the window that puts their results back into order.
+ * The workers, and the list that keeps their results in the order of the inputs.
  *
- * There are two locks. next_lock is held while an input is fetched and numbered, so a slow
- * directory walk holds up neither results nor busy workers. lock guards the window.
+ * An input gets its slot at the end of the list when it is started; a member of an archive gets one
+ * before the slot of its archive. Results are taken from the front. A worker that looks for work
+ * prefers members of open archives, the first archive first, to a new input.
+ *
+ * Only one worker at a time fetches an input, and one at a time reads an archive, both without the
+ * lock: a slow directory walk or archive holds up neither results nor busy workers.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include "pipeline/pipeline.h"
 
 #include "base/budget.h"
+#include "decode/archive.h"
 #include "jpeg_gpu/offload.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /*
- * How many inputs per worker may be started but not yet taken. With 192, an input may take 192
- * times as long as the others without holding them up. Each started input holds 11 KB until its
- * result is taken. If the taker is slow, 16 are enough to keep all workers busy.
+ * How many inputs per worker may be started but not yet taken, and as many members. With 192, an
+ * input may take 192 times as long as the others without holding them up. Each holds 11 KB until
+ * its result is taken. If the taker is slow, 16 are enough to keep all workers busy.
  */
 enum { WINDOW_PER_THREAD = 192, WINDOW_OF_SLOW_TAKER = 16 };
 
-struct window_slot {
-    bool is_ready;
+/* With this many open archives, no more inputs are started. Each has a process. More than this are
+ * open only if workers start several at the same moment. */
+enum { ARCHIVES_MAX = 8 };
+
+struct slot {
+    struct slot *before, *after; /* in the list */
+    uint64_t number;             /* of the input */
+    bool is_ready;               /* to be taken */
+    bool has_result;             /* an archive has one only if it failed */
     struct ih_input input;
-    struct ih_result *result; /* owned */
+    struct open_archive *archive; /* owned by the archive's own slot; NULL: neither */
+    struct ih_result result;
+};
+
+struct open_archive {
+    struct open_archive *next; /* in the order of the inputs */
+    struct slot *slot;         /* of the archive itself */
+    struct ih_archive *reader; /* owned until the archive's end */
+    bool is_being_read;        /* by a worker */
+    uint64_t n_waiting;        /* members that are started and not taken */
 };
 
 struct pipeline {
@@ -34,65 +56,85 @@ struct pipeline {
     const struct ih_pipeline_calls *calls;
     struct ih_offload offload;
 
-    pthread_mutex_t next_lock; /* held during a call to next */
-
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t on_change;
-    struct window_slot *slots; /* input i is in slot i % n_slots */
-    size_t n_slots;
-    uint64_t n_started, n_taken; /* inputs; n_started - n_taken <= n_slots */
-    uint64_t n_offloaded;        /* inputs at the hardware JPEG decoders */
-    unsigned n_working;          /* workers */
-    bool is_stopping;            /* start no more inputs */
-    struct ih_error error;       /* ends the run */
+    pthread_mutex_t lock;                /* guards what follows */
+    pthread_cond_t on_work, on_result;   /* workers wait for the first, the taker for the second */
+    struct slot *first, *last;           /* the list */
+    uint64_t n_inputs, n_inputs_waiting; /* started; and not taken */
+    uint64_t n_members_waiting;          /* of all archives */
+    struct open_archive *archives;       /* not at their end */
+    unsigned n_archives;
+    unsigned n_undecided;  /* inputs that may yet prove to be archives */
+    uint64_t n_offloaded;  /* inputs at the hardware JPEG decoders */
+    unsigned n_working;    /* workers */
+    bool is_fetching;      /* a worker calls next */
+    bool is_at_end;        /* of the inputs */
+    bool is_stopping;      /* start no more inputs */
+    struct ih_error error; /* ends the run */
 };
 
-/* Whether one more input may be started. The caller holds the lock. */
-static bool has_room(const struct pipeline *p)
+/* ---- the list of slots; the caller holds the lock ---- */
+
+/* Whether one more may be started if n of a kind wait. */
+static bool has_room(const struct pipeline *p, uint64_t n)
 {
-    uint64_t n = p->n_started - p->n_taken;
-    uint64_t few = (uint64_t)p->options->n_threads * WINDOW_OF_SLOW_TAKER;
-    bool is_taker_slow = p->slots[p->n_taken % p->n_slots].is_ready;
-    return n < p->n_slots && (n < few || !is_taker_slow);
+    const uint64_t n_threads = p->options->n_threads;
+    const bool is_taker_slow = p->first && p->first->is_ready;
+    return n < n_threads * WINDOW_PER_THREAD &&
+           (n < n_threads * WINDOW_OF_SLOW_TAKER || !is_taker_slow);
 }
 
-/* Waits for room in the window and fetches the next input. NULL at the end. */
-static struct window_slot *start_next(struct pipeline *p)
+/* The same for a member. Others wait for the first archive's members to be taken, so those always
+ * get some room. */
+static bool has_member_room(const struct pipeline *p, const struct open_archive *a)
 {
-    struct window_slot *slot = NULL;
-    struct ih_input input = {.path = NULL};
-    pthread_mutex_lock(&p->next_lock);
-    pthread_mutex_lock(&p->lock);
-    while (!p->is_stopping && !has_room(p))
-        pthread_cond_wait(&p->on_change, &p->lock);
-    bool has_input = !p->is_stopping;
-    pthread_mutex_unlock(&p->lock);
-
-    has_input = has_input && p->calls->next(p->calls->next_user, &input);
-
-    pthread_mutex_lock(&p->lock);
-    if (has_input) {
-        slot = &p->slots[p->n_started++ % p->n_slots];
-        slot->input = input;
-    } else {
-        p->is_stopping = true;
-    }
-    pthread_mutex_unlock(&p->lock);
-    pthread_mutex_unlock(&p->next_lock);
-    return slot;
+    const uint64_t few = (uint64_t)p->options->n_threads * WINDOW_OF_SLOW_TAKER;
+    return has_room(p, p->n_members_waiting) || (a == p->archives && a->n_waiting < few);
 }
 
-/* Puts a result into its slot. */
-static void finish(struct pipeline *p, struct window_slot *slot, struct ih_result *result)
+/* Inserts a slot before another, or at the end. */
+static void insert(struct pipeline *p, struct slot *slot, struct slot *after)
+{
+    slot->after = after;
+    slot->before = after ? after->before : p->last;
+    *(slot->before ? &slot->before->after : &p->first) = slot;
+    *(after ? &after->before : &p->last) = slot;
+}
+
+static void remove_first(struct pipeline *p)
+{
+    struct slot *slot = p->first;
+    p->first = slot->after;
+    *(p->first ? &p->first->before : &p->last) = NULL;
+    if (!slot->input.is_member)
+        p->n_inputs_waiting--;
+    else {
+        p->n_members_waiting--;
+        slot->archive->n_waiting--;
+    }
+}
+
+static void free_slot(struct slot *slot)
+{
+    if (slot->archive && !slot->input.is_member) {
+        ih_archive_close(slot->archive->reader);
+        free(slot->archive);
+    }
+    free(slot->input.path);
+    free(slot);
+}
+
+/* Hands a slot with its result to the taker. */
+static void finish(struct pipeline *p, struct slot *slot)
 {
     pthread_mutex_lock(&p->lock);
-    if (result->status == IH_UNAVAILABLE) {
-        p->error = result->error; /* no device or decoder process: every input would fail */
+    if (slot->result.status == IH_UNAVAILABLE) {
+        p->error = slot->result.error; /* no device or decoder process: every input would fail */
         p->is_stopping = true;
+        pthread_cond_broadcast(&p->on_work);
     }
-    slot->result = result;
+    slot->has_result = true;
     slot->is_ready = true;
-    pthread_cond_broadcast(&p->on_change);
+    pthread_cond_signal(&p->on_result);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -101,6 +143,8 @@ struct worker {
     struct ih_lane *lane;
     struct ih_source src;
     struct ih_offload_file file;
+    struct ih_member member;
+    bool is_undecided; /* its input may prove to be an archive; counted in n_undecided */
 };
 
 /* IH_OK or IH_MEMORY; the caller closes the worker in both cases. */
@@ -115,6 +159,7 @@ static enum ih_status open_worker(struct worker *w, const struct pipeline *p, st
 
 static void close_worker(struct worker *w)
 {
+    ih_member_reset(&w->member, w->options.member_budget);
     if (w->options.remote_decoders)
         w->options.remote_decoders->destroy(w->options.decode.remote);
     ih_lane_close(w->lane);
@@ -157,28 +202,28 @@ static void count_given_back(const struct pipeline *p, const struct ih_input *in
 static void on_offloaded(void *pipeline, void *ticket, struct ih_result *result, bool is_counted)
 {
     struct pipeline *p = pipeline;
-    struct window_slot *slot = ticket;
+    struct slot *slot = ticket;
     if (!is_counted)
         count_given_back(p, &slot->input, result);
     else if (p->options->skips_transparent)
         result->alpha = IH_ALPHA_SKIP_TRANSPARENT;
-    finish(p, slot, result);
+    finish(p, slot);
     pthread_mutex_lock(&p->lock);
     p->n_offloaded--;
-    pthread_cond_broadcast(&p->on_change);
+    pthread_cond_signal(&p->on_result);
     pthread_mutex_unlock(&p->lock);
 }
 
 /* Offers an input to the hardware JPEG decoders. Returns whether they took it. */
-static bool offload(struct pipeline *p, struct worker *w, struct window_slot *slot,
-                    struct ih_result *result)
+static bool offload(struct pipeline *p, struct worker *w, struct slot *slot)
 {
     pthread_mutex_lock(&p->lock);
     p->n_offloaded++; /* first, because they may finish before the call returns */
     pthread_mutex_unlock(&p->lock);
     const struct ih_input *input = &slot->input;
     const bool is_file = !input->bytes && !input->is_stdin && input->error.status == IH_OK;
-    if (ih_offload_try(&p->offload, is_file ? input->path : NULL, &w->file, &w->src, slot, result))
+    if (ih_offload_try(&p->offload, is_file ? input->path : NULL, &w->file, &w->src, slot,
+                       &slot->result))
         return true;
     pthread_mutex_lock(&p->lock);
     p->n_offloaded--; /* needs no signal: this worker goes on with the input */
@@ -186,23 +231,236 @@ static bool offload(struct pipeline *p, struct worker *w, struct window_slot *sl
     return false;
 }
 
+/* ---- work ---- */
+
+enum job { JOB_NONE, JOB_INPUT, JOB_MEMBER };
+
+/* Waits for work and reserves it. *archive: of a member. */
+static enum job wait_for_job(struct pipeline *p, struct open_archive **archive)
+{
+    enum job job = JOB_NONE;
+    pthread_mutex_lock(&p->lock);
+    while (!p->is_stopping && (!p->is_at_end || p->archives || p->n_undecided > 0)) {
+        struct open_archive *a = p->archives;
+        while (a && (a->is_being_read || !has_member_room(p, a)))
+            a = a->next;
+        *archive = a;
+        if (a) {
+            a->is_being_read = true;
+            job = JOB_MEMBER;
+            break;
+        }
+        if (!p->is_at_end && !p->is_fetching && p->n_archives < ARCHIVES_MAX &&
+            has_room(p, p->n_inputs_waiting)) {
+            p->is_fetching = true;
+            p->n_undecided++;
+            job = JOB_INPUT;
+            break;
+        }
+        pthread_cond_wait(&p->on_work, &p->lock);
+    }
+    if (job != JOB_NONE)
+        pthread_cond_signal(&p->on_work); /* there may be work for another worker too */
+    pthread_mutex_unlock(&p->lock);
+    return job;
+}
+
+/* The worker's input is an archive or not, or it was the end. The caller holds the lock. */
+static void decide(struct pipeline *p, struct worker *w)
+{
+    if (w->is_undecided && --p->n_undecided == 0)
+        pthread_cond_broadcast(&p->on_work); /* perhaps the end */
+    w->is_undecided = false;
+}
+
+/* Fetches the next input into the slot and appends it. False at the end. */
+static bool start_input(struct pipeline *p, struct worker *w, struct slot *slot)
+{
+    struct ih_input input = {.path = NULL};
+    const bool has_input = p->calls->next(p->calls->next_user, &input);
+    pthread_mutex_lock(&p->lock);
+    p->is_fetching = false;
+    if (has_input) {
+        slot->number = p->n_inputs++;
+        slot->input = input;
+        p->n_inputs_waiting++;
+        insert(p, slot, NULL);
+    } else {
+        p->is_at_end = true;
+    }
+    if (!has_input || !ih_input_may_be_archive(p->options, &input))
+        decide(p, w);
+    pthread_cond_signal(&p->on_work);
+    pthread_mutex_unlock(&p->lock);
+    return has_input;
+}
+
+/* Takes an archive off the list of open ones. Its own slot holds its result. */
+static void end_archive(struct pipeline *p, struct open_archive *a, const struct ih_error *err)
+{
+    struct slot *slot = a->slot;
+    ih_archive_close(a->reader);
+    a->reader = NULL;
+    memset(&slot->result, 0, sizeof slot->result);
+    slot->result.path = slot->input.path;
+    slot->result.status = err->status;
+    slot->result.error = *err;
+    pthread_mutex_lock(&p->lock);
+    struct open_archive **link = &p->archives;
+    while (*link != a)
+        link = &(*link)->next;
+    *link = a->next;
+    p->n_archives--;
+    slot->has_result = err->status != IH_OK;
+    slot->is_ready = true;
+    if (err->status == IH_UNAVAILABLE) {
+        p->error = *err;
+        p->is_stopping = true;
+    }
+    pthread_cond_broadcast(&p->on_work);
+    pthread_cond_signal(&p->on_result);
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* "a.tar/dir/key.jpg"; owned by the caller, or NULL. */
+static char *member_path(const char *archive, const char *name)
+{
+    const size_t size = strlen(archive) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (path)
+        snprintf(path, size, "%s/%s", archive, name);
+    return path;
+}
+
+/* Reads the next member of an archive into the slot and inserts it. False at the archive's end. */
+static bool start_member(struct pipeline *p, struct worker *w, struct open_archive *a,
+                         struct slot *slot)
+{
+    struct ih_error err = {0};
+    bool has_member = false;
+    char *path = NULL;
+    ih_archive_next(a->reader, &w->member, &has_member, &err);
+    if (has_member && !(path = member_path(a->slot->input.path, w->member.name))) {
+        ih_error_set(&err, IH_MEMORY, "out of memory");
+        ih_member_release(&w->member, w->options.member_budget);
+    }
+    if (!path) {
+        end_archive(p, a, &err);
+        return false;
+    }
+    slot->archive = a;
+    slot->input = (struct ih_input){.path = path,
+                                    .folder = a->slot->input.folder,
+                                    .is_member = true,
+                                    .bytes = w->member.bytes,
+                                    .size_bytes = w->member.size_bytes,
+                                    .error = w->member.error};
+    pthread_mutex_lock(&p->lock);
+    a->is_being_read = false;
+    a->n_waiting++;
+    p->n_members_waiting++;
+    insert(p, slot, a->slot);
+    pthread_cond_signal(&p->on_work);
+    pthread_mutex_unlock(&p->lock);
+    return true;
+}
+
+static void work_on_member(struct pipeline *p, struct worker *w, struct slot *slot)
+{
+    count_input(w, &slot->input, &slot->result);
+    slot->result.times.read_ns = w->member.read_ns;
+    slot->input.bytes = NULL;
+    ih_member_release(&w->member, w->options.member_budget);
+    finish(p, slot);
+}
+
+/* Makes an open source an open archive. False: it failed, and the slot has the result. */
+static bool open_archive(struct pipeline *p, struct worker *w, struct slot *slot)
+{
+    struct ih_error *err = &slot->result.error;
+    struct ih_decode_options options = w->options.decode;
+    struct open_archive *a = calloc(1, sizeof *a);
+    options.budget = w->options.member_budget;
+    if (!a)
+        ih_error_set(err, IH_MEMORY, "out of memory");
+    else if (ih_archive_open(w->options.archive_readers, &w->src, &options, &a->reader, err) !=
+             IH_OK) {
+        free(a);
+        a = NULL;
+    }
+    ih_source_close(&w->src);
+    slot->result.status = err->status;
+    if (!a)
+        return false;
+    a->slot = slot;
+    slot->archive = a;
+    pthread_mutex_lock(&p->lock);
+    struct open_archive **link = &p->archives;
+    while (*link && (*link)->slot->number < slot->number)
+        link = &(*link)->next;
+    a->next = *link;
+    *link = a;
+    p->n_archives++;
+    decide(p, w);
+    pthread_cond_signal(&p->on_work);
+    pthread_mutex_unlock(&p->lock);
+    return true;
+}
+
+static void work_on_input(struct pipeline *p, struct worker *w, struct slot *slot)
+{
+    struct ih_result *result = &slot->result;
+    bool is_archive = false;
+    bool is_offloaded = offload(p, w, slot);
+    if (!is_offloaded) {
+        memset(result, 0, sizeof *result);
+        result->path = slot->input.path;
+        result->status =
+            ih_input_open(&w->options, &slot->input, &w->src, &is_archive, &result->error);
+        if (result->status == IH_OK && is_archive && open_archive(p, w, slot))
+            return;
+    }
+    pthread_mutex_lock(&p->lock);
+    decide(p, w);
+    pthread_mutex_unlock(&p->lock);
+    if (is_offloaded)
+        return;
+    if (result->status == IH_OK)
+        ih_count_source(&w->options, &slot->input, w->lane, &w->src, result);
+    if (result->status == IH_OK)
+        result->counted_by = ih_lane_description(w->lane);
+    ih_source_close(&w->src);
+    ih_offload_counted(&p->offload, &w->file, result);
+    finish(p, slot);
+}
+
 /* Counts inputs until there are no more. */
 static enum ih_status work_on_inputs(struct pipeline *p, struct worker *w, struct ih_error *err)
 {
+    struct slot *slot = NULL;
     for (;;) {
-        struct ih_result *result = malloc(sizeof *result);
-        if (!result)
+        struct open_archive *archive;
+        if (!slot && !(slot = malloc(sizeof *slot)))
             return ih_error_set(err, IH_MEMORY, "out of memory");
-        struct window_slot *slot = start_next(p);
-        if (!slot) {
-            free(result);
+        slot->is_ready = slot->has_result = false;
+        slot->archive = NULL;
+        switch (wait_for_job(p, &archive)) {
+        case JOB_NONE:
+            free(slot);
             return IH_OK;
+        case JOB_INPUT:
+            w->is_undecided = true;
+            if (!start_input(p, w, slot))
+                continue;
+            work_on_input(p, w, slot);
+            break;
+        case JOB_MEMBER:
+            if (!start_member(p, w, archive, slot))
+                continue;
+            work_on_member(p, w, slot);
+            break;
         }
-        if (offload(p, w, slot, result))
-            continue;
-        count_input(w, &slot->input, result);
-        ih_offload_counted(&p->offload, &w->file, result);
-        finish(p, slot, result);
+        slot = NULL; /* the list's now */
     }
 }
 
@@ -223,8 +481,9 @@ static void *work(void *argument)
     if (error.status != IH_OK) {
         p->error = error;
         p->is_stopping = true;
+        pthread_cond_broadcast(&p->on_work);
     }
-    pthread_cond_broadcast(&p->on_change);
+    pthread_cond_signal(&p->on_result);
     pthread_mutex_unlock(&p->lock);
     return NULL;
 }
@@ -236,24 +495,26 @@ static void take_results(struct pipeline *p)
     bool is_taking = true;
     pthread_mutex_lock(&p->lock);
     for (;;) {
-        struct window_slot *slot = &p->slots[p->n_taken % p->n_slots];
-        if (slot->is_ready) {
-            bool is_wanted = is_taking && p->error.status == IH_OK;
+        struct slot *slot = p->first;
+        if (slot && slot->is_ready) {
+            const bool is_wanted = is_taking && slot->has_result && p->error.status == IH_OK;
             pthread_mutex_unlock(&p->lock);
             if (is_wanted)
-                is_taking = p->calls->take(p->calls->take_user, &slot->input, slot->result);
-            free(slot->input.path);
-            free(slot->result);
+                is_taking = p->calls->take(p->calls->take_user, &slot->input, &slot->result);
             pthread_mutex_lock(&p->lock);
-            slot->is_ready = false;
-            p->n_taken++;
-            if (!is_taking)
+            remove_first(p);
+            if (!is_taking && !p->is_stopping) {
                 p->is_stopping = true;
-            pthread_cond_broadcast(&p->on_change);
+                pthread_cond_broadcast(&p->on_work);
+            }
+            pthread_cond_signal(&p->on_work);
+            pthread_mutex_unlock(&p->lock);
+            free_slot(slot);
+            pthread_mutex_lock(&p->lock);
         } else if (p->n_working == 0 && p->n_offloaded == 0) {
             break;
         } else {
-            pthread_cond_wait(&p->on_change, &p->lock);
+            pthread_cond_wait(&p->on_result, &p->lock);
         }
     }
     pthread_mutex_unlock(&p->lock);
@@ -302,22 +563,24 @@ enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipelin
                                const struct ih_pipeline_calls *calls, struct ih_error *err)
 {
     struct pipeline p = {.device = device, .options = options, .calls = calls};
-    p.n_slots = (size_t)options->n_threads * WINDOW_PER_THREAD;
-    p.slots = calloc(p.n_slots, sizeof *p.slots);
     pthread_t *threads = calloc(options->n_threads, sizeof *threads);
-    pthread_mutex_init(&p.next_lock, NULL);
     pthread_mutex_init(&p.lock, NULL);
-    pthread_cond_init(&p.on_change, NULL);
+    pthread_cond_init(&p.on_work, NULL);
+    pthread_cond_init(&p.on_result, NULL);
     const struct ih_offload_options offload = offload_options(options);
     enum ih_status status = ih_offload_open(&p.offload, &offload, device, on_offloaded, &p, err);
     if (status == IH_OK)
-        status = p.slots && threads ? run_workers(&p, threads, options->n_threads, err)
-                                    : ih_error_set(err, IH_MEMORY, "out of memory");
+        status = threads ? run_workers(&p, threads, options->n_threads, err)
+                         : ih_error_set(err, IH_MEMORY, "out of memory");
     ih_offload_close(&p.offload);
-    pthread_cond_destroy(&p.on_change);
+    while (p.first) { /* archives that were not read to their end */
+        struct slot *slot = p.first;
+        remove_first(&p);
+        free_slot(slot);
+    }
+    pthread_cond_destroy(&p.on_result);
+    pthread_cond_destroy(&p.on_work);
     pthread_mutex_destroy(&p.lock);
-    pthread_mutex_destroy(&p.next_lock);
     free(threads);
-    free(p.slots);
     return status;
 }

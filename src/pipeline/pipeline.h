@@ -5,6 +5,11 @@
  * Nothing flows back, and workers share only the device. Results wait for their turn in a bounded
  * window. So memory does not grow with the number of inputs, and a slow file does not hold up the
  * others. JPEG files may go to a GPU's hardware JPEG decoders instead (offload.h).
+ *
+ * An archive is an input whose members are inputs themselves; their results come in its place, in
+ * the archive's order. One worker at a time reads its next member into memory, and then counts that
+ * member while another worker reads on. So all workers share one archive, and several archives are
+ * read at the same time.
  */
 #ifndef IH_PIPELINE_PIPELINE_H
 #define IH_PIPELINE_PIPELINE_H
@@ -14,11 +19,21 @@
 #include "device/backend.h"
 #include "jpeg_gpu/offload.h"
 
+/* Where an input is in the walk of a named folder. */
+enum ih_folder {
+    IH_FOLDER_NONE,
+    IH_FOLDER_WITHIN,
+    IH_FOLDER_ENDS /* no input, but the end of the walk: path is the folder's, and error says that
+                      it has no images */
+};
+
 /* One file, or the bytes of one. */
 struct ih_input {
-    char *path;           /* owned by the pipeline once handed over */
-    bool is_named;        /* by the user; false: found in a directory */
+    char *path;    /* owned by the pipeline once handed over */
+    bool is_named; /* by the user; false: found in a directory */
+    enum ih_folder folder;
     bool is_stdin;        /* read standard input; path is only its name */
+    bool is_member;       /* of an archive; path is the archive's and the member's name */
     const uint8_t *bytes; /* borrowed; not NULL: the content, and path is only its name */
     size_t size_bytes;
     ih_read_function read; /* not NULL: gives the content; only ih_count_input accepts it */
@@ -32,9 +47,13 @@ struct ih_pipeline_options {
      * to n_idle_cores. */
     struct ih_decode_options decode;
     const struct ih_remote_decoders *remote_decoders; /* borrowed; NULL: decode in this process */
+    const struct ih_remote_decoders *archive_readers; /* borrowed; NULL: archives are no inputs */
+    struct ih_budget *member_budget; /* borrowed; of members in memory; NULL: no limit */
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
     bool skips_transparent; /* do not count pixels whose alpha is 0 */
+    /* Recognises result files, whose records are results (result.h); NULL: they are no inputs. */
+    bool (*is_result_file)(const uint8_t *head, size_t size_bytes);
     enum ih_jpeg_side jpeg;
     /* The process ends after this run. Hardware JPEG decoders are left running and out of the
      * report; see ih_device_cancel_start. */
@@ -66,6 +85,21 @@ struct ih_pipeline_calls {
  */
 enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipeline_options *options,
                                const struct ih_pipeline_calls *calls, struct ih_error *err);
+
+/* Whether an input can be an archive. One in a directory walk needs the name of an archive, because
+ * many documents are zip files. */
+bool ih_input_may_be_archive(const struct ih_pipeline_options *options,
+                             const struct ih_input *input);
+
+/* Opens an input. *is_archive: it looks like an archive, to be read with ih_archive_open. Returns
+ * IH_OK or why the input cannot be read; close src in both cases. */
+enum ih_status ih_input_open(const struct ih_pipeline_options *options,
+                             const struct ih_input *input, struct ih_source *src, bool *is_archive,
+                             struct ih_error *err);
+
+/* Counts an open input and closes src; the rest is as below. */
+void ih_count_source(const struct ih_pipeline_options *options, const struct ih_input *input,
+                     struct ih_lane *lane, struct ih_source *src, struct ih_result *result);
 
 /*
  * Counts one input; each worker calls it.

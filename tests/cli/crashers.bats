@@ -14,7 +14,7 @@ load helpers
 }
 
 @test "crashers: the dictionary of the option fuzzer has every option" {
-  options=$("$IMGHIST" --help | grep -oE '(^|[ ,])--[a-z][a-z0-9-]*' | tr -d ' ,' | sort -u)
+  options=$("$IMGHIST" --help=all | grep -oE '(^|[ ,])--[a-z][a-z0-9-]*' | tr -d ' ,' | sort -u)
   [ "$(wc -l <<<"$options")" -gt 20 ]
   for option in $options; do
     grep -qE "^\"${option}[\"=]" "$TESTS/fuzz/options.dict" || fail "options.dict has no $option"

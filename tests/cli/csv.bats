@@ -161,8 +161,7 @@ END
 }
 
 @test "csv: one header, without images and with many" {
-  mkdir empty
-  expect empty --csv=stats <<<"$STATS"
+  expect --files-from=/dev/null --csv=stats <<<"$STATS"
   four
   "$IMGHIST" four.pgm four.pgm four.pgm --csv | grep -c ^file, | grep -qx 1
 }

@@ -119,7 +119,7 @@ scans() {
 @test "failures: a progressive JPEG has at most 100 scans" {
   scans 100.jpg 100
   scans 101.jpg 101
-  imghist_ok 100.jpg --csv=stats
+  imghist_ok 100.jpg --csv=stats --lenient # the last bits are missing
   assert_output_has "100.jpg,8,8,gray,64,8192,128.000000,"
   imghist 101.jpg --csv=stats
   assert_fails 1 "imghist: 101.jpg: "
@@ -204,18 +204,18 @@ scans() {
 }
 
 @test "failures: -o never replaces an input" {
-  cp "$SAMPLES/palette.png" in.png
-  remember in.png
+  cp "$SAMPLES/palette.png" in
+  remember in
   dot b.pgm
-  ln -s in.png soft.png
-  ln in.png hard.png
+  ln -s in soft
+  ln in hard
   mkdir d
-  for target in in.png ./in.png d/../in.png soft.png hard.png; do
-    for inputs in in.png "b.pgm in.png" "in.png b.pgm" soft.png "hard.png b.pgm" .; do
+  for target in in ./in d/../in soft hard; do
+    for inputs in in "b.pgm in" "in b.pgm" soft "hard b.pgm" .; do
       # shellcheck disable=SC2086 # the inputs are words
       imghist $inputs --csv -o "$target"
       assert_fails 2 "is both an input and the output file"
-      unchanged in.png
+      unchanged in
     done
   done
 }
@@ -266,10 +266,10 @@ scans() {
   assert_status 0
 }
 
-@test "failures: -o in a missing folder, a directory or below a file" {
+@test "failures: -o at a directory or below a file" {
   dot a.pgm
   mkdir d
-  for target in missing/a.csv d a.pgm/b.csv; do
+  for target in d a.pgm/b.csv; do
     imghist a.pgm --csv -o $target
     assert_fails 1 "imghist: $target: cannot write: "
   done
@@ -277,17 +277,17 @@ scans() {
 
 @test "failures: the name of an output file is escaped, and not cut" {
   dot a.pgm
+  : >$'no\e[31m'
   imghist a.pgm --csv -o $'no\e[31m/out.csv'
   assert_fails 1 'imghist: no\x1B[31m/out.csv: cannot write'
   long=$(printf 'x%.0s' {1..100})
-  imghist a.pgm --csv -o "missing/$long"
+  imghist a.pgm --csv -o "a.pgm/$long"
   assert_fails 1 "$long: cannot write"
 }
 
 @test "failures: a full disk, also when only a header is written" {
   [ -c /dev/full ] || skip "no /dev/full"
-  mkdir d
-  run --separate-stderr sh -c '"$IMGHIST" d --csv=stats >/dev/full'
+  run --separate-stderr sh -c '"$IMGHIST" --files-from=/dev/null --csv=stats >/dev/full'
   assert_fails 1 "imghist: standard output: cannot write: No space left on device"
   dot a.pgm
   imghist a.pgm --csv -o /dev/full
@@ -311,12 +311,21 @@ scans() {
   cmp expected.csv out.csv
 }
 
-@test "failures: a closed pipe is an error and ends the run" {
-  mkdir d
+@test "failures: a closed pipe ends the run without a message, like cat" {
+  mkdir d out
   for i in {1..100}; do dot "d/$i"; done
-  run --separate-stderr bash -c '"$IMGHIST" d --csv=long -j 2 | :; exit "${PIPESTATUS[0]}"'
-  assert_fails 1 "imghist: standard output: cannot write: Broken pipe"
-  [ "${#stderr_lines[@]}" -eq 1 ]
+  for options in "--csv=long" "--text" "--ndjson -o out/x.ndjson --csv=long -o -" "--chart=out/c.png --total --csv=bins"; do
+    # shellcheck disable=SC2086 # the options are words
+    run --separate-stderr bash -c '"$IMGHIST" d "$@" -j 2 | :; exit "${PIPESTATUS[0]}"' - $options
+    assert_status 141
+    assert_no_stderr
+    [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
+  done
+  for option in --help --list; do
+    run --separate-stderr bash -c '"$IMGHIST" "$1" | :; exit "${PIPESTATUS[0]}"' - $option
+    [ "$status" -eq 141 ] || [ "$status" -eq 0 ] # a short text fits into the pipe
+    assert_no_stderr
+  done
 }
 
 @test "failures: a failed write does not wait for an input that never ends" {
@@ -344,7 +353,7 @@ under_way() {
   exec 9>endless
 }
 
-# Sets $signals: all whose default action ends a process. The address sanitizer handles faults itself.
+# Sets $signals: all whose default action ends a process. The address sanitizer and qemu-user handle faults themselves.
 ending_signals() {
   local other name
   signals=()
@@ -352,7 +361,7 @@ ending_signals() {
     for other in KILL PIPE XFSZ CHLD CONT STOP TSTP TTIN TTOU URG WINCH; do
       [ "$name" != $other ] || continue 2
     done
-    [[ $name != @(SEGV|BUS|FPE|ILL|ABRT|TRAP|SYS) ]] || ! grep -aqE '__(asan|tsan)_init' "$IMGHIST" || continue
+    [[ $name != @(SEGV|BUS|FPE|ILL|ABRT|TRAP|SYS) ]] || ! { is_emulated || grep -aqE '__(asan|tsan)_init' "$IMGHIST"; } || continue
     signals+=("$name")
   done
   [ ${#signals[@]} -ge 10 ]
@@ -370,7 +379,7 @@ ending_signals() {
     exec 9>&-
     [ $status -eq $((128 + $(kill -l $signal))) ] || fail "$signal"
     "$IMGHIST" a.pgm --csv=stats | cmp - stdout
-    [ ! -s stderr ]
+    [ -z "$(grep -v '^qemu: uncaught target signal' stderr)" ]
   done
 }
 

@@ -28,7 +28,7 @@ without_verdict() { sed -E 's/^(accepted|lenient)-[a-z]+-/sound-/'; }
   irregular
   mkdir pixels
   local file pixels
-  for file in files/sound-* files/accepted-* files/lenient-*; do
+  for file in files/sound-* files/accepted-* files/lenient-* files/smoothed-*; do
     pixels=${file#files/}
     djpeg -outfile "pixels/${pixels%.jpg}.ppm" "$file" 2>/dev/null || [ $? -eq 2 ] # warnings
   done
@@ -41,6 +41,9 @@ without_verdict() { sed -E 's/^(accepted|lenient)-[a-z]+-/sound-/'; }
   counts --lenient "${lenient[@]}" >actual
   counts pixels/lenient-* >expected
   cmp actual expected
+  counts --lenient files/smoothed-* >actual
+  counts pixels/smoothed-* >expected
+  cmp actual expected
 
   counts --lenient "${accepted[@]}" "${lenient[@]}" | without_verdict | sort -u >actual
   counts files/sound-* | sort -u >expected
@@ -50,7 +53,7 @@ without_verdict() { sed -E 's/^(accepted|lenient)-[a-z]+-/sound-/'; }
 
 @test "irregular: the others are refused" {
   irregular
-  local file files=(files/lenient-*)
+  local file files=(files/lenient-* files/smoothed-*)
   imghist --csv=stats "${files[@]}"
   assert_status 1
   [ "$(grep -c 'damaged JPEG: .*(--lenient accepts it)' <<<"$stderr")" -eq ${#files[@]} ] || fail "a message is missing"

@@ -58,16 +58,26 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   [[ $output == *a.pgm,1,1,gray* && $output == *b.pgm,1,1,gray* ]]
 }
 
-@test "lists: a line with a NUL byte is an error" {
+@test "lists: the first NUL byte is an error and ends the list" {
   printf 'a.pgm\0d\0b.pgm\0' >nuls
-  run "$IMGHIST" --csv=stats --files-from=nuls
-  [ "$status" -eq 1 ]
-  [[ $output == *"imghist: nuls: a line of the list contains a NUL byte: use --files0-from"* ]]
-  [[ $output != *a.pgm,1,1,gray* ]]
   printf 'a.pgm\n\0\nb.pgm\n' >nul
-  run "$IMGHIST" --csv=stats --files-from=nul
-  [ "$status" -eq 1 ]
-  [[ $output == *a.pgm,1,1,gray* && $output == *"nul: a line of the list contains a NUL"* && $output == *b.pgm,1,1,gray* ]]
+  for list in nuls nul "$SAMPLES/scene.jpg" "$IMGHIST"; do
+    imghist --csv=stats --files-from="$list"
+    assert_fails 1 "$list: is not a list of lines: it contains a NUL byte; use --files0-from"
+    [ "$(grep -c 'NUL byte' <<<"$stderr")" -eq 1 ] || fail "more than one message"
+    refute_output_has b.pgm
+  done
+  imghist --csv=stats --files-from=nul
+  assert_output_has a.pgm,1,1,gray
+}
+
+@test "lists: lines may end in CR LF, and a list may begin with a byte order mark" {
+  printf '\xEF\xBB\xBFb.pgm\r\n\r\nd\r\na.pgm\r' >list
+  "$IMGHIST" --csv=stats --files-from=list >out
+  [ "$(files out)" = $'b.pgm\nd/d.pgm\na.pgm' ]
+  cp a.pgm $'cr\r'
+  printf 'cr\r\0' >list # of such a list every byte counts
+  "$IMGHIST" --ndjson --files0-from=list | grep -qF '"file":"cr\u000d"'
 }
 
 @test "lists: a list that is missing or cannot be read is an error with its name" {

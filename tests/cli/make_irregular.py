@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes irregular JPEG files from sound ones that cjpeg writes: make_irregular.py DIRECTORY.
 
-The names begin with the verdict of the table in docs/formats.md: accepted-, lenient- or refused-. The sound file
-of accepted-KIND-NAME.jpg and lenient-KIND-NAME.jpg is sound-NAME.jpg.
+The names begin with the verdict of the table in docs/formats.md: accepted-, lenient-, smoothed- (if lenient) or
+refused-. The sound file of accepted-KIND-NAME.jpg and lenient-KIND-NAME.jpg is sound-NAME.jpg.
 """
 import pathlib
 import random
@@ -51,6 +51,7 @@ def variants(data, is_progressive):
     if is_progressive:
         table = max(i for i in markers(data, 0xC4) if i < scans[1])
         yield "lenient-scan", insert(data, table)
+        yield "smoothed-scan", data[: markers(data, 0xC4)[-1]] + b"\xff\xd9"
         yield "refused-scan", data[:table] + data[scans[2]:]
     yield "refused-cut", data[: end]
     yield "refused-early", data[: (scans[0] + end) // 2 + 10] + b"\xff\xd9"

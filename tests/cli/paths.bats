@@ -67,16 +67,139 @@ END
   walked d/.b d/.hidden <<<$'d/.b\nd/.hidden/a'
 }
 
-@test "paths: an empty directory, and one without images" {
-  mkdir -p d/e
-  imghist_ok d --csv
-  assert_stderr_has "no images found"
+@test "paths: a directory without images is an error with its name" {
+  mkdir -p d/e full
+  dot full/a.pgm
+  imghist d --csv
+  assert_refused 1 "imghist: d: no images in this folder"
   echo text >d/e/text
   echo text >d/text
-  imghist_ok d --csv
-  assert_stderr_has "no images found, 2 other files skipped"
+  imghist full d full --csv=stats
+  assert_status 1
+  [ "$stderr" = "imghist: d: no images in this folder
+imghist: 1 of 3 inputs failed; 2 other files skipped (--list-skipped names them)" ] || fail "other messages"
+  [ "$(grep -c ^full/a.pgm,1,1,gray <<<"$output")" -eq 2 ]
+  echo d/ >list
+  imghist --files-from=list --csv -q
+  assert_status 1
+  [ "$stderr" = "imghist: d/: no images in this folder" ] || fail "other messages"
+  damaged d/bad.png # there was one
   imghist d --csv -q
+  refute_stderr_has "no images"
+}
+
+@test "paths: a file with the name of an image is an error in a walk if it is none" {
+  mkdir d
+  dot d/good.pgm
+  while read -r ending; do
+    : >"d/empty.$ending"
+    imghist d --csv=stats
+    assert_fails 1 "imghist: d/empty.$ending: cannot decode: the file is empty"
+    echo '<!DOCTYPE html><html><body>Not found</body></html>' >"d/empty.$ending"
+    imghist d --csv=stats
+    assert_fails 1 "imghist: d/empty.$ending: "
+    assert_stderr_has "1 of 2 inputs failed"
+    rm "d/empty.$ending"
+  done < <(printf '%s\n' png jpg JPEG Webp tif TIFF gif heic heif avif jxl bmp tga psd psb pbm pgm ppm pam)
+}
+
+@test "paths: a format that is only recognised is skipped in a walk, but not a file that has only its name" {
+  mkdir d
+  dot d/a.pgm
+  printf '\x76\x2F\x31\x01\x02\0\0\0' >d/b.exr
+  printf 'FUJIFILMCCD-RAW 0201' >d/c.raf
+  imghist_ok d --csv=stats
+  assert_stderr_has "2 other files skipped"
+  for name in d/b.exr d/c.raf; do
+    : >$name
+    imghist d --csv=stats
+    assert_fails 1 "imghist: $name: cannot decode: the file is empty"
+    echo text >$name
+    imghist d --csv=stats
+    assert_fails 1 "imghist: $name: cannot decode: not an image of a known format"
+    rm $name
+  done
+}
+
+@test "paths: every format of --list has an ending that promises an image" {
+  mkdir d
+  for format in $("$IMGHIST" --list | sed -n '/^formats:/,/^outputs:/s/^  \([a-z0-9]*\) .*/\1/p'); do
+    [ "$format" != raw ] || continue
+    [ "$format" != heif ] || format=heic
+    echo text >"d/a.$format"
+    imghist d --csv
+    assert_fails 1 "imghist: d/a.$format: "
+    rm "d/a.$format"
+  done
+}
+
+@test "paths: an unreadable file in a walk is an error" {
+  mkdir d
+  dot d/a.pgm
+  dot d/notes
+  chmod 0 d/notes
+  imghist_as_user d --csv=stats
+  assert_fails 1 "imghist: d/notes: cannot open: Permission denied"
+  ln -s nowhere.jpg d/b.jpg
+  imghist d --csv=stats
+  assert_fails 1 "imghist: d/b.jpg: a link to nothing"
+}
+
+@test "paths: skipped files are counted, and --list-skipped names them" {
+  mkdir -p d/e other
+  dot d/a.pgm
+  imghist_ok d --csv=stats
   assert_no_stderr
+  dot d/a.pgm.hist.png
+  echo text >d/e/text
+  imghist_ok d --csv=stats -q
+  assert_no_stderr
+  rm d/a.pgm.hist.png
+  imghist_ok d --csv=stats
+  [ "$stderr" = "imghist: 1 other file skipped (--list-skipped names it)" ] || fail "one file"
+  dot d/a.pgm.hist.png
+  mkfifo d/pipe
+  ln -s ../other d/to_directory
+  ln -s nowhere d/to_nothing
+  imghist_ok d --csv=stats
+  [ "$stderr" = "imghist: 5 other files skipped (--list-skipped names them)" ] || fail "five files"
+  imghist_ok d --csv=stats --list-skipped
+  [ "$stderr" = "imghist: d/a.pgm.hist.png: skipped: has the name of a chart
+imghist: d/e/text: skipped: cannot decode: not an image of a known format
+imghist: d/pipe: skipped: not a file
+imghist: d/to_directory: skipped: a link to a directory, which is not followed
+imghist: d/to_nothing: skipped: a link to nothing
+imghist: 5 other files skipped" ] || fail "no list"
+}
+
+@test "paths: --check has a line for each bad file, and nothing else" {
+  mkdir d
+  dot d/a.pgm
+  echo text >d/readme
+  imghist_ok --check d
+  assert_output ""
+  assert_no_stderr
+  : >d/zero.jpg
+  damaged d/bad.png
+  echo '<html>' >d/page.jpg
+  dot $'e\e[31m'
+  imghist --check d missing $'e\e[31m' -j 3
+  assert_status 1
+  assert_no_stderr
+  [[ ${lines[0]} == "d/bad.png: damaged PNG"* ]] || fail "no bad.png"
+  [[ ${lines[1]} == "d/page.jpg: cannot decode: "* ]] || fail "no page.jpg"
+  [ "${lines[2]}" = "d/zero.jpg: cannot decode: the file is empty" ] || fail "no zero.jpg"
+  [ "${lines[3]}" = "missing: cannot open: No such file or directory" ] || fail "no missing"
+  [ "${#lines[@]}" -eq 4 ]
+  checked=$output
+  imghist --check -o bad.txt d missing --csv=stats -o good.csv # several outputs in one pass
+  assert_status 1
+  [ "$(cat bad.txt)" = "$checked" ]
+  [ "$(names good.csv)" = d/a.pgm ]
+  mkdir empty
+  imghist --check empty
+  assert_status 1
+  assert_output "empty: no images in this folder"
 }
 
 @test "paths: a deep directory" {
@@ -115,7 +238,7 @@ deep() {
   for format in csv=bins csv=long csv=stats ndjson text=lines; do
     imghist d --device=cpu --$format
     assert_status 0
-    assert_output_has "$path/a.pgm"
+    assert_output_has "${path#d/}/a.pgm"
   done
   imghist "$path/a.pgm" --csv=stats
   assert_status 0
@@ -131,11 +254,8 @@ deep() {
   assert_stderr_has "imghist: d/nnnnn"
   assert_stderr_has "nnn/missing.jpg: cannot open: No such file or directory"
   assert_stderr_has "nnn/b.txt: cannot decode: not an image"
-  [ "$(wc -L <<<"$stderr")" -lt 500 ] || fail "long lines"
+  [ "$(wc -L <<<"$stderr")" -lt 600 ] || fail "long lines"
   assert_output_has "\"$path/missing.jpg\""
-  imghist "$path/a.pgm" "$path/b.txt" --text --device=cpu
-  assert_output_has "nnn/b.txt: cannot decode: not an image"
-  [ "$(grep -A9 failed: <<<"$output" | wc -L)" -lt 500 ]
 }
 
 @test "paths: a path of more than 64 KiB is an error, not a shortened name" {
@@ -175,7 +295,7 @@ deep() {
   cp "$SAMPLES/scene.jpg" d/a.png
   cp "$SAMPLES/scene.png" d/b
   cp "$SAMPLES/cutout.png" d/c.txt
-  echo text >d/d.jpg
+  echo text >d/d.doc
   skips 1 d
   [ "$(wc -l <<<"$output")" -eq 14 ]
 }
@@ -278,6 +398,20 @@ END
   "$IMGHIST" ./- --csv=stats </dev/null | grep -q ^./-,1,1,gray,1,128,
 }
 
+@test "paths: --name names standard input in outputs and messages" {
+  dot a 2A
+  "$IMGHIST" - --name=scan.pgm --csv=stats --ndjson -o out.ndjson --chart=charts <a 2>/dev/null | grep -q ^scan.pgm,1,1,gray,1,42,
+  grep -q '"file":"scan.pgm"' out.ndjson
+  [ "$(tree charts)" = ./scan.pgm.hist.png ]
+  run --separate-stderr sh -c '"$IMGHIST" - --name=scan.pgm --csv </dev/null'
+  assert_refused 1 "imghist: scan.pgm: cannot decode: the file is empty"
+  for inputs in a "a --files-from=-"; do
+    # shellcheck disable=SC2086 # the inputs are words
+    imghist $inputs --name=x --csv
+    assert_refused 2 "--name: names standard input, but - is no input"
+  done
+}
+
 @test "paths: an empty, closed or directory standard input is an error" {
   for redirection in '</dev/null' '<&-' '<.'; do
     run --separate-stderr sh -c "\"\$IMGHIST\" - --csv $redirection"
@@ -351,4 +485,12 @@ END
   "$IMGHIST" d --csv=stats >out.csv
   grep -q $'^"d/a$' out.csv
   LC_ALL=C grep -q $'^d/no\xFFutf,1,1,gray,' out.csv
+}
+
+@test "paths: a folder and a file from the year 2040, also where long has 32 bits" {
+  mkdir later
+  cp "$SAMPLES"/scene.png later/a.png
+  touch -d 2040-01-01 later/a.png later
+  imghist_ok --csv=stats later
+  assert_output_has later/a.png
 }

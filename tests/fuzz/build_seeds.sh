@@ -3,7 +3,7 @@
 set -eu
 program=${1:?usage: build_seeds.sh PROGRAM}
 flags=$(pkg-config --cflags --libs libpng libjpeg || echo "-lpng -ljpeg")
-for library in tiff:libtiff-4 heif:libheif jxl:libjxl; do
+for library in tiff:libtiff-4 heif:libheif jxl:libjxl jp2:libopenjp2; do
   pkg-config --exists "${library#*:}" || continue
   format=${library%:*}
   flags+=" -DWITH_${format^^} $(pkg-config --cflags --libs "${library#*:}")"

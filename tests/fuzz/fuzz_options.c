@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         promised(options.n_threads <= IH_THREADS_MAX);
         promised(!(options.is_quiet && options.is_verbose));
         promised(options.with_total || !options.only_total);
-        promised(options.action != IH_ACTION_RUN || options.output || options.chart_path);
+        promised(options.action != IH_ACTION_RUN || options.n_outputs > 0 || options.chart_path);
         promised(options.action != IH_ACTION_RUN || options.n_paths > 0 || options.list_path);
         promised(options.action != IH_ACTION_BENCH || (options.n_paths == 0 && !options.list_path));
     } else {

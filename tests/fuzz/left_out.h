@@ -1,8 +1,8 @@
 /*
- * The fuzzers of decoders skip HEIF and JPEG XL, unless the environment sets FUZZ_LIBRARIES.
- * Libraries that are not instrumented do nearly all of their decoding. Fuzzing finds the libraries'
- * own faults, such as leaks and asserts, from which decoder processes protect. Include this in one
- * file of a program.
+ * The fuzzers of decoders skip HEIF, JPEG XL and JPEG 2000, unless the environment sets
+ * FUZZ_LIBRARIES. Libraries that are not instrumented do nearly all of their decoding. Fuzzing
+ * finds the libraries' own faults, such as leaks and asserts, from which decoder processes protect.
+ * Include this in one file of a program.
  */
 #ifndef IH_TESTS_LEFT_OUT_H
 #define IH_TESTS_LEFT_OUT_H
@@ -28,7 +28,8 @@ const char *__asan_default_options(void)
 
 static inline bool is_left_out(const uint8_t *bytes, size_t size)
 {
-    return !getenv("FUZZ_LIBRARIES") && (ih_probe_heif(bytes, size) || ih_probe_jxl(bytes, size));
+    return !getenv("FUZZ_LIBRARIES") &&
+           (ih_probe_heif(bytes, size) || ih_probe_jxl(bytes, size) || ih_probe_jp2(bytes, size));
 }
 
 #endif

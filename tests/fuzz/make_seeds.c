@@ -2,8 +2,8 @@
  * make_seeds DIR: writes a tiny image for every branch of the decoders, as seeds for the fuzzers
  * and for tests/perturb.sh. A fuzzer is faster the fewer bytes and pixels an input has.
  *
- * tests/fuzz/build_seeds.sh compiles it. TIFF, HEIF and JPEG XL are written if their libraries are
- * there (WITH_TIFF, WITH_HEIF, WITH_JXL), and HEIF if libheif has an encoder.
+ * tests/fuzz/build_seeds.sh compiles it. TIFF, HEIF, JPEG XL and JPEG 2000 are written if their
+ * libraries are there (WITH_TIFF and so on), and HEIF if libheif has an encoder.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -21,6 +21,9 @@
 #endif
 #ifdef WITH_JXL
 #include <jxl/encode.h>
+#endif
+#ifdef WITH_JP2
+#include <openjpeg.h>
 #endif
 
 enum { WIDTH = 19, HEIGHT = 17 }; /* one more than 16, and odd, to leave partial blocks */
@@ -248,8 +251,108 @@ static void write_pnm(const char *name, const char *header, size_t n_bytes)
     fclose(file);
 }
 
+/* A chunk of every kind, and runs to the end. */
+static void write_qoi(const char *name, int n_channels)
+{
+    FILE *file = create(name);
+    PUT(file, "qoif\0\0\0\x07\0\0\0\3");
+    putc(n_channels, file);
+    putc(0, file);
+    PUT(file, "\xFE\x10\x20\x30\x5B\xA5\x9A\xC2\0\xFF\1\2\3\4\xCB");
+    PUT(file, "\x30\0\0\0\0\0\0\0\1");
+    fclose(file);
+}
+
+/* Run lengths, or plain pixels. */
+static void write_hdr(const char *name, int has_runs)
+{
+    FILE *file = create(name);
+    PUT(file, "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 2 +X 8\n");
+    for (int row = 0; row < 2 && has_runs; row++)
+        PUT(file, "\2\2\0\x08\x88\x64\4\1\2\3\4\x84\x09\x88\xC8\x83\x80\5\x7F\x7E\x7D\x81\x82");
+    if (!has_runs)
+        put_samples(file, 2 * 8 * 4);
+    fclose(file);
+}
+
+/* type: of its packets: 0 plain, 1 runs, 2 both */
+static void write_pic(const char *name, int type)
+{
+    FILE *file = create(name);
+    PUT(file, "\x53\x80\xF6\x34\0\0\0\0");
+    put_samples(file, 80);
+    PUT(file, "PICT\0\5\0\2\x3F\x80\0\0\0\3\0\0\1\x08");
+    putc(type, file);
+    PUT(file, "\xE0\0\x08\2\x10");
+    for (int row = 0; row < 2; row++) {
+        if (type == 0)
+            put_samples(file, 5 * 3);
+        else if (type == 1)
+            PUT(file, "\3\1\2\3\2\4\5\6");
+        else
+            PUT(file, "\x82\1\2\3\1\4\5\6\7\x08\x09");
+        PUT(file, "\x80\0\5\x64");
+    }
+    fclose(file);
+}
+
+/* Two images: the larger one has `bits` bits a pixel and the smaller one 24. */
+static void write_ico(const char *name, int type, int bits)
+{
+    enum { ROWS = 3, SMALL_BYTES = 40 + 4 + 4 };
+    FILE *file = create(name);
+    const int n_palette = bits <= 8 ? 1 << bits : 0, row_bytes = (5 * bits + 31) / 32 * 4;
+    const int n_bytes = 40 + 4 * n_palette + ROWS * (row_bytes + 4);
+    PUT(file, "\0\0");
+    putc(type, file);
+    PUT(file, "\0\2\0\1\1\0\0\1\0\x18\0\x30\0\0\0\x26\0\0\0\5\3\0\0\1\0\x18\0");
+    putc(n_bytes & 255, file);
+    putc(n_bytes >> 8, file);
+    PUT(file, "\0\0\x56\0\0\0");
+    PUT(file, "\x28\0\0\0\1\0\0\0\2\0\0\0\1\0\x18\0");
+    PUT(file, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    put_samples(file, SMALL_BYTES - 40);
+    PUT(file, "\x28\0\0\0\5\0\0\0\6\0\0\0\1\0");
+    putc(bits, file);
+    PUT(file, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    put_samples(file, (size_t)(n_bytes - 40));
+    fclose(file);
+}
+
+/* An icon with the PNG of another seed. */
+static void write_ico_of_png(const char *name, const char *png_name)
+{
+    char path[4096];
+    uint8_t png[4096];
+    snprintf(path, sizeof path, "%s/%s", directory, png_name);
+    FILE *from = fopen(path, "rb");
+    const size_t n = from ? fread(png, 1, sizeof png, from) : 0;
+    if (from)
+        fclose(from);
+    FILE *file = create(name);
+    PUT(file, "\0\0\1\0\1\0\x13\x11\0\0\1\0\x20\0");
+    putc((int)(n & 255), file);
+    putc((int)(n >> 8), file);
+    PUT(file, "\0\0\x16\0\0\0");
+    fwrite(png, 1, n, file);
+    fclose(file);
+}
+
 static void write_others(void)
 {
+    write_ico("1.ico", 1, 1);
+    write_ico("4.ico", 1, 4);
+    write_ico("8.cur", 2, 8);
+    write_ico("24.ico", 1, 24);
+    write_ico("32.ico", 1, 32);
+    write_ico_of_png("png.ico", "6-8-0-0.png");
+    write_hdr("runs.hdr", 1);
+    write_hdr("plain.hdr", 0);
+    write_pic("plain.pic", 0);
+    write_pic("runs.pic", 1);
+    write_pic("mixed.pic", 2);
+    write_qoi("rgb.qoi", 3);
+    write_qoi("rgba.qoi", 4);
     write_bmp("1.bmp", 1, 12);
     write_bmp("4.bmp", 4, 12);
     write_bmp("8.bmp", 8, 24);
@@ -446,6 +549,68 @@ static void write_jxls(void)
 }
 #endif
 
+/* ---- JPEG 2000 ---- */
+
+#ifdef WITH_JP2
+/* chroma: the distance of samples in the second and third component */
+static void write_jp2(const char *name, unsigned n_components, unsigned bits, unsigned chroma,
+                      int is_lossy, int is_tiled)
+{
+    enum { SIDE = 32 };
+    char path[4096];
+    const size_t n = strlen(name);
+    opj_image_cmptparm_t components[4];
+    opj_cparameters_t parameters;
+    memset(components, 0, sizeof components);
+    for (unsigned c = 0; c < n_components; c++) {
+        components[c].dx = components[c].dy = c > 0 && c < 3 ? chroma : 1;
+        components[c].w = components[c].h = SIDE / components[c].dx;
+        components[c].prec = bits;
+    }
+    opj_image_t *image = opj_image_create(n_components, components,
+                                          n_components < 3 ? OPJ_CLRSPC_GRAY
+                                          : chroma > 1     ? OPJ_CLRSPC_SYCC
+                                                           : OPJ_CLRSPC_SRGB);
+    image->x1 = image->y1 = SIDE;
+    for (unsigned c = 0; c < n_components; c++)
+        for (size_t i = 0; i < (size_t)image->comps[c].w * image->comps[c].h; i++)
+            image->comps[c].data[i] = (int)(sample(i + c) * 257u % (1u << bits));
+    image->comps[n_components - 1].alpha = n_components % 2 == 0;
+    opj_set_default_encoder_parameters(&parameters);
+    parameters.numresolution = 3;
+    parameters.tcp_numlayers = 1;
+    parameters.tcp_rates[0] = is_lossy ? 6 : 0;
+    parameters.cp_disto_alloc = 1;
+    parameters.irreversible = is_lossy;
+    parameters.tile_size_on = is_tiled;
+    parameters.cp_tdx = parameters.cp_tdy = 20;
+    opj_codec_t *codec =
+        opj_create_compress(strcmp(name + n - 4, ".j2k") == 0 ? OPJ_CODEC_J2K : OPJ_CODEC_JP2);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    opj_stream_t *stream = opj_stream_create_default_file_stream(path, OPJ_STREAM_WRITE);
+    if (opj_setup_encoder(codec, &parameters, image) && opj_start_compress(codec, image, stream) &&
+        opj_encode(codec, stream))
+        opj_end_compress(codec, stream);
+    opj_stream_destroy(stream);
+    opj_destroy_codec(codec);
+    opj_image_destroy(image);
+}
+
+static void write_jp2s(void)
+{
+    write_jp2("gray.jp2", 1, 8, 1, 0, 0);
+    write_jp2("gray-alpha-12.jp2", 2, 12, 1, 0, 1);
+    write_jp2("rgb-lossy.jp2", 3, 8, 1, 1, 0);
+    write_jp2("rgba-16.jp2", 4, 16, 1, 0, 0);
+    write_jp2("ycc.jp2", 3, 8, 2, 0, 0);
+    write_jp2("tiles.j2k", 3, 8, 1, 0, 1);
+}
+#else
+static void write_jp2s(void)
+{
+}
+#endif
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -459,5 +624,6 @@ int main(int argc, char **argv)
     write_tiffs();
     write_heifs();
     write_jxls();
+    write_jp2s();
     return 0;
 }

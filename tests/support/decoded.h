@@ -30,10 +30,9 @@ struct decoded {
 };
 
 /* band_rows: the capacity of each read; ALL_ROWS: the rows of the image */
-static inline struct decoded decode(const uint8_t *bytes, size_t size_bytes, uint64_t max_pixels,
-                                    size_t band_rows)
+static inline struct decoded decode_with(const uint8_t *bytes, size_t size_bytes,
+                                         const struct ih_decode_options *options, size_t band_rows)
 {
-    const struct ih_decode_options options = {.max_pixels = max_pixels};
     struct decoded out = {.status = IH_OK};
     struct ih_source source = {0};
     struct ih_decode d;
@@ -41,7 +40,7 @@ static inline struct decoded decode(const uint8_t *bytes, size_t size_bytes, uin
     assert_non_null(copy);
     memcpy(copy, bytes, size_bytes);
     ih_source_open_memory(&source, copy, size_bytes);
-    out.status = ih_decode_open(&d, &source, &options, &out.error);
+    out.status = ih_decode_open(&d, &source, options, &out.error);
     if (out.status == IH_OK) {
         size_t n_channels = d.info.n_channels, n = 1;
         size_t capacity = (size_t)(d.info.width * (band_rows ? band_rows : d.info.height));
@@ -64,6 +63,13 @@ static inline struct decoded decode(const uint8_t *bytes, size_t size_bytes, uin
     ih_source_reset(&source);
     free(copy);
     return out;
+}
+
+static inline struct decoded decode(const uint8_t *bytes, size_t size_bytes, uint64_t max_pixels,
+                                    size_t band_rows)
+{
+    const struct ih_decode_options options = {.max_pixels = max_pixels};
+    return decode_with(bytes, size_bytes, &options, band_rows);
 }
 
 /* Checks that the bytes are refused with this status and a message that contains reason. */

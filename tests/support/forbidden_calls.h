@@ -38,6 +38,13 @@ static inline const char *find_allowed_call(unsigned *n_tried)
     const long path = (long)(intptr_t) "/etc/passwd", empty = (long)(intptr_t) "";
     const long made = (long)(intptr_t) "/tmp/imghist-decoder-was-here",
                data = (long)(intptr_t)buffer;
+#ifdef SYS_mmap2 /* 32 bits: the arguments of mmap lie in memory */
+    static unsigned long map[] = {0,    4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+                                  -1UL, 0};
+#endif
+#ifdef SYS_socketcall /* so do those of calls for sockets */
+    static unsigned long socket_of[] = {AF_UNIX, SOCK_STREAM, 0};
+#endif
     const long parent = getppid(), self = getpid(), code = PROT_READ | PROT_EXEC;
     const struct forbidden_call calls[] = {
         /* files */
@@ -112,13 +119,15 @@ static inline const char *find_allowed_call(unsigned *n_tried)
         CALL(setns, 0, 0),
         CALL(prctl, 15 /* PR_SET_NAME */, empty),
         CALL(seccomp, 1, 0, 0),
-        CALL(personality, 0xffffffff),
+        CALL(personality, (long)0xffffffff),
         CALL(capget, data, data),
         /* limits and memory */
         CALL(prlimit64, 0, RLIMIT_CPU, (long)(intptr_t)&limit, 0),
         CALL(prlimit64, 0, RLIMIT_AS, (long)(intptr_t)&limit, data),
         CALL(prlimit64, parent, RLIMIT_CPU, 0, data),
+#ifndef __s390x__ /* out of a filter's reach */
         CALL(mmap, 0, 4096, code, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+#endif
         CALL(mprotect, data & -4096, 4096, code),
         CALL(shmget, 0, 4096, 01000),
         CALL(msgget, 0, 01000),
@@ -144,6 +153,25 @@ static inline const char *find_allowed_call(unsigned *n_tried)
         CALL(access, path, R_OK),
         CALL(unlink, made),
         CALL(fork, 0),
+#endif
+#ifdef SYS_mmap2
+        CALL(mmap, (long)(intptr_t)map),
+        CALL(mmap2, 0, 4096, code, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+        CALL(fcntl64, 0, F_GETFL),
+        CALL(truncate64, made, 0, 0),
+        CALL(ftruncate64, 0, 0, 0),
+        CALL(stat64, path, data),
+        CALL(lstat64, path, data),
+        CALL(statfs64, path, sizeof buffer, data),
+        CALL(clock_settime64, 0, 0),
+#endif
+#ifdef SYS_socketcall
+        CALL(socketcall, 1 /* socket */, (long)(intptr_t)socket_of),
+        CALL(socketcall, 3 /* connect */, data),
+        CALL(socketcall, 4 /* listen */, data),
+        CALL(socketcall, 8 /* socketpair */, data),
+        CALL(ipc, 2 /* semget */, 0, 1, 01000, 0),
+        CALL(ipc, 23 /* shmget */, 0, 4096, 01000, 0),
 #endif
     };
     const char *allowed = NULL;

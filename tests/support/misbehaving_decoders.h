@@ -150,6 +150,21 @@ READ(read_attempts)
     return read_sum(state, pixels, capacity, n_pixels, err);
 }
 
+/* Every pixel is 1 if the address space ends within a few gigabytes, on 32-bit systems one. */
+READ(read_mapping)
+{
+    struct image *image = state;
+    const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const long n_max = sizeof(void *) > 4 ? 96 + 4 * n_cores : 16 + n_cores / 4;
+    const size_t step = (size_t)64 << 20;
+    long n = 0;
+    while (n < n_max &&
+           mmap(NULL, step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+        n++;
+    image->sum = n < n_max;
+    return read_sum(state, pixels, capacity, n_pixels, err);
+}
+
 /* Every pixel holds the budget's answers as bits: 1 for a first half, 2 for a second, 4 for one
  * more byte. */
 READ(read_budget)
@@ -238,6 +253,7 @@ enum {
     NONSENSE,
     HIDING,
     ATTEMPTS,
+    MAPPING,
     BUDGET,
     LYING,
     GREEDY,
@@ -266,6 +282,7 @@ static const struct ih_decoder *const decoders[] = {
     [NONSENSE] = A_DECODER(read_nonsense),
     [HIDING] = A_DECODER(read_hiding),
     [ATTEMPTS] = A_DECODER(read_attempts),
+    [MAPPING] = A_DECODER(read_mapping),
     [BUDGET] = A_DECODER(read_budget),
     [LYING] = A_DECODER(read_lying),
     [GREEDY] = A_DECODER(read_greedy),

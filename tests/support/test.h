@@ -42,6 +42,12 @@ static inline int run_all_tests(void)
                                    program.tear_down);
 }
 
+/* Whether the test runs under qemu-user (tests/other_machines.sh). */
+static inline bool is_emulated(void)
+{
+    return getenv("QEMU_LD_PREFIX") != NULL;
+}
+
 #define BEFORE_MAIN(name) __attribute__((constructor)) static void before_main_##name(void)
 
 /* Defines a test, which main runs. */

@@ -112,8 +112,11 @@ struct outcome {
 /* Reads a file as planes and as pixels, and compares. */
 static struct outcome read_both(const struct jpeg_file *f, size_t more_bytes)
 {
-    struct planes_read p = read_planes(f->bytes, f->n, more_bytes, NULL);
-    struct decoded d = decode(f->bytes, f->n, MAX_PIXELS, ALL_ROWS);
+    const struct ih_decode_options options = {.max_pixels = MAX_PIXELS, .is_lenient = true};
+    struct ih_source source = {0};
+    ih_source_open_memory(&source, f->bytes, f->n);
+    struct planes_read p = read_source(&source, more_bytes, &options);
+    struct decoded d = decode_with(f->bytes, f->n, &options, ALL_ROWS);
     const struct outcome out = {d.status, p.has_planes, p.n_bands};
     if (p.has_planes || p.status != IH_OK) {
         assert_int_equal(p.status, d.status);

@@ -11,11 +11,14 @@
 
 #include "base/clock.h"
 #include "tests/support/misbehaving_decoders.h"
+#include "tests/support/sanitizer.h"
 #include <pthread.h>
 #include <sys/wait.h>
 
-static const struct ih_decoder_process_command command = {
-    .program = "/proc/self/exe", .cpu_seconds_max = 1, .decoders = decoders};
+static const struct ih_decoder_process_command command = {.program = "/proc/self/exe",
+                                                          .cpu_seconds_max = 1,
+                                                          .memory_bytes = 64 << 20,
+                                                          .decoders = decoders};
 
 #include "tests/support/own_decoder_process.h"
 
@@ -128,12 +131,6 @@ TEST(missing_library)
     ih_decoder_process_reset(&h);
 }
 
-/* Under qemu-user a process may take longer than a second to start. */
-static bool is_emulated(void)
-{
-    return getenv("QEMU_LD_PREFIX") != NULL;
-}
-
 /* A process that sleeps is ended, and the budget gets back what it took. */
 PROCESS_TEST(sleep)
 {
@@ -144,7 +141,7 @@ PROCESS_TEST(sleep)
     struct ih_error err;
     struct ih_budget budget;
     unsigned value = 0;
-    if (is_emulated())
+    if (is_emulated()) /* a process may take longer than a second to start */
         skip();
     alarm(120); /* rather than hang */
     ih_decoder_process_init(h, &hurried);
@@ -187,7 +184,7 @@ PROCESS_TEST(slow_pipe)
     int ends[2];
     size_t n;
     pthread_t feeder;
-    if (is_emulated())
+    if (is_emulated()) /* a process may take longer than a second to start */
         skip();
     ih_decoder_process_init(h, &hurried);
     assert_int_equal(pipe(ends), 0);
@@ -276,6 +273,16 @@ PROCESS_TEST(forbidden_calls)
     assert_string_equal(err.message, "");
     assert_true(n_tried >= 60);
     assert_int_not_equal(access("/tmp/imghist-decoder-was-here", F_OK), 0);
+}
+
+PROCESS_TEST(address_space)
+{
+    struct ih_error err = {0};
+    unsigned has_limit = 0;
+    if (HAS_SANITIZER || is_emulated()) /* qemu-user ignores RLIMIT_AS */
+        skip();
+    assert_int_equal(decode(*state, MAPPING, 1, NULL, &has_limit, &err), IH_OK);
+    assert_int_equal(has_limit, 1);
 }
 
 /* Signals that end the program do not end its decoder processes first. */

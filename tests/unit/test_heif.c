@@ -445,7 +445,7 @@ TEST(probe)
 {
     assert_refused((const uint8_t *)"\0\0\0\x18"
                                     "ftypisom\0\0\0\0isommp42",
-                   24, IH_UNKNOWN, "not an image");
+                   24, IH_UNKNOWN, "a video (MP4) is not supported");
     assert_refused((const uint8_t *)"\0\0\0\x18"
                                     "ftypabcd\0\0\0\0mif1heic",
                    24, IH_CORRUPT, "HEIF");

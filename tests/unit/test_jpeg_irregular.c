@@ -365,15 +365,25 @@ static struct jpeg_file reordered(const struct jpeg_file *f, const unsigned *ord
     return out;
 }
 
-static void check_order(const struct look *look, const struct script *script, unsigned when,
-                        unsigned n, const unsigned *order)
+static void check_scans(const struct look *look, const struct script *script,
+                        const struct expected *e, unsigned n, const unsigned *order, bool is_whole)
 {
     for (unsigned size = 0; size < N_SIZES; size++) {
         struct jpeg_file sound = make_scans(look, script, sizes[size][0], sizes[size][1]);
         struct jpeg_file f = reordered(&sound, order, n);
-        check(&sound, &f,
-              (struct expected){.when = when, .warnings = when == IF_LENIENT ? ORDER : 0});
+        if (!is_whole) { /* its own pixels, as libjpeg's plain loop decodes them */
+            free(sound.bytes);
+            sound = copy_of(&f);
+        }
+        check(&sound, &f, *e);
     }
+}
+
+static void check_order(const struct look *look, const struct script *script, unsigned when,
+                        unsigned n, const unsigned *order)
+{
+    const struct expected e = {.when = when, .warnings = when == IF_LENIENT ? ORDER : 0};
+    check_scans(look, script, &e, n, order, true);
 }
 
 #define ORDER_OF(...)                                                              \
@@ -395,6 +405,17 @@ TEST(scan_order)
         check_order(&looks[i], &chroma_first, ALWAYS, ORDER_OF(0, 1, 2, 3, 4, 5, 5, 0));
     }
     check_order(&gray, &gray_bits, IF_LENIENT, ORDER_OF(0, 0, 1, 1, 2, 3, 4));
+}
+
+/* libjpeg smooths the image. */
+TEST(last_bits_missing)
+{
+    const struct expected e = {.when = IF_LENIENT, .warnings = IH_WARNING_LAST_BITS};
+    check_scans(&gray, &gray_bits, &e, ORDER_OF(0, 1, 2, 3), false);
+    check_scans(&gray, &gray_bits, &e, ORDER_OF(0, 1, 2), false);
+    check_scans(&gray, &gray_bits, &e, ORDER_OF(0), false);
+    for (unsigned i = 0; i < N_LOOKS; i++)
+        check_scans(&looks[i], &scripts[4], &e, ORDER_OF(0, 1, 2, 3, 4, 5, 6), false);
 }
 
 TEST(scans_without_meaning)

@@ -83,6 +83,12 @@ static void expect_processors(const char *groups, uint64_t limit)
     assert_int_equal(ih_control_group_cores("groups", "."), limit);
 }
 
+TEST(memory)
+{
+    const uint64_t n_bytes = ih_machine_memory();
+    assert_true(n_bytes >= 1 << 20 && (size_t)n_bytes == n_bytes);
+}
+
 TEST_WITH(cpu_time_limit, enter_folder, leave_folder)
 {
     expect_processors("0::/\n", UNLIMITED);

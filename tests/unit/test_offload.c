@@ -234,7 +234,8 @@ FOLDER_TEST(exchanged_for_a_rare_format)
     struct run r = exchange(*state, psd, sizeof psd - 1, 0, NULL, &err, IH_OK);
     assert_int_equal(r.n_failed, 0);
     exchange(*state, psd, sizeof psd - 1, 0, &nowhere, &err, IH_UNAVAILABLE);
-    assert_non_null(strstr(err.message, "cannot start a decoder process"));
+    if (!is_emulated()) /* posix_spawn does not learn that exec failed */
+        assert_non_null(strstr(err.message, "cannot start a decoder process"));
 }
 
 /* The caller stops early: queued files are finished, and their results dropped. */

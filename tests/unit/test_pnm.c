@@ -237,11 +237,11 @@ TEST(probe)
                                           "P1 is the top",
                                           "P5\n1 one\n",
                                           "P5x1 1\n255\n",
-                                          "PF\n1 1\n-1.0\n",
                                           "P7\n1 1\n255\n"};
     for (size_t i = 0; i < sizeof not_pnm / sizeof *not_pnm; i++)
         assert_refused((const uint8_t *)not_pnm[i], strlen(not_pnm[i]), IH_UNKNOWN, "not an image");
     assert_refused(BYTES("P7\n\0"), IH_UNKNOWN, "not an image");
+    assert_refused(BYTES("PF\n1 1\n-1.0\n"), IH_UNKNOWN, "PFM is not supported");
 }
 
 /* ---- files that are cut short or too long ---- */

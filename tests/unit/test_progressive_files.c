@@ -152,7 +152,7 @@ TEST(heavy)
     struct jpeg_file f = make_scans(&looks[1], &scripts[0], 70, 250);
     const struct held held = held_of(&f);
     assert_true(held.ordinary > held.at_once && held.ordinary - held.at_once < sizeof zeros);
-    splice(&f, f.n, 0, zeros, held.ordinary - held.at_once); /* after EOI */
+    splice(&f, f.n, 0, zeros, (size_t)(held.ordinary - held.at_once)); /* after EOI */
     assert_int_equal(held_of(&f).at_once, held.ordinary);
     for (unsigned i = 0; i < 4; i++) {
         const struct way way = {.opened = OPENED_MEMORY, .gives_pixels = i % 2, .n_idle_cores = 3};

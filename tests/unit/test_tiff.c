@@ -492,6 +492,7 @@ TEST(limits)
 {
     static struct file f;
     struct kind k = kind_of(PHOTOMETRIC_RGB, 8, 3, COMPRESSION_NONE);
+    k.mode = "wl"; /* little endian, for the change below */
     k.is_tiled = true;
     write_file(&f, &k);
     struct decoded d = decode(f.bytes, f.n, N - 1, 1);

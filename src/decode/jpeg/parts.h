@@ -102,6 +102,9 @@ void ih_jpeg_reader_close(struct ih_jpeg_reader *r);
 _Noreturn void ih_jpeg_reader_fail(struct ih_jpeg_reader *r, enum ih_status status,
                                    const char *text);
 
+/* Records the warning if the reader is lenient; else fails with the text. May longjmp. */
+void ih_jpeg_reader_tolerate(struct ih_jpeg_reader *r, enum ih_warning warning, const char *text);
+
 /*
  * The header fields that decide what rows look like. Take them right after ih_jpeg_reader_open: a
  * second frame header in a damaged file overwrites the size before the library refuses it.

@@ -62,18 +62,23 @@ void ih_jpeg_reader_mark(struct ih_jpeg_reader *r)
     r->is_after_segment = false;
 }
 
-/* Records the library's last warning if the reader is lenient; else fails with it. */
-static void tolerate(struct ih_jpeg_reader *r, enum ih_warning warning)
+void ih_jpeg_reader_tolerate(struct ih_jpeg_reader *r, enum ih_warning warning, const char *text)
 {
-    char text[JMSG_LENGTH_MAX];
     if (r->is_lenient) {
         r->warnings |= warning;
         return;
     }
-    r->errors.format_message((j_common_ptr)&r->cinfo, text);
     ih_error_set(&r->error, IH_CORRUPT, "damaged JPEG: %s", text);
     r->error.limit = IH_LIMIT_LENIENT;
     longjmp(r->on_error, 1);
+}
+
+/* The same with the text of the library's last warning. */
+static void tolerate(struct ih_jpeg_reader *r, enum ih_warning warning)
+{
+    char text[JMSG_LENGTH_MAX];
+    r->errors.format_message((j_common_ptr)&r->cinfo, text);
+    ih_jpeg_reader_tolerate(r, warning, text);
 }
 
 /*

@@ -38,13 +38,19 @@ void ih_chart_fill(struct ih_chart *chart, struct ih_colour colour, uint8_t opac
     chart->canvas->fill(chart->canvas, &chart->path, &paint);
 }
 
+void ih_chart_fill_exact(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
+                         struct ih_colour colour, uint8_t opacity)
+{
+    ih_path_clear(&chart->path);
+    ih_path_rectangle(&chart->path, x0, y0, x1, y1);
+    ih_chart_fill(chart, colour, opacity, IH_BLEND_NORMAL);
+}
+
 void ih_chart_fill_box(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
                        struct ih_colour colour, uint8_t opacity)
 {
-    ih_path_clear(&chart->path);
-    ih_path_rectangle(&chart->path, x0 * IH_SUBPIXELS, y0 * IH_SUBPIXELS, x1 * IH_SUBPIXELS,
-                      y1 * IH_SUBPIXELS);
-    ih_chart_fill(chart, colour, opacity, IH_BLEND_NORMAL);
+    ih_chart_fill_exact(chart, x0 * IH_SUBPIXELS, y0 * IH_SUBPIXELS, x1 * IH_SUBPIXELS,
+                        y1 * IH_SUBPIXELS, colour, opacity);
 }
 
 int32_t ih_chart_width(const struct ih_chart *chart, const char *text)
@@ -58,6 +64,15 @@ void ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum
     const struct ih_paint paint = {colour, 255, IH_BLEND_NORMAL};
     const struct ih_text_place place = {x, baseline_px * IH_SUBPIXELS, align,
                                         (unsigned)chart->layout.em};
+    chart->canvas->text(chart->canvas, &place, text, &paint);
+}
+
+void ih_chart_write_title(struct ih_chart *chart, int32_t baseline_px, const char *text)
+{
+    const struct ih_chart_layout *l = &chart->layout;
+    const struct ih_paint paint = {chart->theme->text, 255, IH_BLEND_NORMAL};
+    const struct ih_text_place place = {l->margin * IH_SUBPIXELS, baseline_px * IH_SUBPIXELS,
+                                        IH_ALIGN_LEFT, (unsigned)l->title_em};
     chart->canvas->text(chart->canvas, &place, text, &paint);
 }
 
@@ -225,6 +240,29 @@ const char *ih_chart_source(const struct ih_result *result)
     return result->is_total ? "imghist --total" : result->path;
 }
 
+enum ih_status ih_chart_open(struct ih_chart *chart, const struct ih_chart_format *format,
+                             struct ih_error *err)
+{
+    chart->page.width = (unsigned)chart->layout.width;
+    chart->page.height = (unsigned)chart->layout.height;
+    chart->page.background = chart->theme->page;
+    chart->page.glyphs = chart->glyphs;
+    return ih_canvas_open(format, &chart->page, &chart->canvas, err);
+}
+
+enum ih_status ih_chart_close(struct ih_chart *chart, enum ih_status status, unsigned char **file,
+                              size_t *size_bytes, struct ih_error *err)
+{
+    *file = NULL;
+    *size_bytes = 0;
+    if (status == IH_OK)
+        status = ih_canvas_finish(chart->canvas, file, size_bytes, err);
+    ih_path_reset(&chart->path);
+    ih_canvas_close(chart->canvas);
+    ih_glyphs_close(chart->glyphs);
+    return status;
+}
+
 enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_chart_options *options,
                              unsigned char **file, size_t *size_bytes, struct ih_error *err)
 {
@@ -232,35 +270,24 @@ enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_cha
         .result = result,
         .theme = options->theme ? options->theme : &ih_chart_theme_dark,
         .axis.scale = options->scale ? options->scale : &ih_chart_scale_linear,
+        .layout = {.width = (int32_t)options->width, .height = (int32_t)options->height},
     };
     struct ih_bytes title = {0}, description = {0};
-    struct ih_glyphs *glyphs = NULL;
-    *file = NULL;
-    *size_bytes = 0;
-    enum ih_status status = check_size(options, err);
-    if (status != IH_OK || (status = ih_glyphs_open(&glyphs, err)) != IH_OK)
-        return status;
-    chart.glyphs = glyphs;
     ih_chart_collect_facts(result, &chart.facts);
     ih_chart_describe(&chart, &title, &description);
-    const struct ih_chart_page page = {.width = options->width,
-                                       .height = options->height,
-                                       .background = chart.theme->page,
-                                       .glyphs = glyphs,
-                                       .title = (const char *)title.data,
-                                       .description = (const char *)description.data,
-                                       .source = ih_chart_source(result)};
-    if (title.failed || description.failed)
+    chart.page.title = (const char *)title.data;
+    chart.page.description = (const char *)description.data;
+    chart.page.source = ih_chart_source(result);
+    enum ih_status status = check_size(options, err);
+    if (status == IH_OK && (title.failed || description.failed))
         status = ih_error_set(err, IH_MEMORY, "chart: out of memory");
-    else
-        status = ih_canvas_open(options->format, &page, &chart.canvas, err);
-    if (status == IH_OK) {
+    if (status == IH_OK)
+        status = ih_glyphs_open(&chart.glyphs, err);
+    if (status == IH_OK)
+        status = ih_chart_open(&chart, options->format, err);
+    if (status == IH_OK)
         ih_chart_draw_all(&chart, options->width, options->height);
-        status = ih_canvas_finish(chart.canvas, file, size_bytes, err);
-    }
-    ih_path_reset(&chart.path);
-    ih_canvas_close(chart.canvas);
-    ih_glyphs_close(glyphs);
+    status = ih_chart_close(&chart, status, file, size_bytes, err);
     ih_bytes_reset(&description);
     ih_bytes_reset(&title);
     return status;

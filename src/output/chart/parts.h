@@ -114,7 +114,8 @@ struct ih_chart_layout {
 struct ih_chart {
     const struct ih_result *result;
     const struct ih_chart_theme *theme;
-    const struct ih_glyphs *glyphs;
+    struct ih_glyphs *glyphs;
+    struct ih_chart_page page;
     struct ih_canvas *canvas;
     struct ih_chart_facts facts;
     struct ih_chart_layout layout;
@@ -187,9 +188,23 @@ void ih_chart_set_sizes(struct ih_chart_layout *layout, unsigned width, unsigned
  */
 void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height);
 
+/* Opens the canvas for a page of the layout's size. The page's texts are set, and borrowed until
+ * close. Returns IH_OK or IH_MEMORY. */
+enum ih_status ih_chart_open(struct ih_chart *chart, const struct ih_chart_format *format,
+                             struct ih_error *err);
+
+/* Makes the file if status is IH_OK, with the errors of ih_canvas_finish; otherwise returns status.
+ * Releases path, canvas and glyphs. *file: NULL on failure. */
+enum ih_status ih_chart_close(struct ih_chart *chart, enum ih_status status, unsigned char **file,
+                              size_t *size_bytes, struct ih_error *err);
+
 /* Fills chart->path. */
 void ih_chart_fill(struct ih_chart *chart, struct ih_colour colour, uint8_t opacity,
                    enum ih_blend blend);
+
+/* Fills a rectangle given in 1/IH_SUBPIXELS of a pixel. */
+void ih_chart_fill_exact(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
+                         struct ih_colour colour, uint8_t opacity);
 
 /* Fills a rectangle given in pixels. */
 void ih_chart_fill_box(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x1, int32_t y1,
@@ -198,6 +213,9 @@ void ih_chart_fill_box(struct ih_chart *chart, int32_t x0, int32_t y0, int32_t x
 /* Writes a line of ordinary type. x is in 1/IH_SUBPIXELS of a pixel, the baseline in pixels. */
 void ih_chart_write(struct ih_chart *chart, int32_t x, int32_t baseline_px, enum ih_align align,
                     struct ih_colour colour, const char *text);
+
+/* Writes the title at the left margin. */
+void ih_chart_write_title(struct ih_chart *chart, int32_t baseline_px, const char *text);
 
 /* Returns the width of a line of ordinary type, in 1/IH_SUBPIXELS of a pixel. */
 int32_t ih_chart_width(const struct ih_chart *chart, const char *text);

@@ -170,9 +170,6 @@ enum { NAME_TO_SCALE = 200 }; /* hundredths of the em, at least */
 void ih_chart_draw_header(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
-    const struct ih_paint paint = {chart->theme->text, 255, IH_BLEND_NORMAL};
-    const struct ih_text_place place = {l->margin * IH_SUBPIXELS, l->title_y * IH_SUBPIXELS,
-                                        IH_ALIGN_LEFT, (unsigned)l->title_em};
     const int32_t right = l->right * IH_SUBPIXELS;
     char scale[IH_LABEL_MAX], *name = chart_name(chart->result);
     snprintf(scale, sizeof scale, "%.64s scale", chart->axis.scale->title);
@@ -182,8 +179,8 @@ void ih_chart_draw_header(struct ih_chart *chart)
         return;
     }
     const int32_t end = right - ih_chart_width(chart, scale) - ih_chart_ems(l, NAME_TO_SCALE);
-    ih_glyphs_shorten(chart->glyphs, place.size_px, end - place.x, name);
-    chart->canvas->text(chart->canvas, &place, name, &paint);
+    ih_glyphs_shorten(chart->glyphs, (unsigned)l->title_em, end - l->margin * IH_SUBPIXELS, name);
+    ih_chart_write_title(chart, l->title_y, name);
     free(name);
 }
 

@@ -1,0 +1,57 @@
+#include "cli/endings.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Each between blanks. A new format is one more line. */
+static const char images[] = " png apng"
+                             " jpg jpeg jpe jfif"
+                             " webp"
+                             " tif tiff"
+                             " gif"
+                             " heif heic hif avif"
+                             " jxl"
+                             " bmp dib"
+                             " tga targa"
+                             " psd psb"
+                             " pnm pbm pgm ppm pam"
+                             " qoi"
+                             " jp2 j2k j2c jpc jpf jpx"
+                             " hdr pic"
+                             " ico cur ";
+
+/* Camera raw, and formats that are only recognised. */
+static const char other_images[] =
+    " dng cr2 cr3 crw nef nrw arw srf sr2 raf orf rw2 pef srw x3f 3fr iiq erf mrw"
+    " exr dds ktx ktx2 xcf jxr wdp djvu dcm fits sgi pcx dpx cin flif bpg mng ";
+
+const char *ih_ending(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *point = strrchr(name, '.');
+    return point && point != name ? point + 1 : "";
+}
+
+static bool is_one_of(const char *path, const char *endings)
+{
+    enum { LONGEST = 8 };
+    char word[LONGEST + 3];
+    const char *ending = ih_ending(path);
+    if (*ending == '\0' || strlen(ending) > LONGEST || strchr(ending, ' '))
+        return false;
+    snprintf(word, sizeof word, " %s ", ending);
+    for (char *p = word; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return strstr(endings, word) != NULL;
+}
+
+bool ih_ending_is_image(const char *path)
+{
+    return is_one_of(path, images);
+}
+
+bool ih_ending_is_other_image(const char *path)
+{
+    return is_one_of(path, other_images);
+}

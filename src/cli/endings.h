@@ -1,0 +1,17 @@
+/* The endings of file names: what a name promises. The content decides what is read. */
+#ifndef IH_CLI_ENDINGS_H
+#define IH_CLI_ENDINGS_H
+
+#include <stdbool.h>
+
+/* The ending of a path without its point, "jpg"; "" if the name has none. */
+const char *ih_ending(const char *path);
+
+/* Whether the name is one of an image in a format that some build of imghist reads. Ignores case.
+ */
+bool ih_ending_is_image(const char *path);
+
+/* Whether it is one of another format of images, such as camera raw. */
+bool ih_ending_is_other_image(const char *path);
+
+#endif

@@ -1,0 +1,372 @@
+/* The trusted side of an archive: recognises it, checks its frames, and holds one member. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "decode/archive.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#ifdef IH_WITH_archive
+extern const struct ih_decoder ih_decoder_archive;
+#endif
+
+const struct ih_decoder *const ih_archive_decoders[] = {
+#ifdef IH_WITH_archive
+    &ih_decoder_archive,
+#endif
+    NULL,
+};
+
+/* ---- recognising archives ---- */
+
+/* The header's checksum: the sum of its bytes, with blanks in place of the checksum itself. Every
+ * variant of tar has it; not all have a signature. */
+static bool is_tar(const uint8_t *head)
+{
+    enum { AT = 148, DIGITS = 8 };
+    unsigned long sum = 0, stored = 0;
+    size_t i = AT;
+    while (i < AT + DIGITS && head[i] == ' ')
+        i++;
+    const size_t first = i;
+    for (; i < AT + DIGITS && head[i] >= '0' && head[i] <= '7'; i++)
+        stored = stored * 8 + (unsigned long)(head[i] - '0');
+    if (i == first || (i < AT + DIGITS && head[i] != '\0' && head[i] != ' '))
+        return false;
+    for (i = 0; i < IH_ARCHIVE_PROBE_BYTES; i++)
+        sum += i >= AT && i < AT + DIGITS ? ' ' : head[i];
+    return sum == stored;
+}
+
+/* The header begins with a name, filled up with zeros. */
+static bool begins_with_name(const uint8_t *head, size_t size)
+{
+    enum { NAME_BYTES = 100 };
+    size_t n = 0;
+    size = size < NAME_BYTES ? size : NAME_BYTES;
+    while (n < size && head[n] >= ' ')
+        n++;
+    const bool has_name = n > 0;
+    while (n < size && head[n] == '\0')
+        n++;
+    return has_name && n == size;
+}
+
+static bool begins(const uint8_t *head, size_t size, const char *bytes, size_t n)
+{
+    return size >= n && memcmp(head, bytes, n) == 0;
+}
+
+enum ih_archive_kind ih_archive_probe(const uint8_t *head, size_t size)
+{
+    if (begins(head, size, "PK\3\4", 4) || begins(head, size, "PK\5\6", 4) ||
+        begins(head, size, "PK00PK\3\4", 8))
+        return IH_ARCHIVE_ZIP;
+    if (begins(head, size, "\x1F\x8B\x08", 3) || begins(head, size, "\x28\xB5\x2F\xFD", 4) ||
+        begins(head, size,
+               "\xFD"
+               "7zXZ\0",
+               6))
+        return IH_ARCHIVE_COMPRESSED;
+    if (!begins_with_name(head, size))
+        return IH_ARCHIVE_NONE;
+    if (size < IH_ARCHIVE_PROBE_BYTES)
+        return IH_ARCHIVE_UNSURE;
+    return is_tar(head) ? IH_ARCHIVE_TAR : IH_ARCHIVE_NONE;
+}
+
+bool ih_archive_is_name(const char *path)
+{
+    static const char *const endings[] = {".tar",     ".zip",  ".tar.gz", ".tgz",
+                                          ".tar.zst", ".tzst", ".tar.xz", ".txz"};
+    const size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t n_ending = strlen(endings[i]);
+        if (n > n_ending && strcasecmp(path + n - n_ending, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *ih_member_name(const char *name)
+{
+    for (;;) {
+        if (name[0] == '/')
+            name++;
+        else if (name[0] == '.' && name[1] == '/')
+            name += 2;
+        else
+            break;
+    }
+    for (const char *part = name; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
+            return NULL;
+    }
+    return name;
+}
+
+/* ---- a member's memory ---- */
+
+/* Larger buffers are freed after each member. */
+enum { KEPT_BYTES = 1 << 20, FIRST_BYTES = 64 * 1024 };
+
+void ih_member_release(struct ih_member *m, struct ih_budget *budget)
+{
+    free(m->name);
+    if (m->capacity_bytes > KEPT_BYTES) {
+        free(m->bytes);
+        m->bytes = NULL;
+        m->capacity_bytes = 0;
+    }
+    ih_budget_give(budget, m->taken_bytes);
+    *m = (struct ih_member){.bytes = m->bytes, .capacity_bytes = m->capacity_bytes};
+}
+
+void ih_member_reset(struct ih_member *m, struct ih_budget *budget)
+{
+    ih_member_release(m, budget);
+    free(m->bytes);
+    *m = (struct ih_member){.bytes = NULL};
+}
+
+static enum ih_status reserve(struct ih_member *m, uint64_t n_bytes, struct ih_error *err)
+{
+    if (n_bytes <= m->capacity_bytes)
+        return IH_OK;
+    uint8_t *grown = n_bytes < PTRDIFF_MAX ? realloc(m->bytes, (size_t)n_bytes) : NULL;
+    if (!grown)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    m->bytes = grown;
+    m->capacity_bytes = (size_t)n_bytes;
+    return IH_OK;
+}
+
+/* ---- the stream of frames ---- */
+
+struct ih_archive {
+    const struct ih_remote_decoders *remotes; /* borrowed; NULL: read in this process */
+    struct ih_remote_decoder *remote;         /* owned */
+    void *state;                              /* owned; of ih_archive_decoders[0], without remote */
+    struct ih_image_info info;
+    struct ih_budget *budget; /* borrowed; NULL: no limit */
+};
+
+enum ih_status ih_archive_open(const struct ih_remote_decoders *remotes, struct ih_source *src,
+                               const struct ih_decode_options *options, struct ih_archive **archive,
+                               struct ih_error *err)
+{
+    const struct ih_decoder *decoder = ih_archive_decoders[0];
+    if (!decoder)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "cannot read archives: not in this build (libarchive)");
+    struct ih_archive *a = calloc(1, sizeof *a);
+    if (!a)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status = IH_OK;
+    a->remotes = remotes;
+    a->budget = options->budget;
+    if (remotes && !(a->remote = remotes->make(remotes->user)))
+        status = ih_error_set(err, IH_MEMORY, "out of memory");
+    else if (remotes)
+        status = a->remote->open(a->remote, 0, src, options, &a->info, err);
+    else
+        status = decoder->open(src, options, &a->info, &a->state, err);
+    if (status != IH_OK) {
+        ih_archive_close(a);
+        return status;
+    }
+    *archive = a;
+    return IH_OK;
+}
+
+void ih_archive_close(struct ih_archive *a)
+{
+    if (a && a->state)
+        ih_archive_decoders[0]->close(a->state);
+    if (a && a->remote) {
+        a->remote->close(a->remote);
+        a->remotes->destroy(a->remote);
+    }
+    free(a);
+}
+
+static enum ih_status fail_nonsense(struct ih_error *err)
+{
+    return ih_error_set(err, IH_CORRUPT, "its reader ended unexpectedly (it sent nonsense)");
+}
+
+static enum ih_status read_bytes(struct ih_archive *a, void *bytes, size_t size_bytes,
+                                 struct ih_error *err)
+{
+    for (uint8_t *p = bytes; size_bytes > 0;) {
+        size_t n = 0;
+        const enum ih_status status =
+            a->remote ? a->remote->read(a->remote, p, size_bytes, &n, err)
+                      : ih_archive_decoders[0]->read(a->state, p, size_bytes, &n, err);
+        if (status != IH_OK)
+            return status;
+        if (n == 0 || n > size_bytes)
+            return fail_nonsense(err);
+        p += n;
+        size_bytes -= n;
+    }
+    return IH_OK;
+}
+
+/* Reads the header of a frame and checks its numbers. */
+static enum ih_status read_frame(struct ih_archive *a, struct ih_frame *f, struct ih_error *err)
+{
+    const enum ih_status status = read_bytes(a, f, sizeof *f, err);
+    const bool is_known = f->status == IH_OK || f->status == IH_UNKNOWN || f->status == IH_IO ||
+                          f->status == IH_CORRUPT || f->status == IH_UNSUPPORTED ||
+                          f->status == IH_LIMIT || f->status == IH_MEMORY;
+    if (status != IH_OK)
+        return status;
+    return is_known && f->kind <= IH_FRAME_END && f->n_message < sizeof err->message
+               ? IH_OK
+               : fail_nonsense(err);
+}
+
+/* Reads the error that a frame carries into `carried`. */
+static enum ih_status read_error(struct ih_archive *a, const struct ih_frame *f,
+                                 struct ih_error *carried, struct ih_error *err)
+{
+    char message[sizeof carried->message] = "";
+    const enum ih_status status = read_bytes(a, message, f->n_message, err);
+    if (status == IH_OK && f->status != IH_OK)
+        ih_error_set(carried, (enum ih_status)f->status, "%s", message);
+    return status;
+}
+
+/* ---- members ---- */
+
+static enum ih_status read_name(struct ih_archive *a, const struct ih_frame *f, struct ih_member *m,
+                                struct ih_error *err)
+{
+    if (f->n_bytes == 0 || f->n_bytes > IH_MEMBER_NAME_MAX)
+        return fail_nonsense(err);
+    m->name = malloc((size_t)f->n_bytes + 1);
+    if (!m->name)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    if (read_bytes(a, m->name, f->n_bytes, err) != IH_OK)
+        return err->status;
+    m->name[f->n_bytes] = '\0';
+    if (strlen(m->name) != f->n_bytes)
+        return fail_nonsense(err);
+    return read_error(a, f, &m->error, err);
+}
+
+/* Takes the memory for a member from the budget. Without it the member has an error, and its
+ * content is passed over. */
+static void take_memory(const struct ih_archive *a, uint64_t size_bytes, struct ih_member *m)
+{
+    const bool is_known = size_bytes != UINT64_MAX;
+    uint64_t n_bytes = is_known ? size_bytes : IH_MEMBER_UNKNOWN_BYTES;
+    if (!is_known && a->budget && a->budget->size_bytes < n_bytes)
+        n_bytes = a->budget->size_bytes;
+    if (ih_budget_take(a->budget, n_bytes, &m->error) != IH_OK)
+        return;
+    m->taken_bytes = n_bytes;
+    reserve(m, is_known ? n_bytes : n_bytes < FIRST_BYTES ? n_bytes : FIRST_BYTES, &m->error);
+}
+
+/* Reads n bytes of content, which are dropped once the member has an error. */
+static enum ih_status read_data(struct ih_archive *a, size_t n, struct ih_member *m,
+                                struct ih_error *err)
+{
+    uint8_t dropped[4096];
+    if (m->error.status == IH_OK && n > m->taken_bytes - m->size_bytes)
+        ih_error_set_limit(&m->error, IH_LIMIT_MAX_MEMORY, m->taken_bytes,
+                           "its size is unknown, and more than %.1f MB",
+                           (double)m->taken_bytes * 1e-6);
+    if (m->error.status == IH_OK && n > m->capacity_bytes - m->size_bytes) {
+        const uint64_t doubled = 2 * (uint64_t)m->capacity_bytes, least = m->size_bytes + n;
+        const uint64_t wanted = doubled > least ? doubled : least;
+        reserve(m, wanted < m->taken_bytes ? wanted : m->taken_bytes, &m->error);
+    }
+    if (m->error.status == IH_OK) {
+        uint8_t *to = m->bytes + m->size_bytes;
+        m->size_bytes += n;
+        return read_bytes(a, to, n, err);
+    }
+    while (n > 0) {
+        const size_t n_now = n < sizeof dropped ? n : sizeof dropped;
+        if (read_bytes(a, dropped, n_now, err) != IH_OK)
+            return err->status;
+        n -= n_now;
+    }
+    return IH_OK;
+}
+
+/* Reads a member's content up to its last frame. */
+static enum ih_status read_content(struct ih_archive *a, uint64_t size_bytes, struct ih_member *m,
+                                   struct ih_error *err)
+{
+    struct ih_error carried = {0};
+    take_memory(a, size_bytes, m);
+    for (;;) {
+        struct ih_frame f;
+        if (read_frame(a, &f, err) != IH_OK)
+            return err->status;
+        if (f.kind == IH_FRAME_DONE && f.n_bytes == 0) {
+            if (read_error(a, &f, &carried, err) != IH_OK)
+                return err->status;
+            break;
+        }
+        if (f.kind != IH_FRAME_DATA || f.n_bytes == 0 || f.n_message > 0)
+            return fail_nonsense(err);
+        if (read_data(a, f.n_bytes, m, err) != IH_OK)
+            return err->status;
+    }
+    if (m->error.status == IH_OK)
+        m->error = carried;
+    if (m->taken_bytes > m->size_bytes) { /* of a member of unknown size */
+        ih_budget_give(a->budget, m->taken_bytes - m->size_bytes);
+        m->taken_bytes = m->size_bytes;
+    }
+    return IH_OK;
+}
+
+static enum ih_status read_member(struct ih_archive *a, const struct ih_frame *f,
+                                  struct ih_member *m, struct ih_error *err)
+{
+    enum ih_status status = read_name(a, f, m, err);
+    if (status == IH_OK && m->error.status == IH_OK)
+        status = read_content(a, f->size_bytes, m, err);
+    /* The reader knows the budget's size and does not send what is larger. */
+    if (status == IH_OK && m->error.status == IH_LIMIT && a->budget &&
+        f->size_bytes != UINT64_MAX && f->size_bytes > a->budget->size_bytes)
+        ih_budget_take(a->budget, f->size_bytes, &m->error);
+    return status;
+}
+
+enum ih_status ih_archive_next(struct ih_archive *a, struct ih_member *m, bool *has_member,
+                               struct ih_error *err)
+{
+    struct ih_frame f;
+    const uint64_t start_ns = ih_clock_ns();
+    *has_member = false;
+    enum ih_status status = read_frame(a, &f, err);
+    if (status == IH_OK && f.kind == IH_FRAME_MEMBER) {
+        status = read_member(a, &f, m, err);
+        *has_member = status == IH_OK;
+    } else if (status == IH_OK && f.kind == IH_FRAME_END && f.n_bytes == 0) {
+        struct ih_error carried = {0};
+        status = read_error(a, &f, &carried, err);
+        if (status == IH_OK && f.status != IH_OK) {
+            *err = carried;
+            status = carried.status;
+        }
+    } else if (status == IH_OK) {
+        status = fail_nonsense(err);
+    }
+    if (status != IH_OK)
+        ih_member_release(m, a->budget);
+    m->read_ns = ih_clock_ns() - start_ns;
+    return status;
+}

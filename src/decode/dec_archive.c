@@ -1,0 +1,429 @@
+/*
+ * Reads tar and zip files with libarchive, and turns them into a stream of frames (archive.h).
+ *
+ * Only these formats are enabled: tar; zip, read forward from its local headers; and gzip, zstd and
+ * xz around them, once. So an archive gives the same members from a file and from a pipe, and
+ * memory does not grow with the number of members.
+ *
+ * Members that begin like no image are left out here, so their content is not copied. An archive
+ * within an archive is one of them.
+ */
+#define _POSIX_C_SOURCE 200809L /* newlocale */
+
+#include "decode/archive.h"
+
+#include "base/dynlib.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <assert.h>
+#include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The functions of libarchive that are called. */
+#define ARCHIVE_CALLS(F)                                                           \
+    F(struct archive *, archive_read_new, (void))                                  \
+    F(int, archive_read_free, (struct archive *))                                  \
+    F(int, archive_read_support_format_tar, (struct archive *))                    \
+    F(int, archive_read_support_format_zip_streamable, (struct archive *))         \
+    F(int, archive_read_support_filter_gzip, (struct archive *))                   \
+    F(int, archive_read_support_filter_xz, (struct archive *))                     \
+    F(int, archive_read_support_filter_zstd, (struct archive *))                   \
+    F(int, archive_read_open2,                                                     \
+      (struct archive *, void *, archive_open_callback *, archive_read_callback *, \
+       archive_skip_callback *, archive_close_callback *))                         \
+    F(int, archive_read_next_header, (struct archive *, struct archive_entry **))  \
+    F(la_ssize_t, archive_read_data, (struct archive *, void *, size_t))           \
+    F(int, archive_format, (struct archive *))                                     \
+    F(int, archive_filter_count, (struct archive *))                               \
+    F(la_int64_t, archive_filter_bytes, (struct archive *, int))                   \
+    F(int, archive_errno, (struct archive *))                                      \
+    F(const char *, archive_error_string, (struct archive *))                      \
+    F(const char *, archive_entry_pathname, (struct archive_entry *))              \
+    F(const char *, archive_entry_hardlink, (struct archive_entry *))              \
+    F(__LA_MODE_T, archive_entry_filetype, (struct archive_entry *))               \
+    F(la_int64_t, archive_entry_size, (struct archive_entry *))                    \
+    F(int, archive_entry_size_is_set, (struct archive_entry *))                    \
+    F(int, archive_entry_is_encrypted, (struct archive_entry *))
+
+ARCHIVE_CALLS(IH_DYNLIB_CHECK)
+struct archive_calls {
+    ARCHIVE_CALLS(IH_DYNLIB_MEMBER)
+};
+static const char *const call_names[] = {ARCHIVE_CALLS(IH_DYNLIB_NAME)};
+
+/*
+ * A bomb: more than EXPANSION_MAX bytes for each byte of the archive, once it is past
+ * EXPANDED_BYTES. Deflate reaches 1032; images with so little in them are not worth a bomb's harm.
+ * Plain tar files reach it with sparse members.
+ */
+enum { EXPANSION_MAX = 1000 };
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION /* a fuzzer would spend its time on bombs */
+#define EXPANDED_BYTES ((uint64_t)1 << 22)
+#else
+#define EXPANDED_BYTES ((uint64_t)1 << 30)
+#endif
+
+/* What libarchive sets if no format recognises the file; its header is not installed. */
+#ifdef EFTYPE
+enum { NO_FORMAT = EFTYPE };
+#else
+enum { NO_FORMAT = EILSEQ };
+#endif
+
+enum {
+    BLOCK_BYTES = 512, /* of tar */
+    MESSAGE_MAX = 160,
+    END_ROOM = 2 * (sizeof(struct ih_frame) + MESSAGE_MAX), /* DONE and END */
+    ROW_BYTES = 128 * 1024 /* the least room that read gets; holds the longest frame of a name */
+};
+_Static_assert(ROW_BYTES > 2 * IH_MEMBER_NAME_MAX + END_ROOM, "a name fits into an empty buffer");
+
+struct archive_state {
+    struct archive_calls lib;
+    struct archive *archive; /* owned */
+    struct ih_source *src;   /* borrowed */
+    locale_t locale;         /* owned; 0: none */
+    uint64_t member_bytes_max;
+    bool is_pipe; /* give each member as soon as it is complete */
+    bool is_in_member, is_at_end;
+    bool has_ended, ends_in_zeros; /* the source: all is read; the last block so far */
+    uint64_t n_members;
+    uint64_t n_in, n_out;  /* bytes: of the archive, and of the members' content */
+    size_t n_shown;        /* bytes shown to libarchive, consumed at the next read */
+    size_t n_head, n_sent; /* n_sent of the first n_head bytes of a member are in frames */
+    uint8_t head[IH_ARCHIVE_PROBE_BYTES];
+    struct ih_error error; /* of opening the archive, of reading the source, or a limit */
+};
+
+static enum ih_status load(struct archive_calls *calls, struct ih_error *err)
+{
+    return ih_dynlib_load(IH_SONAME_archive, call_names, sizeof call_names / sizeof *call_names,
+                          calls, err);
+}
+
+static enum ih_status prepare(struct ih_error *err)
+{
+    struct archive_calls calls;
+    return load(&calls, err);
+}
+
+static const char *version(void)
+{
+    return "libarchive " IH_LIBRARY_archive;
+}
+
+/* ---- the archive's bytes ---- */
+
+static bool is_bomb(const struct archive_state *s)
+{
+    const la_int64_t n = s->lib.archive_filter_bytes(s->archive, 0);
+    const uint64_t n_expanded = n > 0 && (uint64_t)n > s->n_out ? (uint64_t)n : s->n_out;
+    return n_expanded > EXPANDED_BYTES && n_expanded / EXPANSION_MAX > s->n_in;
+}
+
+static void fail_bomb(struct archive_state *s)
+{
+    ih_error_set(&s->error, IH_LIMIT,
+                 "the archive expands to more than %d times its size, like a decompression bomb",
+                 EXPANSION_MAX);
+}
+
+/* Whether the last block of n bytes, or all of them, is zero. */
+static bool is_zero(const uint8_t *bytes, size_t n)
+{
+    for (size_t i = n > BLOCK_BYTES ? n - BLOCK_BYTES : 0; i < n; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+/* A tar file ends in a block of zeros. libarchive also takes the end of the file, so an archive
+ * that was cut between two members would look complete. Compressed files have an end of their own.
+ */
+static bool is_cut(const struct archive_state *s)
+{
+    const int format = s->lib.archive_format(s->archive) & ARCHIVE_FORMAT_BASE_MASK;
+    return format == ARCHIVE_FORMAT_TAR && s->lib.archive_filter_count(s->archive) == 1 &&
+           s->has_ended && !s->ends_in_zeros;
+}
+
+/* libarchive skips members within one call, so this is the place to notice a bomb in a stream. */
+static la_ssize_t read_source(struct archive *archive, void *user, const void **bytes)
+{
+    struct archive_state *s = user;
+    const uint8_t *next;
+    size_t n;
+    (void)archive;
+    ih_source_consume(s->src, s->n_shown);
+    s->n_shown = 0;
+    if (is_bomb(s))
+        fail_bomb(s);
+    if (s->error.status != IH_OK || ih_source_peek(s->src, 1, &next, &n, &s->error) != IH_OK)
+        return -1;
+    s->n_shown = n;
+    s->n_in += n;
+    s->has_ended = n == 0;
+    if (n > 0)
+        s->ends_in_zeros = is_zero(next, n) && (n >= BLOCK_BYTES || s->ends_in_zeros);
+    *bytes = next;
+    return (la_ssize_t)n;
+}
+
+/* libarchive's error, or that of the source. */
+static void explain(const struct archive_state *s, struct ih_error *err)
+{
+    const char *text = s->lib.archive_error_string(s->archive);
+    if (s->error.status != IH_OK)
+        *err = s->error;
+    else if (s->lib.archive_errno(s->archive) == NO_FORMAT && s->n_members == 0)
+        ih_error_set(err, IH_UNKNOWN, "cannot decode: compressed, but not a tar file");
+    else if (s->lib.archive_errno(s->archive) == ENOMEM)
+        ih_error_set(err, IH_MEMORY, "out of memory");
+    else
+        ih_error_set(err, IH_CORRUPT, "damaged archive%s%.100s", text ? ": " : "",
+                     text ? text : "");
+}
+
+/* ---- frames ---- */
+
+struct output {
+    uint8_t *bytes;
+    size_t n, capacity;
+};
+
+static void put(struct output *out, const void *bytes, size_t n)
+{
+    assert(n <= out->capacity - out->n);
+    memcpy(out->bytes + out->n, bytes, n);
+    out->n += n;
+}
+
+/* Appends a frame with its bytes and the error, IH_OK or not. */
+static void put_frame(struct output *out, enum ih_frame_kind kind, uint64_t size_bytes,
+                      const void *bytes, size_t n_bytes, const struct ih_error *error)
+{
+    const size_t n = error->status == IH_OK ? 0 : strlen(error->message);
+    const struct ih_frame f = {.kind = (uint32_t)kind,
+                               .status = (uint32_t)error->status,
+                               .n_bytes = (uint32_t)n_bytes,
+                               .n_message = (uint32_t)(n < MESSAGE_MAX ? n : MESSAGE_MAX),
+                               .size_bytes = size_bytes};
+    put(out, &f, sizeof f);
+    put(out, bytes, n_bytes);
+    put(out, error->message, f.n_message);
+}
+
+static void put_end(struct archive_state *s, struct output *out, const struct ih_error *error)
+{
+    put_frame(out, IH_FRAME_END, 0, "", 0, error);
+    s->is_at_end = true;
+}
+
+/* ---- members ---- */
+
+/* A name that begins with a dot, in any folder: hidden, as in a directory walk. */
+static bool is_hidden(const char *name)
+{
+    for (const char *part = name; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (part[0] == '.' && part[1] != '/' && part[1] != '\0')
+            return true;
+    }
+    return false;
+}
+
+/* Reads the first bytes of a member. Returns what read returned last: 0 or more, or an error. */
+static la_ssize_t read_head(struct archive_state *s)
+{
+    la_ssize_t n = 1;
+    s->n_head = s->n_sent = 0;
+    while (n > 0 && s->n_head < sizeof s->head) {
+        n = s->lib.archive_read_data(s->archive, s->head + s->n_head, sizeof s->head - s->n_head);
+        s->n_head += n > 0 ? (size_t)n : 0;
+    }
+    s->n_out += s->n_head;
+    return n;
+}
+
+/* Whether a member is read, left out (IH_UNKNOWN) or an error. */
+static void judge(struct archive_state *s, struct archive_entry *entry, const char *name,
+                  uint64_t size_bytes, struct ih_error *err)
+{
+    if (!name)
+        ih_error_set(err, IH_CORRUPT, "the name of this member leads out of the archive");
+    else if (strlen(name) > IH_MEMBER_NAME_MAX)
+        ih_error_set(err, IH_LIMIT, "its name has more than %d bytes", IH_MEMBER_NAME_MAX);
+    else if (*name == '\0' || is_hidden(name) || s->lib.archive_entry_hardlink(entry) ||
+             s->lib.archive_entry_filetype(entry) != AE_IFREG)
+        ih_error_set(err, IH_UNKNOWN, "not an image");
+    else if (s->lib.archive_entry_is_encrypted(entry))
+        ih_error_set(err, IH_UNSUPPORTED, "encrypted: extract it with its password first");
+    else if (read_head(s) < 0)
+        explain(s, err);
+    else if (ih_archive_probe(s->head, s->n_head) == IH_ARCHIVE_TAR ||
+             !ih_decode_is_image(s->head, s->n_head))
+        ih_error_set(err, IH_UNKNOWN, "not an image");
+    else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
+        ih_error_set(err, IH_LIMIT, "too large"); /* the other side knows by how much */
+}
+
+/* Reads the next header. */
+static void next_member(struct archive_state *s, struct output *out)
+{
+    struct archive_entry *entry;
+    struct ih_error error = {0};
+    const int r = s->error.status == IH_OK ? s->lib.archive_read_next_header(s->archive, &entry)
+                                           : ARCHIVE_FATAL;
+    if (r != ARCHIVE_OK && r != ARCHIVE_WARN) {
+        if (r != ARCHIVE_EOF)
+            explain(s, &error);
+        else if (is_cut(s))
+            ih_error_set(&error, IH_CORRUPT, "damaged archive: it ends without an end mark");
+        put_end(s, out, &error);
+        return;
+    }
+    s->n_members++;
+    const char *full_name = s->lib.archive_entry_pathname(entry);
+    const char *name = full_name ? ih_member_name(full_name) : "";
+    uint64_t size_bytes = UINT64_MAX;
+    if (s->lib.archive_entry_size_is_set(entry))
+        size_bytes = (uint64_t)s->lib.archive_entry_size(entry);
+    if (s->lib.archive_entry_filetype(entry) == AE_IFDIR)
+        return;
+    judge(s, entry, name, size_bytes, &error);
+    name = name ? name : full_name;
+    name = *name ? name : "(no name)";
+    const size_t n = strlen(name);
+    put_frame(out, IH_FRAME_MEMBER, size_bytes, name,
+              n < IH_MEMBER_NAME_MAX ? n : IH_MEMBER_NAME_MAX, &error);
+    s->is_in_member = error.status == IH_OK;
+}
+
+/* Fills the room with the content of a member, up to its end. */
+static void put_content(struct archive_state *s, struct output *out)
+{
+    struct ih_error error = {0};
+    uint8_t *const frame = out->bytes + out->n, *const bytes = frame + sizeof(struct ih_frame);
+    const size_t room = out->capacity - out->n - sizeof(struct ih_frame) - END_ROOM;
+    size_t n = s->n_head - s->n_sent < room ? s->n_head - s->n_sent : room;
+    memcpy(bytes, s->head + s->n_sent, n);
+    s->n_sent += n;
+    la_ssize_t got = 0;
+    if (n < room)
+        got = s->lib.archive_read_data(s->archive, bytes + n, room - n);
+    const bool is_last = got < (la_ssize_t)(room - n);
+    if (got < 0)
+        explain(s, &error);
+    n += got > 0 ? (size_t)got : 0;
+    s->n_out += got > 0 ? (uint64_t)got : 0;
+    if (n > 0) {
+        const struct ih_frame f = {.kind = IH_FRAME_DATA, .n_bytes = (uint32_t)n};
+        memcpy(frame, &f, sizeof f);
+        out->n += sizeof f + n;
+    }
+    if (!is_last)
+        return;
+    put_frame(out, IH_FRAME_DONE, 0, "", 0, &error);
+    s->is_in_member = false;
+}
+
+/* ---- the interface of a decoder ---- */
+
+static enum ih_status read_frames(void *state, uint8_t *bytes, size_t capacity, size_t *n_bytes,
+                                  struct ih_error *err)
+{
+    struct archive_state *s = state;
+    struct output out = {bytes, 0, capacity};
+    (void)err;
+    /* libarchive converts names to the locale's encoding, and would replace what that lacks. */
+    const locale_t before = s->locale ? uselocale(s->locale) : (locale_t)0;
+    while (!s->is_at_end && capacity - out.n >= ROW_BYTES) {
+        if (s->is_in_member)
+            put_content(s, &out);
+        else
+            next_member(s, &out);
+        if (!s->is_at_end && is_bomb(s)) {
+            fail_bomb(s);
+            if (s->is_in_member)
+                put_frame(&out, IH_FRAME_DONE, 0, "", 0, &s->error);
+            put_end(s, &out, &s->error);
+        }
+        if (s->is_pipe && !s->is_in_member && out.n > 0)
+            break;
+    }
+    if (s->locale)
+        uselocale(before);
+    *n_bytes = out.n;
+    return IH_OK;
+}
+
+static void close_archive(void *state)
+{
+    struct archive_state *s = state;
+    if (s->archive)
+        s->lib.archive_read_free(s->archive);
+    if (s->locale)
+        freelocale(s->locale);
+    free(s);
+}
+
+static enum ih_status open_libarchive(struct archive_state *s, struct ih_error *err)
+{
+    s->archive = s->lib.archive_read_new();
+    if (!s->archive)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    /* ARCHIVE_WARN: this libarchive would run another program, which the sandbox prevents. */
+    if (s->lib.archive_read_support_format_tar(s->archive) != ARCHIVE_OK ||
+        s->lib.archive_read_support_format_zip_streamable(s->archive) != ARCHIVE_OK ||
+        s->lib.archive_read_support_filter_gzip(s->archive) != ARCHIVE_OK ||
+        s->lib.archive_read_support_filter_xz(s->archive) != ARCHIVE_OK ||
+        s->lib.archive_read_support_filter_zstd(s->archive) != ARCHIVE_OK)
+        return ih_error_set(err, IH_UNSUPPORTED, "libarchive lacks gzip, xz or zstd");
+    enum { FILTERS_MAX = 2 }; /* a compression, and the file itself */
+    struct ih_error error = {0};
+    if (s->lib.archive_read_open2(s->archive, s, NULL, read_source, NULL, NULL) != ARCHIVE_OK)
+        explain(s, &error);
+    else if (s->lib.archive_filter_count(s->archive) > FILTERS_MAX)
+        ih_error_set(&error, IH_LIMIT, "compressed more than once");
+    s->error = error; /* the first frame carries it */
+    return IH_OK;
+}
+
+static enum ih_status open_archive(struct ih_source *src, const struct ih_decode_options *options,
+                                   struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    uint64_t n_bytes;
+    struct archive_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->src = src;
+    s->locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    s->is_pipe = !ih_source_size_left(src, &n_bytes);
+    s->member_bytes_max = options->budget ? options->budget->size_bytes : UINT64_MAX;
+    enum ih_status status = load(&s->lib, err);
+    if (status == IH_OK)
+        status = open_libarchive(s, err);
+    if (status != IH_OK) {
+        close_archive(s);
+        return status;
+    }
+    *info =
+        (struct ih_image_info){.width = ROW_BYTES, .height = 1, .n_channels = 1, .source_depth = 8};
+    *state = s;
+    return IH_OK;
+}
+
+extern const struct ih_decoder ih_decoder_archive;
+const struct ih_decoder ih_decoder_archive = {
+    .name = "archive",
+    .title = "tar and zip; gzip, zstd or xz around tar",
+    .version = version,
+    .is_isolated = true,
+    .prepare = prepare,
+    .open = open_archive,
+    .read = read_frames,
+    .close = close_archive,
+};

@@ -1,0 +1,580 @@
+/*
+ * JPEG 2000 through OpenJPEG: JP2 files and bare codestreams, also with HTJ2K's block coder. File
+ * and image are held in memory.
+ *
+ * Samples of 1 to 16 bits are scaled to 8; signed ones are shifted first. The colour space is that
+ * of the first colour box. An ICC profile tells no more than gray or RGB and is not applied.
+ * Without a colour box, 1 or 2 components are gray, 3 or 4 RGB, and three of which the last two are
+ * subsampled are YCbCr. A second or fourth component is alpha. YCbCr becomes RGB by the formula of
+ * opj_decompress, in which each chroma value holds for all pixels of its cell; Pillow's differs.
+ *
+ * OpenJPEG conceals damage: tiles that are missing are black, and the end of the codestream need
+ * not exist. So the tile-parts are counted here before it decodes, its strict mode is on, and a
+ * warning while it decodes is an error. There are no checksums: other damage may leave an image.
+ *
+ * Sources: ITU-T T.800 (JPEG 2000), annexes A (codestream) and I (boxes).
+ */
+#include "base/dynlib.h"
+#include "decode/held.h"
+#include "decode/read_bytes.h"
+#include "decode/samples.h"
+
+#include <openjpeg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHANNELS_MAX = 4,
+    SAMPLE_BYTES = 8, /* for each sample: OpenJPEG's image and tile, and the code blocks */
+    STREAM_BYTES = 1 << 16
+};
+
+/* The functions of OpenJPEG that are called. */
+#define OPJ_CALLS(F)                                                                          \
+    F(opj_codec_t *, opj_create_decompress, (OPJ_CODEC_FORMAT))                               \
+    F(void, opj_destroy_codec, (opj_codec_t *))                                               \
+    F(OPJ_BOOL, opj_set_warning_handler, (opj_codec_t *, opj_msg_callback, void *))           \
+    F(OPJ_BOOL, opj_set_error_handler, (opj_codec_t *, opj_msg_callback, void *))             \
+    F(void, opj_set_default_decoder_parameters, (opj_dparameters_t *))                        \
+    F(OPJ_BOOL, opj_setup_decoder, (opj_codec_t *, opj_dparameters_t *))                      \
+    F(OPJ_BOOL, opj_decoder_set_strict_mode, (opj_codec_t *, OPJ_BOOL))                       \
+    F(opj_stream_t *, opj_stream_create, (OPJ_SIZE_T, OPJ_BOOL))                              \
+    F(void, opj_stream_destroy, (opj_stream_t *))                                             \
+    F(void, opj_stream_set_read_function, (opj_stream_t *, opj_stream_read_fn))               \
+    F(void, opj_stream_set_skip_function, (opj_stream_t *, opj_stream_skip_fn))               \
+    F(void, opj_stream_set_seek_function, (opj_stream_t *, opj_stream_seek_fn))               \
+    F(void, opj_stream_set_user_data, (opj_stream_t *, void *, opj_stream_free_user_data_fn)) \
+    F(void, opj_stream_set_user_data_length, (opj_stream_t *, OPJ_UINT64))                    \
+    F(OPJ_BOOL, opj_read_header, (opj_stream_t *, opj_codec_t *, opj_image_t **))             \
+    F(OPJ_BOOL, opj_decode, (opj_codec_t *, opj_stream_t *, opj_image_t *))                   \
+    F(OPJ_BOOL, opj_end_decompress, (opj_codec_t *, opj_stream_t *))                          \
+    F(void, opj_image_destroy, (opj_image_t *))
+
+OPJ_CALLS(IH_DYNLIB_CHECK)
+struct opj_calls {
+    OPJ_CALLS(IH_DYNLIB_MEMBER)
+};
+static const char *const call_names[] = {OPJ_CALLS(IH_DYNLIB_NAME)};
+
+static enum ih_status load(struct opj_calls *calls, struct ih_error *err)
+{
+    return ih_dynlib_load(IH_SONAME_jp2, call_names, sizeof call_names / sizeof *call_names, calls,
+                          err);
+}
+
+static enum ih_status prepare(struct ih_error *err)
+{
+    struct opj_calls calls;
+    return load(&calls, err);
+}
+
+enum colours { UNSPECIFIED, GRAY, RGB, YCC };
+
+struct jp2_state {
+    struct opj_calls lib;
+    struct ih_held held;
+    opj_codec_t *codec;    /* owned */
+    opj_stream_t *stream;  /* owned */
+    opj_image_t *image;    /* owned */
+    size_t start, end, at; /* of the bytes that the stream reads; the next one */
+    bool is_decoded;
+    char reason[128]; /* OpenJPEG's first error, or warning while it decodes */
+
+    /* From the boxes: */
+    bool has_colours; /* a colour box was found */
+    enum colours colours;
+    unsigned n_mapped; /* channels that a palette gives; 0: no palette */
+
+    unsigned n_channels;
+    uint32_t width, height, row; /* row: the next one to return */
+    const opj_image_comp_t *channels[CHANNELS_MAX];
+    uint8_t *scaled[CHANNELS_MAX]; /* owned; the 8-bit value of each sample value */
+};
+
+static enum ih_status damaged(struct ih_error *err, const char *what)
+{
+    return ih_error_set(err, IH_CORRUPT, "damaged JPEG 2000: %s", what);
+}
+
+static enum ih_status unsupported(struct ih_error *err, const char *what)
+{
+    return ih_error_set(err, IH_UNSUPPORTED, "JPEG 2000 with %s is not supported", what);
+}
+
+static enum ih_status failed(const struct jp2_state *s, struct ih_error *err)
+{
+    return damaged(err, s->reason[0] ? s->reason : "a bad codestream");
+}
+
+static void close_jp2(void *state)
+{
+    struct jp2_state *s = state;
+    if (s->image)
+        s->lib.opj_image_destroy(s->image);
+    if (s->stream)
+        s->lib.opj_stream_destroy(s->stream);
+    if (s->codec)
+        s->lib.opj_destroy_codec(s->codec);
+    for (unsigned c = 0; c < CHANNELS_MAX; c++)
+        free(s->scaled[c]);
+    ih_held_close(&s->held);
+    free(s);
+}
+
+/* ---- boxes ---- */
+
+struct span {
+    const uint8_t *p;
+    size_t n;
+};
+
+/* Reads the next box and advances s past it. Returns false at the end, and if the box does not fit.
+ */
+static bool next_box(struct span *s, const char **type, struct span *content)
+{
+    if (s->n < 8)
+        return false;
+    size_t header_bytes = 8;
+    uint64_t size = ih_be32(s->p);
+    *type = (const char *)s->p + 4;
+    if (size == 1 && s->n >= 16) {
+        header_bytes = 16;
+        size = (uint64_t)ih_be32(s->p + 8) << 32 | ih_be32(s->p + 12);
+    } else if (size == 0) { /* to the end of s */
+        size = s->n;
+    }
+    if (size < header_bytes || size > s->n)
+        return false;
+    *content = (struct span){s->p + header_bytes, (size_t)size - header_bytes};
+    s->p += size;
+    s->n -= (size_t)size;
+    return true;
+}
+
+static bool is_type(const char *type, const char *expected)
+{
+    return memcmp(type, expected, 4) == 0;
+}
+
+/* A colour box: method, precedence, approximation; then a number, or an ICC profile. */
+static enum ih_status read_colours(struct jp2_state *s, const struct span *box,
+                                   struct ih_error *err)
+{
+    enum { ENUMERATED = 1, RESTRICTED_PROFILE = 2 };
+    const unsigned method = box->n >= 7 ? box->p[0] : 0;
+    if (s->has_colours || (method != ENUMERATED && method != RESTRICTED_PROFILE))
+        return IH_OK; /* readers take the first box that they understand */
+    s->has_colours = true;
+    if (method == RESTRICTED_PROFILE) {
+        const char *space = box->n >= 3 + 20 ? (const char *)box->p + 3 + 16 : "";
+        s->colours = box->n < 3 + 20          ? UNSPECIFIED
+                     : is_type(space, "GRAY") ? GRAY
+                     : is_type(space, "RGB ") ? RGB
+                                              : YCC;
+        return s->colours == YCC ? unsupported(err, "a profile for other colours than gray or RGB")
+                                 : IH_OK;
+    }
+    switch (ih_be32(box->p + 3)) {
+    case 16:
+        s->colours = RGB;
+        return IH_OK;
+    case 17:
+        s->colours = GRAY;
+        return IH_OK;
+    case 18:
+        s->colours = YCC;
+        return IH_OK;
+    default:
+        return ih_error_set(err, IH_UNSUPPORTED, "JPEG 2000 with colour space %lu is not supported",
+                            (unsigned long)ih_be32(box->p + 3));
+    }
+}
+
+static enum ih_status read_header_boxes(struct jp2_state *s, struct span boxes,
+                                        struct ih_error *err)
+{
+    struct span box;
+    const char *type;
+    while (next_box(&boxes, &type, &box)) {
+        if (is_type(type, "colr") && read_colours(s, &box, err) != IH_OK)
+            return err->status;
+        if (is_type(type, "cmap"))
+            s->n_mapped = box.n / 4 < CHANNELS_MAX + 1 ? (unsigned)(box.n / 4) : CHANNELS_MAX + 1;
+    }
+    return IH_OK;
+}
+
+/* Finds the codestream in the boxes of a JP2 file. */
+static enum ih_status read_boxes(struct jp2_state *s, struct span *codestream, struct ih_error *err)
+{
+    struct span file = {s->held.file, s->held.file_bytes}, box;
+    const char *type;
+    while (next_box(&file, &type, &box)) {
+        if (is_type(type, "jp2h") && read_header_boxes(s, box, err) != IH_OK)
+            return err->status;
+        if (is_type(type, "jp2c")) {
+            *codestream = box;
+            return IH_OK;
+        }
+    }
+    return damaged(err, "the file ends before the image does");
+}
+
+/* ---- the codestream: are all tile-parts there? ---- */
+
+enum { SIZ = 0xFF51, SOT = 0xFF90, EOC = 0xFFD9, SIZ_BYTES = 36, SOT_BYTES = 12 };
+
+/* The tile-parts of a tile: found, and stated; 0: not stated. */
+struct tile {
+    uint16_t n_found, n_stated;
+};
+
+/* Goes from one tile-part to the next, up to the end marker. */
+static enum ih_status count_tile_parts(struct span c, struct tile *tiles, size_t n_tiles,
+                                       struct ih_error *err)
+{
+    while (c.n >= 2 && ih_be16(c.p) == SOT) {
+        if (c.n < SOT_BYTES || ih_be16(c.p + 4) >= n_tiles)
+            return damaged(err, "a bad tile-part");
+        struct tile *tile = &tiles[ih_be16(c.p + 4)];
+        uint64_t n_bytes = ih_be32(c.p + 6);
+        if (n_bytes == 0 && c.n >= SOT_BYTES + 2) /* up to the end marker */
+            n_bytes = c.n - 2;
+        if (n_bytes < SOT_BYTES || n_bytes > c.n)
+            return damaged(err, "the file ends before the image does");
+        tile->n_found++;
+        if (c.p[11])
+            tile->n_stated = c.p[11];
+        c.p += n_bytes;
+        c.n -= (size_t)n_bytes;
+    }
+    if (c.n < 2 || ih_be16(c.p) != EOC)
+        return damaged(err, "the file ends before the image does");
+    for (size_t i = 0; i < n_tiles; i++)
+        if (tiles[i].n_found == 0 || tiles[i].n_found < tiles[i].n_stated)
+            return damaged(err, "a tile is missing");
+    return IH_OK;
+}
+
+/* The number of tiles in one direction. */
+static uint64_t tiles_across(uint32_t end, uint32_t tile_size, uint32_t tile_start)
+{
+    return tile_size && end > tile_start ? ((uint64_t)end - tile_start + tile_size - 1) / tile_size
+                                         : 0;
+}
+
+static enum ih_status check_codestream(struct span c, struct ih_error *err)
+{
+    uint64_t n_tiles = 0;
+    if (c.n < 4 || memcmp(c.p, "\xFF\x4F\xFF\x51", 4) != 0)
+        return damaged(err, "it has no codestream");
+    c.p += 2;
+    c.n -= 2;
+    while (c.n >= 4 && ih_be16(c.p) != SOT) {
+        const size_t n_bytes = 2 + (size_t)ih_be16(c.p + 2);
+        if (c.p[0] != 0xFF || n_bytes < 4 || n_bytes > c.n)
+            return damaged(err, "the file ends before the image does");
+        if (ih_be16(c.p) == SIZ && n_bytes >= 2 + SIZ_BYTES)
+            n_tiles = tiles_across(ih_be32(c.p + 6), ih_be32(c.p + 22), ih_be32(c.p + 30)) *
+                      tiles_across(ih_be32(c.p + 10), ih_be32(c.p + 26), ih_be32(c.p + 34));
+        c.p += n_bytes;
+        c.n -= n_bytes;
+    }
+    if (n_tiles == 0 || n_tiles > 65535)
+        return damaged(err, "an impossible number of tiles");
+    struct tile *tiles = calloc((size_t)n_tiles, sizeof *tiles);
+    if (!tiles)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status = count_tile_parts(c, tiles, (size_t)n_tiles, err);
+    free(tiles);
+    return status;
+}
+
+/* ---- reading from memory, and messages ---- */
+
+static OPJ_SIZE_T read_stream(void *dst, OPJ_SIZE_T n_bytes, void *user)
+{
+    struct jp2_state *s = user;
+    const size_t left = s->end - s->at, n = n_bytes < left ? n_bytes : left;
+    if (n == 0)
+        return (OPJ_SIZE_T)-1; /* the end */
+    memcpy(dst, s->held.file + s->at, n);
+    s->at += n;
+    return n;
+}
+
+static OPJ_OFF_T skip_stream(OPJ_OFF_T n_bytes, void *user)
+{
+    struct jp2_state *s = user;
+    if (n_bytes < 0 || (uint64_t)n_bytes > s->end - s->at)
+        return -1;
+    s->at += (size_t)n_bytes;
+    return n_bytes;
+}
+
+static OPJ_BOOL seek_stream(OPJ_OFF_T to, void *user)
+{
+    struct jp2_state *s = user;
+    if (to < 0 || (uint64_t)to > s->end - s->start)
+        return OPJ_FALSE;
+    s->at = s->start + (size_t)to;
+    return OPJ_TRUE;
+}
+
+/* Keeps the first message, without its final newline. */
+static void keep_message(const char *text, void *user)
+{
+    struct jp2_state *s = user;
+    if (s->reason[0] || !text)
+        return;
+    snprintf(s->reason, sizeof s->reason, "%s", text);
+    for (char *c = s->reason; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = c[1] ? ' ' : '\0';
+}
+
+static void ignore_message(const char *text, void *user)
+{
+    (void)text;
+    (void)user;
+}
+
+/* ---- opening ---- */
+
+static enum ih_status open_codec(struct jp2_state *s, bool is_bare, struct ih_error *err)
+{
+    opj_dparameters_t parameters;
+    s->at = s->start;
+    s->codec = s->lib.opj_create_decompress(is_bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2);
+    s->stream = s->lib.opj_stream_create(STREAM_BYTES, OPJ_STREAM_READ);
+    if (!s->codec || !s->stream)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->lib.opj_stream_set_read_function(s->stream, read_stream);
+    s->lib.opj_stream_set_skip_function(s->stream, skip_stream);
+    s->lib.opj_stream_set_seek_function(s->stream, seek_stream);
+    s->lib.opj_stream_set_user_data(s->stream, s, NULL);
+    s->lib.opj_stream_set_user_data_length(s->stream, s->end - s->start);
+    s->lib.opj_set_error_handler(s->codec, keep_message, s);
+    s->lib.opj_set_warning_handler(s->codec, ignore_message, NULL); /* about the boxes */
+    s->lib.opj_set_default_decoder_parameters(&parameters);
+    if (!s->lib.opj_setup_decoder(s->codec, &parameters) ||
+        !s->lib.opj_decoder_set_strict_mode(s->codec, OPJ_TRUE) ||
+        !s->lib.opj_read_header(s->stream, s->codec, &s->image))
+        return failed(s, err);
+    return IH_OK;
+}
+
+/* Derives the channels from the number of components and the colour space. */
+static enum ih_status choose_channels(struct jp2_state *s, struct ih_error *err)
+{
+    const opj_image_t *image = s->image;
+    const unsigned n = s->n_mapped ? s->n_mapped : image->numcomps;
+    if (n < 1 || n > CHANNELS_MAX)
+        return unsupported(err, "more than 4 components");
+    if (s->colours == UNSPECIFIED) {
+        const bool is_halved = !s->n_mapped && n == 3 && image->comps[0].dx == image->comps[0].dy &&
+                               image->comps[1].dx != 1;
+        s->colours = n < 3 ? GRAY : is_halved ? YCC : RGB;
+    }
+    if ((s->colours == GRAY) != (n < 3) || (s->colours == YCC && n != 3))
+        return unsupported(err, "a number of components that does not fit its colour space");
+    s->n_channels = n;
+    return IH_OK;
+}
+
+static enum ih_status read_header(struct jp2_state *s, const struct ih_decode_options *options,
+                                  struct ih_image_info *info, struct ih_error *err)
+{
+    const opj_image_t *image = s->image;
+    if (choose_channels(s, err) != IH_OK)
+        return err->status;
+    uint64_t n_samples = 0;
+    for (unsigned i = 0; i < image->numcomps; i++) {
+        const opj_image_comp_t *c = &image->comps[i];
+        if (ih_decode_check_pixels(c->w, c->h, options->max_pixels, err) != IH_OK)
+            return err->status;
+        if (c->w == 0 || c->h == 0)
+            return damaged(err, "it has no pixels");
+        if (c->prec < 1 || c->prec > 16)
+            return unsupported(err, "more than 16 bits a sample");
+        n_samples += (uint64_t)c->w * c->h;
+    }
+    if (s->n_mapped)
+        n_samples += (uint64_t)image->comps[0].w * image->comps[0].h * s->n_mapped;
+    s->width = image->comps[0].w;
+    s->height = image->comps[0].h;
+    info->width = s->width;
+    info->height = s->height;
+    info->n_channels = s->n_channels;
+    info->source_depth = image->comps[0].prec;
+    if (n_samples > UINT64_MAX / SAMPLE_BYTES)
+        return ih_error_set(err, IH_LIMIT, "image too large");
+    return ih_held_more(&s->held, n_samples * SAMPLE_BYTES, err);
+}
+
+static enum ih_status open_jp2(struct ih_source *src, const struct ih_decode_options *options,
+                               struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    struct jp2_state *s = calloc(1, sizeof *s);
+    struct span codestream;
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status = load(&s->lib, err);
+    if (status == IH_OK)
+        status = ih_held_open(&s->held, src, options, 0, err);
+    const bool is_bare = s->held.file_bytes > 0 && s->held.file[0] == 0xFF;
+    s->end = s->held.file_bytes;
+    codestream = (struct span){s->held.file, s->held.file_bytes};
+    if (status == IH_OK && !is_bare)
+        status = read_boxes(s, &codestream, err);
+    if (status == IH_OK)
+        status = check_codestream(codestream, err);
+    if (status == IH_OK)
+        status = open_codec(s, is_bare, err);
+    if (status == IH_OK)
+        status = read_header(s, options, info, err);
+    if (status == IH_OK)
+        *state = s;
+    else
+        close_jp2(s);
+    return status;
+}
+
+/* ---- decoding ---- */
+
+/* Checks a decoded component, and fills its table. */
+static enum ih_status take_channel(struct jp2_state *s, unsigned channel, const opj_image_comp_t *c,
+                                   struct ih_error *err)
+{
+    const bool is_chroma = s->colours == YCC && channel > 0;
+    const uint32_t dx = is_chroma ? c->dx / s->image->comps[0].dx : 1;
+    const uint32_t dy = is_chroma ? c->dy / s->image->comps[0].dy : 1;
+    if (!c->data || c->prec < 1 || c->prec > 16)
+        return damaged(err, "a component is missing");
+    if (dx < 1 || dx > 2 || dy < 1 || dy > 2 || (is_chroma && c->dx % s->image->comps[0].dx != 0) ||
+        c->w != (s->width + dx - 1) / dx || c->h != (s->height + dy - 1) / dy)
+        return unsupported(err, "components of different sizes");
+    if (s->colours == YCC && (c->sgnd || c->prec != s->image->comps[0].prec ||
+                              s->image->x0 % (2 * s->image->comps[0].dx) != 0 ||
+                              s->image->y0 % (2 * s->image->comps[0].dy) != 0))
+        return unsupported(err, "this kind of YCbCr");
+    const uint32_t max = (1u << c->prec) - 1;
+    s->scaled[channel] = malloc((size_t)max + 1);
+    if (!s->scaled[channel])
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    for (uint32_t v = 0; v <= max; v++)
+        s->scaled[channel][v] = ih_sample_scale(v, max);
+    s->channels[channel] = c;
+    return IH_OK;
+}
+
+/* Colours in their order, then alpha, which a box may have put anywhere. */
+static enum ih_status take_channels(struct jp2_state *s, struct ih_error *err)
+{
+    const opj_image_t *image = s->image;
+    const unsigned n_colours = s->n_channels < 3 ? 1 : 3;
+    unsigned n = 0, alpha = s->n_channels - 1; /* the last one, if no box names it */
+    if (image->numcomps != s->n_channels || image->comps[0].w != s->width ||
+        image->comps[0].h != s->height)
+        return damaged(err, "two numbers of components");
+    for (unsigned i = 0; i < s->n_channels; i++)
+        if (image->comps[i].alpha)
+            alpha = i;
+    for (unsigned i = 0; i < s->n_channels; i++) {
+        const bool is_alpha = n_colours < s->n_channels && i == alpha;
+        if (image->comps[i].alpha && !is_alpha)
+            return unsupported(err, "channels of this kind");
+        const unsigned channel = is_alpha ? n_colours : n++;
+        if (take_channel(s, channel, &image->comps[i], err) != IH_OK)
+            return err->status;
+    }
+    return IH_OK;
+}
+
+static enum ih_status decode(struct jp2_state *s, struct ih_error *err)
+{
+    s->lib.opj_set_warning_handler(s->codec, keep_message, s);
+    if (!s->lib.opj_decode(s->codec, s->stream, s->image) ||
+        !s->lib.opj_end_decompress(s->codec, s->stream) || s->reason[0])
+        return failed(s, err);
+    ih_held_drop_file(&s->held);
+    s->is_decoded = true;
+    return take_channels(s, err);
+}
+
+/* A sample, from 0 to the largest of its depth. */
+static uint32_t sample(const opj_image_comp_t *c, size_t i)
+{
+    const int64_t max = ((int64_t)1 << c->prec) - 1;
+    const int64_t v = c->data[i] + (c->sgnd ? (int64_t)1 << (c->prec - 1) : 0);
+    return (uint32_t)(v < 0 ? 0 : v > max ? max : v);
+}
+
+static uint8_t clamped(int32_t v, int32_t max, const uint8_t *scaled)
+{
+    return scaled[v < 0 ? 0 : v > max ? max : v];
+}
+
+/* YCbCr to RGB like sycc_to_rgb of opj_decompress. */
+static void convert_ycc_row(const struct jp2_state *s, uint8_t *pixels)
+{
+    const opj_image_comp_t *const *c = s->channels;
+    const int32_t max = (int32_t)((1u << c[0]->prec) - 1), middle = max / 2 + 1;
+    const uint32_t dx = c[1]->w == s->width ? 1 : 2, dy = c[1]->h == s->height ? 1 : 2;
+    const uint32_t red_dx = c[2]->w == s->width ? 1 : 2, red_dy = c[2]->h == s->height ? 1 : 2;
+    for (uint32_t x = 0; x < s->width; x++, pixels += 3) {
+        const int32_t y = (int32_t)sample(c[0], (size_t)s->row * s->width + x);
+        const int32_t b = (int32_t)sample(c[1], (size_t)(s->row / dy) * c[1]->w + x / dx) - middle;
+        const int32_t r =
+            (int32_t)sample(c[2], (size_t)(s->row / red_dy) * c[2]->w + x / red_dx) - middle;
+        pixels[0] = clamped(y + (int32_t)(1.402 * r), max, s->scaled[0]);
+        pixels[1] = clamped(y - (int32_t)(0.344 * b + 0.714 * r), max, s->scaled[0]);
+        pixels[2] = clamped(y + (int32_t)(1.772 * b), max, s->scaled[0]);
+    }
+}
+
+static void convert_row(const struct jp2_state *s, uint8_t *pixels)
+{
+    for (unsigned channel = 0; channel < s->n_channels; channel++) {
+        const opj_image_comp_t *c = s->channels[channel];
+        const uint8_t *scaled = s->scaled[channel];
+        for (uint32_t x = 0; x < s->width; x++)
+            pixels[(size_t)x * s->n_channels + channel] =
+                scaled[sample(c, (size_t)s->row * s->width + x)];
+    }
+}
+
+static enum ih_status read_jp2(void *state, uint8_t *pixels, size_t capacity_pixels,
+                               size_t *n_pixels, struct ih_error *err)
+{
+    struct jp2_state *s = state;
+    size_t n = 0;
+    if (!s->is_decoded && decode(s, err) != IH_OK)
+        return err->status;
+    for (; s->row < s->height && capacity_pixels - n >= s->width; s->row++, n += s->width) {
+        if (s->colours == YCC)
+            convert_ycc_row(s, pixels + n * s->n_channels);
+        else
+            convert_row(s, pixels + n * s->n_channels);
+    }
+    *n_pixels = n;
+    return IH_OK;
+}
+
+static const char *version(void)
+{
+    return "OpenJPEG " IH_LIBRARY_jp2;
+}
+
+const struct ih_decoder ih_decoder_jp2 = {
+    .name = "jp2",
+    .is_isolated = true,
+    .prepare = prepare,
+    .title = "JPEG 2000: JP2 and codestreams, gray, colour, alpha, 1 to 16 bits",
+    .version = version,
+    .probe = ih_probe_jp2,
+    .open = open_jp2,
+    .read = read_jp2,
+    .close = close_jp2,
+};

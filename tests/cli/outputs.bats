@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# Several outputs in one run: the format of each -o, and places that cannot be written.
+
+load helpers
+
+# refused TEXT ARG...: a usage error with TEXT in its message; nothing is written.
+refused() {
+  local text=$1
+  shift
+  imghist a.pgm "$@"
+  assert_refused 2 "$text"
+  [ -z "$(find . -mindepth 1 ! -name a.pgm ! -name 'separate-stderr-*')" ] || fail "a file was made: $(ls -A)"
+}
+
+@test "outputs: each -o belongs to the format before it" {
+  mkdir d
+  dot d/a.pgm 10
+  dot d/b.pgm F0
+  imghist_ok d --csv=stats -o a.csv --ndjson -o b.ndjson --json -o c.json --csv=bins -o d.csv --text=lines -o e.txt \
+    --chart=charts/ --csv=long
+  long=$output
+  "$IMGHIST" d --csv=stats | cmp - a.csv
+  "$IMGHIST" d --ndjson | cmp - b.ndjson
+  "$IMGHIST" d --json | cmp - c.json
+  "$IMGHIST" d --csv=bins | cmp - d.csv
+  "$IMGHIST" d --text=lines | cmp - e.txt
+  [ "$("$IMGHIST" d --csv=long)" = "$long" ]
+  [ "$(tree charts)" = $'./d/a.pgm.hist.png\n./d/b.pgm.hist.png' ]
+}
+
+@test "outputs: the total goes to every output" {
+  dot a.pgm
+  imghist_ok a.pgm a.pgm --total --csv=stats -o a.csv --ndjson -o b.ndjson --text
+  assert_output_has "(total)"
+  grep -q '^(total),,,gray,2,' a.csv
+  grep -q '"file":"(total)"' b.ndjson
+}
+
+@test "outputs: the ending of -o chooses the format if none is named" {
+  dot a.pgm
+  while read -r name options; do
+    imghist_ok a.pgm -o "$name"
+    assert_output ""
+    # shellcheck disable=SC2086 # the options are words
+    "$IMGHIST" a.pgm $options | cmp - "$name" || fail "$name"
+  done <<'END'
+a.csv --csv
+a.CSV --csv
+a.json --json
+a.ndjson --ndjson
+a.jsonl --ndjson
+a.txt --text
+a --text
+END
+  imghist_ok a.pgm -o b.csv -o b.json
+  cmp a.csv b.csv
+  cmp a.json b.json
+  imghist_ok a.pgm -o c.csv --csv=stats # the format may come after its -o
+  "$IMGHIST" a.pgm --csv=stats | cmp - c.csv
+  imghist_ok a.pgm --json -o d.csv # what is named applies
+  cmp a.json d.csv
+  imghist_ok a.pgm --chart=c.png -o e.csv
+  cmp a.csv e.csv
+  is_png c.png
+}
+
+@test "outputs: the name of a picture is refused" {
+  dot a.pgm
+  for ending in png svg jpg JPEG bmp tga gif tif webp heic exr dng; do
+    refused "-o: 'out.$ending' is the name of a picture; to draw one, use --chart=FILE" -o out.$ending
+    refused "to draw one, use --chart=FILE" --csv -o out.$ending
+  done
+}
+
+@test "outputs: a name that tells no format is refused" {
+  dot a.pgm
+  for name in a.xlsx a.tsv out/a.csv.gz a.out; do
+    refused "-o: '$name' does not tell the format: name it .csv, .json, .ndjson or .txt, or write the format first" -o $name
+  done
+  imghist_ok a.pgm --csv -o a.tsv
+}
+
+@test "outputs: two formats for one place are wrong usage" {
+  dot a.pgm
+  refused "--csv and --ndjson: both go to standard output; give each its own -o FILE" --csv --ndjson
+  refused "--csv and --json: both go to standard output" --csv --json -o -
+  refused "./x: two formats for one file: give each its own -o FILE" --csv -o x --json -o ./x
+  mkdir sub
+  ln -s ../x sub/y
+  imghist a.pgm --csv -o x --json -o sub/y
+  assert_fails 2 "sub/y: two formats for one file"
+  # shellcheck disable=SC2016 # the inner shell expands it
+  run --separate-stderr sh -c '"$IMGHIST" a.pgm --csv --json -o same >same'
+  assert_fails 2 "same: two formats for one file"
+  imghist_ok a.pgm --csv -o /dev/null --json -o /dev/null
+}
+
+@test "outputs: at most eight" {
+  dot a.pgm
+  eight=()
+  for i in 1 2 3 4 5 6 7 8; do eight+=(--csv -o "$i.csv"); done
+  refused "more than 8 outputs" "${eight[@]}" --json
+  imghist_ok a.pgm "${eight[@]}"
+  cmp 1.csv 8.csv
+}
+
+@test "outputs: -o and --chart make missing folders" {
+  dot a.pgm
+  imghist_ok a.pgm --csv=stats -o new/deep/a.csv --chart=pictures/c.png
+  "$IMGHIST" a.pgm --csv=stats | cmp - new/deep/a.csv
+  is_png pictures/c.png
+}
+
+@test "outputs: if one cannot be written, none is made" {
+  dot a.pgm
+  mkdir out
+  : >file
+  imghist a.pgm --csv -o out/a.csv --json -o file/b.json
+  assert_fails 1 "imghist: file/b.json: cannot "
+  [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
+  [ -c /dev/full ] || return 0
+  imghist a.pgm --csv -o out/a.csv --json -o /dev/full
+  assert_fails 1 "imghist: /dev/full: cannot write: No space left on device"
+  [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
+}
+
+@test "outputs: no output is an input" {
+  dot a.pgm
+  cp a.pgm in
+  for outputs in "--csv -o x --json -o in" "--json -o in --csv -o x"; do
+    # shellcheck disable=SC2086 # the options are words
+    imghist in $outputs
+    assert_fails 2 "in: is both an input and the output file"
+    cmp a.pgm in
+    [ ! -e x ]
+  done
+}
+
+@test "outputs: if all inputs fail, only files that record failures are made" {
+  imghist missing --csv -o a.csv --ndjson -o b.ndjson --check -o c.txt --text -o d.txt
+  assert_status 1
+  [ "$(echo ?.*)" = "b.ndjson c.txt" ] || fail "$(ls)"
+}
