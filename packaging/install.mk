@@ -22,7 +22,7 @@ SONAME       := libimghist.so.$(ABI)
 SHARED       := $(BUILD)/libimghist.so.$(VERSION)
 STATIC       := $(BUILD)/libimghist.a
 # Without what only the program has: charts, and decoder processes, which print and exit.
-LIBRARY_OBJS := $(filter-out $(BUILD)/src/output/% $(BUILD)/font.o %/stb_truetype.o %/stb_image_write.o \
+LIBRARY_OBJS := $(filter-out $(BUILD)/src/output/% $(BUILD)/font.o $(BUILD)/report.o %/stb_truetype.o %/stb_image_write.o \
                   $(BUILD)/src/isolate/%,$(LIB_OBJS))
 LIBRARY_LIBS  = $(filter-out -lseccomp,$(LDLIBS))
 

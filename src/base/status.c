@@ -80,5 +80,6 @@ const char *ih_warning_text(enum ih_warning warning)
 bool ih_limit_is_known(enum ih_limit limit)
 {
     return limit == IH_LIMIT_NONE || limit == IH_LIMIT_MAX_PIXELS || limit == IH_LIMIT_MAX_MEMORY ||
-           limit == IH_LIMIT_LENIENT || limit == IH_LIMIT_TIMEOUT || limit == IH_LIMIT_RAW_CHANNELS;
+           limit == IH_LIMIT_LENIENT || limit == IH_LIMIT_TIMEOUT ||
+           limit == IH_LIMIT_RAW_CHANNELS || limit == IH_LIMIT_RAW_PREVIEW;
 }

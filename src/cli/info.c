@@ -1,6 +1,6 @@
 #include "cli/info.h"
 
-#include "decode/decoder.h"
+#include "decode/archive.h"
 #include "imghist.h"
 #include "isolate/sandbox.h"
 
@@ -20,7 +20,11 @@ static void print_option(FILE *f, const struct ih_option *option)
             n += fprintf(f, "%s%s", i ? "|" : "", choice);
     n += fprintf(f, "%s%s", option->value_name ? option->value_name : "",
                  option->is_optional ? "]" : "");
-    fprintf(f, "%*s %s\n", n < USAGE_COLUMNS ? USAGE_COLUMNS - n : 0, "", option->help);
+    if (n > USAGE_COLUMNS) { /* the text has a line of its own */
+        putc('\n', f);
+        n = 0;
+    }
+    fprintf(f, "%*s %s\n", USAGE_COLUMNS - n, "", option->help);
 }
 
 static void print_help(FILE *f, bool shows_rare)
@@ -30,7 +34,7 @@ static void print_help(FILE *f, bool shows_rare)
         [IH_GROUP_COUNTING] = "Counting", [IH_GROUP_DEVICE] = "Device", [IH_GROUP_RUN] = "Run",
         [IH_GROUP_OTHER] = "Other"};
     fputs("Usage: imghist [OPTION]... [PATH]...\n"
-          "Counts exact histograms of images. PATH is an image, a directory, or - (stdin).\n"
+          "Counts exact histograms of images. PATH: image, archive, directory, - (stdin).\n"
           "\n",
           f);
     const struct ih_option *last = NULL;
@@ -105,6 +109,11 @@ void ih_print_list(FILE *f)
     fprintf(f, "  %-11s %s\n", ih_decoder_raw.name, ih_decoder_raw.title);
     for (const struct ih_decoder_missing *m = ih_decoders_missing; m->name; m++)
         fprintf(f, "  %-11s not in this build (%s)\n", m->name, m->library);
+    const struct ih_decoder *archive = ih_archive_decoders[0];
+    if (archive)
+        fprintf(f, "  %-11s %s; %s\n", "archives:", archive->title, archive->version());
+    else
+        fprintf(f, "  %-11s not in this build (libarchive)\n", "archives:");
     fprintf(f, "  isolated:   %s: %s\n", isolated_names(names, sizeof names), ih_sandbox_title());
     fputs("outputs:\n", f);
     for (const struct ih_output *const *o = ih_outputs; *o; o++)

@@ -55,6 +55,23 @@ static enum ih_status set_total(struct ih_options *o, const struct ih_option *op
     return IH_OK;
 }
 
+static enum ih_status set_condition(struct ih_options *o, const struct ih_option *option,
+                                    const char *value, struct ih_error *err)
+{
+    struct ih_condition **condition = option->number ? &o->fail_if : &o->where;
+    ih_condition_free(*condition);
+    *condition = NULL;
+    return ih_condition_parse(value, condition, err);
+}
+
+/* --html=FILE is --html -o FILE. */
+static enum ih_status set_html(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    enum ih_status status = set_output(o, option, NULL, err);
+    return status == IH_OK && value ? set_output_path(o, option, value, err) : status;
+}
+
 /* ---- charts ---- */
 
 static enum ih_status set_chart(struct ih_options *o, const struct ih_option *option,
@@ -197,6 +214,19 @@ static enum ih_status set_bench(struct ih_options *o, const struct ih_option *op
     return IH_OK;
 }
 
+static enum ih_status set_shard(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
+{
+    uint64_t shard, n_shards;
+    (void)option;
+    if (!parse_pair(value, '/', IH_SHARDS_MAX, &shard, &n_shards) || shard < 1 || shard > n_shards)
+        return ih_error_set(err, IH_USAGE, "'%s' is not I/N with 1 <= I <= N <= %d", value,
+                            IH_SHARDS_MAX);
+    o->shard = (unsigned)shard;
+    o->n_shards = (unsigned)n_shards;
+    return IH_OK;
+}
+
 static enum ih_status set_clip(struct ih_options *o, const struct ih_option *option,
                                const char *value, struct ih_error *err)
 {
@@ -321,8 +351,12 @@ const struct ih_option ih_option_table[] = {
      FILE_NAME("FILE"), .set = set_list, .number = '\0'},
     {ROW(INPUT, RUN, "name", "of standard input, in outputs (-)"), RARE, FILE_NAME("NAME"),
      .set = set_name},
+    {ROW(INPUT, RUN, "shard", "only part I of N of the inputs"), RARE, TEXT("I/N"),
+     .set = set_shard},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
      .set = set_raw},
+    {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"), RARE,
+     FIELD(takes_raw_previews)},
     {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), RARE, TEXT("N"),
      .set = set_max_pixels},
     {ROW(INPUT, RUN, "lenient", "accept irregular JPEG with certain pixels"), RARE,
@@ -331,12 +365,19 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, BENCH | RUN, "text", "a summary of an image, or a line for each"),
      CHOICE("full", "lines"), .is_optional = true, .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "csv", "CSV with this layout (channels)"),
-     CHOICE("channels", "bins", "long", "stats"), .is_optional = true, .set = set_output},
+     CHOICE("channels", "bins", "long", "stats", "images"), .is_optional = true, .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "json", "one JSON document for all inputs"), .set = set_output},
     {ROW(OUTPUT, RUN, "ndjson", "one JSON object a line for each input"), .set = set_output},
+    {ROW(OUTPUT, RUN, "html", "a page with a table and histograms"), FILE_NAME("FILE"),
+     .is_optional = true, .set = set_html},
+    {ROW(OUTPUT, RUN, "print0", "names, each with a NUL byte after it"), RARE, .set = set_output},
     {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "output", "FILE for the format before -o, or of its name"),
      .letter = 'o', FILE_NAME("FILE"), .set = set_output_path},
+    {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR"), .set = set_condition,
+     .number = false},
+    {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR"),
+     .set = set_condition, .number = true},
     {ROW(OUTPUT, RUN, "color", "colours of the summary (auto: on a terminal)"),
      CHOICE([IH_COLOR_AUTO] = "auto", [IH_COLOR_ALWAYS] = "always", [IH_COLOR_NEVER] = "never"),
      FIELD(color)},

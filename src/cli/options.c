@@ -268,6 +268,11 @@ static bool is_given(const struct ih_options *o, const struct ih_option *option)
     return o->given >> (option - ih_option_table) & 1;
 }
 
+bool ih_option_is_given(const struct ih_options *o, const char *name)
+{
+    return is_given(o, find_option(name, strlen(name)));
+}
+
 /* value NULL: any */
 static bool is_given_as(const struct ih_options *o, const struct ih_option *option,
                         const char *value)
@@ -407,6 +412,9 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
 
 void ih_options_reset(struct ih_options *o)
 {
+    ih_condition_free(o->where);
+    ih_condition_free(o->fail_if);
+    o->where = o->fail_if = NULL;
     free(o->paths);
     o->paths = NULL;
     o->n_paths = 0;

@@ -37,9 +37,11 @@ void ih_report_add(struct ih_run_report *s, const struct ih_result *r)
         s->n_failed++;
         return;
     }
-    s->n_done++;
+    s->n_done += r->is_total ? r->n_images : 1;
+    s->n_failed += r->n_failed;
     s->n_pixels += r->histogram.n_pixels;
-    add_kernel(s, r);
+    if (!r->is_read)
+        add_kernel(s, r);
 }
 
 /* Begins the line, or continues it. */

@@ -12,6 +12,7 @@
 #include "cli/report.h"
 #include "counts/total.h"
 #include "output/file.h"
+#include "output/records.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -23,6 +24,22 @@
 #include <unistd.h>
 
 /* ---- opening ---- */
+
+/* What the command line asks for explicitly; records of result files have to agree. */
+static struct ih_measurement measurement_of(const struct ih_options *o)
+{
+    struct ih_measurement m = IH_MEASUREMENT_ANY;
+    if (ih_option_is_given(o, "luma"))
+        m.luma = o->luma;
+    if (ih_option_is_given(o, "clip")) {
+        m.has_clip = true;
+        m.clip_low = o->clip_low;
+        m.clip_high = o->clip_high;
+    }
+    if (ih_option_is_given(o, "alpha"))
+        m.alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    return m;
+}
 
 /* Of a data stream. A record with all bins has 12 KB; stdio's own buffer has 4. */
 enum { BUFFER_BYTES = 1 << 16 };
@@ -39,8 +56,10 @@ struct sink {
 struct ih_writer {
     const struct ih_options *options; /* borrowed */
     struct ih_destinations destinations;
-    char *folder; /* owned; of all inputs */
+    struct ih_measurement measurement; /* of all results so far */
+    char *folder;                      /* owned; of all inputs */
     struct ih_total total;
+    bool has_images, has_totals; /* among the results; totals come from result files */
     struct ih_run_report report;
     bool is_holding;      /* progress is held */
     bool is_checking;     /* --check: its output replaces messages about inputs */
@@ -55,6 +74,7 @@ struct ih_writer {
     struct ih_progress *progress;
     struct ih_ahead *ahead;   /* counts inputs for progress */
     uint64_t n_charts_failed; /* of images that were counted */
+    uint64_t n_matched;       /* records for which --fail-if holds */
 };
 
 static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char **subject,
@@ -114,7 +134,9 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     w->report.chart_path = options->chart_path;
     w->report.names_skipped = options->lists_skipped;
     w->report.started_ns = w->report.ended_ns = ih_clock_ns();
+    w->measurement = measurement_of(options);
     ih_total_init(&w->total, options->luma, options->clip_low, options->clip_high);
+    w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     return w;
 }
 
@@ -243,13 +265,37 @@ static bool is_drawn(const struct ih_writer *w, const struct ih_result *result)
 /* Whether all inputs failed and the output does not record failures. */
 static bool is_worthless(const struct ih_writer *w, const struct sink *s)
 {
-    return w->report.n_done == 0 && w->report.n_failed > 0 && !s->data->output->holds_failures;
+    return w->report.n_done == 0 && w->report.n_failed > 0 &&
+           !ih_output_holds_failures(s->data->output, s->data->layout);
+}
+
+/* Without a condition, every record is selected. */
+static bool is_selected(const struct ih_condition *where, const struct ih_result *result)
+{
+    struct ih_field_value values[IH_N_FIELDS];
+    if (!where)
+        return true;
+    ih_fields_compute(result, values);
+    return ih_condition_holds(where, values);
+}
+
+/* --fail-if judges every record that is written, the total too. */
+static void judge(struct ih_writer *w, const struct ih_result *result)
+{
+    if (!w->options->fail_if || !is_selected(w->options->fail_if, result))
+        return;
+    w->n_matched++;
+    if (w->options->is_quiet)
+        return;
+    hold(w);
+    ih_print_error(result->path, "matches --fail-if");
 }
 
 /* Writes one record. The caller holds the lock. */
 static void write_result(struct ih_writer *w, const struct ih_result *result)
 {
     const uint64_t started_ns = ih_clock_ns();
+    judge(w, result);
     for (size_t i = 0; i < w->options->n_outputs; i++) {
         struct sink *s = &w->sinks[i];
         if (result->is_total && is_worthless(w, s))
@@ -319,7 +365,8 @@ static void print_warnings(struct ih_writer *w, const char *path, unsigned warni
     release(w);
 }
 
-static void account(struct ih_writer *w, const char *path, const struct ih_result *result)
+static void account(struct ih_writer *w, const char *path, const struct ih_result *result,
+                    bool selected)
 {
     bool has_failed = result->status != IH_OK;
     struct ih_error reason;
@@ -334,7 +381,8 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
     }
     if (!has_failed)
         print_notes(w, path, result);
-    if (w->options->with_total && ih_total_add(&w->total, result, &reason) != IH_OK)
+    if (((w->options->with_total && selected) || result->is_total) &&
+        ih_total_add(&w->total, result, &reason) != IH_OK)
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
 }
 
@@ -395,6 +443,56 @@ static void skip(struct ih_writer *w, const char *path, const struct ih_result *
     release(w);
 }
 
+/* Ends the run unless the result may stand beside those before it. source: the input. */
+static void check_measurement(struct ih_writer *w, const char *source,
+                              const struct ih_result *result)
+{
+    struct ih_error reason;
+    w->has_totals = w->has_totals || result->is_total;
+    w->has_images = w->has_images || !result->is_total;
+    if (ih_measurement_join(&w->measurement, result, &reason) != IH_OK)
+        give_up(w, IH_EXIT_USAGE, source, reason.message);
+    if (w->has_totals && w->has_images && !w->options->with_total)
+        give_up(w, IH_EXIT_USAGE, source, "a total beside single images needs --total");
+}
+
+static void take_result(struct ih_writer *w, const char *path, const struct ih_result *result)
+{
+    const bool selected = is_selected(w->options->where, result);
+    account(w, path, result, selected);
+    if (selected && !w->options->only_total && !result->is_total) {
+        pthread_mutex_lock(&w->lock);
+        write_result(w, result);
+        pthread_mutex_unlock(&w->lock);
+    }
+    w->report.ended_ns = ih_clock_ns();
+    if (result->status != IH_OK && w->options->fails_fast)
+        leave(w, ih_writer_finish(w));
+}
+
+/* Takes the records of a result file. A damaged one ends the run, because some of its records have
+ * been written. */
+static void take_records(struct ih_writer *w, const char *path, struct ih_source *open)
+{
+    struct ih_source own = {.is_open = false}, *src = open ? open : &own;
+    struct ih_records *records = NULL;
+    const struct ih_result *result;
+    struct ih_error reason;
+    enum ih_status status = open ? IH_OK : ih_source_open_path(src, path, &reason);
+    if (status == IH_OK)
+        status = ih_records_open(src, &records, &reason);
+    while (status == IH_OK && (status = ih_records_next(records, &result, &reason)) == IH_OK &&
+           result) {
+        check_measurement(w, path, result);
+        take_result(w, result->path, result);
+    }
+    ih_records_close(records);
+    ih_source_reset(src);
+    free(open);
+    if (status != IH_OK)
+        give_up(w, IH_EXIT_FAILED, path, reason.message);
+}
+
 bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result)
 {
     struct ih_writer *w = writer;
@@ -420,15 +518,12 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
     w->n_in_folder += input->folder == IH_FOLDER_WITHIN;
     if (result->status == IH_CONFLICT)
         give_up(w, IH_EXIT_USAGE, path, result->error.message);
-    account(w, path, result);
-    if (!w->options->only_total) {
-        pthread_mutex_lock(&w->lock);
-        write_result(w, result);
-        pthread_mutex_unlock(&w->lock);
+    if (result->has_records) {
+        take_records(w, path, result->records);
+        return true;
     }
-    w->report.ended_ns = ih_clock_ns();
-    if (result->status != IH_OK && w->options->fails_fast)
-        leave(w, ih_writer_finish(w));
+    check_measurement(w, path, result);
+    take_result(w, path, result);
     return true;
 }
 
@@ -457,7 +552,7 @@ static void complete_outputs(struct ih_writer *w)
 {
     const struct ih_options *o = w->options;
     struct ih_error reason;
-    if (o->with_total) {
+    if (o->with_total || w->has_totals) {
         struct ih_result total;
         ih_total_result(&w->total, &total);
         write_result(w, &total);
@@ -494,7 +589,9 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_report_print_full(&w->report, stderr);
     else if (!w->options->is_quiet && !w->is_checking)
         ih_report_print(&w->report, stderr);
-    return w->report.n_failed || w->n_charts_failed ? IH_EXIT_FAILED : IH_EXIT_OK;
+    if (w->report.n_failed || w->n_charts_failed)
+        return IH_EXIT_FAILED;
+    return w->n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
 }
 
 void ih_writer_interrupt(struct ih_writer *w)

@@ -36,6 +36,7 @@
        archive_skip_callback *, archive_close_callback *))                         \
     F(int, archive_read_next_header, (struct archive *, struct archive_entry **))  \
     F(la_ssize_t, archive_read_data, (struct archive *, void *, size_t))           \
+    F(int, archive_format, (struct archive *))                                     \
     F(int, archive_filter_count, (struct archive *))                               \
     F(la_int64_t, archive_filter_bytes, (struct archive *, int))                   \
     F(int, archive_errno, (struct archive *))                                      \
@@ -59,7 +60,11 @@ static const char *const call_names[] = {ARCHIVE_CALLS(IH_DYNLIB_NAME)};
  * Plain tar files reach it with sparse members.
  */
 enum { EXPANSION_MAX = 1000 };
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION /* a fuzzer would spend its time on bombs */
+#define EXPANDED_BYTES ((uint64_t)1 << 22)
+#else
 #define EXPANDED_BYTES ((uint64_t)1 << 30)
+#endif
 
 /* What libarchive sets if no format recognises the file; its header is not installed. */
 #ifdef EFTYPE
@@ -69,6 +74,7 @@ enum { NO_FORMAT = EILSEQ };
 #endif
 
 enum {
+    BLOCK_BYTES = 512, /* of tar */
     MESSAGE_MAX = 160,
     END_ROOM = 2 * (sizeof(struct ih_frame) + MESSAGE_MAX), /* DONE and END */
     ROW_BYTES = 128 * 1024 /* the least room that read gets; holds the longest frame of a name */
@@ -83,12 +89,13 @@ struct archive_state {
     uint64_t member_bytes_max;
     bool is_pipe; /* give each member as soon as it is complete */
     bool is_in_member, is_at_end;
+    bool has_ended, ends_in_zeros; /* the source: all is read; the last block so far */
     uint64_t n_members;
     uint64_t n_in, n_out;  /* bytes: of the archive, and of the members' content */
     size_t n_shown;        /* bytes shown to libarchive, consumed at the next read */
     size_t n_head, n_sent; /* n_sent of the first n_head bytes of a member are in frames */
     uint8_t head[IH_ARCHIVE_PROBE_BYTES];
-    struct ih_error error; /* of reading the source, or a limit */
+    struct ih_error error; /* of opening the archive, of reading the source, or a limit */
 };
 
 static enum ih_status load(struct archive_calls *calls, struct ih_error *err)
@@ -124,6 +131,25 @@ static void fail_bomb(struct archive_state *s)
                  EXPANSION_MAX);
 }
 
+/* Whether the last block of n bytes, or all of them, is zero. */
+static bool is_zero(const uint8_t *bytes, size_t n)
+{
+    for (size_t i = n > BLOCK_BYTES ? n - BLOCK_BYTES : 0; i < n; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+/* A tar file ends in a block of zeros. libarchive also takes the end of the file, so an archive
+ * that was cut between two members would look complete. Compressed files have an end of their own.
+ */
+static bool is_cut(const struct archive_state *s)
+{
+    const int format = s->lib.archive_format(s->archive) & ARCHIVE_FORMAT_BASE_MASK;
+    return format == ARCHIVE_FORMAT_TAR && s->lib.archive_filter_count(s->archive) == 1 &&
+           s->has_ended && !s->ends_in_zeros;
+}
+
 /* libarchive skips members within one call, so this is the place to notice a bomb in a stream. */
 static la_ssize_t read_source(struct archive *archive, void *user, const void **bytes)
 {
@@ -139,6 +165,9 @@ static la_ssize_t read_source(struct archive *archive, void *user, const void **
         return -1;
     s->n_shown = n;
     s->n_in += n;
+    s->has_ended = n == 0;
+    if (n > 0)
+        s->ends_in_zeros = is_zero(next, n) && (n >= BLOCK_BYTES || s->ends_in_zeros);
     *bytes = next;
     return (la_ssize_t)n;
 }
@@ -149,10 +178,13 @@ static void explain(const struct archive_state *s, struct ih_error *err)
     const char *text = s->lib.archive_error_string(s->archive);
     if (s->error.status != IH_OK)
         *err = s->error;
+    else if (s->lib.archive_errno(s->archive) == NO_FORMAT && s->n_members == 0)
+        ih_error_set(err, IH_UNKNOWN, "cannot decode: compressed, but not a tar file");
     else if (s->lib.archive_errno(s->archive) == ENOMEM)
         ih_error_set(err, IH_MEMORY, "out of memory");
     else
-        ih_error_set(err, IH_CORRUPT, "damaged archive: %.100s", text ? text : "no reason known");
+        ih_error_set(err, IH_CORRUPT, "damaged archive%s%.100s", text ? ": " : "",
+                     text ? text : "");
 }
 
 /* ---- frames ---- */
@@ -195,7 +227,12 @@ static void put_end(struct archive_state *s, struct output *out, const struct ih
 /* A name that begins with a dot, in any folder: hidden, as in a directory walk. */
 static bool is_hidden(const char *name)
 {
-    return name[0] == '.' || strstr(name, "/.");
+    for (const char *part = name; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (part[0] == '.' && part[1] != '/' && part[1] != '\0')
+            return true;
+    }
+    return false;
 }
 
 /* Reads the first bytes of a member. Returns what read returned last: 0 or more, or an error. */
@@ -219,18 +256,22 @@ static void judge(struct archive_state *s, struct archive_entry *entry, const ch
         ih_error_set(err, IH_CORRUPT, "the name of this member leads out of the archive");
     else if (strlen(name) > IH_MEMBER_NAME_MAX)
         ih_error_set(err, IH_LIMIT, "its name has more than %d bytes", IH_MEMBER_NAME_MAX);
-    else if (*name == '\0' || is_hidden(name) || s->lib.archive_entry_hardlink(entry) ||
-             s->lib.archive_entry_filetype(entry) != AE_IFREG)
-        ih_error_set(err, IH_UNKNOWN, "not an image");
+    else if (s->lib.archive_entry_hardlink(entry) ||
+             s->lib.archive_entry_filetype(entry) == AE_IFLNK)
+        ih_error_set(err, IH_UNKNOWN, "cannot decode: a link to another file, without content");
+    else if (s->lib.archive_entry_filetype(entry) != AE_IFREG)
+        ih_error_set(err, IH_UNKNOWN, "cannot decode: a device or pipe");
     else if (s->lib.archive_entry_is_encrypted(entry))
         ih_error_set(err, IH_UNSUPPORTED, "encrypted: extract it with its password first");
-    else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
-        ih_error_set(err, IH_LIMIT, "too large");
     else if (read_head(s) < 0)
         explain(s, err);
+    else if (s->n_head == 0)
+        ih_error_set(err, IH_UNKNOWN, "cannot decode: the file is empty");
     else if (ih_archive_probe(s->head, s->n_head) == IH_ARCHIVE_TAR ||
              !ih_decode_is_image(s->head, s->n_head))
-        ih_error_set(err, IH_UNKNOWN, "not an image");
+        ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
+    else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
+        ih_error_set(err, IH_LIMIT, "too large"); /* the other side knows by how much */
 }
 
 /* Reads the next header. */
@@ -238,14 +279,13 @@ static void next_member(struct archive_state *s, struct output *out)
 {
     struct archive_entry *entry;
     struct ih_error error = {0};
-    const int r = s->lib.archive_read_next_header(s->archive, &entry);
-    if (r == ARCHIVE_EOF || (r != ARCHIVE_OK && r != ARCHIVE_WARN)) {
-        const bool is_none = r != ARCHIVE_EOF && s->error.status == IH_OK &&
-                             s->lib.archive_errno(s->archive) == NO_FORMAT && s->n_members == 0;
-        if (is_none)
-            ih_error_set(&error, IH_UNKNOWN, "cannot decode: compressed, but not a tar file");
-        else if (r != ARCHIVE_EOF)
+    const int r = s->error.status == IH_OK ? s->lib.archive_read_next_header(s->archive, &entry)
+                                           : ARCHIVE_FATAL;
+    if (r != ARCHIVE_OK && r != ARCHIVE_WARN) {
+        if (r != ARCHIVE_EOF)
             explain(s, &error);
+        else if (is_cut(s))
+            ih_error_set(&error, IH_CORRUPT, "damaged archive: it ends without an end mark");
         put_end(s, out, &error);
         return;
     }
@@ -255,7 +295,7 @@ static void next_member(struct archive_state *s, struct output *out)
     uint64_t size_bytes = UINT64_MAX;
     if (s->lib.archive_entry_size_is_set(entry))
         size_bytes = (uint64_t)s->lib.archive_entry_size(entry);
-    if (s->lib.archive_entry_filetype(entry) == AE_IFDIR)
+    if (s->lib.archive_entry_filetype(entry) == AE_IFDIR || (name && is_hidden(name)))
         return;
     judge(s, entry, name, size_bytes, &error);
     name = name ? name : full_name;
@@ -346,13 +386,13 @@ static enum ih_status open_libarchive(struct archive_state *s, struct ih_error *
         s->lib.archive_read_support_filter_xz(s->archive) != ARCHIVE_OK ||
         s->lib.archive_read_support_filter_zstd(s->archive) != ARCHIVE_OK)
         return ih_error_set(err, IH_UNSUPPORTED, "libarchive lacks gzip, xz or zstd");
-    if (s->lib.archive_read_open2(s->archive, s, NULL, read_source, NULL, NULL) != ARCHIVE_OK) {
-        explain(s, err);
-        return err->status;
-    }
     enum { FILTERS_MAX = 2 }; /* a compression, and the file itself */
-    if (s->lib.archive_filter_count(s->archive) > FILTERS_MAX)
-        return ih_error_set(err, IH_LIMIT, "compressed more than once");
+    struct ih_error error = {0};
+    if (s->lib.archive_read_open2(s->archive, s, NULL, read_source, NULL, NULL) != ARCHIVE_OK)
+        explain(s, &error);
+    else if (s->lib.archive_filter_count(s->archive) > FILTERS_MAX)
+        ih_error_set(&error, IH_LIMIT, "compressed more than once");
+    s->error = error; /* the first frame carries it */
     return IH_OK;
 }
 

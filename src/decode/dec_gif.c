@@ -29,6 +29,7 @@ struct gif_state {
     uint64_t n_uncovered;  /* uncovered pixels of the screen that are still to be returned */
     size_t width, n_rows;  /* of the frame; n_rows: still to be read */
     uint8_t *indices;      /* owned; one row of the frame */
+    uint8_t last;          /* the last byte that giflib has read */
     struct ih_error error; /* from reading the source */
 };
 
@@ -38,6 +39,7 @@ static int read_bytes(GifFileType *gif, GifByteType *dst, int size)
     size_t got = 0;
     if (ih_source_read(s->src, dst, (size_t)size, &got, &s->error) == IH_OK && got < (size_t)size)
         ih_error_set(&s->error, IH_CORRUPT, "damaged GIF: the file ends before the image does");
+    s->last = got > 0 ? dst[got - 1] : 0;
     return (int)got;
 }
 
@@ -117,8 +119,13 @@ static enum ih_status read_header(struct gif_state *s, struct ih_image_info *inf
     s->gif = DGifOpen(s, read_bytes, &code);
     if (!s->gif)
         return failed(s, code, err);
-    if (!find_frame(s->gif, &s->transparent))
+    if (!find_frame(s->gif, &s->transparent)) {
+        /* giflib reports a code size that it does not take as a failed read. */
+        if (s->gif->Error == D_GIF_ERR_READ_FAILED && s->error.status == IH_OK && s->last > 8)
+            return ih_error_set(err, IH_UNSUPPORTED, "GIF with codes of %u bits is not supported",
+                                s->last);
         return failed(s, s->gif->Error, err);
+    }
     const GifImageDesc *frame = &s->gif->Image;
     if (frame->Width <= 0 || frame->Height <= 0 || frame->Left < 0 || frame->Top < 0)
         return ih_error_set(err, IH_CORRUPT, "damaged GIF: it has no pixels");

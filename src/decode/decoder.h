@@ -43,6 +43,8 @@ struct ih_decode_options {
      * at most this many bytes. 0: IH_HELD_BYTES_MAX; 1: never. */
     uint64_t held_bytes_max;
 
+    bool takes_raw_previews; /* decode the JPEG preview of camera raw files */
+
     /* Accept irregular files whose pixels are certain, with a warning (docs/formats.md). */
     bool is_lenient;
 
@@ -158,6 +160,7 @@ bool ih_probe_gif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_heif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jxl(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jp2(const uint8_t *head, size_t size_bytes);
+bool ih_probe_preview(const uint8_t *head, size_t size_bytes); /* false: chosen on request */
 
 /*
  * Decodes outside this process: in a sandbox, for formats whose library is not trusted. The caller

@@ -13,6 +13,7 @@
 #include "pipeline/pipeline.h"
 
 #include "base/budget.h"
+#include "base/path.h"
 #include "decode/archive.h"
 #include "jpeg_gpu/offload.h"
 
@@ -34,7 +35,7 @@ enum { ARCHIVES_MAX = 8 };
 
 struct slot {
     struct slot *before, *after; /* in the list */
-    uint64_t number;             /* of the input */
+    uint64_t number, member;     /* of the input, and of the member in its archive, from 0 */
     bool is_ready;               /* to be taken */
     bool has_result;             /* an archive has one only if it failed */
     struct ih_input input;
@@ -47,6 +48,7 @@ struct open_archive {
     struct slot *slot;         /* of the archive itself */
     struct ih_archive *reader; /* owned until the archive's end */
     bool is_being_read;        /* by a worker */
+    uint64_t n_members;        /* so far; of the worker that reads */
     uint64_t n_waiting;        /* members that are started and not taken */
 };
 
@@ -123,19 +125,31 @@ static void free_slot(struct slot *slot)
     free(slot);
 }
 
-/* Hands a slot with its result to the taker. */
-static void finish(struct pipeline *p, struct slot *slot)
+/* Hands a slot to the taker, with its result or without. */
+static void finish(struct pipeline *p, struct slot *slot, bool has_result)
 {
+    struct ih_result *result = &slot->result;
     pthread_mutex_lock(&p->lock);
-    if (slot->result.status == IH_UNAVAILABLE) {
-        p->error = slot->result.error; /* no device or decoder process: every input would fail */
+    if (has_result && result->status == IH_UNAVAILABLE) {
+        p->error = result->error; /* no device or decoder process: every input would fail */
         p->is_stopping = true;
         pthread_cond_broadcast(&p->on_work);
     }
-    slot->has_result = true;
+    result->shard = p->options->shard;
+    result->n_shards = p->options->n_shards;
+    result->input = slot->number;
+    result->member = slot->member;
+    slot->has_result = has_result;
     slot->is_ready = true;
     pthread_cond_signal(&p->on_result);
     pthread_mutex_unlock(&p->lock);
+}
+
+/* Whether a member of an input is in the shard that is counted. */
+static bool is_mine(const struct pipeline *p, uint64_t input, uint64_t member)
+{
+    const uint64_t n = p->options->n_shards;
+    return n == 0 || (input % n + member % n) % n == (uint64_t)p->options->shard - 1;
 }
 
 struct worker {
@@ -207,7 +221,7 @@ static void on_offloaded(void *pipeline, void *ticket, struct ih_result *result,
         count_given_back(p, &slot->input, result);
     else if (p->options->skips_transparent)
         result->alpha = IH_ALPHA_SKIP_TRANSPARENT;
-    finish(p, slot);
+    finish(p, slot, true);
     pthread_mutex_lock(&p->lock);
     p->n_offloaded--;
     pthread_cond_signal(&p->on_result);
@@ -282,6 +296,7 @@ static bool start_input(struct pipeline *p, struct worker *w, struct slot *slot)
     p->is_fetching = false;
     if (has_input) {
         slot->number = p->n_inputs++;
+        slot->member = 0;
         slot->input = input;
         p->n_inputs_waiting++;
         insert(p, slot, NULL);
@@ -305,21 +320,16 @@ static void end_archive(struct pipeline *p, struct open_archive *a, const struct
     slot->result.path = slot->input.path;
     slot->result.status = err->status;
     slot->result.error = *err;
+    slot->member = a->n_members;
     pthread_mutex_lock(&p->lock);
     struct open_archive **link = &p->archives;
     while (*link != a)
         link = &(*link)->next;
     *link = a->next;
     p->n_archives--;
-    slot->has_result = err->status != IH_OK;
-    slot->is_ready = true;
-    if (err->status == IH_UNAVAILABLE) {
-        p->error = *err;
-        p->is_stopping = true;
-    }
     pthread_cond_broadcast(&p->on_work);
-    pthread_cond_signal(&p->on_result);
     pthread_mutex_unlock(&p->lock);
+    finish(p, slot, err->status != IH_OK && is_mine(p, slot->number, 0));
 }
 
 /* "a.tar/dir/key.jpg"; owned by the caller, or NULL. */
@@ -349,6 +359,8 @@ static bool start_member(struct pipeline *p, struct worker *w, struct open_archi
         return false;
     }
     slot->archive = a;
+    slot->number = a->slot->number;
+    slot->member = a->n_members++;
     slot->input = (struct ih_input){.path = path,
                                     .folder = a->slot->input.folder,
                                     .is_member = true,
@@ -367,11 +379,14 @@ static bool start_member(struct pipeline *p, struct worker *w, struct open_archi
 
 static void work_on_member(struct pipeline *p, struct worker *w, struct slot *slot)
 {
-    count_input(w, &slot->input, &slot->result);
-    slot->result.times.read_ns = w->member.read_ns;
+    const bool is_counted = is_mine(p, slot->number, slot->member);
+    if (is_counted) {
+        count_input(w, &slot->input, &slot->result);
+        slot->result.times.read_ns = w->member.read_ns;
+    }
     slot->input.bytes = NULL;
     ih_member_release(&w->member, w->options.member_budget);
-    finish(p, slot);
+    finish(p, slot, is_counted);
 }
 
 /* Makes an open source an open archive. False: it failed, and the slot has the result. */
@@ -407,12 +422,24 @@ static bool open_archive(struct pipeline *p, struct worker *w, struct slot *slot
     return true;
 }
 
+/* Whether an input of another shard is opened: it may be an archive. Opening a pipe would take its
+ * data from the program that counts that shard. */
+static bool may_be_shared(const struct pipeline *p, const struct ih_input *input)
+{
+    struct stat st;
+    return ih_input_may_be_archive(p->options, input) &&
+           (input->is_stdin || (ih_path_stat(input->path, &st, 0) == 0 && S_ISREG(st.st_mode)));
+}
+
 static void work_on_input(struct pipeline *p, struct worker *w, struct slot *slot)
 {
     struct ih_result *result = &slot->result;
     bool is_archive = false;
-    bool is_offloaded = offload(p, w, slot);
-    if (!is_offloaded) {
+    /* A folder without images in this shard may have some in others. */
+    const bool is_no_input = p->options->n_shards && slot->input.folder == IH_FOLDER_ENDS;
+    const bool is_counted = !is_no_input && is_mine(p, slot->number, 0);
+    const bool is_offloaded = is_counted && offload(p, w, slot);
+    if (!is_offloaded && (is_counted || may_be_shared(p, &slot->input))) {
         memset(result, 0, sizeof *result);
         result->path = slot->input.path;
         result->status =
@@ -425,13 +452,14 @@ static void work_on_input(struct pipeline *p, struct worker *w, struct slot *slo
     pthread_mutex_unlock(&p->lock);
     if (is_offloaded)
         return;
-    if (result->status == IH_OK)
+    if (is_counted && result->status == IH_OK)
         ih_count_source(&w->options, &slot->input, w->lane, &w->src, result);
-    if (result->status == IH_OK)
+    if (is_counted && result->status == IH_OK)
         result->counted_by = ih_lane_description(w->lane);
     ih_source_close(&w->src);
-    ih_offload_counted(&p->offload, &w->file, result);
-    finish(p, slot);
+    if (is_counted)
+        ih_offload_counted(&p->offload, &w->file, result);
+    finish(p, slot, is_counted);
 }
 
 /* Counts inputs until there are no more. */

@@ -27,7 +27,7 @@ wheel: ## the Python package as build/wheel/*.whl; needs Python 3.11, pip and th
 	rm -rf build/wheel
 	$(PYTHON) -m pip wheel --no-deps -w build/wheel ./src/python
 ifeq ($(REPAIR),1)
-	$(PYTHON) -m auditwheel repair -w build/wheel/repaired build/wheel/*.whl
+	PATH="$$(dirname "$$(command -v $(PYTHON))"):$$PATH" $(PYTHON) -m auditwheel repair -w build/wheel/repaired build/wheel/*.whl
 endif
 	@ls build/wheel/*.whl build/wheel/repaired/*.whl 2>/dev/null
 

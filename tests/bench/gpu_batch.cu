@@ -2,10 +2,11 @@
  * Batches of images in GPU memory: histogram_batch compared with a count on the host, the memory,
  * and a loop of CUB calls.
  *
- *   gpu_batch [--check] [--plans] [--mib=N] [PHOTO.ppm]
+ *   gpu_batch [--check] [--plans] [--side=N] [--mib=N] [PHOTO.ppm]
  *
  * --check    only parity with the host, of every plan, on small and odd inputs
  * --plans    also the times of every plan
+ * --side     only images of this width and height
  * --mib      size of a batch, 768 by default, much larger than the L2 cache
  * PHOTO.ppm  photos; images are cut from places all over them
  *
@@ -238,17 +239,17 @@ static double cub_us(uint32_t n_images, uint32_t side)
 
 /* ---- tables ---- */
 
-static void table(bool has_plans)
+static void table(bool has_plans, uint32_t only_side)
 {
-    static const uint32_t sides[] = {32, 64, 128, 224, 225, 256, 384, 512, 1024, 2048};
+    static const uint32_t sides[] = {32, 64, 96, 128, 224, 225, 256, 384, 512, 1024, 2048};
     printf("\nuint8 RGB with luma, sums and joint clip counts: GB/s (share of the read roofline)\n"
            "%-6s %-8s %-7s %-7s %16s %12s %9s%s\n",
            "side", "images", "data", "layout", "ours", "images/s", "over CUB",
-           has_plans ? "   plans 1 to 4" : "");
+           has_plans ? "   plans 1 to 3" : "");
     for (const uint32_t side : sides)
         for (int is_photo = 0; is_photo < 2; is_photo++) {
             const uint32_t n = (uint32_t)(b.pool_bytes / (side * side * 3));
-            if (is_photo && b.photo.rgb.empty())
+            if ((is_photo && b.photo.rgb.empty()) || (only_side && side != only_side))
                 continue;
             fill(is_photo, n, side, side, 3);
             const double n_bytes = (double)n * side * side * 3, peer_us = cub_us(n, side);
@@ -279,7 +280,7 @@ static void table_few(bool has_plans)
                                         {224, 32}, {224, 256}, {224, 1000}, {1024, 1},
                                         {1024, 8}, {1024, 64}, {4096, 1},   {4096, 4}};
     printf("\nFew images, random NHWC: microseconds, and CUB's%s\n",
-           has_plans ? "; plans 1 to 4" : "");
+           has_plans ? "; plans 1 to 3" : "");
     for (const auto &s : sizes) {
         if ((uint64_t)s[0] * s[0] * 3 * s[1] > b.pool_bytes)
             continue;
@@ -310,6 +311,7 @@ static void photo_size(const char *path)
 int main(int argc, char **argv)
 {
     bool only_check = false, has_plans = false;
+    uint32_t only_side = 0;
     char date[32];
     b.pool_bytes = 768ull * MIB;
     for (int i = 1; i < argc; i++) {
@@ -317,6 +319,8 @@ int main(int argc, char **argv)
             only_check = true, b.pool_bytes = 2 * MIB;
         else if (strcmp(argv[i], "--plans") == 0)
             has_plans = true;
+        else if (strncmp(argv[i], "--side=", 7) == 0)
+            only_side = (uint32_t)atoi(argv[i] + 7);
         else if (strncmp(argv[i], "--mib=", 6) == 0)
             b.pool_bytes = strtoull(argv[i] + 6, NULL, 10) * MIB;
         else
@@ -342,8 +346,9 @@ int main(int argc, char **argv)
         b.roofline = (double)n_bytes / read_us(n_bytes);
         printf("read roofline: %.0f GB/s (%llu MiB)\n", b.roofline / 1e3,
                (unsigned long long)(n_bytes / MIB));
-        table(has_plans);
-        table_few(has_plans);
+        table(has_plans, only_side);
+        if (!only_side)
+            table_few(has_plans);
     }
     return b.n_failed != 0;
 }

@@ -486,3 +486,11 @@ END
   grep -q $'^"d/a$' out.csv
   LC_ALL=C grep -q $'^d/no\xFFutf,1,1,gray,' out.csv
 }
+
+@test "paths: a folder and a file from the year 2040, also where long has 32 bits" {
+  mkdir later
+  cp "$SAMPLES"/scene.png later/a.png
+  touch -d 2040-01-01 later/a.png later
+  imghist_ok --csv=stats later
+  assert_output_has later/a.png
+}

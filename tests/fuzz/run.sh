@@ -33,9 +33,18 @@ seeds() {
       printf '\077\020\360\001\013\005\377\020\000\004RGB\0RGB\1abc\2' >"$into/rgba-often"
       printf '\000\000\377\000\004\001\020\003\000\377aaaaaaaaaaaaaaaab' >"$into/gray-runs"
       return ;;
+    fuzz_archive) # archives, and frames: see src/decode/archive.h
+      (cd "$into" && "$tests/cli/make_archives.py")
+      printf '\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0a' >"$into/frames"
+      printf '\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0abc' >>"$into/frames"
+      printf '\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >>"$into/frames"
+      printf '\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >>"$into/frames"
+      find "$into" -size "+$((size_max / 1024))k" -delete
+      return ;;
     fuzz_saved) # without the checksum, which the fuzzer adds
       for file in "$tests"/saved/*.ihcounts; do head -c -8 "$file" >"$into/${file##*/}"; done
       return ;;
+    fuzz_records) cp "$tests"/records/*json "$into"; return ;;
     fuzz_decoder_process) # records: see hostile_decoder_process.h
       printf '\0\0\0\2\0\2\0\1\10\0\0\0\1\4\0\0\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\0\0\0\0' >"$into/sound"
       printf '\4\1\12\0\0\0\0\0\0\0\0\0\5\1\12\0\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\5x\0' >"$into/budget"
@@ -62,8 +71,8 @@ start() { # FUZZER
   mkdir -p "$corpus" "$crashers"
   seeds "$target"
   case $target in
-    fuzz_options | fuzz_lists) cp "$tests/fuzz/${target#fuzz_}.dict" "$dir/$target.dict" ;;
-    fuzz_count | fuzz_decoder_process | fuzz_saved) echo '# binary records need no dictionary' >"$dir/$target.dict" ;;
+    fuzz_options | fuzz_lists | fuzz_records) cp "$tests/fuzz/${target#fuzz_}.dict" "$dir/$target.dict" ;;
+    fuzz_count | fuzz_archive | fuzz_decoder_process | fuzz_saved) echo '# binary records need no dictionary' >"$dir/$target.dict" ;;
     *) cat "$tests"/fuzz/{png,jpeg,formats}.dict >"$dir/$target.dict" ;;
   esac
   "$1" "$corpus" "$dir/seeds/$target" -max_total_time="$seconds" -max_len="$size_max" \

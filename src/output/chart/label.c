@@ -257,11 +257,6 @@ void ih_glyphs_outline(const struct ih_glyphs *g, struct ih_path *path, int32_t 
     }
 }
 
-static bool is_continuation(char byte)
-{
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
 void ih_glyphs_shorten(const struct ih_glyphs *g, unsigned size_px, int32_t max_width, char *text)
 {
     static const char ellipsis[IH_ELLIPSIS_BYTES + 1] = "\xe2\x80\xa6";
@@ -285,8 +280,8 @@ void ih_glyphs_shorten(const struct ih_glyphs *g, unsigned size_px, int32_t max_
     }
     while (tail > head) {
         size_t before = tail - 1;
-        while (before > head && is_continuation(text[before]))
-            before--;
+        while (before > head && ((unsigned char)text[before] & 0xc0) == 0x80)
+            before--; /* a continuation byte */
         if (ih_utf8_length(text + before, &c) == 0 || advance_units(g, c) > left)
             break;
         left -= advance_units(g, c);

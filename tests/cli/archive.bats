@@ -1,0 +1,266 @@
+#!/usr/bin/env bats
+# Archives: members in order, what is left out, and hostile archives (make_archives.py).
+
+# shellcheck disable=SC2154 # output and stderr are set by bats' run
+
+load helpers
+
+setup_file() {
+  cd "$BATS_FILE_TMPDIR"
+  "$TESTS/cli/make_archives.py"
+}
+
+has_archives() {
+  "$IMGHIST" --list | grep -q '^  archives: .*libarchive [0-9]' || skip "no libarchive in this build"
+  cp "$BATS_FILE_TMPDIR"/* .
+}
+
+# values FILE: of each image its name, number of pixels and sum, without the archive's name.
+values() { awk -F, 'NR > 1 && $4 != "luma" { sub(/^[^\/]*\//, "", $1); print $1, $5, $6 }' "$1"; }
+
+# members ARCHIVE: the names of the members that were counted.
+members() { values "$1" | cut -d' ' -f1; }
+
+three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
+
+@test "archive: members are inputs, in the order of the archive" {
+  has_archives
+  for file in three.tar gnu.tar three.tar.gz three.tar.xz three.zip stored.zip stream.zip stored_stream.zip; do
+    "$IMGHIST" --csv=stats $file >out.csv || fail "$file: status $?"
+    [ "$(values out.csv)" = "$three" ] || fail "$file: $(values out.csv)"
+    [ "$(names out.csv | head -n 1)" = "$file/d/c.pgm" ]
+    for threads in 1 4; do
+      [ "$("$IMGHIST" --csv=stats -j $threads $file)" = "$(cat out.csv)" ] || fail "$file with $threads threads"
+    done
+    "$IMGHIST" --csv=stats --isolate $file | cmp - out.csv
+  done
+}
+
+@test "archive: on standard input, from a file or a pipe" {
+  has_archives
+  for file in three.tar three.tar.gz three.tar.xz three.zip stream.zip; do
+    "$IMGHIST" --csv=stats - <$file >out.csv
+    [ "$(sed 's|^\./-/||' out.csv | sed '1d' | cut -d, -f1 | uniq | tr '\n' ' ')" = "d/c.pgm b.pgm d/a.pgm " ]
+    # shellcheck disable=SC2002 # a pipe is meant
+    cat $file | "$IMGHIST" --csv=stats - | cmp - out.csv
+  done
+  imghist_ok --ndjson - <three.tar
+  assert_output_has '"file":"-/d/c.pgm"'
+}
+
+@test "archive: tar compressed with zstd" {
+  needs zstd
+  has_archives
+  zstd -q three.tar
+  imghist_ok --csv=stats three.tar.zst
+  values <(echo "$output") | diff - <(echo "$three")
+}
+
+@test "archive: a member that came through a pipe is counted before the archive ends" {
+  has_archives
+  mkfifo slow
+  exec 9<>slow
+  "$IMGHIST" --ndjson - <slow >out.ndjson 9>&- 3>&- &
+  head -c 6144 three.tar >&9
+  soon grep -q 'b\.pgm' out.ndjson || fail "nothing came"
+  tail -c +6145 three.tar >&9
+  exec 9>&-
+  wait $!
+  [ "$(wc -l <out.ndjson)" -eq 3 ]
+}
+
+@test "archive: what is no image is skipped and counted, as in a directory walk" {
+  has_archives
+  imghist_ok --csv=stats -v others.tar
+  values <(echo "$output") | diff - <(printf 'a.pgm 1 1\nz.pgm 1 5\n')
+  assert_stderr_has "2 done, 0 failed, 10 skipped"
+  imghist --csv many.tar.gz
+  assert_stderr_has "20000 other files skipped"
+}
+
+@test "archive: a member with the name of an image that holds none is a failure" {
+  has_archives
+  imghist --csv=stats promises.tar
+  assert_fails 1 "promises.tar/link.pgm: cannot decode: a link to another file, without content"
+  assert_stderr_has "promises.tar/hard.pgm: cannot decode: a link"
+  assert_stderr_has "promises.tar/empty.jpg: cannot decode: the file is empty"
+  assert_stderr_has "promises.tar/text.png: cannot decode: not an image"
+  assert_output_has "promises.tar/a.pgm"
+  mkdir d
+  cp three.tar d
+  imghist_ok --csv=stats d
+  cp many.tar.gz d/three.tar
+  imghist --csv=stats d
+  assert_fails 1 "d: "
+}
+
+@test "archive: names that lead out of the archive fail, absolute ones lose their slash" {
+  has_archives
+  imghist --ndjson names.tar
+  assert_fails 1 "names.tar/../b.pgm: the name of this member leads out of the archive"
+  assert_stderr_has "names.tar/d/../../c.pgm: the name of this member leads out of the archive"
+  jq -r 'select(.status == "ok") | "\(.file) \(.channels[0].sum)"' <<<"$output" >names
+  printf '%s\n' 'names.tar/a.pgm 1' 'names.tar/etc/d.pgm 4' 'names.tar/e/./f.pgm 5' $'names.tar/\u00e9.pgm 6' \
+    $'names.tar/e\u0301.pgm 7' "names.tar/$(printf 'x%.0s' {1..300}).pgm 8" $'names.tar/new\nline.pgm 9' \
+    'names.tar/last.pgm 11' | diff - names
+  imghist_ok --ndjson latin.tar
+  [ "$(jq -r .file_b64 <<<"$output")" = "$(printf 'latin.tar/\xe9.pgm' | base64)" ]
+  imghist --csv long.tar
+  assert_fails 1 "its name has more than 16384 bytes"
+  assert_output_has "long.tar/a.pgm"
+}
+
+# fails_after N ARCHIVE TEXT: the archive fails for this reason, after N members that are counted.
+fails_after() {
+  imghist --ndjson "$2"
+  assert_fails 1 "imghist: $2: $3"
+  [ "$(jq -r 'select(.status == "ok") | .file' <<<"$output" | wc -l)" -eq "$1" ] || fail "expected $1 members"
+  [ "$(jq -r '.file' <<<"$output" | tail -n 1)" = "$2" ] || fail "the archive's record is the last one"
+  # shellcheck disable=SC2002 # a pipe is meant
+  run --separate-stderr "$IMGHIST" --ndjson - < <(cat "$2")
+  assert_fails 1 "imghist: -: $3"
+}
+
+@test "archive: the members before a cut or a damage are counted, and the archive fails" {
+  has_archives
+  fails_after 3 cut.tar "damaged archive"
+  fails_after 1 cut_data.tar "damaged archive"
+  fails_after 2 cut.zip "damaged archive"
+  fails_after 0 cut.tar.gz "damaged archive: truncated gzip input"
+  fails_after 36 cut_late.tar.gz "damaged archive"
+  fails_after 1 header.tar "damaged archive"
+  head -c 1024 three.tar >boundary.tar
+  fails_after 1 boundary.tar "damaged archive: it ends without an end mark"
+  for ((n = 513; n < 9000; n += 511)); do
+    head -c $n three.tar >part.tar
+    imghist --csv=stats part.tar
+    [ "$n" -ge 5632 ] || assert_status 1 # where the last member ends
+    values <(echo "$output") >values
+    head -n "$(wc -l <values)" <<<"$three" | diff - values
+  done
+}
+
+@test "archive: an encrypted or damaged member fails, and the others are counted" {
+  has_archives
+  imghist --csv=stats encrypted.zip
+  assert_fails 1 "encrypted.zip/b.pgm: encrypted: extract it with its password first"
+  values <(echo "$output") | diff - <(grep -v '^b' <<<"$three")
+  imghist --csv=stats crc.zip
+  assert_fails 1 "crc.zip/b.pgm: damaged archive: ZIP bad CRC"
+  values <(echo "$output") | diff - <(grep -v '^b' <<<"$three")
+}
+
+@test "archive: compressed files that hold no tar file" {
+  has_archives
+  imghist --csv text.gz
+  assert_refused 1 "text.gz: cannot decode: compressed, but not a tar file"
+  imghist --csv twice.tar.gz
+  assert_refused 1 "twice.tar.gz: compressed more than once"
+}
+
+@test "archive: bombs end in bounded memory and time" {
+  has_archives
+  imghist --csv -v --memory=50M bomb.tar.gz
+  assert_fails 1 "expands to more than 1000 times its size"
+  assert_stderr_has "zeros.pgm: needs 8589.9 MB of memory at once, the limit is 52.4 MB (--memory raises it)"
+  imghist --csv=stats --memory=50M sparse.tar
+  assert_fails 1 "sparse.pgm: needs 3221.2 MB of memory at once"
+  assert_output_has "sparse.tar/a.pgm"
+}
+
+@test "archive: --memory bounds members" {
+  has_archives
+  imghist --csv=stats --memory=1M large.tar
+  assert_fails 1 "large.tar/large.pgm: needs 3.0 MB of memory at once, the limit is 1.0 MB (--memory raises it)"
+  assert_output_has "large.tar/a.pgm"
+  imghist --csv=stats --memory=1M large.zip
+  assert_fails 1 "large.zip/large.pgm: its size is unknown, and more than 1.0 MB (--memory raises it)"
+  assert_output_has "large.zip/a.pgm"
+  imghist_ok --csv=stats --memory=4M large.tar
+}
+
+@test "archive: many archives, files and folders keep their order" {
+  has_archives
+  mkdir -p d/e
+  for ((i = 10; i < 40; i++)); do cp three.tar d/$i.tar; done
+  dot d/25.pgm
+  cp three.zip d/e/f.ZIP
+  cp three.tar d/document.docx # no name of an archive: skipped in a walk
+  cp text.gz d/text.tar.gz
+  for threads in 1 2 7; do
+    imghist_ok --csv=stats -v -j $threads d three.tar
+    names <(echo "$output") >names
+    for ((i = 10; i < 40; i++)); do
+      printf "d/$i.%s\n" tar/d/c.pgm tar/b.pgm tar/d/a.pgm
+    done | sed '/d.25.tar.d.c/i d/25.pgm' >expected
+    printf '%s\n' d/e/f.ZIP/{d/c,b,d/a}.pgm three.tar/{d/c,b,d/a}.pgm >>expected
+    diff expected names
+    assert_stderr_has "97 done, 0 failed, 2 skipped"
+  done
+  find d -name '*.tar' | LC_ALL=C sort >list
+  imghist_ok --csv=stats --files-from=list
+  [ "$(names <(echo "$output") | wc -l)" -eq 90 ]
+}
+
+@test "archive: counts and totals are those of the loose files" {
+  needs tar
+  has_archives
+  mkdir loose
+  cp "$SAMPLES"/*.png "$SAMPLES"/*.jpg loose
+  printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\1\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7' >loose/isolated.psd
+  (cd loose && LC_ALL=C tar -cf ../loose.tar ./*)
+  for options in --csv --ndjson --isolate "--total-only --json" --memory=100M; do
+    # shellcheck disable=SC2086 # options are words
+    "$IMGHIST" $options loose | sed 's|loose|loose.tar|' >expected
+    # shellcheck disable=SC2086
+    "$IMGHIST" $options loose.tar | diff expected -
+  done
+}
+
+@test "archive: charts lie in folders after the member's path" {
+  has_archives
+  imghist_ok --chart=charts three.tar
+  [ "$(tree charts)" = "$(printf './three.tar/%s.hist.png\n' b.pgm d/a.pgm d/c.pgm)" ]
+  imghist --chart=one.png three.tar
+  assert_fails 2 "one chart for more than one image"
+}
+
+@test "archive: the summary has a line for each member" {
+  has_archives
+  imghist_ok three.tar
+  [ "$(wc -l <<<"$output")" -eq 4 ]
+  assert_output_has "d/c.pgm"
+  "$IMGHIST" <three.tar - >out.txt
+  [ "$(wc -l <out.txt)" -eq 4 ]
+}
+
+@test "archive: with --raw an archive is samples, and an output is no input" {
+  has_archives
+  imghist_ok --raw=1 --csv=stats three.tar
+  assert_output_has "three.tar,10240,1,gray,10240"
+  imghist -o three.tar --csv three.tar
+  assert_refused 2 "three.tar"
+  tar -tf three.tar >/dev/null
+}
+
+# is_archive_process PID: whether it is the sandboxed process that reads an archive for PID.
+is_archive_process() {
+  local child
+  child=$(grep -lsE "^[0-9]+ \([^)]*\) [A-Z] $1 " /proc/[0-9]*/stat | cut -d/ -f3)
+  [ -n "$child" ] && tr '\0' ' ' <"/proc/$child/cmdline" | grep -q -e --archive-process || return
+  ! "$IMGHIST" --list | grep -q seccomp || grep -q '^Seccomp:.*2' "/proc/$child/status"
+}
+
+@test "archive: a sandboxed process reads it" {
+  [ -e /proc/self/stat ] || skip "no /proc"
+  has_archives
+  mkfifo slow
+  exec 9<>slow
+  "$IMGHIST" --csv - <slow >out.csv 9>&- 3>&- &
+  local pid=$!
+  head -c 2048 three.tar >&9
+  soon is_archive_process $pid || fail "no process"
+  tail -c +2049 three.tar >&9
+  exec 9>&-
+  wait $pid
+}

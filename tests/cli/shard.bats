@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# --shard=I/N: the parts of a run are disjoint and complete, and records know their place.
+
+load helpers
+
+# A folder with images, damaged files, files that are no images, and archives.
+make_inputs() {
+  mkdir -p d/e
+  for ((i = 0; i < 40; i++)); do dot "d/$i.pgm" "$(printf %02x $i)"; done
+  for ((i = 0; i < 5; i++)); do damaged "d/e/$i.png"; done
+  echo text >d/text.txt
+  "$IMGHIST" --list | grep -q '^  archives: .*libarchive [0-9]' || return 0
+  mkdir archives
+  (cd archives && "$TESTS/cli/make_archives.py")
+  cp archives/{three.tar,three.zip,cut_late.tar.gz,promises.tar,others.tar} d/e
+}
+
+# in_order N ARG...: the records of all N shards of a run in the order of their positions, without them.
+in_order() {
+  local n=$1
+  shift
+  for ((i = n; i >= 1; i--)); do
+    "$IMGHIST" --ndjson --shard=$i/"$n" "$@" 2>/dev/null >part.$i || :
+    jq -e -s "all(.shard == \"$i/$n\")" part.$i >/dev/null || fail "shard $i of $n"
+  done
+  for ((i = 1; i <= n; i++)); do cat part.$i; done | jq -c -s 'sort_by(.position) | .[] | del(.shard, .position)'
+}
+
+@test "shard: the parts are the whole run, whatever their number" {
+  needs jq
+  make_inputs
+  "$IMGHIST" --ndjson d 2>/dev/null >whole || :
+  [ "$(wc -l <whole)" -gt 40 ]
+  jq -c . whole >expected
+  for n in 1 2 7 64; do
+    in_order $n d | diff expected - || fail "$n shards"
+  done
+  find d -type f | LC_ALL=C sort >list
+  "$IMGHIST" --ndjson --files-from=list 2>/dev/null | jq -c . >expected || :
+  in_order 3 --files-from=list | diff expected -
+  in_order 3 -j 1 --files-from=list | diff expected -
+}
+
+@test "shard: every part is about as large" {
+  mkdir d
+  for ((i = 0; i < 40; i++)); do dot "d/$i.pgm"; done
+  for shard in {1..7}; do
+    imghist_ok --csv=stats --shard=$shard/7 d
+    n=$(names <(echo "$output") | wc -l)
+    [ "$n" -eq 5 ] || [ "$n" -eq 6 ] || fail "$n of 40 images in shard $shard of 7"
+  done
+}
+
+@test "shard: an archive on standard input is shared by its members" {
+  needs jq
+  make_inputs
+  [ -d archives ] || skip "no libarchive in this build"
+  for i in 1 2; do
+    "$IMGHIST" --ndjson --shard=$i/2 - <archives/three.tar >part.$i
+  done
+  [ "$(jq -r .file part.1)" = $'-/d/c.pgm\n-/d/a.pgm' ]
+  [ "$(jq -r .file part.2)" = -/b.pgm ]
+  [ "$(jq -c .position part.2)" = '[0,1]' ]
+}
+
+@test "shard: a pipe of another shard is not opened" {
+  mkfifo pipe
+  dot a.pgm
+  timeout 20 "$IMGHIST" --csv=stats --shard=2/2 pipe a.pgm >out.csv || fail "exit status $?"
+  [ "$(names out.csv)" = a.pgm ]
+}
+
+@test "shard: a part without images is no failure, and neither is its folder" {
+  mkdir d
+  dot d/a.pgm
+  imghist_ok --csv=stats --shard=2/2 d
+  imghist_ok --total-only --json --shard=2/2 d
+}
+
+@test "shard: numbers that are refused" {
+  dot a.pgm
+  for value in 0/2 3/2 1 1/ /2 1/0 a/b 1/2/3 -1/2 1/10000 ''; do
+    imghist --shard="$value" --csv a.pgm
+    assert_refused 2 "--shard"
+  done
+}
+
+@test "shard: only parts have the fields of one" {
+  dot a.pgm
+  imghist_ok --ndjson a.pgm
+  refute_output_has '"shard"'
+  imghist_ok --ndjson --shard=1/1 a.pgm
+  assert_output_has '"shard":"1/1","position":[0,0]'
+}
