@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * libimghist: exact 256-bin histograms of images, counted on a GPU or on the CPU.
  *
