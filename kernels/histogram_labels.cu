@@ -158,7 +158,7 @@ template <int CHANNELS> static cudaError_t launch(const struct ih_gpu_batch_args
     batch_job_make(args, b);
     const size_t table_bytes = (b->n_planes * IH_GPU_BINS + IH_CLIP_COUNTS) * sizeof(uint32_t);
     const size_t n_fit = (args->gpu->shared_bytes_optin - 1024) / IH_LABELS_BLOCKS / table_bytes;
-    const size_t n_wanted = args->n_labels ? args->n_labels : IH_LABELS_COPIES;
+    const size_t n_wanted = args->n_labels ? args->n_labels : (unsigned)IH_LABELS_COPIES;
     job.n_tables = (uint32_t)(n_wanted < n_fit ? n_wanted : n_fit);
     job.passes = args->n_labels ? (args->n_labels - 1) / job.n_tables + 1 : 1;
     b->table_bytes = (int32_t)(job.n_tables * table_bytes);
