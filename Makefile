@@ -35,7 +35,7 @@ PKG_CONFIG ?= pkg-config
 PACKAGES   := libpng libjpeg
 # Optional formats. If the library is missing, the format is left out and --list says so. Many systems have no
 # pkg-config file for giflib, so its header is searched for.
-FORMATS_ALL   := webp tiff gif heif jxl jp2 archive
+FORMATS_ALL   := webp tiff gif heif jxl jp2 archive preview
 FORMATS       ?= $(FORMATS_ALL)
 PACKAGES_webp := libwebp libwebpdemux
 PACKAGES_tiff := libtiff-4 >= 4.5
@@ -43,6 +43,7 @@ PACKAGES_heif := libheif >= 1.15
 PACKAGES_jxl  := libjxl >= 0.7
 PACKAGES_jp2  := libopenjp2 >= 2.5
 PACKAGES_archive := libarchive >= 3.5
+PACKAGES_preview := libraw_r >= 0.20
 # 1: inflate PNG with libdeflate. Under DEPS it needs no pkg-config.
 LIBDEFLATE    ?= $(if $(or $(shell $(PKG_CONFIG) --exists libdeflate 2>/dev/null && echo 1),\
                    $(wildcard $(addsuffix /libdeflate.h,$(DEPS)/include))),1,0)
@@ -94,9 +95,9 @@ endif
 
 # User flags, from the environment or the command line, come after our defaults and before the flags that the sources
 # need. -flto is dropped: symbols of the archive can be hidden in machine code only. 32-bit systems: files may exceed
-# 2 GiB, and x86 computes doubles with SSE2, because the x87 unit rounds differently.
+# 2 GiB and the year 2038, and x86 computes doubles with SSE2, because the x87 unit rounds differently.
 X86 := $(filter x86_64 i386 i486 i586 i686,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))
-override CPPFLAGS := -Isrc -I. -D_FILE_OFFSET_BITS=64 $(if $(DEPS),-I$(DEPS)/include) $(CPPFLAGS)
+override CPPFLAGS := -Isrc -I. -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 $(if $(DEPS),-I$(DEPS)/include) $(CPPFLAGS)
 override CFLAGS   := $(FLAGS_$(CONFIG)) $(WARNINGS) $(filter-out -flto%,$(CFLAGS)) \
                      $(if $(filter i%,$(X86)),-msse2 -mfpmath=sse) \
                      -std=c11 -ffp-contract=off -fPIC -fvisibility=hidden -pthread
@@ -108,8 +109,9 @@ override CPPFLAGS += $(foreach f,$(FORMATS_HERE),-DIH_WITH_$(f)=1 $(call ask,--c
                        -DIH_LIBRARY_$(f)='"$(firstword $(call ask,--modversion,$(f)))"')
 override LDLIBS   := $(LDLIBS) $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lpng -ljpeg) -lm
 # Libraries that are loaded when an image needs them: see src/base/dynlib.h.
-FORMATS_LATE := $(filter tiff heif jxl jp2 archive,$(FORMATS_HERE))
+FORMATS_LATE := $(filter tiff heif jxl jp2 archive preview,$(FORMATS_HERE))
 LIBRARY_OF_jp2 := openjp2
+LIBRARY_OF_preview := raw_r
 library_of    = $(or $(LIBRARY_OF_$(1)),$(1))
 soname_of     = $(or $(shell objdump -p $(shell $(PKG_CONFIG) --variable=libdir $(firstword $(PACKAGES_$(1))))/lib$(library_of).so 2>/dev/null | \
                   sed -n 's/^ *SONAME *//p'),lib$(library_of).so)
@@ -167,7 +169,7 @@ ifneq ($(PROGRESSIVE),1)
 endif
 CLI_SRCS  := $(wildcard src/cli/*.c src/bench/*.c)
 SHIM_SRCS := $(wildcard third_party/*.c)
-LIB_OBJS  := $(LIB_SRCS:%.c=$(BUILD)/%.o) $(SHIM_SRCS:%.c=$(BUILD)/%.o) $(BUILD)/font.o $(KERNEL_OBJS)
+LIB_OBJS  := $(LIB_SRCS:%.c=$(BUILD)/%.o) $(SHIM_SRCS:%.c=$(BUILD)/%.o) $(BUILD)/font.o $(BUILD)/report.o $(KERNEL_OBJS)
 CLI_OBJS  := $(CLI_SRCS:%.c=$(BUILD)/%.o)
 PROGRAM   := $(BUILD)/imghist
 
@@ -220,7 +222,11 @@ $(CUDA_BUILD)/%.o: kernels/%.cu $(CUDA_BUILD)/flags
 $(BUILD)/font.c: third_party/embed.sh $(FONT) | needs
 	@mkdir -p $(@D)
 	third_party/embed.sh ih_font $(FONT) >$@
-$(BUILD)/font.o: $(BUILD)/font.c
+# The page of --html, likewise.
+$(BUILD)/report.c: third_party/embed.sh src/output/report.html | needs
+	@mkdir -p $(@D)
+	third_party/embed.sh ih_report src/output/report.html >$@
+$(BUILD)/font.o $(BUILD)/report.o: %.o: %.c
 	$(CC) $(CFLAGS) -c -o $@ $<
 
 # Objects are rebuilt when the compiler or its flags change, programs also when CUDA settings change: only then are
@@ -319,7 +325,7 @@ fuzzers: needs $(FUZZ_BINS)
 
 $(BUILD)/fuzz_lists: $(addprefix $(BUILD)/src/cli/,paths.o chartfile.o)
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJS) \
-                   $(addprefix $(BUILD)/src/cli/,options.o option_table.o)
+                   $(addprefix $(BUILD)/src/cli/,options.o option_table.o destinations.o endings.o chartfile.o)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 .PHONY: samples

@@ -8,7 +8,7 @@
 #ifndef IH_KERNELS_BATCH_CUH
 #define IH_KERNELS_BATCH_CUH
 
-#include "device.cuh"
+#include "replicated.cuh"
 
 /* Lets a kernel index the images in its arguments without copying them. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
@@ -16,6 +16,9 @@
 #else
 #define IH_GRID_CONSTANT __grid_constant__
 #endif
+
+/* The most pixels of an item: the sums of 8-bit values then fit 32 bits. */
+enum { IH_BATCH_ITEM_PIXELS = (1 << 24) - 4096 };
 
 /* The kernels' argument. It fits the 4 KiB of arguments that every GPU takes. */
 struct batch_job {
@@ -30,6 +33,9 @@ struct batch_job {
     int32_t table_bytes; /* of shared memory */
     bool is_list, is_bgr, has_luma;
     struct ih_gpu_measures measures;
+    /* The same, prepared: arguments of the kernel cost no registers. */
+    struct luma_pairs weights;
+    struct threshold high, above_low;
 };
 
 static inline bool batch_args_valid(const struct ih_gpu_batch_args *args)
@@ -63,6 +69,11 @@ static inline void batch_job_make(const struct ih_gpu_batch_args *args, struct b
         job->measures.luma_red = args->measures.luma_blue;
         job->measures.luma_blue = args->measures.luma_red;
     }
+    const struct ih_gpu_measures *m = &job->measures;
+    job->weights = {m->luma_red | m->luma_green << 16, m->luma_blue, m->luma_red << 16,
+                    m->luma_green | m->luma_blue << 16};
+    job->high = threshold_make(m->clip_high);
+    job->above_low = threshold_make(m->clip_low + 1);
 }
 
 /* The pixels of the largest image. */
@@ -83,11 +94,12 @@ static inline uint64_t batch_largest(const struct ih_gpu_batch_args *args)
 static inline uint32_t batch_parts(uint32_t n_images, uint64_t n_pixels, uint32_t n_blocks,
                                    uint64_t overhead_pixels)
 {
-    uint32_t best = 1;
+    const uint32_t least = (uint32_t)(n_pixels / IH_BATCH_ITEM_PIXELS) + 1;
+    uint32_t best = least;
     uint64_t best_cost = UINT64_MAX;
     if (n_images >= 16 * n_blocks) /* at most 1/16 of the blocks' time is lost at the end */
-        return 1;
-    for (uint32_t parts = 1; parts <= n_blocks && (parts == 1 || n_pixels / parts >= 4096);
+        return least;
+    for (uint32_t parts = least; parts == least || (parts <= n_blocks && n_pixels / parts >= 4096);
          parts++) {
         const uint64_t rounds = ((uint64_t)n_images * parts + n_blocks - 1) / n_blocks;
         const uint64_t cost = rounds * (n_pixels / parts + overhead_pixels);
@@ -112,15 +124,41 @@ static inline cudaError_t batch_zero(const struct ih_gpu_batch_args *args,
     return e;
 }
 
-/* The image that an item is, or is a part of. */
-__device__ inline struct ih_gpu_image batch_image(const struct batch_job &job, uint32_t index)
+/* The first byte of an image. */
+__device__ inline const uint8_t *batch_data(const struct batch_job &job, uint32_t index)
 {
-    struct ih_gpu_image image = job.images[job.is_list ? index : 0];
-    if (!job.is_list) {
-        image.d_data += index * job.image_stride;
-        image.d_labels += index * job.labels_image_stride;
-    }
-    return image;
+    return job.is_list ? job.images[index].d_data : job.images[0].d_data + index * job.image_stride;
+}
+
+/* Part `part` of n units. */
+__device__ inline void batch_part(const struct batch_job &job, uint32_t n, uint32_t part,
+                                  uint32_t *begin, uint32_t *end)
+{
+    *begin = 0;
+    *end = n;
+    if (job.parts == 1)
+        return;
+    const uint32_t each = n / job.parts, n_longer = n % job.parts;
+    *begin = part * each + min(part, n_longer);
+    *end = *begin + each + (part < n_longer);
+}
+
+__device__ inline uint32_t batch_luma(const struct batch_job &job, uint32_t r, uint32_t g,
+                                      uint32_t b)
+{
+    const struct ih_gpu_measures &m = job.measures;
+    return (r * m.luma_red + g * m.luma_green + b * m.luma_blue + 32768) >> 16;
+}
+
+/* Adds one pixel to the thread's joint clip counts. */
+__device__ inline void batch_clip(const struct batch_job &job, uint32_t r, uint32_t g, uint32_t b,
+                                  uint32_t (&clip)[IH_CLIP_COUNTS])
+{
+    const uint32_t least = min(r, min(g, b)), most = max(r, max(g, b));
+    clip[0] += least <= job.measures.clip_low;
+    clip[1] += most >= job.measures.clip_high;
+    clip[2] += most <= job.measures.clip_low;
+    clip[3] += least >= job.measures.clip_high;
 }
 
 /* Where the counts of a channel go: planes are red, green, blue. */

@@ -1,4 +1,53 @@
-/* ESSAY */
+/*
+ * Histograms of a batch: many images in one launch, each counted apart.
+ *
+ * The idea. Pixels are counted as in histogram_replicated.cu: into copies of each bin in shared
+ * memory, one for each thread of a warp. A block takes an image after the other, or a part of a
+ * large one. At the end of an image it waits, adds up the copies and writes the counts, and counts
+ * nothing meanwhile; so other blocks should share its multiprocessor. But the more blocks there
+ * are, the fewer copies fit, and threads of a warp that share a copy take turns.
+ *
+ * Three plans, by the size of the images: large (one block of 1024 threads, 32 copies), medium (two
+ * blocks of 256 threads, 32 copies of red, green and blue, 16 of luma), tiny (six blocks of 128
+ * threads, 8 copies). What shortens the end of an image:
+ *
+ * - Tables are not zeroed. A thread remembers the sums of its bins: a count is their difference.
+ * - Sums of values and joint clip counts are added up in 32 bits: a part has less than 2^24 pixels.
+ * - The next image's first pixels are loaded before the end of this one.
+ * - 16 pixels are a thread's unit of work; what is left of an image is divided into units of four.
+ *   At 224 x 224, 3 of 4 rounds of a large block are full, and the last would occupy 2 of 32 warps.
+ *
+ * A planar image is read plane by plane; interleaved pixels are sorted by channel in registers.
+ * Planes that are not aligned are read in words. Rows may have gaps. Images of a list are described
+ * in the kernel's arguments, so nothing is copied or allocated for them.
+ *
+ * NVIDIA H200, 2026-11-22, tests/bench/gpu_batch.sh, uint8 RGB with luma, sums and joint
+ * clip counts, 768 MiB, share of read (4.56 TB/s):
+ *
+ *     side                              32     64     128    224    1024
+ *     plan                              tiny   tiny   medium medium large
+ *     NHWC, random                      0.14   0.30   0.47   0.59   0.81
+ *     NCHW, random                      0.14   0.31   0.47   0.59   0.80
+ *     NHWC, photos                      0.15   0.37   0.48   0.60   0.81
+ *     million images a second (NHWC)    214    112    44     18     1.2
+ *     times a loop of CUB calls         3710   916    336    141    14
+ *
+ * What limits it, by ncu. Large images: issue slots, as in histogram_replicated.cu; sorting by
+ * channel takes 20 instructions more for each 16 pixels. Small ones: the shared-memory pipe and the
+ * end of an image. Of 64 x 64 pixels, the 4 KiB of bins alone are a third of the bytes read.
+ *
+ * Rejected (share of read at 224 / 128, random NCHW, all in one run of an earlier version; what was
+ * chosen had 0.58 / 0.45):
+ *
+ *     one block of 1024 threads, 32 copies                  0.52 / 0.36
+ *     two of 512 threads, 32 copies of three planes         0.54 / 0.42
+ *     two of 512 threads, 32 copies of two planes           0.54 / 0.43
+ *     three of 256 threads, 16 copies                       0.49 / 0.44; with zeroing 0.48 / 0.41
+ *     one kernel for both layouts: the compiler moves loaded pixels between registers at once, and
+ *         so waits for them
+ *     16-bit counters, not tried: a quarter more instructions for half the tables
+ *     64-bit bins, not tried: with 64 x 64 images, writes would be two thirds of the reads
+ */
 #include "batch.cuh"
 #include "replicated.cuh"
 
@@ -8,6 +57,9 @@ enum {
     /* Pixels of a thread at a time: a whole number of 16-byte loads with any number of channels. */
     IH_UNIT_PIXELS = 16,
     IH_UNIT_QUADS = IH_UNIT_PIXELS / 4,
+    /* The fewest pixels of an image for which these plans are the fastest. */
+    IH_LARGE_PIXELS = 100000,
+    IH_MEDIUM_PIXELS = 10000,
     /* Most bytes that the unaligned loads of a plane read after the last pixel of a unit. */
     IH_WORD_OVERREAD = 3,
 };
@@ -15,18 +67,21 @@ enum {
 /* ---- plans ---- */
 
 /* How a block works: its threads, the blocks that should share a multiprocessor, and the copies of
- * each bin. Planes are the channels, then luma. */
+ * each bin, by the number of channels. Planes are the channels, then luma. */
 struct plan {
-    int threads, blocks;
+    int threads, blocks[IH_GPU_CHANNELS_MAX];
     int copies[IH_GPU_CHANNELS_MAX][IH_GPU_PLANES];
 };
 
+enum { LARGE, MEDIUM, TINY };
+
 __host__ __device__ constexpr struct plan plan_of(int i)
 {
-    return i == 0   ? plan{1024, 1, {{32}, {32, 32}, {32, 32, 32, 32}, {32, 32, 32, 32, 32}}}
-           : i == 1 ? plan{512, 2, {{32}, {32, 32}, {32, 32, 16, 16}, {32, 16, 16, 16, 16}}}
-           : i == 2 ? plan{256, 3, {{32}, {32, 32}, {16, 16, 16, 16}, {16, 16, 16, 8, 8}}}
-                    : plan{128, 6, {{16}, {16, 16}, {8, 8, 8, 8}, {8, 8, 8, 4, 4}}};
+    return i == LARGE
+               ? plan{1024, {1, 1, 1, 1}, {{32}, {32, 32}, {32, 32, 32, 32}, {32, 32, 32, 32, 32}}}
+           : i == MEDIUM
+               ? plan{256, {4, 3, 2, 2}, {{32}, {32, 32}, {32, 32, 32, 16}, {32, 32, 16, 16, 16}}}
+               : plan{128, {8, 6, 6, 6}, {{16}, {16, 16}, {8, 8, 8, 8}, {8, 8, 8, 4, 4}}};
 }
 
 template <int CHANNELS, int PLAN> __host__ __device__ constexpr int copies_of(int plane)
@@ -46,12 +101,11 @@ template <int CHANNELS, int PLAN> __host__ __device__ constexpr uint32_t table_o
 /* ---- where an item's pixels are ---- */
 
 struct item {
-    struct ih_gpu_image image;
-    uint32_t index;          /* of the image */
-    uint32_t unit, unit_end; /* this thread's next unit, and the end of the item's */
-    uint32_t edge, edge_end; /* the same for pixels in no unit */
+    const uint8_t *d_first;  /* the first row's first unit */
+    uint32_t index, slot;    /* of the image; of its description in the arguments */
+    uint32_t unit, unit_end; /* this thread's next unit, and the end of the whole rounds */
+    uint32_t quad_end;       /* the end of the item, in quads */
     uint32_t row_units;      /* units of a row */
-    bool is_whole, is_empty;
 };
 
 /*
@@ -59,51 +113,54 @@ struct item {
  * units; otherwise some at each end are not: enough that a row can begin anywhere and that planes
  * can be read in words.
  */
-__device__ inline uint32_t units_of_row(const struct ih_gpu_image &image, bool is_planar)
+template <bool IS_PLANAR>
+__device__ inline uint32_t units_of_row(const struct ih_gpu_image &image, const uint8_t *d_data)
 {
-    uintptr_t bits = (uintptr_t)image.d_data | (image.height > 1 ? (uintptr_t)image.row_stride : 0);
-    if (is_planar)
+    uintptr_t bits = (uintptr_t)d_data | (image.height > 1 ? (uintptr_t)image.row_stride : 0);
+    if (IS_PLANAR)
         bits |= (uintptr_t)image.channel_stride;
     const uint32_t lost =
-        bits % sizeof(uint4) == 0 ? 0 : IH_UNIT_PIXELS - 1 + (is_planar ? IH_WORD_OVERREAD : 0);
+        bits % sizeof(uint4) == 0 ? 0 : IH_UNIT_PIXELS - 1 + (IS_PLANAR ? IH_WORD_OVERREAD : 0);
     return image.width < lost ? 0 : (image.width - lost) / IH_UNIT_PIXELS;
 }
 
-/* The pixels before the first that begins at a 16-byte boundary; at most 15. */
-template <int CHANNELS> __device__ inline uint32_t head_of_row(const uint8_t *d_row, bool is_planar)
+/* The pixels of a row before the first that begins at a 16-byte boundary; at most 15. */
+template <int CHANNELS, bool IS_PLANAR> __device__ inline uint32_t head_of_row(const uint8_t *d_row)
 {
     const uint32_t at = (uint32_t)(uintptr_t)d_row % sizeof(uint4);
-    if (is_planar || CHANNELS == 1)
+    if (IS_PLANAR || CHANNELS == 1)
         return (0u - at) % 16;
     if (CHANNELS == 3) /* 3 * 5 = -1 modulo 16 */
         return at * 5 % 16;
     return (0u - at) % 16 / CHANNELS;
 }
 
-__device__ inline uint32_t part_begin(uint32_t n, uint32_t part, uint32_t parts)
+/* The address of the first unit of a row. */
+template <int CHANNELS, bool IS_PLANAR>
+__device__ inline const uint8_t *first_unit(const uint8_t *d_row)
 {
-    return (uint32_t)((uint64_t)n * part / parts);
+    return d_row + head_of_row<CHANNELS, IS_PLANAR>(d_row) * (IS_PLANAR ? 1 : CHANNELS);
 }
 
-template <int CHANNELS>
-__device__ inline struct item item_make(const struct batch_job &job, uint32_t i, bool is_planar)
+/* Finds item i's image and its part of the image's units. The threads take a unit each, round by
+ * round. The units that are left are divided more finely, into quads: else most threads would wait
+ * for those with one unit more. */
+template <int CHANNELS, bool IS_PLANAR, int THREADS>
+__device__ inline struct item item_make(const struct batch_job &job, uint32_t i)
 {
     struct item item;
-    item.index = i / job.parts;
-    item.image = batch_image(job, item.index);
-    item.row_units = units_of_row(item.image, is_planar);
-    const uint32_t part = i - item.index * job.parts;
-    const uint32_t n_units = item.row_units * item.image.height;
-    const uint32_t n_edges =
-        (item.image.width - item.row_units * IH_UNIT_PIXELS) * item.image.height;
-    item.unit = part_begin(n_units, part, job.parts);
-    item.unit_end = part_begin(n_units, part + 1, job.parts);
-    item.edge = part_begin(n_edges, part, job.parts);
-    item.edge_end = part_begin(n_edges, part + 1, job.parts);
-    item.is_whole = job.parts == 1;
-    item.is_empty = item.unit == item.unit_end && item.edge == item.edge_end && !item.is_whole;
+    item.index = job.parts == 1 ? i : i / job.parts;
+    item.slot = job.is_list ? item.index : 0;
+    const struct ih_gpu_image &image = job.images[item.slot];
+    const uint8_t *d_data = batch_data(job, item.index);
+    item.row_units = units_of_row<IS_PLANAR>(image, d_data);
+    const uint32_t n_units = item.row_units * image.height;
+    item.d_first = first_unit<CHANNELS, IS_PLANAR>(d_data);
+    uint32_t end;
+    batch_part(job, n_units, i - item.index * job.parts, &item.unit, &end);
+    item.unit_end = end - (end - item.unit) % THREADS;
+    item.quad_end = end * IH_UNIT_QUADS;
     item.unit += threadIdx.x;
-    item.edge += threadIdx.x;
     return item;
 }
 
@@ -131,62 +188,88 @@ template <int CHANNELS> union unit_words {
     uint32_t plane[CHANNELS][4];
 };
 
-template <int CHANNELS>
-__device__ inline void load_unit(const struct item &item, bool is_planar,
-                                 union unit_words<CHANNELS> *out)
+/* The first byte of a unit; of its first channel if the image is planar. */
+template <int CHANNELS, bool IS_PLANAR>
+__device__ inline const uint8_t *find_unit(const struct batch_job &job, const struct item &item,
+                                           uint32_t unit)
 {
-    const uint8_t *d_row = item.image.d_data;
-    uint32_t unit = item.unit;
-    if (item.image.height > 1) {
+    const struct ih_gpu_image &image = job.images[item.slot];
+    const uint8_t *d_row = item.d_first;
+    if (image.height > 1) {
+        const uint8_t *d_data = batch_data(job, item.index);
         const uint32_t row = unit / item.row_units;
         unit -= row * item.row_units;
-        d_row += row * item.image.row_stride;
+        d_row = first_unit<CHANNELS, IS_PLANAR>(d_data + row * image.row_stride);
     }
-    const uint32_t pixel = head_of_row<CHANNELS>(d_row, is_planar) + unit * IH_UNIT_PIXELS;
-    if (!is_planar || CHANNELS == 1) {
-        const uint4 *d_unit = (const uint4 *)(d_row + (size_t)pixel * CHANNELS);
-#pragma unroll
-        for (int i = 0; i < CHANNELS; i++)
-            out->load[i] = d_unit[i];
-        return;
-    }
-#pragma unroll
-    for (int c = 0; c < CHANNELS; c++) {
-        const uint8_t *d_unit = d_row + c * item.image.channel_stride + pixel;
-        if ((uintptr_t)d_unit % sizeof(uint4) == 0)
-            out->load[c] = *(const uint4 *)d_unit;
-        else
-            load_words(d_unit, out->plane[c]);
-    }
+    return d_row + (size_t)unit * IH_UNIT_PIXELS * (IS_PLANAR ? 1 : CHANNELS);
 }
 
-/* Sorts interleaved pixels by channel: then byte i of plane[c][q] is channel c of pixel 4 q + i. */
-template <int CHANNELS> __device__ inline void sort_unit(union unit_words<CHANNELS> *unit)
+template <int CHANNELS, bool IS_PLANAR>
+__device__ inline void load_unit(const struct batch_job &job, const struct item &item,
+                                 union unit_words<CHANNELS> *out)
 {
-    union unit_words<CHANNELS> sorted;
+    [[maybe_unused]] const int64_t channel_stride = job.images[item.slot].channel_stride;
+    const uint8_t *d_unit = find_unit<CHANNELS, IS_PLANAR>(job, item, item.unit);
 #pragma unroll
-    for (int q = 0; q < IH_UNIT_QUADS; q++) {
-        const uint32_t *w = unit->word + q * CHANNELS;
-        if (CHANNELS == 2) {
-            sorted.plane[0][q] = __byte_perm(w[0], w[1], 0x6420);
-            sorted.plane[1][q] = __byte_perm(w[0], w[1], 0x7531);
-        } else if (CHANNELS == 3) { /* rgbr gbrg brgb */
-            sorted.plane[0][q] = __byte_perm(__byte_perm(w[0], w[1], 0x0630), w[2], 0x5210);
-            sorted.plane[1][q] = __byte_perm(__byte_perm(w[0], w[1], 0x0741), w[2], 0x6210);
-            sorted.plane[2][q] = __byte_perm(__byte_perm(w[0], w[1], 0x0052), w[2], 0x7410);
-        } else if (CHANNELS == 4) {
+    for (int c = 0; c < CHANNELS; c++)
+        if constexpr (!IS_PLANAR) {
+            out->load[c] = ((const uint4 *)d_unit)[c];
+        } else {
+            if ((uintptr_t)d_unit % sizeof(uint4) == 0)
+                out->load[c] = *(const uint4 *)d_unit;
+            else
+                load_words(d_unit, out->plane[c]);
+            d_unit += channel_stride;
+        }
+}
+
+/* Loads four pixels of a unit as quad 0. */
+template <int CHANNELS, bool IS_PLANAR>
+__device__ inline void load_quad(const struct batch_job &job, const struct item &item,
+                                 uint32_t quad, union unit_words<CHANNELS> *out)
+{
+    [[maybe_unused]] const int64_t channel_stride = job.images[item.slot].channel_stride;
+    const uint8_t *d_quad = find_unit<CHANNELS, IS_PLANAR>(job, item, quad / IH_UNIT_QUADS) +
+                            quad % IH_UNIT_QUADS * 4 * (IS_PLANAR ? 1 : CHANNELS);
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++)
+        if constexpr (!IS_PLANAR) {
+            out->word[c] = ((const uint32_t *)d_quad)[c];
+        } else {
+            const uint32_t shift = (uint32_t)(uintptr_t)d_quad % 4;
+            const uint32_t *d_words = (const uint32_t *)(d_quad - shift);
+            out->plane[c][0] = __funnelshift_r(d_words[0], shift > 0 ? d_words[1] : 0, shift * 8);
+            d_quad += channel_stride;
+        }
+}
+
+/* Sorts four interleaved pixels by channel: byte i of plane[c][q] is channel c of pixel 4 q + i. */
+template <int CHANNELS>
+__device__ inline void sort_quad(const union unit_words<CHANNELS> &unit, int q,
+                                 union unit_words<CHANNELS> *sorted)
+{
+    {
+        const uint32_t *w = unit.word + q * CHANNELS;
+        if constexpr (CHANNELS == 1) {
+            sorted->plane[0][q] = w[0];
+        } else if constexpr (CHANNELS == 2) {
+            sorted->plane[0][q] = __byte_perm(w[0], w[1], 0x6420);
+            sorted->plane[1][q] = __byte_perm(w[0], w[1], 0x7531);
+        } else if constexpr (CHANNELS == 3) { /* rgbr gbrg brgb */
+            sorted->plane[0][q] = __byte_perm(__byte_perm(w[0], w[1], 0x0630), w[2], 0x5210);
+            sorted->plane[1][q] = __byte_perm(__byte_perm(w[0], w[1], 0x0741), w[2], 0x6210);
+            sorted->plane[2][q] = __byte_perm(__byte_perm(w[0], w[1], 0x0052), w[2], 0x7410);
+        } else {
             const uint32_t rg01 = __byte_perm(w[0], w[1], 0x5140);
             const uint32_t rg23 = __byte_perm(w[2], w[3], 0x5140);
             const uint32_t ba01 = __byte_perm(w[0], w[1], 0x7362);
             const uint32_t ba23 = __byte_perm(w[2], w[3], 0x7362);
-            sorted.plane[0][q] = __byte_perm(rg01, rg23, 0x5410);
-            sorted.plane[1][q] = __byte_perm(rg01, rg23, 0x7632);
-            sorted.plane[2][q] = __byte_perm(ba01, ba23, 0x5410);
-            sorted.plane[3][q] = __byte_perm(ba01, ba23, 0x7632);
+            sorted->plane[0][q] = __byte_perm(rg01, rg23, 0x5410);
+            sorted->plane[1][q] = __byte_perm(rg01, rg23, 0x7632);
+            sorted->plane[2][q] = __byte_perm(ba01, ba23, 0x5410);
+            sorted->plane[3][q] = __byte_perm(ba01, ba23, 0x7632);
         }
     }
-    if (CHANNELS > 1)
-        *unit = sorted;
 }
 
 /* ---- counting ---- */
@@ -208,238 +291,237 @@ template <int N, int I = 0, typename body_fn> __device__ inline void for_planes(
     }
 }
 
-/* The thread's constants. */
-struct batch_counting {
-    struct luma_pairs weights;
-    struct threshold high, above_low;
+/* What a thread needs to count: the addresses of its copies of the counters of value 0, and the
+ * numbers of pixels that reach the clip limits. */
+template <int CHANNELS> struct thread_state {
+    uint32_t s_columns[ih_planes(CHANNELS)];
+    struct reaching high, above_low;
 };
 
-/* The address of the thread's copy of a plane's counter of value 0. */
-template <int CHANNELS, int PLAN, int PLANE> __device__ inline uint32_t column_of(void)
-{
-    constexpr int COPIES = copies_of<CHANNELS, PLAN>(PLANE);
-    return tables_address() + table_offset<CHANNELS, PLAN>(PLANE) + threadIdx.x % COPIES * 4;
-}
-
+/* Counts four pixels: quad q of a unit that is sorted by channel. */
 template <int CHANNELS, int PLAN>
-__device__ inline void count_unit(const struct batch_counting &c,
-                                  const union unit_words<CHANNELS> &unit, bool has_luma,
-                                  struct reaching *high, struct reaching *above_low)
+__device__ inline void count_quad(const struct batch_job &job,
+                                  const union unit_words<CHANNELS> &unit, int q,
+                                  struct thread_state<CHANNELS> *t)
 {
+    for_planes<CHANNELS>([&](auto p) {
+        constexpr int PLANE = decltype(p)::value;
 #pragma unroll
-    for (int q = 0; q < IH_UNIT_QUADS; q++) {
-        for_planes<CHANNELS>([&](auto p) {
-            constexpr int PLANE = decltype(p)::value;
+        for (int i = 0; i < 4; i++)
+            count_sample<copies_of<CHANNELS, PLAN>(PLANE) * 4>(t->s_columns[PLANE],
+                                                               unit.plane[PLANE][q], i);
+    });
+    if constexpr (CHANNELS >= 3) {
+        const uint32_t rgb[3] = {unit.plane[0][q], unit.plane[1][q], unit.plane[2][q]};
+        if (job.has_luma) {
+            uint32_t luma[4];
+            planar_luma(rgb, job.weights, luma);
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                count_sample<copies_of<CHANNELS, PLAN>(PLANE) * 4>(
-                    column_of<CHANNELS, PLAN, PLANE>(), unit.plane[PLANE][q], i);
-        });
-        if constexpr (CHANNELS >= 3) {
-            const uint32_t rgb[3] = {unit.plane[0][q], unit.plane[1][q], unit.plane[2][q]};
-            if (has_luma) {
-                uint32_t luma[4];
-                planar_luma(rgb, c.weights, luma);
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    count_sample<copies_of<CHANNELS, PLAN>(CHANNELS) * 4>(
-                        column_of<CHANNELS, PLAN, CHANNELS>(), luma[i], 2);
-            }
-            count_reaching(rgb, c.high, high);
-            count_reaching(rgb, c.above_low, above_low);
+                count_sample<copies_of<CHANNELS, PLAN>(CHANNELS) * 4>(t->s_columns[CHANNELS],
+                                                                      luma[i], 2);
+        }
+        if (job.d_sums) {
+            count_reaching(rgb, job.high, &t->high);
+            count_reaching(rgb, job.above_low, &t->above_low);
         }
     }
 }
 
-/* Counts the pixels of an item that are in no unit. */
-template <int CHANNELS, int PLAN>
+/* Counts a part of the pixels of an image that are in no unit. */
+template <int CHANNELS, bool IS_PLANAR, int PLAN>
 __device__ inline void count_edges(const struct batch_job &job, const struct item &item,
-                                   bool is_planar, uint32_t (&clip)[IH_CLIP_COUNTS])
+                                   uint32_t part, const struct thread_state<CHANNELS> &t,
+                                   uint32_t (&clip)[IH_CLIP_COUNTS])
 {
-    const uint32_t n_row = item.image.width - item.row_units * IH_UNIT_PIXELS;
-    for (uint32_t i = item.edge; i < item.edge_end; i += plan_of(PLAN).threads) {
-        const uint32_t row = item.image.height > 1 ? i / n_row : 0;
-        const uint8_t *d_pixel = item.image.d_data + row * item.image.row_stride;
-        uint32_t column = i - row * n_row;
-        if (column >= head_of_row<CHANNELS>(d_pixel, is_planar))
-            column += item.row_units * IH_UNIT_PIXELS;
+    const struct ih_gpu_image &image = job.images[item.slot];
+    const uint32_t n_in_units = item.row_units * IH_UNIT_PIXELS, n_row = image.width - n_in_units;
+    if (n_row == 0)
+        return;
+    const uint8_t *d_data = batch_data(job, item.index);
+    uint32_t edge, edge_end;
+    batch_part(job, n_row * image.height, part, &edge, &edge_end);
+    for (edge += threadIdx.x; edge < edge_end; edge += plan_of(PLAN).threads) {
+        const uint32_t row = image.height > 1 ? edge / n_row : 0;
+        const uint8_t *d_pixel = d_data + row * image.row_stride;
+        uint32_t column = edge - row * n_row;
+        if (column >= head_of_row<CHANNELS, IS_PLANAR>(d_pixel))
+            column += n_in_units;
         d_pixel += column * job.pixel_stride;
         uint32_t sample[CHANNELS];
         for_planes<CHANNELS>([&](auto p) {
             constexpr int PLANE = decltype(p)::value;
-            sample[PLANE] = d_pixel[PLANE * item.image.channel_stride];
-            count_sample<copies_of<CHANNELS, PLAN>(PLANE) * 4>(column_of<CHANNELS, PLAN, PLANE>(),
-                                                               sample[PLANE], 0);
+            sample[PLANE] = d_pixel[PLANE * image.channel_stride];
+            count_sample<copies_of<CHANNELS, PLAN>(PLANE) * 4>(t.s_columns[PLANE], sample[PLANE],
+                                                               0);
         });
         if constexpr (CHANNELS >= 3) {
-            const struct ih_gpu_measures &m = job.measures;
             const uint32_t r = sample[0], g = sample[1], b = sample[2];
             if (job.has_luma)
                 count_sample<copies_of<CHANNELS, PLAN>(CHANNELS) * 4>(
-                    column_of<CHANNELS, PLAN, CHANNELS>(),
-                    r * m.luma_red + g * m.luma_green + b * m.luma_blue + 32768, 2);
-            const uint32_t least = min(r, min(g, b)), most = max(r, max(g, b));
-            clip[0] += least <= m.clip_low;
-            clip[1] += most >= m.clip_high;
-            clip[2] += most <= m.clip_low;
-            clip[3] += least >= m.clip_high;
+                    t.s_columns[CHANNELS], batch_luma(job, r, g, b) << 16, 2);
+            batch_clip(job, r, g, b, clip);
         }
     }
 }
 
 /* ---- the end of an item ---- */
 
-/* Partial sums of a block's warps. */
-struct batch_partials {
-    unsigned long long sum[IH_GPU_PLANES][IH_GPU_BINS / IH_WARP];
-    uint32_t clip[IH_CLIP_COUNTS][IH_WARP];
-};
-
-/* Returns the sum of a value's copies, and zeroes them. The threads of a warp begin with different
- * copies: a quarter of a warp then reads all banks. */
-template <int COPIES> __device__ inline uint32_t take_copies(uint4 *s_row)
+/* Returns the sum of a value's copies. The threads of a warp begin with different copies: a quarter
+ * of a warp then reads all banks. */
+template <int COPIES> __device__ inline uint32_t sum_row(const uint4 *s_row)
 {
     constexpr int LOADS = COPIES / 4, ROWS_OF_BANKS = IH_WARP / COPIES;
     uint32_t count = 0;
 #pragma unroll
     for (int i = 0; i < LOADS; i++) {
-        uint4 *s_four = s_row + (i + threadIdx.x / ROWS_OF_BANKS) % LOADS;
-        const uint4 four = *s_four;
-        *s_four = make_uint4(0, 0, 0, 0);
+        const uint4 four = s_row[(i + threadIdx.x / ROWS_OF_BANKS) % LOADS];
         count += four.x + four.y + four.z + four.w;
     }
     return count;
 }
 
-/* For gray, the pixels with a clipped value follow from the bins. Sums the counts of 32 values. */
-__device__ inline void clip_bins(const struct ih_gpu_measures &m, uint32_t value, uint32_t count,
-                                 uint32_t (&clip)[2])
+/* Adds the sum of a warp's values to a counter in shared memory. */
+__device__ inline void add_warp(uint32_t *s_sum, uint32_t value)
 {
-    clip[0] = ih_warp_sum(value <= m.clip_low ? count : 0);
-    clip[1] = ih_warp_sum(value >= m.clip_high ? count : 0);
+    const uint32_t sum = ih_warp_sum(value);
+    if (threadIdx.x % IH_WARP == 0) /* asm: atomicAdd would add up the warp's threads first */
+        asm volatile(
+            "red.shared.add.u32 [%0], %1;" ::"r"((uint32_t)__cvta_generic_to_shared(s_sum)),
+            "r"(sum)
+            : "memory");
 }
 
-/* Writes or adds the bins of a block's tables, zeroes the tables, and leaves partial sums. */
+/* The bins that a thread merges, of every GROUPS-th plane, and their sums of copies at the end of
+ * the last item. Tables are not zeroed: an item's count is the difference, modulo 2^32. */
+template <int CHANNELS, int PLAN> struct thread_bins {
+    static constexpr int THREADS = plan_of(PLAN).threads;
+    static constexpr int GROUPS = THREADS > IH_GPU_BINS ? THREADS / IH_GPU_BINS : 1;
+    static constexpr int STEP = THREADS < IH_GPU_BINS ? THREADS : IH_GPU_BINS;
+    uint32_t so_far[(ih_planes(CHANNELS) + GROUPS - 1) / GROUPS][IH_GPU_BINS / STEP];
+};
+
+/*
+ * Writes or adds the bins of a block's tables, and adds up the sums. An item has
+ * less than 2^24 pixels, so its sums fit 32 bits. For gray, the pixels with a clipped value follow
+ * from the bins.
+ */
 template <int CHANNELS, int PLAN>
-__device__ inline void merge_bins(const struct batch_job &job, uint32_t index, bool adds,
-                                  const uint32_t (&clip)[IH_CLIP_COUNTS],
-                                  struct batch_partials *s_partials)
+__device__ inline void merge_bins(const struct batch_job &job, uint32_t index,
+                                  const uint32_t (&clip)[IH_CLIP_COUNTS], uint32_t *s_sums,
+                                  struct thread_bins<CHANNELS, PLAN> *bins)
 {
-    constexpr int GROUPS =
-        plan_of(PLAN).threads >= IH_GPU_BINS ? plan_of(PLAN).threads / IH_GPU_BINS : 1;
-    constexpr int STEP = plan_of(PLAN).threads < IH_GPU_BINS ? plan_of(PLAN).threads : IH_GPU_BINS;
-    const int group = threadIdx.x / IH_GPU_BINS, warp = threadIdx.x / IH_WARP;
+    constexpr int THREADS = plan_of(PLAN).threads;
+    constexpr int GROUPS = thread_bins<CHANNELS, PLAN>::GROUPS;
+    constexpr int STEP = thread_bins<CHANNELS, PLAN>::STEP;
     uint32_t *d_bins = job.d_bins + (size_t)index * job.n_planes * IH_GPU_BINS;
     for_planes<ih_planes(CHANNELS)>([&](auto p) {
         constexpr int PLANE = decltype(p)::value, COPIES = copies_of<CHANNELS, PLAN>(PLANE);
-        if ((GROUPS > 1 && PLANE % GROUPS != group) || PLANE >= job.n_planes)
+        if ((THREADS > IH_GPU_BINS && PLANE % GROUPS != threadIdx.x / IH_GPU_BINS) ||
+            PLANE >= job.n_planes)
             return;
+        const int to = batch_plane(job, PLANE);
         uint4 *s_table = s_tables + table_offset<CHANNELS, PLAN>(PLANE) / sizeof(uint4);
-        for (int value = threadIdx.x % IH_GPU_BINS; value < IH_GPU_BINS; value += STEP) {
-            const uint32_t count = take_copies<COPIES>(s_table + value * (COPIES / 4));
-            batch_put(&d_bins[batch_plane(job, PLANE) * IH_GPU_BINS + value], count, adds);
-            const unsigned long long sum = ih_warp_weighted_sum((uint32_t)value, count);
-            if (threadIdx.x % IH_WARP == 0)
-                s_partials->sum[PLANE][value / IH_WARP] = sum;
-            if (CHANNELS < 3 && PLANE == 0) {
-                uint32_t clipped[2];
-                clip_bins(job.measures, (uint32_t)value, count, clipped);
-                if (threadIdx.x % IH_WARP == 0)
-                    for (int i = 0; i < IH_CLIP_COUNTS; i++)
-                        s_partials->clip[i][value / IH_WARP] = clipped[i % 2];
-            }
+#pragma unroll
+        for (int i = 0; i < IH_GPU_BINS / STEP; i++) {
+            const uint32_t value = threadIdx.x % STEP + i * STEP;
+            const uint32_t so_far = sum_row<COPIES>(s_table + value * (COPIES / 4));
+            const uint32_t count = so_far - bins->so_far[PLANE / GROUPS][i];
+            bins->so_far[PLANE / GROUPS][i] = so_far;
+            batch_put(&d_bins[to * IH_GPU_BINS + value], count, job.parts > 1);
+            add_warp(&s_sums[to], value * count);
+            for (int j = 0; CHANNELS < 3 && PLANE == 0 && j < IH_CLIP_COUNTS; j++)
+                add_warp(&s_sums[job.n_planes + j], (j % 2 == 0 ? value <= job.measures.clip_low
+                                                                : value >= job.measures.clip_high)
+                                                        ? count
+                                                        : 0);
         }
     });
-    if (CHANNELS >= 3 && threadIdx.x % IH_WARP == 0)
-        for (int i = 0; i < IH_CLIP_COUNTS; i++)
-            s_partials->clip[i][warp] = clip[i];
-}
-
-/* Writes or adds the sums and clip counts of an image. */
-template <int CHANNELS, int PLAN>
-__device__ inline void merge_sums(const struct batch_job &job, uint32_t index, bool adds,
-                                  const struct batch_partials &s_partials)
-{
-    constexpr int WARPS = plan_of(PLAN).threads / IH_WARP, SLOTS = IH_GPU_BINS / IH_WARP;
-    const int warp = threadIdx.x / IH_WARP, thread = threadIdx.x % IH_WARP;
-    const int n_sums = job.n_planes + IH_CLIP_COUNTS;
-    for (int i = warp; i < n_sums; i += WARPS) {
-        const int clip = i - job.n_planes;
-        unsigned long long value = 0;
-        if (clip < 0 && thread < SLOTS)
-            value = s_partials.sum[i][thread];
-        if (clip >= 0 && thread < (CHANNELS < 3 ? SLOTS : WARPS))
-            value = s_partials.clip[clip][thread];
-        value = ih_warp_sum(value);
-        if (thread == 0)
-            batch_put(&job.d_sums[(size_t)index * n_sums + (clip < 0 ? batch_plane(job, i) : i)],
-                      value, adds);
-    }
+    for (int j = 0; CHANNELS >= 3 && j < IH_CLIP_COUNTS; j++)
+        add_warp(&s_sums[job.n_planes + j], clip[j]);
 }
 
 /* ---- the kernel ---- */
 
-template <int CHANNELS, int PLAN>
-__global__ void __launch_bounds__(plan_of(PLAN).threads, plan_of(PLAN).blocks)
+template <int CHANNELS, bool IS_PLANAR, int PLAN>
+__global__ void __launch_bounds__(plan_of(PLAN).threads, plan_of(PLAN).blocks[CHANNELS - 1])
     ih_histogram_batch_kernel(IH_GRID_CONSTANT const struct batch_job job)
 {
     constexpr int THREADS = plan_of(PLAN).threads;
-    __shared__ struct batch_partials s_partials;
-    const bool is_planar = CHANNELS > 1 && job.pixel_stride == 1;
+    __shared__ uint32_t s_sums[IH_GPU_PLANES + IH_CLIP_COUNTS];
+    const uint32_t n_sums = job.n_planes + IH_CLIP_COUNTS;
     union unit_words<CHANNELS> now, next;
 
     uint32_t i = blockIdx.x;
-    struct item item = item_make<CHANNELS>(job, i, is_planar);
+    struct item item = item_make<CHANNELS, IS_PLANAR, THREADS>(job, i);
     if (item.unit < item.unit_end)
-        load_unit<CHANNELS>(item, is_planar, &next);
+        load_unit<CHANNELS, IS_PLANAR>(job, item, &next);
     for (int z = threadIdx.x; z < job.table_bytes / (int)sizeof(uint4); z += THREADS)
         s_tables[z] = make_uint4(0, 0, 0, 0);
+    if (threadIdx.x < n_sums)
+        s_sums[threadIdx.x] = 0;
     __syncthreads();
 
-    const struct ih_gpu_measures &m = job.measures;
-    const struct batch_counting c = {
-        {m.luma_red | m.luma_green << 16, m.luma_blue, m.luma_red << 16,
-         m.luma_green | m.luma_blue << 16},
-        threshold_make(m.clip_high),
-        threshold_make(m.clip_low + 1),
+    struct thread_bins<CHANNELS, PLAN> bins = {
     };
-    for (;;) {
-        struct reaching high = {}, above_low = {};
+    struct thread_state<CHANNELS> t;
+    for_planes<ih_planes(CHANNELS)>([&](auto p) {
+        constexpr int PLANE = decltype(p)::value, COPIES = copies_of<CHANNELS, PLAN>(PLANE);
+        const uint32_t s_column = (uint32_t)__cvta_generic_to_shared(s_tables) +
+                                  table_offset<CHANNELS, PLAN>(PLANE) + threadIdx.x % COPIES * 4;
+        asm volatile("mov.u32 %0, %1;" /* or it would be computed again for each use */
+                     : "=r"(t.s_columns[PLANE])
+                     : "r"(s_column));
+    });
+    while (i < job.n_items) {
         uint32_t n_pixels = 0, clip[IH_CLIP_COUNTS];
+        t.high = t.above_low = {};
         while (item.unit < item.unit_end) {
-            now = next;
+            if (IS_PLANAR)
+                now = next;
+            else
+#pragma unroll
+                for (int q = 0; q < IH_UNIT_QUADS; q++)
+                    sort_quad<CHANNELS>(next, q, &now);
             item.unit += THREADS;
             if (item.unit < item.unit_end)
-                load_unit<CHANNELS>(item, is_planar, &next);
-            if (CHANNELS > 1 && !is_planar)
-                sort_unit<CHANNELS>(&now);
-            count_unit<CHANNELS, PLAN>(c, now, job.has_luma, &high, &above_low);
+                load_unit<CHANNELS, IS_PLANAR>(job, item, &next);
+#pragma unroll
+            for (int q = 0; q < IH_UNIT_QUADS; q++)
+                count_quad<CHANNELS, PLAN>(job, now, q, &t);
             n_pixels += IH_UNIT_PIXELS;
         }
-        reaching_clips(n_pixels, high, above_low, clip);
-        count_edges<CHANNELS, PLAN>(job, item, is_planar, clip);
+#pragma unroll 1
+        for (uint32_t quad = item.unit_end * IH_UNIT_QUADS + threadIdx.x; quad < item.quad_end;
+             quad += THREADS) {
+            union unit_words<CHANNELS> loaded;
+            load_quad<CHANNELS, IS_PLANAR>(job, item, quad, &loaded);
+            if (IS_PLANAR)
+                now = loaded;
+            else
+                sort_quad<CHANNELS>(loaded, 0, &now);
+            count_quad<CHANNELS, PLAN>(job, now, 0, &t);
+            n_pixels += 4;
+        }
+        reaching_clips(n_pixels, t.high, t.above_low, clip);
+        count_edges<CHANNELS, IS_PLANAR, PLAN>(job, item, i - item.index * job.parts, t, clip);
 
         const uint32_t index = item.index;
-        const bool is_empty = item.is_empty, adds = !item.is_whole;
         i += gridDim.x;
-        const bool is_last = i >= job.n_items;
-        if (!is_last) { /* the next item's first loads overlap with the end of this one */
-            item = item_make<CHANNELS>(job, i, is_planar);
+        if (i < job.n_items) { /* the next item's first loads overlap with the end of this one */
+            item = item_make<CHANNELS, IS_PLANAR, THREADS>(job, i);
             if (item.unit < item.unit_end)
-                load_unit<CHANNELS>(item, is_planar, &next);
+                load_unit<CHANNELS, IS_PLANAR>(job, item, &next);
         }
-        if (!is_empty) {
-            if (CHANNELS >= 3)
-                for (int j = 0; j < IH_CLIP_COUNTS; j++)
-                    clip[j] = ih_warp_sum(clip[j]);
-            __syncthreads(); /* the tables are complete */
-            merge_bins<CHANNELS, PLAN>(job, index, adds, clip, &s_partials);
-            __syncthreads(); /* the tables are zero again, the partials complete */
+        __syncthreads(); /* the tables are complete */
+        merge_bins<CHANNELS, PLAN>(job, index, clip, s_sums, &bins);
+        __syncthreads(); /* the tables have been read, the sums are complete */
+        if (threadIdx.x < n_sums) {
             if (job.d_sums)
-                merge_sums<CHANNELS, PLAN>(job, index, adds, s_partials);
+                batch_put(&job.d_sums[(size_t)index * n_sums + threadIdx.x],
+                          (unsigned long long)s_sums[threadIdx.x], job.parts > 1);
+            s_sums[threadIdx.x] = 0; /* the next item adds to it after a barrier */
         }
-        if (is_last)
-            break;
     }
 }
 
@@ -476,10 +558,11 @@ extern "C" int ih_histogram_batch_fits(const struct ih_gpu_batch_args *args)
     return 1;
 }
 
-template <int CHANNELS, int PLAN> static cudaError_t launch(const struct ih_gpu_batch_args *args)
+template <int CHANNELS, bool IS_PLANAR, int PLAN>
+static cudaError_t launch(const struct ih_gpu_batch_args *args)
 {
     constexpr struct plan p = plan_of(PLAN);
-    const auto kernel = ih_histogram_batch_kernel<CHANNELS, PLAN>;
+    const auto kernel = ih_histogram_batch_kernel<CHANNELS, IS_PLANAR, PLAN>;
     struct batch_job job;
     batch_job_make(args, &job);
     for (uint32_t i = 0; i < (args->is_list ? args->n_images : 1); i++)
@@ -487,13 +570,14 @@ template <int CHANNELS, int PLAN> static cudaError_t launch(const struct ih_gpu_
     const size_t shared_bytes = table_offset<CHANNELS, PLAN>(job.n_planes - 1) +
                                 copies_of<CHANNELS, PLAN>(job.n_planes - 1) * 4 * IH_GPU_BINS;
     job.table_bytes = (int32_t)shared_bytes;
-    const size_t of_block = shared_bytes + sizeof(struct batch_partials) + 1024;
+    const size_t of_block = shared_bytes + 1024 + 64;
     const size_t n_fit = (args->gpu->shared_bytes_optin + 1024) / of_block;
+    const size_t n_wanted = (size_t)p.blocks[CHANNELS - 1];
     if constexpr (PLAN + 1 < IH_GPU_BATCH_PLANS) { /* GPUs with less shared memory */
-        if (n_fit == 0)
-            return launch<CHANNELS, PLAN + 1>(args);
+        if (2 * n_fit <= n_wanted)
+            return launch<CHANNELS, IS_PLANAR, PLAN + 1>(args);
     }
-    const uint32_t blocks_each = n_fit > (size_t)p.blocks ? p.blocks : (uint32_t)n_fit;
+    const uint32_t blocks_each = (uint32_t)(n_fit < n_wanted ? n_fit : n_wanted);
     const uint32_t n_most = blocks_each * (uint32_t)args->gpu->n_multiprocessors;
     job.parts = batch_parts(args->n_images, batch_largest(args), n_most, p.threads * 16u);
     job.n_items = args->n_images * job.parts;
@@ -508,15 +592,17 @@ template <int CHANNELS, int PLAN> static cudaError_t launch(const struct ih_gpu_
     return cudaGetLastError();
 }
 
-template <int CHANNELS> static cudaError_t launch_plan(const struct ih_gpu_batch_args *args)
+template <int CHANNELS, bool IS_PLANAR>
+static cudaError_t launch_plan(const struct ih_gpu_batch_args *args)
 {
-    const decltype(&launch<1, 0>) launches[] = {launch<CHANNELS, 0>, launch<CHANNELS, 1>,
-                                                launch<CHANNELS, 2>, launch<CHANNELS, 3>};
+    const decltype(&launch<1, false, 0>) launches[] = {launch<CHANNELS, IS_PLANAR, LARGE>,
+                                                       launch<CHANNELS, IS_PLANAR, MEDIUM>,
+                                                       launch<CHANNELS, IS_PLANAR, TINY>};
     const uint64_t n_pixels = batch_largest(args);
-    const unsigned plan = args->plan               ? args->plan - 1
-                          : n_pixels >= 256 * 1024 ? 0
-                          : n_pixels >= 128 * 128  ? 1
-                                                   : 2;
+    const unsigned plan = args->plan                     ? args->plan - 1
+                          : n_pixels >= IH_LARGE_PIXELS  ? LARGE
+                          : n_pixels >= IH_MEDIUM_PIXELS ? MEDIUM
+                                                         : TINY;
     return launches[plan](args);
 }
 
@@ -526,7 +612,15 @@ extern "C" cudaError_t ih_histogram_batch(const struct ih_gpu_batch_args *args)
         return cudaErrorInvalidValue;
     if (args->n_images == 0)
         return cudaSuccess;
-    const decltype(&launch_plan<1>) launches[] = {launch_plan<1>, launch_plan<2>, launch_plan<3>,
-                                                  launch_plan<4>};
-    return launches[args->n_channels - 1](args);
+    const bool is_planar = args->pixel_stride == 1;
+    switch (args->n_channels) {
+    case 1:
+        return launch_plan<1, false>(args);
+    case 2:
+        return is_planar ? launch_plan<2, true>(args) : launch_plan<2, false>(args);
+    case 3:
+        return is_planar ? launch_plan<3, true>(args) : launch_plan<3, false>(args);
+    default:
+        return is_planar ? launch_plan<4, true>(args) : launch_plan<4, false>(args);
+    }
 }

@@ -93,7 +93,7 @@ enum {
     IH_GPU_BATCH_IMAGES = 64,    /* of a list, in one launch */
     IH_GPU_BATCH_MOST = 1 << 21, /* images of equal size, in one launch */
     IH_GPU_BATCH_CLIPS = 4,
-    IH_GPU_BATCH_PLANS = 4
+    IH_GPU_BATCH_PLANS = 3
 };
 
 /* An image in device memory; strides in bytes, of either sign. */

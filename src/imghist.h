@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * libimghist: exact 256-bin histograms of images, counted on a GPU or on the CPU.
  *
@@ -157,13 +158,14 @@ enum ih_status {
 
 /* The setting that accepts the file: it raises the limit if status is IH_LIMIT. */
 enum ih_limit {
-    IH_LIMIT_NONE = 0,    /* no setting does */
-    IH_LIMIT_MAX_PIXELS,  /* ih_settings.max_pixels */
-    IH_LIMIT_MAX_MEMORY,  /* ih_settings.max_memory */
-    IH_LIMIT_LENIENT,     /* ih_settings.lenient; status is IH_CORRUPT */
-    IH_LIMIT_TIMEOUT,     /* ih_settings.timeout */
-    IH_LIMIT_RAW_CHANNELS /* ih_settings.raw_channels, if it holds bare samples; status is
-                             IH_UNKNOWN */
+    IH_LIMIT_NONE = 0,   /* no setting does */
+    IH_LIMIT_MAX_PIXELS, /* ih_settings.max_pixels */
+    IH_LIMIT_MAX_MEMORY, /* ih_settings.max_memory */
+    IH_LIMIT_LENIENT,    /* ih_settings.lenient; status is IH_CORRUPT */
+    IH_LIMIT_TIMEOUT,    /* ih_settings.timeout */
+    /* Status is IH_UNKNOWN: */
+    IH_LIMIT_RAW_CHANNELS, /* ih_settings.raw_channels, if the file holds bare samples */
+    IH_LIMIT_RAW_PREVIEW   /* ih_settings.raw_preview, for camera raw files */
 };
 
 enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are cut */
@@ -210,7 +212,8 @@ enum ih_warning {
     IH_WARNING_END_BYTES = 2,    /* JPEG: extra bytes before the end marker (EOI) */
     IH_WARNING_DATA_BYTES = 4,   /* JPEG, only if lenient: extra bytes before another marker */
     IH_WARNING_PROGRESSION = 8,  /* JPEG, only if lenient: irregular order of progressive scans */
-    IH_WARNING_LAST_BITS = 16 /* JPEG, only if lenient: no scans of the coefficients' last bits */
+    IH_WARNING_LAST_BITS = 16,  /* JPEG, only if lenient: no scans of the coefficients' last bits */
+    IH_WARNING_MORE_IMAGES = 32 /* only the first of several frames, pages or images was counted */
 };
 
 /* Describes one warning, such as "extra bytes before the end marker". Static, never NULL. */
@@ -253,6 +256,7 @@ struct ih_settings {
     unsigned timeout;      /* seconds that reading and decoding a file may take, without waits for
                               pipes and for max_memory; checked between bands of pixels, since a
                               format's library cannot be interrupted. 0: no limit */
+    unsigned raw_preview;  /* 1: count the largest JPEG preview of camera raw files */
 };
 
 /*
@@ -407,6 +411,9 @@ struct ih_pixels {
 IH_PUBLIC enum ih_status ih_count_pixels(struct ih_context *context, const struct ih_pixels *pixels,
                                          struct ih_counts *counts, struct ih_error *err);
 
+/* The order of colour channels in memory. Counts are always red, green, blue. */
+enum ih_order { IH_ORDER_RGB = 0, IH_ORDER_BGR = 1 };
+
 /*
  * Pixels in any layout: planar, BGR, with gaps, mirrored, 16 bits. Channels as in struct ih_pixels.
  * The sample of row y, column x and channel c begins at
@@ -415,7 +422,8 @@ IH_PUBLIC enum ih_status ih_count_pixels(struct ih_context *context, const struc
  *
  * Strides may be negative or 0. Samples of 16 bits are in the byte order of the machine, with any
  * alignment; each counts as round((v - range_low) * 255 / (range_high - range_low)), half up, after
- * v has been limited to the range. All zero is the default.
+ * v has been limited to the range. Counts do not record the range: add only counts of equal ranges.
+ * Zero is the default of every field.
  */
 struct ih_array {
     const void *data;
@@ -423,7 +431,7 @@ struct ih_array {
     unsigned n_channels;    /* 1 to 4 */
     unsigned has_strides;   /* 0: interleaved without gaps, the strides are ignored; 1: they hold */
     ptrdiff_t row_stride_bytes, pixel_stride_bytes, channel_stride_bytes;
-    unsigned is_bgr;                /* 1: the first three channels are blue, green, red */
+    enum ih_order order;            /* of the first three channels, if there are so many */
     unsigned depth;                 /* bits per sample, 8 (default) or 16 */
     unsigned range_low, range_high; /* 16 bits only; 0, 0 means 0, 65535 */
 };
@@ -494,8 +502,6 @@ struct ih_batch_image {
     ptrdiff_t channel_stride;    /* from one channel to the next, in order of memory */
     ptrdiff_t labels_row_stride; /* labels of a row are consecutive bytes */
 };
-
-enum ih_order { IH_ORDER_RGB = 0, IH_ORDER_BGR = 1 };
 
 /*
  * A batch: images of equal size and layout, or a list of images. Packed layouts:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# install.sh [build] [formats] [test] [fuzz] [ci] [package] [emulate]: installs the packages that the named groups need
+# install.sh [build] [formats] [test] [fuzz] [ci] [package] [python] [emulate]: installs the packages that the named groups need
 # and this machine lacks, from the distribution. Without a group: build. The network is used only if something
 # is missing. A question mark makes a group optional: 'formats?' lists what is missing and goes on.
 #
@@ -17,7 +17,7 @@ build|tool pkg-config|finds libpng and libjpeg|pkg-config|pkgconf-pkg-config|pkg
 build|library libpng|reads PNG|libpng-dev|libpng-devel|libpng|libpng16-devel|libpng-dev|libpng
 formats|library libdeflate|inflates PNG three times as fast as libpng|libdeflate-dev|libdeflate-devel|libdeflate|libdeflate-devel|libdeflate-dev|libdeflate
 build|library libjpeg|reads JPEG|libjpeg-dev|libjpeg-turbo-devel|libjpeg-turbo|libjpeg-turbo-devel|libjpeg-turbo-dev|jpeg-turbo
-build|header stb/stb_truetype.h|draws text, writes BMP and TGA|libstb-dev|stb-devel|stb|stb-devel|stb|-
+build|header stb/stb_truetype.h|draws text, writes BMP and TGA, reads HDR and PIC|libstb-dev|stb-devel|stb|stb-devel|stb|-
 formats|seccomp|sandboxes the processes that decode rare formats|libseccomp-dev|libseccomp-devel|libseccomp|libseccomp-devel|libseccomp-dev|-
 build|font|DejaVu Sans, the font of the charts|fonts-dejavu-core|dejavu-sans-fonts|ttf-dejavu|dejavu-fonts|font-dejavu|-
 formats|library libwebpdemux|reads WebP|libwebp-dev|libwebp-devel|libwebp|libwebp-devel|libwebp-dev|webp
@@ -26,6 +26,7 @@ formats|header gif_lib.h|reads GIF|libgif-dev|giflib-devel|giflib|giflib-devel|g
 formats|library libheif >= 1.15|reads HEIC and AVIF|libheif-dev|libheif-devel|libheif|libheif-devel|libheif-dev|libheif
 formats|library libjxl >= 0.7|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjxl-devel|libjxl-dev|jpeg-xl
 formats|library libopenjp2 >= 2.5|reads JPEG 2000|libopenjp2-7-dev|openjpeg2-devel|openjpeg2|openjpeg2-devel|openjpeg-dev|openjpeg
+formats|library libraw_r >= 0.20|finds the previews of camera raw files|libraw-dev|LibRaw-devel|libraw|libraw-devel|libraw-dev|libraw
 formats|library libarchive >= 3.5|reads tar and zip files|libarchive-dev|libarchive-devel|libarchive|libarchive-devel|libarchive-dev|libarchive
 test|header cmocka.h|runs the unit tests|libcmocka-dev|libcmocka-devel|cmocka|libcmocka-devel|cmocka-dev|cmocka
 test|tool c++|builds a C++ program with the library|g++|gcc-c++|=|gcc-c++|g++|=
@@ -47,10 +48,14 @@ ci|tool shellcheck|checks the shell scripts|shellcheck|ShellCheck|shellcheck|She
 package ci|tool dh|makes Debian packages|debhelper|debhelper|-|-|-|-
 package ci|tool lintian|checks Debian packages|lintian|lintian|-|-|-|-
 package ci|tool mmdebstrap|makes a fresh system for testing Debian packages|mmdebstrap|-|-|-|-|-
+ci|tool chromium|opens the pages of --html in the tests|chromium|chromium|chromium|chromium|chromium|chromium
+ci|tool tidy|checks the pages of --html in the tests|tidy|tidy|tidy|tidy|tidyhtml|tidy-html5
 ci|tool inotifywait|watches a folder in the tests|inotify-tools|inotify-tools|inotify-tools|inotify-tools|inotify-tools|-
 emulate|tool i686-linux-gnu-gcc|builds for 32 bits|gcc-i686-linux-gnu|-|-|-|-|-
+python|python_header|headers of Python 3.11 or later, for the Python package|python3-dev|python3-devel|python|python3-devel|python3-dev|python
+python|python_venv|virtual environments, for the tests of the Python package|python3-venv|=|=|=|=|=
 emulate|tool aarch64-linux-gnu-gcc|builds for aarch64|gcc-aarch64-linux-gnu|gcc-aarch64-linux-gnu|-|-|-|-
-emulate|tool s390x-linux-gnu-gcc|builds for s390x|gcc-s390x-linux-gnu|gcc-s390x-linux-gnu|-|-|-|-|-
+emulate|tool s390x-linux-gnu-gcc|builds for s390x|gcc-s390x-linux-gnu|gcc-s390x-linux-gnu|-|-|-|-
 emulate|tool qemu-aarch64-static|runs the tests of aarch64 and s390x|qemu-user-static|qemu-user-static|-|-|-|-
 emulate|tool mmdebstrap|unpacks the libraries of other machines|mmdebstrap|-|-|-|-|-
 package ci|tool fakeroot|makes Debian packages as an ordinary user|fakeroot|fakeroot|fakeroot|fakeroot|fakeroot|-
@@ -80,6 +85,13 @@ library() {
 
 # Linux only, and optional for the program.
 seccomp() { [ "$(uname)" != Linux ] || library libseccomp; }
+
+python_header() {
+  include=$(${PYTHON:-python3} -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
+  [ -f "$include/Python.h" ]
+}
+
+python_venv() { ${PYTHON:-python3} -c 'import ensurepip, venv' 2>/dev/null; }
 
 font() {
   for file in "${FONT:-}" "${DEPS:-}/share/DejaVuSans.ttf" \

@@ -109,6 +109,21 @@ bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes)
     return s->is_from_start && regular_bytes(s, n_bytes);
 }
 
+size_t ih_source_read_at(const struct ih_source *s, uint64_t offset, void *dst, size_t size_bytes)
+{
+    uint64_t n_bytes;
+    if (!ih_source_size(s, &n_bytes) || offset >= n_bytes)
+        return 0;
+    const uint64_t left = n_bytes - offset;
+    const size_t n = left < size_bytes ? (size_t)left : size_bytes;
+    if (s->fd < 0) {
+        memcpy(dst, s->memory + offset, n);
+        return n;
+    }
+    const ssize_t got = pread(s->fd, dst, n, (off_t)offset);
+    return got > 0 ? (size_t)got : 0;
+}
+
 enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err)
 {
     s->next = s->memory;

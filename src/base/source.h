@@ -98,6 +98,11 @@ enum ih_status ih_source_peek(struct ih_source *s, size_t wanted, const uint8_t 
  * it is unknown. */
 bool ih_source_size_left(const struct ih_source *s, uint64_t *n_bytes);
 
+/* Copies up to size_bytes from any place of the input into dst, without consuming them. Returns
+ * their number, which is 0 if the input cannot be read again (see ih_source_size) or on an error.
+ */
+size_t ih_source_read_at(const struct ih_source *s, uint64_t offset, void *dst, size_t size_bytes);
+
 /* Consumes n bytes that ih_source_peek has shown. */
 void ih_source_consume(struct ih_source *s, size_t n);
 

@@ -68,6 +68,8 @@ const char *ih_warning_text(enum ih_warning warning)
         return "extra bytes before a marker in the image data";
     case IH_WARNING_PROGRESSION:
         return "irregular order of progressive scans";
+    case IH_WARNING_MORE_IMAGES:
+        return "only the first of several images was counted";
     case IH_WARNING_LAST_BITS:
         return "no scans of the last bits of coefficients";
     default:
@@ -78,5 +80,6 @@ const char *ih_warning_text(enum ih_warning warning)
 bool ih_limit_is_known(enum ih_limit limit)
 {
     return limit == IH_LIMIT_NONE || limit == IH_LIMIT_MAX_PIXELS || limit == IH_LIMIT_MAX_MEMORY ||
-           limit == IH_LIMIT_LENIENT || limit == IH_LIMIT_TIMEOUT || limit == IH_LIMIT_RAW_CHANNELS;
+           limit == IH_LIMIT_LENIENT || limit == IH_LIMIT_TIMEOUT ||
+           limit == IH_LIMIT_RAW_CHANNELS || limit == IH_LIMIT_RAW_PREVIEW;
 }

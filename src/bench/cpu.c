@@ -3,8 +3,7 @@
  *
  * CPUs are noisy: clocks change, and other programs interfere. So the median of many runs counts.
  */
-#define _POSIX_C_SOURCE 200809L
-
+#include "base/clock.h"
 #include "bench/exact.h"
 #include "bench/rung.h"
 #include "count/count.h"
@@ -13,7 +12,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- the workers: they wait for jobs, so that no timed run starts a thread ---- */
 
@@ -380,13 +378,6 @@ static enum ih_status answer(const struct ih_bench_rung *rung, const struct ih_b
     return IH_OK;
 }
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static enum ih_status time_runs(const struct ih_bench_rung *rung, const struct ih_bench_job *job,
                                 struct ih_bench_times *out, struct ih_error *err)
 {
@@ -394,9 +385,9 @@ static enum ih_status time_runs(const struct ih_bench_rung *rung, const struct i
     double ns[IH_BENCH_REPEATS];
     answer(rung, job, &ignored, err); /* warms up */
     for (unsigned i = 0; i < IH_BENCH_REPEATS; i++) {
-        const double start_ns = now_ns();
+        const uint64_t start_ns = ih_clock_ns();
         answer(rung, job, &ignored, err);
-        ns[i] = now_ns() - start_ns;
+        ns[i] = (double)(ih_clock_ns() - start_ns);
     }
     out->time_ns = ih_bench_median(ns, IH_BENCH_REPEATS);
     out->copy_time_ns = (double)NAN;

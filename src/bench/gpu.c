@@ -177,8 +177,7 @@ enum ih_status ih_bench_gpu_open(int ordinal, struct ih_bench_gpu **gpu,
     int n_devices = 0;
     cudaError_t e = cudaGetDeviceCount(&n_devices);
     if (e != cudaSuccess || n_devices == 0)
-        return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s",
-                            cudaGetErrorString(e != cudaSuccess ? e : cudaErrorNoDevice));
+        return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s", ih_cuda_why_no_gpu(e));
     if (ordinal >= n_devices)
         return ih_error_set(err, IH_UNAVAILABLE, "no GPU %d: CUDA shows %d, counted from 0",
                             ordinal, n_devices);

@@ -63,8 +63,8 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
         data->output = data->path ? output_of(data->path) : &ih_output_text;
     if (!data->output)
         return ih_error_set(err, IH_USAGE,
-                            "-o: '%.100s' does not tell the format: name it .csv, .json, .ndjson "
-                            "or .txt, or write the format first, as in --csv -o FILE",
+                            "-o: '%.100s' does not tell the format: name it .csv, .json, .ndjson, "
+                            ".html or .txt, or write the format first, as in --csv -o FILE",
                             data->path);
     for (size_t k = 0; k < i; k++)
         if (!data->path && !o->outputs[k].path)

@@ -1,34 +1,30 @@
-#define _POSIX_C_SOURCE 200809L
-
 #include "cli/endings.h"
 
-#include <stddef.h>
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
-/* A format in a line. */
-static const char *const images[] = {
-    "png",  "apng",                        /* png */
-    "jpg",  "jpeg",  "jpe", "jfif",        /* jpeg */
-    "webp",                                /* webp */
-    "tif",  "tiff",                        /* tiff */
-    "gif",                                 /* gif */
-    "heic", "heif",  "hif", "avif",        /* heif */
-    "jxl",                                 /* jxl */
-    "jp2",  "j2k",   "j2c", "jpc",  "jpf", /* jp2 */
-    "qoi",                                 /* qoi */
-    "bmp",  "dib",                         /* bmp */
-    "tga",  "targa",                       /* tga */
-    "psd",  "psb",                         /* psd */
-    "pnm",  "pbm",   "pgm", "ppm",  "pam", /* pnm */
-    NULL,
-};
+/* Each between blanks. A new format is one more line. */
+static const char images[] = " png apng"
+                             " jpg jpeg jpe jfif"
+                             " webp"
+                             " tif tiff"
+                             " gif"
+                             " heif heic hif avif"
+                             " jxl"
+                             " bmp dib"
+                             " tga targa"
+                             " psd psb"
+                             " pnm pbm pgm ppm pam"
+                             " qoi"
+                             " jp2 j2k j2c jpc jpf jpx"
+                             " hdr pic"
+                             " ico cur ";
 
-static const char *const other_images[] = {
-    "dng",  "cr2", "cr3",  "crw", "nef", "nrw", "arw", "srf",  "sr2", "raf",  "orf", "rw2", "pef",
-    "srw",  "x3f", "3fr",  "iiq", "erf", "mrw", "exr", "dds",  "ktx", "ktx2", "xcf", "jxr", "wdp",
-    "djvu", "dcm", "fits", "sgi", "pcx", "dpx", "cin", "flif", "bpg", "mng",  NULL,
-};
+/* Camera raw, and formats that are only recognised. */
+static const char other_images[] =
+    " dng cr2 cr3 crw nef nrw arw srf sr2 raf orf rw2 pef srw x3f 3fr iiq erf mrw"
+    " exr dds ktx ktx2 xcf jxr wdp djvu dcm fits sgi pcx dpx cin flif bpg mng ";
 
 const char *ih_ending(const char *path)
 {
@@ -37,13 +33,17 @@ const char *ih_ending(const char *path)
     return point && point != name ? point + 1 : "";
 }
 
-static bool is_one_of(const char *path, const char *const *endings)
+static bool is_one_of(const char *path, const char *endings)
 {
+    enum { LONGEST = 8 };
+    char word[LONGEST + 3];
     const char *ending = ih_ending(path);
-    for (; *endings; endings++)
-        if (strcasecmp(ending, *endings) == 0)
-            return true;
-    return false;
+    if (*ending == '\0' || strlen(ending) > LONGEST || strchr(ending, ' '))
+        return false;
+    snprintf(word, sizeof word, " %s ", ending);
+    for (char *p = word; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return strstr(endings, word) != NULL;
 }
 
 bool ih_ending_is_image(const char *path)

@@ -20,7 +20,11 @@ static void print_option(FILE *f, const struct ih_option *option)
             n += fprintf(f, "%s%s", i ? "|" : "", choice);
     n += fprintf(f, "%s%s", option->value_name ? option->value_name : "",
                  option->is_optional ? "]" : "");
-    fprintf(f, "%*s %s\n", n < USAGE_COLUMNS ? USAGE_COLUMNS - n : 0, "", option->help);
+    if (n > USAGE_COLUMNS) { /* the text has a line of its own */
+        putc('\n', f);
+        n = 0;
+    }
+    fprintf(f, "%*s %s\n", USAGE_COLUMNS - n, "", option->help);
 }
 
 static void print_help(FILE *f, bool shows_rare)

@@ -10,6 +10,7 @@
 #include "cli/writer.h"
 #include "decode/archive.h"
 #include "isolate/decoder_process.h"
+#include "output/records.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -213,6 +214,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                    .budget = &budget,
                    .held_bytes_max = o->memory_bytes / n_threads, /* 0: the default */
                    .is_lenient = o->is_lenient,
+                   .takes_raw_previews = o->takes_raw_previews,
                    .isolates_all = o->isolates_all},
         .remote_decoders = &decoder_processes,
         .archive_readers = &archive_readers,
@@ -223,6 +225,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         .shard = o->shard,
         .n_shards = o->n_shards,
         .skips_transparent = o->skips_transparent,
+        .is_result_file = ih_records_probe,
         .jpeg = jpeg_side(o),
         .jpeg_report = jpeg_report,
         .is_last = !o->is_verbose,

@@ -27,6 +27,8 @@ void ih_name_options(struct ih_error *err)
         ih_error_append(err, "--lenient accepts it");
     else if (err->limit == IH_LIMIT_TIMEOUT)
         ih_error_append(err, "--timeout raises it");
+    else if (err->limit == IH_LIMIT_RAW_PREVIEW)
+        ih_error_append(err, "--raw-preview counts its preview");
     else if (err->limit == IH_LIMIT_RAW_CHANNELS)
         ih_error_append(err, "--list shows the formats, --raw reads bare samples");
 }

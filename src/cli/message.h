@@ -4,7 +4,7 @@
 
 #include "imghist.h"
 
-enum ih_exit { IH_EXIT_OK, IH_EXIT_FAILED, IH_EXIT_USAGE, IH_EXIT_UNAVAILABLE };
+enum ih_exit { IH_EXIT_OK, IH_EXIT_FAILED, IH_EXIT_USAGE, IH_EXIT_UNAVAILABLE, IH_EXIT_MATCHED };
 
 /* Prints "imghist: PATH: MESSAGE" on standard error, with control characters escaped. path NULL:
  * without it. */

@@ -55,6 +55,23 @@ static enum ih_status set_total(struct ih_options *o, const struct ih_option *op
     return IH_OK;
 }
 
+static enum ih_status set_condition(struct ih_options *o, const struct ih_option *option,
+                                    const char *value, struct ih_error *err)
+{
+    struct ih_condition **condition = option->number ? &o->fail_if : &o->where;
+    ih_condition_free(*condition);
+    *condition = NULL;
+    return ih_condition_parse(value, condition, err);
+}
+
+/* --html=FILE is --html -o FILE. */
+static enum ih_status set_html(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    enum ih_status status = set_output(o, option, NULL, err);
+    return status == IH_OK && value ? set_output_path(o, option, value, err) : status;
+}
+
 /* ---- charts ---- */
 
 static enum ih_status set_chart(struct ih_options *o, const struct ih_option *option,
@@ -92,6 +109,22 @@ static enum ih_status set_chart_size(struct ih_options *o, const struct ih_optio
                             IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT, IH_CHART_MAX, IH_CHART_MAX);
     o->chart.width = (unsigned)width;
     o->chart.height = (unsigned)height;
+    return IH_OK;
+}
+
+static enum ih_status set_chart_format(struct ih_options *o, const struct ih_option *option,
+                                       const char *value, struct ih_error *err)
+{
+    (void)option, (void)err;
+    o->charts_are_svg = strcmp(value, "svg") == 0;
+    return IH_OK;
+}
+
+static enum ih_status set_title(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
+{
+    (void)option, (void)err;
+    o->chart.title = value;
     return IH_OK;
 }
 
@@ -218,6 +251,14 @@ static enum ih_status set_list(struct ih_options *o, const struct ih_option *opt
     return IH_OK;
 }
 
+static enum ih_status set_name(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    (void)option, (void)err;
+    o->stdin_name = value;
+    return IH_OK;
+}
+
 static enum ih_status set_luma(struct ih_options *o, const struct ih_option *option,
                                const char *value, struct ih_error *err)
 {
@@ -286,6 +327,7 @@ enum {
 
 _Static_assert(sizeof(enum ih_jpeg_side) == sizeof(int) &&
                    sizeof(enum ih_progress_when) == sizeof(int) &&
+                   sizeof(enum ih_color_when) == sizeof(int) &&
                    sizeof(enum ih_shell) == sizeof(int),
                "the index of a choice is stored as an int");
 
@@ -307,10 +349,14 @@ const struct ih_option ih_option_table[] = {
      .set = set_list, .number = '\n'},
     {ROW(INPUT, RUN, "files0-from", "the same, with a NUL byte after each path"), RARE,
      FILE_NAME("FILE"), .set = set_list, .number = '\0'},
+    {ROW(INPUT, RUN, "name", "of standard input, in outputs (-)"), RARE, FILE_NAME("NAME"),
+     .set = set_name},
     {ROW(INPUT, RUN, "shard", "only part I of N of the inputs"), RARE, TEXT("I/N"),
      .set = set_shard},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
      .set = set_raw},
+    {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"), RARE,
+     FIELD(takes_raw_previews)},
     {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), RARE, TEXT("N"),
      .set = set_max_pixels},
     {ROW(INPUT, RUN, "lenient", "accept irregular JPEG with certain pixels"), RARE,
@@ -319,12 +365,22 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, BENCH | RUN, "text", "a summary of an image, or a line for each"),
      CHOICE("full", "lines"), .is_optional = true, .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "csv", "CSV with this layout (channels)"),
-     CHOICE("channels", "bins", "long", "stats"), .is_optional = true, .set = set_output},
+     CHOICE("channels", "bins", "long", "stats", "images"), .is_optional = true, .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "json", "one JSON document for all inputs"), .set = set_output},
     {ROW(OUTPUT, RUN, "ndjson", "one JSON object a line for each input"), .set = set_output},
+    {ROW(OUTPUT, RUN, "html", "a page with a table and histograms"), FILE_NAME("FILE"),
+     .is_optional = true, .set = set_html},
+    {ROW(OUTPUT, RUN, "print0", "names, each with a NUL byte after it"), RARE, .set = set_output},
     {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "output", "FILE for the format before -o, or of its name"),
      .letter = 'o', FILE_NAME("FILE"), .set = set_output_path},
+    {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR"), .set = set_condition,
+     .number = false},
+    {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR"),
+     .set = set_condition, .number = true},
+    {ROW(OUTPUT, RUN, "color", "colours of the summary (auto: on a terminal)"),
+     CHOICE([IH_COLOR_AUTO] = "auto", [IH_COLOR_ALWAYS] = "always", [IH_COLOR_NEVER] = "never"),
+     FIELD(color)},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
@@ -333,6 +389,10 @@ const struct ih_option ih_option_table[] = {
      FILE_NAME("PATH"), .is_optional = true, .set = set_chart},
     {ROW(CHART, BENCH | RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), RARE,
      TEXT("WxH"), .set = set_chart_size},
+    {ROW(CHART, RUN, "chart-format", "of charts in a directory (png)"), RARE, CHOICE("png", "svg"),
+     .set = set_chart_format},
+    {ROW(CHART, RUN, "title", "on a chart, instead of the input's name"), RARE, TEXT("TEXT"),
+     .set = set_title},
     {ROW(CHART, BENCH | RUN, "theme", "colours (dark)"), CHOICE("dark", "light"), .set = set_theme},
     {ROW(CHART, RUN, "scale", "heights of the bars (linear)"), RARE,
      CHOICE("linear", "log", "sqrt"), .set = set_scale},

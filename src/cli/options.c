@@ -268,6 +268,11 @@ static bool is_given(const struct ih_options *o, const struct ih_option *option)
     return o->given >> (option - ih_option_table) & 1;
 }
 
+bool ih_option_is_given(const struct ih_options *o, const char *name)
+{
+    return is_given(o, find_option(name, strlen(name)));
+}
+
 /* value NULL: any */
 static bool is_given_as(const struct ih_options *o, const struct ih_option *option,
                         const char *value)
@@ -327,6 +332,17 @@ static enum ih_status check_run(const struct ih_options *o, struct ih_error *err
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
     for (size_t i = 0; i < o->n_paths; i++)
         n_stdin += strcmp(o->paths[i], "-") == 0;
+    const bool has_stdin_image = n_stdin > (o->list_path && strcmp(o->list_path, "-") == 0);
+    if (is_given(o, find_option("chart-format", 12)) && o->chart.format)
+        return ih_error_set(err, IH_USAGE,
+                            "--chart-format: is for a directory of charts; the name of a file "
+                            "tells its format");
+    if (o->chart.title && o->chart_path && !o->chart.format)
+        return ih_error_set(err, IH_USAGE,
+                            "--title: one title for many charts: name one file, as in "
+                            "--chart=FILE.png");
+    if (o->stdin_name && !has_stdin_image)
+        return ih_error_set(err, IH_USAGE, "--name: names standard input, but - is no input");
     if (n_stdin > 1)
         return ih_error_set(err, IH_USAGE, "standard input can be only one image or one list");
     if (o->n_paths == 0 && !o->list_path)
@@ -396,6 +412,9 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
 
 void ih_options_reset(struct ih_options *o)
 {
+    ih_condition_free(o->where);
+    ih_condition_free(o->fail_if);
+    o->where = o->fail_if = NULL;
     free(o->paths);
     o->paths = NULL;
     o->n_paths = 0;

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "device/backend.h"
 #include "output/chart/chart.h"
+#include "output/condition.h"
 #include "output/output.h"
 #include "pipeline/pipeline.h"
 
@@ -33,6 +34,9 @@ enum ih_action {
 
 enum ih_shell { IH_SHELL_BASH, IH_SHELL_ZSH, IH_SHELL_FISH };
 
+/* --color. Auto: on a terminal that has colours, and without NO_COLOR. */
+enum ih_color_when { IH_COLOR_AUTO, IH_COLOR_ALWAYS, IH_COLOR_NEVER };
+
 struct ih_option;
 
 /* Results in one format for one place. */
@@ -52,8 +56,10 @@ struct ih_options {
     struct ih_data_output outputs[IH_DATA_OUTPUTS_MAX];
     size_t n_outputs;              /* 0: only charts are written */
     const char *chart_path;        /* NULL: no charts; a file or a directory */
+    bool charts_are_svg;           /* those of a directory */
     struct ih_chart_options chart; /* the look of charts */
-    bool helps_all;                /* --help=all */
+    enum ih_color_when color;
+    bool helps_all; /* --help=all */
     struct ih_device_options device;
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
@@ -63,16 +69,20 @@ struct ih_options {
     uint64_t max_pixels;
     unsigned timeout_s; /* of an image; 0: no limit */
     enum ih_jpeg_side jpeg;
-    bool is_lenient;          /* --lenient */
-    bool isolates_all;        /* --isolate */
-    uint64_t memory_bytes;    /* for images held in memory; 0: a part of the machine's */
-    uint64_t bench_bytes;     /* size of the input that --bench generates */
-    const char *list_path;    /* --files-from; NULL: none; "-": standard input */
-    char list_separator;      /* '\n' or '\0', after each path of the list */
-    unsigned shard, n_shards; /* --shard; 0: all inputs */
-    bool fails_fast;          /* stop at the first failed input */
-    bool with_total;          /* write a last record for all inputs together */
-    bool only_total;          /* and no other record; with_total is set too */
+    bool is_lenient;              /* --lenient */
+    bool takes_raw_previews;      /* --raw-preview */
+    bool isolates_all;            /* --isolate */
+    uint64_t memory_bytes;        /* for images held in memory; 0: a part of the machine's */
+    uint64_t bench_bytes;         /* size of the input that --bench generates */
+    const char *list_path;        /* --files-from; NULL: none; "-": standard input */
+    const char *stdin_name;       /* --name; NULL: "-" */
+    char list_separator;          /* '\n' or '\0', after each path of the list */
+    unsigned shard, n_shards;     /* --shard; 0: all inputs */
+    struct ih_condition *where;   /* owned; NULL: all records are written */
+    struct ih_condition *fail_if; /* owned; NULL: none */
+    bool fails_fast;              /* stop at the first failed input */
+    bool with_total;              /* write a last record for all inputs together */
+    bool only_total;              /* and no other record; with_total is set too */
     enum ih_progress_when progress;
     bool is_quiet, is_verbose; /* never both */
     bool lists_skipped;        /* --list-skipped */
@@ -159,6 +169,9 @@ struct ih_option {
 };
 
 extern const struct ih_option ih_option_table[];
+
+/* Whether the command line has this option. */
+bool ih_option_is_given(const struct ih_options *o, const char *name);
 
 /* The i-th value that an option lists, or NULL: a choice, or a kernel of this build. */
 const char *ih_option_choice(const struct ih_option *option, size_t i);

@@ -135,7 +135,8 @@ static bool take_argument(struct ih_walk *w, const char *argument, bool is_liste
     struct stat st;
     bool is_dash = strcmp(argument, "-") == 0, is_stdin = is_dash && !is_listed;
     /* A file named "-" gets another path, since outputs and messages call standard input "-". */
-    char *path = strdup(is_dash && is_listed ? "./-" : argument);
+    const char *stdin_name = w->sources.stdin_name ? w->sources.stdin_name : "-";
+    char *path = strdup(is_stdin ? stdin_name : is_dash ? "./-" : argument);
     if (!path)
         return give_error(input, NULL, true, ENOMEM, "cannot read");
     if (is_stdin || ih_path_stat(path, &st, 0) != 0 || !S_ISDIR(st.st_mode)) {

@@ -17,13 +17,15 @@ struct ih_walk;
 struct ih_walk_sources {
     const char *const *paths;
     size_t n_paths;
-    const char *list;    /* NULL, or a file of paths; "-": standard input */
-    char list_separator; /* '\n' or '\0', after each path of the list */
+    const char *list;       /* NULL, or a file of paths; "-": standard input */
+    const char *stdin_name; /* NULL: "-" */
+    char list_separator;    /* '\n' or '\0', after each path of the list */
 };
 
 static inline struct ih_walk_sources ih_walk_sources_of(const struct ih_options *o)
 {
-    return (struct ih_walk_sources){o->paths, o->n_paths, o->list_path, o->list_separator};
+    return (struct ih_walk_sources){o->paths, o->n_paths, o->list_path, o->stdin_name,
+                                    o->list_separator};
 }
 
 /* How many of the first paths are opened to see whether they are archives: enough to keep a worker

@@ -23,7 +23,7 @@ enum { COLUMNS_DEFAULT = 80 };
 
 /* ---- the line ---- */
 
-enum { COUNT, FILE_RATE, PIXEL_RATE, FAILED, TIME, N_PARTS }; /* from left to right */
+enum { COUNT, FILE_RATE, PIXEL_RATE, FAILED, ELAPSED, LEFT, N_PARTS }; /* from left to right */
 
 enum { PART_MAX = 64 };
 
@@ -51,28 +51,29 @@ static void put_time(char part[PART_MAX], double seconds, const char *what)
 static void put_time_left(char part[PART_MAX], const struct ih_progress_counts *c, uint64_t n)
 {
     double elapsed = (double)c->elapsed_ns / (double)NS_PER_S;
-    if (c->n_inputs > n && n > 0)
-        put_time(part, elapsed / (double)n * (double)(c->n_inputs - n), " left");
-    else
-        put_time(part, elapsed, "");
+    const uint64_t n_inputs = c->n_inputs - c->n_skipped;
+    if (c->n_inputs > c->n_skipped && n_inputs > n && n > 0)
+        put_time(part, elapsed / (double)n * (double)(n_inputs - n), " left");
 }
 
 void ih_progress_line(const struct ih_progress_counts *c, unsigned columns, char *line,
                       size_t size_bytes)
 {
-    static const unsigned least_needed_first[] = {PIXEL_RATE, FILE_RATE, TIME, FAILED};
+    static const unsigned least_needed_first[] = {PIXEL_RATE, FILE_RATE, ELAPSED, LEFT, FAILED};
     char parts[N_PARTS][PART_MAX] = {""};
     uint64_t n = c->n_done + c->n_failed;
     size_t length = 0, n_kept = 0;
-    if (c->n_inputs)
-        snprintf(parts[COUNT], PART_MAX, "imghist: %" PRIu64 "/%" PRIu64 " files", n, c->n_inputs);
+    if (c->n_inputs >= n + c->n_skipped && c->n_inputs > 0)
+        snprintf(parts[COUNT], PART_MAX, "imghist: %" PRIu64 "/%" PRIu64 " files", n,
+                 c->n_inputs - c->n_skipped);
     else
         snprintf(parts[COUNT], PART_MAX, "imghist: %" PRIu64 " file%s", n, n == 1 ? "" : "s");
     put_rate(parts[FILE_RATE], n, 1, c->elapsed_ns, "files");
     put_rate(parts[PIXEL_RATE], c->n_pixels, 1e-6, c->elapsed_ns, "MP");
     if (c->n_failed)
         snprintf(parts[FAILED], PART_MAX, ", %" PRIu64 " failed", c->n_failed);
-    put_time_left(parts[TIME], c, n);
+    put_time(parts[ELAPSED], (double)c->elapsed_ns / (double)NS_PER_S, " elapsed");
+    put_time_left(parts[LEFT], c, n);
 
     const size_t room = columns < size_bytes ? columns : size_bytes - 1;
     for (unsigned p = 0; p < N_PARTS; p++)
@@ -97,6 +98,8 @@ struct ih_progress {
     pthread_mutex_t lock; /* guards the fields below, and the line on the screen */
     struct ih_progress_counts counts;
     bool is_shown; /* the line is on the screen */
+    bool was_shown;
+    bool is_counted; /* the number of inputs was set later */
     bool is_over;
 };
 
@@ -128,6 +131,7 @@ static void draw(struct ih_progress *p)
     strcat(line, p->is_wiped ? "\033[K" : "\n");
     fputs(line, stderr);
     p->is_shown = p->is_wiped;
+    p->was_shown = p->was_shown || p->is_wiped;
 }
 
 static void wipe(struct ih_progress *p)
@@ -194,6 +198,25 @@ struct ih_progress *ih_progress_open(uint64_t n_inputs)
     return NULL;
 }
 
+void ih_progress_set_inputs(struct ih_progress *p, uint64_t n_inputs)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->counts.n_inputs = n_inputs;
+    p->is_counted = true;
+    pthread_mutex_unlock(&p->lock);
+}
+
+void ih_progress_skip(struct ih_progress *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->counts.n_skipped++;
+    pthread_mutex_unlock(&p->lock);
+}
+
 void ih_progress_add(struct ih_progress *p, bool is_failed, uint64_t n_pixels)
 {
     if (!p)
@@ -202,15 +225,6 @@ void ih_progress_add(struct ih_progress *p, bool is_failed, uint64_t n_pixels)
     p->counts.n_done += !is_failed;
     p->counts.n_failed += is_failed;
     p->counts.n_pixels += n_pixels;
-    pthread_mutex_unlock(&p->lock);
-}
-
-void ih_progress_forget_inputs(struct ih_progress *p)
-{
-    if (!p)
-        return;
-    pthread_mutex_lock(&p->lock);
-    p->counts.n_inputs = 0;
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -234,13 +248,16 @@ void ih_progress_interrupt(struct ih_progress *p, const struct timespec *until)
         wipe(p);
 }
 
-void ih_progress_close(struct ih_progress *p)
+bool ih_progress_close(struct ih_progress *p)
 {
     if (!p)
-        return;
+        return false;
     pthread_mutex_lock(&p->lock);
     p->is_over = true;
     wipe(p);
+    if (p->is_counted) /* the last line is the same, whether the count was in time or not */
+        p->counts.n_inputs = 0;
+    const bool was_shown = p->was_shown;
     if (!p->is_wiped)
         draw(p);
     pthread_cond_signal(&p->on_end);
@@ -249,4 +266,5 @@ void ih_progress_close(struct ih_progress *p)
     pthread_cond_destroy(&p->on_end);
     pthread_mutex_destroy(&p->lock);
     free(p);
+    return was_shown;
 }

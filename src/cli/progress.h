@@ -20,14 +20,15 @@ enum ih_progress_when { IH_PROGRESS_AUTO, IH_PROGRESS_ALWAYS, IH_PROGRESS_NEVER 
 /* The contents of a line. */
 struct ih_progress_counts {
     uint64_t n_done, n_failed; /* inputs; n_done excludes the failed ones */
+    uint64_t n_skipped;        /* other files of a walk, which n_inputs includes */
     uint64_t n_inputs;         /* 0: unknown */
     uint64_t n_pixels;
     uint64_t elapsed_ns;
 };
 
 /*
- * Writes "imghist: 12/80 files, 6.0 files/s, 72.1 MP/s, 1 failed, 0:11 left". Parts that do not fit
- * are left out, the rates first.
+ * Writes "imghist: 12/80 files, 6.0 files/s, 72.1 MP/s, 1 failed, 0:02 elapsed, 0:11 left". Parts
+ * that do not fit are left out, the rates first.
  *
  * columns   the width of the line, at least 1
  * line      char [size_bytes], always terminated
@@ -52,11 +53,14 @@ struct ih_progress;
  */
 struct ih_progress *ih_progress_open(uint64_t n_inputs);
 
+/* Sets the number of inputs once a directory walk knows it; 0: unknown after all. */
+void ih_progress_set_inputs(struct ih_progress *progress, uint64_t n_inputs);
+
+/* Counts a skipped file. */
+void ih_progress_skip(struct ih_progress *progress);
+
 /* Counts one finished input. n_pixels: 0 if it failed */
 void ih_progress_add(struct ih_progress *progress, bool is_failed, uint64_t n_pixels);
-
-/* The number of inputs is unknown after all: there is an archive. */
-void ih_progress_forget_inputs(struct ih_progress *progress);
 
 /* Wipes the line and does not redraw it until release. */
 void ih_progress_hold(struct ih_progress *progress);
@@ -65,7 +69,8 @@ void ih_progress_release(struct ih_progress *progress);
 /* Holds the line forever, or gives up at this time (CLOCK_REALTIME). Only exiting may follow. */
 void ih_progress_interrupt(struct ih_progress *progress, const struct timespec *until);
 
-/* Wipes the line. Where lines are not wiped, prints a last one. */
-void ih_progress_close(struct ih_progress *progress);
+/* Wipes the line and returns whether a terminal has shown it. Where lines are not wiped, prints a
+ * last one and returns false. */
+bool ih_progress_close(struct ih_progress *progress);
 
 #endif

@@ -37,9 +37,11 @@ void ih_report_add(struct ih_run_report *s, const struct ih_result *r)
         s->n_failed++;
         return;
     }
-    s->n_done++;
+    s->n_done += r->is_total ? r->n_images : 1;
+    s->n_failed += r->n_failed;
     s->n_pixels += r->histogram.n_pixels;
-    add_kernel(s, r);
+    if (!r->is_read)
+        add_kernel(s, r);
 }
 
 /* Begins the line, or continues it. */
@@ -53,12 +55,26 @@ void ih_report_print(const struct ih_run_report *s, FILE *f)
 {
     const uint64_t n_inputs = s->n_done + s->n_failed;
     bool has_begun = false;
+    if (s->has_shown_progress) {
+        next_part(f, &has_begun);
+        fprintf(f, "%" PRIu64 " image%s counted in %.1f s", s->n_done, s->n_done == 1 ? "" : "s",
+                (double)(s->ended_ns - s->started_ns) * 1e-9);
+    }
     if (s->n_failed > 0 && n_inputs > 1) {
         next_part(f, &has_begun);
         fprintf(f, "%" PRIu64 " of %" PRIu64 " inputs failed", s->n_failed, n_inputs);
     } else if (n_inputs == 0) {
         next_part(f, &has_begun);
         fputs("no images found", f);
+    }
+    if (s->n_more_images > 1) {
+        next_part(f, &has_begun);
+        fprintf(f, "%" PRIu64 " inputs have more images than the first, which was counted",
+                s->n_more_images);
+    }
+    if (s->n_few_values > 1) {
+        next_part(f, &has_begun);
+        fprintf(f, "%" PRIu64 " inputs have 16-bit samples in few bins", s->n_few_values);
     }
     if (s->n_charts > 0) {
         char path[IH_SHOWN_MAX];

@@ -1,69 +1,45 @@
-/* TIOCGWINSZ is not in POSIX. Where a system hides it, the width of the terminal counts as
- * unknown. */
-#define _DEFAULT_SOURCE
+#define _POSIX_C_SOURCE 200809L
 
 #include "cli/writer.h"
 
 #include "base/clock.h"
+#include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
 #include "cli/endings.h"
+#include "cli/look.h"
 #include "cli/paths.h"
 #include "cli/report.h"
 #include "counts/total.h"
 #include "output/file.h"
+#include "output/records.h"
 
 #include <errno.h>
-#include <langinfo.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-/* ---- the look of the text output ---- */
-
-enum { COLUMNS_MAX = 9999 };
-
-/* COLUMNS comes first: it also applies to a pipe. 0: unknown. */
-static unsigned columns_of(FILE *stream)
-{
-    const char *columns = getenv("COLUMNS");
-    char *end = NULL;
-    long n = columns ? strtol(columns, &end, 10) : 0;
-    if (n > 0 && n <= COLUMNS_MAX && *end == '\0')
-        return (unsigned)n;
-#ifdef TIOCGWINSZ
-    struct winsize size;
-    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0)
-        return size.ws_col;
-#endif
-    return 0;
-}
-
-static struct ih_output_options look_of(FILE *stream, const struct ih_options *o,
-                                        const struct ih_data_output *data)
-{
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-    const bool is_terminal = isatty(fileno(stream)) == 1;
-    const struct ih_walk_sources sources = ih_walk_sources_of(o);
-    struct ih_output_options look = {.layout = data->layout,
-                                     .verbose = o->is_verbose,
-                                     .colour = is_terminal && !(no_color && *no_color) && term &&
-                                               *term && strcmp(term, "dumb") != 0,
-                                     .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
-                                     .columns = columns_of(stream)};
-    /* A directory or a list counts as many images: the look does not depend on what it contains. */
-    const bool is_one = o->with_total ? o->only_total : ih_walk_count(&sources) == 1;
-    if (data->output == &ih_output_text && !look.layout)
-        look.layout = is_one ? "full" : "lines";
-    return look;
-}
-
 /* ---- opening ---- */
+
+/* What the command line asks for explicitly; records of result files have to agree. */
+static struct ih_measurement measurement_of(const struct ih_options *o)
+{
+    struct ih_measurement m = IH_MEASUREMENT_ANY;
+    if (ih_option_is_given(o, "luma"))
+        m.luma = o->luma;
+    if (ih_option_is_given(o, "clip")) {
+        m.has_clip = true;
+        m.clip_low = o->clip_low;
+        m.clip_high = o->clip_high;
+    }
+    if (ih_option_is_given(o, "alpha"))
+        m.alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    return m;
+}
 
 /* Of a data stream. A record with all bins has 12 KB; stdio's own buffer has 4. */
 enum { BUFFER_BYTES = 1 << 16 };
@@ -80,7 +56,10 @@ struct sink {
 struct ih_writer {
     const struct ih_options *options; /* borrowed */
     struct ih_destinations destinations;
+    struct ih_measurement measurement; /* of all results so far */
+    char *folder;                      /* owned; of all inputs */
     struct ih_total total;
+    bool has_images, has_totals; /* among the results; totals come from result files */
     struct ih_run_report report;
     bool is_holding;      /* progress is held */
     bool is_checking;     /* --check: its output replaces messages about inputs */
@@ -93,7 +72,9 @@ struct ih_writer {
     pthread_mutex_t lock; /* held while a record is written; guards what follows */
     bool is_open;         /* the outputs have been opened and not been completed */
     struct ih_progress *progress;
+    struct ih_ahead *ahead;   /* counts inputs for progress */
     uint64_t n_charts_failed; /* of images that were counted */
+    uint64_t n_matched;       /* records for which --fail-if holds */
 };
 
 static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char **subject,
@@ -115,7 +96,8 @@ static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char 
     }
     setvbuf(s->file.stream, path ? s->buffer : standard_buffer, _IOFBF, BUFFER_BYTES);
     s->is_on_terminal = isatty(fileno(s->file.stream)) == 1;
-    const struct ih_output_options look = look_of(s->file.stream, w->options, s->data);
+    const struct ih_output_options look =
+        ih_look_of(s->file.stream, w->options, s->data, w->folder);
     return s->data->output->begin(s->file.stream, &look, &s->state, err);
 }
 
@@ -132,6 +114,8 @@ static void open_progress(struct ih_writer *w)
             is_piped = true;
     if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
         w->progress = ih_progress_open(ih_walk_count(&sources));
+    if (ih_walk_count(&sources) == 0)
+        w->ahead = ih_ahead_start(&sources, w->progress);
 }
 
 struct ih_writer *ih_writer_new(const struct ih_options *options)
@@ -150,7 +134,9 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     w->report.chart_path = options->chart_path;
     w->report.names_skipped = options->lists_skipped;
     w->report.started_ns = w->report.ended_ns = ih_clock_ns();
+    w->measurement = measurement_of(options);
     ih_total_init(&w->total, options->luma, options->clip_low, options->clip_high);
+    w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     return w;
 }
 
@@ -159,9 +145,15 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     const struct ih_options *o = w->options;
     struct ih_charts *charts = NULL;
     *subject = NULL;
+    w->folder = ih_common_folder(o);
+    if (!w->folder)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
-    if (status == IH_OK && o->chart_path)
-        status = ih_charts_open(o->chart_path, &o->chart, &charts, err);
+    if (status == IH_OK && o->chart_path) {
+        struct ih_chart_options look = o->chart;
+        look.folder = w->folder;
+        status = ih_charts_open(o->chart_path, &look, o->charts_are_svg, &charts, err);
+    }
     w->charts = charts;
     for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++)
         status = open_sink(w, &w->sinks[i], subject, err);
@@ -273,13 +265,37 @@ static bool is_drawn(const struct ih_writer *w, const struct ih_result *result)
 /* Whether all inputs failed and the output does not record failures. */
 static bool is_worthless(const struct ih_writer *w, const struct sink *s)
 {
-    return w->report.n_done == 0 && w->report.n_failed > 0 && !s->data->output->holds_failures;
+    return w->report.n_done == 0 && w->report.n_failed > 0 &&
+           !ih_output_holds_failures(s->data->output, s->data->layout);
+}
+
+/* Without a condition, every record is selected. */
+static bool is_selected(const struct ih_condition *where, const struct ih_result *result)
+{
+    struct ih_field_value values[IH_N_FIELDS];
+    if (!where)
+        return true;
+    ih_fields_compute(result, values);
+    return ih_condition_holds(where, values);
+}
+
+/* --fail-if judges every record that is written, the total too. */
+static void judge(struct ih_writer *w, const struct ih_result *result)
+{
+    if (!w->options->fail_if || !is_selected(w->options->fail_if, result))
+        return;
+    w->n_matched++;
+    if (w->options->is_quiet)
+        return;
+    hold(w);
+    ih_print_error(result->path, "matches --fail-if");
 }
 
 /* Writes one record. The caller holds the lock. */
 static void write_result(struct ih_writer *w, const struct ih_result *result)
 {
     const uint64_t started_ns = ih_clock_ns();
+    judge(w, result);
     for (size_t i = 0; i < w->options->n_outputs; i++) {
         struct sink *s = &w->sinks[i];
         if (result->is_total && is_worthless(w, s))
@@ -292,6 +308,48 @@ static void write_result(struct ih_writer *w, const struct ih_result *result)
         write_chart(w, result);
     release(w);
     w->report.write_ns += ih_clock_ns() - started_ns;
+}
+
+/* The number of bits that the samples of a 16-bit image seem to have; 0: 15 or 16, or all black. */
+static unsigned bits_of_few_values(const struct ih_result *r)
+{
+    const unsigned n_colours = ih_colour_channels(r->histogram.n_channels);
+    unsigned largest = 0, bits = 8;
+    if (r->info.source_depth != 16)
+        return 0;
+    for (unsigned p = 0; p < n_colours; p++)
+        for (unsigned v = largest; v < IH_BINS; v++)
+            largest = r->histogram.bins[p][v] ? v : largest;
+    while (bits < 15 && (((1u << bits) - 1) * 255 + 32767) / 65535 < largest)
+        bits++;
+    return largest > 0 && bits < 15 ? bits : 0;
+}
+
+/* What the counts do not show, of the first such input; the closing line counts them. With -v, of
+ * all. */
+static void print_notes(struct ih_writer *w, const char *path, const struct ih_result *result)
+{
+    char line[IH_MESSAGE_MAX];
+    const unsigned bits = bits_of_few_values(result), n_frames = result->info.n_frames;
+    const bool is_silent = w->options->is_quiet || w->is_checking;
+    const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
+    if (has_more && (w->report.n_more_images++ == 0 || w->options->is_verbose) && !is_silent) {
+        snprintf(line, sizeof line, "note: %s", ih_warning_text(IH_WARNING_MORE_IMAGES));
+        if (n_frames > 1)
+            snprintf(line, sizeof line, "note: only the first of %u images was counted", n_frames);
+        hold(w);
+        ih_print_error(path, line);
+        release(w);
+    }
+    if (bits && (w->report.n_few_values++ == 0 || w->options->is_verbose) && !is_silent) {
+        snprintf(line, sizeof line,
+                 "note: its 16-bit samples fill only the lowest bins, like %u-bit data that was "
+                 "not scaled",
+                 bits);
+        hold(w);
+        ih_print_error(path, line);
+        release(w);
+    }
 }
 
 /* The lines of -v about a file that was counted. */
@@ -307,7 +365,8 @@ static void print_warnings(struct ih_writer *w, const char *path, unsigned warni
     release(w);
 }
 
-static void account(struct ih_writer *w, const char *path, const struct ih_result *result)
+static void account(struct ih_writer *w, const char *path, const struct ih_result *result,
+                    bool selected)
 {
     bool has_failed = result->status != IH_OK;
     struct ih_error reason;
@@ -318,9 +377,12 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
         ih_print_error(path, result->error.message);
         release(w);
     } else if (!has_failed && w->options->is_verbose && result->info.warnings) {
-        print_warnings(w, path, result->info.warnings);
+        print_warnings(w, path, result->info.warnings & ~(unsigned)IH_WARNING_MORE_IMAGES);
     }
-    if (w->options->with_total && ih_total_add(&w->total, result, &reason) != IH_OK)
+    if (!has_failed)
+        print_notes(w, path, result);
+    if (((w->options->with_total && selected) || result->is_total) &&
+        ih_total_add(&w->total, result, &reason) != IH_OK)
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
 }
 
@@ -331,14 +393,16 @@ static void expect_many(struct ih_writer *w)
     const struct ih_options *o = w->options;
     struct ih_error reason;
     w->has_members = true;
-    ih_progress_forget_inputs(w->progress);
+    ih_ahead_stop(w->ahead);
+    w->ahead = NULL;
+    ih_progress_set_inputs(w->progress, 0);
     if (o->with_total || w->report.n_done > 0)
         return;
     for (size_t i = 0; i < o->n_outputs; i++) {
         struct sink *s = &w->sinks[i];
         if (s->data->output != &ih_output_text || s->data->layout)
             continue;
-        struct ih_output_options look = look_of(s->file.stream, o, s->data);
+        struct ih_output_options look = ih_look_of(s->file.stream, o, s->data, w->folder);
         look.layout = "lines";
         s->data->output->close(s->state);
         s->state = NULL;
@@ -347,19 +411,29 @@ static void expect_many(struct ih_writer *w)
     }
 }
 
-/*
- * Whether a walk leaves the input out: it is not an image, and nothing has promised one. A file
- * with the name of an image is a failure, like one that the user named.
- */
+/* Whether an input of an unknown format has the name of an image. A recognised format that is not
+ * read keeps what its name promises. */
+static bool breaks_promise(const char *path, const struct ih_error *error)
+{
+    struct stat st;
+    if (ih_charts_is_name(path))
+        return false;
+    return ih_ending_is_image(path) ||
+           (ih_ending_is_other_image(path) &&
+            (error->limit == IH_LIMIT_RAW_CHANNELS || (stat(path, &st) == 0 && st.st_size == 0)));
+}
+
+/* Whether a walk leaves the input out, which would be a failure if the user had named it. */
 static bool is_skipped(const struct ih_input *input, const struct ih_result *result)
 {
     return result->status == IH_UNKNOWN && !input->is_named &&
-           (!ih_ending_is_image(result->path) || ih_charts_is_name(result->path));
+           !breaks_promise(result->path, &result->error);
 }
 
 static void skip(struct ih_writer *w, const char *path, const struct ih_result *result)
 {
     w->report.n_skipped++;
+    ih_progress_skip(w->progress);
     if (!w->options->lists_skipped)
         return;
     char line[IH_MESSAGE_MAX + 16];
@@ -367,6 +441,56 @@ static void skip(struct ih_writer *w, const char *path, const struct ih_result *
     hold(w);
     ih_print_error(path, line);
     release(w);
+}
+
+/* Ends the run unless the result may stand beside those before it. source: the input. */
+static void check_measurement(struct ih_writer *w, const char *source,
+                              const struct ih_result *result)
+{
+    struct ih_error reason;
+    w->has_totals = w->has_totals || result->is_total;
+    w->has_images = w->has_images || !result->is_total;
+    if (ih_measurement_join(&w->measurement, result, &reason) != IH_OK)
+        give_up(w, IH_EXIT_USAGE, source, reason.message);
+    if (w->has_totals && w->has_images && !w->options->with_total)
+        give_up(w, IH_EXIT_USAGE, source, "a total beside single images needs --total");
+}
+
+static void take_result(struct ih_writer *w, const char *path, const struct ih_result *result)
+{
+    const bool selected = is_selected(w->options->where, result);
+    account(w, path, result, selected);
+    if (selected && !w->options->only_total && !result->is_total) {
+        pthread_mutex_lock(&w->lock);
+        write_result(w, result);
+        pthread_mutex_unlock(&w->lock);
+    }
+    w->report.ended_ns = ih_clock_ns();
+    if (result->status != IH_OK && w->options->fails_fast)
+        leave(w, ih_writer_finish(w));
+}
+
+/* Takes the records of a result file. A damaged one ends the run, because some of its records have
+ * been written. */
+static void take_records(struct ih_writer *w, const char *path, struct ih_source *open)
+{
+    struct ih_source own = {.is_open = false}, *src = open ? open : &own;
+    struct ih_records *records = NULL;
+    const struct ih_result *result;
+    struct ih_error reason;
+    enum ih_status status = open ? IH_OK : ih_source_open_path(src, path, &reason);
+    if (status == IH_OK)
+        status = ih_records_open(src, &records, &reason);
+    while (status == IH_OK && (status = ih_records_next(records, &result, &reason)) == IH_OK &&
+           result) {
+        check_measurement(w, path, result);
+        take_result(w, result->path, result);
+    }
+    ih_records_close(records);
+    ih_source_reset(src);
+    free(open);
+    if (status != IH_OK)
+        give_up(w, IH_EXIT_FAILED, path, reason.message);
 }
 
 bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result)
@@ -394,15 +518,12 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
     w->n_in_folder += input->folder == IH_FOLDER_WITHIN;
     if (result->status == IH_CONFLICT)
         give_up(w, IH_EXIT_USAGE, path, result->error.message);
-    account(w, path, result);
-    if (!w->options->only_total) {
-        pthread_mutex_lock(&w->lock);
-        write_result(w, result);
-        pthread_mutex_unlock(&w->lock);
+    if (result->has_records) {
+        take_records(w, path, result->records);
+        return true;
     }
-    w->report.ended_ns = ih_clock_ns();
-    if (result->status != IH_OK && w->options->fails_fast)
-        leave(w, ih_writer_finish(w));
+    check_measurement(w, path, result);
+    take_result(w, path, result);
     return true;
 }
 
@@ -431,7 +552,7 @@ static void complete_outputs(struct ih_writer *w)
 {
     const struct ih_options *o = w->options;
     struct ih_error reason;
-    if (o->with_total) {
+    if (o->with_total || w->has_totals) {
         struct ih_result total;
         ih_total_result(&w->total, &total);
         write_result(w, &total);
@@ -448,8 +569,11 @@ static void complete_outputs(struct ih_writer *w)
 
 void ih_writer_stop_progress(struct ih_writer *w)
 {
+    ih_ahead_stop(w->ahead);
+    w->ahead = NULL;
     pthread_mutex_lock(&w->lock);
-    ih_progress_close(w->progress);
+    if (ih_progress_close(w->progress))
+        w->report.has_shown_progress = true;
     w->progress = NULL;
     pthread_mutex_unlock(&w->lock);
 }
@@ -465,7 +589,9 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_report_print_full(&w->report, stderr);
     else if (!w->options->is_quiet && !w->is_checking)
         ih_report_print(&w->report, stderr);
-    return w->report.n_failed || w->n_charts_failed ? IH_EXIT_FAILED : IH_EXIT_OK;
+    if (w->report.n_failed || w->n_charts_failed)
+        return IH_EXIT_FAILED;
+    return w->n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
 }
 
 void ih_writer_interrupt(struct ih_writer *w)
@@ -492,7 +618,7 @@ void ih_writer_close(struct ih_writer *w)
 {
     if (!w)
         return;
-    ih_progress_close(w->progress);
+    ih_writer_stop_progress(w);
     for (size_t i = 0; i < w->options->n_outputs; i++) {
         struct sink *s = &w->sinks[i];
         if (s->state)
@@ -501,6 +627,7 @@ void ih_writer_close(struct ih_writer *w)
         free(s->buffer);
     }
     ih_charts_close(w->charts);
+    free(w->folder);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }

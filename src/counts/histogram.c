@@ -28,7 +28,7 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other)
     h->all_high += other->all_high;
 }
 
-static uint64_t count_range(const uint64_t bins[IH_BINS], unsigned first, unsigned last)
+uint64_t ih_count_range(const uint64_t bins[IH_BINS], unsigned first, unsigned last)
 {
     uint64_t n = 0;
     for (unsigned v = first; v <= last; v++)
@@ -42,8 +42,8 @@ void ih_histogram_derive_gray(struct ih_histogram *h, const struct ih_count_spec
         return;
     memcpy(h->bins[IH_LUMA], h->bins[0], sizeof h->bins[0]);
     h->sum[IH_LUMA] = h->sum[0];
-    h->any_low = h->all_low = count_range(h->bins[0], 0, spec->clip_low);
-    h->any_high = h->all_high = count_range(h->bins[0], spec->clip_high, IH_BINS - 1);
+    h->any_low = h->all_low = ih_count_range(h->bins[0], 0, spec->clip_low);
+    h->any_high = h->all_high = ih_count_range(h->bins[0], spec->clip_high, IH_BINS - 1);
 }
 
 bool ih_histogram_consistent(const struct ih_histogram *h)
@@ -54,7 +54,7 @@ bool ih_histogram_consistent(const struct ih_histogram *h)
         uint64_t sum = 0;
         for (unsigned v = 0; v < IH_BINS; v++)
             sum += v * h->bins[p][v];
-        if (count_range(h->bins[p], 0, IH_BINS - 1) != h->n_pixels || sum != h->sum[p])
+        if (ih_count_range(h->bins[p], 0, IH_BINS - 1) != h->n_pixels || sum != h->sum[p])
             return false;
     }
     return h->all_low <= h->any_low && h->any_low <= h->n_pixels && h->all_high <= h->any_high &&
@@ -63,65 +63,77 @@ bool ih_histogram_consistent(const struct ih_histogram *h)
 
 const unsigned ih_percentile_percents[IH_PERCENTILES] = {1, 5, 25, 50, 75, 95, 99};
 
-/* cumulative >= percent / 100 * count, without overflow or rounding: the multiples of 100 in count
- * and the rest are scaled separately. */
-static bool reaches(uint64_t cumulative, unsigned percent, uint64_t count)
+/* The least cumulative count >= percent / 100 * count, without overflow or rounding: the multiples
+ * of 100 in count and the rest are scaled separately. */
+static uint64_t least_reaching(unsigned percent, uint64_t count)
 {
     uint64_t hundreds = count / 100 * percent;
     uint64_t rest = (count % 100 * percent + 99) / 100;
-    return cumulative >= hundreds + rest;
+    return hundreds + rest;
 }
 
 static void find_percentiles(const uint64_t bins[IH_BINS], struct ih_stats *out)
 {
-    uint64_t cumulative = 0;
-    unsigned k = 0;
-    for (unsigned v = 0; v < IH_BINS; v++) {
-        cumulative += bins[v];
-        while (k < IH_PERCENTILES && reaches(cumulative, ih_percentile_percents[k], out->count))
-            out->percentile[k++] = v;
+    uint64_t cumulative = bins[0];
+    unsigned v = 0;
+    for (unsigned k = 0; k < IH_PERCENTILES; k++) {
+        const uint64_t least = least_reaching(ih_percentile_percents[k], out->count);
+        while (cumulative < least)
+            cumulative += bins[++v];
+        out->percentile[k] = v;
     }
+}
+
+void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
+                    struct ih_stats *out)
+{
+    assert(ih_plane_name(h->n_channels, plane));
+    const uint64_t *bins = h->bins[plane];
+    memset(out, 0, sizeof *out);
+    out->count = ih_count_range(bins, 0, IH_BINS - 1); /* of a total's alpha: less than n_pixels */
+    out->sum = h->sum[plane];
+    out->clip_low = ih_count_range(bins, 0, spec->clip_low);
+    out->clip_high = ih_count_range(bins, spec->clip_high, IH_BINS - 1);
+    if (out->count == 0)
+        return;
+    while (bins[out->min] == 0)
+        out->min++;
+    for (out->max = IH_BINS - 1; bins[out->max] == 0;)
+        out->max--;
+    find_percentiles(bins, out);
 }
 
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out)
 {
-    assert(ih_plane_name(h->n_channels, plane));
     const uint64_t *bins = h->bins[plane];
-    memset(out, 0, sizeof *out);
-    out->count = count_range(bins, 0, IH_BINS - 1); /* of a total's alpha: less than n_pixels */
-    out->sum = h->sum[plane];
-    out->clip_low = count_range(bins, 0, spec->clip_low);
-    out->clip_high = count_range(bins, spec->clip_high, IH_BINS - 1);
+    ih_stats_count(h, plane, spec, out);
     if (out->count == 0) {
         out->mean = out->stddev = out->entropy = (double)NAN;
         return;
     }
     double n = (double)out->count;
     out->mean = (double)out->sum / n;
-    out->min = IH_BINS;
     double variance = 0;
-    for (unsigned v = 0; v < IH_BINS; v++) {
+    for (unsigned v = out->min; v <= out->max; v++) {
         if (bins[v] == 0)
             continue;
-        if (out->min == IH_BINS)
-            out->min = v;
-        out->max = v;
         double share = (double)bins[v] / n;
         variance += share * (v - out->mean) * (v - out->mean);
         out->entropy -= share * log2(share);
     }
     out->stddev = sqrt(variance);
-    find_percentiles(bins, out);
 }
 
-static double srgb_decode(unsigned value)
+void ih_srgb_decode(double linear[IH_BINS])
 {
-    double c = value / 255.0;
-    return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+    for (unsigned v = 0; v < IH_BINS; v++) {
+        const double c = v / 255.0;
+        linear[v] = c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+    }
 }
 
-double ih_mean_luminance(const struct ih_histogram *h)
+double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH_BINS])
 {
     static const double weights[3] = {0.2126, 0.7152, 0.0722};
     unsigned n_colours = ih_colour_channels(h->n_channels);
@@ -132,7 +144,14 @@ double ih_mean_luminance(const struct ih_histogram *h)
         double weighted = 0;
         for (unsigned c = 0; c < n_colours; c++)
             weighted += (n_colours == 1 ? 1.0 : weights[c]) * (double)h->bins[c][v];
-        y += srgb_decode(v) * weighted;
+        y += linear[v] * weighted;
     }
     return y / (double)h->n_pixels;
+}
+
+double ih_mean_luminance(const struct ih_histogram *h)
+{
+    double linear[IH_BINS];
+    ih_srgb_decode(linear);
+    return ih_mean_luminance_by(h, linear);
 }

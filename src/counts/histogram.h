@@ -28,6 +28,9 @@ void ih_histogram_add(struct ih_histogram *h, const struct ih_histogram *other);
  * count them: luma, and the pixels clipped in any or all channels. Ignores colour images. */
 void ih_histogram_derive_gray(struct ih_histogram *h, const struct ih_count_spec *spec);
 
+/* The number of pixels with a value from first to last. */
+uint64_t ih_count_range(const uint64_t bins[IH_BINS], unsigned first, unsigned last);
+
 /* Returns true if the counts of an image agree: each valid plane has n_pixels, each sum is that of
  * its bins, all <= any <= n_pixels. False means a bug in a backend, never bad input. */
 bool ih_histogram_consistent(const struct ih_histogram *h);
@@ -38,9 +41,17 @@ extern const unsigned ih_percentile_percents[IH_PERCENTILES]; /* 1 5 25 50 75 95
 void ih_stats_compute(const struct ih_histogram *h, unsigned plane,
                       const struct ih_count_spec *spec, struct ih_stats *out);
 
+/* The integers among them alone. The real numbers are 0. */
+void ih_stats_count(const struct ih_histogram *h, unsigned plane, const struct ih_count_spec *spec,
+                    struct ih_stats *out);
+
 /* Mean linear-light luminance Y of the image, 0 to 1: BT.709 weights of sRGB-decoded values (IEC
  * 61966-2-1), computed from the channel histograms. For gray the mean of the decoded values. NaN
  * without pixels. */
 double ih_mean_luminance(const struct ih_histogram *h);
+
+/* The same in two steps, for many images: the decoded value of each 8-bit value, and the mean. */
+void ih_srgb_decode(double linear[IH_BINS]);
+double ih_mean_luminance_by(const struct ih_histogram *h, const double linear[IH_BINS]);
 
 #endif

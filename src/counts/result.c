@@ -39,13 +39,14 @@ static bool are_clips_possible(const struct ih_result *r, bool is_low, uint64_t 
     const unsigned n_colours = h->n_channels ? ih_colour_channels(h->n_channels) : 0;
     uint64_t most = 0, least = h->n_pixels, n_clipped = 0;
     for (unsigned c = 0; c < n_colours; c++) {
-        struct ih_stats stats;
-        ih_stats_compute(h, c, &r->spec, &stats);
-        const uint64_t n = is_low ? stats.clip_low : stats.clip_high;
+        const uint64_t n = is_low ? ih_count_range(h->bins[c], 0, r->spec.clip_low)
+                                  : ih_count_range(h->bins[c], r->spec.clip_high, IH_BINS - 1);
         most = n > most ? n : most;
         least = n < least ? n : least;
         n_clipped += n; /* at most three times n_pixels */
     }
+    if (n_colours == 1)
+        return any == most && all == most;
     return all <= any && any >= most && all <= least && any <= n_clipped && any <= h->n_pixels;
 }
 

@@ -123,6 +123,7 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     out->n_failed = t->n_failed;
     out->info.n_channels = n_channels;
     out->spec = (struct ih_count_spec){n_channels, t->luma, t->clip_low, t->clip_high};
+    out->alpha = t->alpha;
     if (t->n_images > 0) {
         const struct ih_measurement *m = &t->measurement;
         out->spec = (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high};

@@ -36,6 +36,7 @@ enum { IH_VERSION_MAX = 32 };
 struct ih_total {
     const struct ih_luma_weights *luma; /* of an empty total; static */
     uint8_t clip_low, clip_high;        /* of an empty total */
+    enum ih_alpha alpha;                /* of an empty total; set after init */
     struct ih_measurement measurement;
     bool has_colour, has_alpha;
     unsigned not_applied;         /* of any image */

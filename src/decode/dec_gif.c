@@ -19,14 +19,17 @@
 #include <string.h>
 
 struct gif_state {
-    struct ih_source *src;   /* borrowed */
-    GifFileType *gif;        /* owned */
-    uint8_t palette[256][4]; /* transparent black past its end */
+    struct ih_image_info *info; /* borrowed */
+    bool is_over;               /* the first frame has been read */
+    struct ih_source *src;      /* borrowed */
+    GifFileType *gif;           /* owned */
+    uint8_t palette[256][4];    /* transparent black past its end */
     unsigned n_palette, n_channels;
     int transparent;       /* an index, or NO_TRANSPARENT_COLOR */
     uint64_t n_uncovered;  /* uncovered pixels of the screen that are still to be returned */
     size_t width, n_rows;  /* of the frame; n_rows: still to be read */
     uint8_t *indices;      /* owned; one row of the frame */
+    uint8_t last;          /* the last byte that giflib has read */
     struct ih_error error; /* from reading the source */
 };
 
@@ -36,6 +39,7 @@ static int read_bytes(GifFileType *gif, GifByteType *dst, int size)
     size_t got = 0;
     if (ih_source_read(s->src, dst, (size_t)size, &got, &s->error) == IH_OK && got < (size_t)size)
         ih_error_set(&s->error, IH_CORRUPT, "damaged GIF: the file ends before the image does");
+    s->last = got > 0 ? dst[got - 1] : 0;
     return (int)got;
 }
 
@@ -115,8 +119,13 @@ static enum ih_status read_header(struct gif_state *s, struct ih_image_info *inf
     s->gif = DGifOpen(s, read_bytes, &code);
     if (!s->gif)
         return failed(s, code, err);
-    if (!find_frame(s->gif, &s->transparent))
+    if (!find_frame(s->gif, &s->transparent)) {
+        /* giflib reports a code size that it does not take as a failed read. */
+        if (s->gif->Error == D_GIF_ERR_READ_FAILED && s->error.status == IH_OK && s->last > 8)
+            return ih_error_set(err, IH_UNSUPPORTED, "GIF with codes of %u bits is not supported",
+                                s->last);
         return failed(s, s->gif->Error, err);
+    }
     const GifImageDesc *frame = &s->gif->Image;
     if (frame->Width <= 0 || frame->Height <= 0 || frame->Left < 0 || frame->Top < 0)
         return ih_error_set(err, IH_CORRUPT, "damaged GIF: it has no pixels");
@@ -143,6 +152,7 @@ static enum ih_status open_gif(struct ih_source *src, const struct ih_decode_opt
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->src = src;
+    s->info = info;
     enum ih_status status = read_header(s, info, err);
     s->indices = status == IH_OK ? malloc(s->width) : NULL;
     if (status == IH_OK && !s->indices)
@@ -183,6 +193,16 @@ static enum ih_status read_row(struct gif_state *s, uint8_t *pixels, struct ih_e
     return IH_OK;
 }
 
+/* After the first frame: whether there is another. A file that is damaged there has its pixels. */
+static void note_next_frame(struct gif_state *s)
+{
+    int ignored;
+    if (find_frame(s->gif, &ignored))
+        s->info->warnings |= IH_WARNING_MORE_IMAGES;
+    else if (s->gif->Error == 0)
+        s->info->n_frames = 1;
+}
+
 static enum ih_status read_gif(void *state, uint8_t *pixels, size_t capacity_pixels,
                                size_t *n_pixels, struct ih_error *err)
 {
@@ -193,6 +213,10 @@ static enum ih_status read_gif(void *state, uint8_t *pixels, size_t capacity_pix
     for (; s->n_rows > 0 && capacity_pixels - n >= s->width; n += s->width, s->n_rows--)
         if (read_row(s, pixels + n * s->n_channels, err) != IH_OK)
             return err->status;
+    if (n == 0 && !s->is_over) {
+        s->is_over = true;
+        note_next_frame(s);
+    }
     *n_pixels = n;
     return IH_OK;
 }

@@ -147,6 +147,7 @@ static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_op
     info->source_depth = bits;
     info->range = IH_RANGE_FULL;
     info->n_frames = s->info.have_animation ? 0 : 1;
+    info->warnings |= s->info.have_animation ? IH_WARNING_MORE_IMAGES : 0;
     info->not_applied = s->info.orientation == JXL_ORIENT_IDENTITY ? 0 : IH_NOT_APPLIED_ORIENTATION;
     s->told = info;
     uint64_t n_samples, n_pixels = (uint64_t)s->info.xsize * s->info.ysize;

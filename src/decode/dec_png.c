@@ -17,6 +17,7 @@
  */
 #include "decode/decoder.h"
 
+#include "decode/deflate.h"
 #include "decode/png/paths.h"
 
 #include <assert.h>
@@ -111,16 +112,12 @@ static enum ih_status read_png(void *state, uint8_t *pixels, size_t capacity_pix
     return ih_png_stream_read(s->stream, pixels, capacity_pixels, n_pixels, err);
 }
 
-#if defined __aarch64__ || defined __arm__
+#if IH_DEFLATE_OPENS_FILE
 #define PREPARE prepare
-/* The first use of libdeflate opens a file that says what the CPU can do. */
 static enum ih_status prepare(struct ih_error *err)
 {
-    static const uint8_t nothing_deflated[] = {0x78, 0x9c, 3, 0, 0, 0, 0, 1};
-    uint8_t none;
     (void)err;
-    if (ih_png_has_libdeflate())
-        ih_png_inflate(nothing_deflated, sizeof nothing_deflated, &none, 0);
+    ih_deflate_prepare();
     return IH_OK;
 }
 #else

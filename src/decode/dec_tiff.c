@@ -12,6 +12,7 @@
  * Samples are converted here. libtiff's RGBA interface was rejected: it truncates 16 bits to 8 and
  * multiplies colours by alpha. libjpeg-turbo converts JPEG strips and tiles to RGB.
  */
+#include "decode/deflate.h"
 #include "decode/tiff/parts.h"
 
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static enum ih_status load(struct ih_tiff_calls *calls, struct ih_error *err)
 static enum ih_status prepare(struct ih_error *err)
 {
     struct ih_tiff_calls calls;
+    ih_deflate_prepare();
     return load(&calls, err);
 }
 

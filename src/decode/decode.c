@@ -74,6 +74,12 @@ bool ih_probe_jp2(const uint8_t *head, size_t size)
            (size >= 12 && memcmp(head, "\0\0\0\x0CjP  \x0D\x0A\x87\x0A", 12) == 0);
 }
 
+bool ih_probe_preview(const uint8_t *head, size_t size)
+{
+    (void)head, (void)size;
+    return false;
+}
+
 /* The index of the decoder that recognises the file, or of the NULL at the end. */
 static unsigned find(const uint8_t *head, size_t size)
 {
@@ -93,6 +99,18 @@ bool ih_decode_is_image(const uint8_t *head, size_t size)
         if (m->probe(head, size))
             return true;
     return false;
+}
+
+/* The index of the decoder of previews, or of the NULL at the end. */
+static unsigned find_preview(struct ih_error *err)
+{
+    unsigned i = 0;
+    while (ih_decoders[i] && ih_decoders[i]->probe != ih_probe_preview)
+        i++;
+    if (!ih_decoders[i])
+        ih_error_set(err, IH_UNSUPPORTED,
+                     "cannot decode previews of camera raw: not in this build (LibRaw)");
+    return i;
 }
 
 /* Explains why no decoder was found: another build has it, or none. */
@@ -159,8 +177,14 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
         /* Camera raw files look like TIFF, and TGA has no signature. */
         const bool is_sure =
             d->decoder && d->decoder != &ih_decoder_tga && !ih_probe_tiff(head, size);
-        if (!is_sure && ih_recognise(src, err) != IH_OK)
-            return err->status;
+        if (!is_sure && ih_recognise(src, err) != IH_OK) {
+            if (err->limit != IH_LIMIT_RAW_PREVIEW || !options->takes_raw_previews)
+                return err->status;
+            index = find_preview(err);
+            d->decoder = ih_decoders[index];
+            if (!d->decoder)
+                return err->status;
+        }
         if (!d->decoder)
             return unknown(src, err);
         if (d->decoder->is_isolated || options->isolates_all)
@@ -254,6 +278,23 @@ enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_
         status = check_read(d, (uint64_t)planes->width * planes->n_rows, err);
     ih_time_limit_pause(&d->src->time);
     return status;
+}
+
+bool ih_decode_has_next(struct ih_decode *d)
+{
+    static const uint8_t iend[12] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
+    const uint8_t *head;
+    size_t size;
+    struct ih_error err;
+    if (d->remote || d->decoder == &ih_decoder_raw ||
+        ih_source_peek(d->src, sizeof iend + IH_PROBE_BYTES, &head, &size, &err) != IH_OK)
+        return false;
+    if (size >= sizeof iend && memcmp(head, iend, sizeof iend) == 0) { /* the rest of a PNG */
+        head += sizeof iend;
+        size -= sizeof iend;
+    }
+    const struct ih_decoder *next = ih_decoders[find(head, size)];
+    return next && next != &ih_decoder_tga; /* it has no signature */
 }
 
 void ih_decode_close(struct ih_decode *d)

@@ -43,6 +43,8 @@ struct ih_decode_options {
      * at most this many bytes. 0: IH_HELD_BYTES_MAX; 1: never. */
     uint64_t held_bytes_max;
 
+    bool takes_raw_previews; /* decode the JPEG preview of camera raw files */
+
     /* Accept irregular files whose pixels are certain, with a warning (docs/formats.md). */
     bool is_lenient;
 
@@ -158,6 +160,7 @@ bool ih_probe_gif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_heif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jxl(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jp2(const uint8_t *head, size_t size_bytes);
+bool ih_probe_preview(const uint8_t *head, size_t size_bytes); /* false: chosen on request */
 
 /*
  * Decodes outside this process: in a sandbox, for formats whose library is not trusted. The caller
@@ -230,6 +233,10 @@ enum ih_status ih_decode_read(struct ih_decode *d, uint8_t *pixels, size_t capac
 size_t ih_decode_planes_bytes(const struct ih_decode *d);
 enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_t size_bytes,
                                      struct ih_planes *planes, struct ih_error *err);
+
+/* Whether another image begins where the decoder stopped, after its last pixel: on a stream, images
+ * may follow each other. Always false with a decoder process. */
+bool ih_decode_has_next(struct ih_decode *decode);
 
 void ih_decode_close(struct ih_decode *d);
 

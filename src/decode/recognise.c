@@ -110,7 +110,10 @@ static const struct signature signatures[] = {
 
 static enum ih_status refuse(const char *name, const char *advice, struct ih_error *err)
 {
-    return ih_error_set(err, IH_UNKNOWN, "cannot decode: %s is not supported: %s", name, advice);
+    ih_error_set(err, IH_UNKNOWN, "cannot decode: %s is not supported: %s", name, advice);
+    if (strcmp(advice, RAW) == 0)
+        err->limit = IH_LIMIT_RAW_PREVIEW;
+    return IH_UNKNOWN;
 }
 
 static bool has(const uint8_t *head, size_t size, size_t at, const char *bytes, size_t n)
@@ -126,21 +129,39 @@ enum {
     TAG_MAKE = 271,
     TAG_DNG_VERSION = 50706,
     PHOTOMETRIC_FILTER_ARRAY = 32803,
-    PHOTOMETRIC_LINEAR_RAW = 34892
+    PHOTOMETRIC_LINEAR_RAW = 34892,
+    ENTRY_BYTES = 12,
+    ENTRIES_MAX = 256 /* first directories have fewer than 100 */
 };
 
-/* What the first directory says, if it is among the bytes. DNG names itself. In files of other
- * makers the first image is a small preview that names the camera, or a sensor's values. */
-static enum ih_status recognise_raw(const uint8_t *file, size_t size_bytes, struct ih_error *err)
+/* Copies the first directory of a TIFF. head: at least the file's header. A pipe's directory may be
+ * out of reach. Returns the number of bytes. */
+static size_t read_directory(struct ih_source *src, const uint8_t *head, uint8_t *directory,
+                             size_t size_bytes)
 {
-    if (!has(file, size_bytes, 0, "II*\0", 4) && !has(file, size_bytes, 0, "MM\0*", 4))
-        return IH_OK;
-    const bool is_big = file[0] == 'M';
+    const uint64_t at = head[0] == 'M' ? ih_be32(head + 4) : ih_le32(head + 4);
+    const uint8_t *bytes;
+    size_t size, n = ih_source_read_at(src, at, directory, size_bytes);
+    if (n == 0 && ih_source_peek(src, IH_SOURCE_BUFFER_BYTES, &bytes, &size, NULL) == IH_OK &&
+        at < size) {
+        n = size - at < size_bytes ? size - (size_t)at : size_bytes;
+        memcpy(directory, bytes + at, n);
+    }
+    return n;
+}
+
+/* What the first directory says. DNG names itself. In files of other makers the first image is a
+ * small preview that names the camera, or a sensor's values. */
+static enum ih_status recognise_raw(struct ih_source *src, const uint8_t *head,
+                                    struct ih_error *err)
+{
+    uint8_t directory[2 + ENTRY_BYTES * ENTRIES_MAX];
+    const bool is_big = head[0] == 'M';
+    const size_t size = read_directory(src, head, directory, sizeof directory);
     bool has_make = false, is_reduced = false, is_raw = false;
-    uint64_t at = size_bytes < 8 ? size_bytes : is_big ? ih_be32(file + 4) : ih_le32(file + 4);
-    unsigned n = at + 2 > size_bytes ? 0 : is_big ? ih_be16(file + at) : ih_le16(file + at);
-    for (at += 2; n > 0 && at + 12 <= size_bytes; n--, at += 12) {
-        const uint8_t *entry = file + at;
+    unsigned n = size < 2 ? 0 : is_big ? ih_be16(directory) : ih_le16(directory);
+    for (size_t at = 2; n > 0 && at + ENTRY_BYTES <= size; n--, at += ENTRY_BYTES) {
+        const uint8_t *entry = directory + at;
         const unsigned tag = is_big ? ih_be16(entry) : ih_le16(entry);
         const unsigned type = is_big ? ih_be16(entry + 2) : ih_le16(entry + 2);
         const uint32_t value = type == 3 ? (is_big ? ih_be16(entry + 8) : ih_le16(entry + 8))
@@ -203,9 +224,7 @@ enum ih_status ih_recognise(struct ih_source *src, struct ih_error *err)
     }
     if (is_markup(head, size))
         return recognise_text(head, size < TEXT_BYTES ? size : TEXT_BYTES, err);
-    if (!has(head, size, 0, "II*\0", 4) && !has(head, size, 0, "MM\0*", 4))
-        return IH_OK;
-    if (ih_source_peek(src, IH_SOURCE_BUFFER_BYTES, &head, &size, err) != IH_OK)
-        return err->status;
-    return recognise_raw(head, size, err);
+    const bool is_tiff =
+        size >= 8 && (has(head, size, 0, "II*\0", 4) || has(head, size, 0, "MM\0*", 4));
+    return is_tiff ? recognise_raw(src, head, err) : IH_OK;
 }

@@ -10,8 +10,8 @@
 /*
  * Looks at the first bytes of a source and consumes none.
  *
- * Returns IH_OK if the format is not one of them; IH_UNKNOWN, with its name and advice in err; or
- * IH_IO.
+ * Returns IH_OK if the format is not one of them; IH_UNKNOWN, with its name and advice in err, and
+ * IH_LIMIT_RAW_PREVIEW for camera raw; or IH_IO.
  */
 enum ih_status ih_recognise(struct ih_source *src, struct ih_error *err);
 

@@ -257,8 +257,7 @@ static enum ih_status n_units(int *n, struct ih_error *err)
     cudaError_t e = cudaGetDeviceCount(n);
     if (e == cudaSuccess && *n > 0)
         return IH_OK;
-    return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s",
-                        cudaGetErrorString(e != cudaSuccess ? e : cudaErrorNoDevice));
+    return ih_error_set(err, IH_UNAVAILABLE, "no usable NVIDIA GPU: %s", ih_cuda_why_no_gpu(e));
 }
 
 static enum ih_status start(const struct ih_backend_options *options, int ordinal, void **state,

@@ -48,6 +48,15 @@ enum ih_status ih_cuda_status(struct ih_error *err, cudaError_t error, const cha
     return ih_error_set(err, IH_DEVICE, "%s: %s", what, cudaGetErrorString(error));
 }
 
+const char *ih_cuda_why_no_gpu(cudaError_t error)
+{
+    int version = 0;
+    if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&version) == cudaSuccess)
+        return version == 0 ? "there is no NVIDIA driver; install it, or use --device=cpu"
+                            : "the NVIDIA driver is too old for this build; update it";
+    return cudaGetErrorString(error != cudaSuccess ? error : cudaErrorNoDevice);
+}
+
 struct ih_gpu_measures ih_gpu_measures_make(const struct ih_count_spec *spec)
 {
     return (struct ih_gpu_measures){

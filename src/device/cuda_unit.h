@@ -28,6 +28,10 @@ cudaError_t ih_cuda_unit_init(struct ih_cuda_unit *unit, int ordinal, const char
  * error is cleared. */
 enum ih_status ih_cuda_status(struct ih_error *err, cudaError_t error, const char *what);
 
+/* Why cudaGetDeviceCount found no GPU: it returned this error, or success and 0. Static. CUDA calls
+ * a missing driver "insufficient". */
+const char *ih_cuda_why_no_gpu(cudaError_t error);
+
 /* What to count, in the form that kernels take: luma weights and clip thresholds. */
 struct ih_gpu_measures ih_gpu_measures_make(const struct ih_count_spec *spec);
 

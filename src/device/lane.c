@@ -1,13 +1,17 @@
 /*
- * Lanes. They work before their device has started, which takes a GPU a few hundred milliseconds:
+ * Lanes. A lane is one worker's connection to a device. Each call goes to the backend's lane on the
+ * unit, a GPU or the CPU, that the lane is bound to.
  *
- * - With a stand-in, the CPU counts entire images until then. A lane chooses its unit at the start
- *   of each image, so even a short run loses no time to the GPU.
- * - Without one, the lane stages filled bands in plain memory and copies them to the GPU later.
- *   That hides some of the start behind decoding.
+ * A GPU needs a few hundred milliseconds to start. A worker does not wait for it:
  *
- * Lanes get the units in turn, each when it first needs one. Workers of a slower GPU simply take
- * fewer inputs.
+ * - If the device has a stand-in (the CPU), the lane is bound to that first. After the start, the
+ *   lane is bound to a GPU when its next image begins. An image is never split between two units.
+ * - If there is no stand-in, the lane hands out bands in plain memory and keeps them. It waits for
+ *   the start only when these staged bands take too much memory, or at the end of the image. Then
+ *   it copies them to the GPU.
+ *
+ * With several GPUs, each lane in turn is bound to the next one and stays with it. A slower GPU
+ * slows its own workers only: the others take more inputs.
  */
 #include "device/device.h"
 
@@ -17,9 +21,10 @@
 
 enum {
     STAGED_BAND_BYTES = 1 << 20,
-    STAGED_BYTES_MAX = 64 << 20 /* in all lanes together; beyond it they wait for the start */
+    STAGED_BYTES_MAX = 64 << 20 /* in all lanes of a device */
 };
 
+/* A band in plain memory, for a unit that has not started. */
 struct staged_band {
     uint8_t *pixels; /* owned */
     size_t size_bytes, n_pixels;
@@ -29,11 +34,12 @@ struct ih_lane {
     struct ih_device *device;
     struct ih_count_spec spec;
     const struct ih_backend *backend;
-    void *unit;                 /* one of the device's, or the stand-in */
-    void *lane;                 /* the backend's; NULL: none yet, and unit is not valid */
-    struct staged_band *staged; /* owned */
-    size_t n_staged, n_counted; /* bands handed out, and filled */
-    bool band_is_staged;        /* the last band */
+    void *unit;                 /* that the lane is bound to: the device's, or the stand-in */
+    void *lane;                 /* the backend's lane on it; NULL: bound to none yet */
+    struct staged_band *staged; /* [n_staged], owned */
+    size_t n_staged;            /* bands allocated for this image */
+    size_t n_counted;           /* those filled: ih_lane_count has their pixels */
+    bool band_is_staged;        /* ih_lane_band has handed out staged[n_counted] */
 };
 
 enum ih_status ih_lane_open(struct ih_device *device, struct ih_lane **lane, struct ih_error *err)
@@ -100,8 +106,9 @@ static enum ih_status bind(struct ih_lane *l, const struct ih_backend *b, void *
     return IH_OK;
 }
 
-/* Binds the lane to a unit of the device once that has started, until then to the stand-in. Never
- * waits. The stand-in also goes on counting if the GPU has no memory for the lane. */
+/* Called at the start of an image; never waits. Binds the lane to a unit of the device if it has
+ * started, otherwise to the stand-in. If the unit has no memory for another lane, the stand-in
+ * counts this image too. Without a start and a stand-in, the lane stays unbound. */
 static enum ih_status choose_unit(struct ih_lane *l, struct ih_error *err)
 {
     struct ih_device *d = l->device;
@@ -117,7 +124,7 @@ static enum ih_status choose_unit(struct ih_lane *l, struct ih_error *err)
                        : bind(l, &ih_backend_cpu, stand_in, err);
 }
 
-/* Copies a staged band to the backend's buffers and counts it. */
+/* Copies a staged band to buffers of the backend, which may be smaller, and counts it. */
 static enum ih_status count_staged(struct ih_lane *l, const struct staged_band *staged,
                                    struct ih_error *err)
 {
@@ -138,7 +145,7 @@ static enum ih_status count_staged(struct ih_lane *l, const struct staged_band *
     return status;
 }
 
-/* Waits for the start, binds the lane and counts the staged bands. */
+/* Waits for the start, binds the lane, counts the staged bands and frees them. */
 static enum ih_status attach(struct ih_lane *l, struct ih_error *err)
 {
     enum ih_status status = ih_device_wait(l->device, err);
@@ -163,8 +170,9 @@ enum ih_status ih_lane_begin(struct ih_lane *l, const struct ih_count_spec *spec
     return status == IH_OK && l->lane ? l->backend->begin(l->lane, spec, err) : status;
 }
 
-/* A new staged band. NULL if the device has started, too much is staged or memory is short: the
- * lane then waits for the start, which frees the staged bands. */
+/* Allocates a staged band. Returns NULL if the device has started, if the staged bands of all lanes
+ * would take more than STAGED_BYTES_MAX, or if memory is short. The caller then waits for the
+ * start. */
 static struct staged_band *stage(struct ih_lane *l, size_t size_bytes)
 {
     struct ih_device *d = l->device;
@@ -187,7 +195,7 @@ enum ih_status ih_lane_band(struct ih_lane *l, size_t min_bytes, uint8_t **pixel
                             size_t *size_bytes, struct ih_error *err)
 {
     l->band_is_staged = false;
-    if (!l->lane) {
+    if (!l->lane) { /* the device had not started when the image began */
         size_t wanted = min_bytes > STAGED_BAND_BYTES ? min_bytes : STAGED_BAND_BYTES;
         const struct staged_band *staged =
             l->n_staged > l->n_counted ? &l->staged[l->n_counted] : stage(l, wanted);

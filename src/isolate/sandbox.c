@@ -118,7 +118,7 @@ static const char allowed[] =
     "set_robust_list\0rseq\0sched_yield\0membarrier\0sched_getaffinity\0gettid\0getpid\0"
     "rt_sigaction\0rt_sigprocmask\0rt_sigreturn\0sigaltstack\0restart_syscall\0exit\0"
     "exit_group\0clock_gettime\0clock_gettime64\0gettimeofday\0clock_nanosleep\0"
-    "nanosleep\0getrusage\0getrandom\0getrlimit\0ugetrlimit\0sysinfo\0";
+    "clock_nanosleep_time64\0nanosleep\0getrusage\0getrandom\0getrlimit\0ugetrlimit\0sysinfo\0";
 
 /* A filter sees registers, no memory. On 32-bit x86 and s390x, mmap is a call with a pointer to its
  * arguments. 32-bit systems have mmap2 instead; on s390x, mmap can map code too. */

@@ -12,7 +12,12 @@
 /* Largest sizes in bits that 8-bit samples need (T.81, tables F.1 and F.2). */
 enum { IH_JPEG_DC_SIZE_MAX = 11, IH_JPEG_AC_SIZE_MAX = 10 };
 
-enum { IH_JPEG_EOB = 0x00, IH_JPEG_ZRL = 0xF0, IH_JPEG_BLOCK_COEFFICIENTS = 64 };
+enum {
+    IH_JPEG_EOB = 0x00,
+    IH_JPEG_ZRL = 0xF0,
+    IH_JPEG_BLOCK_COEFFICIENTS = 64,
+    IH_JPEG_MCU_BLOCKS_MAX = 6
+};
 
 /* ---- single symbols ---- */
 

@@ -1,29 +1,40 @@
 /*
  * The validator for large files: four interleaved streams.
  *
- * A single stream is latency-bound: each look-up depends on the last one, and the branch at the end
- * of a block is unpredictable. Here four streams take turns, one look-up each, and the end of a
- * block is no branch.
+ * A single stream is latency-bound: each look-up needs the length that the last one found, and the
+ * branch at the end of a block is unpredictable. Here four streams take turns, one look-up each, so
+ * the CPU works on four look-ups at once. The end of a block is computed without a branch.
  *
- * Each stream reads a quarter of the data, so all but the first begin at an arbitrary bit. Huffman
- * codes synchronize themselves: after some MCUs, such a stream almost always reads the right codes.
- * It skips that distance, notes the bit at which an MCU begins, and validates from there. The
- * stream before it reads on until one of its MCUs begins at that bit. Then the two are joined,
- * because from there on both would read the same. If none begins there, the later stream was out of
- * step. It is dropped, and the earlier one reads on to the next stream. The first stream begins in
- * step, so the result depends on no guess.
+ * Each stream reads a quarter of the data. The first one begins at the first code. The others begin
+ * at an arbitrary bit, mostly in the middle of a code. Huffman codes synchronize themselves: after
+ * some MCUs, such a stream is almost always in step, which means that it reads the right codes of
+ * the right blocks. So a stream is used as follows:
  *
- * A stream that begins in the middle does not know the DC predictions. So they are relative until
- * the streams are joined, and the limit for a block's coefficients is split into one for DC and one
- * for AC. A file that exceeds one of them, or that looks damaged, goes to the single stream
- * (validate_scan.c).
+ * 1. It skips some MCUs, which are read but not checked. Then it stores the bit at which its next
+ *    MCU begins, first_bit, and validates all data from there.
+ * 2. The stream before it reads on after its quarter, until one of its MCUs begins at first_bit.
+ *    From there both would read the same, so the earlier stream ends and the two are joined.
+ * 3. If an MCU of the earlier stream begins after first_bit and none began at it, the later stream
+ *    is out of step. It is dropped, and the earlier stream reads on to the stream after it.
+ *
+ * The first stream is in step, so every stream that is joined is in step too. A stream that is out
+ * of step costs time, but does not change the result.
+ *
+ * A DC coefficient is coded as its difference from the one before. A stream that begins in the
+ * middle only knows its own differences. It keeps their sum, and the least and greatest sum so far;
+ * the sums of joined streams are added at the end. As DC is not known earlier, the limit of a block
+ * is split into one for DC and one for AC. If a file exceeds one of them or looks damaged, the
+ * single stream (validate_scan.c) validates it again and has the last word.
+ *
+ * Streams run in rounds. A round only does look-ups and stores the state of each block; add_round
+ * checks the blocks afterwards.
  *
  * Detailed photos, one core of an EPYC, tests/bench/jpeg_validate.sh, time relative to this code:
  *
- *     index of 11 bits (more codes too long)       1.05
- *     index of 13 bits                             1.05
+ *     index of 11 bits (more codes are longer)     1.05
+ *     index of 13 bits (larger tables)             1.05
  *     smaller index at the start of a block        1.03 and more
- *     conditional move, not a table of tables      1.2
+ *     next table by conditional move               1.2
  *     two streams                                  1.2
  *     three streams                                1.06
  *     five, six or eight streams                   no less
@@ -38,46 +49,49 @@
 enum {
     N_STREAMS = 4,
     INDEX_BITS = 12,
-    MCU_BLOCKS_MAX = 6,
-    ROUND_BLOCKS = 64, /* of a stream in a round */
-    ROUND_LOOKUPS = 800,
-    SLACK_BYTES = ROUND_LOOKUPS * 32 / 8 + 8,             /* a round may read beyond the end */
-    ROUND_BLOCKS_MAX = ROUND_BLOCKS + MCU_BLOCKS_MAX + 2, /* with the MCU that it begins in */
+    ROUND_BLOCKS = 64,                        /* a round ends when a stream reaches this block, */
+    ROUND_LOOKUPS = 800,                      /* or after so many look-ups of each stream */
+    SLACK_BYTES = ROUND_LOOKUPS * 32 / 8 + 8, /* a round may read beyond the end */
+    ROUND_BLOCKS_MAX =
+        ROUND_BLOCKS + IH_JPEG_MCU_BLOCKS_MAX + 2, /* two look-ups may end two blocks */
 
     DATA_BYTES_MAX = 1 << 28, /* bits are counted in 32 bits */
     DC_SUM_MAX = 1100,        /* a white or black block has 128 * 8, whatever its quantizer */
     AC_SUM_MAX = IH_JPEG_BLOCK_SUM_MAX - DC_SUM_MAX,
-    DC_RANGE_MAX = 1 << 16, /* no two valid predictions are so far apart */
+    DC_RANGE_MAX = 1 << 16, /* more than any two DC coefficients of a sound file differ by */
 };
 
-/* The distance that a stream skips. It was enough for every stream of every photo tried. Fuzzers
- * use a short one, so that small files have streams that join and streams that are dropped. */
+/* How far a stream reads before it validates: at least that many MCUs and bits. It was enough for
+ * every stream of every photo tried. Fuzzers use a short distance, so that streams are joined and
+ * dropped in small files too. */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { SKIP_MCUS = 1, SKIP_BITS = 16 };
 #else
 enum { SKIP_MCUS = 24, SKIP_BITS = 8192 };
 #endif
 
-/* The position of a stream: only what a look-up needs. */
+/* The part of a stream that a look-up changes. Bits are counted from the start of the data. */
 struct stream {
-    uint64_t block; /* state of its block */
-    const uint32_t *table;
-    uint32_t bit; /* where the next look-up begins */
-    uint32_t at;  /* 2 * its block in the round, an index of `tables` */
+    uint64_t block;        /* the state of the block that is being read (validate_scan.h) */
+    const uint32_t *table; /* for the next look-up */
+    uint32_t bit;          /* where the next look-up begins */
+    uint32_t at;           /* 2 * the number of the block in the round */
 };
 
-/* What a stream has validated. */
+/* The part of a stream that changes after each round. */
 struct progress {
-    uint32_t block_bit;  /* where its block begins */
+    uint32_t block_bit;  /* where its next block begins */
     uint32_t origin_bit; /* where the stream began to read */
     uint32_t first_bit;  /* where it began to validate */
-    unsigned phase;      /* which block of the MCU comes next */
-    unsigned next;       /* the stream that it is going to join; N_STREAMS: the end */
-    uint32_t n_mcus;     /* validated; before that, skipped */
-    bool is_validating, is_done;
-    bool is_joined;                        /* an earlier stream has reached first_bit */
-    bool is_dropped;                       /* no earlier stream will */
-    int32_t dc[IH_HW_JPEG_COMPONENTS_MAX]; /* predictions relative to first_bit, and their range */
+    unsigned phase;      /* the place of its next block in the MCU */
+    unsigned next;       /* the stream that it may join; N_STREAMS: it reads to the end */
+    uint32_t n_mcus;     /* MCUs validated; while it skips, MCUs skipped */
+    bool is_validating;  /* it has finished skipping */
+    bool is_joined;      /* an earlier stream has ended at first_bit */
+    bool is_dropped;     /* it is out of step */
+    bool is_done;        /* it has ended: joined the next one, read all data, or dropped */
+    /* The sum of the DC differences since first_bit, and its least and greatest value so far. */
+    int32_t dc[IH_HW_JPEG_COMPONENTS_MAX];
     int32_t dc_least[IH_HW_JPEG_COMPONENTS_MAX], dc_most[IH_HW_JPEG_COMPONENTS_MAX];
 };
 
@@ -87,14 +101,13 @@ struct scan {
     unsigned n_blocks; /* of an MCU */
     unsigned n_components;
 
-    /* Of each block of a round: its two tables, at its start and after that; beside the first of
-     * them its component's weights; its component; and whether it begins an MCU. */
-    const uint32_t *tables[2 * ROUND_BLOCKS_MAX];
-    const uint32_t *weights[2 * ROUND_BLOCKS_MAX];
+    /* For block b of a round, the same in all rounds and streams. */
+    const uint32_t *tables[2 * ROUND_BLOCKS_MAX];  /* [2 b] at its start, [2 b + 1] after that */
+    const uint32_t *weights[2 * ROUND_BLOCKS_MAX]; /* [2 b] of its component; [2 b + 1] unused */
     uint8_t component_of[ROUND_BLOCKS_MAX];
-    bool is_first[ROUND_BLOCKS_MAX];
+    bool is_first[ROUND_BLOCKS_MAX]; /* it begins an MCU */
 
-    uint64_t blocks[N_STREAMS][ROUND_BLOCKS_MAX]; /* of the round: their states */
+    uint64_t blocks[N_STREAMS][ROUND_BLOCKS_MAX]; /* the states of the blocks of the last round */
     struct stream streams[N_STREAMS];
     struct progress progress[N_STREAMS];
     struct ih_jpeg_component components[IH_HW_JPEG_COMPONENTS_MAX];
@@ -112,7 +125,8 @@ static void end_block(const struct scan *s, struct stream *r)
     r->table = s->tables[r->at];
 }
 
-/* Reads one symbol of any length. After damage the next block begins a bit further. */
+/* Reads one symbol of any length, where the tables cannot. Damage ends the block, and the stream
+ * goes on with the next bit. */
 static void step(struct scan *s, struct stream *r, uint64_t *blocks)
 {
     bool is_end;
@@ -126,13 +140,13 @@ static void step(struct scan *s, struct stream *r, uint64_t *blocks)
         r->table = s->tables[r->at + 1];
 }
 
-/* One look-up: adds an entry to the block's state. Whether the block has ended by that chooses the
- * table of the next look-up, without a branch. */
+/* One look-up: adds an entry to the block's state. `ended`, 0 or 1, then selects the next table and
+ * clears the state by arithmetic, because a branch on it would be unpredictable. */
 static inline __attribute__((always_inline)) void look_up(struct scan *s, struct stream *r,
                                                           uint64_t *blocks, uint64_t *bits)
 {
     const uint32_t entry = r->table[*bits >> (64 - INDEX_BITS)];
-    const uint32_t state = (uint8_t)r->block + (entry & 255); /* known before the sum is */
+    const uint32_t state = (uint8_t)r->block + (entry & 255); /* of bits 0 to 7 */
     if (state & IH_JPEG_IS_STEP) {
         step(s, r, blocks);
         *bits = ih_jpeg_bits(s->data, r->bit);
@@ -145,14 +159,14 @@ static inline __attribute__((always_inline)) void look_up(struct scan *s, struct
         (uint64_t)(entry >> IH_JPEG_SUM_SHIFT) * s->weights[r->at][(uint8_t)r->block];
     *bits <<= length;
     r->bit += length;
-    blocks[r->at / 2] = block; /* the last one of a block stays */
+    blocks[r->at / 2] = block; /* overwritten until the block ends */
     r->table = s->tables[r->at + 1 + ended];
     r->block = block & ((uint64_t)ended - 1);
     r->at += 2 * ended;
 }
 
-/* A round of all streams. The streams are local variables, so that they stay in registers. One load
- * has the bits of two look-ups. */
+/* A round of all streams. They are local variables, to be kept in registers. The bits of one load
+ * are enough for two look-ups. */
 static void run_round(struct scan *s)
 {
     struct stream a = s->streams[0], b = s->streams[1], c = s->streams[2], d = s->streams[3];
@@ -172,7 +186,7 @@ static void run_round(struct scan *s)
     s->streams[0] = a, s->streams[1] = b, s->streams[2] = c, s->streams[3] = d;
 }
 
-/* A round of one stream, when others are done. */
+/* A round of one stream; used when another one is done. */
 static void run_round_of(struct scan *s, unsigned i)
 {
     struct stream r = s->streams[i];
@@ -184,8 +198,9 @@ static void run_round_of(struct scan *s, unsigned i)
     s->streams[i] = r;
 }
 
-/* ---- what a round has shown ---- */
+/* ---- checks after a round ---- */
 
+/* Adds the DC difference of the block at the start of `bits`. */
 static inline void add_dc(struct progress *p, unsigned component,
                           const struct ih_jpeg_huffman *table, uint64_t bits)
 {
@@ -199,8 +214,8 @@ static inline void add_dc(struct progress *p, unsigned component,
         p->dc_most[component] = dc;
 }
 
-/* Whether the rest of the data, from `bit` on, only fills up the last byte with ones. No MCU can be
- * there, because no code is all ones. */
+/* Whether the data from `bit` on is padding: less than 8 bits, all ones. It cannot be an MCU,
+ * because no code is all ones. */
 static bool is_padding(const struct scan *s, uint32_t bit)
 {
     const uint32_t n_left = s->n_bits - bit; /* wraps to a large number beyond the end */
@@ -208,7 +223,8 @@ static bool is_padding(const struct scan *s, uint32_t bit)
     return (s->data[s->n_bits / 8 - 1] & ones) == ones;
 }
 
-/* An MCU begins. Returns false when the stream has joined the next one, or read all data. */
+/* Called when an MCU begins at block_bit: ends the skipping, compares the bit with first_bit of the
+ * later streams, and finds the end of the data. Returns false when the stream is done. */
 static bool begin_mcu(struct scan *s, struct progress *p)
 {
     if (!p->is_validating && p->n_mcus >= SKIP_MCUS && p->block_bit - p->origin_bit >= SKIP_BITS) {
@@ -235,7 +251,8 @@ static bool begin_mcu(struct scan *s, struct progress *p)
     return true;
 }
 
-/* Adds a round of a stream to its progress. Returns false when the data may be damaged. */
+/* Adds the blocks that a stream has read in a round to its progress. Returns false when the data is
+ * not sound, or the stream is out of step. */
 static bool add_round(struct scan *s, unsigned i)
 {
     struct progress *p = &s->progress[i];
@@ -258,16 +275,15 @@ static bool add_round(struct scan *s, unsigned i)
     }
     p->phase = n % s->n_blocks;
     s->streams[i].at = 2 * p->phase;
-    for (unsigned k = 0; k < s->n_components; k++) /* long before a sum overflows */
+    for (unsigned k = 0; k < s->n_components; k++) /* in each round, so that no sum overflows */
         if (p->dc_least[k] < -DC_RANGE_MAX || p->dc_most[k] > DC_RANGE_MAX)
             return false;
-    if (p->is_validating && p->n_mcus > s->n_mcus) /* saves time on much data after a small image */
+    if (p->is_validating && p->n_mcus > s->n_mcus) /* the data is longer than the image */
         return false;
     return p->block_bit <= s->n_bits;
 }
 
-/* Reads until every stream has joined the next one or reached the end. Returns false when the data
- * may be damaged. */
+/* Runs rounds until all streams are done. Returns false when the data may be damaged. */
 static bool run_streams(struct scan *s)
 {
     for (;;) {
@@ -286,14 +302,15 @@ static bool run_streams(struct scan *s)
                 run_round_of(s, i);
             if (add_round(s, i))
                 continue;
-            if (p->is_joined)
+            if (p->is_joined) /* in step: the data is not sound */
                 return false;
-            p->is_dropped = p->is_done = true; /* probably out of step */
+            p->is_dropped = p->is_done = true; /* probably out of step; another stream decides */
         }
     }
 }
 
-/* Whether the joined streams have read all MCUs, with predictions within the limit. */
+/* Whether the joined streams have read all MCUs of the image, and no more, with all DC coefficients
+ * within the limit. */
 static bool is_complete(const struct scan *s)
 {
     int32_t dc[IH_HW_JPEG_COMPONENTS_MAX] = {0};
@@ -342,8 +359,8 @@ static bool is_same(const struct ih_jpeg_codes *a, const struct ih_jpeg_codes *b
     return a->n_symbols == b->n_symbols && memcmp(a->counts, b->counts, 16 + a->n_symbols) == 0;
 }
 
-/* Whether a stream that is in step with blocks gets in step with MCUs too: it does not when all
- * components share their codes. */
+/* Whether a stream finds out which block of an MCU it reads. In colour images it can only find out
+ * when components have different codes: reading a block with wrong tables gives other lengths. */
 static bool can_synchronize(const struct ih_jpeg_plan *plan)
 {
     for (unsigned i = 1; i < plan->n_components; i++)

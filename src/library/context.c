@@ -88,6 +88,7 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
     c->options.decode.max_pixels = s->max_pixels ? s->max_pixels : IH_MAX_PIXELS_DEFAULT;
     c->options.decode.raw_channels = s->raw_channels;
     c->options.decode.is_lenient = s->lenient != 0;
+    c->options.decode.takes_raw_previews = s->raw_preview != 0;
     c->options.decode.timeout_s = s->timeout;
     c->has_budget = s->max_memory != 0;
     return IH_OK;

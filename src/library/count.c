@@ -20,6 +20,8 @@ static void copy_error(struct ih_error *err, const struct ih_error *from)
         ih_error_append(err, "lenient");
     else if (from->limit == IH_LIMIT_TIMEOUT)
         ih_error_append(err, "timeout");
+    else if (from->limit == IH_LIMIT_RAW_PREVIEW)
+        ih_error_append(err, "raw_preview counts its preview");
     else if (from->limit == IH_LIMIT_RAW_CHANNELS)
         ih_error_append(err, "raw_channels reads bare samples");
 }

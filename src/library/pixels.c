@@ -165,7 +165,7 @@ static enum ih_status count_view(struct ih_context *context, const struct view *
     struct ih_result *result = &counts->result;
     const struct ih_pipeline_options *o = &context->options;
     const unsigned n_channels = v->a.n_channels;
-    const bool is_bgr = v->a.is_bgr && n_channels >= 3;
+    const bool is_bgr = v->a.order == IH_ORDER_BGR && n_channels >= 3;
     const struct ih_luma_weights bgr = {o->luma->name, o->luma->blue, o->luma->green, o->luma->red};
     memset(result, 0, sizeof *result);
     result->spec =
@@ -226,6 +226,8 @@ static enum ih_status check_samples(struct ih_array *a, struct ih_error *err)
         return ih_error_set(err, IH_USAGE, "array: %u channels, must be 1 to 4", a->n_channels);
     if (a->depth != 8 && a->depth != 16)
         return ih_error_set(err, IH_USAGE, "array: %u bits per sample, must be 8 or 16", a->depth);
+    if ((unsigned)a->order > IH_ORDER_BGR)
+        return ih_error_set(err, IH_USAGE, "array: order %u is not known", (unsigned)a->order);
     if (a->depth == 8 && (a->range_low || a->range_high))
         return ih_error_set(err, IH_USAGE, "array: a range needs 16 bits per sample");
     if (a->range_high == 0)

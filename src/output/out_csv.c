@@ -1,5 +1,5 @@
 /*
- * CSV in four layouts (--csv=channels|bins|long|stats).
+ * CSV in five layouts (--csv=channels|bins|long|stats|images).
  *
  * Fields are quoted as in RFC 4180 and lines end with LF. Integers are exact; real numbers have six
  * decimals and a decimal point. The header depends on the layout alone, so the files of several
@@ -7,6 +7,7 @@
  * as the path "./=x", which opens the same file.
  */
 #include "base/path.h"
+#include "output/fields.h"
 #include "output/output.h"
 
 #include "counts/total.h"
@@ -25,6 +26,7 @@ struct layout {
     const char *name;
     const char *header;       /* the names of the columns */
     bool has_stats, has_bins; /* the statistics, and bin_0 to bin_255, follow */
+    bool has_failures;        /* a failed input has a row */
     void (*image)(const struct csv_state *s, const char *name, const struct ih_result *r);
 };
 
@@ -168,11 +170,33 @@ static void image_long(const struct csv_state *s, const char *name, const struct
     }
 }
 
+/* One row with all fields. */
+static void image_fields(const struct csv_state *s, const char *name, const struct ih_result *r)
+{
+    struct ih_field_value values[IH_N_FIELDS];
+    ih_fields_compute(r, values);
+    fputs(name, s->stream);
+    for (unsigned i = IH_FIELD_file + 1; i < IH_N_FIELDS; i++) {
+        char text[NAME_BYTES] = "";
+        if (values[i].kind == IH_KIND_TEXT)
+            make_field(text, "", values[i].text);
+        else if (values[i].kind == IH_KIND_REAL)
+            ih_format_real(values[i].real, text);
+        else if (values[i].kind == IH_KIND_INTEGER)
+            *ih_format_count(text, values[i].integer) = '\0';
+        fprintf(s->stream, ",%s", text);
+    }
+    putc('\n', s->stream);
+}
+
+#define FIELD(name, kind, has_share) "," #name
+
 static const struct layout layouts[] = {
-    {"channels", "file,width,height,channel", true, true, image_channels},
-    {"bins", BINS_HEADER, false, false, image_bins},
-    {"long", "file,channel,bin,count", false, false, image_long},
-    {"stats", "file,width,height,channel", true, false, image_channels},
+    {"channels", "file,width,height,channel", true, true, false, image_channels},
+    {"bins", BINS_HEADER, false, false, false, image_bins},
+    {"long", "file,channel,bin,count", false, false, false, image_long},
+    {"stats", "file,width,height,channel", true, false, false, image_channels},
+    {"images", &("" IH_FIELDS(FIELD))[1], false, false, true, image_fields},
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
@@ -206,11 +230,10 @@ static void put_header(struct csv_state *s)
     putc('\n', s->stream);
 }
 
-/* CSV has no record for a failed input. */
 static void record(void *state, const struct ih_result *result)
 {
     struct csv_state *s = state;
-    if (result->status != IH_OK) {
+    if (result->status != IH_OK && !s->layout->has_failures) {
         s->has_failed = true;
         return;
     }
@@ -230,7 +253,8 @@ static void end(void *state)
 
 const struct ih_output ih_output_csv = {
     .name = "csv",
-    .title = "CSV; layouts channels, bins, long, stats",
+    .title = "CSV; layouts channels, bins, long, stats, images",
+    .failures_in = "images",
     .begin = begin,
     .record = record,
     .end = end,

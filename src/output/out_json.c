@@ -41,7 +41,8 @@ static bool is_utf8(const char *text)
     return true;
 }
 
-void ih_json_put_string(FILE *f, const char *text)
+/* escapes_markup   write "<" as an escape, so that the string cannot end a script element */
+static void put_escaped(FILE *f, const char *text, bool escapes_markup)
 {
     if (!text) {
         fputs("null", f);
@@ -55,13 +56,23 @@ void ih_json_put_string(FILE *f, const char *text)
             fputs("\xEF\xBF\xBD", f);
         else if (c == '"' || c == '\\')
             fprintf(f, "\\%c", *text);
-        else if (c < 0x20 || (c >= 0x7F && c < 0xA0))
+        else if (c < 0x20 || (c >= 0x7F && c < 0xA0) || (escapes_markup && c == '<'))
             fprintf(f, "\\u%04lx", c);
         else
             fwrite(text, 1, n, f);
         text += n ? n : 1;
     }
     putc('"', f);
+}
+
+void ih_json_put_string(FILE *f, const char *text)
+{
+    put_escaped(f, text, false);
+}
+
+void ih_json_put_string_in_html(FILE *f, const char *text)
+{
+    put_escaped(f, text, true);
 }
 
 static void put_base64(FILE *f, const char *text)
@@ -338,7 +349,7 @@ static void end_ndjson(void *state)
 const struct ih_output ih_output_json = {
     .name = "json",
     .title = "one JSON document, failed inputs too",
-    .holds_failures = true,
+    .failures_in = "",
     .begin = begin,
     .record = record_json,
     .end = end_json,
@@ -348,7 +359,7 @@ const struct ih_output ih_output_json = {
 const struct ih_output ih_output_ndjson = {
     .name = "ndjson",
     .title = "one JSON object a line for each input, failed ones too",
-    .holds_failures = true,
+    .failures_in = "",
     .begin = begin,
     .record = record_ndjson,
     .end = end_ndjson,

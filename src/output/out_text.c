@@ -16,12 +16,13 @@
  *
  * With colour the histogram shows red, green and blue on top of each other, else luma.
  *
- * --text=lines shows one image per line:
+ * --text=lines shows one image per line, with the folder of all of them in the heading:
  *
- *      pixels  luma              mean  low %  high %  name
- *     480x320  ▃▅▇█▆▄▃▂▁▁▁▁▁▁▁▁  101.5   0.40    1.25  samples/scene.png
+ *      pixels  luma              mean  crushed   blown  samples/
+ *     480x320  ▃▅▇█▆▄▃▂▁▁▁▁▁▁▁▁  101.5    0.40%   1.25%  scene.png
  *
- * A wide terminal gets more columns. The percentages are of pixels with any clipped colour channel.
+ * A wide terminal gets more columns, a narrow one fewer. These percentages are of pixels with any
+ * clipped colour channel.
  */
 #include "output/output.h"
 
@@ -54,17 +55,21 @@ static const char *style(const struct text *s, const char *ansi)
     return s->options.colour ? ansi : "";
 }
 
+/* Widths from which the full view has all percentiles; p05, p95 and entropy; all but the mean and
+ * the clipped shares, and the names of the channels. */
+enum { ALL_PERCENTILES = 98, MOST_STATISTICS = 76, SOME_STATISTICS = 58 };
+
 /* ---- full view: the title ---- */
 
 enum { FACTS_MAX = 160, MEGAPIXEL = 1000000 };
 
-static void describe(char facts[FACTS_MAX], const struct ih_result *r)
+static void describe(char facts[FACTS_MAX], const struct ih_result *r, bool has_names)
 {
     const struct ih_image_info *info = &r->info;
-    int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %u bit%s,", info->width,
+    int n = snprintf(facts, FACTS_MAX, "%" PRIu64 " x %" PRIu64 " %s, %u bit%s%s", info->width,
                      info->height, info->format, info->source_depth,
-                     info->source_depth == 1 ? "" : "s");
-    for (unsigned p = 0; p < info->n_channels && n > 0 && n < FACTS_MAX; p++)
+                     info->source_depth == 1 ? "" : "s", has_names ? "," : "");
+    for (unsigned p = 0; has_names && p < info->n_channels && n > 0 && n < FACTS_MAX; p++)
         n +=
             snprintf(facts + n, (size_t)(FACTS_MAX - n), " %s", ih_plane_name(info->n_channels, p));
 }
@@ -85,7 +90,7 @@ static void put_title(const struct text *s, const struct ih_result *r)
     if (r->is_total)
         describe_total(facts, r);
     else
-        describe(facts, r);
+        describe(facts, r, s->columns >= SOME_STATISTICS);
     bool fits = ih_text_width(name) + INDENT + strlen(facts) <= s->columns;
     fprintf(s->stream, "%s%s%s%s%*s%s\n\n", style(s, BOLD), name, style(s, PLAIN), fits ? "" : "\n",
             INDENT, "", facts);
@@ -95,6 +100,7 @@ static void put_title(const struct text *s, const struct ih_result *r)
 
 enum {
     PLOT_ROWS = 6,
+    PLOT_ROWS_WIDE = 10, /* above 64 columns, to keep the proportions */
     PLOT_COLUMNS_LEAST = 32,
     PLOT_LABEL = 6 /* "  luma" after the axis */
 };
@@ -119,10 +125,10 @@ static void put_plot(const struct text *s, const struct ih_histogram *h)
     static const unsigned rgb[] = {0, 1, 2}, luma[] = {IH_LUMA};
     const bool is_gray = ih_colour_channels(h->n_channels) == 1;
     const bool is_mixed = s->options.colour && !is_gray;
-    struct ih_plot plot = {
-        .n_columns = plot_columns(s), .n_rows = PLOT_ROWS, .n_curves = is_mixed ? 3 : 1};
+    struct ih_plot plot = {.n_columns = plot_columns(s), .n_curves = is_mixed ? 3 : 1};
+    plot.n_rows = plot.n_columns > 64 ? PLOT_ROWS_WIDE : PLOT_ROWS;
     ih_plot_fill(&plot, h, is_mixed ? rgb : luma);
-    for (unsigned row = PLOT_ROWS; row-- > 0;) {
+    for (unsigned row = plot.n_rows; row-- > 0;) {
         fprintf(s->stream, "%*s", INDENT, "");
         ih_plot_put_row(s->stream, &plot, row, s->options.unicode);
         putc('\n', s->stream);
@@ -132,48 +138,74 @@ static void put_plot(const struct text *s, const struct ih_histogram *h)
 
 /* ---- full view: the table ---- */
 
-enum { ALL_PERCENTILES = 98 /* columns of the table with all percentiles */ };
-
 static const char *plane_style(const struct text *s, const char *plane)
 {
     static const struct {
         const char *plane, *ansi;
-    } styles[] = {{"red", "\033[31m"}, {"green", "\033[32m"}, {"blue", "\033[34m"}, {"luma", BOLD}};
+    } styles[] = {
+        {"red", IH_INK("160")}, {"green", IH_INK("28")}, {"blue", IH_INK("27")}, {"luma", BOLD}};
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
         if (strcmp(styles[i].plane, plane) == 0)
             return style(s, styles[i].ansi);
     return "";
 }
 
-/* A narrow table shows three of the percentiles 1 5 25 50 75 95 99. */
+/* Less than all: p05, the median, p95; in a narrow table the median. */
 static bool shows_percentile(const struct text *s, unsigned i)
 {
-    return s->columns >= ALL_PERCENTILES || i == 1 || i == 3 || i == 5;
+    return s->columns >= ALL_PERCENTILES || (s->columns >= SOME_STATISTICS && i == 3) ||
+           (s->columns >= MOST_STATISTICS && (i == 1 || i == 5));
 }
 
 static void put_table_heading(const struct text *s)
 {
-    fprintf(s->stream, "%*s         mean  stddev  min", INDENT, "");
+    fprintf(s->stream, "%*s         mean", INDENT, "");
+    if (s->columns >= SOME_STATISTICS)
+        fputs("  stddev  min", s->stream);
     for (unsigned i = 0; i < IH_PERCENTILES; i++) {
         if (shows_percentile(s, i) && ih_percentile_percents[i] == 50)
             fputs("  median", s->stream);
         else if (shows_percentile(s, i))
             fprintf(s->stream, "  p%02u", ih_percentile_percents[i]);
     }
-    fputs("  max  entropy  low %  high %\n", s->stream);
+    if (s->columns >= SOME_STATISTICS)
+        fputs("  max", s->stream);
+    if (s->columns >= MOST_STATISTICS)
+        fputs("  entropy", s->stream);
+    fputs("  low %  high %\n", s->stream);
+}
+
+/* Writes a share in a colour if it is so large that it can be seen: shadows blue, highlights red.
+ */
+static void put_share(const struct text *s, int width, uint64_t part, uint64_t total, bool is_high,
+                      const char *unit)
+{
+    enum { SEEN = 100 }; /* one pixel in a hundred */
+    char share[IH_PERCENT_MAX];
+    const bool is_seen = part > 0 && part >= total / SEEN;
+    const char *ink = !is_seen ? "" : style(s, is_high ? IH_INK("160") : IH_INK("27"));
+    fprintf(s->stream, "%s%*s%s%s", ink, width, ih_text_percent(share, part, total), unit,
+            *ink ? PLAIN : "");
 }
 
 static void put_table_row(const struct text *s, const char *name, const struct ih_stats *t)
 {
-    char low[IH_PERCENT_MAX], high[IH_PERCENT_MAX];
-    fprintf(s->stream, "%*s%s%-5s%s  %6.2f  %6.2f  %3u", INDENT, "", plane_style(s, name), name,
-            style(s, PLAIN), t->mean, t->stddev, t->min);
+    fprintf(s->stream, "%*s%s%-5s%s  %6.2f", INDENT, "", plane_style(s, name), name,
+            style(s, PLAIN), t->mean);
+    if (s->columns >= SOME_STATISTICS)
+        fprintf(s->stream, "  %6.2f  %3u", t->stddev, t->min);
     for (unsigned i = 0; i < IH_PERCENTILES; i++)
         if (shows_percentile(s, i))
             fprintf(s->stream, "  %*u", ih_percentile_percents[i] == 50 ? 6 : 3, t->percentile[i]);
-    fprintf(s->stream, "  %3u  %7.2f  %5s  %6s\n", t->max, t->entropy,
-            ih_text_percent(low, t->clip_low, t->count),
-            ih_text_percent(high, t->clip_high, t->count));
+    if (s->columns >= SOME_STATISTICS)
+        fprintf(s->stream, "  %3u", t->max);
+    if (s->columns >= MOST_STATISTICS)
+        fprintf(s->stream, "  %7.2f", t->entropy);
+    fputs("  ", s->stream);
+    put_share(s, 5, t->clip_low, t->count, false, "");
+    fputs("  ", s->stream);
+    put_share(s, 6, t->clip_high, t->count, true, "");
+    putc('\n', s->stream);
 }
 
 static void put_table(const struct text *s, const struct ih_result *r)
@@ -194,18 +226,27 @@ static void put_table(const struct text *s, const struct ih_result *r)
 
 static void put_clipping(const struct text *s, const struct ih_histogram *h)
 {
-    char any_high[IH_PERCENT_MAX], all_high[IH_PERCENT_MAX];
-    char any_low[IH_PERCENT_MAX], all_low[IH_PERCENT_MAX];
-    ih_text_percent(any_high, h->any_high, h->n_pixels);
-    ih_text_percent(all_high, h->all_high, h->n_pixels);
-    ih_text_percent(any_low, h->any_low, h->n_pixels);
-    ih_text_percent(all_low, h->all_low, h->n_pixels);
-    if (ih_colour_channels(h->n_channels) == 3)
-        fprintf(s->stream,
-                "\n%*sblown: any channel %s %%, all %s %%; crushed: any %s %%, all %s %%\n", INDENT,
-                "", any_high, all_high, any_low, all_low);
+    FILE *f = s->stream;
+    const bool is_colour = ih_colour_channels(h->n_channels) == 3;
+    fprintf(f, "\n%*sblown: ", INDENT, "");
+    if (is_colour)
+        fputs(s->columns >= MOST_STATISTICS ? "any channel " : "any ", f);
+    put_share(s, 0, is_colour ? h->any_high : h->all_high, h->n_pixels, true, " %");
+    if (is_colour) {
+        fputs(", all ", f);
+        put_share(s, 0, h->all_high, h->n_pixels, true, " %");
+    }
+    if (s->columns >= MOST_STATISTICS)
+        fputs("; crushed: ", f);
     else
-        fprintf(s->stream, "\n%*sblown: %s %%; crushed: %s %%\n", INDENT, "", all_high, all_low);
+        fprintf(f, "\n%*scrushed: ", INDENT, "");
+    if (is_colour) {
+        fputs("any ", f);
+        put_share(s, 0, h->any_low, h->n_pixels, false, " %");
+        fputs(", all ", f);
+    }
+    put_share(s, 0, h->all_low, h->n_pixels, false, " %");
+    putc('\n', f);
 }
 
 static void put_versions(const struct text *s, const struct ih_result *r)
@@ -233,32 +274,72 @@ static void show_full(struct text *s, const struct ih_result *r)
 
 /* ---- lines view ---- */
 
-/* Terminal widths from which a line has more. At least 28 columns are left for the name. */
-enum { HAS_SPREAD = 100, HAS_WIDE_CURVE = 120, HAS_ENTROPY = 132 };
+/*
+ * Terminal widths from which a line has more. At least NAME_LEAST columns are left for the name.
+ *
+ *     HAS_CLIPPING     the shares of clipped pixels
+ *     HAS_SIZE         the size of the image
+ *     HAS_CURVE        a curve of 16 columns instead of 8; then of 32 and 64
+ *     HAS_SPREAD       stddev, median
+ *     HAS_ENTROPY      entropy
+ *     HAS_PERCENTILES  p05, p95
+ */
+enum {
+    HAS_CLIPPING = 50,
+    HAS_SIZE = 64,
+    HAS_CURVE = 80,
+    HAS_SPREAD = 100,
+    HAS_WIDE_CURVE = 120,
+    HAS_ENTROPY = 132,
+    HAS_PERCENTILES = 160,
+    HAS_WIDEST_CURVE = 180
+};
 
-enum { NAME_LEAST = 16, CURVE = 16, WIDE_CURVE = 32, SIZE_TEXT_MAX = 48 };
+enum { NAME_LEAST = 16, SIZE_TEXT_MAX = 48 };
 
 static unsigned curve_columns(const struct text *s)
 {
-    return s->columns >= HAS_WIDE_CURVE ? WIDE_CURVE : CURVE;
+    return s->columns >= HAS_WIDEST_CURVE ? 64
+           : s->columns >= HAS_WIDE_CURVE ? 32
+           : s->columns >= HAS_CURVE      ? 16
+                                          : 8;
 }
 
 /* Returns the columns before the name. */
 static unsigned columns_taken(const struct text *s)
 {
-    return 38 + curve_columns(s) + (s->columns >= HAS_SPREAD ? 16 : 0) +
-           (s->columns >= HAS_ENTROPY ? 9 : 0);
+    return curve_columns(s) + 9 + (s->columns >= HAS_SIZE ? 13 : 0) +
+           (s->columns >= HAS_SPREAD ? 16 : 0) + (s->columns >= HAS_PERCENTILES ? 10 : 0) +
+           (s->columns >= HAS_ENTROPY ? 9 : 0) + (s->columns >= HAS_CLIPPING ? 17 : 0);
+}
+
+/* Writes a name so that the line fits the terminal. */
+static void put_name(const struct text *s, const char *name)
+{
+    char shown[IH_ESCAPED_MAX];
+    const unsigned taken = columns_taken(s);
+    const unsigned left = s->columns > taken + NAME_LEAST ? s->columns - taken : NAME_LEAST;
+    ih_escape(shown, sizeof shown, name);
+    ih_text_put_short(s->stream, shown, s->options.columns ? left : 0, s->options.unicode);
 }
 
 static void put_line_heading(const struct text *s)
 {
-    fprintf(s->stream, "%s%11s  %-*s   mean", style(s, BOLD), "pixels", (int)curve_columns(s),
-            "luma");
+    fputs(style(s, BOLD), s->stream);
+    if (s->columns >= HAS_SIZE)
+        fprintf(s->stream, "%11s  ", "pixels");
+    fprintf(s->stream, "%-*s   mean", (int)curve_columns(s), "luma");
     if (s->columns >= HAS_SPREAD)
         fputs("  stddev  median", s->stream);
+    if (s->columns >= HAS_PERCENTILES)
+        fputs("  p05  p95", s->stream);
     if (s->columns >= HAS_ENTROPY)
         fputs("  entropy", s->stream);
-    fprintf(s->stream, "  low %%  high %%  name%s\n", style(s, PLAIN));
+    if (s->columns >= HAS_CLIPPING)
+        fputs("  crushed   blown", s->stream);
+    fputs("  ", s->stream);
+    put_name(s, s->options.folder && *s->options.folder ? s->options.folder : "name");
+    fprintf(s->stream, "%s\n", style(s, PLAIN));
 }
 
 static void put_size(const struct text *s, const struct ih_result *r)
@@ -276,41 +357,42 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
 {
     const struct ih_histogram *h = &r->histogram;
     struct ih_stats t;
-    char low[IH_PERCENT_MAX], high[IH_PERCENT_MAX];
     ih_stats_compute(h, IH_LUMA, &r->spec, &t);
     fprintf(s->stream, "  %5.1f", t.mean);
     if (s->columns >= HAS_SPREAD)
         fprintf(s->stream, "  %6.1f  %6u", t.stddev, t.percentile[3]);
+    if (s->columns >= HAS_PERCENTILES)
+        fprintf(s->stream, "  %3u  %3u", t.percentile[1], t.percentile[5]);
     if (s->columns >= HAS_ENTROPY)
         fprintf(s->stream, "  %7.2f", t.entropy);
-    fprintf(s->stream, "  %5s  %6s  ", ih_text_percent(low, h->any_low, h->n_pixels),
-            ih_text_percent(high, h->any_high, h->n_pixels));
-}
-
-static void put_name(const struct text *s, const struct ih_result *r)
-{
-    char name[IH_ESCAPED_MAX];
-    unsigned taken = columns_taken(s);
-    unsigned left = s->columns > taken + NAME_LEAST ? s->columns - taken : NAME_LEAST;
-    ih_escape(name, sizeof name, r->path);
-    ih_text_put_short(s->stream, name, s->options.columns ? left : 0, s->options.unicode);
-    putc('\n', s->stream);
+    if (s->columns >= HAS_CLIPPING) {
+        put_share(s, 8, h->any_low, h->n_pixels, false, "%");
+        put_share(s, 7, h->any_high, h->n_pixels, true, "%");
+    }
+    fputs("  ", s->stream);
 }
 
 static void show_line(struct text *s, const struct ih_result *r)
 {
+    if (!s->has_records && r->is_read) /* the folder is that of result files, not of images */
+        s->options.folder = NULL;
+    const char *folder = s->options.folder ? s->options.folder : "";
+    const size_t n_folder = strlen(folder);
+    const bool is_within = !r->is_total && strncmp(r->path, folder, n_folder) == 0;
     if (!s->has_records)
         put_line_heading(s);
     fputs(r->is_total ? style(s, BOLD) : "", s->stream);
-    put_size(s, r);
+    if (s->columns >= HAS_SIZE)
+        put_size(s, r);
     if (r->histogram.n_pixels > 0) {
         ih_plot_put_line(s->stream, &r->histogram, IH_LUMA, curve_columns(s), s->options.unicode);
         put_numbers(s, r);
     } else {
-        fprintf(s->stream, "%-*s", (int)(columns_taken(s) - 13), "no pixels");
+        const unsigned taken = columns_taken(s) - (s->columns >= HAS_SIZE ? 13 : 0);
+        fprintf(s->stream, "%-*s", (int)taken, "no pixels");
     }
-    put_name(s, r);
-    fputs(r->is_total ? style(s, PLAIN) : "", s->stream);
+    put_name(s, is_within ? r->path + n_folder : r->path);
+    fprintf(s->stream, "%s\n", r->is_total ? style(s, PLAIN) : "");
 }
 
 /* ---- the output ---- */

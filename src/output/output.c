@@ -12,6 +12,12 @@ const struct ih_output *const ih_outputs[] = {
     NULL,
 };
 
+bool ih_output_holds_failures(const struct ih_output *output, const char *layout)
+{
+    const char *in = output->failures_in;
+    return in && (*in == '\0' || (layout && strcmp(in, layout) == 0));
+}
+
 const char *ih_format_real(double v, char text[IH_REAL_MAX])
 {
     text[0] = '\0';

@@ -16,6 +16,7 @@ struct ih_output_options {
     const char *layout; /* CSV: "channels", ...; text: "full" or "lines"; NULL: the first one */
     bool colour;        /* text: use ANSI colours */
     bool unicode;       /* text: use block elements and other non-ASCII characters */
+    const char *folder; /* text: of all inputs, "photos/"; NULL: none. Borrowed until close */
     unsigned columns;   /* text: width of the terminal; 0: not a terminal, keep long names */
     bool verbose;       /* name the decoder, device and kernel of each result */
 };
@@ -23,7 +24,7 @@ struct ih_output_options {
 struct ih_output {
     const char *name; /* "csv"; the option --csv selects it */
     const char *title;
-    bool holds_failures; /* failed inputs have records, so a file of failures alone is kept */
+    const char *failures_in; /* the layout with records of failed inputs; "": all; NULL: none */
 
     /* *state   owned by the caller, released with close. Returns IH_OK or IH_MEMORY. */
     enum ih_status (*begin)(FILE *stream, const struct ih_output_options *options, void **state,
@@ -38,6 +39,10 @@ struct ih_output {
 #undef OUTPUT
 
 extern const struct ih_output *const ih_outputs[]; /* NULL at the end */
+
+/* True if failed inputs have records in this layout (NULL: the first), so that a file of failures
+ * alone is kept. */
+bool ih_output_holds_failures(const struct ih_output *output, const char *layout);
 
 /*
  * Formats v with 6 decimals and a decimal point in every locale, rounded to nearest; "" for NaN.
@@ -77,5 +82,8 @@ uint64_t ih_highest_bar(uint64_t *bars, size_t n, bool without_spikes);
 /* Writes text, or null for NULL, as a JSON string that is always valid UTF-8: U+FFFD replaces each
  * invalid byte. DEL and the C1 controls are escaped because a terminal would obey them. */
 void ih_json_put_string(FILE *f, const char *text);
+
+/* The same for a script element of an HTML page, which "</script>" in a string would end. */
+void ih_json_put_string_in_html(FILE *f, const char *text);
 
 #endif

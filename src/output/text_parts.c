@@ -209,12 +209,13 @@ static struct cell cell_at(const struct ih_plot *plot, unsigned c, unsigned row,
 /* All three curves together use the terminal's text colour: white on dark, black on light. */
 static void put_colours(FILE *f, unsigned lower, unsigned upper)
 {
-    enum { ALL = 7 };
+    /* none, red, green, yellow, blue, magenta, cyan, gray */
+    static const unsigned char inks[] = {0, 160, 28, 136, 27, 163, 31, 245};
     fputs("\033[0", f);
-    if (lower != 0 && lower != ALL)
-        fprintf(f, ";3%u", lower);
+    if (lower != 0)
+        fprintf(f, ";38;5;%u", inks[lower]);
     if (upper != 0)
-        fprintf(f, ";4%u", upper);
+        fprintf(f, ";48;5;%u", inks[upper]);
     putc('m', f);
 }
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "decode/archive.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,6 +77,30 @@ static enum ih_status count_bands(const struct ih_pipeline_options *options,
     return status;
 }
 
+/* Leaves a result file to the taker, open if it cannot be opened again. Only if it is named: in a
+ * directory walk it may be the output of an earlier run over the same images. */
+static bool leave_records(const struct ih_pipeline_options *options, const struct ih_input *input,
+                          struct ih_source *src, struct ih_result *result)
+{
+    const uint8_t *head;
+    size_t size;
+    uint64_t n_bytes;
+    struct ih_error ignored;
+    if (!options->is_result_file || options->decode.raw_channels || !input->is_named ||
+        ih_source_peek(src, IH_PROBE_BYTES, &head, &size, &ignored) != IH_OK ||
+        !options->is_result_file(head, size))
+        return false;
+    if (input->is_stdin || input->bytes || !ih_source_size(src, &n_bytes)) {
+        result->records = malloc(sizeof *result->records);
+        if (!result->records)
+            return false;
+        *result->records = *src;
+        *src = (struct ih_source){.is_open = false};
+    }
+    result->has_records = true;
+    return true;
+}
+
 /* Checks that an opened source is no output, finds its decoder and counts it. */
 static enum ih_status count_source(const struct ih_pipeline_options *options,
                                    const struct ih_input *input, struct ih_lane *lane,
@@ -95,12 +120,17 @@ static enum ih_status count_source(const struct ih_pipeline_options *options,
         *err = conflict;
         status = conflict.status;
     }
+    if (status == IH_UNKNOWN)
+        leave_records(options, input, src, result);
     if (status == IH_OK) {
         result->spec = (struct ih_count_spec){decode.info.n_channels, options->luma,
                                               options->clip_low, options->clip_high};
         result->decoder_version = result->library = decode.decoder->version();
         status = count_bands(options, &decode, lane, result);
         result->info = decode.info;
+        if (status == IH_OK &&
+            (decode.info.n_frames > 1 || (input->is_stdin && ih_decode_has_next(&decode))))
+            result->info.warnings |= IH_WARNING_MORE_IMAGES;
     }
     if (is_open) {
         last_ns = ih_clock_ns();

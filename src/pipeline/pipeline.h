@@ -55,6 +55,8 @@ struct ih_pipeline_options {
      * (i + m) % n_shards + 1. Every shard reads all archives. n_shards 0: the whole run. */
     unsigned shard, n_shards;
     bool skips_transparent; /* do not count pixels whose alpha is 0 */
+    /* Recognises result files, whose records are results (result.h); NULL: they are no inputs. */
+    bool (*is_result_file)(const uint8_t *head, size_t size_bytes);
     enum ih_jpeg_side jpeg;
     /* The process ends after this run. Hardware JPEG decoders are left running and out of the
      * report; see ih_device_cancel_start. */

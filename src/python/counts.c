@@ -360,6 +360,63 @@ static PyObject *counts_compare(PyObject *a, PyObject *b, int operation)
     return PyBool_FromLong(are_equal(a, b) == (operation == Py_EQ));
 }
 
+/* ---- saving and loading ---- */
+
+static PyObject *counts_to_bytes(PyObject *object, PyObject *arguments)
+{
+    (void)arguments;
+    const struct ih_counts *counts = self_of(object)->counts;
+    const size_t size_bytes = ih_counts_save(counts, NULL, 0);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size_bytes);
+    if (bytes)
+        ih_counts_save(counts, PyBytes_AsString(bytes), size_bytes);
+    return bytes;
+}
+
+static PyObject *load(struct py_state *state, PyObject *bytes, PyObject *file)
+{
+    struct ih_counts *counts = NULL;
+    struct ih_error err;
+    Py_buffer view;
+    if (PyObject_GetBuffer(bytes, &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    enum ih_status status = ih_counts_open(&counts, &err);
+    if (status == IH_OK)
+        status = ih_counts_load(counts, view.buf, (size_t)view.len, &err);
+    PyBuffer_Release(&view);
+    if (status == IH_OK)
+        return py_counts_new(state, counts, file);
+    ih_counts_close(counts);
+    return py_error_raise(state, &err, NULL);
+}
+
+static PyObject *counts_from_bytes(PyObject *type, PyObject *bytes)
+{
+    return load(PyType_GetModuleState((PyTypeObject *)type), bytes, NULL);
+}
+
+PyObject *py_load(PyObject *module, PyObject *arguments)
+{
+    PyObject *bytes, *file;
+    if (!PyArg_ParseTuple(arguments, "OO:load", &bytes, &file))
+        return NULL;
+    return load(PyModule_GetState(module), bytes, file == Py_None ? NULL : file);
+}
+
+/* For pickle and copy. */
+static PyObject *counts_reduce(PyObject *object, PyObject *arguments)
+{
+    PyObject *module = PyType_GetModule(Py_TYPE(object));
+    PyObject *function = module ? PyObject_GetAttrString(module, "load") : NULL;
+    PyObject *bytes = function ? counts_to_bytes(object, arguments) : NULL;
+    PyObject *file = self_of(object)->file;
+    PyObject *result =
+        bytes ? Py_BuildValue("O(OO)", function, bytes, file ? file : Py_None) : NULL;
+    Py_XDECREF(bytes);
+    Py_XDECREF(function);
+    return result;
+}
+
 /* ---- views, in Python ---- */
 
 static PyObject *counts_to_dict(PyObject *self, PyObject *arguments)
@@ -408,6 +465,15 @@ static PyMethodDef counts_methods[] = {
     {"histogram", counts_histogram, METH_O,
      "histogram($self, plane, /)\n--\n\nThe bins of one plane, by name or number: a memoryview of "
      "uint64 [256], without a copy."},
+    {"to_bytes", counts_to_bytes, METH_NOARGS,
+     "to_bytes($self)\n--\n\nThe counts and all that defines them as bytes, the same on every "
+     "machine. "
+     "Leaves out file and kernel."},
+    {"from_bytes", counts_from_bytes, METH_O | METH_CLASS,
+     "from_bytes($type, data, /)\n--\n\nThe counts that to_bytes or ih_counts_save has saved. "
+     "Raises "
+     "Error for damaged data."},
+    {"__reduce__", counts_reduce, METH_NOARGS, NULL},
     {"to_dict", counts_to_dict, METH_NOARGS,
      "to_dict($self)\n--\n\nThe description, the statistics and the bins as plain Python objects, "
      "with the keys of imghist's JSON."},

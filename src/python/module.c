@@ -86,6 +86,8 @@ static PyObject *cores(PyObject *module, PyObject *arguments)
 static PyMethodDef functions[] = {
     {"cores", cores, METH_NOARGS, "cores() -> int: threads that can run at once."},
     {"iterate", py_iterate, METH_VARARGS, "See imghist.Context.count_many."},
+    {"load", py_load, METH_VARARGS, "See imghist.Counts.from_bytes."},
+    {"batch", py_batch, METH_VARARGS, "See imghist.count_batch."},
     {"chart", py_chart, METH_VARARGS, "See imghist.Counts.chart."},
     {"arrow_stream", py_arrow_stream, METH_VARARGS, "See imghist.Table."},
     {NULL, NULL, 0, NULL},

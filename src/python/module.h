@@ -52,12 +52,43 @@ PyObject *py_delegate(const char *module, const char *function, PyObject *argume
 extern PyType_Spec py_context_spec, py_counts_spec, py_iterator_spec;
 extern PyStructSequence_Desc py_stats_desc;
 
+/* ---- tensors: arrays in host or GPU memory (tensor.c) ---- */
+
+enum { PY_DIMENSIONS_MAX = 5 };
+
+/* A description of an array, with a reference to its memory. */
+struct py_tensor {
+    const void *data;
+    char kind;     /* 'u' unsigned, 'i' signed integers; '?': any other */
+    unsigned bits; /* per element */
+    int n_dimensions;
+    Py_ssize_t shape[PY_DIMENSIONS_MAX];   /* not negative */
+    Py_ssize_t strides[PY_DIMENSIONS_MAX]; /* bytes */
+    bool is_on_gpu;
+    Py_buffer view; /* held if view.obj is not NULL */
+    PyObject *held; /* owned */
+    void *managed;  /* DLManagedTensor, owned */
+};
+
+/* Whether an object has the buffer protocol, __array_interface__, DLPack or
+ * __cuda_array_interface__. */
+bool py_tensor_is_one(PyObject *object);
+
+/* stream: for __dlpack__ of a tensor on a GPU; NULL: it is not asked for its memory, and only
+ * is_on_gpu is set. */
+bool py_tensor_open(struct py_tensor *tensor, PyObject *object, PyObject *stream, bool is_written);
+void py_tensor_close(struct py_tensor *tensor); /* all zero is allowed; keeps an exception */
+
+/* batch(context, tensor, layout, order, labels, n_labels, has_luma, wants_sums, stream, allocate);
+ * see _batch.py (batch.c). */
+PyObject *py_batch(PyObject *module, PyObject *arguments);
+
 /* ---- inputs: what can be counted (input.c) ---- */
 
 /* How the dimensions of an array are read. */
 struct py_layout {
     char letters[4]; /* "HWC"; "": by the number of dimensions */
-    bool is_bgr;
+    enum ih_order order;
     unsigned range_low, range_high; /* 0, 0: the whole range */
 };
 
@@ -77,16 +108,14 @@ enum py_input_kind {
 struct py_input {
     enum py_input_kind kind;
     PyObject *source; /* owned: the path as str; NULL for other inputs */
-    PyObject *held;   /* owned: what the other fields point into, the stream, or the error */
-    Py_buffer view;   /* held if view.obj is not NULL */
-    void *tensor;     /* DLManagedTensor, owned; NULL: none */
+    PyObject *held;   /* owned: the bytes of path, or the stream */
+    struct py_tensor tensor;
     const char *path;
     const void *bytes;
     size_t size_bytes; /* of bytes or of the array */
     struct ih_array array;
-    bool is_named; /* not found in a directory */
-    /* An exception of the stream's read. */
-    PyObject *error;
+    bool is_named;   /* not found in a directory */
+    PyObject *error; /* owned: an exception of the stream's read, or in place of an input */
 };
 
 /* is_read: a file object is read at once, so that counting needs no GIL. */
@@ -107,6 +136,9 @@ PyObject *py_counts_new(struct py_state *state, struct ih_counts *counts, PyObje
 
 /* The counts of a Counts object. */
 const struct ih_counts *py_counts_get(PyObject *self);
+
+/* Loads what Counts.to_bytes has saved: load(bytes, file) -> Counts. */
+PyObject *py_load(PyObject *module, PyObject *arguments);
 
 /* Draws a chart: chart(counts, name, width, height, theme, scale) -> bytes (chart.c). */
 PyObject *py_chart(PyObject *module, PyObject *arguments);

@@ -2,10 +2,11 @@
  * Batches of images in GPU memory: histogram_batch compared with a count on the host, the memory,
  * and a loop of CUB calls.
  *
- *   gpu_batch [--check] [--plans] [--mib=N] [PHOTO.ppm]
+ *   gpu_batch [--check] [--plans] [--side=N] [--mib=N] [PHOTO.ppm]
  *
  * --check    only parity with the host, of every plan, on small and odd inputs
  * --plans    also the times of every plan
+ * --side     only images of this width and height
  * --mib      size of a batch, 768 by default, much larger than the L2 cache
  * PHOTO.ppm  photos; images are cut from places all over them
  *
@@ -238,17 +239,18 @@ static double cub_us(uint32_t n_images, uint32_t side)
 
 /* ---- tables ---- */
 
-static void table(bool has_plans)
+static void table(bool has_plans, uint32_t only_side)
 {
-    static const uint32_t sides[] = {32, 64, 128, 224, 225, 256, 384, 512, 1024, 2048};
+    static const uint32_t sides[] = {32, 64, 96, 128, 224, 225, 256, 384, 512, 1024, 2048};
     printf("\nuint8 RGB with luma, sums and joint clip counts: GB/s (share of the read roofline)\n"
            "%-6s %-8s %-7s %-7s %16s %12s %9s%s\n",
            "side", "images", "data", "layout", "ours", "images/s", "over CUB",
-           has_plans ? "   plans 1 to 4" : "");
+           has_plans ? "   plans 1 to 3" : "");
     for (const uint32_t side : sides)
         for (int is_photo = 0; is_photo < 2; is_photo++) {
             const uint32_t n = (uint32_t)(b.pool_bytes / (side * side * 3));
-            if (is_photo && b.photo.rgb.empty())
+            if ((is_photo && (side >= b.photo_width || side >= b.photo_height)) ||
+                (only_side && side != only_side))
                 continue;
             fill(is_photo, n, side, side, 3);
             const double n_bytes = (double)n * side * side * 3, peer_us = cub_us(n, side);
@@ -279,7 +281,7 @@ static void table_few(bool has_plans)
                                         {224, 32}, {224, 256}, {224, 1000}, {1024, 1},
                                         {1024, 8}, {1024, 64}, {4096, 1},   {4096, 4}};
     printf("\nFew images, random NHWC: microseconds, and CUB's%s\n",
-           has_plans ? "; plans 1 to 4" : "");
+           has_plans ? "; plans 1 to 3" : "");
     for (const auto &s : sizes) {
         if ((uint64_t)s[0] * s[0] * 3 * s[1] > b.pool_bytes)
             continue;
@@ -295,6 +297,60 @@ static void table_few(bool has_plans)
     }
 }
 
+/* Other work: fewer counts, other layouts, label maps. 1,000 images of 224 x 224, random. */
+static void table_other(void)
+{
+    enum { N = 1000, SIDE = 224, N_LABELS = 16 };
+    const struct ih_gpu_batch_args nhwc = args_make(N, SIDE, SIDE, 3, false);
+    struct ih_gpu_batch_args args = nhwc;
+    uint8_t *d_labels;
+    const auto row = [&](const char *what) {
+        const auto launch =
+            ih_histogram_batch_fits(&args) ? ih_histogram_batch : ih_histogram_labels;
+        const double us = time_us([&](int) { CHECK(launch(&args)); });
+        const double n_bytes =
+            (double)args.n_images * args.images[0].width * args.images[0].height * 3;
+        printf("%-52s %8.1f us %7.0f GB/s (%5.3f) %11.0f images/s\n", what, us, n_bytes / us / 1e3,
+               n_bytes / us / b.roofline, args.n_images / us * 1e6);
+    };
+    fill(false, N, SIDE, SIDE, 3);
+    CHECK(cudaMalloc(&d_labels, N * SIDE * SIDE));
+    std::vector<uint8_t> labels(N * SIDE * SIDE);
+    for (size_t i = 0; i < labels.size(); i++) /* stripes, as wide as objects are */
+        labels[i] = (uint8_t)(i / 50 % N_LABELS);
+    CHECK(cudaMemcpy(d_labels, labels.data(), labels.size(), cudaMemcpyHostToDevice));
+    printf("\nOther work, %d images of %d x %d, random\n", N, SIDE, SIDE);
+    row("NHWC, all counts");
+    args = args_make(N, SIDE, SIDE, 3, true);
+    args.has_luma = 0, args.d_sums = NULL;
+    row("NCHW, bins of the three channels alone");
+    args = nhwc;
+    args.has_luma = 0, args.d_sums = NULL;
+    row("NHWC, bins of the three channels alone");
+    args = nhwc;
+    args.images[0].width = SIDE - 16;
+    row("NHWC, rows with gaps");
+    args = args_make(N, SIDE - 1, SIDE - 1, 3, true);
+    row("NCHW, 223 x 223: planes at any address");
+    args = nhwc;
+    args.images[0].row_stride += 1;
+    args.image_stride = (SIDE * 3 + 1) * SIDE, args.n_images = N - 5;
+    row("NHWC, rows at any address");
+    args = nhwc;
+    args.pixel_stride = -3, args.images[0].d_data += SIDE * 3 - 3;
+    row("NHWC, right to left (histogram_labels)");
+    args = nhwc;
+    args.images[0].d_labels = d_labels, args.images[0].labels_row_stride = SIDE;
+    args.labels_image_stride = SIDE * SIDE;
+    for (args.n_labels = 1; args.n_labels <= N_LABELS; args.n_labels *= 4) {
+        char what[64];
+        snprintf(what, sizeof what, "NHWC, label maps, %u of %d labels counted", args.n_labels,
+                 N_LABELS);
+        row(what);
+    }
+    CHECK(cudaFree(d_labels));
+}
+
 /* ---- main ---- */
 
 /* Reads the size of a PPM that photo_read has read. */
@@ -302,7 +358,7 @@ static void photo_size(const char *path)
 {
     FILE *file = fopen(path, "rb");
     if (!file || fscanf(file, "P6 %u %u", &b.photo_width, &b.photo_height) != 2)
-        b.photo.rgb.clear();
+        b.photo_width = b.photo_height = 0;
     if (file)
         fclose(file);
 }
@@ -310,6 +366,7 @@ static void photo_size(const char *path)
 int main(int argc, char **argv)
 {
     bool only_check = false, has_plans = false;
+    uint32_t only_side = 0;
     char date[32];
     b.pool_bytes = 768ull * MIB;
     for (int i = 1; i < argc; i++) {
@@ -317,6 +374,8 @@ int main(int argc, char **argv)
             only_check = true, b.pool_bytes = 2 * MIB;
         else if (strcmp(argv[i], "--plans") == 0)
             has_plans = true;
+        else if (strncmp(argv[i], "--side=", 7) == 0)
+            only_side = (uint32_t)atoi(argv[i] + 7);
         else if (strncmp(argv[i], "--mib=", 6) == 0)
             b.pool_bytes = strtoull(argv[i] + 6, NULL, 10) * MIB;
         else
@@ -324,7 +383,7 @@ int main(int argc, char **argv)
     }
     const cudaDeviceProp properties = gpu_open(date);
     printf("%s, %d multiprocessors; %s\n", properties.name, gpu.n_multiprocessors, date);
-    const uint64_t n_most = std::max<uint64_t>(b.pool_bytes / (32 * 32 * 3), 400);
+    const uint64_t n_most = std::max<uint64_t>(b.pool_bytes / (32 * 32 * 3), 16000);
     CHECK(cudaMallocHost(&b.pixels, b.pool_bytes + 64));
     CHECK(cudaMalloc(&b.d_nhwc, b.pool_bytes + 64));
     CHECK(cudaMalloc(&b.d_nchw, b.pool_bytes + 64));
@@ -342,8 +401,9 @@ int main(int argc, char **argv)
         b.roofline = (double)n_bytes / read_us(n_bytes);
         printf("read roofline: %.0f GB/s (%llu MiB)\n", b.roofline / 1e3,
                (unsigned long long)(n_bytes / MIB));
-        table(has_plans);
-        table_few(has_plans);
+        table(has_plans, only_side);
+        if (!only_side)
+            table_few(has_plans), table_other();
     }
     return b.n_failed != 0;
 }

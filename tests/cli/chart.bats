@@ -17,6 +17,66 @@ size() { od -An -tu1 -j16 -N8 "$1" | awk '{ printf "%dx%d", ($3 * 256 + $4), ($7
   [ "$(size out/c.png)" = 1024x640 ]
 }
 
+# described FILE.svg: its title and description.
+described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.*\)<\/desc>.*/\1/p' "$1"; }
+
+@test "chart: --title, and the folder of a total" {
+  mkdir -p photos/summer
+  cp "$SAMPLES/scene.png" photos/summer/a.png
+  cp "$SAMPLES/testcard.png" photos/summer/b.png
+  imghist_ok photos/summer/a.png --chart=c.svg
+  described c.svg | grep -qx 'Histogram of a.png'
+  imghist_ok photos/summer/a.png --chart=c.svg --title='A/B <&> "C"'
+  described c.svg | grep -qx 'Histogram of A/B &lt;&amp;&gt; "C"' || fail "$(described c.svg)"
+  imghist_ok photos/summer/ --total-only --chart=c.svg
+  described c.svg | grep -qx 'Histogram of summer: 2 images together' || fail "$(described c.svg)"
+  (cd photos/summer && imghist_ok . --total-only --chart=../../c.svg)
+  described c.svg | grep -qx 'Histogram of 2 images together' || fail "$(described c.svg)"
+  imghist photos --chart=charts --title=x
+  assert_refused 2 "--title: one title for many charts"
+}
+
+@test "chart: the clipped shares of each channel" {
+  ppm a.ppm 4 1 '\x00\x10\xFF\x00\x10\xFF\x00\x10\x20\x40\x10\x20'
+  imghist_ok a.ppm --chart=c.svg
+  shares=$(described c.svg)
+  [[ $shares == *"red mean 16.0  sd 27.7  low 75.0"*%" high 0"*%"; green mean 16.0  sd 0.0; blue "*"low 0"*%" high 50.0"*%* ]] ||
+    fail "$shares"
+}
+
+@test "chart: --chart-format=svg, in a directory" {
+  mkdir d
+  dot 'd/a b%<é.pgm' 10
+  dot d/c.pgm
+  dot d/photo.svg.pgm
+  for _ in first again; do # charts of the same input are replaced
+    imghist_ok d --chart=d --chart-format=svg --csv=stats
+    [ "$(tree d/d | tr '\n' ' ')" = "./a b%<é.pgm.hist.svg ./c.pgm.hist.svg ./photo.svg.pgm.hist.svg " ] || fail "$(tree d)"
+    [ "$(grep -c ',gray,' <<<"$output")" -eq 3 ] || fail "a chart was counted"
+  done
+  described d/d/c.pgm.hist.svg | grep -qx 'Histogram of c.pgm'
+  "$IMGHIST" 'd/a b%<é.pgm' --chart=one.svg
+  cmp one.svg 'd/d/a b%<é.pgm.hist.svg'
+  cp d/d/c.pgm.hist.svg "d/d/photo.svg.pgm.hist.svg" # of another input: kept
+  imghist d/photo.svg.pgm --chart=d --chart-format=svg
+  assert_fails 1 "photo.svg.pgm.hist.svg: exists and is not the chart of this input: not replaced"
+  cmp d/d/c.pgm.hist.svg d/d/photo.svg.pgm.hist.svg
+  imghist_ok d --chart=pngs --chart-format=png
+  is_png pngs/d/c.pgm.hist.png
+  imghist d/c.pgm --chart=c.png --chart-format=svg
+  assert_refused 2 "--chart-format: is for a directory of charts"
+}
+
+@test "chart: the closing line says how many were written, and where" {
+  mkdir d
+  dot d/a.pgm
+  dot d/b.pgm
+  imghist_ok d --chart=charts
+  [ "$stderr" = "imghist: 2 charts written: charts" ] || fail "no count"
+  imghist_ok d --chart=charts -q
+  assert_no_stderr
+}
+
 @test "chart: imghist can read it" {
   "$IMGHIST" "$SAMPLES/scene.png" --chart=c.png
   imghist_ok c.png --csv=stats

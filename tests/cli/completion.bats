@@ -55,7 +55,7 @@ long_options() { "$IMGHIST" --help=all | grep -oE '^  (-., )?--[a-z0-9-]+' | gre
   expect_offer 'imghist --theme=' dark light
   expect_offer 'imghist --theme=l' light
   expect_offer 'imghist --theme ' dark light
-  expect_offer 'imghist a.png --csv=' channels bins long stats
+  expect_offer 'imghist a.png --csv=' channels bins long stats images
   expect_offer 'imghist --csv' --csv --csv=
   expect_offer 'imghist --scale=l' linear log
   expect_offer 'imghist --max-pixels=' ''
@@ -93,7 +93,7 @@ long_options() { "$IMGHIST" --help=all | grep -oE '^  (-., )?--[a-z0-9-]+' | gre
   offers() { fish --no-config -c 'source completion; complete -C "$argv[1]"' "$1" | cut -f1 | sort | paste -sd' '; }
   [ "$(offers 'imghist --the')" = --theme ] || fail "$(offers 'imghist --the')"
   [ "$(offers 'imghist --theme ')" = "dark light" ]
-  [ "$(offers 'imghist --csv=')" = "--csv=bins --csv=channels --csv=long --csv=stats" ]
+  [ "$(offers 'imghist --csv=')" = "--csv=bins --csv=channels --csv=images --csv=long --csv=stats" ]
   [ "$(offers 'imghist -o ph')" = photo.pgm ]
   [ "$(offers 'imghist ph')" = photo.pgm ]
   [ "$(offers 'imghist --max-pixels ')" = "" ]

@@ -46,6 +46,11 @@ agree() {
 @test "formats: TIFF" { agree tiff tiff-; }
 @test "formats: WebP, lossless" { agree webp webp-lossless webp-animated; }
 @test "formats: JPEG XL, lossless" { agree jxl jxl-lossless; }
+@test "formats: JPEG 2000, lossless" { agree jp2 jp2-; }
+@test "formats: QOI" { agree qoi qoi-; }
+@test "formats: Radiance HDR" { agree hdr hdr; }
+@test "formats: Softimage PIC" { agree pic pic-; }
+@test "formats: ICO and CUR" { agree ico ico-; }
 
 # Prints lines of FILE BITS: the bits of a sample in the file, or of a palette index.
 depths() {
@@ -73,6 +78,10 @@ tga-16-runs.tga 5
 tga-24.tga 8
 tga-gray-alpha.tga 8
 gif.gif 8
+jp2-rgb.jp2 8
+qoi-4.qoi 8
+hdr.hdr 8
+ico-4.ico 4
 webp-lossy.webp 8
 END
 }
@@ -118,7 +127,8 @@ close_to_table() {
 # A file that is cut in half gives one error that names it and no output. Libraries print nothing.
 @test "formats: half a file is one error" {
   for name in webp-lossy.webp tiff-rgb-lzw.tif gif.gif heic.heic avif.avif jxl-lossy.jxl bmp-rle8.bmp \
-    tga-24-runs.tga psd-rgb.psd pnm-p6-16.ppm; do
+    tga-24-runs.tga psd-rgb.psd pnm-p6-16.ppm \
+    jp2-rgb.jp2 qoi-3.qoi hdr.hdr pic-4.pic ico-24.ico; do
     format=${name##*.}
     case $format in heic | avif) format=heif ;; tif) format=tiff ;; ppm) format=pnm ;; esac
     here "$format" || continue
@@ -132,7 +142,8 @@ close_to_table() {
 
 # An image that this build cannot decode is an error that names the missing library, also in a directory walk.
 @test "formats: the error for a format that is not in this build says so" {
-  local -A example=([webp]=webp-lossy.webp [tiff]=tiff-rgb.tif [gif]=gif.gif [heif]=avif.avif [jxl]=jxl-lossy.jxl)
+  local -A example=([webp]=webp-lossy.webp [tiff]=tiff-rgb.tif [gif]=gif.gif [heif]=avif.avif [jxl]=jxl-lossy.jxl
+    [jp2]=jp2-rgb.jp2)
   local format n=0
   for format in "${!example[@]}"; do
     missing "$format" || continue

@@ -72,6 +72,9 @@ assert_refused() {
   assert_output ""
 }
 
+# is_emulated: whether imghist runs under qemu-user (tests/other_machines.sh).
+is_emulated() { [ -n "${QEMU_LD_PREFIX-}" ]; }
+
 # needs PROGRAM...: skips the test if a program is missing.
 needs() {
   local program

@@ -26,7 +26,8 @@ accepted() {
 each_option() {
   "$IMGHIST" --help=all | grep -oE '^  (-., )?--[^ ]+' | grep -oE -e '--.*' |
     sed -E 's/\[?=(\[:N,\.\.\.\])?/=/; s/[]|[].*//; s/=N$/=1/; s/=SIZE/=1k/; s/=FILE/=out/; s/=PATH/=c.png/
-            s/=CHANNELS/=3/; s/=SECONDS/=9/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/'
+            s/=CHANNELS/=3/; s/=NAME/=x/; s/=TEXT/=x/; s#=I/N#=1/2#; s/=SECONDS/=9/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/
+            s/=EXPR/=width>5/'
 }
 
 @test "options: --help=all has every option, exit status and examples" {
@@ -55,8 +56,8 @@ each_option() {
 @test "options: --help=all is in columns" {
   imghist --help=all
   [ "$(wc -L <<<"$output")" -le 80 ] || fail "wider than 80 columns"
-  [ "$(grep -E '^  -' <<<"$output" | cut -c35 | sort -u)" = " " ] || fail "an option reaches into its text"
-  [ "$(grep -E '^  -' <<<"$output" | cut -c36 | grep -c ' ')" -eq 0 ] || fail "a text starts too late"
+  [ "$(grep -E '^  -.*[^ ] +[^ ]' <<<"$output" | cut -c35 | sort -u)" = " " ] || fail "an option reaches into its text"
+  [ "$(grep -E '^  -.*[^ ] +[^ ]' <<<"$output" | cut -c36 | grep -c ' ')" -eq 0 ] || fail "a text starts too late"
 }
 
 @test "options: the examples of --help run" {
@@ -210,7 +211,7 @@ END
 }
 
 @test "options: the name of a file as the value of a format gets a hint" {
-  refused "--csv: 'out.csv' is none of channels, bins, long, stats; did you mean --csv -o out.csv?" --csv=out.csv a.pgm
+  refused "--csv: 'out.csv' is none of channels, bins, long, stats, images; did you mean --csv -o out.csv?" --csv=out.csv a.pgm
   refused "--text: 'out/a' is none of full, lines; did you mean --text -o out/a?" --text=out/a a.pgm
   refused "--json: takes no value; did you mean --json -o out.json?" --json=out.json a.pgm
   refused "--ndjson: takes no value; did you mean --ndjson -o ./a?" --ndjson=./a a.pgm
@@ -360,6 +361,16 @@ END
     refused "--device: '$value' is none of auto, cpu, cuda, cuda:N[,N...]" a.pgm "--device=$value"
   done
   ! "$IMGHIST" --list | grep '^  cuda ' | grep -qv 'not in this build' || refused "--bench: measures one GPU" --bench=1k --device=cuda:0,1
+}
+
+@test "options: without an NVIDIA driver the message says so" {
+  ! "$IMGHIST" --list | grep -q '^  cuda .*not in this build' || skip "no CUDA in this build"
+  ! ldconfig -p | grep -q 'libcuda\.so' || skip "there is a driver here"
+  dot a.pgm
+  imghist a.pgm --csv --device=cuda
+  assert_refused 3 "no usable NVIDIA GPU: there is no NVIDIA driver; install it, or use --device=cpu"
+  imghist --list
+  assert_output_has "there is no NVIDIA driver"
 }
 
 @test "options: a GPU that does not exist exits 3" {

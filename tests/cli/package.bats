@@ -66,7 +66,7 @@ unpacked() {
   needs cc make pkg-config
   mkdir -p "my sources/src"
   cp -R "$ROOT/Makefile" "$ROOT/packaging" "$ROOT/third_party" "my sources"
-  cp -R "$ROOT/src/base" "$ROOT/src/imghist.h" "my sources/src"
+  cp -R "$ROOT/src/base" "$ROOT/src/python" "$ROOT/src/imghist.h" "my sources/src"
   run_make "my sources" build/release/src/base/text.o >log 2>&1 || fail "$(cat log)"
   run grep -c "my sources" "my sources/build/release/src/base/text.o" # the object file does not contain the path either
   [ "$output" = 0 ]

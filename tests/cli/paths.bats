@@ -103,6 +103,24 @@ imghist: 1 of 3 inputs failed; 2 other files skipped (--list-skipped names them)
   done < <(printf '%s\n' png jpg JPEG Webp tif TIFF gif heic heif avif jxl bmp tga psd psb pbm pgm ppm pam)
 }
 
+@test "paths: a format that is only recognised is skipped in a walk, but not a file that has only its name" {
+  mkdir d
+  dot d/a.pgm
+  printf '\x76\x2F\x31\x01\x02\0\0\0' >d/b.exr
+  printf 'FUJIFILMCCD-RAW 0201' >d/c.raf
+  imghist_ok d --csv=stats
+  assert_stderr_has "2 other files skipped"
+  for name in d/b.exr d/c.raf; do
+    : >$name
+    imghist d --csv=stats
+    assert_fails 1 "imghist: $name: cannot decode: the file is empty"
+    echo text >$name
+    imghist d --csv=stats
+    assert_fails 1 "imghist: $name: cannot decode: not an image of a known format"
+    rm $name
+  done
+}
+
 @test "paths: every format of --list has an ending that promises an image" {
   mkdir d
   for format in $("$IMGHIST" --list | sed -n '/^formats:/,/^outputs:/s/^  \([a-z0-9]*\) .*/\1/p'); do
@@ -220,7 +238,7 @@ deep() {
   for format in csv=bins csv=long csv=stats ndjson text=lines; do
     imghist d --device=cpu --$format
     assert_status 0
-    assert_output_has "$path/a.pgm"
+    assert_output_has "${path#d/}/a.pgm"
   done
   imghist "$path/a.pgm" --csv=stats
   assert_status 0
@@ -380,6 +398,20 @@ END
   "$IMGHIST" ./- --csv=stats </dev/null | grep -q ^./-,1,1,gray,1,128,
 }
 
+@test "paths: --name names standard input in outputs and messages" {
+  dot a 2A
+  "$IMGHIST" - --name=scan.pgm --csv=stats --ndjson -o out.ndjson --chart=charts <a 2>/dev/null | grep -q ^scan.pgm,1,1,gray,1,42,
+  grep -q '"file":"scan.pgm"' out.ndjson
+  [ "$(tree charts)" = ./scan.pgm.hist.png ]
+  run --separate-stderr sh -c '"$IMGHIST" - --name=scan.pgm --csv </dev/null'
+  assert_refused 1 "imghist: scan.pgm: cannot decode: the file is empty"
+  for inputs in a "a --files-from=-"; do
+    # shellcheck disable=SC2086 # the inputs are words
+    imghist $inputs --name=x --csv
+    assert_refused 2 "--name: names standard input, but - is no input"
+  done
+}
+
 @test "paths: an empty, closed or directory standard input is an error" {
   for redirection in '</dev/null' '<&-' '<.'; do
     run --separate-stderr sh -c "\"\$IMGHIST\" - --csv $redirection"
@@ -453,4 +485,12 @@ END
   "$IMGHIST" d --csv=stats >out.csv
   grep -q $'^"d/a$' out.csv
   LC_ALL=C grep -q $'^d/no\xFFutf,1,1,gray,' out.csv
+}
+
+@test "paths: a folder and a file from the year 2040, also where long has 32 bits" {
+  mkdir later
+  cp "$SAMPLES"/scene.png later/a.png
+  touch -d 2040-01-01 later/a.png later
+  imghist_ok --csv=stats later
+  assert_output_has later/a.png
 }

@@ -67,7 +67,7 @@ for ending in ("pdf", "eps", "dds", "icns"):
   mkdir d
   dot d/a.pgm
   printf '%%PDF-1.4\n' >d/b.pdf
-  printf '<html>' >d/c.jpg
+  printf '<html>' >d/c.html
   printf 'II*\0\x10\0\0\0CR\2\0' >d/d.cr2
   # a DNG: one directory whose first entry is the version
   printf 'II*\0\10\0\0\0\1\0\x12\xc6\1\0\4\0\0\0\1\4\0\0\0\0\0\0' >d/e.dng

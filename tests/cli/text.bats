@@ -40,8 +40,8 @@ no_wider() {
   assert_output_has "  mean luminance 0.2220"
   imghist_ok scene.png scene.png
   [ "${#lines[@]}" -eq 3 ]
-  [[ ${lines[0]} == *pixels*luma*mean*low*high*name ]] || fail "no heading"
-  [[ ${lines[1]} == *480x320*110.8*4.04*6.04*scene.png ]] || fail "no line"
+  [[ ${lines[0]} == *pixels*luma*mean*crushed*blown*name ]] || fail "no heading"
+  [[ ${lines[1]} == *480x320*110.8*4.04%*6.04%*scene.png ]] || fail "no line"
   [ "${lines[1]}" = "${lines[2]}" ]
 }
 
@@ -63,13 +63,13 @@ no_wider() {
 
 @test "text: wide lines have more columns" {
   COLUMNS=99 imghist "$SAMPLES/scene.png" --text=lines
-  [[ ${lines[1]} == *' 110.8   4.04    6.04  '* ]] || fail "99 columns"
+  [[ ${lines[1]} == *' 110.8    4.04%   6.04%  '* ]] || fail "99 columns"
   COLUMNS=100 imghist "$SAMPLES/scene.png" --text=lines
-  [[ ${lines[0]} == *'  mean  stddev  median  low %'* ]] || fail "heading of 100 columns"
-  [[ ${lines[1]} == *' 110.8    55.4     100   4.04    6.04  '* ]] || fail "100 columns"
+  [[ ${lines[0]} == *'  mean  stddev  median  crushed'* ]] || fail "heading of 100 columns"
+  [[ ${lines[1]} == *' 110.8    55.4     100    4.04%   6.04%  '* ]] || fail "100 columns"
   COLUMNS=132 imghist "$SAMPLES/scene.png" --text=lines
-  [[ ${lines[0]} == *'  mean  stddev  median  entropy  low %'* ]] || fail "heading of 132 columns"
-  [[ ${lines[1]} == *' 110.8    55.4     100     7.63   4.04    6.04  '* ]] || fail "132 columns"
+  [[ ${lines[0]} == *'  mean  stddev  median  entropy  crushed'* ]] || fail "heading of 132 columns"
+  [[ ${lines[1]} == *' 110.8    55.4     100     7.63    4.04%   6.04%  '* ]] || fail "132 columns"
 }
 
 @test "text: directories and lists are shown in lines" {
@@ -131,7 +131,7 @@ no_wider() {
   for j in 1 8; do
     "$IMGHIST" d -j $j >out
     [ "$(wc -l <out)" -eq 501 ]
-    sed -e 1d -e 's/.* //' out | cmp - <(printf 'd/%d.pgm\n' {100..599})
+    sed -e 1d -e 's/.* //' out | cmp - <(printf '%d.pgm\n' {100..599})
   done
 }
 
@@ -155,9 +155,9 @@ no_wider() {
   { printf '\377' && head -c 99999 /dev/zero; } >few
   head -c 100000 /dev/zero >none
   imghist most few none --raw=1
-  [[ ${lines[1]} == *"  <0.01   >99.9  most" ]] || fail "most"
-  [[ ${lines[2]} == *"  >99.9   <0.01  few" ]] || fail "few"
-  [[ ${lines[3]} == *"  100    0.00  none" ]] || fail "none"
+  [[ ${lines[1]} == *"   <0.01%  >99.9%  most" ]] || fail "most"
+  [[ ${lines[2]} == *"   >99.9%  <0.01%  few" ]] || fail "few"
+  [[ ${lines[3]} == *"     100%   0.00%  none" ]] || fail "none"
 }
 
 @test "text: failures are reported once, on standard error, and counted at the end" {
@@ -201,8 +201,8 @@ no_wider() {
   export TERM=xterm
   terminal 80 "$SAMPLES/scene.png"
   [ $status -eq 0 ] || fail "$screen"
-  [[ $screen == *"${ESC}[31mred"* ]] || fail "no colour: $screen"
-  [[ $screen == *"${ESC}[0;3"*m* ]] || fail "no colour in the histogram: $screen"
+  [[ $screen == *"${ESC}[38;5;160mred"* ]] || fail "no colour: $screen"
+  [[ $screen == *"${ESC}[0;38;5;"*m* ]] || fail "no colour in the histogram: $screen"
   terminal 80 "$SAMPLES/scene.png" "$SAMPLES/scene.jpg"
   [[ $screen == *"${ESC}[1m"* ]] || fail "no bold heading"
   for setting in NO_COLOR=1 TERM=dumb TERM=; do
@@ -213,7 +213,7 @@ no_wider() {
     )
   done
   NO_COLOR='' terminal 80 "$SAMPLES/scene.png"
-  [[ $screen == *"${ESC}[31mred"* ]] || fail "an empty NO_COLOR turns colour off: $screen"
+  [[ $screen == *"${ESC}[38;5;160mred"* ]] || fail "an empty NO_COLOR turns colour off: $screen"
 }
 
 @test "text: lines fit into 80 columns and into the terminal" {
@@ -222,11 +222,68 @@ no_wider() {
   cp -R "$SAMPLES" samples
   for view in full lines; do
     "$IMGHIST" samples --text=$view | no_wider 80
-    for columns in 80 100 132 200; do
-      terminal $columns samples --text=$view
+    for columns in 40 60 80 100 132 200 240; do
+      terminal $columns samples --text=$view -q
       no_wider $columns <<<"$screen"
     done
   done
+}
+
+@test "text: the folder of all inputs is written once, in the heading" {
+  mkdir -p p/q/r p/s
+  for name in p/q/a p/q/r/b p/s/c; do dot $name.pgm; done
+  while read -r heading first inputs; do
+    # shellcheck disable=SC2086 # the inputs are words
+    imghist_ok $inputs --text=lines --total
+    [[ ${lines[0]} == *"  $heading" ]] || fail "$inputs: not $heading"
+    [[ ${lines[1]} == *"  $first" ]] || fail "$inputs: not $first"
+    [[ ${lines[-1]} == *"  (total)" ]] || fail "no total"
+  done <<'END'
+p/ q/a.pgm p
+p/q/ a.pgm p/q/
+p/q/ a.pgm p/q/a.pgm
+p/q/ a.pgm p/q/a.pgm p/q/r
+p/ q/a.pgm p/q p/s
+p/ s/c.pgm p/s/c.pgm p/q
+./p/ q/a.pgm ./p
+name p/q/a.pgm p/q ./p/s
+END
+  imghist_ok p/q p/s "$PWD/p/s" --text=lines
+  [[ ${lines[0]} == *"  name" && ${lines[1]} == *"  p/q/a.pgm" ]] || fail "no common folder"
+  echo p/q/a.pgm >list
+  imghist_ok p/q --files-from=list --text=lines
+  [[ ${lines[0]} == *"  name" && ${lines[1]} == *"  p/q/a.pgm" ]] || fail "a list has no common folder"
+  imghist_ok p --csv=stats # other outputs have the whole name
+  assert_output_has p/q/r/b.pgm
+}
+
+@test "text: clipped highlights are red and clipped shadows blue" {
+  pgm clipped.pgm 4 1 '\x00\x80\x90\xFF'
+  dot fine.pgm
+  imghist_ok clipped.pgm fine.pgm --color=always
+  [[ ${lines[1]} == *"${ESC}[38;5;27m   25.00%${ESC}[0m${ESC}[38;5;160m  25.00%${ESC}[0m  clipped.pgm" ]] || fail "not coloured"
+  [[ ${lines[2]} == *"  128.0    0.00%   0.00%  fine.pgm" ]] || fail "coloured"
+  imghist_ok clipped.pgm --color=always
+  assert_output_has "blown: ${ESC}[38;5;160m25.00 %${ESC}[0m; crushed: ${ESC}[38;5;27m25.00 %${ESC}[0m"
+}
+
+@test "text: --color=always and never; a pipe has the same view without colours" {
+  export TERM=xterm
+  for view in full lines; do
+    "$IMGHIST" "$SAMPLES/gray16.png" --text=$view --color=always >coloured
+    grep -q "$ESC" coloured || fail "no colours"
+    for option in '' --color=never --color=auto; do
+      # shellcheck disable=SC2086 # none or one option
+      "$IMGHIST" "$SAMPLES/gray16.png" --text=$view $option >plain
+      sed "s/$ESC\[[0-9;]*m//g" coloured | diff - plain
+    done
+    terminal 80 "$SAMPLES/scene.png" --text=$view --color=never
+    [[ $screen == *110.8* && $screen != *"$ESC"* ]] || fail "colours"
+  done
+  NO_COLOR=1 imghist "$SAMPLES/scene.png" --color=always
+  assert_output_has "$ESC"
+  imghist --color=red "$SAMPLES/scene.png"
+  assert_refused 2 "--color: 'red' is none of auto, always, never"
 }
 
 @test "text: a wide terminal shows more columns" {
@@ -246,7 +303,7 @@ no_wider() {
     done
     ! cmp -s "$below.$view" "$columns.$view" || fail "--text=$view is the same at $below and $columns columns"
     COLUMNS=$((columns + 1)) "$IMGHIST" a.png --text=$view | cmp - "$columns.$view"
-  done <<<$'full 97 98\nfull 135 136\nlines 99 100\nlines 119 120'
+  done <<<$'full 57 58\nfull 75 76\nfull 97 98\nfull 135 136\nlines 49 50\nlines 63 64\nlines 79 80\nlines 99 100\nlines 119 120\nlines 131 132\nlines 159 160\nlines 179 180'
 }
 
 @test "text: COLUMNS sets the width if it is a positive number" {

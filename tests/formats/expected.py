@@ -121,6 +121,11 @@ READERS = {
     "heic": {"vips": by_vips},
     "avif": {"vips": by_vips},
     "jxl": {"vips": by_vips},
+    "qoi": {"ffmpeg": by_ffmpeg},
+    "hdr": {},
+    "pic": {},
+    "ico": {"Pillow": by_pillow, "ffmpeg": by_ffmpeg},
+    "jp2": {"Pillow": by_pillow, "ffmpeg": by_ffmpeg},
 }
 
 

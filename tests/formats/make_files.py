@@ -3,8 +3,8 @@
 
 usage: make_files.py
 
-BMP, TGA, PSD, PNM, GIF and most TIFFs are written byte by byte, according to the documents that the decoders'
-sources name. Pillow writes WebP and compressed TIFF, vips writes HEIC, AVIF and JPEG XL (packages python3-pil and
+BMP, TGA, PSD, PNM, QOI, HDR, PIC, ICO, GIF and most TIFFs are written byte by byte, according to the documents that
+the decoders' sources name. Pillow writes WebP, JPEG 2000 and compressed TIFF, vips writes HEIC, AVIF and JPEG XL (packages python3-pil and
 libvips-tools). A lossy file has no pixels here, because they depend on the decoding library.
 """
 import io
@@ -360,6 +360,92 @@ def tiffs():
     add("tiff-jpeg.tif", "YCbCr in JPEG", file.getvalue())
 
 
+# ---- QOI, Radiance HDR, Softimage PIC, ICO, JPEG 2000 ----
+
+
+def qoi(pixels):
+    """A full colour for each pixel that differs from the last one, and runs."""
+    n = len(pixels[0])
+    body, last, run = b"", (0, 0, 0, 255)[:n], 0
+    for pixel in pixels:
+        if pixel == last and run < 62:
+            run += 1
+            continue
+        body += bytes([0xBF + run]) if run else b""
+        run = 1 if pixel == last else 0
+        if pixel != last:
+            body += (b"\xFF" if n == 4 else b"\xFE") + bytes(pixel)
+        last = pixel
+    body += bytes([0xBF + run]) if run else b""
+    return b"qoif" + struct.pack(">IIBB", W, H, n, 0) + body + bytes(7) + b"\1"
+
+
+def hdr(pixels):
+    head = f"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {H} +X {W}\n".encode()
+    return head + b"".join(bytes(p) for p in pixels)
+
+
+def hdr_value(mantissa, exponent):
+    return min(255, int((mantissa * 2.0 ** (exponent - 136)) ** (1 / 2.2) * 255 + 0.5))
+
+
+def pic(pixels):
+    head = b"\x53\x80\xF6\x34" + bytes(84) + b"PICT" + struct.pack(">HHfHH", W, H, 1, 3, 0)
+    if len(pixels[0]) == 3:
+        return head + b"\0\x08\0\xE0" + b"".join(bytes(p) for p in pixels)
+    rows_of_4 = (b"".join(bytes(p[:3]) for p in row) + b"".join(bytes((1, p[3])) for p in row) for row in rows(pixels))
+    return head + b"\1\x08\0\xE0\0\x08\1\x10" + b"".join(rows_of_4)
+
+
+def ico(images, kind=1):
+    """images: tuples of width, height, bits and the bytes of an image."""
+    at, directory, body = 6 + 16 * len(images), b"", b""
+    for width, height, bits, data in images:
+        directory += struct.pack("<BBBBHHII", width, height, 0, 0, 1, bits, len(data), at + len(body))
+        body += data
+    return struct.pack("<HHH", 0, kind, len(images)) + directory + body
+
+
+def dib(bits, body, palette=(), width=W, height=H):
+    return (struct.pack("<IiiHHIIiiII", 40, width, 2 * height, 1, bits, 0, len(body), 0, 0, 0, 0) +
+            b"".join(bytes(c[::-1]) + b"\0" for c in palette) + body)
+
+
+def icos():
+    small = (2, 1, 24, dib(24, bytes(8) + bytes(4), width=2, height=1))
+    hidden = [v(i, 9) % 3 == 0 for i in range(W * H)]
+    mask = b"".join(packed(row, 1, 32) for row in rows([int(h) for h in hidden]))
+    with_mask = lambda pixels: [p + (0 if h else 255,) for p, h in zip(pixels, hidden)]
+    body = b"".join(packed(row, 4, 32) for row in rows(indices(16))) + mask
+    add("ico-4.ico", "icon, 4 bits and a mask", ico([small, (W, H, 4, dib(4, body, PALETTE[:16]))]),
+        with_mask(looked_up(indices(16))))
+    body = b"".join(b"".join(bytes(p[::-1]) for p in row).ljust(28, b"\0") for row in rows(image(3))) + mask
+    add("ico-24.ico", "icon, 24 bits and a mask", ico([small, (W, H, 24, dib(24, body))]), with_mask(image(3)))
+    body = b"".join(bytes((p[2], p[1], p[0], p[3])) for p in image(4)) + mask
+    add("ico-32.ico", "icon, 32 bits with alpha", ico([(W, H, 32, dib(32, body)), small]), image(4))
+    add("ico-cursor.cur", "cursor, 32 bits with alpha", ico([(W, H, 32, dib(32, body)), small], kind=2), image(4))
+    picture, file = Image.new("RGBA", (W, H)), io.BytesIO()
+    picture.putdata(image(4))
+    picture.save(file, "PNG")
+    add("ico-png.ico", "icon, PNG", ico([small, (W, H, 32, file.getvalue())]), image(4))
+
+
+def others():
+    for n in (3, 4):
+        repeated = [image(n)[i // 2] for i in range(W * H)]
+        add(f"qoi-{n}.qoi", f"{n} channels", qoi(repeated), repeated)
+        add(f"pic-{n}.pic", f"{n} channels", pic(image(n)), image(n))
+    bright = [p + (120 + 2 * (i % 6),) for i, p in enumerate(image(3))]
+    bright[0] = (3, 128, 7, 129)  # not the beginning of run lengths
+    add("hdr.hdr", "RGBE without run lengths", hdr(bright), [tuple(hdr_value(s, p[3]) for s in p[:3]) for p in bright])
+    icos()
+    for mode, pixels in (("L", image(1)), ("LA", image(2)), ("RGB", image(3)), ("RGBA", image(4))):
+        picture, file = Image.new(mode, (W, H)), io.BytesIO()
+        picture.putdata([p[0] for p in pixels] if mode == "L" else pixels)
+        picture.save(file, "JPEG2000", irreversible=False, num_resolutions=2)
+        add(f"jp2-{mode.lower()}.jp2", f"JPEG 2000, lossless, {len(mode)} components", file.getvalue(), pixels)
+
+
 # ---- WebP, HEIC, AVIF, JPEG XL ----
 
 
@@ -411,7 +497,7 @@ def modern():
 
 
 def make():
-    for make_some in (bmps, tgas, psds, pnms, gifs, tiffs, webps, modern):
+    for make_some in (bmps, tgas, psds, pnms, gifs, tiffs, others, webps, modern):
         make_some()
 
 

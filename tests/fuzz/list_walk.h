@@ -19,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The tree's directories, with the inputs that walking each one gives, in byte order. Hidden names,
- * links to directories and charts are skipped; links to files are not. */
+/* The tree's directories, with the inputs that walking each one gives, in byte order. Hidden names
+ * are left out. Links to directories, dangling links and charts are inputs with an error. */
 static const struct {
     const char *name;
     const char *files[8];
@@ -78,14 +78,34 @@ static inline bool leads_out(const char *path)
     return path[0] == '/' || strstr(path, "..");
 }
 
+/* The next input that a walk does not skip. */
+static inline void next_input(struct ih_walk *walk, struct ih_input *input)
+{
+    PROMISED(ih_walk_next(walk, input));
+    while (input->folder == IH_FOLDER_WITHIN && input->error.status == IH_UNKNOWN) {
+        free(input->path);
+        PROMISED(ih_walk_next(walk, input));
+    }
+}
+
 /* The next input is this one, without an error. */
 static inline void expect_input(struct ih_walk *walk, const char *path, bool is_named)
 {
     struct ih_input input = {.path = NULL};
-    PROMISED(ih_walk_next(walk, &input));
+    next_input(walk, &input);
     PROMISED(input.error.status == IH_OK);
     PROMISED(strcmp(input.path, path) == 0);
     PROMISED(input.is_named == is_named && !input.is_stdin && !input.bytes);
+    free(input.path);
+}
+
+/* The next input is the end of a folder. */
+static inline void expect_end(struct ih_walk *walk, const char *path)
+{
+    struct ih_input input = {.path = NULL};
+    next_input(walk, &input);
+    PROMISED(input.folder == IH_FOLDER_ENDS && input.error.status == IH_UNKNOWN);
+    PROMISED(strcmp(input.path, path) == 0 && input.is_named);
     free(input.path);
 }
 
@@ -119,6 +139,7 @@ static inline void expect_path(struct ih_walk *walk, const char *path)
         snprintf(below, size, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", *file);
         expect_input(walk, below, false);
     }
+    expect_end(walk, path);
     free(below);
 }
 
@@ -128,22 +149,24 @@ struct list_lines {
 };
 
 /* One line, terminated by a NUL. False: it leads out of the tree. */
-static inline bool check_line(const struct list_lines *lines, const char *line, size_t n_bytes)
+static inline bool check_line(const struct list_lines *lines, const char *line)
 {
     if (!lines->walk)
         return !leads_out(line);
-    if (strlen(line) != n_bytes)
-        expect_refusal(lines->walk, lines->list);
-    else
-        expect_path(lines->walk, line);
+    expect_path(lines->walk, line);
     return true;
 }
 
-/* All non-empty lines, up to one that leads out of the tree. Then false. */
+/* All non-empty lines, up to one with a NUL byte, or up to one that leads out of the tree. Then
+ * false. */
 static inline bool check_lines(const struct list_lines *lines, const uint8_t *bytes, size_t size,
                                char separator)
 {
     bool goes_on = true;
+    if (separator == '\n' && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
+        bytes += 3;
+        size -= 3;
+    }
     while (size > 0 && goes_on) {
         const uint8_t *end = memchr(bytes, separator, size);
         size_t n = end ? (size_t)(end - bytes) : size;
@@ -151,8 +174,16 @@ static inline bool check_lines(const struct list_lines *lines, const uint8_t *by
         PROMISED(line);
         memcpy(line, bytes, n);
         line[n] = '\0';
-        if (n > 0)
-            goes_on = check_line(lines, line, n);
+        if (separator == '\n' && n > 0 && line[n - 1] == '\r')
+            line[n - 1] = '\0';
+        if (separator == '\n' && memchr(bytes, '\0', n)) {
+            if (lines->walk)
+                expect_refusal(lines->walk, lines->list);
+            free(line);
+            return true;
+        }
+        if (*line)
+            goes_on = check_line(lines, line);
         free(line);
         bytes += n + (end ? 1 : 0);
         size -= n + (end ? 1 : 0);
@@ -168,7 +199,8 @@ static inline void walk_list_in_tree(const uint8_t *bytes, size_t size, unsigned
     int fd = memfd_create("imghist-list", MFD_CLOEXEC);
     PROMISED(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
     snprintf(list, sizeof list, "/proc/self/fd/%d", fd);
-    const struct ih_walk_sources sources = {arguments, flags >> 1 & 1, list, separator};
+    const struct ih_walk_sources sources = {
+        .paths = arguments, .n_paths = flags >> 1 & 1, .list = list, .list_separator = separator};
     struct list_lines lines = {list, NULL};
     struct ih_input input;
     struct ih_error err;

@@ -263,8 +263,94 @@ static void write_qoi(const char *name, int n_channels)
     fclose(file);
 }
 
+/* Run lengths, or plain pixels. */
+static void write_hdr(const char *name, int has_runs)
+{
+    FILE *file = create(name);
+    PUT(file, "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 2 +X 8\n");
+    for (int row = 0; row < 2 && has_runs; row++)
+        PUT(file, "\2\2\0\x08\x88\x64\4\1\2\3\4\x84\x09\x88\xC8\x83\x80\5\x7F\x7E\x7D\x81\x82");
+    if (!has_runs)
+        put_samples(file, 2 * 8 * 4);
+    fclose(file);
+}
+
+/* type: of its packets: 0 plain, 1 runs, 2 both */
+static void write_pic(const char *name, int type)
+{
+    FILE *file = create(name);
+    PUT(file, "\x53\x80\xF6\x34\0\0\0\0");
+    put_samples(file, 80);
+    PUT(file, "PICT\0\5\0\2\x3F\x80\0\0\0\3\0\0\1\x08");
+    putc(type, file);
+    PUT(file, "\xE0\0\x08\2\x10");
+    for (int row = 0; row < 2; row++) {
+        if (type == 0)
+            put_samples(file, 5 * 3);
+        else if (type == 1)
+            PUT(file, "\3\1\2\3\2\4\5\6");
+        else
+            PUT(file, "\x82\1\2\3\1\4\5\6\7\x08\x09");
+        PUT(file, "\x80\0\5\x64");
+    }
+    fclose(file);
+}
+
+/* Two images: the larger one has `bits` bits a pixel and the smaller one 24. */
+static void write_ico(const char *name, int type, int bits)
+{
+    enum { ROWS = 3, SMALL_BYTES = 40 + 4 + 4 };
+    FILE *file = create(name);
+    const int n_palette = bits <= 8 ? 1 << bits : 0, row_bytes = (5 * bits + 31) / 32 * 4;
+    const int n_bytes = 40 + 4 * n_palette + ROWS * (row_bytes + 4);
+    PUT(file, "\0\0");
+    putc(type, file);
+    PUT(file, "\0\2\0\1\1\0\0\1\0\x18\0\x30\0\0\0\x26\0\0\0\5\3\0\0\1\0\x18\0");
+    putc(n_bytes & 255, file);
+    putc(n_bytes >> 8, file);
+    PUT(file, "\0\0\x56\0\0\0");
+    PUT(file, "\x28\0\0\0\1\0\0\0\2\0\0\0\1\0\x18\0");
+    PUT(file, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    put_samples(file, SMALL_BYTES - 40);
+    PUT(file, "\x28\0\0\0\5\0\0\0\6\0\0\0\1\0");
+    putc(bits, file);
+    PUT(file, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    put_samples(file, (size_t)(n_bytes - 40));
+    fclose(file);
+}
+
+/* An icon with the PNG of another seed. */
+static void write_ico_of_png(const char *name, const char *png_name)
+{
+    char path[4096];
+    uint8_t png[4096];
+    snprintf(path, sizeof path, "%s/%s", directory, png_name);
+    FILE *from = fopen(path, "rb");
+    const size_t n = from ? fread(png, 1, sizeof png, from) : 0;
+    if (from)
+        fclose(from);
+    FILE *file = create(name);
+    PUT(file, "\0\0\1\0\1\0\x13\x11\0\0\1\0\x20\0");
+    putc((int)(n & 255), file);
+    putc((int)(n >> 8), file);
+    PUT(file, "\0\0\x16\0\0\0");
+    fwrite(png, 1, n, file);
+    fclose(file);
+}
+
 static void write_others(void)
 {
+    write_ico("1.ico", 1, 1);
+    write_ico("4.ico", 1, 4);
+    write_ico("8.cur", 2, 8);
+    write_ico("24.ico", 1, 24);
+    write_ico("32.ico", 1, 32);
+    write_ico_of_png("png.ico", "6-8-0-0.png");
+    write_hdr("runs.hdr", 1);
+    write_hdr("plain.hdr", 0);
+    write_pic("plain.pic", 0);
+    write_pic("runs.pic", 1);
+    write_pic("mixed.pic", 2);
     write_qoi("rgb.qoi", 3);
     write_qoi("rgba.qoi", 4);
     write_bmp("1.bmp", 1, 12);

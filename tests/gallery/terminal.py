@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """terminal.py COLUMNS: draws terminal output (standard input) as SVG (standard output).
 
-It supports what imghist writes: text, the SGR sequences for bold and the eight colours, and block
+It supports what imghist writes: text, the SGR sequences for bold, the eight colours and some of xterm, and block
 elements. Block elements are drawn as shapes, because fonts leave gaps between them.
 """
 
@@ -14,12 +14,21 @@ GROUND, INK = "#14171c", "#d7dae0"
 COLOURS = ["#3b4048", "#e5534b", "#3fb950", "#d8b93b", "#4f8ff7", "#c678dd", "#39c5cf", INK]
 
 
+XTERM = {160: "#d70000", 28: "#008700", 136: "#af8700", 27: "#005fff", 163: "#d700af", 31: "#0087af",
+         245: "#8a8a8a"}  # those of text_parts.c
+
+
 class Style:
     ink, ground, bold = INK, None, False
 
     def take(self, codes):
-        for code in [int(c or 0) for c in codes.split(";")]:
-            if code == 0:
+        codes = [int(c or 0) for c in codes.split(";")]
+        while codes:
+            code = codes.pop(0)
+            if code in (38, 48) and codes[:1] == [5] and codes[1] in XTERM:
+                setattr(self, "ink" if code == 38 else "ground", XTERM[codes[1]])
+                del codes[:2]
+            elif code == 0:
                 self.ink, self.ground, self.bold = INK, None, False
             elif code == 1:
                 self.bold = True

@@ -189,3 +189,89 @@ TEST(limits)
     memset(f.bytes + 6, 0xFF, 4); /* a screen of 65535 x 65535 */
     assert_refused(f.bytes, f.n, IH_LIMIT, "image too large");
 }
+
+/* More than 256 colours have no palette. Readers disagree about such files. */
+TEST(codes_of_more_than_8_bits)
+{
+    static struct file f;
+    static const uint8_t frame[] = {0x2C, 0, 0, 0, 0, WIDTH, 0, HEIGHT, 0, 0};
+    size_t at = 0;
+    write_file(&f, &plain, 1);
+    while (at + sizeof frame < f.n && memcmp(f.bytes + at, frame, sizeof frame) != 0)
+        at++;
+    for (unsigned bits = 9; bits <= 255; bits += 41) {
+        f.bytes[at + sizeof frame] = (uint8_t)bits;
+        assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "GIF with codes of ");
+    }
+    assert_refused(f.bytes, at + 5, IH_CORRUPT, "the file ends before the image does");
+}
+
+/* ---- a full table of codes: 3,838 codes after the clear code fill it ---- */
+
+struct bits {
+    struct file *f;
+    size_t block, n_bits; /* where the current block's size is; bits in it */
+};
+
+static void put_code(struct bits *b, unsigned code, unsigned n_bits)
+{
+    for (; n_bits > 0; n_bits--, code >>= 1) {
+        if (b->n_bits % (255 * 8) == 0) { /* a new block */
+            b->block = b->f->n++;
+            b->f->bytes[b->block] = 0;
+        }
+        if (b->n_bits % 8 == 0) {
+            assert_true(b->f->n < sizeof b->f->bytes);
+            b->f->bytes[b->f->n++] = 0;
+            b->f->bytes[b->block]++;
+        }
+        b->f->bytes[b->f->n - 1] |= (uint8_t)((code & 1) << b->n_bits++ % 8);
+        if (b->n_bits == 255 * 8)
+            b->n_bits = 0;
+    }
+}
+
+TEST(full_table)
+{
+    enum {
+        CLEAR = 256,
+        FIRST = 258,
+        LAST = 4095,
+        N_LITERALS = LAST - FIRST + 1,
+        N_ALL = N_LITERALS + 4
+    };
+    static struct file f;
+    static uint8_t indices[N_ALL], expected[N_ALL * 3];
+    unsigned n_bits = 9, next = FIRST - 1;
+    f.n = 0;
+    const uint8_t head[] = {'G', 'I',         'F',        '8',  '9', 'a', 1,
+                            0,   N_ALL & 255, N_ALL >> 8, 0xF7, 0,   0};
+    memcpy(f.bytes, head, sizeof head);
+    f.n = sizeof head;
+    for (unsigned i = 0; i < 256; i++)
+        for (unsigned c = 0; c < 3; c++)
+            f.bytes[f.n++] = picture(i, c);
+    const uint8_t frame[] = {0x2C, 0, 0, 0, 0, 1, 0, N_ALL & 255, N_ALL >> 8, 0, 8};
+    memcpy(f.bytes + f.n, frame, sizeof frame);
+    f.n += sizeof frame;
+    struct bits b = {.f = &f};
+    put_code(&b, CLEAR, n_bits);
+    for (unsigned i = 0; i < N_LITERALS; i++) {
+        indices[i] = picture(i, 1);
+        put_code(&b, indices[i], n_bits);
+        if (++next == 1u << n_bits && n_bits < 12) /* each code but the first adds an entry */
+            n_bits++;
+    }
+    /* The last entry, which the decoder makes of this code itself; then it stays as it is. */
+    const uint8_t last = indices[N_LITERALS - 1];
+    const uint8_t end[4] = {last, last, last, last};
+    memcpy(indices + N_LITERALS, end, sizeof end);
+    put_code(&b, LAST, 12);
+    put_code(&b, LAST, 12);
+    put_code(&b, CLEAR + 1, 12);
+    f.bytes[f.n++] = 0;
+    f.bytes[f.n++] = ';';
+    for (unsigned i = 0; i < N_ALL * 3; i++)
+        expected[i] = picture(indices[i / 3], i % 3);
+    assert_decodes(f.bytes, f.n, "gif", 1, N_ALL, 3, expected);
+}

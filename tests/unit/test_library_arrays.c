@@ -30,7 +30,7 @@ static void check(struct ih_context *context, const struct ih_array *a)
         for (ptrdiff_t x = 0; x < (ptrdiff_t)a->width; x++) {
             uint8_t pixel[4] = {0};
             for (unsigned c = 0; c < a->n_channels; c++) {
-                const bool is_exchanged = a->is_bgr && a->n_channels >= 3 && c < 3;
+                const bool is_exchanged = a->order == IH_ORDER_BGR && a->n_channels >= 3 && c < 3;
                 expect_sample(&pixel[is_exchanged ? 2 - c : c], a,
                               (const uint8_t *)a->data + y * a->row_stride_bytes +
                                   x * a->pixel_stride_bytes +
@@ -94,7 +94,7 @@ TEST(every_layout)
                         .row_stride_bytes = strides[i][0],
                         .pixel_stride_bytes = strides[i][1],
                         .channel_stride_bytes = strides[i][2],
-                        .is_bgr = bgr,
+                        .order = bgr ? IH_ORDER_BGR : IH_ORDER_RGB,
                         .depth = depth == 8 && i % 2 ? 0 : depth,
                     };
                     check(context, &a);
@@ -124,7 +124,7 @@ TEST(large_arrays)
                                         .row_stride_bytes = WIDTH,
                                         .pixel_stride_bytes = 1,
                                         .channel_stride_bytes = (ptrdiff_t)WIDTH * HEIGHT,
-                                        .is_bgr = bgr};
+                                        .order = bgr ? IH_ORDER_BGR : IH_ORDER_RGB};
         const struct ih_array interleaved = {.data = bytes,
                                              .width = WIDTH,
                                              .height = HEIGHT,
@@ -133,7 +133,7 @@ TEST(large_arrays)
                                              .row_stride_bytes = WIDTH * 3,
                                              .pixel_stride_bytes = 3,
                                              .channel_stride_bytes = 1,
-                                             .is_bgr = bgr};
+                                             .order = bgr ? IH_ORDER_BGR : IH_ORDER_RGB};
         check(context, &planar);
         check(context, &interleaved);
     }
@@ -183,7 +183,7 @@ TEST(without_strides_and_without_pixels)
     assert_int_equal(ih_counts_bins(counts, 2)[3], 1);
     /* A caller with an older header passes fewer fields. */
     assert_int_equal(
-        ih_count_array(context, &whole, offsetof(struct ih_array, is_bgr), counts, NULL), IH_OK);
+        ih_count_array(context, &whole, offsetof(struct ih_array, order), counts, NULL), IH_OK);
     assert_int_equal(ih_counts_bins(counts, 2)[3], 1);
     assert_int_equal(ih_count_array(context, &none, sizeof none, counts, NULL), IH_OK);
     assert_int_equal(summary_of(counts).n_images, 1);
@@ -206,7 +206,7 @@ TEST(transparent_pixels_of_arrays_are_skipped)
                                .has_strides = 1,
                                .pixel_stride_bytes = 1,
                                .channel_stride_bytes = 2,
-                               .is_bgr = 1};
+                               .order = IH_ORDER_BGR};
     assert_int_equal(ih_context_open(&settings, sizeof settings, &context, NULL), IH_OK);
     assert_int_equal(ih_count_array(context, &a, sizeof a, counts, NULL), IH_OK);
     assert_int_equal(summary_of(counts).n_pixels, 1);
@@ -227,6 +227,7 @@ TEST(invalid_arrays)
         {.data = some, .width = 4, .height = 4, .n_channels = 5},
         {.width = 4, .height = 4, .n_channels = 1},
         {.data = some, .width = 4, .height = 4, .n_channels = 1, .depth = 10},
+        {.data = some, .width = 4, .height = 4, .n_channels = 3, .order = (enum ih_order)2},
         {.data = some, .width = 4, .height = 4, .n_channels = 1, .range_high = 9},
         {.data = some, .width = 1, .height = 1, .n_channels = 1, .depth = 16, .range_low = 65535},
         {.data = some, .width = 1, .height = 1, .n_channels = 1, .depth = 16, .range_high = 65536},

@@ -171,6 +171,15 @@ static void no_op(j_decompress_ptr cinfo)
     (void)cinfo;
 }
 
+/* At the end of the image: what the library has not read is left in the source. */
+static void give_back(j_decompress_ptr cinfo)
+{
+    struct ih_jpeg_reader *r = reader_of((j_common_ptr)cinfo);
+    if (r->src)
+        ih_source_consume(r->src, r->n_peeked - r->bytes.bytes_in_buffer);
+    r->n_peeked = 0;
+}
+
 /*
  * The library gets a source in chunks of IH_SOURCE_BUFFER_BYTES, whatever kind of input it is. Far
  * from the end of a chunk it uses a faster Huffman decoder, which accepts invalid codes that the
@@ -256,7 +265,7 @@ void ih_jpeg_reader_init(struct ih_jpeg_reader *r, struct ih_source *src)
     r->bytes.fill_input_buffer = fill_input;
     r->bytes.skip_input_data = skip_input;
     r->bytes.resync_to_restart = jpeg_resync_to_restart; /* never resyncs: it warns first */
-    r->bytes.term_source = no_op;
+    r->bytes.term_source = give_back;
 }
 
 void ih_jpeg_reader_init_spans(struct ih_jpeg_reader *r, const struct ih_jpeg_span *spans,

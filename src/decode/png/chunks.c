@@ -309,6 +309,8 @@ static bool note_length(struct ih_png_chunks *c, uint32_t length)
     return true;
 }
 
+enum { SIGNATURE_BYTES = 8 };
+
 bool ih_png_read_back(struct ih_png_chunks *c)
 {
     struct ih_png_file *f = c->file;
@@ -328,6 +330,10 @@ bool ih_png_read_back(struct ih_png_chunks *c)
         if (!read_chunk(f, at, &chunk))
             return false;
     }
+    const size_t end = chunk.at + 4;
+    uint64_t left;
+    c->is_followed = !ih_source_size_left(f->src, &left) && f->size >= end + SIGNATURE_BYTES &&
+                     memcmp(f->bytes + end, f->bytes, SIGNATURE_BYTES) == 0;
     return c->n_lengths > 0 && is_named(&chunk, "IEND") && chunk.length == 0;
 }
 

@@ -140,6 +140,7 @@ bool ih_png_fast_load(struct ih_png_fast *p)
         return false;
     }
     ih_png_notes_tell(&c->notes, p->info);
+    p->info->warnings |= c->is_followed ? IH_WARNING_MORE_IMAGES : 0;
     ih_png_chunks_release(c);
     ih_png_file_release(c->file);
     return true;

@@ -10,16 +10,10 @@
 
 unsigned ih_png_samples(const struct ih_png_image *image)
 {
-    switch (image->colour) {
-    case IH_PNG_RGB:
-        return 3;
-    case IH_PNG_GRAY_ALPHA:
-        return 2;
-    case IH_PNG_RGBA:
-        return 4;
-    default:
-        return 1;
-    }
+    return image->colour == IH_PNG_RGB          ? 3
+           : image->colour == IH_PNG_GRAY_ALPHA ? 2
+           : image->colour == IH_PNG_RGBA       ? 4
+                                                : 1;
 }
 
 unsigned ih_png_channels(const struct ih_png_image *image)

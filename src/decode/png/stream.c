@@ -29,13 +29,27 @@ struct ih_png_stream {
     struct ih_png_scan scan;    /* of the bytes that libpng has read */
     uint32_t width, height;
     unsigned n_channels;
-    bool interlaced, is_started, is_complete;
-    unsigned pass;                 /* 0 to 6 of an interlaced image, else 0 */
+    bool is_started, is_complete;
+    unsigned pass;                 /* index of passes[] */
     uint32_t next_row;             /* in the pass */
     uint8_t *indices;              /* owned; a row of a palette image, NULL for other kinds */
     struct ih_png_palette palette; /* no entries: not a palette image */
     struct ih_error error;         /* set before each longjmp */
 };
+
+/* Adam7: pass p holds every x_step-th pixel from x_start on, of every y_step-th row from y_start
+ * on. Source: the PNG specification, 8.2. The last entry is an image without interlacing. */
+enum { NOT_INTERLACED = 7 };
+static const struct {
+    uint32_t x_start, x_step, y_start, y_step;
+} passes[] = {{0, 8, 0, 8}, {4, 8, 0, 8}, {0, 4, 4, 8}, {2, 4, 0, 4},
+              {0, 2, 2, 4}, {1, 2, 0, 2}, {0, 1, 1, 2}, {0, 1, 0, 1}};
+
+/* Columns or rows of a pass. */
+static uint32_t n_in_pass(uint32_t n, uint32_t start, uint32_t step)
+{
+    return (n + step - 1 - start) / step;
+}
 
 static void on_error(png_structp png, png_const_charp message)
 {
@@ -127,7 +141,7 @@ static void read_header(struct ih_png_stream *s, struct ih_image_info *info)
     png_read_info(s->png, s->info);
     png_get_IHDR(s->png, s->info, &s->width, &s->height, &depth, &colour, &interlace, NULL, NULL);
 
-    s->interlaced = interlace != PNG_INTERLACE_NONE;
+    s->pass = interlace == PNG_INTERLACE_NONE ? NOT_INTERLACED : 0;
     s->n_channels = png_get_channels(s->png, s->info);
     if (colour == PNG_COLOR_TYPE_PALETTE)
         load_palette(s);
@@ -189,27 +203,6 @@ static void start(struct ih_png_stream *s)
     s->is_started = true;
 }
 
-/* Adam7: pass p holds every x_step-th pixel from x_start on, of every y_step-th row from y_start
- * on. Source: the PNG specification, 8.2. */
-static const struct {
-    uint32_t x_start, x_step, y_start, y_step;
-} adam7[] = {{0, 8, 0, 8}, {4, 8, 0, 8}, {0, 4, 4, 8}, {2, 4, 0, 4},
-             {0, 2, 2, 4}, {1, 2, 0, 2}, {0, 1, 1, 2}};
-
-static uint32_t pass_width(const struct ih_png_stream *s)
-{
-    if (!s->interlaced)
-        return s->width;
-    return (s->width + adam7[s->pass].x_step - 1 - adam7[s->pass].x_start) / adam7[s->pass].x_step;
-}
-
-static uint32_t pass_height(const struct ih_png_stream *s)
-{
-    if (!s->interlaced)
-        return s->height;
-    return (s->height + adam7[s->pass].y_step - 1 - adam7[s->pass].y_start) / adam7[s->pass].y_step;
-}
-
 /* Reads rows of the passes into dst until it is full or the image is complete. May longjmp. */
 static size_t read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
 {
@@ -217,11 +210,11 @@ static size_t read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
     if (!s->is_started)
         start(s);
     while (!s->is_complete) {
-        uint32_t width = pass_width(s);
-        if (s->next_row == pass_height(s) || width == 0) {
+        const uint32_t width = n_in_pass(s->width, passes[s->pass].x_start, passes[s->pass].x_step);
+        if (width == 0 ||
+            s->next_row == n_in_pass(s->height, passes[s->pass].y_start, passes[s->pass].y_step)) {
             s->next_row = 0;
-            if (!s->interlaced || ++s->pass == sizeof adam7 / sizeof adam7[0])
-                s->is_complete = true;
+            s->is_complete = ++s->pass >= NOT_INTERLACED;
             continue;
         }
         if (capacity - n < s->width) /* libpng writes a full row even for a short pass */

@@ -29,9 +29,8 @@ static const char *last_part(const char *path)
 
 enum { GROWTH = 4 }; /* ih_escape turns n bytes into at most 4n */
 
-char *ih_label_name(const char *path)
+char *ih_label_text(const char *name)
 {
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : last_part(path);
     size_t length = strlen(name);
     if (length > (SIZE_MAX - IH_ELLIPSIS_BYTES - 1) / GROWTH)
         return NULL;
@@ -40,6 +39,11 @@ char *ih_label_name(const char *path)
         return NULL;
     ih_escape(label, length * GROWTH + 1, name);
     return label;
+}
+
+char *ih_label_name(const char *path)
+{
+    return ih_label_text(strcmp(path, "-") == 0 ? "standard input" : last_part(path));
 }
 
 static uint64_t power_of_ten(unsigned exponent)
@@ -253,11 +257,6 @@ void ih_glyphs_outline(const struct ih_glyphs *g, struct ih_path *path, int32_t 
     }
 }
 
-static bool is_continuation(char byte)
-{
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
 void ih_glyphs_shorten(const struct ih_glyphs *g, unsigned size_px, int32_t max_width, char *text)
 {
     static const char ellipsis[IH_ELLIPSIS_BYTES + 1] = "\xe2\x80\xa6";
@@ -281,8 +280,8 @@ void ih_glyphs_shorten(const struct ih_glyphs *g, unsigned size_px, int32_t max_
     }
     while (tail > head) {
         size_t before = tail - 1;
-        while (before > head && is_continuation(text[before]))
-            before--;
+        while (before > head && ((unsigned char)text[before] & 0xc0) == 0x80)
+            before--; /* a continuation byte */
         if (ih_utf8_length(text + before, &c) == 0 || advance_units(g, c) > left)
             break;
         left -= advance_units(g, c);

@@ -23,6 +23,9 @@ enum { IH_LABEL_MAX = 128 }; /* bytes of every label, with the NUL */
  */
 char *ih_label_name(const char *path);
 
+/* The same of a whole text. */
+char *ih_label_text(const char *text);
+
 /* "0", "950", "1.5k", "12.3M", "4G": at most three significant digits, without trailing zeros. */
 void ih_label_count(char label[IH_LABEL_MAX], uint64_t n);
 

@@ -84,14 +84,21 @@ static void add_plane(const struct ih_result *result, unsigned plane, struct ih_
 {
     const struct ih_histogram *h = &result->histogram;
     struct ih_stats stats;
-    char mean[IH_LABEL_MAX], deviation[IH_LABEL_MAX];
+    char mean[IH_LABEL_MAX], deviation[IH_LABEL_MAX], low[IH_LABEL_MAX], high[IH_LABEL_MAX];
     *entry = (struct ih_chart_entry){ih_plane_name(h->n_channels, plane), plane, ""};
     if (h->n_pixels == 0)
         return;
     ih_stats_compute(h, plane, &result->spec, &stats);
     ih_label_real(mean, stats.mean, 1);
     ih_label_real(deviation, stats.stddev, 1);
-    snprintf(entry->numbers, sizeof entry->numbers, "mean %.32s  sd %.32s", mean, deviation);
+    int n =
+        snprintf(entry->numbers, sizeof entry->numbers, "mean %.32s  sd %.32s", mean, deviation);
+    if (stats.clip_low + stats.clip_high == 0 || n < 0)
+        return;
+    ih_label_percent(low, stats.clip_low, stats.count);
+    ih_label_percent(high, stats.clip_high, stats.count);
+    snprintf(entry->numbers + n, sizeof entry->numbers - (size_t)n, "  low %.20s high %.20s", low,
+             high);
 }
 
 void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_facts *facts)
@@ -112,16 +119,35 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
 
 /* ---- alternative text ---- */
 
-/* What the chart shows. The caller frees it; NULL: out of memory. */
-static char *chart_name(const struct ih_result *result)
+/* "summer: 12 images together": the folder's own name, if it has one. NULL: out of memory. */
+static char *total_name(const struct ih_chart *chart)
 {
-    if (!result->is_total)
-        return ih_label_name(result->path);
-    char *name = malloc(IH_LABEL_MAX);
-    if (name)
-        snprintf(name, IH_LABEL_MAX, "%" PRIu64 " image%s together", result->n_images,
-                 result->n_images == 1 ? "" : "s");
+    const char *folder = chart->folder ? chart->folder : "";
+    size_t n = strlen(folder);
+    while (n > 0 && folder[n - 1] == '/')
+        n--;
+    size_t start = n;
+    while (start > 0 && folder[start - 1] != '/')
+        start--;
+    const bool has_name = n > start && folder[start] != '.';
+    const uint64_t n_images = chart->result->n_images;
+    char *text = malloc(n + IH_LABEL_MAX);
+    if (!text)
+        return NULL;
+    snprintf(text, n + IH_LABEL_MAX, "%.*s%s%" PRIu64 " image%s together",
+             has_name ? (int)(n - start) : 0, folder + start, has_name ? ": " : "", n_images,
+             n_images == 1 ? "" : "s");
+    char *name = ih_label_text(text);
+    free(text);
     return name;
+}
+
+/* What the chart shows. The caller frees it; NULL: out of memory. */
+static char *chart_name(const struct ih_chart *chart)
+{
+    return chart->title              ? ih_label_text(chart->title)
+           : chart->result->is_total ? total_name(chart)
+                                     : ih_label_name(chart->result->path);
 }
 
 static void describe_clip(const struct ih_chart *chart, struct ih_bytes *out, const char *end,
@@ -142,7 +168,7 @@ void ih_chart_describe(const struct ih_chart *chart, struct ih_bytes *title,
 {
     const struct ih_chart_facts *facts = &chart->facts;
     const struct ih_histogram *h = &chart->result->histogram;
-    char *name = chart_name(chart->result);
+    char *name = chart_name(chart);
     title->failed = !name;
     ih_bytes_text(title, "Histogram of ");
     ih_bytes_text(title, name ? name : "");
@@ -171,7 +197,7 @@ void ih_chart_draw_header(struct ih_chart *chart)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const int32_t right = l->right * IH_SUBPIXELS;
-    char scale[IH_LABEL_MAX], *name = chart_name(chart->result);
+    char scale[IH_LABEL_MAX], *name = chart_name(chart);
     snprintf(scale, sizeof scale, "%.64s scale", chart->axis.scale->title);
     ih_chart_write(chart, right, l->title_y, IH_ALIGN_RIGHT, chart->theme->muted, scale);
     if (!name) {

@@ -9,7 +9,7 @@ docs/python.md has more examples.
 
 from ._imghist import Context, Counts, Error, Results, Stats, __version__
 
-__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_many", "scan"]
+__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many", "scan"]
 
 _default = None
 
@@ -57,6 +57,47 @@ def count_many(
     """
     return _context(context).count_many(
         iterable, threads=threads, on_error=on_error, layout=layout, order=order, range=range
+    )
+
+
+def count_batch(
+    tensor,
+    layout="NHWC",
+    labels=None,
+    *,
+    n_labels=None,
+    order="rgb",
+    luma=True,
+    sums=False,
+    out=None,
+    stream=None,
+    context=None,
+):
+    """Counts each image of a batch where it lies, and returns its bins [N, planes, 256].
+
+    tensor    uint8 with 3 or 4 dimensions and any strides, in GPU memory (__dlpack__,
+              __cuda_array_interface__) or in host memory (also buffers and __array_interface__)
+    layout    the letters of its dimensions: 'NHWC', 'NCHW', 'NHW' and so on
+    labels    uint8 [N, H, W] or [H, W] for all images, beside the tensor; pixels are counted for
+              each label from 0 to n_labels - 1 apart, and the result is [N, n_labels, planes, 256]
+    luma      False: colour images get no luma plane
+    sums      True: the result is (bins, sums), with int64 [N, planes + 4]: the sum of values of each
+              plane, then the pixels with any_low, any_high, all_low, all_high. Or the tensor for
+              them.
+    out       the tensor for the bins: integers of 32 bits. By default torch, CuPy and NumPy
+              allocate it; for other tensors in GPU memory it must be given.
+    stream    a CUDA stream (an object or its address); by default the current stream of torch or
+              CuPy, or the stream of __cuda_array_interface__
+
+    Planes are the channels, and luma of colour images. Counts on a GPU are enqueued on the stream:
+    nothing waits, nothing is copied, and the tensors must live until the stream has passed this
+    point. torch gets int32, because it has no arithmetic for uint32. Counts in host memory are
+    complete when the call returns.
+    """
+    from ._batch import count_batch
+
+    return count_batch(
+        _context(context), tensor, layout, labels, n_labels, order, luma, sums, out, stream
     )
 
 

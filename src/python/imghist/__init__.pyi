@@ -1,5 +1,5 @@
 from collections.abc import Iterable
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 from ._imghist import Context as Context
 from ._imghist import Countable, Layout, Order, Path
@@ -10,7 +10,7 @@ from ._imghist import Stats as Stats
 from ._imghist import __version__ as __version__
 from ._table import Table as Table
 
-__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_many", "scan"]
+__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many", "scan"]
 
 def count(
     x: Countable,
@@ -21,6 +21,19 @@ def count(
     range: tuple[int, int] | None = None,
     context: Context | None = None,
 ) -> Counts: ...
+def count_batch(
+    tensor: Any,
+    layout: str = "NHWC",
+    labels: Any = None,
+    *,
+    n_labels: int | None = None,
+    order: Order = "rgb",
+    luma: bool = True,
+    sums: Any = False,
+    out: Any = None,
+    stream: Any = None,
+    context: Context | None = None,
+) -> Any: ...
 @overload
 def count_many(
     iterable: Iterable[Countable],

@@ -1,7 +1,9 @@
 """Counts: the buffer, statistics, sums, comparisons, dicts, charts, and tables for other tools."""
 
+import copy
 import json
 import math
+import pickle
 import re
 
 import pytest
@@ -111,6 +113,37 @@ def test_comparisons(samples, scene):
         hash(scene)
     with pytest.raises(TypeError):
         scene < scene
+
+
+def test_bytes_and_pickle(samples, scene):
+    others = [imghist.count(samples / "gray16.png"), imghist.Context(raw_channels=2).count(b""),
+              imghist.Context(luma="bt601", clip=(3, 250)).count(samples / "cutout.png")]
+    for counts in [scene, scene + scene + others[0], *others]:
+        data = counts.to_bytes()
+        loaded = imghist.Counts.from_bytes(data)
+        assert loaded == counts and loaded.to_bytes() == data and loaded.file is None
+        assert (loaded.format, loaded.width, loaded.source_depth) == (
+            counts.format, counts.width, counts.source_depth)
+        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+            again = pickle.loads(pickle.dumps(counts, protocol))
+            assert again == counts and again.file == counts.file
+        assert copy.copy(counts) == copy.deepcopy(counts) == counts
+        assert imghist.Counts.from_bytes(memoryview(bytearray(data))) == counts
+    assert scene + imghist.Counts.from_bytes(others[0].to_bytes()) == scene + others[0]
+    stats = pickle.loads(pickle.dumps(scene["red"]))
+    assert stats == scene["red"] and type(stats) is imghist.Stats
+    data = scene.to_bytes()
+    for wrong in (b"", b"x", data[:-1], data + b"x", bytes(len(data)), data[:50] + b"?" + data[51:]):
+        with pytest.raises(imghist.Error):
+            imghist.Counts.from_bytes(wrong)
+    with pytest.raises(TypeError):
+        imghist.Counts.from_bytes("text")
+
+
+def test_errors_can_be_pickled():
+    (error,) = imghist.count_many(["missing.png"], on_error="record")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.status, again.source) == (str(error), "io", "missing.png")
 
 
 def test_dict_has_the_values_of_json(samples, program):

@@ -77,6 +77,12 @@ def test_single_calls_give_the_same(records):
         assert in_memory(path) == record
 
 
+def test_saved_counts_give_the_same(records, tree):
+    for result in imghist.scan(tree, on_error="record"):
+        if isinstance(result, imghist.Counts):
+            assert bins_of(imghist.Counts.from_bytes(result.to_bytes())) == records[result.file]
+
+
 def test_threads_give_the_same(records):
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         assert list(pool.map(single, records)) == list(records.values())

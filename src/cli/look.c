@@ -1,0 +1,120 @@
+/* TIOCGWINSZ is not in POSIX. Where a system hides it, the width of the terminal counts as
+ * unknown. */
+#define _DEFAULT_SOURCE
+
+#include "cli/look.h"
+
+#include "base/path.h"
+#include "base/source.h"
+#include "cli/paths.h"
+#include "output/records.h"
+
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- the common folder ---- */
+
+/* The bytes of a path that name its folder, with the slash. */
+static size_t folder_bytes(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* The folder whose name the results of a named input begin with. NULL: out of memory. */
+static char *folder_of(const char *path)
+{
+    struct stat st;
+    const size_t n = strlen(path);
+    const bool is_folder = ih_path_stat(path, &st, 0) == 0 && S_ISDIR(st.st_mode);
+    char *folder = malloc(n + 2);
+    if (!folder)
+        return NULL;
+    memcpy(folder, path, n + 1);
+    if (!is_folder)
+        folder[folder_bytes(path)] = '\0';
+    else if (n > 0 && path[n - 1] != '/')
+        strcpy(folder + n, "/");
+    return folder;
+}
+
+char *ih_common_folder(const struct ih_options *o)
+{
+    char *common = o->list_path || o->n_paths == 0 ? strdup("") : folder_of(o->paths[0]);
+    for (size_t i = 1; common && *common && i < o->n_paths; i++) {
+        char *folder = folder_of(o->paths[i]);
+        size_t n = 0;
+        while (folder && folder[n] && folder[n] == common[n])
+            n++;
+        common[n] = '\0';
+        common[folder_bytes(common)] = '\0';
+        free(folder);
+    }
+    return common;
+}
+
+/* ---- the terminal ---- */
+
+enum { COLUMNS_MAX = 9999 };
+
+/* COLUMNS comes first: it also applies to a pipe. 0: unknown. */
+static unsigned columns_of(FILE *stream)
+{
+    const char *columns = getenv("COLUMNS");
+    char *end = NULL;
+    long n = columns ? strtol(columns, &end, 10) : 0;
+    if (n > 0 && n <= COLUMNS_MAX && *end == '\0')
+        return (unsigned)n;
+#ifdef TIOCGWINSZ
+    struct winsize size;
+    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0)
+        return size.ws_col;
+#endif
+    return 0;
+}
+
+static bool has_colours(FILE *stream)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fileno(stream)) == 1 && !(no_color && *no_color) && term && *term &&
+           strcmp(term, "dumb") != 0;
+}
+
+static bool is_result_file(const char *path)
+{
+    struct ih_source src = {.is_open = false};
+    struct ih_error ignored;
+    const uint8_t *head;
+    size_t n;
+    struct stat st;
+    const bool is = stat(path, &st) == 0 && S_ISREG(st.st_mode) && /* opening a pipe would wait */
+                    ih_source_open_path(&src, path, &ignored) == IH_OK &&
+                    ih_source_peek(&src, 1, &head, &n, &ignored) == IH_OK &&
+                    ih_records_probe(head, n);
+    ih_source_reset(&src);
+    return is;
+}
+
+struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *o,
+                                    const struct ih_data_output *data, const char *folder)
+{
+    const struct ih_walk_sources sources = ih_walk_sources_of(o);
+    struct ih_output_options look = {.layout = data->layout,
+                                     .folder = folder,
+                                     .verbose = o->is_verbose,
+                                     .colour = o->color == IH_COLOR_ALWAYS ||
+                                               (o->color == IH_COLOR_AUTO && has_colours(stream)),
+                                     .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+                                     .columns = columns_of(stream)};
+    /* A directory or a list counts as many images: the look does not depend on what it contains. */
+    const bool is_one = o->with_total
+                            ? o->only_total
+                            : ih_walk_count(&sources) == 1 && !is_result_file(o->paths[0]);
+    if (data->output == &ih_output_text && !look.layout)
+        look.layout = is_one ? "full" : "lines";
+    return look;
+}

@@ -1,0 +1,289 @@
+/*
+ * ICO and CUR (Windows icons and cursors): the largest image of the file. Of images of the same
+ * size, it is the one with the most bits a pixel, then the first.
+ *
+ * An image is a complete PNG, or a BMP without its file header and followed by a mask. The PNG and
+ * BMP decoders read them: a BMP gets a new file header. The file is held in memory.
+ *
+ * A bit of the mask is 1 where a pixel is transparent. It becomes alpha, 0 or 255. An image of 32
+ * bits has alpha of its own, and its mask is ignored. Colours under the mask are counted as stored.
+ *
+ * Source: "Icons" by John Hornick (Microsoft, 1995). Sizes and depths are read from the images,
+ * because directories cannot state sizes above 256 and often state wrong depths.
+ */
+#include "decode/held.h"
+#include "decode/read_bytes.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DIRECTORY_BYTES = 6,
+    ENTRY_BYTES = 16,
+    FILE_HEADER_BYTES = 14, /* of a BMP */
+    DIB_BYTES = 40,
+    DIB_ALPHA_BYTES = 56, /* the header that has a mask for alpha */
+    PNG_HEAD_BYTES = 26,
+    UNCOMPRESSED = 0,
+    WITH_MASKS = 3
+};
+
+/* An image in the file. */
+struct entry {
+    const uint8_t *bytes;
+    size_t size_bytes;
+    bool is_png;
+    uint32_t width, height;
+    unsigned bits; /* a pixel */
+};
+
+struct ico_state {
+    struct ih_held held;
+    struct entry entry;
+    const struct ih_decoder *decoder;
+    struct ih_source src; /* the image, for decoder */
+    void *image;          /* decoder's state */
+    struct ih_image_info info;
+    uint8_t *bmp;        /* owned; a file for the BMP decoder */
+    const uint8_t *mask; /* the next row, in the file; NULL: no mask */
+    size_t mask_row_bytes;
+    uint8_t *row; /* owned; a row of colours; NULL: no mask */
+};
+
+static bool probe(const uint8_t *head, size_t size)
+{
+    return size >= DIRECTORY_BYTES + ENTRY_BYTES && head[0] == 0 && head[1] == 0 &&
+           (head[2] == 1 || head[2] == 2) && head[3] == 0 && ih_le16(head + 4) != 0 &&
+           ih_le32(head + 14) >= PNG_HEAD_BYTES &&
+           ih_le32(head + 18) >= DIRECTORY_BYTES + ENTRY_BYTES * ih_le16(head + 4);
+}
+
+static const char *version(void)
+{
+    return "imghist " IH_VERSION;
+}
+
+static enum ih_status damaged(struct ih_error *err, const char *what)
+{
+    return ih_error_set(err, IH_CORRUPT, "damaged ICO: %s", what);
+}
+
+static void close_ico(void *state)
+{
+    struct ico_state *s = state;
+    if (s->image)
+        s->decoder->close(s->image);
+    ih_source_reset(&s->src);
+    free(s->row);
+    free(s->bmp);
+    ih_held_close(&s->held);
+    free(s);
+}
+
+/* ---- choosing the image ---- */
+
+/* Reads size and depth from the image itself. */
+static enum ih_status describe(struct entry *e, struct ih_error *err)
+{
+    static const unsigned png_channels[] = {1, 0, 3, 1, 2, 0, 4};
+    e->is_png = memcmp(e->bytes, "\x89PNG", 4) == 0;
+    if (e->is_png) {
+        e->width = ih_be32(e->bytes + 16);
+        e->height = ih_be32(e->bytes + 20);
+        e->bits = e->bytes[24] * (e->bytes[25] <= 6 ? png_channels[e->bytes[25]] : 0);
+        return IH_OK;
+    }
+    if (e->size_bytes < DIB_BYTES || ih_le32(e->bytes) != DIB_BYTES)
+        return damaged(err, "an image that is neither PNG nor BMP");
+    e->width = ih_le32(e->bytes + 4);
+    e->height = ih_le32(e->bytes + 8) / 2; /* with the rows of the mask */
+    e->bits = ih_le16(e->bytes + 14);
+    return IH_OK;
+}
+
+static bool is_better(const struct entry *e, const struct entry *than)
+{
+    const uint64_t area = (uint64_t)e->width * e->height;
+    const uint64_t other = (uint64_t)than->width * than->height;
+    return area > other || (area == other && e->bits > than->bits);
+}
+
+static enum ih_status choose(struct ico_state *s, struct ih_error *err)
+{
+    const uint8_t *file = s->held.file;
+    const size_t n_bytes = s->held.file_bytes, n = n_bytes < 6 ? 0 : ih_le16(file + 4);
+    if (n == 0 || DIRECTORY_BYTES + n * ENTRY_BYTES > n_bytes)
+        return damaged(err, "the file ends before the image does");
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *place = file + DIRECTORY_BYTES + i * ENTRY_BYTES + 8;
+        const uint32_t size = ih_le32(place), at = ih_le32(place + 4);
+        if (at > n_bytes || size > n_bytes - at || size < PNG_HEAD_BYTES)
+            return damaged(err, "the file ends before the image does");
+        struct entry e = {.bytes = file + at, .size_bytes = size};
+        if (describe(&e, err) != IH_OK)
+            return err->status;
+        if (i == 0 || is_better(&e, &s->entry))
+            s->entry = e;
+    }
+    return IH_OK;
+}
+
+/* ---- BMP ---- */
+
+static void put_le32(uint8_t *p, uint64_t v)
+{
+    for (unsigned i = 0; i < 4; i++)
+        p[i] = (uint8_t)(v >> 8 * i);
+}
+
+/* Writes the headers of a BMP file, up to its palette. Those of 32 bits get masks, so that the
+ * fourth byte is alpha. Returns their number of bytes. */
+static size_t put_headers(uint8_t *bmp, const struct entry *e, size_t palette_bytes)
+{
+    const size_t header_bytes = e->bits == 32 ? DIB_ALPHA_BYTES : DIB_BYTES;
+    memset(bmp, 0, FILE_HEADER_BYTES + header_bytes);
+    memcpy(bmp, "BM", 2);
+    put_le32(bmp + 10, FILE_HEADER_BYTES + header_bytes + palette_bytes);
+    uint8_t *dib = bmp + FILE_HEADER_BYTES;
+    memcpy(dib, e->bytes, DIB_BYTES);
+    put_le32(dib, header_bytes);
+    put_le32(dib + 8, e->height);
+    if (e->bits == 32) {
+        put_le32(dib + 16, WITH_MASKS);
+        put_le32(dib + 40, 0xFF0000);
+        put_le32(dib + 44, 0xFF00);
+        put_le32(dib + 48, 0xFF);
+        put_le32(dib + 52, 0xFF000000);
+    }
+    return FILE_HEADER_BYTES + header_bytes;
+}
+
+/* Makes a BMP file of the image, and finds the mask after its pixels. */
+static enum ih_status make_bmp(struct ico_state *s, size_t *n_bytes, struct ih_error *err)
+{
+    const struct entry *e = &s->entry;
+    const uint32_t stored_height = ih_le32(e->bytes + 8), n_colours = ih_le32(e->bytes + 32);
+    if (ih_le32(e->bytes + 16) != UNCOMPRESSED)
+        return ih_error_set(err, IH_UNSUPPORTED, "ICO with a compressed BMP is not supported");
+    if (stored_height % 2 != 0 || e->height > INT32_MAX / 2 || e->width > INT32_MAX)
+        return damaged(err, "an impossible size");
+    const uint64_t n_palette = e->bits > 8                              ? 0
+                               : n_colours && n_colours < 1u << e->bits ? n_colours
+                                                                        : 1u << e->bits;
+    const uint64_t palette_bytes = 4 * n_palette, left = e->size_bytes - DIB_BYTES;
+    const uint64_t row_bytes = ((uint64_t)e->width * e->bits + 31) / 32 * 4;
+    const uint64_t mask_row_bytes = ((uint64_t)e->width + 31) / 32 * 4;
+    const bool has_mask = e->bits != 32;
+    if (palette_bytes > left ||
+        e->height >
+            (left - palette_bytes) / (row_bytes + (has_mask ? mask_row_bytes : 0) + !row_bytes))
+        return damaged(err, "the file ends before the image does");
+    const size_t body_bytes = (size_t)(palette_bytes + row_bytes * e->height);
+    s->mask = has_mask ? e->bytes + DIB_BYTES + body_bytes : NULL;
+    s->mask_row_bytes = (size_t)mask_row_bytes;
+    if (ih_held_more(&s->held, body_bytes, err) != IH_OK)
+        return err->status;
+    s->bmp = malloc(FILE_HEADER_BYTES + DIB_ALPHA_BYTES + body_bytes);
+    if (!s->bmp)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    *n_bytes = put_headers(s->bmp, e, (size_t)palette_bytes);
+    memcpy(s->bmp + *n_bytes, e->bytes + DIB_BYTES, body_bytes);
+    *n_bytes += body_bytes;
+    return IH_OK;
+}
+
+/* ---- opening and reading ---- */
+
+static enum ih_status open_image(struct ico_state *s, const struct ih_decode_options *options,
+                                 struct ih_image_info *info, struct ih_error *err)
+{
+    /* The PNG decoder reads rows: an image that holds memory must not wait for more. */
+    const struct ih_decode_options own = {
+        .max_pixels = options->max_pixels, .held_bytes_max = 1, .is_lenient = options->is_lenient};
+    const struct entry *e = &s->entry;
+    const uint8_t *bytes = e->bytes;
+    size_t n_bytes = e->size_bytes;
+    if (e->width == 0 || e->height == 0)
+        return damaged(err, "it has no pixels");
+    if (ih_decode_check_pixels(e->width, e->height, options->max_pixels, err) != IH_OK)
+        return err->status;
+    s->decoder = e->is_png ? &ih_decoder_png : &ih_decoder_bmp;
+    if (!e->is_png) {
+        if (make_bmp(s, &n_bytes, err) != IH_OK)
+            return err->status;
+        bytes = s->bmp;
+    }
+    ih_source_open_memory(&s->src, bytes, n_bytes);
+    if (s->decoder->open(&s->src, &own, &s->info, &s->image, err) != IH_OK)
+        return err->status;
+    *info = s->info;
+    assert(!s->mask || s->info.n_channels == 3); /* without compression there is no alpha */
+    if (s->mask)
+        info->n_channels = 4;
+    return IH_OK;
+}
+
+static enum ih_status open_ico(struct ih_source *src, const struct ih_decode_options *options,
+                               struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    struct ico_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    const char *format = info->format;
+    enum ih_status status = ih_held_open(&s->held, src, options, 0, err);
+    if (status == IH_OK)
+        status = choose(s, err);
+    if (status == IH_OK)
+        status = open_image(s, options, info, err);
+    info->format = format;
+    if (status == IH_OK)
+        *state = s;
+    else
+        close_ico(s);
+    return status;
+}
+
+/* Reads rows of colours and adds alpha from the mask. */
+static enum ih_status read_masked(struct ico_state *s, uint8_t *pixels, size_t capacity_pixels,
+                                  size_t *n_pixels, struct ih_error *err)
+{
+    const size_t width = s->entry.width;
+    if (!s->row)
+        s->row = malloc(width * 3);
+    if (!s->row)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    while (capacity_pixels - *n_pixels >= width) {
+        size_t n;
+        if (s->decoder->read(s->image, s->row, width, &n, err) != IH_OK)
+            return err->status;
+        if (n == 0)
+            break;
+        for (size_t x = 0; x < width; x++, pixels += 4) {
+            memcpy(pixels, s->row + 3 * x, 3);
+            pixels[3] = s->mask[x / 8] >> (7 - x % 8) & 1 ? 0 : 255;
+        }
+        s->mask += s->mask_row_bytes;
+        *n_pixels += width;
+    }
+    return IH_OK;
+}
+
+static enum ih_status read_ico(void *state, uint8_t *pixels, size_t capacity_pixels,
+                               size_t *n_pixels, struct ih_error *err)
+{
+    struct ico_state *s = state;
+    *n_pixels = 0;
+    return s->mask ? read_masked(s, pixels, capacity_pixels, n_pixels, err)
+                   : s->decoder->read(s->image, pixels, capacity_pixels, n_pixels, err);
+}
+
+const struct ih_decoder ih_decoder_ico = {
+    .name = "ico",
+    .title = "ICO and CUR, the largest image: BMP with mask or alpha, PNG",
+    .version = version,
+    .probe = probe,
+    .open = open_ico,
+    .read = read_ico,
+    .close = close_ico,
+};

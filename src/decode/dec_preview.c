@@ -1,0 +1,135 @@
+/*
+ * The preview of a camera raw file: the largest JPEG that LibRaw finds in it. Only on request,
+ * because it is not what the sensor has recorded. LibRaw finds the JPEG; the JPEG decoder reads it.
+ *
+ * The file is held in memory until the preview has been found.
+ */
+#include "base/dynlib.h"
+#include "decode/held.h"
+
+#include <libraw/libraw.h>
+#include <stdlib.h>
+
+/* The functions of LibRaw that are called. */
+#define RAW_CALLS(F)                                                                     \
+    F(libraw_data_t *, libraw_init, (unsigned))                                          \
+    F(void, libraw_close, (libraw_data_t *))                                             \
+    F(int, libraw_open_buffer, (libraw_data_t *, void *, size_t))                        \
+    F(int, libraw_unpack_thumb, (libraw_data_t *))                                       \
+    F(libraw_processed_image_t *, libraw_dcraw_make_mem_thumb, (libraw_data_t *, int *)) \
+    F(void, libraw_dcraw_clear_mem, (libraw_processed_image_t *))                        \
+    F(const char *, libraw_strerror, (int))
+
+RAW_CALLS(IH_DYNLIB_CHECK)
+struct raw_calls {
+    RAW_CALLS(IH_DYNLIB_MEMBER)
+};
+static const char *const call_names[] = {RAW_CALLS(IH_DYNLIB_NAME)};
+
+static enum ih_status load(struct raw_calls *calls, struct ih_error *err)
+{
+    return ih_dynlib_load(IH_SONAME_preview, call_names, sizeof call_names / sizeof *call_names,
+                          calls, err);
+}
+
+static enum ih_status prepare(struct ih_error *err)
+{
+    struct raw_calls calls;
+    return load(&calls, err);
+}
+
+struct preview_state {
+    struct raw_calls lib;
+    libraw_processed_image_t *preview; /* owned; a JPEG file */
+    struct ih_source src;              /* the preview */
+    void *image;                       /* state of the JPEG decoder */
+};
+
+static void close_preview(void *state)
+{
+    struct preview_state *s = state;
+    if (s->image)
+        ih_decoder_jpeg.close(s->image);
+    ih_source_reset(&s->src);
+    if (s->preview)
+        s->lib.libraw_dcraw_clear_mem(s->preview);
+    free(s);
+}
+
+static enum ih_status failed(const struct preview_state *s, int code, struct ih_error *err)
+{
+    if (code == LIBRAW_UNSUFFICIENT_MEMORY)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    if (code == LIBRAW_NO_THUMBNAIL || code == LIBRAW_UNSUPPORTED_THUMBNAIL)
+        return ih_error_set(err, IH_UNSUPPORTED, "camera raw without a JPEG preview");
+    if (code == LIBRAW_FILE_UNSUPPORTED)
+        return ih_error_set(err, IH_UNSUPPORTED, "camera raw that this LibRaw does not know");
+    return ih_error_set(err, IH_CORRUPT, "damaged camera raw: %s", s->lib.libraw_strerror(code));
+}
+
+/* Finds the preview and copies it. */
+static enum ih_status find_preview(struct preview_state *s, struct ih_held *file,
+                                   struct ih_error *err)
+{
+    libraw_data_t *raw =
+        s->lib.libraw_init(LIBRAW_OPIONS_NO_MEMERR_CALLBACK | LIBRAW_OPIONS_NO_DATAERR_CALLBACK);
+    if (!raw)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    int code = s->lib.libraw_open_buffer(raw, file->file, file->file_bytes);
+    if (code == LIBRAW_SUCCESS)
+        code = s->lib.libraw_unpack_thumb(raw);
+    if (code == LIBRAW_SUCCESS)
+        s->preview = s->lib.libraw_dcraw_make_mem_thumb(raw, &code);
+    if (code == LIBRAW_SUCCESS && (!s->preview || s->preview->type != LIBRAW_IMAGE_JPEG))
+        code = LIBRAW_UNSUPPORTED_THUMBNAIL;
+    s->lib.libraw_close(raw);
+    return code == LIBRAW_SUCCESS ? IH_OK : failed(s, code, err);
+}
+
+static enum ih_status open_preview(struct ih_source *src, const struct ih_decode_options *options,
+                                   struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    struct ih_held file = {.budget = NULL};
+    struct preview_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status = load(&s->lib, err);
+    if (status == IH_OK)
+        status = ih_held_open(&file, src, options, 0, err);
+    if (status == IH_OK)
+        status = find_preview(s, &file, err);
+    ih_held_close(&file); /* before the JPEG decoder takes memory from the budget */
+    if (status == IH_OK) {
+        ih_source_open_memory(&s->src, s->preview->data, s->preview->data_size);
+        status = ih_decoder_jpeg.open(&s->src, options, info, &s->image, err);
+    }
+    if (status == IH_OK)
+        *state = s;
+    else
+        close_preview(s);
+    return status;
+}
+
+static enum ih_status read_preview(void *state, uint8_t *pixels, size_t capacity_pixels,
+                                   size_t *n_pixels, struct ih_error *err)
+{
+    struct preview_state *s = state;
+    return ih_decoder_jpeg.read(s->image, pixels, capacity_pixels, n_pixels, err);
+}
+
+static const char *version(void)
+{
+    return "LibRaw " IH_LIBRARY_preview;
+}
+
+const struct ih_decoder ih_decoder_preview = {
+    .name = "preview",
+    .is_isolated = true,
+    .prepare = prepare,
+    .title = "the largest JPEG in a camera raw file (--raw-preview)",
+    .version = version,
+    .probe = ih_probe_preview,
+    .open = open_preview,
+    .read = read_preview,
+    .close = close_preview,
+};

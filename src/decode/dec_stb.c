@@ -1,0 +1,203 @@
+/*
+ * Radiance HDR (RGBE) and Softimage PIC through stb_image. File and image are held in memory.
+ *
+ * HDR stores floats. Its 8-bit values are those that stb_image documents: 255 v^(1/2.2), rounded,
+ * with values above 1 clipped to 255. An exposure in the header is not applied. A channel that a
+ * PIC does not store is 255.
+ *
+ * stb_image reads zeros after the end of a file, or loops for ever. So it gets line feeds there,
+ * which end all of its loops, and a file of which it reads more than there is, is damaged. It does
+ * not know Radiance's old run lengths; such files are too short for it and refused too.
+ */
+#include "decode/held.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STBI_NO_STDIO
+#include <stb/stb_image.h>
+
+/* Memory a pixel: of HDR the floats and the result, of PIC the result. */
+enum { HDR_BYTES = 15, PIC_BYTES = 4, PIC_CHANNELS = 4 };
+
+struct stb_state {
+    struct ih_held held;
+    size_t at;       /* the next byte of the file */
+    bool is_overrun; /* stb_image has read past the end */
+    const char *title;
+    unsigned n_wanted;   /* channels that stb_image is asked for */
+    unsigned n_channels; /* of the image */
+};
+
+static int read_bytes(void *user, char *dst, int n_bytes)
+{
+    struct stb_state *s = user;
+    const size_t wanted = (size_t)n_bytes, left = s->held.file_bytes - s->at;
+    const size_t n = left < wanted ? left : wanted;
+    memcpy(dst, s->held.file + s->at, n);
+    s->at += n;
+    if (n > 0 && wanted > 4)
+        return (int)n; /* it fills its buffer; the next call tells whether it needs more */
+    s->is_overrun = s->is_overrun || n < wanted;
+    memset(dst + n, '\n', wanted - n);
+    return n_bytes;
+}
+
+static void skip_bytes(void *user, int n_bytes)
+{
+    struct stb_state *s = user;
+    const size_t left = s->held.file_bytes - s->at;
+    s->is_overrun = s->is_overrun || n_bytes < 0 || (size_t)n_bytes > left;
+    s->at += s->is_overrun ? 0 : (size_t)n_bytes;
+}
+
+static int is_at_end(void *user)
+{
+    const struct stb_state *s = user;
+    return s->is_overrun;
+}
+
+static const stbi_io_callbacks callbacks = {read_bytes, skip_bytes, is_at_end};
+
+static enum ih_status failed(const struct stb_state *s, struct ih_error *err)
+{
+    const char *why = stbi_failure_reason();
+    if (s->is_overrun)
+        why = "the file ends before the image does";
+    else if (why && strcmp(why, "Out of memory") == 0)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    return ih_error_set(err, IH_CORRUPT, "damaged %s: %s", s->title, why ? why : "bad data");
+}
+
+static void close_stb(void *state)
+{
+    struct stb_state *s = state;
+    ih_held_close(&s->held);
+    free(s);
+}
+
+static enum ih_status read_header(struct stb_state *s, const struct ih_decode_options *options,
+                                  unsigned pixel_bytes, struct ih_image_info *info,
+                                  struct ih_error *err)
+{
+    int width = 0, height = 0, n_channels = 0;
+    const bool is_known =
+        stbi_info_from_callbacks(&callbacks, s, &width, &height, &n_channels) != 0;
+    if (s->is_overrun)
+        return failed(s, err);
+    if (!is_known)
+        return ih_error_set(err, IH_UNSUPPORTED, "%s with this header is not supported", s->title);
+    if (width <= 0 || height <= 0)
+        return ih_error_set(err, IH_CORRUPT, "damaged %s: it has no pixels", s->title);
+    if (ih_decode_check_pixels((uint64_t)width, (uint64_t)height, options->max_pixels, err) !=
+        IH_OK)
+        return err->status;
+    const uint64_t n_pixels = (uint64_t)width * (uint64_t)height;
+    if (n_pixels > INT_MAX / pixel_bytes)
+        return ih_error_set(err, IH_LIMIT, "%s of more than %d pixels", s->title,
+                            INT_MAX / (int)pixel_bytes);
+    s->n_channels = (unsigned)n_channels;
+    info->width = (uint64_t)width;
+    info->height = (uint64_t)height;
+    info->n_channels = s->n_channels;
+    info->source_depth = 8;
+    return ih_held_more(&s->held, n_pixels * pixel_bytes, err);
+}
+
+static enum ih_status open_stb(const char *title, unsigned pixel_bytes, unsigned n_wanted,
+                               struct ih_source *src, const struct ih_decode_options *options,
+                               struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    struct stb_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->title = title;
+    s->n_wanted = n_wanted;
+    enum ih_status status = ih_held_open(&s->held, src, options, 0, err);
+    if (status == IH_OK)
+        status = read_header(s, options, pixel_bytes, info, err);
+    if (status == IH_OK)
+        *state = s;
+    else
+        close_stb(s);
+    return status;
+}
+
+static enum ih_status open_hdr(struct ih_source *src, const struct ih_decode_options *options,
+                               struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    return open_stb("Radiance HDR", HDR_BYTES, 3, src, options, info, state, err);
+}
+
+/* Four channels, because stb_image would convert to three without a check. */
+static enum ih_status open_pic(struct ih_source *src, const struct ih_decode_options *options,
+                               struct ih_image_info *info, void **state, struct ih_error *err)
+{
+    return open_stb("Softimage PIC", PIC_BYTES, PIC_CHANNELS, src, options, info, state, err);
+}
+
+static enum ih_status decode(struct stb_state *s, struct ih_error *err)
+{
+    int width, height, n_channels;
+    struct ih_held *h = &s->held;
+    s->at = 0;
+    h->pixels =
+        stbi_load_from_callbacks(&callbacks, s, &width, &height, &n_channels, (int)s->n_wanted);
+    if (!h->pixels || s->is_overrun || (unsigned)n_channels != s->n_channels)
+        return failed(s, err);
+    h->n_pixels = (size_t)width * (size_t)height;
+    h->n_channels = s->n_channels;
+    for (size_t i = 0; i < h->n_pixels && s->n_channels < s->n_wanted; i++)
+        memmove(h->pixels + i * s->n_channels, h->pixels + i * s->n_wanted, s->n_channels);
+    ih_held_drop_file(h);
+    return IH_OK;
+}
+
+static enum ih_status read_stb(void *state, uint8_t *pixels, size_t capacity_pixels,
+                               size_t *n_pixels, struct ih_error *err)
+{
+    struct stb_state *s = state;
+    if (!s->held.pixels && decode(s, err) != IH_OK)
+        return err->status;
+    *n_pixels = ih_held_give(&s->held, pixels, capacity_pixels);
+    return IH_OK;
+}
+
+static bool probe_hdr(const uint8_t *head, size_t size)
+{
+    return (size >= 11 && memcmp(head, "#?RADIANCE\n", 11) == 0) ||
+           (size >= 7 && memcmp(head, "#?RGBE\n", 7) == 0);
+}
+
+static bool probe_pic(const uint8_t *head, size_t size)
+{
+    return size >= 4 && memcmp(head, "\x53\x80\xF6\x34", 4) == 0;
+}
+
+static const char *version(void)
+{
+    return "stb_image"; /* its header has no number */
+}
+
+const struct ih_decoder ih_decoder_hdr = {
+    .name = "hdr",
+    .is_isolated = true,
+    .title = "Radiance HDR, reduced to 8 bits with gamma 2.2",
+    .version = version,
+    .probe = probe_hdr,
+    .open = open_hdr,
+    .read = read_stb,
+    .close = close_stb,
+};
+
+const struct ih_decoder ih_decoder_pic = {
+    .name = "pic",
+    .is_isolated = true,
+    .title = "Softimage PIC, colour with and without alpha",
+    .version = version,
+    .probe = probe_pic,
+    .open = open_pic,
+    .read = read_stb,
+    .close = close_stb,
+};

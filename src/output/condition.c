@@ -1,0 +1,357 @@
+#include "output/condition.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES_MAX = 256, DEPTH_MAX = 32 };
+
+enum truth { NO, YES, UNKNOWN };
+
+struct operand {
+    bool is_field, is_percentage;
+    enum ih_field field;
+    enum ih_kind kind;
+    double number;
+    char *text; /* owned */
+};
+
+enum comparison { EQUAL, NOT_EQUAL, LESS, LESS_OR_EQUAL, GREATER, GREATER_OR_EQUAL };
+
+struct node {
+    enum { COMPARE, NOT, AND, OR } kind;
+    unsigned left, right; /* nodes; of NOT left alone */
+    enum comparison comparison;
+    struct operand operands[2];
+};
+
+struct ih_condition {
+    struct node nodes[NODES_MAX];
+    unsigned n_nodes, root;
+};
+
+/* ---- reading words ---- */
+
+enum word_kind { WORD_END, WORD_NAME, WORD_NUMBER, WORD_TEXT, WORD_SIGN };
+
+struct parser {
+    struct ih_condition *condition;
+    struct ih_error *err;
+    const char *start;
+    const char *at; /* the word to look at; its first byte */
+    size_t n;       /* its bytes */
+    enum word_kind kind;
+    unsigned depth;
+};
+
+static enum ih_status fail(const struct parser *p, const char *what)
+{
+    return ih_error_set(p->err, IH_USAGE, "column %zu: %s", (size_t)(p->at - p->start) + 1, what);
+}
+
+static bool is_name_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Steps to the next word. */
+static enum ih_status advance(struct parser *p)
+{
+    static const char digits[] = "0123456789";
+    p->at += p->n;
+    p->at += strspn(p->at, " \t\n");
+    const char c = *p->at;
+    if (c == '\0') {
+        p->kind = WORD_END;
+        p->n = 0;
+    } else if (c >= 'a' && c <= 'z') {
+        p->kind = WORD_NAME;
+        for (p->n = 1; is_name_byte(p->at[p->n]);)
+            p->n++;
+    } else if (c == '"' || c == '\'') {
+        const char *end = strchr(p->at + 1, c);
+        if (!end)
+            return fail(p, "the quote has no end");
+        p->kind = WORD_TEXT;
+        p->n = (size_t)(end - p->at) + 1;
+    } else if (strchr("0123456789.-", c)) {
+        p->kind = WORD_NUMBER;
+        p->n = c == '-';
+        const size_t n_before = strspn(p->at + p->n, digits);
+        p->n += n_before;
+        const size_t n_after = p->at[p->n] == '.' ? strspn(p->at + p->n + 1, digits) : 0;
+        p->n += n_after > 0 ? n_after + 1 : 0;
+        if (n_before + n_after == 0 || n_before > 20 || n_after > 20)
+            return fail(p, "not a number");
+        p->n += p->at[p->n] == '%';
+    } else if (strchr("<>=!()", c)) {
+        p->kind = WORD_SIGN;
+        p->n = c != '(' && c != ')' && p->at[1] == '=' ? 2 : 1;
+    } else {
+        return fail(p, "not a field, number, quoted text or operator");
+    }
+    return IH_OK;
+}
+
+static bool is_word(const struct parser *p, const char *word)
+{
+    return p->kind != WORD_TEXT && strlen(word) == p->n && memcmp(p->at, word, p->n) == 0;
+}
+
+/* ---- parsing ---- */
+
+static enum ih_status add_node(struct parser *p, struct node node, unsigned *index)
+{
+    if (p->condition->n_nodes == NODES_MAX) {
+        for (unsigned i = 0; i < 2; i++)
+            free(node.operands[i].text);
+        return fail(p, "the condition is too long");
+    }
+    *index = p->condition->n_nodes++;
+    p->condition->nodes[*index] = node;
+    return IH_OK;
+}
+
+/* Decimal digits with an optional point, in every locale. */
+static double number_of(const char *digits, size_t n)
+{
+    double value = 0, unit = 1;
+    const bool is_negative = *digits == '-';
+    bool is_fraction = false;
+    for (size_t i = is_negative; i < n; i++) {
+        if (digits[i] == '.') {
+            is_fraction = true;
+            continue;
+        }
+        value = value * 10 + (digits[i] - '0');
+        unit *= is_fraction ? 10 : 1;
+    }
+    return (is_negative ? -value : value) / unit;
+}
+
+static enum ih_status parse_field(struct parser *p, struct operand *out)
+{
+    for (unsigned i = 0; i < IH_N_FIELDS; i++)
+        if (is_word(p, ih_field_types[i].name)) {
+            *out = (struct operand){
+                .is_field = true, .field = (enum ih_field)i, .kind = ih_field_types[i].kind};
+            return advance(p);
+        }
+    char what[IH_MESSAGE_MAX];
+    snprintf(what, sizeof what, "no field '%.*s'; the columns of --csv=images are fields",
+             p->n > 40 ? 40 : (int)p->n, p->at);
+    return fail(p, what);
+}
+
+static enum ih_status parse_operand(struct parser *p, struct operand *out)
+{
+    switch (p->kind) {
+    case WORD_NAME:
+        return parse_field(p, out);
+    case WORD_NUMBER:
+        out->kind = IH_KIND_REAL;
+        out->is_percentage = p->at[p->n - 1] == '%';
+        out->number = number_of(p->at, p->n - out->is_percentage);
+        return advance(p);
+    case WORD_TEXT:
+        out->kind = IH_KIND_TEXT;
+        out->text = calloc(1, p->n - 1);
+        if (!out->text)
+            return ih_error_set(p->err, IH_MEMORY, "out of memory");
+        memcpy(out->text, p->at + 1, p->n - 2);
+        return advance(p);
+    case WORD_END:
+    case WORD_SIGN:
+        break;
+    }
+    return fail(p, "a field, number or quoted text is missing");
+}
+
+static enum ih_status parse_sign(struct parser *p, enum comparison *out)
+{
+    static const char *const signs[] = {
+        [EQUAL] = "==",  [NOT_EQUAL] = "!=",     [LESS] = "<",
+        [GREATER] = ">", [LESS_OR_EQUAL] = "<=", [GREATER_OR_EQUAL] = ">="};
+    for (unsigned i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (is_word(p, signs[i])) {
+            *out = (enum comparison)i;
+            return advance(p);
+        }
+    return fail(p, is_word(p, "=") ? "write == to compare" : "a comparison such as > is missing");
+}
+
+static enum ih_status check_operands(const struct parser *p, const struct operand *o)
+{
+    if ((o[0].kind == IH_KIND_TEXT) != (o[1].kind == IH_KIND_TEXT))
+        return fail(p, "a number is compared with a text");
+    if (!o[0].is_field && !o[1].is_field)
+        return fail(p, "the comparison has no field");
+    for (unsigned i = 0; i < 2; i++)
+        if (o[i].is_percentage && !ih_field_types[o[!i].field].has_share)
+            return fail(p, "the field has no percentage");
+    return IH_OK;
+}
+
+static enum ih_status parse_comparison(struct parser *p, unsigned *index)
+{
+    struct node node = {.kind = COMPARE};
+    const char *start = p->at;
+    enum ih_status status = parse_operand(p, &node.operands[0]);
+    if (status == IH_OK)
+        status = parse_sign(p, &node.comparison);
+    if (status == IH_OK)
+        status = parse_operand(p, &node.operands[1]);
+    if (status == IH_OK) {
+        struct parser whole = *p; /* the error is about the whole comparison */
+        whole.at = start;
+        status = check_operands(&whole, node.operands);
+    }
+    if (status == IH_OK)
+        return add_node(p, node, index);
+    free(node.operands[0].text);
+    free(node.operands[1].text);
+    return status;
+}
+
+static enum ih_status parse_condition(struct parser *p, unsigned *index);
+
+static enum ih_status parse_factor(struct parser *p, unsigned *index)
+{
+    struct node node = {.kind = NOT};
+    const bool negates = is_word(p, "not");
+    if (!negates && !is_word(p, "("))
+        return parse_comparison(p, index);
+    if (p->depth == DEPTH_MAX)
+        return fail(p, "the condition is nested too deeply");
+    p->depth++;
+    enum ih_status status = advance(p);
+    if (status == IH_OK)
+        status = negates ? parse_factor(p, &node.left) : parse_condition(p, index);
+    p->depth--;
+    if (status != IH_OK)
+        return status;
+    if (negates)
+        return add_node(p, node, index);
+    return is_word(p, ")") ? advance(p) : fail(p, "a closing parenthesis is missing");
+}
+
+/* Parses operands with the given operator between them. */
+static enum ih_status parse_chain(struct parser *p, const char *word, int kind,
+                                  enum ih_status (*parse)(struct parser *, unsigned *),
+                                  unsigned *index)
+{
+    enum ih_status status = parse(p, index);
+    while (status == IH_OK && is_word(p, word)) {
+        struct node node = {.left = *index};
+        node.kind = kind == AND ? AND : OR;
+        status = advance(p);
+        if (status == IH_OK)
+            status = parse(p, &node.right);
+        if (status == IH_OK)
+            status = add_node(p, node, index);
+    }
+    return status;
+}
+
+static enum ih_status parse_term(struct parser *p, unsigned *index)
+{
+    return parse_chain(p, "and", AND, parse_factor, index);
+}
+
+static enum ih_status parse_condition(struct parser *p, unsigned *index)
+{
+    return parse_chain(p, "or", OR, parse_term, index);
+}
+
+enum ih_status ih_condition_parse(const char *text, struct ih_condition **condition,
+                                  struct ih_error *err)
+{
+    struct parser p = {.err = err, .start = text, .at = text};
+    p.condition = calloc(1, sizeof *p.condition);
+    if (!p.condition)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status = advance(&p);
+    if (status == IH_OK)
+        status = parse_condition(&p, &p.condition->root);
+    if (status == IH_OK && p.kind != WORD_END)
+        status = fail(&p, "'and' or 'or' is missing");
+    if (status == IH_OK)
+        *condition = p.condition;
+    else
+        ih_condition_free(p.condition);
+    return status;
+}
+
+void ih_condition_free(struct ih_condition *condition)
+{
+    for (unsigned i = 0; condition && i < condition->n_nodes; i++) {
+        free(condition->nodes[i].operands[0].text);
+        free(condition->nodes[i].operands[1].text);
+    }
+    free(condition);
+}
+
+/* ---- evaluation ---- */
+
+static struct ih_field_value value_of(const struct operand *o, const struct operand *other,
+                                      const struct ih_field_value *values)
+{
+    if (o->is_field)
+        return values[o->field];
+    struct ih_field_value value = {.kind = o->kind, .text = o->text, .real = o->number};
+    if (o->is_percentage)
+        value.real = o->number / 100 * values[other->field].whole;
+    return value;
+}
+
+static enum truth compare(const struct node *node, const struct ih_field_value *values)
+{
+    const struct operand *o = node->operands;
+    const struct ih_field_value a = value_of(&o[0], &o[1], values),
+                                b = value_of(&o[1], &o[0], values);
+    int order;
+    if (a.kind == IH_KIND_NONE || b.kind == IH_KIND_NONE)
+        return UNKNOWN;
+    if (a.kind == IH_KIND_TEXT)
+        order = strcmp(a.text, b.text);
+    else
+        order = (a.real > b.real) - (a.real < b.real);
+    switch (node->comparison) {
+    case EQUAL:
+        return order == 0 ? YES : NO;
+    case NOT_EQUAL:
+        return order != 0 ? YES : NO;
+    case LESS:
+        return order < 0 ? YES : NO;
+    case LESS_OR_EQUAL:
+        return order <= 0 ? YES : NO;
+    case GREATER:
+        return order > 0 ? YES : NO;
+    case GREATER_OR_EQUAL:
+        break;
+    }
+    return order >= 0 ? YES : NO;
+}
+
+/* Operands have smaller indices than their node, so one pass forward has each when it needs it. */
+bool ih_condition_holds(const struct ih_condition *condition,
+                        const struct ih_field_value values[IH_N_FIELDS])
+{
+    enum truth truths[NODES_MAX];
+    for (unsigned i = 0; i < condition->n_nodes; i++) {
+        const struct node *node = &condition->nodes[i];
+        if (node->kind == COMPARE) {
+            truths[i] = compare(node, values);
+            continue;
+        }
+        const enum truth a = truths[node->left], b = truths[node->right];
+        const enum truth decides = node->kind == AND ? NO : YES;
+        if (node->kind == NOT)
+            truths[i] = a == UNKNOWN ? UNKNOWN : a == YES ? NO : YES;
+        else if (a == decides || b == decides)
+            truths[i] = decides;
+        else
+            truths[i] = a == UNKNOWN || b == UNKNOWN ? UNKNOWN : a;
+    }
+    return truths[condition->root] == YES;
+}

@@ -1,0 +1,364 @@
+#include "output/json_in.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Values that are skipped may be nested this deep. */
+enum { DEPTH_MAX = 32 };
+
+bool ih_json_fail(struct ih_json_in *in, const char *why)
+{
+    if (!in->why)
+        in->why = why;
+    return false;
+}
+
+static void skip_blanks(struct ih_json_in *in)
+{
+    while (*in->p == ' ' || *in->p == '\t' || *in->p == '\r' || *in->p == '\n')
+        in->p++;
+}
+
+bool ih_json_next_is(struct ih_json_in *in, char c)
+{
+    skip_blanks(in);
+    return *in->p == c;
+}
+
+bool ih_json_token(struct ih_json_in *in, char token)
+{
+    if (!ih_json_next_is(in, token))
+        return ih_json_fail(in, *in->p ? "not JSON" : "cut short");
+    in->p++;
+    return true;
+}
+
+/* Consumes a word such as null if it is next. */
+static bool is_word(struct ih_json_in *in, const char *word)
+{
+    skip_blanks(in);
+    if (*in->p != *word || strncmp(in->p, word, strlen(word)) != 0)
+        return false;
+    in->p += strlen(word);
+    return true;
+}
+
+bool ih_json_bool(struct ih_json_in *in, bool *is_true)
+{
+    *is_true = is_word(in, "true");
+    return *is_true || is_word(in, "false") || ih_json_fail(in, "neither true nor false");
+}
+
+/* ---- strings ---- */
+
+/* Four hexadecimal digits. */
+static bool read_hex(struct ih_json_in *in, unsigned *value)
+{
+    *value = 0;
+    for (int i = 0; i < 4; i++) {
+        const char c = *in->p;
+        const unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                               : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                               : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
+                                                      : 16;
+        if (digit == 16)
+            return ih_json_fail(in, "an escape that is not JSON");
+        *value = *value << 4 | digit;
+        in->p++;
+    }
+    return true;
+}
+
+/* The character of \u; the second half of a surrogate pair follows as another \u. */
+static bool read_unicode(struct ih_json_in *in, char **to)
+{
+    unsigned c, low;
+    if (!read_hex(in, &c))
+        return false;
+    if (c >= 0xD800 && c < 0xDC00) {
+        if (in->p[0] != '\\' || in->p[1] != 'u')
+            return ih_json_fail(in, "half a surrogate pair");
+        in->p += 2;
+        if (!read_hex(in, &low))
+            return false;
+        if (low < 0xDC00 || low > 0xDFFF)
+            return ih_json_fail(in, "half a surrogate pair");
+        c = 0x10000 + ((c - 0xD800) << 10 | (low - 0xDC00));
+    } else if (c == 0 || (c >= 0xDC00 && c <= 0xDFFF)) {
+        return ih_json_fail(in, "a character that no text has");
+    }
+    if (c < 0x80) {
+        *(*to)++ = (char)c;
+        return true;
+    }
+    const int n_more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3; /* fewer bytes than the escape has */
+    static const unsigned first[] = {0, 0xC0, 0xE0, 0xF0};
+    *(*to)++ = (char)(first[n_more] | c >> 6 * n_more);
+    for (int i = n_more - 1; i >= 0; i--)
+        *(*to)++ = (char)(0x80 | (c >> 6 * i & 0x3F));
+    return true;
+}
+
+static bool read_escape(struct ih_json_in *in, char **to)
+{
+    static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+    const char c = *in->p;
+    const char *name = c ? strchr(names, c) : NULL;
+    if (c == 'u') {
+        in->p++;
+        return read_unicode(in, to);
+    }
+    if (!name)
+        return ih_json_fail(in, "an escape that is not JSON");
+    in->p++;
+    *(*to)++ = values[name - names];
+    return true;
+}
+
+bool ih_json_text(struct ih_json_in *in, char **text)
+{
+    *text = NULL;
+    if (is_word(in, "null"))
+        return true;
+    if (!ih_json_token(in, '"'))
+        return false;
+    char *to = in->p;
+    *text = to;
+    for (;;) {
+        const unsigned char c = (unsigned char)*in->p;
+        unsigned long ignored;
+        if (c == '"')
+            break;
+        if (c < 0x20)
+            return ih_json_fail(in, c ? "a control character in a text" : "cut short");
+        if (c == '\\') {
+            in->p++;
+            if (!read_escape(in, &to))
+                return false;
+            continue;
+        }
+        const size_t n = c < 0x80 ? 1 : ih_utf8_length(in->p, &ignored);
+        if (n == 0)
+            return ih_json_fail(in, "not UTF-8");
+        for (size_t i = 0; i < n; i++)
+            *to++ = *in->p++;
+    }
+    in->p++; /* before the NUL overwrites the quote */
+    *to = '\0';
+    return true;
+}
+
+/* ---- numbers ---- */
+
+static inline bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Reads digits at *p. Returns false if there are none, or the value has more than 64 bits. */
+static inline bool read_digits(char **p, uint64_t *value)
+{
+    enum { SAFE_DIGITS = 19 };
+    char *s = *p;
+    uint64_t n = 0;
+    if (s[0] == '0' && is_digit(s[1]))
+        return false;
+    for (; is_digit(*s); s++) {
+        const unsigned digit = (unsigned)(*s - '0');
+        if (s - *p >= SAFE_DIGITS && n > (UINT64_MAX - digit) / 10)
+            return false;
+        n = n * 10 + digit;
+    }
+    const bool has_any = s > *p;
+    *p = s;
+    *value = n;
+    return has_any;
+}
+
+bool ih_json_count(struct ih_json_in *in, uint64_t *n)
+{
+    skip_blanks(in);
+    if (!read_digits(&in->p, n) || *in->p == '.' || *in->p == 'e' || *in->p == 'E')
+        return ih_json_fail(in, "not an integer of 64 bits");
+    return true;
+}
+
+bool ih_json_counts(struct ih_json_in *in, uint64_t *counts, size_t n)
+{
+    if (!ih_json_token(in, '['))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_digit(*in->p))
+            skip_blanks(in);
+        if (!read_digits(&in->p, &counts[i]))
+            return ih_json_fail(in, *in->p ? "not an integer of 64 bits" : "cut short");
+        const char next = i + 1 < n ? ',' : ']';
+        if (*in->p == next)
+            in->p++;
+        else if (!ih_json_token(in, next))
+            return ih_json_fail(in, "a list of another length");
+    }
+    return true;
+}
+
+/* The grammar of RFC 8259; strtod alone would also take inf and 0x1. */
+static bool skip_number(struct ih_json_in *in)
+{
+    char *p = in->p;
+    p += *p == '-';
+    if (!is_digit(*p) || (p[0] == '0' && is_digit(p[1])))
+        return ih_json_fail(in, *p ? "not JSON" : "cut short");
+    while (is_digit(*p))
+        p++;
+    if (*p == '.') {
+        if (!is_digit(*++p))
+            return ih_json_fail(in, "not a number");
+        while (is_digit(*p))
+            p++;
+    }
+    if (*p == 'e' || *p == 'E') {
+        p++;
+        p += *p == '-' || *p == '+';
+        if (!is_digit(*p))
+            return ih_json_fail(in, "not a number");
+        while (is_digit(*p))
+            p++;
+    }
+    in->p = p;
+    return true;
+}
+
+/* A number as imghist writes it, with at most 6 decimals and 15 digits: much faster than strtod,
+ * and exact, because a double holds both integers. Consumes nothing if it is another number. */
+static bool read_short_real(struct ih_json_in *in, double *v)
+{
+    enum { DIGITS_MAX = 15, DECIMALS_MAX = 6 };
+    static const double powers[DECIMALS_MAX + 1] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+    char *p = in->p;
+    uint64_t n, decimals = 0;
+    size_t n_decimals = 0;
+    if (!read_digits(&p, &n))
+        return false;
+    if (*p == '.') {
+        for (p++; is_digit(*p) && n_decimals < DECIMALS_MAX; p++, n_decimals++)
+            decimals = decimals * 10 + (unsigned)(*p - '0');
+        if (n_decimals == 0)
+            return false;
+    }
+    if (is_digit(*p) || *p == 'e' || *p == 'E' || p - in->p > DIGITS_MAX)
+        return false;
+    *v = ((double)n * powers[n_decimals] + (double)decimals) / powers[n_decimals];
+    in->p = p;
+    return true;
+}
+
+bool ih_json_real(struct ih_json_in *in, double *v)
+{
+    *v = (double)NAN;
+    if (is_word(in, "null") || read_short_real(in, v))
+        return true;
+    const char *start = in->p;
+    if (!skip_number(in))
+        return false;
+    *v = strtod(start, NULL);
+    return true;
+}
+
+/* ---- arrays and objects ---- */
+
+bool ih_json_array(struct ih_json_in *in, bool (*read)(struct ih_json_in *in, void *to), void *to)
+{
+    if (!ih_json_token(in, '['))
+        return false;
+    if (ih_json_next_is(in, ']'))
+        return ih_json_token(in, ']');
+    do {
+        if (!read(in, to))
+            return false;
+        if (ih_json_next_is(in, ']'))
+            return ih_json_token(in, ']');
+    } while (ih_json_token(in, ','));
+    return false;
+}
+
+/* The keys come in the order of the fields, so the search begins after the last one found. Returns
+ * n_fields if there is no such field. */
+static size_t find_field(const struct ih_json_field *fields, size_t n_fields, size_t from,
+                         const char *name)
+{
+    for (size_t k = 0; k < n_fields; k++) {
+        const size_t i = (from + k) % n_fields;
+        if (fields[i].name[0] == name[0] && strcmp(fields[i].name, name) == 0)
+            return i;
+    }
+    return n_fields;
+}
+
+bool ih_json_object(struct ih_json_in *in, const struct ih_json_field *fields, size_t n_fields,
+                    void *to, uint64_t *seen)
+{
+    size_t next = 0;
+    *seen = 0;
+    if (!ih_json_token(in, '{'))
+        return false;
+    if (ih_json_next_is(in, '}'))
+        return ih_json_token(in, '}');
+    do {
+        char *name;
+        if (!ih_json_text(in, &name) || !ih_json_token(in, ':'))
+            return false;
+        if (!name)
+            return ih_json_fail(in, "not JSON");
+        const size_t i = n_fields ? find_field(fields, n_fields, next, name) : 0;
+        if (i == n_fields) {
+            if (!ih_json_skip(in))
+                return false;
+        } else {
+            if (*seen >> i & 1)
+                return ih_json_fail(in, "a key stands twice");
+            *seen |= UINT64_C(1) << i;
+            next = i + 1;
+            if (!fields[i].read(in, (char *)to + fields[i].offset))
+                return false;
+        }
+        if (ih_json_next_is(in, '}'))
+            return ih_json_token(in, '}');
+    } while (ih_json_token(in, ','));
+    return false;
+}
+
+/* depth: of what is around the value. */
+static bool skip_value(struct ih_json_in *in, unsigned depth)
+{
+    char *ignored;
+    skip_blanks(in);
+    const char open = *in->p, close = open == '{' ? '}' : ']';
+    if (open == '"')
+        return ih_json_text(in, &ignored);
+    if (open != '{' && open != '[')
+        return is_word(in, "null") || is_word(in, "true") || is_word(in, "false") ||
+               skip_number(in);
+    if (depth == DEPTH_MAX)
+        return ih_json_fail(in, "nested too deep");
+    in->p++;
+    if (ih_json_next_is(in, close))
+        return ih_json_token(in, close);
+    do {
+        if (open == '{' &&
+            (!ih_json_next_is(in, '"') || !ih_json_text(in, &ignored) || !ih_json_token(in, ':')))
+            return ih_json_fail(in, "not JSON");
+        if (!skip_value(in, depth + 1))
+            return false;
+        if (ih_json_next_is(in, close))
+            return ih_json_token(in, close);
+    } while (ih_json_token(in, ','));
+    return false;
+}
+
+bool ih_json_skip(struct ih_json_in *in)
+{
+    return skip_value(in, 0);
+}

@@ -1,0 +1,164 @@
+/*
+ * --html: one self-contained page for many images.
+ *
+ * The page is report.html, which ends where the data begin: the fields of each record (fields.h)
+ * and its small histogram as JSON, a line each, and at the end the total, from which the page draws
+ * its chart. Script and style are in the page; it loads nothing. Names reach the page only as JSON
+ * strings in which "<" is escaped, and the script only sets them as text.
+ */
+#include "output/fields.h"
+#include "output/output.h"
+
+#include "counts/total.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern const unsigned char ih_report[];
+extern const unsigned long ih_report_bytes;
+
+struct html_state {
+    FILE *stream; /* borrowed */
+    uint64_t n_records;
+    struct ih_total total;
+};
+
+enum { SMALL_BARS = 64, SMALL_LEVELS = 64, BINS_IN_BAR = IH_BINS / SMALL_BARS };
+
+/* Without pixels or a histogram, the value is missing. */
+static void put_real(FILE *f, double v)
+{
+    char text[IH_REAL_MAX];
+    ih_format_real(v, text);
+    fputs(*text ? text : "null", f);
+}
+
+static void put_value(FILE *f, const struct ih_field_value *value)
+{
+    char digits[IH_COUNT_MAX];
+    switch (value->kind) {
+    case IH_KIND_TEXT:
+        ih_json_put_string_in_html(f, value->text);
+        break;
+    case IH_KIND_INTEGER:
+        fwrite(digits, 1, (size_t)(ih_format_count(digits, value->integer) - digits), f);
+        break;
+    case IH_KIND_REAL:
+        put_real(f, value->real);
+        break;
+    case IH_KIND_NONE:
+        fputs("null", f);
+    }
+}
+
+/* One character for each bar of each colour channel. The highest bar that is no spike fills the
+ * height. */
+static void put_small_histogram(FILE *f, const struct ih_histogram *h)
+{
+    static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned n_colours = h->n_channels >= 3 ? 3 : 1;
+    uint64_t bars[3 * SMALL_BARS] = {0}, sorted[3 * SMALL_BARS];
+    const size_t n = (size_t)n_colours * SMALL_BARS;
+    for (unsigned c = 0; c < n_colours; c++)
+        for (unsigned v = 0; v < IH_BINS; v++)
+            bars[c * SMALL_BARS + v / BINS_IN_BAR] += h->bins[c][v];
+    memcpy(sorted, bars, sizeof sorted);
+    const uint64_t top = ih_highest_bar(sorted, n, true);
+    putc('"', f);
+    for (size_t i = 0; i < n; i++) {
+        const double height = top > 0 ? (double)bars[i] / (double)top : 0;
+        putc(levels[height < 1 ? (int)(height * (SMALL_LEVELS - 1) + 0.5) : SMALL_LEVELS - 1], f);
+    }
+    putc('"', f);
+}
+
+/* ---- the document ---- */
+
+static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
+                            struct ih_error *err)
+{
+    struct html_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->stream = stream;
+    ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
+    fwrite(ih_report, 1, ih_report_bytes, stream);
+    fputs("{\"version\":\"" IH_VERSION "\",\"title\":", stream);
+    ih_json_put_string_in_html(stream,
+                               options->folder && *options->folder ? options->folder : NULL);
+    fputs(",\"columns\":[", stream);
+    for (unsigned i = 0; i < IH_N_FIELDS; i++)
+        fprintf(stream, "%s\"%s\"", i ? "," : "", ih_field_types[i].name);
+    fputs("],\"rows\":[", stream);
+    *state = s;
+    return IH_OK;
+}
+
+static void record(void *state, const struct ih_result *result)
+{
+    struct html_state *s = state;
+    struct ih_field_value values[IH_N_FIELDS];
+    struct ih_error ignored;
+    if (result->is_total) /* the page has its own */
+        return;
+    if (result->status == IH_OK) { /* the same for all */
+        s->total.luma = result->spec.luma;
+        s->total.clip_low = result->spec.clip_low;
+        s->total.clip_high = result->spec.clip_high;
+    }
+    (void)ih_total_add(&s->total, result, &ignored); /* fails after 7.2e16 pixels */
+    ih_fields_compute(result, values);
+    fputs(s->n_records++ ? ",\n[" : "\n[", s->stream);
+    for (unsigned i = 0; i < IH_N_FIELDS; i++) {
+        put_value(s->stream, &values[i]);
+        putc(',', s->stream);
+    }
+    if (result->status == IH_OK)
+        put_small_histogram(s->stream, &result->histogram);
+    else
+        fputs("null", s->stream);
+    putc(']', s->stream);
+}
+
+static void put_total(FILE *f, const struct html_state *s)
+{
+    struct ih_result total;
+    struct ih_field_value values[IH_N_FIELDS];
+    ih_total_result(&s->total, &total);
+    ih_fields_compute(&total, values);
+    fprintf(f, "\n],\"total\":{\"images\":%llu,\"failed\":%llu", (unsigned long long)total.n_images,
+            (unsigned long long)total.n_failed);
+    for (unsigned i = IH_FIELD_pixels; i < IH_N_FIELDS; i++) {
+        fprintf(f, ",\"%s\":", ih_field_types[i].name);
+        put_value(f, &values[i]);
+    }
+    fprintf(f, ",\"luma\":\"%s\",\"clip_limits\":[%u,%u],\"bins\":{", total.spec.luma->name,
+            total.spec.clip_low, total.spec.clip_high);
+    for (unsigned p = 0; p < total.histogram.n_channels && total.n_images > 0; p++) {
+        const char *name = ih_plane_name(total.histogram.n_channels, p);
+        if (strcmp(name, "alpha") == 0)
+            continue;
+        fprintf(f, "%s\"%s\":", p ? "," : "", name);
+        for (unsigned v = 0; v < IH_BINS; v++)
+            fprintf(f, "%c%llu", v ? ',' : '[', (unsigned long long)total.histogram.bins[p][v]);
+        putc(']', f);
+    }
+    fputs("}}}", f);
+}
+
+static void end(void *state)
+{
+    struct html_state *s = state;
+    put_total(s->stream, s);
+    fputs("\n</script>\n<script>start();</script>\n</body>\n</html>\n", s->stream);
+}
+
+const struct ih_output ih_output_html = {
+    .name = "html",
+    .title = "one HTML page: a table with histograms",
+    .failures_in = "",
+    .begin = begin,
+    .record = record,
+    .end = end,
+    .close = free,
+};

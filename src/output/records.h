@@ -1,0 +1,40 @@
+/*
+ * Reads result files: the NDJSON and JSON that imghist writes (imghist-formats(5)), of every
+ * version. A record becomes a result as if its file had just been counted.
+ *
+ * A file is read line by line, so memory does not depend on its size. A record is believed only if
+ * it holds together: the statistics must be those of its histograms.
+ */
+#ifndef IH_OUTPUT_RECORDS_H
+#define IH_OUTPUT_RECORDS_H
+
+#include "base/source.h"
+#include "counts/result.h"
+
+/* A line may have this many bytes. A record of five channels has up to 30,000. */
+enum { IH_RECORD_BYTES_MAX = 1 << 20 };
+
+/* Returns true if a file that starts with these bytes is a result file. */
+bool ih_records_probe(const uint8_t *head, size_t size_bytes);
+
+struct ih_records;
+
+/* *records: owned by the caller. src: borrowed until close, at its first byte. IH_OK or IH_MEMORY.
+ */
+enum ih_status ih_records_open(struct ih_source *src, struct ih_records **records,
+                               struct ih_error *err);
+
+/*
+ * Reads the next record.
+ *
+ * *result   borrowed until the next call; NULL at the end of the file
+ *
+ * Returns IH_OK, IH_IO, IH_MEMORY, IH_UNSUPPORTED (of a newer version) or IH_CORRUPT; the message
+ * begins with "line N: ". After an error, only close may follow.
+ */
+enum ih_status ih_records_next(struct ih_records *records, const struct ih_result **result,
+                               struct ih_error *err);
+
+void ih_records_close(struct ih_records *records); /* NULL is allowed */
+
+#endif

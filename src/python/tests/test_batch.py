@@ -1,0 +1,134 @@
+"""count_batch in host memory, against numpy.bincount and count."""
+
+import pytest
+
+import imghist
+
+numpy = pytest.importorskip("numpy")
+
+
+def noise(*shape, seed=2):
+    return numpy.random.default_rng(seed).integers(0, 256, shape, numpy.uint8)
+
+
+def expected(batch, luma=True):
+    """Bins [N, planes, 256] of an NHWC batch."""
+    found = []
+    for image in batch:
+        planes = [image[..., c] for c in range(image.shape[2])]
+        if len(planes) >= 3 and luma:
+            r, g, b = (p.astype(numpy.uint32) for p in planes[:3])
+            planes.append((13933 * r + 46871 * g + 4732 * b + 32768) >> 16)
+        found.append([numpy.bincount(p.ravel(), minlength=256) for p in planes])
+    n_planes = batch.shape[3] + (luma and batch.shape[3] >= 3)
+    return numpy.array(found).reshape(len(batch), n_planes, 256)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_layouts(channels):
+    x = noise(5, 17, 19, channels)
+    judge = expected(x)
+    for view, layout in (
+        (x, "NHWC"),
+        (x.transpose(0, 3, 1, 2), "NCHW"),
+        (numpy.ascontiguousarray(x.transpose(0, 3, 1, 2)), "NCHW"),
+        (x.transpose(3, 1, 2, 0), "CHWN"),
+        (x[:, ::-1, ::-1], "NHWC"),
+    ):
+        bins = imghist.count_batch(view, layout)
+        assert bins.dtype == numpy.uint32 and bins.shape == judge.shape
+        assert numpy.array_equal(bins, judge)
+    if channels == 1:
+        assert numpy.array_equal(imghist.count_batch(x[..., 0], "NHW"), judge)
+    if channels >= 3:
+        bgr = x[..., [2, 1, 0, 3][:channels]]
+        assert numpy.array_equal(imghist.count_batch(bgr, order="bgr"), judge)
+        assert numpy.array_equal(imghist.count_batch(x, luma=False), expected(x, luma=False))
+
+
+def test_parts_of_images():
+    x = noise(6, 40, 50, 3)
+    for view in (x[::2], x[:, 3:20], x[:, :, 5:40], x[..., 1:2], x[:0], x[:, :0], x[:, ::3, ::2]):
+        assert numpy.array_equal(imghist.count_batch(view), expected(view))
+
+
+def test_sums_are_those_of_count():
+    x = noise(4, 30, 20, 3) // 200 * 85  # many clipped pixels
+    context = imghist.Context(clip=(0, 85), luma="bt601")
+    bins, sums = imghist.count_batch(x, sums=True, context=context)
+    assert sums.shape == (4, 8) and sums.dtype == numpy.uint64
+    for i, image in enumerate(x):
+        counts = context.count(image)
+        assert numpy.array_equal(bins[i], numpy.asarray(counts.bins))
+        assert sums[i].tolist() == [counts[p].sum for p in counts.planes] + [
+            counts.any_low, counts.any_high, counts.all_low, counts.all_high]
+
+
+def test_labels():
+    x, labels = noise(3, 20, 30, 3), noise(3, 20, 30, seed=3) % 5
+    bins = imghist.count_batch(x, labels=labels, n_labels=4)
+    assert bins.shape == (3, 4, 4, 256)
+    for i in range(3):
+        for label in range(4):
+            chosen = x[i][labels[i] == label][None, None]
+            assert numpy.array_equal(bins[i, label], expected(chosen)[0])
+    one = imghist.count_batch(x, labels=labels[0], n_labels=1)  # a mask for all images
+    for i in range(3):
+        assert numpy.array_equal(one[i, 0], expected(x[i][labels[0] == 0][None, None])[0])
+    for wrong in (labels[:2], labels[:, :5], labels[0, 0], labels.astype(numpy.int32), labels[:, :, ::2]):
+        with pytest.raises((ValueError, TypeError), match="labels"):
+            imghist.count_batch(x, labels=wrong, n_labels=4)
+    with pytest.raises(ValueError, match="n_labels"):
+        imghist.count_batch(x, labels=labels)
+    with pytest.raises(ValueError):
+        imghist.count_batch(x, labels=labels, n_labels=1000)
+
+
+def test_given_outputs():
+    x = noise(3, 8, 9, 3)
+    judge = expected(x)
+    for kind in (numpy.uint32, numpy.int32):
+        out, sums = numpy.full((3, 4, 256), 7, kind), numpy.full((3, 8), 7, numpy.int64)
+        result = imghist.count_batch(x, out=out, sums=sums)
+        assert result[0] is out and result[1] is sums
+        assert numpy.array_equal(out, judge) and sums[0, 0] == x[0, ..., 0].sum()
+    fixed = numpy.zeros((3, 4, 256), numpy.uint32)
+    fixed.flags.writeable = False
+    for wrong in (
+        numpy.zeros((3, 4, 255), numpy.uint32),
+        numpy.zeros((3, 4, 256), numpy.uint64),
+        numpy.zeros((3, 4, 256), numpy.float32),
+        numpy.zeros((3, 4, 512), numpy.uint32)[..., ::2],
+        numpy.zeros((4, 3, 256), numpy.uint32),
+        fixed,
+        5,
+    ):
+        with pytest.raises((ValueError, TypeError, BufferError)):
+            imghist.count_batch(x, out=wrong)
+
+
+def test_batches_without_numpy():
+    data = bytes(range(240))
+    bins = imghist.count_batch(memoryview(data).cast("B", (2, 4, 10, 3)))
+    assert (bins.format, bins.shape) == ("I", (2, 4, 256))
+    x = numpy.frombuffer(data, numpy.uint8).reshape(2, 4, 10, 3)
+    assert numpy.array_equal(numpy.asarray(bins), expected(x))
+
+
+def test_wrong_batches():
+    x = noise(2, 4, 5, 3)
+    for layout in ("NHW", "NHWCC", "NHWX", "HHWC", "", "nhwc", "NHHC"):
+        with pytest.raises(ValueError, match="layout"):
+            imghist.count_batch(x, layout)
+    with pytest.raises(ValueError, match="channels"):
+        imghist.count_batch(noise(2, 3, 4, 5))
+    with pytest.raises(ValueError, match="order"):
+        imghist.count_batch(x, order="rbg")
+    for wrong in (x.astype(numpy.uint16), x.astype(numpy.int8), x.astype(float)):
+        with pytest.raises(TypeError, match="uint8"):
+            imghist.count_batch(wrong)
+    for wrong in (5, "a.png", [x]):
+        with pytest.raises(TypeError):
+            imghist.count_batch(wrong)
+    with pytest.raises((ValueError, TypeError)):
+        imghist.count_batch(noise(2, 2, 2, 2, 2, 2))

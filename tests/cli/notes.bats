@@ -1,0 +1,155 @@
+#!/usr/bin/env bats
+# Notes about what the counts do not show: further images of an input, and 16-bit samples that fill few bins.
+
+# shellcheck disable=SC2016 # $IMGHIST is for the inner shell
+
+load helpers
+
+MORE="only the first of several images was counted"
+
+# on_stream FILE...: the files after each other on a pipe.
+on_stream() {
+  cat "$@" >joined
+  run --separate-stderr sh -c 'cat joined | "$IMGHIST" - --ndjson'
+  assert_status 0
+}
+
+# gray16 FILE VALUE...: a PNM with a maxval of 65535.
+gray16() {
+  local file=$1 value
+  shift
+  {
+    printf 'P5\n%d 1\n65535\n' $#
+    for value; do printf "\\x$(printf %02x $((value / 256)))\\x$(printf %02x $((value % 256)))"; done
+  } >"$file"
+}
+
+@test "notes: a second image on a stream" {
+  dot a.pgm 07
+  cp "$SAMPLES/scene.png" b.png
+  cp "$SAMPLES/scene.jpg" c.jpg
+  cp "$SAMPLES/palette.png" d.png
+  for file in a.pgm b.png c.jpg d.png; do
+    on_stream $file
+    assert_no_stderr
+    refute_output_has warnings
+    one=$output
+    on_stream $file $file
+    [ "$stderr" = "imghist: -: note: $MORE" ] || fail "$file: no note"
+    [ "$output" = "${one%\}},\"warnings\":[\"$MORE\"]}" ] || fail "$file: another record"
+    on_stream $file a.pgm
+    [ "$stderr" = "imghist: -: note: $MORE" ] || [ $file != a.pgm ] || fail "$file: no note"
+  done
+}
+
+@test "notes: bytes after an image on a stream are not another image" {
+  dot a.pgm
+  printf 'text\n' >text
+  on_stream a.pgm text
+  assert_no_stderr
+  cp "$SAMPLES/scene.jpg" c.jpg
+  on_stream c.jpg text
+  assert_no_stderr
+}
+
+# pages FILE N: a TIFF of N gray pages of one pixel.
+pages() {
+  python3 - "$1" "$2" <<'END'
+import struct, sys
+n, bytes_ = int(sys.argv[2]), bytearray(b"II*\0")
+bytes_ += struct.pack("<I", 8)
+for page in range(n):
+    at = len(bytes_)
+    tags = [(256, 4, 1), (257, 4, 1), (258, 3, 8), (259, 3, 1), (262, 3, 1), (273, 4, at + 2 + 8 * 12 + 4), (278, 4, 1), (279, 4, 1)]
+    bytes_ += struct.pack("<H", len(tags))
+    for tag, kind, value in tags:
+        bytes_ += struct.pack("<HHII", tag, kind, 1, value)
+    after = len(bytes_) + 4 + 2
+    bytes_ += struct.pack("<I", after if page + 1 < n else 0) + b"\x80\0"
+open(sys.argv[1], "wb").write(bytes_)
+END
+}
+
+# animated FILE PNG N: the same PNG with the chunk of an animation of N frames.
+animated() {
+  python3 - "$1" "$2" "$3" <<'END'
+import struct, sys, zlib
+png = open(sys.argv[2], "rb").read()
+chunk = b"acTL" + struct.pack(">II", int(sys.argv[3]), 0)
+chunk = struct.pack(">I", 8) + chunk + struct.pack(">I", zlib.crc32(chunk))
+open(sys.argv[1], "wb").write(png[:33] + chunk + png[33:])
+END
+}
+
+# noted FILE N: a note about N images.
+noted() {
+  imghist_ok "$1" --csv=stats
+  [ "$stderr" = "imghist: $1: note: only the first of $2 images was counted" ] || fail "no note"
+  imghist_ok "$1" --csv=stats -q
+  assert_no_stderr
+  imghist_ok --check "$1"
+  assert_no_stderr
+  imghist_ok "$1" --ndjson
+  assert_output_has "\"warnings\":[\"$MORE\"]"
+}
+
+# reads FORMAT: this build decodes it.
+reads() { "$IMGHIST" --list | grep "^  $1 " | grep -qv 'not in this build'; }
+
+@test "notes: further frames and pages of a file" {
+  needs python3
+  animated three.png "$SAMPLES/scene.png" 3
+  noted three.png 3
+  animated one.png "$SAMPLES/scene.png" 1
+  imghist_ok one.png --csv=stats
+  assert_no_stderr
+  cp "$TESTS"/formats/files/{gif,webp}-animated.* "$TESTS"/formats/files/gif.gif "$TESTS"/formats/files/webp-lossy.webp .
+  ! reads gif || noted gif-animated.gif several
+  ! reads webp || noted webp-animated.webp 2
+  if reads tiff; then
+    pages five.tif 5
+    noted five.tif 5
+    pages one.tif 1
+    imghist_ok one.tif --csv=stats
+    assert_no_stderr
+  fi
+  for file in gif.gif webp-lossy.webp; do
+    reads ${file##*.} || continue
+    imghist_ok $file --csv=stats
+    assert_no_stderr
+  done
+  mkdir d
+  cp three.png d/a.png
+  cp three.png d/b.png
+  imghist_ok d --csv=stats # one note, and the number
+  [ "$stderr" = "imghist: d/a.png: note: only the first of 3 images was counted
+imghist: 2 inputs have more images than the first, which was counted" ] || fail "other messages"
+}
+
+@test "notes: 12-bit data in 16-bit samples" {
+  while read -r bits values; do
+    # shellcheck disable=SC2086 # the values are words
+    gray16 a.pgm $values
+    imghist_ok a.pgm --csv=stats
+    [ "$stderr" = "imghist: a.pgm: note: its 16-bit samples fill only the lowest bins, like $bits-bit data that was not scaled" ] ||
+      fail "$values: not $bits"
+  done <<'END'
+12 0 100 4095
+10 1023 5
+14 16383
+8 0 255
+END
+  gray16 full.pgm 0 100 65535
+  gray16 most.pgm 40000
+  gray16 black.pgm 0 0 0
+  pgm dark.pgm 2 1 '\x00\x0A' # 8 bits
+  for file in full most black dark; do
+    imghist_ok $file.pgm --csv=stats
+    assert_no_stderr
+  done
+  imghist_ok a.pgm a.pgm full.pgm --csv=stats
+  assert_stderr_has "imghist: 2 inputs have 16-bit samples in few bins"
+  [ "$(grep -c note: <<<"$stderr")" -eq 1 ]
+  imghist_ok a.pgm a.pgm --csv=stats -v
+  [ "$(grep -c note: <<<"$stderr")" -eq 2 ]
+}

@@ -1,0 +1,279 @@
+#!/usr/bin/env bats
+# Result files as inputs: the records of NDJSON and JSON files, of every version.
+
+# shellcheck disable=SC2154 # run sets lines
+
+load helpers
+
+RECORDS=$TESTS/records
+
+# images: a folder with small images of every kind of channels, and two inputs that fail; the array `images`.
+images() {
+  mkdir -p set
+  for i in 01 02 03 04 05 06 07 08 09; do
+    dot set/gray$i.pgm "$(printf %02x $((10#$i * 27)))"
+    ppm set/colour$i.ppm 2 1 "\\x$i\\x10\\xFF\\x00\\x80\\x$i"
+    printf '%b' 'P7\nWIDTH 2\nHEIGHT 1\nDEPTH 4\nMAXVAL 255\nENDHDR\n' "\\x$i\\x01\\x02\\x00\\x01\\x02\\xFF\\xFF" >set/alpha$i.pam
+  done
+  cp "$SAMPLES/scene.jpg" "$SAMPLES/cutout.png" set/
+  damaged set/bad.png
+  images=(set/*.* missing.png)
+}
+
+# shuffled SEED FILE...: the files in another order.
+shuffled() {
+  local seed=$1
+  shift
+  printf '%s\n' "$@" | awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand(), $0 }' | sort | cut -d' ' -f2-
+}
+
+@test "results: records of every version give the counts that were written" {
+  for file in "$RECORDS"/version-*.ndjson "$RECORDS"/version-*.json; do
+    imghist "$file" --csv=long
+    assert_fails 1 "missing.png: cannot open: No such file or directory"
+    # gray.pgm has the pixels 0, 10, 10, 255; alpha.pam has alpha 0 and 255
+    [ "$(grep -E '^gray.pgm,(gray|luma),' <<<"$output" | grep -v ',0$' | paste -sd' ')" = \
+      "gray.pgm,gray,0,1 gray.pgm,gray,10,2 gray.pgm,gray,255,1 gray.pgm,luma,0,1 gray.pgm,luma,10,2 gray.pgm,luma,255,1" ] ||
+      fail "$file"
+    [ "$(grep -E '^alpha.pam,alpha,' <<<"$output" | grep -v ',0$' | paste -sd' ')" = "alpha.pam,alpha,0,1 alpha.pam,alpha,255,1" ]
+    [ "$(grep -c $'^caf\xe9.pgm,' <<<"$output")" -eq 512 ] || fail "no name in bytes"
+    [ "$(grep -c '^"quo""te.pgm",' <<<"$output")" -eq 512 ] || fail "no quoted name"
+  done
+}
+
+@test "results: totals of every version" {
+  for version in 1 2; do
+    imghist "$RECORDS/total-$version.json" --csv=stats
+    assert_status 1 # one of its inputs had failed
+    # by hand: red of the gray images thrice 0 10 10 255, of the others 1 255 7 1
+    [[ $output == *'(total),,,red,16,1089,68.062500,'* ]] || fail "$version"
+    [[ $output == *'(total),,,alpha,2,255,127.500000,127.500000,0,255,'* ]] || fail "$version"
+    imghist "$RECORDS/version-$version.ndjson" --total-only --csv=stats
+    [[ $output == *'(total),,,red,16,1089,68.062500,'* ]] || fail "$version"
+  done
+}
+
+@test "results: version 2 passes through byte by byte, version 1 gains what it tells" {
+  needs jq
+  imghist "$RECORDS/version-2.ndjson" --ndjson
+  printf '%s\n' "$output" | cmp - "$RECORDS/version-2.ndjson"
+  imghist "$RECORDS/version-2.json" --json
+  printf '%s\n' "$output" | cmp - "$RECORDS/version-2.json"
+  "$IMGHIST" "$RECORDS/version-1.ndjson" --ndjson >out.json 2>/dev/null || [ $? -eq 1 ]
+  [ "$(jq -c 'select(.file == "gray.pgm") | [.schema, .version, .library, .alpha, .not_applied, .srgb, .luma_weights,
+    .clip_limits.low, .pixels]' out.json)" = '["imghist/2",null,null,null,null,null,"bt601",5,4]' ] || fail "$(cat out.json)"
+  # a counted pixel with alpha 0 shows the policy
+  [ "$(jq -r 'select(.file == "alpha.pam") | .alpha' out.json)" = count ]
+}
+
+@test "results: merged records and totals are the bytes of the single run" {
+  images
+  for format in --csv=channels --csv=stats --ndjson --json --text=lines; do
+    "$IMGHIST" "${images[@]}" $format --total >single.$format 2>/dev/null || [ $? -eq 1 ]
+  done
+  "$IMGHIST" "${images[@]}" --chart=single.png --total-only 2>/dev/null || [ $? -eq 1 ]
+  "$IMGHIST" "${images[@]}" --total-only --json >single.total 2>/dev/null || [ $? -eq 1 ]
+  for n in 1 2 7 64; do
+    rm -rf parts
+    mkdir parts
+    for ((i = 0; i < n; i++)); do # contiguous parts; some of 64 are empty
+      k=${#images[@]}
+      part=("${images[@]:i*k/n:(i+1)*k/n-i*k/n}")
+      name=parts/$(printf %02d $i)
+      [ ${#part[@]} -gt 0 ] || continue
+      "$IMGHIST" "${part[@]}" --ndjson >"$name.ndjson" 2>/dev/null || [ $? -eq 1 ]
+      "$IMGHIST" "${part[@]}" --total-only --ndjson >"$name.total" 2>/dev/null || [ $? -eq 1 ]
+    done
+    for format in --csv=channels --csv=stats --ndjson --json --text=lines; do
+      imghist parts/*.ndjson $format --total
+      assert_status 1
+      printf '%s\n' "$output" | cmp - single.$format || fail "$n parts, $format"
+    done
+    for seed in 1 2 3; do
+      # shellcheck disable=SC2034 # a name reference reads it
+      mapfile -t records < <(shuffled $seed parts/*.ndjson)
+      mapfile -t totals < <(shuffled $seed parts/*.total)
+      for files in records totals; do
+        declare -n list=$files
+        imghist "${list[@]}" --total-only --json
+        assert_status 1
+        printf '%s\n' "$output" | cmp - single.total || fail "$n $files"
+        rm -f merged.png
+        imghist "${list[@]}" --total-only --chart=merged.png
+        cmp merged.png single.png || fail "$n $files"
+      done
+      # totals of totals, with records among them
+      "$IMGHIST" "${totals[@]:0:2}" --total-only --ndjson >both.total 2>/dev/null || [ $? -eq 1 ]
+      imghist both.total "${totals[@]:2}" --total-only --json
+      printf '%s\n' "$output" | cmp - single.total || fail "$n totals in groups"
+    done
+  done
+}
+
+@test "results: records and new images together" {
+  images
+  "$IMGHIST" set/gray0*.pgm --ndjson -o old.ndjson
+  "$IMGHIST" set/gray0*.pgm set/scene.jpg --total --csv >expected
+  imghist_ok old.ndjson set/scene.jpg --total --csv
+  assert_output "$(cat expected)"
+  imghist_ok old.ndjson --chart=charts
+  [ "$(find charts -type f | wc -l)" -eq 9 ]
+  imghist_ok old.ndjson
+  [ "$(wc -l <<<"$output")" -eq 10 ] || fail "a line for each record"
+}
+
+@test "results: from standard input and pipes" {
+  "$IMGHIST" "$SAMPLES" --ndjson -o all.ndjson
+  imghist_ok - --ndjson <all.ndjson
+  printf '%s\n' "$output" | cmp - all.ndjson
+  tail -n +1 all.ndjson | "$IMGHIST" --ndjson - | cmp - all.ndjson
+  "$IMGHIST" --ndjson <(cat all.ndjson) | cmp - all.ndjson
+  mkfifo pipe
+  cat all.ndjson >pipe &
+  "$IMGHIST" --ndjson pipe | cmp - all.ndjson
+  printf 'all.ndjson\n' | "$IMGHIST" --files-from=- --ndjson | cmp - all.ndjson
+}
+
+@test "results: other programs may write the records again" {
+  images
+  "$IMGHIST" set --ndjson -o all.ndjson || [ $? -eq 1 ]
+  "$IMGHIST" set --csv >expected 2>/dev/null || [ $? -eq 1 ]
+  if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys
+for line in open("all.ndjson"):
+    record = json.loads(line)
+    record["note"] = {"a": [1, None, {"b": "\ud83d\ude00"}], "c": -1.5e-3}
+    print(json.dumps(dict(reversed(list(record.items()))), indent=None))' >python.ndjson
+    # the first key is no longer the schema, so the file has to begin with a record that has it there
+    { head -1 all.ndjson; tail -n +2 python.ndjson; } >again.ndjson
+    imghist again.ndjson --csv
+    assert_output "$(cat expected)"
+  fi
+  needs jq
+  jq -c . all.ndjson | sed 's/$/\r/' >jq.ndjson
+  imghist jq.ndjson --csv
+  assert_output "$(cat expected)"
+}
+
+@test "results: other measurements are refused, naming the difference" {
+  dot a.pgm
+  printf 'P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nENDHDR\n\x10\x80' >b.pam
+  "$IMGHIST" b.pam --ndjson -o plain.ndjson
+  "$IMGHIST" b.pam --ndjson --luma=bt601 -o luma.ndjson
+  "$IMGHIST" b.pam --ndjson --clip=1,254 -o clip.ndjson
+  "$IMGHIST" b.pam --ndjson --alpha=skip-transparent -o alpha.ndjson
+  while read -r file message; do
+    for inputs in "plain.ndjson $file" "$file plain.ndjson" "$file a.pgm" "a.pgm $file"; do
+      for total in "" --total-only; do
+        # shellcheck disable=SC2086 # words
+        imghist $inputs --json $total -o out.json
+        assert_fails 2 "$message"
+        [ ! -e out.json ]
+      done
+    done
+    imghist_ok "$file" "$file" --total --csv # alone they are what they are
+  done <<'END'
+luma.ndjson with luma weights bt
+clip.ndjson with clip limits
+alpha.ndjson with alpha
+END
+  imghist plain.ndjson --luma=bt601
+  assert_refused 2 "plain.ndjson: counted with luma weights bt709, the others with bt601"
+  imghist plain.ndjson --clip=1,254
+  assert_refused 2 "plain.ndjson: counted with clip limits 0,255, the others with 1,254"
+  imghist plain.ndjson --alpha=skip-transparent
+  assert_refused 2 "plain.ndjson: counted with alpha count, the others with skip-transparent"
+  imghist_ok luma.ndjson --luma=bt601 --csv
+  sed 's/round(v.255.max)/floor(v\/257)/' plain.ndjson >reduced.ndjson
+  imghist reduced.ndjson --csv -o out.csv
+  assert_refused 1 "reduced.ndjson: line 1: an unknown reduction of deeper samples"
+  sed 's/"bt709"/"bt2020"/' plain.ndjson >weights.ndjson
+  imghist weights.ndjson
+  assert_refused 1 "weights.ndjson: line 1: unknown luma weights"
+  sed 's/imghist.2/imghist\/3/' plain.ndjson >newer.ndjson
+  imghist newer.ndjson
+  assert_refused 1 "newer.ndjson: line 1: of a newer imghist"
+}
+
+@test "results: damaged and cut lines are refused, with file and line" {
+  "$IMGHIST" "$SAMPLES" --ndjson -o all.ndjson
+  "$IMGHIST" "$SAMPLES" --json -o all.json
+  for cut in 1 1000 3000; do
+    { head -2 all.ndjson; sed -n 3p all.ndjson | head -c $cut; } >cut.ndjson
+    imghist cut.ndjson --csv -o out.csv
+    assert_refused 1 "cut.ndjson: line 3: "
+    [ ! -e out.csv ]
+  done
+  head -4 all.json >cut.json
+  imghist cut.json --csv -o out.csv
+  assert_refused 1 "cut.json: line 4: cut short"
+  { cat all.json; echo '{}'; } >long.json
+  imghist long.json --csv -o out.csv
+  assert_refused 1 "text after the end of the document"
+  { head -1 all.ndjson; echo 'no record'; } >text.ndjson
+  imghist text.ndjson --csv -o out.csv
+  assert_refused 1 "text.ndjson: line 2: not JSON"
+  { head -1 all.ndjson; printf '{"schema":"imghist/2","x":"%2000000s"}\n' x; } >wide.ndjson
+  imghist wide.ndjson --csv -o out.csv
+  assert_refused 1 "wide.ndjson: line 2: longer than any record"
+  sed '2s/"count":36864/"count":36865/' all.ndjson >count.ndjson
+  imghist count.ndjson --csv -o out.csv
+  assert_refused 1 "count.ndjson: line 2: statistics that contradict the histogram"
+  [ ! -e out.csv ]
+  head -c -1 all.ndjson >no_newline.ndjson # complete all the same
+  imghist_ok no_newline.ndjson --ndjson
+  printf '%s\n' "$output" | cmp - all.ndjson
+}
+
+@test "results: a total is not added to the records that it sums" {
+  "$IMGHIST" "$SAMPLES" --ndjson --total -o both.ndjson
+  "$IMGHIST" "$SAMPLES" --json --total -o both.json
+  imghist both.ndjson --total-only --csv -o out.csv
+  assert_refused 1 "both.ndjson: line 7: a total beside the records that it sums"
+  imghist both.json --total-only --csv -o out.csv
+  assert_refused 1 "both.json: line 8: a total beside the records that it sums"
+  "$IMGHIST" "$SAMPLES" --ndjson --total-only -o total.ndjson
+  "$IMGHIST" "$SAMPLES" --ndjson -o all.ndjson
+  imghist total.ndjson all.ndjson --csv
+  assert_fails 2 "all.ndjson: a total beside single images needs --total"
+  imghist_ok total.ndjson all.ndjson --total-only --csv=stats # of other files, as the user says
+  assert_output_has '(total),,,luma,1036800,'
+}
+
+@test "results: a walked directory skips them, and an output is no input" {
+  mkdir walked
+  cp "$SAMPLES/testcard.png" walked/
+  "$IMGHIST" walked --ndjson -o walked/earlier.ndjson
+  imghist_ok walked --csv=stats
+  [ "$(grep -c '^walked/testcard.png' <<<"$output")" -eq 4 ]
+  [ "$(wc -l <<<"$output")" -eq 5 ]
+  imghist walked/earlier.ndjson --ndjson -o walked/earlier.ndjson
+  assert_refused 2 "earlier.ndjson"
+  [ "$(wc -l <walked/earlier.ndjson)" -eq 1 ]
+}
+
+@test "results: failures stay failures" {
+  images
+  "$IMGHIST" set --ndjson -o all.ndjson 2>/dev/null || [ $? -eq 1 ]
+  imghist all.ndjson --ndjson
+  assert_fails 1 "set/bad.png: damaged PNG"
+  printf '%s\n' "$output" | cmp - all.ndjson
+  imghist all.ndjson --total-only --json
+  assert_status 1
+  assert_output_has '"n_failed":1,'
+}
+
+@test "results: a name cannot reach the terminal or another folder" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --ndjson >a.ndjson
+  sed 's/"file":"a.pgm"/"file":"..\/..\/\\u001b[31mx"/' a.ndjson >evil.ndjson
+  imghist_ok evil.ndjson
+  [[ $output != *$'\e'* ]] || fail "an escape"
+  imghist_ok evil.ndjson --chart=charts
+  [ -z "$(find . -path ./charts -prune -o -name '*.hist.png' -print)" ] || fail "$(find .)"
+  for bad in '"format":"\\u001b[31m"' '"format":""' '"format":null'; do
+    sed "s/\"format\":\"pnm\"/$bad/" a.ndjson >bad.ndjson
+    imghist bad.ndjson
+    assert_refused 1 "bad.ndjson: line 1: an impossible format"
+  done
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# Choosing records: --csv=images, --where, --fail-if, --print0. tests/unit/test_condition.c has the grammar.
+
+load helpers
+
+# Three images: black, white with one black pixel of four, gray 100; and a broken one.
+images() {
+  pgm black.pgm 2 1 '\x00\x00'
+  pgm white.pgm 2 2 '\xFF\xFF\xFF\x00'
+  pgm gray.pgm 1 1 '\x64'
+}
+
+HEADER=file,status,error,format,width,height,pixels,depth,mean_luma,mean_luminance,median,stddev,p01,p99,entropy
+HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed_any_share,crushed_all,crushed_all_share
+
+# mean 765 / 4; deviations 63.75 three times and 191.25; entropy 3/4 log2(4/3) + 1/4 * 2
+@test "select: --csv=images has one row for each image, by hand, and for failures" {
+  images
+  echo text >'bad, or "not".png'
+  imghist white.pgm gray.pgm 'bad, or "not".png' gone.png --csv=images
+  assert_status 1
+  [ "${lines[0]}" = "$HEADER" ] || fail "header"
+  [ "${lines[1]}" = white.pgm,ok,,pnm,2,2,4,8,191.250000,0.750000,255,110.418239,0,255,0.811278,3,0.750000,3,0.750000,1,0.250000,1,0.250000 ] || fail "white"
+  [ "${lines[2]}" = gray.pgm,ok,,pnm,1,1,1,8,100.000000,0.127438,100,0.000000,100,100,0.000000,0,0.000000,0,0.000000,0,0.000000,0,0.000000 ] || fail "gray"
+  [[ ${lines[3]} == '"bad, or ""not"".png",error,"cannot decode: not an image'*'",,,,,,,,,,,,,,,,,,,,' ]] || fail "bad"
+  [[ ${lines[4]} == gone.png,error,*"No such file"*,,,,,,,,,,,,,,,,,,,, ]] || fail "gone"
+  [ ${#lines[@]} -eq 5 ]
+}
+
+@test "select: a table of failures alone is kept" {
+  echo text >bad.png
+  imghist bad.png --csv=images -o t.csv
+  assert_status 1
+  [ "$(wc -l <t.csv)" -eq 2 ]
+  imghist_ok --files-from=/dev/null --csv=images
+  assert_output "$HEADER"
+}
+
+@test "select: --where chooses the records of every output" {
+  images
+  imghist_ok *.pgm --where 'blown_any > 50% or crushed_all_share == 1' --csv=images -o a.csv --ndjson -o b.ndjson --chart=charts
+  [ "$(cut -d, -f1 a.csv | tail -n +2 | paste -sd' ')" = "black.pgm white.pgm" ] || fail "csv"
+  [ "$(grep -o '"file":"[a-z.]*"' b.ndjson | paste -sd' ')" = '"file":"black.pgm" "file":"white.pgm"' ] || fail "ndjson"
+  [ "$(ls charts | paste -sd' ')" = "black.pgm.hist.png white.pgm.hist.png" ] || fail "charts"
+  imghist_ok *.pgm --where 'width > 100' --csv=images
+  assert_output "$HEADER"
+}
+
+@test "select: the total is that of the selected records" {
+  images
+  imghist_ok black.pgm white.pgm --csv=stats --total-only
+  local expected=$output
+  imghist_ok *.pgm --csv=stats --total-only --where "width == 2"
+  assert_output "$expected"
+}
+
+@test "select: --where and failures" {
+  images
+  echo text >bad.png
+  imghist bad.png black.pgm --csv=images --where "status == 'error'"
+  assert_fails 1 "imghist: bad.png: "
+  [ "$(wc -l <<<"$output")" -eq 2 ] || fail "rows"
+  [[ ${lines[1]} == bad.png,error,* ]] || fail "no bad.png"
+  imghist bad.png black.pgm --csv=images --where 'not width > 5'
+  assert_fails 1 "imghist: bad.png: "
+  [[ ${lines[1]} == black.pgm,ok,* ]] || fail "no black.pgm"
+  [ "$(wc -l <<<"$output")" -eq 2 ] || fail "a failure has no width"
+}
+
+@test "select: --print0 gives names for xargs -0" {
+  images
+  mv black.pgm $'a\nname.pgm'
+  "$IMGHIST" . --where 'mean_luma < 50' --print0 | xargs -0 -n1 printf '<%s>' >actual
+  [ "$(cat actual)" = $'<./a\nname.pgm>' ] || [ "$(cat actual)" = $'<a\nname.pgm>' ] || fail "$(cat actual)"
+}
+
+@test "select: --fail-if exits with 4 and names the records; failed inputs exit with 1" {
+  images
+  imghist_ok *.pgm --csv=stats --fail-if 'width > 2'
+  assert_no_stderr
+  imghist *.pgm --csv=stats --fail-if 'mean_luma < 50 or mean_luma > 150'
+  assert_status 4
+  [ "$(grep -c 'matches --fail-if' <<<"$stderr")" -eq 2 ] || fail "names"
+  assert_stderr_has "imghist: black.pgm: matches --fail-if"
+  [ "$(wc -l <<<"$output")" -eq 7 ] || fail "all records are written"
+  imghist *.pgm --csv=stats -q --fail-if 'mean_luma < 50'
+  assert_status 4
+  assert_no_stderr
+  imghist *.pgm gone.pgm --csv=stats --fail-if 'mean_luma < 50'
+  assert_status 1
+  imghist *.pgm --csv=stats --where 'width == 1' --fail-if 'mean_luma < 50'
+  assert_status 0
+  imghist *.pgm --csv=stats --total-only --fail-if 'pixels == 7'
+  assert_status 4
+}
+
+@test "select: mistakes in a condition are wrong usage and point at the column" {
+  imghist --where 'widht > 5' x.png
+  assert_fails 2 "imghist: --where: column 1: no field 'widht'"
+  imghist --fail-if 'width > 5 and' x.png
+  assert_fails 2 "imghist: --fail-if: column 14: "
+  imghist --where '' x.png
+  assert_status 2
+}

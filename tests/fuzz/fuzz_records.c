@@ -1,0 +1,61 @@
+/* Result files of any bytes. A record that is given holds together, and its JSON is read again as
+ * the same record. */
+#define _POSIX_C_SOURCE 200809L
+#include "tests/fuzz/promised.h"
+
+#include "output/output.h"
+#include "output/records.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+/* Writes a result as NDJSON. The caller frees *text. */
+static void write_result(const struct ih_result *result, char **text, size_t *n)
+{
+    const struct ih_output_options options = {.verbose = false};
+    void *state = NULL;
+    FILE *f = open_memstream(text, n);
+    if (!f || ih_output_ndjson.begin(f, &options, &state, NULL) != IH_OK)
+        exit(0);
+    ih_output_ndjson.record(state, result);
+    ih_output_ndjson.close(state);
+    fclose(f);
+}
+
+static void read_again(const struct ih_result *result)
+{
+    char *text = NULL, *again = NULL;
+    size_t n, n_again;
+    struct ih_source src = {0};
+    struct ih_records *records = NULL;
+    const struct ih_result *copy = NULL;
+    struct ih_error err;
+    write_result(result, &text, &n);
+    ih_source_open_memory(&src, (const uint8_t *)text, n);
+    if (ih_records_open(&src, &records, &err) != IH_OK)
+        exit(0);
+    PROMISED(ih_records_next(records, &copy, &err) == IH_OK && copy);
+    write_result(copy, &again, &n_again);
+    PROMISED(n == n_again && memcmp(text, again, n) == 0);
+    ih_records_close(records);
+    ih_source_reset(&src);
+    free(text);
+    free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct ih_source src = {0};
+    struct ih_records *records = NULL;
+    const struct ih_result *result;
+    struct ih_error err;
+    ih_source_open_memory(&src, bytes, size);
+    if (ih_records_open(&src, &records, &err) == IH_OK)
+        while (ih_records_next(records, &result, &err) == IH_OK && result)
+            read_again(result);
+    ih_records_close(records);
+    ih_source_reset(&src);
+    return 0;
+}

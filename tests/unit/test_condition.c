@@ -1,0 +1,182 @@
+/* Conditions on records: what they mean, and that every mistake is reported at its column. */
+#include "tests/support/test.h"
+
+#include "output/condition.h"
+
+/* 10 gray pixels: 1 of value 0, 5 of 100, 4 of 255. */
+static void make_result(struct ih_result *r)
+{
+    static const struct {
+        unsigned value, n;
+    } pixels[] = {{0, 1}, {100, 5}, {255, 4}};
+    *r = (struct ih_result){.path = "a b.jpg", .status = IH_OK};
+    r->info = (struct ih_image_info){
+        .format = "jpeg", .width = 5, .height = 2, .n_channels = 1, .source_depth = 8};
+    r->spec = (struct ih_count_spec){1, &ih_luma_bt709, 0, 255};
+    ih_histogram_clear(&r->histogram, 1);
+    r->histogram.n_pixels = 10;
+    for (unsigned i = 0; i < 3; i++) {
+        r->histogram.bins[0][pixels[i].value] = pixels[i].n;
+        r->histogram.sum[0] += (uint64_t)pixels[i].value * pixels[i].n;
+    }
+    ih_histogram_derive_gray(&r->histogram, &r->spec);
+}
+
+static bool holds(const char *text, const struct ih_result *r)
+{
+    struct ih_condition *condition = NULL;
+    struct ih_error err = {0};
+    struct ih_field_value values[IH_N_FIELDS];
+    if (ih_condition_parse(text, &condition, &err) != IH_OK)
+        fail_msg("%s: %s", text, err.message);
+    ih_fields_compute(r, values);
+    const bool result = ih_condition_holds(condition, values);
+    ih_condition_free(condition);
+    return result;
+}
+
+static void check_all(const struct ih_result *r, bool expected, const char *const *texts)
+{
+    for (; *texts; texts++)
+        if (holds(*texts, r) != expected)
+            fail_msg("%s is %s", *texts, expected ? "false" : "true");
+}
+
+#define LIST(...)         \
+    (const char *const[]) \
+    {                     \
+        __VA_ARGS__, NULL \
+    }
+
+TEST(comparisons)
+{
+    struct ih_result r;
+    make_result(&r);
+    check_all(&r, true,
+              LIST("width == 5", "width != 4", "width < 6", "width <= 5", "width > 4", "width >= 5",
+                   "5 == width", "4.5 < width", "width > height", "width > -1", "width<6",
+                   "pixels == 10", "depth == 8", "mean_luma == 152", "median == 100", "p01 == 0",
+                   "p99 == 255", "stddev > 88.91 and stddev < 88.92",
+                   "entropy > 1.3609 and entropy < 1.361",
+                   "mean_luminance > 0.4637 and mean_luminance < 0.4638", "mean_luminance > 40%",
+                   "format == 'jpeg'", "format == \"jpeg\"", "file == 'a b.jpg'", "file > 'a'",
+                   "status == 'ok'", "status != 'error'", "blown_any == 4", "blown_all == 4",
+                   "blown_any == 40%", "blown_any_share == 0.4", "blown_any_share == 40%",
+                   "crushed_any == 10%", "crushed_all >= 10%"));
+    check_all(&r, false,
+              LIST("width == 4", "width != 5", "width < 5", "width <= 4", "width > 5", "width >= 6",
+                   "blown_any > 40%", "blown_any < 40%", "blown_any > 4", "format == 'JPEG'",
+                   "format == 'jpe'", "file == ''"));
+}
+
+TEST(logic)
+{
+    struct ih_result r;
+    make_result(&r);
+    check_all(&r, true,
+              LIST("width == 5 and height == 2", "width == 4 or height == 2", "not width == 4",
+                   "not not width == 5", "width == 5 or width == 5 and width == 4",
+                   "(width == 4 or width == 5) and height == 2", "not (width == 4 and height == 2)",
+                   "not width == 4 and height == 2", "((((width == 5))))"));
+    check_all(&r, false,
+              LIST("width == 5 and height == 3", "width == 4 or height == 3", "not width == 5",
+                   "(width == 5 or width == 5) and width == 4", "not (width == 5 or height == 3)"));
+}
+
+/* Without the value a comparison is unknown, and so is its opposite. */
+TEST(missing_values)
+{
+    struct ih_result r;
+    make_result(&r);
+    check_all(&r, false, LIST("error == 'x'", "not error == 'x'", "error != 'x' and width == 5"));
+    check_all(&r, true, LIST("error == 'x' or width == 5", "not (error == 'x' and width == 4)"));
+    r.status = IH_CORRUPT;
+    snprintf(r.error.message, sizeof r.error.message, "damaged PNG");
+    check_all(&r, true, LIST("status == 'error'", "error == 'damaged PNG'", "file == 'a b.jpg'"));
+    check_all(&r, false, LIST("width < 5", "not width < 5", "blown_any < 5%", "status == 'ok'"));
+    make_result(&r);
+    r.is_total = true;
+    check_all(&r, true, LIST("pixels == 10", "blown_any == 40%"));
+    check_all(&r, false, LIST("width == 5", "not width == 5", "format != 'png'"));
+    ih_histogram_clear(&r.histogram, 1);
+    check_all(&r, true, LIST("pixels == 0", "blown_any == 0%"));
+    check_all(&r, false, LIST("mean_luma >= 0", "median >= 0", "blown_any_share >= 0"));
+}
+
+static void check_error(const char *text, const char *expected)
+{
+    struct ih_condition *condition = NULL;
+    struct ih_error err = {0};
+    assert_int_equal(ih_condition_parse(text, &condition, &err), IH_USAGE);
+    assert_string_equal(err.message, expected);
+    assert_null(condition);
+}
+
+TEST(errors)
+{
+    check_error("", "column 1: a field, number or quoted text is missing");
+    check_error("width", "column 6: a comparison such as > is missing");
+    check_error("width = 5", "column 7: write == to compare");
+    check_error("width > ", "column 9: a field, number or quoted text is missing");
+    check_error("widht > 5", "column 1: no field 'widht'; the columns of --csv=images are fields");
+    check_error("width > 5 height", "column 11: 'and' or 'or' is missing");
+    check_error("width > 5 and", "column 14: a field, number or quoted text is missing");
+    check_error("(width > 5", "column 11: a closing parenthesis is missing");
+    check_error("width > 5)", "column 10: 'and' or 'or' is missing");
+    check_error("width > 'x'", "column 1: a number is compared with a text");
+    check_error("1 > 2", "column 1: the comparison has no field");
+    check_error("height > 1 and width > 5%", "column 16: the field has no percentage");
+    check_error("file == 'x", "column 9: the quote has no end");
+    check_error("width > .", "column 9: not a number");
+    check_error("width > 5 & height", "column 11: not a field, number, quoted text or operator");
+    check_error("width > 123456789012345678901", "column 9: not a number");
+}
+
+TEST(limits)
+{
+    char text[8192] = "";
+    struct ih_condition *condition = NULL;
+    struct ih_error err = {0};
+    for (unsigned i = 0; i < 33; i++)
+        strcat(text, i % 2 ? "not " : "(");
+    strcat(text, "width > 1");
+    assert_int_equal(ih_condition_parse(text, &condition, &err), IH_USAGE);
+    assert_non_null(strstr(err.message, "nested too deeply"));
+    strcpy(text, "width > 1");
+    for (unsigned i = 0; i < 127; i++)
+        strcat(text, " or file == 'x'");
+    assert_int_equal(ih_condition_parse(text, &condition, &err), IH_OK);
+    ih_condition_free(condition);
+    strcat(text, " or file == 'x'");
+    assert_int_equal(ih_condition_parse(text, &condition, &err), IH_USAGE);
+    assert_non_null(strstr(err.message, "too long"));
+}
+
+/* Words in a random order never crash, and what parses has one value. */
+TEST(random_words)
+{
+    static const char *const words[] = {"width ", "file ", "== ", "> ",        "5 ",
+                                        "5% ",    "'x' ",  "( ",  ") ",        "not ",
+                                        "and ",   "or ",   "-",   "blown_any "};
+    struct ih_result r;
+    unsigned n_parsed = 0;
+    uint32_t random = 1;
+    make_result(&r);
+    for (unsigned i = 0; i < 200000; i++) {
+        char text[256] = "";
+        struct ih_condition *condition = NULL;
+        struct ih_error err = {0};
+        for (unsigned n = 1 + i % 9; n > 0; n--) {
+            random = random * 1664525 + 1013904223;
+            strcat(text, words[(random >> 16) % (sizeof words / sizeof *words)]);
+        }
+        if (ih_condition_parse(text, &condition, &err) == IH_OK) {
+            struct ih_field_value values[IH_N_FIELDS];
+            ih_fields_compute(&r, values);
+            (void)ih_condition_holds(condition, values);
+            n_parsed++;
+        }
+        ih_condition_free(condition);
+    }
+    assert_true(n_parsed > 100);
+}

@@ -1,0 +1,251 @@
+/* Result files, sound and hostile. The files in tests/records were written by each version. */
+#include "tests/support/each_file.h"
+
+#include "counts/total.h"
+#include "output/output.h"
+#include "output/records.h"
+
+struct outcome {
+    enum ih_status status; /* of the whole file */
+    struct ih_error error;
+    unsigned n_records, n_failed;
+    uint64_t n_pixels;
+};
+
+/* Reads all records. Whatever the file is, a record that is given holds together. */
+static struct outcome read_records(const void *bytes, size_t n)
+{
+    struct outcome o = {.n_records = 0};
+    struct ih_source src = {0};
+    struct ih_records *records = NULL;
+    const struct ih_result *result;
+    uint8_t *copy = malloc(n ? n : 1);
+    assert_non_null(copy);
+    memcpy(copy, bytes, n);
+    ih_source_open_memory(&src, copy, n);
+    assert_int_equal(ih_records_open(&src, &records, &o.error), IH_OK);
+    while ((o.status = ih_records_next(records, &result, &o.error)) == IH_OK && result) {
+        o.n_records++;
+        assert_true(result->is_read);
+        assert_non_null(result->path);
+        if (result->status != IH_OK) {
+            o.n_failed++;
+            continue;
+        }
+        struct ih_result again = *result;
+        assert_int_equal(ih_result_check(&again, NULL), IH_OK);
+        assert_memory_equal(&again.histogram.sum, &result->histogram.sum,
+                            sizeof again.histogram.sum);
+        o.n_pixels += result->histogram.n_pixels;
+    }
+    if (o.status != IH_OK)
+        assert_int_equal(strncmp(o.error.message, "line ", 5), 0);
+    ih_records_close(records);
+    ih_source_reset(&src);
+    free(copy);
+    return o;
+}
+
+TEST(probe)
+{
+    static const char *const yes[] = {
+        "{\"schema\":\"imghist/1\"",       "{\"schema\":\"imghist/2\",\"version",
+        "{\"schema\": \"imghist/2\",",     "{ \"schema\" : \"imghist/9",
+        "{\n  \"schema\": \"imghist/2\",", "{\"schema\":\"imghist/",
+    };
+    static const char *const no[] = {
+        "",
+        "{",
+        "{\"schema\":\"imghist-bench/1\"",
+        "{\"file\":\"a\",\"schema\":\"imghist/2\"",
+        "[{\"schema\":\"imghist/2\"",
+        "{\"schema\":\"imghist",
+        "P5\n1 1\n255\n",
+    };
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        assert_true(ih_records_probe((const uint8_t *)yes[i], strlen(yes[i])));
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        assert_false(ih_records_probe((const uint8_t *)no[i], strlen(no[i])));
+}
+
+/* ---- versions ---- */
+
+static void check_images(const struct file *file)
+{
+    const struct outcome o = read_records(file->bytes, file->size);
+    if (o.status != IH_OK)
+        fail_msg("%s", o.error.message);
+    assert_int_equal(o.n_records, 6);
+    assert_int_equal(o.n_failed, 1);
+    assert_int_equal(o.n_pixels, 4 + 2 + 2 + 4 + 4);
+}
+
+static void check_total(const struct file *file)
+{
+    const struct outcome o = read_records(file->bytes, file->size);
+    assert_int_equal(o.status, IH_OK);
+    assert_int_equal(o.n_records, 1);
+    assert_int_equal(o.n_pixels, 16);
+}
+
+TEST(versions)
+{
+    assert_int_equal(for_each("records", "version-", check_images), 4);
+    assert_int_equal(for_each("records", "total-", check_total), 2);
+}
+
+/* ---- hostile files ---- */
+
+/* A cut file has fewer records, and an error unless the cut is between two lines. */
+static void cut(const struct file *file)
+{
+    const struct outcome all = read_records(file->bytes, file->size);
+    for (size_t n = 0; n < file->size - 1; n += n % 1000 < 200 ? 1 : 13) {
+        const struct outcome o = read_records(file->bytes, n);
+        const bool is_between_lines =
+            n == 0 || file->bytes[n] == '\n' || file->bytes[n - 1] == '\n';
+        if (o.status == IH_OK && !is_between_lines)
+            fail_msg("accepted when cut at %zu", n);
+        assert_true(o.n_records <= all.n_records);
+    }
+}
+
+TEST(cuts)
+{
+    assert_int_equal(for_each("records", "", cut), 6);
+}
+
+/* Any byte may change to any other: the file is refused, or its records hold together. */
+static void change_bytes(const struct file *file)
+{
+    static const uint8_t values[] = {0, '\n', '"', '\\', '0', '9', ',', '{', ']', 0x80, 0xFF};
+    for (size_t i = 0; i < file->size; i += 1 + i / 100)
+        for (size_t v = 0; v < sizeof values; v++) {
+            const uint8_t before = file->bytes[i];
+            file->bytes[i] = values[v];
+            read_records(file->bytes, file->size);
+            file->bytes[i] = before;
+        }
+}
+
+TEST(changed_bytes)
+{
+    assert_int_equal(for_each("records", "version-2", change_bytes), 2);
+    assert_int_equal(for_each("records", "total-", change_bytes), 2);
+}
+
+/* The first line of a file, gray.pgm, as a text; owned by the caller. */
+static char *gray_line(void)
+{
+    char path[PATH_SIZE];
+    const char *tests = getenv("TESTS");
+    snprintf(path, sizeof path, "%s/records/version-2.ndjson", tests ? tests : "tests");
+    struct file file = load(path);
+    uint8_t *end = memchr(file.bytes, '\n', file.size);
+    assert_non_null(end);
+    end[1] = '\0';
+    return (char *)file.bytes;
+}
+
+/* Every digit of the record is part of what is checked, but for those of free fields. */
+TEST(no_number_can_change)
+{
+    static const char *const free_fields[] = {
+        "\"version\":", "\"library\":",      "\"width\":", "\"height\":", "\"source_depth\":",
+        "\"schema\":",  "\"luma_weights\":", "\"file\":",  "\"low\":",    "\"high\":"};
+    char *line = gray_line();
+    const size_t n = strlen(line);
+    unsigned n_changed = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (line[i] < '0' || line[i] > '9')
+            continue;
+        const char before = line[i];
+        size_t key = i; /* the start of the last key before the digit */
+        while (key > 0 && !(line[key] == '"' && (line[key - 1] == ',' || line[key - 1] == '{')))
+            key--;
+        bool is_free = strncmp(line + key, "\"reduction\":", 12) == 0;
+        for (size_t k = 0; k < sizeof free_fields / sizeof *free_fields; k++)
+            is_free = is_free || strncmp(line + key, free_fields[k], strlen(free_fields[k])) == 0;
+        /* A last decimal may differ by one, and the names of statistics have digits. */
+        line[i] = before == '9' ? '4' : (char)(before + (before < '5' ? 4 : -4));
+        const bool is_name = strchr("p", line[i - 1]) || line[i - 1] == 'm' || line[i - 2] == 'p';
+        const struct outcome o = read_records(line, n);
+        if (!is_free && !is_name && o.status == IH_OK)
+            fail_msg("accepted: %.40s", line + key);
+        n_changed += !is_free && !is_name;
+        line[i] = before;
+    }
+    assert_true(n_changed > 500);
+    free(line);
+}
+
+/* Replaces the first occurrence of a text, and expects a reason. */
+static void check_refused(const char *from, const char *to, const char *reason)
+{
+    char *line = gray_line(), *changed = NULL;
+    size_t n;
+    const char *at = strstr(line, from);
+    assert_non_null(at);
+    FILE *f = open_memstream(&changed, &n);
+    assert_non_null(f);
+    fprintf(f, "%.*s%s%s", (int)(at - line), line, to, at + strlen(from));
+    assert_int_equal(fclose(f), 0);
+    const struct outcome o = read_records(changed, n);
+    if (o.status != IH_CORRUPT || !strstr(o.error.message, reason))
+        fail_msg("%s: %d %s", to, (int)o.status, o.error.message);
+    free(changed);
+    free(line);
+}
+
+TEST(contradictions)
+{
+    check_refused("\"width\":2", "\"width\":3", "counts that contradict each other");
+    check_refused("\"width\":2", "\"width\":18446744073709551614", "contradict each other");
+    check_refused("\"width\":2", "\"width\":null", "size");
+    check_refused("\"pixels\":4", "\"pixels\":5", "contradict each other");
+    check_refused("\"source_depth\":8", "\"source_depth\":33", "depth");
+    check_refused("\"low\":5", "\"low\":251", "clip limits");
+    check_refused("\"high\":250", "\"high\":256", "clip limits");
+    check_refused("\"any_low\":1", "\"any_low\":2", "contradict each other");
+    check_refused("\"all_high\":1", "\"all_high\":0", "contradict each other");
+    check_refused("\"name\":\"gray\"", "\"name\":\"red\"", "channels that no image has");
+    check_refused("\"name\":\"luma\"", "\"name\":\"alpha\"", "channels that no image has");
+    check_refused("\"entropy\":1.500000", "\"entropy\":1.500003", "statistics");
+    check_refused("\"stddev\":107.608956", "\"stddev\":null", "statistics");
+    check_refused("\"median\":10", "\"median\":0", "statistics");
+    check_refused("\"mean_luma\":68.75", "\"mean_luma\":68.76", "mean luma");
+    check_refused("\"mean_luminance\":0.251518", "\"mean_luminance\":0.2516", "mean luminance");
+    check_refused("\"alpha\":\"count\"", "\"alpha\":\"skip\"", "alpha policy");
+    check_refused("\"range\":\"full\"", "\"range\":\"half\"", "range");
+    check_refused("\"not_applied\":[]", "\"not_applied\":[\"x\"]", "not_applied");
+    check_refused("\"status\":\"ok\"", "\"status\":\"fine\"", "status");
+    check_refused("\"file\":\"gray.pgm\"", "\"file\":null", "without file");
+    check_refused("\"file\":", "\"file_b64\":\"YQB=\",\"file\":", "base64"); /* a NUL in it */
+    check_refused("\"file\":", "\"file_b64\":\"YQ\",\"file\":", "base64");
+    check_refused("\"file\":", "\"file_b64\":\"Y===\",\"file\":", "base64");
+    check_refused("\"file\":", "\"total\":true,\"file\":", "lacks a key");
+    check_refused("\"alpha\":\"count\",", "", "lacks a key");
+    check_refused(",\"clip\":{", ",\"klip\":{", "lacks a key");
+    check_refused("\"pixels\":4,", "\"pixels\":4,\"pixels\":4,", "a key stands twice");
+    check_refused("\"pixels\":4", "\"pixels\":4.0", "not an integer");
+    check_refused("}\n", "} x\n", "text after the record");
+}
+
+/* Sums and numbers of images may fill 64 bits, but not more. */
+TEST(totals_near_the_limit)
+{
+    struct ih_total total;
+    struct ih_result huge = {.is_total = true, .n_images = UINT64_MAX, .alpha = IH_ALPHA_COUNT};
+    struct ih_error err;
+    ih_total_init(&total, &ih_luma_bt709, 0, 255);
+    ih_total_result(&total, &huge);
+    huge.n_images = UINT64_MAX;
+    huge.histogram.n_channels = huge.spec.n_channels = 1;
+    huge.alpha = IH_ALPHA_COUNT;
+    assert_int_equal(ih_total_add(&total, &huge, &err), IH_OK);
+    assert_int_equal(total.n_images, UINT64_MAX);
+    assert_int_equal(ih_total_add(&total, &huge, &err), IH_LIMIT);
+    huge.n_images = 1;
+    assert_int_equal(ih_total_add(&total, &huge, &err), IH_LIMIT);
+    assert_int_equal(total.n_images, UINT64_MAX);
+}

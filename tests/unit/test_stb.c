@@ -1,0 +1,170 @@
+/* Radiance HDR and Softimage PIC files written byte by byte, sound and damaged. */
+#include "tests/support/damage.h"
+#include "tests/support/written.h"
+#include <math.h>
+
+/* ---- Radiance HDR ---- */
+
+static void start_hdr(struct file *f, const char *signature, unsigned width, unsigned height)
+{
+    char text[200];
+    *f = (struct file){.n = 0};
+    snprintf(text, sizeof text,
+             "%s\n# a comment\nFORMAT=32-bit_rle_rgbe\nEXPOSURE=2\n\n-Y %u +X %u\n", signature,
+             height, width);
+    put(f, text, strlen(text));
+}
+
+/* The documented value of a mantissa and an exponent: 255 v^(1/2.2), rounded. */
+static uint8_t hdr_value(unsigned mantissa, unsigned exponent)
+{
+    const double v = exponent ? ldexp(mantissa, (int)exponent - 136) : 0;
+    const double scaled = floor(pow(v, 1 / 2.2) * 255 + 0.5);
+    return (uint8_t)(scaled > 255 ? 255 : scaled);
+}
+
+/* Every mantissa with exponents from black to far above white, uncompressed. */
+TEST(hdr_values)
+{
+    enum { WIDTH = 7, HEIGHT = 256 }; /* fewer than 8: no run lengths */
+    static const unsigned exponents[WIDTH] = {0, 1, 120, 126, 128, 129, 255};
+    static uint8_t expected[WIDTH * HEIGHT * 3];
+    static struct {
+        size_t n;
+        uint8_t bytes[WIDTH * HEIGHT * 4 + 200];
+    } f;
+    struct file head;
+    start_hdr(&head, "#?RADIANCE", WIDTH, HEIGHT);
+    memcpy(f.bytes, head.bytes, head.n);
+    f.n = head.n;
+    for (unsigned y = 0; y < HEIGHT; y++)
+        for (unsigned x = 0; x < WIDTH; x++) {
+            const uint8_t pixel[4] = {(uint8_t)y, (uint8_t)(255 - y), (uint8_t)(y ^ 0x55),
+                                      (uint8_t)exponents[x]};
+            memcpy(f.bytes + f.n, pixel, 4);
+            f.n += 4;
+            for (unsigned c = 0; c < 3; c++)
+                expected[(y * WIDTH + x) * 3 + c] = hdr_value(pixel[c], exponents[x]);
+        }
+    assert_decodes(f.bytes, f.n, "hdr", WIDTH, HEIGHT, 3, expected);
+}
+
+/* A row of 8 pixels in runs and literals, and one of 9 in plain pixels. */
+TEST(hdr_run_lengths)
+{
+    struct file f;
+    uint8_t expected[9 * 3];
+    start_hdr(&f, "#?RGBE", 8, 1);
+    PUT(&f, 2, 2, 0, 8);
+    PUT(&f, 128 + 8, 200);                        /* red: a run */
+    PUT(&f, 8, 1, 20, 40, 60, 80, 100, 120, 140); /* green: literals */
+    PUT(&f, 3, 9, 8, 7, 128 + 5, 250);            /* blue: both */
+    PUT(&f, 128 + 4, 128, 128 + 4, 127);          /* exponents */
+    static const uint8_t green[] = {1, 20, 40, 60, 80, 100, 120, 140};
+    static const uint8_t blue[] = {9, 8, 7, 250, 250, 250, 250, 250};
+    for (unsigned x = 0; x < 8; x++) {
+        const unsigned exponent = x < 4 ? 128 : 127;
+        expected[3 * x] = hdr_value(200, exponent);
+        expected[3 * x + 1] = hdr_value(green[x], exponent);
+        expected[3 * x + 2] = hdr_value(blue[x], exponent);
+    }
+    assert_decodes(f.bytes, f.n, "hdr", 8, 1, 3, expected);
+    assert_cuts_are_refused(f.bytes, f.n);
+    assert_true(damage_each_byte(f.bytes, f.n) > 20);
+    start_hdr(&f, "#?RADIANCE", 9, 1);
+    for (unsigned x = 0; x < 9; x++) {
+        PUT(&f, (uint8_t)(130 + x), 128, 3, 128);
+        expected[3 * x] = hdr_value(130 + x, 128);
+        expected[3 * x + 1] = hdr_value(128, 128);
+        expected[3 * x + 2] = hdr_value(3, 128);
+    }
+    assert_decodes(f.bytes, f.n, "hdr", 9, 1, 3, expected);
+    assert_cuts_are_refused(f.bytes, f.n);
+}
+
+TEST(hdr_damage)
+{
+    struct file f;
+    start_hdr(&f, "#?RADIANCE", 8, 1);
+    PUT(&f, 2, 2, 0, 8, 128 + 9, 1); /* nine of eight */
+    for (unsigned i = 0; i < 40; i++)
+        PUT(&f, 1);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged Radiance HDR: ");
+    start_hdr(&f, "#?RADIANCE", 8, 1);
+    PUT(&f, 2, 2, 0, 8);
+    for (unsigned i = 0; i < 40; i++)
+        PUT(&f, 0); /* literals of no bytes, for ever */
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "the file ends before the image does");
+    start_hdr(&f, "#?RADIANCE", 10, 1); /* Radiance's old run lengths: five times the last pixel */
+    PUT(&f, 200, 1, 1, 128, 1, 1, 1, 9);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "the file ends before the image does");
+    start_hdr(&f, "#?RADIANCE", 0, 1);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "it has no pixels");
+    start_hdr(&f, "#?RADIANCE", 60000, 60000);
+    assert_refused(f.bytes, f.n, IH_LIMIT, "image too large");
+    f = (struct file){.n = 0};
+    put(&f, "#?RADIANCE\nFORMAT=32-bit_rle_xyze\n\n-Y 1 +X 1\n0123", 48);
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "Radiance HDR with this header is not supported");
+}
+
+TEST(hdr_budget)
+{
+    struct file f;
+    start_hdr(&f, "#?RADIANCE", 2, 1);
+    PUT(&f, 1, 2, 3, 128, 4, 5, 6, 128);
+    assert_budget(f.bytes, f.n, f.n + 2 * 15, IH_OK);
+    assert_budget(f.bytes, f.n, f.n + 2 * 15 - 1, IH_LIMIT);
+}
+
+/* ---- Softimage PIC ---- */
+
+enum { RAW_PACKET = 0, RUN_PACKET = 1, MIXED_PACKET = 2, COLOURS = 0xE0, ALPHA = 0x10 };
+
+static void start_pic(struct file *f, unsigned width, unsigned height)
+{
+    *f = (struct file){.n = 0};
+    put(f, "\x53\x80\xF6\x34\0\0\0\0", 8);
+    while (f->n < 88)
+        PUT(f, 'c'); /* a comment */
+    put(f, "PICT", 4);
+    put_number(f, -2, width);
+    put_number(f, -2, height);
+    put(f, "\x3F\x80\0\0\0\3\0\0", 8);
+}
+
+TEST(pic)
+{
+    struct file f;
+    start_pic(&f, 3, 1);
+    PUT(&f, 0, 8, RAW_PACKET, COLOURS, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+    assert_decodes(f.bytes, f.n, "pic", 3, 1, 3, EXPECT(1, 2, 3, 4, 5, 6, 7, 8, 9));
+    assert_cuts_are_refused(f.bytes, f.n);
+    start_pic(&f, 3, 2);
+    PUT(&f, 1, 8, MIXED_PACKET, COLOURS, 0, 8, RUN_PACKET, ALPHA);
+    PUT(&f, 127 + 2, 1, 2, 3, 0, 4, 5, 6, 2, 200, 1, 201);
+    PUT(&f, 128, 0, 3, 7, 8, 9, 3, 202);
+    assert_decodes(
+        f.bytes, f.n, "pic", 3, 2, 4,
+        EXPECT(1, 2, 3, 200, 1, 2, 3, 200, 4, 5, 6, 201, 7, 8, 9, 202, 7, 8, 9, 202, 7, 8, 9, 202));
+    assert_cuts_are_refused(f.bytes, f.n);
+    assert_true(damage_each_byte(f.bytes, f.n) > 10);
+    assert_budget(f.bytes, f.n, f.n + 6 * 4, IH_OK);
+    assert_budget(f.bytes, f.n, f.n + 6 * 4 - 1, IH_LIMIT);
+}
+
+TEST(pic_damage)
+{
+    struct file f;
+    start_pic(&f, 2, 1);
+    PUT(&f, 0, 8, MIXED_PACKET, COLOURS, 127 + 3, 1, 2, 3); /* three of two */
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged Softimage PIC: scanline overrun");
+    start_pic(&f, 2, 1);
+    PUT(&f, 0, 8, 7, COLOURS, 1, 2, 3, 4, 5, 6);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged Softimage PIC: packet has bad");
+    start_pic(&f, 2, 1);
+    PUT(&f, 0, 16, RAW_PACKET, COLOURS, 1, 2, 3, 4, 5, 6);
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "Softimage PIC with this header");
+    start_pic(&f, 0, 1);
+    PUT(&f, 0, 8, RAW_PACKET, COLOURS, 0);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "it has no pixels");
+}
