@@ -177,6 +177,10 @@ fails_after() {
   assert_fails 1 "large.zip/large.pgm: its size is unknown, and more than 1.0 MB (--memory raises it)"
   assert_output_has "large.zip/a.pgm"
   imghist_ok --csv=stats --memory=4M large.tar
+  mkdir d
+  for n in {1..9}; do cp large.tar d/$n.tar; done
+  timeout 60 "$IMGHIST" --csv=stats --memory=3000k -j 8 d >out.csv || fail "members that wait for memory: status $?"
+  [ "$(names out.csv | wc -l)" -eq 18 ]
 }
 
 @test "archive: many archives, files and folders keep their order" {
