@@ -213,7 +213,7 @@ fails_after() {
   cp "$SAMPLES"/*.png "$SAMPLES"/*.jpg loose
   printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\1\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7' >loose/isolated.psd
   (cd loose && LC_ALL=C tar -cf ../loose.tar ./*)
-  for options in --csv --ndjson --isolate "--total-only --json" --memory=100M; do
+  for options in --csv --ndjson "--isolate --csv" "--total-only --json" "--memory=100M --csv=bins"; do
     # shellcheck disable=SC2086 # options are words
     "$IMGHIST" $options loose | sed 's|loose|loose.tar|' >expected
     # shellcheck disable=SC2086
