@@ -95,6 +95,7 @@
  *     #include <cuda_runtime_api.h>
  *     #include <imghist.h>
  *     #include <stdio.h>
+ *     #include <string.h>
  *
  *     // Enqueues a histogram of each image and channel of a tensor, uint8 [n][3][height][width].
  *     // d_bins: uint32 [n][4][256] in GPU memory: red, green, blue, luma. Waits for nothing.
@@ -102,8 +103,9 @@
  *                      unsigned height, unsigned width, uint32_t *d_bins, cudaStream_t stream)
  *     {
  *         const ptrdiff_t plane = (ptrdiff_t)width * height;
- *         struct ih_batch batch = {0};
+ *         struct ih_batch batch;
  *         struct ih_error err;
+ *         memset(&batch, 0, sizeof batch);
  *         batch.size_bytes = sizeof batch;
  *         batch.n_images = n;
  *         batch.image_stride = 3 * plane;
