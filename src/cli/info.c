@@ -33,10 +33,11 @@ static void print_help(FILE *f, bool shows_rare)
         [IH_GROUP_INPUT] = "Input",       [IH_GROUP_OUTPUT] = "Output", [IH_GROUP_CHART] = "Charts",
         [IH_GROUP_COUNTING] = "Counting", [IH_GROUP_DEVICE] = "Device", [IH_GROUP_RUN] = "Run",
         [IH_GROUP_OTHER] = "Other"};
-    fputs("Usage: imghist [OPTION]... [PATH]...\n"
-          "Counts exact histograms of images. PATH is an image, archive or directory, or - (stdin).\n"
-          "\n",
-          f);
+    fputs(
+        "Usage: imghist [OPTION]... [PATH]...\n"
+        "Counts exact histograms of images. PATH is an image, archive or directory, or - (stdin).\n"
+        "\n",
+        f);
     const struct ih_option *last = NULL;
     for (const struct ih_option *k = ih_option_table; k->name; k++) {
         if (k->is_rare && !shows_rare)
