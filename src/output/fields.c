@@ -8,16 +8,16 @@ const struct ih_field_type ih_field_types[IH_N_FIELDS] = {
 #undef FIELD
 };
 
-const struct ih_field_set ih_record_fields = {ih_field_types, IH_N_FIELDS,
-                                              "the columns of --csv=images are fields"};
+const struct ih_field_set ih_record_fields = {
+    ih_field_types, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted"};
 
 static const struct ih_field_type comparison_types[IH_N_COMPARISON_FIELDS] = {
     [IH_COMPARISON_ks] = {"ks", IH_KIND_REAL, true},
     [IH_COMPARISON_emd] = {"emd", IH_KIND_REAL, false},
 };
 
-const struct ih_field_set ih_comparison_fields = {
-    comparison_types, IH_N_COMPARISON_FIELDS, "ks and emd are the fields of a comparison (--diff)"};
+const struct ih_field_set ih_comparison_fields = {comparison_types, IH_N_COMPARISON_FIELDS,
+                                                  "fields of a comparison are ks and emd"};
 
 static void set_text(struct ih_field_value *value, const char *text)
 {

@@ -64,7 +64,7 @@ enum ih_comparison_field { IH_COMPARISON_ks, IH_COMPARISON_emd, IH_N_COMPARISON_
 struct ih_field_set {
     const struct ih_field_type *types;
     unsigned n;
-    const char *which; /* are fields; for messages */
+    const char *which; /* what they are, for messages */
 };
 
 extern const struct ih_field_set ih_record_fields, ih_comparison_fields;

@@ -187,9 +187,9 @@ B  b.pgm  1 image, 0.0 megapixels
   pgm d.pgm 6 1 '\x03\x04\x05\x03\x04\x05'
   imghist_ok --diff c.pgm d.pgm --fail-if 'emd > 2'
   imghist --diff a.pgm b.pgm --fail-if 'width > 2'
-  assert_refused 2 "--fail-if: column 1: no field 'width'; ks and emd are the fields of a comparison"
+  assert_refused 2 "--fail-if: column 1: no field 'width'; fields of a comparison are ks and emd"
   imghist a.pgm --fail-if 'emd > 2'
-  assert_refused 2 "--fail-if: column 1: no field 'emd'; the columns of --csv=images are fields"
+  assert_refused 2 "--fail-if: column 1: no field 'emd'; fields are the columns of --csv=images"
   imghist --diff a.pgm b.pgm --where 'emd > 2'
   assert_refused 2 "--where: column 1: no field 'emd'"
 }

@@ -118,7 +118,9 @@ TEST(errors)
     check_error("width", "column 6: a comparison such as > is missing");
     check_error("width = 5", "column 7: write == to compare");
     check_error("width > ", "column 9: a field, number or quoted text is missing");
-    check_error("widht > 5", "column 1: no field 'widht'; the columns of --csv=images are fields");
+    check_error(
+        "widht > 5",
+        "column 1: no field 'widht'; fields are the columns of --csv=images, and texts are quoted");
     check_error("width > 5 height", "column 11: 'and' or 'or' is missing");
     check_error("width > 5 and", "column 14: a field, number or quoted text is missing");
     check_error("(width > 5", "column 11: a closing parenthesis is missing");
