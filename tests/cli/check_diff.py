@@ -1,5 +1,5 @@
-"""check_diff.py IMGHIST [scipy]: makes 200 random images and compares the distances of --diff for each
-pair with the definitions in exact fractions, and with scipy, if it is asked for."""
+"""check_diff.py IMGHIST N [scipy]: makes N pairs of random images and compares the distances of --diff
+with the definitions in exact fractions, and with scipy, if it is asked for."""
 
 import csv
 import json
@@ -9,7 +9,8 @@ import sys
 from fractions import Fraction
 
 IMGHIST = sys.argv[1]
-WITH_SCIPY = "scipy" in sys.argv[2:]
+N_PAIRS = int(sys.argv[2])
+WITH_SCIPY = "scipy" in sys.argv[3:]
 if WITH_SCIPY:
     import numpy
     import scipy.stats
@@ -79,10 +80,10 @@ def check(pair, a, b):
 
 def main():
     rng = random.Random(1)
-    for _ in range(100):
+    for _ in range(N_PAIRS):
         pair = ("a.pnm", "b.pnm")
         check(pair, *(image(rng, path) for path in pair))
-    print("100 pairs")
+    print(f"{N_PAIRS} pairs")
 
 
 main()
