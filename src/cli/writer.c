@@ -59,15 +59,16 @@ struct ih_writer {
     struct ih_measurement measurement; /* of all results so far */
     char *folder;                      /* owned; of all inputs */
     struct ih_total total;
-    struct ih_total other;       /* --diff: of the second path; total is of the first */
-    struct ih_total *adds_to;    /* one of these two */
     bool has_images, has_totals; /* among the results; totals come from result files */
     struct ih_run_report report;
     bool is_holding;      /* progress is held */
     bool is_checking;     /* --check: its output replaces messages about inputs */
-    bool has_comparison;  /* --diff: it can be written */
     bool has_members;     /* an archive's member has come */
     uint64_t n_in_folder; /* images of the folder that is being walked */
+
+    /* --diff: total is of the first path, and other of the second. */
+    struct ih_total other, *adds_to; /* total or other */
+    bool has_comparison;             /* it can be written */
 
     _Atomic(struct ih_charts *) charts;
     struct sink sinks[IH_DATA_OUTPUTS_MAX]; /* options->n_outputs */
@@ -142,8 +143,6 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     w->measurement = measurement_of(options);
     ih_total_init(&w->total, options->luma, options->clip_low, options->clip_high);
     w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    w->other = w->total;
-    w->adds_to = &w->total;
     return w;
 }
 
@@ -151,6 +150,7 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
 {
     const struct ih_options *o = w->options;
     struct ih_charts *charts = NULL;
+    w->other = w->total;
     *subject = NULL;
     w->folder = ih_common_folder(o);
     if (!w->folder)

@@ -31,7 +31,6 @@ enum ih_folder {
 struct ih_input {
     char *path;    /* owned by the pipeline once handed over */
     bool is_named; /* by the user; false: found in a directory */
-    size_t source; /* which of the paths on the command line it comes from, from 0 */
     enum ih_folder folder;
     bool is_stdin;        /* read standard input; path is only its name */
     bool is_member;       /* of an archive; path is the archive's and the member's name */
@@ -40,6 +39,7 @@ struct ih_input {
     ih_read_function read; /* not NULL: gives the content; only ih_count_input accepts it */
     void *read_user;
     struct ih_error error; /* not IH_OK: why it cannot be read; becomes the result */
+    size_t source;         /* which of the paths on the command line it comes from, from 0 */
 };
 
 struct ih_pipeline_options {
