@@ -71,6 +71,9 @@ static void add_entry(const struct ih_comparison *c, unsigned plane, struct ih_c
 static void add_facts(const struct ih_comparison *c, struct ih_chart_facts *facts)
 {
     char emd[IH_LABEL_MAX], ks[IH_LABEL_MAX], size[IH_LABEL_MAX];
+    ih_label_real(emd, c->planes[IH_LUMA].emd, EMD_DECIMALS);
+    ih_label_real(ks, c->planes[IH_LUMA].ks, KS_DECIMALS);
+    snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "luma EMD %.32s  KS %.32s", emd, ks);
     for (unsigned i = 0; i < 2; i++) {
         const struct ih_result *side = &c->sides[i];
         ih_label_megapixels(size, side->histogram.n_pixels);
@@ -78,9 +81,6 @@ static void add_facts(const struct ih_comparison *c, struct ih_chart_facts *fact
                  "%s: %" PRIu64 " image%s, %.32s megapixels", i == 0 ? "areas" : "lines",
                  side->n_images, side->n_images == 1 ? "" : "s", size);
     }
-    ih_label_real(emd, c->planes[IH_LUMA].emd, EMD_DECIMALS);
-    ih_label_real(ks, c->planes[IH_LUMA].ks, KS_DECIMALS);
-    snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "luma EMD %.32s  KS %.32s", emd, ks);
 }
 
 /* "before.png (areas), after.png (lines)". The caller frees it; NULL: out of memory. */
