@@ -70,12 +70,6 @@ static struct ih_distance distance(const uint64_t a[IH_BINS], const uint64_t b[I
     return (struct ih_distance){divide(most, whole), divide(sum, whole)};
 }
 
-/* NaN is less than any number. */
-static double larger(double a, double b)
-{
-    return isnan(a) || b > a ? b : a;
-}
-
 void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
                        struct ih_comparison *out)
 {
@@ -94,7 +88,7 @@ void ih_totals_compare(const struct ih_total *a, const struct ih_total *b,
         if (!ih_plane_name(h->n_channels, p))
             continue;
         const struct ih_distance d = out->planes[p] = distance(h->bins[p], h_b->bins[p]);
-        out->largest.ks = larger(out->largest.ks, d.ks);
-        out->largest.emd = larger(out->largest.emd, d.emd);
+        out->largest.ks = fmax(out->largest.ks, d.ks); /* ignores NaN */
+        out->largest.emd = fmax(out->largest.emd, d.emd);
     }
 }

@@ -400,7 +400,7 @@ static void show_line(struct text *s, const struct ih_result *r)
 
 /*
  *     A  before.png  1 image, 0.2 megapixels
- *     B  after.png   1 image, 0.2 megapixels
+ *     B  after.png  1 image, 0.2 megapixels
  *
  *                ks     emd       mean  stddev  p01  p05  p25  median  p75  p95  p99
  *     red    0.0712    3.21  A  101.52   58.34    0   14   61     101  150  208  240
@@ -429,18 +429,12 @@ static void put_side(const struct text *s, const struct ih_result *side, unsigne
 
 static void put_sides(const struct text *s, const struct ih_comparison *c)
 {
-    char names[2][IH_ESCAPED_MAX], facts[FACTS_MAX] = "";
-    unsigned width = 0;
     for (unsigned i = 0; i < 2; i++) {
-        ih_escape(names[i], sizeof names[i], c->sides[i].path);
-        const unsigned w = ih_text_width(names[i]);
-        width = w > width && w < s->columns / 2 ? w : width;
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        const unsigned w = ih_text_width(names[i]);
+        char name[IH_ESCAPED_MAX], facts[FACTS_MAX] = "";
+        ih_escape(name, sizeof name, c->sides[i].path);
         describe_total(facts, &c->sides[i]);
-        fprintf(s->stream, "%c  %s%s%s%*s%s\n", "AB"[i], style(s, BOLD), names[i], style(s, PLAIN),
-                INDENT + (w < width ? (int)(width - w) : 0), "", facts);
+        fprintf(s->stream, "%c  %s%s%s  %s\n", "AB"[i], style(s, BOLD), name, style(s, PLAIN),
+                facts);
     }
 }
 

@@ -55,7 +55,7 @@ B  b.pgm  1 image, 0.0 megapixels
   mkdir "$(printf 'a\tb')"
   dot "$(printf 'a\tb')/c.pgm"
   imghist_ok --diff "$(printf 'a\tb')" b.pgm
-  [[ ${lines[0]} == 'A  a\tb   1 image'* ]] || fail "an escaped name"
+  [[ ${lines[0]} == 'A  a\tb  1 image'* ]] || fail "an escaped name"
 }
 
 @test "diff: JSON by hand" {
