@@ -327,7 +327,7 @@ enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_wal
     return IH_OK;
 }
 
-bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
+static bool next_input(struct ih_walk *w, struct ih_input *input)
 {
     for (;;) {
         size_t n_bytes = 0;
@@ -360,6 +360,14 @@ bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
         if (take_listed(w, line, n_bytes, input))
             return true;
     }
+}
+
+bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
+{
+    const bool has_input = next_input(w, input);
+    if (has_input && w->next_path > 0)
+        input->source = w->next_path - 1;
+    return has_input;
 }
 
 void ih_walk_close(struct ih_walk *w)

@@ -57,7 +57,7 @@ csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
 @test "recipes: a test of this file runs every recipe" {
   n=$(find recipe -type f | wc -l)
   [ "$n" -ge 12 ]
-  tested=$(grep -lE 'jq|awk|^\./imghist photos/ --csv|sqlite3|duckdb|pandas|inotifywait|split|sbatch|--chart|djpeg' recipe/* | wc -l)
+  tested=$(grep -lE 'jq|awk|^\./imghist photos/ --csv|sqlite3|duckdb|pandas|inotifywait|split|sbatch|--chart|djpeg|--diff|photos.json' recipe/* | wc -l)
   [ "$tested" -eq "$n" ]
 }
 
@@ -77,7 +77,7 @@ csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
 }
 
 @test "recipes: mean and standard deviation of a training set" {
-  recipe 'train/'
+  recipe 'train/ --total'
   [ "$(wc -l <shown)" -eq 3 ]
   grep -qxE 'red mean 0\.[0-9]{4} std 0\.[0-9]{4}' shown
 }
@@ -108,10 +108,28 @@ csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
 
 @test "recipes: charts" {
   cp photos/a.jpg photo.jpg
-  recipe '--chart'
+  recipe '--chart=(h|all)'
   [ "$(find . -maxdepth 1 -name '*.png' | wc -l)" -eq 2 ]
   [ "$(head -c 4 h.png | tail -c 3)" = PNG ]
   [ "$(head -c 4 all.png | tail -c 3)" = PNG ]
+}
+
+@test "recipes: comparisons" {
+  recipe '--diff train/ photos/$'
+  grep -qE '^  luma   [01]\.[0-9]{4} ' shown
+  grep -q '^A  train/ .* 1 image' shown
+  recipe '--chart=diff.png'
+  is_png diff.png
+  cp "$SAMPLES/scene.png" expected.png
+  cp "$SAMPLES/scene.jpg" render.png
+  recipe render.png
+  [ "$(wc -l <diff.csv)" -eq 5 ]
+  cp "$SAMPLES/testcard.png" render.png
+  status=0
+  bash "$(grep -l render.png recipe/*)" 2>errors || status=$?
+  [ "$status" -eq 4 ] || fail "$(cat errors)"
+  recipe 'photos.json'
+  grep -q '"ks":0.000000,"emd":0.000000' shown
 }
 
 @test "recipes: an image from another program" {
