@@ -51,6 +51,7 @@ package ci|tool mmdebstrap|makes a fresh system for testing Debian packages|mmde
 ci|tool chromium|opens the pages of --html in the tests|chromium|chromium|chromium|chromium|chromium|chromium
 ci|tool tidy|checks the pages of --html in the tests|tidy|tidy|tidy|tidy|tidyhtml|tidy-html5
 ci|tool inotifywait|watches a folder in the tests|inotify-tools|inotify-tools|inotify-tools|inotify-tools|inotify-tools|-
+ci|tool ffmpeg|makes a video in the tests|ffmpeg|ffmpeg|ffmpeg|ffmpeg|ffmpeg|ffmpeg
 emulate|tool i686-linux-gnu-gcc|builds for 32 bits|gcc-i686-linux-gnu|-|-|-|-|-
 python|python_header|headers of Python 3.11 or later, for the Python package|python3-dev|python3-devel|python|python3-devel|python3-dev|python
 python|python_venv|virtual environments, for the tests of the Python package|python3-venv|=|=|=|=|=
