@@ -50,6 +50,7 @@ package ci|tool lintian|checks Debian packages|lintian|lintian|-|-|-|-
 package ci|tool mmdebstrap|makes a fresh system for testing Debian packages|mmdebstrap|-|-|-|-|-
 ci|tool chromium|opens the pages of --html in the tests|chromium|chromium|chromium|chromium|chromium|chromium
 ci|tool tidy|checks the pages of --html in the tests|tidy|tidy|tidy|tidy|tidyhtml|tidy-html5
+ci|tool pdftotext|reads printed pages of --html in the tests|poppler-utils|poppler-utils|poppler|poppler-tools|poppler-utils|poppler
 ci|tool inotifywait|watches a folder in the tests|inotify-tools|inotify-tools|inotify-tools|inotify-tools|inotify-tools|-
 ci|tool ffmpeg|makes a video in the tests|ffmpeg|ffmpeg|ffmpeg|ffmpeg|ffmpeg|ffmpeg
 emulate|tool i686-linux-gnu-gcc|builds for 32 bits|gcc-i686-linux-gnu|-|-|-|-|-
