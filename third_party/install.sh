@@ -209,8 +209,8 @@ install_with_apt() {
 groups=${*:-build}
 for group in $groups; do
   case ${group%[?]} in
-    build | formats | test | fuzz | ci | package | emulate) ;;
-    *) fail "unknown group: $group (groups: build formats test fuzz ci package emulate)" ;;
+    build | formats | test | fuzz | ci | package | python | emulate) ;;
+    *) fail "unknown group: $group (groups: build formats test fuzz ci package python emulate)" ;;
   esac
 done
 
