@@ -352,6 +352,11 @@ static bool next_input(struct ih_walk *w, struct ih_input *input)
         const char *line = next_listed(w, &n_bytes, &error);
         if (error == NOT_A_LIST)
             return give_list_error(w, input);
+        if (error == EISDIR) {
+            give_error(input, strdup(w->sources.list), true, error, "");
+            ih_error_set(&input->error, IH_IO, "a directory is no list; name it without an option");
+            return true;
+        }
         if (error)
             return give_error(input, strdup(w->sources.list), true, error,
                               "the list cannot be read");

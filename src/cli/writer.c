@@ -557,8 +557,9 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
         skip(w, path, result);
         return true;
     }
-    if (result->status != IH_OK && result->error.limit != IH_LIMIT_NONE) {
+    if (result->status == IH_IO || (result->status != IH_OK && result->error.limit)) {
         shown = *result;
+        ih_explain_path(path, &shown.error);
         ih_name_options(&shown.error);
         result = &shown;
     }

@@ -89,7 +89,8 @@ static enum ih_status advance(struct parser *p)
         p->kind = WORD_SIGN;
         p->n = c != '(' && c != ')' && p->at[1] == '=' ? 2 : 1;
     } else {
-        return fail(p, "not a field, number, quoted text or operator");
+        return fail(p, strchr("&|", c) ? "write and, or, not"
+                                       : "not a field, number, quoted text or operator");
     }
     return IH_OK;
 }
@@ -138,8 +139,8 @@ static enum ih_status parse_field(struct parser *p, struct operand *out)
             return advance(p);
         }
     char what[IH_MESSAGE_MAX];
-    snprintf(what, sizeof what, "no field '%.*s'; %s", p->n > 40 ? 40 : (int)p->n, p->at,
-             p->fields->which);
+    snprintf(what, sizeof what, "no field '%.*s'; %s, and texts are quoted",
+             p->n > 40 ? 40 : (int)p->n, p->at, p->fields->which);
     return fail(p, what);
 }
 
@@ -177,7 +178,9 @@ static enum ih_status parse_sign(struct parser *p, enum comparison *out)
             *out = (enum comparison)i;
             return advance(p);
         }
-    return fail(p, is_word(p, "=") ? "write == to compare" : "a comparison such as > is missing");
+    return fail(p, is_word(p, "=")
+                       ? "write == to compare"
+                       : "a comparison such as > is missing; quote the whole condition");
 }
 
 static enum ih_status check_operands(const struct parser *p, const struct operand *o)
