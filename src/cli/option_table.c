@@ -425,7 +425,7 @@ const struct ih_option ih_option_table[] = {
      .set = set_luma},
     {ROW(COUNTING, RUN, "alpha", "pixels with an alpha of 0 (count)"),
      CHOICE("count", "skip-transparent"), .set = set_alpha},
-    {ROW(COUNTING, RUN, "region", "count only these pixels, or percent"), TEXT("WxH+X+Y"),
+    {ROW(COUNTING, RUN, "region", "count only these pixels, or percent"), RARE, TEXT("WxH+X+Y"),
      .set = set_region, .conflicts = selection_conflicts},
     {ROW(COUNTING, RUN, "mask", "count where a gray image is not 0"), RARE, FILE_NAME("FILE|DIR"),
      .set = set_mask, .conflicts = selection_conflicts},

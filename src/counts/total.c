@@ -38,11 +38,10 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
                             ih_alpha_name(r->alpha), ih_alpha_name(m->alpha));
     if (m->has_selection && (!is_same(m->region, r->region) || !is_same(m->mask, r->mask))) {
         const bool is_region = !is_same(m->region, r->region);
-        const char *own = is_region ? r->region : r->mask,
-                   *others = is_region ? m->region : m->mask;
-        return ih_error_set(err, IH_USAGE, "counted with %s%s %.80s, the others with %s%s %.80s",
-                            own ? "" : "no ", is_region ? "region" : "mask", own ? own : "",
-                            *others ? "" : "no ", is_region ? "region" : "mask", others);
+        const char *kind = is_region ? "region" : "mask", *own = is_region ? r->region : r->mask;
+        const char *others = is_region ? m->region : m->mask;
+        return ih_error_set(err, IH_USAGE, "counted with %s %.80s, the others with %.80s", kind,
+                            own ? own : "none", *others ? others : "none");
     }
     m->has_selection = true;
     snprintf(m->region, sizeof m->region, "%s", r->region ? r->region : "");

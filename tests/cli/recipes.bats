@@ -57,7 +57,7 @@ csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
 @test "recipes: a test of this file runs every recipe" {
   n=$(find recipe -type f | wc -l)
   [ "$n" -ge 12 ]
-  tested=$(grep -lE 'jq|awk|^\./imghist photos/ --csv|sqlite3|duckdb|pandas|inotifywait|split|sbatch|--chart|djpeg' recipe/* | wc -l)
+  tested=$(grep -lE 'jq|awk|^\./imghist photos/ --(csv|region|mask)|sqlite3|duckdb|pandas|inotifywait|split|sbatch|--chart|djpeg' recipe/* | wc -l)
   [ "$tested" -eq "$n" ]
 }
 
@@ -158,4 +158,15 @@ END
   [ "$(find . -name 'part.?.csv' | wc -l)" -eq 8 ]
   ./imghist photos --csv=stats | sort >expected
   sort all.csv | diff expected -
+}
+
+@test "recipes: a region, and masks" {
+  recipe '--region'
+  # 5 x 5 of 10 x 10 pixels from row 2 on: the white pixels of b.jpg are all in row 0
+  grep -q '^photos/b.jpg,.*,gray,25,225,9.000000,' shown || fail "$(cat shown)"
+  mkdir masks
+  for name in a b c; do { echo "P2 10 10 1" && printf '1 %.0s' {1..10} && printf '0 %.0s' {1..90}; } >masks/$name.jpg; done
+  recipe '--mask'
+  grep -q '^photos/b.jpg,.*,gray,10,2550,255.000000,' shown || fail "$(cat shown)"
+  grep -q '^photos/c.jpg,.*,gray,10,1000,100.000000,' shown || fail "$(cat shown)"
 }
