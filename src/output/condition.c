@@ -139,8 +139,8 @@ static enum ih_status parse_field(struct parser *p, struct operand *out)
             return advance(p);
         }
     char what[IH_MESSAGE_MAX];
-    snprintf(what, sizeof what, "no field '%.*s'; %s, and texts are quoted",
-             p->n > 40 ? 40 : (int)p->n, p->at, p->fields->which);
+    snprintf(what, sizeof what, "no field '%.*s'; %s", p->n > 40 ? 40 : (int)p->n, p->at,
+             p->fields->which);
     return fail(p, what);
 }
 
