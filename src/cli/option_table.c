@@ -274,6 +274,23 @@ static enum ih_status set_alpha(struct ih_options *o, const struct ih_option *op
     return ih_alpha_parse(value, &o->skips_transparent, err);
 }
 
+static enum ih_status set_region(struct ih_options *o, const struct ih_option *option,
+                                 const char *value, struct ih_error *err)
+{
+    (void)option;
+    return ih_region_parse(value, &o->region, err);
+}
+
+static enum ih_status set_mask(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    (void)option;
+    if (strlen(value) >= IH_MASK_NAME_MAX)
+        return ih_error_set(err, IH_USAGE, "longer than %d bytes", IH_MASK_NAME_MAX - 1);
+    o->mask_path = value;
+    return IH_OK;
+}
+
 static enum ih_status set_device(struct ih_options *o, const struct ih_option *option,
                                  const char *value, struct ih_error *err)
 {
@@ -312,6 +329,13 @@ static const struct ih_conflict jpeg_conflicts[] = {
     {"gpu", "isolate", NULL, "decoder processes have no GPU"},
     {"gpu", "device", "cpu", "the hardware decoders are on a GPU"},
     {"gpu", "kernel", NULL, "the hardware decoders' output is counted by a kernel of its own"},
+    {"gpu", "region", NULL, "whole images are counted where the hardware decodes"},
+    {"gpu", "mask", NULL, "whole images are counted where the hardware decodes"},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const struct ih_conflict selection_conflicts[] = {
+    {NULL, "raw", NULL, "raw samples have no width and height"},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -410,6 +434,10 @@ const struct ih_option ih_option_table[] = {
      .set = set_luma},
     {ROW(COUNTING, RUN, "alpha", "pixels with an alpha of 0 (count)"),
      CHOICE("count", "skip-transparent"), .set = set_alpha},
+    {ROW(COUNTING, RUN, "region", "count only these pixels, or percent"), RARE, TEXT("WxH+X+Y"),
+     .set = set_region, .conflicts = selection_conflicts},
+    {ROW(COUNTING, RUN, "mask", "count where a gray image is not 0"), RARE, FILE_NAME("FILE|DIR"),
+     .set = set_mask, .conflicts = selection_conflicts},
     {ROW(COUNTING, RUN, "clip", "<= LO and >= HI count as clipped (0,255)"), TEXT("LO,HI"),
      .set = set_clip},
 

@@ -38,6 +38,11 @@ static struct ih_measurement measurement_of(const struct ih_options *o)
     }
     if (ih_option_is_given(o, "alpha"))
         m.alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    if (*o->region.text || o->mask_path) {
+        m.has_selection = true;
+        memcpy(m.region, o->region.text, sizeof m.region);
+        snprintf(m.mask, sizeof m.mask, "%s", o->mask_path ? o->mask_path : "");
+    }
     return m;
 }
 
@@ -143,6 +148,8 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     w->measurement = measurement_of(options);
     ih_total_init(&w->total, options->luma, options->clip_low, options->clip_high);
     w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    w->total.region = *options->region.text ? options->region.text : NULL;
+    w->total.mask = options->mask_path;
     return w;
 }
 
@@ -557,8 +564,9 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
         skip(w, path, result);
         return true;
     }
-    if (result->status != IH_OK && result->error.limit != IH_LIMIT_NONE) {
+    if (result->status == IH_IO || (result->status != IH_OK && result->error.limit)) {
         shown = *result;
+        ih_explain_path(path, &shown.error);
         ih_name_options(&shown.error);
         result = &shown;
     }

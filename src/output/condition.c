@@ -89,7 +89,8 @@ static enum ih_status advance(struct parser *p)
         p->kind = WORD_SIGN;
         p->n = c != '(' && c != ')' && p->at[1] == '=' ? 2 : 1;
     } else {
-        return fail(p, "not a field, number, quoted text or operator");
+        return fail(p, strchr("&|", c) ? "write and, or, not"
+                                       : "not a field, number, quoted text or operator");
     }
     return IH_OK;
 }
@@ -177,7 +178,9 @@ static enum ih_status parse_sign(struct parser *p, enum comparison *out)
             *out = (enum comparison)i;
             return advance(p);
         }
-    return fail(p, is_word(p, "=") ? "write == to compare" : "a comparison such as > is missing");
+    return fail(p, is_word(p, "=")
+                       ? "write == to compare"
+                       : "a comparison such as > is missing; quote the whole condition");
 }
 
 static enum ih_status check_operands(const struct parser *p, const struct operand *o)

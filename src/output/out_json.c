@@ -218,6 +218,10 @@ static void put_settings(FILE *f, const struct ih_result *r)
     put_string(f, "reduction", IH_REDUCTION);
     put_string(f, "luma_weights", r->spec.luma->name);
     put_string(f, "alpha", ih_alpha_name(r->alpha));
+    if (r->region)
+        put_string(f, "region", r->region);
+    if (r->mask)
+        put_string(f, "mask", r->mask);
     put_clip_limits(f, &r->spec);
 }
 

@@ -27,6 +27,7 @@
 #include "output/output.h"
 
 #include "base/text.h"
+#include "counts/region.h"
 #include "output/text_parts.h"
 
 #include <inttypes.h>
@@ -95,6 +96,19 @@ static void put_title(const struct text *s, const struct ih_result *r)
     bool fits = ih_text_width(name) + INDENT + strlen(facts) <= s->columns;
     fprintf(s->stream, "%s%s%s%s%*s%s\n\n", style(s, BOLD), name, style(s, PLAIN), fits ? "" : "\n",
             INDENT, "", facts);
+}
+
+/* Which pixels were counted, if not all. */
+static void put_selection(const struct text *s, const struct ih_result *r)
+{
+    char region[4 * IH_REGION_TEXT_MAX], mask[4 * IH_MASK_NAME_MAX];
+    if (!r->region && !r->mask)
+        return;
+    ih_escape(region, sizeof region, r->region ? r->region : "");
+    ih_escape(mask, sizeof mask, r->mask ? r->mask : "");
+    fprintf(s->stream, "%*s%s%s%s%s%s: %" PRIu64 " pixels\n\n", INDENT, "",
+            r->region ? "region " : "", region, r->region && r->mask ? ", " : "",
+            r->mask ? "mask " : "", mask, r->histogram.n_pixels);
 }
 
 /* ---- full view: the histogram ---- */
@@ -262,6 +276,7 @@ static void show_full(struct text *s, const struct ih_result *r)
     if (s->has_records)
         putc('\n', s->stream);
     put_title(s, r);
+    put_selection(s, r);
     if (r->histogram.n_pixels == 0) {
         fprintf(s->stream, "%*sno pixels\n", INDENT, "");
         return;

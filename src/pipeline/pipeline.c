@@ -362,6 +362,7 @@ static bool start_member(struct pipeline *p, struct worker *w, struct open_archi
     slot->number = a->slot->number;
     slot->member = a->n_members++;
     slot->input = (struct ih_input){.path = path,
+                                    .name_at = strlen(a->slot->input.path) + 1,
                                     .folder = a->slot->input.folder,
                                     .is_member = true,
                                     .bytes = w->member.bytes,

@@ -115,7 +115,7 @@ static void check_error(const char *text, const char *expected)
 TEST(errors)
 {
     check_error("", "column 1: a field, number or quoted text is missing");
-    check_error("width", "column 6: a comparison such as > is missing");
+    check_error("width", "column 6: a comparison such as > is missing; quote the whole condition");
     check_error("width = 5", "column 7: write == to compare");
     check_error("width > ", "column 9: a field, number or quoted text is missing");
     check_error(
@@ -130,7 +130,7 @@ TEST(errors)
     check_error("height > 1 and width > 5%", "column 16: the field has no percentage");
     check_error("file == 'x", "column 9: the quote has no end");
     check_error("width > .", "column 9: not a number");
-    check_error("width > 5 & height", "column 11: not a field, number, quoted text or operator");
+    check_error("width > 5 & height", "column 11: write and, or, not");
     check_error("width > 123456789012345678901", "column 9: not a number");
 }
 
