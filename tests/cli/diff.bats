@@ -137,7 +137,8 @@ B  b.pgm  1 image, 0.0 megapixels
   "$IMGHIST" a.ppm --luma=bt601 --ndjson -o luma.ndjson
   "$IMGHIST" a.ppm --clip=5,250 --ndjson -o clip.ndjson
   "$IMGHIST" a.ppm --alpha=skip-transparent --ndjson -o alpha.ndjson
-  for side in luma clip alpha; do
+  "$IMGHIST" a.ppm --region=1x1+0+0 --ndjson -o region.ndjson
+  for side in luma clip alpha region; do
     for sides in "a.ppm $side.ndjson" "$side.ndjson a.ppm"; do
       # shellcheck disable=SC2086 # two words
       imghist --diff $sides --csv -o out.csv
