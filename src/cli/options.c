@@ -346,6 +346,46 @@ static enum ih_status check_bench(const struct ih_options *o, struct ih_error *e
     return IH_OK;
 }
 
+/* --diff writes one comparison of two inputs. */
+static enum ih_status check_diff(const struct ih_options *o, struct ih_error *err)
+{
+    if (o->n_paths != 2)
+        return ih_error_set(err, IH_USAGE,
+                            "--diff: compares two inputs: name two images, folders or result "
+                            "files");
+    if (o->chart_path && !o->chart.format)
+        return ih_error_set(err, IH_USAGE,
+                            "--diff: --chart needs a .png, .svg, .jpg, .bmp or .tga file");
+    for (size_t i = 0; i < o->n_outputs; i++) {
+        if (!o->outputs[i].output->compare)
+            return ih_error_set(err, IH_USAGE, "--diff: writes text, CSV or JSON, not --%s",
+                                o->outputs[i].output->name);
+        if (o->outputs[i].layout)
+            return ih_error_set(err, IH_USAGE, "--diff: --%s has no layouts here",
+                                o->outputs[i].output->name);
+    }
+    return IH_OK;
+}
+
+/* --diff decides which fields --fail-if has. */
+static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *err)
+{
+    const struct {
+        const char *name;
+        const struct ih_field_set *fields;
+        struct ih_condition **condition;
+    } all[] = {{"where", &ih_record_fields, &o->where},
+               {"fail-if", o->compares ? &ih_comparison_fields : &ih_record_fields, &o->fail_if}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *text =
+            o->values[find_option(all[i].name, strlen(all[i].name)) - ih_option_table];
+        struct ih_error reason;
+        if (text && ih_condition_parse(text, all[i].fields, all[i].condition, &reason) != IH_OK)
+            return ih_error_set(err, reason.status, "--%s: %s", all[i].name, reason.message);
+    }
+    return IH_OK;
+}
+
 static enum ih_status check_run(const struct ih_options *o, struct ih_error *err)
 {
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
@@ -369,7 +409,7 @@ static enum ih_status check_run(const struct ih_options *o, struct ih_error *err
     for (const struct ih_option *k = ih_option_table; k->name; k++)
         if (check_conflicts(o, k, err) != IH_OK)
             return err->status;
-    return IH_OK;
+    return o->compares ? check_diff(o, err) : IH_OK;
 }
 
 /* --help and --version apply wherever they stand, and the rest is not read. */
@@ -413,6 +453,8 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     enum ih_status status = parse_arguments(o, argc, argv, err);
     if (status == IH_OK && !is_decided(o) && o->action != IH_ACTION_RUN)
         status = check_action(o, err);
+    if (status == IH_OK && o->action == IH_ACTION_RUN)
+        status = parse_conditions(o, err);
     if (status != IH_OK || (o->action != IH_ACTION_RUN && o->action != IH_ACTION_BENCH))
         return status;
     if (o->chart.width == 0 && o->action == IH_ACTION_RUN) { /* --bench computes its own size */

@@ -14,6 +14,12 @@ const char *ih_alpha_name(enum ih_alpha alpha)
                                                 : "count";
 }
 
+/* text: NULL is "". */
+static bool is_same(const char *recorded, const char *text)
+{
+    return strcmp(recorded, text ? text : "") == 0;
+}
+
 enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_result *r,
                                    struct ih_error *err)
 {
@@ -30,6 +36,16 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
     if (m->alpha != IH_ALPHA_EITHER && r->alpha != IH_ALPHA_EITHER && m->alpha != r->alpha)
         return ih_error_set(err, IH_USAGE, "counted with alpha %s, the others with %s",
                             ih_alpha_name(r->alpha), ih_alpha_name(m->alpha));
+    if (m->has_selection && (!is_same(m->region, r->region) || !is_same(m->mask, r->mask))) {
+        const bool is_region = !is_same(m->region, r->region);
+        const char *kind = is_region ? "region" : "mask", *own = is_region ? r->region : r->mask;
+        const char *others = is_region ? m->region : m->mask;
+        return ih_error_set(err, IH_USAGE, "counted with %s %.80s, the others with %.80s", kind,
+                            own ? own : "none", *others ? others : "none");
+    }
+    m->has_selection = true;
+    snprintf(m->region, sizeof m->region, "%s", r->region ? r->region : "");
+    snprintf(m->mask, sizeof m->mask, "%s", r->mask ? r->mask : "");
     m->luma = spec->luma;
     m->has_clip = true;
     m->clip_low = spec->clip_low;
@@ -124,10 +140,14 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     out->info.n_channels = n_channels;
     out->spec = (struct ih_count_spec){n_channels, t->luma, t->clip_low, t->clip_high};
     out->alpha = t->alpha;
+    out->region = t->region;
+    out->mask = t->mask;
     if (t->n_images > 0) {
         const struct ih_measurement *m = &t->measurement;
         out->spec = (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high};
         out->alpha = m->alpha;
+        out->region = *m->region ? m->region : NULL;
+        out->mask = *m->mask ? m->mask : NULL;
         out->version = t->version;
     }
     out->info.not_applied = t->not_applied;

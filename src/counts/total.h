@@ -9,6 +9,7 @@
 #ifndef IH_COUNTS_TOTAL_H
 #define IH_COUNTS_TOTAL_H
 
+#include "counts/region.h"
 #include "counts/result.h"
 
 #define IH_TOTAL_NAME "(total)"
@@ -18,7 +19,9 @@ struct ih_measurement {
     const struct ih_luma_weights *luma; /* static; NULL: any */
     bool has_clip;                      /* false: any limits */
     uint8_t clip_low, clip_high;
-    enum ih_alpha alpha; /* IH_ALPHA_EITHER: any */
+    enum ih_alpha alpha;                                     /* IH_ALPHA_EITHER: any */
+    bool has_selection;                                      /* false: any region and mask */
+    char region[IH_REGION_TEXT_MAX], mask[IH_MASK_NAME_MAX]; /* "": none */
 };
 
 #define IH_MEASUREMENT_ANY ((struct ih_measurement){.alpha = IH_ALPHA_EITHER})
@@ -37,6 +40,7 @@ struct ih_total {
     const struct ih_luma_weights *luma; /* of an empty total; static */
     uint8_t clip_low, clip_high;        /* of an empty total */
     enum ih_alpha alpha;                /* of an empty total; set after init */
+    const char *region, *mask;          /* the same; borrowed */
     struct ih_measurement measurement;
     bool has_colour, has_alpha;
     unsigned not_applied;         /* of any image */

@@ -134,6 +134,12 @@ static enum ih_status read_header(struct gif_state *s, struct ih_image_info *inf
     uint64_t screen_width = (uint64_t)s->gif->SWidth, screen_height = (uint64_t)s->gif->SHeight;
     info->width = right > screen_width ? right : screen_width;
     info->height = bottom > screen_height ? bottom : screen_height;
+    info->order = (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_FRAME,
+                                          .flags = frame->Interlace ? IH_PIXEL_ORDER_INTERLACED : 0,
+                                          .width = (uint32_t)frame->Width,
+                                          .height = (uint32_t)frame->Height,
+                                          .left = (uint32_t)frame->Left,
+                                          .top = (uint32_t)frame->Top};
     s->width = (size_t)frame->Width;
     s->n_rows = (size_t)frame->Height;
     s->n_uncovered = info->width * info->height - (uint64_t)s->width * s->n_rows;

@@ -484,7 +484,8 @@ static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned inde
     if (status != IH_OK)
         return status;
     if (r.kind != IH_WIRE_OPENED || r.info.n_channels < 1 || r.info.n_channels > IH_CHANNELS_MAX ||
-        r.info.source_depth > 32)
+        r.info.source_depth > 32 ||
+        !ih_pixel_order_is_possible(&r.info.order, r.info.width, r.info.height))
         return fail_nonsense(p, err);
     p->info = info;
     p->n_channels = r.info.n_channels;
@@ -492,6 +493,7 @@ static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned inde
     info->height = r.info.height;
     info->n_channels = r.info.n_channels;
     info->source_depth = r.info.source_depth;
+    info->order = r.info.order;
     return IH_OK;
 }
 

@@ -5,6 +5,7 @@
 # shellcheck disable=SC2016 # the commands belong to the recipes, not to this shell
 
 load helpers
+load images
 
 RECIPES=$TESTS/../docs/recipes.md
 
@@ -191,6 +192,24 @@ clip() { # two seconds, the first black, the second white
   grep -q '^photo.jpg  10 x 10' shown
 }
 
+@test "recipes: comparisons" {
+  recipe '--diff train/ photos/$'
+  grep -qE '^  luma   [01]\.[0-9]{4} ' shown
+  grep -q '^A  train/ .* 1 image' shown
+  recipe '--chart=diff.png'
+  is_png diff.png
+  cp "$SAMPLES/scene.png" expected.png
+  cp "$SAMPLES/scene.jpg" render.png
+  recipe render.png
+  [ "$(wc -l <diff.csv)" -eq 5 ]
+  cp "$SAMPLES/testcard.png" render.png
+  status=0
+  bash "$(grep -l render.png recipe/*)" 2>errors || status=$?
+  [ "$status" -eq 4 ] || fail "$(cat errors)"
+  recipe 'photos.json'
+  grep -q '"ks":0.000000,"emd":0.000000' shown
+}
+
 @test "recipes: an image from another program" {
   needs djpeg
   cp "$SAMPLES/scene.jpg" photo.jpg
@@ -255,4 +274,15 @@ END
   recipe 'sbatch|part\.\?'
   [ "$(find . -name 'part.?.ndjson' | wc -l)" -eq 8 ]
   ./imghist photos/ --csv=stats | sort | diff <(sort merged.csv) -
+}
+
+@test "recipes: a region, and masks" {
+  recipe '--region'
+  # 5 x 5 of 10 x 10 pixels from row 2 on: the white pixels of b.jpg are all in row 0
+  grep -q '^photos/b.jpg,.*,gray,25,225,9.000000,' shown || fail "$(cat shown)"
+  mkdir masks
+  for name in a b c; do { echo "P2 10 10 1" && printf '1 %.0s' {1..10} && printf '0 %.0s' {1..90}; } >masks/$name.jpg; done
+  recipe '--mask'
+  grep -q '^photos/b.jpg,.*,gray,10,2550,255.000000,' shown || fail "$(cat shown)"
+  grep -q '^photos/c.jpg,.*,gray,10,1000,100.000000,' shown || fail "$(cat shown)"
 }
