@@ -67,7 +67,7 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
                             "-o: '%.100s' does not tell the format: name it .csv, .json, .ndjson, "
                             ".html or .txt, or write the format first, as in --csv -o FILE",
                             data->path);
-    if (data->output->omits_total && o->only_total)
+    if (data->output->omits_total && ih_option_is_given(o, "total-only") && o->only_total)
         return ih_error_set(err, IH_USAGE, "--%s: writes each image; leave --total-only out",
                             data->output->name);
     for (size_t k = 0; k < i; k++)

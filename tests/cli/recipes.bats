@@ -200,7 +200,7 @@ clip() { # two seconds, the first black, the second white
   is_png diff.png
   cp "$SAMPLES/scene.png" expected.png
   cp "$SAMPLES/scene.jpg" render.png
-  recipe render.png
+  recipe 'render.png'
   [ "$(wc -l <diff.csv)" -eq 5 ]
   cp "$SAMPLES/testcard.png" render.png
   status=0
