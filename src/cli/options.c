@@ -92,8 +92,7 @@ static enum ih_status add_hint(const struct ih_option *option, const char *value
     const char *hint = hint_of(written);
     if (hint)
         snprintf(message + n, sizeof err->message - n, "; %s", hint);
-    else if ((is_output(option) || option->value == IH_VALUE_NONE) &&
-             (strchr(value, '.') || strchr(value, '/')))
+    else if (is_output(option) && (strchr(value, '.') || strchr(value, '/')))
         snprintf(message + n, sizeof err->message - n, "; did you mean --%s -o %.60s?",
                  option->name, value);
     return err->status;

@@ -83,7 +83,11 @@ END
 2 | did you mean --ndjson -o all.ndjson? | ./imghist a.pgm --ndjson all.ndjson
 2 | did you mean --html=all.html? | ./imghist a.pgm --html all.html
 2 | did you mean --chart=c.png? | ./imghist a.pgm --chart c.png
-2 | did you mean --total -o all.csv? | ./imghist a.pgm --total=all.csv
+2 | --total: takes no value | ./imghist a.pgm --total=all.csv
+2 | WxH+X+Y, in pixels or percent | ./imghist a.pgm --region=10x10
+2 | --region: '0x0+0+0' has no pixels | ./imghist a.pgm --region=0x0+0+0
+2 | fields of a comparison are ks and emd | ./imghist --diff a.pgm b.pgm --fail-if 'mean_luma > 1'
+2 | name two images, folders or result files | ./imghist --diff a.pgm
 2 | not a number of threads, 1 to 1024 | ./imghist a.pgm -j 0
 2 | not a number of threads, 1 to 1024 | ./imghist a.pgm -j all
 2 | LO,HI with 0 <= LO < HI <= 255 | ./imghist a.pgm --clip=250,5
@@ -99,7 +103,7 @@ END
 2 | write and, or, not | ./imghist a.pgm --where 'width > 5 && height > 5'
 2 | quote the whole condition | ./imghist a.pgm --where width '>' 40
 END
-  [ $n -eq 27 ]
+  [ $n -eq 31 ]
 }
 
 @test "mistakes: inputs" {
@@ -122,11 +126,15 @@ END
 1 | --files0-from | ./imghist --files-from=binary
 1 | a directory is no list | ./imghist --files-from=photos
 1 | --files-from reads a list of lines | ./imghist --files0-from=lines
+1 | does not lie in the image of | ./imghist a.pgm --region=9x9+0+0
+1 | mask missing.png: cannot open | ./imghist a.pgm --mask=missing.png
+1 | mask empty/ | ./imghist photos --mask=empty
+1 | no images in this folder | ./imghist empty --text=lines
 1 | --max-pixels raises it | ./imghist --max-pixels=2 "$SAMPLES/scene.jpg"
 2 | names standard input, but - is no input | ./imghist --name=x a.pgm
 2 | only one image or one list | ./imghist - --files-from=-
 END
-  [ $n -eq 21 ]
+  [ $n -eq 25 ]
 }
 
 @test "mistakes: outputs" {
@@ -147,11 +155,12 @@ END
 2 | leave --total-only out | ./imghist a.pgm --html=r.html --total-only
 2 | leave --total-only out | ./imghist a.pgm --check --total-only
 2 | leave --total-only out | ./imghist a.pgm --total-only --print0
+2 | --html | ./imghist --diff a.pgm b.pgm --html
 2 | --list: takes no inputs | ./imghist --list a.pgm
 2 | --bench: takes no inputs | ./imghist --bench a.pgm
 4 | matches --fail-if | ./imghist a.pgm --fail-if 'pixels == 1'
 END
-  [ $n -eq 19 ]
+  [ $n -eq 20 ]
 }
 
 @test "mistakes: no permission" {
