@@ -55,13 +55,13 @@ static enum ih_status set_total(struct ih_options *o, const struct ih_option *op
     return IH_OK;
 }
 
-static enum ih_status set_condition(struct ih_options *o, const struct ih_option *option,
-                                    const char *value, struct ih_error *err)
+/* Two totals are made, and only their comparison is written. */
+static enum ih_status set_diff(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
 {
-    struct ih_condition **condition = option->number ? &o->fail_if : &o->where;
-    ih_condition_free(*condition);
-    *condition = NULL;
-    return ih_condition_parse(value, condition, err);
+    (void)option, (void)value, (void)err;
+    o->compares = o->with_total = o->only_total = true;
+    return IH_OK;
 }
 
 /* --html=FILE is --html -o FILE. */
@@ -339,6 +339,15 @@ static const struct ih_conflict selection_conflicts[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+static const struct ih_conflict diff_conflicts[] = {
+    {NULL, "total", NULL, "it compares two totals"},
+    {NULL, "total-only", NULL, "it compares two totals"},
+    {NULL, "files-from", NULL, "it compares the two paths of the command line"},
+    {NULL, "files0-from", NULL, "it compares the two paths of the command line"},
+    {NULL, "shard", NULL, "it compares whole inputs; merge the parts first"},
+    {NULL, NULL, NULL, NULL},
+};
+
 /* ---- the table, in the order of --help ---- */
 
 enum {
@@ -398,16 +407,16 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "output", "FILE for the format before -o, or of its name"),
      .letter = 'o', FILE_NAME("FILE"), .set = set_output_path},
-    {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR"), .set = set_condition,
-     .number = false},
-    {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR"),
-     .set = set_condition, .number = true},
+    {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR")},
+    {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR")},
     {ROW(OUTPUT, RUN, "color", "colours of the summary (auto: on a terminal)"),
      CHOICE([IH_COLOR_AUTO] = "auto", [IH_COLOR_ALWAYS] = "always", [IH_COLOR_NEVER] = "never"),
      FIELD(color)},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
+    {ROW(OUTPUT, RUN, "diff", "compare two images, folders or result files"), .set = set_diff,
+     .conflicts = diff_conflicts},
 
     {ROW(CHART, BENCH | RUN, "chart", "a .png .svg .jpg .bmp .tga, or a directory"),
      FILE_NAME("PATH"), .is_optional = true, .set = set_chart},

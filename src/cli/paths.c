@@ -253,7 +253,8 @@ static const char *next_listed(struct ih_walk *w, size_t *n_bytes, int *error)
             w->line[--n] = '\0';
         if (n > 0 && w->line[n - 1] == '\r' && w->sources.list_separator == '\n')
             w->line[--n] = '\0'; /* of Windows, like a byte order mark */
-        if (!w->is_in_list && n >= 3 && memcmp(w->line, "\xEF\xBB\xBF", 3) == 0)
+        if (!w->is_in_list && w->sources.list_separator == '\n' && n >= 3 &&
+            memcmp(w->line, "\xEF\xBB\xBF", 3) == 0)
             memmove(w->line, w->line + 3, (size_t)(n -= 3) + 1);
         w->is_in_list = true;
         *n_bytes = (size_t)n;
@@ -333,7 +334,7 @@ enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_wal
     return IH_OK;
 }
 
-bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
+static bool next_input(struct ih_walk *w, struct ih_input *input)
 {
     for (;;) {
         size_t n_bytes = 0;
@@ -358,6 +359,11 @@ bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
         const char *line = next_listed(w, &n_bytes, &error);
         if (error == NOT_A_LIST)
             return give_list_error(w, input);
+        if (error == EISDIR) {
+            give_error(input, strdup(w->sources.list), true, error, "");
+            ih_error_set(&input->error, IH_IO, "a directory is no list; name it without an option");
+            return true;
+        }
         if (error)
             return give_error(input, strdup(w->sources.list), true, error,
                               "the list cannot be read");
@@ -366,6 +372,14 @@ bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
         if (take_listed(w, line, n_bytes, input))
             return true;
     }
+}
+
+bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
+{
+    const bool has_input = next_input(w, input);
+    if (has_input && w->next_path > 0)
+        input->source = w->next_path - 1;
+    return has_input;
 }
 
 void ih_walk_close(struct ih_walk *w)

@@ -176,7 +176,7 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
         d->decoder = ih_decoders[index];
         /* Camera raw files look like TIFF, and TGA has no signature. */
         const bool is_sure =
-            d->decoder && d->decoder != &ih_decoder_tga && !ih_probe_tiff(head, size);
+            d->decoder && !d->decoder->lacks_signature && !ih_probe_tiff(head, size);
         if (!is_sure && ih_recognise(src, err) != IH_OK) {
             if (err->limit != IH_LIMIT_RAW_PREVIEW || !options->takes_raw_previews)
                 return err->status;
@@ -294,7 +294,7 @@ bool ih_decode_has_next(struct ih_decode *d)
         size -= sizeof iend;
     }
     const struct ih_decoder *next = ih_decoders[find(head, size)];
-    return next && next != &ih_decoder_tga; /* it has no signature */
+    return next && !next->lacks_signature;
 }
 
 void ih_decode_close(struct ih_decode *d)

@@ -72,6 +72,7 @@ struct ih_decoder {
     /* Decoded by options.remote, if the caller provides one: the library that decodes has a history
      * of security bugs. */
     bool is_isolated;
+    bool lacks_signature; /* its probe accepts some files of other kinds */
 
     /* Loads what the format's library would otherwise load on first use; may be NULL. A decoder
      * process calls it before it gives up the right to open files. After a failure it decodes

@@ -367,7 +367,8 @@ static bool start_member(struct pipeline *p, struct worker *w, struct open_archi
                                     .is_member = true,
                                     .bytes = w->member.bytes,
                                     .size_bytes = w->member.size_bytes,
-                                    .error = w->member.error};
+                                    .error = w->member.error,
+                                    .source = a->slot->input.source};
     pthread_mutex_lock(&p->lock);
     a->is_being_read = false;
     a->n_waiting++;

@@ -41,6 +41,7 @@ struct ih_input {
     ih_read_function read; /* not NULL: gives the content; only ih_count_input accepts it */
     void *read_user;
     struct ih_error error; /* not IH_OK: why it cannot be read; becomes the result */
+    size_t source;         /* which of the paths on the command line it comes from, from 0 */
 };
 
 struct ih_pipeline_options {

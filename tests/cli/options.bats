@@ -192,8 +192,8 @@ each_option() {
 --max-pixel --max-pixels
 END
   refused "--them: unknown option; did you mean --theme?" --them=dark a.pgm
-  refused "-c: unknown option; did you mean --csv?" -csv a.pgm
-  refused "-e: unknown option; did you mean --help?" -help
+  refused "-csv: unknown option; did you mean --csv?" -csv a.pgm
+  refused "-help: unknown option; did you mean --help?" -help
 }
 
 @test "options: what other programs call it gets a hint" {

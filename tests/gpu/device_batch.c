@@ -184,6 +184,7 @@ static void check_order(void)
         EXPECT(bins[7 * 256 + value] == SIDE * SIDE && bins[7 * 256 + value - 1] == 0);
     }
     EXPECT(count_tensor(context, d_pixels, 1, 32, 64, d_bins, stream));
+    EXPECT(cudaStreamSynchronize(stream) == cudaSuccess); /* cudaMemcpy does not wait for it */
     EXPECT(cudaMemcpy(bins, d_bins, 4096, cudaMemcpyDeviceToHost) == cudaSuccess);
     EXPECT(bins[21] == 32 * 64 && bins[3 * 256 + 21] == 32 * 64);
     cudaGraphExecDestroy(again);

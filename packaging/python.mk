@@ -11,7 +11,7 @@ PYTHON_EXTENSION := $(BUILD)/_imghist.abi3.so
 $(PYTHON_OBJS): private override CFLAGS += -Wno-pedantic -Wno-write-strings -isystem $(PYTHON_INCLUDE)
 
 # Only the objects that it needs are linked, and only Python's entry point is visible.
-$(PYTHON_EXTENSION): $(PYTHON_OBJS) $(BUILD)/tested.a src/python/python.map $(BUILD)/flags
+$(PYTHON_EXTENSION): $(PYTHON_OBJS) $(BUILD)/src/cli/endings.o $(BUILD)/tested.a src/python/python.map $(BUILD)/flags
 	$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,--as-needed -Wl,--version-script=src/python/python.map \
 	  -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBRARY_LIBS)
 
