@@ -100,12 +100,11 @@ TEST(tiles)
                                                  .height = sizes[i / N_SIZES]};
             memset(p.number, 0, sizeof p.number);
             p.n = 0;
-            for (unsigned row = 0; row < p.height; row++) /* of tiles */
-                for (unsigned column = 0; column < p.width; column++)
-                    for (unsigned y = 0; y < p.height; y++)
-                        for (unsigned x = 0; x < p.width; x++)
-                            if (y / order.height == row && x / order.width == column)
-                                draw(&p, x, y);
+            for (uint64_t top = 0; top < p.height; top += order.height)
+                for (uint64_t left = 0; left < p.width; left += order.width)
+                    for (uint64_t y = top; y < top + order.height && y < p.height; y++)
+                        for (uint64_t x = left; x < left + order.width && x < p.width; x++)
+                            draw(&p, (unsigned)x, (unsigned)y);
             compare(&p, &order);
         }
     }
