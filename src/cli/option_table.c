@@ -169,6 +169,17 @@ static enum ih_status set_raw(struct ih_options *o, const struct ih_option *opti
     return status;
 }
 
+static enum ih_status set_size(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    (void)option;
+    if (!parse_pair(value, 'x', IH_RAW_SIDE_MAX, &o->raw_width, &o->raw_height) ||
+        o->raw_width == 0 || o->raw_height == 0)
+        return ih_error_set(err, IH_USAGE, "'%s' is not a size from 1x1 to %dx%d", value,
+                            IH_RAW_SIDE_MAX, IH_RAW_SIDE_MAX);
+    return IH_OK;
+}
+
 static enum ih_status set_max_pixels(struct ih_options *o, const struct ih_option *option,
                                      const char *value, struct ih_error *err)
 {
@@ -301,6 +312,7 @@ static enum ih_status set_help(struct ih_options *o, const struct ih_option *opt
 
 static const struct ih_conflict jpeg_conflicts[] = {
     {"gpu", "raw", NULL, "raw samples are not JPEG"},
+    {"gpu", "frames", NULL, "the hardware decoders take one image a file"},
     {"gpu", "isolate", NULL, "decoder processes have no GPU"},
     {"gpu", "device", "cpu", "the hardware decoders are on a GPU"},
     {"gpu", "kernel", NULL, "the hardware decoders' output is counted by a kernel of its own"},
@@ -347,6 +359,10 @@ const struct ih_option ih_option_table[] = {
      .set = set_shard},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
      .set = set_raw},
+    {ROW(INPUT, RUN, "size", "of an image of --raw, in pixels"), RARE, TEXT("WxH"),
+     .set = set_size},
+    {ROW(INPUT, RUN, "frames", "all images of an input: frames, pages, streams"),
+     FIELD(takes_frames)},
     {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"), RARE,
      FIELD(takes_raw_previews)},
     {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), RARE, TEXT("N"),

@@ -6,6 +6,7 @@
  * - the image is not interlaced, and its header and the chunks before IDAT are sound and usual;
  * - file and inflated rows together take at most held_bytes_max, and the image is not larger than
  *   max_pixels;
+ * - no other image may follow, which the fast path would read too (takes_frames);
  * - this build has libdeflate.
  * The first read loads and checks all the rest, before any pixel is delivered.
  *
@@ -70,7 +71,7 @@ static enum ih_status open_png(struct ih_source *src, const struct ih_decode_opt
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->file.src = src;
     s->file.budget = options->budget;
-    s->fast = ih_png_fast_open(&s->file, options, info);
+    s->fast = options->takes_frames ? NULL : ih_png_fast_open(&s->file, options, info);
     if (!s->fast)
         status = ih_png_stream_open(&s->file, info, &s->stream, err);
     if (status != IH_OK) {
