@@ -361,7 +361,7 @@ const struct ih_option ih_option_table[] = {
      .set = set_raw},
     {ROW(INPUT, RUN, "size", "of an image of --raw, in pixels"), RARE, TEXT("WxH"),
      .set = set_size},
-    {ROW(INPUT, RUN, "frames", "all images of an input: frames, pages, streams"),
+    {ROW(INPUT, RUN, "frames", "all images of an input: frames, pages"),
      FIELD(takes_frames)},
     {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"), RARE,
      FIELD(takes_raw_previews)},

@@ -323,7 +323,7 @@ END
   dot a.pgm
   while read -r option; do
     case $option in
-      --raw=* | --isolate | --kernel=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
+      --raw=* | --isolate | --frames | --kernel=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
       --bench* | --list | --completion* | --jpeg=*) ;;
       *)
         imghist a.pgm --jpeg=gpu "$option"
