@@ -251,7 +251,7 @@ endif
 FORCE:
 
 include packaging/install.mk
-include src/python/python.mk
+include packaging/python.mk
 
 # ---- demo and tests ---------------------------------------------------------------------------
 
@@ -378,6 +378,6 @@ clean: ## remove all built files
 help: ## list the targets and the variables
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | \
 	  awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
-	@echo; sed -n 's/^#   \([A-Z_]*=\)/  \1/p' $(firstword $(MAKEFILE_LIST)) packaging/install.mk
+	@echo; sed -n 's/^#   \([A-Z_]*=\)/  \1/p' $(firstword $(MAKEFILE_LIST)) packaging/install.mk packaging/python.mk
 
 -include $(shell find $(BUILD) $(CUDA_BUILD) -name '*.d' 2>/dev/null)

@@ -1,4 +1,53 @@
-/* ESSAY */
+/*
+ * Histograms of a batch: many images in one launch, each counted apart.
+ *
+ * The idea. Pixels are counted as in histogram_replicated.cu: into copies of each bin in shared
+ * memory, one for each thread of a warp. A block takes an image after the other, or a part of a
+ * large one. At the end of an image it waits, adds up the copies and writes the counts, and counts
+ * nothing meanwhile; so other blocks should share its multiprocessor. But the more blocks there
+ * are, the fewer copies fit, and threads of a warp that share a copy take turns.
+ *
+ * Three plans, by the size of the images: large (one block of 1024 threads, 32 copies), medium (two
+ * blocks of 256 threads, 32 copies of red, green and blue, 16 of luma), tiny (six blocks of 128
+ * threads, 8 copies). What shortens the end of an image:
+ *
+ * - Tables are not zeroed. A thread remembers the sums of its bins: a count is their difference.
+ * - Sums of values and joint clip counts are added up in 32 bits: a part has less than 2^24 pixels.
+ * - The next image's first pixels are loaded before the end of this one.
+ * - 16 pixels are a thread's unit of work; what is left of an image is divided into units of four.
+ *   At 224 x 224, 3 of 4 rounds of a large block are full, and the last would occupy 2 of 32 warps.
+ *
+ * A planar image is read plane by plane; interleaved pixels are sorted by channel in registers.
+ * Planes that are not aligned are read in words. Rows may have gaps. Images of a list are described
+ * in the kernel's arguments, so nothing is copied or allocated for them.
+ *
+ * NVIDIA H200, 2026-11-22, tests/bench/gpu_batch.sh, uint8 RGB with luma, sums and joint
+ * clip counts, 768 MiB, share of read (4.56 TB/s):
+ *
+ *     side                              32     64     128    224    1024
+ *     plan                              tiny   tiny   medium medium large
+ *     NHWC, random                      0.14   0.30   0.47   0.59   0.81
+ *     NCHW, random                      0.14   0.31   0.47   0.59   0.80
+ *     NHWC, photos                      0.15   0.37   0.48   0.60   0.81
+ *     million images a second (NHWC)    214    112    44     18     1.2
+ *     times a loop of CUB calls         3710   916    336    141    14
+ *
+ * What limits it, by ncu. Large images: issue slots, as in histogram_replicated.cu; sorting by
+ * channel takes 20 instructions more for each 16 pixels. Small ones: the shared-memory pipe and the
+ * end of an image. Of 64 x 64 pixels, the 4 KiB of bins alone are a third of the bytes read.
+ *
+ * Rejected (share of read at 224 / 128, random NCHW, all in one run of an earlier version; what was
+ * chosen had 0.58 / 0.45):
+ *
+ *     one block of 1024 threads, 32 copies                  0.52 / 0.36
+ *     two of 512 threads, 32 copies of three planes         0.54 / 0.42
+ *     two of 512 threads, 32 copies of two planes           0.54 / 0.43
+ *     three of 256 threads, 16 copies                       0.49 / 0.44; with zeroing 0.48 / 0.41
+ *     one kernel for both layouts: the compiler moves loaded pixels between registers at once, and
+ *         so waits for them
+ *     16-bit counters, not tried: a quarter more instructions for half the tables
+ *     64-bit bins, not tried: with 64 x 64 images, writes would be two thirds of the reads
+ */
 #include "batch.cuh"
 #include "replicated.cuh"
 
@@ -272,8 +321,10 @@ __device__ inline void count_quad(const struct batch_job &job,
                 count_sample<copies_of<CHANNELS, PLAN>(CHANNELS) * 4>(t->s_columns[CHANNELS],
                                                                       luma[i], 2);
         }
-        count_reaching(rgb, job.high, &t->high);
-        count_reaching(rgb, job.above_low, &t->above_low);
+        if (job.d_sums) {
+            count_reaching(rgb, job.high, &t->high);
+            count_reaching(rgb, job.above_low, &t->above_low);
+        }
     }
 }
 
@@ -416,8 +467,11 @@ __global__ void __launch_bounds__(plan_of(PLAN).threads, plan_of(PLAN).blocks[CH
     struct thread_state<CHANNELS> t;
     for_planes<ih_planes(CHANNELS)>([&](auto p) {
         constexpr int PLANE = decltype(p)::value, COPIES = copies_of<CHANNELS, PLAN>(PLANE);
-        t.s_columns[PLANE] = (uint32_t)__cvta_generic_to_shared(s_tables) +
-                             table_offset<CHANNELS, PLAN>(PLANE) + threadIdx.x % COPIES * 4;
+        const uint32_t s_column = (uint32_t)__cvta_generic_to_shared(s_tables) +
+                                  table_offset<CHANNELS, PLAN>(PLANE) + threadIdx.x % COPIES * 4;
+        asm volatile("mov.u32 %0, %1;" /* or it would be computed again for each use */
+                     : "=r"(t.s_columns[PLANE])
+                     : "r"(s_column));
     });
     while (i < job.n_items) {
         uint32_t n_pixels = 0, clip[IH_CLIP_COUNTS];

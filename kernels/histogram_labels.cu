@@ -9,7 +9,15 @@
  * A thread reads one pixel at a time, byte by byte, from wherever the strides say. Neighbouring
  * threads read neighbouring pixels of a row, so planes and packed pixels are read in full lines.
  *
- * TABLE
+ * NVIDIA H200, 2026-11-22, tests/bench/gpu_batch.sh, 1,000 RGB images of 224 x 224, random:
+ *
+ *     right to left, without labels      0.12 of read
+ *     1 of 16 labels counted             0.16
+ *     4 of 16 labels                     0.13
+ *     16 of 16 labels                    0.07
+ *
+ * What limits it: single-byte loads and bank conflicts, as in histogram_shared.cu. Label maps are
+ * rare; copies of their tables would not fit.
  */
 #include "batch.cuh"
 
@@ -150,7 +158,7 @@ template <int CHANNELS> static cudaError_t launch(const struct ih_gpu_batch_args
     batch_job_make(args, b);
     const size_t table_bytes = (b->n_planes * IH_GPU_BINS + IH_CLIP_COUNTS) * sizeof(uint32_t);
     const size_t n_fit = (args->gpu->shared_bytes_optin - 1024) / IH_LABELS_BLOCKS / table_bytes;
-    const size_t n_wanted = args->n_labels ? args->n_labels : IH_LABELS_COPIES;
+    const size_t n_wanted = args->n_labels ? args->n_labels : (unsigned)IH_LABELS_COPIES;
     job.n_tables = (uint32_t)(n_wanted < n_fit ? n_wanted : n_fit);
     job.passes = args->n_labels ? (args->n_labels - 1) / job.n_tables + 1 : 1;
     b->table_bytes = (int32_t)(job.n_tables * table_bytes);

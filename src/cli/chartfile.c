@@ -1,7 +1,8 @@
 /*
- * In a directory, the chart of a/b/photo.jpg is DIR/a/b/photo.jpg.hist.png. It keeps the ending, so
- * that photo.jpg and photo.png have different charts, and no camera writes files named *.hist.png.
- * A leading "/" is dropped and ".." becomes "__", so that no chart is outside the directory.
+ * In a directory, the chart of a/b/photo.jpg is DIR/a/b/photo.jpg.hist.png (or .svg). It keeps the
+ * ending, so that photo.jpg and photo.png have different charts, and no camera writes files named
+ * *.hist.png. A leading "/" is dropped and ".." becomes "__", so that no chart is outside the
+ * directory.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -18,10 +19,13 @@
 /* The longest file name on all common file systems. */
 enum { NAME_BYTES_MAX = 255 };
 
+static const char png_suffix[] = ".hist.png", svg_suffix[] = ".hist.svg"; /* of one length */
+
 struct ih_charts {
     const char *path; /* borrowed */
     struct ih_chart_options look;
     bool is_file;
+    const char *suffix; /* after the name of an input, in a directory */
     bool has_drawn;
     struct ih_outfile file; /* being written, or waiting for commit */
 };
@@ -32,7 +36,7 @@ static bool ends_in(const char *path, const char *ending)
     return n >= n_ending && strcasecmp(path + n - n_ending, ending) == 0;
 }
 
-enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look,
+enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look, bool is_svg,
                               struct ih_charts **charts, struct ih_error *err)
 {
     static const char *const others[] = {".gif", ".pdf", ".tif", ".tiff", ".webp", ".ps", ".eps"};
@@ -47,6 +51,9 @@ enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *l
     c->path = path;
     c->look = *look;
     c->is_file = look->format != NULL;
+    c->suffix = is_svg ? svg_suffix : png_suffix;
+    if (is_svg && !c->is_file)
+        c->look.format = ih_chart_format_of(svg_suffix);
     ih_outfile_init(&c->file);
     *charts = c;
     return IH_OK;
@@ -54,7 +61,7 @@ enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *l
 
 bool ih_charts_is_name(const char *path)
 {
-    return ends_in(path, IH_CHART_SUFFIX);
+    return ends_in(path, png_suffix) || ends_in(path, svg_suffix);
 }
 
 enum ih_status ih_charts_check_input(const struct ih_chart_options *look, const char *path,
@@ -93,7 +100,6 @@ static bool append_input(char *target, size_t size, const char *input)
 static enum ih_status name_target(const struct ih_charts *c, const struct ih_result *result,
                                   char *target, size_t size, struct ih_error *err)
 {
-    static const char suffix[] = IH_CHART_SUFFIX;
     const bool is_stdin = !result->is_total && strcmp(result->path, "-") == 0;
     size_t n = strlen(c->path);
     if (n >= size)
@@ -103,9 +109,9 @@ static enum ih_status name_target(const struct ih_charts *c, const struct ih_res
         return IH_OK;
     while (n > 1 && target[n - 1] == '/')
         target[--n] = '\0';
-    if (!append_input(target, size - sizeof suffix, is_stdin ? "stdin" : result->path))
+    if (!append_input(target, size - sizeof png_suffix, is_stdin ? "stdin" : result->path))
         return ih_error_set(err, IH_LIMIT, "the chart's path is too long");
-    strcat(target, suffix);
+    strcat(target, c->suffix);
     return IH_OK;
 }
 
@@ -162,25 +168,56 @@ static bool is_source(const unsigned char *p, size_t n, const char *source)
     return is_same_path(stored, source);
 }
 
+static int hex_digit(char c)
+{
+    const char *digits = "0123456789ABCDEF", *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* The same of an SVG's metadata: "<metadata>Source: a%20b.png</metadata>". text is terminated. */
+static bool is_svg_source(const char *text, const char *source)
+{
+    static const char key[] = "<metadata>Source: ";
+    char stored[IH_CHART_PATH_MAX];
+    size_t n = 0;
+    if (strncmp(text, key, sizeof key - 1) != 0)
+        return false;
+    for (text += sizeof key - 1; *text && *text != '<' && n < sizeof stored - 1; text++) {
+        int byte = (unsigned char)*text;
+        if (*text == '%') {
+            const int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
+            if (low < 0)
+                return false;
+            byte = high * 16 + low;
+            text += 2;
+        }
+        stored[n++] = (char)byte;
+    }
+    stored[n] = '\0';
+    return *text == '<' && is_same_path(stored, source);
+}
+
 /*
- * In a directory of charts, only an earlier chart of the same input is replaced. Its Source chunk,
- * one of the first in the file, names the input. This protects other pictures, and charts of
+ * In a directory of charts, only an earlier chart of the same input is replaced. Its source, near
+ * the start of the file, names the input. This protects other pictures, and charts of
  * other inputs that get the same name: because of "..", or on a file system that ignores case.
  * A single chart that the user named is always replaced, as with -o.
  */
 static enum ih_status check_target(const char *target, const char *source, struct ih_error *err)
 {
-    unsigned char head[IH_CHART_PATH_MAX + 256];
+    unsigned char head[3 * IH_CHART_PATH_MAX + 512];
     struct stat st;
     bool is_file = stat(target, &st) == 0;
     if (!is_file && lstat(target, &st) != 0)
         return IH_OK; /* it does not exist, or writing fails with the reason */
     FILE *f = is_file && S_ISREG(st.st_mode) ? fopen(target, "rb") : NULL;
-    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+    size_t n = f ? fread(head, 1, sizeof head - 1, f) : 0;
     if (f)
         fclose(f);
+    head[n] = '\0';
     for (size_t i = 0; i < n; i++)
-        if (is_source(head + i, n - i, source))
+        if (is_source(head + i, n - i, source) ||
+            (head[i] == '<' && is_svg_source((const char *)head + i, source)))
             return IH_OK;
     return ih_error_set(err, IH_CONFLICT,
                         "exists and is not the chart of this input: not replaced");

@@ -9,19 +9,17 @@
 
 enum { IH_CHART_PATH_MAX = 4096 + 512 };
 
-/* Appended to the name of an input in a directory of charts. */
-#define IH_CHART_SUFFIX ".hist.png"
-
 struct ih_charts;
 
 /*
- * path   if look has a format, the file for a single chart; else a directory for PNGs, made if it
- *        does not exist; borrowed until close
- * look   copied
+ * path     if look has a format, the file for a single chart; else a directory, made if it does not
+ *          exist; borrowed until close
+ * look     copied
+ * is_svg   a directory gets SVG files; else PNG
  *
  * Returns IH_OK, IH_USAGE (the ending of a format that is not supported) or IH_MEMORY.
  */
-enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look,
+enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look, bool is_svg,
                               struct ih_charts **charts, struct ih_error *err);
 
 /* Whether a file has the name of a chart in a directory. Ignores case, as some file systems do. */

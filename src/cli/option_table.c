@@ -112,6 +112,14 @@ static enum ih_status set_chart_size(struct ih_options *o, const struct ih_optio
     return IH_OK;
 }
 
+static enum ih_status set_chart_format(struct ih_options *o, const struct ih_option *option,
+                                       const char *value, struct ih_error *err)
+{
+    (void)option, (void)err;
+    o->charts_are_svg = strcmp(value, "svg") == 0;
+    return IH_OK;
+}
+
 static enum ih_status set_title(struct ih_options *o, const struct ih_option *option,
                                 const char *value, struct ih_error *err)
 {
@@ -361,8 +369,7 @@ const struct ih_option ih_option_table[] = {
      .set = set_raw},
     {ROW(INPUT, RUN, "size", "of an image of --raw, in pixels"), RARE, TEXT("WxH"),
      .set = set_size},
-    {ROW(INPUT, RUN, "frames", "all images of an input: frames, pages"),
-     FIELD(takes_frames)},
+    {ROW(INPUT, RUN, "frames", "all images of an input: frames, pages"), FIELD(takes_frames)},
     {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"), RARE,
      FIELD(takes_raw_previews)},
     {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), RARE, TEXT("N"),
@@ -397,6 +404,8 @@ const struct ih_option ih_option_table[] = {
      FILE_NAME("PATH"), .is_optional = true, .set = set_chart},
     {ROW(CHART, BENCH | RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), RARE,
      TEXT("WxH"), .set = set_chart_size},
+    {ROW(CHART, RUN, "chart-format", "of charts in a directory (png)"), RARE, CHOICE("png", "svg"),
+     .set = set_chart_format},
     {ROW(CHART, RUN, "title", "on a chart, instead of the input's name"), RARE, TEXT("TEXT"),
      .set = set_title},
     {ROW(CHART, BENCH | RUN, "theme", "colours (dark)"), CHOICE("dark", "light"), .set = set_theme},

@@ -333,6 +333,10 @@ static enum ih_status check_run(const struct ih_options *o, struct ih_error *err
     for (size_t i = 0; i < o->n_paths; i++)
         n_stdin += strcmp(o->paths[i], "-") == 0;
     const bool has_stdin_image = n_stdin > (o->list_path && strcmp(o->list_path, "-") == 0);
+    if (is_given(o, find_option("chart-format", 12)) && o->chart.format)
+        return ih_error_set(err, IH_USAGE,
+                            "--chart-format: is for a directory of charts; the name of a file "
+                            "tells its format");
     if (o->chart.title && o->chart_path && !o->chart.format)
         return ih_error_set(err, IH_USAGE,
                             "--title: one title for many charts: name one file, as in "

@@ -246,7 +246,8 @@ static const char *next_listed(struct ih_walk *w, size_t *n_bytes, int *error)
             w->line[--n] = '\0';
         if (n > 0 && w->line[n - 1] == '\r' && w->sources.list_separator == '\n')
             w->line[--n] = '\0'; /* of Windows, like a byte order mark */
-        if (!w->is_in_list && n >= 3 && memcmp(w->line, "\xEF\xBB\xBF", 3) == 0)
+        if (!w->is_in_list && w->sources.list_separator == '\n' && n >= 3 &&
+            memcmp(w->line, "\xEF\xBB\xBF", 3) == 0)
             memmove(w->line, w->line + 3, (size_t)(n -= 3) + 1);
         w->is_in_list = true;
         *n_bytes = (size_t)n;

@@ -152,7 +152,7 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     if (status == IH_OK && o->chart_path) {
         struct ih_chart_options look = o->chart;
         look.folder = w->folder;
-        status = ih_charts_open(o->chart_path, &look, &charts, err);
+        status = ih_charts_open(o->chart_path, &look, o->charts_are_svg, &charts, err);
     }
     w->charts = charts;
     for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++)

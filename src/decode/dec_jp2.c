@@ -26,7 +26,8 @@
 
 enum {
     CHANNELS_MAX = 4,
-    SAMPLE_BYTES = 8, /* for each sample: OpenJPEG's image and tile, and the code blocks */
+    SAMPLE_BYTES = 8,      /* for each sample: OpenJPEG's image and tile, and the code blocks */
+    TILE_BYTES = 10 << 10, /* for each tile: its parameters in OpenJPEG */
     STREAM_BYTES = 1 << 16
 };
 
@@ -264,9 +265,10 @@ static uint64_t tiles_across(uint32_t end, uint32_t tile_size, uint32_t tile_sta
                                          : 0;
 }
 
-static enum ih_status check_codestream(struct span c, struct ih_error *err)
+static enum ih_status check_codestream(struct span c, uint64_t *all_tiles, struct ih_error *err)
 {
     uint64_t n_tiles = 0;
+    unsigned n_components = 0;
     if (c.n < 4 || memcmp(c.p, "\xFF\x4F\xFF\x51", 4) != 0)
         return damaged(err, "it has no codestream");
     c.p += 2;
@@ -275,19 +277,24 @@ static enum ih_status check_codestream(struct span c, struct ih_error *err)
         const size_t n_bytes = 2 + (size_t)ih_be16(c.p + 2);
         if (c.p[0] != 0xFF || n_bytes < 4 || n_bytes > c.n)
             return damaged(err, "the file ends before the image does");
-        if (ih_be16(c.p) == SIZ && n_bytes >= 2 + SIZ_BYTES)
+        if (ih_be16(c.p) == SIZ && n_bytes >= 2 + SIZ_BYTES + 2) {
+            n_components = ih_be16(c.p + 38);
             n_tiles = tiles_across(ih_be32(c.p + 6), ih_be32(c.p + 22), ih_be32(c.p + 30)) *
                       tiles_across(ih_be32(c.p + 10), ih_be32(c.p + 26), ih_be32(c.p + 34));
+        }
         c.p += n_bytes;
         c.n -= n_bytes;
     }
     if (n_tiles == 0 || n_tiles > 65535)
         return damaged(err, "an impossible number of tiles");
+    if (n_components > CHANNELS_MAX)
+        return unsupported(err, "more than 4 components");
     struct tile *tiles = calloc((size_t)n_tiles, sizeof *tiles);
     if (!tiles)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = count_tile_parts(c, tiles, (size_t)n_tiles, err);
     free(tiles);
+    *all_tiles = n_tiles;
     return status;
 }
 
@@ -418,6 +425,7 @@ static enum ih_status open_jp2(struct ih_source *src, const struct ih_decode_opt
 {
     struct jp2_state *s = calloc(1, sizeof *s);
     struct span codestream;
+    uint64_t n_tiles = 0;
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = load(&s->lib, err);
@@ -429,7 +437,9 @@ static enum ih_status open_jp2(struct ih_source *src, const struct ih_decode_opt
     if (status == IH_OK && !is_bare)
         status = read_boxes(s, &codestream, err);
     if (status == IH_OK)
-        status = check_codestream(codestream, err);
+        status = check_codestream(codestream, &n_tiles, err);
+    if (status == IH_OK)
+        status = ih_held_more(&s->held, n_tiles * TILE_BYTES, err);
     if (status == IH_OK)
         status = open_codec(s, is_bare, err);
     if (status == IH_OK)

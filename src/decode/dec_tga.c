@@ -246,6 +246,7 @@ const struct ih_decoder ih_decoder_tga = {
     .name = "tga",
     .title = "TGA, palette, gray and colour, plain and run-length coded",
     .version = version,
+    .lacks_signature = true,
     .probe = probe,
     .open = open_tga,
     .read = read_tga,

@@ -176,7 +176,7 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
         d->decoder = ih_decoders[index];
         /* Camera raw files look like TIFF, and TGA has no signature. */
         const bool is_sure =
-            d->decoder && d->decoder != &ih_decoder_tga && !ih_probe_tiff(head, size);
+            d->decoder && !d->decoder->lacks_signature && !ih_probe_tiff(head, size);
         if (!is_sure && ih_recognise(src, err) != IH_OK) {
             if (err->limit != IH_LIMIT_RAW_PREVIEW || !options->takes_raw_previews)
                 return err->status;
@@ -295,7 +295,7 @@ static const struct ih_decoder *find_following(struct ih_source *src, size_t *n_
     if (size >= sizeof iend && memcmp(head, iend, sizeof iend) == 0)
         *n_rest = sizeof iend;
     const struct ih_decoder *next = ih_decoders[find(head + *n_rest, size - *n_rest)];
-    return next == &ih_decoder_tga ? NULL : next;
+    return next && next->lacks_signature ? NULL : next;
 }
 
 const struct ih_decoder *ih_decode_following(struct ih_source *src)

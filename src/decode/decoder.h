@@ -74,6 +74,7 @@ struct ih_decoder {
     /* Decoded by options.remote, if the caller provides one: the library that decodes has a history
      * of security bugs. */
     bool is_isolated;
+    bool lacks_signature; /* its probe accepts some files of other kinds */
 
     /* Loads what the format's library would otherwise load on first use; may be NULL. A decoder
      * process calls it before it gives up the right to open files. After a failure it decodes
@@ -264,8 +265,8 @@ bool ih_decode_has_next(struct ih_decode *decode);
 enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_options *options,
                               bool *has_next, struct ih_error *err);
 
-/* The decoder of the image at the start of the unread bytes, which is not TGA because that has no
- * signature; NULL: none. Consumes the rest of a PNG before it. */
+/* The decoder of the image at the start of the unread bytes, one with a signature; NULL: none.
+ * Consumes the rest of a PNG before it. */
 const struct ih_decoder *ih_decode_following(struct ih_source *src);
 
 void ih_decode_close(struct ih_decode *d);

@@ -95,6 +95,7 @@ static bool leave_records(const struct ih_pipeline_options *options, const struc
         if (!result->records)
             return false;
         *result->records = *src;
+        result->records->time = (struct ih_time_limit){0}; /* the limit is for decoding */
         *src = (struct ih_source){.is_open = false};
     }
     result->has_records = true;

@@ -638,6 +638,15 @@ static void *work(void *argument)
     return NULL;
 }
 
+/* Closes the source of a result that is not taken. */
+static void drop(struct slot *slot)
+{
+    if (slot->has_result && slot->result.has_records && slot->result.records) {
+        ih_source_reset(slot->result.records);
+        free(slot->result.records);
+    }
+}
+
 /* Hands out results in order until no worker is left. After take has returned false, further
  * results are dropped. */
 static void take_results(struct pipeline *p)
@@ -651,6 +660,8 @@ static void take_results(struct pipeline *p)
             pthread_mutex_unlock(&p->lock);
             if (is_wanted)
                 is_taking = p->calls->take(p->calls->take_user, &slot->input, &slot->result);
+            else
+                drop(slot);
             pthread_mutex_lock(&p->lock);
             remove_first(p);
             if (!is_taking && !p->is_stopping) {

@@ -227,6 +227,7 @@ enum ih_status py_input_count(struct py_input *input, struct ih_context *context
     case PY_INPUT_ARRAY:
         return ih_count_array(context, &input->array, sizeof input->array, counts, err);
     case PY_INPUT_ERROR:
+    case PY_INPUT_SKIPPED:
         break;
     }
     return IH_USAGE;

@@ -10,10 +10,13 @@
 #define _POSIX_C_SOURCE 200809L
 #include "module.h"
 
+#include "cli/endings.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -153,6 +156,10 @@ static bool open_item(struct iterator *self, struct py_input *input, PyObject *i
 {
     PyObject *path = item, *type, *traceback;
     bool is_open;
+    if (self->is_walk && item == Py_None) {
+        *input = (struct py_input){.kind = PY_INPUT_SKIPPED};
+        return true;
+    }
     if (self->is_walk && PyExceptionInstance_Check(item)) {
         *input = (struct py_input){.kind = PY_INPUT_ERROR, .error = Py_NewRef(item)};
         return true;
@@ -280,6 +287,22 @@ static PyObject *result_of(struct iterator *self, struct job *job)
     return result;
 }
 
+/* Whether the command line would skip the input: a file in a directory that is no image, unless its
+ * name says that it is one. */
+static bool is_left_out(const struct iterator *self, const struct job *job)
+{
+    struct stat st;
+    const char *path = job->input.path;
+    if (job->input.kind == PY_INPUT_SKIPPED)
+        return true;
+    if (!self->is_walk || job->input.is_named || job->input.kind != PY_INPUT_PATH ||
+        job->status != IH_UNKNOWN)
+        return false;
+    return !ih_ending_is_image(path) &&
+           (!ih_ending_is_other_image(path) || (job->error.limit != IH_LIMIT_RAW_CHANNELS &&
+                                                (stat(path, &st) != 0 || st.st_size > 0)));
+}
+
 /* Only one thread may use the iterator, and not its own iterable. */
 static bool enter(struct iterator *self)
 {
@@ -301,8 +324,7 @@ static PyObject *iterator_next(PyObject *object)
         return NULL;
     while (self->pid && !result) {
         struct job *job = next_job(self);
-        is_skipped = job && self->is_walk && !job->input.is_named &&
-                     job->input.kind != PY_INPUT_ERROR && job->status == IH_UNKNOWN;
+        is_skipped = job && is_left_out(self, job);
         if (job && !is_skipped)
             result = result_of(self, job);
         if (job) {
@@ -425,3 +447,14 @@ PyType_Spec py_iterator_spec = {.name = "imghist.Results",
                                 .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
                                          Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                 .slots = iterator_slots};
+
+PyObject *py_is_image_name(PyObject *module, PyObject *path)
+{
+    PyObject *bytes;
+    (void)module;
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    const bool is_image = ih_ending_is_image(PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    return PyBool_FromLong(is_image);
+}

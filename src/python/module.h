@@ -101,7 +101,8 @@ enum py_input_kind {
     PY_INPUT_BYTES,
     PY_INPUT_STREAM,
     PY_INPUT_ARRAY,
-    PY_INPUT_ERROR
+    PY_INPUT_ERROR,
+    PY_INPUT_SKIPPED /* in a directory, and no image */
 };
 
 /* An input, with references to all memory that counting reads. */
@@ -155,5 +156,8 @@ struct ih_context *py_context_get(PyObject *self);
 
 /* iterate(context, iterable, threads, raises, is_walk, layout, order, range) -> iterator */
 PyObject *py_iterate(PyObject *module, PyObject *arguments);
+
+/* is_image_name(path) -> bool: the command line's rule for files in directories. */
+PyObject *py_is_image_name(PyObject *module, PyObject *path);
 
 #endif

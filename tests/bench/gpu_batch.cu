@@ -249,7 +249,8 @@ static void table(bool has_plans, uint32_t only_side)
     for (const uint32_t side : sides)
         for (int is_photo = 0; is_photo < 2; is_photo++) {
             const uint32_t n = (uint32_t)(b.pool_bytes / (side * side * 3));
-            if ((is_photo && b.photo.rgb.empty()) || (only_side && side != only_side))
+            if ((is_photo && (side >= b.photo_width || side >= b.photo_height)) ||
+                (only_side && side != only_side))
                 continue;
             fill(is_photo, n, side, side, 3);
             const double n_bytes = (double)n * side * side * 3, peer_us = cub_us(n, side);
@@ -296,6 +297,60 @@ static void table_few(bool has_plans)
     }
 }
 
+/* Other work: fewer counts, other layouts, label maps. 1,000 images of 224 x 224, random. */
+static void table_other(void)
+{
+    enum { N = 1000, SIDE = 224, N_LABELS = 16 };
+    const struct ih_gpu_batch_args nhwc = args_make(N, SIDE, SIDE, 3, false);
+    struct ih_gpu_batch_args args = nhwc;
+    uint8_t *d_labels;
+    const auto row = [&](const char *what) {
+        const auto launch =
+            ih_histogram_batch_fits(&args) ? ih_histogram_batch : ih_histogram_labels;
+        const double us = time_us([&](int) { CHECK(launch(&args)); });
+        const double n_bytes =
+            (double)args.n_images * args.images[0].width * args.images[0].height * 3;
+        printf("%-52s %8.1f us %7.0f GB/s (%5.3f) %11.0f images/s\n", what, us, n_bytes / us / 1e3,
+               n_bytes / us / b.roofline, args.n_images / us * 1e6);
+    };
+    fill(false, N, SIDE, SIDE, 3);
+    CHECK(cudaMalloc(&d_labels, N * SIDE * SIDE));
+    std::vector<uint8_t> labels(N * SIDE * SIDE);
+    for (size_t i = 0; i < labels.size(); i++) /* stripes, as wide as objects are */
+        labels[i] = (uint8_t)(i / 50 % N_LABELS);
+    CHECK(cudaMemcpy(d_labels, labels.data(), labels.size(), cudaMemcpyHostToDevice));
+    printf("\nOther work, %d images of %d x %d, random\n", N, SIDE, SIDE);
+    row("NHWC, all counts");
+    args = args_make(N, SIDE, SIDE, 3, true);
+    args.has_luma = 0, args.d_sums = NULL;
+    row("NCHW, bins of the three channels alone");
+    args = nhwc;
+    args.has_luma = 0, args.d_sums = NULL;
+    row("NHWC, bins of the three channels alone");
+    args = nhwc;
+    args.images[0].width = SIDE - 16;
+    row("NHWC, rows with gaps");
+    args = args_make(N, SIDE - 1, SIDE - 1, 3, true);
+    row("NCHW, 223 x 223: planes at any address");
+    args = nhwc;
+    args.images[0].row_stride += 1;
+    args.image_stride = (SIDE * 3 + 1) * SIDE, args.n_images = N - 5;
+    row("NHWC, rows at any address");
+    args = nhwc;
+    args.pixel_stride = -3, args.images[0].d_data += SIDE * 3 - 3;
+    row("NHWC, right to left (histogram_labels)");
+    args = nhwc;
+    args.images[0].d_labels = d_labels, args.images[0].labels_row_stride = SIDE;
+    args.labels_image_stride = SIDE * SIDE;
+    for (args.n_labels = 1; args.n_labels <= N_LABELS; args.n_labels *= 4) {
+        char what[64];
+        snprintf(what, sizeof what, "NHWC, label maps, %u of %d labels counted", args.n_labels,
+                 N_LABELS);
+        row(what);
+    }
+    CHECK(cudaFree(d_labels));
+}
+
 /* ---- main ---- */
 
 /* Reads the size of a PPM that photo_read has read. */
@@ -303,7 +358,7 @@ static void photo_size(const char *path)
 {
     FILE *file = fopen(path, "rb");
     if (!file || fscanf(file, "P6 %u %u", &b.photo_width, &b.photo_height) != 2)
-        b.photo.rgb.clear();
+        b.photo_width = b.photo_height = 0;
     if (file)
         fclose(file);
 }
@@ -328,7 +383,7 @@ int main(int argc, char **argv)
     }
     const cudaDeviceProp properties = gpu_open(date);
     printf("%s, %d multiprocessors; %s\n", properties.name, gpu.n_multiprocessors, date);
-    const uint64_t n_most = std::max<uint64_t>(b.pool_bytes / (32 * 32 * 3), 400);
+    const uint64_t n_most = std::max<uint64_t>(b.pool_bytes / (32 * 32 * 3), 16000);
     CHECK(cudaMallocHost(&b.pixels, b.pool_bytes + 64));
     CHECK(cudaMalloc(&b.d_nhwc, b.pool_bytes + 64));
     CHECK(cudaMalloc(&b.d_nchw, b.pool_bytes + 64));
@@ -348,7 +403,7 @@ int main(int argc, char **argv)
                (unsigned long long)(n_bytes / MIB));
         table(has_plans, only_side);
         if (!only_side)
-            table_few(has_plans);
+            table_few(has_plans), table_other();
     }
     return b.n_failed != 0;
 }

@@ -177,6 +177,10 @@ fails_after() {
   assert_fails 1 "large.zip/large.pgm: its size is unknown, and more than 1.0 MB (--memory raises it)"
   assert_output_has "large.zip/a.pgm"
   imghist_ok --csv=stats --memory=4M large.tar
+  mkdir d
+  for n in {1..9}; do cp large.tar d/$n.tar; done
+  timeout 60 "$IMGHIST" --csv=stats --memory=3000k -j 8 d >out.csv || fail "members that wait for memory: status $?"
+  [ "$(names out.csv | wc -l)" -eq 18 ]
 }
 
 @test "archive: many archives, files and folders keep their order" {
@@ -209,7 +213,7 @@ fails_after() {
   cp "$SAMPLES"/*.png "$SAMPLES"/*.jpg loose
   printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\1\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7' >loose/isolated.psd
   (cd loose && LC_ALL=C tar -cf ../loose.tar ./*)
-  for options in --csv --ndjson --isolate "--total-only --json" --memory=100M; do
+  for options in --csv --ndjson "--isolate --csv" "--total-only --json" "--memory=100M --csv=bins"; do
     # shellcheck disable=SC2086 # options are words
     "$IMGHIST" $options loose | sed 's|loose|loose.tar|' >expected
     # shellcheck disable=SC2086

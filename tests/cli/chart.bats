@@ -44,6 +44,29 @@ described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.
     fail "$shares"
 }
 
+@test "chart: --chart-format=svg, in a directory" {
+  mkdir d
+  dot 'd/a b%<é.pgm' 10
+  dot d/c.pgm
+  dot d/photo.svg.pgm
+  for _ in first again; do # charts of the same input are replaced
+    imghist_ok d --chart=d --chart-format=svg --csv=stats
+    [ "$(tree d/d | tr '\n' ' ')" = "./a b%<é.pgm.hist.svg ./c.pgm.hist.svg ./photo.svg.pgm.hist.svg " ] || fail "$(tree d)"
+    [ "$(grep -c ',gray,' <<<"$output")" -eq 3 ] || fail "a chart was counted"
+  done
+  described d/d/c.pgm.hist.svg | grep -qx 'Histogram of c.pgm'
+  "$IMGHIST" 'd/a b%<é.pgm' --chart=one.svg
+  cmp one.svg 'd/d/a b%<é.pgm.hist.svg'
+  cp d/d/c.pgm.hist.svg "d/d/photo.svg.pgm.hist.svg" # of another input: kept
+  imghist d/photo.svg.pgm --chart=d --chart-format=svg
+  assert_fails 1 "photo.svg.pgm.hist.svg: exists and is not the chart of this input: not replaced"
+  cmp d/d/c.pgm.hist.svg d/d/photo.svg.pgm.hist.svg
+  imghist_ok d --chart=pngs --chart-format=png
+  is_png pngs/d/c.pgm.hist.png
+  imghist d/c.pgm --chart=c.png --chart-format=svg
+  assert_refused 2 "--chart-format: is for a directory of charts"
+}
+
 @test "chart: the closing line says how many were written, and where" {
   mkdir d
   dot d/a.pgm

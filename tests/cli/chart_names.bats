@@ -119,7 +119,7 @@ load helpers
 
 @test "chart: --total writes one chart of all images to a file" {
   imghist_ok "$SAMPLES" --total --chart=c.svg
-  grep -q '<title>Histogram of [1-9][0-9]* images together</title>' c.svg
+  grep -q '<title>Histogram of samples: [1-9][0-9]* images together</title>' c.svg
   grep -q ' megapixels' c.svg
   imghist_ok "$SAMPLES" --total-only --chart=d.png
   is_png d.png

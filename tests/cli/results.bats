@@ -128,6 +128,7 @@ shuffled() {
   printf '%s\n' "$output" | cmp - all.ndjson
   tail -n +1 all.ndjson | "$IMGHIST" --ndjson - | cmp - all.ndjson
   "$IMGHIST" --ndjson <(cat all.ndjson) | cmp - all.ndjson
+  { head -2 all.ndjson; sleep 1.5; tail -n +3 all.ndjson; } | "$IMGHIST" --ndjson --timeout=1 - | cmp - all.ndjson
   mkfifo pipe
   cat all.ndjson >pipe &
   "$IMGHIST" --ndjson pipe | cmp - all.ndjson

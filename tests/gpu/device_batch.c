@@ -117,7 +117,7 @@ static void check(const struct batch_case *t, int has_sums)
 static void check_random(int is_small)
 {
     uint32_t random = 20261122;
-    for (int i = 0; i < (is_small ? 60 : 600); i++) {
+    for (int i = 0; i < (is_small ? 60 : 400); i++) {
         struct batch_case t;
         case_make(&t, is_small ? 3000 : 100000, &random);
         check(&t, i % 3 != 0);
@@ -129,8 +129,8 @@ static void check_random(int is_small)
 static void check_sizes(int is_small)
 {
     static const uint32_t sizes[][3] = {
-        {64, 64, 700},   {63, 61, 700}, {128, 128, 500}, {127, 129, 300}, {224, 224, 270},
-        {225, 225, 100}, {512, 511, 9}, {1024, 1024, 3}, {1501, 1003, 2}, {4096, 4096, 1}};
+        {64, 64, 500},  {63, 61, 300}, {128, 128, 100}, {127, 129, 70},  {224, 224, 40},
+        {225, 225, 20}, {512, 511, 5}, {1024, 1024, 2}, {1501, 1003, 1}, {4096, 1024, 1}};
     const size_t n_sizes = is_small ? 1 : sizeof sizes / sizeof sizes[0];
     uint32_t random = 3;
     for (size_t s = 0; s < n_sizes; s++)
@@ -184,6 +184,7 @@ static void check_order(void)
         EXPECT(bins[7 * 256 + value] == SIDE * SIDE && bins[7 * 256 + value - 1] == 0);
     }
     EXPECT(count_tensor(context, d_pixels, 1, 32, 64, d_bins, stream));
+    EXPECT(cudaStreamSynchronize(stream) == cudaSuccess); /* cudaMemcpy does not wait for it */
     EXPECT(cudaMemcpy(bins, d_bins, 4096, cudaMemcpyDeviceToHost) == cudaSuccess);
     EXPECT(bins[21] == 32 * 64 && bins[3 * 256 + 21] == 32 * 64);
     cudaGraphExecDestroy(again);

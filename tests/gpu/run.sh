@@ -136,7 +136,13 @@ for test in "device_buffer count_device" "device_batch count_tensor"; do
   done
   library+="$(sed -n "s/^$test: *//p" "$logs/$test.log" | tail -n 1), "
 done
-library+="memcheck and racecheck clean"
+# Every plan of the kernel for batches, whatever the size of the images.
+tests/bench/gpu_batch.sh --check >"$logs/gpu_batch.log" 2>&1 || { tail -n 20 "$logs/gpu_batch.log" >&2; fail "gpu_batch --check"; }
+for tool in memcheck racecheck; do
+  timeout 600 compute-sanitizer --tool "$tool" --error-exitcode 9 build/gpu_batch --check >"$logs/gpu_batch-$tool.log" 2>&1 ||
+    fail "gpu_batch --check under $tool: see $logs/gpu_batch-$tool.log"
+done
+library+="plans $(sed -n 's/^parity on small inputs: //p' "$logs/gpu_batch.log"), memcheck and racecheck clean"
 say "library: $library"
 
 # ---- the program, on the GPU and on the CPU ---------------------------------------------------

@@ -393,14 +393,21 @@ TEST(missing_tile)
     assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged JPEG 2000: a tile is missing");
 }
 
+/* Many components of many tiles would take terabytes in OpenJPEG before it reports them. */
 TEST(limits)
 {
     static struct file f;
+    write_file(&f, &(struct kind){.n_components = 1, .bits = 8, .is_bare = true});
+    f.bytes[2 + 38] = 0x40; /* 16,385 components */
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "more than 4 components");
+    write_file(&f, &(struct kind){.n_components = 1, .bits = 8, .is_tiled = true});
+    assert_budget(f.bytes, f.n, f.n + 4 * 10240 + N * 8, IH_OK);
+    assert_budget(f.bytes, f.n, f.n + 4 * 10240 + N * 8 - 1, IH_LIMIT);
     write_file(&f, &(struct kind){.n_components = 3, .bits = 8});
     struct decoded d = decode(f.bytes, f.n, N - 1, 1);
     assert_int_equal(d.status, IH_LIMIT);
-    assert_budget(f.bytes, f.n, f.n + N * 3 * 8, IH_OK);
-    assert_budget(f.bytes, f.n, f.n + N * 3 * 8 - 1, IH_LIMIT);
+    assert_budget(f.bytes, f.n, f.n + 10240 + N * 3 * 8, IH_OK);
+    assert_budget(f.bytes, f.n, f.n + 10240 + N * 3 * 8 - 1, IH_LIMIT);
     write_file(&f, &(struct kind){.n_components = 1, .bits = 20});
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "more than 16 bits a sample");
     write_file(&f, &(struct kind){.n_components = 5, .bits = 8, .is_bare = true});

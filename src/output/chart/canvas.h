@@ -52,7 +52,7 @@ struct ih_chart_page {
     struct ih_colour background;
     const struct ih_glyphs *glyphs;
     const char *title, *description; /* SVG: alternative text for screen readers, valid UTF-8 */
-    const char *source;              /* PNG: the input, as a text chunk; NULL: none */
+    const char *source;              /* PNG and SVG: the input; NULL: none */
 };
 
 struct ih_canvas {

@@ -163,6 +163,24 @@ static enum ih_status svg_finish(struct ih_canvas *canvas, struct ih_error *err)
     return IH_OK;
 }
 
+/* The input, so that a later run knows its own chart. Bytes other than letters, digits and "./_-"
+ * are %XX, so any name is valid and exact. */
+static void put_source(struct ih_bytes *file, const char *source)
+{
+    if (!source)
+        return;
+    ih_bytes_text(file, "<metadata>Source: ");
+    for (const unsigned char *p = (const unsigned char *)source; *p; p++) {
+        const bool is_plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                              (*p >= '0' && *p <= '9') || strchr("./_-", *p);
+        if (is_plain)
+            ih_bytes_append(file, p, 1);
+        else
+            ih_bytes_format(file, "%%%02X", *p);
+    }
+    ih_bytes_text(file, "</metadata>\n");
+}
+
 /* isolation:isolate keeps blending inside the picture when the SVG is part of a page. */
 enum ih_status ih_svg_open(const struct ih_chart_page *page, struct ih_canvas **canvas,
                            struct ih_error *err)
@@ -180,6 +198,7 @@ enum ih_status ih_svg_open(const struct ih_chart_page *page, struct ih_canvas **
                     "height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\" xml:space=\"preserve\" "
                     "style=\"isolation:isolate\" font-family=\"%s\">\n",
                     width, height, width, height, fonts);
+    put_source(file, page->source);
     ih_bytes_text(file, "<title>");
     put_text(file, page->title);
     ih_bytes_text(file, "</title>\n<desc>");

@@ -107,8 +107,9 @@ def scan(paths, /, *, threads=None, on_error="raise", context=None):
     paths     a path, or an iterable of paths. A directory is walked recursively in the byte order
               of its names. Hidden entries and links to directories are left out.
 
-    In a directory, a file that is no image is skipped; the attribute skipped of the result counts
-    these files. A path that is named and no image is an error. See count_many for the rest.
+    In a directory, a file that is no image is skipped, unless its name ends as those of images do;
+    the attribute skipped of the result counts these files. A path that is named and no image is an
+    error. See count_many for the rest.
     """
     return _context(context).scan(paths, threads=threads, on_error=on_error)
 

@@ -42,35 +42,43 @@ def scan(context, paths, /, *, threads=None, on_error="raise"):
 
 
 def walk(paths):
-    """Yields (path, is_named) for each file, and an Error for each directory that cannot be read."""
+    """Yields (path, is_named) for each file, an Error for what cannot be read, None for what is skipped."""
     for path in paths:
         path = os.fsencode(path)
         if os.path.isdir(path):
             yield from _walk_directory(path)
         else:
-            yield path_of(path), True
+            yield os.fsdecode(path), True
 
 
-def path_of(path):
-    return os.fsdecode(path)
+def _error(path, status, why):
+    error = _imghist.Error(f"{os.fsdecode(path)}: {why}")
+    error.status, error.source = status, os.fsdecode(path)
+    return error
 
 
 def _walk_directory(directory):
     try:
         names = sorted(name for name in os.listdir(directory) if not name.startswith(b"."))
     except OSError as e:
-        error = _imghist.Error(f"{path_of(directory)}: cannot read the directory: {e.strerror}")
-        error.status, error.source = "io", path_of(directory)
-        yield error
+        yield _error(directory, "io", f"cannot read the directory: {e.strerror}")
         return
     for name in names:
         path = os.path.join(directory, name)
         try:
             is_link = stat.S_ISLNK(os.lstat(path).st_mode)
-            mode = os.stat(path).st_mode
-        except OSError:  # a dangling link, or a name that has vanished
+        except OSError:  # it vanished
             continue
+        try:
+            mode = os.stat(path).st_mode
+        except OSError:
+            mode = 0
         if stat.S_ISDIR(mode) and not is_link:
             yield from _walk_directory(path)
-        elif stat.S_ISREG(mode) and not name.lower().endswith(b".hist.png"):  # not an earlier chart
-            yield path_of(path), False
+        elif stat.S_ISREG(mode):
+            is_chart = name.lower().endswith(b".hist.png")  # of an earlier run
+            yield None if is_chart else (os.fsdecode(path), False)
+        elif _imghist.is_image_name(path):
+            yield _error(path, "unknown", "a link to nothing" if is_link and not mode else "not a file")
+        else:
+            yield None

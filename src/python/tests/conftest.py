@@ -27,6 +27,10 @@ def program():
         done = subprocess.run([found, *map(str, arguments)], capture_output=True, check=False)
         return done.stdout
 
+    def errors(*arguments):
+        return subprocess.run([found, *map(str, arguments)], capture_output=True, text=True, check=False).stderr
+
+    run.errors = errors
     return run
 
 
