@@ -214,6 +214,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                    .raw_width = o->raw_width,
                    .raw_height = o->raw_height,
                    .takes_frames = o->takes_frames,
+                   .sample_range = o->sample_range,
                    .timeout_s = o->timeout_s,
                    .budget = &budget,
                    .held_bytes_max = o->memory_bytes / n_threads, /* 0: the default */

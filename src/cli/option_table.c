@@ -250,6 +250,33 @@ static enum ih_status set_clip(struct ih_options *o, const struct ih_option *opt
     return IH_OK;
 }
 
+static enum ih_status set_depth(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
+{
+    uint64_t bits = 0;
+    (void)option;
+    enum ih_status status = parse_number(value, false, 16, "a number of bits, 1 to 16", &bits, err);
+    if (status == IH_OK)
+        o->sample_range = (struct ih_sample_range){0, (uint16_t)((1u << bits) - 1)};
+    return status;
+}
+
+static enum ih_status set_range(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
+{
+    uint64_t low, high;
+    (void)option;
+    if (!parse_pair(value, ',', UINT16_MAX, &low, &high) || low >= high)
+        return ih_error_set(err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 65535", value);
+    o->sample_range = (struct ih_sample_range){(uint16_t)low, (uint16_t)high};
+    return IH_OK;
+}
+
+static const struct ih_conflict range_conflicts[] = {
+    {NULL, "depth", NULL, "both say which samples become 0 to 255"},
+    {NULL, NULL, NULL, NULL},
+};
+
 /* ---- the others ---- */
 
 static enum ih_status set_list(struct ih_options *o, const struct ih_option *option,
@@ -416,6 +443,10 @@ const struct ih_option ih_option_table[] = {
      .set = set_luma},
     {ROW(COUNTING, RUN, "alpha", "pixels with an alpha of 0 (count)"),
      CHOICE("count", "skip-transparent"), .set = set_alpha},
+    {ROW(COUNTING, RUN, "depth", "of data in 16-bit samples, in bits (16)"), RARE, TEXT("BITS"),
+     .set = set_depth},
+    {ROW(COUNTING, RUN, "range", "of 16-bit samples, which becomes 0 to 255"), RARE, TEXT("LO,HI"),
+     .set = set_range, .conflicts = range_conflicts},
     {ROW(COUNTING, RUN, "clip", "<= LO and >= HI count as clipped (0,255)"), TEXT("LO,HI"),
      .set = set_clip},
 

@@ -64,11 +64,12 @@ struct ih_options {
     struct ih_device_options device;
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
-    bool skips_transparent;         /* --alpha=skip-transparent */
-    unsigned n_threads;             /* 0: one for each core */
-    unsigned raw_channels;          /* 0: the format is detected */
-    uint64_t raw_width, raw_height; /* --size; 0: not given */
-    bool takes_frames;              /* --frames */
+    bool skips_transparent;              /* --alpha=skip-transparent */
+    unsigned n_threads;                  /* 0: one for each core */
+    unsigned raw_channels;               /* 0: the format is detected */
+    uint64_t raw_width, raw_height;      /* --size; 0: not given */
+    bool takes_frames;                   /* --frames */
+    struct ih_sample_range sample_range; /* --depth, --range; high 0: none */
     uint64_t max_pixels;
     unsigned timeout_s; /* of an image; 0: no limit */
     enum ih_jpeg_side jpeg;

@@ -19,6 +19,8 @@ struct ih_measurement {
     bool has_clip;                      /* false: any limits */
     uint8_t clip_low, clip_high;
     enum ih_alpha alpha; /* IH_ALPHA_EITHER: any */
+    bool has_range;      /* false: any range */
+    struct ih_sample_range range;
 };
 
 #define IH_MEASUREMENT_ANY ((struct ih_measurement){.alpha = IH_ALPHA_EITHER})
@@ -37,6 +39,7 @@ struct ih_total {
     const struct ih_luma_weights *luma; /* of an empty total; static */
     uint8_t clip_low, clip_high;        /* of an empty total */
     enum ih_alpha alpha;                /* of an empty total; set after init */
+    struct ih_sample_range range;       /* the same */
     struct ih_measurement measurement;
     bool has_colour, has_alpha;
     unsigned not_applied;         /* of any image */

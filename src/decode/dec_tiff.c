@@ -162,6 +162,7 @@ static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *in
         status = ih_tiff_read_layout(s, t, err);
     if (status == IH_OK)
         status = plan_blocks(s, t, err);
+    ih_samples_set_range(&s->samples, s->sample_range);
     info->width = s->width;
     info->height = s->height;
     info->n_channels = s->samples.n_channels;
@@ -182,6 +183,7 @@ static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_op
         status = ih_held_open(&s->held, src, options, 0, err);
     s->file_taken_bytes = s->held.taken_bytes;
     s->max_pixels = options->max_pixels;
+    s->sample_range = options->sample_range;
     if (status == IH_OK)
         status = read_directory(s, info, err);
     if (status == IH_OK)

@@ -46,6 +46,8 @@ struct ih_decode_options {
     uint64_t raw_width, raw_height; /* of an image of raw samples; 0: all samples are one row */
     bool takes_frames;              /* ih_decode_next will be called */
 
+    struct ih_sample_range sample_range; /* of images whose source_depth is 16 */
+
     bool takes_raw_previews; /* decode the JPEG preview of camera raw files */
 
     /* Accept irregular files whose pixels are certain, with a warning (docs/formats.md). */

@@ -438,6 +438,7 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
     request.budget_bytes = options->budget ? options->budget->size_bytes : 0;
     request.is_lenient = options->is_lenient;
     request.takes_frames = options->takes_frames;
+    request.sample_range = options->sample_range;
     request.at_end = src->at_end;
     request.is_from_start = src->is_from_start;
     request.file_bytes = UINT64_MAX;

@@ -211,7 +211,8 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
     struct ih_decode_options options = {.max_pixels = request->max_pixels,
                                         .held_bytes_max = request->held_bytes_max,
                                         .is_lenient = request->is_lenient,
-                                        .takes_frames = request->takes_frames};
+                                        .takes_frames = request->takes_frames,
+                                        .sample_range = request->sample_range};
     s->budget = (struct ih_budget){.ask = ask, .size_bytes = request->budget_bytes};
     if (request->budget_bytes)
         options.budget = &s->budget;

@@ -120,6 +120,7 @@ static void begin_result(const struct ih_pipeline_options *options, const struct
 {
     memset(result, 0, sizeof *result);
     result->path = input->path;
+    result->sample_range = options->decode.sample_range;
     result->alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
 }
 

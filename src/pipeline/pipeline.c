@@ -336,6 +336,7 @@ static void on_offloaded(void *pipeline, void *ticket, struct ih_result *result,
         count_given_back(p, &slot->input, result);
     else if (p->options->skips_transparent)
         result->alpha = IH_ALPHA_SKIP_TRANSPARENT;
+    result->sample_range = p->options->decode.sample_range;
     finish(p, slot, true);
     pthread_mutex_lock(&p->lock);
     p->n_offloaded--;

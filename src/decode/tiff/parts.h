@@ -69,6 +69,7 @@ struct ih_tiff {
     struct ih_held held;
     uint64_t file_taken_bytes; /* of held, for the file alone */
     uint64_t max_pixels;
+    struct ih_sample_range sample_range;
     uint64_t page_at; /* offset of the page's directory; 0: the first */
     struct ih_tiff_handle handles[IH_SAMPLES_PLANES_MAX]; /* one, or one for each plane */
     struct ih_samples samples;
