@@ -167,6 +167,9 @@ static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *in
     info->height = s->height;
     info->n_channels = s->samples.n_channels;
     info->source_depth = s->samples.bits;
+    if (s->kind == IH_TIFF_TILE)
+        info->order = (struct ih_pixel_order){
+            .kind = IH_PIXEL_ORDER_TILES, .width = s->full_width, .height = s->full_height};
     if (status == IH_OK)
         read_metadata(s, t, info);
     return status;
@@ -327,6 +330,7 @@ static enum ih_status next_tiff(void *state, struct ih_image_info *info, bool *h
     s->page_at = at;
     s->width = s->height = 0;
     info->not_applied = 0;
+    info->order = (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_ROWS};
     *has_next = true;
     return read_directory(s, info, err);
 }
