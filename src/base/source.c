@@ -102,7 +102,7 @@ static bool regular_bytes(const struct ih_source *s, uint64_t *n_bytes)
 bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes)
 {
     *n_bytes = s->memory_bytes;
-    if (s->read)
+    if (s->read || s->is_split)
         return false;
     if (!s->is_open || s->fd < 0)
         return s->is_open;
@@ -134,6 +134,16 @@ enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err)
     s->at_end = false;
     s->read_errno = lseek(s->fd, 0, SEEK_SET) == 0 ? 0 : errno;
     return s->read_errno ? ih_error_errno(err, s->read_errno, "cannot read") : IH_OK;
+}
+
+void ih_source_split(struct ih_source *s)
+{
+    s->is_split = true;
+    s->is_from_start = false;
+    if (s->memory) {
+        s->memory = s->next;
+        s->memory_bytes = s->n_left;
+    }
 }
 
 void ih_source_preload(struct ih_source *s, const uint8_t *bytes, size_t size_bytes, bool at_end,

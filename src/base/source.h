@@ -26,6 +26,7 @@ struct ih_source {
     void *read_user;
     bool is_open, owns_fd, at_end;
     bool is_from_start;  /* the file descriptor began at the first byte of a file */
+    bool is_split;       /* see ih_source_split */
     uint8_t *buffer;     /* owned, IH_SOURCE_BUFFER_BYTES, kept until reset */
     const uint8_t *next; /* unread bytes: in buffer, or in the caller's memory */
     size_t n_left;
@@ -51,6 +52,10 @@ bool ih_source_size(const struct ih_source *s, uint64_t *n_bytes);
 
 /* Returns to the first byte. Call it only if ih_source_size returns true. IH_OK or IH_IO. */
 enum ih_status ih_source_rewind(struct ih_source *s, struct ih_error *err);
+
+/* Makes the unread bytes an input that can be read only once: the bytes before them are another
+ * image's, and further images may follow. So ih_source_size returns false from now on. */
+void ih_source_split(struct ih_source *s);
 
 /* Completes a source that was just opened in a sandboxed process with what another process knows:
  * the bytes that it has read from the file, at most IH_SOURCE_BUFFER_BYTES, copied; its at_end and

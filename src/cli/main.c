@@ -160,7 +160,7 @@ static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
 {
     bool is_cpu = o->device.backend && strcmp(o->device.backend, "cpu") == 0;
     bool is_explicit = is_cpu || o->device.with.kernel || o->raw_channels || o->isolates_all ||
-                       *o->region.text || o->mask_path;
+                       o->takes_frames || *o->region.text || o->mask_path;
     return o->jpeg == IH_JPEG_AUTO && is_explicit ? IH_JPEG_CPU : o->jpeg;
 }
 
@@ -233,6 +233,10 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         .n_threads = n_workers(&sources, n_threads),
         .decode = {.max_pixels = o->max_pixels,
                    .raw_channels = o->raw_channels,
+                   .raw_width = o->raw_width,
+                   .raw_height = o->raw_height,
+                   .takes_frames = o->takes_frames,
+                   .sample_range = o->sample_range,
                    .timeout_s = o->timeout_s,
                    .budget = &budget,
                    .held_bytes_max = o->memory_bytes / n_threads, /* 0: the default */

@@ -177,6 +177,17 @@ static enum ih_status set_raw(struct ih_options *o, const struct ih_option *opti
     return status;
 }
 
+static enum ih_status set_size(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    (void)option;
+    if (!parse_pair(value, 'x', IH_RAW_SIDE_MAX, &o->raw_width, &o->raw_height) ||
+        o->raw_width == 0 || o->raw_height == 0)
+        return ih_error_set(err, IH_USAGE, "'%s' is not a size from 1x1 to %dx%d", value,
+                            IH_RAW_SIDE_MAX, IH_RAW_SIDE_MAX);
+    return IH_OK;
+}
+
 static enum ih_status set_max_pixels(struct ih_options *o, const struct ih_option *option,
                                      const char *value, struct ih_error *err)
 {
@@ -238,6 +249,33 @@ static enum ih_status set_clip(struct ih_options *o, const struct ih_option *opt
     o->clip_high = (uint8_t)high;
     return IH_OK;
 }
+
+static enum ih_status set_depth(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
+{
+    uint64_t bits = 0;
+    (void)option;
+    enum ih_status status = parse_number(value, false, 16, "a number of bits, 1 to 16", &bits, err);
+    if (status == IH_OK)
+        o->sample_range = (struct ih_sample_range){0, (uint16_t)((1u << bits) - 1)};
+    return status;
+}
+
+static enum ih_status set_range(struct ih_options *o, const struct ih_option *option,
+                                const char *value, struct ih_error *err)
+{
+    uint64_t low, high;
+    (void)option;
+    if (!parse_pair(value, ',', UINT16_MAX, &low, &high) || low >= high)
+        return ih_error_set(err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 65535", value);
+    o->sample_range = (struct ih_sample_range){(uint16_t)low, (uint16_t)high};
+    return IH_OK;
+}
+
+static const struct ih_conflict range_conflicts[] = {
+    {NULL, "depth", NULL, "both say which samples become 0 to 255"},
+    {NULL, NULL, NULL, NULL},
+};
 
 /* ---- the others ---- */
 
@@ -326,6 +364,7 @@ static enum ih_status set_help(struct ih_options *o, const struct ih_option *opt
 
 static const struct ih_conflict jpeg_conflicts[] = {
     {"gpu", "raw", NULL, "raw samples are not JPEG"},
+    {"gpu", "frames", NULL, "the hardware decoders take one image a file"},
     {"gpu", "isolate", NULL, "decoder processes have no GPU"},
     {"gpu", "device", "cpu", "the hardware decoders are on a GPU"},
     {"gpu", "kernel", NULL, "the hardware decoders' output is counted by a kernel of its own"},
@@ -388,6 +427,9 @@ const struct ih_option ih_option_table[] = {
      .set = set_shard},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
      .set = set_raw},
+    {ROW(INPUT, RUN, "size", "of an image of --raw, in pixels"), RARE, TEXT("WxH"),
+     .set = set_size},
+    {ROW(INPUT, RUN, "frames", "all images of an input: frames, pages"), FIELD(takes_frames)},
     {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"), RARE,
      FIELD(takes_raw_previews)},
     {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), RARE, TEXT("N"),
@@ -434,6 +476,10 @@ const struct ih_option ih_option_table[] = {
      .set = set_luma},
     {ROW(COUNTING, RUN, "alpha", "pixels with an alpha of 0 (count)"),
      CHOICE("count", "skip-transparent"), .set = set_alpha},
+    {ROW(COUNTING, RUN, "depth", "of data in 16-bit samples, in bits (16)"), RARE, TEXT("BITS"),
+     .set = set_depth},
+    {ROW(COUNTING, RUN, "range", "of 16-bit samples, which becomes 0 to 255"), RARE, TEXT("LO,HI"),
+     .set = set_range, .conflicts = range_conflicts},
     {ROW(COUNTING, RUN, "region", "count only these pixels, or percent"), RARE, TEXT("WxH+X+Y"),
      .set = set_region, .conflicts = selection_conflicts},
     {ROW(COUNTING, RUN, "mask", "count where a gray image is not 0"), RARE, FILE_NAME("FILE|DIR"),

@@ -399,6 +399,8 @@ static enum ih_status check_run(const struct ih_options *o, struct ih_error *err
         return ih_error_set(err, IH_USAGE,
                             "--title: one title for many charts: name one file, as in "
                             "--chart=FILE.png");
+    if (o->raw_width && !o->raw_channels)
+        return ih_error_set(err, IH_USAGE, "--size: only for --raw: other files tell their size");
     if (o->stdin_name && !has_stdin_image)
         return ih_error_set(err, IH_USAGE, "--name: names standard input, but - is no input");
     if (n_stdin > 1)

@@ -21,7 +21,8 @@ enum {
     IH_OPTIONS_MAX = 64,
     IH_DATA_OUTPUTS_MAX = 8,
     IH_SHARDS_MAX = 9999,
-    IH_TIMEOUT_MAX = 1000000 /* seconds: no image takes twelve days */
+    IH_RAW_SIDE_MAX = 9999999, /* pixels; a row is checked later */
+    IH_TIMEOUT_MAX = 1000000   /* seconds: no image takes twelve days */
 };
 
 enum ih_action {
@@ -64,11 +65,14 @@ struct ih_options {
     struct ih_device_options device;
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
-    bool skips_transparent;  /* --alpha=skip-transparent */
-    struct ih_region region; /* --region; only if region.text is not empty */
-    const char *mask_path;   /* --mask: a file or a folder; NULL: none */
-    unsigned n_threads;      /* 0: one for each core */
-    unsigned raw_channels;   /* 0: the format is detected */
+    bool skips_transparent;              /* --alpha=skip-transparent */
+    struct ih_region region;             /* --region; only if region.text is not empty */
+    const char *mask_path;               /* --mask: a file or a folder; NULL: none */
+    unsigned n_threads;                  /* 0: one for each core */
+    unsigned raw_channels;               /* 0: the format is detected */
+    uint64_t raw_width, raw_height;      /* --size; 0: not given */
+    bool takes_frames;                   /* --frames */
+    struct ih_sample_range sample_range; /* --depth, --range; high 0: none */
     uint64_t max_pixels;
     unsigned timeout_s; /* of an image; 0: no limit */
     enum ih_jpeg_side jpeg;

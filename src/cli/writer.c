@@ -36,6 +36,10 @@ static struct ih_measurement measurement_of(const struct ih_options *o)
         m.clip_low = o->clip_low;
         m.clip_high = o->clip_high;
     }
+    if (o->sample_range.high) {
+        m.has_range = true;
+        m.range = o->sample_range;
+    }
     if (ih_option_is_given(o, "alpha"))
         m.alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     if (*o->region.text || o->mask_path) {
@@ -147,6 +151,7 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     w->report.started_ns = w->report.ended_ns = ih_clock_ns();
     w->measurement = measurement_of(options);
     ih_total_init(&w->total, options->luma, options->clip_low, options->clip_high);
+    w->total.range = options->sample_range;
     w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     w->total.region = *options->region.text ? options->region.text : NULL;
     w->total.mask = options->mask_path;
@@ -389,7 +394,8 @@ static unsigned bits_of_few_values(const struct ih_result *r)
 static void print_notes(struct ih_writer *w, const char *path, const struct ih_result *result)
 {
     char line[IH_MESSAGE_MAX];
-    const unsigned bits = bits_of_few_values(result), n_frames = result->info.n_frames;
+    const unsigned bits = result->sample_range.high ? 0 : bits_of_few_values(result);
+    const unsigned n_frames = result->info.n_frames;
     const bool is_silent = w->options->is_quiet || w->is_checking;
     const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
     if (has_more && (w->report.n_more_images++ == 0 || w->options->is_verbose) && !is_silent) {
@@ -403,8 +409,8 @@ static void print_notes(struct ih_writer *w, const char *path, const struct ih_r
     if (bits && (w->report.n_few_values++ == 0 || w->options->is_verbose) && !is_silent) {
         snprintf(line, sizeof line,
                  "note: its 16-bit samples fill only the lowest bins, like %u-bit data that was "
-                 "not scaled",
-                 bits);
+                 "not scaled (--depth=%u scales it)",
+                 bits, bits);
         hold(w);
         ih_print_error(path, line);
         release(w);

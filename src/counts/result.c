@@ -2,7 +2,33 @@
 
 #include "counts/region.h"
 
+#include <stdio.h>
+#include <string.h>
+
 const char *const ih_range_names[IH_RANGES] = {"", "full", "limited"};
+
+/* ---- reduction ---- */
+
+void ih_reduction_print(struct ih_sample_range range, char text[IH_REDUCTION_BYTES])
+{
+    if (range.high == 0)
+        snprintf(text, IH_REDUCTION_BYTES, "%s", IH_REDUCTION);
+    else
+        snprintf(text, IH_REDUCTION_BYTES, "round((v-%u)*255/%u)", (unsigned)range.low,
+                 (unsigned)(range.high - range.low));
+}
+
+bool ih_reduction_parse(const char *text, struct ih_sample_range *range)
+{
+    char again[IH_REDUCTION_BYTES];
+    unsigned low = 0, width = 0;
+    *range = (struct ih_sample_range){0, 0};
+    if (sscanf(text, "round((v-%5u)*255/%5u)", &low, &width) == 2 && width > 0 &&
+        low + width <= UINT16_MAX)
+        *range = (struct ih_sample_range){(uint16_t)low, (uint16_t)(low + width)};
+    ih_reduction_print(*range, again);
+    return strcmp(text, again) == 0;
+}
 
 /* ---- checking ---- */
 

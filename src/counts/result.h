@@ -17,6 +17,19 @@ extern const char *const ih_range_names[IH_RANGES]; /* "", "full", "limited" */
 /* How samples of other depths become 8 bits. Each format has the same rule (imghist(1)). */
 #define IH_REDUCTION "round(v*255/max)"
 
+/* Samples of 16 bits from low to high become 0 to 255, and those outside are clamped:
+ * round((v - low) * 255 / (high - low)), half up. Not for alpha. high 0: the rule above. */
+struct ih_sample_range {
+    uint16_t low, high;
+};
+enum { IH_REDUCTION_BYTES = 40 };
+
+/* The rule as JSON has it: IH_REDUCTION, or "round((v-0)*255/4095)". */
+void ih_reduction_print(struct ih_sample_range range, char text[IH_REDUCTION_BYTES]);
+
+/* Returns false for a text that ih_reduction_print does not write. */
+bool ih_reduction_parse(const char *text, struct ih_sample_range *range);
+
 /* Which pixels are counted. */
 enum ih_alpha {
     IH_ALPHA_COUNT,
@@ -57,7 +70,8 @@ struct ih_result {
     struct ih_image_info info;
     struct ih_count_spec spec;
     enum ih_alpha alpha;
-    const char *region, *mask; /* as recorded; NULL: the whole image; borrowed */
+    struct ih_sample_range sample_range; /* of the run, whatever the image's depth */
+    const char *region, *mask;           /* as recorded; NULL: the whole image; borrowed */
     struct ih_histogram histogram;
     const char *version; /* of the imghist that counted; NULL: this one; "": not known */
     const char *library; /* that decodes the format, with its version: the same on every device; "":

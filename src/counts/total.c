@@ -36,6 +36,16 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
     if (m->alpha != IH_ALPHA_EITHER && r->alpha != IH_ALPHA_EITHER && m->alpha != r->alpha)
         return ih_error_set(err, IH_USAGE, "counted with alpha %s, the others with %s",
                             ih_alpha_name(r->alpha), ih_alpha_name(m->alpha));
+    if (m->has_range &&
+        (m->range.low != r->sample_range.low || m->range.high != r->sample_range.high)) {
+        char this_rule[IH_REDUCTION_BYTES], other_rule[IH_REDUCTION_BYTES];
+        ih_reduction_print(r->sample_range, this_rule);
+        ih_reduction_print(m->range, other_rule);
+        return ih_error_set(err, IH_USAGE, "counted with samples reduced by %s, the others by %s",
+                            this_rule, other_rule);
+    }
+    m->has_range = true;
+    m->range = r->sample_range;
     if (m->has_selection && (!is_same(m->region, r->region) || !is_same(m->mask, r->mask))) {
         const bool is_region = !is_same(m->region, r->region);
         const char *kind = is_region ? "region" : "mask", *own = is_region ? r->region : r->mask;
@@ -140,12 +150,14 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     out->info.n_channels = n_channels;
     out->spec = (struct ih_count_spec){n_channels, t->luma, t->clip_low, t->clip_high};
     out->alpha = t->alpha;
+    out->sample_range = t->range;
     out->region = t->region;
     out->mask = t->mask;
     if (t->n_images > 0) {
         const struct ih_measurement *m = &t->measurement;
         out->spec = (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high};
         out->alpha = m->alpha;
+        out->sample_range = m->range;
         out->region = *m->region ? m->region : NULL;
         out->mask = *m->mask ? m->mask : NULL;
         out->version = t->version;

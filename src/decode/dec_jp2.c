@@ -90,6 +90,7 @@ struct jp2_state {
     unsigned n_channels;
     uint32_t width, height, row; /* row: the next one to return */
     const opj_image_comp_t *channels[CHANNELS_MAX];
+    struct ih_sample_range sample_range;
     uint8_t *scaled[CHANNELS_MAX]; /* owned; the 8-bit value of each sample value */
 };
 
@@ -431,6 +432,7 @@ static enum ih_status open_jp2(struct ih_source *src, const struct ih_decode_opt
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
+    s->sample_range = options->sample_range;
     const bool is_bare = s->held.file_bytes > 0 && s->held.file[0] == 0xFF;
     s->end = s->held.file_bytes;
     codestream = (struct span){s->held.file, s->held.file_bytes};
@@ -473,8 +475,12 @@ static enum ih_status take_channel(struct jp2_state *s, unsigned channel, const 
     s->scaled[channel] = malloc((size_t)max + 1);
     if (!s->scaled[channel])
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    for (uint32_t v = 0; v <= max; v++)
-        s->scaled[channel][v] = ih_sample_scale(v, max);
+    const bool is_alpha = channel == (s->n_channels < 3 ? 1 : 3);
+    if (c->prec == 16 && !is_alpha)
+        ih_samples_fill_16(s->scaled[channel], s->sample_range);
+    else
+        for (uint32_t v = 0; v <= max; v++)
+            s->scaled[channel][v] = ih_sample_scale(v, max);
     s->channels[channel] = c;
     return IH_OK;
 }

@@ -77,7 +77,8 @@ struct jxl_state {
     JxlBasicInfo info;
     struct ih_image_info *told; /* borrowed: the caller's */
     unsigned n_channels;
-    bool is_deep;          /* colour or alpha is not of 8 bits; libjxl returns 16 */
+    bool is_deep; /* colour or alpha is not of 8 bits; libjxl returns 16 */
+    struct ih_sample_range sample_range;
     uint8_t scaled[65536]; /* the 8-bit value of each sample value of a deep image */
 };
 
@@ -167,6 +168,7 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
+    s->sample_range = options->sample_range;
     if (status == IH_OK)
         status = read_header(s, options, info, err);
     if (status == IH_OK)
@@ -188,6 +190,10 @@ static void fill_table(struct jxl_state *s)
 {
     const unsigned bits = s->info.bits_per_sample;
     const uint64_t max = ((uint64_t)1 << bits) - 1;
+    if (bits == 16) {
+        ih_samples_fill_16(s->scaled, s->sample_range);
+        return;
+    }
     for (uint64_t i = 0; i < sizeof s->scaled; i++)
         s->scaled[i] = bits <= 8 ? ih_sample_scale_16((unsigned)i)
                                  : ih_sample_scale((i * max * 2 + 65535) / (2 * 65535), max);
@@ -276,7 +282,8 @@ static size_t give_deep(struct jxl_state *s, uint8_t *pixels, size_t capacity_pi
     for (size_t i = 0; i < n * s->n_channels; i++) {
         uint16_t v;
         memcpy(&v, samples + 2 * i, sizeof v);
-        pixels[i] = s->scaled[v];
+        const bool is_alpha = s->info.alpha_bits > 0 && i % s->n_channels == s->n_channels - 1;
+        pixels[i] = is_alpha && s->sample_range.high ? ih_sample_scale_16(v) : s->scaled[v];
     }
     h->n_given += n;
     return n;

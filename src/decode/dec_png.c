@@ -6,6 +6,8 @@
  * - the image is not interlaced, and its header and the chunks before IDAT are sound and usual;
  * - file and inflated rows together take at most held_bytes_max, and the image is not larger than
  *   max_pixels;
+ * - no other image may follow, which the fast path would read too (takes_frames);
+ * - samples of 16 bits are reduced as usual (no sample_range);
  * - this build has libdeflate.
  * The first read loads and checks all the rest, before any pixel is delivered.
  *
@@ -70,7 +72,9 @@ static enum ih_status open_png(struct ih_source *src, const struct ih_decode_opt
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->file.src = src;
     s->file.budget = options->budget;
-    s->fast = ih_png_fast_open(&s->file, options, info);
+    s->file.sample_range = options->sample_range;
+    if (!options->takes_frames && options->sample_range.high == 0)
+        s->fast = ih_png_fast_open(&s->file, options, info);
     if (!s->fast)
         status = ih_png_stream_open(&s->file, info, &s->stream, err);
     if (status != IH_OK) {

@@ -48,7 +48,9 @@ struct pnm_state {
     uint64_t width, n_rows_left;
     unsigned n_channels;
     uint32_t maxval;
-    uint8_t scaled[]; /* [maxval + 1]: the 8-bit value of each sample value */
+    bool has_range;        /* colours have another table than alpha, which has none */
+    unsigned next_channel; /* of the next binary sample; only with has_range */
+    uint8_t scaled[];      /* [maxval + 1]: the 8-bit value of each sample value */
 };
 
 /* ---- text ---- */
@@ -272,10 +274,12 @@ static unsigned depth_of(uint64_t maxval)
     return n;
 }
 
-static void fill_table(struct pnm_state *s)
+static void fill_table(struct pnm_state *s, struct ih_sample_range range)
 {
+    s->has_range = range.high > 0 && depth_of(s->maxval) == 16;
     for (uint32_t v = 0; v <= s->maxval; v++)
-        s->scaled[v] = ih_sample_scale(v, s->maxval);
+        s->scaled[v] =
+            s->has_range ? ih_sample_scale_range(v, range) : ih_sample_scale(v, s->maxval);
     if (s->kind == '1' || s->kind == '4') {
         s->scaled[0] = 255;
         s->scaled[1] = 0;
@@ -285,7 +289,6 @@ static void fill_table(struct pnm_state *s)
 static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
-    (void)options;
     struct pnm_state header = {.text = {.src = src, .n_allowed = HEADER_BYTES_MAX}};
     uint64_t height = 0, maxval = 0;
     if (get_byte(&header.text, err) == -1 || (header.kind = get_byte(&header.text, err)) == -1 ||
@@ -308,7 +311,7 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     *s = header;
-    fill_table(s);
+    fill_table(s, options->sample_range);
     info->width = s->width;
     info->height = height;
     info->n_channels = s->n_channels;
@@ -372,6 +375,14 @@ static enum ih_status read_packed(struct pnm_state *s, uint8_t *dst, size_t n_ro
     return IH_OK;
 }
 
+/* Whether the next binary sample is alpha. Moves on. */
+static bool is_alpha(struct pnm_state *s)
+{
+    const unsigned channel = s->next_channel;
+    s->next_channel = (channel + 1) % s->n_channels;
+    return channel == ih_colour_channels(s->n_channels);
+}
+
 /* P5, P6, P7: one byte a sample, or two in big-endian order. */
 static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, struct ih_error *err)
 {
@@ -391,6 +402,8 @@ static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, s
             if (v > s->maxval)
                 return too_large(s, v, err);
             dst[i] = s->scaled[v];
+            if (s->has_range && is_alpha(s))
+                dst[i] = ih_sample_scale(v, s->maxval);
         }
         ih_source_consume(s->text.src, unit * n_here);
         dst += n_here;

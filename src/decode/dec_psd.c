@@ -194,6 +194,7 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
         return err->status;
     info->width = s->width;
     info->height = s->height;
+    ih_samples_set_range(&s->samples, options->sample_range);
     info->n_channels = s->samples.n_channels;
     info->source_depth = s->samples.bits;
     info->n_frames = 1;

@@ -2,8 +2,9 @@
  * Headerless interleaved 8-bit samples (--raw) from any file, device or pipe, counted as they
  * arrive.
  *
- * There is no header, so the image is one row as long as the input. The only possible damage is an
- * end in the middle of a pixel.
+ * There is no header, so the image is one row as long as the input, unless the caller knows its
+ * size: then images follow each other. The only possible damage is an end in the middle of a pixel
+ * or of an image.
  */
 #include "decode/decoder.h"
 
@@ -12,6 +13,7 @@
 struct raw_state {
     struct ih_source *src; /* borrowed */
     unsigned n_channels;
+    uint64_t n_pixels, n_left; /* of an image, and to be read; n_pixels 0: up to the end */
 };
 
 static const char *version(void)
@@ -27,6 +29,9 @@ static enum ih_status open_raw(struct ih_source *src, const struct ih_decode_opt
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->src = src;
     s->n_channels = options->raw_channels;
+    s->n_pixels = s->n_left = options->raw_width * options->raw_height;
+    info->width = options->raw_width;
+    info->height = options->raw_height;
     info->n_channels = s->n_channels;
     info->source_depth = 8;
     info->range = IH_RANGE_FULL;
@@ -39,6 +44,8 @@ static enum ih_status read_raw(void *state, uint8_t *pixels, size_t capacity_pix
 {
     struct raw_state *s = state;
     size_t got;
+    if (s->n_pixels && s->n_left < capacity_pixels)
+        capacity_pixels = (size_t)s->n_left;
     enum ih_status status =
         ih_source_read(s->src, pixels, capacity_pixels * s->n_channels, &got, err);
     if (status != IH_OK)
@@ -48,7 +55,21 @@ static enum ih_status read_raw(void *state, uint8_t *pixels, size_t capacity_pix
                             "the samples end in the middle of a pixel of %u channels",
                             s->n_channels);
     *n_pixels = got / s->n_channels;
+    s->n_left -= s->n_pixels ? *n_pixels : 0;
     return IH_OK;
+}
+
+static enum ih_status next_raw(void *state, struct ih_image_info *info, bool *has_next,
+                               struct ih_error *err)
+{
+    struct raw_state *s = state;
+    const uint8_t *bytes;
+    size_t n;
+    (void)info;
+    enum ih_status status = ih_source_peek(s->src, 1, &bytes, &n, err);
+    *has_next = status == IH_OK && n > 0;
+    s->n_left = s->n_pixels;
+    return status;
 }
 
 const struct ih_decoder ih_decoder_raw = {
@@ -57,5 +78,6 @@ const struct ih_decoder ih_decoder_raw = {
     .version = version,
     .open = open_raw,
     .read = read_raw,
+    .next = next_raw,
     .close = free,
 };

@@ -1,5 +1,5 @@
 /*
- * TIFF through libtiff: the first page, one scanline, strip or tile at a time.
+ * TIFF through libtiff: the first page, or each, one scanline, strip or tile at a time.
  *
  * The directory may be anywhere in the file, so the file is held in memory; the image is not.
  * - Tiles are decoded one at a time and counted in that order.
@@ -38,14 +38,27 @@ static enum ih_status prepare(struct ih_error *err)
     return load(&calls, err);
 }
 
+/* Leaves the file, its page and what is known of it. */
+static void close_page(struct ih_tiff *s)
+{
+    for (unsigned i = 0; i < IH_SAMPLES_PLANES_MAX; i++) {
+        if (s->handles[i].tiff)
+            s->lib.TIFFClose(s->handles[i].tiff);
+        s->handles[i].tiff = NULL;
+        s->handles[i].position = 0;
+    }
+    ih_tiff_inflate_close(s);
+    s->inflater = NULL;
+    free(s->block);
+    s->block = NULL;
+    s->is_decoding = s->is_ycbcr = false;
+    s->x = s->y = s->block_width = s->block_height = s->row = 0;
+}
+
 static void close_tiff(void *state)
 {
     struct ih_tiff *s = state;
-    for (unsigned i = 0; i < IH_SAMPLES_PLANES_MAX; i++)
-        if (s->handles[i].tiff)
-            s->lib.TIFFClose(s->handles[i].tiff);
-    ih_tiff_inflate_close(s);
-    free(s->block);
+    close_page(s);
     ih_held_close(&s->held);
     free(s);
 }
@@ -122,12 +135,13 @@ static void read_metadata(const struct ih_tiff *s, TIFF *t, struct ih_image_info
     s->lib.TIFFGetField(t, TIFFTAG_ORIENTATION, &orientation);
     if (orientation > UPRIGHT && orientation <= LAST)
         info->not_applied |= IH_NOT_APPLIED_ORIENTATION;
-    info->n_frames = ih_tiff_n_pages(s);
+    if (!s->page_at)
+        info->n_frames = ih_tiff_n_pages(s);
     info->range = s->is_ycbcr ? IH_RANGE_UNKNOWN : IH_RANGE_FULL; /* the file may state any range */
 }
 
-static enum ih_status read_directory(struct ih_tiff *s, const struct ih_decode_options *options,
-                                     struct ih_image_info *info, struct ih_error *err)
+static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *info,
+                                     struct ih_error *err)
 {
     enum ih_status status = ih_tiff_open_handle(s, 0, err);
     if (status != IH_OK)
@@ -139,8 +153,8 @@ static enum ih_status read_directory(struct ih_tiff *s, const struct ih_decode_o
     s->lib.TIFFGetField(t, TIFFTAG_SUBFILETYPE, &subfile_type);
     if (s->width == 0 || s->height == 0)
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: it has no pixels");
-    status = ih_decode_check_pixels(s->width, s->height, options->max_pixels, err);
-    if (status == IH_OK && (subfile_type & FILETYPE_REDUCEDIMAGE))
+    status = ih_decode_check_pixels(s->width, s->height, s->max_pixels, err);
+    if (status == IH_OK && !s->page_at && (subfile_type & FILETYPE_REDUCEDIMAGE))
         status = ih_error_set(err, IH_UNSUPPORTED,
                               "TIFF whose first page is a thumbnail (a camera's raw file?) is not "
                               "supported");
@@ -148,6 +162,7 @@ static enum ih_status read_directory(struct ih_tiff *s, const struct ih_decode_o
         status = ih_tiff_read_layout(s, t, err);
     if (status == IH_OK)
         status = plan_blocks(s, t, err);
+    ih_samples_set_range(&s->samples, s->sample_range);
     info->width = s->width;
     info->height = s->height;
     info->n_channels = s->samples.n_channels;
@@ -169,8 +184,11 @@ static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_op
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
+    s->file_taken_bytes = s->held.taken_bytes;
+    s->max_pixels = options->max_pixels;
+    s->sample_range = options->sample_range;
     if (status == IH_OK)
-        status = read_directory(s, options, info, err);
+        status = read_directory(s, info, err);
     if (status == IH_OK)
         *state = s;
     else
@@ -295,6 +313,28 @@ static enum ih_status read_tiff(void *state, uint8_t *pixels, size_t capacity_pi
     return IH_OK;
 }
 
+/* Every page counts, also one that is marked as a smaller copy. */
+static enum ih_status next_tiff(void *state, struct ih_image_info *info, bool *has_next,
+                                struct ih_error *err)
+{
+    struct ih_tiff *s = state;
+    uint64_t at;
+    *has_next = false;
+    if (info->n_frames == 0 || !ih_tiff_next_page(s, &at))
+        return ih_error_set(err, IH_CORRUPT, "damaged TIFF: the list of its pages");
+    if (at == 0)
+        return IH_OK;
+    close_page(s);
+    ih_budget_give(s->held.budget, s->held.taken_bytes - s->file_taken_bytes);
+    s->held.taken_bytes = s->file_taken_bytes;
+    s->page_at = at;
+    s->width = s->height = 0;
+    info->not_applied = 0;
+    info->order = (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_ROWS};
+    *has_next = true;
+    return read_directory(s, info, err);
+}
+
 static const char *version(void)
 {
     return "libtiff " IH_LIBRARY_tiff;
@@ -304,10 +344,12 @@ const struct ih_decoder ih_decoder_tiff = {
     .name = "tiff",
     .is_isolated = true,
     .prepare = prepare,
-    .title = "TIFF, the first page: strips, tiles, planes, 1 to 16 bits, palette, CMYK, JPEG",
+    .title =
+        "TIFF, the first page or all: strips, tiles, planes, 1 to 16 bits, palette, CMYK, JPEG",
     .version = version,
     .probe = ih_probe_tiff,
     .open = open_tiff,
     .read = read_tiff,
+    .next = next_tiff,
     .close = close_tiff,
 };

@@ -9,7 +9,10 @@
  * The first frame of an animation lies on a canvas. The part that it does not cover is transparent
  * black, as in libwebp's animation decoder. The background colour in the file is only a hint,
  * according to the format's specification.
+ *
+ * With takes_frames, libwebp's animation decoder composes each frame on the canvas.
  */
+#include "decode/canvas.h"
 #include "decode/held.h"
 #include "decode/metadata.h"
 
@@ -22,7 +25,9 @@ struct webp_state {
     struct ih_held held;
     uint64_t width, height;
     unsigned n_channels;
-    bool is_animated;
+    bool is_animated, takes_frames;
+    WebPAnimDecoder *frames; /* owned; NULL: only the first frame is decoded */
+    struct ih_canvas canvas; /* of frames */
 };
 
 static const char *version(void)
@@ -48,6 +53,7 @@ static enum ih_status failed(VP8StatusCode code, struct ih_error *err)
 static void close_webp(void *state)
 {
     struct webp_state *s = state;
+    WebPAnimDecoderDelete(s->frames);
     ih_held_close(&s->held);
     free(s);
 }
@@ -115,6 +121,46 @@ static enum ih_status inspect(struct webp_state *s, struct ih_image_info *info,
     return IH_OK;
 }
 
+/* Starts the animation decoder, which has two canvases, and decodes the first frame later. */
+static enum ih_status open_frames(struct webp_state *s, struct ih_error *err)
+{
+    const WebPData data = {s->held.file, s->held.file_bytes};
+    WebPAnimDecoderOptions how;
+    if (ih_held_more(&s->held, s->width * s->height * 8, err) != IH_OK)
+        return err->status;
+    if (!WebPAnimDecoderOptionsInit(&how))
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "cannot decode WebP: libwebp has another version than at build time");
+    how.color_mode = MODE_RGBA;
+    s->frames = WebPAnimDecoderNew(&data, &how);
+    if (!s->frames)
+        return ih_error_set(err, IH_CORRUPT, "damaged WebP: the animation is broken or cut short");
+    return IH_OK;
+}
+
+/* Composes the next frame. */
+static enum ih_status decode_next(struct webp_state *s, struct ih_error *err)
+{
+    uint8_t *rgba;
+    int ignored_ms;
+    if (!WebPAnimDecoderGetNext(s->frames, &rgba, &ignored_ms))
+        return ih_error_set(err, IH_CORRUPT, "damaged WebP: a bad bitstream");
+    ih_canvas_begin(&s->canvas, rgba, (size_t)(s->width * s->height));
+    return IH_OK;
+}
+
+static enum ih_status next_webp(void *state, struct ih_image_info *info, bool *has_next,
+                                struct ih_error *err)
+{
+    struct webp_state *s = state;
+    *has_next = s->frames && WebPAnimDecoderHasMoreFrames(s->frames);
+    if (!*has_next)
+        return IH_OK;
+    enum ih_status status = decode_next(s, err);
+    info->n_channels = s->canvas.n_channels;
+    return status;
+}
+
 static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_options *options,
                                 struct ih_image_info *info, void **state, struct ih_error *err)
 {
@@ -142,6 +188,7 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
     status = ih_held_open(&s->held, src, options, s->width * s->height * 8, err);
     if (status == IH_OK)
         status = inspect(s, info, err);
+    s->takes_frames = options->takes_frames && s->is_animated;
     if (status != IH_OK) {
         close_webp(s);
         return status;
@@ -197,6 +244,16 @@ static enum ih_status read_webp(void *state, uint8_t *pixels, size_t capacity_pi
                                 size_t *n_pixels, struct ih_error *err)
 {
     struct webp_state *s = state;
+    if (s->takes_frames) {
+        if (!s->frames) {
+            s->canvas.n_channels = 4; /* not to be looked for */
+            if (open_frames(s, err) != IH_OK || decode_next(s, err) != IH_OK)
+                return err->status;
+            s->canvas.n_channels = s->n_channels;
+        }
+        *n_pixels = ih_canvas_give(&s->canvas, pixels, capacity_pixels);
+        return IH_OK;
+    }
     if (!s->held.pixels && decode(s, err) != IH_OK)
         return err->status;
     *n_pixels = ih_held_give(&s->held, pixels, capacity_pixels);
@@ -206,10 +263,11 @@ static enum ih_status read_webp(void *state, uint8_t *pixels, size_t capacity_pi
 const struct ih_decoder ih_decoder_webp = {
     .name = "webp",
     .is_isolated = true,
-    .title = "WebP, lossy and lossless, alpha, the first frame of animations",
+    .title = "WebP, lossy and lossless, alpha, the first frame of animations, or all",
     .version = version,
     .probe = ih_probe_webp,
     .open = open_webp,
     .read = read_webp,
+    .next = next_webp,
     .close = close_webp,
 };

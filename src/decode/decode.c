@@ -190,6 +190,8 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
         if (d->decoder->is_isolated || options->isolates_all)
             d->remote = options->remote; /* never for raw samples: there is nothing to decode */
     }
+    if (options->takes_frames && !d->decoder->next)
+        ih_source_split(src);
     d->info.format = d->decoder->name;
     enum ih_status status = d->remote
                                 ? d->remote->open(d->remote, index, src, options, &d->info, err)
@@ -280,21 +282,66 @@ enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_
     return status;
 }
 
-bool ih_decode_has_next(struct ih_decode *d)
+/* The same without consuming: *n_rest, the bytes of the rest of a PNG. */
+static const struct ih_decoder *find_following(struct ih_source *src, size_t *n_rest)
 {
     static const uint8_t iend[12] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
     const uint8_t *head;
     size_t size;
     struct ih_error err;
-    if (d->remote || d->decoder == &ih_decoder_raw ||
-        ih_source_peek(d->src, sizeof iend + IH_PROBE_BYTES, &head, &size, &err) != IH_OK)
+    *n_rest = 0;
+    if (ih_source_peek(src, sizeof iend + IH_PROBE_BYTES, &head, &size, &err) != IH_OK)
+        return NULL;
+    if (size >= sizeof iend && memcmp(head, iend, sizeof iend) == 0)
+        *n_rest = sizeof iend;
+    const struct ih_decoder *next = ih_decoders[find(head + *n_rest, size - *n_rest)];
+    return next && next->lacks_signature ? NULL : next;
+}
+
+const struct ih_decoder *ih_decode_following(struct ih_source *src)
+{
+    size_t n_rest;
+    const struct ih_decoder *next = find_following(src, &n_rest);
+    if (next)
+        ih_source_consume(src, n_rest);
+    return next;
+}
+
+bool ih_decode_has_next(struct ih_decode *d)
+{
+    const uint8_t *ignored_bytes;
+    size_t n;
+    struct ih_error ignored;
+    if (d->remote)
         return false;
-    if (size >= sizeof iend && memcmp(head, iend, sizeof iend) == 0) { /* the rest of a PNG */
-        head += sizeof iend;
-        size -= sizeof iend;
+    if (d->decoder == &ih_decoder_raw)
+        return ih_source_peek(d->src, 1, &ignored_bytes, &n, &ignored) == IH_OK && n > 0;
+    return find_following(d->src, &n) != NULL;
+}
+
+enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_options *options,
+                              bool *has_next, struct ih_error *err)
+{
+    enum ih_status status = IH_OK;
+    d->n_pixels_read = 0;
+    *has_next = false;
+    if (!d->remote && !d->decoder->next) {
+        struct ih_source *const src = d->src;
+        *has_next = ih_decode_following(src) != NULL;
+        if (!*has_next)
+            return IH_OK;
+        ih_decode_close(d);
+        ih_source_split(src);
+        return ih_decode_open(d, src, options, err);
     }
-    const struct ih_decoder *next = ih_decoders[find(head, size)];
-    return next && !next->lacks_signature;
+    d->src->time = (struct ih_time_limit){.limit_s = options->timeout_s};
+    ih_time_limit_resume(&d->src->time);
+    status = d->remote ? d->remote->next(d->remote, has_next, err)
+                       : d->decoder->next(d->state, &d->info, has_next, err);
+    if (status == IH_OK && *has_next)
+        status = check_limits(d, err);
+    ih_time_limit_pause(&d->src->time);
+    return status;
 }
 
 void ih_decode_close(struct ih_decode *d)

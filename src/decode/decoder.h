@@ -44,6 +44,11 @@ struct ih_decode_options {
      * at most this many bytes. 0: IH_HELD_BYTES_MAX; 1: never. */
     uint64_t held_bytes_max;
 
+    uint64_t raw_width, raw_height; /* of an image of raw samples; 0: all samples are one row */
+    bool takes_frames;              /* ih_decode_next will be called */
+
+    struct ih_sample_range sample_range; /* of images whose source_depth is 16 */
+
     bool takes_raw_previews; /* decode the JPEG preview of camera raw files */
 
     /* Accept irregular files whose pixels are certain, with a warning (docs/formats.md). */
@@ -117,6 +122,16 @@ struct ih_decoder {
     enum ih_status (*read_planes)(void *state, uint8_t *buffer, size_t size_bytes,
                                   struct ih_planes *planes, struct ih_error *err);
 
+    /*
+     * Goes on to the next image of the file, after read has returned 0 pixels and only with
+     * options.takes_frames. NULL: a file has one image, and another file may follow it.
+     *
+     * info        of open: updated where this image differs from the one before
+     * *has_next   true: read returns its pixels; false: there are no more images
+     */
+    enum ih_status (*next)(void *state, struct ih_image_info *info, bool *has_next,
+                           struct ih_error *err);
+
     void (*close)(void *state);
 };
 
@@ -166,8 +181,8 @@ bool ih_probe_preview(const uint8_t *head, size_t size_bytes); /* false: chosen 
 
 /*
  * Decodes outside this process: in a sandbox, for formats whose library is not trusted. The caller
- * of the decoders provides it. It serves one worker, one image at a time. open, read and close are
- * those of struct ih_decoder.
+ * of the decoders provides it. It serves one worker, one image at a time. open, read, next and
+ * close are those of struct ih_decoder. next also goes on to a file that follows in src.
  *
  * index   of the decoder in ih_decoders
  * src     an open file of which at most a buffer has been read
@@ -179,6 +194,7 @@ struct ih_remote_decoder {
                            struct ih_error *err);
     enum ih_status (*read)(struct ih_remote_decoder *remote, uint8_t *pixels,
                            size_t capacity_pixels, size_t *n_pixels, struct ih_error *err);
+    enum ih_status (*next)(struct ih_remote_decoder *remote, bool *has_next, struct ih_error *err);
     void (*close)(struct ih_remote_decoder *remote); /* also ends an unfinished image */
 };
 
@@ -239,6 +255,22 @@ enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_
 /* Whether another image begins where the decoder stopped, after its last pixel: on a stream, images
  * may follow each other. Always false with a decoder process. */
 bool ih_decode_has_next(struct ih_decode *decode);
+
+/*
+ * Goes on to the next image of the input: of the file, or a file that follows it. Call it after 0
+ * pixels and with options.takes_frames.
+ *
+ * options     those of ih_decode_open
+ * *has_next   true: d is at the start of the image; false: there are no more images
+ *
+ * Returns as ih_decode_open. Close d in every case.
+ */
+enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_options *options,
+                              bool *has_next, struct ih_error *err);
+
+/* The decoder of the image at the start of the unread bytes, one with a signature; NULL: none.
+ * Consumes the rest of a PNG before it. */
+const struct ih_decoder *ih_decode_following(struct ih_source *src);
 
 void ih_decode_close(struct ih_decode *d);
 

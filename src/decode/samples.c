@@ -18,8 +18,22 @@ void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bi
     s->n_planes = s->n_colour + has_alpha;
     s->n_channels = (kind == IH_SAMPLES_GRAY ? 1 : 3) + (unsigned)has_alpha;
     s->is_inverted = is_inverted;
+    s->has_range = false;
     for (uint32_t v = 0; v <= max; v++)
         s->scaled[v] = ih_sample_scale(v, max);
+}
+
+void ih_samples_fill_16(uint8_t *scaled, struct ih_sample_range range)
+{
+    for (unsigned v = 0; v <= UINT16_MAX; v++)
+        scaled[v] = ih_sample_scale_range(v, range);
+}
+
+void ih_samples_set_range(struct ih_samples *s, struct ih_sample_range range)
+{
+    s->has_range = s->bits == 16 && range.high > 0;
+    if (s->has_range)
+        ih_samples_fill_16(s->scaled, range);
 }
 
 /* Sample i, which need not start or end at a byte boundary. */
@@ -34,13 +48,19 @@ static unsigned sample(const struct ih_samples *s, const uint8_t *bytes, size_t 
 
 /* Converts n samples of a plane, from sample x on, to 8 bits. Palette indices stay as they are. */
 static void load(const struct ih_samples *s, const struct ih_sample_plane *plane, bool is_index,
-                 size_t x, size_t n, uint8_t *out)
+                 bool is_alpha, size_t x, size_t n, uint8_t *out)
 {
     const uint8_t *bytes = plane->bytes;
     const size_t step = plane->step, first = plane->first + x * step;
     if (s->bits == 8) {
         for (size_t i = 0; i < n; i++)
             out[i] = bytes[first + i * step];
+    } else if (s->bits == 16 && s->has_range && !is_alpha) {
+        for (size_t i = 0; i < n; i++) {
+            uint16_t v;
+            memcpy(&v, bytes + 2 * (first + i * step), sizeof v);
+            out[i] = s->scaled[v];
+        }
     } else if (s->bits == 16) {
         for (size_t i = 0; i < n; i++) {
             uint16_t v;
@@ -99,7 +119,8 @@ void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane
     for (size_t x = 0; x < n; x += PIECE, pixels += PIECE * s->n_channels) {
         const size_t n_here = n - x < PIECE ? n - x : PIECE;
         for (unsigned p = 0; p < s->n_planes; p++)
-            load(s, &planes[p], s->kind == IH_SAMPLES_PALETTE && p == 0, x, n_here, values[p]);
+            load(s, &planes[p], s->kind == IH_SAMPLES_PALETTE && p == 0, p >= s->n_colour, x,
+                 n_here, values[p]);
         put_colours(s, values, n_here, pixels);
         for (size_t i = 0; i < n_here && s->n_planes > s->n_colour; i++)
             pixels[i * s->n_channels + s->n_channels - 1] = values[s->n_colour][i];

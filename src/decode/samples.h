@@ -5,9 +5,7 @@
 #ifndef IH_DECODE_SAMPLES_H
 #define IH_DECODE_SAMPLES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "counts/result.h"
 
 enum ih_sample_kind { IH_SAMPLES_GRAY, IH_SAMPLES_RGB, IH_SAMPLES_CMYK, IH_SAMPLES_PALETTE };
 enum { IH_SAMPLES_PLANES_MAX = 5 }; /* CMYK and alpha */
@@ -20,12 +18,19 @@ struct ih_samples {
     unsigned n_channels; /* of the resulting pixels */
     uint8_t palette[256][3];
     uint8_t scaled[65536]; /* the 8-bit value of each sample value */
+    bool has_range;        /* 16-bit colour samples go through scaled */
     bool is_inverted;      /* gray where 0 is white; does not affect alpha */
 };
 
 /* Sets every field except palette. A sample v becomes round(v * 255 / (2^bits - 1)). */
 void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bits, bool has_alpha,
                      bool is_inverted);
+
+/* Fills the table of 16-bit colour samples, uint8 [65536]. */
+void ih_samples_fill_16(uint8_t *scaled, struct ih_sample_range range);
+
+/* Applies the range to colour samples of 16 bits. Others are left alone. */
+void ih_samples_set_range(struct ih_samples *s, struct ih_sample_range range);
 
 /* One plane of a row: the samples at index first, first + step, ... of bytes. */
 struct ih_sample_plane {
@@ -52,6 +57,16 @@ static inline uint8_t ih_sample_scale(uint64_t v, uint64_t max)
 static inline uint8_t ih_sample_scale_16(unsigned v)
 {
     return (uint8_t)((v * 255u + 32895u) >> 16);
+}
+
+/* The same for a 16-bit colour sample of this range. */
+static inline uint8_t ih_sample_scale_range(unsigned v, struct ih_sample_range range)
+{
+    if (range.high == 0)
+        return ih_sample_scale_16(v);
+    return v <= range.low    ? 0
+           : v >= range.high ? 255
+                             : ih_sample_scale(v - range.low, (uint64_t)(range.high - range.low));
 }
 
 /* The RGB value of inks C and K: round((255 - C)(255 - K) / 255). */

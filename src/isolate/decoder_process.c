@@ -437,6 +437,8 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
     request.held_bytes_max = options->held_bytes_max;
     request.budget_bytes = options->budget ? options->budget->size_bytes : 0;
     request.is_lenient = options->is_lenient;
+    request.takes_frames = options->takes_frames;
+    request.sample_range = options->sample_range;
     request.at_end = src->at_end;
     request.is_from_start = src->is_from_start;
     request.file_bytes = UINT64_MAX;
@@ -453,12 +455,31 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
            ih_wire_send(p->socket, src->next, request.n_read, &p->patience);
 }
 
+/* What the process says about the image that it has opened. */
+static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error *err)
+{
+    struct ih_wire_reply r;
+    enum ih_status status = next_reply(p, &r, err);
+    if (status != IH_OK)
+        return status;
+    if (r.kind != IH_WIRE_OPENED || r.info.n_channels < 1 || r.info.n_channels > IH_CHANNELS_MAX ||
+        r.info.source_depth > 32 ||
+        !ih_pixel_order_is_possible(&r.info.order, r.info.width, r.info.height))
+        return fail_nonsense(p, err);
+    p->n_channels = r.info.n_channels;
+    p->info->order = r.info.order;
+    p->info->width = r.info.width;
+    p->info->height = r.info.height;
+    p->info->n_channels = r.info.n_channels;
+    p->info->source_depth = r.info.source_depth;
+    return IH_OK;
+}
+
 static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned index,
                                  struct ih_source *src, const struct ih_decode_options *options,
                                  struct ih_image_info *info, struct ih_error *err)
 {
     struct ih_decoder_process *p = process_of(remote);
-    struct ih_wire_reply r;
     uint64_t n_bytes;
     if (provide(p, index, err) != IH_OK)
         return err->status;
@@ -472,6 +493,7 @@ static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned inde
     p->is_busy = true;
     p->budget = options->budget;
     p->n_pixels_left = 0;
+    p->has_next = false;
     int file = src->fd >= 0 ? src->fd : ih_shared_file(src->memory, src->memory_bytes);
     if (file < 0)
         return ih_error_errno(err, errno, "cannot hand the image to a decoder process");
@@ -480,21 +502,24 @@ static enum ih_status open_image(struct ih_remote_decoder *remote, unsigned inde
         close(file);
     if (!is_sent)
         return fail_silent(p, err);
-    enum ih_status status = next_reply(p, &r, err);
-    if (status != IH_OK)
-        return status;
-    if (r.kind != IH_WIRE_OPENED || r.info.n_channels < 1 || r.info.n_channels > IH_CHANNELS_MAX ||
-        r.info.source_depth > 32 ||
-        !ih_pixel_order_is_possible(&r.info.order, r.info.width, r.info.height))
-        return fail_nonsense(p, err);
+    p->takes_frames = options->takes_frames;
     p->info = info;
-    p->n_channels = r.info.n_channels;
-    info->width = r.info.width;
-    info->height = r.info.height;
-    info->n_channels = r.info.n_channels;
-    info->source_depth = r.info.source_depth;
-    info->order = r.info.order;
-    return IH_OK;
+    return receive_info(p, err);
+}
+
+/* Goes on to the next image, which the process has announced or not. */
+static enum ih_status next_image(struct ih_remote_decoder *remote, bool *has_next,
+                                 struct ih_error *err)
+{
+    struct ih_decoder_process *p = process_of(remote);
+    *has_next = p->has_next;
+    p->has_next = false;
+    if (!*has_next)
+        return IH_OK;
+    renew_patience(p);
+    allow_cpu_seconds(p, p->is_pipe && has_timeout(p, cpu_seconds_max(p)) ? p->timeout_s
+                                                                          : cpu_seconds_max(p));
+    return receive_info(p, err);
 }
 
 /* Takes over what a decoder completes with the last pixel, in valid bits and values only. */
@@ -529,8 +554,12 @@ static enum ih_status read_pixels(struct ih_remote_decoder *remote, uint8_t *pix
         if (status != IH_OK)
             return status;
         if (r.kind == IH_WIRE_DONE) {
+            if (r.n > p->takes_frames)
+                return fail_nonsense(p, err);
             complete_info(p->info, &r.info);
-            end_image(p);
+            p->has_next = r.n == 1;
+            if (!p->has_next)
+                end_image(p);
             return IH_OK;
         }
         if (r.kind != IH_WIRE_PIXELS || r.n == 0 ||
@@ -564,7 +593,7 @@ void ih_decoder_process_init(struct ih_decoder_process *p,
                              const struct ih_decoder_process_command *command)
 {
     *p = (struct ih_decoder_process){
-        .remote = {open_image, read_pixels, close_image},
+        .remote = {open_image, read_pixels, next_image, close_image},
         .command = command,
     };
 }

@@ -19,7 +19,8 @@
  * the worker. It ignores the signals that end the program.
  *
  *     worker: request (decoder, limits, bytes already read; the open file)  ->  decoder process
- *     decoder process: opened | failed, pixels ..., done | failed; in between: budget questions
+ *     decoder process: opened | failed, pixels ..., done | failed; in between: budget questions.
+ *     With takes_frames, the next image follows done.
  *
  * Messages go through a socket, pixels through shared memory (wire.h).
  */
@@ -79,7 +80,8 @@ struct ih_decoder_process {
     struct ih_wire_patience patience; /* for the start, then for each image */
 
     /* The current image: */
-    bool is_busy, is_pipe;
+    bool is_busy, is_pipe, takes_frames;
+    bool has_next;            /* announced: it follows */
     struct ih_budget *budget; /* borrowed, or NULL */
     unsigned timeout_s;       /* 0: only the limits above */
     uint64_t taken_bytes;     /* from the budget, for the process */

@@ -143,22 +143,62 @@ static enum ih_status send_long_rows(struct server *s, const struct ih_decoder *
 
 /* ---- images ---- */
 
+static enum ih_status send_image(struct server *s, const struct ih_decoder *decoder, void *state,
+                                 const struct ih_image_info *info, struct ih_error *err)
+{
+    struct ih_wire_reply opened = {.kind = IH_WIRE_OPENED, .info = *info};
+    opened.info.format = NULL;
+    send_reply(&opened);
+    const bool has_long_rows = info->width > IH_DECODER_PROCESS_PIECE_BYTES / info->n_channels;
+    return has_long_rows ? send_long_rows(s, decoder, state, info, err)
+                         : send_pixels(s, decoder, state, info->n_channels, err);
+}
+
+/* Goes on to the next image: of the file, or the file of this format that follows. *state is NULL
+ * after a failure to open that. */
+static enum ih_status go_on(struct server *s, const struct ih_decoder *decoder,
+                            const struct ih_decode_options *options, struct ih_image_info *info,
+                            void **state, bool *has_next, struct ih_error *err)
+{
+    *has_next = false;
+    if (decoder->next)
+        return decoder->next(*state, info, has_next, err);
+    const struct ih_decoder *following = ih_decode_following(&s->src);
+    *has_next = following == decoder;
+    if (following != decoder) {
+        info->warnings |= following ? IH_WARNING_MORE_IMAGES : 0;
+        return IH_OK;
+    }
+    decoder->close(*state);
+    *state = NULL;
+    *info = (struct ih_image_info){.format = NULL};
+    ih_source_split(&s->src);
+    return decoder->open(&s->src, options, info, state, err);
+}
+
+/* info: in the end, of the last image */
 static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
                              const struct ih_decode_options *options, struct ih_image_info *info,
                              struct ih_error *err)
 {
-    struct ih_wire_reply opened = {.kind = IH_WIRE_OPENED};
     void *state = NULL;
+    bool has_next = true;
+    if (options->takes_frames && !decoder->next)
+        ih_source_split(&s->src);
     enum ih_status status = decoder->open(&s->src, options, info, &state, err);
-    if (status != IH_OK)
-        return status;
-    opened.info = *info;
-    opened.info.format = NULL;
-    send_reply(&opened);
-    const bool has_long_rows = info->width > IH_DECODER_PROCESS_PIECE_BYTES / info->n_channels;
-    status = has_long_rows ? send_long_rows(s, decoder, state, info, err)
-                           : send_pixels(s, decoder, state, info->n_channels, err);
-    decoder->close(state);
+    while (status == IH_OK && has_next) {
+        status = send_image(s, decoder, state, info, err);
+        if (status != IH_OK || !options->takes_frames)
+            break;
+        struct ih_wire_reply done = {.kind = IH_WIRE_DONE, .n = 1, .info = *info};
+        ih_sandbox_allow_seconds(0, IH_DECODER_PROCESS_CPU_SECONDS_MAX);
+        status = go_on(s, decoder, options, info, &state, &has_next, err);
+        done.info.format = NULL;
+        if (status != IH_OK || has_next)
+            send_reply(&done);
+    }
+    if (state)
+        decoder->close(state);
     info->format = NULL;
     return status;
 }
@@ -170,7 +210,9 @@ static void serve_one(struct server *s, const struct ih_decoder *const *decoders
     struct ih_wire_reply last = {.kind = IH_WIRE_DONE};
     struct ih_decode_options options = {.max_pixels = request->max_pixels,
                                         .held_bytes_max = request->held_bytes_max,
-                                        .is_lenient = request->is_lenient};
+                                        .is_lenient = request->is_lenient,
+                                        .takes_frames = request->takes_frames,
+                                        .sample_range = request->sample_range};
     s->budget = (struct ih_budget){.ask = ask, .size_bytes = request->budget_bytes};
     if (request->budget_bytes)
         options.budget = &s->budget;

@@ -18,7 +18,8 @@ struct ih_wire_request {
     uint32_t n_read;
     uint64_t max_pixels, held_bytes_max;
     uint64_t budget_bytes; /* the budget's size; 0: no budget */
-    bool is_lenient;
+    struct ih_sample_range sample_range;
+    bool is_lenient, takes_frames;
     bool at_end;         /* the file holds no more than the n_read bytes */
     bool is_from_start;  /* the file may be read from its start again */
     uint64_t file_bytes; /* size of a regular file, else UINT64_MAX */
@@ -27,7 +28,8 @@ struct ih_wire_request {
 enum ih_wire_kind {
     IH_WIRE_OPENED, /* info */
     IH_WIRE_PIXELS, /* n pixels in the current piece of memory */
-    IH_WIRE_DONE,   /* info: what is complete only now */
+    IH_WIRE_DONE,   /* info: what is complete only now; n = 1: OPENED or FAILED of the next image
+                       follows, only with takes_frames */
     IH_WIRE_FAILED, /* error */
     IH_WIRE_TAKE,   /* n bytes of the budget; the answer is a struct ih_error */
     IH_WIRE_TRY,    /* answered too */

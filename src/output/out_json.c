@@ -215,7 +215,9 @@ static void put_not_applied(FILE *f, unsigned not_applied)
 
 static void put_settings(FILE *f, const struct ih_result *r)
 {
-    put_string(f, "reduction", IH_REDUCTION);
+    char reduction[IH_REDUCTION_BYTES];
+    ih_reduction_print(r->sample_range, reduction);
+    put_string(f, "reduction", reduction);
     put_string(f, "luma_weights", r->spec.luma->name);
     put_string(f, "alpha", ih_alpha_name(r->alpha));
     if (r->region)

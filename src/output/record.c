@@ -399,7 +399,7 @@ static bool use_settings(struct ih_record_reader *r, struct ih_json_in *in, bool
         return ih_json_fail(in, "unknown luma weights");
     if (high >= IH_BINS || low >= high)
         return ih_json_fail(in, "clip limits that contradict each other");
-    if (!is_old && (!from->reduction || strcmp(from->reduction, IH_REDUCTION) != 0))
+    if (!is_old && (!from->reduction || !ih_reduction_parse(from->reduction, &to->sample_range)))
         return ih_json_fail(in, "an unknown reduction of deeper samples");
     if ((from->region && (ih_region_parse(from->region, &region, &ignored) != IH_OK ||
                           strcmp(region.text, from->region) != 0)) ||

@@ -134,50 +134,123 @@ static bool leave_records(const struct ih_pipeline_options *options, const struc
     return true;
 }
 
-/* Checks that an opened source is no output, finds its decoder and counts it. */
-static enum ih_status count_source(const struct ih_pipeline_options *options,
-                                   const struct ih_input *input, struct ih_lane *lane,
-                                   struct ih_source *src, struct ih_result *result)
+/* Counts the image that decode is at. mask: the input's own, or empty. */
+static enum ih_status count_image(const struct ih_pipeline_options *options,
+                                  const struct ih_mask *mask, struct ih_decode *decode,
+                                  struct ih_lane *lane, struct ih_result *result)
+{
+    result->spec = (struct ih_count_spec){decode->info.n_channels, options->luma, options->clip_low,
+                                          options->clip_high};
+    result->decoder_version = result->library = decode->decoder->version();
+    const enum ih_status status = count_selected(options, mask, decode, lane, result);
+    result->info = decode->info;
+    return status;
+}
+
+static void begin_result(const struct ih_pipeline_options *options, const struct ih_input *input,
+                         struct ih_result *result)
+{
+    memset(result, 0, sizeof *result);
+    result->path = input->path;
+    result->region = options->select.region ? options->select.region->text : NULL;
+    result->mask = options->select.mask;
+    result->sample_range = options->decode.sample_range;
+    result->alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+}
+
+/* Takes the time of reading out of that of decoding. *read_ns: of src when it was last taken. */
+static void split_times(struct ih_result *result, const struct ih_source *src, uint64_t *read_ns)
+{
+    const uint64_t more_ns = src->read_ns - *read_ns;
+    result->times.read_ns += more_ns;
+    result->times.decode_ns -= more_ns;
+    *read_ns = src->read_ns;
+}
+
+/* Goes on to further images as long as there are some. Returns the number of the last, or of the
+ * one that failed; its result is in result. */
+static uint64_t count_frames(const struct ih_pipeline_options *options,
+                             const struct ih_input *input, struct ih_lane *lane,
+                             const struct ih_mask *mask, struct ih_decode *decode,
+                             const struct ih_frames *frames, uint64_t *read_ns,
+                             struct ih_result *result)
+{
+    uint64_t number = 1;
+    while (result->status == IH_OK) {
+        struct ih_error error = {0};
+        bool has_next = false;
+        uint64_t last_ns = ih_clock_ns();
+        split_times(result, decode->src, read_ns);
+        const enum ih_status status = ih_decode_next(decode, &options->decode, &has_next, &error);
+        const uint64_t next_ns = lap(&last_ns);
+        if (status == IH_OK && !has_next) {
+            result->times.decode_ns += next_ns;
+            break;
+        }
+        if (!frames->take(frames->user, number++, result))
+            break;
+        begin_result(options, input, result);
+        result->times.decode_ns = next_ns;
+        result->status = status;
+        result->error = error;
+        if (status == IH_OK)
+            result->status = count_image(options, mask, decode, lane, result);
+    }
+    return number;
+}
+
+/* Whether the input has images that were not counted. */
+static bool has_more_images(const struct ih_pipeline_options *options, const struct ih_input *input,
+                            struct ih_decode *decode, uint64_t number)
+{
+    return decode->info.n_frames > number ||
+           ((input->is_stdin || options->decode.raw_width || options->decode.takes_frames) &&
+            ih_decode_has_next(decode));
+}
+
+/* Checks that an opened source is no output, finds its decoder and counts it. Returns the number of
+ * the image that result describes. */
+static uint64_t count_source(const struct ih_pipeline_options *options,
+                             const struct ih_input *input, struct ih_lane *lane,
+                             struct ih_source *src, const struct ih_frames *frames,
+                             uint64_t *read_ns, struct ih_result *result)
 {
     struct ih_error *err = &result->error, conflict = {0}, no_mask = {0};
     struct ih_file_identity id;
     struct ih_decode decode;
     struct ih_mask mask;
+    uint64_t number = 1;
     if (ih_source_identity(src, &id))
         ih_check_not_output(&id, options->outputs, options->n_outputs, &conflict);
     uint64_t last_ns = ih_clock_ns();
     find_mask(options, input, &mask, &no_mask);
-    enum ih_status status = ih_decode_open(&decode, src, &options->decode, err);
+    result->status = ih_decode_open(&decode, src, &options->decode, err);
     result->times.decode_ns += lap(&last_ns);
-    bool is_open = status == IH_OK;
+    bool is_open = result->status == IH_OK;
     /* In a directory walk, an output that is not an image is skipped like any other such file. */
-    if (conflict.status != IH_OK && (input->is_named || status != IH_UNKNOWN)) {
+    if (conflict.status != IH_OK && (input->is_named || result->status != IH_UNKNOWN)) {
         *err = conflict;
-        status = conflict.status;
+        result->status = conflict.status;
     }
-    if (status == IH_OK && no_mask.status != IH_OK) {
+    if (result->status == IH_OK && no_mask.status != IH_OK) {
         *err = no_mask;
-        status = no_mask.status;
+        result->status = no_mask.status;
     }
-    if (status == IH_UNKNOWN)
+    if (result->status == IH_UNKNOWN)
         leave_records(options, input, src, result);
-    if (status == IH_OK) {
-        result->spec = (struct ih_count_spec){decode.info.n_channels, options->luma,
-                                              options->clip_low, options->clip_high};
-        result->decoder_version = result->library = decode.decoder->version();
-        status = count_selected(options, &mask, &decode, lane, result);
-        result->info = decode.info;
-        if (status == IH_OK &&
-            (decode.info.n_frames > 1 || (input->is_stdin && ih_decode_has_next(&decode))))
-            result->info.warnings |= IH_WARNING_MORE_IMAGES;
-    }
+    if (result->status == IH_OK)
+        result->status = count_image(options, &mask, &decode, lane, result);
+    if (result->status == IH_OK && frames)
+        number = count_frames(options, input, lane, &mask, &decode, frames, read_ns, result);
+    if (result->status == IH_OK && has_more_images(options, input, &decode, number))
+        result->info.warnings |= IH_WARNING_MORE_IMAGES;
     if (is_open) {
         last_ns = ih_clock_ns();
         ih_decode_close(&decode);
         result->times.decode_ns += lap(&last_ns);
     }
     ih_mask_release(&mask, options->select.mask_budget);
-    return status;
+    return number;
 }
 
 bool ih_input_may_be_archive(const struct ih_pipeline_options *options,
@@ -212,20 +285,17 @@ enum ih_status ih_input_open(const struct ih_pipeline_options *options,
     return status;
 }
 
-void ih_count_source(const struct ih_pipeline_options *options, const struct ih_input *input,
-                     struct ih_lane *lane, struct ih_source *src, struct ih_result *result)
+uint64_t ih_count_source(const struct ih_pipeline_options *options, const struct ih_input *input,
+                         struct ih_lane *lane, struct ih_source *src,
+                         const struct ih_frames *frames, struct ih_result *result)
 {
-    struct ih_times *times = &result->times;
-    const uint64_t open_ns = src->read_ns;
-    memset(result, 0, sizeof *result);
-    result->path = input->path;
-    result->alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
-    result->region = options->select.region ? options->select.region->text : NULL;
-    result->mask = options->select.mask;
-    result->status = count_source(options, input, lane, src, result);
-    times->read_ns = src->read_ns;
-    times->decode_ns -= src->read_ns - open_ns; /* the decoder does the reading */
+    uint64_t read_ns = src->read_ns;
+    begin_result(options, input, result);
+    result->times.read_ns = read_ns;
+    const uint64_t number = count_source(options, input, lane, src, frames, &read_ns, result);
+    split_times(result, src, &read_ns);
     ih_source_close(src);
+    return number;
 }
 
 void ih_count_input(const struct ih_pipeline_options *options, const struct ih_input *input,
@@ -233,7 +303,7 @@ void ih_count_input(const struct ih_pipeline_options *options, const struct ih_i
 {
     struct ih_error error = {0};
     if (open_source(input, src, &error) == IH_OK) {
-        ih_count_source(options, input, lane, src, result);
+        ih_count_source(options, input, lane, src, NULL, result);
         return;
     }
     memset(result, 0, sizeof *result);

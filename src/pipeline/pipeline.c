@@ -5,6 +5,10 @@
  * before the slot of its archive. Results are taken from the front. A worker that looks for work
  * prefers members of open archives, the first archive first, to a new input.
  *
+ * Of several images in an input, each but the last gets a slot before that of the input. A worker
+ * that counts them waits for the taker only if the input is at the front of the list. Further back
+ * it may hold memory that an input before it waits for.
+ *
  * Only one worker at a time fetches an input, and one at a time reads an archive, both without the
  * lock: a slow directory walk or archive holds up neither results nor busy workers.
  */
@@ -17,7 +21,9 @@
 #include "decode/archive.h"
 #include "jpeg_gpu/offload.h"
 
+#include <inttypes.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +45,8 @@ struct slot {
     bool is_ready;               /* to be taken */
     bool has_result;             /* an archive has one only if it failed */
     struct ih_input input;
+    struct slot *whole;           /* of the input that this is an image of; NULL: none */
+    uint64_t n_frames_waiting;    /* of this input */
     struct open_archive *archive; /* owned by the archive's own slot; NULL: neither */
     struct ih_result result;
 };
@@ -60,6 +68,7 @@ struct pipeline {
 
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t on_work, on_result;   /* workers wait for the first, the taker for the second */
+    pthread_cond_t on_frame;             /* workers wait for frames to be taken */
     struct slot *first, *last;           /* the list */
     uint64_t n_inputs, n_inputs_waiting; /* started; and not taken */
     uint64_t n_members_waiting;          /* of all archives */
@@ -107,9 +116,13 @@ static void remove_first(struct pipeline *p)
     struct slot *slot = p->first;
     p->first = slot->after;
     *(p->first ? &p->first->before : &p->last) = NULL;
-    if (!slot->input.is_member)
+    if (slot->whole) {
         p->n_inputs_waiting--;
-    else {
+        slot->whole->n_frames_waiting--;
+        pthread_cond_broadcast(&p->on_frame);
+    } else if (!slot->input.is_member) {
+        p->n_inputs_waiting--;
+    } else {
         p->n_members_waiting--;
         slot->archive->n_waiting--;
     }
@@ -117,12 +130,20 @@ static void remove_first(struct pipeline *p)
 
 static void free_slot(struct slot *slot)
 {
-    if (slot->archive && !slot->input.is_member) {
+    if (slot->archive && !slot->input.is_member && !slot->whole) {
         ih_archive_close(slot->archive->reader);
         free(slot->archive);
     }
     free(slot->input.path);
     free(slot);
+}
+
+/* Starts no more inputs, and ends those of several images. The caller holds the lock. */
+static void stop(struct pipeline *p)
+{
+    p->is_stopping = true;
+    pthread_cond_broadcast(&p->on_work);
+    pthread_cond_broadcast(&p->on_frame);
 }
 
 /* Hands a slot to the taker, with its result or without. */
@@ -132,8 +153,7 @@ static void finish(struct pipeline *p, struct slot *slot, bool has_result)
     pthread_mutex_lock(&p->lock);
     if (has_result && result->status == IH_UNAVAILABLE) {
         p->error = result->error; /* no device or decoder process: every input would fail */
-        p->is_stopping = true;
-        pthread_cond_broadcast(&p->on_work);
+        stop(p);
     }
     result->shard = p->options->shard;
     result->n_shards = p->options->n_shards;
@@ -181,6 +201,101 @@ static void close_worker(struct worker *w)
     free(w->file.bytes);
 }
 
+/* ---- inputs of several images ---- */
+
+/* "a.gif#2"; owned by the caller, or NULL. */
+static char *frame_path(const char *path, uint64_t number)
+{
+    enum { NUMBER_BYTES = 22 };
+    const size_t size = strlen(path) + NUMBER_BYTES;
+    char *frame = malloc(size);
+    if (frame)
+        snprintf(frame, size, "%s#%" PRIu64, path, number);
+    return frame;
+}
+
+/* An input that a worker counts image by image. */
+struct frames {
+    struct pipeline *pipeline;
+    struct slot *whole;
+    struct ih_lane *lane;
+};
+
+/* Waits for room if the input is at the front. Returns false if the run is ending. */
+static bool wait_for_room(struct pipeline *p, const struct slot *whole)
+{
+    pthread_mutex_lock(&p->lock);
+    while (!p->is_stopping && whole->n_frames_waiting >= WINDOW_OF_SLOW_TAKER &&
+           p->first->whole == whole)
+        pthread_cond_wait(&p->on_frame, &p->lock);
+    const bool is_going_on = !p->is_stopping;
+    pthread_mutex_unlock(&p->lock);
+    return is_going_on;
+}
+
+static void fail_for_memory(struct pipeline *p)
+{
+    pthread_mutex_lock(&p->lock);
+    ih_error_set(&p->error, IH_MEMORY, "out of memory");
+    stop(p);
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* Gives an image but the last its slot. */
+static bool take_frame(void *user, uint64_t number, const struct ih_result *result)
+{
+    const struct frames *f = user;
+    struct pipeline *p = f->pipeline;
+    struct slot *slot = malloc(sizeof *slot);
+    char *path = slot ? frame_path(f->whole->input.path, number) : NULL;
+    if (!path) {
+        free(slot);
+        fail_for_memory(p);
+        return false;
+    }
+    memset(slot, 0, offsetof(struct slot, result));
+    slot->whole = f->whole;
+    slot->number = f->whole->number;
+    slot->member = f->whole->member;
+    slot->input = f->whole->input;
+    slot->input.path = path;
+    slot->input.bytes = NULL;
+    slot->result = *result;
+    slot->result.path = path;
+    if (result->status == IH_OK)
+        slot->result.counted_by = ih_lane_description(f->lane);
+    pthread_mutex_lock(&p->lock);
+    insert(p, slot, f->whole);
+    f->whole->n_frames_waiting++;
+    p->n_inputs_waiting++;
+    pthread_mutex_unlock(&p->lock);
+    finish(p, slot, true);
+    return wait_for_room(p, f->whole);
+}
+
+/* Counts an open input, image by image if that is wanted. Its own slot gets the last one. */
+static void count_source(struct pipeline *p, struct worker *w, struct slot *slot)
+{
+    struct ih_result *result = &slot->result;
+    struct frames user = {p, slot, w->lane};
+    const struct ih_frames frames = {take_frame, &user};
+    const bool takes_frames = w->options.decode.takes_frames;
+    const uint64_t number = ih_count_source(&w->options, &slot->input, w->lane, &w->src,
+                                            takes_frames ? &frames : NULL, result);
+    char *path = number > 1 ? frame_path(slot->input.path, number) : NULL;
+    if (result->status == IH_OK)
+        result->counted_by = ih_lane_description(w->lane);
+    if (number == 1)
+        return;
+    if (!path) {
+        fail_for_memory(p);
+        return;
+    }
+    free(slot->input.path);
+    slot->input.path = path;
+    result->path = path;
+}
+
 static void count_input(struct worker *w, const struct ih_input *input, struct ih_result *result)
 {
     ih_count_input(&w->options, input, w->lane, &w->src, result);
@@ -221,6 +336,7 @@ static void on_offloaded(void *pipeline, void *ticket, struct ih_result *result,
         count_given_back(p, &slot->input, result);
     else if (p->options->skips_transparent)
         result->alpha = IH_ALPHA_SKIP_TRANSPARENT;
+    result->sample_range = p->options->decode.sample_range;
     finish(p, slot, true);
     pthread_mutex_lock(&p->lock);
     p->n_offloaded--;
@@ -383,7 +499,15 @@ static void work_on_member(struct pipeline *p, struct worker *w, struct slot *sl
 {
     const bool is_counted = is_mine(p, slot->number, slot->member);
     if (is_counted) {
-        count_input(w, &slot->input, &slot->result);
+        struct ih_result *result = &slot->result;
+        bool is_archive; /* members are none */
+        memset(result, 0, sizeof *result);
+        result->path = slot->input.path;
+        result->status =
+            ih_input_open(&w->options, &slot->input, &w->src, &is_archive, &result->error);
+        if (result->status == IH_OK)
+            count_source(p, w, slot);
+        ih_source_close(&w->src);
         slot->result.times.read_ns = w->member.read_ns;
     }
     slot->input.bytes = NULL;
@@ -455,9 +579,7 @@ static void work_on_input(struct pipeline *p, struct worker *w, struct slot *slo
     if (is_offloaded)
         return;
     if (is_counted && result->status == IH_OK)
-        ih_count_source(&w->options, &slot->input, w->lane, &w->src, result);
-    if (is_counted && result->status == IH_OK)
-        result->counted_by = ih_lane_description(w->lane);
+        count_source(p, w, slot);
     ih_source_close(&w->src);
     if (is_counted)
         ih_offload_counted(&p->offload, &w->file, result);
@@ -474,6 +596,8 @@ static enum ih_status work_on_inputs(struct pipeline *p, struct worker *w, struc
             return ih_error_set(err, IH_MEMORY, "out of memory");
         slot->is_ready = slot->has_result = false;
         slot->archive = NULL;
+        slot->whole = NULL;
+        slot->n_frames_waiting = 0;
         switch (wait_for_job(p, &archive)) {
         case JOB_NONE:
             free(slot);
@@ -510,8 +634,7 @@ static void *work(void *argument)
     p->n_working--;
     if (error.status != IH_OK) {
         p->error = error;
-        p->is_stopping = true;
-        pthread_cond_broadcast(&p->on_work);
+        stop(p);
     }
     pthread_cond_signal(&p->on_result);
     pthread_mutex_unlock(&p->lock);
@@ -545,8 +668,7 @@ static void take_results(struct pipeline *p)
             pthread_mutex_lock(&p->lock);
             remove_first(p);
             if (!is_taking && !p->is_stopping) {
-                p->is_stopping = true;
-                pthread_cond_broadcast(&p->on_work);
+                stop(p);
             }
             pthread_cond_signal(&p->on_work);
             pthread_mutex_unlock(&p->lock);
@@ -585,7 +707,7 @@ static enum ih_status run_workers(struct pipeline *p, pthread_t *threads, unsign
 /* What the offload queue needs to know. Files that have to be decoded in another way stay out. */
 static struct ih_offload_options offload_options(const struct ih_pipeline_options *o)
 {
-    const bool is_cpu = o->decode.raw_channels || o->decode.isolates_all;
+    const bool is_cpu = o->decode.raw_channels || o->decode.isolates_all || o->decode.takes_frames;
     return (struct ih_offload_options){.side = is_cpu ? IH_JPEG_CPU : o->jpeg,
                                        .n_workers = o->n_threads,
                                        .max_pixels = o->decode.max_pixels,
@@ -608,6 +730,7 @@ enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipelin
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.on_work, NULL);
     pthread_cond_init(&p.on_result, NULL);
+    pthread_cond_init(&p.on_frame, NULL);
     const struct ih_offload_options offload = offload_options(options);
     enum ih_status status = ih_offload_open(&p.offload, &offload, device, on_offloaded, &p, err);
     if (status == IH_OK)
@@ -619,6 +742,7 @@ enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipelin
         remove_first(&p);
         free_slot(slot);
     }
+    pthread_cond_destroy(&p.on_frame);
     pthread_cond_destroy(&p.on_result);
     pthread_cond_destroy(&p.on_work);
     pthread_mutex_destroy(&p.lock);

@@ -104,9 +104,24 @@ enum ih_status ih_input_open(const struct ih_pipeline_options *options,
                              const struct ih_input *input, struct ih_source *src, bool *is_archive,
                              struct ih_error *err);
 
-/* Counts an open input and closes src; the rest is as below. */
-void ih_count_source(const struct ih_pipeline_options *options, const struct ih_input *input,
-                     struct ih_lane *lane, struct ih_source *src, struct ih_result *result);
+/* Gets the results of the images of an input, except that of the last. */
+struct ih_frames {
+    /* number: from 1. Returns false to end the input. */
+    bool (*take)(void *user, uint64_t number, const struct ih_result *result);
+    void *user;
+};
+
+/*
+ * Counts an open input and closes src; the rest is as below.
+ *
+ * frames   with options->decode.takes_frames; else NULL
+ *
+ * Returns the number of the image that result describes, the last one or the one that failed: 1
+ * without further images.
+ */
+uint64_t ih_count_source(const struct ih_pipeline_options *options, const struct ih_input *input,
+                         struct ih_lane *lane, struct ih_source *src,
+                         const struct ih_frames *frames, struct ih_result *result);
 
 /*
  * Counts one input; each worker calls it.

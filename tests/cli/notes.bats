@@ -131,7 +131,7 @@ imghist: 2 inputs have more images than the first, which was counted" ] || fail 
     # shellcheck disable=SC2086 # the values are words
     gray16 a.pgm $values
     imghist_ok a.pgm --csv=stats
-    [ "$stderr" = "imghist: a.pgm: note: its 16-bit samples fill only the lowest bins, like $bits-bit data that was not scaled" ] ||
+    [ "$stderr" = "imghist: a.pgm: note: its 16-bit samples fill only the lowest bins, like $bits-bit data that was not scaled (--depth=$bits scales it)" ] ||
       fail "$values: not $bits"
   done <<'END'
 12 0 100 4095

@@ -26,7 +26,7 @@ accepted() {
 each_option() {
   "$IMGHIST" --help=all | grep -oE '^  (-., )?--[^ ]+' | grep -oE -e '--.*' |
     sed -E 's/\[?=(\[:N,\.\.\.\])?/=/; s/[]|[].*//; s/=N$/=1/; s/=SIZE/=1k/; s/=FILE/=out/; s/=PATH/=c.png/
-            s/=CHANNELS/=3/; s/=NAME/=x/; s/=TEXT/=x/; s#=I/N#=1/2#; s/=SECONDS/=9/; s/=WxH[+]X[+]Y/=1x1+0+0/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/
+            s/=CHANNELS/=3/; s/=NAME/=x/; s/=TEXT/=x/; s#=I/N#=1/2#; s/=SECONDS/=9/; s/=BITS/=12/; s/=WxH[+]X[+]Y/=1x1+0+0/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/
             s/=EXPR/=width>5/'
 }
 
@@ -323,7 +323,7 @@ END
   dot a.pgm
   while read -r option; do
     case $option in
-      --raw=* | --isolate | --kernel=* | --region=* | --mask=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
+      --raw=* | --isolate | --frames | --kernel=* | --region=* | --mask=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
       --bench* | --list | --completion* | --jpeg=*) ;;
       *)
         imghist a.pgm --jpeg=gpu "$option"

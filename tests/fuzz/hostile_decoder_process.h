@@ -74,32 +74,46 @@ static inline void fill_memory(struct ih_shared_pixels *memory, const uint8_t *b
     atomic_store(&memory->n_given_back, n > 0 ? bytes[n / 2] : 0);
 }
 
-/* Decodes the file. Returns its status. */
+/* Reads an opened image. Returns its status. */
+static inline enum ih_status check_image(struct ih_decode *d, struct ih_error *err)
+{
+    enum ih_status status = IH_OK;
+    PROMISED(d->info.n_channels >= 1 && d->info.n_channels <= IH_CHANNELS_MAX);
+    PROMISED(d->info.width == 0 || d->info.height <= HOSTILE_PIXELS_MAX / d->info.width);
+    size_t capacity = ih_decode_row_bytes(d) / d->info.n_channels * 2 + 1, n = 1;
+    uint8_t *pixels = malloc(capacity * d->info.n_channels);
+    PROMISED(pixels);
+    while (n > 0 && (status = ih_decode_read(d, pixels, capacity, &n, err)) == IH_OK) {
+        PROMISED(n <= capacity && d->n_pixels_read <= HOSTILE_PIXELS_MAX);
+        PROMISED(d->info.width == 0 || d->n_pixels_read <= d->info.width * d->info.height);
+    }
+    free(pixels);
+    if (status == IH_OK)
+        PROMISED(d->n_pixels_read == d->info.width * d->info.height);
+    return status;
+}
+
+/* Decodes the file, and the images that follow. Returns its status. */
 static inline enum ih_status check_file(struct ih_decoder_process *process, struct ih_source *src,
                                         struct ih_budget *budget)
 {
     const struct ih_decode_options options = {.max_pixels = HOSTILE_PIXELS_MAX,
                                               .budget = budget,
                                               .remote = &process->remote,
+                                              .takes_frames = true,
                                               .isolates_all = true};
     struct ih_decode d;
     struct ih_error err = {0};
     enum ih_status status = ih_decode_open(&d, src, &options, &err);
-    if (status == IH_OK) {
-        PROMISED(d.info.n_channels >= 1 && d.info.n_channels <= IH_CHANNELS_MAX);
-        PROMISED(d.info.width == 0 || d.info.height <= HOSTILE_PIXELS_MAX / d.info.width);
-        size_t capacity = ih_decode_row_bytes(&d) / d.info.n_channels * 2 + 1, n = 1;
-        uint8_t *pixels = malloc(capacity * d.info.n_channels);
-        PROMISED(pixels);
-        while (n > 0 && (status = ih_decode_read(&d, pixels, capacity, &n, &err)) == IH_OK) {
-            PROMISED(n <= capacity && d.n_pixels_read <= HOSTILE_PIXELS_MAX);
-            PROMISED(d.info.width == 0 || d.n_pixels_read <= d.info.width * d.info.height);
-        }
-        free(pixels);
+    const bool is_open = status == IH_OK;
+    bool has_next = true;
+    while (status == IH_OK && has_next) {
+        status = check_image(&d, &err);
         if (status == IH_OK)
-            PROMISED(d.n_pixels_read == d.info.width * d.info.height);
-        ih_decode_close(&d);
+            status = ih_decode_next(&d, &options, &has_next, &err);
     }
+    if (is_open)
+        ih_decode_close(&d);
     if (status != IH_OK) {
         PROMISED(status == err.status && status != IH_UNKNOWN && status != IH_USAGE &&
                  status != IH_UNAVAILABLE && status != IH_DEVICE && status != IH_CONFLICT);

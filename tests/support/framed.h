@@ -35,6 +35,14 @@ static inline enum ih_status framed_read(struct ih_remote_decoder *remote, uint8
     return IH_OK;
 }
 
+static inline enum ih_status framed_next(struct ih_remote_decoder *remote, bool *has_next,
+                                         struct ih_error *err)
+{
+    (void)remote, (void)err;
+    *has_next = false;
+    return IH_OK;
+}
+
 static inline void framed_close(struct ih_remote_decoder *remote)
 {
     (void)remote;
@@ -54,8 +62,9 @@ static inline struct ih_archive *framed_archive(struct framed *f, const uint8_t 
     const struct ih_decode_options options = {.budget = budget};
     struct ih_source src = {0};
     struct ih_archive *archive = NULL;
-    *f = (struct framed){
-        .remote = {framed_open, framed_read, framed_close}, .next = bytes, .n_left = size};
+    *f = (struct framed){.remote = {framed_open, framed_read, framed_next, framed_close},
+                         .next = bytes,
+                         .n_left = size};
     *remote = &f->remote;
     *remotes = (struct ih_remote_decoders){framed_make, framed_close, remote};
     ih_archive_open(remotes, &src, &options, &archive, NULL);

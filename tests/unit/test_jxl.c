@@ -113,6 +113,31 @@ TEST(every_value)
         assert_kind(&(struct kind){.n_channels = 1, .bits = bits, .has_every_value = true});
 }
 
+/* The range applies to colours of 16 bits alone. */
+TEST(range)
+{
+    static struct file f;
+    const struct ih_sample_range range = {100, 4195};
+    const struct ih_decode_options options = {.max_pixels = MAX_PIXELS, .sample_range = range};
+    for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {
+        for (unsigned bits = 15; bits <= 16; bits++) {
+            const struct kind k = {.n_channels = n_channels, .bits = bits};
+            const unsigned n_colours = n_channels < 3 ? 1 : 3, max = (1u << bits) - 1;
+            write_file(&f, &k);
+            struct decoded d = decode_with(f.bytes, f.n, &options, ALL_ROWS);
+            assert_int_equal(d.n_pixels, N);
+            for (size_t i = 0; i < N * n_channels; i++) {
+                const unsigned v = value(&k, i / n_channels, (unsigned)(i % n_channels));
+                const bool is_ranged = bits == 16 && i % n_channels < n_colours;
+                const unsigned in = v < 100 ? 0 : v > 4195 ? 4095 : v - 100;
+                assert_int_equal(d.pixels[i], is_ranged ? (in * 510 + 4095) / (2 * 4095)
+                                                        : (v * 510 + max) / (2 * max));
+            }
+            free(d.pixels);
+        }
+    }
+}
+
 TEST(lossless)
 {
     for (unsigned n_channels = 1; n_channels <= 4; n_channels++) {

@@ -26,7 +26,8 @@ struct ih_png_file {
     size_t size_max;          /* hold no more than this */
     uint8_t *bytes;           /* owned */
     size_t size, capacity;
-    size_t position; /* of ih_png_file_read */
+    size_t position;                     /* of ih_png_file_read */
+    struct ih_sample_range sample_range; /* only the streaming path applies it */
 };
 
 /* Reads on until `end` bytes are held. False: the input ends before, reading failed, or size_max or

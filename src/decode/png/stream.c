@@ -15,6 +15,8 @@
  * after the end of the zlib stream, which some encoders write as padding.
  */
 #include "decode/png/paths.h"
+#include "decode/read_bytes.h"
+#include "decode/samples.h"
 
 #include <assert.h>
 #include <png.h>
@@ -33,6 +35,7 @@ struct ih_png_stream {
     unsigned pass;                 /* index of passes[] */
     uint32_t next_row;             /* in the pass */
     uint8_t *indices;              /* owned; a row of a palette image, NULL for other kinds */
+    uint8_t *deep;                 /* owned; a row of 16-bit samples; NULL: libpng reduces them */
     struct ih_png_palette palette; /* no entries: not a palette image */
     struct ih_error error;         /* set before each longjmp */
 };
@@ -102,6 +105,7 @@ void ih_png_stream_close(struct ih_png_stream *s)
         return;
     png_destroy_read_struct(&s->png, &s->info, NULL);
     free(s->indices);
+    free(s->deep);
     free(s);
 }
 
@@ -196,12 +200,28 @@ static void start(struct ih_png_stream *s)
             png_set_expand_gray_1_2_4_to_8(s->png);
         if (png_get_valid(s->png, s->info, PNG_INFO_tRNS))
             png_set_tRNS_to_alpha(s->png); /* compares at the full source depth */
-        if (depth == 16)
+        if (depth == 16 && s->file->sample_range.high == 0)
             png_set_scale_16(s->png); /* round(v * 255 / 65535) */
+        else if (depth == 16 && !(s->deep = malloc((size_t)s->width * s->n_channels * 2))) {
+            ih_error_set(&s->error, IH_MEMORY, "out of memory");
+            png_error(s->png, "memory");
+        }
     }
     png_set_benign_errors(s->png, 1); /* they reach on_warning */
     png_start_read_image(s->png);
     s->is_started = true;
+}
+
+/* Reduces a row of 16-bit samples by the range, and alpha as without it. */
+static void reduce_row(const struct ih_png_stream *s, uint32_t width, uint8_t *row)
+{
+    const size_t n = (size_t)width * s->n_channels;
+    const unsigned n_colours = ih_colour_channels(s->n_channels);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned v = ih_be16(s->deep + 2 * i);
+        row[i] = i % s->n_channels < n_colours ? ih_sample_scale_range(v, s->file->sample_range)
+                                               : ih_sample_scale_16(v);
+    }
 }
 
 /* Reads rows of the passes into dst until it is full or the image is complete. May longjmp. */
@@ -221,7 +241,9 @@ static size_t read_rows(struct ih_png_stream *s, uint8_t *dst, size_t capacity)
         if (capacity - n < s->width) /* libpng writes a full row even for a short pass */
             return n;
         uint8_t *row = dst + n * s->n_channels;
-        png_read_row(s->png, s->indices ? s->indices : row, NULL);
+        png_read_row(s->png, s->indices ? s->indices : s->deep ? s->deep : row, NULL);
+        if (s->deep)
+            reduce_row(s, width, row);
         if (s->indices &&
             ih_png_expand_palette(&s->palette, s->indices, width, row, &s->error) != IH_OK)
             png_error(s->png, "palette");

@@ -135,7 +135,7 @@ enum ih_status ih_tiff_open_handle(struct ih_tiff *s, unsigned i, struct ih_erro
     h->tiff = s->lib.TIFFClientOpenExt("file", "rc", h, read_file, write_file, seek_file,
                                        close_file, size_of_file, map_file, unmap_file, options);
     s->lib.TIFFOpenOptionsFree(options);
-    if (!h->tiff)
+    if (!h->tiff || (s->page_at && !s->lib.TIFFSetSubDirectory(h->tiff, s->page_at)))
         return ih_tiff_failed(s, err);
     if (ih_tiff_is_deflate(s, h->tiff)) /* inflate.c says why */
         s->lib.TIFFSetField(h->tiff, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
@@ -195,22 +195,37 @@ static bool open_reader(const struct ih_tiff *s, struct reader *r, uint64_t *at)
     return get(r, r->is_big_tiff ? 8 : 4, r->is_big_tiff ? 8 : 4, at);
 }
 
+/* *at: from a directory to the one after it. */
+static bool follow(const struct reader *r, uint64_t *at)
+{
+    const unsigned entry_bytes = r->is_big_tiff ? 20 : 12, count_bytes = r->is_big_tiff ? 8 : 2;
+    uint64_t n_entries;
+    return get(r, *at, count_bytes, &n_entries) && n_entries <= r->file_bytes / entry_bytes &&
+           get(r, *at + count_bytes + n_entries * entry_bytes, r->is_big_tiff ? 8 : 4, at);
+}
+
 /* A list that leads back to itself never ends. */
 unsigned ih_tiff_n_pages(const struct ih_tiff *s)
 {
     enum { PAGES_MAX = 65535 };
     struct reader r;
-    uint64_t at, n_entries;
+    uint64_t at;
     unsigned n = 0;
     if (!open_reader(s, &r, &at))
         return 0;
-    const unsigned entry_bytes = r.is_big_tiff ? 20 : 12, count_bytes = r.is_big_tiff ? 8 : 2;
     for (; at != 0; n++)
-        if (n == PAGES_MAX || !get(&r, at, count_bytes, &n_entries) ||
-            n_entries > r.file_bytes / entry_bytes ||
-            !get(&r, at + count_bytes + n_entries * entry_bytes, r.is_big_tiff ? 8 : 4, &at))
+        if (n == PAGES_MAX || !follow(&r, &at))
             return 0;
     return n;
+}
+
+bool ih_tiff_next_page(const struct ih_tiff *s, uint64_t *at)
+{
+    struct reader r;
+    if (!open_reader(s, &r, at))
+        return false;
+    *at = s->page_at ? s->page_at : *at;
+    return follow(&r, at);
 }
 
 bool ih_tiff_has_tag(const struct ih_tiff *s, uint16_t tag, uint64_t value)
@@ -219,6 +234,7 @@ bool ih_tiff_has_tag(const struct ih_tiff *s, uint16_t tag, uint64_t value)
     uint64_t at, n_entries, id, is;
     if (!open_reader(s, &r, &at))
         return false;
+    at = s->page_at ? s->page_at : at;
     const unsigned entry_bytes = r.is_big_tiff ? 20 : 12, count_bytes = r.is_big_tiff ? 8 : 2;
     if (!get(&r, at, count_bytes, &n_entries))
         return false;

@@ -17,6 +17,7 @@
     F(int, TIFFGetField, (TIFF *, uint32_t, ...))                                                  \
     F(int, TIFFGetFieldDefaulted, (TIFF *, uint32_t, ...))                                         \
     F(int, TIFFSetField, (TIFF *, uint32_t, ...))                                                  \
+    F(int, TIFFSetSubDirectory, (TIFF *, uint64_t))                                                \
     F(int, TIFFIsTiled, (TIFF *))                                                                  \
     F(uint64_t, TIFFTileRowSize64, (TIFF *))                                                       \
     F(uint64_t, TIFFTileSize64, (TIFF *))                                                          \
@@ -66,6 +67,10 @@ enum ih_tiff_block { IH_TIFF_SCANLINE, IH_TIFF_STRIP, IH_TIFF_TILE };
 struct ih_tiff {
     struct ih_tiff_calls lib;
     struct ih_held held;
+    uint64_t file_taken_bytes; /* of held, for the file alone */
+    uint64_t max_pixels;
+    struct ih_sample_range sample_range;
+    uint64_t page_at; /* offset of the page's directory; 0: the first */
     struct ih_tiff_handle handles[IH_SAMPLES_PLANES_MAX]; /* one, or one for each plane */
     struct ih_samples samples;
     unsigned plane_sample[IH_SAMPLES_PLANES_MAX]; /* the sample of the file that a plane holds */
@@ -85,18 +90,22 @@ struct ih_tiff {
     struct ih_error error;                    /* libtiff's first message */
 };
 
-/* Opens handle i on the file and reads the first directory. */
+/* Opens handle i on the file and reads the page's directory. */
 enum ih_status ih_tiff_open_handle(struct ih_tiff *s, unsigned i, struct ih_error *err);
 
 /* Sets err to libtiff's first message. */
 enum ih_status ih_tiff_failed(const struct ih_tiff *s, struct ih_error *err);
 
-/* Returns true if the first directory in the file, before libtiff's repairs, has this tag with this
- * single integer as its value. */
+/* Returns true if the page's directory in the file, before libtiff's repairs, has this tag with
+ * this single integer as its value. */
 bool ih_tiff_has_tag(const struct ih_tiff *s, uint16_t tag, uint64_t value);
 
 /* The number of pages in the file; 0: the list of directories is damaged, or very long. */
 unsigned ih_tiff_n_pages(const struct ih_tiff *s);
+
+/* *at: the offset of the directory after the page's; 0: there is none. Returns false if the list is
+ * damaged. */
+bool ih_tiff_next_page(const struct ih_tiff *s, uint64_t *at);
 
 /* Sets samples, plane_sample, n_samples, is_planar, is_ycbcr, is_read_twice and ycbcr, or returns
  * IH_UNSUPPORTED or IH_CORRUPT. */

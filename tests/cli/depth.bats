@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+# --depth and --range: 16-bit samples by another rule, exactly. Expected counts come from integers in make_deep.py.
+
+load helpers
+
+# reads FORMAT: this build decodes it.
+reads() { "$IMGHIST" --list | grep "^  $1 " | grep -qv 'not in this build'; }
+
+# counts_of FILE ARG...: the bins of colours and alpha that are not empty.
+counts_of() {
+  local file=$1
+  shift
+  "$IMGHIST" "$file" --csv=long --device=cpu -q "$@" | cut -d, -f2- | grep -v -e '^luma,' -e ',0$' -e ^channel
+}
+
+setup_file() {
+  command -v python3 >/dev/null || return 0
+  cd "$BATS_FILE_TMPDIR" || return 1
+  python3 "$TESTS/cli/make_deep.py" files
+}
+
+@test "depth: every 16-bit value in every format, by every rule" {
+  needs python3
+  local n=0
+  while read -r option low high; do
+    for file in "$BATS_FILE_TMPDIR"/*.{pgm,png,tif,psd,pam}; do
+      case $file in *.tif) reads tiff || continue ;; esac
+      # shellcheck disable=SC2094 # a word, and a file
+      python3 "$TESTS/cli/make_deep.py" expected "$file" "$low" "$high" >expected
+      counts_of "$file" "$option" | cmp - expected || fail "$file $option"
+      n=$((n + 1))
+      [ "$option" != --depth=12 ] || counts_of "$file" "$option" --isolate | cmp - expected || fail "$file --isolate"
+    done
+  done <<'END'
+--depth=16 0 65535
+--depth=12 0 4095
+--depth=9 0 511
+--depth=1 0 1
+--range=0,65535 0 65535
+--range=1000,1001 1000 1001
+--range=257,60001 257 60001
+END
+  [ $n -ge 70 ]
+}
+
+@test "depth: JPEG 2000" {
+  needs python3
+  reads jp2 || skip "no JPEG 2000 in this build"
+  /usr/bin/python3 - <<'END' 2>/dev/null || skip "no Pillow that writes JPEG 2000"
+from PIL import Image
+Image.frombytes("I;16", (256, 256), b"".join(v.to_bytes(2, "little") for v in range(65536))).save("a.jp2", irreversible=False)
+END
+  # shellcheck disable=SC2094 # a word, and a file
+  python3 "$TESTS/cli/make_deep.py" expected a.pgm 100 4095 >expected
+  counts_of a.jp2 --range=100,4095 | cmp - expected
+}
+
+@test "depth: images of other depths are counted as before" {
+  cp "$SAMPLES"/*.{png,jpg} .
+  rm gray16.png
+  printf 'P5\n3 1\n4095\n\x00\x00\x07\xff\x0f\xff' >deep.pgm
+  for file in *; do
+    counts_of "$file" >expected
+    counts_of "$file" --depth=12 | cmp - expected || fail "$file"
+  done
+}
+
+@test "depth: the record names the rule, and records by different rules are not merged" {
+  printf 'P5\n2 1\n65535\n\x00\x00\x0f\xff' >a.pgm
+  imghist_ok a.pgm --ndjson --depth=12
+  assert_output_has '"reduction":"round((v-0)*255/4095)"'
+  assert_no_stderr # the note is about another rule
+  printf '%s\n' "$output" >depth.ndjson
+  imghist_ok a.pgm --ndjson --range=100,4095 --total
+  assert_output_has '"reduction":"round((v-100)*255/3995)"'
+  [ "$(grep -c 'v-100' <<<"$output")" -eq 2 ]
+  printf '%s\n' "${lines[0]}" >range.ndjson
+  imghist_ok a.pgm --ndjson
+  assert_output_has '"reduction":"round(v*255/max)"'
+  printf '%s\n' "$output" >plain.ndjson
+  imghist_ok depth.ndjson --ndjson
+  assert_output "$(cat depth.ndjson)"
+  imghist_ok depth.ndjson depth.ndjson --ndjson --total-only
+  assert_output_has '"reduction":"round((v-0)*255/4095)"'
+  for pair in 'depth plain' 'plain range' 'range depth'; do
+    read -r first second <<<"$pair"
+    imghist "$first.ndjson" "$second.ndjson" --ndjson --total
+    assert_fails 2 "$second.ndjson: counted with samples reduced by round("
+  done
+  imghist depth.ndjson --ndjson --depth=10
+  assert_fails 2 "counted with samples reduced by round((v-0)*255/4095), the others by round((v-0)*255/1023)"
+  imghist_ok depth.ndjson --ndjson --depth=12
+  for rule in 'round((v-0)*255/0)' 'round((v-0)*255/65536)' 'round((v-1)*255/65535)' 'round((v-00)*255/4095)' \
+    'round((v-0)*255/4095) ' 'other'; do
+    sed "s|round((v-0)\*255/4095)|$rule|" depth.ndjson >bad.ndjson
+    imghist bad.ndjson --ndjson
+    assert_fails 1 "an unknown reduction of deeper samples"
+  done
+}
+
+@test "depth: the options' values" {
+  dot a.pgm
+  for value in 0 17 x '' 1.5 -1; do
+    imghist a.pgm "--depth=$value"
+    assert_refused 2 "--depth: '$value' is not a number of bits, 1 to 16"
+  done
+  for value in 5 5,5 6,5 0,65536 ',' '1,' ',1' a,b; do
+    imghist a.pgm "--range=$value"
+    assert_refused 2 "--range: '$value' is not LO,HI with 0 <= LO < HI <= 65535"
+  done
+  imghist a.pgm --range=0,9 --depth=12
+  assert_refused 2 "--range: cannot be used with --depth"
+}

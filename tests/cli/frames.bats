@@ -1,0 +1,217 @@
+#!/usr/bin/env bats
+# --frames: all images of an input, each a record NAME#k. Expected counts come from make_frames.py, which composes frames
+# itself, from Pillow, or from the same images as single files.
+
+# shellcheck disable=SC2016 # $IMGHIST is for the inner shell
+
+load helpers
+
+# reads FORMAT: this build decodes it.
+reads() { "$IMGHIST" --list | grep "^  $1 " | grep -qv 'not in this build'; }
+
+# filled FILE ARG...: the bins that are not empty, without luma.
+filled() { "$IMGHIST" "$@" --frames --csv=long --device=cpu | grep -v -e ',luma,' -e ',0$' -e '^file,'; }
+
+# counts_of FILE ARG...: the counts, without names.
+counts_of() { "$IMGHIST" "$@" --csv=long --device=cpu | cut -d, -f2- | grep -v ^channel; }
+
+@test "frames: GIF is composed as the format defines, and TIFF pages follow each other" {
+  needs python3
+  for kind in gif tiff; do
+    reads $kind || continue
+    for seed in {1..12}; do
+      python3 "$TESTS/cli/make_frames.py" $kind a.$kind a.$kind "$seed" >expected
+      filled a.$kind >actual
+      cmp expected actual || fail "$kind $seed"
+      "$IMGHIST" a.$kind --csv=long --device=cpu >first # without --frames
+      "$IMGHIST" a.$kind --frames --csv=long --device=cpu | grep -e ^file, -e '#1,' | sed 's/#1,/,/' | cmp - first ||
+        fail "$kind $seed: the first frame"
+    done
+  done
+}
+
+@test "frames: what Pillow shows of GIF and WebP" {
+  /usr/bin/python3 -c 'from PIL import features; assert features.check("webp_anim")' 2>/dev/null ||
+    skip "no Pillow with animated WebP"
+  if reads gif; then
+    for seed in 1 3 5 7 9 11; do
+      python3 "$TESTS/cli/make_frames.py" gif a.gif a.gif $seed >/dev/null
+      /usr/bin/python3 "$TESTS/cli/make_frames.py" pillow a.gif a.gif >expected
+      filled a.gif >actual
+      cmp expected actual || fail "gif $seed"
+    done
+  fi
+  reads webp || return 0
+  for lossless in False True; do
+    /usr/bin/python3 - $lossless <<'END'
+import random, sys
+from PIL import Image
+r = random.Random(3)
+frames = []
+for k in range(6):
+    f = Image.new("RGBA", (23, 17), (0, 0, 0, 0) if k % 3 == 2 else (40 * k, 90, 200, 255))
+    for _ in range(60):
+        f.putpixel((r.randrange(4 + 3 * k), r.randrange(17)), tuple(r.randrange(256) for _ in range(3)) + (255,))
+    frames.append(f)
+frames[0].save("a.webp", save_all=True, append_images=frames[1:], lossless=sys.argv[1] == "True", method=0)
+END
+    /usr/bin/python3 "$TESTS/cli/make_frames.py" pillow a.webp a.webp >expected
+    grep -q '^a.webp#6,alpha,0,' expected || grep -q '^a.webp#3,alpha,0,' expected # some are transparent
+    filled a.webp >actual
+    cmp expected actual || fail "webp, lossless $lossless"
+  done
+}
+
+@test "frames: files that follow each other, on a stream, in a file, in a decoder process" {
+  dot a.pgm 07
+  dot b.pgm 80
+  printf 'P6\n2 1\n65535\n\xf1\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c' >c.ppm
+  printf 'P2\n2 1\n9\n1 2\n' >d.pgm
+  cp "$SAMPLES/scene.png" e.png
+  cp "$SAMPLES/palette.png" f.png
+  cp "$SAMPLES/scene.jpg" g.jpg
+  if command -v jpegtran >/dev/null; then jpegtran -progressive "$SAMPLES/scene.jpg" >h.jpg; else cp g.jpg h.jpg; fi
+  for set in 'a.pgm b.pgm c.ppm d.pgm a.pgm' 'e.png f.png e.png' 'g.jpg h.jpg g.jpg'; do
+    # shellcheck disable=SC2086 # words
+    set -- $set
+    for file; do counts_of "$file"; done >expected
+    cat "$@" >joined
+    for how in '' --isolate; do
+      # shellcheck disable=SC2086 # words
+      counts_of joined --frames $how | cmp - expected || fail "$set $how: a file"
+      # shellcheck disable=SC2086,SC2002 # words; a pipe
+      cat joined | counts_of - --frames $how | cmp - expected || fail "$set $how: a stream"
+    done
+    imghist_ok joined --frames --csv=images
+    assert_no_stderr
+    for ((k = 1; k <= $#; k++)); do assert_output_has "joined#$k,"; done
+    [ "$(wc -l <<<"$output")" -eq $(($# + 1)) ]
+    counts_of "$@" --total-only >expected
+    counts_of joined --frames --total-only | cmp - expected || fail "$set: another total"
+  done
+  cat a.pgm e.png g.jpg >joined # other formats may follow, too
+  for file in a.pgm e.png g.jpg; do counts_of $file; done >expected
+  counts_of joined --frames | cmp - expected
+}
+
+@test "frames: --region applies to each image" {
+  printf 'P5\n3 1\n255\n\x01\x02\x03P5\n2 2\n255\n\x04\x05\x06\x07' >joined
+  for how in '' --isolate; do
+    # shellcheck disable=SC2086 # words
+    filled joined --region=1x1+1+0 $how >actual
+    [ "$(cat actual)" = 'joined#1,gray,2,1
+joined#2,gray,5,1' ] || fail "other pixels"
+  done
+  needs python3
+  for kind in gif tiff; do
+    reads $kind || continue
+    for seed in 2 4 6 8; do # the first frame lies on a part of the screen, in some order of rows; the canvas has rows
+      python3 "$TESTS/cli/make_frames.py" $kind a.$kind a.$kind $seed >/dev/null
+      counts_of a.$kind --region=100%x50%+0%+50% >expected
+      "$IMGHIST" a.$kind --frames --csv=long --device=cpu --region=100%x50%+0%+50% | grep '#1,' | cut -d, -f2- | cmp - expected ||
+        fail "$kind $seed"
+    done
+  done
+}
+
+@test "frames: an input with one image keeps its record" {
+  cp "$SAMPLES"/*.{png,jpg} .
+  dot a.pgm
+  for file in *; do
+    "$IMGHIST" "$file" --ndjson --device=cpu >expected
+    "$IMGHIST" "$file" --ndjson --device=cpu --frames >actual 2>messages
+    cmp expected actual || fail "$file"
+    [ ! -s messages ] || fail "$file: messages"
+  done
+}
+
+@test "frames: raw video with --size" {
+  printf '\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c' >video
+  imghist_ok video --raw=3 --size=2x1 --frames --csv=long
+  [ "$(grep -v -e luma -e ',0$' <<<"$output")" = "file,channel,bin,count
+video#1,red,1,1
+video#1,red,4,1
+video#1,green,2,1
+video#1,green,5,1
+video#1,blue,3,1
+video#1,blue,6,1
+video#2,red,7,1
+video#2,red,10,1
+video#2,green,8,1
+video#2,green,11,1
+video#2,blue,9,1
+video#2,blue,12,1" ] || fail "other counts"
+  imghist_ok video --raw=3 --size=2x1 --ndjson
+  assert_output_has '"width":2,"height":1'
+  assert_stderr_has "video: note: only the first of several images was counted"
+  imghist_ok video --raw=3 --size=2x2 --ndjson
+  assert_no_stderr
+  imghist video --raw=3 --size=3x1 --frames --csv=images
+  assert_fails 1 "video#2: the file ends after 1 of 3 pixels"
+  assert_output_has "video#1,"
+  imghist video --raw=3 --size=0x1
+  assert_refused 2 "--size: '0x1' is not a size from 1x1 to"
+  imghist video --size=2x2
+  assert_refused 2 "--size: only for --raw"
+}
+
+@test "frames: a failure ends its input, with its number" {
+  dot a.pgm
+  { cat a.pgm a.pgm; printf 'P5\n2 1\n255\n\x01'; } >joined
+  for how in '' --isolate; do
+    # shellcheck disable=SC2086 # words
+    imghist joined a.pgm --frames --csv=images --total $how
+    assert_fails 1 "joined#3: damaged PNM: the file ends before the image does"
+    assert_output_has "joined#1,"
+    assert_output_has "joined#2,"
+    assert_output_has "joined#3,error,damaged PNM"
+    assert_output_has "a.pgm,"
+    assert_stderr_has "1 of 4 inputs failed"
+  done
+  { cat a.pgm; printf 'P5\n200 100\n255\n'; } >large
+  imghist large --frames --max-pixels=100 --csv=images
+  assert_fails 1 "large#2: image too large: 200 x 100 pixels"
+  needs python3
+  if reads gif; then
+    python3 "$TESTS/cli/make_frames.py" gif a.gif a.gif 1 >/dev/null
+    size=$(wc -c <a.gif)
+    head -c $((size - 1)) a.gif >cut.gif
+    imghist cut.gif --frames --csv=images
+    assert_fails 1 "cut.gif#9: damaged GIF: the file ends before the image does"
+    assert_output_has "cut.gif#8,"
+  fi
+  reads tiff || return 0
+  python3 "$TESTS/cli/make_frames.py" tiff a.tif a.tif 2 >/dev/null
+  python3 -c '
+import struct
+b = bytearray(open("a.tif", "rb").read())
+struct.pack_into("<I", b, len(b) - 4, struct.unpack_from("<I", b, 4)[0]) # the last page leads to the first
+open("loop.tif", "wb").write(b)'
+  imghist loop.tif --frames --csv=images
+  assert_fails 1 "loop.tif#2: damaged TIFF: the list of its pages"
+}
+
+@test "frames: many images of several inputs keep their order" {
+  needs python3
+  python3 -c '
+for name, n in (("a", 3000), ("b", 40), ("c", 2), ("d", 700)):
+    open(name + ".pnm", "wb").write(b"".join(b"P5\n1 1\n255\n" + bytes([k % 256]) for k in range(n)))'
+  "$IMGHIST" -j4 --frames --csv=images {a,b,c,d}.pnm --device=cpu | cut -d, -f1 | tail -n +2 >actual
+  for input in 'a 3000' 'b 40' 'c 2' 'd 700'; do
+    read -r name n <<<"$input"
+    seq -f "$name.pnm#%.0f" "$n"
+  done | cmp - actual
+  "$IMGHIST" --list | grep -q 'archives:.*libarchive' || return 0
+  needs tar
+  tar cf all.tar ./?.pnm
+  "$IMGHIST" -j4 --frames --csv=images all.tar --device=cpu | cut -d, -f1 | tail -n +2 | sed 's|.*/||' | cmp - actual
+}
+
+@test "frames: a reader that stops ends the run, and so does --fail-fast" {
+  dot a.pgm
+  timeout 60 sh -c 'while cat a.pgm a.pgm a.pgm a.pgm; do :; done 2>/dev/null | "$IMGHIST" - --frames --csv=images --device=cpu | head -n 3' >out
+  [ "$(wc -l <out)" -eq 3 ]
+  printf 'P5\n1 1\n9\n\377' >bad.pgm
+  run --separate-stderr timeout 60 sh -c '{ cat a.pgm bad.pgm; while cat a.pgm; do :; done; } 2>/dev/null | "$IMGHIST" - --frames --fail-fast --csv=images --device=cpu'
+  assert_fails 1 "-#2: damaged PNM: a sample of 255 where the maximum is 9"
+}
