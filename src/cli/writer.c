@@ -59,6 +59,7 @@ struct ih_writer {
     struct ih_measurement measurement; /* of all results so far */
     char *folder;                      /* owned; of all inputs */
     struct ih_total total;
+    char *total_folder;          /* owned; of the images in the total; NULL: none yet */
     bool has_images, has_totals; /* among the results; totals come from result files */
     struct ih_run_report report;
     bool is_holding;      /* progress is held */
@@ -150,9 +151,7 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
     if (status == IH_OK && o->chart_path) {
-        struct ih_chart_options look = o->chart;
-        look.folder = w->folder;
-        status = ih_charts_open(o->chart_path, &look, o->charts_are_svg, &charts, err);
+        status = ih_charts_open(o->chart_path, &o->chart, o->charts_are_svg, &charts, err);
     }
     w->charts = charts;
     for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++)
@@ -365,11 +364,25 @@ static void print_warnings(struct ih_writer *w, const char *path, unsigned warni
     release(w);
 }
 
+/* Adds a result to the total. Its folder comes from the results alone, so that a merged total is
+ * that of a single run. */
+static void add_to_total(struct ih_writer *w, const struct ih_result *result)
+{
+    struct ih_error reason;
+    if (ih_total_add(&w->total, result, &reason) != IH_OK)
+        give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
+    if (result->status != IH_OK || (result->is_total && result->n_images == 0))
+        return;
+    const char *path = !result->is_total ? result->path : result->folder ? result->folder : "";
+    if (!w->total_folder && !(w->total_folder = strdup(path)))
+        give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, "out of memory");
+    ih_narrow_folder(w->total_folder, path);
+}
+
 static void account(struct ih_writer *w, const char *path, const struct ih_result *result,
                     bool selected)
 {
     bool has_failed = result->status != IH_OK;
-    struct ih_error reason;
     ih_report_add(&w->report, result);
     ih_progress_add(w->progress, has_failed, has_failed ? 0 : result->histogram.n_pixels);
     if (has_failed && !w->is_checking) {
@@ -381,9 +394,8 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
     }
     if (!has_failed)
         print_notes(w, path, result);
-    if (((w->options->with_total && selected) || result->is_total) &&
-        ih_total_add(&w->total, result, &reason) != IH_OK)
-        give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
+    if ((w->options->with_total && selected) || result->is_total)
+        add_to_total(w, result);
 }
 
 /* The first member of an archive: there are more inputs than were known. Standard input is then not
@@ -555,6 +567,7 @@ static void complete_outputs(struct ih_writer *w)
     if (o->with_total || w->has_totals) {
         struct ih_result total;
         ih_total_result(&w->total, &total);
+        total.folder = w->total_folder;
         write_result(w, &total);
     }
     for (size_t i = 0; i < o->n_outputs; i++)
@@ -628,6 +641,7 @@ void ih_writer_close(struct ih_writer *w)
     }
     ih_charts_close(w->charts);
     free(w->folder);
+    free(w->total_folder);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }

@@ -78,6 +78,7 @@ struct ih_result {
      * only the pixels of images with alpha. */
     bool is_total;
     uint64_t n_images, n_failed; /* of a total: inputs that were counted, and that failed */
+    const char *folder; /* of a total: what the paths of its images begin with; NULL, "": nothing */
 };
 
 /*

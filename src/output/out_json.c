@@ -172,6 +172,8 @@ static void put_source(FILE *f, const struct ih_result *r)
     if (r->is_total) {
         put_count(f, "n_images", r->n_images);
         put_count(f, "n_failed", r->n_failed);
+        if (r->folder && *r->folder)
+            put_string(f, "folder", r->folder);
         fputs(",\"format\":null,\"library\":null,\"width\":null,\"height\":null", f);
         put_count(f, "pixels", r->histogram.n_pixels);
         fputs(",\"source_depth\":null", f);

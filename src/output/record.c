@@ -169,6 +169,7 @@ static const struct ih_json_field record_fields[] = {
     FIELD(ih_record, "error", read_text, error),
     FIELD(ih_record, "n_images", read_count, n_images),
     FIELD(ih_record, "n_failed", read_count, n_failed),
+    FIELD(ih_record, "folder", read_text, folder),
     FIELD(ih_record, "format", read_text, format),
     FIELD(ih_record, "library", read_text, library),
     FIELD(ih_record, "width", read_count_or_null, width),
@@ -416,6 +417,7 @@ static bool use_image(struct ih_record_reader *r, struct ih_json_in *in, bool is
     if (from->is_total) {
         r->result.n_images = from->n_images;
         r->result.n_failed = from->n_failed;
+        r->result.folder = from->folder;
         r->result.library = NULL;
         return true;
     }

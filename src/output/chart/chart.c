@@ -269,7 +269,6 @@ enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_cha
     struct ih_chart chart = {
         .result = result,
         .title = options->title,
-        .folder = options->folder,
         .theme = options->theme ? options->theme : &ih_chart_theme_dark,
         .axis.scale = options->scale ? options->scale : &ih_chart_scale_linear,
         .layout = {.width = (int32_t)options->width, .height = (int32_t)options->height},

@@ -113,7 +113,7 @@ struct ih_chart_layout {
 
 struct ih_chart {
     const struct ih_result *result;
-    const char *title, *folder; /* of the options */
+    const char *title; /* of the options */
     const struct ih_chart_theme *theme;
     struct ih_glyphs *glyphs;
     struct ih_chart_page page;
