@@ -39,6 +39,7 @@ struct ih_input {
     ih_read_function read; /* not NULL: gives the content; only ih_count_input accepts it */
     void *read_user;
     struct ih_error error; /* not IH_OK: why it cannot be read; becomes the result */
+    uint64_t hash;         /* becomes the result's inputs_hash */
 };
 
 struct ih_pipeline_options {
@@ -54,6 +55,7 @@ struct ih_pipeline_options {
     /* Counts only a part of the run: member m of input i, or input i with m = 0, is in shard
      * (i + m) % n_shards + 1. Every shard reads all archives. n_shards 0: the whole run. */
     unsigned shard, n_shards;
+    uint64_t first_input;   /* number of the first input: those before it are done */
     bool skips_transparent; /* do not count pixels whose alpha is 0 */
     /* Recognises result files, whose records are results (result.h); NULL: they are no inputs. */
     bool (*is_result_file)(const uint8_t *head, size_t size_bytes);
