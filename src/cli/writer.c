@@ -67,6 +67,7 @@ struct ih_writer {
     bool is_checking;         /* --check: its output replaces messages about inputs */
     bool has_members;         /* an archive's member has come */
     struct ih_shards *shards; /* of result files, until all have come; NULL: none */
+    uint64_t merged_run;      /* hash of the shards that were merged last; 0: none */
     uint64_t run;             /* hash of a complete run; 0: not complete */
     uint64_t n_records;       /* written, without the total */
     uint64_t n_in_folder;     /* images of the folder that is being walked */
@@ -466,8 +467,11 @@ static void take_shards(struct ih_writer *w)
         check_measurement(w, path, result);
         take_result(w, result->path, result);
     }
+    if (status == IH_OK && ih_shards_run(w->shards) == w->merged_run)
+        status = ih_error_set(&reason, IH_USAGE, "the shards of a run again");
     if (status != IH_OK)
         give_up(w, ih_exit_of(status), path, reason.message);
+    w->merged_run = ih_shards_run(w->shards);
     ih_shards_close(w->shards);
     w->shards = NULL;
 }

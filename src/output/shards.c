@@ -144,6 +144,11 @@ enum ih_status ih_shards_next(struct ih_shards *s, const struct ih_result **resu
     return IH_OK;
 }
 
+uint64_t ih_shards_run(const struct ih_shards *s)
+{
+    return s->run;
+}
+
 void ih_shards_close(struct ih_shards *s)
 {
     for (unsigned i = 0; s && s->shards && i < s->n; i++) {

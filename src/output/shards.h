@@ -42,6 +42,9 @@ enum ih_status ih_shards_check(const struct ih_shards *shards, struct ih_error *
 enum ih_status ih_shards_next(struct ih_shards *shards, const struct ih_result **result,
                               const char **path, struct ih_error *err);
 
+/* The hash of the run, after the last record. */
+uint64_t ih_shards_run(const struct ih_shards *shards);
+
 void ih_shards_close(struct ih_shards *shards); /* NULL is allowed */
 
 #endif

@@ -63,9 +63,9 @@ merged() {
   for i in 1 2 3 4; do dot $i.pgm 0$i; done
   shards 2 part 2.pgm 3.pgm
   imghist_ok 1.pgm part.2 <(cat part.1) 4.pgm --csv=long
-  cp -- /dev/stdin merged <<<"$output"
+  expected=$output
   imghist_ok 1.pgm 2.pgm 3.pgm 4.pgm --csv=long
-  assert_output "$(cat merged)"
+  assert_output "$expected"
 }
 
 @test "merge shards: two runs, one after the other" {
@@ -74,6 +74,9 @@ merged() {
   shards 2 b 3.pgm 4.pgm
   imghist_ok a.1 a.2 b.2 b.1 --csv=stats -o out.csv
   [ "$(names out.csv | paste -sd' ')" = "1.pgm 2.pgm 3.pgm 4.pgm" ]
+  imghist a.1 a.2 a.2 a.1 --csv=stats -o twice.csv
+  assert_refused 2 "a.2: the shards of a run again"
+  [ ! -e twice.csv ]
 }
 
 @test "merge shards: a missing, a repeated and a foreign shard" {
@@ -84,14 +87,14 @@ merged() {
     # shellcheck disable=SC2086
     shards 3 empty 1.pgm $total # two shards are empty
     for k in 1 2 3; do # run uses i
-      mapfile -t others < <(ls part.* | grep -v "\.$k$")
+      others=(part.[!"$k"])
       imghist "${others[@]}" --csv -o out.csv
       assert_refused 2 "shard $k/3 is missing"
       imghist part.* part.$k --csv -o out.csv
       assert_status 2
       imghist "${others[@]}" "${others[0]}" --csv -o out.csv
       assert_refused 2 "${others[0]}: shard ${others[0]#part.}/3 again"
-      mapfile -t others < <(ls empty.* | grep -v "\.$k$")
+      others=(empty.[!"$k"])
       imghist "${others[@]}" --csv -o out.csv
       assert_refused 2 "shard $k/3 is missing"
       imghist "${others[@]}" part.$k --csv -o out.csv
@@ -117,17 +120,17 @@ merged() {
   for i in 1 2 3 4 5 6; do dot $i.pgm 0$i; done
   shards 2 part {1,2,3,4,5,6}.pgm
   for cut in "head -n -1" "head -n 1" "head -n 0"; do
-    $cut part.2 >cut
-    imghist part.1 cut --csv -o out.csv
+    $cut part.2 >short
+    imghist part.1 short --csv -o out.csv
     [ "$status" -ne 0 ] || fail "$cut"
   done
-  head -n -1 part.2 >cut
-  imghist part.1 cut --csv -o out.csv
-  assert_refused 1 "cut: shard 2/2 has no last line"
+  head -n -1 part.2 >short
+  imghist part.1 short --csv -o out.csv
+  assert_refused 1 "short: shard 2/2 has no last line"
   for edit in 1d 2d 3d; do
-    sed $edit part.2 >cut
-    imghist part.1 cut --csv -o out.csv
-    assert_refused 1 "cut: shard 2/2 has 2 records instead of 3"
+    sed $edit part.2 >short
+    imghist part.1 short --csv -o out.csv
+    assert_refused 1 "short: shard 2/2 has 2 records instead of 3"
   done
   sed 2p part.2 >twice
   imghist part.1 twice --csv -o out.csv
