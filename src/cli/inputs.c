@@ -170,11 +170,12 @@ static bool is_nothing(const struct ih_source *src, const struct ih_records *rec
     static const char start[] = "{\"schema\":\"imghist/";
     char head[sizeof start - 1];
     uint64_t ignored;
+    const bool is_cut = !ih_records_offset(records, &ignored);
     if (status == IH_OK)
-        return !first || first->is_end ||
+        return !first || first->is_end || (is_cut && first->inputs_hash) ||
                (first->is_total && first->n_images == 0 && first->n_failed == 0);
     const size_t n = ih_source_read_at(src, 0, head, sizeof head);
-    return !ih_records_offset(records, &ignored) && memcmp(head, start, n) == 0;
+    return is_cut && memcmp(head, start, n) == 0;
 }
 
 /*

@@ -36,7 +36,7 @@ resumed() {
     mv out.ndjson expected
     for other in other.csv total.svg; do [ ! -e $other ] || mv $other expected.$other; done
     size=$(wc -c <expected)
-    local cuts=(0 1 17 22 $((size - 1)) "$size")
+    local cuts=(0 1 17 22 $(($(head -n 1 expected | wc -c) - 1)) $((size - 1)) "$size")
     while read -r n; do cuts+=("$n"); done < <(grep -b ^ expected | cut -d: -f1 | shuf -n 6 --random-source=<(yes))
     for _ in {1..8}; do cuts+=($((RANDOM * 32768 % size + RANDOM % 1000))); done
     for cut in "${cuts[@]}"; do
