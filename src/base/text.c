@@ -141,6 +141,14 @@ bool ih_parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *n
     return *p == '\0';
 }
 
+uint64_t ih_hash(uint64_t hash, const void *bytes, size_t n)
+{
+    const uint8_t *p = bytes;
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 bool ih_parse_ordinals(const char *list, int *ordinals, size_t n_max, unsigned *n)
 {
     *n = 0;

@@ -51,6 +51,10 @@ enum { IH_ESCAPED_MAX = 4 * IH_PATH_BYTES_MAX + 1 }; /* any path, escaped */
  * undefined. */
 bool ih_parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *number);
 
+/* Continues a hash with n bytes. Source: FNV-1a of Fowler, Noll and Vo, 64 bits. */
+#define IH_HASH_START UINT64_C(0xcbf29ce484222325)
+uint64_t ih_hash(uint64_t hash, const void *bytes, size_t n);
+
 enum { IH_ORDINAL_MAX = 1023 }; /* more GPUs than any machine has */
 
 /*

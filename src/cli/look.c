@@ -42,16 +42,21 @@ static char *folder_of(const char *path)
     return folder;
 }
 
+void ih_narrow_folder(char *folder, const char *path)
+{
+    size_t n = 0;
+    while (folder[n] && folder[n] == path[n])
+        n++;
+    folder[n] = '\0';
+    folder[folder_bytes(folder)] = '\0';
+}
+
 char *ih_common_folder(const struct ih_options *o)
 {
     char *common = o->list_path || o->n_paths == 0 ? strdup("") : folder_of(o->paths[0]);
     for (size_t i = 1; common && *common && i < o->n_paths; i++) {
         char *folder = folder_of(o->paths[i]);
-        size_t n = 0;
-        while (folder && folder[n] && folder[n] == common[n])
-            n++;
-        common[n] = '\0';
-        common[folder_bytes(common)] = '\0';
+        ih_narrow_folder(common, folder ? folder : "");
         free(folder);
     }
     return common;

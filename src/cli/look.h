@@ -12,6 +12,9 @@
  */
 char *ih_common_folder(const struct ih_options *options);
 
+/* Shortens folder to the folder that it and the path have in common. */
+void ih_narrow_folder(char *folder, const char *path);
+
 /* folder   borrowed, like the strings of data, as long as the result is used */
 struct ih_output_options ih_look_of(FILE *stream, const struct ih_options *options,
                                     const struct ih_data_output *data, const char *folder);

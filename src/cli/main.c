@@ -6,6 +6,7 @@
 #include "bench/bench.h"
 #include "cli/destinations.h"
 #include "cli/info.h"
+#include "cli/inputs.h"
 #include "cli/options.h"
 #include "cli/paths.h"
 #include "cli/writer.h"
@@ -174,11 +175,6 @@ static unsigned n_workers(const struct ih_walk_sources *sources, unsigned n_thre
     return n_inputs > 0 && n_inputs < n_threads ? (unsigned)n_inputs : n_threads;
 }
 
-static bool next_input(void *walk, struct ih_input *input)
-{
-    return ih_walk_next(walk, input);
-}
-
 static void warn_no_sandbox(const char *message)
 {
     ih_print_error(NULL, message);
@@ -209,7 +205,8 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                                  struct ih_jpeg_report *jpeg_report, struct ih_device **device,
                                  const char **subject, struct ih_error *err)
 {
-    struct ih_walk *walk = NULL;
+    struct ih_inputs *inputs = NULL;
+    struct ih_resume_point done = {0};
     unsigned n_threads = o->n_threads ? o->n_threads : ih_machine_cores();
     uint64_t memory_bytes = o->memory_bytes ? o->memory_bytes : ih_machine_memory() / MEMORY_PART;
     struct ih_budget budget;
@@ -275,14 +272,23 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         status = ih_device_open(&device_options, device, err);
     if (status == IH_OK) {
         *subject = o->list_path;
-        status = ih_walk_open(&sources, &walk, err);
+        status = ih_inputs_open(o, &inputs, err);
     }
+    if (status == IH_OK && o->resume_path) {
+        *subject = o->resume_path;
+        status = ih_inputs_resume(inputs, o->resume_path, &done, err);
+        with.first_input = done.n_inputs;
+    }
+    if (status == IH_OK && o->resume_path)
+        ih_writer_resume(writer, &done);
     if (status == IH_OK) {
-        const struct ih_pipeline_calls calls = {next_input, walk, ih_writer_take, writer};
+        const struct ih_pipeline_calls calls = {ih_inputs_next, inputs, ih_writer_take, writer};
         *subject = NULL;
         status = ih_pipeline_run(*device, &with, &calls, err);
     }
-    ih_walk_close(walk);
+    if (status == IH_OK)
+        ih_writer_complete(writer, ih_inputs_hash(inputs));
+    ih_inputs_close(inputs);
     ih_mask_release(&mask, &mask_budget);
     ih_budget_destroy(&mask_budget);
     ih_budget_destroy(&member_budget);

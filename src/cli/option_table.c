@@ -387,6 +387,12 @@ static const struct ih_conflict diff_conflicts[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+static const struct ih_conflict resume_conflicts[] = {
+    {NULL, "total-only", NULL, "its file holds the records of all inputs"},
+    {NULL, "where", NULL, "its file holds the records of all inputs"},
+    {NULL, NULL, NULL, NULL},
+};
+
 /* ---- the table, in the order of --help ---- */
 
 enum {
@@ -425,6 +431,8 @@ const struct ih_option ih_option_table[] = {
      .set = set_name},
     {ROW(INPUT, RUN, "shard", "only part I of N of the inputs"), RARE, TEXT("I/N"),
      .set = set_shard},
+    {ROW(INPUT, RUN, "resume", "skip inputs that -o FILE.ndjson holds"), RARE, FIELD(resumes),
+     .conflicts = resume_conflicts},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
      .set = set_raw},
     {ROW(INPUT, RUN, "size", "of an image of --raw, in pixels"), RARE, TEXT("WxH"),

@@ -291,6 +291,11 @@ bool ih_option_is_given(const struct ih_options *o, const char *name)
     return is_given(o, find_option(name, strlen(name)));
 }
 
+const char *ih_option_value(const struct ih_options *o, const char *name)
+{
+    return o->values[find_option(name, strlen(name)) - ih_option_table];
+}
+
 /* value NULL: any */
 static bool is_given_as(const struct ih_options *o, const struct ih_option *option,
                         const char *value)
@@ -385,6 +390,20 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
     return IH_OK;
 }
 
+/* --resume needs one NDJSON file. */
+static enum ih_status settle_resume(struct ih_options *o, struct ih_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < o->n_outputs && o->resumes; i++)
+        if (o->outputs[i].output == &ih_output_ndjson && o->outputs[i].path) {
+            o->resume_path = o->outputs[i].path;
+            n++;
+        }
+    return !o->resumes || n == 1
+               ? IH_OK
+               : ih_error_set(err, IH_USAGE, "--resume: needs one -o FILE.ndjson to continue");
+}
+
 static enum ih_status check_run(const struct ih_options *o, struct ih_error *err)
 {
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
@@ -469,7 +488,10 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
         status = apply(o, device, "IMGHIST_DEVICE", device_variable, err);
     if (status != IH_OK)
         return status;
-    return o->action == IH_ACTION_BENCH ? check_bench(o, err) : check_run(o, err);
+    if (o->action == IH_ACTION_BENCH)
+        return check_bench(o, err);
+    status = settle_resume(o, err);
+    return status == IH_OK ? check_run(o, err) : status;
 }
 
 void ih_options_reset(struct ih_options *o)

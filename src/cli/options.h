@@ -20,7 +20,6 @@
 enum {
     IH_OPTIONS_MAX = 64,
     IH_DATA_OUTPUTS_MAX = 8,
-    IH_SHARDS_MAX = 9999,
     IH_RAW_SIDE_MAX = 9999999, /* pixels; a row is checked later */
     IH_TIMEOUT_MAX = 1000000   /* seconds: no image takes twelve days */
 };
@@ -85,6 +84,8 @@ struct ih_options {
     const char *stdin_name;       /* --name; NULL: "-" */
     char list_separator;          /* '\n' or '\0', after each path of the list */
     unsigned shard, n_shards;     /* --shard; 0: all inputs */
+    bool resumes;                 /* --resume */
+    const char *resume_path;      /* of the output that it resumes; NULL: none */
     struct ih_condition *where;   /* owned; NULL: all records are written */
     struct ih_condition *fail_if; /* owned; NULL: none */
     bool fails_fast;              /* stop at the first failed input */
@@ -180,6 +181,9 @@ extern const struct ih_option ih_option_table[];
 
 /* Whether the command line has this option. */
 bool ih_option_is_given(const struct ih_options *o, const char *name);
+
+/* Its value, or NULL. */
+const char *ih_option_value(const struct ih_options *o, const char *name);
 
 /* The i-th value that an option lists, or NULL: a choice, or a kernel of this build. */
 const char *ih_option_choice(const struct ih_option *option, size_t i);

@@ -3,10 +3,13 @@
 #include "cli/report.h"
 
 #include "base/text.h"
+#include "cli/chartfile.h"
+#include "cli/endings.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 static bool is_same(const char *a, const char *b)
 {
@@ -42,6 +45,38 @@ void ih_report_add(struct ih_run_report *s, const struct ih_result *r)
     s->n_pixels += r->histogram.n_pixels;
     if (!r->is_read)
         add_kernel(s, r);
+}
+
+unsigned ih_report_few_bits(const struct ih_result *r)
+{
+    const unsigned n_colours = ih_colour_channels(r->histogram.n_channels);
+    unsigned largest = 0, bits = 8;
+    if (r->info.source_depth != 16)
+        return 0;
+    for (unsigned p = 0; p < n_colours; p++)
+        for (unsigned v = largest; v < IH_BINS; v++)
+            largest = r->histogram.bins[p][v] ? v : largest;
+    while (bits < 15 && (((1u << bits) - 1) * 255 + 32767) / 65535 < largest)
+        bits++;
+    return largest > 0 && bits < 15 ? bits : 0;
+}
+
+/* Whether an input of an unknown format has the name of an image. A recognised format that is not
+ * read keeps what its name promises. */
+static bool breaks_promise(const char *path, const struct ih_error *error)
+{
+    struct stat st;
+    if (ih_charts_is_name(path))
+        return false;
+    return ih_ending_is_image(path) ||
+           (ih_ending_is_other_image(path) &&
+            (error->limit == IH_LIMIT_RAW_CHANNELS || (stat(path, &st) == 0 && st.st_size == 0)));
+}
+
+bool ih_report_skips(const struct ih_input *input, const struct ih_result *result)
+{
+    return result->status == IH_UNKNOWN && !input->is_named &&
+           !breaks_promise(result->path, &result->error);
 }
 
 /* Begins the line, or continues it. */

@@ -6,13 +6,13 @@
 #include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
-#include "cli/endings.h"
 #include "cli/look.h"
 #include "cli/paths.h"
 #include "cli/report.h"
 #include "counts/total.h"
 #include "output/file.h"
 #include "output/records.h"
+#include "output/shards.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -59,6 +59,7 @@ struct sink {
     struct ih_outfile file;
     void *state;         /* of data->output; NULL: not begun */
     char *buffer;        /* owned; NULL: of standard output */
+    bool is_resumed;     /* the file of --resume, which has the records that are read back */
     bool is_on_terminal; /* perhaps the terminal that shows progress */
 };
 
@@ -68,12 +69,17 @@ struct ih_writer {
     struct ih_measurement measurement; /* of all results so far */
     char *folder;                      /* owned; of all inputs */
     struct ih_total total;
+    char *total_folder;          /* owned; of the images in the total; NULL: none yet */
     bool has_images, has_totals; /* among the results; totals come from result files */
     struct ih_run_report report;
-    bool is_holding;      /* progress is held */
-    bool is_checking;     /* --check: its output replaces messages about inputs */
-    bool has_members;     /* an archive's member has come */
-    uint64_t n_in_folder; /* images of the folder that is being walked */
+    bool is_holding;          /* progress is held */
+    bool is_checking;         /* --check: its output replaces messages about inputs */
+    bool has_members;         /* an archive's member has come */
+    struct ih_shards *shards; /* of result files, until all have come; NULL: none */
+    uint64_t merged_run;      /* hash of the shards that were merged last; 0: none */
+    uint64_t run;             /* hash of a complete run; 0: not complete */
+    uint64_t n_records;       /* written, without the total */
+    uint64_t n_in_folder;     /* images of the folder that is being walked */
 
     /* --diff: total is of the first path, and other of the second. */
     struct ih_total other, *adds_to; /* total or other */
@@ -102,7 +108,9 @@ static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char 
     s->buffer = path ? malloc(BUFFER_BYTES) : NULL;
     if (path && !s->buffer)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    enum ih_status status = ih_outfile_open(&s->file, path, err);
+    s->is_resumed = w->options->resume_path && s->data->output == &ih_output_ndjson && path;
+    enum ih_status status = s->is_resumed ? ih_outfile_append(&s->file, path, err)
+                                          : ih_outfile_open(&s->file, path, err);
     if (status != IH_OK) {
         *subject = path;
         return status;
@@ -169,9 +177,7 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
     if (status == IH_OK && o->chart_path) {
-        struct ih_chart_options look = o->chart;
-        look.folder = w->folder;
-        status = ih_charts_open(o->chart_path, &look, o->charts_are_svg, &charts, err);
+        status = ih_charts_open(o->chart_path, &o->chart, o->charts_are_svg, &charts, err);
     }
     w->charts = charts;
     for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++)
@@ -254,8 +260,8 @@ static void write_data(struct ih_writer *w, struct sink *s, const struct ih_resu
     } else {
         s->data->output->record(s->state, result);
     }
-    if (s->file.is_standard)
-        fflush(s->file.stream); /* a reader of the pipe sees each record at once */
+    if (s->file.is_standard || s->is_resumed)
+        fflush(s->file.stream); /* a reader of the pipe, or a next run, sees each record */
     if (!ferror(s->file.stream))
         return;
     const int error = errno ? errno : EIO;
@@ -330,9 +336,10 @@ static void write_result(struct ih_writer *w, const struct ih_result *result)
 {
     const uint64_t started_ns = ih_clock_ns();
     judge(w, result);
+    w->n_records += !result->is_total;
     for (size_t i = 0; i < w->options->n_outputs; i++) {
         struct sink *s = &w->sinks[i];
-        if (result->is_total && is_worthless(w, s))
+        if ((result->is_total && is_worthless(w, s)) || (result->is_read && s->is_resumed))
             continue;
         if (s->is_on_terminal)
             hold(w);
@@ -374,27 +381,12 @@ static void write_comparison(struct ih_writer *w)
     }
 }
 
-/* The number of bits that the samples of a 16-bit image seem to have; 0: 15 or 16, or all black. */
-static unsigned bits_of_few_values(const struct ih_result *r)
-{
-    const unsigned n_colours = ih_colour_channels(r->histogram.n_channels);
-    unsigned largest = 0, bits = 8;
-    if (r->info.source_depth != 16)
-        return 0;
-    for (unsigned p = 0; p < n_colours; p++)
-        for (unsigned v = largest; v < IH_BINS; v++)
-            largest = r->histogram.bins[p][v] ? v : largest;
-    while (bits < 15 && (((1u << bits) - 1) * 255 + 32767) / 65535 < largest)
-        bits++;
-    return largest > 0 && bits < 15 ? bits : 0;
-}
-
 /* What the counts do not show, of the first such input; the closing line counts them. With -v, of
  * all. */
 static void print_notes(struct ih_writer *w, const char *path, const struct ih_result *result)
 {
     char line[IH_MESSAGE_MAX];
-    const unsigned bits = result->sample_range.high ? 0 : bits_of_few_values(result);
+    const unsigned bits = result->sample_range.high ? 0 : ih_report_few_bits(result);
     const unsigned n_frames = result->info.n_frames;
     const bool is_silent = w->options->is_quiet || w->is_checking;
     const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
@@ -430,11 +422,25 @@ static void print_warnings(struct ih_writer *w, const char *path, unsigned warni
     release(w);
 }
 
+/* Adds a result to the total. Its folder comes from the results alone, so that a merged total is
+ * that of a single run. */
+static void add_to_total(struct ih_writer *w, const struct ih_result *result)
+{
+    struct ih_error reason;
+    if (ih_total_add(w->adds_to, result, &reason) != IH_OK)
+        give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
+    if (result->status != IH_OK || (result->is_total && result->n_images == 0))
+        return;
+    const char *path = !result->is_total ? result->path : result->folder ? result->folder : "";
+    if (!w->total_folder && !(w->total_folder = strdup(path)))
+        give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, "out of memory");
+    ih_narrow_folder(w->total_folder, path);
+}
+
 static void account(struct ih_writer *w, const char *path, const struct ih_result *result,
                     bool selected)
 {
     bool has_failed = result->status != IH_OK;
-    struct ih_error reason;
     ih_report_add(&w->report, result);
     ih_progress_add(w->progress, has_failed, has_failed ? 0 : result->histogram.n_pixels);
     if (has_failed && !w->is_checking) {
@@ -446,9 +452,8 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
     }
     if (!has_failed)
         print_notes(w, path, result);
-    if (((w->options->with_total && selected) || result->is_total) &&
-        ih_total_add(w->adds_to, result, &reason) != IH_OK)
-        give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
+    if ((w->options->with_total && selected) || result->is_total)
+        add_to_total(w, result);
 }
 
 /* The first member of an archive: there are more inputs than were known. Standard input is then not
@@ -474,25 +479,6 @@ static void expect_many(struct ih_writer *w)
         if (s->data->output->begin(s->file.stream, &look, &s->state, &reason) != IH_OK)
             give_up_sink(w, s, ENOMEM, reason.message);
     }
-}
-
-/* Whether an input of an unknown format has the name of an image. A recognised format that is not
- * read keeps what its name promises. */
-static bool breaks_promise(const char *path, const struct ih_error *error)
-{
-    struct stat st;
-    if (ih_charts_is_name(path))
-        return false;
-    return ih_ending_is_image(path) ||
-           (ih_ending_is_other_image(path) &&
-            (error->limit == IH_LIMIT_RAW_CHANNELS || (stat(path, &st) == 0 && st.st_size == 0)));
-}
-
-/* Whether a walk leaves the input out, which would be a failure if the user had named it. */
-static bool is_skipped(const struct ih_input *input, const struct ih_result *result)
-{
-    return result->status == IH_UNKNOWN && !input->is_named &&
-           !breaks_promise(result->path, &result->error);
 }
 
 static void skip(struct ih_writer *w, const char *path, const struct ih_result *result)
@@ -535,27 +521,85 @@ static void take_result(struct ih_writer *w, const char *path, const struct ih_r
         leave(w, ih_writer_finish(w));
 }
 
-/* Takes the records of a result file. A damaged one ends the run, because some of its records have
- * been written. */
-static void take_records(struct ih_writer *w, const char *path, struct ih_source *open)
+/* Takes the merged records of all shards of a run. */
+static void take_shards(struct ih_writer *w)
 {
-    struct ih_source own = {.is_open = false}, *src = open ? open : &own;
-    struct ih_records *records = NULL;
     const struct ih_result *result;
     struct ih_error reason;
-    enum ih_status status = open ? IH_OK : ih_source_open_path(src, path, &reason);
-    if (status == IH_OK)
-        status = ih_records_open(src, &records, &reason);
-    while (status == IH_OK && (status = ih_records_next(records, &result, &reason)) == IH_OK &&
-           result) {
+    const char *path = NULL;
+    enum ih_status status;
+    while ((status = ih_shards_next(w->shards, &result, &path, &reason)) == IH_OK && result) {
         check_measurement(w, path, result);
         take_result(w, result->path, result);
     }
+    if (status == IH_OK && ih_shards_run(w->shards) == w->merged_run)
+        status = ih_error_set(&reason, IH_USAGE, "the shards of a run again");
+    if (status != IH_OK)
+        give_up(w, ih_exit_of(status), path, reason.message);
+    w->merged_run = ih_shards_run(w->shards);
+    ih_shards_close(w->shards);
+    w->shards = NULL;
+}
+
+/* Takes the records of a result file, or adds it to the shards, which are taken once all have come.
+ * A damaged file ends the run, because some of its records have been written. Takes ownership of
+ * open. */
+static void take_records(struct ih_writer *w, const char *path, struct ih_source *open)
+{
+    struct ih_source *src = open ? open : calloc(1, sizeof *src);
+    struct ih_records *records = NULL;
+    const struct ih_result *result = NULL;
+    struct ih_error reason = {0};
+    enum ih_status status = open   ? IH_OK
+                            : !src ? ih_error_set(&reason, IH_MEMORY, "out of memory")
+                                   : ih_source_open_path(src, path, &reason);
+    if (status == IH_OK)
+        status = ih_records_open(src, &records, &reason);
+    if (status == IH_OK)
+        status = ih_records_next(records, &result, &reason);
+    if (status == IH_OK && result && result->n_shards && !w->options->resume_path) {
+        status = ih_shards_add(&w->shards, path, src, records, result, &reason);
+        if (status != IH_OK)
+            give_up(w, ih_exit_of(status), path, reason.message);
+        if (ih_shards_check(w->shards, &reason) == IH_OK)
+            take_shards(w);
+        return;
+    }
+    while (status == IH_OK && result) {
+        check_measurement(w, path, result);
+        take_result(w, result->path, result);
+        status = ih_records_next(records, &result, &reason);
+        if (status == IH_OK && result && result->n_shards && !w->options->resume_path)
+            status = ih_error_set(&reason, IH_CORRUPT, "a record of a shard among others");
+    }
     ih_records_close(records);
-    ih_source_reset(src);
-    free(open);
+    if (src)
+        ih_source_reset(src);
+    free(src);
     if (status != IH_OK)
         give_up(w, IH_EXIT_FAILED, path, reason.message);
+}
+
+void ih_writer_resume(struct ih_writer *w, const struct ih_resume_point *done)
+{
+    struct ih_error reason;
+    const char *path = w->options->resume_path;
+    for (size_t i = 0; i < w->options->n_outputs; i++)
+        if (w->sinks[i].is_resumed &&
+            ftruncate(fileno(w->sinks[i].file.stream), (off_t)done->size_bytes) != 0) {
+            ih_error_errno(&reason, errno, "cannot write");
+            give_up(w, IH_EXIT_FAILED, path, reason.message);
+        }
+    take_records(w, path, NULL);
+    w->n_in_folder = done->n_in_folder;
+}
+
+void ih_writer_complete(struct ih_writer *w, uint64_t run)
+{
+    struct ih_error reason;
+    w->run = run;
+    if (w->shards && ih_shards_check(w->shards, &reason) != IH_OK)
+        give_up(w, IH_EXIT_USAGE, NULL, reason.message);
 }
 
 bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result)
@@ -566,7 +610,7 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
     w->adds_to = w->options->compares && input->source > 0 ? &w->other : &w->total;
     if (input->is_member && !w->has_members)
         expect_many(w);
-    if (is_skipped(input, result)) {
+    if (ih_report_skips(input, result)) {
         skip(w, path, result);
         return true;
     }
@@ -585,6 +629,8 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
     w->n_in_folder += input->folder == IH_FOLDER_WITHIN;
     if (result->status == IH_CONFLICT)
         give_up(w, IH_EXIT_USAGE, path, result->error.message);
+    if (result->has_records && (w->options->n_shards || w->options->resume_path))
+        give_up(w, IH_EXIT_USAGE, path, "a result file is no input of --shard and --resume");
     if (result->has_records) {
         take_records(w, path, result->records);
         return true;
@@ -627,7 +673,20 @@ static void complete_outputs(struct ih_writer *w)
     } else if (o->with_total || w->has_totals) {
         struct ih_result total;
         ih_total_result(&w->total, &total);
+        total.folder = w->total_folder;
+        total.shard = o->shard;
+        total.n_shards = o->n_shards;
+        total.run = o->n_shards ? w->run : 0;
         write_result(w, &total);
+    } else if (o->n_shards && w->run) {
+        const struct ih_result end = {.is_end = true,
+                                      .shard = o->shard,
+                                      .n_shards = o->n_shards,
+                                      .run = w->run,
+                                      .n_images = w->n_records};
+        for (size_t i = 0; i < o->n_outputs; i++)
+            if (w->sinks[i].data->output == &ih_output_ndjson)
+                write_data(w, &w->sinks[i], &end, NULL);
     }
     for (size_t i = 0; i < o->n_outputs; i++)
         if (is_kept(w, &w->sinks[i]))
@@ -699,7 +758,9 @@ void ih_writer_close(struct ih_writer *w)
         free(s->buffer);
     }
     ih_charts_close(w->charts);
+    ih_shards_close(w->shards);
     free(w->folder);
+    free(w->total_folder);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }

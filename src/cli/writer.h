@@ -8,6 +8,7 @@
 #ifndef IH_CLI_WRITER_H
 #define IH_CLI_WRITER_H
 
+#include "cli/inputs.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "pipeline/pipeline.h"
@@ -30,11 +31,18 @@ enum ih_status ih_writer_open(struct ih_writer *writer, const char **subject, st
 /* The files that are written to and must not be inputs; valid until close. */
 const struct ih_file_identity *ih_writer_destinations(const struct ih_writer *writer, size_t *n);
 
+/* Cuts the file of --resume to the records that are done, and takes those for the other outputs. */
+void ih_writer_resume(struct ih_writer *writer, const struct ih_resume_point *done);
+
 /*
  * The pipeline's `take` callback. After a failed write, a conflict, or with --fail-fast it cleans
  * up and ends the process, because other threads may be waiting for an input that never ends.
  */
 bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result);
+
+/* All inputs have been taken. run: their hash, for the end of a shard. Ends the process if a shard
+ * is missing among result files. */
+void ih_writer_complete(struct ih_writer *writer, uint64_t run);
 
 /* Ends the progress line. Call it before other code writes to standard error. */
 void ih_writer_stop_progress(struct ih_writer *writer);

@@ -6,6 +6,8 @@
 #include "counts/histogram.h"
 #include "counts/pixel_order.h"
 
+enum { IH_SHARDS_MAX = 9999 };
+
 /* Beside enum ih_not_applied: the record does not tell. Stands alone. */
 enum { IH_NOT_APPLIED_UNKNOWN = 2 * IH_NOT_APPLIED_ORIENTATION };
 enum { IH_NOT_APPLIED_KNOWN = IH_NOT_APPLIED_UNKNOWN - 1 }; /* all bits that a decoder sets */
@@ -89,12 +91,18 @@ struct ih_result {
     unsigned shard, n_shards; /* of a part of a run: which one, from 1, of how many; else 0 */
     uint64_t input, member; /* place in the whole run, from 0: of the input, and in its archive; an
                                archive's own record has the number of its members */
+    uint64_t inputs_hash; /* with --resume: of all inputs up to this one, their sizes and times; 0:
+                             not known */
+    uint64_t run; /* of a shard's total and end: hash of the run's options and inputs; else 0 */
+    bool is_end;  /* no result, but the last record of a complete shard: n_images is the number of
+                     its records */
 
     /* The total of all inputs (total.h) is a result too, with the path IH_TOTAL_NAME. It has no
      * format, size, depth, library, decoder, device or kernel (NULL and 0). Its alpha plane counts
      * only the pixels of images with alpha. */
     bool is_total;
     uint64_t n_images, n_failed; /* of a total: inputs that were counted, and that failed */
+    const char *folder; /* of a total: what the paths of its images begin with; NULL, "": nothing */
 };
 
 /*

@@ -1,5 +1,7 @@
 #include "counts/saved.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 enum { VERSION = 1, HEAD_BYTES = 16, FIXED_BYTES = 112, CHECKSUM_BYTES = 8 };
@@ -7,13 +9,9 @@ enum kind { EMPTY, IMAGE, SUM };
 
 static const uint8_t signature[8] = {'i', 'h', 'c', 'o', 'u', 'n', 't', 's'};
 
-/* Source: the FNV-1a hash of Fowler, Noll and Vo, 64 bits. */
 static uint64_t checksum(const uint8_t *bytes, size_t n)
 {
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < n; i++)
-        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
-    return sum;
+    return ih_hash(IH_HASH_START, bytes, n);
 }
 
 /* ---- saving ---- */

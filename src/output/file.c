@@ -3,6 +3,7 @@
 #include "output/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -137,6 +138,20 @@ enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih
                                         : open_temporary(f, err);
     if (status != IH_OK)
         ih_outfile_discard(f);
+    return status;
+}
+
+enum ih_status ih_outfile_append(struct ih_outfile *f, const char *path, struct ih_error *err)
+{
+    struct stat st;
+    enum ih_status status = IH_OK;
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
+        status = ih_error_set(err, IH_IO, "cannot be resumed: not a regular file");
+    else if (fd < 0 || !(f->stream = fdopen(fd, "a")))
+        status = ih_error_errno(err, errno, "cannot write");
+    if (status != IH_OK && fd >= 0)
+        close(fd);
     return status;
 }
 

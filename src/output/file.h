@@ -35,6 +35,9 @@ void ih_outfile_init(struct ih_outfile *f);
  */
 enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih_error *err);
 
+/* Opens a regular file to add to it at its end, directly; makes it if there is none. As above. */
+enum ih_status ih_outfile_append(struct ih_outfile *f, const char *path, struct ih_error *err);
+
 /* The path of the file that path refers to, without links and dots; the file need not exist. Owned
  * by the caller; NULL: out of memory. */
 char *ih_outfile_resolve(const char *path);

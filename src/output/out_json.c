@@ -178,6 +178,8 @@ static void put_source(FILE *f, const struct ih_result *r)
     if (r->is_total) {
         put_count(f, "n_images", r->n_images);
         put_count(f, "n_failed", r->n_failed);
+        if (r->folder && *r->folder)
+            put_string(f, "folder", r->folder);
         fputs(",\"format\":null,\"library\":null,\"width\":null,\"height\":null", f);
         put_count(f, "pixels", r->histogram.n_pixels);
         fputs(",\"source_depth\":null", f);
@@ -267,6 +269,21 @@ static void put_counted(FILE *f, const struct ih_result *r)
     put_warnings(f, r->info.warnings);
 }
 
+/* The place of a record in its run. Records that are read back have lost theirs. */
+static void put_place(FILE *f, const struct ih_result *r)
+{
+    if (r->is_read)
+        return;
+    if (r->n_shards)
+        fprintf(f, ",\"shard\":\"%u/%u\"", r->shard, r->n_shards);
+    if (r->run)
+        fprintf(f, ",\"run\":\"%016" PRIx64 "\"", r->run);
+    if ((r->n_shards || r->inputs_hash) && !r->is_total && !r->is_end)
+        fprintf(f, ",\"position\":[%" PRIu64 ",%" PRIu64 "]", r->input, r->member);
+    if (r->inputs_hash)
+        fprintf(f, ",\"resume\":\"%016" PRIx64 "\"", r->inputs_hash);
+}
+
 static void put_name(FILE *f, const struct ih_result *r)
 {
     put_string(f, "version", !r->version ? IH_VERSION : *r->version ? r->version : NULL);
@@ -281,11 +298,9 @@ static void put_object(FILE *f, const struct ih_result *r, bool is_verbose)
 {
     fputs("{" SCHEMA, f);
     put_name(f, r);
-    if (r->n_shards && !r->is_total)
-        fprintf(f, ",\"shard\":\"%u/%u\",\"position\":[%" PRIu64 ",%" PRIu64 "]", r->shard,
-                r->n_shards, r->input, r->member);
     if (r->is_total)
         fputs(",\"total\":true", f); /* a file may be called "(total)" too */
+    put_place(f, r);
     if (r->status == IH_OK) {
         put_counted(f, r);
     } else {
@@ -393,7 +408,13 @@ static void end_json(void *state)
 static void record_ndjson(void *state, const struct ih_result *result)
 {
     const struct json_state *s = state;
-    put_object(s->stream, result, s->is_verbose);
+    if (result->is_end) {
+        fputs("{" SCHEMA, s->stream);
+        put_place(s->stream, result);
+        fprintf(s->stream, ",\"status\":\"end\",\"records\":%" PRIu64 "}", result->n_images);
+    } else {
+        put_object(s->stream, result, s->is_verbose);
+    }
     putc('\n', s->stream);
 }
 

@@ -2,8 +2,9 @@
  * Outputs write results as CSV, JSON or text.
  *
  * An output is one vtable in one file plus a line in outputs.def. It gets the results one at a
- * time, in input order, including those of failed inputs. It only looks at results and only writes
- * to its stream. Write errors stay in the stream: the caller checks ferror.
+ * time, in input order, including those of failed inputs. NDJSON alone also gets the end of a shard
+ * (is_end). An output only looks at results and only writes to its stream. Write errors stay in the
+ * stream: the caller checks ferror.
  */
 #ifndef IH_OUTPUT_OUTPUT_H
 #define IH_OUTPUT_OUTPUT_H

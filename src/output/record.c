@@ -72,6 +72,11 @@ static const struct ih_json_field channel_fields[] = {
     FIELD(ih_record_channel, "histogram", read_bins, bins),
 };
 
+static bool read_position(struct ih_json_in *in, void *to)
+{
+    return ih_json_counts(in, to, 2);
+}
+
 static bool read_channel(struct ih_json_in *in, void *to)
 {
     struct ih_record *r = to;
@@ -166,10 +171,15 @@ static const struct ih_json_field record_fields[] = {
     FIELD(ih_record, "file", read_text, file),
     FIELD(ih_record, "file_b64", read_text, file_b64),
     FIELD(ih_record, "total", read_bool, is_total),
+    FIELD(ih_record, "shard", read_text, shard),
+    FIELD(ih_record, "run", read_text, run),
+    FIELD(ih_record, "position", read_position, position),
+    FIELD(ih_record, "resume", read_text, resume),
     FIELD(ih_record, "status", read_text, status),
     FIELD(ih_record, "error", read_text, error),
     FIELD(ih_record, "n_images", read_count, n_images),
     FIELD(ih_record, "n_failed", read_count, n_failed),
+    FIELD(ih_record, "folder", read_text, folder),
     FIELD(ih_record, "format", read_text, format),
     FIELD(ih_record, "library", read_text, library),
     FIELD(ih_record, "width", read_count_or_null, width),
@@ -193,8 +203,9 @@ static const struct ih_json_field record_fields[] = {
     FIELD(ih_record, "decoder", read_text, decoder),
     FIELD(ih_record, "device", read_text, device),
     FIELD(ih_record, "kernel", read_text, kernel),
-    FIELD(ih_record, "luma", read_text, luma_weights), /* version 1 */
-    FIELD(ih_record, "n_pixels", read_count, pixels),  /* version 1 */
+    FIELD(ih_record, "records", read_count, n_records), /* of a shard's end */
+    FIELD(ih_record, "luma", read_text, luma_weights),  /* version 1 */
+    FIELD(ih_record, "n_pixels", read_count, pixels),   /* version 1 */
 };
 
 _Static_assert(N_OF(record_fields) <= 64, "seen has a bit for each");
@@ -206,6 +217,8 @@ static const char *const required[] = {"schema",         "file",         "status
 static const char *const required_2[] = {
     "pixels", "reduction", "luma_weights", "alpha", "clip_limits", "not_applied", NULL};
 static const char *const required_1[] = {"luma", NULL};
+static const char *const required_place[] = {"position", NULL};
+static const char *const required_end[] = {"shard", "run", "records", NULL};
 static const char *const required_total[] = {"n_images", "n_failed", NULL};
 
 static bool has_all(const struct ih_record *r, const char *const *names)
@@ -427,6 +440,7 @@ static bool use_image(struct ih_record_reader *r, struct ih_json_in *in, bool is
     if (from->is_total) {
         r->result.n_images = from->n_images;
         r->result.n_failed = from->n_failed;
+        r->result.folder = from->folder;
         r->result.library = NULL;
         return true;
     }
@@ -468,6 +482,46 @@ static bool use_counted(struct ih_record_reader *r, struct ih_json_in *in, bool 
     return check_statistics(r, in);
 }
 
+/* A hash of 16 hexadecimal digits; NULL: 0. */
+static bool use_hash(struct ih_json_in *in, const char *text, uint64_t *hash)
+{
+    static const char digits[] = "0123456789abcdef";
+    *hash = 0;
+    if (text && (strlen(text) != 16 || strspn(text, digits) != 16))
+        return ih_json_fail(in, "a hash that is not of 16 digits");
+    for (; text && *text; text++)
+        *hash = *hash << 4 | (uint64_t)(strchr(digits, *text) - digits);
+    return true;
+}
+
+/* Where the record was in its run. */
+static bool use_place(struct ih_record_reader *r, struct ih_json_in *in)
+{
+    struct ih_record *from = &r->record;
+    struct ih_result *to = &r->result;
+    uint64_t shard, n_shards;
+    if (!use_hash(in, from->run, &to->run) || !use_hash(in, from->resume, &to->inputs_hash))
+        return false;
+    if (from->shard) {
+        char *slash = strchr(from->shard, '/');
+        if (slash)
+            *slash = '\0';
+        if (!slash || !ih_parse_number(slash + 1, false, IH_SHARDS_MAX, &n_shards) ||
+            !ih_parse_number(from->shard, false, n_shards, &shard) || shard == 0)
+            return ih_json_fail(in, "an impossible shard");
+        to->shard = (unsigned)shard;
+        to->n_shards = (unsigned)n_shards;
+    }
+    to->input = from->position[0];
+    to->member = from->position[1];
+    to->is_end = from->status && strcmp(from->status, "end") == 0;
+    if (to->is_end ? !has_all(from, required_end)
+                   : (to->n_shards || to->inputs_hash) && !from->is_total &&
+                         !has_all(from, required_place))
+        return ih_json_fail(in, "a record without its place in the run");
+    return true;
+}
+
 /* Turns the record into the result. */
 static bool use_record(struct ih_record_reader *r, struct ih_json_in *in)
 {
@@ -480,6 +534,14 @@ static bool use_record(struct ih_record_reader *r, struct ih_json_in *in)
         return ih_json_fail(in, from->schema && strncmp(from->schema, "imghist/", 8) == 0
                                     ? "of a newer imghist: this one reads imghist/1 and imghist/2"
                                     : "not a record of imghist");
+    if (!use_place(r, in))
+        return false;
+    if (to->is_end) {
+        to->path = "";
+        to->status = IH_UNKNOWN;
+        to->n_images = from->n_records;
+        return true;
+    }
     if (!from->file || !from->status)
         return ih_json_fail(in, "a record without file or status");
     if (from->file_b64 && !decode_base64(from->file_b64))

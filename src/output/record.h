@@ -29,10 +29,11 @@ struct ih_record_limits {
 struct ih_record {
     uint64_t seen;
     char *schema, *version, *file, *file_b64, *status, *error, *format, *library, *decoder, *device,
-        *kernel, *luma_weights, *alpha, *region, *mask, *reduction, *range;
+        *kernel, *luma_weights, *alpha, *region, *mask, *reduction, *range, *folder, *shard, *run,
+        *resume;
     bool is_total;
     uint64_t width, height, source_depth; /* NO_COUNT in a total */
-    uint64_t pixels, frames, n_images, n_failed;
+    uint64_t pixels, frames, n_images, n_failed, n_records, position[2];
     struct ih_record_limits limits;
     struct ih_record_clip clip;
     unsigned not_applied, warnings;

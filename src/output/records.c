@@ -15,6 +15,8 @@ struct ih_records {
     size_t capacity, start, n;   /* the unread bytes are [start, n) */
     bool is_at_end;              /* of the source */
     uint64_t line;               /* the one that was read last */
+    bool is_cut;                 /* it has no line feed */
+    uint64_t n_read;             /* bytes of the source */
     bool is_document, has_ended; /* JSON; its end was read */
     bool has_images, has_total;
     struct ih_record_reader reader;
@@ -62,6 +64,12 @@ void ih_records_close(struct ih_records *r)
     free(r);
 }
 
+bool ih_records_offset(const struct ih_records *r, uint64_t *offset)
+{
+    *offset = r->n_read - (r->n - r->start);
+    return !r->is_cut;
+}
+
 /* Reads on. Moves the unread bytes to the front of the buffer, which grows if they fill it. */
 static enum ih_status fill(struct ih_records *r, struct ih_error *err)
 {
@@ -84,6 +92,7 @@ static enum ih_status fill(struct ih_records *r, struct ih_error *err)
         ih_source_read(r->src, r->buffer + r->n, r->capacity - r->n, &got, err);
     r->is_at_end = got == 0;
     r->n += got;
+    r->n_read += got;
     return status;
 }
 
@@ -104,6 +113,7 @@ static enum ih_status next_line(struct ih_records *r, char **line, struct ih_err
         }
         *line = n > 0 ? start : NULL;
         r->line += n > 0;
+        r->is_cut = !end;
         if (!end)
             end = start + n;
         r->start += (size_t)(end - start) + (end < start + n ? 1 : 0);
@@ -193,6 +203,9 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
         return !r->is_document || r->has_ended
                    ? IH_OK
                    : ih_error_set(err, IH_CORRUPT, "line %" PRIu64 ": cut short", r->line);
+    *result = &r->reader.result;
+    if (r->reader.result.is_end)
+        return IH_OK;
     r->has_images = r->has_images || !r->reader.result.is_total;
     r->has_total = r->has_total || r->reader.result.is_total;
     if (r->has_images && r->has_total)
@@ -200,6 +213,5 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
                             "line %" PRIu64 ": a total beside the records that it sums; leave out "
                             "one or the other",
                             r->line);
-    *result = &r->reader.result;
     return IH_OK;
 }

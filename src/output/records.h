@@ -27,13 +27,16 @@ enum ih_status ih_records_open(struct ih_source *src, struct ih_records **record
 /*
  * Reads the next record.
  *
- * *result   borrowed until the next call; NULL at the end of the file
+ * *result   borrowed until the next call; NULL at the end of the file; may be a shard's end
  *
  * Returns IH_OK, IH_IO, IH_MEMORY, IH_UNSUPPORTED (of a newer version) or IH_CORRUPT; the message
  * begins with "line N: ". After an error, only close may follow.
  */
 enum ih_status ih_records_next(struct ih_records *records, const struct ih_result **result,
                                struct ih_error *err);
+
+/* *offset: of the byte after the last line that was read. False: that line has no line feed. */
+bool ih_records_offset(const struct ih_records *records, uint64_t *offset);
 
 void ih_records_close(struct ih_records *records); /* NULL is allowed */
 

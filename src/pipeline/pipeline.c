@@ -159,6 +159,7 @@ static void finish(struct pipeline *p, struct slot *slot, bool has_result)
     result->n_shards = p->options->n_shards;
     result->input = slot->number;
     result->member = slot->member;
+    result->inputs_hash = slot->input.hash;
     slot->has_result = has_result;
     slot->is_ready = true;
     pthread_cond_signal(&p->on_result);
@@ -484,7 +485,8 @@ static bool start_member(struct pipeline *p, struct worker *w, struct open_archi
                                     .bytes = w->member.bytes,
                                     .size_bytes = w->member.size_bytes,
                                     .error = w->member.error,
-                                    .source = a->slot->input.source};
+                                    .source = a->slot->input.source,
+                                    .hash = a->slot->input.hash};
     pthread_mutex_lock(&p->lock);
     a->is_being_read = false;
     a->n_waiting++;
@@ -725,7 +727,8 @@ static struct ih_offload_options offload_options(const struct ih_pipeline_option
 enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipeline_options *options,
                                const struct ih_pipeline_calls *calls, struct ih_error *err)
 {
-    struct pipeline p = {.device = device, .options = options, .calls = calls};
+    struct pipeline p = {
+        .device = device, .options = options, .calls = calls, .n_inputs = options->first_input};
     pthread_t *threads = calloc(options->n_threads, sizeof *threads);
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.on_work, NULL);

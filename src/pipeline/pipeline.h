@@ -42,6 +42,7 @@ struct ih_input {
     void *read_user;
     struct ih_error error; /* not IH_OK: why it cannot be read; becomes the result */
     size_t source;         /* which of the paths on the command line it comes from, from 0 */
+    uint64_t hash;         /* becomes the result's inputs_hash */
 };
 
 struct ih_pipeline_options {
@@ -57,6 +58,7 @@ struct ih_pipeline_options {
     /* Counts only a part of the run: member m of input i, or input i with m = 0, is in shard
      * (i + m) % n_shards + 1. Every shard reads all archives. n_shards 0: the whole run. */
     unsigned shard, n_shards;
+    uint64_t first_input;               /* number of the first input: those before it are done */
     bool skips_transparent;             /* do not count pixels whose alpha is 0 */
     struct ih_selection_options select; /* not with raw samples; needs IH_JPEG_CPU */
     /* Recognises result files, whose records are results (result.h); NULL: they are no inputs. */

@@ -110,6 +110,30 @@ shuffled() {
   done
 }
 
+@test "results: the chart of a total has the folder of its images, merged or not" {
+  mkdir -p photos/summer photos/winter
+  for i in 1 2 3; do
+    dot photos/summer/$i.pgm
+    dot photos/winter/$i.pgm
+  done
+  for folder in photos photos/summer photos/summer/1.pgm; do
+    imghist_ok $folder --total-only --chart=single.svg
+    imghist_ok $folder --ndjson -o records.ndjson
+    imghist_ok $folder --total-only --ndjson -o total.ndjson
+    for file in records total; do
+      imghist_ok $file.ndjson --total-only --chart=merged.svg
+      cmp merged.svg single.svg || fail "$file of $folder"
+    done
+    name=${folder%/*.pgm}
+    grep -q "Histogram of ${name##*/}: [0-9] image" single.svg || fail "$folder"
+  done
+  imghist_ok photos/summer --total-only --ndjson -o summer.ndjson
+  imghist_ok photos/winter --total-only --ndjson -o winter.ndjson
+  imghist_ok summer.ndjson winter.ndjson --total-only --chart=merged.svg
+  imghist_ok photos --total-only --chart=single.svg
+  cmp merged.svg single.svg
+}
+
 @test "results: records and new images together" {
   images
   "$IMGHIST" set/gray0*.pgm --ndjson -o old.ndjson

@@ -21,9 +21,11 @@ in_order() {
   shift
   for ((i = n; i >= 1; i--)); do
     "$IMGHIST" --ndjson --shard=$i/"$n" "$@" 2>/dev/null >part.$i || :
-    jq -e -s "all(.shard == \"$i/$n\")" part.$i >/dev/null || fail "shard $i of $n"
+    jq -e -s "all(.shard == \"$i/$n\") and (.[-1] | .status == \"end\" and (.run | length) == 16)" part.$i >/dev/null ||
+      fail "shard $i of $n"
+    [ "$(tail -n 1 part.$i | jq .records)" -eq $(($(wc -l <part.$i) - 1)) ] || fail "records of shard $i of $n"
   done
-  for ((i = 1; i <= n; i++)); do cat part.$i; done | jq -c -s 'sort_by(.position) | .[] | del(.shard, .position)'
+  for ((i = 1; i <= n; i++)); do head -n -1 part.$i; done | jq -c -s 'sort_by(.position) | .[] | del(.shard, .position)'
 }
 
 @test "shard: the parts are the whole run, whatever their number" {
@@ -58,9 +60,9 @@ in_order() {
   for i in 1 2; do
     "$IMGHIST" --ndjson --shard=$i/2 - <archives/three.tar >part.$i
   done
-  [ "$(jq -r .file part.1)" = $'-/d/c.pgm\n-/d/a.pgm' ]
-  [ "$(jq -r .file part.2)" = -/b.pgm ]
-  [ "$(jq -c .position part.2)" = '[0,1]' ]
+  [ "$(head -n -1 part.1 | jq -r .file)" = $'-/d/c.pgm\n-/d/a.pgm' ]
+  [ "$(head -n -1 part.2 | jq -r .file)" = -/b.pgm ]
+  [ "$(head -n -1 part.2 | jq -c .position)" = '[0,1]' ]
 }
 
 @test "shard: a pipe of another shard is not opened" {

@@ -94,6 +94,42 @@ TEST(versions)
     assert_int_equal(for_each("records", "total-", check_total), 2);
 }
 
+/* The place of each record in the run of "a.pgm, b.pgm, missing.png", and of the end. */
+static void check_places(const struct file *file)
+{
+    struct ih_source src = {0};
+    struct ih_records *records = NULL;
+    const struct ih_result *r;
+    struct ih_error err;
+    uint64_t end = 0;
+    ih_source_open_memory(&src, file->bytes, file->size);
+    assert_int_equal(ih_records_open(&src, &records, &err), IH_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(ih_records_next(records, &r, &err), IH_OK);
+        assert_int_equal(r->shard, 1);
+        assert_int_equal(r->n_shards, 2);
+        assert_int_equal(r->is_end, i == 2);
+        assert_int_equal(r->run != 0, i == 2);
+        assert_int_equal(r->inputs_hash != 0, i < 2);
+        if (i < 2)
+            assert_int_equal(r->input, 2 * i);
+        assert_int_equal(r->member, 0);
+        assert_true(ih_records_offset(records, &end));
+        assert_int_equal(file->bytes[end - 1], '\n');
+    }
+    assert_int_equal(r->n_images, 2);
+    assert_int_equal(end, file->size);
+    assert_int_equal(ih_records_next(records, &r, &err), IH_OK);
+    assert_null(r);
+    ih_records_close(records);
+    ih_source_reset(&src);
+}
+
+TEST(places)
+{
+    assert_int_equal(for_each("records", "shard-records-", check_places), 1);
+}
+
 /* ---- hostile files ---- */
 
 /* A cut file has fewer records, and an error unless the cut is between two lines. */
@@ -112,7 +148,7 @@ static void cut(const struct file *file)
 
 TEST(cuts)
 {
-    assert_int_equal(for_each("records", "", cut), 6);
+    assert_int_equal(for_each("records", "", cut), 8);
 }
 
 /* Any byte may change to any other: the file is refused, or its records hold together. */

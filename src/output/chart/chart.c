@@ -295,10 +295,8 @@ enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_optio
 enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_chart_options *options,
                              unsigned char **file, size_t *size_bytes, struct ih_error *err)
 {
-    struct ih_chart chart = {.result = result,
-                             .heights = &result->histogram,
-                             .title = options->title,
-                             .folder = options->folder};
+    struct ih_chart chart = {
+        .result = result, .heights = &result->histogram, .title = options->title};
     ih_chart_collect_facts(result, &chart.facts);
     return ih_chart_make(&chart, options, ih_chart_source(result), file, size_bytes, err);
 }

@@ -30,7 +30,6 @@ struct ih_chart_options {
     const struct ih_chart_scale *scale;   /* static; NULL: linear */
     const struct ih_chart_format *format; /* static; NULL: PNG */
     const char *title;                    /* borrowed; NULL: the name of the input */
-    const char *folder;                   /* borrowed; of a total's inputs; NULL or "": none */
 };
 
 enum {

@@ -122,7 +122,7 @@ void ih_chart_collect_facts(const struct ih_result *result, struct ih_chart_fact
 /* "summer: 12 images together": the folder's own name, if it has one. NULL: out of memory. */
 static char *total_name(const struct ih_chart *chart)
 {
-    const char *folder = chart->folder ? chart->folder : "";
+    const char *folder = chart->result->folder ? chart->result->folder : "";
     size_t n = strlen(folder);
     while (n > 0 && folder[n - 1] == '/')
         n--;

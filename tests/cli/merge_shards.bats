@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# Result files of --shard: merged, they are the single run; a missing, repeated, foreign or cut shard is refused.
+
+load helpers
+
+# A folder with images, damaged files, files that are no images, and archives.
+make_inputs() {
+  mkdir -p d/e
+  for ((i = 0; i < 30; i++)); do dot "d/$i.pgm" "$(printf %02x $i)"; done
+  for ((i = 0; i < 4; i++)); do damaged "d/e/$i.png"; done
+  cp "$SAMPLES/scene.jpg" "$SAMPLES/cutout.png" d/e
+  echo text >d/text.txt
+  "$IMGHIST" --list | grep -q '^  archives: .*libarchive [0-9]' || return 0
+  mkdir archives
+  (cd archives && "$TESTS/cli/make_archives.py")
+  cp archives/{three.tar,three.zip,cut_late.tar.gz,promises.tar,others.tar} d/e
+}
+
+# shards N NAME ARG...: the files NAME.1 to NAME.N.
+shards() {
+  local n=$1 name=$2
+  shift 2
+  for ((i = 1; i <= n; i++)); do "$IMGHIST" -q --ndjson -o "$name.$i" --shard=$i/"$n" "$@" 2>/dev/null || [ $? -eq 1 ]; done
+}
+
+# merged EXPECTED ARG...: the output is the file EXPECTED.
+merged() {
+  local expected=$1
+  shift
+  imghist "$@"
+  assert_status 1 # inputs have failed
+  printf '%s\n' "$output" | cmp - "$expected" || fail "$*"
+}
+
+@test "merge shards: the bytes of the single run, in any order of the shards" {
+  make_inputs
+  local formats=(--ndjson --csv=channels --csv=images --json)
+  for format in "${formats[@]}"; do
+    "$IMGHIST" d "$format" >"single.$format" 2>/dev/null || [ $? -eq 1 ]
+  done
+  "$IMGHIST" d --ndjson --total >single.both 2>/dev/null || [ $? -eq 1 ]
+  "$IMGHIST" d --json --total-only --chart=single.svg >single.total 2>/dev/null || [ $? -eq 1 ]
+  for n in 1 2 7 64; do
+    shards $n part d
+    shards $n total d --total-only
+    for seed in 1 2; do
+      mapfile -t parts < <(ls part.* | shuf --random-source=<(yes $seed))
+      mapfile -t totals < <(ls total.* | shuf --random-source=<(yes $seed))
+      merged single.--ndjson --ndjson "${parts[@]}"
+      merged single.both --ndjson --total "${parts[@]}"
+      merged single.total --json --total-only --chart=merged.svg "${parts[@]}"
+      cmp merged.svg single.svg || fail "$n shards"
+      merged single.total --json --chart=merged.svg "${totals[@]}"
+      cmp merged.svg single.svg || fail "totals of $n shards"
+    done
+    rm -f total.*
+    for format in "${formats[@]}"; do merged "single.$format" "$format" "${parts[@]}"; done
+    rm part.*
+  done
+}
+
+@test "merge shards: beside other inputs, and from pipes" {
+  for i in 1 2 3 4; do dot $i.pgm 0$i; done
+  shards 2 part 2.pgm 3.pgm
+  imghist_ok 1.pgm part.2 <(cat part.1) 4.pgm --csv=long
+  expected=$output
+  imghist_ok 1.pgm 2.pgm 3.pgm 4.pgm --csv=long
+  assert_output "$expected"
+}
+
+@test "merge shards: two runs, one after the other" {
+  for i in 1 2 3 4; do dot $i.pgm 0$i; done
+  shards 2 a 1.pgm 2.pgm
+  shards 2 b 3.pgm 4.pgm
+  imghist_ok a.1 a.2 b.2 b.1 --csv=stats -o out.csv
+  [ "$(names out.csv | paste -sd' ')" = "1.pgm 2.pgm 3.pgm 4.pgm" ]
+  imghist a.1 a.2 a.2 a.1 --csv=stats -o twice.csv
+  assert_refused 2 "a.2: the shards of a run again"
+  [ ! -e twice.csv ]
+}
+
+@test "merge shards: a missing, a repeated and a foreign shard" {
+  for i in 1 2 3 4 5; do dot $i.pgm 0$i; done
+  for total in "" --total-only; do
+    # shellcheck disable=SC2086 # no word, or one
+    shards 3 part {1,2,3,4,5}.pgm $total
+    # shellcheck disable=SC2086
+    shards 3 empty 1.pgm $total # two shards are empty
+    for k in 1 2 3; do # run uses i
+      others=(part.[!"$k"])
+      imghist "${others[@]}" --csv -o out.csv
+      assert_refused 2 "shard $k/3 is missing"
+      imghist part.* part.$k --csv -o out.csv
+      assert_status 2
+      imghist "${others[@]}" "${others[0]}" --csv -o out.csv
+      assert_refused 2 "${others[0]}: shard ${others[0]#part.}/3 again"
+      others=(empty.[!"$k"])
+      imghist "${others[@]}" --csv -o out.csv
+      assert_refused 2 "shard $k/3 is missing"
+      imghist "${others[@]}" part.$k --csv -o out.csv
+      assert_refused 2 "is of another run: its inputs or options differ"
+    done
+    imghist_ok empty.* --csv=stats
+    # the same inputs, but counted or selected in another way
+    for option in --luma=bt601 --clip=1,254 --max-pixels=5 '--where=mean_luma >= 0' --lenient; do
+      [ "$total" = "" ] || [ "$option" != --lenient ] || continue
+      "$IMGHIST" -q --ndjson -o other --shard=2/3 {1,2,3,4,5}.pgm $total "$option"
+      imghist part.1 other part.3 --csv -o out.csv
+      assert_status 2
+      [[ $stderr == *"another run"* || $stderr == *"counted with"* ]] || fail "$option"
+    done
+    "$IMGHIST" -q --ndjson -o other --shard=2/4 {1,2,3,4,5}.pgm $total
+    imghist part.1 other part.3 --csv -o out.csv
+    assert_refused 2 "other: shard 2/4, but the others are of 3 shards"
+    [ ! -e out.csv ]
+  done
+}
+
+@test "merge shards: a shard that is cut, or lacks a record, or has one twice" {
+  for i in 1 2 3 4 5 6; do dot $i.pgm 0$i; done
+  shards 2 part {1,2,3,4,5,6}.pgm
+  for cut in "head -n -1" "head -n 1" "head -n 0"; do
+    $cut part.2 >short
+    imghist part.1 short --csv -o out.csv
+    [ "$status" -ne 0 ] || fail "$cut"
+  done
+  head -n -1 part.2 >short
+  imghist part.1 short --csv -o out.csv
+  assert_refused 1 "short: shard 2/2 has no last line"
+  for edit in 1d 2d 3d; do
+    sed $edit part.2 >short
+    imghist part.1 short --csv -o out.csv
+    assert_refused 1 "short: shard 2/2 has 2 records instead of 3"
+  done
+  sed 2p part.2 >twice
+  imghist part.1 twice --csv -o out.csv
+  assert_refused 1 "twice: records twice, or not in the order of the run"
+  { sed -n 2p part.2; sed -n 1p part.2; tail -n +3 part.2; } >swapped
+  imghist part.1 swapped --csv -o out.csv
+  assert_refused 1 "swapped: records twice, or not in the order of the run"
+  cat part.1 part.2 >both
+  imghist both --csv -o out.csv
+  assert_refused 2 "shard 2/2 is missing"
+  imghist both part.2 --csv -o out.csv
+  assert_refused 1 "both: a record after the last of its shard"
+  sed '2s/"shard":"2.2"/"shard":"1\/2"/' part.2 >mixed
+  imghist part.1 mixed --csv -o out.csv
+  assert_refused 1 "mixed: a record of another shard than 2/2"
+  "$IMGHIST" 1.pgm --ndjson >plain
+  cat plain part.1 >among
+  imghist among --csv -o out.csv
+  assert_refused 1 "among: a record of a shard among others"
+  sed 's/"position":\[[0-9,]*\],//' part.2 >nowhere
+  imghist part.1 nowhere --csv -o out.csv
+  assert_refused 1 "nowhere: line 1: a record without its place in the run"
+  for shard in 0/2 3/2 1/0 1/99999 x/2 12 ''; do
+    sed "s,\"shard\":\"2/2\",\"shard\":\"$shard\"," part.2 >impossible
+    imghist part.1 impossible --csv -o out.csv
+    assert_refused 1 "impossible: line 1: an impossible shard"
+  done
+  [ ! -e out.csv ]
+}
+
+@test "merge shards: a run that was stopped has no end" {
+  dot a.pgm
+  damaged b.png
+  dot c.pgm
+  imghist --shard=1/1 a.pgm b.png c.pgm --ndjson -o part --fail-fast
+  assert_status 1
+  imghist part --csv -o out.csv
+  assert_fails 1 "part: shard 1/1 has no last line: its run did not reach the end"
+  [ ! -e out.csv ]
+}
+
+@test "merge shards: result files are no inputs of a shard" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --ndjson -o a.ndjson
+  imghist a.ndjson --shard=1/2 --ndjson
+  assert_refused 2 "a.ndjson: a result file is no input of --shard and --resume"
+}

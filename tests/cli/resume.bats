@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# --resume: a run that was killed at any moment and resumed gives the bytes of an uninterrupted run.
+#
+# RESUME_KILLS: how many times the long test kills a run (20).
+
+load helpers
+
+# A folder with images of several sizes, damaged files, files that are no images, and archives.
+make_inputs() {
+  mkdir -p d/e d/none
+  for ((i = 0; i < ${1:-30}; i++)); do dot "d/$i.pgm" "$(printf %02x $((i % 256)))"; done
+  dot d/zz.pgm
+  for ((i = 0; i < 4; i++)); do damaged "d/e/$i.png"; done
+  cp "$SAMPLES/scene.jpg" "$SAMPLES/cutout.png" d/e
+  echo text | tee d/15.txt d/none/text >d/z.txt
+  "$IMGHIST" --list | grep -q '^  archives: .*libarchive [0-9]' || return 0
+  mkdir -p archives
+  (cd archives && "$TESTS/cli/make_archives.py")
+  cp archives/{three.tar,three.zip,cut_late.tar.gz,promises.tar,others.tar} d/e
+}
+
+# resumed EXPECTED ARG...: the run succeeds, and out.ndjson is then the file EXPECTED.
+resumed() {
+  local expected=$1
+  shift
+  "$IMGHIST" --resume -o out.ndjson "$@" >stdout 2>stderr || [ $? -eq 1 ] || fail "$(cat stderr)"
+  cmp out.ndjson "$expected" || fail "$*" "$(cat stderr)"
+}
+
+@test "resume: a run that is cut anywhere, with a total, as a shard and with other outputs" {
+  make_inputs
+  for options in "" "--total --csv=images -o other.csv" "--shard=2/3" "-j 1 --chart=total.svg --total"; do
+    rm -f out.ndjson other.csv total.svg expected.*
+    # shellcheck disable=SC2086 # words
+    "$IMGHIST" d d/none --resume -o out.ndjson $options 2>/dev/null || [ $? -eq 1 ]
+    mv out.ndjson expected
+    for other in other.csv total.svg; do [ ! -e $other ] || mv $other expected.$other; done
+    size=$(wc -c <expected)
+    local cuts=(0 1 17 22 $(($(head -n 1 expected | wc -c) - 1)) $((size - 1)) "$size")
+    while read -r n; do cuts+=("$n"); done < <(grep -b ^ expected | cut -d: -f1 | shuf -n 6 --random-source=<(yes))
+    for _ in {1..8}; do cuts+=($((RANDOM * 32768 % size + RANDOM % 1000))); done
+    for cut in "${cuts[@]}"; do
+      head -c "$cut" expected >out.ndjson
+      rm -f other.csv total.svg
+      # shellcheck disable=SC2086 # words
+      resumed expected d d/none $options
+      for other in other.csv total.svg; do
+        [ ! -e expected.$other ] || cmp $other expected.$other || fail "$other, cut at $cut"
+      done
+    done
+  done
+}
+
+@test "resume: the records are those of a plain run" {
+  make_inputs
+  "$IMGHIST" d --ndjson >plain 2>/dev/null || [ $? -eq 1 ]
+  "$IMGHIST" d --resume -o out.ndjson 2>/dev/null || [ $? -eq 1 ]
+  "$IMGHIST" out.ndjson --ndjson 2>/dev/null | cmp - plain
+}
+
+@test "resume: what is done is not counted again" {
+  make_inputs
+  "$IMGHIST" d --resume -o out.ndjson 2>/dev/null || [ $? -eq 1 ]
+  sed 's/"library":"[^"]*"/"library":"seen"/' out.ndjson >marked
+  cp marked out.ndjson
+  resumed marked d
+  head -n 20 marked >out.ndjson
+  "$IMGHIST" d --resume -o out.ndjson 2>/dev/null || [ $? -eq 1 ]
+  [ "$(grep -c '"library":"seen"' out.ndjson)" -eq 20 ]
+  [ "$(wc -l <out.ndjson)" -eq "$(wc -l <marked)" ]
+}
+
+@test "resume: an input that changed, came or went is counted, and all after it" {
+  for name in a b c d e; do
+    dot $name.pgm 10
+    touch -d 2020-01-01 $name.pgm
+  done
+  echo text >c2.txt
+  mkdir set
+  mv ./*.pgm c2.txt set
+  "$IMGHIST" set --resume -o first.ndjson
+  cp -r --preserve=all set before
+  for change in "touch set/c.pgm" "dot set/c.pgm 20" "rm set/c.pgm" "dot set/bb.pgm" "dot set/c2.txt" "mv set/c.pgm set/bb.pgm" \
+    "pgm set/c.pgm 2 1 \x01\x02"; do
+    rm -rf set out.ndjson
+    cp -r --preserve=all before set
+    cp first.ndjson out.ndjson
+    $change
+    "$IMGHIST" set --resume -o fresh.ndjson
+    sed -i 's/"library":"[^"]*"/"library":"seen"/' out.ndjson
+    "$IMGHIST" set --resume -o out.ndjson
+    n=$(grep -c '"library":"seen"' out.ndjson)
+    [ "$n" -ge 2 ] && [ "$n" -le 3 ] || fail "$change: $n inputs were not counted again"
+    sed 's/"library":"[^"]*"//' out.ndjson | cmp - <(sed 's/"library":"[^"]*"//' fresh.ndjson) || fail "$change"
+    rm fresh.ndjson
+  done
+}
+
+@test "resume: the output may be in the folder that is walked" {
+  mkdir set
+  dot set/a.pgm
+  dot set/z.pgm
+  ln -s set/out.ndjson .
+  imghist_ok set --resume -o set/out.ndjson
+  cp out.ndjson expected
+  head -n 1 expected | sed 's/"library":"[^"]*"/"library":"seen"/' >out.ndjson
+  imghist_ok set --resume -o set/out.ndjson
+  [ "$(grep -c '"library":"seen"' out.ndjson)" -eq 1 ]
+  sed 's/"library":"[^"]*"//' out.ndjson | cmp - <(sed 's/"library":"[^"]*"//' expected)
+}
+
+@test "resume: a file of another run or program is left as it is" {
+  dot a.pgm
+  dot b.pgm
+  "$IMGHIST" a.pgm --ndjson -o plain.ndjson
+  "$IMGHIST" a.pgm --json -o document.ndjson
+  "$IMGHIST" b.pgm --resume -o others.ndjson
+  "$IMGHIST" a.pgm --resume --luma=bt601 -o luma.ndjson
+  "$IMGHIST" a.pgm --resume --shard=1/2 -o shard.ndjson
+  echo text >text.ndjson
+  printf text >word.ndjson
+  "$IMGHIST" a.pgm --total-only --ndjson -o total.ndjson
+  for file in plain document others luma shard text word total; do
+    cp $file.ndjson before
+    imghist a.pgm --resume -o $file.ndjson
+    assert_refused 2 "$file.ndjson: holds no --resume run of these inputs and options; remove it"
+    cmp before $file.ndjson
+  done
+  mkfifo pipe
+  imghist a.pgm --resume --ndjson -o pipe
+  assert_refused 1 "pipe: cannot"
+  imghist a.pgm --resume --ndjson -o /dev/null
+  assert_refused 1 "/dev/null: cannot be resumed: not a regular file"
+}
+
+@test "resume: what it cannot be used with" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --ndjson -o a.ndjson
+  imghist a.pgm --resume
+  assert_refused 2 "--resume: needs one -o FILE.ndjson"
+  imghist a.pgm --resume --ndjson
+  assert_refused 2 "--resume: needs one -o FILE.ndjson"
+  imghist a.pgm --resume -o x.ndjson -o y.ndjson
+  assert_refused 2 "--resume: needs one -o FILE.ndjson"
+  imghist a.pgm --resume -o x.ndjson --where 'mean_luma > 0'
+  assert_refused 2 "--resume: cannot be used with --where"
+  imghist a.pgm --resume -o x.ndjson --total-only
+  assert_refused 2 "--resume: cannot be used with --total-only"
+  imghist a.ndjson --resume -o x.ndjson
+  assert_refused 2 "a.ndjson: a result file is no input of --shard and --resume"
+}
+
+@test "resume: standard input is counted each time" {
+  dot a.pgm 10
+  dot b.pgm 20
+  imghist_ok a.pgm - b.pgm --resume -o out.ndjson <a.pgm
+  imghist_ok a.pgm - b.pgm --resume -o out.ndjson <b.pgm
+  imghist_ok out.ndjson --csv=images
+  [ "$(cut -d, -f1,9 <<<"$output" | paste -sd' ')" = "$(printf 'file,mean_luma a.pgm,16.000000 -,32.000000 b.pgm,32.000000')" ] ||
+    fail "standard input"
+}
+
+@test "resume: killed at random moments" {
+  make_inputs 150
+  local n_kills=0 n_runs=0 wanted=${RESUME_KILLS:-20}
+  "$IMGHIST" d --resume --total -o expected.ndjson 2>/dev/null || [ $? -eq 1 ]
+  while [ $n_kills -lt "$wanted" ]; do
+    n_runs=$((n_runs + 1))
+    [ $n_runs -lt $((20 * wanted)) ] || fail "only $n_kills of $n_runs runs were killed"
+    signal=$([ $((RANDOM % 2)) -eq 0 ] && echo KILL || echo TERM)
+    status=0
+    timeout --preserve-status -s "$signal" "0.$(printf %03d $((RANDOM % 60 + 1)))" "$IMGHIST" d --resume --total -o out.ndjson \
+      >/dev/null 2>&1 || status=$?
+    if [ $status -gt 100 ]; then
+      n_kills=$((n_kills + 1))
+      [ ! -e out.ndjson ] || head -n -1 out.ndjson | cmp -n "$(head -n -1 out.ndjson | wc -c)" - expected.ndjson
+    else
+      cmp out.ndjson expected.ndjson
+      rm out.ndjson
+    fi
+  done
+  resumed expected.ndjson d --total
+}
