@@ -600,9 +600,9 @@ static cudaError_t launch_plan(const struct ih_gpu_batch_args *args)
                                                        launch<CHANNELS, IS_PLANAR, TINY>};
     const uint64_t n_pixels = batch_largest(args);
     const unsigned plan = args->plan                     ? args->plan - 1
-                          : n_pixels >= IH_LARGE_PIXELS  ? LARGE
-                          : n_pixels >= IH_MEDIUM_PIXELS ? MEDIUM
-                                                         : TINY;
+                          : n_pixels >= IH_LARGE_PIXELS  ? (unsigned)LARGE
+                          : n_pixels >= IH_MEDIUM_PIXELS ? (unsigned)MEDIUM
+                                                         : (unsigned)TINY;
     return launches[plan](args);
 }
 

@@ -50,7 +50,10 @@ package ci|tool lintian|checks Debian packages|lintian|lintian|-|-|-|-
 package ci|tool mmdebstrap|makes a fresh system for testing Debian packages|mmdebstrap|-|-|-|-|-
 ci|tool chromium|opens the pages of --html in the tests|chromium|chromium|chromium|chromium|chromium|chromium
 ci|tool tidy|checks the pages of --html in the tests|tidy|tidy|tidy|tidy|tidyhtml|tidy-html5
+ci|scipy|computes distances in the tests|python3-scipy|python3-scipy|python-scipy|python3-scipy|py3-scipy|scipy
+ci|tool pdftotext|reads printed pages of --html in the tests|poppler-utils|poppler-utils|poppler|poppler-tools|poppler-utils|poppler
 ci|tool inotifywait|watches a folder in the tests|inotify-tools|inotify-tools|inotify-tools|inotify-tools|inotify-tools|-
+ci|tool ffmpeg|makes a video in the tests|ffmpeg|ffmpeg|ffmpeg|ffmpeg|ffmpeg|ffmpeg
 emulate|tool i686-linux-gnu-gcc|builds for 32 bits|gcc-i686-linux-gnu|-|-|-|-|-
 python|python_header|headers of Python 3.11 or later, for the Python package|python3-dev|python3-devel|python|python3-devel|python3-dev|python
 python|python_venv|virtual environments, for the tests of the Python package|python3-venv|=|=|=|=|=
@@ -90,6 +93,8 @@ python_header() {
   include=$(${PYTHON:-python3} -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
   [ -f "$include/Python.h" ]
 }
+
+scipy() { for python in python3 /usr/bin/python3; do ! $python -c 'import scipy.stats' 2>/dev/null || return 0; done; return 1; }
 
 python_venv() { ${PYTHON:-python3} -c 'import ensurepip, venv' 2>/dev/null; }
 
@@ -207,8 +212,8 @@ install_with_apt() {
 groups=${*:-build}
 for group in $groups; do
   case ${group%[?]} in
-    build | formats | test | fuzz | ci | package | emulate) ;;
-    *) fail "unknown group: $group (groups: build formats test fuzz ci package emulate)" ;;
+    build | formats | test | fuzz | ci | package | python | emulate) ;;
+    *) fail "unknown group: $group (groups: build formats test fuzz ci package python emulate)" ;;
   esac
 done
 

@@ -225,7 +225,8 @@ static enum ih_status check_target(const char *target, const char *source, struc
 
 /* ---- drawing ---- */
 
-enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *result, char *target,
+enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *result,
+                              const struct ih_comparison *comparison, char *target,
                               size_t size_bytes, struct ih_error *err)
 {
     unsigned char *image = NULL;
@@ -248,7 +249,8 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
         status = check_target(target, ih_chart_source(result), err);
     if (status != IH_OK)
         return status;
-    status = ih_chart_draw(result, &c->look, &image, &image_bytes, err);
+    status = comparison ? ih_chart_draw_comparison(comparison, &c->look, &image, &image_bytes, err)
+                        : ih_chart_draw(result, &c->look, &image, &image_bytes, err);
     if (status == IH_OK)
         status = ih_make_directories(target, err);
     if (status == IH_OK)

@@ -39,14 +39,16 @@ enum ih_status ih_charts_check_input(const struct ih_chart_options *look, const 
  * Draws one chart. A single chart stays in a temporary file until ih_charts_commit, because a
  * second input is an error.
  *
- * target   char [size_bytes]; receives the path of the chart, for messages
+ * comparison   drawn instead of the result, which is its first side; NULL: none
+ * target       char [size_bytes]; receives the path of the chart, for messages
  *
  * Returns IH_OK, IH_USAGE (a second input for a single chart), IH_CONFLICT (the chart would replace
  * its input, or in a directory a file that is not its own earlier chart), IH_IO, IH_LIMIT (the path
  * is too long) or IH_MEMORY.
  */
 enum ih_status ih_charts_draw(struct ih_charts *charts, const struct ih_result *result,
-                              char *target, size_t size_bytes, struct ih_error *err);
+                              const struct ih_comparison *comparison, char *target,
+                              size_t size_bytes, struct ih_error *err);
 
 /* True: a single chart, not a directory. With --total it is the total's. */
 bool ih_charts_is_one(const struct ih_charts *charts);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Only a regular file can also be an input image. */
 static void add_destination(struct ih_destinations *d, const struct stat *st)
@@ -66,6 +67,9 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
                             "-o: '%.100s' does not tell the format: name it .csv, .json, .ndjson, "
                             ".html or .txt, or write the format first, as in --csv -o FILE",
                             data->path);
+    if (data->output->omits_total && o->only_total && !o->compares)
+        return ih_error_set(err, IH_USAGE, "--%s: writes each image; leave --total-only out",
+                            data->output->name);
     for (size_t k = 0; k < i; k++)
         if (!data->path && !o->outputs[k].path)
             return ih_error_set(err, IH_USAGE,
@@ -105,11 +109,15 @@ static enum ih_status check_stray_value(const struct ih_options *o, size_t i, st
 {
     if (!o->stray_option || i != o->stray_path)
         return IH_OK;
+    const char *const path = o->paths[i], *const name = o->stray_option->name;
+    const struct ih_output *output = *ih_ending(path) ? output_of(path) : NULL;
+    if (o->stray_option->value != IH_VALUE_FILE && output && strcmp(output->name, name) == 0)
+        return ih_error_set(err, IH_USAGE, "no such file; did you mean --%s -o %.100s?", name,
+                            path);
     bool is_chart = o->stray_option->value == IH_VALUE_FILE && (o->n_paths > 1 || o->list_path);
-    if (!is_chart && !ih_option_has_choice(o->stray_option, o->paths[i]))
+    if (!is_chart && !ih_option_has_choice(o->stray_option, path))
         return IH_OK;
-    return ih_error_set(err, IH_USAGE, "no such file; did you mean --%s=%.100s?",
-                        o->stray_option->name, o->paths[i]);
+    return ih_error_set(err, IH_USAGE, "no such file; did you mean --%s=%.100s?", name, path);
 }
 
 static bool find_input(const char *path, struct stat *st)
@@ -128,6 +136,10 @@ static enum ih_status check_path(const struct ih_options *o, const struct ih_des
                                  size_t i, struct ih_error *err)
 {
     struct stat st;
+    if (strcmp(o->paths[i], "-") == 0 && isatty(0))
+        return ih_error_set(err, IH_USAGE,
+                            "standard input is a terminal; write an image into it, as in "
+                            "'imghist - <FILE' or 'PROGRAM | imghist -'");
     if (!find_input(o->paths[i], &st))
         return errno == ENOENT ? check_stray_value(o, i, err) : IH_OK;
     enum ih_status status = check_input(&st, d, err);
@@ -192,6 +204,10 @@ enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_desti
     *subject = o->list_path;
     if (o->list_path && find_input(o->list_path, &st)) /* else opening it fails with the reason */
         status = check_input(&st, d, err);
+    if (status == IH_OK && o->mask_path && find_input(o->mask_path, &st)) {
+        *subject = o->mask_path;
+        status = check_input(&st, d, err);
+    }
     for (size_t i = 0; i < o->n_paths && status == IH_OK; i++) {
         *subject = o->paths[i];
         status = check_path(o, d, i, err);

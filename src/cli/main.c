@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "base/machine.h"
+#include "base/path.h"
 #include "bench/bench.h"
 #include "cli/destinations.h"
 #include "cli/info.h"
@@ -154,12 +155,12 @@ static void print_jpeg(const struct ih_jpeg_report *r)
 
 /* ---- the run ---- */
 
-/* An explicit CPU, kernel, raw or isolate option turns --jpeg=auto off. */
+/* An explicit CPU, kernel, raw, isolate, region or mask option turns --jpeg=auto off. */
 static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
 {
     bool is_cpu = o->device.backend && strcmp(o->device.backend, "cpu") == 0;
-    bool is_explicit =
-        is_cpu || o->device.with.kernel || o->raw_channels || o->isolates_all || o->takes_frames;
+    bool is_explicit = is_cpu || o->device.with.kernel || o->raw_channels || o->isolates_all ||
+                       o->takes_frames || *o->region.text || o->mask_path;
     return o->jpeg == IH_JPEG_AUTO && is_explicit ? IH_JPEG_CPU : o->jpeg;
 }
 
@@ -181,6 +182,25 @@ static bool next_input(void *walk, struct ih_input *input)
 static void warn_no_sandbox(const char *message)
 {
     ih_print_error(NULL, message);
+}
+
+/* Loads the mask of --mask if it is a file. */
+static enum ih_status load_mask(const struct ih_options *o, struct ih_pipeline_options *with,
+                                struct ih_mask *mask, struct ih_error *err)
+{
+    struct stat st;
+    struct ih_decode_options decode = with->decode;
+    const struct ih_remote_decoders *remote = with->remote_decoders;
+    if (!o->mask_path || (ih_path_stat(o->mask_path, &st, 0) == 0 && S_ISDIR(st.st_mode)))
+        return IH_OK;
+    decode.remote = remote->make(remote->user);
+    if (!decode.remote)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status =
+        ih_mask_load(mask, o->mask_path, &decode, with->select.mask_budget, err);
+    remote->destroy(decode.remote);
+    with->select.one_mask = mask;
+    return status;
 }
 
 /* Opens the inputs and the device and runs the pipeline. *subject: on failure, the list of files if
@@ -206,6 +226,8 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
     archive_command.decoders = ih_archive_decoders;
     archive_command.reads_archives = true;
     const struct ih_remote_decoders archive_readers = ih_decoder_processes(&archive_command);
+    struct ih_budget mask_budget;
+    struct ih_mask mask = {.values = NULL};
     struct ih_budget member_budget; /* an image waits for its memory with its file in hand */
     struct ih_pipeline_options with = {
         .n_threads = n_workers(&sources, n_threads),
@@ -230,6 +252,9 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         .shard = o->shard,
         .n_shards = o->n_shards,
         .skips_transparent = o->skips_transparent,
+        .select = {.region = *o->region.text ? &o->region : NULL,
+                   .mask = o->mask_path,
+                   .mask_budget = &mask_budget},
         .is_result_file = ih_records_probe,
         .jpeg = jpeg_side(o),
         .jpeg_report = jpeg_report,
@@ -238,13 +263,16 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
     with.outputs = ih_writer_destinations(writer, &with.n_outputs);
     ih_budget_init(&budget, memory_bytes);
     ih_budget_init(&member_budget, memory_bytes);
+    ih_budget_init(&mask_budget, memory_bytes);
     ih_machine_keep_memory(memory_bytes, with.n_threads, with.n_threads == n_threads);
     ih_machine_allow_files();
     atomic_uint n_idle_cores = n_threads - with.n_threads;
     with.decode.n_idle_cores = &n_idle_cores;
     device_options.n_lanes = with.n_threads;
     device_options.with.n_idle_cores = n_threads - with.n_threads;
-    enum ih_status status = ih_device_open(&device_options, device, err);
+    enum ih_status status = load_mask(o, &with, &mask, err);
+    if (status == IH_OK)
+        status = ih_device_open(&device_options, device, err);
     if (status == IH_OK) {
         *subject = o->list_path;
         status = ih_walk_open(&sources, &walk, err);
@@ -255,6 +283,8 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         status = ih_pipeline_run(*device, &with, &calls, err);
     }
     ih_walk_close(walk);
+    ih_mask_release(&mask, &mask_budget);
+    ih_budget_destroy(&mask_budget);
     ih_budget_destroy(&member_budget);
     ih_budget_destroy(&budget);
     return status;

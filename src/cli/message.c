@@ -4,9 +4,13 @@
 
 #include "base/status.h"
 #include "base/text.h"
+#include "cli/endings.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 void ih_print_error(const char *path, const char *message)
@@ -31,6 +35,33 @@ void ih_name_options(struct ih_error *err)
         ih_error_append(err, "--raw-preview counts its preview");
     else if (err->limit == IH_LIMIT_RAW_CHANNELS)
         ih_error_append(err, "--list shows the formats, --raw reads bare samples");
+}
+
+static const char *reason_of_missing(const char *path)
+{
+    static const char dash[] = "\xE2\x80"; /* en and em dash; office programs make them from -- */
+    if (!*path)
+        return "the name is empty; is a variable not set?";
+    if (strncmp(path, dash, 2) == 0 && ((path[2] & 0xFF) == 0x93 || (path[2] & 0xFF) == 0x94))
+        return "it begins with a long dash; an option begins with - or --";
+    if (strstr(path, "://"))
+        return "imghist reads no network; pipe it in, as in 'curl -s URL | imghist -'";
+    if (strpbrk(path, "\r\n"))
+        return "it has line ends; --files-from reads a list of lines";
+    if (strpbrk(path, "*?["))
+        return "no file matches it; a folder is read without a pattern, as in 'imghist photos/'";
+    return NULL;
+}
+
+void ih_explain_path(const char *path, struct ih_error *err)
+{
+    const char *reason = NULL;
+    if (err->status == IH_IO && access(path, F_OK) != 0 && errno == ENOENT)
+        reason = reason_of_missing(path);
+    else if (err->status == IH_UNKNOWN && strcasecmp(ih_ending(path), "csv") == 0)
+        reason = "results are read from NDJSON and JSON, not from CSV";
+    if (reason)
+        ih_error_append(err, reason);
 }
 
 void ih_end_by_sigpipe(void)

@@ -13,6 +13,9 @@ void ih_print_error(const char *path, const char *message);
 /* Appends the option that raises the limit err is about: " (--memory raises it)". */
 void ih_name_options(struct ih_error *err);
 
+/* Appends what may be wrong with the path of an input that does not exist, or is no image. */
+void ih_explain_path(const char *path, struct ih_error *err);
+
 /* Ends the program as SIGPIPE does by default: the reader of its output has closed the pipe. */
 void ih_end_by_sigpipe(void);
 

@@ -55,13 +55,13 @@ static enum ih_status set_total(struct ih_options *o, const struct ih_option *op
     return IH_OK;
 }
 
-static enum ih_status set_condition(struct ih_options *o, const struct ih_option *option,
-                                    const char *value, struct ih_error *err)
+/* Two totals are made, and only their comparison is written. */
+static enum ih_status set_diff(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
 {
-    struct ih_condition **condition = option->number ? &o->fail_if : &o->where;
-    ih_condition_free(*condition);
-    *condition = NULL;
-    return ih_condition_parse(value, condition, err);
+    (void)option, (void)value, (void)err;
+    o->compares = o->with_total = o->only_total = true;
+    return IH_OK;
 }
 
 /* --html=FILE is --html -o FILE. */
@@ -312,6 +312,23 @@ static enum ih_status set_alpha(struct ih_options *o, const struct ih_option *op
     return ih_alpha_parse(value, &o->skips_transparent, err);
 }
 
+static enum ih_status set_region(struct ih_options *o, const struct ih_option *option,
+                                 const char *value, struct ih_error *err)
+{
+    (void)option;
+    return ih_region_parse(value, &o->region, err);
+}
+
+static enum ih_status set_mask(struct ih_options *o, const struct ih_option *option,
+                               const char *value, struct ih_error *err)
+{
+    (void)option;
+    if (strlen(value) >= IH_MASK_NAME_MAX)
+        return ih_error_set(err, IH_USAGE, "longer than %d bytes", IH_MASK_NAME_MAX - 1);
+    o->mask_path = value;
+    return IH_OK;
+}
+
 static enum ih_status set_device(struct ih_options *o, const struct ih_option *option,
                                  const char *value, struct ih_error *err)
 {
@@ -351,6 +368,22 @@ static const struct ih_conflict jpeg_conflicts[] = {
     {"gpu", "isolate", NULL, "decoder processes have no GPU"},
     {"gpu", "device", "cpu", "the hardware decoders are on a GPU"},
     {"gpu", "kernel", NULL, "the hardware decoders' output is counted by a kernel of its own"},
+    {"gpu", "region", NULL, "whole images are counted where the hardware decodes"},
+    {"gpu", "mask", NULL, "whole images are counted where the hardware decodes"},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const struct ih_conflict selection_conflicts[] = {
+    {NULL, "raw", NULL, "raw samples have no width and height"},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const struct ih_conflict diff_conflicts[] = {
+    {NULL, "total", NULL, "it compares two totals"},
+    {NULL, "total-only", NULL, "it compares two totals"},
+    {NULL, "files-from", NULL, "it compares the two paths of the command line"},
+    {NULL, "files0-from", NULL, "it compares the two paths of the command line"},
+    {NULL, "shard", NULL, "it compares whole inputs; merge the parts first"},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -416,16 +449,16 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output},
     {ROW(OUTPUT, BENCH | RUN, "output", "FILE for the format before -o, or of its name"),
      .letter = 'o', FILE_NAME("FILE"), .set = set_output_path},
-    {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR"), .set = set_condition,
-     .number = false},
-    {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR"),
-     .set = set_condition, .number = true},
+    {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR")},
+    {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR")},
     {ROW(OUTPUT, RUN, "color", "colours of the summary (auto: on a terminal)"),
      CHOICE([IH_COLOR_AUTO] = "auto", [IH_COLOR_ALWAYS] = "always", [IH_COLOR_NEVER] = "never"),
      FIELD(color)},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
      .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
+    {ROW(OUTPUT, RUN, "diff", "compare two images, folders or result files"), .set = set_diff,
+     .conflicts = diff_conflicts},
 
     {ROW(CHART, BENCH | RUN, "chart", "a .png .svg .jpg .bmp .tga, or a directory"),
      FILE_NAME("PATH"), .is_optional = true, .set = set_chart},
@@ -447,6 +480,10 @@ const struct ih_option ih_option_table[] = {
      .set = set_depth},
     {ROW(COUNTING, RUN, "range", "of 16-bit samples, which becomes 0 to 255"), RARE, TEXT("LO,HI"),
      .set = set_range, .conflicts = range_conflicts},
+    {ROW(COUNTING, RUN, "region", "count only these pixels, or percent"), RARE, TEXT("WxH+X+Y"),
+     .set = set_region, .conflicts = selection_conflicts},
+    {ROW(COUNTING, RUN, "mask", "count where a gray image is not 0"), RARE, FILE_NAME("FILE|DIR"),
+     .set = set_mask, .conflicts = selection_conflicts},
     {ROW(COUNTING, RUN, "clip", "<= LO and >= HI count as clipped (0,255)"), TEXT("LO,HI"),
      .set = set_clip},
 

@@ -13,8 +13,10 @@
 #include "cli/destinations.h"
 #include "decode/decoder.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { WORD_MAX = 31 }; /* letters of a long option, for suggestions */
 
@@ -44,6 +46,7 @@ static const char *hint_of(const char *written)
         {"-i", "inputs need no option"},
         {"--input", "inputs need no option"},
         {"--colour", "did you mean --color?"},
+        {"-H", "did you mean --help?"},
         {"--device=gpu", "did you mean cuda?"},
         {"--device=GPU", "did you mean cuda?"},
         {"--device=nvidia", "did you mean cuda?"},
@@ -173,7 +176,8 @@ static unsigned edit_distance(const char *a, size_t n, const char *b)
                 row[k] = (unsigned)k;
                 continue;
             }
-            row[k] = least(least(row[k - 1], above[k]) + 1, above[k - 1] + (a[i - 1] != b[k - 1]));
+            row[k] = least(least(row[k - 1], above[k]) + 1,
+                           above[k - 1] + (tolower((unsigned char)a[i - 1]) != b[k - 1]));
             if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
                 row[k] = least(row[k], before[k - 2] + 1);
         }
@@ -192,7 +196,8 @@ static const char *nearest_option(const char *name, size_t n)
     for (const struct ih_option *k = ih_option_table; k->name; k++) {
         if (strlen(k->name) > WORD_MAX)
             continue;
-        unsigned distance = strncmp(k->name, name, n) == 0 ? 1 : edit_distance(name, n, k->name);
+        unsigned distance =
+            strncasecmp(k->name, name, n) == 0 ? 1 : edit_distance(name, n, k->name);
         if (distance < fewest || (distance == fewest && !best)) {
             fewest = distance;
             best = k->name;
@@ -216,6 +221,13 @@ static enum ih_status unknown_option(struct ih_error *err, const char *shown, si
 
 /* ---- the command line ---- */
 
+/* Whether the next argument may be a value: "-o --json" lacks one. */
+static bool next_is_value(int argc, const char *const *argv, int i)
+{
+    const char *next = i + 1 < argc ? argv[i + 1] : NULL;
+    return next && !(strncmp(next, "--", 2) == 0 && find_option(next + 2, strcspn(next + 2, "=")));
+}
+
 /* argv[*i] is --name or --name=value. */
 static enum ih_status parse_long(struct ih_options *o, int argc, const char *const *argv, int *i,
                                  struct ih_error *err)
@@ -229,10 +241,11 @@ static enum ih_status parse_long(struct ih_options *o, int argc, const char *con
     bool has_next = *i + 1 < argc;
     if (equals)
         value = equals + 1;
-    else if (option->is_optional && has_next && argv[*i + 1][0] != '-') {
+    else if ((option->is_optional || is_output(option)) && has_next && argv[*i + 1][0] != '-') {
         o->stray_option = option;
         o->stray_path = o->n_paths;
-    } else if (option->value != IH_VALUE_NONE && !option->is_optional && has_next)
+    } else if (option->value != IH_VALUE_NONE && !option->is_optional &&
+               next_is_value(argc, argv, *i))
         value = argv[++*i];
     snprintf(shown, sizeof shown, "--%s", option->name);
     return apply(o, option, shown, value, err);
@@ -242,18 +255,23 @@ static enum ih_status parse_long(struct ih_options *o, int argc, const char *con
 static enum ih_status parse_short(struct ih_options *o, int argc, const char *const *argv, int *i,
                                   struct ih_error *err)
 {
-    for (const char *p = argv[*i] + 1; *p; p++) {
+    const char *word = argv[*i] + 1;
+    if (word[1] && find_option(word, strcspn(word, "="))) /* -json is not -j son */
+        return unknown_option(err, argv[*i], strcspn(argv[*i], "="),
+                              find_option(word, strcspn(word, "="))->name);
+    for (const char *p = word; *p; p++) {
         const struct ih_option *option = ih_option_table;
         char shown[3] = {'-', *p, '\0'};
         while (option->name && option->letter != *p)
             option++;
-        if (!option->name) { /* -csv */
-            const char *word = argv[*i] + 1;
+        if (!option->name) /* -cvs */
             return unknown_option(err, shown, 2, nearest_option(word, strcspn(word, "=")));
-        }
+        if (p[1] == '=')
+            return ih_error_set(err, IH_USAGE, "%s: no = after one letter; did you mean --%s%.60s?",
+                                shown, option->name, p + 1);
         const char *value = NULL;
         if (option->value != IH_VALUE_NONE && !option->is_optional)
-            value = p[1] ? p + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+            value = p[1] ? p + 1 : next_is_value(argc, argv, *i) ? argv[++*i] : NULL;
         enum ih_status status = apply(o, option, shown, value, err);
         if (status != IH_OK || value)
             return status;
@@ -327,6 +345,46 @@ static enum ih_status check_bench(const struct ih_options *o, struct ih_error *e
     return IH_OK;
 }
 
+/* --diff writes one comparison of two inputs. */
+static enum ih_status check_diff(const struct ih_options *o, struct ih_error *err)
+{
+    if (o->n_paths != 2)
+        return ih_error_set(err, IH_USAGE,
+                            "--diff: compares two inputs: name two images, folders or result "
+                            "files");
+    if (o->chart_path && !o->chart.format)
+        return ih_error_set(err, IH_USAGE,
+                            "--diff: --chart needs a .png, .svg, .jpg, .bmp or .tga file");
+    for (size_t i = 0; i < o->n_outputs; i++) {
+        if (!o->outputs[i].output->compare)
+            return ih_error_set(err, IH_USAGE, "--diff: writes text, CSV or JSON, not --%s",
+                                o->outputs[i].output->name);
+        if (o->outputs[i].layout)
+            return ih_error_set(err, IH_USAGE, "--diff: --%s has no layouts here",
+                                o->outputs[i].output->name);
+    }
+    return IH_OK;
+}
+
+/* --diff decides which fields --fail-if has. */
+static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *err)
+{
+    const struct {
+        const char *name;
+        const struct ih_field_set *fields;
+        struct ih_condition **condition;
+    } all[] = {{"where", &ih_record_fields, &o->where},
+               {"fail-if", o->compares ? &ih_comparison_fields : &ih_record_fields, &o->fail_if}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *text =
+            o->values[find_option(all[i].name, strlen(all[i].name)) - ih_option_table];
+        struct ih_error reason;
+        if (text && ih_condition_parse(text, all[i].fields, all[i].condition, &reason) != IH_OK)
+            return ih_error_set(err, reason.status, "--%s: %s", all[i].name, reason.message);
+    }
+    return IH_OK;
+}
+
 static enum ih_status check_run(const struct ih_options *o, struct ih_error *err)
 {
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
@@ -352,7 +410,7 @@ static enum ih_status check_run(const struct ih_options *o, struct ih_error *err
     for (const struct ih_option *k = ih_option_table; k->name; k++)
         if (check_conflicts(o, k, err) != IH_OK)
             return err->status;
-    return IH_OK;
+    return o->compares ? check_diff(o, err) : IH_OK;
 }
 
 /* --help and --version apply wherever they stand, and the rest is not read. */
@@ -396,6 +454,8 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     enum ih_status status = parse_arguments(o, argc, argv, err);
     if (status == IH_OK && !is_decided(o) && o->action != IH_ACTION_RUN)
         status = check_action(o, err);
+    if (status == IH_OK && o->action == IH_ACTION_RUN)
+        status = parse_conditions(o, err);
     if (status != IH_OK || (o->action != IH_ACTION_RUN && o->action != IH_ACTION_BENCH))
         return status;
     if (o->chart.width == 0 && o->action == IH_ACTION_RUN) { /* --bench computes its own size */

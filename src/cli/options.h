@@ -10,6 +10,7 @@
 
 #include "base/machine.h"
 #include "cli/progress.h"
+#include "counts/region.h"
 #include "device/backend.h"
 #include "output/chart/chart.h"
 #include "output/condition.h"
@@ -65,6 +66,8 @@ struct ih_options {
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
     bool skips_transparent;              /* --alpha=skip-transparent */
+    struct ih_region region;             /* --region; only if region.text is not empty */
+    const char *mask_path;               /* --mask: a file or a folder; NULL: none */
     unsigned n_threads;                  /* 0: one for each core */
     unsigned raw_channels;               /* 0: the format is detected */
     uint64_t raw_width, raw_height;      /* --size; 0: not given */
@@ -87,6 +90,7 @@ struct ih_options {
     bool fails_fast;              /* stop at the first failed input */
     bool with_total;              /* write a last record for all inputs together */
     bool only_total;              /* and no other record; with_total is set too */
+    bool compares;                /* --diff; the other two are set too: two totals are compared */
     enum ih_progress_when progress;
     bool is_quiet, is_verbose; /* never both */
     bool lists_skipped;        /* --list-skipped */

@@ -140,7 +140,11 @@ static bool take_argument(struct ih_walk *w, const char *argument, bool is_liste
     if (!path)
         return give_error(input, NULL, true, ENOMEM, "cannot read");
     if (is_stdin || ih_path_stat(path, &st, 0) != 0 || !S_ISDIR(st.st_mode)) {
-        *input = (struct ih_input){.path = path, .is_named = true, .is_stdin = is_stdin};
+        const char *slash = strrchr(path, '/');
+        *input = (struct ih_input){.path = path,
+                                   .name_at = slash ? (size_t)(slash + 1 - path) : 0,
+                                   .is_named = true,
+                                   .is_stdin = is_stdin};
         return true; /* a missing file fails when it is opened */
     }
     int error = descend(w, path);
@@ -186,7 +190,10 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
     if (exists && ih_charts_is_name(path))
         return give_skipped(input, path, "has the name of a chart");
     if (exists) {
-        *input = (struct ih_input){.path = path, .folder = IH_FOLDER_WITHIN};
+        size_t name_at = w->levels[0].n_path;
+        while (path[name_at] == '/')
+            name_at++;
+        *input = (struct ih_input){.path = path, .name_at = name_at, .folder = IH_FOLDER_WITHIN};
         return true;
     }
     free(path); /* it vanished */
@@ -327,7 +334,7 @@ enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_wal
     return IH_OK;
 }
 
-bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
+static bool next_input(struct ih_walk *w, struct ih_input *input)
 {
     for (;;) {
         size_t n_bytes = 0;
@@ -352,6 +359,11 @@ bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
         const char *line = next_listed(w, &n_bytes, &error);
         if (error == NOT_A_LIST)
             return give_list_error(w, input);
+        if (error == EISDIR) {
+            give_error(input, strdup(w->sources.list), true, error, "");
+            ih_error_set(&input->error, IH_IO, "a directory is no list; name it without an option");
+            return true;
+        }
         if (error)
             return give_error(input, strdup(w->sources.list), true, error,
                               "the list cannot be read");
@@ -360,6 +372,14 @@ bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
         if (take_listed(w, line, n_bytes, input))
             return true;
     }
+}
+
+bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
+{
+    const bool has_input = next_input(w, input);
+    if (has_input && w->next_path > 0)
+        input->source = w->next_path - 1;
+    return has_input;
 }
 
 void ih_walk_close(struct ih_walk *w)

@@ -42,6 +42,11 @@ static struct ih_measurement measurement_of(const struct ih_options *o)
     }
     if (ih_option_is_given(o, "alpha"))
         m.alpha = o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    if (*o->region.text || o->mask_path) {
+        m.has_selection = true;
+        memcpy(m.region, o->region.text, sizeof m.region);
+        snprintf(m.mask, sizeof m.mask, "%s", o->mask_path ? o->mask_path : "");
+    }
     return m;
 }
 
@@ -69,6 +74,10 @@ struct ih_writer {
     bool is_checking;     /* --check: its output replaces messages about inputs */
     bool has_members;     /* an archive's member has come */
     uint64_t n_in_folder; /* images of the folder that is being walked */
+
+    /* --diff: total is of the first path, and other of the second. */
+    struct ih_total other, *adds_to; /* total or other */
+    bool has_comparison;             /* it can be written */
 
     _Atomic(struct ih_charts *) charts;
     struct sink sinks[IH_DATA_OUTPUTS_MAX]; /* options->n_outputs */
@@ -100,6 +109,8 @@ static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char 
     }
     setvbuf(s->file.stream, path ? s->buffer : standard_buffer, _IOFBF, BUFFER_BYTES);
     s->is_on_terminal = isatty(fileno(s->file.stream)) == 1;
+    if (w->options->compares) /* nothing is written before the comparison */
+        return IH_OK;
     const struct ih_output_options look =
         ih_look_of(s->file.stream, w->options, s->data, w->folder);
     return s->data->output->begin(s->file.stream, &look, &s->state, err);
@@ -142,6 +153,8 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     ih_total_init(&w->total, options->luma, options->clip_low, options->clip_high);
     w->total.range = options->sample_range;
     w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    w->total.region = *options->region.text ? options->region.text : NULL;
+    w->total.mask = options->mask_path;
     return w;
 }
 
@@ -149,6 +162,7 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
 {
     const struct ih_options *o = w->options;
     struct ih_charts *charts = NULL;
+    w->other = w->total;
     *subject = NULL;
     w->folder = ih_common_folder(o);
     if (!w->folder)
@@ -227,11 +241,19 @@ static void give_up_sink(struct ih_writer *w, const struct sink *s, int error, c
     give_up(w, IH_EXIT_FAILED, s->data->path ? s->data->path : "standard output", message);
 }
 
-static void write_data(struct ih_writer *w, struct sink *s, const struct ih_result *result)
+/* comparison   written instead of the result; NULL: none */
+static void write_data(struct ih_writer *w, struct sink *s, const struct ih_result *result,
+                       const struct ih_comparison *comparison)
 {
     struct ih_error reason;
     errno = 0;
-    s->data->output->record(s->state, result);
+    if (comparison) {
+        const struct ih_output_options look =
+            ih_look_of(s->file.stream, w->options, s->data, w->folder);
+        s->data->output->compare(s->file.stream, &look, comparison);
+    } else {
+        s->data->output->record(s->state, result);
+    }
     if (s->file.is_standard)
         fflush(s->file.stream); /* a reader of the pipe sees each record at once */
     if (!ferror(s->file.stream))
@@ -241,11 +263,13 @@ static void write_data(struct ih_writer *w, struct sink *s, const struct ih_resu
     give_up_sink(w, s, error, reason.message);
 }
 
-static void write_chart(struct ih_writer *w, const struct ih_result *result)
+static void write_chart(struct ih_writer *w, const struct ih_result *result,
+                        const struct ih_comparison *comparison)
 {
     char target[IH_CHART_PATH_MAX];
     struct ih_error reason;
-    enum ih_status status = ih_charts_draw(w->charts, result, target, sizeof target, &reason);
+    enum ih_status status =
+        ih_charts_draw(w->charts, result, comparison, target, sizeof target, &reason);
     /* In a directory of charts, a chart is left out if its name cannot be used. */
     if (!ih_charts_is_one(w->charts) && (status == IH_CONFLICT || status == IH_LIMIT)) {
         ih_print_error(target, reason.message);
@@ -284,16 +308,21 @@ static bool is_selected(const struct ih_condition *where, const struct ih_result
     return ih_condition_holds(where, values);
 }
 
+static void match(struct ih_writer *w, const char *path, const char *message)
+{
+    w->n_matched++;
+    if (w->options->is_quiet)
+        return;
+    hold(w);
+    ih_print_error(path, message);
+}
+
 /* --fail-if judges every record that is written, the total too. */
 static void judge(struct ih_writer *w, const struct ih_result *result)
 {
     if (!w->options->fail_if || !is_selected(w->options->fail_if, result))
         return;
-    w->n_matched++;
-    if (w->options->is_quiet)
-        return;
-    hold(w);
-    ih_print_error(result->path, "matches --fail-if");
+    match(w, result->path, "matches --fail-if");
 }
 
 /* Writes one record. The caller holds the lock. */
@@ -307,12 +336,42 @@ static void write_result(struct ih_writer *w, const struct ih_result *result)
             continue;
         if (s->is_on_terminal)
             hold(w);
-        write_data(w, s, result);
+        write_data(w, s, result, NULL);
     }
     if (is_drawn(w, result))
-        write_chart(w, result);
+        write_chart(w, result, NULL);
     release(w);
     w->report.write_ns += ih_clock_ns() - started_ns;
+}
+
+/* --diff: writes the comparison, unless a side has nothing to compare. */
+static void write_comparison(struct ih_writer *w)
+{
+    const struct ih_options *o = w->options;
+    const struct ih_total *sides[2] = {&w->total, &w->other};
+    struct ih_comparison c;
+    struct ih_field_value values[IH_N_COMPARISON_FIELDS];
+    for (unsigned i = 0; i < 2; i++)
+        if (sides[i]->sum.n_pixels == 0) {
+            ih_print_error(o->paths[i], "no pixels to compare");
+            return;
+        }
+    ih_totals_compare(sides[0], sides[1], &c);
+    for (unsigned i = 0; i < 2; i++)
+        c.sides[i].path =
+            strcmp(o->paths[i], "-") == 0 && o->stdin_name ? o->stdin_name : o->paths[i];
+    w->has_comparison = true;
+    ih_comparison_fields_compute(&c, values);
+    for (size_t i = 0; i < o->n_outputs; i++)
+        write_data(w, &w->sinks[i], NULL, &c);
+    if (w->charts)
+        write_chart(w, &c.sides[0], &c);
+    if (o->fail_if && ih_condition_holds(o->fail_if, values)) {
+        char line[IH_MESSAGE_MAX];
+        snprintf(line, sizeof line, "the comparison matches --fail-if: ks %.6f, emd %.6f",
+                 c.largest.ks, c.largest.emd);
+        match(w, NULL, line);
+    }
 }
 
 /* The number of bits that the samples of a 16-bit image seem to have; 0: 15 or 16, or all black. */
@@ -388,7 +447,7 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
     if (!has_failed)
         print_notes(w, path, result);
     if (((w->options->with_total && selected) || result->is_total) &&
-        ih_total_add(&w->total, result, &reason) != IH_OK)
+        ih_total_add(w->adds_to, result, &reason) != IH_OK)
         give_up(w, IH_EXIT_FAILED, IH_TOTAL_NAME, reason.message);
 }
 
@@ -504,14 +563,16 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
     struct ih_writer *w = writer;
     const char *path = input->path ? input->path : "";
     struct ih_result shown;
+    w->adds_to = w->options->compares && input->source > 0 ? &w->other : &w->total;
     if (input->is_member && !w->has_members)
         expect_many(w);
     if (is_skipped(input, result)) {
         skip(w, path, result);
         return true;
     }
-    if (result->status != IH_OK && result->error.limit != IH_LIMIT_NONE) {
+    if (result->status == IH_IO || (result->status != IH_OK && result->error.limit)) {
         shown = *result;
+        ih_explain_path(path, &shown.error);
         ih_name_options(&shown.error);
         result = &shown;
     }
@@ -538,6 +599,8 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
 /* A worthless file is not made. */
 static bool is_kept(const struct ih_writer *w, const struct sink *s)
 {
+    if (w->options->compares)
+        return w->has_comparison;
     return !is_worthless(w, s) || (s->file.is_standard && !w->options->only_total);
 }
 
@@ -545,7 +608,8 @@ static void end_sink(struct ih_writer *w, struct sink *s)
 {
     struct ih_error reason;
     errno = 0;
-    s->data->output->end(s->state);
+    if (s->state) /* a comparison has no end */
+        s->data->output->end(s->state);
     if (fflush(s->file.stream) == 0 && !ferror(s->file.stream))
         return;
     const int error = errno ? errno : EIO;
@@ -558,7 +622,9 @@ static void complete_outputs(struct ih_writer *w)
 {
     const struct ih_options *o = w->options;
     struct ih_error reason;
-    if (o->with_total || w->has_totals) {
+    if (o->compares) {
+        write_comparison(w);
+    } else if (o->with_total || w->has_totals) {
         struct ih_result total;
         ih_total_result(&w->total, &total);
         write_result(w, &total);
@@ -595,7 +661,7 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_report_print_full(&w->report, stderr);
     else if (!w->options->is_quiet && !w->is_checking)
         ih_report_print(&w->report, stderr);
-    if (w->report.n_failed || w->n_charts_failed)
+    if (w->report.n_failed || w->n_charts_failed || (w->options->compares && !w->has_comparison))
         return IH_EXIT_FAILED;
     return w->n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
 }

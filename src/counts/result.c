@@ -1,5 +1,7 @@
 #include "counts/result.h"
 
+#include "counts/region.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -54,8 +56,14 @@ static bool is_size_possible(const struct ih_result *r)
         return true;
     if (info->height != 0 && info->width > UINT64_MAX / info->height)
         return false;
-    const uint64_t n_all = info->width * info->height;
-    return r->alpha == IH_ALPHA_COUNT ? n == n_all : n <= n_all;
+    struct ih_rectangle all = {0, 0, info->width, info->height};
+    struct ih_region region;
+    struct ih_error ignored;
+    if (r->region && (ih_region_parse(r->region, &region, &ignored) != IH_OK ||
+                      ih_region_place(&region, info->width, info->height, &all, &ignored) != IH_OK))
+        return false;
+    const uint64_t n_all = all.width * all.height;
+    return r->alpha == IH_ALPHA_COUNT && !r->mask ? n == n_all : n <= n_all;
 }
 
 /* Clip counts of the colour channels bound those of any and all of them. */

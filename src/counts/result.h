@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "counts/histogram.h"
+#include "counts/pixel_order.h"
 
 /* Beside enum ih_not_applied: the record does not tell. Stands alone. */
 enum { IH_NOT_APPLIED_UNKNOWN = 2 * IH_NOT_APPLIED_ORIENTATION };
@@ -47,7 +48,8 @@ struct ih_image_info {
     unsigned warnings;      /* set of enum ih_warning */
     unsigned n_frames;      /* images in the file, pages included; 0: not known */
     enum ih_range range;
-    unsigned not_applied; /* set of enum ih_not_applied */
+    unsigned not_applied;        /* set of enum ih_not_applied */
+    struct ih_pixel_order order; /* of the decoded pixels; complete after open */
 };
 
 /* Wall-clock time that one input took. Waiting for memory counts as decoding, waiting for a device
@@ -69,6 +71,7 @@ struct ih_result {
     struct ih_count_spec spec;
     enum ih_alpha alpha;
     struct ih_sample_range sample_range; /* of the run, whatever the image's depth */
+    const char *region, *mask;           /* as recorded; NULL: the whole image; borrowed */
     struct ih_histogram histogram;
     const char *version; /* of the imghist that counted; NULL: this one; "": not known */
     const char *library; /* that decodes the format, with its version: the same on every device; "":

@@ -14,6 +14,12 @@ const char *ih_alpha_name(enum ih_alpha alpha)
                                                 : "count";
 }
 
+/* text: NULL is "". */
+static bool is_same(const char *recorded, const char *text)
+{
+    return strcmp(recorded, text ? text : "") == 0;
+}
+
 enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_result *r,
                                    struct ih_error *err)
 {
@@ -40,6 +46,16 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
     }
     m->has_range = true;
     m->range = r->sample_range;
+    if (m->has_selection && (!is_same(m->region, r->region) || !is_same(m->mask, r->mask))) {
+        const bool is_region = !is_same(m->region, r->region);
+        const char *kind = is_region ? "region" : "mask", *own = is_region ? r->region : r->mask;
+        const char *others = is_region ? m->region : m->mask;
+        return ih_error_set(err, IH_USAGE, "counted with %s %.80s, the others with %.80s", kind,
+                            own ? own : "none", *others ? others : "none");
+    }
+    m->has_selection = true;
+    snprintf(m->region, sizeof m->region, "%s", r->region ? r->region : "");
+    snprintf(m->mask, sizeof m->mask, "%s", r->mask ? r->mask : "");
     m->luma = spec->luma;
     m->has_clip = true;
     m->clip_low = spec->clip_low;
@@ -135,11 +151,15 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     out->spec = (struct ih_count_spec){n_channels, t->luma, t->clip_low, t->clip_high};
     out->alpha = t->alpha;
     out->sample_range = t->range;
+    out->region = t->region;
+    out->mask = t->mask;
     if (t->n_images > 0) {
         const struct ih_measurement *m = &t->measurement;
         out->spec = (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high};
         out->alpha = m->alpha;
         out->sample_range = m->range;
+        out->region = *m->region ? m->region : NULL;
+        out->mask = *m->mask ? m->mask : NULL;
         out->version = t->version;
     }
     out->info.not_applied = t->not_applied;

@@ -9,6 +9,7 @@
 #ifndef IH_COUNTS_TOTAL_H
 #define IH_COUNTS_TOTAL_H
 
+#include "counts/region.h"
 #include "counts/result.h"
 
 #define IH_TOTAL_NAME "(total)"
@@ -21,6 +22,8 @@ struct ih_measurement {
     enum ih_alpha alpha; /* IH_ALPHA_EITHER: any */
     bool has_range;      /* false: any range */
     struct ih_sample_range range;
+    bool has_selection;                                      /* false: any region and mask */
+    char region[IH_REGION_TEXT_MAX], mask[IH_MASK_NAME_MAX]; /* "": none */
 };
 
 #define IH_MEASUREMENT_ANY ((struct ih_measurement){.alpha = IH_ALPHA_EITHER})
@@ -40,6 +43,7 @@ struct ih_total {
     uint8_t clip_low, clip_high;        /* of an empty total */
     enum ih_alpha alpha;                /* of an empty total; set after init */
     struct ih_sample_range range;       /* the same */
+    const char *region, *mask;          /* the same; borrowed */
     struct ih_measurement measurement;
     bool has_colour, has_alpha;
     unsigned not_applied;         /* of any image */

@@ -179,7 +179,10 @@ static void explain(const struct archive_state *s, struct ih_error *err)
     if (s->error.status != IH_OK)
         *err = s->error;
     else if (s->lib.archive_errno(s->archive) == NO_FORMAT && s->n_members == 0)
-        ih_error_set(err, IH_UNKNOWN, "cannot decode: compressed, but not a tar file");
+        ih_error_set(
+            err, IH_UNKNOWN,
+            "cannot decode: compressed, but not a tar file; decompress one image first, as in "
+            "'gzip -dc FILE | imghist -'");
     else if (s->lib.archive_errno(s->archive) == ENOMEM)
         ih_error_set(err, IH_MEMORY, "out of memory");
     else

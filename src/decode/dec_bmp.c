@@ -56,7 +56,7 @@ struct bmp_state {
     uint32_t width, height;
     unsigned bits; /* a pixel: 1, 2, 4, 8, 16, 24, 32 */
     unsigned n_channels;
-    bool is_run_length_coded;
+    bool is_run_length_coded, is_top_down;
     struct field fields[4];  /* red, green, blue, alpha; for 16 and 32 bits */
     unsigned n_palette;      /* entries; for up to 8 bits */
     uint8_t palette[256][3]; /* red, green, blue */
@@ -196,7 +196,8 @@ static enum ih_status read_header(struct bmp_state *s, struct ih_error *err)
     uint32_t compression = ih_le32(h + 16), n_colours = ih_le32(h + 32);
     unsigned n_planes = ih_le16(h + (is_short ? 8 : 12));
     s->width = is_short ? ih_le16(h + 4) : ih_le32(h + 4);
-    s->height = height >> 31 ? 0 - height : height; /* negative: top down */
+    s->is_top_down = height >> 31; /* negative */
+    s->height = s->is_top_down ? 0 - height : height;
     s->bits = ih_le16(h + (is_short ? 10 : 14));
     s->n_channels = 3;
     if (is_short)
@@ -269,6 +270,7 @@ static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_opt
     info->height = s->height;
     info->n_channels = s->n_channels;
     info->source_depth = depth_of(s);
+    info->order.flags = s->is_top_down ? 0 : IH_PIXEL_ORDER_FROM_BOTTOM;
     info->n_frames = 1;
     info->range = IH_RANGE_FULL;
     *state = s;

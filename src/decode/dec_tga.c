@@ -119,6 +119,8 @@ static enum ih_status read_header(struct tga_state *s, const struct ih_decode_op
     info->source_depth = s->is_bitmap ? 1 : type == 2 && bits < 24 ? 5 : 8;
     info->n_frames = 1;
     info->range = IH_RANGE_FULL;
+    info->order.flags = (h[17] & 0x20 ? 0 : IH_PIXEL_ORDER_FROM_BOTTOM) |
+                        (h[17] & 0x10 ? IH_PIXEL_ORDER_FROM_RIGHT : 0);
     s->unit_bytes = (bits + 7) / 8;
     s->first_entry = ih_le16(h + 3);
     s->n_entries = ih_le16(h + 5);

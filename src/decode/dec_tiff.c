@@ -167,6 +167,10 @@ static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *in
     info->height = s->height;
     info->n_channels = s->samples.n_channels;
     info->source_depth = s->samples.bits;
+    info->order = (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_ROWS}; /* pages may differ */
+    if (s->kind == IH_TIFF_TILE)
+        info->order = (struct ih_pixel_order){
+            .kind = IH_PIXEL_ORDER_TILES, .width = s->full_width, .height = s->full_height};
     if (status == IH_OK)
         read_metadata(s, t, info);
     return status;

@@ -6,7 +6,8 @@
  * before memory is allocated, and check that exactly width * height pixels came out.
  *
  * A histogram does not depend on the position of a pixel, so a decoder returns pixels in whatever
- * order is cheapest. For example, an interlaced PNG is returned pass by pass and never assembled.
+ * order is cheapest, and states it in info. For example, an interlaced PNG is returned pass by pass
+ * and never assembled.
  */
 #ifndef IH_DECODE_DECODER_H
 #define IH_DECODE_DECODER_H

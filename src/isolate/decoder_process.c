@@ -463,13 +463,15 @@ static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error
     if (status != IH_OK)
         return status;
     if (r.kind != IH_WIRE_OPENED || r.info.n_channels < 1 || r.info.n_channels > IH_CHANNELS_MAX ||
-        r.info.source_depth > 32)
+        r.info.source_depth > 32 ||
+        !ih_pixel_order_is_possible(&r.info.order, r.info.width, r.info.height))
         return fail_nonsense(p, err);
     p->n_channels = r.info.n_channels;
     p->info->width = r.info.width;
     p->info->height = r.info.height;
     p->info->n_channels = r.info.n_channels;
     p->info->source_depth = r.info.source_depth;
+    p->info->order = r.info.order;
     return IH_OK;
 }
 

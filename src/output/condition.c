@@ -10,7 +10,7 @@ enum truth { NO, YES, UNKNOWN };
 
 struct operand {
     bool is_field, is_percentage;
-    enum ih_field field;
+    unsigned field;
     enum ih_kind kind;
     double number;
     char *text; /* owned */
@@ -36,6 +36,7 @@ enum word_kind { WORD_END, WORD_NAME, WORD_NUMBER, WORD_TEXT, WORD_SIGN };
 
 struct parser {
     struct ih_condition *condition;
+    const struct ih_field_set *fields;
     struct ih_error *err;
     const char *start;
     const char *at; /* the word to look at; its first byte */
@@ -88,7 +89,8 @@ static enum ih_status advance(struct parser *p)
         p->kind = WORD_SIGN;
         p->n = c != '(' && c != ')' && p->at[1] == '=' ? 2 : 1;
     } else {
-        return fail(p, "not a field, number, quoted text or operator");
+        return fail(p, strchr("&|", c) ? "write and, or, not"
+                                       : "not a field, number, quoted text or operator");
     }
     return IH_OK;
 }
@@ -131,15 +133,14 @@ static double number_of(const char *digits, size_t n)
 
 static enum ih_status parse_field(struct parser *p, struct operand *out)
 {
-    for (unsigned i = 0; i < IH_N_FIELDS; i++)
-        if (is_word(p, ih_field_types[i].name)) {
-            *out = (struct operand){
-                .is_field = true, .field = (enum ih_field)i, .kind = ih_field_types[i].kind};
+    for (unsigned i = 0; i < p->fields->n; i++)
+        if (is_word(p, p->fields->types[i].name)) {
+            *out = (struct operand){.is_field = true, .field = i, .kind = p->fields->types[i].kind};
             return advance(p);
         }
     char what[IH_MESSAGE_MAX];
-    snprintf(what, sizeof what, "no field '%.*s'; the columns of --csv=images are fields",
-             p->n > 40 ? 40 : (int)p->n, p->at);
+    snprintf(what, sizeof what, "no field '%.*s'; %s", p->n > 40 ? 40 : (int)p->n, p->at,
+             p->fields->which);
     return fail(p, what);
 }
 
@@ -177,7 +178,9 @@ static enum ih_status parse_sign(struct parser *p, enum comparison *out)
             *out = (enum comparison)i;
             return advance(p);
         }
-    return fail(p, is_word(p, "=") ? "write == to compare" : "a comparison such as > is missing");
+    return fail(p, is_word(p, "=")
+                       ? "write == to compare"
+                       : "a comparison such as > is missing; quote the whole condition");
 }
 
 static enum ih_status check_operands(const struct parser *p, const struct operand *o)
@@ -187,7 +190,7 @@ static enum ih_status check_operands(const struct parser *p, const struct operan
     if (!o[0].is_field && !o[1].is_field)
         return fail(p, "the comparison has no field");
     for (unsigned i = 0; i < 2; i++)
-        if (o[i].is_percentage && !ih_field_types[o[!i].field].has_share)
+        if (o[i].is_percentage && !p->fields->types[o[!i].field].has_share)
             return fail(p, "the field has no percentage");
     return IH_OK;
 }
@@ -263,10 +266,10 @@ static enum ih_status parse_condition(struct parser *p, unsigned *index)
     return parse_chain(p, "or", OR, parse_term, index);
 }
 
-enum ih_status ih_condition_parse(const char *text, struct ih_condition **condition,
-                                  struct ih_error *err)
+enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *fields,
+                                  struct ih_condition **condition, struct ih_error *err)
 {
-    struct parser p = {.err = err, .start = text, .at = text};
+    struct parser p = {.fields = fields, .err = err, .start = text, .at = text};
     p.condition = calloc(1, sizeof *p.condition);
     if (!p.condition)
         return ih_error_set(err, IH_MEMORY, "out of memory");
@@ -334,8 +337,7 @@ static enum truth compare(const struct node *node, const struct ih_field_value *
 }
 
 /* Operands have smaller indices than their node, so one pass forward has each when it needs it. */
-bool ih_condition_holds(const struct ih_condition *condition,
-                        const struct ih_field_value values[IH_N_FIELDS])
+bool ih_condition_holds(const struct ih_condition *condition, const struct ih_field_value *values)
 {
     enum truth truths[NODES_MAX];
     for (unsigned i = 0; i < condition->n_nodes; i++) {

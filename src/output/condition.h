@@ -7,10 +7,11 @@
  *   comparison  = operand ("==" | "!=" | "<" | "<=" | ">" | ">=") operand
  *   operand     = field | number [ "%" ] | text in single or double quotes
  *
- * The fields are those of fields.h. Numbers are compared with numbers and texts, byte by byte, with
- * texts. A percentage is compared with a field that has a share: blown_any > 5% compares pixels
- * with 5 % of the image's. A comparison with a value that the record lacks is neither true nor
- * false: it makes "and", "or" and "not" unknown unless the other side decides, as in SQL.
+ * The fields are those of fields.h: of records, or of a comparison. Numbers are compared with
+ * numbers and texts, byte by byte, with texts. A percentage is compared with a field that has a
+ * share: blown_any > 5% compares pixels with 5 % of the image's. A comparison with a value that the
+ * record lacks is neither true nor false: it makes "and", "or" and "not" unknown unless the other
+ * side decides, as in SQL.
  */
 #ifndef IH_OUTPUT_CONDITION_H
 #define IH_OUTPUT_CONDITION_H
@@ -22,16 +23,18 @@ struct ih_condition;
 /*
  * Parses text, which the condition does not keep.
  *
+ * fields   static; those that the text may name
+ *
  * Returns IH_OK with *condition, owned by the caller; IH_USAGE with the column and what is wrong
  * there; or IH_MEMORY.
  */
-enum ih_status ih_condition_parse(const char *text, struct ih_condition **condition,
-                                  struct ih_error *err);
+enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *fields,
+                                  struct ih_condition **condition, struct ih_error *err);
 
 void ih_condition_free(struct ih_condition *condition);
 
-/* True if the condition is true, false if it is false or unknown. */
-bool ih_condition_holds(const struct ih_condition *condition,
-                        const struct ih_field_value values[IH_N_FIELDS]);
+/* True if the condition is true, false if it is false or unknown. values: one for each of the
+ * fields that it was parsed with. */
+bool ih_condition_holds(const struct ih_condition *condition, const struct ih_field_value *values);
 
 #endif

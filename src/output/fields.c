@@ -8,6 +8,17 @@ const struct ih_field_type ih_field_types[IH_N_FIELDS] = {
 #undef FIELD
 };
 
+const struct ih_field_set ih_record_fields = {
+    ih_field_types, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted"};
+
+static const struct ih_field_type comparison_types[IH_N_COMPARISON_FIELDS] = {
+    [IH_COMPARISON_ks] = {"ks", IH_KIND_REAL, true},
+    [IH_COMPARISON_emd] = {"emd", IH_KIND_REAL, false},
+};
+
+const struct ih_field_set ih_comparison_fields = {comparison_types, IH_N_COMPARISON_FIELDS,
+                                                  "fields of a comparison are ks and emd"};
+
 static void set_text(struct ih_field_value *value, const char *text)
 {
     if (text)
@@ -79,4 +90,13 @@ void ih_fields_compute(const struct ih_result *r, struct ih_field_value values[I
     ih_stats_compute(h, IH_LUMA, &r->spec, &luma);
     if (luma.count > 0)
         set_statistics(values, &luma);
+}
+
+void ih_comparison_fields_compute(const struct ih_comparison *c,
+                                  struct ih_field_value values[IH_N_COMPARISON_FIELDS])
+{
+    for (unsigned i = 0; i < IH_N_COMPARISON_FIELDS; i++)
+        values[i] = (struct ih_field_value){.kind = IH_KIND_NONE};
+    set_real(&values[IH_COMPARISON_ks], c->largest.ks);
+    set_real(&values[IH_COMPARISON_emd], c->largest.emd);
 }

@@ -1,11 +1,11 @@
 /*
  * The values of one record as named fields: the columns of --csv=images, and the names that
- * conditions use (condition.h).
+ * conditions use (condition.h). A comparison has fields of its own.
  */
 #ifndef IH_OUTPUT_FIELDS_H
 #define IH_OUTPUT_FIELDS_H
 
-#include "counts/result.h"
+#include "counts/compare.h"
 
 enum ih_kind {
     IH_KIND_NONE, /* a value that the record lacks: a failed input has no width */
@@ -57,6 +57,18 @@ struct ih_field_type {
 
 extern const struct ih_field_type ih_field_types[IH_N_FIELDS];
 
+/* The largest distances of any channel (compare.h). */
+enum ih_comparison_field { IH_COMPARISON_ks, IH_COMPARISON_emd, IH_N_COMPARISON_FIELDS };
+
+/* The fields that a condition may use. */
+struct ih_field_set {
+    const struct ih_field_type *types;
+    unsigned n;
+    const char *which; /* what they are, for messages */
+};
+
+extern const struct ih_field_set ih_record_fields, ih_comparison_fields;
+
 struct ih_field_value {
     enum ih_kind kind; /* that of the type, or IH_KIND_NONE */
     const char *text;
@@ -67,5 +79,8 @@ struct ih_field_value {
 
 /* Computes the fields of a record. Texts live as long as the result's strings. */
 void ih_fields_compute(const struct ih_result *result, struct ih_field_value values[IH_N_FIELDS]);
+
+void ih_comparison_fields_compute(const struct ih_comparison *comparison,
+                                  struct ih_field_value values[IH_N_COMPARISON_FIELDS]);
 
 #endif

@@ -130,7 +130,9 @@ enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih
         error = errno;
     else if (exists && error == 0 && !S_ISREG(st.st_mode) && !(f->stream = fopen(f->target, "w")))
         error = errno;
-    enum ih_status status = error       ? ih_error_errno(err, error, "cannot write")
+    enum ih_status status = error == EISDIR
+                                ? ih_error_set(err, IH_IO, "is a directory; name a file in it")
+                            : error     ? ih_error_errno(err, error, "cannot write")
                             : f->stream ? IH_OK
                                         : open_temporary(f, err);
     if (status != IH_OK)

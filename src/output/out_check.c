@@ -28,6 +28,7 @@ static void end(void *state)
 const struct ih_output ih_output_check = {
     .name = "check",
     .title = "a line for each bad file",
+    .omits_total = true,
     .failures_in = "",
     .begin = begin,
     .record = record,

@@ -251,6 +251,36 @@ static void end(void *state)
         put_header(s);
 }
 
+/* A row for each channel. A column for each side stands for one statistic. */
+static void compare(FILE *f, const struct ih_output_options *options, const struct ih_comparison *c)
+{
+    char names[2][NAME_BYTES], ks[IH_REAL_MAX], emd[IH_REAL_MAX];
+    struct ih_statistic statistics[2][IH_N_STATISTICS];
+    struct ih_stats stats = {0};
+    (void)options;
+    for (unsigned i = 0; i < 2; i++)
+        make_name(names[i], &c->sides[i]);
+    ih_format_statistics(&stats, statistics[0]);
+    fputs("file_a,file_b,channel,ks,emd", f);
+    for (size_t k = 0; k < IH_N_STATISTICS; k++)
+        fprintf(f, ",%s_a,%s_b", statistics[0][k].name, statistics[0][k].name);
+    putc('\n', f);
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        const char *channel = ih_plane_name(c->sides[0].histogram.n_channels, p);
+        if (!channel)
+            continue;
+        for (unsigned i = 0; i < 2; i++) {
+            ih_stats_compute(&c->sides[i].histogram, p, &c->sides[i].spec, &stats);
+            ih_format_statistics(&stats, statistics[i]);
+        }
+        fprintf(f, "%s,%s,%s,%s,%s", names[0], names[1], channel,
+                ih_format_real(c->planes[p].ks, ks), ih_format_real(c->planes[p].emd, emd));
+        for (size_t k = 0; k < IH_N_STATISTICS; k++)
+            fprintf(f, ",%s,%s", statistics[0][k].text, statistics[1][k].text);
+        putc('\n', f);
+    }
+}
+
 const struct ih_output ih_output_csv = {
     .name = "csv",
     .title = "CSV; layouts channels, bins, long, stats, images",
@@ -259,4 +289,5 @@ const struct ih_output ih_output_csv = {
     .record = record,
     .end = end,
     .close = free,
+    .compare = compare,
 };

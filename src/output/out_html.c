@@ -156,6 +156,7 @@ static void end(void *state)
 const struct ih_output ih_output_html = {
     .name = "html",
     .title = "one HTML page: a table with histograms",
+    .omits_total = true,
     .failures_in = "",
     .begin = begin,
     .record = record,

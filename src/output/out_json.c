@@ -114,17 +114,23 @@ static void put_real(FILE *f, const char *key, double v)
 
 /* ---- one input ---- */
 
-static void put_channel(FILE *f, const struct ih_result *r, unsigned plane)
+/* before   stands before the first key */
+static void put_statistics(FILE *f, const struct ih_result *r, unsigned plane, const char *before)
 {
-    const uint64_t *bins = r->histogram.bins[plane];
     struct ih_stats stats;
     struct ih_statistic statistics[IH_N_STATISTICS];
     ih_stats_compute(&r->histogram, plane, &r->spec, &stats);
     ih_format_statistics(&stats, statistics);
-    fprintf(f, "{\"name\":\"%s\"", ih_plane_name(r->histogram.n_channels, plane));
     for (size_t i = 0; i < IH_N_STATISTICS; i++)
-        fprintf(f, ",\"%s\":%s", statistics[i].name,
+        fprintf(f, "%s\"%s\":%s", i ? "," : before, statistics[i].name,
                 *statistics[i].text ? statistics[i].text : "null");
+}
+
+static void put_channel(FILE *f, const struct ih_result *r, unsigned plane)
+{
+    const uint64_t *bins = r->histogram.bins[plane];
+    fprintf(f, "{\"name\":\"%s\"", ih_plane_name(r->histogram.n_channels, plane));
+    put_statistics(f, r, plane, ",");
     char row[IH_BINS * (IH_COUNT_MAX + 1)], *end = ih_format_count(row, bins[0]);
     for (unsigned v = 1; v < IH_BINS; v++) {
         *end++ = ',';
@@ -214,6 +220,10 @@ static void put_settings(FILE *f, const struct ih_result *r)
     put_string(f, "reduction", reduction);
     put_string(f, "luma_weights", r->spec.luma->name);
     put_string(f, "alpha", ih_alpha_name(r->alpha));
+    if (r->region)
+        put_string(f, "region", r->region);
+    if (r->mask)
+        put_string(f, "mask", r->mask);
     put_clip_limits(f, &r->spec);
 }
 
@@ -257,15 +267,20 @@ static void put_counted(FILE *f, const struct ih_result *r)
     put_warnings(f, r->info.warnings);
 }
 
-static void put_object(FILE *f, const struct ih_result *r, bool is_verbose)
+static void put_name(FILE *f, const struct ih_result *r)
 {
-    fputs("{" SCHEMA, f);
     put_string(f, "version", !r->version ? IH_VERSION : *r->version ? r->version : NULL);
     put_string(f, "file", r->path);
     if (r->path && !is_utf8(r->path)) {
         fputs(",\"file_b64\":", f);
         put_base64(f, r->path);
     }
+}
+
+static void put_object(FILE *f, const struct ih_result *r, bool is_verbose)
+{
+    fputs("{" SCHEMA, f);
+    put_name(f, r);
     if (r->n_shards && !r->is_total)
         fprintf(f, ",\"shard\":\"%u/%u\",\"position\":[%" PRIu64 ",%" PRIu64 "]", r->shard,
                 r->n_shards, r->input, r->member);
@@ -283,6 +298,45 @@ static void put_object(FILE *f, const struct ih_result *r, bool is_verbose)
         put_string(f, "kernel", r->kernel);
     }
     putc('}', f);
+}
+
+/* ---- a comparison ---- */
+
+/* No record: its schema is another one, so it is not taken for a result file. */
+static void compare(FILE *f, const struct ih_output_options *options, const struct ih_comparison *c)
+{
+    static const char *const names[] = {"a", "b"};
+    const char *before = "";
+    (void)options;
+    fputs("{\"schema\":\"imghist-diff/1\"", f);
+    put_settings(f, &c->sides[0]);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct ih_result *side = &c->sides[i];
+        fprintf(f, ",\n\"%s\":{\"n_images\":%" PRIu64, names[i], side->n_images);
+        put_count(f, "n_failed", side->n_failed);
+        put_count(f, "pixels", side->histogram.n_pixels);
+        put_name(f, side);
+        putc('}', f);
+    }
+    put_real(f, "ks", c->largest.ks);
+    put_real(f, "emd", c->largest.emd);
+    fputs(",\"channels\":[", f);
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        const char *channel = ih_plane_name(c->sides[0].histogram.n_channels, p);
+        if (!channel)
+            continue;
+        fprintf(f, "%s\n{\"name\":\"%s\"", before, channel);
+        put_real(f, "ks", c->planes[p].ks);
+        put_real(f, "emd", c->planes[p].emd);
+        for (unsigned i = 0; i < 2; i++) {
+            fprintf(f, ",\"%s\":{", names[i]);
+            put_statistics(f, &c->sides[i], p, "");
+            putc('}', f);
+        }
+        putc('}', f);
+        before = ",";
+    }
+    fputs("\n]}\n", f);
 }
 
 /* ---- the outputs ---- */
@@ -356,6 +410,7 @@ const struct ih_output ih_output_json = {
     .record = record_json,
     .end = end_json,
     .close = free,
+    .compare = compare,
 };
 
 const struct ih_output ih_output_ndjson = {

@@ -25,6 +25,7 @@ static void end(void *state)
 const struct ih_output ih_output_print0 = {
     .name = "print0",
     .title = "names, with a NUL byte after each",
+    .omits_total = true,
     .begin = begin,
     .record = record,
     .end = end,

@@ -27,9 +27,11 @@
 #include "output/output.h"
 
 #include "base/text.h"
+#include "counts/region.h"
 #include "output/text_parts.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +96,19 @@ static void put_title(const struct text *s, const struct ih_result *r)
     bool fits = ih_text_width(name) + INDENT + strlen(facts) <= s->columns;
     fprintf(s->stream, "%s%s%s%s%*s%s\n\n", style(s, BOLD), name, style(s, PLAIN), fits ? "" : "\n",
             INDENT, "", facts);
+}
+
+/* Which pixels were counted, if not all. */
+static void put_selection(const struct text *s, const struct ih_result *r)
+{
+    char region[4 * IH_REGION_TEXT_MAX], mask[4 * IH_MASK_NAME_MAX];
+    if (!r->region && !r->mask)
+        return;
+    ih_escape(region, sizeof region, r->region ? r->region : "");
+    ih_escape(mask, sizeof mask, r->mask ? r->mask : "");
+    fprintf(s->stream, "%*s%s%s%s%s%s: %" PRIu64 " pixels\n\n", INDENT, "",
+            r->region ? "region " : "", region, r->region && r->mask ? ", " : "",
+            r->mask ? "mask " : "", mask, r->histogram.n_pixels);
 }
 
 /* ---- full view: the histogram ---- */
@@ -261,6 +276,7 @@ static void show_full(struct text *s, const struct ih_result *r)
     if (s->has_records)
         putc('\n', s->stream);
     put_title(s, r);
+    put_selection(s, r);
     if (r->histogram.n_pixels == 0) {
         fprintf(s->stream, "%*sno pixels\n", INDENT, "");
         return;
@@ -395,6 +411,75 @@ static void show_line(struct text *s, const struct ih_result *r)
     fprintf(s->stream, "%s\n", r->is_total ? style(s, PLAIN) : "");
 }
 
+/* ---- a comparison ---- */
+
+/*
+ *     A  before.png  1 image, 0.2 megapixels
+ *     B  after.png  1 image, 0.2 megapixels
+ *
+ *                ks     emd       mean  stddev  p01  p05  p25  median  p75  p95  p99
+ *     red    0.0712    3.21  A  101.52   58.34    0   14   61     101  150  208  240
+ *                            B  103.11   57.20    0   15   63     103  152  209  241
+ *
+ *     largest: ks 0.071200, emd 3.214500
+ */
+enum { COMPARISON_COLUMNS = 80 }; /* with all percentiles */
+
+static void put_side(const struct text *s, const struct ih_result *side, unsigned plane,
+                     char letter)
+{
+    const bool has_all = s->columns >= COMPARISON_COLUMNS;
+    struct ih_stats t;
+    ih_stats_compute(&side->histogram, plane, &side->spec, &t);
+    fprintf(s->stream, "  %c", letter);
+    if (t.count > 0)
+        fprintf(s->stream, "  %6.2f  %6.2f", t.mean, t.stddev);
+    for (unsigned i = 0; i < IH_PERCENTILES && t.count > 0; i++)
+        if (ih_percentile_percents[i] == 50)
+            fprintf(s->stream, "  %6u", t.percentile[i]);
+        else if (has_all)
+            fprintf(s->stream, "  %3u", t.percentile[i]);
+    fputs(t.count > 0 ? "\n" : "  none\n", s->stream);
+}
+
+static void put_sides(const struct text *s, const struct ih_comparison *c)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        char name[IH_ESCAPED_MAX], facts[FACTS_MAX] = "";
+        ih_escape(name, sizeof name, c->sides[i].path);
+        describe_total(facts, &c->sides[i]);
+        fprintf(s->stream, "%c  %s%s%s  %s\n", "AB"[i], style(s, BOLD), name, style(s, PLAIN),
+                facts);
+    }
+}
+
+static void compare(FILE *f, const struct ih_output_options *options, const struct ih_comparison *c)
+{
+    const struct text s = {
+        .stream = f, .options = *options, .columns = options->columns ? options->columns : COLUMNS};
+    const unsigned n_channels = c->sides[0].histogram.n_channels;
+    char ks[IH_REAL_MAX], emd[IH_REAL_MAX];
+    put_sides(&s, c);
+    fprintf(f, "\n%*s           ks     emd       mean  stddev%s\n", INDENT, "",
+            s.columns >= COMPARISON_COLUMNS ? "  p01  p05  p25  median  p75  p95  p99"
+                                            : "  median");
+    for (unsigned p = 0; p < IH_PLANES; p++) {
+        const char *name = ih_plane_name(n_channels, p);
+        if (!name || (p == IH_LUMA && ih_colour_channels(n_channels) == 1))
+            continue; /* luma equals gray */
+        fprintf(f, "%*s%s%-5s%s", INDENT, "", plane_style(&s, name), name, style(&s, PLAIN));
+        if (isnan(c->planes[p].emd))
+            fprintf(f, "  %6s  %6s", "", "");
+        else
+            fprintf(f, "  %6.4f  %6.2f", c->planes[p].ks, c->planes[p].emd);
+        put_side(&s, &c->sides[0], p, 'A');
+        fprintf(f, "%*s", INDENT + 5 + 2 * (INDENT + 6), "");
+        put_side(&s, &c->sides[1], p, 'B');
+    }
+    fprintf(f, "\n%*slargest: ks %s, emd %s\n", INDENT, "", ih_format_real(c->largest.ks, ks),
+            ih_format_real(c->largest.emd, emd));
+}
+
 /* ---- the output ---- */
 
 static enum ih_status begin(FILE *stream, const struct ih_output_options *options, void **state,
@@ -438,4 +523,5 @@ const struct ih_output ih_output_text = {
     .record = record,
     .end = end,
     .close = close_text,
+    .compare = compare,
 };

@@ -8,7 +8,7 @@
 #ifndef IH_OUTPUT_OUTPUT_H
 #define IH_OUTPUT_OUTPUT_H
 
-#include "counts/result.h"
+#include "counts/compare.h"
 
 #include <stdio.h>
 
@@ -24,6 +24,7 @@ struct ih_output_options {
 struct ih_output {
     const char *name; /* "csv"; the option --csv selects it */
     const char *title;
+    bool omits_total;        /* has nothing for the record of the total */
     const char *failures_in; /* the layout with records of failed inputs; "": all; NULL: none */
 
     /* *state   owned by the caller, released with close. Returns IH_OK or IH_MEMORY. */
@@ -32,6 +33,10 @@ struct ih_output {
     void (*record)(void *state, const struct ih_result *result);
     void (*end)(void *state);   /* completes the document */
     void (*close)(void *state); /* releases state, writes nothing */
+
+    /* Writes a comparison as a whole document, without begin and end. NULL: the output has none. */
+    void (*compare)(FILE *stream, const struct ih_output_options *options,
+                    const struct ih_comparison *comparison);
 };
 
 #define OUTPUT(name) extern const struct ih_output ih_output_##name;

@@ -1,6 +1,7 @@
 #include "output/record.h"
 
 #include "base/text.h"
+#include "counts/region.h"
 #include "counts/total.h"
 
 #include <math.h>
@@ -180,6 +181,8 @@ static const struct ih_json_field record_fields[] = {
     FIELD(ih_record, "reduction", read_text, reduction),
     FIELD(ih_record, "luma_weights", read_text, luma_weights),
     FIELD(ih_record, "alpha", read_text, alpha),
+    FIELD(ih_record, "region", read_text, region),
+    FIELD(ih_record, "mask", read_text, mask),
     FIELD(ih_record, "clip_limits", read_limits, limits),
     FIELD(ih_record, "not_applied", read_not_applied, not_applied),
     FIELD(ih_record, "channels", read_channels, channels),
@@ -389,6 +392,8 @@ static bool use_settings(struct ih_record_reader *r, struct ih_json_in *in, bool
     struct ih_result *to = &r->result;
     const uint64_t low = is_old ? from->clip.low : from->limits.low;
     const uint64_t high = is_old ? from->clip.high : from->limits.high;
+    struct ih_region region;
+    struct ih_error ignored;
     to->spec.luma = from->luma_weights ? ih_luma_find(from->luma_weights) : NULL;
     if (!to->spec.luma)
         return ih_json_fail(in, "unknown luma weights");
@@ -396,6 +401,12 @@ static bool use_settings(struct ih_record_reader *r, struct ih_json_in *in, bool
         return ih_json_fail(in, "clip limits that contradict each other");
     if (!is_old && (!from->reduction || !ih_reduction_parse(from->reduction, &to->sample_range)))
         return ih_json_fail(in, "an unknown reduction of deeper samples");
+    if ((from->region && (ih_region_parse(from->region, &region, &ignored) != IH_OK ||
+                          strcmp(region.text, from->region) != 0)) ||
+        (from->mask && (!*from->mask || strlen(from->mask) >= IH_MASK_NAME_MAX)))
+        return ih_json_fail(in, "an impossible region or mask");
+    to->region = from->region;
+    to->mask = from->mask;
     to->spec.clip_low = (uint8_t)low;
     to->spec.clip_high = (uint8_t)high;
     return true;

@@ -29,7 +29,7 @@ struct ih_record_limits {
 struct ih_record {
     uint64_t seen;
     char *schema, *version, *file, *file_b64, *status, *error, *format, *library, *decoder, *device,
-        *kernel, *luma_weights, *alpha, *reduction, *range;
+        *kernel, *luma_weights, *alpha, *region, *mask, *reduction, *range;
     bool is_total;
     uint64_t width, height, source_depth; /* NO_COUNT in a total */
     uint64_t pixels, frames, n_images, n_failed;

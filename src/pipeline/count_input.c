@@ -37,10 +37,10 @@ static uint64_t lap(uint64_t *last_ns)
 }
 
 /* Counts all bands of an opened image: as planes if the decoder and the backend both support them,
- * else as pixels. */
+ * else as pixels. selection: NULL: all pixels. */
 static enum ih_status count_bands(const struct ih_pipeline_options *options,
-                                  struct ih_decode *decode, struct ih_lane *lane,
-                                  struct ih_result *result)
+                                  struct ih_selection *selection, struct ih_decode *decode,
+                                  struct ih_lane *lane, struct ih_result *result)
 {
     struct ih_error *err = &result->error;
     struct ih_times *times = &result->times;
@@ -49,7 +49,8 @@ static enum ih_status count_bands(const struct ih_pipeline_options *options,
     const bool skips_transparent = options->skips_transparent && has_alpha;
     uint64_t last_ns = ih_clock_ns();
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
-    const size_t planes_bytes = ih_lane_takes_planes(lane) ? ih_decode_planes_bytes(decode) : 0;
+    const size_t planes_bytes =
+        !selection && ih_lane_takes_planes(lane) ? ih_decode_planes_bytes(decode) : 0;
     const size_t min_bytes = planes_bytes ? planes_bytes : ih_decode_row_bytes(decode);
     while (status == IH_OK) {
         struct ih_planes planes = {.n_rows = 0};
@@ -64,6 +65,8 @@ static enum ih_status count_bands(const struct ih_pipeline_options *options,
         times->decode_ns += lap(&last_ns);
         if (status == IH_OK && n_pixels == 0 && planes.n_rows == 0)
             break;
+        if (status == IH_OK && selection)
+            n_pixels = ih_selection_keep(selection, buffer, n_pixels, n_channels);
         if (status == IH_OK && skips_transparent)
             n_pixels = ih_pixels_drop_transparent(buffer, n_pixels, n_channels);
         if (status == IH_OK && planes.n_rows > 0)
@@ -75,6 +78,35 @@ static enum ih_status count_bands(const struct ih_pipeline_options *options,
         status = ih_lane_end(lane, &result->histogram, &result->kernel, err);
     times->count_ns += lap(&last_ns);
     return status;
+}
+
+/* Counts the selected pixels of an opened image. mask: its own, or empty. */
+static enum ih_status count_selected(const struct ih_pipeline_options *options,
+                                     const struct ih_mask *mask, struct ih_decode *decode,
+                                     struct ih_lane *lane, struct ih_result *result)
+{
+    const struct ih_selection_options *select = &options->select;
+    struct ih_selection selection;
+    if (!select->region && !select->mask)
+        return count_bands(options, NULL, decode, lane, result);
+    const struct ih_mask *used = select->one_mask ? select->one_mask : select->mask ? mask : NULL;
+    enum ih_status status =
+        ih_selection_start(&selection, &decode->info, select->region, used, &result->error);
+    return status == IH_OK ? count_bands(options, &selection, decode, lane, result) : status;
+}
+
+/* Loads the mask of an input if each has its own. It comes before the image, which may wait for
+ * memory: an image that holds memory must not wait. */
+static enum ih_status find_mask(const struct ih_pipeline_options *options,
+                                const struct ih_input *input, struct ih_mask *mask,
+                                struct ih_error *err)
+{
+    const struct ih_selection_options *select = &options->select;
+    *mask = (struct ih_mask){.values = NULL};
+    if (!select->mask || select->one_mask)
+        return IH_OK;
+    return ih_mask_find(mask, select->mask, input->path + input->name_at, &options->decode,
+                        select->mask_budget, err);
 }
 
 /* Leaves a result file to the taker, open if it cannot be opened again. Only if it is named: in a
@@ -104,13 +136,13 @@ static bool leave_records(const struct ih_pipeline_options *options, const struc
 
 /* Counts the image that decode is at. */
 static enum ih_status count_image(const struct ih_pipeline_options *options,
-                                  struct ih_decode *decode, struct ih_lane *lane,
-                                  struct ih_result *result)
+                                  const struct ih_mask *mask, struct ih_decode *decode,
+                                  struct ih_lane *lane, struct ih_result *result)
 {
     result->spec = (struct ih_count_spec){decode->info.n_channels, options->luma, options->clip_low,
                                           options->clip_high};
     result->decoder_version = result->library = decode->decoder->version();
-    const enum ih_status status = count_bands(options, decode, lane, result);
+    const enum ih_status status = count_selected(options, mask, decode, lane, result);
     result->info = decode->info;
     return status;
 }
@@ -122,6 +154,8 @@ static void begin_result(const struct ih_pipeline_options *options, const struct
     result->path = input->path;
     result->sample_range = options->decode.sample_range;
     result->alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    result->region = options->select.region ? options->select.region->text : NULL;
+    result->mask = options->select.mask;
 }
 
 /* Takes the time of reading out of that of decoding. *read_ns: of src when it was last taken. */
@@ -136,9 +170,10 @@ static void split_times(struct ih_result *result, const struct ih_source *src, u
 /* Goes on to further images as long as there are some. Returns the number of the last, or of the
  * one that failed; its result is in result. */
 static uint64_t count_frames(const struct ih_pipeline_options *options,
-                             const struct ih_input *input, struct ih_lane *lane,
-                             struct ih_decode *decode, const struct ih_frames *frames,
-                             uint64_t *read_ns, struct ih_result *result)
+                             const struct ih_input *input, const struct ih_mask *mask,
+                             struct ih_lane *lane, struct ih_decode *decode,
+                             const struct ih_frames *frames, uint64_t *read_ns,
+                             struct ih_result *result)
 {
     uint64_t number = 1;
     while (result->status == IH_OK) {
@@ -159,7 +194,7 @@ static uint64_t count_frames(const struct ih_pipeline_options *options,
         result->status = status;
         result->error = error;
         if (status == IH_OK)
-            result->status = count_image(options, decode, lane, result);
+            result->status = count_image(options, mask, decode, lane, result);
     }
     return number;
 }
@@ -180,13 +215,15 @@ static uint64_t count_source(const struct ih_pipeline_options *options,
                              struct ih_source *src, const struct ih_frames *frames,
                              uint64_t *read_ns, struct ih_result *result)
 {
-    struct ih_error *err = &result->error, conflict = {0};
+    struct ih_error *err = &result->error, conflict = {0}, no_mask = {0};
     struct ih_file_identity id;
     struct ih_decode decode;
+    struct ih_mask mask;
     uint64_t number = 1;
     if (ih_source_identity(src, &id))
         ih_check_not_output(&id, options->outputs, options->n_outputs, &conflict);
     uint64_t last_ns = ih_clock_ns();
+    find_mask(options, input, &mask, &no_mask);
     result->status = ih_decode_open(&decode, src, &options->decode, err);
     result->times.decode_ns += lap(&last_ns);
     bool is_open = result->status == IH_OK;
@@ -195,12 +232,16 @@ static uint64_t count_source(const struct ih_pipeline_options *options,
         *err = conflict;
         result->status = conflict.status;
     }
+    if (result->status == IH_OK && no_mask.status != IH_OK) {
+        *err = no_mask;
+        result->status = no_mask.status;
+    }
     if (result->status == IH_UNKNOWN)
         leave_records(options, input, src, result);
     if (result->status == IH_OK)
-        result->status = count_image(options, &decode, lane, result);
+        result->status = count_image(options, &mask, &decode, lane, result);
     if (result->status == IH_OK && frames)
-        number = count_frames(options, input, lane, &decode, frames, read_ns, result);
+        number = count_frames(options, input, &mask, lane, &decode, frames, read_ns, result);
     if (result->status == IH_OK && has_more_images(options, input, &decode, number))
         result->info.warnings |= IH_WARNING_MORE_IMAGES;
     if (is_open) {
@@ -208,6 +249,7 @@ static uint64_t count_source(const struct ih_pipeline_options *options,
         ih_decode_close(&decode);
         result->times.decode_ns += lap(&last_ns);
     }
+    ih_mask_release(&mask, options->select.mask_budget);
     return number;
 }
 

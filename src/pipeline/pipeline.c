@@ -478,11 +478,13 @@ static bool start_member(struct pipeline *p, struct worker *w, struct open_archi
     slot->number = a->slot->number;
     slot->member = a->n_members++;
     slot->input = (struct ih_input){.path = path,
+                                    .name_at = strlen(a->slot->input.path) + 1,
                                     .folder = a->slot->input.folder,
                                     .is_member = true,
                                     .bytes = w->member.bytes,
                                     .size_bytes = w->member.size_bytes,
-                                    .error = w->member.error};
+                                    .error = w->member.error,
+                                    .source = a->slot->input.source};
     pthread_mutex_lock(&p->lock);
     a->is_being_read = false;
     a->n_waiting++;

@@ -18,6 +18,7 @@
 #include "decode/decoder.h"
 #include "device/backend.h"
 #include "jpeg_gpu/offload.h"
+#include "pipeline/selection.h"
 
 /* Where an input is in the walk of a named folder. */
 enum ih_folder {
@@ -29,8 +30,9 @@ enum ih_folder {
 
 /* One file, or the bytes of one. */
 struct ih_input {
-    char *path;    /* owned by the pipeline once handed over */
-    bool is_named; /* by the user; false: found in a directory */
+    char *path;     /* owned by the pipeline once handed over */
+    size_t name_at; /* in path: its name in the named folder or in its archive */
+    bool is_named;  /* by the user; false: found in a directory */
     enum ih_folder folder;
     bool is_stdin;        /* read standard input; path is only its name */
     bool is_member;       /* of an archive; path is the archive's and the member's name */
@@ -39,6 +41,7 @@ struct ih_input {
     ih_read_function read; /* not NULL: gives the content; only ih_count_input accepts it */
     void *read_user;
     struct ih_error error; /* not IH_OK: why it cannot be read; becomes the result */
+    size_t source;         /* which of the paths on the command line it comes from, from 0 */
 };
 
 struct ih_pipeline_options {
@@ -54,7 +57,8 @@ struct ih_pipeline_options {
     /* Counts only a part of the run: member m of input i, or input i with m = 0, is in shard
      * (i + m) % n_shards + 1. Every shard reads all archives. n_shards 0: the whole run. */
     unsigned shard, n_shards;
-    bool skips_transparent; /* do not count pixels whose alpha is 0 */
+    bool skips_transparent;             /* do not count pixels whose alpha is 0 */
+    struct ih_selection_options select; /* not with raw samples; needs IH_JPEG_CPU */
     /* Recognises result files, whose records are results (result.h); NULL: they are no inputs. */
     bool (*is_result_file)(const uint8_t *head, size_t size_bytes);
     enum ih_jpeg_side jpeg;

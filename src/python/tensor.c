@@ -246,7 +246,9 @@ bool py_tensor_open(struct py_tensor *t, PyObject *object, PyObject *stream, boo
 {
     memset(t, 0, sizeof *t);
     bool is_open = false;
-    if (PyObject_CheckBuffer(object)) {
+    /* A CuPy array has a buffer, too, and refuses to give it. */
+    if (PyObject_CheckBuffer(object) &&
+        !PyObject_HasAttrString(object, "__cuda_array_interface__")) {
         is_open = open_buffer(t, object, is_written);
     } else if (PyObject_HasAttrString(object, "__array_interface__")) {
         is_open = open_interface(t, object, "__array_interface__", is_written);

@@ -277,7 +277,7 @@ END
   imghist a.pgm --chart=a.pgm/c.png
   assert_fails 1 "imghist: a.pgm/c.png: cannot write: Not a directory"
   imghist a.pgm --chart=dir.png
-  assert_fails 1 "imghist: dir.png: cannot write: Is a directory"
+  assert_fails 1 "imghist: dir.png: is a directory; name a file in it"
   imghist a.pgm --chart=a.pgm/charts
   assert_fails 1 "a.pgm/charts"
   [ "$(head -c 2 a.pgm)" = P5 ]

@@ -97,6 +97,43 @@ true
 END
 }
 
+@test "html: the filter takes the conditions of --where, and says what it does not know" {
+  browser
+  page
+  in_browser out/r.html '
+    const filter = document.getElementById("filter"), delay = setTimeout;
+    setTimeout = f => f();
+    for (const text of ["mean_luma > 100", "blown_any > 75% and pnm", "blown_any >= 3", "width == 1", "brightness > 5", "mean_luma", ""]) {
+      filter.value = text;
+      filter.oninput();
+      say(document.getElementById("count").textContent + ": " +
+        [...document.querySelectorAll("#body tr:not(.space)")].map(r => r.children[0].textContent).join(" "));
+    }
+    setTimeout = delay;
+  ' >said
+  diff said - <<'END'
+1 of 4 images: d/white.pgm
+1 of 4 images: d/red.ppm
+1 of 4 images: d/white.pgm
+1 of 4 images: d/red.ppm
+no field in brightness>5: 
+0 of 4 images: 
+4 images: d/broken.png d/dark.pgm d/red.ppm d/white.pgm
+END
+}
+
+@test "html: in print the headings are text, and every image has a row" {
+  browser
+  command -v pdftotext >/dev/null || skip "no pdftotext"
+  mkdir d
+  for ((i = 100; i < 160; i++)); do dot d/$i.pgm; done
+  imghist_ok d --html=r.html
+  timeout 60 "$BROWSER" --headless --no-sandbox --disable-gpu --user-data-dir=profile --print-to-pdf=r.pdf "file://$PWD/r.html" 2>browser.err
+  pdftotext -layout r.pdf text
+  [ "$(grep -oE '1[0-5][0-9]\.pgm' text | sort -u | wc -l)" -eq 60 ]
+  [ "$(grep -c 'Mean luma.*Median.*Crushed' text)" -ge 2 ] || fail "$(cat text)" # on each page
+}
+
 @test "html: names cannot inject anything" {
   browser
   mkdir d

@@ -86,7 +86,7 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   [[ $output == "imghist: nope: the list cannot be opened: No such file"* ]]
   run "$IMGHIST" --csv=stats --files-from=d
   [ "$status" -eq 1 ]
-  [[ $output == *"imghist: d: the list cannot be read: Is a directory"* ]]
+  [[ $output == *"imghist: d: a directory is no list; name it without an option"* ]]
 }
 
 @test "lists: an endless line is an error and is not read into memory" {

@@ -26,7 +26,7 @@ accepted() {
 each_option() {
   "$IMGHIST" --help=all | grep -oE '^  (-., )?--[^ ]+' | grep -oE -e '--.*' |
     sed -E 's/\[?=(\[:N,\.\.\.\])?/=/; s/[]|[].*//; s/=N$/=1/; s/=SIZE/=1k/; s/=FILE/=out/; s/=PATH/=c.png/
-            s/=CHANNELS/=3/; s/=NAME/=x/; s/=TEXT/=x/; s#=I/N#=1/2#; s/=SECONDS/=9/; s/=BITS/=12/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/
+            s/=CHANNELS/=3/; s/=NAME/=x/; s/=TEXT/=x/; s#=I/N#=1/2#; s/=SECONDS/=9/; s/=BITS/=12/; s/=WxH[+]X[+]Y/=1x1+0+0/; s/=WxH/=400x300/; s/=LO,HI/=0,255/; s/=KERNEL/=reference/
             s/=EXPR/=width>5/'
 }
 
@@ -192,8 +192,8 @@ each_option() {
 --max-pixel --max-pixels
 END
   refused "--them: unknown option; did you mean --theme?" --them=dark a.pgm
-  refused "-c: unknown option; did you mean --csv?" -csv a.pgm
-  refused "-e: unknown option; did you mean --help?" -help
+  refused "-csv: unknown option; did you mean --csv?" -csv a.pgm
+  refused "-help: unknown option; did you mean --help?" -help
 }
 
 @test "options: what other programs call it gets a hint" {
@@ -323,7 +323,7 @@ END
   dot a.pgm
   while read -r option; do
     case $option in
-      --raw=* | --isolate | --frames | --kernel=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
+      --raw=* | --isolate | --frames | --kernel=* | --region=* | --mask=*) refused "--jpeg=gpu: cannot be used with ${option%%=*}: " a.pgm --jpeg=gpu "$option" ;;
       --bench* | --list | --completion* | --jpeg=*) ;;
       *)
         imghist a.pgm --jpeg=gpu "$option"

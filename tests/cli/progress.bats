@@ -35,7 +35,8 @@ setup_file() { export LINE START; }
   grep -qE $'\r'"$LINE"$'\e\\[K' terminal || fail "no line: $(cat -v terminal)"
   wiped
   grep -qF 'imghist: 1/2 files' terminal || fail "not 1 of 2: $(cat -v terminal)"
-  [[ $(tail -1 terminal | tr -d '\r') =~ $'\e[K'imghist:\ 2\ images\ counted\ in\ 1\.[0-9]\ s$ ]] || fail "not wiped: $(cat -v terminal)"
+  local closing=$'\e\\[K''imghist: 2 images counted in 1\.[0-9] s$'
+  tail -1 terminal | tr -d '\r' | grep -qE "$closing" || fail "not wiped: $(cat -v terminal)"
   [ "$(grep -c '' terminal)" -eq 1 ] || fail "more than one closing line: $(cat -v terminal)"
   [ "$(wc -l <out.csv)" -eq 5 ]
 }
@@ -128,10 +129,10 @@ setup_file() { export LINE START; }
   echo text >d/0.readme
   mkfifo d/slow # a skipped file
   printf 'd\nd/1.pgm\n' >list
-  while read -r done inputs; do
+  while read -r n_done inputs; do
     on_terminal "(sleep 1.2; cat d/1.pgm) | \"\$IMGHIST\" $inputs --csv=stats -o out.csv"
     tr '\r' '\n' <terminal | sed $'s/\e\\[K//g' >drawn
-    grep -q "^imghist: $done files, .* elapsed" drawn || fail "$inputs: $(cat drawn)"
+    grep -q "^imghist: $n_done files, .* elapsed" drawn || fail "$inputs: $(cat drawn)"
   done <<<$'5/6 d -\n0/9 --files-from=list -' # standard input comes first; two of nine will be skipped
 }
 

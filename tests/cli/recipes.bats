@@ -5,6 +5,7 @@
 # shellcheck disable=SC2016 # the commands belong to the recipes, not to this shell
 
 load helpers
+load images
 
 RECIPES=$TESTS/../docs/recipes.md
 
@@ -14,7 +15,7 @@ setup() {
   export LC_ALL=C TERM=dumb
   cd "$BATS_TEST_TMPDIR" || return 1
   ln -s "$IMGHIST" imghist
-  mkdir photos train incoming
+  mkdir photos train incoming bin
   gray photos/b.jpg 9 10 # the mean 33.6, which sorts after 100 as text
   gray photos/a.jpg 90 1
   gray photos/c.jpg 100 0
@@ -38,13 +39,14 @@ recipes() {
     { print substr($0, 5) >sprintf("%s/%02d", out, n); is_more = /[|\\]$/ }' out="$1" "$RECIPES"
 }
 
-# recipe PATTERN: runs the recipes that match. Their output is in the file `shown`.
+# recipe PATTERN [STATUS]: runs the recipes that match. Their output is in the file `shown`.
 recipe() {
-  local file n=0
+  local file n=0 result
   for file in $(grep -lE -e "$1" recipe/*); do
-    n=$((n + 1))
-    timeout 60 bash -o pipefail "$file" 2>errors || fail "$(cat "$file")" "$(cat errors)"
-    ! grep -v ' written: ' errors || fail "$(cat "$file")" "$(cat errors)"
+    n=$((n + 1)) result=0
+    PATH=$PWD/bin:$PATH timeout 60 bash -o pipefail "$file" 2>errors || result=$?
+    [ $result -eq "${2-0}" ] || fail "$(cat "$file")" "exit status $result" "$(cat errors)"
+    [ $result -ne 0 ] || ! grep -v ' written: ' errors || fail "$(cat "$file")" "$(cat errors)"
   done >shown
   [ $n -gt 0 ] || fail "docs/recipes.md has no recipe with $1"
 }
@@ -52,73 +54,177 @@ recipe() {
 # in_order NAME...: exactly these photos were shown, in this order.
 in_order() { [ "$(grep -oE 'photos/[abc]\.jpg' shown | tr '\n' ' ')" = "$* " ] || fail "$(cat shown)"; }
 
-csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
+# pretend NAME: a program of that name, from standard input, that the recipes find first.
+pretend() {
+  { printf '#!/bin/bash\n' && cat; } >"bin/$1"
+  chmod +x "bin/$1"
+}
+
+csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o [a-z]*\.csv$'; }
+
+clip() { # two seconds, the first black, the second white
+  needs ffmpeg
+  ffmpeg -v error -f lavfi -i color=black:s=64x48:r=5:d=1 -f lavfi -i color=white:s=64x48:r=5:d=1 \
+    -filter_complex concat -c:v mpeg4 clip.mp4 || skip "this ffmpeg writes no MPEG-4"
+}
 
 @test "recipes: a test of this file runs every recipe" {
   n=$(find recipe -type f | wc -l)
-  [ "$n" -ge 12 ]
-  tested=$(grep -lE 'jq|awk|^\./imghist photos/ --csv|sqlite3|duckdb|pandas|inotifywait|split|sbatch|--chart|djpeg' recipe/* | wc -l)
-  [ "$tested" -eq "$n" ]
+  [ "$n" -ge 30 ]
+  sed -nE "s/^ *(csv\(\) \{ |\[|file=.* )?recipe '([^']+)'.*/\2/p" "$BATS_TEST_FILENAME" >patterns
+  echo inotifywait >>patterns
+  for file in recipe/*; do
+    grep -qE -f patterns "$file" || fail "no test runs: $(cat "$file")"
+  done
 }
 
-@test "recipes: blown highlights, and how bright each photo is" {
+@test "recipes: blown highlights" {
+  mkdir blown
+  recipe 'blown_any > 5%.( --print0.*)?$'
+  grep -q 'b.jpg' shown
+  [ "$(ls blown)" = b.jpg ]
+}
+
+@test "recipes: black and blank frames" {
+  mkdir frames
+  gray frames/black.pgm 3 0
+  gray frames/white.pgm 255 100
+  cp photos/b.jpg frames/good.pgm
+  recipe '^\./imghist frames/'
+  [ "$(grep -oE '(black|white|good)\.pgm' shown | tr '\n' ' ')" = "black.pgm white.pgm " ] || fail "$(cat shown)"
+}
+
+@test "recipes: corrupt files" {
+  mkdir uploads
+  cp photos/a.jpg uploads
+  head -c 300 "$SAMPLES/scene.jpg" >uploads/cut.jpg
+  : >uploads/empty.png
+  recipe '^\./imghist uploads/ --check' 1
+  [ "$(cut -d: -f1 shown | tr '\n' ' ')" = "uploads/cut.jpg uploads/empty.png " ] || fail "$(cat shown)"
+}
+
+@test "recipes: how bright each photo is" {
   needs jq
-  recipe any_high
-  in_order photos/b.jpg
-  head -c 100 "$SAMPLES/scene.png" >photos/damaged.png # a failed input does not make jq fail
-  timeout 60 bash "$(grep -l any_high recipe/*)" 2>errors >shown || true
-  grep -q damaged.png errors
-  run ! grep jq: errors
-  in_order photos/b.jpg
-  rm photos/damaged.png
-  recipe mean_luminance
+  recipe 'mean_luminance'
   [ "$(wc -l <shown)" -eq 3 ]
   awk -F'\t' '!($2 > 0 && $2 < 1) { exit 1 }' shown
 }
 
-@test "recipes: mean and standard deviation of a training set" {
-  recipe 'train/'
+@test "recipes: mean and standard deviation of a training set, and one histogram" {
+  recipe 'awk -F, .\$4'
   [ "$(wc -l <shown)" -eq 3 ]
   grep -qxE 'red mean 0\.[0-9]{4} std 0\.[0-9]{4}' shown
+  recipe '^\./imghist train/ --total-only$'
+  grep -q '(total)' shown
+  recipe 'train.json'
+  grep -q '"n_images":1,' train.json
+}
+
+@test "recipes: a spreadsheet with one row per image" {
+  csv
+  [ "$(wc -l <photos.csv)" -eq 4 ]
+  [ "$(cut -d, -f1,2 photos.csv | tail -n 1)" = photos/c.jpg,ok ]
+  [ "$(grep -c ',luma,' stats.csv)" -eq 3 ]
 }
 
 @test "recipes: CSV in sqlite" {
   needs sqlite3
   csv
-  recipe sqlite3
+  recipe 'sqlite3'
   in_order photos/b.jpg photos/a.jpg photos/c.jpg
 }
 
 @test "recipes: CSV in DuckDB" {
   needs duckdb
   csv
-  recipe duckdb
+  recipe 'duckdb'
   in_order photos/b.jpg photos/a.jpg photos/c.jpg
 }
 
 @test "recipes: CSV in pandas" {
   python3 -c 'import pandas' 2>/dev/null || skip "no pandas here"
   csv
-  recipe nsmallest
+  recipe 'nsmallest'
   in_order photos/b.jpg photos/a.jpg photos/c.jpg
-  recipe pivot
+  recipe 'pivot'
   grep -qE 'photos/a.jpg +gray' shown
   grep -q '6 rows x 256 columns' shown
 }
 
 @test "recipes: charts" {
   cp photos/a.jpg photo.jpg
-  recipe '--chart'
-  [ "$(find . -maxdepth 1 -name '*.png' | wc -l)" -eq 2 ]
+  recipe '--chart=(h|all|charts$)'
   [ "$(head -c 4 h.png | tail -c 3)" = PNG ]
-  [ "$(head -c 4 all.png | tail -c 3)" = PNG ]
+  grep -q 'Summer 2026' all.svg
+  [ "$(ls charts/photos)" = $'a.jpg.hist.png\nb.jpg.hist.png\nc.jpg.hist.png' ]
+}
+
+@test "recipes: a page, and several outputs" {
+  recipe '--html=photos.html'
+  grep -q '"photos/c.jpg","ok"' photos.html
+  recipe '--html=out/'
+  [ "$(ls out)" = $'charts\nphotos.csv\nphotos.html' ]
+  cmp photos.html out/photos.html
+}
+
+@test "recipes: a gate in CI" {
+  mkdir renders
+  cp photos/a.jpg renders
+  recipe 'renders/ --check'
+  cp photos/b.jpg renders
+  recipe 'renders/ --check' 4
+  grep -q 'renders/b.jpg: matches --fail-if' errors
+  head -c 300 "$SAMPLES/scene.jpg" >renders/cut.jpg
+  rm renders/b.jpg
+  recipe 'renders/ --check' 1
+}
+
+@test "recipes: a tar file, and streams of other programs" {
+  tar cf train.tar train photos
+  recipe '^\./imghist train.tar'
+  [ "$(wc -l <train.csv)" -eq 5 ]
+  grep -q '^train.tar/photos/a.jpg,ok,' train.csv
+  pretend aws <<<'[ "$*" = "s3 cp s3://bucket/train.tar -" ] && cat train.tar'
+  recipe '^aws '
+  "$IMGHIST" train.tar --total-only --csv=stats | diff - shown
+  pretend curl <<<'[ "$2" = https://example.org/photo.jpg ] && cat photos/a.jpg'
+  recipe '^curl '
+  grep -q '^photo.jpg  10 x 10' shown
+}
+
+@test "recipes: comparisons" {
+  recipe '--diff train/ photos/$'
+  grep -qE '^  luma   [01]\.[0-9]{4} ' shown
+  grep -q '^A  train/ .* 1 image' shown
+  recipe '--chart=diff.png'
+  is_png diff.png
+  cp "$SAMPLES/scene.png" expected.png
+  cp "$SAMPLES/scene.jpg" render.png
+  recipe 'render\.png'
+  [ "$(wc -l <diff.csv)" -eq 5 ]
+  cp "$SAMPLES/testcard.png" render.png
+  recipe 'render\.png' 4
+  recipe 'photos.json'
+  grep -q '"ks":0.000000,"emd":0.000000' shown
 }
 
 @test "recipes: an image from another program" {
   needs djpeg
   cp "$SAMPLES/scene.jpg" photo.jpg
-  recipe djpeg
+  recipe 'djpeg'
   grep -q '480 x 320' shown
+}
+
+@test "recipes: a video" {
+  clip
+  recipe 'rawvideo'
+  grep -q '^clip.mp4  30720 x 1 raw' shown || fail "$(cat shown)" # 10 frames of 64 x 48
+  mkdir frames
+  recipe 'fps=1'
+  for i in 1 2; do
+    grep -q "^frames/0000$i.png,ok,.*,$(((i - 1) * 255)).000000," frames.csv || fail "$(cat frames.csv)"
+  done
+  [ "$(wc -l <frames.csv)" -eq 3 ]
 }
 
 @test "recipes: watching a folder" {
@@ -139,23 +245,42 @@ csv() { recipe '^\./imghist photos/ --csv=[a-z]* -o'; }
   grep -q '"file":"incoming/b.jpg","status":"ok"' seen.ndjson || fail "$(cat errors)"
 }
 
-@test "recipes: lists of files on a cluster" {
-  split --version >/dev/null 2>&1 || skip "no GNU split here"
-  mkdir bin # stands for a cluster: runs the jobs of an array one after the other
-  cat >bin/sbatch <<'END'
-#!/bin/bash
+@test "recipes: resuming, and a table of what was seen" {
+  needs jq
+  recipe '^touch'
+  mv photos/c.jpg .
+  recipe 'grep -vxFf'
+  [ "$(jq -r .file seen.ndjson | sort | tr '\n' ' ')" = "photos/a.jpg photos/b.jpg " ]
+  mv c.jpg photos
+  recipe 'grep -vxFf'
+  [ "$(jq -r .file seen.ndjson | tail -n 1)" = photos/c.jpg ]
+  recipe '^\./imghist seen.ndjson'
+  "$IMGHIST" photos --total-only --csv=stats | tail -n 2 | diff - <(tail -n 2 all.csv)
+}
+
+@test "recipes: a cluster" {
+  pretend sbatch <<'END'
+# stands for a cluster: runs the jobs of an array one after the other
 [ "$1" = --wait ]
-last=${2#--array=0-}
-for ((SLURM_ARRAY_TASK_ID = 0; SLURM_ARRAY_TASK_ID <= last; SLURM_ARRAY_TASK_ID++)); do
+last=${2#--array=1-}
+for ((SLURM_ARRAY_TASK_ID = 1; SLURM_ARRAY_TASK_ID <= last; SLURM_ARRAY_TASK_ID++)); do
   export SLURM_ARRAY_TASK_ID
   bash -c "${3#--wrap=}" || exit
 done
 END
-  chmod +x bin/sbatch
-  PATH=$PWD/bin:$PATH
   for ((i = 0; i < 20; i++)); do cp photos/a.jpg "photos/copy $i.jpg"; done
-  recipe 'split|sbatch|FNR'
-  [ "$(find . -name 'part.?.csv' | wc -l)" -eq 8 ]
-  ./imghist photos --csv=stats | sort >expected
-  sort all.csv | diff expected -
+  recipe 'sbatch|part\.\?'
+  [ "$(find . -name 'part.?.ndjson' | wc -l)" -eq 8 ]
+  ./imghist photos/ --csv=stats | sort | diff <(sort merged.csv) -
+}
+
+@test "recipes: a region, and masks" {
+  recipe '--region'
+  # 5 x 5 of 10 x 10 pixels from row 2 on: the white pixels of b.jpg are all in row 0
+  grep -q '^photos/b.jpg,.*,gray,25,225,9.000000,' shown || fail "$(cat shown)"
+  mkdir masks
+  for name in a b c; do { echo "P2 10 10 1" && printf '1 %.0s' {1..10} && printf '0 %.0s' {1..90}; } >masks/$name.jpg; done
+  recipe '--mask'
+  grep -q '^photos/b.jpg,.*,gray,10,2550,255.000000,' shown || fail "$(cat shown)"
+  grep -q '^photos/c.jpg,.*,gray,10,1000,100.000000,' shown || fail "$(cat shown)"
 }

@@ -163,6 +163,8 @@ for line in open("all.ndjson"):
   "$IMGHIST" b.pam --ndjson --luma=bt601 -o luma.ndjson
   "$IMGHIST" b.pam --ndjson --clip=1,254 -o clip.ndjson
   "$IMGHIST" b.pam --ndjson --alpha=skip-transparent -o alpha.ndjson
+  "$IMGHIST" b.pam --ndjson --region=1x1+0+0 -o region.ndjson
+  "$IMGHIST" b.pam --ndjson --mask=a.pgm -o mask.ndjson
   while read -r file message; do
     for inputs in "plain.ndjson $file" "$file plain.ndjson" "$file a.pgm" "a.pgm $file"; do
       for total in "" --total-only; do
@@ -177,6 +179,8 @@ for line in open("all.ndjson"):
 luma.ndjson with luma weights bt
 clip.ndjson with clip limits
 alpha.ndjson with alpha
+region.ndjson with region
+mask.ndjson with mask
 END
   imghist plain.ndjson --luma=bt601
   assert_refused 2 "plain.ndjson: counted with luma weights bt709, the others with bt601"

@@ -22,6 +22,7 @@ enum deed {
     SAY_PIXELS,     /* send only messages of n pixels, without end */
     SAY_TWICE,      /* send "opened" twice */
     SAY_UNOPENED,   /* send pixels before "opened" */
+    SAY_ORDER,      /* state tiles, of a width of n */
     SAY_MANY_TIMES, /* send pixels without waiting for free pieces */
     OVERWRITE_TURNS /* overwrite the counts of pieces, then decode */
 };
@@ -29,7 +30,7 @@ enum deed {
 struct order {
     uint64_t width, height;
     uint32_t n_channels, deed;
-    uint64_t n;       /* of SAY_PIXELS */
+    uint64_t n;       /* of SAY_PIXELS and SAY_ORDER */
     size_t at_a_time; /* pixels per read; 0: as many as fit */
 };
 
@@ -81,6 +82,9 @@ static inline enum ih_status open_image(struct ih_source *src,
                                    .height = image.order.height,
                                    .n_channels = image.order.n_channels,
                                    .source_depth = 8};
+    if (image.order.deed == SAY_ORDER)
+        info->order = (struct ih_pixel_order){
+            .kind = IH_PIXEL_ORDER_TILES, .width = (uint32_t)image.order.n, .height = 4};
     *state = &image;
     return IH_OK;
 }
@@ -185,6 +189,8 @@ static inline enum ih_status open_order(struct ih_decoder_process *h, const stru
     enum ih_status status = h->remote.open(&h->remote, 0, &src, &options, &info, err);
     if (status == IH_OK)
         assert_int_equal(info.n_channels, order->n_channels);
+    if (status == IH_OK && order->deed == SAY_ORDER)
+        assert_true(info.order.kind == IH_PIXEL_ORDER_TILES && info.order.width == order->n);
     ih_source_reset(&src);
     close(fd);
     return status;

@@ -27,7 +27,7 @@ static bool holds(const char *text, const struct ih_result *r)
     struct ih_condition *condition = NULL;
     struct ih_error err = {0};
     struct ih_field_value values[IH_N_FIELDS];
-    if (ih_condition_parse(text, &condition, &err) != IH_OK)
+    if (ih_condition_parse(text, &ih_record_fields, &condition, &err) != IH_OK)
         fail_msg("%s: %s", text, err.message);
     ih_fields_compute(r, values);
     const bool result = ih_condition_holds(condition, values);
@@ -107,7 +107,7 @@ static void check_error(const char *text, const char *expected)
 {
     struct ih_condition *condition = NULL;
     struct ih_error err = {0};
-    assert_int_equal(ih_condition_parse(text, &condition, &err), IH_USAGE);
+    assert_int_equal(ih_condition_parse(text, &ih_record_fields, &condition, &err), IH_USAGE);
     assert_string_equal(err.message, expected);
     assert_null(condition);
 }
@@ -115,10 +115,12 @@ static void check_error(const char *text, const char *expected)
 TEST(errors)
 {
     check_error("", "column 1: a field, number or quoted text is missing");
-    check_error("width", "column 6: a comparison such as > is missing");
+    check_error("width", "column 6: a comparison such as > is missing; quote the whole condition");
     check_error("width = 5", "column 7: write == to compare");
     check_error("width > ", "column 9: a field, number or quoted text is missing");
-    check_error("widht > 5", "column 1: no field 'widht'; the columns of --csv=images are fields");
+    check_error(
+        "widht > 5",
+        "column 1: no field 'widht'; fields are the columns of --csv=images, and texts are quoted");
     check_error("width > 5 height", "column 11: 'and' or 'or' is missing");
     check_error("width > 5 and", "column 14: a field, number or quoted text is missing");
     check_error("(width > 5", "column 11: a closing parenthesis is missing");
@@ -128,7 +130,7 @@ TEST(errors)
     check_error("height > 1 and width > 5%", "column 16: the field has no percentage");
     check_error("file == 'x", "column 9: the quote has no end");
     check_error("width > .", "column 9: not a number");
-    check_error("width > 5 & height", "column 11: not a field, number, quoted text or operator");
+    check_error("width > 5 & height", "column 11: write and, or, not");
     check_error("width > 123456789012345678901", "column 9: not a number");
 }
 
@@ -140,15 +142,15 @@ TEST(limits)
     for (unsigned i = 0; i < 33; i++)
         strcat(text, i % 2 ? "not " : "(");
     strcat(text, "width > 1");
-    assert_int_equal(ih_condition_parse(text, &condition, &err), IH_USAGE);
+    assert_int_equal(ih_condition_parse(text, &ih_record_fields, &condition, &err), IH_USAGE);
     assert_non_null(strstr(err.message, "nested too deeply"));
     strcpy(text, "width > 1");
     for (unsigned i = 0; i < 127; i++)
         strcat(text, " or file == 'x'");
-    assert_int_equal(ih_condition_parse(text, &condition, &err), IH_OK);
+    assert_int_equal(ih_condition_parse(text, &ih_record_fields, &condition, &err), IH_OK);
     ih_condition_free(condition);
     strcat(text, " or file == 'x'");
-    assert_int_equal(ih_condition_parse(text, &condition, &err), IH_USAGE);
+    assert_int_equal(ih_condition_parse(text, &ih_record_fields, &condition, &err), IH_USAGE);
     assert_non_null(strstr(err.message, "too long"));
 }
 
@@ -170,7 +172,7 @@ TEST(random_words)
             random = random * 1664525 + 1013904223;
             strcat(text, words[(random >> 16) % (sizeof words / sizeof *words)]);
         }
-        if (ih_condition_parse(text, &condition, &err) == IH_OK) {
+        if (ih_condition_parse(text, &ih_record_fields, &condition, &err) == IH_OK) {
             struct ih_field_value values[IH_N_FIELDS];
             ih_fields_compute(&r, values);
             (void)ih_condition_holds(condition, values);

@@ -65,9 +65,12 @@ PROCESS_TEST(nonsense)
         {.width = 9, .height = 9, .n_channels = 4, .deed = SAY_PIXELS, .n = PIECE},
         {.width = 9, .height = 9, .n_channels = 4, .deed = SAY_PIXELS, .n = UINT64_MAX},
         {.width = 9, .height = 9, .n_channels = 4, .deed = SAY_PIXELS, .n = UINT64_C(1) << 62},
+        {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_ORDER, .n = 0},
         {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_TWICE},
         {.width = 9, .height = 9, .n_channels = 1, .deed = SAY_UNOPENED}};
     const struct order sound = {.width = 9, .height = 9, .n_channels = 1};
+    const struct order tiles = {
+        .width = 9, .height = 9, .n_channels = 1, .deed = SAY_ORDER, .n = 5};
     struct ih_decoder_process *h = *state;
     struct ih_error err;
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
@@ -75,6 +78,7 @@ PROCESS_TEST(nonsense)
         assert_string_equal(err.message, "its decoder ended unexpectedly (it sent nonsense)");
         assert_int_equal(decode_order(h, &sound, 100, 0, &err), IH_OK);
     }
+    assert_int_equal(decode_order(h, &tiles, 100, 0, &err), IH_OK);
 }
 
 /* It sends pieces without waiting for free ones. Only its own image is wrong. */

@@ -216,6 +216,14 @@ TEST(contradictions)
     check_refused("\"mean_luma\":68.75", "\"mean_luma\":68.76", "mean luma");
     check_refused("\"mean_luminance\":0.251518", "\"mean_luminance\":0.2516", "mean luminance");
     check_refused("\"alpha\":\"count\"", "\"alpha\":\"skip\"", "alpha policy");
+    check_refused("\"alpha\":\"count\"", "\"alpha\":\"count\",\"region\":\"1x1\"",
+                  "region or mask");
+    check_refused("\"alpha\":\"count\"", "\"alpha\":\"count\",\"region\":\"01x1+0+0\"", "region");
+    check_refused("\"alpha\":\"count\"", "\"alpha\":\"count\",\"region\":\"1x1+0+0\"",
+                  "contradict each other");
+    check_refused("\"alpha\":\"count\"", "\"alpha\":\"count\",\"region\":\"9x9+0+0\"",
+                  "contradict each other");
+    check_refused("\"alpha\":\"count\"", "\"alpha\":\"count\",\"mask\":\"\"", "region or mask");
     check_refused("\"range\":\"full\"", "\"range\":\"half\"", "range");
     check_refused("\"not_applied\":[]", "\"not_applied\":[\"x\"]", "not_applied");
     check_refused("\"status\":\"ok\"", "\"status\":\"fine\"", "status");

@@ -151,6 +151,7 @@ static void read_header(struct ih_png_stream *s, struct ih_image_info *info)
         load_palette(s);
     else if (png_get_valid(s->png, s->info, PNG_INFO_tRNS))
         s->n_channels++;
+    info->order.kind = interlace == PNG_INTERLACE_NONE ? IH_PIXEL_ORDER_ROWS : IH_PIXEL_ORDER_ADAM7;
     info->width = s->width;
     info->height = s->height;
     info->n_channels = s->n_channels;

@@ -6,6 +6,7 @@
  *     axis.c     scales, the height of counts, ticks
  *     plot.c     the plot, its numbers, and the strip above it
  *     text.c     title, legend and facts
+ *     compare.c  two results in one chart
  *     label.h    names and numbers as text; the font
  *     canvas.h   the drawing surface, raster or SVG; path.h: shapes
  *     format.c   the file formats
@@ -210,7 +211,7 @@ static void lay_out(struct ih_chart *chart, unsigned width, unsigned height)
     double gap = ems(l, TICK_GAP) / plot_height;
     if (chart->axis.scale->steps != IH_STEPS_DECADES && gap < 1 / TICKS_MOST)
         gap = 1 / TICKS_MOST;
-    ih_chart_axis_init(&chart->axis, &chart->result->histogram, chart->axis.scale, gap);
+    ih_chart_axis_init(&chart->axis, chart->heights, chart->axis.scale, gap);
     l->numbers_right = l->margin + numbers_width(chart);
     l->left = l->numbers_right + ems(l, NUMBERS_TO_PLOT);
 }
@@ -263,34 +264,41 @@ enum ih_status ih_chart_close(struct ih_chart *chart, enum ih_status status, uns
     return status;
 }
 
-enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_chart_options *options,
-                             unsigned char **file, size_t *size_bytes, struct ih_error *err)
+enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_options *options,
+                             const char *source, unsigned char **file, size_t *size_bytes,
+                             struct ih_error *err)
 {
-    struct ih_chart chart = {
-        .result = result,
-        .title = options->title,
-        .folder = options->folder,
-        .theme = options->theme ? options->theme : &ih_chart_theme_dark,
-        .axis.scale = options->scale ? options->scale : &ih_chart_scale_linear,
-        .layout = {.width = (int32_t)options->width, .height = (int32_t)options->height},
-    };
     struct ih_bytes title = {0}, description = {0};
-    ih_chart_collect_facts(result, &chart.facts);
-    ih_chart_describe(&chart, &title, &description);
-    chart.page.title = (const char *)title.data;
-    chart.page.description = (const char *)description.data;
-    chart.page.source = ih_chart_source(result);
+    chart->theme = options->theme ? options->theme : &ih_chart_theme_dark;
+    chart->axis.scale = options->scale ? options->scale : &ih_chart_scale_linear;
+    chart->layout.width = (int32_t)options->width;
+    chart->layout.height = (int32_t)options->height;
+    ih_chart_describe(chart, &title, &description);
+    chart->page.title = (const char *)title.data;
+    chart->page.description = (const char *)description.data;
+    chart->page.source = source;
     enum ih_status status = check_size(options, err);
     if (status == IH_OK && (title.failed || description.failed))
         status = ih_error_set(err, IH_MEMORY, "chart: out of memory");
     if (status == IH_OK)
-        status = ih_glyphs_open(&chart.glyphs, err);
+        status = ih_glyphs_open(&chart->glyphs, err);
     if (status == IH_OK)
-        status = ih_chart_open(&chart, options->format, err);
+        status = ih_chart_open(chart, options->format, err);
     if (status == IH_OK)
-        ih_chart_draw_all(&chart, options->width, options->height);
-    status = ih_chart_close(&chart, status, file, size_bytes, err);
+        ih_chart_draw_all(chart, options->width, options->height);
+    status = ih_chart_close(chart, status, file, size_bytes, err);
     ih_bytes_reset(&description);
     ih_bytes_reset(&title);
     return status;
+}
+
+enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_chart_options *options,
+                             unsigned char **file, size_t *size_bytes, struct ih_error *err)
+{
+    struct ih_chart chart = {.result = result,
+                             .heights = &result->histogram,
+                             .title = options->title,
+                             .folder = options->folder};
+    ih_chart_collect_facts(result, &chart.facts);
+    return ih_chart_make(&chart, options, ih_chart_source(result), file, size_bytes, err);
 }

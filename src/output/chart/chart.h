@@ -8,7 +8,7 @@
 #ifndef IH_OUTPUT_CHART_CHART_H
 #define IH_OUTPUT_CHART_CHART_H
 
-#include "counts/result.h"
+#include "counts/compare.h"
 
 struct ih_chart_format; /* opaque */
 struct ih_chart_theme;  /* opaque */
@@ -56,5 +56,12 @@ const char *ih_chart_source(const struct ih_result *result);
  */
 enum ih_status ih_chart_draw(const struct ih_result *result, const struct ih_chart_options *options,
                              unsigned char **file, size_t *size_bytes, struct ih_error *err);
+
+/* The same for a comparison: the first side as areas, the second as lines, both scaled to the
+ * number of pixels of the larger one. */
+enum ih_status ih_chart_draw_comparison(const struct ih_comparison *comparison,
+                                        const struct ih_chart_options *options,
+                                        unsigned char **file, size_t *size_bytes,
+                                        struct ih_error *err);
 
 #endif

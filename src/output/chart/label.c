@@ -20,10 +20,11 @@
 
 /* ---- labels ---- */
 
-/* Returns the text after the last slash, or the path itself if it ends in one. */
-static const char *last_part(const char *path)
+const char *ih_label_last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
+    if (strcmp(path, "-") == 0)
+        return "standard input";
     return slash && slash[1] ? slash + 1 : path;
 }
 
@@ -43,7 +44,7 @@ char *ih_label_text(const char *name)
 
 char *ih_label_name(const char *path)
 {
-    return ih_label_text(strcmp(path, "-") == 0 ? "standard input" : last_part(path));
+    return ih_label_text(ih_label_last_part(path));
 }
 
 static uint64_t power_of_ten(unsigned exponent)

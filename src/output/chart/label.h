@@ -17,6 +17,10 @@
 
 enum { IH_LABEL_MAX = 128 }; /* bytes of every label, with the NUL */
 
+/* Returns the text after the last slash of a path, or the path itself if it ends in one; of "-",
+ * "standard input". */
+const char *ih_label_last_part(const char *path);
+
 /*
  * Returns the last part of a path, escaped by ih_escape. The caller frees it; it has room for
  * IH_ELLIPSIS_BYTES more. NULL if memory ran out.

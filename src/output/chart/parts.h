@@ -113,7 +113,10 @@ struct ih_chart_layout {
 
 struct ih_chart {
     const struct ih_result *result;
-    const char *title, *folder; /* of the options */
+    const struct ih_histogram *other;   /* drawn as lines over the result; NULL: none */
+    const struct ih_histogram *heights; /* sets the scale and is cut: the result's, or the higher
+                                           bars of both */
+    const char *title, *folder;         /* of the options */
     const struct ih_chart_theme *theme;
     struct ih_glyphs *glyphs;
     struct ih_chart_page page;
@@ -185,9 +188,15 @@ void ih_chart_set_sizes(struct ih_chart_layout *layout, unsigned width, unsigned
 /*
  * Lays out and draws a chart on any canvas.
  *
- * chart   result, theme, glyphs, canvas, facts and axis.scale are set
+ * chart   result, heights, theme, glyphs, canvas, facts and axis.scale are set
  */
 void ih_chart_draw_all(struct ih_chart *chart, unsigned width, unsigned height);
+
+/* Draws a chart whose result, other, heights, title, folder and facts are set. source: for the
+ * metadata of the file. The rest is that of ih_chart_draw. */
+enum ih_status ih_chart_make(struct ih_chart *chart, const struct ih_chart_options *options,
+                             const char *source, unsigned char **file, size_t *size_bytes,
+                             struct ih_error *err);
 
 /* Opens the canvas for a page of the layout's size. The page's texts are set, and borrowed until
  * close. Returns IH_OK or IH_MEMORY. */

@@ -96,7 +96,7 @@ static void draw_areas(struct ih_chart *chart)
         draw_area(chart, plane, n == 1 ? IH_BLEND_NORMAL : chart->theme->mixing);
 }
 
-/* ---- the luma line ---- */
+/* ---- lines: luma, and the other side of a comparison ---- */
 
 /* The highest and lowest point that the pen touches from x to the x of the next entry. */
 struct reach {
@@ -109,10 +109,10 @@ struct reach {
  * left and d right of the edges of bins: two sorted sequences, which the loop merges. Outside the
  * bins the curve is at the foot of the plot.
  */
-static size_t follow_steps(const struct ih_chart *chart, int32_t d, struct reach out[2 * N_EDGES])
+static size_t follow_steps(const struct ih_chart *chart, const uint64_t bins[IH_BINS], int32_t d,
+                           struct reach out[2 * N_EDGES])
 {
     const struct ih_chart_layout *l = &chart->layout;
-    const uint64_t *bins = chart->result->histogram.bins[IH_LUMA];
     const int32_t top = l->top * IH_SUBPIXELS, foot = l->bottom * IH_SUBPIXELS;
     unsigned entered = 0, left = 0; /* edges that the pen has reached, and has passed */
     size_t n = 0;
@@ -134,12 +134,12 @@ static size_t follow_steps(const struct ih_chart *chart, int32_t d, struct reach
     return n;
 }
 
-static void draw_along_luma(struct ih_chart *chart, int32_t width, struct ih_colour colour,
-                            uint8_t opacity)
+static void draw_along(struct ih_chart *chart, const uint64_t bins[IH_BINS], int32_t width,
+                       struct ih_colour colour, uint8_t opacity)
 {
     struct reach reach[2 * N_EDGES];
     struct ih_path *path = &chart->path;
-    size_t n = follow_steps(chart, width / 2, reach);
+    size_t n = follow_steps(chart, bins, width / 2, reach);
     ih_path_clear(path);
     ih_path_move(path, reach[0].x, reach[0].low);
     for (size_t i = 0; i + 1 < n; i++) {
@@ -153,21 +153,35 @@ static void draw_along_luma(struct ih_chart *chart, int32_t width, struct ih_col
     ih_chart_fill(chart, colour, opacity, IH_BLEND_NORMAL);
 }
 
-static void draw_luma(struct ih_chart *chart)
+static void draw_line(struct ih_chart *chart, const uint64_t bins[IH_BINS], struct ih_colour colour)
 {
     const struct ih_chart_layout *l = &chart->layout;
     const struct ih_chart_theme *t = chart->theme;
     int32_t of_bin = (l->right - l->left) * 2 / 5; /* two fifths of a bin, in subpixels */
     int32_t width = ih_smaller(ih_chart_ems(l, LUMA_WIDTH), ih_larger(of_bin, LUMA_LEAST));
-    draw_along_luma(chart, width * CASING_TENTHS / 10, t->casing, t->casing_opacity);
-    draw_along_luma(chart, width, t->luma, 255);
+    draw_along(chart, bins, width * CASING_TENTHS / 10, t->casing, t->casing_opacity);
+    draw_along(chart, bins, width, colour, 255);
+}
+
+/* The lines are between the colours of their areas and that of luma, so that both are visible. */
+static void draw_other(struct ih_chart *chart)
+{
+    const struct ih_colour luma = chart->theme->luma;
+    const unsigned n = ih_colour_channels(chart->other->n_channels);
+    for (unsigned plane = 0; plane < n; plane++) {
+        const struct ih_colour area = ih_chart_plane_colour(chart, plane);
+        draw_line(chart, chart->other->bins[plane],
+                  (struct ih_colour){(uint8_t)((area.red + luma.red) / 2),
+                                     (uint8_t)((area.green + luma.green) / 2),
+                                     (uint8_t)((area.blue + luma.blue) / 2)});
+    }
 }
 
 /* ---- marks of cut bars ---- */
 
 static bool is_cut(const struct ih_chart *chart, unsigned v)
 {
-    const struct ih_histogram *h = &chart->result->histogram;
+    const struct ih_histogram *h = chart->heights;
     for (unsigned plane = 0; plane < IH_PLANES; plane++)
         if (ih_chart_draws_plane(h, plane) && ih_chart_axis_cuts(&chart->axis, h->bins[plane][v]))
             return true;
@@ -366,8 +380,10 @@ void ih_chart_draw_plot(struct ih_chart *chart)
     ih_chart_fill_box(chart, l->left, l->top, l->right, l->bottom, t->panel, 255);
     draw_grid(chart);
     draw_areas(chart);
-    if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
-        draw_luma(chart);
+    if (chart->other)
+        draw_other(chart);
+    else if (ih_chart_draws_plane(h, IH_LUMA) && h->n_pixels > 0)
+        draw_line(chart, h->bins[IH_LUMA], t->luma);
     draw_axes(chart);
     draw_cut_marks(chart);
     draw_strip(chart);

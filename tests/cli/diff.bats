@@ -1,0 +1,270 @@
+#!/usr/bin/env bats
+# --diff: two images, folders, totals or result files. tests/unit/test_compare.c has the distances.
+
+# shellcheck disable=SC2154 # run sets lines
+
+load helpers
+
+# a has the values 0 and 10, b twice 10: F is 1/2 and 0 below 10.
+pair() {
+  pgm a.pgm 2 1 '\x00\x0A'
+  pgm b.pgm 2 1 '\x0A\x0A'
+}
+
+# folders: two folders of nested images. counts FILE: a CSV of --diff without its names.
+folders() {
+  mkdir -p old/x new/y/z
+  for i in 1 2 3 4 5 6 7 8 9; do
+    dot old/$i.pgm "0$i"
+    ppm old/x/$i.ppm 1 1 "\\x1$i\\x2$i\\x3$i"
+    dot new/y/$i.pgm "1$i"
+    pgm new/y/z/$i.pgm 2 1 "\\x0$i\\xFF"
+  done
+}
+counts() { cut -d, -f3- "$1"; }
+
+STATISTICS="count sum mean stddev min max p01 p05 p25 median p75 p95 p99 entropy clip_low clip_high"
+
+@test "diff: CSV by hand" {
+  pair
+  imghist_ok --diff a.pgm b.pgm --csv
+  assert_no_stderr
+  local header=file_a,file_b,channel,ks,emd
+  for s in $STATISTICS; do header+=,${s}_a,${s}_b; done
+  [ "${lines[0]}" = "$header" ] || fail "header"
+  local row=0.500000,5.000000,2,2,10,20,5.000000,10.000000,5.000000,0.000000,0,10,10,10,0,10,0,10,0,10,0,10,10,10,10,10,10,10,1.000000,0.000000,1,0,0,0
+  [ "${lines[1]}" = "a.pgm,b.pgm,gray,$row" ] || fail "gray"
+  [ "${lines[2]}" = "a.pgm,b.pgm,luma,$row" ] || fail "luma"
+  [ ${#lines[@]} -eq 3 ]
+}
+
+@test "diff: text by hand, wide and narrow" {
+  pair
+  imghist_ok --diff a.pgm b.pgm
+  assert_output "A  a.pgm  1 image, 0.0 megapixels
+B  b.pgm  1 image, 0.0 megapixels
+
+             ks     emd       mean  stddev  p01  p05  p25  median  p75  p95  p99
+  gray   0.5000    5.00  A    5.00    5.00    0    0    0       0   10   10   10
+                         B   10.00    0.00   10   10   10      10   10   10   10
+
+  largest: ks 0.500000, emd 5.000000"
+  COLUMNS=60 imghist_ok --diff a.pgm b.pgm
+  [ "${lines[2]}" = "             ks     emd       mean  stddev  median" ] || fail "heading"
+  [ "${lines[4]}" = "                         B   10.00    0.00      10" ] || fail "row"
+  mkdir "$(printf 'a\tb')"
+  dot "$(printf 'a\tb')/c.pgm"
+  imghist_ok --diff "$(printf 'a\tb')" b.pgm
+  [[ ${lines[0]} == 'A  a\tb  1 image'* ]] || fail "an escaped name"
+}
+
+@test "diff: JSON by hand" {
+  pair
+  imghist_ok --diff a.pgm b.pgm --json
+  jq -e '.schema == "imghist-diff/1" and .ks == 0.5 and .emd == 5 and .a.file == "a.pgm" and .b.file == "b.pgm" and
+    .a.n_images == 1 and .b.n_failed == 0 and .b.pixels == 2 and .luma_weights == "bt709" and .alpha == "count" and
+    .clip_limits.high == 255 and (.channels | length) == 2 and .channels[0].name == "gray" and
+    .channels[0].a.mean == 5 and .channels[0].b.median == 10' <<<"$output" >/dev/null || fail "JSON"
+  cp a.pgm $'\xE9.pgm'
+  imghist_ok --diff $'\xE9.pgm' b.pgm --json
+  assert_output_has '"file_b64":"6S5wZ20="'
+  "$IMGHIST" --diff a.pgm b.pgm --json -o d.json
+  imghist d.json
+  assert_fails 1 "not an image"
+}
+
+@test "diff: distances of random images are those of exact fractions" {
+  needs python3
+  run python3 "$TESTS/cli/check_diff.py" "$IMGHIST" 20
+  [ "$output" = "20 pairs" ] || fail "$output"
+}
+
+@test "diff: distances, means and deviations of 200 images are those of SciPy and NumPy" {
+  local python
+  for python in python3 /usr/bin/python3 ''; do
+    [ -n "$python" ] || skip "no SciPy here"
+    ! "$python" -c 'import scipy.stats' 2>/dev/null || break
+  done
+  run "$python" "$TESTS/cli/check_diff.py" "$IMGHIST" 100 scipy
+  [ "$output" = "100 pairs" ] || fail "$output"
+}
+
+@test "diff: folders, totals, result files and archives give the same comparison" {
+  folders
+  imghist_ok --diff old new --csv -o folders.csv
+  "$IMGHIST" old --ndjson -o old.ndjson
+  "$IMGHIST" new --json -o new.json
+  "$IMGHIST" old --total-only --json -o old-total.json
+  "$IMGHIST" new --total-only --ndjson -o new-total.ndjson
+  for sides in "old.ndjson new.json" "old-total.json new-total.ndjson" "old new.json" "old-total.json new"; do
+    # shellcheck disable=SC2086 # two words
+    imghist_ok --diff $sides --csv -o other.csv
+    diff <(counts folders.csv) <(counts other.csv) || fail "$sides"
+  done
+  imghist_ok old --total-only --csv=stats -o old.csv
+  imghist_ok new --total-only --csv=stats -o new.csv
+  # of a gray total: as red, green and blue
+  for column in 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    [ "$(cut -d, -f$((2 * column - 4)) folders.csv | sed 1d)" = "$(cut -d, -f$column old.csv | sed 1d)" ] || fail "a $column"
+    [ "$(cut -d, -f$((2 * column - 3)) folders.csv | sed -n 2p)" = "$(cut -d, -f$column new.csv | sed -n 2p)" ] || fail "b $column"
+  done
+}
+
+@test "diff: an archive is one side, with many workers too" {
+  folders
+  tar cf new.tar -C new .
+  imghist_ok --diff old new --csv -o folders.csv
+  imghist --diff new.tar old --csv -o probe.csv -j 1
+  [[ $stderr != *libarchive* ]] || skip "no libarchive here"
+  for n in 1 2 8 8 8; do
+    imghist_ok --diff old new.tar --csv -o other.csv -j $n
+    diff <(counts folders.csv) <(counts other.csv) || fail "$n workers"
+    imghist_ok --diff old new --csv -o other.csv -j $n
+    diff folders.csv other.csv || fail "$n workers"
+  done
+}
+
+@test "diff: standard input is a side" {
+  pair
+  "$IMGHIST" --diff a.pgm - --csv <b.pgm >actual
+  [ "$(cut -d, -f2,4,5 actual | sed -n 2p)" = "-,0.500000,5.000000" ]
+  "$IMGHIST" --diff - a.pgm --name=b.pgm --csv <b.pgm >actual
+  [ "$(cut -d, -f1,4,5 actual | sed -n 2p)" = "b.pgm,0.500000,5.000000" ]
+}
+
+@test "diff: another measurement is refused by name" {
+  ppm a.ppm 1 1 '\x01\x02\x03'
+  "$IMGHIST" a.ppm --luma=bt601 --ndjson -o luma.ndjson
+  "$IMGHIST" a.ppm --clip=5,250 --ndjson -o clip.ndjson
+  "$IMGHIST" a.ppm --alpha=skip-transparent --ndjson -o alpha.ndjson
+  "$IMGHIST" a.ppm --region=1x1+0+0 --ndjson -o region.ndjson
+  for side in luma clip alpha region; do
+    for sides in "a.ppm $side.ndjson" "$side.ndjson a.ppm"; do
+      # shellcheck disable=SC2086 # two words
+      imghist --diff $sides --csv -o out.csv
+      assert_fails 2 "counted with $side"
+      [ ! -e out.csv ] || fail "$sides"
+    done
+  done
+  imghist_ok --diff luma.ndjson a.ppm --luma=bt601
+}
+
+@test "diff: wrong usage" {
+  pair
+  for arguments in '' 'a.pgm' 'a.pgm b.pgm a.pgm'; do
+    # shellcheck disable=SC2086 # words
+    imghist --diff $arguments
+    assert_refused 2 "imghist: "
+  done
+  assert_stderr_has "--diff: compares two inputs: name two images, folders or result files"
+  for option in --total --total-only --shard=1/2 --files-from=/dev/null --files0-from=/dev/null; do
+    imghist --diff a.pgm b.pgm $option
+    assert_refused 2 "--diff: cannot be used with ${option%%=*}"
+  done
+  for option in --ndjson --html --check --print0; do
+    imghist --diff a.pgm b.pgm $option
+    assert_refused 2 "--diff: writes text, CSV or JSON, not $option"
+  done
+  imghist --diff a.pgm b.pgm --csv=bins
+  assert_refused 2 "--diff: --csv has no layouts here"
+  imghist --diff a.pgm b.pgm --chart=charts
+  assert_refused 2 "--diff: --chart needs a .png, .svg"
+  [ ! -e charts ]
+}
+
+@test "diff: --fail-if is a gate; its fields are those of a comparison alone" {
+  pair
+  imghist_ok --diff a.pgm b.pgm --csv --fail-if 'emd > 5 or ks > 50%'
+  assert_no_stderr
+  imghist --diff a.pgm b.pgm --csv --fail-if 'emd >= 5'
+  assert_fails 4 "imghist: the comparison matches --fail-if: ks 0.500000, emd 5.000000"
+  assert_output_has "b.pgm,gray,0.500000,5.000000"
+  imghist --fail-if 'ks == 0.5 and ks == 50% and emd == 5' --diff a.pgm b.pgm -q -o d.json
+  assert_status 4
+  assert_no_stderr
+  [ -e d.json ]
+  # a shift of two values in images of different sizes is exactly 2
+  pgm c.pgm 3 1 '\x01\x02\x03'
+  pgm d.pgm 6 1 '\x03\x04\x05\x03\x04\x05'
+  imghist_ok --diff c.pgm d.pgm --fail-if 'emd > 2'
+  imghist --diff a.pgm b.pgm --fail-if 'width > 2'
+  assert_refused 2 "--fail-if: column 1: no field 'width'; fields of a comparison are ks and emd"
+  imghist a.pgm --fail-if 'emd > 2'
+  assert_refused 2 "--fail-if: column 1: no field 'emd'; fields are the columns of --csv=images"
+  imghist --diff a.pgm b.pgm --where 'emd > 2'
+  assert_refused 2 "--where: column 1: no field 'emd'"
+}
+
+@test "diff: --where chooses the images of both sides" {
+  folders
+  imghist_ok --diff old new --where 'width == 1' --json
+  [ "$(jq '.a.n_images, .b.n_images' <<<"$output" | paste -sd' ')" = "18 9" ] || fail "numbers"
+  mkdir chosen
+  cp new/y/?.pgm chosen
+  imghist_ok --diff old chosen --csv -o chosen.csv
+  imghist_ok --diff old new --where 'width == 1' --csv -o where.csv
+  diff <(counts chosen.csv) <(counts where.csv)
+  imghist --diff old new --where 'width == 2' -o none.csv
+  assert_fails 1 "imghist: old: no pixels to compare"
+  [ ! -e none.csv ]
+}
+
+@test "diff: failures are left out, and a side of failures alone has no comparison" {
+  folders
+  damaged old/broken.png
+  imghist --diff old new --json
+  assert_fails 1 "imghist: old/broken.png: "
+  [ "$(jq '.a.n_images, .a.n_failed, .b.n_failed' <<<"$output" | paste -sd' ')" = "18 1 0" ] || fail "counts"
+  imghist --diff old new --fail-if 'emd > 0'
+  assert_status 1
+  mkdir empty
+  for side in empty gone.png old/broken.png; do
+    imghist --diff old "$side" -o none.csv --chart=none.png
+    assert_fails 1 "imghist: $side: no pixels to compare"
+    [ ! -e none.csv ] && [ ! -e none.png ] || fail "$side"
+  done
+  pam clear.pam 1 1 4 '\x01\x02\x03\x00'
+  imghist --diff old/1.pgm clear.pam --alpha=skip-transparent
+  assert_refused 1 "imghist: clear.pam: no pixels to compare"
+}
+
+@test "diff: alpha of one side has no distance" {
+  dot a.pgm
+  pam b.pam 1 1 2 '\x82\x07'
+  imghist_ok --diff a.pgm b.pam --csv
+  [ "$(grep -c '^a.pgm,b.pam,alpha,,,0,1,0,7,,7.000000,' <<<"$output")" -eq 1 ] || fail "alpha"
+  imghist_ok --diff a.pgm b.pam --json
+  [ "$(jq -c '.emd, (.channels[] | select(.name == "alpha") | .ks, .emd, .a.mean)' <<<"$output" | paste -sd' ')" = "2 null null null" ]
+  imghist_ok --diff a.pgm b.pam
+  assert_output_has "A  none"
+}
+
+@test "diff: a chart of both" {
+  folders
+  imghist_ok --diff old new --chart=c.png --csv -o c.csv
+  assert_stderr_has "1 chart written: c.png"
+  is_png c.png
+  imghist_ok --diff "$SAMPLES/scene.png" "$SAMPLES/gray16.png" --chart=c.svg -q
+  assert_output ""
+  for text in '>scene.png (areas), gray16.png (lines)<' '>Histogram of scene.png (areas), gray16.png (lines)<' \
+    'areas: 1 image' 'mean 141.2 → 78.2'; do
+    grep -qF "$text" c.svg || fail "no $text"
+  done
+  imghist_ok --diff "$SAMPLES/scene.png" "$SAMPLES/gray16.png" --chart=c.svg --title=Ours -q
+  grep -qF '>Ours<' c.svg
+  cp c.png d.png
+  imghist --diff d.png c.png --chart=c.png
+  assert_fails 2 "c.png"
+  cmp c.png d.png
+}
+
+@test "diff: the pages have every column, key and field" {
+  pair
+  sed -e 's/\\-/-/g' "$TESTS/../src/cli/imghist.1" "$TESTS/../src/cli/imghist-formats.5" >page
+  "$IMGHIST" --diff a.pgm b.pgm --csv | head -1 | tr , '\n' | sed 's/_[ab]$//' >words
+  "$IMGHIST" --diff a.pgm b.pgm --json | grep -oE '"[a-z0-9_]+":' | tr -d '":' >>words
+  echo imghist-diff/1 >>words
+  while read -r word; do
+    grep -qE "(^|[^a-z0-9_])$word($|[^a-z0-9_])" page || fail "no $word"
+  done <words
+}

@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# Mistakes of newcomers on the command line. Each is answered by one line that says what is wrong or what to do, and the
+# answer is an exit status other than 0.
+
+load helpers
+
+setup() {
+  unset IMGHIST_DEVICE NO_COLOR COLUMNS CUDA_VISIBLE_DEVICES
+  export LC_ALL=C TERM=dumb
+  cd "$BATS_TEST_TMPDIR" || return 1
+  ln -s "$IMGHIST" imghist
+  mkdir photos empty charts.png
+  dot photos/a.pgm
+  dot a.pgm
+  dot b.pgm
+  echo text >notes.txt
+  echo text >page.jpg
+  echo file,mean >stats.csv
+  : >zero.png
+  head -c 300 "$SAMPLES/scene.jpg" >cut.jpg
+  gzip -c a.pgm >a.pgm.gz
+  printf '%%PDF-1.4\n' >scan.pdf
+  printf 'missing.pgm\r\n' >list
+  printf 'a.pgm\nb.pgm\n' >lines
+  printf '\0\0\0' >binary
+}
+
+# mistake STATUS TEXT COMMAND: the exit status, and one line on standard error that has the text. The hint that points to
+# --help and the closing count are lines of their own.
+mistake() {
+  run --separate-stderr timeout 60 bash -c "$3" </dev/null
+  n=$((n + 1))
+  [ "$status" -eq "$1" ] || fail "$3: expected exit status $1"
+  [[ $stderr == "imghist: "* ]] || fail "$3: no message"
+  said=$(grep -vE "^(Try 'imghist --help'\.|imghist: [0-9]+ of [0-9]+ inputs failed)$" <<<"$stderr")
+  [ "$(wc -l <<<"$said")" -eq 1 ] || fail "$3: not one line"
+  [[ $said == *"$2"* ]] || fail "$3: expected: $2"
+}
+
+# mistakes: each line of standard input is STATUS | TEXT | COMMAND. n counts those that ran.
+mistakes() {
+  n=0
+  while IFS='|' read -r expected text command; do
+    mistake "$expected" "${text# }" "${command//PIPE/|}"
+  done < <(sed 's/ *| */|/g')
+}
+
+@test "mistakes: names of options" {
+  mistakes <<'END'
+2 | no input: name an image, a directory, or - | ./imghist
+2 | did you mean --help? | ./imghist --hlep
+2 | did you mean --help? | ./imghist -help
+2 | did you mean --help=all? | ./imghist -h=all
+2 | did you mean --help? | ./imghist -H
+2 | did you mean --version? | ./imghist -V
+2 | did you mean --json? | ./imghist a.pgm -json
+2 | did you mean --output? | ./imghist a.pgm -output all.csv
+2 | did you mean --csv? | ./imghist a.pgm --CSV
+2 | did you mean --output=all.csv? | ./imghist a.pgm -o=all.csv
+2 | did you mean --device=cuda? | ./imghist a.pgm --gpu
+2 | did you mean -j, the number of threads? | ./imghist a.pgm -t 4
+2 | directories are walked without an option | ./imghist -r photos
+2 | --csv, --json and --ndjson choose what is written | ./imghist a.pgm --format=csv
+2 | inputs need no option | ./imghist -i a.pgm
+1 | an option begins with - or -- | ./imghist –csv
+1 | an option begins with - or -- | ./imghist —json
+END
+  [ $n -eq 17 ]
+  [ ! -e =all.csv ] && [ ! -e utput ]
+}
+
+@test "mistakes: values" {
+  mistakes <<'END'
+2 | -o: needs a value | ./imghist a.pgm -o
+2 | -o: needs a value | ./imghist a.pgm --csv -o --total
+2 | --luma: needs a value | ./imghist a.pgm --luma --csv
+2 | --luma: 'rec709' is none of bt709, bt601; did you mean bt709? | ./imghist a.pgm --luma rec709
+2 | none of channels, bins, long, stats, images | ./imghist a.pgm --csv=wide
+2 | did you mean --csv=stats? | ./imghist --csv stats a.pgm
+2 | did you mean --csv -o all.csv? | ./imghist a.pgm --csv=all.csv
+2 | did you mean --csv -o all.csv? | ./imghist a.pgm --csv all.csv
+2 | did you mean --json -o all.json? | ./imghist a.pgm --json all.json
+2 | did you mean --ndjson -o all.ndjson? | ./imghist a.pgm --ndjson all.ndjson
+2 | did you mean --html=all.html? | ./imghist a.pgm --html all.html
+2 | did you mean --chart=c.png? | ./imghist a.pgm --chart c.png
+2 | --total: takes no value | ./imghist a.pgm --total=all.csv
+2 | WxH+X+Y, in pixels or percent | ./imghist a.pgm --region=10x10
+2 | --region: '0x0+0+0' has no pixels | ./imghist a.pgm --region=0x0+0+0
+2 | fields of a comparison are ks and emd | ./imghist --diff a.pgm b.pgm --fail-if 'mean_luma > 1'
+2 | name two images, folders or result files | ./imghist --diff a.pgm
+2 | not a number of threads, 1 to 1024 | ./imghist a.pgm -j 0
+2 | not a number of threads, 1 to 1024 | ./imghist a.pgm -j all
+2 | LO,HI with 0 <= LO < HI <= 255 | ./imghist a.pgm --clip=250,5
+2 | a size from 320x200 to 8192x8192 | ./imghist a.pgm --chart=c.svg --chart-size=100
+2 | not a number of bytes (k, M, G may follow) | ./imghist a.pgm --memory=lots
+2 | a number of seconds, 1 to | ./imghist a.pgm --timeout=1m
+2 | I/N with 1 <= I <= N | ./imghist a.pgm --shard=5/4
+2 | none of auto, cpu, cuda, cuda:N | ./imghist a.pgm --device=tpu
+2 | IMGHIST_DEVICE: 'tpu' is none of | IMGHIST_DEVICE=tpu ./imghist a.pgm
+2 | fields are the columns of --csv=images | ./imghist a.pgm --where 'brightness > 5'
+2 | texts are quoted | ./imghist a.pgm --where 'format == jpeg'
+2 | write == to compare | ./imghist a.pgm --where 'width = 5'
+2 | write and, or, not | ./imghist a.pgm --where 'width > 5 && height > 5'
+2 | quote the whole condition | ./imghist a.pgm --where width '>' 40
+END
+  [ $n -eq 31 ]
+}
+
+@test "mistakes: inputs" {
+  mistakes <<'END'
+1 | missing.jpg: cannot open: No such file | ./imghist missing.jpg
+1 | is a variable not set? | ./imghist "$UNSET"
+1 | a folder is read without a pattern | ./imghist 'photos/*.tif'
+1 | curl -s URL | ./imghist https://example.org/a.jpg
+1 | empty: no images in this folder | ./imghist empty
+1 | --list shows the formats, --raw reads bare samples | ./imghist notes.txt
+1 | --list shows the formats | ./imghist page.jpg
+1 | the file is empty | ./imghist zero.png
+1 | the file ends before the image does | ./imghist cut.jpg
+1 | gzip -dc FILE | ./imghist a.pgm.gz
+1 | pdftoppm | ./imghist scan.pdf
+1 | not from CSV | ./imghist stats.csv --html=r.html
+1 | the file is empty | ./imghist -
+1 | missing.pgm: cannot open | ./imghist --files-from=list
+1 | the list cannot be opened | ./imghist --files-from=missing
+1 | --files0-from | ./imghist --files-from=binary
+1 | a directory is no list | ./imghist --files-from=photos
+1 | --files-from reads a list of lines | ./imghist --files0-from=lines
+1 | does not lie in the image of | ./imghist a.pgm --region=9x9+0+0
+1 | mask missing.png: cannot open | ./imghist a.pgm --mask=missing.png
+1 | mask empty/ | ./imghist photos --mask=empty
+1 | no images in this folder | ./imghist empty --text=lines
+1 | --max-pixels raises it | ./imghist --max-pixels=2 "$SAMPLES/scene.jpg"
+2 | names standard input, but - is no input | ./imghist --name=x a.pgm
+2 | only one image or one list | ./imghist - --files-from=-
+END
+  [ $n -eq 25 ]
+}
+
+@test "mistakes: outputs" {
+  mistakes <<'END'
+2 | use --chart=FILE | ./imghist a.pgm -o all.png
+2 | does not tell the format | ./imghist a.pgm -o all.xlsx
+2 | use --chart=FILE | ./imghist a.pgm --csv -o a.pgm
+1 | photos: is a directory; name a file in it | ./imghist a.pgm --csv -o photos
+1 | charts.png: is a directory; name a file in it | ./imghist a.pgm --chart=charts.png
+1 | Not a directory | ./imghist a.pgm --csv -o notes.txt/all.csv
+1 | No space left on device | ./imghist a.pgm --csv -o /dev/full
+1 | No space left on device | ./imghist a.pgm --csv >/dev/full
+2 | give each its own -o FILE | ./imghist a.pgm --csv --json
+2 | give each its own -o FILE | ./imghist a.pgm --csv -o x --json -o x
+2 | name a directory, or add --total | ./imghist a.pgm b.pgm --chart=c.png
+2 | .gif is not supported; .png .svg | ./imghist a.pgm --chart=c.gif
+2 | both an input and the output | ./imghist a.pgm --csv >>a.pgm
+2 | leave --total-only out | ./imghist a.pgm --html=r.html --total-only
+2 | leave --total-only out | ./imghist a.pgm --check --total-only
+2 | leave --total-only out | ./imghist a.pgm --total-only --print0
+2 | --html | ./imghist --diff a.pgm b.pgm --html
+2 | --list: takes no inputs | ./imghist --list a.pgm
+2 | --bench: takes no inputs | ./imghist --bench a.pgm
+4 | matches --fail-if | ./imghist a.pgm --fail-if 'pixels == 1'
+END
+  [ $n -eq 20 ]
+}
+
+@test "mistakes: no permission" {
+  mkdir locked
+  chmod 555 locked
+  imghist_as_user "$PWD/a.pgm" --csv -o locked/all.csv
+  assert_fails 1 "locked/all.csv: cannot write: Permission denied"
+  chmod 0 a.pgm
+  imghist_as_user a.pgm
+  assert_fails 1 "a.pgm: cannot open: Permission denied"
+}
+
+@test "mistakes: no GPU" {
+  "$IMGHIST" --list | grep -qE 'GPU [0-9]|NVIDIA' && skip "a GPU is present"
+  mistake 3 "" "./imghist a.pgm --device=cuda"
+  mistake 3 "" "./imghist a.pgm --jpeg=gpu"
+}
+
+@test "mistakes: a terminal as the input" {
+  script --version >/dev/null 2>&1 || skip "script is missing"
+  timeout 20 script -qec './imghist -' /dev/null >said </dev/null || true
+  grep -q 'standard input is a terminal' said || fail "$(cat said)"
+}

@@ -1,0 +1,190 @@
+#!/usr/bin/env bats
+# --region and --mask: counting a part of each image.
+
+load helpers
+
+# stats ARG...: the columns channel, count and sum.
+stats() {
+  imghist_ok --csv=stats "$@"
+  output=$(tail -n +2 <<<"$output" | cut -d, -f4-6 | tr '\n' ' ')
+}
+
+# 4 x 3 pixels: 1 2 3 4, 5 6 7 8, 9 10 11 12
+numbers() { pgm "$1" 4 3 '\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A\x0B\x0C'; }
+
+@test "region: 200 images in every order of pixels have the counts of NumPy" {
+  /usr/bin/python3 -c 'import numpy, PIL' 2>/dev/null || skip "no NumPy or Pillow"
+  run /usr/bin/python3 "$TESTS/cli/regions.py" "$IMGHIST"
+  assert_status 0
+  assert_output "224 images, 1118 comparisons"
+}
+
+@test "region: the same on a GPU" {
+  has_gpu || skip "no GPU"
+  /usr/bin/python3 -c 'import numpy, PIL' 2>/dev/null || skip "no NumPy or Pillow"
+  run /usr/bin/python3 "$TESTS/cli/regions.py" "$IMGHIST" cuda
+  assert_status 0
+  assert_output "224 images, 1118 comparisons"
+}
+
+@test "region: pixels and percent" {
+  numbers a.pgm
+  stats --region=2x1+1+2 a.pgm
+  assert_output "gray,2,21 luma,2,21 "
+  stats --region=4x3+0+0 a.pgm
+  assert_output "gray,12,78 luma,12,78 "
+  stats --region=50%x34%+50%+0 a.pgm # rows 0 to 1.02
+  assert_output "gray,2,7 luma,2,7 "
+  stats --region=1x100%+3+0% a.pgm
+  assert_output "gray,3,24 luma,3,24 "
+}
+
+@test "region: neighbours in percent share no pixel and leave none out" {
+  numbers a.pgm
+  for percent in 25 26 49 50 51 74 75 99; do
+    stats --region=$percent%x100%+0%+0% a.pgm
+    left=$output
+    stats --region=$((100 - percent))%x100%+$percent%+0% a.pgm
+    [ "$(awk -F'[, ]' '{ n += $2; sum += $3 } END { print n, sum }' <<<"$left
+$output")" = "12 78" ] || fail "$percent %"
+  done
+}
+
+@test "region: not in the image, or without pixels there, fails the input" {
+  numbers a.pgm
+  dot b.pgm
+  for region in 5x1+0+0 1x4+0+0 1x1+4+0 1x1+0+3 2x1+3+0 1099511627776x1+0+0 50%x1+3+0; do
+    imghist --region=$region a.pgm
+    assert_refused 1 "a.pgm: the region $region does not lie in the image of 4 x 3 pixels"
+  done
+  imghist --region=50%x50%+0+0 b.pgm a.pgm --csv=stats
+  assert_fails 1 "b.pgm: the region 50%x50%+0+0 does not lie in the image of 1 x 1 pixels"
+  assert_output_has "a.pgm,4,3,gray,2,3,"
+}
+
+@test "region: wrong usage" {
+  numbers a.pgm
+  for region in "" 1x1 1x1+0 x1+0+0 1x1+0+0+ -1x1+0+0 1x1-1-1 1.5x1+0+0 101%x1+0+0 " 1x1+0+0" 1X1+0+0 \
+    1099511627777x1+0+0 99999999999999999999x1+0+0; do
+    imghist "--region=$region" a.pgm
+    assert_refused 2 "--region: '$region' is not WxH+X+Y, in pixels or percent"
+  done
+  imghist --region=0x1+0+0 a.pgm
+  assert_refused 2 "--region: '0x1+0+0' has no pixels"
+  imghist --region=51%x1+50%+0 a.pgm
+  assert_refused 2 "--region: '51%x1+50%+0' ends outside the image"
+  for option in --region=1x1+0+0 --mask=a.pgm; do
+    imghist $option --raw=1 a.pgm
+    assert_refused 2 "cannot be used with --raw: raw samples have no width and height"
+    imghist $option --jpeg=gpu a.pgm
+    assert_refused 2 "--jpeg=gpu: cannot be used with ${option%%=*}"
+  done
+}
+
+@test "region: a mask selects where it is not 0, within the region" {
+  numbers a.pgm
+  pgm mask.pgm 4 3 '\x00\x01\x00\xFF\x00\x00\x80\x00\x02\x00\x00\x00'
+  stats --mask=mask.pgm a.pgm
+  assert_output "gray,4,22 luma,4,22 "
+  stats --mask=mask.pgm --region=3x2+1+0 a.pgm
+  assert_output "gray,3,13 luma,3,13 "
+  stats --mask=mask.pgm --region=1x1+0+0 a.pgm # no pixel, which is a result
+  assert_output "gray,0,0 luma,0,0 "
+  printf 'P1 4 3 1000 0000 0001' >mask.pbm # 1 is black
+  stats --mask=mask.pbm a.pgm
+  assert_output "gray,10,65 luma,10,65 "
+}
+
+@test "region: transparent pixels of a region are skipped after it" {
+  pam a.pam 3 1 2 '\x0A\x00\x14\x01\x1E\xFF'
+  stats --region=2x1+0+0 a.pam
+  assert_output "gray,2,30 alpha,2,1 luma,2,30 "
+  stats --region=2x1+0+0 --alpha=skip-transparent a.pam
+  assert_output "gray,1,20 alpha,1,1 luma,1,20 "
+}
+
+@test "region: masks that do not fit fail the input, or the run" {
+  numbers a.pgm
+  dot small.pgm
+  ppm colour.ppm 4 3 "$(printf '\\x01%.0s' {1..36})"
+  printf 'P5 4 3 65535\n%024d' 0 >deep.pgm
+  printf 'P5 4 3 255\n123' >short.pgm
+  imghist --mask=small.pgm a.pgm
+  assert_refused 1 "a.pgm: the mask has 1 x 1 pixels, and the image 4 x 3"
+  imghist --mask=colour.ppm a.pgm
+  assert_refused 1 "mask colour.ppm: it is not gray, but has 3 channels"
+  imghist --mask=deep.pgm a.pgm
+  assert_refused 1 "mask deep.pgm: it has 16 bits a sample; masks have 8 or fewer"
+  imghist --mask=short.pgm a.pgm
+  assert_refused 1 "mask short.pgm: "
+  imghist --mask=missing.png a.pgm
+  assert_refused 1 "mask missing.png: cannot open: No such file or directory"
+  imghist --mask="$(printf '%256s' x)" a.pgm
+  assert_refused 2 "--mask: longer than 255 bytes"
+  cp small.pgm drawn.png
+  imghist --mask=drawn.png a.pgm --chart=drawn.png
+  assert_refused 2 "drawn.png: is both an input and the output file"
+  cmp small.pgm drawn.png
+}
+
+@test "region: a folder of masks, by name below the named folder and in archives" {
+  mkdir -p photos/day masks/day
+  for name in photos/1.pgm photos/day/1.pgm photos/day/2.pgm; do numbers $name; done
+  echo text >photos/notes.txt # not an image: skipped without a look at its mask
+  pgm masks/1.pgm 4 3 '\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00'
+  pgm masks/day/1.pgm 4 3 '\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00'
+  pgm masks/day/2.png 4 3 '\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00' # the content tells the format
+  imghist_ok --csv=stats --mask=masks photos//
+  [ "$(awk -F, '/,gray,/ { print $1, $5, $6 }' <<<"$output" | tr '\n' ' ')" = \
+    "photos//1.pgm 1 1 photos//day/1.pgm 1 2 photos//day/2.pgm 1 3 " ] || fail
+  stats --mask=masks photos/day/1.pgm # named itself: masks/1.pgm
+  assert_output "gray,1,1 luma,1,1 "
+  (cd photos && tar -cf ../photos.tar ./*)
+  imghist --csv=stats --mask=masks photos.tar
+  [ "$(awk -F, '/,gray,/ { print $5, $6 }' <<<"$output" | sort | tr '\n' ' ')" = "1 1 1 2 1 3 " ] || fail
+  rm masks/day/2.png
+  imghist --csv=stats --mask=masks photos
+  assert_fails 1 "photos/day/2.pgm: mask masks/day/2.png: cannot open"
+  [ "$(grep -c ,gray, <<<"$output")" -eq 2 ]
+}
+
+@test "region: the records, the total and the summary tell it" {
+  needs jq
+  numbers a.pgm
+  cp a.pgm b.pgm
+  imghist_ok --region=002x1+0+0 --mask=a.pgm a.pgm b.pgm --ndjson --total -o all.ndjson
+  [ "$(jq -c '[.region, .mask, .width, .height, .pixels]' all.ndjson | tr '\n' ' ')" = \
+    '["2x1+0+0","a.pgm",4,3,2] ["2x1+0+0","a.pgm",4,3,2] ["2x1+0+0","a.pgm",null,null,4] ' ] || fail "$(cat all.ndjson)"
+  imghist_ok a.pgm --ndjson
+  refute_output_has region
+  refute_output_has mask
+  imghist_ok a.pgm --region=2x1+0+0 --mask=a.pgm
+  assert_output_has "  region 2x1+0+0, mask a.pgm: 2 pixels"
+}
+
+@test "region: records pass through, add up, and are refused beside others" {
+  numbers a.pgm
+  cp a.pgm b.pgm
+  "$IMGHIST" --region=50%x50%+25%+25% a.pgm --ndjson -o a.ndjson
+  "$IMGHIST" --region=50%x50%+25%+25% b.pgm --ndjson -o b.ndjson
+  "$IMGHIST" --region=50%x50%+25%+25% a.pgm b.pgm --json --total -o single.json
+  "$IMGHIST" a.ndjson b.ndjson --json --total | cmp - single.json
+  "$IMGHIST" --region=50%x50%+25%+25% a.ndjson b.pgm --json --total | cmp - single.json
+  "$IMGHIST" --region=50%x50%+25%+25% a.pgm b.pgm --json --total-only -o total.json
+  "$IMGHIST" total.json --json --total-only | cmp - total.json
+  imghist --region=1x1+0+0 a.ndjson
+  assert_refused 2 "a.ndjson: counted with region 50%x50%+25%+25%, the others with 1x1+0+0"
+  imghist --mask=a.pgm a.ndjson
+  assert_refused 2 "a.ndjson: counted with region 50%x50%+25%+25%, the others with none"
+  imghist --total-only a.ndjson b.pgm
+  assert_fails 2 "b.pgm: counted with region none, the others with 50%x50%+25%+25%"
+}
+
+@test "region: JPEG planes and idle cores do not change what is counted" {
+  stats --region=1x1+0+0 "$SAMPLES/scene.jpg"
+  [[ $output == "red,1,"*"luma,1,"* ]] || fail
+  stats --region=100%x100%+0+0 "$SAMPLES/scene.jpg"
+  all=$output
+  stats "$SAMPLES/scene.jpg"
+  assert_output "$all"
+}
