@@ -105,6 +105,34 @@ END
   done
 }
 
+@test "frames: --region selects the same part of every image, in every order of pixels" {
+  needs python3
+  for kind in gif tiff; do
+    reads $kind || continue
+    for seed in {1..12}; do
+      python3 "$TESTS/cli/make_frames.py" $kind a.$kind a.$kind $seed part >expected
+      filled a.$kind --region=50%x67%+50%+33% >actual
+      cmp expected actual || fail "$kind $seed"
+    done
+  done
+}
+
+@test "frames: --mask is that of the input, and must have the size of every image" {
+  pgm a.pgm 2 1 '\x01\x02'
+  pgm b.pgm 2 1 '\x03\x04'
+  pgm c.pgm 1 2 '\x05\x06'
+  mkdir masks
+  pgm masks/joined 2 1 '\x00\x09'
+  cat a.pgm b.pgm c.pgm a.pgm >joined
+  for how in --mask=masks --mask=masks/joined '--mask=masks --isolate'; do
+    # shellcheck disable=SC2086 # words
+    imghist joined --frames $how --csv=stats
+    assert_fails 1 "joined#3: the mask has 2 x 1 pixels, and the image 1 x 2"
+    [ "$(grep ,gray, <<<"$output" | cut -d, -f1,4-6)" = "joined#1,gray,1,2
+joined#2,gray,1,4" ] || fail "$how: $output"
+  done
+}
+
 @test "frames: raw video with --size" {
   printf '\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c' >video
   imghist_ok video --raw=3 --size=2x1 --frames --csv=long
