@@ -19,11 +19,11 @@ struct ih_measurement {
     const struct ih_luma_weights *luma; /* static; NULL: any */
     bool has_clip;                      /* false: any limits */
     uint8_t clip_low, clip_high;
-    enum ih_alpha alpha; /* IH_ALPHA_EITHER: any */
-    bool has_range;      /* false: any range */
-    struct ih_sample_range range;
+    enum ih_alpha alpha;                                     /* IH_ALPHA_EITHER: any */
     bool has_selection;                                      /* false: any region and mask */
     char region[IH_REGION_TEXT_MAX], mask[IH_MASK_NAME_MAX]; /* "": none */
+    bool has_range;                                          /* false: any range */
+    struct ih_sample_range range;
 };
 
 #define IH_MEASUREMENT_ANY ((struct ih_measurement){.alpha = IH_ALPHA_EITHER})

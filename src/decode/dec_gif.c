@@ -156,14 +156,6 @@ static enum ih_status place_frame(struct gif_state *s, struct ih_image_info *inf
     const uint64_t bottom = (uint64_t)frame->Top + (uint64_t)frame->Height;
     info->width = right > info->width ? right : info->width;
     info->height = bottom > info->height ? bottom : info->height;
-    if (!s->takes_frames) /* a canvas is given row by row */
-        info->order =
-            (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_FRAME,
-                                    .flags = frame->Interlace ? IH_PIXEL_ORDER_INTERLACED : 0,
-                                    .width = (uint32_t)frame->Width,
-                                    .height = (uint32_t)frame->Height,
-                                    .left = (uint32_t)frame->Left,
-                                    .top = (uint32_t)frame->Top};
     s->width = (size_t)frame->Width;
     s->n_rows = (size_t)frame->Height;
     return IH_OK;
@@ -182,6 +174,15 @@ static enum ih_status read_header(struct gif_state *s, struct ih_image_info *inf
         return failed_frame(s, err);
     if (place_frame(s, info, err) != IH_OK)
         return err->status;
+    const GifImageDesc *frame = &s->gif->Image;
+    if (!s->takes_frames) /* else the canvas is given in rows */
+        info->order =
+            (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_FRAME,
+                                    .flags = frame->Interlace ? IH_PIXEL_ORDER_INTERLACED : 0,
+                                    .width = (uint32_t)frame->Width,
+                                    .height = (uint32_t)frame->Height,
+                                    .left = (uint32_t)frame->Left,
+                                    .top = (uint32_t)frame->Top};
     s->n_uncovered = info->width * info->height - (uint64_t)s->width * s->n_rows;
     s->n_channels = s->transparent != NO_TRANSPARENT_COLOR || s->n_uncovered > 0 ? 4 : 3;
     info->n_channels = s->n_channels;

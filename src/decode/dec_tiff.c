@@ -85,7 +85,6 @@ static bool takes_strips(const struct ih_tiff *s, TIFF *t, unsigned n_planes)
 
 static void choose_block(struct ih_tiff *s, TIFF *t, unsigned n_planes)
 {
-    s->kind = IH_TIFF_SCANLINE;
     s->full_width = s->width;
     s->full_height = 1;
     if (s->lib.TIFFIsTiled(t)) {
@@ -168,7 +167,6 @@ static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *in
     info->height = s->height;
     info->n_channels = s->samples.n_channels;
     info->source_depth = s->samples.bits;
-    info->order = (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_ROWS}; /* pages may differ */
     if (s->kind == IH_TIFF_TILE)
         info->order = (struct ih_pixel_order){
             .kind = IH_PIXEL_ORDER_TILES, .width = s->full_width, .height = s->full_height};
@@ -332,6 +330,7 @@ static enum ih_status next_tiff(void *state, struct ih_image_info *info, bool *h
     s->page_at = at;
     s->width = s->height = 0;
     info->not_applied = 0;
+    info->order = (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_ROWS};
     *has_next = true;
     return read_directory(s, info, err);
 }

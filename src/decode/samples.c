@@ -55,11 +55,17 @@ static void load(const struct ih_samples *s, const struct ih_sample_plane *plane
     if (s->bits == 8) {
         for (size_t i = 0; i < n; i++)
             out[i] = bytes[first + i * step];
+    } else if (s->bits == 16 && s->has_range && !is_alpha) {
+        for (size_t i = 0; i < n; i++) {
+            uint16_t v;
+            memcpy(&v, bytes + 2 * (first + i * step), sizeof v);
+            out[i] = s->scaled[v];
+        }
     } else if (s->bits == 16) {
         for (size_t i = 0; i < n; i++) {
             uint16_t v;
             memcpy(&v, bytes + 2 * (first + i * step), sizeof v);
-            out[i] = s->has_range && !is_alpha ? s->scaled[v] : ih_sample_scale_16(v);
+            out[i] = ih_sample_scale_16(v);
         }
     } else {
         for (size_t i = 0; i < n; i++) {

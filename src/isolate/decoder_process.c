@@ -467,11 +467,11 @@ static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error
         !ih_pixel_order_is_possible(&r.info.order, r.info.width, r.info.height))
         return fail_nonsense(p, err);
     p->n_channels = r.info.n_channels;
+    p->info->order = r.info.order;
     p->info->width = r.info.width;
     p->info->height = r.info.height;
     p->info->n_channels = r.info.n_channels;
     p->info->source_depth = r.info.source_depth;
-    p->info->order = r.info.order;
     return IH_OK;
 }
 

@@ -134,7 +134,7 @@ static bool leave_records(const struct ih_pipeline_options *options, const struc
     return true;
 }
 
-/* Counts the image that decode is at. */
+/* Counts the image that decode is at. mask: the input's own, or empty. */
 static enum ih_status count_image(const struct ih_pipeline_options *options,
                                   const struct ih_mask *mask, struct ih_decode *decode,
                                   struct ih_lane *lane, struct ih_result *result)
@@ -152,10 +152,10 @@ static void begin_result(const struct ih_pipeline_options *options, const struct
 {
     memset(result, 0, sizeof *result);
     result->path = input->path;
-    result->sample_range = options->decode.sample_range;
-    result->alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
     result->region = options->select.region ? options->select.region->text : NULL;
     result->mask = options->select.mask;
+    result->sample_range = options->decode.sample_range;
+    result->alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
 }
 
 /* Takes the time of reading out of that of decoding. *read_ns: of src when it was last taken. */
@@ -170,8 +170,8 @@ static void split_times(struct ih_result *result, const struct ih_source *src, u
 /* Goes on to further images as long as there are some. Returns the number of the last, or of the
  * one that failed; its result is in result. */
 static uint64_t count_frames(const struct ih_pipeline_options *options,
-                             const struct ih_input *input, const struct ih_mask *mask,
-                             struct ih_lane *lane, struct ih_decode *decode,
+                             const struct ih_input *input, struct ih_lane *lane,
+                             const struct ih_mask *mask, struct ih_decode *decode,
                              const struct ih_frames *frames, uint64_t *read_ns,
                              struct ih_result *result)
 {
@@ -241,7 +241,7 @@ static uint64_t count_source(const struct ih_pipeline_options *options,
     if (result->status == IH_OK)
         result->status = count_image(options, &mask, &decode, lane, result);
     if (result->status == IH_OK && frames)
-        number = count_frames(options, input, &mask, lane, &decode, frames, read_ns, result);
+        number = count_frames(options, input, lane, &mask, &decode, frames, read_ns, result);
     if (result->status == IH_OK && has_more_images(options, input, &decode, number))
         result->info.warnings |= IH_WARNING_MORE_IMAGES;
     if (is_open) {

@@ -25,10 +25,11 @@ setup_file() {
   while read -r option low high; do
     for file in "$BATS_FILE_TMPDIR"/*.{pgm,png,tif,psd,pam}; do
       case $file in *.tif) reads tiff || continue ;; esac
+      # shellcheck disable=SC2094 # a word, and a file
       python3 "$TESTS/cli/make_deep.py" expected "$file" "$low" "$high" >expected
       counts_of "$file" "$option" | cmp - expected || fail "$file $option"
       n=$((n + 1))
-      [ "$option" != --depth=12 ] || counts_of "$file" $option --isolate | cmp - expected || fail "$file --isolate"
+      [ "$option" != --depth=12 ] || counts_of "$file" "$option" --isolate | cmp - expected || fail "$file --isolate"
     done
   done <<'END'
 --depth=16 0 65535
@@ -49,6 +50,7 @@ END
 from PIL import Image
 Image.frombytes("I;16", (256, 256), b"".join(v.to_bytes(2, "little") for v in range(65536))).save("a.jp2", irreversible=False)
 END
+  # shellcheck disable=SC2094 # a word, and a file
   python3 "$TESTS/cli/make_deep.py" expected a.pgm 100 4095 >expected
   counts_of a.jp2 --range=100,4095 | cmp - expected
 }
@@ -102,7 +104,7 @@ END
     imghist a.pgm "--depth=$value"
     assert_refused 2 "--depth: '$value' is not a number of bits, 1 to 16"
   done
-  for value in 5 5,5 6,5 0,65536 , 1, ,1 a,b; do
+  for value in 5 5,5 6,5 0,65536 ',' '1,' ',1' a,b; do
     imghist a.pgm "--range=$value"
     assert_refused 2 "--range: '$value' is not LO,HI with 0 <= LO < HI <= 65535"
   done

@@ -145,8 +145,47 @@ static inline void decode_planes(const uint8_t *bytes, size_t size,
     ih_source_reset(&src);
 }
 
+/* The first of all images is the one that is decoded without the others. */
+static inline void decode_frames(const uint8_t *bytes, size_t size,
+                                 const struct ih_decode_options *options,
+                                 const struct decoded *expected)
+{
+    enum { FRAMES_MAX = 20 };
+    struct ih_decode_options with = *options;
+    struct ih_source src = {0};
+    struct ih_decode d;
+    struct ih_error err = {0};
+    struct decoded frame;
+    bool has_next = true;
+    with.takes_frames = true;
+    ih_source_open_memory(&src, bytes, size);
+    enum ih_status status = ih_decode_open(&d, &src, &with, &err);
+    const bool is_open = status == IH_OK;
+    for (unsigned k = 0; k < FRAMES_MAX && status == IH_OK && has_next; k++) {
+        memset(&frame, 0, sizeof frame);
+        check_info(&d.info, options);
+        status = read_all(&d, 1 + size % 3, &frame, &err);
+        frame.status = status;
+        if (k == 0)
+            PROMISED(status == expected->status);
+        if (k == 0 && status == IH_OK)
+            PROMISED(memcmp(&frame, expected, sizeof frame) == 0);
+        if (status == IH_OK)
+            status = ih_decode_next(&d, &with, &has_next, &err);
+    }
+    if (!is_open)
+        PROMISED(status == expected->status);
+    else
+        ih_decode_close(&d);
+    if (status != IH_OK)
+        check_error(status, &err);
+    ih_source_close(&src);
+    ih_source_reset(&src);
+}
+
 /*
- * Decodes row by row, in larger bands and as planes. The result must not depend on that.
+ * Decodes row by row, in larger bands, as planes and with all further images. The result must not
+ * depend on that.
  *
  * raw_channels   0: detect the format; 1 to 4: headerless samples
  *
@@ -162,6 +201,7 @@ static inline enum ih_status decode_all(const uint8_t *bytes, size_t size, uint6
     decode_in_bands(bytes, size, &options, 7, &by_band, &err);
     decode_in_bands(bytes, size, &options, 1, &by_row, &err);
     decode_planes(bytes, size, &options, &by_row, &err);
+    decode_frames(bytes, size, &options, &by_row);
     PROMISED(by_row.status == by_band.status);
     if (by_row.status == IH_OK)
         PROMISED(memcmp(&by_row, &by_band, sizeof by_row) == 0);
