@@ -85,6 +85,7 @@ static bool takes_strips(const struct ih_tiff *s, TIFF *t, unsigned n_planes)
 
 static void choose_block(struct ih_tiff *s, TIFF *t, unsigned n_planes)
 {
+    s->kind = IH_TIFF_SCANLINE; /* pages may differ */
     s->full_width = s->width;
     s->full_height = 1;
     if (s->lib.TIFFIsTiled(t)) {

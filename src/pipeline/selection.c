@@ -87,6 +87,7 @@ enum ih_status ih_mask_load(struct ih_mask *mask, const char *path,
     *mask = (struct ih_mask){.values = NULL};
     ih_budget_init(&own, budget ? budget->size_bytes : UINT64_MAX);
     with.budget = &own;
+    with.takes_frames = false;
     enum ih_status status = ih_source_open_path(&src, path, err);
     if (status == IH_OK)
         status = load(mask, &src, &with, budget, err);

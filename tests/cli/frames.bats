@@ -105,12 +105,27 @@ joined#2,gray,5,1' ] || fail "other pixels"
   needs python3
   for kind in gif tiff; do
     reads $kind || continue
-    for seed in 2 4 6 8; do # the first frame lies on a part of the screen, in some order of rows; the canvas has rows
-      python3 "$TESTS/cli/make_frames.py" $kind a.$kind a.$kind $seed >/dev/null
-      counts_of a.$kind --region=100%x50%+0%+50% >expected
-      "$IMGHIST" a.$kind --frames --csv=long --device=cpu --region=100%x50%+0%+50% | grep '#1,' | cut -d, -f2- | cmp - expected ||
-        fail "$kind $seed"
+    for seed in {1..12}; do
+      python3 "$TESTS/cli/make_frames.py" $kind a.$kind a.$kind "$seed" part >expected
+      filled a.$kind --region=50%x67%+50%+33% >actual
+      cmp expected actual || fail "$kind $seed"
     done
+  done
+}
+
+@test "frames: --mask is that of the input, and must have the size of every image" {
+  pgm a.pgm 2 1 '\x01\x02'
+  pgm b.pgm 2 1 '\x03\x04'
+  pgm c.pgm 1 2 '\x05\x06'
+  mkdir masks
+  pgm masks/joined 2 1 '\x00\x09'
+  cat a.pgm b.pgm c.pgm a.pgm >joined
+  for how in --mask=masks --mask=masks/joined '--mask=masks --isolate'; do
+    # shellcheck disable=SC2086 # words
+    imghist joined --frames $how --csv=stats
+    assert_fails 1 "joined#3: the mask has 2 x 1 pixels, and the image 1 x 2"
+    [ "$(grep ,gray, <<<"$output" | cut -d, -f1,4-6)" = "joined#1,gray,1,2
+joined#2,gray,1,4" ] || fail "$how: $output"
   done
 }
 

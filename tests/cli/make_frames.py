@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""make_frames.py gif|tiff FILE NAME SEED: writes an animation or a file of pages, and prints its frames' histograms as
+"""make_frames.py gif|tiff FILE NAME SEED [part]: writes an animation or a file of pages, and prints its frames' histograms as
 imghist's "NAME#k,channel,bin,count", without luma and without empty bins. The frames are composed here, by GIF89a's rules.
+part: those of the region 50%x67%+50%+33% of each frame.
 make_frames.py pillow FILE NAME: prints the same as Pillow shows the frames.
 """
 import random
 import struct
 import sys
+import zlib
 from collections import Counter
 
 CHANNELS = {1: ["gray"], 3: ["red", "green", "blue"], 4: ["red", "green", "blue", "alpha"]}
 
 
-def show(name, k, pixels, n_channels):
+def show(name, k, pixels, n_channels, width):
+    if sys.argv[5:] == ["part"]:
+        height = len(pixels) // width
+        pixels = [p for i, p in enumerate(pixels) if i % width >= width // 2 and i // width >= height * 33 // 100]
     for c, channel in enumerate(CHANNELS[n_channels]):
         for value, count in sorted(Counter(p[c] for p in pixels).items()):
             print(f"{name}#{k},{channel},{value},{count}")
@@ -63,7 +68,7 @@ def gif(file, name, seed):
         pixels = [shown.get((i % width, i // width), (0, 0, 0, 0)) for i in range(width * height)]
         has_alpha = transparent is not None or w * h < width * height if k == 1 else any(p[3] == 0 for p in pixels)
         n_channels = 4 if has_alpha else n_channels
-        show(name, k, pixels, n_channels)
+        show(name, k, pixels, n_channels, width)
         if disposal == 2:
             for i in range(w * h):
                 shown.pop((x + i % w, y + i // w), None)
@@ -73,16 +78,25 @@ def gif(file, name, seed):
 
 
 def tiff(file, name, seed):
+    """Pages of one strip, or of tiles of 16 x 16 which are filled with 99; some are deflated."""
     r = random.Random(seed)
     order = "<>"[seed % 2]
     out = bytearray({"<": b"II*\0", ">": b"MM\0*"}[order] + bytes(4))
     link = 4
-    for k in range(1, 5):
-        w, h, n, planar = r.randrange(1, 9), r.randrange(1, 9), r.choice([1, 3]), r.choice([1, 2])
+    for k in range(1, 7):
+        w, h, n, planar = r.randrange(1, 40), r.randrange(1, 40), r.choice([1, 3]), r.choice([1, 2])
+        tiled, compression = r.randrange(2), r.choice([1, 8])
         pixels = [tuple(r.randrange(256) for _ in range(n)) for _ in range(w * h)]
-        planes = [bytes(p[c] for p in pixels) for c in range(n)]
-        data = planes if planar == 2 else [bytes(v for p in pixels for v in p)]
-        at, offsets = len(out), []
+        blocks = [(0, 0, w, h)]
+        if tiled:
+            blocks = [(x, y, 16, 16) for y in range(0, h, 16) for x in range(0, w, 16)]
+        data = []
+        for channels in [[c] for c in range(n)] if planar == 2 else [range(n)]:
+            for x0, y0, across, down in blocks:
+                data.append(bytes(pixels[y * w + x][c] if x < w and y < h else 99 for y in range(y0, y0 + down)
+                                  for x in range(x0, x0 + across) for c in channels))
+        data = [zlib.compress(d) if compression == 8 else d for d in data]
+        offsets = []
         for d in data:
             offsets.append(len(out))
             out += d
@@ -91,19 +105,21 @@ def tiff(file, name, seed):
         tables = len(out)
         out += struct.pack(f"{order}{2 * len(data)}I", *offsets, *map(len, data))
         many = len(data) > 1
+        at = (4, len(data), tables if many else offsets[0])
+        sizes = (4, len(data), tables + 4 * len(data) if many else len(data[0]))
         tags = [(254, 4, 1, int(k == 3)), (256, 4, 1, w), (257, 4, 1, h), (258, 3, n, arrays if n > 2 else 8),
-                (259, 3, 1, 1), (262, 3, 1, 2 if n == 3 else 1),
-                (273, 4, len(data), tables if many else offsets[0]), (277, 3, 1, n), (278, 4, 1, h),
-                (279, 4, len(data), tables + 4 * len(data) if many else len(data[0])), (284, 3, 1, planar)]
+                (259, 3, 1, compression), (262, 3, 1, 2 if n == 3 else 1), (277, 3, 1, n), (284, 3, 1, planar)]
+        tags += [(322, 4, 1, 16), (323, 4, 1, 16), (324, *at), (325, *sizes)] if tiled else [(273, *at), (278, 4, 1, h),
+                                                                                              (279, *sizes)]
         struct.pack_into(f"{order}I", out, link, len(out))
         out += struct.pack(f"{order}H", len(tags))
-        for tag, kind, count, value in tags:
+        for tag, kind, count, value in sorted(tags):
             short = kind == 3 and count == 1
             out += struct.pack(f"{order}HHI", tag, kind, count) + struct.pack(f"{order}{'HH' if short else 'I'}",
                                                                              *([value, 0] if short else [value]))
         link = len(out)
         out += bytes(4)
-        show(name, k, pixels, n)
+        show(name, k, pixels, n, w)
     open(file, "wb").write(out)
 
 
@@ -118,7 +134,7 @@ def pillow(file, name):
             pixels = [p if p[3] else (0, 0, 0, 0) for p in pixels]
         has_alpha = any(p[3] < 255 for p in pixels) or "transparency" in image.info or image.mode == "RGBA"
         n_channels = 4 if has_alpha else n_channels
-        show(name, k + 1, pixels, n_channels)
+        show(name, k + 1, pixels, n_channels, image.size[0])
 
 
 if sys.argv[1] == "pillow":
