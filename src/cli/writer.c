@@ -147,6 +147,7 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     if (!w)
         return NULL;
     w->options = options;
+    w->adds_to = &w->total;
     atomic_init(&w->charts, NULL);
     pthread_mutex_init(&w->lock, NULL);
     for (size_t i = 0; i < options->n_outputs; i++) {

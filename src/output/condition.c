@@ -339,7 +339,7 @@ static enum truth compare(const struct node *node, const struct ih_field_value *
 /* Operands have smaller indices than their node, so one pass forward has each when it needs it. */
 bool ih_condition_holds(const struct ih_condition *condition, const struct ih_field_value *values)
 {
-    enum truth truths[NODES_MAX];
+    enum truth truths[NODES_MAX] = {NO};
     for (unsigned i = 0; i < condition->n_nodes; i++) {
         const struct node *node = &condition->nodes[i];
         if (node->kind == COMPARE) {
