@@ -202,7 +202,7 @@ static void start(struct ih_png_stream *s)
             png_set_tRNS_to_alpha(s->png); /* compares at the full source depth */
         if (depth == 16 && s->file->sample_range.high == 0)
             png_set_scale_16(s->png); /* round(v * 255 / 65535) */
-        else if (depth == 16 && !(s->deep = malloc((size_t)s->width * s->n_channels * 2))) {
+        else if (depth == 16 && !(s->deep = calloc((size_t)s->width, (size_t)s->n_channels * 2))) {
             ih_error_set(&s->error, IH_MEMORY, "out of memory");
             png_error(s->png, "memory");
         }
