@@ -62,8 +62,8 @@ struct ih_archive;
  *
  * remotes   make the process that reads it; NULL: read in this process
  * src       open; with remotes it may be closed after the call, else it is borrowed until close
- * options   budget: for the bytes of members, borrowed until close; nobody who holds some of it may
- *           wait for an archive. timeout_s: how long the next bytes of a file may take
+ * options   budget: for the bytes of members, borrowed until close; a thread that holds some of it
+ * must not wait for an archive. timeout_s: how long the next bytes of a file may take
  *
  * Returns IH_OK, IH_UNSUPPORTED without libarchive, or the errors of a decoder process.
  */

@@ -17,7 +17,7 @@
  * rectangle to transparent black. A file that ends without its trailer may have lost frames, and is
  * damaged.
  */
-#include "decode/canvas.h"
+#include "decode/composed.h"
 #include "decode/held.h"
 
 #include <gif_lib.h>
@@ -41,10 +41,10 @@ struct gif_state {
 
     /* With takes_frames: */
     uint64_t max_pixels;
-    struct ih_held held;     /* only its budget */
-    struct ih_canvas canvas; /* gives shown */
-    uint8_t *shown, *before; /* owned, RGBA [canvas_height][canvas_width]; before: disposal goes
-                                back to it */
+    struct ih_held held;       /* only its budget */
+    struct ih_composed canvas; /* gives shown */
+    uint8_t *shown, *before;   /* owned, RGBA [canvas_height][canvas_width]; before: disposal goes
+                                  back to it */
     size_t canvas_width, canvas_height;
     int disposal;
 };
@@ -331,7 +331,7 @@ static enum ih_status draw_frame(struct gif_state *s, bool is_first, struct ih_e
             if (is_first || (int)s->indices[x] != s->transparent)
                 memcpy(row + 4 * x, s->palette[s->indices[x]], 4);
     }
-    ih_canvas_begin(&s->canvas, s->shown, s->canvas_width * s->canvas_height);
+    ih_composed_begin(&s->canvas, s->shown, s->canvas_width * s->canvas_height);
     return IH_OK;
 }
 
@@ -380,7 +380,7 @@ static enum ih_status read_gif(void *state, uint8_t *pixels, size_t capacity_pix
                 return err->status;
             s->canvas.n_channels = s->n_channels;
         }
-        *n_pixels = ih_canvas_give(&s->canvas, pixels, capacity_pixels);
+        *n_pixels = ih_composed_give(&s->canvas, pixels, capacity_pixels);
         return IH_OK;
     }
     size_t n = s->n_uncovered < capacity_pixels ? (size_t)s->n_uncovered : capacity_pixels;

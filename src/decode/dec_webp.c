@@ -12,7 +12,7 @@
  *
  * With takes_frames, libwebp's animation decoder composes each frame on the canvas.
  */
-#include "decode/canvas.h"
+#include "decode/composed.h"
 #include "decode/held.h"
 #include "decode/metadata.h"
 
@@ -26,8 +26,8 @@ struct webp_state {
     uint64_t width, height;
     unsigned n_channels;
     bool is_animated, takes_frames;
-    WebPAnimDecoder *frames; /* owned; NULL: only the first frame is decoded */
-    struct ih_canvas canvas; /* of frames */
+    WebPAnimDecoder *frames;   /* owned; NULL: only the first frame is decoded */
+    struct ih_composed canvas; /* of frames */
 };
 
 static const char *version(void)
@@ -145,7 +145,7 @@ static enum ih_status decode_next(struct webp_state *s, struct ih_error *err)
     int ignored_ms;
     if (!WebPAnimDecoderGetNext(s->frames, &rgba, &ignored_ms))
         return ih_error_set(err, IH_CORRUPT, "damaged WebP: a bad bitstream");
-    ih_canvas_begin(&s->canvas, rgba, (size_t)(s->width * s->height));
+    ih_composed_begin(&s->canvas, rgba, (size_t)(s->width * s->height));
     return IH_OK;
 }
 
@@ -251,7 +251,7 @@ static enum ih_status read_webp(void *state, uint8_t *pixels, size_t capacity_pi
                 return err->status;
             s->canvas.n_channels = s->n_channels;
         }
-        *n_pixels = ih_canvas_give(&s->canvas, pixels, capacity_pixels);
+        *n_pixels = ih_composed_give(&s->canvas, pixels, capacity_pixels);
         return IH_OK;
     }
     if (!s->held.pixels && decode(s, err) != IH_OK)

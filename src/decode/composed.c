@@ -1,4 +1,4 @@
-#include "decode/canvas.h"
+#include "decode/composed.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ static bool is_opaque(const uint8_t *rgba, size_t n_pixels)
     return all == 255;
 }
 
-void ih_canvas_begin(struct ih_canvas *c, const uint8_t *rgba, size_t n_pixels)
+void ih_composed_begin(struct ih_composed *c, const uint8_t *rgba, size_t n_pixels)
 {
     c->rgba = rgba;
     c->n_pixels = n_pixels;
@@ -19,7 +19,7 @@ void ih_canvas_begin(struct ih_canvas *c, const uint8_t *rgba, size_t n_pixels)
         c->n_channels = 4;
 }
 
-size_t ih_canvas_give(struct ih_canvas *c, uint8_t *pixels, size_t capacity_pixels)
+size_t ih_composed_give(struct ih_composed *c, uint8_t *pixels, size_t capacity_pixels)
 {
     const size_t left = c->n_pixels - c->n_given;
     const size_t n = left < capacity_pixels ? left : capacity_pixels;
