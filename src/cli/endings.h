@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* The ending of a path without its point, "jpg"; "" if the name has none. */
+/* The ending of a path without its point, "jpg"; "" if the name has no ending. */
 const char *ih_ending(const char *path);
 
 /* Whether the name is one of an image in a format that some build of imghist reads. Ignores case.

@@ -1,6 +1,6 @@
 /*
- * ICO and CUR (Windows icons and cursors): the largest image of the file. Of images of the same
- * size, it is the one with the most bits a pixel, then the first.
+ * ICO and CUR (Windows icons and cursors): the largest image of the file. Among images of the
+ * same size, the one with the most bits per pixel counts, then the first.
  *
  * An image is a complete PNG, or a BMP without its file header and followed by a mask. The PNG and
  * BMP decoders read them: a BMP gets a new file header. The file is held in memory.

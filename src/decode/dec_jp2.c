@@ -4,9 +4,10 @@
  *
  * Samples of 1 to 16 bits are scaled to 8; signed ones are shifted first. The colour space is that
  * of the first colour box. An ICC profile tells no more than gray or RGB and is not applied.
- * Without a colour box, 1 or 2 components are gray, 3 or 4 RGB, and three of which the last two are
- * subsampled are YCbCr. A second or fourth component is alpha. YCbCr becomes RGB by the formula of
- * opj_decompress, in which each chroma value holds for all pixels of its cell; Pillow's differs.
+ * Without a colour box, 1 or 2 components are gray and 3 or 4 are RGB. Three components are YCbCr
+ * if the last two are subsampled. A second or fourth component is alpha. YCbCr becomes RGB by the
+ * formula of opj_decompress, in which each chroma value holds for all pixels of its cell; Pillow's
+ * differs.
  *
  * OpenJPEG conceals damage: tiles that are missing are black, and the end of the codestream need
  * not exist. So the tile-parts are counted here before it decodes, its strict mode is on, and a

@@ -48,7 +48,7 @@ struct pnm_state {
     uint64_t width, n_rows_left;
     unsigned n_channels;
     uint32_t maxval;
-    bool has_range;        /* colours have another table than alpha, which has none */
+    bool has_range;        /* --range scales the colours, but not alpha */
     unsigned next_channel; /* of the next binary sample; only with has_range */
     uint8_t scaled[];      /* [maxval + 1]: the 8-bit value of each sample value */
 };

@@ -5,9 +5,9 @@
  * with values above 1 clipped to 255. An exposure in the header is not applied. A channel that a
  * PIC does not store is 255.
  *
- * stb_image reads zeros after the end of a file, or loops for ever. So it gets line feeds there,
- * which end all of its loops, and a file of which it reads more than there is, is damaged. It does
- * not know Radiance's old run lengths; such files are too short for it and refused too.
+ * After the end of a file, stb_image reads zeros or loops forever. It gets line feeds instead,
+ * which end all of its loops, and a file that it reads past the end is damaged. It does not know
+ * Radiance's old run lengths: such files are too short for it, and refused.
  */
 #include "decode/held.h"
 

@@ -50,7 +50,7 @@ struct ih_json_field {
 };
 
 /* Reads an object into the struct at `to`. Other members are skipped; a field that stands twice is
- * an error. *seen: bit i is fields[i], of which there are at most 64. */
+ * an error. *seen: bit i is fields[i]; there are at most 64. */
 bool ih_json_object(struct ih_json_in *in, const struct ih_json_field *fields, size_t n_fields,
                     void *to, uint64_t *seen);
 

@@ -35,7 +35,8 @@ struct ih_output {
     void (*end)(void *state);   /* completes the document */
     void (*close)(void *state); /* releases state, writes nothing */
 
-    /* Writes a comparison as a whole document, without begin and end. NULL: the output has none. */
+    /* Writes a comparison as a whole document, without begin and end. NULL: the output writes no
+     * comparisons. */
     void (*compare)(FILE *stream, const struct ih_output_options *options,
                     const struct ih_comparison *comparison);
 };
