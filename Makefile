@@ -80,7 +80,7 @@ FLAGS_release  := -O2 -g -fstack-protector-strong $(call known,-fstack-clash-pro
                   $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 FLAGS_debug    := -O0 -g3
 FLAGS_sanitize := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
-                  -fno-omit-frame-pointer
+                  -ftrivial-auto-var-init=pattern -fno-omit-frame-pointer
 FLAGS_tsan     := -O1 -g -fsanitize=thread
 FLAGS_coverage := -O0 -g --coverage
 FLAGS_fuzz     := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \

@@ -41,14 +41,14 @@ PyObject *py_chart(PyObject *module, PyObject *arguments)
 {
     PyObject *counts;
     const char *name, *file_name, *theme, *scale;
-    struct ih_chart_options look;
+    struct ih_chart_options look = {0};
     struct ih_result result;
     struct ih_error err;
     unsigned char *file = NULL;
     size_t size_bytes = 0;
     enum ih_status status;
-    if (!PyArg_ParseTuple(arguments, "Oss(II)ss:chart", &counts, &name, &file_name, &look.width,
-                          &look.height, &scale, &theme))
+    if (!PyArg_ParseTuple(arguments, "Oss(II)ssz:chart", &counts, &name, &file_name, &look.width,
+                          &look.height, &scale, &theme, &look.title))
         return NULL;
     look.scale = ih_chart_scale_find(scale);
     look.theme = ih_chart_theme_find(theme);

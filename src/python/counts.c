@@ -448,14 +448,14 @@ static PyObject *counts_repr_html(PyObject *self, PyObject *arguments)
 
 static PyObject *counts_chart(PyObject *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"", "size", "scale", "theme", NULL};
+    static char *names[] = {"", "size", "scale", "theme", "title", NULL};
     PyObject *path;
     unsigned width = 1024, height = 640;
-    const char *scale = "linear", *theme = "dark";
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$(II)ss:chart", names, &path, &width,
-                                     &height, &scale, &theme))
+    const char *scale = "linear", *theme = "dark", *title = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$(II)ssz:chart", names, &path, &width,
+                                     &height, &scale, &theme, &title))
         return NULL;
-    PyObject *all = Py_BuildValue("(OO(II)ss)", self, path, width, height, scale, theme);
+    PyObject *all = Py_BuildValue("(OO(II)ssz)", self, path, width, height, scale, theme, title);
     PyObject *result = all ? py_delegate("imghist._views", "chart", all) : NULL;
     Py_XDECREF(all);
     return result;
@@ -483,12 +483,14 @@ static PyMethodDef counts_methods[] = {
     {"_repr_html_", counts_repr_html, METH_NOARGS,
      "_repr_html_($self)\n--\n\nThe chart as SVG with a table of statistics, for notebooks."},
     {"chart", (PyCFunction)(void (*)(void))counts_chart, METH_VARARGS | METH_KEYWORDS,
-     "chart($self, path, /, *, size=(1024, 640), scale='linear', theme='dark')\n--\n\n"
+     "chart($self, path, /, *, size=(1024, 640), scale='linear', theme='dark', "
+     "title=None)\n--\n\n"
      "Draws the chart of imghist --chart into a file.\n\n"
      "path   ends in .png, .svg, .jpg, .bmp or .tga; the file is replaced\n"
      "size   pixels, 320 x 200 to 8192 x 8192\n"
      "scale  'linear', 'log' or 'sqrt'\n"
-     "theme  'dark' or 'light'\n\n"
+     "theme  'dark' or 'light'\n"
+     "title  text; None: the name of the file\n\n"
      "Raises ValueError for another ending or value, OSError if the file cannot be written."},
     {NULL, NULL, 0, NULL},
 };

@@ -141,7 +141,8 @@ const struct ih_counts *py_counts_get(PyObject *self);
 /* Loads what Counts.to_bytes has saved: load(bytes, file) -> Counts. */
 PyObject *py_load(PyObject *module, PyObject *arguments);
 
-/* Draws a chart: chart(counts, name, width, height, theme, scale) -> bytes (chart.c). */
+/* Draws a chart: chart(counts, name, file_name, (width, height), scale, theme, title) -> bytes
+ * (chart.c). */
 PyObject *py_chart(PyObject *module, PyObject *arguments);
 
 /* Makes an Arrow stream in a PyCapsule (arrow.c). */

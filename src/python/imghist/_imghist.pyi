@@ -106,6 +106,7 @@ class Counts:
         size: tuple[int, int] = (1024, 640),
         scale: Literal["linear", "log", "sqrt"] = "linear",
         theme: Literal["dark", "light"] = "dark",
+        title: str | None = None,
     ) -> None: ...
     def _to_uhi_(self) -> dict[str, Any]: ...
     def _repr_html_(self) -> str: ...
@@ -231,6 +232,13 @@ def batch(
     /,
 ) -> Any: ...
 def chart(
-    counts: Counts, title: str, name: str, size: tuple[int, int], scale: str, theme: str, /
+    counts: Counts,
+    name: str,
+    file_name: str,
+    size: tuple[int, int],
+    scale: str,
+    theme: str,
+    title: str | None,
+    /,
 ) -> bytes: ...
 def arrow_stream(columns: list[Any], next_batch: Callable[[], Any], /) -> object: ...

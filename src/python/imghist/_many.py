@@ -76,7 +76,7 @@ def _walk_directory(directory):
         if stat.S_ISDIR(mode) and not is_link:
             yield from _walk_directory(path)
         elif stat.S_ISREG(mode):
-            is_chart = name.lower().endswith(b".hist.png")  # of an earlier run
+            is_chart = name.lower().endswith((b".hist.png", b".hist.svg"))  # of an earlier run
             yield None if is_chart else (os.fsdecode(path), False)
         elif _imghist.is_image_name(path):
             yield _error(path, "unknown", "a link to nothing" if is_link and not mode else "not a file")

@@ -74,14 +74,14 @@ def to_uhi(counts):
     }
 
 
-def _draw(counts, name, size, scale, theme):
-    return _imghist.chart(counts, counts.file or "pixels", name, size, scale, theme)
+def _draw(counts, name, size, scale, theme, title):
+    return _imghist.chart(counts, counts.file or "pixels", name, size, scale, theme, title)
 
 
-def chart(counts, path, size, scale, theme):
+def chart(counts, path, size, scale, theme, title):
     """The file appears whole or not at all."""
     path = os.fspath(path)
-    drawn = _draw(counts, os.fsdecode(path), size, scale, theme)
+    drawn = _draw(counts, os.fsdecode(path), size, scale, theme, title)
     part = os.fsencode(path) + b".%d.part" % os.getpid()
     try:
         with open(part, "wb") as file:
@@ -105,5 +105,5 @@ def repr_html(counts):
         texts = (f"{v:.2f}" if isinstance(v, float) else str(v) for v in cells)
         rows.append(f"<tr><th>{plane}</th>" + "".join(f"<td>{t}</td>" for t in texts) + "</tr>")
     head = "<tr><th></th>" + "".join(f"<th>{field}</th>" for field in fields) + "</tr>"
-    svg = _draw(counts, "chart.svg", (640, 400), "linear", "light").decode()
+    svg = _draw(counts, "chart.svg", (640, 400), "linear", "light", None).decode()
     return svg[svg.index("<svg") :] + f"<table>{head}{''.join(rows)}</table>"

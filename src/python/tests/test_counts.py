@@ -173,8 +173,8 @@ def test_charts(samples, scene, tmp_path, program):
     program(samples / "scene.jpg", f"--chart={judge}", "--device=cpu")
     assert image.open(made).tobytes() == image.open(judge).tobytes()
     total = scene + imghist.count(samples / "cutout.png")
-    total.chart(made)
-    program(samples / "scene.jpg", samples / "cutout.png", "--total-only", f"--chart={judge}")
+    total.chart(made, title="Two of them")
+    program(samples / "scene.jpg", samples / "cutout.png", "--total-only", f"--chart={judge}", "--title=Two of them")
     assert image.open(made).tobytes() == image.open(judge).tobytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
         ["chart.png", "chart.jpg", "chart.bmp", "chart.tga", "made.png", "judge.png"]
