@@ -74,7 +74,8 @@ struct py_tensor {
  * __cuda_array_interface__. */
 bool py_tensor_is_one(PyObject *object);
 
-/* stream: for __dlpack__ of a tensor on a GPU; NULL: it is not asked for its memory, and only
+/* object: any of these, or a capsule of __dlpack__, which is used up.
+ * stream: for __dlpack__ of a tensor on a GPU; NULL: it is not asked for its memory, and only
  * is_on_gpu is set. */
 bool py_tensor_open(struct py_tensor *tensor, PyObject *object, PyObject *stream, bool is_written);
 void py_tensor_close(struct py_tensor *tensor); /* all zero is allowed; keeps an exception */

@@ -7,6 +7,7 @@
 docs/python.md has more examples.
 """
 
+from . import _batch
 from ._imghist import Context, Counts, Error, Results, Stats, __version__
 
 __all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many", "scan"]
@@ -94,9 +95,7 @@ def count_batch(
     point. torch gets int32, because it has no arithmetic for uint32. Counts in host memory are
     complete when the call returns.
     """
-    from ._batch import count_batch
-
-    return count_batch(
+    return _batch.count_batch(
         _context(context), tensor, layout, labels, n_labels, order, luma, sums, out, stream
     )
 
