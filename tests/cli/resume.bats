@@ -138,9 +138,8 @@ resumed() {
     [region]=1x1+0+0 [mask]=a.pgm [clip]=1,2 [frames]= [raw-preview]= [lenient]=)
   local option n=0
   dot a.pgm
-  for option in $("$IMGHIST" --help=all | sed -n '/^Input:/,/^[A-Z].*[^:]:$/p; /^Counting:/,/^Device:/p' |
-    grep -oE '^  .*--[a-z0-9-]+' | grep -oE '[a-z0-9-]+$' |
-    grep -vxE 'files0?-from|name|shard|resume|text|csv'); do
+  for option in $("$IMGHIST" --help=all | sed -n '/^Input:/,/^Output:/p; /^Counting:/,/^Device:/p' |
+    sed -nE 's/^ .*--([a-z0-9-]+)[= ].*/\1/p' | grep -vxE 'files0?-from|name|shard|resume'); do
     [ -n "${value[$option]+known}" ] || fail "the test has no value for --$option"
     set -- "--$option${value[$option]:+=${value[$option]}}"
     [ "$option" != size ] || set -- --raw=1 "$@"
