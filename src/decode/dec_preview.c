@@ -14,7 +14,9 @@
 
 #if LIBRAW_COMPILE_CHECK_VERSION_NOTLESS(0, 21)
 enum { QUIET = LIBRAW_OPIONS_NO_DATAERR_CALLBACK };
+typedef const void raw_file;
 #else
+typedef void raw_file;
 enum { QUIET = LIBRAW_OPIONS_NO_MEMERR_CALLBACK | LIBRAW_OPIONS_NO_DATAERR_CALLBACK };
 #endif
 
@@ -22,7 +24,7 @@ enum { QUIET = LIBRAW_OPIONS_NO_MEMERR_CALLBACK | LIBRAW_OPIONS_NO_DATAERR_CALLB
 #define RAW_CALLS(F)                                                                     \
     F(libraw_data_t *, libraw_init, (unsigned))                                          \
     F(void, libraw_close, (libraw_data_t *))                                             \
-    F(int, libraw_open_buffer, (libraw_data_t *, void *, size_t))                        \
+    F(int, libraw_open_buffer, (libraw_data_t *, raw_file *, size_t))                    \
     F(int, libraw_unpack_thumb, (libraw_data_t *))                                       \
     F(libraw_processed_image_t *, libraw_dcraw_make_mem_thumb, (libraw_data_t *, int *)) \
     F(void, libraw_dcraw_clear_mem, (libraw_processed_image_t *))                        \
