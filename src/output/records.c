@@ -52,7 +52,7 @@ enum ih_status ih_records_open(struct ih_source *src, struct ih_records **record
     }
     r->src = src;
     r->capacity = r->part_bytes = BUFFER_BYTES;
-    ih_srgb_decode(r->reader.linear);
+    ih_record_reader_init(&r->reader);
     *records = r;
     return IH_OK;
 }
