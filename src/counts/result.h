@@ -51,6 +51,7 @@ struct ih_image_info {
     unsigned n_frames;      /* images in the file, pages included; 0: not known */
     enum ih_range range;
     unsigned not_applied;        /* set of enum ih_not_applied */
+    unsigned orientation;        /* 1 to 8 as in Exif, for thumbnails; 0: not known */
     struct ih_pixel_order order; /* of the decoded pixels; complete after open */
 };
 
@@ -81,6 +82,9 @@ struct ih_result {
     const char *decoder_version; /* lives as long as the run */
     const char *counted_by;      /* "cpu" or "cuda:0 NVIDIA H100"; lives as long as the device */
     const char *kernel;          /* static */
+    uint8_t *thumbnail; /* a small JPEG; owned by the pipeline, until the result is taken; NULL:
+                           none */
+    size_t thumbnail_bytes;
 
     bool is_read; /* from a result file: texts are borrowed from its reader */
 

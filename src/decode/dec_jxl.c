@@ -150,6 +150,7 @@ static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_op
     info->n_frames = s->info.have_animation ? 0 : 1;
     info->warnings |= s->info.have_animation ? IH_WARNING_MORE_IMAGES : 0;
     info->not_applied = s->info.orientation == JXL_ORIENT_IDENTITY ? 0 : IH_NOT_APPLIED_ORIENTATION;
+    info->orientation = (unsigned)s->info.orientation;
     s->told = info;
     uint64_t n_samples, n_pixels = (uint64_t)s->info.xsize * s->info.ysize;
     n_samples = n_pixels * (s->n_channels + s->info.num_extra_channels);

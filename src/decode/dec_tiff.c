@@ -136,6 +136,7 @@ static void read_metadata(const struct ih_tiff *s, TIFF *t, struct ih_image_info
     s->lib.TIFFGetField(t, TIFFTAG_ORIENTATION, &orientation);
     if (orientation > UPRIGHT && orientation <= LAST)
         info->not_applied |= IH_NOT_APPLIED_ORIENTATION;
+    info->orientation = orientation <= LAST ? orientation : 0;
     if (!s->page_at)
         info->n_frames = ih_tiff_n_pages(s);
     info->range = s->is_ycbcr ? IH_RANGE_UNKNOWN : IH_RANGE_FULL; /* the file may state any range */

@@ -251,6 +251,7 @@ static bool take_frame(void *user, uint64_t number, const struct ih_result *resu
     char *path = slot ? frame_path(f->whole->input.path, number) : NULL;
     if (!path) {
         free(slot);
+        free(result->thumbnail);
         fail_for_memory(p);
         return false;
     }
@@ -667,6 +668,8 @@ static void take_results(struct pipeline *p)
                 is_taking = p->calls->take(p->calls->take_user, &slot->input, &slot->result);
             else
                 drop(slot);
+            if (slot->has_result)
+                free(slot->result.thumbnail);
             pthread_mutex_lock(&p->lock);
             remove_first(p);
             if (!is_taking && !p->is_stopping) {
@@ -709,7 +712,8 @@ static enum ih_status run_workers(struct pipeline *p, pthread_t *threads, unsign
 /* What the offload queue needs to know. Files that have to be decoded in another way stay out. */
 static struct ih_offload_options offload_options(const struct ih_pipeline_options *o)
 {
-    const bool is_cpu = o->decode.raw_channels || o->decode.isolates_all || o->decode.takes_frames;
+    const bool is_cpu = o->decode.raw_channels || o->decode.isolates_all ||
+                        o->decode.takes_frames || o->makes_thumbnails;
     return (struct ih_offload_options){.side = is_cpu ? IH_JPEG_CPU : o->jpeg,
                                        .n_workers = o->n_threads,
                                        .max_pixels = o->decode.max_pixels,
