@@ -1,11 +1,11 @@
 /*
- * Histograms of a batch: many images in one launch, each counted apart.
+ * Histograms of a batch: many images in one launch, each with counts of its own.
  *
  * The idea. Pixels are counted as in histogram_replicated.cu: into copies of each bin in shared
- * memory, one for each thread of a warp. A block takes an image after the other, or a part of a
- * large one. At the end of an image it waits, adds up the copies and writes the counts, and counts
- * nothing meanwhile; so other blocks should share its multiprocessor. But the more blocks there
- * are, the fewer copies fit, and threads of a warp that share a copy take turns.
+ * memory, one for each thread of a warp. A block takes one image after another, or a part of a
+ * large one. At the end of an image it adds up the copies and writes the counts. It counts no
+ * pixels meanwhile, so other blocks should share its multiprocessor. But the more blocks there are,
+ * the fewer copies fit, and threads of a warp that share a copy wait for each other.
  *
  * Three plans, by the size of the images: large (one block of 1024 threads, 32 copies), medium (two
  * blocks of 256 threads, 32 copies of red, green and blue, 16 of luma), tiny (six blocks of 128
@@ -14,8 +14,8 @@
  * - Tables are not zeroed. A thread remembers the sums of its bins: a count is their difference.
  * - Sums of values and joint clip counts are added up in 32 bits: a part has less than 2^24 pixels.
  * - The next image's first pixels are loaded before the end of this one.
- * - 16 pixels are a thread's unit of work; what is left of an image is divided into units of four.
- *   At 224 x 224, 3 of 4 rounds of a large block are full, and the last would occupy 2 of 32 warps.
+ * - A thread takes 16 pixels at a time, but only four of the last pixels, which are too few for all
+ *   threads. At 224 x 224, a large block has 3 full rounds; the 4th would occupy 2 of 32 warps.
  *
  * A planar image is read plane by plane; interleaved pixels are sorted by channel in registers.
  * Planes that are not aligned are read in words. Rows may have gaps. Images of a list are described
@@ -36,8 +36,8 @@
  * channel takes 20 instructions more for each 16 pixels. Small ones: the shared-memory pipe and the
  * end of an image. Of 64 x 64 pixels, the 4 KiB of bins alone are a third of the bytes read.
  *
- * Rejected (share of read at 224 / 128, random NCHW, all in one run of an earlier version; what was
- * chosen had 0.58 / 0.45):
+ * Rejected (share of read at 224 / 128, random NCHW, all in one run of an earlier version; the
+ * version chosen had 0.58 / 0.45):
  *
  *     one block of 1024 threads, 32 copies                  0.52 / 0.36
  *     two of 512 threads, 32 copies of three planes         0.54 / 0.42
@@ -143,8 +143,8 @@ __device__ inline const uint8_t *first_unit(const uint8_t *d_row)
 }
 
 /* Finds item i's image and its part of the image's units. The threads take a unit each, round by
- * round. The units that are left are divided more finely, into quads: else most threads would wait
- * for those with one unit more. */
+ * round. The units of the last, incomplete round are divided into quads, so that all threads share
+ * them. */
 template <int CHANNELS, bool IS_PLANAR, int THREADS>
 __device__ inline struct item item_make(const struct batch_job &job, uint32_t i)
 {
@@ -359,8 +359,8 @@ __device__ inline void count_edges(const struct batch_job &job, const struct ite
             const uint32_t r = sample[0], g = sample[1], b = sample[2];
             if (job.has_luma)
                 count_sample<copies_of<CHANNELS, PLAN>(CHANNELS) * 4>(
-                    t.s_columns[CHANNELS], batch_luma(job, r, g, b) << 16, 2);
-            batch_clip(job, r, g, b, clip);
+                    t.s_columns[CHANNELS], ih_luma(job.measures, r, g, b) << 16, 2);
+            ih_clip_pixel(job.measures, r, g, b, clip);
         }
     }
 }

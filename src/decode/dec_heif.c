@@ -89,17 +89,10 @@ enum {
     F(int, heif_image_get_bits_per_pixel_range, (const struct heif_image *, enum heif_channel))    \
     F(void, heif_image_release, (const struct heif_image *))
 
-HEIF_CALLS(IH_DYNLIB_CHECK)
 struct heif_calls {
     HEIF_CALLS(IH_DYNLIB_MEMBER)
 };
-static const char *const call_names[] = {HEIF_CALLS(IH_DYNLIB_NAME)};
-
-static enum ih_status load(struct heif_calls *calls, struct ih_error *err)
-{
-    return ih_dynlib_load(IH_SONAME_heif, call_names, sizeof call_names / sizeof *call_names, calls,
-                          err);
-}
+IH_DYNLIB_LOADER(HEIF_CALLS, struct heif_calls, IH_SONAME_heif)
 
 /* heif_init loads the codecs. */
 static enum ih_status prepare(struct ih_error *err)

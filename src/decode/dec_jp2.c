@@ -53,17 +53,10 @@ enum {
     F(OPJ_BOOL, opj_end_decompress, (opj_codec_t *, opj_stream_t *))                          \
     F(void, opj_image_destroy, (opj_image_t *))
 
-OPJ_CALLS(IH_DYNLIB_CHECK)
 struct opj_calls {
     OPJ_CALLS(IH_DYNLIB_MEMBER)
 };
-static const char *const call_names[] = {OPJ_CALLS(IH_DYNLIB_NAME)};
-
-static enum ih_status load(struct opj_calls *calls, struct ih_error *err)
-{
-    return ih_dynlib_load(IH_SONAME_jp2, call_names, sizeof call_names / sizeof *call_names, calls,
-                          err);
-}
+IH_DYNLIB_LOADER(OPJ_CALLS, struct opj_calls, IH_SONAME_jp2)
 
 static enum ih_status prepare(struct ih_error *err)
 {

@@ -52,17 +52,10 @@ enum { HELD_BYTES = 9, HELD_BYTES_DEEP = 10 };
     F(JxlDecoderStatus, JxlDecoderSetImageOutBuffer,                                  \
       (JxlDecoder *, const JxlPixelFormat *, void *, size_t))
 
-JXL_CALLS(IH_DYNLIB_CHECK)
 struct jxl_calls {
     JXL_CALLS(IH_DYNLIB_MEMBER)
 };
-static const char *const call_names[] = {JXL_CALLS(IH_DYNLIB_NAME)};
-
-static enum ih_status load(struct jxl_calls *calls, struct ih_error *err)
-{
-    return ih_dynlib_load(IH_SONAME_jxl, call_names, sizeof call_names / sizeof *call_names, calls,
-                          err);
-}
+IH_DYNLIB_LOADER(JXL_CALLS, struct jxl_calls, IH_SONAME_jxl)
 
 static enum ih_status prepare(struct ih_error *err)
 {

@@ -20,17 +20,10 @@
     F(void, libraw_dcraw_clear_mem, (libraw_processed_image_t *))                        \
     F(const char *, libraw_strerror, (int))
 
-RAW_CALLS(IH_DYNLIB_CHECK)
 struct raw_calls {
     RAW_CALLS(IH_DYNLIB_MEMBER)
 };
-static const char *const call_names[] = {RAW_CALLS(IH_DYNLIB_NAME)};
-
-static enum ih_status load(struct raw_calls *calls, struct ih_error *err)
-{
-    return ih_dynlib_load(IH_SONAME_preview, call_names, sizeof call_names / sizeof *call_names,
-                          calls, err);
-}
+IH_DYNLIB_LOADER(RAW_CALLS, struct raw_calls, IH_SONAME_preview)
 
 static enum ih_status prepare(struct ih_error *err)
 {

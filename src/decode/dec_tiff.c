@@ -22,14 +22,7 @@
  * write an image of up to 20 megapixels as one strip. */
 #define STRIP_BYTES_MAX ((uint64_t)64 << 20)
 
-TIFF_CALLS(IH_DYNLIB_CHECK)
-static const char *const call_names[] = {TIFF_CALLS(IH_DYNLIB_NAME)};
-
-static enum ih_status load(struct ih_tiff_calls *calls, struct ih_error *err)
-{
-    return ih_dynlib_load(IH_SONAME_tiff, call_names, sizeof call_names / sizeof *call_names, calls,
-                          err);
-}
+IH_DYNLIB_LOADER(TIFF_CALLS, struct ih_tiff_calls, IH_SONAME_tiff)
 
 static enum ih_status prepare(struct ih_error *err)
 {
