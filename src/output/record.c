@@ -187,6 +187,8 @@ static const struct ih_json_field record_fields[] = {
     FIELD(ih_record, "pixels", read_count, pixels),
     FIELD(ih_record, "frames", read_count, frames),
     FIELD(ih_record, "source_depth", read_count_or_null, source_depth),
+    FIELD(ih_record, "source_min", read_count, source_min),
+    FIELD(ih_record, "source_max", read_count, source_max),
     FIELD(ih_record, "range", read_text, range),
     FIELD(ih_record, "reduction", read_text, reduction),
     FIELD(ih_record, "luma_weights", read_text, luma_weights),
@@ -218,19 +220,28 @@ static const char *const required_2[] = {
     "pixels", "reduction", "luma_weights", "alpha", "clip_limits", "not_applied", NULL};
 static const char *const required_1[] = {"luma", NULL};
 static const char *const required_place[] = {"position", NULL};
+static const char *const extremes[] = {"source_min", "source_max", NULL};
 static const char *const required_end[] = {"shard", "run", "records", NULL};
 static const char *const required_total[] = {"n_images", "n_failed", NULL};
 
-static bool has_all(const struct ih_record *r, const char *const *names)
+/* How many of the names the record has. */
+static size_t n_seen(const struct ih_record *r, const char *const *names)
 {
-    size_t i = 0; /* most names come in the order of the fields */
+    size_t i = 0, n = 0; /* most names come in the order of the fields */
     for (; *names; names++) {
         while (strcmp(record_fields[i].name, *names) != 0) /* every name is one of a field */
             i = (i + 1) % N_OF(record_fields);
-        if (!(r->seen >> i & 1))
-            return false;
+        n += r->seen >> i & 1;
     }
-    return true;
+    return n;
+}
+
+static bool has_all(const struct ih_record *r, const char *const *names)
+{
+    size_t n = 0;
+    while (names[n])
+        n++;
+    return n_seen(r, names) == n;
 }
 
 /* ---- the meaning of a record ---- */
@@ -425,6 +436,20 @@ static bool use_settings(struct ih_record_reader *r, struct ih_json_in *in, bool
     return true;
 }
 
+/* The extremes of the stored samples. */
+static bool use_extremes(struct ih_record_reader *r, struct ih_json_in *in)
+{
+    const struct ih_record *from = &r->record;
+    const bool has_some = n_seen(from, extremes) > 0;
+    if (has_some && (!has_all(from, extremes) || from->source_min > from->source_max ||
+                     from->source_max > UINT16_MAX))
+        return ih_json_fail(in, "impossible extremes of its samples");
+    if (has_some)
+        r->result.info.extremes =
+            (struct ih_extremes){(uint32_t)from->source_min, (uint32_t)from->source_max + 1};
+    return true;
+}
+
 /* Format, size and what the file says about itself. */
 static bool use_image(struct ih_record_reader *r, struct ih_json_in *in, bool is_old)
 {
@@ -437,6 +462,8 @@ static bool use_image(struct ih_record_reader *r, struct ih_json_in *in, bool is
         strlen(r->result.version) >= IH_VERSION_MAX ||
         (*r->result.library && !is_plain(r->result.library)))
         return ih_json_fail(in, "an impossible version");
+    if (!use_extremes(r, in))
+        return false;
     if (from->is_total) {
         r->result.n_images = from->n_images;
         r->result.n_failed = from->n_failed;

@@ -33,6 +33,7 @@ struct ih_record {
         *resume;
     bool is_total;
     uint64_t width, height, source_depth; /* NO_COUNT in a total */
+    uint64_t source_min, source_max;
     uint64_t pixels, frames, n_images, n_failed, n_records, position[2];
     struct ih_record_limits limits;
     struct ih_record_clip clip;
