@@ -62,6 +62,35 @@ END
   done
 }
 
+@test "frames: JPEG XL, as djxl and Pillow show it" {
+  reads jxl || skip "no JPEG XL in this build"
+  needs cjxl djxl
+  /usr/bin/python3 -c 'from PIL import Image' 2>/dev/null || skip "no Pillow"
+  for seed in 1 3 5 7; do
+    python3 "$TESTS/cli/make_frames.py" gif a.gif a.gif $seed >/dev/null
+    cjxl -d 0 a.gif a.jxl 2>/dev/null
+    djxl a.jxl a.apng 2>/dev/null
+    /usr/bin/python3 "$TESTS/cli/make_frames.py" pillow a.apng a.jxl >expected
+    filled a.jxl >actual
+    cmp expected actual || fail "$seed"
+    grep -q '^a.jxl#8,' actual || fail "$seed: frames are missing"
+    "$IMGHIST" a.jxl --csv=long --device=cpu -q >first # without --frames
+    "$IMGHIST" a.jxl --frames --csv=long --device=cpu | grep -e ^file, -e '#1,' | sed 's/#1,/,/' | cmp - first ||
+      fail "$seed: the first frame"
+  done
+  imghist_ok a.jxl --csv
+  assert_stderr_has "note: only the first of several images was counted"
+  imghist_ok a.jxl --csv --frames
+  assert_no_stderr
+  head -c "$(($(wc -c <a.jxl) - 20))" a.jxl >cut.jxl
+  imghist cut.jxl --frames --csv=images
+  assert_status 1
+  assert_stderr_has "cut.jxl#8: damaged JPEG XL"
+  cjxl -d 0 "$SAMPLES/palette.png" one.jxl 2>/dev/null
+  counts_of "$SAMPLES/palette.png" >expected
+  counts_of one.jxl --frames | cmp - expected
+}
+
 @test "frames: files that follow each other, on a stream, in a file, in a decoder process" {
   dot a.pgm 07
   dot b.pgm 80
