@@ -77,7 +77,7 @@ enum ih_status ih_merge_records(struct ih_merge *m, const char *path, struct ih_
         status = ih_records_next(records, &result, err);
     if (status == IH_OK && result && result->n_shards && !m->is_resumed) {
         struct ih_error missing;
-        status = ih_shards_add(&m->shards, path, src, records, result, err);
+        status = ih_shards_add(&m->shards, path, src, records, open != NULL, result, err);
         if (status == IH_OK && ih_shards_check(m->shards, &missing) == IH_OK)
             status = take_shards(m, subject, err);
         return status;

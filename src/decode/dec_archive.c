@@ -13,6 +13,7 @@
 #include "decode/archive.h"
 
 #include "base/dynlib.h"
+#include "decode/recognise.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -48,11 +49,10 @@
     F(int, archive_entry_size_is_set, (struct archive_entry *))                    \
     F(int, archive_entry_is_encrypted, (struct archive_entry *))
 
-ARCHIVE_CALLS(IH_DYNLIB_CHECK)
 struct archive_calls {
     ARCHIVE_CALLS(IH_DYNLIB_MEMBER)
 };
-static const char *const call_names[] = {ARCHIVE_CALLS(IH_DYNLIB_NAME)};
+IH_DYNLIB_LOADER(ARCHIVE_CALLS, struct archive_calls, IH_SONAME_archive)
 
 /*
  * A bomb: more than EXPANSION_MAX bytes for each byte of the archive, once it is past
@@ -97,12 +97,6 @@ struct archive_state {
     uint8_t head[IH_ARCHIVE_PROBE_BYTES];
     struct ih_error error; /* of opening the archive, of reading the source, or a limit */
 };
-
-static enum ih_status load(struct archive_calls *calls, struct ih_error *err)
-{
-    return ih_dynlib_load(IH_SONAME_archive, call_names, sizeof call_names / sizeof *call_names,
-                          calls, err);
-}
 
 static enum ih_status prepare(struct ih_error *err)
 {
@@ -255,6 +249,7 @@ static la_ssize_t read_head(struct archive_state *s)
 static void judge(struct archive_state *s, struct archive_entry *entry, const char *name,
                   uint64_t size_bytes, struct ih_error *err)
 {
+    struct ih_source head = {.is_open = false};
     if (!name)
         ih_error_set(err, IH_CORRUPT, "the name of this member leads out of the archive");
     else if (strlen(name) > IH_MEMBER_NAME_MAX)
@@ -271,9 +266,11 @@ static void judge(struct archive_state *s, struct archive_entry *entry, const ch
     else if (s->n_head == 0)
         ih_error_set(err, IH_UNKNOWN, "cannot decode: the file is empty");
     else if (ih_archive_probe(s->head, s->n_head) == IH_ARCHIVE_TAR ||
-             !ih_decode_is_image(s->head, s->n_head))
-        ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
-    else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
+             !ih_decode_is_image(s->head, s->n_head)) {
+        ih_source_open_memory(&head, s->head, s->n_head);
+        if (ih_recognise(&head, err) == IH_OK)
+            ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
+    } else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
         ih_error_set(err, IH_LIMIT, "too large"); /* the other side knows by how much */
 }
 
