@@ -8,7 +8,7 @@
 # LIST=FILE: the inputs are the lines of FILE, and each task takes one block of them. For archives, which every part of
 # --shard reads as a whole, and for lists too long to be read by every task.
 #
-# A task that is started again goes on after the last complete record. The exit status is 0 if the file is complete,
+# A task that is started again goes on after the last complete record; with --total-only it starts anew. The exit status is 0 if the file is complete,
 # whether or not images failed: those have records. IMGHIST: the program, if not imghist.
 #
 #SBATCH --requeue
@@ -38,8 +38,18 @@ mkdir -p "$folder"
 part=$folder/$(printf '%05d-of-%05d' "$i" "$n").ndjson # the shell sorts the files by I
 [ -z "${SLURM_CPUS_PER_TASK:-}" ] || set -- "$@" -j "$SLURM_CPUS_PER_TASK"
 
+is_complete() { tail -n 1 "$part" 2>/dev/null | grep -qE '"status":"end"|"total":true'; }
+
+resume=--resume
+case " $* " in
+  *" --total-only "*)
+    ! is_complete || exit 0
+    resume=--ndjson
+    ;;
+esac
+
 count() { # the lock keeps away a second copy of the task: some schedulers start one
-  flock --nonblock "$part" "${IMGHIST:-imghist}" "$@" --resume -o "$part" -q
+  flock --nonblock "$part" "${IMGHIST:-imghist}" "$@" "$resume" -o "$part" -q
 }
 
 status=0
@@ -48,6 +58,6 @@ if [ -n "${LIST:-}" ]; then
 else
   count --shard="$i/$n" "$@" || status=$?
 fi
-[ "$status" -le 1 ] && tail -n 1 "$part" | grep -q '"status":"end"' && exit 0
+[ "$status" -gt 1 ] || ! is_complete || exit 0
 echo "shard.sh: task $i is not complete (exit status $status)" >&2
 exit 1

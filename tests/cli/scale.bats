@@ -130,6 +130,26 @@ pretend() {
   diff -r slurm job
 }
 
+@test "scale: tasks that write only their total" {
+  for list in "" list; do
+    find photos/ -name '*.p?m' | sort >list
+    inputs=(photos) parts=parts$list
+    [ -z "$list" ] || inputs=()
+    for i in 1 2 3; do LIST=$list SHARDS=3 SHARD=$i shard.sh $parts "${inputs[@]}" --total-only 2>/dev/null; done
+    [ "$(cat $parts/*.ndjson | wc -l)" -eq 3 ]
+    bin/imghist ${list:+--files-from=}${list:-photos} --total-only --json >expected 2>/dev/null || [ $? -eq 1 ]
+    bin/imghist $parts/*.ndjson --json >merged 2>/dev/null || [ $? -eq 1 ]
+    cmp merged expected
+    : >$parts/00002-of-00003.ndjson # as a kill leaves it
+    imghist $parts/*.ndjson --json
+    [ "$status" -ne 0 ] || fail "a part is missing"
+    touch before
+    for i in 1 2 3; do LIST=$list SHARDS=3 SHARD=$i shard.sh $parts "${inputs[@]}" --total-only 2>/dev/null; done
+    bin/imghist $parts/*.ndjson --json 2>/dev/null | cmp - expected
+    [ "$(find $parts -name '*.ndjson' -newer before)" = $parts/00002-of-00003.ndjson ] || fail "counted again"
+  done
+}
+
 @test "scale: a wrong number of a task is refused" {
   for number in SHARD=0 SHARD=6 SHARD=x SLURM_ARRAY_TASK_ID=0 JOB_COMPLETION_INDEX=5 NONE=1 "SHARDS= SHARD=1" "SHARDS=x SHARD=1"; do
     # shellcheck disable=SC2086 # words
