@@ -313,6 +313,9 @@ struct ih_summary {
                              full range, "" if not known */
     unsigned n_frames;    /* images in the file; 0: not known, pixels or sums */
     unsigned not_applied; /* set of enum ih_not_applied, of any image */
+    /* The smallest and largest colour sample in the file, of more than 8 bits, in any image; not
+     * known if source_min > source_max, as of loaded counts. */
+    unsigned source_min, source_max;
 };
 
 /* Opens empty counts. *counts is owned by the caller. Returns IH_OK or IH_MEMORY. */
@@ -582,7 +585,7 @@ IH_PUBLIC enum ih_status ih_batch_count(struct ih_context *context, const struct
  *
  * Pixels, labels and counts must stay valid until the stream has passed this point. Returns IH_OK,
  * IH_UNAVAILABLE (a build without CUDA, or no GPU), IH_DEVICE, or IH_USAGE: as ih_batch_count, or
- * memory of the host or of another GPU. Of a list only the first image's address is looked up.
+ * memory of the host or of another GPU. In a list, only the first image's address is checked.
  */
 IH_PUBLIC enum ih_status ih_batch_enqueue(struct ih_context *context, const struct ih_batch *batch,
                                           uint32_t *d_bins, uint64_t *d_sums, void *stream,

@@ -49,11 +49,10 @@
     F(int, archive_entry_size_is_set, (struct archive_entry *))                    \
     F(int, archive_entry_is_encrypted, (struct archive_entry *))
 
-ARCHIVE_CALLS(IH_DYNLIB_CHECK)
 struct archive_calls {
     ARCHIVE_CALLS(IH_DYNLIB_MEMBER)
 };
-static const char *const call_names[] = {ARCHIVE_CALLS(IH_DYNLIB_NAME)};
+IH_DYNLIB_LOADER(ARCHIVE_CALLS, struct archive_calls, IH_SONAME_archive)
 
 /*
  * A bomb: more than EXPANSION_MAX bytes for each byte of the archive, once it is past
@@ -98,12 +97,6 @@ struct archive_state {
     uint8_t head[IH_ARCHIVE_PROBE_BYTES];
     struct ih_error error; /* of opening the archive, of reading the source, or a limit */
 };
-
-static enum ih_status load(struct archive_calls *calls, struct ih_error *err)
-{
-    return ih_dynlib_load(IH_SONAME_archive, call_names, sizeof call_names / sizeof *call_names,
-                          calls, err);
-}
 
 static enum ih_status prepare(struct ih_error *err)
 {

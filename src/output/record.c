@@ -187,6 +187,8 @@ static const struct ih_json_field record_fields[] = {
     FIELD(ih_record, "pixels", read_count, pixels),
     FIELD(ih_record, "frames", read_count, frames),
     FIELD(ih_record, "source_depth", read_count_or_null, source_depth),
+    FIELD(ih_record, "source_min", read_count, source_min),
+    FIELD(ih_record, "source_max", read_count, source_max),
     FIELD(ih_record, "range", read_text, range),
     FIELD(ih_record, "reduction", read_text, reduction),
     FIELD(ih_record, "luma_weights", read_text, luma_weights),
@@ -220,6 +222,7 @@ static const char *const required[IH_REQUIRED_SETS][11] = {
     [IH_REQUIRED_PLACE] = {"position"},
     [IH_REQUIRED_END] = {"shard", "run", "records"},
     [IH_REQUIRED_TOTAL] = {"n_images", "n_failed"},
+    [IH_BOTH_EXTREMES] = {"source_min", "source_max"},
 };
 
 void ih_record_reader_init(struct ih_record_reader *r)
@@ -446,6 +449,20 @@ static bool use_settings(struct ih_record_reader *r, struct ih_json_in *in, bool
     return true;
 }
 
+/* The extremes of the stored samples. */
+static bool use_extremes(struct ih_record_reader *r, struct ih_json_in *in)
+{
+    const struct ih_record *from = &r->record;
+    const bool has_some = (r->required[IH_BOTH_EXTREMES] & from->seen) != 0;
+    if (has_some && (!has_all(r, IH_BOTH_EXTREMES) || from->source_min > from->source_max ||
+                     from->source_max > UINT16_MAX))
+        return ih_json_fail(in, "impossible extremes of its samples");
+    if (has_some)
+        r->result.info.extremes =
+            (struct ih_extremes){(uint32_t)from->source_min, (uint32_t)from->source_max + 1};
+    return true;
+}
+
 /* Format, size and what the file says about itself. */
 static bool use_image(struct ih_record_reader *r, struct ih_json_in *in, bool is_old)
 {
@@ -458,6 +475,8 @@ static bool use_image(struct ih_record_reader *r, struct ih_json_in *in, bool is
         strlen(r->result.version) >= IH_VERSION_MAX ||
         (*r->result.library && !is_plain(r->result.library)))
         return ih_json_fail(in, "an impossible version");
+    if (!use_extremes(r, in))
+        return false;
     if (from->is_total) {
         r->result.n_images = from->n_images;
         r->result.n_failed = from->n_failed;

@@ -33,6 +33,7 @@ struct ih_record {
         *resume;
     bool is_total;
     uint64_t width, height, source_depth; /* NO_COUNT in a total */
+    uint64_t source_min, source_max;
     uint64_t pixels, frames, n_images, n_failed, n_records, position[2];
     struct ih_record_limits limits;
     struct ih_record_clip clip;
@@ -50,6 +51,7 @@ enum ih_required {
     IH_REQUIRED_PLACE,
     IH_REQUIRED_END,
     IH_REQUIRED_TOTAL,
+    IH_BOTH_EXTREMES,
     IH_REQUIRED_SETS
 };
 
