@@ -104,6 +104,24 @@ static void find_destinations(const struct ih_options *o, struct ih_destinations
         add_destination(d, &st);
 }
 
+/* A file that exists, after an option that it could be the value of, and that is no input: after
+ * --html, the page of an earlier run. */
+static enum ih_status check_stray_file(const struct ih_options *o, size_t i, struct ih_error *err)
+{
+    static const char *const no_inputs[] = {"html", "csv", "text"};
+    const char *const path = o->paths[i];
+    const struct ih_output *output = *ih_ending(path) ? output_of(path) : NULL;
+    if (!o->stray_option || i != o->stray_path || !output ||
+        strcmp(output->name, o->stray_option->name) != 0)
+        return IH_OK;
+    for (size_t k = 0; k < sizeof no_inputs / sizeof *no_inputs; k++)
+        if (strcmp(output->name, no_inputs[k]) == 0)
+            return ih_error_set(err, IH_USAGE, "is no image; did you mean --%s%s%.100s?",
+                                output->name,
+                                o->stray_option->value == IH_VALUE_FILE ? "=" : " -o ", path);
+    return IH_OK;
+}
+
 /* A path that is not a file, but could be the value of the option before it. */
 static enum ih_status check_stray_value(const struct ih_options *o, size_t i, struct ih_error *err)
 {
@@ -143,6 +161,8 @@ static enum ih_status check_path(const struct ih_options *o, const struct ih_des
     if (!find_input(o->paths[i], &st))
         return errno == ENOENT ? check_stray_value(o, i, err) : IH_OK;
     enum ih_status status = check_input(&st, d, err);
+    if (status == IH_OK)
+        status = check_stray_file(o, i, err);
     if (status == IH_OK && o->chart_path && S_ISREG(st.st_mode))
         status = ih_charts_check_input(&o->chart, o->paths[i], err);
     return status;

@@ -79,7 +79,7 @@ struct ih_writer {
     uint64_t merged_run;      /* hash of the shards that were merged last; 0: none */
     uint64_t run;             /* hash of a complete run; 0: not complete */
     uint64_t n_records;       /* written, without the total */
-    uint64_t n_in_folder;     /* images of the folder that is being walked */
+    uint64_t n_in_folder;     /* images of the folder that is being walked, or of the archive */
 
     /* --diff: total is of the first path, and other of the second. */
     struct ih_total other, *adds_to; /* total or other */
@@ -627,7 +627,7 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
         if (has_images)
             return true;
     }
-    w->n_in_folder += input->folder == IH_FOLDER_WITHIN;
+    w->n_in_folder = input->folder == IH_FOLDER_WITHIN ? w->n_in_folder + 1 : 0;
     if (result->status == IH_CONFLICT)
         give_up(w, IH_EXIT_USAGE, path, result->error.message);
     if (result->has_records && (w->options->n_shards || w->options->resume_path))
