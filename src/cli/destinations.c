@@ -25,7 +25,7 @@ static void add_destination(struct ih_destinations *d, const struct stat *st)
 /* The format that the name of a file tells; NULL: none. */
 static const struct ih_output *output_of(const char *path)
 {
-    static const char *const others[][2] = {{"txt", "text"}, {"jsonl", "ndjson"}};
+    static const char *const others[][2] = {{"txt", "text"}, {"jsonl", "ndjson"}, {"htm", "html"}};
     const char *name = ih_ending(path);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcasecmp(name, others[i][0]) == 0)
@@ -67,6 +67,15 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
                             "-o: '%.100s' does not tell the format: name it .csv, .json, .ndjson, "
                             ".html or .txt, or write the format first, as in --csv -o FILE",
                             data->path);
+    /* A page of that name opens as text, and text of a page's name as a broken page. */
+    const struct ih_output *named =
+        data->path && *ih_ending(data->path) ? output_of(data->path) : NULL;
+    if (named && named != data->output &&
+        (named == &ih_output_html || data->output == &ih_output_html))
+        return ih_error_set(err, IH_USAGE,
+                            "--%s: '%.100s' has the name of --%s; leave out --%s, or name it .%s",
+                            data->output->name, data->path, named->name, data->output->name,
+                            data->output == &ih_output_text ? "txt" : data->output->name);
     if (data->output->omits_total && o->only_total && !o->compares)
         return ih_error_set(err, IH_USAGE, "--%s: writes each image; leave --total-only out",
                             data->output->name);

@@ -90,6 +90,7 @@ static enum ih_status advance(struct parser *p)
         p->n = c != '(' && c != ')' && p->at[1] == '=' ? 2 : 1;
     } else {
         return fail(p, strchr("&|", c) ? "write and, or, not"
+                       : c == '%'      ? "write a percentage without a blank, as in 5%"
                                        : "not a field, number, quoted text or operator");
     }
     return IH_OK;

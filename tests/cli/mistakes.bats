@@ -164,8 +164,21 @@ END
 2 | --list: takes no inputs | ./imghist --list a.pgm
 2 | --bench: takes no inputs | ./imghist --bench a.pgm
 4 | matches --fail-if | ./imghist a.pgm --fail-if 'pixels == 1'
+2 | .html is not supported; .png .svg | ./imghist a.pgm --chart=new.html
+2 | .csv is not supported; .png .svg | ./imghist a.pgm --chart=new.csv
+2 | 'r.csv' has the name of --csv; leave out --html, or name it .html | ./imghist a.pgm --html=r.csv
+2 | 'r.htm' has the name of --html; leave out --csv, or name it .csv | ./imghist a.pgm --csv -o r.htm
+2 | --thumbnails: they are in the page of --html=FILE, which is not made | ./imghist a.pgm --thumbnails --json
+2 | --thumbnails: takes no value | ./imghist a.pgm --thumbnails=200 --html=r.html
+2 | --title: only for charts; add --chart=FILE | ./imghist a.pgm --title=A --html=r.html
+2 | write a percentage without a blank, as in 5% | ./imghist a.pgm --where 'blown_any > 5 %'
 END
-  [ $n -eq 20 ]
+  [ $n -eq 28 ]
+  [ ! -e new.html ] && [ ! -e new.csv ]
+  imghist_ok a.pgm --ndjson -o all.json # text in each of these
+  imghist_ok a.pgm --csv -o all.txt
+  imghist_ok a.pgm -o page.htm
+  grep -q '<html' page.htm
 }
 
 @test "mistakes: no permission" {
