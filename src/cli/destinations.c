@@ -200,7 +200,7 @@ static bool is_same_place(const char *a, const char *b)
 static bool is_chart_name(const char *path)
 {
     char *resolved = path ? ih_outfile_resolve(path) : NULL;
-    const bool is_name = resolved && ih_charts_is_name(resolved);
+    const bool is_name = resolved && ih_ending_is_chart(resolved);
     free(resolved);
     return is_name;
 }

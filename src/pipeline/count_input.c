@@ -276,7 +276,7 @@ static uint64_t count_source(const struct ih_pipeline_options *options,
 bool ih_input_may_be_archive(const struct ih_pipeline_options *options,
                              const struct ih_input *input)
 {
-    return options->archive_readers && !options->decode.raw_channels && !input->bytes &&
+    return options->reads_archives && !options->decode.raw_channels && !input->bytes &&
            input->error.status == IH_OK && (input->is_named || ih_archive_is_name(input->path));
 }
 

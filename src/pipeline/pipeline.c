@@ -158,7 +158,7 @@ static bool start_input(struct pipeline *p, struct worker *w, struct slot *slot)
         slot->member = 0;
         slot->input = input;
         p->n_inputs_waiting++;
-        ih_slot_insert(p, slot, NULL);
+        ih_slot_insert_before(p, slot, NULL);
     } else {
         p->is_at_end = true;
     }
@@ -184,7 +184,7 @@ static void work_on_input(struct pipeline *p, struct worker *w, struct slot *slo
     bool is_archive = false, is_started = false; /* an archive */
     /* A folder without images in this shard may have some in others. */
     const bool is_no_input = p->options->n_shards && slot->input.folder == IH_FOLDER_ENDS;
-    const bool is_counted = !is_no_input && ih_slot_is_mine(p, slot->number, 0);
+    const bool is_counted = !is_no_input && ih_is_in_shard(p, slot->number, 0);
     const bool is_offloaded = is_counted && offload(p, w, slot);
     if (!is_offloaded && (is_counted || may_be_shared(p, &slot->input))) {
         memset(result, 0, sizeof *result);
@@ -216,7 +216,7 @@ static enum ih_status work_on_inputs(struct pipeline *p, struct worker *w, struc
             return ih_error_set(err, IH_MEMORY, "out of memory");
         slot->is_ready = slot->has_result = false;
         slot->archive = NULL;
-        slot->whole = NULL;
+        slot->owner = NULL;
         slot->n_frames_waiting = 0;
         switch (wait_for_job(p, &archive)) {
         case JOB_NONE:

@@ -51,7 +51,8 @@ struct ih_pipeline_options {
      * to n_idle_cores. */
     struct ih_decode_options decode;
     const struct ih_remote_decoders *remote_decoders; /* borrowed; NULL: decode in this process */
-    const struct ih_remote_decoders *archive_readers; /* borrowed; NULL: archives are no inputs */
+    bool reads_archives;                              /* false: archives are no inputs */
+    const struct ih_remote_decoders *archive_readers; /* borrowed; NULL: read in this process */
     struct ih_budget *member_budget; /* borrowed; of members in memory; NULL: no limit */
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;

@@ -1,9 +1,9 @@
 /*
  * Inputs of several images: files with several, and archives.
  *
- * A worker that counts the images of a file waits for the taker only if the input is at the front
- * of the list. Further back it may hold memory that an input before it waits for. An archive is
- * read by one worker at a time; its members are counted by all.
+ * Only the worker whose file is at the front of the list waits until results have been taken.
+ * Others must not: they may hold memory that an earlier input needs. An archive is read by one
+ * worker at a time; its members are counted by all.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -31,20 +31,20 @@ static char *frame_path(const char *path, uint64_t number)
 /* An input that a worker counts image by image. */
 struct frames {
     struct pipeline *pipeline;
-    struct slot *whole;
+    struct slot *owner;
     struct ih_lane *lane;
 };
 
 /* Waits for room if the input is at the front. Returns false if the run is ending. */
-static bool wait_for_room(struct pipeline *p, const struct slot *whole)
+static bool wait_for_room(struct pipeline *p, const struct slot *owner)
 {
     pthread_mutex_lock(&p->lock);
-    while (!p->is_stopping && whole->n_frames_waiting >= WINDOW_OF_SLOW_TAKER &&
-           p->first->whole == whole)
+    while (!p->is_stopping && owner->n_frames_waiting >= WINDOW_OF_SLOW_TAKER &&
+           p->first->owner == owner)
         pthread_cond_wait(&p->on_frame, &p->lock);
-    const bool is_going_on = !p->is_stopping;
+    const bool may_continue = !p->is_stopping;
     pthread_mutex_unlock(&p->lock);
-    return is_going_on;
+    return may_continue;
 }
 
 static void fail_for_memory(struct pipeline *p)
@@ -55,24 +55,24 @@ static void fail_for_memory(struct pipeline *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Takes an image that is not the last, and gives it a slot. */
+/* Stores the result of an image in a slot of its own. The last image uses the slot of the input. */
 static bool take_frame(void *user, uint64_t number, const struct ih_result *result)
 {
     const struct frames *f = user;
     struct pipeline *p = f->pipeline;
     struct slot *slot = malloc(sizeof *slot);
-    char *path = slot ? frame_path(f->whole->input.path, number) : NULL;
+    char *path = slot ? frame_path(f->owner->input.path, number) : NULL;
     if (!path) {
         free(slot);
         free(result->thumbnail);
         fail_for_memory(p);
         return false;
     }
-    memset(slot, 0, offsetof(struct slot, result));
-    slot->whole = f->whole;
-    slot->number = f->whole->number;
-    slot->member = f->whole->member;
-    slot->input = f->whole->input;
+    memset(slot, 0, offsetof(struct slot, result)); /* the result is large, and set below */
+    slot->owner = f->owner;
+    slot->number = f->owner->number;
+    slot->member = f->owner->member;
+    slot->input = f->owner->input;
     slot->input.path = path;
     slot->input.bytes = NULL;
     slot->result = *result;
@@ -80,12 +80,12 @@ static bool take_frame(void *user, uint64_t number, const struct ih_result *resu
     if (result->status == IH_OK)
         slot->result.counted_by = ih_lane_description(f->lane);
     pthread_mutex_lock(&p->lock);
-    ih_slot_insert(p, slot, f->whole);
-    f->whole->n_frames_waiting++;
+    ih_slot_insert_before(p, slot, f->owner);
+    f->owner->n_frames_waiting++;
     p->n_inputs_waiting++;
     pthread_mutex_unlock(&p->lock);
     ih_slot_finish(p, slot, true);
-    return wait_for_room(p, f->whole);
+    return wait_for_room(p, f->owner);
 }
 
 void ih_count_images(struct pipeline *p, struct worker *w, struct slot *slot)
@@ -94,6 +94,7 @@ void ih_count_images(struct pipeline *p, struct worker *w, struct slot *slot)
     struct frames user = {p, slot, w->lane};
     const struct ih_frames frames = {take_frame, &user};
     const bool takes_frames = w->options.decode.takes_frames;
+    /* of the last image, from 1 */
     const uint64_t number = ih_count_source(&w->options, &slot->input, w->lane, &w->src,
                                             takes_frames ? &frames : NULL, result);
     char *path = number > 1 ? frame_path(slot->input.path, number) : NULL;
@@ -143,7 +144,7 @@ bool ih_start_archive(struct pipeline *p, struct worker *w, struct slot *slot)
     return true;
 }
 
-/* Takes an archive off the list of open ones. Its own slot holds its result. */
+/* Takes an archive off the list of open ones. It has a result of its own only if it failed. */
 static void end_archive(struct pipeline *p, struct open_archive *a, const struct ih_error *err)
 {
     struct slot *slot = a->slot;
@@ -171,10 +172,10 @@ static void end_archive(struct pipeline *p, struct open_archive *a, const struct
     pthread_cond_broadcast(&p->on_work);
     pthread_mutex_unlock(&p->lock);
     ih_slot_finish(p, slot,
-                   may_be_empty || (err->status != IH_OK && ih_slot_is_mine(p, slot->number, 0)));
+                   may_be_empty || (err->status != IH_OK && ih_is_in_shard(p, slot->number, 0)));
 }
 
-/* "a.tar/dir/key.jpg"; owned by the caller, or NULL. */
+/* "a.tar/dir/photo.jpg"; owned by the caller, or NULL. */
 static char *member_path(const char *archive, const char *name)
 {
     const size_t size = strlen(archive) + strlen(name) + 2;
@@ -213,10 +214,10 @@ bool ih_start_member(struct pipeline *p, struct worker *w, struct open_archive *
                                     .source = a->slot->input.source,
                                     .hash = a->slot->input.hash};
     pthread_mutex_lock(&p->lock);
-    a->is_being_read = false;
+    a->is_being_read = false; /* another worker may read the next member */
     a->n_waiting++;
     p->n_members_waiting++;
-    ih_slot_insert(p, slot, a->slot);
+    ih_slot_insert_before(p, slot, a->slot);
     pthread_cond_signal(&p->on_work);
     pthread_mutex_unlock(&p->lock);
     return true;
@@ -224,10 +225,10 @@ bool ih_start_member(struct pipeline *p, struct worker *w, struct open_archive *
 
 void ih_count_member(struct pipeline *p, struct worker *w, struct slot *slot)
 {
-    const bool is_counted = ih_slot_is_mine(p, slot->number, slot->member);
+    const bool is_counted = ih_is_in_shard(p, slot->number, slot->member);
     if (is_counted) {
         struct ih_result *result = &slot->result;
-        bool is_archive; /* members are none */
+        bool is_archive; /* a member is never read as one */
         memset(result, 0, sizeof *result);
         result->path = slot->input.path;
         result->status =

@@ -1,9 +1,9 @@
 /*
  * The list that keeps results in the order of the inputs.
  *
- * An input gets its slot at the end of the list when it is started; a member of an archive gets one
- * before the slot of its archive, and of several images in an input, each but the last gets one
- * before that of the input. Results are taken from the front.
+ * An input gets its slot at the end of the list when it is started. A member of an archive gets one
+ * before the slot of its archive. If an input has several images, the last uses the input's slot,
+ * and the others get slots before it. pipeline.c takes results from the front.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -11,12 +11,12 @@
 
 #include <stdlib.h>
 
-bool ih_slots_have_room(const struct pipeline *p, uint64_t n)
+bool ih_slots_have_room(const struct pipeline *p, uint64_t n_waiting)
 {
     const uint64_t n_threads = p->options->n_threads;
-    const bool is_taker_slow = p->first && p->first->is_ready;
-    return n < n_threads * WINDOW_PER_THREAD &&
-           (n < n_threads * WINDOW_OF_SLOW_TAKER || !is_taker_slow);
+    const bool is_taker_slow = p->first && p->first->is_ready; /* ready, and not yet taken */
+    return n_waiting < n_threads * WINDOW_PER_THREAD &&
+           (n_waiting < n_threads * WINDOW_OF_SLOW_TAKER || !is_taker_slow);
 }
 
 bool ih_slots_have_member_room(const struct pipeline *p, const struct open_archive *a)
@@ -25,22 +25,22 @@ bool ih_slots_have_member_room(const struct pipeline *p, const struct open_archi
     return ih_slots_have_room(p, p->n_members_waiting) || (a == p->archives && a->n_waiting < few);
 }
 
-void ih_slot_insert(struct pipeline *p, struct slot *slot, struct slot *after)
+void ih_slot_insert_before(struct pipeline *p, struct slot *slot, struct slot *next)
 {
-    slot->after = after;
-    slot->before = after ? after->before : p->last;
-    *(slot->before ? &slot->before->after : &p->first) = slot;
-    *(after ? &after->before : &p->last) = slot;
+    slot->next = next;
+    slot->previous = next ? next->previous : p->last;
+    *(slot->previous ? &slot->previous->next : &p->first) = slot;
+    *(next ? &next->previous : &p->last) = slot;
 }
 
 void ih_slots_remove_first(struct pipeline *p)
 {
     struct slot *slot = p->first;
-    p->first = slot->after;
-    *(p->first ? &p->first->before : &p->last) = NULL;
-    if (slot->whole) {
+    p->first = slot->next;
+    *(p->first ? &p->first->previous : &p->last) = NULL;
+    if (slot->owner) {
         p->n_inputs_waiting--;
-        slot->whole->n_frames_waiting--;
+        slot->owner->n_frames_waiting--;
         pthread_cond_broadcast(&p->on_frame);
     } else if (!slot->input.is_member) {
         p->n_inputs_waiting--;
@@ -52,7 +52,7 @@ void ih_slots_remove_first(struct pipeline *p)
 
 void ih_slot_free(struct slot *slot)
 {
-    if (slot->archive && !slot->input.is_member && !slot->whole) {
+    if (slot->archive && !slot->input.is_member && !slot->owner) { /* the archive's own slot */
         ih_archive_close(slot->archive->reader);
         free(slot->archive);
     }
@@ -86,7 +86,7 @@ void ih_slot_finish(struct pipeline *p, struct slot *slot, bool has_result)
     pthread_mutex_unlock(&p->lock);
 }
 
-bool ih_slot_is_mine(const struct pipeline *p, uint64_t input, uint64_t member)
+bool ih_is_in_shard(const struct pipeline *p, uint64_t input, uint64_t member)
 {
     const uint64_t n = p->options->n_shards;
     return n == 0 || (input % n + member % n) % n == (uint64_t)p->options->shard - 1;

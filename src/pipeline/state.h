@@ -20,12 +20,12 @@ enum { WINDOW_PER_THREAD = 192, WINDOW_OF_SLOW_TAKER = 16 };
 enum { ARCHIVES_MAX = 8 };
 
 struct slot {
-    struct slot *before, *after; /* in the list */
-    uint64_t number, member;     /* of the input, and of the member in its archive, from 0 */
-    bool is_ready;               /* to be taken */
-    bool has_result;             /* an archive has one only if it failed */
+    struct slot *previous, *next; /* in the list */
+    uint64_t number, member;      /* of the input, and of the member in its archive, from 0 */
+    bool is_ready;                /* to be taken */
+    bool has_result;              /* an archive has one only if it failed */
     struct ih_input input;
-    struct slot *whole;           /* of the input that this is an image of; NULL: none */
+    struct slot *owner; /* of the input that this is an image of, and of its last; NULL: none */
     uint64_t n_frames_waiting;    /* of this input */
     struct open_archive *archive; /* owned by the archive's own slot; NULL: neither */
     struct ih_result result;
@@ -50,7 +50,7 @@ struct pipeline {
     pthread_cond_t on_work, on_result;   /* workers wait for the first, the taker for the second */
     pthread_cond_t on_frame;             /* workers wait for frames to be taken */
     struct slot *first, *last;           /* the list */
-    uint64_t n_inputs, n_inputs_waiting; /* started; and not taken */
+    uint64_t n_inputs, n_inputs_waiting; /* started; and not taken, with images of them */
     uint64_t n_members_waiting;          /* of all archives */
     struct open_archive *archives;       /* not at their end */
     unsigned n_archives;
@@ -74,15 +74,16 @@ struct worker {
 
 /* ---- slots.c ---- */
 
-/* Whether one more may be started if n of a kind wait. The caller holds the lock. */
-bool ih_slots_have_room(const struct pipeline *p, uint64_t n);
+/* Whether one more may be started while n_waiting of its kind are not taken. The caller holds the
+ * lock. */
+bool ih_slots_have_room(const struct pipeline *p, uint64_t n_waiting);
 
-/* The same for a member. Others wait for the first archive's members to be taken, so those always
- * get some room. */
+/* The same for a member. All other results wait behind the first archive, so its members always get
+ * some room. */
 bool ih_slots_have_member_room(const struct pipeline *p, const struct open_archive *a);
 
-/* Inserts a slot before another, or at the end if that is NULL. The caller holds the lock. */
-void ih_slot_insert(struct pipeline *p, struct slot *slot, struct slot *after);
+/* Inserts a slot before next, or at the end if that is NULL. The caller holds the lock. */
+void ih_slot_insert_before(struct pipeline *p, struct slot *slot, struct slot *next);
 
 /* Takes the first slot off the list. The caller holds the lock and frees the slot. */
 void ih_slots_remove_first(struct pipeline *p);
@@ -91,8 +92,8 @@ void ih_slot_free(struct slot *slot);
 /* Hands a slot to the taker, with its result or without. */
 void ih_slot_finish(struct pipeline *p, struct slot *slot, bool has_result);
 
-/* Whether a member of an input is in the shard that is counted. */
-bool ih_slot_is_mine(const struct pipeline *p, uint64_t input, uint64_t member);
+/* Whether a member of an input is in the shard of this run. */
+bool ih_is_in_shard(const struct pipeline *p, uint64_t input, uint64_t member);
 
 /* Starts no more inputs, and ends those of several images. The caller holds the lock. */
 void ih_pipeline_stop(struct pipeline *p);

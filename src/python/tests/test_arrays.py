@@ -2,6 +2,8 @@
 
 import array
 import ctypes
+import json
+import pickle
 import random
 
 import pytest
@@ -76,6 +78,25 @@ def test_16_bits():
             imghist.count(x, range=wrong)
     with pytest.raises(ValueError, match="16 bits"):
         imghist.count(noise(4, 4), range=(0, 9))
+
+
+def test_a_range_stays_with_its_counts(tmp_path, program):
+    x = noise(31, 33, dtype=numpy.uint16) % 1024
+    plain, ranged = imghist.count(x), imghist.count(x, range=(64, 940))
+    assert plain.reduction == "round(v*255/max)" and plain == imghist.count(x, range=(0, 65535))
+    (tmp_path / "x.pgm").write_bytes(b"P5 33 31 65535 " + x.astype(">u2").tobytes())
+    record = json.loads(program("--ndjson", "--range=64,940", tmp_path / "x.pgm"))
+    assert ranged.reduction == record["reduction"] == ranged.to_dict()["reduction"]
+    assert ranged["gray"].sum == record["channels"][0]["sum"]
+    zero = numpy.zeros((1, 1), numpy.uint16)
+    assert imghist.count(zero) != imghist.count(zero, range=(0, 9))
+    for other in (plain, imghist.count(x, range=(63, 940)), imghist.count(noise(3, 3))):
+        with pytest.raises(ValueError, match=r"reduced by round\(\(v-64\)\*255/876\)"):
+            sum([other, ranged])
+    for again in (imghist.Counts.from_bytes(ranged.to_bytes()), pickle.loads(pickle.dumps(ranged))):
+        assert again == ranged and again.reduction == ranged.reduction
+        assert (again + ranged).reduction == ranged.reduction
+        assert imghist.Counts.from_bytes((again + ranged).to_bytes()) == ranged + ranged
 
 
 def test_types_that_are_no_samples():
