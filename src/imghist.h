@@ -313,6 +313,7 @@ struct ih_summary {
                              full range, "" if not known */
     unsigned n_frames;    /* images in the file; 0: not known, pixels or sums */
     unsigned not_applied; /* set of enum ih_not_applied, of any image */
+    uint64_t n_failed;    /* of a saved total: inputs that failed */
 };
 
 /* Opens empty counts. *counts is owned by the caller. Returns IH_OK or IH_MEMORY. */

@@ -118,6 +118,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.reduction = IH_REDUCTION;
         s.range = ih_range_names[r->info.range];
         s.n_frames = r->info.n_frames;
+        s.n_failed = r->is_total ? r->n_failed : 0;
         s.not_applied = r->info.not_applied;
         s.all_low = h->all_low;
         s.all_high = h->all_high;

@@ -151,6 +151,19 @@ static void stop(struct iterator *self)
 
 /* ---- filling the ring ---- */
 
+/* The name of an image stands where its path would. */
+static bool set_name(struct py_input *input, PyObject *name)
+{
+    if (!PyUnicode_Check(name)) {
+        py_input_close(input);
+        PyErr_SetString(PyExc_TypeError, "the name of an image must be str");
+        return false;
+    }
+    Py_XDECREF(input->source);
+    input->source = Py_NewRef(name);
+    return true;
+}
+
 /* Opens what the iterable gave. An exception becomes the job's error. */
 static bool open_item(struct iterator *self, struct py_input *input, PyObject *item)
 {
@@ -164,11 +177,14 @@ static bool open_item(struct iterator *self, struct py_input *input, PyObject *i
         *input = (struct py_input){.kind = PY_INPUT_ERROR, .error = Py_NewRef(item)};
         return true;
     }
-    if (self->is_walk && PyTuple_Check(item) && PyTuple_Size(item) == 2)
-        path = PyTuple_GetItem(item, 0);
+    const bool is_pair = PyTuple_Check(item) && PyTuple_Size(item) == 2;
+    if (is_pair)
+        path = PyTuple_GetItem(item, self->is_walk ? 0 : 1);
     is_open = py_input_open(input, path, &self->layout, true);
-    if (is_open && path != item)
+    if (is_open && is_pair && self->is_walk)
         input->is_named = PyObject_IsTrue(PyTuple_GetItem(item, 1)) == 1;
+    else if (is_open && is_pair)
+        is_open = set_name(input, PyTuple_GetItem(item, 0));
     if (is_open || self->raises || !PyErr_ExceptionMatches(PyExc_Exception))
         return is_open;
     *input = (struct py_input){.kind = PY_INPUT_ERROR};

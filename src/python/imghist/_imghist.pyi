@@ -62,6 +62,8 @@ class Counts:
     @property
     def images(self) -> int: ...
     @property
+    def failed(self) -> int: ...
+    @property
     def pixels(self) -> int: ...
     @property
     def width(self) -> int: ...
@@ -163,7 +165,7 @@ class Context:
     @overload
     def count_many(
         self,
-        iterable: Iterable[Countable],
+        iterable: Iterable[Countable | tuple[str, Countable]],
         /,
         *,
         threads: int | None = None,
@@ -175,7 +177,7 @@ class Context:
     @overload
     def count_many(
         self,
-        iterable: Iterable[Countable],
+        iterable: Iterable[Countable | tuple[str, Countable]],
         /,
         *,
         threads: int | None = None,
@@ -217,6 +219,8 @@ def iterate(
 ) -> Results[Any]: ...
 def is_image_name(path: Path, /) -> bool: ...
 def load(data: Buffer, file: str | None, /) -> Counts: ...
+def failures(number: int, /) -> Counts: ...
+def ndjson(file: bytes, counts: Counts | None, error: bytes, folder: bytes, /) -> bytes: ...
 def batch(
     context: Context,
     tensor: Any,
