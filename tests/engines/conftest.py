@@ -1,3 +1,5 @@
+import shutil
+
 import local
 import pytest
 from data import Inputs
@@ -11,6 +13,8 @@ def inputs(tmp_path_factory):
 @pytest.fixture(scope="module", params=local.ENGINES)
 def engine(request):
     """One engine after the other, so that they do not share two cores."""
+    if request.param == "spark" and not shutil.which("java"):
+        pytest.skip("Spark needs Java: run third_party/install.sh engines")
     started = local.ENGINES[request.param]()
     started.open()
     yield started

@@ -25,7 +25,8 @@ def make_files(folder, n, seed=21):
     for i in range(n):
         mode, ending = FORMATS[i % len(FORMATS)]
         size = chance.randrange(1, 60), chance.randrange(1, 60)
-        made = PIL.Image.frombytes(mode, size, chance.randbytes(size[0] * size[1] * len(PIL.Image.new(mode, (1, 1)).getbands())))
+        n_channels = {"L": 1, "P": 1, "RGB": 3, "RGBA": 4}[mode]
+        made = PIL.Image.frombytes(mode, size, chance.randbytes(size[0] * size[1] * n_channels))
         if mode == "P":
             made.putpalette(chance.randbytes(768))
         path = folder / f"d{i % 7} é%20" / f"{i}.{ending}"

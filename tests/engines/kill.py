@@ -58,7 +58,7 @@ def kills(name, n, n_files=1200, seed=None):
         run(engine, inputs, folder / "measured")
         took_s = time.monotonic() - start
         for i in range(n):
-            killer = Killer(engine, chance.uniform(0, took_s), chance)
+            killer = Killer(engine, chance.uniform(0, 0.8 * took_s), chance)
             killer.start()
             try:
                 total = run(engine, inputs, folder / str(i))

@@ -79,6 +79,7 @@ class Spark:
         # A task may fail twice: local mode gives up at the first failure otherwise.
         self.session = (
             SparkSession.builder.master(f"local[{N_WORKERS},3]").config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
             .config("spark.driver.memory", "1g").config("spark.sql.files.maxPartitionBytes", "64k")
             .config("spark.sql.files.openCostInBytes", "1k").getOrCreate()
         )
@@ -117,7 +118,8 @@ class Dask:
 
         self.module = imghist.dask
         self.folder = tempfile.TemporaryDirectory()
-        dask.config.set({"temporary-directory": self.folder.name})
+        # By default a job whose last worker has died waits for ever.
+        dask.config.set({"temporary-directory": self.folder.name, "distributed.scheduler.no-workers-timeout": "30s"})
         self.client = dask.distributed.Client(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=None)
 
     def close(self):

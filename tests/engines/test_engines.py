@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import subprocess
+import sys
 
 import data
 import local
@@ -84,6 +86,19 @@ def test_records_are_rows_for_parquet(engine, inputs, tmp_path):
     assert failed["status"] == "io" and "No such file" in failed["error"] and failed["histogram"] is None
 
 
+def test_ray_totals_of_groups(engine, inputs):
+    """Total is an aggregation of Ray, which gives it the column counts alone."""
+    if not hasattr(engine.module, "Total"):
+        pytest.skip("only Ray has aggregations")
+    engine.ray.data.DataContext.get_current().default_hash_shuffle_parallelism = 2  # 200 by default
+    record = json.loads(inputs.expected("tars")[1])
+    groups = engine.module.count(inputs.tars).groupby("status").aggregate(engine.module.Total()).take_all()
+    totals = {group["status"]: imghist.Counts.from_bytes(group["total"]) for group in groups}
+    assert (totals["ok"].images, totals["ok"].failed) == (record["n_images"], 0)
+    assert totals["ok"]["luma"].sum == record["channels"][-1]["sum"]
+    assert sum(total.failed for total in totals.values()) == record["n_failed"]
+
+
 def test_no_images(engine):
     total = engine.module.total(inputs_of(engine, []))
     assert (total.images, total.failed) == (0, 0)
@@ -120,6 +135,7 @@ def test_a_task_has_one_thread():
         assert len(os.listdir("/proc/self/task")) <= n_before + 1
 
 
+@pytest.mark.skipif(not shutil.which("java"), reason="Spark needs Java: run third_party/install.sh engines")
 def test_spark_bounds_the_bytes_of_a_batch():
     """300 rows of 1 MiB come in batches of at most 64 MiB; by default all would be one batch."""
     spark = local.Spark()
@@ -150,5 +166,5 @@ def test_records_come_in_small_batches(inputs):
 def test_missing_engine_names_the_extra(tmp_path):
     """Importing a module without its engine fails with the name of the package, not later."""
     code = "import sys; sys.modules['ray'] = None; import imghist.ray"
-    done = subprocess.run([os.sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "ray" in done.stderr.splitlines()[-1]

@@ -10,10 +10,11 @@ import tarfile
 
 import pyarrow
 
-from . import Context, Error, Table, _imghist, read_table
+from . import Context, Counts, Error, Table, _imghist
 from . import total as add
 
 BATCH_IMAGES = 64  # records of 64 images have about 1 MiB
+BATCH_BYTES = 64 << 20  # of files in memory, where the engine leaves the choice
 PATHS_PER_TASK = 256
 _TARS = (".tar", ".tar.gz", ".tgz")
 
@@ -87,11 +88,13 @@ def saved_total(counted):
     return pyarrow.table({"counts": pyarrow.array([add(counted).to_bytes()], pyarrow.binary())})
 
 
+def add_saved(a, b):
+    return (Counts.from_bytes(a) + Counts.from_bytes(b)).to_bytes()
+
+
 def saved_results(batch):
-    """The results in records, or the totals that saved_total made."""
-    if "error" in batch.schema.names:
-        return read_table(batch)
-    return (_imghist.load(counts.as_buffer(), None) for counts in batch.column("counts"))
+    """The counts in records, failures included, or the totals that saved_total made."""
+    return (_imghist.load(c.as_buffer(), None) for c in batch.column("counts") if c.is_valid)
 
 
 def slices(paths):

@@ -39,8 +39,9 @@ class Table:
 
     results  an iterable of Counts, such as count_many gives it. An exception, as on_error='record'
              gives it, is a row with file, status and error.
-    saved    True: the column counts has Counts.to_bytes in the first row of each image, so that
-             read_table gives the results again and total adds them up
+    saved    True: the column counts has Counts.to_bytes in the first row of each image, and the
+             total of one failure in rows of exceptions. Their sum is the total of the table, and
+             read_table gives the results again.
 
     Columns: file, status ('ok' or Error.status), error, width, height, channel, the fields of Stats,
     and histogram, a list of 256 uint64. Rows are made while they are read, batch_images images at a time, so memory does not
@@ -72,7 +73,8 @@ def _rows(result, saved):
     """The rows of a result: values in the order of _COLUMNS and _SAVED, None for null."""
     if isinstance(result, BaseException):
         error = (getattr(result, "source", None), getattr(result, "status", "usage"), str(result))
-        return [error + (None,) * (len(_COLUMNS) - 2)]
+        nulls = (None,) * (len(_COLUMNS) - len(error))
+        return [(*error, *nulls, _imghist.failures(1).to_bytes() if saved else None)]
     start = (result.file, "ok", None, result.width, result.height)
     rows = [(*start, plane, *result[plane], result.histogram(plane), None) for plane in result.planes]
     if saved and rows:
@@ -92,7 +94,8 @@ def _batch(names, rows):
             columns.append((n_nulls, [validity], [None, data]))
         else:
             numbers = [0 if v is None else v for v in values] if n_nulls else values
-            columns.append((n_nulls, [validity, struct.pack(f"{len(rows)}{_CODES[code]}", *numbers)], None))
+            data = struct.pack(f"{len(rows)}{_CODES[code]}", *numbers)
+            columns.append((n_nulls, [validity, data], None))
     return len(rows), columns
 
 
@@ -121,12 +124,12 @@ def read_table(table):
     for batch in table.to_batches() if hasattr(table, "to_batches") else [table]:
         names = ("file", "status", "error", "counts")
         for file, status, text, counts in zip(*(batch.column(name) for name in names)):
-            if counts.is_valid:
-                yield _imghist.load(counts.as_buffer(), file.as_py())
-            elif text.is_valid:
+            if text.is_valid:
                 error = _imghist.Error(text.as_py())
                 error.source, error.status = file.as_py(), status.as_py()
                 yield error
+            elif counts.is_valid:
+                yield _imghist.load(counts.as_buffer(), file.as_py())
 
 
 def total(results):

@@ -1,11 +1,4 @@
-"""Counting on Dask: paths of images become a bag of tables of records, or one total.
-
-    import imghist.dask
-    imghist.dask.to_parquet(imghist.dask.count(paths), "records")
-    total = imghist.dask.total(paths)
-
-docs/engines.md has more examples.
-"""
+"""Counting on Dask: paths of images become a bag of tables of records, or one total. Examples: docs/engines.md."""
 
 import os
 
@@ -17,8 +10,6 @@ import pyarrow.parquet
 from . import Counts, _engines
 
 __all__ = ["count", "to_parquet", "total"]
-
-_BATCH_BYTES = 64 << 20
 
 
 def count(paths, *, name="path", image=None, threads=1, **settings):
@@ -45,7 +36,7 @@ def total(images, *, name="path", image=None, threads=1, **settings):
         partial = images.map(_engines.saved_results).map(_engines.add).map(Counts.to_bytes)
     else:
         partial = _map(_total, images, name, image, threads, settings)
-    return Counts.from_bytes(partial.fold(_add, split_every=16).compute())
+    return Counts.from_bytes(partial.fold(_engines.add_saved, split_every=16).compute())
 
 
 def _map(function, paths, name, image, threads, settings):
@@ -66,7 +57,7 @@ def _items(part, name, image):
     for path, i in part:
         with pyarrow.parquet.ParquetFile(path) as file:
             group = file.metadata.row_group(i)
-            n = max(1, _BATCH_BYTES * group.num_rows // max(1, group.total_byte_size))
+            n = max(1, _engines.BATCH_BYTES * group.num_rows // max(1, group.total_byte_size))
             for batch in file.iter_batches(n, [i], [name, image]):
                 yield from _engines.items(batch, name, image)
 
@@ -78,10 +69,6 @@ def _records(part, *arguments):
 
 def _total(part, *arguments):
     return [_engines.add(_engines.results(_items(part, *arguments[:2]), *arguments[2:])).to_bytes()]
-
-
-def _add(a, b):
-    return (Counts.from_bytes(a) + Counts.from_bytes(b)).to_bytes()
 
 
 def _write(tables, folder, i):

@@ -1,12 +1,4 @@
-"""Counting on Ray: datasets of images become datasets of records, or one total.
-
-    import imghist.ray
-    records = imghist.ray.count(paths)
-    records.write_parquet("records")
-    total = imghist.ray.total(paths)
-
-docs/engines.md has more examples.
-"""
+"""Counting on Ray: datasets of images become datasets of records, or one total. Examples: docs/engines.md."""
 
 import pyarrow
 import ray.data
@@ -44,13 +36,13 @@ class Total(AggregateFnV2):
     """The total of records, by group if you like, as bytes for imghist.Counts.from_bytes."""
 
     def __init__(self, alias_name="total"):
-        super().__init__(alias_name, lambda: _imghist.failures(0).to_bytes(), on=None, ignore_nulls=False)
+        super().__init__(alias_name, lambda: _imghist.failures(0).to_bytes(), on="counts", ignore_nulls=True)
 
     def aggregate_block(self, block):
         return _engines.add(_engines.saved_results(BlockAccessor.for_block(block).to_arrow())).to_bytes()
 
     def combine(self, current_accumulator, new):
-        return (Counts.from_bytes(current_accumulator) + Counts.from_bytes(new)).to_bytes()
+        return _engines.add_saved(current_accumulator, new)
 
 
 def _map(function, images, name, image, threads, settings):

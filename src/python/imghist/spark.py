@@ -1,12 +1,4 @@
-"""Counting on Spark: DataFrames of images become DataFrames of records, or one total.
-
-    import imghist.spark
-    photos = spark.read.format("binaryFile").load("photos")
-    imghist.spark.count(photos).write.parquet("records")
-    total = imghist.spark.total(photos)
-
-docs/engines.md has more examples.
-"""
+"""Counting on Spark: DataFrames of images become DataFrames of records, or one total. Examples: docs/engines.md."""
 
 import functools
 
@@ -18,7 +10,6 @@ from . import Counts, _engines
 __all__ = ["count", "total"]
 
 _BATCH_RECORDS = 128
-_BATCH_BYTES = 64 << 20
 
 
 def count(images, *, name="path", image=None, threads=1, **settings):
@@ -46,11 +37,11 @@ def total(images, *, name="path", image=None, threads=1, **settings):
 
 def _map(function, schema, images, name, image, threads, settings):
     conf = images.sparkSession.conf
-    for key, limit in (("maxRecordsPerBatch", _BATCH_RECORDS), ("maxBytesPerBatch", _BATCH_BYTES)):
+    for key, limit in (("maxRecordsPerBatch", _BATCH_RECORDS), ("maxBytesPerBatch", _engines.BATCH_BYTES)):
         conf.set("spark.sql.execution.arrow." + key, str(limit))
     is_saved = function is _total and "counts" in images.columns
     if is_saved:
-        images = images.select("file", "status", "error", "counts")
+        images = images.select("counts")
     else:
         image = "content" if image is None and "content" in images.columns else image
         images = images.select(*([name] if image is None else [name, image]))
