@@ -1,7 +1,7 @@
 #!/bin/sh
-# install.sh [build] [formats] [test] [fuzz] [ci] [package] [python] [engines] [emulate]: installs the packages that the named groups need
-# and this machine lacks, from the distribution. Without a group: build. The network is used only if something
-# is missing. A question mark makes a group optional: 'formats?' lists what is missing and goes on.
+# install.sh [build] [formats] [test] [fuzz] [ci] [package] [python] [engines] [emulate]: installs the packages that the
+# named groups need and this machine lacks, from the distribution. Without a group: build. The network is used only if
+# something is missing. A question mark makes a group optional: 'formats?' lists what is missing and goes on.
 #
 # The script checks each need itself (finds a header, runs a tool) and not its package, so things installed by
 # hand count. It installs on Debian, Ubuntu and their derivatives; on other systems it prints the command to run.

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import json
 import os
 import pathlib
 import random

@@ -3,6 +3,7 @@
 Each run must give the total and the records of the run without a kill, or raise. Prints how each ended.
 """
 
+import json
 import pathlib
 import random
 import sys
@@ -64,8 +65,10 @@ def kills(name, n, n_files=1200, seed=None):
                 total = run(engine, inputs, folder / str(i))
             except Exception as e:
                 how = f"failed: {type(e).__name__}"
-                loud += killer.has_killed
                 assert killer.has_killed, e
+                loud += 1
+                engine.close()  # it may have lost its workers
+                engine.open()
             else:
                 how = "right"
                 assert data.comparable(local.read_records(folder / str(i))) == lines
@@ -81,12 +84,12 @@ def kills(name, n, n_files=1200, seed=None):
 
 
 def counts_of(total_line):
-    record = data.json.loads(total_line)
+    record = json.loads(total_line)
     return record["n_images"], record["n_failed"]
 
 
 def folder_of(total_line):
-    return data.json.loads(total_line).get("folder", "")
+    return json.loads(total_line).get("folder", "")
 
 
 if __name__ == "__main__":

@@ -94,7 +94,8 @@ class Spark:
             return reader.load(str(inputs.loose)), {}
         if form == "parquet":
             return self.session.read.parquet(str(inputs.parquet)), {"image": "bytes"}
-        rows = self.session.sparkContext.parallelize([(p,) for p in getattr(inputs, form)], 8)
+        paths = getattr(inputs, form)
+        rows = self.session.sparkContext.parallelize([(p,) for p in paths], max(8, len(paths) // 256))
         return self.session.createDataFrame(rows, "path string"), {}
 
     def save(self, records, folder):

@@ -5,7 +5,7 @@ import ray.data
 from ray.data.aggregate import AggregateFnV2
 from ray.data.block import BlockAccessor
 
-from . import Counts, _engines, _imghist
+from . import _engines, _imghist
 
 __all__ = ["Total", "count", "total"]
 
