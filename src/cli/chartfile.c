@@ -40,7 +40,9 @@ static bool ends_in(const char *path, const char *ending)
 enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look, bool is_svg,
                               struct ih_charts **charts, struct ih_error *err)
 {
-    static const char *const others[] = {".gif", ".pdf", ".tif", ".tiff", ".webp", ".ps", ".eps"};
+    static const char *const others[] = {".gif",  ".pdf", ".tif",   ".tiff", ".webp",
+                                         ".ps",   ".eps", ".csv",   ".json", ".ndjson",
+                                         ".html", ".htm", ".jsonl", ".txt",  ".xlsx"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (ends_in(path, others[i]))
             return ih_error_set(err, IH_USAGE,

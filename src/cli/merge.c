@@ -112,7 +112,7 @@ enum ih_status ih_merge_take(struct ih_merge *m, const struct ih_input *input,
         if (has_images)
             return IH_OK;
     }
-    m->n_in_folder += input->folder == IH_FOLDER_WITHIN;
+    m->n_in_folder = input->folder == IH_FOLDER_WITHIN ? m->n_in_folder + 1 : 0;
     if (result->status == IH_CONFLICT) {
         *err = result->error;
         return err->status;

@@ -22,7 +22,7 @@ struct ih_merge {
     const char *why_not_mixed;         /* the error for totals beside single images; NULL: none */
     bool is_resumed;                   /* records of one shard are no part of a set of shards */
 
-    uint64_t n_in_folder; /* images of the folder that is being walked */
+    uint64_t n_in_folder; /* images of the folder that is being walked, or of the archive */
     bool has_totals;      /* among the results; from result files */
 
     bool has_images, has_ended;

@@ -171,6 +171,7 @@ static void begin_result(const struct ih_pipeline_options *options, const struct
     result->path = input->path;
     result->region = options->select.region ? options->select.region->text : NULL;
     result->mask = options->select.mask;
+    result->mask_hash = options->select.one_mask ? options->select.one_mask->hash : 0;
     result->sample_range = options->decode.sample_range;
     result->alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
 }

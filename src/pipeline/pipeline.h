@@ -20,12 +20,12 @@
 #include "jpeg_gpu/offload.h"
 #include "pipeline/selection.h"
 
-/* Where an input is in the walk of a named folder. */
+/* Where an input is in the walk of a named folder, or in a named archive. */
 enum ih_folder {
     IH_FOLDER_NONE,
     IH_FOLDER_WITHIN,
-    IH_FOLDER_ENDS /* no input, but the end of the walk: path is the folder's, and error says that
-                      it has no images */
+    IH_FOLDER_ENDS /* no input, but the end of the walk: path is the folder's, and error (of an
+                      archive, the result) says that it has no images */
 };
 
 /* One file, or the bytes of one. */
