@@ -414,6 +414,8 @@ static enum ih_status check_run(const struct ih_options *o, struct ih_error *err
         return ih_error_set(err, IH_USAGE,
                             "--chart-format: is for a directory of charts; the name of a file "
                             "tells its format");
+    if (o->chart.title && !o->chart_path) /* looks may be given without a chart, for an alias */
+        return ih_error_set(err, IH_USAGE, "--title: only for charts; add --chart=FILE");
     if (o->chart.title && o->chart_path && !o->chart.format)
         return ih_error_set(err, IH_USAGE,
                             "--title: one title for many charts: name one file, as in "

@@ -280,6 +280,36 @@ fails_after() {
   [ "$(wc -l <out.txt)" -eq 4 ]
 }
 
+@test "archive: without images it fails like a folder without images" {
+  echo text >notes.txt
+  tar cf none.tar notes.txt
+  dot a.pgm
+  tar cf one.tar notes.txt a.pgm
+  damaged bad.png
+  tar cf bad.tar bad.png
+  mkdir empty walked
+  cp none.tar walked/
+  imghist none.tar one.tar empty bad.tar none.tar --csv=images
+  assert_status 1
+  [ "$(grep -c 'error,no images in this archive' <<<"$output")" -eq 2 ] || fail "archives"
+  [ "$(grep -c 'error,no images in this folder' <<<"$output")" -eq 1 ] || fail "folder"
+  assert_output_has "one.tar/a.pgm,ok"
+  assert_output_has "bad.tar/bad.png,error,damaged PNG"
+  assert_stderr_has "4 of 5 inputs failed"
+  imghist - --csv <none.tar
+  assert_fails 1 "-: no images in this archive"
+  imghist_ok one.tar one.tar --csv
+  imghist walked --csv # in a walk the folder fails
+  assert_fails 1 "walked: no images in this folder"
+  refute_stderr_has "this archive"
+  for part in 1 2; do imghist_ok none.tar one.tar --shard=$part/2 --ndjson; done
+  imghist none.tar one.tar --resume -o r.ndjson
+  cp r.ndjson whole
+  head -c 300 whole >r.ndjson
+  imghist none.tar one.tar --resume -o r.ndjson
+  cmp r.ndjson whole
+}
+
 @test "archive: with --raw an archive is samples, and an output is no input" {
   has_archives
   imghist_ok --raw=1 --csv=stats three.tar
