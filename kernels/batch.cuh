@@ -48,7 +48,7 @@ static inline bool batch_args_valid(const struct ih_gpu_batch_args *args)
            m->clip_low < m->clip_high && m->clip_high <= 255 && args->plan <= IH_GPU_BATCH_PLANS;
 }
 
-/* Everything but n_items and parts. */
+/* Fills in all fields but n_items and parts. */
 static inline void batch_job_make(const struct ih_gpu_batch_args *args, struct batch_job *job)
 {
     const bool has_colour = args->n_channels >= 3;
@@ -88,8 +88,8 @@ static inline uint64_t batch_largest(const struct ih_gpu_batch_args *args)
 }
 
 /*
- * In how many parts to divide images of n_pixels, so that n_blocks blocks end soonest. A part costs
- * its pixels, and as much again as overhead_pixels for its tables.
+ * The number of parts of an image of n_pixels with which n_blocks blocks end soonest. A part costs
+ * its pixels, plus overhead_pixels for its tables.
  */
 static inline uint32_t batch_parts(uint32_t n_images, uint64_t n_pixels, uint32_t n_blocks,
                                    uint64_t overhead_pixels)
@@ -141,24 +141,6 @@ __device__ inline void batch_part(const struct batch_job &job, uint32_t n, uint3
     const uint32_t each = n / job.parts, n_longer = n % job.parts;
     *begin = part * each + min(part, n_longer);
     *end = *begin + each + (part < n_longer);
-}
-
-__device__ inline uint32_t batch_luma(const struct batch_job &job, uint32_t r, uint32_t g,
-                                      uint32_t b)
-{
-    const struct ih_gpu_measures &m = job.measures;
-    return (r * m.luma_red + g * m.luma_green + b * m.luma_blue + 32768) >> 16;
-}
-
-/* Adds one pixel to the thread's joint clip counts. */
-__device__ inline void batch_clip(const struct batch_job &job, uint32_t r, uint32_t g, uint32_t b,
-                                  uint32_t (&clip)[IH_CLIP_COUNTS])
-{
-    const uint32_t least = min(r, min(g, b)), most = max(r, max(g, b));
-    clip[0] += least <= job.measures.clip_low;
-    clip[1] += most >= job.measures.clip_high;
-    clip[2] += most <= job.measures.clip_low;
-    clip[3] += least >= job.measures.clip_high;
 }
 
 /* Where the counts of a channel go: planes are red, green, blue. */

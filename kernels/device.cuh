@@ -82,21 +82,21 @@ __device__ inline const uint8_t *ih_edge_pixel(const struct ih_job &job, uint32_
     return job.d_pixels + (size_t)pixel * CHANNELS;
 }
 
-__device__ inline uint32_t ih_luma(const struct ih_job &job, uint32_t r, uint32_t g, uint32_t b)
+__device__ inline uint32_t ih_luma(const struct ih_gpu_measures &m, uint32_t r, uint32_t g,
+                                   uint32_t b)
 {
-    const struct ih_gpu_measures &m = job.measures;
     return (r * m.luma_red + g * m.luma_green + b * m.luma_blue + 32768) >> 16;
 }
 
 /* Adds one pixel to the thread's joint clip counts. */
-__device__ inline void ih_clip_pixel(const struct ih_job &job, uint32_t r, uint32_t g, uint32_t b,
-                                     uint32_t (&clip)[IH_CLIP_COUNTS])
+__device__ inline void ih_clip_pixel(const struct ih_gpu_measures &m, uint32_t r, uint32_t g,
+                                     uint32_t b, uint32_t (&clip)[IH_CLIP_COUNTS])
 {
     const uint32_t least = min(r, min(g, b)), most = max(r, max(g, b));
-    clip[0] += least <= job.measures.clip_low;
-    clip[1] += most >= job.measures.clip_high;
-    clip[2] += most <= job.measures.clip_low;
-    clip[3] += least >= job.measures.clip_high;
+    clip[0] += least <= m.clip_low;
+    clip[1] += most >= m.clip_high;
+    clip[2] += most <= m.clip_low;
+    clip[3] += least >= m.clip_high;
 }
 
 /* The i-th joint clip count in *totals. */

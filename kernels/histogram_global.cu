@@ -37,8 +37,9 @@ __global__ void __launch_bounds__(IH_GLOBAL_THREADS)
         for (int c = 0; c < CHANNELS; c++)
             value[c] = job.d_pixels[i * CHANNELS + c];
         if (CHANNELS >= 3) {
-            value[PLANES - 1] = ih_luma(job, value[0], value[1 % PLANES], value[2 % PLANES]);
-            ih_clip_pixel(job, value[0], value[1 % PLANES], value[2 % PLANES], clip);
+            value[PLANES - 1] =
+                ih_luma(job.measures, value[0], value[1 % PLANES], value[2 % PLANES]);
+            ih_clip_pixel(job.measures, value[0], value[1 % PLANES], value[2 % PLANES], clip);
         }
         for (int p = 0; p < PLANES; p++) {
             atomicAdd(&job.d_totals->bins[ih_totals_plane(CHANNELS, p)][value[p]], 1ull);

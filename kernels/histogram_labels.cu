@@ -4,7 +4,7 @@
  * The idea. A block has one table in shared memory for each label, and each pixel adds to the table
  * of its label. More labels than fit are counted in several passes over the image, by different
  * blocks; the later passes mostly read from the L2 cache. Without labels the same tables are
- * copies: each thread of a warp adds to another one, which keeps similar neighbours apart.
+ * copies: each thread of a warp adds to a different one, which keeps similar neighbours apart.
  *
  * A thread reads one pixel at a time, byte by byte, from wherever the strides say. Neighbouring
  * threads read neighbouring pixels of a row, so planes and packed pixels are read in full lines.
@@ -51,8 +51,8 @@ __device__ inline void count_pixel(const struct batch_job &job, const uint8_t *d
     const uint32_t r = sample[0], g = sample[CHANNELS < 3 ? 0 : 1],
                    b = sample[CHANNELS < 3 ? 0 : 2];
     if (job.has_luma)
-        atomicAdd(&s_table[CHANNELS * IH_GPU_BINS + batch_luma(job, r, g, b)], 1u);
-    batch_clip(job, r, g, b, clip);
+        atomicAdd(&s_table[CHANNELS * IH_GPU_BINS + ih_luma(job.measures, r, g, b)], 1u);
+    ih_clip_pixel(job.measures, r, g, b, clip);
     for (int i = 0; i < IH_CLIP_COUNTS; i++)
         if (clip[i] > 0)
             atomicAdd(&s_clips[i], 1u);

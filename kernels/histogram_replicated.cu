@@ -102,8 +102,9 @@ static __device__ inline void count_edge(const struct counting &c, const struct 
             count_byte(s_column + plane_offset<COPIES>(plane), pixel[plane], 0);
         if (CHANNELS >= 3) {
             const uint32_t r = pixel[0], g = pixel[1 % CHANNELS], b = pixel[2 % CHANNELS];
-            count_byte(s_column + plane_offset<COPIES>(CHANNELS), ih_luma(job, r, g, b), 0);
-            ih_clip_pixel(job, r, g, b, clip);
+            count_byte(s_column + plane_offset<COPIES>(CHANNELS), ih_luma(job.measures, r, g, b),
+                       0);
+            ih_clip_pixel(job.measures, r, g, b, clip);
         }
     }
 }

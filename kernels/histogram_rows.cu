@@ -35,8 +35,8 @@ __global__ void __launch_bounds__(IH_ROWS_THREADS)
             atomicAdd(&s_table[c][pixel[c]], 1u);
         if (CHANNELS >= 3) {
             const uint32_t r = pixel[0], g = pixel[1 % CHANNELS], b = pixel[2 % CHANNELS];
-            atomicAdd(&s_table[ih_planes(CHANNELS) - 1][ih_luma(job, r, g, b)], 1u);
-            ih_clip_pixel(job, r, g, b, clip);
+            atomicAdd(&s_table[ih_planes(CHANNELS) - 1][ih_luma(job.measures, r, g, b)], 1u);
+            ih_clip_pixel(job.measures, r, g, b, clip);
         }
     }
 

@@ -35,8 +35,8 @@ static __device__ void count_pixel(const struct ih_job &job, const uint8_t *pixe
         atomicAdd(&s_table[c][pixel[c]], 1u);
     if (CHANNELS >= 3) {
         const uint32_t r = pixel[0], g = pixel[1], b = pixel[2];
-        atomicAdd(&s_table[CHANNELS][ih_luma(job, r, g, b)], 1u);
-        ih_clip_pixel(job, r, g, b, clip);
+        atomicAdd(&s_table[CHANNELS][ih_luma(job.measures, r, g, b)], 1u);
+        ih_clip_pixel(job.measures, r, g, b, clip);
     }
 }
 

@@ -118,8 +118,9 @@ static __device__ inline void count_edge(const struct counting &c, const struct 
         ih_ycc_pixel(&job.image, H, V, job.first_edge + i % width, job.first_row + i / width, rgb);
         for (int plane = 0; plane < 3; plane++)
             count_byte(s_column + plane_offset<COPIES>(plane), rgb[plane], 0);
-        count_byte(s_column + plane_offset<COPIES>(3), ih_luma(job.job, rgb[0], rgb[1], rgb[2]), 0);
-        ih_clip_pixel(job.job, rgb[0], rgb[1], rgb[2], clip);
+        count_byte(s_column + plane_offset<COPIES>(3),
+                   ih_luma(job.job.measures, rgb[0], rgb[1], rgb[2]), 0);
+        ih_clip_pixel(job.job.measures, rgb[0], rgb[1], rgb[2], clip);
     }
 }
 

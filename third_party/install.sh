@@ -37,6 +37,8 @@ test|tool script|is the terminal of the tests|bsdutils|util-linux|util-linux|uti
 test|tool jq|reads JSON in the tests|jq|jq|jq|jq|jq|jq
 test|tool zstd|compresses archives in the tests|zstd|zstd|zstd|zstd|zstd|zstd
 test|tool djpeg|decodes irregular JPEG files for comparison in the tests|libjpeg-turbo-progs|libjpeg-turbo-utils|=|libjpeg-turbo|libjpeg-turbo-utils|=
+test|tool parallel|runs shards in the tests|parallel|parallel|parallel|gnu_parallel|parallel|parallel
+ci|tool sbatch|runs shards on a Slurm cluster of one machine in the tests|slurmctld slurmd slurm-client munge|slurm-slurmctld slurm-slurmd slurm munge|-|-|-|-
 ci|tool zsh|completes options in the tests|zsh|zsh|zsh|zsh|zsh|zsh
 ci|tool fish|completes options in the tests|fish|fish|fish|fish|fish|fish
 fuzz ci|tool clang|the second compiler, and the compiler of the fuzzers|clang|clang|clang|clang|clang|llvm

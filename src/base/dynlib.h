@@ -18,6 +18,15 @@
 #define IH_DYNLIB_CHECK(type, name, arguments) \
     _Static_assert(_Generic(&name, type(*) arguments : 1, default : 0), #name);
 
+/* Defines load(type *functions, err), which is ih_dynlib_load for a list and its struct. */
+#define IH_DYNLIB_LOADER(LIST, type, library)                                                \
+    LIST(IH_DYNLIB_CHECK)                                                                    \
+    static enum ih_status load(type *functions, struct ih_error *err)                        \
+    {                                                                                        \
+        static const char *const names[] = {LIST(IH_DYNLIB_NAME)};                           \
+        return ih_dynlib_load(library, names, sizeof names / sizeof *names, functions, err); \
+    }
+
 /* A function of any type, as it is stored. */
 typedef void (*ih_dynlib_function)(void);
 

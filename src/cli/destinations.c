@@ -25,7 +25,7 @@ static void add_destination(struct ih_destinations *d, const struct stat *st)
 /* The format that the name of a file tells; NULL: none. */
 static const struct ih_output *output_of(const char *path)
 {
-    static const char *const others[][2] = {{"txt", "text"}, {"jsonl", "ndjson"}};
+    static const char *const others[][2] = {{"txt", "text"}, {"jsonl", "ndjson"}, {"htm", "html"}};
     const char *name = ih_ending(path);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcasecmp(name, others[i][0]) == 0)
@@ -67,6 +67,15 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
                             "-o: '%.100s' does not tell the format: name it .csv, .json, .ndjson, "
                             ".html or .txt, or write the format first, as in --csv -o FILE",
                             data->path);
+    /* A page of that name opens as text, and text of a page's name as a broken page. */
+    const struct ih_output *named =
+        data->path && *ih_ending(data->path) ? output_of(data->path) : NULL;
+    if (named && named != data->output &&
+        (named == &ih_output_html || data->output == &ih_output_html))
+        return ih_error_set(err, IH_USAGE,
+                            "--%s: '%.100s' has the name of --%s; leave out --%s, or name it .%s",
+                            data->output->name, data->path, named->name, data->output->name,
+                            data->output == &ih_output_text ? "txt" : data->output->name);
     if (data->output->omits_total && o->only_total && !o->compares)
         return ih_error_set(err, IH_USAGE, "--%s: writes each image; leave --total-only out",
                             data->output->name);
@@ -102,6 +111,24 @@ static void find_destinations(const struct ih_options *o, struct ih_destinations
     }
     if (o->chart_path && stat(o->chart_path, &st) == 0)
         add_destination(d, &st);
+}
+
+/* A file that exists, after an option that it could be the value of, and that is no input: after
+ * --html, the page of an earlier run. */
+static enum ih_status check_stray_file(const struct ih_options *o, size_t i, struct ih_error *err)
+{
+    static const char *const no_inputs[] = {"html", "csv", "text"};
+    const char *const path = o->paths[i];
+    const struct ih_output *output = *ih_ending(path) ? output_of(path) : NULL;
+    if (!o->stray_option || i != o->stray_path || !output ||
+        strcmp(output->name, o->stray_option->name) != 0)
+        return IH_OK;
+    for (size_t k = 0; k < sizeof no_inputs / sizeof *no_inputs; k++)
+        if (strcmp(output->name, no_inputs[k]) == 0)
+            return ih_error_set(err, IH_USAGE, "is no image; did you mean --%s%s%.100s?",
+                                output->name,
+                                o->stray_option->value == IH_VALUE_FILE ? "=" : " -o ", path);
+    return IH_OK;
 }
 
 /* A path that is not a file, but could be the value of the option before it. */
@@ -143,6 +170,8 @@ static enum ih_status check_path(const struct ih_options *o, const struct ih_des
     if (!find_input(o->paths[i], &st))
         return errno == ENOENT ? check_stray_value(o, i, err) : IH_OK;
     enum ih_status status = check_input(&st, d, err);
+    if (status == IH_OK)
+        status = check_stray_file(o, i, err);
     if (status == IH_OK && o->chart_path && S_ISREG(st.st_mode))
         status = ih_charts_check_input(&o->chart, o->paths[i], err);
     return status;
@@ -171,7 +200,7 @@ static bool is_same_place(const char *a, const char *b)
 static bool is_chart_name(const char *path)
 {
     char *resolved = path ? ih_outfile_resolve(path) : NULL;
-    const bool is_name = resolved && ih_charts_is_name(resolved);
+    const bool is_name = resolved && ih_ending_is_chart(resolved);
     free(resolved);
     return is_name;
 }

@@ -10,11 +10,11 @@
 #include <string.h>
 
 struct ih_inputs {
-    struct ih_walk *walk;  /* owned */
-    const char *output;    /* of --resume; NULL: inputs are not known by size and time */
-    uint64_t run, files;   /* hashes of all inputs so far; files: with sizes and times */
-    uint64_t n_fetched;    /* from the walk */
-    struct ih_input *held; /* owned; fetched and not given */
+    struct ih_walk *walk;          /* owned */
+    const char *output;            /* of --resume; NULL: sizes and times are not hashed */
+    uint64_t run_hash, files_hash; /* of options and all paths so far; and of sizes and times */
+    uint64_t n_fetched;            /* from the walk */
+    struct ih_input *held;         /* owned; already fetched, still to be returned */
     size_t n_held, next_held, capacity;
 };
 
@@ -33,19 +33,27 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return ih_hash(hash, text ? text : "", text ? strlen(text) + 1 : 0);
 }
 
-/* All options that decide which records a run has and what is in them. */
+/* The values of all options that decide which records a run has and what is in them: those that
+ * choose and read inputs, except where the inputs' names and the part of the run come from. */
 static uint64_t hash_options(const struct ih_options *o)
 {
-    const uint64_t numbers[] = {o->n_shards,          o->clip_low,          o->clip_high,
-                                o->skips_transparent, o->raw_channels,      o->max_pixels,
-                                o->is_lenient,        o->takes_raw_previews};
-    uint64_t hash = hash_text(IH_HASH_START, o->luma->name);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        hash = hash_number(hash, numbers[i]);
-    return hash_text(hash, ih_option_value(o, "where"));
+    static const char *const others[] = {"files-from", "files0-from", "name", "shard", "resume"};
+    uint64_t hash = IH_HASH_START;
+    for (const struct ih_option *row = ih_option_table; row->name; row++) {
+        bool is_hashed = row->group == IH_GROUP_INPUT || row->group == IH_GROUP_COUNTING ||
+                         strcmp(row->name, "where") == 0;
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            is_hashed = is_hashed && strcmp(row->name, others[k]) != 0;
+        if (!is_hashed || !ih_option_is_given(o, row->name))
+            continue;
+        hash = hash_text(hash, row->name);
+        hash = hash_text(hash, ih_option_value(o, row->name));
+    }
+    return hash_number(hash, o->n_shards);
 }
 
-/* Size and time of a file. A folder changes with its files, and the output during the run. */
+/* Adds size and time of a file, but not of a folder, which changes with its files, nor of the
+ * output, which changes during the run. */
 static uint64_t hash_file(uint64_t hash, const struct ih_input *input, const char *output)
 {
     struct stat st, out;
@@ -57,23 +65,24 @@ static uint64_t hash_file(uint64_t hash, const struct ih_input *input, const cha
     return hash_number(hash, (uint64_t)st.st_mtim.tv_nsec);
 }
 
-/* The next input of the walk. The content of standard input is not known before it is read. */
+/* Fetches the next input of the walk. Standard input has no hash: its content is not known before
+ * it is read. */
 static bool fetch(struct ih_inputs *in, struct ih_input *input)
 {
     if (!ih_walk_next(in->walk, input))
         return false;
     in->n_fetched++;
-    in->run = hash_text(in->run, input->path);
+    in->run_hash = hash_text(in->run_hash, input->path);
     if (in->output && !input->is_stdin) {
-        in->files = hash_file(hash_text(in->files, input->path), input, in->output);
-        input->hash = in->files ? in->files : 1;
+        in->files_hash = hash_file(hash_text(in->files_hash, input->path), input, in->output);
+        input->hash = in->files_hash ? in->files_hash : 1; /* 0: no hash */
     }
     return true;
 }
 
 uint64_t ih_inputs_hash(const struct ih_inputs *in)
 {
-    return in->run ? in->run : 1;
+    return in->run_hash ? in->run_hash : 1;
 }
 
 /* ---- inputs ---- */
@@ -85,8 +94,8 @@ enum ih_status ih_inputs_open(const struct ih_options *options, struct ih_inputs
     struct ih_inputs *in = calloc(1, sizeof *in);
     if (!in)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    in->run = hash_options(options);
-    in->files = hash_number(in->run, options->shard);
+    in->run_hash = hash_options(options);
+    in->files_hash = hash_number(in->run_hash, options->shard);
     in->output = options->resume_path;
     *inputs = in;
     return ih_walk_open(&sources, &in->walk, err);
@@ -133,8 +142,10 @@ static enum ih_status hold(struct ih_inputs *in, const struct ih_input **input,
     return IH_OK;
 }
 
-/* Finds the input of a record, which must agree in all that the hash covers; fetches inputs up to
- * there. *n_in_folder: of the inputs so far. *input: NULL if it differs. */
+/* Finds the input of a record; fetches inputs up to there.
+ *
+ * *n_in_folder   becomes 1 once the folder that is being walked has a record
+ * *input         NULL if the record's hash is not that of the input */
 static enum ih_status find(struct ih_inputs *in, const struct ih_result *r, uint64_t *n_in_folder,
                            const struct ih_input **input, struct ih_error *err)
 {
@@ -152,7 +163,7 @@ static enum ih_status find(struct ih_inputs *in, const struct ih_result *r, uint
     return IH_OK;
 }
 
-/* The first inputs of the run are done. */
+/* Forgets held inputs: the first n_inputs of the run are done. */
 static void drop_done(struct ih_inputs *in, uint64_t n_inputs)
 {
     const size_t n = in->n_held - (size_t)(in->n_fetched - n_inputs);
@@ -162,25 +173,28 @@ static void drop_done(struct ih_inputs *in, uint64_t n_inputs)
     memmove(in->held, in->held + n, in->n_held * sizeof *in->held);
 }
 
-/* Whether a file without a record that agrees may be cut to nothing: it is empty, a cut first line,
- * or the end of a run without inputs. status: of reading its first line. */
-static bool is_nothing(const struct ih_source *src, const struct ih_records *records,
-                       enum ih_status status, const struct ih_result *first)
+/* Whether a file without a record that agrees records no input, so that the run may begin anew: it
+ * is empty, a torn first line, or the end of a run without inputs. status: of reading its first
+ * line. */
+static bool has_no_inputs(const struct ih_source *src, const struct ih_records *records,
+                          enum ih_status status, const struct ih_result *first_record)
 {
     static const char start[] = "{\"schema\":\"imghist/";
     char head[sizeof start - 1];
     uint64_t ignored;
-    const bool is_cut = !ih_records_offset(records, &ignored);
+    const bool is_torn = !ih_records_offset(records, &ignored);
     if (status == IH_OK)
-        return !first || first->is_end || (is_cut && first->inputs_hash) ||
-               (first->is_total && first->n_images == 0 && first->n_failed == 0);
+        return !first_record || first_record->is_end || (is_torn && first_record->inputs_hash) ||
+               (first_record->is_total && first_record->n_images == 0 &&
+                first_record->n_failed == 0);
     const size_t n = ih_source_read_at(src, 0, head, sizeof head);
-    return is_cut && memcmp(head, start, n) == 0;
+    return is_torn && memcmp(head, start, n) == 0;
 }
 
 /*
- * Reads records as long as they agree. An archive has several, and is done if a later input has
- * one, or with the record of its own failure; that of an image is the only one.
+ * Reads records as long as they agree. An input is done with the record that has its path. An
+ * archive and a file of several images have records of other paths before it, or none of their own:
+ * they are also done if a later input has a record.
  */
 static enum ih_status read_prefix(struct ih_inputs *in, struct ih_source *src,
                                   struct ih_records *records, struct ih_resume_point *point,
@@ -195,7 +209,7 @@ static enum ih_status read_prefix(struct ih_inputs *in, struct ih_source *src,
             status = find(in, r, &n_in_folder, &input, err);
         if (status != IH_OK && status != IH_CORRUPT)
             return status;
-        if (!input && is_first && !is_nothing(src, records, status, r))
+        if (!input && is_first && !has_no_inputs(src, records, status, r))
             return ih_error_set(err, IH_CONFLICT,
                                 "holds no --resume run of these inputs and options; remove it to "
                                 "begin anew");

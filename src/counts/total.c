@@ -53,6 +53,11 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
         return ih_error_set(err, IH_USAGE, "counted with %s %.80s, the others with %.80s", kind,
                             own ? own : "none", *others ? others : "none");
     }
+    if (m->mask_hash && r->mask_hash && m->mask_hash != r->mask_hash)
+        return ih_error_set(err, IH_USAGE, "counted with another mask of the same name, %.80s",
+                            r->mask ? r->mask : "");
+    if (r->mask_hash)
+        m->mask_hash = r->mask_hash;
     m->has_selection = true;
     snprintf(m->region, sizeof m->region, "%s", r->region ? r->region : "");
     snprintf(m->mask, sizeof m->mask, "%s", r->mask ? r->mask : "");
@@ -92,6 +97,7 @@ static void add_description(struct ih_total *t, const struct ih_result *r)
         snprintf(t->version, sizeof t->version, "%s", version);
     else if (strcmp(t->version, version) != 0)
         t->version[0] = '\0';
+    ih_extremes_join(&t->extremes, r->info.extremes);
     t->not_applied |= r->info.not_applied;
     if (t->not_applied & IH_NOT_APPLIED_UNKNOWN)
         t->not_applied = IH_NOT_APPLIED_UNKNOWN;
@@ -160,9 +166,11 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
         out->sample_range = m->range;
         out->region = *m->region ? m->region : NULL;
         out->mask = *m->mask ? m->mask : NULL;
+        out->mask_hash = m->mask_hash;
         out->version = t->version;
     }
     out->info.not_applied = t->not_applied;
+    out->info.extremes = t->extremes;
     struct ih_histogram *h = &out->histogram;
     *h = t->sum;
     h->n_channels = n_channels;

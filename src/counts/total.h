@@ -22,6 +22,7 @@ struct ih_measurement {
     enum ih_alpha alpha;                                     /* IH_ALPHA_EITHER: any */
     bool has_selection;                                      /* false: any region and mask */
     char region[IH_REGION_TEXT_MAX], mask[IH_MASK_NAME_MAX]; /* "": none */
+    uint64_t mask_hash;                                      /* 0: any */
     bool has_range;                                          /* false: any range */
     struct ih_sample_range range;
 };
@@ -47,6 +48,7 @@ struct ih_total {
     struct ih_measurement measurement;
     bool has_colour, has_alpha;
     unsigned not_applied;         /* of any image */
+    struct ih_extremes extremes;  /* of the images that have some */
     char version[IH_VERSION_MAX]; /* of all images; "": they differ */
     uint64_t n_images, n_failed;
     struct ih_histogram sum; /* red, green, blue and alpha, gray images in the first three */

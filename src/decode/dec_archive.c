@@ -13,6 +13,7 @@
 #include "decode/archive.h"
 
 #include "base/dynlib.h"
+#include "decode/recognise.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -21,6 +22,8 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char utf_8[] = "C.UTF-8";
 
 /* The functions of libarchive that are called. */
 #define ARCHIVE_CALLS(F)                                                           \
@@ -48,11 +51,10 @@
     F(int, archive_entry_size_is_set, (struct archive_entry *))                    \
     F(int, archive_entry_is_encrypted, (struct archive_entry *))
 
-ARCHIVE_CALLS(IH_DYNLIB_CHECK)
 struct archive_calls {
     ARCHIVE_CALLS(IH_DYNLIB_MEMBER)
 };
-static const char *const call_names[] = {ARCHIVE_CALLS(IH_DYNLIB_NAME)};
+IH_DYNLIB_LOADER(ARCHIVE_CALLS, struct archive_calls, IH_SONAME_archive)
 
 /*
  * A bomb: more than EXPANSION_MAX bytes for each byte of the archive, once it is past
@@ -98,15 +100,10 @@ struct archive_state {
     struct ih_error error; /* of opening the archive, of reading the source, or a limit */
 };
 
-static enum ih_status load(struct archive_calls *calls, struct ih_error *err)
-{
-    return ih_dynlib_load(IH_SONAME_archive, call_names, sizeof call_names / sizeof *call_names,
-                          calls, err);
-}
-
 static enum ih_status prepare(struct ih_error *err)
 {
     struct archive_calls calls;
+    setlocale(LC_CTYPE, utf_8); /* the sandbox opens no files, also not those of a locale */
     return load(&calls, err);
 }
 
@@ -255,6 +252,7 @@ static la_ssize_t read_head(struct archive_state *s)
 static void judge(struct archive_state *s, struct archive_entry *entry, const char *name,
                   uint64_t size_bytes, struct ih_error *err)
 {
+    struct ih_source head = {.is_open = false};
     if (!name)
         ih_error_set(err, IH_CORRUPT, "the name of this member leads out of the archive");
     else if (strlen(name) > IH_MEMBER_NAME_MAX)
@@ -271,9 +269,11 @@ static void judge(struct archive_state *s, struct archive_entry *entry, const ch
     else if (s->n_head == 0)
         ih_error_set(err, IH_UNKNOWN, "cannot decode: the file is empty");
     else if (ih_archive_probe(s->head, s->n_head) == IH_ARCHIVE_TAR ||
-             !ih_decode_is_image(s->head, s->n_head))
-        ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
-    else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
+             !ih_decode_is_image(s->head, s->n_head)) {
+        ih_source_open_memory(&head, s->head, s->n_head);
+        if (ih_recognise(&head, err) == IH_OK)
+            ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
+    } else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
         ih_error_set(err, IH_LIMIT, "too large"); /* the other side knows by how much */
 }
 
@@ -345,7 +345,6 @@ static enum ih_status read_frames(void *state, uint8_t *bytes, size_t capacity, 
     struct archive_state *s = state;
     struct output out = {bytes, 0, capacity};
     (void)err;
-    /* libarchive converts names to the locale's encoding, and would replace what that lacks. */
     const locale_t before = s->locale ? uselocale(s->locale) : (locale_t)0;
     while (!s->is_at_end && capacity - out.n >= ROW_BYTES) {
         if (s->is_in_member)
@@ -375,6 +374,19 @@ static void close_archive(void *state)
     if (s->locale)
         freelocale(s->locale);
     free(s);
+}
+
+/* libarchive converts names that are marked as UTF-8 to the locale's encoding. In UTF-8 it also
+ * normalizes them. Where the encoding lacks a character, the name in a tar file stays as it is, but
+ * that in a zip file is lost. */
+static locale_t locale_of_names(struct ih_source *src)
+{
+    const uint8_t *head;
+    size_t size = 0;
+    struct ih_error ignored = {0};
+    const bool is_zip = ih_source_peek(src, IH_PROBE_BYTES, &head, &size, &ignored) == IH_OK &&
+                        ih_archive_probe(head, size) == IH_ARCHIVE_ZIP;
+    return newlocale(LC_CTYPE_MASK, is_zip ? utf_8 : "C", (locale_t)0);
 }
 
 static enum ih_status open_libarchive(struct archive_state *s, struct ih_error *err)
@@ -407,7 +419,7 @@ static enum ih_status open_archive(struct ih_source *src, const struct ih_decode
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->src = src;
-    s->locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    s->locale = locale_of_names(src);
     s->is_pipe = !ih_source_size_left(src, &n_bytes);
     s->member_bytes_max = options->budget ? options->budget->size_bytes : UINT64_MAX;
     enum ih_status status = load(&s->lib, err);

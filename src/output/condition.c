@@ -90,6 +90,7 @@ static enum ih_status advance(struct parser *p)
         p->n = c != '(' && c != ')' && p->at[1] == '=' ? 2 : 1;
     } else {
         return fail(p, strchr("&|", c) ? "write and, or, not"
+                       : c == '%'      ? "write a percentage without a blank, as in 5%"
                                        : "not a field, number, quoted text or operator");
     }
     return IH_OK;
@@ -139,6 +140,13 @@ static enum ih_status parse_field(struct parser *p, struct operand *out)
             return advance(p);
         }
     char what[IH_MESSAGE_MAX];
+    for (unsigned i = 0; i < IH_N_COMPARISON_FIELDS && p->fields == &ih_record_fields; i++)
+        if (is_word(p, ih_comparison_fields.types[i].name)) {
+            snprintf(what, sizeof what,
+                     "'%.*s' compares two inputs: use it with --diff and --fail-if", (int)p->n,
+                     p->at);
+            return fail(p, what);
+        }
     snprintf(what, sizeof what, "no field '%.*s'; %s", p->n > 40 ? 40 : (int)p->n, p->at,
              p->fields->which);
     return fail(p, what);

@@ -20,12 +20,12 @@
 #include "jpeg_gpu/offload.h"
 #include "pipeline/selection.h"
 
-/* Where an input is in the walk of a named folder. */
+/* Where an input is in the walk of a named folder, or in a named archive. */
 enum ih_folder {
     IH_FOLDER_NONE,
     IH_FOLDER_WITHIN,
-    IH_FOLDER_ENDS /* no input, but the end of the walk: path is the folder's, and error says that
-                      it has no images */
+    IH_FOLDER_ENDS /* no input, but the end of the walk: path is the folder's, and error (of an
+                      archive, the result) says that it has no images */
 };
 
 /* One file, or the bytes of one. */
@@ -51,7 +51,8 @@ struct ih_pipeline_options {
      * to n_idle_cores. */
     struct ih_decode_options decode;
     const struct ih_remote_decoders *remote_decoders; /* borrowed; NULL: decode in this process */
-    const struct ih_remote_decoders *archive_readers; /* borrowed; NULL: archives are no inputs */
+    bool reads_archives;                              /* false: archives are no inputs */
+    const struct ih_remote_decoders *archive_readers; /* borrowed; NULL: read in this process */
     struct ih_budget *member_budget; /* borrowed; of members in memory; NULL: no limit */
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;
@@ -63,6 +64,7 @@ struct ih_pipeline_options {
     struct ih_selection_options select; /* not with raw samples; needs IH_JPEG_CPU */
     /* Recognises result files, whose records are results (result.h); NULL: they are no inputs. */
     bool (*is_result_file)(const uint8_t *head, size_t size_bytes);
+    bool makes_thumbnails; /* turns hardware JPEG decoding off */
     enum ih_jpeg_side jpeg;
     /* The process ends after this run. Hardware JPEG decoders are left running and out of the
      * report; see ih_device_cancel_start. */
@@ -108,7 +110,7 @@ enum ih_status ih_input_open(const struct ih_pipeline_options *options,
 
 /* Gets the results of the images of an input, except that of the last. */
 struct ih_frames {
-    /* number: from 1. Returns false to end the input. */
+    /* number: from 1. Owns the result's thumbnail. Returns false to end the input. */
     bool (*take)(void *user, uint64_t number, const struct ih_result *result);
     void *user;
 };
@@ -129,7 +131,8 @@ uint64_t ih_count_source(const struct ih_pipeline_options *options, const struct
  * Counts one input; each worker calls it.
  *
  * src      closed; its buffer is reused
- * result   overwritten; borrows input->path; the caller sets counted_by
+ * result   overwritten; borrows input->path; the caller sets counted_by, and frees the thumbnail if
+ *          options->makes_thumbnails
  */
 void ih_count_input(const struct ih_pipeline_options *options, const struct ih_input *input,
                     struct ih_lane *lane, struct ih_source *src, struct ih_result *result);

@@ -255,6 +255,12 @@ static PyObject *counts_field(PyObject *object, void *closure)
                                                              : *(const unsigned *)(const void *)at);
 }
 
+static PyObject *counts_extreme(PyObject *object, void *closure)
+{
+    const struct ih_summary s = summary_of(object);
+    return s.source_min > s.source_max ? Py_NewRef(Py_None) : counts_field(object, closure);
+}
+
 static PyObject *counts_clip(PyObject *object, void *closure)
 {
     const struct ih_summary s = summary_of(object);
@@ -342,7 +348,8 @@ static bool are_equal(PyObject *a, PyObject *b)
     if (s.n_images != t.n_images || s.n_pixels != t.n_pixels || s.n_channels != t.n_channels ||
         s.clip_low != t.clip_low || s.clip_high != t.clip_high || s.any_low != t.any_low ||
         s.any_high != t.any_high || s.all_low != t.all_low || s.all_high != t.all_high ||
-        strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0)
+        strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0 ||
+        strcmp(s.reduction, t.reduction) != 0)
         return false;
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const uint64_t *x = ih_counts_bins(self_of(a)->counts, p);
@@ -513,12 +520,19 @@ static PyGetSetDef counts_getset[] = {
     {"height", counts_field, NULL, "Pixels; 0 for sums.", FIELD(height, IS_U64)},
     {"source_depth", counts_field, NULL, "Bits per sample in the file; 0 for sums.",
      FIELD(source_depth, IS_UNSIGNED)},
+    {"source_min", counts_extreme, NULL,
+     "The smallest colour sample in the file, of more than 8 bits; None if it is not known.",
+     FIELD(source_min, IS_UNSIGNED)},
+    {"source_max", counts_extreme, NULL, "The largest one.", FIELD(source_max, IS_UNSIGNED)},
     {"format", counts_field, NULL, "'png'; '' for arrays and sums.", FIELD(format, IS_TEXT)},
     {"decoder", counts_field, NULL, "Library and version; '' for arrays and sums.",
      FIELD(decoder, IS_TEXT)},
     {"kernel", counts_field, NULL, "The code that counted; '' for sums.", FIELD(kernel, IS_TEXT)},
     {"luma", counts_field, NULL, "Weights of luma: 'bt709' or 'bt601'.", FIELD(luma, IS_TEXT)},
     {"alpha", counts_field, NULL, "'count' or 'skip-transparent'.", FIELD(alpha, IS_TEXT)},
+    {"reduction", counts_field, NULL,
+     "How samples of other depths became 8 bits: 'round(v*255/max)', or by the range of a call.",
+     FIELD(reduction, IS_TEXT)},
     {"clip", counts_clip, NULL, "The clip limits, (low, high).", NULL},
     {"any_low", counts_field, NULL, "Pixels with any colour channel <= clip[0].",
      FIELD(any_low, IS_U64)},

@@ -86,7 +86,7 @@ static PyObject *cores(PyObject *module, PyObject *arguments)
 static PyMethodDef functions[] = {
     {"cores", cores, METH_NOARGS, "cores() -> int: threads that can run at once."},
     {"iterate", py_iterate, METH_VARARGS, "See imghist.Context.count_many."},
-    {"is_image_name", py_is_image_name, METH_O, "Whether a name ends as those of images do."},
+    {"walk", py_walk, METH_VARARGS, "See imghist.Context.scan."},
     {"load", py_load, METH_VARARGS, "See imghist.Counts.from_bytes."},
     {"batch", py_batch, METH_VARARGS, "See imghist.count_batch."},
     {"failures", py_failures, METH_O, "See imghist.total."},

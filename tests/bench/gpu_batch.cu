@@ -179,44 +179,6 @@ static void check_small(void)
 
 /* ---- peers ---- */
 
-template <int LOADS>
-static __global__ void read_kernel(const uint4 *d_in, uint64_t n_loads, uint32_t *d_sink)
-{
-    const uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
-    uint32_t bits = 0;
-    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n_loads;
-         i += LOADS * stride) {
-        uint4 x[LOADS];
-#pragma unroll
-        for (int k = 0; k < LOADS; k++)
-            x[k] = i + k * stride < n_loads ? d_in[i + k * stride] : make_uint4(0, 0, 0, 0);
-#pragma unroll
-        for (int k = 0; k < LOADS; k++)
-            bits ^= x[k].x ^ x[k].y ^ x[k].z ^ x[k].w;
-    }
-    if (bits == 0x12345678) /* keeps the compiler from removing the loads */
-        *d_sink = bits;
-}
-
-static double read_us(uint64_t n_bytes)
-{
-    double best = 1e30;
-    for (int blocks = 2; blocks <= 16; blocks *= 2) {
-        const int n_blocks = gpu.n_multiprocessors * blocks, n_threads = blocks <= 2 ? 1024 : 256;
-        const uint4 *d_in = (const uint4 *)b.d_nhwc;
-        best = std::min(best, time_us([&](int) {
-                            read_kernel<4>
-                                <<<n_blocks, n_threads, 0, stream>>>(d_in, n_bytes / 16, b.d_sink);
-                        }));
-        best = std::min(best, time_us([&](int) {
-                            read_kernel<8>
-                                <<<n_blocks, n_threads, 0, stream>>>(d_in, n_bytes / 16, b.d_sink);
-                        }));
-    }
-    CHECK(cudaGetLastError());
-    return best;
-}
-
 /* The microseconds of a CUB call for each interleaved image, of up to 200 images. */
 static double cub_us(uint32_t n_images, uint32_t side)
 {
@@ -398,7 +360,7 @@ int main(int argc, char **argv)
     if (!only_check) {
         const uint64_t n_bytes = b.pool_bytes / 16 * 16;
         fill(false, 1, 4096, (uint32_t)(b.pool_bytes / 3 / 4096), 3);
-        b.roofline = (double)n_bytes / read_us(n_bytes);
+        b.roofline = (double)n_bytes / read_us(b.d_nhwc, n_bytes, b.d_sink);
         printf("read roofline: %.0f GB/s (%llu MiB)\n", b.roofline / 1e3,
                (unsigned long long)(n_bytes / MIB));
         table(has_plans, only_side);

@@ -68,4 +68,44 @@ template <typename launch_fn> static double time_us(launch_fn launch)
     return ms[REPEATS / 2] * 1e3;
 }
 
+template <int LOADS>
+static __global__ void read_kernel(const uint4 *d_in, uint64_t n_loads, uint32_t *d_sink)
+{
+    const uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
+    uint32_t bits = 0;
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n_loads;
+         i += LOADS * stride) {
+        uint4 x[LOADS];
+#pragma unroll
+        for (int k = 0; k < LOADS; k++)
+            x[k] = i + k * stride < n_loads ? d_in[i + k * stride] : make_uint4(0, 0, 0, 0);
+#pragma unroll
+        for (int k = 0; k < LOADS; k++)
+            bits ^= x[k].x ^ x[k].y ^ x[k].z ^ x[k].w;
+    }
+    if (bits == 0x12345678) /* keeps the compiler from removing the loads */
+        *d_sink = bits;
+}
+
+/* The microseconds of the fastest of a few kernels that read n_bytes and do nothing else. d_sink is
+ * not written. */
+inline double read_us(const uint8_t *d_pixels, uint64_t n_bytes, uint32_t *d_sink)
+{
+    double best = 1e30;
+    for (int blocks = 2; blocks <= 16; blocks *= 2) {
+        const int n_blocks = gpu.n_multiprocessors * blocks, n_threads = blocks <= 2 ? 1024 : 256;
+        const uint4 *d_in = (const uint4 *)d_pixels;
+        best = std::min(best, time_us([&](int) {
+                            read_kernel<4>
+                                <<<n_blocks, n_threads, 0, stream>>>(d_in, n_bytes / 16, d_sink);
+                        }));
+        best = std::min(best, time_us([&](int) {
+                            read_kernel<8>
+                                <<<n_blocks, n_threads, 0, stream>>>(d_in, n_bytes / 16, d_sink);
+                        }));
+    }
+    CHECK(cudaGetLastError());
+    return best;
+}
+
 #endif

@@ -78,6 +78,26 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   assert_stderr_has "20000 other files skipped"
 }
 
+@test "archive: skipped members say what they are; result files are not read" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --ndjson -q -o part.ndjson
+  "$IMGHIST" a.pgm --json -q -o all.json
+  printf '%%PDF-1.4\n' >text.pdf
+  tar -cf all.tar part.ndjson all.json text.pdf
+  imghist_ok all.tar --csv=stats --list-skipped
+  for name in part.ndjson all.json; do
+    assert_stderr_has "all.tar/$name: skipped: cannot decode: a result file here is not supported: extract it from its \
+archive, and name it itself on the command line"
+  done
+  assert_stderr_has "all.tar/text.pdf: skipped: cannot decode: PDF is not supported"
+  assert_stderr_has "no images found; 3 other files skipped"
+  mkdir d
+  mv part.ndjson d
+  imghist d --csv=stats --list-skipped
+  assert_stderr_has "d/part.ndjson: skipped: cannot decode: a result file here is not supported"
+  imghist_ok d/part.ndjson --csv=stats
+}
+
 @test "archive: a member with the name of an image that holds none is a failure" {
   has_archives
   imghist --csv=stats promises.tar
@@ -108,6 +128,28 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   imghist --csv long.tar
   assert_fails 1 "its name has more than 16384 bytes"
   assert_output_has "long.tar/a.pgm"
+}
+
+@test "archive: names in other scripts, with and without the sandbox" {
+  has_archives
+  # libarchive normalizes names in zip files that are marked as UTF-8
+  local archive pgm='.pgm' name names=($'\u00e9' $'e\u0301' $'\u65e5\u672c' $'\U0001f600')
+  for archive in utf8.tar utf8.zip; do
+    [ $archive = utf8.tar ] || names[1]=$'\u00e9'
+    for name in "${names[@]}"; do echo "$archive/$name$pgm"; done >expected
+    "$IMGHIST" --ndjson --device=cpu $archive | jq -r .file | diff expected -
+    LC_ALL=C "$IMGHIST" --ndjson --device=cpu $archive | jq -r .file | diff expected -
+  done
+  "$IMGHIST" --list | grep -q seccomp || return 0
+  grep -aq __asan_init "$IMGHIST" && return 0 # a preloaded library comes before the sanitizer's
+  no_seccomp
+  for archive in *.tar *.tar.gz *.zip; do
+    [ $archive != bomb.tar.gz ] || continue
+    "$IMGHIST" --ndjson --device=cpu $archive >expected 2>/dev/null || :
+    LD_PRELOAD=$PWD/no_seccomp.so "$IMGHIST" --ndjson --device=cpu $archive >actual 2>err || :
+    grep -q 'without a sandbox' err
+    cmp expected actual || fail $archive
+  done
 }
 
 # fails_after N ARCHIVE TEXT: the archive fails for this reason, after N members that are counted.
@@ -236,6 +278,36 @@ fails_after() {
   assert_output_has "d/c.pgm"
   "$IMGHIST" <three.tar - >out.txt
   [ "$(wc -l <out.txt)" -eq 4 ]
+}
+
+@test "archive: without images it fails like a folder without images" {
+  echo text >notes.txt
+  tar cf none.tar notes.txt
+  dot a.pgm
+  tar cf one.tar notes.txt a.pgm
+  damaged bad.png
+  tar cf bad.tar bad.png
+  mkdir empty walked
+  cp none.tar walked/
+  imghist none.tar one.tar empty bad.tar none.tar --csv=images
+  assert_status 1
+  [ "$(grep -c 'error,no images in this archive' <<<"$output")" -eq 2 ] || fail "archives"
+  [ "$(grep -c 'error,no images in this folder' <<<"$output")" -eq 1 ] || fail "folder"
+  assert_output_has "one.tar/a.pgm,ok"
+  assert_output_has "bad.tar/bad.png,error,damaged PNG"
+  assert_stderr_has "4 of 5 inputs failed"
+  imghist - --csv <none.tar
+  assert_fails 1 "-: no images in this archive"
+  imghist_ok one.tar one.tar --csv
+  imghist walked --csv # in a walk the folder fails
+  assert_fails 1 "walked: no images in this folder"
+  refute_stderr_has "this archive"
+  for part in 1 2; do imghist_ok none.tar one.tar --shard=$part/2 --ndjson; done
+  imghist none.tar one.tar --resume -o r.ndjson
+  cp r.ndjson whole
+  head -c 300 whole >r.ndjson
+  imghist none.tar one.tar --resume -o r.ndjson
+  cmp r.ndjson whole
 }
 
 @test "archive: with --raw an archive is samples, and an output is no input" {

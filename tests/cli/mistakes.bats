@@ -16,6 +16,7 @@ setup() {
   echo text >notes.txt
   echo text >page.jpg
   echo file,mean >stats.csv
+  echo '<!DOCTYPE html>' >page.html
   : >zero.png
   head -c 300 "$SAMPLES/scene.jpg" >cut.jpg
   gzip -c a.pgm >a.pgm.gz
@@ -113,6 +114,10 @@ END
 1 | a folder is read without a pattern | ./imghist 'photos/*.tif'
 1 | curl -s URL | ./imghist https://example.org/a.jpg
 1 | empty: no images in this folder | ./imghist empty
+2 | page.html: is no image; did you mean --html=page.html? | ./imghist a.pgm --html page.html
+2 | stats.csv: is no image; did you mean --csv -o stats.csv? | ./imghist a.pgm --csv stats.csv
+2 | 'emd' compares two inputs: use it with --diff and --fail-if | ./imghist a.pgm --fail-if 'emd > 2'
+2 | 'ks' compares two inputs: use it with --diff and --fail-if | ./imghist a.pgm --where 'ks > 2%'
 1 | --list shows the formats, --raw reads bare samples | ./imghist notes.txt
 1 | --list shows the formats | ./imghist page.jpg
 1 | the file is empty | ./imghist zero.png
@@ -134,7 +139,7 @@ END
 2 | names standard input, but - is no input | ./imghist --name=x a.pgm
 2 | only one image or one list | ./imghist - --files-from=-
 END
-  [ $n -eq 25 ]
+  [ $n -eq 29 ]
 }
 
 @test "mistakes: outputs" {
@@ -159,8 +164,21 @@ END
 2 | --list: takes no inputs | ./imghist --list a.pgm
 2 | --bench: takes no inputs | ./imghist --bench a.pgm
 4 | matches --fail-if | ./imghist a.pgm --fail-if 'pixels == 1'
+2 | .html is not supported; .png .svg | ./imghist a.pgm --chart=new.html
+2 | .csv is not supported; .png .svg | ./imghist a.pgm --chart=new.csv
+2 | 'r.csv' has the name of --csv; leave out --html, or name it .html | ./imghist a.pgm --html=r.csv
+2 | 'r.htm' has the name of --html; leave out --csv, or name it .csv | ./imghist a.pgm --csv -o r.htm
+2 | --thumbnails: they are in the page of --html=FILE, which is not made | ./imghist a.pgm --thumbnails --json
+2 | --thumbnails: takes no value | ./imghist a.pgm --thumbnails=200 --html=r.html
+2 | --title: only for charts; add --chart=FILE | ./imghist a.pgm --title=A --html=r.html
+2 | write a percentage without a blank, as in 5% | ./imghist a.pgm --where 'blown_any > 5 %'
 END
-  [ $n -eq 20 ]
+  [ $n -eq 28 ]
+  [ ! -e new.html ] && [ ! -e new.csv ]
+  imghist_ok a.pgm --ndjson -o all.json # text in each of these
+  imghist_ok a.pgm --csv -o all.txt
+  imghist_ok a.pgm -o page.htm
+  grep -q '<html' page.htm
 }
 
 @test "mistakes: no permission" {

@@ -133,6 +133,27 @@ resumed() {
   assert_refused 1 "/dev/null: cannot be resumed: not a regular file"
 }
 
+@test "resume: every option that chooses or counts inputs makes another run" {
+  local -A value=([raw]=1 [size]=1x1 [max-pixels]=9 [luma]=bt601 [alpha]=skip-transparent [depth]=12 [range]=1,99
+    [region]=1x1+0+0 [mask]=a.pgm [clip]=1,2 [frames]= [raw-preview]= [lenient]=)
+  local option n=0
+  dot a.pgm
+  for option in $("$IMGHIST" --help=all | sed -n '/^Input:/,/^Output:/p; /^Counting:/,/^Device:/p' |
+    sed -nE 's/^ .*--([a-z0-9-]+)[= ].*/\1/p' | grep -vxE 'files0?-from|name|shard|resume'); do
+    [ -n "${value[$option]+known}" ] || fail "the test has no value for --$option"
+    set -- "--$option${value[$option]:+=${value[$option]}}"
+    [ "$option" != size ] || set -- --raw=1 "$@"
+    rm -f out.ndjson
+    "$IMGHIST" a.pgm --resume -o out.ndjson "$@" 2>/dev/null || :
+    cp out.ndjson before
+    imghist a.pgm --resume -o out.ndjson
+    assert_refused 2 "holds no --resume run of these inputs and options"
+    cmp out.ndjson before
+    n=$((n + 1))
+  done
+  [ "$n" -ge 13 ]
+}
+
 @test "resume: what it cannot be used with" {
   dot a.pgm
   "$IMGHIST" a.pgm --ndjson -o a.ndjson
@@ -156,7 +177,7 @@ resumed() {
   imghist_ok a.pgm - b.pgm --resume -o out.ndjson <a.pgm
   imghist_ok a.pgm - b.pgm --resume -o out.ndjson <b.pgm
   imghist_ok out.ndjson --csv=images
-  [ "$(cut -d, -f1,9 <<<"$output" | paste -sd' ')" = "$(printf 'file,mean_luma a.pgm,16.000000 -,32.000000 b.pgm,32.000000')" ] ||
+  [ "$(cut -d, -f1,11 <<<"$output" | paste -sd' ')" = "$(printf 'file,mean_luma a.pgm,16.000000 -,32.000000 b.pgm,32.000000')" ] ||
     fail "standard input"
 }
 

@@ -7,6 +7,7 @@
 docs/python.md has more examples.
 """
 
+from . import _batch
 from ._imghist import Context, Counts, Error, Results, Stats, __version__
 
 __all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many"]
@@ -96,24 +97,34 @@ def count_batch(
     point. torch gets int32, because it has no arithmetic for uint32. Counts in host memory are
     complete when the call returns.
     """
-    from ._batch import count_batch
-
-    return count_batch(
+    return _batch.count_batch(
         _context(context), tensor, layout, labels, n_labels, order, luma, sums, out, stream
     )
 
 
-def scan(paths, /, *, threads=None, on_error="raise", context=None):
-    """Counts files and directories as the command line does, and iterates over their Counts.
+def scan(paths=(), /, *, files_from=None, shard=None, threads=None, on_error="raise", context=None):
+    """Counts what the command line would count, and iterates over the Counts in its order.
 
-    paths     a path, or an iterable of paths. A directory is walked recursively in the byte order
-              of its names. Hidden entries and links to directories are left out.
+    paths       a path, or an iterable of paths, taken some ahead. A directory is walked recursively
+                in the byte order of its names. Hidden entries and links to directories
+                are left out. The members of a tar or zip file, also compressed, are counted in its
+                place; in a directory, if it has the name of one. The records of a result file of
+                imghist (NDJSON or JSON) become results, failures too; give the files of all shards
+                of a run together.
+    files_from  a file with more paths, one in each line
+    shard       (i, n): only part i of n, 1 <= i <= n; all parts together have each image once
 
     In a directory, a file that is no image is skipped, unless its name ends as those of images do;
     the attribute skipped of the result counts these files. A path that is named and no image is an
-    error. See count_many for the rest.
+    error, and so is a directory without images.
+
+    What would end the run of the command line raises, whatever on_error says: a damaged result
+    file, records that were counted with other settings than those beside them (ValueError), a total
+    beside single images (ValueError). See count_many for the rest.
     """
-    return _context(context).scan(paths, threads=threads, on_error=on_error)
+    return _context(context).scan(
+        paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error
+    )
 
 
 def total(results, /):

@@ -61,18 +61,22 @@ def count_many(
 ) -> Results[Counts | Exception]: ...
 @overload
 def scan(
-    paths: Path | Iterable[Path],
+    paths: Path | Iterable[Path] = (),
     /,
     *,
+    files_from: Path | None = None,
+    shard: tuple[int, int] | None = None,
     threads: int | None = None,
     on_error: Literal["raise"] = "raise",
     context: Context | None = None,
 ) -> Results[Counts]: ...
 @overload
 def scan(
-    paths: Path | Iterable[Path],
+    paths: Path | Iterable[Path] = (),
     /,
     *,
+    files_from: Path | None = None,
+    shard: tuple[int, int] | None = None,
     threads: int | None = None,
     on_error: Literal["record"],
     context: Context | None = None,

@@ -72,6 +72,10 @@ class Counts:
     @property
     def source_depth(self) -> int: ...
     @property
+    def source_min(self) -> int | None: ...
+    @property
+    def source_max(self) -> int | None: ...
+    @property
     def format(self) -> str: ...
     @property
     def decoder(self) -> str: ...
@@ -91,6 +95,8 @@ class Counts:
     def all_low(self) -> int: ...
     @property
     def all_high(self) -> int: ...
+    @property
+    def reduction(self) -> str: ...
     @property
     def mean_luminance(self) -> float: ...
     @property
@@ -189,18 +195,22 @@ class Context:
     @overload
     def scan(
         self,
-        paths: Path | Iterable[Path],
+        paths: Path | Iterable[Path] = (),
         /,
         *,
+        files_from: Path | None = None,
+        shard: tuple[int, int] | None = None,
         threads: int | None = None,
         on_error: Literal["raise"] = "raise",
     ) -> Results[Counts]: ...
     @overload
     def scan(
         self,
-        paths: Path | Iterable[Path],
+        paths: Path | Iterable[Path] = (),
         /,
         *,
+        files_from: Path | None = None,
+        shard: tuple[int, int] | None = None,
         threads: int | None = None,
         on_error: Literal["record"],
     ) -> Results[Counts | Exception]: ...
@@ -211,13 +221,21 @@ def iterate(
     iterable: Iterable[Any],
     threads: int,
     raises: bool,
-    is_walk: bool,
     layout: str | None,
     order: str | None,
     range: tuple[int, int] | None,
     /,
 ) -> Results[Any]: ...
-def is_image_name(path: Path, /) -> bool: ...
+def walk(
+    context: Context,
+    paths: Iterable[bytes],
+    files_from: bytes | None,
+    shard: int,
+    n_shards: int,
+    threads: int,
+    raises: bool,
+    /,
+) -> Results[Any]: ...
 def load(data: Buffer, file: str | None, /) -> Counts: ...
 def failures(number: int, /) -> Counts: ...
 def ndjson(file: bytes, counts: Counts | None, error: bytes, folder: bytes, /) -> bytes: ...

@@ -28,9 +28,12 @@ def to_dict(counts):
         "pixels": counts.pixels,
         "images": counts.images,
         "source_depth": counts.source_depth,
+        "source_min": counts.source_min,
+        "source_max": counts.source_max,
         "channels": channels,
         "luma_weights": counts.luma,
         "alpha": counts.alpha,
+        "reduction": counts.reduction,
         "mean_luminance": _number(counts.mean_luminance),
         "clip_limits": {"low": counts.clip[0], "high": counts.clip[1]},
         "clip": {
