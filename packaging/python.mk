@@ -33,3 +33,7 @@ wheel: ## the Python package as build/wheel/*.whl, with auditwheel for other sys
 .PHONY: test-python
 test-python: all ## build the Python package and run its tests in a virtual environment
 	tests/python.sh $(PROGRAM)
+
+.PHONY: test-engines
+test-engines: all ## test Ray, Spark and Dask with the Python package, in a virtual environment
+	tests/engines.sh $(PROGRAM)

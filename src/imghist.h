@@ -317,6 +317,7 @@ struct ih_summary {
     /* The smallest and largest colour sample in the file, of more than 8 bits, in any image; not
      * known if source_min > source_max, as of loaded counts. */
     unsigned source_min, source_max;
+    uint64_t n_failed; /* of a saved total: inputs that failed */
 };
 
 /* Opens empty counts. *counts is owned by the caller. Returns IH_OK or IH_MEMORY. */

@@ -178,6 +178,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
             s.source_min = r->info.extremes.min;
             s.source_max = r->info.extremes.end - 1;
         }
+        s.n_failed = r->is_total ? r->n_failed : 0;
         s.all_low = h->all_low;
         s.all_high = h->all_high;
         s.mean_luminance = ih_mean_luminance(h);

@@ -513,6 +513,8 @@ static PyGetSetDef counts_getset[] = {
      NULL},
     {"file", counts_file, NULL, "The path as str; None for other inputs and sums.", NULL},
     {"images", counts_field, NULL, "Images added up.", FIELD(n_images, IS_U64)},
+    {"failed", counts_field, NULL, "Inputs that failed, in a total of imghist.total.",
+     FIELD(n_failed, IS_U64)},
     {"pixels", counts_field, NULL, "Counted pixels.", FIELD(n_pixels, IS_U64)},
     {"width", counts_field, NULL, "Pixels; 0 for sums.", FIELD(width, IS_U64)},
     {"height", counts_field, NULL, "Pixels; 0 for sums.", FIELD(height, IS_U64)},

@@ -154,11 +154,29 @@ static void stop(struct iterator *self)
 
 /* ---- filling the ring ---- */
 
+/* The name of an image stands where its path would. */
+static bool set_name(struct py_input *input, PyObject *name)
+{
+    if (!PyUnicode_Check(name)) {
+        py_input_close(input);
+        PyErr_SetString(PyExc_TypeError, "the name of an image must be str");
+        return false;
+    }
+    Py_XDECREF(input->source);
+    input->source = Py_NewRef(name);
+    return true;
+}
+
 /* Opens what the iterable gave. An exception becomes the job's error. */
 static bool open_item(struct iterator *self, struct py_input *input, PyObject *item)
 {
-    PyObject *type, *traceback;
-    const bool is_open = py_input_open(input, item, &self->layout, true);
+    PyObject *image = item, *type, *traceback;
+    const bool is_pair = PyTuple_Check(item) && PyTuple_Size(item) == 2;
+    if (is_pair)
+        image = PyTuple_GetItem(item, 1);
+    bool is_open = py_input_open(input, image, &self->layout, true);
+    if (is_open && is_pair)
+        is_open = set_name(input, PyTuple_GetItem(item, 0));
     if (is_open || self->raises || !PyErr_ExceptionMatches(PyExc_Exception))
         return is_open;
     *input = (struct py_input){.kind = PY_INPUT_ERROR};

@@ -39,8 +39,8 @@ PyObject *py_new(PyTypeObject *type);
 /* Frees an object and drops its reference to its type, at the end of tp_dealloc. */
 void py_free(PyObject *self);
 
-/* Makes an exception: ValueError, MemoryError, or imghist.Error with status and source. source is
- * the name of the file, or NULL. */
+/* Makes an exception: ValueError, MemoryError, or imghist.Error; each with status and source.
+ * source is the name of the file, or NULL. */
 PyObject *py_error_new(struct py_state *state, const struct ih_error *err, PyObject *source);
 
 /* Raises it. Returns NULL. */
@@ -139,6 +139,13 @@ const struct ih_counts *py_counts_get(PyObject *self);
 
 /* Loads what Counts.to_bytes has saved: load(bytes, file) -> Counts. */
 PyObject *py_load(PyObject *module, PyObject *arguments);
+
+/* failures(n) -> Counts: the total of n inputs that failed (record.c). */
+PyObject *py_failures(PyObject *module, PyObject *number);
+
+/* ndjson(file, counts, error, folder) -> bytes: a line of a result file. All but counts are bytes;
+ * an empty error: the counts are written; folder: of a total (record.c). */
+PyObject *py_ndjson(PyObject *module, PyObject *arguments);
 
 /* Draws a chart: chart(counts, name, file_name, (width, height), scale, theme, title) -> bytes
  * (chart.c). */

@@ -132,6 +132,28 @@ archive, and name it itself on the command line"
   assert_output_has "long.tar/a.pgm"
 }
 
+@test "archive: names in other scripts, with and without the sandbox" {
+  has_archives
+  # libarchive normalizes names in zip files that are marked as UTF-8
+  local archive pgm='.pgm' name names=($'\u00e9' $'e\u0301' $'\u65e5\u672c' $'\U0001f600')
+  for archive in utf8.tar utf8.zip; do
+    [ $archive = utf8.tar ] || names[1]=$'\u00e9'
+    for name in "${names[@]}"; do echo "$archive/$name$pgm"; done >expected
+    "$IMGHIST" --ndjson --device=cpu $archive | jq -r .file | diff expected -
+    LC_ALL=C "$IMGHIST" --ndjson --device=cpu $archive | jq -r .file | diff expected -
+  done
+  "$IMGHIST" --list | grep -q seccomp || return 0
+  grep -aq __asan_init "$IMGHIST" && return 0 # a preloaded library comes before the sanitizer's
+  no_seccomp
+  for archive in *.tar *.tar.gz *.zip; do
+    [ $archive != bomb.tar.gz ] || continue
+    "$IMGHIST" --ndjson --device=cpu $archive >expected 2>/dev/null || :
+    LD_PRELOAD=$PWD/no_seccomp.so "$IMGHIST" --ndjson --device=cpu $archive >actual 2>err || :
+    grep -q 'without a sandbox' err
+    cmp expected actual || fail $archive
+  done
+}
+
 # fails_after N ARCHIVE TEXT: the archive fails for this reason, after N members that are counted.
 fails_after() {
   imghist --ndjson "$2"

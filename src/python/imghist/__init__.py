@@ -10,7 +10,8 @@ docs/python.md has more examples.
 from . import _batch
 from ._imghist import Context, Counts, Error, Results, Stats, __version__
 
-__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many", "scan"]
+__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many"]
+__all__ += ["ndjson", "read_table", "scan", "total"]
 
 _default = None
 
@@ -48,7 +49,8 @@ def count_many(
 ):
     """Counts many images on all cores and iterates over their Counts in the order of the inputs.
 
-    iterable  what count accepts, mixed as you like; taken a few hundred items ahead
+    iterable  what count accepts, mixed as you like; taken a few hundred items ahead. A pair
+              (name, image) gives a name to an image that has no path
     threads   by default one for each core, and one in a worker process of multiprocessing
     on_error  'raise' the exception of the first image that fails, after the results before it;
               'record': that exception is its result, and counting goes on
@@ -123,6 +125,42 @@ def scan(paths=(), /, *, files_from=None, shard=None, threads=None, on_error="ra
     return _context(context).scan(
         paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error
     )
+
+
+def total(results, /):
+    """Adds results and returns one Counts, as imghist --total-only does.
+
+    results  an iterable of Counts, sums of Counts and exceptions. The attribute failed of the total
+             is the number of exceptions, and of those in the totals added.
+
+    Raises ValueError if the settings of counting differ.
+    """
+    from ._table import total
+
+    return total(results)
+
+
+def ndjson(results, /, *, folder=""):
+    """Iterates over the lines (bytes) of a result file, as imghist --ndjson writes them.
+
+    results  an iterable of Counts and exceptions; a sum of Counts is the record of a total
+    folder   of a total: what the names of its images begin with
+
+    The command line reads such a file: imghist results.ndjson --csv.
+    """
+    from ._table import ndjson
+
+    return ndjson(results, folder)
+
+
+def read_table(table, /):
+    """Iterates over the Counts and Errors of a table that Table(saved=True) gave.
+
+    table  a table or a record batch of pyarrow with the columns file, status, error and counts
+    """
+    from ._table import read_table
+
+    return read_table(table)
 
 
 def __getattr__(name):

@@ -62,6 +62,8 @@ class Counts:
     @property
     def images(self) -> int: ...
     @property
+    def failed(self) -> int: ...
+    @property
     def pixels(self) -> int: ...
     @property
     def width(self) -> int: ...
@@ -169,7 +171,7 @@ class Context:
     @overload
     def count_many(
         self,
-        iterable: Iterable[Countable],
+        iterable: Iterable[Countable | tuple[str, Countable]],
         /,
         *,
         threads: int | None = None,
@@ -181,7 +183,7 @@ class Context:
     @overload
     def count_many(
         self,
-        iterable: Iterable[Countable],
+        iterable: Iterable[Countable | tuple[str, Countable]],
         /,
         *,
         threads: int | None = None,
@@ -235,6 +237,8 @@ def walk(
     /,
 ) -> Results[Any]: ...
 def load(data: Buffer, file: str | None, /) -> Counts: ...
+def failures(number: int, /) -> Counts: ...
+def ndjson(file: bytes, counts: Counts | None, error: bytes, folder: bytes, /) -> bytes: ...
 def batch(
     context: Context,
     tensor: Any,
