@@ -7,6 +7,7 @@
 #include "output/file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -21,6 +22,8 @@ static void add_destination(struct ih_destinations *d, const struct stat *st)
 }
 
 /* ---- formats and places ---- */
+
+enum { SHOWN_BYTES = 32 }; /* of an output and its layout */
 
 /* The format that the name of a file tells; NULL: none. */
 static const struct ih_output *output_of(const char *path)
@@ -50,9 +53,42 @@ static void join_next(struct ih_options *o, size_t i)
     memmove(&o->outputs[i + 1], &o->outputs[i + 2], (o->n_outputs - i - 1) * sizeof *o->outputs);
 }
 
+/* Refuses a file whose ending is that of another format. Any text may be .txt. */
+static enum ih_status check_ending(const struct ih_data_output *data, struct ih_error *err)
+{
+    const char *const path = data->path ? data->path : "";
+    const struct ih_output *named = *ih_ending(path) ? output_of(path) : NULL;
+    if (!named || named == data->output || named == &ih_output_text)
+        return IH_OK;
+    return ih_error_set(err, IH_USAGE,
+                        "--%s: '%.100s' is named as %s: give it another name, or use -o %.60s "
+                        "without --%s",
+                        data->output->name, path, named->name, path, data->output->name);
+}
+
+/* "-o csv": the file would be text. */
+static enum ih_status check_not_format(const char *path, struct ih_error *err)
+{
+    for (const struct ih_output *const *out = ih_outputs; path && *out; out++)
+        if (strcasecmp((*out)->name, path) == 0)
+            return ih_error_set(err, IH_USAGE,
+                                "-o: needs the name of a file, not of a format; did you mean --%s?",
+                                (*out)->name);
+    return IH_OK;
+}
+
+/* "csv=stats" */
+static const char *shown_output(const struct ih_data_output *data, char *shown, size_t size)
+{
+    snprintf(shown, size, "%s%s%s", data->output->name, data->layout ? "=" : "",
+             data->layout ? data->layout : "");
+    return shown;
+}
+
 static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_error *err)
 {
     struct ih_data_output *data = &o->outputs[i];
+    char first[SHOWN_BYTES], second[SHOWN_BYTES];
     if (data->path && is_picture(data->path))
         return ih_error_set(err, IH_USAGE,
                             "-o: '%.100s' is the name of a picture; to draw one, use "
@@ -60,6 +96,8 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
                             data->path);
     if (!data->output && i + 1 < o->n_outputs && !data[1].has_place)
         join_next(o, i);
+    if (!data->output && check_not_format(data->path, err) != IH_OK)
+        return err->status;
     if (!data->output)
         data->output = data->path ? output_of(data->path) : &ih_output_text;
     if (!data->output)
@@ -67,6 +105,8 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
                             "-o: '%.100s' does not tell the format: name it .csv, .json, .ndjson, "
                             ".html or .txt, or write the format first, as in --csv -o FILE",
                             data->path);
+    if (check_ending(data, err) != IH_OK)
+        return err->status;
     if (data->output->omits_total && o->only_total && !o->compares)
         return ih_error_set(err, IH_USAGE, "--%s: writes each image; leave --total-only out",
                             data->output->name);
@@ -75,7 +115,8 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
             return ih_error_set(err, IH_USAGE,
                                 "--%s and --%s: both go to standard output; give each its own "
                                 "-o FILE, after it",
-                                o->outputs[k].output->name, data->output->name);
+                                shown_output(&o->outputs[k], first, sizeof first),
+                                shown_output(data, second, sizeof second));
     return IH_OK;
 }
 

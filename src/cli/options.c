@@ -9,16 +9,16 @@
 
 #include "cli/options.h"
 
+#include "base/text.h"
 #include "bench/bench.h"
 #include "cli/destinations.h"
 #include "decode/decoder.h"
 
-#include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-enum { WORD_MAX = 31 }; /* letters of a long option, for suggestions */
+enum { WORD_MAX = 31 }; /* letters of an option with its value, for suggestions */
 
 static const struct ih_option *find_option(const char *name, size_t n)
 {
@@ -152,57 +152,14 @@ static enum ih_status apply(struct ih_options *o, const struct ih_option *option
 
 /* ---- unknown options ---- */
 
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
-/*
- * How many letters to insert, remove, change or swap with their neighbour to get from a to b: the
- * optimal string alignment distance of Damerau and Levenshtein, computed row by row.
- *
- * a   n letters, at most WORD_MAX; b at most WORD_MAX
- */
-static unsigned edit_distance(const char *a, size_t n, const char *b)
-{
-    unsigned rows[3][WORD_MAX + 1] = {{0}};
-    const size_t m = strlen(b);
-    for (size_t i = 0; i <= n; i++) {
-        unsigned *row = rows[i % 3];
-        const unsigned *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-        row[0] = (unsigned)i;
-        for (size_t k = 1; k <= m; k++) {
-            if (i == 0) {
-                row[k] = (unsigned)k;
-                continue;
-            }
-            row[k] = least(least(row[k - 1], above[k]) + 1,
-                           above[k - 1] + (tolower((unsigned char)a[i - 1]) != b[k - 1]));
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-                row[k] = least(row[k], before[k - 2] + 1);
-        }
-    }
-    return rows[n % 3][m];
-}
-
-/* The option that the n letters of name may stand for: they are its beginning, or at most one edit
- * for every three letters away from it. NULL: none. */
+/* The option that the n letters of name may stand for; NULL: none. */
 static const char *nearest_option(const char *name, size_t n)
 {
     const char *best = NULL;
-    unsigned fewest = (unsigned)(n + 2) / 3;
-    if (n < 2 || n > WORD_MAX)
-        return NULL;
-    for (const struct ih_option *k = ih_option_table; k->name; k++) {
-        if (strlen(k->name) > WORD_MAX)
-            continue;
-        unsigned distance =
-            strncasecmp(k->name, name, n) == 0 ? 1 : edit_distance(name, n, k->name);
-        if (distance < fewest || (distance == fewest && !best)) {
-            fewest = distance;
+    unsigned fewest = UINT_MAX;
+    for (const struct ih_option *k = ih_option_table; k->name; k++)
+        if (ih_word_is_nearer(name, n, k->name, &fewest))
             best = k->name;
-        }
-    }
     return best;
 }
 
@@ -371,15 +328,26 @@ static enum ih_status check_diff(const struct ih_options *o, struct ih_error *er
     return IH_OK;
 }
 
+/* The formats of all builds: result files may come from another. */
+static const char *const formats[] = {
+#define DECODER(name) #name,
+#define DECODER_MISSING(name, library) #name,
+#include "decode/decoders.def"
+#undef DECODER
+#undef DECODER_MISSING
+    "raw", NULL};
+
 /* --diff decides which fields --fail-if has. */
 static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *err)
 {
+    struct ih_field_set records = ih_record_fields;
+    records.formats = formats;
     const struct {
         const char *name;
         const struct ih_field_set *fields;
         struct ih_condition **condition;
-    } all[] = {{"where", &ih_record_fields, &o->where},
-               {"fail-if", o->compares ? &ih_comparison_fields : &ih_record_fields, &o->fail_if}};
+    } all[] = {{"where", &records, &o->where},
+               {"fail-if", o->compares ? &ih_comparison_fields : &records, &o->fail_if}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *text =
             o->values[find_option(all[i].name, strlen(all[i].name)) - ih_option_table];

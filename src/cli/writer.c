@@ -721,7 +721,12 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_report_print_full(&w->report, stderr);
     else if (!w->options->is_quiet && !w->is_checking)
         ih_report_print(&w->report, stderr);
-    if (w->report.n_failed || w->n_charts_failed || (w->options->compares && !w->has_comparison))
+    /* A part of a run may have none. */
+    const bool has_none = w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards;
+    if (has_none && (w->options->is_verbose || w->options->is_quiet || w->is_checking))
+        ih_print_error(NULL, "no images found");
+    if (has_none || w->report.n_failed || w->n_charts_failed ||
+        (w->options->compares && !w->has_comparison))
         return IH_EXIT_FAILED;
     return w->n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
 }

@@ -125,9 +125,18 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   [[ $output == *"imghist: list: is not a list of files"* ]]
 }
 
-@test "lists: an empty list has no images and is not an error" {
-  "$IMGHIST" --csv=stats --files-from=/dev/null >out
-  [ "$(wc -l <out)" -eq 1 ]
+@test "lists: a list without images is an error, as a folder without images is" {
+  printf '\n\n' >blank
+  for list in /dev/null blank; do
+    for arguments in --csv=stats --check "--text -q" "--ndjson -v" --total-only; do
+      # shellcheck disable=SC2086 # words
+      imghist --files-from=$list $arguments
+      assert_fails 1 "imghist: no images found"
+    done
+  done
+  imghist --files-from=/dev/null --csv=stats
+  [ "${#lines[@]}" -eq 1 ]
+  imghist_ok --files-from=/dev/null --shard=1/2 --csv=stats # the other part may have some
 }
 
 @test "lists: standard input cannot be both the list and an image; only one list is read" {

@@ -459,7 +459,7 @@ END
 
 @test "options: the last of several applies" {
   dot a.pgm
-  imghist_ok a.pgm --csv=bins --csv=stats --clip=0,1 --clip=0,255
+  imghist_ok a.pgm --csv=stats --csv=stats --clip=0,1 --clip=0,255
   [ "${#lines[@]}" -eq 3 ]
   for arguments in "--total --total-only" "--total-only"; do
     # shellcheck disable=SC2086 # the arguments are words
