@@ -7,22 +7,24 @@
  * pixels meanwhile, so other blocks should share its multiprocessor. But the more blocks there are,
  * the fewer copies fit, and threads of a warp that share a copy wait for each other.
  *
- * Three plans, by the size of the images: large (one block of 1024 threads, 32 copies), medium (two
- * blocks of 256 threads, 32 copies of red, green and blue, 16 of luma), tiny (six blocks of 128
- * threads, 8 copies). What shortens the end of an image:
+ * Three plans, by the size of the images, here for RGB: large (one block of 1024 threads, 32
+ * copies), medium (two blocks of 256 threads, 32 copies of red, green and blue, 16 of luma), tiny
+ * (six blocks of 128 threads, 8 copies). What shortens the end of an image:
  *
- * - Tables are not zeroed. A thread remembers the sums of its bins: a count is their difference.
+ * - Tables are not zeroed between images. A thread remembers the sums of its bins at the end of the
+ *   last image: a count is how much they have grown.
  * - Sums of values and joint clip counts are added up in 32 bits: a part has less than 2^24 pixels.
  * - The next image's first pixels are loaded before the end of this one.
- * - A thread takes 16 pixels at a time, but only four of the last pixels, which are too few for all
- *   threads. At 224 x 224, a large block has 3 full rounds; the 4th would occupy 2 of 32 warps.
+ * - A thread takes a unit of 16 pixels at a time. When fewer units are left than threads, they are
+ *   split into quads of 4 pixels, so that more threads have work. At 224 x 224, a large block has 3
+ *   full rounds of units; the 4th would occupy 2 of 32 warps.
  *
  * A planar image is read plane by plane; interleaved pixels are sorted by channel in registers.
  * Planes that are not aligned are read in words. Rows may have gaps. Images of a list are described
  * in the kernel's arguments, so nothing is copied or allocated for them.
  *
  * NVIDIA H200, 2026-11-22, tests/bench/gpu_batch.sh, uint8 RGB with luma, sums and joint
- * clip counts, 768 MiB, share of read (4.56 TB/s):
+ * clip counts, 768 MiB, share of the rate of a kernel that only reads (4.56 TB/s):
  *
  *     side                              32     64     128    224    1024
  *     plan                              tiny   tiny   medium medium large
@@ -30,7 +32,7 @@
  *     NCHW, random                      0.14   0.31   0.47   0.59   0.80
  *     NHWC, photos                      0.15   0.37   0.48   0.60   0.81
  *     million images a second (NHWC)    214    112    44     18     1.2
- *     times a loop of CUB calls         3710   916    336    141    14
+ *     speed-up over a loop of CUB calls 3710   916    336    141    14
  *
  * What limits it, by ncu. Large images: issue slots, as in histogram_replicated.cu; sorting by
  * channel takes 20 instructions more for each 16 pixels. Small ones: the shared-memory pipe and the
@@ -103,15 +105,15 @@ template <int CHANNELS, int PLAN> __host__ __device__ constexpr uint32_t table_o
 struct item {
     const uint8_t *d_first;  /* the first row's first unit */
     uint32_t index, slot;    /* of the image; of its description in the arguments */
-    uint32_t unit, unit_end; /* this thread's next unit, and the end of the whole rounds */
+    uint32_t unit, unit_end; /* this thread's next unit; the end of the last full round */
     uint32_t quad_end;       /* the end of the item, in quads */
     uint32_t row_units;      /* units of a row */
 };
 
 /*
- * Units of a row. If all rows begin at 16-byte boundaries, all pixels but the last of a row are in
- * units; otherwise some at each end are not: enough that a row can begin anywhere and that planes
- * can be read in words.
+ * Units of a row. If all rows begin at 16-byte boundaries, only the pixels after the last unit are
+ * in none. Otherwise 15 pixels more are in none, so that all rows have the same number of units
+ * wherever they begin, and 3 more if planes are read in words.
  */
 template <bool IS_PLANAR>
 __device__ inline uint32_t units_of_row(const struct ih_gpu_image &image, const uint8_t *d_data)
@@ -328,7 +330,7 @@ __device__ inline void count_quad(const struct batch_job &job,
     }
 }
 
-/* Counts a part of the pixels of an image that are in no unit. */
+/* Counts a part's share of the pixels that are in no unit. */
 template <int CHANNELS, bool IS_PLANAR, int PLAN>
 __device__ inline void count_edges(const struct batch_job &job, const struct item &item,
                                    uint32_t part, const struct thread_state<CHANNELS> &t,
@@ -402,9 +404,9 @@ template <int CHANNELS, int PLAN> struct thread_bins {
 };
 
 /*
- * Writes or adds the bins of a block's tables, and adds up the sums. An item has
- * less than 2^24 pixels, so its sums fit 32 bits. For gray, the pixels with a clipped value follow
- * from the bins.
+ * Writes the bins of a block's tables, or adds them if the image has several parts; and adds up the
+ * sums. An item has less than 2^24 pixels, so its sums fit 32 bits. For gray, the pixels with a
+ * clipped value follow from the bins.
  */
 template <int CHANNELS, int PLAN>
 __device__ inline void merge_bins(const struct batch_job &job, uint32_t index,
@@ -570,10 +572,10 @@ static cudaError_t launch(const struct ih_gpu_batch_args *args)
     const size_t shared_bytes = table_offset<CHANNELS, PLAN>(job.n_planes - 1) +
                                 copies_of<CHANNELS, PLAN>(job.n_planes - 1) * 4 * IH_GPU_BINS;
     job.table_bytes = (int32_t)shared_bytes;
-    const size_t of_block = shared_bytes + 1024 + 64;
+    const size_t of_block = shared_bytes + 1024 + 64; /* with what CUDA takes, and the sums */
     const size_t n_fit = (args->gpu->shared_bytes_optin + 1024) / of_block;
     const size_t n_wanted = (size_t)p.blocks[CHANNELS - 1];
-    if constexpr (PLAN + 1 < IH_GPU_BATCH_PLANS) { /* GPUs with less shared memory */
+    if constexpr (PLAN + 1 < IH_GPU_BATCH_PLANS) { /* too few blocks fit: the next smaller plan */
         if (2 * n_fit <= n_wanted)
             return launch<CHANNELS, IS_PLANAR, PLAN + 1>(args);
     }

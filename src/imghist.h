@@ -313,6 +313,9 @@ struct ih_summary {
                              full range, "" if not known */
     unsigned n_frames;    /* images in the file; 0: not known, pixels or sums */
     unsigned not_applied; /* set of enum ih_not_applied, of any image */
+    /* The smallest and largest colour sample in the file, of more than 8 bits, in any image; not
+     * known if source_min > source_max, as of loaded counts. */
+    unsigned source_min, source_max;
 };
 
 /* Opens empty counts. *counts is owned by the caller. Returns IH_OK or IH_MEMORY. */

@@ -27,7 +27,7 @@ make_root() {
     jammy | noble | oracular | plucky | questing | resolute)
       mirror=${UBUNTU_MIRROR:-}
       local keyring=${UBUNTU_KEYRING:-/usr/share/keyrings/ubuntu-archive-keyring.gpg}
-      [ -f "$keyring" ] || end 77 "$keyring is missing: install ubuntu-archive-keyring"
+      [ -f "$keyring" ] || end 77 "$keyring is missing: install ubuntu-keyring (in Debian 11 and 13), or set UBUNTU_KEYRING"
       options=("--components=main,universe" "--keyring=$keyring")
       ;;
   esac

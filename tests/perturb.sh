@@ -15,7 +15,7 @@ mutants=${MUTANTS:-2500} seed=${SEED:-1}
 tests=$(cd "$(dirname "$0")" && pwd)
 dir=$tests/../build/perturb
 formats=("$@")
-[ $# -gt 0 ] || formats=(png jpg webp tif gif heic avif jxl bmp psd pnm tga qoi jp2 j2k hdr pic ico cur)
+[ $# -gt 0 ] || formats=(png jpg webp tif gif heic avif jxl bmp psd pnm tga qoi jp2 j2k hdr pic ico cur dng)
 
 rm -rf "$dir"
 mkdir -p "$dir/seeds" "$dir/different"
@@ -24,11 +24,13 @@ cd "$dir"
 ./make_seeds seeds 2>/dev/null # encoders write to standard error
 cp "$tests"/formats/files/* "$tests"/../samples/*.{png,jpg} seeds 2>/dev/null || :
 find seeds -size +16k -delete
+python3 "$tests/cli/make_dng.py" seeds/preview.dng seeds/444.jpg
+python3 "$tests/cli/make_dng.py" seeds/previews.dng seeds/420.jpg seeds/444.jpg
 
 # records FILL: writes a record of each file to FILL.ndjson and messages to FILL.err.
 records() {
-  GLIBC_TUNABLES=glibc.malloc.perturb=$1 timeout 600 "$imghist" --device=cpu --max-pixels=1M --ndjson \
-    --files-from=list >"$1.ndjson" 2>"$1.err" || [ $? -eq 1 ]
+  GLIBC_TUNABLES=glibc.malloc.perturb=$1 timeout 600 "$imghist" --device=cpu --max-pixels=1M --raw-preview \
+    --ndjson --files-from=list >"$1.ndjson" 2>"$1.err" || [ $? -eq 1 ]
 }
 
 echo "perturb: $mutants damaged files of each format, seed $seed"

@@ -156,12 +156,13 @@ static void print_jpeg(const struct ih_jpeg_report *r)
 
 /* ---- the run ---- */
 
-/* An explicit CPU, kernel, raw, isolate, region or mask option turns --jpeg=auto off. */
+/* An explicit CPU, kernel, raw, isolate, region, mask or thumbnails option turns --jpeg=auto off.
+ */
 static enum ih_jpeg_side jpeg_side(const struct ih_options *o)
 {
     bool is_cpu = o->device.backend && strcmp(o->device.backend, "cpu") == 0;
     bool is_explicit = is_cpu || o->device.with.kernel || o->raw_channels || o->isolates_all ||
-                       o->takes_frames || *o->region.text || o->mask_path;
+                       o->takes_frames || *o->region.text || o->mask_path || o->makes_thumbnails;
     return o->jpeg == IH_JPEG_AUTO && is_explicit ? IH_JPEG_CPU : o->jpeg;
 }
 
@@ -253,6 +254,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                    .mask = o->mask_path,
                    .mask_budget = &mask_budget},
         .is_result_file = ih_records_probe,
+        .makes_thumbnails = o->makes_thumbnails,
         .jpeg = jpeg_side(o),
         .jpeg_report = jpeg_report,
         .is_last = !o->is_verbose,

@@ -366,6 +366,7 @@ static enum ih_status set_help(struct ih_options *o, const struct ih_option *opt
 
 static const struct ih_conflict jpeg_conflicts[] = {
     {"gpu", "raw", NULL, "raw samples are not JPEG"},
+    {"gpu", "thumbnails", NULL, "they are made where the CPU decodes"},
     {"gpu", "frames", NULL, "the hardware decoders take one image a file"},
     {"gpu", "isolate", NULL, "decoder processes have no GPU"},
     {"gpu", "device", "cpu", "the hardware decoders are on a GPU"},
@@ -460,6 +461,8 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "ndjson", "one JSON object a line for each input"), .set = set_output},
     {ROW(OUTPUT, RUN, "html", "a page with a table and histograms"), FILE_NAME("FILE"),
      .is_optional = true, .set = set_html},
+    {ROW(OUTPUT, RUN, "thumbnails", "small pictures in the page of --html"), RARE,
+     FIELD(makes_thumbnails)},
     {ROW(OUTPUT, RUN, "print0", "names, each with a NUL byte after it"), RARE, .set = set_output},
     {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output,
      .conflicts = check_conflicts},

@@ -386,6 +386,12 @@ static enum ih_status check_run(const struct ih_options *o, struct ih_error *err
         return ih_error_set(err, IH_USAGE,
                             "--title: one title for many charts: name one file, as in "
                             "--chart=FILE.png");
+    bool has_page = false;
+    for (size_t i = 0; i < o->n_outputs; i++)
+        has_page = has_page || o->outputs[i].output == &ih_output_html;
+    if (o->makes_thumbnails && !has_page)
+        return ih_error_set(err, IH_USAGE,
+                            "--thumbnails: they are in the page of --html=FILE, which is not made");
     if (o->raw_width && !o->raw_channels)
         return ih_error_set(err, IH_USAGE, "--size: only for --raw: other files tell their size");
     if (o->stdin_name && !has_stdin_image)

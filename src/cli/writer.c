@@ -559,7 +559,7 @@ static void take_records(struct ih_writer *w, const char *path, struct ih_source
     if (status == IH_OK)
         status = ih_records_next(records, &result, &reason);
     if (status == IH_OK && result && result->n_shards && !w->options->resume_path) {
-        status = ih_shards_add(&w->shards, path, src, records, result, &reason);
+        status = ih_shards_add(&w->shards, path, src, records, open != NULL, result, &reason);
         if (status != IH_OK)
             give_up(w, ih_exit_of(status), path, reason.message);
         if (ih_shards_check(w->shards, &reason) == IH_OK)

@@ -39,6 +39,26 @@ enum ih_alpha {
     IH_ALPHA_EITHER /* a record does not tell, and its counts are the same */
 };
 
+/* The stored colour samples of images of more than 8 bits a sample. All zero: not known. */
+struct ih_extremes {
+    uint32_t min, end; /* the smallest, and the largest plus 1 */
+};
+
+/* Adds the extremes of further samples. */
+static inline void ih_extremes_join(struct ih_extremes *to, struct ih_extremes from)
+{
+    if (from.end > 0 && (to->end == 0 || from.min < to->min))
+        to->min = from.min;
+    if (from.end > to->end)
+        to->end = from.end;
+}
+
+/* Adds one sample. */
+static inline void ih_extremes_add(struct ih_extremes *to, uint32_t sample)
+{
+    ih_extremes_join(to, (struct ih_extremes){sample, sample + 1});
+}
+
 /* What a decoder reads from the file. What follows source_depth is complete after the last pixel;
  * a decoder that does not know it leaves it 0. */
 struct ih_image_info {
@@ -47,10 +67,12 @@ struct ih_image_info {
     unsigned n_channels;    /* of the decoded samples, 1 to IH_CHANNELS_MAX */
     unsigned source_depth;  /* bits per colour sample in the file, 1 to 32; for palettes,
                                bits per index */
-    unsigned warnings;      /* set of enum ih_warning */
-    unsigned n_frames;      /* images in the file, pages included; 0: not known */
+    struct ih_extremes extremes;
+    unsigned warnings; /* set of enum ih_warning */
+    unsigned n_frames; /* images in the file, pages included; 0: not known */
     enum ih_range range;
     unsigned not_applied;        /* set of enum ih_not_applied */
+    unsigned orientation;        /* 1 to 8 as in Exif, for thumbnails; 0: not known */
     struct ih_pixel_order order; /* of the decoded pixels; complete after open */
 };
 
@@ -81,6 +103,9 @@ struct ih_result {
     const char *decoder_version; /* lives as long as the run */
     const char *counted_by;      /* "cpu" or "cuda:0 NVIDIA H100"; lives as long as the device */
     const char *kernel;          /* static */
+    uint8_t *thumbnail; /* a small JPEG; owned by the pipeline, until the result is taken; NULL:
+                           none */
+    size_t thumbnail_bytes;
 
     bool is_read; /* from a result file: texts are borrowed from its reader */
 

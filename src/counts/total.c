@@ -92,6 +92,7 @@ static void add_description(struct ih_total *t, const struct ih_result *r)
         snprintf(t->version, sizeof t->version, "%s", version);
     else if (strcmp(t->version, version) != 0)
         t->version[0] = '\0';
+    ih_extremes_join(&t->extremes, r->info.extremes);
     t->not_applied |= r->info.not_applied;
     if (t->not_applied & IH_NOT_APPLIED_UNKNOWN)
         t->not_applied = IH_NOT_APPLIED_UNKNOWN;
@@ -163,6 +164,7 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
         out->version = t->version;
     }
     out->info.not_applied = t->not_applied;
+    out->info.extremes = t->extremes;
     struct ih_histogram *h = &out->histogram;
     *h = t->sum;
     h->n_channels = n_channels;

@@ -47,6 +47,7 @@ struct ih_total {
     struct ih_measurement measurement;
     bool has_colour, has_alpha;
     unsigned not_applied;         /* of any image */
+    struct ih_extremes extremes;  /* of the images that have some */
     char version[IH_VERSION_MAX]; /* of all images; "": they differ */
     uint64_t n_images, n_failed;
     struct ih_histogram sum; /* red, green, blue and alpha, gray images in the first three */

@@ -13,6 +13,7 @@
 #include "decode/archive.h"
 
 #include "base/dynlib.h"
+#include "decode/recognise.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -248,6 +249,7 @@ static la_ssize_t read_head(struct archive_state *s)
 static void judge(struct archive_state *s, struct archive_entry *entry, const char *name,
                   uint64_t size_bytes, struct ih_error *err)
 {
+    struct ih_source head = {.is_open = false};
     if (!name)
         ih_error_set(err, IH_CORRUPT, "the name of this member leads out of the archive");
     else if (strlen(name) > IH_MEMBER_NAME_MAX)
@@ -264,9 +266,11 @@ static void judge(struct archive_state *s, struct archive_entry *entry, const ch
     else if (s->n_head == 0)
         ih_error_set(err, IH_UNKNOWN, "cannot decode: the file is empty");
     else if (ih_archive_probe(s->head, s->n_head) == IH_ARCHIVE_TAR ||
-             !ih_decode_is_image(s->head, s->n_head))
-        ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
-    else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
+             !ih_decode_is_image(s->head, s->n_head)) {
+        ih_source_open_memory(&head, s->head, s->n_head);
+        if (ih_recognise(&head, err) == IH_OK)
+            ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
+    } else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
         ih_error_set(err, IH_LIMIT, "too large"); /* the other side knows by how much */
 }
 

@@ -62,8 +62,12 @@ enum {
     F(struct heif_error, heif_context_read_from_memory_without_copy,                               \
       (struct heif_context *, const void *, size_t, const struct heif_reading_options *))          \
     F(int, heif_context_get_number_of_top_level_images, (struct heif_context *))                   \
-    F(struct heif_error, heif_context_get_primary_image_handle,                                    \
-      (struct heif_context *, struct heif_image_handle **))                                        \
+    F(int, heif_context_get_list_of_top_level_image_IDs,                                           \
+      (struct heif_context *, heif_item_id *, int))                                                \
+    F(struct heif_error, heif_context_get_primary_image_ID,                                        \
+      (struct heif_context *, heif_item_id *))                                                     \
+    F(struct heif_error, heif_context_get_image_handle,                                            \
+      (struct heif_context *, heif_item_id, struct heif_image_handle **))                          \
     F(int, heif_image_handle_get_width, (const struct heif_image_handle *))                        \
     F(int, heif_image_handle_get_height, (const struct heif_image_handle *))                       \
     F(int, heif_image_handle_get_luma_bits_per_pixel, (const struct heif_image_handle *))          \
@@ -112,11 +116,15 @@ struct heif_state {
     struct heif_image *image;         /* owned; NULL until decoded */
     size_t width, height, row;        /* row: the next one to return */
     unsigned n_channels;              /* of image: 3, or 4 with alpha */
-    bool is_gray;                     /* returns one channel of the colours */
-    bool is_hevc;                     /* the codec of the picture or of a part of it */
-    bool is_deep;                     /* more than 8 bits a sample */
-    bool is_limited;                  /* a gray image of limited range, which is expanded here */
-    const uint8_t *plane;             /* interleaved samples of image */
+    uint64_t max_pixels, file_taken_bytes;
+    heif_item_id *images; /* owned: the top-level images, the primary one first */
+    unsigned n_images, n_begun;
+    bool is_sequence;     /* has a track of images */
+    bool is_gray;         /* returns one channel of the colours */
+    bool is_hevc;         /* the codec of the picture or of a part of it */
+    bool is_deep;         /* more than 8 bits a sample */
+    bool is_limited;      /* a gray image of limited range, which is expanded here */
+    const uint8_t *plane; /* interleaved samples of image */
     size_t stride;
     uint32_t max; /* largest sample of a deep image */
 };
@@ -151,12 +159,13 @@ static void close_heif(void *state)
         s->lib.heif_context_free(s->context);
     }
     ih_held_close(&s->held);
+    free(s->images);
     free(s);
 }
 
 /* ---- boxes: is the picture monochrome? ----
  *
- * The box meta holds pitm, the number of the primary item, and iprp. iprp holds ipco, a list of
+ * The box meta holds iprp. iprp holds ipco, a list of
  * properties, and ipma, which lists the properties of each item by number. Sources: ISO/IEC
  * 14496-12 (boxes), 23008-12 (items), 14496-15 (hvcC), and AV1-ISOBMFF (av1C).
  */
@@ -253,17 +262,14 @@ static int item_is_gray(struct span ipma, struct span ipco, uint64_t item)
     return is_gray;
 }
 
-/* Returns true if the configuration of the primary image's codec, or for a grid the number of its
+/* Returns true if the configuration of the item's codec, or for a grid the number of its
  * channels, states that it is gray. False if the boxes make no sense. */
-static bool is_monochrome(const uint8_t *file, size_t size_bytes)
+static bool is_monochrome(const uint8_t *file, size_t size_bytes, uint64_t item)
 {
     struct span meta = find_box((struct span){file, size_bytes}, "meta");
     take(&meta, 4); /* version and flags */
-    struct span pitm = find_box(meta, "pitm"), iprp = find_box(meta, "iprp");
+    struct span iprp = find_box(meta, "iprp");
     const struct span ipco = find_box(iprp, "ipco");
-    const uint64_t version = take(&pitm, 1);
-    take(&pitm, 3);
-    const uint64_t item = take(&pitm, version == 0 ? 2 : 4);
     char type[4];
     struct span box;
     while (next_box(&iprp, type, &box)) {
@@ -335,8 +341,6 @@ static void read_metadata(const struct heif_state *s, struct ih_image_info *info
     struct heif_color_profile_nclx *nclx = NULL;
     const enum heif_color_profile_type type =
         s->lib.heif_image_handle_get_color_profile_type(s->handle);
-    const int n = s->lib.heif_context_get_number_of_top_level_images(s->context);
-    info->n_frames = n > 0 ? (unsigned)n : 0;
     if (type == heif_color_profile_type_rICC || type == heif_color_profile_type_prof)
         info->not_applied |= IH_NOT_APPLIED_ICC_PROFILE;
     s->lib.heif_image_handle_get_nclx_color_profile(s->handle, &nclx);
@@ -348,18 +352,40 @@ static void read_metadata(const struct heif_state *s, struct ih_image_info *info
     s->lib.heif_nclx_color_profile_free(nclx);
 }
 
-static enum ih_status read_header(struct heif_state *s, const struct ih_decode_options *options,
-                                  struct ih_image_info *info, struct ih_error *err)
+/* Finds the images. The frames of a sequence are in a track, which libheif reads from version 1.20
+ * on, through calls that are not used here. */
+static enum ih_status list_images(struct heif_state *s, struct ih_image_info *info,
+                                  bool takes_frames, struct ih_error *err)
 {
-    s->context = s->lib.heif_context_alloc();
-    if (!s->context)
+    const int n = s->lib.heif_context_get_number_of_top_level_images(s->context);
+    heif_item_id primary;
+    const struct heif_error e = s->lib.heif_context_get_primary_image_ID(s->context, &primary);
+    if (e.code != heif_error_Ok)
+        return failed(e, err);
+    s->n_images = n > 0 ? (unsigned)n : 1;
+    s->images = calloc(s->n_images, sizeof *s->images);
+    if (!s->images)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    s->lib.heif_context_set_max_decoding_threads(s->context, 0);
-    set_limits_of_boxes(s, options->max_pixels);
-    struct heif_error e = s->lib.heif_context_read_from_memory_without_copy(
-        s->context, s->held.file, s->held.file_bytes, NULL);
-    if (e.code == heif_error_Ok)
-        e = s->lib.heif_context_get_primary_image_handle(s->context, &s->handle);
+    if (n > 0)
+        s->lib.heif_context_get_list_of_top_level_image_IDs(s->context, s->images, n);
+    for (unsigned i = s->n_images - 1; i > 0; i--) /* the others keep their order */
+        if (s->images[i] == primary) {
+            s->images[i] = s->images[i - 1];
+            s->images[i - 1] = primary;
+        }
+    s->images[0] = primary;
+    s->is_sequence = find_box((struct span){s->held.file, s->held.file_bytes}, "moov").n > 0;
+    info->n_frames = s->is_sequence ? 0 : s->n_images;
+    info->warnings |= s->is_sequence && !takes_frames ? IH_WARNING_MORE_IMAGES : 0;
+    return IH_OK;
+}
+
+/* Opens the next image of the list. */
+static enum ih_status open_image(struct heif_state *s, struct ih_image_info *info,
+                                 struct ih_error *err)
+{
+    const heif_item_id item = s->images[s->n_begun++];
+    const struct heif_error e = s->lib.heif_context_get_image_handle(s->context, item, &s->handle);
     if (e.code != heif_error_Ok)
         return failed(e, err);
     int width = s->lib.heif_image_handle_get_width(s->handle);
@@ -374,24 +400,42 @@ static enum ih_status read_header(struct heif_state *s, const struct ih_decode_o
         return ih_error_set(err, IH_UNSUPPORTED, "HEIF with %d bits a sample is not supported",
                             bits);
     enum ih_status status =
-        ih_decode_check_pixels((uint64_t)width, (uint64_t)height, options->max_pixels, err);
+        ih_decode_check_pixels((uint64_t)width, (uint64_t)height, s->max_pixels, err);
     if (status != IH_OK)
         return status;
     set_limits_of_image(s, (uint64_t)width, (uint64_t)height);
     s->width = (size_t)width;
     s->height = (size_t)height;
     s->is_deep = bits > 8;
-    s->is_gray = is_monochrome(s->held.file, s->held.file_bytes);
+    s->is_gray = is_monochrome(s->held.file, s->held.file_bytes, item);
     s->n_channels = s->lib.heif_image_handle_has_alpha_channel(s->handle) ? 4 : 3;
     info->width = (uint64_t)width;
     info->height = (uint64_t)height;
     info->n_channels = s->n_channels - (s->is_gray ? 2 : 0);
     info->source_depth = (unsigned)bits;
     read_metadata(s, info);
-    s->is_hevc = has_hevc(s->held.file, s->held.file_bytes);
     const uint64_t n_samples = (uint64_t)width * (uint64_t)height *
                                (unsigned)(s->is_hevc ? HELD_SAMPLES_HEVC : HELD_SAMPLES);
     return ih_held_more(&s->held, n_samples * (s->is_deep ? 2 : 1), err);
+}
+
+static enum ih_status read_header(struct heif_state *s, const struct ih_decode_options *options,
+                                  struct ih_image_info *info, struct ih_error *err)
+{
+    s->file_taken_bytes = s->held.taken_bytes;
+    s->max_pixels = options->max_pixels;
+    s->is_hevc = has_hevc(s->held.file, s->held.file_bytes);
+    s->context = s->lib.heif_context_alloc();
+    if (!s->context)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    s->lib.heif_context_set_max_decoding_threads(s->context, 0);
+    set_limits_of_boxes(s, options->max_pixels);
+    const struct heif_error e = s->lib.heif_context_read_from_memory_without_copy(
+        s->context, s->held.file, s->held.file_bytes, NULL);
+    if (e.code != heif_error_Ok)
+        return failed(e, err);
+    enum ih_status status = list_images(s, info, options->takes_frames, err);
+    return status == IH_OK ? open_image(s, info, err) : status;
 }
 
 static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_options *options,
@@ -613,6 +657,30 @@ static enum ih_status read_heif(void *state, uint8_t *pixels, size_t capacity_pi
     return IH_OK;
 }
 
+static enum ih_status next_heif(void *state, struct ih_image_info *info, bool *has_next,
+                                struct ih_error *err)
+{
+    struct heif_state *s = state;
+    *has_next = false;
+    if (s->is_sequence)
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "HEIF: only the still image of an image sequence is supported; ffmpeg "
+                            "can write its frames");
+    if (s->n_begun == s->n_images)
+        return IH_OK;
+    s->lib.heif_image_release(s->image);
+    s->lib.heif_image_handle_release(s->handle);
+    s->image = NULL;
+    s->handle = NULL;
+    s->row = 0;
+    ih_budget_give(s->held.budget, s->held.taken_bytes - s->file_taken_bytes);
+    s->held.taken_bytes = s->file_taken_bytes;
+    info->not_applied = 0;
+    info->range = IH_RANGE_UNKNOWN;
+    *has_next = true;
+    return open_image(s, info, err);
+}
+
 static const char *version(void)
 {
     return "libheif " IH_LIBRARY_heif;
@@ -627,5 +695,6 @@ const struct ih_decoder ih_decoder_heif = {
     .probe = ih_probe_heif,
     .open = open_heif,
     .read = read_heif,
+    .next = next_heif,
     .close = close_heif,
 };

@@ -85,6 +85,7 @@ struct jp2_state {
     uint32_t width, height, row; /* row: the next one to return */
     const opj_image_comp_t *channels[CHANNELS_MAX];
     struct ih_sample_range sample_range;
+    struct ih_image_info *told;    /* borrowed: the caller's */
     uint8_t *scaled[CHANNELS_MAX]; /* owned; the 8-bit value of each sample value */
 };
 
@@ -410,6 +411,7 @@ static enum ih_status read_header(struct jp2_state *s, const struct ih_decode_op
     info->height = s->height;
     info->n_channels = s->n_channels;
     info->source_depth = image->comps[0].prec;
+    s->told = info;
     if (n_samples > UINT64_MAX / SAMPLE_BYTES)
         return ih_error_set(err, IH_LIMIT, "image too large");
     return ih_held_more(&s->held, n_samples * SAMPLE_BYTES, err);
@@ -502,6 +504,27 @@ static enum ih_status take_channels(struct jp2_state *s, struct ih_error *err)
     return IH_OK;
 }
 
+/* A sample, from 0 to the largest of its depth. */
+static uint32_t sample(const opj_image_comp_t *c, size_t i)
+{
+    const int64_t max = ((int64_t)1 << c->prec) - 1;
+    const int64_t v = c->data[i] + (c->sgnd ? (int64_t)1 << (c->prec - 1) : 0);
+    return (uint32_t)(v < 0 ? 0 : v > max ? max : v);
+}
+
+/* Of gray and RGB whose colours have one depth. Entries of a palette are no samples. */
+static void note_extremes(struct jp2_state *s)
+{
+    const unsigned n_colours = ih_colour_channels(s->n_channels);
+    const uint32_t depth = s->channels[0]->prec;
+    for (unsigned i = 0; i < n_colours; i++)
+        if (s->channels[i]->prec != depth || depth <= 8 || s->colours == YCC || s->n_mapped > 0)
+            return;
+    for (unsigned i = 0; i < n_colours; i++)
+        for (size_t k = 0; k < (size_t)s->width * s->height; k++)
+            ih_extremes_add(&s->told->extremes, sample(s->channels[i], k));
+}
+
 static enum ih_status decode(struct jp2_state *s, struct ih_error *err)
 {
     s->lib.opj_set_warning_handler(s->codec, keep_message, s);
@@ -510,15 +533,10 @@ static enum ih_status decode(struct jp2_state *s, struct ih_error *err)
         return failed(s, err);
     ih_held_drop_file(&s->held);
     s->is_decoded = true;
-    return take_channels(s, err);
-}
-
-/* A sample, from 0 to the largest of its depth. */
-static uint32_t sample(const opj_image_comp_t *c, size_t i)
-{
-    const int64_t max = ((int64_t)1 << c->prec) - 1;
-    const int64_t v = c->data[i] + (c->sgnd ? (int64_t)1 << (c->prec - 1) : 0);
-    return (uint32_t)(v < 0 ? 0 : v > max ? max : v);
+    if (take_channels(s, err) != IH_OK)
+        return err->status;
+    note_extremes(s);
+    return IH_OK;
 }
 
 static uint8_t clamped(int32_t v, int32_t max, const uint8_t *scaled)

@@ -103,6 +103,7 @@ static void read_header(struct jpeg_state *s, struct ih_image_info *info)
     info->source_depth = 8;
     info->range = IH_RANGE_FULL;
     info->not_applied = s->reader.not_applied;
+    info->orientation = s->reader.orientation;
 }
 
 static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_options *options,

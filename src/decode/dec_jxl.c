@@ -4,8 +4,8 @@
  * Lossless images are exact. A lossy image is stored in its own colour space (XYB). It is converted
  * to the colour space of the encoder's input, so that it counts like the same picture in another
  * format. If only an ICC profile describes that space, the image is converted to sRGB, because
- * libjxl has no colour management. Orientation and alpha are left as stored. Of an animation, the
- * first frame is read.
+ * libjxl has no colour management. Orientation and alpha are left as stored. libjxl composes the
+ * frames of an animation.
  *
  * Samples of any depth but 8 are requested as 16 bits and rounded to 8 here, because some versions
  * of libjxl dither when they change the depth to 8.
@@ -70,7 +70,9 @@ struct jxl_state {
     JxlBasicInfo info;
     struct ih_image_info *told; /* borrowed: the caller's */
     unsigned n_channels;
-    bool is_deep; /* colour or alpha is not of 8 bits; libjxl returns 16 */
+    bool takes_frames;
+    bool has_image; /* held has the pixels of a frame */
+    bool is_deep;   /* colour or alpha is not of 8 bits; libjxl returns 16 */
     struct ih_sample_range sample_range;
     uint8_t scaled[65536]; /* the 8-bit value of each sample value of a deep image */
 };
@@ -141,8 +143,10 @@ static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_op
     info->source_depth = bits;
     info->range = IH_RANGE_FULL;
     info->n_frames = s->info.have_animation ? 0 : 1;
-    info->warnings |= s->info.have_animation ? IH_WARNING_MORE_IMAGES : 0;
+    if (s->info.have_animation && !options->takes_frames)
+        info->warnings |= IH_WARNING_MORE_IMAGES;
     info->not_applied = s->info.orientation == JXL_ORIENT_IDENTITY ? 0 : IH_NOT_APPLIED_ORIENTATION;
+    info->orientation = (unsigned)s->info.orientation;
     s->told = info;
     uint64_t n_samples, n_pixels = (uint64_t)s->info.xsize * s->info.ysize;
     n_samples = n_pixels * (s->n_channels + s->info.num_extra_channels);
@@ -162,6 +166,7 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
     s->sample_range = options->sample_range;
+    s->takes_frames = options->takes_frames;
     if (status == IH_OK)
         status = read_header(s, options, info, err);
     if (status == IH_OK)
@@ -228,11 +233,9 @@ static enum ih_status set_buffer(struct jxl_state *s, struct ih_error *err)
                                    JXL_NATIVE_ENDIAN, 0};
     const unsigned pixel_bytes = s->n_channels * (s->is_deep ? 2 : 1);
     size_t n_bytes;
-    if (s->held.pixels)
-        return failed(JXL_DEC_ERROR, err);
-    enum ih_status status = ih_held_image(&s->held, s->info.xsize, s->info.ysize, pixel_bytes, err);
-    if (status != IH_OK)
-        return status;
+    if (!s->held.pixels &&
+        ih_held_image(&s->held, s->info.xsize, s->info.ysize, pixel_bytes, err) != IH_OK)
+        return err->status;
     if (s->lib.JxlDecoderImageOutBufferSize(s->decoder, &format, &n_bytes) != JXL_DEC_SUCCESS ||
         n_bytes != s->held.n_pixels * pixel_bytes ||
         s->lib.JxlDecoderSetImageOutBuffer(s->decoder, &format, s->held.pixels, n_bytes) !=
@@ -243,8 +246,10 @@ static enum ih_status set_buffer(struct jxl_state *s, struct ih_error *err)
     return IH_OK;
 }
 
+/* Decodes the next frame, which libjxl composes. There is none if has_image stays false. */
 static enum ih_status decode(struct jxl_state *s, struct ih_error *err)
 {
+    bool has_buffer = false;
     for (;;) {
         JxlDecoderStatus code = s->lib.JxlDecoderProcessInput(s->decoder);
         switch (code) {
@@ -252,12 +257,20 @@ static enum ih_status decode(struct jxl_state *s, struct ih_error *err)
             choose_colours(s);
             break;
         case JXL_DEC_NEED_IMAGE_OUT_BUFFER:
+            if (has_buffer)
+                return failed(JXL_DEC_ERROR, err);
             if (set_buffer(s, err) != IH_OK)
                 return err->status;
+            has_buffer = true;
             break;
         case JXL_DEC_FULL_IMAGE:
-            ih_held_drop_file(&s->held);
-            return s->held.pixels ? IH_OK : failed(JXL_DEC_ERROR, err);
+            if (!s->takes_frames)
+                ih_held_drop_file(&s->held);
+            s->has_image = true;
+            s->held.n_given = 0;
+            return has_buffer ? IH_OK : failed(JXL_DEC_ERROR, err);
+        case JXL_DEC_SUCCESS:
+            return s->held.pixels ? IH_OK : failed(code, err);
         default:
             return failed(code, err);
         }
@@ -286,11 +299,22 @@ static enum ih_status read_jxl(void *state, uint8_t *pixels, size_t capacity_pix
                                size_t *n_pixels, struct ih_error *err)
 {
     struct jxl_state *s = state;
-    if (!s->held.pixels && decode(s, err) != IH_OK)
+    if (!s->has_image && decode(s, err) != IH_OK)
         return err->status;
     *n_pixels = s->is_deep ? give_deep(s, pixels, capacity_pixels)
                            : ih_held_give(&s->held, pixels, capacity_pixels);
     return IH_OK;
+}
+
+static enum ih_status next_jxl(void *state, struct ih_image_info *info, bool *has_next,
+                               struct ih_error *err)
+{
+    struct jxl_state *s = state;
+    (void)info;
+    s->has_image = false;
+    const enum ih_status status = s->info.have_animation ? decode(s, err) : IH_OK;
+    *has_next = s->has_image;
+    return status;
 }
 
 static const char *version(void)
@@ -307,5 +331,6 @@ const struct ih_decoder ih_decoder_jxl = {
     .probe = ih_probe_jxl,
     .open = open_jxl,
     .read = read_jxl,
+    .next = next_jxl,
     .close = close_jxl,
 };

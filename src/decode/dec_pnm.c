@@ -48,9 +48,10 @@ struct pnm_state {
     uint64_t width, n_rows_left;
     unsigned n_channels;
     uint32_t maxval;
-    bool has_range;        /* --range scales the colours, but not alpha */
-    unsigned next_channel; /* of the next binary sample; only with has_range */
-    uint8_t scaled[];      /* [maxval + 1]: the 8-bit value of each sample value */
+    bool has_range;               /* --range scales the colours, but not alpha */
+    unsigned next_channel;        /* of the next binary sample of two bytes */
+    struct ih_extremes *extremes; /* borrowed: the caller's */
+    uint8_t scaled[];             /* [maxval + 1]: the 8-bit value of each sample value */
 };
 
 /* ---- text ---- */
@@ -311,6 +312,7 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     *s = header;
+    s->extremes = &info->extremes;
     fill_table(s, options->sample_range);
     info->width = s->width;
     info->height = height;
@@ -345,6 +347,8 @@ static enum ih_status read_plain(struct pnm_state *s, uint8_t *dst, size_t n, bo
         if (v > s->maxval)
             return too_large(s, v, err);
         dst[i] = s->scaled[v];
+        if (s->maxval > UINT8_MAX)
+            ih_extremes_add(s->extremes, (uint32_t)v);
     }
     settle(&s->text);
     return IH_OK;
@@ -402,7 +406,11 @@ static enum ih_status read_binary(struct pnm_state *s, uint8_t *dst, size_t n, s
             if (v > s->maxval)
                 return too_large(s, v, err);
             dst[i] = s->scaled[v];
-            if (s->has_range && is_alpha(s))
+            if (unit == 1)
+                continue;
+            if (!is_alpha(s))
+                ih_extremes_add(s->extremes, v);
+            else if (s->has_range)
                 dst[i] = ih_sample_scale(v, s->maxval);
         }
         ih_source_consume(s->text.src, unit * n_here);

@@ -4,17 +4,27 @@
  *
  * The file is held in memory until the preview has been found.
  */
+#define _GNU_SOURCE /* memmem */
 #include "base/dynlib.h"
 #include "decode/held.h"
 
 #include <libraw/libraw.h>
 #include <stdlib.h>
+#include <string.h>
+
+#if LIBRAW_COMPILE_CHECK_VERSION_NOTLESS(0, 21)
+enum { QUIET = LIBRAW_OPIONS_NO_DATAERR_CALLBACK };
+typedef const void raw_file;
+#else
+typedef void raw_file;
+enum { QUIET = LIBRAW_OPIONS_NO_MEMERR_CALLBACK | LIBRAW_OPIONS_NO_DATAERR_CALLBACK };
+#endif
 
 /* The functions of LibRaw that are called. */
 #define RAW_CALLS(F)                                                                     \
     F(libraw_data_t *, libraw_init, (unsigned))                                          \
     F(void, libraw_close, (libraw_data_t *))                                             \
-    F(int, libraw_open_buffer, (libraw_data_t *, void *, size_t))                        \
+    F(int, libraw_open_buffer, (libraw_data_t *, raw_file *, size_t))                    \
     F(int, libraw_unpack_thumb, (libraw_data_t *))                                       \
     F(libraw_processed_image_t *, libraw_dcraw_make_mem_thumb, (libraw_data_t *, int *)) \
     F(void, libraw_dcraw_clear_mem, (libraw_processed_image_t *))                        \
@@ -57,25 +67,40 @@ static enum ih_status failed(const struct preview_state *s, int code, struct ih_
         return ih_error_set(err, IH_UNSUPPORTED, "camera raw without a JPEG preview");
     if (code == LIBRAW_FILE_UNSUPPORTED)
         return ih_error_set(err, IH_UNSUPPORTED, "camera raw that this LibRaw does not know");
+    if (code == LIBRAW_IO_ERROR)
+        return ih_error_set(err, IH_CORRUPT, "damaged camera raw: the file ends too early");
     return ih_error_set(err, IH_CORRUPT, "damaged camera raw: %s", s->lib.libraw_strerror(code));
+}
+
+/* True if LibRaw has read the whole preview. The rest of one that reaches past the end of the file
+ * would be undefined memory. LibRaw writes the first two bytes itself. */
+static bool is_complete(const libraw_thumbnail_t *found, const struct ih_held *file)
+{
+    enum { N_WRITTEN = 2 };
+    return found->tlength > N_WRITTEN &&
+           memmem(file->file, file->file_bytes, found->thumb + N_WRITTEN,
+                  found->tlength - N_WRITTEN);
 }
 
 /* Finds the preview and copies it. */
 static enum ih_status find_preview(struct preview_state *s, struct ih_held *file,
                                    struct ih_error *err)
 {
-    libraw_data_t *raw =
-        s->lib.libraw_init(LIBRAW_OPIONS_NO_MEMERR_CALLBACK | LIBRAW_OPIONS_NO_DATAERR_CALLBACK);
+    libraw_data_t *raw = s->lib.libraw_init(QUIET);
     if (!raw)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     int code = s->lib.libraw_open_buffer(raw, file->file, file->file_bytes);
     if (code == LIBRAW_SUCCESS)
         code = s->lib.libraw_unpack_thumb(raw);
+    if (code == LIBRAW_SUCCESS && raw->thumbnail.tformat != LIBRAW_THUMBNAIL_JPEG)
+        code = LIBRAW_UNSUPPORTED_THUMBNAIL;
+    if (code == LIBRAW_SUCCESS && !is_complete(&raw->thumbnail, file))
+        code = LIBRAW_IO_ERROR;
     if (code == LIBRAW_SUCCESS)
         s->preview = s->lib.libraw_dcraw_make_mem_thumb(raw, &code);
-    if (code == LIBRAW_SUCCESS && (!s->preview || s->preview->type != LIBRAW_IMAGE_JPEG))
-        code = LIBRAW_UNSUPPORTED_THUMBNAIL;
     s->lib.libraw_close(raw);
+    if (code == LIBRAW_SUCCESS && !s->preview)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
     return code == LIBRAW_SUCCESS ? IH_OK : failed(s, code, err);
 }
 

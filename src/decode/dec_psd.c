@@ -199,6 +199,8 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
     info->source_depth = s->samples.bits;
     info->n_frames = 1;
     info->range = IH_RANGE_FULL;
+    if (!s->is_ink_inverted) /* those samples are changed before they are converted */
+        s->samples.extremes = &info->extremes;
     return IH_OK;
 }
 

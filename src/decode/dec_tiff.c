@@ -129,6 +129,7 @@ static void read_metadata(const struct ih_tiff *s, TIFF *t, struct ih_image_info
     s->lib.TIFFGetField(t, TIFFTAG_ORIENTATION, &orientation);
     if (orientation > UPRIGHT && orientation <= LAST)
         info->not_applied |= IH_NOT_APPLIED_ORIENTATION;
+    info->orientation = orientation <= LAST ? orientation : 0;
     if (!s->page_at)
         info->n_frames = ih_tiff_n_pages(s);
     info->range = s->is_ycbcr ? IH_RANGE_UNKNOWN : IH_RANGE_FULL; /* the file may state any range */
@@ -157,6 +158,7 @@ static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *in
     if (status == IH_OK)
         status = plan_blocks(s, t, err);
     ih_samples_set_range(&s->samples, s->sample_range);
+    s->samples.extremes = &info->extremes;
     info->width = s->width;
     info->height = s->height;
     info->n_channels = s->samples.n_channels;
@@ -324,6 +326,7 @@ static enum ih_status next_tiff(void *state, struct ih_image_info *info, bool *h
     s->page_at = at;
     s->width = s->height = 0;
     info->not_applied = 0;
+    info->extremes = (struct ih_extremes){0};
     info->order = (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_ROWS};
     *has_next = true;
     return read_directory(s, info, err);

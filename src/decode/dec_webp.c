@@ -84,9 +84,9 @@ static void read_metadata(const struct webp_state *s, bool is_lossy, struct ih_i
     if (WebPDemuxGetI(demuxer, WEBP_FF_FORMAT_FLAGS) & ICCP_FLAG)
         info->not_applied |= IH_NOT_APPLIED_ICC_PROFILE;
     if (WebPDemuxGetChunk(demuxer, "EXIF", 1, &exif)) {
-        const size_t n = exif.chunk.size;
-        info->not_applied |=
-            ih_exif_not_applied(exif.chunk.bytes, n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES);
+        const size_t n = exif.chunk.size < IH_METADATA_BYTES ? exif.chunk.size : IH_METADATA_BYTES;
+        info->not_applied |= ih_exif_not_applied(exif.chunk.bytes, n);
+        info->orientation = ih_exif_orientation(exif.chunk.bytes, n);
         WebPDemuxReleaseChunkIterator(&exif);
     }
     WebPDemuxDelete(demuxer);

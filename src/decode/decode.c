@@ -324,8 +324,7 @@ enum ih_status ih_decode_following(struct ih_source *src, const struct ih_decode
     if (!is_sequence && !before->ends_exactly)
         return IH_OK;
     return ih_error_set(err, IH_CORRUPT,
-                        "what follows the image before is not an image of a known "
-                        "format");
+                        "what follows the image before is not an image of a known format");
 }
 
 bool ih_decode_has_next(struct ih_decode *d)

@@ -7,9 +7,16 @@
 
 /* ---- Exif ---- */
 
+enum { UPRIGHT = 1 };
+
 unsigned ih_exif_not_applied(const uint8_t *bytes, size_t n)
 {
-    enum { ORIENTATION = 0x0112, SHORT = 3, UPRIGHT = 1, LAST = 8, ENTRY_BYTES = 12 };
+    return ih_exif_orientation(bytes, n) > UPRIGHT ? IH_NOT_APPLIED_ORIENTATION : 0;
+}
+
+unsigned ih_exif_orientation(const uint8_t *bytes, size_t n)
+{
+    enum { ORIENTATION = 0x0112, SHORT = 3, LAST = 8, ENTRY_BYTES = 12 };
     if (n >= 6 && memcmp(bytes, "Exif\0\0", 6) == 0) {
         bytes += 6;
         n -= 6;
@@ -27,8 +34,7 @@ unsigned ih_exif_not_applied(const uint8_t *bytes, size_t n)
         const unsigned type = is_big ? ih_be16(p + 2) : ih_le16(p + 2);
         const unsigned value = is_big ? ih_be16(p + 8) : ih_le16(p + 8);
         if (tag == ORIENTATION)
-            return type == SHORT && value > UPRIGHT && value <= LAST ? IH_NOT_APPLIED_ORIENTATION
-                                                                     : 0;
+            return type == SHORT && value <= LAST ? value : 0;
     }
     return 0;
 }
@@ -41,9 +47,14 @@ unsigned ih_jpeg_segment_not_applied(unsigned marker, const uint8_t *bytes, size
     if (marker == IH_JPEG_APP0 + 2 && n >= sizeof profile &&
         memcmp(bytes, profile, sizeof profile) == 0)
         return IH_NOT_APPLIED_ICC_PROFILE;
-    if (marker == IH_JPEG_APP0 + 1 && n >= 6 && memcmp(bytes, "Exif\0\0", 6) == 0)
-        return ih_exif_not_applied(bytes, n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES);
-    return 0;
+    return ih_jpeg_segment_orientation(marker, bytes, n) > UPRIGHT ? IH_NOT_APPLIED_ORIENTATION : 0;
+}
+
+unsigned ih_jpeg_segment_orientation(unsigned marker, const uint8_t *bytes, size_t n)
+{
+    if (marker != IH_JPEG_APP0 + 1 || n < 6 || memcmp(bytes, "Exif\0\0", 6) != 0)
+        return 0;
+    return ih_exif_orientation(bytes, n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES);
 }
 
 unsigned ih_jpeg_file_not_applied(const uint8_t *file, size_t n)
@@ -87,14 +98,15 @@ void ih_png_note(struct ih_png_notes *notes, const char name[4], const uint8_t *
         notes->n_frames = ih_be32(bytes);
     else if (memcmp(name, "eXIf", 4) == 0)
         notes->orientation =
-            ih_exif_not_applied(bytes, n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES);
+            ih_exif_orientation(bytes, n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES);
 }
 
 /* A PNG without acTL has one image. sRGB overrides gAMA. */
 void ih_png_notes_tell(const struct ih_png_notes *notes, struct ih_image_info *info)
 {
     info->n_frames = notes->n_frames ? notes->n_frames : 1;
-    info->not_applied = notes->orientation |
+    info->orientation = notes->orientation;
+    info->not_applied = (notes->orientation > UPRIGHT ? IH_NOT_APPLIED_ORIENTATION : 0u) |
                         (notes->has_profile ? IH_NOT_APPLIED_ICC_PROFILE : 0u) |
                         (notes->has_gamma && !notes->has_srgb ? IH_NOT_APPLIED_GAMMA : 0u) |
                         (notes->has_code_points ? IH_NOT_APPLIED_COLOUR_SPACE : 0u);

@@ -1,7 +1,7 @@
 /*
  * What files say about showing their values: colour profiles, gamma, orientation. None of it is
  * applied; results only name it. So these calls judge nothing, and data that makes no sense is
- * ignored. All of them return sets of enum ih_not_applied.
+ * ignored. Most return sets of enum ih_not_applied.
  *
  * Sources: Exif 3.0 section 4.6 (it is a TIFF file), ICC.1:2022 annex B.4 (profiles in JPEG), PNG
  * third edition section 11.3, ITU-T H.273 (code points).
@@ -17,8 +17,12 @@ enum { IH_METADATA_BYTES = 1024 };
 /* Of Exif data, with or without the "Exif\0\0" of JPEG in front. */
 unsigned ih_exif_not_applied(const uint8_t *bytes, size_t size_bytes);
 
+/* The orientation in Exif data, 1 to 8; 0: none. */
+unsigned ih_exif_orientation(const uint8_t *bytes, size_t size_bytes);
+
 /* Of the segment of a JPEG file with this marker, without its length. */
 unsigned ih_jpeg_segment_not_applied(unsigned marker, const uint8_t *bytes, size_t size_bytes);
+unsigned ih_jpeg_segment_orientation(unsigned marker, const uint8_t *bytes, size_t size_bytes);
 
 /* Of a whole JPEG file in memory, up to its first scan. */
 unsigned ih_jpeg_file_not_applied(const uint8_t *file, size_t file_bytes);
@@ -30,7 +34,7 @@ unsigned ih_code_points_not_applied(unsigned primaries, unsigned transfer);
 /* The chunks of a PNG file. All zero: none so far. */
 struct ih_png_notes {
     bool has_srgb, has_gamma, has_profile, has_code_points;
-    unsigned orientation; /* IH_NOT_APPLIED_ORIENTATION or 0 */
+    unsigned orientation; /* 1 to 8; 0: not known */
     unsigned n_frames;    /* of APNG; 0: no acTL */
 };
 
@@ -38,7 +42,7 @@ struct ih_png_notes {
 void ih_png_note(struct ih_png_notes *notes, const char name[4], const uint8_t *bytes,
                  size_t size_bytes);
 
-/* Sets not_applied and n_frames. */
+/* Sets not_applied, orientation and n_frames. */
 void ih_png_notes_tell(const struct ih_png_notes *notes, struct ih_image_info *info);
 
 /* The same for a file that arrives in pieces of any size, from its first byte on. */

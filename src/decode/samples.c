@@ -2,6 +2,8 @@
  */
 #include "decode/samples.h"
 
+#include "decode/read_bytes.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -19,6 +21,7 @@ void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bi
     s->n_channels = (kind == IH_SAMPLES_GRAY ? 1 : 3) + (unsigned)has_alpha;
     s->is_inverted = is_inverted;
     s->has_range = false;
+    s->extremes = NULL;
     for (uint32_t v = 0; v <= max; v++)
         s->scaled[v] = ih_sample_scale(v, max);
 }
@@ -46,12 +49,49 @@ static unsigned sample(const struct ih_samples *s, const uint8_t *bytes, size_t 
     return window >> (7 - (end - 1) % 8) & ((1u << s->bits) - 1);
 }
 
+void ih_extremes_add_be16(struct ih_extremes *extremes, const uint8_t *bytes, size_t n_pixels,
+                          unsigned n_channels)
+{
+    const unsigned n_colours = ih_colour_channels(n_channels);
+    const size_t n = n_colours == n_channels ? n_pixels * n_channels : n_colours;
+    const size_t n_runs = n_colours == n_channels ? 1 : n_pixels;
+    unsigned min = UINT16_MAX, max = 0;
+    for (size_t r = 0; r < n_runs && n_pixels > 0; r++, bytes += (size_t)2 * n_channels)
+        for (size_t i = 0; i < n; i++) {
+            const unsigned v = ih_be16(bytes + 2 * i);
+            min = v < min ? v : min;
+            max = v > max ? v : max;
+        }
+    if (n_pixels > 0)
+        ih_extremes_join(extremes, (struct ih_extremes){min, max + 1});
+}
+
+/* The same for samples of a plane. */
+static void note_extremes(const struct ih_samples *s, const uint8_t *bytes, size_t first,
+                          size_t step, size_t n)
+{
+    unsigned min = UINT16_MAX, max = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint16_t v;
+        if (s->bits == 16)
+            memcpy(&v, bytes + 2 * (first + i * step), sizeof v);
+        else
+            v = (uint16_t)sample(s, bytes, first + i * step);
+        min = v < min ? v : min;
+        max = v > max ? v : max;
+    }
+    if (n > 0)
+        ih_extremes_join(s->extremes, (struct ih_extremes){min, max + 1});
+}
+
 /* Converts n samples of a plane, from sample x on, to 8 bits. Palette indices stay as they are. */
 static void load(const struct ih_samples *s, const struct ih_sample_plane *plane, bool is_index,
                  bool is_alpha, size_t x, size_t n, uint8_t *out)
 {
     const uint8_t *bytes = plane->bytes;
     const size_t step = plane->step, first = plane->first + x * step;
+    if (s->extremes && s->bits > 8 && !is_index && !is_alpha)
+        note_extremes(s, bytes, first, step, n);
     if (s->bits == 8) {
         for (size_t i = 0; i < n; i++)
             out[i] = bytes[first + i * step];

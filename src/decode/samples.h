@@ -19,10 +19,13 @@ struct ih_samples {
     uint8_t palette[256][3];
     uint8_t scaled[65536]; /* the 8-bit value of each sample value */
     bool has_range;        /* 16-bit colour samples go through scaled */
-    bool is_inverted;      /* gray where 0 is white; does not affect alpha */
+    struct ih_extremes
+        *extremes;    /* borrowed; of colour samples of 9 to 16 bits; NULL: not wanted */
+    bool is_inverted; /* gray where 0 is white; does not affect alpha */
 };
 
-/* Sets every field except palette. A sample v becomes round(v * 255 / (2^bits - 1)). */
+/* Sets every field except palette; extremes become NULL. A sample v becomes round(v * 255 / (2^bits
+ * - 1)). */
 void ih_samples_init(struct ih_samples *s, enum ih_sample_kind kind, unsigned bits, bool has_alpha,
                      bool is_inverted);
 
@@ -46,6 +49,10 @@ struct ih_sample_plane {
  */
 void ih_samples_convert(const struct ih_samples *s, const struct ih_sample_plane *planes, size_t n,
                         uint8_t *pixels);
+
+/* Adds the extremes of the colour samples of n pixels of 16 bits, in big-endian order. */
+void ih_extremes_add_be16(struct ih_extremes *extremes, const uint8_t *bytes, size_t n_pixels,
+                          unsigned n_channels);
 
 /* Scales a sample of 0 to max to 8 bits: round(v * 255 / max). */
 static inline uint8_t ih_sample_scale(uint64_t v, uint64_t max)

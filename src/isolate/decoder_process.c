@@ -527,6 +527,10 @@ static void complete_info(struct ih_image_info *info, const struct ih_image_info
 {
     info->warnings = sent->warnings & (IH_WARNINGS_END - 1);
     info->not_applied = sent->not_applied & IH_NOT_APPLIED_KNOWN;
+    info->extremes = (struct ih_extremes){0};
+    if (sent->extremes.min < sent->extremes.end && sent->extremes.end <= UINT16_MAX + 1)
+        info->extremes = sent->extremes;
+    info->orientation = sent->orientation <= 8 ? sent->orientation : 0;
     info->n_frames = sent->n_frames;
     info->range = (unsigned)sent->range < IH_RANGES ? sent->range : IH_RANGE_UNKNOWN;
 }

@@ -12,32 +12,33 @@
  *
  * 1. It skips some MCUs, which are read but not checked. Then it stores the bit at which its next
  *    MCU begins, first_bit, and validates all data from there.
- * 2. The stream before it reads on after its quarter, until one of its MCUs begins at first_bit.
- *    From there both would read the same, so the earlier stream ends and the two are joined.
- * 3. If an MCU of the earlier stream begins after first_bit and none began at it, the later stream
- *    is out of step. It is dropped, and the earlier stream reads on to the stream after it.
+ * 2. The stream before it, A, goes on after its own quarter until one of A's MCUs begins exactly at
+ *    first_bit. From there both would read the same, so A ends and the two are joined.
+ * 3. If one of A's MCUs begins after first_bit and none began at it, the later stream is out of
+ * step. It is dropped, and A goes on to the stream after it.
  *
  * The first stream is in step, so every stream that is joined is in step too. A stream that is out
  * of step costs time, but does not change the result.
  *
  * A DC coefficient is coded as its difference from the one before. A stream that begins in the
  * middle only knows its own differences. It keeps their sum, and the least and greatest sum so far;
- * the sums of joined streams are added at the end. As DC is not known earlier, the limit of a block
- * is split into one for DC and one for AC. If a file exceeds one of them or looks damaged, the
- * single stream (validate_scan.c) validates it again and has the last word.
+ * the sums of joined streams are added at the end. The sum of a block's coefficients has a limit
+ * (validate_scan.h). Because DC is known last, this code has a limit for DC and one for AC, which
+ * together are the block's. If a file exceeds one of them or looks damaged, the single stream
+ * (validate_scan.c) validates it again and has the last word.
  *
  * Streams run in rounds. A round only does look-ups and stores the state of each block; add_round
  * checks the blocks afterwards.
  *
  * Detailed photos, one core of an EPYC, tests/bench/jpeg_validate.sh, time relative to this code:
  *
- *     index of 11 bits (more codes are longer)     1.05
+ *     index of 11 bits (more codes do not fit)      1.05
  *     index of 13 bits (larger tables)             1.05
  *     smaller index at the start of a block        1.03 and more
  *     next table by conditional move               1.2
  *     two streams                                  1.2
  *     three streams                                1.06
- *     five, six or eight streams                   no less
+ *     five, six or eight streams                   1.00 or more
  */
 #include "jpeg_gpu/validate_scan.h"
 
@@ -51,14 +52,14 @@ enum {
     INDEX_BITS = 12,
     ROUND_BLOCKS = 64,                        /* a round ends when a stream reaches this block, */
     ROUND_LOOKUPS = 800,                      /* or after so many look-ups of each stream */
-    SLACK_BYTES = ROUND_LOOKUPS * 32 / 8 + 8, /* a round may read beyond the end */
+    SLACK_BYTES = ROUND_LOOKUPS * 32 / 8 + 8, /* a look-up may read 32 bits beyond the end */
     ROUND_BLOCKS_MAX =
         ROUND_BLOCKS + IH_JPEG_MCU_BLOCKS_MAX + 2, /* two look-ups may end two blocks */
 
     DATA_BYTES_MAX = 1 << 28, /* bits are counted in 32 bits */
-    DC_SUM_MAX = 1100,        /* a white or black block has 128 * 8, whatever its quantizer */
+    DC_SUM_MAX = 1100,        /* pure white or black has 128 * 8; the rest is for rounding */
     AC_SUM_MAX = IH_JPEG_BLOCK_SUM_MAX - DC_SUM_MAX,
-    DC_RANGE_MAX = 1 << 16, /* more than any two DC coefficients of a sound file differ by */
+    DC_RANGE_MAX = 1 << 16, /* DC coefficients of a sound file never differ by so much */
 };
 
 /* How far a stream reads before it validates: at least that many MCUs and bits. It was enough for
@@ -75,7 +76,7 @@ struct stream {
     uint64_t block;        /* the state of the block that is being read (validate_scan.h) */
     const uint32_t *table; /* for the next look-up */
     uint32_t bit;          /* where the next look-up begins */
-    uint32_t at;           /* 2 * the number of the block in the round */
+    uint32_t at;           /* 2 * the number of the block in the round: it has two tables */
 };
 
 /* The part of a stream that changes after each round. */
@@ -85,7 +86,7 @@ struct progress {
     uint32_t first_bit;  /* where it began to validate */
     unsigned phase;      /* the place of its next block in the MCU */
     unsigned next;       /* the stream that it may join; N_STREAMS: it reads to the end */
-    uint32_t n_mcus;     /* MCUs validated; while it skips, MCUs skipped */
+    uint32_t n_mcus;     /* MCUs validated since first_bit; before that, skipped since origin_bit */
     bool is_validating;  /* it has finished skipping */
     bool is_joined;      /* an earlier stream has ended at first_bit */
     bool is_dropped;     /* it is out of step */
@@ -125,8 +126,8 @@ static void end_block(const struct scan *s, struct stream *r)
     r->table = s->tables[r->at];
 }
 
-/* Reads one symbol of any length, where the tables cannot. Damage ends the block, and the stream
- * goes on with the next bit. */
+/* Reads a symbol that is too long for the tables. Damage ends the block, and the stream goes on
+ * with the next bit. */
 static void step(struct scan *s, struct stream *r, uint64_t *blocks)
 {
     bool is_end;
@@ -146,7 +147,7 @@ static inline __attribute__((always_inline)) void look_up(struct scan *s, struct
                                                           uint64_t *blocks, uint64_t *bits)
 {
     const uint32_t entry = r->table[*bits >> (64 - INDEX_BITS)];
-    const uint32_t state = (uint8_t)r->block + (entry & 255); /* of bits 0 to 7 */
+    const uint32_t state = (uint8_t)r->block + (entry & 255); /* bits 0 to 7 of the new state */
     if (state & IH_JPEG_IS_STEP) {
         step(s, r, blocks);
         *bits = ih_jpeg_bits(s->data, r->bit);
@@ -219,7 +220,7 @@ static inline void add_dc(struct progress *p, unsigned component,
 static bool is_padding(const struct scan *s, uint32_t bit)
 {
     const uint32_t n_left = s->n_bits - bit; /* wraps to a large number beyond the end */
-    const unsigned ones = n_left < 8 ? (1u << n_left) - 1 : 256;
+    const unsigned ones = n_left < 8 ? (1u << n_left) - 1 : 256; /* 256: not in any byte */
     return (s->data[s->n_bits / 8 - 1] & ones) == ones;
 }
 

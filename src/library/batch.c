@@ -8,8 +8,8 @@
 
 /* ---- checks ---- */
 
-/* Copies the fields that the caller knows; the others are 0. Fields that this library does not know
- * must be 0. */
+/* Copies the description. A caller with a newer header may pass more fields, which must be 0; no
+ * header has had fewer. */
 static enum ih_status copy_batch(const struct ih_batch *from, struct ih_batch *to,
                                  struct ih_error *err)
 {
@@ -30,8 +30,10 @@ static bool add_span(ptrdiff_t stride, size_t n, size_t *span)
 {
     size_t more;
     const size_t step = stride < 0 ? (size_t)0 - (size_t)stride : (size_t)stride;
-    if (n == 0 || !ih_size_multiply(step, n - 1, &more) || more > PTRDIFF_MAX - *span)
-        return n == 0;
+    if (n == 0)
+        return true;
+    if (!ih_size_multiply(step, n - 1, &more) || more > PTRDIFF_MAX - *span)
+        return false;
     *span += more;
     return true;
 }
@@ -49,7 +51,7 @@ static enum ih_status check_image(const struct ih_batch *b, const struct ih_batc
                             width, height);
     if (!image->data)
         return ih_error_set(err, IH_USAGE, "batch: data is NULL");
-    if (!image->labels != (b->n_labels == 0))
+    if ((image->labels != NULL) != (b->n_labels > 0))
         return ih_error_set(err, IH_USAGE,
                             b->n_labels ? "batch: n_labels is %u, but labels is NULL"
                                         : "batch: there are labels, but n_labels is %u",
@@ -111,7 +113,7 @@ static enum ih_status job_make(const struct ih_batch *batch, struct ih_batch_job
     return status;
 }
 
-/* The same, with the context's settings. */
+/* Checks the batch and fills *job, with luma and clip limits of the context. */
 static enum ih_status context_job_make(const struct ih_context *context,
                                        const struct ih_batch *batch, struct ih_batch_job *job,
                                        struct ih_error *err)
@@ -121,7 +123,8 @@ static enum ih_status context_job_make(const struct ih_context *context,
     if (status != IH_OK)
         return status;
     job->spec = (struct ih_count_spec){job->batch.n_channels, o->luma, o->clip_low, o->clip_high};
-    if (o->skips_transparent && job->batch.n_channels != ih_colour_channels(job->batch.n_channels))
+    const bool has_alpha = job->batch.n_channels != ih_colour_channels(job->batch.n_channels);
+    if (o->skips_transparent && has_alpha)
         return ih_error_set(err, IH_USAGE, "alpha: cannot skip transparent pixels of a batch");
     return IH_OK;
 }
@@ -161,7 +164,7 @@ enum ih_status ih_batch_enqueue(struct ih_context *context, const struct ih_batc
     return status;
 }
 
-/* Copies one record to a histogram. */
+/* Makes a histogram of the counts of one image and label. */
 static void read_record(const struct ih_batch_job *job, const uint32_t *bins, const uint64_t *sums,
                         struct ih_histogram *h)
 {
@@ -179,7 +182,8 @@ static void read_record(const struct ih_batch_job *job, const uint32_t *bins, co
     h->any_high = sums[n_planes + 1];
     h->all_low = sums[n_planes + 2];
     h->all_high = sums[n_planes + 3];
-    ih_histogram_derive_gray(h, &job->spec);
+    ih_histogram_derive_gray(
+        h, &job->spec); /* of gray, luma and the joint clip counts follow from the bins */
 }
 
 enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch *batch,

@@ -95,6 +95,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
     memset(&s, 0, sizeof s);
     s.format = s.decoder = s.kernel = s.luma = s.alpha = s.version = s.reduction = s.range = "";
     s.mean_luminance = (double)NAN;
+    s.source_min = 1;
     if (!c->is_empty) {
         const struct ih_result *r = &c->result;
         const struct ih_histogram *h = &r->histogram;
@@ -119,6 +120,10 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.range = ih_range_names[r->info.range];
         s.n_frames = r->info.n_frames;
         s.not_applied = r->info.not_applied;
+        if (r->info.extremes.end > 0) {
+            s.source_min = r->info.extremes.min;
+            s.source_max = r->info.extremes.end - 1;
+        }
         s.all_low = h->all_low;
         s.all_high = h->all_high;
         s.mean_luminance = ih_mean_luminance(h);

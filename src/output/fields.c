@@ -82,6 +82,10 @@ void ih_fields_compute(const struct ih_result *r, struct ih_field_value values[I
         set_integer(&values[IH_FIELD_height], r->info.height);
         set_integer(&values[IH_FIELD_depth], r->info.source_depth);
     }
+    if (r->info.extremes.end > 0) {
+        set_integer(&values[IH_FIELD_source_min], r->info.extremes.min);
+        set_integer(&values[IH_FIELD_source_max], r->info.extremes.end - 1);
+    }
     set_integer(&values[IH_FIELD_pixels], h->n_pixels);
     set_clipped(&values[IH_FIELD_blown_any], h->any_high, h->n_pixels);
     set_clipped(&values[IH_FIELD_blown_all], h->all_high, h->n_pixels);

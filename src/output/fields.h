@@ -26,6 +26,8 @@ enum ih_kind {
     FIELD(height, INTEGER, false)        \
     FIELD(pixels, INTEGER, false)        \
     FIELD(depth, INTEGER, false)         \
+    FIELD(source_min, INTEGER, false)    \
+    FIELD(source_max, INTEGER, false)    \
     FIELD(mean_luma, REAL, false)        \
     FIELD(mean_luminance, REAL, true)    \
     FIELD(median, INTEGER, false)        \

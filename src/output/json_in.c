@@ -162,20 +162,17 @@ static inline bool is_digit(char c)
 static inline bool read_digits(char **p, uint64_t *value)
 {
     enum { SAFE_DIGITS = 19 };
-    char *s = *p;
+    char *const start = *p, *s = start;
     uint64_t n = 0;
-    if (s[0] == '0' && is_digit(s[1]))
-        return false;
-    for (; is_digit(*s); s++) {
-        const unsigned digit = (unsigned)(*s - '0');
-        if (s - *p >= SAFE_DIGITS && n > (UINT64_MAX - digit) / 10)
-            return false;
-        n = n * 10 + digit;
-    }
-    const bool has_any = s > *p;
+    for (; is_digit(*s); s++)
+        n = n * 10 + (unsigned)(*s - '0');
     *p = s;
     *value = n;
-    return has_any;
+    if (s - start <= SAFE_DIGITS)
+        return s > start && (*start != '0' || s == start + 1);
+    for (s = start, n = 0; s < start + SAFE_DIGITS; s++)
+        n = n * 10 + (unsigned)(*s - '0');
+    return *p == s + 1 && *start != '0' && n <= (UINT64_MAX - (unsigned)(*s - '0')) / 10;
 }
 
 bool ih_json_count(struct ih_json_in *in, uint64_t *n)
@@ -186,19 +183,26 @@ bool ih_json_count(struct ih_json_in *in, uint64_t *n)
     return true;
 }
 
+/* Reads at most n integers, each with a comma after it and without blanks. Returns their number. */
+static size_t read_dense(char **p, uint64_t *counts, size_t n)
+{
+    char *s = *p;
+    size_t i = 0;
+    for (; i < n && read_digits(&s, &counts[i]) && *s == ','; i++)
+        *p = ++s;
+    return i;
+}
+
 bool ih_json_counts(struct ih_json_in *in, uint64_t *counts, size_t n)
 {
     if (!ih_json_token(in, '['))
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (!is_digit(*in->p))
-            skip_blanks(in);
+        i += read_dense(&in->p, counts + i, n - 1 - i);
+        skip_blanks(in);
         if (!read_digits(&in->p, &counts[i]))
             return ih_json_fail(in, *in->p ? "not an integer of 64 bits" : "cut short");
-        const char next = i + 1 < n ? ',' : ']';
-        if (*in->p == next)
-            in->p++;
-        else if (!ih_json_token(in, next))
+        if (!ih_json_token(in, i + 1 < n ? ',' : ']'))
             return ih_json_fail(in, "a list of another length");
     }
     return true;
@@ -284,17 +288,36 @@ bool ih_json_array(struct ih_json_in *in, bool (*read)(struct ih_json_in *in, vo
     return false;
 }
 
-/* The keys come in the order of the fields, so the search begins after the last one found. Returns
- * n_fields if there is no such field. */
-static size_t find_field(const struct ih_json_field *fields, size_t n_fields, size_t from,
-                         const char *name)
+/* Consumes the key if it is this one, without blanks or escapes. */
+static bool is_key(struct ih_json_in *in, const char *name)
 {
+    const char *p = in->p + 1;
+    for (; *name && *p == *name; p++)
+        name++;
+    if (*name || p[0] != '"' || p[1] != ':')
+        return false;
+    in->p += p + 2 - in->p;
+    return true;
+}
+
+/* Reads a key. *i: of its field, n_fields for an unknown one. The keys come in the order of the
+ * fields, so the search begins at `from`, after the last one found. */
+static bool read_key(struct ih_json_in *in, const struct ih_json_field *fields, size_t n_fields,
+                     size_t from, size_t *i)
+{
+    char *name;
+    if (!ih_json_next_is(in, '"'))
+        return ih_json_fail(in, *in->p ? "not JSON" : "cut short");
     for (size_t k = 0; k < n_fields; k++) {
-        const size_t i = (from + k) % n_fields;
-        if (fields[i].name[0] == name[0] && strcmp(fields[i].name, name) == 0)
-            return i;
+        *i = from + k < n_fields ? from + k : from + k - n_fields;
+        if (is_key(in, fields[*i].name))
+            return true;
     }
-    return n_fields;
+    if (!ih_json_text(in, &name) || !ih_json_token(in, ':'))
+        return false;
+    for (*i = 0; *i < n_fields && strcmp(fields[*i].name, name) != 0;)
+        ++*i;
+    return true;
 }
 
 bool ih_json_object(struct ih_json_in *in, const struct ih_json_field *fields, size_t n_fields,
@@ -307,12 +330,9 @@ bool ih_json_object(struct ih_json_in *in, const struct ih_json_field *fields, s
     if (ih_json_next_is(in, '}'))
         return ih_json_token(in, '}');
     do {
-        char *name;
-        if (!ih_json_text(in, &name) || !ih_json_token(in, ':'))
+        size_t i;
+        if (!read_key(in, fields, n_fields, next, &i))
             return false;
-        if (!name)
-            return ih_json_fail(in, "not JSON");
-        const size_t i = n_fields ? find_field(fields, n_fields, next, name) : 0;
         if (i == n_fields) {
             if (!ih_json_skip(in))
                 return false;

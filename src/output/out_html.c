@@ -21,7 +21,10 @@ struct html_state {
     FILE *stream; /* borrowed */
     uint64_t n_records;
     struct ih_total total;
+    bool has_thumbnails;
 };
+
+static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 enum { SMALL_BARS = 64, SMALL_LEVELS = 64, BINS_IN_BAR = IH_BINS / SMALL_BARS };
 
@@ -55,19 +58,36 @@ static void put_value(FILE *f, const struct ih_field_value *value)
  * height. */
 static void put_small_histogram(FILE *f, const struct ih_histogram *h)
 {
-    static const char levels[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned n_colours = h->n_channels >= 3 ? 3 : 1;
     uint64_t bars[3 * SMALL_BARS] = {0}, sorted[3 * SMALL_BARS];
     const size_t n = (size_t)n_colours * SMALL_BARS;
+    size_t n_filled = 0;
     for (unsigned c = 0; c < n_colours; c++)
         for (unsigned v = 0; v < IH_BINS; v++)
             bars[c * SMALL_BARS + v / BINS_IN_BAR] += h->bins[c][v];
-    memcpy(sorted, bars, sizeof sorted);
-    const uint64_t top = ih_highest_bar(sorted, n, true);
+    for (size_t i = 0; i < n; i++)
+        if (bars[i] > 0)
+            sorted[n_filled++] = bars[i];
+    const uint64_t top = n_filled > 0 ? ih_highest_bar(sorted, n_filled, true) : 0;
     putc('"', f);
     for (size_t i = 0; i < n; i++) {
         const double height = top > 0 ? (double)bars[i] / (double)top : 0;
         putc(levels[height < 1 ? (int)(height * (SMALL_LEVELS - 1) + 0.5) : SMALL_LEVELS - 1], f);
+    }
+    putc('"', f);
+}
+
+/* The bytes of the JPEG in base64. */
+static void put_thumbnail(FILE *f, const uint8_t *bytes, size_t n)
+{
+    putc('"', f);
+    for (size_t at = 0; at < n; at += 3) {
+        const size_t n_here = n - at < 3 ? n - at : 3;
+        const unsigned v = (unsigned)bytes[at] << 16 |
+                           (n_here > 1 ? (unsigned)bytes[at + 1] << 8 : 0) |
+                           (n_here > 2 ? bytes[at + 2] : 0);
+        for (unsigned i = 0; i < 4; i++)
+            putc(i <= n_here ? levels[v >> (18 - 6 * i) & 63] : '=', f);
     }
     putc('"', f);
 }
@@ -81,12 +101,13 @@ static enum ih_status begin(FILE *stream, const struct ih_output_options *option
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->stream = stream;
+    s->has_thumbnails = options->thumbnails;
     ih_total_init(&s->total, &ih_luma_bt709, 0, IH_BINS - 1);
     fwrite(ih_report, 1, ih_report_bytes, stream);
     fputs("{\"version\":\"" IH_VERSION "\",\"title\":", stream);
     ih_json_put_string_in_html(stream,
                                options->folder && *options->folder ? options->folder : NULL);
-    fputs(",\"columns\":[", stream);
+    fprintf(stream, ",\"thumbnails\":%s,\"columns\":[", s->has_thumbnails ? "true" : "false");
     for (unsigned i = 0; i < IH_N_FIELDS; i++)
         fprintf(stream, "%s\"%s\"", i ? "," : "", ih_field_types[i].name);
     fputs("],\"rows\":[", stream);
@@ -117,6 +138,13 @@ static void record(void *state, const struct ih_result *result)
         put_small_histogram(s->stream, &result->histogram);
     else
         fputs("null", s->stream);
+    if (s->has_thumbnails) {
+        putc(',', s->stream);
+        if (result->status == IH_OK && result->thumbnail)
+            put_thumbnail(s->stream, result->thumbnail, result->thumbnail_bytes);
+        else
+            fputs("null", s->stream);
+    }
     putc(']', s->stream);
 }
 

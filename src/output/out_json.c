@@ -171,6 +171,14 @@ static void put_clip(FILE *f, const struct ih_histogram *h)
     putc('}', f);
 }
 
+static void put_extremes(FILE *f, struct ih_extremes extremes)
+{
+    if (extremes.end == 0)
+        return;
+    put_count(f, "source_min", extremes.min);
+    put_count(f, "source_max", extremes.end - 1);
+}
+
 /* What is not known has no member, or null where every image has one. */
 static void put_source(FILE *f, const struct ih_result *r)
 {
@@ -183,6 +191,7 @@ static void put_source(FILE *f, const struct ih_result *r)
         fputs(",\"format\":null,\"library\":null,\"width\":null,\"height\":null", f);
         put_count(f, "pixels", r->histogram.n_pixels);
         fputs(",\"source_depth\":null", f);
+        put_extremes(f, info->extremes);
         return;
     }
     put_string(f, "format", info->format);
@@ -193,6 +202,7 @@ static void put_source(FILE *f, const struct ih_result *r)
     if (info->n_frames)
         put_count(f, "frames", info->n_frames);
     put_count(f, "source_depth", info->source_depth);
+    put_extremes(f, info->extremes);
     if (info->range != IH_RANGE_UNKNOWN)
         put_string(f, "range", ih_range_names[info->range]);
 }

@@ -187,6 +187,8 @@ static const struct ih_json_field record_fields[] = {
     FIELD(ih_record, "pixels", read_count, pixels),
     FIELD(ih_record, "frames", read_count, frames),
     FIELD(ih_record, "source_depth", read_count_or_null, source_depth),
+    FIELD(ih_record, "source_min", read_count, source_min),
+    FIELD(ih_record, "source_max", read_count, source_max),
     FIELD(ih_record, "range", read_text, range),
     FIELD(ih_record, "reduction", read_text, reduction),
     FIELD(ih_record, "luma_weights", read_text, luma_weights),
@@ -211,26 +213,34 @@ static const struct ih_json_field record_fields[] = {
 _Static_assert(N_OF(record_fields) <= 64, "seen has a bit for each");
 
 /* The keys that a counted record has in both versions, in version 2, and in version 1. */
-static const char *const required[] = {"schema",         "file",         "status",   "width",
-                                       "height",         "source_depth", "channels", "mean_luma",
-                                       "mean_luminance", "clip",         NULL};
-static const char *const required_2[] = {
-    "pixels", "reduction", "luma_weights", "alpha", "clip_limits", "not_applied", NULL};
-static const char *const required_1[] = {"luma", NULL};
-static const char *const required_place[] = {"position", NULL};
-static const char *const required_end[] = {"shard", "run", "records", NULL};
-static const char *const required_total[] = {"n_images", "n_failed", NULL};
+static const char *const required[IH_REQUIRED_SETS][11] = {
+    [IH_REQUIRED] = {"schema", "file", "status", "width", "height", "source_depth", "channels",
+                     "mean_luma", "mean_luminance", "clip"},
+    [IH_REQUIRED_2] = {"pixels", "reduction", "luma_weights", "alpha", "clip_limits",
+                       "not_applied"},
+    [IH_REQUIRED_1] = {"luma"},
+    [IH_REQUIRED_PLACE] = {"position"},
+    [IH_REQUIRED_END] = {"shard", "run", "records"},
+    [IH_REQUIRED_TOTAL] = {"n_images", "n_failed"},
+    [IH_BOTH_EXTREMES] = {"source_min", "source_max"},
+};
 
-static bool has_all(const struct ih_record *r, const char *const *names)
+void ih_record_reader_init(struct ih_record_reader *r)
 {
-    size_t i = 0; /* most names come in the order of the fields */
-    for (; *names; names++) {
-        while (strcmp(record_fields[i].name, *names) != 0) /* every name is one of a field */
-            i = (i + 1) % N_OF(record_fields);
-        if (!(r->seen >> i & 1))
-            return false;
-    }
-    return true;
+    memset(r, 0, sizeof *r);
+    ih_srgb_decode(r->linear);
+    for (unsigned i = 0; i <= IH_LOG2_STEPS; i++)
+        r->log2[i] = log2(1 + i / (double)IH_LOG2_STEPS);
+    for (unsigned set = 0; set < IH_REQUIRED_SETS; set++)
+        for (const char *const *name = required[set]; *name; name++)
+            for (size_t i = 0; i < N_OF(record_fields); i++)
+                if (strcmp(record_fields[i].name, *name) == 0)
+                    r->required[set] |= UINT64_C(1) << i;
+}
+
+static bool has_all(const struct ih_record_reader *r, enum ih_required set)
+{
+    return (r->required[set] & ~r->record.seen) == 0;
 }
 
 /* ---- the meaning of a record ---- */
@@ -297,28 +307,42 @@ static bool is_value(double written, unsigned value, bool is_empty)
     return is_empty ? isnan(written) : written == (double)value;
 }
 
-/* The real statistics, by formulas that are faster than those of ih_stats_compute and as good to 6
- * decimals. */
-static bool are_reals_right(const struct ih_record_channel *c, const uint64_t bins[IH_BINS],
-                            uint64_t count, uint64_t sum)
+/* log2 of a positive normal number to 6 decimals, much faster than log2: between the two numbers of
+ * the table. Finite for 0. */
+static inline double log2_of(const double table[IH_LOG2_STEPS + 1], double x)
+{
+    const uint64_t one = UINT64_C(1023) << 52;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const size_t i = bits >> (52 - IH_LOG2_BITS) & (IH_LOG2_STEPS - 1);
+    const double exponent = (int)(bits >> 52) - 1023;
+    bits = one | (bits << IH_LOG2_BITS & ((UINT64_C(1) << 52) - 1));
+    memcpy(&x, &bits, sizeof x);
+    return exponent + table[i] + (x - 1) * (table[i + 1] - table[i]);
+}
+
+/* The real statistics, by formulas that are faster than those of ih_stats_compute and good enough
+ * for 6 decimals. */
+static bool are_reals_right(const struct ih_record_reader *r, const struct ih_record_channel *c,
+                            const uint64_t bins[IH_BINS], uint64_t count, uint64_t sum)
 {
     const double n = (double)count, mean = (double)sum / n;
-    double squares = 0, logs = 0;
+    double squares = 0, logs = 0, d = -mean;
     if (count == 0)
         return isnan(c->mean) && isnan(c->stddev) && isnan(c->entropy);
-    for (unsigned v = 0; v < IH_BINS; v++) {
-        const double b = (double)bins[v];
-        squares += b * (v - mean) * (v - mean);
-        if (bins[v] > 1) /* log2(1) is 0 */
-            logs += b * log2(b);
+    for (unsigned v = 0; v < IH_BINS; v++, d++) {
+        const double b = (double)(int64_t)bins[v]; /* below 2^56 */
+        squares += b * d * d;
+        logs += b * log2_of(r->log2, b);
     }
     return is_near(c->mean, mean) && is_near(c->stddev, sqrt(squares / n)) &&
            is_near(c->entropy, log2(n) - logs / n);
 }
 
-static bool are_statistics_right(const struct ih_record_channel *c, const struct ih_result *r,
-                                 unsigned plane)
+static bool are_statistics_right(const struct ih_record_reader *reader,
+                                 const struct ih_record_channel *c, unsigned plane)
 {
+    const struct ih_result *r = &reader->result;
     const uint64_t *bins = r->histogram.bins[plane];
     struct ih_stats s;
     ih_stats_count(&r->histogram, plane, &r->spec, &s);
@@ -328,7 +352,7 @@ static bool are_statistics_right(const struct ih_record_channel *c, const struct
                     is_value(c->max, s.max, is_empty);
     for (unsigned i = 0; i < IH_PERCENTILES; i++)
         is_right = is_right && is_value(c->percentile[i], s.percentile[i], is_empty);
-    return is_right && are_reals_right(c, bins, s.count, s.sum);
+    return is_right && are_reals_right(reader, c, bins, s.count, s.sum);
 }
 
 static bool check_statistics(struct ih_record_reader *r, struct ih_json_in *in)
@@ -338,7 +362,7 @@ static bool check_statistics(struct ih_record_reader *r, struct ih_json_in *in)
     const uint64_t n = h->n_pixels;
     const double mean_luma = n ? (double)h->sum[IH_LUMA] / (double)n : (double)NAN;
     for (unsigned i = 0; i < from->n_channels; i++)
-        if (!are_statistics_right(&from->channels[i], &r->result,
+        if (!are_statistics_right(r, &from->channels[i],
                                   i + 1 == from->n_channels ? (unsigned)IH_LUMA : i))
             return ih_json_fail(in, "statistics that contradict the histogram");
     if (!is_near(from->mean_luma, mean_luma))
@@ -425,6 +449,20 @@ static bool use_settings(struct ih_record_reader *r, struct ih_json_in *in, bool
     return true;
 }
 
+/* The extremes of the stored samples. */
+static bool use_extremes(struct ih_record_reader *r, struct ih_json_in *in)
+{
+    const struct ih_record *from = &r->record;
+    const bool has_some = (r->required[IH_BOTH_EXTREMES] & from->seen) != 0;
+    if (has_some && (!has_all(r, IH_BOTH_EXTREMES) || from->source_min > from->source_max ||
+                     from->source_max > UINT16_MAX))
+        return ih_json_fail(in, "impossible extremes of its samples");
+    if (has_some)
+        r->result.info.extremes =
+            (struct ih_extremes){(uint32_t)from->source_min, (uint32_t)from->source_max + 1};
+    return true;
+}
+
 /* Format, size and what the file says about itself. */
 static bool use_image(struct ih_record_reader *r, struct ih_json_in *in, bool is_old)
 {
@@ -437,6 +475,8 @@ static bool use_image(struct ih_record_reader *r, struct ih_json_in *in, bool is
         strlen(r->result.version) >= IH_VERSION_MAX ||
         (*r->result.library && !is_plain(r->result.library)))
         return ih_json_fail(in, "an impossible version");
+    if (!use_extremes(r, in))
+        return false;
     if (from->is_total) {
         r->result.n_images = from->n_images;
         r->result.n_failed = from->n_failed;
@@ -468,8 +508,8 @@ static bool use_counted(struct ih_record_reader *r, struct ih_json_in *in, bool 
 {
     struct ih_result *to = &r->result;
     struct ih_error reason;
-    if (!has_all(&r->record, required) || !has_all(&r->record, is_old ? required_1 : required_2) ||
-        (r->record.is_total && !has_all(&r->record, required_total)))
+    if (!has_all(r, IH_REQUIRED) || !has_all(r, is_old ? IH_REQUIRED_1 : IH_REQUIRED_2) ||
+        (r->record.is_total && !has_all(r, IH_REQUIRED_TOTAL)))
         return ih_json_fail(in, "a record lacks a key");
     to->is_total = r->record.is_total;
     to->histogram.n_pixels =
@@ -515,9 +555,9 @@ static bool use_place(struct ih_record_reader *r, struct ih_json_in *in)
     to->input = from->position[0];
     to->member = from->position[1];
     to->is_end = from->status && strcmp(from->status, "end") == 0;
-    if (to->is_end ? !has_all(from, required_end)
+    if (to->is_end ? !has_all(r, IH_REQUIRED_END)
                    : (to->n_shards || to->inputs_hash) && !from->is_total &&
-                         !has_all(from, required_place))
+                         !has_all(r, IH_REQUIRED_PLACE))
         return ih_json_fail(in, "a record without its place in the run");
     return true;
 }

@@ -33,6 +33,7 @@ struct ih_record {
         *resume;
     bool is_total;
     uint64_t width, height, source_depth; /* NO_COUNT in a total */
+    uint64_t source_min, source_max;
     uint64_t pixels, frames, n_images, n_failed, n_records, position[2];
     struct ih_record_limits limits;
     struct ih_record_clip clip;
@@ -42,11 +43,29 @@ struct ih_record {
     struct ih_record_channel channels[IH_PLANES];
 };
 
+/* Sets of keys that a record has, depending on what it is. */
+enum ih_required {
+    IH_REQUIRED,
+    IH_REQUIRED_2,
+    IH_REQUIRED_1,
+    IH_REQUIRED_PLACE,
+    IH_REQUIRED_END,
+    IH_REQUIRED_TOTAL,
+    IH_BOTH_EXTREMES,
+    IH_REQUIRED_SETS
+};
+
+enum { IH_LOG2_BITS = 10, IH_LOG2_STEPS = 1 << IH_LOG2_BITS };
+
 struct ih_record_reader {
-    double linear[IH_BINS]; /* of ih_srgb_decode, for the mean luminance */
+    double linear[IH_BINS];              /* of ih_srgb_decode, for the mean luminance */
+    double log2[IH_LOG2_STEPS + 1];      /* of 1 to 2 */
+    uint64_t required[IH_REQUIRED_SETS]; /* bits of ih_record.seen */
     struct ih_record record;
     struct ih_result result; /* points into the text and the record */
 };
+
+void ih_record_reader_init(struct ih_record_reader *r);
 
 /* Reads one record of either version into r->result. False: in->why has the reason. */
 bool ih_record_read(struct ih_record_reader *r, struct ih_json_in *in);

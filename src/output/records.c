@@ -13,6 +13,7 @@ struct ih_records {
     struct ih_source *src;       /* borrowed */
     char *buffer;                /* owned */
     size_t capacity, start, n;   /* the unread bytes are [start, n) */
+    size_t part_bytes;           /* read at once */
     bool is_at_end;              /* of the source */
     uint64_t line;               /* the one that was read last */
     bool is_cut;                 /* it has no line feed */
@@ -50,8 +51,8 @@ enum ih_status ih_records_open(struct ih_source *src, struct ih_records **record
         return ih_error_set(err, IH_MEMORY, "out of memory");
     }
     r->src = src;
-    r->capacity = BUFFER_BYTES;
-    ih_srgb_decode(r->reader.linear);
+    r->capacity = r->part_bytes = BUFFER_BYTES;
+    ih_record_reader_init(&r->reader);
     *records = r;
     return IH_OK;
 }
@@ -68,6 +69,17 @@ bool ih_records_offset(const struct ih_records *r, uint64_t *offset)
 {
     *offset = r->n_read - (r->n - r->start);
     return !r->is_cut;
+}
+
+void ih_records_move(struct ih_records *r, struct ih_source *src, struct ih_records_place place)
+{
+    r->src = src;
+    r->part_bytes = IH_PART_BYTES;
+    r->start = r->n = 0;
+    r->is_at_end = r->is_cut = r->is_document = r->has_ended = r->has_total = false;
+    r->n_read = place.offset_bytes;
+    r->line = place.line;
+    r->has_images = place.line > 0; /* a total would be the only record */
 }
 
 /* Reads on. Moves the unread bytes to the front of the buffer, which grows if they fill it. */
@@ -88,8 +100,9 @@ static enum ih_status fill(struct ih_records *r, struct ih_error *err)
     memmove(r->buffer, r->buffer + r->start, r->n - r->start);
     r->n -= r->start;
     r->start = 0;
-    const enum ih_status status =
-        ih_source_read(r->src, r->buffer + r->n, r->capacity - r->n, &got, err);
+    const size_t room = r->capacity - r->n;
+    const enum ih_status status = ih_source_read(
+        r->src, r->buffer + r->n, room < r->part_bytes ? room : r->part_bytes, &got, err);
     r->is_at_end = got == 0;
     r->n += got;
     r->n_read += got;
@@ -213,5 +226,37 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
                             "line %" PRIu64 ": a total beside the records that it sums; leave out "
                             "one or the other",
                             r->line);
+    return IH_OK;
+}
+
+enum ih_status ih_records_peek(struct ih_records *r, struct ih_records_place *place,
+                               uint64_t position[2], bool *is_end, struct ih_error *err)
+{
+    char *line;
+    do {
+        ih_records_offset(r, &place->offset_bytes);
+        place->line = r->line;
+        const enum ih_status status = next_line(r, &line, err);
+        if (status != IH_OK)
+            return status;
+    } while (line && strspn(line, " \t\r") == strlen(line));
+    *is_end = !line;
+    position[0] = position[1] = UINT64_MAX;
+    if (!line)
+        return IH_OK;
+    static const char key[] = "\"position\""; /* in a text, its quotes have backslashes */
+    for (char *p = line; (p = strstr(p, key));) {
+        struct ih_json_in in = {.p = p += sizeof key - 1};
+        uint64_t found[2];
+        if (!ih_json_token(&in, ':') || !ih_json_counts(&in, found, 2))
+            continue;
+        memcpy(position, found, sizeof found);
+        break;
+    }
+    r->line = place->line;
+    if (!r->is_cut)
+        r->buffer[r->start - 1] = '\n';
+    r->start = (size_t)(line - r->buffer);
+    r->is_cut = false;
     return IH_OK;
 }

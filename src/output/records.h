@@ -38,6 +38,30 @@ enum ih_status ih_records_next(struct ih_records *records, const struct ih_resul
 /* *offset: of the byte after the last line that was read. False: that line has no line feed. */
 bool ih_records_offset(const struct ih_records *records, uint64_t *offset);
 
+/* Where a reader is in a file of lines. All zero: at its start. */
+struct ih_records_place {
+    uint64_t offset_bytes, line;
+};
+
+/* What is read at once of a file among many: it is left again after one record. */
+enum { IH_PART_BYTES = 1 << 14 };
+
+/* Continues in another file: src, borrowed until close, has the bytes from this place on. */
+void ih_records_move(struct ih_records *records, struct ih_source *src,
+                     struct ih_records_place place);
+
+/*
+ * Finds the next record without consuming it.
+ *
+ * place      of this record in its file
+ * position   its place in the run (input and member of struct ih_result); UINT64_MAX: it has none
+ * *is_end    there is no record
+ *
+ * Returns as ih_records_next, and ends its result. Does not check the record.
+ */
+enum ih_status ih_records_peek(struct ih_records *records, struct ih_records_place *place,
+                               uint64_t position[2], bool *is_end, struct ih_error *err);
+
 void ih_records_close(struct ih_records *records); /* NULL is allowed */
 
 #endif

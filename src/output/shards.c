@@ -2,41 +2,121 @@
 
 #include "output/shards.h"
 
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 struct shard {
-    char *path;                   /* owned; NULL: not added */
-    struct ih_source *src;        /* owned */
-    struct ih_records *records;   /* owned */
-    const struct ih_result *next; /* to be given; NULL: none */
+    char *path;                    /* owned; NULL: not added */
+    int fd;                        /* owned; of a file; -1: not open */
+    struct ih_records_place place; /* of a file: its next record */
+    uint64_t position[2];          /* of the next record; UINT64_MAX: it is the last, or a total */
     uint64_t n_given;
-    bool has_ended; /* its end or its total has been read */
+    bool is_done; /* all records have been read */
+
+    /* Of a stream, owned. Else NULL: the file is read with the reader for all. */
+    struct ih_source *src;
+    struct ih_records *records;
+    const struct ih_result *first; /* the first record, until it is given */
 };
 
 struct ih_shards {
     struct shard *shards; /* owned, n */
     unsigned n;
-    struct shard *given;    /* the last record's; NULL: none yet */
-    uint64_t input, member; /* its place */
-    uint64_t run;           /* of the shards that have ended; 0: none yet */
+    struct shard *given;        /* the last record's; NULL: none yet */
+    bool has_position;          /* an image has been given: */
+    uint64_t position[2];       /* the last one's */
+    uint64_t run;               /* of the shards that have ended; 0: none yet */
+    struct ih_source src;       /* of the reader for all files */
+    struct ih_records *records; /* this reader; owned */
+    struct shard *at;           /* the file that it is at; NULL: none */
+    uint64_t next_byte;         /* of that file, for src */
+    rlim_t n_open, n_open_max;
 };
 
-enum ih_status ih_shards_add(struct ih_shards **shards, const char *path, struct ih_source *src,
-                             struct ih_records *records, const struct ih_result *first,
-                             struct ih_error *err)
+/* ---- reading many files ---- */
+
+/* Reads for the source of all files. */
+static ptrdiff_t read_part(void *shards, void *bytes, size_t size_bytes)
 {
-    struct ih_shards *s = *shards;
-    enum ih_status status = IH_OK;
-    if (!s && (s = *shards = calloc(1, sizeof *s))) {
-        s->n = first->n_shards;
-        s->shards = calloc(s->n, sizeof *s->shards);
+    struct ih_shards *s = shards;
+    ssize_t n;
+    do
+        n = pread(s->at->fd, bytes, size_bytes < IH_PART_BYTES ? size_bytes : IH_PART_BYTES,
+                  (off_t)s->next_byte);
+    while (n < 0 && errno == EINTR);
+    s->next_byte += n > 0 ? (uint64_t)n : 0;
+    return n;
+}
+
+/* Brings the reader to the shard's next record. */
+static enum ih_status go_to(struct ih_shards *s, struct shard *shard, struct ih_error *err)
+{
+    if (shard->records || s->at == shard)
+        return IH_OK;
+    if (s->at && s->n_open > s->n_open_max) {
+        close(s->at->fd);
+        s->at->fd = -1;
+        s->n_open--;
     }
-    struct shard *shard =
-        s && s->shards && first->n_shards == s->n ? s->shards + first->shard - 1 : NULL;
+    s->at = NULL;
+    if (shard->fd < 0) {
+        shard->fd = ih_path_open(shard->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (shard->fd < 0)
+            return ih_error_errno(err, errno, "cannot open");
+        s->n_open++;
+    }
+    s->at = shard;
+    s->next_byte = shard->place.offset_bytes;
+    ih_source_close(&s->src);
+    enum ih_status status = ih_source_open_function(&s->src, read_part, s, err);
+    if (status == IH_OK && !s->records)
+        status = ih_records_open(&s->src, &s->records, err);
+    if (status == IH_OK)
+        ih_records_move(s->records, &s->src, shard->place);
+    return status;
+}
+
+/* ---- adding ---- */
+
+static struct ih_shards *new_shards(unsigned n)
+{
+    struct ih_shards *s = calloc(1, sizeof *s);
+    struct rlimit files;
+    if (s && !(s->shards = calloc(n, sizeof *s->shards))) {
+        free(s);
+        return NULL;
+    }
+    if (s) {
+        s->n = n;
+        s->n_open_max = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / 2 : 0;
+    }
+    return s;
+}
+
+static void close_stream(struct ih_source *src, struct ih_records *records)
+{
+    ih_records_close(records);
+    if (src)
+        ih_source_reset(src);
+    free(src);
+}
+
+enum ih_status ih_shards_add(struct ih_shards **shards, const char *path, struct ih_source *src,
+                             struct ih_records *records, bool is_stream,
+                             const struct ih_result *first, struct ih_error *err)
+{
+    struct ih_shards *s = *shards = *shards ? *shards : new_shards(first->n_shards);
+    enum ih_status status = IH_OK;
+    struct shard *shard = s && first->n_shards == s->n ? s->shards + first->shard - 1 : NULL;
     char *copy = strdup(path);
-    if (!s || !s->shards || !copy)
+    if (!s || !copy)
         status = ih_error_set(err, IH_MEMORY, "out of memory");
     else if (!shard)
         status = ih_error_set(err, IH_USAGE, "shard %u/%u, but the others are of %u shards",
@@ -45,13 +125,21 @@ enum ih_status ih_shards_add(struct ih_shards **shards, const char *path, struct
         status = ih_error_set(err, IH_USAGE, "shard %u/%u again, which is also in %.100s",
                               first->shard, first->n_shards, shard->path);
     if (status == IH_OK) {
-        *shard = (struct shard){.path = copy, .src = src, .records = records, .next = first};
-        return IH_OK;
+        const bool is_image = !first->is_end && !first->is_total;
+        *shard = (struct shard){.path = copy,
+                                .fd = -1,
+                                .position = {is_image ? first->input : UINT64_MAX,
+                                             is_image ? first->member : UINT64_MAX}};
+        if (is_stream) {
+            shard->src = src;
+            shard->records = records;
+            shard->first = first;
+            return IH_OK;
+        }
+    } else {
+        free(copy);
     }
-    free(copy);
-    ih_records_close(records);
-    ih_source_reset(src);
-    free(src);
+    close_stream(src, records);
     return status;
 }
 
@@ -65,13 +153,21 @@ enum ih_status ih_shards_check(const struct ih_shards *s, struct ih_error *err)
     return IH_OK;
 }
 
-/* Checks the record that has been read from a shard, and takes its end off. */
-static enum ih_status settle(struct ih_shards *s, struct shard *shard, struct ih_error *err)
+/* ---- merging ---- */
+
+/* Reads the shard's next record and checks that it belongs there. */
+static enum ih_status read_next(struct ih_shards *s, struct shard *shard,
+                                const struct ih_result **result, struct ih_error *err)
 {
-    const struct ih_result *r = shard->next;
     const unsigned number = (unsigned)(shard - s->shards) + 1;
-    if (shard->has_ended)
-        return !r ? IH_OK : ih_error_set(err, IH_CORRUPT, "a record after the last of its shard");
+    enum ih_status status = IH_OK;
+    *result = shard->first;
+    if (!shard->first && (status = go_to(s, shard, err)) == IH_OK)
+        status = ih_records_next(shard->records ? shard->records : s->records, result, err);
+    shard->first = NULL;
+    const struct ih_result *r = *result;
+    if (status != IH_OK)
+        return status;
     if (!r || (r->is_total && !r->run))
         return ih_error_set(err, IH_CORRUPT,
                             "shard %u/%u has no last line: its run did not reach the end, or the "
@@ -84,62 +180,63 @@ static enum ih_status settle(struct ih_shards *s, struct shard *shard, struct ih
                             "shard %u/%u is of another run: its inputs or options differ", number,
                             s->n);
     s->run = r->run ? r->run : s->run;
-    shard->has_ended = r->is_end || r->is_total;
-    if (!r->is_end)
-        return IH_OK;
-    if (r->n_images != shard->n_given)
+    shard->is_done = r->is_end || r->is_total;
+    if (r->is_end && r->n_images != shard->n_given)
         return ih_error_set(err, IH_CORRUPT,
                             "shard %u/%u has %" PRIu64 " records instead of %" PRIu64, number, s->n,
                             shard->n_given, r->n_images);
-    const enum ih_status status = ih_records_next(shard->records, &shard->next, err);
-    return status == IH_OK ? settle(s, shard, err) : status;
+    shard->n_given++;
+    return IH_OK;
 }
 
-/* Reads the record after the one that was given; at the start, checks the first of each shard. */
-static enum ih_status advance(struct ih_shards *s, const char **path, struct ih_error *err)
+/* Finds the place of the record after the one that was read; there is none after the last. */
+static enum ih_status find_next(struct ih_shards *s, struct shard *shard, struct ih_error *err)
 {
-    enum ih_status status = IH_OK;
-    if (s->given) {
-        *path = s->given->path;
-        s->given->n_given++;
-        status = ih_records_next(s->given->records, &s->given->next, err);
-        return status == IH_OK ? settle(s, s->given, err) : status;
-    }
-    for (unsigned i = 0; i < s->n && status == IH_OK; i++) {
-        *path = s->shards[i].path;
-        status = settle(s, &s->shards[i], err);
-    }
+    struct ih_records *records = shard->records ? shard->records : s->records;
+    bool is_end;
+    const enum ih_status status =
+        ih_records_peek(records, &shard->place, shard->position, &is_end, err);
+    if (status == IH_OK && shard->is_done && !is_end)
+        return ih_error_set(err, IH_CORRUPT, "a record after the last of its shard");
     return status;
 }
 
-static bool is_before(const struct ih_result *a, const struct ih_result *b)
+static bool is_before(const uint64_t a[2], const uint64_t b[2])
 {
-    return a->input < b->input || (a->input == b->input && a->member < b->member);
+    return a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]);
 }
 
 enum ih_status ih_shards_next(struct ih_shards *s, const struct ih_result **result,
                               const char **path, struct ih_error *err)
 {
-    const struct shard *before = s->given;
+    const struct ih_result *r = NULL;
     *result = NULL;
-    const enum ih_status status = advance(s, path, err);
-    if (status != IH_OK)
-        return status;
-    s->given = NULL;
-    for (unsigned i = 0; i < s->n; i++) {
-        struct shard *shard = s->shards + i;
-        if (shard->next && (!s->given || is_before(shard->next, s->given->next)))
-            s->given = shard;
-    }
-    if (!s->given)
-        return IH_OK;
-    const struct ih_result *r = s->given->next;
-    *path = s->given->path;
-    if (before && !r->is_total &&
-        (r->input < s->input || (r->input == s->input && r->member <= s->member)))
+    do {
+        enum ih_status status = IH_OK;
+        if (s->given) {
+            *path = s->given->path;
+            status = find_next(s, s->given, err);
+        }
+        if (status != IH_OK)
+            return status;
+        s->given = NULL;
+        for (struct shard *shard = s->shards; shard < s->shards + s->n; shard++)
+            if (!shard->is_done && (!s->given || is_before(shard->position, s->given->position)))
+                s->given = shard;
+        if (!s->given)
+            return IH_OK;
+        *path = s->given->path;
+        status = read_next(s, s->given, &r, err);
+        if (status != IH_OK)
+            return status;
+    } while (r->is_end);
+    const uint64_t position[2] = {r->input, r->member};
+    if (!r->is_total && s->has_position && !is_before(s->position, position))
         return ih_error_set(err, IH_CORRUPT, "records twice, or not in the order of the run");
-    s->input = r->input;
-    s->member = r->member;
+    if (!r->is_total) {
+        memcpy(s->position, position, sizeof position);
+        s->has_position = true;
+    }
     *result = r;
     return IH_OK;
 }
@@ -151,16 +248,18 @@ uint64_t ih_shards_run(const struct ih_shards *s)
 
 void ih_shards_close(struct ih_shards *s)
 {
-    for (unsigned i = 0; s && s->shards && i < s->n; i++) {
-        struct shard *shard = s->shards + i;
+    if (!s)
+        return;
+    for (struct shard *shard = s->shards; shard < s->shards + s->n; shard++) {
         if (!shard->path)
             continue;
-        ih_records_close(shard->records);
-        ih_source_reset(shard->src);
-        free(shard->src);
+        close_stream(shard->src, shard->records);
+        if (shard->fd >= 0)
+            close(shard->fd);
         free(shard->path);
     }
-    if (s)
-        free(s->shards);
+    ih_records_close(s->records);
+    ih_source_reset(&s->src);
+    free(s->shards);
     free(s);
 }

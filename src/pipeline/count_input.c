@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "decode/archive.h"
+#include "pipeline/thumbnail.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,10 +38,11 @@ static uint64_t lap(uint64_t *last_ns)
 }
 
 /* Counts all bands of an opened image: as planes if the decoder and the backend both support them,
- * else as pixels. selection: NULL: all pixels. */
+ * else as pixels. selection: NULL: all pixels. thumbnail: of all pixels; NULL: none. */
 static enum ih_status count_bands(const struct ih_pipeline_options *options,
-                                  struct ih_selection *selection, struct ih_decode *decode,
-                                  struct ih_lane *lane, struct ih_result *result)
+                                  struct ih_selection *selection, struct ih_thumbnail *thumbnail,
+                                  struct ih_decode *decode, struct ih_lane *lane,
+                                  struct ih_result *result)
 {
     struct ih_error *err = &result->error;
     struct ih_times *times = &result->times;
@@ -50,7 +52,7 @@ static enum ih_status count_bands(const struct ih_pipeline_options *options,
     uint64_t last_ns = ih_clock_ns();
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
     const size_t planes_bytes =
-        !selection && ih_lane_takes_planes(lane) ? ih_decode_planes_bytes(decode) : 0;
+        !selection && !thumbnail && ih_lane_takes_planes(lane) ? ih_decode_planes_bytes(decode) : 0;
     const size_t min_bytes = planes_bytes ? planes_bytes : ih_decode_row_bytes(decode);
     while (status == IH_OK) {
         struct ih_planes planes = {.n_rows = 0};
@@ -65,6 +67,8 @@ static enum ih_status count_bands(const struct ih_pipeline_options *options,
         times->decode_ns += lap(&last_ns);
         if (status == IH_OK && n_pixels == 0 && planes.n_rows == 0)
             break;
+        if (status == IH_OK && thumbnail)
+            ih_thumbnail_add(thumbnail, buffer, n_pixels);
         if (status == IH_OK && selection)
             n_pixels = ih_selection_keep(selection, buffer, n_pixels, n_channels);
         if (status == IH_OK && skips_transparent)
@@ -82,18 +86,19 @@ static enum ih_status count_bands(const struct ih_pipeline_options *options,
 
 /* Counts the selected pixels of an opened image. mask: its own, or empty. */
 static enum ih_status count_selected(const struct ih_pipeline_options *options,
-                                     const struct ih_mask *mask, struct ih_decode *decode,
-                                     struct ih_lane *lane, struct ih_result *result)
+                                     const struct ih_mask *mask, struct ih_thumbnail *thumbnail,
+                                     struct ih_decode *decode, struct ih_lane *lane,
+                                     struct ih_result *result)
 {
     const struct ih_selection_options *select = &options->select;
     struct ih_selection selection;
     if (!select->region && !select->mask)
-        return count_bands(options, NULL, decode, lane, result);
+        return count_bands(options, NULL, thumbnail, decode, lane, result);
     const struct ih_mask *used = select->one_mask ? select->one_mask : select->mask ? mask : NULL;
     enum ih_status status =
         ih_selection_start(&selection, &decode->info, select->region, used, &result->error);
     if (status == IH_OK)
-        status = count_bands(options, &selection, decode, lane, result);
+        status = count_bands(options, &selection, thumbnail, decode, lane, result);
     if (status == IH_OK && selection.n_kept == 0)
         status = ih_error_set(&result->error, IH_LIMIT, "the mask selects no pixel of the %s",
                               select->region ? "region" : "image");
@@ -147,7 +152,18 @@ static enum ih_status count_image(const struct ih_pipeline_options *options,
     result->spec = (struct ih_count_spec){decode->info.n_channels, options->luma, options->clip_low,
                                           options->clip_high};
     result->decoder_version = result->library = decode->decoder->version();
-    const enum ih_status status = count_selected(options, mask, decode, lane, result);
+    struct ih_thumbnail thumbnail = {.sums = NULL};
+    const bool has_thumbnail = options->makes_thumbnails;
+    enum ih_status status = IH_OK;
+    if (has_thumbnail)
+        status = ih_thumbnail_start(&thumbnail, &decode->info, &result->error);
+    if (status == IH_OK)
+        status =
+            count_selected(options, mask, has_thumbnail ? &thumbnail : NULL, decode, lane, result);
+    if (status == IH_OK && has_thumbnail)
+        status = ih_thumbnail_end(&thumbnail, decode->info.orientation, &result->thumbnail,
+                                  &result->thumbnail_bytes, &result->error);
+    ih_thumbnail_reset(&thumbnail);
     result->info = decode->info;
     return status;
 }
@@ -192,7 +208,9 @@ static uint64_t count_frames(const struct ih_pipeline_options *options,
             result->times.decode_ns += next_ns;
             break;
         }
-        if (!frames->take(frames->user, number++, result))
+        const bool goes_on = frames->take(frames->user, number++, result);
+        result->thumbnail = NULL;
+        if (!goes_on)
             break;
         begin_result(options, input, result);
         result->times.decode_ns = next_ns;

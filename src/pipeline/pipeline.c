@@ -285,6 +285,8 @@ static void take_results(struct pipeline *p)
                 is_taking = p->calls->take(p->calls->take_user, &slot->input, &slot->result);
             else
                 drop(slot);
+            if (slot->has_result)
+                free(slot->result.thumbnail);
             pthread_mutex_lock(&p->lock);
             ih_slots_remove_first(p);
             if (!is_taking && !p->is_stopping) {
@@ -327,7 +329,8 @@ static enum ih_status run_workers(struct pipeline *p, pthread_t *threads, unsign
 /* What the offload queue needs to know. Files that have to be decoded in another way stay out. */
 static struct ih_offload_options offload_options(const struct ih_pipeline_options *o)
 {
-    const bool is_cpu = o->decode.raw_channels || o->decode.isolates_all || o->decode.takes_frames;
+    const bool is_cpu = o->decode.raw_channels || o->decode.isolates_all ||
+                        o->decode.takes_frames || o->makes_thumbnails;
     return (struct ih_offload_options){.side = is_cpu ? IH_JPEG_CPU : o->jpeg,
                                        .n_workers = o->n_threads,
                                        .max_pixels = o->decode.max_pixels,

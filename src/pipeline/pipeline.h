@@ -63,6 +63,7 @@ struct ih_pipeline_options {
     struct ih_selection_options select; /* not with raw samples; needs IH_JPEG_CPU */
     /* Recognises result files, whose records are results (result.h); NULL: they are no inputs. */
     bool (*is_result_file)(const uint8_t *head, size_t size_bytes);
+    bool makes_thumbnails; /* turns hardware JPEG decoding off */
     enum ih_jpeg_side jpeg;
     /* The process ends after this run. Hardware JPEG decoders are left running and out of the
      * report; see ih_device_cancel_start. */
@@ -108,7 +109,7 @@ enum ih_status ih_input_open(const struct ih_pipeline_options *options,
 
 /* Gets the results of the images of an input, except that of the last. */
 struct ih_frames {
-    /* number: from 1. Returns false to end the input. */
+    /* number: from 1. Owns the result's thumbnail. Returns false to end the input. */
     bool (*take)(void *user, uint64_t number, const struct ih_result *result);
     void *user;
 };
@@ -129,7 +130,8 @@ uint64_t ih_count_source(const struct ih_pipeline_options *options, const struct
  * Counts one input; each worker calls it.
  *
  * src      closed; its buffer is reused
- * result   overwritten; borrows input->path; the caller sets counted_by
+ * result   overwritten; borrows input->path; the caller sets counted_by, and frees the thumbnail if
+ *          options->makes_thumbnails
  */
 void ih_count_input(const struct ih_pipeline_options *options, const struct ih_input *input,
                     struct ih_lane *lane, struct ih_source *src, struct ih_result *result);

@@ -64,6 +64,7 @@ static bool take_frame(void *user, uint64_t number, const struct ih_result *resu
     char *path = slot ? frame_path(f->owner->input.path, number) : NULL;
     if (!path) {
         free(slot);
+        free(result->thumbnail);
         fail_for_memory(p);
         return false;
     }

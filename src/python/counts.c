@@ -255,6 +255,12 @@ static PyObject *counts_field(PyObject *object, void *closure)
                                                              : *(const unsigned *)(const void *)at);
 }
 
+static PyObject *counts_extreme(PyObject *object, void *closure)
+{
+    const struct ih_summary s = summary_of(object);
+    return s.source_min > s.source_max ? Py_NewRef(Py_None) : counts_field(object, closure);
+}
+
 static PyObject *counts_clip(PyObject *object, void *closure)
 {
     const struct ih_summary s = summary_of(object);
@@ -511,6 +517,10 @@ static PyGetSetDef counts_getset[] = {
     {"height", counts_field, NULL, "Pixels; 0 for sums.", FIELD(height, IS_U64)},
     {"source_depth", counts_field, NULL, "Bits per sample in the file; 0 for sums.",
      FIELD(source_depth, IS_UNSIGNED)},
+    {"source_min", counts_extreme, NULL,
+     "The smallest colour sample in the file, of more than 8 bits; None if it is not known.",
+     FIELD(source_min, IS_UNSIGNED)},
+    {"source_max", counts_extreme, NULL, "The largest one.", FIELD(source_max, IS_UNSIGNED)},
     {"format", counts_field, NULL, "'png'; '' for arrays and sums.", FIELD(format, IS_TEXT)},
     {"decoder", counts_field, NULL, "Library and version; '' for arrays and sums.",
      FIELD(decoder, IS_TEXT)},

@@ -106,10 +106,10 @@ decode_bar() { # WAY LIMIT
 # The targets: 1.9 with 2 cores, 14 with 16.
 scaling_bar() {
   local ratio
+  [ "$cores" -gt 1 ] || return 0
   ratio=$(awk -v a="${pixels[imghist]}" -v b="${times[imghist]}" -v c="${pixels[imghist-1]}" \
     -v d="${times[imghist-1]}" 'BEGIN { printf "%.4f", a / b / (c / d) }')
   case $cores in
-    1) ;;
     2) bar "-j2 / -j1, MP/s" at-least 1.9 "$ratio" ;;
     16) bar "-j16 / -j1, MP/s" at-least 14 "$ratio" ;;
     *) echo "           -j$cores / -j1, MP/s: $ratio (no target for $cores cores)" ;;

@@ -78,6 +78,26 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   assert_stderr_has "20000 other files skipped"
 }
 
+@test "archive: skipped members say what they are; result files are not read" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --ndjson -q -o part.ndjson
+  "$IMGHIST" a.pgm --json -q -o all.json
+  printf '%%PDF-1.4\n' >text.pdf
+  tar -cf all.tar part.ndjson all.json text.pdf
+  imghist_ok all.tar --csv=stats --list-skipped
+  for name in part.ndjson all.json; do
+    assert_stderr_has "all.tar/$name: skipped: cannot decode: a result file here is not supported: extract it from its \
+archive, and name it itself on the command line"
+  done
+  assert_stderr_has "all.tar/text.pdf: skipped: cannot decode: PDF is not supported"
+  assert_stderr_has "no images found; 3 other files skipped"
+  mkdir d
+  mv part.ndjson d
+  imghist d --csv=stats --list-skipped
+  assert_stderr_has "d/part.ndjson: skipped: cannot decode: a result file here is not supported"
+  imghist_ok d/part.ndjson --csv=stats
+}
+
 @test "archive: a member with the name of an image that holds none is a failure" {
   has_archives
   imghist --csv=stats promises.tar

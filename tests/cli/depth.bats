@@ -111,3 +111,60 @@ END
   imghist a.pgm --range=0,9 --depth=12
   assert_refused 2 "--range: cannot be used with --depth"
 }
+
+@test "depth: source_min and source_max are those of the stored colours, in every format, in totals and merges" {
+  needs python3
+  mkdir low high
+  (cd low && python3 "$TESTS/cli/make_deep.py" files 300 4095)
+  (cd high && python3 "$TESTS/cli/make_deep.py" files 5 61234)
+  printf 'P2 3 1 1023 700 20 999 ' >low/b.pgm # 20 to 999
+  printf 'P5 2 1 4095 \x01\x00\x0f\xfe' >low/c.pgm # 256 to 4094
+  cp "$SAMPLES/scene.png" high/
+  for options in "" "--isolate --frames" "--range=1000,2000 --region=1x1+0+0"; do
+    "$IMGHIST" low high --device=cpu -q --ndjson $options -o all.ndjson 2>/dev/null || fail "$options"
+    jq -r '"\(.file) \(.source_min) \(.source_max)"' all.ndjson >is
+    while read -r file min max; do
+      case $file in
+        low/b.pgm) expected="20 999" ;;
+        low/c.pgm) expected="256 4094" ;;
+        low/*) expected="300 4095" ;;
+        */scene.png) expected="null null" ;;
+        *) expected="5 61234" ;;
+      esac
+      [ "$min $max" = "$expected" ] || fail "$file: $min $max $options"
+    done <is
+    [ "$(wc -l <is)" -ge 24 ] || fail "$options: $(cat is)"
+  done
+  "$IMGHIST" low high --device=cpu -q --total-only --ndjson -o direct.ndjson
+  jq -r '"\(.source_min) \(.source_max)"' direct.ndjson | grep -qx '5 61234' || fail total
+  "$IMGHIST" low --device=cpu -q --ndjson -o 1.ndjson
+  "$IMGHIST" high --device=cpu -q --ndjson -o 2.ndjson
+  imghist_ok 1.ndjson 2.ndjson --total-only --ndjson
+  echo "$output" | cmp - direct.ndjson
+  imghist_ok low --where 'source_max > 4094 and source_min >= 300' --csv=images
+  [ "$(grep -c ',300,4095,' <<<"$output")" -ge 9 ] || fail "--where"
+  for damage in 's/"source_min":[0-9]*,//' 's/"source_max":[0-9]*/"source_max":65536/' 's/"source_min":[0-9]*/"source_min":65000/'; do
+    sed "$damage" 1.ndjson >damaged.ndjson
+    imghist damaged.ndjson --csv
+    assert_status 1
+    assert_stderr_has "impossible extremes"
+  done
+}
+
+@test "depth: source_min and source_max of JPEG 2000 and TIFF, against Pillow" {
+  needs python3
+  reads jp2 || skip "no JPEG 2000 in this build"
+  /usr/bin/python3 - <<'END' 2>/dev/null || skip "no Pillow that writes JPEG 2000"
+from PIL import Image
+import random
+values = [random.Random(1).randrange(1234, 45678) for i in range(65536)]
+image = Image.frombytes("I;16", (256, 256), b"".join(v.to_bytes(2, "little") for v in values))
+image.save("a.jp2", irreversible=False)
+image.save("a.tif")
+open("expected", "w").write("%d %d\n" % image.getextrema())
+END
+  for file in a.jp2 a.tif; do
+    imghist_ok $file --device=cpu --ndjson
+    jq -r '"\(.source_min) \(.source_max)"' <<<"$output" | cmp - expected || fail $file
+  done
+}

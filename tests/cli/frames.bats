@@ -62,6 +62,69 @@ END
   done
 }
 
+@test "frames: JPEG XL, as djxl and Pillow show it" {
+  reads jxl || skip "no JPEG XL in this build"
+  needs cjxl djxl
+  /usr/bin/python3 -c 'from PIL import Image' 2>/dev/null || skip "no Pillow"
+  for seed in 1 3 5 7; do
+    python3 "$TESTS/cli/make_frames.py" gif a.gif a.gif $seed >/dev/null
+    cjxl -d 0 a.gif a.jxl 2>/dev/null
+    djxl a.jxl a.apng 2>/dev/null
+    /usr/bin/python3 "$TESTS/cli/make_frames.py" pillow a.apng a.jxl >expected
+    filled a.jxl >actual
+    cmp expected actual || fail "$seed"
+    grep -q '^a.jxl#8,' actual || fail "$seed: frames are missing"
+    "$IMGHIST" a.jxl --csv=long --device=cpu -q >first # without --frames
+    "$IMGHIST" a.jxl --frames --csv=long --device=cpu | grep -e ^file, -e '#1,' | sed 's/#1,/,/' | cmp - first ||
+      fail "$seed: the first frame"
+  done
+  imghist_ok a.jxl --csv
+  assert_stderr_has "note: only the first of several images was counted"
+  imghist_ok a.jxl --csv --frames
+  assert_no_stderr
+  head -c "$(($(wc -c <a.jxl) - 20))" a.jxl >cut.jxl
+  imghist cut.jxl --frames --csv=images
+  assert_status 1
+  assert_stderr_has "cut.jxl#8: damaged JPEG XL"
+  cjxl -d 0 "$SAMPLES/palette.png" one.jxl 2>/dev/null
+  counts_of "$SAMPLES/palette.png" >expected
+  counts_of one.jxl --frames | cmp - expected
+}
+
+@test "frames: all images of HEIC and AVIF files, and what is said of sequences" {
+  reads heif || skip "no HEIC in this build"
+  needs heif-enc ffmpeg
+  ffmpeg -v error -i "$SAMPLES/palette.png" -vf scale=60:44 -pix_fmt rgb24 -frames:v 1 colour.png </dev/null
+  ffmpeg -v error -i "$SAMPLES/palette.png" -vf scale=32:36 -pix_fmt gray -frames:v 1 gray.png </dev/null
+  ffmpeg -v error -i "$SAMPLES/cutout.png" -pix_fmt rgba -frames:v 1 alpha.png </dev/null
+  for kind in heic avif; do
+    option=""
+    [ $kind = heic ] || option=-A
+    # shellcheck disable=SC2086 # a word or none
+    {
+      heif-enc $option gray.png colour.png alpha.png gray.png -o all.$kind >/dev/null 2>&1 || skip "no encoder of $kind"
+      for name in gray colour alpha; do heif-enc $option $name.png -o $name.$kind >/dev/null 2>&1; done
+    }
+    for file in gray colour alpha gray; do counts_of $file.$kind; done >expected
+    counts_of all.$kind --frames >actual
+    cmp expected actual || fail $kind
+    counts_of all.$kind >first
+    counts_of gray.$kind | cmp - first
+    "$IMGHIST" all.$kind --frames --csv=images | cut -d, -f1 | tail -n +2 | tr '\n' ' ' >names
+    [ "$(cat names)" = "all.$kind#1 all.$kind#2 all.$kind#3 all.$kind#4 " ]
+    imghist_ok all.$kind --ndjson
+    assert_output_has '"frames":4'
+    assert_stderr_has "only the first of 4 images was counted"
+  done
+  ffmpeg -v error -f lavfi -i testsrc2=size=64x48:rate=5 -frames:v 3 -c:v libaom-av1 -cpu-used 8 moving.avif </dev/null ||
+    skip "no ffmpeg that writes AVIF"
+  imghist_ok moving.avif --ndjson
+  assert_stderr_has "only the first of several images was counted"
+  imghist moving.avif --frames --ndjson
+  assert_fails 1 "moving.avif#2: HEIF: only the still image of an image sequence is supported; ffmpeg can write its frames"
+  assert_output_has '"file":"moving.avif#1"'
+}
+
 @test "frames: files that follow each other, on a stream, in a file, in a decoder process" {
   dot a.pgm 07
   dot b.pgm 80

@@ -168,3 +168,93 @@ END
   in_browser bad.html 'say(document.querySelectorAll("#body tr.failed").length)' >said
   [ "$(cat said)" = 1 ] || fail "$(cat said)"
 }
+
+# Prints the size and two colours (upper left and lower right; red, green and blue in steps of 32) of each picture of a page.
+pictures() {
+  in_browser "$1" '
+    for (const tr of document.querySelectorAll("#body tr:not(.space)")) {
+      const img = tr.querySelector("img"), canvas = document.createElement("canvas"), name = tr.children[1].textContent;
+      if (!img) { say(name + ": " + tr.children[0].textContent); continue; }
+      const w = canvas.width = img.naturalWidth, h = canvas.height = img.naturalHeight, at = canvas.getContext("2d");
+      at.drawImage(img, 0, 0);
+      const colour = (x, y) => [...at.getImageData(x, y, 1, 1).data].slice(0, 3).map(v => Math.round(v / 32));
+      say(`${name}: ${w}x${h} ${colour(w >> 2, h >> 2)} ${colour(3 * w >> 2, 3 * h >> 2)}`);
+    }'
+}
+
+# two_colours FILE WIDTH HEIGHT: red above, blue below.
+two_colours() {
+  local n=$(($2 * $3 / 2))
+  {
+    printf 'P6\n%d %d\n255\n' "$2" "$3"
+    # shellcheck disable=SC2046 # a number each
+    printf '\xFF\x00\x00%.0s' $(seq "$n")
+    # shellcheck disable=SC2046
+    printf '\x00\x00\xFF%.0s' $(seq "$n")
+  } >"$1"
+}
+
+@test "html: thumbnails show the images, upright, and say where there is none" {
+  browser
+  command -v cjpeg >/dev/null || skip "no cjpeg"
+  mkdir d
+  two_colours d/a.ppm 800 400
+  two_colours d/b.ppm 30 20
+  cjpeg -quality 95 d/a.ppm >plain.jpg
+  { # the same with an orientation: turn by 90 degrees clockwise
+    head -c 2 plain.jpg
+    printf '\xFF\xE1\x00\x22Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00'
+    tail -c +3 plain.jpg
+  } >d/c.jpg
+  pam d/d.pam 1 1 2 '\x00\x00'
+  echo text >d/e.png
+  imghist d -q --html=r.html --thumbnails
+  assert_status 1
+  imghist_ok d/b.ppm --ndjson -o old.ndjson
+  imghist_ok old.ndjson d/a.ppm --html=both.html --thumbnails
+  pictures r.html >said
+  diff said - <<'END'
+d/a.ppm: 160x80 8,0,0 0,0,8
+d/b.ppm: 30x20 8,0,0 0,0,8
+d/c.jpg: 80x160 0,0,8 8,0,0
+d/d.pam: 1x1 8,8,8 8,8,8
+d/e.png: 
+END
+  pictures both.html >said
+  diff said - <<'END'
+d/b.ppm: no picture
+d/a.ppm: 160x80 8,0,0 0,0,8
+END
+  grep -q 'picture: the pixels of a result file' dom.html || fail "the page does not say why"
+}
+
+@test "html: thumbnails change no count, and frames and members of archives have theirs" {
+  mkdir d
+  cp "$SAMPLES"/*.png "$SAMPLES"/*.jpg d/
+  imghist_ok d --csv -o plain.csv
+  imghist_ok d --csv -o with.csv --html=r.html --thumbnails
+  cmp plain.csv with.csv
+  tar cf d.tar d
+  imghist_ok d.tar --html=tar.html --thumbnails
+  [ "$(grep -c '"/9j/' tar.html)" -eq "$(find d -type f | wc -l)" ] || fail "members"
+  cat d/gray16.png d/scene.png d/palette.png | "$IMGHIST" --frames - --html=frames.html --thumbnails --region=10x10+0+0
+  [ "$(grep -c '"/9j/' frames.html)" -eq 3 ] || fail "frames"
+  imghist_ok d --html=none.html
+  ! grep -q '"/9j/' none.html || fail "unasked"
+}
+
+@test "html: 10,000 thumbnails of noise fit in 60 MB" {
+  mkdir d
+  for ((i = 0; i < 10; i++)); do
+    { printf 'P6 300 300 255\n'; head -c 270000 /dev/urandom; } >"d/$i.ppm"
+  done
+  imghist_ok d --html=r.html --thumbnails
+  imghist_ok d/0.ppm --html=one.html --thumbnails
+  [ $((($(wc -c <r.html) - $(wc -c <one.html)) * 10000 / 9)) -le 60000000 ] || fail "$(wc -c r.html one.html)"
+}
+
+@test "html: thumbnails without a page are wrong usage" {
+  imghist "$SAMPLES/scene.png" --thumbnails --csv
+  assert_status 2
+  assert_stderr_has "--thumbnails: they are in the page of --html=FILE, which is not made"
+}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """make_deep.py files: writes images that hold every 16-bit value once in each colour, in the current directory.
+make_deep.py files LOW HIGH: the same with colours from LOW to HIGH; alpha still has every value.
 make_deep.py expected FILE LOW HIGH: prints the histogram of such a file as "channel,bin,count", without luma and empty
 bins, if LOW to HIGH become 0 to 255, rounded half up. Alpha is 0 to 65535.
 """
@@ -17,7 +18,13 @@ FACTORS = [1, 3, 5, 7]  # odd, so that every channel has every value once, in it
 
 
 def samples(n_channels):
-    return [[i * f % N for i in range(N)] for f in FACTORS[:n_channels]]
+    planes = [[i * f % N for i in range(N)] for f in FACTORS[:n_channels]]
+    if sys.argv[1] == "files" and len(sys.argv) > 2:
+        low, high = int(sys.argv[2]), int(sys.argv[3])
+        for plane, channel in zip(planes, CHANNELS[n_channels]):
+            if channel != "alpha":
+                plane[:] = [low + v % (high - low + 1) for v in plane]
+    return planes
 
 
 def interleaved(n_channels):

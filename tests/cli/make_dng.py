@@ -2,7 +2,7 @@
 """Writes a small DNG with JPEG previews: make_dng.py FILE [PREVIEW.jpg]...
 
 The first directory holds the first preview and the camera's name, as cameras write it. It has subdirectories for the
-other previews and for a sensor of 64 x 64 values. Source: Adobe's "Digital Negative Specification" 1.4.
+other previews and for a sensor of 32 x 32 values. The previews end the file. Source: Adobe's "Digital Negative Specification" 1.4.
 """
 import pathlib
 import struct
@@ -40,17 +40,17 @@ def preview_entries(data, at):
             (273, 4, [at]), (277, 3, [3]), (278, 4, [height]), (279, 4, [len(data)])]
 
 
-def dng(previews):
-    side = 64
+def build(previews, places):
+    """The file without the previews, which lie at these places behind it."""
+    side = 32
     sensor = bytes((x * 3 + y * 5) % 256 for y in range(side) for x in range(side))
-    file, places, subdirectories = bytearray(8), [], []
+    file, subdirectories = bytearray(8), []
 
     def append(data):
         at = len(file)
         file.extend(data + b"\0" * (len(data) % 2))
         return at
 
-    places = [append(data) for data in previews]
     sensor_at = append(sensor)
     for data, at in list(zip(previews, places))[1:]:
         subdirectories.append(append(directory(preview_entries(data, at), len(file))))
@@ -64,6 +64,12 @@ def dng(previews):
                                    (50706, 1, [1, 4, 0, 0]), (50708, 2, b"Camera\0"), (50721, 10, matrix)], len(file)))
     file[:8] = struct.pack("<2sHI", b"II", 42, at)
     return bytes(file)
+
+
+def dng(previews):
+    size = len(build(previews, [0] * len(previews)))
+    places = [size + sum(map(len, previews[:i])) for i in range(len(previews))]
+    return build(previews, places) + b"".join(previews)
 
 
 if __name__ == "__main__":

@@ -172,6 +172,7 @@ extract_readme() {
       for page in "$MAN" "$FORMATS"; do
         LC_ALL=C.UTF-8 MANWIDTH=$width man --warnings -l "$page" >page 2>warnings
         [ ! -s warnings ] || fail "man, $width columns: $(cat warnings)"
+        ! grep -E '[a-z]{22}' page || fail "a macro joined these words"
       done
     done
     grep -q 'SEE ALSO' page

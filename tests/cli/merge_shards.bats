@@ -59,6 +59,52 @@ merged() {
   done
 }
 
+# divide FILE N FOLDER: the files of N shards, made from that of shard 1/1.
+divide() {
+  mkdir "$3"
+  python3 - "$@" <<'END'
+import re, sys
+n, folder = int(sys.argv[2]), sys.argv[3]
+shards = [[] for _ in range(n)]
+for line in open(sys.argv[1]):
+    place = re.search(r'"position":\[(\d+),(\d+)\]', line)
+    if place:
+        shards[sum(map(int, place.groups())) % n].append(line)
+for i, lines in enumerate(shards):
+    with open(f"{folder}/{i + 1}.ndjson", "w") as out:
+        for text in lines + [re.sub(r'"records":\d+', f'"records":{len(lines)}', line)]:
+            out.write(text.replace('"shard":"1/1"', f'"shard":"{i + 1}/{n}"'))
+END
+}
+
+# memory FILE: the peak in the report of -v, in tenths of a megabyte.
+memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
+
+@test "merge shards: thousands of files, with few descriptors and in the memory of ten" {
+  export ASAN_OPTIONS=quarantine_size_mb=1 # the address sanitizer keeps freed memory
+  mkdir d
+  for ((i = 0; i < 100; i++)); do
+    { printf 'P6\n16 16\n255\n'; tail -c +$((i + 1)) "$SAMPLES/scene.jpg" | head -c 768; } >d/$i.ppm
+  done
+  damaged d/damaged.png
+  for ((i = 0; i < 30; i++)); do printf '%s\n' d/*; done >list
+  printf '%sd/1.ppm\n' "$(printf './%.0s' {1..9000})" >>list # a record longer than what is read at once
+  for shard in "" --shard=1/1; do
+    # shellcheck disable=SC2086 # no word, or one
+    "$IMGHIST" --files-from=list -v $shard --ndjson -o single$shard 2>/dev/null || [ $? -eq 1 ]
+  done
+  for n in 10 1000 5000; do
+    divide single--shard=1/1 $n parts.$n
+    status=0
+    (ulimit -n 40 && "$IMGHIST" parts.$n/* --ndjson -o merged -j 2 -v 2>report) || status=$?
+    assert_status 1 # inputs have failed
+    cmp merged single || fail "$n shards"
+    memory report >memory.$n
+    [ "$(<memory.$n)" -lt $(($(<memory.10) + 60)) ] ||
+      fail "10 files take $(<memory.10), $n take $(<memory.$n) tenths of a megabyte"
+  done
+}
+
 @test "merge shards: beside other inputs, and from pipes" {
   for i in 1 2 3 4; do dot $i.pgm 0$i; done
   shards 2 part 2.pgm 3.pgm

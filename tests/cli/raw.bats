@@ -67,10 +67,16 @@ assert_preview() {
   assert_refused 1 "camera raw without a JPEG preview"
   dng sound.dng "$SAMPLES/scene.jpg"
   size=$(wc -c <"$SAMPLES/scene.jpg")
-  # the preview lies at byte 8: end it early, and cut the file before its directories
-  { head -c $((8 + size / 2)) sound.dng; head -c $((size / 2 + 2)) /dev/zero; tail -c +$((8 + size / 2 * 2 + 3)) sound.dng; } >zeros.dng
+  # the preview ends the file
+  { head -c -$((size / 2)) sound.dng; head -c $((size / 2)) /dev/zero; } >zeros.dng
   imghist zeros.dng --raw-preview --csv
   assert_refused 1 "damaged JPEG"
+  # LibRaw 0.20 leaves the rest of a cut preview undefined
+  for cut in 1 2 50 $((size / 2)); do
+    head -c -"$cut" sound.dng >cut.dng
+    imghist cut.dng --raw-preview --csv
+    assert_refused 1 "damaged camera raw: the file ends too early"
+  done
   # a directory whose offset is past the end
   { printf 'II*\0\xF0\xFF\xFF\0'; tail -c +9 sound.dng; } >far.dng
   imghist far.dng --raw-preview --csv

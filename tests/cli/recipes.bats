@@ -236,25 +236,35 @@ clip() { # two seconds, the first black, the second white
     for ((i = 0; i < 100; i++)); do # until inotifywait is ready
       cp photos/$name.jpg incoming/$name.jpg
       sleep 0.1
-      ! grep -q "incoming/$name.jpg" seen.ndjson 2>/dev/null || break
+      ! grep -q "incoming/$name.jpg" watched.ndjson 2>/dev/null || break
     done
   done
   kill -- -$watcher
   wait $watcher || true
-  grep -q '"file":"incoming/a.jpg","status":"ok"' seen.ndjson || fail "$(cat errors)"
-  grep -q '"file":"incoming/b.jpg","status":"ok"' seen.ndjson || fail "$(cat errors)"
+  grep -q '"file":"incoming/a.jpg","status":"ok"' watched.ndjson || fail "$(cat errors)"
+  grep -q '"file":"incoming/b.jpg","status":"ok"' watched.ndjson || fail "$(cat errors)"
 }
 
-@test "recipes: resuming, and a table of what was seen" {
+@test "recipes: going on with a job that was killed" {
+  recipe 'ndjson --resume'
+  cp run.ndjson complete
+  for size in 0 40 "$(($(wc -c <complete) / 2))"; do
+    truncate -s "$size" run.ndjson
+    recipe 'ndjson --resume'
+    cmp run.ndjson complete
+  done
+}
+
+@test "recipes: what is new, and a table of what was seen" {
   needs jq
-  recipe '^touch'
   mv photos/c.jpg .
   recipe 'grep -vxFf'
-  [ "$(jq -r .file seen.ndjson | sort | tr '\n' ' ')" = "photos/a.jpg photos/b.jpg " ]
+  [ "$(jq -r .file seen-*.ndjson | sort | tr '\n' ' ')" = "photos/a.jpg photos/b.jpg " ]
+  mv seen-*.ndjson seen-first.ndjson
   mv c.jpg photos
   recipe 'grep -vxFf'
-  [ "$(jq -r .file seen.ndjson | tail -n 1)" = photos/c.jpg ]
-  recipe '^\./imghist seen.ndjson'
+  [ "$(jq -r .file seen-[0-9]*.ndjson)" = photos/c.jpg ]
+  recipe '^\./imghist seen-'
   "$IMGHIST" photos --total-only --csv=stats | tail -n 2 | diff - <(tail -n 2 all.csv)
 }
 

@@ -10,7 +10,7 @@ images() {
   pgm gray.pgm 1 1 '\x64'
 }
 
-HEADER=file,status,error,format,width,height,pixels,depth,mean_luma,mean_luminance,median,stddev,p01,p99,entropy
+HEADER=file,status,error,format,width,height,pixels,depth,source_min,source_max,mean_luma,mean_luminance,median,stddev,p01,p99,entropy
 HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed_any_share,crushed_all,crushed_all_share
 
 # mean 765 / 4; deviations 63.75 three times and 191.25; entropy 3/4 log2(4/3) + 1/4 * 2
@@ -20,10 +20,10 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   imghist white.pgm gray.pgm 'bad, or "not".png' gone.png --csv=images
   assert_status 1
   [ "${lines[0]}" = "$HEADER" ] || fail "header"
-  [ "${lines[1]}" = white.pgm,ok,,pnm,2,2,4,8,191.250000,0.750000,255,110.418239,0,255,0.811278,3,0.750000,3,0.750000,1,0.250000,1,0.250000 ] || fail "white"
-  [ "${lines[2]}" = gray.pgm,ok,,pnm,1,1,1,8,100.000000,0.127438,100,0.000000,100,100,0.000000,0,0.000000,0,0.000000,0,0.000000,0,0.000000 ] || fail "gray"
-  [[ ${lines[3]} == '"bad, or ""not"".png",error,"cannot decode: not an image'*'",,,,,,,,,,,,,,,,,,,,' ]] || fail "bad"
-  [[ ${lines[4]} == gone.png,error,*"No such file"*,,,,,,,,,,,,,,,,,,,, ]] || fail "gone"
+  [ "${lines[1]}" = white.pgm,ok,,pnm,2,2,4,8,,,191.250000,0.750000,255,110.418239,0,255,0.811278,3,0.750000,3,0.750000,1,0.250000,1,0.250000 ] || fail "white"
+  [ "${lines[2]}" = gray.pgm,ok,,pnm,1,1,1,8,,,100.000000,0.127438,100,0.000000,100,100,0.000000,0,0.000000,0,0.000000,0,0.000000,0,0.000000 ] || fail "gray"
+  [[ ${lines[3]} == '"bad, or ""not"".png",error,"cannot decode: not an image'*'",,,,,,,,,,,,,,,,,,,,,,' ]] || fail "bad"
+  [[ ${lines[4]} == gone.png,error,*"No such file"*,,,,,,,,,,,,,,,,,,,,,, ]] || fail "gone"
   [ ${#lines[@]} -eq 5 ]
 }
 

@@ -194,8 +194,10 @@ static inline void decode_frames(const uint8_t *bytes, size_t size,
 static inline enum ih_status decode_all(const uint8_t *bytes, size_t size, uint64_t max_pixels,
                                         unsigned raw_channels)
 {
-    const struct ih_decode_options options = {
-        .max_pixels = max_pixels, .raw_channels = raw_channels, .is_lenient = size % 2 == 0};
+    const struct ih_decode_options options = {.max_pixels = max_pixels,
+                                              .raw_channels = raw_channels,
+                                              .is_lenient = size % 2 == 0,
+                                              .takes_raw_previews = true};
     struct decoded by_row, by_band;
     struct ih_error err;
     decode_in_bands(bytes, size, &options, 7, &by_band, &err);

@@ -123,7 +123,8 @@ static inline enum ih_status count_from_every_source(const uint8_t *bytes, size_
     const struct ih_settings settings = {.device = "cpu",
                                          .max_pixels = max_pixels,
                                          .max_memory = (uint64_t)1 << 26,
-                                         .raw_channels = raw_channels};
+                                         .raw_channels = raw_channels,
+                                         .raw_preview = 1};
     static struct ih_context
         *contexts[IH_CHANNELS_MAX + 1]; /* kept, because opening a context starts a thread */
     static struct ih_counts *counts;

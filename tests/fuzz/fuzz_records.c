@@ -52,10 +52,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct ih_source src = {0};
     struct ih_records *records = NULL;
     const struct ih_result *result;
+    struct ih_records_place place;
+    uint64_t position[2];
+    bool is_end;
     struct ih_error err;
     ih_source_open_memory(&src, bytes, size);
     if (ih_records_open(&src, &records, &err) == IH_OK)
-        while (ih_records_next(records, &result, &err) == IH_OK && result)
+        while (ih_records_peek(records, &place, position, &is_end, &err) == IH_OK &&
+               ih_records_next(records, &result, &err) == IH_OK && result)
             read_again(result);
     ih_records_close(records);
     ih_source_reset(&src);

@@ -15,7 +15,8 @@
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-    return "leak:libheif.so\nleak:libdav1d.so\nleak:libde265.so\nleak:libaom.so\nleak:libjxl.so\n";
+    return "leak:libheif.so\nleak:libdav1d.so\nleak:libde265.so\nleak:libaom.so\nleak:libjxl."
+           "so\nleak:libraw_r.so\n";
 }
 
 /* The address sanitizer ignores mallopt, with which dec_heif.c finds blocks that libde265 does not

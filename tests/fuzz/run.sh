@@ -51,6 +51,7 @@ seeds() {
       return ;;
   esac
   "$dir/make_seeds" "$into"
+  "$tests/cli/make_dng.py" "$into/previews.dng" "$into/420.jpg" "$into/444.jpg"
   find "$tests/../samples" "$crashers" "$tests/formats/files" -type f -size -"$((size_max / 1024))"k \
     ! -name '*.[ch]' ! -name '*.md' -exec cp {} "$into" \;
 }

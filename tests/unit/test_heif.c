@@ -315,6 +315,39 @@ TEST(unknown_colours)
     free(f.bytes);
 }
 
+/* libheif's own limits, 32,767 pixels a side or 2^30 pixels, refuse no image that max_pixels
+ * allows. */
+TEST(large)
+{
+    enum { LARGE_WIDTH = 40000, LARGE_HEIGHT = 30000 };
+    static const uint8_t size[] = {0, 0, 0x9C, 0x40, 0, 0, 0x75, 0x30};
+    struct file f = write_file(&(struct kind){.format = heif_compression_AV1, .bits = 8}, false);
+    if (!f.bytes)
+        skip();
+    for (size_t at = 0; at + 16 <= f.n; at++)
+        if (memcmp(f.bytes + at, "ispe", 4) == 0)
+            memcpy(f.bytes + at + 8, size, sizeof size);
+    for (unsigned is_allowed = 0; is_allowed < 2; is_allowed++) {
+        const uint64_t n_pixels = (uint64_t)LARGE_WIDTH * LARGE_HEIGHT;
+        const struct ih_decode_options options = {.max_pixels = n_pixels - !is_allowed};
+        struct ih_source src = {0};
+        struct ih_decode d;
+        struct ih_error err = {0};
+        ih_source_open_memory(&src, f.bytes, f.n);
+        const enum ih_status status = ih_decode_open(&d, &src, &options, &err);
+        if (status != (is_allowed ? IH_OK : IH_LIMIT))
+            fail_msg("%d: %s", (int)status, err.message);
+        if (is_allowed) {
+            assert_int_equal(d.info.width, LARGE_WIDTH);
+            ih_decode_close(&d);
+        } else {
+            assert_int_equal(err.limit, IH_LIMIT_MAX_PIXELS);
+        }
+        ih_source_reset(&src);
+    }
+    free(f.bytes);
+}
+
 /* A codec without a decoder is unsupported: the file may be sound. */
 TEST(unknown_codec)
 {

@@ -214,6 +214,20 @@ TEST(objects)
     assert_string_equal(pair.b, "t");
     assert_true(pair.list[0] == 1 && pair.list[1] == 2 && pair.list[2] == UINT64_MAX);
     free(copy);
+    static const char *const same[] = {
+        "{\"a\":7,\"b\":\"t\",\"list\":[10,200,3]}",
+        " { \"list\" : [10 ,200, 3] , \"a\" : 7 ,\"b\": \"t\" } ",
+        "{\"\\u0061\":7,\"aa\":[],\"\":{},\"li\\u0073t\":[10,\t200,3],\"b\":\"\\u0074\"}",
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        in = input(same[i], &copy);
+        assert_true(ih_json_object(&in, fields, 3, &pair, &seen));
+        assert_int_equal(seen, 7);
+        assert_int_equal(pair.a, 7);
+        assert_string_equal(pair.b, "t");
+        assert_true(pair.list[0] == 10 && pair.list[1] == 200 && pair.list[2] == 3);
+        free(copy);
+    }
     static const char *const bad[] = {
         "{\"a\":1,\"a\":1}", "{\"list\":[1,2]}",  "{\"list\":[1,2,3,4]}",
         "{\"list\":[1,,3]}", "{\"list\":[1,2,3}", "{\"list\":[1,2.0,3]}",

@@ -12,19 +12,34 @@ struct outcome {
     uint64_t n_pixels;
 };
 
+/* Looks at the next record before it is read: this must not change what is read. */
+static enum ih_status peek_and_read(struct ih_records *records, const struct ih_result **result,
+                                    struct ih_error *err)
+{
+    struct ih_records_place place;
+    uint64_t position[2];
+    bool is_end;
+    const enum ih_status status = ih_records_peek(records, &place, position, &is_end, err);
+    if (status != IH_OK)
+        return status;
+    const enum ih_status read = ih_records_next(records, result, err);
+    assert_true(!is_end || read != IH_OK || !*result);
+    return read;
+}
+
 /* Reads all records. Whatever the file is, a record that is given holds together. */
 static struct outcome read_records(const void *bytes, size_t n)
 {
     struct outcome o = {.n_records = 0};
     struct ih_source src = {0};
     struct ih_records *records = NULL;
-    const struct ih_result *result;
+    const struct ih_result *result = NULL;
     uint8_t *copy = malloc(n ? n : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, n);
     ih_source_open_memory(&src, copy, n);
     assert_int_equal(ih_records_open(&src, &records, &o.error), IH_OK);
-    while ((o.status = ih_records_next(records, &result, &o.error)) == IH_OK && result) {
+    while ((o.status = peek_and_read(records, &result, &o.error)) == IH_OK && result) {
         o.n_records++;
         assert_true(result->is_read);
         assert_non_null(result->path);
@@ -128,6 +143,49 @@ static void check_places(const struct file *file)
 TEST(places)
 {
     assert_int_equal(for_each("records", "shard-records-", check_places), 1);
+}
+
+/* A reader moves to the records of a file in any order. */
+static void move_through(const struct file *file)
+{
+    struct ih_source src = {0};
+    struct ih_records *records = NULL;
+    struct ih_records_place places[4];
+    uint64_t positions[4][2];
+    const struct ih_result *r;
+    struct ih_error err;
+    bool is_end = false;
+    unsigned n = 0;
+    ih_source_open_memory(&src, file->bytes, file->size);
+    assert_int_equal(ih_records_open(&src, &records, &err), IH_OK);
+    for (;; n++) {
+        assert_int_equal(ih_records_peek(records, &places[n], positions[n], &is_end, &err), IH_OK);
+        if (is_end)
+            break;
+        assert_int_equal(ih_records_next(records, &r, &err), IH_OK);
+    }
+    assert_int_equal(n, 3);
+    assert_int_equal(places[n].offset_bytes, file->size);
+    while (n-- > 0) {
+        const size_t at = (size_t)places[n].offset_bytes;
+        assert_int_equal(places[n].line, n);
+        ih_source_close(&src);
+        ih_source_open_memory(&src, file->bytes + at, file->size - at);
+        ih_records_move(records, &src, places[n]);
+        assert_int_equal(ih_records_next(records, &r, &err), IH_OK);
+        assert_int_equal(r->is_end, n == 2);
+        assert_int_equal(positions[n][0], n == 2 ? UINT64_MAX : 2 * n);
+        assert_int_equal(positions[n][1], n == 2 ? UINT64_MAX : 0);
+        if (n < 2)
+            assert_int_equal(r->input, positions[n][0]);
+    }
+    ih_records_close(records);
+    ih_source_reset(&src);
+}
+
+TEST(moves)
+{
+    assert_int_equal(for_each("records", "shard-records-", move_through), 1);
 }
 
 /* ---- hostile files ---- */

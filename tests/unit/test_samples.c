@@ -4,6 +4,8 @@
 
 #include "decode/samples.h"
 
+#include <limits.h>
+
 enum { WIDTH = 1100, SAMPLES_MAX = 6 };
 
 struct layout {
@@ -89,7 +91,18 @@ static void assert_converts(enum ih_sample_kind kind, unsigned bits, bool is_inv
         planes[p] = l->is_planar ? (struct ih_sample_plane){rows[sample], 0, 1}
                                  : (struct ih_sample_plane){rows[0], sample, l->n_samples};
     }
+    struct ih_extremes extremes = {0};
+    unsigned min = UINT_MAX, end = 0;
+    for (size_t x = 0; x < WIDTH && bits > 8; x++)
+        for (unsigned c = 0; c < s.n_colour; c++) {
+            const unsigned v = value(x, c, bits);
+            min = v < min ? v : min;
+            end = v + 1 > end ? v + 1 : end;
+        }
+    s.extremes = &extremes;
     ih_samples_convert(&s, planes, WIDTH, pixels);
+    assert_int_equal(extremes.end, end);
+    assert_int_equal(extremes.min, end ? min : 0);
     for (size_t x = 0; x < WIDTH; x++)
         expected_pixel(&s, l, x, expected + x * s.n_channels);
     assert_memory_equal(pixels, expected, (size_t)WIDTH * s.n_channels);

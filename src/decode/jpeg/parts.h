@@ -73,6 +73,7 @@ struct ih_jpeg_reader {
     bool is_started;
     unsigned warnings;    /* set of enum ih_warning */
     unsigned not_applied; /* set of enum ih_not_applied, of the segments before the first scan */
+    unsigned orientation; /* likewise; 1 to 8, 0: not known */
     struct ih_time_limit *time; /* borrowed; the source's, or NULL */
     struct ih_jpeg_cost cost;   /* of the scans up to now */
     unsigned components_seen;   /* bit i: component i has had a scan */

@@ -17,6 +17,7 @@
  */
 #include "decode/png/paths.h"
 #include "decode/png/unfilter.h"
+#include "decode/samples.h"
 
 #include <stdlib.h>
 
@@ -158,6 +159,8 @@ enum ih_status ih_png_fast_read(struct ih_png_fast *p, uint8_t *pixels, size_t c
         uint8_t *row = p->rows + p->next_row * p->row_bytes;
         const uint8_t *above = p->next_row > 0 ? row + 1 - p->row_bytes : NULL;
         ih_png_unfilter(row[0], row + 1, above, p->row_bytes - 1, p->step);
+        if (image->depth == 16)
+            ih_extremes_add_be16(&p->info->extremes, row + 1, row_pixels, ih_png_samples(image));
         enum ih_status status =
             ih_png_expand_row(image, row + 1, pixels + i * row_pixels * pixel_bytes, err);
         if (status != IH_OK)

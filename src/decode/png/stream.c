@@ -200,9 +200,7 @@ static void start(struct ih_png_stream *s)
             png_set_expand_gray_1_2_4_to_8(s->png);
         if (png_get_valid(s->png, s->info, PNG_INFO_tRNS))
             png_set_tRNS_to_alpha(s->png); /* compares at the full source depth */
-        if (depth == 16 && s->file->sample_range.high == 0)
-            png_set_scale_16(s->png); /* round(v * 255 / 65535) */
-        else if (depth == 16 && !(s->deep = calloc((size_t)s->width, (size_t)s->n_channels * 2))) {
+        if (depth == 16 && !(s->deep = calloc((size_t)s->width, (size_t)s->n_channels * 2))) {
             ih_error_set(&s->error, IH_MEMORY, "out of memory");
             png_error(s->png, "memory");
         }
@@ -215,6 +213,7 @@ static void start(struct ih_png_stream *s)
 /* Reduces a row of 16-bit samples by the range, and alpha as without it. */
 static void reduce_row(const struct ih_png_stream *s, uint32_t width, uint8_t *row)
 {
+    ih_extremes_add_be16(&s->told->extremes, s->deep, width, s->n_channels);
     const size_t n = (size_t)width * s->n_channels;
     const unsigned n_colours = ih_colour_channels(s->n_channels);
     for (size_t i = 0; i < n; i++) {

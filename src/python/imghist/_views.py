@@ -28,6 +28,8 @@ def to_dict(counts):
         "pixels": counts.pixels,
         "images": counts.images,
         "source_depth": counts.source_depth,
+        "source_min": counts.source_min,
+        "source_max": counts.source_max,
         "channels": channels,
         "luma_weights": counts.luma,
         "alpha": counts.alpha,

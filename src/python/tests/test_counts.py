@@ -146,6 +146,16 @@ def test_errors_can_be_pickled():
     assert (str(again), again.status, again.source) == (str(error), "io", "missing.png")
 
 
+def test_extremes_of_the_stored_samples(samples, scene):
+    deep = imghist.count(samples / "gray16.png")
+    image = pytest.importorskip("PIL.Image").open(samples / "gray16.png")
+    assert (deep.source_min, deep.source_max) == image.getextrema()
+    assert (deep.to_dict()["source_min"], deep.to_dict()["source_max"]) == image.getextrema()
+    assert (scene.source_min, scene.source_max) == (None, None)
+    both = scene + deep
+    assert (both.source_min, both.source_max) == image.getextrema()
+
+
 def test_dict_has_the_values_of_json(samples, program):
     for path in samples.glob("*.*g"):
         record = json.loads(program("--ndjson", "--device=cpu", path))
