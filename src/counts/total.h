@@ -24,6 +24,7 @@ struct ih_measurement {
     char region[IH_REGION_TEXT_MAX], mask[IH_MASK_NAME_MAX]; /* "": none */
     bool has_range;                                          /* false: any range */
     struct ih_sample_range range;
+    bool has_results; /* false: what it has is asked for, for messages */
 };
 
 #define IH_MEASUREMENT_ANY ((struct ih_measurement){.alpha = IH_ALPHA_EITHER})

@@ -175,3 +175,23 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
     [ "$(cat list)" = "$SAMPLES/palette.png" ]
   done
 }
+
+@test "lists: a note says that a folder in the list counts with all its files" {
+  mkdir d/e
+  cp a.pgm d/e
+  rm d/text
+  find d | sort >list
+  run --separate-stderr "$IMGHIST" --csv=stats --files-from=list
+  [ "$status" -eq 0 ]
+  [ "$stderr" = "imghist: d: note: is a directory in the list: all its files are counted" ]
+  tr '\n' '\0' <list >list0
+  run --separate-stderr "$IMGHIST" --csv=stats --files0-from=list0
+  [ "$stderr" = "imghist: d: note: is a directory in the list: all its files are counted" ]
+  find d -type f >list
+  for arguments in --files-from=list "d --files-from=list" "--check --files0-from=list0" "-q --files0-from=list0"; do
+    # shellcheck disable=SC2086 # words
+    run --separate-stderr "$IMGHIST" $arguments
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+  done
+}

@@ -442,6 +442,7 @@ END
   counts=$output
   imghist_ok --theme=light --scale=log --chart-size=400x300 a.pgm --csv
   assert_output "$counts"
+  [ "$stderr" = "imghist: note: --chart-size is for charts, and none is drawn" ]
 }
 
 @test "options: --help and --version apply anywhere, and the rest is not read" {

@@ -183,11 +183,11 @@ $output")" = "12 78" ] || fail "$percent %"
   "$IMGHIST" --region=50%x50%+25%+25% a.pgm b.pgm --json --total-only -o total.json
   "$IMGHIST" total.json --json --total-only | cmp - total.json
   imghist --region=1x1+0+0 a.ndjson
-  assert_refused 2 "a.ndjson: counted with region 50%x50%+25%+25%, the others with 1x1+0+0"
+  assert_refused 2 "a.ndjson: counted with region 50%x50%+25%+25%; this run asks for 1x1+0+0"
   imghist --mask=a.pgm a.ndjson
-  assert_refused 2 "a.ndjson: counted with region 50%x50%+25%+25%, the others with none"
+  assert_refused 2 "a.ndjson: counted with region 50%x50%+25%+25%; this run asks for none"
   imghist --total-only a.ndjson b.pgm
-  assert_fails 2 "b.pgm: counted with region none, the others with 50%x50%+25%+25%"
+  assert_fails 2 "b.pgm: counted with region none; the others have 50%x50%+25%+25%"
 }
 
 @test "region: JPEG planes and idle cores do not change what is counted" {
