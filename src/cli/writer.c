@@ -802,10 +802,10 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_report_print_full(&w->report, stderr);
     else if (!w->options->is_quiet && !w->is_checking)
         ih_report_print(&w->report, stderr);
-    /* A part of a run may have none. */
     const struct ih_options *o = w->options;
     if (w->charts && o->where && !o->compares && w->report.n_charts == 0 && w->report.n_done > 0)
         print_note(w, NULL, "no record matches --where; no chart written");
+    /* A part of a run may have none. */
     const bool has_none = w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards;
     if (has_none && (w->options->is_verbose || w->options->is_quiet || w->is_checking))
         ih_print_error(NULL, "no images found");
