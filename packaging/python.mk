@@ -5,13 +5,14 @@
 PYTHON         ?= python3
 PYTHON_INCLUDE ?= $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')
 PYTHON_OBJS    := $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/python/*.c))
+PYTHON_CLI_OBJS := $(patsubst %,$(BUILD)/src/cli/%.o,endings merge paths)
 PYTHON_EXTENSION := $(BUILD)/_imghist.abi3.so
 
 # The slots of a type are function pointers in void *, and names of keywords are char *.
 $(PYTHON_OBJS): private override CFLAGS += -Wno-pedantic -Wno-write-strings -isystem $(PYTHON_INCLUDE)
 
 # Only the objects that it needs are linked, and only Python's entry point is visible.
-$(PYTHON_EXTENSION): $(PYTHON_OBJS) $(BUILD)/src/cli/endings.o $(BUILD)/tested.a src/python/python.map $(BUILD)/flags
+$(PYTHON_EXTENSION): $(PYTHON_OBJS) $(PYTHON_CLI_OBJS) $(BUILD)/tested.a src/python/python.map $(BUILD)/flags
 	$(CC) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,--as-needed -Wl,--version-script=src/python/python.map \
 	  -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBRARY_LIBS)
 
@@ -32,3 +33,7 @@ wheel: ## the Python package as build/wheel/*.whl, with auditwheel for other sys
 .PHONY: test-python
 test-python: all ## build the Python package and run its tests in a virtual environment
 	tests/python.sh $(PROGRAM)
+
+.PHONY: test-engines
+test-engines: all ## test Ray, Spark and Dask with the Python package, in a virtual environment
+	tests/engines.sh $(PROGRAM)

@@ -308,7 +308,8 @@ struct ih_summary {
     const char *alpha;            /* from the settings: "count" or "skip-transparent" */
     unsigned warnings;            /* set of enum ih_warning; 0 for sums */
     const char *version;          /* of the library that counted; "": empty, or versions differ */
-    const char *reduction;        /* how other depths became 8 bits: "round(v*255/max)" */
+    const char *reduction;        /* how other depths became 8 bits: "round(v*255/max)", or
+                                     "round((v-64)*255/876)" with a range of 16-bit samples */
     const char *range;    /* of the file's samples: "full", "limited" if they were expanded to
                              full range, "" if not known */
     unsigned n_frames;    /* images in the file; 0: not known, pixels or sums */
@@ -316,6 +317,7 @@ struct ih_summary {
     /* The smallest and largest colour sample in the file, of more than 8 bits, in any image; not
      * known if source_min > source_max, as of loaded counts. */
     unsigned source_min, source_max;
+    uint64_t n_failed; /* of a saved total: inputs that failed */
 };
 
 /* Opens empty counts. *counts is owned by the caller. Returns IH_OK or IH_MEMORY. */
@@ -328,8 +330,8 @@ IH_PUBLIC void ih_counts_clear(struct ih_counts *counts);
  * sum of gray and colour images a gray pixel counts as R = G = B; alpha counts only the pixels of
  * images with alpha.
  *
- * Returns IH_OK. Leaves counts unchanged and returns IH_USAGE if luma, alpha or clip limits differ,
- * or IH_LIMIT if a sum might not fit 64 bits.
+ * Returns IH_OK. Leaves counts unchanged and returns IH_USAGE if luma, alpha, clip limits or the
+ * reduction of deeper samples differ, IH_LIMIT if a sum might not fit 64 bits, or IH_MEMORY.
  */
 IH_PUBLIC enum ih_status ih_counts_add(struct ih_counts *counts, const struct ih_counts *other,
                                        struct ih_error *err);
@@ -427,8 +429,8 @@ enum ih_order { IH_ORDER_RGB = 0, IH_ORDER_BGR = 1 };
  *
  * Strides may be negative or 0. Samples of 16 bits are in the byte order of the machine, with any
  * alignment; each counts as round((v - range_low) * 255 / (range_high - range_low)), half up, after
- * v has been limited to the range. Counts do not record the range: add only counts of equal ranges.
- * Zero is the default of every field.
+ * v has been limited to the range. Counts record the range unless it is the default, and are added
+ * only to counts with the same one. Zero is the default of every field.
  */
 struct ih_array {
     const void *data;

@@ -22,7 +22,7 @@ grep -rn '^[[:space:]]*#[[:space:]]*include' src kernels \
     may["output"]   = "output counts base third_party stb"
     may["pipeline"] = "pipeline jpeg_gpu device decode counts base"
     may["library"]  = "library pipeline device decode counts base public"   # what implements imghist.h
-    may["python"]   = "python cli output counts base public"   # imghist.h, charts, cli/endings.h
+    may["python"]   = "python library cli output pipeline counts base public"   # imghist.h, charts; scan.c: cli/merge.h, cli/paths.h
     may["bench"]    = "bench output device count counts base kernels public"
     may["cli"]      = "cli bench output pipeline isolate device count decode counts base kernels public third_party stb"
     known = " library base counts kernels decode isolate count device jpeg_gpu output pipeline bench cli python third_party stb src tests samples "

@@ -1,7 +1,7 @@
 #!/bin/sh
-# install.sh [build] [formats] [test] [fuzz] [ci] [package] [python] [emulate]: installs the packages that the named groups need
-# and this machine lacks, from the distribution. Without a group: build. The network is used only if something
-# is missing. A question mark makes a group optional: 'formats?' lists what is missing and goes on.
+# install.sh [build] [formats] [test] [fuzz] [ci] [package] [python] [engines] [emulate]: installs the packages that the
+# named groups need and this machine lacks, from the distribution. Without a group: build. The network is used only if
+# something is missing. A question mark makes a group optional: 'formats?' lists what is missing and goes on.
 #
 # The script checks each need itself (finds a header, runs a tool) and not its package, so things installed by
 # hand count. It installs on Debian, Ubuntu and their derivatives; on other systems it prints the command to run.
@@ -37,6 +37,8 @@ test|tool script|is the terminal of the tests|bsdutils|util-linux|util-linux|uti
 test|tool jq|reads JSON in the tests|jq|jq|jq|jq|jq|jq
 test|tool zstd|compresses archives in the tests|zstd|zstd|zstd|zstd|zstd|zstd
 test|tool djpeg|decodes irregular JPEG files for comparison in the tests|libjpeg-turbo-progs|libjpeg-turbo-utils|=|libjpeg-turbo|libjpeg-turbo-utils|=
+test|tool parallel|runs shards in the tests|parallel|parallel|parallel|gnu_parallel|parallel|parallel
+ci|tool sbatch|runs shards on a Slurm cluster of one machine in the tests|slurmctld slurmd slurm-client munge|slurm-slurmctld slurm-slurmd slurm munge|-|-|-|-
 ci|tool zsh|completes options in the tests|zsh|zsh|zsh|zsh|zsh|zsh
 ci|tool fish|completes options in the tests|fish|fish|fish|fish|fish|fish
 fuzz ci|tool clang|the second compiler, and the compiler of the fuzzers|clang|clang|clang|clang|clang|llvm
@@ -57,6 +59,7 @@ ci|tool ffmpeg|makes a video in the tests|ffmpeg|ffmpeg|ffmpeg|ffmpeg|ffmpeg|ffm
 emulate|tool i686-linux-gnu-gcc|builds for 32 bits|gcc-i686-linux-gnu|-|-|-|-|-
 python|python_header|headers of Python 3.11 or later, for the Python package|python3-dev|python3-devel|python|python3-devel|python3-dev|python
 python|python_venv|virtual environments, for the tests of the Python package|python3-venv|=|=|=|=|=
+engines|tool java|runs Spark, in the tests of the Python package|openjdk-17-jre-headless|java-17-openjdk-headless|jre17-openjdk-headless|java-17-openjdk-headless|openjdk17-jre-headless|openjdk@17
 emulate|tool aarch64-linux-gnu-gcc|builds for aarch64|gcc-aarch64-linux-gnu|gcc-aarch64-linux-gnu|-|-|-|-
 emulate|tool s390x-linux-gnu-gcc|builds for s390x|gcc-s390x-linux-gnu|gcc-s390x-linux-gnu|-|-|-|-
 emulate|tool qemu-aarch64-static|runs the tests of aarch64 and s390x|qemu-user-static|qemu-user-static|-|-|-|-
@@ -212,8 +215,8 @@ install_with_apt() {
 groups=${*:-build}
 for group in $groups; do
   case ${group%[?]} in
-    build | formats | test | fuzz | ci | package | python | emulate) ;;
-    *) fail "unknown group: $group (groups: build formats test fuzz ci package python emulate)" ;;
+    build | formats | test | fuzz | ci | package | python | engines | emulate) ;;
+    *) fail "unknown group: $group (groups: build formats test fuzz ci package python engines emulate)" ;;
   esac
 done
 

@@ -8,6 +8,7 @@
 
 #include "cli/chartfile.h"
 
+#include "cli/endings.h"
 #include "output/file.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 /* The longest file name on all common file systems. */
 enum { NAME_BYTES_MAX = 255 };
 
-static const char png_suffix[] = ".hist.png", svg_suffix[] = ".hist.svg"; /* of one length */
+static const char png_suffix[] = IH_ENDING_CHART_PNG, svg_suffix[] = IH_ENDING_CHART_SVG;
 
 struct ih_charts {
     const char *path; /* borrowed */
@@ -39,7 +40,9 @@ static bool ends_in(const char *path, const char *ending)
 enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look, bool is_svg,
                               struct ih_charts **charts, struct ih_error *err)
 {
-    static const char *const others[] = {".gif", ".pdf", ".tif", ".tiff", ".webp", ".ps", ".eps"};
+    static const char *const others[] = {".gif",  ".pdf", ".tif",   ".tiff", ".webp",
+                                         ".ps",   ".eps", ".csv",   ".json", ".ndjson",
+                                         ".html", ".htm", ".jsonl", ".txt",  ".xlsx"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (ends_in(path, others[i]))
             return ih_error_set(err, IH_USAGE,
@@ -59,15 +62,10 @@ enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *l
     return IH_OK;
 }
 
-bool ih_charts_is_name(const char *path)
-{
-    return ends_in(path, png_suffix) || ends_in(path, svg_suffix);
-}
-
 enum ih_status ih_charts_check_input(const struct ih_chart_options *look, const char *path,
                                      struct ih_error *err)
 {
-    if (look->format || !ih_charts_is_name(path))
+    if (look->format || !ih_ending_is_chart(path))
         return IH_OK;
     return ih_error_set(err, IH_CONFLICT,
                         "has the name of a chart, and a chart could replace it: use "

@@ -22,9 +22,6 @@ struct ih_charts;
 enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look, bool is_svg,
                               struct ih_charts **charts, struct ih_error *err);
 
-/* Whether a file has the name of a chart in a directory. Ignores case, as some file systems do. */
-bool ih_charts_is_name(const char *path);
-
 /*
  * Refuses an input that has the name of a chart if charts go to a directory, where another input's
  * chart could replace it. Call it for the inputs of the command line before anything is written;

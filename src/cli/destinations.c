@@ -28,7 +28,7 @@ enum { SHOWN_BYTES = 32 }; /* of an output and its layout */
 /* The format that the name of a file tells; NULL: none. */
 static const struct ih_output *output_of(const char *path)
 {
-    static const char *const others[][2] = {{"txt", "text"}, {"jsonl", "ndjson"}};
+    static const char *const others[][2] = {{"txt", "text"}, {"jsonl", "ndjson"}, {"htm", "html"}};
     const char *name = ih_ending(path);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcasecmp(name, others[i][0]) == 0)
@@ -53,17 +53,21 @@ static void join_next(struct ih_options *o, size_t i)
     memmove(&o->outputs[i + 1], &o->outputs[i + 2], (o->n_outputs - i - 1) * sizeof *o->outputs);
 }
 
-/* Refuses a file whose ending is that of another format. Any text may be .txt. */
+/* Refuses a file whose ending is that of another format. Any text may be .txt, and NDJSON .json. */
 static enum ih_status check_ending(const struct ih_data_output *data, struct ih_error *err)
 {
     const char *const path = data->path ? data->path : "";
     const struct ih_output *named = *ih_ending(path) ? output_of(path) : NULL;
-    if (!named || named == data->output || named == &ih_output_text)
+    const bool is_json = named == &ih_output_json && data->output == &ih_output_ndjson;
+    const bool is_text = named == &ih_output_text && data->output != &ih_output_html;
+    const bool has_ending = data->output != &ih_output_text &&
+                            data->output != &ih_output_check && data->output != &ih_output_print0;
+    if (!named || named == data->output || is_json || is_text)
         return IH_OK;
     return ih_error_set(err, IH_USAGE,
-                        "--%s: '%.100s' is named as %s: give it another name, or use -o %.60s "
-                        "without --%s",
-                        data->output->name, path, named->name, path, data->output->name);
+                        "--%s: '%.100s' has the name of --%s; leave out --%s, or name it .%s",
+                        data->output->name, path, named->name, data->output->name,
+                        has_ending ? data->output->name : "txt");
 }
 
 /* "-o csv": the file would be text. */
@@ -145,6 +149,24 @@ static void find_destinations(const struct ih_options *o, struct ih_destinations
         add_destination(d, &st);
 }
 
+/* A file that exists, after an option that it could be the value of, and that is no input: after
+ * --html, the page of an earlier run. */
+static enum ih_status check_stray_file(const struct ih_options *o, size_t i, struct ih_error *err)
+{
+    static const char *const no_inputs[] = {"html", "csv", "text"};
+    const char *const path = o->paths[i];
+    const struct ih_output *output = *ih_ending(path) ? output_of(path) : NULL;
+    if (!o->stray_option || i != o->stray_path || !output ||
+        strcmp(output->name, o->stray_option->name) != 0)
+        return IH_OK;
+    for (size_t k = 0; k < sizeof no_inputs / sizeof *no_inputs; k++)
+        if (strcmp(output->name, no_inputs[k]) == 0)
+            return ih_error_set(err, IH_USAGE, "is no image; did you mean --%s%s%.100s?",
+                                output->name,
+                                o->stray_option->value == IH_VALUE_FILE ? "=" : " -o ", path);
+    return IH_OK;
+}
+
 /* A path that is not a file, but could be the value of the option before it. */
 static enum ih_status check_stray_value(const struct ih_options *o, size_t i, struct ih_error *err)
 {
@@ -185,6 +207,8 @@ static enum ih_status check_path(const struct ih_options *o, const struct ih_des
     if (!find_input(o->paths[i], st))
         return errno == ENOENT ? check_stray_value(o, i, err) : IH_OK;
     enum ih_status status = check_input(st, d, err);
+    if (status == IH_OK)
+        status = check_stray_file(o, i, err);
     if (status == IH_OK && o->chart_path && S_ISREG(st->st_mode))
         status = ih_charts_check_input(&o->chart, o->paths[i], err);
     return status;
@@ -213,7 +237,7 @@ static bool is_same_place(const char *a, const char *b)
 static bool is_chart_name(const char *path)
 {
     char *resolved = path ? ih_outfile_resolve(path) : NULL;
-    const bool is_name = resolved && ih_charts_is_name(resolved);
+    const bool is_name = resolved && ih_ending_is_chart(resolved);
     free(resolved);
     return is_name;
 }

@@ -1,8 +1,11 @@
+#define _POSIX_C_SOURCE 200809L
+
 #include "cli/endings.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* Each between blanks. A new format is one more line. */
 static const char images[] = " png apng"
@@ -54,4 +57,11 @@ bool ih_ending_is_image(const char *path)
 bool ih_ending_is_other_image(const char *path)
 {
     return is_one_of(path, other_images);
+}
+
+bool ih_ending_is_chart(const char *path)
+{
+    const size_t n = strlen(path), n_ending = strlen(IH_ENDING_CHART_PNG);
+    return n >= n_ending && (strcasecmp(path + n - n_ending, IH_ENDING_CHART_PNG) == 0 ||
+                             strcasecmp(path + n - n_ending, IH_ENDING_CHART_SVG) == 0);
 }

@@ -14,4 +14,11 @@ bool ih_ending_is_image(const char *path);
 /* Whether it is one of another format of images, such as camera raw. */
 bool ih_ending_is_other_image(const char *path);
 
+/* Of charts in a directory; of one length. */
+#define IH_ENDING_CHART_PNG ".hist.png"
+#define IH_ENDING_CHART_SVG ".hist.svg"
+
+/* Whether a file has the name of such a chart. Ignores case, as some file systems do. */
+bool ih_ending_is_chart(const char *path);
+
 #endif

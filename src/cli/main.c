@@ -245,6 +245,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                    .takes_raw_previews = o->takes_raw_previews,
                    .isolates_all = o->isolates_all},
         .remote_decoders = &decoder_processes,
+        .reads_archives = true,
         .archive_readers = &archive_readers,
         .member_budget = &member_budget,
         .luma = o->luma,

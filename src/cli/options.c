@@ -404,7 +404,7 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
         return refuse(o, "chart-format",
                       "is for a directory of charts; the name of a file tells its format", err);
     if (o->chart.title && !o->chart_path)
-        return refuse(o, "title", "is for a chart: add --chart=FILE.png", err);
+        return refuse(o, "title", "only for charts; add --chart=FILE", err);
     if (o->chart.title && !o->chart.format)
         return refuse(o, "title",
                       "one title for many charts: name one file, as in --chart=FILE.png", err);

@@ -3,7 +3,7 @@
 #include "cli/paths.h"
 
 #include "base/path.h"
-#include "cli/chartfile.h"
+#include "cli/endings.h"
 #include "decode/archive.h"
 
 #include <dirent.h>
@@ -187,7 +187,7 @@ static bool take_entry(struct ih_walk *w, struct ih_input *input)
     if (exists && !S_ISREG(st.st_mode))
         return give_skipped(input, path, "not a file");
     /* An earlier run may have left charts among the images. */
-    if (exists && ih_charts_is_name(path))
+    if (exists && ih_ending_is_chart(path))
         return give_skipped(input, path, "has the name of a chart");
     if (exists) {
         size_t name_at = w->levels[0].n_path;

@@ -3,13 +3,10 @@
 #include "cli/report.h"
 
 #include "base/text.h"
-#include "cli/chartfile.h"
-#include "cli/endings.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 static bool is_same(const char *a, const char *b)
 {
@@ -59,24 +56,6 @@ unsigned ih_report_few_bits(const struct ih_result *r)
     while (bits < 15 && (((1u << bits) - 1) * 255 + 32767) / 65535 < largest)
         bits++;
     return largest > 0 && bits < 15 ? bits : 0;
-}
-
-/* Whether an input of an unknown format has the name of an image. A recognised format that is not
- * read keeps what its name promises. */
-static bool breaks_promise(const char *path, const struct ih_error *error)
-{
-    struct stat st;
-    if (ih_charts_is_name(path))
-        return false;
-    return ih_ending_is_image(path) ||
-           (ih_ending_is_other_image(path) &&
-            (error->limit == IH_LIMIT_RAW_CHANNELS || (stat(path, &st) == 0 && st.st_size == 0)));
-}
-
-bool ih_report_skips(const struct ih_input *input, const struct ih_result *result)
-{
-    return result->status == IH_UNKNOWN && !input->is_named &&
-           !breaks_promise(result->path, &result->error);
 }
 
 /* Begins the line, or continues it. */

@@ -43,7 +43,4 @@ void ih_report_print_full(const struct ih_run_report *report, FILE *f);
 /* The number of bits that the samples of a 16-bit image seem to have; 0: 15 or 16, or all black. */
 unsigned ih_report_few_bits(const struct ih_result *r);
 
-/* Whether a walk leaves out an input, which would be a failure if the user had named it. */
-bool ih_report_skips(const struct ih_input *input, const struct ih_result *result);
-
 #endif

@@ -3,17 +3,17 @@
 #include "cli/writer.h"
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
 #include "cli/look.h"
+#include "cli/merge.h"
 #include "cli/paths.h"
 #include "cli/report.h"
 #include "counts/total.h"
 #include "output/file.h"
-#include "output/records.h"
-#include "output/shards.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -68,21 +68,17 @@ struct sink {
 struct ih_writer {
     const struct ih_options *options; /* borrowed */
     struct ih_destinations destinations;
-    struct ih_measurement measurement; /* of all results so far */
-    char *folder;                      /* owned; of all inputs */
+    struct ih_merge merge;
+    char *folder; /* owned; of all inputs */
     struct ih_total total;
-    char *total_folder;          /* owned; of the images in the total; NULL: none yet */
-    bool has_images, has_totals; /* among the results; totals come from result files */
+    char *total_folder; /* owned; of the images in the total; NULL: none yet */
     struct ih_run_report report;
-    bool is_holding;          /* progress is held */
-    bool is_checking;         /* --check: its output replaces messages about inputs */
-    bool has_members;         /* an archive's member has come */
-    bool has_listed_folder;   /* a note was printed about one */
-    struct ih_shards *shards; /* of result files, until all have come; NULL: none */
-    uint64_t merged_run;      /* hash of the shards that were merged last; 0: none */
-    uint64_t run;             /* hash of a complete run; 0: not complete */
-    uint64_t n_records;       /* written, without the total */
-    uint64_t n_in_folder;     /* images of the folder that is being walked */
+    bool is_holding;    /* progress is held */
+    bool is_checking;   /* --check: its output replaces messages about inputs */
+    bool has_members;   /* an archive's member has come */
+    bool has_listed_folder; /* a note was printed about one */
+    uint64_t run;       /* hash of a complete run; 0: not complete */
+    uint64_t n_records; /* written, without the total */
 
     /* --diff: total is of the first path, and other of the second. */
     struct ih_total other, *adds_to; /* total or other */
@@ -102,6 +98,9 @@ struct ih_writer {
     uint64_t n_matched;       /* records for which --fail-if holds */
     uint64_t n_above_depth;   /* images with samples that --depth cannot hold */
 };
+
+static bool take_result(void *writer, const char *path, const struct ih_result *result);
+static void skip(void *writer, const char *path, const struct ih_result *result);
 
 static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char **subject,
                                 struct ih_error *err)
@@ -165,7 +164,17 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     w->report.chart_path = options->chart_path;
     w->report.names_skipped = options->lists_skipped;
     w->report.started_ns = w->report.ended_ns = ih_clock_ns();
-    w->measurement = measurement_of(options);
+    w->merge = (struct ih_merge){
+        .take = take_result,
+        .skip = skip,
+        .user = w,
+        .measurement = measurement_of(options),
+        .why_no_records = options->n_shards || options->resume_path
+                              ? "a result file is no input of --shard and --resume"
+                              : NULL,
+        .why_not_mixed = options->with_total ? NULL : "a total beside single images needs --total",
+        .is_resumed = options->resume_path != NULL,
+    };
     ih_total_init(&w->total, options->luma, options->clip_low, options->clip_high);
     w->total.range = options->sample_range;
     w->total.alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
@@ -545,8 +554,9 @@ static void expect_many(struct ih_writer *w)
     }
 }
 
-static void skip(struct ih_writer *w, const char *path, const struct ih_result *result)
+static void skip(void *writer, const char *path, const struct ih_result *result)
 {
+    struct ih_writer *w = writer;
     w->report.n_skipped++;
     ih_progress_skip(w->progress);
     if (!w->options->lists_skipped)
@@ -558,21 +568,9 @@ static void skip(struct ih_writer *w, const char *path, const struct ih_result *
     release(w);
 }
 
-/* Ends the run unless the result may stand beside those before it. source: the input. */
-static void check_measurement(struct ih_writer *w, const char *source,
-                              const struct ih_result *result)
+static bool take_result(void *writer, const char *path, const struct ih_result *result)
 {
-    struct ih_error reason;
-    w->has_totals = w->has_totals || result->is_total;
-    w->has_images = w->has_images || !result->is_total;
-    if (ih_measurement_join(&w->measurement, result, &reason) != IH_OK)
-        give_up(w, IH_EXIT_USAGE, source, reason.message);
-    if (w->has_totals && w->has_images && !w->options->with_total)
-        give_up(w, IH_EXIT_USAGE, source, "a total beside single images needs --total");
-}
-
-static void take_result(struct ih_writer *w, const char *path, const struct ih_result *result)
-{
+    struct ih_writer *w = writer;
     const bool selected = is_selected(w->options->where, result);
     account(w, path, result, selected);
     if (selected && !w->options->only_total && !result->is_total) {
@@ -583,69 +581,7 @@ static void take_result(struct ih_writer *w, const char *path, const struct ih_r
     w->report.ended_ns = ih_clock_ns();
     if (result->status != IH_OK && w->options->fails_fast)
         leave(w, ih_writer_finish(w));
-}
-
-/* Takes the merged records of all shards of a run. */
-static void take_shards(struct ih_writer *w)
-{
-    const struct ih_result *result;
-    struct ih_error reason;
-    const char *path = NULL;
-    enum ih_status status;
-    while ((status = ih_shards_next(w->shards, &result, &path, &reason)) == IH_OK && result) {
-        check_measurement(w, path, result);
-        take_result(w, result->path, result);
-    }
-    if (status == IH_OK && ih_shards_run(w->shards) == w->merged_run)
-        status = ih_error_set(&reason, IH_USAGE, "the shards of a run again");
-    if (status != IH_OK)
-        give_up(w, ih_exit_of(status), path, reason.message);
-    w->merged_run = ih_shards_run(w->shards);
-    ih_shards_close(w->shards);
-    w->shards = NULL;
-}
-
-/* Takes the records of a result file, or adds it to the shards, which are taken once all have come.
- * A damaged file ends the run, because some of its records have been written. Takes ownership of
- * open. */
-static void take_records(struct ih_writer *w, const char *path, struct ih_source *open)
-{
-    struct ih_source *src = open ? open : calloc(1, sizeof *src);
-    struct ih_records *records = NULL;
-    const struct ih_result *result = NULL;
-    struct ih_error reason = {0};
-    enum ih_status status = open   ? IH_OK
-                            : !src ? ih_error_set(&reason, IH_MEMORY, "out of memory")
-                                   : ih_source_open_path(src, path, &reason);
-    if (status == IH_OK)
-        status = ih_records_open(src, &records, &reason);
-    if (status == IH_OK)
-        status = ih_records_next(records, &result, &reason);
-    if (status == IH_OK && result && result->n_shards && !result->is_total &&
-        ih_records_is_document(records))
-        give_up(w, IH_EXIT_USAGE, path,
-                "shards are merged from NDJSON: run each with --ndjson instead of --json");
-    if (status == IH_OK && result && result->n_shards && !w->options->resume_path) {
-        status = ih_shards_add(&w->shards, path, src, records, open != NULL, result, &reason);
-        if (status != IH_OK)
-            give_up(w, ih_exit_of(status), path, reason.message);
-        if (ih_shards_check(w->shards, &reason) == IH_OK)
-            take_shards(w);
-        return;
-    }
-    while (status == IH_OK && result) {
-        check_measurement(w, path, result);
-        take_result(w, result->path, result);
-        status = ih_records_next(records, &result, &reason);
-        if (status == IH_OK && result && result->n_shards && !w->options->resume_path)
-            status = ih_error_set(&reason, IH_CORRUPT, "a record of a shard among others");
-    }
-    ih_records_close(records);
-    if (src)
-        ih_source_reset(src);
-    free(src);
-    if (status != IH_OK)
-        give_up(w, IH_EXIT_FAILED, path, reason.message);
+    return true;
 }
 
 void ih_writer_resume(struct ih_writer *w, const struct ih_resume_point *done)
@@ -658,22 +594,25 @@ void ih_writer_resume(struct ih_writer *w, const struct ih_resume_point *done)
             ih_error_errno(&reason, errno, "cannot write");
             give_up(w, IH_EXIT_FAILED, path, reason.message);
         }
-    take_records(w, path, NULL);
-    w->n_in_folder = done->n_in_folder;
+    if (ih_merge_records(&w->merge, path, NULL, &path, &reason) != IH_OK)
+        give_up(w, ih_exit_of(reason.status), path, reason.message);
+    w->merge.n_in_folder = done->n_in_folder;
 }
 
 void ih_writer_complete(struct ih_writer *w, uint64_t run)
 {
     struct ih_error reason;
     w->run = run;
-    if (w->shards && ih_shards_check(w->shards, &reason) != IH_OK)
+    if (ih_merge_complete(&w->merge, &reason) != IH_OK)
         give_up(w, IH_EXIT_USAGE, NULL, reason.message);
 }
 
 /* A list that "find" wrote has folders beside their files, which then count twice. */
 static void note_listed_folder(struct ih_writer *w, const char *path)
 {
-    bool is_named = w->has_listed_folder || !w->options->list_path;
+    struct stat st;
+    bool is_named = w->has_listed_folder || !w->options->list_path ||
+                    ih_path_stat(path, &st, 0) != 0 || !S_ISDIR(st.st_mode); /* an archive */
     for (size_t i = 0; i < w->options->n_paths && !is_named; i++)
         is_named = strcmp(w->options->paths[i], path) == 0;
     if (is_named)
@@ -686,39 +625,24 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
 {
     struct ih_writer *w = writer;
     const char *path = input->path ? input->path : "";
+    const char *subject;
     struct ih_result shown;
     w->side = w->options->compares && input->source > 0;
     w->adds_to = w->side ? &w->other : &w->total;
+    struct ih_error reason;
     if (input->is_member && !w->has_members)
         expect_many(w);
-    if (ih_report_skips(input, result)) {
-        skip(w, path, result);
-        return true;
-    }
-    if (result->status == IH_IO || (result->status != IH_OK && result->error.limit)) {
+    if (!ih_merge_skips(input, result) &&
+        (result->status == IH_IO || (result->status != IH_OK && result->error.limit))) {
         shown = *result;
         ih_explain_path(path, &shown.error);
         ih_name_options(&shown.error);
         result = &shown;
     }
-    if (input->folder == IH_FOLDER_ENDS) {
+    if (input->folder == IH_FOLDER_ENDS)
         note_listed_folder(w, path);
-        const bool has_images = w->n_in_folder > 0;
-        w->n_in_folder = 0;
-        if (has_images)
-            return true;
-    }
-    w->n_in_folder += input->folder == IH_FOLDER_WITHIN;
-    if (result->status == IH_CONFLICT)
-        give_up(w, IH_EXIT_USAGE, path, result->error.message);
-    if (result->has_records && (w->options->n_shards || w->options->resume_path))
-        give_up(w, IH_EXIT_USAGE, path, "a result file is no input of --shard and --resume");
-    if (result->has_records) {
-        take_records(w, path, result->records);
-        return true;
-    }
-    check_measurement(w, path, result);
-    take_result(w, path, result);
+    if (ih_merge_take(&w->merge, input, result, &subject, &reason) != IH_OK)
+        give_up(w, ih_exit_of(reason.status), subject, reason.message);
     return true;
 }
 
@@ -752,7 +676,7 @@ static void complete_outputs(struct ih_writer *w)
     struct ih_error reason;
     if (o->compares) {
         write_comparison(w);
-    } else if (o->with_total || w->has_totals) {
+    } else if (o->with_total || w->merge.has_totals) {
         struct ih_result total;
         ih_total_result(&w->total, &total);
         total.folder = w->total_folder;
@@ -848,7 +772,7 @@ void ih_writer_close(struct ih_writer *w)
         free(s->buffer);
     }
     ih_charts_close(w->charts);
-    ih_shards_close(w->shards);
+    ih_merge_reset(&w->merge);
     free(w->folder);
     free(w->total_folder);
     pthread_mutex_destroy(&w->lock);

@@ -96,6 +96,7 @@ struct ih_result {
     enum ih_alpha alpha;
     struct ih_sample_range sample_range; /* of the run, whatever the image's depth */
     const char *region, *mask;           /* as recorded; NULL: the whole image; borrowed */
+    uint64_t mask_hash; /* of the pixels of the mask; 0: not known, or each image has its own */
     struct ih_histogram histogram;
     const char *version; /* of the imghist that counted; NULL: this one; "": not known */
     const char *library; /* that decodes the format, with its version: the same on every device; "":

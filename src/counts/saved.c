@@ -2,9 +2,10 @@
 
 #include "base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1, HEAD_BYTES = 16, FIXED_BYTES = 112, CHECKSUM_BYTES = 8 };
+enum { VERSION = 1, VERSION_MAX = 2, HEAD_BYTES = 16, FIXED_BYTES = 112, CHECKSUM_BYTES = 8 };
 enum kind { EMPTY, IMAGE, SUM };
 
 static const uint8_t signature[8] = {'i', 'h', 'c', 'o', 'u', 'n', 't', 's'};
@@ -16,13 +17,13 @@ static uint64_t checksum(const uint8_t *bytes, size_t n)
 
 /* ---- saving ---- */
 
-/* The bytes after n fit: IH_SAVED_BYTES_MAX covers five planes and three longest texts. */
+/* The bytes after n fit: IH_SAVED_BYTES_MAX covers five planes and five longest texts. */
 struct out {
     uint8_t bytes[IH_SAVED_BYTES_MAX];
     size_t n;
 };
 
-_Static_assert(FIXED_BYTES + IH_PLANES * IH_BINS * 8 + 3 * IH_SAVED_TEXT_MAX + CHECKSUM_BYTES <=
+_Static_assert(FIXED_BYTES + IH_PLANES * IH_BINS * 8 + 5 * IH_SAVED_TEXT_MAX + 4 + CHECKSUM_BYTES <=
                    IH_SAVED_BYTES_MAX,
                "every result fits");
 
@@ -42,7 +43,7 @@ static void put_text(struct out *o, const char *text)
     o->n += n;
 }
 
-static void put_result(struct out *o, const struct ih_result *r)
+static void put_result(struct out *o, const struct ih_result *r, unsigned version)
 {
     const struct ih_histogram *h = &r->histogram;
     const struct ih_image_info *info = &r->info;
@@ -69,6 +70,20 @@ static void put_result(struct out *o, const struct ih_result *r)
     put_text(o, info->format);
     put_text(o, r->library);
     put_text(o, r->version ? r->version : IH_VERSION);
+    if (version == VERSION)
+        return;
+    put_text(o, r->region);
+    put_text(o, r->mask);
+    put(o, r->sample_range.low, 2);
+    put(o, r->sample_range.high, 2);
+}
+
+/* The oldest version that can say all of a result. */
+static unsigned version_for(const struct ih_result *r)
+{
+    const bool is_plain = !r || (!r->region && !r->mask && r->sample_range.high == 0 &&
+                                 r->info.not_applied != IH_NOT_APPLIED_UNKNOWN);
+    return is_plain ? VERSION : VERSION_MAX;
 }
 
 size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t size_bytes)
@@ -76,10 +91,10 @@ size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t siz
     struct out o;
     memcpy(o.bytes, signature, sizeof signature);
     o.n = sizeof signature;
-    put(&o, VERSION, 4);
+    put(&o, version_for(result), 4);
     put(&o, 0, 4);
     if (result) {
-        put_result(&o, result);
+        put_result(&o, result, version_for(result));
     } else {
         put(&o, EMPTY, 1);
     }
@@ -130,11 +145,23 @@ static void take_text(struct in *in, char text[IH_SAVED_TEXT_MAX])
     in->n -= n;
 }
 
-void ih_saved_texts_use(const struct ih_saved_texts *texts, struct ih_result *r)
+/* Lets a result point to its texts. */
+static void use_texts(const struct ih_saved_texts *texts, struct ih_result *r)
 {
     r->info.format = texts->format;
     r->library = texts->library;
     r->version = texts->version;
+    r->region = *texts->region ? texts->region : NULL;
+    r->mask = *texts->mask ? texts->mask : NULL;
+}
+
+void ih_saved_texts_keep(struct ih_saved_texts *texts, struct ih_result *r)
+{
+    const char *const from[] = {r->info.format, r->library, r->version, r->region, r->mask};
+    char *const to[] = {texts->format, texts->library, texts->version, texts->region, texts->mask};
+    for (size_t i = 0; i < sizeof to / sizeof *to; i++)
+        snprintf(to[i], IH_SAVED_TEXT_MAX, "%s", from[i] ? from[i] : "");
+    use_texts(texts, r);
 }
 
 static enum ih_status damaged(const char *how, struct ih_error *err)
@@ -143,7 +170,7 @@ static enum ih_status damaged(const char *how, struct ih_error *err)
 }
 
 /* Fills *r. Returns false if a field has a value that this version does not define. */
-static bool take_result(struct in *in, enum kind kind, struct ih_result *r,
+static bool take_result(struct in *in, enum kind kind, uint64_t version, struct ih_result *r,
                         struct ih_saved_texts *texts)
 {
     struct ih_histogram *h = &r->histogram;
@@ -177,11 +204,25 @@ static bool take_result(struct in *in, enum kind kind, struct ih_result *r,
     take_text(in, texts->format);
     take_text(in, texts->library);
     take_text(in, texts->version);
-    ih_saved_texts_use(texts, r);
-    return luma <= 1 && alpha <= 1 && reduction == 0 && range < IH_RANGES &&
-           h->n_channels <= IH_CHANNELS_MAX && info->warnings < IH_WARNINGS_END &&
-           info->not_applied <= IH_NOT_APPLIED_KNOWN && info->source_depth <= 32 &&
-           (r->is_total || (r->n_images == 1 && r->n_failed == 0));
+    texts->region[0] = texts->mask[0] = '\0';
+    if (version > VERSION) {
+        take_text(in, texts->region);
+        take_text(in, texts->mask);
+        r->sample_range.low = (uint16_t)take(in, 2);
+        r->sample_range.high = (uint16_t)take(in, 2);
+    }
+    use_texts(texts, r);
+    const struct ih_sample_range samples = r->sample_range;
+    struct ih_region region;
+    struct ih_error ignored;
+    return version_for(r) == version &&
+           (!r->region || ih_region_parse(r->region, &region, &ignored) == IH_OK) &&
+           (samples.high ? samples.low < samples.high : samples.low == 0) && luma <= 1 &&
+           alpha <= 1 && reduction == 0 && range < IH_RANGES && h->n_channels <= IH_CHANNELS_MAX &&
+           info->warnings < IH_WARNINGS_END &&
+           (info->not_applied <= IH_NOT_APPLIED_KNOWN ||
+            (version > VERSION && info->not_applied == IH_NOT_APPLIED_UNKNOWN)) &&
+           info->source_depth <= 32 && (r->is_total || (r->n_images == 1 && r->n_failed == 0));
 }
 
 enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih_result *result,
@@ -194,10 +235,10 @@ enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih
     in.p += sizeof signature;
     in.n -= sizeof signature;
     const uint64_t version = take(&in, 4);
-    if (version != VERSION)
+    if (version < VERSION || version > VERSION_MAX)
         return ih_error_set(err, IH_UNSUPPORTED,
-                            "saved counts of version %llu; this library reads version %d",
-                            (unsigned long long)version, VERSION);
+                            "saved counts of version %llu; this library reads versions up to %d",
+                            (unsigned long long)version, VERSION_MAX);
     if (take(&in, 4) != size_bytes)
         return damaged("cut short, or with bytes after the end", err);
     in.n -= CHECKSUM_BYTES;
@@ -206,7 +247,7 @@ enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih
         return damaged("wrong checksum", err);
     const uint64_t kind = take(&in, 1);
     *is_empty = kind == EMPTY;
-    if (kind > SUM || (!*is_empty && !take_result(&in, (enum kind)kind, result, texts)) ||
+    if (kind > SUM || (!*is_empty && !take_result(&in, (enum kind)kind, version, result, texts)) ||
         in.is_short || in.n > 0)
         return damaged("a field without a meaning", err);
     if (!*is_empty && ih_result_check(result, &reason) != IH_OK)

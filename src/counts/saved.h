@@ -1,7 +1,7 @@
 /*
  * Counts as a string of bytes, for ih_counts_save and ih_counts_load.
  *
- * Version 1. Numbers are little-endian:
+ * Numbers are little-endian. Version 1:
  *
  *     offset  bytes
  *          0      8  "ihcounts"
@@ -16,21 +16,27 @@
  *        112         2,048 for each channel and for luma: 256 numbers of 8 bytes
  *                    3 texts (format, library, version): a byte with the length, then the bytes
  *                  8  FNV-1a of all bytes before it
+ *
+ * Version 2 has before the checksum what version 1 cannot say, and is written only for such counts:
+ * a text each for region and mask (empty: none), then low and high of struct ih_sample_range, 2
+ * bytes each. Its not_applied may be IH_NOT_APPLIED_UNKNOWN.
  */
 #ifndef IH_COUNTS_SAVED_H
 #define IH_COUNTS_SAVED_H
 
+#include "counts/region.h"
 #include "counts/result.h"
 
 enum { IH_SAVED_TEXT_MAX = 256 };
 
 /* The texts of a loaded result. */
 struct ih_saved_texts {
-    char format[IH_SAVED_TEXT_MAX], library[IH_SAVED_TEXT_MAX], version[IH_SAVED_TEXT_MAX];
+    char format[IH_SAVED_TEXT_MAX], library[IH_SAVED_TEXT_MAX], version[IH_SAVED_TEXT_MAX],
+        region[IH_SAVED_TEXT_MAX], mask[IH_SAVED_TEXT_MAX];
 };
 
-/* Lets result point to texts. */
-void ih_saved_texts_use(const struct ih_saved_texts *texts, struct ih_result *result);
+/* Copies the texts of a result, cut to the room that there is, and lets it point to them. */
+void ih_saved_texts_keep(struct ih_saved_texts *texts, struct ih_result *result);
 
 /* result: NULL: empty. The rest is as for ih_counts_save. */
 size_t ih_result_save(const struct ih_result *result, uint8_t *bytes, size_t size_bytes);

@@ -54,6 +54,11 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
         return ih_error_set(err, IH_USAGE, "counted with %s %.80s; %s %.80s", kind,
                             own ? own : "none", others, *other ? other : "none");
     }
+    if (m->mask_hash && r->mask_hash && m->mask_hash != r->mask_hash)
+        return ih_error_set(err, IH_USAGE, "counted with another mask of the same name, %.80s",
+                            r->mask ? r->mask : "");
+    if (r->mask_hash)
+        m->mask_hash = r->mask_hash;
     m->has_results = true;
     m->has_selection = true;
     snprintf(m->region, sizeof m->region, "%s", r->region ? r->region : "");
@@ -163,6 +168,7 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
         out->sample_range = m->range;
         out->region = *m->region ? m->region : NULL;
         out->mask = *m->mask ? m->mask : NULL;
+        out->mask_hash = m->mask_hash;
         out->version = t->version;
     }
     out->info.not_applied = t->not_applied;

@@ -22,6 +22,7 @@ struct ih_measurement {
     enum ih_alpha alpha;                                     /* IH_ALPHA_EITHER: any */
     bool has_selection;                                      /* false: any region and mask */
     char region[IH_REGION_TEXT_MAX], mask[IH_MASK_NAME_MAX]; /* "": none */
+    uint64_t mask_hash;                                      /* 0: any */
     bool has_range;                                          /* false: any range */
     struct ih_sample_range range;
     bool has_results; /* false: what it has is asked for, for messages */

@@ -151,7 +151,11 @@ static enum ih_status reserve(struct ih_member *m, uint64_t n_bytes, struct ih_e
 struct ih_archive {
     const struct ih_remote_decoders *remotes; /* borrowed; NULL: read in this process */
     struct ih_remote_decoder *remote;         /* owned */
-    void *state;                              /* owned; of ih_archive_decoders[0], without remote */
+    /* Without remotes: */
+    struct ih_source src; /* owned */
+    void *state;          /* owned; of ih_archive_decoders[0] */
+    uint8_t *row;         /* owned, [info.width]; the room that the reader needs */
+    size_t n_row, next;   /* bytes in it; and the first that is not consumed */
     struct ih_image_info info;
     struct ih_budget *budget; /* borrowed; NULL: no limit */
 };
@@ -170,12 +174,18 @@ enum ih_status ih_archive_open(const struct ih_remote_decoders *remotes, struct 
     enum ih_status status = IH_OK;
     a->remotes = remotes;
     a->budget = options->budget;
+    if (!remotes) {
+        a->src = *src;
+        *src = (struct ih_source){.is_open = false};
+    }
     if (remotes && !(a->remote = remotes->make(remotes->user)))
         status = ih_error_set(err, IH_MEMORY, "out of memory");
     else if (remotes)
         status = a->remote->open(a->remote, 0, src, options, &a->info, err);
     else
-        status = decoder->open(src, options, &a->info, &a->state, err);
+        status = decoder->open(&a->src, options, &a->info, &a->state, err);
+    if (status == IH_OK && !remotes && !(a->row = malloc((size_t)a->info.width)))
+        status = ih_error_set(err, IH_MEMORY, "out of memory");
     if (status != IH_OK) {
         ih_archive_close(a);
         return status;
@@ -192,6 +202,10 @@ void ih_archive_close(struct ih_archive *a)
         a->remote->close(a->remote);
         a->remotes->destroy(a->remote);
     }
+    if (a) {
+        ih_source_reset(&a->src);
+        free(a->row);
+    }
     free(a);
 }
 
@@ -200,14 +214,30 @@ static enum ih_status fail_nonsense(struct ih_error *err)
     return ih_error_set(err, IH_CORRUPT, "its reader ended unexpectedly (it sent nonsense)");
 }
 
+/* Gives up to size_bytes of what the reader in this process has made. */
+static enum ih_status read_own(struct ih_archive *a, uint8_t *bytes, size_t size_bytes,
+                               size_t *n_bytes, struct ih_error *err)
+{
+    enum ih_status status = IH_OK;
+    if (a->next == a->n_row) {
+        a->next = a->n_row = 0;
+        status =
+            ih_archive_decoders[0]->read(a->state, a->row, (size_t)a->info.width, &a->n_row, err);
+    }
+    const size_t n_left = status == IH_OK ? a->n_row - a->next : 0;
+    *n_bytes = size_bytes < n_left ? size_bytes : n_left;
+    memcpy(bytes, a->row + a->next, *n_bytes);
+    a->next += *n_bytes;
+    return status;
+}
+
 static enum ih_status read_bytes(struct ih_archive *a, void *bytes, size_t size_bytes,
                                  struct ih_error *err)
 {
     for (uint8_t *p = bytes; size_bytes > 0;) {
         size_t n = 0;
-        const enum ih_status status =
-            a->remote ? a->remote->read(a->remote, p, size_bytes, &n, err)
-                      : ih_archive_decoders[0]->read(a->state, p, size_bytes, &n, err);
+        const enum ih_status status = a->remote ? a->remote->read(a->remote, p, size_bytes, &n, err)
+                                                : read_own(a, p, size_bytes, &n, err);
         if (status != IH_OK)
             return status;
         if (n == 0 || n > size_bytes)

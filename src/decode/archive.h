@@ -6,8 +6,8 @@
  * run it. The other side checks the frames, which may come from a compromised process, and copies
  * one member at a time into memory (archive.c).
  *
- * The program reads archives in a decoder process only. Tests and fuzzers also read them in their
- * own process.
+ * The program reads archives in a decoder process only. The Python package, tests and fuzzers read
+ * them in their own process.
  */
 #ifndef IH_DECODE_ARCHIVE_H
 #define IH_DECODE_ARCHIVE_H
@@ -61,7 +61,7 @@ struct ih_archive;
  * Starts to read an archive.
  *
  * remotes   make the process that reads it; NULL: read in this process
- * src       open; with remotes it may be closed after the call, else it is borrowed until close
+ * src       open; with remotes it may be closed after the call, else the archive takes it over
  * options   budget: for the bytes of members, borrowed until close; a thread that holds some of it
  * must not wait for an archive. timeout_s: how long the next bytes of a file may take
  *

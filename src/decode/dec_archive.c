@@ -23,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char utf_8[] = "C.UTF-8";
+
 /* The functions of libarchive that are called. */
 #define ARCHIVE_CALLS(F)                                                           \
     F(struct archive *, archive_read_new, (void))                                  \
@@ -101,6 +103,7 @@ struct archive_state {
 static enum ih_status prepare(struct ih_error *err)
 {
     struct archive_calls calls;
+    setlocale(LC_CTYPE, utf_8); /* the sandbox opens no files, also not those of a locale */
     return load(&calls, err);
 }
 
@@ -342,7 +345,6 @@ static enum ih_status read_frames(void *state, uint8_t *bytes, size_t capacity, 
     struct archive_state *s = state;
     struct output out = {bytes, 0, capacity};
     (void)err;
-    /* libarchive converts names to the locale's encoding, and would replace what that lacks. */
     const locale_t before = s->locale ? uselocale(s->locale) : (locale_t)0;
     while (!s->is_at_end && capacity - out.n >= ROW_BYTES) {
         if (s->is_in_member)
@@ -372,6 +374,19 @@ static void close_archive(void *state)
     if (s->locale)
         freelocale(s->locale);
     free(s);
+}
+
+/* libarchive converts names that are marked as UTF-8 to the locale's encoding. In UTF-8 it also
+ * normalizes them. Where the encoding lacks a character, the name in a tar file stays as it is, but
+ * that in a zip file is lost. */
+static locale_t locale_of_names(struct ih_source *src)
+{
+    const uint8_t *head;
+    size_t size = 0;
+    struct ih_error ignored = {0};
+    const bool is_zip = ih_source_peek(src, IH_PROBE_BYTES, &head, &size, &ignored) == IH_OK &&
+                        ih_archive_probe(head, size) == IH_ARCHIVE_ZIP;
+    return newlocale(LC_CTYPE_MASK, is_zip ? utf_8 : "C", (locale_t)0);
 }
 
 static enum ih_status open_libarchive(struct archive_state *s, struct ih_error *err)
@@ -404,7 +419,7 @@ static enum ih_status open_archive(struct ih_source *src, const struct ih_decode
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->src = src;
-    s->locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    s->locale = locale_of_names(src);
     s->is_pipe = !ih_source_size_left(src, &n_bytes);
     s->member_bytes_max = options->budget ? options->budget->size_bytes : UINT64_MAX;
     enum ih_status status = load(&s->lib, err);

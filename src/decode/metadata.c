@@ -95,7 +95,7 @@ void ih_png_note(struct ih_png_notes *notes, const char name[4], const uint8_t *
     else if (memcmp(name, "cICP", 4) == 0 && n == 4)
         notes->has_code_points = ih_code_points_not_applied(bytes[0], bytes[1]) != 0;
     else if (memcmp(name, "acTL", 4) == 0 && n == 8)
-        notes->n_frames = ih_be32(bytes);
+        notes->n_frames = ih_be32(bytes); /* may be a number for "not known yet" */
     else if (memcmp(name, "eXIf", 4) == 0)
         notes->orientation =
             ih_exif_orientation(bytes, n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES);
@@ -104,7 +104,9 @@ void ih_png_note(struct ih_png_notes *notes, const char name[4], const uint8_t *
 /* A PNG without acTL has one image. sRGB overrides gAMA. */
 void ih_png_notes_tell(const struct ih_png_notes *notes, struct ih_image_info *info)
 {
-    info->n_frames = notes->n_frames ? notes->n_frames : 1;
+    const bool is_number = notes->n_frames <= INT32_MAX;
+    info->n_frames = !is_number ? 0 : notes->n_frames ? notes->n_frames : 1;
+    info->warnings |= is_number ? 0 : IH_WARNING_MORE_IMAGES;
     info->orientation = notes->orientation;
     info->not_applied = (notes->orientation > UPRIGHT ? IH_NOT_APPLIED_ORIENTATION : 0u) |
                         (notes->has_profile ? IH_NOT_APPLIED_ICC_PROFILE : 0u) |

@@ -6,23 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copies the error and names the setting that raises the limit. */
-static void copy_error(struct ih_error *err, const struct ih_error *from)
+void ih_error_name_setting(struct ih_error *err)
 {
-    if (!err)
-        return;
-    *err = *from;
-    if (from->limit == IH_LIMIT_MAX_PIXELS)
+    if (err->limit == IH_LIMIT_MAX_PIXELS)
         ih_error_append(err, "max_pixels");
-    else if (from->limit == IH_LIMIT_MAX_MEMORY)
+    else if (err->limit == IH_LIMIT_MAX_MEMORY)
         ih_error_append(err, "max_memory");
-    else if (from->limit == IH_LIMIT_LENIENT)
+    else if (err->limit == IH_LIMIT_LENIENT)
         ih_error_append(err, "lenient");
-    else if (from->limit == IH_LIMIT_TIMEOUT)
+    else if (err->limit == IH_LIMIT_TIMEOUT)
         ih_error_append(err, "timeout");
-    else if (from->limit == IH_LIMIT_RAW_PREVIEW)
+    else if (err->limit == IH_LIMIT_RAW_PREVIEW)
         ih_error_append(err, "raw_preview counts its preview");
-    else if (from->limit == IH_LIMIT_RAW_CHANNELS)
+    else if (err->limit == IH_LIMIT_RAW_CHANNELS)
         ih_error_append(err, "raw_channels reads bare samples");
 }
 
@@ -40,10 +36,12 @@ static enum ih_status count_input(struct ih_context *context, const struct ih_in
     result->path = NULL;
     status = result->status;
     ih_call_end(context, call, status);
-    if (status == IH_OK)
+    if (status == IH_OK) {
         ih_counts_set_image(counts, context->options.skips_transparent);
-    else
-        copy_error(err, &result->error);
+    } else if (err) {
+        *err = result->error;
+        ih_error_name_setting(err);
+    }
     return status;
 }
 

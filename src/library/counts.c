@@ -19,6 +19,10 @@ enum ih_status ih_counts_open(struct ih_counts **counts, struct ih_error *err)
 
 void ih_counts_close(struct ih_counts *counts)
 {
+    if (counts) {
+        free(counts->total);
+        free(counts->texts);
+    }
     free(counts);
 }
 
@@ -28,37 +32,84 @@ void ih_counts_clear(struct ih_counts *counts)
     counts->is_sum = false;
 }
 
+/* The result is complete. */
+static void set_full(struct ih_counts *c)
+{
+    c->is_empty = false;
+    ih_reduction_print(c->result.sample_range, c->reduction);
+}
+
 void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent)
 {
-    counts->is_empty = counts->is_sum = false;
+    counts->is_sum = false;
     counts->result.alpha = skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
+    set_full(counts);
+}
+
+/* Makes room for a sum or for texts, unless there is. */
+static enum ih_status reserve(void *owned, size_t size_bytes, struct ih_error *err)
+{
+    void **at = owned;
+    if (!*at)
+        *at = calloc(1, size_bytes);
+    return *at ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory");
+}
+
+enum ih_status ih_counts_set_result(struct ih_counts *c, const struct ih_result *result,
+                                    struct ih_error *err)
+{
+    ih_counts_clear(c);
+    if (result->is_read && reserve(&c->texts, sizeof *c->texts, err) != IH_OK)
+        return IH_MEMORY;
+    c->result = *result;
+    c->result.path = NULL;
+    if (result->is_read) {
+        ih_saved_texts_keep(c->texts, &c->result);
+        c->result.kernel = NULL;
+    }
+    set_full(c);
+    return IH_OK;
+}
+
+/* Overwrites empty counts. */
+static enum ih_status copy(struct ih_counts *c, const struct ih_counts *other, struct ih_error *err)
+{
+    const bool has_texts = other->texts && other->result.info.format == other->texts->format;
+    if ((other->is_sum && reserve(&c->total, sizeof *c->total, err) != IH_OK) ||
+        (has_texts && reserve(&c->texts, sizeof *c->texts, err) != IH_OK))
+        return IH_MEMORY;
+    c->result = other->result;
+    c->is_sum = other->is_sum;
+    if (has_texts)
+        ih_saved_texts_keep(c->texts, &c->result);
+    if (c->is_sum) {
+        *c->total = *other->total;
+        ih_total_result(c->total, &c->result);
+    }
+    set_full(c);
+    return IH_OK;
 }
 
 enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
                              struct ih_error *err)
 {
-    enum ih_status status = IH_OK;
     if (other->is_empty)
         return IH_OK;
-    if (c->is_empty) {
-        *c = *other;
-        if (c->result.info.format == other->texts.format)
-            ih_saved_texts_use(&c->texts, &c->result);
-        else if (c->result.version == other->total.version)
-            c->result.version = c->total.version;
-        return IH_OK;
-    }
-    if (!c->is_sum) {
+    if (c->is_empty)
+        return copy(c, other, err);
+    enum ih_status status = reserve(&c->total, sizeof *c->total, err);
+    if (status == IH_OK && !c->is_sum) {
         const struct ih_count_spec *spec = &c->result.spec;
-        ih_total_init(&c->total, spec->luma, spec->clip_low, spec->clip_high);
-        status = ih_total_add(&c->total, &c->result, err);
+        ih_total_init(c->total, spec->luma, spec->clip_low, spec->clip_high);
+        status = ih_total_add(c->total, &c->result, err);
     }
     if (status == IH_OK)
-        status = ih_total_add(&c->total, &other->result, err);
+        status = ih_total_add(c->total, &other->result, err);
     if (status != IH_OK)
-        return status; /* c->total is unchanged, or unused because is_sum is false */
-    ih_total_result(&c->total, &c->result);
+        return status; /* the total is unchanged, or unused because is_sum is false */
+    ih_total_result(c->total, &c->result);
     c->is_sum = true;
+    set_full(c);
     return IH_OK;
 }
 
@@ -74,9 +125,11 @@ enum ih_status ih_counts_load(struct ih_counts *c, const void *bytes, size_t siz
 {
     bool is_empty;
     ih_counts_clear(c);
-    enum ih_status status =
-        ih_result_load(bytes, size_bytes, &c->result, &is_empty, &c->texts, err);
-    c->is_empty = status != IH_OK || is_empty;
+    enum ih_status status = reserve(&c->texts, sizeof *c->texts, err);
+    if (status == IH_OK)
+        status = ih_result_load(bytes, size_bytes, &c->result, &is_empty, c->texts, err);
+    if (status == IH_OK && !is_empty)
+        set_full(c);
     return status;
 }
 
@@ -109,21 +162,23 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
         s.decoder = r->library ? r->library : "";
         s.kernel = r->kernel ? r->kernel : "";
         s.luma = r->spec.luma->name;
-        s.alpha = ih_alpha_name(r->alpha);
+        /* Counts of a record that does not tell are the same either way. */
+        s.alpha = ih_alpha_name(r->alpha == IH_ALPHA_EITHER ? IH_ALPHA_COUNT : r->alpha);
         s.clip_low = r->spec.clip_low;
         s.clip_high = r->spec.clip_high;
         s.any_low = h->any_low;
         s.any_high = h->any_high;
         s.warnings = r->info.warnings;
         s.version = r->version ? r->version : IH_VERSION;
-        s.reduction = IH_REDUCTION;
+        s.reduction = c->reduction;
         s.range = ih_range_names[r->info.range];
         s.n_frames = r->info.n_frames;
-        s.not_applied = r->info.not_applied;
+        s.not_applied = r->info.not_applied & IH_NOT_APPLIED_KNOWN;
         if (r->info.extremes.end > 0) {
             s.source_min = r->info.extremes.min;
             s.source_max = r->info.extremes.end - 1;
         }
+        s.n_failed = r->is_total ? r->n_failed : 0;
         s.all_low = h->all_low;
         s.all_high = h->all_high;
         s.mean_luminance = ih_mean_luminance(h);

@@ -38,10 +38,12 @@ struct ih_context {
 
 struct ih_counts {
     bool is_empty;
-    bool is_sum;             /* total is valid and result is derived from it */
+    bool is_sum;             /* result is derived from total */
     struct ih_result result; /* valid unless is_empty; path is unused */
-    struct ih_total total;
-    struct ih_saved_texts texts; /* of loaded counts; result points into it */
+    struct ih_total *total;  /* owned; NULL until there is a sum */
+    /* Owned; of counts that came from outside, whose result points into it; NULL: none yet. */
+    struct ih_saved_texts *texts;
+    char reduction[IH_REDUCTION_BYTES]; /* of result.sample_range */
 };
 
 /* Begins a call on a context. The call owns its lane and source until ih_call_end. */
@@ -62,5 +64,13 @@ enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pix
 
 /* Marks counts as holding the one image in counts->result. */
 void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent);
+
+/* Overwrites counts with a result of the pipeline or of a result file. Returns IH_OK or IH_MEMORY.
+ */
+enum ih_status ih_counts_set_result(struct ih_counts *counts, const struct ih_result *result,
+                                    struct ih_error *err);
+
+/* Appends the name of the setting that raises the limit that an error is about. */
+void ih_error_name_setting(struct ih_error *err);
 
 #endif

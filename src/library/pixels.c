@@ -175,6 +175,9 @@ static enum ih_status count_view(struct ih_context *context, const struct view *
                                           .height = height,
                                           .n_channels = n_channels,
                                           .source_depth = v->a.depth};
+    if (v->a.depth == 16 && (v->a.range_low > 0 || v->a.range_high < SAMPLE_16_MAX))
+        result->sample_range =
+            (struct ih_sample_range){(uint16_t)v->a.range_low, (uint16_t)v->a.range_high};
     status = count_bands(call->lane, v, o->skips_transparent, result, err);
     result->spec.luma = o->luma;
     if (is_bgr)

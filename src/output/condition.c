@@ -145,6 +145,13 @@ static enum ih_status parse_field(struct parser *p, struct operand *out)
             return advance(p);
         }
     char what[IH_MESSAGE_MAX];
+    for (unsigned i = 0; i < IH_N_COMPARISON_FIELDS && p->fields->types == ih_field_types; i++)
+        if (is_word(p, ih_comparison_fields.types[i].name)) {
+            snprintf(what, sizeof what,
+                     "'%.*s' compares two inputs: use it with --diff and --fail-if", (int)p->n,
+                     p->at);
+            return fail(p, what);
+        }
     const char *nearest = NULL;
     unsigned fewest = UINT_MAX;
     for (unsigned i = 0; i < p->fields->n; i++)

@@ -236,6 +236,8 @@ static void put_settings(FILE *f, const struct ih_result *r)
         put_string(f, "region", r->region);
     if (r->mask)
         put_string(f, "mask", r->mask);
+    if (r->mask_hash)
+        fprintf(f, ",\"mask_hash\":\"%016" PRIx64 "\"", r->mask_hash);
     put_clip_limits(f, &r->spec);
 }
 

@@ -195,6 +195,7 @@ static const struct ih_json_field record_fields[] = {
     FIELD(ih_record, "alpha", read_text, alpha),
     FIELD(ih_record, "region", read_text, region),
     FIELD(ih_record, "mask", read_text, mask),
+    FIELD(ih_record, "mask_hash", read_text, mask_hash),
     FIELD(ih_record, "clip_limits", read_limits, limits),
     FIELD(ih_record, "not_applied", read_not_applied, not_applied),
     FIELD(ih_record, "channels", read_channels, channels),
@@ -540,7 +541,8 @@ static bool use_place(struct ih_record_reader *r, struct ih_json_in *in)
     struct ih_record *from = &r->record;
     struct ih_result *to = &r->result;
     uint64_t shard, n_shards;
-    if (!use_hash(in, from->run, &to->run) || !use_hash(in, from->resume, &to->inputs_hash))
+    if (!use_hash(in, from->mask_hash, &to->mask_hash) || !use_hash(in, from->run, &to->run) ||
+        !use_hash(in, from->resume, &to->inputs_hash))
         return false;
     if (from->shard) {
         char *slash = strchr(from->shard, '/');

@@ -29,8 +29,8 @@ struct ih_record_limits {
 struct ih_record {
     uint64_t seen;
     char *schema, *version, *file, *file_b64, *status, *error, *format, *library, *decoder, *device,
-        *kernel, *luma_weights, *alpha, *region, *mask, *reduction, *range, *folder, *shard, *run,
-        *resume;
+        *kernel, *luma_weights, *alpha, *region, *mask, *mask_hash, *reduction, *range, *folder,
+        *shard, *run, *resume;
     bool is_total;
     uint64_t width, height, source_depth; /* NO_COUNT in a total */
     uint64_t source_min, source_max;

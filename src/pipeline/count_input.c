@@ -175,6 +175,7 @@ static void begin_result(const struct ih_pipeline_options *options, const struct
     result->path = input->path;
     result->region = options->select.region ? options->select.region->text : NULL;
     result->mask = options->select.mask;
+    result->mask_hash = options->select.one_mask ? options->select.one_mask->hash : 0;
     result->sample_range = options->decode.sample_range;
     result->alpha = options->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT : IH_ALPHA_COUNT;
 }
@@ -279,7 +280,7 @@ static uint64_t count_source(const struct ih_pipeline_options *options,
 bool ih_input_may_be_archive(const struct ih_pipeline_options *options,
                              const struct ih_input *input)
 {
-    return options->archive_readers && !options->decode.raw_channels && !input->bytes &&
+    return options->reads_archives && !options->decode.raw_channels && !input->bytes &&
            input->error.status == IH_OK && (input->is_named || ih_archive_is_name(input->path));
 }
 

@@ -20,12 +20,12 @@
 #include "jpeg_gpu/offload.h"
 #include "pipeline/selection.h"
 
-/* Where an input is in the walk of a named folder. */
+/* Where an input is in the walk of a named folder, or in a named archive. */
 enum ih_folder {
     IH_FOLDER_NONE,
     IH_FOLDER_WITHIN,
-    IH_FOLDER_ENDS /* no input, but the end of the walk: path is the folder's, and error says that
-                      it has no images */
+    IH_FOLDER_ENDS /* no input, but the end of the walk: path is the folder's, and error (of an
+                      archive, the result) says that it has no images */
 };
 
 /* One file, or the bytes of one. */
@@ -51,7 +51,8 @@ struct ih_pipeline_options {
      * to n_idle_cores. */
     struct ih_decode_options decode;
     const struct ih_remote_decoders *remote_decoders; /* borrowed; NULL: decode in this process */
-    const struct ih_remote_decoders *archive_readers; /* borrowed; NULL: archives are no inputs */
+    bool reads_archives;                              /* false: archives are no inputs */
+    const struct ih_remote_decoders *archive_readers; /* borrowed; NULL: read in this process */
     struct ih_budget *member_budget; /* borrowed; of members in memory; NULL: no limit */
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;

@@ -45,6 +45,20 @@ static enum ih_status read_values(struct ih_mask *mask, struct ih_decode *d, str
     return status;
 }
 
+/* The same for masks that count the same pixels. */
+static uint64_t hash_of(const struct ih_mask *mask)
+{
+    const uint64_t size[2] = {mask->width, mask->height};
+    const size_t n = (size_t)(mask->width * mask->height);
+    uint64_t hash = IH_HASH_START;
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned shift = 0; shift < 64; shift += 8)
+            hash = ih_hash(hash, &(uint8_t){(uint8_t)(size[i] >> shift)}, 1);
+    for (size_t i = 0; i < n; i++)
+        hash = ih_hash(hash, &(uint8_t){mask->values[i] != 0}, 1);
+    return hash ? hash : 1;
+}
+
 static enum ih_status load(struct ih_mask *mask, struct ih_source *src,
                            const struct ih_decode_options *decode, struct ih_budget *budget,
                            struct ih_error *err)
@@ -78,6 +92,8 @@ static enum ih_status load(struct ih_mask *mask, struct ih_source *src,
                               : ih_error_set(err, IH_MEMORY, "out of memory");
     }
     ih_decode_close(&d);
+    if (status == IH_OK)
+        mask->hash = hash_of(mask);
     return status;
 }
 

@@ -16,6 +16,7 @@
 struct ih_mask {
     uint8_t *values; /* owned: uint8 [height][width]; 0: not counted */
     uint64_t width, height;
+    uint64_t hash;        /* of the size and of what is counted; not 0 */
     uint64_t taken_bytes; /* of the budget */
 };
 

@@ -155,6 +155,14 @@ static void end_archive(struct pipeline *p, struct open_archive *a, const struct
     slot->result.status = err->status;
     slot->result.error = *err;
     slot->member = a->n_members;
+    /* Like a folder: only the taker knows which members are images. */
+    const bool may_be_empty =
+        err->status == IH_OK && slot->input.is_named && p->options->n_shards == 0;
+    if (may_be_empty) {
+        slot->input.folder = IH_FOLDER_ENDS;
+        slot->result.status =
+            ih_error_set(&slot->result.error, IH_UNKNOWN, "no images in this archive");
+    }
     pthread_mutex_lock(&p->lock);
     struct open_archive **link = &p->archives;
     while (*link != a)
@@ -163,7 +171,8 @@ static void end_archive(struct pipeline *p, struct open_archive *a, const struct
     p->n_archives--;
     pthread_cond_broadcast(&p->on_work);
     pthread_mutex_unlock(&p->lock);
-    ih_slot_finish(p, slot, err->status != IH_OK && ih_is_in_shard(p, slot->number, 0));
+    ih_slot_finish(p, slot,
+                   may_be_empty || (err->status != IH_OK && ih_is_in_shard(p, slot->number, 0)));
 }
 
 /* "a.tar/dir/photo.jpg"; owned by the caller, or NULL. */
@@ -196,7 +205,8 @@ bool ih_start_member(struct pipeline *p, struct worker *w, struct open_archive *
     slot->member = a->n_members++;
     slot->input = (struct ih_input){.path = path,
                                     .name_at = strlen(a->slot->input.path) + 1,
-                                    .folder = a->slot->input.folder,
+                                    .folder = a->slot->input.is_named ? IH_FOLDER_WITHIN
+                                                                      : a->slot->input.folder,
                                     .is_member = true,
                                     .bytes = w->member.bytes,
                                     .size_bytes = w->member.size_bytes,

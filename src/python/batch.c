@@ -99,8 +99,12 @@ static PyObject *make_output(struct call *c, struct py_tensor *t, PyObject *allo
         Py_XDECREF(bins);
         Py_DECREF(planes);
     }
-    PyObject *made = shape ? PyObject_CallFunction(allocate, "OI", shape, bits) : NULL;
-    bool is_right = made && py_tensor_open(t, made, stream, true);
+    /* The tensor, and what to open: itself, or its capsule. */
+    PyObject *both = shape ? PyObject_CallFunction(allocate, "OI", shape, bits) : NULL;
+    PyObject *made = NULL, *opened;
+    if (both && PyArg_ParseTuple(both, "OO:allocate", &made, &opened))
+        Py_INCREF(made);
+    bool is_right = made && py_tensor_open(t, opened, stream, true);
     if (is_right) {
         Py_ssize_t wanted[PY_DIMENSIONS_MAX] = {0}, step = bits / 8;
         const int n = (int)PyTuple_Size(shape);
@@ -117,6 +121,7 @@ static PyObject *make_output(struct call *c, struct py_tensor *t, PyObject *allo
                          "batch is",
                          is_sums ? "sums" : "out", shape, bits);
     }
+    Py_XDECREF(both);
     Py_XDECREF(shape);
     if (!is_right)
         Py_CLEAR(made);

@@ -203,8 +203,8 @@ static PyMethodDef context_methods[] = {
      "count_many($self, iterable, /, *, threads=None, on_error='raise', layout=None, order='rgb',"
      " range=None)\n--\n\nCounts many images; see imghist.count_many."},
     {"scan", (PyCFunction)(void (*)(void))context_scan, METH_VARARGS | METH_KEYWORDS,
-     "scan($self, paths, /, *, threads=None, on_error='record')\n--\n\n"
-     "Counts files and directories; see imghist.scan."},
+     "scan($self, paths=(), /, *, files_from=None, shard=None, threads=None, on_error='raise')"
+     "\n--\n\nCounts files, directories and archives; see imghist.scan."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -348,7 +348,8 @@ static bool are_equal(PyObject *a, PyObject *b)
     if (s.n_images != t.n_images || s.n_pixels != t.n_pixels || s.n_channels != t.n_channels ||
         s.clip_low != t.clip_low || s.clip_high != t.clip_high || s.any_low != t.any_low ||
         s.any_high != t.any_high || s.all_low != t.all_low || s.all_high != t.all_high ||
-        strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0)
+        strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0 ||
+        strcmp(s.reduction, t.reduction) != 0)
         return false;
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const uint64_t *x = ih_counts_bins(self_of(a)->counts, p);
@@ -512,6 +513,8 @@ static PyGetSetDef counts_getset[] = {
      NULL},
     {"file", counts_file, NULL, "The path as str; None for other inputs and sums.", NULL},
     {"images", counts_field, NULL, "Images added up.", FIELD(n_images, IS_U64)},
+    {"failed", counts_field, NULL, "Inputs that failed, in a total of imghist.total.",
+     FIELD(n_failed, IS_U64)},
     {"pixels", counts_field, NULL, "Counted pixels.", FIELD(n_pixels, IS_U64)},
     {"width", counts_field, NULL, "Pixels; 0 for sums.", FIELD(width, IS_U64)},
     {"height", counts_field, NULL, "Pixels; 0 for sums.", FIELD(height, IS_U64)},
@@ -527,6 +530,9 @@ static PyGetSetDef counts_getset[] = {
     {"kernel", counts_field, NULL, "The code that counted; '' for sums.", FIELD(kernel, IS_TEXT)},
     {"luma", counts_field, NULL, "Weights of luma: 'bt709' or 'bt601'.", FIELD(luma, IS_TEXT)},
     {"alpha", counts_field, NULL, "'count' or 'skip-transparent'.", FIELD(alpha, IS_TEXT)},
+    {"reduction", counts_field, NULL,
+     "How samples of other depths became 8 bits: 'round(v*255/max)', or by the range of a call.",
+     FIELD(reduction, IS_TEXT)},
     {"clip", counts_clip, NULL, "The clip limits, (low, high).", NULL},
     {"any_low", counts_field, NULL, "Pixels with any colour channel <= clip[0].",
      FIELD(any_low, IS_U64)},

@@ -207,7 +207,6 @@ bool py_input_open(struct py_input *input, PyObject *object, const struct py_lay
                    bool is_read)
 {
     memset(input, 0, sizeof *input);
-    input->is_named = true;
     if (open_object(input, object, layout, is_read))
         return true;
     py_input_close(input);
@@ -227,7 +226,6 @@ enum ih_status py_input_count(struct py_input *input, struct ih_context *context
     case PY_INPUT_ARRAY:
         return ih_count_array(context, &input->array, sizeof input->array, counts, err);
     case PY_INPUT_ERROR:
-    case PY_INPUT_SKIPPED:
         break;
     }
     return IH_USAGE;

@@ -10,13 +10,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "module.h"
 
-#include "cli/endings.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,14 +38,14 @@ struct iterator {
     PyObject_HEAD PyObject *context, *items; /* owned */
     struct ih_context *opened;               /* of context */
     struct py_layout layout;
-    bool raises;  /* the first failed input; false: its exception is a result */
-    bool is_walk; /* items are tuples (path, is_named), or exceptions */
+    bool raises; /* the first failed input; false: its exception is a result */
     bool is_at_end;
     bool is_busy;      /* in __next__ or close, which may release the GIL */
     PyObject *failure; /* owned: the exception of the iterable, raised after the last result */
     size_t held_bytes;
-    uint64_t n_skipped;
-    pid_t pid;
+    pid_t pid;            /* 0: at the end */
+    struct py_scan *scan; /* owned; gives the results in place of all that follows; NULL: none */
+    uint64_t n_skipped;   /* of a scan that has ended */
 
     pthread_t *threads;
     unsigned n_threads;
@@ -134,6 +131,13 @@ static void stop(struct iterator *self)
 {
     if (!self->pid || self->pid != getpid())
         return;
+    self->pid = 0;
+    if (self->scan) {
+        self->n_skipped = py_scan_skipped(self->scan);
+        Py_BEGIN_ALLOW_THREADS py_scan_close(self->scan);
+        Py_END_ALLOW_THREADS self->scan = NULL;
+        return;
+    }
     Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&self->lock);
     self->is_stopping = true;
     pthread_cond_broadcast(&self->on_job);
@@ -146,29 +150,33 @@ static void stop(struct iterator *self)
     pthread_cond_destroy(&self->on_job);
     pthread_mutex_destroy(&self->lock);
     self->n_threads = 0;
-    self->pid = 0;
 }
 
 /* ---- filling the ring ---- */
 
+/* The name of an image stands where its path would. */
+static bool set_name(struct py_input *input, PyObject *name)
+{
+    if (!PyUnicode_Check(name)) {
+        py_input_close(input);
+        PyErr_SetString(PyExc_TypeError, "the name of an image must be str");
+        return false;
+    }
+    Py_XDECREF(input->source);
+    input->source = Py_NewRef(name);
+    return true;
+}
+
 /* Opens what the iterable gave. An exception becomes the job's error. */
 static bool open_item(struct iterator *self, struct py_input *input, PyObject *item)
 {
-    PyObject *path = item, *type, *traceback;
-    bool is_open;
-    if (self->is_walk && item == Py_None) {
-        *input = (struct py_input){.kind = PY_INPUT_SKIPPED};
-        return true;
-    }
-    if (self->is_walk && PyExceptionInstance_Check(item)) {
-        *input = (struct py_input){.kind = PY_INPUT_ERROR, .error = Py_NewRef(item)};
-        return true;
-    }
-    if (self->is_walk && PyTuple_Check(item) && PyTuple_Size(item) == 2)
-        path = PyTuple_GetItem(item, 0);
-    is_open = py_input_open(input, path, &self->layout, true);
-    if (is_open && path != item)
-        input->is_named = PyObject_IsTrue(PyTuple_GetItem(item, 1)) == 1;
+    PyObject *image = item, *type, *traceback;
+    const bool is_pair = PyTuple_Check(item) && PyTuple_Size(item) == 2;
+    if (is_pair)
+        image = PyTuple_GetItem(item, 1);
+    bool is_open = py_input_open(input, image, &self->layout, true);
+    if (is_open && is_pair)
+        is_open = set_name(input, PyTuple_GetItem(item, 0));
     if (is_open || self->raises || !PyErr_ExceptionMatches(PyExc_Exception))
         return is_open;
     *input = (struct py_input){.kind = PY_INPUT_ERROR};
@@ -287,20 +295,70 @@ static PyObject *result_of(struct iterator *self, struct job *job)
     return result;
 }
 
-/* Whether the command line would skip the input: a file in a directory that is no image, unless its
- * name says that it is one. */
-static bool is_left_out(const struct iterator *self, const struct job *job)
+/* Takes one path from the iterable for the scan. Returns false if an exception is set. */
+static bool add_path(struct iterator *self)
 {
-    struct stat st;
-    const char *path = job->input.path;
-    if (job->input.kind == PY_INPUT_SKIPPED)
-        return true;
-    if (!self->is_walk || job->input.is_named || job->input.kind != PY_INPUT_PATH ||
-        job->status != IH_UNKNOWN)
-        return false;
-    return !ih_ending_is_image(path) &&
-           (!ih_ending_is_other_image(path) || (job->error.limit != IH_LIMIT_RAW_CHANNELS &&
-                                                (stat(path, &st) != 0 || st.st_size > 0)));
+    PyObject *item = PyIter_Next(self->items);
+    const char *path = item ? PyBytes_AsString(item) : NULL;
+    if (!path)
+        end_items(self);
+    if (!PyErr_Occurred() && !py_scan_feed(self->scan, path))
+        PyErr_NoMemory();
+    Py_XDECREF(item);
+    return !PyErr_Occurred();
+}
+
+/* Feeds paths and waits for a result; not for more than two paths while there is one. Returns
+ * PY_SCAN_WAITS with an exception set. */
+static enum py_scan_state wait_scanned(struct iterator *self, struct py_scanned *r)
+{
+    for (unsigned n_new = 0;; n_new++) {
+        enum py_scan_state found;
+        if (!self->is_at_end && py_scan_wants_paths(self->scan) && !add_path(self))
+            return PY_SCAN_WAITS;
+        if (n_new < 1)
+            continue;
+        Py_BEGIN_ALLOW_THREADS found = py_scan_next(self->scan, WAIT_MS, r);
+        Py_END_ALLOW_THREADS if (found != PY_SCAN_WAITS || PyErr_CheckSignals() < 0) return found;
+    }
+}
+
+/* The next result of a scan. NULL: the end, or an exception is set. */
+static PyObject *next_scanned(struct iterator *self)
+{
+    struct py_state *state = py_state_of((PyObject *)self);
+    struct py_scanned r;
+    const enum py_scan_state found = wait_scanned(self, &r);
+    if (found == PY_SCAN_ENDS && r.error.status == IH_OK && self->failure)
+        PyErr_SetObject((PyObject *)Py_TYPE(self->failure), self->failure);
+    if (found == PY_SCAN_WAITS || (found == PY_SCAN_ENDS && r.error.status == IH_OK))
+        return NULL;
+    PyObject *file = r.path ? PyUnicode_DecodeFSDefault(r.path) : NULL, *result = NULL;
+    if (r.counts && (file || !r.path)) {
+        result = py_counts_new(state, r.counts, file);
+        r.counts = NULL;
+    } else if (file || !r.path) {
+        result = py_error_new(state, &r.error, file);
+        if (result && (self->raises || found == PY_SCAN_ENDS)) {
+            PyErr_SetObject((PyObject *)Py_TYPE(result), result);
+            Py_CLEAR(result);
+        }
+    }
+    Py_XDECREF(file);
+    py_scanned_release(&r);
+    return result;
+}
+
+/* The next result of a job. NULL: the end, or an exception is set. */
+static PyObject *next_counted(struct iterator *self)
+{
+    struct job *job = next_job(self);
+    PyObject *result = job ? result_of(self, job) : NULL;
+    if (job) {
+        release_job(self, job);
+        self->n_given++;
+    }
+    return result;
 }
 
 /* Only one thread may use the iterator, and not its own iterable. */
@@ -319,22 +377,12 @@ static PyObject *iterator_next(PyObject *object)
 {
     struct iterator *self = self_of(object);
     PyObject *result = NULL;
-    bool is_skipped = false;
     if (!enter(self))
         return NULL;
-    while (self->pid && !result) {
-        struct job *job = next_job(self);
-        is_skipped = job && is_left_out(self, job);
-        if (job && !is_skipped)
-            result = result_of(self, job);
-        if (job) {
-            release_job(self, job);
-            self->n_given++;
-        }
-        self->n_skipped += is_skipped;
-        if (!result && !is_skipped)
-            stop(self);
-    }
+    if (self->pid)
+        result = self->scan ? next_scanned(self) : next_counted(self);
+    if (!result)
+        stop(self);
     self->is_busy = false;
     return result;
 }
@@ -358,8 +406,10 @@ static PyObject *iterator_self(PyObject *object, PyObject *arguments)
 
 static PyObject *iterator_skipped(PyObject *object, void *closure)
 {
+    struct iterator *self = self_of(object);
     (void)closure;
-    return PyLong_FromUnsignedLongLong(self_of(object)->n_skipped);
+    const bool is_running = self->scan && self->pid == getpid();
+    return PyLong_FromUnsignedLongLong(is_running ? py_scan_skipped(self->scan) : self->n_skipped);
 }
 
 static PyObject *iterator_stream(PyObject *self, PyObject *args, PyObject *keywords)
@@ -395,10 +445,10 @@ PyObject *py_iterate(PyObject *module, PyObject *arguments)
     PyObject *context, *iterable, *range;
     const char *letters, *order;
     struct py_layout layout;
-    int raises, is_walk;
+    int raises;
     unsigned n_threads;
-    if (!PyArg_ParseTuple(arguments, "O!OIppzzO:iterate", state->context, &context, &iterable,
-                          &n_threads, &raises, &is_walk, &letters, &order, &range) ||
+    if (!PyArg_ParseTuple(arguments, "O!OIpzzO:iterate", state->context, &context, &iterable,
+                          &n_threads, &raises, &letters, &order, &range) ||
         !py_layout_parse(&layout, letters, order, range))
         return NULL;
     struct ih_context *opened = py_context_get(context);
@@ -409,9 +459,42 @@ PyObject *py_iterate(PyObject *module, PyObject *arguments)
     self->opened = opened;
     self->layout = layout;
     self->raises = raises;
-    self->is_walk = is_walk;
     self->items = PyObject_GetIter(iterable);
     if (!self->items || !start(self, n_threads))
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+PyObject *py_walk(PyObject *module, PyObject *arguments)
+{
+    struct py_state *state = PyModule_GetState(module);
+    struct py_scan_options o = {.n_threads = 0};
+    struct ih_error err;
+    enum ih_status status;
+    PyObject *context, *paths, *list;
+    int raises;
+    if (!PyArg_ParseTuple(arguments, "O!OOIIIp:walk", state->context, &context, &paths, &list,
+                          &o.shard, &o.n_shards, &o.n_threads, &raises))
+        return NULL;
+    struct ih_context *opened = py_context_get(context);
+    struct iterator *self = opened ? self_of(py_new(state->iterator)) : NULL;
+    if (!self)
+        return NULL;
+    self->context = Py_NewRef(context);
+    self->raises = raises;
+    self->items = PyObject_GetIter(paths);
+    o.list = self->items && list != Py_None ? PyBytes_AsString(list) : NULL;
+    if (!PyErr_Occurred()) {
+        Py_BEGIN_ALLOW_THREADS status = py_scan_open(opened, &o, &self->scan, &err);
+        Py_END_ALLOW_THREADS if (status == IH_OK) self->pid = getpid();
+        else
+        {
+            PyObject *source = o.list ? PyUnicode_DecodeFSDefault(o.list) : NULL;
+            py_error_raise(state, &err, source);
+            Py_XDECREF(source);
+        }
+    }
+    if (!self->scan)
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -447,14 +530,3 @@ PyType_Spec py_iterator_spec = {.name = "imghist.Results",
                                 .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
                                          Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                 .slots = iterator_slots};
-
-PyObject *py_is_image_name(PyObject *module, PyObject *path)
-{
-    PyObject *bytes;
-    (void)module;
-    if (!PyUnicode_FSConverter(path, &bytes))
-        return NULL;
-    const bool is_image = ih_ending_is_image(PyBytes_AsString(bytes));
-    Py_DECREF(bytes);
-    return PyBool_FromLong(is_image);
-}

@@ -46,8 +46,8 @@ PyObject *py_error_new(struct py_state *state, const struct ih_error *err, PyObj
     }
     PyObject *error = text ? PyObject_CallFunctionObjArgs(type, text, NULL) : NULL;
     Py_XDECREF(text);
-    if (!error || type != state->error)
-        return error;
+    if (!error)
+        return NULL;
     PyObject *name = PyUnicode_FromString(status_name(err->status));
     if (!name || PyObject_SetAttrString(error, "status", name) < 0 ||
         PyObject_SetAttrString(error, "source", source ? source : Py_None) < 0)
@@ -86,9 +86,11 @@ static PyObject *cores(PyObject *module, PyObject *arguments)
 static PyMethodDef functions[] = {
     {"cores", cores, METH_NOARGS, "cores() -> int: threads that can run at once."},
     {"iterate", py_iterate, METH_VARARGS, "See imghist.Context.count_many."},
-    {"is_image_name", py_is_image_name, METH_O, "Whether a name ends as those of images do."},
+    {"walk", py_walk, METH_VARARGS, "See imghist.Context.scan."},
     {"load", py_load, METH_VARARGS, "See imghist.Counts.from_bytes."},
     {"batch", py_batch, METH_VARARGS, "See imghist.count_batch."},
+    {"failures", py_failures, METH_O, "See imghist.total."},
+    {"ndjson", py_ndjson, METH_VARARGS, "See imghist.ndjson."},
     {"chart", py_chart, METH_VARARGS, "See imghist.Counts.chart."},
     {"arrow_stream", py_arrow_stream, METH_VARARGS, "See imghist.Table."},
     {NULL, NULL, 0, NULL},

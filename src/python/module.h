@@ -39,8 +39,8 @@ PyObject *py_new(PyTypeObject *type);
 /* Frees an object and drops its reference to its type, at the end of tp_dealloc. */
 void py_free(PyObject *self);
 
-/* Makes an exception: ValueError, MemoryError, or imghist.Error with status and source. source is
- * the name of the file, or NULL. */
+/* Makes an exception: ValueError, MemoryError, or imghist.Error; each with status and source.
+ * source is the name of the file, or NULL. */
 PyObject *py_error_new(struct py_state *state, const struct ih_error *err, PyObject *source);
 
 /* Raises it. Returns NULL. */
@@ -74,7 +74,8 @@ struct py_tensor {
  * __cuda_array_interface__. */
 bool py_tensor_is_one(PyObject *object);
 
-/* stream: for __dlpack__ of a tensor on a GPU; NULL: it is not asked for its memory, and only
+/* object: any of these, or a capsule of __dlpack__, which is used up.
+ * stream: for __dlpack__ of a tensor on a GPU; NULL: it is not asked for its memory, and only
  * is_on_gpu is set. */
 bool py_tensor_open(struct py_tensor *tensor, PyObject *object, PyObject *stream, bool is_written);
 void py_tensor_close(struct py_tensor *tensor); /* all zero is allowed; keeps an exception */
@@ -101,8 +102,7 @@ enum py_input_kind {
     PY_INPUT_BYTES,
     PY_INPUT_STREAM,
     PY_INPUT_ARRAY,
-    PY_INPUT_ERROR,
-    PY_INPUT_SKIPPED /* in a directory, and no image */
+    PY_INPUT_ERROR
 };
 
 /* An input, with references to all memory that counting reads. */
@@ -115,7 +115,6 @@ struct py_input {
     const void *bytes;
     size_t size_bytes; /* of bytes or of the array */
     struct ih_array array;
-    bool is_named;   /* not found in a directory */
     PyObject *error; /* owned: an exception of the stream's read, or in place of an input */
 };
 
@@ -141,6 +140,13 @@ const struct ih_counts *py_counts_get(PyObject *self);
 /* Loads what Counts.to_bytes has saved: load(bytes, file) -> Counts. */
 PyObject *py_load(PyObject *module, PyObject *arguments);
 
+/* failures(n) -> Counts: the total of n inputs that failed (record.c). */
+PyObject *py_failures(PyObject *module, PyObject *number);
+
+/* ndjson(file, counts, error, folder) -> bytes: a line of a result file. All but counts are bytes;
+ * an empty error: the counts are written; folder: of a total (record.c). */
+PyObject *py_ndjson(PyObject *module, PyObject *arguments);
+
 /* Draws a chart: chart(counts, name, file_name, (width, height), scale, theme, title) -> bytes
  * (chart.c). */
 PyObject *py_chart(PyObject *module, PyObject *arguments);
@@ -155,10 +161,48 @@ struct ih_context *py_context_get(PyObject *self);
 
 /* ---- many inputs (many.c) ---- */
 
-/* iterate(context, iterable, threads, raises, is_walk, layout, order, range) -> iterator */
+/* iterate(context, iterable, threads, raises, layout, order, range) -> iterator */
 PyObject *py_iterate(PyObject *module, PyObject *arguments);
 
-/* is_image_name(path) -> bool: the command line's rule for files in directories. */
-PyObject *py_is_image_name(PyObject *module, PyObject *path);
+/* walk(context, paths, list, shard, n_shards, threads, raises) -> iterator; paths: an iterable of
+ * bytes */
+PyObject *py_walk(PyObject *module, PyObject *arguments);
+
+/* ---- files, directories, archives and result files (scan.c); all without the GIL ---- */
+
+struct py_scan;
+
+struct py_scan_options {
+    const char *list;         /* a file of paths; NULL: none */
+    unsigned shard, n_shards; /* 0, 0: all inputs */
+    unsigned n_threads;       /* at least 1 */
+};
+
+/* A result. All zero: empty. */
+struct py_scanned {
+    char *path;               /* owned; NULL: of no file */
+    struct ih_counts *counts; /* owned; NULL after an error */
+    struct ih_error error;
+};
+void py_scanned_release(struct py_scanned *result);
+
+enum py_scan_state { PY_SCAN_GIVES, PY_SCAN_WAITS, PY_SCAN_ENDS };
+
+/* Copies the options. context: borrowed until close. *err is about the list. */
+enum ih_status py_scan_open(struct ih_context *context, const struct py_scan_options *options,
+                            struct py_scan **scan, struct ih_error *err);
+
+/* Whether there is room for a path. py_scan_next does not wait while there is. */
+bool py_scan_wants_paths(struct py_scan *scan);
+
+/* Adds a path, which is copied; NULL: there are no more. False: out of memory. */
+bool py_scan_feed(struct py_scan *scan, const char *path);
+
+/* Waits for the next result; the caller owns it. At the end it has no counts; its error, if it is
+ * one, ended the run early. */
+enum py_scan_state py_scan_next(struct py_scan *scan, unsigned wait_ms, struct py_scanned *result);
+
+uint64_t py_scan_skipped(struct py_scan *scan); /* so far */
+void py_scan_close(struct py_scan *scan);       /* NULL is allowed */
 
 #endif

@@ -205,6 +205,19 @@ static bool read_tensor(struct py_tensor *t, const struct dl_tensor *from)
 }
 
 /* Takes the tensor out of the capsule, whose name then says that it is used. */
+static bool open_capsule(struct py_tensor *t, PyObject *capsule)
+{
+    struct dl_managed *managed = PyCapsule_GetPointer(capsule, "dltensor");
+    if (!managed || PyCapsule_SetName(capsule, "used_dltensor") < 0)
+        return false;
+    t->managed = managed;
+    const int type = managed->tensor.device_type;
+    t->is_on_gpu = type == DL_CUDA || type == DL_CUDA_MANAGED;
+    if (!t->is_on_gpu && type != DL_CPU && type != DL_CUDA_HOST)
+        return refuse("the array is neither in host memory nor on a CUDA device");
+    return read_tensor(t, &managed->tensor);
+}
+
 static bool open_dlpack(struct py_tensor *t, PyObject *object, PyObject *stream)
 {
     PyObject *device = PyObject_CallMethod(object, "__dlpack_device__", NULL);
@@ -224,20 +237,15 @@ static bool open_dlpack(struct py_tensor *t, PyObject *object, PyObject *stream)
     PyObject *capsule = method && none && (keywords || !t->is_on_gpu)
                             ? PyObject_Call(method, none, keywords)
                             : NULL;
-    struct dl_managed *managed = capsule ? PyCapsule_GetPointer(capsule, "dltensor") : NULL;
-    if (managed && PyCapsule_SetName(capsule, "used_dltensor") == 0)
-        t->managed = managed;
+    const bool is_on_gpu = t->is_on_gpu;
+    const bool is_open = capsule && open_capsule(t, capsule);
     Py_XDECREF(capsule);
     Py_XDECREF(keywords);
     Py_XDECREF(none);
     Py_XDECREF(method);
-    if (!t->managed)
-        return false;
-    const bool is_gpu =
-        managed->tensor.device_type == DL_CUDA || managed->tensor.device_type == DL_CUDA_MANAGED;
-    if (is_gpu != t->is_on_gpu)
+    if (is_open && t->is_on_gpu != is_on_gpu)
         return refuse("DLPack: the tensor is not where __dlpack_device__ says");
-    return read_tensor(t, &managed->tensor);
+    return is_open;
 }
 
 /* ---- tensors ---- */
@@ -246,9 +254,11 @@ bool py_tensor_open(struct py_tensor *t, PyObject *object, PyObject *stream, boo
 {
     memset(t, 0, sizeof *t);
     bool is_open = false;
-    /* A CuPy array has a buffer, too, and refuses to give it. */
-    if (PyObject_CheckBuffer(object) &&
-        !PyObject_HasAttrString(object, "__cuda_array_interface__")) {
+    if (PyCapsule_CheckExact(object)) {
+        is_open = open_capsule(t, object);
+    } else if (PyObject_CheckBuffer(object) &&
+               !PyObject_HasAttrString(object, "__cuda_array_interface__")) {
+        /* A CuPy array has a buffer, too, and refuses to give it. */
         is_open = open_buffer(t, object, is_written);
     } else if (PyObject_HasAttrString(object, "__array_interface__")) {
         is_open = open_interface(t, object, "__array_interface__", is_written);

@@ -162,6 +162,12 @@ def growth():
     before = rss()
     n = sum(1 for _ in imghist.count_many(image for _ in range(300_000)))
     print(f"count_many of {n} images: memory grew by {(rss() - before) / 1024:.0f} KiB")
+    before = rss()
+    n = sum(1 for _ in imghist.scan(os.environ["SAMPLE"] for _ in range(2000)))
+    print(f"scan of {n} images: memory grew by {(rss() - before) / 1024:.0f} KiB")
+    before = rss()
+    kept = [imghist.count(x) for _ in range(20_000)]
+    print(f"{len(kept)} Counts: {(rss() - before) / len(kept) / 1000:.1f} kB each")
 
 
 files()

@@ -131,6 +131,28 @@ archive, and name it itself on the command line"
   assert_output_has "long.tar/a.pgm"
 }
 
+@test "archive: names in other scripts, with and without the sandbox" {
+  has_archives
+  # libarchive normalizes names in zip files that are marked as UTF-8
+  local archive pgm='.pgm' name names=($'\u00e9' $'e\u0301' $'\u65e5\u672c' $'\U0001f600')
+  for archive in utf8.tar utf8.zip; do
+    [ $archive = utf8.tar ] || names[1]=$'\u00e9'
+    for name in "${names[@]}"; do echo "$archive/$name$pgm"; done >expected
+    "$IMGHIST" --ndjson --device=cpu $archive | jq -r .file | diff expected -
+    LC_ALL=C "$IMGHIST" --ndjson --device=cpu $archive | jq -r .file | diff expected -
+  done
+  "$IMGHIST" --list | grep -q seccomp || return 0
+  grep -aq __asan_init "$IMGHIST" && return 0 # a preloaded library comes before the sanitizer's
+  no_seccomp
+  for archive in *.tar *.tar.gz *.zip; do
+    [ $archive != bomb.tar.gz ] || continue
+    "$IMGHIST" --ndjson --device=cpu $archive >expected 2>/dev/null || :
+    LD_PRELOAD=$PWD/no_seccomp.so "$IMGHIST" --ndjson --device=cpu $archive >actual 2>err || :
+    grep -q 'without a sandbox' err
+    cmp expected actual || fail $archive
+  done
+}
+
 # fails_after N ARCHIVE TEXT: the archive fails for this reason, after N members that are counted.
 fails_after() {
   imghist --ndjson "$2"
@@ -257,6 +279,36 @@ fails_after() {
   assert_output_has "d/c.pgm"
   "$IMGHIST" <three.tar - >out.txt
   [ "$(wc -l <out.txt)" -eq 4 ]
+}
+
+@test "archive: without images it fails like a folder without images" {
+  echo text >notes.txt
+  tar cf none.tar notes.txt
+  dot a.pgm
+  tar cf one.tar notes.txt a.pgm
+  damaged bad.png
+  tar cf bad.tar bad.png
+  mkdir empty walked
+  cp none.tar walked/
+  imghist none.tar one.tar empty bad.tar none.tar --csv=images
+  assert_status 1
+  [ "$(grep -c 'error,no images in this archive' <<<"$output")" -eq 2 ] || fail "archives"
+  [ "$(grep -c 'error,no images in this folder' <<<"$output")" -eq 1 ] || fail "folder"
+  assert_output_has "one.tar/a.pgm,ok"
+  assert_output_has "bad.tar/bad.png,error,damaged PNG"
+  assert_stderr_has "4 of 5 inputs failed"
+  imghist - --csv <none.tar
+  assert_fails 1 "-: no images in this archive"
+  imghist_ok one.tar one.tar --csv
+  imghist walked --csv # in a walk the folder fails
+  assert_fails 1 "walked: no images in this folder"
+  refute_stderr_has "this archive"
+  for part in 1 2; do imghist_ok none.tar one.tar --shard=$part/2 --ndjson; done
+  imghist none.tar one.tar --resume -o r.ndjson
+  cp r.ndjson whole
+  head -c 300 whole >r.ndjson
+  imghist none.tar one.tar --resume -o r.ndjson
+  cmp r.ndjson whole
 }
 
 @test "archive: with --raw an archive is samples, and an output is no input" {

@@ -106,3 +106,9 @@ soon() {
   done
   return 1
 }
+
+# no_seccomp: makes no_seccomp.so, with which the sandbox cannot be loaded (LD_PRELOAD).
+no_seccomp() {
+  echo 'int seccomp_load(void *filter) { (void)filter; return -22; }' >no_seccomp.c
+  "${CC:-cc}" -shared -fPIC -o no_seccomp.so no_seccomp.c
+}

@@ -103,7 +103,9 @@ END
   in_browser out/r.html '
     const filter = document.getElementById("filter"), delay = setTimeout;
     setTimeout = f => f();
-    for (const text of ["mean_luma > 100", "blown_any > 75% and pnm", "blown_any >= 3", "width == 1", "brightness > 5", "mean_luma", ""]) {
+    for (const text of ["mean_luma > 100", "blown_any > 75% and pnm", "blown_any >= 3", "width == 1", "blown_any > 75 %",
+        "format == pnm and width != 1", "status == ok", "file == d/red.ppm", "brightness > 5", "mean_luma > x", "file < b", "red or white", "not failed",
+        "mean_luma", ""]) {
       filter.value = text;
       filter.oninput();
       say(document.getElementById("count").textContent + ": " +
@@ -116,7 +118,15 @@ END
 1 of 4 images: d/red.ppm
 1 of 4 images: d/white.pgm
 1 of 4 images: d/red.ppm
-no field in brightness>5: 
+1 of 4 images: d/red.ppm
+2 of 4 images: d/dark.pgm d/white.pgm
+3 of 4 images: d/dark.pgm d/red.ppm d/white.pgm
+1 of 4 images: d/red.ppm
+not understood: brightness>5: 
+not understood: mean_luma>x: 
+not understood: file<b: 
+not understood: or: 
+not understood: not: 
 0 of 4 images: 
 4 images: d/broken.png d/dark.pgm d/red.ppm d/white.pgm
 END

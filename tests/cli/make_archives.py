@@ -74,6 +74,9 @@ write("names.tar", tar([
     ("./a.pgm", pgm(1)), ("../b.pgm", pgm(2)), ("d/../../c.pgm", pgm(3)), ("/etc/d.pgm", pgm(4)),
     ("e/./f.pgm", pgm(5)), ("\u00e9.pgm", pgm(6)), ("e\u0301.pgm", pgm(7)), ("x" * 300 + ".pgm", pgm(8)),
     ("new\nline.pgm", pgm(9)), ("..g.pgm", pgm(10)), ("last.pgm", pgm(11))]))
+names = [("\u00e9.pgm", pgm(1)), ("e\u0301.pgm", pgm(2)), ("\u65e5\u672c.pgm", pgm(3)), ("\U0001f600.pgm", pgm(4))]
+write("utf8.zip", zipped(names))
+write("utf8.tar", tar(names))
 write("latin.tar", tar([("\udce9.pgm", pgm(1))], tarfile.USTAR_FORMAT))
 write("long.tar", tar([("n" * 20000 + ".pgm", pgm(1)), ("a.pgm", pgm(2))]))
 

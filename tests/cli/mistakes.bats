@@ -16,6 +16,7 @@ setup() {
   echo text >notes.txt
   echo text >page.jpg
   echo file,mean >stats.csv
+  echo '<!DOCTYPE html>' >page.html
   : >zero.png
   head -c 300 "$SAMPLES/scene.jpg" >cut.jpg
   gzip -c a.pgm >a.pgm.gz
@@ -131,6 +132,10 @@ END
 1 | a folder is read without a pattern | ./imghist 'photos/*.tif'
 1 | curl -s URL | ./imghist https://example.org/a.jpg
 1 | empty: no images in this folder | ./imghist empty
+2 | page.html: is no image; did you mean --html=page.html? | ./imghist a.pgm --html page.html
+2 | stats.csv: is no image; did you mean --csv -o stats.csv? | ./imghist a.pgm --csv stats.csv
+2 | 'emd' compares two inputs: use it with --diff and --fail-if | ./imghist a.pgm --fail-if 'emd > 2'
+2 | 'ks' compares two inputs: use it with --diff and --fail-if | ./imghist a.pgm --where 'ks > 2%'
 1 | --list shows the formats, --raw reads bare samples | ./imghist notes.txt
 1 | --list shows the formats | ./imghist page.jpg
 1 | the file is empty | ./imghist zero.png
@@ -162,7 +167,7 @@ END
 2 | names standard input, but - is no input | ./imghist --name=x a.pgm
 2 | only one image or one list | ./imghist - --files-from=-
 END
-  [ $n -eq 35 ]
+  [ $n -eq 39 ]
 }
 
 @test "mistakes: outputs" {
@@ -180,11 +185,11 @@ END
 2 | --csv=stats and --csv=images: both go to standard output | ./imghist a.pgm --csv=stats --csv=images
 2 | did you mean --csv? | ./imghist a.pgm --output=csv
 2 | did you mean --json? | ./imghist a.pgm -o json
-2 | --csv: 'a.json' is named as json | ./imghist a.pgm --csv=stats -o a.json
-2 | --json: 'a.csv' is named as csv | ./imghist a.pgm --json -o a.csv
-2 | --html: 'a.csv' is named as csv | ./imghist a.pgm --html=a.csv
+2 | --csv: 'a.json' has the name of --json; leave out --csv, or name it .csv | ./imghist a.pgm --csv=stats -o a.json
+2 | --json: 'a.csv' has the name of --csv | ./imghist a.pgm --json -o a.csv
+2 | --check: 'a.csv' has the name of --csv; leave out --check, or name it .txt | ./imghist a.pgm --check -o a.csv
+2 | --html: 'a.txt' has the name of --text | ./imghist a.pgm --html=a.txt
 2 | --check: cannot be used with --where | ./imghist photos --check --where 'width > 1'
-2 | --title: is for a chart: add --chart=FILE.png | ./imghist a.pgm --html=r.html --title=Summer
 2 | name a directory, or add --total | ./imghist a.pgm b.pgm --chart=c.png
 2 | .gif is not supported; .png .svg | ./imghist a.pgm --chart=c.gif
 2 | both an input and the output | ./imghist a.pgm --csv >>a.pgm
@@ -195,8 +200,20 @@ END
 2 | --list: takes no inputs | ./imghist --list a.pgm
 2 | --bench: takes no inputs | ./imghist --bench a.pgm
 4 | matches --fail-if | ./imghist a.pgm --fail-if 'pixels == 1'
+2 | .html is not supported; .png .svg | ./imghist a.pgm --chart=new.html
+2 | .csv is not supported; .png .svg | ./imghist a.pgm --chart=new.csv
+2 | 'r.csv' has the name of --csv; leave out --html, or name it .html | ./imghist a.pgm --html=r.csv
+2 | 'r.htm' has the name of --html; leave out --csv, or name it .csv | ./imghist a.pgm --csv -o r.htm
+2 | --thumbnails: they are in the page of --html=FILE, which is not made | ./imghist a.pgm --thumbnails --json
+2 | --thumbnails: takes no value | ./imghist a.pgm --thumbnails=200 --html=r.html
+2 | --title: only for charts; add --chart=FILE | ./imghist a.pgm --title=A --html=r.html
 END
-  [ $n -eq 28 ]
+  [ $n -eq 35 ]
+  [ ! -e new.html ] && [ ! -e new.csv ]
+  imghist_ok a.pgm --ndjson -o all.json # text in each of these
+  imghist_ok a.pgm --csv -o all.txt
+  imghist_ok a.pgm -o page.htm
+  grep -q '<html' page.htm
   [ ! -e csv ] && [ ! -e json ] && [ ! -e a.json ] && [ ! -e a.csv ]
 }
 

@@ -103,6 +103,33 @@ $output")" = "12 78" ] || fail "$percent %"
   assert_output "gray,1,20 alpha,1,1 luma,1,20 "
 }
 
+@test "region: masks of one name are told apart by what they count" {
+  numbers a.pgm
+  mkdir masks
+  pgm m.pgm 4 3 '\x00\x01\x02\x03\x00\x05\x06\x07\x08\x09\x0a\x0b'
+  "$IMGHIST" --mask=m.pgm a.pgm --ndjson -o 1.ndjson
+  pgm m.pgm 4 3 '\x00\x09\x09\x09\x00\x09\x09\x09\x09\x09\x09\x09' # counts the same pixels
+  "$IMGHIST" --mask=m.pgm a.pgm --ndjson -o 2.ndjson
+  cmp 1.ndjson 2.ndjson
+  "$IMGHIST" --mask=m.pgm a.pgm --ndjson --total-only -o total.ndjson
+  pgm m.pgm 4 3 '\x00\x01\x02\x03\x01\x05\x06\x07\x08\x09\x0a\x0b'
+  "$IMGHIST" --mask=m.pgm a.pgm --ndjson -o 3.ndjson
+  grep -q '"mask":"m.pgm","mask_hash":"[0-9a-f]\{16\}",' 3.ndjson
+  imghist_ok 1.ndjson 2.ndjson --total --csv
+  for first in 1.ndjson total.ndjson; do
+    imghist $first 3.ndjson --total-only --csv
+    assert_refused 2 "3.ndjson: counted with another mask of the same name, m.pgm"
+  done
+  imghist --mask=m.pgm 1.ndjson a.pgm --total-only --csv
+  assert_refused 2 "a.pgm: counted with another mask of the same name, m.pgm"
+  cp m.pgm masks/a.pgm
+  imghist_ok --mask=masks a.pgm --ndjson # each image has its own
+  refute_output_has mask_hash
+  sed 's/"mask_hash":"./"mask_hash":"g/' 1.ndjson >bad.ndjson
+  imghist bad.ndjson --csv
+  assert_status 1
+}
+
 @test "region: masks that do not fit fail the input, or the run" {
   numbers a.pgm
   dot small.pgm

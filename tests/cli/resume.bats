@@ -177,7 +177,7 @@ resumed() {
   imghist_ok a.pgm - b.pgm --resume -o out.ndjson <a.pgm
   imghist_ok a.pgm - b.pgm --resume -o out.ndjson <b.pgm
   imghist_ok out.ndjson --csv=images
-  [ "$(cut -d, -f1,9 <<<"$output" | paste -sd' ')" = "$(printf 'file,mean_luma a.pgm,16.000000 -,32.000000 b.pgm,32.000000')" ] ||
+  [ "$(cut -d, -f1,11 <<<"$output" | paste -sd' ')" = "$(printf 'file,mean_luma a.pgm,16.000000 -,32.000000 b.pgm,32.000000')" ] ||
     fail "standard input"
 }
 

@@ -265,6 +265,24 @@ TEST(nonsense_from_a_compromised_reader)
     });
 }
 
+/* ---- without a decoder process ---- */
+
+/* The fuzzer reads archives as this test does; so its members are read in this process. */
+TEST(in_this_process)
+{
+    enum { BLOCK = 512, SIZE = 6 * BLOCK };
+    static uint8_t tar[SIZE];
+    static const char image[] = "P5 1 1 255 x";
+    if (!ih_archive_decoders[0])
+        skip();
+    make_header(tar, "a.pgm");
+    memcpy(tar + BLOCK, image, sizeof image - 1);
+    make_header(tar + 2 * BLOCK, "b.pgm");
+    memcpy(tar + 3 * BLOCK, image, sizeof image - 1);
+    assert_int_equal(read_archive(tar, SIZE), 2);
+    assert_int_equal(read_archive(tar, 2 * BLOCK - 1), 0);
+}
+
 /* ---- finds of the fuzzer ---- */
 
 static void replay(const struct file *file)

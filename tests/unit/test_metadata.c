@@ -150,6 +150,7 @@ static const struct {
     {{{"acTL", "\0\0\0\x05\0\0\0\0", 8, false}, {"iCCP", "n\0\0x", 4, false}},
      IH_NOT_APPLIED_ICC_PROFILE,
      5},
+    {{{"acTL", "\xFF\xFF\xFF\xFF\0\0\0\0", 8, false}}, 0, 0}, /* ffmpeg in a pipe */
 };
 
 static struct bytes make_png(const struct chunk *chunks)
@@ -179,6 +180,7 @@ TEST(png_chunks)
                 fail_msg("file %zu: %s", i, o.error.message);
             assert_int_equal(o.info.not_applied, pngs[i].not_applied);
             assert_int_equal(o.info.n_frames, pngs[i].n_frames);
+            assert_int_equal(o.info.warnings, pngs[i].n_frames ? 0 : IH_WARNING_MORE_IMAGES);
             assert_int_equal(o.info.range, IH_RANGE_FULL);
             free(o.pixels.p);
         }

@@ -118,15 +118,67 @@ TEST(version_1_empty)
     ih_counts_close(counts);
 }
 
+/* What version 1 cannot say: a range of samples, a region and a mask, and that a record does not
+ * tell what was applied. */
+TEST(version_2)
+{
+    const struct bytes saved = read_saved("image-2");
+    struct ih_counts *counts = open_counts(), *sum = open_counts(), *other = open_counts();
+    struct ih_error err;
+    assert_int_equal(load(counts, saved.p, saved.n, NULL), IH_OK);
+    const struct ih_summary s = summary_of(counts);
+    assert_string_equal(s.reduction, "round((v-64)*255/876)");
+    assert_int_equal(s.not_applied, 0);
+    assert_saves_as(counts, &saved);
+    assert_int_equal(ih_counts_add(sum, counts, &err), IH_OK);
+    ih_counts_close(counts);
+    assert_saves_as(sum, &saved);
+    assert_int_equal(ih_counts_add(sum, sum, &err), IH_OK);
+    assert_string_equal(summary_of(sum).reduction, "round((v-64)*255/876)");
+    struct bytes twice = {.n = ih_counts_save(sum, twice.p, sizeof twice.p)};
+    assert_int_equal(load(other, twice.p, twice.n, NULL), IH_OK);
+    ih_counts_close(sum);
+    assert_saves_as(other, &twice);
+    assert_int_equal(summary_of(other).n_pixels, 8);
+    ih_counts_close(other);
+}
+
+/* What differs only in what version 2 says is not added. */
+TEST(version_2_measurements)
+{
+    const struct bytes saved = read_saved("image-2");
+    const size_t text = saved.n - 8 - 4 - 12 - 8; /* the region's: length, 7 bytes */
+    const struct {
+        size_t at;
+        uint8_t value;
+        const char *reason;
+    } cases[] = {{text + 5, '0', "region"}, {text + 9, 'M', "mask"}, {saved.n - 12, 63, "reduced"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ih_counts *counts = open_counts(), *other = open_counts();
+        struct bytes b = saved;
+        struct ih_error err;
+        b.p[cases[i].at] = cases[i].value;
+        mend(&b);
+        assert_int_equal(load(counts, saved.p, saved.n, NULL), IH_OK);
+        assert_int_equal(load(other, b.p, b.n, NULL), IH_OK);
+        assert_int_equal(ih_counts_add(counts, other, &err), IH_USAGE);
+        if (!strstr(err.message, cases[i].reason))
+            fail_msg("case %zu: %s", i, err.message);
+        assert_saves_as(counts, &saved);
+        ih_counts_close(counts);
+        ih_counts_close(other);
+    }
+}
+
 TEST(newer_version)
 {
     struct bytes saved = read_saved("image-1");
     struct ih_counts *counts = open_counts();
     struct ih_error err;
-    saved.p[8] = 2;
+    saved.p[8] = 3;
     mend(&saved);
     assert_int_equal(load(counts, saved.p, saved.n, &err), IH_UNSUPPORTED);
-    assert_non_null(strstr(err.message, "version 2"));
+    assert_non_null(strstr(err.message, "version 3"));
     ih_counts_close(counts);
 }
 
@@ -219,6 +271,40 @@ TEST(damaged_bytes)
         b.p[i] ^= 1;
     }
     assert_int_equal(ih_counts_load(counts, NULL, 0, &err), IH_CORRUPT);
+    ih_counts_close(counts);
+}
+
+/* Version 2 is only for what version 1 cannot say, and its texts and range make sense. */
+TEST(version_2_contradictions)
+{
+    const struct bytes saved = read_saved("image-2");
+    const size_t text = saved.n - 8 - 4 - 12 - 8;
+    const struct {
+        size_t at;
+        uint8_t value;
+        const char *reason;
+    } cases[] = {{8, 1, "field without a meaning"},
+                 {text + 2, '?', "field without a meaning"},
+                 {text + 5, '2', "width and height"}, /* beyond the image */
+                 {saved.n - 11, 4, "field without a meaning"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ih_counts *counts = open_counts();
+        struct bytes b = saved;
+        struct ih_error err;
+        b.p[cases[i].at] = cases[i].value;
+        mend(&b);
+        assert_int_equal(load(counts, b.p, b.n, &err), IH_CORRUPT);
+        if (!strstr(err.message, cases[i].reason))
+            fail_msg("case %zu: %s", i, err.message);
+        ih_counts_close(counts);
+    }
+    struct ih_counts *counts = open_counts();
+    struct bytes b = read_saved("image-1"); /* a version 2 with nothing more to say */
+    memset(b.p + b.n - 8, 0, 6);
+    b.n += 6;
+    b.p[8] = 2;
+    mend(&b);
+    assert_int_equal(load(counts, b.p, b.n, NULL), IH_CORRUPT);
     ih_counts_close(counts);
 }
 

@@ -7,9 +7,11 @@
 docs/python.md has more examples.
 """
 
+from . import _batch
 from ._imghist import Context, Counts, Error, Results, Stats, __version__
 
-__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many", "scan"]
+__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many"]
+__all__ += ["ndjson", "read_table", "scan", "total"]
 
 _default = None
 
@@ -47,7 +49,8 @@ def count_many(
 ):
     """Counts many images on all cores and iterates over their Counts in the order of the inputs.
 
-    iterable  what count accepts, mixed as you like; taken a few hundred items ahead
+    iterable  what count accepts, mixed as you like; taken a few hundred items ahead. A pair
+              (name, image) gives a name to an image that has no path
     threads   by default one for each core, and one in a worker process of multiprocessing
     on_error  'raise' the exception of the first image that fails, after the results before it;
               'record': that exception is its result, and counting goes on
@@ -94,24 +97,70 @@ def count_batch(
     point. torch gets int32, because it has no arithmetic for uint32. Counts in host memory are
     complete when the call returns.
     """
-    from ._batch import count_batch
-
-    return count_batch(
+    return _batch.count_batch(
         _context(context), tensor, layout, labels, n_labels, order, luma, sums, out, stream
     )
 
 
-def scan(paths, /, *, threads=None, on_error="raise", context=None):
-    """Counts files and directories as the command line does, and iterates over their Counts.
+def scan(paths=(), /, *, files_from=None, shard=None, threads=None, on_error="raise", context=None):
+    """Counts what the command line would count, and iterates over the Counts in its order.
 
-    paths     a path, or an iterable of paths. A directory is walked recursively in the byte order
-              of its names. Hidden entries and links to directories are left out.
+    paths       a path, or an iterable of paths, taken some ahead. A directory is walked recursively
+                in the byte order of its names. Hidden entries and links to directories
+                are left out. The members of a tar or zip file, also compressed, are counted in its
+                place; in a directory, if it has the name of one. The records of a result file of
+                imghist (NDJSON or JSON) become results, failures too; give the files of all shards
+                of a run together.
+    files_from  a file with more paths, one in each line
+    shard       (i, n): only part i of n, 1 <= i <= n; all parts together have each image once
 
     In a directory, a file that is no image is skipped, unless its name ends as those of images do;
     the attribute skipped of the result counts these files. A path that is named and no image is an
-    error. See count_many for the rest.
+    error, and so is a directory without images.
+
+    What would end the run of the command line raises, whatever on_error says: a damaged result
+    file, records that were counted with other settings than those beside them (ValueError), a total
+    beside single images (ValueError). See count_many for the rest.
     """
-    return _context(context).scan(paths, threads=threads, on_error=on_error)
+    return _context(context).scan(
+        paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error
+    )
+
+
+def total(results, /):
+    """Adds results and returns one Counts, as imghist --total-only does.
+
+    results  an iterable of Counts, sums of Counts and exceptions. The attribute failed of the total
+             is the number of exceptions, and of those in the totals added.
+
+    Raises ValueError if the settings of counting differ.
+    """
+    from ._table import total
+
+    return total(results)
+
+
+def ndjson(results, /, *, folder=""):
+    """Iterates over the lines (bytes) of a result file, as imghist --ndjson writes them.
+
+    results  an iterable of Counts and exceptions; a sum of Counts is the record of a total
+    folder   of a total: what the names of its images begin with
+
+    The command line reads such a file: imghist results.ndjson --csv.
+    """
+    from ._table import ndjson
+
+    return ndjson(results, folder)
+
+
+def read_table(table, /):
+    """Iterates over the Counts and Errors of a table that Table(saved=True) gave.
+
+    table  a table or a record batch of pyarrow with the columns file, status, error and counts
+    """
+    from ._table import read_table
+
+    return read_table(table)
 
 
 def __getattr__(name):

@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, overload
 
 from ._imghist import Context as Context
@@ -10,7 +10,8 @@ from ._imghist import Stats as Stats
 from ._imghist import __version__ as __version__
 from ._table import Table as Table
 
-__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many", "scan"]
+__all__ = ["Context", "Counts", "Error", "Results", "Stats", "Table", "count", "count_batch", "count_many"]
+__all__ += ["ndjson", "read_table", "scan", "total"]
 
 def count(
     x: Countable,
@@ -36,7 +37,7 @@ def count_batch(
 ) -> Any: ...
 @overload
 def count_many(
-    iterable: Iterable[Countable],
+    iterable: Iterable[Countable | tuple[str, Countable]],
     /,
     *,
     threads: int | None = None,
@@ -48,7 +49,7 @@ def count_many(
 ) -> Results[Counts]: ...
 @overload
 def count_many(
-    iterable: Iterable[Countable],
+    iterable: Iterable[Countable | tuple[str, Countable]],
     /,
     *,
     threads: int | None = None,
@@ -60,19 +61,26 @@ def count_many(
 ) -> Results[Counts | Exception]: ...
 @overload
 def scan(
-    paths: Path | Iterable[Path],
+    paths: Path | Iterable[Path] = (),
     /,
     *,
+    files_from: Path | None = None,
+    shard: tuple[int, int] | None = None,
     threads: int | None = None,
     on_error: Literal["raise"] = "raise",
     context: Context | None = None,
 ) -> Results[Counts]: ...
 @overload
 def scan(
-    paths: Path | Iterable[Path],
+    paths: Path | Iterable[Path] = (),
     /,
     *,
+    files_from: Path | None = None,
+    shard: tuple[int, int] | None = None,
     threads: int | None = None,
     on_error: Literal["record"],
     context: Context | None = None,
 ) -> Results[Counts | Exception]: ...
+def total(results: Iterable[Counts | Exception], /) -> Counts: ...
+def ndjson(results: Iterable[Counts | Exception], /, *, folder: str = "") -> Iterator[bytes]: ...
+def read_table(table: Any, /) -> Iterator[Counts | Error]: ...

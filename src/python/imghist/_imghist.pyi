@@ -62,6 +62,8 @@ class Counts:
     @property
     def images(self) -> int: ...
     @property
+    def failed(self) -> int: ...
+    @property
     def pixels(self) -> int: ...
     @property
     def width(self) -> int: ...
@@ -93,6 +95,8 @@ class Counts:
     def all_low(self) -> int: ...
     @property
     def all_high(self) -> int: ...
+    @property
+    def reduction(self) -> str: ...
     @property
     def mean_luminance(self) -> float: ...
     @property
@@ -167,7 +171,7 @@ class Context:
     @overload
     def count_many(
         self,
-        iterable: Iterable[Countable],
+        iterable: Iterable[Countable | tuple[str, Countable]],
         /,
         *,
         threads: int | None = None,
@@ -179,7 +183,7 @@ class Context:
     @overload
     def count_many(
         self,
-        iterable: Iterable[Countable],
+        iterable: Iterable[Countable | tuple[str, Countable]],
         /,
         *,
         threads: int | None = None,
@@ -191,18 +195,22 @@ class Context:
     @overload
     def scan(
         self,
-        paths: Path | Iterable[Path],
+        paths: Path | Iterable[Path] = (),
         /,
         *,
+        files_from: Path | None = None,
+        shard: tuple[int, int] | None = None,
         threads: int | None = None,
         on_error: Literal["raise"] = "raise",
     ) -> Results[Counts]: ...
     @overload
     def scan(
         self,
-        paths: Path | Iterable[Path],
+        paths: Path | Iterable[Path] = (),
         /,
         *,
+        files_from: Path | None = None,
+        shard: tuple[int, int] | None = None,
         threads: int | None = None,
         on_error: Literal["record"],
     ) -> Results[Counts | Exception]: ...
@@ -213,14 +221,24 @@ def iterate(
     iterable: Iterable[Any],
     threads: int,
     raises: bool,
-    is_walk: bool,
     layout: str | None,
     order: str | None,
     range: tuple[int, int] | None,
     /,
 ) -> Results[Any]: ...
-def is_image_name(path: Path, /) -> bool: ...
+def walk(
+    context: Context,
+    paths: Iterable[bytes],
+    files_from: bytes | None,
+    shard: int,
+    n_shards: int,
+    threads: int,
+    raises: bool,
+    /,
+) -> Results[Any]: ...
 def load(data: Buffer, file: str | None, /) -> Counts: ...
+def failures(number: int, /) -> Counts: ...
+def ndjson(file: bytes, counts: Counts | None, error: bytes, folder: bytes, /) -> bytes: ...
 def batch(
     context: Context,
     tensor: Any,

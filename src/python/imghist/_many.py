@@ -1,10 +1,11 @@
-"""count_many and scan: arguments, threads and the directory walk."""
+"""count_many and scan: arguments and threads."""
 
 import os
-import stat
 import sys
 
 from . import _imghist
+
+_SHARDS_MAX = 9999
 
 
 def _n_threads(threads):
@@ -29,56 +30,27 @@ def count_many(
     if isinstance(iterable, (str, bytes, os.PathLike)):
         raise TypeError("count_many takes an iterable of images: use [x], or count(x)")
     return _imghist.iterate(
-        context, iterable, _n_threads(threads), _raises(on_error), False, layout, order, range
+        context, iterable, _n_threads(threads), _raises(on_error), layout, order, range
     )
 
 
-def scan(context, paths, /, *, threads=None, on_error="raise"):
+def scan(context, paths=(), /, *, files_from=None, shard=None, threads=None, on_error="raise"):
     if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]
-    return _imghist.iterate(
-        context, walk(paths), _n_threads(threads), _raises(on_error), True, None, None, None
+    i, n = (0, 0) if shard is None else shard
+    if shard is not None and not 1 <= i <= n <= _SHARDS_MAX:
+        raise ValueError(f"shard: 1 <= i ({i}) <= n ({n}) <= {_SHARDS_MAX} does not hold")
+    if files_from is not None:
+        files_from = _encode(files_from)
+        if os.path.exists(files_from) and not os.path.isfile(files_from) and not os.path.isdir(files_from):
+            raise ValueError("files_from: not a file; read it and pass the paths")
+    return _imghist.walk(
+        context, map(_encode, paths), files_from, i, n, _n_threads(threads), _raises(on_error)
     )
 
 
-def walk(paths):
-    """Yields (path, is_named) for each file, an Error for what cannot be read, None for what is skipped."""
-    for path in paths:
-        path = os.fsencode(path)
-        if os.path.isdir(path):
-            yield from _walk_directory(path)
-        else:
-            yield os.fsdecode(path), True
-
-
-def _error(path, status, why):
-    error = _imghist.Error(f"{os.fsdecode(path)}: {why}")
-    error.status, error.source = status, os.fsdecode(path)
-    return error
-
-
-def _walk_directory(directory):
-    try:
-        names = sorted(name for name in os.listdir(directory) if not name.startswith(b"."))
-    except OSError as e:
-        yield _error(directory, "io", f"cannot read the directory: {e.strerror}")
-        return
-    for name in names:
-        path = os.path.join(directory, name)
-        try:
-            is_link = stat.S_ISLNK(os.lstat(path).st_mode)
-        except OSError:  # it vanished
-            continue
-        try:
-            mode = os.stat(path).st_mode
-        except OSError:
-            mode = 0
-        if stat.S_ISDIR(mode) and not is_link:
-            yield from _walk_directory(path)
-        elif stat.S_ISREG(mode):
-            is_chart = name.lower().endswith((b".hist.png", b".hist.svg"))  # of an earlier run
-            yield None if is_chart else (os.fsdecode(path), False)
-        elif _imghist.is_image_name(path):
-            yield _error(path, "unknown", "a link to nothing" if is_link and not mode else "not a file")
-        else:
-            yield None
+def _encode(path):
+    path = os.fsencode(path)
+    if b"\0" in path:
+        raise ValueError("embedded null byte in a path")
+    return b"./-" if path == b"-" else path  # "-" is standard input for the command line alone

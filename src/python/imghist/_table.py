@@ -1,5 +1,6 @@
-"""Results as a table for Arrow consumers: pyarrow, DuckDB, Polars, pandas."""
+"""Results as a table for Arrow consumers (pyarrow, DuckDB, Polars, pandas), and as result files."""
 
+import os
 import struct
 
 from . import _imghist
@@ -24,11 +25,12 @@ _STATS = (
 )
 _CODES = {"L": "Q", "C": "B", "g": "d"}  # of Arrow, and of the struct module
 _COLUMNS = (
-    [("file", "u", None), ("error", "u", None), ("width", "L", None), ("height", "L", None)]
+    [("file", "u", None), ("status", "u", None), ("error", "u", None), ("width", "L", None), ("height", "L", None)]
     + [("channel", "u", None)]
     + [(name, code, None) for name, code in _STATS]
     + [("histogram", "+w:256", "L")]
 )
+_SAVED = [("counts", "z", None)]
 _EMPTY = bytes(256 * 8)
 
 
@@ -36,19 +38,24 @@ class Table:
     """Results as a table with one row for each image and plane: __arrow_c_stream__.
 
     results  an iterable of Counts, such as count_many gives it. An exception, as on_error='record'
-             gives it, is a row with file and error.
+             gives it, is a row with file, status and error.
+    saved    True: the column counts has Counts.to_bytes in the first row of each image, and the
+             total of one failure in rows of exceptions. Their sum is the total of the table, and
+             read_table gives the results again.
 
-    Columns: file, error, width, height, channel, the fields of Stats, and histogram, a list of 256
-    uint64. Rows are made while they are read, batch_images images at a time, so memory does not
+    Columns: file, status ('ok' or Error.status), error, width, height, channel, the fields of Stats,
+    and histogram, a list of 256 uint64. Rows are made while they are read, batch_images images at a time, so memory does not
     grow with their number; an iterator can be read once.
     """
 
-    def __init__(self, results, *, batch_images=256):
+    def __init__(self, results, *, batch_images=256, saved=False):
         self._results = results
+        self._saved = saved
         self._batch_images = batch_images
 
     def __arrow_c_stream__(self, requested_schema=None):
         results = iter(self._results)
+        columns = _COLUMNS + _SAVED if self._saved else _COLUMNS
 
         def next_batch():
             rows = []
@@ -56,34 +63,39 @@ class Table:
                 result = next(results, None)
                 if result is None:
                     break
-                rows.extend(_rows(result))
-            return _batch(rows) if rows else None
+                rows.extend(_rows(result, self._saved))
+            return _batch(columns, rows) if rows else None
 
-        return _imghist.arrow_stream(_COLUMNS, next_batch)
+        return _imghist.arrow_stream(columns, next_batch)
 
 
-def _rows(result):
-    """The rows of a result: values in the order of _COLUMNS, None for null."""
+def _rows(result, saved):
+    """The rows of a result: values in the order of _COLUMNS and _SAVED, None for null."""
     if isinstance(result, BaseException):
-        source = getattr(result, "source", None)
-        return [(source, str(result)) + (None,) * (len(_COLUMNS) - 2)]
-    start = (result.file, None, result.width, result.height)
-    return [(*start, plane, *result[plane], result.histogram(plane)) for plane in result.planes]
+        error = (getattr(result, "source", None), getattr(result, "status", "usage"), str(result))
+        nulls = (None,) * (len(_COLUMNS) - len(error))
+        return [(*error, *nulls, _imghist.failures(1).to_bytes() if saved else None)]
+    start = (result.file, "ok", None, result.width, result.height)
+    rows = [(*start, plane, *result[plane], result.histogram(plane), None) for plane in result.planes]
+    if saved and rows:
+        rows[0] = (*rows[0][:-1], result.to_bytes())
+    return rows
 
 
-def _batch(rows):
+def _batch(names, rows):
     columns = []
-    for (_, code, _), values in zip(_COLUMNS, zip(*rows)):
+    for (_, code, _), values in zip(names, zip(*rows)):
         n_nulls = sum(v is None for v in values)
         validity = _bits(values) if n_nulls else None
-        if code == "u":
+        if code in "uz":
             columns.append((n_nulls, [validity, *_texts(values)], None))
         elif code == "+w:256":
             data = b"".join(_EMPTY if v is None else v for v in values)
             columns.append((n_nulls, [validity], [None, data]))
         else:
             numbers = [0 if v is None else v for v in values] if n_nulls else values
-            columns.append((n_nulls, [validity, struct.pack(f"{len(rows)}{_CODES[code]}", *numbers)], None))
+            data = struct.pack(f"{len(rows)}{_CODES[code]}", *numbers)
+            columns.append((n_nulls, [validity, data], None))
     return len(rows), columns
 
 
@@ -96,8 +108,47 @@ def _bits(values):
 
 
 def _texts(values):
-    texts = [b"" if v is None else v.encode("utf-8", "replace") for v in values]
+    texts = [b"" if v is None else v if isinstance(v, bytes) else v.encode("utf-8", "replace") for v in values]
     offsets = [0]
     for text in texts:
         offsets.append(offsets[-1] + len(text))
     return struct.pack(f"{len(offsets)}i", *offsets), b"".join(texts)
+
+
+def _error_text(source, text):
+    """The error without the name before it, as the command line records it."""
+    return text.removeprefix(f"{source}: ")
+
+
+def read_table(table):
+    for batch in table.to_batches() if hasattr(table, "to_batches") else [table]:
+        names = ("file", "status", "error", "counts")
+        for file, status, text, counts in zip(*(batch.column(name) for name in names)):
+            if text.is_valid:
+                error = _imghist.Error(text.as_py())
+                error.source, error.status = file.as_py(), status.as_py()
+                yield error
+            elif counts.is_valid:
+                yield _imghist.load(counts.as_buffer(), file.as_py())
+
+
+def total(results):
+    counts, failed = 0, 0
+    for result in results:
+        if isinstance(result, BaseException):
+            failed += 1
+        else:
+            counts += result
+    return _imghist.failures(failed) + counts
+
+
+def ndjson(results, folder):
+    for result in results:
+        if isinstance(result, BaseException):
+            source, counts = getattr(result, "source", None) or "-", None
+            error = _error_text(source, str(result)) or type(result).__name__
+        else:
+            source, counts, error = result.file or "-", result, ""
+        yield _imghist.ndjson(
+            os.fsencode(source), counts, error.encode("utf-8", "replace"), os.fsencode(folder)
+        )

@@ -33,6 +33,7 @@ def to_dict(counts):
         "channels": channels,
         "luma_weights": counts.luma,
         "alpha": counts.alpha,
+        "reduction": counts.reduction,
         "mean_luminance": _number(counts.mean_luminance),
         "clip_limits": {"low": counts.clip[0], "high": counts.clip[1]},
         "clip": {

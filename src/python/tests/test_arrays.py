@@ -2,6 +2,9 @@
 
 import array
 import ctypes
+import json
+import os
+import pickle
 import random
 
 import pytest
@@ -76,6 +79,25 @@ def test_16_bits():
             imghist.count(x, range=wrong)
     with pytest.raises(ValueError, match="16 bits"):
         imghist.count(noise(4, 4), range=(0, 9))
+
+
+def test_a_range_stays_with_its_counts(tmp_path, program):
+    x = noise(31, 33, dtype=numpy.uint16) % 1024
+    plain, ranged = imghist.count(x), imghist.count(x, range=(64, 940))
+    assert plain.reduction == "round(v*255/max)" and plain == imghist.count(x, range=(0, 65535))
+    (tmp_path / "x.pgm").write_bytes(b"P5 33 31 65535 " + x.astype(">u2").tobytes())
+    record = json.loads(program("--ndjson", "--range=64,940", tmp_path / "x.pgm"))
+    assert ranged.reduction == record["reduction"] == ranged.to_dict()["reduction"]
+    assert ranged["gray"].sum == record["channels"][0]["sum"]
+    zero = numpy.zeros((1, 1), numpy.uint16)
+    assert imghist.count(zero) != imghist.count(zero, range=(0, 9))
+    for other in (plain, imghist.count(x, range=(63, 940)), imghist.count(noise(3, 3))):
+        with pytest.raises(ValueError, match=r"reduced by round\(\(v-64\)\*255/876\)"):
+            sum([other, ranged])
+    for again in (imghist.Counts.from_bytes(ranged.to_bytes()), pickle.loads(pickle.dumps(ranged))):
+        assert again == ranged and again.reduction == ranged.reduction
+        assert (again + ranged).reduction == ranged.reduction
+        assert imghist.Counts.from_bytes((again + ranged).to_bytes()) == ranged + ranged
 
 
 def test_types_that_are_no_samples():
@@ -284,3 +306,53 @@ def test_fuzzed_tensors_and_interfaces():
             assert counts.histogram(0)[0] == counts.pixels
         assert producer.n_deleted == 1
     assert n_counted > 1000
+
+
+def random_view(chance):
+    """Slices, steps, mirrored, repeated by stride 0, axes in any order, of any type."""
+    n = chance.choice([1, 2, 3, 3, 4, 6])
+    x = noise(*(chance.randrange(1, 9) for _ in range(n)), dtype=chance.choice([numpy.uint8, numpy.uint8, numpy.uint16]))
+    x = x.transpose(chance.sample(range(n), n))[tuple(slice(None, None, chance.choice([1, 2, -1, -3])) for _ in range(n))]
+    if chance.random() < 0.2:
+        x = numpy.broadcast_to(x[:1], (chance.randrange(0, 6), *x.shape[1:]))
+    return x.astype(chance.choice(["i1", ">u2", "f4", "u4", "?", "c8", "S3"])) if chance.random() < 0.1 else x
+
+
+def test_fuzzed_views():
+    """What can be counted has NumPy's counts through every protocol; all else raises. IMGHIST_FUZZ_ROUNDS: more."""
+    chance = random.Random(6)
+    n_counted = n_batches = 0
+    for _ in range(int(os.environ.get("IMGHIST_FUZZ_ROUNDS", "1500"))):
+        x = random_view(chance)
+        is_plain = x.dtype in (numpy.uint8, numpy.uint16) and x.dtype.isnative
+        rgb = x if x.ndim == 3 else x[..., None]
+        if is_plain and x.ndim in (2, 3) and 1 <= rgb.shape[2] <= 4:
+            eight = rgb if x.dtype == numpy.uint8 else ((rgb.astype(numpy.uint64) * 510 + 65535) // 131070).astype(numpy.uint8)
+            for given in (x, Interface(**x.__array_interface__), x if x.size == 0 or not x.flags.writeable else Dlpack(x)):
+                check(given, eight)
+            n_counted += 1
+        else:
+            with pytest.raises((ValueError, TypeError)):
+                imghist.count(x, layout="HW")
+        layout = chance.choice(["NHWC", "NCHW", "CHWN", "WHNC"])
+        if x.dtype == numpy.uint8 and x.ndim == 4 and 1 <= x.shape[layout.index("C")] <= 4 and 0 not in x.strides:
+            images = x.transpose([layout.index(letter) for letter in "NHWC"])
+            bins = imghist.count_batch(x, layout)
+            for image, counted in zip(images, bins, strict=True):
+                judge = expected(image)
+                assert numpy.array_equal(counted, judge if image.shape[2] >= 3 else judge[:-1])
+            n_batches += 1
+        elif 0 not in x.strides:
+            with pytest.raises((ValueError, TypeError)):
+                imghist.count_batch(x, layout)
+        wrong = dict(x.__array_interface__)
+        wrong[chance.choice(["typestr", "shape", "strides"])] = chance.choice(
+            [5, "", "|u", "|u11", "<u16", (), (1,) * 9, (-1,), (1 << 63, 4, 4), ("a",), [1, 2], b""])
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            imghist.count(Interface(**wrong), layout="HWC")
+    assert n_counted > 300 and n_batches > 30
+
+
+class Dlpack:
+    def __init__(self, x):
+        self.__dlpack__, self.__dlpack_device__ = x.__dlpack__, x.__dlpack_device__

@@ -1,5 +1,9 @@
 """count_batch in host memory, against numpy.bincount and count."""
 
+import mmap
+import sys
+import types
+
 import pytest
 
 import imghist
@@ -132,3 +136,92 @@ def test_wrong_batches():
             imghist.count_batch(wrong)
     with pytest.raises((ValueError, TypeError)):
         imghist.count_batch(noise(2, 2, 2, 2, 2, 2))
+
+
+def test_a_capsule_is_used_up():
+    x = noise(2, 4, 5, 3)
+    capsule = x.__dlpack__()
+    bins = numpy.zeros((2, 4, 256), numpy.uint32)
+    assert imghist.count_batch(capsule, out=bins) is bins and numpy.array_equal(bins, expected(x))
+    with pytest.raises(ValueError, match="PyCapsule"):
+        imghist.count_batch(capsule, out=bins)
+    with pytest.raises(TypeError):
+        imghist.count(x[0].__dlpack__())
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    """What torch does, with arrays: __dlpack__ is its slow way."""
+    fake = types.ModuleType("torch")
+    slow = []
+
+    class Tensor:
+        __module__ = "torch"
+        is_cuda = False
+        device = types.SimpleNamespace(index=3)
+
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+        def __dlpack__(self, stream=None):
+            slow.append(stream)
+            return self.array.__dlpack__()
+
+    fake.Tensor, fake.slow, fake.int32, fake.int64 = Tensor, slow, numpy.int32, numpy.int64
+    fake.empty = lambda shape, dtype, device: Tensor(numpy.empty(shape, dtype))
+    fake.utils = types.SimpleNamespace(dlpack=types.SimpleNamespace(to_dlpack=lambda x: x.array.__dlpack__()))
+    fake.cuda = types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=device.index + 4))
+    fake._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda index: index + 2)
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    return fake
+
+
+def test_torch_is_asked_in_its_shortest_way(torch):
+    x, labels = noise(3, 20, 30, 3), noise(3, 20, 30) % 5
+    bins, sums = imghist.count_batch(torch.Tensor(x), sums=True)
+    assert isinstance(bins, torch.Tensor) and numpy.array_equal(bins.array, expected(x))
+    assert numpy.array_equal(sums.array, imghist.count_batch(x, sums=True)[1])
+    given = torch.Tensor(numpy.zeros((3, 4, 4, 256), numpy.int32))
+    judge = imghist.count_batch(x, labels=labels, n_labels=4)
+    for kind in (torch.Tensor, numpy.asarray):
+        assert imghist.count_batch(torch.Tensor(x), labels=kind(labels), n_labels=4, out=given) is given
+        assert numpy.array_equal(given.array, judge)
+    assert torch.slow == []
+    assert numpy.array_equal(imghist.count_batch(torch.Tensor(x), stream=7).array, expected(x))
+    assert torch.slow == [None, None]  # a tensor in host memory has no stream
+
+
+def test_the_current_stream_of_torch(torch):
+    from imghist import _batch
+
+    x = torch.Tensor(noise(1, 2, 2))
+    x.is_cuda = True
+    assert _batch._stream("torch", torch, x, None) == (5, -1)
+    del torch._C._cuda_getCurrentRawStream
+    assert _batch._stream("torch", torch, x, None) == (7, -1)
+    assert _batch._stream("torch", torch, x, types.SimpleNamespace(cuda_stream=9)) == (9, 9)
+
+
+def test_an_array_on_a_gpu_is_not_asked_for_its_buffer():
+    """As CuPy's, it has the buffer protocol and refuses."""
+
+    class OnGpu(mmap.mmap):
+        def __new__(cls, shape, typestr):
+            self = super().__new__(cls, -1, 4096)
+            self.close()  # from now on its buffer raises
+            self.__cuda_array_interface__ = {"shape": shape, "typestr": typestr, "data": (4096, False), "version": 3}
+            return self
+
+    x = OnGpu((1, 2, 2, 3), "|u1")
+    with pytest.raises(ValueError, match="mmap closed"):
+        memoryview(x)
+    with pytest.raises(ValueError, match="in GPU memory: use imghist.count_batch"):
+        imghist.count(x)
+    with pytest.raises(ValueError, match="cannot allocate for a OnGpu"):
+        imghist.count_batch(x)
+    with pytest.raises((imghist.Error, ValueError)) as caught:  # no GPU, or no memory of one
+        imghist.count_batch(x, out=OnGpu((1, 4, 256), "<i4"))
+    assert "mmap" not in str(caught.value)

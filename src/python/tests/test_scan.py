@@ -135,16 +135,3 @@ def test_a_directory_that_cannot_be_read(tmp_path):
     (tmp_path / "closed").mkdir(mode=0)
     (error,) = imghist.scan(tmp_path, on_error="record")
     assert error.status == "io" and error.source == str(tmp_path / "closed")
-
-
-def test_a_directory_that_vanishes(tmp_path, monkeypatch):
-    """The walk reports a directory that it cannot list."""
-    from imghist import _many
-
-    (tmp_path / "gone").mkdir()
-    real = os.listdir
-    monkeypatch.setattr(_many.os, "listdir", lambda d: real(d) if b"gone" not in d else real(d + b"?"))
-    (error,) = imghist.scan(tmp_path, on_error="record")
-    assert error.status == "io" and "cannot read the directory" in str(error)
-    with pytest.raises(imghist.Error):
-        list(imghist.scan(tmp_path))

@@ -1,0 +1,145 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/merge.h"
+
+#include "cli/endings.h"
+#include "output/records.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Whether an input of an unknown format has the name of an image. A recognised format that is not
+ * read keeps what its name promises. */
+static bool breaks_promise(const char *path, const struct ih_error *error)
+{
+    struct stat st;
+    if (ih_ending_is_chart(path))
+        return false;
+    return ih_ending_is_image(path) ||
+           (ih_ending_is_other_image(path) &&
+            (error->limit == IH_LIMIT_RAW_CHANNELS || (stat(path, &st) == 0 && st.st_size == 0)));
+}
+
+bool ih_merge_skips(const struct ih_input *input, const struct ih_result *result)
+{
+    return result->status == IH_UNKNOWN && !input->is_named &&
+           !breaks_promise(result->path, &result->error);
+}
+
+/* Hands out one result, if it may stand beside those before it. */
+static enum ih_status give(struct ih_merge *m, const char *path, const struct ih_result *result,
+                           struct ih_error *err)
+{
+    m->has_totals = m->has_totals || result->is_total;
+    m->has_images = m->has_images || !result->is_total;
+    if (ih_measurement_join(&m->measurement, result, err) != IH_OK)
+        return err->status;
+    if (m->has_totals && m->has_images && m->why_not_mixed)
+        return ih_error_set(err, IH_USAGE, "%s", m->why_not_mixed);
+    m->has_ended = !m->take(m->user, path, result);
+    return IH_OK;
+}
+
+/* Takes the merged records of all shards of a run. */
+static enum ih_status take_shards(struct ih_merge *m, const char **subject, struct ih_error *err)
+{
+    const struct ih_result *result = NULL;
+    enum ih_status status;
+    do {
+        status = ih_shards_next(m->shards, &result, subject, err);
+        if (status == IH_OK && result)
+            status = give(m, result->path, result, err);
+    } while (status == IH_OK && result && !m->has_ended);
+    if (status != IH_OK || m->has_ended)
+        return status;
+    if (ih_shards_run(m->shards) == m->merged_run)
+        return ih_error_set(err, IH_USAGE, "the shards of a run again");
+    m->merged_run = ih_shards_run(m->shards);
+    ih_shards_close(m->shards);
+    m->shards = NULL;
+    return IH_OK;
+}
+
+enum ih_status ih_merge_records(struct ih_merge *m, const char *path, struct ih_source *open,
+                                const char **subject, struct ih_error *err)
+{
+    struct ih_source *src = open ? open : calloc(1, sizeof *src);
+    struct ih_records *records = NULL;
+    const struct ih_result *result = NULL;
+    enum ih_status status = open   ? IH_OK
+                            : !src ? ih_error_set(err, IH_MEMORY, "out of memory")
+                                   : ih_source_open_path(src, path, err);
+    *subject = path;
+    if (status == IH_OK)
+        status = ih_records_open(src, &records, err);
+    if (status == IH_OK)
+        status = ih_records_next(records, &result, err);
+    if (status == IH_OK && result && result->n_shards && !result->is_total &&
+        ih_records_is_document(records))
+        status = ih_error_set(err, IH_USAGE,
+                              "shards are merged from NDJSON: run each with --ndjson instead of "
+                              "--json");
+    if (status == IH_OK && result && result->n_shards && !m->is_resumed) {
+        struct ih_error missing;
+        status = ih_shards_add(&m->shards, path, src, records, open != NULL, result, err);
+        if (status == IH_OK && ih_shards_check(m->shards, &missing) == IH_OK)
+            status = take_shards(m, subject, err);
+        return status;
+    }
+    while (status == IH_OK && result && !m->has_ended) {
+        status = give(m, result->path, result, err);
+        if (status == IH_OK)
+            status = ih_records_next(records, &result, err);
+        if (status == IH_OK && result && result->n_shards && !m->is_resumed)
+            status = ih_error_set(err, IH_CORRUPT, "a record of a shard among others");
+    }
+    ih_records_close(records);
+    if (src)
+        ih_source_reset(src);
+    free(src);
+    return status;
+}
+
+enum ih_status ih_merge_take(struct ih_merge *m, const struct ih_input *input,
+                             const struct ih_result *result, const char **subject,
+                             struct ih_error *err)
+{
+    const char *path = input->path ? input->path : "";
+    *subject = path;
+    if (ih_merge_skips(input, result)) {
+        m->skip(m->user, path, result);
+        return IH_OK;
+    }
+    if (input->folder == IH_FOLDER_ENDS) {
+        const bool has_images = m->n_in_folder > 0;
+        m->n_in_folder = 0;
+        if (has_images)
+            return IH_OK;
+    }
+    m->n_in_folder = input->folder == IH_FOLDER_WITHIN ? m->n_in_folder + 1 : 0;
+    if (result->status == IH_CONFLICT) {
+        *err = result->error;
+        return err->status;
+    }
+    if (result->has_records && m->why_no_records) {
+        if (result->records)
+            ih_source_reset(result->records);
+        free(result->records);
+        return ih_error_set(err, IH_USAGE, "%s", m->why_no_records);
+    }
+    if (result->has_records)
+        return ih_merge_records(m, path, result->records, subject, err);
+    return give(m, path, result, err);
+}
+
+enum ih_status ih_merge_complete(const struct ih_merge *m, struct ih_error *err)
+{
+    return m->shards ? ih_shards_check(m->shards, err) : IH_OK;
+}
+
+void ih_merge_reset(struct ih_merge *m)
+{
+    ih_shards_close(m->shards);
+    m->shards = NULL;
+}

@@ -1,0 +1,109 @@
+"""What imghist.ray, imghist.spark and imghist.dask share: a task's images in, its records or total out.
+
+A task holds one thread by default and one context for each process, made when it is first needed. It
+returns records, or the total of its images, and keeps nothing: an engine may run a task twice and
+uses one of the results.
+"""
+
+import functools
+import tarfile
+
+import pyarrow
+
+from . import Context, Counts, Error, Table, _imghist
+from . import total as add
+
+BATCH_IMAGES = 64  # records of 64 images have about 1 MiB
+BATCH_BYTES = 64 << 20  # of files in memory, where the engine leaves the choice
+PATHS_PER_TASK = 256
+_TARS = (".tar", ".tar.gz", ".tgz")
+
+
+@functools.lru_cache(maxsize=16)
+def _context(settings):
+    return Context(**dict(settings))
+
+
+def results(items, threads, settings):
+    """Counts and exceptions of items, in order. A damaged tar file is an error at the end."""
+    errors, doubtful = [], set()
+    counted = _context(tuple(sorted(settings.items()))).count_many(
+        _open(items, errors, doubtful), threads=threads, on_error="record"
+    )
+    for result in counted:
+        if getattr(result, "status", "") == "unknown" and result.source in doubtful:
+            continue  # in a tar file, what is neither an image nor called one is skipped
+        yield result
+    yield from errors
+
+
+def _open(items, errors, doubtful):
+    for item in items:
+        if not isinstance(item, str) or not item.endswith(_TARS):
+            yield item
+            continue
+        try:
+            with tarfile.open(item, "r|*") as tar:
+                for member in tar:
+                    name = f"{item}/{member.name}"
+                    if not _imghist.is_image_name(name):
+                        doubtful.add(name)
+                    if member.isreg():
+                        yield name, tar.extractfile(member).read()
+        except (OSError, EOFError, tarfile.TarError) as e:
+            error = Error(f"{item}: cannot read the archive: {e}")
+            error.source, error.status = item, "corrupt"
+            errors.append(error)
+
+
+def items(batch, name, image):
+    """The images of a batch: paths, or pairs of a name and bytes that are not copied."""
+    names = (_local(n) for n in batch.column(name).to_pylist())
+    if image is None:
+        return names
+    return zip(names, (_bytes(data) for data in batch.column(image)))
+
+
+def _bytes(data):
+    return memoryview(data.as_buffer()).cast("B") if data.is_valid else b""
+
+
+def _local(path):
+    """A path as the command line writes it: engines write file:/a and file:///a for /a."""
+    return "/" + path[5:].lstrip("/") if path.startswith("file:/") else path
+
+
+def tables(items, threads, settings):
+    """Records as tables of at most BATCH_IMAGES images."""
+    counted = Table(results(items, threads, settings), batch_images=BATCH_IMAGES, saved=True)
+    return pyarrow.RecordBatchReader.from_stream(counted)
+
+
+def schema():
+    return pyarrow.RecordBatchReader.from_stream(Table([], saved=True)).schema
+
+
+def saved_total(counted):
+    """The total of results as a table with one row and the column counts."""
+    return pyarrow.table({"counts": pyarrow.array([add(counted).to_bytes()], pyarrow.binary())})
+
+
+def add_saved(a, b):
+    return (Counts.from_bytes(a) + Counts.from_bytes(b)).to_bytes()
+
+
+def saved_results(batch):
+    """The counts in records, failures included, or the totals that saved_total made."""
+    return (_imghist.load(c.as_buffer(), None) for c in batch.column("counts") if c.is_valid)
+
+
+def slices(paths):
+    """Paths in portions for one task: each tar file is one."""
+    portion = []
+    for path in paths:
+        portion.append(str(path))
+        if len(portion) == PATHS_PER_TASK or portion[-1].endswith(_TARS):
+            yield portion
+            portion = []
+    if portion:
+        yield portion

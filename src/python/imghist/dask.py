@@ -1,0 +1,78 @@
+"""Counting on Dask: paths of images become a bag of tables of records, or one total. Examples: docs/engines.md."""
+
+import os
+
+import dask
+import dask.bag
+import pyarrow
+import pyarrow.parquet
+
+from . import Counts, _engines
+
+__all__ = ["count", "to_parquet", "total"]
+
+
+def count(paths, *, name="path", image=None, threads=1, **settings):
+    """Returns a dask.bag of pyarrow.Table: records as in imghist.Table with saved=True; failures are rows.
+
+    paths     of images. Members of tar files are read one at a time.
+    image     the paths are Parquet files, and this column has files in memory; a task reads a row group
+    name      their column with the names of images
+    threads   of a task: workers of one thread each use all cores
+    settings  those of imghist.Context
+    """
+    return _map(_records, paths, name, image, threads, settings)
+
+
+def to_parquet(records, folder):
+    """Writes part-00000.parquet and so on, one for each partition; a task that runs twice replaces its file."""
+    os.makedirs(folder, exist_ok=True)
+    dask.compute(*(dask.delayed(_write)(part, folder, i) for i, part in enumerate(records.to_delayed())))
+
+
+def total(images, *, name="path", image=None, threads=1, **settings):
+    """Returns the total (Counts) of images, which count describes, or of a bag of records."""
+    if isinstance(images, dask.bag.Bag):
+        partial = images.map(_engines.saved_results).map(_engines.add).map(Counts.to_bytes)
+    else:
+        partial = _map(_total, images, name, image, threads, settings)
+    return Counts.from_bytes(partial.fold(_engines.add_saved, split_every=16).compute())
+
+
+def _map(function, paths, name, image, threads, settings):
+    parts = list(_engines.slices(paths) if image is None else _row_groups(paths)) or [[]]
+    task = dask.delayed(function)
+    return dask.bag.from_delayed([task(part, name, image, threads, settings) for part in parts])
+
+
+def _row_groups(paths):
+    for path in map(str, paths):
+        yield from ([(path, i)] for i in range(pyarrow.parquet.ParquetFile(path).num_row_groups))
+
+
+def _items(part, name, image):
+    if image is None:
+        yield from part
+        return
+    for path, i in part:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            group = file.metadata.row_group(i)
+            n = max(1, _engines.BATCH_BYTES * group.num_rows // max(1, group.total_byte_size))
+            for batch in file.iter_batches(n, [i], [name, image]):
+                yield from _engines.items(batch, name, image)
+
+
+def _records(part, *arguments):
+    batches = _engines.tables(_items(part, *arguments[:2]), *arguments[2:])
+    return [pyarrow.Table.from_batches([batch]) for batch in batches]
+
+
+def _total(part, *arguments):
+    return [_engines.add(_engines.results(_items(part, *arguments[:2]), *arguments[2:])).to_bytes()]
+
+
+def _write(tables, folder, i):
+    path = os.path.join(folder, f"part-{i:05}.parquet")
+    part = os.path.join(folder, f".part-{i:05}.{os.getpid()}")
+    pyarrow.parquet.write_table(pyarrow.concat_tables([_engines.schema().empty_table(), *tables]), part)
+    os.replace(part, path)

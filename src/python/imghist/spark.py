@@ -1,0 +1,73 @@
+"""Counting on Spark: DataFrames of images become DataFrames of records, or one total. Examples: docs/engines.md."""
+
+import functools
+
+import pyarrow
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from . import Counts, _engines
+
+__all__ = ["count", "total"]
+
+_BATCH_RECORDS = 128
+
+
+def count(images, *, name="path", image=None, threads=1, **settings):
+    """Returns a DataFrame of records, the rows of imghist.Table with saved=True; failures are rows.
+
+    images    a DataFrame
+    name      the column with the paths, or with the names of images in memory
+    image     the column with files in memory; None: 'content', the column of binaryFile, or else the
+              files at the paths. Members of tar files at paths are read one at a time.
+    threads   of a task; a task that has more needs spark.task.cpus
+    settings  those of imghist.Context
+
+    Integers are signed, because Spark has no others. Sets the session's limits of Arrow batches to
+    64 MiB and 128 rows: 10,000 photos, Spark's default, would be tens of GB.
+    """
+    schema = from_arrow_schema(_signed(_engines.schema()))
+    return _map(_records, schema, images, name, image, threads, settings)
+
+
+def total(images, *, name="path", image=None, threads=1, **settings):
+    """Returns the total (Counts) of images, which count describes, or of a DataFrame of records."""
+    partial = _map(_total, "counts binary", images, name, image, threads, settings).collect()
+    return _engines.add(Counts.from_bytes(row.counts) for row in partial)
+
+
+def _map(function, schema, images, name, image, threads, settings):
+    conf = images.sparkSession.conf
+    for key, limit in (("maxRecordsPerBatch", _BATCH_RECORDS), ("maxBytesPerBatch", _engines.BATCH_BYTES)):
+        conf.set("spark.sql.execution.arrow." + key, str(limit))
+    is_saved = function is _total and "counts" in images.columns
+    if is_saved:
+        images = images.select("counts")
+    else:
+        image = "content" if image is None and "content" in images.columns else image
+        images = images.select(*([name] if image is None else [name, image]))
+    task = functools.partial(
+        function, name=name, image=image, threads=threads, settings=settings, is_saved=is_saved
+    )
+    return images.mapInArrow(task, schema)
+
+
+def _records(batches, name, image, threads, settings, is_saved):
+    signed = _signed(_engines.schema())
+    items = (item for batch in batches for item in _engines.items(batch, name, image))
+    for batch in _engines.tables(items, threads, settings):
+        yield from pyarrow.Table.from_batches([batch]).cast(signed).to_batches()
+
+
+def _total(batches, name, image, threads, settings, is_saved):
+    if is_saved:
+        counted = (result for batch in batches for result in _engines.saved_results(batch))
+    else:
+        items = (item for batch in batches for item in _engines.items(batch, name, image))
+        counted = _engines.results(items, threads, settings)
+    yield from _engines.saved_total(counted).to_batches()
+
+
+def _signed(schema):
+    types = {pyarrow.uint64(): pyarrow.int64(), pyarrow.uint8(): pyarrow.int16()}
+    types[schema.field("histogram").type] = pyarrow.list_(pyarrow.int64())
+    return pyarrow.schema([(field.name, types.get(field.type, field.type)) for field in schema])

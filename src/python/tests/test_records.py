@@ -1,0 +1,118 @@
+"""Results as result files and totals of the command line, and names of images in memory."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import imghist
+
+
+def results(samples):
+    paths = [samples / "scene.jpg", "missing.png", samples / "gray16.png", samples / "cutout.png"]
+    return list(imghist.count_many(paths, on_error="record"))
+
+
+def test_lines_are_those_of_the_command_line(samples, program, tree):
+    expected = program("--ndjson", "--device=cpu", "-q", tree)
+    assert expected.count(b"\n") > 1900
+    lines = b"".join(imghist.ndjson(imghist.scan(tree, on_error="record")))
+    advice = b" (--list shows the formats, --raw reads bare samples)", b" (raw_channels reads bare samples)"
+    assert lines.replace(advice[1], b"").splitlines() == expected.replace(advice[0], b"").splitlines()
+
+
+def test_total_is_that_of_the_command_line(samples, program, tmp_path):
+    counted = results(samples)
+    total = imghist.total(counted)
+    assert (total.images, total.failed) == (3, 1)
+    (line,) = imghist.ndjson([total], folder="a/")
+    record = json.loads(line)
+    assert (record["n_images"], record["n_failed"], record["folder"]) == (3, 1, "a/")
+    (tmp_path / "records.ndjson").write_bytes(b"".join(imghist.ndjson(counted)))
+    merged = program("--ndjson", "--total-only", tmp_path / "records.ndjson")
+    assert {**json.loads(merged), "folder": ""} == {**record, "folder": ""}
+    (tmp_path / "total.ndjson").write_bytes(line)
+    twice = json.loads(program("--ndjson", "--total-only", tmp_path / "total.ndjson", tmp_path / "records.ndjson"))
+    assert (twice["n_images"], twice["n_failed"]) == (6, 2)
+
+
+def test_totals_add_up_in_any_grouping(samples):
+    counted = results(samples)
+    whole = imghist.total(counted)
+    parts = [imghist.total(counted[:2]), imghist.total(counted[2:]), imghist.total([])]
+    assert imghist.total(parts) == whole == sum(parts)
+    assert sum(parts).failed == imghist.total(parts).failed == 1
+    saved = imghist.Counts.from_bytes(whole.to_bytes())
+    assert (saved, saved.failed) == (whole, 1)
+    assert (parts[2].images, parts[2].failed, counted[0].failed) == (0, 0, 0)
+    with pytest.raises(ValueError, match="luma"):
+        imghist.total([counted[0], imghist.Context(luma="bt601").count(samples / "scene.jpg")])
+
+
+def test_a_saved_table_gives_the_results_again(samples):
+    pyarrow = pytest.importorskip("pyarrow")
+    counted = results(samples)
+    table = pyarrow.table(imghist.Table(counted, saved=True))
+    again = list(imghist.read_table(table))
+    assert list(imghist.ndjson(again)) == list(imghist.ndjson(counted))
+    assert [a.file for a in again if isinstance(a, imghist.Counts)] == [
+        c.file for c in counted if isinstance(c, imghist.Counts)]
+    assert (again[1].source, again[1].status) == ("missing.png", "io")
+    assert table.column("status").to_pylist().count("ok") == table.num_rows - 1
+    with pytest.raises(KeyError):
+        list(imghist.read_table(pyarrow.table(imghist.Table(counted))))
+
+
+def test_images_in_memory_have_names(samples):
+    data = (samples / "scene.jpg").read_bytes()
+    pairs = [("a.jpg", data), ("b.jpg", b""), ("c.jpg", memoryview(data)), ("d", samples / "scene.jpg")]
+    a, b, c, d = imghist.count_many(pairs, on_error="record")
+    assert (a.file, c.file, d.file) == ("a.jpg", "c.jpg", "d")
+    assert a == c == d == imghist.count(data)
+    assert (b.source, b.status) == ("b.jpg", "unknown") and str(b).startswith("b.jpg: ")
+    for pair in ((b"a.jpg", data), (1, data), ("a", None)):
+        with pytest.raises(TypeError):
+            list(imghist.count_many([pair]))
+
+
+def test_every_failure_has_its_name(samples):
+    limited = imghist.Context(max_pixels=10)
+    (error,) = limited.count_many([samples / "gray16.png"], on_error="record")
+    assert (error.source, error.status) == (str(samples / "gray16.png"), "limit")
+    record = json.loads(next(imghist.ndjson([error])))
+    assert record["file"] == error.source and not record["error"].startswith(error.source)
+
+
+LITTLE_MEMORY = """
+import resource, sys, imghist
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + (16 << 20),) * 2)
+(error,) = imghist.count_many([sys.argv[1]], threads=1, on_error="record")
+print(type(error).__name__, error.source, error.status)
+"""
+
+
+def test_a_failure_for_memory_has_its_name(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    path = str(tmp_path / "a.webp")
+    image.new("RGB", (4000, 4000)).save(path, lossless=True)  # libwebp needs all pixels
+    done = subprocess.run([sys.executable, "-c", LITTLE_MEMORY, path], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["MemoryError", path, "memory"], done.stdout + done.stderr
+
+
+def test_what_is_no_result():
+    with pytest.raises(ValueError):
+        list(imghist.ndjson([imghist.Counts.from_bytes(imghist._imghist.load(empty(), None).to_bytes())]))
+    for number in (-1, 1 << 64, "x"):
+        with pytest.raises((OverflowError, TypeError)):
+            imghist._imghist.failures(number)
+
+
+def empty():
+    """Saved counts without an image, as ih_counts_save writes them."""
+    head = b"ihcounts" + (1).to_bytes(4, "little") + (25).to_bytes(4, "little") + b"\0"
+    value = 0xCBF29CE484222325
+    for byte in head:
+        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+    return head + value.to_bytes(8, "little")

@@ -1,0 +1,170 @@
+"""Records and totals of each engine are those of the command line, in every form of input."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import data
+import local
+import pyarrow.parquet
+import pytest
+
+import imghist
+
+FORMS = sorted({form for engine in local.ENGINES.values() for form in engine.forms})
+
+
+def folder_of(total_line):
+    return json.loads(total_line).get("folder", "")
+
+
+def assert_total(total, total_line):
+    assert data.same(list(imghist.ndjson([total], folder=folder_of(total_line))), [total_line])
+
+
+def count(engine, inputs, form, **settings):
+    if form not in engine.forms:
+        pytest.skip("the engine does not read this form")
+    images, arguments = engine.images(inputs, form)
+    return images, arguments | settings
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_records_and_total_are_those_of_the_command_line(engine, inputs, form, tmp_path):
+    images, arguments = count(engine, inputs, form)
+    lines, total_line = inputs.expected(form)
+    assert len(lines) >= 140 and sum(b'"status":"error"' in line for line in lines) > 20
+    engine.save(engine.module.count(images, **arguments), tmp_path / "records")
+    assert data.same(local.read_records(tmp_path / "records"), lines)
+    assert_total(engine.module.total(images, **arguments), total_line)
+    assert_total(engine.module.total(engine.read(tmp_path / "records")), total_line)
+
+
+def test_the_command_line_merges_what_engines_give(engine, inputs, tmp_path):
+    """Records of one half and the total of the other half are the total of one run."""
+    total_line = inputs.expected("tars")[1]
+    engine.save(engine.module.count(inputs_of(engine, inputs.tars[:4])), tmp_path / "records")
+    (tmp_path / "records.ndjson").write_bytes(b"".join(local.read_records(tmp_path / "records")))
+    total = engine.module.total(inputs_of(engine, inputs.tars[4:]))
+    (tmp_path / "total.ndjson").write_bytes(b"".join(imghist.ndjson([total], folder=folder_of(total_line))))
+    merged = data.run_program("--ndjson", "--total-only", tmp_path / "records.ndjson", tmp_path / "total.ndjson")
+    assert data.same([merged], [total_line])
+
+
+def inputs_of(engine, paths):
+    class Some:
+        pass
+
+    Some.paths = paths
+    return engine.images(Some, "paths")[0]
+
+
+def test_settings_reach_the_tasks(engine, inputs):
+    images, arguments = count(engine, inputs, "paths", clip=(5, 250), luma="bt601")
+    total_line = inputs.expected("paths", "--clip=5,250", "--luma=bt601")[1]
+    assert_total(engine.module.total(images, **arguments), total_line)
+
+
+def test_records_are_rows_for_parquet(engine, inputs, tmp_path):
+    """The columns of imghist.Table; a failure is a row with its status, and its text says why."""
+    paths = [str(data.ROOT / "samples/scene.jpg"), str(tmp_path / "missing.png")]
+    engine.save(engine.module.count(inputs_of(engine, paths)), tmp_path / "records")
+    table = pyarrow.concat_tables(
+        pyarrow.parquet.ParquetFile(p).read() for p in sorted((tmp_path / "records").glob("*.parquet"))
+        if pyarrow.parquet.ParquetFile(p).metadata.num_rows
+    )
+    rows = {(row["file"], row["channel"]): row for row in table.to_pylist()}
+    counts = imghist.count(paths[0])
+    assert table.column_names[: len(table.column_names) - 1] == pyarrow.table(imghist.Table([])).column_names
+    assert len(rows) == table.num_rows == 5
+    red = rows[paths[0], "red"]
+    assert red["histogram"] == counts.histogram("red").tolist() and red["p99"] == counts["red"].p99
+    assert (red["status"], red["error"]) == ("ok", None)
+    failed = rows[paths[1], None]
+    assert failed["status"] == "io" and "No such file" in failed["error"] and failed["histogram"] is None
+
+
+def test_ray_totals_of_groups(engine, inputs):
+    """Total is an aggregation of Ray, which gives it the column counts alone."""
+    if not hasattr(engine.module, "Total"):
+        pytest.skip("only Ray has aggregations")
+    engine.ray.data.DataContext.get_current().default_hash_shuffle_parallelism = 2  # 200 by default
+    record = json.loads(inputs.expected("tars")[1])
+    groups = engine.module.count(inputs.tars).groupby("status").aggregate(engine.module.Total()).take_all()
+    totals = {group["status"]: imghist.Counts.from_bytes(group["total"]) for group in groups}
+    assert (totals["ok"].images, totals["ok"].failed) == (record["n_images"], 0)
+    assert totals["ok"]["luma"].sum == record["channels"][-1]["sum"]
+    assert sum(total.failed for total in totals.values()) == record["n_failed"]
+
+
+def test_no_images(engine):
+    total = engine.module.total(inputs_of(engine, []))
+    assert (total.images, total.failed) == (0, 0)
+
+
+def test_a_damaged_archive_is_a_failure(engine, inputs, tmp_path):
+    """Its members before the damage are counted."""
+    whole = open(inputs.tars[0], "rb").read()
+    (tmp_path / "cut.tar").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "none.tar").write_bytes(b"no archive" * 100)
+    paths = [str(tmp_path / "cut.tar"), str(tmp_path / "none.tar"), inputs.tars[1]]
+    total = engine.module.total(inputs_of(engine, paths))
+    alone = engine.module.total(inputs_of(engine, paths[2:]))
+    assert total.images > alone.images > 0
+    assert total.failed >= alone.failed + 2
+
+
+def test_memory_is_freed_by_the_task():
+    """The number of contexts in a process does not grow with its tasks."""
+    from imghist import _engines
+
+    path = str(data.ROOT / "samples/palette.png")
+    for _ in range(3):
+        assert len(list(_engines.results([path], 1, {"clip": (1, 254)}))) == 1
+    assert _engines._context.cache_info().misses == 1
+    assert _engines._context.cache_info().hits == 2
+
+
+def test_a_task_has_one_thread():
+    from imghist import _engines
+
+    path, n_before = str(data.ROOT / "samples/scene.jpg"), len(os.listdir("/proc/self/task"))
+    for _ in _engines.results([path] * 3, 1, {}):
+        assert len(os.listdir("/proc/self/task")) <= n_before + 1
+
+
+@pytest.mark.skipif(not shutil.which("java"), reason="Spark needs Java: run third_party/install.sh engines")
+def test_spark_bounds_the_bytes_of_a_batch():
+    """300 rows of 1 MiB come in batches of at most 64 MiB; by default all would be one batch."""
+    spark = local.Spark()
+    spark.open()
+    frame = spark.session.range(0, 300, 1, 1).selectExpr("cast(id as string) path", "repeat('x', 1048576) bytes")
+
+    def sizes(batches):
+        for batch in batches:
+            yield pyarrow.RecordBatch.from_pydict({"n": [batch.num_rows], "bytes": [batch.nbytes]})
+
+    imghist_spark = spark.module
+    imghist_spark.count(frame, image="bytes")
+    rows = frame.mapInArrow(sizes, "n long, bytes long").collect()
+    assert sum(row.n for row in rows) == 300
+    assert max(row.bytes for row in rows) <= 66 << 20
+    spark.close()
+
+
+def test_records_come_in_small_batches(inputs):
+    from imghist import _engines
+
+    batches = list(_engines.tables(inputs.paths, 1, {}))
+    assert sum(batch.num_rows for batch in batches) > 450
+    assert max(batch.nbytes for batch in batches) < 2 << 20
+    assert max(len(set(batch.column("file").to_pylist())) for batch in batches) <= _engines.BATCH_IMAGES
+
+
+def test_missing_engine_names_the_extra(tmp_path):
+    """Importing a module without its engine fails with the name of the package, not later."""
+    code = "import sys; sys.modules['ray'] = None; import imghist.ray"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "ray" in done.stderr.splitlines()[-1]
