@@ -100,8 +100,9 @@ setup_file() { export LINE START; }
 
 @test "progress: --progress=always without a terminal prints a last line" {
   dot a.pgm
+  dot b.pgm
   damaged bad.png
-  imghist a.pgm bad.png a.pgm --csv --progress=always
+  imghist a.pgm bad.png b.pgm --csv --progress=always
   assert_status 1
   [[ ${stderr_lines[0]} == "imghist: bad.png: "* ]] || fail "message"
   [[ ${stderr_lines[1]} =~ ^$LINE$ ]] || fail "line"
