@@ -1,7 +1,11 @@
+#define _POSIX_C_SOURCE 200809L
+
 #include "base/text.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 size_t ih_utf8_length(const char *text, unsigned long *code_point)
 {
@@ -139,6 +143,47 @@ bool ih_parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *n
     }
     *number = n;
     return *p == '\0';
+}
+
+enum { WORD_MAX = 31 }; /* letters of a word that is suggested */
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* The optimal string alignment distance of Damerau and Levenshtein, computed row by row. */
+static unsigned edit_distance(const char *a, size_t n, const char *b)
+{
+    unsigned rows[3][WORD_MAX + 1] = {{0}};
+    const size_t m = strlen(b);
+    for (size_t i = 0; i <= n; i++) {
+        unsigned *row = rows[i % 3];
+        const unsigned *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        row[0] = (unsigned)i;
+        for (size_t k = 1; k <= m; k++) {
+            if (i == 0) {
+                row[k] = (unsigned)k;
+                continue;
+            }
+            row[k] = least(least(row[k - 1], above[k]) + 1,
+                           above[k - 1] + (tolower((unsigned char)a[i - 1]) != b[k - 1]));
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+                row[k] = least(row[k], before[k - 2] + 1);
+        }
+    }
+    return rows[n % 3][m];
+}
+
+bool ih_word_is_nearer(const char *name, size_t n, const char *word, unsigned *fewest)
+{
+    if (n < 2 || n > WORD_MAX || strlen(word) > WORD_MAX)
+        return false;
+    const unsigned distance = strncasecmp(word, name, n) == 0 ? 1 : edit_distance(name, n, word);
+    if (distance > (n + 2) / 3 || distance >= *fewest)
+        return false;
+    *fewest = distance;
+    return true;
 }
 
 uint64_t ih_hash(uint64_t hash, const void *bytes, size_t n)

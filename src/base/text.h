@@ -51,6 +51,15 @@ enum { IH_ESCAPED_MAX = 4 * IH_PATH_BYTES_MAX + 1 }; /* any path, escaped */
  * undefined. */
 bool ih_parse_number(const char *text, bool is_scaled, uint64_t max, uint64_t *number);
 
+/*
+ * Whether the n letters of name may be mistyped for word: they are its beginning, or at most one
+ * edit for every three letters away from it. An edit inserts, removes or changes a letter, or swaps
+ * two neighbours. Upper case in name counts as lower case.
+ *
+ * *fewest   edits of the nearest word so far, UINT_MAX at first; false if word is not nearer
+ */
+bool ih_word_is_nearer(const char *name, size_t n, const char *word, unsigned *fewest);
+
 /* Continues a hash with n bytes. Source: FNV-1a of Fowler, Noll and Vo, 64 bits. */
 #define IH_HASH_START UINT64_C(0xcbf29ce484222325)
 uint64_t ih_hash(uint64_t hash, const void *bytes, size_t n);

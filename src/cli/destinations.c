@@ -7,6 +7,7 @@
 #include "output/file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -21,6 +22,8 @@ static void add_destination(struct ih_destinations *d, const struct stat *st)
 }
 
 /* ---- formats and places ---- */
+
+enum { SHOWN_BYTES = 32 }; /* of an output and its layout */
 
 /* The format that the name of a file tells; NULL: none. */
 static const struct ih_output *output_of(const char *path)
@@ -50,9 +53,46 @@ static void join_next(struct ih_options *o, size_t i)
     memmove(&o->outputs[i + 1], &o->outputs[i + 2], (o->n_outputs - i - 1) * sizeof *o->outputs);
 }
 
+/* Refuses a file whose ending is that of another format. Any text may be .txt, and NDJSON .json. */
+static enum ih_status check_ending(const struct ih_data_output *data, struct ih_error *err)
+{
+    const char *const path = data->path ? data->path : "";
+    const struct ih_output *named = *ih_ending(path) ? output_of(path) : NULL;
+    const bool is_json = named == &ih_output_json && data->output == &ih_output_ndjson;
+    const bool is_text = named == &ih_output_text && data->output != &ih_output_html;
+    const bool has_ending = data->output != &ih_output_text &&
+                            data->output != &ih_output_check && data->output != &ih_output_print0;
+    if (!named || named == data->output || is_json || is_text)
+        return IH_OK;
+    return ih_error_set(err, IH_USAGE,
+                        "--%s: '%.100s' has the name of --%s; leave out --%s, or name it .%s",
+                        data->output->name, path, named->name, data->output->name,
+                        has_ending ? data->output->name : "txt");
+}
+
+/* "-o csv": the file would be text. */
+static enum ih_status check_not_format(const char *path, struct ih_error *err)
+{
+    for (const struct ih_output *const *out = ih_outputs; path && *out; out++)
+        if (strcasecmp((*out)->name, path) == 0)
+            return ih_error_set(err, IH_USAGE,
+                                "-o: needs the name of a file, not of a format; did you mean --%s?",
+                                (*out)->name);
+    return IH_OK;
+}
+
+/* "csv=stats" */
+static const char *shown_output(const struct ih_data_output *data, char *shown, size_t size)
+{
+    snprintf(shown, size, "%s%s%s", data->output->name, data->layout ? "=" : "",
+             data->layout ? data->layout : "");
+    return shown;
+}
+
 static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_error *err)
 {
     struct ih_data_output *data = &o->outputs[i];
+    char first[SHOWN_BYTES], second[SHOWN_BYTES];
     if (data->path && is_picture(data->path))
         return ih_error_set(err, IH_USAGE,
                             "-o: '%.100s' is the name of a picture; to draw one, use "
@@ -60,6 +100,8 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
                             data->path);
     if (!data->output && i + 1 < o->n_outputs && !data[1].has_place)
         join_next(o, i);
+    if (!data->output && check_not_format(data->path, err) != IH_OK)
+        return err->status;
     if (!data->output)
         data->output = data->path ? output_of(data->path) : &ih_output_text;
     if (!data->output)
@@ -67,15 +109,8 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
                             "-o: '%.100s' does not tell the format: name it .csv, .json, .ndjson, "
                             ".html or .txt, or write the format first, as in --csv -o FILE",
                             data->path);
-    /* A page of that name opens as text, and text of a page's name as a broken page. */
-    const struct ih_output *named =
-        data->path && *ih_ending(data->path) ? output_of(data->path) : NULL;
-    if (named && named != data->output &&
-        (named == &ih_output_html || data->output == &ih_output_html))
-        return ih_error_set(err, IH_USAGE,
-                            "--%s: '%.100s' has the name of --%s; leave out --%s, or name it .%s",
-                            data->output->name, data->path, named->name, data->output->name,
-                            data->output == &ih_output_text ? "txt" : data->output->name);
+    if (check_ending(data, err) != IH_OK)
+        return err->status;
     if (data->output->omits_total && o->only_total && !o->compares)
         return ih_error_set(err, IH_USAGE, "--%s: writes each image; leave --total-only out",
                             data->output->name);
@@ -84,7 +119,8 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
             return ih_error_set(err, IH_USAGE,
                                 "--%s and --%s: both go to standard output; give each its own "
                                 "-o FILE, after it",
-                                o->outputs[k].output->name, data->output->name);
+                                shown_output(&o->outputs[k], first, sizeof first),
+                                shown_output(data, second, sizeof second));
     return IH_OK;
 }
 
@@ -159,20 +195,21 @@ static enum ih_status check_input(const struct stat *st, const struct ih_destina
     return ih_check_not_output(&id, d->files, d->n_files, err);
 }
 
+/* *st: of the path; all zero: none */
 static enum ih_status check_path(const struct ih_options *o, const struct ih_destinations *d,
-                                 size_t i, struct ih_error *err)
+                                 size_t i, struct stat *st, struct ih_error *err)
 {
-    struct stat st;
+    *st = (struct stat){0};
     if (strcmp(o->paths[i], "-") == 0 && isatty(0))
         return ih_error_set(err, IH_USAGE,
                             "standard input is a terminal; write an image into it, as in "
                             "'imghist - <FILE' or 'PROGRAM | imghist -'");
-    if (!find_input(o->paths[i], &st))
+    if (!find_input(o->paths[i], st))
         return errno == ENOENT ? check_stray_value(o, i, err) : IH_OK;
-    enum ih_status status = check_input(&st, d, err);
+    enum ih_status status = check_input(st, d, err);
     if (status == IH_OK)
         status = check_stray_file(o, i, err);
-    if (status == IH_OK && o->chart_path && S_ISREG(st.st_mode))
+    if (status == IH_OK && o->chart_path && S_ISREG(st->st_mode))
         status = ih_charts_check_input(&o->chart, o->paths[i], err);
     return status;
 }
@@ -224,11 +261,44 @@ enum ih_status ih_destinations_separate(const struct ih_options *o, const char *
     return IH_OK;
 }
 
+/* ---- paths that are named twice ---- */
+
+struct named {
+    dev_t device;
+    ino_t inode;
+    size_t index; /* of options->paths */
+};
+
+static int compare_named(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    if (x->inode != y->inode)
+        return x->inode < y->inode ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Finds a file or folder that two paths name. n: of named. */
+static void find_twice(const struct ih_options *o, struct named *named, size_t n,
+                       struct ih_destinations *d)
+{
+    qsort(named, n, sizeof *named, compare_named);
+    for (size_t i = 1; i < n && !d->twice; i++)
+        if (named[i].device == named[i - 1].device && named[i].inode == named[i - 1].inode) {
+            d->once = o->paths[named[i - 1].index];
+            d->twice = o->paths[named[i].index];
+        }
+}
+
 enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_destinations *d,
                                      const char **subject, struct ih_error *err)
 {
     struct stat st;
     enum ih_status status = IH_OK;
+    size_t n_named = 0;
+    d->once = d->twice = NULL;
+    struct named *named = o->compares ? NULL : malloc(o->n_paths * sizeof *named);
     find_destinations(o, d);
     *subject = o->list_path;
     if (o->list_path && find_input(o->list_path, &st)) /* else opening it fails with the reason */
@@ -239,8 +309,13 @@ enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_desti
     }
     for (size_t i = 0; i < o->n_paths && status == IH_OK; i++) {
         *subject = o->paths[i];
-        status = check_path(o, d, i, err);
+        status = check_path(o, d, i, &st, err);
+        if (named && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+            named[n_named++] = (struct named){st.st_dev, st.st_ino, i};
     }
+    if (n_named > 1)
+        find_twice(o, named, n_named, d);
+    free(named);
     if (status != IH_OK)
         return status;
     *subject = NULL;

@@ -28,7 +28,10 @@
 /* Without --memory, images held in memory may take 1/MEMORY_PART of the machine's memory. */
 enum { MEMORY_PART = 4 };
 
-static const char usage_hint[] = "Try 'imghist --help'.\n";
+static void print_usage_hint(const struct ih_options *o)
+{
+    fprintf(stderr, "Try 'imghist --help%s'.\n", o->needs_rare ? "=all" : "");
+}
 
 /* ---- signals ---- */
 
@@ -355,7 +358,7 @@ static enum ih_exit run(const struct ih_options *o)
     } else {
         ih_print_error(subject, err.message);
         if (err.status == IH_USAGE)
-            fputs(usage_hint, stderr);
+            print_usage_hint(o);
         code = ih_exit_of(err.status);
     }
     watch_stop(&watch);
@@ -435,7 +438,7 @@ int main(int argc, char **argv)
         ih_options_parse(&options, argc, (const char *const *)argv, getenv("IMGHIST_DEVICE"), &err);
     if (status != IH_OK) {
         ih_print_error(NULL, err.message);
-        fputs(usage_hint, stderr);
+        print_usage_hint(&options);
         code = ih_exit_of(status);
     } else if (options.action == IH_ACTION_HELP) {
         code = print(options.helps_all ? ih_print_help_all : ih_print_help);

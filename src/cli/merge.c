@@ -75,6 +75,11 @@ enum ih_status ih_merge_records(struct ih_merge *m, const char *path, struct ih_
         status = ih_records_open(src, &records, err);
     if (status == IH_OK)
         status = ih_records_next(records, &result, err);
+    if (status == IH_OK && result && result->n_shards && !result->is_total &&
+        ih_records_is_document(records))
+        status = ih_error_set(err, IH_USAGE,
+                              "shards are merged from NDJSON: run each with --ndjson instead of "
+                              "--json");
     if (status == IH_OK && result && result->n_shards && !m->is_resumed) {
         struct ih_error missing;
         status = ih_shards_add(&m->shards, path, src, records, open != NULL, result, err);

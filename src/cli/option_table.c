@@ -20,9 +20,11 @@ static struct ih_data_output *add_output(struct ih_options *o, struct ih_error *
 static enum ih_status set_output(struct ih_options *o, const struct ih_option *option,
                                  const char *value, struct ih_error *err)
 {
-    /* The last of --csv=bins --csv=stats applies. */
     struct ih_data_output *data = o->n_outputs ? &o->outputs[o->n_outputs - 1] : NULL;
-    if (!data || data->has_place || strcmp(data->output->name, option->name) != 0)
+    const bool is_again = data && !data->has_place &&
+                          strcmp(data->output->name, option->name) == 0 &&
+                          strcmp(data->layout ? data->layout : "", value ? value : "") == 0;
+    if (!is_again)
         data = add_output(o, err);
     for (const struct ih_output *const *out = ih_outputs; data && *out; out++)
         if (strcmp((*out)->name, option->name) == 0)
@@ -394,6 +396,11 @@ static const struct ih_conflict resume_conflicts[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+static const struct ih_conflict check_conflicts[] = {
+    {NULL, "where", NULL, "it prints each bad file"},
+    {NULL, NULL, NULL, NULL},
+};
+
 /* ---- the table, in the order of --help ---- */
 
 enum {
@@ -457,7 +464,8 @@ const struct ih_option ih_option_table[] = {
     {ROW(OUTPUT, RUN, "thumbnails", "small pictures in the page of --html"), RARE,
      FIELD(makes_thumbnails)},
     {ROW(OUTPUT, RUN, "print0", "names, each with a NUL byte after it"), RARE, .set = set_output},
-    {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output},
+    {ROW(OUTPUT, RUN, "check", "a line for each bad file, and nothing else"), .set = set_output,
+     .conflicts = check_conflicts},
     {ROW(OUTPUT, BENCH | RUN, "output", "FILE for the format before -o, or of its name"),
      .letter = 'o', FILE_NAME("FILE"), .set = set_output_path},
     {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR")},

@@ -9,16 +9,16 @@
 
 #include "cli/options.h"
 
+#include "base/text.h"
 #include "bench/bench.h"
 #include "cli/destinations.h"
 #include "decode/decoder.h"
 
-#include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-enum { WORD_MAX = 31 }; /* letters of a long option, for suggestions */
+enum { WORD_MAX = 31 }; /* letters of an option with its value, for suggestions */
 
 static const struct ih_option *find_option(const char *name, size_t n)
 {
@@ -28,17 +28,27 @@ static const struct ih_option *find_option(const char *name, size_t n)
     return NULL;
 }
 
+#define FORMATS_HINT "--text, --csv, --json and --ndjson choose what is written"
+
 /* What other programs call it, or what looks right: as it is written, and what to do. */
 static const char *hint_of(const char *written)
 {
     static const char *const hints[][2] = {
+        {"--verbose=2", "there is one level: --verbose"},
+        {"--verbose=1", "there is one level: --verbose"},
+        {"--exclude", "imghist takes what is listed: 'find DIR ! -path PATTERN -type f | imghist "
+                      "--files-from=-'"},
+        {"--include", "imghist takes what is listed: 'find DIR -name PATTERN -type f | imghist "
+                      "--files-from=-'"},
+        {"--bins", "every histogram has 256 bins; --csv=bins or --csv=long writes them"},
+        {"--log", "did you mean --scale=log, for charts? Messages go to standard error: 2>FILE"},
+        {"--output-format", FORMATS_HINT},
         {"-r", "directories are walked without an option"},
         {"-R", "directories are walked without an option"},
         {"--recursive", "directories are walked without an option"},
         {"-V", "did you mean --version?"},
-        {"--format", "--text, --csv, --json and --ndjson choose what is written; the format of an "
-                     "image is found by its content"},
-        {"-f", "--text, --csv, --json and --ndjson choose what is written"},
+        {"--format", FORMATS_HINT "; the format of an image is found by its content"},
+        {"-f", FORMATS_HINT},
         {"--gpu", "did you mean --device=cuda?"},
         {"--cpu", "did you mean --device=cpu?"},
         {"-t", "did you mean -j, the number of threads?"},
@@ -145,6 +155,7 @@ static enum ih_status apply(struct ih_options *o, const struct ih_option *option
     o->values[option - ih_option_table] = value;
     if (status == IH_OK)
         return IH_OK;
+    o->needs_rare = option->is_rare;
     if (value)
         add_hint(option, value, &reason);
     return ih_error_set(err, status, "%s: %.200s", shown, reason.message);
@@ -152,57 +163,14 @@ static enum ih_status apply(struct ih_options *o, const struct ih_option *option
 
 /* ---- unknown options ---- */
 
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
-/*
- * How many letters to insert, remove, change or swap with their neighbour to get from a to b: the
- * optimal string alignment distance of Damerau and Levenshtein, computed row by row.
- *
- * a   n letters, at most WORD_MAX; b at most WORD_MAX
- */
-static unsigned edit_distance(const char *a, size_t n, const char *b)
-{
-    unsigned rows[3][WORD_MAX + 1] = {{0}};
-    const size_t m = strlen(b);
-    for (size_t i = 0; i <= n; i++) {
-        unsigned *row = rows[i % 3];
-        const unsigned *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-        row[0] = (unsigned)i;
-        for (size_t k = 1; k <= m; k++) {
-            if (i == 0) {
-                row[k] = (unsigned)k;
-                continue;
-            }
-            row[k] = least(least(row[k - 1], above[k]) + 1,
-                           above[k - 1] + (tolower((unsigned char)a[i - 1]) != b[k - 1]));
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-                row[k] = least(row[k], before[k - 2] + 1);
-        }
-    }
-    return rows[n % 3][m];
-}
-
-/* The option that the n letters of name may stand for: they are its beginning, or at most one edit
- * for every three letters away from it. NULL: none. */
+/* The option that the n letters of name may stand for; NULL: none. */
 static const char *nearest_option(const char *name, size_t n)
 {
     const char *best = NULL;
-    unsigned fewest = (unsigned)(n + 2) / 3;
-    if (n < 2 || n > WORD_MAX)
-        return NULL;
-    for (const struct ih_option *k = ih_option_table; k->name; k++) {
-        if (strlen(k->name) > WORD_MAX)
-            continue;
-        unsigned distance =
-            strncasecmp(k->name, name, n) == 0 ? 1 : edit_distance(name, n, k->name);
-        if (distance < fewest || (distance == fewest && !best)) {
-            fewest = distance;
+    unsigned fewest = UINT_MAX;
+    for (const struct ih_option *k = ih_option_table; k->name; k++)
+        if (ih_word_is_nearer(name, n, k->name, &fewest))
             best = k->name;
-        }
-    }
     return best;
 }
 
@@ -304,16 +272,19 @@ static bool is_given_as(const struct ih_options *o, const struct ih_option *opti
     return is_given(o, option) && (!value || (given && strcmp(given, value) == 0));
 }
 
-static enum ih_status check_conflicts(const struct ih_options *o, const struct ih_option *option,
+static enum ih_status check_conflicts(struct ih_options *o, const struct ih_option *option,
                                       struct ih_error *err)
 {
-    for (const struct ih_conflict *c = option->conflicts; c && c->other; c++)
-        if (is_given_as(o, option, c->value) &&
-            is_given_as(o, find_option(c->other, strlen(c->other)), c->other_value))
-            return ih_error_set(err, IH_USAGE, "--%s%s%s: cannot be used with --%s%s%s: %s",
-                                option->name, c->value ? "=" : "", c->value ? c->value : "",
-                                c->other, c->other_value ? "=" : "",
-                                c->other_value ? c->other_value : "", c->why);
+    for (const struct ih_conflict *c = option->conflicts; c && c->other; c++) {
+        const struct ih_option *other = find_option(c->other, strlen(c->other));
+        if (!is_given_as(o, option, c->value) || !is_given_as(o, other, c->other_value))
+            continue;
+        o->needs_rare = option->is_rare || other->is_rare;
+        return ih_error_set(err, IH_USAGE, "--%s%s%s: cannot be used with --%s%s%s: %s",
+                            option->name, c->value ? "=" : "", c->value ? c->value : "", c->other,
+                            c->other_value ? "=" : "", c->other_value ? c->other_value : "",
+                            c->why);
+    }
     return IH_OK;
 }
 
@@ -371,21 +342,41 @@ static enum ih_status check_diff(const struct ih_options *o, struct ih_error *er
     return IH_OK;
 }
 
+/* Refuses an option. */
+static enum ih_status refuse(struct ih_options *o, const char *name, const char *why,
+                             struct ih_error *err)
+{
+    o->needs_rare = find_option(name, strlen(name))->is_rare;
+    return ih_error_set(err, IH_USAGE, "--%s: %s", name, why);
+}
+
+/* The formats of all builds: result files may come from another. */
+static const char *const formats[] = {
+#define DECODER(name) #name,
+#define DECODER_MISSING(name, library) #name,
+#include "decode/decoders.def"
+#undef DECODER
+#undef DECODER_MISSING
+    "raw", NULL};
+
 /* --diff decides which fields --fail-if has. */
 static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *err)
 {
+    struct ih_field_set records = ih_record_fields;
+    records.formats = formats;
     const struct {
         const char *name;
         const struct ih_field_set *fields;
         struct ih_condition **condition;
-    } all[] = {{"where", &ih_record_fields, &o->where},
-               {"fail-if", o->compares ? &ih_comparison_fields : &ih_record_fields, &o->fail_if}};
+    } all[] = {{"where", &records, &o->where},
+               {"fail-if", o->compares ? &ih_comparison_fields : &records, &o->fail_if}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const char *text =
             o->values[find_option(all[i].name, strlen(all[i].name)) - ih_option_table];
         struct ih_error reason;
         if (text && ih_condition_parse(text, all[i].fields, all[i].condition, &reason) != IH_OK)
-            return ih_error_set(err, reason.status, "--%s: %s", all[i].name, reason.message);
+            return reason.status == IH_USAGE ? refuse(o, all[i].name, reason.message, err)
+                                             : ih_error_set(err, reason.status, "out of memory");
     }
     return IH_OK;
 }
@@ -399,37 +390,34 @@ static enum ih_status settle_resume(struct ih_options *o, struct ih_error *err)
             o->resume_path = o->outputs[i].path;
             n++;
         }
-    return !o->resumes || n == 1
-               ? IH_OK
-               : ih_error_set(err, IH_USAGE, "--resume: needs one -o FILE.ndjson to continue");
+    return !o->resumes || n == 1 ? IH_OK
+                                 : refuse(o, "resume", "needs one -o FILE.ndjson to continue", err);
 }
 
-static enum ih_status check_run(const struct ih_options *o, struct ih_error *err)
+static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
 {
     size_t n_stdin = o->list_path && strcmp(o->list_path, "-") == 0;
     for (size_t i = 0; i < o->n_paths; i++)
         n_stdin += strcmp(o->paths[i], "-") == 0;
     const bool has_stdin_image = n_stdin > (o->list_path && strcmp(o->list_path, "-") == 0);
     if (is_given(o, find_option("chart-format", 12)) && o->chart.format)
-        return ih_error_set(err, IH_USAGE,
-                            "--chart-format: is for a directory of charts; the name of a file "
-                            "tells its format");
-    if (o->chart.title && !o->chart_path) /* looks may be given without a chart, for an alias */
-        return ih_error_set(err, IH_USAGE, "--title: only for charts; add --chart=FILE");
-    if (o->chart.title && o->chart_path && !o->chart.format)
-        return ih_error_set(err, IH_USAGE,
-                            "--title: one title for many charts: name one file, as in "
-                            "--chart=FILE.png");
+        return refuse(o, "chart-format",
+                      "is for a directory of charts; the name of a file tells its format", err);
+    if (o->chart.title && !o->chart_path)
+        return refuse(o, "title", "only for charts; add --chart=FILE", err);
+    if (o->chart.title && !o->chart.format)
+        return refuse(o, "title",
+                      "one title for many charts: name one file, as in --chart=FILE.png", err);
     bool has_page = false;
     for (size_t i = 0; i < o->n_outputs; i++)
         has_page = has_page || o->outputs[i].output == &ih_output_html;
     if (o->makes_thumbnails && !has_page)
-        return ih_error_set(err, IH_USAGE,
-                            "--thumbnails: they are in the page of --html=FILE, which is not made");
+        return refuse(o, "thumbnails", "they are in the page of --html=FILE, which is not made",
+                      err);
     if (o->raw_width && !o->raw_channels)
-        return ih_error_set(err, IH_USAGE, "--size: only for --raw: other files tell their size");
+        return refuse(o, "size", "only for --raw: other files tell their size", err);
     if (o->stdin_name && !has_stdin_image)
-        return ih_error_set(err, IH_USAGE, "--name: names standard input, but - is no input");
+        return refuse(o, "name", "names standard input, but - is no input", err);
     if (n_stdin > 1)
         return ih_error_set(err, IH_USAGE, "standard input can be only one image or one list");
     if (o->n_paths == 0 && !o->list_path)

@@ -60,7 +60,8 @@ struct ih_options {
     bool charts_are_svg;           /* those of a directory */
     struct ih_chart_options chart; /* the look of charts */
     enum ih_color_when color;
-    bool helps_all; /* --help=all */
+    bool helps_all;  /* --help=all */
+    bool needs_rare; /* what is wrong is about an option that only --help=all shows */
     struct ih_device_options device;
     const struct ih_luma_weights *luma;
     uint8_t clip_low, clip_high;

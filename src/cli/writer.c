@@ -3,6 +3,8 @@
 #include "cli/writer.h"
 
 #include "base/clock.h"
+#include "base/path.h"
+#include "base/text.h"
 #include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
@@ -14,6 +16,7 @@
 #include "output/file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -73,12 +76,16 @@ struct ih_writer {
     bool is_holding;    /* progress is held */
     bool is_checking;   /* --check: its output replaces messages about inputs */
     bool has_members;   /* an archive's member has come */
+    bool has_listed_folder; /* a note was printed about one */
     uint64_t run;       /* hash of a complete run; 0: not complete */
     uint64_t n_records; /* written, without the total */
 
     /* --diff: total is of the first path, and other of the second. */
     struct ih_total other, *adds_to; /* total or other */
-    bool has_comparison;             /* it can be written */
+    unsigned side;                   /* of the input: 0 or 1 */
+    uint64_t n_left_out[2];          /* images of each that do not match --where */
+    uint64_t n_failed[2];
+    bool has_comparison; /* it can be written */
 
     _Atomic(struct ih_charts *) charts;
     struct sink sinks[IH_DATA_OUTPUTS_MAX]; /* options->n_outputs */
@@ -89,6 +96,7 @@ struct ih_writer {
     struct ih_ahead *ahead;   /* counts inputs for progress */
     uint64_t n_charts_failed; /* of images that were counted */
     uint64_t n_matched;       /* records for which --fail-if holds */
+    uint64_t n_above_depth;   /* images with samples that --depth cannot hold */
 };
 
 static bool take_result(void *writer, const char *path, const struct ih_result *result);
@@ -175,6 +183,34 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     return w;
 }
 
+static void print_note(struct ih_writer *w, const char *path, const char *text);
+
+/* What the command line does that may be a mistake. */
+static void print_opening_notes(struct ih_writer *w)
+{
+    const struct ih_options *o = w->options;
+    const struct ih_destinations *d = &w->destinations;
+    bool is_merged = o->with_total;
+    char once[IH_SHOWN_MAX], line[IH_MESSAGE_MAX];
+    for (size_t i = 0; i < o->n_outputs; i++) /* names are joined with cat */
+        is_merged = is_merged || o->outputs[i].output == &ih_output_ndjson ||
+                    o->outputs[i].output == &ih_output_print0;
+    if (o->n_shards && !is_merged)
+        print_note(w, NULL, "parts are merged from --ndjson, which is not written");
+    for (const struct ih_option *k = ih_option_table; k->name && !o->chart_path; k++)
+        if (k->group == IH_GROUP_CHART && ih_option_is_given(o, k->name)) {
+            snprintf(line, sizeof line, "--%s is for charts, and none is drawn", k->name);
+            print_note(w, NULL, line);
+            break;
+        }
+    if (!d->twice)
+        return;
+    ih_escape_short(once, sizeof once, d->once);
+    snprintf(line, sizeof line, "counts twice: it is the same as %.160s", once);
+    print_note(w, d->twice,
+               strcmp(d->once, d->twice) == 0 ? "is named twice, and counts twice" : line);
+}
+
 enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct ih_error *err)
 {
     const struct ih_options *o = w->options;
@@ -197,6 +233,7 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     open_progress(w);
     w->is_open = true;
     pthread_mutex_unlock(&w->lock);
+    print_opening_notes(w);
     return IH_OK;
 }
 
@@ -360,6 +397,18 @@ static void write_result(struct ih_writer *w, const struct ih_result *result)
     w->report.write_ns += ih_clock_ns() - started_ns;
 }
 
+/* path   NULL: of the whole run */
+static void print_note(struct ih_writer *w, const char *path, const char *text)
+{
+    char line[IH_MESSAGE_MAX + 8];
+    if (w->options->is_quiet || w->is_checking)
+        return;
+    snprintf(line, sizeof line, "note: %s", text);
+    hold(w);
+    ih_print_error(path, line);
+    release(w);
+}
+
 /* --diff: writes the comparison, unless a side has nothing to compare. */
 static void write_comparison(struct ih_writer *w)
 {
@@ -369,9 +418,20 @@ static void write_comparison(struct ih_writer *w)
     struct ih_field_value values[IH_N_COMPARISON_FIELDS];
     for (unsigned i = 0; i < 2; i++)
         if (sides[i]->sum.n_pixels == 0) {
-            ih_print_error(o->paths[i], "no pixels to compare");
+            if (sides[i]->n_images == 0 && w->n_left_out[i] > 0)
+                ih_print_error(o->paths[i], "no image of it matches --where");
+            else if (sides[i]->n_images > 0 || w->n_failed[i] == 0) /* else that was said */
+                ih_print_error(o->paths[i], "no pixels to compare");
             return;
         }
+    if (sides[0]->n_images > 1 || sides[1]->n_images > 1) {
+        char line[IH_MESSAGE_MAX];
+        snprintf(line, sizeof line,
+                 "totals are compared: %" PRIu64 " image%s against %" PRIu64 " image%s",
+                 sides[0]->n_images, sides[0]->n_images == 1 ? "" : "s", sides[1]->n_images,
+                 sides[1]->n_images == 1 ? "" : "s");
+        print_note(w, NULL, line);
+    }
     ih_totals_compare(sides[0], sides[1], &c);
     for (unsigned i = 0; i < 2; i++)
         c.sides[i].path =
@@ -395,26 +455,28 @@ static void write_comparison(struct ih_writer *w)
 static void print_notes(struct ih_writer *w, const char *path, const struct ih_result *result)
 {
     char line[IH_MESSAGE_MAX];
+    const bool is_verbose = w->options->is_verbose;
+    const uint32_t high = ih_option_is_given(w->options, "depth") ? result->sample_range.high : 0;
     const unsigned bits = result->sample_range.high ? 0 : ih_report_few_bits(result);
     const unsigned n_frames = result->info.n_frames;
-    const bool is_silent = w->options->is_quiet || w->is_checking;
     const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
-    if (has_more && (w->report.n_more_images++ == 0 || w->options->is_verbose) && !is_silent) {
-        snprintf(line, sizeof line, "note: %s", ih_warning_text(IH_WARNING_MORE_IMAGES));
-        if (n_frames > 1)
-            snprintf(line, sizeof line, "note: only the first of %u images was counted", n_frames);
-        hold(w);
-        ih_print_error(path, line);
-        release(w);
+    if (has_more && (w->report.n_more_images++ == 0 || is_verbose)) {
+        snprintf(line, sizeof line, "only the first of %u images was counted", n_frames);
+        print_note(w, path, n_frames > 1 ? line : ih_warning_text(IH_WARNING_MORE_IMAGES));
     }
-    if (bits && (w->report.n_few_values++ == 0 || w->options->is_verbose) && !is_silent) {
+    if (bits && (w->report.n_few_values++ == 0 || is_verbose)) {
         snprintf(line, sizeof line,
-                 "note: its 16-bit samples fill only the lowest bins, like %u-bit data that was "
-                 "not scaled (--depth=%u scales it)",
+                 "its 16-bit samples fill only the lowest bins, like %u-bit data that was not "
+                 "scaled (--depth=%u scales it)",
                  bits, bits);
-        hold(w);
-        ih_print_error(path, line);
-        release(w);
+        print_note(w, path, line);
+    }
+    if (high && result->info.extremes.end > high + 1 && (w->n_above_depth++ == 0 || is_verbose)) {
+        snprintf(line, sizeof line,
+                 "its samples go up to %" PRIu32 ", and those above %" PRIu32 " count as 255; "
+                 "--depth is too small",
+                 result->info.extremes.end - 1, high);
+        print_note(w, path, line);
     }
 }
 
@@ -459,6 +521,8 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
     } else if (!has_failed && w->options->is_verbose && result->info.warnings) {
         print_warnings(w, path, result->info.warnings & ~(unsigned)IH_WARNING_MORE_IMAGES);
     }
+    w->n_failed[w->side] += has_failed;
+    w->n_left_out[w->side] += !has_failed && !selected;
     if (!has_failed)
         print_notes(w, path, result);
     if ((w->options->with_total && selected) || result->is_total)
@@ -543,14 +607,29 @@ void ih_writer_complete(struct ih_writer *w, uint64_t run)
         give_up(w, IH_EXIT_USAGE, NULL, reason.message);
 }
 
+/* A list that "find" wrote has folders beside their files, which then count twice. */
+static void note_listed_folder(struct ih_writer *w, const char *path)
+{
+    struct stat st;
+    bool is_named = w->has_listed_folder || !w->options->list_path ||
+                    ih_path_stat(path, &st, 0) != 0 || !S_ISDIR(st.st_mode); /* an archive */
+    for (size_t i = 0; i < w->options->n_paths && !is_named; i++)
+        is_named = strcmp(w->options->paths[i], path) == 0;
+    if (is_named)
+        return;
+    w->has_listed_folder = true;
+    print_note(w, path, "is a directory in the list: all its files are counted");
+}
+
 bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result)
 {
     struct ih_writer *w = writer;
     const char *path = input->path ? input->path : "";
     const char *subject;
     struct ih_result shown;
+    w->side = w->options->compares && input->source > 0;
+    w->adds_to = w->side ? &w->other : &w->total;
     struct ih_error reason;
-    w->adds_to = w->options->compares && input->source > 0 ? &w->other : &w->total;
     if (input->is_member && !w->has_members)
         expect_many(w);
     if (!ih_merge_skips(input, result) &&
@@ -560,6 +639,8 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
         ih_name_options(&shown.error);
         result = &shown;
     }
+    if (input->folder == IH_FOLDER_ENDS)
+        note_listed_folder(w, path);
     if (ih_merge_take(&w->merge, input, result, &subject, &reason) != IH_OK)
         give_up(w, ih_exit_of(reason.status), subject, reason.message);
     return true;
@@ -645,7 +726,15 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_report_print_full(&w->report, stderr);
     else if (!w->options->is_quiet && !w->is_checking)
         ih_report_print(&w->report, stderr);
-    if (w->report.n_failed || w->n_charts_failed || (w->options->compares && !w->has_comparison))
+    const struct ih_options *o = w->options;
+    if (w->charts && o->where && !o->compares && w->report.n_charts == 0 && w->report.n_done > 0)
+        print_note(w, NULL, "no record matches --where; no chart written");
+    /* A part of a run may have none. */
+    const bool has_none = w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards;
+    if (has_none && (w->options->is_verbose || w->options->is_quiet || w->is_checking))
+        ih_print_error(NULL, "no images found");
+    if (has_none || w->report.n_failed || w->n_charts_failed ||
+        (w->options->compares && !w->has_comparison))
         return IH_EXIT_FAILED;
     return w->n_matched ? IH_EXIT_MATCHED : IH_EXIT_OK;
 }

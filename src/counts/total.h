@@ -25,6 +25,7 @@ struct ih_measurement {
     uint64_t mask_hash;                                      /* 0: any */
     bool has_range;                                          /* false: any range */
     struct ih_sample_range range;
+    bool has_results; /* false: what it has is asked for, for messages */
 };
 
 #define IH_MEASUREMENT_ANY ((struct ih_measurement){.alpha = IH_ALPHA_EITHER})

@@ -132,6 +132,7 @@ const struct ih_decoder ih_decoder_png = {
     .name = "png",
     .title = "PNG, every colour type, depth and interlacing",
     .version = version,
+    .ends_exactly = true,
     .prepare = PREPARE,
     .probe = probe,
     .open = open_png,

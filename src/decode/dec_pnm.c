@@ -11,7 +11,7 @@
  *   before binary samples is refused: documents and programs disagree on where the samples begin.
  * - The last plain number may end with the file. So a file of which only digits of its last number
  *   are missing is not recognised as cut.
- * - Anything after the first image is ignored: further images, or an editor's newline.
+ * - Anything after the image is left unread: further images, or an editor's newline.
  * - A PAM of an unknown tuple type is read by its depth, except CMYK, which would pass for RGBA.
  *
  * stb_image reads P5 and P6 too, and was rejected: it ignores the maxval, returns 16-bit samples in
@@ -445,6 +445,7 @@ const struct ih_decoder ih_decoder_pnm = {
     .name = "pnm",
     .title = "PBM, PGM, PPM and PAM, plain and binary, every maxval to 65535",
     .version = version,
+    .ends_exactly = true,
     .probe = probe,
     .open = open_pnm,
     .read = read_pnm,

@@ -157,6 +157,7 @@ const struct ih_decoder ih_decoder_qoi = {
     .name = "qoi",
     .title = "QOI, with and without alpha",
     .version = version,
+    .ends_exactly = true,
     .probe = probe,
     .open = open_qoi,
     .read = read_qoi,

@@ -24,6 +24,12 @@ static const char *version(void)
 static enum ih_status open_raw(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
+    const uint8_t *bytes;
+    size_t n;
+    if (ih_source_peek(src, 1, &bytes, &n, err) != IH_OK)
+        return err->status;
+    if (n == 0)
+        return ih_error_set(err, IH_CORRUPT, "the file is empty: it has no samples");
     struct raw_state *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");

@@ -191,7 +191,7 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
             d->remote = options->remote; /* never for raw samples: there is nothing to decode */
     }
     if (options->takes_frames && !d->decoder->next)
-        ih_source_split(src);
+        d->is_sequence = ih_decode_split(src);
     d->info.format = d->decoder->name;
     enum ih_status status = d->remote
                                 ? d->remote->open(d->remote, index, src, options, &d->info, err)
@@ -203,6 +203,14 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
     if (status != IH_OK)
         ih_decode_close(d);
     return status;
+}
+
+bool ih_decode_split(struct ih_source *src)
+{
+    uint64_t ignored;
+    const bool is_sequence = !ih_source_size(src, &ignored);
+    ih_source_split(src);
+    return is_sequence;
 }
 
 enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
@@ -282,33 +290,46 @@ enum ih_status ih_decode_read_planes(struct ih_decode *d, uint8_t *buffer, size_
     return status;
 }
 
-/* The same without consuming: *n_rest, the bytes of the rest of a PNG. */
-static const struct ih_decoder *find_following(struct ih_source *src, size_t *n_rest)
+/* Bytes of white space or NUL between images that are accepted. */
+enum { PADDING_BYTES_MAX = 64 * 1024 };
+
+static bool is_padding(uint8_t byte)
+{
+    return byte == 0 || byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
+enum ih_status ih_decode_following(struct ih_source *src, const struct ih_decoder *before,
+                                   bool is_sequence, const struct ih_decoder **next,
+                                   struct ih_error *err)
 {
     static const uint8_t iend[12] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
     const uint8_t *head;
-    size_t size;
-    struct ih_error err;
-    *n_rest = 0;
-    if (ih_source_peek(src, sizeof iend + IH_PROBE_BYTES, &head, &size, &err) != IH_OK)
-        return NULL;
-    if (size >= sizeof iend && memcmp(head, iend, sizeof iend) == 0)
-        *n_rest = sizeof iend;
-    const struct ih_decoder *next = ih_decoders[find(head + *n_rest, size - *n_rest)];
-    return next && next->lacks_signature ? NULL : next;
-}
-
-const struct ih_decoder *ih_decode_following(struct ih_source *src)
-{
-    size_t n_rest;
-    const struct ih_decoder *next = find_following(src, &n_rest);
-    if (next)
-        ih_source_consume(src, n_rest);
-    return next;
+    size_t size, n_rest;
+    *next = NULL;
+    for (unsigned n_padding = 0;; n_padding++) {
+        enum ih_status status =
+            ih_source_peek(src, sizeof iend + IH_PROBE_BYTES, &head, &size, err);
+        if (status != IH_OK || size == 0)
+            return status;
+        n_rest = size >= sizeof iend && memcmp(head, iend, sizeof iend) == 0 ? sizeof iend : 0;
+        const struct ih_decoder *found = ih_decoders[find(head + n_rest, size - n_rest)];
+        if (found && !found->lacks_signature)
+            *next = found;
+        if (!*next && n_rest == 0 && (!is_padding(*head) || n_padding == PADDING_BYTES_MAX))
+            break;
+        ih_source_consume(src, *next || n_rest ? n_rest : 1);
+        if (*next)
+            return IH_OK;
+    }
+    if (!is_sequence && !before->ends_exactly)
+        return IH_OK;
+    return ih_error_set(err, IH_CORRUPT,
+                        "what follows the image before is not an image of a known format");
 }
 
 bool ih_decode_has_next(struct ih_decode *d)
 {
+    const struct ih_decoder *next;
     const uint8_t *ignored_bytes;
     size_t n;
     struct ih_error ignored;
@@ -316,7 +337,7 @@ bool ih_decode_has_next(struct ih_decode *d)
         return false;
     if (d->decoder == &ih_decoder_raw)
         return ih_source_peek(d->src, 1, &ignored_bytes, &n, &ignored) == IH_OK && n > 0;
-    return find_following(d->src, &n) != NULL;
+    return ih_decode_following(d->src, d->decoder, false, &next, &ignored) == IH_OK && next;
 }
 
 enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_options *options,
@@ -327,11 +348,12 @@ enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_option
     *has_next = false;
     if (!d->remote && !d->decoder->next) {
         struct ih_source *const src = d->src;
-        *has_next = ih_decode_following(src) != NULL;
-        if (!*has_next)
-            return IH_OK;
+        const struct ih_decoder *next;
+        status = ih_decode_following(src, d->decoder, d->is_sequence, &next, err);
+        *has_next = next != NULL;
+        if (!next)
+            return status;
         ih_decode_close(d);
-        ih_source_split(src);
         return ih_decode_open(d, src, options, err);
     }
     d->src->time = (struct ih_time_limit){.limit_s = options->timeout_s};

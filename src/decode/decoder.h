@@ -78,6 +78,7 @@ struct ih_decoder {
      * of security bugs. */
     bool is_isolated;
     bool lacks_signature; /* its probe accepts some files of other kinds */
+    bool ends_exactly;    /* no file has other data after the image */
 
     /* Loads what the format's library would otherwise load on first use; may be NULL. A decoder
      * process calls it before it gives up the right to open files. After a failure it decodes
@@ -214,6 +215,7 @@ struct ih_decode {
     struct ih_image_info info;
     uint64_t n_pixels_read;
     uint64_t max_pixels;
+    bool is_sequence; /* of ih_decode_split */
 };
 
 /*
@@ -268,9 +270,23 @@ bool ih_decode_has_next(struct ih_decode *decode);
 enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_options *options,
                               bool *has_next, struct ih_error *err);
 
-/* The decoder of the image at the start of the unread bytes, one with a signature; NULL: none.
- * Consumes the rest of a PNG before it. */
-const struct ih_decoder *ih_decode_following(struct ih_source *src);
+/* Makes the unread bytes an image that others may follow. Returns whether all that follows must be
+ * images, because the input is a pipe or has given an image already. */
+bool ih_decode_split(struct ih_source *src);
+
+/*
+ * Finds the image that follows in src, of a format with a signature. Consumes what is before it:
+ * the rest of a PNG, and padding with white space or NUL bytes.
+ *
+ * before        the decoder of the image before
+ * is_sequence   of ih_decode_split
+ * *next         its decoder; NULL: no image follows
+ *
+ * Returns IH_OK; IH_CORRUPT if other bytes follow where only an image may; or IH_IO.
+ */
+enum ih_status ih_decode_following(struct ih_source *src, const struct ih_decoder *before,
+                                   bool is_sequence, const struct ih_decoder **next,
+                                   struct ih_error *err);
 
 void ih_decode_close(struct ih_decode *d);
 

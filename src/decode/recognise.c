@@ -37,6 +37,7 @@ struct signature {
 #define SCIENCE "its values have no fixed range; export an 8-bit image first"
 #define VIDEO "extract frames first, for example with 'ffmpeg -i IN OUT%04d.png'"
 #define RECORDS "extract it from its archive, and name it itself on the command line"
+#define COMPARISON "a comparison is no input; name the images or result files that it compares"
 #define WEB "it is text, perhaps an error page saved in place of an image; download the image again"
 
 static const struct signature signatures[] = {
@@ -81,6 +82,7 @@ static const struct signature signatures[] = {
     {"KTX", TEXTURE, ONE(0, "\xABKTX 11\xBB\r\n\x1A\n")},
     {"KTX2", TEXTURE, ONE(0, "\xABKTX 20\xBB\r\n\x1A\n")},
     {"a result file here", RECORDS, ONE(0, "{\"schema\":\"imghist/")},
+    {"a file of --diff", COMPARISON, ONE(0, "{\"schema\":\"imghist-diff/")},
     {"PDF", PAGES, ONE(0, "%PDF-")},
     {"DjVu", "it has pages; draw them first, for example with 'ddjvu -format=tiff IN OUT.tif'",
      ONE(0, "AT&TFORM")},

@@ -158,21 +158,23 @@ static enum ih_status send_image(struct server *s, const struct ih_decoder *deco
  * after a failure to open that. */
 static enum ih_status go_on(struct server *s, const struct ih_decoder *decoder,
                             const struct ih_decode_options *options, struct ih_image_info *info,
-                            void **state, bool *has_next, struct ih_error *err)
+                            void **state, bool *is_sequence, bool *has_next, struct ih_error *err)
 {
+    const struct ih_decoder *following;
     *has_next = false;
     if (decoder->next)
         return decoder->next(*state, info, has_next, err);
-    const struct ih_decoder *following = ih_decode_following(&s->src);
+    const enum ih_status status =
+        ih_decode_following(&s->src, decoder, *is_sequence, &following, err);
     *has_next = following == decoder;
     if (following != decoder) {
         info->warnings |= following ? IH_WARNING_MORE_IMAGES : 0;
-        return IH_OK;
+        return status;
     }
     decoder->close(*state);
     *state = NULL;
     *info = (struct ih_image_info){.format = NULL};
-    ih_source_split(&s->src);
+    *is_sequence = ih_decode_split(&s->src);
     return decoder->open(&s->src, options, info, state, err);
 }
 
@@ -182,9 +184,9 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
                              struct ih_error *err)
 {
     void *state = NULL;
-    bool has_next = true;
+    bool has_next = true, is_sequence = false;
     if (options->takes_frames && !decoder->next)
-        ih_source_split(&s->src);
+        is_sequence = ih_decode_split(&s->src);
     enum ih_status status = decoder->open(&s->src, options, info, &state, err);
     while (status == IH_OK && has_next) {
         status = send_image(s, decoder, state, info, err);
@@ -192,7 +194,7 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
             break;
         struct ih_wire_reply done = {.kind = IH_WIRE_DONE, .n = 1, .info = *info};
         ih_sandbox_allow_seconds(0, IH_DECODER_PROCESS_CPU_SECONDS_MAX);
-        status = go_on(s, decoder, options, info, &state, &has_next, err);
+        status = go_on(s, decoder, options, info, &state, &is_sequence, &has_next, err);
         done.info.format = NULL;
         if (status != IH_OK || has_next)
             send_reply(&done);

@@ -1,5 +1,9 @@
 #include "output/condition.h"
 
+#include "base/text.h"
+
+#include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,13 +88,13 @@ static enum ih_status advance(struct parser *p)
         p->n += n_after > 0 ? n_after + 1 : 0;
         if (n_before + n_after == 0 || n_before > 20 || n_after > 20)
             return fail(p, "not a number");
-        p->n += p->at[p->n] == '%';
+        const size_t n_blanks = strspn(p->at + p->n, " \t\n");
+        p->n += p->at[p->n + n_blanks] == '%' ? n_blanks + 1 : 0;
     } else if (strchr("<>=!()", c)) {
         p->kind = WORD_SIGN;
         p->n = c != '(' && c != ')' && p->at[1] == '=' ? 2 : 1;
     } else {
         return fail(p, strchr("&|", c) ? "write and, or, not"
-                       : c == '%'      ? "write a percentage without a blank, as in 5%"
                                        : "not a field, number, quoted text or operator");
     }
     return IH_OK;
@@ -116,11 +120,12 @@ static enum ih_status add_node(struct parser *p, struct node node, unsigned *ind
 }
 
 /* Decimal digits with an optional point, in every locale. */
-static double number_of(const char *digits, size_t n)
+static double number_of(const char *digits)
 {
     double value = 0, unit = 1;
     const bool is_negative = *digits == '-';
     bool is_fraction = false;
+    const size_t n = is_negative + strspn(digits + is_negative, "0123456789.");
     for (size_t i = is_negative; i < n; i++) {
         if (digits[i] == '.') {
             is_fraction = true;
@@ -140,14 +145,20 @@ static enum ih_status parse_field(struct parser *p, struct operand *out)
             return advance(p);
         }
     char what[IH_MESSAGE_MAX];
-    for (unsigned i = 0; i < IH_N_COMPARISON_FIELDS && p->fields == &ih_record_fields; i++)
+    for (unsigned i = 0; i < IH_N_COMPARISON_FIELDS && p->fields->types == ih_field_types; i++)
         if (is_word(p, ih_comparison_fields.types[i].name)) {
             snprintf(what, sizeof what,
                      "'%.*s' compares two inputs: use it with --diff and --fail-if", (int)p->n,
                      p->at);
             return fail(p, what);
         }
-    snprintf(what, sizeof what, "no field '%.*s'; %s", p->n > 40 ? 40 : (int)p->n, p->at,
+    const char *nearest = NULL;
+    unsigned fewest = UINT_MAX;
+    for (unsigned i = 0; i < p->fields->n; i++)
+        if (ih_word_is_nearer(p->at, p->n, p->fields->types[i].name, &fewest))
+            nearest = p->fields->types[i].name;
+    snprintf(what, sizeof what, "no field '%.*s'; %s%s%s%s", p->n > 40 ? 40 : (int)p->n, p->at,
+             nearest ? "did you mean " : "", nearest ? nearest : "", nearest ? "? " : "",
              p->fields->which);
     return fail(p, what);
 }
@@ -160,7 +171,7 @@ static enum ih_status parse_operand(struct parser *p, struct operand *out)
     case WORD_NUMBER:
         out->kind = IH_KIND_REAL;
         out->is_percentage = p->at[p->n - 1] == '%';
-        out->number = number_of(p->at, p->n - out->is_percentage);
+        out->number = number_of(p->at);
         return advance(p);
     case WORD_TEXT:
         out->kind = IH_KIND_TEXT;
@@ -191,16 +202,75 @@ static enum ih_status parse_sign(struct parser *p, enum comparison *out)
                        : "a comparison such as > is missing; quote the whole condition");
 }
 
-static enum ih_status check_operands(const struct parser *p, const struct operand *o)
+/* The texts that a field may have, NULL at the end. NULL: any. */
+static const char *const *texts_of(const struct parser *p, unsigned field)
 {
-    if ((o[0].kind == IH_KIND_TEXT) != (o[1].kind == IH_KIND_TEXT))
+    static const char *const statuses[] = {"ok", "error", NULL};
+    if (p->fields->types != ih_field_types)
+        return NULL;
+    return field == IH_FIELD_status   ? statuses
+           : field == IH_FIELD_format ? p->fields->formats
+                                      : NULL;
+}
+
+/* Refuses a text that the field never has, and writes it in lower case, as the field's are. */
+static enum ih_status check_text(const struct parser *p, const struct operand *field, char *text)
+{
+    const char *const *const texts = texts_of(p, field->field);
+    char what[IH_MESSAGE_MAX];
+    for (char *c = text; texts && *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    for (size_t i = 0; texts && texts[i]; i++)
+        if (strcmp(texts[i], text) == 0)
+            return IH_OK;
+    if (!texts)
+        return IH_OK;
+    int n = snprintf(what, sizeof what, "%s is never '%.20s', but one of",
+                     p->fields->types[field->field].name, text);
+    for (size_t i = 0; texts[i] && n < IH_MESSAGE_MAX; i++)
+        n += snprintf(what + n, sizeof what - (size_t)n, "%s %s", i ? "," : "", texts[i]);
+    return fail(p, what);
+}
+
+/* Refuses a number that the field's share cannot have, or that is meant as a share of a count. */
+static enum ih_status check_number(const struct parser *p, const struct operand *field,
+                                   const struct operand *number)
+{
+    const struct ih_field_type *const type = &p->fields->types[field->field];
+    const double n = number->number;
+    char what[IH_MESSAGE_MAX];
+    if (number->is_percentage && !type->has_share)
+        return fail(p, "the field has no percentage");
+    if (number->is_percentage && (n > 100 || n < 0))
+        return fail(p, "a percentage goes from 0 to 100");
+    if (number->is_percentage || !type->has_share)
+        return IH_OK;
+    if (type->kind == IH_KIND_INTEGER && n > 0 && n < 1) {
+        snprintf(what, sizeof what, "%s counts pixels; write %g%% for a share of them", type->name,
+                 100 * n);
+        return fail(p, what);
+    }
+    if (type->kind == IH_KIND_INTEGER || (n >= 0 && n <= 1))
+        return IH_OK;
+    snprintf(what, sizeof what, "%s goes from 0 to 1; write a percentage, as in 5%%", type->name);
+    return fail(p, what);
+}
+
+static enum ih_status check_operands(const struct parser *p, enum comparison comparison,
+                                     const struct operand *o)
+{
+    const unsigned field = !o[0].is_field; /* its index, if there is only one */
+    const bool is_text = o[0].kind == IH_KIND_TEXT;
+    if (is_text != (o[1].kind == IH_KIND_TEXT))
         return fail(p, "a number is compared with a text");
     if (!o[0].is_field && !o[1].is_field)
         return fail(p, "the comparison has no field");
-    for (unsigned i = 0; i < 2; i++)
-        if (o[i].is_percentage && !p->fields->types[o[!i].field].has_share)
-            return fail(p, "the field has no percentage");
-    return IH_OK;
+    if (o[0].is_field && o[1].is_field)
+        return is_text ? fail(p, "two fields of text are compared; quote a text") : IH_OK;
+    if (!is_text)
+        return check_number(p, &o[field], &o[!field]);
+    return comparison == EQUAL || comparison == NOT_EQUAL ? check_text(p, &o[field], o[!field].text)
+                                                          : IH_OK;
 }
 
 static enum ih_status parse_comparison(struct parser *p, unsigned *index)
@@ -215,7 +285,7 @@ static enum ih_status parse_comparison(struct parser *p, unsigned *index)
     if (status == IH_OK) {
         struct parser whole = *p; /* the error is about the whole comparison */
         whole.at = start;
-        status = check_operands(&whole, node.operands);
+        status = check_operands(&whole, node.comparison, node.operands);
     }
     if (status == IH_OK)
         return add_node(p, node, index);

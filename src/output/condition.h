@@ -8,10 +8,11 @@
  *   operand     = field | number [ "%" ] | text in single or double quotes
  *
  * The fields are those of fields.h: of records, or of a comparison. Numbers are compared with
- * numbers and texts, byte by byte, with texts. A percentage is compared with a field that has a
- * share: blown_any > 5% compares pixels with 5 % of the image's. A comparison with a value that the
- * record lacks is neither true nor false: it makes "and", "or" and "not" unknown unless the other
- * side decides, as in SQL.
+ * numbers and texts, byte by byte, with texts; a format in any case. A percentage is compared with
+ * a field that has a share: blown_any > 5% compares pixels with 5 % of the image's. A comparison
+ * that can never hold, such as that of a share with 5, is a mistake. A comparison with a value that
+ * the record lacks is neither true nor false: it makes "and", "or" and "not" unknown unless the
+ * other side decides, as in SQL.
  */
 #ifndef IH_OUTPUT_CONDITION_H
 #define IH_OUTPUT_CONDITION_H
@@ -23,7 +24,7 @@ struct ih_condition;
 /*
  * Parses text, which the condition does not keep.
  *
- * fields   static; those that the text may name
+ * fields   those that the text may name; its types are static
  *
  * Returns IH_OK with *condition, owned by the caller; IH_USAGE with the column and what is wrong
  * there; or IH_MEMORY.

@@ -9,7 +9,8 @@ const struct ih_field_type ih_field_types[IH_N_FIELDS] = {
 };
 
 const struct ih_field_set ih_record_fields = {
-    ih_field_types, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted"};
+    ih_field_types, IH_N_FIELDS, "fields are the columns of --csv=images, and texts are quoted",
+    NULL};
 
 static const struct ih_field_type comparison_types[IH_N_COMPARISON_FIELDS] = {
     [IH_COMPARISON_ks] = {"ks", IH_KIND_REAL, true},
@@ -17,7 +18,7 @@ static const struct ih_field_type comparison_types[IH_N_COMPARISON_FIELDS] = {
 };
 
 const struct ih_field_set ih_comparison_fields = {comparison_types, IH_N_COMPARISON_FIELDS,
-                                                  "fields of a comparison are ks and emd"};
+                                                  "fields of a comparison are ks and emd", NULL};
 
 static void set_text(struct ih_field_value *value, const char *text)
 {

@@ -67,6 +67,9 @@ struct ih_field_set {
     const struct ih_field_type *types;
     unsigned n;
     const char *which; /* what they are, for messages */
+
+    /* Texts that the field "format" may have, NULL at the end. NULL: any. */
+    const char *const *formats;
 };
 
 extern const struct ih_field_set ih_record_fields, ih_comparison_fields;

@@ -65,6 +65,11 @@ void ih_records_close(struct ih_records *r)
     free(r);
 }
 
+bool ih_records_is_document(const struct ih_records *r)
+{
+    return r->is_document;
+}
+
 bool ih_records_offset(const struct ih_records *r, uint64_t *offset)
 {
     *offset = r->n_read - (r->n - r->start);

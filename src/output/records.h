@@ -38,6 +38,9 @@ enum ih_status ih_records_next(struct ih_records *records, const struct ih_resul
 /* *offset: of the byte after the last line that was read. False: that line has no line feed. */
 bool ih_records_offset(const struct ih_records *records, uint64_t *offset);
 
+/* Whether the records that were read are of a JSON document (--json), not of lines. */
+bool ih_records_is_document(const struct ih_records *records);
+
 /* Where a reader is in a file of lines. All zero: at its start. */
 struct ih_records_place {
     uint64_t offset_bytes, line;

@@ -148,7 +148,8 @@ enum ih_status ih_shards_check(const struct ih_shards *s, struct ih_error *err)
     for (unsigned i = 0; i < s->n; i++)
         if (!s->shards[i].path)
             return ih_error_set(err, IH_USAGE,
-                                "shard %u/%u is missing: name the result files of all shards",
+                                "shard %u/%u is missing: name the result file of each shard; files "
+                                "that were joined are not read",
                                 i + 1, s->n);
     return IH_OK;
 }
@@ -174,7 +175,7 @@ static enum ih_status read_next(struct ih_shards *s, struct shard *shard,
                             "file is cut short",
                             number, s->n);
     if (r->n_shards != s->n || r->shard != number)
-        return ih_error_set(err, IH_CORRUPT, "a record of another shard than %u/%u", number, s->n);
+        return ih_error_set(err, IH_CORRUPT, "holds records of several shards: name each file");
     if (r->run && s->run && r->run != s->run)
         return ih_error_set(err, IH_USAGE,
                             "shard %u/%u is of another run: its inputs or options differ", number,
@@ -197,7 +198,9 @@ static enum ih_status find_next(struct ih_shards *s, struct shard *shard, struct
     const enum ih_status status =
         ih_records_peek(records, &shard->place, shard->position, &is_end, err);
     if (status == IH_OK && shard->is_done && !is_end)
-        return ih_error_set(err, IH_CORRUPT, "a record after the last of its shard");
+        return ih_error_set(err, IH_CORRUPT,
+                            "has records after the last of its shard: if it holds several files, "
+                            "name each of them");
     return status;
 }
 

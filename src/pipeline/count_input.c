@@ -97,8 +97,12 @@ static enum ih_status count_selected(const struct ih_pipeline_options *options,
     const struct ih_mask *used = select->one_mask ? select->one_mask : select->mask ? mask : NULL;
     enum ih_status status =
         ih_selection_start(&selection, &decode->info, select->region, used, &result->error);
-    return status == IH_OK ? count_bands(options, &selection, thumbnail, decode, lane, result)
-                           : status;
+    if (status == IH_OK)
+        status = count_bands(options, &selection, thumbnail, decode, lane, result);
+    if (status == IH_OK && selection.n_kept == 0)
+        status = ih_error_set(&result->error, IH_LIMIT, "the mask selects no pixel of the %s",
+                              select->region ? "region" : "image");
+    return status;
 }
 
 /* Loads the mask of an input if each has its own. It comes before the image, which may wait for

@@ -71,8 +71,12 @@ static enum ih_status load(struct ih_mask *mask, struct ih_source *src,
     mask->width = d.info.width;
     mask->height = d.info.height;
     if (d.info.n_channels != 1)
-        status = ih_error_set(err, IH_UNSUPPORTED, "it is not gray, but has %u channels",
+        status = ih_error_set(err, IH_UNSUPPORTED,
+                              "it is not gray, but has %u channels; convert it to gray",
                               d.info.n_channels);
+    else if (strcmp(d.info.format, "jpeg") == 0) /* of noise around edges, few pixels are 0 */
+        status =
+            ih_error_set(err, IH_UNSUPPORTED, "JPEG does not keep its zeros; save the mask as PNG");
     else if (d.info.source_depth > 8)
         status = ih_error_set(err, IH_UNSUPPORTED, "it has %u bits a sample; masks have 8 or fewer",
                               d.info.source_depth);
@@ -196,5 +200,6 @@ size_t ih_selection_keep(struct ih_selection *s, uint8_t *pixels, size_t n_pixel
         to = keep_run(s, &run, from, to, n_channels);
         from += run.n * n_channels;
     }
+    s->n_kept += (uint64_t)(to - pixels) / n_channels;
     return (size_t)(to - pixels) / n_channels;
 }

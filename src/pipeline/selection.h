@@ -48,11 +48,12 @@ enum ih_status ih_mask_find(struct ih_mask *mask, const char *folder, const char
 
 void ih_mask_release(struct ih_mask *mask, struct ih_budget *budget);
 
-/* The pixels of one image that are counted. Fields are private. */
+/* The pixels of one image that are counted. Callers read n_kept: how many so far. */
 struct ih_selection {
     struct ih_pixel_order_walk walk;
     struct ih_rectangle region;
     const struct ih_mask *mask; /* borrowed; NULL: none */
+    uint64_t n_kept;
 };
 
 /* region, mask: NULL: none. Returns IH_OK, or IH_LIMIT if they do not fit the image. */

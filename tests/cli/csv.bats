@@ -161,7 +161,9 @@ END
 }
 
 @test "csv: one header, without images and with many" {
-  expect --files-from=/dev/null --csv=stats <<<"$STATS"
+  imghist --files-from=/dev/null --csv=stats
+  assert_fails 1 "no images found"
+  assert_output "$STATS"
   four
   "$IMGHIST" four.pgm four.pgm four.pgm --csv | grep -c ^file, | grep -qx 1
 }
@@ -223,15 +225,25 @@ file,width,channel,sum
 END
   head -c 1000000 /dev/zero | "$IMGHIST" - --csv=long --raw=1 >out.csv
   [ "$(counts out.csv gray)" = 0,1000000 ]
-  imghist_ok /dev/null --csv=stats --raw=1
 }
 
-@test "csv: --raw of an empty file has no statistics" {
+@test "csv: --raw of an empty file is a failure: the program before the pipe has failed" {
   : >nothing
-  expect nothing --csv=stats --raw=1 <<END
+  mkdir walked
+  : >walked/nothing
+  for input in nothing walked /dev/null -; do
+    run --separate-stderr "$IMGHIST" $input --csv=stats --raw=3 </dev/null
+    assert_fails 1 "the file is empty: it has no samples"
+  done
+}
+
+@test "csv: an image without visible pixels has no statistics" {
+  pam clear.pam 1 1 2 '\x10\x00'
+  expect clear.pam --csv=stats --alpha=skip-transparent <<END
 $STATS
-nothing,0,0,gray,0,0,,,,,,,,,,,,,0,0
-nothing,0,0,luma,0,0,,,,,,,,,,,,,0,0
+clear.pam,1,1,gray,0,0,,,,,,,,,,,,,0,0
+clear.pam,1,1,alpha,0,0,,,,,,,,,,,,,0,0
+clear.pam,1,1,luma,0,0,,,,,,,,,,,,,0,0
 END
 }
 

@@ -88,7 +88,7 @@ END
     assert_fails 2 "$second.ndjson: counted with samples reduced by round("
   done
   imghist depth.ndjson --ndjson --depth=10
-  assert_fails 2 "counted with samples reduced by round((v-0)*255/4095), the others by round((v-0)*255/1023)"
+  assert_fails 2 "counted with samples reduced by round((v-0)*255/4095); this run asks for round((v-0)*255/1023)"
   imghist_ok depth.ndjson --ndjson --depth=12
   for rule in 'round((v-0)*255/0)' 'round((v-0)*255/65536)' 'round((v-1)*255/65535)' 'round((v-00)*255/4095)' \
     'round((v-0)*255/4095) ' 'other'; do

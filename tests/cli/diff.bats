@@ -70,7 +70,7 @@ B  b.pgm  1 image, 0.0 megapixels
   assert_output_has '"file_b64":"6S5wZ20="'
   "$IMGHIST" --diff a.pgm b.pgm --json -o d.json
   imghist d.json
-  assert_fails 1 "not an image"
+  assert_refused 1 "d.json: cannot decode: a file of --diff is not supported: a comparison is no input"
 }
 
 @test "diff: distances of random images are those of exact fractions" {
@@ -205,7 +205,8 @@ B  b.pgm  1 image, 0.0 megapixels
   imghist_ok --diff old new --where 'width == 1' --csv -o where.csv
   diff <(counts chosen.csv) <(counts where.csv)
   imghist --diff old new --where 'width == 2' -o none.csv
-  assert_fails 1 "imghist: old: no pixels to compare"
+  assert_refused 1 "imghist: old: no image of it matches --where"
+  [ "${#stderr_lines[@]}" -eq 1 ]
   [ ! -e none.csv ]
 }
 
@@ -220,7 +221,8 @@ B  b.pgm  1 image, 0.0 megapixels
   mkdir empty
   for side in empty gone.png old/broken.png; do
     imghist --diff old "$side" -o none.csv --chart=none.png
-    assert_fails 1 "imghist: $side: no pixels to compare"
+    assert_refused 1 "imghist: $side: "
+    refute_stderr_has "no pixels"
     [ ! -e none.csv ] && [ ! -e none.png ] || fail "$side"
   done
   pam clear.pam 1 1 4 '\x01\x02\x03\x00'
@@ -267,4 +269,19 @@ B  b.pgm  1 image, 0.0 megapixels
   while read -r word; do
     grep -qE "(^|[^a-z0-9_])$word($|[^a-z0-9_])" page || fail "no $word"
   done <words
+}
+
+@test "diff: a note says that totals of several images are compared" {
+  folders
+  dot one.pgm
+  imghist_ok --diff old one.pgm --csv
+  [ "$stderr" = "imghist: note: totals are compared: 18 images against 1 image" ] || fail "no note"
+  "$IMGHIST" old --total-only --ndjson -o old.ndjson
+  imghist_ok --diff one.pgm old.ndjson --csv
+  [ "$stderr" = "imghist: note: totals are compared: 1 image against 18 images" ] || fail "no note about a total"
+  imghist_ok --diff old one.pgm --csv -q
+  assert_no_stderr
+  imghist --diff gone.jpg one.pgm
+  assert_refused 1 "imghist: gone.jpg: cannot open: No such file or directory"
+  refute_stderr_has "no pixels"
 }

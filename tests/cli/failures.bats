@@ -263,7 +263,7 @@ scans() {
   run --separate-stderr sh -c '"$IMGHIST" - --csv=stats </dev/null >/dev/null'
   assert_fails 1 "imghist: -: cannot decode: the file is empty"
   run --separate-stderr sh -c '"$IMGHIST" --files-from=- --csv=stats -o /dev/null </dev/null'
-  assert_status 0
+  assert_refused 1 "imghist: no images found"
 }
 
 @test "failures: -o at a directory or below a file" {

@@ -269,6 +269,49 @@ open("loop.tif", "wb").write(b)'
   assert_fails 1 "loop.tif#2: damaged TIFF: the list of its pages"
 }
 
+@test "frames: what follows an image and is none is a failure, except padding and what a file may end with" {
+  dot a.pgm
+  printf 'P2\n1 1\n9\n5\n' >b.pgm
+  printf 'X5\n1 1\n255\n\x07' >bad
+  cp "$SAMPLES/palette.png" c.png
+  cp "$SAMPLES/scene.jpg" d.jpg
+  for set in 'a.pgm a.pgm bad a.pgm' 'c.png c.png bad c.png' 'd.jpg d.jpg bad d.jpg' 'a.pgm b.pgm bad'; do
+    # shellcheck disable=SC2086 # words
+    cat $set >joined
+    for how in '' --isolate; do
+      # shellcheck disable=SC2086 # words
+      imghist joined --frames --csv=images $how
+      assert_fails 1 "joined#3: what follows the image before is not an image of a known format"
+      [ "$(cut -d, -f1,2 <<<"$output" | paste -sd' ')" = "file,status joined#1,ok joined#2,ok joined#3,error" ] || fail "$set $how"
+      run --separate-stderr sh -c 'cat joined | "$IMGHIST" - --frames --csv=images "$@"' sh $how
+      assert_fails 1 "imghist: -#3: what follows"
+    done
+  done
+  { cat a.pgm; printf X; } >tail.pgm # formats that end with their last byte
+  { cat c.png; printf X; } >tail.png
+  for file in tail.pgm tail.png; do
+    imghist $file --frames --csv=images
+    assert_fails 1 "$file#2: what follows"
+    imghist_ok $file --csv=images
+  done
+  { cat d.jpg; printf 'a trailer'; } >tail.jpg # cameras write some
+  imghist_ok tail.jpg --frames --csv=images
+  assert_no_stderr
+  run --separate-stderr sh -c 'cat tail.jpg | "$IMGHIST" - --frames --csv=images'
+  assert_fails 1 "-#2: what follows"
+  { cat a.pgm; echo; cat b.pgm; printf ' \r\n\t'; cat a.pgm; printf '\0\0'; cat c.png; echo; cat c.png; printf '\0\n'; } >joined
+  for how in '' --isolate; do
+    # shellcheck disable=SC2086 # words
+    run --separate-stderr sh -c 'cat joined | "$IMGHIST" - --frames --csv=images "$@"' sh $how
+    assert_status 0
+  done
+  "$IMGHIST" joined --frames --csv=images >out
+  [ "$(wc -l <out)" -eq 6 ]
+  { cat a.pgm; head -c 70000 /dev/zero; cat a.pgm; } >joined
+  imghist joined --frames --csv=images
+  assert_fails 1 "joined#2: what follows"
+}
+
 @test "frames: many images of several inputs keep their order" {
   needs python3
   python3 -c '

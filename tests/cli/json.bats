@@ -98,11 +98,11 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
 }
 
 @test "json: an image without pixels has null" {
-  : >nothing
-  "$IMGHIST" nothing --raw=3 --json >out.json
+  pam clear.pam 1 1 4 '\x10\x20\x30\x00'
+  "$IMGHIST" clear.pam --alpha=skip-transparent --json >out.json
   valid out.json
   grep -q '"mean_luma":null,"mean_luminance":null' out.json
-  [ "$(grep -o '"median":null' out.json | wc -l)" -eq 4 ]
+  [ "$(grep -o '"median":null' out.json | wc -l)" -eq 5 ]
 }
 
 @test "json: other parsers read the document" {
@@ -119,10 +119,10 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
   mixed
   for j in 1 2 8; do
     for format in --json --ndjson; do
-      imghist "${mixed[@]}" $format -j $j -o out.json
+      imghist "${mixed[@]}" $format -j $j -o out.${format#--}
       assert_fails 1 "3 of 6 inputs failed"
-      [ "$(files out.json | paste -sd' ')" = "${mixed[*]}" ] || fail "$format -j $j: $(files out.json)"
-      [ "$(grep -o '"status":"[a-z]*"' out.json | cut -d'"' -f4 | paste -sd' ')" = \
+      [ "$(files out.${format#--} | paste -sd' ')" = "${mixed[*]}" ] || fail "$format -j $j: $(files out.${format#--})"
+      [ "$(grep -o '"status":"[a-z]*"' out.${format#--} | cut -d'"' -f4 | paste -sd' ')" = \
         "ok error error ok error ok" ] || fail "$format -j $j"
     done
   done
@@ -130,13 +130,13 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
 
 @test "json: a line of --ndjson is the same object as in --json" {
   mixed
-  imghist "${mixed[@]}" --ndjson -o lines.json
+  imghist "${mixed[@]}" --ndjson -o lines.ndjson
   assert_status 1
-  [ "$(wc -l <lines.json)" -eq 6 ]
-  [ "$(grep -c '^{"schema":"imghist/2","version":"[0-9.]*","file":.*}$' lines.json)" -eq 6 ]
-  valid_lines lines.json
+  [ "$(wc -l <lines.ndjson)" -eq 6 ]
+  [ "$(grep -c '^{"schema":"imghist/2","version":"[0-9.]*","file":.*}$' lines.ndjson)" -eq 6 ]
+  valid_lines lines.ndjson
   imghist "${mixed[@]}" --json -o out.json
-  sed -e '1d;$d' -e 's/,$//' out.json | diff - lines.json
+  sed -e '1d;$d' -e 's/,$//' out.json | diff - lines.ndjson
 }
 
 @test "json: an error has the message of standard error" {
@@ -151,10 +151,11 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
 }
 
 @test "json: no images" {
-  imghist_ok --files-from=/dev/null --json
+  imghist --files-from=/dev/null --json
+  assert_fails 1 "no images found"
   assert_output '{"schema":"imghist/2","images":[]}'
-  imghist_ok --files-from=/dev/null --ndjson
-  assert_output ""
+  imghist --files-from=/dev/null --ndjson
+  assert_refused 1 "no images found"
   mkdir d
   echo text >d/readme # files that a directory walk skips have no record
   imghist d --ndjson

@@ -125,9 +125,18 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   [[ $output == *"imghist: list: is not a list of files"* ]]
 }
 
-@test "lists: an empty list has no images and is not an error" {
-  "$IMGHIST" --csv=stats --files-from=/dev/null >out
-  [ "$(wc -l <out)" -eq 1 ]
+@test "lists: a list without images is an error, as a folder without images is" {
+  printf '\n\n' >blank
+  for list in /dev/null blank; do
+    for arguments in --csv=stats --check "--text -q" "--ndjson -v" --total-only; do
+      # shellcheck disable=SC2086 # words
+      imghist --files-from=$list $arguments
+      assert_fails 1 "imghist: no images found"
+    done
+  done
+  imghist --files-from=/dev/null --csv=stats
+  [ "${#lines[@]}" -eq 1 ]
+  imghist_ok --files-from=/dev/null --shard=1/2 --csv=stats # the other part may have some
 }
 
 @test "lists: standard input cannot be both the list and an image; only one list is read" {
@@ -164,5 +173,25 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
     imghist $option=list --csv -o list
     assert_fails 2 "list: is both an input and the output file"
     [ "$(cat list)" = "$SAMPLES/palette.png" ]
+  done
+}
+
+@test "lists: a note says that a folder in the list counts with all its files" {
+  mkdir d/e
+  cp a.pgm d/e
+  rm d/text
+  find d | sort >list
+  run --separate-stderr "$IMGHIST" --csv=stats --files-from=list
+  [ "$status" -eq 0 ]
+  [ "$stderr" = "imghist: d: note: is a directory in the list: all its files are counted" ]
+  tr '\n' '\0' <list >list0
+  run --separate-stderr "$IMGHIST" --csv=stats --files0-from=list0
+  [ "$stderr" = "imghist: d: note: is a directory in the list: all its files are counted" ]
+  find d -type f >list
+  for arguments in --files-from=list "d --files-from=list" "--check --files0-from=list0" "-q --files0-from=list0"; do
+    # shellcheck disable=SC2086 # words
+    run --separate-stderr "$IMGHIST" $arguments
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
   done
 }

@@ -188,10 +188,10 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
   imghist both --csv -o out.csv
   assert_refused 2 "shard 2/2 is missing"
   imghist both part.2 --csv -o out.csv
-  assert_refused 1 "both: a record after the last of its shard"
+  assert_refused 1 "both: has records after the last of its shard: if it holds several files, name each of them"
   sed '2s/"shard":"2.2"/"shard":"1\/2"/' part.2 >mixed
   imghist part.1 mixed --csv -o out.csv
-  assert_refused 1 "mixed: a record of another shard than 2/2"
+  assert_refused 1 "mixed: holds records of several shards: name each file"
   "$IMGHIST" 1.pgm --ndjson >plain
   cat plain part.1 >among
   imghist among --csv -o out.csv

@@ -33,7 +33,7 @@ mistake() {
   n=$((n + 1))
   [ "$status" -eq "$1" ] || fail "$3: expected exit status $1"
   [[ $stderr == "imghist: "* ]] || fail "$3: no message"
-  said=$(grep -vE "^(Try 'imghist --help'\.|imghist: [0-9]+ of [0-9]+ inputs failed)$" <<<"$stderr")
+  said=$(grep -vE "^(Try 'imghist --help(=all)?'\.|imghist: [0-9]+ of [0-9]+ inputs failed)$" <<<"$stderr")
   [ "$(wc -l <<<"$said")" -eq 1 ] || fail "$3: not one line"
   [[ $said == *"$2"* ]] || fail "$3: expected: $2"
 }
@@ -62,11 +62,20 @@ mistakes() {
 2 | did you mean -j, the number of threads? | ./imghist a.pgm -t 4
 2 | directories are walked without an option | ./imghist -r photos
 2 | --csv, --json and --ndjson choose what is written | ./imghist a.pgm --format=csv
+2 | --ndjson choose what is written; the format of an image is found by its content | ./imghist a.pgm --format csv
+2 | --ndjson choose what is written | ./imghist a.pgm --output-format=csv
+2 | find DIR ! -path PATTERN | ./imghist --exclude='*.png' photos
+2 | find DIR -name PATTERN | ./imghist --include='*.png' photos
+2 | every histogram has 256 bins | ./imghist a.pgm --bins=16
+2 | did you mean --scale=log | ./imghist a.pgm --log
+2 | directories are walked without an option | ./imghist --recursive photos
+2 | did you mean --threads? | ./imghist a.pgm --jobs=4
+2 | there is one level | ./imghist a.pgm --verbose=2
 2 | inputs need no option | ./imghist -i a.pgm
 1 | an option begins with - or -- | ./imghist –csv
 1 | an option begins with - or -- | ./imghist —json
 END
-  [ $n -eq 17 ]
+  [ $n -eq 26 ]
   [ ! -e =all.csv ] && [ ! -e utput ]
 }
 
@@ -99,12 +108,21 @@ END
 2 | none of auto, cpu, cuda, cuda:N | ./imghist a.pgm --device=tpu
 2 | IMGHIST_DEVICE: 'tpu' is none of | IMGHIST_DEVICE=tpu ./imghist a.pgm
 2 | fields are the columns of --csv=images | ./imghist a.pgm --where 'brightness > 5'
+2 | did you mean mean_luma? | ./imghist a.pgm --where 'mean_lum > 5'
+2 | did you mean blown_any? | ./imghist a.pgm --where 'blownany > 5%'
+2 | status is never 'failed', but one of ok, error | ./imghist a.pgm --where "status == 'failed'"
+2 | format is never 'jpg', but one of png, jpeg, | ./imghist a.pgm --where "format == 'JPG'"
+2 | quote a text | ./imghist a.pgm --where 'status == error'
+2 | a percentage goes from 0 to 100 | ./imghist a.pgm --where 'blown_any > 150%'
+2 | goes from 0 to 1; write a percentage, as in 5% | ./imghist a.pgm --fail-if 'blown_any_share > 5'
+2 | write 5% for a share | ./imghist a.pgm --where 'blown_any > 0.05'
+2 | goes from 0 to 1 | ./imghist --diff a.pgm b.pgm --fail-if 'ks > 5'
 2 | texts are quoted | ./imghist a.pgm --where 'format == jpeg'
 2 | write == to compare | ./imghist a.pgm --where 'width = 5'
 2 | write and, or, not | ./imghist a.pgm --where 'width > 5 && height > 5'
 2 | quote the whole condition | ./imghist a.pgm --where width '>' 40
 END
-  [ $n -eq 31 ]
+  [ $n -eq 40 ]
 }
 
 @test "mistakes: inputs" {
@@ -126,6 +144,16 @@ END
 1 | pdftoppm | ./imghist scan.pdf
 1 | not from CSV | ./imghist stats.csv --html=r.html
 1 | the file is empty | ./imghist -
+1 | the file is empty: it has no samples | ./imghist --raw=3 -
+1 | no images found | ./imghist --files-from=/dev/null
+1 | no images found | find empty -type f PIPE ./imghist --check --files-from=-
+1 | a comparison is no input; name the images | ./imghist --diff a.pgm b.pgm --json -o d.json; ./imghist d.json --csv
+1 | cannot open | ./imghist --diff missing.jpg a.pgm
+1 | no image of it matches --where | ./imghist --diff a.pgm b.pgm --where 'width > 5'
+1 | the mask selects no pixel | printf 'P5 1 1 255 \0' >black.pgm; ./imghist a.pgm --mask=black.pgm --fail-if 'mean_luma > 5'
+1 | convert it to gray | ./imghist a.pgm --mask="$SAMPLES/palette.png"
+1 | #2: what follows the image before is not an image | cat a.pgm notes.txt PIPE ./imghist - --frames --csv -o frames.csv
+2 | with clip limits 0,255; this run asks for 5,250 | ./imghist a.pgm --ndjson -o t.ndjson; ./imghist t.ndjson --clip=5,250
 1 | missing.pgm: cannot open | ./imghist --files-from=list
 1 | the list cannot be opened | ./imghist --files-from=missing
 1 | --files0-from | ./imghist --files-from=binary
@@ -139,7 +167,7 @@ END
 2 | names standard input, but - is no input | ./imghist --name=x a.pgm
 2 | only one image or one list | ./imghist - --files-from=-
 END
-  [ $n -eq 29 ]
+  [ $n -eq 39 ]
 }
 
 @test "mistakes: outputs" {
@@ -154,6 +182,14 @@ END
 1 | No space left on device | ./imghist a.pgm --csv >/dev/full
 2 | give each its own -o FILE | ./imghist a.pgm --csv --json
 2 | give each its own -o FILE | ./imghist a.pgm --csv -o x --json -o x
+2 | --csv=stats and --csv=images: both go to standard output | ./imghist a.pgm --csv=stats --csv=images
+2 | did you mean --csv? | ./imghist a.pgm --output=csv
+2 | did you mean --json? | ./imghist a.pgm -o json
+2 | --csv: 'a.json' has the name of --json; leave out --csv, or name it .csv | ./imghist a.pgm --csv=stats -o a.json
+2 | --json: 'a.csv' has the name of --csv | ./imghist a.pgm --json -o a.csv
+2 | --check: 'a.csv' has the name of --csv; leave out --check, or name it .txt | ./imghist a.pgm --check -o a.csv
+2 | --html: 'a.txt' has the name of --text | ./imghist a.pgm --html=a.txt
+2 | --check: cannot be used with --where | ./imghist photos --check --where 'width > 1'
 2 | name a directory, or add --total | ./imghist a.pgm b.pgm --chart=c.png
 2 | .gif is not supported; .png .svg | ./imghist a.pgm --chart=c.gif
 2 | both an input and the output | ./imghist a.pgm --csv >>a.pgm
@@ -171,14 +207,25 @@ END
 2 | --thumbnails: they are in the page of --html=FILE, which is not made | ./imghist a.pgm --thumbnails --json
 2 | --thumbnails: takes no value | ./imghist a.pgm --thumbnails=200 --html=r.html
 2 | --title: only for charts; add --chart=FILE | ./imghist a.pgm --title=A --html=r.html
-2 | write a percentage without a blank, as in 5% | ./imghist a.pgm --where 'blown_any > 5 %'
 END
-  [ $n -eq 28 ]
+  [ $n -eq 35 ]
   [ ! -e new.html ] && [ ! -e new.csv ]
   imghist_ok a.pgm --ndjson -o all.json # text in each of these
   imghist_ok a.pgm --csv -o all.txt
   imghist_ok a.pgm -o page.htm
   grep -q '<html' page.htm
+  [ ! -e csv ] && [ ! -e json ] && [ ! -e a.json ] && [ ! -e a.csv ]
+}
+
+@test "mistakes: the last line names the help that shows the option" {
+  imghist a.pgm --timeout=1m
+  [ "${stderr_lines[-1]}" = "Try 'imghist --help=all'." ] || fail "a rare option"
+  imghist a.pgm --title=Summer
+  [ "${stderr_lines[-1]}" = "Try 'imghist --help=all'." ] || fail "a rare option without a use"
+  imghist a.pgm --jpeg=gpu --frames
+  [ "${stderr_lines[-1]}" = "Try 'imghist --help=all'." ] || fail "a rare option beside another"
+  imghist a.pgm --clip=250,5
+  [ "${stderr_lines[-1]}" = "Try 'imghist --help'." ] || fail "another option"
 }
 
 @test "mistakes: no permission" {

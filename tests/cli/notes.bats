@@ -147,9 +147,87 @@ END
     imghist_ok $file.pgm --csv=stats
     assert_no_stderr
   done
-  imghist_ok a.pgm a.pgm full.pgm --csv=stats
+  cp a.pgm b.pgm
+  imghist_ok a.pgm b.pgm full.pgm --csv=stats
   assert_stderr_has "imghist: 2 inputs have 16-bit samples in few bins"
   [ "$(grep -c note: <<<"$stderr")" -eq 1 ]
-  imghist_ok a.pgm a.pgm --csv=stats -v
+  imghist_ok a.pgm b.pgm --csv=stats -v
   [ "$(grep -c note: <<<"$stderr")" -eq 2 ]
+}
+
+@test "notes: data of more bits than --depth" {
+  gray16 a.pgm 4095 1024 1023 0
+  cp a.pgm b.pgm
+  imghist_ok a.pgm b.pgm --csv=stats --depth=10
+  [ "$stderr" = "imghist: a.pgm: note: its samples go up to 4095, and those above 1023 count as 255; --depth is too small" ] ||
+    fail "no note"
+  imghist_ok a.pgm b.pgm --csv=stats --depth=10 -v
+  [ "$(grep -c 'is too small$' <<<"$stderr")" -eq 2 ] || fail "-v names each"
+  for arguments in --depth=12 "--range=0,1023" "--depth=10 -q"; do
+    # shellcheck disable=SC2086 # words
+    imghist_ok a.pgm --csv=stats $arguments
+    assert_no_stderr
+  done
+  gray16 c.pgm 1023 4
+  imghist_ok c.pgm --csv=stats --depth=10
+  assert_no_stderr
+}
+
+@test "notes: a file or folder that is named twice" {
+  dot a.pgm
+  mkdir d
+  dot d/a.pgm
+  dot b.pgm
+  ln b.pgm c.pgm
+  ln -s d e
+  while IFS='|' read -r arguments expected; do
+    # shellcheck disable=SC2086 # words
+    imghist_ok $arguments --csv=stats
+    [ "$stderr" = "${expected:+imghist: $expected}" ] || fail "$arguments"
+  done <<'END'
+a.pgm b.pgm a.pgm a.pgm|a.pgm: note: is named twice, and counts twice
+d a.pgm d|d: note: is named twice, and counts twice
+d a.pgm ./d/|./d/: note: counts twice: it is the same as d
+b.pgm c.pgm|c.pgm: note: counts twice: it is the same as b.pgm
+e d|d: note: counts twice: it is the same as e
+a.pgm d b.pgm|
+a.pgm a.pgm -q|
+END
+  imghist_ok --diff a.pgm a.pgm --csv # shows that nothing differs
+  assert_no_stderr
+}
+
+@test "notes: a condition that no record matches leaves no chart" {
+  mkdir d
+  dot d/a.pgm
+  dot d/b.pgm
+  for arguments in "--total-only --chart=c.png" "--total --chart=c.png --csv -o c.csv" "--chart=charts"; do
+    # shellcheck disable=SC2086 # words
+    imghist_ok d --where 'width > 5' $arguments
+    [ "$stderr" = "imghist: note: no record matches --where; no chart written" ] || fail "$arguments"
+    [ ! -e c.png ] || fail "$arguments: a chart"
+    # shellcheck disable=SC2086 # words
+    imghist_ok d --where 'width > 5' -q $arguments
+    assert_no_stderr
+  done
+  imghist_ok d --where 'width > 5' --csv=stats
+  assert_no_stderr
+}
+
+@test "notes: parts of a run whose outputs do not merge" {
+  dot a.pgm
+  dot b.pgm
+  for arguments in --csv --json "--text --json -o x.json"; do
+    # shellcheck disable=SC2086 # words
+    imghist_ok a.pgm b.pgm --shard=1/2 $arguments
+    [ "$stderr" = "imghist: note: parts are merged from --ndjson, which is not written" ] || fail "$arguments"
+  done
+  for arguments in --ndjson "--csv -o x.csv --ndjson -o x.ndjson" "--json --total-only" --check --print0 "--csv -q"; do
+    # shellcheck disable=SC2086 # words
+    imghist_ok a.pgm b.pgm --shard=1/2 $arguments
+    assert_no_stderr
+  done
+  for part in 1 2; do imghist_ok a.pgm b.pgm --shard=$part/2 --json -q -o $part.json; done
+  imghist 1.json 2.json --csv
+  assert_refused 2 "1.json: shards are merged from NDJSON: run each with --ndjson instead of --json"
 }

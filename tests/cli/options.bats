@@ -442,6 +442,7 @@ END
   counts=$output
   imghist_ok --theme=light --scale=log --chart-size=400x300 a.pgm --csv
   assert_output "$counts"
+  [ "$stderr" = "imghist: note: --chart-size is for charts, and none is drawn" ]
 }
 
 @test "options: --help and --version apply anywhere, and the rest is not read" {
@@ -459,7 +460,7 @@ END
 
 @test "options: the last of several applies" {
   dot a.pgm
-  imghist_ok a.pgm --csv=bins --csv=stats --clip=0,1 --clip=0,255
+  imghist_ok a.pgm --csv=stats --csv=stats --clip=0,1 --clip=0,255
   [ "${#lines[@]}" -eq 3 ]
   for arguments in "--total --total-only" "--total-only"; do
     # shellcheck disable=SC2086 # the arguments are words

@@ -57,8 +57,13 @@ END
   cmp a.json b.json
   imghist_ok a.pgm -o c.csv --csv=stats # the format may come after its -o
   "$IMGHIST" a.pgm --csv=stats | cmp - c.csv
-  imghist_ok a.pgm --json -o d.csv # what is named applies
-  cmp a.json d.csv
+  imghist_ok a.pgm --json -o d.txt --csv -o d # any text
+  cmp a.json d.txt
+  cmp a.csv d
+  imghist_ok a.pgm --csv -o d.csv -o e.csv --csv=stats -o f.csv
+  cmp a.csv d.csv
+  cmp a.csv e.csv
+  cmp c.csv f.csv
   imghist_ok a.pgm --chart=c.png -o e.csv
   cmp a.csv e.csv
   is_png c.png

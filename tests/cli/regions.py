@@ -274,8 +274,12 @@ def main():
         pathlib.Path("masks", name).write_bytes(png(mask[:, :, None], name == "big.bmp"))
         images[name] = (big, mask)
     for extra in ([], ["--isolate"]):
-        for record in run("--mask=masks", "images", *extra):
+        for record in run("--mask=masks", "images", *extra, code=1):
             pixels, mask = images[pathlib.Path(record["file"]).name]
+            if not mask.any():
+                assert record["error"] == "the mask selects no pixel of the image", record
+                n_compared += 1
+                continue
             assert record["mask"] == "masks" and "region" not in record
             compare(record, pixels[mask != 0], ("mask", record["file"], extra))
             n_compared += 1
@@ -288,6 +292,10 @@ def main():
                 assert record["status"] == "error" and "does not lie in the image of 1 x" in record["error"], record
                 continue
             pixels, mask = pixels[:, columns], mask[:, columns]
+            if not mask.any():
+                assert record["error"] == "the mask selects no pixel of the region", record
+                n_compared += 1
+                continue
             visible = pixels[..., -1] != 0 if pixels.shape[2] in (2, 4) else True
             compare(record, pixels[(mask != 0) & visible], ("both", record["file"], extra))
             n_compared += 1

@@ -207,11 +207,13 @@ region.ndjson with region
 mask.ndjson with mask
 END
   imghist plain.ndjson --luma=bt601
-  assert_refused 2 "plain.ndjson: counted with luma weights bt709, the others with bt601"
+  assert_refused 2 "plain.ndjson: counted with luma weights bt709; this run asks for bt601"
   imghist plain.ndjson --clip=1,254
-  assert_refused 2 "plain.ndjson: counted with clip limits 0,255, the others with 1,254"
+  assert_refused 2 "plain.ndjson: counted with clip limits 0,255; this run asks for 1,254"
   imghist plain.ndjson --alpha=skip-transparent
-  assert_refused 2 "plain.ndjson: counted with alpha count, the others with skip-transparent"
+  assert_refused 2 "plain.ndjson: counted with alpha count; this run asks for skip-transparent"
+  imghist plain.ndjson luma.ndjson
+  assert_fails 2 "luma.ndjson: counted with luma weights bt601; the others have bt709"
   imghist_ok luma.ndjson --luma=bt601 --csv
   sed 's/round(v.255.max)/floor(v\/257)/' plain.ndjson >reduced.ndjson
   imghist reduced.ndjson --csv -o out.csv

@@ -113,7 +113,7 @@ resumed() {
   dot a.pgm
   dot b.pgm
   "$IMGHIST" a.pgm --ndjson -o plain.ndjson
-  "$IMGHIST" a.pgm --json -o document.ndjson
+  "$IMGHIST" a.pgm --json >document.ndjson
   "$IMGHIST" b.pgm --resume -o others.ndjson
   "$IMGHIST" a.pgm --resume --luma=bt601 -o luma.ndjson
   "$IMGHIST" a.pgm --resume --shard=1/2 -o shard.ndjson

@@ -3,6 +3,13 @@
 
 #include "output/condition.h"
 
+/* Those of records, with fewer formats. */
+static const char *const formats[] = {"jpeg", "png", "gif", NULL};
+static const struct ih_field_set fields = {ih_field_types, IH_N_FIELDS,
+                                           "fields are the columns of --csv=images, and texts are "
+                                           "quoted",
+                                           formats};
+
 /* 10 gray pixels: 1 of value 0, 5 of 100, 4 of 255. */
 static void make_result(struct ih_result *r)
 {
@@ -27,7 +34,7 @@ static bool holds(const char *text, const struct ih_result *r)
     struct ih_condition *condition = NULL;
     struct ih_error err = {0};
     struct ih_field_value values[IH_N_FIELDS];
-    if (ih_condition_parse(text, &ih_record_fields, &condition, &err) != IH_OK)
+    if (ih_condition_parse(text, &fields, &condition, &err) != IH_OK)
         fail_msg("%s: %s", text, err.message);
     ih_fields_compute(r, values);
     const bool result = ih_condition_holds(condition, values);
@@ -62,11 +69,14 @@ TEST(comparisons)
                    "format == 'jpeg'", "format == \"jpeg\"", "file == 'a b.jpg'", "file > 'a'",
                    "status == 'ok'", "status != 'error'", "blown_any == 4", "blown_all == 4",
                    "blown_any == 40%", "blown_any_share == 0.4", "blown_any_share == 40%",
-                   "crushed_any == 10%", "crushed_all >= 10%"));
+                   "crushed_any == 10%", "crushed_all >= 10%", "blown_any == 40 %",
+                   "40\t%== blown_any", "blown_any <= 100% and blown_any >= 0%", "blown_any == 4.0",
+                   "format == 'JPEG'", "'Jpeg' == format", "status == 'OK'", "format != 'png'",
+                   "format > 'abc'", "error != 'x' or height == 2", "blown_any_share >= 0"));
     check_all(&r, false,
               LIST("width == 4", "width != 5", "width < 5", "width <= 4", "width > 5", "width >= 6",
-                   "blown_any > 40%", "blown_any < 40%", "blown_any > 4", "format == 'JPEG'",
-                   "format == 'jpe'", "file == ''"));
+                   "blown_any > 40%", "blown_any < 40%", "blown_any > 4", "format == 'PNG'",
+                   "file == 'A B.JPG'", "file == ''"));
 }
 
 TEST(logic)
@@ -107,7 +117,7 @@ static void check_error(const char *text, const char *expected)
 {
     struct ih_condition *condition = NULL;
     struct ih_error err = {0};
-    assert_int_equal(ih_condition_parse(text, &ih_record_fields, &condition, &err), IH_USAGE);
+    assert_int_equal(ih_condition_parse(text, &fields, &condition, &err), IH_USAGE);
     assert_string_equal(err.message, expected);
     assert_null(condition);
 }
@@ -120,7 +130,10 @@ TEST(errors)
     check_error("width > ", "column 9: a field, number or quoted text is missing");
     check_error(
         "widht > 5",
-        "column 1: no field 'widht'; fields are the columns of --csv=images, and texts are quoted");
+        "column 1: no field 'widht'; did you mean width? fields are the columns of --csv=images, "
+        "and texts are quoted");
+    check_error("brightness > 5", "column 1: no field 'brightness'; fields are the columns of "
+                                  "--csv=images, and texts are quoted");
     check_error("width > 5 height", "column 11: 'and' or 'or' is missing");
     check_error("width > 5 and", "column 14: a field, number or quoted text is missing");
     check_error("(width > 5", "column 11: a closing parenthesis is missing");
@@ -134,6 +147,27 @@ TEST(errors)
     check_error("width > 123456789012345678901", "column 9: not a number");
 }
 
+/* Comparisons that no record can decide are mistakes: a text that the field never has, a percentage
+ * above 100, a share above 1, a part of a pixel. */
+TEST(never)
+{
+    check_error("status == 'failed'", "column 1: status is never 'failed', but one of ok, error");
+    check_error("width > 5 and 'failed' != status",
+                "column 15: status is never 'failed', but one of ok, error");
+    check_error("format == 'JPG'", "column 1: format is never 'jpg', but one of jpeg, png, gif");
+    check_error("status == error", "column 1: two fields of text are compared; quote a text");
+    check_error("blown_any > 150%", "column 1: a percentage goes from 0 to 100");
+    check_error("blown_any > -5%", "column 1: a percentage goes from 0 to 100");
+    check_error("blown_any > 0.05",
+                "column 1: blown_any counts pixels; write 5% for a share of them");
+    check_error("0.5 < crushed_all",
+                "column 1: crushed_all counts pixels; write 50% for a share of them");
+    check_error("blown_any_share > 5",
+                "column 1: blown_any_share goes from 0 to 1; write a percentage, as in 5%");
+    check_error("mean_luminance > 50",
+                "column 1: mean_luminance goes from 0 to 1; write a percentage, as in 5%");
+}
+
 TEST(limits)
 {
     char text[8192] = "";
@@ -142,15 +176,15 @@ TEST(limits)
     for (unsigned i = 0; i < 33; i++)
         strcat(text, i % 2 ? "not " : "(");
     strcat(text, "width > 1");
-    assert_int_equal(ih_condition_parse(text, &ih_record_fields, &condition, &err), IH_USAGE);
+    assert_int_equal(ih_condition_parse(text, &fields, &condition, &err), IH_USAGE);
     assert_non_null(strstr(err.message, "nested too deeply"));
     strcpy(text, "width > 1");
     for (unsigned i = 0; i < 127; i++)
         strcat(text, " or file == 'x'");
-    assert_int_equal(ih_condition_parse(text, &ih_record_fields, &condition, &err), IH_OK);
+    assert_int_equal(ih_condition_parse(text, &fields, &condition, &err), IH_OK);
     ih_condition_free(condition);
     strcat(text, " or file == 'x'");
-    assert_int_equal(ih_condition_parse(text, &ih_record_fields, &condition, &err), IH_USAGE);
+    assert_int_equal(ih_condition_parse(text, &fields, &condition, &err), IH_USAGE);
     assert_non_null(strstr(err.message, "too long"));
 }
 
@@ -172,7 +206,7 @@ TEST(random_words)
             random = random * 1664525 + 1013904223;
             strcat(text, words[(random >> 16) % (sizeof words / sizeof *words)]);
         }
-        if (ih_condition_parse(text, &ih_record_fields, &condition, &err) == IH_OK) {
+        if (ih_condition_parse(text, &fields, &condition, &err) == IH_OK) {
             struct ih_field_value values[IH_N_FIELDS];
             ih_fields_compute(&r, values);
             (void)ih_condition_holds(condition, values);

@@ -134,10 +134,13 @@ TEST(raw)
 
 TEST(raw_without_pixels)
 {
-    struct raw r = decode_raw((const uint8_t *)"", 0, 3, MAX_PIXELS, 1);
-    assert_int_equal(r.status, IH_OK);
-    assert_int_equal(r.width, 0);
-    assert_int_equal(r.height, 0);
+    const struct ih_decode_options options = {.max_pixels = MAX_PIXELS, .raw_channels = 3};
+    struct ih_source source = {0};
+    struct ih_decode d;
+    struct ih_error error;
+    ih_source_open_memory(&source, (const uint8_t *)"", 0);
+    assert_int_equal(ih_decode_open(&d, &source, &options, &error), IH_CORRUPT);
+    ih_source_reset(&source);
 }
 
 TEST(raw_half_a_pixel)

@@ -3,6 +3,8 @@
 
 #include "base/text.h"
 #include "output/output.h"
+
+#include <limits.h>
 #include <math.h>
 
 static void check_escape(const char *text, const char *expected)
@@ -156,6 +158,37 @@ TEST(parse_number)
         uint64_t n;
         assert_false(ih_parse_number(refused[i].text, refused[i].is_scaled, refused[i].max, &n));
     }
+}
+
+/* nearest: the word that is mistyped; NULL: none is near enough. */
+static void check_nearest(const char *name, const char *nearest)
+{
+    static const char *const words[] = {"width", "height", "mean_luma", "mean_luminance", "p01"};
+    const char *best = NULL;
+    unsigned fewest = UINT_MAX;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (ih_word_is_nearer(name, strlen(name), words[i], &fewest))
+            best = words[i];
+    if (nearest)
+        assert_string_equal(best, nearest);
+    else
+        assert_null(best);
+}
+
+TEST(nearest_word)
+{
+    check_nearest("widht", "width");  /* two neighbours swapped */
+    check_nearest("with", "width");   /* a letter missing */
+    check_nearest("widthh", "width"); /* too many */
+    check_nearest("Height", "height");
+    check_nearest("he", "height"); /* its beginning */
+    check_nearest("mean_lumen", "mean_luma");
+    check_nearest("mean_luminanz", "mean_luminance");
+    check_nearest("p10", "p01");
+    check_nearest("w", NULL);
+    check_nearest("p1", "p01");
+    check_nearest("xyz", NULL);
+    check_nearest("a_word_of_more_letters_than_any_option", NULL);
 }
 
 TEST(parse_ordinals)
