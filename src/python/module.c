@@ -2,6 +2,7 @@
 #include "module.h"
 
 #include "base/machine.h"
+#include "cli/endings.h"
 
 #include <string.h>
 
@@ -83,10 +84,22 @@ static PyObject *cores(PyObject *module, PyObject *arguments)
     return PyLong_FromUnsignedLong(ih_machine_cores());
 }
 
+static PyObject *is_image_name(PyObject *module, PyObject *path)
+{
+    PyObject *bytes;
+    (void)module;
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    const bool is_image = ih_ending_is_image(PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    return PyBool_FromLong(is_image);
+}
+
 static PyMethodDef functions[] = {
     {"cores", cores, METH_NOARGS, "cores() -> int: threads that can run at once."},
     {"iterate", py_iterate, METH_VARARGS, "See imghist.Context.count_many."},
     {"walk", py_walk, METH_VARARGS, "See imghist.Context.scan."},
+    {"is_image_name", is_image_name, METH_O, "Whether a name ends as those of images do."},
     {"load", py_load, METH_VARARGS, "See imghist.Counts.from_bytes."},
     {"batch", py_batch, METH_VARARGS, "See imghist.count_batch."},
     {"failures", py_failures, METH_O, "See imghist.total."},

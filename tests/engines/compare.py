@@ -24,7 +24,8 @@ def compare(name, inputs, folder):
         total = engine.module.total(images, **arguments)
         took_s = time.monotonic() - start
         is_same = data.same(local.read_records(folder / name / form), lines)
-        is_same = data.same(list(imghist.ndjson([total], folder=folder_of(total_line))), [total_line]) and is_same
+        total_lines = data.comparable(imghist.ndjson([total], folder=folder_of(total_line)))
+        is_same = data.same(total_lines, data.comparable([total_line])) and is_same
         print(f"{name}, {form}: {total.images} images, {total.failed} failed, {took_s:.1f} s:",
               "the same" if is_same else "DIFFERENT", flush=True)
         n_different += not is_same

@@ -6,17 +6,17 @@ uses one of the results.
 """
 
 import functools
-import tarfile
+import itertools
 
 import pyarrow
 
-from . import Context, Counts, Error, Table, _imghist
+from . import Context, Counts, Table, _imghist
 from . import total as add
 
 BATCH_IMAGES = 64  # records of 64 images have about 1 MiB
 BATCH_BYTES = 64 << 20  # of files in memory, where the engine leaves the choice
 PATHS_PER_TASK = 256
-_TARS = (".tar", ".tar.gz", ".tgz")
+_ARCHIVES = (".tar", ".gz", ".tgz", ".zst", ".xz", ".bz2", ".zip")
 
 
 @functools.lru_cache(maxsize=16)
@@ -25,35 +25,13 @@ def _context(settings):
 
 
 def results(items, threads, settings):
-    """Counts and exceptions of items, in order. A damaged tar file is an error at the end."""
-    errors, doubtful = [], set()
-    counted = _context(tuple(sorted(settings.items()))).count_many(
-        _open(items, errors, doubtful), threads=threads, on_error="record"
-    )
-    for result in counted:
-        if getattr(result, "status", "") == "unknown" and result.source in doubtful:
-            continue  # in a tar file, what is neither an image nor called one is skipped
-        yield result
-    yield from errors
-
-
-def _open(items, errors, doubtful):
-    for item in items:
-        if not isinstance(item, str) or not item.endswith(_TARS):
-            yield item
-            continue
-        try:
-            with tarfile.open(item, "r|*") as tar:
-                for member in tar:
-                    name = f"{item}/{member.name}"
-                    if not _imghist.is_image_name(name):
-                        doubtful.add(name)
-                    if member.isreg():
-                        yield name, tar.extractfile(member).read()
-        except (OSError, EOFError, tarfile.TarError) as e:
-            error = Error(f"{item}: cannot read the archive: {e}")
-            error.source, error.status = item, "corrupt"
-            errors.append(error)
+    """Counts and exceptions of paths, as scan gives them, or of pairs (name, bytes), in order."""
+    items = iter(items)
+    start = list(itertools.islice(items, 1))
+    context, items = _context(tuple(sorted(settings.items()))), itertools.chain(start, items)
+    if start and isinstance(start[0], tuple):
+        return context.count_many(items, threads=threads, on_error="record")
+    return context.scan(items, threads=threads, on_error="record")
 
 
 def items(batch, name, image):
@@ -98,11 +76,11 @@ def saved_results(batch):
 
 
 def slices(paths):
-    """Paths in portions for one task: each tar file is one."""
+    """Paths in portions for one task: each archive is one."""
     portion = []
     for path in paths:
         portion.append(str(path))
-        if len(portion) == PATHS_PER_TASK or portion[-1].endswith(_TARS):
+        if len(portion) == PATHS_PER_TASK or portion[-1].endswith(_ARCHIVES):
             yield portion
             portion = []
     if portion:

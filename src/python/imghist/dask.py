@@ -15,7 +15,7 @@ __all__ = ["count", "to_parquet", "total"]
 def count(paths, *, name="path", image=None, threads=1, **settings):
     """Returns a dask.bag of pyarrow.Table: records as in imghist.Table with saved=True; failures are rows.
 
-    paths     of images. Members of tar files are read one at a time.
+    paths     of images. Members of archives are read one at a time.
     image     the paths are Parquet files, and this column has files in memory; a task reads a row group
     name      their column with the names of images
     threads   of a task: workers of one thread each use all cores

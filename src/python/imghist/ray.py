@@ -13,7 +13,7 @@ __all__ = ["Total", "count", "total"]
 def count(images, *, name="path", image=None, threads=1, **settings):
     """Returns a dataset of records, the rows of imghist.Table with saved=True; failures are rows.
 
-    images    a dataset, or an iterable of paths. Members of tar files are read one at a time.
+    images    a dataset, or an iterable of paths. Members of archives are read one at a time.
     name      the column with the paths, or with the names of images in memory
     image     the column with files in memory; None: the files at the paths, or the members that
               ray.data.read_webdataset(..., decoder=None, include_paths=True) gives

@@ -18,7 +18,7 @@ def count(images, *, name="path", image=None, threads=1, **settings):
     images    a DataFrame
     name      the column with the paths, or with the names of images in memory
     image     the column with files in memory; None: 'content', the column of binaryFile, or else the
-              files at the paths. Members of tar files at paths are read one at a time.
+              files at the paths. Members of archives are read one at a time.
     threads   of a task; a task that has more needs spark.task.cpus
     settings  those of imghist.Context
 
