@@ -60,8 +60,8 @@ static enum ih_status check_ending(const struct ih_data_output *data, struct ih_
     const struct ih_output *named = *ih_ending(path) ? output_of(path) : NULL;
     const bool is_json = named == &ih_output_json && data->output == &ih_output_ndjson;
     const bool is_text = named == &ih_output_text && data->output != &ih_output_html;
-    const bool has_ending = data->output != &ih_output_text &&
-                            data->output != &ih_output_check && data->output != &ih_output_print0;
+    const bool has_ending = data->output != &ih_output_text && data->output != &ih_output_check &&
+                            data->output != &ih_output_print0;
     if (!named || named == data->output || is_json || is_text)
         return IH_OK;
     return ih_error_set(err, IH_USAGE,

@@ -73,12 +73,12 @@ struct ih_writer {
     struct ih_total total;
     char *total_folder; /* owned; of the images in the total; NULL: none yet */
     struct ih_run_report report;
-    bool is_holding;    /* progress is held */
-    bool is_checking;   /* --check: its output replaces messages about inputs */
-    bool has_members;   /* an archive's member has come */
+    bool is_holding;        /* progress is held */
+    bool is_checking;       /* --check: its output replaces messages about inputs */
+    bool has_members;       /* an archive's member has come */
     bool has_listed_folder; /* a note was printed about one */
-    uint64_t run;       /* hash of a complete run; 0: not complete */
-    uint64_t n_records; /* written, without the total */
+    uint64_t run;           /* hash of a complete run; 0: not complete */
+    uint64_t n_records;     /* written, without the total */
 
     /* --diff: total is of the first path, and other of the second. */
     struct ih_total other, *adds_to; /* total or other */

@@ -103,7 +103,10 @@ struct archive_state {
 static enum ih_status prepare(struct ih_error *err)
 {
     struct archive_calls calls;
-    setlocale(LC_CTYPE, utf_8); /* the sandbox opens no files, also not those of a locale */
+    /* The sandbox opens no files, also not those of a locale. In use, it stays in memory. */
+    const locale_t locale = newlocale(LC_CTYPE_MASK, utf_8, (locale_t)0);
+    if (locale)
+        uselocale(locale);
     return load(&calls, err);
 }
 
