@@ -315,7 +315,7 @@ struct ih_summary {
     unsigned n_frames;    /* images in the file; 0: not known, pixels or sums */
     unsigned not_applied; /* set of enum ih_not_applied, of any image */
     /* The smallest and largest colour sample in the file, of more than 8 bits, in any image; not
-     * known if source_min > source_max, as of loaded counts. */
+     * known if source_min > source_max. */
     unsigned source_min, source_max;
     uint64_t n_failed; /* of a saved total: inputs that failed */
 };

@@ -24,6 +24,7 @@ formats|library libwebpdemux|reads WebP|libwebp-dev|libwebp-devel|libwebp|libweb
 formats|library libtiff-4 >= 4.5|reads TIFF|libtiff-dev|libtiff-devel|libtiff|libtiff-devel|tiff-dev|libtiff
 formats|header gif_lib.h|reads GIF|libgif-dev|giflib-devel|giflib|giflib-devel|giflib-dev|giflib
 formats|library libheif >= 1.15|reads HEIC and AVIF|libheif-dev|libheif-devel|libheif|libheif-devel|libheif-dev|libheif
+formats|hevc|libheif's decoder of HEIC, which Ubuntu packages apart|libheif-plugin-libde265|=|=|=|=|=
 formats|library libjxl >= 0.7|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjxl-devel|libjxl-dev|jpeg-xl
 formats|library libopenjp2 >= 2.5|reads JPEG 2000|libopenjp2-7-dev|openjpeg2-devel|openjpeg2|openjpeg2-devel|openjpeg-dev|openjpeg
 formats|library libraw_r >= 0.20|finds the previews of camera raw files|libraw-dev|LibRaw-devel|libraw|libraw-devel|libraw-dev|libraw
@@ -91,6 +92,9 @@ library() {
 
 # Linux only, and optional for the program.
 seccomp() { [ "$(uname)" != Linux ] || library libseccomp; }
+
+# Elsewhere it comes with libheif.
+hevc() { ! grep -qs ubuntu /etc/os-release || ls /usr/lib/*/libheif/plugins/libheif-libde265.so >/dev/null 2>&1; }
 
 python_header() {
   include=$(${PYTHON:-python3} -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)

@@ -23,7 +23,8 @@ struct out {
     size_t n;
 };
 
-_Static_assert(FIXED_BYTES + IH_PLANES * IH_BINS * 8 + 5 * IH_SAVED_TEXT_MAX + 4 + CHECKSUM_BYTES <=
+_Static_assert(FIXED_BYTES + IH_PLANES * IH_BINS * 8 + 5 * IH_SAVED_TEXT_MAX + 12 +
+                       CHECKSUM_BYTES <=
                    IH_SAVED_BYTES_MAX,
                "every result fits");
 
@@ -76,13 +77,16 @@ static void put_result(struct out *o, const struct ih_result *r, unsigned versio
     put_text(o, r->mask);
     put(o, r->sample_range.low, 2);
     put(o, r->sample_range.high, 2);
+    put(o, r->info.extremes.min, 4);
+    put(o, r->info.extremes.end, 4);
 }
 
 /* The oldest version that can say all of a result. */
 static unsigned version_for(const struct ih_result *r)
 {
-    const bool is_plain = !r || (!r->region && !r->mask && r->sample_range.high == 0 &&
-                                 r->info.not_applied != IH_NOT_APPLIED_UNKNOWN);
+    const bool is_plain =
+        !r || (!r->region && !r->mask && r->sample_range.high == 0 && r->info.extremes.end == 0 &&
+               r->info.not_applied != IH_NOT_APPLIED_UNKNOWN);
     return is_plain ? VERSION : VERSION_MAX;
 }
 
@@ -210,6 +214,8 @@ static bool take_result(struct in *in, enum kind kind, uint64_t version, struct 
         take_text(in, texts->mask);
         r->sample_range.low = (uint16_t)take(in, 2);
         r->sample_range.high = (uint16_t)take(in, 2);
+        info->extremes.min = (uint32_t)take(in, 4);
+        info->extremes.end = (uint32_t)take(in, 4);
     }
     use_texts(texts, r);
     const struct ih_sample_range samples = r->sample_range;
@@ -217,9 +223,11 @@ static bool take_result(struct in *in, enum kind kind, uint64_t version, struct 
     struct ih_error ignored;
     return version_for(r) == version &&
            (!r->region || ih_region_parse(r->region, &region, &ignored) == IH_OK) &&
-           (samples.high ? samples.low < samples.high : samples.low == 0) && luma <= 1 &&
-           alpha <= 1 && reduction == 0 && range < IH_RANGES && h->n_channels <= IH_CHANNELS_MAX &&
-           info->warnings < IH_WARNINGS_END &&
+           (samples.high ? samples.low < samples.high : samples.low == 0) &&
+           (info->extremes.end ? info->extremes.min < info->extremes.end
+                               : info->extremes.min == 0) &&
+           luma <= 1 && alpha <= 1 && reduction == 0 && range < IH_RANGES &&
+           h->n_channels <= IH_CHANNELS_MAX && info->warnings < IH_WARNINGS_END &&
            (info->not_applied <= IH_NOT_APPLIED_KNOWN ||
             (version > VERSION && info->not_applied == IH_NOT_APPLIED_UNKNOWN)) &&
            info->source_depth <= 32 && (r->is_total || (r->n_images == 1 && r->n_failed == 0));

@@ -19,7 +19,8 @@
  *
  * Version 2 has before the checksum what version 1 cannot say, and is written only for such counts:
  * a text each for region and mask (empty: none), then low and high of struct ih_sample_range, 2
- * bytes each. Its not_applied may be IH_NOT_APPLIED_UNKNOWN.
+ * bytes each, and min and end of struct ih_extremes, 4 bytes each. Its not_applied may be
+ * IH_NOT_APPLIED_UNKNOWN.
  */
 #ifndef IH_COUNTS_SAVED_H
 #define IH_COUNTS_SAVED_H

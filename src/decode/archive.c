@@ -252,11 +252,11 @@ static enum ih_status read_bytes(struct ih_archive *a, void *bytes, size_t size_
 static enum ih_status read_frame(struct ih_archive *a, struct ih_frame *f, struct ih_error *err)
 {
     const enum ih_status status = read_bytes(a, f, sizeof *f, err);
+    if (status != IH_OK)
+        return status;
     const bool is_known = f->status == IH_OK || f->status == IH_UNKNOWN || f->status == IH_IO ||
                           f->status == IH_CORRUPT || f->status == IH_UNSUPPORTED ||
                           f->status == IH_LIMIT || f->status == IH_MEMORY;
-    if (status != IH_OK)
-        return status;
     return is_known && f->kind <= IH_FRAME_END && f->n_message < sizeof err->message
                ? IH_OK
                : fail_nonsense(err);

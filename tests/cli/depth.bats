@@ -121,6 +121,7 @@ END
   printf 'P5 2 1 4095 \x01\x00\x0f\xfe' >low/c.pgm # 256 to 4094
   cp "$SAMPLES/scene.png" high/
   for options in "" "--isolate --frames" "--range=1000,2000 --region=1x1+0+0"; do
+    # shellcheck disable=SC2086 # words
     "$IMGHIST" low high --device=cpu -q --ndjson $options -o all.ndjson 2>/dev/null || fail "$options"
     jq -r '"\(.file) \(.source_min) \(.source_max)"' all.ndjson >is
     while read -r file min max; do

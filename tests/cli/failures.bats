@@ -354,6 +354,7 @@ under_way() {
 }
 
 # Sets $signals: all whose default action ends a process. The address sanitizer and qemu-user handle faults themselves.
+# qemu-user turns RTMIN and RTMIN+1 into signals that the C library keeps for its threads.
 ending_signals() {
   local other name
   signals=()
@@ -361,7 +362,7 @@ ending_signals() {
     for other in KILL PIPE XFSZ CHLD CONT STOP TSTP TTIN TTOU URG WINCH; do
       [ "$name" != $other ] || continue 2
     done
-    [[ $name != @(SEGV|BUS|FPE|ILL|ABRT|TRAP|SYS) ]] || ! { is_emulated || grep -aqE '__(asan|tsan)_init' "$IMGHIST"; } || continue
+    [[ $name != @(SEGV|BUS|FPE|ILL|ABRT|TRAP|SYS|RTMIN|RTMIN+1) ]] || ! { is_emulated || grep -aqE '__(asan|tsan)_init' "$IMGHIST"; } || continue
     signals+=("$name")
   done
   [ ${#signals[@]} -ge 10 ]

@@ -96,7 +96,7 @@ END
   needs heif-enc ffmpeg
   ffmpeg -v error -i "$SAMPLES/palette.png" -vf scale=60:44 -pix_fmt rgb24 -frames:v 1 colour.png </dev/null
   ffmpeg -v error -i "$SAMPLES/palette.png" -vf scale=32:36 -pix_fmt gray -frames:v 1 gray.png </dev/null
-  ffmpeg -v error -i "$SAMPLES/cutout.png" -pix_fmt rgba -frames:v 1 alpha.png </dev/null
+  ffmpeg -v error -i "$SAMPLES/cutout.png" -vf scale=40:50 -pix_fmt rgba -frames:v 1 alpha.png </dev/null
   for kind in heic avif; do
     option=""
     [ $kind = heic ] || option=-A

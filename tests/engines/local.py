@@ -40,7 +40,7 @@ class Ray:
         import ray
 
         self.module, self.ray = imghist.ray, ray
-        self.folder = tempfile.TemporaryDirectory(prefix="ray", dir="/tmp")  # paths of sockets are short
+        self.folder = tempfile.TemporaryDirectory(prefix="ray")
         ray.init(num_cpus=N_WORKERS, include_dashboard=False, object_store_memory=256 << 20,
                  _temp_dir=self.folder.name, log_to_driver=False)
         ray.data.DataContext.get_current().enable_progress_bars = False

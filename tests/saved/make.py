@@ -35,7 +35,7 @@ image = version_1(1, [gray, gray], [1, 1, 0, 5, 250, 0, 1], [8, 0, 1, 3], [2, 2,
 planes = [{10: 1, 255: 1}, {20: 1, 255: 1}, {30: 1, 255: 1}, {5: 1}, {19: 1, 255: 1}]
 total = version_1(2, planes, [4, 0, 1, 0, 255, 0, 0], [0, 0, 8, 0], [0, 0, 2, 1, 2, 0, 1, 0, 1], ["", "", ""])
 # The same gray, of 12-bit samples, of a region with a mask.
-region = text_of("2x2+1+0") + text_of("masks/a.png") + struct.pack("<2H", 64, 940)
+region = text_of("2x2+1+0") + text_of("masks/a.png") + struct.pack("<2H2I", 64, 940, 64, 941)
 part = version_1(1, [gray, gray], [1, 0, 0, 0, 255, 0, 1], [16, 0, 16, 3], [3, 2, 1, 0, 4, 1, 1, 1, 1],
                  ["png", "libpng 1.6.39", "0.1.0"], 2, region)
 folder = sys.argv[1]

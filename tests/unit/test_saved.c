@@ -129,6 +129,8 @@ TEST(version_2)
     const struct ih_summary s = summary_of(counts);
     assert_string_equal(s.reduction, "round((v-64)*255/876)");
     assert_int_equal(s.not_applied, 0);
+    assert_int_equal(s.source_min, 64);
+    assert_int_equal(s.source_max, 940);
     assert_saves_as(counts, &saved);
     assert_int_equal(ih_counts_add(sum, counts, &err), IH_OK);
     ih_counts_close(counts);
@@ -147,12 +149,12 @@ TEST(version_2)
 TEST(version_2_measurements)
 {
     const struct bytes saved = read_saved("image-2");
-    const size_t text = saved.n - 8 - 4 - 12 - 8; /* the region's: length, 7 bytes */
+    const size_t text = saved.n - 8 - 8 - 4 - 12 - 8; /* the region's: length, 7 bytes */
     const struct {
         size_t at;
         uint8_t value;
         const char *reason;
-    } cases[] = {{text + 5, '0', "region"}, {text + 9, 'M', "mask"}, {saved.n - 12, 63, "reduced"}};
+    } cases[] = {{text + 5, '0', "region"}, {text + 9, 'M', "mask"}, {saved.n - 20, 63, "reduced"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ih_counts *counts = open_counts(), *other = open_counts();
         struct bytes b = saved;
@@ -278,7 +280,7 @@ TEST(damaged_bytes)
 TEST(version_2_contradictions)
 {
     const struct bytes saved = read_saved("image-2");
-    const size_t text = saved.n - 8 - 4 - 12 - 8;
+    const size_t text = saved.n - 8 - 8 - 4 - 12 - 8;
     const struct {
         size_t at;
         uint8_t value;
@@ -286,7 +288,8 @@ TEST(version_2_contradictions)
     } cases[] = {{8, 1, "field without a meaning"},
                  {text + 2, '?', "field without a meaning"},
                  {text + 5, '2', "width and height"}, /* beyond the image */
-                 {saved.n - 11, 4, "field without a meaning"}};
+                 {saved.n - 19, 4, "field without a meaning"},
+                 {saved.n - 15, 4, "field without a meaning"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ih_counts *counts = open_counts();
         struct bytes b = saved;
@@ -300,8 +303,8 @@ TEST(version_2_contradictions)
     }
     struct ih_counts *counts = open_counts();
     struct bytes b = read_saved("image-1"); /* a version 2 with nothing more to say */
-    memset(b.p + b.n - 8, 0, 6);
-    b.n += 6;
+    memset(b.p + b.n - 8, 0, 14);
+    b.n += 14;
     b.p[8] = 2;
     mend(&b);
     assert_int_equal(load(counts, b.p, b.n, NULL), IH_CORRUPT);

@@ -154,6 +154,9 @@ def test_extremes_of_the_stored_samples(samples, scene):
     assert (scene.source_min, scene.source_max) == (None, None)
     both = scene + deep
     assert (both.source_min, both.source_max) == image.getextrema()
+    for c in (deep, both):
+        again = imghist.Counts.from_bytes(c.to_bytes())
+        assert (again.source_min, again.source_max) == image.getextrema()
 
 
 def test_dict_has_the_values_of_json(samples, program):
