@@ -91,7 +91,8 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
 archive, and name it itself on the command line"
   done
   assert_stderr_has "all.tar/text.pdf: skipped: cannot decode: PDF is not supported"
-  assert_stderr_has "3 other files skipped"
+  assert_stderr_has "imghist: all.tar: no images in this archive"
+  assert_stderr_has "imghist: 3 other files skipped"
   mkdir d
   mv part.ndjson d
   imghist d --csv=stats --list-skipped

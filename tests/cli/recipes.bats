@@ -164,7 +164,7 @@ clip() { # two seconds, the first black, the second white
   grep -q '"photos/c.jpg","ok"' photos.html
   recipe '--html=out/'
   [ "$(ls out)" = $'charts\nphotos.csv\nphotos.html' ]
-  cmp photos.html out/photos.html
+  grep -q '"photos/c.jpg","ok"' out/photos.html
 }
 
 @test "recipes: a gate in CI" {

@@ -162,8 +162,9 @@ no_wider() {
 
 @test "text: failures are reported once, on standard error, and counted at the end" {
   dot a.pgm
+  dot b.pgm
   damaged bad.png
-  imghist bad.png a.pgm missing a.pgm
+  imghist bad.png a.pgm missing b.pgm
   assert_status 1
   [ "${#lines[@]}" -eq 3 ] || fail "not a heading and two lines"
   [[ $stderr == "imghist: bad.png: damaged PNG"*$'\nimghist: missing: cannot open'*$'\nimghist: 2 of 4 inputs failed' ]] ||
@@ -319,10 +320,12 @@ END
   unicode
   name=a-rather-long-name-that-does-not-fit-into-the-line-of-a-terminal-日本語.pgm
   dot $name
-  terminal 80 $name $name
+  mkdir d
+  dot d/$name
+  terminal 80 $name d/$name
   [[ $screen == *" a-rather…"*"日本語.pgm"* ]] || fail "$screen"
   no_wider 80 <<<"$screen"
-  imghist $name $name
+  imghist $name d/$name
   assert_output_has " $name"
 }
 
