@@ -10,6 +10,7 @@
 #include "cli/destinations.h"
 #include "cli/look.h"
 #include "cli/merge.h"
+#include "cli/notes.h"
 #include "cli/paths.h"
 #include "cli/report.h"
 #include "counts/total.h"
@@ -73,12 +74,10 @@ struct ih_writer {
     struct ih_total total;
     char *total_folder; /* owned; of the images in the total; NULL: none yet */
     struct ih_run_report report;
-    bool is_holding;        /* progress is held */
-    bool is_checking;       /* --check: its output replaces messages about inputs */
-    bool has_members;       /* an archive's member has come */
-    bool has_listed_folder; /* a note was printed about one */
-    uint64_t run;           /* hash of a complete run; 0: not complete */
-    uint64_t n_records;     /* written, without the total */
+    struct ih_notes notes;
+    bool has_members;   /* an archive's member has come */
+    uint64_t run;       /* hash of a complete run; 0: not complete */
+    uint64_t n_records; /* written, without the total */
 
     /* --diff: total is of the first path, and other of the second. */
     struct ih_total other, *adds_to; /* total or other */
@@ -90,13 +89,11 @@ struct ih_writer {
     _Atomic(struct ih_charts *) charts;
     struct sink sinks[IH_DATA_OUTPUTS_MAX]; /* options->n_outputs */
 
-    pthread_mutex_t lock; /* held while a record is written; guards what follows */
-    bool is_open;         /* the outputs have been opened and not been completed */
-    struct ih_progress *progress;
+    pthread_mutex_t lock;     /* held while a record is written; guards what follows */
+    bool is_open;             /* the outputs have been opened and not been completed */
     struct ih_ahead *ahead;   /* counts inputs for progress */
     uint64_t n_charts_failed; /* of images that were counted */
     uint64_t n_matched;       /* records for which --fail-if holds */
-    uint64_t n_above_depth;   /* images with samples that --depth cannot hold */
 };
 
 static bool take_result(void *writer, const char *path, const struct ih_result *result);
@@ -142,9 +139,9 @@ static void open_progress(struct ih_writer *w)
         if (fstat(fileno(w->sinks[i].file.stream), &st) == 0 && S_ISFIFO(st.st_mode))
             is_piped = true;
     if (ih_progress_is_wanted(o->progress, o->is_quiet || is_piped))
-        w->progress = ih_progress_open(ih_walk_count(&sources));
+        w->notes.progress = ih_progress_open(ih_walk_count(&sources));
     if (ih_walk_count(&sources) == 0)
-        w->ahead = ih_ahead_start(&sources, w->progress);
+        w->ahead = ih_ahead_start(&sources, w->notes.progress);
 }
 
 struct ih_writer *ih_writer_new(const struct ih_options *options)
@@ -152,13 +149,15 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     struct ih_writer *w = calloc(1, sizeof *w);
     if (!w)
         return NULL;
-    w->options = options;
+    w->options = w->notes.options = options;
+    w->notes.report = &w->report;
     w->adds_to = &w->total;
     atomic_init(&w->charts, NULL);
     pthread_mutex_init(&w->lock, NULL);
     for (size_t i = 0; i < options->n_outputs; i++) {
         w->sinks[i].data = &options->outputs[i];
-        w->is_checking = w->is_checking || options->outputs[i].output == &ih_output_check;
+        w->notes.is_checking =
+            w->notes.is_checking || options->outputs[i].output == &ih_output_check;
         ih_outfile_init(&w->sinks[i].file);
     }
     w->report.chart_path = options->chart_path;
@@ -183,34 +182,6 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     return w;
 }
 
-static void print_note(struct ih_writer *w, const char *path, const char *text);
-
-/* What the command line does that may be a mistake. */
-static void print_opening_notes(struct ih_writer *w)
-{
-    const struct ih_options *o = w->options;
-    const struct ih_destinations *d = &w->destinations;
-    bool is_merged = o->with_total;
-    char once[IH_SHOWN_MAX], line[IH_MESSAGE_MAX];
-    for (size_t i = 0; i < o->n_outputs; i++) /* names are joined with cat */
-        is_merged = is_merged || o->outputs[i].output == &ih_output_ndjson ||
-                    o->outputs[i].output == &ih_output_print0;
-    if (o->n_shards && !is_merged)
-        print_note(w, NULL, "parts are merged from --ndjson, which is not written");
-    for (const struct ih_option *k = ih_option_table; k->name && !o->chart_path; k++)
-        if (k->group == IH_GROUP_CHART && ih_option_is_given(o, k->name)) {
-            snprintf(line, sizeof line, "--%s is for charts, and none is drawn", k->name);
-            print_note(w, NULL, line);
-            break;
-        }
-    if (!d->twice)
-        return;
-    ih_escape_short(once, sizeof once, d->once);
-    snprintf(line, sizeof line, "counts twice: it is the same as %.160s", once);
-    print_note(w, d->twice,
-               strcmp(d->once, d->twice) == 0 ? "is named twice, and counts twice" : line);
-}
-
 enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct ih_error *err)
 {
     const struct ih_options *o = w->options;
@@ -233,7 +204,7 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     open_progress(w);
     w->is_open = true;
     pthread_mutex_unlock(&w->lock);
-    print_opening_notes(w);
+    ih_notes_print_opening(&w->notes, &w->destinations);
     return IH_OK;
 }
 
@@ -244,21 +215,6 @@ const struct ih_file_identity *ih_writer_destinations(const struct ih_writer *w,
 }
 
 /* ---- one result ---- */
-
-/* Hides the progress line while other text is written. */
-static void hold(struct ih_writer *w)
-{
-    if (!w->is_holding)
-        ih_progress_hold(w->progress);
-    w->is_holding = true;
-}
-
-static void release(struct ih_writer *w)
-{
-    if (w->is_holding)
-        ih_progress_release(w->progress);
-    w->is_holding = false;
-}
 
 static void unlink_files(struct ih_writer *w)
 {
@@ -276,7 +232,7 @@ static void leave(struct ih_writer *w, enum ih_exit code)
 
 static void give_up(struct ih_writer *w, enum ih_exit code, const char *path, const char *message)
 {
-    hold(w);
+    ih_notes_hold(&w->notes);
     ih_print_error(path, message);
     leave(w, code);
 }
@@ -286,7 +242,7 @@ static void give_up(struct ih_writer *w, enum ih_exit code, const char *path, co
 static void give_up_sink(struct ih_writer *w, const struct sink *s, int error, const char *message)
 {
     if (error == EPIPE) {
-        hold(w);
+        ih_notes_hold(&w->notes);
         unlink_files(w);
         ih_end_by_sigpipe();
     }
@@ -365,7 +321,7 @@ static void match(struct ih_writer *w, const char *path, const char *message)
     w->n_matched++;
     if (w->options->is_quiet)
         return;
-    hold(w);
+    ih_notes_hold(&w->notes);
     ih_print_error(path, message);
 }
 
@@ -388,25 +344,13 @@ static void write_result(struct ih_writer *w, const struct ih_result *result)
         if ((result->is_total && is_worthless(w, s)) || (result->is_read && s->is_resumed))
             continue;
         if (s->is_on_terminal)
-            hold(w);
+            ih_notes_hold(&w->notes);
         write_data(w, s, result, NULL);
     }
     if (is_drawn(w, result))
         write_chart(w, result, NULL);
-    release(w);
+    ih_notes_release(&w->notes);
     w->report.write_ns += ih_clock_ns() - started_ns;
-}
-
-/* path   NULL: of the whole run */
-static void print_note(struct ih_writer *w, const char *path, const char *text)
-{
-    char line[IH_MESSAGE_MAX + 8];
-    if (w->options->is_quiet || w->is_checking)
-        return;
-    snprintf(line, sizeof line, "note: %s", text);
-    hold(w);
-    ih_print_error(path, line);
-    release(w);
 }
 
 /* --diff: writes the comparison, unless a side has nothing to compare. */
@@ -430,7 +374,7 @@ static void write_comparison(struct ih_writer *w)
                  "totals are compared: %" PRIu64 " image%s against %" PRIu64 " image%s",
                  sides[0]->n_images, sides[0]->n_images == 1 ? "" : "s", sides[1]->n_images,
                  sides[1]->n_images == 1 ? "" : "s");
-        print_note(w, NULL, line);
+        ih_notes_print(&w->notes, NULL, line);
     }
     ih_totals_compare(sides[0], sides[1], &c);
     for (unsigned i = 0; i < 2; i++)
@@ -448,49 +392,6 @@ static void write_comparison(struct ih_writer *w)
                  c.largest.ks, c.largest.emd);
         match(w, NULL, line);
     }
-}
-
-/* What the counts do not show, of the first such input; the closing line counts them. With -v, of
- * all. */
-static void print_notes(struct ih_writer *w, const char *path, const struct ih_result *result)
-{
-    char line[IH_MESSAGE_MAX];
-    const bool is_verbose = w->options->is_verbose;
-    const uint32_t high = ih_option_is_given(w->options, "depth") ? result->sample_range.high : 0;
-    const unsigned bits = result->sample_range.high ? 0 : ih_report_few_bits(result);
-    const unsigned n_frames = result->info.n_frames;
-    const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
-    if (has_more && (w->report.n_more_images++ == 0 || is_verbose)) {
-        snprintf(line, sizeof line, "only the first of %u images was counted", n_frames);
-        print_note(w, path, n_frames > 1 ? line : ih_warning_text(IH_WARNING_MORE_IMAGES));
-    }
-    if (bits && (w->report.n_few_values++ == 0 || is_verbose)) {
-        snprintf(line, sizeof line,
-                 "its 16-bit samples fill only the lowest bins, like %u-bit data that was not "
-                 "scaled (--depth=%u scales it)",
-                 bits, bits);
-        print_note(w, path, line);
-    }
-    if (high && result->info.extremes.end > high + 1 && (w->n_above_depth++ == 0 || is_verbose)) {
-        snprintf(line, sizeof line,
-                 "its samples go up to %" PRIu32 ", and those above %" PRIu32 " count as 255; "
-                 "--depth is too small",
-                 result->info.extremes.end - 1, high);
-        print_note(w, path, line);
-    }
-}
-
-/* The lines of -v about a file that was counted. */
-static void print_warnings(struct ih_writer *w, const char *path, unsigned warnings)
-{
-    hold(w);
-    for (unsigned bit = 1; bit < IH_WARNINGS_END; bit *= 2) {
-        char line[IH_MESSAGE_MAX];
-        snprintf(line, sizeof line, "warning: %s", ih_warning_text((enum ih_warning)bit));
-        if (warnings & bit)
-            ih_print_error(path, line);
-    }
-    release(w);
 }
 
 /* Adds a result to the total. Its folder comes from the results alone, so that a merged total is
@@ -513,18 +414,14 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
 {
     bool has_failed = result->status != IH_OK;
     ih_report_add(&w->report, result);
-    ih_progress_add(w->progress, has_failed, has_failed ? 0 : result->histogram.n_pixels);
-    if (has_failed && !w->is_checking) {
-        hold(w);
-        ih_print_error(path, result->error.message);
-        release(w);
-    } else if (!has_failed && w->options->is_verbose && result->info.warnings) {
-        print_warnings(w, path, result->info.warnings & ~(unsigned)IH_WARNING_MORE_IMAGES);
+    ih_progress_add(w->notes.progress, has_failed, has_failed ? 0 : result->histogram.n_pixels);
+    if (has_failed && !w->notes.is_checking) {
+        ih_notes_print_line(&w->notes, path, result->error.message);
     }
     w->n_failed[w->side] += has_failed;
     w->n_left_out[w->side] += !has_failed && !selected;
     if (!has_failed)
-        print_notes(w, path, result);
+        ih_notes_print_image(&w->notes, path, result);
     if ((w->options->with_total && selected) || result->is_total)
         add_to_total(w, result);
 }
@@ -538,7 +435,7 @@ static void expect_many(struct ih_writer *w)
     w->has_members = true;
     ih_ahead_stop(w->ahead);
     w->ahead = NULL;
-    ih_progress_set_inputs(w->progress, 0);
+    ih_progress_set_inputs(w->notes.progress, 0);
     if (o->with_total || w->report.n_done > 0)
         return;
     for (size_t i = 0; i < o->n_outputs; i++) {
@@ -558,14 +455,12 @@ static void skip(void *writer, const char *path, const struct ih_result *result)
 {
     struct ih_writer *w = writer;
     w->report.n_skipped++;
-    ih_progress_skip(w->progress);
+    ih_progress_skip(w->notes.progress);
     if (!w->options->lists_skipped)
         return;
     char line[IH_MESSAGE_MAX + 16];
     snprintf(line, sizeof line, "skipped: %s", result->error.message);
-    hold(w);
-    ih_print_error(path, line);
-    release(w);
+    ih_notes_print_line(&w->notes, path, line);
 }
 
 static bool take_result(void *writer, const char *path, const struct ih_result *result)
@@ -607,20 +502,6 @@ void ih_writer_complete(struct ih_writer *w, uint64_t run)
         give_up(w, IH_EXIT_USAGE, NULL, reason.message);
 }
 
-/* A list that "find" wrote has folders beside their files, which then count twice. */
-static void note_listed_folder(struct ih_writer *w, const char *path)
-{
-    struct stat st;
-    bool is_named = w->has_listed_folder || !w->options->list_path ||
-                    ih_path_stat(path, &st, 0) != 0 || !S_ISDIR(st.st_mode); /* an archive */
-    for (size_t i = 0; i < w->options->n_paths && !is_named; i++)
-        is_named = strcmp(w->options->paths[i], path) == 0;
-    if (is_named)
-        return;
-    w->has_listed_folder = true;
-    print_note(w, path, "is a directory in the list: all its files are counted");
-}
-
 bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result)
 {
     struct ih_writer *w = writer;
@@ -640,7 +521,7 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
         result = &shown;
     }
     if (input->folder == IH_FOLDER_ENDS)
-        note_listed_folder(w, path);
+        ih_notes_print_listed_folder(&w->notes, path);
     if (ih_merge_take(&w->merge, input, result, &subject, &reason) != IH_OK)
         give_up(w, ih_exit_of(reason.status), subject, reason.message);
     return true;
@@ -709,9 +590,9 @@ void ih_writer_stop_progress(struct ih_writer *w)
     ih_ahead_stop(w->ahead);
     w->ahead = NULL;
     pthread_mutex_lock(&w->lock);
-    if (ih_progress_close(w->progress))
+    if (ih_progress_close(w->notes.progress))
         w->report.has_shown_progress = true;
-    w->progress = NULL;
+    w->notes.progress = NULL;
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -724,14 +605,14 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
     pthread_mutex_unlock(&w->lock);
     if (w->options->is_verbose)
         ih_report_print_full(&w->report, stderr);
-    else if (!w->options->is_quiet && !w->is_checking)
+    else if (!w->options->is_quiet && !w->notes.is_checking)
         ih_report_print(&w->report, stderr);
     const struct ih_options *o = w->options;
     if (w->charts && o->where && !o->compares && w->report.n_charts == 0 && w->report.n_done > 0)
-        print_note(w, NULL, "no record matches --where; no chart written");
+        ih_notes_print(&w->notes, NULL, "no record matches --where; no chart written");
     /* A part of a run may have none. */
     const bool has_none = w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards;
-    if (has_none && (w->options->is_verbose || w->options->is_quiet || w->is_checking))
+    if (has_none && (w->options->is_verbose || w->options->is_quiet || w->notes.is_checking))
         ih_print_error(NULL, "no images found");
     if (has_none || w->report.n_failed || w->n_charts_failed ||
         (w->options->compares && !w->has_comparison))
@@ -749,7 +630,7 @@ void ih_writer_interrupt(struct ih_writer *w)
     unlink_files(w);
     if (!is_between_records || !w->is_open)
         return;
-    ih_progress_interrupt(w->progress, &until);
+    ih_progress_interrupt(w->notes.progress, &until);
     for (size_t i = 0; i < w->options->n_outputs; i++) {
         struct sink *s = &w->sinks[i];
         if (!s->state || !s->file.is_standard)

@@ -1,0 +1,122 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/notes.h"
+
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/message.h"
+#include "output/output.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void ih_notes_hold(struct ih_notes *n)
+{
+    if (!n->is_holding)
+        ih_progress_hold(n->progress);
+    n->is_holding = true;
+}
+
+void ih_notes_release(struct ih_notes *n)
+{
+    if (n->is_holding)
+        ih_progress_release(n->progress);
+    n->is_holding = false;
+}
+
+void ih_notes_print_line(struct ih_notes *n, const char *path, const char *text)
+{
+    ih_notes_hold(n);
+    ih_print_error(path, text);
+    ih_notes_release(n);
+}
+
+void ih_notes_print(struct ih_notes *n, const char *path, const char *text)
+{
+    char line[IH_MESSAGE_MAX + 8];
+    if (n->options->is_quiet || n->is_checking)
+        return;
+    snprintf(line, sizeof line, "note: %s", text);
+    ih_notes_print_line(n, path, line);
+}
+
+void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *d)
+{
+    const struct ih_options *o = n->options;
+    bool is_merged = o->with_total;
+    char once[IH_SHOWN_MAX], line[IH_MESSAGE_MAX];
+    for (size_t i = 0; i < o->n_outputs; i++) /* names are joined with cat */
+        is_merged = is_merged || o->outputs[i].output == &ih_output_ndjson ||
+                    o->outputs[i].output == &ih_output_print0;
+    if (o->n_shards && !is_merged)
+        ih_notes_print(n, NULL, "parts are merged from --ndjson, which is not written");
+    for (const struct ih_option *k = ih_option_table; k->name && !o->chart_path; k++)
+        if (k->group == IH_GROUP_CHART && ih_option_is_given(o, k->name)) {
+            snprintf(line, sizeof line, "--%s is for charts, and none is drawn", k->name);
+            ih_notes_print(n, NULL, line);
+            break;
+        }
+    if (!d->twice)
+        return;
+    ih_escape_short(once, sizeof once, d->once);
+    snprintf(line, sizeof line, "counts twice: it is the same as %.160s", once);
+    ih_notes_print(n, d->twice,
+                   strcmp(d->once, d->twice) == 0 ? "is named twice, and counts twice" : line);
+}
+
+/* The lines of -v about a file that was counted. */
+static void print_warnings(struct ih_notes *n, const char *path, unsigned warnings)
+{
+    ih_notes_hold(n);
+    for (unsigned bit = 1; bit < IH_WARNINGS_END; bit *= 2) {
+        char line[IH_MESSAGE_MAX];
+        snprintf(line, sizeof line, "warning: %s", ih_warning_text((enum ih_warning)bit));
+        if (warnings & bit)
+            ih_print_error(path, line);
+    }
+    ih_notes_release(n);
+}
+
+void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_result *result)
+{
+    char line[IH_MESSAGE_MAX];
+    const bool is_verbose = n->options->is_verbose;
+    const uint32_t high = ih_option_is_given(n->options, "depth") ? result->sample_range.high : 0;
+    const unsigned bits = result->sample_range.high ? 0 : ih_report_few_bits(result);
+    const unsigned n_frames = result->info.n_frames;
+    const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
+    if (is_verbose)
+        print_warnings(n, path, result->info.warnings & ~(unsigned)IH_WARNING_MORE_IMAGES);
+    if (has_more && (n->report->n_more_images++ == 0 || is_verbose)) {
+        snprintf(line, sizeof line, "only the first of %u images was counted", n_frames);
+        ih_notes_print(n, path, n_frames > 1 ? line : ih_warning_text(IH_WARNING_MORE_IMAGES));
+    }
+    if (bits && (n->report->n_few_values++ == 0 || is_verbose)) {
+        snprintf(line, sizeof line,
+                 "its 16-bit samples fill only the lowest bins, like %u-bit data that was not "
+                 "scaled (--depth=%u scales it)",
+                 bits, bits);
+        ih_notes_print(n, path, line);
+    }
+    if (high && result->info.extremes.end > high + 1 && (n->n_above_depth++ == 0 || is_verbose)) {
+        snprintf(line, sizeof line,
+                 "its samples go up to %" PRIu32 ", and those above %" PRIu32 " count as 255; "
+                 "--depth is too small",
+                 result->info.extremes.end - 1, high);
+        ih_notes_print(n, path, line);
+    }
+}
+
+void ih_notes_print_listed_folder(struct ih_notes *n, const char *path)
+{
+    struct stat st;
+    bool is_named = n->has_listed_folder || !n->options->list_path ||
+                    ih_path_stat(path, &st, 0) != 0 || !S_ISDIR(st.st_mode); /* an archive */
+    for (size_t i = 0; i < n->options->n_paths && !is_named; i++)
+        is_named = strcmp(n->options->paths[i], path) == 0;
+    if (is_named)
+        return;
+    n->has_listed_folder = true;
+    ih_notes_print(n, path, "is a directory in the list: all its files are counted");
+}
