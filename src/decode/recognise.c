@@ -36,7 +36,7 @@ struct signature {
 #define TEXTURE "it stores textures; convert it first, for example with 'magick IN OUT.png'"
 #define SCIENCE "its values have no fixed range; export an 8-bit image first"
 #define VIDEO "extract frames first, for example with 'ffmpeg -i IN OUT%04d.png'"
-#define RECORDS "extract it from its archive, and name it itself on the command line"
+#define RECORDS "name it itself on the command line; if it is in an archive, extract it first"
 #define COMPARISON "a comparison is no input; name the images or result files that it compares"
 #define WEB "it is text, perhaps an error page saved in place of an image; download the image again"
 
@@ -81,7 +81,7 @@ static const struct signature signatures[] = {
     {"DDS", TEXTURE, ONE(0, "DDS \x7C\0\0\0")},
     {"KTX", TEXTURE, ONE(0, "\xABKTX 11\xBB\r\n\x1A\n")},
     {"KTX2", TEXTURE, ONE(0, "\xABKTX 20\xBB\r\n\x1A\n")},
-    {"a result file here", RECORDS, ONE(0, "{\"schema\":\"imghist/")},
+    {"a result file among images", RECORDS, ONE(0, "{\"schema\":\"imghist/")},
     {"a file of --diff", COMPARISON, ONE(0, "{\"schema\":\"imghist-diff/")},
     {"PDF", PAGES, ONE(0, "%PDF-")},
     {"DjVu", "it has pages; draw them first, for example with 'ddjvu -format=tiff IN OUT.tif'",

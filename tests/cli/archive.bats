@@ -87,8 +87,8 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   imghist all.tar --csv=stats --list-skipped
   assert_fails 1 "all.tar: no images in this archive"
   for name in part.ndjson all.json; do
-    assert_stderr_has "all.tar/$name: skipped: cannot decode: a result file here is not supported: extract it from its \
-archive, and name it itself on the command line"
+    assert_stderr_has "all.tar/$name: skipped: cannot decode: a result file among images is not supported: name it \
+itself on the command line; if it is in an archive, extract it first"
   done
   assert_stderr_has "all.tar/text.pdf: skipped: cannot decode: PDF is not supported"
   assert_stderr_has "imghist: all.tar: no images in this archive"
@@ -96,7 +96,7 @@ archive, and name it itself on the command line"
   mkdir d
   mv part.ndjson d
   imghist d --csv=stats --list-skipped
-  assert_stderr_has "d/part.ndjson: skipped: cannot decode: a result file here is not supported"
+  assert_stderr_has "d/part.ndjson: skipped: cannot decode: a result file among images is not supported"
   imghist_ok d/part.ndjson --csv=stats
 }
 
