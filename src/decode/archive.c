@@ -1,4 +1,4 @@
-/* The trusted side of an archive: recognises it, checks its frames, and holds one member. */
+/* The trusted side of an archive: recognises it, checks its packets, and holds one member. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "decode/archive.h"
@@ -146,7 +146,7 @@ static enum ih_status reserve(struct ih_member *m, uint64_t n_bytes, struct ih_e
     return IH_OK;
 }
 
-/* ---- the stream of frames ---- */
+/* ---- the stream of packets ---- */
 
 struct ih_archive {
     const struct ih_remote_decoders *remotes; /* borrowed; NULL: read in this process */
@@ -248,8 +248,8 @@ static enum ih_status read_bytes(struct ih_archive *a, void *bytes, size_t size_
     return IH_OK;
 }
 
-/* Reads the header of a frame and checks its numbers. */
-static enum ih_status read_frame(struct ih_archive *a, struct ih_frame *f, struct ih_error *err)
+/* Reads the header of a packet and checks its numbers. */
+static enum ih_status read_packet(struct ih_archive *a, struct ih_packet *f, struct ih_error *err)
 {
     const enum ih_status status = read_bytes(a, f, sizeof *f, err);
     if (status != IH_OK)
@@ -257,13 +257,13 @@ static enum ih_status read_frame(struct ih_archive *a, struct ih_frame *f, struc
     const bool is_known = f->status == IH_OK || f->status == IH_UNKNOWN || f->status == IH_IO ||
                           f->status == IH_CORRUPT || f->status == IH_UNSUPPORTED ||
                           f->status == IH_LIMIT || f->status == IH_MEMORY;
-    return is_known && f->kind <= IH_FRAME_END && f->n_message < sizeof err->message
+    return is_known && f->kind <= IH_PACKET_END && f->n_message < sizeof err->message
                ? IH_OK
                : fail_nonsense(err);
 }
 
-/* Reads the error that a frame carries into `carried`. */
-static enum ih_status read_error(struct ih_archive *a, const struct ih_frame *f,
+/* Reads the error that a packet carries into `carried`. */
+static enum ih_status read_error(struct ih_archive *a, const struct ih_packet *f,
                                  struct ih_error *carried, struct ih_error *err)
 {
     char message[sizeof carried->message] = "";
@@ -275,8 +275,8 @@ static enum ih_status read_error(struct ih_archive *a, const struct ih_frame *f,
 
 /* ---- members ---- */
 
-static enum ih_status read_name(struct ih_archive *a, const struct ih_frame *f, struct ih_member *m,
-                                struct ih_error *err)
+static enum ih_status read_name(struct ih_archive *a, const struct ih_packet *f,
+                                struct ih_member *m, struct ih_error *err)
 {
     if (f->n_bytes == 0 || f->n_bytes > IH_MEMBER_NAME_MAX)
         return fail_nonsense(err);
@@ -333,22 +333,22 @@ static enum ih_status read_data(struct ih_archive *a, size_t n, struct ih_member
     return IH_OK;
 }
 
-/* Reads a member's content up to its last frame. */
+/* Reads a member's content up to its last packet. */
 static enum ih_status read_content(struct ih_archive *a, uint64_t size_bytes, struct ih_member *m,
                                    struct ih_error *err)
 {
     struct ih_error carried = {0};
     take_memory(a, size_bytes, m);
     for (;;) {
-        struct ih_frame f;
-        if (read_frame(a, &f, err) != IH_OK)
+        struct ih_packet f;
+        if (read_packet(a, &f, err) != IH_OK)
             return err->status;
-        if (f.kind == IH_FRAME_DONE && f.n_bytes == 0) {
+        if (f.kind == IH_PACKET_DONE && f.n_bytes == 0) {
             if (read_error(a, &f, &carried, err) != IH_OK)
                 return err->status;
             break;
         }
-        if (f.kind != IH_FRAME_DATA || f.n_bytes == 0 || f.n_message > 0)
+        if (f.kind != IH_PACKET_DATA || f.n_bytes == 0 || f.n_message > 0)
             return fail_nonsense(err);
         if (read_data(a, f.n_bytes, m, err) != IH_OK)
             return err->status;
@@ -362,7 +362,7 @@ static enum ih_status read_content(struct ih_archive *a, uint64_t size_bytes, st
     return IH_OK;
 }
 
-static enum ih_status read_member(struct ih_archive *a, const struct ih_frame *f,
+static enum ih_status read_member(struct ih_archive *a, const struct ih_packet *f,
                                   struct ih_member *m, struct ih_error *err)
 {
     enum ih_status status = read_name(a, f, m, err);
@@ -378,14 +378,14 @@ static enum ih_status read_member(struct ih_archive *a, const struct ih_frame *f
 enum ih_status ih_archive_next(struct ih_archive *a, struct ih_member *m, bool *has_member,
                                struct ih_error *err)
 {
-    struct ih_frame f;
+    struct ih_packet f;
     const uint64_t start_ns = ih_clock_ns();
     *has_member = false;
-    enum ih_status status = read_frame(a, &f, err);
-    if (status == IH_OK && f.kind == IH_FRAME_MEMBER) {
+    enum ih_status status = read_packet(a, &f, err);
+    if (status == IH_OK && f.kind == IH_PACKET_MEMBER) {
         status = read_member(a, &f, m, err);
         *has_member = status == IH_OK;
-    } else if (status == IH_OK && f.kind == IH_FRAME_END && f.n_bytes == 0) {
+    } else if (status == IH_OK && f.kind == IH_PACKET_END && f.n_bytes == 0) {
         struct ih_error carried = {0};
         status = read_error(a, &f, &carried, err);
         if (status == IH_OK && f.status != IH_OK) {

@@ -1,9 +1,9 @@
 /*
  * Archives: tar and zip files whose members are images.
  *
- * One side reads the archive with libarchive and turns it into a stream of frames (dec_archive.c).
+ * One side reads the archive with libarchive and turns it into a stream of packets (dec_archive.c).
  * It has the interface of a decoder, with bytes in place of pixels, so that a decoder process can
- * run it. The other side checks the frames, which may come from a compromised process, and copies
+ * run it. The other side checks the packets, which may come from a compromised process, and copies
  * one member at a time into memory (archive.c).
  *
  * The program reads archives in a decoder process only. The Python package, tests and fuzzers read
@@ -86,19 +86,19 @@ enum ih_status ih_archive_next(struct ih_archive *archive, struct ih_member *m, 
 
 void ih_archive_close(struct ih_archive *archive); /* NULL is allowed */
 
-/* ---- frames: private to both sides ---- */
+/* ---- packets: private to both sides ---- */
 
-enum ih_frame_kind {
-    IH_FRAME_MEMBER, /* bytes: the name. status IH_OK: its content follows in further frames */
-    IH_FRAME_DATA,   /* bytes of the content */
-    IH_FRAME_DONE,   /* the end of the content; status: whether it is sound */
-    IH_FRAME_END     /* the end of the archive; status: whether it is sound */
+enum ih_packet_kind {
+    IH_PACKET_MEMBER, /* bytes: the name. status IH_OK: its content follows in further packets */
+    IH_PACKET_DATA,   /* bytes of the content */
+    IH_PACKET_DONE,   /* the end of the content; status: whether it is sound */
+    IH_PACKET_END     /* the end of the archive; status: whether it is sound */
 };
 
 enum { IH_MEMBER_NAME_MAX = 16 * 1024 };
 
-/* A frame: this header, n_bytes of bytes, n_message of the error's message. */
-struct ih_frame {
+/* A packet: this header, n_bytes of bytes, n_message of the error's message. */
+struct ih_packet {
     uint32_t kind;
     uint32_t status;
     uint32_t n_bytes, n_message;

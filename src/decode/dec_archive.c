@@ -1,5 +1,5 @@
 /*
- * Reads tar and zip files with libarchive, and turns them into a stream of frames (archive.h).
+ * Reads tar and zip files with libarchive, and turns them into a stream of packets (archive.h).
  *
  * Only these formats are enabled: tar; zip, read forward from its local headers; and gzip, zstd and
  * xz around them, once. So an archive gives the same members from a file and from a pipe, and
@@ -78,8 +78,8 @@ enum { NO_FORMAT = EILSEQ };
 enum {
     BLOCK_BYTES = 512, /* of tar */
     MESSAGE_MAX = 160,
-    END_ROOM = 2 * (sizeof(struct ih_frame) + MESSAGE_MAX), /* DONE and END */
-    ROW_BYTES = 128 * 1024 /* the least room that read gets; holds the longest frame of a name */
+    END_ROOM = 2 * (sizeof(struct ih_packet) + MESSAGE_MAX), /* DONE and END */
+    ROW_BYTES = 128 * 1024 /* the least room that read gets; holds the longest packet of a name */
 };
 _Static_assert(ROW_BYTES > 2 * IH_MEMBER_NAME_MAX + END_ROOM, "a name fits into an empty buffer");
 
@@ -95,7 +95,7 @@ struct archive_state {
     uint64_t n_members;
     uint64_t n_in, n_out;  /* bytes: of the archive, and of the members' content */
     size_t n_shown;        /* bytes shown to libarchive, consumed at the next read */
-    size_t n_head, n_sent; /* n_sent of the first n_head bytes of a member are in frames */
+    size_t n_head, n_sent; /* n_sent of the first n_head bytes of a member are in packets */
     uint8_t head[IH_ARCHIVE_PROBE_BYTES];
     struct ih_error error; /* of opening the archive, of reading the source, or a limit */
 };
@@ -190,7 +190,7 @@ static void explain(const struct archive_state *s, struct ih_error *err)
                      text ? text : "");
 }
 
-/* ---- frames ---- */
+/* ---- packets ---- */
 
 struct output {
     uint8_t *bytes;
@@ -204,16 +204,16 @@ static void put(struct output *out, const void *bytes, size_t n)
     out->n += n;
 }
 
-/* Appends a frame with its bytes and the error, IH_OK or not. */
-static void put_frame(struct output *out, enum ih_frame_kind kind, uint64_t size_bytes,
-                      const void *bytes, size_t n_bytes, const struct ih_error *error)
+/* Appends a packet with its bytes and the error, IH_OK or not. */
+static void put_packet(struct output *out, enum ih_packet_kind kind, uint64_t size_bytes,
+                       const void *bytes, size_t n_bytes, const struct ih_error *error)
 {
     const size_t n = error->status == IH_OK ? 0 : strlen(error->message);
-    const struct ih_frame f = {.kind = (uint32_t)kind,
-                               .status = (uint32_t)error->status,
-                               .n_bytes = (uint32_t)n_bytes,
-                               .n_message = (uint32_t)(n < MESSAGE_MAX ? n : MESSAGE_MAX),
-                               .size_bytes = size_bytes};
+    const struct ih_packet f = {.kind = (uint32_t)kind,
+                                .status = (uint32_t)error->status,
+                                .n_bytes = (uint32_t)n_bytes,
+                                .n_message = (uint32_t)(n < MESSAGE_MAX ? n : MESSAGE_MAX),
+                                .size_bytes = size_bytes};
     put(out, &f, sizeof f);
     put(out, bytes, n_bytes);
     put(out, error->message, f.n_message);
@@ -221,7 +221,7 @@ static void put_frame(struct output *out, enum ih_frame_kind kind, uint64_t size
 
 static void put_end(struct archive_state *s, struct output *out, const struct ih_error *error)
 {
-    put_frame(out, IH_FRAME_END, 0, "", 0, error);
+    put_packet(out, IH_PACKET_END, 0, "", 0, error);
     s->is_at_end = true;
 }
 
@@ -307,8 +307,8 @@ static void next_member(struct archive_state *s, struct output *out)
     name = name ? name : full_name;
     name = *name ? name : "(no name)";
     const size_t n = strlen(name);
-    put_frame(out, IH_FRAME_MEMBER, size_bytes, name,
-              n < IH_MEMBER_NAME_MAX ? n : IH_MEMBER_NAME_MAX, &error);
+    put_packet(out, IH_PACKET_MEMBER, size_bytes, name,
+               n < IH_MEMBER_NAME_MAX ? n : IH_MEMBER_NAME_MAX, &error);
     s->is_in_member = error.status == IH_OK;
 }
 
@@ -316,8 +316,8 @@ static void next_member(struct archive_state *s, struct output *out)
 static void put_content(struct archive_state *s, struct output *out)
 {
     struct ih_error error = {0};
-    uint8_t *const frame = out->bytes + out->n, *const bytes = frame + sizeof(struct ih_frame);
-    const size_t room = out->capacity - out->n - sizeof(struct ih_frame) - END_ROOM;
+    uint8_t *const packet = out->bytes + out->n, *const bytes = packet + sizeof(struct ih_packet);
+    const size_t room = out->capacity - out->n - sizeof(struct ih_packet) - END_ROOM;
     size_t n = s->n_head - s->n_sent < room ? s->n_head - s->n_sent : room;
     memcpy(bytes, s->head + s->n_sent, n);
     s->n_sent += n;
@@ -330,20 +330,20 @@ static void put_content(struct archive_state *s, struct output *out)
     n += got > 0 ? (size_t)got : 0;
     s->n_out += got > 0 ? (uint64_t)got : 0;
     if (n > 0) {
-        const struct ih_frame f = {.kind = IH_FRAME_DATA, .n_bytes = (uint32_t)n};
-        memcpy(frame, &f, sizeof f);
+        const struct ih_packet f = {.kind = IH_PACKET_DATA, .n_bytes = (uint32_t)n};
+        memcpy(packet, &f, sizeof f);
         out->n += sizeof f + n;
     }
     if (!is_last)
         return;
-    put_frame(out, IH_FRAME_DONE, 0, "", 0, &error);
+    put_packet(out, IH_PACKET_DONE, 0, "", 0, &error);
     s->is_in_member = false;
 }
 
 /* ---- the interface of a decoder ---- */
 
-static enum ih_status read_frames(void *state, uint8_t *bytes, size_t capacity, size_t *n_bytes,
-                                  struct ih_error *err)
+static enum ih_status read_packets(void *state, uint8_t *bytes, size_t capacity, size_t *n_bytes,
+                                   struct ih_error *err)
 {
     struct archive_state *s = state;
     struct output out = {bytes, 0, capacity};
@@ -357,7 +357,7 @@ static enum ih_status read_frames(void *state, uint8_t *bytes, size_t capacity, 
         if (!s->is_at_end && is_bomb(s)) {
             fail_bomb(s);
             if (s->is_in_member)
-                put_frame(&out, IH_FRAME_DONE, 0, "", 0, &s->error);
+                put_packet(&out, IH_PACKET_DONE, 0, "", 0, &s->error);
             put_end(s, &out, &s->error);
         }
         if (s->is_pipe && !s->is_in_member && out.n > 0)
@@ -410,7 +410,7 @@ static enum ih_status open_libarchive(struct archive_state *s, struct ih_error *
         explain(s, &error);
     else if (s->lib.archive_filter_count(s->archive) > FILTERS_MAX)
         ih_error_set(&error, IH_LIMIT, "compressed more than once");
-    s->error = error; /* the first frame carries it */
+    s->error = error; /* the first packet carries it */
     return IH_OK;
 }
 
@@ -446,6 +446,6 @@ const struct ih_decoder ih_decoder_archive = {
     .is_isolated = true,
     .prepare = prepare,
     .open = open_archive,
-    .read = read_frames,
+    .read = read_packets,
     .close = close_archive,
 };

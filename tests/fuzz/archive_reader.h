@@ -1,13 +1,13 @@
 /*
  * Checks both sides of an archive: the reader with hostile archives, and the receiver with hostile
- * frames. Members have names and sizes within the limits, all of the budget comes back, and a file
+ * packets. Members have names and sizes within the limits, all of the budget comes back, and a file
  * in one piece gives the same as a pipe.
  */
 #ifndef IH_TESTS_ARCHIVE_READER_H
 #define IH_TESTS_ARCHIVE_READER_H
 
 #include "tests/fuzz/promised.h"
-#include "tests/support/framed.h"
+#include "tests/support/packets.h"
 
 enum { FUZZ_BUDGET_BYTES = 1 << 20, FUZZ_MEMBERS_MAX = 2000 };
 
@@ -69,17 +69,17 @@ static inline unsigned read_archive(const uint8_t *bytes, size_t size)
     return n_sound;
 }
 
-/* Reads bytes as frames, at once and in pieces. */
-static inline void read_frames_of(const uint8_t *bytes, size_t size)
+/* Reads bytes as packets, at once and in pieces. */
+static inline void read_packets_of(const uint8_t *bytes, size_t size)
 {
     struct archive_sum sums[2];
     for (unsigned i = 0; i < 2; i++) {
-        struct framed f;
+        struct packets f;
         struct ih_remote_decoder *remote;
         struct ih_remote_decoders remotes;
         struct ih_budget budget;
         ih_budget_init(&budget, FUZZ_BUDGET_BYTES);
-        struct ih_archive *archive = framed_archive(&f, bytes, size, &remote, &remotes, &budget);
+        struct ih_archive *archive = packets_archive(&f, bytes, size, &remote, &remotes, &budget);
         f.n_max = i * 7;
         if (!archive) /* no libarchive in this build */
             return;

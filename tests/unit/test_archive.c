@@ -1,4 +1,4 @@
-/* Archives: what is recognised, member names, memory, and frames that a compromised reader sends.
+/* Archives: what is recognised, member names, memory, and packets that a compromised reader sends.
  * The command line tests have whole archives (tests/cli/archive.bats). */
 #include "tests/support/test.h"
 
@@ -93,18 +93,18 @@ TEST(names_of_members)
     }
 }
 
-/* ---- frames ---- */
+/* ---- packets ---- */
 
 struct stream {
     uint8_t bytes[4096];
     size_t n;
 };
 
-static void frame(struct stream *s, enum ih_frame_kind kind, enum ih_status status,
-                  uint64_t size_bytes, const char *bytes, const char *message)
+static void packet(struct stream *s, enum ih_packet_kind kind, enum ih_status status,
+                   uint64_t size_bytes, const char *bytes, const char *message)
 {
-    const struct ih_frame f = {(uint32_t)kind, (uint32_t)status, (uint32_t)strlen(bytes),
-                               (uint32_t)strlen(message), size_bytes};
+    const struct ih_packet f = {(uint32_t)kind, (uint32_t)status, (uint32_t)strlen(bytes),
+                                (uint32_t)strlen(message), size_bytes};
     memcpy(s->bytes + s->n, &f, sizeof f);
     s->n += sizeof f;
     memcpy(s->bytes + s->n, bytes, f.n_bytes);
@@ -114,7 +114,7 @@ static void frame(struct stream *s, enum ih_frame_kind kind, enum ih_status stat
 }
 
 #define FRAME(kind, status, size, bytes, message) \
-    frame(&s, IH_FRAME_##kind, status, size, bytes, message)
+    packet(&s, IH_PACKET_##kind, status, size, bytes, message)
 
 /* The next member of a stream, or why there is none. */
 struct outcome {
@@ -128,13 +128,13 @@ struct outcome {
 static struct outcome next_of(const struct stream *s, uint64_t budget_bytes)
 {
     struct outcome out = {.status = IH_OK};
-    struct framed f;
+    struct packets f;
     struct ih_remote_decoder *remote;
     struct ih_remote_decoders remotes;
     struct ih_budget budget;
     struct ih_member member = {0};
     ih_budget_init(&budget, budget_bytes);
-    struct ih_archive *a = framed_archive(&f, s->bytes, s->n, &remote, &remotes, &budget);
+    struct ih_archive *a = packets_archive(&f, s->bytes, s->n, &remote, &remotes, &budget);
     assert_non_null(a);
     out.status = ih_archive_next(a, &member, &out.has_member, &out.error);
     assert_int_equal(budget.taken_bytes, out.has_member ? member.taken_bytes : 0);
@@ -238,7 +238,7 @@ TEST(nonsense_from_a_compromised_reader)
 {
     static char long_name[IH_MEMBER_NAME_MAX + 2];
     NONSENSE();
-    NONSENSE(s.n = sizeof(struct ih_frame) - 1;);
+    NONSENSE(s.n = sizeof(struct ih_packet) - 1;);
     NONSENSE(FRAME(DATA, IH_OK, 0, "x", ""););
     NONSENSE(FRAME(DONE, IH_OK, 0, "", ""););
     NONSENSE(FRAME(MEMBER, IH_OK, 1, "", ""););
@@ -248,19 +248,20 @@ TEST(nonsense_from_a_compromised_reader)
     NONSENSE(FRAME(END, IH_USAGE, 0, "", ""););
     NONSENSE(FRAME(END, IH_OK, 0, "bytes", ""););
     NONSENSE(FRAME(END, (enum ih_status)99, 0, "", ""););
-    NONSENSE(frame(&s, (enum ih_frame_kind)9, IH_OK, 0, "", ""););
+    NONSENSE(packet(&s, (enum ih_packet_kind)9, IH_OK, 0, "", ""););
     NONSENSE(FRAME(MEMBER, IH_OK, 1, "a", ""); FRAME(DATA, IH_OK, 0, "", ""););
     NONSENSE(FRAME(MEMBER, IH_OK, 1, "a", ""); FRAME(DATA, IH_OK, 0, "x", "m"););
     NONSENSE(FRAME(MEMBER, IH_OK, 1, "a", ""); FRAME(MEMBER, IH_OK, 1, "b", ""););
     NONSENSE(FRAME(MEMBER, IH_OK, 1, "a", ""); FRAME(END, IH_OK, 0, "", ""););
     NONSENSE(FRAME(MEMBER, IH_OK, 1, "a", ""); FRAME(DATA, IH_OK, 0, "abc", ""); s.n--;);
-    NONSENSE(FRAME(MEMBER, IH_OK, 1, "ab", ""); s.bytes[sizeof(struct ih_frame)] = 0;);
+    NONSENSE(FRAME(MEMBER, IH_OK, 1, "ab", ""); s.bytes[sizeof(struct ih_packet)] = 0;);
     NONSENSE(FRAME(MEMBER, IH_OK, 1, "a", ""); {
-        const struct ih_frame f = {.kind = IH_FRAME_MEMBER, .n_bytes = sizeof long_name};
+        const struct ih_packet f = {.kind = IH_PACKET_MEMBER, .n_bytes = sizeof long_name};
         memcpy(s.bytes, &f, sizeof f);
     });
     NONSENSE(FRAME(END, IH_CORRUPT, 0, "", ""); {
-        const struct ih_frame f = {.kind = IH_FRAME_END, .status = IH_CORRUPT, .n_message = 100000};
+        const struct ih_packet f = {
+            .kind = IH_PACKET_END, .status = IH_CORRUPT, .n_message = 100000};
         memcpy(s.bytes, &f, sizeof f);
     });
 }
@@ -288,7 +289,7 @@ TEST(in_this_process)
 static void replay(const struct file *file)
 {
     read_archive(file->bytes, file->size);
-    read_frames_of(file->bytes, file->size);
+    read_packets_of(file->bytes, file->size);
 }
 
 TEST(crashers)
