@@ -1,4 +1,5 @@
-/* The trusted side of an archive: recognises it, checks its packets, and holds one member. */
+/* Archives outside the sandbox: recognises them, checks the packets of the reader, and holds one
+ * member. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "decode/archive.h"
@@ -112,7 +113,7 @@ const char *ih_member_name(const char *name)
 
 /* ---- a member's memory ---- */
 
-/* Larger buffers are freed after each member. */
+/* Larger buffers are freed after each member; the first buffer of a member of unknown size. */
 enum { KEPT_BYTES = 1 << 20, FIRST_BYTES = 64 * 1024 };
 
 void ih_member_release(struct ih_member *m, struct ih_budget *budget)
@@ -291,8 +292,8 @@ static enum ih_status read_name(struct ih_archive *a, const struct ih_packet *f,
     return read_error(a, f, &m->error, err);
 }
 
-/* Takes the memory for a member from the budget. Without it the member has an error, and its
- * content is passed over. */
+/* Takes the memory for a member from the budget. If there is too little, the member gets an error,
+ * and its content is skipped. */
 static void take_memory(const struct ih_archive *a, uint64_t size_bytes, struct ih_member *m)
 {
     const bool is_known = size_bytes != UINT64_MAX;
@@ -312,8 +313,7 @@ static enum ih_status read_data(struct ih_archive *a, size_t n, struct ih_member
     uint8_t dropped[4096];
     if (m->error.status == IH_OK && n > m->taken_bytes - m->size_bytes)
         ih_error_set_limit(&m->error, IH_LIMIT_MAX_MEMORY, m->taken_bytes,
-                           "its size is unknown, and more than %.1f MB",
-                           (double)m->taken_bytes * 1e-6);
+                           "its content has more than %.1f MB", (double)m->taken_bytes * 1e-6);
     if (m->error.status == IH_OK && n > m->capacity_bytes - m->size_bytes) {
         const uint64_t doubled = 2 * (uint64_t)m->capacity_bytes, least = m->size_bytes + n;
         const uint64_t wanted = doubled > least ? doubled : least;
@@ -333,7 +333,7 @@ static enum ih_status read_data(struct ih_archive *a, size_t n, struct ih_member
     return IH_OK;
 }
 
-/* Reads a member's content up to its last packet. */
+/* Reads a member's content and its last packet. */
 static enum ih_status read_content(struct ih_archive *a, uint64_t size_bytes, struct ih_member *m,
                                    struct ih_error *err)
 {
@@ -355,7 +355,7 @@ static enum ih_status read_content(struct ih_archive *a, uint64_t size_bytes, st
     }
     if (m->error.status == IH_OK)
         m->error = carried;
-    if (m->taken_bytes > m->size_bytes) { /* of a member of unknown size */
+    if (m->taken_bytes > m->size_bytes) { /* its size was not known */
         ih_budget_give(a->budget, m->taken_bytes - m->size_bytes);
         m->taken_bytes = m->size_bytes;
     }
@@ -368,7 +368,8 @@ static enum ih_status read_member(struct ih_archive *a, const struct ih_packet *
     enum ih_status status = read_name(a, f, m, err);
     if (status == IH_OK && m->error.status == IH_OK)
         status = read_content(a, f->size_bytes, m, err);
-    /* The reader knows the budget's size and does not send what is larger. */
+    /* The reader has skipped a member that is larger than the budget. Asking the budget for it
+     * gives the message with the limit. */
     if (status == IH_OK && m->error.status == IH_LIMIT && a->budget &&
         f->size_bytes != UINT64_MAX && f->size_bytes > a->budget->size_bytes)
         ih_budget_take(a->budget, f->size_bytes, &m->error);

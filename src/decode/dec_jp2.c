@@ -6,12 +6,12 @@
  * of the first colour box. An ICC profile tells no more than gray or RGB and is not applied.
  * Without a colour box, 1 or 2 components are gray and 3 or 4 are RGB. Three components are YCbCr
  * if the last two are subsampled. A second or fourth component is alpha. YCbCr becomes RGB by the
- * formula of opj_decompress, in which each chroma value holds for all pixels of its cell; Pillow's
- * differs.
+ * formula of opj_decompress, which repeats a chroma value for all pixels of its cell; Pillow's
+ * formula differs.
  *
- * OpenJPEG conceals damage: tiles that are missing are black, and the end of the codestream need
- * not exist. So the tile-parts are counted here before it decodes, its strict mode is on, and a
- * warning while it decodes is an error. There are no checksums: other damage may leave an image.
+ * OpenJPEG conceals damage: missing tiles are black, and it does not notice a missing end. So this
+ * file counts the tile-parts first and turns on OpenJPEG's strict mode, and a warning while it
+ * decodes is an error. There are no checksums: other damage may go unnoticed.
  *
  * Sources: ITU-T T.800 (JPEG 2000), annexes A (codestream) and I (boxes).
  */

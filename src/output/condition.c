@@ -1,3 +1,11 @@
+/*
+ * Conditions such as "blown_any > 5% and not mean_luma < 40".
+ *
+ * condition   chain of parts with "or"; a part is a chain with "and"; "not" binds closest
+ *
+ * As in SQL, a comparison with a value that a record lacks is unknown, and so is its negation; a
+ * condition holds only if it is certainly true.
+ */
 #include "output/condition.h"
 
 #include "base/text.h"
@@ -24,7 +32,7 @@ enum comparison { EQUAL, NOT_EQUAL, LESS, LESS_OR_EQUAL, GREATER, GREATER_OR_EQU
 
 struct node {
     enum { COMPARE, NOT, AND, OR } kind;
-    unsigned left, right; /* nodes; of NOT left alone */
+    unsigned left, right; /* indices of nodes; NOT uses only left */
     enum comparison comparison;
     struct operand operands[2];
 };
@@ -43,8 +51,8 @@ struct parser {
     const struct ih_field_set *fields;
     struct ih_error *err;
     const char *start;
-    const char *at; /* the word to look at; its first byte */
-    size_t n;       /* its bytes */
+    const char *at; /* the first byte of the current word */
+    size_t n;       /* the length of the word */
     enum word_kind kind;
     unsigned depth;
 };
@@ -296,7 +304,7 @@ static enum ih_status parse_comparison(struct parser *p, unsigned *index)
 
 static enum ih_status parse_condition(struct parser *p, unsigned *index);
 
-static enum ih_status parse_factor(struct parser *p, unsigned *index)
+static enum ih_status parse_not(struct parser *p, unsigned *index)
 {
     struct node node = {.kind = NOT};
     const bool negates = is_word(p, "not");
@@ -307,7 +315,7 @@ static enum ih_status parse_factor(struct parser *p, unsigned *index)
     p->depth++;
     enum ih_status status = advance(p);
     if (status == IH_OK)
-        status = negates ? parse_factor(p, &node.left) : parse_condition(p, index);
+        status = negates ? parse_not(p, &node.left) : parse_condition(p, index);
     p->depth--;
     if (status != IH_OK)
         return status;
@@ -334,14 +342,14 @@ static enum ih_status parse_chain(struct parser *p, const char *word, int kind,
     return status;
 }
 
-static enum ih_status parse_term(struct parser *p, unsigned *index)
+static enum ih_status parse_and(struct parser *p, unsigned *index)
 {
-    return parse_chain(p, "and", AND, parse_factor, index);
+    return parse_chain(p, "and", AND, parse_not, index);
 }
 
 static enum ih_status parse_condition(struct parser *p, unsigned *index)
 {
-    return parse_chain(p, "or", OR, parse_term, index);
+    return parse_chain(p, "or", OR, parse_and, index);
 }
 
 enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *fields,
