@@ -1,7 +1,7 @@
 /*
  * Conditions such as "blown_any > 5% and not mean_luma < 40".
  *
- * condition   chain of parts with "or"; a part is a chain with "and"; "not" binds closest
+ * "not" binds closest, then "and", then "or"; parentheses group.
  *
  * As in SQL, a comparison with a value that a record lacks is unknown, and so is its negation; a
  * condition holds only if it is certainly true.
