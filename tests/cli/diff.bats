@@ -258,6 +258,8 @@ B  b.pgm  1 image, 0.0 megapixels
   imghist --diff d.png c.png --chart=c.png
   assert_fails 2 "c.png"
   cmp c.png d.png
+  imghist_ok --diff "$SAMPLES/scene.jpg" "$SAMPLES/cutout.png" --chart=c.svg -q # of different sizes
+  grep -qF 'lines: 1 image, 0.03 megapixels, drawn as 0.15' c.svg || fail "$(grep megapixels c.svg)"
 }
 
 @test "diff: the pages have every column, key and field" {

@@ -76,10 +76,15 @@ static void add_facts(const struct ih_comparison *c, struct ih_chart_facts *fact
     snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX, "luma EMD %.32s  KS %.32s", emd, ks);
     for (unsigned i = 0; i < 2; i++) {
         const struct ih_result *side = &c->sides[i];
+        char *fact = facts->fact[facts->n_facts++];
         ih_label_megapixels(size, side->histogram.n_pixels);
-        snprintf(facts->fact[facts->n_facts++], IH_LABEL_MAX,
-                 "%s: %" PRIu64 " image%s, %.32s megapixels", i == 0 ? "areas" : "lines",
-                 side->n_images, side->n_images == 1 ? "" : "s", size);
+        int n = snprintf(fact, IH_LABEL_MAX, "%s: %" PRIu64 " image%s, %.32s megapixels",
+                         i == 0 ? "areas" : "lines", side->n_images, side->n_images == 1 ? "" : "s",
+                         size);
+        if (side->histogram.n_pixels < c->sides[1 - i].histogram.n_pixels && n < IH_LABEL_MAX) {
+            ih_label_megapixels(size, c->sides[1 - i].histogram.n_pixels);
+            snprintf(fact + n, (size_t)(IH_LABEL_MAX - n), ", drawn as %.32s", size);
+        }
     }
 }
 
