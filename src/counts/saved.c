@@ -255,8 +255,9 @@ enum ih_status ih_result_load(const uint8_t *bytes, size_t size_bytes, struct ih
         return damaged("wrong checksum", err);
     const uint64_t kind = take(&in, 1);
     *is_empty = kind == EMPTY;
-    if (kind > SUM || (!*is_empty && !take_result(&in, (enum kind)kind, version, result, texts)) ||
-        in.is_short || in.n > 0)
+    if (kind > SUM || (*is_empty && version != VERSION) ||
+        (!*is_empty && !take_result(&in, (enum kind)kind, version, result, texts)) || in.is_short ||
+        in.n > 0)
         return damaged("a field without a meaning", err);
     if (!*is_empty && ih_result_check(result, &reason) != IH_OK)
         return damaged(reason.message, err);

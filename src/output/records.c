@@ -251,7 +251,8 @@ enum ih_status ih_records_peek(struct ih_records *r, struct ih_records_place *pl
         return IH_OK;
     static const char key[] = "\"position\""; /* in a text, its quotes have backslashes */
     for (char *p = line; (p = strstr(p, key));) {
-        struct ih_json_in in = {.p = p += sizeof key - 1};
+        p += sizeof key - 1;
+        struct ih_json_in in = {.p = p};
         uint64_t found[2];
         if (!ih_json_token(&in, ':') || !ih_json_counts(&in, found, 2))
             continue;

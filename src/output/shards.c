@@ -115,8 +115,7 @@ enum ih_status ih_shards_add(struct ih_shards **shards, const char *path, struct
     struct ih_shards *s = *shards = *shards ? *shards : new_shards(first->n_shards);
     enum ih_status status = IH_OK;
     struct shard *shard = s && first->n_shards == s->n ? s->shards + first->shard - 1 : NULL;
-    char *copy = strdup(path);
-    if (!s || !copy)
+    if (!s)
         status = ih_error_set(err, IH_MEMORY, "out of memory");
     else if (!shard)
         status = ih_error_set(err, IH_USAGE, "shard %u/%u, but the others are of %u shards",
@@ -124,20 +123,20 @@ enum ih_status ih_shards_add(struct ih_shards **shards, const char *path, struct
     else if (shard->path)
         status = ih_error_set(err, IH_USAGE, "shard %u/%u again, which is also in %.100s",
                               first->shard, first->n_shards, shard->path);
-    if (status == IH_OK) {
+    else {
         const bool is_image = !first->is_end && !first->is_total;
-        *shard = (struct shard){.path = copy,
+        *shard = (struct shard){.path = strdup(path),
                                 .fd = -1,
                                 .position = {is_image ? first->input : UINT64_MAX,
                                              is_image ? first->member : UINT64_MAX}};
-        if (is_stream) {
+        if (!shard->path)
+            status = ih_error_set(err, IH_MEMORY, "out of memory");
+        else if (is_stream) {
             shard->src = src;
             shard->records = records;
             shard->first = first;
             return IH_OK;
         }
-    } else {
-        free(copy);
     }
     close_stream(src, records);
     return status;

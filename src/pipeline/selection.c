@@ -52,10 +52,14 @@ static uint64_t hash_of(const struct ih_mask *mask)
     const size_t n = (size_t)(mask->width * mask->height);
     uint64_t hash = IH_HASH_START;
     for (unsigned i = 0; i < 2; i++)
-        for (unsigned shift = 0; shift < 64; shift += 8)
-            hash = ih_hash(hash, &(uint8_t){(uint8_t)(size[i] >> shift)}, 1);
-    for (size_t i = 0; i < n; i++)
-        hash = ih_hash(hash, &(uint8_t){mask->values[i] != 0}, 1);
+        for (unsigned shift = 0; shift < 64; shift += 8) {
+            const uint8_t byte = (uint8_t)(size[i] >> shift);
+            hash = ih_hash(hash, &byte, 1);
+        }
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t is_counted = mask->values[i] != 0;
+        hash = ih_hash(hash, &is_counted, 1);
+    }
     return hash ? hash : 1;
 }
 

@@ -58,6 +58,25 @@ static void mend(struct bytes *b)
 
 /* ---- versions ---- */
 
+/* The oldest version that can say it has one way only to say it: what is loaded is saved as the
+ * same bytes. */
+TEST(empty_counts_are_of_version_1)
+{
+    for (unsigned version = 1; version <= 3; version++) {
+        struct bytes saved = {.n = 25};
+        memcpy(saved.p, "ihcounts", 8);
+        saved.p[8] = (uint8_t)version;
+        mend(&saved);
+        struct ih_counts *counts = open_counts();
+        assert_int_equal(load(counts, saved.p, saved.n, NULL), version == 1   ? IH_OK
+                                                               : version == 2 ? IH_CORRUPT
+                                                                              : IH_UNSUPPORTED);
+        if (version == 1)
+            assert_saves_as(counts, &saved);
+        ih_counts_close(counts);
+    }
+}
+
 TEST(version_1_image)
 {
     const struct bytes saved = read_saved("image-1");
