@@ -10,29 +10,16 @@ IMGHIST=$(realpath "$1")
 export IMGHIST
 shift
 cd "$(dirname "$0")/.." || exit 1
-python=${PYTHON:-python3}
 venv=build/engines
-
-if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-  echo "engines.sh: $python is older than 3.11, or missing"
-  exit 77
-fi
-[ -x "$venv/bin/pip" ] || "$python" -m venv "$venv" || {
-  echo "engines.sh: no virtual environment: run third_party/install.sh python"
-  exit 77
-}
-if ! "$venv/bin/pip" install -q --disable-pip-version-check setuptools pytest pillow psutil >build/engines.log 2>&1; then
-  tail -n 3 build/engines.log
-  echo "engines.sh: the package index cannot be reached"
-  exit 77
-fi
+# shellcheck source=tests/venv.bash
+. tests/venv.bash
+make_venv "$venv" pillow psutil
 set -e
 "$venv/bin/pip" install -q --disable-pip-version-check "./src/python[ray,spark,dask]"
 [ -z "${SETUP_ONLY:-}" ] || exit 0
 set +e
 (cd tests/engines && "../../$venv/bin/python" -m pytest -p no:cacheprovider -p no:logging -W ignore --show-capture=stdout \
-  --tb=short -rs --durations=5 "$@") | tee build/engines.log
+  --tb=short -rs --durations=5 "$@") | tee build/engines-pytest.log
 status=${PIPESTATUS[0]}
-n() { tail -n 1 build/engines.log | grep -oE "[0-9]+ $1" | grep -oE '^[0-9]+' || echo 0; }
-echo "$(n passed) passed, $(($(n failed) + $(n error))) failed, $(n skipped) skipped"
+summarise build/engines-pytest.log
 exit "$status"

@@ -8,28 +8,15 @@ IMGHIST=$(realpath "$1")
 export IMGHIST
 shift
 cd "$(dirname "$0")/.." || exit 1
-python=${PYTHON:-python3}
 venv=build/venv
-
-if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-  echo "python.sh: $python is older than 3.11, or missing"
-  exit 77
-fi
-[ -x "$venv/bin/pip" ] || "$python" -m venv "$venv" || {
-  echo "python.sh: no virtual environment: run third_party/install.sh python"
-  exit 77
-}
-if ! "$venv/bin/pip" install -q --disable-pip-version-check setuptools pytest numpy >build/venv.log 2>&1; then
-  tail -n 3 build/venv.log
-  echo "python.sh: the package index cannot be reached"
-  exit 77
-fi
+# shellcheck source=tests/venv.bash
+. tests/venv.bash
+make_venv "$venv" numpy
 set -e
 "$venv/bin/pip" install -q --disable-pip-version-check "./src/python[test]"
 # Not from the sources: the installed package is tested.
 set +e
 (cd src/python/tests && "../../../$venv/bin/python" -m pytest -p no:cacheprovider -rs --rootdir=. "$@") | tee build/pytest.log
 status=${PIPESTATUS[0]}
-n() { tail -n 1 build/pytest.log | grep -oE "[0-9]+ $1" | grep -oE '^[0-9]+' || echo 0; }
-echo "$(n passed) passed, $(($(n failed) + $(n error))) failed, $(n skipped) skipped"
+summarise build/pytest.log
 exit "$status"

@@ -8,8 +8,8 @@
 # LIST=FILE: the inputs are the lines of FILE, and each task takes one block of them. For archives, which every part of
 # --shard reads as a whole, and for lists too long to be read by every task.
 #
-# A task that is started again goes on after the last complete record; with --total-only it starts anew. The exit status is 0 if the file is complete,
-# whether or not images failed: those have records. IMGHIST: the program, if not imghist.
+# A task that is started again goes on after the last complete record; with --total-only it starts anew. The exit status
+# is 0 if the file is complete, whether or not images failed: those have records. IMGHIST: the program, if not imghist.
 #
 #SBATCH --requeue
 #SBATCH --open-mode=append

@@ -57,7 +57,7 @@ void ih_records_move(struct ih_records *records, struct ih_source *src,
  * Finds the next record without consuming it.
  *
  * place      of this record in its file
- * position   its place in the run (input and member of struct ih_result); UINT64_MAX: it has none
+ * position   its place in the run (input and member of struct ih_result); UINT64_MAX: no place
  * *is_end    there is no record
  *
  * Returns as ih_records_next, and ends its result. Does not check the record.

@@ -439,6 +439,18 @@ static void iterator_dealloc(PyObject *object)
     py_free(object);
 }
 
+static struct iterator *new_iterator(struct py_state *state, PyObject *context, int raises)
+{
+    struct ih_context *opened = py_context_get(context);
+    struct iterator *self = opened ? self_of(py_new(state->iterator)) : NULL;
+    if (self) {
+        self->context = Py_NewRef(context);
+        self->opened = opened;
+        self->raises = raises;
+    }
+    return self;
+}
+
 PyObject *py_iterate(PyObject *module, PyObject *arguments)
 {
     struct py_state *state = PyModule_GetState(module);
@@ -451,14 +463,10 @@ PyObject *py_iterate(PyObject *module, PyObject *arguments)
                           &n_threads, &raises, &letters, &order, &range) ||
         !py_layout_parse(&layout, letters, order, range))
         return NULL;
-    struct ih_context *opened = py_context_get(context);
-    struct iterator *self = opened ? self_of(py_new(state->iterator)) : NULL;
+    struct iterator *self = new_iterator(state, context, raises);
     if (!self)
         return NULL;
-    self->context = Py_NewRef(context);
-    self->opened = opened;
     self->layout = layout;
-    self->raises = raises;
     self->items = PyObject_GetIter(iterable);
     if (!self->items || !start(self, n_threads))
         Py_CLEAR(self);
@@ -476,16 +484,13 @@ PyObject *py_walk(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "O!OOIIIp:walk", state->context, &context, &paths, &list,
                           &o.shard, &o.n_shards, &o.n_threads, &raises))
         return NULL;
-    struct ih_context *opened = py_context_get(context);
-    struct iterator *self = opened ? self_of(py_new(state->iterator)) : NULL;
+    struct iterator *self = new_iterator(state, context, raises);
     if (!self)
         return NULL;
-    self->context = Py_NewRef(context);
-    self->raises = raises;
     self->items = PyObject_GetIter(paths);
     o.list = self->items && list != Py_None ? PyBytes_AsString(list) : NULL;
     if (!PyErr_Occurred()) {
-        Py_BEGIN_ALLOW_THREADS status = py_scan_open(opened, &o, &self->scan, &err);
+        Py_BEGIN_ALLOW_THREADS status = py_scan_open(self->opened, &o, &self->scan, &err);
         Py_END_ALLOW_THREADS if (status == IH_OK) self->pid = getpid();
         else
         {
