@@ -64,6 +64,9 @@ struct sink {
     char *buffer;        /* owned; NULL: of standard output */
     bool is_resumed;     /* the file of --resume, which has the records that are read back */
     bool is_on_terminal; /* perhaps the terminal that shows progress */
+    /* After each record, not only when no further one is ready: a next run sees each record, or
+     * messages appear in the same place. */
+    bool flushes_records;
 };
 
 struct ih_writer {
@@ -99,6 +102,14 @@ struct ih_writer {
 static bool take_result(void *writer, const char *path, const struct ih_result *result);
 static void skip(void *writer, const char *path, const struct ih_result *result);
 
+/* Whether standard output and the messages go to the same file or pipe. */
+static bool is_beside_messages(void)
+{
+    struct stat data, messages;
+    return fstat(STDOUT_FILENO, &data) == 0 && fstat(STDERR_FILENO, &messages) == 0 &&
+           data.st_dev == messages.st_dev && data.st_ino == messages.st_ino;
+}
+
 static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char **subject,
                                 struct ih_error *err)
 {
@@ -120,6 +131,8 @@ static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char 
     }
     setvbuf(s->file.stream, path ? s->buffer : standard_buffer, _IOFBF, BUFFER_BYTES);
     s->is_on_terminal = isatty(fileno(s->file.stream)) == 1;
+    s->flushes_records =
+        s->is_resumed || s->is_on_terminal || (s->file.is_standard && is_beside_messages());
     if (w->options->compares) /* nothing is written before the comparison */
         return IH_OK;
     const struct ih_output_options look =
@@ -249,11 +262,21 @@ static void give_up_sink(struct ih_writer *w, const struct sink *s, int error, c
     give_up(w, IH_EXIT_FAILED, s->data->path ? s->data->path : "standard output", message);
 }
 
+/* Ends the run if a write to the sink has failed. */
+static void check_sink(struct ih_writer *w, const struct sink *s)
+{
+    struct ih_error reason;
+    if (!ferror(s->file.stream))
+        return;
+    const int error = errno ? errno : EIO;
+    ih_error_errno(&reason, error, "cannot write");
+    give_up_sink(w, s, error, reason.message);
+}
+
 /* comparison   written instead of the result; NULL: none */
 static void write_data(struct ih_writer *w, struct sink *s, const struct ih_result *result,
                        const struct ih_comparison *comparison)
 {
-    struct ih_error reason;
     errno = 0;
     if (comparison) {
         const struct ih_output_options look =
@@ -262,13 +285,23 @@ static void write_data(struct ih_writer *w, struct sink *s, const struct ih_resu
     } else {
         s->data->output->record(s->state, result);
     }
-    if (s->file.is_standard || s->is_resumed)
-        fflush(s->file.stream); /* a reader of the pipe, or a next run, sees each record */
-    if (!ferror(s->file.stream))
-        return;
-    const int error = errno ? errno : EIO;
-    ih_error_errno(&reason, error, "cannot write");
-    give_up_sink(w, s, error, reason.message);
+    if (s->flushes_records)
+        fflush(s->file.stream);
+    check_sink(w, s);
+}
+
+/* A reader of the pipe sees all records while no further one is ready. */
+void ih_writer_flush(void *writer)
+{
+    struct ih_writer *w = writer;
+    pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; i < w->options->n_outputs; i++)
+        if (w->sinks[i].file.is_standard && !w->sinks[i].flushes_records) {
+            errno = 0;
+            fflush(w->sinks[i].file.stream);
+            check_sink(w, &w->sinks[i]);
+        }
+    pthread_mutex_unlock(&w->lock);
 }
 
 static void write_chart(struct ih_writer *w, const struct ih_result *result,

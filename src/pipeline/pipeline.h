@@ -84,6 +84,10 @@ struct ih_pipeline_calls {
      * Called from the thread that called ih_pipeline_run. Returns false to start no more inputs. */
     bool (*take)(void *take_user, const struct ih_input *input, const struct ih_result *result);
     void *take_user;
+
+    /* Called from the same thread when results have been taken and the next is not ready: the time
+     * to flush a stream. NULL: not called. */
+    void (*idle)(void *take_user);
 };
 
 /*

@@ -7,6 +7,7 @@
 #include "pipeline/pipeline.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /*
  * How many inputs per worker may be started but not yet taken, and as many members. With 192, an
@@ -24,6 +25,7 @@ struct slot {
     uint64_t number, member;      /* of the input, and of the member in its archive, from 0 */
     bool is_ready;                /* to be taken */
     bool has_result;              /* an archive has one only if it failed */
+    bool is_offloaded;            /* at the hardware JPEG decoders; counted in n_offloaded */
     struct ih_input input;
     struct slot *owner; /* of the input that this is an image of, and of its last; NULL: none */
     uint64_t n_frames_waiting;    /* of this input */
@@ -46,6 +48,10 @@ struct pipeline {
     const struct ih_pipeline_calls *calls;
     struct ih_offload offload;
 
+    /* Inputs at the hardware JPEG decoders. Workers increase it without the lock, while they are
+     * counted in n_working; it reaches 0 under the lock. */
+    atomic_uint_fast64_t n_offloaded;
+
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t on_work, on_result;   /* workers wait for the first, the taker for the second */
     pthread_cond_t on_frame;             /* workers wait for frames to be taken */
@@ -55,7 +61,6 @@ struct pipeline {
     struct open_archive *archives;       /* not at their end */
     unsigned n_archives;
     unsigned n_undecided;  /* inputs that may yet prove to be archives */
-    uint64_t n_offloaded;  /* inputs at the hardware JPEG decoders */
     unsigned n_working;    /* workers */
     bool is_fetching;      /* a worker calls next */
     bool is_at_end;        /* of the inputs */

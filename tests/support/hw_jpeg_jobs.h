@@ -23,7 +23,8 @@ static struct {
     pthread_mutex_t lock; /* guards all of this */
     pthread_cond_t on_change;
     unsigned n_units;
-    bool has_two_sessions, cannot_start; /* two sessions a unit; starts fail */
+    unsigned n_sessions;                 /* of a unit; 0: 1 */
+    bool cannot_start;
     unsigned n_started, n_starting;      /* calls of start: finished, running */
     bool is_held;                        /* batches wait */
     bool start_waits[N_UNITS_MAX];       /* the unit's start waits for this */
@@ -163,7 +164,7 @@ static inline const struct ih_hw_jpeg_backend *hw_backend(void)
                                           .describe = session_describe,
                                           .batch = session_batch,
                                           .stop = session_stop,
-                                          .has_two_sessions = fake.has_two_sessions};
+                                          .n_sessions = fake.n_sessions ? fake.n_sessions : 1};
     return &backend;
 }
 
