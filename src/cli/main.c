@@ -257,6 +257,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         .select = {.region = *o->region.text ? &o->region : NULL,
                    .mask = o->mask_path,
                    .mask_budget = &mask_budget},
+        .computes_stats = !o->only_total && !o->compares,
         .is_result_file = ih_records_probe,
         .makes_thumbnails = o->makes_thumbnails,
         .jpeg = jpeg_side(o),

@@ -9,9 +9,10 @@
 #include <string.h>
 
 enum {
-    /* Waiting batches for each session: enough for the next one while one is decoded, few enough
-     * that workers decode files themselves instead of queueing more. */
-    WAITING_BATCHES = 2,
+    /* Waiting jobs for each session, or a full batch of smaller ones: enough for the next batch
+     * while one is decoded, few enough that workers decode files themselves instead of queueing
+     * more. */
+    WAITING_MAX = 2 * IH_HW_JPEG_BATCH_LARGE,
     TEXT_MAX = 512,
     SESSIONS_MAX = IH_HW_JPEG_SESSIONS_MAX * IH_UNITS_MAX
 };
@@ -21,7 +22,8 @@ struct session {
     struct session *first; /* the unit's first session; NULL: this is it */
     unsigned unit;         /* of the device */
     pthread_t thread;
-    bool has_started, is_ready; /* guarded by the lock: start has returned, and with IH_OK */
+    /* Guarded by the lock: start has returned, and with IH_OK; the session is not used any more. */
+    bool has_started, is_ready, has_ended;
 
     /* Used by its thread only. */
     void *state;         /* the backend's */
@@ -193,7 +195,7 @@ static void work(struct session *s)
         pthread_mutex_lock(&hw->lock);
         record(hw, jobs, n, status, &error);
         pthread_mutex_unlock(&hw->lock);
-        for (unsigned i = 0; i < n; i++)
+        for (unsigned i = n; i-- > 0;) /* a waiter for the first then finds them all done */
             jobs[i]->done(jobs[i]);
         pthread_mutex_lock(&hw->lock);
     }
@@ -204,9 +206,8 @@ static void work(struct session *s)
     pthread_mutex_unlock(&hw->lock);
 }
 
-/* Waits until a further session is worth its start, which takes as long as the first one's: as many
- * files are waiting as make a batch of large ones, while the first session has a batch. Returns
- * false when that never happens. */
+/* Waits until a further session has work: as many files are waiting as make a batch of large ones,
+ * while the first session has a batch. Returns false when that never happens. */
 static bool wait_for_need(struct session *s)
 {
     struct ih_hw_jpeg *hw = s->hw;
@@ -220,6 +221,17 @@ static bool wait_for_need(struct session *s)
     return is_needed;
 }
 
+/* Waits until the unit's other sessions, which use this one, have stopped. */
+static void wait_for_others(const struct session *first)
+{
+    struct ih_hw_jpeg *hw = first->hw;
+    pthread_mutex_lock(&hw->lock);
+    for (unsigned i = 0; i < hw->n_sessions; i++)
+        while (hw->sessions[i].first == first && !hw->sessions[i].has_ended)
+            pthread_cond_wait(&hw->on_state, &hw->lock);
+    pthread_mutex_unlock(&hw->lock);
+}
+
 static void *run(void *argument)
 {
     struct session *s = argument;
@@ -227,7 +239,8 @@ static void *run(void *argument)
     struct ih_error error = {0};
     enum ih_status status = IH_UNAVAILABLE;
     if (!s->first || wait_for_need(s))
-        status = hw->backend->start(hw->device->units[s->unit], &s->state, &error);
+        status = hw->backend->start(hw->device->units[s->unit], s->first ? s->first->state : NULL,
+                                    &s->state, &error);
     pthread_mutex_lock(&hw->lock);
     s->has_started = true;
     hw->n_starting--;
@@ -245,8 +258,14 @@ static void *run(void *argument)
     pthread_mutex_unlock(&hw->lock);
     if (status == IH_OK) {
         work(s);
+        if (!s->first)
+            wait_for_others(s);
         hw->backend->stop(s->state);
     }
+    pthread_mutex_lock(&hw->lock);
+    s->has_ended = true;
+    pthread_cond_broadcast(&hw->on_state);
+    pthread_mutex_unlock(&hw->lock);
     return NULL;
 }
 
@@ -373,7 +392,8 @@ static enum ih_hw_jpeg_room room(const struct ih_hw_jpeg *hw)
         return IH_HW_JPEG_STARTING;
     if (hw->n_ready == 0)
         return IH_HW_JPEG_NONE;
-    return fits_batches(hw->n_waiting + 1, hw->n_pixels, (uint64_t)hw->n_ready * WAITING_BATCHES)
+    return hw->n_waiting < hw->n_ready * WAITING_MAX ||
+                   fits_batches(hw->n_waiting + 1, hw->n_pixels, hw->n_ready)
                ? IH_HW_JPEG_HAS_ROOM
                : IH_HW_JPEG_BUSY;
 }

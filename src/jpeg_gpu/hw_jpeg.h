@@ -42,8 +42,13 @@ struct ih_hw_jpeg_job {
 struct ih_hw_jpeg_backend {
     const char *device_backend; /* name of the ih_backend with these decoders */
 
-    /* unit: the state of the device's unit. IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY. */
-    enum ih_status (*start)(void *unit, void **session, struct ih_error *err);
+    /*
+     * unit    the state of the device's unit
+     * first   the unit's first session, which is stopped after this one; NULL: this is the first
+     *
+     * IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY.
+     */
+    enum ih_status (*start)(void *unit, void *first, void **session, struct ih_error *err);
     /* "nvJPEG 13.0.1, 7 decoders of cuda:0 NVIDIA H100"; valid until stop. */
     const char *(*describe)(void *session);
 

@@ -48,7 +48,7 @@ enum {
     PLANES_MAX = 3,
     PITCH_BYTES = 128, /* rows begin at multiples of a cache line */
     IMAGE_SLOTS = 28,  /* measured: nvJPEG takes 84 bytes a pixel for 4:4:4 */
-    SLOTS_MEMORY_PART = 8,
+    SLOTS_MEMORY_PART = 4 * IH_HW_JPEG_SESSIONS_MAX, /* all sessions: a quarter */
 };
 
 /* Limit for the planes of a batch: 28 photos of 12 megapixels in 4:4:4, or one image of the largest
@@ -220,7 +220,8 @@ struct session {
     const struct ih_cuda_unit *unit;
     struct nvjpeg nvjpeg;
     char version[48], description[400];
-    nvjpegHandle_t handle;
+    nvjpegHandle_t handle; /* the first session's: it takes nearly a second to make */
+    bool owns_handle;
     nvjpegJpegState_t state;     /* NULL: has to be made */
     struct ih_hw_jpeg_size size; /* of the images that nvJPEG has memory for */
     uint64_t size_pixels_max;
@@ -259,13 +260,19 @@ static nvjpegStatus_t make_state(struct session *s)
     return status;
 }
 
-static enum ih_status open_nvjpeg(struct session *s, struct ih_error *err)
+static enum ih_status open_nvjpeg(struct session *s, const struct session *first,
+                                  struct ih_error *err)
 {
     unsigned n_decoders = 0, n_cores = 0;
     const enum ih_status status = load_nvjpeg(&s->nvjpeg, s->version, sizeof s->version, err);
     if (status != IH_OK)
         return status;
-    nvjpegStatus_t n = s->nvjpeg.nvjpegCreateEx(NVJPEG_BACKEND_HARDWARE, NULL, NULL, 0, &s->handle);
+    nvjpegStatus_t n = NVJPEG_STATUS_SUCCESS;
+    if (first)
+        s->handle = first->handle;
+    else
+        n = s->nvjpeg.nvjpegCreateEx(NVJPEG_BACKEND_HARDWARE, NULL, NULL, 0, &s->handle);
+    s->owns_handle = !first && n == NVJPEG_STATUS_SUCCESS;
     if (n == NVJPEG_STATUS_SUCCESS)
         n = s->nvjpeg.nvjpegGetHardwareDecoderInfo(s->handle, &n_decoders, &n_cores);
     if (n == NVJPEG_STATUS_SUCCESS)
@@ -309,7 +316,7 @@ static void stop(void *session)
         cudaStreamSynchronize(s->stream);
     if (s->state)
         s->nvjpeg.nvjpegJpegStateDestroy(s->state);
-    if (s->handle)
+    if (s->owns_handle)
         s->nvjpeg.nvjpegDestroy(s->handle);
     planes_release(&s->planes);
     cudaFree(s->d_plan);
@@ -323,7 +330,7 @@ static void stop(void *session)
     free(s);
 }
 
-static enum ih_status start(void *unit, void **session, struct ih_error *err)
+static enum ih_status start(void *unit, void *first, void **session, struct ih_error *err)
 {
     static const char what[] = "cannot set up the hardware JPEG decoders";
     enum ih_status status = check_generation(unit, err);
@@ -336,7 +343,7 @@ static enum ih_status start(void *unit, void **session, struct ih_error *err)
     /* nvJPEG uses the thread's current context and does not set it. */
     status = ih_cuda_status(err, cudaSetDevice(s->unit->ordinal), what);
     if (status == IH_OK)
-        status = open_nvjpeg(s, err);
+        status = open_nvjpeg(s, first, err);
     if (status == IH_OK)
         status = ih_cuda_status(err, allocate(s), what);
     if (status == IH_OK)

@@ -66,6 +66,8 @@ struct ih_offload {
     bool has_tried;        /* to start */
     uint64_t busy_ns;      /* spent on JPEG files by all workers together */
     unsigned n_decoding;   /* workers that decode a file because the decoders are busy */
+    struct queued_file *spare; /* buffers, owned */
+    unsigned n_spare;
 };
 
 /* A worker's buffer, kept from file to file. All zero: empty. */

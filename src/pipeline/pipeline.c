@@ -105,8 +105,9 @@ enum { TAKE_MOST = 16 };
 
 enum job { JOB_NONE, JOB_INPUT, JOB_MEMBER };
 
-/* Waits for work and reserves it. *archive: of a member. */
-static enum job wait_for_job(struct pipeline *p, struct open_archive **archive)
+/* Waits for work and reserves it. *archive: of a member. *slot: NULL: gets a spare one if there is
+ * one. */
+static enum job wait_for_job(struct pipeline *p, struct open_archive **archive, struct slot **slot)
 {
     enum job job = JOB_NONE;
     pthread_mutex_lock(&p->lock);
@@ -129,8 +130,13 @@ static enum job wait_for_job(struct pipeline *p, struct open_archive **archive)
         }
         pthread_cond_wait(&p->on_work, &p->lock);
     }
-    if (job != JOB_NONE)
-        pthread_cond_signal(&p->on_work); /* there may be work for another worker too */
+    if (job != JOB_NONE && p->archives)
+        pthread_cond_signal(&p->on_work); /* another worker may read or fetch meanwhile */
+    if (!*slot && p->spare) {
+        *slot = p->spare;
+        p->spare = p->spare->next;
+        p->n_spare--;
+    }
     pthread_mutex_unlock(&p->lock);
     return job;
 }
@@ -211,13 +217,14 @@ static enum ih_status work_on_inputs(struct pipeline *p, struct worker *w, struc
     struct slot *slot = NULL;
     for (;;) {
         struct open_archive *archive;
+        const enum job job = wait_for_job(p, &archive, &slot);
         if (!slot && !(slot = malloc(sizeof *slot)))
-            return ih_error_set(err, IH_MEMORY, "out of memory");
+            return ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
         slot->is_ready = slot->has_result = slot->is_offloaded = false;
         slot->archive = NULL;
         slot->owner = NULL;
         slot->n_frames_waiting = 0;
-        switch (wait_for_job(p, &archive)) {
+        switch (job) {
         case JOB_NONE:
             free(slot);
             return IH_OK;
@@ -284,7 +291,7 @@ static struct slot *remove_ready(struct pipeline *p)
     return first;
 }
 
-/* Hands out one result and frees its slot. Returns whether more are wanted. */
+/* Hands out one result and empties its slot. Returns whether more are wanted. */
 static bool take_result(const struct pipeline *p, struct slot *slot, bool is_taking)
 {
     if (is_taking && slot->has_result)
@@ -293,8 +300,23 @@ static bool take_result(const struct pipeline *p, struct slot *slot, bool is_tak
         drop(slot);
     if (slot->has_result)
         free(slot->result.thumbnail);
-    ih_slot_free(slot);
+    ih_slot_empty(slot);
     return is_taking;
+}
+
+/* Keeps emptied slots for the workers, who would contend for the heap. The caller holds the lock. */
+static void keep_spares(struct pipeline *p, struct slot *slot)
+{
+    for (struct slot *next; slot; slot = next) {
+        next = slot->next;
+        if (p->n_spare >= p->options->n_threads * WINDOW_OF_SLOW_TAKER) {
+            free(slot);
+            continue;
+        }
+        slot->next = p->spare;
+        p->spare = slot;
+        p->n_spare++;
+    }
 }
 
 /* Hands out results in order until no worker is left. After take has returned false, further
@@ -317,13 +339,13 @@ static void take_results(struct pipeline *p)
         pthread_mutex_unlock(&p->lock);
         if (is_idle)
             p->calls->idle(p->calls->take_user);
-        has_taken = slot != NULL;
-        for (struct slot *next; slot; slot = next) {
-            next = slot->next;
-            is_wanted = take_result(p, slot, is_wanted);
+        has_taken = slot && is_wanted;
+        for (struct slot *s = slot; s; s = s->next) {
+            is_wanted = take_result(p, s, is_wanted);
             is_taking = is_taking && is_wanted;
         }
         pthread_mutex_lock(&p->lock);
+        keep_spares(p, slot);
         if (!is_taking && !p->is_stopping)
             ih_pipeline_stop(p);
     }
@@ -389,7 +411,12 @@ enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipelin
     while (p.first) { /* archives that were not read to their end */
         struct slot *slot = p.first;
         ih_slots_remove_first(&p);
-        ih_slot_free(slot);
+        ih_slot_empty(slot);
+        free(slot);
+    }
+    for (struct slot *slot = p.spare, *next; slot; slot = next) {
+        next = slot->next;
+        free(slot);
     }
     pthread_cond_destroy(&p.on_frame);
     pthread_cond_destroy(&p.on_result);

@@ -58,6 +58,9 @@ struct pipeline {
     struct slot *first, *last;           /* the list */
     uint64_t n_inputs, n_inputs_waiting; /* started; and not taken, with images of them */
     uint64_t n_members_waiting;          /* of all archives */
+    uint64_t n_ready;                    /* slots in the list that are ready */
+    struct slot *spare;                  /* n_spare slots, owned; for new inputs */
+    uint64_t n_spare;
     struct open_archive *archives;       /* not at their end */
     unsigned n_archives;
     unsigned n_undecided;  /* inputs that may yet prove to be archives */
@@ -90,9 +93,11 @@ bool ih_slots_have_member_room(const struct pipeline *p, const struct open_archi
 /* Inserts a slot before next, or at the end if that is NULL. The caller holds the lock. */
 void ih_slot_insert_before(struct pipeline *p, struct slot *slot, struct slot *next);
 
-/* Takes the first slot off the list. The caller holds the lock and frees the slot. */
+/* Takes the first slot off the list. The caller holds the lock, then empties and frees the slot. */
 void ih_slots_remove_first(struct pipeline *p);
-void ih_slot_free(struct slot *slot);
+
+/* Releases all that the slot owns. */
+void ih_slot_empty(struct slot *slot);
 
 /* Hands a slot to the taker, with its result or without. */
 void ih_slot_finish(struct pipeline *p, struct slot *slot, bool has_result);
