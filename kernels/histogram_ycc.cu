@@ -154,8 +154,7 @@ static __device__ inline void count_edge(const struct counting &c, const struct 
         ih_ycc_pixel(&job.image, H, V, x, y, rgb);
         for (int plane = 0; plane < 3; plane++)
             count_byte(s_column + plane_offset<COPIES>(plane), rgb[plane], 0);
-        count_byte(s_column + plane_offset<COPIES>(3),
-                   ih_luma(m, rgb[0], rgb[1], rgb[2]), 0);
+        count_byte(s_column + plane_offset<COPIES>(3), ih_luma(m, rgb[0], rgb[1], rgb[2]), 0);
         ih_clip_pixel(m, rgb[0], rgb[1], rgb[2], clip);
     }
 }
@@ -383,7 +382,7 @@ static uint32_t block_pixels(const struct ih_gpu_planes_batch_args *args)
     for (uint32_t i = 0; i < args->n_images; i++)
         n_pixels += (uint64_t)args->images[i].width * args->images[i].height;
     n_pixels = (n_pixels + n_blocks - 1) / n_blocks;
-    return n_pixels < IH_YCC_BLOCK_PIXELS ? IH_YCC_BLOCK_PIXELS : (uint32_t)n_pixels;
+    return n_pixels < IH_YCC_BLOCK_PIXELS ? (uint32_t)IH_YCC_BLOCK_PIXELS : (uint32_t)n_pixels;
 }
 
 /* Fills in a job for all rows of an image, gray or in colour. */

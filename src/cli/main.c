@@ -290,7 +290,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         ih_writer_resume(writer, &done);
     if (status == IH_OK) {
         const struct ih_pipeline_calls calls = {ih_inputs_next, inputs, ih_writer_take, writer,
-                                                 ih_writer_flush};
+                                                ih_writer_flush};
         *subject = NULL;
         status = ih_pipeline_run(*device, &with, &calls, err);
     }

@@ -36,17 +36,17 @@ struct ih_hw_jpeg {
     pthread_t starter;
     bool has_starter;
 
-    pthread_mutex_t lock;    /* guards what follows */
-    pthread_cond_t on_job;   /* sessions wait for a job */
-    pthread_cond_t on_room;  /* submitters wait for room */
-    pthread_cond_t on_state; /* all others wait: for starts, for the end */
+    pthread_mutex_t lock;                /* guards what follows */
+    pthread_cond_t on_job;               /* sessions wait for a job */
+    pthread_cond_t on_room;              /* submitters wait for room */
+    pthread_cond_t on_state;             /* all others wait: for starts, for the end */
     struct ih_hw_jpeg_job *first, **end; /* the queue */
     unsigned n_waiting, n_idle;          /* jobs; sessions that wait for one */
     uint64_t n_pixels;                   /* of the waiting jobs */
-    unsigned n_starting, n_ready; /* sessions */
-    bool is_known, is_closing;    /* is_known: one session is ready, or none will be */
-    struct ih_error error;        /* why no session works, or why one has stopped */
-    struct ih_error last_failure; /* of a job */
+    unsigned n_starting, n_ready;        /* sessions */
+    bool is_known, is_closing;           /* is_known: one session is ready, or none will be */
+    struct ih_error error;               /* why no session works, or why one has stopped */
+    struct ih_error last_failure;        /* of a job */
     struct session sessions[SESSIONS_MAX];
     unsigned n_sessions;
     char description[TEXT_MAX];

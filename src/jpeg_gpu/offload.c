@@ -29,7 +29,7 @@ struct queued_file {
     struct ih_offload *offload;
     void *ticket;
     struct ih_result *result;
-    uint64_t taken_bytes; /* of the budget */
+    uint64_t taken_bytes;     /* of the budget */
     struct queued_file *next; /* spare */
     size_t capacity_bytes;    /* of stream */
     uint8_t stream[];

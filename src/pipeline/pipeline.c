@@ -276,7 +276,8 @@ static void drop(struct slot *slot)
     }
 }
 
-/* Takes the first slots that are ready off the list, at most TAKE_MOST. The caller holds the lock. */
+/* Takes the first slots that are ready off the list, at most TAKE_MOST. The caller holds the lock.
+ */
 static struct slot *remove_ready(struct pipeline *p)
 {
     struct slot *first = p->first, *last = NULL;
@@ -304,7 +305,8 @@ static bool take_result(const struct pipeline *p, struct slot *slot, bool is_tak
     return is_taking;
 }
 
-/* Keeps emptied slots for the workers, who would contend for the heap. The caller holds the lock. */
+/* Keeps emptied slots for the workers, who would contend for the heap. The caller holds the lock.
+ */
 static void keep_spares(struct pipeline *p, struct slot *slot)
 {
     for (struct slot *next; slot; slot = next) {

@@ -86,8 +86,7 @@ void ih_slot_finish(struct pipeline *p, struct slot *slot, bool has_result)
     slot->has_result = has_result;
     slot->is_ready = true;
     p->n_ready++;
-    const bool is_last_offloaded =
-        slot->is_offloaded && atomic_fetch_sub(&p->n_offloaded, 1) == 1;
+    const bool is_last_offloaded = slot->is_offloaded && atomic_fetch_sub(&p->n_offloaded, 1) == 1;
     if (slot == p->first || is_last_offloaded) /* the taker waits for the first, or for the end */
         pthread_cond_signal(&p->on_result);
     pthread_mutex_unlock(&p->lock);

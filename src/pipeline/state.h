@@ -61,7 +61,7 @@ struct pipeline {
     uint64_t n_ready;                    /* slots in the list that are ready */
     struct slot *spare;                  /* n_spare slots, owned; for new inputs */
     uint64_t n_spare;
-    struct open_archive *archives;       /* not at their end */
+    struct open_archive *archives; /* not at their end */
     unsigned n_archives;
     unsigned n_undecided;  /* inputs that may yet prove to be archives */
     unsigned n_working;    /* workers */

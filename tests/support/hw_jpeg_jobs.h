@@ -23,20 +23,20 @@ static struct {
     pthread_mutex_t lock; /* guards all of this */
     pthread_cond_t on_change;
     unsigned n_units;
-    unsigned n_sessions;                 /* of a unit; 0: 1 */
-    bool cannot_start;                   /* all sessions */
-    unsigned n_others[N_UNITS_MAX];      /* sessions beside the first that have not stopped */
-    unsigned n_started, n_starting;      /* calls of start: finished, running */
-    bool is_held;                        /* batches wait */
-    bool start_waits[N_UNITS_MAX];       /* the unit's start waits for this */
-    bool breaks[N_UNITS_MAX];            /* the next batch breaks the session */
-    bool fails_always;                   /* every batch fails */
-    bool lets_start;                     /* the first `done` lets units start and waits */
-    struct ih_hw_jpeg *hw;               /* under test */
-    unsigned n_calls, n_of[CALLS_MAX];   /* jobs */
-    size_t n_bytes_of[CALLS_MAX];        /* of their streams */
-    unsigned n_by_unit[N_UNITS_MAX];     /* jobs */
-    unsigned n_stopped, n_done, n_jobs;  /* n_jobs: queued */
+    unsigned n_sessions;                /* of a unit; 0: 1 */
+    bool cannot_start;                  /* all sessions */
+    unsigned n_others[N_UNITS_MAX];     /* sessions beside the first that have not stopped */
+    unsigned n_started, n_starting;     /* calls of start: finished, running */
+    bool is_held;                       /* batches wait */
+    bool start_waits[N_UNITS_MAX];      /* the unit's start waits for this */
+    bool breaks[N_UNITS_MAX];           /* the next batch breaks the session */
+    bool fails_always;                  /* every batch fails */
+    bool lets_start;                    /* the first `done` lets units start and waits */
+    struct ih_hw_jpeg *hw;              /* under test */
+    unsigned n_calls, n_of[CALLS_MAX];  /* jobs */
+    size_t n_bytes_of[CALLS_MAX];       /* of their streams */
+    unsigned n_by_unit[N_UNITS_MAX];    /* jobs */
+    unsigned n_stopped, n_done, n_jobs; /* n_jobs: queued */
     struct job jobs[JOBS_MAX];
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .on_change = PTHREAD_COND_INITIALIZER};
 

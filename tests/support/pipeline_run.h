@@ -84,9 +84,9 @@ struct run {
     size_t n_names, n_inputs, n_taken;
     atomic_size_t n_given;
     atomic_size_t n_flushed; /* of those taken, when the taker was last idle */
-    size_t n_waiting; /* largest number given and not taken */
-    size_t n_wanted;  /* take stops the run after so many */
-    long take_ms;     /* duration of the first take */
+    size_t n_waiting;        /* largest number given and not taken */
+    size_t n_wanted;         /* take stops the run after so many */
+    long take_ms;            /* duration of the first take */
     atomic_uint n_idle_cores;
     struct ih_error in_input;   /* the error of each input called "broken" */
     enum ih_status statuses[8]; /* of the first results */

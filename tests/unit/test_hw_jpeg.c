@@ -92,10 +92,10 @@ TEST(pixels)
         unsigned side, n_queued, n_of[2];
         enum ih_hw_jpeg_room room; /* after that */
     } cases[] = {
-        {1, 256, {256, 0}, IH_HW_JPEG_BUSY},        {100, 200, {200, 0}, IH_HW_JPEG_HAS_ROOM},
-        {500, 127, {127, 0}, IH_HW_JPEG_HAS_ROOM},  {500, 129, {128, 1}, IH_HW_JPEG_BUSY},
-        {1000, 50, {32, 18}, IH_HW_JPEG_HAS_ROOM},  {1068, 40, {28, 12}, IH_HW_JPEG_HAS_ROOM},
-        {8000, 55, {28, 27}, IH_HW_JPEG_HAS_ROOM},  {8000, 56, {28, 28}, IH_HW_JPEG_BUSY},
+        {1, 256, {256, 0}, IH_HW_JPEG_BUSY},       {100, 200, {200, 0}, IH_HW_JPEG_HAS_ROOM},
+        {500, 127, {127, 0}, IH_HW_JPEG_HAS_ROOM}, {500, 129, {128, 1}, IH_HW_JPEG_BUSY},
+        {1000, 50, {32, 18}, IH_HW_JPEG_HAS_ROOM}, {1068, 40, {28, 12}, IH_HW_JPEG_HAS_ROOM},
+        {8000, 55, {28, 27}, IH_HW_JPEG_HAS_ROOM}, {8000, 56, {28, 28}, IH_HW_JPEG_BUSY},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const uint32_t side = cases[i].side;
