@@ -4,6 +4,8 @@
  */
 #include "module.h"
 
+#include "library/library.h"
+
 #include <string.h>
 
 /* ---- layout ---- */
@@ -214,21 +216,30 @@ bool py_input_open(struct py_input *input, PyObject *object, const struct py_lay
 }
 
 enum ih_status py_input_count(struct py_input *input, struct ih_context *context,
-                              struct ih_counts *counts, struct ih_error *err)
+                              const struct ih_interrupt *interrupt, struct ih_counts *counts,
+                              struct ih_error *err)
 {
+    static uint8_t nothing[1];
+    struct ih_input i = {.is_named = true};
     switch (input->kind) {
     case PY_INPUT_PATH:
-        return ih_count_file(context, input->path, counts, err);
-    case PY_INPUT_BYTES:
-        return ih_count_memory(context, input->bytes, input->size_bytes, counts, err);
-    case PY_INPUT_STREAM:
-        return ih_count_stream(context, read_stream, input, counts, err);
-    case PY_INPUT_ARRAY:
-        return ih_count_array(context, &input->array, sizeof input->array, counts, err);
-    case PY_INPUT_ERROR:
+        i.path = input->path;
         break;
+    case PY_INPUT_BYTES:
+        i.bytes = input->bytes ? input->bytes : nothing;
+        i.size_bytes = input->bytes ? input->size_bytes : 0;
+        break;
+    case PY_INPUT_STREAM:
+        i.read = read_stream;
+        i.read_user = input;
+        break;
+    case PY_INPUT_ARRAY:
+        return ih_count_array_until(context, &input->array, sizeof input->array, interrupt, counts,
+                                    err);
+    case PY_INPUT_ERROR:
+        return IH_USAGE;
     }
-    return IH_USAGE;
+    return ih_count_until(context, &i, interrupt, counts, err);
 }
 
 void py_input_close(struct py_input *input)

@@ -11,11 +11,18 @@
 
 #include <string.h>
 
+/* Whether an object has an attribute. That of its type is not asked for its value, which may be
+ * expensive: Pillow copies all pixels. */
+static bool has(PyObject *object, const char *name)
+{
+    return PyObject_HasAttrString((PyObject *)Py_TYPE(object), name) ||
+           PyObject_HasAttrString(object, name);
+}
+
 bool py_tensor_is_one(PyObject *object)
 {
-    return PyObject_CheckBuffer(object) || PyObject_HasAttrString(object, "__array_interface__") ||
-           PyObject_HasAttrString(object, "__dlpack__") ||
-           PyObject_HasAttrString(object, "__cuda_array_interface__");
+    return PyObject_CheckBuffer(object) || has(object, "__array_interface__") ||
+           has(object, "__dlpack__") || has(object, "__cuda_array_interface__");
 }
 
 static bool refuse(const char *why)
@@ -256,15 +263,14 @@ bool py_tensor_open(struct py_tensor *t, PyObject *object, PyObject *stream, boo
     bool is_open = false;
     if (PyCapsule_CheckExact(object)) {
         is_open = open_capsule(t, object);
-    } else if (PyObject_CheckBuffer(object) &&
-               !PyObject_HasAttrString(object, "__cuda_array_interface__")) {
+    } else if (PyObject_CheckBuffer(object) && !has(object, "__cuda_array_interface__")) {
         /* A CuPy array has a buffer, too, and refuses to give it. */
         is_open = open_buffer(t, object, is_written);
-    } else if (PyObject_HasAttrString(object, "__array_interface__")) {
+    } else if (has(object, "__array_interface__")) {
         is_open = open_interface(t, object, "__array_interface__", is_written);
-    } else if (PyObject_HasAttrString(object, "__dlpack__")) {
+    } else if (has(object, "__dlpack__")) {
         is_open = open_dlpack(t, object, stream);
-    } else if (PyObject_HasAttrString(object, "__cuda_array_interface__")) {
+    } else if (has(object, "__cuda_array_interface__")) {
         t->is_on_gpu = true;
         is_open = !stream || open_interface(t, object, "__cuda_array_interface__", is_written);
     } else {
