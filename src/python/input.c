@@ -93,11 +93,39 @@ static bool set_array(struct py_input *input, const struct py_layout *layout)
     return true;
 }
 
+/* Pillow gives the samples of other modes as well: indices of a palette, CMYK, YCbCr. */
+static bool check_pillow(PyObject *object)
+{
+    static const char *const modes[] = {"L", "LA", "RGB", "RGBA", "I;16", "I;16L", "I;16B"};
+    PyObject *mode = PyObject_HasAttrString(object, "getbands")
+                         ? PyObject_GetAttrString(object, "mode")
+                         : NULL;
+    PyErr_Clear();
+    bool is_known = !mode || !PyUnicode_Check(mode);
+    for (size_t i = 0; !is_known && i < sizeof modes / sizeof *modes; i++)
+        is_known = PyUnicode_CompareWithASCIIString(mode, modes[i]) == 0;
+    if (!is_known)
+        PyErr_Format(PyExc_TypeError,
+                     "an image of Pillow's mode %U: convert it to L, RGB or RGBA first", mode);
+    Py_XDECREF(mode);
+    return is_known;
+}
+
+static const char *kind_name(char kind)
+{
+    return kind == 'u'   ? "unsigned integers"
+           : kind == 'i' ? "signed integers"
+           : kind == 'f' ? "floats"
+           : kind == 'b' ? "booleans"
+                         : "another type or byte order";
+}
+
 /* An array: the bytes of a file, or pixels. */
 static bool open_array(struct py_input *input, PyObject *object, const struct py_layout *layout)
 {
     struct py_tensor *t = &input->tensor;
-    if (!py_tensor_open(t, object, NULL, false))
+    if ((!PyObject_CheckBuffer(object) && !check_pillow(object)) ||
+        !py_tensor_open(t, object, NULL, false))
         return false;
     if (t->is_on_gpu) {
         PyErr_SetString(PyExc_ValueError, "the pixels are in GPU memory: use imghist.count_batch");
@@ -105,8 +133,8 @@ static bool open_array(struct py_input *input, PyObject *object, const struct py
     }
     if (t->kind != 'u' || (t->bits != 8 && t->bits != 16)) {
         PyErr_Format(PyExc_TypeError,
-                     "samples of %u bits, kind '%c': must be uint8, or uint16 in native byte order",
-                     t->bits, t->kind);
+                     "samples are %s of %u bits: must be uint8, or uint16 in native byte order",
+                     kind_name(t->kind), t->bits);
         return false;
     }
     if (t->n_dimensions != 1 || t->bits != 8 || layout->letters[0])

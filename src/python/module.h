@@ -59,7 +59,7 @@ enum { PY_DIMENSIONS_MAX = 5 };
 /* A description of an array, with a reference to its memory. */
 struct py_tensor {
     const void *data;
-    char kind;     /* 'u' unsigned, 'i' signed integers; '?': any other */
+    char kind;     /* 'u' unsigned, 'i' signed integers, 'f' floats, 'b' bool; '?': any other */
     unsigned bits; /* per element */
     int n_dimensions;
     Py_ssize_t shape[PY_DIMENSIONS_MAX];   /* not negative */

@@ -74,6 +74,8 @@ static bool open_buffer(struct py_tensor *t, PyObject *object, bool is_written)
     const bool is_one = *type && !type[1] && (v->itemsize == 1 || !has_order || is_native(*format));
     t->kind = is_one && strchr("BHILQNc", *type)  ? 'u'
               : is_one && strchr("bhilqn", *type) ? 'i'
+              : is_one && strchr("efd", *type)    ? 'f'
+              : is_one && *type == '?'            ? 'b'
                                                   : '?';
     t->bits = (unsigned)v->itemsize * 8;
     t->data = v->buf;
@@ -115,7 +117,7 @@ static bool read_type(struct py_tensor *t, PyObject *type)
     if (is_type) {
         t->bits = 8u * (unsigned)(text[2] - '0');
         t->kind = t->bits > 8 && !is_native(text[0]) ? '?'
-                  : text[1] == 'u' || text[1] == 'i' ? text[1]
+                  : strchr("uifb", text[1])        ? text[1]
                                                      : '?';
     }
     Py_XDECREF(ascii);
@@ -165,7 +167,8 @@ static bool open_interface(struct py_tensor *t, PyObject *object, const char *na
 
 /* ---- DLPack ---- */
 
-enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13, DL_INT = 0, DL_UINT = 1 };
+enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
+static const char dl_kinds[] = "iuf???b"; /* by the code of the type */
 
 struct dl_tensor {
     void *data;
@@ -191,7 +194,7 @@ static bool read_tensor(struct py_tensor *t, const struct dl_tensor *from)
     if (from->type_lanes != 1 || from->type_bits % 8 != 0 || from->type_bits > 64)
         return refuse("DLPack: not an array of plain numbers");
     t->bits = from->type_bits;
-    t->kind = from->type_code == DL_UINT ? 'u' : from->type_code == DL_INT ? 'i' : '?';
+    t->kind = from->type_code < sizeof dl_kinds - 1 ? dl_kinds[from->type_code] : '?';
     t->n_dimensions = from->n_dimensions;
     for (int i = 0; i < t->n_dimensions; i++) {
         if (from->shape[i] > most)
