@@ -125,7 +125,8 @@ struct ih_decoder {
 
     /*
      * Goes on to the next image of the file, after read has returned 0 pixels and only with
-     * options.takes_frames. NULL: a file has one image, and another file may follow it.
+     * options.takes_frames. NULL: a file has one image. Another file may follow a file if this is
+     * NULL or ends_exactly is set.
      *
      * info        of open: updated where this image differs from the one before
      * *has_next   true: read returns its pixels; false: there are no more images
@@ -135,6 +136,11 @@ struct ih_decoder {
 
     void (*close)(void *state);
 };
+
+static inline bool ih_decoder_may_be_followed(const struct ih_decoder *decoder)
+{
+    return !decoder->next || decoder->ends_exactly;
+}
 
 enum { IH_PROBE_BYTES = 64 };
 
