@@ -2,8 +2,8 @@
  * The frames of an animated PNG (APNG), each composed on a canvas of 8-bit RGBA.
  *
  * The file is held in memory. libpng decodes the first image from all of it, and so checks every
- * CRC. For each later frame, a plain PNG of its chunks is made in memory and decoded in the same
- * way. A damaged file fails before its first image, as without takes_frames.
+ * CRC: a damaged file has no first image, as without takes_frames. For each later frame, a plain
+ * PNG of its chunks is made in memory and decoded in the same way.
  *
  * Pixels are reduced to 8 bits before they are blended. A blended colour and its alpha are rounded
  * to nearest. If the first image is no frame of the animation (no fcTL before IDAT), it is counted
@@ -39,9 +39,11 @@ struct control {
 };
 
 struct ih_png_frames {
+    struct ih_source *src; /* borrowed */
     struct ih_held held;
     size_t capacity;         /* of held.file */
-    size_t at;               /* of the next chunk */
+    size_t n_left;           /* bytes of the last chunk that are still to be read */
+    size_t at;               /* of the next chunk; 0: the first image is not complete */
     uint32_t n_stated;       /* frames, of acTL */
     uint32_t n_begun;        /* frames of the animation */
     uint32_t n_in_sequence;  /* fcTL and fdAT chunks so far */
@@ -90,8 +92,7 @@ bool ih_png_is_animated(struct ih_source *src)
 }
 
 /* Reads n bytes more of the file, exactly: another image may follow it. */
-static enum ih_status read_more(struct ih_png_frames *f, struct ih_source *src, size_t n,
-                                struct ih_error *err)
+static enum ih_status read_more(struct ih_png_frames *f, size_t n, struct ih_error *err)
 {
     enum { ROOM_BYTES = 64 * 1024 };
     struct ih_held *h = &f->held;
@@ -107,34 +108,39 @@ static enum ih_status read_more(struct ih_png_frames *f, struct ih_source *src, 
         h->file = larger;
         f->capacity += more;
     }
-    const enum ih_status status = ih_read_bytes(src, "PNG", h->file + h->file_bytes, n, err);
+    const enum ih_status status = ih_read_bytes(f->src, "PNG", h->file + h->file_bytes, n, err);
     h->file_bytes += status == IH_OK ? n : 0;
     return status;
 }
 
-/* Reads the file up to its last chunk. Memory follows the bytes that have come, not the length that
- * a chunk claims. */
-static enum ih_status read_file(struct ih_png_frames *f, struct ih_source *src,
-                                struct ih_error *err)
+/* Reads the rest of the chunk whose header was read last. Memory follows the bytes that have come,
+ * not the length that the chunk claims. */
+static enum ih_status read_rest(struct ih_png_frames *f, struct ih_error *err)
 {
     enum { PIECE_BYTES = 1 << 20 };
-    enum ih_status status = read_more(f, src, SIGNATURE_BYTES, err);
-    for (bool is_last = false; status == IH_OK && !is_last;) {
-        status = read_more(f, src, CHUNK_HEAD_BYTES, err);
-        if (status != IH_OK)
-            break;
+    while (f->n_left > 0) {
+        const size_t n = f->n_left < PIECE_BYTES ? f->n_left : PIECE_BYTES;
+        if (read_more(f, n, err) != IH_OK)
+            return err->status;
+        f->n_left -= n;
+    }
+    return IH_OK;
+}
+
+/* Reads chunks up to the header of one with this name, or of IEND. */
+static enum ih_status read_up_to(struct ih_png_frames *f, const char *last, struct ih_error *err)
+{
+    for (;;) {
+        if (read_rest(f, err) != IH_OK || read_more(f, CHUNK_HEAD_BYTES, err) != IH_OK)
+            return err->status;
         const uint8_t *head = f->held.file + f->held.file_bytes - CHUNK_HEAD_BYTES;
         const uint32_t length = ih_be32(head);
-        is_last = is_named(head + 4, "IEND");
         if (length > CHUNK_BYTES_MAX)
             return ih_error_set(err, IH_CORRUPT, "damaged PNG: a chunk is too long");
-        for (size_t left = (size_t)length + CRC_BYTES, n = 0; left > 0 && status == IH_OK;
-             left -= n) {
-            n = left < PIECE_BYTES ? left : PIECE_BYTES;
-            status = read_more(f, src, n, err);
-        }
+        f->n_left = (size_t)length + CRC_BYTES;
+        if (is_named(head + 4, last) || is_named(head + 4, "IEND"))
+            return IH_OK;
     }
-    return status;
 }
 
 /* The next chunk. All of them are complete, and the last is IEND. */
@@ -210,30 +216,29 @@ enum ih_status ih_png_frames_open(struct ih_source *src, const struct ih_decode_
     struct ih_png_frames *f = calloc(1, sizeof *f);
     if (!f)
         return ih_error_set(err, IH_MEMORY, "out of memory");
+    f->src = src;
     f->held.budget = options->budget;
     f->held.time = &src->time;
     f->sample_range = options->sample_range;
-    enum ih_status status = read_file(f, src, err);
+    enum ih_status status = read_more(f, SIGNATURE_BYTES, err);
+    if (status == IH_OK)
+        status = read_up_to(f, "IDAT", err);
     if (status == IH_OK) {
         ih_source_open_memory(&f->memory, f->held.file, f->held.file_bytes);
         f->file = (struct ih_png_file){.src = &f->memory, .sample_range = f->sample_range};
         status = ih_png_stream_open(&f->file, info, &f->stream, err);
     }
-    if (status == IH_OK)
-        status = ih_decode_check_pixels(info->width, info->height, options->max_pixels, err);
-    if (status == IH_OK) {
-        f->width = (size_t)info->width;
-        f->height = (size_t)info->height;
-        f->canvas.n_channels = info->n_channels;
-        f->order = info->order;
-        info->order = (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_ROWS};
-        status = read_front(f, err);
-    }
-    if (status == IH_OK)
-        *frames = f;
-    else
+    if (status != IH_OK) {
         ih_png_frames_close(f);
-    return status;
+        return status;
+    }
+    f->width = (size_t)info->width;
+    f->height = (size_t)info->height;
+    f->canvas.n_channels = info->n_channels;
+    f->order = info->order;
+    info->order = (struct ih_pixel_order){.kind = IH_PIXEL_ORDER_ROWS};
+    *frames = f;
+    return IH_OK;
 }
 
 void ih_png_frames_close(struct ih_png_frames *f)
@@ -248,6 +253,17 @@ void ih_png_frames_close(struct ih_png_frames *f)
     free(f->before);
     ih_held_close(&f->held);
     free(f);
+}
+
+/* Reads the rest of the file, of which libpng has read what is there so far. */
+static enum ih_status read_all(struct ih_png_frames *f, struct ih_error *err)
+{
+    const size_t n_read = f->held.file_bytes;
+    if (read_up_to(f, "IEND", err) != IH_OK || read_rest(f, err) != IH_OK)
+        return err->status;
+    ih_source_close(&f->memory);
+    ih_source_open_memory(&f->memory, f->held.file + n_read, f->held.file_bytes - n_read);
+    return IH_OK;
 }
 
 /* ---- the canvas ---- */
@@ -322,11 +338,9 @@ enum ih_status ih_png_frames_read(struct ih_png_frames *f, struct ih_image_info 
                                   struct ih_error *err)
 {
     if (!f->shown) {
-        const struct control is_frame = f->control;
-        f->control = (struct control){.blend = BLEND_SOURCE};
-        if (make_canvas(f, err) != IH_OK || draw(f, info, err) != IH_OK)
+        if (read_all(f, err) != IH_OK || make_canvas(f, err) != IH_OK ||
+            draw(f, info, err) != IH_OK)
             return err->status;
-        f->control = is_frame;
         info->warnings &= ~(unsigned)IH_WARNING_MORE_IMAGES;
     }
     *n_pixels = ih_composed_give(&f->canvas, pixels, capacity_pixels);
@@ -433,6 +447,8 @@ static enum ih_status find_frame(struct ih_png_frames *f, bool *has_next, struct
 enum ih_status ih_png_frames_next(struct ih_png_frames *f, struct ih_image_info *info,
                                   bool *has_next, struct ih_error *err)
 {
+    if (f->at == 0 && read_front(f, err) != IH_OK)
+        return err->status;
     if (f->n_begun > 0)
         dispose(f);
     else
