@@ -108,6 +108,19 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
     }
 }
 
+void ih_notes_print_lacking(struct ih_notes *n, const char *chart, unsigned long code_point)
+{
+    char line[IH_MESSAGE_MAX];
+    if (code_point == 0 || n->has_lacking)
+        return;
+    n->has_lacking = true;
+    snprintf(line, sizeof line,
+             "its font has no glyph for the character U+%04lX, and shows a box; an SVG chart (%s) "
+             "shows it",
+             code_point, n->options->chart.format ? "--chart=FILE.svg" : "--chart-format=svg");
+    ih_notes_print(n, chart, line);
+}
+
 void ih_notes_print_listed_folder(struct ih_notes *n, const char *path)
 {
     struct stat st;
