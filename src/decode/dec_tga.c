@@ -75,9 +75,15 @@ static void convert(const uint8_t *unit, unsigned unit_bytes, size_t n, unsigned
         return;
     }
     for (; n > 0; n--, unit += unit_bytes, pixel += n_channels) {
-        const uint32_t v = ih_le16(unit);
-        for (unsigned c = 0; c < 3; c++)
-            pixel[c] = unit_bytes == 2 ? ih_sample_scale(v >> (10 - 5 * c) & 31, 31) : unit[2 - c];
+        if (unit_bytes == 2) {
+            const uint32_t v = ih_le16(unit);
+            for (unsigned c = 0; c < 3; c++)
+                pixel[c] = ih_sample_scale(v >> (10 - 5 * c) & 31, 31);
+            continue;
+        }
+        pixel[0] = unit[2];
+        pixel[1] = unit[1];
+        pixel[2] = unit[0];
         if (n_channels == 4)
             pixel[3] = unit[3];
     }
