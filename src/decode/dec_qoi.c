@@ -40,11 +40,6 @@ static enum ih_status damaged(struct ih_error *err, const char *what)
     return ih_error_set(err, IH_CORRUPT, "damaged QOI: %s", what);
 }
 
-static void close_qoi(void *state)
-{
-    free(state);
-}
-
 static enum ih_status open_qoi(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
@@ -156,5 +151,5 @@ const struct ih_decoder ih_decoder_qoi = {
     .probe = probe,
     .open = open_qoi,
     .read = read_qoi,
-    .close = close_qoi,
+    .close = free,
 };
