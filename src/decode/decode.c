@@ -28,6 +28,21 @@ const struct ih_decoder_missing ih_decoders_missing[] = {
     {NULL, NULL, NULL},
 };
 
+const char *ih_decoder_own_version(void)
+{
+    return "imghist " IH_VERSION;
+}
+
+enum ih_status ih_decoder_opened(void *opened, void (*close)(void *), void **state,
+                                 enum ih_status status)
+{
+    if (status == IH_OK)
+        *state = opened;
+    else
+        close(opened);
+    return status;
+}
+
 /* ---- detecting the format ---- */
 
 bool ih_probe_webp(const uint8_t *head, size_t size)

@@ -207,6 +207,18 @@ struct ih_remote_decoders {
     const void *user;
 };
 
+/* ---- for decoders ---- */
+
+/* The version of a decoder that uses no library. */
+const char *ih_decoder_own_version(void);
+
+/* Ends a decoder's open: hands the opened state over, or closes it after an error. Returns status.
+ */
+enum ih_status ih_decoder_opened(void *opened, void (*close)(void *), void **state,
+                                 enum ih_status status);
+
+/* ---- for callers ---- */
+
 /* An image that is being decoded. Callers only read the fields. */
 struct ih_decode {
     const struct ih_decoder *decoder;
