@@ -28,6 +28,21 @@ const struct ih_decoder_missing ih_decoders_missing[] = {
     {NULL, NULL, NULL},
 };
 
+const char *ih_decoder_own_version(void)
+{
+    return "imghist " IH_VERSION;
+}
+
+enum ih_status ih_decoder_opened(void *opened, void (*close)(void *), void **state,
+                                 enum ih_status status)
+{
+    if (status == IH_OK)
+        *state = opened;
+    else
+        close(opened);
+    return status;
+}
+
 /* ---- detecting the format ---- */
 
 bool ih_probe_webp(const uint8_t *head, size_t size)
@@ -218,14 +233,20 @@ bool ih_decode_split(struct ih_source *src)
     return is_sequence;
 }
 
+static void start_time(struct ih_source *src, const struct ih_decode_options *options)
+{
+    src->time =
+        (struct ih_time_limit){.limit_s = options->timeout_s, .interrupt = options->interrupt};
+    ih_time_limit_resume(&src->time);
+}
+
 enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
                               const struct ih_decode_options *options, struct ih_error *err)
 {
     memset(d, 0, sizeof *d);
     d->max_pixels = options->max_pixels;
     d->src = src;
-    src->time = (struct ih_time_limit){.limit_s = options->timeout_s};
-    ih_time_limit_resume(&src->time);
+    start_time(src, options);
     enum ih_status status = open_decoder(d, src, options, err);
     ih_time_limit_pause(&src->time);
     return status;
@@ -352,8 +373,7 @@ enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_option
     d->n_pixels_read = 0;
     *has_next = false;
     if (d->remote || d->decoder->next) {
-        d->src->time = (struct ih_time_limit){.limit_s = options->timeout_s};
-        ih_time_limit_resume(&d->src->time);
+        start_time(d->src, options);
         status = d->remote ? d->remote->next(d->remote, has_next, err)
                            : d->decoder->next(d->state, &d->info, has_next, err);
         if (status == IH_OK && *has_next)

@@ -27,6 +27,7 @@ struct ih_decode_options {
     /* Seconds of reading and decoding; images that take longer fail with IH_LIMIT. Waits for pipes
      * and for the budget do not count. 0: no limit. */
     unsigned timeout_s;
+    const struct ih_interrupt *interrupt; /* borrowed; the image fails with IH_LIMIT; NULL: none */
 
     /* Borrowed, shared by all workers. Limits the memory of files and images that decoders
      * hold in memory. NULL: no limit. */
@@ -212,6 +213,18 @@ struct ih_remote_decoders {
     void (*destroy)(struct ih_remote_decoder *remote);   /* NULL is allowed */
     const void *user;
 };
+
+/* ---- for decoders ---- */
+
+/* The version of a decoder that uses no library. */
+const char *ih_decoder_own_version(void);
+
+/* Ends a decoder's open: hands the opened state over, or closes it after an error. Returns status.
+ */
+enum ih_status ih_decoder_opened(void *opened, void (*close)(void *), void **state,
+                                 enum ih_status status);
+
+/* ---- for callers ---- */
 
 /* An image that is being decoded. Callers only read the fields. */
 struct ih_decode {
