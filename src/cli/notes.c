@@ -60,7 +60,10 @@ void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *d)
     if (!d->twice)
         return;
     ih_escape_short(once, sizeof once, d->once);
-    snprintf(line, sizeof line, "counts twice: it is the same as %.160s", once);
+    snprintf(line, sizeof line,
+             d->is_within ? "counts twice: it is in %.160s, which is named too"
+                          : "counts twice: it is the same as %.160s",
+             once);
     ih_notes_print(n, d->twice,
                    strcmp(d->once, d->twice) == 0 ? "is named twice, and counts twice" : line);
 }
@@ -84,6 +87,9 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
     const bool is_verbose = n->options->is_verbose;
     const uint32_t high = ih_option_is_given(n->options, "depth") ? result->sample_range.high : 0;
     const unsigned bits = result->sample_range.high ? 0 : ih_report_few_bits(result);
+    const char *scaling = ih_option_is_given(n->options, "depth")   ? "depth"
+                          : ih_option_is_given(n->options, "range") ? "range"
+                                                                    : NULL;
     const unsigned n_frames = result->info.n_frames;
     const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
     if (is_verbose)
@@ -97,6 +103,13 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
                  "its 16-bit samples fill only the lowest bins, like %u-bit data that was not "
                  "scaled (--depth=%u scales it)",
                  bits, bits);
+        ih_notes_print(n, path, line);
+    }
+    if (scaling && result->info.source_depth != 16 && !n->has_other_depth) {
+        n->has_other_depth = true;
+        snprintf(line, sizeof line,
+                 "has samples of %u bits, which --%s does not change; it is for 16",
+                 result->info.source_depth, scaling);
         ih_notes_print(n, path, line);
     }
     if (high && result->info.extremes.end > high + 1 && (n->n_above_depth++ == 0 || is_verbose)) {

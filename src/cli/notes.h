@@ -15,8 +15,9 @@ struct ih_notes {
     bool is_checking;                 /* --check: its output replaces messages about inputs */
     bool is_holding;                  /* progress is hidden */
     bool has_listed_folder;           /* a note was printed about one */
-    bool has_lacking;                 /* a note was printed about a character */
-    uint64_t n_above_depth;           /* images with samples that --depth cannot hold */
+    bool has_other_depth;   /* a note was printed about one that --depth does not change */
+    bool has_lacking;       /* a note was printed about a character */
+    uint64_t n_above_depth; /* images with samples that --depth cannot hold */
 };
 
 /* Hides the progress line while other text is written, until ih_notes_release. */
