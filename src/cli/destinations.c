@@ -285,7 +285,6 @@ struct named {
     dev_t device;
     ino_t inode;
     size_t index; /* of options->paths */
-    bool is_folder;
 };
 
 static int compare_named(const void *a, const void *b)
@@ -310,64 +309,13 @@ static void find_twice(const struct ih_options *o, struct named *named, size_t n
         }
 }
 
-/* The named folder that `parent` or a folder above it is; NULL: none. */
-static const char *find_folder(const struct ih_options *o, const struct named *named, size_t n,
-                               const char *parent)
-{
-    char *path = realpath(parent, NULL);
-    const char *folder = NULL;
-    struct stat st;
-    for (bool is_root = false; path && !folder && !is_root;) {
-        is_root = strcmp(path, "/") == 0;
-        for (size_t i = 0; stat(path, &st) == 0 && i < n; i++)
-            if (named[i].is_folder && named[i].device == st.st_dev && named[i].inode == st.st_ino)
-                folder = o->paths[named[i].index];
-        char *slash = strrchr(path, '/');
-        slash[slash == path] = '\0';
-    }
-    free(path);
-    return folder;
-}
-
-/* Finds a path in a folder that is named too. Neighbours on a command line have mostly one parent,
- * which is looked up once. A walk skips hidden files. */
-static void find_within(const struct ih_options *o, const struct named *named, size_t n,
-                        struct ih_destinations *d)
-{
-    char *last = NULL;
-    for (size_t i = 0; i < o->n_paths && !d->twice; i++) {
-        char *parent = strdup(o->paths[i]);
-        size_t length = parent ? strlen(parent) : 0;
-        while (length > 1 && parent[length - 1] == '/')
-            parent[--length] = '\0';
-        char *slash = parent ? strrchr(parent, '/') : NULL;
-        const char *const name = slash ? slash + 1 : parent;
-        const bool is_skipped = !name || *name == '.' || *name == '\0' || strcmp(name, "-") == 0;
-        if (slash)
-            slash[slash == parent] = '\0';
-        const char *const folder = slash ? parent : ".";
-        if (!is_skipped && (!last || strcmp(last, folder) != 0)) {
-            struct stat st;
-            d->once = stat(o->paths[i], &st) == 0 ? find_folder(o, named, n, folder) : NULL;
-            d->twice = d->once ? o->paths[i] : NULL;
-            d->is_within = d->once != NULL;
-            free(last);
-            last = strdup(folder);
-        }
-        free(parent);
-    }
-    free(last);
-}
-
 enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_destinations *d,
                                      const char **subject, struct ih_error *err)
 {
     struct stat st;
     enum ih_status status = IH_OK;
     size_t n_named = 0;
-    bool has_folder = false;
     d->once = d->twice = NULL;
-    d->is_within = false;
     struct named *named = o->compares ? NULL : malloc(o->n_paths * sizeof *named);
     find_destinations(o, d);
     *subject = o->list_path;
@@ -381,13 +329,10 @@ enum ih_status ih_destinations_check(const struct ih_options *o, struct ih_desti
         *subject = o->paths[i];
         status = check_path(o, d, i, &st, err);
         if (named && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
-            named[n_named++] = (struct named){st.st_dev, st.st_ino, i, S_ISDIR(st.st_mode)};
-        has_folder = has_folder || S_ISDIR(st.st_mode);
+            named[n_named++] = (struct named){st.st_dev, st.st_ino, i};
     }
     if (n_named > 1)
         find_twice(o, named, n_named, d);
-    if (n_named > 1 && has_folder)
-        find_within(o, named, n_named, d);
     free(named);
     if (status != IH_OK)
         return status;

@@ -12,7 +12,6 @@ struct ih_destinations {
     struct ih_file_identity files[IH_DESTINATIONS_MAX];
     size_t n_files;
     const char *once, *twice; /* paths of one file or folder, borrowed; NULL: no two are the same */
-    bool is_within;           /* twice is in the folder once */
 };
 
 /*

@@ -60,10 +60,7 @@ void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *d)
     if (!d->twice)
         return;
     ih_escape_short(once, sizeof once, d->once);
-    snprintf(line, sizeof line,
-             d->is_within ? "counts twice: it is in %.160s, which is named too"
-                          : "counts twice: it is the same as %.160s",
-             once);
+    snprintf(line, sizeof line, "counts twice: it is the same as %.160s", once);
     ih_notes_print(n, d->twice,
                    strcmp(d->once, d->twice) == 0 ? "is named twice, and counts twice" : line);
 }

@@ -256,27 +256,6 @@ END
   assert_no_stderr
 }
 
-@test "notes: a path in a folder that is named too" {
-  mkdir -p d/e
-  dot d/a.pgm
-  dot d/e/b.pgm
-  dot c.pgm
-  for paths in "d d/a.pgm" "d/a.pgm d/" "d ./d/e" "d/e $PWD/d" ". d" "d c.pgm d/e/b.pgm"; do
-    # shellcheck disable=SC2086 # words
-    imghist_ok $paths --csv=stats
-    [ "$(grep -c 'note: counts twice: it is in .*, which is named too' <<<"$stderr")" -eq 1 ] || fail "$paths: $stderr"
-    # shellcheck disable=SC2086 # words
-    imghist_ok $paths --csv=stats -q
-    assert_no_stderr
-  done
-  (cd d && imghist_ok ../d a.pgm --csv=stats && assert_stderr_has "a.pgm: note: counts twice: it is in ../d, which is named too")
-  for paths in "d c.pgm --csv=stats" "d/e d/a.pgm --csv=stats" "--diff d d/a.pgm --csv"; do
-    # shellcheck disable=SC2086 # words
-    imghist_ok $paths
-    assert_no_stderr
-  done
-}
-
 @test "notes: --depth and --range with samples that they do not scale" {
   dot a.pgm
   dot b.pgm
