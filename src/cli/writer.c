@@ -286,6 +286,7 @@ static void write_chart(struct ih_writer *w, const struct ih_result *result,
         give_up(w, ih_exit_of(status), target, reason.message);
     } else {
         w->report.n_charts++;
+        ih_notes_print_lacking(&w->notes, target, ih_charts_lacking(w->charts));
     }
 }
 

@@ -241,6 +241,19 @@ const char *ih_chart_source(const struct ih_result *result)
     return result->is_total ? "imghist --total" : result->path;
 }
 
+unsigned long ih_chart_lacking(const char *label)
+{
+    struct ih_glyphs *glyphs = NULL;
+    struct ih_error ignored;
+    unsigned long lacking = 0;
+    char *text = ih_label_text(label);
+    if (text && ih_glyphs_open(&glyphs, &ignored) == IH_OK)
+        lacking = ih_glyphs_lacking(glyphs, text);
+    ih_glyphs_close(glyphs);
+    free(text);
+    return lacking;
+}
+
 enum ih_status ih_chart_open(struct ih_chart *chart, const struct ih_chart_format *format,
                              struct ih_error *err)
 {

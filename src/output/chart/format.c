@@ -20,6 +20,29 @@
 
 #include <jerror.h> /* after jpeglib.h: the numbers of messages depend on JPEG_LIB_VERSION */
 
+/* ---- the mark ----
+ *
+ * Charts of every format name the program: so a later run knows a chart, and replaces no other
+ * picture. PNG has it in a text, JPEG and SVG in a comment, BMP and TGA after the picture.
+ */
+
+static const char mark[] = "imghist";
+enum { MARK_BYTES = sizeof mark - 1 };
+
+static bool has_mark(const uint8_t *bytes, size_t n)
+{
+    for (size_t i = 0; i + MARK_BYTES <= n; i++)
+        if (memcmp(bytes + i, mark, MARK_BYTES) == 0)
+            return true;
+    return false;
+}
+
+bool ih_chart_has_mark(const uint8_t *start, size_t n_start, const uint8_t *end, size_t n_end)
+{
+    return has_mark(start, n_start) ||
+           (n_end >= MARK_BYTES && has_mark(end + n_end - MARK_BYTES, MARK_BYTES));
+}
+
 /* ---- PNG ---- */
 
 /*
@@ -76,7 +99,9 @@ static void on_png_flush(png_structp png)
 static void write_png(struct png_encoder *e, const struct ih_chart_page *page,
                       const uint8_t *pixels)
 {
-    static char software[] = "Software", name[] = "imghist", source[] = "Source";
+    static char software[] = "Software", source[] = "Source";
+    char name[sizeof mark];
+    memcpy(name, mark, sizeof mark);
     png_text texts[2] = {{.compression = PNG_TEXT_COMPRESSION_NONE, .key = software, .text = name},
                          {.compression = PNG_TEXT_COMPRESSION_NONE, .key = source}};
     if (setjmp(png_jmpbuf(e->png)))
@@ -184,6 +209,7 @@ static bool write_jpeg(struct jpeg_encoder *e, const struct ih_chart_page *page,
     jpeg_set_quality(&e->jpeg, JPEG_QUALITY, TRUE);
     e->jpeg.comp_info[0].h_samp_factor = e->jpeg.comp_info[0].v_samp_factor = 1;
     jpeg_start_compress(&e->jpeg, TRUE);
+    jpeg_write_marker(&e->jpeg, JPEG_COM, (const JOCTET *)mark, MARK_BYTES);
     for (unsigned y = 0; y < page->height; y++) {
         union { /* libjpeg reads rows through pointers without const */
             const uint8_t *constant;
@@ -234,6 +260,7 @@ static enum ih_status encode_with_stb(stb_write_function *write_picture, const c
 {
     const int is_written =
         write_picture(on_stb_write, file, (int)page->width, (int)page->height, 3, pixels);
+    ih_bytes_append(file, mark, MARK_BYTES);
     if (file->failed)
         return ih_error_set(err, IH_MEMORY, "chart: out of memory for the %s", name);
     return is_written ? IH_OK
@@ -273,6 +300,11 @@ const struct ih_chart_format *ih_chart_format_of(const char *path)
             if (strcasecmp(dot, formats[i].endings[k]) == 0)
                 return &formats[i];
     return NULL;
+}
+
+bool ih_chart_format_has_text(const struct ih_chart_format *format)
+{
+    return format && !format->encode;
 }
 
 /* ---- canvases and files ---- */
