@@ -7,6 +7,11 @@
  *
  * The content of a member is only copied if it begins like an image. An archive within an archive
  * does not.
+ *
+ * A zip file with 10,000 deflated JPEGs (130 MB) takes 0.51 s of CPU time here and 2.6 s in the
+ * workers, which hardly wait. Of the 0.51 s, zlib's inflate and CRC take 0.41 s. libdeflate needs
+ * 0.29 s, but libarchive does not use it, and 4 % are not worth a reader of our own (EPYC, November
+ * 2026).
  */
 #define _POSIX_C_SOURCE 200809L /* newlocale */
 

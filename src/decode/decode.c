@@ -228,14 +228,20 @@ bool ih_decode_split(struct ih_source *src)
     return is_sequence;
 }
 
+static void start_time(struct ih_source *src, const struct ih_decode_options *options)
+{
+    src->time =
+        (struct ih_time_limit){.limit_s = options->timeout_s, .interrupt = options->interrupt};
+    ih_time_limit_resume(&src->time);
+}
+
 enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
                               const struct ih_decode_options *options, struct ih_error *err)
 {
     memset(d, 0, sizeof *d);
     d->max_pixels = options->max_pixels;
     d->src = src;
-    src->time = (struct ih_time_limit){.limit_s = options->timeout_s};
-    ih_time_limit_resume(&src->time);
+    start_time(src, options);
     enum ih_status status = open_decoder(d, src, options, err);
     ih_time_limit_pause(&src->time);
     return status;
@@ -371,8 +377,7 @@ enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_option
         ih_decode_close(d);
         return ih_decode_open(d, src, options, err);
     }
-    d->src->time = (struct ih_time_limit){.limit_s = options->timeout_s};
-    ih_time_limit_resume(&d->src->time);
+    start_time(d->src, options);
     status = d->remote ? d->remote->next(d->remote, has_next, err)
                        : d->decoder->next(d->state, &d->info, has_next, err);
     if (status == IH_OK && *has_next)

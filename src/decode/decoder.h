@@ -27,6 +27,7 @@ struct ih_decode_options {
     /* Seconds of reading and decoding; images that take longer fail with IH_LIMIT. Waits for pipes
      * and for the budget do not count. 0: no limit. */
     unsigned timeout_s;
+    const struct ih_interrupt *interrupt; /* borrowed; the image fails with IH_LIMIT; NULL: none */
 
     /* Borrowed, shared by all workers. Limits the memory of files and images that decoders
      * hold in memory. NULL: no limit. */
