@@ -14,7 +14,7 @@
 #define IH_OUTPUT_CHART_CANVAS_H
 
 #include "base/status.h"
-#include "output/buffer.h"
+#include "base/buffer.h"
 #include "output/chart/chart.h"
 #include "output/chart/label.h"
 #include "output/chart/path.h"
