@@ -3,8 +3,6 @@
 #include "cli/writer.h"
 
 #include "base/clock.h"
-#include "base/path.h"
-#include "base/text.h"
 #include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"

@@ -5,7 +5,6 @@
 #include "decode/archive.h"
 
 #include "base/clock.h"
-#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

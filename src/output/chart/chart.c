@@ -19,8 +19,6 @@
 
 #include "output/chart/parts.h"
 
-#include <stdlib.h>
-
 /* ---- drawing, for all parts ---- */
 
 void ih_chart_fill(struct ih_chart *chart, struct ih_colour colour, uint8_t opacity,

@@ -12,7 +12,6 @@
 #include <png.h>
 #include <setjmp.h>
 #include <stb/stb_image_write.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
