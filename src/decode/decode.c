@@ -61,6 +61,11 @@ bool ih_probe_gif(const uint8_t *head, size_t size)
     return size >= 6 && (memcmp(head, "GIF87a", 6) == 0 || memcmp(head, "GIF89a", 6) == 0);
 }
 
+bool ih_probe_avif(const uint8_t *head, size_t size)
+{
+    return size >= 12 && memcmp(head + 4, "ftypavis", 8) == 0;
+}
+
 /* The file type box: size, "ftyp", main brand, version, other brands. */
 bool ih_probe_heif(const uint8_t *head, size_t size)
 {
@@ -205,7 +210,7 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
         if (d->decoder->is_isolated || options->isolates_all)
             d->remote = options->remote; /* never for raw samples: there is nothing to decode */
     }
-    if (options->takes_frames && !d->decoder->next)
+    if (options->takes_frames && ih_decoder_may_be_followed(d->decoder))
         d->is_sequence = ih_decode_split(src);
     d->info.format = d->decoder->name;
     enum ih_status status = d->remote
@@ -367,23 +372,24 @@ enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_option
     enum ih_status status = IH_OK;
     d->n_pixels_read = 0;
     *has_next = false;
-    if (!d->remote && !d->decoder->next) {
-        struct ih_source *const src = d->src;
-        const struct ih_decoder *next;
-        status = ih_decode_following(src, d->decoder, d->is_sequence, &next, err);
-        *has_next = next != NULL;
-        if (!next)
+    if (d->remote || d->decoder->next) {
+        start_time(d->src, options);
+        status = d->remote ? d->remote->next(d->remote, has_next, err)
+                           : d->decoder->next(d->state, &d->info, has_next, err);
+        if (status == IH_OK && *has_next)
+            status = check_limits(d, err);
+        ih_time_limit_pause(&d->src->time);
+        if (status != IH_OK || *has_next || d->remote || !ih_decoder_may_be_followed(d->decoder))
             return status;
-        ih_decode_close(d);
-        return ih_decode_open(d, src, options, err);
     }
-    start_time(d->src, options);
-    status = d->remote ? d->remote->next(d->remote, has_next, err)
-                       : d->decoder->next(d->state, &d->info, has_next, err);
-    if (status == IH_OK && *has_next)
-        status = check_limits(d, err);
-    ih_time_limit_pause(&d->src->time);
-    return status;
+    struct ih_source *const src = d->src;
+    const struct ih_decoder *next;
+    status = ih_decode_following(src, d->decoder, d->is_sequence, &next, err);
+    *has_next = next != NULL;
+    if (!next)
+        return status;
+    ih_decode_close(d);
+    return ih_decode_open(d, src, options, err);
 }
 
 void ih_decode_close(struct ih_decode *d)

@@ -126,7 +126,8 @@ struct ih_decoder {
 
     /*
      * Goes on to the next image of the file, after read has returned 0 pixels and only with
-     * options.takes_frames. NULL: a file has one image, and another file may follow it.
+     * options.takes_frames. NULL: a file has one image. Another file may follow a file if this is
+     * NULL or ends_exactly is set.
      *
      * info        of open: updated where this image differs from the one before
      * *has_next   true: read returns its pixels; false: there are no more images
@@ -136,6 +137,11 @@ struct ih_decoder {
 
     void (*close)(void *state);
 };
+
+static inline bool ih_decoder_may_be_followed(const struct ih_decoder *decoder)
+{
+    return !decoder->next || decoder->ends_exactly;
+}
 
 enum { IH_PROBE_BYTES = 64 };
 
@@ -176,6 +182,7 @@ extern const struct ih_decoder_missing ih_decoders_missing[];
 bool ih_probe_webp(const uint8_t *head, size_t size_bytes);
 bool ih_probe_tiff(const uint8_t *head, size_t size_bytes);
 bool ih_probe_gif(const uint8_t *head, size_t size_bytes);
+bool ih_probe_avif(const uint8_t *head, size_t size_bytes); /* image sequences */
 bool ih_probe_heif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jxl(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jp2(const uint8_t *head, size_t size_bytes);

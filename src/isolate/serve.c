@@ -158,11 +158,13 @@ static enum ih_status go_on(struct server *s, const struct ih_decoder *decoder,
                             void **state, bool *is_sequence, bool *has_next, struct ih_error *err)
 {
     const struct ih_decoder *following;
+    enum ih_status status = IH_OK;
     *has_next = false;
     if (decoder->next)
-        return decoder->next(*state, info, has_next, err);
-    const enum ih_status status =
-        ih_decode_following(&s->src, decoder, *is_sequence, &following, err);
+        status = decoder->next(*state, info, has_next, err);
+    if (status != IH_OK || *has_next || !ih_decoder_may_be_followed(decoder))
+        return status;
+    status = ih_decode_following(&s->src, decoder, *is_sequence, &following, err);
     *has_next = following == decoder;
     if (following != decoder) {
         info->warnings |= following ? IH_WARNING_MORE_IMAGES : 0;
@@ -182,7 +184,7 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
 {
     void *state = NULL;
     bool has_next = true, is_sequence = false;
-    if (options->takes_frames && !decoder->next)
+    if (options->takes_frames && ih_decoder_may_be_followed(decoder))
         is_sequence = ih_decode_split(&s->src);
     enum ih_status status = decoder->open(&s->src, options, info, &state, err);
     while (status == IH_OK && has_next) {
