@@ -2,9 +2,7 @@
  * Labels, and lines of text as outlines of the embedded font.
  *
  * stb_truetype reads the font: glyphs, advances, and outlines in integer font units. Curves are
- * flattened here in integers, and the canvas fills the outlines like any path. The rasterizer of
- * stb_truetype is not used: the last bit of its float values depends on the compiler, and a chart
- * must be the same bytes everywhere.
+ * flattened here in integers, and the canvas fills the outlines like any path (path.c says why).
  */
 #include "output/chart/label.h"
 
