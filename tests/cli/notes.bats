@@ -273,7 +273,7 @@ END
   for paths in "d c.pgm --csv=stats" "d/e d/a.pgm --csv=stats" "--diff d d/a.pgm --csv"; do
     # shellcheck disable=SC2086 # words
     imghist_ok $paths
-    assert_no_stderr
+    [[ $stderr != *twice* ]] || fail "$paths: a note"
   done
 }
 
@@ -286,5 +286,14 @@ END
   imghist_ok a.pgm --csv=stats --range=0,99
   assert_stderr_has "8 bits, which --range does not change"
   imghist_ok gray16.png --csv=stats --range=0,65535
+  assert_no_stderr
+}
+
+@test "notes: --thumbnails of a result file" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --ndjson -o a.ndjson
+  imghist_ok a.ndjson --html=a.html --thumbnails
+  [ "$stderr" = "imghist: a.pgm: note: has no thumbnail: its record comes from a result file" ] || fail "$stderr"
+  imghist_ok a.pgm --html=a.html --thumbnails
   assert_no_stderr
 }
