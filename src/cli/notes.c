@@ -84,6 +84,9 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
     const bool is_verbose = n->options->is_verbose;
     const uint32_t high = ih_option_is_given(n->options, "depth") ? result->sample_range.high : 0;
     const unsigned bits = result->sample_range.high ? 0 : ih_report_few_bits(result);
+    const char *scaling = ih_option_is_given(n->options, "depth")   ? "depth"
+                          : ih_option_is_given(n->options, "range") ? "range"
+                                                                    : NULL;
     const unsigned n_frames = result->info.n_frames;
     const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
     if (is_verbose)
@@ -99,6 +102,17 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
                  bits, bits);
         ih_notes_print(n, path, line);
     }
+    if (n->options->makes_thumbnails && result->version && !n->has_no_picture) {
+        n->has_no_picture = true;
+        ih_notes_print(n, path, "has no thumbnail: its record comes from a result file");
+    }
+    if (scaling && result->info.source_depth != 16 && !n->has_other_depth) {
+        n->has_other_depth = true;
+        snprintf(line, sizeof line,
+                 "has samples of %u bits, which --%s does not change; it is for 16",
+                 result->info.source_depth, scaling);
+        ih_notes_print(n, path, line);
+    }
     if (high && result->info.extremes.end > high + 1 && (n->n_above_depth++ == 0 || is_verbose)) {
         snprintf(line, sizeof line,
                  "its samples go up to %" PRIu32 ", and those above %" PRIu32 " count as 255; "
@@ -106,6 +120,19 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
                  result->info.extremes.end - 1, high);
         ih_notes_print(n, path, line);
     }
+}
+
+void ih_notes_print_lacking(struct ih_notes *n, const char *chart, unsigned long code_point)
+{
+    char line[IH_MESSAGE_MAX];
+    if (code_point == 0 || n->has_lacking)
+        return;
+    n->has_lacking = true;
+    snprintf(line, sizeof line,
+             "its font has no glyph for the character U+%04lX, and shows a box; an SVG chart (%s) "
+             "shows it",
+             code_point, n->options->chart.format ? "--chart=FILE.svg" : "--chart-format=svg");
+    ih_notes_print(n, chart, line);
 }
 
 void ih_notes_print_listed_folder(struct ih_notes *n, const char *path)

@@ -3,8 +3,6 @@
 #include "cli/writer.h"
 
 #include "base/clock.h"
-#include "base/path.h"
-#include "base/text.h"
 #include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
@@ -263,10 +261,10 @@ static void give_up_sink(struct ih_writer *w, const struct sink *s, int error, c
 }
 
 /* Ends the run if a write to the sink has failed. */
-static void check_sink(struct ih_writer *w, const struct sink *s)
+static void check_sink(struct ih_writer *w, const struct sink *s, bool flushes)
 {
     struct ih_error reason;
-    if (!ferror(s->file.stream))
+    if ((!flushes || fflush(s->file.stream) == 0) && !ferror(s->file.stream))
         return;
     const int error = errno ? errno : EIO;
     ih_error_errno(&reason, error, "cannot write");
@@ -285,9 +283,7 @@ static void write_data(struct ih_writer *w, struct sink *s, const struct ih_resu
     } else {
         s->data->output->record(s->state, result);
     }
-    if (s->flushes_records)
-        fflush(s->file.stream);
-    check_sink(w, s);
+    check_sink(w, s, s->flushes_records);
 }
 
 /* A reader of the pipe sees all records while no further one is ready. */
@@ -295,12 +291,10 @@ void ih_writer_flush(void *writer)
 {
     struct ih_writer *w = writer;
     pthread_mutex_lock(&w->lock);
+    errno = 0;
     for (size_t i = 0; i < w->options->n_outputs; i++)
-        if (w->sinks[i].file.is_standard && !w->sinks[i].flushes_records) {
-            errno = 0;
-            fflush(w->sinks[i].file.stream);
-            check_sink(w, &w->sinks[i]);
-        }
+        if (w->sinks[i].file.is_standard && !w->sinks[i].flushes_records)
+            check_sink(w, &w->sinks[i], true);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -319,6 +313,7 @@ static void write_chart(struct ih_writer *w, const struct ih_result *result,
         give_up(w, ih_exit_of(status), target, reason.message);
     } else {
         w->report.n_charts++;
+        ih_notes_print_lacking(&w->notes, target, ih_charts_lacking(w->charts));
     }
 }
 
@@ -447,7 +442,11 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
 {
     bool has_failed = result->status != IH_OK;
     ih_report_add(&w->report, result);
-    ih_progress_add(w->notes.progress, has_failed, has_failed ? 0 : result->histogram.n_pixels);
+    const struct ih_progress_counts more = {.n_done = !has_failed,
+                                            .n_failed = has_failed,
+                                            .n_pixels =
+                                                has_failed ? 0 : result->histogram.n_pixels};
+    ih_progress_add(w->notes.progress, &more);
     if (has_failed && !w->notes.is_checking) {
         ih_notes_print_line(&w->notes, path, result->error.message);
     }
@@ -488,7 +487,7 @@ static void skip(void *writer, const char *path, const struct ih_result *result)
 {
     struct ih_writer *w = writer;
     w->report.n_skipped++;
-    ih_progress_skip(w->notes.progress);
+    ih_progress_add(w->notes.progress, &(struct ih_progress_counts){.n_skipped = 1});
     if (!w->options->lists_skipped)
         return;
     char line[IH_MESSAGE_MAX + 16];
@@ -572,15 +571,10 @@ static bool is_kept(const struct ih_writer *w, const struct sink *s)
 
 static void end_sink(struct ih_writer *w, struct sink *s)
 {
-    struct ih_error reason;
     errno = 0;
     if (s->state) /* a comparison has no end */
         s->data->output->end(s->state);
-    if (fflush(s->file.stream) == 0 && !ferror(s->file.stream))
-        return;
-    const int error = errno ? errno : EIO;
-    ih_error_errno(&reason, error, "cannot write");
-    give_up_sink(w, s, error, reason.message);
+    check_sink(w, s, true);
 }
 
 /* Writes the total and ends all documents; then renames the files to their names. */

@@ -72,7 +72,7 @@ static enum ih_status truncated(struct ih_error *err)
 }
 
 /* Marks the bytes that were used as consumed, before the source is read directly. */
-static void settle(struct text *t)
+static void consume_used(struct text *t)
 {
     ih_source_consume(t->src, t->n_used);
     t->n_bytes = t->n_used = 0;
@@ -82,7 +82,7 @@ static void settle(struct text *t)
 static int get_byte(struct text *t, struct ih_error *err)
 {
     if (t->n_used == t->n_bytes) {
-        settle(t);
+        consume_used(t);
         if (ih_source_peek(t->src, 1, &t->bytes, &t->n_bytes, err) != IH_OK)
             return -1;
         if (t->n_bytes == 0) {
@@ -261,11 +261,6 @@ static bool probe(const uint8_t *head, size_t size)
     return true;
 }
 
-static const char *version(void)
-{
-    return "imghist " IH_VERSION;
-}
-
 /* The bits that hold every sample: 10 for a maxval of 1023, 7 for 100. */
 static unsigned depth_of(uint64_t maxval)
 {
@@ -304,7 +299,7 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     if (maxval == 0 || maxval > MAXVAL_MAX)
         return ih_error_set(err, IH_CORRUPT, "damaged PNM: a maximum of %llu, not 1 to %d",
                             (unsigned long long)maxval, MAXVAL_MAX);
-    settle(&header.text);
+    consume_used(&header.text);
     header.maxval = (uint32_t)maxval;
     header.n_rows_left = height;
     header.text.n_allowed = UINT64_MAX;
@@ -350,7 +345,7 @@ static enum ih_status read_plain(struct pnm_state *s, uint8_t *dst, size_t n, bo
         if (s->maxval > UINT8_MAX)
             ih_extremes_add(s->extremes, (uint32_t)v);
     }
-    settle(&s->text);
+    consume_used(&s->text);
     return IH_OK;
 }
 
@@ -444,7 +439,7 @@ static enum ih_status read_pnm(void *state, uint8_t *pixels, size_t capacity_pix
 const struct ih_decoder ih_decoder_pnm = {
     .name = "pnm",
     .title = "PBM, PGM, PPM and PAM, plain and binary, every maxval to 65535",
-    .version = version,
+    .version = ih_decoder_own_version,
     .ends_exactly = true,
     .probe = probe,
     .open = open_pnm,

@@ -30,16 +30,7 @@ enum { QUIET = LIBRAW_OPIONS_NO_MEMERR_CALLBACK | LIBRAW_OPIONS_NO_DATAERR_CALLB
     F(void, libraw_dcraw_clear_mem, (libraw_processed_image_t *))                        \
     F(const char *, libraw_strerror, (int))
 
-struct raw_calls {
-    RAW_CALLS(IH_DYNLIB_MEMBER)
-};
-IH_DYNLIB_LOADER(RAW_CALLS, struct raw_calls, IH_SONAME_preview)
-
-static enum ih_status prepare(struct ih_error *err)
-{
-    struct raw_calls calls;
-    return load(&calls, err);
-}
+IH_DYNLIB_DECODER(RAW_CALLS, struct raw_calls, IH_SONAME_preview)
 
 struct preview_state {
     struct raw_calls lib;
@@ -121,11 +112,7 @@ static enum ih_status open_preview(struct ih_source *src, const struct ih_decode
         ih_source_open_memory(&s->src, s->preview->data, s->preview->data_size);
         status = ih_decoder_jpeg.open(&s->src, options, info, &s->image, err);
     }
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_preview(s);
-    return status;
+    return ih_decoder_opened(s, close_preview, state, status);
 }
 
 static enum ih_status read_preview(void *state, uint8_t *pixels, size_t capacity_pixels,

@@ -59,11 +59,6 @@ static bool probe(const uint8_t *head, size_t size)
     return (type == 3 && bits == 1) || ((type == 3 || type == 11) && (bits == 8 || bits == 16));
 }
 
-static const char *version(void)
-{
-    return "imghist " IH_VERSION;
-}
-
 static void close_tga(void *state)
 {
     struct tga_state *s = state;
@@ -80,9 +75,15 @@ static void convert(const uint8_t *unit, unsigned unit_bytes, size_t n, unsigned
         return;
     }
     for (; n > 0; n--, unit += unit_bytes, pixel += n_channels) {
-        const uint32_t v = ih_le16(unit);
-        for (unsigned c = 0; c < 3; c++)
-            pixel[c] = unit_bytes == 2 ? ih_sample_scale(v >> (10 - 5 * c) & 31, 31) : unit[2 - c];
+        if (unit_bytes == 2) {
+            const uint32_t v = ih_le16(unit);
+            for (unsigned c = 0; c < 3; c++)
+                pixel[c] = ih_sample_scale(v >> (10 - 5 * c) & 31, 31);
+            continue;
+        }
+        pixel[0] = unit[2];
+        pixel[1] = unit[1];
+        pixel[2] = unit[0];
         if (n_channels == 4)
             pixel[3] = unit[3];
     }
@@ -145,11 +146,7 @@ static enum ih_status open_tga(struct ih_source *src, const struct ih_decode_opt
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->src = src;
     enum ih_status status = read_header(s, options, info, err);
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_tga(s);
-    return status;
+    return ih_decoder_opened(s, close_tga, state, status);
 }
 
 /* Writes the pixels of n units. */
@@ -247,7 +244,7 @@ static enum ih_status read_tga(void *state, uint8_t *pixels, size_t capacity_pix
 const struct ih_decoder ih_decoder_tga = {
     .name = "tga",
     .title = "TGA, palette, gray and colour, plain and run-length coded",
-    .version = version,
+    .version = ih_decoder_own_version,
     .lacks_signature = true,
     .probe = probe,
     .open = open_tga,

@@ -73,7 +73,9 @@ static bool looks_like_formula(const char *text)
  * file. It also separates a file called "(total)" from the total's record. */
 static void make_name(char name[NAME_BYTES], const struct ih_result *r)
 {
-    const bool is_stdin = strcmp(r->path, "-") == 0;
+    const bool is_frame =
+        strncmp(r->path, "-#", 2) == 0 && !r->path[2 + strspn(r->path + 2, "0123456789")];
+    const bool is_stdin = strcmp(r->path, "-") == 0 || is_frame;
     const bool is_misleading = !r->is_total && strcmp(r->path, IH_TOTAL_NAME) == 0;
     make_field(name, (looks_like_formula(r->path) && !is_stdin) || is_misleading ? "./" : "",
                r->path);
@@ -196,7 +198,7 @@ static void image_fields(const struct csv_state *s, const char *name, const stru
     putc('\n', s->stream);
 }
 
-#define FIELD(name, kind, has_share) "," #name
+#define FIELD(name, kind, has_share, high) "," #name
 
 static const struct layout layouts[] = {
     {"channels", "file,width,height,channel", true, true, false, image_channels},

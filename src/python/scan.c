@@ -24,7 +24,8 @@
 
 enum {
     RESULTS_PER_THREAD = 64,
-    MEMORY_PART = 4 /* members of archives may take 1/MEMORY_PART of the machine's memory */
+    RESULTS_PER_WAKE = 16, /* waking the thread that iterates costs more than taking a result */
+    MEMORY_PART = 4        /* members of archives may take 1/MEMORY_PART of the machine's memory */
 };
 
 struct py_scan {
@@ -36,6 +37,7 @@ struct py_scan {
     struct ih_merge merge;
     struct ih_budget member_budget;
     atomic_uint n_idle_cores;
+    struct ih_interrupt interrupt;
     pthread_t runner;
     struct py_scanned *ring; /* owned; result i is in ring[i % n_ring] */
     char **paths;            /* owned; path i is in paths[i % n_ring] */
@@ -72,6 +74,12 @@ static bool wants_paths(const struct py_scan *s)
     return !s->is_fed && s->n_fed - s->n_walked < s->n_ring / 2;
 }
 
+/* Whether the thread that iterates is woken for paths: then it feeds many. */
+static bool is_short_of_paths(const struct py_scan *s)
+{
+    return !s->is_fed && s->n_fed - s->n_walked < s->n_ring / 4;
+}
+
 /* Waits for a path and begins its walk; after the last one that of the list. False: the end. */
 static bool next_walk(struct py_scan *s)
 {
@@ -86,7 +94,7 @@ static bool next_walk(struct py_scan *s)
     if (!s->is_stopping && s->n_walked < s->n_fed)
         s->path = s->paths[s->n_walked++ % s->n_ring];
     const bool is_at_end = !s->path;
-    if (wants_paths(s))
+    if (is_short_of_paths(s))
         pthread_cond_signal(&s->on_result);
     pthread_mutex_unlock(&s->lock);
     const char *const path = s->path;
@@ -139,7 +147,8 @@ static bool put(void *user, const char *path, const struct ih_result *result)
     const bool is_wanted = !s->is_stopping;
     if (is_wanted)
         s->ring[s->n_put++ % s->n_ring] = r;
-    pthread_cond_signal(&s->on_result);
+    if (s->n_put - s->n_taken >= RESULTS_PER_WAKE)
+        pthread_cond_signal(&s->on_result); /* fewer are found after wait_ms, or at the end */
     pthread_mutex_unlock(&s->lock);
     if (!is_wanted)
         py_scanned_release(&r);
@@ -176,6 +185,15 @@ static void *run(void *user)
 
 /* ---- opening and closing ---- */
 
+static bool is_stopping(void *user)
+{
+    struct py_scan *s = user;
+    pthread_mutex_lock(&s->lock);
+    const bool is_stopping = s->is_stopping;
+    pthread_mutex_unlock(&s->lock);
+    return is_stopping;
+}
+
 static void set_options(struct py_scan *s, const struct py_scan_options *from)
 {
     struct ih_pipeline_options *o = &s->options;
@@ -187,6 +205,8 @@ static void set_options(struct py_scan *s, const struct py_scan_options *from)
     o->member_budget = &s->member_budget;
     o->is_result_file = ih_records_probe;
     o->decode.n_idle_cores = &s->n_idle_cores;
+    s->interrupt = (struct ih_interrupt){is_stopping, s};
+    o->decode.interrupt = &s->interrupt;
     atomic_init(&s->n_idle_cores, 0);
     s->merge = (struct ih_merge){
         .take = put,

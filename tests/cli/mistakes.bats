@@ -192,6 +192,11 @@ END
 2 | --check: cannot be used with --where | ./imghist photos --check --where 'width > 1'
 2 | name a directory, or add --total | ./imghist a.pgm b.pgm --chart=c.png
 2 | .gif is not supported; .png .svg | ./imghist a.pgm --chart=c.gif
+2 | .HEIC is not supported; .png .svg | ./imghist a.pgm --chart=IMG_1.HEIC
+2 | .cr2 is not supported; .png .svg | ./imghist a.pgm --chart=a.cr2
+2 | to compress, use a pipe | ./imghist a.pgm --csv -o a.csv.gz
+2 | to compress, use a pipe | ./imghist a.pgm --ndjson -o results.tar
+2 | to compress, use a pipe | ./imghist a.pgm -o a.json.zst
 2 | both an input and the output | ./imghist a.pgm --csv >>a.pgm
 2 | leave --total-only out | ./imghist a.pgm --html=r.html --total-only
 2 | leave --total-only out | ./imghist a.pgm --check --total-only
@@ -208,7 +213,7 @@ END
 2 | --thumbnails: takes no value | ./imghist a.pgm --thumbnails=200 --html=r.html
 2 | --title: only for charts; add --chart=FILE | ./imghist a.pgm --title=A --html=r.html
 END
-  [ $n -eq 35 ]
+  [ $n -eq 40 ]
   [ ! -e new.html ] && [ ! -e new.csv ]
   imghist_ok a.pgm --ndjson -o all.json # text in each of these
   imghist_ok a.pgm --csv -o all.txt

@@ -75,9 +75,10 @@ animated() {
   python3 - "$1" "$2" "$3" <<'END'
 import struct, sys, zlib
 png = open(sys.argv[2], "rb").read()
-chunk = b"acTL" + struct.pack(">II", int(sys.argv[3]), 0)
-chunk = struct.pack(">I", 8) + chunk + struct.pack(">I", zlib.crc32(chunk))
-open(sys.argv[1], "wb").write(png[:33] + chunk + png[33:])
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+front = chunk(b"acTL", struct.pack(">II", int(sys.argv[3]), 0)) + chunk(b"fcTL", bytes(26))
+open(sys.argv[1], "wb").write(png[:33] + front + png[33:])
 END
 }
 
@@ -230,4 +231,48 @@ END
   for part in 1 2; do imghist_ok a.pgm b.pgm --shard=$part/2 --json -q -o $part.json; done
   imghist 1.json 2.json --csv
   assert_refused 2 "1.json: shards are merged from NDJSON: run each with --ndjson instead of --json"
+}
+
+@test "notes: a second image in a file of a format that ends with its last byte" {
+  pgm a.pgm 2 1 '\x01\x02'
+  cat a.pgm a.pgm >two.pgm
+  cat "$SAMPLES/palette.png" "$SAMPLES/scene.png" >two.png
+  cat a.pgm "$SAMPLES/scene.jpg" >other.pgm
+  printf 'qoif\0\0\0\1\0\0\0\1\3\0\300\0\0\0\0\0\0\0\1' >one.qoi
+  cat one.qoi one.qoi >two.qoi
+  for file in two.pgm two.png other.pgm two.qoi; do
+    for how in '' --isolate; do
+      # shellcheck disable=SC2086 # a word or none
+      imghist_ok $file --csv=stats $how
+      [ "$stderr" = "imghist: $file: note: only the first of several images was counted" ] || fail "$file $how: $stderr"
+    done
+    run --separate-stderr "$IMGHIST" - --csv=stats <$file
+    assert_stderr_has "only the first of several images was counted"
+  done
+  { cat a.pgm; printf '\n'; } >padded.pgm
+  { cat "$SAMPLES/scene.jpg"; echo a trailer; } >tail.jpg
+  cp "$SAMPLES/palette.png" one.png
+  imghist_ok a.pgm padded.pgm tail.jpg one.png one.qoi --csv=stats
+  assert_no_stderr
+}
+
+@test "notes: --depth and --range with samples that they do not scale" {
+  dot a.pgm
+  dot b.pgm
+  cp "$SAMPLES/gray16.png" .
+  imghist_ok gray16.png a.pgm b.pgm --csv=stats --depth=16
+  [ "$stderr" = "imghist: a.pgm: note: has samples of 8 bits, which --depth does not change; it is for 16" ] || fail "$stderr"
+  imghist_ok a.pgm --csv=stats --range=0,99
+  assert_stderr_has "8 bits, which --range does not change"
+  imghist_ok gray16.png --csv=stats --range=0,65535
+  assert_no_stderr
+}
+
+@test "notes: --thumbnails of a result file" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --ndjson -o a.ndjson
+  imghist_ok a.ndjson --html=a.html --thumbnails
+  [ "$stderr" = "imghist: a.pgm: note: has no thumbnail: its record comes from a result file" ] || fail "$stderr"
+  imghist_ok a.pgm --html=a.html --thumbnails
+  assert_no_stderr
 }

@@ -33,12 +33,12 @@ seeds() {
       printf '\077\020\360\001\013\005\377\020\000\004RGB\0RGB\1abc\2' >"$into/rgba-often"
       printf '\000\000\377\000\004\001\020\003\000\377aaaaaaaaaaaaaaaab' >"$into/gray-runs"
       return ;;
-    fuzz_archive) # archives, and frames: see src/decode/archive.h
+    fuzz_archive) # archives, and packets: see src/decode/archive.h
       (cd "$into" && "$tests/cli/make_archives.py")
-      printf '\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0a' >"$into/frames"
-      printf '\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0abc' >>"$into/frames"
-      printf '\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >>"$into/frames"
-      printf '\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >>"$into/frames"
+      printf '\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0a' >"$into/packets"
+      printf '\1\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0abc' >>"$into/packets"
+      printf '\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >>"$into/packets"
+      printf '\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >>"$into/packets"
       find "$into" -size "+$((size_max / 1024))k" -delete
       return ;;
     fuzz_saved) # without the checksum, which the fuzzer adds
@@ -51,6 +51,8 @@ seeds() {
       return ;;
   esac
   "$dir/make_seeds" "$into"
+  for seed in 1 2 4 8; do "$tests/cli/make_frames.py" png "$into/animated-$seed.png" x $seed >/dev/null; done
+  ! command -v avifenc >/dev/null || avifenc --lossless "$into"/6-8-[01]-0.png -o "$into/sequence.avif" >/dev/null
   "$tests/cli/make_dng.py" "$into/previews.dng" "$into/420.jpg" "$into/444.jpg"
   find "$tests/../samples" "$crashers" "$tests/formats/files" -type f -size -"$((size_max / 1024))"k \
     ! -name '*.[ch]' ! -name '*.md' -exec cp {} "$into" \;

@@ -12,6 +12,7 @@
 #   library    pixels and batches in device memory through imghist.h against the CPU and a plain loop;
 #              memcheck and racecheck clean
 #   cli        imghist with each kernel against imghist on the CPU: identical bytes
+#   regions    --region and --mask on generated images against NumPy and Pillow, if they are there
 #   jpeg       sound and damaged JPEG files through hardware JPEG decoders and libjpeg-turbo: identical
 #              records, memcheck and racecheck clean; on a GPU without them, the reason
 #   auto       a run that the CPU begins and the GPU joins later: identical bytes
@@ -193,6 +194,15 @@ done < <(sed -n 's/^\(samples\/[^,"]*\),.*,luma,.*/\1/p' "$logs/images.csv")
 cli="$n_images images identical with each of: $(echo "$kernels" | xargs); $n_alone of them alone too"
 say "cli: $cli"
 
+regions="not tried, there is no NumPy or no Pillow"
+if python3 -c 'import numpy, PIL' 2>/dev/null; then
+  script=$PWD/tests/cli/regions.py program=$PWD/$imghist folder=$(mktemp -d)
+  regions=$(cd "$folder" && python3 "$script" "$program" cuda png adam7 bmp bmp-top bmp-runs tga pnm jpeg 2>"$OLDPWD/$logs/regions.log") ||
+    { tail -n 20 "$logs/regions.log" >&2; fail "regions and masks differ from NumPy's"; }
+  rm -r "$folder"
+fi
+say "regions: $regions"
+
 # ---- the hardware JPEG decoders ----------------------------------------------------------------
 
 jpeg="jpeg: not tried: $("$imghist" --jpeg=gpu -q --csv=stats samples/scene.jpg 2>&1 >/dev/null || :)"
@@ -259,6 +269,7 @@ ladder: $ladder rungs right, memcheck and racecheck clean
 $race
 library: $library
 cli: $cli
+regions: $regions
 $jpeg
 auto: $auto
 several: $several

@@ -280,8 +280,10 @@ bool ih_png_read_front(struct ih_png_chunks *c)
         if (!ih_png_file_fill(f, at + 8))
             return false;
         c->data_at = at + 8;
-        if (memcmp(f->bytes + at + 4, "IDAT", 4) == 0)
+        if (memcmp(f->bytes + at + 4, "IDAT", 4) == 0) {
+            ih_png_note(&c->notes, "IDAT", NULL, 0);
             return c->image.colour != IH_PNG_PALETTE || c->image.palette.n_entries > 0;
+        }
         if (!read_chunk(f, at, &chunk))
             return false;
         const uint8_t *data = f->bytes + chunk.at;
@@ -331,9 +333,8 @@ bool ih_png_read_back(struct ih_png_chunks *c)
             return false;
     }
     const size_t end = chunk.at + 4;
-    uint64_t left;
-    c->is_followed = !ih_source_size_left(f->src, &left) && f->size >= end + SIGNATURE_BYTES &&
-                     memcmp(f->bytes + end, f->bytes, SIGNATURE_BYTES) == 0;
+    c->is_followed =
+        f->size >= end + SIGNATURE_BYTES && memcmp(f->bytes + end, f->bytes, SIGNATURE_BYTES) == 0;
     return c->n_lengths > 0 && is_named(&chunk, "IEND") && chunk.length == 0;
 }
 

@@ -28,6 +28,7 @@ struct ih_png_file {
     size_t size, capacity;
     size_t position;                     /* of ih_png_file_read */
     struct ih_sample_range sample_range; /* only the streaming path applies it */
+    bool ignores_crc;                    /* the streaming path does not check CRCs */
 };
 
 /* Reads on until `end` bytes are held. False: the input ends before, reading failed, or size_max or
@@ -53,7 +54,7 @@ struct ih_png_chunks {
     size_t n_lengths, n_lengths_max;
     struct ih_png_notes notes; /* complete after ih_png_read_back */
     bool is_joined;
-    bool is_followed; /* by another PNG, on a stream */
+    bool is_followed; /* by another PNG */
 };
 
 enum { IH_PNG_HEADER_BYTES = 33 }; /* signature and IHDR */
