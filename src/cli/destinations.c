@@ -62,6 +62,11 @@ static enum ih_status check_ending(const struct ih_data_output *data, struct ih_
     const bool is_text = named == &ih_output_text && data->output != &ih_output_html;
     const bool has_ending = data->output != &ih_output_text && data->output != &ih_output_check &&
                             data->output != &ih_output_print0;
+    if (ih_ending_is_other_file(path))
+        return ih_error_set(err, IH_USAGE,
+                            "--%s: '%.100s' has the name of a format that imghist does not write; "
+                            "name it .%s",
+                            data->output->name, path, has_ending ? data->output->name : "txt");
     if (!named || named == data->output || is_json || is_text)
         return IH_OK;
     return ih_error_set(err, IH_USAGE,
@@ -95,9 +100,9 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
     char first[SHOWN_BYTES], second[SHOWN_BYTES];
     if (data->path && is_picture(data->path))
         return ih_error_set(err, IH_USAGE,
-                            "-o: '%.100s' is the name of a picture; to draw one, use "
+                            "%s: '%.100s' is the name of a picture; to draw one, use "
                             "--chart=FILE with .png, .svg, .jpg, .bmp or .tga",
-                            data->path);
+                            data->has_value_place ? "--html" : "-o", data->path);
     if (!data->output && i + 1 < o->n_outputs && !data[1].has_place)
         join_next(o, i);
     if (!data->output && check_not_format(data->path, err) != IH_OK)

@@ -16,6 +16,9 @@ struct ih_notes {
     bool is_holding;                  /* progress is hidden */
     bool has_listed_folder;           /* a note was printed about one */
     uint64_t n_above_depth;           /* images with samples that --depth cannot hold */
+    bool is_doubled;                  /* a note was printed about an input that comes twice */
+    uint64_t *hashes;                 /* owned; of names, a hash table; NULL: none yet */
+    size_t n_hashes, n_places;
 };
 
 /* Hides the progress line while other text is written, until ih_notes_release. */
@@ -34,6 +37,13 @@ void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *de
 /* Notes about what the counts of an image do not show, for the first such image; with -v for all,
  * and its warnings. */
 void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_result *result);
+
+/*
+ * Takes the name of an image that counts. Returns whether an earlier image had the name; a note
+ * says so once, and the report has their number. Only the first million names are kept, as hashes:
+ * 16 MiB.
+ */
+bool ih_notes_see_name(struct ih_notes *n, const char *path);
 
 /* A note about a directory that the list of --files-from names: "find" lists directories beside
  * their files, which then count twice. path: of a directory or an archive. */

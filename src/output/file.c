@@ -2,8 +2,11 @@
 
 #include "output/file.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,6 +88,27 @@ char *ih_outfile_resolve(const char *path)
     return resolve(path, 0);
 }
 
+int ih_outfile_descriptor(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
+    char *link = NULL;
+    int found = -1;
+    for (int n_links = 0; path && found < 0 && n_links < LINKS_MAX; n_links++) {
+        uint64_t number;
+        for (size_t i = 0; i < sizeof folders / sizeof *folders && found < 0; i++) {
+            const size_t n = strlen(folders[i]);
+            if (strncmp(path, folders[i], n) == 0 &&
+                ih_parse_number(path + n, false, INT_MAX, &number))
+                found = (int)number;
+        }
+        char *next = found < 0 ? read_link(path) : NULL;
+        free(link);
+        path = link = next;
+    }
+    free(link);
+    return found;
+}
+
 static enum ih_status open_temporary(struct ih_outfile *f, struct ih_error *err)
 {
     static const char name[] = ".imghist-XXXXXX";
@@ -121,6 +145,17 @@ enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih
         f->stream = stdout;
         f->is_standard = true;
         return IH_OK;
+    }
+    const int descriptor = ih_outfile_descriptor(path);
+    if (descriptor >= 0) {
+        const int fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+        f->stream = fd < 0 ? NULL : fdopen(fd, "w");
+        if (f->stream)
+            return IH_OK;
+        const int error = errno;
+        if (fd >= 0)
+            close(fd);
+        return ih_error_errno(err, error, "cannot write");
     }
     f->target = ih_outfile_resolve(path);
     if (!f->target)
