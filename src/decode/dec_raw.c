@@ -16,11 +16,6 @@ struct raw_state {
     uint64_t n_pixels, n_left; /* of an image, and to be read; n_pixels 0: up to the end */
 };
 
-static const char *version(void)
-{
-    return "imghist " IH_VERSION;
-}
-
 static enum ih_status open_raw(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
@@ -81,7 +76,7 @@ static enum ih_status next_raw(void *state, struct ih_image_info *info, bool *ha
 const struct ih_decoder ih_decoder_raw = {
     .name = "raw",
     .title = "headerless interleaved 8-bit samples (--raw=CHANNELS)",
-    .version = version,
+    .version = ih_decoder_own_version,
     .open = open_raw,
     .read = read_raw,
     .next = next_raw,

@@ -12,9 +12,11 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { NODES_MAX = 256, DEPTH_MAX = 32 };
 
@@ -62,9 +64,15 @@ static enum ih_status fail(const struct parser *p, const char *what)
     return ih_error_set(p->err, IH_USAGE, "column %zu: %s", (size_t)(p->at - p->start) + 1, what);
 }
 
+/* Capitals too, so that the message about a name has the whole of it. */
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 static bool is_name_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* Steps to the next word. */
@@ -77,7 +85,7 @@ static enum ih_status advance(struct parser *p)
     if (c == '\0') {
         p->kind = WORD_END;
         p->n = 0;
-    } else if (c >= 'a' && c <= 'z') {
+    } else if (is_letter(c)) {
         p->kind = WORD_NAME;
         for (p->n = 1; is_name_byte(p->at[p->n]);)
             p->n++;
@@ -98,6 +106,8 @@ static enum ih_status advance(struct parser *p)
             return fail(p, "not a number");
         const size_t n_blanks = strspn(p->at + p->n, " \t\n");
         p->n += p->at[p->n + n_blanks] == '%' ? n_blanks + 1 : 0;
+        if (is_name_byte(p->at[p->n]))
+            return fail(p, "not a number in plain digits, as 5, 0.5 or 5%");
     } else if (strchr("<>=!()", c)) {
         p->kind = WORD_SIGN;
         p->n = c != '(' && c != ')' && p->at[1] == '=' ? 2 : 1;
@@ -111,6 +121,13 @@ static enum ih_status advance(struct parser *p)
 static bool is_word(const struct parser *p, const char *word)
 {
     return p->kind != WORD_TEXT && strlen(word) == p->n && memcmp(p->at, word, p->n) == 0;
+}
+
+/* In capitals too, which are a mistake. */
+static bool is_joint(const struct parser *p)
+{
+    return (p->n == 2 && strncasecmp(p->at, "or", 2) == 0) ||
+           (p->n == 3 && (strncasecmp(p->at, "and", 3) == 0 || strncasecmp(p->at, "not", 3) == 0));
 }
 
 /* ---- parsing ---- */
@@ -152,6 +169,8 @@ static enum ih_status parse_field(struct parser *p, struct operand *out)
             *out = (struct operand){.is_field = true, .field = i, .kind = p->fields->types[i].kind};
             return advance(p);
         }
+    if (is_joint(p))
+        return fail(p, "a field or number is missing; write and, or, not in small letters");
     char what[IH_MESSAGE_MAX];
     for (unsigned i = 0; i < IH_N_COMPARISON_FIELDS && p->fields->types == ih_field_types; i++)
         if (is_word(p, ih_comparison_fields.types[i].name)) {
@@ -205,7 +224,10 @@ static enum ih_status parse_sign(struct parser *p, enum comparison *out)
             *out = (enum comparison)i;
             return advance(p);
         }
-    return fail(p, is_word(p, "=")
+    const char after = is_word(p, "=") ? p->at[1] : '\0';
+    return fail(p, after == '<'   ? "write <= to compare"
+                   : after == '>' ? "write >= to compare"
+                   : is_word(p, "=")
                        ? "write == to compare"
                        : "a comparison such as > is missing; quote the whole condition");
 }
@@ -240,33 +262,57 @@ static enum ih_status check_text(const struct parser *p, const struct operand *f
     return fail(p, what);
 }
 
-/* Refuses a number that the field's share cannot have, or that is meant as a share of a count. */
-static enum ih_status check_number(const struct parser *p, const struct operand *field,
-                                   const struct operand *number)
+/* Does the comparison of the field, its left side, with n hold for no number from low to high? */
+static bool never_holds(enum comparison comparison, double n, double low, double high)
+{
+    return n < low || n > high || (comparison == LESS && n == low) ||
+           (comparison == GREATER && n == high);
+}
+
+/* Refuses a number that is meant as a share of a count, or that the field's values never cross, so
+ * that the comparison is the same for all of them. */
+static enum ih_status check_number(const struct parser *p, enum comparison comparison,
+                                   const struct operand *field, const struct operand *number)
 {
     const struct ih_field_type *const type = &p->fields->types[field->field];
-    const double n = number->number;
+    const double n = number->number, high = type->high > 0 ? type->high : HUGE_VAL;
+    const bool is_integer = type->kind == IH_KIND_INTEGER;
     char what[IH_MESSAGE_MAX];
     if (number->is_percentage && !type->has_share)
         return fail(p, "the field has no percentage");
-    if (number->is_percentage && (n > 100 || n < 0))
-        return fail(p, "a percentage goes from 0 to 100");
-    if (number->is_percentage || !type->has_share)
-        return IH_OK;
-    if (type->kind == IH_KIND_INTEGER && n > 0 && n < 1) {
+    if (number->is_percentage)
+        return never_holds(comparison, n, 0, 100)
+                   ? fail(p, "a percentage goes from 0 to 100: the comparison decides nothing")
+                   : IH_OK;
+    if (is_integer && type->has_share && n > 0 && n < 1)
         snprintf(what, sizeof what, "%s counts pixels; write %g%% for a share of them", type->name,
                  100 * n);
-        return fail(p, what);
-    }
-    if (type->kind == IH_KIND_INTEGER || (n >= 0 && n <= 1))
+    else if (type->has_share && !is_integer && n > 1)
+        snprintf(what, sizeof what, "%s goes from 0 to 1; write a percentage, as in 5%%",
+                 type->name);
+    else if (never_holds(comparison, n, 0, high) && type->high > 0)
+        snprintf(what, sizeof what, "%s goes from 0 to %.10g: the comparison decides nothing",
+                 type->name, high);
+    else if (never_holds(comparison, n, 0, high))
+        snprintf(what, sizeof what, "%s is never below 0: the comparison decides nothing",
+                 type->name);
+    else if (is_integer && (comparison == EQUAL || comparison == NOT_EQUAL) && n != floor(n))
+        snprintf(what, sizeof what, "%s is a whole number: the comparison decides nothing",
+                 type->name);
+    else
         return IH_OK;
-    snprintf(what, sizeof what, "%s goes from 0 to 1; write a percentage, as in 5%%", type->name);
     return fail(p, what);
 }
 
 static enum ih_status check_operands(const struct parser *p, enum comparison comparison,
                                      const struct operand *o)
 {
+    static const enum comparison mirrored[] = {[EQUAL] = EQUAL,
+                                               [NOT_EQUAL] = NOT_EQUAL,
+                                               [LESS] = GREATER,
+                                               [GREATER] = LESS,
+                                               [LESS_OR_EQUAL] = GREATER_OR_EQUAL,
+                                               [GREATER_OR_EQUAL] = LESS_OR_EQUAL};
     const unsigned field = !o[0].is_field; /* its index, if there is only one */
     const bool is_text = o[0].kind == IH_KIND_TEXT;
     if (is_text != (o[1].kind == IH_KIND_TEXT))
@@ -274,9 +320,12 @@ static enum ih_status check_operands(const struct parser *p, enum comparison com
     if (!o[0].is_field && !o[1].is_field)
         return fail(p, "the comparison has no field");
     if (o[0].is_field && o[1].is_field)
-        return is_text ? fail(p, "two fields of text are compared; quote a text") : IH_OK;
+        return is_text                    ? fail(p, "two fields of text are compared; quote a text")
+               : o[0].field == o[1].field ? fail(p, "a field is compared with itself")
+                                          : IH_OK;
     if (!is_text)
-        return check_number(p, &o[field], &o[!field]);
+        return check_number(p, field == 0 ? comparison : mirrored[comparison], &o[field],
+                            &o[!field]);
     return comparison == EQUAL || comparison == NOT_EQUAL ? check_text(p, &o[field], o[!field].text)
                                                           : IH_OK;
 }
@@ -363,7 +412,8 @@ enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *f
     if (status == IH_OK)
         status = parse_condition(&p, &p.condition->root);
     if (status == IH_OK && p.kind != WORD_END)
-        status = fail(&p, "'and' or 'or' is missing");
+        status = fail(&p, is_joint(&p) ? "write and, or, not in small letters"
+                                       : "'and' or 'or' is missing");
     if (status == IH_OK)
         *condition = p.condition;
     else

@@ -3,7 +3,8 @@
 #include <math.h>
 
 const struct ih_field_type ih_field_types[IH_N_FIELDS] = {
-#define FIELD(name, kind, has_share) [IH_FIELD_##name] = {#name, IH_KIND_##kind, has_share},
+#define FIELD(name, kind, has_share, high) \
+    [IH_FIELD_##name] = {#name, IH_KIND_##kind, has_share, high},
     IH_FIELDS(FIELD)
 #undef FIELD
 };
@@ -13,8 +14,8 @@ const struct ih_field_set ih_record_fields = {
     NULL};
 
 static const struct ih_field_type comparison_types[IH_N_COMPARISON_FIELDS] = {
-    [IH_COMPARISON_ks] = {"ks", IH_KIND_REAL, true},
-    [IH_COMPARISON_emd] = {"emd", IH_KIND_REAL, false},
+    [IH_COMPARISON_ks] = {"ks", IH_KIND_REAL, true, 1},
+    [IH_COMPARISON_emd] = {"emd", IH_KIND_REAL, false, 255},
 };
 
 const struct ih_field_set ih_comparison_fields = {comparison_types, IH_N_COMPARISON_FIELDS,

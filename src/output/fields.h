@@ -14,38 +14,39 @@ enum ih_kind {
     IH_KIND_REAL
 };
 
-/* FIELD(name, kind, has_share): the fields in the order of the columns. Only where a share has a
- * meaning can a condition give a percentage. Statistics are those of luma. The last eight are joint
- * counts of the colour channels, and their shares of the image. */
-#define IH_FIELDS(FIELD)                 \
-    FIELD(file, TEXT, false)             \
-    FIELD(status, TEXT, false)           \
-    FIELD(error, TEXT, false)            \
-    FIELD(format, TEXT, false)           \
-    FIELD(width, INTEGER, false)         \
-    FIELD(height, INTEGER, false)        \
-    FIELD(pixels, INTEGER, false)        \
-    FIELD(depth, INTEGER, false)         \
-    FIELD(source_min, INTEGER, false)    \
-    FIELD(source_max, INTEGER, false)    \
-    FIELD(mean_luma, REAL, false)        \
-    FIELD(mean_luminance, REAL, true)    \
-    FIELD(median, INTEGER, false)        \
-    FIELD(stddev, REAL, false)           \
-    FIELD(p01, INTEGER, false)           \
-    FIELD(p99, INTEGER, false)           \
-    FIELD(entropy, REAL, false)          \
-    FIELD(blown_any, INTEGER, true)      \
-    FIELD(blown_any_share, REAL, true)   \
-    FIELD(blown_all, INTEGER, true)      \
-    FIELD(blown_all_share, REAL, true)   \
-    FIELD(crushed_any, INTEGER, true)    \
-    FIELD(crushed_any_share, REAL, true) \
-    FIELD(crushed_all, INTEGER, true)    \
-    FIELD(crushed_all_share, REAL, true)
+/* FIELD(name, kind, has_share, high): the fields in the order of the columns. Only where a share
+ * has a meaning can a condition give a percentage. Numbers go from 0 to high, or on without end
+ * (0). Statistics are those of luma; the deviation is largest where one half is 0 and the other
+ * 255. The last eight are joint counts of the colour channels, and their shares of the image. */
+#define IH_FIELDS(FIELD)                          \
+    FIELD(file, TEXT, false, 0)                   \
+    FIELD(status, TEXT, false, 0)                 \
+    FIELD(error, TEXT, false, 0)                  \
+    FIELD(format, TEXT, false, 0)                 \
+    FIELD(width, INTEGER, false, 0)               \
+    FIELD(height, INTEGER, false, 0)              \
+    FIELD(pixels, INTEGER, false, 0)              \
+    FIELD(depth, INTEGER, false, 32)              \
+    FIELD(source_min, INTEGER, false, UINT32_MAX) \
+    FIELD(source_max, INTEGER, false, UINT32_MAX) \
+    FIELD(mean_luma, REAL, false, 255)            \
+    FIELD(mean_luminance, REAL, true, 1)          \
+    FIELD(median, INTEGER, false, 255)            \
+    FIELD(stddev, REAL, false, 127.5)             \
+    FIELD(p01, INTEGER, false, 255)               \
+    FIELD(p99, INTEGER, false, 255)               \
+    FIELD(entropy, REAL, false, 8)                \
+    FIELD(blown_any, INTEGER, true, 0)            \
+    FIELD(blown_any_share, REAL, true, 1)         \
+    FIELD(blown_all, INTEGER, true, 0)            \
+    FIELD(blown_all_share, REAL, true, 1)         \
+    FIELD(crushed_any, INTEGER, true, 0)          \
+    FIELD(crushed_any_share, REAL, true, 1)       \
+    FIELD(crushed_all, INTEGER, true, 0)          \
+    FIELD(crushed_all_share, REAL, true, 1)
 
 enum ih_field {
-#define FIELD(name, kind, has_share) IH_FIELD_##name,
+#define FIELD(name, kind, has_share, high) IH_FIELD_##name,
     IH_FIELDS(FIELD)
 #undef FIELD
         IH_N_FIELDS
@@ -55,6 +56,7 @@ struct ih_field_type {
     const char *name;
     enum ih_kind kind; /* of values that are not missing */
     bool has_share;
+    double high; /* the largest number; 0: no limit */
 };
 
 extern const struct ih_field_type ih_field_types[IH_N_FIELDS];

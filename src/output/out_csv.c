@@ -189,7 +189,7 @@ static void image_fields(const struct csv_state *s, const char *name, const stru
     putc('\n', s->stream);
 }
 
-#define FIELD(name, kind, has_share) "," #name
+#define FIELD(name, kind, has_share, high) "," #name
 
 static const struct layout layouts[] = {
     {"channels", "file,width,height,channel", true, true, false, image_channels},

@@ -61,7 +61,7 @@ TEST(comparisons)
     make_result(&r);
     check_all(&r, true,
               LIST("width == 5", "width != 4", "width < 6", "width <= 5", "width > 4", "width >= 5",
-                   "5 == width", "4.5 < width", "width > height", "width > -1", "width<6",
+                   "5 == width", "4.5 < width", "width > height", "width > 0", "width<6",
                    "pixels == 10", "depth == 8", "mean_luma == 152", "median == 100", "p01 == 0",
                    "p99 == 255", "stddev > 88.91 and stddev < 88.92",
                    "entropy > 1.3609 and entropy < 1.361",
@@ -156,16 +156,86 @@ TEST(never)
                 "column 15: status is never 'failed', but one of ok, error");
     check_error("format == 'JPG'", "column 1: format is never 'jpg', but one of jpeg, png, gif");
     check_error("status == error", "column 1: two fields of text are compared; quote a text");
-    check_error("blown_any > 150%", "column 1: a percentage goes from 0 to 100");
-    check_error("blown_any > -5%", "column 1: a percentage goes from 0 to 100");
+    check_error("blown_any > 150%",
+                "column 1: a percentage goes from 0 to 100: the comparison decides nothing");
+    check_error("blown_any > -5%",
+                "column 1: a percentage goes from 0 to 100: the comparison decides nothing");
     check_error("blown_any > 0.05",
                 "column 1: blown_any counts pixels; write 5% for a share of them");
     check_error("0.5 < crushed_all",
                 "column 1: crushed_all counts pixels; write 50% for a share of them");
+    check_error("blown_any < 0%",
+                "column 1: a percentage goes from 0 to 100: the comparison decides nothing");
+    check_error("100% < blown_any",
+                "column 1: a percentage goes from 0 to 100: the comparison decides nothing");
     check_error("blown_any_share > 5",
                 "column 1: blown_any_share goes from 0 to 1; write a percentage, as in 5%");
     check_error("mean_luminance > 50",
                 "column 1: mean_luminance goes from 0 to 1; write a percentage, as in 5%");
+}
+
+static void check_range(const char *field, double high, const char *beyond)
+{
+    char text[64], expected[128];
+    snprintf(expected, sizeof expected,
+             "column 1: %s goes from 0 to %.10g: the comparison decides nothing", field, high);
+    snprintf(text, sizeof text, "%s > %.10g", field, high);
+    check_error(text, expected);
+    snprintf(text, sizeof text, "%.10g < %s", high, field);
+    check_error(text, expected);
+    snprintf(text, sizeof text, "%s <= %s", field, beyond);
+    check_error(text, expected);
+    snprintf(text, sizeof text, "%s < 0", field);
+    check_error(text, expected);
+    snprintf(text, sizeof text, "%s == -0.1", field);
+    check_error(text, expected);
+}
+
+/* The range of every number: that of 8-bit values, of their entropy in bits, and of depths. */
+TEST(ranges)
+{
+    check_range("mean_luma", 255, "300");
+    check_range("median", 255, "255.5");
+    check_range("p01", 255, "256");
+    check_range("p99", 255, "256");
+    check_range("stddev", 127.5, "200");
+    check_range("entropy", 8, "9");
+    check_range("depth", 32, "100");
+    check_range("source_max", 4294967295, "4294967296");
+    for (unsigned i = 0; i < IH_N_FIELDS; i++) {
+        char text[64], expected[128];
+        const struct ih_field_type *const type = &ih_field_types[i];
+        if (type->kind == IH_KIND_TEXT || type->high > 0)
+            continue;
+        snprintf(text, sizeof text, "0 > %s", type->name);
+        snprintf(expected, sizeof expected,
+                 "column 1: %s is never below 0: the comparison decides nothing", type->name);
+        check_error(text, expected);
+        snprintf(text, sizeof text, "%s != 1.5", type->name);
+        snprintf(expected, sizeof expected,
+                 "column 1: %s is a whole number: the comparison decides nothing", type->name);
+        check_error(text, expected);
+    }
+    check_error("width == width", "column 1: a field is compared with itself");
+    struct ih_result r;
+    make_result(&r); /* the ends of a range are no mistake: the comparison asks for a value */
+    check_all(&r, true,
+              LIST("mean_luma >= 0", "p99 <= 255", "p99 >= 255", "depth <= 32", "entropy <= 8",
+                   "stddev < 127.5", "median > 99.5", "width < 5.5", "255 == p99"));
+}
+
+/* What other languages write. */
+TEST(other_signs)
+{
+    check_error("width => 5", "column 7: write >= to compare");
+    check_error("width =< 5", "column 7: write <= to compare");
+    check_error("width > 5 AND height > 5", "column 11: write and, or, not in small letters");
+    check_error("NOT width > 5",
+                "column 1: a field or number is missing; write and, or, not in small letters");
+    check_error("Width > 5", "column 1: no field 'Width'; did you mean width? fields are the "
+                             "columns of --csv=images, and texts are quoted");
+    check_error("width < 1e999", "column 9: not a number in plain digits, as 5, 0.5 or 5%");
+    check_error("width < 5px", "column 9: not a number in plain digits, as 5, 0.5 or 5%");
 }
 
 TEST(limits)
