@@ -44,25 +44,6 @@ void ih_notes_print(struct ih_notes *n, const char *path, const char *text)
     ih_notes_print_line(n, path, line);
 }
 
-/* Whether the file of --chart is in a folder that is read, under a name that the walk takes for an
- * image. */
-static bool is_chart_counted(const struct ih_options *o)
-{
-    bool is_within = false;
-    char *chart =
-        o->chart.format && ih_ending_is_image(o->chart_path) && !ih_ending_is_chart(o->chart_path)
-            ? ih_outfile_resolve(o->chart_path)
-            : NULL;
-    for (size_t i = 0; i < o->n_paths && chart && !is_within; i++) {
-        char *folder = ih_outfile_resolve(o->paths[i]);
-        const size_t length = folder ? strlen(folder) : 0;
-        is_within = length > 0 && strncmp(chart, folder, length) == 0 && chart[length] == '/';
-        free(folder);
-    }
-    free(chart);
-    return is_within;
-}
-
 void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *d)
 {
     const struct ih_options *o = n->options;
@@ -77,10 +58,6 @@ void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *d)
                        o->with_total ? "the total is that of this part; parts are merged from "
                                        "--ndjson, which is not written"
                                      : "parts are merged from --ndjson, which is not written");
-    if (o->chart_path && is_chart_counted(o))
-        ih_notes_print(n, o->chart_path,
-                       "lies in a folder of inputs, where later runs count it as an image; the "
-                       "ending .hist.png would keep it out");
     n->is_doubled = d->twice != NULL;
     for (const struct ih_option *k = ih_option_table; k->name && !o->chart_path; k++)
         if (k->group == IH_GROUP_CHART && ih_option_is_given(o, k->name)) {
@@ -137,6 +114,27 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
                  result->info.extremes.end - 1, high);
         ih_notes_print(n, path, line);
     }
+}
+
+void ih_notes_print_chart(struct ih_notes *n)
+{
+    const struct ih_options *o = n->options;
+    bool is_counted = false;
+    char *chart =
+        o->chart.format && ih_ending_is_image(o->chart_path) && !ih_ending_is_chart(o->chart_path)
+            ? ih_outfile_resolve(o->chart_path)
+            : NULL;
+    for (size_t i = 0; i < o->n_paths && chart && !is_counted; i++) {
+        char *folder = ih_outfile_resolve(o->paths[i]);
+        const size_t length = folder ? strlen(folder) : 0;
+        is_counted = length > 0 && strncmp(chart, folder, length) == 0 && chart[length] == '/';
+        free(folder);
+    }
+    free(chart);
+    if (is_counted)
+        ih_notes_print(n, o->chart_path,
+                       "lies in a folder of inputs, where later runs count it as an image; the "
+                       "ending .hist.png would keep it out");
 }
 
 /* ---- names that come again ---- */

@@ -38,6 +38,10 @@ void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *de
  * and its warnings. */
 void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_result *result);
 
+/* A note about a single chart that was written into a folder of inputs, under a name that the walk
+ * takes for an image. */
+void ih_notes_print_chart(struct ih_notes *n);
+
 /*
  * Takes the name of an image that counts. Returns whether an earlier image had the name; a note
  * says so once, and the report has their number. Only the first million names are kept, as hashes:

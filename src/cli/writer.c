@@ -613,7 +613,9 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
     const struct ih_options *o = w->options;
     if (w->charts && o->where && !o->compares && w->report.n_charts == 0 && w->report.n_done > 0)
         ih_notes_print(&w->notes, NULL, "no record matches --where; no chart written");
-    if (w->merge.has_totals && w->merge.has_images)
+    if (w->report.n_charts > 0)
+        ih_notes_print_chart(&w->notes);
+    if (w->merge.has_totals && w->merge.has_images && !o->compares)
         ih_notes_print(&w->notes, NULL,
                        "a total of a result file and single images are added up; an image that is "
                        "in both counts twice");
