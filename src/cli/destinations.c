@@ -98,6 +98,7 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
 {
     struct ih_data_output *data = &o->outputs[i];
     char first[SHOWN_BYTES], second[SHOWN_BYTES];
+    const bool is_other = data->path && ih_ending_is_other_file(data->path);
     if (data->path && is_picture(data->path))
         return ih_error_set(err, IH_USAGE,
                             "%s: '%.100s' is the name of a picture; to draw one, use "
@@ -111,9 +112,11 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
         data->output = data->path ? output_of(data->path) : &ih_output_text;
     if (!data->output)
         return ih_error_set(err, IH_USAGE,
-                            "-o: '%.100s' does not tell the format: name it .csv, .json, .ndjson, "
-                            ".html or .txt, or write the format first, as in --csv -o FILE",
-                            data->path);
+                            "-o: '%.100s' %s: name it .csv, .json, .ndjson, .html or .txt%s",
+                            data->path,
+                            is_other ? "has the name of a format that imghist does not write"
+                                     : "does not tell the format",
+                            is_other ? "" : ", or write the format first, as in --csv -o FILE");
     if (check_ending(data, err) != IH_OK)
         return err->status;
     if (data->output->omits_total && o->only_total && !o->compares)

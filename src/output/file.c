@@ -132,6 +132,19 @@ static enum ih_status open_temporary(struct ih_outfile *f, struct ih_error *err)
     return ih_error_errno(err, error, "cannot write");
 }
 
+/* A duplicate shares the place in the file with the original. */
+static enum ih_status open_descriptor(struct ih_outfile *f, int descriptor, struct ih_error *err)
+{
+    const int fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    f->stream = fd < 0 ? NULL : fdopen(fd, "w");
+    if (f->stream)
+        return IH_OK;
+    const int error = errno;
+    if (fd >= 0)
+        close(fd);
+    return ih_error_errno(err, error, "cannot write");
+}
+
 void ih_outfile_init(struct ih_outfile *f)
 {
     memset(f, 0, sizeof *f);
@@ -147,24 +160,18 @@ enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih
         return IH_OK;
     }
     const int descriptor = ih_outfile_descriptor(path);
-    if (descriptor >= 0) {
-        const int fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-        f->stream = fd < 0 ? NULL : fdopen(fd, "w");
-        if (f->stream)
-            return IH_OK;
-        const int error = errno;
-        if (fd >= 0)
-            close(fd);
-        return ih_error_errno(err, error, "cannot write");
-    }
-    f->target = ih_outfile_resolve(path);
+    if (descriptor >= 0)
+        return open_descriptor(f, descriptor, err);
+    const bool is_open_elsewhere = strncmp(path, "/proc/", 6) == 0; /* /proc/PID/fd/N */
+    f->target = is_open_elsewhere ? strdup(path) : ih_outfile_resolve(path);
     if (!f->target)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     const bool exists = stat(f->target, &st) == 0;
     int error = !exists && errno == ELOOP ? ELOOP : exists && S_ISDIR(st.st_mode) ? EISDIR : 0;
     if (exists && error == 0 && access(f->target, W_OK) != 0)
         error = errno;
-    else if (exists && error == 0 && !S_ISREG(st.st_mode) && !(f->stream = fopen(f->target, "w")))
+    else if (exists && error == 0 && (is_open_elsewhere || !S_ISREG(st.st_mode)) &&
+             !(f->stream = fopen(f->target, is_open_elsewhere ? "a" : "w")))
         error = errno;
     enum ih_status status = error == EISDIR
                                 ? ih_error_set(err, IH_IO, "is a directory; name a file in it")

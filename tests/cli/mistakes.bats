@@ -177,7 +177,8 @@ END
 @test "mistakes: outputs" {
   mistakes <<'END'
 2 | use --chart=FILE | ./imghist a.pgm -o all.png
-2 | does not tell the format | ./imghist a.pgm -o all.xlsx
+2 | does not tell the format | ./imghist a.pgm -o all.out
+2 | has the name of a format that imghist does not write: name it .csv | ./imghist a.pgm -o all.xlsx
 2 | use --chart=FILE | ./imghist a.pgm --csv -o a.pgm
 1 | photos: is a directory; name a file in it | ./imghist a.pgm --csv -o photos
 1 | charts.png: is a directory; name a file in it | ./imghist a.pgm --chart=charts.png
@@ -219,7 +220,7 @@ END
 2 | --region: is given twice; a run counts one region | ./imghist a.pgm --region=1x1+0+0 --region=1x1+0+1
 2 | --shard: is given twice; a run counts one part | ./imghist a.pgm --shard=1/2 --shard=2/2
 END
-  [ $n -eq 42 ]
+  [ $n -eq 43 ]
   [ ! -e new.html ] && [ ! -e new.csv ]
   imghist_ok a.pgm --ndjson -o all.json # text in each of these
   imghist_ok a.pgm --csv -o all.txt

@@ -79,10 +79,11 @@ END
 
 @test "outputs: a name that tells no format is refused" {
   dot a.pgm
-  for name in a.xlsx a.tsv out/a.csv.gz a.out; do
-    refused "-o: '$name' does not tell the format: name it .csv, " -o $name
+  for name in a.tsv out/a.csv.new a.out; do
+    refused "-o: '$name' does not tell the format: name it .csv, .json, .ndjson, .html or .txt, or write" -o $name
   done
   for name in a.xlsx A.XLSX a.ods out/a.csv.gz a.zip a.pdf a.parquet; do
+    refused "-o: '$name' has the name of a format that imghist does not write: name it .csv, .json" -o $name
     refused "--csv: '$name' has the name of a format that imghist does not write; name it .csv" --csv=stats -o $name
     refused "--text: '$name' has the name of a format that imghist does not write; name it .txt" --text -o $name
     refused "--html: '$name' has the name of a format that imghist does not write; name it .html" --html=$name
@@ -154,7 +155,7 @@ END
 
 @test "outputs: a file that is open is written where it stands" {
   dot a.pgm
-  for format in --text --csv=stats --json --ndjson --print0 --html; do
+  for format in --csv=stats --json; do
     "$IMGHIST" a.pgm $format >expected
     ln -sf /dev/stdout link
     for path in /dev/stdout /dev/fd/1 /proc/self/fd/1 link; do
@@ -174,6 +175,10 @@ END
       { cat expected && echo more; } | cmp - log || fail "$format -o $path: the place in the file"
     done
   done
+  echo kept >log # the file of another process
+  "$IMGHIST" a.pgm --csv=stats >expected
+  { "$IMGHIST" a.pgm --csv=stats -o /proc/$BASHPID/fd/7; } 7>>log
+  { echo kept && cat expected; } | cmp - log || fail "/proc/PID/fd/7"
   "$IMGHIST" a.pgm --html=/dev/stdout | cmp - <("$IMGHIST" a.pgm --html)
   imghist_ok a.pgm --csv --json -o >(cat >sub.json)
   soon cmp sub.json <("$IMGHIST" a.pgm --json)
