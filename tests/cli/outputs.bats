@@ -182,7 +182,7 @@ END
   "$IMGHIST" a.pgm --html=/dev/stdout | cmp - <("$IMGHIST" a.pgm --html)
   imghist_ok a.pgm --csv --json -o >(cat >sub.json)
   soon cmp sub.json <("$IMGHIST" a.pgm --json)
-  [ "$(ls -A)" = "$(ls -A | grep -v '^\.imghist')" ] || fail "temporary files"
+  [ -z "$(find . -name '.imghist*')" ] || fail "temporary files"
 }
 
 @test "outputs: a file that is not open, or is standard output twice" {
