@@ -30,8 +30,7 @@ static const char other_images[] =
     " exr dds ktx ktx2 xcf jxr wdp djvu dcm fits sgi pcx dpx cin flif bpg mng ";
 
 /* Formats that an output could be expected in, and is not written in. */
-static const char other_files[] = " xlsx xls ods docx odt pdf parquet feather arrow db sqlite"
-                                  " gz tgz bz2 xz zst lz4 zip 7z tar ";
+static const char other_files[] = " xlsx xls ods docx odt pdf parquet feather arrow db sqlite ";
 
 const char *ih_ending(const char *path)
 {

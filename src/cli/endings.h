@@ -14,7 +14,7 @@ bool ih_ending_is_image(const char *path);
 /* Whether it is one of another format of images, such as camera raw. */
 bool ih_ending_is_other_image(const char *path);
 
-/* Whether it is one of spreadsheets, compressed files and others that no output is written in. */
+/* Whether it is one of spreadsheets, databases and documents that no output is written in. */
 bool ih_ending_is_other_file(const char *path);
 
 /* Of charts in a directory; of one length. */

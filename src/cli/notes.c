@@ -92,6 +92,9 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
     const bool is_verbose = n->options->is_verbose;
     const uint32_t high = ih_option_is_given(n->options, "depth") ? result->sample_range.high : 0;
     const unsigned bits = result->sample_range.high ? 0 : ih_report_few_bits(result);
+    const char *scaling = ih_option_is_given(n->options, "depth")   ? "depth"
+                          : ih_option_is_given(n->options, "range") ? "range"
+                                                                    : NULL;
     const unsigned n_frames = result->info.n_frames;
     const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
     if (is_verbose)
@@ -105,6 +108,13 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
                  "its 16-bit samples fill only the lowest bins, like %u-bit data that was not "
                  "scaled (--depth=%u scales it)",
                  bits, bits);
+        ih_notes_print(n, path, line);
+    }
+    if (scaling && result->info.source_depth != 16 && !n->has_other_depth) {
+        n->has_other_depth = true;
+        snprintf(line, sizeof line,
+                 "has samples of %u bits, which --%s does not change; it is for 16",
+                 result->info.source_depth, scaling);
         ih_notes_print(n, path, line);
     }
     if (high && result->info.extremes.end > high + 1 && (n->n_above_depth++ == 0 || is_verbose)) {
@@ -135,6 +145,19 @@ void ih_notes_print_chart(struct ih_notes *n)
         ih_notes_print(n, o->chart_path,
                        "lies in a folder of inputs, where later runs count it as an image; the "
                        "ending .hist.png would keep it out");
+}
+
+void ih_notes_print_lacking(struct ih_notes *n, const char *chart, unsigned long code_point)
+{
+    char line[IH_MESSAGE_MAX];
+    if (code_point == 0 || n->has_lacking)
+        return;
+    n->has_lacking = true;
+    snprintf(line, sizeof line,
+             "its font has no glyph for the character U+%04lX, and shows a box; an SVG chart (%s) "
+             "shows it",
+             code_point, n->options->chart.format ? "--chart=FILE.svg" : "--chart-format=svg");
+    ih_notes_print(n, chart, line);
 }
 
 /* ---- names that come again ---- */

@@ -15,9 +15,11 @@ struct ih_notes {
     bool is_checking;                 /* --check: its output replaces messages about inputs */
     bool is_holding;                  /* progress is hidden */
     bool has_listed_folder;           /* a note was printed about one */
-    uint64_t n_above_depth;           /* images with samples that --depth cannot hold */
-    bool is_doubled;                  /* a note was printed about an input that comes twice */
-    uint64_t *hashes;                 /* owned; of names, a hash table; NULL: none yet */
+    bool has_other_depth;   /* a note was printed about one that --depth does not change */
+    bool has_lacking;       /* a note was printed about a character */
+    uint64_t n_above_depth; /* images with samples that --depth cannot hold */
+    bool is_doubled;        /* a note was printed about an input that comes twice */
+    uint64_t *hashes;       /* owned; of names, a hash table; NULL: none yet */
     size_t n_hashes, n_places;
 };
 
@@ -48,6 +50,9 @@ void ih_notes_print_chart(struct ih_notes *n);
  * 16 MiB.
  */
 bool ih_notes_see_name(struct ih_notes *n, const char *path);
+
+/* A note about a character that the font of the charts lacks; 0: none. Once in a run. */
+void ih_notes_print_lacking(struct ih_notes *n, const char *chart, unsigned long code_point);
 
 /* A note about a directory that the list of --files-from names: "find" lists directories beside
  * their files, which then count twice. path: of a directory or an archive. */

@@ -3,8 +3,6 @@
 #include "cli/writer.h"
 
 #include "base/clock.h"
-#include "base/path.h"
-#include "base/text.h"
 #include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
@@ -250,11 +248,21 @@ static void give_up_sink(struct ih_writer *w, const struct sink *s, int error, c
     give_up(w, IH_EXIT_FAILED, s->data->path ? s->data->path : "standard output", message);
 }
 
+/* Ends the run if a write to the sink has failed. */
+static void check_sink(struct ih_writer *w, const struct sink *s, bool flushes)
+{
+    struct ih_error reason;
+    if ((!flushes || fflush(s->file.stream) == 0) && !ferror(s->file.stream))
+        return;
+    const int error = errno ? errno : EIO;
+    ih_error_errno(&reason, error, "cannot write");
+    give_up_sink(w, s, error, reason.message);
+}
+
 /* comparison   written instead of the result; NULL: none */
 static void write_data(struct ih_writer *w, struct sink *s, const struct ih_result *result,
                        const struct ih_comparison *comparison)
 {
-    struct ih_error reason;
     errno = 0;
     if (comparison) {
         const struct ih_output_options look =
@@ -263,13 +271,8 @@ static void write_data(struct ih_writer *w, struct sink *s, const struct ih_resu
     } else {
         s->data->output->record(s->state, result);
     }
-    if (s->file.is_standard || s->is_resumed)
-        fflush(s->file.stream); /* a reader of the pipe, or a next run, sees each record */
-    if (!ferror(s->file.stream))
-        return;
-    const int error = errno ? errno : EIO;
-    ih_error_errno(&reason, error, "cannot write");
-    give_up_sink(w, s, error, reason.message);
+    /* A reader of the pipe, or a next run, sees each record. */
+    check_sink(w, s, s->file.is_standard || s->is_resumed);
 }
 
 static void write_chart(struct ih_writer *w, const struct ih_result *result,
@@ -287,6 +290,7 @@ static void write_chart(struct ih_writer *w, const struct ih_result *result,
         give_up(w, ih_exit_of(status), target, reason.message);
     } else {
         w->report.n_charts += result->is_total || !w->is_double;
+        ih_notes_print_lacking(&w->notes, target, ih_charts_lacking(w->charts));
     }
 }
 
@@ -417,7 +421,11 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
     w->is_double = selected && !has_failed && !result->is_total && !w->options->compares &&
                    ih_notes_see_name(&w->notes, result->path);
     ih_report_add(&w->report, result);
-    ih_progress_add(w->notes.progress, has_failed, has_failed ? 0 : result->histogram.n_pixels);
+    const struct ih_progress_counts more = {.n_done = !has_failed,
+                                            .n_failed = has_failed,
+                                            .n_pixels =
+                                                has_failed ? 0 : result->histogram.n_pixels};
+    ih_progress_add(w->notes.progress, &more);
     if (has_failed && !w->notes.is_checking) {
         ih_notes_print_line(&w->notes, path, result->error.message);
     }
@@ -458,7 +466,7 @@ static void skip(void *writer, const char *path, const struct ih_result *result)
 {
     struct ih_writer *w = writer;
     w->report.n_skipped++;
-    ih_progress_skip(w->notes.progress);
+    ih_progress_add(w->notes.progress, &(struct ih_progress_counts){.n_skipped = 1});
     if (!w->options->lists_skipped)
         return;
     char line[IH_MESSAGE_MAX + 16];
@@ -542,15 +550,10 @@ static bool is_kept(const struct ih_writer *w, const struct sink *s)
 
 static void end_sink(struct ih_writer *w, struct sink *s)
 {
-    struct ih_error reason;
     errno = 0;
     if (s->state) /* a comparison has no end */
         s->data->output->end(s->state);
-    if (fflush(s->file.stream) == 0 && !ferror(s->file.stream))
-        return;
-    const int error = errno ? errno : EIO;
-    ih_error_errno(&reason, error, "cannot write");
-    give_up_sink(w, s, error, reason.message);
+    check_sink(w, s, true);
 }
 
 /* Writes the total and ends all documents; then renames the files to their names. */

@@ -197,6 +197,11 @@ END
 2 | --check: cannot be used with --where | ./imghist photos --check --where 'width > 1'
 2 | name a directory, or add --total | ./imghist a.pgm b.pgm --chart=c.png
 2 | .gif is not supported; .png .svg | ./imghist a.pgm --chart=c.gif
+2 | .HEIC is not supported; .png .svg | ./imghist a.pgm --chart=IMG_1.HEIC
+2 | .cr2 is not supported; .png .svg | ./imghist a.pgm --chart=a.cr2
+2 | to compress, use a pipe | ./imghist a.pgm --csv -o a.csv.gz
+2 | to compress, use a pipe | ./imghist a.pgm --ndjson -o results.tar
+2 | to compress, use a pipe | ./imghist a.pgm -o a.json.zst
 2 | both an input and the output | ./imghist a.pgm --csv >>a.pgm
 2 | leave --total-only out | ./imghist a.pgm --html=r.html --total-only
 2 | leave --total-only out | ./imghist a.pgm --check --total-only
@@ -220,7 +225,7 @@ END
 2 | --region: is given twice; a run counts one region | ./imghist a.pgm --region=1x1+0+0 --region=1x1+0+1
 2 | --shard: is given twice; a run counts one part | ./imghist a.pgm --shard=1/2 --shard=2/2
 END
-  [ $n -eq 43 ]
+  [ $n -eq 48 ]
   [ ! -e new.html ] && [ ! -e new.csv ]
   imghist_ok a.pgm --ndjson -o all.json # text in each of these
   imghist_ok a.pgm --csv -o all.txt

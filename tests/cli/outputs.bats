@@ -82,7 +82,7 @@ END
   for name in a.tsv out/a.csv.new a.out; do
     refused "-o: '$name' does not tell the format: name it .csv, .json, .ndjson, .html or .txt, or write" -o $name
   done
-  for name in a.xlsx A.XLSX a.ods out/a.csv.gz a.zip a.pdf a.parquet; do
+  for name in a.xlsx A.XLSX a.ods out/a.csv.db a.pdf a.parquet; do
     refused "-o: '$name' has the name of a format that imghist does not write: name it .csv, .json" -o $name
     refused "--csv: '$name' has the name of a format that imghist does not write; name it .csv" --csv=stats -o $name
     refused "--text: '$name' has the name of a format that imghist does not write; name it .txt" --text -o $name

@@ -333,9 +333,8 @@ bool ih_png_read_back(struct ih_png_chunks *c)
             return false;
     }
     const size_t end = chunk.at + 4;
-    uint64_t left;
-    c->is_followed = !ih_source_size_left(f->src, &left) && f->size >= end + SIGNATURE_BYTES &&
-                     memcmp(f->bytes + end, f->bytes, SIGNATURE_BYTES) == 0;
+    c->is_followed =
+        f->size >= end + SIGNATURE_BYTES && memcmp(f->bytes + end, f->bytes, SIGNATURE_BYTES) == 0;
     return c->n_lengths > 0 && is_named(&chunk, "IEND") && chunk.length == 0;
 }
 
