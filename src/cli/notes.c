@@ -207,7 +207,7 @@ bool ih_notes_see_name(struct ih_notes *n, const char *path)
     const uint64_t hash = hash_name(path);
     uint64_t *place = n->hashes ? find_hash(n->hashes, n->n_places, hash) : NULL;
     if (place && *place) {
-        if (!n->is_doubled)
+        if (!n->is_doubled || n->options->is_verbose)
             ih_notes_print(n, path,
                            n->options->chart_path && !n->options->chart.format
                                ? "an earlier input has this name; both count, and this one's chart "

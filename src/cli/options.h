@@ -108,7 +108,8 @@ struct ih_options {
 };
 
 /*
- * Parses argv[1] to argv[argc-1]. Opens and prints nothing, and looks up nothing on the machine.
+ * Parses argv[1] to argv[argc-1]. Opens and prints nothing, and looks up nothing on the machine
+ * but links to /dev/stdout in the files of -o.
  *
  * device_variable   the value of IMGHIST_DEVICE, or NULL; --device overrides it
  * o                 filled; release it with ih_options_reset, also after a failure

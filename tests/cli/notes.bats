@@ -232,6 +232,8 @@ END
 1|a.tar/d/a.pgm|a.tar
 1|d.pgm#1|--frames d.pgm d.pgm#1
 END
+  imghist_ok r.ndjson r.json --csv=stats -v
+  [ "$(grep -c 'note: an earlier input has this name' <<<"$stderr")" -eq 3 ] || fail "-v names each"
   imghist_ok d a.tar r.ndjson d/a.pgm --where 'mean_luma > 100' --csv=stats # only records that are written
   [ "${stderr_lines[-1]}" = "imghist: 3 inputs have the name of an earlier one, and count too" ] || fail "not selected"
   imghist_ok --diff d r.ndjson --csv
