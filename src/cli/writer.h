@@ -55,8 +55,9 @@ void ih_writer_stop_progress(struct ih_writer *writer);
 enum ih_exit ih_writer_finish(struct ih_writer *writer);
 
 /*
- * Removes temporary files, waits up to a second for the record that is being written (its reader
- * may have stopped), and ends the document. Only exiting may follow.
+ * Removes temporary files, and waits up to a second for the record that is being written (its
+ * reader may have stopped). A JSON document stays open: it lacks inputs, and reads as cut short.
+ * Only exiting may follow.
  */
 void ih_writer_interrupt(struct ih_writer *writer);
 

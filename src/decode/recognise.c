@@ -83,6 +83,8 @@ static const struct signature signatures[] = {
     {"KTX2", TEXTURE, ONE(0, "\xABKTX 20\xBB\r\n\x1A\n")},
     {"a result file among images", RECORDS, ONE(0, "{\"schema\":\"imghist/")},
     {"a file of --diff", COMPARISON, ONE(0, "{\"schema\":\"imghist-diff/")},
+    {"a Git LFS pointer", "it stands for the image; fetch that with 'git lfs pull'",
+     ONE(0, "version https://git-lfs.")},
     {"PDF", PAGES, ONE(0, "%PDF-")},
     {"DjVu", "it has pages; draw them first, for example with 'ddjvu -format=tiff IN OUT.tif'",
      ONE(0, "AT&TFORM")},
