@@ -13,6 +13,6 @@ for format in png jpg; do
   "$docker" run --rm -v "$PWD/samples:/data:ro" imghist-test "scene.$format" --csv=stats | grep "^scene.$format,480,320,red,153600,"
 done
 "$docker" run --rm imghist-test --list >build/container-list
-for name in webp tiff gif heif jxl; do
+for name in webp tiff gif avif heif jxl; do
   grep -E "^  $name " build/container-list | grep -v 'not in this build' || { echo "the container lacks $name"; exit 1; }
 done

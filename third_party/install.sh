@@ -23,6 +23,7 @@ build|font|DejaVu Sans, the font of the charts|fonts-dejavu-core|dejavu-sans-fon
 formats|library libwebpdemux|reads WebP|libwebp-dev|libwebp-devel|libwebp|libwebp-devel|libwebp-dev|webp
 formats|library libtiff-4 >= 4.5|reads TIFF|libtiff-dev|libtiff-devel|libtiff|libtiff-devel|tiff-dev|libtiff
 formats|header gif_lib.h|reads GIF|libgif-dev|giflib-devel|giflib|giflib-devel|giflib-dev|giflib
+formats|library libavif >= 0.11|reads AVIF image sequences|libavif-dev|libavif-devel|libavif|libavif-devel|libavif-dev|libavif
 formats|library libheif >= 1.15|reads HEIC and AVIF|libheif-dev|libheif-devel|libheif|libheif-devel|libheif-dev|libheif
 formats|hevc|libheif's decoder of HEIC, which Ubuntu packages apart|libheif-plugin-libde265|=|=|=|=|=
 formats|library libjxl >= 0.7|reads JPEG XL|libjxl-dev|libjxl-devel|libjxl|libjxl-devel|libjxl-dev|jpeg-xl
@@ -56,6 +57,7 @@ ci|tool tidy|checks the pages of --html in the tests|tidy|tidy|tidy|tidy|tidyhtm
 ci|scipy|computes distances in the tests|python3-scipy|python3-scipy|python-scipy|python3-scipy|py3-scipy|scipy
 ci|tool pdftotext|reads printed pages of --html in the tests|poppler-utils|poppler-utils|poppler|poppler-tools|poppler-utils|poppler
 ci|tool inotifywait|watches a folder in the tests|inotify-tools|inotify-tools|inotify-tools|inotify-tools|inotify-tools|-
+ci|tool avifenc|makes AVIF image sequences in the tests|libavif-bin|libavif-tools|libavif|libavif-tools|libavif-apps|libavif
 ci|tool ffmpeg|makes a video in the tests|ffmpeg|ffmpeg|ffmpeg|ffmpeg|ffmpeg|ffmpeg
 emulate|tool i686-linux-gnu-gcc|builds for 32 bits|gcc-i686-linux-gnu|-|-|-|-|-
 python|python_header|headers of Python 3.11 or later, for the Python package|python3-dev|python3-devel|python|python3-devel|python3-dev|python

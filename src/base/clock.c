@@ -5,6 +5,7 @@
 #include <time.h>
 
 #define NS_A_SECOND ((uint64_t)1000 * 1000 * 1000)
+#define ASK_NS (NS_A_SECOND / 20) /* a user does not notice it, and asking may wait for a lock */
 
 uint64_t ih_clock_ns(void)
 {
@@ -35,8 +36,29 @@ void ih_time_limit_pause(struct ih_time_limit *t)
     t->is_running = false;
 }
 
+bool ih_time_limit_ask(struct ih_time_limit *t)
+{
+    if (t->interrupt && !t->is_interrupted)
+        t->is_interrupted = t->interrupt->is_wanted(t->interrupt->user);
+    return t->is_interrupted;
+}
+
+static bool is_interrupted(struct ih_time_limit *t)
+{
+    const uint64_t now_ns = t->interrupt ? ih_clock_ns() : 0;
+    if (t->asked_ns == 0)
+        t->asked_ns = now_ns; /* short work asks nothing */
+    if (now_ns - t->asked_ns >= ASK_NS) {
+        t->asked_ns = now_ns;
+        ih_time_limit_ask(t);
+    }
+    return t->is_interrupted;
+}
+
 enum ih_status ih_time_limit_check(struct ih_time_limit *t, struct ih_error *err)
 {
+    if (is_interrupted(t))
+        return ih_error_set(err, IH_LIMIT, "interrupted");
     count(t);
     return t->limit_s && t->used_ns > t->limit_s * NS_A_SECOND
                ? ih_time_limit_exceeded(t->limit_s, err)

@@ -108,11 +108,9 @@ static const char own_groups[] = "/proc/self/cgroup", mounted_groups[] = "/sys/f
 unsigned ih_machine_cores(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
-#ifdef CPU_COUNT
     cpu_set_t allowed; /* fewer with taskset, or in a cluster's job */
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
         n = CPU_COUNT(&allowed);
-#endif
     /* A container often has all cores but limited time. More threads than that time is enough for
      * use it up early in each period, and all wait for the next one. */
     uint64_t limit = ih_control_group_cores(own_groups, mounted_groups);
@@ -123,11 +121,9 @@ unsigned ih_machine_cores(void)
 uint64_t ih_machine_memory(void)
 {
     uint64_t n_bytes = UINT64_C(4) << 30; /* if the system does not say */
-#ifdef _SC_PHYS_PAGES                     /* not in POSIX, but every system with sysconf has it */
     long n_pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     if (n_pages > 0 && page_bytes > 0)
         n_bytes = (uint64_t)n_pages * (uint64_t)page_bytes;
-#endif
     uint64_t limit = ih_control_group_memory(own_groups, mounted_groups);
     n_bytes = limit < n_bytes ? limit : n_bytes;
     return n_bytes < UINTPTR_MAX ? n_bytes : UINTPTR_MAX; /* 32 bits */

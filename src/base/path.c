@@ -9,10 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef O_PATH
-#define O_PATH O_RDONLY
-#endif
-
 /* Shorter than PATH_MAX on all systems, and longer than a name. */
 enum { PART_MAX = 1000 };
 

@@ -190,7 +190,7 @@ static ssize_t read_bytes(struct ih_source *s, uint8_t *dst, size_t size)
     }
     do
         n = read(s->fd, dst, size);
-    while (n < 0 && errno == EINTR);
+    while (n < 0 && errno == EINTR && !ih_time_limit_ask(&s->time));
     return n;
 }
 

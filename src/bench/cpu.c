@@ -87,14 +87,6 @@ static size_t share(size_t n_items, unsigned i, unsigned n)
     return n_items / n * i + n_items % n * i / n;
 }
 
-static void make_linear(double linear[IH_BINS])
-{
-    for (unsigned v = 0; v < IH_BINS; v++) {
-        const double c = v / 255.0;
-        linear[v] = c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
-    }
-}
-
 enum ih_status ih_bench_cpu_open(unsigned n_threads, struct ih_bench_cpu **cpu,
                                  struct ih_error *err)
 {
@@ -109,7 +101,7 @@ enum ih_status ih_bench_cpu_open(unsigned n_threads, struct ih_bench_cpu **cpu,
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->on_work, NULL);
     pthread_cond_init(&c->on_done, NULL);
-    make_linear(c->linear);
+    ih_srgb_decode(c->linear);
     for (c->n_workers = 1; c->n_workers < n_threads; c->n_workers++) {
         struct worker *w = &workers[c->n_workers];
         w->cpu = c;

@@ -1,6 +1,4 @@
-/* TIOCGWINSZ is not in POSIX. Where a system hides it, the width of the terminal counts as
- * unknown. */
-#define _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* TIOCGWINSZ is not in POSIX */
 
 #include "cli/look.h"
 
@@ -74,12 +72,8 @@ static unsigned columns_of(FILE *stream)
     long n = columns ? strtol(columns, &end, 10) : 0;
     if (n > 0 && n <= COLUMNS_MAX && *end == '\0')
         return (unsigned)n;
-#ifdef TIOCGWINSZ
     struct winsize size;
-    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0)
-        return size.ws_col;
-#endif
-    return 0;
+    return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 static bool has_colours(FILE *stream)

@@ -38,25 +38,12 @@ static void print_usage_hint(const struct ih_options *o)
 /* Wakes the watching thread to end it. By default a process ignores this signal. */
 enum { WAKE = SIGURG };
 
-#ifdef SIGRTMAX
-#define N_SIGNALS (SIGRTMAX + 1)
-#else
-#define N_SIGNALS 32
-#endif
-
 /* Whether the signal ends a process that has not asked for it. SIGPIPE and SIGXFSZ are ignored. A
  * fault such as SIGSEGV ends the process even while it is blocked; here it comes from kill. */
 static bool ends_by_default(int number)
 {
-    static const int others[] = {
-        WAKE,     SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ, SIGKILL,
-#ifdef SIGWINCH
-        SIGWINCH,
-#endif
-#ifdef SIGINFO /* of the BSDs, like the next */
-        SIGINFO,  SIGIO,
-#endif
-    };
+    static const int others[] = {WAKE,    SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN,
+                                 SIGTTOU, SIGPIPE, SIGXFSZ, SIGKILL, SIGWINCH};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (number == others[i])
             return false;
@@ -70,7 +57,7 @@ static bool ending_signals(sigset_t *set)
     struct sigaction action;
     bool has_any = false;
     sigemptyset(set);
-    for (int number = 1; number < N_SIGNALS; number++)
+    for (int number = 1; number <= SIGRTMAX; number++)
         if (ends_by_default(number) && sigaction(number, NULL, &action) == 0 &&
             action.sa_handler == SIG_DFL && sigaddset(set, number) == 0)
             has_any = true;

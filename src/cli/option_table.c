@@ -122,14 +122,6 @@ static enum ih_status set_chart_format(struct ih_options *o, const struct ih_opt
     return IH_OK;
 }
 
-static enum ih_status set_title(struct ih_options *o, const struct ih_option *option,
-                                const char *value, struct ih_error *err)
-{
-    (void)option, (void)err;
-    o->chart.title = value;
-    return IH_OK;
-}
-
 static enum ih_status set_theme(struct ih_options *o, const struct ih_option *option,
                                 const char *value, struct ih_error *err)
 {
@@ -157,26 +149,23 @@ static enum ih_status parse_number(const char *text, bool is_scaled, uint64_t ma
     return ih_error_set(err, IH_USAGE, "'%s' is not %s", text, what);
 }
 
-static enum ih_status set_threads(struct ih_options *o, const struct ih_option *option,
-                                  const char *value, struct ih_error *err)
+/* A number from 1 to option->number. */
+static enum ih_status set_number(struct ih_options *o, const struct ih_option *option,
+                                 const char *value, struct ih_error *err)
 {
     uint64_t n = 0;
-    (void)option;
     enum ih_status status =
-        parse_number(value, false, IH_THREADS_MAX, "a number of threads, 1 to 1024", &n, err);
-    o->n_threads = (unsigned)n;
+        parse_number(value, false, (uint64_t)option->number, option->expects, &n, err);
+    *(unsigned *)((char *)o + option->field) = (unsigned)n;
     return status;
 }
 
-static enum ih_status set_raw(struct ih_options *o, const struct ih_option *option,
-                              const char *value, struct ih_error *err)
+/* A number of pixels or bytes. */
+static enum ih_status set_scaled_number(struct ih_options *o, const struct ih_option *option,
+                                        const char *value, struct ih_error *err)
 {
-    uint64_t n = 0;
-    (void)option;
-    enum ih_status status =
-        parse_number(value, false, IH_CHANNELS_MAX, "a number of channels, 1 to 4", &n, err);
-    o->raw_channels = (unsigned)n;
-    return status;
+    uint64_t *field = (uint64_t *)((char *)o + option->field);
+    return parse_number(value, true, INT64_MAX, option->expects, field, err);
 }
 
 static enum ih_status set_size(struct ih_options *o, const struct ih_option *option,
@@ -188,33 +177,6 @@ static enum ih_status set_size(struct ih_options *o, const struct ih_option *opt
         return ih_error_set(err, IH_USAGE, "'%s' is not a size from 1x1 to %dx%d", value,
                             IH_RAW_SIDE_MAX, IH_RAW_SIDE_MAX);
     return IH_OK;
-}
-
-static enum ih_status set_max_pixels(struct ih_options *o, const struct ih_option *option,
-                                     const char *value, struct ih_error *err)
-{
-    (void)option;
-    return parse_number(value, true, INT64_MAX, "a number of pixels (k, M, G may follow)",
-                        &o->max_pixels, err);
-}
-
-static enum ih_status set_memory(struct ih_options *o, const struct ih_option *option,
-                                 const char *value, struct ih_error *err)
-{
-    (void)option;
-    return parse_number(value, true, INT64_MAX, "a number of bytes (k, M, G may follow)",
-                        &o->memory_bytes, err);
-}
-
-static enum ih_status set_timeout(struct ih_options *o, const struct ih_option *option,
-                                  const char *value, struct ih_error *err)
-{
-    uint64_t n = 0;
-    (void)option;
-    enum ih_status status =
-        parse_number(value, false, IH_TIMEOUT_MAX, "a number of seconds, 1 to 1000000", &n, err);
-    o->timeout_s = (unsigned)n;
-    return status;
 }
 
 static enum ih_status set_bench(struct ih_options *o, const struct ih_option *option,
@@ -288,14 +250,6 @@ static enum ih_status set_list(struct ih_options *o, const struct ih_option *opt
         return ih_error_set(err, IH_USAGE, "only one list of files can be read");
     o->list_path = value;
     o->list_separator = (char)option->number;
-    return IH_OK;
-}
-
-static enum ih_status set_name(struct ih_options *o, const struct ih_option *option,
-                               const char *value, struct ih_error *err)
-{
-    (void)option, (void)err;
-    o->stdin_name = value;
     return IH_OK;
 }
 
@@ -426,6 +380,8 @@ _Static_assert(sizeof(enum ih_jpeg_side) == sizeof(int) &&
     }
 #define RARE .is_rare = true
 #define TEXT(shown) .value = IH_VALUE_TEXT, .value_name = (shown)
+#define NUMBER(max, what) .set = set_number, .number = (max), .expects = (what)
+#define SCALED(what) .set = set_scaled_number, .expects = (what)
 #define FILE_NAME(shown) .value = IH_VALUE_FILE, .value_name = (shown)
 #define ROW(group_name, where, long_name, text) \
     .group = IH_GROUP_##group_name, .actions = (where), .name = (long_name), .help = (text)
@@ -436,20 +392,20 @@ const struct ih_option ih_option_table[] = {
     {ROW(INPUT, RUN, "files0-from", "the same, with a NUL byte after each path"), RARE,
      FILE_NAME("FILE"), .set = set_list, .number = '\0'},
     {ROW(INPUT, RUN, "name", "of standard input, in outputs (-)"), RARE, FILE_NAME("NAME"),
-     .set = set_name},
+     FIELD(stdin_name)},
     {ROW(INPUT, RUN, "shard", "only part I of N of the inputs"), RARE, TEXT("I/N"),
      .set = set_shard},
     {ROW(INPUT, RUN, "resume", "skip inputs that -o FILE.ndjson holds"), RARE, FIELD(resumes),
      .conflicts = resume_conflicts},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
-     .set = set_raw},
+     FIELD(raw_channels), NUMBER(IH_CHANNELS_MAX, "a number of channels, 1 to 4")},
     {ROW(INPUT, RUN, "size", "of an image of --raw, in pixels"), RARE, TEXT("WxH"),
      .set = set_size},
     {ROW(INPUT, RUN, "frames", "all images of an input: frames, pages"), FIELD(takes_frames)},
     {ROW(INPUT, RUN, "raw-preview", "count the JPEG preview of camera raw files"), RARE,
      FIELD(takes_raw_previews)},
     {ROW(INPUT, RUN, "max-pixels", "refuse larger images; takes k, M, G (4G)"), RARE, TEXT("N"),
-     .set = set_max_pixels},
+     FIELD(max_pixels), SCALED("a number of pixels (k, M, G may follow)")},
     {ROW(INPUT, RUN, "lenient", "accept irregular JPEG with certain pixels"), RARE,
      FIELD(is_lenient)},
 
@@ -486,7 +442,7 @@ const struct ih_option ih_option_table[] = {
     {ROW(CHART, RUN, "chart-format", "of charts in a directory (png)"), RARE, CHOICE("png", "svg"),
      .set = set_chart_format},
     {ROW(CHART, RUN, "title", "on a chart, instead of the input's name"), RARE, TEXT("TEXT"),
-     .set = set_title},
+     FIELD(chart.title)},
     {ROW(CHART, BENCH | RUN, "theme", "colours (dark)"), CHOICE("dark", "light"), .set = set_theme},
     {ROW(CHART, RUN, "scale", "heights of the bars (linear)"), RARE,
      CHOICE("linear", "log", "sqrt"), .set = set_scale},
@@ -515,11 +471,11 @@ const struct ih_option ih_option_table[] = {
      .conflicts = jpeg_conflicts},
 
     {ROW(RUN, BENCH | RUN, "threads", "worker threads (one for each core)"), .letter = 'j',
-     TEXT("N"), .set = set_threads},
+     TEXT("N"), FIELD(n_threads), NUMBER(IH_THREADS_MAX, "a number of threads, 1 to 1024")},
     {ROW(RUN, RUN, "memory", "bytes for images held in memory (1/4 of all)"), RARE, TEXT("N"),
-     .set = set_memory},
+     FIELD(memory_bytes), SCALED("a number of bytes (k, M, G may follow)")},
     {ROW(RUN, RUN, "timeout", "time to decode a file (no limit)"), RARE, TEXT("SECONDS"),
-     .set = set_timeout},
+     FIELD(timeout_s), NUMBER(IH_TIMEOUT_MAX, "a number of seconds, 1 to 1000000")},
     {ROW(RUN, RUN, "isolate", "decode every format in sandboxed processes"), RARE,
      FIELD(isolates_all)},
     {ROW(RUN, RUN, "list-skipped", "name the files that a directory walk skips"),

@@ -129,14 +129,16 @@ static enum ih_status check_value(const struct ih_option *option, const char *va
 static void store_value(struct ih_options *o, const struct ih_option *option, const char *value)
 {
     char *field = (char *)o + option->field;
+    int index = 0;
     if (option->value == IH_VALUE_NONE) {
         *(bool *)field = true;
-        return;
+    } else if (option->value == IH_VALUE_CHOICE) {
+        while (strcmp(ih_option_choice(option, (size_t)index), value) != 0)
+            index++;
+        memcpy(field, &index, sizeof index);
+    } else {
+        *(const char **)field = value;
     }
-    int index = 0;
-    while (strcmp(ih_option_choice(option, (size_t)index), value) != 0)
-        index++;
-    memcpy(field, &index, sizeof index);
 }
 
 /* shown: the option as it was written */

@@ -166,15 +166,18 @@ struct ih_option {
 
     /*
      * What the option does. Without a setter: if field is not 0, a flag sets the bool at this
-     * offset of struct ih_options, and a choice stores its index in the enum there.
+     * offset of struct ih_options, a choice stores its index in the enum there, and other values
+     * are stored as they are.
      *
-     * number   for setters that several options share
-     * value    NULL: none was given. A choice has been checked.
+     * number    for setters that several options share
+     * expects   for messages: the value that the option needs
+     * value     NULL: none was given. A choice has been checked.
      *
      * A setter returns IH_OK, or fills err with what is wrong, without the option's name.
      */
     size_t field;
     int number;
+    const char *expects;
     enum ih_status (*set)(struct ih_options *o, const struct ih_option *option, const char *value,
                           struct ih_error *err);
 };

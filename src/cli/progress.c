@@ -1,5 +1,4 @@
-/* TIOCGWINSZ is not in POSIX. Without it the terminal counts as 80 columns wide. */
-#define _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* TIOCGWINSZ is not in POSIX */
 
 #include "cli/progress.h"
 
@@ -107,10 +106,8 @@ struct ih_progress {
 static unsigned line_columns(void)
 {
     struct winsize size = {.ws_col = 0};
-#ifdef TIOCGWINSZ
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0)
         size.ws_col = 0;
-#endif
     return size.ws_col > 1 ? size.ws_col - 1u : COLUMNS_DEFAULT - 1u;
 }
 

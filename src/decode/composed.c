@@ -15,8 +15,8 @@ void ih_composed_begin(struct ih_composed *c, const uint8_t *rgba, size_t n_pixe
     c->rgba = rgba;
     c->n_pixels = n_pixels;
     c->n_given = 0;
-    if (c->n_channels == 3 && !is_opaque(rgba, n_pixels))
-        c->n_channels = 4;
+    if (c->n_channels % 2 == 1 && !is_opaque(rgba, n_pixels))
+        c->n_channels++;
 }
 
 size_t ih_composed_give(struct ih_composed *c, uint8_t *pixels, size_t capacity_pixels)
@@ -28,6 +28,11 @@ size_t ih_composed_give(struct ih_composed *c, uint8_t *pixels, size_t capacity_
         memcpy(pixels, from, 4 * n);
     for (size_t i = 0; i < n && c->n_channels == 3; i++)
         memcpy(pixels + 3 * i, from + 4 * i, 3);
+    for (size_t i = 0; i < n && c->n_channels < 3; i++) {
+        pixels[c->n_channels * i] = from[4 * i];
+        if (c->n_channels == 2)
+            pixels[2 * i + 1] = from[4 * i + 3];
+    }
     c->n_given += n;
     return n;
 }

@@ -15,7 +15,7 @@
 struct ih_composed {
     const uint8_t *rgba; /* borrowed, uint8 [n_pixels][4]; alpha does not multiply the colours */
     size_t n_pixels, n_given;
-    unsigned n_channels; /* that are given: 3 or 4 */
+    unsigned n_channels; /* that are given: 1 to 4; below 3, red stands for gray */
 };
 
 /* Begins to give a frame after the first. */

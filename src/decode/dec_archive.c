@@ -7,6 +7,10 @@
  *
  * Members that begin like no image are left out here, so their content is not copied. An archive
  * within an archive is one of them.
+ *
+ * A zip file with 10,000 deflated JPEGs (130 MB) takes 0.51 s of CPU time here, next to 2.6 s of the
+ * workers, which hardly wait. zlib's inflate and CRC are 0.41 s of it. libdeflate needs 0.29 s, but
+ * libarchive does not use it, and 4 % are not worth a reader of our own (EPYC, November 2026).
  */
 #define _POSIX_C_SOURCE 200809L /* newlocale */
 

@@ -91,11 +91,6 @@ static bool probe(const uint8_t *head, size_t size)
     return size >= 18 && head[0] == 'B' && head[1] == 'M' && is_header(ih_le32(head + 14));
 }
 
-static const char *version(void)
-{
-    return "imghist " IH_VERSION;
-}
-
 static enum ih_status damaged(struct ih_error *err, const char *what)
 {
     return ih_error_set(err, IH_CORRUPT, "damaged BMP: %s", what);
@@ -260,10 +255,6 @@ static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_opt
         status = ih_error_set(err, IH_CORRUPT, "damaged BMP: an impossible size");
     if (status == IH_OK)
         status = ih_skip_bytes(src, "BMP", s->skipped_bytes, err);
-    if (status != IH_OK) {
-        close_bmp(s);
-        return status;
-    }
     s->n_pixels = (uint64_t)s->width * s->height;
     s->row_bytes = (size_t)(((uint64_t)s->width * s->bits + 31) / 32 * 4);
     info->width = s->width;
@@ -273,8 +264,7 @@ static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_opt
     info->order.flags = s->is_top_down ? 0 : IH_PIXEL_ORDER_FROM_BOTTOM;
     info->n_frames = 1;
     info->range = IH_RANGE_FULL;
-    *state = s;
-    return IH_OK;
+    return ih_decoder_opened(s, close_bmp, state, status);
 }
 
 /* ---- rows ---- */
@@ -428,7 +418,7 @@ static enum ih_status read_bmp(void *state, uint8_t *pixels, size_t capacity_pix
 const struct ih_decoder ih_decoder_bmp = {
     .name = "bmp",
     .title = "BMP of Windows and OS/2, 1 to 32 bits, masks, run lengths",
-    .version = version,
+    .version = ih_decoder_own_version,
     .probe = probe,
     .open = open_bmp,
     .read = read_bmp,

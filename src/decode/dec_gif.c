@@ -207,11 +207,7 @@ static enum ih_status open_gif(struct ih_source *src, const struct ih_decode_opt
     s->indices = status == IH_OK ? malloc(s->width) : NULL;
     if (status == IH_OK && !s->indices)
         status = ih_error_set(err, IH_MEMORY, "out of memory");
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_gif(s);
-    return status;
+    return ih_decoder_opened(s, close_gif, state, status);
 }
 
 static enum ih_status check_row(const struct gif_state *s, struct ih_error *err)

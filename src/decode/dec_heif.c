@@ -21,6 +21,7 @@
  * 1.8 times the CPU time. AVIF is decoded once.
  */
 #include "base/dynlib.h"
+#include "decode/boxes.h"
 #include "decode/held.h"
 #include "decode/metadata.h"
 #include "decode/read_bytes.h"
@@ -165,95 +166,43 @@ static void close_heif(void *state)
 
 /* ---- boxes: is the picture monochrome? ----
  *
- * The box meta holds iprp. iprp holds ipco, a list of
- * properties, and ipma, which lists the properties of each item by number. Sources: ISO/IEC
- * 14496-12 (boxes), 23008-12 (items), 14496-15 (hvcC), and AV1-ISOBMFF (av1C).
+ * The box meta contains iprp. iprp contains ipco, a list of properties, and ipma, which lists the
+ * properties of each item by number. Sources: ISO/IEC 23008-12 (items), 14496-15 (hvcC), and
+ * AV1-ISOBMFF (av1C).
  */
-
-/* Bytes left to read. n is 0 at the end, and after a field that does not fit. */
-struct span {
-    const uint8_t *p;
-    size_t n;
-};
-
-static uint64_t take(struct span *s, unsigned n_bytes)
-{
-    uint64_t value = 0;
-    if (s->n < n_bytes) {
-        s->n = 0;
-        return 0;
-    }
-    for (unsigned i = 0; i < n_bytes; i++)
-        value = value << 8 | s->p[i];
-    s->p += n_bytes;
-    s->n -= n_bytes;
-    return value;
-}
-
-/* Reads the next box and advances s past it. Returns false at the end. */
-static bool next_box(struct span *s, char type[4], struct span *content)
-{
-    const struct span box = *s;
-    if (s->n < 8)
-        return false;
-    uint64_t size = take(s, 4);
-    memcpy(type, s->p, 4);
-    take(s, 4);
-    if (size == 1)
-        size = take(s, 8);
-    else if (size == 0) /* up to the end of s */
-        size = box.n;
-    const size_t header_bytes = box.n - s->n;
-    if (size < header_bytes || size > box.n)
-        return false;
-    *content = (struct span){s->p, (size_t)size - header_bytes};
-    *s = (struct span){box.p + size, box.n - (size_t)size};
-    return true;
-}
-
-/* Returns the content of the first box of this type in s; empty if there is no such box. */
-static struct span find_box(struct span s, const char *type_sought)
-{
-    char type[4];
-    struct span content;
-    while (next_box(&s, type, &content))
-        if (memcmp(type, type_sought, 4) == 0)
-            return content;
-    return (struct span){NULL, 0};
-}
 
 /* Whether property `number`, counted from 1, states that the image is gray: 1 yes, 0 no, -1 it does
  * not tell. */
-static int property_is_gray(struct span ipco, uint64_t number)
+static int property_is_gray(struct ih_span ipco, uint64_t number)
 {
     enum { AV1_MONOCHROME = 0x10, AV1_AT = 2, HEVC_CHROMA = 3, HEVC_AT = 16, FULL_BOX = 4 };
     char type[4] = "";
-    struct span box = {NULL, 0};
+    struct ih_span box = {NULL, 0};
     for (; number > 0; number--)
-        if (!next_box(&ipco, type, &box))
+        if (!ih_box_next(&ipco, type, &box))
             return -1;
-    if (memcmp(type, "av1C", 4) == 0 && box.n > AV1_AT)
+    if (ih_box_is(type, "av1C") && box.n > AV1_AT)
         return (box.p[AV1_AT] & AV1_MONOCHROME) != 0;
-    if (memcmp(type, "hvcC", 4) == 0 && box.n > HEVC_AT)
+    if (ih_box_is(type, "hvcC") && box.n > HEVC_AT)
         return (box.p[HEVC_AT] & HEVC_CHROMA) == 0;
-    if (memcmp(type, "pixi", 4) == 0 && box.n > FULL_BOX)
+    if (ih_box_is(type, "pixi") && box.n > FULL_BOX)
         return box.p[FULL_BOX] == 1 ? 1 : -1; /* some writers put 3 for gray */
     return -1;
 }
 
 /* Looks up the properties of the item in ipma. If they disagree, one that states colour wins. */
-static int item_is_gray(struct span ipma, struct span ipco, uint64_t item)
+static int item_is_gray(struct ih_span ipma, struct ih_span ipco, uint64_t item)
 {
-    const uint64_t version = take(&ipma, 1), flags = take(&ipma, 3);
-    uint64_t n_items = take(&ipma, 4);
+    const uint64_t version = ih_span_take(&ipma, 1), flags = ih_span_take(&ipma, 3);
+    uint64_t n_items = ih_span_take(&ipma, 4);
     int is_gray = -1;
     for (; n_items > 0 && ipma.n > 0; n_items--) {
-        const uint64_t id = take(&ipma, version == 0 ? 2 : 4);
-        uint64_t n_properties = take(&ipma, 1);
+        const uint64_t id = ih_span_take(&ipma, version == 0 ? 2 : 4);
+        uint64_t n_properties = ih_span_take(&ipma, 1);
         for (; n_properties > 0 && ipma.n > 0; n_properties--) {
-            const uint64_t number = flags & 1
-                                        ? take(&ipma, 2) & 0x7FFF
-                                        : take(&ipma, 1) & 0x7F; /* the top bit means "essential" */
+            const uint64_t number =
+                flags & 1 ? ih_span_take(&ipma, 2) & 0x7FFF
+                          : ih_span_take(&ipma, 1) & 0x7F; /* the top bit means "essential" */
             const int answer = id == item ? property_is_gray(ipco, number) : -1;
             if (answer >= 0 && is_gray != 0)
                 is_gray = answer;
@@ -266,14 +215,14 @@ static int item_is_gray(struct span ipma, struct span ipco, uint64_t item)
  * channels, states that it is gray. False if the boxes make no sense. */
 static bool is_monochrome(const uint8_t *file, size_t size_bytes, uint64_t item)
 {
-    struct span meta = find_box((struct span){file, size_bytes}, "meta");
-    take(&meta, 4); /* version and flags */
-    struct span iprp = find_box(meta, "iprp");
-    const struct span ipco = find_box(iprp, "ipco");
+    struct ih_span meta = ih_box_find((struct ih_span){file, size_bytes}, "meta");
+    ih_span_take(&meta, 4); /* version and flags */
+    struct ih_span iprp = ih_box_find(meta, "iprp");
+    const struct ih_span ipco = ih_box_find(iprp, "ipco");
     char type[4];
-    struct span box;
-    while (next_box(&iprp, type, &box)) {
-        const int is_gray = memcmp(type, "ipma", 4) == 0 ? item_is_gray(box, ipco, item) : -1;
+    struct ih_span box;
+    while (ih_box_next(&iprp, type, &box)) {
+        const int is_gray = ih_box_is(type, "ipma") ? item_is_gray(box, ipco, item) : -1;
         if (is_gray >= 0)
             return is_gray == 1;
     }
@@ -374,7 +323,7 @@ static enum ih_status list_images(struct heif_state *s, struct ih_image_info *in
             s->images[i - 1] = primary;
         }
     s->images[0] = primary;
-    s->is_sequence = find_box((struct span){s->held.file, s->held.file_bytes}, "moov").n > 0;
+    s->is_sequence = ih_box_find((struct ih_span){s->held.file, s->held.file_bytes}, "moov").n > 0;
     info->n_frames = s->is_sequence ? 0 : s->n_images;
     info->warnings |= s->is_sequence && !takes_frames ? IH_WARNING_MORE_IMAGES : 0;
     return IH_OK;
@@ -449,11 +398,7 @@ static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_op
         status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_heif(s);
-    return status;
+    return ih_decoder_opened(s, close_heif, state, status);
 }
 
 /* ---- image ---- */

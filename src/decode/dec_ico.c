@@ -59,11 +59,6 @@ static bool probe(const uint8_t *head, size_t size)
            ih_le32(head + 18) >= DIRECTORY_BYTES + ENTRY_BYTES * ih_le16(head + 4);
 }
 
-static const char *version(void)
-{
-    return "imghist " IH_VERSION;
-}
-
 static enum ih_status damaged(struct ih_error *err, const char *what)
 {
     return ih_error_set(err, IH_CORRUPT, "damaged ICO: %s", what);
@@ -237,11 +232,7 @@ static enum ih_status open_ico(struct ih_source *src, const struct ih_decode_opt
     if (status == IH_OK)
         status = open_image(s, options, info, err);
     info->format = format;
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_ico(s);
-    return status;
+    return ih_decoder_opened(s, close_ico, state, status);
 }
 
 /* Reads rows of colours and adds alpha from the mask. */
@@ -281,7 +272,7 @@ static enum ih_status read_ico(void *state, uint8_t *pixels, size_t capacity_pix
 const struct ih_decoder ih_decoder_ico = {
     .name = "ico",
     .title = "ICO and CUR, the largest image: BMP with mask or alpha, PNG",
-    .version = version,
+    .version = ih_decoder_own_version,
     .probe = probe,
     .open = open_ico,
     .read = read_ico,

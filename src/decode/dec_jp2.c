@@ -2,20 +2,24 @@
  * JPEG 2000 through OpenJPEG: JP2 files and bare codestreams, also with HTJ2K's block coder. File
  * and image are held in memory.
  *
- * Samples of 1 to 16 bits are scaled to 8; signed ones are shifted first. The colour space is that
- * of the first colour box. An ICC profile tells no more than gray or RGB and is not applied.
- * Without a colour box, 1 or 2 components are gray and 3 or 4 are RGB. Three components are YCbCr
- * if the last two are subsampled. A second or fourth component is alpha. YCbCr becomes RGB by the
- * formula of opj_decompress, which repeats a chroma value for all pixels of its cell; Pillow's
- * formula differs.
+ * - Samples of 1 to 16 bits are scaled to 8; signed ones are shifted first.
+ * - The first colour box states the colour space. An ICC profile only tells gray from RGB; it is
+ *   not applied.
+ * - Without a colour box, 1 or 2 components are gray, and 3 or 4 are RGB. But 3 components are
+ *   YCbCr if the last two are subsampled.
+ * - The second or fourth component is alpha.
+ * - YCbCr becomes RGB by the formula of opj_decompress, which repeats a chroma value for all pixels
+ *   of its cell. Pillow's formula differs.
  *
- * OpenJPEG conceals damage: missing tiles are black, and it does not notice a missing end. So this
- * file counts the tile-parts first and turns on OpenJPEG's strict mode, and a warning while it
- * decodes is an error. There are no checksums: other damage may go unnoticed.
+ * OpenJPEG conceals damage: it fills missing tiles with black and does not report a missing end. So
+ * this file counts the tile-parts before decoding, turns on OpenJPEG's strict mode, and treats a
+ * warning during decoding as an error. The format has no checksums, so other damage may go
+ * unnoticed.
  *
- * Sources: ITU-T T.800 (JPEG 2000), annexes A (codestream) and I (boxes).
+ * Source: ITU-T T.800 (JPEG 2000), annexes A (codestream) and I (boxes).
  */
 #include "base/dynlib.h"
+#include "decode/boxes.h"
 #include "decode/held.h"
 #include "decode/read_bytes.h"
 #include "decode/samples.h"
@@ -69,23 +73,23 @@ enum colours { UNSPECIFIED, GRAY, RGB, YCC };
 struct jp2_state {
     struct opj_calls lib;
     struct ih_held held;
-    opj_codec_t *codec;    /* owned */
-    opj_stream_t *stream;  /* owned */
-    opj_image_t *image;    /* owned */
-    size_t start, end, at; /* of the bytes that the stream reads; the next one */
+    opj_codec_t *codec;   /* owned */
+    opj_stream_t *stream; /* owned */
+    opj_image_t *image;   /* owned */
+    size_t at;            /* the next byte that the stream reads */
     bool is_decoded;
     char reason[128]; /* OpenJPEG's first error, or warning while it decodes */
 
     /* From the boxes: */
-    bool has_colours; /* a colour box was found */
+    bool has_colour_box;
     enum colours colours;
-    unsigned n_mapped; /* channels that a palette gives; 0: no palette */
+    unsigned n_palette_channels; /* 0: no palette */
 
     unsigned n_channels;
     uint32_t width, height, row; /* row: the next one to return */
     const opj_image_comp_t *channels[CHANNELS_MAX];
     struct ih_sample_range sample_range;
-    struct ih_image_info *told;    /* borrowed: the caller's */
+    struct ih_image_info *info;    /* borrowed: the caller's */
     uint8_t *scaled[CHANNELS_MAX]; /* owned; the 8-bit value of each sample value */
 };
 
@@ -121,54 +125,21 @@ static void close_jp2(void *state)
 
 /* ---- boxes ---- */
 
-struct span {
-    const uint8_t *p;
-    size_t n;
-};
-
-/* Reads the next box and advances s past it. Returns false at the end, and if the box does not fit.
- */
-static bool next_box(struct span *s, const char **type, struct span *content)
-{
-    if (s->n < 8)
-        return false;
-    size_t header_bytes = 8;
-    uint64_t size = ih_be32(s->p);
-    *type = (const char *)s->p + 4;
-    if (size == 1 && s->n >= 16) {
-        header_bytes = 16;
-        size = (uint64_t)ih_be32(s->p + 8) << 32 | ih_be32(s->p + 12);
-    } else if (size == 0) { /* to the end of s */
-        size = s->n;
-    }
-    if (size < header_bytes || size > s->n)
-        return false;
-    *content = (struct span){s->p + header_bytes, (size_t)size - header_bytes};
-    s->p += size;
-    s->n -= (size_t)size;
-    return true;
-}
-
-static bool is_type(const char *type, const char *expected)
-{
-    return memcmp(type, expected, 4) == 0;
-}
-
 /* A colour box: method, precedence, approximation; then a number, or an ICC profile. */
-static enum ih_status read_colours(struct jp2_state *s, const struct span *box,
+static enum ih_status read_colours(struct jp2_state *s, const struct ih_span *box,
                                    struct ih_error *err)
 {
     enum { ENUMERATED = 1, RESTRICTED_PROFILE = 2 };
     const unsigned method = box->n >= 7 ? box->p[0] : 0;
-    if (s->has_colours || (method != ENUMERATED && method != RESTRICTED_PROFILE))
+    if (s->has_colour_box || (method != ENUMERATED && method != RESTRICTED_PROFILE))
         return IH_OK; /* readers take the first box that they understand */
-    s->has_colours = true;
+    s->has_colour_box = true;
     if (method == RESTRICTED_PROFILE) {
         const char *space = box->n >= 3 + 20 ? (const char *)box->p + 3 + 16 : "";
-        s->colours = box->n < 3 + 20          ? UNSPECIFIED
-                     : is_type(space, "GRAY") ? GRAY
-                     : is_type(space, "RGB ") ? RGB
-                                              : YCC;
+        s->colours = box->n < 3 + 20            ? UNSPECIFIED
+                     : ih_box_is(space, "GRAY") ? GRAY
+                     : ih_box_is(space, "RGB ") ? RGB
+                                                : YCC;
         return s->colours == YCC ? unsupported(err, "a profile for other colours than gray or RGB")
                                  : IH_OK;
     }
@@ -188,29 +159,31 @@ static enum ih_status read_colours(struct jp2_state *s, const struct span *box,
     }
 }
 
-static enum ih_status read_header_boxes(struct jp2_state *s, struct span boxes,
+static enum ih_status read_header_boxes(struct jp2_state *s, struct ih_span boxes,
                                         struct ih_error *err)
 {
-    struct span box;
-    const char *type;
-    while (next_box(&boxes, &type, &box)) {
-        if (is_type(type, "colr") && read_colours(s, &box, err) != IH_OK)
+    struct ih_span box;
+    char type[4];
+    while (ih_box_next(&boxes, type, &box)) {
+        if (ih_box_is(type, "colr") && read_colours(s, &box, err) != IH_OK)
             return err->status;
-        if (is_type(type, "cmap"))
-            s->n_mapped = box.n / 4 < CHANNELS_MAX + 1 ? (unsigned)(box.n / 4) : CHANNELS_MAX + 1;
+        if (ih_box_is(type, "cmap"))
+            s->n_palette_channels =
+                box.n / 4 < CHANNELS_MAX + 1 ? (unsigned)(box.n / 4) : CHANNELS_MAX + 1;
     }
     return IH_OK;
 }
 
 /* Finds the codestream in the boxes of a JP2 file. */
-static enum ih_status read_boxes(struct jp2_state *s, struct span *codestream, struct ih_error *err)
+static enum ih_status read_boxes(struct jp2_state *s, struct ih_span *codestream,
+                                 struct ih_error *err)
 {
-    struct span file = {s->held.file, s->held.file_bytes}, box;
-    const char *type;
-    while (next_box(&file, &type, &box)) {
-        if (is_type(type, "jp2h") && read_header_boxes(s, box, err) != IH_OK)
+    struct ih_span file = {s->held.file, s->held.file_bytes}, box;
+    char type[4];
+    while (ih_box_next(&file, type, &box)) {
+        if (ih_box_is(type, "jp2h") && read_header_boxes(s, box, err) != IH_OK)
             return err->status;
-        if (is_type(type, "jp2c")) {
+        if (ih_box_is(type, "jp2c")) {
             *codestream = box;
             return IH_OK;
         }
@@ -218,17 +191,18 @@ static enum ih_status read_boxes(struct jp2_state *s, struct span *codestream, s
     return damaged(err, "the file ends before the image does");
 }
 
-/* ---- the codestream: are all tile-parts there? ---- */
+/* ---- the codestream: is every tile-part present? ---- */
 
 enum { SIZ = 0xFF51, SOT = 0xFF90, EOC = 0xFFD9, SIZ_BYTES = 36, SOT_BYTES = 12 };
 
-/* The tile-parts of a tile: found, and stated; 0: not stated. */
+/* The tile-parts of a tile. */
 struct tile {
-    uint16_t n_found, n_stated;
+    uint16_t n_found;
+    uint16_t n_stated; /* 0: the file does not state their number */
 };
 
-/* Goes from one tile-part to the next, up to the end marker. */
-static enum ih_status count_tile_parts(struct span c, struct tile *tiles, size_t n_tiles,
+/* Counts the tile-parts of each tile. They follow each other up to the end marker. */
+static enum ih_status count_tile_parts(struct ih_span c, struct tile *tiles, size_t n_tiles,
                                        struct ih_error *err)
 {
     while (c.n >= 2 && ih_be16(c.p) == SOT) {
@@ -261,7 +235,7 @@ static uint64_t tiles_across(uint32_t end, uint32_t tile_size, uint32_t tile_sta
                                          : 0;
 }
 
-static enum ih_status check_codestream(struct span c, uint64_t *all_tiles, struct ih_error *err)
+static enum ih_status check_codestream(struct ih_span c, uint64_t *all_tiles, struct ih_error *err)
 {
     uint64_t n_tiles = 0;
     unsigned n_components = 0;
@@ -299,7 +273,7 @@ static enum ih_status check_codestream(struct span c, uint64_t *all_tiles, struc
 static OPJ_SIZE_T read_stream(void *dst, OPJ_SIZE_T n_bytes, void *user)
 {
     struct jp2_state *s = user;
-    const size_t left = s->end - s->at, n = n_bytes < left ? n_bytes : left;
+    const size_t left = s->held.file_bytes - s->at, n = n_bytes < left ? n_bytes : left;
     if (n == 0)
         return (OPJ_SIZE_T)-1; /* the end */
     memcpy(dst, s->held.file + s->at, n);
@@ -310,7 +284,7 @@ static OPJ_SIZE_T read_stream(void *dst, OPJ_SIZE_T n_bytes, void *user)
 static OPJ_OFF_T skip_stream(OPJ_OFF_T n_bytes, void *user)
 {
     struct jp2_state *s = user;
-    if (n_bytes < 0 || (uint64_t)n_bytes > s->end - s->at)
+    if (n_bytes < 0 || (uint64_t)n_bytes > s->held.file_bytes - s->at)
         return -1;
     s->at += (size_t)n_bytes;
     return n_bytes;
@@ -319,9 +293,9 @@ static OPJ_OFF_T skip_stream(OPJ_OFF_T n_bytes, void *user)
 static OPJ_BOOL seek_stream(OPJ_OFF_T to, void *user)
 {
     struct jp2_state *s = user;
-    if (to < 0 || (uint64_t)to > s->end - s->start)
+    if (to < 0 || (uint64_t)to > s->held.file_bytes)
         return OPJ_FALSE;
-    s->at = s->start + (size_t)to;
+    s->at = (size_t)to;
     return OPJ_TRUE;
 }
 
@@ -348,7 +322,6 @@ static void ignore_message(const char *text, void *user)
 static enum ih_status open_codec(struct jp2_state *s, bool is_bare, struct ih_error *err)
 {
     opj_dparameters_t parameters;
-    s->at = s->start;
     s->codec = s->lib.opj_create_decompress(is_bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2);
     s->stream = s->lib.opj_stream_create(STREAM_BYTES, OPJ_STREAM_READ);
     if (!s->codec || !s->stream)
@@ -357,7 +330,7 @@ static enum ih_status open_codec(struct jp2_state *s, bool is_bare, struct ih_er
     s->lib.opj_stream_set_skip_function(s->stream, skip_stream);
     s->lib.opj_stream_set_seek_function(s->stream, seek_stream);
     s->lib.opj_stream_set_user_data(s->stream, s, NULL);
-    s->lib.opj_stream_set_user_data_length(s->stream, s->end - s->start);
+    s->lib.opj_stream_set_user_data_length(s->stream, s->held.file_bytes);
     s->lib.opj_set_error_handler(s->codec, keep_message, s);
     s->lib.opj_set_warning_handler(s->codec, ignore_message, NULL); /* about the boxes */
     s->lib.opj_set_default_decoder_parameters(&parameters);
@@ -372,12 +345,12 @@ static enum ih_status open_codec(struct jp2_state *s, bool is_bare, struct ih_er
 static enum ih_status choose_channels(struct jp2_state *s, struct ih_error *err)
 {
     const opj_image_t *image = s->image;
-    const unsigned n = s->n_mapped ? s->n_mapped : image->numcomps;
+    const unsigned n = s->n_palette_channels ? s->n_palette_channels : image->numcomps;
     if (n < 1 || n > CHANNELS_MAX)
         return unsupported(err, "more than 4 components");
     if (s->colours == UNSPECIFIED) {
-        const bool is_halved = !s->n_mapped && n == 3 && image->comps[0].dx == image->comps[0].dy &&
-                               image->comps[1].dx != 1;
+        const bool is_halved = !s->n_palette_channels && n == 3 &&
+                               image->comps[0].dx == image->comps[0].dy && image->comps[1].dx != 1;
         s->colours = n < 3 ? GRAY : is_halved ? YCC : RGB;
     }
     if ((s->colours == GRAY) != (n < 3) || (s->colours == YCC && n != 3))
@@ -403,15 +376,15 @@ static enum ih_status read_header(struct jp2_state *s, const struct ih_decode_op
             return unsupported(err, "more than 16 bits a sample");
         n_samples += (uint64_t)c->w * c->h;
     }
-    if (s->n_mapped)
-        n_samples += (uint64_t)image->comps[0].w * image->comps[0].h * s->n_mapped;
+    if (s->n_palette_channels)
+        n_samples += (uint64_t)image->comps[0].w * image->comps[0].h * s->n_palette_channels;
     s->width = image->comps[0].w;
     s->height = image->comps[0].h;
     info->width = s->width;
     info->height = s->height;
     info->n_channels = s->n_channels;
     info->source_depth = image->comps[0].prec;
-    s->told = info;
+    s->info = info;
     if (n_samples > UINT64_MAX / SAMPLE_BYTES)
         return ih_error_set(err, IH_LIMIT, "image too large");
     return ih_held_more(&s->held, n_samples * SAMPLE_BYTES, err);
@@ -421,7 +394,7 @@ static enum ih_status open_jp2(struct ih_source *src, const struct ih_decode_opt
                                struct ih_image_info *info, void **state, struct ih_error *err)
 {
     struct jp2_state *s = calloc(1, sizeof *s);
-    struct span codestream;
+    struct ih_span codestream;
     uint64_t n_tiles = 0;
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
@@ -430,8 +403,7 @@ static enum ih_status open_jp2(struct ih_source *src, const struct ih_decode_opt
         status = ih_held_open(&s->held, src, options, 0, err);
     s->sample_range = options->sample_range;
     const bool is_bare = s->held.file_bytes > 0 && s->held.file[0] == 0xFF;
-    s->end = s->held.file_bytes;
-    codestream = (struct span){s->held.file, s->held.file_bytes};
+    codestream = (struct ih_span){s->held.file, s->held.file_bytes};
     if (status == IH_OK && !is_bare)
         status = read_boxes(s, &codestream, err);
     if (status == IH_OK)
@@ -442,16 +414,12 @@ static enum ih_status open_jp2(struct ih_source *src, const struct ih_decode_opt
         status = open_codec(s, is_bare, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_jp2(s);
-    return status;
+    return ih_decoder_opened(s, close_jp2, state, status);
 }
 
 /* ---- decoding ---- */
 
-/* Checks a decoded component, and fills its table. */
+/* Checks a decoded component and fills its table of 8-bit values. */
 static enum ih_status take_channel(struct jp2_state *s, unsigned channel, const opj_image_comp_t *c,
                                    struct ih_error *err)
 {
@@ -481,7 +449,8 @@ static enum ih_status take_channel(struct jp2_state *s, unsigned channel, const 
     return IH_OK;
 }
 
-/* Colours in their order, then alpha, which a box may have put anywhere. */
+/* Assigns the components to channels: the colours in their order, then alpha, which may be any
+ * component. */
 static enum ih_status take_channels(struct jp2_state *s, struct ih_error *err)
 {
     const opj_image_t *image = s->image;
@@ -512,17 +481,19 @@ static uint32_t sample(const opj_image_comp_t *c, size_t i)
     return (uint32_t)(v < 0 ? 0 : v > max ? max : v);
 }
 
-/* Of gray and RGB whose colours have one depth. Entries of a palette are no samples. */
+/* Records the smallest and largest sample of gray and RGB images whose colours have the same depth.
+ * Entries of a palette are no samples. */
 static void note_extremes(struct jp2_state *s)
 {
     const unsigned n_colours = ih_colour_channels(s->n_channels);
     const uint32_t depth = s->channels[0]->prec;
     for (unsigned i = 0; i < n_colours; i++)
-        if (s->channels[i]->prec != depth || depth <= 8 || s->colours == YCC || s->n_mapped > 0)
+        if (s->channels[i]->prec != depth || depth <= 8 || s->colours == YCC ||
+            s->n_palette_channels > 0)
             return;
     for (unsigned i = 0; i < n_colours; i++)
         for (size_t k = 0; k < (size_t)s->width * s->height; k++)
-            ih_extremes_add(&s->told->extremes, sample(s->channels[i], k));
+            ih_extremes_add(&s->info->extremes, sample(s->channels[i], k));
 }
 
 static enum ih_status decode(struct jp2_state *s, struct ih_error *err)

@@ -169,11 +169,7 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
     s->takes_frames = options->takes_frames;
     if (status == IH_OK)
         status = read_header(s, options, info, err);
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_jxl(s);
-    return status;
+    return ih_decoder_opened(s, close_jxl, state, status);
 }
 
 /*

@@ -1,5 +1,5 @@
 /*
- * PNG, by one of two paths.
+ * PNG, by one of two paths; with takes_frames, png/frames.c gives all frames of an animated one.
  *
  * The fast path (png/fast.c) holds the file and the inflated rows in memory and uses libdeflate; it
  * is two to three times as fast as libpng. open takes it if
@@ -36,8 +36,9 @@
 
 struct png_state {
     struct ih_png_file file;
-    struct ih_png_fast *fast; /* owned; either this or stream is NULL */
+    struct ih_png_fast *fast; /* owned; one of the three is not NULL */
     struct ih_png_stream *stream;
+    struct ih_png_frames *frames;
     bool is_loaded;             /* fast */
     struct ih_image_info info;  /* after open */
     struct ih_image_info *told; /* borrowed: the caller's */
@@ -59,6 +60,7 @@ static void close_png(void *state)
     struct png_state *s = state;
     ih_png_fast_close(s->fast);
     ih_png_stream_close(s->stream);
+    ih_png_frames_close(s->frames);
     ih_png_file_release(&s->file);
     free(s);
 }
@@ -73,9 +75,12 @@ static enum ih_status open_png(struct ih_source *src, const struct ih_decode_opt
     s->file.src = src;
     s->file.budget = options->budget;
     s->file.sample_range = options->sample_range;
+    const bool is_animated = options->takes_frames && ih_png_is_animated(src);
     if (!options->takes_frames && options->sample_range.high == 0)
         s->fast = ih_png_fast_open(&s->file, options, info);
-    if (!s->fast)
+    if (is_animated)
+        status = ih_png_frames_open(src, options, info, &s->frames, err);
+    else if (!s->fast)
         status = ih_png_stream_open(&s->file, info, &s->stream, err);
     if (status != IH_OK) {
         close_png(s);
@@ -103,6 +108,8 @@ static enum ih_status read_png(void *state, uint8_t *pixels, size_t capacity_pix
                                size_t *n_pixels, struct ih_error *err)
 {
     struct png_state *s = state;
+    if (s->frames)
+        return ih_png_frames_read(s->frames, s->told, pixels, capacity_pixels, n_pixels, err);
     if (s->fast && !s->is_loaded) {
         s->is_loaded = ih_png_fast_load(s->fast);
         if (!s->is_loaded) {
@@ -114,6 +121,21 @@ static enum ih_status read_png(void *state, uint8_t *pixels, size_t capacity_pix
     if (s->fast)
         return ih_png_fast_read(s->fast, pixels, capacity_pixels, n_pixels, err);
     return ih_png_stream_read(s->stream, pixels, capacity_pixels, n_pixels, err);
+}
+
+static enum ih_status next_png(void *state, struct ih_image_info *info, bool *has_next,
+                               struct ih_error *err)
+{
+    struct png_state *s = state;
+    *has_next = false;
+    if (s->frames)
+        return ih_png_frames_next(s->frames, info, has_next, err);
+    if (info->n_frames != 1) /* acTL was not in the source's buffer */
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "PNG: its frames are not supported: more than %d KiB of other data is "
+                            "before the chunk acTL",
+                            IH_SOURCE_BUFFER_BYTES / 1024);
+    return IH_OK;
 }
 
 #if IH_DEFLATE_OPENS_FILE
@@ -130,12 +152,13 @@ static enum ih_status prepare(struct ih_error *err)
 
 const struct ih_decoder ih_decoder_png = {
     .name = "png",
-    .title = "PNG, every colour type, depth and interlacing",
+    .title = "PNG, every colour type, depth and interlacing; the first image, or all frames",
     .version = version,
     .ends_exactly = true,
     .prepare = PREPARE,
     .probe = probe,
     .open = open_png,
     .read = read_png,
+    .next = next_png,
     .close = close_png,
 };

@@ -261,11 +261,6 @@ static bool probe(const uint8_t *head, size_t size)
     return true;
 }
 
-static const char *version(void)
-{
-    return "imghist " IH_VERSION;
-}
-
 /* The bits that hold every sample: 10 for a maxval of 1023, 7 for 100. */
 static unsigned depth_of(uint64_t maxval)
 {
@@ -444,7 +439,7 @@ static enum ih_status read_pnm(void *state, uint8_t *pixels, size_t capacity_pix
 const struct ih_decoder ih_decoder_pnm = {
     .name = "pnm",
     .title = "PBM, PGM, PPM and PAM, plain and binary, every maxval to 65535",
-    .version = version,
+    .version = ih_decoder_own_version,
     .ends_exactly = true,
     .probe = probe,
     .open = open_pnm,

@@ -121,11 +121,7 @@ static enum ih_status open_preview(struct ih_source *src, const struct ih_decode
         ih_source_open_memory(&s->src, s->preview->data, s->preview->data_size);
         status = ih_decoder_jpeg.open(&s->src, options, info, &s->image, err);
     }
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_preview(s);
-    return status;
+    return ih_decoder_opened(s, close_preview, state, status);
 }
 
 static enum ih_status read_preview(void *state, uint8_t *pixels, size_t capacity_pixels,

@@ -211,11 +211,7 @@ static enum ih_status open_psd(struct ih_source *src, const struct ih_decode_opt
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = open_file(s, src, options, info, err);
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_psd(s);
-    return status;
+    return ih_decoder_opened(s, close_psd, state, status);
 }
 
 /* PackBits: a count n below 128 precedes n + 1 literal bytes; a count above 128 precedes a byte
@@ -294,16 +290,11 @@ static bool probe(const uint8_t *head, size_t size)
     return size >= 4 && memcmp(head, "8BPS", 4) == 0;
 }
 
-static const char *version(void)
-{
-    return "imghist " IH_VERSION;
-}
-
 const struct ih_decoder ih_decoder_psd = {
     .name = "psd",
     .is_isolated = true, /* so that every build has an isolated format, for tests */
     .title = "PSD and PSB, flattened: bitmap, gray, palette, RGB, CMYK, alpha; 1, 8 and 16 bits",
-    .version = version,
+    .version = ih_decoder_own_version,
     .probe = probe,
     .open = open_psd,
     .read = read_psd,

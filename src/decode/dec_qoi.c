@@ -35,19 +35,9 @@ static bool probe(const uint8_t *head, size_t size)
     return size >= 4 && memcmp(head, "qoif", 4) == 0;
 }
 
-static const char *version(void)
-{
-    return "imghist " IH_VERSION;
-}
-
 static enum ih_status damaged(struct ih_error *err, const char *what)
 {
     return ih_error_set(err, IH_CORRUPT, "damaged QOI: %s", what);
-}
-
-static void close_qoi(void *state)
-{
-    free(state);
 }
 
 static enum ih_status open_qoi(struct ih_source *src, const struct ih_decode_options *options,
@@ -156,10 +146,10 @@ static enum ih_status read_qoi(void *state, uint8_t *pixels, size_t capacity_pix
 const struct ih_decoder ih_decoder_qoi = {
     .name = "qoi",
     .title = "QOI, with and without alpha",
-    .version = version,
+    .version = ih_decoder_own_version,
     .ends_exactly = true,
     .probe = probe,
     .open = open_qoi,
     .read = read_qoi,
-    .close = close_qoi,
+    .close = free,
 };

@@ -17,11 +17,6 @@ struct raw_state {
     uint64_t n_pixels, n_left; /* of an image, and to be read; n_pixels 0: up to the end */
 };
 
-static const char *version(void)
-{
-    return "imghist " IH_VERSION;
-}
-
 /* Checks a file of a known size: the limit, and that only whole images follow the first. Sets the
  * number of images. */
 static enum ih_status check_size(const struct ih_source *src,
@@ -115,7 +110,7 @@ static enum ih_status next_raw(void *state, struct ih_image_info *info, bool *ha
 const struct ih_decoder ih_decoder_raw = {
     .name = "raw",
     .title = "headerless interleaved 8-bit samples (--raw=CHANNELS)",
-    .version = version,
+    .version = ih_decoder_own_version,
     .open = open_raw,
     .read = read_raw,
     .next = next_raw,

@@ -117,11 +117,7 @@ static enum ih_status open_stb(const char *title, unsigned pixel_bytes, unsigned
     enum ih_status status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, pixel_bytes, info, err);
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_stb(s);
-    return status;
+    return ih_decoder_opened(s, close_stb, state, status);
 }
 
 static enum ih_status open_hdr(struct ih_source *src, const struct ih_decode_options *options,

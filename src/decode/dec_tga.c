@@ -59,11 +59,6 @@ static bool probe(const uint8_t *head, size_t size)
     return (type == 3 && bits == 1) || ((type == 3 || type == 11) && (bits == 8 || bits == 16));
 }
 
-static const char *version(void)
-{
-    return "imghist " IH_VERSION;
-}
-
 static void close_tga(void *state)
 {
     struct tga_state *s = state;
@@ -151,11 +146,7 @@ static enum ih_status open_tga(struct ih_source *src, const struct ih_decode_opt
         return ih_error_set(err, IH_MEMORY, "out of memory");
     s->src = src;
     enum ih_status status = read_header(s, options, info, err);
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_tga(s);
-    return status;
+    return ih_decoder_opened(s, close_tga, state, status);
 }
 
 /* Writes the pixels of n units. */
@@ -253,7 +244,7 @@ static enum ih_status read_tga(void *state, uint8_t *pixels, size_t capacity_pix
 const struct ih_decoder ih_decoder_tga = {
     .name = "tga",
     .title = "TGA, palette, gray and colour, plain and run-length coded",
-    .version = version,
+    .version = ih_decoder_own_version,
     .lacks_signature = true,
     .probe = probe,
     .open = open_tga,

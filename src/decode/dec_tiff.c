@@ -185,11 +185,7 @@ static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_op
     s->sample_range = options->sample_range;
     if (status == IH_OK)
         status = read_directory(s, info, err);
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_tiff(s);
-    return status;
+    return ih_decoder_opened(s, close_tiff, state, status);
 }
 
 /* ---- samples ---- */

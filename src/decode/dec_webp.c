@@ -189,16 +189,11 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
     if (status == IH_OK)
         status = inspect(s, info, err);
     s->takes_frames = options->takes_frames && s->is_animated;
-    if (status != IH_OK) {
-        close_webp(s);
-        return status;
-    }
     info->width = s->width;
     info->height = s->height;
     info->n_channels = s->n_channels;
     info->source_depth = 8;
-    *state = s;
-    return IH_OK;
+    return ih_decoder_opened(s, close_webp, state, status);
 }
 
 /* Decodes the bytes of one frame into the image, from pixel `at` on. */

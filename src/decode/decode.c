@@ -28,6 +28,21 @@ const struct ih_decoder_missing ih_decoders_missing[] = {
     {NULL, NULL, NULL},
 };
 
+const char *ih_decoder_own_version(void)
+{
+    return "imghist " IH_VERSION;
+}
+
+enum ih_status ih_decoder_opened(void *opened, void (*close)(void *), void **state,
+                                 enum ih_status status)
+{
+    if (status == IH_OK)
+        *state = opened;
+    else
+        close(opened);
+    return status;
+}
+
 /* ---- detecting the format ---- */
 
 bool ih_probe_webp(const uint8_t *head, size_t size)
@@ -44,6 +59,11 @@ bool ih_probe_tiff(const uint8_t *head, size_t size)
 bool ih_probe_gif(const uint8_t *head, size_t size)
 {
     return size >= 6 && (memcmp(head, "GIF87a", 6) == 0 || memcmp(head, "GIF89a", 6) == 0);
+}
+
+bool ih_probe_avif(const uint8_t *head, size_t size)
+{
+    return size >= 12 && memcmp(head + 4, "ftypavis", 8) == 0;
 }
 
 /* The file type box: size, "ftyp", main brand, version, other brands. */
@@ -190,7 +210,7 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
         if (d->decoder->is_isolated || options->isolates_all)
             d->remote = options->remote; /* never for raw samples: there is nothing to decode */
     }
-    if (options->takes_frames && !d->decoder->next)
+    if (options->takes_frames && ih_decoder_may_be_followed(d->decoder))
         d->is_sequence = ih_decode_split(src);
     d->info.format = d->decoder->name;
     enum ih_status status = d->remote
@@ -213,14 +233,20 @@ bool ih_decode_split(struct ih_source *src)
     return is_sequence;
 }
 
+static void start_time(struct ih_source *src, const struct ih_decode_options *options)
+{
+    src->time =
+        (struct ih_time_limit){.limit_s = options->timeout_s, .interrupt = options->interrupt};
+    ih_time_limit_resume(&src->time);
+}
+
 enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
                               const struct ih_decode_options *options, struct ih_error *err)
 {
     memset(d, 0, sizeof *d);
     d->max_pixels = options->max_pixels;
     d->src = src;
-    src->time = (struct ih_time_limit){.limit_s = options->timeout_s};
-    ih_time_limit_resume(&src->time);
+    start_time(src, options);
     enum ih_status status = open_decoder(d, src, options, err);
     ih_time_limit_pause(&src->time);
     return status;
@@ -346,24 +372,24 @@ enum ih_status ih_decode_next(struct ih_decode *d, const struct ih_decode_option
     enum ih_status status = IH_OK;
     d->n_pixels_read = 0;
     *has_next = false;
-    if (!d->remote && !d->decoder->next) {
-        struct ih_source *const src = d->src;
-        const struct ih_decoder *next;
-        status = ih_decode_following(src, d->decoder, d->is_sequence, &next, err);
-        *has_next = next != NULL;
-        if (!next)
+    if (d->remote || d->decoder->next) {
+        start_time(d->src, options);
+        status = d->remote ? d->remote->next(d->remote, has_next, err)
+                           : d->decoder->next(d->state, &d->info, has_next, err);
+        if (status == IH_OK && *has_next)
+            status = check_limits(d, err);
+        ih_time_limit_pause(&d->src->time);
+        if (status != IH_OK || *has_next || d->remote || !ih_decoder_may_be_followed(d->decoder))
             return status;
-        ih_decode_close(d);
-        return ih_decode_open(d, src, options, err);
     }
-    d->src->time = (struct ih_time_limit){.limit_s = options->timeout_s};
-    ih_time_limit_resume(&d->src->time);
-    status = d->remote ? d->remote->next(d->remote, has_next, err)
-                       : d->decoder->next(d->state, &d->info, has_next, err);
-    if (status == IH_OK && *has_next)
-        status = check_limits(d, err);
-    ih_time_limit_pause(&d->src->time);
-    return status;
+    struct ih_source *const src = d->src;
+    const struct ih_decoder *next;
+    status = ih_decode_following(src, d->decoder, d->is_sequence, &next, err);
+    *has_next = next != NULL;
+    if (!next)
+        return status;
+    ih_decode_close(d);
+    return ih_decode_open(d, src, options, err);
 }
 
 void ih_decode_close(struct ih_decode *d)

@@ -27,6 +27,7 @@ struct ih_decode_options {
     /* Seconds of reading and decoding; images that take longer fail with IH_LIMIT. Waits for pipes
      * and for the budget do not count. 0: no limit. */
     unsigned timeout_s;
+    const struct ih_interrupt *interrupt; /* borrowed; the image fails with IH_LIMIT; NULL: none */
 
     /* Borrowed, shared by all workers. Limits the memory of files and images that decoders
      * hold in memory. NULL: no limit. */
@@ -125,7 +126,8 @@ struct ih_decoder {
 
     /*
      * Goes on to the next image of the file, after read has returned 0 pixels and only with
-     * options.takes_frames. NULL: a file has one image, and another file may follow it.
+     * options.takes_frames. NULL: a file has one image. Another file may follow a file if this is
+     * NULL or ends_exactly is set.
      *
      * info        of open: updated where this image differs from the one before
      * *has_next   true: read returns its pixels; false: there are no more images
@@ -135,6 +137,11 @@ struct ih_decoder {
 
     void (*close)(void *state);
 };
+
+static inline bool ih_decoder_may_be_followed(const struct ih_decoder *decoder)
+{
+    return !decoder->next || decoder->ends_exactly;
+}
 
 enum { IH_PROBE_BYTES = 64 };
 
@@ -175,6 +182,7 @@ extern const struct ih_decoder_missing ih_decoders_missing[];
 bool ih_probe_webp(const uint8_t *head, size_t size_bytes);
 bool ih_probe_tiff(const uint8_t *head, size_t size_bytes);
 bool ih_probe_gif(const uint8_t *head, size_t size_bytes);
+bool ih_probe_avif(const uint8_t *head, size_t size_bytes); /* image sequences */
 bool ih_probe_heif(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jxl(const uint8_t *head, size_t size_bytes);
 bool ih_probe_jp2(const uint8_t *head, size_t size_bytes);
@@ -205,6 +213,18 @@ struct ih_remote_decoders {
     void (*destroy)(struct ih_remote_decoder *remote);   /* NULL is allowed */
     const void *user;
 };
+
+/* ---- for decoders ---- */
+
+/* The version of a decoder that uses no library. */
+const char *ih_decoder_own_version(void);
+
+/* Ends a decoder's open: hands the opened state over, or closes it after an error. Returns status.
+ */
+enum ih_status ih_decoder_opened(void *opened, void (*close)(void *), void **state,
+                                 enum ih_status status);
+
+/* ---- for callers ---- */
 
 /* An image that is being decoded. Callers only read the fields. */
 struct ih_decode {

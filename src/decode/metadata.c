@@ -96,16 +96,22 @@ void ih_png_note(struct ih_png_notes *notes, const char name[4], const uint8_t *
         notes->has_code_points = ih_code_points_not_applied(bytes[0], bytes[1]) != 0;
     else if (memcmp(name, "acTL", 4) == 0 && n == 8)
         notes->n_frames = ih_be32(bytes); /* may be a number for "not known yet" */
+    else if (memcmp(name, "fcTL", 4) == 0)
+        notes->has_frame_first |= !notes->has_data;
+    else if (memcmp(name, "IDAT", 4) == 0)
+        notes->has_data = true;
     else if (memcmp(name, "eXIf", 4) == 0)
         notes->orientation =
             ih_exif_orientation(bytes, n < IH_METADATA_BYTES ? n : IH_METADATA_BYTES);
 }
 
-/* A PNG without acTL has one image. sRGB overrides gAMA. */
+/* A PNG without acTL has one image. One with acTL has a further image before its frames if IDAT is
+ * no frame. sRGB overrides gAMA. */
 void ih_png_notes_tell(const struct ih_png_notes *notes, struct ih_image_info *info)
 {
     const bool is_number = notes->n_frames <= INT32_MAX;
-    info->n_frames = !is_number ? 0 : notes->n_frames ? notes->n_frames : 1;
+    const unsigned n_more = notes->n_frames == 0 || !notes->has_frame_first;
+    info->n_frames = is_number ? notes->n_frames + n_more : 0;
     info->warnings |= is_number ? 0 : IH_WARNING_MORE_IMAGES;
     info->orientation = notes->orientation;
     info->not_applied = (notes->orientation > UPRIGHT ? IH_NOT_APPLIED_ORIENTATION : 0u) |

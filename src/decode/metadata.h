@@ -36,6 +36,8 @@ struct ih_png_notes {
     bool has_srgb, has_gamma, has_profile, has_code_points;
     unsigned orientation; /* 1 to 8; 0: not known */
     unsigned n_frames;    /* of APNG; 0: no acTL */
+    bool has_data;        /* IDAT */
+    bool has_frame_first; /* the first image is a frame of the APNG: fcTL before IDAT */
 };
 
 /* Notes one chunk; bytes may end after IH_METADATA_BYTES. */

@@ -19,10 +19,6 @@
 
 #define NS_A_SECOND ((uint64_t)1000 * 1000 * 1000)
 
-#ifndef SOCK_CLOEXEC /* without it, another thread may start a program that inherits the socket */
-#define SOCK_CLOEXEC 0
-#endif
-
 static struct ih_decoder_process *process_of(struct ih_remote_decoder *remote)
 {
     return (struct ih_decoder_process *)remote; /* its first member */
@@ -48,8 +44,6 @@ static bool make_sockets(int ends[2])
 {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     ends[1] = move_away(ends[1]);
     if (ends[1] >= 0)
         return true;

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,14 +67,12 @@ static void limit_address_space(uint64_t memory_bytes)
         limit(RLIMIT_AS, (rlim_t)(memory_bytes + more));
 }
 
-#ifdef __linux__
-
 bool ih_sandbox_allow_seconds(pid_t pid, unsigned seconds)
 {
     clockid_t clock;
     struct timespec used;
     struct rlimit now;
-    if (pid == 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0 ||
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0 ||
         prlimit(pid, RLIMIT_CPU, NULL, &now) != 0)
         return true;
     const rlim_t wanted = (rlim_t)used.tv_sec + 1 + seconds;
@@ -83,22 +80,6 @@ bool ih_sandbox_allow_seconds(pid_t pid, unsigned seconds)
     prlimit(pid, RLIMIT_CPU, &now, NULL);
     return used.tv_sec <= (time_t)seconds;
 }
-
-#else
-
-bool ih_sandbox_allow_seconds(pid_t pid, unsigned seconds)
-{
-    struct rusage used;
-    struct rlimit now;
-    if (pid != 0 || getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &now) != 0)
-        return true;
-    const rlim_t wanted = (rlim_t)used.ru_utime.tv_sec + (rlim_t)used.ru_stime.tv_sec + 1 + seconds;
-    now.rlim_cur = wanted < now.rlim_max ? wanted : now.rlim_max;
-    setrlimit(RLIMIT_CPU, &now);
-    return true;
-}
-
-#endif
 
 /* ---- the filter ---- */
 

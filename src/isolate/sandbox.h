@@ -32,10 +32,9 @@ struct ih_sandbox_limits {
  */
 enum ih_status ih_sandbox_enter(const struct ih_sandbox_limits *limits, struct ih_error *err);
 
-/* Allows a process this many more seconds of CPU time; then SIGXCPU ends it. pid: on Linux the
- * worker's child, because the process itself may not change its limits; on other systems 0, the
- * calling process. The other value has no effect. Returns false if the process has already used
- * more than that, so that its hard limit may be near. */
+/* Allows a child process, which may not change its own limits, this many more seconds of CPU time;
+ * then SIGXCPU ends it. Returns false if the process has already used more than that, so that its
+ * hard limit may be near. */
 bool ih_sandbox_allow_seconds(pid_t pid, unsigned seconds);
 
 #endif

@@ -8,11 +8,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#ifdef __linux__
 #include <sys/prctl.h>
-#endif
+#include <unistd.h>
 
 /* Open files: the socket, the input, the three standard files and a reserve. */
 enum { FILES_MAX = 16 };
@@ -161,11 +158,13 @@ static enum ih_status go_on(struct server *s, const struct ih_decoder *decoder,
                             void **state, bool *is_sequence, bool *has_next, struct ih_error *err)
 {
     const struct ih_decoder *following;
+    enum ih_status status = IH_OK;
     *has_next = false;
     if (decoder->next)
-        return decoder->next(*state, info, has_next, err);
-    const enum ih_status status =
-        ih_decode_following(&s->src, decoder, *is_sequence, &following, err);
+        status = decoder->next(*state, info, has_next, err);
+    if (status != IH_OK || *has_next || !ih_decoder_may_be_followed(decoder))
+        return status;
+    status = ih_decode_following(&s->src, decoder, *is_sequence, &following, err);
     *has_next = following == decoder;
     if (following != decoder) {
         info->warnings |= following ? IH_WARNING_MORE_IMAGES : 0;
@@ -185,7 +184,7 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
 {
     void *state = NULL;
     bool has_next = true, is_sequence = false;
-    if (options->takes_frames && !decoder->next)
+    if (options->takes_frames && ih_decoder_may_be_followed(decoder))
         is_sequence = ih_decode_split(&s->src);
     enum ih_status status = decoder->open(&s->src, options, info, &state, err);
     while (status == IH_OK && has_next) {
@@ -193,7 +192,6 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
         if (status != IH_OK || !options->takes_frames)
             break;
         struct ih_wire_reply done = {.kind = IH_WIRE_DONE, .n = 1, .info = *info};
-        ih_sandbox_allow_seconds(0, IH_DECODER_PROCESS_CPU_SECONDS_MAX);
         status = go_on(s, decoder, options, info, &state, &is_sequence, &has_next, err);
         done.info.format = NULL;
         if (status != IH_OK || has_next)
@@ -291,9 +289,7 @@ int ih_decoder_process_serve(const struct ih_decoder *const *decoders, char *con
     int file;
     while (decoders[n_decoders])
         n_decoders++;
-#ifdef __linux__ /* ends with its worker; on other systems the next reply fails instead */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* it ends with its worker */
     struct server *s = calloc(1, sizeof *s);
     if (!s)
         return EXIT_FAILURE;
@@ -309,7 +305,6 @@ int ih_decoder_process_serve(const struct ih_decoder *const *decoders, char *con
         if (request.decoder >= n_decoders || request.n_read > sizeof s->read)
             break;
         receive(s->read, request.n_read);
-        ih_sandbox_allow_seconds(0, IH_DECODER_PROCESS_CPU_SECONDS_MAX);
         serve_one(s, decoders, &request, file);
         close(file);
     }

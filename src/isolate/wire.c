@@ -1,5 +1,4 @@
-/* memfd_create is used where it exists, because only its memory can be sealed. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create: only its memory can be sealed */
 
 #include "isolate/wire.h"
 
@@ -7,11 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -132,8 +129,6 @@ _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a lock would exist in one process onl
 _Static_assert((IH_DECODER_PROCESS_PIECES & (IH_DECODER_PROCESS_PIECES - 1)) == 0,
                "the piece counts wrap around");
 
-#ifdef MFD_ALLOW_SEALING
-
 #ifndef MFD_NOEXEC_SEAL /* older headers */
 #define MFD_NOEXEC_SEAL 8u
 #endif
@@ -151,33 +146,6 @@ static bool seal(int file)
 {
     return fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
 }
-
-#else
-
-/* Under an unused name that is removed at once. */
-static int make_file(void)
-{
-    int file = -1;
-    for (unsigned i = 0; i < 100 && file < 0; i++) {
-        char name[32]; /* the longest that some systems take */
-        snprintf(name, sizeof name, "/imghist-%lx-%lx", (unsigned long)getpid() & 0xffffff,
-                 (unsigned long)(ih_clock_ns() & 0xffffffff));
-        file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
-        if (file >= 0)
-            shm_unlink(name);
-        else if (errno != EEXIST)
-            break;
-    }
-    return file;
-}
-
-static bool seal(int file)
-{
-    (void)file;
-    return true;
-}
-
-#endif
 
 static struct ih_shared_pixels *map(int file)
 {

@@ -92,8 +92,8 @@ enum { IH_DECODER_PROCESS_PIECES = 2, IH_DECODER_PROCESS_PIECE_BYTES = 512 * 102
  * through the socket.
  *
  * A compromised decoder process may write anything here at any time. The worker therefore reads
- * only pixels, each once, and is_waited. Where the system has file seals, the memory is sealed, so
- * that the decoder process cannot shrink it and crash the worker.
+ * only pixels, each once, and is_waited. The memory is sealed, so that the decoder process cannot
+ * shrink it and crash the worker.
  */
 struct ih_shared_pixels {
     uint8_t pieces[IH_DECODER_PROCESS_PIECES][IH_DECODER_PROCESS_PIECE_BYTES];

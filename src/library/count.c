@@ -22,17 +22,19 @@ void ih_error_name_setting(struct ih_error *err)
         ih_error_append(err, "raw_channels reads bare samples");
 }
 
-/* Counts one input. After an error counts are empty. */
-static enum ih_status count_input(struct ih_context *context, const struct ih_input *input,
-                                  struct ih_counts *counts, struct ih_error *err)
+enum ih_status ih_count_until(struct ih_context *context, const struct ih_input *input,
+                              const struct ih_interrupt *interrupt, struct ih_counts *counts,
+                              struct ih_error *err)
 {
+    struct ih_pipeline_options options = context->options;
     struct ih_call *call = NULL;
+    options.decode.interrupt = interrupt;
     ih_counts_clear(counts);
     enum ih_status status = ih_call_begin(context, &call, err);
     if (status != IH_OK)
         return status;
     struct ih_result *result = &counts->result;
-    ih_count_input(&context->options, input, call->lane, &call->source, result);
+    ih_count_input(&options, input, call->lane, &call->source, result);
     result->path = NULL;
     status = result->status;
     ih_call_end(context, call, status);
@@ -53,7 +55,7 @@ enum ih_status ih_count_file(struct ih_context *context, const char *path, struc
         ih_counts_clear(counts);
         return ih_error_set(err, IH_MEMORY, "out of memory");
     }
-    enum ih_status status = count_input(context, &input, counts, err);
+    enum ih_status status = ih_count_until(context, &input, NULL, counts, err);
     free(input.path);
     return status;
 }
@@ -64,14 +66,14 @@ enum ih_status ih_count_memory(struct ih_context *context, const void *bytes, si
     static const uint8_t nothing[1];
     const struct ih_input input = {
         .bytes = bytes ? bytes : nothing, .size_bytes = bytes ? size_bytes : 0, .is_named = true};
-    return count_input(context, &input, counts, err);
+    return ih_count_until(context, &input, NULL, counts, err);
 }
 
 enum ih_status ih_count_stream(struct ih_context *context, ih_read_function read, void *user,
                                struct ih_counts *counts, struct ih_error *err)
 {
     const struct ih_input input = {.read = read, .read_user = user, .is_named = true};
-    return count_input(context, &input, counts, err);
+    return ih_count_until(context, &input, NULL, counts, err);
 }
 
 /* ---- pixels in GPU memory ---- */

@@ -62,6 +62,17 @@ enum ih_status ih_options_copy(void *to, size_t to_bytes, const void *from, size
 enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pixels *out,
                                    struct ih_error *err);
 
+/* Counts one input as ih_count_file does. interrupt: ends it with IH_LIMIT, between two bands;
+ * NULL: none. After an error counts are empty. */
+enum ih_status ih_count_until(struct ih_context *context, const struct ih_input *input,
+                              const struct ih_interrupt *interrupt, struct ih_counts *counts,
+                              struct ih_error *err);
+
+/* ih_count_array with an interrupt. */
+enum ih_status ih_count_array_until(struct ih_context *context, const struct ih_array *array,
+                                    size_t size_bytes, const struct ih_interrupt *interrupt,
+                                    struct ih_counts *counts, struct ih_error *err);
+
 /* Marks counts as holding the one image in counts->result. */
 void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent);
 

@@ -56,7 +56,8 @@ struct view {
     struct ih_array a;   /* with strides and a range */
     bool is_interleaved; /* the samples of a row are bytes without gaps */
     uint64_t n_pixels;
-    uint64_t per_step; /* 16 bits: see scale */
+    uint64_t per_step;                    /* 16 bits: see scale */
+    const struct ih_interrupt *interrupt; /* borrowed; NULL: none */
 };
 
 /* round((v - low) * 255 / span), half up, for v between low and low + span. The division by
@@ -122,11 +123,14 @@ static enum ih_status count_bands(struct ih_lane *lane, const struct view *v,
 {
     const unsigned n_channels = v->a.n_channels;
     const bool has_alpha = n_channels != ih_colour_channels(n_channels);
+    struct ih_time_limit time = {.interrupt = v->interrupt};
     enum ih_status status = ih_lane_begin(lane, &result->spec, err);
     for (uint64_t done = 0; status == IH_OK && done < v->n_pixels;) {
         uint8_t *band;
         size_t size_bytes;
-        status = ih_lane_band(lane, n_channels, &band, &size_bytes, err);
+        status = ih_time_limit_check(&time, err);
+        if (status == IH_OK)
+            status = ih_lane_band(lane, n_channels, &band, &size_bytes, err);
         if (status != IH_OK)
             break;
         size_t n = fill_band(v, &done, band, size_bytes / n_channels);
@@ -269,7 +273,14 @@ static enum ih_status check_strides(struct ih_array *a, struct ih_error *err)
 enum ih_status ih_count_array(struct ih_context *context, const struct ih_array *array,
                               size_t size_bytes, struct ih_counts *counts, struct ih_error *err)
 {
-    struct view v = {.n_pixels = 0};
+    return ih_count_array_until(context, array, size_bytes, NULL, counts, err);
+}
+
+enum ih_status ih_count_array_until(struct ih_context *context, const struct ih_array *array,
+                                    size_t size_bytes, const struct ih_interrupt *interrupt,
+                                    struct ih_counts *counts, struct ih_error *err)
+{
+    struct view v = {.interrupt = interrupt};
     ih_counts_clear(counts);
     enum ih_status status = ih_options_copy(&v.a, sizeof v.a, array, size_bytes, "array", err);
     if (status == IH_OK)

@@ -20,11 +20,6 @@ static void record(void *state, const struct ih_result *result)
     fprintf(state, "%s: %s\n", name, message);
 }
 
-static void end(void *state)
-{
-    (void)state;
-}
-
 const struct ih_output ih_output_check = {
     .name = "check",
     .title = "a line for each bad file",
@@ -32,6 +27,6 @@ const struct ih_output ih_output_check = {
     .failures_in = "",
     .begin = begin,
     .record = record,
-    .end = end,
-    .close = end,
+    .end = ih_output_end_nothing,
+    .close = ih_output_end_nothing,
 };

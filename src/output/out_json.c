@@ -430,11 +430,6 @@ static void record_ndjson(void *state, const struct ih_result *result)
     putc('\n', s->stream);
 }
 
-static void end_ndjson(void *state)
-{
-    (void)state; /* every line is complete already */
-}
-
 const struct ih_output ih_output_json = {
     .name = "json",
     .title = "one JSON document, failed inputs too",
@@ -452,6 +447,6 @@ const struct ih_output ih_output_ndjson = {
     .failures_in = "",
     .begin = begin,
     .record = record_ndjson,
-    .end = end_ndjson,
+    .end = ih_output_end_nothing, /* every line is complete */
     .close = free,
 };

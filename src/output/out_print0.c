@@ -17,17 +17,12 @@ static void record(void *state, const struct ih_result *result)
     putc('\0', state);
 }
 
-static void end(void *state)
-{
-    (void)state;
-}
-
 const struct ih_output ih_output_print0 = {
     .name = "print0",
     .title = "names, with a NUL byte after each",
     .omits_total = true,
     .begin = begin,
     .record = record,
-    .end = end,
-    .close = end,
+    .end = ih_output_end_nothing,
+    .close = ih_output_end_nothing,
 };

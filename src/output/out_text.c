@@ -506,22 +506,12 @@ static void record(void *state, const struct ih_result *result)
     s->has_records = true;
 }
 
-static void end(void *state)
-{
-    (void)state;
-}
-
-static void close_text(void *state)
-{
-    free(state);
-}
-
 const struct ih_output ih_output_text = {
     .name = "text",
     .title = "a summary for people (the default); views full, lines",
     .begin = begin,
     .record = record,
-    .end = end,
-    .close = close_text,
+    .end = ih_output_end_nothing,
+    .close = free,
     .compare = compare,
 };

@@ -12,6 +12,11 @@ const struct ih_output *const ih_outputs[] = {
     NULL,
 };
 
+void ih_output_end_nothing(void *state)
+{
+    (void)state;
+}
+
 bool ih_output_holds_failures(const struct ih_output *output, const char *layout)
 {
     const char *in = output->failures_in;

@@ -42,6 +42,9 @@ struct ih_output {
                     const struct ih_comparison *comparison);
 };
 
+/* Implements end and close of outputs that have nothing to complete or to release. */
+void ih_output_end_nothing(void *state);
+
 #define OUTPUT(name) extern const struct ih_output ih_output_##name;
 #include "output/outputs.def"
 #undef OUTPUT

@@ -12,6 +12,36 @@ struct call {
     Py_ssize_t n_images, n_rows, n_columns;
 };
 
+/* Opens a tensor that Python code has described: (address, shape, steps in elements, is unsigned,
+ * bits, is on a GPU). The caller holds the tensor. */
+static bool open_described(struct py_tensor *t, PyObject *tuple)
+{
+    unsigned long long address;
+    PyObject *shape, *steps;
+    int is_unsigned, is_on_gpu;
+    memset(t, 0, sizeof *t);
+    if (!PyArg_ParseTuple(tuple, "KO!O!pIp", &address, &PyTuple_Type, &shape, &PyTuple_Type, &steps,
+                          &is_unsigned, &t->bits, &is_on_gpu))
+        return false;
+    t->data = (const void *)(uintptr_t)address;
+    t->kind = is_unsigned ? 'u' : 'i';
+    t->is_on_gpu = is_on_gpu;
+    t->n_dimensions = (int)PyTuple_Size(shape);
+    if (t->n_dimensions > PY_DIMENSIONS_MAX || PyTuple_Size(steps) != t->n_dimensions)
+        return PyErr_SetString(PyExc_ValueError, "a tensor of too many dimensions"), false;
+    for (int i = 0; i < t->n_dimensions; i++) {
+        t->shape[i] = PyLong_AsSsize_t(PyTuple_GetItem(shape, i));
+        t->strides[i] = PyLong_AsSsize_t(PyTuple_GetItem(steps, i)) * (Py_ssize_t)(t->bits / 8);
+    }
+    return !PyErr_Occurred();
+}
+
+static bool open_tensor(struct py_tensor *t, PyObject *object, PyObject *stream, bool is_written)
+{
+    return PyTuple_CheckExact(object) ? open_described(t, object)
+                                      : py_tensor_open(t, object, stream, is_written);
+}
+
 /* Reads the images: uint8, with the letters N, H, W and, unless there is one channel, C. */
 static bool read_images(struct call *c, const char *letters)
 {
@@ -48,8 +78,10 @@ static bool read_images(struct call *c, const char *letters)
         return false;
     }
     if (n_channels < 1 || n_channels > IH_CHANNELS_MAX)
-        return PyErr_Format(PyExc_ValueError, "%zd channels in layout %s: must be 1 to 4",
-                            n_channels, letters),
+        return PyErr_Format(PyExc_ValueError,
+                            "%zd channels in layout %s: must be 1 to 4; is the layout %s?",
+                            n_channels, letters,
+                            strcmp(letters, "NCHW") == 0 ? "NHWC" : "NCHW"),
                false;
     if (c->n_rows > INT32_MAX || c->n_columns > INT32_MAX)
         return PyErr_SetString(PyExc_ValueError, "an image of a batch has less than 2^31 pixels"),
@@ -83,45 +115,63 @@ static bool read_labels(struct call *c)
     return true;
 }
 
-/* Asks for a tensor of the counts and opens it: integers in C order, on the side of the images. */
+static PyObject *make_tuple(const Py_ssize_t *numbers, int n)
+{
+    PyObject *tuple = PyTuple_New(n);
+    for (int i = 0; tuple && i < n; i++) {
+        PyObject *number = PyLong_FromSsize_t(numbers[i]);
+        if (!number || PyTuple_SetItem(tuple, i, number) < 0)
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/* Whether a tensor is integers of this shape in C order, on the side of the images. */
+static bool is_output(const struct call *c, const struct py_tensor *t, const Py_ssize_t *shape,
+                      int n, unsigned bits)
+{
+    Py_ssize_t step = bits / 8;
+    bool is_right = t->is_on_gpu == c->images.is_on_gpu && (t->kind == 'u' || t->kind == 'i') &&
+                    t->bits == bits && t->n_dimensions == n;
+    for (int i = n - 1; is_right && i >= 0; i--) {
+        is_right = t->shape[i] == shape[i] && (shape[i] < 2 || t->strides[i] == step);
+        step *= shape[i];
+    }
+    return is_right;
+}
+
+/* Asks for a tensor of the counts. allocate gives it, what to open (itself, or its capsule), and
+ * its address if it has just been made: then there is nothing to check. */
 static PyObject *make_output(struct call *c, struct py_tensor *t, PyObject *allocate, bool is_sums,
                              bool has_labels, PyObject *stream)
 {
-    const Py_ssize_t last =
-        is_sums ? (Py_ssize_t)c->shape.n_planes + IH_BATCH_CLIPS : (Py_ssize_t)c->shape.n_planes;
     const unsigned bits = is_sums ? 64 : 32;
-    PyObject *shape = has_labels
-                          ? Py_BuildValue("(nnn)", c->n_images, (Py_ssize_t)c->shape.n_labels, last)
-                          : Py_BuildValue("(nn)", c->n_images, last);
-    if (shape && !is_sums) {
-        PyObject *planes = shape, *bins = Py_BuildValue("(i)", IH_BINS);
-        shape = bins ? PySequence_Concat(planes, bins) : NULL;
-        Py_XDECREF(bins);
-        Py_DECREF(planes);
-    }
-    /* The tensor, and what to open: itself, or its capsule. */
-    PyObject *both = shape ? PyObject_CallFunction(allocate, "OI", shape, bits) : NULL;
+    Py_ssize_t wanted[PY_DIMENSIONS_MAX];
+    int n = 0;
+    wanted[n++] = c->n_images;
+    if (has_labels)
+        wanted[n++] = (Py_ssize_t)c->shape.n_labels;
+    wanted[n++] = (Py_ssize_t)c->shape.n_planes + (is_sums ? IH_BATCH_CLIPS : 0);
+    if (!is_sums)
+        wanted[n++] = IH_BINS;
+    PyObject *shape = make_tuple(wanted, n);
+    PyObject *given = shape ? PyObject_CallFunction(allocate, "OI", shape, bits) : NULL;
     PyObject *made = NULL, *opened;
-    if (both && PyArg_ParseTuple(both, "OO:allocate", &made, &opened))
+    unsigned long long address;
+    if (given && PyArg_ParseTuple(given, "OOK:allocate", &made, &opened, &address))
         Py_INCREF(made);
-    bool is_right = made && py_tensor_open(t, opened, stream, true);
-    if (is_right) {
-        Py_ssize_t wanted[PY_DIMENSIONS_MAX] = {0}, step = bits / 8;
-        const int n = (int)PyTuple_Size(shape);
-        is_right = t->is_on_gpu == c->images.is_on_gpu && (t->kind == 'u' || t->kind == 'i') &&
-                   t->bits == bits && t->n_dimensions == n;
-        for (int i = n - 1; is_right && i >= 0; i--) {
-            wanted[i] = PyNumber_AsSsize_t(PyTuple_GetItem(shape, i), NULL);
-            is_right = t->shape[i] == wanted[i] && (wanted[i] < 2 || t->strides[i] == step);
-            step *= wanted[i];
-        }
+    bool is_right = made != NULL;
+    if (is_right && address) {
+        t->data = (const void *)(uintptr_t)address;
+    } else if (is_right && (is_right = open_tensor(t, opened, stream, true))) {
+        is_right = is_output(c, t, wanted, n, bits);
         if (!is_right)
             PyErr_Format(PyExc_ValueError,
                          "%s: must have shape %R, integers of %u bits in C order, and be where the "
                          "batch is",
                          is_sums ? "sums" : "out", shape, bits);
     }
-    Py_XDECREF(both);
+    Py_XDECREF(given);
     Py_XDECREF(shape);
     if (!is_right)
         Py_CLEAR(made);
@@ -169,9 +219,9 @@ PyObject *py_batch(PyObject *module, PyObject *arguments)
                                 .order = layout.order,
                                 .without_luma = !has_luma};
     bool is_open =
-        opened && py_tensor_open(&c.images, images, exchange, false) && read_images(&c, letters);
+        opened && open_tensor(&c.images, images, exchange, false) && read_images(&c, letters);
     if (is_open && labels != Py_None)
-        is_open = py_tensor_open(&c.labels, labels, exchange, false) && read_labels(&c);
+        is_open = open_tensor(&c.labels, labels, exchange, false) && read_labels(&c);
     if (is_open && labels != Py_None && c.labels.is_on_gpu != c.images.is_on_gpu) {
         PyErr_SetString(PyExc_ValueError, "labels: must be where the batch is");
         is_open = false;

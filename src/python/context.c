@@ -7,6 +7,8 @@
  */
 #include "module.h"
 
+#include "base/clock.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -121,6 +123,16 @@ struct ih_context *py_context_get(PyObject *object)
     return open_context(self) < 0 ? NULL : self->context;
 }
 
+/* Runs Python's signal handlers, in the main thread. user: the thread's state. */
+static bool is_interrupted(void *user)
+{
+    PyThreadState **state = user;
+    PyEval_RestoreThread(*state);
+    const bool has_raised = PyErr_CheckSignals() < 0;
+    *state = PyEval_SaveThread();
+    return has_raised;
+}
+
 static PyObject *context_count(PyObject *object, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"", "layout", "order", "range", NULL};
@@ -138,12 +150,17 @@ static PyObject *context_count(PyObject *object, PyObject *args, PyObject *keywo
     struct ih_context *context = py_context_get(object);
     if (!context || !py_input_open(&input, counted, &layout, false))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = ih_counts_open(&counts, &err);
+    PyThreadState *thread = PyEval_SaveThread();
+    const struct ih_interrupt interrupt = {is_interrupted, &thread};
+    status = ih_counts_open(&counts, &err);
     if (status == IH_OK)
-        status = py_input_count(&input, context, counts, &err);
-    Py_END_ALLOW_THREADS PyObject *result = NULL;
+        status = py_input_count(&input, context, &interrupt, counts, &err);
+    PyEval_RestoreThread(thread);
+    PyObject *result = NULL;
     struct py_state *state = py_state_of(object);
-    if (status == IH_OK) {
+    if (PyErr_Occurred()) { /* of a signal handler */
+        ih_counts_close(counts);
+    } else if (status == IH_OK) {
         result = py_counts_new(state, counts, input.source);
     } else {
         ih_counts_close(counts);

@@ -4,6 +4,8 @@
  */
 #include "module.h"
 
+#include "library/library.h"
+
 #include <string.h>
 
 /* ---- layout ---- */
@@ -91,11 +93,39 @@ static bool set_array(struct py_input *input, const struct py_layout *layout)
     return true;
 }
 
+/* Pillow gives the samples of other modes as well: indices of a palette, CMYK, YCbCr. */
+static bool check_pillow(PyObject *object)
+{
+    static const char *const modes[] = {"L", "LA", "RGB", "RGBA", "I;16", "I;16L", "I;16B"};
+    PyObject *mode = PyObject_HasAttrString(object, "getbands")
+                         ? PyObject_GetAttrString(object, "mode")
+                         : NULL;
+    PyErr_Clear();
+    bool is_known = !mode || !PyUnicode_Check(mode);
+    for (size_t i = 0; !is_known && i < sizeof modes / sizeof *modes; i++)
+        is_known = PyUnicode_CompareWithASCIIString(mode, modes[i]) == 0;
+    if (!is_known)
+        PyErr_Format(PyExc_TypeError,
+                     "an image of Pillow's mode %U: convert it to L, RGB or RGBA first", mode);
+    Py_XDECREF(mode);
+    return is_known;
+}
+
+static const char *kind_name(char kind)
+{
+    return kind == 'u'   ? "unsigned integers"
+           : kind == 'i' ? "signed integers"
+           : kind == 'f' ? "floats"
+           : kind == 'b' ? "booleans"
+                         : "another type or byte order";
+}
+
 /* An array: the bytes of a file, or pixels. */
 static bool open_array(struct py_input *input, PyObject *object, const struct py_layout *layout)
 {
     struct py_tensor *t = &input->tensor;
-    if (!py_tensor_open(t, object, NULL, false))
+    if ((!PyObject_CheckBuffer(object) && !check_pillow(object)) ||
+        !py_tensor_open(t, object, NULL, false))
         return false;
     if (t->is_on_gpu) {
         PyErr_SetString(PyExc_ValueError, "the pixels are in GPU memory: use imghist.count_batch");
@@ -103,8 +133,8 @@ static bool open_array(struct py_input *input, PyObject *object, const struct py
     }
     if (t->kind != 'u' || (t->bits != 8 && t->bits != 16)) {
         PyErr_Format(PyExc_TypeError,
-                     "samples of %u bits, kind '%c': must be uint8, or uint16 in native byte order",
-                     t->bits, t->kind);
+                     "samples are %s of %u bits: must be uint8, or uint16 in native byte order",
+                     kind_name(t->kind), t->bits);
         return false;
     }
     if (t->n_dimensions != 1 || t->bits != 8 || layout->letters[0])
@@ -214,21 +244,30 @@ bool py_input_open(struct py_input *input, PyObject *object, const struct py_lay
 }
 
 enum ih_status py_input_count(struct py_input *input, struct ih_context *context,
-                              struct ih_counts *counts, struct ih_error *err)
+                              const struct ih_interrupt *interrupt, struct ih_counts *counts,
+                              struct ih_error *err)
 {
+    static uint8_t nothing[1];
+    struct ih_input i = {.is_named = true};
     switch (input->kind) {
     case PY_INPUT_PATH:
-        return ih_count_file(context, input->path, counts, err);
-    case PY_INPUT_BYTES:
-        return ih_count_memory(context, input->bytes, input->size_bytes, counts, err);
-    case PY_INPUT_STREAM:
-        return ih_count_stream(context, read_stream, input, counts, err);
-    case PY_INPUT_ARRAY:
-        return ih_count_array(context, &input->array, sizeof input->array, counts, err);
-    case PY_INPUT_ERROR:
+        i.path = input->path;
         break;
+    case PY_INPUT_BYTES:
+        i.bytes = input->bytes ? input->bytes : nothing;
+        i.size_bytes = input->bytes ? input->size_bytes : 0;
+        break;
+    case PY_INPUT_STREAM:
+        i.read = read_stream;
+        i.read_user = input;
+        break;
+    case PY_INPUT_ARRAY:
+        return ih_count_array_until(context, &input->array, sizeof input->array, interrupt, counts,
+                                    err);
+    case PY_INPUT_ERROR:
+        return IH_USAGE;
     }
-    return IH_USAGE;
+    return ih_count_until(context, &i, interrupt, counts, err);
 }
 
 void py_input_close(struct py_input *input)

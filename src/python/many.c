@@ -10,6 +10,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "module.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -66,9 +68,19 @@ static struct iterator *self_of(PyObject *object)
 
 /* ---- workers, without the GIL ---- */
 
+static bool is_stopping(void *user)
+{
+    struct iterator *self = user;
+    pthread_mutex_lock(&self->lock);
+    const bool is_stopping = self->is_stopping;
+    pthread_mutex_unlock(&self->lock);
+    return is_stopping;
+}
+
 static void *work(void *user)
 {
     struct iterator *self = user;
+    const struct ih_interrupt interrupt = {is_stopping, self};
     pthread_mutex_lock(&self->lock);
     for (;;) {
         while (!self->is_stopping && self->n_begun == self->n_added)
@@ -79,7 +91,8 @@ static void *work(void *user)
         pthread_mutex_unlock(&self->lock);
         job->status = ih_counts_open(&job->counts, &job->error);
         if (job->status == IH_OK)
-            job->status = py_input_count(&job->input, self->opened, job->counts, &job->error);
+            job->status =
+                py_input_count(&job->input, self->opened, &interrupt, job->counts, &job->error);
         pthread_mutex_lock(&self->lock);
         job->is_done = true;
         pthread_cond_signal(&self->on_done);

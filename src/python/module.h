@@ -59,7 +59,7 @@ enum { PY_DIMENSIONS_MAX = 5 };
 /* A description of an array, with a reference to its memory. */
 struct py_tensor {
     const void *data;
-    char kind;     /* 'u' unsigned, 'i' signed integers; '?': any other */
+    char kind;     /* 'u' unsigned, 'i' signed integers, 'f' floats, 'b' bool; '?': any other */
     unsigned bits; /* per element */
     int n_dimensions;
     Py_ssize_t shape[PY_DIMENSIONS_MAX];   /* not negative */
@@ -111,7 +111,7 @@ struct py_input {
     PyObject *source; /* owned: the path as str; NULL for other inputs */
     PyObject *held;   /* owned: the bytes of path, or the stream */
     struct py_tensor tensor;
-    const char *path;
+    char *path;
     const void *bytes;
     size_t size_bytes; /* of bytes or of the array */
     struct ih_array array;
@@ -122,9 +122,12 @@ struct py_input {
 bool py_input_open(struct py_input *input, PyObject *object, const struct py_layout *layout,
                    bool is_read);
 
-/* Counts it. Called without the GIL; takes it only to read a stream. */
+/* Counts it. Called without the GIL; takes it only to read a stream. interrupt: ends it; NULL: none
+ * (base/clock.h). */
+struct ih_interrupt;
 enum ih_status py_input_count(struct py_input *input, struct ih_context *context,
-                              struct ih_counts *counts, struct ih_error *err);
+                              const struct ih_interrupt *interrupt, struct ih_counts *counts,
+                              struct ih_error *err);
 
 /* Releases it; all zero is allowed. */
 void py_input_close(struct py_input *input);

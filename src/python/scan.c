@@ -36,6 +36,7 @@ struct py_scan {
     struct ih_merge merge;
     struct ih_budget member_budget;
     atomic_uint n_idle_cores;
+    struct ih_interrupt interrupt;
     pthread_t runner;
     struct py_scanned *ring; /* owned; result i is in ring[i % n_ring] */
     char **paths;            /* owned; path i is in paths[i % n_ring] */
@@ -176,6 +177,15 @@ static void *run(void *user)
 
 /* ---- opening and closing ---- */
 
+static bool is_stopping(void *user)
+{
+    struct py_scan *s = user;
+    pthread_mutex_lock(&s->lock);
+    const bool is_stopping = s->is_stopping;
+    pthread_mutex_unlock(&s->lock);
+    return is_stopping;
+}
+
 static void set_options(struct py_scan *s, const struct py_scan_options *from)
 {
     struct ih_pipeline_options *o = &s->options;
@@ -187,6 +197,8 @@ static void set_options(struct py_scan *s, const struct py_scan_options *from)
     o->member_budget = &s->member_budget;
     o->is_result_file = ih_records_probe;
     o->decode.n_idle_cores = &s->n_idle_cores;
+    s->interrupt = (struct ih_interrupt){is_stopping, s};
+    o->decode.interrupt = &s->interrupt;
     atomic_init(&s->n_idle_cores, 0);
     s->merge = (struct ih_merge){
         .take = put,

@@ -11,11 +11,18 @@
 
 #include <string.h>
 
+/* Whether an object has an attribute. That of its type is not asked for its value, which may be
+ * expensive: Pillow copies all pixels. */
+static bool has(PyObject *object, const char *name)
+{
+    return PyObject_HasAttrString((PyObject *)Py_TYPE(object), name) ||
+           PyObject_HasAttrString(object, name);
+}
+
 bool py_tensor_is_one(PyObject *object)
 {
-    return PyObject_CheckBuffer(object) || PyObject_HasAttrString(object, "__array_interface__") ||
-           PyObject_HasAttrString(object, "__dlpack__") ||
-           PyObject_HasAttrString(object, "__cuda_array_interface__");
+    return PyObject_CheckBuffer(object) || has(object, "__array_interface__") ||
+           has(object, "__dlpack__") || has(object, "__cuda_array_interface__");
 }
 
 static bool refuse(const char *why)
@@ -67,6 +74,8 @@ static bool open_buffer(struct py_tensor *t, PyObject *object, bool is_written)
     const bool is_one = *type && !type[1] && (v->itemsize == 1 || !has_order || is_native(*format));
     t->kind = is_one && strchr("BHILQNc", *type)  ? 'u'
               : is_one && strchr("bhilqn", *type) ? 'i'
+              : is_one && strchr("efd", *type)    ? 'f'
+              : is_one && *type == '?'            ? 'b'
                                                   : '?';
     t->bits = (unsigned)v->itemsize * 8;
     t->data = v->buf;
@@ -108,7 +117,7 @@ static bool read_type(struct py_tensor *t, PyObject *type)
     if (is_type) {
         t->bits = 8u * (unsigned)(text[2] - '0');
         t->kind = t->bits > 8 && !is_native(text[0]) ? '?'
-                  : text[1] == 'u' || text[1] == 'i' ? text[1]
+                  : strchr("uifb", text[1])        ? text[1]
                                                      : '?';
     }
     Py_XDECREF(ascii);
@@ -158,7 +167,8 @@ static bool open_interface(struct py_tensor *t, PyObject *object, const char *na
 
 /* ---- DLPack ---- */
 
-enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13, DL_INT = 0, DL_UINT = 1 };
+enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
+static const char dl_kinds[] = "iuf???b"; /* by the code of the type */
 
 struct dl_tensor {
     void *data;
@@ -184,7 +194,7 @@ static bool read_tensor(struct py_tensor *t, const struct dl_tensor *from)
     if (from->type_lanes != 1 || from->type_bits % 8 != 0 || from->type_bits > 64)
         return refuse("DLPack: not an array of plain numbers");
     t->bits = from->type_bits;
-    t->kind = from->type_code == DL_UINT ? 'u' : from->type_code == DL_INT ? 'i' : '?';
+    t->kind = from->type_code < sizeof dl_kinds - 1 ? dl_kinds[from->type_code] : '?';
     t->n_dimensions = from->n_dimensions;
     for (int i = 0; i < t->n_dimensions; i++) {
         if (from->shape[i] > most)
@@ -256,15 +266,14 @@ bool py_tensor_open(struct py_tensor *t, PyObject *object, PyObject *stream, boo
     bool is_open = false;
     if (PyCapsule_CheckExact(object)) {
         is_open = open_capsule(t, object);
-    } else if (PyObject_CheckBuffer(object) &&
-               !PyObject_HasAttrString(object, "__cuda_array_interface__")) {
+    } else if (PyObject_CheckBuffer(object) && !has(object, "__cuda_array_interface__")) {
         /* A CuPy array has a buffer, too, and refuses to give it. */
         is_open = open_buffer(t, object, is_written);
-    } else if (PyObject_HasAttrString(object, "__array_interface__")) {
+    } else if (has(object, "__array_interface__")) {
         is_open = open_interface(t, object, "__array_interface__", is_written);
-    } else if (PyObject_HasAttrString(object, "__dlpack__")) {
+    } else if (has(object, "__dlpack__")) {
         is_open = open_dlpack(t, object, stream);
-    } else if (PyObject_HasAttrString(object, "__cuda_array_interface__")) {
+    } else if (has(object, "__cuda_array_interface__")) {
         t->is_on_gpu = true;
         is_open = !stream || open_interface(t, object, "__cuda_array_interface__", is_written);
     } else {

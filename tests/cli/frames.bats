@@ -118,11 +118,148 @@ END
   done
   ffmpeg -v error -f lavfi -i testsrc2=size=64x48:rate=5 -frames:v 3 -c:v libaom-av1 -cpu-used 8 moving.avif </dev/null ||
     skip "no ffmpeg that writes AVIF"
-  imghist_ok moving.avif --ndjson
+  sed s/ftypavis/ftypavif/ moving.avif >still.avif # a still image, with a sequence
+  imghist_ok still.avif --ndjson
   assert_stderr_has "only the first of several images was counted"
-  imghist moving.avif --frames --ndjson
-  assert_fails 1 "moving.avif#2: HEIF: only the still image of an image sequence is supported; ffmpeg can write its frames"
-  assert_output_has '"file":"moving.avif#1"'
+  imghist still.avif --frames --ndjson
+  assert_fails 1 "still.avif#2: HEIF: only the still image of an image sequence is supported; ffmpeg can write its frames"
+  assert_output_has '"file":"still.avif#1"'
+  reads avif || return 0
+  imghist_ok moving.avif --ndjson
+  assert_output_has '"frames":3'
+  assert_stderr_has "only the first of 3 images was counted"
+  imghist_ok moving.avif --frames --ndjson
+  assert_no_stderr
+  [ "$(grep -o '"file":"moving.avif#."' <<<"$output" | tr -dc 123)" = 123 ] || fail "other frames"
+}
+
+@test "frames: AVIF sequences, lossless, with alpha, gray and of 10 bits" {
+  reads avif || skip "no libavif in this build"
+  needs avifenc ffmpeg python3
+  for k in 1 2 3; do
+    ffmpeg -v error -i "$SAMPLES/cutout.png" -vf "scale=40:50,hue=h=$((k * 40))" -pix_fmt rgba -frames:v 1 rgba$k.png </dev/null
+    ffmpeg -v error -i rgba$k.png -pix_fmt rgb24 rgb$k.png </dev/null
+    ffmpeg -v error -i rgb$k.png -pix_fmt gray gray$k.png </dev/null
+  done
+  for kind in rgba rgb gray; do
+    avifenc --lossless ${kind}{1,2,3}.png -y "$([ $kind = gray ] && echo 400 || echo 444)" $kind.avif >/dev/null
+    counts_of ${kind}{1,2,3}.png | grep -v ^alpha >expected # avifenc adds alpha, all opaque
+    for how in '' --isolate; do
+      # shellcheck disable=SC2086 # a word or none
+      counts_of $kind.avif --frames $how | grep -v ^alpha | cmp - expected || fail "$kind $how"
+    done
+    counts_of $kind.avif -q >first
+    counts_of $kind.avif --frames | head -n "$(wc -l <first)" | cmp - first || fail "$kind: the first frame"
+  done
+  counts_of rgba{1,2,3}.png | grep ^alpha >expected
+  counts_of rgba.avif --frames | grep ^alpha | cmp - expected
+  python3 - >expected <<'END'
+import random, struct
+from collections import Counter
+r = random.Random(5)
+with open("a.y4m", "wb") as f:
+    f.write(b"YUV4MPEG2 W32 H24 F5:1 Ip A1:1 C444p10 XYSCSS=444P10 XCOLORRANGE=FULL\n")
+    for k in (1, 2):
+        planes = {c: [r.choice([0, 1023, r.randrange(1024)]) for _ in range(32 * 24)] for c in ("green", "blue", "red")}
+        f.write(b"FRAME\n" + b"".join(struct.pack(f"<{32 * 24}H", *p) for p in planes.values()))
+        for c in ("red", "green", "blue"):
+            for v, n in sorted(Counter((2 * v * 255 + 1023) // 2046 for v in planes[c]).items()):
+                print(f"a.avif#{k},{c},{v},{n}")
+END
+  avifenc --min 0 --max 0 --cicp 1/13/0 a.y4m a.avif >/dev/null
+  filled a.avif | grep -v ,alpha, | cmp - expected
+  imghist_ok a.avif --frames --ndjson
+  assert_output_has '"source_depth":10'
+  for ((size = $(wc -c <rgba.avif) - 20; size > 0; size -= 997)); do
+    head -c $size rgba.avif >cut.avif
+    imghist cut.avif --frames --csv=images
+    assert_status 1
+  done
+}
+
+@test "frames: animated PNG, composed as the PNG specification defines" {
+  needs python3
+  for seed in {1..12}; do
+    python3 "$TESTS/cli/make_frames.py" png a.png a.png "$seed" >expected
+    for how in '' --isolate; do
+      # shellcheck disable=SC2086 # a word or none
+      filled a.png $how >actual
+      cmp expected actual || fail "$seed $how"
+    done
+    "$IMGHIST" a.png --csv=long --device=cpu -q >first # without --frames
+    "$IMGHIST" a.png --frames --csv=long --device=cpu -q | grep -e ^file, -e '#1,' | sed 's/#1,/,/' | cmp - first ||
+      fail "$seed: the first frame"
+    python3 "$TESTS/cli/make_frames.py" png a.png a.png "$seed" part >expected
+    filled a.png --region=50%x67%+50%+33% | cmp - expected || fail "$seed: a region"
+    [ $((seed % 2)) = 1 ] && /usr/bin/python3 -c 'from PIL import Image' 2>/dev/null || continue
+    /usr/bin/python3 "$TESTS/cli/make_frames.py" pillow a.png a.png | cmp - actual || fail "$seed: Pillow"
+  done
+  imghist_ok a.png --ndjson
+  n=$(grep -c '#.,luma,0,' <("$IMGHIST" a.png --frames --csv=long -q))
+  assert_output_has "\"frames\":$n,"
+  assert_stderr_has "only the first of $n images was counted"
+  cp "$SAMPLES/palette.png" b.png # other files may follow
+  { counts_of a.png --frames; counts_of b.png; counts_of a.png --frames; } >expected
+  for how in '' --isolate; do
+    # shellcheck disable=SC2002,SC2086 # a pipe; a word or none
+    cat a.png b.png a.png | counts_of - --frames $how | cmp - expected || fail "a stream $how"
+  done
+}
+
+@test "frames: a damaged animated PNG" {
+  needs python3
+  python3 "$TESTS/cli/make_frames.py" png a.png a.png 1 >/dev/null
+  python3 - <<'END'
+import struct, zlib
+data, chunks, at = open("a.png", "rb").read(), [], 8
+while at < len(data):
+    n = struct.unpack(">I", data[at:at + 4])[0]
+    chunks.append((data[at + 4:at + 8], data[at + 8:at + 8 + n]))
+    at += 12 + n
+def write(name, chunks, crc=0):
+    with open(name, "wb") as f:
+        f.write(data[:8])
+        for kind, body in chunks:
+            wrong = crc if (kind, body) == chunks[-2] else 0
+            f.write(struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body) ^ wrong))
+controls = [i for i, c in enumerate(chunks) if c[0] == b"fcTL"]
+def patched(i, at, new):
+    kind, body = chunks[i]
+    return chunks[:i] + [(kind, body[:at] + new + body[at + len(new):])] + chunks[i + 1:]
+third = controls[2]
+write("order.png", patched(third, 0, b"\0\0\0\x60"))
+write("size.png", patched(third, 4, struct.pack(">I", 2**31)))
+write("place.png", patched(third, 12, struct.pack(">I", 2**32 - 1)))
+write("empty.png", patched(third, 8, bytes(4)))
+write("kind.png", patched(third, 24, b"\3"))
+write("first.png", patched(controls[0], 12, b"\0\0\0\1"))
+write("fewer.png", patched(1, 0, struct.pack(">I", 9)))
+write("lost.png", [c for i, c in enumerate(chunks) if not third < i < controls[3]])
+write("short.png", chunks[:third] + [(b"fcTL", chunks[third][1][:4])] + chunks[third + 1:])
+write("crc.png", chunks, 1)
+write("front.png", chunks[:1] + [(b"teSt", bytes(70000))] + chunks[1:])
+open("cut.png", "wb").write(data[:-30])
+END
+  while read -r name message; do
+    for how in '' --isolate; do
+      # shellcheck disable=SC2086 # a word or none
+      imghist "$name.png" --frames --csv=images $how
+      assert_fails 1 "imghist: $name.png$message"
+    done
+  done <<'END'
+order #3: damaged PNG: its frames are out of order
+size #3: damaged PNG: a bad fcTL chunk
+place #3: damaged PNG: a bad fcTL chunk
+empty #3: damaged PNG: a bad fcTL chunk
+kind #3: damaged PNG: a bad fcTL chunk
+short #3: damaged PNG: a bad fcTL chunk
+first #2: damaged PNG: a bad fcTL chunk
+lost #3: damaged PNG:
+fewer #9: damaged PNG: it has 8 of 9 frames
+crc : damaged PNG:
+cut : damaged PNG: the file ends before the image does
+front #2: PNG: its frames are not supported: more than 64 KiB of other data is before the chunk acTL
+END
 }
 
 @test "frames: files that follow each other, on a stream, in a file, in a decoder process" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""make_frames.py gif|tiff FILE NAME SEED [part]: writes an animation or a file of pages, and prints its frames' histograms as
-imghist's "NAME#k,channel,bin,count", without luma and without empty bins. The frames are composed here, by GIF89a's rules.
+"""make_frames.py gif|tiff|png FILE NAME SEED [part]: writes an animation or a file of pages, and prints its frames' histograms
+as imghist's "NAME#k,channel,bin,count", without luma and without empty bins. The frames are composed here, by the rules of GIF89a
+and of the PNG specification.
 part: those of the region 50%x67%+50%+33% of each frame.
 make_frames.py pillow FILE NAME: prints the same as Pillow shows the frames.
 """
@@ -9,8 +10,9 @@ import struct
 import sys
 import zlib
 from collections import Counter
+from fractions import Fraction
 
-CHANNELS = {1: ["gray"], 3: ["red", "green", "blue"], 4: ["red", "green", "blue", "alpha"]}
+CHANNELS = {1: ["gray"], 2: ["gray", "alpha"], 3: ["red", "green", "blue"], 4: ["red", "green", "blue", "alpha"]}
 
 
 def show(name, k, pixels, n_channels, width):
@@ -18,7 +20,8 @@ def show(name, k, pixels, n_channels, width):
         height = len(pixels) // width
         pixels = [p for i, p in enumerate(pixels) if i % width >= width // 2 and i // width >= height * 33 // 100]
     for c, channel in enumerate(CHANNELS[n_channels]):
-        for value, count in sorted(Counter(p[c] for p in pixels).items()):
+        at = 3 if channel == "alpha" else c
+        for value, count in sorted(Counter(p[at] for p in pixels).items()):
             print(f"{name}#{k},{channel},{value},{count}")
 
 
@@ -123,6 +126,106 @@ def tiff(file, name, seed):
     open(file, "wb").write(out)
 
 
+def png_data(rows, depth, interlaced):
+    """A zlib stream of rows of pixels, each a tuple of samples of this depth."""
+    passes = [(0, 8, 0, 8), (4, 8, 0, 8), (0, 4, 4, 8), (2, 4, 0, 4), (0, 2, 2, 4), (1, 2, 0, 2), (0, 1, 1, 2)]
+    out = b""
+    for x, x_step, y, y_step in passes if interlaced else [(0, 1, 0, 1)]:
+        for row in rows[y::y_step]:
+            samples = [s for pixel in row[x::x_step] for s in pixel]
+            bits = "".join(format(s, f"0{depth}b") for s in samples)
+            bits += "0" * (-len(bits) % 8)
+            if samples:
+                out += b"\0" + int(bits, 2).to_bytes(len(bits) // 8, "big")
+    return zlib.compress(out)
+
+
+def over(to, pixel):
+    """PNG specification, 13.16, rounded to nearest."""
+    a = Fraction(pixel[3], 255)
+    under = (1 - a) * Fraction(to[3], 255)
+    nearest = lambda v: (v + Fraction(1, 2)).__floor__()
+    colours = [nearest((a * p + under * t) / (a + under)) if a + under else t for p, t in zip(pixel[:3], to)]
+    return (*colours, nearest(255 * (a + under)))
+
+
+def png(file, name, seed):
+    """Odd seeds make what Pillow composes alike: RGBA of 8 bits without interlacing, and each pixel is opaque or
+    clear."""
+    r = random.Random(seed)
+    for_pillow = seed % 2
+    width, height, interlaced = r.randrange(3, 20), r.randrange(3, 20), r.randrange(2) and not for_pillow
+    colour, depth = (6, 8) if for_pillow else r.choice([(0, 1), (0, 4), (0, 8), (0, 16), (2, 8), (2, 16), (3, 2), (3, 8), (4, 8),
+                                                        (4, 16), (6, 8), (6, 16)])
+    is_gray, has_alpha, top = colour in (0, 4), colour in (4, 6), 2**depth - 1
+    n_samples = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
+    has_key = not has_alpha and r.randrange(2)
+    palette = [tuple(r.randrange(256) for _ in range(3)) + (r.randrange(256) if has_key else 255,) for _ in range(2**depth)]
+    key = tuple(r.randrange(2) * top for _ in range(n_samples))
+    separate = not for_pillow and r.randrange(2)
+    sequence = 0
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    def numbered(kind, data):
+        nonlocal sequence
+        sequence += 1
+        return chunk(kind, struct.pack(">I", sequence - 1) + data)
+
+    def sample(c):
+        if for_pillow and c == 3:
+            return r.choice([0, top])
+        return r.choice([0, top, r.randrange(top + 1)])
+
+    def rgba(pixel):
+        if colour == 3:
+            return palette[pixel[0]]
+        eight = [(2 * s * 255 + top) // (2 * top) for s in pixel]
+        alpha = eight[-1] if has_alpha else 0 if has_key and pixel == key else 255
+        return (eight[0],) * 3 + (alpha,) if is_gray else (*eight[:3], alpha)
+
+    n_frames = 8
+    out = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlaced))
+    out += chunk(b"acTL", struct.pack(">II", n_frames, 0)) + chunk(b"tEXt", b"key\0text")
+    if colour == 3:
+        out += chunk(b"PLTE", b"".join(bytes(p[:3]) for p in palette))
+    if has_key:
+        out += chunk(b"tRNS", bytes(p[3] for p in palette) if colour == 3 else struct.pack(f">{n_samples}H", *key))
+    shown = {}
+    n_channels = (1 if is_gray else 3) + (has_alpha or has_key)
+    for k in range(1, n_frames + separate + 1):
+        covers = k == 1
+        x, y = (0, 0) if covers else (r.randrange(width), r.randrange(height))
+        w, h = (width, height) if covers else (r.randrange(1, width - x + 1), r.randrange(1, height - y + 1))
+        disposal, blend = r.randrange(3), r.randrange(2)
+        is_frame = not (covers and separate)  # the first image keeps the colours of clear pixels
+        if is_frame:
+            out += numbered(b"fcTL", struct.pack(">IIIIHHBB", w, h, x, y, 1, 10, disposal, blend))
+        rows = [[tuple(sample(c) for c in range(n_samples)) for _ in range(w)] for _ in range(h)]
+        data = png_data(rows, depth, interlaced)
+        cuts = sorted([0, len(data)] + [r.randrange(len(data)) for _ in range(r.randrange(3))])
+        for start, end in zip(cuts, cuts[1:]):
+            out += chunk(b"IDAT", data[start:end]) if covers else numbered(b"fdAT", data[start:end])
+        out += chunk(b"teST", b"between") if k % 3 == 0 else b""
+        before = dict(shown)
+        for i in range(w * h):
+            at, pixel = (x + i % w, y + i // w), rgba(rows[i // w][i % w])
+            shown[at] = over(shown.get(at, (0, 0, 0, 0)), pixel) if blend and not covers else pixel
+        pixels = [shown.get((i % width, i // width), (0, 0, 0, 0)) for i in range(width * height)]
+        if n_channels % 2 and any(p[3] < 255 for p in pixels):
+            n_channels += 1
+        show(name, k, pixels, n_channels, width)
+        if not is_frame:
+            shown = {}
+        elif disposal == 2:
+            shown = before
+        elif disposal == 1:
+            for i in range(w * h):
+                shown.pop((x + i % w, y + i // w), None)
+    open(file, "wb").write(out + chunk(b"IEND", b""))
+
+
 def pillow(file, name):
     from PIL import Image
 
@@ -140,4 +243,4 @@ def pillow(file, name):
 if sys.argv[1] == "pillow":
     pillow(sys.argv[2], sys.argv[3])
 else:
-    {"gif": gif, "tiff": tiff}[sys.argv[1]](sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    {"gif": gif, "tiff": tiff, "png": png}[sys.argv[1]](sys.argv[2], sys.argv[3], int(sys.argv[4]))

@@ -75,9 +75,10 @@ animated() {
   python3 - "$1" "$2" "$3" <<'END'
 import struct, sys, zlib
 png = open(sys.argv[2], "rb").read()
-chunk = b"acTL" + struct.pack(">II", int(sys.argv[3]), 0)
-chunk = struct.pack(">I", 8) + chunk + struct.pack(">I", zlib.crc32(chunk))
-open(sys.argv[1], "wb").write(png[:33] + chunk + png[33:])
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+front = chunk(b"acTL", struct.pack(">II", int(sys.argv[3]), 0)) + chunk(b"fcTL", bytes(26))
+open(sys.argv[1], "wb").write(png[:33] + front + png[33:])
 END
 }
 

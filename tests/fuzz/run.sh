@@ -51,6 +51,8 @@ seeds() {
       return ;;
   esac
   "$dir/make_seeds" "$into"
+  for seed in 1 2 4 8; do "$tests/cli/make_frames.py" png "$into/animated-$seed.png" x $seed >/dev/null; done
+  ! command -v avifenc >/dev/null || avifenc --lossless "$into"/6-8-[01]-0.png -o "$into/sequence.avif" >/dev/null
   "$tests/cli/make_dng.py" "$into/previews.dng" "$into/420.jpg" "$into/444.jpg"
   find "$tests/../samples" "$crashers" "$tests/formats/files" -type f -size -"$((size_max / 1024))"k \
     ! -name '*.[ch]' ! -name '*.md' -exec cp {} "$into" \;

@@ -147,9 +147,14 @@ static const struct {
     {{{"cICP", "\x09\x10\0\x01", 4, false}}, IH_NOT_APPLIED_COLOUR_SPACE, 1},
     {{{"eXIf", EXIF_BIG, sizeof EXIF_BIG - 1, false}}, IH_NOT_APPLIED_ORIENTATION, 1},
     {{{"eXIf", EXIF_LITTLE, sizeof EXIF_LITTLE - 1, true}}, IH_NOT_APPLIED_ORIENTATION, 1},
-    {{{"acTL", "\0\0\0\x05\0\0\0\0", 8, false}, {"iCCP", "n\0\0x", 4, false}},
+    {{{"acTL", "\0\0\0\x05\0\0\0\0", 8, false},
+      {"iCCP", "n\0\0x", 4, false},
+      {"fcTL", "", 0, false}},
      IH_NOT_APPLIED_ICC_PROFILE,
      5},
+    /* The first image is no frame. */
+    {{{"acTL", "\0\0\0\x05\0\0\0\0", 8, false}, {"fcTL", "", 0, true}}, 0, 6},
+    {{{"fcTL", "", 0, false}}, 0, 1},
     {{{"acTL", "\xFF\xFF\xFF\xFF\0\0\0\0", 8, false}}, 0, 0}, /* ffmpeg in a pipe */
 };
 

@@ -70,8 +70,10 @@ TEST(names)
         FILE_OF("EMF", "\1\0\0\0\x6C\0\0\0AAAABBBBCCCCDDDDaaaabbbbccccdddd EMF\0\0\1\0"),
         FILE_OF("image sequence (HEIF)", "\0\0\0\x18"
                                          "ftypmsf1\0\0\0\0msf1iso8"),
+#ifndef IH_WITH_avif
         FILE_OF("image sequence (AVIF)", "\0\0\0\x18"
                                          "ftypavis\0\0\0\0avismsf1"),
+#endif
         FILE_OF("video (MP4)", "\0\0\0\x20"
                                "ftypisom\0\0\2\0isomiso2avc1mp41"),
         FILE_OF("video (MP4)", "\0\0\0\x18"

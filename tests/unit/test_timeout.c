@@ -50,6 +50,42 @@ TEST(clock)
     assert_int_equal(ih_time_limit_check(&t, &err), IH_OK);
 }
 
+struct questions {
+    unsigned n, yes_at;
+};
+
+static bool answer(void *user)
+{
+    struct questions *q = user;
+    return ++q->n == q->yes_at;
+}
+
+TEST(interrupt)
+{
+    struct questions q = {.yes_at = 3};
+    const struct ih_interrupt interrupt = {answer, &q};
+    struct ih_time_limit t = {.interrupt = &interrupt};
+    struct ih_error err;
+    assert_int_equal(ih_time_limit_check(&t, &err), IH_OK);
+    t.asked_ns -= 40 * MS;
+    assert_int_equal(ih_time_limit_check(&t, &err), IH_OK);
+    assert_int_equal(q.n, 0); /* short work asks nothing */
+    for (unsigned i = 1; i <= 2; i++) {
+        t.asked_ns -= 50 * MS;
+        assert_int_equal(ih_time_limit_check(&t, &err), IH_OK);
+        assert_int_equal(q.n, i);
+    }
+    t.asked_ns -= 50 * MS;
+    for (unsigned i = 0; i < 3; i++) { /* a decoder that ignores the error does not get further */
+        memset(&err, 0, sizeof err);
+        assert_int_equal(ih_time_limit_check(&t, &err), IH_LIMIT);
+        assert_string_equal(err.message, "interrupted");
+        assert_int_equal(err.limit, 0);
+        assert_true(ih_time_limit_ask(&t));
+    }
+    assert_int_equal(q.n, 3);
+}
+
 /* ---- every format ---- */
 
 static const struct ih_decode_options one_second = {.max_pixels = 1 << 24, .timeout_s = 1};

@@ -280,8 +280,10 @@ bool ih_png_read_front(struct ih_png_chunks *c)
         if (!ih_png_file_fill(f, at + 8))
             return false;
         c->data_at = at + 8;
-        if (memcmp(f->bytes + at + 4, "IDAT", 4) == 0)
+        if (memcmp(f->bytes + at + 4, "IDAT", 4) == 0) {
+            ih_png_note(&c->notes, "IDAT", NULL, 0);
             return c->image.colour != IH_PNG_PALETTE || c->image.palette.n_entries > 0;
+        }
         if (!read_chunk(f, at, &chunk))
             return false;
         const uint8_t *data = f->bytes + chunk.at;

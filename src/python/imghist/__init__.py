@@ -56,7 +56,7 @@ def count_many(
               'record': that exception is its result, and counting goes on
 
     The other arguments are those of count. The result is an iterator with close(); it also works in
-    a with statement and as an Arrow stream. KeyboardInterrupt stops it.
+    a with statement and as an Arrow stream. KeyboardInterrupt stops it, also within a long file.
     """
     return _context(context).count_many(
         iterable, threads=threads, on_error=on_error, layout=layout, order=order, range=range
@@ -88,7 +88,9 @@ def count_batch(
               plane, then the pixels with any_low, any_high, all_low, all_high. Or the tensor for
               them.
     out       the tensor for the bins: integers of 32 bits. By default torch, CuPy and NumPy
-              allocate it; for other tensors in GPU memory it must be given.
+              allocate it; for other tensors in GPU memory it must be given. JAX arrays never
+              change: for one in GPU memory, pass out (and sums) of CuPy or torch, and make it
+              JAX's with jax.dlpack.from_dlpack. For one in host memory the result is NumPy's.
     stream    a CUDA stream (an object or its address); by default the current stream of torch or
               CuPy, or the stream of __cuda_array_interface__
 

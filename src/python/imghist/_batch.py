@@ -8,18 +8,23 @@ import sys
 
 from . import _imghist
 
+_JAX = ("jax", "jaxlib")
+
 
 def _library(tensor):
     """The name of the library that made a tensor, and its module; "" and None if it is not loaded."""
+    torch = sys.modules.get("torch")
+    if isinstance(tensor, getattr(torch, "Tensor", ())):  # also of a subclass in another module
+        return "torch", torch
     name = type(tensor).__module__.partition(".")[0]
     library = sys.modules.get(name)
     return (name, library) if library is not None else ("", None)
 
 
-def _torch_stream(torch, device):
+def _torch_stream(torch, index):
     """The CUstream that is current on a device, without an object for it if torch can."""
     current = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-    return torch.cuda.current_stream(device).cuda_stream if current is None else current(device.index)
+    return torch.cuda.current_stream(index).cuda_stream if current is None else current(index)
 
 
 def _stream(name, library, tensor, stream):
@@ -28,7 +33,7 @@ def _stream(name, library, tensor, stream):
     On the producer's current stream, earlier work is done before and nothing has to wait: -1.
     """
     if stream is None and name == "torch":
-        return (_torch_stream(library, tensor.device) if tensor.is_cuda else 0), -1
+        return (_torch_stream(library, tensor.get_device()) if tensor.is_cuda else 0), -1
     if stream is None and name == "cupy":
         return library.cuda.get_current_stream().ptr, -1
     if stream is None:
@@ -39,17 +44,36 @@ def _stream(name, library, tensor, stream):
 
 
 def _allocate(name, library, tensor, shape, bits):
+    """A new tensor, and its address, which is 0 if it has to be asked for its memory."""
     if name == "torch":
         dtype = library.int32 if bits == 32 else library.int64
-        return library.empty(shape, dtype=dtype, device=tensor.device)
-    if name in ("cupy", "numpy"):
-        return library.empty(shape, f"uint{bits}")
-    if not hasattr(tensor, "__cuda_array_interface__") and 0 not in shape:
+        made = library.empty(shape, dtype=dtype, device=tensor.device)
+        return made, made.data_ptr()
+    if name == "cupy":
+        made = library.empty(shape, f"uint{bits}")
+        return made, made.data.ptr
+    is_jax, is_on_gpu = name in _JAX, hasattr(tensor, "__cuda_array_interface__")
+    if name == "numpy" or (is_jax and not is_on_gpu):
+        return sys.modules["numpy"].empty(shape, f"uint{bits}"), 0
+    if not is_on_gpu and 0 not in shape:
         n = bits // 8
         for size in shape:
             n *= size
-        return memoryview(bytearray(n)).cast("I" if bits == 32 else "Q", shape)
-    raise ValueError(f"out: cannot allocate for a {type(tensor).__name__}: pass out (and sums)")
+        return memoryview(bytearray(n)).cast("I" if bits == 32 else "Q", shape), 0
+    how = " of CuPy or torch; jax.dlpack.from_dlpack makes them JAX's" if is_jax else ""
+    raise ValueError(f"out: cannot allocate for a {type(tensor).__name__}: pass out (and sums){how}")
+
+
+def _describe(torch, x):
+    """A tensor of torch: its address, shape, steps in elements, kind, bits, and whether a GPU has it.
+
+    What no batch has is left to to_dlpack, which takes several times as long.
+    """
+    dtype = x.dtype
+    if not (x.is_cuda or x.is_cpu) or dtype not in (torch.uint8, torch.int32, torch.int64):
+        return torch.utils.dlpack.to_dlpack(x)
+    is_bytes = dtype is torch.uint8
+    return x.data_ptr(), x.shape, x.stride(), is_bytes, 8 * x.element_size(), x.is_cuda
 
 
 def count_batch(
@@ -59,18 +83,24 @@ def count_batch(
         raise ValueError("n_labels: say how many labels there are; a mask that is 0 inside has 1")
     name, library = _library(tensor)
     given = {32: out, 64: None if isinstance(sums, bool) else sums}
-    # __dlpack__ of torch is Python code, as is __dlpack_device__. On the current stream it only makes
-    # this capsule.
-    to_capsule = library.utils.dlpack.to_dlpack if name == "torch" and stream is None else None
+    is_direct = name == "torch" and stream is None  # nothing has to wait for another stream
 
     def view(x):
-        return to_capsule(x) if to_capsule is not None and isinstance(x, library.Tensor) else x
+        if is_direct and isinstance(x, library.Tensor):
+            return _describe(library, x)
+        if x is not tensor and x is not labels and type(x).__module__.partition(".")[0] in _JAX:
+            raise ValueError("out: a JAX array never changes: pass one of NumPy, CuPy or torch")
+        if type(x) is tuple:  # which the extension would take for a description
+            raise TypeError("a tuple is no array")
+        return x
 
     def allocate(shape, bits):
-        made = given[bits]
+        made, address = given[bits], 0
         if made is None:
-            made = _allocate(name, library, tensor, shape, bits)
-        return made, view(made)
+            made, address = _allocate(name, library, tensor, shape, bits)
+        if stream is not None:  # which has to wait for the last user of this memory
+            address = 0
+        return made, made if address else view(made), address
 
     handle, exchange = _stream(name, library, tensor, stream)
     return _imghist.batch(

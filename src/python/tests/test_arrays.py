@@ -139,6 +139,28 @@ def test_pillow():
     for channels, mode in ((1, "L"), (2, "LA"), (3, "RGB"), (4, "RGBA")):
         x = noise(20, 30, channels)
         check(image.frombytes(mode, (30, 20), x.tobytes()), x)
+    wide = noise(20, 30, 1, dtype=numpy.uint16)
+    assert imghist.count(image.frombytes("I;16", (30, 20), wide.tobytes())) == imghist.count(wide)
+    for mode in ("P", "1", "CMYK", "YCbCr", "HSV", "LAB", "I", "F", "RGBX", "RGBa", "PA"):
+        with pytest.raises(TypeError, match=f"Pillow's mode {mode}: convert it to"):
+            imghist.count(image.new(mode, (30, 20)))
+
+
+def test_errors_name_the_type():
+    x = noise(4, 5, 3)
+    for wrong, name in ((x.astype(numpy.float32), "floats of 32"), (x.astype(bool), "booleans of 8"),
+                        (x.astype(numpy.int64), "signed integers of 64"), (x.astype(">u2"), "byte order of 16")):
+        for view in (wrong, Interface(**wrong.__array_interface__)):
+            with pytest.raises(TypeError, match=f"samples are .*{name}.*: must be uint8, or uint16"):
+                imghist.count(view)
+
+    class Packed:
+        def __init__(self, array):
+            self.__dlpack_device__, self.__dlpack__ = array.__dlpack_device__, array.__dlpack__
+
+    for kind, name in ((float, "floats of 64"), (bool, "booleans of 8"), (numpy.int16, "signed integers of 16")):
+        with pytest.raises(TypeError, match=f"samples are {name} bits"):
+            imghist.count(Packed(x.astype(kind)))
 
 
 class Interface:
@@ -356,3 +378,17 @@ def test_fuzzed_views():
 class Dlpack:
     def __init__(self, x):
         self.__dlpack__, self.__dlpack_device__ = x.__dlpack__, x.__dlpack_device__
+
+
+def test_an_expensive_interface_is_asked_once():
+    """Pillow's __array_interface__ copies all pixels."""
+    pixels, asked = noise(8, 9, 3), []
+
+    class Image:
+        @property
+        def __array_interface__(self):
+            asked.append(1)
+            return {"shape": pixels.shape, "typestr": "|u1", "data": pixels.tobytes(), "version": 3}
+
+    assert imghist.count(Image()) == imghist.count(pixels)
+    assert len(asked) == 1

@@ -124,7 +124,7 @@ def test_wrong_batches():
     for layout in ("NHW", "NHWCC", "NHWX", "HHWC", "", "nhwc", "NHHC"):
         with pytest.raises(ValueError, match="layout"):
             imghist.count_batch(x, layout)
-    with pytest.raises(ValueError, match="channels"):
+    with pytest.raises(ValueError, match="5 channels in layout NHWC.*is the layout NCHW"):
         imghist.count_batch(noise(2, 3, 4, 5))
     with pytest.raises(ValueError, match="order"):
         imghist.count_batch(x, order="rbg")
@@ -157,11 +157,17 @@ def torch(monkeypatch):
 
     class Tensor:
         __module__ = "torch"
-        is_cuda = False
-        device = types.SimpleNamespace(index=3)
+        is_cuda, is_cpu, device = False, True, "cpu"
 
         def __init__(self, array):
-            self.array = array
+            self.array, self.dtype, self.shape = array, array.dtype.type, array.shape
+            self.data_ptr, self.element_size = lambda: array.ctypes.data, lambda: array.itemsize
+
+        def stride(self):
+            return tuple(step // self.array.itemsize for step in self.array.strides)
+
+        def get_device(self):
+            return 3
 
         def __dlpack_device__(self):
             return self.array.__dlpack_device__()
@@ -170,10 +176,15 @@ def torch(monkeypatch):
             slow.append(stream)
             return self.array.__dlpack__()
 
-    fake.Tensor, fake.slow, fake.int32, fake.int64 = Tensor, slow, numpy.int32, numpy.int64
+    def to_dlpack(x):
+        slow.append("to_dlpack")
+        return x.array.__dlpack__()
+
+    fake.Tensor, fake.slow = Tensor, slow
+    fake.uint8, fake.int32, fake.int64 = numpy.uint8, numpy.int32, numpy.int64
     fake.empty = lambda shape, dtype, device: Tensor(numpy.empty(shape, dtype))
-    fake.utils = types.SimpleNamespace(dlpack=types.SimpleNamespace(to_dlpack=lambda x: x.array.__dlpack__()))
-    fake.cuda = types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=device.index + 4))
+    fake.utils = types.SimpleNamespace(dlpack=types.SimpleNamespace(to_dlpack=to_dlpack))
+    fake.cuda = types.SimpleNamespace(current_stream=lambda index: types.SimpleNamespace(cuda_stream=index + 4))
     fake._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda index: index + 2)
     monkeypatch.setitem(sys.modules, "torch", fake)
     return fake
@@ -189,9 +200,32 @@ def test_torch_is_asked_in_its_shortest_way(torch):
     for kind in (torch.Tensor, numpy.asarray):
         assert imghist.count_batch(torch.Tensor(x), labels=kind(labels), n_labels=4, out=given) is given
         assert numpy.array_equal(given.array, judge)
+    for view, layout in ((x[::-2, 3:, ::3], "NHWC"), (x[..., 1], "NHW"), (x.transpose(0, 3, 1, 2), "NCHW")):
+        bins = imghist.count_batch(torch.Tensor(view), layout)
+        assert numpy.array_equal(bins.array, imghist.count_batch(view, layout))
+    assert torch.slow == []
+    image = type("Image", (torch.Tensor,), {"__module__": "elsewhere"})
+    assert numpy.array_equal(imghist.count_batch(image(x)).array, expected(x))
     assert torch.slow == []
     assert numpy.array_equal(imghist.count_batch(torch.Tensor(x), stream=7).array, expected(x))
     assert torch.slow == [None, None]  # a tensor in host memory has no stream
+
+
+def test_wrong_tensors_of_torch(torch):
+    x = noise(3, 8, 9, 3)
+    for wrong in (numpy.zeros((3, 4, 255), numpy.int32), numpy.zeros((3, 4, 256), numpy.int64),
+                  numpy.zeros((3, 4, 256), numpy.float32), numpy.zeros((4, 3, 256), numpy.int32),
+                  numpy.zeros((3, 4, 512), numpy.int32)[..., ::2], numpy.zeros((3, 4, 256, 1, 1, 1), numpy.int32)):
+        with pytest.raises(ValueError):
+            imghist.count_batch(torch.Tensor(x), out=torch.Tensor(wrong))
+    for wrong in (x.astype(bool), x.astype(numpy.int32), x.astype(numpy.uint16)):
+        with pytest.raises(TypeError, match="uint8"):
+            imghist.count_batch(torch.Tensor(wrong))
+    description = (x.ctypes.data, x.shape, (216, 27, 3, 1), True, 8, False)
+    for arguments in ({"tensor": description}, {"tensor": x, "out": description},
+                      {"tensor": x, "labels": description, "n_labels": 1}):
+        with pytest.raises(TypeError, match="tuple"):
+            imghist.count_batch(**arguments)
 
 
 def test_the_current_stream_of_torch(torch):
@@ -203,6 +237,37 @@ def test_the_current_stream_of_torch(torch):
     del torch._C._cuda_getCurrentRawStream
     assert _batch._stream("torch", torch, x, None) == (7, -1)
     assert _batch._stream("torch", torch, x, types.SimpleNamespace(cuda_stream=9)) == (9, 9)
+
+
+def test_arrays_of_jax(monkeypatch):
+    """JAX has no array that others can fill."""
+    monkeypatch.setitem(sys.modules, "jaxlib", types.ModuleType("jaxlib"))
+
+    class ArrayImpl:
+        __module__ = "jaxlib._jax"
+
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+        def __dlpack__(self):
+            return self.array.__dlpack__()
+
+    x = noise(3, 8, 9, 3)
+    bins, sums = imghist.count_batch(ArrayImpl(x), sums=True)
+    assert isinstance(bins, numpy.ndarray) and numpy.array_equal(bins, expected(x))
+    assert isinstance(sums, numpy.ndarray) and numpy.array_equal(sums, imghist.count_batch(x, sums=True)[1])
+    labels = ArrayImpl(noise(3, 8, 9))
+    assert imghist.count_batch(ArrayImpl(x), labels=labels, n_labels=2).shape == (3, 2, 4, 256)
+    for outputs in ({"out": ArrayImpl(bins)}, {"sums": ArrayImpl(sums)}):
+        with pytest.raises(ValueError, match="a JAX array never changes: pass one of"):
+            imghist.count_batch(ArrayImpl(x), **outputs)
+    on_gpu = ArrayImpl(x)
+    on_gpu.__cuda_array_interface__ = {}
+    with pytest.raises(ValueError, match="of CuPy or torch; jax.dlpack.from_dlpack makes them JAX's"):
+        imghist.count_batch(on_gpu)
 
 
 def test_an_array_on_a_gpu_is_not_asked_for_its_buffer():

@@ -320,6 +320,69 @@ def test_keyboard_interrupt_stops_it(what, tmp_path):
     assert child.wait(20) == 0
 
 
+ENDLESS = {
+    "file": "context.count('endless.pgm')",
+    "array": "imghist.count(numpy.broadcast_to(numpy.uint8(1), (1 << 20, 1 << 20)))",
+    "pipe": "imghist.count(f'/dev/fd/{os.pipe()[0]}')",
+    "file of many": "next(context.count_many([b'P5 1 1 255 x', 'endless.pgm'][i] for i in (1, 0)))",
+    "array of many": "next(imghist.count_many([numpy.broadcast_to(numpy.uint8(1), (1 << 20, 1 << 20))]))",
+    "file of a scan": "next(context.scan(['endless.pgm']))",
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_keyboard_interrupt_stops_a_long_image(what, tmp_path):
+    pytest.importorskip("numpy")
+    with open(tmp_path / "endless.pgm", "wb") as file:
+        file.write(b"P5 1000000 1000000 255\n")
+        file.truncate(10**12 + 23)  # takes no space
+    code = f'''
+    import imghist, numpy, os
+    context = imghist.Context(max_pixels=1 << 60)
+    print("running", flush=True)
+    try:
+        {ENDLESS[what]}
+    except KeyboardInterrupt:
+        print("stopped", flush=True)
+    assert imghist.count(b"P5 1 1 255 x").pixels == context.count(b"P5 1 1 255 x").pixels == 1
+    '''
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    try:
+        assert child.stdout.readline() == "running\n"
+        time.sleep(0.3)
+        child.send_signal(signal.SIGINT)
+        assert child.communicate(timeout=20) == ("stopped\n", None)
+        assert child.returncode == 0
+    finally:
+        child.kill()
+
+
+def test_other_signal_handlers_run_while_an_image_is_counted():
+    numpy = pytest.importorskip("numpy")
+
+    class Stop(Exception):
+        pass
+
+    seen = []
+
+    def on_alarm(number, frame):
+        seen.append(number)
+        if len(seen) == 3:
+            raise Stop
+
+    before = signal.signal(signal.SIGALRM, on_alarm)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+    try:
+        with pytest.raises(Stop):
+            imghist.count(numpy.broadcast_to(numpy.uint8(1), (1 << 20, 1 << 20)))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(seen) == 3
+
+
 def test_ending_the_interpreter_with_work_to_do():
     done = run(
         """
