@@ -90,7 +90,11 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
         print_warnings(n, path, result->info.warnings & ~(unsigned)IH_WARNING_MORE_IMAGES);
     if (has_more && (n->report->n_more_images++ == 0 || is_verbose)) {
         snprintf(line, sizeof line, "only the first of %u images was counted", n_frames);
-        ih_notes_print(n, path, n_frames > 1 ? line : ih_warning_text(IH_WARNING_MORE_IMAGES));
+        ih_notes_print(n, path,
+                       n->options->takes_frames
+                           ? "a further image follows, of another format, and was not counted"
+                       : n_frames > 1 ? line
+                                      : ih_warning_text(IH_WARNING_MORE_IMAGES));
     }
     if (bits && (n->report->n_few_values++ == 0 || is_verbose)) {
         snprintf(line, sizeof line,

@@ -177,6 +177,16 @@ static enum ih_status go_on(struct server *s, const struct ih_decoder *decoder,
     return decoder->open(&s->src, options, info, state, err);
 }
 
+/* Whether a stream goes on with another image. */
+static bool is_followed(struct server *s, const struct ih_decoder *decoder)
+{
+    const struct ih_decoder *following;
+    struct ih_error ignored;
+    uint64_t n_bytes;
+    return ih_decoder_may_be_followed(decoder) && !ih_source_size(&s->src, &n_bytes) &&
+           ih_decode_following(&s->src, decoder, false, &following, &ignored) == IH_OK && following;
+}
+
 /* info: in the end, of the last image */
 static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
                              const struct ih_decode_options *options, struct ih_image_info *info,
@@ -189,6 +199,8 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
     enum ih_status status = decoder->open(&s->src, options, info, &state, err);
     while (status == IH_OK && has_next) {
         status = send_image(s, decoder, state, info, err);
+        if (status == IH_OK && !options->takes_frames && is_followed(s, decoder))
+            info->warnings |= IH_WARNING_MORE_IMAGES;
         if (status != IH_OK || !options->takes_frames)
             break;
         struct ih_wire_reply done = {.kind = IH_WIRE_DONE, .n = 1, .info = *info};

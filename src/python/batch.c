@@ -80,8 +80,7 @@ static bool read_images(struct call *c, const char *letters)
     if (n_channels < 1 || n_channels > IH_CHANNELS_MAX)
         return PyErr_Format(PyExc_ValueError,
                             "%zd channels in layout %s: must be 1 to 4; is the layout %s?",
-                            n_channels, letters,
-                            strcmp(letters, "NCHW") == 0 ? "NHWC" : "NCHW"),
+                            n_channels, letters, strcmp(letters, "NCHW") == 0 ? "NHWC" : "NCHW"),
                false;
     if (c->n_rows > INT32_MAX || c->n_columns > INT32_MAX)
         return PyErr_SetString(PyExc_ValueError, "an image of a batch has less than 2^31 pixels"),

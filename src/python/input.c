@@ -97,9 +97,8 @@ static bool set_array(struct py_input *input, const struct py_layout *layout)
 static bool check_pillow(PyObject *object)
 {
     static const char *const modes[] = {"L", "LA", "RGB", "RGBA", "I;16", "I;16L", "I;16B"};
-    PyObject *mode = PyObject_HasAttrString(object, "getbands")
-                         ? PyObject_GetAttrString(object, "mode")
-                         : NULL;
+    PyObject *mode =
+        PyObject_HasAttrString(object, "getbands") ? PyObject_GetAttrString(object, "mode") : NULL;
     PyErr_Clear();
     bool is_known = !mode || !PyUnicode_Check(mode);
     for (size_t i = 0; !is_known && i < sizeof modes / sizeof *modes; i++)

@@ -117,7 +117,7 @@ static bool read_type(struct py_tensor *t, PyObject *type)
     if (is_type) {
         t->bits = 8u * (unsigned)(text[2] - '0');
         t->kind = t->bits > 8 && !is_native(text[0]) ? '?'
-                  : strchr("uifb", text[1])        ? text[1]
+                  : strchr("uifb", text[1])          ? text[1]
                                                      : '?';
     }
     Py_XDECREF(ascii);

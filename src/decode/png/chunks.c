@@ -311,8 +311,6 @@ static bool note_length(struct ih_png_chunks *c, uint32_t length)
     return true;
 }
 
-enum { SIGNATURE_BYTES = 8 };
-
 bool ih_png_read_back(struct ih_png_chunks *c)
 {
     struct ih_png_file *f = c->file;
@@ -334,8 +332,8 @@ bool ih_png_read_back(struct ih_png_chunks *c)
     }
     const size_t end = chunk.at + 4;
     uint64_t left;
-    c->is_followed = !ih_source_size_left(f->src, &left) && f->size >= end + SIGNATURE_BYTES &&
-                     memcmp(f->bytes + end, f->bytes, SIGNATURE_BYTES) == 0;
+    c->is_followed = !ih_source_size_left(f->src, &left) && f->size > end &&
+                     ih_decode_has_signature(f->bytes + end, f->size - end);
     return c->n_lengths > 0 && is_named(&chunk, "IEND") && chunk.length == 0;
 }
 
