@@ -82,9 +82,13 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
 {
     char line[IH_MESSAGE_MAX];
     const bool is_verbose = n->options->is_verbose;
-    const uint32_t high = ih_option_is_given(n->options, "depth") ? result->sample_range.high : 0;
+    /* A total does not tell the depth of its images. */
+    const bool is_scaled = result->is_total || result->info.source_depth == 16;
+    const uint32_t high =
+        is_scaled && ih_option_is_given(n->options, "depth") ? result->sample_range.high : 0;
     const unsigned bits = result->sample_range.high ? 0 : ih_report_few_bits(result);
     const unsigned n_frames = result->info.n_frames;
+    n->n_scaled += is_scaled;
     const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
     if (is_verbose)
         print_warnings(n, path, result->info.warnings & ~(unsigned)IH_WARNING_MORE_IMAGES);
@@ -110,6 +114,16 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
                  result->info.extremes.end - 1, high);
         ih_notes_print(n, path, line);
     }
+}
+
+void ih_notes_print_closing(struct ih_notes *n)
+{
+    char line[IH_MESSAGE_MAX];
+    if (n->options->sample_range.high == 0 || n->n_scaled > 0 || n->report->n_done == 0)
+        return;
+    snprintf(line, sizeof line, "--%s is for 16-bit samples, and no image has them",
+             ih_option_is_given(n->options, "depth") ? "depth" : "range");
+    ih_notes_print(n, NULL, line);
 }
 
 void ih_notes_print_listed_folder(struct ih_notes *n, const char *path)

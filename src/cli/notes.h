@@ -16,6 +16,7 @@ struct ih_notes {
     bool is_holding;                  /* progress is hidden */
     bool has_listed_folder;           /* a note was printed about one */
     uint64_t n_above_depth;           /* images with samples that --depth cannot hold */
+    uint64_t n_scaled;                /* images, or totals, that --depth and --range may change */
 };
 
 /* Hides the progress line while other text is written, until ih_notes_release. */
@@ -34,6 +35,9 @@ void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *de
 /* Notes about what the counts of an image do not show, for the first such image; with -v for all,
  * and its warnings. */
 void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_result *result);
+
+/* Notes about options that no image needed. */
+void ih_notes_print_closing(struct ih_notes *n);
 
 /* A note about a directory that the list of --files-from names: "find" lists directories beside
  * their files, which then count twice. path: of a directory or an archive. */

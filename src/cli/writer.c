@@ -607,6 +607,7 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_report_print_full(&w->report, stderr);
     else if (!w->options->is_quiet && !w->notes.is_checking)
         ih_report_print(&w->report, stderr);
+    ih_notes_print_closing(&w->notes);
     const struct ih_options *o = w->options;
     if (w->charts && o->where && !o->compares && w->report.n_charts == 0 && w->report.n_done > 0)
         ih_notes_print(&w->notes, NULL, "no record matches --where; no chart written");

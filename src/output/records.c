@@ -218,14 +218,14 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
     bool has_record = false;
     *result = NULL;
     while (!has_record) {
-        struct ih_json_in in = {NULL, NULL};
+        struct ih_json_in in = {.p = NULL};
         const enum ih_status status = next_line(r, &in.p, err);
         if (status != IH_OK)
             return status;
         if (!in.p)
             break;
         if (!read_line(r, &in, &has_record)) {
-            if (r->line == 1 && !r->is_cut && in.p == r->buffer + r->start - 1)
+            if (r->line == 1 && !r->is_cut && in.is_cut)
                 in.why = other_layout;
             return ih_error_set(err, IH_CORRUPT, "line %" PRIu64 ": %s", r->line,
                                 in.why ? in.why : "not JSON");
