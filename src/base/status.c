@@ -59,27 +59,19 @@ void ih_error_append(struct ih_error *err, const char *hint)
 
 const char *ih_warning_text(enum ih_warning warning)
 {
-    switch (warning) {
-    case IH_WARNING_HEADER_BYTES:
-        return "extra bytes between header segments";
-    case IH_WARNING_END_BYTES:
-        return "extra bytes before the end marker";
-    case IH_WARNING_DATA_BYTES:
-        return "extra bytes before a marker in the image data";
-    case IH_WARNING_PROGRESSION:
-        return "irregular order of progressive scans";
-    case IH_WARNING_MORE_IMAGES:
-        return "only the first of several images was counted";
-    case IH_WARNING_LAST_BITS:
-        return "no scans of the last bits of coefficients";
-    default:
-        return "unknown warning";
-    }
+    static const char *const texts[] = {
+        [IH_WARNING_HEADER_BYTES] = "extra bytes between header segments",
+        [IH_WARNING_END_BYTES] = "extra bytes before the end marker",
+        [IH_WARNING_DATA_BYTES] = "extra bytes before a marker in the image data",
+        [IH_WARNING_PROGRESSION] = "irregular order of progressive scans",
+        [IH_WARNING_LAST_BITS] = "no scans of the last bits of coefficients",
+        [IH_WARNING_MORE_IMAGES] = "only the first of several images was counted",
+    };
+    const bool is_known = (size_t)warning < sizeof texts / sizeof *texts && texts[warning];
+    return is_known ? texts[warning] : "unknown warning";
 }
 
 bool ih_limit_is_known(enum ih_limit limit)
 {
-    return limit == IH_LIMIT_NONE || limit == IH_LIMIT_MAX_PIXELS || limit == IH_LIMIT_MAX_MEMORY ||
-           limit == IH_LIMIT_LENIENT || limit == IH_LIMIT_TIMEOUT ||
-           limit == IH_LIMIT_RAW_CHANNELS || limit == IH_LIMIT_RAW_PREVIEW;
+    return (unsigned)limit <= IH_LIMIT_RAW_PREVIEW; /* the last one */
 }

@@ -2,7 +2,6 @@
 
 #include "output/output.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "cli/chartfile.h"
 
 #include "cli/endings.h"
+#include "output/chart/label.h"
 #include "output/file.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ struct ih_charts {
     bool is_file;
     const char *suffix; /* after the name of an input, in a directory */
     bool has_drawn;
+    unsigned long lacking;  /* see ih_charts_lacking */
     struct ih_outfile file; /* being written, or waiting for commit */
 };
 
@@ -40,14 +42,15 @@ static bool ends_in(const char *path, const char *ending)
 enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look, bool is_svg,
                               struct ih_charts **charts, struct ih_error *err)
 {
-    static const char *const others[] = {".gif",  ".pdf", ".tif",   ".tiff", ".webp",
-                                         ".ps",   ".eps", ".csv",   ".json", ".ndjson",
-                                         ".html", ".htm", ".jsonl", ".txt",  ".xlsx"};
+    static const char *const others[] = {".pdf",  ".ps",  ".eps",   ".csv", ".json", ".ndjson",
+                                         ".html", ".htm", ".jsonl", ".txt", ".xlsx"};
+    bool is_other = !look->format && (ih_ending_is_image(path) || ih_ending_is_other_image(path));
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (ends_in(path, others[i]))
-            return ih_error_set(err, IH_USAGE,
-                                "--chart: %s is not supported; .png .svg .jpg .bmp .tga are",
-                                others[i]);
+        is_other = is_other || ends_in(path, others[i]);
+    if (is_other)
+        return ih_error_set(err, IH_USAGE,
+                            "--chart: .%s is not supported; .png .svg .jpg .bmp .tga are",
+                            ih_ending(path));
     struct ih_charts *c = calloc(1, sizeof *c);
     if (!c)
         return ih_error_set(err, IH_MEMORY, "out of memory");
@@ -199,7 +202,7 @@ static bool is_svg_source(const char *text, const char *source)
  * In a directory of charts, only an earlier chart of the same input is replaced. Its source, near
  * the start of the file, names the input. This protects other pictures, and charts of
  * other inputs that get the same name: because of "..", or on a file system that ignores case.
- * A single chart that the user named is always replaced, as with -o.
+ * A single chart that the user named replaces any chart, but no other picture.
  */
 static enum ih_status check_target(const char *target, const char *source, struct ih_error *err)
 {
@@ -221,7 +224,47 @@ static enum ih_status check_target(const char *target, const char *source, struc
                         "exists and is not the chart of this input: not replaced");
 }
 
+enum ih_status ih_charts_check_file(const char *path, struct ih_error *err)
+{
+    uint8_t start[IH_CHART_MARK_BYTES], end[IH_CHART_MARK_BYTES];
+    size_t n_start = 0, n_end = 0;
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return IH_OK; /* if it cannot be written, writing tells why */
+    FILE *f = fopen(path, "rb");
+    if (f) {
+        n_start = fread(start, 1, sizeof start, f);
+        const off_t at = st.st_size > (off_t)sizeof end ? st.st_size - (off_t)sizeof end : 0;
+        n_end = fseeko(f, at, SEEK_SET) == 0 ? fread(end, 1, sizeof end, f) : 0;
+        fclose(f);
+    }
+    if (ih_chart_has_mark(start, n_start, end, n_end))
+        return IH_OK;
+    return ih_error_set(err, IH_CONFLICT,
+                        "exists and is no chart of imghist: not replaced; remove it, or name "
+                        "another file");
+}
+
 /* ---- drawing ---- */
+
+/* Looks for characters that a raster chart cannot show. */
+static void check_name(struct ih_charts *c, const char *path)
+{
+    char name[IH_CHART_PATH_MAX];
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    if (c->lacking || n >= sizeof name || ih_chart_format_has_text(c->look.format))
+        return;
+    memcpy(name, path, n);
+    name[n] = '\0';
+    c->lacking = ih_chart_lacking(c->look.title ? c->look.title : ih_label_last_part(name));
+}
+
+unsigned long ih_charts_lacking(const struct ih_charts *c)
+{
+    return c->lacking;
+}
 
 enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *result,
                               const struct ih_comparison *comparison, char *target,
@@ -260,6 +303,9 @@ enum ih_status ih_charts_draw(struct ih_charts *c, const struct ih_result *resul
     if (status == IH_OK && !c->is_file)
         status = ih_outfile_commit(&c->file, err);
     c->has_drawn = true;
+    check_name(c, !result->is_total ? result->path : result->folder ? result->folder : "");
+    if (comparison)
+        check_name(c, comparison->sides[1].path);
     free(image);
     return status;
 }

@@ -22,6 +22,10 @@ struct ih_charts;
 enum ih_status ih_charts_open(const char *path, const struct ih_chart_options *look, bool is_svg,
                               struct ih_charts **charts, struct ih_error *err);
 
+/* Returns IH_OK, or IH_CONFLICT if a file for a single chart exists, is not empty and is no chart.
+ */
+enum ih_status ih_charts_check_file(const char *path, struct ih_error *err);
+
 /*
  * Refuses an input that has the name of a chart if charts go to a directory, where another input's
  * chart could replace it. Call it for the inputs of the command line before anything is written;
@@ -46,6 +50,10 @@ enum ih_status ih_charts_check_input(const struct ih_chart_options *look, const 
 enum ih_status ih_charts_draw(struct ih_charts *charts, const struct ih_result *result,
                               const struct ih_comparison *comparison, char *target,
                               size_t size_bytes, struct ih_error *err);
+
+/* The first character in the names on the charts so far that their font lacks; 0: none, or the
+ * charts are SVG. */
+unsigned long ih_charts_lacking(const struct ih_charts *charts);
 
 /* True: a single chart, not a directory. With --total it is the total's. */
 bool ih_charts_is_one(const struct ih_charts *charts);

@@ -4,6 +4,7 @@
 
 #include "cli/chartfile.h"
 #include "cli/endings.h"
+#include "decode/archive.h"
 #include "output/file.h"
 
 #include <errno.h>
@@ -42,6 +43,15 @@ static const struct ih_output *output_of(const char *path)
 static bool is_picture(const char *path)
 {
     return ih_ending_is_image(path) || ih_ending_is_other_image(path) || ih_chart_format_of(path);
+}
+
+static bool is_packed(const char *path)
+{
+    static const char *const endings[] = {"gz", "zst", "xz", "bz2", "lz4", "7z", "rar"};
+    bool is_one = ih_archive_is_name(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        is_one = is_one || strcasecmp(ih_ending(path), endings[i]) == 0;
+    return is_one;
 }
 
 /* Joins -o FILE and the format after it, which has no file: "-o out --csv". */
@@ -97,6 +107,11 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
         return ih_error_set(err, IH_USAGE,
                             "-o: '%.100s' is the name of a picture; to draw one, use "
                             "--chart=FILE with .png, .svg, .jpg, .bmp or .tga",
+                            data->path);
+    if (data->path && is_packed(data->path))
+        return ih_error_set(err, IH_USAGE,
+                            "-o: '%.100s' is the name of an archive or a compressed file, which "
+                            "imghist does not write; to compress, use a pipe: --csv | gzip >FILE",
                             data->path);
     if (!data->output && i + 1 < o->n_outputs && !data[1].has_place)
         join_next(o, i);
@@ -257,6 +272,9 @@ enum ih_status ih_destinations_separate(const struct ih_options *o, const char *
                                     "two formats for one file: give each its own -o FILE");
         }
     }
+    *subject = o->chart_path;
+    if (o->chart_path && o->chart.format && ih_charts_check_file(o->chart_path, err) != IH_OK)
+        return err->status;
     *subject = NULL;
     return IH_OK;
 }

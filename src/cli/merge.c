@@ -6,7 +6,6 @@
 #include "output/records.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* Whether an input of an unknown format has the name of an image. A recognised format that is not

@@ -4,12 +4,16 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "cli/endings.h"
 #include "cli/message.h"
+#include "output/file.h"
 #include "output/output.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void ih_notes_hold(struct ih_notes *n)
 {
@@ -41,6 +45,30 @@ void ih_notes_print(struct ih_notes *n, const char *path, const char *text)
     ih_notes_print_line(n, path, line);
 }
 
+/* A chart in a folder that is an input. Charts in a directory of charts have names that a walk
+ * leaves out, and SVG is no input. */
+static void print_chart_among_images(struct ih_notes *n)
+{
+    const struct ih_options *o = n->options;
+    if (!o->chart.format || strcasecmp(ih_ending(o->chart_path), "svg") == 0 ||
+        ih_ending_is_chart(o->chart_path))
+        return;
+    char *chart = ih_outfile_resolve(o->chart_path);
+    for (size_t i = 0; chart && i < o->n_paths; i++) {
+        char *folder = realpath(o->paths[i], NULL);
+        const size_t size = folder ? strlen(folder) : 0;
+        const bool is_inside = size > 0 && strncmp(chart, folder, size) == 0 && chart[size] == '/';
+        free(folder);
+        if (!is_inside)
+            continue;
+        ih_notes_print(n, o->chart_path,
+                       "lies among the images, and a next run counts it; draw it elsewhere, or "
+                       "name it .hist.png");
+        break;
+    }
+    free(chart);
+}
+
 void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *d)
 {
     const struct ih_options *o = n->options;
@@ -57,6 +85,8 @@ void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *d)
             ih_notes_print(n, NULL, line);
             break;
         }
+    if (o->chart_path)
+        print_chart_among_images(n);
     if (!d->twice)
         return;
     ih_escape_short(once, sizeof once, d->once);
@@ -87,8 +117,10 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
     const uint32_t high =
         is_scaled && ih_option_is_given(n->options, "depth") ? result->sample_range.high : 0;
     const unsigned bits = result->sample_range.high ? 0 : ih_report_few_bits(result);
+    const char *scaling = ih_option_is_given(n->options, "depth")   ? "depth"
+                          : ih_option_is_given(n->options, "range") ? "range"
+                                                                    : NULL;
     const unsigned n_frames = result->info.n_frames;
-    n->n_scaled += is_scaled;
     const bool has_more = result->info.warnings & IH_WARNING_MORE_IMAGES;
     if (is_verbose)
         print_warnings(n, path, result->info.warnings & ~(unsigned)IH_WARNING_MORE_IMAGES);
@@ -107,6 +139,13 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
                  bits, bits);
         ih_notes_print(n, path, line);
     }
+    if (scaling && !is_scaled && !n->has_other_depth) {
+        n->has_other_depth = true;
+        snprintf(line, sizeof line,
+                 "has samples of %u bits, which --%s does not change; it is for 16",
+                 result->info.source_depth, scaling);
+        ih_notes_print(n, path, line);
+    }
     if (high && result->info.extremes.end > high + 1 && (n->n_above_depth++ == 0 || is_verbose)) {
         snprintf(line, sizeof line,
                  "its samples go up to %" PRIu32 ", and those above %" PRIu32 " count as 255; "
@@ -116,14 +155,17 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
     }
 }
 
-void ih_notes_print_closing(struct ih_notes *n)
+void ih_notes_print_lacking(struct ih_notes *n, const char *chart, unsigned long code_point)
 {
     char line[IH_MESSAGE_MAX];
-    if (n->options->sample_range.high == 0 || n->n_scaled > 0 || n->report->n_done == 0)
+    if (code_point == 0 || n->has_lacking)
         return;
-    snprintf(line, sizeof line, "--%s is for 16-bit samples, and no image has them",
-             ih_option_is_given(n->options, "depth") ? "depth" : "range");
-    ih_notes_print(n, NULL, line);
+    n->has_lacking = true;
+    snprintf(line, sizeof line,
+             "its font has no glyph for the character U+%04lX, and shows a box; an SVG chart (%s) "
+             "shows it",
+             code_point, n->options->chart.format ? "--chart=FILE.svg" : "--chart-format=svg");
+    ih_notes_print(n, chart, line);
 }
 
 void ih_notes_print_listed_folder(struct ih_notes *n, const char *path)

@@ -15,8 +15,9 @@ struct ih_notes {
     bool is_checking;                 /* --check: its output replaces messages about inputs */
     bool is_holding;                  /* progress is hidden */
     bool has_listed_folder;           /* a note was printed about one */
-    uint64_t n_above_depth;           /* images with samples that --depth cannot hold */
-    uint64_t n_scaled;                /* images, or totals, that --depth and --range may change */
+    bool has_other_depth;   /* a note was printed about one that --depth does not change */
+    bool has_lacking;       /* a note was printed about a character */
+    uint64_t n_above_depth; /* images with samples that --depth cannot hold */
 };
 
 /* Hides the progress line while other text is written, until ih_notes_release. */
@@ -36,8 +37,8 @@ void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *de
  * and its warnings. */
 void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_result *result);
 
-/* Notes about options that no image needed. */
-void ih_notes_print_closing(struct ih_notes *n);
+/* A note about a character that the font of the charts lacks; 0: none. Once in a run. */
+void ih_notes_print_lacking(struct ih_notes *n, const char *chart, unsigned long code_point);
 
 /* A note about a directory that the list of --files-from names: "find" lists directories beside
  * their files, which then count twice. path: of a directory or an archive. */

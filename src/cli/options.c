@@ -41,6 +41,10 @@ static const char *hint_of(const char *written)
         {"--include", "imghist takes what is listed: 'find DIR -name PATTERN -type f | imghist "
                       "--files-from=-'"},
         {"--bins", "every histogram has 256 bins; --csv=bins or --csv=long writes them"},
+        {"--crop", "did you mean --region?"},
+        {"--jsonl", "did you mean --ndjson?"},
+        {"--gray", "every image has counts of luma; --raw=1 reads gray samples"},
+        {"--grey", "every image has counts of luma; --raw=1 reads gray samples"},
         {"--log", "did you mean --scale=log, for charts? Messages go to standard error: 2>FILE"},
         {"--output-format", FORMATS_HINT},
         {"-r", "directories are walked without an option"},
@@ -373,8 +377,7 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
     } all[] = {{"where", &records, &o->where},
                {"fail-if", o->compares ? &ih_comparison_fields : &records, &o->fail_if}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        const char *text =
-            o->values[find_option(all[i].name, strlen(all[i].name)) - ih_option_table];
+        const char *text = ih_option_value(o, all[i].name);
         struct ih_error reason;
         if (text && ih_condition_parse(text, all[i].fields, all[i].condition, &reason) != IH_OK)
             return reason.status == IH_USAGE ? refuse(o, all[i].name, reason.message, err)
@@ -383,8 +386,8 @@ static enum ih_status parse_conditions(struct ih_options *o, struct ih_error *er
     return IH_OK;
 }
 
-/* --resume needs one NDJSON file. */
-static enum ih_status settle_resume(struct ih_options *o, struct ih_error *err)
+/* --resume continues the one NDJSON file that the command line names. */
+static enum ih_status find_resume_file(struct ih_options *o, struct ih_error *err)
 {
     size_t n = 0;
     for (size_t i = 0; i < o->n_outputs && o->resumes; i++)
@@ -402,7 +405,7 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
     for (size_t i = 0; i < o->n_paths; i++)
         n_stdin += strcmp(o->paths[i], "-") == 0;
     const bool has_stdin_image = n_stdin > (o->list_path && strcmp(o->list_path, "-") == 0);
-    if (is_given(o, find_option("chart-format", 12)) && o->chart.format)
+    if (ih_option_is_given(o, "chart-format") && o->chart.format)
         return refuse(o, "chart-format",
                       "is for a directory of charts; the name of a file tells its format", err);
     if (o->chart.title && !o->chart_path)
@@ -458,7 +461,6 @@ static enum ih_status parse_arguments(struct ih_options *o, int argc, const char
 enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *const *argv,
                                 const char *device_variable, struct ih_error *err)
 {
-    const struct ih_option *device = find_option("device", 6);
     *o = (struct ih_options){.luma = &ih_luma_bt709,
                              .clip_low = 0,
                              .clip_high = 255,
@@ -482,13 +484,13 @@ enum ih_status ih_options_parse(struct ih_options *o, int argc, const char *cons
     status = ih_destinations_settle(o, err);
     if (status != IH_OK)
         return status;
-    if (device_variable && *device_variable && !is_given(o, device))
-        status = apply(o, device, "IMGHIST_DEVICE", device_variable, err);
+    if (device_variable && *device_variable && !ih_option_is_given(o, "device"))
+        status = apply(o, find_option("device", 6), "IMGHIST_DEVICE", device_variable, err);
     if (status != IH_OK)
         return status;
     if (o->action == IH_ACTION_BENCH)
         return check_bench(o, err);
-    status = settle_resume(o, err);
+    status = find_resume_file(o, err);
     return status == IH_OK ? check_run(o, err) : status;
 }
 

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -205,23 +204,15 @@ void ih_progress_set_inputs(struct ih_progress *p, uint64_t n_inputs)
     pthread_mutex_unlock(&p->lock);
 }
 
-void ih_progress_skip(struct ih_progress *p)
+void ih_progress_add(struct ih_progress *p, const struct ih_progress_counts *more)
 {
     if (!p)
         return;
     pthread_mutex_lock(&p->lock);
-    p->counts.n_skipped++;
-    pthread_mutex_unlock(&p->lock);
-}
-
-void ih_progress_add(struct ih_progress *p, bool is_failed, uint64_t n_pixels)
-{
-    if (!p)
-        return;
-    pthread_mutex_lock(&p->lock);
-    p->counts.n_done += !is_failed;
-    p->counts.n_failed += is_failed;
-    p->counts.n_pixels += n_pixels;
+    p->counts.n_done += more->n_done;
+    p->counts.n_failed += more->n_failed;
+    p->counts.n_skipped += more->n_skipped;
+    p->counts.n_pixels += more->n_pixels;
     pthread_mutex_unlock(&p->lock);
 }
 

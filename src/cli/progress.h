@@ -56,11 +56,8 @@ struct ih_progress *ih_progress_open(uint64_t n_inputs);
 /* Sets the number of inputs once a directory walk knows it; 0: unknown after all. */
 void ih_progress_set_inputs(struct ih_progress *progress, uint64_t n_inputs);
 
-/* Counts a skipped file. */
-void ih_progress_skip(struct ih_progress *progress);
-
-/* Counts one finished input. n_pixels: 0 if it failed */
-void ih_progress_add(struct ih_progress *progress, bool is_failed, uint64_t n_pixels);
+/* Adds finished, failed and skipped inputs, and pixels. */
+void ih_progress_add(struct ih_progress *progress, const struct ih_progress_counts *more);
 
 /* Wipes the line and does not redraw it until release. */
 void ih_progress_hold(struct ih_progress *progress);

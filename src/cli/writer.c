@@ -3,8 +3,6 @@
 #include "cli/writer.h"
 
 #include "base/clock.h"
-#include "base/path.h"
-#include "base/text.h"
 #include "cli/ahead.h"
 #include "cli/chartfile.h"
 #include "cli/destinations.h"
@@ -161,6 +159,7 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
         ih_outfile_init(&w->sinks[i].file);
     }
     w->report.chart_path = options->chart_path;
+    w->report.list_path = options->list_path;
     w->report.names_skipped = options->lists_skipped;
     w->report.started_ns = w->report.ended_ns = ih_clock_ns();
     w->merge = (struct ih_merge){
@@ -249,11 +248,21 @@ static void give_up_sink(struct ih_writer *w, const struct sink *s, int error, c
     give_up(w, IH_EXIT_FAILED, s->data->path ? s->data->path : "standard output", message);
 }
 
+/* Ends the run if a write to the sink has failed. */
+static void check_sink(struct ih_writer *w, const struct sink *s, bool flushes)
+{
+    struct ih_error reason;
+    if ((!flushes || fflush(s->file.stream) == 0) && !ferror(s->file.stream))
+        return;
+    const int error = errno ? errno : EIO;
+    ih_error_errno(&reason, error, "cannot write");
+    give_up_sink(w, s, error, reason.message);
+}
+
 /* comparison   written instead of the result; NULL: none */
 static void write_data(struct ih_writer *w, struct sink *s, const struct ih_result *result,
                        const struct ih_comparison *comparison)
 {
-    struct ih_error reason;
     errno = 0;
     if (comparison) {
         const struct ih_output_options look =
@@ -262,13 +271,8 @@ static void write_data(struct ih_writer *w, struct sink *s, const struct ih_resu
     } else {
         s->data->output->record(s->state, result);
     }
-    if (s->file.is_standard || s->is_resumed)
-        fflush(s->file.stream); /* a reader of the pipe, or a next run, sees each record */
-    if (!ferror(s->file.stream))
-        return;
-    const int error = errno ? errno : EIO;
-    ih_error_errno(&reason, error, "cannot write");
-    give_up_sink(w, s, error, reason.message);
+    /* A reader of the pipe, or a next run, sees each record. */
+    check_sink(w, s, s->file.is_standard || s->is_resumed);
 }
 
 static void write_chart(struct ih_writer *w, const struct ih_result *result,
@@ -286,6 +290,7 @@ static void write_chart(struct ih_writer *w, const struct ih_result *result,
         give_up(w, ih_exit_of(status), target, reason.message);
     } else {
         w->report.n_charts++;
+        ih_notes_print_lacking(&w->notes, target, ih_charts_lacking(w->charts));
     }
 }
 
@@ -376,6 +381,9 @@ static void write_comparison(struct ih_writer *w)
                  sides[1]->n_images == 1 ? "" : "s");
         ih_notes_print(&w->notes, NULL, line);
     }
+    if (sides[0]->has_alpha != sides[1]->has_alpha)
+        ih_notes_print(&w->notes, o->paths[sides[1]->has_alpha],
+                       "has alpha and the other side has none: alpha is not compared");
     ih_totals_compare(sides[0], sides[1], &c);
     for (unsigned i = 0; i < 2; i++)
         c.sides[i].path =
@@ -414,7 +422,11 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
 {
     bool has_failed = result->status != IH_OK;
     ih_report_add(&w->report, result);
-    ih_progress_add(w->notes.progress, has_failed, has_failed ? 0 : result->histogram.n_pixels);
+    const struct ih_progress_counts more = {.n_done = !has_failed,
+                                            .n_failed = has_failed,
+                                            .n_pixels =
+                                                has_failed ? 0 : result->histogram.n_pixels};
+    ih_progress_add(w->notes.progress, &more);
     if (has_failed && !w->notes.is_checking) {
         ih_notes_print_line(&w->notes, path, result->error.message);
     }
@@ -455,7 +467,7 @@ static void skip(void *writer, const char *path, const struct ih_result *result)
 {
     struct ih_writer *w = writer;
     w->report.n_skipped++;
-    ih_progress_skip(w->notes.progress);
+    ih_progress_add(w->notes.progress, &(struct ih_progress_counts){.n_skipped = 1});
     if (!w->options->lists_skipped)
         return;
     char line[IH_MESSAGE_MAX + 16];
@@ -539,15 +551,10 @@ static bool is_kept(const struct ih_writer *w, const struct sink *s)
 
 static void end_sink(struct ih_writer *w, struct sink *s)
 {
-    struct ih_error reason;
     errno = 0;
     if (s->state) /* a comparison has no end */
         s->data->output->end(s->state);
-    if (fflush(s->file.stream) == 0 && !ferror(s->file.stream))
-        return;
-    const int error = errno ? errno : EIO;
-    ih_error_errno(&reason, error, "cannot write");
-    give_up_sink(w, s, error, reason.message);
+    check_sink(w, s, true);
 }
 
 /* Writes the total and ends all documents; then renames the files to their names. */
@@ -607,14 +614,13 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_report_print_full(&w->report, stderr);
     else if (!w->options->is_quiet && !w->notes.is_checking)
         ih_report_print(&w->report, stderr);
-    ih_notes_print_closing(&w->notes);
     const struct ih_options *o = w->options;
     if (w->charts && o->where && !o->compares && w->report.n_charts == 0 && w->report.n_done > 0)
         ih_notes_print(&w->notes, NULL, "no record matches --where; no chart written");
     /* A part of a run may have none. */
     const bool has_none = w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards;
     if (has_none && (w->options->is_verbose || w->options->is_quiet || w->notes.is_checking))
-        ih_print_error(NULL, "no images found");
+        fputs("imghist: ", stderr), ih_report_print_none(&w->report, stderr), fputc('\n', stderr);
     if (has_none || w->report.n_failed || w->n_charts_failed ||
         (w->options->compares && !w->has_comparison))
         return IH_EXIT_FAILED;

@@ -1,11 +1,10 @@
-/* Archives outside the sandbox: recognises them, checks the packets of the reader, and holds one
- * member. */
+/* The trusted side of archives: recognises them, checks the reader's packets, and copies one member
+ * at a time into memory. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "decode/archive.h"
 
 #include "base/clock.h"
-#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +23,8 @@ const struct ih_decoder *const ih_archive_decoders[] = {
 
 /* ---- recognising archives ---- */
 
-/* The header's checksum: the sum of its bytes, with blanks in place of the checksum itself. Every
- * variant of tar has it; not all have a signature. */
+/* Checks the checksum of a tar header: the sum of its bytes, with blanks in place of the checksum.
+ * Every variant of tar has it, but not every variant has a signature. */
 static bool is_tar(const uint8_t *head)
 {
     enum { AT = 148, DIGITS = 8 };
@@ -43,7 +42,7 @@ static bool is_tar(const uint8_t *head)
     return sum == stored;
 }
 
-/* The header begins with a name, filled up with zeros. */
+/* Whether head begins like a tar header: with a name that is padded with zeros. */
 static bool begins_with_name(const uint8_t *head, size_t size)
 {
     enum { NAME_BYTES = 100 };
@@ -113,8 +112,10 @@ const char *ih_member_name(const char *name)
 
 /* ---- a member's memory ---- */
 
-/* Larger buffers are freed after each member; the first buffer of a member of unknown size. */
-enum { KEPT_BYTES = 1 << 20, FIRST_BYTES = 64 * 1024 };
+enum {
+    KEPT_BYTES = 1 << 20,   /* larger buffers are freed after each member */
+    FIRST_BYTES = 64 * 1024 /* the first buffer of a member of unknown size */
+};
 
 void ih_member_release(struct ih_member *m, struct ih_budget *budget)
 {
@@ -155,8 +156,8 @@ struct ih_archive {
     /* Without remotes: */
     struct ih_source src; /* owned */
     void *state;          /* owned; of ih_archive_decoders[0] */
-    uint8_t *row;         /* owned, [info.width]; the room that the reader needs */
-    size_t n_row, next;   /* bytes in it; and the first that is not consumed */
+    uint8_t *row;         /* owned, [info.width]; the bytes that the reader wrote last */
+    size_t n_row, next;   /* their number, and the next one to use */
     struct ih_image_info info;
     struct ih_budget *budget; /* borrowed; NULL: no limit */
 };
@@ -210,12 +211,12 @@ void ih_archive_close(struct ih_archive *a)
     free(a);
 }
 
-static enum ih_status fail_nonsense(struct ih_error *err)
+static enum ih_status fail_invalid_packet(struct ih_error *err)
 {
     return ih_error_set(err, IH_CORRUPT, "its reader ended unexpectedly (it sent nonsense)");
 }
 
-/* Gives up to size_bytes of what the reader in this process has made. */
+/* Reads up to size_bytes from the reader in this process. */
 static enum ih_status read_own(struct ih_archive *a, uint8_t *bytes, size_t size_bytes,
                                size_t *n_bytes, struct ih_error *err)
 {
@@ -242,7 +243,7 @@ static enum ih_status read_bytes(struct ih_archive *a, void *bytes, size_t size_
         if (status != IH_OK)
             return status;
         if (n == 0 || n > size_bytes)
-            return fail_nonsense(err);
+            return fail_invalid_packet(err);
         p += n;
         size_bytes -= n;
     }
@@ -260,10 +261,10 @@ static enum ih_status read_packet(struct ih_archive *a, struct ih_packet *f, str
                           f->status == IH_LIMIT || f->status == IH_MEMORY;
     return is_known && f->kind <= IH_PACKET_END && f->n_message < sizeof err->message
                ? IH_OK
-               : fail_nonsense(err);
+               : fail_invalid_packet(err);
 }
 
-/* Reads the error that a packet carries into `carried`. */
+/* Reads the error that a packet contains into *carried, if it is one. */
 static enum ih_status read_error(struct ih_archive *a, const struct ih_packet *f,
                                  struct ih_error *carried, struct ih_error *err)
 {
@@ -280,7 +281,7 @@ static enum ih_status read_name(struct ih_archive *a, const struct ih_packet *f,
                                 struct ih_member *m, struct ih_error *err)
 {
     if (f->n_bytes == 0 || f->n_bytes > IH_MEMBER_NAME_MAX)
-        return fail_nonsense(err);
+        return fail_invalid_packet(err);
     m->name = malloc((size_t)f->n_bytes + 1);
     if (!m->name)
         return ih_error_set(err, IH_MEMORY, "out of memory");
@@ -288,12 +289,12 @@ static enum ih_status read_name(struct ih_archive *a, const struct ih_packet *f,
         return err->status;
     m->name[f->n_bytes] = '\0';
     if (strlen(m->name) != f->n_bytes)
-        return fail_nonsense(err);
+        return fail_invalid_packet(err);
     return read_error(a, f, &m->error, err);
 }
 
-/* Takes the memory for a member from the budget. If there is too little, the member gets an error,
- * and its content is skipped. */
+/* Takes a member's memory from the budget. If the budget is too small, the member gets an error and
+ * its content is skipped. */
 static void take_memory(const struct ih_archive *a, uint64_t size_bytes, struct ih_member *m)
 {
     const bool is_known = size_bytes != UINT64_MAX;
@@ -306,7 +307,7 @@ static void take_memory(const struct ih_archive *a, uint64_t size_bytes, struct 
     reserve(m, is_known ? n_bytes : n_bytes < FIRST_BYTES ? n_bytes : FIRST_BYTES, &m->error);
 }
 
-/* Reads n bytes of content, which are dropped once the member has an error. */
+/* Reads n bytes of content. Drops them if the member has an error. */
 static enum ih_status read_data(struct ih_archive *a, size_t n, struct ih_member *m,
                                 struct ih_error *err)
 {
@@ -349,7 +350,7 @@ static enum ih_status read_content(struct ih_archive *a, uint64_t size_bytes, st
             break;
         }
         if (f.kind != IH_PACKET_DATA || f.n_bytes == 0 || f.n_message > 0)
-            return fail_nonsense(err);
+            return fail_invalid_packet(err);
         if (read_data(a, f.n_bytes, m, err) != IH_OK)
             return err->status;
     }
@@ -368,8 +369,8 @@ static enum ih_status read_member(struct ih_archive *a, const struct ih_packet *
     enum ih_status status = read_name(a, f, m, err);
     if (status == IH_OK && m->error.status == IH_OK)
         status = read_content(a, f->size_bytes, m, err);
-    /* The reader has skipped a member that is larger than the budget. Asking the budget for it
-     * gives the message with the limit. */
+    /* The reader has skipped a member that is larger than the budget. The budget's refusal has the
+     * message with the limit. */
     if (status == IH_OK && m->error.status == IH_LIMIT && a->budget &&
         f->size_bytes != UINT64_MAX && f->size_bytes > a->budget->size_bytes)
         ih_budget_take(a->budget, f->size_bytes, &m->error);
@@ -394,7 +395,7 @@ enum ih_status ih_archive_next(struct ih_archive *a, struct ih_member *m, bool *
             status = carried.status;
         }
     } else if (status == IH_OK) {
-        status = fail_nonsense(err);
+        status = fail_invalid_packet(err);
     }
     if (status != IH_OK)
         ih_member_release(m, a->budget);

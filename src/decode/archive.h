@@ -1,10 +1,10 @@
 /*
  * Archives: tar and zip files whose members are images.
  *
- * One side reads the archive with libarchive and turns it into a stream of packets (dec_archive.c).
- * It has the interface of a decoder, with bytes in place of pixels, so that a decoder process can
- * run it. The other side checks the packets, which may come from a compromised process, and copies
- * one member at a time into memory (archive.c).
+ * dec_archive.c reads the archive with libarchive and turns it into a stream of packets. It has the
+ * interface of a decoder, with bytes in place of pixels, so that a decoder process can run it.
+ * archive.c checks the packets, which may come from a compromised process, and copies one member at
+ * a time into memory.
  *
  * The program reads archives in a decoder process only. The Python package, tests and fuzzers read
  * them in their own process.
@@ -20,14 +20,15 @@ enum ih_archive_kind {
     IH_ARCHIVE_NONE,
     IH_ARCHIVE_TAR,
     IH_ARCHIVE_ZIP,
-    IH_ARCHIVE_UNSURE, /* perhaps a tar file: look again with more bytes; none if there are none */
+    IH_ARCHIVE_UNSURE, /* perhaps a tar file: probe again with more bytes. No archive without more
+                        */
     IH_ARCHIVE_COMPRESSED /* gzip, zstd or xz; only reading shows whether it holds a tar file */
 };
 
 enum { IH_ARCHIVE_PROBE_BYTES = 512 };
 
-/* What a file that begins with these bytes is. Most images are told from an archive by the first
- * IH_PROBE_BYTES; a tar file needs IH_ARCHIVE_PROBE_BYTES. */
+/* Returns the kind of a file that begins with these bytes. IH_PROBE_BYTES are enough to tell most
+ * images from an archive; a tar file needs IH_ARCHIVE_PROBE_BYTES. */
 enum ih_archive_kind ih_archive_probe(const uint8_t *head, size_t size_bytes);
 
 /* Whether a name ends like that of an archive: .tar, .zip, .tgz, .tar.gz and so on. */
@@ -86,7 +87,7 @@ enum ih_status ih_archive_next(struct ih_archive *archive, struct ih_member *m, 
 
 void ih_archive_close(struct ih_archive *archive); /* NULL is allowed */
 
-/* ---- packets: private to both sides ---- */
+/* ---- packets: private to archive.c and dec_archive.c ---- */
 
 enum ih_packet_kind {
     IH_PACKET_MEMBER, /* bytes: the name. status IH_OK: its content follows in further packets */

@@ -1,16 +1,17 @@
 /*
- * Reads tar and zip files with libarchive, and turns them into a stream of packets (archive.h).
+ * Reads tar and zip files with libarchive and turns them into a stream of packets (archive.h).
  *
- * Only these formats are enabled: tar; zip, read forward from its local headers; and gzip, zstd and
- * xz around them, once. So an archive gives the same members from a file and from a pipe, and
- * memory does not grow with the number of members.
+ * Only these formats are enabled: tar; zip; and one layer of gzip, zstd or xz around them. Zip is
+ * read forward, from the header before each member. So an archive has the same members in a file
+ * and in a pipe, and memory does not grow with their number.
  *
- * Members that begin like no image are left out here, so their content is not copied. An archive
- * within an archive is one of them.
+ * The content of a member is only copied if it begins like an image. An archive within an archive
+ * does not.
  *
- * A zip file with 10,000 deflated JPEGs (130 MB) takes 0.51 s of CPU time here, next to 2.6 s of
- * the workers, which hardly wait. zlib's inflate and CRC are 0.41 s of it. libdeflate needs 0.29 s,
- * but libarchive does not use it, and 4 % are not worth a reader of our own (EPYC, November 2026).
+ * A zip file with 10,000 deflated JPEGs (130 MB) takes 0.51 s of CPU time here and 2.6 s in the
+ * workers, which hardly wait. Of the 0.51 s, zlib's inflate and CRC take 0.41 s. libdeflate needs
+ * 0.29 s, but libarchive does not use it, and 4 % are not worth a reader of our own (EPYC, November
+ * 2026).
  */
 #define _POSIX_C_SOURCE 200809L /* newlocale */
 
@@ -62,9 +63,9 @@ struct archive_calls {
 IH_DYNLIB_LOADER(ARCHIVE_CALLS, struct archive_calls, IH_SONAME_archive)
 
 /*
- * A bomb: more than EXPANSION_MAX bytes for each byte of the archive, once it is past
- * EXPANDED_BYTES. Deflate reaches 1032; images with so little in them are not worth a bomb's harm.
- * Plain tar files reach it with sparse members.
+ * An archive is a decompression bomb if it expands to more than EXPANDED_BYTES and to more than
+ * EXPANSION_MAX times its size. Deflate reaches 1032; images that compress as well are not worth
+ * the risk. A plain tar file can expand too, through sparse members.
  */
 enum { EXPANSION_MAX = 1000 };
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION /* a fuzzer would spend its time on bombs */
@@ -73,7 +74,7 @@ enum { EXPANSION_MAX = 1000 };
 #define EXPANDED_BYTES ((uint64_t)1 << 30)
 #endif
 
-/* What libarchive sets if no format recognises the file; its header is not installed. */
+/* libarchive's error number if it recognises no format. Its header is not installed. */
 #ifdef EFTYPE
 enum { NO_FORMAT = EFTYPE };
 #else
@@ -94,13 +95,15 @@ struct archive_state {
     struct ih_source *src;   /* borrowed */
     locale_t locale;         /* owned; 0: none */
     uint64_t member_bytes_max;
-    bool is_pipe; /* give each member as soon as it is complete */
+    bool is_pipe; /* a member is sent as soon as it is complete */
     bool is_in_member, is_at_end;
-    bool has_ended, ends_in_zeros; /* the source: all is read; the last block so far */
+    bool has_ended;     /* the source has no more bytes */
+    bool ends_in_zeros; /* the last block that was read is zero */
     uint64_t n_members;
-    uint64_t n_in, n_out;  /* bytes: of the archive, and of the members' content */
-    size_t n_shown;        /* bytes shown to libarchive, consumed at the next read */
-    size_t n_head, n_sent; /* n_sent of the first n_head bytes of a member are in packets */
+    uint64_t n_in, n_out; /* bytes: of the archive, and of the members' content */
+    size_t n_shown;       /* bytes that libarchive has been given; the next read consumes them */
+    size_t n_head;        /* bytes of head, the start of the member */
+    size_t n_sent;        /* the first n_sent of these have been sent */
     uint8_t head[IH_ARCHIVE_PROBE_BYTES];
     struct ih_error error; /* of opening the archive, of reading the source, or a limit */
 };
@@ -108,7 +111,7 @@ struct archive_state {
 static enum ih_status prepare(struct ih_error *err)
 {
     struct archive_calls calls;
-    /* The sandbox opens no files, also not those of a locale. In use, it stays in memory. */
+    /* The sandbox cannot open the files of a locale. While it is in use, it stays in memory. */
     const locale_t locale = newlocale(LC_CTYPE_MASK, utf_8, (locale_t)0);
     if (locale)
         uselocale(locale);
@@ -145,9 +148,9 @@ static bool is_zero(const uint8_t *bytes, size_t n)
     return true;
 }
 
-/* A tar file ends in a block of zeros. libarchive also takes the end of the file, so an archive
- * that was cut between two members would look complete. Compressed files have an end of their own.
- */
+/* Whether the end of a tar file is missing. A tar file ends in a block of zeros, but libarchive
+ * also accepts the end of the file. So an archive that was cut between two members would look
+ * complete. Compressed files have an end of their own. */
 static bool is_cut(const struct archive_state *s)
 {
     const int format = s->lib.archive_format(s->archive) & ARCHIVE_FORMAT_BASE_MASK;
@@ -155,7 +158,8 @@ static bool is_cut(const struct archive_state *s)
            s->has_ended && !s->ends_in_zeros;
 }
 
-/* libarchive skips members within one call, so this is the place to notice a bomb in a stream. */
+/* Reads for libarchive. It checks for a bomb here, because libarchive may skip many members in one
+ * call. */
 static la_ssize_t read_source(struct archive *archive, void *user, const void **bytes)
 {
     struct archive_state *s = user;
@@ -177,7 +181,7 @@ static la_ssize_t read_source(struct archive *archive, void *user, const void **
     return (la_ssize_t)n;
 }
 
-/* libarchive's error, or that of the source. */
+/* Fills err with the error of the source, or else of libarchive. */
 static void explain(const struct archive_state *s, struct ih_error *err)
 {
     const char *text = s->lib.archive_error_string(s->archive);
@@ -232,7 +236,7 @@ static void put_end(struct archive_state *s, struct output *out, const struct ih
 
 /* ---- members ---- */
 
-/* A name that begins with a dot, in any folder: hidden, as in a directory walk. */
+/* Whether a part of the name begins with a dot. A directory walk skips such files too. */
 static bool is_hidden(const char *name)
 {
     for (const char *part = name; part; part = strchr(part, '/')) {
@@ -243,7 +247,8 @@ static bool is_hidden(const char *name)
     return false;
 }
 
-/* Reads the first bytes of a member. Returns what read returned last: 0 or more, or an error. */
+/* Reads the first bytes of a member. Returns the result of the last read: a number of bytes, or an
+ * error below 0. */
 static la_ssize_t read_head(struct archive_state *s)
 {
     la_ssize_t n = 1;
@@ -256,7 +261,7 @@ static la_ssize_t read_head(struct archive_state *s)
     return n;
 }
 
-/* Whether a member is read, left out (IH_UNKNOWN) or an error. */
+/* Sets err unless the content of the member is to be sent. IH_UNKNOWN: it is no image. */
 static void judge(struct archive_state *s, struct archive_entry *entry, const char *name,
                   uint64_t size_bytes, struct ih_error *err)
 {
@@ -285,10 +290,10 @@ static void judge(struct archive_state *s, struct archive_entry *entry, const ch
         if (ih_recognise(&head, err) == IH_OK)
             ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
     } else if (size_bytes != UINT64_MAX && size_bytes > s->member_bytes_max)
-        ih_error_set(err, IH_LIMIT, "too large"); /* the other side knows by how much */
+        ih_error_set(err, IH_LIMIT, "too large"); /* archive.c adds the limit */
 }
 
-/* Reads the next header. */
+/* Reads the next header and sends the member's name, or the end of the archive. */
 static void next_member(struct archive_state *s, struct output *out)
 {
     struct archive_entry *entry;
@@ -320,7 +325,7 @@ static void next_member(struct archive_state *s, struct output *out)
     s->is_in_member = error.status == IH_OK;
 }
 
-/* Fills the room with the content of a member, up to its end. */
+/* Sends as much of the member's content as there is room for. */
 static void put_content(struct archive_state *s, struct output *out)
 {
     struct ih_error error = {0};
@@ -387,9 +392,9 @@ static void close_archive(void *state)
     free(s);
 }
 
-/* libarchive converts names that are marked as UTF-8 to the locale's encoding. In UTF-8 it also
- * normalizes them. Where the encoding lacks a character, the name in a tar file stays as it is, but
- * that in a zip file is lost. */
+/* The locale in which libarchive converts names that are marked as UTF-8. If the locale's encoding
+ * lacks a character, the name in a zip file is lost, so zip needs UTF-8. The name in a tar file
+ * stays as it is, and UTF-8 would normalize it. */
 static locale_t locale_of_names(struct ih_source *src)
 {
     const uint8_t *head;

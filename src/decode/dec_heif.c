@@ -6,19 +6,19 @@
  * converts YCbCr to RGB with the matrix that the file names; no colour profile is applied.
  * Premultiplied alpha is left as it is. 10 and 12 bits are rounded to 8.
  *
- * A monochrome picture is counted as gray. Its boxes tell that it is monochrome; old versions of
- * libheif do not, and decode a grid of such pictures only to RGB. So every picture is decoded to
- * RGB. One channel of a monochrome picture is used, after a check that all three are equal. libheif
- * expands limited range (16 to 235 with 8 bits) only in colour pictures; here it is expanded in
- * monochrome ones too.
+ * A monochrome picture is counted as gray. This file reads from the boxes that it is monochrome,
+ * because old versions of libheif do not report it, and decode a grid of such pictures only to RGB.
+ * So every picture is decoded to RGB. Of a monochrome picture one channel is used, after a check
+ * that all three are equal. libheif expands limited range (16 to 235 with 8 bits) only in colour
+ * pictures; here it is expanded in monochrome ones too.
  *
  * libheif conceals damage where it can and reports it as a warning. Here a warning is an error,
  * unless it is only about the description of the colours.
  *
  * libde265, the usual decoder of HEVC, reports no error for some damaged files and leaves blocks
- * unwritten, so that counts would depend on what memory held before. So HEVC is decoded twice, with
- * new memory filled in two ways, and an image that differs is damaged. A HEIC of 3 megapixels takes
- * 1.8 times the CPU time. AVIF is decoded once.
+ * unwritten. Counts would then depend on the earlier contents of the memory. So HEVC is decoded
+ * twice, with new memory filled in two ways, and an image that differs is damaged. A HEIC of 3
+ * megapixels takes 1.8 times the CPU time. AVIF is decoded once.
  */
 #include "base/dynlib.h"
 #include "decode/boxes.h"
@@ -190,7 +190,7 @@ static int property_is_gray(struct ih_span ipco, uint64_t number)
     return -1;
 }
 
-/* Looks up the properties of the item in ipma. If they disagree, one that states colour wins. */
+/* Looks up the properties of the item in ipma. If they disagree, the item is in colour. */
 static int item_is_gray(struct ih_span ipma, struct ih_span ipco, uint64_t item)
 {
     const uint64_t version = ih_span_take(&ipma, 1), flags = ih_span_take(&ipma, 3);
@@ -229,7 +229,7 @@ static bool is_monochrome(const uint8_t *file, size_t size_bytes, uint64_t item)
     return false;
 }
 
-/* Whether the file contains the configuration of an HEVC decoder. Searches bytes rather than boxes:
+/* Whether the file contains the configuration of an HEVC decoder. Searches the bytes, because
  * libheif may find a box that a strict parser does not. */
 static bool has_hevc(const uint8_t *file, size_t size_bytes)
 {
@@ -301,8 +301,8 @@ static void read_metadata(const struct heif_state *s, struct ih_image_info *info
     s->lib.heif_nclx_color_profile_free(nclx);
 }
 
-/* Finds the images. The frames of a sequence are in a track, which libheif reads from version 1.20
- * on, through calls that are not used here. */
+/* Lists the images of the file. The frames of a sequence are in a track instead. libheif reads
+ * tracks from version 1.20 on, through calls that are not used here. */
 static enum ih_status list_images(struct heif_state *s, struct ih_image_info *info,
                                   bool takes_frames, struct ih_error *err)
 {
@@ -403,8 +403,8 @@ static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_op
 
 /* ---- image ---- */
 
-/* Whether a warning says only that libheif does not know a colour space or a conversion by its
- * number, or that the file and the codec name different ones. */
+/* Whether a warning is only about colours: libheif does not know the number of a colour space or
+ * conversion, or the file and the codec state different ones. */
 static bool is_harmless(const struct heif_error *warning)
 {
     switch (warning->subcode) {
@@ -441,9 +441,10 @@ static enum ih_status check_warnings(const struct heif_state *s, struct ih_error
     return status;
 }
 
-/* Returns true if a gray image has limited range. If no box tells it, the image is decoded again,
- * as the codec stores it: its bits may tell. Transformations would lose that. Old versions of
- * libheif do not tell it of a grid without such a box, which is taken as full range. */
+/* Returns true if a gray image has limited range. If no box states the range, the image is decoded
+ * again as the codec stores it, because its bits may state the range. Transformations would lose
+ * that. Old versions of libheif do not report the range of a grid; without a box, a grid counts as
+ * full range. */
 static bool has_limited_range(const struct heif_state *s, struct heif_decoding_options *options)
 {
     struct heif_color_profile_nclx *nclx = NULL;

@@ -72,7 +72,7 @@ static enum ih_status truncated(struct ih_error *err)
 }
 
 /* Marks the bytes that were used as consumed, before the source is read directly. */
-static void settle(struct text *t)
+static void consume_used(struct text *t)
 {
     ih_source_consume(t->src, t->n_used);
     t->n_bytes = t->n_used = 0;
@@ -82,7 +82,7 @@ static void settle(struct text *t)
 static int get_byte(struct text *t, struct ih_error *err)
 {
     if (t->n_used == t->n_bytes) {
-        settle(t);
+        consume_used(t);
         if (ih_source_peek(t->src, 1, &t->bytes, &t->n_bytes, err) != IH_OK)
             return -1;
         if (t->n_bytes == 0) {
@@ -299,7 +299,7 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     if (maxval == 0 || maxval > MAXVAL_MAX)
         return ih_error_set(err, IH_CORRUPT, "damaged PNM: a maximum of %llu, not 1 to %d",
                             (unsigned long long)maxval, MAXVAL_MAX);
-    settle(&header.text);
+    consume_used(&header.text);
     header.maxval = (uint32_t)maxval;
     header.n_rows_left = height;
     header.text.n_allowed = UINT64_MAX;
@@ -345,7 +345,7 @@ static enum ih_status read_plain(struct pnm_state *s, uint8_t *dst, size_t n, bo
         if (s->maxval > UINT8_MAX)
             ih_extremes_add(s->extremes, (uint32_t)v);
     }
-    settle(&s->text);
+    consume_used(&s->text);
     return IH_OK;
 }
 

@@ -17,7 +17,6 @@
 #include "decode/metadata.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <webp/decode.h>
 #include <webp/demux.h>
 

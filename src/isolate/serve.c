@@ -177,14 +177,17 @@ static enum ih_status go_on(struct server *s, const struct ih_decoder *decoder,
     return decoder->open(&s->src, options, info, state, err);
 }
 
-/* Whether a stream goes on with another image. */
-static bool is_followed(struct server *s, const struct ih_decoder *decoder)
+/* Notes that another image follows the only one that is wanted. */
+static void note_following(struct server *s, const struct ih_decoder *decoder,
+                           struct ih_image_info *info)
 {
     const struct ih_decoder *following;
     struct ih_error ignored;
     uint64_t n_bytes;
-    return ih_decoder_may_be_followed(decoder) && !ih_source_size(&s->src, &n_bytes) &&
-           ih_decode_following(&s->src, decoder, false, &following, &ignored) == IH_OK && following;
+    const bool is_stream = !ih_source_size(&s->src, &n_bytes);
+    if ((decoder->ends_exactly || (is_stream && ih_decoder_may_be_followed(decoder))) &&
+        ih_decode_following(&s->src, decoder, false, &following, &ignored) == IH_OK && following)
+        info->warnings |= IH_WARNING_MORE_IMAGES;
 }
 
 /* info: in the end, of the last image */
@@ -199,8 +202,8 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
     enum ih_status status = decoder->open(&s->src, options, info, &state, err);
     while (status == IH_OK && has_next) {
         status = send_image(s, decoder, state, info, err);
-        if (status == IH_OK && !options->takes_frames && is_followed(s, decoder))
-            info->warnings |= IH_WARNING_MORE_IMAGES;
+        if (status == IH_OK && !options->takes_frames)
+            note_following(s, decoder, info);
         if (status != IH_OK || !options->takes_frames)
             break;
         struct ih_wire_reply done = {.kind = IH_WIRE_DONE, .n = 1, .info = *info};

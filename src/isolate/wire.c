@@ -102,8 +102,7 @@ bool ih_wire_send_request(int socket, const struct ih_wire_request *request, int
 bool ih_wire_receive_request(int socket, struct ih_wire_request *request, int *file)
 {
     union one_file control;
-    uint8_t bytes[sizeof *request];
-    struct iovec data = {bytes, sizeof bytes};
+    struct iovec data = {request, sizeof *request};
     struct msghdr message = {.msg_iov = &data,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
@@ -118,9 +117,7 @@ bool ih_wire_receive_request(int socket, struct ih_wire_request *request, int *f
     if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof *file))
         return false;
     memcpy(file, CMSG_DATA(c), sizeof *file);
-    bool is_complete = ih_wire_receive(socket, bytes + n, sizeof bytes - (size_t)n, NULL);
-    memcpy(request, bytes, sizeof *request);
-    return is_complete;
+    return ih_wire_receive(socket, (uint8_t *)request + n, sizeof *request - (size_t)n, NULL);
 }
 
 /* ---- pixels ---- */

@@ -1,11 +1,4 @@
-/*
- * Conditions such as "blown_any > 5% and not mean_luma < 40".
- *
- * "not" binds closest, then "and", then "or"; parentheses group.
- *
- * As in SQL, a comparison with a value that a record lacks is unknown, and so is its negation; a
- * condition holds only if it is certainly true.
- */
+/* A recursive descent parser, and the evaluation of its nodes. */
 #include "output/condition.h"
 
 #include "base/text.h"
@@ -44,19 +37,19 @@ struct ih_condition {
     unsigned n_nodes, root;
 };
 
-/* ---- reading words ---- */
+/* ---- tokens ---- */
 
-enum word_kind { WORD_END, WORD_NAME, WORD_NUMBER, WORD_TEXT, WORD_SIGN };
+enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_NUMBER, TOKEN_TEXT, TOKEN_OPERATOR };
 
 struct parser {
     struct ih_condition *condition;
     const struct ih_field_set *fields;
     struct ih_error *err;
     const char *start;
-    const char *at; /* the first byte of the current word */
-    size_t n;       /* the length of the word */
-    enum word_kind kind;
-    unsigned depth;
+    const char *at; /* the first byte of the current token */
+    size_t n;       /* the length of the token */
+    enum token_kind kind;
+    unsigned depth; /* of parentheses and "not" */
 };
 
 static enum ih_status fail(const struct parser *p, const char *what)
@@ -64,7 +57,7 @@ static enum ih_status fail(const struct parser *p, const char *what)
     return ih_error_set(p->err, IH_USAGE, "column %zu: %s", (size_t)(p->at - p->start) + 1, what);
 }
 
-/* Capitals too, so that the message about a name has the whole of it. */
+/* Names have no capitals, but a message about a wrong name shows all of it. */
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -75,7 +68,7 @@ static bool is_name_byte(char c)
     return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Steps to the next word. */
+/* Goes on to the next token. */
 static enum ih_status advance(struct parser *p)
 {
     static const char digits[] = "0123456789";
@@ -83,20 +76,20 @@ static enum ih_status advance(struct parser *p)
     p->at += strspn(p->at, " \t\n");
     const char c = *p->at;
     if (c == '\0') {
-        p->kind = WORD_END;
+        p->kind = TOKEN_END;
         p->n = 0;
     } else if (is_letter(c)) {
-        p->kind = WORD_NAME;
+        p->kind = TOKEN_NAME;
         for (p->n = 1; is_name_byte(p->at[p->n]);)
             p->n++;
     } else if (c == '"' || c == '\'') {
         const char *end = strchr(p->at + 1, c);
         if (!end)
             return fail(p, "the quote has no end");
-        p->kind = WORD_TEXT;
+        p->kind = TOKEN_TEXT;
         p->n = (size_t)(end - p->at) + 1;
     } else if (strchr("0123456789.-", c)) {
-        p->kind = WORD_NUMBER;
+        p->kind = TOKEN_NUMBER;
         p->n = c == '-';
         const size_t n_before = strspn(p->at + p->n, digits);
         p->n += n_before;
@@ -109,7 +102,7 @@ static enum ih_status advance(struct parser *p)
         if (is_name_byte(p->at[p->n]))
             return fail(p, "not a number in plain digits, as 5, 0.5 or 5%");
     } else if (strchr("<>=!()", c)) {
-        p->kind = WORD_SIGN;
+        p->kind = TOKEN_OPERATOR;
         p->n = c != '(' && c != ')' && p->at[1] == '=' ? 2 : 1;
     } else {
         return fail(p, strchr("&|", c) ? "write and, or, not"
@@ -118,12 +111,12 @@ static enum ih_status advance(struct parser *p)
     return IH_OK;
 }
 
-static bool is_word(const struct parser *p, const char *word)
+static bool is_token(const struct parser *p, const char *text)
 {
-    return p->kind != WORD_TEXT && strlen(word) == p->n && memcmp(p->at, word, p->n) == 0;
+    return p->kind != TOKEN_TEXT && strlen(text) == p->n && memcmp(p->at, text, p->n) == 0;
 }
 
-/* In capitals too, which are a mistake. */
+/* Whether the token is "and", "or" or "not". They are an error in capitals. */
 static bool is_joint(const struct parser *p)
 {
     return (p->n == 2 && strncasecmp(p->at, "or", 2) == 0) ||
@@ -165,7 +158,7 @@ static double number_of(const char *digits)
 static enum ih_status parse_field(struct parser *p, struct operand *out)
 {
     for (unsigned i = 0; i < p->fields->n; i++)
-        if (is_word(p, p->fields->types[i].name)) {
+        if (is_token(p, p->fields->types[i].name)) {
             *out = (struct operand){.is_field = true, .field = i, .kind = p->fields->types[i].kind};
             return advance(p);
         }
@@ -173,7 +166,7 @@ static enum ih_status parse_field(struct parser *p, struct operand *out)
         return fail(p, "a field or number is missing; write and, or, not in small letters");
     char what[IH_MESSAGE_MAX];
     for (unsigned i = 0; i < IH_N_COMPARISON_FIELDS && p->fields->types == ih_field_types; i++)
-        if (is_word(p, ih_comparison_fields.types[i].name)) {
+        if (is_token(p, ih_comparison_fields.types[i].name)) {
             snprintf(what, sizeof what,
                      "'%.*s' compares two inputs: use it with --diff and --fail-if", (int)p->n,
                      p->at);
@@ -193,46 +186,46 @@ static enum ih_status parse_field(struct parser *p, struct operand *out)
 static enum ih_status parse_operand(struct parser *p, struct operand *out)
 {
     switch (p->kind) {
-    case WORD_NAME:
+    case TOKEN_NAME:
         return parse_field(p, out);
-    case WORD_NUMBER:
+    case TOKEN_NUMBER:
         out->kind = IH_KIND_REAL;
         out->is_percentage = p->at[p->n - 1] == '%';
         out->number = number_of(p->at);
         return advance(p);
-    case WORD_TEXT:
+    case TOKEN_TEXT:
         out->kind = IH_KIND_TEXT;
         out->text = calloc(1, p->n - 1);
         if (!out->text)
             return ih_error_set(p->err, IH_MEMORY, "out of memory");
         memcpy(out->text, p->at + 1, p->n - 2);
         return advance(p);
-    case WORD_END:
-    case WORD_SIGN:
+    case TOKEN_END:
+    case TOKEN_OPERATOR:
         break;
     }
     return fail(p, "a field, number or quoted text is missing");
 }
 
-static enum ih_status parse_sign(struct parser *p, enum comparison *out)
+static enum ih_status parse_operator(struct parser *p, enum comparison *out)
 {
-    static const char *const signs[] = {
+    static const char *const operators[] = {
         [EQUAL] = "==",  [NOT_EQUAL] = "!=",     [LESS] = "<",
         [GREATER] = ">", [LESS_OR_EQUAL] = "<=", [GREATER_OR_EQUAL] = ">="};
-    for (unsigned i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (is_word(p, signs[i])) {
+    for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (is_token(p, operators[i])) {
             *out = (enum comparison)i;
             return advance(p);
         }
-    const char after = is_word(p, "=") ? p->at[1] : '\0';
+    const char after = is_token(p, "=") ? p->at[1] : '\0';
     return fail(p, after == '<'   ? "write <= to compare"
                    : after == '>' ? "write >= to compare"
-                   : is_word(p, "=")
+                   : is_token(p, "=")
                        ? "write == to compare"
                        : "a comparison such as > is missing; quote the whole condition");
 }
 
-/* The texts that a field may have, NULL at the end. NULL: any. */
+/* The texts that a field may have, with NULL at the end. Returns NULL for any text. */
 static const char *const *texts_of(const struct parser *p, unsigned field)
 {
     static const char *const statuses[] = {"ok", "error", NULL};
@@ -243,7 +236,7 @@ static const char *const *texts_of(const struct parser *p, unsigned field)
                                       : NULL;
 }
 
-/* Refuses a text that the field never has, and writes it in lower case, as the field's are. */
+/* Refuses a text that the field never has. Converts the text to lower case, as in the field. */
 static enum ih_status check_text(const struct parser *p, const struct operand *field, char *text)
 {
     const char *const *const texts = texts_of(p, field->field);
@@ -262,15 +255,15 @@ static enum ih_status check_text(const struct parser *p, const struct operand *f
     return fail(p, what);
 }
 
-/* Does the comparison of the field, its left side, with n hold for no number from low to high? */
-static bool never_holds(enum comparison comparison, double n, double low, double high)
+/* Whether comparing a field, on the left side, with n has the same result for all values from low
+ * to high. "<= high" and ">= low" are allowed. */
+static bool decides_nothing(enum comparison comparison, double n, double low, double high)
 {
     return n < low || n > high || (comparison == LESS && n == low) ||
            (comparison == GREATER && n == high);
 }
 
-/* Refuses a number that is meant as a share of a count, or that the field's values never cross, so
- * that the comparison is the same for all of them. */
+/* Refuses a number that looks like a share of a count, and a comparison that decides nothing. */
 static enum ih_status check_number(const struct parser *p, enum comparison comparison,
                                    const struct operand *field, const struct operand *number)
 {
@@ -281,7 +274,7 @@ static enum ih_status check_number(const struct parser *p, enum comparison compa
     if (number->is_percentage && !type->has_share)
         return fail(p, "the field has no percentage");
     if (number->is_percentage)
-        return never_holds(comparison, n, 0, 100)
+        return decides_nothing(comparison, n, 0, 100)
                    ? fail(p, "a percentage goes from 0 to 100: the comparison decides nothing")
                    : IH_OK;
     if (is_integer && type->has_share && n > 0 && n < 1)
@@ -290,10 +283,10 @@ static enum ih_status check_number(const struct parser *p, enum comparison compa
     else if (type->has_share && !is_integer && n > 1)
         snprintf(what, sizeof what, "%s goes from 0 to 1; write a percentage, as in 5%%",
                  type->name);
-    else if (never_holds(comparison, n, 0, high) && type->high > 0)
+    else if (decides_nothing(comparison, n, 0, high) && type->high > 0)
         snprintf(what, sizeof what, "%s goes from 0 to %.10g: the comparison decides nothing",
                  type->name, high);
-    else if (never_holds(comparison, n, 0, high))
+    else if (decides_nothing(comparison, n, 0, high))
         snprintf(what, sizeof what, "%s is never below 0: the comparison decides nothing",
                  type->name);
     else if (is_integer && (comparison == EQUAL || comparison == NOT_EQUAL) && n != floor(n))
@@ -336,7 +329,7 @@ static enum ih_status parse_comparison(struct parser *p, unsigned *index)
     const char *start = p->at;
     enum ih_status status = parse_operand(p, &node.operands[0]);
     if (status == IH_OK)
-        status = parse_sign(p, &node.comparison);
+        status = parse_operator(p, &node.comparison);
     if (status == IH_OK)
         status = parse_operand(p, &node.operands[1]);
     if (status == IH_OK) {
@@ -356,8 +349,8 @@ static enum ih_status parse_condition(struct parser *p, unsigned *index);
 static enum ih_status parse_not(struct parser *p, unsigned *index)
 {
     struct node node = {.kind = NOT};
-    const bool negates = is_word(p, "not");
-    if (!negates && !is_word(p, "("))
+    const bool negates = is_token(p, "not");
+    if (!negates && !is_token(p, "("))
         return parse_comparison(p, index);
     if (p->depth == DEPTH_MAX)
         return fail(p, "the condition is nested too deeply");
@@ -370,16 +363,16 @@ static enum ih_status parse_not(struct parser *p, unsigned *index)
         return status;
     if (negates)
         return add_node(p, node, index);
-    return is_word(p, ")") ? advance(p) : fail(p, "a closing parenthesis is missing");
+    return is_token(p, ")") ? advance(p) : fail(p, "a closing parenthesis is missing");
 }
 
-/* Parses operands with the given operator between them. */
-static enum ih_status parse_chain(struct parser *p, const char *word, int kind,
+/* Parses terms, or factors, with "and" or "or" between them. */
+static enum ih_status parse_chain(struct parser *p, const char *operator, int kind,
                                   enum ih_status (*parse)(struct parser *, unsigned *),
                                   unsigned *index)
 {
     enum ih_status status = parse(p, index);
-    while (status == IH_OK && is_word(p, word)) {
+    while (status == IH_OK && is_token(p, operator)) {
         struct node node = {.left = *index};
         node.kind = kind == AND ? AND : OR;
         status = advance(p);
@@ -411,7 +404,7 @@ enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *f
     enum ih_status status = advance(&p);
     if (status == IH_OK)
         status = parse_condition(&p, &p.condition->root);
-    if (status == IH_OK && p.kind != WORD_END)
+    if (status == IH_OK && p.kind != TOKEN_END)
         status = fail(&p, is_joint(&p) ? "write and, or, not in small letters"
                                        : "'and' or 'or' is missing");
     if (status == IH_OK)
@@ -472,7 +465,7 @@ static enum truth compare(const struct node *node, const struct ih_field_value *
     return order >= 0 ? YES : NO;
 }
 
-/* Operands have smaller indices than their node, so one pass forward has each when it needs it. */
+/* The nodes that a node uses precede it, so one pass computes each of them before it is needed. */
 bool ih_condition_holds(const struct ih_condition *condition, const struct ih_field_value *values)
 {
     enum truth truths[NODES_MAX] = {NO};

@@ -7,12 +7,15 @@
  *   comparison  = operand ("==" | "!=" | "<" | "<=" | ">" | ">=") operand
  *   operand     = field | number [ "%" ] | text in single or double quotes
  *
- * The fields are those of fields.h: of records, or of a comparison. Numbers are compared with
- * numbers and texts, byte by byte, with texts; a format in any case. A percentage is compared with
- * a field that has a share: blown_any > 5% compares pixels with 5 % of the image's. A comparison
- * that can never hold, such as that of a share with 5, is a mistake. A comparison with a value that
- * the record lacks is neither true nor false: it makes "and", "or" and "not" unknown unless the
- * other side decides, as in SQL.
+ * - "not" binds closest, then "and", then "or".
+ * - fields.h lists the fields: of a record, or of a comparison of two inputs.
+ * - Numbers are compared with numbers, and texts with texts, byte by byte. The name of a format may
+ *   be in upper case.
+ * - A percentage is compared with a field that has a share: blown_any > 5% compares the number of
+ *   pixels with 5 % of the image's pixels.
+ * - A comparison that can never be true, such as a share > 5, is an error.
+ * - A comparison with a value that the record lacks is unknown, as in SQL. So are "not", "and" and
+ *   "or" of it, unless the other operand decides.
  */
 #ifndef IH_OUTPUT_CONDITION_H
 #define IH_OUTPUT_CONDITION_H
@@ -24,18 +27,18 @@ struct ih_condition;
 /*
  * Parses text, which the condition does not keep.
  *
- * fields   those that the text may name; its types are static
+ * fields   the fields that the text may name; its types are static
  *
- * Returns IH_OK with *condition, owned by the caller; IH_USAGE with the column and what is wrong
- * there; or IH_MEMORY.
+ * Returns IH_OK with *condition, owned by the caller; IH_USAGE with the column and the reason; or
+ * IH_MEMORY.
  */
 enum ih_status ih_condition_parse(const char *text, const struct ih_field_set *fields,
                                   struct ih_condition **condition, struct ih_error *err);
 
 void ih_condition_free(struct ih_condition *condition);
 
-/* True if the condition is true, false if it is false or unknown. values: one for each of the
- * fields that it was parsed with. */
+/* Returns false if the condition is false or unknown. values: one for each of the fields that the
+ * condition was parsed with. */
 bool ih_condition_holds(const struct ih_condition *condition, const struct ih_field_value *values);
 
 #endif

@@ -13,66 +13,70 @@
 #include <unistd.h>
 
 struct shard {
-    char *path;                    /* owned; NULL: not added */
-    int fd;                        /* owned; of a file; -1: not open */
-    struct ih_records_place place; /* of a file: its next record */
-    uint64_t position[2];          /* of the next record; UINT64_MAX: it is the last, or a total */
-    uint64_t n_given;
-    bool is_done; /* all records have been read */
+    char *path;           /* owned; NULL: not added */
+    uint64_t position[2]; /* of the next record; UINT64_MAX: that is the end or a total */
+    uint64_t n_read;      /* records */
+    bool is_done;         /* the last record has been read */
 
-    /* Of a stream, owned. Else NULL: the file is read with the reader for all. */
-    struct ih_source *src;
-    struct ih_records *records;
-    const struct ih_result *first; /* the first record, until it is given */
+    /* Of a file: */
+    int fd;                        /* owned; -1: not open */
+    struct ih_records_place place; /* of the next record */
+
+    /* Of a stream; NULL for a file, which the shared reader reads: */
+    struct ih_source *src;         /* owned */
+    struct ih_records *records;    /* owned */
+    const struct ih_result *first; /* the first record, until it is returned */
 };
 
 struct ih_shards {
-    struct shard *shards; /* owned, n */
+    struct shard *shards; /* owned, [n] */
     unsigned n;
-    struct shard *given;        /* the last record's; NULL: none yet */
-    bool has_position;          /* an image has been given: */
-    uint64_t position[2];       /* the last one's */
-    uint64_t run;               /* of the shards that have ended; 0: none yet */
-    struct ih_source src;       /* of the reader for all files */
-    struct ih_records *records; /* this reader; owned */
-    struct shard *at;           /* the file that it is at; NULL: none */
-    uint64_t next_byte;         /* of that file, for src */
-    rlim_t n_open, n_open_max;
+    struct shard *current; /* of the record that was returned last; NULL: none yet */
+    bool has_position;     /* a record of an image has been returned: */
+    uint64_t position[2];  /* of the last such record */
+    uint64_t run;          /* hash, of the shards that have ended; 0: none yet */
+
+    /* The shared reader of all files: */
+    struct ih_source src;
+    struct ih_records *records; /* owned */
+    struct shard *reading;      /* the file that src reads; NULL: none */
+    uint64_t next_byte;         /* of that file */
+    rlim_t n_open, n_open_max;  /* files */
 };
 
 /* ---- reading many files ---- */
 
-/* Reads for the source of all files. */
+/* Reads bytes of the current file for the shared reader. */
 static ptrdiff_t read_part(void *shards, void *bytes, size_t size_bytes)
 {
     struct ih_shards *s = shards;
     ssize_t n;
     do
-        n = pread(s->at->fd, bytes, size_bytes < IH_PART_BYTES ? size_bytes : IH_PART_BYTES,
+        n = pread(s->reading->fd, bytes, size_bytes < IH_PART_BYTES ? size_bytes : IH_PART_BYTES,
                   (off_t)s->next_byte);
     while (n < 0 && errno == EINTR);
     s->next_byte += n > 0 ? (uint64_t)n : 0;
     return n;
 }
 
-/* Brings the reader to the shard's next record. */
-static enum ih_status go_to(struct ih_shards *s, struct shard *shard, struct ih_error *err)
+/* Moves the shared reader to the shard's next record. Does nothing for a stream. */
+static enum ih_status move_reader(struct ih_shards *s, struct shard *shard, struct ih_error *err)
 {
-    if (shard->records || s->at == shard)
+    if (shard->records || s->reading == shard)
         return IH_OK;
-    if (s->at && s->n_open > s->n_open_max) {
-        close(s->at->fd);
-        s->at->fd = -1;
+    if (s->reading && s->n_open > s->n_open_max) {
+        close(s->reading->fd);
+        s->reading->fd = -1;
         s->n_open--;
     }
-    s->at = NULL;
+    s->reading = NULL;
     if (shard->fd < 0) {
         shard->fd = ih_path_open(shard->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         if (shard->fd < 0)
             return ih_error_errno(err, errno, "cannot open");
         s->n_open++;
     }
-    s->at = shard;
+    s->reading = shard;
     s->next_byte = shard->place.offset_bytes;
     ih_source_close(&s->src);
     enum ih_status status = ih_source_open_function(&s->src, read_part, s, err);
@@ -155,14 +159,14 @@ enum ih_status ih_shards_check(const struct ih_shards *s, struct ih_error *err)
 
 /* ---- merging ---- */
 
-/* Reads the shard's next record and checks that it belongs there. */
+/* Reads the shard's next record and checks that it belongs to the shard and the run. */
 static enum ih_status read_next(struct ih_shards *s, struct shard *shard,
                                 const struct ih_result **result, struct ih_error *err)
 {
     const unsigned number = (unsigned)(shard - s->shards) + 1;
     enum ih_status status = IH_OK;
     *result = shard->first;
-    if (!shard->first && (status = go_to(s, shard, err)) == IH_OK)
+    if (!shard->first && (status = move_reader(s, shard, err)) == IH_OK)
         status = ih_records_next(shard->records ? shard->records : s->records, result, err);
     shard->first = NULL;
     const struct ih_result *r = *result;
@@ -181,15 +185,15 @@ static enum ih_status read_next(struct ih_shards *s, struct shard *shard,
                             s->n);
     s->run = r->run ? r->run : s->run;
     shard->is_done = r->is_end || r->is_total;
-    if (r->is_end && r->n_images != shard->n_given)
+    if (r->is_end && r->n_images != shard->n_read)
         return ih_error_set(err, IH_CORRUPT,
                             "shard %u/%u has %" PRIu64 " records instead of %" PRIu64, number, s->n,
-                            shard->n_given, r->n_images);
-    shard->n_given++;
+                            shard->n_read, r->n_images);
+    shard->n_read++;
     return IH_OK;
 }
 
-/* Finds the place of the record after the one that was read; there is none after the last. */
+/* Finds the place of the record after the one that was read. None may follow the last record. */
 static enum ih_status find_next(struct ih_shards *s, struct shard *shard, struct ih_error *err)
 {
     struct ih_records *records = shard->records ? shard->records : s->records;
@@ -215,20 +219,21 @@ enum ih_status ih_shards_next(struct ih_shards *s, const struct ih_result **resu
     *result = NULL;
     do {
         enum ih_status status = IH_OK;
-        if (s->given) {
-            *path = s->given->path;
-            status = find_next(s, s->given, err);
+        if (s->current) {
+            *path = s->current->path;
+            status = find_next(s, s->current, err);
         }
         if (status != IH_OK)
             return status;
-        s->given = NULL;
+        s->current = NULL;
         for (struct shard *shard = s->shards; shard < s->shards + s->n; shard++)
-            if (!shard->is_done && (!s->given || is_before(shard->position, s->given->position)))
-                s->given = shard;
-        if (!s->given)
+            if (!shard->is_done &&
+                (!s->current || is_before(shard->position, s->current->position)))
+                s->current = shard;
+        if (!s->current)
             return IH_OK;
-        *path = s->given->path;
-        status = read_next(s, s->given, &r, err);
+        *path = s->current->path;
+        status = read_next(s, s->current, &r, err);
         if (status != IH_OK)
             return status;
     } while (r->is_end);

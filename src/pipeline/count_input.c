@@ -228,7 +228,8 @@ static bool has_more_images(const struct ih_pipeline_options *options, const str
                             struct ih_decode *decode, uint64_t number)
 {
     return decode->info.n_frames > number ||
-           ((input->is_stdin || options->decode.raw_width || options->decode.takes_frames) &&
+           ((input->is_stdin || options->decode.raw_width || options->decode.takes_frames ||
+             decode->decoder->ends_exactly) &&
             ih_decode_has_next(decode));
 }
 

@@ -1,10 +1,9 @@
 #include "pipeline/thumbnail.h"
 
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "base/jpeg_file.h"
 
-#include <jpeglib.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- boxes ---- */
 
@@ -111,85 +110,52 @@ static void put_row(const struct ih_thumbnail *t, unsigned y, uint8_t *row)
 
 /* ---- JPEG ---- */
 
-/* libjpeg reports errors by longjmp. All that must survive the jump is here, in the caller's frame.
- */
-struct encoder {
-    struct jpeg_compress_struct jpeg;
-    struct jpeg_error_mgr errors;
-    unsigned char *file; /* owned; libjpeg's buffer */
-    unsigned long n_bytes;
-    uint8_t row[IH_THUMBNAIL_SIDE * 3];
-    jmp_buf jump;
-};
-
-static void on_error(j_common_ptr jpeg)
+/* Encodes with falling quality, until the file is small enough. */
+static enum ih_status encode(struct ih_jpeg_picture *picture, struct ih_bytes *file,
+                             struct ih_error *err)
 {
-    struct encoder *e = jpeg->client_data;
-    longjmp(e->jump, 1);
-}
-
-static void on_message(j_common_ptr jpeg)
-{
-    (void)jpeg;
-}
-
-/* Calls libjpeg; a jump ends here. Returns false after a jump: only memory can be missing. */
-static bool encode(struct encoder *e, const struct ih_thumbnail *t, unsigned orientation,
-                   int quality)
-{
-    const uint8_t exif[] = {
-        'E', 'x', 'i', 'f',  0,    0, 'M', 'M', 0, '*', 0, 0, 0,
-        8,   0,   1,   0x01, 0x12, 0, 3,   0,   0, 0,   1, 0, (uint8_t)orientation,
-        0,   0,   0,   0,    0,    0};
-    JSAMPROW row = e->row;
-    const bool is_gray = ih_colour_channels(t->n_channels) == 1;
-    if (setjmp(e->jump))
-        return false;
-    jpeg_create_compress(&e->jpeg);
-    jpeg_mem_dest(&e->jpeg, &e->file, &e->n_bytes);
-    e->jpeg.image_width = t->width;
-    e->jpeg.image_height = t->height;
-    e->jpeg.input_components = is_gray ? 1 : 3;
-    e->jpeg.in_color_space = is_gray ? JCS_GRAYSCALE : JCS_RGB;
-    jpeg_set_defaults(&e->jpeg);
-    jpeg_set_quality(&e->jpeg, quality, TRUE);
-    e->jpeg.optimize_coding = TRUE;
-    jpeg_start_compress(&e->jpeg, TRUE);
-    if (orientation > 1)
-        jpeg_write_marker(&e->jpeg, JPEG_APP0 + 1, exif, sizeof exif);
-    for (unsigned y = 0; y < t->height; y++) {
-        put_row(t, y, e->row);
-        jpeg_write_scanlines(&e->jpeg, &row, 1);
+    static const int qualities[] = {80, 65, 50, 35, 20, 10, 5};
+    enum { N = sizeof qualities / sizeof *qualities };
+    enum ih_status status = IH_OK;
+    for (unsigned i = 0; i < N && status == IH_OK; i++) {
+        picture->quality = qualities[i];
+        file->size = 0;
+        status = ih_jpeg_write(picture, file, err);
+        if (file->size <= IH_THUMBNAIL_BYTES_MAX)
+            break;
     }
-    jpeg_finish_compress(&e->jpeg);
-    return true;
+    return status;
 }
 
 enum ih_status ih_thumbnail_end(struct ih_thumbnail *t, unsigned orientation, uint8_t **jpeg,
                                 size_t *n_bytes, struct ih_error *err)
 {
-    static const int qualities[] = {80, 65, 50, 35, 20, 10, 5}; /* until the file is small enough */
-    enum { N = sizeof qualities / sizeof *qualities };
-    bool is_done = false;
+    const unsigned n_colours = ih_colour_channels(t->n_channels);
+    const size_t row_bytes = (size_t)t->width * n_colours;
+    struct ih_bytes file = {0};
     *jpeg = NULL;
     *n_bytes = 0;
-    for (int i = 0; i < N && t->sums && !is_done; i++) {
-        struct encoder e = {.file = NULL};
-        e.jpeg.err = jpeg_std_error(&e.errors);
-        e.errors.error_exit = on_error;
-        e.errors.output_message = on_message;
-        e.jpeg.client_data = &e;
-        const bool is_encoded = encode(&e, t, orientation, qualities[i]);
-        jpeg_destroy_compress(&e.jpeg);
-        is_done = !is_encoded || e.n_bytes <= IH_THUMBNAIL_BYTES_MAX || i == N - 1;
-        if (is_encoded && is_done) {
-            *jpeg = e.file;
-            *n_bytes = e.n_bytes;
-        } else {
-            free(e.file);
-        }
-        if (!is_encoded)
-            return ih_error_set(err, IH_MEMORY, "out of memory");
+    if (!t->sums)
+        return IH_OK;
+    uint8_t *pixels = malloc(row_bytes * t->height);
+    if (!pixels)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    for (unsigned y = 0; y < t->height; y++)
+        put_row(t, y, pixels + y * row_bytes);
+    struct ih_jpeg_picture picture = {.pixels = pixels,
+                                      .width = t->width,
+                                      .height = t->height,
+                                      .n_channels = n_colours,
+                                      .is_small = true,
+                                      .orientation = orientation};
+    enum ih_status status = encode(&picture, &file, err);
+    if (status == IH_OK && !(*jpeg = malloc(file.size))) /* file has more room than it needs */
+        status = ih_error_set(err, IH_MEMORY, "out of memory");
+    if (status == IH_OK) {
+        memcpy(*jpeg, file.data, file.size);
+        *n_bytes = file.size;
     }
-    return IH_OK;
+    ih_bytes_reset(&file);
+    free(pixels);
+    return status;
 }

@@ -201,8 +201,8 @@ bool py_scan_wants_paths(struct py_scan *scan);
 /* Adds a path, which is copied; NULL: there are no more. False: out of memory. */
 bool py_scan_feed(struct py_scan *scan, const char *path);
 
-/* Waits for the next result; the caller owns it. At the end it has no counts; its error, if it is
- * one, ended the run early. */
+/* Waits for the next result; the caller owns it. The first of a few results may come as late as
+ * after wait_ms. At the end it has no counts; its error, if it is one, ended the run early. */
 enum py_scan_state py_scan_next(struct py_scan *scan, unsigned wait_ms, struct py_scanned *result);
 
 uint64_t py_scan_skipped(struct py_scan *scan); /* so far */

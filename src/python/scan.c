@@ -24,7 +24,8 @@
 
 enum {
     RESULTS_PER_THREAD = 64,
-    MEMORY_PART = 4 /* members of archives may take 1/MEMORY_PART of the machine's memory */
+    RESULTS_PER_WAKE = 16, /* waking the thread that iterates costs more than taking a result */
+    MEMORY_PART = 4        /* members of archives may take 1/MEMORY_PART of the machine's memory */
 };
 
 struct py_scan {
@@ -73,6 +74,12 @@ static bool wants_paths(const struct py_scan *s)
     return !s->is_fed && s->n_fed - s->n_walked < s->n_ring / 2;
 }
 
+/* Whether the thread that iterates is woken for paths: then it feeds many. */
+static bool is_short_of_paths(const struct py_scan *s)
+{
+    return !s->is_fed && s->n_fed - s->n_walked < s->n_ring / 4;
+}
+
 /* Waits for a path and begins its walk; after the last one that of the list. False: the end. */
 static bool next_walk(struct py_scan *s)
 {
@@ -87,7 +94,7 @@ static bool next_walk(struct py_scan *s)
     if (!s->is_stopping && s->n_walked < s->n_fed)
         s->path = s->paths[s->n_walked++ % s->n_ring];
     const bool is_at_end = !s->path;
-    if (wants_paths(s))
+    if (is_short_of_paths(s))
         pthread_cond_signal(&s->on_result);
     pthread_mutex_unlock(&s->lock);
     const char *const path = s->path;
@@ -140,7 +147,8 @@ static bool put(void *user, const char *path, const struct ih_result *result)
     const bool is_wanted = !s->is_stopping;
     if (is_wanted)
         s->ring[s->n_put++ % s->n_ring] = r;
-    pthread_cond_signal(&s->on_result);
+    if (s->n_put - s->n_taken >= RESULTS_PER_WAKE)
+        pthread_cond_signal(&s->on_result); /* fewer are found after wait_ms, or at the end */
     pthread_mutex_unlock(&s->lock);
     if (!is_wanted)
         py_scanned_release(&r);

@@ -155,7 +155,8 @@ png_size() {
 }
 
 @test "bench: --chart beside CSV, in a size and theme, replaces a file" {
-  echo old >ladder.PNG
+  dot a.pgm
+  "$IMGHIST" a.pgm --chart=ladder.PNG
   imghist_ok --bench=4k --device=cpu --csv -o bench.csv --chart=ladder.PNG --chart-size=640x400 --theme=light
   assert_output ""
   [ "$(head -n 1 bench.csv)" = "$HEADER" ] || fail "not the header"

@@ -319,3 +319,32 @@ END
     [ ! -e c.png ]
   done
 }
+
+@test "chart: a character that the font lacks gets one note, and SVG keeps it" {
+  dot a.pgm
+  cp a.pgm 東京.pgm
+  mkdir 写真
+  cp a.pgm 写真
+  note="its font has no glyph for the character"
+  imghist_ok 東京.pgm --chart=c.png
+  assert_stderr_has "c.png: note: $note U+6771, and shows a box; an SVG chart (--chart=FILE.svg) shows it"
+  imghist_ok a.pgm --chart=c.jpg --title='one 🎉'
+  assert_stderr_has "$note U+1F389"
+  imghist_ok 写真/ --total --chart=c.png
+  assert_stderr_has "$note U+5199"
+  imghist_ok --diff a.pgm 東京.pgm --chart=c.png
+  assert_stderr_has "$note U+6771"
+  imghist_ok a.pgm 東京.pgm 写真 --chart=charts
+  [ "$(grep -c "$note" <<<"$stderr")" -eq 1 ] || fail "not one note"
+  assert_stderr_has "(--chart-format=svg)"
+  for options in "a.pgm --chart=c.png --title=Größe→Ω" "写真/a.pgm --chart=c.png" "東京.pgm --chart=c.svg" "東京.pgm -q --chart=c.png" \
+    "東京.pgm --chart=charts --chart-format=svg"; do
+    # shellcheck disable=SC2086 # options
+    imghist_ok $options
+    [[ $stderr != *glyph* ]] || fail "$options: a note"
+  done
+  grep -q '<title>Histogram of 東京.pgm</title>' c.svg
+  line=$(grep '>東京.pgm</text>' c.svg) || fail "the name is not text"
+  [[ $line != *textLength* ]] || fail "squeezed into the width of boxes"
+  grep -q "font-family=.*,sans-serif" c.svg
+}

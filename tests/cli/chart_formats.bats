@@ -34,12 +34,26 @@ near() {
   is_png dir.svg/charts/a.pgm.hist.png
 }
 
-@test "chart: an old chart of any format is replaced, an input never" {
+@test "chart: an old chart of any format is replaced, an input and any other file never" {
   dot a.pgm
   for ending in png svg jpg bmp tga; do
-    echo old >c.$ending
-    imghist_ok a.pgm --chart=c.$ending
-    [ "$(head -c 3 c.$ending)" != old ]
+    : >c.$ending # as mktemp makes
+    for image in a.pgm "$SAMPLES/palette.png" a.pgm; do
+      imghist_ok "$image" --chart=c.$ending
+      "$IMGHIST" "$image" --chart=new.$ending
+      cmp c.$ending new.$ending || fail "$ending: not replaced"
+      rm new.$ending
+    done
+    for picture in "$SAMPLES/scene.jpg" "$SAMPLES/palette.png" a.pgm; do
+      cp "$picture" mine.$ending
+      for options in a.pgm "a.pgm --total" "--diff a.pgm a.pgm" "--bench=4k --device=cpu"; do
+        # shellcheck disable=SC2086 # options
+        imghist $options --chart=mine.$ending
+        assert_fails 2 "mine.$ending: exists and is no chart of imghist: not replaced"
+        assert_output ""
+        cmp mine.$ending "$picture" || fail "$ending: $options"
+      done
+    done
     "$IMGHIST" "$SAMPLES/palette.png" --chart=in.$ending
     cp in.$ending remembered
     imghist in.$ending --chart=in.$ending

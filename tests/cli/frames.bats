@@ -204,6 +204,7 @@ END
     # shellcheck disable=SC2002,SC2086 # a pipe; a word or none
     cat a.png b.png a.png | counts_of - --frames $how | cmp - expected || fail "a stream $how"
   done
+  "$IMGHIST" - --frames --csv=images <a.png | grep -q '^-#2,ok,' || fail "another name"
 }
 
 @test "frames: a damaged animated PNG" {

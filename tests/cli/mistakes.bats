@@ -119,10 +119,18 @@ END
 2 | goes from 0 to 1 | ./imghist --diff a.pgm b.pgm --fail-if 'ks > 5'
 2 | texts are quoted | ./imghist a.pgm --where 'format == jpeg'
 2 | write == to compare | ./imghist a.pgm --where 'width = 5'
+2 | write >= to compare | ./imghist a.pgm --where 'width => 5'
+2 | write and, or, not in small letters | ./imghist a.pgm --where 'width > 5 AND height > 5'
+2 | not a number in plain digits | ./imghist a.pgm --where 'width < 1e999'
+2 | mean_luma goes from 0 to 255: the comparison decides nothing | ./imghist a.pgm --where 'mean_luma > 300'
+2 | emd goes from 0 to 255 | ./imghist --diff a.pgm b.pgm --fail-if 'emd > 255'
+2 | did you mean --region? | ./imghist a.pgm --crop=10x10+0+0
+2 | did you mean --ndjson? | ./imghist a.pgm --jsonl
+2 | every image has counts of luma | ./imghist a.pgm --gray
 2 | write and, or, not | ./imghist a.pgm --where 'width > 5 && height > 5'
 2 | quote the whole condition | ./imghist a.pgm --where width '>' 40
 END
-  [ $n -eq 40 ]
+  [ $n -eq 48 ]
 }
 
 @test "mistakes: inputs" {
@@ -192,6 +200,11 @@ END
 2 | --check: cannot be used with --where | ./imghist photos --check --where 'width > 1'
 2 | name a directory, or add --total | ./imghist a.pgm b.pgm --chart=c.png
 2 | .gif is not supported; .png .svg | ./imghist a.pgm --chart=c.gif
+2 | .HEIC is not supported; .png .svg | ./imghist a.pgm --chart=IMG_1.HEIC
+2 | .cr2 is not supported; .png .svg | ./imghist a.pgm --chart=a.cr2
+2 | to compress, use a pipe | ./imghist a.pgm --csv -o a.csv.gz
+2 | to compress, use a pipe | ./imghist a.pgm --ndjson -o results.tar
+2 | to compress, use a pipe | ./imghist a.pgm -o a.json.zst
 2 | both an input and the output | ./imghist a.pgm --csv >>a.pgm
 2 | leave --total-only out | ./imghist a.pgm --html=r.html --total-only
 2 | leave --total-only out | ./imghist a.pgm --check --total-only
@@ -208,7 +221,7 @@ END
 2 | --thumbnails: takes no value | ./imghist a.pgm --thumbnails=200 --html=r.html
 2 | --title: only for charts; add --chart=FILE | ./imghist a.pgm --title=A --html=r.html
 END
-  [ $n -eq 35 ]
+  [ $n -eq 40 ]
   [ ! -e new.html ] && [ ! -e new.csv ]
   imghist_ok a.pgm --ndjson -o all.json # text in each of these
   imghist_ok a.pgm --csv -o all.txt

@@ -215,6 +215,25 @@ END
   assert_no_stderr
 }
 
+@test "notes: a chart among the images" {
+  mkdir -p d/sub
+  dot d/a.pgm
+  dot b.pgm
+  ln -s d link
+  for chart in d/all.png d/sub/all.jpg ./d/../d/all.bmp link/all.tga "$PWD/d/all.PNG"; do
+    imghist_ok b.pgm d --total-only "--chart=$chart"
+    [ "${stderr_lines[0]}" = "imghist: $chart: note: lies among the images, and a next run counts it; draw it elsewhere, or \
+name it .hist.png" ] || fail "$chart"
+    rm "$chart"
+  done
+  for chart in all.png d/all.svg d/all.hist.png d.png; do
+    imghist_ok b.pgm d --total-only "--chart=$chart"
+    refute_stderr_has note
+  done
+  imghist_ok d --total-only --csv=images
+  [ "$(tail -n 1 <<<"$output" | cut -d, -f7)" = 1 ] # pixels: no chart was counted
+}
+
 @test "notes: parts of a run whose outputs do not merge" {
   dot a.pgm
   dot b.pgm
@@ -231,4 +250,39 @@ END
   for part in 1 2; do imghist_ok a.pgm b.pgm --shard=$part/2 --json -q -o $part.json; done
   imghist 1.json 2.json --csv
   assert_refused 2 "1.json: shards are merged from NDJSON: run each with --ndjson instead of --json"
+}
+
+@test "notes: a second image in a file of a format that ends with its last byte" {
+  pgm a.pgm 2 1 '\x01\x02'
+  cat a.pgm a.pgm >two.pgm
+  cat "$SAMPLES/palette.png" "$SAMPLES/scene.png" >two.png
+  cat a.pgm "$SAMPLES/scene.jpg" >other.pgm
+  printf 'qoif\0\0\0\1\0\0\0\1\3\0\300\0\0\0\0\0\0\0\1' >one.qoi
+  cat one.qoi one.qoi >two.qoi
+  for file in two.pgm two.png other.pgm two.qoi; do
+    for how in '' --isolate; do
+      # shellcheck disable=SC2086 # a word or none
+      imghist_ok $file --csv=stats $how
+      [ "$stderr" = "imghist: $file: note: only the first of several images was counted" ] || fail "$file $how: $stderr"
+    done
+    run --separate-stderr "$IMGHIST" - --csv=stats <$file
+    assert_stderr_has "only the first of several images was counted"
+  done
+  { cat a.pgm; printf '\n'; } >padded.pgm
+  { cat "$SAMPLES/scene.jpg"; echo a trailer; } >tail.jpg
+  cp "$SAMPLES/palette.png" one.png
+  imghist_ok a.pgm padded.pgm tail.jpg one.png one.qoi --csv=stats
+  assert_no_stderr
+}
+
+@test "notes: --depth and --range with samples that they do not scale" {
+  dot a.pgm
+  dot b.pgm
+  cp "$SAMPLES/gray16.png" .
+  imghist_ok gray16.png a.pgm b.pgm --csv=stats --depth=16
+  [ "$stderr" = "imghist: a.pgm: note: has samples of 8 bits, which --depth does not change; it is for 16" ] || fail "$stderr"
+  imghist_ok a.pgm --csv=stats --range=0,99
+  assert_stderr_has "8 bits, which --range does not change"
+  imghist_ok gray16.png --csv=stats --range=0,65535
+  assert_no_stderr
 }

@@ -94,9 +94,7 @@ class Spark:
             return reader.load(str(inputs.loose)), {}
         if form == "parquet":
             return self.session.read.parquet(str(inputs.parquet)), {"image": "bytes"}
-        paths = getattr(inputs, form)
-        rows = self.session.sparkContext.parallelize([(p,) for p in paths], max(8, len(paths) // 256))
-        return self.session.createDataFrame(rows, "path string"), {}
+        return getattr(inputs, form), {}
 
     def save(self, records, folder):
         records.write.parquet(str(folder))

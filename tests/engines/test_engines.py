@@ -9,6 +9,7 @@ import sys
 
 import data
 import local
+import psutil
 import pyarrow.parquet
 import pytest
 
@@ -118,11 +119,44 @@ def test_a_damaged_archive_is_a_failure(engine, inputs, tmp_path):
     assert total.failed >= alone.failed + 2
 
 
+def test_memory_of_a_worker_is_flat(inputs):
+    """A leak of a result for each image would be 75 MiB: 50 tasks of 150 images with 10 KiB each."""
+    from imghist import _engines
+
+    memory = []
+    for _ in range(60):
+        _engines.saved_total(_engines.results(inputs.paths, 1, {}))
+        memory.append(psutil.Process().memory_info().rss)
+    assert memory[-1] - memory[9] < 8 << 20
+
+
+@pytest.mark.parametrize("n, n_workers", [(0, 2), (31, 2), (2000, 2), (20000, 2), (20000, 64), (100, 0.5)])
+def test_portions_of_tasks(n, n_workers):
+    """Every worker has two at least and ends with a small one, and none has more than 1,024 paths."""
+    from imghist import _engines
+
+    paths = [pathlib.Path(f"/photos/{i}.jpg") for i in range(n)]
+    portions = list(_engines.slices(paths, n_workers))
+    sizes = [len(portion) for portion in portions]
+    assert [path for portion in portions for path in portion] == [str(path) for path in paths]
+    assert all(0 < size <= 1024 for size in sizes) and all(size >= 32 for size in sizes[:-1])
+    assert n < 64 * n_workers or len(sizes) > 2 * n_workers
+    assert sizes == sorted(sizes, reverse=True) and sizes[-1:] <= [32]
+
+
+def test_each_archive_is_one_task():
+    from imghist import _engines
+
+    paths = ["a.png", "b.tar", "c.tar.gz", "d.png", "e.png"]
+    assert list(_engines.slices(paths, 2)) == [paths[:2], paths[2:3], paths[3:]]
+
+
 def test_memory_is_freed_by_the_task():
     """The number of contexts in a process does not grow with its tasks."""
     from imghist import _engines
 
     path = str(data.ROOT / "samples/palette.png")
+    _engines._context.cache_clear()
     for _ in range(3):
         assert len(list(_engines.results([path], 1, {"clip": (1, 254)}))) == 1
     assert _engines._context.cache_info().misses == 1

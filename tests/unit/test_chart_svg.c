@@ -55,7 +55,8 @@ static void check_path(const struct ih_path *path, struct ih_paint paint, const 
 TEST(a_document)
 {
     char *text = take(open_canvas(NULL, "a & b", "<\"c\">"));
-    assert_ptr_equal(strstr(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "), text);
+    assert_ptr_equal(
+        strstr(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- imghist -->\n<svg "), text);
     assert_has(text, "xmlns=\"http://www.w3.org/2000/svg\"");
     assert_has(text, "width=\"100\" height=\"50\" viewBox=\"0 0 100 50\"");
     assert_has(text, "<title>a &amp; b</title>\n<desc>&lt;\"c\"&gt;</desc>\n");

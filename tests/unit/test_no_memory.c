@@ -10,6 +10,7 @@
 #include "output/chart/chart.h"
 #include "output/output.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/thumbnail.h"
 #include "tests/support/sanitizer.h"
 #include <errno.h>
 #include <stdatomic.h>
@@ -171,6 +172,37 @@ TEST(png)
 TEST(jpeg)
 {
     fail_each(count_file, "samples/scene.jpg", 10, IH_MEMORY); /* 5 of them in imghist */
+}
+
+/* Noise, so that the JPEG is larger than the first buffers of a writer. */
+static enum ih_status make_thumbnail(const char *unused_path, struct ih_device *unused,
+                                     uint64_t *sum, struct ih_error *err)
+{
+    enum { SIDE = 160 };
+    static uint8_t pixels[SIDE * SIDE * 3];
+    const struct ih_image_info info = {.width = SIDE, .height = SIDE, .n_channels = 3};
+    struct ih_thumbnail t;
+    uint8_t *jpeg = NULL;
+    size_t n_bytes = 0;
+    uint32_t random = 1;
+    for (size_t i = 0; i < sizeof pixels; i++) {
+        random = random * 1664525 + 1013904223;
+        pixels[i] = (uint8_t)(random >> 24);
+    }
+    enum ih_status status = ih_thumbnail_start(&t, &info, err);
+    if (status == IH_OK) {
+        ih_thumbnail_add(&t, pixels, SIDE * SIDE);
+        status = ih_thumbnail_end(&t, 6, &jpeg, &n_bytes, err);
+    }
+    *sum = n_bytes;
+    free(jpeg);
+    ih_thumbnail_reset(&t);
+    return status;
+}
+
+TEST(thumbnail)
+{
+    fail_each(make_thumbnail, "samples", 10, IH_MEMORY);
 }
 
 /* A complete program: counts a file and a row of pixels, and adds them up. */

@@ -110,12 +110,11 @@ TEST(largest_numbers)
 
 TEST(null_and_wanted)
 {
-    ih_progress_add(NULL, false, 1);
+    ih_progress_add(NULL, &(struct ih_progress_counts){.n_done = 1});
     ih_progress_hold(NULL);
     ih_progress_release(NULL);
     ih_progress_interrupt(NULL, NULL);
     assert_false(ih_progress_close(NULL));
-    ih_progress_skip(NULL);
     ih_progress_set_inputs(NULL, 1);
     assert_false(ih_progress_is_wanted(IH_PROGRESS_NEVER, false));
     assert_true(ih_progress_is_wanted(IH_PROGRESS_ALWAYS, true));

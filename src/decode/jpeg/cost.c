@@ -6,6 +6,7 @@
  */
 #include "decode/jpeg/markers.h"
 #include "decode/jpeg/parts.h"
+#include "decode/read_bytes.h"
 
 #include <string.h>
 
@@ -78,25 +79,13 @@ static unsigned next_marker(struct ih_source *src)
     return 0;
 }
 
-static void skip(struct ih_source *src, size_t n_bytes)
-{
-    const uint8_t *bytes;
-    size_t n = 1;
-    struct ih_error ignored;
-    for (; n_bytes > 0 && n > 0; n_bytes -= n) {
-        if (ih_source_peek(src, 1, &bytes, &n, &ignored) != IH_OK)
-            return;
-        n = n < n_bytes ? n : n_bytes;
-        ih_source_consume(src, n);
-    }
-}
-
 enum ih_status ih_jpeg_cost_of_file(struct ih_source *src,
                                     const struct jpeg_decompress_struct *header,
                                     struct ih_error *err)
 {
     enum { SOS_BYTES = 3 + 2 * IH_JPEG_COMPONENTS_MAX }; /* length, number, ids and tables */
     struct ih_jpeg_cost cost = {0};
+    struct ih_error ignored; /* decoding reports it */
     unsigned code;
     while ((code = next_marker(src)) != 0 && code != IH_JPEG_EOI) {
         const uint8_t *p;
@@ -107,14 +96,15 @@ enum ih_status ih_jpeg_cost_of_file(struct ih_source *src,
         if (ih_source_peek(src, SOS_BYTES, &p, &n, err) != IH_OK)
             return err->status;
         if (n < SOS_BYTES)
-            break; /* the file ends; decoding reports it */
+            break; /* the file ends */
         for (unsigned k = 0; code == IH_JPEG_SOS && k < p[2] && k < IH_JPEG_COMPONENTS_MAX; k++)
             for (int i = 0; i < header->num_components; i++)
                 if (header->comp_info[i].component_id == p[3 + 2 * k])
                     components |= 1u << i;
         if (code == IH_JPEG_SOS && ih_jpeg_cost_add(&cost, header, components, err) != IH_OK)
             return err->status;
-        skip(src, (size_t)p[0] << 8 | p[1]);
+        if (ih_skip_bytes(src, "JPEG", ih_be16(p), &ignored) != IH_OK)
+            break;
     }
     return IH_OK;
 }

@@ -10,6 +10,7 @@
  */
 #include "decode/png/chunks.h"
 
+#include "decode/decoder.h"
 #include "decode/read_bytes.h"
 
 #include <assert.h>
@@ -331,9 +332,7 @@ bool ih_png_read_back(struct ih_png_chunks *c)
             return false;
     }
     const size_t end = chunk.at + 4;
-    uint64_t left;
-    c->is_followed = !ih_source_size_left(f->src, &left) && f->size > end &&
-                     ih_decode_has_signature(f->bytes + end, f->size - end);
+    c->is_followed = f->size > end && ih_decode_has_signature(f->bytes + end, f->size - end);
     return c->n_lengths > 0 && is_named(&chunk, "IEND") && chunk.length == 0;
 }
 

@@ -13,8 +13,8 @@
 #ifndef IH_OUTPUT_CHART_CANVAS_H
 #define IH_OUTPUT_CHART_CANVAS_H
 
+#include "base/buffer.h"
 #include "base/status.h"
-#include "output/buffer.h"
 #include "output/chart/chart.h"
 #include "output/chart/label.h"
 #include "output/chart/path.h"

@@ -4,7 +4,8 @@
  * Users can select, search and hear the text, viewers can show scripts that the embedded font
  * lacks, and the file is half the size that outlines would take. But a viewer may use another font.
  * So each line has a textLength, which browsers obey, and an anchor, which keeps columns of numbers
- * aligned elsewhere. The font list names DejaVu Sans and families of the same widths.
+ * aligned elsewhere. The font list names DejaVu Sans and families of the same widths. A line with
+ * characters that the font lacks has no textLength, because only the viewer knows their widths.
  *
  * The areas of the channels use mix-blend-mode. Viewers other than browsers, librsvg and Inkscape
  * may show them on top of each other, with the luma line still visible. Rejected: areas that do not
@@ -144,10 +145,12 @@ static void svg_text(struct ih_canvas *canvas, const struct ih_text_place *place
     put_length(file, place->x);
     ih_bytes_text(file, "\" y=\"");
     put_length(file, place->baseline);
-    ih_bytes_format(file, "\" font-size=\"%u\"%s textLength=\"", place->size_px,
-                    anchors[place->align]);
-    put_length(file, width);
-    ih_bytes_text(file, "\" lengthAdjust=\"spacingAndGlyphs\"");
+    ih_bytes_format(file, "\" font-size=\"%u\"%s", place->size_px, anchors[place->align]);
+    if (ih_glyphs_lacking(canvas->page->glyphs, text) == 0) {
+        ih_bytes_text(file, " textLength=\"");
+        put_length(file, width);
+        ih_bytes_text(file, "\" lengthAdjust=\"spacingAndGlyphs\"");
+    }
     put_paint(file, paint);
     ih_bytes_text(file, ">");
     put_text(file, text);
@@ -193,7 +196,7 @@ enum ih_status ih_svg_open(const struct ih_chart_page *page, struct ih_canvas **
         (struct ih_canvas){.page = page, .fill = svg_fill, .text = svg_text, .finish = svg_finish};
     struct ih_bytes *file = &(*canvas)->file;
     ih_bytes_format(file,
-                    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- imghist -->\n"
                     "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" "
                     "height=\"%u\" viewBox=\"0 0 %u %u\" role=\"img\" xml:space=\"preserve\" "
                     "style=\"isolation:isolate\" font-family=\"%s\">\n",

@@ -1,15 +1,6 @@
 /*
- * A chart, from a result to a file in memory.
- *
- *     chart.c    the layout, and the order of drawing
- *     theme.c    colours
- *     axis.c     scales, the height of counts, ticks
- *     plot.c     the plot, its numbers, and the strip above it
- *     text.c     title, legend and facts
- *     compare.c  two results in one chart
- *     label.h    names and numbers as text; the font
- *     canvas.h   the drawing surface, raster or SVG; path.h: shapes
- *     format.c   the file formats
+ * A chart, from a result to a file in memory: the layout and the order of drawing. parts.h names
+ * the files that draw the parts.
  *
  * The layout is computed first, from the widths of all texts, so every canvas gets the same shapes
  * at the same places. Rows are placed from the top and the bottom, in sizes that follow from the
@@ -239,6 +230,19 @@ static enum ih_status check_size(const struct ih_chart_options *options, struct 
 const char *ih_chart_source(const struct ih_result *result)
 {
     return result->is_total ? "imghist --total" : result->path;
+}
+
+unsigned long ih_chart_lacking(const char *label)
+{
+    struct ih_glyphs *glyphs = NULL;
+    struct ih_error ignored;
+    unsigned long lacking = 0;
+    char *text = ih_label_text(label);
+    if (text && ih_glyphs_open(&glyphs, &ignored) == IH_OK)
+        lacking = ih_glyphs_lacking(glyphs, text);
+    ih_glyphs_close(glyphs);
+    free(text);
+    return lacking;
 }
 
 enum ih_status ih_chart_open(struct ih_chart *chart, const struct ih_chart_format *format,

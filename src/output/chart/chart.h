@@ -24,6 +24,18 @@ const struct ih_chart_scale *ih_chart_scale_find(const char *name);
  * for other endings. */
 const struct ih_chart_format *ih_chart_format_of(const char *path);
 
+/* Whether a format has text that the viewer draws, with fonts of its own; NULL: PNG. */
+bool ih_chart_format_has_text(const struct ih_chart_format *format);
+
+/* The first character of a label that the font of the charts lacks: a raster chart has a box for
+ * it. 0: none. */
+unsigned long ih_chart_lacking(const char *label);
+
+/* Whether bytes from the start of a file, and its last ones, are those of a chart that imghist
+ * drew. Both have at most IH_CHART_MARK_BYTES. */
+enum { IH_CHART_MARK_BYTES = 256 };
+bool ih_chart_has_mark(const uint8_t *start, size_t n_start, const uint8_t *end, size_t n_end);
+
 struct ih_chart_options {
     unsigned width, height;               /* pixels, IH_CHART_MIN_* to IH_CHART_MAX */
     const struct ih_chart_theme *theme;   /* static; NULL: dark */

@@ -1,24 +1,43 @@
 /*
  * The file formats of charts, and the encoders of the raster formats.
  *
- * libpng and libjpeg report errors by longjmp. All data that must survive the jump is in one struct
- * of the caller's frame, and the jump only leaves functions of the library.
+ * libpng reports errors by longjmp. All data that must survive the jump is in one struct of the
+ * caller's frame, and the jump only leaves functions of libpng.
  */
 #define _POSIX_C_SOURCE 200809L
 
+#include "base/jpeg_file.h"
 #include "output/chart/canvas.h"
 
 #include <png.h>
 #include <setjmp.h>
 #include <stb/stb_image_write.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include <jpeglib.h>
+/* ---- the mark ----
+ *
+ * Charts of every format name the program: so a later run knows a chart, and replaces no other
+ * picture. PNG has it in a text, JPEG and SVG in a comment, BMP and TGA after the picture.
+ */
 
-#include <jerror.h> /* after jpeglib.h: the numbers of messages depend on JPEG_LIB_VERSION */
+static const char mark[] = "imghist";
+enum { MARK_BYTES = sizeof mark - 1 };
+
+static bool has_mark(const uint8_t *bytes, size_t n)
+{
+    for (size_t i = 0; i + MARK_BYTES <= n; i++)
+        if (memcmp(bytes + i, mark, MARK_BYTES) == 0)
+            return true;
+    return false;
+}
+
+bool ih_chart_has_mark(const uint8_t *start, size_t n_start, const uint8_t *end, size_t n_end)
+{
+    return has_mark(start, n_start) ||
+           (n_end >= MARK_BYTES && has_mark(end + n_end - MARK_BYTES, MARK_BYTES));
+}
 
 /* ---- PNG ---- */
 
@@ -76,7 +95,9 @@ static void on_png_flush(png_structp png)
 static void write_png(struct png_encoder *e, const struct ih_chart_page *page,
                       const uint8_t *pixels)
 {
-    static char software[] = "Software", name[] = "imghist", source[] = "Source";
+    static char software[] = "Software", source[] = "Source";
+    char name[sizeof mark];
+    memcpy(name, mark, sizeof mark);
     png_text texts[2] = {{.compression = PNG_TEXT_COMPRESSION_NONE, .key = software, .text = name},
                          {.compression = PNG_TEXT_COMPRESSION_NONE, .key = source}};
     if (setjmp(png_jmpbuf(e->png)))
@@ -119,103 +140,21 @@ static enum ih_status encode_png(const struct ih_chart_page *page, const uint8_t
  * stb_image_write 10.9 ms, for the same size. Rejected: optimal Huffman tables, because libjpeg
  * would hold all coefficients, 400 MB for the largest chart.
  */
-enum { JPEG_QUALITY = 92, PIECE_BYTES = 16 * 1024 };
-
-struct jpeg_encoder {
-    struct jpeg_compress_struct jpeg;
-    struct jpeg_error_mgr errors;
-    struct jpeg_destination_mgr destination;
-    JOCTET piece[PIECE_BYTES]; /* output of libjpeg that is not in the file yet */
-    struct ih_bytes *file;
-    jmp_buf jump;
-};
-
-static void on_jpeg_error(j_common_ptr jpeg)
-{
-    struct jpeg_encoder *e = jpeg->client_data;
-    longjmp(e->jump, 1);
-}
-
-static void on_jpeg_message(j_common_ptr jpeg)
-{
-    (void)jpeg;
-}
-
-static void begin_piece(j_compress_ptr jpeg)
-{
-    struct jpeg_encoder *e = jpeg->client_data;
-    e->destination.next_output_byte = e->piece;
-    e->destination.free_in_buffer = PIECE_BYTES;
-}
-
-static void append_piece(j_compress_ptr jpeg, size_t size)
-{
-    struct jpeg_encoder *e = jpeg->client_data;
-    ih_bytes_append(e->file, e->piece, size);
-    if (e->file->failed)
-        ERREXIT1(jpeg, JERR_OUT_OF_MEMORY, 0);
-}
-
-static boolean on_piece_full(j_compress_ptr jpeg)
-{
-    append_piece(jpeg, PIECE_BYTES);
-    begin_piece(jpeg);
-    return TRUE;
-}
-
-static void on_jpeg_end(j_compress_ptr jpeg)
-{
-    append_piece(jpeg, PIECE_BYTES - jpeg->dest->free_in_buffer);
-}
-
-/* Calls libjpeg; a jump ends here. Returns false after a jump. */
-static bool write_jpeg(struct jpeg_encoder *e, const struct ih_chart_page *page,
-                       const uint8_t *pixels)
-{
-    if (setjmp(e->jump))
-        return false;
-    jpeg_create_compress(&e->jpeg);
-    e->jpeg.dest = &e->destination;
-    e->jpeg.image_width = page->width;
-    e->jpeg.image_height = page->height;
-    e->jpeg.input_components = 3;
-    e->jpeg.in_color_space = JCS_RGB;
-    jpeg_set_defaults(&e->jpeg);
-    jpeg_set_quality(&e->jpeg, JPEG_QUALITY, TRUE);
-    e->jpeg.comp_info[0].h_samp_factor = e->jpeg.comp_info[0].v_samp_factor = 1;
-    jpeg_start_compress(&e->jpeg, TRUE);
-    for (unsigned y = 0; y < page->height; y++) {
-        union { /* libjpeg reads rows through pointers without const */
-            const uint8_t *constant;
-            JSAMPROW row;
-        } at = {pixels + (size_t)y * page->width * 3};
-        jpeg_write_scanlines(&e->jpeg, &at.row, 1);
-    }
-    jpeg_finish_compress(&e->jpeg);
-    return true;
-}
+enum { JPEG_QUALITY = 92 };
 
 static enum ih_status encode_jpeg(const struct ih_chart_page *page, const uint8_t *pixels,
                                   struct ih_bytes *file, struct ih_error *err)
 {
-    struct jpeg_encoder e = {.file = file};
-    enum ih_status status = IH_OK;
-    e.jpeg.err = jpeg_std_error(&e.errors);
-    e.errors.error_exit = on_jpeg_error;
-    e.errors.output_message = on_jpeg_message;
-    e.jpeg.client_data = &e;
-    e.destination.init_destination = begin_piece;
-    e.destination.empty_output_buffer = on_piece_full;
-    e.destination.term_destination = on_jpeg_end;
-    if (!write_jpeg(&e, page, pixels)) {
-        char message[JMSG_LENGTH_MAX];
-        e.errors.format_message((j_common_ptr)&e.jpeg, message);
-        bool is_memory = file->failed || e.errors.msg_code == JERR_OUT_OF_MEMORY;
-        status = is_memory ? ih_error_set(err, IH_MEMORY, "chart: out of memory for the JPEG")
-                           : ih_error_set(err, IH_UNAVAILABLE, "chart: libjpeg: %s", message);
-    }
-    jpeg_destroy_compress(&e.jpeg);
-    return status;
+    const struct ih_jpeg_picture picture = {.pixels = pixels,
+                                            .width = page->width,
+                                            .height = page->height,
+                                            .n_channels = 3,
+                                            .quality = JPEG_QUALITY,
+                                            .comment = mark};
+    struct ih_error reason;
+    if (ih_jpeg_write(&picture, file, &reason) == IH_OK)
+        return IH_OK;
+    return ih_error_set(err, reason.status, "chart: %s", reason.message);
 }
 
 /* ---- BMP and TGA: 24 bits, BMP uncompressed, TGA run-length coded ---- */
@@ -234,6 +173,7 @@ static enum ih_status encode_with_stb(stb_write_function *write_picture, const c
 {
     const int is_written =
         write_picture(on_stb_write, file, (int)page->width, (int)page->height, 3, pixels);
+    ih_bytes_append(file, mark, MARK_BYTES);
     if (file->failed)
         return ih_error_set(err, IH_MEMORY, "chart: out of memory for the %s", name);
     return is_written ? IH_OK
@@ -273,6 +213,11 @@ const struct ih_chart_format *ih_chart_format_of(const char *path)
             if (strcasecmp(dot, formats[i].endings[k]) == 0)
                 return &formats[i];
     return NULL;
+}
+
+bool ih_chart_format_has_text(const struct ih_chart_format *format)
+{
+    return format && !format->encode;
 }
 
 /* ---- canvases and files ---- */

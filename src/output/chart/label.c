@@ -2,9 +2,7 @@
  * Labels, and lines of text as outlines of the embedded font.
  *
  * stb_truetype reads the font: glyphs, advances, and outlines in integer font units. Curves are
- * flattened here in integers, and the canvas fills the outlines like any path. The rasterizer of
- * stb_truetype is not used: the last bit of its float values depends on the compiler, and a chart
- * must be the same bytes everywhere.
+ * flattened here in integers, and the canvas fills the outlines like any path (path.c says why).
  */
 #include "output/chart/label.h"
 
@@ -169,9 +167,13 @@ static int32_t scale(const struct ih_glyphs *g, unsigned size_px, int64_t units,
     return scaled < INT32_MAX ? (int32_t)scaled : INT32_MAX;
 }
 
+/* A character that the font lacks is as wide as most that it lacks: Chinese, Japanese and Korean.
+ * So a line of an SVG keeps its place. */
 static int64_t advance_units(const struct ih_glyphs *g, unsigned long code_point)
 {
     int advance = 0, bearing = 0;
+    if (stbtt_FindGlyphIndex(&g->info, (int)code_point) == 0)
+        return g->units_per_em;
     stbtt_GetCodepointHMetrics(&g->info, (int)code_point, &advance, &bearing);
     return advance;
 }
@@ -189,6 +191,15 @@ static int64_t width_units(const struct ih_glyphs *g, const char *text, size_t s
 int32_t ih_glyphs_width(const struct ih_glyphs *g, unsigned size_px, const char *text)
 {
     return scale(g, size_px, width_units(g, text, strlen(text)), 1);
+}
+
+unsigned long ih_glyphs_lacking(const struct ih_glyphs *g, const char *text)
+{
+    unsigned long c = 0;
+    for (size_t n = 0; *text && (n = ih_utf8_length(text, &c)) > 0; text += n)
+        if (stbtt_FindGlyphIndex(&g->info, (int)c) == 0)
+            return c;
+    return 0;
 }
 
 /* The position of the next glyph: `along` font units to the right of (x, baseline). */

@@ -62,6 +62,9 @@ void ih_glyphs_close(struct ih_glyphs *glyphs);
 /* Returns the width of a line of valid UTF-8, in 1/IH_SUBPIXELS of a pixel. */
 int32_t ih_glyphs_width(const struct ih_glyphs *glyphs, unsigned size_px, const char *text);
 
+/* The first character of valid UTF-8 that the font lacks; 0: it has all. */
+unsigned long ih_glyphs_lacking(const struct ih_glyphs *glyphs, const char *text);
+
 /*
  * Appends the outlines of a line of valid UTF-8 to a path. Characters that the font lacks become
  * empty boxes.

@@ -1,5 +1,6 @@
 /* What the files of a chart share: theme, axis, layout and drawing. --bench draws its chart with
- * the same theme, sizes and drawing. */
+ * the same theme, sizes and drawing. compare.c draws two results in one chart, canvas.h is the
+ * drawing surface, and format.c has the file formats. */
 #ifndef IH_OUTPUT_CHART_PARTS_H
 #define IH_OUTPUT_CHART_PARTS_H
 
@@ -143,8 +144,8 @@ static inline int32_t ih_chart_ems(const struct ih_chart_layout *l, int32_t hund
     return l->em * hundredths * IH_SUBPIXELS / 100;
 }
 
-/* The left edge of bin v, in 1/IH_SUBPIXELS of a pixel; v = IH_BINS: the right edge of the plot.
- * Exact, because a subpixel is 1/256 of a pixel and a bin 1/256 of the plot. */
+/* The left edge of bin v, in 1/IH_SUBPIXELS of a pixel, exactly; v = IH_BINS: the right edge of the
+ * plot. */
 static inline int32_t ih_chart_bin_x(const struct ih_chart_layout *l, unsigned v)
 {
     return l->left * IH_SUBPIXELS + (int32_t)v * (l->right - l->left);

@@ -2,9 +2,8 @@
 
 import os
 
-import dask
 import dask.bag
-import pyarrow
+import dask.distributed
 import pyarrow.parquet
 
 from . import Counts, _engines
@@ -40,7 +39,11 @@ def total(images, *, name="path", image=None, threads=1, **settings):
 
 
 def _map(function, paths, name, image, threads, settings):
-    parts = list(_engines.slices(paths) if image is None else _row_groups(paths)) or [[]]
+    try:
+        n_workers = sum(dask.distributed.get_client().ncores().values())
+    except ValueError:  # there is no cluster: Dask starts a process for each core
+        n_workers = os.cpu_count()
+    parts = list(_engines.slices(paths, n_workers) if image is None else _row_groups(paths)) or [[]]
     task = dask.delayed(function)
     return dask.bag.from_delayed([task(part, name, image, threads, settings) for part in parts])
 
@@ -51,9 +54,6 @@ def _row_groups(paths):
 
 
 def _items(part, name, image):
-    if image is None:
-        yield from part
-        return
     for path, i in part:
         with pyarrow.parquet.ParquetFile(path) as file:
             group = file.metadata.row_group(i)
@@ -62,13 +62,14 @@ def _items(part, name, image):
                 yield from _engines.items(batch, name, image)
 
 
-def _records(part, *arguments):
-    batches = _engines.tables(_items(part, *arguments[:2]), *arguments[2:])
-    return [pyarrow.Table.from_batches([batch]) for batch in batches]
+def _records(part, name, image, threads, settings):
+    items = part if image is None else _items(part, name, image)
+    return [pyarrow.Table.from_batches([batch]) for batch in _engines.tables(items, threads, settings)]
 
 
-def _total(part, *arguments):
-    return [_engines.add(_engines.results(_items(part, *arguments[:2]), *arguments[2:])).to_bytes()]
+def _total(part, name, image, threads, settings):
+    items = part if image is None else _items(part, name, image)
+    return [_engines.add(_engines.results(items, threads, settings)).to_bytes()]
 
 
 def _write(tables, folder, i):

@@ -47,7 +47,8 @@ class Total(AggregateFnV2):
 
 def _map(function, images, name, image, threads, settings):
     if not isinstance(images, ray.data.Dataset):
-        images = ray.data.from_arrow([pyarrow.table({name: paths}) for paths in _engines.slices(images)])
+        portions = _engines.slices(images, ray.cluster_resources().get("CPU", 1) // threads)
+        images = ray.data.from_arrow([pyarrow.table({name: paths}) for paths in portions])
     return images.map_batches(
         function, batch_size=None, batch_format="pyarrow", num_cpus=threads,
         fn_args=(name, image, threads, settings),

@@ -3,6 +3,7 @@
 import functools
 
 import pyarrow
+from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from . import Counts, _engines
@@ -15,15 +16,15 @@ _BATCH_RECORDS = 128
 def count(images, *, name="path", image=None, threads=1, **settings):
     """Returns a DataFrame of records, the rows of imghist.Table with saved=True; failures are rows.
 
-    images    a DataFrame
+    images    a DataFrame, or an iterable of paths. Members of archives are read one at a time.
     name      the column with the paths, or with the names of images in memory
     image     the column with files in memory; None: 'content', the column of binaryFile, or else the
-              files at the paths. Members of archives are read one at a time.
+              files at the paths
     threads   of a task; a task that has more needs spark.task.cpus
     settings  those of imghist.Context
 
-    Integers are signed, because Spark has no others. Sets the session's limits of Arrow batches to
-    64 MiB and 128 rows: 10,000 photos, Spark's default, would be tens of GB.
+    Integers are signed, because Spark has no others. For images in memory, sets the session's limits
+    of Arrow batches to 64 MiB and 128 rows: 10,000 photos, Spark's default, would be tens of GB.
     """
     schema = from_arrow_schema(_signed(_engines.schema()))
     return _map(_records, schema, images, name, image, threads, settings)
@@ -36,19 +37,20 @@ def total(images, *, name="path", image=None, threads=1, **settings):
 
 
 def _map(function, schema, images, name, image, threads, settings):
-    conf = images.sparkSession.conf
-    for key, limit in (("maxRecordsPerBatch", _BATCH_RECORDS), ("maxBytesPerBatch", _engines.BATCH_BYTES)):
-        conf.set("spark.sql.execution.arrow." + key, str(limit))
+    if not hasattr(images, "sparkSession"):
+        session = SparkSession.builder.getOrCreate()
+        portions = list(_engines.slices(images, session.sparkContext.defaultParallelism))
+        images = session.createDataFrame(pyarrow.table({name: pyarrow.chunked_array(portions, pyarrow.string())}))
     is_saved = function is _total and "counts" in images.columns
-    if is_saved:
-        images = images.select("counts")
-    else:
-        image = "content" if image is None and "content" in images.columns else image
-        images = images.select(*([name] if image is None else [name, image]))
+    image = "content" if image is None and "content" in images.columns else image
+    columns = ["counts"] if is_saved else [name] if image is None else [name, image]
+    if is_saved or image is not None:
+        for key, limit in (("maxRecordsPerBatch", _BATCH_RECORDS), ("maxBytesPerBatch", _engines.BATCH_BYTES)):
+            images.sparkSession.conf.set("spark.sql.execution.arrow." + key, str(limit))
     task = functools.partial(
         function, name=name, image=image, threads=threads, settings=settings, is_saved=is_saved
     )
-    return images.mapInArrow(task, schema)
+    return images.select(*columns).mapInArrow(task, schema)
 
 
 def _records(batches, name, image, threads, settings, is_saved):

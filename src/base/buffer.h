@@ -4,8 +4,8 @@
  * The buffer remembers that it ran out of memory, and later calls do nothing. A caller can append a
  * thousand pieces and check `failed` once.
  */
-#ifndef IH_OUTPUT_BUFFER_H
-#define IH_OUTPUT_BUFFER_H
+#ifndef IH_BASE_BUFFER_H
+#define IH_BASE_BUFFER_H
 
 #include "base/status.h"
 

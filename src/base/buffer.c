@@ -1,4 +1,4 @@
-#include "output/buffer.h"
+#include "base/buffer.h"
 
 #include <assert.h>
 #include <stdarg.h>
