@@ -3,6 +3,7 @@
 # tests. Its counts of files are compared with those of PROGRAM. Exit status 77: the package index cannot be reached.
 #
 #   PYTHON=python3   the Python that runs, 3.11 or later
+#   SANITIZED=1      tests the extension that "make CONFIG=sanitize CC=gcc python-extension" has built
 set -u
 IMGHIST=$(realpath "$1")
 export IMGHIST
@@ -14,9 +15,17 @@ venv=build/venv
 make_venv "$venv" numpy
 set -e
 "$venv/bin/pip" install -q --disable-pip-version-check "./src/python[test]"
+if [ -n "${SANITIZED:-}" ]; then
+  export PYTHONPATH=$PWD/build/sanitize/python ASAN_OPTIONS=detect_leaks=0 # Python itself keeps memory to its end
+  mkdir -p "$PYTHONPATH"
+  cp -r src/python/imghist "$PYTHONPATH"
+  cp build/sanitize/_imghist.abi3.so "$PYTHONPATH/imghist"
+  sanitizers=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)
+fi
 # Not from the sources: the installed package is tested.
 set +e
-(cd src/python/tests && "../../../$venv/bin/python" -m pytest -p no:cacheprovider -rs --rootdir=. "$@") | tee build/pytest.log
+(cd src/python/tests &&
+  LD_PRELOAD=${sanitizers:-} "../../../$venv/bin/python" -m pytest -p no:cacheprovider -rs --rootdir=. "$@") | tee build/pytest.log
 status=${PIPESTATUS[0]}
 summarise build/pytest.log
 exit "$status"

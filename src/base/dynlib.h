@@ -27,6 +27,17 @@
         return ih_dynlib_load(library, names, sizeof names / sizeof *names, functions, err); \
     }
 
+/* Defines the struct too, and prepare(err), which loads the library and implements prepare of a
+ * decoder (decode/decoder.h). */
+#define IH_DYNLIB_DECODER(LIST, type, library)          \
+    type{LIST(IH_DYNLIB_MEMBER)};                       \
+    IH_DYNLIB_LOADER(LIST, type, library)               \
+    static enum ih_status prepare(struct ih_error *err) \
+    {                                                   \
+        type functions;                                 \
+        return load(&functions, err);                   \
+    }
+
 /* A function of any type, as it is stored. */
 typedef void (*ih_dynlib_function)(void);
 

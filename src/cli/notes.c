@@ -139,6 +139,10 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
                  bits, bits);
         ih_notes_print(n, path, line);
     }
+    if (n->options->makes_thumbnails && result->version && !n->has_no_picture) {
+        n->has_no_picture = true;
+        ih_notes_print(n, path, "has no thumbnail: its record comes from a result file");
+    }
     if (scaling && !is_scaled && !n->has_other_depth) {
         n->has_other_depth = true;
         snprintf(line, sizeof line,

@@ -16,6 +16,7 @@ struct ih_notes {
     bool is_holding;                  /* progress is hidden */
     bool has_listed_folder;           /* a note was printed about one */
     bool has_other_depth;   /* a note was printed about one that --depth does not change */
+    bool has_no_picture;    /* a note was printed about a record without a thumbnail */
     bool has_lacking;       /* a note was printed about a character */
     uint64_t n_above_depth; /* images with samples that --depth cannot hold */
 };

@@ -29,16 +29,7 @@ enum { CODEC_FRAMES = 10 };
     F(avifResult, avifImageYUVToRGB, (const avifImage *, avifRGBImage *))           \
     F(const char *, avifResultToString, (avifResult))
 
-struct avif_calls {
-    AVIF_CALLS(IH_DYNLIB_MEMBER)
-};
-IH_DYNLIB_LOADER(AVIF_CALLS, struct avif_calls, IH_SONAME_avif)
-
-static enum ih_status prepare(struct ih_error *err)
-{
-    struct avif_calls calls;
-    return load(&calls, err);
-}
+IH_DYNLIB_DECODER(AVIF_CALLS, struct avif_calls, IH_SONAME_avif)
 
 struct avif_state {
     struct avif_calls lib;
@@ -132,11 +123,7 @@ static enum ih_status open_avif(struct ih_source *src, const struct ih_decode_op
         status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
-    if (status == IH_OK)
-        *state = s;
-    else
-        close_avif(s);
-    return status;
+    return ih_decoder_opened(s, close_avif, state, status);
 }
 
 /* Decodes the next frame, which must be what the header states. */

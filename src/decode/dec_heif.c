@@ -24,19 +24,15 @@
 #include "decode/boxes.h"
 #include "decode/held.h"
 #include "decode/metadata.h"
+#include "decode/new_memory.h"
 #include "decode/read_bytes.h"
 #include "decode/samples.h"
 
 #include <libheif/heif.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 enum {
     /* Memory in samples a pixel: YCbCr with alpha in the codec and in libheif, and RGBA; for HEVC
@@ -502,33 +498,21 @@ static enum ih_status decode_once(struct heif_state *s, struct ih_error *err)
     return e.code == heif_error_Ok ? check_image(s, err) : failed(e, err);
 }
 
-/* Makes malloc fill new memory with a value; 0: leave it as it is. */
-static void fill_new_memory(int value)
-{
-#ifdef __GLIBC__
-    mallopt(M_PERTURB, value);
-#else
-    (void)value;
-#endif
-}
-
 static enum ih_status decode_twice(struct heif_state *s, struct ih_error *err)
 {
-    /* The setting is the process's. Other threads only see other values in new memory. */
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const size_t row_bytes = s->width * s->n_channels * (s->is_deep ? 2 : 1);
-    pthread_mutex_lock(&lock);
-    fill_new_memory(0x55);
+    ih_new_memory_take(); /* other threads only see other values in new memory */
+    ih_new_memory_fill(0x55);
     enum ih_status status = decode_once(s, err);
     struct heif_image *first = s->image;
     const uint8_t *first_plane = s->plane;
     const size_t first_stride = s->stride;
     s->image = NULL;
-    fill_new_memory(0xAA);
+    ih_new_memory_fill(0xAA);
     if (status == IH_OK)
         status = decode_once(s, err);
-    fill_new_memory(0);
-    pthread_mutex_unlock(&lock);
+    ih_new_memory_fill(0);
+    ih_new_memory_give();
     for (size_t y = 0; y < s->height && status == IH_OK; y++)
         if (memcmp(first_plane + y * first_stride, s->plane + y * s->stride, row_bytes) != 0)
             status = ih_error_set(err, IH_CORRUPT, "damaged HEIF: blocks are missing");

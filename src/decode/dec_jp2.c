@@ -57,16 +57,7 @@ enum {
     F(OPJ_BOOL, opj_end_decompress, (opj_codec_t *, opj_stream_t *))                          \
     F(void, opj_image_destroy, (opj_image_t *))
 
-struct opj_calls {
-    OPJ_CALLS(IH_DYNLIB_MEMBER)
-};
-IH_DYNLIB_LOADER(OPJ_CALLS, struct opj_calls, IH_SONAME_jp2)
-
-static enum ih_status prepare(struct ih_error *err)
-{
-    struct opj_calls calls;
-    return load(&calls, err);
-}
+IH_DYNLIB_DECODER(OPJ_CALLS, struct opj_calls, IH_SONAME_jp2)
 
 enum colours { UNSPECIFIED, GRAY, RGB, YCC };
 

@@ -52,16 +52,7 @@ enum { HELD_BYTES = 9, HELD_BYTES_DEEP = 10 };
     F(JxlDecoderStatus, JxlDecoderSetImageOutBuffer,                                  \
       (JxlDecoder *, const JxlPixelFormat *, void *, size_t))
 
-struct jxl_calls {
-    JXL_CALLS(IH_DYNLIB_MEMBER)
-};
-IH_DYNLIB_LOADER(JXL_CALLS, struct jxl_calls, IH_SONAME_jxl)
-
-static enum ih_status prepare(struct ih_error *err)
-{
-    struct jxl_calls calls;
-    return load(&calls, err);
-}
+IH_DYNLIB_DECODER(JXL_CALLS, struct jxl_calls, IH_SONAME_jxl)
 
 struct jxl_state {
     struct jxl_calls lib;

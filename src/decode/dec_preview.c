@@ -30,16 +30,7 @@ enum { QUIET = LIBRAW_OPIONS_NO_MEMERR_CALLBACK | LIBRAW_OPIONS_NO_DATAERR_CALLB
     F(void, libraw_dcraw_clear_mem, (libraw_processed_image_t *))                        \
     F(const char *, libraw_strerror, (int))
 
-struct raw_calls {
-    RAW_CALLS(IH_DYNLIB_MEMBER)
-};
-IH_DYNLIB_LOADER(RAW_CALLS, struct raw_calls, IH_SONAME_preview)
-
-static enum ih_status prepare(struct ih_error *err)
-{
-    struct raw_calls calls;
-    return load(&calls, err);
-}
+IH_DYNLIB_DECODER(RAW_CALLS, struct raw_calls, IH_SONAME_preview)
 
 struct preview_state {
     struct raw_calls lib;

@@ -266,7 +266,8 @@ bool py_tensor_open(struct py_tensor *t, PyObject *object, PyObject *stream, boo
     bool is_open = false;
     if (PyCapsule_CheckExact(object)) {
         is_open = open_capsule(t, object);
-    } else if (PyObject_CheckBuffer(object) && !has(object, "__cuda_array_interface__")) {
+    } else if (PyObject_CheckBuffer(object) &&
+               !PyObject_HasAttrString(object, "__cuda_array_interface__")) {
         /* A CuPy array has a buffer, too, and refuses to give it. */
         is_open = open_buffer(t, object, is_written);
     } else if (has(object, "__array_interface__")) {

@@ -286,3 +286,12 @@ name it .hist.png" ] || fail "$chart"
   imghist_ok gray16.png --csv=stats --range=0,65535
   assert_no_stderr
 }
+
+@test "notes: --thumbnails of a result file" {
+  dot a.pgm
+  "$IMGHIST" a.pgm --ndjson -o a.ndjson
+  imghist_ok a.ndjson --html=a.html --thumbnails
+  [ "$stderr" = "imghist: a.pgm: note: has no thumbnail: its record comes from a result file" ] || fail "$stderr"
+  imghist_ok a.pgm --html=a.html --thumbnails
+  assert_no_stderr
+}

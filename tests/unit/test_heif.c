@@ -1,6 +1,11 @@
 /* HEIC and AVIF files written by libheif, if it has an encoder, sound and damaged. */
 #include "tests/support/damage.h"
+#include "tests/support/sanitizer.h"
 #include <libheif/heif.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -429,6 +434,49 @@ TEST(heic_damage)
 TEST(avif_damage)
 {
     assert_survives(heif_compression_AV1);
+}
+
+struct endless {
+    struct file file;
+    atomic_bool is_stopping;
+};
+
+static void *decode_endlessly(void *user)
+{
+    struct endless *e = user;
+    while (!atomic_load(&e->is_stopping))
+        free(decode(e->file.bytes, e->file.n, MAX_PIXELS, ALL_ROWS).pixels);
+    return NULL;
+}
+
+/* A child has none of the parent's threads, and must not wait for what they hold. */
+TEST(heic_after_fork)
+{
+    enum { CHILDREN = 20, SECONDS = 30 };
+    const struct kind k = {.format = heif_compression_HEVC, .bits = 8};
+    struct endless e = {.file = write_file(&k, true)};
+    pthread_t thread;
+    if (!e.file.bytes || HAS_SANITIZER) { /* whose allocator has locks that fork leaves locked */
+        free(e.file.bytes);
+        skip();
+    }
+    assert_int_equal(pthread_create(&thread, NULL, decode_endlessly, &e), 0);
+    for (unsigned i = 0; i < CHILDREN; i++) {
+        int how;
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(SECONDS);
+            struct decoded d = decode(e.file.bytes, e.file.n, MAX_PIXELS, ALL_ROWS);
+            _exit(d.status == IH_OK ? 0 : 1);
+        }
+        assert_true(child > 0);
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_false(WIFSIGNALED(how));
+        assert_int_equal(WEXITSTATUS(how), 0);
+    }
+    atomic_store(&e.is_stopping, true);
+    pthread_join(thread, NULL);
+    free(e.file.bytes);
 }
 
 /* Whether the decoder can make malloc fill new memory: with glibc, and without a sanitizer. */

@@ -11,12 +11,16 @@ from . import _imghist
 _JAX = ("jax", "jaxlib")
 
 
+def _package(x):
+    return type(x).__module__.partition(".")[0]
+
+
 def _library(tensor):
     """The name of the library that made a tensor, and its module; "" and None if it is not loaded."""
     torch = sys.modules.get("torch")
     if isinstance(tensor, getattr(torch, "Tensor", ())):  # also of a subclass in another module
         return "torch", torch
-    name = type(tensor).__module__.partition(".")[0]
+    name = _package(tensor)
     library = sys.modules.get(name)
     return (name, library) if library is not None else ("", None)
 
@@ -52,8 +56,10 @@ def _allocate(name, library, tensor, shape, bits):
     if name == "cupy":
         made = library.empty(shape, f"uint{bits}")
         return made, made.data.ptr
+    if name == "numpy":
+        return library.empty(shape, f"uint{bits}"), 0
     is_jax, is_on_gpu = name in _JAX, hasattr(tensor, "__cuda_array_interface__")
-    if name == "numpy" or (is_jax and not is_on_gpu):
+    if is_jax and not is_on_gpu:
         return sys.modules["numpy"].empty(shape, f"uint{bits}"), 0
     if not is_on_gpu and 0 not in shape:
         n = bits // 8
@@ -88,8 +94,6 @@ def count_batch(
     def view(x):
         if is_direct and isinstance(x, library.Tensor):
             return _describe(library, x)
-        if x is not tensor and x is not labels and type(x).__module__.partition(".")[0] in _JAX:
-            raise ValueError("out: a JAX array never changes: pass one of NumPy, CuPy or torch")
         if type(x) is tuple:  # which the extension would take for a description
             raise TypeError("a tuple is no array")
         return x
@@ -98,6 +102,8 @@ def count_batch(
         made, address = given[bits], 0
         if made is None:
             made, address = _allocate(name, library, tensor, shape, bits)
+        elif _package(made) in _JAX:
+            raise ValueError("out: a JAX array never changes: pass one of NumPy, CuPy or torch")
         if stream is not None:  # which has to wait for the last user of this memory
             address = 0
         return made, made if address else view(made), address

@@ -23,12 +23,16 @@ def program():
     if not found:
         pytest.skip("no imghist program: set IMGHIST")
 
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}  # sanitizers of Python
+
+    def done(*arguments):
+        return subprocess.run([found, *map(str, arguments)], capture_output=True, check=False, env=environment)
+
     def run(*arguments):
-        done = subprocess.run([found, *map(str, arguments)], capture_output=True, check=False)
-        return done.stdout
+        return done(*arguments).stdout
 
     def errors(*arguments):
-        return subprocess.run([found, *map(str, arguments)], capture_output=True, text=True, check=False).stderr
+        return done(*arguments).stderr.decode()
 
     run.errors = errors
     return run
