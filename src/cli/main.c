@@ -301,6 +301,8 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_writer *w
     enum ih_status status = run_inputs(o, writer, &jpeg_report, device, &subject, &err);
     ih_writer_stop_progress(writer);
     if (status != IH_OK) {
+        if (status == IH_UNAVAILABLE && !subject && o->jpeg == IH_JPEG_GPU)
+            ih_error_append(&err, "--jpeg=gpu asks for them; --jpeg=auto decodes on the CPU then");
         ih_print_error(subject, err.message);
         return ih_exit_of(status);
     }

@@ -50,6 +50,8 @@ static const char *reason_of_missing(const char *path)
         return "imghist reads no network; pipe it in, as in 'curl -s URL | imghist -'";
     if (strpbrk(path, "\r\n"))
         return "it has line ends; --files-from reads a list of lines";
+    if ((*path == '"' || *path == '\'') && path[1] && path[strlen(path) - 1] == *path)
+        return "the quotes are part of the name; a list has names without quotes";
     if (strpbrk(path, "*?["))
         return "no file matches it; a folder is read without a pattern, as in 'imghist photos/'";
     return NULL;

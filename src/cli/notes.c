@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void ih_notes_hold(struct ih_notes *n)
 {
@@ -44,6 +45,30 @@ void ih_notes_print(struct ih_notes *n, const char *path, const char *text)
     ih_notes_print_line(n, path, line);
 }
 
+/* A chart in a folder that is an input. Charts in a directory of charts have names that a walk
+ * leaves out, and SVG is no input. */
+static void print_chart_among_images(struct ih_notes *n)
+{
+    const struct ih_options *o = n->options;
+    if (!o->chart.format || strcasecmp(ih_ending(o->chart_path), "svg") == 0 ||
+        ih_ending_is_chart(o->chart_path))
+        return;
+    char *chart = ih_outfile_resolve(o->chart_path);
+    for (size_t i = 0; chart && i < o->n_paths; i++) {
+        char *folder = realpath(o->paths[i], NULL);
+        const size_t size = folder ? strlen(folder) : 0;
+        const bool is_inside = size > 0 && strncmp(chart, folder, size) == 0 && chart[size] == '/';
+        free(folder);
+        if (!is_inside)
+            continue;
+        ih_notes_print(n, o->chart_path,
+                       "lies among the images, and a next run counts it; draw it elsewhere, or "
+                       "name it .hist.png");
+        break;
+    }
+    free(chart);
+}
+
 void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *d)
 {
     const struct ih_options *o = n->options;
@@ -65,6 +90,8 @@ void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *d)
             ih_notes_print(n, NULL, line);
             break;
         }
+    if (o->chart_path)
+        print_chart_among_images(n);
     if (!d->twice)
         return;
     ih_escape_short(once, sizeof once, d->once);
@@ -90,7 +117,10 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
 {
     char line[IH_MESSAGE_MAX];
     const bool is_verbose = n->options->is_verbose;
-    const uint32_t high = ih_option_is_given(n->options, "depth") ? result->sample_range.high : 0;
+    /* A total does not tell the depth of its images. */
+    const bool is_scaled = result->is_total || result->info.source_depth == 16;
+    const uint32_t high =
+        is_scaled && ih_option_is_given(n->options, "depth") ? result->sample_range.high : 0;
     const unsigned bits = result->sample_range.high ? 0 : ih_report_few_bits(result);
     const char *scaling = ih_option_is_given(n->options, "depth")   ? "depth"
                           : ih_option_is_given(n->options, "range") ? "range"
@@ -101,7 +131,11 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
         print_warnings(n, path, result->info.warnings & ~(unsigned)IH_WARNING_MORE_IMAGES);
     if (has_more && (n->report->n_more_images++ == 0 || is_verbose)) {
         snprintf(line, sizeof line, "only the first of %u images was counted", n_frames);
-        ih_notes_print(n, path, n_frames > 1 ? line : ih_warning_text(IH_WARNING_MORE_IMAGES));
+        ih_notes_print(n, path,
+                       n->options->takes_frames
+                           ? "a further image follows, of another format, and was not counted"
+                       : n_frames > 1 ? line
+                                      : ih_warning_text(IH_WARNING_MORE_IMAGES));
     }
     if (bits && (n->report->n_few_values++ == 0 || is_verbose)) {
         snprintf(line, sizeof line,
@@ -114,7 +148,7 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
         n->has_no_picture = true;
         ih_notes_print(n, path, "has no thumbnail: its record comes from a result file");
     }
-    if (scaling && result->info.source_depth != 16 && !n->has_other_depth) {
+    if (scaling && !is_scaled && !n->has_other_depth) {
         n->has_other_depth = true;
         snprintf(line, sizeof line,
                  "has samples of %u bits, which --%s does not change; it is for 16",
@@ -166,7 +200,7 @@ void ih_notes_print_lacking(struct ih_notes *n, const char *chart, unsigned long
 
 /* ---- names that come again ---- */
 
-enum { HASHES_MIN = 1 << 10, HASHES_MAX = 1 << 21 }; /* half of the places are used */
+enum { HASHES_MIN = 1 << 10, HASHES_MAX = 1 << 17 }; /* half of the places are used */
 
 /* The hash of a path, without the "./" and repeated slashes that name the same file. */
 static uint64_t hash_name(const char *path)

@@ -47,8 +47,8 @@ void ih_notes_print_chart(struct ih_notes *n);
 
 /*
  * Takes the name of an image that counts. Returns whether an earlier image had the name; a note
- * says so once, with -v each time, and the report has their number. Only the first million names
- * are kept, as hashes: 16 MiB.
+ * says so once, with -v each time, and the report has their number. Only the first 65,536
+ * names are kept, as hashes: 1 MiB, however many images there are.
  */
 bool ih_notes_see_name(struct ih_notes *n, const char *path);
 

@@ -41,6 +41,10 @@ static const char *hint_of(const char *written)
         {"--include", "imghist takes what is listed: 'find DIR -name PATTERN -type f | imghist "
                       "--files-from=-'"},
         {"--bins", "every histogram has 256 bins; --csv=bins or --csv=long writes them"},
+        {"--crop", "did you mean --region?"},
+        {"--jsonl", "did you mean --ndjson?"},
+        {"--gray", "every image has counts of luma; --raw=1 reads gray samples"},
+        {"--grey", "every image has counts of luma; --raw=1 reads gray samples"},
         {"--log", "did you mean --scale=log, for charts? Messages go to standard error: 2>FILE"},
         {"--output-format", FORMATS_HINT},
         {"-r", "directories are walked without an option"},

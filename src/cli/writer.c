@@ -173,6 +173,7 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
         ih_outfile_init(&w->sinks[i].file);
     }
     w->report.chart_path = options->chart_path;
+    w->report.list_path = options->list_path;
     w->report.names_skipped = options->lists_skipped;
     w->report.started_ns = w->report.ended_ns = ih_clock_ns();
     w->merge = (struct ih_merge){
@@ -405,6 +406,9 @@ static void write_comparison(struct ih_writer *w)
                  sides[1]->n_images == 1 ? "" : "s");
         ih_notes_print(&w->notes, NULL, line);
     }
+    if (sides[0]->has_alpha != sides[1]->has_alpha)
+        ih_notes_print(&w->notes, o->paths[sides[1]->has_alpha],
+                       "has alpha and the other side has none: alpha is not compared");
     ih_totals_compare(sides[0], sides[1], &c);
     for (unsigned i = 0; i < 2; i++)
         c.sides[i].path =
@@ -649,7 +653,7 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
     /* A part of a run may have none. */
     const bool has_none = w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards;
     if (has_none && (w->options->is_verbose || w->options->is_quiet || w->notes.is_checking))
-        ih_print_error(NULL, "no images found");
+        fputs("imghist: ", stderr), ih_report_print_none(&w->report, stderr), fputc('\n', stderr);
     if (has_none || w->report.n_failed || w->n_charts_failed ||
         (w->options->compares && !w->has_comparison))
         return IH_EXIT_FAILED;

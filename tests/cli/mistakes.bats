@@ -123,10 +123,18 @@ END
 2 | goes from 0 to 1 | ./imghist --diff a.pgm b.pgm --fail-if 'ks > 5'
 2 | texts are quoted | ./imghist a.pgm --where 'format == jpeg'
 2 | write == to compare | ./imghist a.pgm --where 'width = 5'
+2 | write >= to compare | ./imghist a.pgm --where 'width => 5'
+2 | write and, or, not in small letters | ./imghist a.pgm --where 'width > 5 AND height > 5'
+2 | not a number in plain digits | ./imghist a.pgm --where 'width < 1e999'
+2 | mean_luma goes from 0 to 255: the comparison decides nothing | ./imghist a.pgm --where 'mean_luma > 300'
+2 | emd goes from 0 to 255 | ./imghist --diff a.pgm b.pgm --fail-if 'emd > 255'
+2 | did you mean --region? | ./imghist a.pgm --crop=10x10+0+0
+2 | did you mean --ndjson? | ./imghist a.pgm --jsonl
+2 | every image has counts of luma | ./imghist a.pgm --gray
 2 | write and, or, not | ./imghist a.pgm --where 'width > 5 && height > 5'
 2 | quote the whole condition | ./imghist a.pgm --where width '>' 40
 END
-  [ $n -eq 40 ]
+  [ $n -eq 48 ]
 }
 
 @test "mistakes: inputs" {

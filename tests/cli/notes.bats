@@ -313,6 +313,25 @@ the ending .hist.png would keep it out" ] ||
   assert_no_stderr
 }
 
+@test "notes: a chart among the images" {
+  mkdir -p d/sub
+  dot d/a.pgm
+  dot b.pgm
+  ln -s d link
+  for chart in d/all.png d/sub/all.jpg ./d/../d/all.bmp link/all.tga "$PWD/d/all.PNG"; do
+    imghist_ok b.pgm d --total-only "--chart=$chart"
+    [ "${stderr_lines[0]}" = "imghist: $chart: note: lies among the images, and a next run counts it; draw it elsewhere, or \
+name it .hist.png" ] || fail "$chart"
+    rm "$chart"
+  done
+  for chart in all.png d/all.svg d/all.hist.png d.png; do
+    imghist_ok b.pgm d --total-only "--chart=$chart"
+    refute_stderr_has note
+  done
+  imghist_ok d --total-only --csv=images
+  [ "$(tail -n 1 <<<"$output" | cut -d, -f7)" = 1 ] # pixels: no chart was counted
+}
+
 @test "notes: parts of a run whose outputs do not merge" {
   dot a.pgm
   dot b.pgm
