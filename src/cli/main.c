@@ -244,6 +244,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         .select = {.region = *o->region.text ? &o->region : NULL,
                    .mask = o->mask_path,
                    .mask_budget = &mask_budget},
+        .computes_stats = !o->only_total && !o->compares,
         .is_result_file = ih_records_probe,
         .makes_thumbnails = o->makes_thumbnails,
         .jpeg = jpeg_side(o),
@@ -275,7 +276,8 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
     if (status == IH_OK && o->resume_path)
         ih_writer_resume(writer, &done);
     if (status == IH_OK) {
-        const struct ih_pipeline_calls calls = {ih_inputs_next, inputs, ih_writer_take, writer};
+        const struct ih_pipeline_calls calls = {ih_inputs_next, inputs, ih_writer_take, writer,
+                                                ih_writer_flush};
         *subject = NULL;
         status = ih_pipeline_run(*device, &with, &calls, err);
     }
@@ -299,6 +301,8 @@ static enum ih_exit run_pipeline(const struct ih_options *o, struct ih_writer *w
     enum ih_status status = run_inputs(o, writer, &jpeg_report, device, &subject, &err);
     ih_writer_stop_progress(writer);
     if (status != IH_OK) {
+        if (status == IH_UNAVAILABLE && !subject && o->jpeg == IH_JPEG_GPU)
+            ih_error_append(&err, "--jpeg=gpu asks for them; --jpeg=auto decodes on the CPU then");
         ih_print_error(subject, err.message);
         return ih_exit_of(status);
     }

@@ -282,9 +282,13 @@ static bool take_listed(struct ih_walk *w, const char *line, size_t n_bytes, str
         return take_argument(w, line, true, input);
     close_list(w);
     *input = (struct ih_input){.path = strdup(w->sources.list), .is_named = true};
+    const bool is_utf_16 = memcmp(line, "\xFF\xFE", 2) == 0 || memcmp(line, "\xFE\xFF", 2) == 0 ||
+                           (n_bytes > 3 && line[1] == '\0' && line[3] == '\0');
     ih_error_set(&input->error, IH_IO,
-                 "is not a list of lines: it contains a NUL byte; use --files0-from for paths that "
-                 "end in one");
+                 is_utf_16
+                     ? "is a list in UTF-16, which Windows programs write; save it as UTF-8"
+                     : "is not a list of lines: it contains a NUL byte; use --files0-from for "
+                       "paths that end in one");
     return true;
 }
 
@@ -328,6 +332,12 @@ enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_wal
             int error = errno;
             free(w);
             return ih_error_errno(err, error, "the list cannot be opened");
+        }
+        uint8_t head[IH_PROBE_BYTES]; /* of a file; a pipe stays unread */
+        const ssize_t n = pread(fileno(w->list), head, sizeof head, 0);
+        if (n > 0 && ih_decode_has_signature(head, (size_t)n)) {
+            ih_walk_close(w);
+            return ih_error_set(err, IH_USAGE, "an image is no list; name it without an option");
         }
     }
     *walk = w;

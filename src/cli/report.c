@@ -65,6 +65,17 @@ static void next_part(FILE *f, bool *has_begun)
     *has_begun = true;
 }
 
+/* A file in a list is never skipped, so only an empty list has no inputs. */
+void ih_report_print_none(const struct ih_run_report *s, FILE *f)
+{
+    char path[IH_SHOWN_MAX];
+    fputs("no images found", f);
+    if (!s->list_path)
+        return;
+    ih_escape_short(path, sizeof path, s->list_path);
+    fprintf(f, ": the list %s is empty", path);
+}
+
 void ih_report_print(const struct ih_run_report *s, FILE *f)
 {
     const uint64_t n_inputs = s->n_done + s->n_failed;
@@ -79,7 +90,7 @@ void ih_report_print(const struct ih_run_report *s, FILE *f)
         fprintf(f, "%" PRIu64 " of %" PRIu64 " inputs failed", s->n_failed, n_inputs);
     } else if (n_inputs == 0) {
         next_part(f, &has_begun);
-        fputs("no images found", f);
+        ih_report_print_none(s, f);
     }
     if (s->n_more_images > 1) {
         next_part(f, &has_begun);
@@ -89,6 +100,11 @@ void ih_report_print(const struct ih_run_report *s, FILE *f)
     if (s->n_few_values > 1) {
         next_part(f, &has_begun);
         fprintf(f, "%" PRIu64 " inputs have 16-bit samples in few bins", s->n_few_values);
+    }
+    if (s->n_doubles > 1) {
+        next_part(f, &has_begun);
+        fprintf(f, "%" PRIu64 " inputs have the name of an earlier one, and count too",
+                s->n_doubles);
     }
     if (s->n_charts > 0) {
         char path[IH_SHOWN_MAX];

@@ -20,8 +20,10 @@ struct ih_run_report {
     uint64_t n_done, n_failed, n_skipped; /* inputs */
     uint64_t n_pixels;
     uint64_t n_more_images, n_few_values; /* inputs with these notes */
+    uint64_t n_doubles;                   /* images with the name of an earlier one */
     uint64_t n_charts;                    /* written */
     const char *chart_path;               /* where; borrowed */
+    const char *list_path;                /* of files; borrowed; NULL: none */
     bool has_shown_progress;              /* the line replaces it: it begins with images and time */
     bool names_skipped;                   /* they have been listed */
     struct ih_times times;                /* of all threads together */
@@ -36,6 +38,9 @@ void ih_report_add(struct ih_run_report *report, const struct ih_result *result)
 /* Prints a line about what failed, what was skipped and which charts were written, if there is
  * any. */
 void ih_report_print(const struct ih_run_report *report, FILE *f);
+
+/* Prints "no images found", and which list is empty. */
+void ih_report_print_none(const struct ih_run_report *report, FILE *f);
 
 /* Prints the lines of -v. */
 void ih_report_print_full(const struct ih_run_report *report, FILE *f);

@@ -65,10 +65,12 @@ enum ih_status ih_region_place(const struct ih_region *r, uint64_t width, uint64
                                            : share(percent, n);
         is_inside = is_inside && start[i] < n && size[i] <= n - start[i] && size[i] > 0;
     }
+    const bool is_rounded_away = start[0] < width && start[1] < height && !(size[0] && size[1]);
     if (!is_inside)
         return ih_error_set(err, IH_LIMIT,
-                            "the region %s does not lie in the image of %llu x %llu pixels",
-                            r->text, (unsigned long long)width, (unsigned long long)height);
+                            "the region %s does not lie in the image of %llu x %llu pixels%s",
+                            r->text, (unsigned long long)width, (unsigned long long)height,
+                            is_rounded_away ? ": its percentage is less than a pixel" : "");
     *to = (struct ih_rectangle){start[0], start[1], size[0], size[1]};
     return IH_OK;
 }

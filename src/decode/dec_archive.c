@@ -39,6 +39,7 @@ static const char utf_8[] = "C.UTF-8";
     F(int, archive_read_support_filter_gzip, (struct archive *))                   \
     F(int, archive_read_support_filter_xz, (struct archive *))                     \
     F(int, archive_read_support_filter_zstd, (struct archive *))                   \
+    F(int, archive_read_set_options, (struct archive *, const char *))             \
     F(int, archive_read_open2,                                                     \
       (struct archive *, void *, archive_open_callback *, archive_read_callback *, \
        archive_skip_callback *, archive_close_callback *))                         \
@@ -281,7 +282,10 @@ static void judge(struct archive_state *s, struct archive_entry *entry, const ch
     else if (s->n_head == 0)
         ih_error_set(err, IH_UNKNOWN, "cannot decode: the file is empty");
     else if (ih_archive_probe(s->head, s->n_head) == IH_ARCHIVE_TAR ||
-             !ih_decode_is_image(s->head, s->n_head)) {
+             (ih_archive_is_name(name) && !ih_decode_is_image(s->head, s->n_head)))
+        ih_error_set(err, IH_UNKNOWN,
+                     "cannot decode: an archive within an archive is not read; extract it first");
+    else if (!ih_decode_is_image(s->head, s->n_head)) {
         ih_source_open_memory(&head, s->head, s->n_head);
         if (ih_recognise(&head, err) == IH_OK)
             ih_error_set(err, IH_UNKNOWN, "cannot decode: not an image of a known format");
@@ -413,6 +417,9 @@ static enum ih_status open_libarchive(struct archive_state *s, struct ih_error *
         s->lib.archive_read_support_filter_xz(s->archive) != ARCHIVE_OK ||
         s->lib.archive_read_support_filter_zstd(s->archive) != ARCHIVE_OK)
         return ih_error_set(err, IH_UNSUPPORTED, "libarchive lacks gzip, xz or zstd");
+    /* cat joins tar files; without this only the members of the first would be seen */
+    if (s->lib.archive_read_set_options(s->archive, "tar:read_concatenated_archives") != ARCHIVE_OK)
+        return ih_error_set(err, IH_UNSUPPORTED, "libarchive cannot read joined tar files");
     enum { FILTERS_MAX = 2 }; /* a compression, and the file itself */
     struct ih_error error = {0};
     if (s->lib.archive_read_open2(s->archive, s, NULL, read_source, NULL, NULL) != ARCHIVE_OK)

@@ -404,6 +404,7 @@ static const char *version(void)
 const struct ih_decoder ih_decoder_gif = {
     .name = "gif",
     .is_isolated = true,
+    .is_sequential = true,
     .title = "GIF, the first frame on its screen, or all frames",
     .version = version,
     .probe = ih_probe_gif,

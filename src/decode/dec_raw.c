@@ -4,10 +4,11 @@
  *
  * There is no header, so the image is one row as long as the input, unless the caller knows its
  * size: then images follow each other. The only possible damage is an end in the middle of a pixel
- * or of an image.
+ * or of an image; a file whose size is known is refused for it at once.
  */
 #include "decode/decoder.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 struct raw_state {
@@ -15,6 +16,37 @@ struct raw_state {
     unsigned n_channels;
     uint64_t n_pixels, n_left; /* of an image, and to be read; n_pixels 0: up to the end */
 };
+
+/* Checks a file of a known size: the limit, and that only whole images follow the first. Sets the
+ * number of images. */
+static enum ih_status check_size(const struct ih_source *src,
+                                 const struct ih_decode_options *options,
+                                 struct ih_image_info *info, struct ih_error *err)
+{
+    uint64_t n_bytes;
+    if (!ih_source_size_left(src, &n_bytes))
+        return IH_OK;
+    const uint64_t n_pixels = n_bytes / options->raw_channels;
+    const uint64_t n_in_image = options->raw_width * options->raw_height;
+    if (n_in_image == 0)
+        return n_pixels <= options->max_pixels
+                   ? IH_OK
+                   : ih_error_set_limit(err, IH_LIMIT_MAX_PIXELS, options->max_pixels,
+                                        "image too large: %llu pixels, the limit is %llu",
+                                        (unsigned long long)n_pixels,
+                                        (unsigned long long)options->max_pixels);
+    const uint64_t n_images = n_pixels / n_in_image;
+    const bool is_whole = n_bytes % options->raw_channels == 0 && n_pixels % n_in_image == 0;
+    if (!options->takes_frames && n_images > 0 && !is_whole)
+        return ih_error_set(err, IH_CORRUPT,
+                            "holds %.10g images of %llu x %llu pixels of %u channels, which is no "
+                            "whole number",
+                            (double)n_bytes / options->raw_channels / (double)n_in_image,
+                            (unsigned long long)options->raw_width,
+                            (unsigned long long)options->raw_height, options->raw_channels);
+    info->n_frames = n_images > UINT_MAX ? UINT_MAX : (unsigned)n_images;
+    return IH_OK;
+}
 
 static enum ih_status open_raw(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void **state, struct ih_error *err)
@@ -25,6 +57,8 @@ static enum ih_status open_raw(struct ih_source *src, const struct ih_decode_opt
         return err->status;
     if (n == 0)
         return ih_error_set(err, IH_CORRUPT, "the file is empty: it has no samples");
+    if (check_size(src, options, info, err) != IH_OK)
+        return err->status;
     struct raw_state *s = malloc(sizeof *s);
     if (!s)
         return ih_error_set(err, IH_MEMORY, "out of memory");

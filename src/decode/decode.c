@@ -121,6 +121,12 @@ bool ih_decode_is_image(const uint8_t *head, size_t size)
     return false;
 }
 
+bool ih_decode_has_signature(const uint8_t *head, size_t size)
+{
+    const struct ih_decoder *found = ih_decoders[find(head, size)];
+    return found && !found->lacks_signature;
+}
+
 /* The index of the decoder of previews, or of the NULL at the end. */
 static unsigned find_preview(struct ih_error *err)
 {

@@ -80,6 +80,7 @@ struct ih_decoder {
     bool is_isolated;
     bool lacks_signature; /* its probe accepts some files of other kinds */
     bool ends_exactly;    /* no file has other data after the image */
+    bool is_sequential;   /* leaves the source after its last byte, although it has next */
 
     /* Loads what the format's library would otherwise load on first use; may be NULL. A decoder
      * process calls it before it gives up the right to open files. After a failure it decodes
@@ -140,7 +141,7 @@ struct ih_decoder {
 
 static inline bool ih_decoder_may_be_followed(const struct ih_decoder *decoder)
 {
-    return !decoder->next || decoder->ends_exactly;
+    return !decoder->next || decoder->ends_exactly || decoder->is_sequential;
 }
 
 enum { IH_PROBE_BYTES = 64 };
@@ -254,6 +255,9 @@ enum ih_status ih_decode_open(struct ih_decode *d, struct ih_source *src,
 /* Whether a file that begins with these bytes is of a format that this build, or another, decodes.
  * head has IH_PROBE_BYTES bytes or more, or fewer if the file is shorter. */
 bool ih_decode_is_image(const uint8_t *head, size_t size_bytes);
+
+/* The same, but only formats of this build whose files a signature tells from all others. */
+bool ih_decode_has_signature(const uint8_t *head, size_t size_bytes);
 
 /* Returns IH_LIMIT if the image has more than max_pixels, else IH_OK. ih_decode_open checks this
  * after open; a decoder that allocates by the size of the image in open checks it first. */

@@ -2,7 +2,7 @@
  * Recognises formats that imghist does not read, by one table of signatures. Two kinds need more
  * than that: camera raw files that are TIFF files, and text.
  *
- * Compressed files and archives (gzip, zip) are not named, because any format may be inside.
+ * gzip and zip are not named, because any format may be inside.
  *
  * Sources of the signatures: the formats' specifications, and the magic database of file(1).
  */
@@ -38,6 +38,10 @@ struct signature {
 #define VIDEO "extract frames first, for example with 'ffmpeg -i IN OUT%04d.png'"
 #define RECORDS "name it itself on the command line; if it is in an archive, extract it first"
 #define COMPARISON "a comparison is no input; name the images or result files that it compares"
+#define JSON                                                                                    \
+    "result files have the layout that imghist writes: the schema first, and a record in each " \
+    "line"
+#define UNPACK "extract its files first, for example with '7z x IN'"
 #define WEB "it is text, perhaps an error page saved in place of an image; download the image again"
 
 static const struct signature signatures[] = {
@@ -83,6 +87,11 @@ static const struct signature signatures[] = {
     {"KTX2", TEXTURE, ONE(0, "\xABKTX 20\xBB\r\n\x1A\n")},
     {"a result file among images", RECORDS, ONE(0, "{\"schema\":\"imghist/")},
     {"a file of --diff", COMPARISON, ONE(0, "{\"schema\":\"imghist-diff/")},
+    {"a Git LFS pointer", "it stands for the image; fetch that with 'git lfs pull'",
+     ONE(0, "version https://git-lfs.")},
+    {"bzip2", "decompress it first, as in 'bzip2 -dc IN | imghist -'", ONE(0, "BZh")},
+    {"7z", UNPACK, ONE(0, "7z\xBC\xAF\x27\x1C")},
+    {"RAR", UNPACK, ONE(0, "Rar!\x1A\7")},
     {"PDF", PAGES, ONE(0, "%PDF-")},
     {"DjVu", "it has pages; draw them first, for example with 'ddjvu -format=tiff IN OUT.tif'",
      ONE(0, "AT&TFORM")},
@@ -205,13 +214,12 @@ static enum ih_status recognise_text(const uint8_t *head, size_t size, struct ih
     return IH_OK;
 }
 
-/* Whether the first character is '<', after a byte order mark and white space. */
-static bool is_markup(const uint8_t *head, size_t size)
+/* Steps over white space. Returns the byte that follows it, or NUL. */
+static uint8_t next_character(const uint8_t *head, size_t size, size_t *at)
 {
-    size_t at = has(head, size, 0, "\xEF\xBB\xBF", 3) ? 3 : 0;
-    while (at < size && memchr(" \t\r\n", head[at], 4))
-        at++;
-    return at < size && head[at] == '<';
+    while (*at < size && memchr(" \t\r\n", head[*at], 4))
+        ++*at;
+    return *at < size ? head[(*at)++] : 0;
 }
 
 enum ih_status ih_recognise(struct ih_source *src, struct ih_error *err)
@@ -226,7 +234,12 @@ enum ih_status ih_recognise(struct ih_source *src, struct ih_error *err)
             (!s->bytes_2 || has(head, size, s->at_2, s->bytes_2, s->n_2)))
             return refuse(s->name, s->advice, err);
     }
-    if (is_markup(head, size))
+    size_t at = has(head, size, 0, "\xEF\xBB\xBF", 3) ? 3 : 0; /* a byte order mark */
+    const uint8_t first = next_character(head, size, &at);
+    if ((first == '{' && next_character(head, size, &at) == '"') ||
+        (first == '[' && next_character(head, size, &at) == '{'))
+        return refuse("JSON", JSON, err);
+    if (first == '<')
         return recognise_text(head, size < TEXT_BYTES ? size : TEXT_BYTES, err);
     const bool is_tiff =
         size >= 8 && (has(head, size, 0, "II*\0", 4) || has(head, size, 0, "MM\0*", 4));

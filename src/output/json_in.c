@@ -16,6 +16,13 @@ bool ih_json_fail(struct ih_json_in *in, const char *why)
     return false;
 }
 
+/* Fails at a character, which is NUL at the end of the text. */
+static bool fail_at(struct ih_json_in *in, int c, const char *why)
+{
+    in->is_cut = in->is_cut || (!in->why && c == '\0');
+    return ih_json_fail(in, c ? why : "cut short");
+}
+
 static void skip_blanks(struct ih_json_in *in)
 {
     while (*in->p == ' ' || *in->p == '\t' || *in->p == '\r' || *in->p == '\n')
@@ -31,7 +38,7 @@ bool ih_json_next_is(struct ih_json_in *in, char c)
 bool ih_json_token(struct ih_json_in *in, char token)
 {
     if (!ih_json_next_is(in, token))
-        return ih_json_fail(in, *in->p ? "not JSON" : "cut short");
+        return fail_at(in, *in->p, "not JSON");
     in->p++;
     return true;
 }
@@ -133,7 +140,7 @@ bool ih_json_text(struct ih_json_in *in, char **text)
         if (c == '"')
             break;
         if (c < 0x20)
-            return ih_json_fail(in, c ? "a control character in a text" : "cut short");
+            return fail_at(in, c, "a control character in a text");
         if (c == '\\') {
             in->p++;
             if (!read_escape(in, &to))
@@ -201,7 +208,7 @@ bool ih_json_counts(struct ih_json_in *in, uint64_t *counts, size_t n)
         i += read_dense(&in->p, counts + i, n - 1 - i);
         skip_blanks(in);
         if (!read_digits(&in->p, &counts[i]))
-            return ih_json_fail(in, *in->p ? "not an integer of 64 bits" : "cut short");
+            return fail_at(in, *in->p, "not an integer of 64 bits");
         if (!ih_json_token(in, i + 1 < n ? ',' : ']'))
             return ih_json_fail(in, "a list of another length");
     }
@@ -214,7 +221,7 @@ static bool skip_number(struct ih_json_in *in)
     char *p = in->p;
     p += *p == '-';
     if (!is_digit(*p) || (p[0] == '0' && is_digit(p[1])))
-        return ih_json_fail(in, *p ? "not JSON" : "cut short");
+        return fail_at(in, *p, "not JSON");
     while (is_digit(*p))
         p++;
     if (*p == '.') {
@@ -307,7 +314,7 @@ static bool read_key(struct ih_json_in *in, const struct ih_json_field *fields, 
 {
     char *name;
     if (!ih_json_next_is(in, '"'))
-        return ih_json_fail(in, *in->p ? "not JSON" : "cut short");
+        return fail_at(in, *in->p, "not JSON");
     for (size_t k = 0; k < n_fields; k++) {
         *i = from + k < n_fields ? from + k : from + k - n_fields;
         if (is_key(in, fields[*i].name))

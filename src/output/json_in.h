@@ -20,6 +20,7 @@
 struct ih_json_in {
     char *p;
     const char *why; /* the first error, static; NULL: none */
+    bool is_cut;     /* the text ends where that error is */
 };
 
 /* Sets why unless it is set. Returns false. */

@@ -271,6 +271,19 @@ static void put_versions(const struct text *s, const struct ih_result *r)
                 r->decoder_version, INDENT, "", r->counted_by, r->kernel);
 }
 
+/* The luminance takes the values for those of sRGB, which the file may contradict. */
+static void put_luminance(const struct text *s, const struct ih_result *r)
+{
+    const unsigned other = IH_NOT_APPLIED_GAMMA | IH_NOT_APPLIED_COLOUR_SPACE;
+    const char *doubt = r->info.not_applied & other
+                            ? " (taken as sRGB, but the file states other colours)"
+                        : r->info.not_applied & IH_NOT_APPLIED_ICC_PROFILE
+                            ? " (taken as sRGB; the ICC profile is not read)"
+                            : "";
+    fprintf(s->stream, "%*smean luminance %.4f%s\n", INDENT, "", ih_mean_luminance(&r->histogram),
+            doubt);
+}
+
 static void show_full(struct text *s, const struct ih_result *r)
 {
     if (s->has_records)
@@ -284,7 +297,7 @@ static void show_full(struct text *s, const struct ih_result *r)
     put_plot(s, &r->histogram);
     put_table(s, r);
     put_clipping(s, &r->histogram);
-    fprintf(s->stream, "%*smean luminance %.4f\n", INDENT, "", ih_mean_luminance(&r->histogram));
+    put_luminance(s, r);
     put_versions(s, r);
 }
 

@@ -25,10 +25,13 @@ struct ih_records {
 
 /* ---- lines ---- */
 
+/* Some programs write it at the start of text. */
+static const char byte_order_mark[] = "\xEF\xBB\xBF";
+
 bool ih_records_probe(const uint8_t *head, size_t size)
 {
     static const char *const parts[] = {"{", "\"schema\"", ":", "\"imghist/"};
-    size_t at = 0;
+    size_t at = size >= 3 && memcmp(head, byte_order_mark, 3) == 0 ? 3 : 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const size_t n = strlen(parts[i]);
         while (at < size && (head[at] == ' ' || head[at] == '\n' || head[at] == '\r'))
@@ -174,11 +177,18 @@ static bool read_document_end(struct ih_records *r, struct ih_json_in *in, bool 
     return *has_total || ih_json_fail(in, "not a document of imghist");
 }
 
+/* jq and other programs lay JSON out in their own way. A second reader, for any layout, would need
+ * whole documents in memory. */
+static const char other_layout[] = "not the layout that imghist writes, a record in each line; jq "
+                                   "-c '.images[]? // .' makes it so";
+
 /* Reads what one line holds. *has_record: the result is filled. */
 static bool read_line(struct ih_records *r, struct ih_json_in *in, bool *has_record)
 {
     bool is_last = false;
     *has_record = false;
+    if (r->line == 1 && strncmp(in->p, byte_order_mark, 3) == 0)
+        in->p += 3;
     if (r->line == 1 && !skip_document_start(r, in))
         return false;
     if (ih_json_next_is(in, '\0'))
@@ -198,7 +208,8 @@ static bool read_line(struct ih_records *r, struct ih_json_in *in, bool *has_rec
         return false;
     if (r->is_document && !is_last && ih_json_next_is(in, ','))
         ih_json_token(in, ',');
-    return ih_json_next_is(in, '\0') || ih_json_fail(in, "text after the record");
+    return ih_json_next_is(in, '\0') ||
+           ih_json_fail(in, r->is_document && !is_last ? other_layout : "text after the record");
 }
 
 enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **result,
@@ -207,15 +218,18 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
     bool has_record = false;
     *result = NULL;
     while (!has_record) {
-        struct ih_json_in in = {NULL, NULL};
+        struct ih_json_in in = {.p = NULL};
         const enum ih_status status = next_line(r, &in.p, err);
         if (status != IH_OK)
             return status;
         if (!in.p)
             break;
-        if (!read_line(r, &in, &has_record))
+        if (!read_line(r, &in, &has_record)) {
+            if (r->line == 1 && !r->is_cut && in.is_cut)
+                in.why = other_layout;
             return ih_error_set(err, IH_CORRUPT, "line %" PRIu64 ": %s", r->line,
                                 in.why ? in.why : "not JSON");
+        }
     }
     if (!has_record)
         return !r->is_document || r->has_ended

@@ -48,6 +48,39 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   assert_output_has '"file":"-/d/c.pgm"'
 }
 
+@test "archive: tar files that cat has joined are read to the end of the last" {
+  has_archives
+  gzip -k joined.tar
+  for file in joined.tar joined.tar.gz; do
+    imghist_ok --csv=stats $file
+    values <(echo "$output") | diff - <(printf '%s\ne.pgm 1 4\nf.pgm 1 5\n' "$three") || fail $file
+  done
+  head -c -10240 joined.tar >cut.tar # its last archive is gone
+  { cat cut.tar; head -c 700 joined.tar; } >torn.tar
+  imghist_ok --csv=stats cut.tar
+  imghist --csv=stats torn.tar
+  assert_fails 1 "torn.tar: damaged archive"
+}
+
+@test "archive: other archives, also within an archive or a folder, are named" {
+  has_archives
+  imghist others.tar --csv --list-skipped
+  for name in inner.tar inner.tgz inner.zip; do
+    assert_stderr_has "others.tar/$name: skipped: cannot decode: an archive within an archive is not read; extract it first"
+  done
+  mkdir d
+  cp three.tar d
+  needs bzip2
+  bzip2 -k three.tar
+  mv three.tar.bz2 d
+  imghist d --csv=stats --list-skipped
+  assert_stderr_has "d/three.tar.bz2: skipped: cannot decode: bzip2 is not supported: decompress it first"
+  imghist d/three.tar.bz2
+  assert_refused 1 "as in 'bzip2 -dc IN | imghist -'"
+  bzip2 -dc d/three.tar.bz2 | "$IMGHIST" --csv=stats - >out.csv
+  [ "$(values out.csv | wc -l)" -eq 3 ]
+}
+
 @test "archive: tar compressed with zstd" {
   needs zstd
   has_archives

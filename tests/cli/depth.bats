@@ -65,6 +65,19 @@ END
   done
 }
 
+@test "depth: the note about samples above the range is about 16-bit samples only" {
+  printf 'P5\n3 1\n4095\n\x00\x00\x07\xff\x0f\xff' >12.pgm
+  printf 'P5\n3 1\n65535\n\x00\x00\x07\xff\x0f\xff' >16.pgm
+  imghist_ok 12.pgm --depth=10 --csv=stats
+  [ "$stderr" = "imghist: 12.pgm: note: has samples of 12 bits, which --depth does not change; it is for 16" ] || fail "another note"
+  imghist_ok 16.pgm --depth=10 --csv=stats
+  [ "$stderr" = "imghist: 16.pgm: note: its samples go up to 4095, and those above 1023 count as 255; --depth is too small" ] ||
+    fail "another note"
+  "$IMGHIST" 16.pgm --depth=12 --total-only --ndjson -o total.ndjson
+  imghist_ok total.ndjson --depth=12 --csv=stats # a total does not tell the depth
+  assert_no_stderr
+}
+
 @test "depth: the record names the rule, and records by different rules are not merged" {
   printf 'P5\n2 1\n65535\n\x00\x00\x0f\xff' >a.pgm
   imghist_ok a.pgm --ndjson --depth=12

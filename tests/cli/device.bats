@@ -68,3 +68,12 @@ late_image() {
   assert_stderr_has "counted by cpu, kernel tables"
   assert_stderr_has "counting on the CPU: no usable NVIDIA GPU"
 }
+
+@test "device: --jpeg=gpu and a device that this build lacks say what to do" {
+  "$IMGHIST" --list | grep -q '^  cuda  *not in this build' || skip "CUDA is in this build"
+  cp "$SAMPLES/scene.jpg" .
+  imghist scene.jpg --jpeg=gpu --csv
+  assert_refused 3 "(--jpeg=gpu asks for them; --jpeg=auto decodes on the CPU then)"
+  IMGHIST_DEVICE=cuda imghist scene.jpg --csv
+  assert_refused 3 "IMGHIST_DEVICE: this build has no CUDA (no nvcc when it was made); auto and cpu count on the CPU"
+}

@@ -273,6 +273,18 @@ B  b.pgm  1 image, 0.0 megapixels
   done <words
 }
 
+@test "diff: a note says that only one side has alpha" {
+  printf 'P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\n\x07\x80' >alpha.pam
+  dot a.pgm 07
+  for sides in "alpha.pam a.pgm" "a.pgm alpha.pam"; do
+    # shellcheck disable=SC2086 # words
+    imghist_ok --diff $sides --csv --fail-if 'emd > 0'
+    [ "$stderr" = "imghist: alpha.pam: note: has alpha and the other side has none: alpha is not compared" ] || fail "$sides"
+  done
+  imghist_ok --diff alpha.pam alpha.pam --csv
+  assert_no_stderr
+}
+
 @test "diff: a note says that totals of several images are compared" {
   folders
   dot one.pgm

@@ -68,7 +68,14 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   assert_refused 1 "imghist: a.pgm: image too large: 10 x 10 pixels, the limit is 99 (--max-pixels raises it)"
   head -c 1001 /dev/zero >raw
   imghist raw --csv --raw=1 --max-pixels=1000
+  assert_refused 1 "raw: image too large: 1001 pixels, the limit is 1000 (--max-pixels raises it)"
+  run --separate-stderr sh -c 'cat raw | "$IMGHIST" - --csv --raw=1 --max-pixels=1000'
   assert_refused 1 "more than 1000 pixels (--max-pixels raises it)"
+  truncate -s 1T sparse # refused before it is read
+  SECONDS=0
+  imghist sparse --csv --raw=1
+  assert_refused 1 "sparse: image too large: 1099511627776 pixels"
+  [ "$SECONDS" -le 20 ]
   imghist a.pgm --ndjson --max-pixels=99
   [[ $output == *'the limit is 99 (--max-pixels raises it)"}' ]] || fail "JSON has another message"
 }

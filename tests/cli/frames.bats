@@ -295,6 +295,40 @@ END
   counts_of joined --frames | cmp - expected
 }
 
+@test "frames: of files that follow each other on a stream, none is left out without a note" {
+  cp "$SAMPLES"/{scene,palette}.png "$SAMPLES/scene.jpg" .
+  local -a files=(scene.png palette.png scene.jpg)
+  if reads gif; then
+    needs python3
+    python3 "$TESTS/cli/make_frames.py" gif moving.gif moving.gif 4 >expected
+    python3 "$TESTS/cli/make_frames.py" gif still.gif still.gif 4 >/dev/null
+    files+=(moving.gif)
+    cat moving.gif moving.gif scene.png >joined
+    filled joined >actual
+    n=$(cut -d'#' -f2 expected | cut -d, -f1 | sort -n | tail -n 1)
+    [ "$n" -ge 2 ]
+    counts_of moving.gif --frames >frames
+    counts_of joined --frames | head -n $((2 * $(wc -l <frames))) >actual
+    cat frames frames | cmp - actual || fail "the second GIF"
+    # shellcheck disable=SC2002 # a pipe
+    cat joined | counts_of - --frames | head -n $((2 * $(wc -l <frames))) | cmp - actual || fail "the second GIF of a pipe"
+    imghist joined --frames --ndjson # another decoder process would be needed
+    assert_stderr_has "note: a further image follows, of another format, and was not counted"
+  fi
+  for first in "${files[@]}"; do
+    for second in "${files[@]}"; do
+      for how in '' --isolate; do
+        # shellcheck disable=SC2086 # a word or none
+        cat "$first" "$second" | "$IMGHIST" - $how --csv=stats >out 2>messages
+        grep -q "note: only the first of [a-z0-9]* images was counted" messages || fail "$first $second $how"
+        grep -q ',luma,' out
+      done
+    done
+    cat "$first" | "$IMGHIST" - --csv=stats >out 2>messages
+    [ "$first" = moving.gif ] || [ ! -s messages ] || fail "$first"
+  done
+}
+
 @test "frames: --region applies to each image" {
   printf 'P5\n3 1\n255\n\x01\x02\x03P5\n2 2\n255\n\x04\x05\x06\x07' >joined
   for how in '' --isolate; do
@@ -359,12 +393,22 @@ video#2,blue,9,1
 video#2,blue,12,1" ] || fail "other counts"
   imghist_ok video --raw=3 --size=2x1 --ndjson
   assert_output_has '"width":2,"height":1'
-  assert_stderr_has "video: note: only the first of several images was counted"
+  assert_output_has '"frames":2'
+  assert_stderr_has "video: note: only the first of 2 images was counted"
+  run --separate-stderr sh -c 'cat video | "$IMGHIST" - --raw=3 --size=2x1 --ndjson'
+  assert_stderr_has "note: only the first of several images was counted"
   imghist_ok video --raw=3 --size=2x2 --ndjson
   assert_no_stderr
   imghist video --raw=3 --size=3x1 --frames --csv=images
   assert_fails 1 "video#2: the file ends after 1 of 3 pixels"
   assert_output_has "video#1,"
+  imghist video --raw=3 --size=3x1 # the size is wrong, or the channels
+  assert_refused 1 "video: holds 1.333333333 images of 3 x 1 pixels of 3 channels, which is no whole number"
+  imghist video --raw=1 --size=5x2
+  assert_refused 1 "video: holds 1.2 images of 5 x 2 pixels of 1 channels"
+  { cat video; printf 'xx'; } >more
+  imghist more --raw=3 --size=2x1
+  assert_refused 1 "more: holds 2.333333333 images"
   imghist video --raw=3 --size=0x1
   assert_refused 2 "--size: '0x1' is not a size from 1x1 to"
   imghist video --size=2x2

@@ -61,7 +61,7 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
 @test "lists: the first NUL byte is an error and ends the list" {
   printf 'a.pgm\0d\0b.pgm\0' >nuls
   printf 'a.pgm\n\0\nb.pgm\n' >nul
-  for list in nuls nul "$SAMPLES/scene.jpg" "$IMGHIST"; do
+  for list in nuls nul "$IMGHIST"; do
     imghist --csv=stats --files-from="$list"
     assert_fails 1 "$list: is not a list of lines: it contains a NUL byte; use --files0-from"
     [ "$(grep -c 'NUL byte' <<<"$stderr")" -eq 1 ] || fail "more than one message"
@@ -69,6 +69,35 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   done
   imghist --csv=stats --files-from=nul
   assert_output_has a.pgm,1,1,gray
+}
+
+@test "lists: what is no list, and names in quotes, get one line that says so" {
+  printf 'a.pgm\nb.pgm\n' | iconv -t UTF-16LE >16le
+  { printf '\xff\xfe'; cat 16le; } >16le_marked
+  printf 'a.pgm\r\n' | iconv -t UTF-16 >16 # with a mark
+  { printf '\xfe\xff'; printf 'a.pgm\n' | iconv -t UTF-16BE; } >16be
+  for list in 16le 16le_marked 16 16be; do
+    imghist --files-from=$list --csv
+    assert_fails 1 "imghist: $list: is a list in UTF-16, which Windows programs write; save it as UTF-8"
+    [ "${#stderr_lines[@]}" -eq 1 ] || fail $list
+    cat $list | "$IMGHIST" --files-from=- --csv 2>&1 | grep -q 'a list in UTF-16' || fail "$list, a pipe"
+  done
+  for image in scene.png scene.jpg palette.png; do
+    for option in --files-from --files0-from; do
+      imghist "$option=$SAMPLES/$image" --csv
+      assert_refused 2 "$image: an image is no list; name it without an option"
+      imghist "$option=-" --csv <"$SAMPLES/$image"
+      assert_refused 2 "an image is no list"
+    done
+  done
+  for quote in '"' "'"; do
+    echo "${quote}a.pgm${quote}" >quoted
+    imghist --files-from=quoted --csv
+    assert_fails 1 "cannot open: No such file or directory (the quotes are part of the name; a list has names without quotes)"
+  done
+  cp a.pgm '"a.pgm"' # such a file may exist
+  echo '"a.pgm"' >quoted
+  imghist_ok --files-from=quoted --csv
 }
 
 @test "lists: lines may end in CR LF, and a list may begin with a byte order mark" {
@@ -131,7 +160,8 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
     for arguments in --csv=stats --check "--text -q" "--ndjson -v" --total-only; do
       # shellcheck disable=SC2086 # words
       imghist --files-from=$list $arguments
-      assert_fails 1 "imghist: no images found"
+      assert_fails 1 "no images found: the list $list is empty" || fail "$arguments"
+      [ "$(grep -c 'no images found' <<<"$stderr")" -eq 1 ]
     done
   done
   imghist --files-from=/dev/null --csv=stats
@@ -183,12 +213,14 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   find d | sort >list
   run --separate-stderr "$IMGHIST" --csv=stats --files-from=list
   [ "$status" -eq 0 ]
-  [ "$stderr" = "imghist: d: note: is a directory in the list: all its files are counted" ]
+  [ "${stderr_lines[0]}" = "imghist: d: note: is a directory in the list: all its files are counted" ]
   tr '\n' '\0' <list >list0
   run --separate-stderr "$IMGHIST" --csv=stats --files0-from=list0
-  [ "$stderr" = "imghist: d: note: is a directory in the list: all its files are counted" ]
+  [ "${stderr_lines[0]}" = "imghist: d: note: is a directory in the list: all its files are counted" ]
   find d -type f >list
-  for arguments in --files-from=list "d --files-from=list" "--check --files0-from=list0" "-q --files0-from=list0"; do
+  run --separate-stderr "$IMGHIST" --csv=stats d --files-from=list
+  refute_stderr_has "is a directory in the list"
+  for arguments in --files-from=list "--check --files0-from=list0" "-q --files0-from=list0"; do
     # shellcheck disable=SC2086 # words
     run --separate-stderr "$IMGHIST" $arguments
     [ "$status" -eq 0 ]

@@ -56,6 +56,7 @@ def write(name, data):
 three = [("d/c.pgm", pgm(1)), ("b.pgm", pgm(2, 3000)), ("d/a.pgm", pgm(3))]
 plain = tar(three)
 write("three.tar", plain)
+write("joined.tar", plain + tar([("e.pgm", pgm(4))]) + tar([("f.pgm", pgm(5))], tarfile.GNU_FORMAT))
 write("gnu.tar", tar(three, tarfile.GNU_FORMAT))
 write("three.tar.gz", gzip.compress(plain))
 write("three.tar.xz", lzma.compress(plain))

@@ -153,7 +153,7 @@ setup_file() { export LINE START; }
   [ "${stderr_lines[*]}" = "imghist: missing: cannot open: No such file or directory" ]
   imghist --files-from=/dev/null -q --csv
   assert_status 1
-  [ "$stderr" = "imghist: no images found" ]
+  [ "$stderr" = "imghist: no images found: the list /dev/null is empty" ]
 }
 
 @test "progress: -v reports inputs, times and kernels" {

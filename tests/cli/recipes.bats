@@ -114,6 +114,10 @@ clip() { # two seconds, the first black, the second white
   recipe 'awk -F, .\$4'
   [ "$(wc -l <shown)" -eq 3 ]
   grep -qxE 'red mean 0\.[0-9]{4} std 0\.[0-9]{4}' shown
+  gray train/scene.jpg 51 0 # a set of gray images has one channel
+  recipe 'awk -F, .\$4'
+  [ "$(cat shown)" = "gray mean 0.2000 std 0.0000" ]
+  cp "$SAMPLES/scene.jpg" train
   recipe '^\./imghist train/ --total-only$'
   grep -q '(total)' shown
   recipe 'train.json'

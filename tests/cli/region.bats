@@ -12,6 +12,20 @@ stats() {
 # 4 x 3 pixels: 1 2 3 4, 5 6 7 8, 9 10 11 12
 numbers() { pgm "$1" 4 3 '\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A\x0B\x0C'; }
 
+@test "region: percentages of small images that are less than a pixel" {
+  pgm a.pgm 83 61 "$(printf '\\x%02x' {1..83})$(printf '%0.s\\x00' {1..4980})"
+  imghist a.pgm --region=1%x1%+0+0
+  assert_refused 1 "a.pgm: the region 1%x1%+0+0 does not lie in the image of 83 x 61 pixels: its percentage is less than a pixel"
+  imghist a.pgm --region=2%x1%+0+0
+  assert_refused 1 "does not lie in the image of 83 x 61 pixels: its percentage is less than a pixel"
+  imghist a.pgm --region=2%x2%+0+0 --csv=long
+  assert_status 0
+  [ "$(grep ',luma,' <<<"$output" | awk -F, '{ n += $4 } END { print n }')" -eq 1 ]
+  imghist a.pgm --region=1%x1%+83+0
+  assert_refused 1 "a.pgm: the region 1%x1%+83+0 does not lie in the image of 83 x 61 pixels"
+  refute_stderr_has "less than a pixel"
+}
+
 @test "region: 200 images in every order of pixels have the counts of NumPy" {
   /usr/bin/python3 -c 'import numpy, PIL' 2>/dev/null || skip "no NumPy or Pillow"
   run /usr/bin/python3 "$TESTS/cli/regions.py" "$IMGHIST"

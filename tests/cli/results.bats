@@ -180,6 +180,35 @@ for line in open("all.ndjson"):
   assert_output "$(cat expected)"
 }
 
+@test "results: JSON in another layout gets advice, which works" {
+  needs jq
+  "$IMGHIST" "$SAMPLES" --ndjson -o all.ndjson
+  "$IMGHIST" "$SAMPLES" --json -o all.json
+  "$IMGHIST" "$SAMPLES" --csv >expected
+  jq . all.json >pretty.json
+  jq . all.ndjson >pretty.ndjson
+  jq -c . all.json >one_line.json
+  for file in pretty.json pretty.ndjson one_line.json; do
+    imghist $file --csv
+    assert_refused 1 "$file: line 1: not the layout that imghist writes, a record in each line; jq -c '.images[]? // .' makes it so"
+    jq -c '.images[]? // .' $file >again.ndjson
+    imghist_ok again.ndjson --csv
+    assert_output "$(cat expected)"
+  done
+  jq -S . all.json >sorted.json # the schema is no longer first
+  jq -s . all.ndjson >array.json
+  printf '{"name": 1}\n' >other.json
+  for file in sorted.json array.json other.json; do
+    imghist $file --csv
+    assert_refused 1 "$file: cannot decode: JSON is not supported: result files have the layout that imghist writes"
+  done
+  for kind in json ndjson; do
+    { printf '\xef\xbb\xbf'; sed 's/$/\r/' all.$kind; } >windows # a byte order mark
+    imghist_ok windows --csv
+    assert_output "$(cat expected)"
+  done
+}
+
 @test "results: other measurements are refused, naming the difference" {
   dot a.pgm
   printf 'P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nENDHDR\n\x10\x80' >b.pam

@@ -107,6 +107,25 @@ no_wider() {
   refute_output_has luma
 }
 
+@test "text: the mean luminance says if the file's colours are not those of sRGB" {
+  needs python3
+  python3 - "$SAMPLES/palette.png" <<'END'
+import struct, sys, zlib
+plain = open(sys.argv[1], "rb").read()
+def with_chunk(name, kind, data):
+    chunk = struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    open(name, "wb").write(plain[:33] + chunk + plain[33:])
+with_chunk("linear.png", b"gAMA", struct.pack(">I", 100000))
+with_chunk("icc.png", b"iCCP", b"p\0\0" + zlib.compress(bytes(128)))
+with_chunk("srgb.png", b"sRGB", b"\0")
+END
+  luminance=$("$IMGHIST" "$SAMPLES/palette.png" | grep 'mean luminance')
+  [[ $luminance =~ ^"  mean luminance 0."[0-9]{4}$ ]]
+  [ "$("$IMGHIST" srgb.png | grep 'mean luminance')" = "$luminance" ]
+  [ "$("$IMGHIST" linear.png | grep 'mean luminance')" = "$luminance (taken as sRGB, but the file states other colours)" ]
+  [ "$("$IMGHIST" icc.png | grep 'mean luminance')" = "$luminance (taken as sRGB; the ICC profile is not read)" ]
+}
+
 @test "text: an image without pixels" {
   pam clear.pam 1 1 2 '\x10\x00'
   for view in full lines; do

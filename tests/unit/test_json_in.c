@@ -11,7 +11,7 @@ static struct ih_json_in input(const char *text, char **copy)
 {
     *copy = strdup(text);
     assert_non_null(*copy);
-    return (struct ih_json_in){*copy, NULL};
+    return (struct ih_json_in){.p = *copy};
 }
 
 TEST(counts)
@@ -168,7 +168,7 @@ TEST(nesting)
     assert_non_null(deep);
     memset(deep, '[', DEEP);
     deep[DEEP] = '\0';
-    struct ih_json_in in = {deep, NULL};
+    struct ih_json_in in = {.p = deep};
     assert_false(ih_json_skip(&in));
     assert_string_equal(in.why, "nested too deep");
     free(deep);

@@ -10,6 +10,7 @@
  */
 #include "decode/png/chunks.h"
 
+#include "decode/decoder.h"
 #include "decode/read_bytes.h"
 
 #include <assert.h>
@@ -311,8 +312,6 @@ static bool note_length(struct ih_png_chunks *c, uint32_t length)
     return true;
 }
 
-enum { SIGNATURE_BYTES = 8 };
-
 bool ih_png_read_back(struct ih_png_chunks *c)
 {
     struct ih_png_file *f = c->file;
@@ -333,8 +332,7 @@ bool ih_png_read_back(struct ih_png_chunks *c)
             return false;
     }
     const size_t end = chunk.at + 4;
-    c->is_followed =
-        f->size >= end + SIGNATURE_BYTES && memcmp(f->bytes + end, f->bytes, SIGNATURE_BYTES) == 0;
+    c->is_followed = f->size > end && ih_decode_has_signature(f->bytes + end, f->size - end);
     return c->n_lengths > 0 && is_named(&chunk, "IEND") && chunk.length == 0;
 }
 

@@ -54,7 +54,7 @@ struct ih_png_chunks {
     size_t n_lengths, n_lengths_max;
     struct ih_png_notes notes; /* complete after ih_png_read_back */
     bool is_joined;
-    bool is_followed; /* by another PNG */
+    bool is_followed; /* by another image */
 };
 
 enum { IH_PNG_HEADER_BYTES = 33 }; /* signature and IHDR */
