@@ -23,18 +23,16 @@ void ih_print_error(const char *path, const char *message)
 
 void ih_name_options(struct ih_error *err)
 {
-    if (err->limit == IH_LIMIT_MAX_PIXELS)
-        ih_error_append(err, "--max-pixels raises it");
-    else if (err->limit == IH_LIMIT_MAX_MEMORY)
-        ih_error_append(err, "--memory raises it");
-    else if (err->limit == IH_LIMIT_LENIENT)
-        ih_error_append(err, "--lenient accepts it");
-    else if (err->limit == IH_LIMIT_TIMEOUT)
-        ih_error_append(err, "--timeout raises it");
-    else if (err->limit == IH_LIMIT_RAW_PREVIEW)
-        ih_error_append(err, "--raw-preview counts its preview");
-    else if (err->limit == IH_LIMIT_RAW_CHANNELS)
-        ih_error_append(err, "--list shows the formats, --raw reads bare samples");
+    static const char *const hints[] = {
+        [IH_LIMIT_MAX_PIXELS] = "--max-pixels raises it",
+        [IH_LIMIT_MAX_MEMORY] = "--memory raises it",
+        [IH_LIMIT_LENIENT] = "--lenient accepts it",
+        [IH_LIMIT_TIMEOUT] = "--timeout raises it",
+        [IH_LIMIT_RAW_CHANNELS] = "--list shows the formats, --raw reads bare samples",
+        [IH_LIMIT_RAW_PREVIEW] = "--raw-preview counts its preview",
+    };
+    if (err->limit != IH_LIMIT_NONE)
+        ih_error_append(err, hints[err->limit]);
 }
 
 static const char *reason_of_missing(const char *path)

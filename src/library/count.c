@@ -8,18 +8,16 @@
 
 void ih_error_name_setting(struct ih_error *err)
 {
-    if (err->limit == IH_LIMIT_MAX_PIXELS)
-        ih_error_append(err, "max_pixels");
-    else if (err->limit == IH_LIMIT_MAX_MEMORY)
-        ih_error_append(err, "max_memory");
-    else if (err->limit == IH_LIMIT_LENIENT)
-        ih_error_append(err, "lenient");
-    else if (err->limit == IH_LIMIT_TIMEOUT)
-        ih_error_append(err, "timeout");
-    else if (err->limit == IH_LIMIT_RAW_PREVIEW)
-        ih_error_append(err, "raw_preview counts its preview");
-    else if (err->limit == IH_LIMIT_RAW_CHANNELS)
-        ih_error_append(err, "raw_channels reads bare samples");
+    static const char *const hints[] = {
+        [IH_LIMIT_MAX_PIXELS] = "max_pixels",
+        [IH_LIMIT_MAX_MEMORY] = "max_memory",
+        [IH_LIMIT_LENIENT] = "lenient",
+        [IH_LIMIT_TIMEOUT] = "timeout",
+        [IH_LIMIT_RAW_CHANNELS] = "raw_channels reads bare samples",
+        [IH_LIMIT_RAW_PREVIEW] = "raw_preview counts its preview",
+    };
+    if (err->limit != IH_LIMIT_NONE)
+        ih_error_append(err, hints[err->limit]);
 }
 
 enum ih_status ih_count_until(struct ih_context *context, const struct ih_input *input,
