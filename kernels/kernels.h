@@ -87,6 +87,25 @@ struct ih_gpu_planes_args {
  * upsampling. Returns the same statuses. */
 cudaError_t ih_histogram_ycc(const struct ih_gpu_planes_args *args);
 
+/* Many images, counted in one launch. */
+struct ih_gpu_planes_batch_args {
+    /* All rows of each, into its own d_totals. chroma_h 0: gray, d_planes[0] alone, counted as the
+     * channel 0; its clip counts are not kept. measures, gpu and stream are not used. */
+    const struct ih_gpu_planes_args *images; /* [n_images]; borrowed for the call */
+    uint32_t n_images;
+    struct ih_gpu_measures measures;
+    /* ih_histogram_ycc_batch_bytes(n_images) of pinned and of device memory. The caller leaves both
+     * alone until the kernel has ended. */
+    void *plan, *d_plan;
+    const struct ih_gpu_properties *gpu;
+    cudaStream_t stream;
+};
+
+/* Returns the same statuses. Needs a GPU that gives a block more than 64 KiB of shared memory: not
+ * compute capability 7.5. */
+cudaError_t ih_histogram_ycc_batch(const struct ih_gpu_planes_batch_args *args);
+size_t ih_histogram_ycc_batch_bytes(uint32_t n_images, const struct ih_gpu_properties *gpu);
+
 /* ---- batches ---- */
 
 enum {

@@ -72,6 +72,11 @@ static enum ih_status check_ending(const struct ih_data_output *data, struct ih_
     const bool is_text = named == &ih_output_text && data->output != &ih_output_html;
     const bool has_ending = data->output != &ih_output_text && data->output != &ih_output_check &&
                             data->output != &ih_output_print0;
+    if (ih_ending_is_other_file(path))
+        return ih_error_set(err, IH_USAGE,
+                            "--%s: '%.100s' has the name of a format that imghist does not write; "
+                            "name it .%s",
+                            data->output->name, path, has_ending ? data->output->name : "txt");
     if (!named || named == data->output || is_json || is_text)
         return IH_OK;
     return ih_error_set(err, IH_USAGE,
@@ -99,20 +104,30 @@ static const char *shown_output(const struct ih_data_output *data, char *shown, 
     return shown;
 }
 
+/* Refuses names of pictures and of compressed files, for every format. */
+static enum ih_status check_name(const struct ih_data_output *data, struct ih_error *err)
+{
+    const char *const option = data->has_value_place ? "--html" : "-o";
+    if (is_picture(data->path))
+        return ih_error_set(err, IH_USAGE,
+                            "%s: '%.100s' is the name of a picture; to draw one, use "
+                            "--chart=FILE with .png, .svg, .jpg, .bmp or .tga",
+                            option, data->path);
+    if (is_packed(data->path))
+        return ih_error_set(err, IH_USAGE,
+                            "%s: '%.100s' is the name of an archive or a compressed file, which "
+                            "imghist does not write; to compress, use a pipe: --csv | gzip >FILE",
+                            option, data->path);
+    return IH_OK;
+}
+
 static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_error *err)
 {
     struct ih_data_output *data = &o->outputs[i];
     char first[SHOWN_BYTES], second[SHOWN_BYTES];
-    if (data->path && is_picture(data->path))
-        return ih_error_set(err, IH_USAGE,
-                            "-o: '%.100s' is the name of a picture; to draw one, use "
-                            "--chart=FILE with .png, .svg, .jpg, .bmp or .tga",
-                            data->path);
-    if (data->path && is_packed(data->path))
-        return ih_error_set(err, IH_USAGE,
-                            "-o: '%.100s' is the name of an archive or a compressed file, which "
-                            "imghist does not write; to compress, use a pipe: --csv | gzip >FILE",
-                            data->path);
+    const bool is_other = data->path && ih_ending_is_other_file(data->path);
+    if (data->path && check_name(data, err) != IH_OK)
+        return err->status;
     if (!data->output && i + 1 < o->n_outputs && !data[1].has_place)
         join_next(o, i);
     if (!data->output && check_not_format(data->path, err) != IH_OK)
@@ -121,9 +136,11 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
         data->output = data->path ? output_of(data->path) : &ih_output_text;
     if (!data->output)
         return ih_error_set(err, IH_USAGE,
-                            "-o: '%.100s' does not tell the format: name it .csv, .json, .ndjson, "
-                            ".html or .txt, or write the format first, as in --csv -o FILE",
-                            data->path);
+                            "-o: '%.100s' %s: name it .csv, .json, .ndjson, .html or .txt%s",
+                            data->path,
+                            is_other ? "has the name of a format that imghist does not write"
+                                     : "does not tell the format",
+                            is_other ? "" : ", or write the format first, as in --csv -o FILE");
     if (check_ending(data, err) != IH_OK)
         return err->status;
     if (data->output->omits_total && o->only_total && !o->compares)

@@ -29,6 +29,9 @@ static const char other_images[] =
     " dng cr2 cr3 crw nef nrw arw srf sr2 raf orf rw2 pef srw x3f 3fr iiq erf mrw"
     " exr dds ktx ktx2 xcf jxr wdp djvu dcm fits sgi pcx dpx cin flif bpg mng ";
 
+/* Formats that an output could be expected in, and is not written in. */
+static const char other_files[] = " xlsx xls ods docx odt pdf parquet feather arrow db sqlite ";
+
 const char *ih_ending(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -57,6 +60,11 @@ bool ih_ending_is_image(const char *path)
 bool ih_ending_is_other_image(const char *path)
 {
     return is_one_of(path, other_images);
+}
+
+bool ih_ending_is_other_file(const char *path)
+{
+    return is_one_of(path, other_files);
 }
 
 bool ih_ending_is_chart(const char *path)

@@ -191,6 +191,14 @@ static bool has_no_inputs(const struct ih_source *src, const struct ih_records *
     return is_torn && memcmp(head, start, n) == 0;
 }
 
+/* Whether the record is of a run that began with the same name. status: of reading it. */
+static bool is_first_input(const struct ih_inputs *in, enum ih_status status,
+                           const struct ih_result *first_record)
+{
+    return status == IH_OK && first_record && first_record->inputs_hash && in->n_held > 0 &&
+           strcmp(in->held[0].path, first_record->path) == 0;
+}
+
 /*
  * Reads records as long as they agree. An input is done with the record that has its path. An
  * archive and a file of several images have records of other paths before it, or none of their own:
@@ -210,9 +218,10 @@ static enum ih_status read_prefix(struct ih_inputs *in, struct ih_source *src,
         if (status != IH_OK && status != IH_CORRUPT)
             return status;
         if (!input && is_first && !has_no_inputs(src, records, status, r))
-            return ih_error_set(err, IH_CONFLICT,
-                                "holds no --resume run of these inputs and options; remove it to "
-                                "begin anew");
+            return ih_error_set(err, IH_CONFLICT, "%s; remove it to begin anew",
+                                is_first_input(in, status, r)
+                                    ? "the first input has changed since, or the options differ"
+                                    : "holds no --resume run of these inputs and options");
         *err = (struct ih_error){0};
         if (!input)
             return IH_OK;

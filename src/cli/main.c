@@ -244,6 +244,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
         .select = {.region = *o->region.text ? &o->region : NULL,
                    .mask = o->mask_path,
                    .mask_budget = &mask_budget},
+        .computes_stats = !o->only_total && !o->compares,
         .is_result_file = ih_records_probe,
         .makes_thumbnails = o->makes_thumbnails,
         .jpeg = jpeg_side(o),
@@ -275,7 +276,8 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
     if (status == IH_OK && o->resume_path)
         ih_writer_resume(writer, &done);
     if (status == IH_OK) {
-        const struct ih_pipeline_calls calls = {ih_inputs_next, inputs, ih_writer_take, writer};
+        const struct ih_pipeline_calls calls = {ih_inputs_next, inputs, ih_writer_take, writer,
+                                                ih_writer_flush};
         *subject = NULL;
         status = ih_pipeline_run(*device, &with, &calls, err);
     }

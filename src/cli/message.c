@@ -44,6 +44,8 @@ static const char *reason_of_missing(const char *path)
         return "the name is empty; is a variable not set?";
     if (strncmp(path, dash, 2) == 0 && ((path[2] & 0xFF) == 0x93 || (path[2] & 0xFF) == 0x94))
         return "it begins with a long dash; an option begins with - or --";
+    if (strcmp(path, "help") == 0 || strcmp(path, "version") == 0)
+        return *path == 'h' ? "did you mean --help?" : "did you mean --version?";
     if (strstr(path, "://"))
         return "imghist reads no network; pipe it in, as in 'curl -s URL | imghist -'";
     if (strpbrk(path, "\r\n"))

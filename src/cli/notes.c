@@ -72,13 +72,18 @@ static void print_chart_among_images(struct ih_notes *n)
 void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *d)
 {
     const struct ih_options *o = n->options;
-    bool is_merged = o->with_total;
+    bool is_merged = false;
     char once[IH_SHOWN_MAX], line[IH_MESSAGE_MAX];
     for (size_t i = 0; i < o->n_outputs; i++) /* names are joined with cat */
         is_merged = is_merged || o->outputs[i].output == &ih_output_ndjson ||
-                    o->outputs[i].output == &ih_output_print0;
+                    o->outputs[i].output == &ih_output_print0 ||
+                    (o->outputs[i].output == &ih_output_json && o->only_total);
     if (o->n_shards && !is_merged)
-        ih_notes_print(n, NULL, "parts are merged from --ndjson, which is not written");
+        ih_notes_print(n, NULL,
+                       o->with_total ? "the total is that of this part; parts are merged from "
+                                       "--ndjson, which is not written"
+                                     : "parts are merged from --ndjson, which is not written");
+    n->is_doubled = d->twice != NULL;
     for (const struct ih_option *k = ih_option_table; k->name && !o->chart_path; k++)
         if (k->group == IH_GROUP_CHART && ih_option_is_given(o, k->name)) {
             snprintf(line, sizeof line, "--%s is for charts, and none is drawn", k->name);
@@ -159,6 +164,27 @@ void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_
     }
 }
 
+void ih_notes_print_chart(struct ih_notes *n)
+{
+    const struct ih_options *o = n->options;
+    bool is_counted = false;
+    char *chart =
+        o->chart.format && ih_ending_is_image(o->chart_path) && !ih_ending_is_chart(o->chart_path)
+            ? ih_outfile_resolve(o->chart_path)
+            : NULL;
+    for (size_t i = 0; i < o->n_paths && chart && !is_counted; i++) {
+        char *folder = ih_outfile_resolve(o->paths[i]);
+        const size_t length = folder ? strlen(folder) : 0;
+        is_counted = length > 0 && strncmp(chart, folder, length) == 0 && chart[length] == '/';
+        free(folder);
+    }
+    free(chart);
+    if (is_counted)
+        ih_notes_print(n, o->chart_path,
+                       "lies in a folder of inputs, where later runs count it as an image; the "
+                       "ending .hist.png would keep it out");
+}
+
 void ih_notes_print_lacking(struct ih_notes *n, const char *chart, unsigned long code_point)
 {
     char line[IH_MESSAGE_MAX];
@@ -170,6 +196,73 @@ void ih_notes_print_lacking(struct ih_notes *n, const char *chart, unsigned long
              "shows it",
              code_point, n->options->chart.format ? "--chart=FILE.svg" : "--chart-format=svg");
     ih_notes_print(n, chart, line);
+}
+
+/* ---- names that come again ---- */
+
+enum { HASHES_MIN = 1 << 10, HASHES_MAX = 1 << 17 }; /* half of the places are used */
+
+/* The hash of a path, without the "./" and repeated slashes that name the same file. */
+static uint64_t hash_name(const char *path)
+{
+    uint64_t hash = ih_hash(IH_HASH_START, path, *path == '/');
+    while (*path) {
+        const size_t n = strcspn(path, "/");
+        if (n > 1 || (n == 1 && *path != '.'))
+            hash = ih_hash(ih_hash(hash, path, n), "/", 1);
+        path += n + strspn(path + n, "/");
+    }
+    return hash | 1; /* 0: an empty place */
+}
+
+/* The place of a hash, or an empty one. */
+static uint64_t *find_hash(uint64_t *hashes, size_t n_places, uint64_t hash)
+{
+    size_t at = (size_t)hash & (n_places - 1);
+    while (hashes[at] != 0 && hashes[at] != hash)
+        at = (at + 1) & (n_places - 1);
+    return &hashes[at];
+}
+
+/* Doubles the places. False: as many as allowed, or out of memory. */
+static bool grow_hashes(struct ih_notes *n)
+{
+    const size_t n_places = n->n_places ? 2 * n->n_places : HASHES_MIN;
+    uint64_t *hashes = n_places > HASHES_MAX ? NULL : calloc(n_places, sizeof *hashes);
+    if (!hashes)
+        return false;
+    for (size_t i = 0; i < n->n_places; i++)
+        if (n->hashes[i])
+            *find_hash(hashes, n_places, n->hashes[i]) = n->hashes[i];
+    free(n->hashes);
+    n->hashes = hashes;
+    n->n_places = n_places;
+    return true;
+}
+
+bool ih_notes_see_name(struct ih_notes *n, const char *path)
+{
+    const uint64_t hash = hash_name(path);
+    uint64_t *place = n->hashes ? find_hash(n->hashes, n->n_places, hash) : NULL;
+    if (place && *place) {
+        if (!n->is_doubled || n->options->is_verbose)
+            ih_notes_print(n, path,
+                           n->options->chart_path && !n->options->chart.format
+                               ? "an earlier input has this name; both count, and this one's chart "
+                                 "replaces that one's"
+                               : "an earlier input has this name; both count");
+        n->is_doubled = true;
+        n->report->n_doubles++;
+        return true;
+    }
+    if (2 * n->n_hashes >= n->n_places) {
+        if (!grow_hashes(n))
+            return false;
+        place = find_hash(n->hashes, n->n_places, hash);
+    }
+    *place = hash;
+    n->n_hashes++;
+    return false;
 }
 
 void ih_notes_print_listed_folder(struct ih_notes *n, const char *path)

@@ -19,6 +19,9 @@ struct ih_notes {
     bool has_no_picture;    /* a note was printed about a record without a thumbnail */
     bool has_lacking;       /* a note was printed about a character */
     uint64_t n_above_depth; /* images with samples that --depth cannot hold */
+    bool is_doubled;        /* a note was printed about an input that comes twice */
+    uint64_t *hashes;       /* owned; of names, a hash table; NULL: none yet */
+    size_t n_hashes, n_places;
 };
 
 /* Hides the progress line while other text is written, until ih_notes_release. */
@@ -37,6 +40,17 @@ void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *de
 /* Notes about what the counts of an image do not show, for the first such image; with -v for all,
  * and its warnings. */
 void ih_notes_print_image(struct ih_notes *n, const char *path, const struct ih_result *result);
+
+/* A note about a single chart that was written into a folder of inputs, under a name that the walk
+ * takes for an image. */
+void ih_notes_print_chart(struct ih_notes *n);
+
+/*
+ * Takes the name of an image that counts. Returns whether an earlier image had the name; a note
+ * says so once, with -v each time, and the report has their number. Only the first 65,536
+ * names are kept, as hashes: 1 MiB, however many images there are.
+ */
+bool ih_notes_see_name(struct ih_notes *n, const char *path);
 
 /* A note about a character that the font of the charts lacks; 0: none. Once in a run. */
 void ih_notes_print_lacking(struct ih_notes *n, const char *chart, unsigned long code_point);

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "bench/bench.h"
 #include "cli/options.h"
+#include "output/file.h"
 #include "pipeline/settings.h"
 
 #include <string.h>
@@ -37,12 +38,15 @@ static enum ih_status set_output_path(struct ih_options *o, const struct ih_opti
                                       const char *value, struct ih_error *err)
 {
     (void)option;
-    struct ih_data_output *data = o->n_outputs ? &o->outputs[o->n_outputs - 1] : NULL;
+    size_t n = o->n_outputs;
+    while (n > 0 && o->outputs[n - 1].has_value_place)
+        n--;
+    struct ih_data_output *data = n ? &o->outputs[n - 1] : NULL;
     if (!data || data->has_place)
         data = add_output(o, err);
     if (!data)
         return IH_USAGE;
-    data->path = strcmp(value, "-") == 0 ? NULL : value;
+    data->path = strcmp(value, "-") == 0 || ih_outfile_descriptor(value) == 1 ? NULL : value;
     data->has_place = true;
     return IH_OK;
 }
@@ -71,7 +75,11 @@ static enum ih_status set_html(struct ih_options *o, const struct ih_option *opt
                                const char *value, struct ih_error *err)
 {
     enum ih_status status = set_output(o, option, NULL, err);
-    return status == IH_OK && value ? set_output_path(o, option, value, err) : status;
+    if (status == IH_OK && value)
+        status = set_output_path(o, option, value, err);
+    if (status == IH_OK && value)
+        o->outputs[o->n_outputs - 1].has_value_place = true;
+    return status;
 }
 
 /* ---- charts ---- */
@@ -80,7 +88,7 @@ static enum ih_status set_chart(struct ih_options *o, const struct ih_option *op
                                 const char *value, struct ih_error *err)
 {
     (void)option;
-    if (value && strcmp(value, "-") == 0)
+    if (value && (strcmp(value, "-") == 0 || ih_outfile_descriptor(value) >= 0))
         return ih_error_set(err, IH_USAGE,
                             "a chart goes to a file or a directory, not to standard output");
     o->chart_path = value ? value : ".";
@@ -394,7 +402,7 @@ const struct ih_option ih_option_table[] = {
     {ROW(INPUT, RUN, "name", "of standard input, in outputs (-)"), RARE, FILE_NAME("NAME"),
      FIELD(stdin_name)},
     {ROW(INPUT, RUN, "shard", "only part I of N of the inputs"), RARE, TEXT("I/N"),
-     .set = set_shard},
+     .set = set_shard, .once = "a run counts one part"},
     {ROW(INPUT, RUN, "resume", "skip inputs that -o FILE.ndjson holds"), RARE, FIELD(resumes),
      .conflicts = resume_conflicts},
     {ROW(INPUT, RUN, "raw", "inputs are bare interleaved 8-bit samples"), TEXT("CHANNELS"),
@@ -424,8 +432,10 @@ const struct ih_option ih_option_table[] = {
      .conflicts = check_conflicts},
     {ROW(OUTPUT, BENCH | RUN, "output", "FILE for the format before -o, or of its name"),
      .letter = 'o', FILE_NAME("FILE"), .set = set_output_path},
-    {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR")},
-    {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR")},
+    {ROW(OUTPUT, RUN, "where", "write only records that match"), TEXT("EXPR"),
+     .once = "join the conditions with 'and'"},
+    {ROW(OUTPUT, RUN, "fail-if", "exit with 4 if a record matches"), RARE, TEXT("EXPR"),
+     .once = "join the conditions with 'or'"},
     {ROW(OUTPUT, RUN, "color", "colours of the summary (auto: on a terminal)"),
      CHOICE([IH_COLOR_AUTO] = "auto", [IH_COLOR_ALWAYS] = "always", [IH_COLOR_NEVER] = "never"),
      FIELD(color)},
@@ -436,7 +446,8 @@ const struct ih_option ih_option_table[] = {
      .conflicts = diff_conflicts},
 
     {ROW(CHART, BENCH | RUN, "chart", "a .png .svg .jpg .bmp .tga, or a directory"),
-     FILE_NAME("PATH"), .is_optional = true, .set = set_chart},
+     FILE_NAME("PATH"), .is_optional = true, .set = set_chart,
+     .once = "a run writes its charts to one place"},
     {ROW(CHART, BENCH | RUN, "chart-size", "320x200 to 8192x8192 pixels (1024x640)"), RARE,
      TEXT("WxH"), .set = set_chart_size},
     {ROW(CHART, RUN, "chart-format", "of charts in a directory (png)"), RARE, CHOICE("png", "svg"),
@@ -456,9 +467,10 @@ const struct ih_option ih_option_table[] = {
     {ROW(COUNTING, RUN, "range", "of 16-bit samples, which becomes 0 to 255"), RARE, TEXT("LO,HI"),
      .set = set_range, .conflicts = range_conflicts},
     {ROW(COUNTING, RUN, "region", "count only these pixels, or percent"), RARE, TEXT("WxH+X+Y"),
-     .set = set_region, .conflicts = selection_conflicts},
+     .set = set_region, .conflicts = selection_conflicts, .once = "a run counts one region"},
     {ROW(COUNTING, RUN, "mask", "count where a gray image is not 0"), RARE, FILE_NAME("FILE|DIR"),
-     .set = set_mask, .conflicts = selection_conflicts},
+     .set = set_mask, .conflicts = selection_conflicts,
+     .once = "a run has one mask; combine both into one image"},
     {ROW(COUNTING, RUN, "clip", "<= LO and >= HI count as clipped (0,255)"), TEXT("LO,HI"),
      .set = set_clip},
 

@@ -61,6 +61,8 @@ static const char *hint_of(const char *written)
         {"--input", "inputs need no option"},
         {"--colour", "did you mean --color?"},
         {"-H", "did you mean --help?"},
+        {"--histogram", "histograms need no option; --chart=FILE.png draws one"},
+        {"--plot", "did you mean --chart=FILE.png?"},
         {"--device=gpu", "did you mean cuda?"},
         {"--device=GPU", "did you mean cuda?"},
         {"--device=nvidia", "did you mean cuda?"},
@@ -76,6 +78,11 @@ static const char *hint_of(const char *written)
 }
 
 /* ---- one option and its value ---- */
+
+static bool is_given(const struct ih_options *o, const struct ih_option *option)
+{
+    return o->given >> (option - ih_option_table) & 1;
+}
 
 static bool is_output(const struct ih_option *option)
 {
@@ -130,6 +137,17 @@ static enum ih_status check_value(const struct ih_option *option, const char *va
                                                            : IH_OK;
 }
 
+/* Refuses a second value where dropping the first one would be silent: a gate, or a chart. */
+static enum ih_status check_once(const struct ih_options *o, const struct ih_option *option,
+                                 const char *value, struct ih_error *err)
+{
+    const char *const before = o->values[option - ih_option_table];
+    if (!option->once || !is_given(o, option) ||
+        strcmp(before ? before : "", value ? value : "") == 0)
+        return IH_OK;
+    return ih_error_set(err, IH_USAGE, "is given twice; %s", option->once);
+}
+
 static void store_value(struct ih_options *o, const struct ih_option *option, const char *value)
 {
     char *field = (char *)o + option->field;
@@ -151,6 +169,8 @@ static enum ih_status apply(struct ih_options *o, const struct ih_option *option
 {
     struct ih_error reason = {0};
     enum ih_status status = check_value(option, value, &reason);
+    if (status == IH_OK)
+        status = check_once(o, option, value, &reason);
     if (status == IH_OK && option->set)
         status = option->set(o, option, value, &reason);
     else if (status == IH_OK && option->field)
@@ -254,11 +274,6 @@ static enum ih_status parse_short(struct ih_options *o, int argc, const char *co
 }
 
 /* ---- what goes together ---- */
-
-static bool is_given(const struct ih_options *o, const struct ih_option *option)
-{
-    return o->given >> (option - ih_option_table) & 1;
-}
 
 bool ih_option_is_given(const struct ih_options *o, const char *name)
 {
@@ -408,9 +423,7 @@ static enum ih_status check_run(struct ih_options *o, struct ih_error *err)
     if (ih_option_is_given(o, "chart-format") && o->chart.format)
         return refuse(o, "chart-format",
                       "is for a directory of charts; the name of a file tells its format", err);
-    if (o->chart.title && !o->chart_path)
-        return refuse(o, "title", "only for charts; add --chart=FILE", err);
-    if (o->chart.title && !o->chart.format)
+    if (o->chart.title && o->chart_path && !o->chart.format)
         return refuse(o, "title",
                       "one title for many charts: name one file, as in --chart=FILE.png", err);
     bool has_page = false;

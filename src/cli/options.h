@@ -45,7 +45,8 @@ struct ih_data_output {
     const struct ih_output *output; /* NULL while parsing: the name of the file tells it */
     const char *layout;             /* of CSV or text; NULL: the default */
     const char *path;               /* of -o; NULL: standard output */
-    bool has_place;                 /* -o was given */
+    bool has_place;                 /* -o was given, or --html=FILE */
+    bool has_value_place;           /* --html=FILE: a later -o belongs to the format before it */
 };
 
 /* What the command line asks for. Strings are borrowed from argv and the environment. */
@@ -107,7 +108,8 @@ struct ih_options {
 };
 
 /*
- * Parses argv[1] to argv[argc-1]. Opens and prints nothing, and looks up nothing on the machine.
+ * Parses argv[1] to argv[argc-1]. Opens and prints nothing, and looks up nothing on the machine
+ * but links to /dev/stdout in the files of -o.
  *
  * device_variable   the value of IMGHIST_DEVICE, or NULL; --device overrides it
  * o                 filled; release it with ih_options_reset, also after a failure
@@ -161,6 +163,8 @@ struct ih_option {
     const char *const *choices; /* of IH_VALUE_CHOICE; NULL at the end */
     const char *help;           /* at most 45 columns */
 
+    const char
+        *once; /* why another value of it is refused, and what to do; NULL: the last applies */
     enum ih_action selects;              /* the action that it asks for; IH_ACTION_RUN: none */
     const struct ih_conflict *conflicts; /* NULL: none */
 

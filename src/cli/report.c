@@ -101,6 +101,11 @@ void ih_report_print(const struct ih_run_report *s, FILE *f)
         next_part(f, &has_begun);
         fprintf(f, "%" PRIu64 " inputs have 16-bit samples in few bins", s->n_few_values);
     }
+    if (s->n_doubles > 1) {
+        next_part(f, &has_begun);
+        fprintf(f, "%" PRIu64 " inputs have the name of an earlier one, and count too",
+                s->n_doubles);
+    }
     if (s->n_charts > 0) {
         char path[IH_SHOWN_MAX];
         ih_escape_short(path, sizeof path, s->chart_path);

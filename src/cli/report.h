@@ -20,6 +20,7 @@ struct ih_run_report {
     uint64_t n_done, n_failed, n_skipped; /* inputs */
     uint64_t n_pixels;
     uint64_t n_more_images, n_few_values; /* inputs with these notes */
+    uint64_t n_doubles;                   /* images with the name of an earlier one */
     uint64_t n_charts;                    /* written */
     const char *chart_path;               /* where; borrowed */
     const char *list_path;                /* of files; borrowed; NULL: none */

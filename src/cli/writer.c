@@ -62,6 +62,9 @@ struct sink {
     char *buffer;        /* owned; NULL: of standard output */
     bool is_resumed;     /* the file of --resume, which has the records that are read back */
     bool is_on_terminal; /* perhaps the terminal that shows progress */
+    /* After each record, not only when no further one is ready: a next run sees each record, or
+     * messages appear in the same place. */
+    bool flushes_records;
 };
 
 struct ih_writer {
@@ -74,6 +77,7 @@ struct ih_writer {
     struct ih_run_report report;
     struct ih_notes notes;
     bool has_members;   /* an archive's member has come */
+    bool is_double;     /* the image has the name of an earlier one, and of its chart */
     uint64_t run;       /* hash of a complete run; 0: not complete */
     uint64_t n_records; /* written, without the total */
 
@@ -97,6 +101,14 @@ struct ih_writer {
 static bool take_result(void *writer, const char *path, const struct ih_result *result);
 static void skip(void *writer, const char *path, const struct ih_result *result);
 
+/* Whether standard output and the messages go to the same file or pipe. */
+static bool is_beside_messages(void)
+{
+    struct stat data, messages;
+    return fstat(STDOUT_FILENO, &data) == 0 && fstat(STDERR_FILENO, &messages) == 0 &&
+           data.st_dev == messages.st_dev && data.st_ino == messages.st_ino;
+}
+
 static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char **subject,
                                 struct ih_error *err)
 {
@@ -118,6 +130,8 @@ static enum ih_status open_sink(struct ih_writer *w, struct sink *s, const char 
     }
     setvbuf(s->file.stream, path ? s->buffer : standard_buffer, _IOFBF, BUFFER_BYTES);
     s->is_on_terminal = isatty(fileno(s->file.stream)) == 1;
+    s->flushes_records =
+        s->is_resumed || s->is_on_terminal || (s->file.is_standard && is_beside_messages());
     if (w->options->compares) /* nothing is written before the comparison */
         return IH_OK;
     const struct ih_output_options look =
@@ -271,8 +285,19 @@ static void write_data(struct ih_writer *w, struct sink *s, const struct ih_resu
     } else {
         s->data->output->record(s->state, result);
     }
-    /* A reader of the pipe, or a next run, sees each record. */
-    check_sink(w, s, s->file.is_standard || s->is_resumed);
+    check_sink(w, s, s->flushes_records);
+}
+
+/* A reader of the pipe sees all records while no further one is ready. */
+void ih_writer_flush(void *writer)
+{
+    struct ih_writer *w = writer;
+    pthread_mutex_lock(&w->lock);
+    errno = 0;
+    for (size_t i = 0; i < w->options->n_outputs; i++)
+        if (w->sinks[i].file.is_standard && !w->sinks[i].flushes_records)
+            check_sink(w, &w->sinks[i], true);
+    pthread_mutex_unlock(&w->lock);
 }
 
 static void write_chart(struct ih_writer *w, const struct ih_result *result,
@@ -289,7 +314,7 @@ static void write_chart(struct ih_writer *w, const struct ih_result *result,
     } else if (status != IH_OK) {
         give_up(w, ih_exit_of(status), target, reason.message);
     } else {
-        w->report.n_charts++;
+        w->report.n_charts += result->is_total || !w->is_double;
         ih_notes_print_lacking(&w->notes, target, ih_charts_lacking(w->charts));
     }
 }
@@ -420,7 +445,9 @@ static void add_to_total(struct ih_writer *w, const struct ih_result *result)
 static void account(struct ih_writer *w, const char *path, const struct ih_result *result,
                     bool selected)
 {
-    bool has_failed = result->status != IH_OK;
+    const bool has_failed = result->status != IH_OK;
+    w->is_double = selected && !has_failed && !result->is_total && !w->options->compares &&
+                   ih_notes_see_name(&w->notes, result->path);
     ih_report_add(&w->report, result);
     const struct ih_progress_counts more = {.n_done = !has_failed,
                                             .n_failed = has_failed,
@@ -617,6 +644,12 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
     const struct ih_options *o = w->options;
     if (w->charts && o->where && !o->compares && w->report.n_charts == 0 && w->report.n_done > 0)
         ih_notes_print(&w->notes, NULL, "no record matches --where; no chart written");
+    if (w->report.n_charts > 0)
+        ih_notes_print_chart(&w->notes);
+    if (w->merge.has_totals && w->merge.has_images && !o->compares)
+        ih_notes_print(&w->notes, NULL,
+                       "a total of a result file and single images are added up; an image that is "
+                       "in both counts twice");
     /* A part of a run may have none. */
     const bool has_none = w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards;
     if (has_none && (w->options->is_verbose || w->options->is_quiet || w->notes.is_checking))
@@ -635,16 +668,8 @@ void ih_writer_interrupt(struct ih_writer *w)
     /* The lock is kept: nothing may be written any more. */
     bool is_between_records = pthread_mutex_timedlock(&w->lock, &until) == 0;
     unlink_files(w);
-    if (!is_between_records || !w->is_open)
-        return;
-    ih_progress_interrupt(w->notes.progress, &until);
-    for (size_t i = 0; i < w->options->n_outputs; i++) {
-        struct sink *s = &w->sinks[i];
-        if (!s->state || !s->file.is_standard)
-            continue;
-        s->data->output->end(s->state);
-        fflush(s->file.stream);
-    }
+    if (is_between_records && w->is_open)
+        ih_progress_interrupt(w->notes.progress, &until);
 }
 
 void ih_writer_close(struct ih_writer *w)
@@ -663,6 +688,7 @@ void ih_writer_close(struct ih_writer *w)
     ih_merge_reset(&w->merge);
     free(w->folder);
     free(w->total_folder);
+    free(w->notes.hashes);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }

@@ -40,6 +40,10 @@ void ih_writer_resume(struct ih_writer *writer, const struct ih_resume_point *do
  */
 bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_result *result);
 
+/* Flushes standard output. Called when no result is ready, so that a reader of the pipe sees all
+ * records there are. Ends the process after a failed write, as ih_writer_take does. */
+void ih_writer_flush(void *writer);
+
 /* All inputs have been taken. run: their hash, for the end of a shard. Ends the process if a shard
  * is missing among result files. */
 void ih_writer_complete(struct ih_writer *writer, uint64_t run);
@@ -51,8 +55,9 @@ void ih_writer_stop_progress(struct ih_writer *writer);
 enum ih_exit ih_writer_finish(struct ih_writer *writer);
 
 /*
- * Removes temporary files, waits up to a second for the record that is being written (its reader
- * may have stopped), and ends the document. Only exiting may follow.
+ * Removes temporary files, and waits up to a second for the record that is being written (its
+ * reader may have stopped). A JSON document stays open: it lacks inputs, and reads as cut short.
+ * Only exiting may follow.
  */
 void ih_writer_interrupt(struct ih_writer *writer);
 

@@ -30,6 +30,24 @@ bool ih_reduction_parse(const char *text, struct ih_sample_range *range)
     return strcmp(text, again) == 0;
 }
 
+/* ---- statistics ---- */
+
+void ih_result_compute_stats(struct ih_result *r)
+{
+    for (unsigned p = 0; p < IH_PLANES; p++)
+        if (ih_plane_name(r->histogram.n_channels, p))
+            ih_stats_compute(&r->histogram, p, &r->spec, &r->stats[p]);
+    r->has_stats = true;
+}
+
+void ih_result_stats(const struct ih_result *r, unsigned plane, struct ih_stats *stats)
+{
+    if (r->has_stats)
+        *stats = r->stats[plane];
+    else
+        ih_stats_compute(&r->histogram, plane, &r->spec, stats);
+}
+
 /* ---- checking ---- */
 
 /* Fills in sum[plane]. Returns the number of pixels, or UINT64_MAX if there are more than any

@@ -98,6 +98,10 @@ struct ih_result {
     const char *region, *mask;           /* as recorded; NULL: the whole image; borrowed */
     uint64_t mask_hash; /* of the pixels of the mask; 0: not known, or each image has its own */
     struct ih_histogram histogram;
+    /* Of each plane, for ih_result_stats; only if has_stats. A worker computes them, so that the
+     * one thread that writes the records need not. */
+    struct ih_stats stats[IH_PLANES];
+    bool has_stats;
     const char *version; /* of the imghist that counted; NULL: this one; "": not known */
     const char *library; /* that decodes the format, with its version: the same on every device; "":
                             not known */
@@ -130,6 +134,12 @@ struct ih_result {
     uint64_t n_images, n_failed; /* of a total: inputs that were counted, and that failed */
     const char *folder; /* of a total: what the paths of its images begin with; NULL, "": nothing */
 };
+
+/* Fills in stats from the histogram of a counted image. */
+void ih_result_compute_stats(struct ih_result *result);
+
+/* The statistics of a plane, computed now if the result has none. */
+void ih_result_stats(const struct ih_result *result, unsigned plane, struct ih_stats *stats);
 
 /*
  * Checks counts that came from outside, and fills in the sums, which follow from the bins. Every

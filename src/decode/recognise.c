@@ -87,6 +87,8 @@ static const struct signature signatures[] = {
     {"KTX2", TEXTURE, ONE(0, "\xABKTX 20\xBB\r\n\x1A\n")},
     {"a result file among images", RECORDS, ONE(0, "{\"schema\":\"imghist/")},
     {"a file of --diff", COMPARISON, ONE(0, "{\"schema\":\"imghist-diff/")},
+    {"a Git LFS pointer", "it stands for the image; fetch that with 'git lfs pull'",
+     ONE(0, "version https://git-lfs.")},
     {"bzip2", "decompress it first, as in 'bzip2 -dc IN | imghist -'", ONE(0, "BZh")},
     {"7z", UNPACK, ONE(0, "7z\xBC\xAF\x27\x1C")},
     {"RAR", UNPACK, ONE(0, "Rar!\x1A\7")},

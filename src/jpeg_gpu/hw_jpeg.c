@@ -1,5 +1,5 @@
 /* The queue of files for the hardware JPEG decoders, and the threads that take batches from it: one
- * for each session, one or two sessions for each GPU. */
+ * for each session, a few sessions for each GPU. */
 #include "jpeg_gpu/hw_jpeg.h"
 
 #include "device/device.h"
@@ -9,19 +9,21 @@
 #include <string.h>
 
 enum {
-    /* Waiting jobs for each session: enough for the next batch while one is decoded, few enough
-     * that workers decode files themselves instead of queueing more. */
-    WAITING_MAX = 2 * IH_HW_JPEG_BATCH_MAX,
+    /* Waiting jobs for each session, or a full batch of smaller ones: enough for the next batch
+     * while one is decoded, few enough that workers decode files themselves instead of queueing
+     * more. */
+    WAITING_MAX = 2 * IH_HW_JPEG_BATCH_LARGE,
     TEXT_MAX = 512,
-    SESSIONS_MAX = 2 * IH_UNITS_MAX
+    SESSIONS_MAX = IH_HW_JPEG_SESSIONS_MAX * IH_UNITS_MAX
 };
 
 struct session {
     struct ih_hw_jpeg *hw;
-    struct session *first; /* the unit's first session, if this is the second; else NULL */
+    struct session *first; /* the unit's first session; NULL: this is it */
     unsigned unit;         /* of the device */
     pthread_t thread;
-    bool has_started, is_ready; /* guarded by the lock: start has returned, and with IH_OK */
+    /* Guarded by the lock: start has returned, and with IH_OK; the session is not used any more. */
+    bool has_started, is_ready, has_ended;
 
     /* Used by its thread only. */
     void *state;         /* the backend's */
@@ -34,14 +36,17 @@ struct ih_hw_jpeg {
     pthread_t starter;
     bool has_starter;
 
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t on_change;
+    pthread_mutex_t lock;                /* guards what follows */
+    pthread_cond_t on_job;               /* sessions wait for a job */
+    pthread_cond_t on_room;              /* submitters wait for room */
+    pthread_cond_t on_state;             /* all others wait: for starts, for the end */
     struct ih_hw_jpeg_job *first, **end; /* the queue */
-    unsigned n_waiting;
-    unsigned n_starting, n_ready; /* sessions */
-    bool is_known, is_closing;    /* is_known: one session is ready, or none will be */
-    struct ih_error error;        /* why no session works, or why one has stopped */
-    struct ih_error last_failure; /* of a job */
+    unsigned n_waiting, n_idle;          /* jobs; sessions that wait for one */
+    uint64_t n_pixels;                   /* of the waiting jobs */
+    unsigned n_starting, n_ready;        /* sessions */
+    bool is_known, is_closing;           /* is_known: one session is ready, or none will be */
+    struct ih_error error;               /* why no session works, or why one has stopped */
+    struct ih_error last_failure;        /* of a job */
     struct session sessions[SESSIONS_MAX];
     unsigned n_sessions;
     char description[TEXT_MAX];
@@ -57,7 +62,40 @@ static const struct ih_hw_jpeg_backend *backend_for(const struct ih_backend *dev
     return NULL;
 }
 
+/* The number of sessions, the state of the run or a whole batch has changed. The lock is held. */
+static void wake_all(struct ih_hw_jpeg *hw)
+{
+    pthread_cond_broadcast(&hw->on_job);
+    pthread_cond_broadcast(&hw->on_room);
+    pthread_cond_broadcast(&hw->on_state);
+}
+
 /* ---- a session ---- */
+
+static uint64_t pixels_of(const struct ih_hw_jpeg_job *job)
+{
+    return (uint64_t)job->width * job->height;
+}
+
+/* Whether n jobs of n_pixels are at most n_batches full batches. */
+static bool fits_batches(uint64_t n, uint64_t n_pixels, uint64_t n_batches)
+{
+    return n <= n_batches * IH_HW_JPEG_BATCH_LARGE ||
+           (n <= n_batches * IH_HW_JPEG_BATCH_MAX &&
+            n_pixels <= n_batches * IH_HW_JPEG_BATCH_PIXELS);
+}
+
+/* Takes the first job off the queue. The lock is held. */
+static struct ih_hw_jpeg_job *take_first(struct ih_hw_jpeg *hw)
+{
+    struct ih_hw_jpeg_job *job = hw->first;
+    hw->first = job->next;
+    if (!hw->first)
+        hw->end = &hw->first;
+    hw->n_waiting--;
+    hw->n_pixels -= pixels_of(job);
+    return job;
+}
 
 /* Takes a session's share of the queue, so that other GPUs get work too. Large files make smaller
  * batches, of at least one. The lock is held. */
@@ -66,16 +104,14 @@ static unsigned take_batch(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job **jobs)
     const unsigned n_share = (hw->n_waiting + hw->n_ready - 1) / hw->n_ready;
     unsigned n = 0;
     size_t n_bytes = 0;
-    while (hw->first && n < n_share && n < IH_HW_JPEG_BATCH_MAX) {
+    uint64_t n_pixels = 0;
+    while (hw->first && n < n_share) {
         n_bytes += hw->first->stream_bytes;
-        if (n > 0 && n_bytes > IH_HW_JPEG_BATCH_BYTES_MAX)
+        n_pixels += pixels_of(hw->first);
+        if (n > 0 && (n_bytes > IH_HW_JPEG_BATCH_BYTES_MAX || !fits_batches(n + 1, n_pixels, 1)))
             break;
-        jobs[n++] = hw->first;
-        hw->first = hw->first->next;
+        jobs[n++] = take_first(hw);
     }
-    if (!hw->first)
-        hw->end = &hw->first;
-    hw->n_waiting -= n;
     return n;
 }
 
@@ -84,11 +120,7 @@ static unsigned take_batch(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job **jobs)
 static void fail_waiting(struct ih_hw_jpeg *hw)
 {
     while (hw->first && hw->n_ready == 0) {
-        struct ih_hw_jpeg_job *job = hw->first;
-        hw->first = job->next;
-        if (!hw->first)
-            hw->end = &hw->first;
-        hw->n_waiting--;
+        struct ih_hw_jpeg_job *job = take_first(hw);
         job->error = hw->error;
         job->status = job->error.status;
         pthread_mutex_unlock(&hw->lock);
@@ -139,7 +171,7 @@ static void record(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job *const *jobs, un
         return;
     hw->error = *error;
     hw->n_ready--;
-    pthread_cond_broadcast(&hw->on_change); /* to submitters that wait for room */
+    wake_all(hw);
 }
 
 static void work(struct session *s)
@@ -150,41 +182,54 @@ static void work(struct session *s)
     enum ih_status status = IH_OK;
     pthread_mutex_lock(&hw->lock);
     while (status == IH_OK) {
+        hw->n_idle++;
         while (!hw->first && !hw->is_closing)
-            pthread_cond_wait(&hw->on_change, &hw->lock);
+            pthread_cond_wait(&hw->on_job, &hw->lock);
+        hw->n_idle--;
         if (!hw->first)
             break;
         const unsigned n = take_batch(hw, jobs);
-        pthread_cond_broadcast(&hw->on_change); /* there is room */
+        pthread_cond_broadcast(&hw->on_room);
         pthread_mutex_unlock(&hw->lock);
         status = decode(s, jobs, n, &error);
         pthread_mutex_lock(&hw->lock);
         record(hw, jobs, n, status, &error);
         pthread_mutex_unlock(&hw->lock);
-        for (unsigned i = 0; i < n; i++)
+        for (unsigned i = n; i-- > 0;) /* a waiter for the first then finds them all done */
             jobs[i]->done(jobs[i]);
         pthread_mutex_lock(&hw->lock);
     }
     if (status != IH_OK)
         fail_waiting(hw);
     while (!hw->is_closing) /* results refer to the session's texts */
-        pthread_cond_wait(&hw->on_change, &hw->lock);
+        pthread_cond_wait(&hw->on_state, &hw->lock);
     pthread_mutex_unlock(&hw->lock);
 }
 
-/* Waits until a second session is worth its start, which takes as long as the first one's: a full
- * batch is waiting while the first session has one. Returns false when that never happens. */
+/* Waits until a further session has work: as many files are waiting as make a batch of large ones,
+ * while the first session has a batch. Returns false when that never happens. */
 static bool wait_for_need(struct session *s)
 {
     struct ih_hw_jpeg *hw = s->hw;
     const struct session *first = s->first;
     pthread_mutex_lock(&hw->lock);
     while (!hw->is_closing &&
-           (!first->has_started || (first->is_ready && hw->n_waiting < IH_HW_JPEG_BATCH_MAX)))
-        pthread_cond_wait(&hw->on_change, &hw->lock);
+           (!first->has_started || (first->is_ready && hw->n_waiting < IH_HW_JPEG_BATCH_LARGE)))
+        pthread_cond_wait(&hw->on_state, &hw->lock);
     const bool is_needed = first->is_ready && !hw->is_closing;
     pthread_mutex_unlock(&hw->lock);
     return is_needed;
+}
+
+/* Waits until the unit's other sessions, which use this one, have stopped. */
+static void wait_for_others(const struct session *first)
+{
+    struct ih_hw_jpeg *hw = first->hw;
+    pthread_mutex_lock(&hw->lock);
+    for (unsigned i = 0; i < hw->n_sessions; i++)
+        while (hw->sessions[i].first == first && !hw->sessions[i].has_ended)
+            pthread_cond_wait(&hw->on_state, &hw->lock);
+    pthread_mutex_unlock(&hw->lock);
 }
 
 static void *run(void *argument)
@@ -194,7 +239,8 @@ static void *run(void *argument)
     struct ih_error error = {0};
     enum ih_status status = IH_UNAVAILABLE;
     if (!s->first || wait_for_need(s))
-        status = hw->backend->start(hw->device->units[s->unit], &s->state, &error);
+        status = hw->backend->start(hw->device->units[s->unit], s->first ? s->first->state : NULL,
+                                    &s->state, &error);
     pthread_mutex_lock(&hw->lock);
     s->has_started = true;
     hw->n_starting--;
@@ -208,12 +254,18 @@ static void *run(void *argument)
         hw->error = error;
     }
     hw->is_known = hw->is_known || hw->n_ready > 0 || hw->n_starting == 0;
-    pthread_cond_broadcast(&hw->on_change);
+    wake_all(hw);
     pthread_mutex_unlock(&hw->lock);
     if (status == IH_OK) {
         work(s);
+        if (!s->first)
+            wait_for_others(s);
         hw->backend->stop(s->state);
     }
+    pthread_mutex_lock(&hw->lock);
+    s->has_ended = true;
+    pthread_cond_broadcast(&hw->on_state);
+    pthread_mutex_unlock(&hw->lock);
     return NULL;
 }
 
@@ -249,7 +301,7 @@ static void *start(void *argument)
     if (status == IH_OK) {
         for (unsigned i = 0; i < hw->device->n_units && !hw->is_closing; i++) {
             struct session *first = add_session(hw, i, NULL);
-            if (first && hw->backend->has_two_sessions)
+            for (unsigned k = 1; first && k < hw->backend->n_sessions; k++)
                 add_session(hw, i, first);
         }
         if (hw->n_starting == 0)
@@ -259,7 +311,7 @@ static void *start(void *argument)
         hw->error = error;
         hw->is_known = true;
     }
-    pthread_cond_broadcast(&hw->on_change);
+    wake_all(hw);
     pthread_mutex_unlock(&hw->lock);
     return NULL;
 }
@@ -274,7 +326,9 @@ enum ih_status ih_hw_jpeg_open(struct ih_device *device, const struct ih_hw_jpeg
     h->backend = backend;
     h->end = &h->first;
     pthread_mutex_init(&h->lock, NULL);
-    pthread_cond_init(&h->on_change, NULL);
+    pthread_cond_init(&h->on_job, NULL);
+    pthread_cond_init(&h->on_room, NULL);
+    pthread_cond_init(&h->on_state, NULL);
     h->has_starter = pthread_create(&h->starter, NULL, start, h) == 0;
     if (!h->has_starter)
         start(h);
@@ -295,13 +349,15 @@ void ih_hw_jpeg_close(struct ih_hw_jpeg *hw)
         return;
     pthread_mutex_lock(&hw->lock);
     hw->is_closing = true;
-    pthread_cond_broadcast(&hw->on_change);
+    wake_all(hw);
     pthread_mutex_unlock(&hw->lock);
     if (hw->has_starter)
         pthread_join(hw->starter, NULL);
     for (unsigned i = 0; i < hw->n_sessions; i++)
         pthread_join(hw->sessions[i].thread, NULL);
-    pthread_cond_destroy(&hw->on_change);
+    pthread_cond_destroy(&hw->on_state);
+    pthread_cond_destroy(&hw->on_room);
+    pthread_cond_destroy(&hw->on_job);
     pthread_mutex_destroy(&hw->lock);
     free(hw);
 }
@@ -313,7 +369,7 @@ enum ih_status ih_hw_jpeg_wait(struct ih_hw_jpeg *hw, struct ih_error *err)
     enum ih_status status = IH_OK;
     pthread_mutex_lock(&hw->lock);
     while (!hw->is_known)
-        pthread_cond_wait(&hw->on_change, &hw->lock);
+        pthread_cond_wait(&hw->on_state, &hw->lock);
     if (hw->n_ready == 0)
         status = ih_error_set(err, IH_UNAVAILABLE, "%.400s", hw->error.message);
     pthread_mutex_unlock(&hw->lock);
@@ -336,7 +392,10 @@ static enum ih_hw_jpeg_room room(const struct ih_hw_jpeg *hw)
         return IH_HW_JPEG_STARTING;
     if (hw->n_ready == 0)
         return IH_HW_JPEG_NONE;
-    return hw->n_waiting < hw->n_ready * WAITING_MAX ? IH_HW_JPEG_HAS_ROOM : IH_HW_JPEG_BUSY;
+    return hw->n_waiting < hw->n_ready * WAITING_MAX ||
+                   fits_batches(hw->n_waiting + 1, hw->n_pixels, hw->n_ready)
+               ? IH_HW_JPEG_HAS_ROOM
+               : IH_HW_JPEG_BUSY;
 }
 
 enum ih_hw_jpeg_room ih_hw_jpeg_room(struct ih_hw_jpeg *hw)
@@ -351,14 +410,18 @@ bool ih_hw_jpeg_submit(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job *job)
 {
     pthread_mutex_lock(&hw->lock);
     while (room(hw) == IH_HW_JPEG_STARTING || room(hw) == IH_HW_JPEG_BUSY)
-        pthread_cond_wait(&hw->on_change, &hw->lock);
+        pthread_cond_wait(&hw->on_room, &hw->lock);
     const bool is_taken = room(hw) == IH_HW_JPEG_HAS_ROOM;
     if (is_taken) {
         job->next = NULL;
         *hw->end = job;
         hw->end = &job->next;
         hw->n_waiting++;
-        pthread_cond_broadcast(&hw->on_change);
+        hw->n_pixels += pixels_of(job);
+        if (hw->n_idle > 0)
+            pthread_cond_signal(&hw->on_job);
+        if (hw->n_waiting == IH_HW_JPEG_BATCH_LARGE)
+            pthread_cond_broadcast(&hw->on_state); /* to wait_for_need */
     }
     pthread_mutex_unlock(&hw->lock);
     return is_taken;

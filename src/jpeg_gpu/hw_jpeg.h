@@ -2,8 +2,8 @@
  * Hardware JPEG decoders: a GPU's fixed-function units take complete files and give histograms.
  *
  * A GPU has several decoders and is only fast when all of them work at the same time. So files wait
- * in a queue, and the one or two sessions of each GPU take batches from it. When the decoders are
- * busy, batches are full; when they are idle, a file does not wait for others.
+ * in a queue, and the sessions of each GPU take batches from it. When the decoders are busy,
+ * batches are full; when they are idle, a file does not wait for others.
  *
  * The decoders do not report damage. The caller must have validated every stream (validate.h).
  */
@@ -42,8 +42,13 @@ struct ih_hw_jpeg_job {
 struct ih_hw_jpeg_backend {
     const char *device_backend; /* name of the ih_backend with these decoders */
 
-    /* unit: the state of the device's unit. IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY. */
-    enum ih_status (*start)(void *unit, void **session, struct ih_error *err);
+    /*
+     * unit    the state of the device's unit
+     * first   the unit's first session, which is stopped after this one; NULL: this is the first
+     *
+     * IH_OK, IH_UNAVAILABLE, IH_DEVICE, IH_MEMORY.
+     */
+    enum ih_status (*start)(void *unit, void *first, void **session, struct ih_error *err);
     /* "nvJPEG 13.0.1, 7 decoders of cuda:0 NVIDIA H100"; valid until stop. */
     const char *(*describe)(void *session);
 
@@ -59,17 +64,23 @@ struct ih_hw_jpeg_backend {
                             struct ih_error *err);
     void (*stop)(void *session);
 
-    /* Whether each GPU gets a second session once there is a batch for it: one copies the files of
-     * its batch while those of the other are decoded. */
-    bool has_two_sessions;
+    /* How many sessions a GPU gets, 1 to IH_HW_JPEG_SESSIONS_MAX; all but the first when there is a
+     * batch for them. One copies its files and fetches its counts while others decode. */
+    unsigned n_sessions;
 };
 
 extern const struct ih_hw_jpeg_backend ih_hw_jpeg_nvjpeg; /* in builds with nvJPEG */
 
 enum {
-    /* Four images for each of an H100's seven decoders. Batches of 14 take 4 % longer for the same
-     * photos, batches of 7 take 17 % longer. */
-    IH_HW_JPEG_BATCH_MAX = 28,
+    /* A batch has up to 28 files of any size, four for each of an H100's seven decoders: batches of
+     * 14 take 4 % longer for the same photos, batches of 7 take 17 % longer. Small files make
+     * larger batches, so that a call and a launch cost little for each: up to IH_HW_JPEG_BATCH_MAX
+     * files of IH_HW_JPEG_BATCH_PIXELS together, which is about 5 ms of decoding. */
+    IH_HW_JPEG_BATCH_LARGE = 28,
+    IH_HW_JPEG_BATCH_MAX = 256,
+    IH_HW_JPEG_BATCH_PIXELS = 32 * 1000 * 1000,
+
+    IH_HW_JPEG_SESSIONS_MAX = 3,
 
     /* Failed calls of batch in a row that end a session: decoders that fail on every file must not
      * delay them all. */

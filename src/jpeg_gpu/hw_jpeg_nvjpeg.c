@@ -1,10 +1,11 @@
 /*
  * The hardware JPEG decoders of NVIDIA GPUs, through nvJPEG.
  *
- *     files of a batch -> decoders -> planes of Y, Cb, Cr -> kernel (ycc, rows) -> totals -> host
+ *     files of a batch -> decoders -> planes of Y, Cb, Cr -> one launch (ycc) -> totals -> host
  *
- * A session enqueues a complete batch on one stream, and only the totals come back. Copying the
- * files of a batch to the GPU takes half as long as decoding them, so each GPU gets two sessions.
+ * A session enqueues a complete batch on one stream, and only the totals come back, in one copy.
+ * nvJPEG's call takes as long as the decoding, and the files of one call cannot keep all decoders
+ * busy, so each GPU gets several sessions.
  * One call per file was rejected: nvJPEG gives the files of different calls to the same decoder.
  *
  *     24 detailed photos, H100, nvJPEG 13.0                     MP/s
@@ -24,8 +25,8 @@
  *     SLOTS_MEMORY_PARTth of the GPU's memory. Larger images are left to the CPU.
  *
  * When memory is short, both are given back and the queue tries the files one by one (hw_jpeg.c).
- * Pinned memory: nvJPEG's copy of the files, at most IH_HW_JPEG_BATCH_BYTES_MAX, and 10 KB for the
- * totals of each file.
+ * Pinned memory of a session: nvJPEG's copy of the files, at most IH_HW_JPEG_BATCH_BYTES_MAX, and
+ * 2.7 MB for the totals and the launch of a batch. The GPU has the same 2.7 MB.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -47,7 +48,7 @@ enum {
     PLANES_MAX = 3,
     PITCH_BYTES = 128, /* rows begin at multiples of a cache line */
     IMAGE_SLOTS = 28,  /* measured: nvJPEG takes 84 bytes a pixel for 4:4:4 */
-    SLOTS_MEMORY_PART = 8,
+    SLOTS_MEMORY_PART = 4 * IH_HW_JPEG_SESSIONS_MAX, /* all sessions: a quarter */
 };
 
 /* Limit for the planes of a batch: 28 photos of 12 megapixels in 4:4:4, or one image of the largest
@@ -196,31 +197,21 @@ static unsigned planes_place(struct planes *planes, struct ih_hw_jpeg_job *const
     return n_fit;
 }
 
-/* Enqueues the counting of a job's planes, which adds to d_totals. */
-static cudaError_t planes_count(const struct ih_cuda_unit *unit, const struct ih_hw_jpeg_job *job,
-                                const nvjpegImage_t *image, struct ih_gpu_totals *d_totals,
-                                cudaStream_t stream)
+/* How the kernel sees a job's planes. */
+static struct ih_gpu_planes_args planes_of(const struct ih_hw_jpeg_job *job,
+                                           const nvjpegImage_t *image,
+                                           struct ih_gpu_totals *d_totals)
 {
-    if (job->n_components == 1) {
-        const struct ih_gpu_histogram_args gray =
-            ih_cuda_args(unit, &job->spec, image->channel[0], (uint64_t)job->width * job->height,
-                         d_totals, stream);
-        return ih_histogram_rows(&gray, job->width, image->pitch[0]);
-    }
-    const struct ih_gpu_planes_args planes = {
+    const bool is_gray = job->n_components == 1;
+    return (struct ih_gpu_planes_args){
         .d_planes = {image->channel[0], image->channel[1], image->channel[2]},
         .pitch_bytes = {image->pitch[0], image->pitch[1], image->pitch[2]},
         .width = job->width,
         .height = job->height,
-        .chroma_h = job->chroma_h,
-        .chroma_v = job->chroma_v,
-        .n_rows = job->height,
-        .measures = ih_gpu_measures_make(&job->spec),
+        .chroma_h = is_gray ? 0 : job->chroma_h,
+        .chroma_v = is_gray ? 0 : job->chroma_v,
         .d_totals = d_totals,
-        .gpu = &unit->gpu,
-        .stream = stream,
     };
-    return ih_histogram_ycc(&planes);
 }
 
 /* ---- start and stop of a session ---- */
@@ -229,7 +220,8 @@ struct session {
     const struct ih_cuda_unit *unit;
     struct nvjpeg nvjpeg;
     char version[48], description[400];
-    nvjpegHandle_t handle;
+    nvjpegHandle_t handle; /* the first session's: it takes nearly a second to make */
+    bool owns_handle;
     nvjpegJpegState_t state;     /* NULL: has to be made */
     struct ih_hw_jpeg_size size; /* of the images that nvJPEG has memory for */
     uint64_t size_pixels_max;
@@ -237,6 +229,13 @@ struct session {
     cudaEvent_t is_done;
     struct planes planes;
     struct ih_gpu_totals *d_totals, *totals; /* [IH_HW_JPEG_BATCH_MAX]; device and pinned */
+    void *d_plan, *plan;                     /* of a launch; device and pinned */
+
+    /* Of a batch: what nvJPEG and the kernel get. */
+    const unsigned char *streams[IH_HW_JPEG_BATCH_MAX];
+    size_t stream_bytes[IH_HW_JPEG_BATCH_MAX];
+    nvjpegImage_t images[IH_HW_JPEG_BATCH_MAX];
+    struct ih_gpu_planes_args counted[IH_HW_JPEG_BATCH_MAX];
 };
 
 static enum ih_status check_generation(const struct ih_cuda_unit *unit, struct ih_error *err)
@@ -261,13 +260,19 @@ static nvjpegStatus_t make_state(struct session *s)
     return status;
 }
 
-static enum ih_status open_nvjpeg(struct session *s, struct ih_error *err)
+static enum ih_status open_nvjpeg(struct session *s, const struct session *first,
+                                  struct ih_error *err)
 {
     unsigned n_decoders = 0, n_cores = 0;
     const enum ih_status status = load_nvjpeg(&s->nvjpeg, s->version, sizeof s->version, err);
     if (status != IH_OK)
         return status;
-    nvjpegStatus_t n = s->nvjpeg.nvjpegCreateEx(NVJPEG_BACKEND_HARDWARE, NULL, NULL, 0, &s->handle);
+    nvjpegStatus_t n = NVJPEG_STATUS_SUCCESS;
+    if (first)
+        s->handle = first->handle;
+    else
+        n = s->nvjpeg.nvjpegCreateEx(NVJPEG_BACKEND_HARDWARE, NULL, NULL, 0, &s->handle);
+    s->owns_handle = !first && n == NVJPEG_STATUS_SUCCESS;
     if (n == NVJPEG_STATUS_SUCCESS)
         n = s->nvjpeg.nvjpegGetHardwareDecoderInfo(s->handle, &n_decoders, &n_cores);
     if (n == NVJPEG_STATUS_SUCCESS)
@@ -283,6 +288,7 @@ static enum ih_status open_nvjpeg(struct session *s, struct ih_error *err)
 
 static cudaError_t allocate(struct session *s)
 {
+    const size_t n_plan = ih_histogram_ycc_batch_bytes(IH_HW_JPEG_BATCH_MAX, &s->unit->gpu);
     size_t n_free, n_bytes = 0;
     cudaError_t c = cudaMemGetInfo(&n_free, &n_bytes);
     s->size_pixels_max = n_bytes / SLOTS_MEMORY_PART / (PLANES_MAX * IMAGE_SLOTS);
@@ -295,6 +301,10 @@ static cudaError_t allocate(struct session *s)
     if (c == cudaSuccess)
         c = cudaHostAlloc((void **)&s->totals, IH_HW_JPEG_BATCH_MAX * sizeof *s->totals,
                           cudaHostAllocDefault);
+    if (c == cudaSuccess)
+        c = cudaMalloc(&s->d_plan, n_plan);
+    if (c == cudaSuccess)
+        c = cudaHostAlloc(&s->plan, n_plan, cudaHostAllocDefault);
     return c;
 }
 
@@ -306,9 +316,11 @@ static void stop(void *session)
         cudaStreamSynchronize(s->stream);
     if (s->state)
         s->nvjpeg.nvjpegJpegStateDestroy(s->state);
-    if (s->handle)
+    if (s->owns_handle)
         s->nvjpeg.nvjpegDestroy(s->handle);
     planes_release(&s->planes);
+    cudaFree(s->d_plan);
+    cudaFreeHost(s->plan);
     cudaFree(s->d_totals);
     cudaFreeHost(s->totals);
     if (s->is_done)
@@ -318,7 +330,7 @@ static void stop(void *session)
     free(s);
 }
 
-static enum ih_status start(void *unit, void **session, struct ih_error *err)
+static enum ih_status start(void *unit, void *first, void **session, struct ih_error *err)
 {
     static const char what[] = "cannot set up the hardware JPEG decoders";
     enum ih_status status = check_generation(unit, err);
@@ -331,7 +343,7 @@ static enum ih_status start(void *unit, void **session, struct ih_error *err)
     /* nvJPEG uses the thread's current context and does not set it. */
     status = ih_cuda_status(err, cudaSetDevice(s->unit->ordinal), what);
     if (status == IH_OK)
-        status = open_nvjpeg(s, err);
+        status = open_nvjpeg(s, first, err);
     if (status == IH_OK)
         status = ih_cuda_status(err, allocate(s), what);
     if (status == IH_OK)
@@ -379,7 +391,7 @@ static enum ih_status reserve(struct session *s, struct ih_hw_jpeg_size size, st
     if (!s->state)
         n = make_state(s);
     if (n == NVJPEG_STATUS_SUCCESS)
-        n = s->nvjpeg.nvjpegDecodeBatchedPreAllocate(s->handle, s->state, IH_HW_JPEG_BATCH_MAX,
+        n = s->nvjpeg.nvjpegDecodeBatchedPreAllocate(s->handle, s->state, IMAGE_SLOTS,
                                                      (int)next.width, (int)next.height,
                                                      NVJPEG_CSS_444, NVJPEG_OUTPUT_YUV);
     if (n == NVJPEG_STATUS_SUCCESS)
@@ -389,29 +401,39 @@ static enum ih_status reserve(struct session *s, struct ih_hw_jpeg_size size, st
 
 /* Enqueues the decoding of a batch. */
 static enum ih_status decode(struct session *s, struct ih_hw_jpeg_job *const *jobs, unsigned n,
-                             nvjpegImage_t *images, struct ih_error *err)
+                             struct ih_error *err)
 {
-    const unsigned char *streams[IH_HW_JPEG_BATCH_MAX];
-    size_t stream_bytes[IH_HW_JPEG_BATCH_MAX];
     for (unsigned i = 0; i < n; i++) {
-        streams[i] = jobs[i]->stream;
-        stream_bytes[i] = jobs[i]->stream_bytes;
+        s->streams[i] = jobs[i]->stream;
+        s->stream_bytes[i] = jobs[i]->stream_bytes;
     }
     nvjpegStatus_t status =
         s->nvjpeg.nvjpegDecodeBatchedInitialize(s->handle, s->state, (int)n, 1, NVJPEG_OUTPUT_YUV);
     if (status == NVJPEG_STATUS_SUCCESS)
-        status = s->nvjpeg.nvjpegDecodeBatched(s->handle, s->state, streams, stream_bytes, images,
-                                               s->stream);
+        status = s->nvjpeg.nvjpegDecodeBatched(s->handle, s->state, s->streams, s->stream_bytes,
+                                               s->images, s->stream);
     return nvjpeg_status(s, status, err);
 }
 
-/* Counts the planes that decode fills, and waits for the totals. */
+/* Counts the planes that decode fills, in one launch, and waits for the totals. All jobs of a run
+ * have the same weights and clip limits. */
 static enum ih_status count(struct session *s, struct ih_hw_jpeg_job *const *jobs, unsigned n,
-                            const nvjpegImage_t *images, struct ih_error *err)
+                            struct ih_error *err)
 {
+    const struct ih_gpu_planes_batch_args batch = {
+        .images = s->counted,
+        .n_images = n,
+        .measures = ih_gpu_measures_make(&jobs[0]->spec),
+        .plan = s->plan,
+        .d_plan = s->d_plan,
+        .gpu = &s->unit->gpu,
+        .stream = s->stream,
+    };
+    for (unsigned i = 0; i < n; i++)
+        s->counted[i] = planes_of(jobs[i], &s->images[i], &s->d_totals[i]);
     cudaError_t c = cudaMemsetAsync(s->d_totals, 0, n * sizeof *s->d_totals, s->stream);
-    for (unsigned i = 0; c == cudaSuccess && i < n; i++)
-        c = planes_count(s->unit, jobs[i], &images[i], &s->d_totals[i], s->stream);
+    if (c == cudaSuccess)
+        c = ih_histogram_ycc_batch(&batch);
     if (c == cudaSuccess)
         c = cudaMemcpyAsync(s->totals, s->d_totals, n * sizeof *s->totals, cudaMemcpyDeviceToHost,
                             s->stream);
@@ -430,7 +452,7 @@ static enum ih_status finish(const struct session *s, struct ih_hw_jpeg_job *job
         return ih_error_set(err, IH_DEVICE, "%s: counts that do not add up", s->version);
     job->counted_by = s->unit->description;
     job->decoder = s->version;
-    job->kernel = job->n_components == 1 ? "rows" : "ycc";
+    job->kernel = "ycc";
     job->status = IH_OK;
     return IH_OK;
 }
@@ -455,7 +477,6 @@ static enum ih_status recover(struct session *s, struct ih_error *err)
 static enum ih_status run(struct session *s, struct ih_hw_jpeg_job *const *jobs, unsigned n,
                           unsigned *n_done, struct ih_error *err)
 {
-    nvjpegImage_t images[IH_HW_JPEG_BATCH_MAX];
     struct ih_hw_jpeg_size size;
     unsigned n_run = ih_hw_jpeg_size_fit(jobs, n, s->size_pixels_max, &size);
     *n_done = 0;
@@ -467,13 +488,13 @@ static enum ih_status run(struct session *s, struct ih_hw_jpeg_job *const *jobs,
     }
     enum ih_status status = reserve(s, size, err);
     if (status == IH_OK) /* takes from the memory that nvJPEG leaves */
-        n_run = planes_place(&s->planes, jobs, n_run, images);
+        n_run = planes_place(&s->planes, jobs, n_run, s->images);
     if (status == IH_OK && n_run == 0)
         status = ih_error_set(err, IH_MEMORY, "no GPU memory for the planes of a JPEG file");
     if (status == IH_OK)
-        status = decode(s, jobs, n_run, images, err);
+        status = decode(s, jobs, n_run, err);
     if (status == IH_OK)
-        status = count(s, jobs, n_run, images, err);
+        status = count(s, jobs, n_run, err);
     for (unsigned k = 0; k < n_run && status == IH_OK; k++) {
         status = finish(s, jobs[k], &s->totals[k], err);
         *n_done += status == IH_OK ? 1 : 0;
@@ -509,5 +530,5 @@ const struct ih_hw_jpeg_backend ih_hw_jpeg_nvjpeg = {
     .describe = describe,
     .batch = batch,
     .stop = stop,
-    .has_two_sessions = true,
+    .n_sessions = IH_HW_JPEG_SESSIONS_MAX,
 };

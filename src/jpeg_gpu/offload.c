@@ -29,9 +29,15 @@ struct queued_file {
     struct ih_offload *offload;
     void *ticket;
     struct ih_result *result;
-    uint64_t taken_bytes; /* of the budget */
+    uint64_t taken_bytes;     /* of the budget */
+    struct queued_file *next; /* spare */
+    size_t capacity_bytes;    /* of stream */
     uint8_t stream[];
 };
+
+/* Buffers of small files that are kept for the next ones: workers contend for the heap. Together
+ * they take at most 16 MiB beside the budget. */
+enum { SPARE_BYTES = 64 << 10, SPARES_MAX = 256 };
 
 void ih_offload_close(struct ih_offload *o)
 {
@@ -47,7 +53,45 @@ void ih_offload_close(struct ih_offload *o)
         ih_hw_jpeg_describe(o->hw, report->decoders, sizeof report->decoders);
     }
     ih_hw_jpeg_close(o->hw);
+    for (struct queued_file *f = o->spare, *next; f; f = next) {
+        next = f->next;
+        free(f);
+    }
     pthread_mutex_destroy(&o->lock);
+}
+
+/* Keeps a buffer for a small file, or frees it. */
+static void put_back(struct ih_offload *o, struct queued_file *f)
+{
+    pthread_mutex_lock(&o->lock);
+    const bool is_kept = f->capacity_bytes == SPARE_BYTES && o->n_spare < SPARES_MAX;
+    if (is_kept) {
+        f->next = o->spare;
+        o->spare = f;
+        o->n_spare++;
+    }
+    pthread_mutex_unlock(&o->lock);
+    if (!is_kept)
+        free(f);
+}
+
+/* Returns a buffer for a stream, with its capacity and all else undefined; NULL: no memory. */
+static struct queued_file *get_buffer(struct ih_offload *o, size_t stream_bytes)
+{
+    struct queued_file *f = NULL;
+    const size_t capacity = stream_bytes <= SPARE_BYTES ? SPARE_BYTES : stream_bytes;
+    pthread_mutex_lock(&o->lock);
+    if (capacity == SPARE_BYTES && o->spare) {
+        f = o->spare;
+        o->spare = f->next;
+        o->n_spare--;
+    }
+    pthread_mutex_unlock(&o->lock);
+    if (!f)
+        f = malloc(sizeof *f + capacity);
+    if (f)
+        f->capacity_bytes = capacity;
+    return f;
 }
 
 /* Reports a file that is left to the CPU. file: the worker's, or NULL. Returns false. */
@@ -179,7 +223,7 @@ static void on_done(struct ih_hw_jpeg_job *job)
     }
     ih_budget_give(o->options.budget, f->taken_bytes);
     o->deliver(o->user, f->ticket, result, is_counted);
-    free(f);
+    put_back(o, f);
 }
 
 /* Returns a job with all fields but `out`, or NULL without memory. */
@@ -189,12 +233,11 @@ static struct queued_file *make_job(struct ih_offload *o, const struct ih_jpeg_p
     const size_t n_bytes = sizeof(struct queued_file) + plan->stream_bytes;
     if (!ih_budget_try(budget, n_bytes))
         return NULL;
-    struct queued_file *f = malloc(n_bytes);
+    struct queued_file *f = get_buffer(o, plan->stream_bytes);
     if (!f) {
         ih_budget_give(budget, n_bytes);
         return NULL;
     }
-    memset(f, 0, sizeof *f);
     ih_jpeg_plan_write(plan, f->stream);
     f->offload = o;
     f->taken_bytes = n_bytes;
@@ -254,7 +297,7 @@ static bool submit(struct ih_offload *o, struct ih_offload_file *file, size_t si
     if (ih_hw_jpeg_submit(o->hw, &f->job))
         return true;
     ih_budget_give(o->options.budget, f->taken_bytes);
-    free(f);
+    put_back(o, f);
     return leave(o, file, IH_JPEG_REASON_STOPPED);
 }
 

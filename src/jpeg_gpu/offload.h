@@ -61,11 +61,13 @@ struct ih_offload {
     ih_offload_deliver *deliver;
     void *user;
 
-    pthread_mutex_t lock;  /* guards what follows, and the report */
-    struct ih_hw_jpeg *hw; /* NULL: not started; does not change after that */
-    bool has_tried;        /* to start */
-    uint64_t busy_ns;      /* spent on JPEG files by all workers together */
-    unsigned n_decoding;   /* workers that decode a file because the decoders are busy */
+    pthread_mutex_t lock;      /* guards what follows, and the report */
+    struct ih_hw_jpeg *hw;     /* NULL: not started; does not change after that */
+    bool has_tried;            /* to start */
+    uint64_t busy_ns;          /* spent on JPEG files by all workers together */
+    unsigned n_decoding;       /* workers that decode a file because the decoders are busy */
+    struct queued_file *spare; /* buffers, owned */
+    unsigned n_spare;
 };
 
 /* A worker's buffer, kept from file to file. All zero: empty. */

@@ -120,8 +120,8 @@ enum ih_jpeg_reason ih_jpeg_validate_header(const uint8_t *bytes, size_t size_by
  * Validates a complete file. IH_JPEG_REASON_NONE: decode/dec_jpeg.c decodes the file without an
  * error, and the stream of ih_jpeg_plan_write decodes to the same pixels.
  *
- * Threads: any; one per plan. Takes about 40 KB of stack and, from the heap, a copy of the data
- * and, for a large file, 140 KB.
+ * Threads: any; one per plan. Takes about 104 KB of stack and, for files over 64 KB, a copy of the
+ * data from the heap; for a large file, 140 KB more.
  */
 enum ih_jpeg_reason ih_jpeg_validate(const uint8_t *bytes, size_t size_bytes,
                                      struct ih_jpeg_plan *plan);

@@ -246,7 +246,8 @@ const uint8_t *ih_jpeg_unstuff(const uint8_t *from, const uint8_t *end, size_t n
 enum {
     INDEX_BITS_MAX = 11,
     BLOCK_BITS_MAX = 16 + IH_JPEG_DC_SIZE_MAX + 63 * (16 + IH_JPEG_AC_SIZE_MAX),
-    SLACK_BYTES = BLOCK_BITS_MAX / 8 + 16 /* a block may be read beyond the end, and a load */
+    SLACK_BYTES = BLOCK_BITS_MAX / 8 + 16, /* a block may be read beyond the end, and a load */
+    FEW_BYTES = 64 << 10
 };
 
 /* Making a large table for little data takes longer than reading the data with a small one. */
@@ -441,7 +442,9 @@ enum ih_jpeg_reason ih_jpeg_validate_scan(struct ih_jpeg_plan *plan)
 {
     struct scan s; /* not cleared, because it is large */
     const uint8_t *end = NULL;
-    uint8_t *data = malloc(plan->data_bytes + SLACK_BYTES);
+    uint8_t few[FEW_BYTES]; /* for small files: workers contend for the heap */
+    const size_t n_bytes = plan->data_bytes + SLACK_BYTES;
+    uint8_t *data = n_bytes <= sizeof few ? few : malloc(n_bytes);
     if (!data)
         return IH_JPEG_REASON_NO_MEMORY;
     s.plan = plan;
@@ -457,6 +460,7 @@ enum ih_jpeg_reason ih_jpeg_validate_scan(struct ih_jpeg_plan *plan)
     const enum ih_jpeg_reason reason = check_intervals(&s, data, &end);
     if (reason == IH_JPEG_REASON_NONE)
         plan->data_bytes = (size_t)(end - plan->data);
-    free(data);
+    if (data != few)
+        free(data);
     return reason;
 }

@@ -93,7 +93,7 @@ void ih_fields_compute(const struct ih_result *r, struct ih_field_value values[I
     set_clipped(&values[IH_FIELD_crushed_any], h->any_low, h->n_pixels);
     set_clipped(&values[IH_FIELD_crushed_all], h->all_low, h->n_pixels);
     set_real(&values[IH_FIELD_mean_luminance], ih_mean_luminance(h));
-    ih_stats_compute(h, IH_LUMA, &r->spec, &luma);
+    ih_result_stats(r, IH_LUMA, &luma);
     if (luma.count > 0)
         set_statistics(values, &luma);
 }

@@ -2,8 +2,11 @@
 
 #include "output/file.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,6 +88,27 @@ char *ih_outfile_resolve(const char *path)
     return resolve(path, 0);
 }
 
+int ih_outfile_descriptor(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
+    char *link = NULL;
+    int found = -1;
+    for (int n_links = 0; path && found < 0 && n_links < LINKS_MAX; n_links++) {
+        uint64_t number;
+        for (size_t i = 0; i < sizeof folders / sizeof *folders && found < 0; i++) {
+            const size_t n = strlen(folders[i]);
+            if (strncmp(path, folders[i], n) == 0 &&
+                ih_parse_number(path + n, false, INT_MAX, &number))
+                found = (int)number;
+        }
+        char *next = found < 0 ? read_link(path) : NULL;
+        free(link);
+        path = link = next;
+    }
+    free(link);
+    return found;
+}
+
 static enum ih_status open_temporary(struct ih_outfile *f, struct ih_error *err)
 {
     static const char name[] = ".imghist-XXXXXX";
@@ -108,6 +132,19 @@ static enum ih_status open_temporary(struct ih_outfile *f, struct ih_error *err)
     return ih_error_errno(err, error, "cannot write");
 }
 
+/* A duplicate shares the place in the file with the original. */
+static enum ih_status open_descriptor(struct ih_outfile *f, int descriptor, struct ih_error *err)
+{
+    const int fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    f->stream = fd < 0 ? NULL : fdopen(fd, "w");
+    if (f->stream)
+        return IH_OK;
+    const int error = errno;
+    if (fd >= 0)
+        close(fd);
+    return ih_error_errno(err, error, "cannot write");
+}
+
 void ih_outfile_init(struct ih_outfile *f)
 {
     memset(f, 0, sizeof *f);
@@ -122,14 +159,19 @@ enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih
         f->is_standard = true;
         return IH_OK;
     }
-    f->target = ih_outfile_resolve(path);
+    const int descriptor = ih_outfile_descriptor(path);
+    if (descriptor >= 0)
+        return open_descriptor(f, descriptor, err);
+    const bool is_open_elsewhere = strncmp(path, "/proc/", 6) == 0; /* /proc/PID/fd/N */
+    f->target = is_open_elsewhere ? strdup(path) : ih_outfile_resolve(path);
     if (!f->target)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     const bool exists = stat(f->target, &st) == 0;
     int error = !exists && errno == ELOOP ? ELOOP : exists && S_ISDIR(st.st_mode) ? EISDIR : 0;
     if (exists && error == 0 && access(f->target, W_OK) != 0)
         error = errno;
-    else if (exists && error == 0 && !S_ISREG(st.st_mode) && !(f->stream = fopen(f->target, "w")))
+    else if (exists && error == 0 && (is_open_elsewhere || !S_ISREG(st.st_mode)) &&
+             !(f->stream = fopen(f->target, is_open_elsewhere ? "a" : "w")))
         error = errno;
     enum ih_status status = error == EISDIR
                                 ? ih_error_set(err, IH_IO, "is a directory; name a file in it")

@@ -2,8 +2,8 @@
  * Output files that appear complete or not at all.
  *
  * Data is written to a temporary file in the target's folder, hidden so that a directory walk skips
- * it. Commit renames it to the target. A target that is not a regular file (a device, a pipe) is
- * written to directly.
+ * it. Commit renames it to the target. A target that is not a regular file (a device, a pipe), or
+ * that is already open (/dev/stdout), is written to directly.
  */
 #ifndef IH_OUTPUT_FILE_H
 #define IH_OUTPUT_FILE_H
@@ -37,6 +37,14 @@ enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih
 
 /* Opens a regular file to add to it at its end, directly; makes it if there is none. As above. */
 enum ih_status ih_outfile_append(struct ih_outfile *f, const char *path, struct ih_error *err);
+
+/*
+ * The open file of this program that path names: 1 for /dev/stdout, 2 for /dev/stderr, N for
+ * /dev/fd/N and /proc/self/fd/N, and for links to them. -1: none, or path is NULL. ih_outfile_open
+ * writes to such a file where it stands, so that `>>log` keeps the log and a pipe of the shell's
+ * >(COMMAND) works.
+ */
+int ih_outfile_descriptor(const char *path);
 
 /* The path of the file that path refers to, without links and dots; the file need not exist. Owned
  * by the caller; NULL: out of memory. */

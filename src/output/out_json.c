@@ -119,7 +119,7 @@ static void put_statistics(FILE *f, const struct ih_result *r, unsigned plane, c
 {
     struct ih_stats stats;
     struct ih_statistic statistics[IH_N_STATISTICS];
-    ih_stats_compute(&r->histogram, plane, &r->spec, &stats);
+    ih_result_stats(r, plane, &stats);
     ih_format_statistics(&stats, statistics);
     for (size_t i = 0; i < IH_N_STATISTICS; i++)
         fprintf(f, "%s\"%s\":%s", i ? "," : before, statistics[i].name,

@@ -28,9 +28,15 @@ const char *ih_format_real(double v, char text[IH_REAL_MAX])
     text[0] = '\0';
     if (isnan(v))
         return text;
-    long long millionths = llround(fabs(v) * 1e6);
-    snprintf(text, IH_REAL_MAX, "%s%lld.%06lld", v < 0 && millionths != 0 ? "-" : "",
-             millionths / 1000000, millionths % 1000000);
+    uint64_t millionths = (uint64_t)llround(fabs(v) * 1e6);
+    char *end = text;
+    if (v < 0 && millionths != 0)
+        *end++ = '-';
+    end = ih_format_count(end, millionths / 1000000);
+    *end++ = '.';
+    for (uint64_t digit = 100000; digit > 0; digit /= 10)
+        *end++ = (char)('0' + millionths / digit % 10);
+    *end = '\0';
     return text;
 }
 

@@ -81,35 +81,33 @@ static void on_offloaded(void *pipeline, void *ticket, struct ih_result *result,
         result->alpha = IH_ALPHA_SKIP_TRANSPARENT;
     result->sample_range = p->options->decode.sample_range;
     ih_slot_finish(p, slot, true);
-    pthread_mutex_lock(&p->lock);
-    p->n_offloaded--;
-    pthread_cond_signal(&p->on_result);
-    pthread_mutex_unlock(&p->lock);
 }
 
 /* Offers an input to the hardware JPEG decoders. Returns whether they took it. */
 static bool offload(struct pipeline *p, struct worker *w, struct slot *slot)
 {
-    pthread_mutex_lock(&p->lock);
-    p->n_offloaded++; /* first, because they may finish before the call returns */
-    pthread_mutex_unlock(&p->lock);
+    slot->is_offloaded = true; /* first, because it may finish before the call returns */
+    atomic_fetch_add(&p->n_offloaded, 1);
     const struct ih_input *input = &slot->input;
     const bool is_file = !input->bytes && !input->is_stdin && input->error.status == IH_OK;
     if (ih_offload_try(&p->offload, is_file ? input->path : NULL, &w->file, &w->src, slot,
                        &slot->result))
         return true;
-    pthread_mutex_lock(&p->lock);
-    p->n_offloaded--; /* needs no signal: this worker goes on with the input */
-    pthread_mutex_unlock(&p->lock);
+    slot->is_offloaded = false;
+    atomic_fetch_sub(&p->n_offloaded, 1); /* needs no signal: this worker goes on with the input */
     return false;
 }
 
 /* ---- work ---- */
 
+/* Results that are handed out without the lock between them. */
+enum { TAKE_MOST = 16 };
+
 enum job { JOB_NONE, JOB_INPUT, JOB_MEMBER };
 
-/* Waits for work and reserves it. *archive: of a member. */
-static enum job wait_for_job(struct pipeline *p, struct open_archive **archive)
+/* Waits for work and reserves it. *archive: of a member. *slot: NULL: gets a spare one if there is
+ * one. */
+static enum job wait_for_job(struct pipeline *p, struct open_archive **archive, struct slot **slot)
 {
     enum job job = JOB_NONE;
     pthread_mutex_lock(&p->lock);
@@ -132,8 +130,13 @@ static enum job wait_for_job(struct pipeline *p, struct open_archive **archive)
         }
         pthread_cond_wait(&p->on_work, &p->lock);
     }
-    if (job != JOB_NONE)
-        pthread_cond_signal(&p->on_work); /* there may be work for another worker too */
+    if (job != JOB_NONE && p->archives)
+        pthread_cond_signal(&p->on_work); /* another worker may read or fetch meanwhile */
+    if (!*slot && p->spare) {
+        *slot = p->spare;
+        p->spare = p->spare->next;
+        p->n_spare--;
+    }
     pthread_mutex_unlock(&p->lock);
     return job;
 }
@@ -193,9 +196,11 @@ static void work_on_input(struct pipeline *p, struct worker *w, struct slot *slo
             ih_input_open(&w->options, &slot->input, &w->src, &is_archive, &result->error);
         is_started = result->status == IH_OK && is_archive && ih_start_archive(p, w, slot);
     }
-    pthread_mutex_lock(&p->lock);
-    decide(p, w);
-    pthread_mutex_unlock(&p->lock);
+    if (w->is_undecided) {
+        pthread_mutex_lock(&p->lock);
+        decide(p, w);
+        pthread_mutex_unlock(&p->lock);
+    }
     if (is_offloaded || is_started)
         return;
     if (is_counted && result->status == IH_OK)
@@ -212,13 +217,14 @@ static enum ih_status work_on_inputs(struct pipeline *p, struct worker *w, struc
     struct slot *slot = NULL;
     for (;;) {
         struct open_archive *archive;
+        const enum job job = wait_for_job(p, &archive, &slot);
         if (!slot && !(slot = malloc(sizeof *slot)))
-            return ih_error_set(err, IH_MEMORY, "out of memory");
-        slot->is_ready = slot->has_result = false;
+            return ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
+        slot->is_ready = slot->has_result = slot->is_offloaded = false;
         slot->archive = NULL;
         slot->owner = NULL;
         slot->n_frames_waiting = 0;
-        switch (wait_for_job(p, &archive)) {
+        switch (job) {
         case JOB_NONE:
             free(slot);
             return IH_OK;
@@ -270,37 +276,80 @@ static void drop(struct slot *slot)
     }
 }
 
+/* Takes the first slots that are ready off the list, at most TAKE_MOST. The caller holds the lock.
+ */
+static struct slot *remove_ready(struct pipeline *p)
+{
+    struct slot *first = p->first, *last = NULL;
+    for (unsigned n = 0; n < TAKE_MOST && p->first && p->first->is_ready; n++) {
+        last = p->first;
+        ih_slots_remove_first(p);
+    }
+    if (!last)
+        return NULL;
+    last->next = NULL;
+    pthread_cond_signal(&p->on_work); /* there is room */
+    return first;
+}
+
+/* Hands out one result and empties its slot. Returns whether more are wanted. */
+static bool take_result(const struct pipeline *p, struct slot *slot, bool is_taking)
+{
+    if (is_taking && slot->has_result)
+        is_taking = p->calls->take(p->calls->take_user, &slot->input, &slot->result);
+    else
+        drop(slot);
+    if (slot->has_result)
+        free(slot->result.thumbnail);
+    ih_slot_empty(slot);
+    return is_taking;
+}
+
+/* Keeps emptied slots for the workers, who would contend for the heap. The caller holds the lock.
+ */
+static void keep_spares(struct pipeline *p, struct slot *slot)
+{
+    for (struct slot *next; slot; slot = next) {
+        next = slot->next;
+        if (p->n_spare >= p->options->n_threads * WINDOW_OF_SLOW_TAKER) {
+            free(slot);
+            continue;
+        }
+        slot->next = p->spare;
+        p->spare = slot;
+        p->n_spare++;
+    }
+}
+
 /* Hands out results in order until no worker is left. After take has returned false, further
- * results are dropped. */
+ * results are dropped. One lock serves many results: in a run over small files, every worker
+ * contends for it. */
 static void take_results(struct pipeline *p)
 {
-    bool is_taking = true;
+    bool is_taking = true, has_taken = false;
     pthread_mutex_lock(&p->lock);
     for (;;) {
-        struct slot *slot = p->first;
-        if (slot && slot->is_ready) {
-            const bool is_wanted = is_taking && slot->has_result && p->error.status == IH_OK;
-            pthread_mutex_unlock(&p->lock);
-            if (is_wanted)
-                is_taking = p->calls->take(p->calls->take_user, &slot->input, &slot->result);
-            else
-                drop(slot);
-            if (slot->has_result)
-                free(slot->result.thumbnail);
-            pthread_mutex_lock(&p->lock);
-            ih_slots_remove_first(p);
-            if (!is_taking && !p->is_stopping) {
-                ih_pipeline_stop(p);
-            }
-            pthread_cond_signal(&p->on_work);
-            pthread_mutex_unlock(&p->lock);
-            ih_slot_free(slot);
-            pthread_mutex_lock(&p->lock);
-        } else if (p->n_working == 0 && p->n_offloaded == 0) {
+        struct slot *slot = remove_ready(p);
+        const bool is_idle = !slot && has_taken && p->calls->idle;
+        bool is_wanted = is_taking && p->error.status == IH_OK;
+        if (!slot && p->n_working == 0 && atomic_load(&p->n_offloaded) == 0)
             break;
-        } else {
+        if (!slot && !is_idle) {
             pthread_cond_wait(&p->on_result, &p->lock);
+            continue;
         }
+        pthread_mutex_unlock(&p->lock);
+        if (is_idle)
+            p->calls->idle(p->calls->take_user);
+        has_taken = slot && is_wanted;
+        for (struct slot *s = slot; s; s = s->next) {
+            is_wanted = take_result(p, s, is_wanted);
+            is_taking = is_taking && is_wanted;
+        }
+        pthread_mutex_lock(&p->lock);
+        keep_spares(p, slot);
+        if (!is_taking && !p->is_stopping)
+            ih_pipeline_stop(p);
     }
     pthread_mutex_unlock(&p->lock);
 }
@@ -364,7 +413,12 @@ enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipelin
     while (p.first) { /* archives that were not read to their end */
         struct slot *slot = p.first;
         ih_slots_remove_first(&p);
-        ih_slot_free(slot);
+        ih_slot_empty(slot);
+        free(slot);
+    }
+    for (struct slot *slot = p.spare, *next; slot; slot = next) {
+        next = slot->next;
+        free(slot);
     }
     pthread_cond_destroy(&p.on_frame);
     pthread_cond_destroy(&p.on_result);

@@ -60,6 +60,7 @@ struct ih_pipeline_options {
      * (i + m) % n_shards + 1. Every shard reads all archives. n_shards 0: the whole run. */
     unsigned shard, n_shards;
     uint64_t first_input;               /* number of the first input: those before it are done */
+    bool computes_stats;                /* the taker wants the statistics of each result */
     bool skips_transparent;             /* do not count pixels whose alpha is 0 */
     struct ih_selection_options select; /* not with raw samples; needs IH_JPEG_CPU */
     /* Recognises result files, whose records are results (result.h); NULL: they are no inputs. */
@@ -84,6 +85,10 @@ struct ih_pipeline_calls {
      * Called from the thread that called ih_pipeline_run. Returns false to start no more inputs. */
     bool (*take)(void *take_user, const struct ih_input *input, const struct ih_result *result);
     void *take_user;
+
+    /* Called from the same thread when results have been taken and the next is not ready: the time
+     * to flush a stream. NULL: not called. */
+    void (*idle)(void *take_user);
 };
 
 /*

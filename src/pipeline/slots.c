@@ -14,9 +14,10 @@
 bool ih_slots_have_room(const struct pipeline *p, uint64_t n_waiting)
 {
     const uint64_t n_threads = p->options->n_threads;
-    const bool is_taker_slow = p->first && p->first->is_ready; /* ready, and not yet taken */
-    return n_waiting < n_threads * WINDOW_PER_THREAD &&
-           (n_waiting < n_threads * WINDOW_OF_SLOW_TAKER || !is_taker_slow);
+    /* Inputs at the hardware decoders do not count: a batch of them is done at once. */
+    const bool is_taker_slow =
+        p->first && p->first->is_ready && p->n_ready >= n_threads * WINDOW_OF_SLOW_TAKER;
+    return n_waiting < n_threads * WINDOW_PER_THREAD && !is_taker_slow;
 }
 
 bool ih_slots_have_member_room(const struct pipeline *p, const struct open_archive *a)
@@ -37,6 +38,7 @@ void ih_slots_remove_first(struct pipeline *p)
 {
     struct slot *slot = p->first;
     p->first = slot->next;
+    p->n_ready -= slot->is_ready ? 1 : 0;
     *(p->first ? &p->first->previous : &p->last) = NULL;
     if (slot->owner) {
         p->n_inputs_waiting--;
@@ -50,14 +52,13 @@ void ih_slots_remove_first(struct pipeline *p)
     }
 }
 
-void ih_slot_free(struct slot *slot)
+void ih_slot_empty(struct slot *slot)
 {
     if (slot->archive && !slot->input.is_member && !slot->owner) { /* the archive's own slot */
         ih_archive_close(slot->archive->reader);
         free(slot->archive);
     }
     free(slot->input.path);
-    free(slot);
 }
 
 void ih_pipeline_stop(struct pipeline *p)
@@ -70,6 +71,8 @@ void ih_pipeline_stop(struct pipeline *p)
 void ih_slot_finish(struct pipeline *p, struct slot *slot, bool has_result)
 {
     struct ih_result *result = &slot->result;
+    if (has_result && result->status == IH_OK && p->options->computes_stats)
+        ih_result_compute_stats(result);
     pthread_mutex_lock(&p->lock);
     if (has_result && result->status == IH_UNAVAILABLE) {
         p->error = result->error; /* no device or decoder process: every input would fail */
@@ -82,7 +85,10 @@ void ih_slot_finish(struct pipeline *p, struct slot *slot, bool has_result)
     result->inputs_hash = slot->input.hash;
     slot->has_result = has_result;
     slot->is_ready = true;
-    pthread_cond_signal(&p->on_result);
+    p->n_ready++;
+    const bool is_last_offloaded = slot->is_offloaded && atomic_fetch_sub(&p->n_offloaded, 1) == 1;
+    if (slot == p->first || is_last_offloaded) /* the taker waits for the first, or for the end */
+        pthread_cond_signal(&p->on_result);
     pthread_mutex_unlock(&p->lock);
 }
 

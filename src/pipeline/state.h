@@ -7,6 +7,7 @@
 #include "pipeline/pipeline.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /*
  * How many inputs per worker may be started but not yet taken, and as many members. With 192, an
@@ -24,6 +25,7 @@ struct slot {
     uint64_t number, member;      /* of the input, and of the member in its archive, from 0 */
     bool is_ready;                /* to be taken */
     bool has_result;              /* an archive has one only if it failed */
+    bool is_offloaded;            /* at the hardware JPEG decoders; counted in n_offloaded */
     struct ih_input input;
     struct slot *owner; /* of the input that this is an image of, and of its last; NULL: none */
     uint64_t n_frames_waiting;    /* of this input */
@@ -46,16 +48,22 @@ struct pipeline {
     const struct ih_pipeline_calls *calls;
     struct ih_offload offload;
 
+    /* Inputs at the hardware JPEG decoders. Workers increase it without the lock, while they are
+     * counted in n_working; it reaches 0 under the lock. */
+    atomic_uint_fast64_t n_offloaded;
+
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t on_work, on_result;   /* workers wait for the first, the taker for the second */
     pthread_cond_t on_frame;             /* workers wait for frames to be taken */
     struct slot *first, *last;           /* the list */
     uint64_t n_inputs, n_inputs_waiting; /* started; and not taken, with images of them */
     uint64_t n_members_waiting;          /* of all archives */
-    struct open_archive *archives;       /* not at their end */
+    uint64_t n_ready;                    /* slots in the list that are ready */
+    struct slot *spare;                  /* n_spare slots, owned; for new inputs */
+    uint64_t n_spare;
+    struct open_archive *archives; /* not at their end */
     unsigned n_archives;
     unsigned n_undecided;  /* inputs that may yet prove to be archives */
-    uint64_t n_offloaded;  /* inputs at the hardware JPEG decoders */
     unsigned n_working;    /* workers */
     bool is_fetching;      /* a worker calls next */
     bool is_at_end;        /* of the inputs */
@@ -85,9 +93,11 @@ bool ih_slots_have_member_room(const struct pipeline *p, const struct open_archi
 /* Inserts a slot before next, or at the end if that is NULL. The caller holds the lock. */
 void ih_slot_insert_before(struct pipeline *p, struct slot *slot, struct slot *next);
 
-/* Takes the first slot off the list. The caller holds the lock and frees the slot. */
+/* Takes the first slot off the list. The caller holds the lock, then empties and frees the slot. */
 void ih_slots_remove_first(struct pipeline *p);
-void ih_slot_free(struct slot *slot);
+
+/* Releases all that the slot owns. */
+void ih_slot_empty(struct slot *slot);
 
 /* Hands a slot to the taker, with its result or without. */
 void ih_slot_finish(struct pipeline *p, struct slot *slot, bool has_result);

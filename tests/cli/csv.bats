@@ -23,6 +23,12 @@ two() { ppm two.ppm 1 2 '\xFF\x00\x00\x0A\x14\x1E'; }
 
 # sum 275, mean 68.75; squares of the distances 4726.5625 + 2 * 3451.5625 + 34689.0625, a quarter of
 # their sum 11579.6875; entropy 1/4 * 2 + 1/2 * 1 + 1/4 * 2
+@test "csv: a name that is not valid UTF-8 is written as it is" {
+  dot $'gr\xFC\xDF.pgm'
+  imghist_ok $'gr\xFC\xDF.pgm' --csv=images
+  [ "$(LC_ALL=C cut -d, -f1,2 <<<"$output" | tail -1)" = $'gr\xFC\xDF.pgm,ok' ]
+}
+
 @test "csv: statistics of a gray image, by hand" {
   four
   expect four.pgm --csv=stats <<END

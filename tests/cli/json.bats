@@ -173,10 +173,15 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
   valid out.json
 }
 
-@test "json: a signal completes the document" {
-  interrupt --json
-  [ "$(files out.json)" = a.pgm ] || fail "$(cat out.json)"
-  valid out.json
+@test "json: after a signal the document reads as cut short" {
+  for arguments in --json "--json -o /dev/stdout" "--json --total" "--csv -o a.csv --json -o -"; do
+    # shellcheck disable=SC2086 # words
+    interrupt $arguments
+    [ "$(grep -c '"file":"a.pgm","status":"ok"' out.json)" -eq 1 ] || fail "$arguments: no complete record"
+    imghist out.json --total-only --csv=stats
+    assert_refused 1 "imghist: out.json: line 2: cut short"
+    rm endless
+  done
 }
 
 @test "json: a run that cannot start writes nothing" {

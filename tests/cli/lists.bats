@@ -213,12 +213,14 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   find d | sort >list
   run --separate-stderr "$IMGHIST" --csv=stats --files-from=list
   [ "$status" -eq 0 ]
-  [ "$stderr" = "imghist: d: note: is a directory in the list: all its files are counted" ]
+  [ "${stderr_lines[0]}" = "imghist: d: note: is a directory in the list: all its files are counted" ]
   tr '\n' '\0' <list >list0
   run --separate-stderr "$IMGHIST" --csv=stats --files0-from=list0
-  [ "$stderr" = "imghist: d: note: is a directory in the list: all its files are counted" ]
+  [ "${stderr_lines[0]}" = "imghist: d: note: is a directory in the list: all its files are counted" ]
   find d -type f >list
-  for arguments in --files-from=list "d --files-from=list" "--check --files0-from=list0" "-q --files0-from=list0"; do
+  run --separate-stderr "$IMGHIST" --csv=stats d --files-from=list
+  refute_stderr_has "is a directory in the list"
+  for arguments in --files-from=list "--check --files0-from=list0" "-q --files0-from=list0"; do
     # shellcheck disable=SC2086 # words
     run --separate-stderr "$IMGHIST" $arguments
     [ "$status" -eq 0 ]

@@ -72,10 +72,14 @@ mistakes() {
 2 | did you mean --threads? | ./imghist a.pgm --jobs=4
 2 | there is one level | ./imghist a.pgm --verbose=2
 2 | inputs need no option | ./imghist -i a.pgm
+2 | histograms need no option | ./imghist --histogram a.pgm
+2 | did you mean --chart=FILE.png? | ./imghist a.pgm --plot
+1 | did you mean --help? | ./imghist help
+1 | did you mean --version? | ./imghist version
 1 | an option begins with - or -- | ./imghist –csv
 1 | an option begins with - or -- | ./imghist —json
 END
-  [ $n -eq 26 ]
+  [ $n -eq 30 ]
   [ ! -e =all.csv ] && [ ! -e utput ]
 }
 
@@ -181,7 +185,8 @@ END
 @test "mistakes: outputs" {
   mistakes <<'END'
 2 | use --chart=FILE | ./imghist a.pgm -o all.png
-2 | does not tell the format | ./imghist a.pgm -o all.xlsx
+2 | does not tell the format | ./imghist a.pgm -o all.out
+2 | has the name of a format that imghist does not write: name it .csv | ./imghist a.pgm -o all.xlsx
 2 | use --chart=FILE | ./imghist a.pgm --csv -o a.pgm
 1 | photos: is a directory; name a file in it | ./imghist a.pgm --csv -o photos
 1 | charts.png: is a directory; name a file in it | ./imghist a.pgm --chart=charts.png
@@ -219,9 +224,16 @@ END
 2 | 'r.htm' has the name of --html; leave out --csv, or name it .csv | ./imghist a.pgm --csv -o r.htm
 2 | --thumbnails: they are in the page of --html=FILE, which is not made | ./imghist a.pgm --thumbnails --json
 2 | --thumbnails: takes no value | ./imghist a.pgm --thumbnails=200 --html=r.html
-2 | --title: only for charts; add --chart=FILE | ./imghist a.pgm --title=A --html=r.html
+2 | --html: 'a.png' is the name of a picture | ./imghist a.pgm --html=a.png
+2 | --fail-if: is given twice; join the conditions with 'or' | ./imghist a.pgm --fail-if 'width > 0' --fail-if 'width > 9'
+2 | --where: is given twice; join the conditions with 'and' | ./imghist a.pgm --where 'width > 0' --where 'width > 9'
+2 | --chart: is given twice; a run writes its charts to one place | ./imghist a.pgm --chart=a.png --chart=b.png
+2 | --chart: is given twice | ./imghist a.pgm --chart --chart=b.png
+2 | --mask: is given twice; a run has one mask | ./imghist a.pgm --mask=a.pgm --mask=b.pgm
+2 | --region: is given twice; a run counts one region | ./imghist a.pgm --region=1x1+0+0 --region=1x1+0+1
+2 | --shard: is given twice; a run counts one part | ./imghist a.pgm --shard=1/2 --shard=2/2
 END
-  [ $n -eq 40 ]
+  [ $n -eq 48 ]
   [ ! -e new.html ] && [ ! -e new.csv ]
   imghist_ok a.pgm --ndjson -o all.json # text in each of these
   imghist_ok a.pgm --csv -o all.txt
@@ -233,12 +245,31 @@ END
 @test "mistakes: the last line names the help that shows the option" {
   imghist a.pgm --timeout=1m
   [ "${stderr_lines[-1]}" = "Try 'imghist --help=all'." ] || fail "a rare option"
-  imghist a.pgm --title=Summer
+  imghist a.pgm --size=1x1
   [ "${stderr_lines[-1]}" = "Try 'imghist --help=all'." ] || fail "a rare option without a use"
   imghist a.pgm --jpeg=gpu --frames
   [ "${stderr_lines[-1]}" = "Try 'imghist --help=all'." ] || fail "a rare option beside another"
   imghist a.pgm --clip=250,5
   [ "${stderr_lines[-1]}" = "Try 'imghist --help'." ] || fail "another option"
+}
+
+# last FIRST LAST: the run with both is that with the last alone.
+last() {
+  "$IMGHIST" "$SAMPLES/testcard.png" --ndjson "$2" >expected
+  "$IMGHIST" "$SAMPLES/testcard.png" --ndjson "$1" >other
+  ! cmp -s expected other || fail "$1 and $2 do not differ"
+  imghist_ok "$SAMPLES/testcard.png" --ndjson "$1" "$2"
+  assert_output "$(<expected)"
+  assert_no_stderr
+}
+
+@test "mistakes: of a repeated option the last value applies, or the first would be dropped and it is refused" {
+  last --luma=bt601 --luma=bt709
+  last --clip=5,250 --clip=0,255
+  imghist_ok a.pgm --csv=stats --fail-if 'width > 9' --fail-if 'width > 9' --where 'width > 0' --where 'width > 0'
+  assert_no_stderr
+  sed -e 's/\\-/-/g' -e 's/^\.[A-Z]* //' -e 's/"//g' -e 's/ ,/,/g' "$TESTS/../src/cli/imghist.1" | paste -sd' ' | tr -s ' ' |
+    grep -q -- 'a second one of --where, --fail-if, --chart, --region, --mask and --shard is refused' || fail "the man page"
 }
 
 @test "mistakes: no permission" {

@@ -186,7 +186,7 @@ END
     imghist_ok $arguments --csv=stats
     [ "$stderr" = "${expected:+imghist: $expected}" ] || fail "$arguments"
   done <<'END'
-a.pgm b.pgm a.pgm a.pgm|a.pgm: note: is named twice, and counts twice
+a.pgm b.pgm a.pgm|a.pgm: note: is named twice, and counts twice
 d a.pgm d|d: note: is named twice, and counts twice
 d a.pgm ./d/|./d/: note: counts twice: it is the same as d
 b.pgm c.pgm|c.pgm: note: counts twice: it is the same as b.pgm
@@ -196,6 +196,104 @@ a.pgm a.pgm -q|
 END
   imghist_ok --diff a.pgm a.pgm --csv # shows that nothing differs
   assert_no_stderr
+}
+
+@test "notes: images that come twice, whatever the way" {
+  needs tar
+  mkdir d
+  dot d/a.pgm
+  dot d/b.pgm 10
+  dot d/c.pgm 20
+  "$IMGHIST" d --ndjson -o r.ndjson
+  "$IMGHIST" d --json -o r.json
+  "$IMGHIST" d --total-only --ndjson -o total.ndjson
+  cat r.ndjson r.ndjson >rr.ndjson
+  printf '%s\n' d/a.pgm d/b.pgm ./d//a.pgm >list
+  tar -cf a.tar d/a.pgm d/b.pgm
+  tar -rf a.tar d/a.pgm
+  cp d/a.pgm 'd#1'
+  cat d/a.pgm d/b.pgm >d.pgm
+  cp d/a.pgm 'd.pgm#1'
+  while IFS='|' read -r n name arguments; do
+    # shellcheck disable=SC2086 # words
+    imghist_ok $arguments --csv=stats
+    expected="imghist: $name: note: an earlier input has this name; both count"
+    [ "$n" -eq 1 ] || expected+=$'\n'"imghist: $n inputs have the name of an earlier one, and count too"
+    [ "$stderr" = "$expected" ] || fail "$arguments"
+    # shellcheck disable=SC2086 # words
+    imghist_ok $arguments --csv=stats -q
+    assert_no_stderr
+  done <<'END'
+1|./d//a.pgm|--files-from=list
+1|d/b.pgm|d d/b.pgm
+3|d/a.pgm|r.ndjson r.json
+3|d/a.pgm|d r.ndjson
+3|d/a.pgm|rr.ndjson
+1|a.tar/d/a.pgm|a.tar
+1|d.pgm#1|--frames d.pgm d.pgm#1
+END
+  imghist_ok r.ndjson r.json --csv=stats -v
+  [ "$(grep -c 'note: an earlier input has this name' <<<"$stderr")" -eq 3 ] || fail "-v names each"
+  imghist_ok d a.tar r.ndjson d/a.pgm --where 'mean_luma > 100' --csv=stats # only records that are written
+  [ "${stderr_lines[-1]}" = "imghist: 3 inputs have the name of an earlier one, and count too" ] || fail "not selected"
+  imghist_ok --diff d r.ndjson --csv
+  refute_stderr_has "this name"
+  imghist_ok total.ndjson r.ndjson --total-only --csv
+  [ "$stderr" = "imghist: note: a total of a result file and single images are added up; an image that is in both counts twice" ] ||
+    fail "a total beside its records"
+  imghist_ok total.ndjson --csv
+  assert_no_stderr
+  imghist_ok --diff total.ndjson d --csv
+  refute_stderr_has "added up"
+}
+
+@test "notes: of thousands of names, three come twice" {
+  mkdir d
+  for i in {1..3000}; do echo d/$i.pgm; done >list
+  while read -r name; do printf 'P5 1 1 255 x' >"$name"; done <list
+  imghist_ok --files-from=list --csv=stats -o out.csv
+  assert_no_stderr
+  sed -n '3000p;1p;1700p' list >>list
+  imghist_ok --files-from=list --csv=stats -o out.csv
+  [ "$stderr" = "imghist: d/1.pgm: note: an earlier input has this name; both count
+imghist: 3 inputs have the name of an earlier one, and count too" ] || fail "other messages"
+}
+
+@test "notes: a chart is counted once, if a later image of the name replaces it" {
+  dot a.pgm
+  dot b.pgm
+  mkdir d
+  cat a.pgm b.pgm >d/x.pgm
+  cp a.pgm 'd/x.pgm#1'
+  imghist_ok --frames d/x.pgm 'd/x.pgm#1' --chart=charts
+  assert_stderr_has "imghist: 2 charts written: charts"
+  assert_stderr_has "d/x.pgm#1: note: an earlier input has this name; both count, and this one's chart replaces that one's"
+  [ "$(tree charts | wc -l)" -eq 2 ]
+  imghist_ok a.pgm ./a.pgm --total --chart=charts2
+  assert_stderr_has "imghist: 2 charts written: charts2"
+  [ "$(tree charts2)" = $'./(total).hist.png\n./a.pgm.hist.png' ]
+}
+
+@test "notes: a chart among the images that later runs count" {
+  mkdir -p d/sub other
+  dot d/a.pgm
+  ln -s d link
+  for chart in d/all.png d/sub/all.jpg link/all.tga "$PWD/d/all.bmp" ./d/../d/sub/new/all.PNG; do
+    imghist_ok d --total-only --chart="$chart"
+    [ "${stderr_lines[-1]}" = "imghist: $chart: note: lies in a folder of inputs, where later runs count it as an image; \
+the ending .hist.png would keep it out" ] ||
+      fail "$chart: no note"
+    rm "$chart"
+    imghist_ok d --total-only --chart="$chart" -q
+    assert_no_stderr
+    [ "$("$IMGHIST" d --print0 | tr '\0' '\n' | grep -c all)" -eq 1 ] || fail "$chart is not counted"
+    rm "$chart"
+  done
+  for chart in all.png other/all.png d.png d/all.svg d/all.hist.png; do
+    imghist_ok d --total-only --chart="$chart"
+    refute_stderr_has "lies in a folder"
+    [ "$("$IMGHIST" d --print0 | tr '\0' '\n' | grep -c all)" -eq 0 ] || fail "$chart is counted"
+  done
 }
 
 @test "notes: a condition that no record matches leaves no chart" {
@@ -241,6 +339,11 @@ name it .hist.png" ] || fail "$chart"
     # shellcheck disable=SC2086 # words
     imghist_ok a.pgm b.pgm --shard=1/2 $arguments
     [ "$stderr" = "imghist: note: parts are merged from --ndjson, which is not written" ] || fail "$arguments"
+  done
+  for arguments in "--total --csv=stats" "--total-only --text" "--total --json" "--total --chart=c.png"; do
+    # shellcheck disable=SC2086 # words
+    imghist_ok a.pgm b.pgm --shard=1/2 $arguments
+    assert_stderr_has "imghist: note: the total is that of this part; parts are merged from --ndjson, which is not written"
   done
   for arguments in --ndjson "--csv -o x.csv --ndjson -o x.ndjson" "--json --total-only" --check --print0 "--csv -q"; do
     # shellcheck disable=SC2086 # words

@@ -79,8 +79,14 @@ END
 
 @test "outputs: a name that tells no format is refused" {
   dot a.pgm
-  for name in a.xlsx a.tsv out/a.csv.old a.out; do
-    refused "-o: '$name' does not tell the format: name it .csv, " -o $name
+  for name in a.tsv out/a.csv.new a.out; do
+    refused "-o: '$name' does not tell the format: name it .csv, .json, .ndjson, .html or .txt, or write" -o $name
+  done
+  for name in a.xlsx A.XLSX a.ods out/a.csv.db a.pdf a.parquet; do
+    refused "-o: '$name' has the name of a format that imghist does not write: name it .csv, .json" -o $name
+    refused "--csv: '$name' has the name of a format that imghist does not write; name it .csv" --csv=stats -o $name
+    refused "--text: '$name' has the name of a format that imghist does not write; name it .txt" --text -o $name
+    refused "--html: '$name' has the name of a format that imghist does not write; name it .html" --html=$name
   done
   imghist_ok a.pgm --csv -o a.tsv
 }
@@ -145,4 +151,65 @@ END
   imghist missing --csv -o a.csv --ndjson -o b.ndjson --check -o c.txt --text -o d.txt
   assert_status 1
   [ "$(echo ?.*)" = "b.ndjson c.txt" ] || fail "$(ls)"
+}
+
+@test "outputs: a file that is open is written where it stands" {
+  dot a.pgm
+  for format in --csv=stats --json; do
+    "$IMGHIST" a.pgm $format >expected
+    ln -sf /dev/stdout link
+    for path in /dev/stdout /dev/fd/1 /proc/self/fd/1 link; do
+      echo kept >log
+      "$IMGHIST" a.pgm $format -o $path >>log
+      { echo kept && cat expected; } | cmp - log || fail "$format -o $path: a log"
+      "$IMGHIST" a.pgm $format -o $path | cmp - expected || fail "$format -o $path: a pipe"
+    done
+    for path in /dev/stderr /dev/fd/2; do
+      echo kept >log
+      "$IMGHIST" a.pgm $format -o $path 2>>log
+      { echo kept && cat expected; } | cmp - log || fail "$format -o $path"
+    done
+    for path in /dev/fd/7 /proc/self/fd/7; do
+      { "$IMGHIST" a.pgm $format -o $path 7>&1 >/dev/null | cmp - expected; } || fail "$format -o $path"
+      { "$IMGHIST" a.pgm $format -o $path && echo more; } 7>log >&7
+      { cat expected && echo more; } | cmp - log || fail "$format -o $path: the place in the file"
+    done
+  done
+  echo kept >log # the file of another process
+  "$IMGHIST" a.pgm --csv=stats >expected
+  { "$IMGHIST" a.pgm --csv=stats -o /proc/$BASHPID/fd/7; } 7>>log
+  { echo kept && cat expected; } | cmp - log || fail "/proc/PID/fd/7"
+  "$IMGHIST" a.pgm --html=/dev/stdout | cmp - <("$IMGHIST" a.pgm --html)
+  imghist_ok a.pgm --csv --json -o >(cat >sub.json)
+  soon cmp sub.json <("$IMGHIST" a.pgm --json)
+  [ -z "$(find . -name '.imghist*')" ] || fail "temporary files"
+}
+
+@test "outputs: a file that is not open, or is standard output twice" {
+  dot a.pgm
+  imghist a.pgm --csv -o /dev/fd/99
+  assert_refused 1 "/dev/fd/99: cannot write: Bad file descriptor"
+  refused "--csv and --json: both go to standard output" --csv --json -o /dev/stdout
+  refused "--csv and --json: both go to standard output" --csv -o /dev/fd/1 --json -o -
+  refused "a chart goes to a file or a directory, not to standard output" --chart=/dev/stdout
+}
+
+@test "outputs: --html=FILE does not take the -o of the format before it" {
+  dot a.pgm
+  while IFS='|' read -r arguments file format; do
+    # shellcheck disable=SC2086 # words
+    imghist_ok a.pgm $arguments
+    assert_output ""
+    # shellcheck disable=SC2086 # words
+    "$IMGHIST" a.pgm $format | cmp - "$file" || fail "$arguments: $file"
+    "$IMGHIST" a.pgm --html | cmp - page.html || fail "$arguments: the page"
+    rm "$file" page.html
+  done <<'END'
+--csv=stats --html=page.html -o a.csv|a.csv|--csv=stats
+--json --html=page.html -o a.json|a.json|--json
+--csv=bins -o b.csv --html=page.html -o a.csv|a.csv|--csv
+--html=page.html --html=page2.html --csv=long -o a.csv|a.csv|--csv=long
+--html=page.html -o a.csv|a.csv|--csv
+--csv=stats --html=page2.html --html=page.html --chart=c.svg -o a.csv|a.csv|--csv=stats
+END
 }

@@ -123,7 +123,11 @@ resumed() {
   for file in plain document others luma shard text word total; do
     cp $file.ndjson before
     imghist a.pgm --resume -o $file.ndjson
-    assert_refused 2 "$file.ndjson: holds no --resume run of these inputs and options; remove it"
+    case $file in
+      luma | shard) why="the first input has changed since, or the options differ" ;;
+      *) why="holds no --resume run of these inputs and options" ;;
+    esac
+    assert_refused 2 "$file.ndjson: $why; remove it to begin anew"
     cmp before $file.ndjson
   done
   mkfifo pipe
@@ -131,6 +135,17 @@ resumed() {
   assert_refused 1 "pipe: cannot"
   imghist a.pgm --resume --ndjson -o /dev/null
   assert_refused 1 "/dev/null: cannot be resumed: not a regular file"
+}
+
+@test "resume: the first input has changed" {
+  dot a.pgm
+  dot b.pgm
+  "$IMGHIST" a.pgm b.pgm --resume -o out.ndjson
+  cp out.ndjson before
+  touch -d 2020-01-01 a.pgm
+  imghist a.pgm b.pgm --resume -o out.ndjson
+  assert_refused 2 "out.ndjson: the first input has changed since, or the options differ; remove it to begin anew"
+  cmp out.ndjson before
 }
 
 @test "resume: every option that chooses or counts inputs makes another run" {
@@ -147,7 +162,7 @@ resumed() {
     "$IMGHIST" a.pgm --resume -o out.ndjson "$@" 2>/dev/null || :
     cp out.ndjson before
     imghist a.pgm --resume -o out.ndjson
-    assert_refused 2 "holds no --resume run of these inputs and options"
+    assert_refused 2 "out.ndjson: the first input has changed since, or the options differ; remove it to begin anew"
     cmp out.ndjson before
     n=$((n + 1))
   done

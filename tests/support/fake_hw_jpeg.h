@@ -32,7 +32,8 @@ static struct {
     pthread_cond_t on_change;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .on_change = PTHREAD_COND_INITIALIZER};
 
-static inline enum ih_status session_start(void *unit, void **session, struct ih_error *err)
+static inline enum ih_status session_start(void *unit, void *first, void **session,
+                                           struct ih_error *err)
 {
     pthread_mutex_lock(&fake.lock);
     fake.has_tried = true;
@@ -138,7 +139,8 @@ static inline enum ih_status n_units(int *n, struct ih_error *err)
 static const struct ih_hw_jpeg_backend fake_hw_jpeg = {.start = session_start,
                                                        .describe = session_describe,
                                                        .batch = session_batch,
-                                                       .stop = session_stop};
+                                                       .stop = session_stop,
+                                                       .n_sessions = 1};
 
 /* The CPU as a device with several units. */
 static inline const struct ih_backend *const *fake_backends(void)

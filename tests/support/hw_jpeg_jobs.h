@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-enum { CALLS_MAX = 400, JOBS_MAX = 200, N_UNITS_MAX = 2 };
+enum { CALLS_MAX = 400, JOBS_MAX = 400, N_UNITS_MAX = 2 };
 
 struct job {
     struct ih_hw_jpeg_job job;
@@ -23,26 +23,30 @@ static struct {
     pthread_mutex_t lock; /* guards all of this */
     pthread_cond_t on_change;
     unsigned n_units;
-    bool has_two_sessions, cannot_start; /* two sessions a unit; starts fail */
-    unsigned n_started, n_starting;      /* calls of start: finished, running */
-    bool is_held;                        /* batches wait */
-    bool start_waits[N_UNITS_MAX];       /* the unit's start waits for this */
-    bool breaks[N_UNITS_MAX];            /* the next batch breaks the session */
-    bool fails_always;                   /* every batch fails */
-    bool lets_start;                     /* the first `done` lets units start and waits */
-    struct ih_hw_jpeg *hw;               /* under test */
-    unsigned n_calls, n_of[CALLS_MAX];   /* jobs */
-    size_t n_bytes_of[CALLS_MAX];        /* of their streams */
-    unsigned n_by_unit[N_UNITS_MAX];     /* jobs */
-    unsigned n_stopped, n_done, n_jobs;  /* n_jobs: queued */
+    unsigned n_sessions;                /* of a unit; 0: 1 */
+    bool cannot_start;                  /* all sessions */
+    unsigned n_others[N_UNITS_MAX];     /* sessions beside the first that have not stopped */
+    unsigned n_started, n_starting;     /* calls of start: finished, running */
+    bool is_held;                       /* batches wait */
+    bool start_waits[N_UNITS_MAX];      /* the unit's start waits for this */
+    bool breaks[N_UNITS_MAX];           /* the next batch breaks the session */
+    bool fails_always;                  /* every batch fails */
+    bool lets_start;                    /* the first `done` lets units start and waits */
+    struct ih_hw_jpeg *hw;              /* under test */
+    unsigned n_calls, n_of[CALLS_MAX];  /* jobs */
+    size_t n_bytes_of[CALLS_MAX];       /* of their streams */
+    unsigned n_by_unit[N_UNITS_MAX];    /* jobs */
+    unsigned n_stopped, n_done, n_jobs; /* n_jobs: queued */
     struct job jobs[JOBS_MAX];
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .on_change = PTHREAD_COND_INITIALIZER};
 
-static unsigned char units[N_UNITS_MAX]; /* identified by their addresses */
+/* Units and sessions are identified by their addresses. The first session of a unit is the unit;
+ * further ones follow, a row for each. */
+static unsigned char units[N_UNITS_MAX * IH_HW_JPEG_SESSIONS_MAX];
 
 static inline unsigned unit_of(void *session)
 {
-    return (unsigned)((unsigned char *)session - units);
+    return (unsigned)((unsigned char *)session - units) % N_UNITS_MAX;
 }
 
 /* Sets a value that other threads wait for. */
@@ -63,7 +67,8 @@ static inline void wait_for(const unsigned *n, unsigned least)
     pthread_mutex_unlock(&fake.lock);
 }
 
-static inline enum ih_status session_start(void *unit, void **session, struct ih_error *err)
+static inline enum ih_status session_start(void *unit, void *first, void **session,
+                                           struct ih_error *err)
 {
     pthread_mutex_lock(&fake.lock);
     fake.n_starting++;
@@ -73,9 +78,10 @@ static inline enum ih_status session_start(void *unit, void **session, struct ih
     fake.n_starting--;
     fake.n_started++;
     const bool is_started = !fake.cannot_start;
+    const unsigned n_others = is_started && first ? ++fake.n_others[unit_of(unit)] : 0;
     pthread_cond_broadcast(&fake.on_change);
     pthread_mutex_unlock(&fake.lock);
-    *session = unit;
+    *session = (unsigned char *)unit + n_others * N_UNITS_MAX;
     return is_started ? IH_OK : ih_error_set(err, IH_UNAVAILABLE, "no decoders");
 }
 
@@ -87,6 +93,10 @@ static inline const char *session_describe(void *session)
 static inline void session_stop(void *session)
 {
     pthread_mutex_lock(&fake.lock);
+    if ((unsigned char *)session >= units + N_UNITS_MAX)
+        fake.n_others[unit_of(session)]--;
+    else
+        assert_int_equal(fake.n_others[unit_of(session)], 0);
     fake.n_stopped++;
     pthread_mutex_unlock(&fake.lock);
 }
@@ -163,7 +173,7 @@ static inline const struct ih_hw_jpeg_backend *hw_backend(void)
                                           .describe = session_describe,
                                           .batch = session_batch,
                                           .stop = session_stop,
-                                          .has_two_sessions = fake.has_two_sessions};
+                                          .n_sessions = fake.n_sessions ? fake.n_sessions : 1};
     return &backend;
 }
 
@@ -203,16 +213,25 @@ static inline void on_done(struct ih_hw_jpeg_job *ih_job)
 }
 
 /* Queues n jobs with streams of n_bytes, which are never read. One job in odd_step is odd. */
-static inline void queue(unsigned n, size_t n_bytes, unsigned odd_step)
+static inline void queue_sized(unsigned n, size_t n_bytes, unsigned odd_step, uint32_t width,
+                               uint32_t height)
 {
     for (unsigned i = 0; i < n; i++) {
         struct job *job = &fake.jobs[fake.n_jobs++];
         *job = (struct job){.is_odd = odd_step > 0 && i % odd_step == odd_step - 1};
         job->job.stream_bytes = n_bytes;
+        job->job.width = width;
+        job->job.height = height;
         job->job.status = IH_USAGE; /* not set yet */
         job->job.done = on_done;
         assert_true(ih_hw_jpeg_submit(fake.hw, &job->job));
     }
+}
+
+/* The same for photos, of which IH_HW_JPEG_BATCH_LARGE are a batch. */
+static inline void queue(unsigned n, size_t n_bytes, unsigned odd_step)
+{
+    queue_sized(n, n_bytes, odd_step, 6000, 4000);
 }
 
 /* Starts n units. The first batch, with a job of its own, waits; jobs queued meanwhile make a

@@ -83,9 +83,10 @@ struct run {
     const char *const *names; /* of the inputs, repeated */
     size_t n_names, n_inputs, n_taken;
     atomic_size_t n_given;
-    size_t n_waiting; /* largest number given and not taken */
-    size_t n_wanted;  /* take stops the run after so many */
-    long take_ms;     /* duration of the first take */
+    atomic_size_t n_flushed; /* of those taken, when the taker was last idle */
+    size_t n_waiting;        /* largest number given and not taken */
+    size_t n_wanted;         /* take stops the run after so many */
+    long take_ms;            /* duration of the first take */
     atomic_uint n_idle_cores;
     struct ih_error in_input;   /* the error of each input called "broken" */
     enum ih_status statuses[8]; /* of the first results */
@@ -131,6 +132,14 @@ static inline bool take(void *user, const struct ih_input *input, const struct i
     return ++r->n_taken < r->n_wanted;
 }
 
+/* Comes only after a result. */
+static inline void idle(void *user)
+{
+    struct run *r = user;
+    assert_true(r->n_taken > r->n_flushed);
+    r->n_flushed = r->n_taken;
+}
+
 static inline enum ih_status run_with(struct run *r, unsigned n_threads,
                                       const struct ih_file_identity *output,
                                       const struct ih_device_options *on)
@@ -142,7 +151,7 @@ static inline enum ih_status run_with(struct run *r, unsigned n_threads,
         .clip_high = 255,
         .outputs = output,
         .n_outputs = output ? 1 : 0};
-    const struct ih_pipeline_calls calls = {next, r, take, r};
+    const struct ih_pipeline_calls calls = {next, r, take, r, idle};
     struct ih_device *device = NULL;
     assert_int_equal(ih_device_open(on, &device, &r->last_error), IH_OK);
     enum ih_status status = ih_pipeline_run(device, &options, &calls, &r->last_error);

@@ -12,12 +12,12 @@ TEST(odd_files)
     struct ih_device *device = begin(1);
     ih_hw_jpeg_describe(fake.hw, text, sizeof text);
     assert_string_equal(text, "decoders");
-    queue(IH_HW_JPEG_BATCH_MAX, 1, 7);
+    queue(IH_HW_JPEG_BATCH_LARGE, 1, 7);
     set(&fake.is_held, false);
-    wait_for(&fake.n_done, 1 + IH_HW_JPEG_BATCH_MAX);
+    wait_for(&fake.n_done, 1 + IH_HW_JPEG_BATCH_LARGE);
     /* All together, then one by one all but the six before the first odd one. */
-    assert_int_equal(fake.n_calls, 2 + IH_HW_JPEG_BATCH_MAX - 6);
-    assert_int_equal(fake.n_of[1], IH_HW_JPEG_BATCH_MAX);
+    assert_int_equal(fake.n_calls, 2 + IH_HW_JPEG_BATCH_LARGE - 6);
+    assert_int_equal(fake.n_of[1], IH_HW_JPEG_BATCH_LARGE);
     assert_int_equal(ih_hw_jpeg_room(fake.hw), IH_HW_JPEG_HAS_ROOM);
     assert_int_equal(ih_hw_jpeg_wait(fake.hw, NULL), IH_OK);
     ih_hw_jpeg_describe(fake.hw, text, sizeof text);
@@ -38,7 +38,7 @@ TEST(many_odd_files)
     struct ih_device *device = begin(1);
     set(&fake.is_held, false);
     for (unsigned i = 0; i < 4; i++)
-        queue(IH_HW_JPEG_BATCH_MAX, 1, 2);
+        queue(IH_HW_JPEG_BATCH_LARGE, 1, 2);
     wait_for(&fake.n_done, fake.n_jobs);
     assert_int_equal(ih_hw_jpeg_wait(fake.hw, NULL), IH_OK);
     end(device);
@@ -52,10 +52,10 @@ TEST(fails_always)
     struct ih_error err;
     struct job after = {.is_odd = false};
     struct ih_device *device = begin(1);
-    queue(IH_HW_JPEG_BATCH_MAX + 9, 1, 0);
+    queue(IH_HW_JPEG_BATCH_LARGE + 9, 1, 0);
     fake.fails_always = true; /* the session's thread waits and does not hold the lock */
     set(&fake.is_held, false);
-    wait_for(&fake.n_done, 1 + IH_HW_JPEG_BATCH_MAX + 9);
+    wait_for(&fake.n_done, 1 + IH_HW_JPEG_BATCH_LARGE + 9);
     assert_int_equal(fake.n_calls, IH_HW_JPEG_FAILURES_MAX);
     assert_int_equal(ih_hw_jpeg_room(fake.hw), IH_HW_JPEG_NONE);
     assert_int_equal(ih_hw_jpeg_wait(fake.hw, &err), IH_UNAVAILABLE);
@@ -83,6 +83,42 @@ TEST(bytes)
         assert_int_equal(fake.n_of[i], expected[i]);
         assert_true(fake.n_of[i] == 1 || fake.n_bytes_of[i] <= IH_HW_JPEG_BATCH_BYTES_MAX);
     }
+}
+
+/* Small files make larger batches, by their pixels; so the queue takes more of them. */
+TEST(pixels)
+{
+    static const struct {
+        unsigned side, n_queued, n_of[2];
+        enum ih_hw_jpeg_room room; /* after that */
+    } cases[] = {
+        {1, 256, {256, 0}, IH_HW_JPEG_BUSY},       {100, 200, {200, 0}, IH_HW_JPEG_HAS_ROOM},
+        {500, 127, {127, 0}, IH_HW_JPEG_HAS_ROOM}, {500, 129, {128, 1}, IH_HW_JPEG_BUSY},
+        {1000, 50, {32, 18}, IH_HW_JPEG_HAS_ROOM}, {1068, 40, {28, 12}, IH_HW_JPEG_HAS_ROOM},
+        {8000, 55, {28, 27}, IH_HW_JPEG_HAS_ROOM}, {8000, 56, {28, 28}, IH_HW_JPEG_BUSY},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint32_t side = cases[i].side;
+        struct ih_device *device = begin(1);
+        queue_sized(cases[i].n_queued, 1, 0, side, side);
+        assert_int_equal(ih_hw_jpeg_room(fake.hw), cases[i].room);
+        end(device);
+        assert_int_equal(fake.n_calls, cases[i].n_of[1] ? 3 : 2);
+        assert_int_equal(fake.n_of[1], cases[i].n_of[0]);
+        assert_int_equal(fake.n_of[2], cases[i].n_of[1]);
+    }
+}
+
+/* A small file among photos does not make their batch larger. */
+TEST(mixed_sizes)
+{
+    struct ih_device *device = begin(1);
+    queue_sized(20, 1, 0, 100, 100);
+    queue_sized(10, 1, 0, 4000, 3000);
+    queue_sized(20, 1, 0, 100, 100);
+    end(device);
+    assert_int_equal(fake.n_of[1], 28);
+    assert_int_equal(fake.n_of[2], 22);
 }
 
 /* When `done` is called for a file of a broken session, the session is already gone. */
@@ -150,13 +186,13 @@ TEST(one_breaks_and_one_starts)
 TEST(two_sessions)
 {
     char text[64];
-    fake.has_two_sessions = true;
+    fake.n_sessions = 2;
     struct ih_device *device = begin(1); /* the first has a job */
-    queue(IH_HW_JPEG_BATCH_MAX - 1, 1, 0);
+    queue(IH_HW_JPEG_BATCH_LARGE - 1, 1, 0);
     end(device);
     assert_int_equal(fake.n_started, 1);
     device = begin(1);
-    queue(IH_HW_JPEG_BATCH_MAX, 1, 0);
+    queue(IH_HW_JPEG_BATCH_LARGE, 1, 0);
     wait_for(&fake.n_calls, 2); /* now the second session has a batch, too */
     queue(20, 1, 0);
     ih_hw_jpeg_describe(fake.hw, text, sizeof text);
@@ -165,13 +201,28 @@ TEST(two_sessions)
     assert_int_equal(fake.n_started, 2);
     for (unsigned i = 0; i < fake.n_jobs; i++)
         assert_int_equal(fake.jobs[i].job.status, IH_OK);
-    fake.has_two_sessions = false;
+    fake.n_sessions = 0;
+}
+
+/* Further sessions use the first one, which stops after them even if it breaks before. */
+TEST(the_first_session_stops_last)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        fake.n_sessions = IH_HW_JPEG_SESSIONS_MAX;
+        struct ih_device *device = begin(2);
+        queue(4 * IH_HW_JPEG_BATCH_LARGE, 1, 0);
+        wait_for(&fake.n_started, 4);
+        set(&fake.breaks[0], i == 1);
+        end(device); /* session_stop checks the order */
+    }
+    fake.n_sessions = 0;
 }
 
 TEST(none_starts)
 {
     struct ih_error error = {0};
-    fake.has_two_sessions = fake.cannot_start = true;
+    fake.n_sessions = 2;
+    fake.cannot_start = true;
     fake.n_units = 2;
     fake.n_started = 0;
     struct ih_device *device = open_device();
@@ -182,5 +233,6 @@ TEST(none_starts)
     ih_hw_jpeg_close(fake.hw);
     ih_device_close(device);
     assert_int_equal(fake.n_started, 2); /* no second session is tried */
-    fake.has_two_sessions = fake.cannot_start = false;
+    fake.n_sessions = 0;
+    fake.cannot_start = false;
 }

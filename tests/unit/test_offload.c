@@ -41,14 +41,16 @@ FOLDER_TEST(a_few)
     }
 }
 
-/* When the only GPU fails, the CPU counts its files and all later ones. */
+/* When the only GPU fails, the CPU counts its files and all later ones: there are more than two
+ * batches and the queue take. */
 FOLDER_TEST(hw_that_fails)
 {
+    enum { MANY = (3 * IH_HW_JPEG_BATCH_MAX / N_FOR_HW + 1) * N_FILES };
     struct ih_error err;
     count_on_cpu(*state);
-    for (unsigned fails_at = 0; fails_at < 3; fails_at++)
+    for (unsigned fails_at = 0; fails_at < 2; fails_at++)
         for (unsigned n_threads = 1; n_threads < 6; n_threads += 2) {
-            struct run r = gpu_run_compared(*state, ROUNDS * N_FILES);
+            struct run r = gpu_run_compared(*state, MANY);
             fake.fails_at = fails_at;
             assert_int_equal(run(&r, n_threads, &err), IH_OK);
             assert_int_equal(r.n_taken, r.n_inputs);
@@ -276,14 +278,15 @@ FOLDER_TEST(auto)
     assert_string_equal(small.report.decoders, "");
 
     make_large(*state, CUT); /* a few are enough */
+    /* More files than the queue takes, and fewer than the window of three workers. */
     struct run large = {.folder = *state,
-                        .n_inputs = 20 * N_FILES,
+                        .n_inputs = IH_HW_JPEG_BATCH_MAX * 2,
                         .side = IH_JPEG_AUTO,
                         .releases_at_end = true,
                         .begins_large = true};
     fake.is_held = true;
     fake.fails_at = NEVER;
-    assert_int_equal(run(&large, 2, &err), IH_OK);
+    assert_int_equal(run(&large, 3, &err), IH_OK);
     assert_int_equal(large.n_taken, large.n_inputs);
     assert_true(fake.n_jobs > 0);
     assert_true(large.report.n_left[IH_JPEG_REASON_BUSY] > 0);

@@ -177,17 +177,23 @@ static struct ih_gpu_planes_args args_make(const struct shape *s,
                                        .gpu = gpu};
 }
 
-/* Copies the planes to the device; in small tests each gets its own allocation. */
-static void upload(const struct ih_ycc_image *image, struct ih_gpu_planes_args *args)
+/* Copies the planes to the device, in one allocation or each in its own. */
+static void upload_to(bool is_apart, const struct ih_ycc_image *image,
+                      struct ih_gpu_planes_args *args)
 {
     for (int p = 0; p < 3; p++) {
-        uint8_t *d_plane = t.d_memory + (t.is_small ? 0 : image->planes[p] - t.memory);
-        if (t.is_small)
+        uint8_t *d_plane = t.d_memory + (is_apart ? 0 : image->planes[p] - t.memory);
+        if (is_apart)
             CHECK(cudaMalloc((void **)&d_plane, plane_bytes(image, p)));
         CHECK(cudaMemcpy(d_plane, image->planes[p], plane_bytes(image, p), cudaMemcpyHostToDevice));
         args->d_planes[p] = d_plane;
         args->pitch_bytes[p] = image->pitch_bytes[p];
     }
+}
+
+static void upload(const struct ih_ycc_image *image, struct ih_gpu_planes_args *args)
+{
+    upload_to(t.is_small, image, args);
 }
 
 static void run(const struct ih_gpu_planes_args *args, struct ih_gpu_totals *got)
@@ -349,6 +355,96 @@ TEST(in_bands)
     }
 }
 
+/* ---- batches ---- */
+
+/* Counts Y alone, as the channel 0. */
+static void count_gray_plainly(const struct ih_ycc_image *image, struct ih_gpu_totals *out)
+{
+    memset(out, 0, sizeof *out);
+    for (uint32_t y = 0; y < image->height; y++)
+        for (uint32_t x = 0; x < image->width; x++) {
+            const uint8_t value = image->planes[0][(size_t)y * image->pitch_bytes[0] + x];
+            out->bins[0][value]++;
+            out->sum[0] += value;
+        }
+}
+
+/* Makes an image of a batch, of a kind from 0 (4:4:4) to 3 (4:2:0) or 4 (gray), and its counts. */
+static void make_image(unsigned kind, uint32_t width, uint32_t height,
+                       struct ih_gpu_planes_args *args, struct ih_gpu_totals *want)
+{
+    const struct shape s = {width, height, 1 + (int)(kind % 2), 1 + (int)(kind % 4 / 2)};
+    struct ih_ycc_image image;
+    *args = args_make(&s, NULL);
+    fill(&s, (enum content)(next_random() % N_CONTENTS), &image);
+    upload_to(true, &image, args);
+    if (kind < 4) {
+        count_plainly(&image, &s, &args->measures, want);
+        return;
+    }
+    count_gray_plainly(&image, want);
+    args->chroma_h = args->chroma_v = 0;
+    for (int p = 1; p < 3; p++) {
+        cudaFree((void *)(uintptr_t)args->d_planes[p]);
+        args->d_planes[p] = NULL;
+        args->pitch_bytes[p] = 0;
+    }
+}
+
+/* One launch for n images of all kinds, the first of them the largest. */
+static void compare_batch(uint32_t n, uint32_t largest, const struct ih_gpu_properties *gpu)
+{
+    const size_t n_plan = ih_histogram_ycc_batch_bytes(n, gpu), n_totals = n * sizeof *t.d_totals;
+    struct ih_gpu_planes_args *images = calloc(n, sizeof *images);
+    struct ih_gpu_totals *d_totals, *got = malloc(n_totals), *want = malloc(n_totals);
+    struct ih_gpu_planes_batch_args batch = {.images = images, .n_images = n, .gpu = gpu};
+    CHECK(cudaMalloc((void **)&d_totals, n_totals));
+    CHECK(cudaMalloc(&batch.d_plan, n_plan));
+    CHECK(cudaHostAlloc(&batch.plan, n_plan, cudaHostAllocDefault));
+    CHECK(cudaMemset(d_totals, 0, n_totals));
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t most = i == 0 ? largest : 90;
+        make_image((i + n) % 5, i == 0 ? most : 1 + next_random() % most, 1 + next_random() % most,
+                   &images[i], &want[i]);
+        images[i].d_totals = &d_totals[i];
+    }
+    batch.measures = images[0].measures;
+    CHECK(ih_histogram_ycc_batch(&batch));
+    CHECK(cudaMemcpy(got, d_totals, n_totals, cudaMemcpyDeviceToHost));
+    for (uint32_t i = 0; i < n; i++) {
+        char what[80];
+        const bool is_gray = images[i].chroma_h == 0;
+        snprintf(what, sizeof what, "image %u of %u, %u x %u, chroma %ux%u", i, n, images[i].width,
+                 images[i].height, images[i].chroma_h, images[i].chroma_v);
+        if (is_gray) /* are not kept */
+            got[i].any_low = got[i].any_high = got[i].all_low = got[i].all_high = 0;
+        assert_same(&got[i], &want[i], what);
+        for (int p = 0; p < 3; p++)
+            cudaFree((void *)(uintptr_t)images[i].d_planes[p]);
+    }
+    cudaFreeHost(batch.plan);
+    cudaFree(batch.d_plan);
+    cudaFree(d_totals);
+    free(images);
+    free(got);
+    free(want);
+}
+
+TEST(batches)
+{
+    static const uint32_t sizes[] = {1, 2, 5, 33, 256};
+    struct ih_gpu_properties gpu = t.gpu;
+    skip_without_gpu();
+    for (unsigned i = 0; i < (t.is_small ? 4 : 5); i++) {
+        compare_batch(sizes[i], 90, &gpu);
+        compare_batch(sizes[i], t.is_small ? 300 : 3000, &gpu);
+    }
+    gpu.shared_bytes_optin = 96 << 10; /* fewer copies of each counter */
+    compare_batch(20, 200, &gpu);
+    struct ih_gpu_planes_batch_args none = {.n_images = 0, .gpu = &gpu};
+    CHECK(ih_histogram_ycc_batch(&none));
+}
+
 /* Needs no GPU: nothing is launched and no plane is read. */
 TEST(refusals)
 {
@@ -391,6 +487,22 @@ TEST(refusals)
     good.width = 65536;
     good.pitch_bytes[0] = good.pitch_bytes[1] = good.pitch_bytes[2] = 65536;
     REFUSED(height = 50);
+
+    /* A batch is refused for any of its images. */
+    struct ih_gpu_planes_args images[2] = {args_make(&s, &gpu), args_make(&s, &gpu)};
+    const size_t n_plan = ih_histogram_ycc_batch_bytes(2, &gpu);
+    struct ih_gpu_planes_batch_args batch = {
+        .images = images, .n_images = 2, .plan = malloc(n_plan), .gpu = &gpu};
+    for (uintptr_t i = 0; i < 6; i++) {
+        images[i / 3].d_planes[i % 3] = (const uint8_t *)(4096 * (i + 1));
+        images[i / 3].pitch_bytes[i % 3] = i % 3 ? 64 : 112;
+    }
+    images[1].pitch_bytes[2] = 48;
+    assert_int_equal(ih_histogram_ycc_batch(&batch), cudaErrorInvalidValue);
+    images[1].chroma_h = images[1].chroma_v = 0;
+    images[1].pitch_bytes[0] = 96;
+    assert_int_equal(ih_histogram_ycc_batch(&batch), cudaErrorInvalidValue);
+    free(batch.plan);
 }
 
 PROGRAM_WITH(open_gpu, close_gpu)

@@ -3,6 +3,7 @@
 #include "tests/support/test.h"
 
 #include "base/clock.h"
+#include "pipeline/state.h"
 #include "tests/support/pipeline_run.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -27,6 +28,7 @@ struct feeder {
     bool opens_first; /* opens the pipe at once, so that the worker waits in read(2) */
     long wait_ms;
     bool waits_for_all;    /* until all inputs have been handed out */
+    size_t n_flushed;      /* until the taker was idle after so many results */
     unsigned n_idle_cores; /* until there are so many */
     bool was_in_time;      /* the point came within ten seconds */
 };
@@ -40,6 +42,7 @@ static void pause_ms(long ms)
 static bool is_time(const struct feeder *f)
 {
     return (!f->waits_for_all || atomic_load(&f->run->n_given) == f->run->n_inputs) &&
+           atomic_load(&f->run->n_flushed) >= f->n_flushed &&
            (f->n_idle_cores == 0 || atomic_load(&f->run->n_idle_cores) == f->n_idle_cores);
 }
 
@@ -64,6 +67,35 @@ static void run_fed(struct feeder *f, unsigned n_threads)
     assert_int_equal(run(f->run, n_threads), IH_OK);
     pthread_join(thread, NULL);
     assert_true(f->was_in_time);
+}
+
+/* The taker is told when it has to wait after some results, and not at other times. */
+TEST(idle_taker)
+{
+    struct run r = {.folder = *state, NAMES("one.pgm", "two.pgm", "slow"), .n_inputs = 3};
+    r.n_wanted = 3;
+    struct feeder f = {.run = &r, .n_flushed = 2};
+    run_fed(&f, 2);
+    assert_int_equal(r.n_taken, 3);
+}
+
+/* Results that wait for a slow taker hold up new inputs; inputs at the hardware decoders do not. */
+TEST(room)
+{
+    enum { N_THREADS = 2, FEW = N_THREADS * WINDOW_OF_SLOW_TAKER };
+    const struct ih_pipeline_options options = {.n_threads = N_THREADS};
+    struct slot *slots = calloc(FEW, sizeof *slots);
+    struct pipeline p = {.options = &options};
+    for (unsigned i = 0; i < FEW; i++) {
+        assert_true(ih_slots_have_room(&p, 100));
+        ih_slot_insert_before(&p, &slots[i], NULL);
+        ih_slot_finish(&p, &slots[i], false);
+    }
+    assert_false(ih_slots_have_room(&p, 100));
+    ih_slots_remove_first(&p);
+    assert_true(ih_slots_have_room(&p, 100));
+    assert_false(ih_slots_have_room(&p, N_THREADS * WINDOW_PER_THREAD));
+    free(slots);
 }
 
 /* The other inputs are done long before the first one. */

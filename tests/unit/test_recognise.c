@@ -61,6 +61,8 @@ TEST(names)
         FILE_OF("DDS", "DDS \x7C\0\0\0\7\x10\0\0"),
         FILE_OF("KTX ", "\xABKTX 11\xBB\r\n\x1A\n\1\2\3\4"),
         FILE_OF("KTX2", "\xABKTX 20\xBB\r\n\x1A\n"),
+        FILE_OF("a Git LFS pointer",
+                "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"),
         FILE_OF("PDF", "%PDF-1.7\n"),
         FILE_OF("DjVu", "AT&TFORM\0\0\1\0DJVU"),
         FILE_OF("PostScript", "%!PS-Adobe-3.0\n"),

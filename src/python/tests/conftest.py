@@ -4,10 +4,12 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 
 import pytest
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs without it
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
