@@ -55,7 +55,7 @@ static void print_chart_among_images(struct ih_notes *n)
         return;
     char *chart = ih_outfile_resolve(o->chart_path);
     for (size_t i = 0; chart && i < o->n_paths; i++) {
-        char *folder = realpath(o->paths[i], NULL);
+        char *folder = ih_outfile_resolve(o->paths[i]);
         const size_t size = folder ? strlen(folder) : 0;
         const bool is_inside = size > 0 && strncmp(chart, folder, size) == 0 && chart[size] == '/';
         free(folder);

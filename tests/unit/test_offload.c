@@ -41,11 +41,12 @@ FOLDER_TEST(a_few)
     }
 }
 
-/* When the only GPU fails, the CPU counts its files and all later ones: there are more than two
- * batches and the queue take. */
+/* Inputs with more files for the hardware than two batches and the queue take. */
+enum { MANY = (3 * IH_HW_JPEG_BATCH_MAX / N_FOR_HW + 1) * N_FILES };
+
+/* When the only GPU fails, the CPU counts its files and all later ones. */
 FOLDER_TEST(hw_that_fails)
 {
-    enum { MANY = (3 * IH_HW_JPEG_BATCH_MAX / N_FOR_HW + 1) * N_FILES };
     struct ih_error err;
     count_on_cpu(*state);
     for (unsigned fails_at = 0; fails_at < 2; fails_at++)
@@ -70,8 +71,8 @@ FOLDER_TEST(two_units_and_rejected_files)
     count_on_cpu(*state);
     fake.n_units = 2;
     for (unsigned returns = 0; returns < 3; returns++)
-        for (unsigned fails_at = 0; fails_at < 4; fails_at++) {
-            struct run r = gpu_run_compared(*state, ROUNDS * N_FILES);
+        for (unsigned fails_at = 0; fails_at < 2; fails_at++) {
+            struct run r = gpu_run_compared(*state, MANY);
             fake.fails_at = fails_at;
             fake.rejects = returns;
             assert_int_equal(run(&r, 6, &err), IH_OK);
@@ -278,15 +279,15 @@ FOLDER_TEST(auto)
     assert_string_equal(small.report.decoders, "");
 
     make_large(*state, CUT); /* a few are enough */
-    /* More files than the queue takes, and fewer than the window of three workers. */
+    /* More files than the queue takes, and fewer inputs than the window of four workers. */
     struct run large = {.folder = *state,
-                        .n_inputs = IH_HW_JPEG_BATCH_MAX * 2,
+                        .n_inputs = 700,
                         .side = IH_JPEG_AUTO,
                         .releases_at_end = true,
                         .begins_large = true};
     fake.is_held = true;
     fake.fails_at = NEVER;
-    assert_int_equal(run(&large, 3, &err), IH_OK);
+    assert_int_equal(run(&large, 4, &err), IH_OK);
     assert_int_equal(large.n_taken, large.n_inputs);
     assert_true(fake.n_jobs > 0);
     assert_true(large.report.n_left[IH_JPEG_REASON_BUSY] > 0);

@@ -13,6 +13,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts backg
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
+@pytest.fixture
+def unsanitized():
+    """Of tests that the address sanitizer itself fails: of little memory, short times and fork() beside threads."""
+    if "libasan" in os.environ.get("LD_PRELOAD", ""):
+        pytest.skip("not with the address sanitizer")
+
+
 @pytest.fixture(scope="session")
 def samples():
     return ROOT / "samples"

@@ -244,6 +244,7 @@ def run(code, **arguments):
     )
 
 
+@pytest.mark.usefixtures("unsanitized")
 def test_after_fork_an_iterator_is_refused_and_a_cpu_context_works():
     done = run(
         """

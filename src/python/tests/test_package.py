@@ -18,6 +18,7 @@ def python(code):
     return done.stdout.strip()
 
 
+@pytest.mark.usefixtures("unsanitized")
 def test_import_is_quick_and_loads_no_other_package():
     code = "import time, sys; t = time.perf_counter(); import imghist; "
     times = [float(python(code + "print(time.perf_counter() - t)")) for _ in range(5)]

@@ -1,7 +1,6 @@
 """Results as result files and totals of the command line, and names of images in memory."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -94,7 +93,7 @@ print(type(error).__name__, error.source, error.status)
 """
 
 
-@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer needs the memory")
+@pytest.mark.usefixtures("unsanitized")
 def test_a_failure_for_memory_has_its_name(tmp_path):
     image = pytest.importorskip("PIL.Image")
     path = str(tmp_path / "a.webp")
