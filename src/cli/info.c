@@ -105,13 +105,13 @@ void ih_print_list(FILE *f)
     char names[256];
     fputs("formats:\n", f);
     for (const struct ih_decoder *const *d = ih_decoders; *d; d++)
-        fprintf(f, "  %-11s %s; %s\n", (*d)->name, (*d)->title, (*d)->version());
+        fprintf(f, "  %-11s %s; %s\n", (*d)->name, (*d)->title, (*d)->version);
     fprintf(f, "  %-11s %s\n", ih_decoder_raw.name, ih_decoder_raw.title);
     for (const struct ih_decoder_missing *m = ih_decoders_missing; m->name; m++)
         fprintf(f, "  %-11s not in this build (%s)\n", m->name, m->library);
     const struct ih_decoder *archive = ih_archive_decoders[0];
     if (archive)
-        fprintf(f, "  %-11s %s; %s\n", "archives:", archive->title, archive->version());
+        fprintf(f, "  %-11s %s; %s\n", "archives:", archive->title, archive->version);
     else
         fprintf(f, "  %-11s not in this build (libarchive)\n", "archives:");
     fprintf(f, "  isolated:   %s: %s\n", isolated_names(names, sizeof names), ih_sandbox_title());

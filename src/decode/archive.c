@@ -185,7 +185,7 @@ enum ih_status ih_archive_open(const struct ih_remote_decoders *remotes, struct 
     else if (remotes)
         status = a->remote->open(a->remote, 0, src, options, &a->info, err);
     else
-        status = decoder->open(&a->src, options, &a->info, &a->state, err);
+        status = ih_decoder_open(decoder, &a->src, options, &a->info, &a->state, err);
     if (status == IH_OK && !remotes && !(a->row = malloc((size_t)a->info.width)))
         status = ih_error_set(err, IH_MEMORY, "out of memory");
     if (status != IH_OK) {
@@ -198,8 +198,8 @@ enum ih_status ih_archive_open(const struct ih_remote_decoders *remotes, struct 
 
 void ih_archive_close(struct ih_archive *a)
 {
-    if (a && a->state)
-        ih_archive_decoders[0]->close(a->state);
+    if (a)
+        ih_decoder_close(ih_archive_decoders[0], a->state);
     if (a && a->remote) {
         a->remote->close(a->remote);
         a->remotes->destroy(a->remote);

@@ -118,11 +118,6 @@ static enum ih_status prepare(struct ih_error *err)
     return load(&calls, err);
 }
 
-static const char *version(void)
-{
-    return "libarchive " IH_LIBRARY_archive;
-}
-
 /* ---- the archive's bytes ---- */
 
 static bool is_bomb(const struct archive_state *s)
@@ -389,7 +384,6 @@ static void close_archive(void *state)
         s->lib.archive_read_free(s->archive);
     if (s->locale)
         freelocale(s->locale);
-    free(s);
 }
 
 /* The locale in which libarchive converts names that are marked as UTF-8. If the locale's encoding
@@ -431,12 +425,10 @@ static enum ih_status open_libarchive(struct archive_state *s, struct ih_error *
 }
 
 static enum ih_status open_archive(struct ih_source *src, const struct ih_decode_options *options,
-                                   struct ih_image_info *info, void **state, struct ih_error *err)
+                                   struct ih_image_info *info, void *state, struct ih_error *err)
 {
     uint64_t n_bytes;
-    struct archive_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct archive_state *s = state;
     s->src = src;
     s->locale = locale_of_names(src);
     s->is_pipe = !ih_source_size_left(src, &n_bytes);
@@ -444,23 +436,19 @@ static enum ih_status open_archive(struct ih_source *src, const struct ih_decode
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
         status = open_libarchive(s, err);
-    if (status != IH_OK) {
-        close_archive(s);
-        return status;
-    }
     *info =
         (struct ih_image_info){.width = ROW_BYTES, .height = 1, .n_channels = 1, .source_depth = 8};
-    *state = s;
-    return IH_OK;
+    return status;
 }
 
 extern const struct ih_decoder ih_decoder_archive;
 const struct ih_decoder ih_decoder_archive = {
     .name = "archive",
     .title = "tar and zip; gzip, zstd or xz around tar",
-    .version = version,
+    .version = "libarchive " IH_LIBRARY_archive,
     .is_isolated = true,
     .prepare = prepare,
+    .state_bytes = sizeof(struct archive_state),
     .open = open_archive,
     .read = read_packets,
     .close = close_archive,

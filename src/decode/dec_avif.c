@@ -64,7 +64,6 @@ static void close_avif(void *state)
         s->lib.avifDecoderDestroy(s->decoder);
     ih_held_close(&s->held);
     free(s->rgba);
-    free(s);
 }
 
 static void read_metadata(const avifImage *image, struct ih_image_info *info)
@@ -113,17 +112,15 @@ static enum ih_status read_header(struct avif_state *s, const struct ih_decode_o
 }
 
 static enum ih_status open_avif(struct ih_source *src, const struct ih_decode_options *options,
-                                struct ih_image_info *info, void **state, struct ih_error *err)
+                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct avif_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct avif_state *s = state;
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
-    return ih_decoder_opened(s, close_avif, state, status);
+    return status;
 }
 
 /* Decodes the next frame, which must be what the header states. */
@@ -179,18 +176,14 @@ static enum ih_status next_avif(void *state, struct ih_image_info *info, bool *h
     return *has_next ? decode_frame(s, err) : IH_OK;
 }
 
-static const char *version(void)
-{
-    return "libavif " IH_LIBRARY_avif;
-}
-
 const struct ih_decoder ih_decoder_avif = {
     .name = "avif",
     .is_isolated = true,
     .prepare = prepare,
     .title = "AVIF image sequences, the first frame, or all frames",
-    .version = version,
+    .version = "libavif " IH_LIBRARY_avif,
     .probe = ih_probe_avif,
+    .state_bytes = sizeof(struct avif_state),
     .open = open_avif,
     .read = read_avif,
     .next = next_avif,

@@ -224,7 +224,6 @@ static void close_bmp(void *state)
 {
     struct bmp_state *s = state;
     free(s->row);
-    free(s);
 }
 
 /* The bits of a sample; with masks, those of the widest colour. */
@@ -242,11 +241,9 @@ static unsigned depth_of(const struct bmp_state *s)
 }
 
 static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct bmp_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct bmp_state *s = state;
     s->src = src;
     enum ih_status status = read_header(s, err);
     if (status == IH_OK)
@@ -264,7 +261,7 @@ static enum ih_status open_bmp(struct ih_source *src, const struct ih_decode_opt
     info->order.flags = s->is_top_down ? 0 : IH_PIXEL_ORDER_FROM_BOTTOM;
     info->n_frames = 1;
     info->range = IH_RANGE_FULL;
-    return ih_decoder_opened(s, close_bmp, state, status);
+    return status;
 }
 
 /* ---- rows ---- */
@@ -418,8 +415,9 @@ static enum ih_status read_bmp(void *state, uint8_t *pixels, size_t capacity_pix
 const struct ih_decoder ih_decoder_bmp = {
     .name = "bmp",
     .title = "BMP of Windows and OS/2, 1 to 32 bits, masks, run lengths",
-    .version = ih_decoder_own_version,
+    .version = IH_DECODER_OWN_VERSION,
     .probe = probe,
+    .state_bytes = sizeof(struct bmp_state),
     .open = open_bmp,
     .read = read_bmp,
     .close = close_bmp,

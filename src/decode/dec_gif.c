@@ -81,7 +81,6 @@ static void close_gif(void *state)
     free(s->shown);
     free(s->before);
     ih_held_close(&s->held);
-    free(s);
 }
 
 /* Reads the blocks of an extension. A graphic control extension sets what it says about the next
@@ -192,11 +191,9 @@ static enum ih_status read_header(struct gif_state *s, struct ih_image_info *inf
 }
 
 static enum ih_status open_gif(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct gif_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct gif_state *s = state;
     s->src = src;
     s->info = info;
     s->takes_frames = options->takes_frames;
@@ -207,7 +204,7 @@ static enum ih_status open_gif(struct ih_source *src, const struct ih_decode_opt
     s->indices = status == IH_OK ? malloc(s->width) : NULL;
     if (status == IH_OK && !s->indices)
         status = ih_error_set(err, IH_MEMORY, "out of memory");
-    return ih_decoder_opened(s, close_gif, state, status);
+    return status;
 }
 
 static enum ih_status check_row(const struct gif_state *s, struct ih_error *err)
@@ -396,18 +393,14 @@ static enum ih_status read_gif(void *state, uint8_t *pixels, size_t capacity_pix
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
-static const char *version(void)
-{
-    return "giflib " TEXT(GIFLIB_MAJOR) "." TEXT(GIFLIB_MINOR) "." TEXT(GIFLIB_RELEASE);
-}
-
 const struct ih_decoder ih_decoder_gif = {
     .name = "gif",
     .is_isolated = true,
     .is_sequential = true,
     .title = "GIF, the first frame on its screen, or all frames",
-    .version = version,
+    .version = "giflib " TEXT(GIFLIB_MAJOR) "." TEXT(GIFLIB_MINOR) "." TEXT(GIFLIB_RELEASE),
     .probe = ih_probe_gif,
+    .state_bytes = sizeof(struct gif_state),
     .open = open_gif,
     .read = read_gif,
     .next = next_gif,

@@ -157,7 +157,6 @@ static void close_heif(void *state)
     }
     ih_held_close(&s->held);
     free(s->images);
-    free(s);
 }
 
 /* ---- boxes: is the picture monochrome? ----
@@ -384,17 +383,15 @@ static enum ih_status read_header(struct heif_state *s, const struct ih_decode_o
 }
 
 static enum ih_status open_heif(struct ih_source *src, const struct ih_decode_options *options,
-                                struct ih_image_info *info, void **state, struct ih_error *err)
+                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct heif_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct heif_state *s = state;
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
-    return ih_decoder_opened(s, close_heif, state, status);
+    return status;
 }
 
 /* ---- image ---- */
@@ -611,18 +608,14 @@ static enum ih_status next_heif(void *state, struct ih_image_info *info, bool *h
     return open_image(s, info, err);
 }
 
-static const char *version(void)
-{
-    return "libheif " IH_LIBRARY_heif;
-}
-
 const struct ih_decoder ih_decoder_heif = {
     .name = "heif",
     .is_isolated = true,
     .prepare = prepare,
     .title = "HEIC and AVIF, 8 to 12 bits, gray, alpha",
-    .version = version,
+    .version = "libheif " IH_LIBRARY_heif,
     .probe = ih_probe_heif,
+    .state_bytes = sizeof(struct heif_state),
     .open = open_heif,
     .read = read_heif,
     .next = next_heif,

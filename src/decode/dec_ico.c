@@ -67,13 +67,11 @@ static enum ih_status damaged(struct ih_error *err, const char *what)
 static void close_ico(void *state)
 {
     struct ico_state *s = state;
-    if (s->image)
-        s->decoder->close(s->image);
+    ih_decoder_close(s->decoder, s->image);
     ih_source_reset(&s->src);
     free(s->row);
     free(s->bmp);
     ih_held_close(&s->held);
-    free(s);
 }
 
 /* ---- choosing the image ---- */
@@ -210,7 +208,7 @@ static enum ih_status open_image(struct ico_state *s, const struct ih_decode_opt
         bytes = s->bmp;
     }
     ih_source_open_memory(&s->src, bytes, n_bytes);
-    if (s->decoder->open(&s->src, &own, &s->info, &s->image, err) != IH_OK)
+    if (ih_decoder_open(s->decoder, &s->src, &own, &s->info, &s->image, err) != IH_OK)
         return err->status;
     *info = s->info;
     assert(!s->mask || s->info.n_channels == 3); /* without compression there is no alpha */
@@ -220,11 +218,9 @@ static enum ih_status open_image(struct ico_state *s, const struct ih_decode_opt
 }
 
 static enum ih_status open_ico(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct ico_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct ico_state *s = state;
     const char *format = info->format;
     enum ih_status status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
@@ -232,7 +228,7 @@ static enum ih_status open_ico(struct ih_source *src, const struct ih_decode_opt
     if (status == IH_OK)
         status = open_image(s, options, info, err);
     info->format = format;
-    return ih_decoder_opened(s, close_ico, state, status);
+    return status;
 }
 
 /* Reads rows of colours and adds alpha from the mask. */
@@ -272,8 +268,9 @@ static enum ih_status read_ico(void *state, uint8_t *pixels, size_t capacity_pix
 const struct ih_decoder ih_decoder_ico = {
     .name = "ico",
     .title = "ICO and CUR, the largest image: BMP with mask or alpha, PNG",
-    .version = ih_decoder_own_version,
+    .version = IH_DECODER_OWN_VERSION,
     .probe = probe,
+    .state_bytes = sizeof(struct ico_state),
     .open = open_ico,
     .read = read_ico,
     .close = close_ico,

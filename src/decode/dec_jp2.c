@@ -111,7 +111,6 @@ static void close_jp2(void *state)
     for (unsigned c = 0; c < CHANNELS_MAX; c++)
         free(s->scaled[c]);
     ih_held_close(&s->held);
-    free(s);
 }
 
 /* ---- boxes ---- */
@@ -382,13 +381,11 @@ static enum ih_status read_header(struct jp2_state *s, const struct ih_decode_op
 }
 
 static enum ih_status open_jp2(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct jp2_state *s = calloc(1, sizeof *s);
+    struct jp2_state *s = state;
     struct ih_span codestream;
     uint64_t n_tiles = 0;
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
@@ -405,7 +402,7 @@ static enum ih_status open_jp2(struct ih_source *src, const struct ih_decode_opt
         status = open_codec(s, is_bare, err);
     if (status == IH_OK)
         status = read_header(s, options, info, err);
-    return ih_decoder_opened(s, close_jp2, state, status);
+    return status;
 }
 
 /* ---- decoding ---- */
@@ -552,18 +549,14 @@ static enum ih_status read_jp2(void *state, uint8_t *pixels, size_t capacity_pix
     return IH_OK;
 }
 
-static const char *version(void)
-{
-    return "OpenJPEG " IH_LIBRARY_jp2;
-}
-
 const struct ih_decoder ih_decoder_jp2 = {
     .name = "jp2",
     .is_isolated = true,
     .prepare = prepare,
     .title = "JPEG 2000: JP2 and codestreams, gray, colour, alpha, 1 to 16 bits",
-    .version = version,
+    .version = "OpenJPEG " IH_LIBRARY_jp2,
     .probe = ih_probe_jp2,
+    .state_bytes = sizeof(struct jp2_state),
     .open = open_jp2,
     .read = read_jp2,
     .close = close_jp2,

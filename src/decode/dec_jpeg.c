@@ -44,11 +44,6 @@ static bool probe(const uint8_t *head, size_t size)
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
-static const char *version(void)
-{
-    return "libjpeg-turbo " TEXT(LIBJPEG_TURBO_VERSION);
-}
-
 static struct ih_jpeg_reader *reader_of(struct jpeg_state *s)
 {
     return s->all_scans ? ih_progressive_output(s->all_scans) : &s->reader;
@@ -70,7 +65,6 @@ static void close_jpeg(void *state)
     ih_jpeg_reader_close(&s->reader);
     release_memory(s);
     free(s->cmyk);
-    free(s);
 }
 
 /* Reads up to the first scan. May longjmp. */
@@ -107,11 +101,9 @@ static void read_header(struct jpeg_state *s, struct ih_image_info *info)
 }
 
 static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_options *options,
-                                struct ih_image_info *info, void **state, struct ih_error *err)
+                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct jpeg_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct jpeg_state *s = state;
     s->info = info;
     s->is_lenient = options->is_lenient;
     s->budget = options->budget;
@@ -121,11 +113,9 @@ static enum ih_status open_jpeg(struct ih_source *src, const struct ih_decode_op
     ih_jpeg_reader_init(&s->reader, src);
     if (setjmp(s->reader.on_error)) {
         *err = s->reader.error;
-        close_jpeg(s);
         return err->status;
     }
     read_header(s, info);
-    *state = s;
     return IH_OK;
 }
 
@@ -388,8 +378,9 @@ static enum ih_status read_planes(void *state, uint8_t *buffer, size_t size_byte
 const struct ih_decoder ih_decoder_jpeg = {
     .name = "jpeg",
     .title = "JPEG, baseline and progressive, gray, colour and CMYK",
-    .version = version,
+    .version = "libjpeg-turbo " TEXT(LIBJPEG_TURBO_VERSION),
     .probe = probe,
+    .state_bytes = sizeof(struct jpeg_state),
     .open = open_jpeg,
     .read = read_jpeg,
     .planes_bytes = planes_bytes,

@@ -82,7 +82,6 @@ static void close_jxl(void *state)
     if (s->decoder) /* otherwise libjxl may not be loaded */
         s->lib.JxlDecoderDestroy(s->decoder);
     ih_held_close(&s->held);
-    free(s);
 }
 
 static enum ih_status check_kind(struct jxl_state *s, struct ih_error *err)
@@ -148,11 +147,9 @@ static enum ih_status read_header(struct jxl_state *s, const struct ih_decode_op
 }
 
 static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct jxl_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct jxl_state *s = state;
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
@@ -160,7 +157,7 @@ static enum ih_status open_jxl(struct ih_source *src, const struct ih_decode_opt
     s->takes_frames = options->takes_frames;
     if (status == IH_OK)
         status = read_header(s, options, info, err);
-    return ih_decoder_opened(s, close_jxl, state, status);
+    return status;
 }
 
 /*
@@ -304,18 +301,14 @@ static enum ih_status next_jxl(void *state, struct ih_image_info *info, bool *ha
     return status;
 }
 
-static const char *version(void)
-{
-    return "libjxl " IH_LIBRARY_jxl;
-}
-
 const struct ih_decoder ih_decoder_jxl = {
     .name = "jxl",
     .is_isolated = true,
     .prepare = prepare,
     .title = "JPEG XL, gray and colour, alpha, to 16 bits",
-    .version = version,
+    .version = "libjxl " IH_LIBRARY_jxl,
     .probe = ih_probe_jxl,
+    .state_bytes = sizeof(struct jxl_state),
     .open = open_jxl,
     .read = read_jxl,
     .next = next_jxl,

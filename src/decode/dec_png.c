@@ -50,11 +50,6 @@ static bool probe(const uint8_t *head, size_t size)
            memcmp(head, "\x89PNG", 4) == 0; /* the other four bytes show transfer damage */
 }
 
-static const char *version(void)
-{
-    return LIBRARIES;
-}
-
 static void close_png(void *state)
 {
     struct png_state *s = state;
@@ -62,16 +57,13 @@ static void close_png(void *state)
     ih_png_stream_close(s->stream);
     ih_png_frames_close(s->frames);
     ih_png_file_release(&s->file);
-    free(s);
 }
 
 static enum ih_status open_png(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
     enum ih_status status = IH_OK;
-    struct png_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct png_state *s = state;
     s->file.src = src;
     s->file.budget = options->budget;
     s->file.sample_range = options->sample_range;
@@ -82,14 +74,9 @@ static enum ih_status open_png(struct ih_source *src, const struct ih_decode_opt
         status = ih_png_frames_open(src, options, info, &s->frames, err);
     else if (!s->fast)
         status = ih_png_stream_open(&s->file, info, &s->stream, err);
-    if (status != IH_OK) {
-        close_png(s);
-        return status;
-    }
     s->info = *info;
     s->told = info;
-    *state = s;
-    return IH_OK;
+    return status;
 }
 
 /* Leaves the fast path and starts over. */
@@ -153,10 +140,11 @@ static enum ih_status prepare(struct ih_error *err)
 const struct ih_decoder ih_decoder_png = {
     .name = "png",
     .title = "PNG, every colour type, depth and interlacing; the first image, or all frames",
-    .version = version,
+    .version = LIBRARIES,
     .ends_exactly = true,
     .prepare = PREPARE,
     .probe = probe,
+    .state_bytes = sizeof(struct png_state),
     .open = open_png,
     .read = read_png,
     .next = next_png,

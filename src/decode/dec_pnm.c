@@ -51,7 +51,7 @@ struct pnm_state {
     bool has_range;               /* --range scales the colours, but not alpha */
     unsigned next_channel;        /* of the next binary sample of two bytes */
     struct ih_extremes *extremes; /* borrowed: the caller's */
-    uint8_t scaled[];             /* [maxval + 1]: the 8-bit value of each sample value */
+    uint8_t *scaled;              /* [maxval + 1]: the 8-bit value of each sample value; owned */
 };
 
 /* ---- text ---- */
@@ -282,31 +282,37 @@ static void fill_table(struct pnm_state *s, struct ih_sample_range range)
     }
 }
 
-static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+static void close_pnm(void *state)
 {
-    struct pnm_state header = {.text = {.src = src, .n_allowed = HEADER_BYTES_MAX}};
+    struct pnm_state *s = state;
+    free(s->scaled);
+}
+
+static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_options *options,
+                               struct ih_image_info *info, void *state, struct ih_error *err)
+{
+    struct pnm_state *s = state;
     uint64_t height = 0, maxval = 0;
-    if (get_byte(&header.text, err) == -1 || (header.kind = get_byte(&header.text, err)) == -1 ||
-        get_byte(&header.text, err) == -1)
+    s->text = (struct text){.src = src, .n_allowed = HEADER_BYTES_MAX};
+    if (get_byte(&s->text, err) == -1 || (s->kind = get_byte(&s->text, err)) == -1 ||
+        get_byte(&s->text, err) == -1)
         return err->status; /* probe has seen these three bytes */
-    enum ih_status status = header.kind == '7' ? read_pam_header(&header, &height, &maxval, err)
-                                               : read_pnm_header(&header, &height, &maxval, err);
+    enum ih_status status = s->kind == '7' ? read_pam_header(s, &height, &maxval, err)
+                                           : read_pnm_header(s, &height, &maxval, err);
     if (status != IH_OK)
         return status;
-    if (header.width == 0 || height == 0 || header.n_channels == 0)
+    if (s->width == 0 || height == 0 || s->n_channels == 0)
         return ih_error_set(err, IH_CORRUPT, "damaged PNM: it has no pixels");
     if (maxval == 0 || maxval > MAXVAL_MAX)
         return ih_error_set(err, IH_CORRUPT, "damaged PNM: a maximum of %llu, not 1 to %d",
                             (unsigned long long)maxval, MAXVAL_MAX);
-    consume_used(&header.text);
-    header.maxval = (uint32_t)maxval;
-    header.n_rows_left = height;
-    header.text.n_allowed = UINT64_MAX;
-    struct pnm_state *s = malloc(sizeof *s + (size_t)maxval + 1);
-    if (!s)
+    consume_used(&s->text);
+    s->maxval = (uint32_t)maxval;
+    s->n_rows_left = height;
+    s->text.n_allowed = UINT64_MAX;
+    s->scaled = malloc((size_t)maxval + 1);
+    if (!s->scaled)
         return ih_error_set(err, IH_MEMORY, "out of memory");
-    *s = header;
     s->extremes = &info->extremes;
     fill_table(s, options->sample_range);
     info->width = s->width;
@@ -314,7 +320,6 @@ static enum ih_status open_pnm(struct ih_source *src, const struct ih_decode_opt
     info->n_channels = s->n_channels;
     info->source_depth = depth_of(maxval);
     info->range = IH_RANGE_FULL;
-    *state = s;
     return IH_OK;
 }
 
@@ -439,10 +444,11 @@ static enum ih_status read_pnm(void *state, uint8_t *pixels, size_t capacity_pix
 const struct ih_decoder ih_decoder_pnm = {
     .name = "pnm",
     .title = "PBM, PGM, PPM and PAM, plain and binary, every maxval to 65535",
-    .version = ih_decoder_own_version,
+    .version = IH_DECODER_OWN_VERSION,
     .ends_exactly = true,
     .probe = probe,
+    .state_bytes = sizeof(struct pnm_state),
     .open = open_pnm,
     .read = read_pnm,
-    .close = free,
+    .close = close_pnm,
 };

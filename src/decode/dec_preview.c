@@ -42,12 +42,10 @@ struct preview_state {
 static void close_preview(void *state)
 {
     struct preview_state *s = state;
-    if (s->image)
-        ih_decoder_jpeg.close(s->image);
+    ih_decoder_close(&ih_decoder_jpeg, s->image);
     ih_source_reset(&s->src);
     if (s->preview)
         s->lib.libraw_dcraw_clear_mem(s->preview);
-    free(s);
 }
 
 static enum ih_status failed(const struct preview_state *s, int code, struct ih_error *err)
@@ -96,12 +94,10 @@ static enum ih_status find_preview(struct preview_state *s, struct ih_held *file
 }
 
 static enum ih_status open_preview(struct ih_source *src, const struct ih_decode_options *options,
-                                   struct ih_image_info *info, void **state, struct ih_error *err)
+                                   struct ih_image_info *info, void *state, struct ih_error *err)
 {
     struct ih_held file = {.budget = NULL};
-    struct preview_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct preview_state *s = state;
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
         status = ih_held_open(&file, src, options, 0, err);
@@ -110,9 +106,9 @@ static enum ih_status open_preview(struct ih_source *src, const struct ih_decode
     ih_held_close(&file); /* before the JPEG decoder takes memory from the budget */
     if (status == IH_OK) {
         ih_source_open_memory(&s->src, s->preview->data, s->preview->data_size);
-        status = ih_decoder_jpeg.open(&s->src, options, info, &s->image, err);
+        status = ih_decoder_open(&ih_decoder_jpeg, &s->src, options, info, &s->image, err);
     }
-    return ih_decoder_opened(s, close_preview, state, status);
+    return status;
 }
 
 static enum ih_status read_preview(void *state, uint8_t *pixels, size_t capacity_pixels,
@@ -122,18 +118,14 @@ static enum ih_status read_preview(void *state, uint8_t *pixels, size_t capacity
     return ih_decoder_jpeg.read(s->image, pixels, capacity_pixels, n_pixels, err);
 }
 
-static const char *version(void)
-{
-    return "LibRaw " IH_LIBRARY_preview;
-}
-
 const struct ih_decoder ih_decoder_preview = {
     .name = "preview",
     .is_isolated = true,
     .prepare = prepare,
     .title = "the largest JPEG in a camera raw file (--raw-preview)",
-    .version = version,
+    .version = "LibRaw " IH_LIBRARY_preview,
     .probe = ih_probe_preview,
+    .state_bytes = sizeof(struct preview_state),
     .open = open_preview,
     .read = read_preview,
     .close = close_preview,

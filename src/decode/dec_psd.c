@@ -48,7 +48,6 @@ static void close_psd(void *state)
     struct psd_state *s = state;
     free(s->rows);
     ih_held_close(&s->held);
-    free(s);
 }
 
 /* Reads the layout of the samples from the header h. */
@@ -205,13 +204,11 @@ static enum ih_status open_file(struct psd_state *s, struct ih_source *src,
 }
 
 static enum ih_status open_psd(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct psd_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct psd_state *s = state;
     enum ih_status status = open_file(s, src, options, info, err);
-    return ih_decoder_opened(s, close_psd, state, status);
+    return status;
 }
 
 /* PackBits: a count n below 128 precedes n + 1 literal bytes; a count above 128 precedes a byte
@@ -294,8 +291,9 @@ const struct ih_decoder ih_decoder_psd = {
     .name = "psd",
     .is_isolated = true, /* so that every build has an isolated format, for tests */
     .title = "PSD and PSB, flattened: bitmap, gray, palette, RGB, CMYK, alpha; 1, 8 and 16 bits",
-    .version = ih_decoder_own_version,
+    .version = IH_DECODER_OWN_VERSION,
     .probe = probe,
+    .state_bytes = sizeof(struct psd_state),
     .open = open_psd,
     .read = read_psd,
     .close = close_psd,

@@ -41,7 +41,7 @@ static enum ih_status damaged(struct ih_error *err, const char *what)
 }
 
 static enum ih_status open_qoi(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
     uint8_t h[HEADER_BYTES];
     if (ih_read_bytes(src, "QOI", h, sizeof h, err) != IH_OK)
@@ -58,14 +58,11 @@ static enum ih_status open_qoi(struct ih_source *src, const struct ih_decode_opt
         return damaged(err, "an unknown colour space");
     if (ih_decode_check_pixels(info->width, info->height, options->max_pixels, err) != IH_OK)
         return err->status;
-    struct qoi_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct qoi_state *s = state;
     s->src = src;
     s->n_left = info->width * info->height;
     s->n_channels = info->n_channels;
     s->colour[3] = 255;
-    *state = s;
     return IH_OK;
 }
 
@@ -146,10 +143,10 @@ static enum ih_status read_qoi(void *state, uint8_t *pixels, size_t capacity_pix
 const struct ih_decoder ih_decoder_qoi = {
     .name = "qoi",
     .title = "QOI, with and without alpha",
-    .version = ih_decoder_own_version,
+    .version = IH_DECODER_OWN_VERSION,
     .ends_exactly = true,
     .probe = probe,
+    .state_bytes = sizeof(struct qoi_state),
     .open = open_qoi,
     .read = read_qoi,
-    .close = free,
 };

@@ -49,7 +49,7 @@ static enum ih_status check_size(const struct ih_source *src,
 }
 
 static enum ih_status open_raw(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
     const uint8_t *bytes;
     size_t n;
@@ -59,9 +59,7 @@ static enum ih_status open_raw(struct ih_source *src, const struct ih_decode_opt
         return ih_error_set(err, IH_CORRUPT, "the file is empty: it has no samples");
     if (check_size(src, options, info, err) != IH_OK)
         return err->status;
-    struct raw_state *s = malloc(sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct raw_state *s = state;
     s->src = src;
     s->n_channels = options->raw_channels;
     s->n_pixels = s->n_left = options->raw_width * options->raw_height;
@@ -70,7 +68,6 @@ static enum ih_status open_raw(struct ih_source *src, const struct ih_decode_opt
     info->n_channels = s->n_channels;
     info->source_depth = 8;
     info->range = IH_RANGE_FULL;
-    *state = s;
     return IH_OK;
 }
 
@@ -110,9 +107,9 @@ static enum ih_status next_raw(void *state, struct ih_image_info *info, bool *ha
 const struct ih_decoder ih_decoder_raw = {
     .name = "raw",
     .title = "headerless interleaved 8-bit samples (--raw=CHANNELS)",
-    .version = ih_decoder_own_version,
+    .version = IH_DECODER_OWN_VERSION,
+    .state_bytes = sizeof(struct raw_state),
     .open = open_raw,
     .read = read_raw,
     .next = next_raw,
-    .close = free,
 };

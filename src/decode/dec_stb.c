@@ -74,7 +74,6 @@ static void close_stb(void *state)
 {
     struct stb_state *s = state;
     ih_held_close(&s->held);
-    free(s);
 }
 
 static enum ih_status read_header(struct stb_state *s, const struct ih_decode_options *options,
@@ -107,28 +106,26 @@ static enum ih_status read_header(struct stb_state *s, const struct ih_decode_op
 
 static enum ih_status open_stb(const char *title, unsigned pixel_bytes, unsigned n_wanted,
                                struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct stb_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct stb_state *s = state;
     s->title = title;
     s->n_wanted = n_wanted;
     enum ih_status status = ih_held_open(&s->held, src, options, 0, err);
     if (status == IH_OK)
         status = read_header(s, options, pixel_bytes, info, err);
-    return ih_decoder_opened(s, close_stb, state, status);
+    return status;
 }
 
 static enum ih_status open_hdr(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
     return open_stb("Radiance HDR", HDR_BYTES, 3, src, options, info, state, err);
 }
 
 /* Four channels, because stb_image would convert to three without a check. */
 static enum ih_status open_pic(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
     return open_stb("Softimage PIC", PIC_BYTES, PIC_CHANNELS, src, options, info, state, err);
 }
@@ -171,17 +168,13 @@ static bool probe_pic(const uint8_t *head, size_t size)
     return size >= 4 && memcmp(head, "\x53\x80\xF6\x34", 4) == 0;
 }
 
-static const char *version(void)
-{
-    return "stb_image"; /* its header has no number */
-}
-
 const struct ih_decoder ih_decoder_hdr = {
     .name = "hdr",
     .is_isolated = true,
     .title = "Radiance HDR, reduced to 8 bits with gamma 2.2",
-    .version = version,
+    .version = "stb_image", /* its header has no number */
     .probe = probe_hdr,
+    .state_bytes = sizeof(struct stb_state),
     .open = open_hdr,
     .read = read_stb,
     .close = close_stb,
@@ -191,8 +184,9 @@ const struct ih_decoder ih_decoder_pic = {
     .name = "pic",
     .is_isolated = true,
     .title = "Softimage PIC, colour with and without alpha",
-    .version = version,
+    .version = "stb_image",
     .probe = probe_pic,
+    .state_bytes = sizeof(struct stb_state),
     .open = open_pic,
     .read = read_stb,
     .close = close_stb,

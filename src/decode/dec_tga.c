@@ -63,7 +63,6 @@ static void close_tga(void *state)
 {
     struct tga_state *s = state;
     free(s->palette);
-    free(s);
 }
 
 /* Converts n pixels or palette entries of the file: colours, or gray with or without alpha. */
@@ -139,14 +138,12 @@ static enum ih_status read_header(struct tga_state *s, const struct ih_decode_op
 }
 
 static enum ih_status open_tga(struct ih_source *src, const struct ih_decode_options *options,
-                               struct ih_image_info *info, void **state, struct ih_error *err)
+                               struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct tga_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct tga_state *s = state;
     s->src = src;
     enum ih_status status = read_header(s, options, info, err);
-    return ih_decoder_opened(s, close_tga, state, status);
+    return status;
 }
 
 /* Writes the pixels of n units. */
@@ -244,9 +241,10 @@ static enum ih_status read_tga(void *state, uint8_t *pixels, size_t capacity_pix
 const struct ih_decoder ih_decoder_tga = {
     .name = "tga",
     .title = "TGA, palette, gray and colour, plain and run-length coded",
-    .version = ih_decoder_own_version,
+    .version = IH_DECODER_OWN_VERSION,
     .lacks_signature = true,
     .probe = probe,
+    .state_bytes = sizeof(struct tga_state),
     .open = open_tga,
     .read = read_tga,
     .close = close_tga,

@@ -53,7 +53,6 @@ static void close_tiff(void *state)
     struct ih_tiff *s = state;
     close_page(s);
     ih_held_close(&s->held);
-    free(s);
 }
 
 static bool is_faster_at_once(const struct ih_tiff *s, TIFF *t)
@@ -172,11 +171,9 @@ static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *in
 }
 
 static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_options *options,
-                                struct ih_image_info *info, void **state, struct ih_error *err)
+                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    struct ih_tiff *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct ih_tiff *s = state;
     enum ih_status status = load(&s->lib, err);
     if (status == IH_OK)
         status = ih_held_open(&s->held, src, options, 0, err);
@@ -185,7 +182,7 @@ static enum ih_status open_tiff(struct ih_source *src, const struct ih_decode_op
     s->sample_range = options->sample_range;
     if (status == IH_OK)
         status = read_directory(s, info, err);
-    return ih_decoder_opened(s, close_tiff, state, status);
+    return status;
 }
 
 /* ---- samples ---- */
@@ -328,19 +325,15 @@ static enum ih_status next_tiff(void *state, struct ih_image_info *info, bool *h
     return read_directory(s, info, err);
 }
 
-static const char *version(void)
-{
-    return "libtiff " IH_LIBRARY_tiff;
-}
-
 const struct ih_decoder ih_decoder_tiff = {
     .name = "tiff",
     .is_isolated = true,
     .prepare = prepare,
     .title =
         "TIFF, the first page or all: strips, tiles, planes, 1 to 16 bits, palette, CMYK, JPEG",
-    .version = version,
+    .version = "libtiff " IH_LIBRARY_tiff,
     .probe = ih_probe_tiff,
+    .state_bytes = sizeof(struct ih_tiff),
     .open = open_tiff,
     .read = read_tiff,
     .next = next_tiff,

@@ -29,11 +29,6 @@ struct webp_state {
     struct ih_composed canvas; /* of frames */
 };
 
-static const char *version(void)
-{
-    return "libwebp " IH_LIBRARY_webp;
-}
-
 static enum ih_status failed(VP8StatusCode code, struct ih_error *err)
 {
     switch (code) {
@@ -54,7 +49,6 @@ static void close_webp(void *state)
     struct webp_state *s = state;
     WebPAnimDecoderDelete(s->frames);
     ih_held_close(&s->held);
-    free(s);
 }
 
 /* Finds the first frame and its position on the canvas. The caller releases the iterator and the
@@ -161,7 +155,7 @@ static enum ih_status next_webp(void *state, struct ih_image_info *info, bool *h
 }
 
 static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_options *options,
-                                struct ih_image_info *info, void **state, struct ih_error *err)
+                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
     const uint8_t *head;
     size_t n;
@@ -178,9 +172,7 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
                                     options->max_pixels, err);
     if (status != IH_OK)
         return status;
-    struct webp_state *s = calloc(1, sizeof *s);
-    if (!s)
-        return ih_error_set(err, IH_MEMORY, "out of memory");
+    struct webp_state *s = state;
     s->width = (uint64_t)features.width;
     s->height = (uint64_t)features.height;
     /* The image, and as much again for libwebp's buffers of a lossless image or of alpha. */
@@ -192,7 +184,7 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
     info->height = s->height;
     info->n_channels = s->n_channels;
     info->source_depth = 8;
-    return ih_decoder_opened(s, close_webp, state, status);
+    return status;
 }
 
 /* Decodes the bytes of one frame into the image, from pixel `at` on. */
@@ -258,8 +250,9 @@ const struct ih_decoder ih_decoder_webp = {
     .name = "webp",
     .is_isolated = true,
     .title = "WebP, lossy and lossless, alpha, the first frame of animations, or all",
-    .version = version,
+    .version = "libwebp " IH_LIBRARY_webp,
     .probe = ih_probe_webp,
+    .state_bytes = sizeof(struct webp_state),
     .open = open_webp,
     .read = read_webp,
     .next = next_webp,

@@ -4,6 +4,7 @@
 #include "decode/recognise.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Every decoder holds at least one row, so longer rows are refused. No camera, scanner or
@@ -28,19 +29,26 @@ const struct ih_decoder_missing ih_decoders_missing[] = {
     {NULL, NULL, NULL},
 };
 
-const char *ih_decoder_own_version(void)
+enum ih_status ih_decoder_open(const struct ih_decoder *decoder, struct ih_source *src,
+                               const struct ih_decode_options *options, struct ih_image_info *info,
+                               void **state, struct ih_error *err)
 {
-    return "imghist " IH_VERSION;
-}
-
-enum ih_status ih_decoder_opened(void *opened, void (*close)(void *), void **state,
-                                 enum ih_status status)
-{
+    void *opened = calloc(1, decoder->state_bytes);
+    if (!opened)
+        return ih_error_set(err, IH_MEMORY, "out of memory");
+    enum ih_status status = decoder->open(src, options, info, opened, err);
     if (status == IH_OK)
         *state = opened;
     else
-        close(opened);
+        ih_decoder_close(decoder, opened);
     return status;
+}
+
+void ih_decoder_close(const struct ih_decoder *decoder, void *state)
+{
+    if (state && decoder->close)
+        decoder->close(state);
+    free(state);
 }
 
 /* ---- detecting the format ---- */
@@ -219,9 +227,9 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
     if (options->takes_frames && ih_decoder_may_be_followed(d->decoder))
         d->is_sequence = ih_decode_split(src);
     d->info.format = d->decoder->name;
-    enum ih_status status = d->remote
-                                ? d->remote->open(d->remote, index, src, options, &d->info, err)
-                                : d->decoder->open(src, options, &d->info, &d->state, err);
+    enum ih_status status =
+        d->remote ? d->remote->open(d->remote, index, src, options, &d->info, err)
+                  : ih_decoder_open(d->decoder, src, options, &d->info, &d->state, err);
     if (status != IH_OK)
         return status;
     assert(d->info.n_channels >= 1 && d->info.n_channels <= IH_CHANNELS_MAX);
@@ -402,7 +410,7 @@ void ih_decode_close(struct ih_decode *d)
 {
     if (d->remote)
         d->remote->close(d->remote);
-    else if (d->state)
-        d->decoder->close(d->state);
+    else
+        ih_decoder_close(d->decoder, d->state);
     d->state = NULL;
 }

@@ -72,8 +72,7 @@ struct ih_decoder {
     const char *name;  /* "png"; also the format in results */
     const char *title; /* shown by --list: "PNG, every colour type, depth and interlacing" */
 
-    /* Static text: the decoding library and its version, "libpng 1.6.39". */
-    const char *(*version)(void);
+    const char *version; /* the decoding library and its version, "libpng 1.6.39" */
 
     /* Decoded by options.remote, if the caller provides one: the library that decodes has a history
      * of security bugs. */
@@ -100,10 +99,11 @@ struct ih_decoder {
      * info     every field is set except format; borrowed until close, because warnings are
      *          complete only after the last read; width is 0 if only the end of the input tells the
      *          size (raw)
-     * *state   owned by the caller, released with close; unchanged on failure
+     * state    state_bytes bytes, all 0; close is called after a failure too
      */
     enum ih_status (*open)(struct ih_source *src, const struct ih_decode_options *options,
-                           struct ih_image_info *info, void **state, struct ih_error *err);
+                           struct ih_image_info *info, void *state, struct ih_error *err);
+    size_t state_bytes; /* at least 1 */
 
     /*
      * Writes the next pixels: at least one, unless the image is complete.
@@ -136,6 +136,7 @@ struct ih_decoder {
     enum ih_status (*next)(void *state, struct ih_image_info *info, bool *has_next,
                            struct ih_error *err);
 
+    /* Releases what the state owns; NULL: it owns nothing. */
     void (*close)(void *state);
 };
 
@@ -218,12 +219,15 @@ struct ih_remote_decoders {
 /* ---- for decoders ---- */
 
 /* The version of a decoder that uses no library. */
-const char *ih_decoder_own_version(void);
+#define IH_DECODER_OWN_VERSION "imghist " IH_VERSION
 
-/* Ends a decoder's open: hands the opened state over, or closes it after an error. Returns status.
- */
-enum ih_status ih_decoder_opened(void *opened, void (*close)(void *), void **state,
-                                 enum ih_status status);
+/* Makes a decoder's state and opens it. *state is released with ih_decoder_close; unchanged on
+ * failure. */
+enum ih_status ih_decoder_open(const struct ih_decoder *decoder, struct ih_source *src,
+                               const struct ih_decode_options *options, struct ih_image_info *info,
+                               void **state, struct ih_error *err);
+
+void ih_decoder_close(const struct ih_decoder *decoder, void *state); /* state may be NULL */
 
 /* ---- for callers ---- */
 

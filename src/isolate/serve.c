@@ -170,11 +170,11 @@ static enum ih_status go_on(struct server *s, const struct ih_decoder *decoder,
         info->warnings |= following ? IH_WARNING_MORE_IMAGES : 0;
         return status;
     }
-    decoder->close(*state);
+    ih_decoder_close(decoder, *state);
     *state = NULL;
     *info = (struct ih_image_info){.format = NULL};
     *is_sequence = ih_decode_split(&s->src);
-    return decoder->open(&s->src, options, info, state, err);
+    return ih_decoder_open(decoder, &s->src, options, info, state, err);
 }
 
 /* Notes that another image follows the only one that is wanted. */
@@ -199,7 +199,7 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
     bool has_next = true, is_sequence = false;
     if (options->takes_frames && ih_decoder_may_be_followed(decoder))
         is_sequence = ih_decode_split(&s->src);
-    enum ih_status status = decoder->open(&s->src, options, info, &state, err);
+    enum ih_status status = ih_decoder_open(decoder, &s->src, options, info, &state, err);
     while (status == IH_OK && has_next) {
         status = send_image(s, decoder, state, info, err);
         if (status == IH_OK && !options->takes_frames)
@@ -212,8 +212,7 @@ static enum ih_status decode(struct server *s, const struct ih_decoder *decoder,
         if (status != IH_OK || has_next)
             send_reply(&done);
     }
-    if (state)
-        decoder->close(state);
+    ih_decoder_close(decoder, state);
     info->format = NULL;
     return status;
 }

@@ -291,7 +291,7 @@ static bool submit(struct ih_offload *o, struct ih_offload_file *file, size_t si
                                .source_depth = 8,
                                .range = IH_RANGE_FULL,
                                .not_applied = ih_jpeg_file_not_applied(file->bytes, size_bytes)};
-    result->library = ih_decoder_jpeg.version();
+    result->library = ih_decoder_jpeg.version;
     result->spec = f->job.spec;
     result->times.decode_ns = ih_clock_ns() - start_ns - result->times.read_ns;
     if (ih_hw_jpeg_submit(o->hw, &f->job))

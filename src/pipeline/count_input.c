@@ -151,7 +151,7 @@ static enum ih_status count_image(const struct ih_pipeline_options *options,
 {
     result->spec = (struct ih_count_spec){decode->info.n_channels, options->luma, options->clip_low,
                                           options->clip_high};
-    result->decoder_version = result->library = decode->decoder->version();
+    result->decoder_version = result->library = decode->decoder->version;
     struct ih_thumbnail thumbnail = {.sums = NULL};
     const bool has_thumbnail = options->makes_thumbnails;
     enum ih_status status = IH_OK;

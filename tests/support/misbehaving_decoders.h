@@ -26,26 +26,21 @@ struct image {
 
 static inline enum ih_status open_image(struct ih_source *src,
                                         const struct ih_decode_options *options,
-                                        struct ih_image_info *info, void **state,
+                                        struct ih_image_info *info, void *state,
                                         struct ih_error *err)
 {
-    static struct image image;
+    struct image *image = state;
     uint8_t *bytes;
     size_t n;
-    image = (struct image){src, options->budget, (uint64_t)WIDTH * HEIGHT, 0};
+    *image = (struct image){src, options->budget, (uint64_t)WIDTH * HEIGHT, 0};
     if (ih_source_read_all(src, 1 << 30, &bytes, &n, err) != IH_OK)
         return err->status;
     for (size_t i = 0; i < n; i++)
-        image.sum += bytes[i];
+        image->sum += bytes[i];
     free(bytes);
     *info = (struct ih_image_info){
         .width = WIDTH, .height = HEIGHT, .n_channels = 3, .source_depth = 8};
-    *state = &image;
     return IH_OK;
-}
-
-static inline void close_image(void *state)
-{
 }
 
 /* A read call of struct ih_decoder. */
@@ -115,7 +110,7 @@ READ(read_hiding)
 /* Sleeps before its first reply, or after its first pixels. */
 static inline enum ih_status open_sleeping(struct ih_source *src,
                                            const struct ih_decode_options *options,
-                                           struct ih_image_info *info, void **state,
+                                           struct ih_image_info *info, void *state,
                                            struct ih_error *err)
 {
     sleep(1000);
@@ -211,7 +206,7 @@ READ(read_generous)
 /* Claims too many channels. */
 static inline enum ih_status open_broad(struct ih_source *src,
                                         const struct ih_decode_options *options,
-                                        struct ih_image_info *info, void **state,
+                                        struct ih_image_info *info, void *state,
                                         struct ih_error *err)
 {
     enum ih_status status = open_image(src, options, info, state, err);
@@ -222,7 +217,7 @@ static inline enum ih_status open_broad(struct ih_source *src,
 /* Its library does not exist. The sandbox must not change the loader's error. */
 static inline enum ih_status open_no_library(struct ih_source *src,
                                              const struct ih_decode_options *options,
-                                             struct ih_image_info *info, void **state,
+                                             struct ih_image_info *info, void *state,
                                              struct ih_error *err)
 {
     return ih_dynlib_load("libimghist-none.so.7", NULL, 0, NULL, err);
@@ -236,11 +231,6 @@ static inline enum ih_status prepare_no_library(struct ih_error *err)
 static inline bool probe_nothing(const uint8_t *head, size_t size)
 {
     return false;
-}
-
-static inline const char *no_version(void)
-{
-    return "";
 }
 
 enum {
@@ -266,11 +256,11 @@ enum {
 };
 
 #define A_DECODER(read_call) A_DECODER_OF(open_image, read_call)
-#define A_DECODER_OF(open_call, read_call)                                          \
-    &(const struct ih_decoder)                                                      \
-    {                                                                               \
-        .name = "test", .title = "", .version = no_version, .probe = probe_nothing, \
-        .open = open_call, .read = read_call, .close = close_image                  \
+#define A_DECODER_OF(open_call, read_call)                                                     \
+    &(const struct ih_decoder)                                                                 \
+    {                                                                                          \
+        .name = "test", .title = "", .version = "", .probe = probe_nothing, .open = open_call, \
+        .read = read_call, .state_bytes = sizeof(struct image)                                 \
     }
 static const struct ih_decoder *const decoders[] = {
     [SUM] = A_DECODER(read_sum),
@@ -292,10 +282,11 @@ static const struct ih_decoder *const decoders[] = {
     [SLEEPING] = A_DECODER(read_sleeping),
     [DRIPPING] = A_DECODER(read_dripping),
     [NO_LIBRARY] = &(const struct ih_decoder){.name = "no library",
-                                              .version = no_version,
+                                              .version = "",
                                               .probe = probe_nothing,
                                               .prepare = prepare_no_library,
-                                              .open = open_no_library},
+                                              .open = open_no_library,
+                                              .state_bytes = 1},
     NULL,
 };
 

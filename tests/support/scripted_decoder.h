@@ -65,32 +65,27 @@ static inline void say(enum ih_wire_kind kind, uint64_t n)
 
 static inline enum ih_status open_image(struct ih_source *src,
                                         const struct ih_decode_options *options,
-                                        struct ih_image_info *info, void **state,
+                                        struct ih_image_info *info, void *state,
                                         struct ih_error *err)
 {
-    static struct image image;
+    struct image *image = state;
     uint8_t *bytes;
     size_t n;
     if (ih_source_read_all(src, 1 << 20, &bytes, &n, err) != IH_OK)
         return err->status;
-    image = (struct image){.budget = options->budget};
-    memcpy(&image.order, bytes, sizeof image.order);
+    *image = (struct image){.budget = options->budget};
+    memcpy(&image->order, bytes, sizeof image->order);
     free(bytes);
-    if (image.order.deed == SAY_UNOPENED)
+    if (image->order.deed == SAY_UNOPENED)
         say(IH_WIRE_PIXELS, 1);
-    *info = (struct ih_image_info){.width = image.order.width,
-                                   .height = image.order.height,
-                                   .n_channels = image.order.n_channels,
+    *info = (struct ih_image_info){.width = image->order.width,
+                                   .height = image->order.height,
+                                   .n_channels = image->order.n_channels,
                                    .source_depth = 8};
-    if (image.order.deed == SAY_ORDER)
+    if (image->order.deed == SAY_ORDER)
         info->order = (struct ih_pixel_order){
-            .kind = IH_PIXEL_ORDER_TILES, .width = (uint32_t)image.order.n, .height = 4};
-    *state = &image;
+            .kind = IH_PIXEL_ORDER_TILES, .width = (uint32_t)image->order.n, .height = 4};
     return IH_OK;
-}
-
-static inline void close_image(void *state)
-{
 }
 
 static inline uint8_t n_open_files(void)
@@ -164,7 +159,7 @@ static inline enum ih_status read_image(void *state, uint8_t *pixels, size_t cap
 }
 
 static const struct ih_decoder decoder = {
-    .name = "test", .open = open_image, .read = read_image, .close = close_image};
+    .name = "test", .open = open_image, .read = read_image, .state_bytes = sizeof(struct image)};
 static const struct ih_decoder *const decoders[] = {&decoder, NULL};
 static const struct ih_decoder_process_command command = {.program = "/proc/self/exe",
                                                           .seconds_max = 60,

@@ -42,7 +42,7 @@ TEST(every_decoder_is_described)
     for (size_t i = 0; ih_decoders[i]; i++) {
         assert_true(strlen(ih_decoders[i]->name) > 0);
         assert_true(strlen(ih_decoders[i]->title) > 0);
-        assert_true(strlen(ih_decoders[i]->version()) > 0);
+        assert_true(strlen(ih_decoders[i]->version) > 0);
         assert_false(ih_decoders[i]->probe((const uint8_t *)"", 0));
     }
 }

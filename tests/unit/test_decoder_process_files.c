@@ -20,12 +20,9 @@
 enum { VALUE = 7 };
 
 static enum ih_status open_image(struct ih_source *src, const struct ih_decode_options *options,
-                                 struct ih_image_info *info, void **state, struct ih_error *err)
+                                 struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    static bool is_read;
-    is_read = false;
     *info = (struct ih_image_info){.width = 1, .height = 1, .n_channels = 3, .source_depth = 8};
-    *state = &is_read;
     return IH_OK;
 }
 
@@ -39,12 +36,8 @@ static enum ih_status read_image(void *state, uint8_t *pixels, size_t capacity, 
     return IH_OK;
 }
 
-static void close_image(void *state)
-{
-}
-
 static const struct ih_decoder decoder = {
-    .name = "test", .open = open_image, .read = read_image, .close = close_image};
+    .name = "test", .open = open_image, .read = read_image, .state_bytes = sizeof(bool)};
 static const struct ih_decoder *const decoders[] = {&decoder, NULL};
 static const struct ih_decoder_process_command command = {
     .program = "/proc/self/exe", .variable = "IMGHIST_TEST_", .decoders = decoders};
