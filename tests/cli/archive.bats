@@ -58,8 +58,7 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   head -c -10240 joined.tar >cut.tar # its last archive is gone
   { cat cut.tar; head -c 700 joined.tar; } >torn.tar
   imghist_ok --csv=stats cut.tar
-  imghist --csv=stats torn.tar
-  assert_fails 1 "torn.tar: damaged archive"
+  imghist_fails 1 "torn.tar: damaged archive" --csv=stats torn.tar
 }
 
 @test "archive: other archives, also within an archive or a folder, are named" {
@@ -75,8 +74,7 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   mv three.tar.bz2 d
   imghist d --csv=stats --list-skipped
   assert_stderr_has "d/three.tar.bz2: skipped: cannot decode: bzip2 is not supported: decompress it first"
-  imghist d/three.tar.bz2
-  assert_refused 1 "as in 'bzip2 -dc IN | imghist -'"
+  imghist_refused 1 "as in 'bzip2 -dc IN | imghist -'" d/three.tar.bz2
   bzip2 -dc d/three.tar.bz2 | "$IMGHIST" --csv=stats - >out.csv
   [ "$(values out.csv | wc -l)" -eq 3 ]
 }
@@ -117,8 +115,7 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   "$IMGHIST" a.pgm --json -q -o all.json
   printf '%%PDF-1.4\n' >text.pdf
   tar -cf all.tar part.ndjson all.json text.pdf
-  imghist all.tar --csv=stats --list-skipped
-  assert_fails 1 "all.tar: no images in this archive"
+  imghist_fails 1 "all.tar: no images in this archive" all.tar --csv=stats --list-skipped
   for name in part.ndjson all.json; do
     assert_stderr_has "all.tar/$name: skipped: cannot decode: a result file among images is not supported: name it \
 itself on the command line; if it is in an archive, extract it first"
@@ -145,14 +142,12 @@ itself on the command line; if it is in an archive, extract it first"
   cp three.tar d
   imghist_ok --csv=stats d
   cp many.tar.gz d/three.tar
-  imghist --csv=stats d
-  assert_fails 1 "d: "
+  imghist_fails 1 "d: " --csv=stats d
 }
 
 @test "archive: names that lead out of the archive fail, absolute ones lose their slash" {
   has_archives
-  imghist --ndjson names.tar
-  assert_fails 1 "names.tar/../b.pgm: the name of this member leads out of the archive"
+  imghist_fails 1 "names.tar/../b.pgm: the name of this member leads out of the archive" --ndjson names.tar
   assert_stderr_has "names.tar/d/../../c.pgm: the name of this member leads out of the archive"
   jq -r 'select(.status == "ok") | "\(.file) \(.channels[0].sum)"' <<<"$output" >names
   printf '%s\n' 'names.tar/a.pgm 1' 'names.tar/etc/d.pgm 4' 'names.tar/e/./f.pgm 5' $'names.tar/\u00e9.pgm 6' \
@@ -160,8 +155,7 @@ itself on the command line; if it is in an archive, extract it first"
     'names.tar/last.pgm 11' | diff - names
   imghist_ok --ndjson latin.tar
   [ "$(jq -r .file_b64 <<<"$output")" = "$(printf 'latin.tar/\xe9.pgm' | base64)" ]
-  imghist --csv long.tar
-  assert_fails 1 "its name has more than 16384 bytes"
+  imghist_fails 1 "its name has more than 16384 bytes" --csv long.tar
   assert_output_has "long.tar/a.pgm"
 }
 
@@ -189,8 +183,7 @@ itself on the command line; if it is in an archive, extract it first"
 
 # fails_after N ARCHIVE TEXT: the archive fails for this reason, after N members that are counted.
 fails_after() {
-  imghist --ndjson "$2"
-  assert_fails 1 "imghist: $2: $3"
+  imghist_fails 1 "imghist: $2: $3" --ndjson "$2"
   [ "$(jq -r 'select(.status == "ok") | .file' <<<"$output" | wc -l)" -eq "$1" ] || fail "expected $1 members"
   [ "$(jq -r '.file' <<<"$output" | tail -n 1)" = "$2" ] || fail "the archive's record is the last one"
   # shellcheck disable=SC2002 # a pipe is meant
@@ -219,29 +212,23 @@ fails_after() {
 
 @test "archive: an encrypted or damaged member fails, and the others are counted" {
   has_archives
-  imghist --csv=stats encrypted.zip
-  assert_fails 1 "encrypted.zip/b.pgm: encrypted: extract it with its password first"
+  imghist_fails 1 "encrypted.zip/b.pgm: encrypted: extract it with its password first" --csv=stats encrypted.zip
   values <(echo "$output") | diff - <(grep -v '^b' <<<"$three")
-  imghist --csv=stats crc.zip
-  assert_fails 1 "crc.zip/b.pgm: damaged archive: ZIP bad CRC"
+  imghist_fails 1 "crc.zip/b.pgm: damaged archive: ZIP bad CRC" --csv=stats crc.zip
   values <(echo "$output") | diff - <(grep -v '^b' <<<"$three")
 }
 
 @test "archive: compressed files that hold no tar file" {
   has_archives
-  imghist --csv text.gz
-  assert_refused 1 "text.gz: cannot decode: compressed, but not a tar file"
-  imghist --csv twice.tar.gz
-  assert_refused 1 "twice.tar.gz: compressed more than once"
+  imghist_refused 1 "text.gz: cannot decode: compressed, but not a tar file" --csv text.gz
+  imghist_refused 1 "twice.tar.gz: compressed more than once" --csv twice.tar.gz
 }
 
 @test "archive: bombs end in bounded memory and time" {
   has_archives
-  imghist --csv -v --memory=50M bomb.tar.gz
-  assert_fails 1 "expands to more than 1000 times its size"
+  imghist_fails 1 "expands to more than 1000 times its size" --csv -v --memory=50M bomb.tar.gz
   assert_stderr_has "zeros.pgm: needs 8589.9 MB of memory at once, the limit is 52.4 MB (--memory raises it)"
-  imghist --csv=stats --memory=50M sparse.tar
-  assert_fails 1 "sparse.pgm: needs 3221.2 MB of memory at once"
+  imghist_fails 1 "sparse.pgm: needs 3221.2 MB of memory at once" --csv=stats --memory=50M sparse.tar
   assert_output_has "sparse.tar/a.pgm"
 }
 
@@ -302,8 +289,7 @@ fails_after() {
   has_archives
   imghist_ok --chart=charts three.tar
   [ "$(tree charts)" = "$(printf './three.tar/%s.hist.png\n' b.pgm d/a.pgm d/c.pgm)" ]
-  imghist --chart=one.png three.tar
-  assert_fails 2 "one chart for more than one image"
+  imghist_fails 2 "one chart for more than one image" --chart=one.png three.tar
 }
 
 @test "archive: the summary has a line for each member" {
@@ -331,8 +317,7 @@ fails_after() {
   assert_output_has "one.tar/a.pgm,ok"
   assert_output_has "bad.tar/bad.png,error,damaged PNG"
   assert_stderr_has "4 of 5 inputs failed"
-  imghist - --csv <none.tar
-  assert_fails 1 "-: no images in this archive"
+  imghist_fails 1 "-: no images in this archive" - --csv <none.tar
   imghist_ok one.tar one.tar --csv
   imghist walked --csv # in a walk the folder fails
   assert_fails 1 "walked: no images in this folder"
@@ -349,8 +334,7 @@ fails_after() {
   has_archives
   imghist_ok --raw=1 --csv=stats three.tar
   assert_output_has "three.tar,10240,1,gray,10240"
-  imghist -o three.tar --csv three.tar
-  assert_refused 2 "three.tar"
+  imghist_refused 2 "three.tar" -o three.tar --csv three.tar
   tar -tf three.tar >/dev/null
 }
 

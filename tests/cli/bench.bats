@@ -105,8 +105,7 @@ assert_rows() {
 
 @test "bench: sizes are numbers from 1k to 2G" {
   for size in 0 1023 2049M 3G x 1kk -1 ""; do
-    imghist --bench="$size"
-    assert_refused 2 "--bench"
+    imghist_refused 2 "--bench" --bench="$size"
   done
 }
 
@@ -117,8 +116,7 @@ assert_rows() {
 
 @test "bench: it takes no inputs or layouts" {
   for extra in a.png --files-from=list --csv=stats; do
-    imghist --bench=4k "$extra"
-    assert_refused 2 "--bench"
+    imghist_refused 2 "--bench" --bench=4k "$extra"
   done
 }
 
@@ -131,8 +129,7 @@ assert_rows() {
 }
 
 @test "bench: a report that cannot be written is an error" {
-  imghist --bench=4k --device=cpu -o nowhere/bench.csv
-  assert_fails 1 "nowhere/bench.csv"
+  imghist_fails 1 "nowhere/bench.csv" --bench=4k --device=cpu -o nowhere/bench.csv
   [ -e /dev/full ] || skip "no /dev/full"
   # shellcheck disable=SC2016 # the inner shell expands it
   run --separate-stderr bash -c '"$IMGHIST" --bench=4k --device=cpu >/dev/full'
@@ -172,11 +169,9 @@ png_size() {
 @test "bench: --chart takes a file name with a known ending, and no --scale" {
   for chart in --chart --chart=dir --chart=a.gif --chart=png "--chart=a.png --scale=log"; do
     # shellcheck disable=SC2086 # options
-    imghist --bench=4k $chart
-    assert_refused 2 "--bench: "
+    imghist_refused 2 "--bench: " --bench=4k $chart
   done
-  imghist --bench=4k --chart=ladder.webp
-  assert_fails 2 "--bench: --chart needs a .png, .svg,"
+  imghist_fails 2 "--bench: --chart needs a .png, .svg," --bench=4k --chart=ladder.webp
 }
 
 @test "bench: the report and the chart are two files, whatever their names" {
@@ -195,8 +190,7 @@ png_size() {
 @test "bench: a chart that cannot be written is an error before anything is timed" {
   mkdir taken.png
   for chart in nowhere/ladder.png taken.png; do
-    imghist --bench=4k --device=cpu --csv --chart=$chart
-    assert_refused 1 "$chart"
+    imghist_refused 1 "$chart" --bench=4k --device=cpu --csv --chart=$chart
   done
   [ "$(echo .imghist* taken.png/*)" = ".imghist* taken.png/*" ] || fail "a temporary file was left"
   [ ! -e nowhere ] || fail "a directory was made"

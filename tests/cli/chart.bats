@@ -32,8 +32,7 @@ described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.
   described c.svg | grep -qx 'Histogram of summer: 2 images together' || fail "$(described c.svg)"
   (cd photos/summer && imghist_ok . --total-only --chart=../../c.svg)
   described c.svg | grep -qx 'Histogram of 2 images together' || fail "$(described c.svg)"
-  imghist photos --chart=charts --title=x
-  assert_refused 2 "--title: one title for many charts"
+  imghist_refused 2 "--title: one title for many charts" photos --chart=charts --title=x
 }
 
 @test "chart: the clipped shares of each channel" {
@@ -63,8 +62,7 @@ described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.
   cmp d/d/c.pgm.hist.svg d/d/photo.svg.pgm.hist.svg
   imghist_ok d --chart=pngs --chart-format=png
   is_png pngs/d/c.pgm.hist.png
-  imghist d/c.pgm --chart=c.png --chart-format=svg
-  assert_refused 2 "--chart-format: is for a directory of charts"
+  imghist_refused 2 "--chart-format: is for a directory of charts" d/c.pgm --chart=c.png --chart-format=svg
 }
 
 @test "chart: the closing line says how many were written, and where" {
@@ -176,8 +174,7 @@ END
   dot a.pgm
   dot b.pgm
   mkdir out
-  imghist a.pgm b.pgm --chart=out/c.png
-  assert_fails 2 "one chart for more than one image"
+  imghist_fails 2 "one chart for more than one image" a.pgm b.pgm --chart=out/c.png
   [ -z "$(ls -A out)" ]
   echo old >out/c.png
   imghist a.pgm b.pgm --chart=out/c.png
@@ -196,8 +193,7 @@ END
 @test "chart: a damaged image gets none" {
   damaged b.png
   mkdir out
-  imghist b.png --chart=out/c.png
-  assert_fails 1 "imghist: b.png: damaged"
+  imghist_fails 1 "imghist: b.png: damaged" b.png --chart=out/c.png
   imghist b.png --chart=out/dir
   assert_status 1
   [ -z "$(tree out)" ]
@@ -206,8 +202,7 @@ END
 @test "chart: an unsupported format is refused" {
   dot a.pgm
   for ending in gif webp tif tiff pdf ps eps GIF; do
-    imghist a.pgm --chart=c.$ending
-    assert_fails 2 ".png .svg .jpg .bmp .tga"
+    imghist_fails 2 ".png .svg .jpg .bmp .tga" a.pgm --chart=c.$ending
     [ ! -e c.$ending ]
   done
 }
@@ -218,8 +213,7 @@ END
   ln -s in.png soft.png
   ln in.png hard.png
   for target in in.png ./in.png soft.png hard.png; do
-    imghist in.png --chart=$target
-    assert_fails 2 "both an input and the output file"
+    imghist_fails 2 "both an input and the output file" in.png --chart=$target
     cmp in.png remembered
   done
 }
@@ -239,12 +233,10 @@ END
 @test "chart: it is not the data output" {
   dot a.pgm
   ln -s same.png data
-  imghist a.pgm --csv -o data --chart=same.png
-  assert_fails 2 "data: cannot be both a chart and the data"
+  imghist_fails 2 "data: cannot be both a chart and the data" a.pgm --csv -o data --chart=same.png
   [ ! -e same.png ]
   ln -s a.pgm.hist.png later
-  imghist a.pgm --csv -o later --chart
-  assert_fails 2 "later: cannot be both a chart and the data"
+  imghist_fails 2 "later: cannot be both a chart and the data" a.pgm --csv -o later --chart
   [ ! -e a.pgm.hist.png ]
   for chart in same.png ./same.png; do
     # shellcheck disable=SC2016 # the inner shell expands it
@@ -272,17 +264,13 @@ END
 @test "chart: paths that cannot be written" {
   dot a.pgm
   mkdir dir.png
-  imghist a.pgm --chart=a.pgm/c.png
-  assert_fails 1 "imghist: a.pgm/c.png: cannot write: Not a directory"
-  imghist a.pgm --chart=dir.png
-  assert_fails 1 "imghist: dir.png: is a directory; name a file in it"
-  imghist a.pgm --chart=a.pgm/charts
-  assert_fails 1 "a.pgm/charts"
+  imghist_fails 1 "imghist: a.pgm/c.png: cannot write: Not a directory" a.pgm --chart=a.pgm/c.png
+  imghist_fails 1 "imghist: dir.png: is a directory; name a file in it" a.pgm --chart=dir.png
+  imghist_fails 1 "a.pgm/charts" a.pgm --chart=a.pgm/charts
   [ "$(head -c 2 a.pgm)" = P5 ]
   if [ -c /dev/full ]; then
     ln -s /dev/full full.png
-    imghist a.pgm --chart=full.png
-    assert_fails 1 "cannot write: No space left on device"
+    imghist_fails 1 "cannot write: No space left on device" a.pgm --chart=full.png
   fi
 }
 

@@ -48,8 +48,7 @@ near() {
       cp "$picture" mine.$ending
       for options in a.pgm "a.pgm --total" "--diff a.pgm a.pgm" "--bench=4k --device=cpu"; do
         # shellcheck disable=SC2086 # options
-        imghist $options --chart=mine.$ending
-        assert_fails 2 "mine.$ending: exists and is no chart of imghist: not replaced"
+        imghist_fails 2 "mine.$ending: exists and is no chart of imghist: not replaced" $options --chart=mine.$ending
         assert_output ""
         cmp mine.$ending "$picture" || fail "$ending: $options"
       done

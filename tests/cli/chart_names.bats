@@ -69,8 +69,7 @@ load helpers
   mkdir elsewhere
   cp remembered elsewhere/b.pgm.hist.png
   dot b.pgm
-  imghist b.pgm --chart=elsewhere
-  assert_fails 1 "elsewhere/b.pgm.hist.png: exists and is not the chart of this input"
+  imghist_fails 1 "elsewhere/b.pgm.hist.png: exists and is not the chart of this input" b.pgm --chart=elsewhere
   cmp elsewhere/b.pgm.hist.png remembered
 }
 
@@ -78,8 +77,7 @@ load helpers
   dot a.pgm
   mkdir charts
   ln -s ../b.png charts/a.pgm.hist.png
-  imghist a.pgm --chart=charts
-  assert_fails 1 "charts/a.pgm.hist.png: exists and is not the chart of this input"
+  imghist_fails 1 "charts/a.pgm.hist.png: exists and is not the chart of this input" a.pgm --chart=charts
   [ ! -e b.png ]
   [ -L charts/a.pgm.hist.png ]
   imghist_ok a.pgm --chart=charts/a.pgm.hist.png # a named file is followed, as by the shell's >
@@ -93,8 +91,7 @@ load helpers
   "$IMGHIST" a.pgm --chart=charts
   cp charts/a.pgm.hist.png remembered
   ln -s a.pgm.hist.png charts/A.PGM.hist.png || skip "the file system ignores case"
-  imghist A.PGM --chart=charts
-  assert_fails 1 "charts/A.PGM.hist.png: exists and is not the chart of this input"
+  imghist_fails 1 "charts/A.PGM.hist.png: exists and is not the chart of this input" A.PGM --chart=charts
   cmp charts/a.pgm.hist.png remembered
 }
 
@@ -105,15 +102,13 @@ load helpers
   for inputs in "a.pgm a.pgm.hist.png" "a.pgm.hist.png a.pgm" "a.pgm.hist.png"; do
     for where in --chart --chart=charts; do
       # shellcheck disable=SC2086 # inputs are separate words
-      imghist $inputs $where
-      assert_fails 2 "a.pgm.hist.png: has the name of a chart"
+      imghist_fails 2 "a.pgm.hist.png: has the name of a chart" $inputs $where
       cmp a.pgm.hist.png remembered
       [ ! -e charts ]
     done
   done
   printf 'a.pgm.hist.png\n' >list
-  imghist --files-from=list --chart=charts
-  assert_fails 1 "has the name of a chart"
+  imghist_fails 1 "has the name of a chart" --files-from=list --chart=charts
   imghist_ok a.pgm.hist.png --chart=of-a-chart.png
 }
 
@@ -134,8 +129,7 @@ load helpers
   done
   tree charts | diff - <(printf '%s\n' './(total).hist.png' ./d/a.pgm.hist.png ./d/b.pgm.hist.png)
   dot '(total)'
-  imghist '(total)' d --chart=charts
-  assert_fails 1 "charts/(total).hist.png: exists and is not the chart of this input"
+  imghist_fails 1 "charts/(total).hist.png: exists and is not the chart of this input" '(total)' d --chart=charts
 }
 
 @test "chart: an input is counted even if its chart cannot be named" {

@@ -33,10 +33,8 @@ expect_offer() {
 long_options() { "$IMGHIST" --help=all | grep -oE '^  (-., )?--[a-z0-9-]+' | grep -oE -e '--.*'; }
 
 @test "completion: an unknown shell is an error" {
-  imghist --completion=csh
-  assert_refused 2 "'csh' is none of bash, zsh, fish"
-  imghist --completion
-  assert_fails 2 "--completion: needs a value"
+  imghist_refused 2 "'csh' is none of bash, zsh, fish" --completion=csh
+  imghist_fails 2 "--completion: needs a value" --completion
 }
 
 @test "completion: every script has every option" {

@@ -167,8 +167,7 @@ END
 }
 
 @test "csv: one header, without images and with many" {
-  imghist --files-from=/dev/null --csv=stats
-  assert_fails 1 "no images found"
+  imghist_fails 1 "no images found" --files-from=/dev/null --csv=stats
   assert_output "$STATS"
   four
   "$IMGHIST" four.pgm four.pgm four.pgm --csv | grep -c ^file, | grep -qx 1
@@ -255,8 +254,7 @@ END
 
 @test "csv: --raw that ends in the middle of a pixel" {
   printf abcde >odd
-  imghist odd --csv --raw=3
-  assert_refused 1 "odd: the samples end in the middle of a pixel"
+  imghist_refused 1 "odd: the samples end in the middle of a pixel" odd --csv --raw=3
 }
 
 @test "csv: --raw counts the bytes of an image file" {

@@ -106,23 +106,19 @@ END
   for rule in 'round((v-0)*255/0)' 'round((v-0)*255/65536)' 'round((v-1)*255/65535)' 'round((v-00)*255/4095)' \
     'round((v-0)*255/4095) ' 'other'; do
     sed "s|round((v-0)\*255/4095)|$rule|" depth.ndjson >bad.ndjson
-    imghist bad.ndjson --ndjson
-    assert_fails 1 "an unknown reduction of deeper samples"
+    imghist_fails 1 "an unknown reduction of deeper samples" bad.ndjson --ndjson
   done
 }
 
 @test "depth: the options' values" {
   dot a.pgm
   for value in 0 17 x '' 1.5 -1; do
-    imghist a.pgm "--depth=$value"
-    assert_refused 2 "--depth: '$value' is not a number of bits, 1 to 16"
+    imghist_refused 2 "--depth: '$value' is not a number of bits, 1 to 16" a.pgm "--depth=$value"
   done
   for value in 5 5,5 6,5 0,65536 ',' '1,' ',1' a,b; do
-    imghist a.pgm "--range=$value"
-    assert_refused 2 "--range: '$value' is not LO,HI with 0 <= LO < HI <= 65535"
+    imghist_refused 2 "--range: '$value' is not LO,HI with 0 <= LO < HI <= 65535" a.pgm "--range=$value"
   done
-  imghist a.pgm --range=0,9 --depth=12
-  assert_refused 2 "--range: cannot be used with --depth"
+  imghist_refused 2 "--range: cannot be used with --depth" a.pgm --range=0,9 --depth=12
 }
 
 @test "depth: source_min and source_max are those of the stored colours, in every format, in totals and merges" {

@@ -69,8 +69,7 @@ B  b.pgm  1 image, 0.0 megapixels
   imghist_ok --diff $'\xE9.pgm' b.pgm --json
   assert_output_has '"file_b64":"6S5wZ20="'
   "$IMGHIST" --diff a.pgm b.pgm --json -o d.json
-  imghist d.json
-  assert_refused 1 "d.json: cannot decode: a file of --diff is not supported: a comparison is no input"
+  imghist_refused 1 "d.json: cannot decode: a file of --diff is not supported: a comparison is no input" d.json
 }
 
 @test "diff: distances of random images are those of exact fractions" {
@@ -141,8 +140,7 @@ B  b.pgm  1 image, 0.0 megapixels
   for side in luma clip alpha region; do
     for sides in "a.ppm $side.ndjson" "$side.ndjson a.ppm"; do
       # shellcheck disable=SC2086 # two words
-      imghist --diff $sides --csv -o out.csv
-      assert_fails 2 "counted with $side"
+      imghist_fails 2 "counted with $side" --diff $sides --csv -o out.csv
       [ ! -e out.csv ] || fail "$sides"
     done
   done
@@ -153,22 +151,17 @@ B  b.pgm  1 image, 0.0 megapixels
   pair
   for arguments in '' 'a.pgm' 'a.pgm b.pgm a.pgm'; do
     # shellcheck disable=SC2086 # words
-    imghist --diff $arguments
-    assert_refused 2 "imghist: "
+    imghist_refused 2 "imghist: " --diff $arguments
   done
   assert_stderr_has "--diff: compares two inputs: name two images, folders or result files"
   for option in --total --total-only --shard=1/2 --files-from=/dev/null --files0-from=/dev/null; do
-    imghist --diff a.pgm b.pgm $option
-    assert_refused 2 "--diff: cannot be used with ${option%%=*}"
+    imghist_refused 2 "--diff: cannot be used with ${option%%=*}" --diff a.pgm b.pgm $option
   done
   for option in --ndjson --html --check --print0; do
-    imghist --diff a.pgm b.pgm $option
-    assert_refused 2 "--diff: writes text, CSV or JSON, not $option"
+    imghist_refused 2 "--diff: writes text, CSV or JSON, not $option" --diff a.pgm b.pgm $option
   done
-  imghist --diff a.pgm b.pgm --csv=bins
-  assert_refused 2 "--diff: --csv has no layouts here"
-  imghist --diff a.pgm b.pgm --chart=charts
-  assert_refused 2 "--diff: --chart needs a .png, .svg"
+  imghist_refused 2 "--diff: --csv has no layouts here" --diff a.pgm b.pgm --csv=bins
+  imghist_refused 2 "--diff: --chart needs a .png, .svg" --diff a.pgm b.pgm --chart=charts
   [ ! -e charts ]
 }
 
@@ -204,8 +197,7 @@ B  b.pgm  1 image, 0.0 megapixels
   imghist_ok --diff old chosen --csv -o chosen.csv
   imghist_ok --diff old new --where 'width == 1' --csv -o where.csv
   diff <(counts chosen.csv) <(counts where.csv)
-  imghist --diff old new --where 'width == 2' -o none.csv
-  assert_refused 1 "imghist: old: no image of it matches --where"
+  imghist_refused 1 "imghist: old: no image of it matches --where" --diff old new --where 'width == 2' -o none.csv
   [ "${#stderr_lines[@]}" -eq 1 ]
   [ ! -e none.csv ]
 }
@@ -213,21 +205,18 @@ B  b.pgm  1 image, 0.0 megapixels
 @test "diff: failures are left out, and a side of failures alone has no comparison" {
   folders
   damaged old/broken.png
-  imghist --diff old new --json
-  assert_fails 1 "imghist: old/broken.png: "
+  imghist_fails 1 "imghist: old/broken.png: " --diff old new --json
   [ "$(jq '.a.n_images, .a.n_failed, .b.n_failed' <<<"$output" | paste -sd' ')" = "18 1 0" ] || fail "counts"
   imghist --diff old new --fail-if 'emd > 0'
   assert_status 1
   mkdir empty
   for side in empty gone.png old/broken.png; do
-    imghist --diff old "$side" -o none.csv --chart=none.png
-    assert_refused 1 "imghist: $side: "
+    imghist_refused 1 "imghist: $side: " --diff old "$side" -o none.csv --chart=none.png
     refute_stderr_has "no pixels"
     [ ! -e none.csv ] && [ ! -e none.png ] || fail "$side"
   done
   pam clear.pam 1 1 4 '\x01\x02\x03\x00'
-  imghist --diff old/1.pgm clear.pam --alpha=skip-transparent
-  assert_refused 1 "imghist: clear.pam: no pixels to compare"
+  imghist_refused 1 "imghist: clear.pam: no pixels to compare" --diff old/1.pgm clear.pam --alpha=skip-transparent
 }
 
 @test "diff: alpha of one side has no distance" {
@@ -255,8 +244,7 @@ B  b.pgm  1 image, 0.0 megapixels
   imghist_ok --diff "$SAMPLES/scene.png" "$SAMPLES/gray16.png" --chart=c.svg --title=Ours -q
   grep -qF '>Ours<' c.svg
   cp c.png d.png
-  imghist --diff d.png c.png --chart=c.png
-  assert_fails 2 "c.png"
+  imghist_fails 2 "c.png" --diff d.png c.png --chart=c.png
   cmp c.png d.png
   imghist_ok --diff "$SAMPLES/scene.jpg" "$SAMPLES/cutout.png" --chart=c.svg -q # of different sizes
   grep -qF 'lines: 1 image, 0.03 megapixels, drawn as 0.15' c.svg || fail "$(grep megapixels c.svg)"
@@ -295,7 +283,6 @@ B  b.pgm  1 image, 0.0 megapixels
   [ "$stderr" = "imghist: note: totals are compared: 1 image against 18 images" ] || fail "no note about a total"
   imghist_ok --diff old one.pgm --csv -q
   assert_no_stderr
-  imghist --diff gone.jpg one.pgm
-  assert_refused 1 "imghist: gone.jpg: cannot open: No such file or directory"
+  imghist_refused 1 "imghist: gone.jpg: cannot open: No such file or directory" --diff gone.jpg one.pgm
   refute_stderr_has "no pixels"
 }

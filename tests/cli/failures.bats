@@ -18,8 +18,7 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
     for part in 20 200 $(($(wc -c <"$image") / 2)) $(($(wc -c <"$image") - 1)); do
       head -c "$part" "$image" >cut.image
       for layout in channels bins long stats; do
-        imghist cut.image --csv=$layout
-        assert_refused 1 "imghist: cut.image: damaged "
+        imghist_refused 1 "imghist: cut.image: damaged " cut.image --csv=$layout
       done
       imghist cut.image
       assert_status 1
@@ -34,8 +33,7 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   dot c.pgm
   for j in 1 2 8; do
     "$IMGHIST" a.pgm c.pgm --csv=stats >expected.csv
-    imghist a.pgm b.png c.pgm --csv=stats -j $j
-    assert_fails 1 "imghist: b.png: damaged PNG"
+    imghist_fails 1 "imghist: b.png: damaged PNG" a.pgm b.png c.pgm --csv=stats -j $j
     assert_stderr_has "1 of 3 inputs failed"
     assert_output "$(cat expected.csv)"
   done
@@ -73,8 +71,7 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
   assert_refused 1 "more than 1000 pixels (--max-pixels raises it)"
   truncate -s 1T sparse # refused before it is read
   SECONDS=0
-  imghist sparse --csv --raw=1
-  assert_refused 1 "sparse: image too large: 1099511627776 pixels"
+  imghist_refused 1 "sparse: image too large: 1099511627776 pixels" sparse --csv --raw=1
   [ "$SECONDS" -le 20 ]
   imghist a.pgm --ndjson --max-pixels=99
   [[ $output == *'the limit is 99 (--max-pixels raises it)"}' ]] || fail "JSON has another message"
@@ -83,8 +80,7 @@ unchanged() { cmp "$1" remembered || fail "$1 was changed"; }
 @test "failures: the default of --max-pixels is 4G" {
   printf 'P5\n65536 65536\n255\n' >within.pgm
   printf 'P5\n65536 65537\n255\n' >beyond.pgm
-  imghist within.pgm --csv
-  assert_fails 1 "within.pgm: damaged PNM: the file ends before the image does"
+  imghist_fails 1 "within.pgm: damaged PNM: the file ends before the image does" within.pgm --csv
   imghist beyond.pgm --csv
   assert_fails 1 "beyond.pgm: image too large: 65536 x 65537 pixels, the limit is 4294967296 (--max-pixels raises it)"
 }
@@ -128,8 +124,7 @@ scans() {
   scans 101.jpg 101
   imghist_ok 100.jpg --csv=stats --lenient # the last bits are missing
   assert_output_has "100.jpg,8,8,gray,64,8192,128.000000,"
-  imghist 101.jpg --csv=stats
-  assert_fails 1 "imghist: 101.jpg: "
+  imghist_fails 1 "imghist: 101.jpg: " 101.jpg --csv=stats
   assert_stderr_has "more than 100 scans"
   assert_output ""
 }
@@ -201,12 +196,10 @@ scans() {
   [ -L real/next ]
   [ ! -e a.csv ]
   ln -s nowhere/a.csv lost.csv
-  imghist a.pgm --csv=stats -o lost.csv
-  assert_fails 1 "imghist: lost.csv: cannot write: No such file or directory"
+  imghist_fails 1 "imghist: lost.csv: cannot write: No such file or directory" a.pgm --csv=stats -o lost.csv
   ln -s two one
   ln -s one two
-  imghist a.pgm --csv=stats -o one
-  assert_fails 1 "imghist: one: cannot write: Too many levels of symbolic links"
+  imghist_fails 1 "imghist: one: cannot write: Too many levels of symbolic links" a.pgm --csv=stats -o one
   for link in one two lost.csv; do [ -L $link ]; done
 }
 
@@ -220,8 +213,7 @@ scans() {
   for target in in ./in d/../in soft hard; do
     for inputs in in "b.pgm in" "in b.pgm" soft "hard b.pgm" .; do
       # shellcheck disable=SC2086 # the inputs are words
-      imghist $inputs --csv -o "$target"
-      assert_fails 2 "is both an input and the output file"
+      imghist_fails 2 "is both an input and the output file" $inputs --csv -o "$target"
       unchanged in
     done
   done
@@ -276,20 +268,16 @@ scans() {
 @test "failures: -o at a directory or below a file" {
   dot a.pgm
   mkdir d
-  imghist a.pgm --csv -o d
-  assert_fails 1 "imghist: d: is a directory; name a file in it"
-  imghist a.pgm --csv -o a.pgm/b.csv
-  assert_fails 1 "imghist: a.pgm/b.csv: cannot write: "
+  imghist_fails 1 "imghist: d: is a directory; name a file in it" a.pgm --csv -o d
+  imghist_fails 1 "imghist: a.pgm/b.csv: cannot write: " a.pgm --csv -o a.pgm/b.csv
 }
 
 @test "failures: the name of an output file is escaped, and not cut" {
   dot a.pgm
   : >$'no\e[31m'
-  imghist a.pgm --csv -o $'no\e[31m/out.csv'
-  assert_fails 1 'imghist: no\x1B[31m/out.csv: cannot write'
+  imghist_fails 1 'imghist: no\x1B[31m/out.csv: cannot write' a.pgm --csv -o $'no\e[31m/out.csv'
   long=$(printf 'x%.0s' {1..100})
-  imghist a.pgm --csv -o "a.pgm/$long"
-  assert_fails 1 "$long: cannot write"
+  imghist_fails 1 "$long: cannot write" a.pgm --csv -o "a.pgm/$long"
 }
 
 @test "failures: a full disk, also when only a header is written" {
@@ -297,8 +285,7 @@ scans() {
   run --separate-stderr sh -c '"$IMGHIST" --files-from=/dev/null --csv=stats >/dev/full'
   assert_fails 1 "imghist: standard output: cannot write: No space left on device"
   dot a.pgm
-  imghist a.pgm --csv -o /dev/full
-  assert_fails 1 "imghist: /dev/full: cannot write: No space left on device"
+  imghist_fails 1 "imghist: /dev/full: cannot write: No space left on device" a.pgm --csv -o /dev/full
   for arguments in --csv --csv=long -v; do
     run --separate-stderr sh -c '"$IMGHIST" a.pgm "$1" >/dev/full' - $arguments
     assert_fails 1 "imghist: standard output: cannot write: No space left on device"

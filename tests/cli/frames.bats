@@ -244,8 +244,7 @@ END
   while read -r name message; do
     for how in '' --isolate; do
       # shellcheck disable=SC2086 # a word or none
-      imghist "$name.png" --frames --csv=images $how
-      assert_fails 1 "imghist: $name.png$message"
+      imghist_fails 1 "imghist: $name.png$message" "$name.png" --frames --csv=images $how
     done
   done <<'END'
 order #3: damaged PNG: its frames are out of order
@@ -357,8 +356,7 @@ joined#2,gray,5,1' ] || fail "other pixels"
   cat a.pgm b.pgm c.pgm a.pgm >joined
   for how in --mask=masks --mask=masks/joined '--mask=masks --isolate'; do
     # shellcheck disable=SC2086 # words
-    imghist joined --frames $how --csv=stats
-    assert_fails 1 "joined#3: the mask has 2 x 1 pixels, and the image 1 x 2"
+    imghist_fails 1 "joined#3: the mask has 2 x 1 pixels, and the image 1 x 2" joined --frames $how --csv=stats
     [ "$(grep ,gray, <<<"$output" | cut -d, -f1,4-6)" = "joined#1,gray,1,2
 joined#2,gray,1,4" ] || fail "$how: $output"
   done
@@ -399,20 +397,15 @@ video#2,blue,12,1" ] || fail "other counts"
   assert_stderr_has "note: only the first of several images was counted"
   imghist_ok video --raw=3 --size=2x2 --ndjson
   assert_no_stderr
-  imghist video --raw=3 --size=3x1 --frames --csv=images
-  assert_fails 1 "video#2: the file ends after 1 of 3 pixels"
+  imghist_fails 1 "video#2: the file ends after 1 of 3 pixels" video --raw=3 --size=3x1 --frames --csv=images
   assert_output_has "video#1,"
   imghist video --raw=3 --size=3x1 # the size is wrong, or the channels
   assert_refused 1 "video: holds 1.333333333 images of 3 x 1 pixels of 3 channels, which is no whole number"
-  imghist video --raw=1 --size=5x2
-  assert_refused 1 "video: holds 1.2 images of 5 x 2 pixels of 1 channels"
+  imghist_refused 1 "video: holds 1.2 images of 5 x 2 pixels of 1 channels" video --raw=1 --size=5x2
   { cat video; printf 'xx'; } >more
-  imghist more --raw=3 --size=2x1
-  assert_refused 1 "more: holds 2.333333333 images"
-  imghist video --raw=3 --size=0x1
-  assert_refused 2 "--size: '0x1' is not a size from 1x1 to"
-  imghist video --size=2x2
-  assert_refused 2 "--size: only for --raw"
+  imghist_refused 1 "more: holds 2.333333333 images" more --raw=3 --size=2x1
+  imghist_refused 2 "--size: '0x1' is not a size from 1x1 to" video --raw=3 --size=0x1
+  imghist_refused 2 "--size: only for --raw" video --size=2x2
 }
 
 @test "frames: a failure ends its input, with its number" {
@@ -429,15 +422,13 @@ video#2,blue,12,1" ] || fail "other counts"
     assert_stderr_has "1 of 4 inputs failed"
   done
   { cat a.pgm; printf 'P5\n200 100\n255\n'; } >large
-  imghist large --frames --max-pixels=100 --csv=images
-  assert_fails 1 "large#2: image too large: 200 x 100 pixels"
+  imghist_fails 1 "large#2: image too large: 200 x 100 pixels" large --frames --max-pixels=100 --csv=images
   needs python3
   if reads gif; then
     python3 "$TESTS/cli/make_frames.py" gif a.gif a.gif 1 >/dev/null
     size=$(wc -c <a.gif)
     head -c $((size - 1)) a.gif >cut.gif
-    imghist cut.gif --frames --csv=images
-    assert_fails 1 "cut.gif#9: damaged GIF: the file ends before the image does"
+    imghist_fails 1 "cut.gif#9: damaged GIF: the file ends before the image does" cut.gif --frames --csv=images
     assert_output_has "cut.gif#8,"
   fi
   reads tiff || return 0
@@ -447,8 +438,7 @@ import struct
 b = bytearray(open("a.tif", "rb").read())
 struct.pack_into("<I", b, len(b) - 4, struct.unpack_from("<I", b, 4)[0]) # the last page leads to the first
 open("loop.tif", "wb").write(b)'
-  imghist loop.tif --frames --csv=images
-  assert_fails 1 "loop.tif#2: damaged TIFF: the list of its pages"
+  imghist_fails 1 "loop.tif#2: damaged TIFF: the list of its pages" loop.tif --frames --csv=images
 }
 
 @test "frames: what follows an image and is none is a failure, except padding and what a file may end with" {
@@ -472,8 +462,7 @@ open("loop.tif", "wb").write(b)'
   { cat a.pgm; printf X; } >tail.pgm # formats that end with their last byte
   { cat c.png; printf X; } >tail.png
   for file in tail.pgm tail.png; do
-    imghist $file --frames --csv=images
-    assert_fails 1 "$file#2: what follows"
+    imghist_fails 1 "$file#2: what follows" $file --frames --csv=images
     imghist_ok $file --csv=images
   done
   { cat d.jpg; printf 'a trailer'; } >tail.jpg # cameras write some
@@ -490,8 +479,7 @@ open("loop.tif", "wb").write(b)'
   "$IMGHIST" joined --frames --csv=images >out
   [ "$(wc -l <out)" -eq 6 ]
   { cat a.pgm; head -c 70000 /dev/zero; cat a.pgm; } >joined
-  imghist joined --frames --csv=images
-  assert_fails 1 "joined#2: what follows"
+  imghist_fails 1 "joined#2: what follows" joined --frames --csv=images
 }
 
 @test "frames: many images of several inputs keep their order" {

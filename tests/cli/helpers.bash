@@ -72,6 +72,16 @@ assert_refused() {
   assert_output ""
 }
 
+# The same two for a run: imghist_fails STATUS TEXT ARG...
+imghist_fails() {
+  imghist "${@:3}"
+  assert_fails "$1" "$2"
+}
+imghist_refused() {
+  imghist "${@:3}"
+  assert_refused "$1" "$2"
+}
+
 # is_emulated: whether imghist runs under qemu-user (tests/other_machines.sh).
 is_emulated() { [ -n "${QEMU_LD_PREFIX-}" ]; }
 

@@ -168,8 +168,7 @@ END
 
 @test "html: no images, and nothing but failures" {
   browser
-  imghist --files-from=/dev/null --html=empty.html
-  assert_fails 1 "no images found"
+  imghist_fails 1 "no images found" --files-from=/dev/null --html=empty.html
   in_browser empty.html 'say(document.getElementById("total").textContent); say(document.getElementById("count").textContent);' >said
   [ "$(cat said)" = $'No image was counted.\n0 images' ] || fail "$(cat said)"
   echo x >bad.png

@@ -85,22 +85,18 @@ without_verdict() { sed -E 's/^(accepted|lenient)-[a-z]+-/sound-/'; }
 @test "irregular: warnings are in JSON and in the lines of -v, only for such files" {
   irregular
   local name=420-baseline-61x47.jpg
-  imghist --ndjson "files/sound-$name" "files/accepted-samsung-$name"
-  assert_status 0
+  imghist_ok --ndjson "files/sound-$name" "files/accepted-samsung-$name"
   assert_no_stderr
   refute_output_has '"warnings"'
-  imghist --ndjson "files/accepted-end-$name" "files/accepted-header-$name"
-  assert_status 0
+  imghist_ok --ndjson "files/accepted-end-$name" "files/accepted-header-$name"
   assert_no_stderr
   [[ ${lines[0]} == *'"warnings":["extra bytes before the end marker"]}' ]] || fail "first line"
   [[ ${lines[1]} == *'"warnings":["extra bytes between header segments"]}' ]] || fail "second line"
-  imghist --json --total --lenient "files/lenient-scan-444-progressive-61x47.jpg"
-  assert_status 0
+  imghist_ok --json --total --lenient "files/lenient-scan-444-progressive-61x47.jpg"
   assert_output_has '"warnings":["extra bytes before a marker in the image data"]}'
   [ "$(grep -o '"warnings"' <<<"$output" | wc -l)" -eq 1 ] || fail "the total has warnings"
   if command -v python3 >/dev/null; then python3 -m json.tool <<<"$output" >/dev/null; fi
-  imghist --csv=stats -v "files/accepted-end-$name" "files/sound-$name"
-  assert_status 0
+  imghist_ok --csv=stats -v "files/accepted-end-$name" "files/sound-$name"
   assert_stderr_has "imghist: files/accepted-end-$name: warning: extra bytes before the end marker"
   [ "$(grep -c warning <<<"$stderr")" -eq 1 ] || fail "not one warning"
 }

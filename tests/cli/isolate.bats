@@ -41,8 +41,7 @@ psd_2x1() {
 
 @test "isolate: --memory bounds decoder processes too" {
   psd_2x1 a.psd
-  imghist --csv --isolate --memory=10 a.psd
-  assert_fails 1 "a.psd: needs"
+  imghist_fails 1 "a.psd: needs" --csv --isolate --memory=10 a.psd
 }
 
 @test "isolate: --list shows isolated formats and the method" {

@@ -151,11 +151,9 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
 }
 
 @test "json: no images" {
-  imghist --files-from=/dev/null --json
-  assert_fails 1 "no images found"
+  imghist_fails 1 "no images found" --files-from=/dev/null --json
   assert_output '{"schema":"imghist/2","images":[]}'
-  imghist --files-from=/dev/null --ndjson
-  assert_refused 1 "no images found"
+  imghist_refused 1 "no images found" --files-from=/dev/null --ndjson
   mkdir d
   echo text >d/readme # files that a directory walk skips have no record
   imghist d --ndjson
@@ -178,8 +176,7 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
     # shellcheck disable=SC2086 # words
     interrupt $arguments
     [ "$(grep -c '"file":"a.pgm","status":"ok"' out.json)" -eq 1 ] || fail "$arguments: no complete record"
-    imghist out.json --total-only --csv=stats
-    assert_refused 1 "imghist: out.json: line 2: cut short"
+    imghist_refused 1 "imghist: out.json: line 2: cut short" out.json --total-only --csv=stats
     rm endless
   done
 }
@@ -189,8 +186,7 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
   imghist a.pgm --json --device=cuda:1000
   assert_status 3
   assert_output ""
-  imghist a.pgm --json --files-from=nope
-  assert_refused 1 "nope: the list cannot be opened"
+  imghist_refused 1 "nope: the list cannot be opened" a.pgm --json --files-from=nope
 }
 
 @test "json: -o keeps a document of failures only" {
@@ -219,8 +215,7 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
 
 @test "json: --chart alone leaves no file if all inputs fail" {
   damaged bad.png
-  imghist bad.png --chart=c.png
-  assert_fails 1 "bad.png"
+  imghist_fails 1 "bad.png" bad.png --chart=c.png
   [ ! -e c.png ]
 }
 
@@ -299,8 +294,7 @@ END
 @test "json: --json and --ndjson take no value" {
   dot a.pgm
   for format in --json --ndjson; do
-    imghist a.pgm $format=x
-    assert_refused 2 "$format: takes no value"
+    imghist_refused 2 "$format: takes no value" a.pgm $format=x
   done
 }
 
@@ -331,7 +325,6 @@ END
 }
 
 @test "json: --bench takes no --ndjson" {
-  imghist --bench=1k --ndjson
-  assert_refused 2 "--ndjson"
+  imghist_refused 2 "--ndjson" --bench=1k --ndjson
 }
 

@@ -84,10 +84,8 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   done
   for image in scene.png scene.jpg palette.png; do
     for option in --files-from --files0-from; do
-      imghist "$option=$SAMPLES/$image" --csv
-      assert_refused 2 "$image: an image is no list; name it without an option"
-      imghist "$option=-" --csv <"$SAMPLES/$image"
-      assert_refused 2 "an image is no list"
+      imghist_refused 2 "$image: an image is no list; name it without an option" "$option=$SAMPLES/$image" --csv
+      imghist_refused 2 "an image is no list" "$option=-" --csv <"$SAMPLES/$image"
     done
   done
   for quote in '"' "'"; do
@@ -200,8 +198,7 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
 @test "lists: a list is never the output" {
   echo "$SAMPLES/palette.png" >list
   for option in --files-from --files0-from; do
-    imghist $option=list --csv -o list
-    assert_fails 2 "list: is both an input and the output file"
+    imghist_fails 2 "list: is both an input and the output file" $option=list --csv -o list
     [ "$(cat list)" = "$SAMPLES/palette.png" ]
   done
 }

@@ -120,8 +120,7 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
   shards 2 b 3.pgm 4.pgm
   imghist_ok a.1 a.2 b.2 b.1 --csv=stats -o out.csv
   [ "$(names out.csv | paste -sd' ')" = "1.pgm 2.pgm 3.pgm 4.pgm" ]
-  imghist a.1 a.2 a.2 a.1 --csv=stats -o twice.csv
-  assert_refused 2 "a.2: the shards of a run again"
+  imghist_refused 2 "a.2: the shards of a run again" a.1 a.2 a.2 a.1 --csv=stats -o twice.csv
   [ ! -e twice.csv ]
 }
 
@@ -134,17 +133,14 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
     shards 3 empty 1.pgm $total # two shards are empty
     for k in 1 2 3; do # run uses i
       others=(part.[!"$k"])
-      imghist "${others[@]}" --csv -o out.csv
-      assert_refused 2 "shard $k/3 is missing"
+      imghist_refused 2 "shard $k/3 is missing" "${others[@]}" --csv -o out.csv
       imghist part.* part.$k --csv -o out.csv
       assert_status 2
       imghist "${others[@]}" "${others[0]}" --csv -o out.csv
       assert_refused 2 "${others[0]}: shard ${others[0]#part.}/3 again"
       others=(empty.[!"$k"])
-      imghist "${others[@]}" --csv -o out.csv
-      assert_refused 2 "shard $k/3 is missing"
-      imghist "${others[@]}" part.$k --csv -o out.csv
-      assert_refused 2 "is of another run: its inputs or options differ"
+      imghist_refused 2 "shard $k/3 is missing" "${others[@]}" --csv -o out.csv
+      imghist_refused 2 "is of another run: its inputs or options differ" "${others[@]}" part.$k --csv -o out.csv
     done
     imghist_ok empty.* --csv=stats
     # the same inputs, but counted or selected in another way
@@ -156,8 +152,7 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
       [[ $stderr == *"another run"* || $stderr == *"counted with"* ]] || fail "$option"
     done
     "$IMGHIST" -q --ndjson -o other --shard=2/4 {1,2,3,4,5}.pgm $total
-    imghist part.1 other part.3 --csv -o out.csv
-    assert_refused 2 "other: shard 2/4, but the others are of 3 shards"
+    imghist_refused 2 "other: shard 2/4, but the others are of 3 shards" part.1 other part.3 --csv -o out.csv
     [ ! -e out.csv ]
   done
 }
@@ -171,38 +166,29 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
     [ "$status" -ne 0 ] || fail "$cut"
   done
   head -n -1 part.2 >short
-  imghist part.1 short --csv -o out.csv
-  assert_refused 1 "short: shard 2/2 has no last line"
+  imghist_refused 1 "short: shard 2/2 has no last line" part.1 short --csv -o out.csv
   for edit in 1d 2d 3d; do
     sed $edit part.2 >short
-    imghist part.1 short --csv -o out.csv
-    assert_refused 1 "short: shard 2/2 has 2 records instead of 3"
+    imghist_refused 1 "short: shard 2/2 has 2 records instead of 3" part.1 short --csv -o out.csv
   done
   sed 2p part.2 >twice
-  imghist part.1 twice --csv -o out.csv
-  assert_refused 1 "twice: records twice, or not in the order of the run"
+  imghist_refused 1 "twice: records twice, or not in the order of the run" part.1 twice --csv -o out.csv
   { sed -n 2p part.2; sed -n 1p part.2; tail -n +3 part.2; } >swapped
-  imghist part.1 swapped --csv -o out.csv
-  assert_refused 1 "swapped: records twice, or not in the order of the run"
+  imghist_refused 1 "swapped: records twice, or not in the order of the run" part.1 swapped --csv -o out.csv
   cat part.1 part.2 >both
-  imghist both --csv -o out.csv
-  assert_refused 2 "shard 2/2 is missing"
+  imghist_refused 2 "shard 2/2 is missing" both --csv -o out.csv
   imghist both part.2 --csv -o out.csv
   assert_refused 1 "both: has records after the last of its shard: if it holds several files, name each of them"
   sed '2s/"shard":"2.2"/"shard":"1\/2"/' part.2 >mixed
-  imghist part.1 mixed --csv -o out.csv
-  assert_refused 1 "mixed: holds records of several shards: name each file"
+  imghist_refused 1 "mixed: holds records of several shards: name each file" part.1 mixed --csv -o out.csv
   "$IMGHIST" 1.pgm --ndjson >plain
   cat plain part.1 >among
-  imghist among --csv -o out.csv
-  assert_refused 1 "among: a record of a shard among others"
+  imghist_refused 1 "among: a record of a shard among others" among --csv -o out.csv
   sed 's/"position":\[[0-9,]*\],//' part.2 >nowhere
-  imghist part.1 nowhere --csv -o out.csv
-  assert_refused 1 "nowhere: line 1: a record without its place in the run"
+  imghist_refused 1 "nowhere: line 1: a record without its place in the run" part.1 nowhere --csv -o out.csv
   for shard in 0/2 3/2 1/0 1/99999 x/2 12 ''; do
     sed "s,\"shard\":\"2/2\",\"shard\":\"$shard\"," part.2 >impossible
-    imghist part.1 impossible --csv -o out.csv
-    assert_refused 1 "impossible: line 1: an impossible shard"
+    imghist_refused 1 "impossible: line 1: an impossible shard" part.1 impossible --csv -o out.csv
   done
   [ ! -e out.csv ]
 }
@@ -213,14 +199,12 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
   dot c.pgm
   imghist --shard=1/1 a.pgm b.png c.pgm --ndjson -o part --fail-fast
   assert_status 1
-  imghist part --csv -o out.csv
-  assert_fails 1 "part: shard 1/1 has no last line: its run did not reach the end"
+  imghist_fails 1 "part: shard 1/1 has no last line: its run did not reach the end" part --csv -o out.csv
   [ ! -e out.csv ]
 }
 
 @test "merge shards: result files are no inputs of a shard" {
   dot a.pgm
   "$IMGHIST" a.pgm --ndjson -o a.ndjson
-  imghist a.ndjson --shard=1/2 --ndjson
-  assert_refused 2 "a.ndjson: a result file is no input of --shard and --resume"
+  imghist_refused 2 "a.ndjson: a result file is no input of --shard and --resume" a.ndjson --shard=1/2 --ndjson
 }

@@ -10,8 +10,7 @@ refused() {
   local text=$1
   shift
   dot a.pgm
-  imghist "$@"
-  assert_refused 2 "$text"
+  imghist_refused 2 "$text" "$@"
 }
 
 # accepted ARG...: with a.pgm as input.
@@ -420,8 +419,7 @@ END
       --text | --csv | --json | --chart | --chart-size | --theme | --output | --device | --threads | --quiet | --verbose | --bench)
         [[ $name != --text && $name != --csv ]] || option=$name # --bench has no layouts
         [ "$name" = --output ] && set -- || set -- "$option" # one table, in one format
-        imghist "$@" --bench=1k --device=cpu -o no/dir
-        assert_fails 1 "no/dir: cannot write"
+        imghist_fails 1 "no/dir: cannot write" "$@" --bench=1k --device=cpu -o no/dir
         ;;
       --list | --completion) ;; # the last of the three applies
       *) refused "--bench: cannot be used with $name" "$option" --bench=1k ;;

@@ -7,8 +7,7 @@ load helpers
 refused() {
   local text=$1
   shift
-  imghist a.pgm "$@"
-  assert_refused 2 "$text"
+  imghist_refused 2 "$text" a.pgm "$@"
   [ -z "$(find . -mindepth 1 ! -name a.pgm ! -name 'separate-stderr-*')" ] || fail "a file was made: $(ls -A)"
 }
 
@@ -98,8 +97,7 @@ END
   refused "./x: two formats for one file: give each its own -o FILE" --csv -o x --json -o ./x
   mkdir sub
   ln -s ../x sub/y
-  imghist a.pgm --csv -o x --json -o sub/y
-  assert_fails 2 "sub/y: two formats for one file"
+  imghist_fails 2 "sub/y: two formats for one file" a.pgm --csv -o x --json -o sub/y
   # shellcheck disable=SC2016 # the inner shell expands it
   run --separate-stderr sh -c '"$IMGHIST" a.pgm --csv --json -o same >same'
   assert_fails 2 "same: two formats for one file"
@@ -126,8 +124,7 @@ END
   dot a.pgm
   mkdir out
   : >file
-  imghist a.pgm --csv -o out/a.csv --json -o file/b.json
-  assert_fails 1 "imghist: file/b.json: cannot "
+  imghist_fails 1 "imghist: file/b.json: cannot " a.pgm --csv -o out/a.csv --json -o file/b.json
   [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
   [ -c /dev/full ] || return 0
   imghist a.pgm --csv -o out/a.csv --json -o /dev/full
@@ -187,8 +184,7 @@ END
 
 @test "outputs: a file that is not open, or is standard output twice" {
   dot a.pgm
-  imghist a.pgm --csv -o /dev/fd/99
-  assert_refused 1 "/dev/fd/99: cannot write: Bad file descriptor"
+  imghist_refused 1 "/dev/fd/99: cannot write: Bad file descriptor" a.pgm --csv -o /dev/fd/99
   refused "--csv and --json: both go to standard output" --csv --json -o /dev/stdout
   refused "--csv and --json: both go to standard output" --csv -o /dev/fd/1 --json -o -
   refused "a chart goes to a file or a directory, not to standard output" --chart=/dev/stdout

@@ -71,8 +71,7 @@ END
   mkdir -p d/e full more
   dot full/a.pgm
   dot more/a.pgm
-  imghist d --csv
-  assert_refused 1 "imghist: d: no images in this folder"
+  imghist_refused 1 "imghist: d: no images in this folder" d --csv
   echo text >d/e/text
   echo text >d/text
   imghist full d more --csv=stats
@@ -94,11 +93,9 @@ imghist: 1 of 3 inputs failed; 2 other files skipped (--list-skipped names them)
   dot d/good.pgm
   while read -r ending; do
     : >"d/empty.$ending"
-    imghist d --csv=stats
-    assert_fails 1 "imghist: d/empty.$ending: cannot decode: the file is empty"
+    imghist_fails 1 "imghist: d/empty.$ending: cannot decode: the file is empty" d --csv=stats
     echo '<!DOCTYPE html><html><body>Not found</body></html>' >"d/empty.$ending"
-    imghist d --csv=stats
-    assert_fails 1 "imghist: d/empty.$ending: "
+    imghist_fails 1 "imghist: d/empty.$ending: " d --csv=stats
     assert_stderr_has "1 of 2 inputs failed"
     rm "d/empty.$ending"
   done < <(printf '%s\n' png jpg JPEG Webp tif TIFF gif heic heif avif jxl bmp tga psd psb pbm pgm ppm pam)
@@ -113,11 +110,9 @@ imghist: 1 of 3 inputs failed; 2 other files skipped (--list-skipped names them)
   assert_stderr_has "2 other files skipped"
   for name in d/b.exr d/c.raf; do
     : >$name
-    imghist d --csv=stats
-    assert_fails 1 "imghist: $name: cannot decode: the file is empty"
+    imghist_fails 1 "imghist: $name: cannot decode: the file is empty" d --csv=stats
     echo text >$name
-    imghist d --csv=stats
-    assert_fails 1 "imghist: $name: cannot decode: not an image of a known format"
+    imghist_fails 1 "imghist: $name: cannot decode: not an image of a known format" d --csv=stats
     rm $name
   done
 }
@@ -128,8 +123,7 @@ imghist: 1 of 3 inputs failed; 2 other files skipped (--list-skipped names them)
     [[ $format != @(raw|preview) ]] || continue
     [ "$format" != heif ] || format=heic
     echo text >"d/a.$format"
-    imghist d --csv
-    assert_fails 1 "imghist: d/a.$format: "
+    imghist_fails 1 "imghist: d/a.$format: " d --csv
     rm "d/a.$format"
   done
 }
@@ -142,8 +136,7 @@ imghist: 1 of 3 inputs failed; 2 other files skipped (--list-skipped names them)
   imghist_as_user d --csv=stats
   assert_fails 1 "imghist: d/notes: cannot open: Permission denied"
   ln -s nowhere.jpg d/b.jpg
-  imghist d --csv=stats
-  assert_fails 1 "imghist: d/b.jpg: a link to nothing"
+  imghist_fails 1 "imghist: d/b.jpg: a link to nothing" d --csv=stats
 }
 
 @test "paths: skipped files are counted, and --list-skipped names them" {
@@ -237,12 +230,10 @@ deep() {
   [ ${#path} -gt 10000 ]
   walked d <<<"$path/a.pgm"$'\n'"$path/c.pgm"
   for format in csv=bins csv=long csv=stats ndjson text=lines; do
-    imghist d --device=cpu --$format
-    assert_status 0
+    imghist_ok d --device=cpu --$format
     assert_output_has "${path#d/}/a.pgm"
   done
-  imghist "$path/a.pgm" --csv=stats
-  assert_status 0
+  imghist_ok "$path/a.pgm" --csv=stats
   assert_output_has "$path/a.pgm,1,1,gray,1,7,"
   imghist "$PWD/$path" --csv=stats
   assert_output_has "$PWD/$path/a.pgm,1,1,gray,1,7,"
@@ -261,8 +252,7 @@ deep() {
 
 @test "paths: a path of more than 64 KiB is an error, not a shortened name" {
   deep 66 || skip "the shell cannot make them"
-  imghist d --csv
-  assert_fails 1 "cannot read: File name too long"
+  imghist_fails 1 "cannot read: File name too long" d --csv
   assert_output ""
 }
 
@@ -286,8 +276,7 @@ deep() {
   echo text >d/text
   dot d/a.pgm
   skips 1 d
-  imghist d/text d/a.pgm --csv
-  assert_fails 1 "imghist: d/text: cannot decode: not an image of a known format"
+  imghist_fails 1 "imghist: d/text: cannot decode: not an image of a known format" d/text d/a.pgm --csv
   assert_output_has $'\nd/a.pgm,'
 }
 
@@ -305,8 +294,7 @@ deep() {
   mkdir d
   damaged d/a.png
   dot d/b.pgm
-  imghist d --csv=stats
-  assert_fails 1 "imghist: d/a.png: damaged PNG: "
+  imghist_fails 1 "imghist: d/a.png: damaged PNG: " d --csv=stats
   assert_stderr_has "1 of 2 inputs failed"
   assert_output_has $'\nd/b.pgm,'
 }
@@ -315,8 +303,7 @@ deep() {
   mkdir d
   : >d/empty
   dot d/a
-  imghist d/empty --csv
-  assert_fails 1 "imghist: d/empty: cannot decode: the file is empty"
+  imghist_fails 1 "imghist: d/empty: cannot decode: the file is empty" d/empty --csv
   "$IMGHIST" d --csv=stats -v 2>messages >out.csv
   grep -q '1 done, 0 failed, 1 skipped' messages || fail "$(cat messages)"
 }
@@ -327,8 +314,7 @@ deep() {
     file=$TESTS/formats/files/$name
     [ -e "$file" ] || file=$SAMPLES/$name
     head -c "$size" "$file" >"d/$name"
-    imghist d --csv
-    assert_fails 1 "imghist: d/$name: "
+    imghist_fails 1 "imghist: d/$name: " d --csv
     rm "d/$name"
   done <<END
 scene.png 4
@@ -408,8 +394,7 @@ END
   assert_refused 1 "imghist: scan.pgm: cannot decode: the file is empty"
   for inputs in a "a --files-from=-"; do
     # shellcheck disable=SC2086 # the inputs are words
-    imghist $inputs --name=x --csv
-    assert_refused 2 "--name: names standard input, but - is no input"
+    imghist_refused 2 "--name: names standard input, but - is no input" $inputs --name=x --csv
   done
 }
 

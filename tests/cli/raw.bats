@@ -50,8 +50,7 @@ assert_preview() {
   mkdir d
   dot d/a.pgm
   dng d/b.dng "$SAMPLES/scene.jpg"
-  imghist d/b.dng --csv
-  assert_refused 1 "cannot decode: camera raw (DNG) is not supported: "
+  imghist_refused 1 "cannot decode: camera raw (DNG) is not supported: " d/b.dng --csv
   assert_stderr_has "(--raw-preview counts its preview)"
   imghist_ok d --csv=stats -v
   assert_stderr_has "1 done, 0 failed, 1 skipped"
@@ -63,14 +62,12 @@ assert_preview() {
 @test "raw: damage, and files without a preview, are errors" {
   has_libraw
   dng none.dng
-  imghist none.dng --raw-preview --csv
-  assert_refused 1 "camera raw without a JPEG preview"
+  imghist_refused 1 "camera raw without a JPEG preview" none.dng --raw-preview --csv
   dng sound.dng "$SAMPLES/scene.jpg"
   size=$(wc -c <"$SAMPLES/scene.jpg")
   # the preview ends the file
   { head -c -$((size / 2)) sound.dng; head -c $((size / 2)) /dev/zero; } >zeros.dng
-  imghist zeros.dng --raw-preview --csv
-  assert_refused 1 "damaged JPEG"
+  imghist_refused 1 "damaged JPEG" zeros.dng --raw-preview --csv
   # LibRaw 0.20 leaves the rest of a cut preview undefined
   for cut in 1 2 50 $((size / 2)); do
     head -c -"$cut" sound.dng >cut.dng
@@ -83,8 +80,7 @@ assert_preview() {
   assert_status 1
   assert_output ""
   # other options hold for the preview too
-  imghist sound.dng --raw-preview --csv --max-pixels=1000
-  assert_refused 1 "image too large"
+  imghist_refused 1 "image too large" sound.dng --raw-preview --csv --max-pixels=1000
   imghist sound.dng --raw-preview --csv --memory=10k
   assert_status 1
   assert_output ""
@@ -94,6 +90,5 @@ assert_preview() {
   needs python3
   "$IMGHIST" --list | grep -q '^  preview .*not in this build' || skip "LibRaw is in this build"
   dng a.dng "$SAMPLES/scene.jpg"
-  imghist a.dng --raw-preview --csv
-  assert_refused 1 "cannot decode previews of camera raw: not in this build (LibRaw)"
+  imghist_refused 1 "cannot decode previews of camera raw: not in this build (LibRaw)" a.dng --raw-preview --csv
 }

@@ -6,8 +6,7 @@ load helpers
 # names FILE NAME: the file is refused with a message that names its format and says what to do.
 assert_names() {
   [ -s "$1" ] || fail "$1 was not written"
-  imghist "$1" --csv
-  assert_refused 1 "imghist: $1: cannot decode: $2 is not supported: "
+  imghist_refused 1 "imghist: $1: cannot decode: $2 is not supported: " "$1" --csv
   n=$((n + 1))
 }
 
@@ -74,13 +73,11 @@ for ending in ("pdf", "eps", "dds", "icns"):
   imghist_ok d --csv=stats -v
   assert_stderr_has "1 done, 0 failed, 4 skipped"
   for file in d/d.cr2 d/e.dng; do
-    imghist "$file" --csv
-    assert_refused 1 "cannot decode: camera raw ("
+    imghist_refused 1 "cannot decode: camera raw (" "$file" --csv
   done
 }
 
 @test "recognise: an unknown format is an error that points to --list and --raw" {
   echo text >a
-  imghist a --csv
-  assert_refused 1 "not an image of a known format (--list shows the formats, --raw reads bare samples)"
+  imghist_refused 1 "not an image of a known format (--list shows the formats, --raw reads bare samples)" a --csv
 }

@@ -18,8 +18,7 @@ numbers() { pgm "$1" 4 3 '\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A\x0B\x0C'; }
   assert_refused 1 "a.pgm: the region 1%x1%+0+0 does not lie in the image of 83 x 61 pixels: its percentage is less than a pixel"
   imghist a.pgm --region=2%x1%+0+0
   assert_refused 1 "does not lie in the image of 83 x 61 pixels: its percentage is less than a pixel"
-  imghist a.pgm --region=2%x2%+0+0 --csv=long
-  assert_status 0
+  imghist_ok a.pgm --region=2%x2%+0+0 --csv=long
   [ "$(grep ',luma,' <<<"$output" | awk -F, '{ n += $4 } END { print n }')" -eq 1 ]
   imghist a.pgm --region=1%x1%+83+0
   assert_refused 1 "a.pgm: the region 1%x1%+83+0 does not lie in the image of 83 x 61 pixels"
@@ -68,8 +67,7 @@ $output")" = "12 78" ] || fail "$percent %"
   numbers a.pgm
   dot b.pgm
   for region in 5x1+0+0 1x4+0+0 1x1+4+0 1x1+0+3 2x1+3+0 1099511627776x1+0+0 50%x1+3+0; do
-    imghist --region=$region a.pgm
-    assert_refused 1 "a.pgm: the region $region does not lie in the image of 4 x 3 pixels"
+    imghist_refused 1 "a.pgm: the region $region does not lie in the image of 4 x 3 pixels" --region=$region a.pgm
   done
   imghist --region=50%x50%+0+0 b.pgm a.pgm --csv=stats
   assert_fails 1 "b.pgm: the region 50%x50%+0+0 does not lie in the image of 1 x 1 pixels"
@@ -80,18 +78,13 @@ $output")" = "12 78" ] || fail "$percent %"
   numbers a.pgm
   for region in "" 1x1 1x1+0 x1+0+0 1x1+0+0+ -1x1+0+0 1x1-1-1 1.5x1+0+0 101%x1+0+0 " 1x1+0+0" 1X1+0+0 \
     1099511627777x1+0+0 99999999999999999999x1+0+0; do
-    imghist "--region=$region" a.pgm
-    assert_refused 2 "--region: '$region' is not WxH+X+Y, in pixels or percent"
+    imghist_refused 2 "--region: '$region' is not WxH+X+Y, in pixels or percent" "--region=$region" a.pgm
   done
-  imghist --region=0x1+0+0 a.pgm
-  assert_refused 2 "--region: '0x1+0+0' has no pixels"
-  imghist --region=51%x1+50%+0 a.pgm
-  assert_refused 2 "--region: '51%x1+50%+0' ends outside the image"
+  imghist_refused 2 "--region: '0x1+0+0' has no pixels" --region=0x1+0+0 a.pgm
+  imghist_refused 2 "--region: '51%x1+50%+0' ends outside the image" --region=51%x1+50%+0 a.pgm
   for option in --region=1x1+0+0 --mask=a.pgm; do
-    imghist $option --raw=1 a.pgm
-    assert_refused 2 "cannot be used with --raw: raw samples have no width and height"
-    imghist $option --jpeg=gpu a.pgm
-    assert_refused 2 "--jpeg=gpu: cannot be used with ${option%%=*}"
+    imghist_refused 2 "cannot be used with --raw: raw samples have no width and height" $option --raw=1 a.pgm
+    imghist_refused 2 "--jpeg=gpu: cannot be used with ${option%%=*}" $option --jpeg=gpu a.pgm
   done
 }
 
@@ -102,8 +95,7 @@ $output")" = "12 78" ] || fail "$percent %"
   assert_output "gray,4,22 luma,4,22 "
   stats --mask=mask.pgm --region=3x2+1+0 a.pgm
   assert_output "gray,3,13 luma,3,13 "
-  imghist --mask=mask.pgm --region=1x1+0+0 a.pgm
-  assert_refused 1 "a.pgm: the mask selects no pixel of the region"
+  imghist_refused 1 "a.pgm: the mask selects no pixel of the region" --mask=mask.pgm --region=1x1+0+0 a.pgm
   printf 'P1 4 3 1000 0000 0001' >mask.pbm # 1 is black
   stats --mask=mask.pbm a.pgm
   assert_output "gray,10,65 luma,10,65 "
@@ -131,8 +123,7 @@ $output")" = "12 78" ] || fail "$percent %"
   grep -q '"mask":"m.pgm","mask_hash":"[0-9a-f]\{16\}",' 3.ndjson
   imghist_ok 1.ndjson 2.ndjson --total --csv
   for first in 1.ndjson total.ndjson; do
-    imghist $first 3.ndjson --total-only --csv
-    assert_refused 2 "3.ndjson: counted with another mask of the same name, m.pgm"
+    imghist_refused 2 "3.ndjson: counted with another mask of the same name, m.pgm" $first 3.ndjson --total-only --csv
   done
   imghist --mask=m.pgm 1.ndjson a.pgm --total-only --csv
   assert_refused 2 "a.pgm: counted with another mask of the same name, m.pgm"
@@ -150,31 +141,21 @@ $output")" = "12 78" ] || fail "$percent %"
   ppm colour.ppm 4 3 "$(printf '\\x01%.0s' {1..36})"
   printf 'P5 4 3 65535\n%024d' 0 >deep.pgm
   printf 'P5 4 3 255\n123' >short.pgm
-  imghist --mask=small.pgm a.pgm
-  assert_refused 1 "a.pgm: the mask has 1 x 1 pixels, and the image 4 x 3"
-  imghist --mask=colour.ppm a.pgm
-  assert_refused 1 "mask colour.ppm: it is not gray, but has 3 channels; convert it to gray"
-  imghist --mask="$SAMPLES/palette.png" a.pgm
-  assert_refused 1 "convert it to gray"
+  imghist_refused 1 "a.pgm: the mask has 1 x 1 pixels, and the image 4 x 3" --mask=small.pgm a.pgm
+  imghist_refused 1 "mask colour.ppm: it is not gray, but has 3 channels; convert it to gray" --mask=colour.ppm a.pgm
+  imghist_refused 1 "convert it to gray" --mask="$SAMPLES/palette.png" a.pgm
   pgm black.pgm 4 3 '\0\0\0\0\0\0\0\0\0\0\0\0'
-  imghist --mask=black.pgm a.pgm --fail-if 'mean_luma > 5'
-  assert_refused 1 "a.pgm: the mask selects no pixel of the image"
+  imghist_refused 1 "a.pgm: the mask selects no pixel of the image" --mask=black.pgm a.pgm --fail-if 'mean_luma > 5'
   if command -v cjpeg >/dev/null; then # noise around the edges of a mask would be counted
     cjpeg black.pgm >lossy.jpg
-    imghist --mask=lossy.jpg a.pgm
-    assert_refused 1 "mask lossy.jpg: JPEG does not keep its zeros; save the mask as PNG"
+    imghist_refused 1 "mask lossy.jpg: JPEG does not keep its zeros; save the mask as PNG" --mask=lossy.jpg a.pgm
   fi
-  imghist --mask=deep.pgm a.pgm
-  assert_refused 1 "mask deep.pgm: it has 16 bits a sample; masks have 8 or fewer"
-  imghist --mask=short.pgm a.pgm
-  assert_refused 1 "mask short.pgm: "
-  imghist --mask=missing.png a.pgm
-  assert_refused 1 "mask missing.png: cannot open: No such file or directory"
-  imghist --mask="$(printf '%256s' x)" a.pgm
-  assert_refused 2 "--mask: longer than 255 bytes"
+  imghist_refused 1 "mask deep.pgm: it has 16 bits a sample; masks have 8 or fewer" --mask=deep.pgm a.pgm
+  imghist_refused 1 "mask short.pgm: " --mask=short.pgm a.pgm
+  imghist_refused 1 "mask missing.png: cannot open: No such file or directory" --mask=missing.png a.pgm
+  imghist_refused 2 "--mask: longer than 255 bytes" --mask="$(printf '%256s' x)" a.pgm
   cp small.pgm drawn.png
-  imghist --mask=drawn.png a.pgm --chart=drawn.png
-  assert_refused 2 "drawn.png: is both an input and the output file"
+  imghist_refused 2 "drawn.png: is both an input and the output file" --mask=drawn.png a.pgm --chart=drawn.png
   cmp small.pgm drawn.png
 }
 
@@ -194,8 +175,7 @@ $output")" = "12 78" ] || fail "$percent %"
   imghist --csv=stats --mask=masks photos.tar
   [ "$(awk -F, '/,gray,/ { print $5, $6 }' <<<"$output" | sort | tr '\n' ' ')" = "1 1 1 2 1 3 " ] || fail
   rm masks/day/2.png
-  imghist --csv=stats --mask=masks photos
-  assert_fails 1 "photos/day/2.pgm: mask masks/day/2.png: cannot open"
+  imghist_fails 1 "photos/day/2.pgm: mask masks/day/2.png: cannot open" --csv=stats --mask=masks photos
   [ "$(grep -c ,gray, <<<"$output")" -eq 2 ]
 }
 
@@ -225,10 +205,8 @@ $output")" = "12 78" ] || fail "$percent %"
   "$IMGHIST" total.json --json --total-only | cmp - total.json
   imghist --region=1x1+0+0 a.ndjson
   assert_refused 2 "a.ndjson: counted with region 50%x50%+25%+25%; this run asks for 1x1+0+0"
-  imghist --mask=a.pgm a.ndjson
-  assert_refused 2 "a.ndjson: counted with region 50%x50%+25%+25%; this run asks for none"
-  imghist --total-only a.ndjson b.pgm
-  assert_fails 2 "b.pgm: counted with region none; the others have 50%x50%+25%+25%"
+  imghist_refused 2 "a.ndjson: counted with region 50%x50%+25%+25%; this run asks for none" --mask=a.pgm a.ndjson
+  imghist_fails 2 "b.pgm: counted with region none; the others have 50%x50%+25%+25%" --total-only a.ndjson b.pgm
 }
 
 @test "region: JPEG planes and idle cores do not change what is counted" {

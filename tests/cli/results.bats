@@ -29,8 +29,7 @@ shuffled() {
 
 @test "results: records of every version give the counts that were written" {
   for file in "$RECORDS"/version-*.ndjson "$RECORDS"/version-*.json; do
-    imghist "$file" --csv=long
-    assert_fails 1 "missing.png: cannot open: No such file or directory"
+    imghist_fails 1 "missing.png: cannot open: No such file or directory" "$file" --csv=long
     # gray.pgm has the pixels 0, 10, 10, 255; alpha.pam has alpha 0 and 255
     [ "$(grep -E '^gray.pgm,(gray|luma),' <<<"$output" | grep -v ',0$' | paste -sd' ')" = \
       "gray.pgm,gray,0,1 gray.pgm,gray,10,2 gray.pgm,gray,255,1 gray.pgm,luma,0,1 gray.pgm,luma,10,2 gray.pgm,luma,255,1" ] ||
@@ -222,8 +221,7 @@ for line in open("all.ndjson"):
     for inputs in "plain.ndjson $file" "$file plain.ndjson" "$file a.pgm" "a.pgm $file"; do
       for total in "" --total-only; do
         # shellcheck disable=SC2086 # words
-        imghist $inputs --json $total -o out.json
-        assert_fails 2 "$message"
+        imghist_fails 2 "$message" $inputs --json $total -o out.json
         [ ! -e out.json ]
       done
     done
@@ -235,24 +233,18 @@ alpha.ndjson with alpha
 region.ndjson with region
 mask.ndjson with mask
 END
-  imghist plain.ndjson --luma=bt601
-  assert_refused 2 "plain.ndjson: counted with luma weights bt709; this run asks for bt601"
-  imghist plain.ndjson --clip=1,254
-  assert_refused 2 "plain.ndjson: counted with clip limits 0,255; this run asks for 1,254"
+  imghist_refused 2 "plain.ndjson: counted with luma weights bt709; this run asks for bt601" plain.ndjson --luma=bt601
+  imghist_refused 2 "plain.ndjson: counted with clip limits 0,255; this run asks for 1,254" plain.ndjson --clip=1,254
   imghist plain.ndjson --alpha=skip-transparent
   assert_refused 2 "plain.ndjson: counted with alpha count; this run asks for skip-transparent"
-  imghist plain.ndjson luma.ndjson
-  assert_fails 2 "luma.ndjson: counted with luma weights bt601; the others have bt709"
+  imghist_fails 2 "luma.ndjson: counted with luma weights bt601; the others have bt709" plain.ndjson luma.ndjson
   imghist_ok luma.ndjson --luma=bt601 --csv
   sed 's/round(v.255.max)/floor(v\/257)/' plain.ndjson >reduced.ndjson
-  imghist reduced.ndjson --csv -o out.csv
-  assert_refused 1 "reduced.ndjson: line 1: an unknown reduction of deeper samples"
+  imghist_refused 1 "reduced.ndjson: line 1: an unknown reduction of deeper samples" reduced.ndjson --csv -o out.csv
   sed 's/"bt709"/"bt2020"/' plain.ndjson >weights.ndjson
-  imghist weights.ndjson
-  assert_refused 1 "weights.ndjson: line 1: unknown luma weights"
+  imghist_refused 1 "weights.ndjson: line 1: unknown luma weights" weights.ndjson
   sed 's/imghist.2/imghist\/3/' plain.ndjson >newer.ndjson
-  imghist newer.ndjson
-  assert_refused 1 "newer.ndjson: line 1: of a newer imghist"
+  imghist_refused 1 "newer.ndjson: line 1: of a newer imghist" newer.ndjson
 }
 
 @test "results: damaged and cut lines are refused, with file and line" {
@@ -260,25 +252,19 @@ END
   "$IMGHIST" "$SAMPLES" --json -o all.json
   for cut in 1 1000 3000; do
     { head -2 all.ndjson; sed -n 3p all.ndjson | head -c $cut; } >cut.ndjson
-    imghist cut.ndjson --csv -o out.csv
-    assert_refused 1 "cut.ndjson: line 3: "
+    imghist_refused 1 "cut.ndjson: line 3: " cut.ndjson --csv -o out.csv
     [ ! -e out.csv ]
   done
   head -4 all.json >cut.json
-  imghist cut.json --csv -o out.csv
-  assert_refused 1 "cut.json: line 4: cut short"
+  imghist_refused 1 "cut.json: line 4: cut short" cut.json --csv -o out.csv
   { cat all.json; echo '{}'; } >long.json
-  imghist long.json --csv -o out.csv
-  assert_refused 1 "text after the end of the document"
+  imghist_refused 1 "text after the end of the document" long.json --csv -o out.csv
   { head -1 all.ndjson; echo 'no record'; } >text.ndjson
-  imghist text.ndjson --csv -o out.csv
-  assert_refused 1 "text.ndjson: line 2: not JSON"
+  imghist_refused 1 "text.ndjson: line 2: not JSON" text.ndjson --csv -o out.csv
   { head -1 all.ndjson; printf '{"schema":"imghist/2","x":"%2000000s"}\n' x; } >wide.ndjson
-  imghist wide.ndjson --csv -o out.csv
-  assert_refused 1 "wide.ndjson: line 2: longer than any record"
+  imghist_refused 1 "wide.ndjson: line 2: longer than any record" wide.ndjson --csv -o out.csv
   sed '2s/"count":36864/"count":36865/' all.ndjson >count.ndjson
-  imghist count.ndjson --csv -o out.csv
-  assert_refused 1 "count.ndjson: line 2: statistics that contradict the histogram"
+  imghist_refused 1 "count.ndjson: line 2: statistics that contradict the histogram" count.ndjson --csv -o out.csv
   [ ! -e out.csv ]
   head -c -1 all.ndjson >no_newline.ndjson # complete all the same
   imghist_ok no_newline.ndjson --ndjson
@@ -294,8 +280,7 @@ END
   assert_refused 1 "both.json: line 8: a total beside the records that it sums"
   "$IMGHIST" "$SAMPLES" --ndjson --total-only -o total.ndjson
   "$IMGHIST" "$SAMPLES" --ndjson -o all.ndjson
-  imghist total.ndjson all.ndjson --csv
-  assert_fails 2 "all.ndjson: a total beside single images needs --total"
+  imghist_fails 2 "all.ndjson: a total beside single images needs --total" total.ndjson all.ndjson --csv
   imghist_ok total.ndjson all.ndjson --total-only --csv=stats # of other files, as the user says
   assert_output_has '(total),,,luma,1036800,'
 }
@@ -307,16 +292,14 @@ END
   imghist_ok walked --csv=stats
   [ "$(grep -c '^walked/testcard.png' <<<"$output")" -eq 4 ]
   [ "$(wc -l <<<"$output")" -eq 5 ]
-  imghist walked/earlier.ndjson --ndjson -o walked/earlier.ndjson
-  assert_refused 2 "earlier.ndjson"
+  imghist_refused 2 "earlier.ndjson" walked/earlier.ndjson --ndjson -o walked/earlier.ndjson
   [ "$(wc -l <walked/earlier.ndjson)" -eq 1 ]
 }
 
 @test "results: failures stay failures" {
   images
   "$IMGHIST" set --ndjson -o all.ndjson 2>/dev/null || [ $? -eq 1 ]
-  imghist all.ndjson --ndjson
-  assert_fails 1 "set/bad.png: damaged PNG"
+  imghist_fails 1 "set/bad.png: damaged PNG" all.ndjson --ndjson
   printf '%s\n' "$output" | cmp - all.ndjson
   imghist all.ndjson --total-only --json
   assert_status 1
@@ -333,7 +316,6 @@ END
   [ -z "$(find . -path ./charts -prune -o -name '*.hist.png' -print)" ] || fail "$(find .)"
   for bad in '"format":"\\u001b[31m"' '"format":""' '"format":null'; do
     sed "s/\"format\":\"pnm\"/$bad/" a.ndjson >bad.ndjson
-    imghist bad.ndjson
-    assert_refused 1 "bad.ndjson: line 1: an impossible format"
+    imghist_refused 1 "bad.ndjson: line 1: an impossible format" bad.ndjson
   done
 }

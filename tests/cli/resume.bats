@@ -131,10 +131,8 @@ resumed() {
     cmp before $file.ndjson
   done
   mkfifo pipe
-  imghist a.pgm --resume --ndjson -o pipe
-  assert_refused 1 "pipe: cannot"
-  imghist a.pgm --resume --ndjson -o /dev/null
-  assert_refused 1 "/dev/null: cannot be resumed: not a regular file"
+  imghist_refused 1 "pipe: cannot" a.pgm --resume --ndjson -o pipe
+  imghist_refused 1 "/dev/null: cannot be resumed: not a regular file" a.pgm --resume --ndjson -o /dev/null
 }
 
 @test "resume: the first input has changed" {
@@ -172,18 +170,12 @@ resumed() {
 @test "resume: what it cannot be used with" {
   dot a.pgm
   "$IMGHIST" a.pgm --ndjson -o a.ndjson
-  imghist a.pgm --resume
-  assert_refused 2 "--resume: needs one -o FILE.ndjson"
-  imghist a.pgm --resume --ndjson
-  assert_refused 2 "--resume: needs one -o FILE.ndjson"
-  imghist a.pgm --resume -o x.ndjson -o y.ndjson
-  assert_refused 2 "--resume: needs one -o FILE.ndjson"
-  imghist a.pgm --resume -o x.ndjson --where 'mean_luma > 0'
-  assert_refused 2 "--resume: cannot be used with --where"
-  imghist a.pgm --resume -o x.ndjson --total-only
-  assert_refused 2 "--resume: cannot be used with --total-only"
-  imghist a.ndjson --resume -o x.ndjson
-  assert_refused 2 "a.ndjson: a result file is no input of --shard and --resume"
+  imghist_refused 2 "--resume: needs one -o FILE.ndjson" a.pgm --resume
+  imghist_refused 2 "--resume: needs one -o FILE.ndjson" a.pgm --resume --ndjson
+  imghist_refused 2 "--resume: needs one -o FILE.ndjson" a.pgm --resume -o x.ndjson -o y.ndjson
+  imghist_refused 2 "--resume: cannot be used with --where" a.pgm --resume -o x.ndjson --where 'mean_luma > 0'
+  imghist_refused 2 "--resume: cannot be used with --total-only" a.pgm --resume -o x.ndjson --total-only
+  imghist_refused 2 "a.ndjson: a result file is no input of --shard and --resume" a.ndjson --resume -o x.ndjson
 }
 
 @test "resume: standard input is counted each time" {

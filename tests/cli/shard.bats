@@ -82,8 +82,7 @@ in_order() {
 @test "shard: numbers that are refused" {
   dot a.pgm
   for value in 0/2 3/2 1 1/ /2 1/0 a/b 1/2/3 -1/2 1/10000 ''; do
-    imghist --shard="$value" --csv a.pgm
-    assert_refused 2 "--shard"
+    imghist_refused 2 "--shard" --shard="$value" --csv a.pgm
   done
 }
 

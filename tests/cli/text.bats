@@ -89,10 +89,8 @@ no_wider() {
   "$IMGHIST" a.pgm --text=full | cmp - full
   "$IMGHIST" a.pgm a.pgm --text=full | grep -c "mean luminance" | grep -qx 2
   [ "$("$IMGHIST" a.pgm --text=lines | wc -l)" -eq 2 ]
-  imghist a.pgm --text=wide
-  assert_fails 2 "--text: 'wide' is none of full, lines"
-  imghist a.pgm --text=
-  assert_fails 2 "--text: ''"
+  imghist_fails 2 "--text: 'wide' is none of full, lines" a.pgm --text=wide
+  imghist_fails 2 "--text: ''" a.pgm --text=
 }
 
 @test "text: gray has one curve; alpha has a row" {
@@ -192,8 +190,7 @@ END
 }
 
 @test "text: nothing is written if all inputs fail" {
-  imghist missing1 missing2
-  assert_refused 1 "2 of 2 inputs failed"
+  imghist_refused 1 "2 of 2 inputs failed" missing1 missing2
 }
 
 @test "text: block elements in a UTF-8 locale, else ASCII" {
@@ -302,8 +299,7 @@ END
   done
   NO_COLOR=1 imghist "$SAMPLES/scene.png" --color=always
   assert_output_has "$ESC"
-  imghist --color=red "$SAMPLES/scene.png"
-  assert_refused 2 "--color: 'red' is none of auto, always, never"
+  imghist_refused 2 "--color: 'red' is none of auto, always, never" --color=red "$SAMPLES/scene.png"
 }
 
 @test "text: a wide terminal shows more columns" {

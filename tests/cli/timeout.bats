@@ -58,8 +58,7 @@ flat_jpeg() {
 @test "timeout: a file within the limit gives the same counts" {
   "$IMGHIST" "$SAMPLES" --csv --device=cpu >expected
   for option in -j1 --isolate; do
-    imghist "$SAMPLES" --csv --device=cpu --timeout=1000 $option
-    assert_status 0
+    imghist_ok "$SAMPLES" --csv --device=cpu --timeout=1000 $option
     assert_output "$(cat expected)"
   done
 }
@@ -67,11 +66,9 @@ flat_jpeg() {
 @test "timeout: values" {
   dot a.pgm
   for value in 1 1000000; do
-    imghist a.pgm --csv --timeout=$value
-    assert_status 0
+    imghist_ok a.pgm --csv --timeout=$value
   done
   for value in 0 -1 1.5 1s '' 1000001 99999999999999999999; do
-    imghist a.pgm --csv "--timeout=$value"
-    assert_fails 2 "--timeout"
+    imghist_fails 2 "--timeout" a.pgm --csv "--timeout=$value"
   done
 }

@@ -230,8 +230,7 @@ END
   "$IMGHIST" set --total-only --csv >expected
   damaged bad.png
   for j in 1 4; do
-    imghist bad.png set missing --total-only --csv -j $j
-    assert_fails 1 "2 of 6 inputs failed"
+    imghist_fails 1 "2 of 6 inputs failed" bad.png set missing --total-only --csv -j $j
     assert_stderr_has "imghist: bad.png: damaged PNG"
     assert_output "$(cat expected)"
   done
