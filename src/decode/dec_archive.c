@@ -25,7 +25,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <locale.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char utf_8[] = "C.UTF-8";

@@ -19,7 +19,6 @@
 #include <assert.h>
 #include <jxl/decode.h>
 #include <jxl/version.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Memory in bytes a sample: the image with 8 or 16 bits, and floats in two stages of libjxl. */

@@ -24,7 +24,6 @@
 
 #include <assert.h>
 #include <png.h>
-#include <stdlib.h>
 #include <string.h>
 
 #ifdef IH_WITH_LIBDEFLATE

@@ -9,7 +9,6 @@
 #include "decode/held.h"
 
 #include <libraw/libraw.h>
-#include <stdlib.h>
 #include <string.h>
 
 #if LIBRAW_COMPILE_CHECK_VERSION_NOTLESS(0, 21)

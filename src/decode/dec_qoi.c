@@ -12,7 +12,6 @@
 #include "decode/decoder.h"
 #include "decode/read_bytes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { HEADER_BYTES = 14, CHUNK_BYTES_MAX = 5, END_BYTES = 8, N_RECENT = 64 };

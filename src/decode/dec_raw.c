@@ -9,7 +9,6 @@
 #include "decode/decoder.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 struct raw_state {
     struct ih_source *src; /* borrowed */

@@ -12,7 +12,6 @@
 #include "decode/held.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define STBI_NO_STDIO

@@ -16,7 +16,6 @@
 #include "decode/held.h"
 #include "decode/metadata.h"
 
-#include <stdlib.h>
 #include <webp/decode.h>
 #include <webp/demux.h>
 

@@ -10,7 +10,6 @@
 #include "device/device.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct ih_backend *const ih_backends[] = {

@@ -44,8 +44,7 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
     # shellcheck disable=SC2002 # a pipe is meant
     cat $file | "$IMGHIST" --csv=stats - | cmp - out.csv
   done
-  imghist_ok --ndjson - <three.tar
-  assert_output_has '"file":"-/d/c.pgm"'
+  imghist_output_has '"file":"-/d/c.pgm"' --ndjson - <three.tar
 }
 
 @test "archive: tar files that cat has joined are read to the end of the last" {
@@ -310,8 +309,7 @@ fails_after() {
   tar cf bad.tar bad.png
   mkdir empty walked
   cp none.tar walked/
-  imghist none.tar one.tar empty bad.tar none.tar --csv=images
-  assert_status 1
+  imghist_status 1 none.tar one.tar empty bad.tar none.tar --csv=images
   [ "$(grep -c 'error,no images in this archive' <<<"$output")" -eq 2 ] || fail "archives"
   [ "$(grep -c 'error,no images in this folder' <<<"$output")" -eq 1 ] || fail "folder"
   assert_output_has "one.tar/a.pgm,ok"
@@ -332,8 +330,7 @@ fails_after() {
 
 @test "archive: with --raw an archive is samples, and an output is no input" {
   has_archives
-  imghist_ok --raw=1 --csv=stats three.tar
-  assert_output_has "three.tar,10240,1,gray,10240"
+  imghist_output_has "three.tar,10240,1,gray,10240" --raw=1 --csv=stats three.tar
   imghist_refused 2 "three.tar" -o three.tar --csv three.tar
   tar -tf three.tar >/dev/null
 }

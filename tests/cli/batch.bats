@@ -145,8 +145,7 @@ peak() {
 }
 
 @test "batch: a result is written while the list is still being read" {
-  dot a.pgm
-  dot b.pgm
+  dots a.pgm b.pgm
   mkfifo list
   "$IMGHIST" --files-from=list --csv=stats -j 2 >out.csv 3>&- &
   pid=$!
@@ -188,9 +187,7 @@ huge_pgm() {
   [ -d /proc/self/fd ] || skip "no /proc"
   mkdir d
   huge_pgm d/a
-  dot d/b
-  dot d/c
-  dot e
+  dots d/b d/c e
   "$IMGHIST" d e --csv=stats -j 1 >out.csv 2>stderr 3>&- &
   pid=$!
   soon opened $pid d/a || fail "never opened"

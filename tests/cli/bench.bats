@@ -14,8 +14,7 @@ assert_rows() {
 }
 
 @test "bench: every rung of the CPU is verified and timed" {
-  imghist_ok --bench=64k --csv --device=cpu
-  assert_no_stderr
+  imghist_quiet --bench=64k --csv --device=cpu
   for rung in read naive tables tables_all; do
     assert_rows histogram_gray cpu $rung 4
     assert_rows histogram_rgb cpu $rung 4
@@ -62,8 +61,7 @@ assert_rows() {
 }
 
 @test "bench: the table has the rungs that ran and those that did not" {
-  imghist_ok --bench=16k --device=cpu
-  assert_no_stderr
+  imghist_quiet --bench=16k --device=cpu
   assert_output_has "not available: --device=cpu"
   assert_output_has "histogram of gray pixels"
   assert_output_has "sum of floats"
@@ -73,8 +71,7 @@ assert_rows() {
 }
 
 @test "bench: -v adds what each rung teaches" {
-  imghist_ok --bench=4k --device=cpu -v
-  assert_output_has "byte by byte"
+  imghist_output_has "byte by byte" --bench=4k --device=cpu -v
   assert_output_has "it swallows small terms"
 }
 
@@ -87,8 +84,7 @@ assert_rows() {
 }
 
 @test "bench: -j is the number of threads" {
-  imghist_ok --bench=4k --device=cpu -j 3
-  assert_output_has "cpu    3 threads"
+  imghist_output_has "cpu    3 threads" --bench=4k --device=cpu -j 3
 }
 
 @test "bench: without a GPU, auto runs the CPU rungs" {
@@ -121,8 +117,7 @@ assert_rows() {
 }
 
 @test "bench: -o writes the complete report to a file" {
-  imghist_ok --bench=4k --csv --device=cpu -o bench.csv
-  assert_output ""
+  imghist_output "" --bench=4k --csv --device=cpu -o bench.csv
   [ "$(head -n 1 bench.csv)" = "$HEADER" ] || fail "not the header"
   [ "$(tail -n 1 bench.csv | cut -d, -f1,2,3)" = luminance_rgb,cuda,histogram ] || fail "cut short"
   [ "$(echo bench*)" = bench.csv ] || fail "a temporary file was left: $(echo bench*)"
@@ -143,8 +138,7 @@ png_size() {
 }
 
 @test "bench: --chart draws the ladder beside the table" {
-  imghist_ok --bench=4k --device=cpu --chart=ladder.png
-  assert_no_stderr
+  imghist_quiet --bench=4k --device=cpu --chart=ladder.png
   assert_output_has "histogram of gray pixels"
   size=$(png_size ladder.png)
   [[ $size == 1024x* && ${size#*x} -gt 700 ]] || fail "the chart is $size, too low for its rungs"
@@ -154,8 +148,7 @@ png_size() {
 @test "bench: --chart beside CSV, in a size and theme, replaces a file" {
   dot a.pgm
   "$IMGHIST" a.pgm --chart=ladder.PNG
-  imghist_ok --bench=4k --device=cpu --csv -o bench.csv --chart=ladder.PNG --chart-size=640x400 --theme=light
-  assert_output ""
+  imghist_output "" --bench=4k --device=cpu --csv -o bench.csv --chart=ladder.PNG --chart-size=640x400 --theme=light
   [ "$(head -n 1 bench.csv)" = "$HEADER" ] || fail "not the header"
   [ "$(png_size ladder.PNG)" = 640x400 ] || fail "the chart is $(png_size ladder.PNG)"
 }

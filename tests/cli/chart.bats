@@ -9,8 +9,7 @@ size() { od -An -tu1 -j16 -N8 "$1" | awk '{ printf "%dx%d", ($3 * 256 + $4), ($7
 
 @test "chart: one image to one file" {
   mkdir out
-  imghist_ok "$SAMPLES/scene.png" --chart=out/c.png
-  assert_output ""
+  imghist_output "" "$SAMPLES/scene.png" --chart=out/c.png
   [ "$stderr" = "imghist: 1 chart written: out/c.png" ] || fail "another closing line"
   [ "$(ls -A out)" = c.png ]
   is_png out/c.png
@@ -46,8 +45,7 @@ described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.
 @test "chart: --chart-format=svg, in a directory" {
   mkdir d
   dot 'd/a b%<é.pgm' 10
-  dot d/c.pgm
-  dot d/photo.svg.pgm
+  dots d/c.pgm d/photo.svg.pgm
   for _ in first again; do # charts of the same input are replaced
     imghist_ok d --chart=d --chart-format=svg --csv=stats
     [ "$(tree d/d | tr '\n' ' ')" = "./a b%<é.pgm.hist.svg ./c.pgm.hist.svg ./photo.svg.pgm.hist.svg " ] || fail "$(tree d)"
@@ -66,19 +64,15 @@ described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.
 }
 
 @test "chart: the closing line says how many were written, and where" {
-  mkdir d
-  dot d/a.pgm
-  dot d/b.pgm
+  dots d/a.pgm d/b.pgm
   imghist_ok d --chart=charts
   [ "$stderr" = "imghist: 2 charts written: charts" ] || fail "no count"
-  imghist_ok d --chart=charts -q
-  assert_no_stderr
+  imghist_quiet d --chart=charts -q
 }
 
 @test "chart: imghist can read it" {
   "$IMGHIST" "$SAMPLES/scene.png" --chart=c.png
-  imghist_ok c.png --csv=stats
-  assert_output_has "c.png,1024,640,red,655360,"
+  imghist_output_has "c.png,1024,640,red,655360," c.png --csv=stats
 }
 
 @test "chart: an ending in capitals selects the format" {
@@ -122,8 +116,7 @@ described() { sed -n 's/.*<title[^>]*>\(.*\)<\/title>.*/\1/p; s/.*<desc[^>]*>\(.
 @test "chart: a directory mirrors the inputs' folders" {
   mkdir -p d/b/c
   for name in d/1.pgm d/b/2.pgm d/b/c/3; do dot $name; done
-  imghist_ok d --chart=charts
-  assert_output ""
+  imghist_output "" d --chart=charts
   tree charts >actual
   diff actual - <<END
 ./d/1.pgm.hist.png
@@ -134,8 +127,7 @@ END
 }
 
 @test "chart: names that differ only in their ending get two files" {
-  dot photo.png
-  dot photo.jpg
+  dots photo.png photo.jpg
   imghist_ok photo.png photo.jpg --chart=charts
   tree charts | diff - <(printf '%s\n' ./photo.jpg.hist.png ./photo.png.hist.png)
 }
@@ -165,25 +157,21 @@ END
 
 @test "chart: with CSV, both" {
   dot a.pgm
-  imghist_ok a.pgm --chart=c.png --csv=stats
-  assert_output_has $'\na.pgm,1,1,gray,'
+  imghist_output_has $'\na.pgm,1,1,gray,' a.pgm --chart=c.png --csv=stats
   is_png c.png
 }
 
 @test "chart: two images for one file are refused before anything is written" {
-  dot a.pgm
-  dot b.pgm
+  dots a.pgm b.pgm
   mkdir out
   imghist_fails 2 "one chart for more than one image" a.pgm b.pgm --chart=out/c.png
   [ -z "$(ls -A out)" ]
   echo old >out/c.png
-  imghist a.pgm b.pgm --chart=out/c.png
-  assert_status 2
+  imghist_status 2 a.pgm b.pgm --chart=out/c.png
   [ "$(cat out/c.png)" = old ]
 }
 
 @test "chart: files that are not images do not count as inputs" {
-  mkdir d
   dot d/a.pgm
   echo text >d/b.txt
   imghist_ok d --chart=c.png
@@ -194,8 +182,7 @@ END
   damaged b.png
   mkdir out
   imghist_fails 1 "imghist: b.png: damaged" b.png --chart=out/c.png
-  imghist b.png --chart=out/dir
-  assert_status 1
+  imghist_status 1 b.png --chart=out/dir
   [ -z "$(tree out)" ]
 }
 
@@ -219,7 +206,6 @@ END
 }
 
 @test "chart: it never replaces another input" {
-  mkdir d
   dot d/a.pgm
   cp "$SAMPLES/palette.png" d/a.pgm.hist.png
   cp "$SAMPLES/palette.png" remembered
@@ -251,8 +237,7 @@ END
 
 @test "chart: a second run does not count the charts of the first" {
   mkdir -p d/e
-  dot d/a.pgm
-  dot d/e/b.pgm
+  dots d/a.pgm d/e/b.pgm
   for run in 1 2; do
     "$IMGHIST" d --chart --csv=stats >$run.csv
     "$IMGHIST" d --chart=d/charts --csv=stats >$run.charts.csv
@@ -301,8 +286,7 @@ END
   dot a.pgm
   for look in --theme=blue --scale=cubic --chart-size=319x200 --chart-size=320x199 --chart-size=8193x200 --chart-size=400 \
     --chart-size=400x --chart-size=400x200x1; do
-    imghist a.pgm --chart=c.png "$look"
-    assert_status 2
+    imghist_status 2 a.pgm --chart=c.png "$look"
     assert_stderr_has "${look%%=*}"
     [ ! -e c.png ]
   done

@@ -20,19 +20,14 @@ load helpers
 }
 
 @test "chart: a directory walk skips files with the name of a chart, in any case" {
-  mkdir d
-  dot d/a.pgm
-  dot d/b.pgm.hist.png
-  dot d/C.PGM.HIST.PNG
+  dots d/a.pgm d/b.pgm.hist.png d/C.PGM.HIST.PNG
   imghist_ok d --chart=charts
   [ "$(tree charts)" = ./d/a.pgm.hist.png ] || fail "$(tree charts)"
 }
 
 @test "chart: if two inputs lead to one chart, the second is refused" {
   mkdir -p __ here
-  dot a.pgm
-  dot here/unused.pgm
-  mkdir here/__
+  dots a.pgm here/unused.pgm
   dot here/__/a.pgm 20
   cd here
   imghist ../a.pgm __/a.pgm --chart=charts
@@ -121,9 +116,7 @@ load helpers
 }
 
 @test "chart: --total adds a chart to those of the images in a directory" {
-  mkdir d
-  dot d/a.pgm
-  dot d/b.pgm
+  dots d/a.pgm d/b.pgm
   for _ in 1 2; do
     imghist_ok d --total --chart=charts
   done
@@ -139,8 +132,7 @@ load helpers
   cp "$SAMPLES/palette.png" "in/$long"
   mkdir -p charts/in
   echo "not a chart" >charts/in/b.png.hist.png
-  imghist in -j1 --chart=charts --csv=stats -o out.csv
-  assert_status 1
+  imghist_status 1 in -j1 --chart=charts --csv=stats -o out.csv
   assert_stderr_has "charts/in/b.png.hist.png: exists and is not the chart of this input"
   assert_stderr_has "the name of the chart is too long"
   [ "$(grep -c ',luma,' out.csv)" -eq 4 ]

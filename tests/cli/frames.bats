@@ -80,11 +80,9 @@ END
   done
   imghist_ok a.jxl --csv
   assert_stderr_has "note: only the first of several images was counted"
-  imghist_ok a.jxl --csv --frames
-  assert_no_stderr
+  imghist_quiet a.jxl --csv --frames
   head -c "$(($(wc -c <a.jxl) - 20))" a.jxl >cut.jxl
-  imghist cut.jxl --frames --csv=images
-  assert_status 1
+  imghist_status 1 cut.jxl --frames --csv=images
   assert_stderr_has "cut.jxl#8: damaged JPEG XL"
   cjxl -d 0 "$SAMPLES/palette.png" one.jxl 2>/dev/null
   counts_of "$SAMPLES/palette.png" >expected
@@ -112,8 +110,7 @@ END
     counts_of gray.$kind | cmp - first
     "$IMGHIST" all.$kind --frames --csv=images | cut -d, -f1 | tail -n +2 | tr '\n' ' ' >names
     [ "$(cat names)" = "all.$kind#1 all.$kind#2 all.$kind#3 all.$kind#4 " ]
-    imghist_ok all.$kind --ndjson
-    assert_output_has '"frames":4'
+    imghist_output_has '"frames":4' all.$kind --ndjson
     assert_stderr_has "only the first of 4 images was counted"
   done
   ffmpeg -v error -f lavfi -i testsrc2=size=64x48:rate=5 -frames:v 3 -c:v libaom-av1 -cpu-used 8 moving.avif </dev/null ||
@@ -125,11 +122,9 @@ END
   assert_fails 1 "still.avif#2: HEIF: only the still image of an image sequence is supported; ffmpeg can write its frames"
   assert_output_has '"file":"still.avif#1"'
   reads avif || return 0
-  imghist_ok moving.avif --ndjson
-  assert_output_has '"frames":3'
+  imghist_output_has '"frames":3' moving.avif --ndjson
   assert_stderr_has "only the first of 3 images was counted"
-  imghist_ok moving.avif --frames --ndjson
-  assert_no_stderr
+  imghist_quiet moving.avif --frames --ndjson
   [ "$(grep -o '"file":"moving.avif#."' <<<"$output" | tr -dc 123)" = 123 ] || fail "other frames"
 }
 
@@ -168,12 +163,10 @@ with open("a.y4m", "wb") as f:
 END
   avifenc --min 0 --max 0 --cicp 1/13/0 a.y4m a.avif >/dev/null
   filled a.avif | grep -v ,alpha, | cmp - expected
-  imghist_ok a.avif --frames --ndjson
-  assert_output_has '"source_depth":10'
+  imghist_output_has '"source_depth":10' a.avif --frames --ndjson
   for ((size = $(wc -c <rgba.avif) - 20; size > 0; size -= 997)); do
     head -c $size rgba.avif >cut.avif
-    imghist cut.avif --frames --csv=images
-    assert_status 1
+    imghist_status 1 cut.avif --frames --csv=images
   done
 }
 
@@ -282,8 +275,7 @@ END
       # shellcheck disable=SC2086,SC2002 # words; a pipe
       cat joined | counts_of - --frames $how | cmp - expected || fail "$set $how: a stream"
     done
-    imghist_ok joined --frames --csv=images
-    assert_no_stderr
+    imghist_quiet joined --frames --csv=images
     for ((k = 1; k <= $#; k++)); do assert_output_has "joined#$k,"; done
     [ "$(wc -l <<<"$output")" -eq $(($# + 1)) ]
     counts_of "$@" --total-only >expected
@@ -389,14 +381,12 @@ video#2,green,8,1
 video#2,green,11,1
 video#2,blue,9,1
 video#2,blue,12,1" ] || fail "other counts"
-  imghist_ok video --raw=3 --size=2x1 --ndjson
-  assert_output_has '"width":2,"height":1'
+  imghist_output_has '"width":2,"height":1' video --raw=3 --size=2x1 --ndjson
   assert_output_has '"frames":2'
   assert_stderr_has "video: note: only the first of 2 images was counted"
   run --separate-stderr sh -c 'cat video | "$IMGHIST" - --raw=3 --size=2x1 --ndjson'
   assert_stderr_has "note: only the first of several images was counted"
-  imghist_ok video --raw=3 --size=2x2 --ndjson
-  assert_no_stderr
+  imghist_quiet video --raw=3 --size=2x2 --ndjson
   imghist_fails 1 "video#2: the file ends after 1 of 3 pixels" video --raw=3 --size=3x1 --frames --csv=images
   assert_output_has "video#1,"
   imghist video --raw=3 --size=3x1 # the size is wrong, or the channels
@@ -466,8 +456,7 @@ open("loop.tif", "wb").write(b)'
     imghist_ok $file --csv=images
   done
   { cat d.jpg; printf 'a trailer'; } >tail.jpg # cameras write some
-  imghist_ok tail.jpg --frames --csv=images
-  assert_no_stderr
+  imghist_quiet tail.jpg --frames --csv=images
   run --separate-stderr sh -c 'cat tail.jpg | "$IMGHIST" - --frames --csv=images'
   assert_fails 1 "-#2: what follows"
   { cat a.pgm; echo; cat b.pgm; printf ' \r\n\t'; cat a.pgm; printf '\0\0'; cat c.png; echo; cat c.png; printf '\0\n'; } >joined

@@ -72,7 +72,27 @@ assert_refused() {
   assert_output ""
 }
 
-# The same two for a run: imghist_fails STATUS TEXT ARG...
+# These run the program and check its exit status; quiet: 0, and nothing on standard error.
+imghist_status() {
+  imghist "${@:2}"
+  assert_status "$1"
+}
+imghist_quiet() {
+  imghist_ok "$@"
+  assert_no_stderr
+}
+
+# imghist_output TEXT ARG...: exit status 0, and exactly this on standard output; output_has: a part of it.
+imghist_output() {
+  imghist_ok "${@:2}"
+  assert_output "$1"
+}
+imghist_output_has() {
+  imghist_ok "${@:2}"
+  assert_output_has "$1"
+}
+
+# imghist_fails STATUS TEXT ARG...: the exit status, with a part of the message; refused: and nothing on standard output.
 imghist_fails() {
   imghist "${@:3}"
   assert_fails "$1" "$2"

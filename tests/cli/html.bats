@@ -28,8 +28,7 @@ page() {
   pgm d/white.pgm 2 2 '\xFF\xFF\xFF\x00'
   ppm d/red.ppm 1 1 '\xFF\x00\x00'
   echo text >d/broken.png
-  imghist d --html=out/r.html
-  assert_status 1
+  imghist_status 1 d --html=out/r.html
 }
 
 @test "html: one file without links, with every record" {
@@ -172,8 +171,7 @@ END
   in_browser empty.html 'say(document.getElementById("total").textContent); say(document.getElementById("count").textContent);' >said
   [ "$(cat said)" = $'No image was counted.\n0 images' ] || fail "$(cat said)"
   echo x >bad.png
-  imghist bad.png --html=bad.html
-  assert_status 1
+  imghist_status 1 bad.png --html=bad.html
   in_browser bad.html 'say(document.querySelectorAll("#body tr.failed").length)' >said
   [ "$(cat said)" = 1 ] || fail "$(cat said)"
 }
@@ -217,8 +215,7 @@ two_colours() {
   } >d/c.jpg
   pam d/d.pam 1 1 2 '\x00\x00'
   echo text >d/e.png
-  imghist d -q --html=r.html --thumbnails
-  assert_status 1
+  imghist_status 1 d -q --html=r.html --thumbnails
   imghist_ok d/b.ppm --ndjson -o old.ndjson
   imghist_ok old.ndjson d/a.ppm --html=both.html --thumbnails
   pictures r.html >said
@@ -263,7 +260,6 @@ END
 }
 
 @test "html: thumbnails without a page are wrong usage" {
-  imghist "$SAMPLES/scene.png" --thumbnails --csv
-  assert_status 2
+  imghist_status 2 "$SAMPLES/scene.png" --thumbnails --csv
   assert_stderr_has "--thumbnails: they are in the page of --html=FILE, which is not made"
 }

@@ -13,8 +13,15 @@ pam() {
   printf 'P7\nWIDTH %d\nHEIGHT %d\nDEPTH %d\nMAXVAL 255\nENDHDR\n%b' "$2" "$3" "$4" "$5" >"$1"
 }
 
-# dot FILE [VALUE]: a gray image of one pixel; VALUE in two hexadecimal digits.
-dot() { pgm "$1" 1 1 "\x${2:-80}"; }
+# dot FILE [VALUE]: a gray image of one pixel, and its folder; VALUE in two hexadecimal digits. dots FILE...: several.
+dot() {
+  [[ $1 != */* ]] || mkdir -p -- "${1%/*}"
+  pgm "$1" 1 1 "\x${2:-80}"
+}
+dots() {
+  local file
+  for file; do dot "$file"; done
+}
 
 # damaged FILE: the first half of a PNG.
 damaged() { head -c "$(($(wc -c <"$SAMPLES/palette.png") / 2))" "$SAMPLES/palette.png" >"$1"; }

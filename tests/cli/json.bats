@@ -130,8 +130,7 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
 
 @test "json: a line of --ndjson is the same object as in --json" {
   mixed
-  imghist "${mixed[@]}" --ndjson -o lines.ndjson
-  assert_status 1
+  imghist_status 1 "${mixed[@]}" --ndjson -o lines.ndjson
   [ "$(wc -l <lines.ndjson)" -eq 6 ]
   [ "$(grep -c '^{"schema":"imghist/2","version":"[0-9.]*","file":.*}$' lines.ndjson)" -eq 6 ]
   valid_lines lines.ndjson
@@ -141,8 +140,7 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
 
 @test "json: an error has the message of standard error" {
   damaged bad.png
-  imghist bad.png --ndjson
-  assert_status 1
+  imghist_status 1 bad.png --ndjson
   [[ $stderr == "imghist: bad.png: damaged PNG"* ]] || fail "no message"
   version=$("$IMGHIST" --version | head -1 | cut -d' ' -f2)
   imghist bad.png --ndjson
@@ -156,8 +154,7 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
   imghist_refused 1 "no images found" --files-from=/dev/null --ndjson
   mkdir d
   echo text >d/readme # files that a directory walk skips have no record
-  imghist d --ndjson
-  assert_status 1
+  imghist_status 1 d --ndjson
   assert_output '{"schema":"imghist/2","version":"'"$("$IMGHIST" --version | awk '{print $2}')"'","file":"d","status":"error","error":"no images in this folder"}'
 }
 
@@ -183,8 +180,7 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
 
 @test "json: a run that cannot start writes nothing" {
   dot a.pgm
-  imghist a.pgm --json --device=cuda:1000
-  assert_status 3
+  imghist_status 3 a.pgm --json --device=cuda:1000
   assert_output ""
   imghist_refused 1 "nope: the list cannot be opened" a.pgm --json --files-from=nope
 }
@@ -192,10 +188,8 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
 @test "json: -o keeps a document of failures only" {
   damaged bad.png
   mkdir out
-  imghist bad.png missing --json -o out/a.json
-  assert_status 1
-  imghist bad.png missing --ndjson -o out/a.ndjson
-  assert_status 1
+  imghist_status 1 bad.png missing --json -o out/a.json
+  imghist_status 1 bad.png missing --ndjson -o out/a.ndjson
   [ "$(ls -A out)" = $'a.json\na.ndjson' ] || fail "$(ls -A out)"
   [ "$(files out/a.json | paste -sd' ')" = "bad.png missing" ]
   [ "$(wc -l <out/a.ndjson)" -eq 2 ]
@@ -206,10 +200,8 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
 @test "json: -o leaves no CSV file and no summary if all inputs fail" {
   damaged bad.png
   mkdir out
-  imghist bad.png --csv -o out/a.csv
-  assert_status 1
-  imghist bad.png -o out/a.txt
-  assert_status 1
+  imghist_status 1 bad.png --csv -o out/a.csv
+  imghist_status 1 bad.png -o out/a.txt
   [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
 }
 

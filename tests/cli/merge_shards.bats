@@ -110,8 +110,7 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
   shards 2 part 2.pgm 3.pgm
   imghist_ok 1.pgm part.2 <(cat part.1) 4.pgm --csv=long
   expected=$output
-  imghist_ok 1.pgm 2.pgm 3.pgm 4.pgm --csv=long
-  assert_output "$expected"
+  imghist_output "$expected" 1.pgm 2.pgm 3.pgm 4.pgm --csv=long
 }
 
 @test "merge shards: two runs, one after the other" {
@@ -134,8 +133,7 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
     for k in 1 2 3; do # run uses i
       others=(part.[!"$k"])
       imghist_refused 2 "shard $k/3 is missing" "${others[@]}" --csv -o out.csv
-      imghist part.* part.$k --csv -o out.csv
-      assert_status 2
+      imghist_status 2 part.* part.$k --csv -o out.csv
       imghist "${others[@]}" "${others[0]}" --csv -o out.csv
       assert_refused 2 "${others[0]}: shard ${others[0]#part.}/3 again"
       others=(empty.[!"$k"])
@@ -147,8 +145,7 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
     for option in --luma=bt601 --clip=1,254 --max-pixels=5 '--where=mean_luma >= 0' --lenient; do
       [ "$total" = "" ] || [ "$option" != --lenient ] || continue
       "$IMGHIST" -q --ndjson -o other --shard=2/3 {1,2,3,4,5}.pgm $total "$option"
-      imghist part.1 other part.3 --csv -o out.csv
-      assert_status 2
+      imghist_status 2 part.1 other part.3 --csv -o out.csv
       [[ $stderr == *"another run"* || $stderr == *"counted with"* ]] || fail "$option"
     done
     "$IMGHIST" -q --ndjson -o other --shard=2/4 {1,2,3,4,5}.pgm $total
@@ -197,8 +194,7 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
   dot a.pgm
   damaged b.png
   dot c.pgm
-  imghist --shard=1/1 a.pgm b.png c.pgm --ndjson -o part --fail-fast
-  assert_status 1
+  imghist_status 1 --shard=1/1 a.pgm b.png c.pgm --ndjson -o part --fail-fast
   imghist_fails 1 "part: shard 1/1 has no last line: its run did not reach the end" part --csv -o out.csv
   [ ! -e out.csv ]
 }

@@ -86,12 +86,9 @@ END
 noted() {
   imghist_ok "$1" --csv=stats
   [ "$stderr" = "imghist: $1: note: only the first of $2 images was counted" ] || fail "no note"
-  imghist_ok "$1" --csv=stats -q
-  assert_no_stderr
-  imghist_ok --check "$1"
-  assert_no_stderr
-  imghist_ok "$1" --ndjson
-  assert_output_has "\"warnings\":[\"$MORE\"]"
+  imghist_quiet "$1" --csv=stats -q
+  imghist_quiet --check "$1"
+  imghist_output_has "\"warnings\":[\"$MORE\"]" "$1" --ndjson
 }
 
 # reads FORMAT: this build decodes it.
@@ -102,8 +99,7 @@ reads() { "$IMGHIST" --list | grep "^  $1 " | grep -qv 'not in this build'; }
   animated three.png "$SAMPLES/scene.png" 3
   noted three.png 3
   animated one.png "$SAMPLES/scene.png" 1
-  imghist_ok one.png --csv=stats
-  assert_no_stderr
+  imghist_quiet one.png --csv=stats
   cp "$TESTS"/formats/files/{gif,webp}-animated.* "$TESTS"/formats/files/gif.gif "$TESTS"/formats/files/webp-lossy.webp .
   ! reads gif || noted gif-animated.gif several
   ! reads webp || noted webp-animated.webp 2
@@ -111,13 +107,11 @@ reads() { "$IMGHIST" --list | grep "^  $1 " | grep -qv 'not in this build'; }
     pages five.tif 5
     noted five.tif 5
     pages one.tif 1
-    imghist_ok one.tif --csv=stats
-    assert_no_stderr
+    imghist_quiet one.tif --csv=stats
   fi
   for file in gif.gif webp-lossy.webp; do
     reads ${file##*.} || continue
-    imghist_ok $file --csv=stats
-    assert_no_stderr
+    imghist_quiet $file --csv=stats
   done
   mkdir d
   cp three.png d/a.png
@@ -145,8 +139,7 @@ END
   gray16 black.pgm 0 0 0
   pgm dark.pgm 2 1 '\x00\x0A' # 8 bits
   for file in full most black dark; do
-    imghist_ok $file.pgm --csv=stats
-    assert_no_stderr
+    imghist_quiet $file.pgm --csv=stats
   done
   cp a.pgm b.pgm
   imghist_ok a.pgm b.pgm full.pgm --csv=stats
@@ -166,19 +159,15 @@ END
   [ "$(grep -c 'is too small$' <<<"$stderr")" -eq 2 ] || fail "-v names each"
   for arguments in --depth=12 "--range=0,1023" "--depth=10 -q"; do
     # shellcheck disable=SC2086 # words
-    imghist_ok a.pgm --csv=stats $arguments
-    assert_no_stderr
+    imghist_quiet a.pgm --csv=stats $arguments
   done
   gray16 c.pgm 1023 4
-  imghist_ok c.pgm --csv=stats --depth=10
-  assert_no_stderr
+  imghist_quiet c.pgm --csv=stats --depth=10
 }
 
 @test "notes: a file or folder that is named twice" {
   dot a.pgm
-  mkdir d
-  dot d/a.pgm
-  dot b.pgm
+  dots d/a.pgm b.pgm
   ln b.pgm c.pgm
   ln -s d e
   while IFS='|' read -r arguments expected; do
@@ -194,13 +183,11 @@ e d|d: note: counts twice: it is the same as e
 a.pgm d b.pgm|
 a.pgm a.pgm -q|
 END
-  imghist_ok --diff a.pgm a.pgm --csv # shows that nothing differs
-  assert_no_stderr
+  imghist_quiet --diff a.pgm a.pgm --csv # shows that nothing differs
 }
 
 @test "notes: images that come twice, whatever the way" {
   needs tar
-  mkdir d
   dot d/a.pgm
   dot d/b.pgm 10
   dot d/c.pgm 20
@@ -221,8 +208,7 @@ END
     [ "$n" -eq 1 ] || expected+=$'\n'"imghist: $n inputs have the name of an earlier one, and count too"
     [ "$stderr" = "$expected" ] || fail "$arguments"
     # shellcheck disable=SC2086 # words
-    imghist_ok $arguments --csv=stats -q
-    assert_no_stderr
+    imghist_quiet $arguments --csv=stats -q
   done <<'END'
 1|./d//a.pgm|--files-from=list
 1|d/b.pgm|d d/b.pgm
@@ -241,8 +227,7 @@ END
   imghist_ok total.ndjson r.ndjson --total-only --csv
   [ "$stderr" = "imghist: note: a total of a result file and single images are added up; an image that is in both counts twice" ] ||
     fail "a total beside its records"
-  imghist_ok total.ndjson --csv
-  assert_no_stderr
+  imghist_quiet total.ndjson --csv
   imghist_ok --diff total.ndjson d --csv
   refute_stderr_has "added up"
 }
@@ -251,8 +236,7 @@ END
   mkdir d
   for i in {1..3000}; do echo d/$i.pgm; done >list
   while read -r name; do printf 'P5 1 1 255 x' >"$name"; done <list
-  imghist_ok --files-from=list --csv=stats -o out.csv
-  assert_no_stderr
+  imghist_quiet --files-from=list --csv=stats -o out.csv
   sed -n '3000p;1p;1700p' list >>list
   imghist_ok --files-from=list --csv=stats -o out.csv
   [ "$stderr" = "imghist: d/1.pgm: note: an earlier input has this name; both count
@@ -260,8 +244,7 @@ imghist: 3 inputs have the name of an earlier one, and count too" ] || fail "oth
 }
 
 @test "notes: a chart is counted once, if a later image of the name replaces it" {
-  dot a.pgm
-  dot b.pgm
+  dots a.pgm b.pgm
   mkdir d
   cat a.pgm b.pgm >d/x.pgm
   cp a.pgm 'd/x.pgm#1'
@@ -284,8 +267,7 @@ imghist: 3 inputs have the name of an earlier one, and count too" ] || fail "oth
 the ending .hist.png would keep it out" ] ||
       fail "$chart: no note"
     rm "$chart"
-    imghist_ok d --total-only --chart="$chart" -q
-    assert_no_stderr
+    imghist_quiet d --total-only --chart="$chart" -q
     [ "$("$IMGHIST" d --print0 | tr '\0' '\n' | grep -c all)" -eq 1 ] || fail "$chart is not counted"
     rm "$chart"
   done
@@ -297,26 +279,21 @@ the ending .hist.png would keep it out" ] ||
 }
 
 @test "notes: a condition that no record matches leaves no chart" {
-  mkdir d
-  dot d/a.pgm
-  dot d/b.pgm
+  dots d/a.pgm d/b.pgm
   for arguments in "--total-only --chart=c.png" "--total --chart=c.png --csv -o c.csv" "--chart=charts"; do
     # shellcheck disable=SC2086 # words
     imghist_ok d --where 'width > 5' $arguments
     [ "$stderr" = "imghist: note: no record matches --where; no chart written" ] || fail "$arguments"
     [ ! -e c.png ] || fail "$arguments: a chart"
     # shellcheck disable=SC2086 # words
-    imghist_ok d --where 'width > 5' -q $arguments
-    assert_no_stderr
+    imghist_quiet d --where 'width > 5' -q $arguments
   done
-  imghist_ok d --where 'width > 5' --csv=stats
-  assert_no_stderr
+  imghist_quiet d --where 'width > 5' --csv=stats
 }
 
 @test "notes: a chart among the images" {
   mkdir -p d/sub
-  dot d/a.pgm
-  dot b.pgm
+  dots d/a.pgm b.pgm
   ln -s d link
   for chart in d/all.png d/sub/all.jpg ./d/../d/all.bmp link/all.tga "$PWD/d/all.PNG"; do
     imghist_ok b.pgm d --total-only "--chart=$chart"
@@ -333,8 +310,7 @@ name it .hist.png" ] || fail "$chart"
 }
 
 @test "notes: parts of a run whose outputs do not merge" {
-  dot a.pgm
-  dot b.pgm
+  dots a.pgm b.pgm
   for arguments in --csv --json "--text --json -o x.json"; do
     # shellcheck disable=SC2086 # words
     imghist_ok a.pgm b.pgm --shard=1/2 $arguments
@@ -347,8 +323,7 @@ name it .hist.png" ] || fail "$chart"
   done
   for arguments in --ndjson "--csv -o x.csv --ndjson -o x.ndjson" "--json --total-only" --check --print0 "--csv -q"; do
     # shellcheck disable=SC2086 # words
-    imghist_ok a.pgm b.pgm --shard=1/2 $arguments
-    assert_no_stderr
+    imghist_quiet a.pgm b.pgm --shard=1/2 $arguments
   done
   for part in 1 2; do imghist_ok a.pgm b.pgm --shard=$part/2 --json -q -o $part.json; done
   imghist 1.json 2.json --csv
@@ -374,20 +349,17 @@ name it .hist.png" ] || fail "$chart"
   { cat a.pgm; printf '\n'; } >padded.pgm
   { cat "$SAMPLES/scene.jpg"; echo a trailer; } >tail.jpg
   cp "$SAMPLES/palette.png" one.png
-  imghist_ok a.pgm padded.pgm tail.jpg one.png one.qoi --csv=stats
-  assert_no_stderr
+  imghist_quiet a.pgm padded.pgm tail.jpg one.png one.qoi --csv=stats
 }
 
 @test "notes: --depth and --range with samples that they do not scale" {
-  dot a.pgm
-  dot b.pgm
+  dots a.pgm b.pgm
   cp "$SAMPLES/gray16.png" .
   imghist_ok gray16.png a.pgm b.pgm --csv=stats --depth=16
   [ "$stderr" = "imghist: a.pgm: note: has samples of 8 bits, which --depth does not change; it is for 16" ] || fail "$stderr"
   imghist_ok a.pgm --csv=stats --range=0,99
   assert_stderr_has "8 bits, which --range does not change"
-  imghist_ok gray16.png --csv=stats --range=0,65535
-  assert_no_stderr
+  imghist_quiet gray16.png --csv=stats --range=0,65535
 }
 
 @test "notes: --thumbnails of a result file" {
@@ -395,6 +367,5 @@ name it .hist.png" ] || fail "$chart"
   "$IMGHIST" a.pgm --ndjson -o a.ndjson
   imghist_ok a.ndjson --html=a.html --thumbnails
   [ "$stderr" = "imghist: a.pgm: note: has no thumbnail: its record comes from a result file" ] || fail "$stderr"
-  imghist_ok a.pgm --html=a.html --thumbnails
-  assert_no_stderr
+  imghist_quiet a.pgm --html=a.html --thumbnails
 }

@@ -16,8 +16,7 @@ refused() {
 # accepted ARG...: with a.pgm as input.
 accepted() {
   dot a.pgm
-  imghist_ok a.pgm --csv=stats "$@"
-  assert_no_stderr
+  imghist_quiet a.pgm --csv=stats "$@"
   assert_output_has $'\na.pgm,1,1,gray,'
 }
 
@@ -30,8 +29,7 @@ each_option() {
 }
 
 @test "options: --help=all has every option, exit status and examples" {
-  imghist_ok --help=all
-  assert_no_stderr
+  imghist_quiet --help=all
   for text in --csv --chart --output --device --kernel --luma --clip --raw --max-pixels --threads --quiet --verbose \
     --list --help --version IMGHIST_DEVICE Examples: 'Exit status: 0 ok, 1 '; do
     assert_output_has "$text"
@@ -61,8 +59,7 @@ each_option() {
 
 @test "options: the examples of --help run" {
   mkdir photos
-  dot photo.jpg
-  dot photos/b.pgm
+  dots photo.jpg photos/b.pgm
   PATH=${IMGHIST%/*}:$PATH
   n=0
   while read -r command; do
@@ -115,8 +112,7 @@ each_option() {
 }
 
 @test "options: --list names formats, outputs, devices and kernels" {
-  imghist_ok --list
-  assert_no_stderr
+  imghist_quiet --list
   for name in png jpeg bmp tga psd pnm raw csv text chart cpu reference libpng libjpeg-turbo; do
     assert_output_has "$name"
   done
@@ -141,8 +137,7 @@ each_option() {
 
 @test "options: an optional value is not taken from the next argument" {
   dot bins
-  imghist_ok --csv bins
-  assert_output_has $'\nbins,1,1,gray,'
+  imghist_output_has $'\nbins,1,1,gray,' --csv bins
 }
 
 @test "options: short options can be combined and joined with a value" {
@@ -155,11 +150,9 @@ each_option() {
 }
 
 @test "options: they may follow the paths, and -- ends them" {
-  dot --csv
-  dot -x
+  dots --csv -x
   accepted --clip=0,255
-  imghist_ok --csv=stats -- --csv -x
-  assert_output_has $'\n./--csv,1,1,gray,'
+  imghist_output_has $'\n./--csv,1,1,gray,' --csv=stats -- --csv -x
   assert_output_has $'\n./-x,1,1,gray,'
 }
 
@@ -247,8 +240,7 @@ END
 }
 
 @test "options: a blank where an optional value needs =" {
-  dot a.pgm
-  dot c.pgm
+  dots a.pgm c.pgm
   refused "imghist: stats: no such file; did you mean --csv=stats?" --csv stats a.pgm
   refused "lines: no such file; did you mean --text=lines?" a.pgm --text lines
   refused "c.png: no such file; did you mean --chart=c.png?" a.pgm --chart c.png
@@ -262,8 +254,7 @@ END
   imghist_ok --csv stats
   for arguments in "--csv missing.png a.pgm" "--chart missing.png" "a.pgm --csv -- stat" "--ndjson stats.csv"; do
     # shellcheck disable=SC2086 # the arguments are words
-    imghist $arguments
-    assert_status 1
+    imghist_status 1 $arguments
     refute_stderr_has "did you mean"
   done
 }
@@ -336,8 +327,7 @@ END
 
 @test "options: --jpeg=gpu without a GPU exits 3 with the reason" {
   has_gpu && skip "a GPU is here"
-  imghist "$SAMPLES/scene.jpg" --csv --jpeg=gpu -o out.csv
-  assert_status 3
+  imghist_status 3 "$SAMPLES/scene.jpg" --csv --jpeg=gpu -o out.csv
   [[ $stderr == *"no hardware JPEG decoders"* ]]
   [ ! -e out.csv ]
 }
@@ -376,8 +366,7 @@ END
   dot a.pgm
   for value in cuda cuda:1000 cuda:0,1000 cuda:1000,1001; do
     [ $value != cuda ] || ! has_gpu || continue
-    imghist a.pgm --csv --device=$value -o out.csv
-    assert_status 3
+    imghist_status 3 a.pgm --csv --device=$value -o out.csv
     [ -n "$stderr" ]
     refute_output_has a.pgm
     [ ! -e out.csv ]
@@ -438,8 +427,7 @@ END
   dot a.pgm
   imghist a.pgm --csv
   counts=$output
-  imghist_ok --theme=light --scale=log --chart-size=400x300 a.pgm --csv
-  assert_output "$counts"
+  imghist_output "$counts" --theme=light --scale=log --chart-size=400x300 a.pgm --csv
   [ "$stderr" = "imghist: note: --chart-size is for charts, and none is drawn" ]
 }
 
@@ -449,8 +437,7 @@ END
   for arguments in "--bench=1k --help" "--help --bench=1k" "-qh --list" "a.pgm --list -h" "--help --nonsense" \
     "--theme=dark --help --version"; do
     # shellcheck disable=SC2086 # the arguments are words
-    imghist_ok $arguments
-    assert_output "$help"
+    imghist_output "$help" $arguments
   done
   imghist --bench=1k --version --help
   [[ $output == "imghist "[0-9]* ]] || fail "not the version"
@@ -471,12 +458,10 @@ END
 
 @test "options: the last of -q and -v applies" {
   dot a.pgm
-  imghist_ok a.pgm --csv=stats -v -q
-  assert_no_stderr
+  imghist_quiet a.pgm --csv=stats -v -q
   imghist_ok a.pgm --csv=stats -q -v
   assert_stderr_has "1 done, 0 failed, 0 skipped"
-  imghist missing a.pgm --csv=stats -q
-  assert_status 1
+  imghist_status 1 missing a.pgm --csv=stats -q
   refute_stderr_has "inputs failed"
   [ "${#stderr_lines[@]}" -eq 1 ]
   imghist missing a.pgm --csv=stats -q --verbose

@@ -12,7 +12,6 @@ refused() {
 }
 
 @test "outputs: each -o belongs to the format before it" {
-  mkdir d
   dot d/a.pgm 10
   dot d/b.pgm F0
   imghist_ok d --csv=stats -o a.csv --ndjson -o b.ndjson --json -o c.json --csv=bins -o d.csv --text=lines -o e.txt \
@@ -29,8 +28,7 @@ refused() {
 
 @test "outputs: the total goes to every output" {
   dot a.pgm
-  imghist_ok a.pgm a.pgm --total --csv=stats -o a.csv --ndjson -o b.ndjson --text
-  assert_output_has "(total)"
+  imghist_output_has "(total)" a.pgm a.pgm --total --csv=stats -o a.csv --ndjson -o b.ndjson --text
   grep -q '^(total),,,gray,2,' a.csv
   grep -q '"file":"(total)"' b.ndjson
 }
@@ -38,8 +36,7 @@ refused() {
 @test "outputs: the ending of -o chooses the format if none is named" {
   dot a.pgm
   while read -r name options; do
-    imghist_ok a.pgm -o "$name"
-    assert_output ""
+    imghist_output "" a.pgm -o "$name"
     # shellcheck disable=SC2086 # the options are words
     "$IMGHIST" a.pgm $options | cmp - "$name" || fail "$name"
   done <<'END'
@@ -145,8 +142,7 @@ END
 }
 
 @test "outputs: if all inputs fail, only files that record failures are made" {
-  imghist missing --csv -o a.csv --ndjson -o b.ndjson --check -o c.txt --text -o d.txt
-  assert_status 1
+  imghist_status 1 missing --csv -o a.csv --ndjson -o b.ndjson --check -o c.txt --text -o d.txt
   [ "$(echo ?.*)" = "b.ndjson c.txt" ] || fail "$(ls)"
 }
 
@@ -194,8 +190,7 @@ END
   dot a.pgm
   while IFS='|' read -r arguments file format; do
     # shellcheck disable=SC2086 # words
-    imghist_ok a.pgm $arguments
-    assert_output ""
+    imghist_output "" a.pgm $arguments
     # shellcheck disable=SC2086 # words
     "$IMGHIST" a.pgm $format | cmp - "$file" || fail "$arguments: $file"
     "$IMGHIST" a.pgm --html | cmp - page.html || fail "$arguments: the page"

@@ -60,28 +60,23 @@ END
 
 @test "paths: hidden entries are skipped in a walk, but not when named" {
   mkdir -p d/.hidden
-  dot d/.hidden/a
-  dot d/.b
-  dot d/c
+  dots d/.hidden/a d/.b d/c
   walked d <<<d/c
   walked d/.b d/.hidden <<<$'d/.b\nd/.hidden/a'
 }
 
 @test "paths: a directory without images is an error with its name" {
   mkdir -p d/e full more
-  dot full/a.pgm
-  dot more/a.pgm
+  dots full/a.pgm more/a.pgm
   imghist_refused 1 "imghist: d: no images in this folder" d --csv
   echo text >d/e/text
   echo text >d/text
-  imghist full d more --csv=stats
-  assert_status 1
+  imghist_status 1 full d more --csv=stats
   [ "$stderr" = "imghist: d: no images in this folder
 imghist: 1 of 3 inputs failed; 2 other files skipped (--list-skipped names them)" ] || fail "other messages"
   [ "$(grep -cE '^(full|more)/a.pgm,1,1,gray' <<<"$output")" -eq 2 ]
   echo d/ >list
-  imghist --files-from=list --csv -q
-  assert_status 1
+  imghist_status 1 --files-from=list --csv -q
   [ "$stderr" = "imghist: d/: no images in this folder" ] || fail "other messages"
   damaged d/bad.png # there was one
   imghist d --csv -q
@@ -89,7 +84,6 @@ imghist: 1 of 3 inputs failed; 2 other files skipped (--list-skipped names them)
 }
 
 @test "paths: a file with the name of an image is an error in a walk if it is none" {
-  mkdir d
   dot d/good.pgm
   while read -r ending; do
     : >"d/empty.$ending"
@@ -102,7 +96,6 @@ imghist: 1 of 3 inputs failed; 2 other files skipped (--list-skipped names them)
 }
 
 @test "paths: a format that is only recognised is skipped in a walk, but not a file that has only its name" {
-  mkdir d
   dot d/a.pgm
   printf '\x76\x2F\x31\x01\x02\0\0\0' >d/b.exr
   printf 'FUJIFILMCCD-RAW 0201' >d/c.raf
@@ -129,9 +122,7 @@ imghist: 1 of 3 inputs failed; 2 other files skipped (--list-skipped names them)
 }
 
 @test "paths: an unreadable file in a walk is an error" {
-  mkdir d
-  dot d/a.pgm
-  dot d/notes
+  dots d/a.pgm d/notes
   chmod 0 d/notes
   imghist_as_user d --csv=stats
   assert_fails 1 "imghist: d/notes: cannot open: Permission denied"
@@ -142,12 +133,10 @@ imghist: 1 of 3 inputs failed; 2 other files skipped (--list-skipped names them)
 @test "paths: skipped files are counted, and --list-skipped names them" {
   mkdir -p d/e other
   dot d/a.pgm
-  imghist_ok d --csv=stats
-  assert_no_stderr
+  imghist_quiet d --csv=stats
   dot d/a.pgm.hist.png
   echo text >d/e/text
-  imghist_ok d --csv=stats -q
-  assert_no_stderr
+  imghist_quiet d --csv=stats -q
   rm d/a.pgm.hist.png
   imghist_ok d --csv=stats
   [ "$stderr" = "imghist: 1 other file skipped (--list-skipped names it)" ] || fail "one file"
@@ -167,18 +156,15 @@ imghist: 5 other files skipped" ] || fail "no list"
 }
 
 @test "paths: --check has a line for each bad file, and nothing else" {
-  mkdir d
   dot d/a.pgm
   echo text >d/readme
-  imghist_ok --check d
-  assert_output ""
+  imghist_output "" --check d
   assert_no_stderr
   : >d/zero.jpg
   damaged d/bad.png
   echo '<html>' >d/page.jpg
   dot $'e\e[31m'
-  imghist --check d missing $'e\e[31m' -j 3
-  assert_status 1
+  imghist_status 1 --check d missing $'e\e[31m' -j 3
   assert_no_stderr
   [[ ${lines[0]} == "d/bad.png: damaged PNG"* ]] || fail "no bad.png"
   [[ ${lines[1]} == "d/page.jpg: cannot decode: "* ]] || fail "no page.jpg"
@@ -186,13 +172,11 @@ imghist: 5 other files skipped" ] || fail "no list"
   [ "${lines[3]}" = "missing: cannot open: No such file or directory" ] || fail "no missing"
   [ "${#lines[@]}" -eq 4 ]
   checked=$output
-  imghist --check -o bad.txt d missing --csv=stats -o good.csv # several outputs in one pass
-  assert_status 1
+  imghist_status 1 --check -o bad.txt d missing --csv=stats -o good.csv # several outputs in one pass
   [ "$(cat bad.txt)" = "$checked" ]
   [ "$(names good.csv)" = d/a.pgm ]
   mkdir empty
-  imghist --check empty
-  assert_status 1
+  imghist_status 1 --check empty
   assert_output "empty: no images in this folder"
 }
 
@@ -230,19 +214,16 @@ deep() {
   [ ${#path} -gt 10000 ]
   walked d <<<"$path/a.pgm"$'\n'"$path/c.pgm"
   for format in csv=bins csv=long csv=stats ndjson text=lines; do
-    imghist_ok d --device=cpu --$format
-    assert_output_has "${path#d/}/a.pgm"
+    imghist_output_has "${path#d/}/a.pgm" d --device=cpu --$format
   done
-  imghist_ok "$path/a.pgm" --csv=stats
-  assert_output_has "$path/a.pgm,1,1,gray,1,7,"
+  imghist_output_has "$path/a.pgm,1,1,gray,1,7," "$path/a.pgm" --csv=stats
   imghist "$PWD/$path" --csv=stats
   assert_output_has "$PWD/$path/a.pgm,1,1,gray,1,7,"
 }
 
 @test "paths: messages shorten a long path, outputs do not" {
   deep 10 || skip "the shell cannot make them"
-  imghist "$path/missing.jpg" "$path/b.txt" --ndjson
-  assert_status 1
+  imghist_status 1 "$path/missing.jpg" "$path/b.txt" --ndjson
   assert_stderr_has "imghist: d/nnnnn"
   assert_stderr_has "nnn/missing.jpg: cannot open: No such file or directory"
   assert_stderr_has "nnn/b.txt: cannot decode: not an image"
@@ -413,8 +394,7 @@ END
 
 @test "paths: a directory without read permission" {
   mkdir -p d/closed d/open
-  dot d/closed/a
-  dot d/open/b
+  dots d/closed/a d/open/b
   chmod 0 d/closed
   imghist_as_user d --csv=stats
   chmod 755 d/closed
@@ -424,8 +404,7 @@ END
 
 @test "paths: a directory without search permission" {
   mkdir -p d/closed d/open
-  dot d/closed/a
-  dot d/open/b
+  dots d/closed/a d/open/b
   chmod 444 d/closed
   imghist_as_user d --csv=stats
   chmod 755 d/closed
@@ -434,8 +413,7 @@ END
 }
 
 @test "paths: control characters and invalid UTF-8 are escaped in messages" {
-  imghist $'new\nline' $'\e[31mred\a' $'no\xFFutf' $'c1\xC2\x9Bcsi' 'back\slash' --csv
-  assert_status 1
+  imghist_status 1 $'new\nline' $'\e[31mred\a' $'no\xFFutf' $'c1\xC2\x9Bcsi' 'back\slash' --csv
   assert_stderr_has 'imghist: new\nline: cannot open'
   assert_stderr_has 'imghist: \x1B[31mred\x07: cannot open'
   assert_stderr_has 'imghist: no\xFFutf: cannot open'
@@ -477,6 +455,5 @@ END
   mkdir later
   cp "$SAMPLES"/scene.png later/a.png
   touch -d 2040-01-01 later/a.png later
-  imghist_ok --csv=stats later
-  assert_output_has later/a.png
+  imghist_output_has later/a.png --csv=stats later
 }

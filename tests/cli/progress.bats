@@ -93,17 +93,14 @@ setup_file() { export LINE START; }
   dot a.pgm
   for options in "" --progress=auto --progress=never; do
     # shellcheck disable=SC2086 # an empty one is no argument
-    imghist_ok a.pgm --csv $options
-    assert_no_stderr
+    imghist_quiet a.pgm --csv $options
   done
 }
 
 @test "progress: --progress=always without a terminal prints a last line" {
-  dot a.pgm
-  dot b.pgm
+  dots a.pgm b.pgm
   damaged bad.png
-  imghist a.pgm bad.png b.pgm --csv --progress=always
-  assert_status 1
+  imghist_status 1 a.pgm bad.png b.pgm --csv --progress=always
   [[ ${stderr_lines[0]} == "imghist: bad.png: "* ]] || fail "message"
   [[ ${stderr_lines[1]} =~ ^$LINE$ ]] || fail "line"
   [[ ${stderr_lines[1]} == "imghist: 3/3 files, "*" MP/s, 1 failed, 0:0"[0-9]" elapsed" ]] || fail "line"
@@ -148,11 +145,9 @@ setup_file() { export LINE START; }
   dot a.pgm
   imghist a.pgm --csv -q --progress=always
   [[ $stderr =~ ^$LINE$ ]] || fail "line"
-  imghist a.pgm missing a.pgm -q --csv
-  assert_status 1
+  imghist_status 1 a.pgm missing a.pgm -q --csv
   [ "${stderr_lines[*]}" = "imghist: missing: cannot open: No such file or directory" ]
-  imghist --files-from=/dev/null -q --csv
-  assert_status 1
+  imghist_status 1 --files-from=/dev/null -q --csv
   [ "$stderr" = "imghist: no images found: the list /dev/null is empty" ]
 }
 
@@ -160,8 +155,7 @@ setup_file() { export LINE START; }
   mkdir d
   { printf 'P6\n1000 1000\n255\n' && head -c 3000000 /dev/zero; } >d/a.ppm
   for i in {1..3}; do dot "d/$i.pgm"; done
-  imghist d missing --csv=stats -v --device=cpu
-  assert_status 1
+  imghist_status 1 d missing --csv=stats -v --device=cpu
   number=' +[0-9]+\.[0-9]{3} s'
   expected=("imghist: missing: cannot open: No such file or directory" "imghist: 4 done, 1 failed, 0 skipped"
     "  in        $number, [0-9]+\.[0-9] files a second" "  megapixels +1\.0, [0-9.]+ a second"
@@ -183,7 +177,6 @@ setup_file() { export LINE START; }
 }
 
 @test "progress: -v counts skipped files" {
-  mkdir d
   dot d/a.pgm
   echo text >d/b
   echo text >d/c

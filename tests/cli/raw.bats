@@ -41,13 +41,11 @@ assert_preview() {
   assert_preview three.dng large.jpg
   "$IMGHIST" - --raw-preview --csv=long --device=cpu <one.dng | cut -d, -f2- >actual
   counts small.jpg | diff -q - actual
-  imghist_ok one.dng --raw-preview --json -v
-  assert_output_has '"format":"preview"'
+  imghist_output_has '"format":"preview"' one.dng --raw-preview --json -v
 }
 
 @test "raw: without the option an error names it, and a walk skips the file" {
   needs python3
-  mkdir d
   dot d/a.pgm
   dng d/b.dng "$SAMPLES/scene.jpg"
   imghist_refused 1 "cannot decode: camera raw (DNG) is not supported: " d/b.dng --csv
@@ -76,13 +74,11 @@ assert_preview() {
   done
   # a directory whose offset is past the end
   { printf 'II*\0\xF0\xFF\xFF\0'; tail -c +9 sound.dng; } >far.dng
-  imghist far.dng --raw-preview --csv
-  assert_status 1
+  imghist_status 1 far.dng --raw-preview --csv
   assert_output ""
   # other options hold for the preview too
   imghist_refused 1 "image too large" sound.dng --raw-preview --csv --max-pixels=1000
-  imghist sound.dng --raw-preview --csv --memory=10k
-  assert_status 1
+  imghist_status 1 sound.dng --raw-preview --csv --memory=10k
   assert_output ""
 }
 

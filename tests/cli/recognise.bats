@@ -63,7 +63,6 @@ for ending in ("pdf", "eps", "dds", "icns"):
 }
 
 @test "recognise: a directory walk skips and counts them" {
-  mkdir d
   dot d/a.pgm
   printf '%%PDF-1.4\n' >d/b.pdf
   printf '<html>' >d/c.html

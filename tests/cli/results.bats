@@ -84,8 +84,7 @@ shuffled() {
       "$IMGHIST" "${part[@]}" --total-only --ndjson >"$name.total" 2>/dev/null || [ $? -eq 1 ]
     done
     for format in --csv=channels --csv=stats --ndjson --json --text=lines; do
-      imghist parts/*.ndjson $format --total
-      assert_status 1
+      imghist_status 1 parts/*.ndjson $format --total
       printf '%s\n' "$output" | cmp - single.$format || fail "$n parts, $format"
     done
     for seed in 1 2 3; do
@@ -94,8 +93,7 @@ shuffled() {
       mapfile -t totals < <(shuffled $seed parts/*.total)
       for files in records totals; do
         declare -n list=$files
-        imghist "${list[@]}" --total-only --json
-        assert_status 1
+        imghist_status 1 "${list[@]}" --total-only --json
         printf '%s\n' "$output" | cmp - single.total || fail "$n $files"
         rm -f merged.png
         imghist "${list[@]}" --total-only --chart=merged.png
@@ -301,8 +299,7 @@ END
   "$IMGHIST" set --ndjson -o all.ndjson 2>/dev/null || [ $? -eq 1 ]
   imghist_fails 1 "set/bad.png: damaged PNG" all.ndjson --ndjson
   printf '%s\n' "$output" | cmp - all.ndjson
-  imghist all.ndjson --total-only --json
-  assert_status 1
+  imghist_status 1 all.ndjson --total-only --json
   assert_output_has '"n_failed":1,'
 }
 

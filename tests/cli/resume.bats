@@ -97,9 +97,7 @@ resumed() {
 }
 
 @test "resume: the output may be in the folder that is walked" {
-  mkdir set
-  dot set/a.pgm
-  dot set/z.pgm
+  dots set/a.pgm set/z.pgm
   ln -s set/out.ndjson .
   imghist_ok set --resume -o set/out.ndjson
   cp out.ndjson expected
@@ -110,8 +108,7 @@ resumed() {
 }
 
 @test "resume: a file of another run or program is left as it is" {
-  dot a.pgm
-  dot b.pgm
+  dots a.pgm b.pgm
   "$IMGHIST" a.pgm --ndjson -o plain.ndjson
   "$IMGHIST" a.pgm --json >document.ndjson
   "$IMGHIST" b.pgm --resume -o others.ndjson
@@ -136,8 +133,7 @@ resumed() {
 }
 
 @test "resume: the first input has changed" {
-  dot a.pgm
-  dot b.pgm
+  dots a.pgm b.pgm
   "$IMGHIST" a.pgm b.pgm --resume -o out.ndjson
   cp out.ndjson before
   touch -d 2020-01-01 a.pgm

@@ -17,8 +17,7 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
 @test "select: --csv=images has one row for each image, by hand, and for failures" {
   images
   echo text >'bad, or "not".png'
-  imghist white.pgm gray.pgm 'bad, or "not".png' gone.png --csv=images
-  assert_status 1
+  imghist_status 1 white.pgm gray.pgm 'bad, or "not".png' gone.png --csv=images
   [ "${lines[0]}" = "$HEADER" ] || fail "header"
   [ "${lines[1]}" = white.pgm,ok,,pnm,2,2,4,8,,,191.250000,0.750000,255,110.418239,0,255,0.811278,3,0.750000,3,0.750000,1,0.250000,1,0.250000 ] || fail "white"
   [ "${lines[2]}" = gray.pgm,ok,,pnm,1,1,1,8,,,100.000000,0.127438,100,0.000000,100,100,0.000000,0,0.000000,0,0.000000,0,0.000000,0,0.000000 ] || fail "gray"
@@ -29,11 +28,9 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
 
 @test "select: a table of failures alone is kept" {
   echo text >bad.png
-  imghist bad.png --csv=images -o t.csv
-  assert_status 1
+  imghist_status 1 bad.png --csv=images -o t.csv
   [ "$(wc -l <t.csv)" -eq 2 ]
-  imghist --files-from=/dev/null --csv=images
-  assert_status 1
+  imghist_status 1 --files-from=/dev/null --csv=images
   assert_output "$HEADER"
 }
 
@@ -43,16 +40,14 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   [ "$(cut -d, -f1 a.csv | tail -n +2 | paste -sd' ')" = "black.pgm white.pgm" ] || fail "csv"
   [ "$(grep -o '"file":"[a-z.]*"' b.ndjson | paste -sd' ')" = '"file":"black.pgm" "file":"white.pgm"' ] || fail "ndjson"
   [ "$(ls charts | paste -sd' ')" = "black.pgm.hist.png white.pgm.hist.png" ] || fail "charts"
-  imghist_ok *.pgm --where 'width > 100' --csv=images
-  assert_output "$HEADER"
+  imghist_output "$HEADER" *.pgm --where 'width > 100' --csv=images
 }
 
 @test "select: the total is that of the selected records" {
   images
   imghist_ok black.pgm white.pgm --csv=stats --total-only
   local expected=$output
-  imghist_ok *.pgm --csv=stats --total-only --where "width == 2"
-  assert_output "$expected"
+  imghist_output "$expected" *.pgm --csv=stats --total-only --where "width == 2"
 }
 
 @test "select: --where and failures" {
@@ -75,26 +70,20 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
 
 @test "select: --fail-if exits with 4 and names the records; failed inputs exit with 1" {
   images
-  imghist_ok *.pgm --csv=stats --fail-if 'width > 2'
-  assert_no_stderr
-  imghist *.pgm --csv=stats --fail-if 'mean_luma < 50 or mean_luma > 150'
-  assert_status 4
+  imghist_quiet *.pgm --csv=stats --fail-if 'width > 2'
+  imghist_status 4 *.pgm --csv=stats --fail-if 'mean_luma < 50 or mean_luma > 150'
   [ "$(grep -c 'matches --fail-if' <<<"$stderr")" -eq 2 ] || fail "names"
   assert_stderr_has "imghist: black.pgm: matches --fail-if"
   [ "$(wc -l <<<"$output")" -eq 7 ] || fail "all records are written"
-  imghist *.pgm --csv=stats -q --fail-if 'mean_luma < 50'
-  assert_status 4
+  imghist_status 4 *.pgm --csv=stats -q --fail-if 'mean_luma < 50'
   assert_no_stderr
-  imghist *.pgm gone.pgm --csv=stats --fail-if 'mean_luma < 50'
-  assert_status 1
+  imghist_status 1 *.pgm gone.pgm --csv=stats --fail-if 'mean_luma < 50'
   imghist_ok *.pgm --csv=stats --where 'width == 1' --fail-if 'mean_luma < 50'
-  imghist *.pgm --csv=stats --total-only --fail-if 'pixels == 7'
-  assert_status 4
+  imghist_status 4 *.pgm --csv=stats --total-only --fail-if 'pixels == 7'
 }
 
 @test "select: mistakes in a condition are wrong usage and point at the column" {
   imghist_fails 2 "imghist: --where: column 1: no field 'widht'" --where 'widht > 5' x.png
   imghist_fails 2 "imghist: --fail-if: column 14: " --fail-if 'width > 5 and' x.png
-  imghist --where '' x.png
-  assert_status 2
+  imghist_status 2 --where '' x.png
 }

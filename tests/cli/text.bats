@@ -31,8 +31,7 @@ no_wider() {
 
 @test "text: one image is shown in full, several in a line each" {
   cd "$SAMPLES"
-  imghist_ok scene.png
-  assert_no_stderr
+  imghist_quiet scene.png
   assert_output_has "scene.png  480 x 320 png, 8 bits, red green blue"
   assert_output_has "  red    141.24   66.05    0   28     136  255  255     7.66   0.72    5.63"
   assert_output_has "  luma   110.83   55.40    0   31     100  222  255     7.63   0.20    0.79"
@@ -73,7 +72,6 @@ no_wider() {
 }
 
 @test "text: directories and lists are shown in lines" {
-  mkdir d
   dot d/a.pgm
   imghist d
   [ "${#lines[@]}" -eq 2 ]
@@ -127,8 +125,7 @@ END
 @test "text: an image without pixels" {
   pam clear.pam 1 1 2 '\x10\x00'
   for view in full lines; do
-    imghist_ok clear.pam --alpha=skip-transparent --text=$view
-    assert_output_has "no pixels"
+    imghist_output_has "no pixels" clear.pam --alpha=skip-transparent --text=$view
     refute_output_has nan
   done
 }
@@ -178,11 +175,9 @@ END
 }
 
 @test "text: failures are reported once, on standard error, and counted at the end" {
-  dot a.pgm
-  dot b.pgm
+  dots a.pgm b.pgm
   damaged bad.png
-  imghist bad.png a.pgm missing b.pgm
-  assert_status 1
+  imghist_status 1 bad.png a.pgm missing b.pgm
   [ "${#lines[@]}" -eq 3 ] || fail "not a heading and two lines"
   [[ $stderr == "imghist: bad.png: damaged PNG"*$'\nimghist: missing: cannot open'*$'\nimghist: 2 of 4 inputs failed' ]] ||
     fail "other messages"
@@ -270,8 +265,7 @@ END
   echo p/q/a.pgm >list
   imghist_ok p/q --files-from=list --text=lines
   [[ ${lines[0]} == *"  name" && ${lines[1]} == *"  p/q/a.pgm" ]] || fail "a list has no common folder"
-  imghist_ok p --csv=stats # other outputs have the whole name
-  assert_output_has p/q/r/b.pgm
+  imghist_output_has p/q/r/b.pgm p --csv=stats # other outputs have the whole name
 }
 
 @test "text: clipped highlights are red and clipped shadows blue" {
@@ -335,7 +329,6 @@ END
   unicode
   name=a-rather-long-name-that-does-not-fit-into-the-line-of-a-terminal-日本語.pgm
   dot $name
-  mkdir d
   dot d/$name
   terminal 80 $name d/$name
   [[ $screen == *" a-rather…"*"日本語.pgm"* ]] || fail "$screen"

@@ -33,8 +33,7 @@ flat_jpeg() {
     assert_output_has scene.jpg,
     refute_output_has slow.jpg
   done
-  imghist slow.jpg --ndjson --timeout=1
-  assert_status 1
+  imghist_status 1 slow.jpg --ndjson --timeout=1
   assert_output_has 'decoding takes more than 1 s (--timeout raises it)'
 }
 

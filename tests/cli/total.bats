@@ -183,8 +183,7 @@ END
 @test "total: the text summary has no row for a channel without pixels" {
   pam a.pam 1 1 4 '\x01\x02\x03\x00'
   ppm b.ppm 1 1 '\x0A\x14\x1E'
-  imghist_ok a.pam b.ppm --alpha=skip-transparent --total-only
-  assert_output_has "  red     10.00 "
+  imghist_output_has "  red     10.00 " a.pam b.ppm --alpha=skip-transparent --total-only
   refute_output_has "  alpha"
   refute_output_has 'nan '
 }
@@ -202,8 +201,7 @@ END
 @test "total: to a file" {
   mixed
   "$IMGHIST" set --total --csv >expected
-  imghist_ok set --total --csv -o out.csv
-  assert_output ""
+  imghist_output "" set --total --csv -o out.csv
   cmp expected out.csv
 }
 
@@ -212,8 +210,7 @@ END
   imghist_ok set --total --chart=all.png
   imghist_ok set --total-only --chart=only.png
   cmp all.png only.png
-  imghist set --chart=each.png
-  assert_status 2
+  imghist_status 2 set --chart=each.png
   [ ! -e each.png ]
 }
 
@@ -241,26 +238,21 @@ END
   mkdir out
   for option in --total --total-only; do
     for format in --csv --csv=long --text; do
-      imghist bad.png missing $option $format
-      assert_status 1
+      imghist_status 1 bad.png missing $option $format
       [[ $output != *'(total)'* ]] || fail "$format"
-      imghist bad.png $option $format -o out/x
-      assert_status 1
+      imghist_status 1 bad.png $option $format -o out/x
       [ -z "$(ls -A out)" ] || fail "$format"
     done
-    imghist bad.png $option --chart=c.png
-    assert_status 1
+    imghist_status 1 bad.png $option --chart=c.png
     [ ! -e c.png ]
   done
-  imghist bad.png missing --total-only --ndjson
-  assert_status 1
+  imghist_status 1 bad.png missing --total-only --ndjson
   assert_output_has '"n_images":0,"n_failed":2,"format":null,"library":null,"width":null,"height":null,"pixels":0,'
   assert_output_has '"mean_luma":null'
 }
 
 @test "total: no images give luma without pixels" {
-  imghist --files-from=/dev/null --total --csv=stats
-  assert_status 1
+  imghist_status 1 --files-from=/dev/null --total --csv=stats
   [ "${lines[1]}" = "(total),,,luma,0,0,,,,,,,,,,,,,0,0" ] || fail "row"
   [ "${#lines[@]}" -eq 2 ]
   imghist --files-from=/dev/null --total --json
@@ -273,8 +265,7 @@ END
 @test "total: --fail-fast writes the total of the inputs before the failure" {
   mixed
   "$IMGHIST" set/a.pgm --total --csv >expected
-  imghist set/a.pgm missing set/c.ppm --total --csv --fail-fast -j 3
-  assert_status 1
+  imghist_status 1 set/a.pgm missing set/c.ppm --total --csv --fail-fast -j 3
   assert_output "$(cat expected)"
 }
 
@@ -292,8 +283,7 @@ END
 
 @test "total: --total-only with only failed inputs writes nothing, not even a header" {
   for layout in channels stats bins long; do
-    imghist nope.png --total-only --csv=$layout
-    assert_status 1
+    imghist_status 1 nope.png --total-only --csv=$layout
     assert_output ""
   done
 }

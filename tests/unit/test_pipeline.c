@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "pipeline/state.h"
 #include "tests/support/pipeline_run.h"
-#include <fcntl.h>
 #include <pthread.h>
 
 /* More inputs than the window holds, some of which fail, with different numbers of threads. */

@@ -18,7 +18,6 @@
 #include "decode/read_bytes.h"
 #include "decode/samples.h"
 
-#include <assert.h>
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
