@@ -406,9 +406,9 @@ video#2,blue,12,1" ] || fail "other counts"
   assert_refused 1 "video: holds 1.333333333 images of 3 x 1 pixels of 3 channels, which is no whole number"
   imghist video --raw=1 --size=5x2
   assert_refused 1 "video: holds 1.2 images of 5 x 2 pixels of 1 channels"
-  { cat video; printf 'xx'; } >more
-  imghist more --raw=3 --size=2x1
-  assert_refused 1 "more: holds 2.333333333 images"
+  { cat video; printf 'xx'; } >longer
+  imghist longer --raw=3 --size=2x1
+  assert_refused 1 "longer: holds 2.333333333 images"
   imghist video --raw=3 --size=0x1
   assert_refused 2 "--size: '0x1' is not a size from 1x1 to"
   imghist video --size=2x2
