@@ -668,8 +668,12 @@ void ih_writer_interrupt(struct ih_writer *w)
     /* The lock is kept: nothing may be written any more. */
     bool is_between_records = pthread_mutex_timedlock(&w->lock, &until) == 0;
     unlink_files(w);
-    if (is_between_records && w->is_open)
-        ih_progress_interrupt(w->notes.progress, &until);
+    if (!is_between_records || !w->is_open)
+        return;
+    ih_progress_interrupt(w->notes.progress, &until);
+    for (size_t i = 0; i < w->options->n_outputs; i++)
+        if (w->sinks[i].state && w->sinks[i].file.is_standard)
+            fflush(w->sinks[i].file.stream); /* the last records */
 }
 
 void ih_writer_close(struct ih_writer *w)

@@ -392,8 +392,8 @@ video#2,blue,12,1" ] || fail "other counts"
   imghist video --raw=3 --size=3x1 # the size is wrong, or the channels
   assert_refused 1 "video: holds 1.333333333 images of 3 x 1 pixels of 3 channels, which is no whole number"
   imghist_refused 1 "video: holds 1.2 images of 5 x 2 pixels of 1 channels" video --raw=1 --size=5x2
-  { cat video; printf 'xx'; } >more
-  imghist_refused 1 "more: holds 2.333333333 images" more --raw=3 --size=2x1
+  { cat video; printf 'xx'; } >longer
+  imghist_refused 1 "longer: holds 2.333333333 images" longer --raw=3 --size=2x1
   imghist_refused 2 "--size: '0x1' is not a size from 1x1 to" video --raw=3 --size=0x1
   imghist_refused 2 "--size: only for --raw" video --size=2x2
 }

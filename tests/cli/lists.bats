@@ -74,9 +74,9 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
 @test "lists: what is no list, and names in quotes, get one line that says so" {
   printf 'a.pgm\nb.pgm\n' | iconv -t UTF-16LE >16le
   { printf '\xff\xfe'; cat 16le; } >16le_marked
-  printf 'a.pgm\r\n' | iconv -t UTF-16 >16 # with a mark
+  printf 'a.pgm\r\n' | iconv -t UTF-16 >16any # with a mark
   { printf '\xfe\xff'; printf 'a.pgm\n' | iconv -t UTF-16BE; } >16be
-  for list in 16le 16le_marked 16 16be; do
+  for list in 16le 16le_marked 16any 16be; do
     imghist --files-from=$list --csv
     assert_fails 1 "imghist: $list: is a list in UTF-16, which Windows programs write; save it as UTF-8"
     [ "${#stderr_lines[@]}" -eq 1 ] || fail $list

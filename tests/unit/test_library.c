@@ -239,7 +239,7 @@ TEST(settings_are_used)
     assert_int_equal(ih_count_memory(context, four, sizeof four, counts, &err), IH_LIMIT);
     assert_int_equal(err.limit, IH_LIMIT_MAX_PIXELS);
     assert_int_equal(err.limit_value, 3);
-    assert_string_equal(err.message, "more than 3 pixels (max_pixels)");
+    assert_string_equal(err.message, "image too large: 4 pixels, the limit is 3 (max_pixels)");
     ih_context_close(context);
 
     unsigned char *jpeg;
