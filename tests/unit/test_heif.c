@@ -141,7 +141,7 @@ static struct heif_image *make_image(const struct kind *k, bool is_flat)
     return image;
 }
 
-/* bytes is NULL if libheif has no encoder. */
+/* Skips the test if libheif has no encoder. */
 static struct file write_file(const struct kind *k, bool is_lossless)
 {
     struct file f = {NULL, 0};
@@ -149,7 +149,7 @@ static struct file write_file(const struct kind *k, bool is_lossless)
     struct heif_context *context = heif_context_alloc();
     if (heif_context_get_encoder_for_format(context, k->format, &encoder).code != heif_error_Ok) {
         heif_context_free(context);
-        return f;
+        skip();
     }
     struct heif_encoding_options *options = heif_encoding_options_alloc();
     struct heif_color_profile_nclx *nclx = heif_nclx_color_profile_alloc();
@@ -186,8 +186,6 @@ static void assert_lossless(const struct kind *k)
     uint8_t expected[N * 4];
     unsigned n_channels = (unsigned)n_channels_of(k), max = (1u << k->bits) - 1;
     struct file f = write_file(k, true);
-    if (!f.bytes)
-        skip();
     for (size_t at = 0; k->has_no_profile && at + 4 <= f.n; at++)
         if (memcmp(f.bytes + at, "colr", 4) == 0)
             memcpy(f.bytes + at, "free", 4);
@@ -213,8 +211,6 @@ TEST(avif_lossless)
 static void assert_flat(const struct kind *k, size_t width, size_t height)
 {
     struct file f = write_file(k, false);
-    if (!f.bytes)
-        skip();
     struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
     if (d.status != IH_OK)
         fail_msg("%s", d.error.message);
@@ -307,8 +303,6 @@ TEST(unknown_colours)
     enum { SRGB_AND_BT601 = 0x010D06, RESERVED_AND_BT601 = 0x030306 };
     const struct kind k = {.format = heif_compression_AV1, .bits = 8, .is_gray = true};
     struct file f = write_file(&k, true);
-    if (!f.bytes)
-        skip();
     struct decoded sound = decode(f.bytes, f.n, MAX_PIXELS, 1);
     replace_bits(&f, SRGB_AND_BT601, RESERVED_AND_BT601);
     struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
@@ -327,8 +321,6 @@ TEST(large)
     enum { LARGE_WIDTH = 40000, LARGE_HEIGHT = 30000 };
     static const uint8_t size[] = {0, 0, 0x9C, 0x40, 0, 0, 0x75, 0x30};
     struct file f = write_file(&(struct kind){.format = heif_compression_AV1, .bits = 8}, false);
-    if (!f.bytes)
-        skip();
     for (size_t at = 0; at + 16 <= f.n; at++)
         if (memcmp(f.bytes + at, "ispe", 4) == 0)
             memcpy(f.bytes + at + 8, size, sizeof size);
@@ -357,8 +349,6 @@ TEST(large)
 TEST(unknown_codec)
 {
     struct file f = write_file(&(struct kind){.format = heif_compression_AV1, .bits = 8}, false);
-    if (!f.bytes)
-        skip();
     for (size_t at = 0; at + 4 <= f.n; at++) {
         if (memcmp(f.bytes + at, "av01", 4) == 0)
             memcpy(f.bytes + at, "vvc1", 4); /* VVC, whose decoder few systems have */
@@ -379,8 +369,6 @@ TEST(two_kinds_of_colour)
         {.format = heif_compression_AV1, .bits = 8, .is_gray = true}};
     for (size_t i = 0; i < 2; i++) {
         struct file f = write_file(&kinds[i], false);
-        if (!f.bytes)
-            skip();
         size_t at = 0;
         while (at + 8 < f.n && memcmp(f.bytes + at, "av1C", 4) != 0)
             at++;
@@ -411,8 +399,6 @@ static void assert_survives(enum heif_compression_format format)
 {
     const struct kind k = {.format = format, .bits = 8};
     struct file f = write_file(&k, false);
-    if (!f.bytes)
-        skip();
     assert_cuts_are_refused(f.bytes, f.n);
     assert_true(damage_each_byte(f.bytes, f.n) > 0);
     struct decoded d = decode(f.bytes, f.n, N - 1, 1);
@@ -456,7 +442,7 @@ TEST(heic_after_fork)
     const struct kind k = {.format = heif_compression_HEVC, .bits = 8};
     struct endless e = {.file = write_file(&k, true)};
     pthread_t thread;
-    if (!e.file.bytes || HAS_SANITIZER) { /* whose allocator has locks that fork leaves locked */
+    if (HAS_SANITIZER) { /* whose allocator has locks that fork leaves locked */
         free(e.file.bytes);
         skip();
     }
@@ -501,8 +487,6 @@ TEST(heic_blocks_missing)
 {
     const struct kind k = {.format = heif_compression_HEVC, .bits = 8};
     struct file f = write_file(&k, true);
-    if (!f.bytes)
-        skip();
     size_t n_missing = 0;
     for (size_t i = 0; i < f.n; i += 5) {
         f.bytes[i] ^= 0xFF;

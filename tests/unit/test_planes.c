@@ -69,6 +69,14 @@ static bool takes_planes(void)
     return ih_counter_takes_planes(&ih_count_tables);
 }
 
+/* Skips the test if this CPU takes no planes. */
+static struct ih_counter *make_planes_counter(void)
+{
+    if (!takes_planes())
+        skip();
+    return make_counter();
+}
+
 /* How a picture is counted. */
 struct way {
     uint32_t band_rows; /* of every third band; the others have 1 and 2 */
@@ -126,9 +134,7 @@ static void check_size(struct ih_counter *counter, const struct layout *l, uint3
 
 TEST(sizes)
 {
-    if (!takes_planes())
-        skip();
-    struct ih_counter *counter = make_counter();
+    struct ih_counter *counter = make_planes_counter();
     for (unsigned k = 0; k < N_LAYOUTS; k++) {
         for (uint32_t width = layouts[k].width_least; width <= 100; width++)
             for (uint32_t height = 1; height <= 40; height += 1 + (height + width) % 7)
@@ -146,9 +152,7 @@ TEST(long_rows)
     static const uint32_t widths[] = {2039, 2040, 2041, 4047, 4048, 4049, 4077,
                                       4078, 4079, 4080, 4081, 4082, 4083, 4111,
                                       4112, 8159, 8160, 8161, 8192, 8193, 12241};
-    if (!takes_planes())
-        skip();
-    struct ih_counter *counter = make_counter();
+    struct ih_counter *counter = make_planes_counter();
     for (unsigned i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         for (unsigned k = 0; k < N_LAYOUTS; k++) {
             const struct layout *l = &layouts[k];
@@ -165,9 +169,7 @@ TEST(long_rows)
 /* The same picture in bands of every height. */
 TEST(bands)
 {
-    if (!takes_planes())
-        skip();
-    struct ih_counter *counter = make_counter();
+    struct ih_counter *counter = make_planes_counter();
     for (unsigned k = 0; k < N_LAYOUTS; k++) {
         for (unsigned s = 0; s < N_SAMPLES; s++) {
             struct planes_picture p = make_picture(layouts[k].h, layouts[k].v, 131, 47, samples[s]);
@@ -186,9 +188,7 @@ TEST(folding)
 {
     static const uint64_t limits[] = {1,   2,   15,  16,  17,   31,   32,   33,   63,
                                       100, 255, 256, 500, 4079, 4080, 4081, 5000, 9000};
-    if (!takes_planes())
-        skip();
-    struct ih_counter *counter = make_counter();
+    struct ih_counter *counter = make_planes_counter();
     for (unsigned i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         for (unsigned k = 0; k < N_LAYOUTS; k++) {
             const bool is_low = limits[i] < 60; /* folding takes most of the time */
@@ -205,9 +205,7 @@ TEST(every_colour)
 {
     enum { N = IH_BINS * IH_BINS };
     static uint8_t planes[3][N], rgb[3 * N];
-    if (!takes_planes())
-        skip();
-    struct ih_counter *counter = make_counter();
+    struct ih_counter *counter = make_planes_counter();
     for (unsigned i = 0; i < 2 * IH_BINS; i++) {
         const unsigned fixed = 1 + i / IH_BINS, other = 3 - fixed;
         struct ih_histogram expected, got;
@@ -285,9 +283,7 @@ TEST(full_tables)
  */
 TEST(with_pixels)
 {
-    if (!takes_planes())
-        skip();
-    struct ih_counter *counter = make_counter();
+    struct ih_counter *counter = make_planes_counter();
     struct planes_picture p = make_picture(2, 2, 333, 60, sample_soft);
     struct ih_histogram expected, got;
     count_with(&ih_count_reference, &specs[1], p.rgb, 333 * 60, &expected);
