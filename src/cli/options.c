@@ -376,8 +376,6 @@ static const char *const formats[] = {
 #define DECODER(name) #name,
 #define DECODER_MISSING(name, library) #name,
 #include "decode/decoders.def"
-#undef DECODER
-#undef DECODER_MISSING
     "raw", NULL};
 
 /* --diff decides which fields --fail-if has. */

@@ -15,8 +15,6 @@ const struct ih_decoder *const ih_decoders[] = {
 #define DECODER(name) &ih_decoder_##name,
 #define DECODER_MISSING(name, library)
 #include "decode/decoders.def"
-#undef DECODER
-#undef DECODER_MISSING
     NULL,
 };
 
@@ -24,8 +22,6 @@ const struct ih_decoder_missing ih_decoders_missing[] = {
 #define DECODER(name)
 #define DECODER_MISSING(name, library) {#name, library, ih_probe_##name},
 #include "decode/decoders.def"
-#undef DECODER
-#undef DECODER_MISSING
     {NULL, NULL, NULL},
 };
 

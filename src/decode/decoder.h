@@ -164,8 +164,6 @@ enum { IH_PROBE_BYTES = 64 };
 #define DECODER(name) extern const struct ih_decoder ih_decoder_##name;
 #define DECODER_MISSING(name, library)
 #include "decode/decoders.def"
-#undef DECODER
-#undef DECODER_MISSING
 extern const struct ih_decoder ih_decoder_raw; /* not in the list, because it is never detected */
 
 /* All decoders of this build, in probing order; the last entry is NULL. */

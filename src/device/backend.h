@@ -72,7 +72,6 @@ struct ih_backend {
 
 #define BACKEND(name) extern const struct ih_backend ih_backend_##name;
 #include "device/backends.def"
-#undef BACKEND
 
 /* All backends of this build, in the order that `auto` tries them, NULL at the end. */
 extern const struct ih_backend *const ih_backends[];

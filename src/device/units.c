@@ -15,7 +15,6 @@
 const struct ih_backend *const ih_backends[] = {
 #define BACKEND(name) &ih_backend_##name,
 #include "device/backends.def"
-#undef BACKEND
     NULL,
 };
 

@@ -8,7 +8,6 @@
 const struct ih_output *const ih_outputs[] = {
 #define OUTPUT(name) &ih_output_##name,
 #include "output/outputs.def"
-#undef OUTPUT
     NULL,
 };
 

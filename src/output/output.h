@@ -47,7 +47,6 @@ void ih_output_end_nothing(void *state);
 
 #define OUTPUT(name) extern const struct ih_output ih_output_##name;
 #include "output/outputs.def"
-#undef OUTPUT
 
 extern const struct ih_output *const ih_outputs[]; /* NULL at the end */
 

@@ -166,28 +166,20 @@ static inline void add_16_bytes(uint8_t *p, const uint8_t *q)
 
 #ifdef TARGET
 
+#define JOINED(name, step) name##_##step
+#define NAMED_OF(name, step) JOINED(name, step)
+#define NAMED(name) NAMED_OF(name, STEP)
 #define STEP 1
-#define NAMED(name) name##_1
 #include "decode/png/unfilter_step.h"
-
 #define STEP 2
-#define NAMED(name) name##_2
 #include "decode/png/unfilter_step.h"
-
 #define STEP 3
-#define NAMED(name) name##_3
 #include "decode/png/unfilter_step.h"
-
 #define STEP 4
-#define NAMED(name) name##_4
 #include "decode/png/unfilter_step.h"
-
 #define STEP 6
-#define NAMED(name) name##_6
 #include "decode/png/unfilter_step.h"
-
 #define STEP 8
-#define NAMED(name) name##_8
 #include "decode/png/unfilter_step.h"
 
 static void up(uint8_t *row, const uint8_t *above, size_t n_bytes)

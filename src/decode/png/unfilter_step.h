@@ -1,6 +1,6 @@
 /*
  * Template: sub, average and Paeth with vectors, for pixels of STEP bytes (1, 2, 3, 4, 6, 8).
- * unfilter.c includes it once for each size, with STEP and NAMED(name), which names the functions.
+ * unfilter.c includes it once for each size, with STEP; NAMED(name) appends it to the names.
  *
  * Each loop loads the next pixel before it stores this one, because a store may overwrite the start
  * of the next. The last pixel is stored exactly.
@@ -89,4 +89,3 @@ static void NAMED(paeth)(uint8_t *row, const uint8_t *above, size_t n_bytes)
 
 #undef LOAD
 #undef STEP
-#undef NAMED
