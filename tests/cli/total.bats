@@ -105,19 +105,19 @@ total() { grep '^(total),' "$1"; }
   [[ ${lines[1]} == '(total),,,gray,10,100,10.000000,30.000000,'* ]] || fail "not 10"
 }
 
-# The recipe in the man page and docs/recipes.md: 0 255 255, 0 255 0 and 0 255 128, divided by 255.
+# The recipe of docs/recipes.md: 0 255 255, 0 255 0 and 0 255 128, divided by 255.
 @test "total: mean and standard deviation divided by 255 normalize a training set" {
   mkdir train
   pgm train/a.pgm 2 1 '\x00\xFF'
   ppm train/b.ppm 1 1 '\xFF\x00\x80'
   "$IMGHIST" train --total-only --csv=stats |
-    awk -F, '$4 ~ /red|green|blue/ {printf "%s mean %.4f std %.4f\n", $4, $7 / 255, $8 / 255}' >actual
+    awk -F, '$4 ~ /red|green|blue|gray/ {printf "%s mean %.4f std %.4f\n", $4, $7 / 255, $8 / 255}' >actual
   diff - actual <<END
 red mean 0.6667 std 0.4714
 green mean 0.3333 std 0.4714
 blue mean 0.5007 std 0.4082
 END
-  grep -qF "awk -F, '\$4 ~ /red|green|blue/ {printf \"%s mean %.4f std %.4f\\n\", \$4, \$7 / 255, \$8 / 255}'" \
+  grep -qF "awk -F, '\$4 ~ /red|green|blue|gray/ {printf \"%s mean %.4f std %.4f\\n\", \$4, \$7 / 255, \$8 / 255}'" \
     "$TESTS/../docs/recipes.md" || fail "docs/recipes.md has another recipe"
 }
 
