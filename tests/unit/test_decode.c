@@ -98,16 +98,15 @@ static struct raw decode_raw(const uint8_t *bytes, size_t size_bytes, unsigned n
     struct ih_source source = {0};
     struct ih_decode d;
     struct ih_error error;
-    uint8_t *band = malloc(capacity * n_channels);
     size_t n = 1;
-    assert_non_null(band);
     ih_source_open_memory(&source, bytes, size_bytes);
     out.status = ih_decode_open(&d, &source, &options, &error);
     if (out.status != IH_OK) {
-        free(band);
         ih_source_reset(&source);
         return out;
     }
+    uint8_t *band = malloc(capacity * n_channels);
+    assert_non_null(band);
     assert_int_equal(d.info.n_channels, n_channels);
     assert_true(ih_decode_row_bytes(&d) <= capacity * n_channels);
     while (n > 0 && (out.status = ih_decode_read(&d, band, capacity, &n, &error)) == IH_OK) {
