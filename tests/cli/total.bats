@@ -93,7 +93,7 @@ total() { grep '^(total),' "$1"; }
   pgm gray.pgm 4 2 '\x01\x02\x03\x04\x05\x06\x07\xF0'
   in_python ./*.p?m >expected
   for j in 1 2 7; do
-    "$IMGHIST" ./*.p?m --total-only --csv=stats -j $j | awk -F, '$4 ~ /red|green|blue/ {print $4, $5, $6, $7, $8}' >actual
+    "$IMGHIST" ./*.p?m --total-only --csv=stats -j $j | awk -F, '$4 ~ /red|green|blue|gray/ {print $4, $5, $6, $7, $8}' >actual
     diff expected actual
   done
 }
@@ -111,13 +111,13 @@ total() { grep '^(total),' "$1"; }
   pgm train/a.pgm 2 1 '\x00\xFF'
   ppm train/b.ppm 1 1 '\xFF\x00\x80'
   "$IMGHIST" train --total-only --csv=stats |
-    awk -F, '$4 ~ /red|green|blue/ {printf "%s mean %.4f std %.4f\n", $4, $7 / 255, $8 / 255}' >actual
+    awk -F, '$4 ~ /red|green|blue|gray/ {printf "%s mean %.4f std %.4f\n", $4, $7 / 255, $8 / 255}' >actual
   diff - actual <<END
 red mean 0.6667 std 0.4714
 green mean 0.3333 std 0.4714
 blue mean 0.5007 std 0.4082
 END
-  grep -qF "awk -F, '\$4 ~ /red|green|blue/ {printf \"%s mean %.4f std %.4f\\n\", \$4, \$7 / 255, \$8 / 255}'" \
+  grep -qF "awk -F, '\$4 ~ /red|green|blue|gray/ {printf \"%s mean %.4f std %.4f\\n\", \$4, \$7 / 255, \$8 / 255}'" \
     "$TESTS/../docs/recipes.md" || fail "docs/recipes.md has another recipe"
 }
 
