@@ -93,7 +93,7 @@ total() { grep '^(total),' "$1"; }
   pgm gray.pgm 4 2 '\x01\x02\x03\x04\x05\x06\x07\xF0'
   in_python ./*.p?m >expected
   for j in 1 2 7; do
-    "$IMGHIST" ./*.p?m --total-only --csv=stats -j $j | awk -F, '$4 ~ /red|green|blue/ {print $4, $5, $6, $7, $8}' >actual
+    "$IMGHIST" ./*.p?m --total-only --csv=stats -j $j | awk -F, '$4 ~ /red|green|blue|gray/ {print $4, $5, $6, $7, $8}' >actual
     diff expected actual
   done
 }
