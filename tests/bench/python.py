@@ -36,10 +36,10 @@ def compare(ways):
 
 
 def table(title, times, base, unit, n):
-    print(f"\n{title}\n{'':34}{'wall':>9}{'CPU':>9}{unit:>12}{'speed / ' + base:>26}{'by CPU time':>13}")
+    print(f"\n{title}\n{'':34}{'wall':>9}{'CPU':>9}{unit:>12}{'speed / ' + base:>36}{'by CPU time':>13}")
     for name, (wall, used) in times.items():
         ratio, by_cpu = times[base][0] / wall, times[base][1] / used
-        print(f"{name:34}{wall:8.3f}s{used:8.3f}s{n / wall:12.0f}{ratio:26.2f}{by_cpu:13.2f}")
+        print(f"{name:34}{wall:8.3f}s{used:8.3f}s{n / wall:12.0f}{ratio:36.2f}{by_cpu:13.2f}")
 
 
 # ---- files ----
