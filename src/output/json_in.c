@@ -337,7 +337,7 @@ bool ih_json_object(struct ih_json_in *in, const struct ih_json_field *fields, s
     if (ih_json_next_is(in, '}'))
         return ih_json_token(in, '}');
     do {
-        size_t i;
+        size_t i = n_fields;
         if (!read_key(in, fields, n_fields, next, &i))
             return false;
         if (i == n_fields) {
