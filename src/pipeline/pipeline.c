@@ -216,7 +216,7 @@ static enum ih_status work_on_inputs(struct pipeline *p, struct worker *w, struc
 {
     struct slot *slot = NULL;
     for (;;) {
-        struct open_archive *archive;
+        struct open_archive *archive = NULL;
         const enum job job = wait_for_job(p, &archive, &slot);
         if (!slot && !(slot = malloc(sizeof *slot)))
             return ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
