@@ -210,6 +210,7 @@ static void on_done(struct ih_hw_jpeg_job *job)
     struct queued_file *f = (struct queued_file *)job;
     struct ih_offload *o = f->offload;
     struct ih_result *result = f->result;
+    void *const ticket = f->ticket;
     const bool is_counted = job->status == IH_OK;
     result->counted_by = job->counted_by;
     result->decoder_version = job->decoder;
@@ -222,8 +223,8 @@ static void on_done(struct ih_hw_jpeg_job *job)
         leave(o, NULL, IH_JPEG_REASON_REJECTED);
     }
     ih_budget_give(o->options.budget, f->taken_bytes);
-    o->deliver(o->user, f->ticket, result, is_counted);
     put_back(o, f);
+    o->deliver(o->user, ticket, result, is_counted); /* the run may end with it, and *o */
 }
 
 /* Returns a job with all fields but `out`, or NULL without memory. */
