@@ -217,7 +217,7 @@ static enum ih_status parse_operator(struct parser *p, enum comparison *out)
             *out = (enum comparison)i;
             return advance(p);
         }
-    const char after = is_token(p, "=") ? p->at[1] : '\0';
+    const int after = is_token(p, "=") ? p->at[1] : 0;
     return fail(p, after == '<'   ? "write <= to compare"
                    : after == '>' ? "write >= to compare"
                    : is_token(p, "=")
