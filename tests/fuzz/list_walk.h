@@ -9,6 +9,7 @@
 #define IH_TESTS_LIST_WALK_H
 
 #include "cli/paths.h"
+#include "decode/decoder.h"
 #include "tests/fuzz/promised.h"
 
 #include <fcntl.h>
@@ -205,7 +206,9 @@ static inline void walk_list_in_tree(const uint8_t *bytes, size_t size, unsigned
     struct list_lines lines = {list, NULL};
     struct ih_input input;
     struct ih_error err;
-    if (check_lines(&lines, bytes, size, separator)) {
+    if (ih_decode_has_signature(bytes, size < IH_PROBE_BYTES ? size : IH_PROBE_BYTES)) {
+        PROMISED(ih_walk_open(&sources, &lines.walk, &err) == IH_USAGE); /* an image */
+    } else if (check_lines(&lines, bytes, size, separator)) {
         PROMISED(ih_walk_count(&sources) == 0);
         PROMISED(ih_walk_open(&sources, &lines.walk, &err) == IH_OK);
         if (sources.n_paths > 0)
