@@ -305,7 +305,7 @@ static bool take_result(const struct pipeline *p, struct slot *slot, bool is_tak
     return is_taking;
 }
 
-/* Keeps emptied slots for the workers, who would contend for the heap. The caller holds the lock.
+/* Keeps emptied slots for the workers, which would contend for the heap. The caller holds the lock.
  */
 static void keep_spares(struct pipeline *p, struct slot *slot)
 {
