@@ -4,7 +4,6 @@
 
 #include "cli/chartfile.h"
 #include "cli/endings.h"
-#include "decode/archive.h"
 #include "output/file.h"
 
 #include <errno.h>
@@ -43,15 +42,6 @@ static const struct ih_output *output_of(const char *path)
 static bool is_picture(const char *path)
 {
     return ih_ending_is_image(path) || ih_ending_is_other_image(path) || ih_chart_format_of(path);
-}
-
-static bool is_packed(const char *path)
-{
-    static const char *const endings[] = {"gz", "zst", "xz", "bz2", "lz4", "7z", "rar"};
-    bool is_one = ih_archive_is_name(path);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        is_one = is_one || strcasecmp(ih_ending(path), endings[i]) == 0;
-    return is_one;
 }
 
 /* Joins -o FILE and the format after it, which has no file: "-o out --csv". */
@@ -113,7 +103,7 @@ static enum ih_status check_name(const struct ih_data_output *data, struct ih_er
                             "%s: '%.100s' is the name of a picture; to draw one, use "
                             "--chart=FILE with .png, .svg, .jpg, .bmp or .tga",
                             option, data->path);
-    if (is_packed(data->path))
+    if (ih_ending_is_packed(data->path))
         return ih_error_set(err, IH_USAGE,
                             "%s: '%.100s' is the name of an archive or a compressed file, which "
                             "imghist does not write; to compress, use a pipe: --csv | gzip >FILE",

@@ -2,6 +2,8 @@
 
 #include "cli/endings.h"
 
+#include "decode/archive.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +33,9 @@ static const char other_images[] =
 
 /* Formats that an output could be expected in, and is not written in. */
 static const char other_files[] = " xlsx xls ods docx odt pdf parquet feather arrow db sqlite ";
+
+/* Compressed files and archives, beside those that ih_archive_is_name knows. */
+static const char packed[] = " gz zst xz bz2 lz4 7z rar ";
 
 const char *ih_ending(const char *path)
 {
@@ -65,6 +70,11 @@ bool ih_ending_is_other_image(const char *path)
 bool ih_ending_is_other_file(const char *path)
 {
     return is_one_of(path, other_files);
+}
+
+bool ih_ending_is_packed(const char *path)
+{
+    return ih_archive_is_name(path) || is_one_of(path, packed);
 }
 
 bool ih_ending_is_chart(const char *path)

@@ -8,7 +8,7 @@
  *
  * A monochrome picture is counted as gray. This file reads from the boxes that it is monochrome,
  * because old versions of libheif do not report it, and decode a grid of such pictures only to RGB.
- * So every picture is decoded to RGB. Of a monochrome picture one channel is used, after a check
+ * So every picture is decoded to RGB. A monochrome picture is counted by one channel, after a check
  * that all three are equal. libheif expands limited range (16 to 235 with 8 bits) only in colour
  * pictures; here it is expanded in monochrome ones too.
  *

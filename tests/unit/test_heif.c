@@ -435,7 +435,7 @@ static void *decode_endlessly(void *user)
     return NULL;
 }
 
-/* A child has none of the parent's threads, and must not wait for what they hold. */
+/* A child of fork() has only one thread, and must not wait for locks that others held. */
 TEST(heic_after_fork)
 {
     enum { CHILDREN = 20, SECONDS = 30 };

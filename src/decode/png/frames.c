@@ -255,7 +255,7 @@ void ih_png_frames_close(struct ih_png_frames *f)
     free(f);
 }
 
-/* Reads the rest of the file, of which libpng has read what is there so far. */
+/* Reads the rest of the file. libpng has read its beginning, which is in memory. */
 static enum ih_status read_all(struct ih_png_frames *f, struct ih_error *err)
 {
     const size_t n_read = f->held.file_bytes;
