@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 struct ih_ahead {
     struct ih_walk *walk;         /* owned */
@@ -30,9 +29,8 @@ static void *count(void *argument)
 
 struct ih_ahead *ih_ahead_start(const struct ih_walk_sources *sources, struct ih_progress *progress)
 {
-    struct stat st;
     struct ih_error err;
-    if (!progress || (sources->list && (stat(sources->list, &st) != 0 || !S_ISREG(st.st_mode))))
+    if (!progress || !ih_walk_is_quick(sources))
         return NULL;
     struct ih_ahead *a = calloc(1, sizeof *a);
     if (!a)

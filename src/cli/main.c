@@ -276,8 +276,12 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
     if (status == IH_OK && o->resume_path)
         ih_writer_resume(writer, &done);
     if (status == IH_OK) {
-        const struct ih_pipeline_calls calls = {ih_inputs_next, inputs, ih_writer_take, writer,
-                                                ih_writer_flush};
+        const struct ih_pipeline_calls calls = {.next = ih_inputs_next,
+                                                .next_user = inputs,
+                                                .take = ih_writer_take,
+                                                .take_user = writer,
+                                                .idle = ih_writer_flush,
+                                                .next_is_quick = ih_walk_is_quick(&sources)};
         *subject = NULL;
         status = ih_pipeline_run(*device, &with, &calls, err);
     }

@@ -318,6 +318,12 @@ uint64_t ih_walk_count(const struct ih_walk_sources *sources)
     return sources->n_paths;
 }
 
+bool ih_walk_is_quick(const struct ih_walk_sources *sources)
+{
+    struct stat st;
+    return !sources->list || (stat(sources->list, &st) == 0 && S_ISREG(st.st_mode));
+}
+
 enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_walk **walk,
                             struct ih_error *err)
 {

@@ -36,6 +36,9 @@ enum { IH_WALK_PROBED = 64 };
  * first paths. Standard input counts as one. */
 uint64_t ih_walk_count(const struct ih_walk_sources *sources);
 
+/* Whether no source is a pipe, whose other end may take its time. */
+bool ih_walk_is_quick(const struct ih_walk_sources *sources);
+
 /*
  * *walk   owned by the caller
  *

@@ -4,11 +4,14 @@
 #include "pipeline/pipeline.h"
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "decode/archive.h"
 #include "pipeline/thumbnail.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static enum ih_status open_source(const struct ih_input *input, struct ih_source *src,
@@ -26,7 +29,12 @@ static enum ih_status open_source(const struct ih_input *input, struct ih_source
         return ih_source_open_function(src, input->read, input->read_user, err);
     if (input->is_stdin)
         return ih_source_open_fd(src, STDIN_FILENO, err);
-    return ih_source_open_path(src, input->path, err);
+    struct stat st;
+    const enum ih_status status = ih_source_open_path(src, input->path, err);
+    if (status == IH_IO && !input->is_named && ih_path_stat(input->path, &st, 0) != 0 &&
+        errno == ENOENT)
+        return ih_error_set(err, IH_UNKNOWN, "it was removed after its folder had been read");
+    return status;
 }
 
 /* The time since *last_ns, which is set to now. */

@@ -15,6 +15,7 @@
 #include "base/budget.h"
 #include "base/path.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -100,18 +101,19 @@ static bool offload(struct pipeline *p, struct worker *w, struct slot *slot)
 
 /* ---- work ---- */
 
-/* Results that are handed out without the lock between them. */
-enum { TAKE_MOST = 16 };
+/* Results that are handed out without the lock between them, and inputs that a worker fetches
+ * before it starts one. */
+enum { TAKE_MOST = 16, FETCH_MOST = 16 };
 
-enum job { JOB_NONE, JOB_INPUT, JOB_MEMBER };
+enum job { JOB_NONE, JOB_FETCH, JOB_INPUT, JOB_MEMBER };
 
-/* Waits for work and reserves it. *archive: of a member. *slot: NULL: gets a spare one if there is
- * one. */
+/* Waits for work and reserves it. *archive: of a member. *slot: of an input. */
 static enum job wait_for_job(struct pipeline *p, struct open_archive **archive, struct slot **slot)
 {
     enum job job = JOB_NONE;
     pthread_mutex_lock(&p->lock);
-    while (!p->is_stopping && (!p->is_at_end || p->archives || p->n_undecided > 0)) {
+    while (!p->is_stopping &&
+           (!p->is_at_end || p->fetched || p->archives || p->n_undecided > 0)) {
         struct open_archive *a = p->archives;
         while (a && (a->is_being_read || !ih_slots_have_member_room(p, a)))
             a = a->next;
@@ -121,55 +123,96 @@ static enum job wait_for_job(struct pipeline *p, struct open_archive **archive, 
             job = JOB_MEMBER;
             break;
         }
-        if (!p->is_at_end && !p->is_fetching && p->n_archives < ARCHIVES_MAX &&
+        if (p->fetched && p->n_archives < ARCHIVES_MAX) {
+            *slot = p->fetched;
+            p->fetched = p->fetched->next_fetched;
+            if (p->is_at_end && !p->fetched)
+                pthread_cond_broadcast(&p->on_work);
+            job = JOB_INPUT;
+            break;
+        }
+        if (!p->fetched && !p->is_at_end && !p->is_fetching && p->n_archives < ARCHIVES_MAX &&
             ih_slots_have_room(p, p->n_inputs_waiting)) {
             p->is_fetching = true;
-            p->n_undecided++;
-            job = JOB_INPUT;
+            job = JOB_FETCH;
             break;
         }
         pthread_cond_wait(&p->on_work, &p->lock);
     }
     if (job != JOB_NONE && p->archives)
         pthread_cond_signal(&p->on_work); /* another worker may read or fetch meanwhile */
-    if (!*slot && p->spare) {
-        *slot = p->spare;
-        p->spare = p->spare->next;
-        p->n_spare--;
-    }
     pthread_mutex_unlock(&p->lock);
     return job;
 }
 
-/* The worker's input is an archive or not, or it was the end. The caller holds the lock. */
-static void decide(struct pipeline *p, struct worker *w)
+/* Returns an empty slot, owned by the caller, or NULL without memory. */
+static struct slot *new_slot(struct pipeline *p)
 {
-    if (w->is_undecided && --p->n_undecided == 0)
-        pthread_cond_broadcast(&p->on_work); /* perhaps the end */
-    w->is_undecided = false;
+    pthread_mutex_lock(&p->lock);
+    struct slot *slot = p->spare;
+    if (slot) {
+        p->spare = slot->next;
+        p->n_spare--;
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (!slot)
+        slot = malloc(sizeof *slot);
+    if (slot)
+        memset(slot, 0, offsetof(struct slot, result)); /* the result is large, and set later */
+    return slot;
 }
 
-/* Fetches the next input into the slot and appends it. False at the end. */
-static bool start_input(struct pipeline *p, struct worker *w, struct slot *slot)
+/* An input has proved to be an archive or not. */
+static void decide(struct pipeline *p)
 {
-    struct ih_input input = {.path = NULL};
-    const bool has_input = p->calls->next(p->calls->next_user, &input);
     pthread_mutex_lock(&p->lock);
-    p->is_fetching = false;
-    if (has_input) {
-        slot->number = p->n_inputs++;
-        slot->member = 0;
-        slot->input = input;
-        p->n_inputs_waiting++;
-        ih_slot_insert_before(p, slot, NULL);
-    } else {
-        p->is_at_end = true;
-    }
-    if (!has_input || !ih_input_may_be_archive(p->options, &input))
-        decide(p, w);
-    pthread_cond_signal(&p->on_work);
+    if (--p->n_undecided == 0)
+        pthread_cond_broadcast(&p->on_work); /* perhaps the end */
     pthread_mutex_unlock(&p->lock);
-    return has_input;
+}
+
+/* Appends an input, which any worker may then start. The caller holds the lock. */
+static void append(struct pipeline *p, struct slot *slot)
+{
+    struct slot **end = &p->fetched;
+    while (*end)
+        end = &(*end)->next_fetched;
+    *end = slot;
+    slot->number = p->n_inputs++;
+    slot->is_undecided = ih_input_may_be_archive(p->options, &slot->input);
+    p->n_undecided += slot->is_undecided ? 1 : 0;
+    p->n_inputs_waiting++;
+    ih_slot_insert_before(p, slot, NULL);
+}
+
+/* Fetches the next inputs: one, or several if that cannot take long. Handing the turn from worker
+ * to worker takes longer than fetching. */
+static enum ih_status fetch(struct pipeline *p, struct ih_error *err)
+{
+    const unsigned n_most = p->calls->next_is_quick ? FETCH_MOST : 1;
+    enum ih_status status = IH_OK;
+    bool has_more = true;
+    for (unsigned n = 1; has_more; n++) {
+        struct slot *slot = new_slot(p);
+        if (!slot)
+            status = ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
+        const bool has_input = slot && p->calls->next(p->calls->next_user, &slot->input);
+        pthread_mutex_lock(&p->lock);
+        if (has_input)
+            append(p, slot);
+        p->is_at_end = !has_input;
+        has_more = has_input && n < n_most && !p->is_stopping &&
+                   ih_slots_have_room(p, p->n_inputs_waiting);
+        p->is_fetching = has_more;
+        if (has_input)
+            pthread_cond_signal(&p->on_work);
+        else
+            pthread_cond_broadcast(&p->on_work);
+        pthread_mutex_unlock(&p->lock);
+        if (!has_input)
+            free(slot);
+    }
+    return status;
 }
 
 /* Whether an input of another shard is opened: it may be an archive. Opening a pipe would take its
@@ -185,6 +228,7 @@ static void work_on_input(struct pipeline *p, struct worker *w, struct slot *slo
 {
     struct ih_result *result = &slot->result;
     bool is_archive = false, is_started = false; /* an archive */
+    const bool is_undecided = slot->is_undecided; /* an offloaded slot may be gone soon */
     /* A folder without images in this shard may have some in others. */
     const bool is_no_input = p->options->n_shards && slot->input.folder == IH_FOLDER_ENDS;
     const bool is_counted = !is_no_input && ih_is_in_shard(p, slot->number, 0);
@@ -196,11 +240,8 @@ static void work_on_input(struct pipeline *p, struct worker *w, struct slot *slo
             ih_input_open(&w->options, &slot->input, &w->src, &is_archive, &result->error);
         is_started = result->status == IH_OK && is_archive && ih_start_archive(p, w, slot);
     }
-    if (w->is_undecided) {
-        pthread_mutex_lock(&p->lock);
-        decide(p, w);
-        pthread_mutex_unlock(&p->lock);
-    }
+    if (is_undecided)
+        decide(p);
     if (is_offloaded || is_started)
         return;
     if (is_counted && result->status == IH_OK)
@@ -214,34 +255,31 @@ static void work_on_input(struct pipeline *p, struct worker *w, struct slot *slo
 /* Counts inputs until there are no more. */
 static enum ih_status work_on_inputs(struct pipeline *p, struct worker *w, struct ih_error *err)
 {
-    struct slot *slot = NULL;
-    for (;;) {
+    enum ih_status status = IH_OK;
+    while (status == IH_OK) {
         struct open_archive *archive = NULL;
-        const enum job job = wait_for_job(p, &archive, &slot);
-        if (!slot && !(slot = malloc(sizeof *slot)))
-            return ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
-        slot->is_ready = slot->has_result = slot->is_offloaded = false;
-        slot->archive = NULL;
-        slot->owner = NULL;
-        slot->n_frames_waiting = 0;
-        switch (job) {
+        struct slot *slot = NULL;
+        switch (wait_for_job(p, &archive, &slot)) {
         case JOB_NONE:
-            free(slot);
             return IH_OK;
+        case JOB_FETCH:
+            status = fetch(p, err);
+            break;
         case JOB_INPUT:
-            w->is_undecided = true;
-            if (!start_input(p, w, slot))
-                continue;
             work_on_input(p, w, slot);
             break;
         case JOB_MEMBER:
-            if (!ih_start_member(p, w, archive, slot))
-                continue;
-            ih_count_member(p, w, slot);
+            slot = new_slot(p);
+            if (!slot)
+                return ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
+            if (ih_start_member(p, w, archive, slot))
+                ih_count_member(p, w, slot);
+            else
+                free(slot);
             break;
         }
-        slot = NULL; /* the list's now */
     }
+    return status;
 }
 
 static void *work(void *argument)

@@ -89,6 +89,10 @@ struct ih_pipeline_calls {
     /* Called from the same thread when results have been taken and the next is not ready: the time
      * to flush a stream. NULL: not called. */
     void (*idle)(void *take_user);
+
+    /* next waits for no other program, so it may be called several times before the first of these
+     * inputs is started. */
+    bool next_is_quick;
 };
 
 /*

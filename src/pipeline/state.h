@@ -22,10 +22,12 @@ enum { ARCHIVES_MAX = 8 };
 
 struct slot {
     struct slot *previous, *next; /* in the list */
+    struct slot *next_fetched;    /* of the inputs that are fetched and not started */
     uint64_t number, member;      /* of the input, and of the member in its archive, from 0 */
     bool is_ready;                /* to be taken */
     bool has_result;              /* an archive has one only if it failed */
     bool is_offloaded;            /* at the hardware JPEG decoders; counted in n_offloaded */
+    bool is_undecided;            /* the input may prove to be an archive; in n_undecided */
     struct ih_input input;
     struct slot *owner; /* of the input that this is an image of, and of its last; NULL: none */
     uint64_t n_frames_waiting;    /* of this input */
@@ -56,6 +58,7 @@ struct pipeline {
     pthread_cond_t on_work, on_result;   /* workers wait for the first, the taker for the second */
     pthread_cond_t on_frame;             /* workers wait for frames to be taken */
     struct slot *first, *last;           /* the list */
+    struct slot *fetched;                /* its inputs that no worker has started, in order */
     uint64_t n_inputs, n_inputs_waiting; /* started; and not taken, with images of them */
     uint64_t n_members_waiting;          /* of all archives */
     uint64_t n_ready;                    /* slots in the list that are ready */
@@ -77,7 +80,6 @@ struct worker {
     struct ih_source src;
     struct ih_offload_file file;
     struct ih_member member;
-    bool is_undecided; /* its input may prove to be an archive; counted in n_undecided */
 };
 
 /* ---- slots.c ---- */

@@ -170,7 +170,7 @@ static void *run(void *user)
 {
     struct py_scan *s = user;
     struct ih_error err;
-    const struct ih_pipeline_calls calls = {next_input, s, take_result, s, NULL};
+    const struct ih_pipeline_calls calls = {next_input, s, take_result, s, NULL, false};
     enum ih_status status = ih_pipeline_run(s->context->device, &s->options, &calls, &err);
     if (status == IH_OK && s->last.error.status == IH_OK && !s->merge.has_ended)
         status = ih_merge_complete(&s->merge, &err);

@@ -200,7 +200,7 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
         .is_last = r->is_last,
         .jpeg_report = &r->report,
         .hw_jpeg = &fake_hw_jpeg};
-    const struct ih_pipeline_calls calls = {next, r, take, r, NULL};
+    const struct ih_pipeline_calls calls = {next, r, take, r, NULL, true};
     const struct ih_device_options on = {.backends = fake_backends(), .n_lanes = n_threads};
     struct ih_device *device = NULL;
     ih_budget_init(&budget, r->memory_bytes ? r->memory_bytes : UINT64_MAX);
@@ -234,7 +234,7 @@ static inline void count_on_cpu(const char *folder)
                                                 .luma = &ih_luma_bt601,
                                                 .clip_low = 10,
                                                 .clip_high = 240};
-    const struct ih_pipeline_calls calls = {next, &r, keep, &n, NULL};
+    const struct ih_pipeline_calls calls = {next, &r, keep, &n, NULL, false};
     const struct ih_device_options on = {.backend = "cpu"};
     struct ih_device *device = NULL;
     assert_int_equal(ih_device_open(&on, &device, NULL), IH_OK);

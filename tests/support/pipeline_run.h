@@ -87,6 +87,9 @@ struct run {
     size_t n_waiting;        /* largest number given and not taken */
     size_t n_wanted;         /* take stops the run after so many */
     long take_ms;            /* duration of the first take */
+    bool waits_for_results;  /* next waits for the results of all inputs before, as a person may */
+    atomic_size_t n_done;    /* taken */
+    atomic_bool is_late;     /* a result did not come within 10 s */
     atomic_uint n_idle_cores;
     struct ih_error in_input;   /* the error of each input called "broken" */
     enum ih_status statuses[8]; /* of the first results */
@@ -98,6 +101,14 @@ struct run {
 static inline bool next(void *user, struct ih_input *input)
 {
     struct run *r = user;
+    const struct timespec a_moment = {.tv_nsec = 1000 * 1000};
+    for (unsigned i = 0; r->waits_for_results && r->n_done < r->n_given; i++) {
+        nanosleep(&a_moment, NULL);
+        if (i < 10000)
+            continue;
+        r->is_late = true;
+        return false;
+    }
     if (r->n_given == r->n_inputs)
         return false;
     const char *name = r->names[r->n_given++ % r->n_names];
@@ -129,6 +140,7 @@ static inline bool take(void *user, const struct ih_input *input, const struct i
         r->last_error = result->error;
     }
     free(expected);
+    r->n_done++;
     return ++r->n_taken < r->n_wanted;
 }
 
@@ -151,7 +163,7 @@ static inline enum ih_status run_with(struct run *r, unsigned n_threads,
         .clip_high = 255,
         .outputs = output,
         .n_outputs = output ? 1 : 0};
-    const struct ih_pipeline_calls calls = {next, r, take, r, idle};
+    const struct ih_pipeline_calls calls = {next, r, take, r, idle, !r->waits_for_results};
     struct ih_device *device = NULL;
     assert_int_equal(ih_device_open(on, &device, &r->last_error), IH_OK);
     enum ih_status status = ih_pipeline_run(device, &options, &calls, &r->last_error);

@@ -14,6 +14,21 @@ TEST(failures_are_results)
     assert_int_equal(r.sum, 3);
 }
 
+/* Someone types a list of files: each is counted before the next one is asked for. */
+TEST(inputs_that_wait_for_results)
+{
+    for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
+        struct run r = {.folder = *state,
+                        NAMES("one.pgm", "two.pgm"),
+                        .n_inputs = 40,
+                        .n_wanted = 41,
+                        .waits_for_results = true};
+        assert_int_equal(run(&r, n_threads), IH_OK);
+        assert_false(r.is_late);
+        assert_int_equal(r.sum, 60);
+    }
+}
+
 TEST(reason_of_the_input_is_kept)
 {
     struct run r = {.folder = *state, NAMES("broken"), .n_inputs = 1, .n_wanted = 1};

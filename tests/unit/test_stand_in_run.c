@@ -44,7 +44,7 @@ static void run(struct run *r, unsigned n_threads)
                                                 .decode = {.max_pixels = 100},
                                                 .luma = &ih_luma_bt709,
                                                 .clip_high = 255};
-    const struct ih_pipeline_calls calls = {next, r, take, r, NULL};
+    const struct ih_pipeline_calls calls = {next, r, take, r, NULL, false};
     struct ih_error err;
     assert_int_equal(ih_pipeline_run(r->device, &options, &calls, &err), IH_OK);
     assert_int_equal(r->n_taken, r->n_inputs);
