@@ -273,7 +273,8 @@ static bool submit(struct ih_offload *o, struct ih_offload_file *file, size_t si
                    uint64_t start_ns, void *ticket, struct ih_result *result)
 {
     struct ih_jpeg_plan plan;
-    const enum ih_jpeg_reason reason = ih_jpeg_validate(file->bytes, size_bytes, &plan);
+    const enum ih_jpeg_reason reason =
+        ih_jpeg_validate(file->bytes, size_bytes, &plan, &file->workspace);
     if (reason != IH_JPEG_REASON_NONE)
         return leave(o, file, reason);
     if ((uint64_t)plan.width * plan.height > o->options.max_pixels)

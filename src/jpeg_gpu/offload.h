@@ -70,12 +70,13 @@ struct ih_offload {
     unsigned n_spare;
 };
 
-/* A worker's buffer, kept from file to file. All zero: empty. */
+/* A worker's buffers, kept from file to file. All zero: empty. */
 struct ih_offload_file {
     uint8_t *bytes; /* owned */
     size_t capacity_bytes;
-    bool is_decoding;           /* the worker is one of n_decoding */
-    enum ih_jpeg_reason reason; /* for the report, if the input turns out to be a JPEG */
+    struct ih_jpeg_workspace *workspace; /* of the validator; owned, free() */
+    bool is_decoding;                    /* the worker is one of n_decoding */
+    enum ih_jpeg_reason reason;          /* for the report, if the input turns out to be a JPEG */
 };
 
 /*

@@ -14,6 +14,7 @@
 #include "decode/read_bytes.h"
 #include "jpeg_gpu/validate_scan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *ih_jpeg_reason_text(enum ih_jpeg_reason reason)
@@ -358,13 +359,18 @@ static size_t put_stream(const struct ih_jpeg_plan *plan, uint8_t *stream)
 enum { STREAMS_FROM_BYTES = 160 << 10 };
 
 enum ih_jpeg_reason ih_jpeg_validate(const uint8_t *bytes, size_t size_bytes,
-                                     struct ih_jpeg_plan *plan)
+                                     struct ih_jpeg_plan *plan,
+                                     struct ih_jpeg_workspace **workspace)
 {
     enum ih_jpeg_reason reason = ih_jpeg_validate_header(bytes, size_bytes, plan);
     if (reason != IH_JPEG_REASON_NONE)
         return reason;
-    if (plan->data_bytes < STREAMS_FROM_BYTES || !ih_jpeg_validate_streams(plan))
-        reason = ih_jpeg_validate_scan(plan);
+    if (!*workspace)
+        *workspace = calloc(1, sizeof **workspace);
+    if (!*workspace)
+        return IH_JPEG_REASON_NO_MEMORY;
+    if (plan->data_bytes < STREAMS_FROM_BYTES || !ih_jpeg_validate_streams(plan, *workspace))
+        reason = ih_jpeg_validate_scan(plan, *workspace);
     if (reason == IH_JPEG_REASON_NONE)
         plan->stream_bytes = put_stream(plan, NULL);
     return reason;

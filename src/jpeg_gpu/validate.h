@@ -110,6 +110,8 @@ struct ih_jpeg_plan {
     size_t data_bytes;         /* up to the end of the file; after ih_jpeg_validate, up to EOI */
 };
 
+struct ih_jpeg_workspace; /* one for each thread (validate_scan.h) */
+
 /* Validates everything before the entropy-coded data, of a file or its first part. plan:
  * overwritten, except stream_bytes. Returns IH_JPEG_REASON_NONE, or why the file is left to the
  * CPU; plan is then invalid. */
@@ -120,11 +122,15 @@ enum ih_jpeg_reason ih_jpeg_validate_header(const uint8_t *bytes, size_t size_by
  * Validates a complete file. IH_JPEG_REASON_NONE: decode/dec_jpeg.c decodes the file without an
  * error, and the stream of ih_jpeg_plan_write decodes to the same pixels.
  *
- * Threads: any; one per plan. Takes about 104 KB of stack and, for files over 64 KB, a copy of the
- * data from the heap; for a large file, 140 KB more.
+ * *workspace: memory of the validator, and tables that are kept for later files; about 340 KB. NULL
+ * at first; the caller frees it with free() after the last file. It never changes a verdict.
+ *
+ * Threads: any; one per plan and workspace. For files over 60 KB, takes a copy of the data from the
+ * heap.
  */
 enum ih_jpeg_reason ih_jpeg_validate(const uint8_t *bytes, size_t size_bytes,
-                                     struct ih_jpeg_plan *plan);
+                                     struct ih_jpeg_plan *plan,
+                                     struct ih_jpeg_workspace **workspace);
 
 /* Writes the file for the hardware decoders to stream [plan->stream_bytes]: a new header made from
  * the plan, which ih_jpeg_validate has accepted, the file's entropy-coded bytes, and EOI. */

@@ -24,7 +24,7 @@ enum {
 enum { IH_JPEG_CODE_BITS_MAX = 16, IH_JPEG_FIRST_BITS = 9 };
 
 struct ih_jpeg_huffman {
-    const uint8_t *symbols;                     /* borrowed from the plan */
+    const uint8_t *symbols;                     /* borrowed */
     uint32_t limits[IH_JPEG_CODE_BITS_MAX + 1]; /* of a length: above all its codes, as 16 bits */
     int offsets[IH_JPEG_CODE_BITS_MAX + 1];     /* a code of this length: symbols[offset + code] */
     /* Indexed by the next bits: 256 * the code's length + its symbol; 0: the code is longer. */
@@ -89,25 +89,44 @@ struct ih_jpeg_component {
     const struct ih_jpeg_huffman *dc, *ac;
     const uint32_t *start;                        /* entries for the start of a block */
     const uint32_t *rest;                         /* entries for the rest of it */
+    unsigned index_bits;                          /* of both */
     const uint8_t *quant;                         /* [64] in zigzag order */
     unsigned n_blocks;                            /* of an MCU */
     uint32_t weights[IH_JPEG_BLOCK_COEFFICIENTS]; /* factor of an entry's sum, by place */
 };
 
-struct ih_jpeg_huffman_slots {
-    struct ih_jpeg_huffman dc[IH_JPEG_CODE_SLOTS], ac[IH_JPEG_CODE_SLOTS];
+/* ---- tables that are kept for the next files ---- */
+
+enum {
+    IH_JPEG_INDEX_BITS_MAX = 12,
+    IH_JPEG_KEPT_PAIRS = 8, /* at least as many as a file may have, IH_HW_JPEG_COMPONENTS_MAX */
+    IH_JPEG_KEPT_DATA_BYTES = 64 << 10
 };
 
-/* How many entries a pair of slots has, and all pairs together. */
-#define IH_JPEG_PAIR_ENTRIES(index_bits) ((size_t)2 << (index_bits))
-#define IH_JPEG_ENTRIES(index_bits) \
-    (IH_JPEG_CODE_SLOTS * IH_JPEG_CODE_SLOTS * IH_JPEG_PAIR_ENTRIES(index_bits))
+/* The tables of a DC code and an AC code. They depend on nothing but both codes and index_bits. */
+struct ih_jpeg_pair {
+    unsigned index_bits;         /* 0: empty */
+    uint64_t last_file;          /* the number of the last file that used it */
+    struct ih_jpeg_codes dc, ac; /* what the tables were made from: bytes, not the file's */
+    uint8_t dc_bytes[16 + 256], ac_bytes[16 + 256];
+    struct ih_jpeg_huffman dc_table, ac_table;
+    uint32_t start[1 << IH_JPEG_INDEX_BITS_MAX], rest[1 << IH_JPEG_INDEX_BITS_MAX];
+};
 
-/* Makes the tables of a plan's components [plan->n_components], which borrow plan, slots and
- * entries [IH_JPEG_ENTRIES(index_bits)]. */
+struct ih_jpeg_workspace {
+    uint64_t n_files; /* so far */
+    struct ih_jpeg_pair pairs[IH_JPEG_KEPT_PAIRS];
+    uint8_t data[IH_JPEG_KEPT_DATA_BYTES]; /* for small files: workers contend for the heap */
+};
+
+bool ih_jpeg_codes_are_same(const struct ih_jpeg_codes *a, const struct ih_jpeg_codes *b);
+
+/* Fills a plan's components [plan->n_components], which borrow plan and workspace until the next
+ * call. Makes the tables that the workspace does not have. index_bits: the least for new tables. */
 void ih_jpeg_components_init(struct ih_jpeg_component *components, const struct ih_jpeg_plan *plan,
-                             struct ih_jpeg_huffman_slots *slots, uint32_t *entries,
-                             unsigned index_bits);
+                             struct ih_jpeg_workspace *workspace, unsigned index_bits);
+
+/* ---- reading data ---- */
 
 /* At least 57 bits of the data, from `bit` on. */
 static inline uint64_t ih_jpeg_bits(const uint8_t *data, size_t bit)
@@ -150,10 +169,11 @@ static inline uint32_t ih_jpeg_n_mcus(const struct ih_jpeg_plan *plan)
 /* Both take a plan that ih_jpeg_validate_header has filled. When they accept the data, they make
  * plan->data_bytes end before EOI; otherwise the plan is unchanged. */
 
-enum ih_jpeg_reason ih_jpeg_validate_scan(struct ih_jpeg_plan *plan);
+enum ih_jpeg_reason ih_jpeg_validate_scan(struct ih_jpeg_plan *plan,
+                                          struct ih_jpeg_workspace *workspace);
 
 /* For large files without restart markers. Returns true when the data is sound. False says nothing
  * about it: memory was short, the data may be damaged, or four streams do not help with it. */
-bool ih_jpeg_validate_streams(struct ih_jpeg_plan *plan);
+bool ih_jpeg_validate_streams(struct ih_jpeg_plan *plan, struct ih_jpeg_workspace *workspace);
 
 #endif

@@ -49,7 +49,7 @@
 
 enum {
     N_STREAMS = 4,
-    INDEX_BITS = 12,
+    INDEX_BITS = IH_JPEG_INDEX_BITS_MAX,
     ROUND_BLOCKS = 64,                        /* a round ends when a stream reaches this block, */
     ROUND_LOOKUPS = 800,                      /* or after so many look-ups of each stream */
     SLACK_BYTES = ROUND_LOOKUPS * 32 / 8 + 8, /* a look-up may read 32 bits beyond the end */
@@ -112,9 +112,7 @@ struct scan {
     struct stream streams[N_STREAMS];
     struct progress progress[N_STREAMS];
     struct ih_jpeg_component components[IH_HW_JPEG_COMPONENTS_MAX];
-    struct ih_jpeg_huffman_slots slots;
-    uint32_t entries[IH_JPEG_ENTRIES(INDEX_BITS)];
-    uint8_t data[]; /* without stuffing, followed by SLACK_BYTES of zeros */
+    uint8_t *data; /* without stuffing, followed by SLACK_BYTES of zeros */
 };
 
 /* ---- look-ups ---- */
@@ -331,14 +329,15 @@ static bool is_complete(const struct scan *s)
 
 /* ---- setting up ---- */
 
-static void prepare(struct scan *s, const struct ih_jpeg_plan *plan, size_t n_bytes)
+static void prepare(struct scan *s, const struct ih_jpeg_plan *plan,
+                    struct ih_jpeg_workspace *workspace, size_t n_bytes)
 {
     const unsigned n_luma = plan->chroma_h * plan->chroma_v;
     s->n_bits = (uint32_t)n_bytes * 8;
     s->n_mcus = ih_jpeg_n_mcus(plan);
     s->n_components = plan->n_components;
     s->n_blocks = n_luma + plan->n_components - 1;
-    ih_jpeg_components_init(s->components, plan, &s->slots, s->entries, INDEX_BITS);
+    ih_jpeg_components_init(s->components, plan, workspace, INDEX_BITS);
     for (unsigned b = 0; b < ROUND_BLOCKS_MAX; b++) {
         const unsigned place = b % s->n_blocks, k = place < n_luma ? 0 : place - n_luma + 1;
         s->is_first[b] = place == 0;
@@ -355,39 +354,38 @@ static void prepare(struct scan *s, const struct ih_jpeg_plan *plan, size_t n_by
     s->progress[0].is_validating = s->progress[0].is_joined = true;
 }
 
-static bool is_same(const struct ih_jpeg_codes *a, const struct ih_jpeg_codes *b)
-{
-    return a->n_symbols == b->n_symbols && memcmp(a->counts, b->counts, 16 + a->n_symbols) == 0;
-}
-
 /* Whether a stream finds out which block of an MCU it reads. In colour images it can only find out
  * when components have different codes: reading a block with wrong tables gives other lengths. */
 static bool can_synchronize(const struct ih_jpeg_plan *plan)
 {
     for (unsigned i = 1; i < plan->n_components; i++)
-        if (!is_same(&plan->dc[plan->components[0].dc], &plan->dc[plan->components[i].dc]) ||
-            !is_same(&plan->ac[plan->components[0].ac], &plan->ac[plan->components[i].ac]))
+        if (!ih_jpeg_codes_are_same(&plan->dc[plan->components[0].dc],
+                                    &plan->dc[plan->components[i].dc]) ||
+            !ih_jpeg_codes_are_same(&plan->ac[plan->components[0].ac],
+                                    &plan->ac[plan->components[i].ac]))
             return true;
     return plan->n_components == 1;
 }
 
-bool ih_jpeg_validate_streams(struct ih_jpeg_plan *plan)
+bool ih_jpeg_validate_streams(struct ih_jpeg_plan *plan, struct ih_jpeg_workspace *workspace)
 {
     if (plan->restart_interval != 0 || plan->data_bytes > DATA_BYTES_MAX || !can_synchronize(plan))
         return false;
-    struct scan *s = malloc(sizeof *s + plan->data_bytes + SLACK_BYTES);
-    if (!s)
+    struct scan s; /* not cleared, because it is large */
+    size_t n_bytes = plan->data_bytes + SLACK_BYTES;
+    s.data = n_bytes <= sizeof workspace->data ? workspace->data : malloc(n_bytes);
+    if (!s.data)
         return false;
-    size_t n_bytes = 0;
     const uint8_t *file_end = plan->data + plan->data_bytes;
-    const uint8_t *end = ih_jpeg_unstuff(plan->data, file_end, SLACK_BYTES, s->data, &n_bytes);
+    const uint8_t *end = ih_jpeg_unstuff(plan->data, file_end, SLACK_BYTES, s.data, &n_bytes);
     bool is_sound = false;
     if (n_bytes > 0 && ih_jpeg_is_marker(end, file_end, IH_JPEG_EOI)) {
-        prepare(s, plan, n_bytes);
-        is_sound = run_streams(s) && is_complete(s);
+        prepare(&s, plan, workspace, n_bytes);
+        is_sound = run_streams(&s) && is_complete(&s);
     }
     if (is_sound)
         plan->data_bytes = (size_t)(end - plan->data);
-    free(s);
+    if (s.data != workspace->data)
+        free(s.data);
     return is_sound;
 }

@@ -38,6 +38,7 @@ static void close_worker(struct worker *w)
     ih_lane_close(w->lane);
     ih_source_reset(&w->src);
     free(w->file.bytes);
+    free(w->file.workspace);
 }
 
 static void count_input(struct worker *w, const struct ih_input *input, struct ih_result *result)

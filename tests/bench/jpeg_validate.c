@@ -18,13 +18,16 @@ struct sum {
     double megapixels, megabytes, validate_s, decode_s;
 };
 
+static struct ih_jpeg_workspace *workspace;
+
 static void time_file(const struct file *file, int n_runs, double *validate_s, double *decode_s)
 {
     double validations[RUNS_MAX], decodes[RUNS_MAX];
     for (int run = 0; run < n_runs; run++) {
         struct ih_jpeg_plan plan;
         double start = now_s();
-        const enum ih_jpeg_reason reason = ih_jpeg_validate(file->bytes, file->size, &plan);
+        const enum ih_jpeg_reason reason =
+            ih_jpeg_validate(file->bytes, file->size, &plan, &workspace);
         if (reason != IH_JPEG_REASON_NONE)
             die(file, ih_jpeg_reason_text(reason));
         double middle = now_s();
@@ -65,7 +68,7 @@ int main(int argc, char **argv)
         struct file file = read_file(argv[i]);
         struct ih_jpeg_plan p;
         double validate_s, decode_s;
-        const enum ih_jpeg_reason reason = ih_jpeg_validate(file.bytes, file.size, &p);
+        const enum ih_jpeg_reason reason = ih_jpeg_validate(file.bytes, file.size, &p, &workspace);
         if (reason != IH_JPEG_REASON_NONE) {
             n_left_out[reason]++;
             free(file.bytes);

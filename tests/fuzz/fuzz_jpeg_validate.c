@@ -1,5 +1,6 @@
 /*
- * Fuzzes the JPEG validator. Its verdict must be that of reading bit by bit. The CPU decodes every
+ * Fuzzes the JPEG validator. Its verdict must be that of reading bit by bit, with one workspace for
+ * all inputs. The CPU decodes every
  * file that passes without an error, and the stream for the hardware decoders gives the same
  * pixels. Half of the mutations leave the header and EOI alone and change only the image data.
  */
@@ -56,18 +57,19 @@ static struct outcome decode(const uint8_t *bytes, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
+    static struct ih_jpeg_workspace *workspace;
     struct ih_jpeg_plan plan;
     const enum ih_jpeg_reason of_header = ih_jpeg_validate_header(bytes, size, &plan);
     if (of_header != IH_JPEG_REASON_NONE) {
         PROMISED(*ih_jpeg_reason_text(of_header));
-        PROMISED(ih_jpeg_validate(bytes, size, &plan) == of_header);
+        PROMISED(ih_jpeg_validate(bytes, size, &plan, &workspace) == of_header);
         return 0;
     }
     struct ih_jpeg_plan streams = plan;
     const bool is_sound = bitwise_is_sound(&plan);
-    const bool is_accepted = ih_jpeg_validate_streams(&streams); /* here for files of any size */
+    PROMISED((ih_jpeg_validate(bytes, size, &plan, &workspace) == IH_JPEG_REASON_NONE) == is_sound);
+    const bool is_accepted = ih_jpeg_validate_streams(&streams, workspace); /* files of any size */
     PROMISED(is_sound || !is_accepted);
-    PROMISED((ih_jpeg_validate(bytes, size, &plan) == IH_JPEG_REASON_NONE) == is_sound);
     PROMISED(!is_accepted || streams.data_bytes == plan.data_bytes);
     if (!is_sound || (uint64_t)plan.width * plan.height > PIXELS_MAX)
         return 0;
@@ -80,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     PROMISED(file.width == plan.width && file.height == plan.height);
     PROMISED(file.n_channels == plan.n_components);
     PROMISED(file.n_pixels == anew.n_pixels && file.hash == anew.hash);
-    PROMISED(ih_jpeg_validate(stream, plan.stream_bytes, &plan) == IH_JPEG_REASON_NONE);
+    PROMISED(ih_jpeg_validate(stream, plan.stream_bytes, &plan, &workspace) == IH_JPEG_REASON_NONE);
     free(stream);
     return 0;
 }

@@ -11,12 +11,19 @@
 #include "tests/support/decoded.h"
 #include "tests/support/jpeg_files.h"
 
+/* One for all files of a test program: what it keeps of a file must not matter to the next. */
+static inline struct ih_jpeg_workspace **used_workspace(void)
+{
+    static struct ih_jpeg_workspace *workspace;
+    return &workspace;
+}
+
 /* The four streams may be in doubt, but when they accept data, it is sound. */
 static inline void check_streams(const struct ih_jpeg_plan *header, bool is_sound,
                                  size_t data_bytes)
 {
     struct ih_jpeg_plan plan = *header;
-    const bool is_accepted = ih_jpeg_validate_streams(&plan);
+    const bool is_accepted = ih_jpeg_validate_streams(&plan, *used_workspace());
     if (is_accepted && !is_sound)
         fail_msg("the streams let damage pass");
     assert_int_equal(plan.data_bytes, is_accepted ? data_bytes : header->data_bytes);
@@ -43,7 +50,8 @@ static inline void check_same_pixels(const uint8_t *bytes, size_t n,
     free(stream);
 }
 
-/* Validates a copy that ends with its last byte. The verdict must be that of reading bit by bit.
+/* Validates a copy that ends with its last byte. The verdict must be that of reading bit by bit,
+ * with a new workspace and with a used one.
  * When the file passes, the decoder must take it, and the stream must decode to the same pixels. */
 static inline enum ih_jpeg_reason validate(const uint8_t *bytes, size_t n)
 {
@@ -55,7 +63,11 @@ static inline enum ih_jpeg_reason validate(const uint8_t *bytes, size_t n)
     const bool has_header = of_header == IH_JPEG_REASON_NONE;
     const struct ih_jpeg_plan header = plan;
     const bool is_sound = has_header && bitwise_is_sound(&plan);
-    const enum ih_jpeg_reason reason = ih_jpeg_validate(copy, n, &plan);
+    struct ih_jpeg_workspace *workspace = NULL;
+    const enum ih_jpeg_reason of_used = ih_jpeg_validate(copy, n, &plan, used_workspace());
+    const enum ih_jpeg_reason reason = ih_jpeg_validate(copy, n, &plan, &workspace);
+    free(workspace);
+    assert_int_equal(reason, of_used);
     assert_int_equal(reason == IH_JPEG_REASON_NONE, is_sound);
     if (has_header)
         check_streams(&header, is_sound, plan.data_bytes);

@@ -47,7 +47,8 @@ TEST(plan)
         const unsigned long n = f.n;
         splice(&f, f.n, 0, "\xFF\xD8 thumbnail", 12); /* what follows EOI does not count */
         check_passes(&f);
-        assert_int_equal(ih_jpeg_validate(f.bytes, f.n, &plan), IH_JPEG_REASON_NONE);
+        assert_int_equal(ih_jpeg_validate(f.bytes, f.n, &plan, used_workspace()),
+                         IH_JPEG_REASON_NONE);
         assert_true(plan.stream_bytes < n); /* no JFIF marker */
         assert_int_equal(plan.width, 33);
         assert_int_equal(plan.height, 18);

@@ -9,7 +9,11 @@
 static bool streams_accept(const struct jpeg_file *f, struct ih_jpeg_plan *plan)
 {
     assert_int_equal(ih_jpeg_validate_header(f->bytes, f->n, plan), IH_JPEG_REASON_NONE);
-    return ih_jpeg_validate_streams(plan);
+    struct ih_jpeg_workspace *workspace = calloc(1, sizeof *workspace);
+    assert_non_null(workspace);
+    const bool is_accepted = ih_jpeg_validate_streams(plan, workspace);
+    free(workspace);
+    return is_accepted;
 }
 
 /* Complete files of every kind, large enough for all streams to get in step, and more data after
