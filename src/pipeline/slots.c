@@ -16,7 +16,7 @@ bool ih_slots_have_room(const struct pipeline *p, uint64_t n_waiting)
     const uint64_t n_threads = p->options->n_threads;
     /* Inputs at the hardware decoders do not count: a batch of them is done at once. */
     const bool is_taker_slow =
-        p->first && p->first->is_ready && p->n_ready >= n_threads * WINDOW_OF_SLOW_TAKER;
+        p->first && p->first->is_ready && p->n_ready >= n_threads * READY_OF_SLOW_TAKER;
     return n_waiting < n_threads * WINDOW_PER_THREAD && !is_taker_slow;
 }
 
