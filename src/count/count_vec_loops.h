@@ -38,6 +38,13 @@
  *     rows of 264 to 288 entries, to share fewer cache sets        no gain
  *     two alternating tables for each plane                        no gain
  *     16-bit counters, half the cache                              two cycles an increment, not one
+ *
+ * Rejected (AMD EPYC, Zen 4, 3.6 GHz, AVX2, counting of 160 to 300 JPEGs of 500 x 375, 2026-11-22):
+ *
+ *     one branch a group, between two copies of the body           gcc 11 % slower, clang 2 % less
+ *     a row for pairs that do not fit, their seconds added singly  1 % faster, noise 40 % slower
+ *     constants that the compiler must keep, not rebuild           no gain
+ *     AVX-512 instructions for the same loop                       no gain
  */
 #ifndef IH_COUNT_COUNT_VEC_LOOPS_H
 #define IH_COUNT_COUNT_VEC_LOOPS_H
