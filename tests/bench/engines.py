@@ -57,13 +57,9 @@ def pillow(paths):
     return total
 
 
-def pillow_table(table):
-    return pyarrow.table({"total": [pillow(table.column("path").to_pylist())]})
-
-
 def pillow_batches(batches):
     for batch in batches:
-        yield from pillow_table(batch).to_batches()
+        yield pyarrow.RecordBatch.from_pydict({"total": [pillow(batch.column("path").to_pylist())]})
 
 
 def pillow_on_engine(name, engine, inputs=Inputs):
@@ -72,11 +68,10 @@ def pillow_on_engine(name, engine, inputs=Inputs):
 
     portions = list(_engines.slices(inputs.paths, local.N_WORKERS))
     if name == "ray":
-        tables = [pyarrow.table({"path": paths}) for paths in portions]
-        parts = engine.ray.data.from_arrow(tables).map_batches(pillow_table, batch_size=None, batch_format="pyarrow")
-        totals = [row["total"] for row in parts.iter_rows()]
+        task = engine.ray.remote(pillow)
+        totals = engine.ray.get([task.remote(paths) for paths in portions])
     elif name == "spark":
-        frame = engine.session.createDataFrame(pyarrow.table({"path": pyarrow.chunked_array(portions)}))
+        frame = engine.module._frame(inputs.paths, "path")
         totals = [row.total for row in frame.mapInArrow(pillow_batches, "total array<long>").collect()]
     else:
         import dask

@@ -63,7 +63,7 @@ class Ray:
         return self.ray.data.read_parquet(str(folder))
 
     def workers(self):
-        return _below("ray::MapBatches(_")
+        return _below("ray::MapBatches(_") + _below("ray::total_bytes")
 
 
 class Spark:

@@ -106,6 +106,25 @@ def test_no_images(engine):
     assert (total.images, total.failed) == (0, 0)
 
 
+def test_wrong_settings_fail_loudly(engine, inputs):
+    with pytest.raises(Exception, match="luma"):
+        engine.module.total(inputs_of(engine, inputs.paths), luma="none")
+
+
+def test_spark_has_a_task_for_each_portion(engine, inputs):
+    """By default Spark makes one task for each core of a small table."""
+    if not hasattr(engine, "session"):
+        pytest.skip("only Spark makes tables of paths")
+    from imghist import _engines
+
+    key = "spark.sql.execution.arrow.localRelationThreshold"
+    before = engine.session.conf.get(key)
+    frame = engine.module.count(inputs.paths + inputs.tars)
+    portions = list(_engines.slices(inputs.paths + inputs.tars, local.N_WORKERS, is_costly=True))
+    assert frame.rdd.getNumPartitions() == len(portions) > 8
+    assert engine.session.conf.get(key) == before != "0"
+
+
 def test_a_damaged_archive_is_a_failure(engine, inputs, tmp_path):
     """Its members before the damage are counted."""
     whole = open(inputs.tars[0], "rb").read()
@@ -148,6 +167,20 @@ def test_portions_of_tasks(n, n_workers):
     assert all(0 < size <= 1024 for size in sizes) and all(size >= 32 for size in sizes[:-1])
     assert n < 64 * n_workers or len(sizes) > 2 * n_workers
     assert sizes == sorted(sizes, reverse=True) and sizes[-1:] <= [32]
+
+
+@pytest.mark.parametrize("n, n_workers", [(0, 2), (31, 2), (20000, 2), (20000, 64), (10**6, 64)])
+def test_portions_of_costly_tasks(n, n_workers):
+    """At most 8 for a worker, or of 4,096 paths; the last ones are a 16th of what a worker counts, or 32 paths."""
+    from imghist import _engines
+
+    paths = [f"/photos/{i}.jpg" for i in range(n)]
+    portions = list(_engines.slices(paths, n_workers, is_costly=True))
+    sizes = [len(portion) for portion in portions]
+    assert [path for portion in portions for path in portion] == paths
+    assert all(0 < size <= 4096 for size in sizes)
+    assert len(sizes) <= n_workers * (8 + n // n_workers // 4096)
+    assert sizes == sorted(sizes, reverse=True) and sizes[-1:] <= [max(32, n // n_workers // 16)]
 
 
 def test_each_archive_is_one_task():

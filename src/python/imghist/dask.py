@@ -69,7 +69,7 @@ def _records(part, name, image, threads, settings):
 
 def _total(part, name, image, threads, settings):
     items = part if image is None else _items(part, name, image)
-    return [_engines.add(_engines.results(items, threads, settings)).to_bytes()]
+    return [_engines.total_bytes(items, threads, settings)]
 
 
 def _write(tables, folder, i):

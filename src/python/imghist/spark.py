@@ -10,8 +10,6 @@ from . import Counts, _engines
 
 __all__ = ["count", "total"]
 
-_BATCH_RECORDS = 128
-
 
 def count(images, *, name="path", image=None, threads=1, **settings):
     """Returns a DataFrame of records, the rows of imghist.Table with saved=True; failures are rows.
@@ -26,8 +24,7 @@ def count(images, *, name="path", image=None, threads=1, **settings):
     Integers are signed, because Spark has no others. For images in memory, sets the session's limits
     of Arrow batches to 64 MiB and 128 rows: 10,000 photos, Spark's default, would be tens of GB.
     """
-    schema = from_arrow_schema(_signed(_engines.schema()))
-    return _map(_records, schema, images, name, image, threads, settings)
+    return _map(_records, from_arrow_schema(_signed(_engines.schema())), images, name, image, threads, settings)
 
 
 def total(images, *, name="path", image=None, threads=1, **settings):
@@ -38,26 +35,33 @@ def total(images, *, name="path", image=None, threads=1, **settings):
 
 def _map(function, schema, images, name, image, threads, settings):
     if not hasattr(images, "sparkSession"):
-        session = SparkSession.builder.getOrCreate()
-        portions = list(_engines.slices(images, session.sparkContext.defaultParallelism))
-        images = session.createDataFrame(pyarrow.table({name: pyarrow.chunked_array(portions, pyarrow.string())}))
+        images = _frame(images, name)
     is_saved = function is _total and "counts" in images.columns
     image = "content" if image is None and "content" in images.columns else image
     columns = ["counts"] if is_saved else [name] if image is None else [name, image]
     if is_saved or image is not None:
-        for key, limit in (("maxRecordsPerBatch", _BATCH_RECORDS), ("maxBytesPerBatch", _engines.BATCH_BYTES)):
+        for key, limit in (("maxRecordsPerBatch", 128), ("maxBytesPerBatch", _engines.BATCH_BYTES)):
             images.sparkSession.conf.set("spark.sql.execution.arrow." + key, str(limit))
-    task = functools.partial(
-        function, name=name, image=image, threads=threads, settings=settings, is_saved=is_saved
-    )
+    task = functools.partial(function, name=name, image=image, threads=threads, settings=settings, is_saved=is_saved)
     return images.select(*columns).mapInArrow(task, schema)
 
 
+def _frame(paths, name):
+    """Paths with a task for each portion. By default Spark makes one task for each core of up to 48 MB of paths."""
+    session, key = SparkSession.builder.getOrCreate(), "spark.sql.execution.arrow.localRelationThreshold"
+    portions = list(_engines.slices(paths, session.sparkContext.defaultParallelism, is_costly=True))
+    table, before = pyarrow.table({name: pyarrow.chunked_array(portions, pyarrow.string())}), session.conf.get(key)
+    try:
+        session.conf.set(key, "0")
+        return session.createDataFrame(table)
+    finally:
+        session.conf.set(key, before)
+
+
 def _records(batches, name, image, threads, settings, is_saved):
-    signed = _signed(_engines.schema())
     items = (item for batch in batches for item in _engines.items(batch, name, image))
     for batch in _engines.tables(items, threads, settings):
-        yield from pyarrow.Table.from_batches([batch]).cast(signed).to_batches()
+        yield from pyarrow.Table.from_batches([batch]).cast(_signed(batch.schema)).to_batches()
 
 
 def _total(batches, name, image, threads, settings, is_saved):
