@@ -1,6 +1,4 @@
 /* The worker's side of a decoder process. It trusts nothing that the process sends. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "isolate/decoder_process.h"
 #include "isolate/sandbox.h"
 
