@@ -96,9 +96,11 @@ endif
 
 # User flags, from the environment or the command line, come after our defaults and before the flags that the sources
 # need. -flto is dropped: symbols of the archive can be hidden in machine code only. 32-bit systems: files may exceed
-# 2 GiB and the year 2038, and x86 computes doubles with SSE2, because the x87 unit rounds differently.
+# 2 GiB and the year 2038, and x86 computes doubles with SSE2, because the x87 unit rounds differently. The sources may
+# use all of POSIX 2008; a file that needs more defines that itself.
 X86 := $(filter x86_64 i386 i486 i586 i686,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))
-override CPPFLAGS := -Isrc -I. -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 $(if $(DEPS),-I$(DEPS)/include) $(CPPFLAGS)
+override CPPFLAGS := -Isrc -I. -D_XOPEN_SOURCE=700 -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 \
+                     $(if $(DEPS),-I$(DEPS)/include) $(CPPFLAGS)
 override CFLAGS   := $(FLAGS_$(CONFIG)) $(WARNINGS) $(filter-out -flto%,$(CFLAGS)) \
                      $(if $(filter i%,$(X86)),-msse2 -mfpmath=sse) \
                      -std=c11 -ffp-contract=off -fPIC -fvisibility=hidden -pthread

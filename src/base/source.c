@@ -1,7 +1,5 @@
 /* Reads files with read(2), 64 KiB at a time. Reads of 1 MiB gain nothing, and mmap(2) would save
  * only 0.7 % of the time that decoding takes. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "base/source.h"
 
 #include "base/clock.h"

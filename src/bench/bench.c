@@ -5,8 +5,6 @@
  * Sums can only be compared exactly on data made for it (job.h), so their rungs are verified on
  * such data first. Each rung is checked again on the data it is timed on.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "bench/bench.h"
 
 #include "output/file.h"

@@ -4,8 +4,6 @@
  * *.hist.png. A leading "/" is dropped and ".." becomes "__", so that no chart is outside the
  * directory.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "cli/chartfile.h"
 
 #include "cli/endings.h"

@@ -1,5 +1,3 @@
-#define _XOPEN_SOURCE 700 /* realpath */
-
 #include "cli/destinations.h"
 
 #include "cli/chartfile.h"

@@ -1,6 +1,4 @@
 /* The program: connects options, inputs, the pipeline and the outputs, and handles signals. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "base/machine.h"
 #include "base/path.h"
 #include "bench/bench.h"

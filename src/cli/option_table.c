@@ -18,81 +18,73 @@ static struct ih_data_output *add_output(struct ih_options *o, struct ih_error *
 }
 
 /* --csv, --text and the other formats. */
-static enum ih_status set_output(struct ih_options *o, const struct ih_option *option,
-                                 const char *value, struct ih_error *err)
+static enum ih_status set_output(const struct ih_setting *s)
 {
-    struct ih_data_output *data = o->n_outputs ? &o->outputs[o->n_outputs - 1] : NULL;
+    struct ih_data_output *data =
+        s->options->n_outputs ? &s->options->outputs[s->options->n_outputs - 1] : NULL;
     const bool is_again = data && !data->has_place &&
-                          strcmp(data->output->name, option->name) == 0 &&
-                          strcmp(data->layout ? data->layout : "", value ? value : "") == 0;
+                          strcmp(data->output->name, s->option->name) == 0 &&
+                          strcmp(data->layout ? data->layout : "", s->value ? s->value : "") == 0;
     if (!is_again)
-        data = add_output(o, err);
+        data = add_output(s->options, s->err);
     for (const struct ih_output *const *out = ih_outputs; data && *out; out++)
-        if (strcmp((*out)->name, option->name) == 0)
-            *data = (struct ih_data_output){.output = *out, .layout = value};
+        if (strcmp((*out)->name, s->option->name) == 0)
+            *data = (struct ih_data_output){.output = *out, .layout = s->value};
     return data ? IH_OK : IH_USAGE;
 }
 
 /* -o belongs to the format before it, if that has no file yet. */
-static enum ih_status set_output_path(struct ih_options *o, const struct ih_option *option,
-                                      const char *value, struct ih_error *err)
+static enum ih_status set_output_path(const struct ih_setting *s)
 {
-    (void)option;
-    size_t n = o->n_outputs;
-    while (n > 0 && o->outputs[n - 1].has_value_place)
+    size_t n = s->options->n_outputs;
+    while (n > 0 && s->options->outputs[n - 1].has_value_place)
         n--;
-    struct ih_data_output *data = n ? &o->outputs[n - 1] : NULL;
+    struct ih_data_output *data = n ? &s->options->outputs[n - 1] : NULL;
     if (!data || data->has_place)
-        data = add_output(o, err);
+        data = add_output(s->options, s->err);
     if (!data)
         return IH_USAGE;
-    data->path = strcmp(value, "-") == 0 || ih_outfile_descriptor(value) == 1 ? NULL : value;
+    data->path =
+        strcmp(s->value, "-") == 0 || ih_outfile_descriptor(s->value) == 1 ? NULL : s->value;
     data->has_place = true;
     return IH_OK;
 }
 
 /* --total and --total-only: the last one applies. */
-static enum ih_status set_total(struct ih_options *o, const struct ih_option *option,
-                                const char *value, struct ih_error *err)
+static enum ih_status set_total(const struct ih_setting *s)
 {
-    (void)value, (void)err;
-    o->with_total = true;
-    o->only_total = option->number;
+    s->options->with_total = true;
+    s->options->only_total = s->option->number;
     return IH_OK;
 }
 
 /* Two totals are made, and only their comparison is written. */
-static enum ih_status set_diff(struct ih_options *o, const struct ih_option *option,
-                               const char *value, struct ih_error *err)
+static enum ih_status set_diff(const struct ih_setting *s)
 {
-    (void)option, (void)value, (void)err;
-    o->compares = o->with_total = o->only_total = true;
+    s->options->compares = s->options->with_total = s->options->only_total = true;
     return IH_OK;
 }
 
 /* --html=FILE is --html -o FILE. */
-static enum ih_status set_html(struct ih_options *o, const struct ih_option *option,
-                               const char *value, struct ih_error *err)
+static enum ih_status set_html(const struct ih_setting *s)
 {
-    enum ih_status status = set_output(o, option, NULL, err);
-    if (status == IH_OK && value)
-        status = set_output_path(o, option, value, err);
-    if (status == IH_OK && value)
-        o->outputs[o->n_outputs - 1].has_value_place = true;
+    enum ih_status status = set_output(&(struct ih_setting){s->options, s->option, NULL, s->err});
+    if (status == IH_OK && s->value)
+        status = set_output_path(s);
+    if (status == IH_OK && s->value)
+        s->options->outputs[s->options->n_outputs - 1].has_value_place = true;
     return status;
 }
 
 /* ---- charts ---- */
 
-static enum ih_status set_chart(struct ih_options *o, const struct ih_option *option,
-                                const char *value, struct ih_error *err)
+static enum ih_status set_chart(const struct ih_setting *s)
 {
-    (void)option;
-    if (value && (strcmp(value, "-") == 0 || ih_outfile_descriptor(value) >= 0))
-        return ih_error_set(err, IH_USAGE,
+    if (s->value && (strcmp(s->value, "-") == 0 || ih_outfile_descriptor(s->value) >= 0))
+        return ih_error_set(s->err, IH_USAGE,
                             "a chart goes to a file or a directory, not to standard output");
-    o->chart_path = value ? value : ".";
-    o->chart.format = ih_chart_format_of(o->chart_path);
+    s->options->chart_path = s->value ? s->value : ".";
+    s->options->chart.format = ih_chart_format_of(s->options->chart_path);
     return IH_OK;
 }
 
@@ -108,41 +100,33 @@ static bool parse_pair(const char *text, char separator, uint64_t max, uint64_t 
     return ih_parse_number(first, false, max, a) && ih_parse_number(end + 1, false, max, b);
 }
 
-static enum ih_status set_chart_size(struct ih_options *o, const struct ih_option *option,
-                                     const char *value, struct ih_error *err)
+static enum ih_status set_chart_size(const struct ih_setting *s)
 {
     uint64_t width, height;
-    (void)option;
-    if (!parse_pair(value, 'x', IH_CHART_MAX, &width, &height) || width < IH_CHART_MIN_WIDTH ||
+    if (!parse_pair(s->value, 'x', IH_CHART_MAX, &width, &height) || width < IH_CHART_MIN_WIDTH ||
         height < IH_CHART_MIN_HEIGHT)
-        return ih_error_set(err, IH_USAGE, "'%s' is not a size from %dx%d to %dx%d", value,
+        return ih_error_set(s->err, IH_USAGE, "'%s' is not a size from %dx%d to %dx%d", s->value,
                             IH_CHART_MIN_WIDTH, IH_CHART_MIN_HEIGHT, IH_CHART_MAX, IH_CHART_MAX);
-    o->chart.width = (unsigned)width;
-    o->chart.height = (unsigned)height;
+    s->options->chart.width = (unsigned)width;
+    s->options->chart.height = (unsigned)height;
     return IH_OK;
 }
 
-static enum ih_status set_chart_format(struct ih_options *o, const struct ih_option *option,
-                                       const char *value, struct ih_error *err)
+static enum ih_status set_chart_format(const struct ih_setting *s)
 {
-    (void)option, (void)err;
-    o->charts_are_svg = strcmp(value, "svg") == 0;
+    s->options->charts_are_svg = strcmp(s->value, "svg") == 0;
     return IH_OK;
 }
 
-static enum ih_status set_theme(struct ih_options *o, const struct ih_option *option,
-                                const char *value, struct ih_error *err)
+static enum ih_status set_theme(const struct ih_setting *s)
 {
-    (void)option, (void)err;
-    o->chart.theme = ih_chart_theme_find(value);
+    s->options->chart.theme = ih_chart_theme_find(s->value);
     return IH_OK;
 }
 
-static enum ih_status set_scale(struct ih_options *o, const struct ih_option *option,
-                                const char *value, struct ih_error *err)
+static enum ih_status set_scale(const struct ih_setting *s)
 {
-    (void)option, (void)err;
-    o->chart.scale = ih_chart_scale_find(value);
+    s->options->chart.scale = ih_chart_scale_find(s->value);
     return IH_OK;
 }
 
@@ -158,89 +142,81 @@ static enum ih_status parse_number(const char *text, bool is_scaled, uint64_t ma
 }
 
 /* A number from 1 to option->number. */
-static enum ih_status set_number(struct ih_options *o, const struct ih_option *option,
-                                 const char *value, struct ih_error *err)
+static enum ih_status set_number(const struct ih_setting *s)
 {
     uint64_t n = 0;
     enum ih_status status =
-        parse_number(value, false, (uint64_t)option->number, option->expects, &n, err);
-    *(unsigned *)((char *)o + option->field) = (unsigned)n;
+        parse_number(s->value, false, (uint64_t)s->option->number, s->option->expects, &n, s->err);
+    *(unsigned *)((char *)s->options + s->option->field) = (unsigned)n;
     return status;
 }
 
 /* A number of pixels or bytes. */
-static enum ih_status set_scaled_number(struct ih_options *o, const struct ih_option *option,
-                                        const char *value, struct ih_error *err)
+static enum ih_status set_scaled_number(const struct ih_setting *s)
 {
-    uint64_t *field = (uint64_t *)((char *)o + option->field);
-    return parse_number(value, true, INT64_MAX, option->expects, field, err);
+    uint64_t *field = (uint64_t *)((char *)s->options + s->option->field);
+    return parse_number(s->value, true, INT64_MAX, s->option->expects, field, s->err);
 }
 
-static enum ih_status set_size(struct ih_options *o, const struct ih_option *option,
-                               const char *value, struct ih_error *err)
+static enum ih_status set_size(const struct ih_setting *s)
 {
-    (void)option;
-    if (!parse_pair(value, 'x', IH_RAW_SIDE_MAX, &o->raw_width, &o->raw_height) ||
-        o->raw_width == 0 || o->raw_height == 0)
-        return ih_error_set(err, IH_USAGE, "'%s' is not a size from 1x1 to %dx%d", value,
+    if (!parse_pair(s->value, 'x', IH_RAW_SIDE_MAX, &s->options->raw_width,
+                    &s->options->raw_height) ||
+        s->options->raw_width == 0 || s->options->raw_height == 0)
+        return ih_error_set(s->err, IH_USAGE, "'%s' is not a size from 1x1 to %dx%d", s->value,
                             IH_RAW_SIDE_MAX, IH_RAW_SIDE_MAX);
     return IH_OK;
 }
 
-static enum ih_status set_bench(struct ih_options *o, const struct ih_option *option,
-                                const char *value, struct ih_error *err)
+static enum ih_status set_bench(const struct ih_setting *s)
 {
-    (void)option;
-    if (value && (!ih_parse_number(value, true, IH_BENCH_BYTES_MAX, &o->bench_bytes) ||
-                  o->bench_bytes < IH_BENCH_BYTES_MIN))
-        return ih_error_set(err, IH_USAGE, "'%s' is not a number of bytes, 1k to 2G", value);
+    if (s->value &&
+        (!ih_parse_number(s->value, true, IH_BENCH_BYTES_MAX, &s->options->bench_bytes) ||
+         s->options->bench_bytes < IH_BENCH_BYTES_MIN))
+        return ih_error_set(s->err, IH_USAGE, "'%s' is not a number of bytes, 1k to 2G", s->value);
     return IH_OK;
 }
 
-static enum ih_status set_shard(struct ih_options *o, const struct ih_option *option,
-                                const char *value, struct ih_error *err)
+static enum ih_status set_shard(const struct ih_setting *s)
 {
     uint64_t shard, n_shards;
-    (void)option;
-    if (!parse_pair(value, '/', IH_SHARDS_MAX, &shard, &n_shards) || shard < 1 || shard > n_shards)
-        return ih_error_set(err, IH_USAGE, "'%s' is not I/N with 1 <= I <= N <= %d", value,
+    if (!parse_pair(s->value, '/', IH_SHARDS_MAX, &shard, &n_shards) || shard < 1 ||
+        shard > n_shards)
+        return ih_error_set(s->err, IH_USAGE, "'%s' is not I/N with 1 <= I <= N <= %d", s->value,
                             IH_SHARDS_MAX);
-    o->shard = (unsigned)shard;
-    o->n_shards = (unsigned)n_shards;
+    s->options->shard = (unsigned)shard;
+    s->options->n_shards = (unsigned)n_shards;
     return IH_OK;
 }
 
-static enum ih_status set_clip(struct ih_options *o, const struct ih_option *option,
-                               const char *value, struct ih_error *err)
+static enum ih_status set_clip(const struct ih_setting *s)
 {
     uint64_t low, high;
-    (void)option;
-    if (!parse_pair(value, ',', 255, &low, &high) || low >= high)
-        return ih_error_set(err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 255", value);
-    o->clip_low = (uint8_t)low;
-    o->clip_high = (uint8_t)high;
+    if (!parse_pair(s->value, ',', 255, &low, &high) || low >= high)
+        return ih_error_set(s->err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 255",
+                            s->value);
+    s->options->clip_low = (uint8_t)low;
+    s->options->clip_high = (uint8_t)high;
     return IH_OK;
 }
 
-static enum ih_status set_depth(struct ih_options *o, const struct ih_option *option,
-                                const char *value, struct ih_error *err)
+static enum ih_status set_depth(const struct ih_setting *s)
 {
     uint64_t bits = 0;
-    (void)option;
-    enum ih_status status = parse_number(value, false, 16, "a number of bits, 1 to 16", &bits, err);
+    enum ih_status status =
+        parse_number(s->value, false, 16, "a number of bits, 1 to 16", &bits, s->err);
     if (status == IH_OK)
-        o->sample_range = (struct ih_sample_range){0, (uint16_t)((1u << bits) - 1)};
+        s->options->sample_range = (struct ih_sample_range){0, (uint16_t)((1u << bits) - 1)};
     return status;
 }
 
-static enum ih_status set_range(struct ih_options *o, const struct ih_option *option,
-                                const char *value, struct ih_error *err)
+static enum ih_status set_range(const struct ih_setting *s)
 {
     uint64_t low, high;
-    (void)option;
-    if (!parse_pair(value, ',', UINT16_MAX, &low, &high) || low >= high)
-        return ih_error_set(err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 65535", value);
-    o->sample_range = (struct ih_sample_range){(uint16_t)low, (uint16_t)high};
+    if (!parse_pair(s->value, ',', UINT16_MAX, &low, &high) || low >= high)
+        return ih_error_set(s->err, IH_USAGE, "'%s' is not LO,HI with 0 <= LO < HI <= 65535",
+                            s->value);
+    s->options->sample_range = (struct ih_sample_range){(uint16_t)low, (uint16_t)high};
     return IH_OK;
 }
 
@@ -251,78 +227,61 @@ static const struct ih_conflict range_conflicts[] = {
 
 /* ---- the others ---- */
 
-static enum ih_status set_list(struct ih_options *o, const struct ih_option *option,
-                               const char *value, struct ih_error *err)
+static enum ih_status set_list(const struct ih_setting *s)
 {
-    if (o->list_path)
-        return ih_error_set(err, IH_USAGE, "only one list of files can be read");
-    o->list_path = value;
-    o->list_separator = (char)option->number;
+    if (s->options->list_path)
+        return ih_error_set(s->err, IH_USAGE, "only one list of files can be read");
+    s->options->list_path = s->value;
+    s->options->list_separator = (char)s->option->number;
     return IH_OK;
 }
 
-static enum ih_status set_luma(struct ih_options *o, const struct ih_option *option,
-                               const char *value, struct ih_error *err)
+static enum ih_status set_luma(const struct ih_setting *s)
 {
-    (void)option, (void)err;
-    o->luma = ih_luma_find(value);
+    s->options->luma = ih_luma_find(s->value);
     return IH_OK;
 }
 
-static enum ih_status set_alpha(struct ih_options *o, const struct ih_option *option,
-                                const char *value, struct ih_error *err)
+static enum ih_status set_alpha(const struct ih_setting *s)
 {
-    (void)option;
-    return ih_alpha_parse(value, &o->skips_transparent, err);
+    return ih_alpha_parse(s->value, &s->options->skips_transparent, s->err);
 }
 
-static enum ih_status set_region(struct ih_options *o, const struct ih_option *option,
-                                 const char *value, struct ih_error *err)
+static enum ih_status set_region(const struct ih_setting *s)
 {
-    (void)option;
-    return ih_region_parse(value, &o->region, err);
+    return ih_region_parse(s->value, &s->options->region, s->err);
 }
 
-static enum ih_status set_mask(struct ih_options *o, const struct ih_option *option,
-                               const char *value, struct ih_error *err)
+static enum ih_status set_mask(const struct ih_setting *s)
 {
-    (void)option;
-    if (strlen(value) >= IH_MASK_NAME_MAX)
-        return ih_error_set(err, IH_USAGE, "longer than %d bytes", IH_MASK_NAME_MAX - 1);
-    o->mask_path = value;
+    if (strlen(s->value) >= IH_MASK_NAME_MAX)
+        return ih_error_set(s->err, IH_USAGE, "longer than %d bytes", IH_MASK_NAME_MAX - 1);
+    s->options->mask_path = s->value;
     return IH_OK;
 }
 
-static enum ih_status set_device(struct ih_options *o, const struct ih_option *option,
-                                 const char *value, struct ih_error *err)
+static enum ih_status set_device(const struct ih_setting *s)
 {
-    (void)option;
-    return ih_device_parse(value, &o->device, err);
+    return ih_device_parse(s->value, &s->options->device, s->err);
 }
 
-static enum ih_status set_kernel(struct ih_options *o, const struct ih_option *option,
-                                 const char *value, struct ih_error *err)
+static enum ih_status set_kernel(const struct ih_setting *s)
 {
-    (void)option, (void)err;
-    o->device.with.kernel = ih_kernel_find(value);
+    s->options->device.with.kernel = ih_kernel_find(s->value);
     return IH_OK;
 }
 
 /* -q and -v: the last one applies. */
-static enum ih_status set_verbosity(struct ih_options *o, const struct ih_option *option,
-                                    const char *value, struct ih_error *err)
+static enum ih_status set_verbosity(const struct ih_setting *s)
 {
-    (void)value, (void)err;
-    o->is_verbose = option->number;
-    o->is_quiet = !option->number;
+    s->options->is_verbose = s->option->number;
+    s->options->is_quiet = !s->option->number;
     return IH_OK;
 }
 
-static enum ih_status set_help(struct ih_options *o, const struct ih_option *option,
-                               const char *value, struct ih_error *err)
+static enum ih_status set_help(const struct ih_setting *s)
 {
-    (void)option, (void)err;
-    o->helps_all = value != NULL;
+    s->options->helps_all = s->value != NULL;
     return IH_OK;
 }
 

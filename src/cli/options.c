@@ -5,8 +5,6 @@
  * anywhere among the paths; `--` ends them; `-j4` and `-j 4`, `--opt=value` and `--opt value` are
  * the same. An optional value must follow `=`.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "cli/options.h"
 
 #include "base/text.h"
@@ -172,7 +170,7 @@ static enum ih_status apply(struct ih_options *o, const struct ih_option *option
     if (status == IH_OK)
         status = check_once(o, option, value, &reason);
     if (status == IH_OK && option->set)
-        status = option->set(o, option, value, &reason);
+        status = option->set(&(struct ih_setting){o, option, value, &reason});
     else if (status == IH_OK && option->field)
         store_value(o, option, value);
     if (status == IH_OK && option->selects != IH_ACTION_RUN)

@@ -149,6 +149,14 @@ struct ih_conflict {
     const char *other, *other_value, *why; /* other NULL: the end of the list */
 };
 
+/* An option that is being set, for its setter. */
+struct ih_setting {
+    struct ih_options *options;
+    const struct ih_option *option;
+    const char *value; /* NULL: none was given; a choice has been checked */
+    struct ih_error *err;
+};
+
 struct ih_option {
     const char *name; /* without dashes; NULL: the end of the table */
     char letter;      /* 0: none */
@@ -175,15 +183,13 @@ struct ih_option {
      *
      * number    for setters that several options share
      * expects   for messages: the value that the option needs
-     * value     NULL: none was given. A choice has been checked.
      *
      * A setter returns IH_OK, or fills err with what is wrong, without the option's name.
      */
     size_t field;
     int number;
     const char *expects;
-    enum ih_status (*set)(struct ih_options *o, const struct ih_option *option, const char *value,
-                          struct ih_error *err);
+    enum ih_status (*set)(const struct ih_setting *s);
 };
 
 extern const struct ih_option ih_option_table[];

@@ -1,7 +1,5 @@
 /* The trusted side of archives: recognises them, checks the reader's packets, and copies one member
  * at a time into memory. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "decode/archive.h"
 
 #include "base/clock.h"

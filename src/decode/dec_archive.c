@@ -13,8 +13,6 @@
  * 0.29 s, but libarchive does not use it, and 4 % are not worth a reader of our own (EPYC, November
  * 2026).
  */
-#define _POSIX_C_SOURCE 200809L /* newlocale */
-
 #include "decode/archive.h"
 
 #include "base/dynlib.h"

@@ -343,10 +343,8 @@ static enum ih_status open_image(struct heif_state *s, struct ih_image_info *inf
     if (bits > 16)
         return ih_error_set(err, IH_UNSUPPORTED, "HEIF with %d bits a sample is not supported",
                             bits);
-    enum ih_status status =
-        ih_decode_check_pixels((uint64_t)width, (uint64_t)height, s->max_pixels, err);
-    if (status != IH_OK)
-        return status;
+    if (ih_decode_check_pixels((uint64_t)width, (uint64_t)height, s->max_pixels, err) != IH_OK)
+        return err->status;
     set_limits_of_image(s, (uint64_t)width, (uint64_t)height);
     s->width = (size_t)width;
     s->height = (size_t)height;

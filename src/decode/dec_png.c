@@ -99,9 +99,8 @@ static enum ih_status read_png(void *state, uint8_t *pixels, size_t capacity_pix
     if (s->fast && !s->is_loaded) {
         s->is_loaded = ih_png_fast_load(s->fast);
         if (!s->is_loaded) {
-            enum ih_status status = change_to_stream(s, err);
-            if (status != IH_OK)
-                return status;
+            if (change_to_stream(s, err) != IH_OK)
+                return err->status;
         }
     }
     if (s->fast)

@@ -77,10 +77,8 @@ static enum ih_status read_raw(void *state, uint8_t *pixels, size_t capacity_pix
     size_t got;
     if (s->n_pixels && s->n_left < capacity_pixels)
         capacity_pixels = (size_t)s->n_left;
-    enum ih_status status =
-        ih_source_read(s->src, pixels, capacity_pixels * s->n_channels, &got, err);
-    if (status != IH_OK)
-        return status;
+    if (ih_source_read(s->src, pixels, capacity_pixels * s->n_channels, &got, err) != IH_OK)
+        return err->status;
     if (got % s->n_channels != 0)
         return ih_error_set(err, IH_CORRUPT,
                             "the samples end in the middle of a pixel of %u channels",

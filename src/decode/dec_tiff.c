@@ -137,9 +137,8 @@ static void read_metadata(const struct ih_tiff *s, TIFF *t, struct ih_image_info
 static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *info,
                                      struct ih_error *err)
 {
-    enum ih_status status = ih_tiff_open_handle(s, 0, err);
-    if (status != IH_OK)
-        return status;
+    if (ih_tiff_open_handle(s, 0, err) != IH_OK)
+        return err->status;
     TIFF *t = s->handles[0].tiff;
     uint32_t subfile_type = 0;
     s->lib.TIFFGetField(t, TIFFTAG_IMAGEWIDTH, &s->width);
@@ -147,7 +146,7 @@ static enum ih_status read_directory(struct ih_tiff *s, struct ih_image_info *in
     s->lib.TIFFGetField(t, TIFFTAG_SUBFILETYPE, &subfile_type);
     if (s->width == 0 || s->height == 0)
         return ih_error_set(err, IH_CORRUPT, "damaged TIFF: it has no pixels");
-    status = ih_decode_check_pixels(s->width, s->height, s->max_pixels, err);
+    enum ih_status status = ih_decode_check_pixels(s->width, s->height, s->max_pixels, err);
     if (status == IH_OK && !s->page_at && (subfile_type & FILETYPE_REDUCEDIMAGE))
         status = ih_error_set(err, IH_UNSUPPORTED,
                               "TIFF whose first page is a thumbnail (a camera's raw file?) is not "

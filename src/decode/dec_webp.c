@@ -159,23 +159,21 @@ static enum ih_status open_webp(struct ih_source *src, const struct ih_decode_op
     const uint8_t *head;
     size_t n;
     WebPBitstreamFeatures features;
-    enum ih_status status = ih_source_peek(src, IH_PROBE_BYTES, &head, &n, err);
-    if (status != IH_OK)
-        return status;
+    if (ih_source_peek(src, IH_PROBE_BYTES, &head, &n, err) != IH_OK)
+        return err->status;
     if (n > IH_PROBE_BYTES) /* treat a file exactly like a pipe, which may have no more yet */
         n = IH_PROBE_BYTES;
     VP8StatusCode code = WebPGetFeatures(head, n, &features);
     if (code != VP8_STATUS_OK)
         return failed(code, err);
-    status = ih_decode_check_pixels((uint64_t)features.width, (uint64_t)features.height,
-                                    options->max_pixels, err);
-    if (status != IH_OK)
-        return status;
+    if (ih_decode_check_pixels((uint64_t)features.width, (uint64_t)features.height,
+                               options->max_pixels, err) != IH_OK)
+        return err->status;
     struct webp_state *s = state;
     s->width = (uint64_t)features.width;
     s->height = (uint64_t)features.height;
     /* The image, and as much again for libwebp's buffers of a lossless image or of alpha. */
-    status = ih_held_open(&s->held, src, options, s->width * s->height * 8, err);
+    enum ih_status status = ih_held_open(&s->held, src, options, s->width * s->height * 8, err);
     if (status == IH_OK)
         status = inspect(s, info, err);
     s->takes_frames = options->takes_frames && s->is_animated;

@@ -9,8 +9,6 @@
  *
  * Buffers are kept from image to image and never shrink.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "base/budget.h"
 #include "count/count.h"
 #include "device/backend.h"

@@ -14,8 +14,6 @@
  *   than 300 us to decode it. Larger bands only take more pinned memory; with smaller ones, launch
  *   overhead shows.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "device/backend.h"
 #include "device/cuda_unit.h"
 

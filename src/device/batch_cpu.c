@@ -3,8 +3,6 @@
  * whose counts are added under a lock. Pixels without labels go through the fast method of
  * src/count, after they were interleaved if they are not. Label maps are counted pixel by pixel.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "base/machine.h"
 #include "count/count.h"
 #include "device/batch.h"

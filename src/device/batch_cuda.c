@@ -3,8 +3,6 @@
  * everything as arguments, and what they need to know about the GPU is asked each time, which takes
  * less than a microsecond.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "device/batch.h"
 
 #ifdef IH_WITH_CUDA

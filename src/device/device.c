@@ -1,7 +1,5 @@
 /* The life of a device: the stand-in, the start in a thread of its own, the end. The device uses
  * the first backend that starts. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "device/device.h"
 
 #include <assert.h>

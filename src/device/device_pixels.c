@@ -7,8 +7,6 @@
  * Opening runs each kernel once: CUDA loads a kernel at its first launch, which may wait for
  * everything that runs on the GPU.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "device/device_pixels.h"
 
 #ifdef IH_WITH_CUDA

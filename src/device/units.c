@@ -5,8 +5,6 @@
  * than there will be lanes, and they start at the same time. Units that the user named must all
  * start. Otherwise the next unit replaces a unit that does not start.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "device/device.h"
 
 #include <stdio.h>

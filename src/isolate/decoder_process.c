@@ -1,6 +1,4 @@
 /* The worker's side of a decoder process. It trusts nothing that the process sends. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "isolate/decoder_process.h"
 #include "isolate/sandbox.h"
 
@@ -453,9 +451,8 @@ static bool send_request(struct ih_decoder_process *p, unsigned index, struct ih
 static enum ih_status receive_info(struct ih_decoder_process *p, struct ih_error *err)
 {
     struct ih_wire_reply r;
-    enum ih_status status = next_reply(p, &r, err);
-    if (status != IH_OK)
-        return status;
+    if (next_reply(p, &r, err) != IH_OK)
+        return err->status;
     if (r.kind != IH_WIRE_OPENED || r.info.n_channels < 1 || r.info.n_channels > IH_CHANNELS_MAX ||
         r.info.source_depth > 32 ||
         !ih_pixel_order_is_possible(&r.info.order, r.info.width, r.info.height))
@@ -548,9 +545,8 @@ static enum ih_status read_pixels(struct ih_remote_decoder *remote, uint8_t *pix
         struct ih_wire_reply r;
         if (p->command->reads_archives)
             renew_patience(p);
-        enum ih_status status = next_reply(p, &r, err);
-        if (status != IH_OK)
-            return status;
+        if (next_reply(p, &r, err) != IH_OK)
+            return err->status;
         if (r.kind == IH_WIRE_DONE) {
             if (r.n > p->takes_frames)
                 return fail_nonsense(p, err);

@@ -1,6 +1,4 @@
 /* The decoder process itself: one socket, one image after the other. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "isolate/decoder_process.h"
 #include "isolate/sandbox.h"
 

@@ -28,8 +28,6 @@
  * Pinned memory of a session: nvJPEG's copy of the files, at most IH_HW_JPEG_BATCH_BYTES_MAX, and
  * 2.7 MB for the totals and the launch of a batch. The GPU has the same 2.7 MB.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "base/dynlib.h"
 #include "device/cuda_unit.h"
 #include "jpeg_gpu/hw_jpeg.h"

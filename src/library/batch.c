@@ -1,6 +1,4 @@
 /* Batches: checks them, and hands them to the CPU or to a GPU. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "device/batch.h"
 #include "library/library.h"
 

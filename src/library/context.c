@@ -1,6 +1,4 @@
 /* Contexts: checks settings, opens the device, and keeps the lanes that calls use in turn. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "library/library.h"
 
 #include "pipeline/settings.h"

@@ -1,6 +1,4 @@
 /* Counting: files and bytes as the workers do, and pixels in GPU memory on the caller's stream. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "library/library.h"
 
 #include <stdlib.h>

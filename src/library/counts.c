@@ -1,6 +1,4 @@
 /* Counts: the result of one image or the sum of many, and queries on it. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "library/library.h"
 
 #include <math.h>

@@ -1,7 +1,5 @@
 /* Counting pixels in host memory, band by band: interleaved rows are copied, other layouts are
  * gathered sample by sample. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "library/library.h"
 
 #include <string.h>

@@ -1,5 +1,3 @@
-#define _XOPEN_SOURCE 700
-
 #include "output/file.h"
 
 #include "base/text.h"

@@ -1,5 +1,3 @@
-#define _XOPEN_SOURCE 700 /* wcwidth */
-
 #include "output/text_parts.h"
 
 #include "base/text.h"

@@ -1,6 +1,4 @@
 /* One input from start to end: open, decode and count band after band, histogram. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "pipeline/pipeline.h"
 
 #include "base/clock.h"

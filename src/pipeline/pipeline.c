@@ -8,8 +8,6 @@
  * Only one worker at a time fetches an input, and one at a time reads an archive, both without the
  * lock: a slow directory walk or archive holds up neither results nor busy workers.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "pipeline/state.h"
 
 #include "base/budget.h"

@@ -5,8 +5,6 @@
  * Others must not: they may hold memory that an earlier input needs. An archive is read by one
  * worker at a time; its members are counted by all.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "pipeline/state.h"
 
 #include <inttypes.h>

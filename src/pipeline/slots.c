@@ -5,8 +5,6 @@
  * before the slot of its archive. If an input has several images, the last uses the input's slot,
  * and the others get slots before it. pipeline.c takes results from the front.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "pipeline/state.h"
 
 #include <stdlib.h>

@@ -6,7 +6,6 @@
  * consumer may move each child away and release it from any thread, so every array holds its own
  * reference, and release functions take the GIL.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "module.h"
 
 #include <errno.h>

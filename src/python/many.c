@@ -7,7 +7,6 @@
  * ready; then it hands out the result and adds at most two items, so a slow iterable does not hold
  * up finished results.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "module.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 /* Records of result files, and totals with failed inputs: what the program writes and merges. */
-#define _POSIX_C_SOURCE 200809L
 #include "module.h"
 
 #include "counts/saved.h"

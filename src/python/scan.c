@@ -5,7 +5,6 @@
  * which the thread that iterates takes them. That thread feeds the paths, which come from Python
  * code, through another ring; a worker walks one after the other.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "module.h"
 
 #include "base/machine.h"

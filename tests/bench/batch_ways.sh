@@ -2,52 +2,36 @@
 # Part of batch.sh: the ways to decode and count a list of files, how they are run and timed, and
 # whether their counts equal those of imghist.
 #
-# A way is one word. command_of sets `cmd`, label_of prints a description. Ways with the same word
-# before the hyphen are variants of a program; slower variants run once and are then left out.
+# A way is one word. command_of sets `cmd` and `label`, a description. Ways with the same word before
+# the hyphen are variants of a program; slower variants run once and are then left out.
 
-# Sets cmd to the command for way $1 over the list $2; $3 is --counts or missing.
+# Sets cmd to the command for way $1 over the list $2, and label; $3 is --counts or missing.
 command_of() {
   local way=$1 list=$2 counts=${3:-}
   local -a option=(${counts:+"$counts"})
+  local -a ours=("$program" "-j$cores" --csv "--files-from=$list")
   case $way in
-    imghist) cmd=("$program" --device=cpu "-j$cores" --csv "--files-from=$list") ;;
-    imghist-1) cmd=("$program" --device=cpu -j1 --csv "--files-from=$list") ;;
-    imghist-auto) cmd=("$program" "-j$cores" --csv "--files-from=$list") ;;
-    imghist-cuda) cmd=("$program" --device=cuda --jpeg=cpu "-j$cores" --csv "--files-from=$list") ;;
-    imghist-nvjpeg) cmd=("$program" --device=cuda "-j$cores" --csv "--files-from=$list") ;;
-    decode) cmd=("$bin/decode_only" -j "$cores" -f "$list") ;;
-    decode-1) cmd=("$bin/decode_only" -j 1 -f "$list") ;;
-    vips-files) cmd=("$bin/vips_histograms" "${option[@]}" "$cores" 1 "$list") ;;
-    vips-both) cmd=("$bin/vips_histograms" "${option[@]}" "$cores" 2 "$list") ;;
-    vips-own) cmd=("$bin/vips_histograms" "${option[@]}" 1 "$cores" "$list") ;;
-    pillow-threads) cmd=("$python_pillow" "$peers/pillow_histograms.py" "${option[@]}" threads "$cores" "$list") ;;
-    pillow-processes) cmd=("$python_pillow" "$peers/pillow_histograms.py" "${option[@]}" processes "$cores" "$list") ;;
-    opencv-threads) cmd=("$python_opencv" "$peers/opencv_histograms.py" "${option[@]}" "$cores" "$list") ;;
-    magick-processes) cmd=("$peers/magick_histograms.sh" "${option[@]}" "$cores" 1 "$list") ;;
-    magick-own) cmd=("$peers/magick_histograms.sh" "${option[@]}" 1 0 "$list") ;;
+    imghist) label="imghist -j$cores" cmd=("${ours[@]}" --device=cpu) ;;
+    imghist-1) label="imghist -j1" cmd=("$program" --device=cpu -j1 --csv "--files-from=$list") ;;
+    imghist-auto) label="imghist -j$cores --device=auto" cmd=("${ours[@]}") ;;
+    imghist-cuda) label="imghist -j$cores --device=cuda --jpeg=cpu" cmd=("${ours[@]}" --device=cuda --jpeg=cpu) ;;
+    imghist-nvjpeg) label="imghist -j$cores --device=cuda" cmd=("${ours[@]}" --device=cuda) ;;
+    decode) label="decode only, $cores processes" cmd=("$bin/decode_only" -j "$cores" -f "$list") ;;
+    decode-1) label="decode only, 1 process" cmd=("$bin/decode_only" -j 1 -f "$list") ;;
+    vips-files) label="libvips, $cores workers of 1 thread" cmd=("$bin/vips_histograms" "${option[@]}" "$cores" 1 "$list") ;;
+    vips-both) label="libvips, $cores workers of 2 threads" cmd=("$bin/vips_histograms" "${option[@]}" "$cores" 2 "$list") ;;
+    vips-own) label="libvips, its own $cores threads" cmd=("$bin/vips_histograms" "${option[@]}" 1 "$cores" "$list") ;;
+    pillow-*) label="Pillow, $cores ${way#*-}"
+      cmd=("$python_pillow" "$peers/pillow_histograms.py" "${option[@]}" "${way#*-}" "$cores" "$list") ;;
+    opencv-threads) label="OpenCV, $cores threads"
+      cmd=("$python_opencv" "$peers/opencv_histograms.py" "${option[@]}" "$cores" "$list") ;;
+    magick-processes) label="ImageMagick, $cores processes" cmd=("$peers/magick_histograms.sh" "${option[@]}" "$cores" 1 "$list") ;;
+    magick-own) label="ImageMagick, its own threads" cmd=("$peers/magick_histograms.sh" "${option[@]}" 1 0 "$list") ;;
     *) die "unknown way $way" ;;
   esac
 }
 
-label_of() {
-  case $1 in
-    imghist) echo "imghist -j$cores" ;;
-    imghist-1) echo "imghist -j1" ;;
-    imghist-auto) echo "imghist -j$cores --device=auto" ;;
-    imghist-cuda) echo "imghist -j$cores --device=cuda --jpeg=cpu" ;;
-    imghist-nvjpeg) echo "imghist -j$cores --device=cuda" ;;
-    decode) echo "decode only, $cores processes" ;;
-    decode-1) echo "decode only, 1 process" ;;
-    vips-files) echo "libvips, $cores workers of 1 thread" ;;
-    vips-both) echo "libvips, $cores workers of 2 threads" ;;
-    vips-own) echo "libvips, its own $cores threads" ;;
-    pillow-threads) echo "Pillow, $cores threads" ;;
-    pillow-processes) echo "Pillow, $cores processes" ;;
-    opencv-threads) echo "OpenCV, $cores threads" ;;
-    magick-processes) echo "ImageMagick, $cores processes" ;;
-    magick-own) echo "ImageMagick, its own threads" ;;
-  esac
-}
+label_of() { command_of "$1" '' && echo "$label"; }
 
 is_peer() { case $1 in vips-* | pillow-* | opencv-* | magick-*) true ;; *) false ;; esac; }
 
@@ -73,53 +57,47 @@ build_tools() {
   tests/bench/build_decode_only.sh "$bin/decode_only"
 }
 
+is_wanted() { [[ " $PEERS " == *" $1 "* ]]; }
+
+# add_peer NAME VERSION PACKAGE WAY...: VERSION is empty if the peer is missing.
+add_peer() {
+  if [ -n "$2" ]; then
+    peer_ways+=("${@:4}") versions+=("$1 $2")
+  else
+    missing+=("$1 ($3)")
+  fi
+}
+
 # Sets peer_ways, versions, and missing: the missing peers and their packages.
 find_peers() {
+  local version=''
   peer_ways=() versions=() missing=()
-  case " $PEERS " in *" vips "*)
+  vips=''
+  if is_wanted vips; then
     # shellcheck disable=SC2046 # split the flags
     if pkg-config --exists vips 2>/dev/null &&
       ${CC:-cc} -std=c11 -O2 -o "$bin/vips_histograms" "$peers/vips_histograms.c" \
         $(pkg-config --cflags --libs vips) -pthread; then
-      peer_ways+=(vips-files vips-both vips-own)
-      versions+=("libvips $("$bin/vips_histograms" --version)")
-    else
-      missing+=("libvips (libvips-dev)")
-    fi ;;
-  esac
-  case " $PEERS " in *" pillow "*)
-    python_pillow=$(python_with PIL.Image)
-    if [ -n "$python_pillow" ]; then
-      peer_ways+=(pillow-threads pillow-processes)
-      versions+=("Pillow $("$python_pillow" "$peers/pillow_histograms.py" --version)")
-    else
-      missing+=("Pillow (python3-pil)")
-    fi ;;
-  esac
-  case " $PEERS " in *" opencv "*)
-    python_opencv=$(python_with cv2)
-    if [ -n "$python_opencv" ]; then
-      peer_ways+=(opencv-threads)
-      versions+=("OpenCV $("$python_opencv" "$peers/opencv_histograms.py" --version)")
-    else
-      missing+=("OpenCV (python3-opencv)")
-    fi ;;
-  esac
-  case " $PEERS " in *" magick "*)
-    local version
-    version=$("$peers/magick_histograms.sh" --version 2>/dev/null) || true
-    if [ -n "$version" ]; then
-      peer_ways+=(magick-processes magick-own)
-      versions+=("ImageMagick $version")
-    else
-      missing+=("ImageMagick (imagemagick)")
-    fi ;;
-  esac
-  vips=''
-  case " $PEERS " in *" vips "*)
+      version=$("$bin/vips_histograms" --version)
+    fi
+    add_peer libvips "$version" libvips-dev vips-files vips-both vips-own
     # shellcheck disable=SC2034 # for one_photo
-    vips=$(command -v vips) || missing+=("the vips command (libvips-tools)") ;;
-  esac
+    vips=$(command -v vips) || missing+=("the vips command (libvips-tools)")
+  fi
+  if is_wanted pillow; then
+    python_pillow=$(python_with PIL.Image)
+    version=${python_pillow:+$("$python_pillow" "$peers/pillow_histograms.py" --version)}
+    add_peer Pillow "$version" python3-pil pillow-threads pillow-processes
+  fi
+  if is_wanted opencv; then
+    python_opencv=$(python_with cv2)
+    version=${python_opencv:+$("$python_opencv" "$peers/opencv_histograms.py" --version)}
+    add_peer OpenCV "$version" python3-opencv opencv-threads
+  fi
+  if is_wanted magick; then
+    version=$("$peers/magick_histograms.sh" --version 2>/dev/null) || version=''
+    add_peer ImageMagick "$version" imagemagick magick-processes magick-own
+  fi
 }
 
 # ---- running ----------------------------------------------------------------------------------

@@ -75,19 +75,12 @@ tiny() {
 
 # ---- measuring --------------------------------------------------------------------------------
 
+# Sets cmd to the command for way $1 over the list $2, and label.
 command_of() {
   case $1 in
-    plain) cmd=("$program" --device=cpu "-j$cores" --csv=stats "--files-from=$2") ;;
-    isolate) cmd=("$program" --device=cpu "-j$cores" --csv=stats --isolate "--files-from=$2") ;;
-    library) cmd=("$work/in_process" "$cores" "$2") ;;
-  esac
-}
-
-label_of() {
-  case $1 in
-    plain) echo imghist ;;
-    isolate) echo "imghist --isolate" ;;
-    library) echo "in the process" ;;
+    plain) label=imghist cmd=("$program" --device=cpu "-j$cores" --csv=stats "--files-from=$2") ;;
+    isolate) label='imghist --isolate' cmd=("$program" --device=cpu "-j$cores" --csv=stats --isolate "--files-from=$2") ;;
+    library) label='in the process' cmd=("$work/in_process" "$cores" "$2") ;;
   esac
 }
 
@@ -119,7 +112,8 @@ against() {
   echo
   awk '{ n += $1 } END { printf "'"$title"': %d files, %.1f MP\n", NR, n / 1e6 }' "$work/$set"
   for way in "${ways[@]}"; do
-    awk -v label="$(label_of "$way")" -v wall="$(cat "$work/wall.$way")" -v cpu="$(cat "$work/cpu.$way")" \
+    command_of "$way" "$work/$set.list"
+    awk -v label="$label" -v wall="$(cat "$work/wall.$way")" -v cpu="$(cat "$work/cpu.$way")" \
       -v to_wall="$(cat "$work/wall.$4")" -v to_cpu="$(cat "$work/cpu.$4")" '
       { n += $1 / 1e6 }
       END { printf "  %-22s %8.3f %7.0f %7.1f %7.3f %8.3f %7.0f %7.1f %7.3f\n", label, wall, NR / wall, n / wall,

@@ -5,8 +5,6 @@
  * The two take turns on each file, RUNS times. A file's time is the median; the figures are sums
  * over all files. Files that the validator refuses are left out and counted by reason.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "jpeg_gpu/validate.h"
 #include "timed_files.h"
 

@@ -22,7 +22,7 @@ sources="tests/bench/jpeg_validate.c src/base/*.c src/counts/*.c src/decode/deco
          src/decode/dec_raw.c src/decode/dec_jpeg.c src/decode/samples.c src/decode/jpeg/*.c
          src/jpeg_gpu/validate*.c"
 # shellcheck disable=SC2046,SC2086 # lists of words
-$cc -std=c11 -O2 -pthread -I"$dir" -Isrc -o "$dir/jpeg_validate" $sources \
+$cc -std=c11 -D_XOPEN_SOURCE=700 -O2 -pthread -I"$dir" -Isrc -o "$dir/jpeg_validate" $sources \
   $(pkg-config --cflags --libs libjpeg) -lm
 
 echo "command   tests/bench/jpeg_validate.sh $runs ..."

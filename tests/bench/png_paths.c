@@ -5,8 +5,6 @@
  * The ways take turns on each file, RUNS times. A file's time is the median; figures are sums over
  * files.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "decode/png/chunks.h"
 #include "timed_files.h"
 

@@ -24,10 +24,11 @@ fi
 mkdir -p "$dir/decode"
 printf 'DECODER(png)\n#undef DECODER\n#undef DECODER_MISSING\n' >"$dir/decode/decoders.def"
 sources="tests/bench/png_paths.c src/base/*.c src/counts/*.c src/decode/decode.c src/decode/read_bytes.c
+         src/decode/recognise.c src/decode/metadata.c src/decode/samples.c src/decode/composed.c src/decode/held.c
          src/decode/dec_raw.c src/decode/dec_png.c src/decode/png/*.c"
 # shellcheck disable=SC2046,SC2086 # word splitting is intended
-$cc -std=c11 -O2 -pthread -DIH_WITH_LIBDEFLATE -I"$dir" -Isrc $spng_cflags -o "$dir/png_paths" $sources \
-  $(pkg-config --cflags --libs libpng libdeflate) $spng_libs -lm
+$cc -std=c11 -D_XOPEN_SOURCE=700 -O2 -pthread -DIH_WITH_LIBDEFLATE -I"$dir" -Isrc $spng_cflags -o "$dir/png_paths" $sources \
+  $(pkg-config --cflags --libs libpng libjpeg libdeflate) $spng_libs -lm
 
 echo "command   tests/bench/png_paths.sh $runs ..."
 echo "date      $(date -u +%Y-%m-%d)"

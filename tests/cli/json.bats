@@ -212,7 +212,6 @@ clip_low clip_high histogram mean_luma mean_luminance srgb clip any_low any_high
 }
 
 @test "json: a full disk is an error" {
-  [ -c /dev/full ] || skip "no /dev/full"
   dot a.pgm
   for format in --json --ndjson; do
     # shellcheck disable=SC2016 # the inner shell expands it

@@ -123,7 +123,6 @@ END
   : >file
   imghist_fails 1 "imghist: file/b.json: cannot " a.pgm --csv -o out/a.csv --json -o file/b.json
   [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
-  [ -c /dev/full ] || return 0
   imghist a.pgm --csv -o out/a.csv --json -o /dev/full
   assert_fails 1 "imghist: /dev/full: cannot write: No space left on device"
   [ -z "$(ls -A out)" ] || fail "$(ls -A out)"

@@ -1,6 +1,5 @@
 /* Result files of any bytes. A record that is given holds together, and its JSON is read again as
  * the same record. */
-#define _POSIX_C_SOURCE 200809L
 #include "tests/fuzz/promised.h"
 
 #include "output/output.h"

@@ -24,6 +24,14 @@ struct jpeg_file {
     unsigned long n;
 };
 
+static inline struct jpeg_file copy_jpeg(const struct jpeg_file *f)
+{
+    struct jpeg_file copy = {malloc(f->n), f->n};
+    assert_non_null(copy.bytes);
+    memcpy(copy.bytes, f->bytes, f->n);
+    return copy;
+}
+
 /* Prepares c to write *f with the library's default settings. */
 static inline void begin_jpeg(struct jpeg_compress_struct *c, struct jpeg_error_mgr *errors,
                               struct jpeg_file *f, unsigned width, unsigned height,

@@ -1,6 +1,5 @@
 /*
- * A pipeline run over files in a temporary folder, with its results. Define
- * _XOPEN_SOURCE 700 before the first include.
+ * A pipeline run over files in a temporary folder, with its results.
  */
 #ifndef IH_TESTS_PIPELINE_RUN_H
 #define IH_TESTS_PIPELINE_RUN_H

@@ -10,6 +10,7 @@
 #include "decode/png/paths.h"
 #include "decode/png/unfilter.h"
 #include "tests/support/png_files.h"
+#include "tests/support/random.h"
 
 enum { STREAMING = 1 }; /* held_bytes_max: never the fast path */
 
@@ -141,13 +142,6 @@ static inline void refused(const struct bytes *file, const char *what)
 }
 
 /* ---- sound images of every kind ---- */
-
-static inline uint32_t next_random(void)
-{
-    static uint32_t random_state = 7;
-    random_state = random_state * 1664525u + 1013904223u;
-    return random_state >> 8;
-}
 
 struct kind {
     unsigned colour, depth;

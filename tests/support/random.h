@@ -13,4 +13,11 @@ static inline uint32_t random_next(uint32_t *state)
     return *state;
 }
 
+/* From a state of its own, the same in every run. */
+static inline uint32_t next_random(void)
+{
+    static uint32_t state = 2463534242u;
+    return random_next(&state);
+}
+
 #endif

@@ -1,13 +1,10 @@
 /*
  * What every unit test needs: cmocka and the headers it asks for, TEST, and main. Include it first.
- * A test that needs more than POSIX defines _XOPEN_SOURCE, _DEFAULT_SOURCE or _GNU_SOURCE before.
+ * A test that needs more than POSIX defines _DEFAULT_SOURCE or _GNU_SOURCE before.
  */
 #ifndef IH_TESTS_TEST_H
 #define IH_TESTS_TEST_H
 
-#if !defined(_XOPEN_SOURCE) && !defined(_DEFAULT_SOURCE) && !defined(_GNU_SOURCE)
-#define _POSIX_C_SOURCE 200809L
-#endif
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,134 +1,5 @@
-/*
- * Devices of several units, without a GPU: fake backends count with the CPU backend's lanes, record
- * their calls, and fail if a test asks for it.
- */
-#include "tests/support/test.h"
-
-#include "device/backend.h"
-#include <pthread.h>
-#include <time.h>
-
-enum { UNITS = 5 };
-
-/* What a test asks of its backend, and what the backend has recorded. */
-static struct {
-    int n_units; /* 0: none, as without a driver */
-    bool is_broken[UNITS];
-    const char *models[UNITS]; /* NULL: "Abacus 9000" */
-    long start_ms;
-    unsigned n_meeting; /* each start waits until so many have begun */
-
-    pthread_mutex_t lock;
-    pthread_cond_t on_start;
-    unsigned n_begun;
-    char started[UNITS + 1]; /* 'x' for a unit that started, '!' for one that failed */
-    bool is_running[UNITS];
-} fake;
-
-struct fake_unit {
-    int ordinal;
-    void *inner;
-    char text[40];
-};
-
-static void be(int n_units)
-{
-    memset(&fake, 0, sizeof fake);
-    fake.n_units = n_units;
-    memset(fake.started, '.', UNITS);
-    pthread_mutex_init(&fake.lock, NULL);
-    pthread_cond_init(&fake.on_start, NULL);
-}
-
-static enum ih_status fake_n_units(int *n, struct ih_error *err)
-{
-    *n = fake.n_units;
-    return *n ? IH_OK : ih_error_set(err, IH_UNAVAILABLE, "no abacus here");
-}
-
-/* Waits until n_meeting starts run at the same time, at most five seconds. */
-static bool meet(void)
-{
-    struct timespec until;
-    int error = 0;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 5;
-    pthread_mutex_lock(&fake.lock);
-    fake.n_begun++;
-    pthread_cond_broadcast(&fake.on_start);
-    while (fake.n_begun < fake.n_meeting && error == 0)
-        error = pthread_cond_timedwait(&fake.on_start, &fake.lock, &until);
-    pthread_mutex_unlock(&fake.lock);
-    return error == 0;
-}
-
-static enum ih_status fake_start(const struct ih_backend_options *options, int ordinal,
-                                 void **state, struct ih_error *err)
-{
-    static struct fake_unit units[UNITS];
-    struct fake_unit *u = &units[ordinal];
-    const struct timespec a_while = {.tv_nsec = fake.start_ms * 1000 * 1000};
-    bool have_met = meet();
-    nanosleep(&a_while, NULL);
-    pthread_mutex_lock(&fake.lock);
-    fake.started[ordinal] = fake.is_broken[ordinal] || !have_met ? '!' : 'x';
-    fake.is_running[ordinal] = fake.started[ordinal] == 'x';
-    pthread_mutex_unlock(&fake.lock);
-    if (!have_met)
-        return ih_error_set(err, IH_DEVICE, "alone");
-    if (fake.is_broken[ordinal])
-        return ih_error_set(err, IH_DEVICE, "a bead is missing");
-    u->ordinal = ordinal;
-    snprintf(u->text, sizeof u->text, "fake:%d %s", ordinal,
-             fake.models[ordinal] ? fake.models[ordinal] : "Abacus 9000");
-    *state = u;
-    return ih_backend_cpu.start(options, 0, &u->inner, err);
-}
-
-static void fake_stop(void *state)
-{
-    struct fake_unit *u = state;
-    (ih_backend_cpu.stop)(u->inner); /* cmocka 2 has a macro of this name */
-    fake.is_running[u->ordinal] = false;
-}
-
-static const char *fake_describe(void *state)
-{
-    return ((struct fake_unit *)state)->text;
-}
-
-static enum ih_status fake_lane_open(void *state, void **lane, struct ih_error *err)
-{
-    struct fake_unit *u = state;
-    assert_true(fake.is_running[u->ordinal]);
-    return ih_backend_cpu.lane_open(u->inner, lane, err);
-}
-
-/* A backend with one kernel that counts as the CPU backend does. */
-static const struct ih_backend *const *fakes(void)
-{
-    static const struct ih_kernel_entry kernels[] = {{"reference", "for tests"}, {NULL, NULL}};
-    static struct ih_backend fake_backend;
-    static const struct ih_backend *const list[] = {&fake_backend, &ih_backend_cpu, NULL};
-    fake_backend = ih_backend_cpu;
-    fake_backend.name = "fake";
-    fake_backend.kernels = kernels;
-    fake_backend.n_units = fake_n_units;
-    fake_backend.start = fake_start;
-    fake_backend.stop = fake_stop;
-    fake_backend.describe = fake_describe;
-    fake_backend.lane_open = fake_lane_open;
-    return list;
-}
-
-static struct ih_device *device_of(struct ih_device_options options)
-{
-    struct ih_device *device = NULL;
-    struct ih_error err;
-    options.backends = fakes();
-    assert_int_equal(ih_device_open(&options, &device, &err), IH_OK);
-    return device;
-}
+/* Devices of several units: which of them start, and which of them count. */
+#include "tests/support/fake_device.h"
 
 /* ---- starts ---- */
 
@@ -189,7 +60,7 @@ static void assert_starts(const struct start *s)
 TEST(starts)
 {
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
-        be(starts[i].n_units);
+        be(starts[i].n_units, false);
         fake.n_meeting = starts[i].n_meeting;
         for (unsigned u = 0; u < UNITS; u++)
             fake.is_broken[u] = starts[i].broken >> u & 1;
@@ -203,49 +74,30 @@ TEST(units_of_several_models)
                             .started = "xx...",
                             .description = "fake:0 Abacus 9000, fake:1 Abacus 9000 Ti",
                             .reason = ""};
-    be(2);
+    be(2, false);
     fake.models[1] = "Abacus 9000 Ti";
     assert_starts(&s);
 }
 
 /* ---- lanes ---- */
 
-/* Counts an image of one white pixel. */
-static void count_one(struct ih_lane *lane)
-{
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
-    struct ih_histogram h;
-    struct ih_error err;
-    uint8_t *pixels;
-    size_t size_bytes;
-    const char *kernel;
-    assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
-    assert_int_equal(ih_lane_band(lane, 3, &pixels, &size_bytes, &err), IH_OK);
-    memset(pixels, 255, 3);
-    assert_int_equal(ih_lane_count(lane, 1, &err), IH_OK);
-    assert_int_equal(ih_lane_end(lane, &h, &kernel, &err), IH_OK);
-    assert_int_equal(h.n_pixels, 1);
-    assert_int_equal(h.all_high, 1);
-}
-
 /* In turn, both before and after the start. */
 TEST(lanes_take_units_in_turn)
 {
     enum { LANES = 3 }; /* no multiple of the units, so that a second assignment would show */
     static const char *const expected[] = {"fake:0 Abacus 9000", "fake:1 Abacus 9000"};
-    for (long start_ms = 0; start_ms <= 50; start_ms += 50) {
+    for (int is_held = 0; is_held < 2; is_held++) {
         struct ih_lane *lanes[LANES];
-        struct ih_error err;
-        be(2);
-        fake.start_ms = start_ms;
+        be(2, is_held);
         struct ih_device *device =
             device_of((struct ih_device_options){.backend = "fake", .n_lanes = LANES});
+        if (!is_held)
+            assert_int_equal(ih_device_wait(device, NULL), IH_OK);
         for (size_t i = 0; i < LANES; i++)
-            assert_int_equal(ih_lane_open(device, &lanes[i], &err), IH_OK);
-        for (size_t i = 0; i < 2 * LANES; i++) { /* a lane keeps its unit */
-            count_one(lanes[i % LANES]);
-            assert_string_equal(ih_lane_description(lanes[i % LANES]), expected[i % LANES % 2]);
-        }
+            lanes[i] = lane_of(device);
+        release();
+        for (size_t i = 0; i < 2 * LANES; i++) /* a lane keeps its unit */
+            assert_counts(lanes[i % LANES], expected[i % LANES % 2]);
         for (size_t i = 0; i < LANES; i++)
             ih_lane_close(lanes[i]);
         ih_device_close(device);
@@ -269,22 +121,20 @@ static size_t count_band(struct ih_lane *lane, unsigned first)
 /* Staged bands may be larger than the backend's, and are dropped with their image. */
 TEST(bands_before_the_start)
 {
-    const struct ih_count_spec spec = {3, &ih_luma_bt709, 0, 255};
     struct ih_histogram h;
-    struct ih_lane *lane;
     struct ih_error err;
     const char *kernel;
     size_t n = 0;
-    be(1);
-    fake.start_ms = 200;
+    be(1, true);
     struct ih_device *device =
         device_of((struct ih_device_options){.backend = "fake", .n_lanes = 1});
-    assert_int_equal(ih_lane_open(device, &lane, &err), IH_OK);
-    assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
+    struct ih_lane *lane = lane_of(device);
+    begin(lane);
     count_band(lane, 0); /* of an abandoned image */
-    assert_int_equal(ih_lane_begin(lane, &spec, &err), IH_OK);
+    begin(lane);
     for (unsigned i = 0; i < 3; i++)
         n += count_band(lane, 50 * i);
+    release();
     assert_int_equal(ih_lane_end(lane, &h, &kernel, &err), IH_OK);
     assert_int_equal(h.n_pixels, n);
     for (unsigned v = 0; v < IH_BINS; v++)

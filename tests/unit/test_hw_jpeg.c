@@ -2,7 +2,6 @@
  * The queue of the hardware JPEG decoders, with decoders that decode nothing: what makes a batch,
  * and what becomes of files when one file fails, all fail, or a session breaks.
  */
-#define _XOPEN_SOURCE 700
 #include "tests/support/hw_jpeg_jobs.h"
 
 /* Of a batch that fails only the odd files fail, and the session goes on. */

@@ -159,14 +159,6 @@ static void check(struct jpeg_file *sound, struct jpeg_file *f, struct expected 
     free(f->bytes);
 }
 
-static struct jpeg_file copy_of(const struct jpeg_file *f)
-{
-    struct jpeg_file copy = {malloc(f->n), f->n};
-    assert_non_null(copy.bytes);
-    memcpy(copy.bytes, f->bytes, f->n);
-    return copy;
-}
-
 /* ---- bytes that are too many ---- */
 
 static const uint8_t extra[] =
@@ -185,7 +177,7 @@ static void check_extra(const struct look *look, const struct script *script, un
                         size_t (*place)(const struct jpeg_file *), size_t n, struct expected e)
 {
     struct jpeg_file sound = make_scans(look, script, sizes[size][0], sizes[size][1]);
-    struct jpeg_file f = copy_of(&sound);
+    struct jpeg_file f = copy_jpeg(&sound);
     const size_t at = place(&f);
     if (at == 0) { /* an image without this marker */
         free(sound.bytes);
@@ -288,7 +280,7 @@ TEST(reported_at_the_end)
             const unsigned kind = i < 6 ? i / 2 : 2;
             struct jpeg_file sound = make_scans(&restarts[kind], kind == 1 ? &apart : &in_one_scan,
                                                 33, kind == 2 ? 200 : 17);
-            struct jpeg_file f = copy_of(&sound);
+            struct jpeg_file f = copy_jpeg(&sound);
             splice(&f, at_end(&f), 0, "0123456789abcdef", i < 6 ? 16 : 0);
             splice(&f, i % 2 ? at_last_restart(&sound) : at_restart(&f), 0,
                    "\x12\x34\x56\x12\x34\x56\x12\x34", n);
@@ -302,7 +294,7 @@ TEST(with_comment)
 {
     for (unsigned i = 0; i < 2 * N_SEQUENTIAL; i++) {
         struct jpeg_file sound = make_scans(&sequential[i / 2], &in_one_scan, 33, 17);
-        struct jpeg_file f = copy_of(&sound);
+        struct jpeg_file f = copy_jpeg(&sound);
         splice(&f, at_end(&f), 0,
                i % 2 ? "0123456789abcdef\xFF\xFE\0\4ab" : "\xFF\xFE\0\4ab0123456789abcdef", 22);
         check(&sound, &f, (struct expected){.when = IF_LENIENT, .warnings = DATA});
@@ -322,7 +314,7 @@ TEST(scan_parameters)
             struct jpeg_file sound =
                 make_scans(&sequential[i % N_SEQUENTIAL == 0 ? i / 2 : i],
                            i == N_SEQUENTIAL ? &apart : &in_one_scan, size[0], size[1]);
-            struct jpeg_file f = copy_of(&sound);
+            struct jpeg_file f = copy_jpeg(&sound);
             for (size_t at = 0; (at = find_marker(&f, 0xDA, at)) != 0; at++)
                 memcpy(f.bytes + at + 5 + 2 * f.bytes[at + 4], parameters[n], 3);
             check(&sound, &f, (struct expected){.when = ALWAYS, .warnings = 0});
@@ -373,7 +365,7 @@ static void check_scans(const struct look *look, const struct script *script,
         struct jpeg_file f = reordered(&sound, order, n);
         if (!is_whole) { /* its own pixels, as libjpeg's plain loop decodes them */
             free(sound.bytes);
-            sound = copy_of(&f);
+            sound = copy_jpeg(&f);
         }
         check(&sound, &f, *e);
     }
@@ -435,7 +427,7 @@ TEST(damage)
         const struct look *look = i < N_SEQUENTIAL ? &sequential[i] : &looks[i - N_SEQUENTIAL];
         for (unsigned kind = 0; kind < 4; kind++) {
             struct jpeg_file sound = make_scans(look, &in_one_scan, 200, 120);
-            struct jpeg_file f = copy_of(&sound);
+            struct jpeg_file f = copy_jpeg(&sound);
             const size_t restart = find_marker(&f, 0xD2, 0);
             if (kind == 0) /* the end is missing */
                 f.n -= 2;
@@ -466,7 +458,7 @@ TEST(lost_scan)
     for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++)
         for (int scan = -1; scan < 3; scan++) {
             struct jpeg_file sound = make_scans(files[i].look, files[i].script, 33, 200);
-            struct jpeg_file f = copy_of(&sound);
+            struct jpeg_file f = copy_jpeg(&sound);
             f.bytes[find_scan(&f, scan)] = 0xFE;
             check(&sound, &f, (struct expected){.when = NEVER});
         }

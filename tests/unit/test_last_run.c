@@ -2,7 +2,6 @@
  * The last run of a process: the hardware decoders and their device are not closed, and the process
  * ends with _exit. This test program ends in the same way.
  */
-#define _XOPEN_SOURCE 700
 #define OWN_MAIN
 #include "tests/support/test.h"
 

@@ -2,7 +2,6 @@
  * JPEG files for hardware decoders, without a GPU: the results are those of the CPU, in the order
  * of the inputs.
  */
-#define _XOPEN_SOURCE 700
 #include "tests/support/test.h"
 
 #include "tests/support/offload_run.h"

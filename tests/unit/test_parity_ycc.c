@@ -30,13 +30,6 @@ static struct {
     bool is_small, is_here;
 } t;
 
-static uint32_t random_state = 2463534242u;
-
-static uint32_t next_random(void)
-{
-    return random_next(&random_state);
-}
-
 #define CHECK(call) check(call, #call, __LINE__)
 static void check(cudaError_t status, const char *what, int line)
 {

@@ -1,5 +1,4 @@
 /* The workers of the pipeline: the order of results, slow inputs, the end of a run. */
-#define _XOPEN_SOURCE 700
 #include "tests/support/test.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
 /* Inputs that fail or are an output, and devices that do not exist. */
-#define _XOPEN_SOURCE 700
 #include "tests/support/pipeline_run.h"
 
 TEST(failures_are_results)

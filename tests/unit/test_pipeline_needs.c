@@ -3,7 +3,6 @@
  *
  * The test starts itself as the decoder process.
  */
-#define _XOPEN_SOURCE 700
 #define OWN_MAIN
 #include "tests/support/test.h"
 

@@ -5,16 +5,9 @@
 #include "tests/support/test.h"
 
 #include "decode/png/unfilter.h"
+#include "tests/support/random.h"
 
 enum { PIXELS_MAX = 70, ROW_MAX = PIXELS_MAX * 8 };
-
-static uint32_t random_state = 1;
-
-static uint32_t next_random(void)
-{
-    random_state = random_state * 1664525u + 1013904223u;
-    return random_state >> 8;
-}
 
 /* PNG specification, 9.4: a is the left sample, b the one above, c the one above left. */
 static int paeth_predictor(int a, int b, int c)

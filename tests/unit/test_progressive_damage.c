@@ -5,14 +5,6 @@
 #include "tests/support/progressive.h"
 #include <limits.h>
 
-static struct jpeg_file copy_of(const struct jpeg_file *f)
-{
-    struct jpeg_file copy = {malloc(f->n), f->n};
-    assert_non_null(copy.bytes);
-    memcpy(copy.bytes, f->bytes, f->n);
-    return copy;
-}
-
 /* ---- damage ---- */
 
 /* Wrong segments before EOI and before the last scan, and two components with one id. */
@@ -129,7 +121,7 @@ static void check_repaired(const struct jpeg_file *damaged, struct way way, bool
                                   .varies = way.varies,
                                   .from_pixels = ORDINARY_FROM};
     struct outcome expected = read_file(&repaired, &sound_way);
-    struct jpeg_file f = copy_of(damaged);
+    struct jpeg_file f = copy_jpeg(damaged);
     write_file(path, f.bytes, f.n);
     to_repair = way.opened == OPENED_MEMORY ? f.bytes : NULL;
     n_repairs = 0;
@@ -162,9 +154,9 @@ TEST(repaired_after_scans)
         for (unsigned n = 0; n < scans.n_scans; n++) {
             const struct ih_jpeg_span *span = &scans.scans[n].span;
             const size_t at = (size_t)(span->bytes - f.bytes) + span->size_bytes;
-            repaired = copy_of(&f);
+            repaired = copy_jpeg(&f);
             splice(&repaired, at, 0, comment, sizeof comment);
-            struct jpeg_file damaged = copy_of(&repaired);
+            struct jpeg_file damaged = copy_jpeg(&repaired);
             memset(damaged.bytes + at, 1, sizeof comment);
             struct ih_progressive_scans of_damaged;
             assert_true(ih_progressive_find_scans(&of_damaged, damaged.bytes, damaged.n));

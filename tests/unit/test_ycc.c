@@ -11,13 +11,6 @@
 
 enum { ALIGNMENT = 16, GUARD_ROWS = 16 };
 
-static uint32_t random_state = 2463534242u;
-
-static uint32_t next_random(void)
-{
-    return random_next(&random_state);
-}
-
 /* ---- images ---- */
 
 enum content { NOISE, SOFT, CORNERS, N_CONTENTS };

@@ -161,10 +161,8 @@ enum ih_status ih_png_fast_read(struct ih_png_fast *p, uint8_t *pixels, size_t c
         ih_png_unfilter(row[0], row + 1, above, p->row_bytes - 1, p->step);
         if (image->depth == 16)
             ih_extremes_add_be16(&p->info->extremes, row + 1, row_pixels, ih_png_samples(image));
-        enum ih_status status =
-            ih_png_expand_row(image, row + 1, pixels + i * row_pixels * pixel_bytes, err);
-        if (status != IH_OK)
-            return status;
+        if (ih_png_expand_row(image, row + 1, pixels + i * row_pixels * pixel_bytes, err) != IH_OK)
+            return err->status;
     }
     *n_pixels = n_rows * row_pixels;
     return IH_OK;

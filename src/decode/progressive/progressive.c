@@ -7,8 +7,6 @@
  * Before it decodes a row, its thread waits until all other scans have decoded that row. While it
  * waits, it decodes rows of those scans.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "decode/progressive/progressive.h"
 
 #include "base/budget.h"

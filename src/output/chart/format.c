@@ -4,8 +4,6 @@
  * libpng reports errors by longjmp. All data that must survive the jump is in one struct of the
  * caller's frame, and the jump only leaves functions of libpng.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "base/jpeg_file.h"
 #include "output/chart/canvas.h"
 
