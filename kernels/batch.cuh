@@ -1,6 +1,6 @@
 /*
- * Shared by the two kernels that count batches: checked arguments, the item of work of a block, and
- * the end of an item, where a block's counts become those of an image.
+ * Shared by the kernels that count batches: checked arguments, the launch, the item of work of
+ * a block, and the end of an item, where a block's counts become those of an image.
  *
  * An item is an image, or a part of a large one. Blocks take items in turn. The counts of a whole
  * image are stored; those of parts are added to counts that the launcher has zeroed.
@@ -17,8 +17,13 @@
 #define IH_GRID_CONSTANT __grid_constant__
 #endif
 
-/* The most pixels of an item: the sums of 8-bit values then fit 32 bits. */
-enum { IH_BATCH_ITEM_PIXELS = (1 << 24) - 4096 };
+enum {
+    /* The most pixels of an item: the sums of 8-bit values then fit 32 bits. */
+    IH_BATCH_ITEM_PIXELS = (1 << 24) - 4096,
+    /* Pixels of a thread at a time: a whole number of 16-byte loads with any number of channels. */
+    IH_UNIT_PIXELS = 16,
+    IH_UNIT_QUADS = IH_UNIT_PIXELS / 4,
+};
 
 /* The kernels' argument. It fits the 4 KiB of arguments that every GPU takes. */
 struct batch_job {
@@ -45,7 +50,8 @@ static inline bool batch_args_valid(const struct ih_gpu_batch_args *args)
            args->n_labels <= 256 && args->n_images <= IH_GPU_BATCH_MOST &&
            (!args->is_list || args->n_images <= IH_GPU_BATCH_IMAGES) &&
            (m->luma_red | m->luma_green | m->luma_blue) <= UINT16_MAX &&
-           m->clip_low < m->clip_high && m->clip_high <= 255 && args->plan <= IH_GPU_BATCH_PLANS;
+           m->clip_low < m->clip_high && m->clip_high <= 255 &&
+           args->plan <= IH_GPU_BATCH_PLANS + IH_GPU_BINS_PLANS;
 }
 
 /* Fills in all fields but n_items and parts. */
@@ -124,6 +130,29 @@ static inline cudaError_t batch_zero(const struct ih_gpu_batch_args *args,
     return e;
 }
 
+/* Divides large images into parts and launches the kernel, blocks_each on a multiprocessor. */
+template <typename kernel_fn>
+static cudaError_t batch_launch(kernel_fn kernel, const struct ih_gpu_batch_args *args,
+                                struct batch_job *job, uint32_t blocks_each, uint32_t n_threads)
+{
+    const uint32_t n_most = blocks_each * (uint32_t)args->gpu->n_multiprocessors;
+    job->parts = batch_parts(args->n_images, batch_largest(args), n_most, n_threads * 16);
+    job->n_items = args->n_images * job->parts;
+    cudaError_t status = cudaFuncSetAttribute(
+        (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, job->table_bytes);
+    if (status == cudaSuccess && job->parts > 1)
+        status = batch_zero(args, job);
+    if (status != cudaSuccess)
+        return status;
+    const uint32_t n_blocks = job->n_items < n_most ? job->n_items : n_most;
+    kernel<<<n_blocks, n_threads, job->table_bytes, args->stream>>>(*job);
+    return cudaGetLastError();
+}
+
+/* histogram_bins.cu: counts bins of RGB images alone, faster. Returns cudaErrorNotSupported if it
+ * does not take the batch. */
+extern "C" cudaError_t ih_histogram_bins(const struct ih_gpu_batch_args *args);
+
 /* The first byte of an image. */
 __device__ inline const uint8_t *batch_data(const struct batch_job &job, uint32_t index)
 {
@@ -155,6 +184,22 @@ template <typename number> __device__ inline void batch_put(number *d_to, number
         *d_to = value;
     else if (value)
         atomicAdd(d_to, value);
+}
+
+/* 16 pixels: CHANNELS consecutive groups of 16 bytes if they are interleaved, and one of each
+ * channel if they are planar. */
+template <int CHANNELS> union unit_words {
+    uint4 load[CHANNELS];
+    uint32_t word[CHANNELS * 4];
+    uint32_t plane[CHANNELS][4];
+};
+
+/* Counts byte `index` of a word in the table that begins at s_column, with rows of row_bytes. */
+template <int ROW_BYTES>
+__device__ inline void count_sample(uint32_t s_column, uint32_t word, int index)
+{
+    const uint32_t weights = index % 2 == 0 ? ROW_BYTES : (uint32_t)ROW_BYTES << 16;
+    increment(index < 2 ? __dp2a_lo(weights, word, s_column) : __dp2a_hi(weights, word, s_column));
 }
 
 #endif

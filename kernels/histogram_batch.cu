@@ -21,7 +21,8 @@
  *
  * A planar image is read plane by plane; interleaved pixels are sorted by channel in registers.
  * Planes that are not aligned are read in words. Rows may have gaps. Images of a list are described
- * in the kernel's arguments, so nothing is copied or allocated for them.
+ * in the kernel's arguments, so nothing is copied or allocated for them. The bins of most RGB
+ * images alone, without other counts, are counted by histogram_bins.cu.
  *
  * NVIDIA H200, 2026-11-22, tests/bench/gpu_batch.sh, uint8 RGB with luma, sums and joint
  * clip counts, 768 MiB, share of the rate of a kernel that only reads (4.56 TB/s):
@@ -56,9 +57,6 @@
 #include <type_traits>
 
 enum {
-    /* Pixels of a thread at a time: a whole number of 16-byte loads with any number of channels. */
-    IH_UNIT_PIXELS = 16,
-    IH_UNIT_QUADS = IH_UNIT_PIXELS / 4,
     /* The fewest pixels of an image for which these plans are the fastest. */
     IH_LARGE_PIXELS = 100000,
     IH_MEDIUM_PIXELS = 10000,
@@ -182,14 +180,6 @@ __device__ inline void load_words(const uint8_t *d_bytes, uint32_t (&words)[4])
     }
 }
 
-/* 16 pixels: CHANNELS consecutive groups of 16 bytes if they are interleaved, and one of each
- * channel if they are planar. */
-template <int CHANNELS> union unit_words {
-    uint4 load[CHANNELS];
-    uint32_t word[CHANNELS * 4];
-    uint32_t plane[CHANNELS][4];
-};
-
 /* The first byte of a unit; of its first channel if the image is planar. */
 template <int CHANNELS, bool IS_PLANAR>
 __device__ inline const uint8_t *find_unit(const struct batch_job &job, const struct item &item,
@@ -275,14 +265,6 @@ __device__ inline void sort_quad(const union unit_words<CHANNELS> &unit, int q,
 }
 
 /* ---- counting ---- */
-
-/* Counts byte `index` of a word in the table that begins at s_column, with rows of row_bytes. */
-template <int ROW_BYTES>
-__device__ inline void count_sample(uint32_t s_column, uint32_t word, int index)
-{
-    const uint32_t weights = index % 2 == 0 ? ROW_BYTES : (uint32_t)ROW_BYTES << 16;
-    increment(index < 2 ? __dp2a_lo(weights, word, s_column) : __dp2a_hi(weights, word, s_column));
-}
 
 /* Calls body(plane) with plane as a constant. */
 template <int N, int I = 0, typename body_fn> __device__ inline void for_planes(body_fn body)
@@ -564,7 +546,6 @@ template <int CHANNELS, bool IS_PLANAR, int PLAN>
 static cudaError_t launch(const struct ih_gpu_batch_args *args)
 {
     constexpr struct plan p = plan_of(PLAN);
-    const auto kernel = ih_histogram_batch_kernel<CHANNELS, IS_PLANAR, PLAN>;
     struct batch_job job;
     batch_job_make(args, &job);
     for (uint32_t i = 0; i < (args->is_list ? args->n_images : 1); i++)
@@ -579,19 +560,8 @@ static cudaError_t launch(const struct ih_gpu_batch_args *args)
         if (2 * n_fit <= n_wanted)
             return launch<CHANNELS, IS_PLANAR, PLAN + 1>(args);
     }
-    const uint32_t blocks_each = (uint32_t)(n_fit < n_wanted ? n_fit : n_wanted);
-    const uint32_t n_most = blocks_each * (uint32_t)args->gpu->n_multiprocessors;
-    job.parts = batch_parts(args->n_images, batch_largest(args), n_most, p.threads * 16u);
-    job.n_items = args->n_images * job.parts;
-    cudaError_t status = cudaFuncSetAttribute(
-        (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
-    if (status == cudaSuccess && job.parts > 1)
-        status = batch_zero(args, &job);
-    if (status != cudaSuccess)
-        return status;
-    const uint32_t n_blocks = job.n_items < n_most ? job.n_items : n_most;
-    kernel<<<n_blocks, p.threads, shared_bytes, args->stream>>>(job);
-    return cudaGetLastError();
+    return batch_launch(ih_histogram_batch_kernel<CHANNELS, IS_PLANAR, PLAN>, args, &job,
+                        (uint32_t)(n_fit < n_wanted ? n_fit : n_wanted), p.threads);
 }
 
 template <int CHANNELS, bool IS_PLANAR>
@@ -601,7 +571,8 @@ static cudaError_t launch_plan(const struct ih_gpu_batch_args *args)
                                                        launch<CHANNELS, IS_PLANAR, MEDIUM>,
                                                        launch<CHANNELS, IS_PLANAR, TINY>};
     const uint64_t n_pixels = batch_largest(args);
-    const unsigned plan = args->plan                     ? args->plan - 1
+    const bool is_chosen = args->plan > 0 && args->plan <= IH_GPU_BATCH_PLANS;
+    const unsigned plan = is_chosen                      ? args->plan - 1
                           : n_pixels >= IH_LARGE_PIXELS  ? (unsigned)LARGE
                           : n_pixels >= IH_MEDIUM_PIXELS ? (unsigned)MEDIUM
                                                          : (unsigned)TINY;
@@ -614,6 +585,9 @@ extern "C" cudaError_t ih_histogram_batch(const struct ih_gpu_batch_args *args)
         return cudaErrorInvalidValue;
     if (args->n_images == 0)
         return cudaSuccess;
+    const cudaError_t status = ih_histogram_bins(args);
+    if (status != cudaErrorNotSupported)
+        return status;
     const bool is_planar = args->pixel_stride == 1;
     switch (args->n_channels) {
     case 1:

@@ -112,7 +112,8 @@ enum {
     IH_GPU_BATCH_IMAGES = 64,    /* of a list, in one launch */
     IH_GPU_BATCH_MOST = 1 << 21, /* images of equal size, in one launch */
     IH_GPU_BATCH_CLIPS = 4,
-    IH_GPU_BATCH_PLANS = 3
+    IH_GPU_BATCH_PLANS = 3,
+    IH_GPU_BINS_PLANS = 2
 };
 
 /* An image in device memory; strides in bytes, of either sign. */
@@ -137,7 +138,9 @@ struct ih_gpu_batch_args {
      * sums, then any_low, any_high, all_low, all_high. Planes: red, green, blue, alpha, luma. */
     uint32_t *d_bins;
     unsigned long long *d_sums; /* or NULL */
-    unsigned plan;              /* 0: chosen by size; 1 to IH_GPU_BATCH_PLANS: for tests */
+    /* 0: chosen by size. For tests: 1 to IH_GPU_BATCH_PLANS, then those of histogram_bins.cu, for
+     * batches that it takes. */
+    unsigned plan;
     const struct ih_gpu_properties *gpu;
     cudaStream_t stream;
 };

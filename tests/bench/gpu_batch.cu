@@ -104,7 +104,7 @@ static struct ih_gpu_batch_args args_make(uint32_t n_images, uint32_t width, uin
 static bool image_right(const struct ih_gpu_batch_args *args, uint32_t i)
 {
     const uint64_t n_pixels = (uint64_t)args->images[0].width * args->images[0].height;
-    const unsigned c = args->n_channels, n_planes = c + (c >= 3);
+    const unsigned c = args->n_channels, n_planes = c + (c >= 3 && args->has_luma);
     struct ih_gpu_histogram_args one = {};
     struct ih_gpu_totals e;
     one.n_pixels = n_pixels;
@@ -120,15 +120,18 @@ static bool image_right(const struct ih_gpu_batch_args *args, uint32_t i)
             e.any_high = e.all_high += v >= CLIP_HIGH ? e.bins[0][v] : 0;
         }
     const unsigned long long clips[] = {e.any_low, e.any_high, e.all_low, e.all_high};
-    bool is_right = memcmp(sums + n_planes, clips, sizeof clips) == 0;
+    bool is_right = !args->d_sums || memcmp(sums + n_planes, clips, sizeof clips) == 0;
     for (unsigned p = 0; p < n_planes; p++) {
         unsigned long long sum = 0;
         for (unsigned v = 0; v < IH_GPU_BINS; v++) {
-            const unsigned long long count = e.bins[p < c ? p : IH_GPU_LUMA][v];
+            const unsigned from = p == c                  ? (unsigned)IH_GPU_LUMA
+                                  : args->is_bgr && p < 3 ? 2 - p
+                                                          : p;
+            const unsigned long long count = e.bins[from][v];
             is_right = is_right && bins[p * IH_GPU_BINS + v] == count;
             sum += v * count;
         }
-        is_right = is_right && sums[p] == sum;
+        is_right = is_right && (!args->d_sums || sums[p] == sum);
     }
     return is_right;
 }
@@ -136,7 +139,7 @@ static bool image_right(const struct ih_gpu_batch_args *args, uint32_t i)
 /* Runs a batch and compares up to 100 of its images with the host's counts. */
 static bool right(const struct ih_gpu_batch_args *args, const char *what)
 {
-    const unsigned n_planes = args->n_channels + (args->n_channels >= 3);
+    const unsigned n_planes = args->n_channels + (args->n_channels >= 3 && args->has_luma);
     const uint64_t bins_bytes = (uint64_t)args->n_images * n_planes * IH_GPU_BINS * 4;
     const uint64_t sums_bytes = (uint64_t)args->n_images * (n_planes + IH_GPU_BATCH_CLIPS) * 8;
     CHECK(cudaMemset(b.d_bins, 0xa5, bins_bytes));
@@ -160,10 +163,44 @@ static bool right(const struct ih_gpu_batch_args *args, const char *what)
     return all;
 }
 
+/* The bins of RGB images alone, with gaps between images too. Sizes are on both sides of those at
+ * which the plan changes. On one multiprocessor, a block takes several images. */
+static void check_bins(void)
+{
+    static const uint32_t sizes[][3] = {{4, 4, 300},   {96, 96, 9},   {255, 16, 9},  {64, 64, 9},
+                                        {257, 16, 9},  {1023, 16, 9}, {128, 128, 9}, {1025, 16, 9},
+                                        {192, 128, 9}, {224, 224, 9}, {225, 223, 3}};
+    struct ih_gpu_properties one = gpu;
+    one.n_multiprocessors = 1;
+    uint8_t *d_gaps;
+    CHECK(cudaMalloc(&d_gaps, b.pool_bytes));
+    for (const auto &s : sizes) {
+        const size_t n_bytes = (size_t)s[0] * s[1] * 3;
+        fill(false, s[2], s[0], s[1], 3);
+        for (unsigned i = 0; i < 4; i++) {
+            const bool is_planar = i % 2, has_gaps = i / 2;
+            struct ih_gpu_batch_args args = args_make(s[2], s[0], s[1], 3, is_planar);
+            args.image_stride += has_gaps ? 48 : 0;
+            CHECK(cudaMemcpy2D(d_gaps, args.image_stride, args.images[0].d_data, n_bytes, n_bytes,
+                               s[2], cudaMemcpyDeviceToDevice));
+            args.images[0].d_data = d_gaps;
+            args.has_luma = 0, args.d_sums = NULL;
+            args.is_bgr = has_gaps;
+            for (args.plan = 0; args.plan <= IH_GPU_BATCH_PLANS + IH_GPU_BINS_PLANS; args.plan++) {
+                args.gpu = &gpu;
+                right(&args, is_planar ? "planar, bins alone" : "interleaved, bins alone");
+                args.gpu = &one;
+                right(&args, "bins alone, one multiprocessor");
+            }
+        }
+    }
+    CHECK(cudaFree(d_gaps));
+}
+
 static void check_small(void)
 {
-    static const uint32_t sizes[][3] = {{1, 1, 9},     {17, 1, 5},   {16, 16, 30},
-                                        {31, 33, 300}, {64, 64, 40}, {225, 223, 3}};
+    static const uint32_t sizes[][3] = {{1, 1, 9},    {17, 1, 5},    {16, 16, 30}, {31, 33, 300},
+                                        {64, 64, 40}, {128, 128, 9}, {225, 223, 3}};
     for (const auto &s : sizes)
         for (unsigned c = 1; c <= 4; c++) {
             fill(false, s[2], s[0], s[1], c);
@@ -174,6 +211,7 @@ static void check_small(void)
                     right(&args, is_planar ? "planar" : "interleaved");
                 }
         }
+    check_bins();
     printf("parity on small inputs: %u right, %u wrong\n", b.n_right, b.n_failed);
 }
 
@@ -233,6 +271,32 @@ static void table(bool has_plans, uint32_t only_side)
                 printf("\n");
                 fflush(stdout);
             }
+        }
+}
+
+/* The bins of the three channels alone, with the batches of the essay of histogram_bins.cu. */
+static void table_bins(void)
+{
+    static const uint32_t sizes[][2] = {{64, 12000}, {96, 5000},  {128, 3000},
+                                        {224, 1000}, {224, 5349}, {1024, 256}};
+    printf("\nBins of the three channels alone, random: microseconds (share of the read roofline); "
+           "with plans 1 to 3\n");
+    for (const auto &s : sizes)
+        for (int is_planar = 0; is_planar < 2; is_planar++) {
+            const double n_bytes = (double)s[0] * s[0] * 3 * s[1];
+            struct ih_gpu_batch_args args = args_make(s[1], s[0], s[0], 3, is_planar);
+            if (n_bytes > b.pool_bytes)
+                continue;
+            fill(false, s[1], s[0], s[0], 3);
+            args.has_luma = 0, args.d_sums = NULL;
+            if (!right(&args, "bins alone"))
+                continue;
+            const double us = time_us([&](int) { CHECK(ih_histogram_batch(&args)); });
+            printf("%5u x %-5u %s %8.1f (%5.3f)", s[1], s[0], is_planar ? "NCHW" : "NHWC", us,
+                   n_bytes / us / b.roofline);
+            for (args.plan = 1; args.plan <= IH_GPU_BATCH_PLANS; args.plan++)
+                printf(" %8.1f", time_us([&](int) { CHECK(ih_histogram_batch(&args)); }));
+            printf("\n");
         }
 }
 
@@ -365,7 +429,7 @@ int main(int argc, char **argv)
                (unsigned long long)(n_bytes / MIB));
         table(has_plans, only_side);
         if (!only_side)
-            table_few(has_plans), table_other();
+            table_bins(), table_few(has_plans), table_other();
     }
     return b.n_failed != 0;
 }

@@ -128,9 +128,10 @@ static void check_random(int is_small)
 /* Sizes on both sides of every change of plan, few and many images, aligned and not. */
 static void check_sizes(int is_small)
 {
-    static const uint32_t sizes[][3] = {
-        {64, 64, 500},  {63, 61, 300}, {128, 128, 100}, {127, 129, 70},  {224, 224, 40},
-        {225, 225, 20}, {512, 511, 5}, {1024, 1024, 2}, {1501, 1003, 1}, {4096, 1024, 1}};
+    static const uint32_t sizes[][3] = {{64, 64, 500},   {63, 61, 300},  {128, 127, 100},
+                                        {128, 128, 100}, {127, 129, 70}, {224, 224, 40},
+                                        {225, 225, 20},  {512, 511, 5},  {1024, 1024, 2},
+                                        {1501, 1003, 1}, {4096, 1024, 1}};
     const size_t n_sizes = is_small ? 1 : sizeof sizes / sizeof sizes[0];
     uint32_t random = 3;
     for (size_t s = 0; s < n_sizes; s++)
@@ -143,6 +144,10 @@ static void check_sizes(int is_small)
                 t.batch.image.height = sizes[s][1];
                 case_fill(&t, (enum case_layout)layout, 16, layout == NCHW ? 0 : 8, &random);
                 check(&t, 1);
+                case_reset(&t);
+                t.batch.without_luma = 1; /* bins alone, aligned: another kernel counts RGB */
+                case_fill(&t, (enum case_layout)layout, 16, 0, &random);
+                check(&t, 0);
                 case_reset(&t);
             }
 }
