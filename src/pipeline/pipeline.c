@@ -111,8 +111,7 @@ static enum job wait_for_job(struct pipeline *p, struct open_archive **archive, 
 {
     enum job job = JOB_NONE;
     pthread_mutex_lock(&p->lock);
-    while (!p->is_stopping &&
-           (!p->is_at_end || p->fetched || p->archives || p->n_undecided > 0)) {
+    while (!p->is_stopping && (!p->is_at_end || p->fetched || p->archives || p->n_undecided > 0)) {
         struct open_archive *a = p->archives;
         while (a && (a->is_being_read || !ih_slots_have_member_room(p, a)))
             a = a->next;
@@ -226,7 +225,7 @@ static bool may_be_shared(const struct pipeline *p, const struct ih_input *input
 static void work_on_input(struct pipeline *p, struct worker *w, struct slot *slot)
 {
     struct ih_result *result = &slot->result;
-    bool is_archive = false, is_started = false; /* an archive */
+    bool is_archive = false, is_started = false;  /* an archive */
     const bool is_undecided = slot->is_undecided; /* an offloaded slot may be gone soon */
     /* A folder without images in this shard may have some in others. */
     const bool is_no_input = p->options->n_shards && slot->input.folder == IH_FOLDER_ENDS;
