@@ -128,9 +128,9 @@ interrupt() {
   assert_status 143
 }
 
-# soon COMMAND...: waits up to ten seconds for it to succeed.
+# soon COMMAND...: waits up to thirty seconds for it to succeed.
 soon() {
-  for _ in {1..200}; do
+  for _ in {1..600}; do
     "$@" && return
     sleep 0.05
   done

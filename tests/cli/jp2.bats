@@ -25,6 +25,7 @@ assert_same() {
   png=$SAMPLES/scene.png
   for options in "" "-r 10" "-r 40,20,5 -p RPCL" "-t 100,70" "-t 64,64 -TP R -r 8" "-b 16,16 -n 3 -I -r 4" "-M 63" \
     "-d 33,17 -r 12" "-SOP -EPH"; do
+    ! is_emulated || [[ $options != *-r* ]] || continue # another machine rounds lossy files in another way
     # shellcheck disable=SC2086 # options are words
     opj_compress -i "$png" -o a.jp2 $options >log 2>&1 || fail "opj_compress: $(cat log)"
     assert_same a.jp2
@@ -32,7 +33,7 @@ assert_same() {
     opj_compress -i "$png" -o a.j2k $options >log 2>&1
     assert_same a.j2k
   done
-  [ "$n" -eq 18 ]
+  [ "$n" -eq 18 ] || is_emulated
   opj_compress -i "$SAMPLES/gray16.png" -o gray.jp2 >log 2>&1
   assert_same gray.jp2 pgm
   # lossless: also the counts of the PNG itself
