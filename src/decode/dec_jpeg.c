@@ -10,8 +10,11 @@
  *   is also where decoding starts again after the second way has failed.
  * The memory of the last two is taken from the budget first.
  *
- * Rejected: stb_image, which has half the speed and rounds differently; and several threads for
- * files with restart markers, which only 4 of the benchmark's 68 colour photos have.
+ * Rejected:
+ * - stb_image, which has half the speed and rounds differently;
+ * - several threads for files with restart markers, which 4 of the benchmark's 68 photos have;
+ * - a Huffman decoder of our own, whose look-ups give a run and a coefficient at once, in place of
+ *   the library's: 0.97 to 1.05 of the time for photos of 500 x 375.
  */
 #include "decode/decoder.h"
 #include "decode/jpeg/parts.h"

@@ -42,7 +42,7 @@ def test_example(heading, code, folder):
 
 def test_walk_through(folder):
     """Installing is done already; the rest runs as it is written."""
-    assert COMMANDS[2] == "venv/bin/python count.py" and COMMANDS[3].startswith("imghist ")
+    assert COMMANDS[2] == "venv/bin/python count.py" and COMMANDS[3].startswith("./imghist ")
     assert "samples/cutout.png" in run(EXAMPLES[0][1], folder)
     arguments = COMMANDS[3].split()[1:]
     rows = data.run_program(*(str(folder / a) if a.endswith(".ndjson") else a for a in arguments)).decode()

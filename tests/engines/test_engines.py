@@ -3,12 +3,14 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 import data
 import local
+import pyarrow.compute
 import pyarrow.parquet
 import pytest
 
@@ -99,6 +101,25 @@ def test_ray_totals_of_groups(engine, inputs):
     assert (totals["ok"].images, totals["ok"].failed) == (record["n_images"], 0)
     assert totals["ok"]["luma"].sum == record["channels"][-1]["sum"]
     assert sum(total.failed for total in totals.values()) == record["n_failed"]
+
+
+def test_ray_totals_of_folders(engine, tmp_path):
+    """The expression in docs/engines.md, on records that were written."""
+    if not hasattr(engine.module, "Total"):
+        pytest.skip("only Ray has aggregations")
+    page = (data.ROOT / "docs/engines.md").read_text(encoding="utf-8")
+    expression = re.search(r"`(records\.add_column\(.*?)`", page, re.S)[1]
+    function = re.search(r"`folder_of = (.*?)`", page, re.S)[1]
+    for folder, names in {"a": ["scene.jpg", "scene.png"], "b": ["scene.jpg"]}.items():
+        (tmp_path / folder).mkdir()
+        for name in names:
+            shutil.copy(data.ROOT / "samples" / name, tmp_path / folder)
+    paths = sorted(str(path) for path in tmp_path.glob("?/*"))
+    engine.module.count(paths).write_parquet(str(tmp_path / "records"))
+    scope = {"records": engine.ray.data.read_parquet(str(tmp_path / "records")), "imghist": imghist}
+    scope |= {"folder_of": eval(function, {"pyarrow": pyarrow})}
+    totals = {row["folder"]: imghist.Counts.from_bytes(row["total"]) for row in eval(expression, scope).take_all()}
+    assert totals == {f"{tmp_path}/{f}/": sum(map(imghist.count, tmp_path.glob(f"{f}/*"))) for f in "ab"}
 
 
 def test_no_images(engine):

@@ -21,8 +21,9 @@ def count(images, *, name="path", image=None, threads=1, **settings):
     threads   of a task; a task that has more needs spark.task.cpus
     settings  those of imghist.Context
 
-    Integers are signed, because Spark has no others. For images in memory, sets the session's limits
-    of Arrow batches to 64 MiB and 128 rows: 10,000 photos, Spark's default, would be tens of GB.
+    Integers are signed, because Spark has no others. For images in memory, this sets the session's
+    limits of Arrow batches to 64 MiB and 128 rows, and so does a total of records: 10,000 photos,
+    Spark's default, would be tens of GB. The limits stay set.
     """
     return _map(_records, from_arrow_schema(_signed(_engines.schema())), images, name, image, threads, settings)
 
