@@ -42,10 +42,15 @@ fi
 if [ "$(cat "$root/made" 2>/dev/null)" != "$libraries" ]; then
   rm -rf "$root"
   mkdir -p "${root%/*}"
+  release=$(sed -n "s/^VERSION_CODENAME=//p" /etc/os-release)
+  # This machine's archive of the release alone: an index of updates for another architecture may be out of step.
+  # shellcheck disable=SC2016 # expanded by apt-get
+  archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $release" | head -n 1)
+  mirror=${DEBIAN_MIRROR:-$archive}
   # A mirror may be frozen, so its index may have expired.
   mmdebstrap --variant=extract --architectures="$arch" --aptopt='Acquire::Check-Valid-Until "false"' \
-    --include="$libraries" "$(sed -n "s/^VERSION_CODENAME=//p" /etc/os-release)" "$root" \
-    ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$root.log" 2>&1 || skip "mmdebstrap failed: $(tail -n 1 "$root.log")"
+    --include="$libraries" "$release" "$root" ${mirror:+"$mirror"} >"$root.log" 2>&1 ||
+    skip "mmdebstrap failed: $(tail -n 1 "$root.log")"
   # Links such as libm.so name a file of the root.
   find "$root/usr/lib" -type l -lname '/*' -printf '%p %l\n' | while read -r link file; do ln -sf "$root$file" "$link"; done
   echo "$libraries" >"$root/made"
