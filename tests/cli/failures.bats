@@ -330,8 +330,8 @@ scans() {
 under_way() {
   dot a.pgm
   [ -p endless ] || mkfifo endless
-  # A shell without job control lets background processes ignore these signals.
-  env --default-signal=INT,QUIT "$IMGHIST" a.pgm endless "$@" >stdout 2>stderr 3>&- &
+  # nohup, and a shell without job control, let processes ignore these signals.
+  env --default-signal=HUP,INT,QUIT "$IMGHIST" a.pgm endless "$@" >stdout 2>stderr 3>&- &
   pid=$!
   exec 9>endless
 }

@@ -24,7 +24,7 @@ static struct {
     unsigned n_units;      /* GPUs of the device; 0: one */
     unsigned rejects;      /* one job in so many is rejected; 0: none */
     unsigned start_ms;     /* how long the start takes */
-    bool starts_never;     /* the start never ends */
+    bool start_is_held;    /* the start ends when this is false */
     const char *from, *to; /* not NULL: the next batch renames one file to the other, and rejects
                               its first job */
     unsigned n_batches, n_jobs, n_largest, n_stops;
@@ -37,11 +37,11 @@ static inline enum ih_status session_start(void *unit, void *first, void **sessi
 {
     pthread_mutex_lock(&fake.lock);
     fake.has_tried = true;
+    while (fake.start_is_held)
+        pthread_cond_wait(&fake.on_change, &fake.lock);
     pthread_mutex_unlock(&fake.lock);
     const struct timespec a_while = {.tv_nsec = (long)fake.start_ms * 1000 * 1000};
     nanosleep(&a_while, NULL);
-    while (fake.starts_never)
-        pause();
     if (fake.is_missing)
         return ih_error_set(err, IH_UNAVAILABLE, "no decoders");
     *session = unit;

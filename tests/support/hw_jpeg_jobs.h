@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-enum { CALLS_MAX = 400, JOBS_MAX = 400, N_UNITS_MAX = 2 };
+enum { CALLS_MAX = 400, JOBS_MAX = 400, N_UNITS_MAX = 4 };
 
 struct job {
     struct ih_hw_jpeg_job job;
@@ -72,6 +72,7 @@ static inline enum ih_status session_start(void *unit, void *first, void **sessi
 {
     pthread_mutex_lock(&fake.lock);
     fake.n_starting++;
+    pthread_cond_broadcast(&fake.on_change);
     assert_true(fake.n_starting <= fake.n_units); /* one of each unit at a time */
     while (fake.start_waits[unit_of(unit)])
         pthread_cond_wait(&fake.on_change, &fake.lock);
@@ -234,11 +235,9 @@ static inline void queue(unsigned n, size_t n_bytes, unsigned odd_step)
     queue_sized(n, n_bytes, odd_step, 6000, 4000);
 }
 
-/* Starts n units. The first batch, with a job of its own, waits; jobs queued meanwhile make a
- * batch. */
-static inline struct ih_device *begin(unsigned n)
+/* Forgets what has happened, and opens the queue of n units. Batches wait. */
+static inline struct ih_device *begin_start(unsigned n)
 {
-    struct ih_device *device;
     memset(fake.jobs, 0, sizeof fake.jobs);
     memset(fake.n_of, 0, sizeof fake.n_of);
     memset(fake.n_bytes_of, 0, sizeof fake.n_bytes_of);
@@ -248,8 +247,16 @@ static inline struct ih_device *begin(unsigned n)
     fake.fails_always = fake.lets_start = false;
     fake.n_units = n;
     fake.is_held = true;
-    device = open_device();
+    struct ih_device *device = open_device();
     assert_int_equal(ih_hw_jpeg_open(device, hw_backend(), &fake.hw, NULL), IH_OK);
+    return device;
+}
+
+/* Starts n units. The first batch, with a job of its own, waits; jobs queued meanwhile make a
+ * batch. */
+static inline struct ih_device *begin(unsigned n)
+{
+    struct ih_device *device = begin_start(n);
     assert_int_equal(ih_hw_jpeg_wait(fake.hw, NULL), IH_OK);
     queue(1, 1, 0);
     wait_for(&fake.n_calls, 1);

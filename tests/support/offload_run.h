@@ -95,6 +95,7 @@ struct run {
     struct ih_jpeg_report report;
     enum ih_jpeg_side side;
     bool releases_at_end; /* batches wait until all inputs have been given */
+    bool releases_taken;  /* the start waits until all results have been taken */
     bool is_last;         /* the process ends after the run */
     bool was_left;        /* the device was left open, as it was busy */
     bool begins_large;    /* large files until the decoders start, then n_inputs small ones */
@@ -132,7 +133,7 @@ static inline void try_large(struct run *r)
 static inline void release_hw(void)
 {
     pthread_mutex_lock(&fake.lock);
-    fake.is_held = false;
+    fake.is_held = fake.start_is_held = false;
     pthread_cond_broadcast(&fake.on_change);
     pthread_mutex_unlock(&fake.lock);
 }
@@ -180,7 +181,10 @@ static inline bool take(void *user, const struct ih_input *input, const struct i
         }
     }
     r->n_failed += result->status != IH_OK;
-    return ++r->n_taken < r->n_wanted || r->n_wanted == 0;
+    r->n_taken++;
+    if (r->releases_taken && r->n_taken == r->n_inputs)
+        release_hw();
+    return r->n_taken < r->n_wanted || r->n_wanted == 0;
 }
 
 static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_error *err)

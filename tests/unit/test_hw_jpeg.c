@@ -217,15 +217,35 @@ TEST(the_first_session_stops_last)
     fake.n_sessions = 0;
 }
 
+/* Four GPUs start at the same time. The first that has started decodes the files, whatever the
+ * others do. */
+TEST(units_start_together)
+{
+    enum { QUICK = 2, N = 20 };
+    for (unsigned i = 0; i < N_UNITS_MAX; i++)
+        fake.start_waits[i] = true;
+    struct ih_device *device = begin_start(N_UNITS_MAX);
+    wait_for(&fake.n_starting, N_UNITS_MAX);
+    assert_int_equal(ih_hw_jpeg_room(fake.hw), IH_HW_JPEG_STARTING);
+    set(&fake.start_waits[QUICK], false);
+    assert_int_equal(ih_hw_jpeg_wait(fake.hw, NULL), IH_OK);
+    queue(N, 1, 0);
+    set(&fake.is_held, false);
+    wait_for(&fake.n_done, N);
+    assert_int_equal(fake.n_by_unit[QUICK], N);
+    assert_int_equal(fake.n_starting, N_UNITS_MAX - 1);
+    for (unsigned i = 0; i < N_UNITS_MAX; i++)
+        set(&fake.start_waits[i], false);
+    wait_for(&fake.n_started, N_UNITS_MAX);
+    end(device);
+}
+
 TEST(none_starts)
 {
     struct ih_error error = {0};
     fake.n_sessions = 2;
     fake.cannot_start = true;
-    fake.n_units = 2;
-    fake.n_started = 0;
-    struct ih_device *device = open_device();
-    assert_int_equal(ih_hw_jpeg_open(device, hw_backend(), &fake.hw, NULL), IH_OK);
+    struct ih_device *device = begin_start(2);
     assert_int_equal(ih_hw_jpeg_wait(fake.hw, &error), IH_UNAVAILABLE);
     assert_string_equal(error.message, "no decoders");
     assert_int_equal(ih_hw_jpeg_room(fake.hw), IH_HW_JPEG_NONE);

@@ -59,7 +59,7 @@ FOLDER_TEST(hw_that_are_starting)
                     .begins_large = true,
                     .is_last = true};
     make_large(*state, CUT);
-    fake.starts_never = true;
+    fake.start_is_held = true; /* for ever */
     assert_int_equal(run(&r, 2, &err), IH_OK);
     assert_true(fake.has_tried);
     assert_true(r.was_left);

@@ -309,6 +309,26 @@ FOLDER_TEST(auto)
     fake.is_missing = false;
 }
 
+/* No file waits for a start: while the decoders start, the CPU counts all files. */
+FOLDER_TEST(files_do_not_wait_for_the_start)
+{
+    struct ih_error err;
+    struct run r = {.folder = *state,
+                    .n_inputs = 2000,
+                    .side = IH_JPEG_AUTO,
+                    .begins_large = true,
+                    .releases_taken = true};
+    make_large(*state, CUT);
+    fake.start_is_held = true;
+    alarm(60); /* instead of hanging */
+    assert_int_equal(run(&r, 4, &err), IH_OK);
+    alarm(0);
+    assert_true(fake.has_tried);
+    assert_int_equal(r.n_taken, r.n_inputs);
+    assert_int_equal(fake.n_jobs, 0);
+    assert_true(r.report.n_left[IH_JPEG_REASON_NOT_STARTED] >= r.n_inputs / 2);
+}
+
 /* ---- limits ---- */
 
 static struct stat stat_of(const char *folder, unsigned i)
