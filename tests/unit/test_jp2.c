@@ -166,7 +166,7 @@ TEST(lossy)
     long sum = 0, expected = 0;
     for (size_t i = 0; i < N * 3; i++) {
         sum += d.pixels[i];
-        expected += value(&k, i / 3, (unsigned)(i % 3));
+        expected += (long)value(&k, i / 3, (unsigned)(i % 3));
     }
     assert_true(labs(sum - expected) < 10l * N * 3);
     free(d.pixels);
