@@ -73,7 +73,7 @@ static void make_huffman(struct ih_jpeg_huffman *table, const struct ih_jpeg_cod
 enum {
     REACH = 16, /* places that an entry covers at most: one weight has to bound its quantizers */
     SUM_MAX = 0xFFF,
-    KEPT_INDEX_BITS = 11 /* of tables that two files have used */
+    KEPT_INDEX_BITS = IH_JPEG_INDEX_BITS_MAX /* of tables that two files have used */
 };
 
 /* An upper bound for a coefficient's magnitude; exact when the index holds all of its bits. Its
@@ -159,6 +159,27 @@ static struct ih_jpeg_codes copy_codes(uint8_t *bytes, const struct ih_jpeg_code
     return (struct ih_jpeg_codes){.counts = bytes, .n_symbols = codes->n_symbols};
 }
 
+static bool has_codes(const struct ih_jpeg_pair *p, const struct ih_jpeg_codes *dc,
+                      const struct ih_jpeg_codes *ac)
+{
+    return p->index_bits > 0 && ih_jpeg_codes_are_same(&p->dc, dc) &&
+           ih_jpeg_codes_are_same(&p->ac, ac);
+}
+
+bool ih_jpeg_has_tables(const struct ih_jpeg_workspace *workspace, const struct ih_jpeg_plan *plan)
+{
+    for (unsigned i = 0; i < plan->n_components; i++) {
+        const struct ih_jpeg_codes *dc = &plan->dc[plan->components[i].dc];
+        const struct ih_jpeg_codes *ac = &plan->ac[plan->components[i].ac];
+        const struct ih_jpeg_pair *p = workspace->pairs, *end = p + IH_JPEG_KEPT_PAIRS;
+        while (p < end && !(p->index_bits >= KEPT_INDEX_BITS && has_codes(p, dc, ac)))
+            p++;
+        if (p == end)
+            return false;
+    }
+    return true;
+}
+
 /* Returns the tables of two codes: those of an earlier file, or new ones in place of the pair that
  * has not been used for the longest time. That is never one of the same file. */
 static struct ih_jpeg_pair *get_pair(struct ih_jpeg_workspace *w, const struct ih_jpeg_codes *dc,
@@ -168,8 +189,7 @@ static struct ih_jpeg_pair *get_pair(struct ih_jpeg_workspace *w, const struct i
     bool is_kept = false;
     for (unsigned i = 0; i < IH_JPEG_KEPT_PAIRS && !is_kept; i++) {
         struct ih_jpeg_pair *other = &w->pairs[i];
-        is_kept = other->index_bits > 0 && ih_jpeg_codes_are_same(&other->dc, dc) &&
-                  ih_jpeg_codes_are_same(&other->ac, ac);
+        is_kept = has_codes(other, dc, ac);
         if (is_kept || other->last_file < p->last_file)
             p = other;
     }

@@ -2,7 +2,7 @@
  * What the two validators of entropy-coded data share: look-up tables and the state of a block.
  *
  * validate_scan.c reads one block after the other and takes any data. validate_streams.c reads at
- * four places at once and takes large files.
+ * four places at once and takes large files, and small ones whose tables are known.
  */
 #ifndef IH_JPEG_GPU_VALIDATE_SCAN_H
 #define IH_JPEG_GPU_VALIDATE_SCAN_H
@@ -121,6 +121,9 @@ struct ih_jpeg_workspace {
 
 bool ih_jpeg_codes_are_same(const struct ih_jpeg_codes *a, const struct ih_jpeg_codes *b);
 
+/* Whether two earlier files had the codes of this one, so that its tables are large. */
+bool ih_jpeg_has_tables(const struct ih_jpeg_workspace *workspace, const struct ih_jpeg_plan *plan);
+
 /* Fills a plan's components [plan->n_components], which borrow plan and workspace until the next
  * call. Makes the tables that the workspace does not have. index_bits: the least for new tables. */
 void ih_jpeg_components_init(struct ih_jpeg_component *components, const struct ih_jpeg_plan *plan,
@@ -172,7 +175,7 @@ static inline uint32_t ih_jpeg_n_mcus(const struct ih_jpeg_plan *plan)
 enum ih_jpeg_reason ih_jpeg_validate_scan(struct ih_jpeg_plan *plan,
                                           struct ih_jpeg_workspace *workspace);
 
-/* For large files without restart markers. Returns true when the data is sound. False says nothing
+/* For files without restart markers. Returns true when the data is sound. False says nothing
  * about it: memory was short, the data may be damaged, or four streams do not help with it. */
 bool ih_jpeg_validate_streams(struct ih_jpeg_plan *plan, struct ih_jpeg_workspace *workspace);
 

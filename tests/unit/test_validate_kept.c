@@ -7,7 +7,7 @@
 
 #include "tests/support/jpeg_validated.h"
 
-enum { SIZE = 200, N_TABLES = 8, N_FILES_MAX = 4 * N_TABLES };
+enum { SIZE = 320, N_TABLES = 8, N_FILES_MAX = 4 * N_TABLES };
 
 static void swap(uint8_t *symbols, unsigned i)
 {
@@ -140,6 +140,8 @@ static void check_orders(bool is_gray)
     bool is_accepted[N_FILES_MAX]; /* by the streams */
     struct ih_jpeg_workspace *used = NULL;
     const unsigned n = make_files(files, is_gray);
+    assert_true(files[0].n >
+                13 << 10); /* so that four streams validate it once its tables are known */
     unsigned n_sound = 0, n_accepted = 0;
     for (unsigned i = 0; i < n; i++) {
         struct ih_jpeg_workspace *workspace = NULL;
@@ -174,6 +176,38 @@ static void check_orders(bool is_gray)
         free(files[i].bytes);
         free(alone[i].stream);
     }
+}
+
+static bool has_tables(struct ih_jpeg_workspace *workspace, const struct jpeg_file *f)
+{
+    struct ih_jpeg_plan plan;
+    assert_int_equal(ih_jpeg_validate_header(f->bytes, f->n, &plan), IH_JPEG_REASON_NONE);
+    return ih_jpeg_has_tables(workspace, &plan);
+}
+
+/* After two files with the same codes, those of all components. */
+TEST(tables_are_known)
+{
+    enum { CHANGED_OF_CHROMA = 7 };
+    struct jpeg_file gray = file_with(0, true), colour = file_with(0, false),
+                     other = file_with(CHANGED_OF_CHROMA, false);
+    struct ih_jpeg_workspace *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_false(has_tables(w, &gray));
+        free(validate_with(&w, &gray).stream);
+    }
+    assert_true(has_tables(w, &gray));
+    for (unsigned i = 0; i < 2; i++) {
+        assert_false(has_tables(w, &colour));
+        free(validate_with(&w, &colour).stream);
+    }
+    assert_true(has_tables(w, &colour));
+    assert_false(has_tables(w, &other));
+    free(w);
+    free(gray.bytes);
+    free(colour.bytes);
+    free(other.bytes);
 }
 
 TEST(gray_files)

@@ -85,7 +85,7 @@ TEST(damage)
     assert_true(n_passed > 0 && n_accepted > 0);
 }
 
-/* Large enough that ih_jpeg_validate uses the streams. */
+/* Large enough that ih_jpeg_validate uses the streams whatever tables it knows. */
 TEST(large_damaged_file)
 {
     const struct jpeg_kind kind = {.h = 2, .v = 1, .quality = 92};
