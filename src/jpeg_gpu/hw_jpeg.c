@@ -1,5 +1,6 @@
-/* The queue of files for the hardware JPEG decoders, and the threads that take batches from it: one
- * for each session, a few sessions for each GPU. */
+/* The queue of files for the hardware JPEG decoders, and the threads that take batches from it: two
+ * for each session, a few sessions for each GPU. One decodes; the other hands out the results of
+ * the last batch meanwhile. */
 #include "jpeg_gpu/hw_jpeg.h"
 
 #include "device/device.h"
@@ -21,11 +22,15 @@ struct session {
     struct ih_hw_jpeg *hw;
     struct session *first; /* the unit's first session; NULL: this is it */
     unsigned unit;         /* of the device */
-    pthread_t thread;
-    /* Guarded by the lock: start has returned, and with IH_OK; the session is not used any more. */
-    bool has_started, is_ready, has_ended;
+    pthread_t thread, finisher;
 
-    /* Used by its thread only. */
+    /* Guarded by the lock. start has returned, and with IH_OK; the session decodes no more batches;
+     * it is not used any more. */
+    bool has_started, is_ready, has_decoded, has_ended;
+    struct ih_hw_jpeg_job *finished[IH_HW_JPEG_BATCH_MAX]; /* [n_finished] to be handed out */
+    unsigned n_finished;
+
+    /* Used by `thread` only. */
     void *state;         /* the backend's */
     unsigned n_failures; /* failed calls of batch in a row */
 };
@@ -39,6 +44,7 @@ struct ih_hw_jpeg {
     pthread_mutex_t lock;                /* guards what follows */
     pthread_cond_t on_job;               /* sessions wait for a job */
     pthread_cond_t on_room;              /* submitters wait for room */
+    pthread_cond_t on_finished;          /* the two threads of a session wait for each other */
     pthread_cond_t on_state;             /* all others wait: for starts, for the end */
     struct ih_hw_jpeg_job *first, **end; /* the queue */
     unsigned n_waiting, n_idle;          /* jobs; sessions that wait for one */
@@ -174,6 +180,41 @@ static void record(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job *const *jobs, un
     wake_all(hw);
 }
 
+/* The thread that hands out a session's results. */
+static void *finish(void *argument)
+{
+    struct session *s = argument;
+    struct ih_hw_jpeg *hw = s->hw;
+    struct ih_hw_jpeg_job *jobs[IH_HW_JPEG_BATCH_MAX];
+    pthread_mutex_lock(&hw->lock);
+    for (;;) {
+        while (s->n_finished == 0 && !s->has_decoded)
+            pthread_cond_wait(&hw->on_finished, &hw->lock);
+        const unsigned n = s->n_finished;
+        if (n == 0)
+            break;
+        memcpy(jobs, s->finished, n * sizeof *jobs);
+        s->n_finished = 0;
+        pthread_cond_broadcast(&hw->on_finished);
+        pthread_mutex_unlock(&hw->lock);
+        for (unsigned i = n; i-- > 0;) /* a waiter for the first then finds them all done */
+            jobs[i]->done(jobs[i]);
+        pthread_mutex_lock(&hw->lock);
+    }
+    pthread_mutex_unlock(&hw->lock);
+    return NULL;
+}
+
+/* Gives a batch to that thread, once it has taken the last one. The lock is held. */
+static void pass_on(struct session *s, struct ih_hw_jpeg_job *const *jobs, unsigned n)
+{
+    while (s->n_finished > 0)
+        pthread_cond_wait(&s->hw->on_finished, &s->hw->lock);
+    memcpy(s->finished, jobs, n * sizeof *jobs);
+    s->n_finished = n;
+    pthread_cond_broadcast(&s->hw->on_finished);
+}
+
 static void work(struct session *s)
 {
     struct ih_hw_jpeg *hw = s->hw;
@@ -194,11 +235,13 @@ static void work(struct session *s)
         status = decode(s, jobs, n, &error);
         pthread_mutex_lock(&hw->lock);
         record(hw, jobs, n, status, &error);
-        pthread_mutex_unlock(&hw->lock);
-        for (unsigned i = n; i-- > 0;) /* a waiter for the first then finds them all done */
-            jobs[i]->done(jobs[i]);
-        pthread_mutex_lock(&hw->lock);
+        pass_on(s, jobs, n);
     }
+    s->has_decoded = true;
+    pthread_cond_broadcast(&hw->on_finished);
+    pthread_mutex_unlock(&hw->lock);
+    pthread_join(s->finisher, NULL);
+    pthread_mutex_lock(&hw->lock);
     if (status != IH_OK)
         fail_waiting(hw);
     while (!hw->is_closing) /* results refer to the session's texts */
@@ -241,6 +284,10 @@ static void *run(void *argument)
     if (!s->first || wait_for_need(s))
         status = hw->backend->start(hw->device->units[s->unit], s->first ? s->first->state : NULL,
                                     &s->state, &error);
+    if (status == IH_OK && pthread_create(&s->finisher, NULL, finish, s) != 0) {
+        hw->backend->stop(s->state);
+        status = ih_error_set(&error, IH_UNAVAILABLE, "cannot start a thread");
+    }
     pthread_mutex_lock(&hw->lock);
     s->has_started = true;
     hw->n_starting--;
@@ -328,6 +375,7 @@ enum ih_status ih_hw_jpeg_open(struct ih_device *device, const struct ih_hw_jpeg
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->on_job, NULL);
     pthread_cond_init(&h->on_room, NULL);
+    pthread_cond_init(&h->on_finished, NULL);
     pthread_cond_init(&h->on_state, NULL);
     h->has_starter = pthread_create(&h->starter, NULL, start, h) == 0;
     if (!h->has_starter)
@@ -356,6 +404,7 @@ void ih_hw_jpeg_close(struct ih_hw_jpeg *hw)
     for (unsigned i = 0; i < hw->n_sessions; i++)
         pthread_join(hw->sessions[i].thread, NULL);
     pthread_cond_destroy(&hw->on_state);
+    pthread_cond_destroy(&hw->on_finished);
     pthread_cond_destroy(&hw->on_room);
     pthread_cond_destroy(&hw->on_job);
     pthread_mutex_destroy(&hw->lock);

@@ -506,10 +506,6 @@ static enum ih_status batch(void *session, struct ih_hw_jpeg_job *const *jobs, u
     struct session *s = session;
     enum ih_status status = IH_OK;
     unsigned i = 0; /* jobs that are finished */
-    /* `done` of an earlier job may have set another device for this thread. */
-    const cudaError_t c = cudaSetDevice(s->unit->ordinal);
-    if (c != cudaSuccess)
-        status = ih_error_set(err, IH_DEVICE, "%s: %s", s->version, cudaGetErrorString(c));
     while (i < n && status == IH_OK) {
         unsigned n_done;
         status = run(s, jobs + i, n - i, &n_done, err);

@@ -32,6 +32,7 @@ static struct {
     bool breaks[N_UNITS_MAX];           /* the next batch breaks the session */
     bool fails_always;                  /* every batch fails */
     bool lets_start;                    /* the first `done` lets units start and waits */
+    unsigned done_after_calls;          /* each `done` waits for so many calls of batch */
     struct ih_hw_jpeg *hw;              /* under test */
     unsigned n_calls, n_of[CALLS_MAX];  /* jobs */
     size_t n_bytes_of[CALLS_MAX];       /* of their streams */
@@ -205,6 +206,7 @@ static inline void on_done(struct ih_hw_jpeg_job *ih_job)
         while (ih_hw_jpeg_room(fake.hw) == IH_HW_JPEG_NONE)
             sched_yield();
     }
+    wait_for(&fake.n_calls, fake.done_after_calls);
     pthread_mutex_lock(&fake.lock);
     job->room_when_done = room;
     job->n_done++;
@@ -245,6 +247,7 @@ static inline struct ih_device *begin_start(unsigned n)
     memset(fake.breaks, 0, sizeof fake.breaks);
     fake.n_calls = fake.n_done = fake.n_jobs = fake.n_stopped = fake.n_started = 0;
     fake.fails_always = fake.lets_start = false;
+    fake.done_after_calls = 0;
     fake.n_units = n;
     fake.is_held = true;
     struct ih_device *device = open_device();

@@ -4,6 +4,8 @@
  */
 #include "tests/support/hw_jpeg_jobs.h"
 
+#include <unistd.h>
+
 /* Of a batch that fails only the odd files fail, and the session goes on. */
 TEST(odd_files)
 {
@@ -137,6 +139,20 @@ TEST(breaks)
         assert_int_equal(fake.jobs[i].job.status, IH_DEVICE);
         assert_int_equal(fake.jobs[i].room_when_done, IH_HW_JPEG_NONE);
     }
+}
+
+/* The decoders do not wait until results have been handed out. */
+TEST(decodes_while_results_are_handed_out)
+{
+    struct ih_device *device = begin(1);
+    fake.done_after_calls = 2;
+    queue(5, 1, 0);
+    alarm(60); /* instead of hanging */
+    set(&fake.is_held, false);
+    wait_for(&fake.n_done, 6);
+    alarm(0);
+    assert_int_equal(fake.n_calls, 2);
+    end(device);
 }
 
 /* Two GPUs share the queue; when one breaks, the other takes the rest. */
