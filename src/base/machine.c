@@ -10,6 +10,9 @@
 
 #ifdef __GLIBC__
 #include <malloc.h>
+#if __GLIBC_PREREQ(2, 33)
+#define HAS_MALLINFO2
+#endif
 #endif
 
 /* ---- control groups ---- */
@@ -146,6 +149,8 @@ void ih_machine_allow_files(void)
 
 /* ---- the allocator ---- */
 
+#define KEPT_BYTES_MAX ((uint64_t)256 << 20)
+
 /*
  * By default glibc returns the memory of each file to the system, and the pages of the next file
  * have to be faulted in and cleared again. Two settings avoid that:
@@ -155,21 +160,32 @@ void ih_machine_allow_files(void)
  *   planes fill, and glibc returns empty heaps regardless of the threshold.
  *
  * Small files are not slower, because each thread has a cache of small blocks. A small --memory
- * keeps no more than it allows. glibc always maps blocks over 32 MiB separately.
+ * keeps no more than it allows. In a batch, glibc maps blocks over 32 MiB separately.
  */
 void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads, bool is_batch)
 {
 #ifdef __GLIBC__
-    const uint64_t map_bytes_max = 32 << 20, keep_bytes_max = 256 << 20, bytes_min = 128 << 10;
+    const uint64_t map_bytes_max = 32 << 20, bytes_min = 128 << 10;
     uint64_t share = memory_bytes / n_threads;
     share = share > bytes_min ? share : bytes_min; /* glibc's default */
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, (int)(share < map_bytes_max ? share : map_bytes_max));
-    const uint64_t keep_bytes = memory_bytes < keep_bytes_max ? memory_bytes : keep_bytes_max;
-    mallopt(M_TRIM_THRESHOLD, (int)keep_bytes);
+    mallopt(M_TRIM_THRESHOLD, (int)(memory_bytes < KEPT_BYTES_MAX ? memory_bytes : KEPT_BYTES_MAX));
     if (!is_batch)
         mallopt(M_MMAP_MAX, 0); /* large blocks come from the heap, too */
 #else
     (void)memory_bytes, (void)n_threads, (void)is_batch;
+#endif
+}
+
+bool ih_machine_return_memory(uint64_t memory_bytes)
+{
+#ifdef HAS_MALLINFO2
+    if (mallinfo2().fordblks > (memory_bytes < KEPT_BYTES_MAX ? memory_bytes : KEPT_BYTES_MAX))
+        malloc_trim(0);
+    return true;
+#else
+    (void)memory_bytes;
+    return false;
 #endif
 }

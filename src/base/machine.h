@@ -38,8 +38,12 @@ void ih_machine_allow_files(void);
  * Tells the allocator to keep freed memory for the next file instead of returning it to the system.
  *
  * memory_bytes   about how much all threads together may keep
- * is_batch       every core has a worker; false: a single image is being waited for
+ * is_batch       every core has a worker; false: one image is decoded at a time
  */
 void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads, bool is_batch);
+
+/* Returns all freed memory to the system if it is more than memory_bytes: keeping bounds only what
+ * is free at the end of the heap. False: the C library does not tell how much is free. */
+bool ih_machine_return_memory(uint64_t memory_bytes);
 
 #endif

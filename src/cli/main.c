@@ -205,6 +205,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
     const struct ih_decoder_process_command command = {.program = ih_machine_program(),
                                                        .is_strict = o->isolates_all,
                                                        .memory_bytes = memory_bytes,
+                                                       .kept_bytes = memory_bytes / n_threads,
                                                        .warn = warn_no_sandbox,
                                                        .has_warned = &has_warned};
     const struct ih_remote_decoders decoder_processes = ih_decoder_processes(&command);

@@ -116,13 +116,19 @@ static int run_program(struct ih_decoder_process *p, int its_socket, int memory)
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     char name[] = "imghist", images[] = IH_DECODER_PROCESS_OPTION,
          archives[] = IH_ARCHIVE_PROCESS_OPTION, strict[] = "strict", prepared[16],
-         memory_bytes[24], cpu_seconds[16];
-    char *const arguments[] = {
-        name,        p->command->reads_archives ? archives : images, prepared, memory_bytes,
-        cpu_seconds, p->command->is_strict ? strict : NULL,          NULL};
+         memory_bytes[24], kept_bytes[24], cpu_seconds[16];
+    char *const arguments[] = {name,
+                               p->command->reads_archives ? archives : images,
+                               prepared,
+                               memory_bytes,
+                               kept_bytes,
+                               cpu_seconds,
+                               p->command->is_strict ? strict : NULL,
+                               NULL};
     snprintf(prepared, sizeof prepared, "%u", p->prepared);
     snprintf(memory_bytes, sizeof memory_bytes, "%llu",
              (unsigned long long)p->command->memory_bytes);
+    snprintf(kept_bytes, sizeof kept_bytes, "%llu", (unsigned long long)p->command->kept_bytes);
     snprintf(cpu_seconds, sizeof cpu_seconds, "%d",
              p->command->reads_archives ? 0 : 2 * IH_DECODER_PROCESS_CPU_SECONDS_MAX);
     int error_number =

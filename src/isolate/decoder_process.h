@@ -43,12 +43,13 @@ enum { IH_DECODER_PROCESS_CPU_SECONDS_MAX = 600 };
  * ih_decode_options.timeout_s limits the wait for a file, and the CPU time of a pipe. */
 enum { IH_DECODER_PROCESS_SECONDS_MAX = 1800 };
 
-/* How to start a decoder process: `program --decoder-process DECODER MEMORY_BYTES CPU_SECONDS
- * [strict]`. main passes these arguments to ih_decoder_process_serve. */
+/* How to start a decoder process: `program --decoder-process DECODER MEMORY_BYTES KEPT_BYTES
+ * CPU_SECONDS [strict]`. main passes these arguments to ih_decoder_process_serve. */
 struct ih_decoder_process_command {
     const char *program;      /* path of this program; NULL: not known, so no process starts */
     bool is_strict;           /* refuse to run without seccomp in a build that has it */
     uint64_t memory_bytes;    /* for images, bounds the address space; 0: no limit */
+    uint64_t kept_bytes;      /* may be kept for the next image when it is freed; 0: as usual */
     unsigned cpu_seconds_max; /* for an image; 0: IH_DECODER_PROCESS_CPU_SECONDS_MAX */
     unsigned seconds_max;     /* 0: IH_DECODER_PROCESS_SECONDS_MAX */
     const char *variable;     /* one more environment variable that it gets; NULL: none */

@@ -1,5 +1,7 @@
 /* The decoder process itself: one socket, one image after the other. */
 #include "isolate/decoder_process.h"
+
+#include "base/machine.h"
 #include "isolate/sandbox.h"
 
 #include <fcntl.h>
@@ -283,10 +285,10 @@ static bool enter_sandbox(char *const *arguments)
 {
     const struct ih_sandbox_limits limits = {
         .n_files = FILES_MAX,
-        .cpu_seconds = (unsigned)strtoul(arguments[2], NULL, 10),
+        .cpu_seconds = (unsigned)strtoul(arguments[3], NULL, 10),
         .memory_bytes = strtoull(arguments[1], NULL, 10),
     };
-    const bool is_strict = arguments[3] != NULL;
+    const bool is_strict = arguments[4] != NULL;
     struct ih_error hello = {0};
     if (ih_sandbox_enter(&limits, &hello) != IH_OK && !is_strict)
         hello.status = IH_OK;
@@ -307,9 +309,12 @@ int ih_decoder_process_serve(const struct ih_decoder *const *decoders, char *con
         return EXIT_FAILURE;
     s->unprepared = calloc(n_decoders + 1, sizeof *s->unprepared);
     s->memory = ih_shared_pixels_map(IH_DECODER_PROCESS_MEMORY);
-    bool is_ready =
-        arguments[0] && arguments[1] && arguments[2] && s->unprepared && s->memory && close_files();
+    bool is_ready = arguments[0] && arguments[1] && arguments[2] && arguments[3] && s->unprepared &&
+                    s->memory && close_files();
+    const uint64_t kept_bytes = is_ready ? strtoull(arguments[2], NULL, 10) : 0;
     if (is_ready) {
+        if (kept_bytes > 0)
+            ih_machine_keep_memory(kept_bytes, 1, false);
         prepare(s, decoders, strtoul(arguments[0], NULL, 10));
         is_ready = enter_sandbox(arguments);
     }
@@ -319,6 +324,8 @@ int ih_decoder_process_serve(const struct ih_decoder *const *decoders, char *con
         receive(s->read, request.n_read);
         serve_one(s, decoders, &request, file);
         close(file);
+        if (kept_bytes > 0)
+            ih_machine_return_memory(kept_bytes);
     }
     free_server(s);
     return is_ready ? EXIT_SUCCESS : EXIT_FAILURE;

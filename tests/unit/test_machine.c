@@ -3,7 +3,9 @@
 #include "tests/support/test.h"
 
 #include "base/machine.h"
+#include "tests/support/sanitizer.h"
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -148,4 +150,52 @@ TEST(open_files_limit)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(after.rlim_cur, before.rlim_max);
     assert_int_equal(after.rlim_max, before.rlim_max);
+}
+
+/* ---- kept memory ---- */
+
+static long n_faults(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_minflt;
+}
+
+/* Returns n new bytes that have been written, and how many pages the system gave for them. */
+static void *written(size_t n, long *n_pages)
+{
+    const long before = n_faults();
+    unsigned char *p = malloc(n);
+    assert_non_null(p);
+    for (size_t i = 0; i < n; i += 1024)
+        ((volatile unsigned char *)p)[i] = 1;
+    *n_pages = n_faults() - before;
+    return p;
+}
+
+/* Freed memory is kept for the next image, but no more than allowed, wherever it is. */
+TEST(kept_memory)
+{
+    enum { KEPT = 16 << 20, PAGE_MAX = 64 << 10 };
+    long n_pages;
+    if (HAS_SANITIZER) /* it has its own allocator */
+        skip();
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* huge pages are too few to be counted */
+    ih_machine_keep_memory(KEPT, 1, false);
+    free(written(KEPT / 2, &n_pages));
+    if (!ih_machine_return_memory(KEPT))
+        skip();
+    free(written(KEPT / 2, &n_pages));
+    assert_true(n_pages < 10);
+
+    void *large = written(2 * KEPT, &n_pages), *last = written(KEPT / 2, &n_pages);
+    free(large);
+    large = written(2 * KEPT, &n_pages); /* between blocks in use */
+    assert_true(n_pages < 10);
+    free(large);
+    ih_machine_return_memory(KEPT);
+    large = written(2 * KEPT, &n_pages);
+    assert_true(n_pages >= 2 * KEPT / PAGE_MAX);
+    free(large);
+    free(last);
 }
