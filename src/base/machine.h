@@ -43,7 +43,8 @@ void ih_machine_allow_files(void);
 void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads, bool is_batch);
 
 /* Returns all freed memory to the system if it is more than memory_bytes: keeping bounds only what
- * is free at the end of the heap. False: the C library does not tell how much is free. */
+ * is free at the end of the heap. Memory between blocks in use still counts as free when it has
+ * been returned. False: the C library does not tell how much is free. */
 bool ih_machine_return_memory(uint64_t memory_bytes);
 
 #endif

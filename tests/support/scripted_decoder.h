@@ -24,13 +24,14 @@ enum deed {
     SAY_UNOPENED,   /* send pixels before "opened" */
     SAY_ORDER,      /* state tiles, of a width of n */
     SAY_MANY_TIMES, /* send pixels without waiting for free pieces */
+    HOLD,           /* write to n bytes of new memory, free them and keep a block behind them */
     OVERWRITE_TURNS /* overwrite the counts of pieces, then decode */
 };
 
 struct order {
     uint64_t width, height;
     uint32_t n_channels, deed;
-    uint64_t n;       /* of SAY_PIXELS and SAY_ORDER */
+    uint64_t n;       /* of SAY_PIXELS, SAY_ORDER and HOLD */
     size_t at_a_time; /* pixels per read; 0: as many as fit */
 };
 
@@ -88,6 +89,18 @@ static inline enum ih_status open_image(struct ih_source *src,
     return IH_OK;
 }
 
+static inline void hold(size_t n_bytes)
+{
+    static void *last; /* a list of blocks that are never freed */
+    uint8_t *first = malloc(n_bytes);
+    void **behind = malloc(n_bytes); /* too large for a gap */
+    *behind = last;
+    last = behind;
+    for (size_t i = 0; i < n_bytes; i += 1000)
+        ((volatile uint8_t *)first)[i] = 1;
+    free(first);
+}
+
 static inline uint8_t n_open_files(void)
 {
     uint8_t n = 0;
@@ -124,6 +137,10 @@ static inline enum ih_status act(struct image *image, struct ih_shared_pixels *m
         for (int i = 0; i < 100; i++)
             say(IH_WIRE_PIXELS, PIECE);
         _exit(3);
+    case HOLD:
+        if (is_first)
+            hold((size_t)image->order.n);
+        break;
     case OVERWRITE_TURNS:
         memset(&memory->n_given_back, 0x55, sizeof memory->n_given_back);
         atomic_store(&memory->is_waited, 0x55);

@@ -6,6 +6,8 @@
 #define OWN_MAIN
 #include "tests/support/test.h"
 
+#include "base/machine.h"
+#include "tests/support/sanitizer.h"
 #include "tests/support/scripted_decoder.h"
 #include <errno.h>
 #include <signal.h>
@@ -181,6 +183,50 @@ TEST(new_memory)
     ih_decoder_process_reset(&a);
     ih_decoder_process_reset(&b);
     assert_null(b.memory);
+}
+
+/* A number in a file of /proc; spaces separate the columns, from 0. */
+static unsigned long long number_in(pid_t pid, const char *name, unsigned column)
+{
+    char path[64], text[1024] = "", *at = text;
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(text, sizeof text, f));
+    fclose(f);
+    for (unsigned i = 0; i < column; i++) {
+        at = strchr(at, ' ');
+        assert_non_null(at++);
+    }
+    return strtoull(at, NULL, 10);
+}
+
+/* A process keeps freed memory for the next image, but no more than allowed, wherever it is. */
+TEST(kept_memory)
+{
+    enum { KEPT = 16 << 20, RESIDENT = 1, MINOR_FAULTS = 9 };
+    static const struct ih_decoder_process_command keeping = {
+        .program = "/proc/self/exe", .seconds_max = 60, .decoders = decoders, .kept_bytes = KEPT};
+    const struct order
+        tiny = {.width = 9, .height = 9, .n_channels = 1},
+        small = {.width = 9, .height = 9, .n_channels = 1, .deed = HOLD, .n = KEPT / 2},
+        large = {.width = 9, .height = 9, .n_channels = 1, .deed = HOLD, .n = 4 * KEPT};
+    const unsigned long long page_bytes = (unsigned long long)sysconf(_SC_PAGESIZE);
+    struct ih_decoder_process h;
+    struct ih_error err;
+    /* A sanitizer has its own allocator, and an emulator its own pages. */
+    if (HAS_SANITIZER || is_emulated() || !ih_machine_return_memory(KEPT))
+        skip();
+    ih_decoder_process_init(&h, &keeping);
+    assert_int_equal(decode_order(&h, &small, 9, 0, &err), IH_OK);
+    const unsigned long long n_faults = number_in(h.pid, "stat", MINOR_FAULTS),
+                             resident = number_in(h.pid, "statm", RESIDENT);
+    assert_int_equal(decode_order(&h, &small, 9, 0, &err), IH_OK);
+    assert_true(number_in(h.pid, "stat", MINOR_FAULTS) < n_faults + small.n / page_bytes / 2);
+    assert_int_equal(decode_order(&h, &large, 9, 0, &err), IH_OK);
+    assert_int_equal(decode_order(&h, &tiny, 9, 0, &err), IH_OK); /* after it has been returned */
+    assert_true(number_in(h.pid, "statm", RESIDENT) < resident + KEPT / page_bytes);
+    ih_decoder_process_reset(&h);
 }
 
 /* No memory, no file descriptors or no program: an error, and nothing stays open or mapped. */
