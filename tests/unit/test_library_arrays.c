@@ -71,7 +71,7 @@ TEST(every_layout)
     for (unsigned n = 1; n <= 4; n++)
         for (unsigned depth = 8; depth <= 16; depth += 8)
             for (unsigned bgr = 0; bgr < 2; bgr++) {
-                const ptrdiff_t b = depth / 8, c = (ptrdiff_t)n;
+                const ptrdiff_t b = (ptrdiff_t)(depth / 8), c = (ptrdiff_t)n;
                 const ptrdiff_t strides[][3] = {
                     {WIDTH * c * b, c * b, b},          /* interleaved */
                     {WIDTH * b, b, WIDTH * HEIGHT * b}, /* planar */
