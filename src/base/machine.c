@@ -149,7 +149,13 @@ void ih_machine_allow_files(void)
 
 /* ---- the allocator ---- */
 
-#define KEPT_BYTES_MAX ((uint64_t)256 << 20)
+#ifdef __GLIBC__
+static size_t kept_bytes(uint64_t memory_bytes)
+{
+    const uint64_t bytes_max = 256 << 20;
+    return (size_t)(memory_bytes < bytes_max ? memory_bytes : bytes_max);
+}
+#endif
 
 /*
  * By default glibc returns the memory of each file to the system, and the pages of the next file
@@ -170,7 +176,7 @@ void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads, bool is_b
     share = share > bytes_min ? share : bytes_min; /* glibc's default */
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, (int)(share < map_bytes_max ? share : map_bytes_max));
-    mallopt(M_TRIM_THRESHOLD, (int)(memory_bytes < KEPT_BYTES_MAX ? memory_bytes : KEPT_BYTES_MAX));
+    mallopt(M_TRIM_THRESHOLD, (int)kept_bytes(memory_bytes));
     if (!is_batch)
         mallopt(M_MMAP_MAX, 0); /* large blocks come from the heap, too */
 #else
@@ -181,7 +187,7 @@ void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads, bool is_b
 bool ih_machine_return_memory(uint64_t memory_bytes)
 {
 #ifdef HAS_MALLINFO2
-    if (mallinfo2().fordblks > (memory_bytes < KEPT_BYTES_MAX ? memory_bytes : KEPT_BYTES_MAX))
+    if (mallinfo2().fordblks > kept_bytes(memory_bytes))
         malloc_trim(0);
     return true;
 #else

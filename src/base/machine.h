@@ -37,14 +37,14 @@ void ih_machine_allow_files(void);
 /*
  * Tells the allocator to keep freed memory for the next file instead of returning it to the system.
  *
- * memory_bytes   about how much all threads together may keep
+ * memory_bytes   about how much all threads together may keep; 256 MiB are kept at most
  * is_batch       every core has a worker; false: one image is decoded at a time
  */
 void ih_machine_keep_memory(uint64_t memory_bytes, unsigned n_threads, bool is_batch);
 
-/* Returns all freed memory to the system if it is more than memory_bytes: keeping bounds only what
- * is free at the end of the heap. Memory between blocks in use still counts as free when it has
- * been returned. False: the C library does not tell how much is free. */
+/* Returns all freed memory to the system if it is more than may be kept: keeping bounds only what
+ * is free at the end of the heap. Memory between blocks in use still counts as freed when it has
+ * been returned. False: the C library does not tell how much is freed. */
 bool ih_machine_return_memory(uint64_t memory_bytes);
 
 #endif

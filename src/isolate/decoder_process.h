@@ -49,7 +49,7 @@ struct ih_decoder_process_command {
     const char *program;      /* path of this program; NULL: not known, so no process starts */
     bool is_strict;           /* refuse to run without seccomp in a build that has it */
     uint64_t memory_bytes;    /* for images, bounds the address space; 0: no limit */
-    uint64_t kept_bytes;      /* may be kept for the next image when it is freed; 0: as usual */
+    uint64_t kept_bytes;      /* of freed memory, kept for the next image; 0: malloc decides */
     unsigned cpu_seconds_max; /* for an image; 0: IH_DECODER_PROCESS_CPU_SECONDS_MAX */
     unsigned seconds_max;     /* 0: IH_DECODER_PROCESS_SECONDS_MAX */
     const char *variable;     /* one more environment variable that it gets; NULL: none */

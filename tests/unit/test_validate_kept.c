@@ -140,8 +140,8 @@ static void check_orders(bool is_gray)
     bool is_accepted[N_FILES_MAX]; /* by the streams */
     struct ih_jpeg_workspace *used = NULL;
     const unsigned n = make_files(files, is_gray);
-    assert_true(files[0].n >
-                13 << 10); /* so that four streams validate it once its tables are known */
+    /* Four streams validate it once its tables are known. */
+    assert_true(files[0].n > 13 << 10);
     unsigned n_sound = 0, n_accepted = 0;
     for (unsigned i = 0; i < n; i++) {
         struct ih_jpeg_workspace *workspace = NULL;
