@@ -280,7 +280,7 @@ unit: needs $(UNIT_BINS) ## build the unit tests; tests/run.sh runs them
 	@echo $(notdir $(UNIT_BINS)) >$(BUILD)/units
 
 $(BUILD)/tests/test_progress: $(BUILD)/src/cli/progress.o
-$(BUILD)/tests/test_crashers: $(addprefix $(BUILD)/src/cli/,paths.o endings.o)
+$(addprefix $(BUILD)/tests/,test_crashers test_walk): $(addprefix $(BUILD)/src/cli/,paths.o endings.o)
 $(BUILD)/tests/test_bench_exact: $(BUILD)/src/bench/exact.o
 $(addprefix $(BUILD)/tests/,test_bench test_bench_report test_bench_chart): \
   $(addprefix $(BUILD)/src/bench/,bench_chart.o exact.o job.o measure.o report.o)

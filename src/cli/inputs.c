@@ -108,6 +108,12 @@ bool ih_inputs_next(void *inputs, struct ih_input *input)
     return true;
 }
 
+double ih_inputs_n_left(void *inputs)
+{
+    const struct ih_inputs *in = inputs;
+    return (double)(in->n_held - in->next_held) + ih_walk_n_left(in->walk);
+}
+
 void ih_inputs_close(struct ih_inputs *in)
 {
     if (!in)

@@ -25,6 +25,9 @@ enum ih_status ih_inputs_open(const struct ih_options *options, struct ih_inputs
 /* The pipeline's `next`. */
 bool ih_inputs_next(void *inputs, struct ih_input *input);
 
+/* The pipeline's `n_left`. */
+double ih_inputs_n_left(void *inputs);
+
 /* The hash of the options and of all inputs so far; never 0. Complete after the last input. */
 uint64_t ih_inputs_hash(const struct ih_inputs *inputs);
 

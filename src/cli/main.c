@@ -280,6 +280,7 @@ static enum ih_status run_inputs(const struct ih_options *o, struct ih_writer *w
                                                 .take = ih_writer_take,
                                                 .take_user = writer,
                                                 .idle = ih_writer_flush,
+                                                .n_left = ih_inputs_n_left,
                                                 .next_is_quick = ih_walk_is_quick(&sources)};
         *subject = NULL;
         status = ih_pipeline_run(*device, &with, &calls, err);

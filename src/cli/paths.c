@@ -17,6 +17,7 @@ struct level {
     size_t n_path; /* its path is the first n_path bytes of the deepest level's */
     char **names;
     size_t n_names, next;
+    uint64_t n_before; /* inputs given before it */
 };
 
 /* The most bytes in a line of a list, and the most empty lines in a row. Paths are far shorter on
@@ -26,10 +27,11 @@ enum { LIST_LINE_MAX = 64 * 1024, NOT_A_LIST = -1 };
 struct ih_walk {
     struct ih_walk_sources sources;
     size_t next_path;
-    FILE *list;      /* owned unless standard input; NULL: no list, or at its end */
-    bool is_in_list; /* the list's first line has been read */
-    char *line;      /* owned, [LIST_LINE_MAX + 1]; the list's last path; NULL before the first */
-    char *path;      /* owned; of the deepest level; NULL before the first */
+    FILE *list;                      /* owned unless standard input; NULL: no list, or at its end */
+    bool is_in_list;                 /* the list's first line has been read */
+    uint64_t n_given, n_before_list; /* inputs */
+    char *line; /* owned, [LIST_LINE_MAX + 1]; the list's last path; NULL before the first */
+    char *path; /* owned; of the deepest level; NULL before the first */
     struct level *levels; /* the deepest last */
     size_t n_levels;
 };
@@ -85,7 +87,7 @@ static int read_names(DIR *dir, struct level *level)
  * errno. */
 static int descend(struct ih_walk *w, char *path)
 {
-    struct level level = {.n_path = strlen(path)};
+    struct level level = {.n_path = strlen(path), .n_before = w->n_given};
     const int fd = ih_path_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     int error = dir ? read_names(dir, &level) : errno;
@@ -254,6 +256,8 @@ static const char *next_listed(struct ih_walk *w, size_t *n_bytes, int *error)
         if (!w->is_in_list && w->sources.list_separator == '\n' && n >= 3 &&
             memcmp(w->line, "\xEF\xBB\xBF", 3) == 0)
             memmove(w->line, w->line + 3, (size_t)(n -= 3) + 1);
+        if (!w->is_in_list)
+            w->n_before_list = w->n_given;
         w->is_in_list = true;
         *n_bytes = (size_t)n;
         if (n > 0)
@@ -393,7 +397,29 @@ bool ih_walk_next(struct ih_walk *w, struct ih_input *input)
     const bool has_input = next_input(w, input);
     if (has_input && w->next_path > 0)
         input->source = w->next_path - 1;
+    w->n_given += has_input ? 1 : 0;
     return has_input;
+}
+
+double ih_walk_n_left(const struct ih_walk *w)
+{
+    struct stat st;
+    double n_left = 0; /* below the level */
+    for (size_t k = w->n_levels; k-- > 0;) {
+        const struct level *level = &w->levels[k];
+        const double n_names = (double)(level->n_names - level->next);
+        n_left += level->next == 0 ? n_names
+                                   : n_names * ((double)(w->n_given - level->n_before) + n_left) /
+                                         (double)level->next;
+    }
+    if (w->next_path > 0 && !w->is_in_list)
+        n_left += (double)(w->sources.n_paths - w->next_path) * ((double)w->n_given + n_left) /
+                  (double)w->next_path;
+    const off_t at = w->list && w->is_in_list ? ftello(w->list) : 0;
+    if (at > 0 && fstat(fileno(w->list), &st) == 0 && st.st_size > at)
+        n_left += (double)(st.st_size - at) * ((double)(w->n_given - w->n_before_list) + n_left) /
+                  (double)at;
+    return n_left;
 }
 
 void ih_walk_close(struct ih_walk *w)

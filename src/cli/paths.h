@@ -57,6 +57,10 @@ enum ih_status ih_walk_open(const struct ih_walk_sources *sources, struct ih_wal
  */
 bool ih_walk_next(struct ih_walk *walk, struct ih_input *input);
 
+/* About how many inputs are still to come, if folders and lines not yet read have as many as those
+ * that have been read. 0: unknown, as with a list from a pipe. */
+double ih_walk_n_left(const struct ih_walk *walk);
+
 void ih_walk_close(struct ih_walk *walk); /* NULL is allowed */
 
 #endif

@@ -102,6 +102,13 @@ struct ih_device_options {
 enum ih_status ih_device_open(const struct ih_device_options *options, struct ih_device **device,
                               struct ih_error *err);
 
+/* Ends the delay: the run is long enough that the device will pay. Returns at once. Threads: any.
+ */
+void ih_device_need(struct ih_device *device);
+
+/* Whether the start has begun, and perhaps ended. Threads: any. */
+bool ih_device_has_begun(struct ih_device *device);
+
 /* Waits until the device has started. Returns IH_OK or IH_UNAVAILABLE with the reason; always the
  * same result. Threads: any. */
 enum ih_status ih_device_wait(struct ih_device *device, struct ih_error *err);

@@ -16,7 +16,7 @@ struct ih_device {
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t on_start, on_need;
-    bool is_awaited;            /* a thread waits for the start */
+    bool is_needed;             /* the start does not wait for its delay */
     bool is_closing;            /* a start that has not begun is cancelled */
     bool has_begun, is_started; /* the start */
     bool is_left;               /* by ih_hw_jpeg_leave */

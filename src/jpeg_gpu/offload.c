@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The hardware decoders start after JPEG files have kept all workers busy for this long. Starting
- * earlier costs small runs more than they gain; starting later, large runs gain less. */
+/* The hardware decoders start after JPEG files have kept all workers busy for this long, in a run
+ * that is long enough for the device. */
 #define START_AFTER_NS ((uint64_t)250 * 1000 * 1000)
 
 /* A third of the workers always read and validate files; the others may decode when the hardware
- * decoders are busy. A worker validates three to five times as fast as it decodes, and sixteen
+ * decoders are busy. A worker validates five to six times as fast as it decodes, and sixteen
  * workers decode a quarter to a third of what an H100's hardware decoders do. */
 enum { VALIDATORS_PART = 3 };
 
@@ -148,7 +148,8 @@ void ih_offload_counted(struct ih_offload *o, struct ih_offload_file *file,
     pthread_mutex_lock(&o->lock);
     o->busy_ns += result->times.read_ns + result->times.decode_ns; /* not waiting for the device */
     const bool is_enough = o->options.side == IH_JPEG_AUTO && !o->has_tried &&
-                           o->busy_ns >= START_AFTER_NS * o->options.n_workers;
+                           o->busy_ns >= START_AFTER_NS * o->options.n_workers &&
+                           ih_device_has_begun(o->device);
     pthread_mutex_unlock(&o->lock);
     if (is_enough)
         open_hw_jpeg(o, NULL); /* without memory for it the CPU goes on */

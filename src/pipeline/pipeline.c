@@ -11,6 +11,7 @@
 #include "pipeline/state.h"
 
 #include "base/budget.h"
+#include "base/clock.h"
 #include "base/path.h"
 
 #include <stddef.h>
@@ -104,6 +105,12 @@ static bool offload(struct pipeline *p, struct worker *w, struct slot *slot)
  * before it starts one. */
 enum { TAKE_MOST = 16, FETCH_MOST = 16 };
 
+/* A run is long if, after LONG_AFTER_S or later, it needs LONG_LEFT_S more at its pace so far. A
+ * GPU with hardware decoders takes one to two seconds to start and 0.3 s to end: runs that end soon
+ * after its start would take up to a quarter longer (tests/bench/auto.py). */
+#define LONG_AFTER_S 0.25
+#define LONG_LEFT_S 2.0
+
 enum job { JOB_NONE, JOB_FETCH, JOB_INPUT, JOB_MEMBER };
 
 /* Waits for work and reserves it. *archive: of a member. *slot: of an input. */
@@ -124,6 +131,7 @@ static enum job wait_for_job(struct pipeline *p, struct open_archive **archive, 
         if (p->fetched && p->n_archives < ARCHIVES_MAX) {
             *slot = p->fetched;
             p->fetched = p->fetched->next_fetched;
+            p->n_started++;
             if (p->is_at_end && !p->fetched)
                 pthread_cond_broadcast(&p->on_work);
             job = JOB_INPUT;
@@ -183,6 +191,20 @@ static void append(struct pipeline *p, struct slot *slot)
     ih_slot_insert_before(p, slot, NULL);
 }
 
+/* Asks for the device if the run is long. Only the worker that fetches calls it. */
+static void need_device(struct pipeline *p)
+{
+    const double seconds = (double)(ih_clock_ns() - p->start_ns) / 1e9;
+    if (p->is_long || seconds < LONG_AFTER_S || !p->calls->n_left)
+        return;
+    pthread_mutex_lock(&p->lock);
+    const double n_started = (double)p->n_started;
+    pthread_mutex_unlock(&p->lock);
+    p->is_long = seconds * p->calls->n_left(p->calls->next_user) > LONG_LEFT_S * n_started;
+    if (p->is_long)
+        ih_device_need(p->device);
+}
+
 /* Fetches the next inputs: one, or several if that cannot take long. Handing the turn from worker
  * to worker takes longer than fetching. */
 static enum ih_status fetch(struct pipeline *p, struct ih_error *err)
@@ -190,6 +212,7 @@ static enum ih_status fetch(struct pipeline *p, struct ih_error *err)
     const unsigned n_most = p->calls->next_is_quick ? FETCH_MOST : 1;
     enum ih_status status = IH_OK;
     bool has_more = true;
+    need_device(p);
     for (unsigned n = 1; has_more; n++) {
         struct slot *slot = new_slot(p);
         if (!slot)
@@ -435,6 +458,7 @@ enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipelin
 {
     struct pipeline p = {
         .device = device, .options = options, .calls = calls, .n_inputs = options->first_input};
+    p.start_ns = ih_clock_ns();
     pthread_t *threads = calloc(options->n_threads, sizeof *threads);
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.on_work, NULL);

@@ -93,6 +93,11 @@ struct ih_pipeline_calls {
     /* next waits for no other program, so it may be called several times before the first of these
      * inputs is started. */
     bool next_is_quick;
+
+    /* About how many inputs next will still give; 0: unknown. Not called during next. NULL:
+     * unknown.
+     */
+    double (*n_left)(void *next_user);
 };
 
 /*

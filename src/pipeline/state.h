@@ -50,6 +50,7 @@ struct pipeline {
     const struct ih_pipeline_options *options;
     const struct ih_pipeline_calls *calls;
     struct ih_offload offload;
+    uint64_t start_ns;
 
     /* Inputs at the hardware JPEG decoders. Workers increase it without the lock, while they are
      * counted in n_working; it reaches 0 under the lock. */
@@ -60,7 +61,8 @@ struct pipeline {
     pthread_cond_t on_frame;             /* workers wait for frames to be taken */
     struct slot *first, *last;           /* the list */
     struct slot *fetched;                /* its inputs that no worker has started, in order */
-    uint64_t n_inputs, n_inputs_waiting; /* started; and not taken, with images of them */
+    uint64_t n_inputs, n_inputs_waiting; /* fetched; and not taken, with images of them */
+    uint64_t n_started;                  /* inputs */
     uint64_t n_members_waiting;          /* of all archives */
     uint64_t n_ready;                    /* slots in the list that are ready */
     struct slot *spare;                  /* n_spare slots, owned; for new inputs */
@@ -70,6 +72,7 @@ struct pipeline {
     unsigned n_undecided;  /* inputs that may yet prove to be archives */
     unsigned n_working;    /* workers */
     bool is_fetching;      /* a worker calls next */
+    bool is_long;          /* the device was asked for; for the worker that fetches only */
     bool is_at_end;        /* of the inputs */
     bool is_stopping;      /* start no more inputs */
     struct ih_error error; /* ends the run */

@@ -117,6 +117,12 @@ static bool next_input(void *user, struct ih_input *input)
     return true;
 }
 
+static double inputs_left(void *user)
+{
+    const struct py_scan *s = user;
+    return s->walk ? ih_walk_n_left(s->walk) : 0;
+}
+
 static void skip(void *user, const char *path, const struct ih_result *result)
 {
     struct py_scan *s = user;
@@ -169,7 +175,11 @@ static void *run(void *user)
 {
     struct py_scan *s = user;
     struct ih_error err;
-    const struct ih_pipeline_calls calls = {next_input, s, take_result, s, NULL, false};
+    const struct ih_pipeline_calls calls = {.next = next_input,
+                                            .next_user = s,
+                                            .take = take_result,
+                                            .take_user = s,
+                                            .n_left = inputs_left};
     enum ih_status status = ih_pipeline_run(s->context->device, &s->options, &calls, &err);
     if (status == IH_OK && s->last.error.status == IH_OK && !s->merge.has_ended)
         status = ih_merge_complete(&s->merge, &err);

@@ -7,7 +7,6 @@
 #     jpeg baseline png   a directory: time, start-up, peak memory, and whether the counts are the same
 #     one                 one photo of about 15 megapixels, from process start to exit
 #     scaling             JPEGs on 1, 2, 4... cores, with decoding alone and a loop in registers
-#     short               with a GPU: runs that are about as long as its start
 #     memory              peak memory with 2 threads, and with a hundred thousand small files
 #     bytes               whether the output is the same with -j 1, 2 and 16, and on the GPU
 #
@@ -237,11 +236,11 @@ print_header() {
 
 for section in "$@"; do
   case $section in
-    jpeg | baseline | png | one | scaling | short | memory | bytes) ;;
-    *) die "no section $section (there are: jpeg baseline png one scaling short memory bytes)" ;;
+    jpeg | baseline | png | one | scaling | memory | bytes) ;;
+    *) die "no section $section (there are: jpeg baseline png one scaling memory bytes)" ;;
   esac
 done
-if [ $# = 0 ]; then set -- jpeg baseline png one scaling short memory bytes; fi
+if [ $# = 0 ]; then set -- jpeg baseline png one scaling memory bytes; fi
 
 build_tools
 find_peers

@@ -31,30 +31,3 @@ scaling() {
       printf "%-12d %9.0f %9.2f %12.2f %10.2f\n", n, n * pixels / $2, n * $1 / $2, n * $3 / $4, n * $5 / $6 }'
   done
 }
-
-# Runs of 1, 8, 64 and 512 photos, from process start to exit: medians in ms of --device=cpu, cuda and auto,
-# which should be as fast as the faster of the other two.
-short() {
-  local n i device
-  echo
-  echo "## Short runs, process start to exit, -j$cores, ms, medians of $((2 * rounds + 1))"
-  if ! $has_cuda; then
-    echo "no GPU"
-    return
-  fi
-  printf '%-16s %9s %9s %9s   %s\n' 'JPEG files' cpu cuda auto 'auto / the faster'
-  for n in 1 8 64 512; do
-    say "short runs: $n"
-    repeat_list jpeg "$n" | awk -v n="$n" 'NR <= n' >"$work/short.list"
-    rm -f "$work"/short.cpu "$work"/short.cuda "$work"/short.auto
-    for ((i = 0; i < 2 * rounds + 1; i++)); do
-      for device in cpu cuda auto; do
-        measure /dev/null "$program" "--device=$device" "-j$cores" --csv "--files-from=$work/short.list"
-        echo "$time_us" >>"$work/short.$device"
-      done
-    done
-    printf '%-16s %s\n' "$n" "$(awk -v a="$(median <"$work/short.cpu")" -v b="$(median <"$work/short.cuda")" \
-      -v c="$(median <"$work/short.auto")" 'BEGIN {
-        printf "%9.1f %9.1f %9.1f   %.2f", a / 1e3, b / 1e3, c / 1e3, c / (a < b ? a : b) }')"
-  done
-}

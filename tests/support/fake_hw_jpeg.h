@@ -142,15 +142,16 @@ static const struct ih_hw_jpeg_backend fake_hw_jpeg = {.start = session_start,
                                                        .stop = session_stop,
                                                        .n_sessions = 1};
 
-/* The CPU as a device with several units. */
-static inline const struct ih_backend *const *fake_backends(void)
+/* The CPU as a device with several units, without or with itself as the stand-in. */
+static inline const struct ih_backend *const *fake_backends(bool has_stand_in)
 {
     static struct ih_backend backend;
-    static const struct ih_backend *const list[] = {&backend, NULL};
+    static const struct ih_backend *const alone[] = {&backend, NULL};
+    static const struct ih_backend *const both[] = {&backend, &ih_backend_cpu, NULL};
     backend = ih_backend_cpu;
     backend.name = "fake";
     backend.n_units = n_units;
-    return list;
+    return has_stand_in ? both : alone;
 }
 
 #endif

@@ -94,12 +94,14 @@ struct run {
     const struct ih_result *expected; /* of each file, counted by the CPU */
     struct ih_jpeg_report report;
     enum ih_jpeg_side side;
-    bool releases_at_end; /* batches wait until all inputs have been given */
-    bool releases_taken;  /* the start waits until all results have been taken */
-    bool is_last;         /* the process ends after the run */
-    bool was_left;        /* the device was left open, as it was busy */
-    bool begins_large;    /* large files until the decoders start, then n_inputs small ones */
-    unsigned n_large;     /* how many large ones */
+    bool releases_at_end;  /* batches wait until all inputs have been given */
+    bool releases_taken;   /* the start waits until all results have been taken */
+    bool is_last;          /* the process ends after the run */
+    bool was_left;         /* the device was left open, as it was busy */
+    bool begins_large;     /* large files until the decoders start, then n_inputs small ones */
+    unsigned n_large;      /* how many large ones */
+    unsigned n_large_most; /* 0: any number */
+    bool is_short;         /* the device is not started: the CPU stands in for it */
     uint64_t memory_bytes;
     uint64_t max_pixels;                    /* 0: any number */
     const struct ih_file_identity *outputs; /* NULL: none */
@@ -123,7 +125,8 @@ static inline unsigned file_of(const struct run *r, unsigned i)
 static inline void try_large(struct run *r)
 {
     pthread_mutex_lock(&fake.lock);
-    if (r->begins_large && !fake.has_tried) {
+    const bool is_enough = r->n_large_most && r->n_large == r->n_large_most;
+    if (r->begins_large && !fake.has_tried && !is_enough) {
         r->n_large++;
         r->n_inputs++;
     }
@@ -204,8 +207,11 @@ static inline enum ih_status run(struct run *r, unsigned n_threads, struct ih_er
         .is_last = r->is_last,
         .jpeg_report = &r->report,
         .hw_jpeg = &fake_hw_jpeg};
-    const struct ih_pipeline_calls calls = {next, r, take, r, NULL, true};
-    const struct ih_device_options on = {.backends = fake_backends(), .n_lanes = n_threads};
+    const struct ih_pipeline_calls calls = {
+        .next = next, .next_user = r, .take = take, .take_user = r, .next_is_quick = true};
+    const struct ih_device_options on = {.backends = fake_backends(r->is_short),
+                                         .n_lanes = n_threads,
+                                         .start_after_ms = r->is_short ? 24 * 3600 * 1000 : 0};
     struct ih_device *device = NULL;
     ih_budget_init(&budget, r->memory_bytes ? r->memory_bytes : UINT64_MAX);
     fake.n_batches = fake.n_jobs = fake.n_largest = 0;
@@ -238,7 +244,8 @@ static inline void count_on_cpu(const char *folder)
                                                 .luma = &ih_luma_bt601,
                                                 .clip_low = 10,
                                                 .clip_high = 240};
-    const struct ih_pipeline_calls calls = {next, &r, keep, &n, NULL, false};
+    const struct ih_pipeline_calls calls = {
+        .next = next, .next_user = &r, .take = keep, .take_user = &n};
     const struct ih_device_options on = {.backend = "cpu"};
     struct ih_device *device = NULL;
     assert_int_equal(ih_device_open(&on, &device, NULL), IH_OK);

@@ -162,7 +162,12 @@ static inline enum ih_status run_with(struct run *r, unsigned n_threads,
         .clip_high = 255,
         .outputs = output,
         .n_outputs = output ? 1 : 0};
-    const struct ih_pipeline_calls calls = {next, r, take, r, idle, !r->waits_for_results};
+    const struct ih_pipeline_calls calls = {.next = next,
+                                            .next_user = r,
+                                            .take = take,
+                                            .take_user = r,
+                                            .idle = idle,
+                                            .next_is_quick = !r->waits_for_results};
     struct ih_device *device = NULL;
     assert_int_equal(ih_device_open(on, &device, &r->last_error), IH_OK);
     enum ih_status status = ih_pipeline_run(device, &options, &calls, &r->last_error);

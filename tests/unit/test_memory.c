@@ -213,7 +213,8 @@ static struct run run(const char *path, size_t n_images, unsigned n_threads, uin
 {
     struct run r = {.path = path, .n_images = n_images};
     const struct ih_device_options on = {.backend = "cpu"};
-    const struct ih_pipeline_calls calls = {next, &r, take, &r, NULL, false};
+    const struct ih_pipeline_calls calls = {
+        .next = next, .next_user = &r, .take = take, .take_user = &r};
     struct ih_device *device = NULL;
     struct ih_error err;
     struct ih_budget budget;

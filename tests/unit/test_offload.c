@@ -309,6 +309,28 @@ FOLDER_TEST(auto)
     fake.is_missing = false;
 }
 
+/* The decoders start only with the device: not in a run that is too short for it. */
+FOLDER_TEST(only_with_the_device)
+{
+    struct ih_error err;
+    struct run starts = {
+        .folder = *state, .n_inputs = 1, .side = IH_JPEG_AUTO, .begins_large = true};
+    make_large(*state, CUT);
+    assert_int_equal(run(&starts, 2, &err), IH_OK);
+    assert_true(fake.has_tried);
+
+    struct run is_short = {.folder = *state,
+                           .n_inputs = 1,
+                           .side = IH_JPEG_AUTO,
+                           .begins_large = true,
+                           .n_large_most = 2 * starts.n_large,
+                           .is_short = true};
+    assert_int_equal(run(&is_short, 2, &err), IH_OK);
+    assert_int_equal(is_short.n_large, 2 * starts.n_large);
+    assert_int_equal(is_short.n_taken, is_short.n_inputs);
+    assert_false(fake.has_tried);
+}
+
 /* No file waits for a start: while the decoders start, the CPU counts all files. */
 FOLDER_TEST(files_do_not_wait_for_the_start)
 {

@@ -61,7 +61,8 @@ static enum ih_status run(struct run *r, const uint8_t *bytes, size_t size_bytes
         .remote_decoders = command ? &decoder_processes : NULL,
         .luma = &ih_luma_bt709,
         .clip_high = 255};
-    const struct ih_pipeline_calls calls = {next, r, take, r, NULL, false};
+    const struct ih_pipeline_calls calls = {
+        .next = next, .next_user = r, .take = take, .take_user = r};
     struct ih_device *device = NULL;
     r->path = path;
     assert_int_equal(ih_device_open(on, &device, err), IH_OK);

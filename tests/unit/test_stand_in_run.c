@@ -8,7 +8,15 @@ struct run {
     unsigned n_inputs, waits_at; /* the start ends before this input */
     struct ih_device *device;
     unsigned n_given, n_taken, n_by_fake;
+    double n_left;     /* as the pipeline is told */
+    unsigned input_ms; /* that an input takes */
 };
+
+static double left(void *user)
+{
+    const struct run *r = user;
+    return r->n_left;
+}
 
 static bool next(void *user, struct ih_input *input)
 {
@@ -20,6 +28,8 @@ static bool next(void *user, struct ih_input *input)
         release();
         assert_int_equal(ih_device_wait(r->device, NULL), IH_OK);
     }
+    const struct timespec pause = {.tv_nsec = (long)r->input_ms * 1000 * 1000};
+    nanosleep(&pause, NULL);
     *input = (struct ih_input){
         .path = strdup("pixel"), .bytes = image, .size_bytes = sizeof image - 1, .is_named = true};
     return true;
@@ -44,7 +54,11 @@ static void run(struct run *r, unsigned n_threads)
                                                 .decode = {.max_pixels = 100},
                                                 .luma = &ih_luma_bt709,
                                                 .clip_high = 255};
-    const struct ih_pipeline_calls calls = {next, r, take, r, NULL, false};
+    const struct ih_pipeline_calls calls = {.next = next,
+                                            .next_user = r,
+                                            .take = take,
+                                            .take_user = r,
+                                            .n_left = r->n_left >= 0 ? left : NULL};
     struct ih_error err;
     assert_int_equal(ih_pipeline_run(r->device, &options, &calls, &err), IH_OK);
     assert_int_equal(r->n_taken, r->n_inputs);
@@ -82,4 +96,35 @@ TEST(start_amid_a_run)
     assert_in_range(r.n_by_fake, 1000, 1000 + THREADS);
     ih_device_close(r.device);
     assert_false(fake.has_waited_in_vain);
+}
+
+/* A run starts the device if it will last: 20 inputs of 20 ms are followed by many or few others.
+ */
+TEST(long_runs_start_the_device)
+{
+    static const struct {
+        double n_left; /* negative: not known */
+        bool starts;
+    } runs[] = {{1e6, true}, {1, false}, {0, false}, {-1, false}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct run r = {.n_inputs = 20, .waits_at = 20, .n_left = runs[i].n_left, .input_ms = 20};
+        be(1, false);
+        r.device = device_of((struct ih_device_options){.start_after_ms = A_DAY_MS});
+        run(&r, 1);
+        if (runs[i].starts)
+            wait_until_it_begins();
+        ih_device_close(r.device);
+        assert_int_equal(fake.n_starts, runs[i].starts ? 1 : 0);
+    }
+}
+
+/* A run that is over in a moment starts none, however many inputs were expected. */
+TEST(short_runs_start_nothing)
+{
+    struct run r = {.n_inputs = 20, .waits_at = 20, .n_left = 1e6};
+    be(1, false);
+    r.device = device_of((struct ih_device_options){.start_after_ms = A_DAY_MS});
+    run(&r, 1);
+    ih_device_close(r.device);
+    assert_int_equal(fake.n_starts, 0);
 }
