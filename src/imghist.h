@@ -236,8 +236,8 @@ struct ih_context;
 
 /* All zero is the default. Strings are borrowed during the call. */
 struct ih_settings {
-    const char *device;    /* "auto" (default): a usable GPU, else the CPU; while the GPU starts,
-                              the CPU counts. Or "cpu", "cuda", "cuda:1", "cuda:0,1" */
+    const char *device;    /* "auto" (default): a usable GPU, else the CPU; the CPU counts in the
+                              first seconds. Or "cpu", "cuda", "cuda:1", "cuda:0,1" */
     const char *kernel;    /* name of a kernel; default: the best of the device */
     const char *luma;      /* weights of luma. "bt709" (default), ITU-R BT.709-6:
                               (13933 R + 46871 G + 4732 B + 32768) >> 16. "bt601", BT.601-7:

@@ -87,6 +87,8 @@ static inline void next_input(struct ih_walk *walk, struct ih_input *input)
         free(input->path);
         PROMISED(ih_walk_next(walk, input));
     }
+    const double n_left = ih_walk_n_left(walk);
+    PROMISED(n_left >= 0 && n_left < 1e15);
 }
 
 /* The next input is this one, without an error. */
