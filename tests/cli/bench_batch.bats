@@ -28,7 +28,7 @@ END
   assert_status 0
   assert_output_has "JPEG 1 files"
   assert_output_has "PNG 5 files"
-  for title in "## JPEG" "## baseline JPEG alone" "## PNG" "## One photo" "## Scaling" "## Short runs" "## Peak memory" "## The bytes"; do
+  for title in "## JPEG" "## baseline JPEG alone" "## PNG" "## One photo" "## Scaling" "## Peak memory" "## The bytes"; do
     assert_output_has "$title"
   done
   assert_output_has "decode only"
