@@ -86,6 +86,8 @@ struct ih_times {
 
 struct ih_source;
 
+enum { IH_PLACES = 3 }; /* numbers that give the place of a result in its run */
+
 struct ih_result {
     const char *path;      /* as the user gave it; "-" for standard input; borrowed */
     struct ih_times times; /* valid for failed inputs too */
@@ -121,6 +123,8 @@ struct ih_result {
     unsigned shard, n_shards; /* of a part of a run: which one, from 1, of how many; else 0 */
     uint64_t input, member; /* place in the whole run, from 0: of the input, and in its archive; an
                                archive's own record has the number of its members */
+    uint64_t frame; /* the third number of the place: of an image in its file, from 1; 0: the only
+                       one */
     uint64_t inputs_hash; /* with --resume: of all inputs up to this one, their sizes and times; 0:
                              not known */
     uint64_t run; /* of a shard's total and end: hash of the run's options and inputs; else 0 */

@@ -290,8 +290,12 @@ static void put_place(FILE *f, const struct ih_result *r)
         fprintf(f, ",\"shard\":\"%u/%u\"", r->shard, r->n_shards);
     if (r->run)
         fprintf(f, ",\"run\":\"%016" PRIx64 "\"", r->run);
-    if ((r->n_shards || r->inputs_hash) && !r->is_total && !r->is_end)
-        fprintf(f, ",\"position\":[%" PRIu64 ",%" PRIu64 "]", r->input, r->member);
+    if ((r->n_shards || r->inputs_hash) && !r->is_total && !r->is_end) {
+        fprintf(f, ",\"position\":[%" PRIu64 ",%" PRIu64, r->input, r->member);
+        if (r->frame)
+            fprintf(f, ",%" PRIu64, r->frame);
+        fputc(']', f);
+    }
     if (r->inputs_hash)
         fprintf(f, ",\"resume\":\"%016" PRIx64 "\"", r->inputs_hash);
 }

@@ -72,9 +72,14 @@ static const struct ih_json_field channel_fields[] = {
     FIELD(ih_record_channel, "histogram", read_bins, bins),
 };
 
-static bool read_position(struct ih_json_in *in, void *to)
+bool ih_record_read_position(struct ih_json_in *in, void *to)
 {
-    return ih_json_counts(in, to, 2);
+    uint64_t *position = to;
+    position[2] = 0;
+    return ih_json_token(in, '[') && ih_json_count(in, &position[0]) && ih_json_token(in, ',') &&
+           ih_json_count(in, &position[1]) &&
+           (*in->p != ',' || (ih_json_token(in, ',') && ih_json_count(in, &position[2]))) &&
+           ih_json_token(in, ']');
 }
 
 static bool read_channel(struct ih_json_in *in, void *to)
@@ -173,7 +178,7 @@ static const struct ih_json_field record_fields[] = {
     FIELD(ih_record, "total", read_bool, is_total),
     FIELD(ih_record, "shard", read_text, shard),
     FIELD(ih_record, "run", read_text, run),
-    FIELD(ih_record, "position", read_position, position),
+    FIELD(ih_record, "position", ih_record_read_position, position),
     FIELD(ih_record, "resume", read_text, resume),
     FIELD(ih_record, "status", read_text, status),
     FIELD(ih_record, "error", read_text, error),
@@ -556,6 +561,7 @@ static bool use_place(struct ih_record_reader *r, struct ih_json_in *in)
     }
     to->input = from->position[0];
     to->member = from->position[1];
+    to->frame = from->position[2];
     to->is_end = from->status && strcmp(from->status, "end") == 0;
     if (to->is_end ? !has_all(r, IH_REQUIRED_END)
                    : (to->n_shards || to->inputs_hash) && !from->is_total &&

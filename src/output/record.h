@@ -34,7 +34,8 @@ struct ih_record {
     bool is_total;
     uint64_t width, height, source_depth; /* NO_COUNT in a total */
     uint64_t source_min, source_max;
-    uint64_t pixels, frames, n_images, n_failed, n_records, position[2];
+    uint64_t pixels, frames, n_images, n_failed, n_records;
+    uint64_t position[IH_PLACES]; /* in the run */
     struct ih_record_limits limits;
     struct ih_record_clip clip;
     unsigned not_applied, warnings;
@@ -42,6 +43,9 @@ struct ih_record {
     unsigned n_channels; /* luma included */
     struct ih_record_channel channels[IH_PLANES];
 };
+
+/* Reads uint64 [IH_PLACES]. */
+bool ih_record_read_position(struct ih_json_in *in, void *position);
 
 /* Sets of keys that a record has, depending on what it is. */
 enum ih_required {

@@ -249,7 +249,7 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
 }
 
 enum ih_status ih_records_peek(struct ih_records *r, struct ih_records_place *place,
-                               uint64_t position[2], bool *is_end, struct ih_error *err)
+                               uint64_t position[IH_PLACES], bool *is_end, struct ih_error *err)
 {
     char *line;
     do {
@@ -260,15 +260,15 @@ enum ih_status ih_records_peek(struct ih_records *r, struct ih_records_place *pl
             return status;
     } while (line && strspn(line, " \t\r") == strlen(line));
     *is_end = !line;
-    position[0] = position[1] = UINT64_MAX;
+    position[0] = position[1] = position[2] = UINT64_MAX;
     if (!line)
         return IH_OK;
     static const char key[] = "\"position\""; /* in a text, its quotes have backslashes */
     for (char *p = line; (p = strstr(p, key));) {
         p += sizeof key - 1;
         struct ih_json_in in = {.p = p};
-        uint64_t found[2];
-        if (!ih_json_token(&in, ':') || !ih_json_counts(&in, found, 2))
+        uint64_t found[IH_PLACES];
+        if (!ih_json_token(&in, ':') || !ih_record_read_position(&in, found))
             continue;
         memcpy(position, found, sizeof found);
         break;

@@ -57,13 +57,13 @@ void ih_records_move(struct ih_records *records, struct ih_source *src,
  * Finds the next record without consuming it.
  *
  * place      of this record in its file
- * position   its place in the run (input and member of struct ih_result); UINT64_MAX: no place
+ * position   its place in the run; UINT64_MAX: no place
  * *is_end    there is no record
  *
  * Returns as ih_records_next, and ends its result. Does not check the record.
  */
 enum ih_status ih_records_peek(struct ih_records *records, struct ih_records_place *place,
-                               uint64_t position[2], bool *is_end, struct ih_error *err);
+                               uint64_t position[IH_PLACES], bool *is_end, struct ih_error *err);
 
 void ih_records_close(struct ih_records *records); /* NULL is allowed */
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 struct shard {
-    char *path;           /* owned; NULL: not added */
-    uint64_t position[2]; /* of the next record; UINT64_MAX: that is the end or a total */
-    uint64_t n_read;      /* records */
-    bool is_done;         /* the last record has been read */
+    char *path;                   /* owned; NULL: not added */
+    uint64_t position[IH_PLACES]; /* of the next record; UINT64_MAX: that is the end or a total */
+    uint64_t n_read;              /* records */
+    bool is_done;                 /* the last record has been read */
 
     /* Of a file: */
     int fd;                        /* owned; -1: not open */
@@ -29,10 +29,10 @@ struct shard {
 struct ih_shards {
     struct shard *shards; /* owned, [n] */
     unsigned n;
-    struct shard *current; /* of the record that was returned last; NULL: none yet */
-    bool has_position;     /* a record of an image has been returned: */
-    uint64_t position[2];  /* of the last such record */
-    uint64_t run;          /* hash, of the shards that have ended; 0: none yet */
+    struct shard *current;        /* of the record that was returned last; NULL: none yet */
+    bool has_position;            /* a record of an image has been returned: */
+    uint64_t position[IH_PLACES]; /* of the last such record */
+    uint64_t run;                 /* hash, of the shards that have ended; 0: none yet */
 
     /* The shared reader of all files: */
     struct ih_source src;
@@ -130,7 +130,8 @@ enum ih_status ih_shards_add(struct ih_shards **shards, const char *path, struct
         *shard = (struct shard){.path = strdup(path),
                                 .fd = -1,
                                 .position = {is_image ? first->input : UINT64_MAX,
-                                             is_image ? first->member : UINT64_MAX}};
+                                             is_image ? first->member : UINT64_MAX,
+                                             is_image ? first->frame : UINT64_MAX}};
         if (!shard->path)
             status = ih_error_set(err, IH_MEMORY, "out of memory");
         else if (is_stream) {
@@ -205,9 +206,12 @@ static enum ih_status find_next(struct ih_shards *s, struct shard *shard, struct
     return status;
 }
 
-static bool is_before(const uint64_t a[2], const uint64_t b[2])
+static bool is_before(const uint64_t a[IH_PLACES], const uint64_t b[IH_PLACES])
 {
-    return a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]);
+    unsigned i = 0;
+    while (i < IH_PLACES - 1 && a[i] == b[i])
+        i++;
+    return a[i] < b[i];
 }
 
 enum ih_status ih_shards_next(struct ih_shards *s, const struct ih_result **result,
@@ -235,7 +239,7 @@ enum ih_status ih_shards_next(struct ih_shards *s, const struct ih_result **resu
         if (status != IH_OK)
             return status;
     } while (r->is_end);
-    const uint64_t position[2] = {r->input, r->member};
+    const uint64_t position[IH_PLACES] = {r->input, r->member, r->frame};
     if (!r->is_total && s->has_position && !is_before(s->position, position))
         return ih_error_set(err, IH_CORRUPT, "records twice, or not in the order of the run");
     if (!r->is_total) {

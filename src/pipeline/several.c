@@ -70,6 +70,7 @@ static bool take_frame(void *user, uint64_t number, const struct ih_result *resu
     slot->owner = f->owner;
     slot->number = f->owner->number;
     slot->member = f->owner->member;
+    slot->frame = number;
     slot->input = f->owner->input;
     slot->input.path = path;
     slot->input.bytes = NULL;
@@ -106,6 +107,7 @@ void ih_count_images(struct pipeline *p, struct worker *w, struct slot *slot)
     }
     free(slot->input.path);
     slot->input.path = path;
+    slot->frame = number;
     result->path = path;
 }
 

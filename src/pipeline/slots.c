@@ -80,6 +80,7 @@ void ih_slot_finish(struct pipeline *p, struct slot *slot, bool has_result)
     result->n_shards = p->options->n_shards;
     result->input = slot->number;
     result->member = slot->member;
+    result->frame = slot->frame;
     result->inputs_hash = slot->input.hash;
     slot->has_result = has_result;
     slot->is_ready = true;

@@ -25,6 +25,7 @@ struct slot {
     struct slot *previous, *next; /* in the list */
     struct slot *next_fetched;    /* of the inputs that are fetched and not started */
     uint64_t number, member;      /* of the input, and of the member in its archive, from 0 */
+    uint64_t frame;               /* as in struct ih_result */
     bool is_ready;                /* to be taken */
     bool has_result;              /* an archive has one only if it failed */
     bool is_offloaded;            /* at the hardware JPEG decoders; counted in n_offloaded */

@@ -32,6 +32,21 @@ merged() {
   printf '%s\n' "$output" | cmp - "$expected" || fail "$*"
 }
 
+@test "merge shards: files of several images" {
+  mkdir d
+  for name in a b c d; do cat "$SAMPLES"/*.png >"d/$name.png"; done
+  dot d/one.pgm 07
+  { cat "$SAMPLES/testcard.png" && damaged /dev/stdout; } >d/cut.png
+  tar -cf d/e.tar -C d a.png b.png one.pgm
+  "$IMGHIST" d --frames --ndjson >single 2>/dev/null || [ $? -eq 1 ]
+  [ "$(grep -c 'png#5' single)" -ge 4 ] || fail "no images after the first"
+  for n in 1 2 7; do
+    shards $n part d --frames
+    merged single --ndjson part.*
+    rm part.*
+  done
+}
+
 @test "merge shards: the bytes of the single run, in any order of the shards" {
   make_inputs
   local formats=(--ndjson --csv=channels --csv=images --json)

@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct ih_records *records = NULL;
     const struct ih_result *result;
     struct ih_records_place place;
-    uint64_t position[2];
+    uint64_t position[IH_PLACES];
     bool is_end;
     struct ih_error err;
     ih_source_open_memory(&src, bytes, size);

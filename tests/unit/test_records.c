@@ -17,7 +17,7 @@ static enum ih_status peek_and_read(struct ih_records *records, const struct ih_
                                     struct ih_error *err)
 {
     struct ih_records_place place;
-    uint64_t position[2];
+    uint64_t position[IH_PLACES];
     bool is_end;
     const enum ih_status status = ih_records_peek(records, &place, position, &is_end, err);
     if (status != IH_OK)
@@ -151,7 +151,7 @@ static void move_through(const struct file *file)
     struct ih_source src = {0};
     struct ih_records *records = NULL;
     struct ih_records_place places[4];
-    uint64_t positions[4][2];
+    uint64_t positions[4][IH_PLACES];
     const struct ih_result *r;
     struct ih_error err;
     bool is_end = false;
