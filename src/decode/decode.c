@@ -220,7 +220,7 @@ static enum ih_status open_decoder(struct ih_decode *d, struct ih_source *src,
         if (d->decoder->is_isolated || options->isolates_all)
             d->remote = options->remote; /* never for raw samples: there is nothing to decode */
     }
-    if (options->takes_frames && ih_decoder_may_be_followed(d->decoder))
+    if (!d->remote && options->takes_frames && ih_decoder_may_be_followed(d->decoder))
         d->is_sequence = ih_decode_split(src);
     d->info.format = d->decoder->name;
     enum ih_status status =

@@ -456,7 +456,14 @@ open("loop.tif", "wb").write(b)'
     imghist_ok $file --csv=images
   done
   { cat d.jpg; printf 'a trailer'; } >tail.jpg # cameras write some
-  imghist_quiet tail.jpg --frames --csv=images
+  "$IMGHIST" c.png --chart=chart.tga 2>/dev/null # ends with a footer
+  for file in tail.jpg chart.tga; do
+    for how in '' --isolate; do
+      # shellcheck disable=SC2086 # a word or none
+      imghist_quiet $file --frames --csv=images $how
+      [ "$(cut -d, -f1,2 <<<"$output" | paste -sd' ')" = "file,status $file,ok" ] || fail "$file $how"
+    done
+  done
   run --separate-stderr sh -c 'cat tail.jpg | "$IMGHIST" - --frames --csv=images'
   assert_fails 1 "-#2: what follows"
   { cat a.pgm; echo; cat b.pgm; printf ' \r\n\t'; cat a.pgm; printf '\0\0'; cat c.png; echo; cat c.png; printf '\0\n'; } >joined
