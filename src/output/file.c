@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -188,6 +189,8 @@ enum ih_status ih_outfile_append(struct ih_outfile *f, const char *path, struct 
     const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
         status = ih_error_set(err, IH_IO, "cannot be resumed: not a regular file");
+    else if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        status = ih_error_set(err, IH_CONFLICT, "another run is writing to it");
     else if (fd < 0 || !(f->stream = fdopen(fd, "a")))
         status = ih_error_errno(err, errno, "cannot write");
     if (status != IH_OK && fd >= 0)

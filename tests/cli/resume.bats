@@ -174,6 +174,22 @@ resumed() {
   imghist_refused 2 "a.ndjson: a result file is no input of --shard and --resume" a.ndjson --resume -o x.ndjson
 }
 
+@test "resume: a second run on the same file is refused, and changes nothing" {
+  dot a.pgm 10
+  dot b.pgm 20
+  mkfifo pipe
+  "$IMGHIST" a.pgm pipe b.pgm --resume -o out.ndjson &
+  exec {held}>pipe # the run waits for its second input
+  for ((i = 0; i < 100; i++)); do [ -s out.ndjson ] && break || sleep 0.1; done
+  cp out.ndjson before
+  imghist_refused 2 "out.ndjson: another run is writing to it" a.pgm pipe b.pgm --resume -o out.ndjson
+  cmp out.ndjson before
+  cat b.pgm >&$held
+  exec {held}>&-
+  wait $!
+  [ "$("$IMGHIST" out.ndjson --csv=images | cut -d, -f1 | paste -sd' ')" = "file a.pgm pipe b.pgm" ] || fail "the first run"
+}
+
 @test "resume: standard input is counted each time" {
   dot a.pgm 10
   dot b.pgm 20
