@@ -63,6 +63,27 @@ static uint64_t hash_file(uint64_t hash, const struct ih_input *input, const cha
     return hash_number(hash, (uint64_t)st.st_mtim.tv_nsec);
 }
 
+/* Adds the names, sizes and times of the masks in a folder. *hash: unchanged for one mask, whose
+ * records have its own hash. */
+static enum ih_status hash_masks(const char *folder, uint64_t *hash, struct ih_error *err)
+{
+    const struct ih_walk_sources sources = {.paths = &folder, .n_paths = 1};
+    struct ih_walk *walk;
+    struct ih_input mask;
+    struct stat st;
+    if (!folder || ih_path_stat(folder, &st, 0) != 0 || !S_ISDIR(st.st_mode))
+        return IH_OK;
+    const enum ih_status status = ih_walk_open(&sources, &walk, err);
+    if (status != IH_OK)
+        return status;
+    while (ih_walk_next(walk, &mask)) {
+        *hash = hash_file(hash_text(*hash, mask.path), &mask, "");
+        free(mask.path);
+    }
+    ih_walk_close(walk);
+    return IH_OK;
+}
+
 /* Fetches the next input of the walk. Standard input has no hash: its content is not known before
  * it is read. */
 static bool fetch(struct ih_inputs *in, struct ih_input *input)
@@ -96,7 +117,9 @@ enum ih_status ih_inputs_open(const struct ih_options *options, struct ih_inputs
     in->files_hash = hash_number(in->run_hash, options->shard);
     in->output = options->resume_path;
     *inputs = in;
-    return ih_walk_open(&sources, &in->walk, err);
+    const enum ih_status status =
+        in->output ? hash_masks(options->mask_path, &in->files_hash, err) : IH_OK;
+    return status == IH_OK ? ih_walk_open(&sources, &in->walk, err) : status;
 }
 
 bool ih_inputs_next(void *inputs, struct ih_input *input)
@@ -224,7 +247,8 @@ static enum ih_status read_prefix(struct ih_inputs *in, struct ih_source *src,
         if (!input && is_first && !has_no_inputs(src, records, status, r))
             return ih_error_set(err, IH_CONFLICT, "%s; remove it to begin anew",
                                 is_first_input(in, status, r)
-                                    ? "the first input has changed since, or the options differ"
+                                    ? "the first input or a mask has changed since, or the "
+                                      "options differ"
                                     : "holds no --resume run of these inputs and options");
         *err = (struct ih_error){0};
         if (!input)

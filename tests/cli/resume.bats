@@ -121,7 +121,7 @@ resumed() {
     cp $file.ndjson before
     imghist a.pgm --resume -o $file.ndjson
     case $file in
-      luma | shard) why="the first input has changed since, or the options differ" ;;
+      luma | shard) why="the first input or a mask has changed since, or the options differ" ;;
       *) why="holds no --resume run of these inputs and options" ;;
     esac
     assert_refused 2 "$file.ndjson: $why; remove it to begin anew"
@@ -138,7 +138,7 @@ resumed() {
   cp out.ndjson before
   touch -d 2020-01-01 a.pgm
   imghist a.pgm b.pgm --resume -o out.ndjson
-  assert_refused 2 "out.ndjson: the first input has changed since, or the options differ; remove it to begin anew"
+  assert_refused 2 "out.ndjson: the first input or a mask has changed since, or the options differ; remove it to begin anew"
   cmp out.ndjson before
 }
 
@@ -156,7 +156,7 @@ resumed() {
     "$IMGHIST" a.pgm --resume -o out.ndjson "$@" 2>/dev/null || :
     cp out.ndjson before
     imghist a.pgm --resume -o out.ndjson
-    assert_refused 2 "out.ndjson: the first input has changed since, or the options differ; remove it to begin anew"
+    assert_refused 2 "out.ndjson: the first input or a mask has changed since, or the options differ; remove it to begin anew"
     cmp out.ndjson before
     n=$((n + 1))
   done
@@ -172,6 +172,34 @@ resumed() {
   imghist_refused 2 "--resume: cannot be used with --where" a.pgm --resume -o x.ndjson --where 'mean_luma > 0'
   imghist_refused 2 "--resume: cannot be used with --total-only" a.pgm --resume -o x.ndjson --total-only
   imghist_refused 2 "a.ndjson: a result file is no input of --shard and --resume" a.ndjson --resume -o x.ndjson
+}
+
+@test "resume: a mask of a folder has changed, come or gone" {
+  mkdir d masks
+  for i in 1 2 3; do dot d/$i.pgm 10 && dot masks/$i.png ff; done
+  local -a run=(d --mask=masks --resume -o out.ndjson)
+  imghist_ok "${run[@]}"
+  cp out.ndjson full
+  head -n 1 full >out.ndjson
+  imghist_ok "${run[@]}" # unchanged
+  cmp out.ndjson full
+  refused() {
+    imghist_refused 2 "out.ndjson: the first input or a mask has changed since, or the options differ; remove it to begin anew" "${run[@]}"
+    cmp out.ndjson full || fail "$1"
+  }
+  touch -d '2001-02-03' masks/2.png
+  refused "another time"
+  rm out.ndjson
+  imghist_ok "${run[@]}"
+  cp out.ndjson full
+  mv masks/3.png elsewhere
+  refused "gone"
+  mv elsewhere masks/3.png
+  dot masks/4.png 00
+  refused "come"
+  rm masks/4.png
+  imghist_ok "${run[@]}"
+  cmp out.ndjson full
 }
 
 @test "resume: a second run on the same file is refused, and changes nothing" {
