@@ -275,13 +275,20 @@ static void put_versions(const struct text *s, const struct ih_result *r)
 static void put_luminance(const struct text *s, const struct ih_result *r)
 {
     const unsigned other = IH_NOT_APPLIED_GAMMA | IH_NOT_APPLIED_COLOUR_SPACE;
-    const char *doubt = r->info.not_applied & other
-                            ? " (taken as sRGB, but the file states other colours)"
-                        : r->info.not_applied & IH_NOT_APPLIED_ICC_PROFILE
-                            ? " (taken as sRGB; the ICC profile is not read)"
-                            : "";
-    fprintf(s->stream, "%*smean luminance %.4f%s\n", INDENT, "", ih_mean_luminance(&r->histogram),
-            doubt);
+    const bool is_narrow = s->columns < MOST_STATISTICS;
+    const char *doubt = NULL;
+    if (r->info.not_applied & other)
+        doubt = is_narrow ? "(taken as sRGB; the file differs)"
+                          : "(taken as sRGB, but the file states other colours)";
+    else if (r->info.not_applied & IH_NOT_APPLIED_ICC_PROFILE)
+        doubt = is_narrow ? "(taken as sRGB, without ICC profile)"
+                          : "(taken as sRGB; the ICC profile is not read)";
+    fprintf(s->stream, "%*smean luminance %.4f", INDENT, "", ih_mean_luminance(&r->histogram));
+    if (doubt && is_narrow)
+        fprintf(s->stream, "\n%*s%s", INDENT, "", doubt);
+    else if (doubt)
+        fprintf(s->stream, " %s", doubt);
+    putc('\n', s->stream);
 }
 
 static void show_full(struct text *s, const struct ih_result *r)

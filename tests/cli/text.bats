@@ -29,6 +29,20 @@ no_wider() {
   [ "$(LC_ALL=C.UTF-8 wc -L <lines)" -le "$1" ] || fail "wider than $1: $(cat lines)"
 }
 
+# Copies of a sample that state other colours than sRGB, or sRGB.
+make_other_colours() {
+  python3 - "$SAMPLES/palette.png" <<'END'
+import struct, sys, zlib
+plain = open(sys.argv[1], "rb").read()
+def with_chunk(name, kind, data):
+    chunk = struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    open(name, "wb").write(plain[:33] + chunk + plain[33:])
+with_chunk("linear.png", b"gAMA", struct.pack(">I", 100000))
+with_chunk("icc.png", b"iCCP", b"p\0\0" + zlib.compress(bytes(128)))
+with_chunk("srgb.png", b"sRGB", b"\0")
+END
+}
+
 @test "text: one image is shown in full, several in a line each" {
   cd "$SAMPLES"
   imghist_quiet scene.png
@@ -105,16 +119,7 @@ no_wider() {
 
 @test "text: the mean luminance says if the file's colours are not those of sRGB" {
   needs python3
-  python3 - "$SAMPLES/palette.png" <<'END'
-import struct, sys, zlib
-plain = open(sys.argv[1], "rb").read()
-def with_chunk(name, kind, data):
-    chunk = struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    open(name, "wb").write(plain[:33] + chunk + plain[33:])
-with_chunk("linear.png", b"gAMA", struct.pack(">I", 100000))
-with_chunk("icc.png", b"iCCP", b"p\0\0" + zlib.compress(bytes(128)))
-with_chunk("srgb.png", b"sRGB", b"\0")
-END
+  make_other_colours
   luminance=$("$IMGHIST" "$SAMPLES/palette.png" | grep 'mean luminance')
   [[ $luminance =~ ^"  mean luminance 0."[0-9]{4}$ ]]
   [ "$("$IMGHIST" srgb.png | grep 'mean luminance')" = "$luminance" ]
@@ -230,10 +235,12 @@ END
 
 @test "text: lines fit into 80 columns and into the terminal" {
   unicode
+  needs python3
   export TERM=xterm
   cp -R "$SAMPLES" samples
+  (cd samples && make_other_colours)
   for view in full lines; do
-    "$IMGHIST" samples --text=$view | no_wider 80
+    "$IMGHIST" samples --text=$view -q | no_wider 80
     for columns in 40 60 80 100 132 200 240; do
       terminal $columns samples --text=$view -q
       no_wider $columns <<<"$screen"
