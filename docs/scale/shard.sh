@@ -48,8 +48,8 @@ case " $* " in
     ;;
 esac
 
-count() { # the lock keeps away a second copy of the task: some schedulers start one
-  flock --nonblock "$part" "${IMGHIST:-imghist}" "$@" "$resume" -o "$part" -q
+count() { # --resume refuses a second copy of the task: some schedulers start one
+  "${IMGHIST:-imghist}" "$@" "$resume" -o "$part" -q
 }
 
 status=0

@@ -269,7 +269,7 @@ last() {
   imghist_ok a.pgm --csv=stats --fail-if 'width > 9' --fail-if 'width > 9' --where 'width > 0' --where 'width > 0'
   assert_no_stderr
   sed -e 's/\\-/-/g' -e 's/^\.[A-Z]* //' -e 's/"//g' -e 's/ ,/,/g' "$TESTS/../src/cli/imghist.1" | paste -sd' ' | tr -s ' ' |
-    grep -q -- 'a second one of --where, --fail-if, --chart, --region, --mask and --shard is refused' || fail "the man page"
+    grep -q -- 'a second one of --where, --fail-if, --chart, --region, --mask, --shard and --files-from is refused' || fail "the man page"
 }
 
 @test "mistakes: no permission" {
