@@ -70,12 +70,17 @@ static void print_chart_among_images(struct ih_notes *n)
 void ih_notes_print_opening(struct ih_notes *n, const struct ih_destinations *d)
 {
     const struct ih_options *o = n->options;
-    bool is_merged = false;
+    bool is_merged = false, has_ndjson = false;
     char once[IH_SHOWN_MAX], line[IH_MESSAGE_MAX];
-    for (size_t i = 0; i < o->n_outputs; i++) /* names are joined with cat */
-        is_merged = is_merged || o->outputs[i].output == &ih_output_ndjson ||
-                    o->outputs[i].output == &ih_output_print0 ||
+    for (size_t i = 0; i < o->n_outputs; i++) { /* names are joined with cat */
+        has_ndjson = has_ndjson || o->outputs[i].output == &ih_output_ndjson;
+        is_merged = is_merged || has_ndjson || o->outputs[i].output == &ih_output_print0 ||
                     (o->outputs[i].output == &ih_output_json && o->only_total);
+    }
+    if (o->n_shards && has_ndjson && o->with_total && !o->only_total)
+        ih_notes_print(n, NULL,
+                       "parts with a total beside their records are not merged; leave out --total, "
+                       "which the merge takes");
     if (o->n_shards && !is_merged)
         ih_notes_print(n, NULL,
                        o->with_total ? "the total is that of this part; parts are merged from "

@@ -302,11 +302,6 @@ static const struct ih_conflict selection_conflicts[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-static const struct ih_conflict total_conflicts[] = {
-    {NULL, "shard", NULL, "parts with totals cannot be merged; the merge takes --total"},
-    {NULL, NULL, NULL, NULL},
-};
-
 static const struct ih_conflict diff_conflicts[] = {
     {NULL, "total", NULL, "it compares two totals"},
     {NULL, "total-only", NULL, "it compares two totals"},
@@ -404,7 +399,7 @@ const struct ih_option ih_option_table[] = {
      CHOICE([IH_COLOR_AUTO] = "auto", [IH_COLOR_ALWAYS] = "always", [IH_COLOR_NEVER] = "never"),
      FIELD(color)},
     {ROW(OUTPUT, RUN, "total", "add a record for all inputs together"), .set = set_total,
-     .number = false, .conflicts = total_conflicts},
+     .number = false},
     {ROW(OUTPUT, RUN, "total-only", "write only that record"), .set = set_total, .number = true},
     {ROW(OUTPUT, RUN, "diff", "compare two images, folders or result files"), .set = set_diff,
      .conflicts = diff_conflicts},

@@ -325,6 +325,12 @@ name it .hist.png" ] || fail "$chart"
     # shellcheck disable=SC2086 # words
     imghist_quiet a.pgm b.pgm --shard=1/2 $arguments
   done
+  for arguments in "--total --ndjson" "--csv --total --ndjson -o x.ndjson" "--total --resume -o y.ndjson"; do
+    # shellcheck disable=SC2086 # words
+    imghist_ok a.pgm b.pgm --shard=1/2 $arguments
+    [ "$stderr" = "imghist: note: parts with a total beside their records are not merged; leave out --total, which the merge takes" ] ||
+      fail "$arguments"
+  done
   for part in 1 2; do imghist_ok a.pgm b.pgm --shard=$part/2 --json -q -o $part.json; done
   imghist 1.json 2.json --csv
   assert_refused 2 "1.json: shards are merged from NDJSON: run each with --ndjson instead of --json"

@@ -28,10 +28,6 @@ in_order() {
   for ((i = 1; i <= n; i++)); do head -n -1 part.$i; done | jq -c -s 'sort_by(.position) | .[] | del(.shard, .position)'
 }
 
-@test "shard: a part has records or its total, as the merge needs it" {
-  imghist_refused 2 "--total: cannot be used with --shard: parts with totals cannot be merged" "$SAMPLES" --shard=1/2 --total --ndjson
-}
-
 @test "shard: the parts are the whole run, whatever their number" {
   needs jq
   make_inputs
