@@ -65,7 +65,8 @@ static uint64_t hash_file(uint64_t hash, const struct ih_input *input, const cha
 
 /* Adds the names, sizes and times of the masks in a folder. *hash: unchanged for one mask, whose
  * records have its own hash. */
-static enum ih_status hash_masks(const char *folder, uint64_t *hash, struct ih_error *err)
+static enum ih_status hash_masks(const char *folder, const char *output, uint64_t *hash,
+                                 struct ih_error *err)
 {
     const struct ih_walk_sources sources = {.paths = &folder, .n_paths = 1};
     struct ih_walk *walk;
@@ -77,7 +78,7 @@ static enum ih_status hash_masks(const char *folder, uint64_t *hash, struct ih_e
     if (status != IH_OK)
         return status;
     while (ih_walk_next(walk, &mask)) {
-        *hash = hash_file(hash_text(*hash, mask.path), &mask, "");
+        *hash = hash_file(hash_text(*hash, mask.path), &mask, output);
         free(mask.path);
     }
     ih_walk_close(walk);
@@ -118,7 +119,7 @@ enum ih_status ih_inputs_open(const struct ih_options *options, struct ih_inputs
     in->output = options->resume_path;
     *inputs = in;
     const enum ih_status status =
-        in->output ? hash_masks(options->mask_path, &in->files_hash, err) : IH_OK;
+        in->output ? hash_masks(options->mask_path, in->output, &in->files_hash, err) : IH_OK;
     return status == IH_OK ? ih_walk_open(&sources, &in->walk, err) : status;
 }
 

@@ -102,8 +102,7 @@ struct ih_device_options {
 enum ih_status ih_device_open(const struct ih_device_options *options, struct ih_device **device,
                               struct ih_error *err);
 
-/* Ends the delay: the run is long enough that the device will pay. Returns at once. Threads: any.
- */
+/* Ends the delay, as the run is long enough. Returns at once. Threads: any. */
 void ih_device_need(struct ih_device *device);
 
 /* Whether the start has begun, and perhaps ended. Threads: any. */

@@ -36,8 +36,7 @@ void ih_outfile_init(struct ih_outfile *f);
 enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih_error *err);
 
 /* Opens a regular file to add to it at its end, directly; makes it if there is none. As above, or
- * IH_CONFLICT: another program has opened it in this way. File systems without locks cannot tell.
- */
+ * IH_CONFLICT: another program has it open in this way, if the file system has locks. */
 enum ih_status ih_outfile_append(struct ih_outfile *f, const char *path, struct ih_error *err);
 
 /*

@@ -94,9 +94,8 @@ struct ih_pipeline_calls {
      * inputs is started. */
     bool next_is_quick;
 
-    /* About how many inputs next will still give; 0: unknown. Not called during next. NULL:
-     * unknown.
-     */
+    /* About how many inputs next will still give. 0, or NULL for the function: unknown. Not called
+     * during next. */
     double (*n_left)(void *next_user);
 };
 

@@ -98,8 +98,7 @@ TEST(start_amid_a_run)
     assert_false(fake.has_waited_in_vain);
 }
 
-/* A run starts the device if it will last: 20 inputs of 20 ms are followed by many or few others.
- */
+/* A run starts the device if it will last: many or few inputs follow 20 of 20 ms. */
 TEST(long_runs_start_the_device)
 {
     static const struct {
