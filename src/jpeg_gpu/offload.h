@@ -65,6 +65,8 @@ struct ih_offload {
     struct ih_hw_jpeg *hw;     /* NULL: not started; does not change after that */
     bool has_tried;            /* to start */
     uint64_t busy_ns;          /* spent on JPEG files by all workers together */
+    uint64_t feeding_ns;       /* spent by all workers on reading and validating queued files */
+    uint64_t feeding_start_ns; /* of the first; 0: none yet */
     unsigned n_decoding;       /* workers that decode a file because the decoders are busy */
     struct queued_file *spare; /* buffers, owned */
     unsigned n_spare;
@@ -107,6 +109,16 @@ bool ih_offload_try(struct ih_offload *offload, const char *path, struct ih_offl
 /* Records an input that the worker has counted itself, after ih_offload_try returned false. */
 void ih_offload_counted(struct ih_offload *offload, struct ih_offload_file *file,
                         const struct ih_result *result);
+
+/*
+ * Returns how many of n_workers may decode files while the hardware decoders are busy: those that
+ * are not needed to keep them busy. With few cores for fast decoders that is none; with many cores
+ * for slow ones, most.
+ *
+ * feeding_ns   spent by all workers together on reading and validating files for them
+ * elapsed_ns   since the first of these
+ */
+unsigned ih_offload_n_may_decode(unsigned n_workers, uint64_t feeding_ns, uint64_t elapsed_ns);
 
 /* Stops the hardware decoders and completes the report. With is_last it leaves them running
  * instead. Nothing may be queued. */

@@ -24,6 +24,7 @@ static struct {
     unsigned n_units;      /* GPUs of the device; 0: one */
     unsigned rejects;      /* one job in so many is rejected; 0: none */
     unsigned start_ms;     /* how long the start takes */
+    unsigned batch_ms;     /* how much longer than on the CPU a batch takes */
     bool start_is_held;    /* the start ends when this is false */
     const char *from, *to; /* not NULL: the next batch renames one file to the other, and rejects
                               its first job */
@@ -31,6 +32,12 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t on_change;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .on_change = PTHREAD_COND_INITIALIZER};
+
+static inline void sleep_ms(unsigned ms)
+{
+    const struct timespec a_while = {.tv_nsec = (long)ms * 1000 * 1000};
+    nanosleep(&a_while, NULL);
+}
 
 static inline enum ih_status session_start(void *unit, void *first, void **session,
                                            struct ih_error *err)
@@ -40,8 +47,7 @@ static inline enum ih_status session_start(void *unit, void *first, void **sessi
     while (fake.start_is_held)
         pthread_cond_wait(&fake.on_change, &fake.lock);
     pthread_mutex_unlock(&fake.lock);
-    const struct timespec a_while = {.tv_nsec = (long)fake.start_ms * 1000 * 1000};
-    nanosleep(&a_while, NULL);
+    sleep_ms(fake.start_ms);
     if (fake.is_missing)
         return ih_error_set(err, IH_UNAVAILABLE, "no decoders");
     *session = unit;
@@ -109,6 +115,7 @@ static inline enum ih_status session_batch(void *session, struct ih_hw_jpeg_job 
     const bool renames = fake.from && rename(fake.from, fake.to) == 0;
     fake.from = NULL;
     pthread_mutex_unlock(&fake.lock);
+    sleep_ms(fake.batch_ms);
     for (unsigned i = 0; i < n && fake.fails_on_gray; i++) {
         if (jobs[i]->n_components > 1)
             continue;

@@ -265,6 +265,25 @@ FOLDER_TEST(little_memory)
     assert_int_equal(r.report.n_left[IH_JPEG_REASON_TOO_LARGE], N_FOR_HW);
 }
 
+/* Half of the cores' time is left to those that feed the hardware decoders, or more. */
+TEST(workers_that_may_decode)
+{
+    static const struct {
+        unsigned n_workers, feeding_ms, elapsed_ms, n;
+    } cases[] = {
+        {16, 10000, 1000, 0},                        /* fast decoders, few cores */
+        {64, 10000, 1000, 44}, {16, 1500, 1000, 13}, /* slow decoders */
+        {16, 8000, 1000, 0},   {16, 7000, 1000, 2},  {16, 0, 1000, 16},
+        {1, 600, 1000, 0},     {16, 0, 0, 16},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint64_t ns = 1000 * 1000;
+        const unsigned n = ih_offload_n_may_decode(cases[i].n_workers, cases[i].feeding_ms * ns,
+                                                   cases[i].elapsed_ms * ns);
+        assert_int_equal(n, cases[i].n);
+    }
+}
+
 /* With IH_JPEG_AUTO the decoders start after some work. While their queue is full, the workers
  * decode. */
 FOLDER_TEST(auto)
@@ -278,15 +297,13 @@ FOLDER_TEST(auto)
     assert_string_equal(small.report.decoders, "");
 
     make_large(*state, CUT); /* a few are enough */
-    /* More files than the queue takes, and fewer inputs than the window of four workers. */
-    struct run large = {.folder = *state,
-                        .n_inputs = 700,
-                        .side = IH_JPEG_AUTO,
-                        .releases_at_end = true,
-                        .begins_large = true};
-    fake.is_held = true;
+    /* Ten times the files of a batch, and decoders that are slow. */
+    struct run large = {
+        .folder = *state, .n_inputs = 2560, .side = IH_JPEG_AUTO, .begins_large = true};
+    fake.batch_ms = 300;
     fake.fails_at = NEVER;
     assert_int_equal(run(&large, 4, &err), IH_OK);
+    fake.batch_ms = 0;
     assert_int_equal(large.n_taken, large.n_inputs);
     assert_true(fake.n_jobs > 0);
     assert_true(large.report.n_left[IH_JPEG_REASON_BUSY] > 0);
