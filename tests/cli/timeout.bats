@@ -6,18 +6,19 @@
 load helpers
 load images
 
-# flat_jpeg FILE: 65,496 x 65,496 gray pixels, two bits for each block. Takes seconds on any machine.
+# flat_jpeg FILE: 65,496 x 65,496 pixels of three components, two bits for each block. Takes several seconds on
+# any machine: the CPU time of a decoder process is limited in whole seconds, so one second may become two.
 flat_jpeg() {
   {
     printf '\xFF\xD8\xFF\xDB\x00\x43\x00'
     printf '\x01%.0s' {1..64}
-    printf '\xFF\xC0\x00\x0B\x08\xFF\xD8\xFF\xD8\x01\x01\x11\x00'
+    printf '\xFF\xC0\x00\x11\x08\xFF\xD8\xFF\xD8\x03\x01\x11\x00\x02\x11\x00\x03\x11\x00'
     for table in 00 10; do
       printf "\\xFF\\xC4\\x00\\x14\\x$table\\x01"
       head -c 16 /dev/zero
     done
-    printf '\xFF\xDA\x00\x08\x01\x01\x00\x00\x3F\x00'
-    head -c $((8187 * 8187 / 4 + 1)) /dev/zero
+    printf '\xFF\xDA\x00\x0C\x03\x01\x00\x02\x00\x03\x00\x00\x3F\x00'
+    head -c $((8187 * 8187 * 3 / 4 + 1)) /dev/zero
     printf '\xFF\xD9'
   } >"$1"
 }
