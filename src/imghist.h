@@ -291,11 +291,12 @@ struct ih_counts;
 /* Description of the counts. Strings are "" if they do not apply. They are static, but those of
  * loaded counts live until the counts are changed or closed. */
 struct ih_summary {
-    uint64_t n_images;            /* added up; 0: empty */
-    uint64_t n_pixels;            /* counted pixels, without those that skip-transparent skips */
+    uint64_t n_images; /* added up; 0: empty */
+    uint64_t n_pixels; /* counted pixels: without those that skip-transparent skips, and those of
+                          other labels */
     uint64_t width, height;       /* of one image; 0 for sums */
     unsigned n_channels;          /* 0 to 4 */
-    unsigned source_depth;        /* bits per sample in the file; 8 for pixels; 0 for sums */
+    unsigned source_depth;        /* bits per sample in the file or array; 0 for sums */
     const char *format;           /* "png"; "" for pixels */
     const char *decoder;          /* library and version; "" for pixels */
     const char *kernel;           /* "replicated" */
@@ -429,8 +430,9 @@ enum ih_order { IH_ORDER_RGB = 0, IH_ORDER_BGR = 1 };
  *
  * Strides may be negative or 0. Samples of 16 bits are in the byte order of the machine, with any
  * alignment; each counts as round((v - range_low) * 255 / (range_high - range_low)), half up, after
- * v has been limited to the range. Counts record the range unless it is the default, and are added
- * only to counts with the same one. Zero is the default of every field.
+ * v has been limited to the range; alpha has the range 0 to 65535. Counts record the range unless
+ * it is the default, and are added only to counts with the same one. Zero is the default of every
+ * field.
  */
 struct ih_array {
     const void *data;
@@ -440,7 +442,7 @@ struct ih_array {
     ptrdiff_t row_stride_bytes, pixel_stride_bytes, channel_stride_bytes;
     enum ih_order order;            /* of the first three channels, if there are so many */
     unsigned depth;                 /* bits per sample, 8 (default) or 16 */
-    unsigned range_low, range_high; /* 16 bits only; 0, 0 means 0, 65535 */
+    unsigned range_low, range_high; /* 16 bits only; range_high 0 means 65535 */
 };
 
 /* Counts pixels in host memory, borrowed during the call. size_bytes is sizeof *array in the
@@ -529,12 +531,12 @@ struct ih_batch {
     struct ih_batch_image image;       /* the first image, without a list */
     ptrdiff_t image_stride;            /* from its data to the next image's */
     ptrdiff_t labels_image_stride;     /* from its labels to the next image's; 0: one for all */
-    ptrdiff_t pixel_stride;            /* from one pixel to the next in a row; not 0 */
-    unsigned n_channels;               /* 1 gray; 2 gray, alpha; 3 colour; 4 colour, alpha */
-    unsigned n_labels;                 /* 0: no label maps; at most IH_BATCH_LABELS_MAX */
-    enum ih_order order;               /* of colour channels in memory; counts are always R, G, B */
-    unsigned without_luma;             /* 1: colour images get no luma plane */
-    unsigned n_threads;                /* of ih_batch_count; 0: one for each CPU core */
+    ptrdiff_t pixel_stride; /* from one pixel to the next in a row; not 0 in rows of 2 or more */
+    unsigned n_channels;    /* 1 gray; 2 gray, alpha; 3 colour; 4 colour, alpha */
+    unsigned n_labels;      /* 0: no label maps; at most IH_BATCH_LABELS_MAX */
+    enum ih_order order;    /* of colour channels in memory; counts are always R, G, B */
+    unsigned without_luma;  /* 1: colour images get no luma plane */
+    unsigned n_threads;     /* of ih_batch_count; 0: one for each CPU core */
 };
 
 /*
@@ -560,7 +562,7 @@ IH_PUBLIC enum ih_status ih_batch_shape(const struct ih_batch *batch, struct ih_
  * Counts a batch in host memory on the CPU, whatever the context's device is. Luma and clip limits
  * are the context's. Starts threads for the call if the batch is large enough.
  *
- * bins   overwritten; after an error undefined
+ * bins   overwritten; after an error undefined; NULL is allowed if bins_bytes is 0
  * sums   the same; NULL: not wanted
  *
  * Returns IH_OK, IH_MEMORY, or IH_USAGE: the batch is invalid, or it has alpha and the context is

@@ -648,8 +648,9 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_notes_print(&w->notes, NULL,
                        "a total of a result file and single images are added up; an image that is "
                        "in both counts twice");
-    /* A part of a run may have none. */
-    const bool has_none = w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards;
+    /* A part of a run may have none, and so may all of its parts, with --where. */
+    const bool has_none =
+        w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards && !w->merge.merged_run;
     if (has_none && (w->options->is_verbose || w->options->is_quiet || w->notes.is_checking))
         fputs("imghist: ", stderr), ih_report_print_none(&w->report, stderr), fputc('\n', stderr);
     if (has_none || w->report.n_failed || w->n_charts_failed ||

@@ -102,7 +102,7 @@ static enum ih_status job_make(const struct ih_batch *batch, struct ih_batch_job
     if (b->list)
         for (size_t i = 0; status == IH_OK && i < b->n_images; i++)
             status = check_image(b, &b->list[i], err);
-    else
+    else if (b->n_images > 0)
         status = check_image(b, &b->image, err);
     if (status == IH_OK)
         status = shape_make(b, &job->shape, err);
@@ -146,7 +146,7 @@ enum ih_status ih_batch_count(struct ih_context *context, const struct ih_batch 
 {
     struct ih_batch_job job;
     enum ih_status status = context_job_make(context, batch, &job, err);
-    if (status == IH_OK)
+    if (status == IH_OK && job.shape.bins_bytes > 0)
         status = ih_batch_count_cpu(&job, bins, sums, err);
     return status;
 }
@@ -209,6 +209,7 @@ enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch
                                           .n_channels = job.spec.n_channels,
                                           .source_depth = 8};
     result->kernel = "batch";
+    result->mask = job.batch.n_labels ? "labels" : NULL;
     read_record(&job, bins + record * n_planes * IH_BINS,
                 sums + record * (n_planes + IH_BATCH_CLIPS), &result->histogram);
     ih_counts_set_image(counts, context->options.skips_transparent);

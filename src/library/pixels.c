@@ -54,7 +54,7 @@ struct view {
     struct ih_array a;   /* with strides and a range */
     bool is_interleaved; /* the samples of a row are bytes without gaps */
     uint64_t n_pixels;
-    uint64_t per_step;                    /* 16 bits: see scale */
+    uint64_t per_step, alpha_per_step;    /* 16 bits: see scale */
     const struct ih_interrupt *interrupt; /* borrowed; NULL: none */
 };
 
@@ -66,11 +66,10 @@ static uint64_t reciprocal(uint32_t span)
     return ((uint64_t)1 << 48) / (2 * (uint64_t)span) + 1;
 }
 
-static uint8_t scale(const struct view *v, uint16_t sample)
+static uint8_t scale(uint16_t sample, uint32_t low, uint32_t high, uint64_t per_step)
 {
-    const uint32_t low = v->a.range_low, high = v->a.range_high;
     const uint32_t clamped = sample < low ? low : sample > high ? high : sample;
-    return (uint8_t)(((uint64_t)(clamped - low) * 510 + (high - low)) * v->per_step >> 48);
+    return (uint8_t)(((uint64_t)(clamped - low) * 510 + (high - low)) * per_step >> 48);
 }
 
 /* Gathers n pixels of one row. */
@@ -78,6 +77,10 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *band, siz
 {
     const unsigned n_channels = v->a.n_channels;
     for (unsigned c = 0; c < n_channels; c++) {
+        const bool is_alpha = c == ih_colour_channels(n_channels); /* the range is of the others */
+        const uint32_t low = is_alpha ? 0 : v->a.range_low;
+        const uint32_t high = is_alpha ? SAMPLE_16_MAX : v->a.range_high;
+        const uint64_t per_step = is_alpha ? v->alpha_per_step : v->per_step;
         const uint8_t *sample = from + (ptrdiff_t)c * v->a.channel_stride_bytes;
         uint8_t *to = band + c;
         for (size_t i = 0; i < n; i++, to += n_channels) {
@@ -87,7 +90,7 @@ static void gather(const struct view *v, const uint8_t *from, uint8_t *band, siz
                 *to = *at;
             } else {
                 memcpy(&wide, at, sizeof wide);
-                *to = scale(v, wide);
+                *to = scale(wide, low, high, per_step);
             }
         }
     }
@@ -290,6 +293,7 @@ enum ih_status ih_count_array_until(struct ih_context *context, const struct ih_
     if (status != IH_OK)
         return status;
     v.per_step = reciprocal(v.a.range_high - v.a.range_low);
+    v.alpha_per_step = reciprocal(SAMPLE_16_MAX);
     v.is_interleaved = v.a.depth == 8 && v.a.pixel_stride_bytes == (ptrdiff_t)v.a.n_channels &&
                        (v.a.channel_stride_bytes == 1 || v.a.n_channels == 1);
     const uint64_t width = v.a.width, height = v.a.height;

@@ -207,9 +207,9 @@ PyObject *py_batch(PyObject *module, PyObject *arguments)
     Py_ssize_t stream;
     memset(&c, 0, sizeof c);
     /* exchange: the stream as __dlpack__ wants it; stream: a CUstream, 0 the default stream. */
-    if (!PyArg_ParseTuple(arguments, "O!OssOIppOnO:batch", state->context, &context, &images,
-                          &letters, &order, &labels, &n_labels, &has_luma, &wants_sums, &exchange,
-                          &stream, &allocate) ||
+    if (!PyArg_ParseTuple(arguments, "O!OssOO&ppOnO:batch", state->context, &context, &images,
+                          &letters, &order, &labels, py_to_unsigned, &n_labels, &has_luma,
+                          &wants_sums, &exchange, &stream, &allocate) ||
         !py_layout_parse(&layout, NULL, order, NULL))
         return NULL;
     struct ih_context *opened = py_context_get(context);

@@ -47,8 +47,10 @@ PyObject *py_chart(PyObject *module, PyObject *arguments)
     unsigned char *file = NULL;
     size_t size_bytes = 0;
     enum ih_status status;
-    if (!PyArg_ParseTuple(arguments, "Oss(II)ssz:chart", &counts, &name, &file_name, &look.width,
-                          &look.height, &scale, &theme, &look.title))
+    struct py_state *state = PyModule_GetState(module);
+    if (!PyArg_ParseTuple(arguments, "O!ss(O&O&)ssz:chart", state->counts, &counts, &name,
+                          &file_name, py_to_unsigned, &look.width, py_to_unsigned, &look.height,
+                          &scale, &theme, &look.title))
         return NULL;
     look.scale = ih_chart_scale_find(scale);
     look.theme = ih_chart_theme_find(theme);
@@ -60,14 +62,13 @@ PyObject *py_chart(PyObject *module, PyObject *arguments)
                                    : "the name must end in .png, .svg, .jpg, .bmp or .tga");
         return NULL;
     }
-    make_result(py_counts_get(counts), name, &result);
-    if (result.histogram.n_channels == 0) {
+    if (ih_counts_bins(py_counts_get(counts), 0) == NULL) {
         PyErr_SetString(PyExc_ValueError, "chart: the counts are empty");
         return NULL;
     }
+    make_result(py_counts_get(counts), name, &result);
     Py_BEGIN_ALLOW_THREADS status = ih_chart_draw(&result, &look, &file, &size_bytes, &err);
-    Py_END_ALLOW_THREADS if (status != IH_OK) return py_error_raise(PyModule_GetState(module), &err,
-                                                                    NULL);
+    Py_END_ALLOW_THREADS if (status != IH_OK) return py_error_raise(state, &err, NULL);
     PyObject *bytes = PyBytes_FromStringAndSize((const char *)file, (Py_ssize_t)size_bytes);
     free(file);
     return bytes;

@@ -45,15 +45,14 @@ static int open_context(struct context *self)
     return -1;
 }
 
-/* Converters of PyArg_Parse, which accepts negative and larger numbers without an error. */
-static int to_u64(PyObject *object, void *to)
+int py_to_u64(PyObject *object, void *to)
 {
     const unsigned long long v = PyLong_AsUnsignedLongLong(object);
     *(uint64_t *)to = v;
     return !PyErr_Occurred();
 }
 
-static int to_unsigned(PyObject *object, void *to)
+int py_to_unsigned(PyObject *object, void *to)
 {
     const unsigned long v = PyLong_AsUnsignedLong(object);
     if (!PyErr_Occurred() && v > UINT32_MAX)
@@ -76,10 +75,11 @@ static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
         return -1;
     }
     s->clip_high = 255;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "|$szzz(O&O&)O&O&pO&O&:Context", names, &device, &kernel, &luma, &alpha,
-            to_unsigned, &s->clip_low, to_unsigned, &s->clip_high, to_u64, &s->max_pixels, to_u64,
-            &s->max_memory, &lenient, to_unsigned, &s->timeout, to_unsigned, &s->raw_channels))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$szzz(O&O&)O&O&pO&O&:Context", names,
+                                     &device, &kernel, &luma, &alpha, py_to_unsigned, &s->clip_low,
+                                     py_to_unsigned, &s->clip_high, py_to_u64, &s->max_pixels,
+                                     py_to_u64, &s->max_memory, &lenient, py_to_unsigned,
+                                     &s->timeout, py_to_unsigned, &s->raw_channels))
         return -1;
     if (s->clip_high == 0) { /* 0 is the default in C */
         PyErr_SetString(PyExc_ValueError, "clip: the upper limit must be 1 to 255");
@@ -156,6 +156,8 @@ static PyObject *context_count(PyObject *object, PyObject *args, PyObject *keywo
     if (status == IH_OK)
         status = py_input_count(&input, context, &interrupt, counts, &err);
     PyEval_RestoreThread(thread);
+    if (status != IH_OK) /* a signal may have ended the opening of a file */
+        PyErr_CheckSignals();
     PyObject *result = NULL;
     struct py_state *state = py_state_of(object);
     if (PyErr_Occurred()) { /* of a signal handler */

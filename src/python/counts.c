@@ -457,12 +457,13 @@ static PyObject *counts_chart(PyObject *self, PyObject *args, PyObject *keywords
 {
     static char *names[] = {"", "size", "scale", "theme", "title", NULL};
     PyObject *path;
-    unsigned width = 1024, height = 640;
+    PyObject *size = NULL;
     const char *scale = "linear", *theme = "dark", *title = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$(II)ssz:chart", names, &path, &width,
-                                     &height, &scale, &theme, &title))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!ssz:chart", names, &path, &PyTuple_Type,
+                                     &size, &scale, &theme, &title))
         return NULL;
-    PyObject *all = Py_BuildValue("(OO(II)ssz)", self, path, width, height, scale, theme, title);
+    PyObject *all = size ? Py_BuildValue("(OOOssz)", self, path, size, scale, theme, title)
+                         : Py_BuildValue("(OO(ii)ssz)", self, path, 1024, 640, scale, theme, title);
     PyObject *result = all ? py_delegate("imghist._views", "chart", all) : NULL;
     Py_XDECREF(all);
     return result;

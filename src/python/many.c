@@ -196,6 +196,9 @@ static bool open_item(struct iterator *self, struct py_input *input, PyObject *i
     PyErr_NormalizeException(&type, &input->error, &traceback);
     Py_XDECREF(type);
     Py_XDECREF(traceback);
+    if (is_pair && input->error)
+        PyObject_SetAttrString(input->error, "source", PyTuple_GetItem(item, 0));
+    PyErr_Clear(); /* of an exception that takes no attribute */
     return input->error != NULL;
 }
 
@@ -436,18 +439,42 @@ static PyObject *iterator_stream(PyObject *self, PyObject *args, PyObject *keywo
     return result;
 }
 
+static int iterator_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    const struct iterator *self = self_of(object);
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->failure);
+    Py_VISIT(self->items);
+    Py_VISIT(self->context);
+    return 0;
+}
+
+/* Before a cycle of garbage is broken. It is not in use: that would be a reference to it. */
+static void iterator_finalize(PyObject *object)
+{
+    stop(self_of(object));
+}
+
+static int iterator_clear(PyObject *object)
+{
+    struct iterator *self = self_of(object);
+    Py_CLEAR(self->failure);
+    Py_CLEAR(self->items);
+    Py_CLEAR(self->context);
+    return 0;
+}
+
 static void iterator_dealloc(PyObject *object)
 {
     struct iterator *self = self_of(object);
+    PyObject_GC_UnTrack(object);
     const bool is_inherited = self->pid && self->pid != getpid();
     stop(self);
     if (!is_inherited) {
         PyMem_Free(self->jobs);
         PyMem_Free(self->threads);
     }
-    Py_XDECREF(self->failure);
-    Py_XDECREF(self->items);
-    Py_XDECREF(self->context);
+    iterator_clear(object);
     py_free(object);
 }
 
@@ -534,6 +561,9 @@ static PyGetSetDef iterator_getset[] = {
 
 static PyType_Slot iterator_slots[] = {
     {Py_tp_doc, "Results in the order of the inputs. Use it in one thread at a time."},
+    {Py_tp_traverse, iterator_traverse},
+    {Py_tp_clear, iterator_clear},
+    {Py_tp_finalize, iterator_finalize},
     {Py_tp_dealloc, iterator_dealloc},
     {Py_tp_iter, PyObject_SelfIter},
     {Py_tp_iternext, iterator_next},
@@ -544,6 +574,7 @@ static PyType_Slot iterator_slots[] = {
 
 PyType_Spec py_iterator_spec = {.name = "imghist.Results",
                                 .basicsize = sizeof(struct iterator),
-                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
+                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                         Py_TPFLAGS_IMMUTABLETYPE |
                                          Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                 .slots = iterator_slots};

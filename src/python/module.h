@@ -49,6 +49,10 @@ PyObject *py_error_raise(struct py_state *state, const struct ih_error *err, PyO
 /* Calls function(self) of a Python module of the package, imported when it is first needed. */
 PyObject *py_delegate(const char *module, const char *function, PyObject *arguments);
 
+/* Converters of PyArg_Parse, whose own formats for unsigned numbers wrap. */
+int py_to_u64(PyObject *object, void *to);
+int py_to_unsigned(PyObject *object, void *to);
+
 extern PyType_Spec py_context_spec, py_counts_spec, py_iterator_spec;
 extern PyStructSequence_Desc py_stats_desc;
 

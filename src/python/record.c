@@ -84,6 +84,9 @@ PyObject *py_ndjson(PyObject *module, PyObject *arguments)
     const bool is_error = *error;
     if (is_error)
         ih_error_set(&result.error, IH_CORRUPT, "%s", error);
+    else if (!PyObject_TypeCheck(counts, state->counts))
+        return PyErr_Format(PyExc_TypeError, "ndjson: %R is no result",
+                            (PyObject *)Py_TYPE(counts));
     else if (!load_result(state, py_counts_get(counts), &result, &texts))
         return NULL;
     result.status = is_error ? IH_CORRUPT : IH_OK;

@@ -124,8 +124,9 @@ static bool read_type(struct py_tensor *t, PyObject *type)
     return is_type || PyErr_Occurred() ? is_type : refuse("typestr: not that of numbers");
 }
 
-/* data: (address, is_read_only), or in host memory an object with a buffer. */
-static bool read_data(struct py_tensor *t, PyObject *data, bool has_strides, bool is_written)
+/* data: (address, is_read_only), or in host memory an object with a buffer, and where in it. */
+static bool read_data(struct py_tensor *t, PyObject *data, PyObject *offset, bool has_strides,
+                      bool is_written)
 {
     if (data && PyTuple_Check(data) && PyTuple_Size(data) == 2) {
         t->data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
@@ -138,9 +139,16 @@ static bool read_data(struct py_tensor *t, PyObject *data, bool has_strides, boo
         return refuse("__array_interface__ without an address in data");
     if (PyObject_GetBuffer(data, &t->view, PyBUF_SIMPLE) < 0)
         return false;
-    t->data = t->view.buf;
-    return t->view.len >= t->strides[0] * t->shape[0] ||
-           refuse("__array_interface__: data is smaller than the shape");
+    const Py_ssize_t start = offset ? PyNumber_AsSsize_t(offset, PyExc_OverflowError) : 0;
+    if (start == -1 && PyErr_Occurred())
+        return false;
+    Py_ssize_t size = t->bits / 8;
+    for (int i = 0; i < t->n_dimensions; i++)
+        size *= t->shape[i]; /* no overflow: see check_shape */
+    if (start < 0 || start > t->view.len || size > t->view.len - start)
+        return refuse("__array_interface__: data is smaller than the shape");
+    t->data = (const uint8_t *)t->view.buf + start;
+    return true;
 }
 
 static bool open_interface(struct py_tensor *t, PyObject *object, const char *name, bool is_written)
@@ -153,6 +161,9 @@ static bool open_interface(struct py_tensor *t, PyObject *object, const char *na
         return false;
     if (!PyDict_Check(interface))
         return PyErr_Format(PyExc_TypeError, "%s is not a dict", name), false;
+    PyObject *mask = PyDict_GetItemString(interface, "mask");
+    if (mask && mask != Py_None)
+        return refuse("a mask in an array interface: count the array without it");
     PyObject *strides = PyDict_GetItemString(interface, "strides");
     const bool has_strides = strides && strides != Py_None;
     if (!read_type(t, PyDict_GetItemString(interface, "typestr")))
@@ -162,7 +173,8 @@ static bool open_interface(struct py_tensor *t, PyObject *object, const char *na
         return false;
     if (has_strides && read_tuple(strides, t->strides, "strides") != t->n_dimensions)
         return PyErr_Occurred() ? false : refuse("shape and strides differ in length");
-    return read_data(t, PyDict_GetItemString(interface, "data"), has_strides, is_written);
+    return read_data(t, PyDict_GetItemString(interface, "data"),
+                     PyDict_GetItemString(interface, "offset"), has_strides, is_written);
 }
 
 /* ---- DLPack ---- */
@@ -264,7 +276,11 @@ bool py_tensor_open(struct py_tensor *t, PyObject *object, PyObject *stream, boo
 {
     memset(t, 0, sizeof *t);
     bool is_open = false;
-    if (PyCapsule_CheckExact(object)) {
+    if (PyObject_HasAttrString((PyObject *)Py_TYPE(object), "filled") && has(object, "mask")) {
+        /* NumPy's masked arrays */
+        PyErr_SetString(PyExc_TypeError,
+                        "a masked array: count its .data, or its .filled(), instead");
+    } else if (PyCapsule_CheckExact(object)) {
         is_open = open_capsule(t, object);
     } else if (PyObject_CheckBuffer(object) &&
                !PyObject_HasAttrString(object, "__cuda_array_interface__")) {

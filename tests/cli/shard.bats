@@ -78,6 +78,15 @@ in_order() {
   imghist_ok --total-only --json --shard=2/2 d
 }
 
+@test "shard: parts in which --where matches nothing are the whole run" {
+  dots d/a.pgm d/b.pgm
+  for part in 1 2; do imghist_ok --ndjson --where 'mean_luma > 250' --shard=$part/2 -o part.$part d; done
+  imghist_ok --csv=images --where 'mean_luma > 250' d
+  local whole=$output
+  imghist_ok --csv=images part.1 part.2
+  assert_output "$whole"
+}
+
 @test "shard: numbers that are refused" {
   dot a.pgm
   for value in 0/2 3/2 1 1/ /2 1/0 a/b 1/2/3 -1/2 1/10000 ''; do

@@ -281,3 +281,12 @@ def test_missing_engine_names_the_extra(tmp_path):
     code = "import sys; sys.modules['ray'] = None; import imghist.ray"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "ray" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("kind", [str, os.fsencode, pathlib.Path, lambda p: f"file://{p}"])
+def test_one_path_is_one_path(engine, inputs, kind):
+    """Not an iterable of its letters, of which "/" is the whole disk."""
+    path = data.ROOT / "samples/scene.jpg"
+    for images in (kind(path), [kind(path)]):
+        total = engine.module.total(images)
+        assert (total.images, total.failed) == (1, 0)

@@ -160,6 +160,64 @@ TEST(one_record_has_statistics)
     ih_context_close(context);
 }
 
+/* Whatever part of an image has a label, its counts are the same after they have been saved. */
+TEST(records_of_labels_can_be_saved)
+{
+    static uint8_t pixels[4 * 6], labels[4 * 6];
+    enum { N_LABELS = 3 };
+    struct ih_context *context = open_cpu();
+    struct ih_counts *counts = open_counts(), *loaded = open_counts();
+    struct ih_error err = {0};
+    struct ih_batch b = {.size_bytes = sizeof b,
+                         .n_images = 1,
+                         .image = {pixels, labels, 6, 4, 6, 1, 6},
+                         .pixel_stride = 1,
+                         .n_channels = 1,
+                         .n_labels = N_LABELS};
+    uint32_t bins[N_LABELS * 256];
+    uint64_t sums[N_LABELS * 5];
+    uint8_t saved[IH_SAVED_BYTES_MAX], again[IH_SAVED_BYTES_MAX];
+    uint32_t random = 11;
+    for (unsigned round = 0; round < 100; round++) {
+        for (size_t i = 0; i < sizeof pixels; i++) {
+            pixels[i] = (uint8_t)random_next(&random);
+            labels[i] = (uint8_t)(random_next(&random) % (round % 4 + 1));
+        }
+        assert_int_equal(ih_batch_count(context, &b, bins, sums, &err), IH_OK);
+        for (unsigned label = 0; label < N_LABELS; label++) {
+            assert_int_equal(ih_batch_counts(context, &b, bins, sums, 0, label, counts, &err),
+                             IH_OK);
+            const size_t n = ih_counts_save(counts, saved, sizeof saved);
+            assert_int_equal(ih_counts_load(loaded, saved, n, &err), IH_OK);
+            assert_int_equal(ih_counts_save(loaded, again, sizeof again), n);
+            assert_memory_equal(again, saved, n);
+            assert_int_equal(ih_counts_add(loaded, counts, &err), IH_OK);
+        }
+    }
+    ih_counts_close(loaded);
+    ih_counts_close(counts);
+    ih_context_close(context);
+}
+
+/* An empty tensor may have no memory. */
+TEST(no_images_need_no_memory)
+{
+    struct ih_context *context = open_cpu();
+    struct ih_error err = {0};
+    static const uint8_t pixel[3];
+    for (unsigned has_data = 0; has_data < 2; has_data++)
+        for (unsigned n_labels = 0; n_labels < 2; n_labels++) {
+            const struct ih_batch b = {.size_bytes = sizeof b,
+                                       .image = {has_data ? pixel : NULL, NULL, 8, 8, 24, 1, 8},
+                                       .pixel_stride = 3,
+                                       .n_channels = 3,
+                                       .n_labels = n_labels};
+            assert_int_equal(shape_of(&b).bins_bytes, 0);
+            assert_int_equal(ih_batch_count(context, &b, NULL, NULL, &err), IH_OK);
+        }
+    ih_context_close(context);
+}
+
 TEST(gray_records_have_luma)
 {
     static const uint8_t gray[] = {0, 4, 255, 255};

@@ -19,8 +19,10 @@ _default = None
 def _context(context):
     """Returns the given context, or the default one, which counts on the CPU."""
     global _default
-    if context is not None:
+    if isinstance(context, Context):
         return context
+    if context is not None:
+        raise TypeError(f"context: {type(context)} is no imghist.Context")
     if _default is None:
         _default = Context()
     return _default
@@ -35,7 +37,8 @@ def count(x, /, *, layout=None, order="rgb", range=None, context=None):
              is copied. Channels: gray; gray, alpha; RGB; RGBA.
     layout   'HW', 'HWC' or 'CHW'; by default HW for 2 dimensions and HWC for 3
     order    'rgb' or 'bgr': the order of colour channels in an array
-    range    (low, high) of uint16 arrays: the values that become 0 and 255; default (0, 65535)
+    range    (low, high) of uint16 arrays: the values that become 0 and 255; default (0, 65535).
+             Alpha is scaled from (0, 65535)
     context  a Context; by default one for the CPU with default settings
 
     Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
@@ -78,10 +81,10 @@ def count_batch(
 ):
     """Counts each image of a batch where it lies, and returns its bins [N, planes, 256].
 
-    tensor    uint8 with 3 or 4 dimensions and any strides, in GPU memory (__dlpack__,
+    tensor    uint8 with 3 or 4 dimensions and any strides (0 not along W), in GPU memory (__dlpack__,
               __cuda_array_interface__) or in host memory (also buffers and __array_interface__)
     layout    the letters of its dimensions: 'NHWC', 'NCHW', 'NHW' and so on
-    labels    uint8 [N, H, W] or [H, W] for all images, beside the tensor; pixels are counted for
+    labels    uint8 [N, H, W] or [H, W] for all images, beside the tensor, rows without gaps; pixels are counted for
               each label from 0 to n_labels - 1 apart, and the result is [N, n_labels, planes, 256]
     luma      False: colour images get no luma plane
     sums      True: the result is (bins, sums), with int64 [N, planes + 4]: the sum of values of each

@@ -7,6 +7,7 @@ uses one of the results.
 
 import functools
 import itertools
+import os
 
 import pyarrow
 
@@ -28,7 +29,8 @@ def results(items, threads, settings):
     """Counts and exceptions of paths, as scan gives them, or of pairs (name, bytes), in order."""
     items = iter(items)
     start = list(itertools.islice(items, 1))
-    context, items = _context(tuple(sorted(settings.items()))), itertools.chain(start, items)
+    hashable = sorted((key, tuple(v) if isinstance(v, list) else v) for key, v in settings.items())
+    context, items = _context(tuple(hashable)), itertools.chain(start, items)
     if start and isinstance(start[0], tuple):
         return context.count_many(items, threads=threads, on_error="record")
     return context.scan(items, threads=threads, on_error="record")
@@ -88,12 +90,18 @@ def saved_results(batch):
     return (_imghist.load(c.as_buffer(), None) for c in batch.column("counts") if c.is_valid)
 
 
+def names(paths):
+    """Paths as str: an iterable of str, bytes or os.PathLike, or one of them."""
+    one = isinstance(paths, (str, bytes, os.PathLike))
+    return (_local(os.fsdecode(path)) for path in ([paths] if one else paths))
+
+
 def slices(paths, n_workers, is_costly=False):
     """Paths in portions for one task: fewer towards the end, so that all workers end together; each archive is one.
 
     If a task costs much (60 ms in Spark, 3 ms in Ray), portions are fewer: about 6 for each worker.
     """
-    paths, portion = [str(path) for path in paths], []
+    paths, portion = list(names(paths)), []
     n_left, n_workers = len(paths), max(1, n_workers)
     n_min, n_max = TASK_PATHS_MIN, TASK_PATHS_MAX
     if is_costly:

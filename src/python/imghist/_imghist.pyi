@@ -1,8 +1,9 @@
 import os
 import sys
+from _typeshed import structseq
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, final, overload
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, final, overload
 
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
@@ -32,24 +33,59 @@ class Error(Exception):
     status: str
     source: str | None
 
-class Stats(NamedTuple):
-    # This field hides tuple.count.
-    count: int  # type: ignore[assignment] # pyright: ignore[reportIncompatibleMethodOverride]
-    sum: int
-    mean: float
-    stddev: float
-    min: int
-    max: int
-    p01: int
-    p05: int
-    p25: int
-    median: int
-    p75: int
-    p95: int
-    p99: int
-    entropy: float
-    clip_low: int
-    clip_high: int
+_StatsTuple: TypeAlias = tuple[
+    int,  # count
+    int,  # sum
+    float,  # mean
+    float,  # stddev
+    int,  # min
+    int,  # max
+    int,  # p01
+    int,  # p05
+    int,  # p25
+    int,  # median
+    int,  # p75
+    int,  # p95
+    int,  # p99
+    float,  # entropy
+    int,  # clip_low
+    int,  # clip_high
+]
+
+@final
+class Stats(structseq[float], _StatsTuple):
+    @property
+    def count(self) -> int: ...  # type: ignore[override] # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride] # hides tuple.count
+    @property
+    def sum(self) -> int: ...
+    @property
+    def mean(self) -> float: ...
+    @property
+    def stddev(self) -> float: ...
+    @property
+    def min(self) -> int: ...
+    @property
+    def max(self) -> int: ...
+    @property
+    def p01(self) -> int: ...
+    @property
+    def p05(self) -> int: ...
+    @property
+    def p25(self) -> int: ...
+    @property
+    def median(self) -> int: ...
+    @property
+    def p75(self) -> int: ...
+    @property
+    def p95(self) -> int: ...
+    @property
+    def p99(self) -> int: ...
+    @property
+    def entropy(self) -> float: ...
+    @property
+    def clip_low(self) -> int: ...
+    @property
+    def clip_high(self) -> int: ...
 
 @final
 class Counts:

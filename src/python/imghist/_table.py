@@ -1,5 +1,7 @@
 """Results as a table for Arrow consumers (pyarrow, DuckDB, Polars, pandas), and as result files."""
 
+import itertools
+import operator
 import os
 import struct
 
@@ -49,6 +51,8 @@ class Table:
     """
 
     def __init__(self, results, *, batch_images=256, saved=False):
+        if operator.index(batch_images) < 1:
+            raise ValueError(f"batch_images is {batch_images}, must be at least 1")
         self._results = results
         self._saved = saved
         self._batch_images = batch_images
@@ -59,10 +63,7 @@ class Table:
 
         def next_batch():
             rows = []
-            for _ in range(self._batch_images):
-                result = next(results, None)
-                if result is None:
-                    break
+            for result in itertools.islice(results, self._batch_images):
                 rows.extend(_rows(result, self._saved))
             return _batch(columns, rows) if rows else None
 
@@ -75,6 +76,8 @@ def _rows(result, saved):
         error = (getattr(result, "source", None), getattr(result, "status", "usage"), str(result))
         nulls = (None,) * (len(_COLUMNS) - len(error))
         return [(*error, *nulls, _imghist.failures(1).to_bytes() if saved else None)]
+    if not isinstance(result, _imghist.Counts):
+        raise TypeError(f"a table of results: {type(result)} is neither Counts nor an exception")
     start = (result.file, "ok", None, result.width, result.height)
     rows = [(*start, plane, *result[plane], result.histogram(plane), None) for plane in result.planes]
     if saved and rows:
@@ -148,7 +151,7 @@ def ndjson(results, folder):
             source, counts = getattr(result, "source", None) or "-", None
             error = _error_text(source, str(result)) or type(result).__name__
         else:
-            source, counts, error = result.file or "-", result, ""
+            source, counts, error = getattr(result, "file", None) or "-", result, ""
         yield _imghist.ndjson(
             os.fsencode(source), counts, error.encode("utf-8", "replace"), os.fsencode(folder)
         )

@@ -49,7 +49,7 @@ def _map(function, paths, name, image, threads, settings):
 
 
 def _row_groups(paths):
-    for path in map(str, paths):
+    for path in _engines.names(paths):
         yield from ([(path, i)] for i in range(pyarrow.parquet.ParquetFile(path).num_row_groups))
 
 

@@ -392,3 +392,35 @@ def test_an_expensive_interface_is_asked_once():
 
     assert imghist.count(Image()) == imghist.count(pixels)
     assert len(asked) == 1
+
+
+def test_array_interface_with_an_offset():
+    x = noise(4, 5, 3)
+    data = b"abc" + x.tobytes() + b"d"
+    check(Interface(typestr="|u1", shape=x.shape, data=data, offset=3), x)
+    check(Interface(typestr="|u1", shape=x.shape, data=data, offset=4), numpy.frombuffer(data[4:], "u1").reshape(x.shape))
+    for offset in (5, -1, 1 << 62, 1 << 70, "x"):
+        with pytest.raises((TypeError, ValueError, OverflowError)):
+            imghist.count(Interface(typestr="|u1", shape=x.shape, data=data, offset=offset))
+    for shape in ((0, 5), (5, 0), (0, 5, 3)):
+        assert imghist.count(Interface(typestr="|u1", shape=shape, data=b"")).pixels == 0
+
+
+def test_masked_arrays_are_refused():
+    x = noise(4, 5)
+    masked = numpy.ma.masked_array(x, x > 100)
+    for call in (imghist.count, lambda m: imghist.count_batch(m, "NHW"), lambda m: list(imghist.count_many([m]))):
+        with pytest.raises(TypeError, match="masked"):
+            call(masked)
+    with pytest.raises(ValueError, match="mask"):
+        imghist.count(Interface(typestr="|u1", shape=x.shape, data=x.tobytes(), mask=x))
+    assert imghist.count(masked.data).pixels == 20
+
+
+def test_a_range_leaves_alpha_alone(tmp_path):
+    x = numpy.array([[[5000, 5000], [2000, 2000], [3000, 65535], [2400, 100]]], "u2")
+    counts = imghist.count(x, range=(2500, 5000))
+    alpha = [round(int(v) * 255 / 65535) for v in x[0, :, 1]]
+    assert sorted(numpy.repeat(range(256), counts.histogram("alpha").tolist())) == sorted(alpha)
+    visible = imghist.Context(alpha="skip-transparent").count(x, range=(2500, 5000))
+    assert visible.pixels == sum(a > 0 for a in alpha) == 3

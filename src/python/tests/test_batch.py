@@ -86,6 +86,9 @@ def test_labels():
         imghist.count_batch(x, labels=labels)
     with pytest.raises(ValueError):
         imghist.count_batch(x, labels=labels, n_labels=1000)
+    for n in (-1, 2**32, 2**32 + 3, 2**70):
+        with pytest.raises(OverflowError):
+            imghist.count_batch(x, labels=labels, n_labels=n)
 
 
 def test_given_outputs():

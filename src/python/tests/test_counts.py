@@ -3,6 +3,8 @@
 import copy
 import json
 import math
+import os
+import pathlib
 import pickle
 import re
 
@@ -306,6 +308,24 @@ def test_arrow_passes_on_errors(samples):
     pyarrow = pytest.importorskip("pyarrow")
     with pytest.raises(Exception, match="missing.png"):
         pyarrow.table(imghist.count_many([samples / "scene.jpg", "missing.png"]))
-    with pytest.raises(Exception, match="file"):
+    with pytest.raises(Exception, match="neither Counts"):
         pyarrow.table(imghist.Table([5]))
     assert pyarrow.table(imghist.Table([])).num_rows == 0
+
+
+def test_charts_of_names_that_are_not_utf8(tmp_path, scene):
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/n\xff.pgm")
+    with open(name, "wb") as file:
+        file.write(b"P5 1 1 255 x")
+    counts = imghist.count(name)
+    for c in (counts, scene):
+        c.chart(os.fsdecode(os.fsencode(tmp_path) + b"/o\xe9.svg"))
+        assert b"<svg" in pathlib.Path(os.fsdecode(os.fsencode(tmp_path) + b"/o\xe9.svg")).read_bytes()
+        assert "<svg" in c._repr_html_()
+
+
+def test_sizes_of_charts_do_not_wrap(tmp_path, scene):
+    for size in ((2**32 + 640, 400), (640, -1), (-1, 400), (640,), 5, ("a", "b"), (640.0, 400)):
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            scene.chart(tmp_path / "chart.svg", size=size)
+    assert not list(tmp_path.iterdir())

@@ -393,3 +393,43 @@ def test_ending_the_interpreter_with_work_to_do():
         """
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_cycles_of_garbage_end_their_threads(samples):
+    class Loader:
+        def __init__(self, make):
+            self.results = make(self.items())
+
+        def items(self):
+            for _ in range(300):
+                yield self.path
+
+        path = str(samples / "scene.jpg")
+
+    before = len(os.listdir("/proc/self/task"))
+    for make in (imghist.count_many, imghist.scan):
+        for _ in range(20):
+            next(Loader(make).results)
+    gc.collect()
+    assert len(os.listdir("/proc/self/task")) <= before + 2
+
+
+def test_images_that_fail_keep_their_names():
+    pairs = [("a", b"no image"), ("b", 5), ("c", [1, 2]), ("d", pgm(1))]
+    assert [getattr(r, "source", None) or r.file for r in imghist.count_many(pairs, on_error="record")] == list("abcd")
+
+
+def test_an_interrupt_ends_the_opening_of_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    # In a process of its own: a package that another test has imported may have set another handler.
+    code = f"""
+        import os, signal, threading, imghist
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            imghist.count({str(tmp_path / "pipe")!r})
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "interrupted\n", done.stderr

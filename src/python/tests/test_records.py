@@ -117,3 +117,55 @@ def empty():
     for byte in head:
         value = (value ^ byte) * 0x100000001B3 % (1 << 64)
     return head + value.to_bytes(8, "little")
+
+
+def test_charts_of_no_images_are_refused(tmp_path):
+    failed = imghist.total(imghist.count_many(["missing.png"], on_error="record"))
+    for empty in (failed, imghist.total([]), imghist.Counts.from_bytes(failed.to_bytes())):
+        with pytest.raises(ValueError, match="empty"):
+            empty.chart(tmp_path / "chart.svg")
+        assert "svg" not in empty._repr_html_()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_result_is_refused(samples):
+    class Other:
+        __slots__ = ("a", "file")
+        file: object
+
+    other = Other()
+    other.file = "x.png"
+    counts = imghist.count(samples / "scene.jpg")
+    for wrong in (other, None, 5, b"x", "x"):
+        with pytest.raises(TypeError):
+            list(imghist.ndjson([wrong]))
+        with pytest.raises(TypeError):
+            imghist._imghist.chart(wrong, "", "x.svg", (640, 400), "linear", "dark", None)
+        with pytest.raises(TypeError):
+            imghist.count(samples / "scene.jpg", context=wrong or 0)
+        for results in ([wrong], [counts, wrong, counts]):
+            stream = pytest.importorskip("pyarrow").RecordBatchReader.from_stream(imghist.Table(results))
+            with pytest.raises(OSError, match="TypeError.*neither Counts nor an exception"):
+                stream.read_all()
+    for n in (0, -1):
+        with pytest.raises(ValueError, match="batch_images"):
+            imghist.Table([counts], batch_images=n)
+    with pytest.raises(TypeError):
+        imghist.Table([counts], batch_images="x")
+
+
+def test_a_table_tells_the_kind_of_an_exception_and_passes_on_an_interrupt(samples):
+    pyarrow = pytest.importorskip("pyarrow")
+
+    def results(exception):
+        yield imghist.count(samples / "scene.jpg")
+        raise exception
+
+    with pytest.raises(OSError, match="KeyError.*name"):
+        pyarrow.RecordBatchReader.from_stream(imghist.Table(results(KeyError("name")))).read_all()
+    with pytest.raises(KeyboardInterrupt):
+        try:
+            pyarrow.RecordBatchReader.from_stream(imghist.Table(results(KeyboardInterrupt()))).read_all()
+        except OSError:
+            for _ in range(1000):
+                pass
