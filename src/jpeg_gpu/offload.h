@@ -2,8 +2,8 @@
  * The offload queue: JPEG files that a GPU's hardware decoders take instead of the workers.
  *
  * A worker reads such a file into memory, validates it, queues it, and takes the next input. The
- * counts come later, from another thread. The worker decodes all other files itself, and also some
- * JPEG files while the hardware decoders are busy.
+ * counts come later, from another thread. The worker decodes all other files itself, and a JPEG
+ * file when the hardware decoders are busy and enough other workers feed them.
  *
  * Starting the hardware decoders takes half a second or more. With IH_JPEG_AUTO they start in the
  * background, once the run has taken long enough that more files are likely.
