@@ -196,7 +196,7 @@ static bool open_item(struct iterator *self, struct py_input *input, PyObject *i
     PyErr_NormalizeException(&type, &input->error, &traceback);
     Py_XDECREF(type);
     Py_XDECREF(traceback);
-    if (is_pair && input->error)
+    if (is_pair && input->error && PyUnicode_Check(PyTuple_GetItem(item, 0)))
         PyObject_SetAttrString(input->error, "source", PyTuple_GetItem(item, 0));
     PyErr_Clear(); /* of an exception that takes no attribute */
     return input->error != NULL;

@@ -417,6 +417,9 @@ def test_cycles_of_garbage_end_their_threads(samples):
 def test_images_that_fail_keep_their_names():
     pairs = [("a", b"no image"), ("b", 5), ("c", [1, 2]), ("d", pgm(1))]
     assert [getattr(r, "source", None) or r.file for r in imghist.count_many(pairs, on_error="record")] == list("abcd")
+    (error,) = imghist.count_many([(5, pgm(1))], on_error="record")
+    assert getattr(error, "source", None) is None
+    assert b'"file":"-"' in b"".join(imghist.ndjson([error]))
 
 
 def test_an_interrupt_ends_the_opening_of_a_pipe(tmp_path):
