@@ -245,10 +245,12 @@ PyDoc_STRVAR(
     "max_pixels    larger files are refused; 0: 4 Gi\n"
     "max_memory    bytes that all threads may use for files held in memory; 0: no limit\n"
     "lenient       also accept irregular JPEG files whose pixels are certain\n"
-    "timeout       seconds that a file may take; 0: no limit\n"
+    "timeout       seconds that a file may take, without waiting for pipes and file objects; 0: no "
+    "limit\n"
     "raw_channels  1 to 4: files are interleaved samples without a header\n\n"
     "After fork() a context for the CPU works in the child. One for a GPU raises RuntimeError.\n"
-    "Raises ValueError for invalid settings and imghist.Error for a device that is not there.");
+    "Raises ValueError for invalid settings. A GPU starts in the background; if it is not there, "
+    "device and counting raise imghist.Error.");
 
 static PyType_Slot context_slots[] = {
     {Py_tp_doc, (void *)(uintptr_t)context_doc},
