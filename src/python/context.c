@@ -249,8 +249,8 @@ PyDoc_STRVAR(
     "limit\n"
     "raw_channels  1 to 4: files are interleaved samples without a header\n\n"
     "After fork() a context for the CPU works in the child. One for a GPU raises RuntimeError.\n"
-    "Raises ValueError for invalid settings. A GPU starts in the background; if it is not there, "
-    "device and counting raise imghist.Error.");
+    "Raises ValueError for invalid settings. For a GPU that is not there, this call or the first "
+    "use raises imghist.Error.");
 
 static PyType_Slot context_slots[] = {
     {Py_tp_doc, (void *)(uintptr_t)context_doc},
