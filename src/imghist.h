@@ -597,6 +597,7 @@ IH_PUBLIC enum ih_status ih_batch_enqueue(struct ih_context *context, const stru
 
 /*
  * Overwrites counts with those of one image and label of a batch, for statistics and addition.
+ * Counts of a label are added only to counts of labels.
  *
  * bins, sums   of the whole batch, in host memory
  * label        0 without labels

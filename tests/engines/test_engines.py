@@ -285,7 +285,7 @@ def test_missing_engine_names_the_extra(tmp_path):
 
 @pytest.mark.parametrize("kind", [str, os.fsencode, pathlib.Path, lambda p: f"file://{p}"])
 def test_one_path_is_one_path(engine, inputs, kind):
-    """Not an iterable of its letters, of which "/" is the whole disk."""
+    """A str is an iterable of letters, and its "/" would be the whole disk."""
     path = data.ROOT / "samples/scene.jpg"
     for images in (kind(path), [kind(path)]):
         total = engine.module.total(images)
