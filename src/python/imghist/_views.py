@@ -78,15 +78,14 @@ def to_uhi(counts):
 
 
 def _draw(counts, name, size, scale, theme, title):
-    shown = (counts.file or "pixels").encode("utf-8", "replace").decode()  # of a name that is not UTF-8
+    shown, name = (s.encode("utf-8", "replace").decode() for s in (counts.file or "pixels", name))  # if not UTF-8
     return _imghist.chart(counts, shown, name, size, scale, theme, title)
 
 
 def chart(counts, path, size, scale, theme, title):
     """The file appears whole or not at all."""
     path = os.fspath(path)
-    ending = os.path.splitext(os.fsdecode(path))[1]
-    drawn = _draw(counts, f"chart{ending}".encode("utf-8", "replace").decode(), size, scale, theme, title)
+    drawn = _draw(counts, os.fsdecode(path), size, scale, theme, title)
     part = os.fsencode(path) + b".%d.part" % os.getpid()
     try:
         with open(part, "wb") as file:
