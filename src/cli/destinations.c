@@ -262,9 +262,29 @@ static bool is_chart_name(const char *path)
     return is_name;
 }
 
+/* Whether the path leaves a folder that does not exist with "..". The checks would not find the
+ * file, but once the folder is made, it would be replaced. */
+static bool leaves_missing_folder(const char *path)
+{
+    struct stat st;
+    bool is_missing = false;
+    for (const char *up = path; !is_missing && (up = strstr(up, "/..")); up++) {
+        const bool is_part = (up[3] == '/' || up[3] == '\0') && up > path;
+        char *folder = is_part ? strndup(path, (size_t)(up - path)) : NULL;
+        is_missing = is_part && (!folder || stat(folder, &st) != 0);
+        free(folder);
+    }
+    return is_missing;
+}
+
 enum ih_status ih_destinations_separate(const struct ih_options *o, const char **subject,
                                         struct ih_error *err)
 {
+    *subject = o->chart_path;
+    for (size_t i = 0; i < o->n_outputs && (!*subject || !leaves_missing_folder(*subject)); i++)
+        *subject = o->outputs[i].path;
+    if (*subject && leaves_missing_folder(*subject))
+        return ih_error_set(err, IH_USAGE, "leaves a folder that does not exist with '..'");
     for (size_t i = 0; i < o->n_outputs; i++) {
         const char *path = o->outputs[i].path;
         *subject = path ? path : o->chart_path;

@@ -140,6 +140,21 @@ END
   done
 }
 
+@test "outputs: a path that leaves a folder that is still to be made is no way around the checks" {
+  dot in.csv
+  tee before own.png <in.csv >own.html
+  mkdir old
+  for outputs in --chart=new/../own.png --chart=./new/./../own.png --html=new/../own.html "--csv -o new/deep/../../in.csv"; do
+    # shellcheck disable=SC2086 # the options are words
+    imghist in.csv $outputs
+    assert_fails 2 "leaves a folder that does not exist with '..'"
+    for file in in.csv own.png own.html; do cmp before $file; done
+    [ ! -e new ]
+  done
+  imghist_ok in.csv --csv=stats -o old/../out..csv --chart=old/new..d/c.png
+  imghist_fails 2 "in.csv: is both an input and the output file" in.csv --csv -o old/../in.csv
+}
+
 @test "outputs: if all inputs fail, only files that record failures are made" {
   imghist_status 1 missing --csv -o a.csv --ndjson -o b.ndjson --check -o c.txt --text -o d.txt
   [ "$(echo ?.*)" = "b.ndjson c.txt" ] || fail "$(ls)"
