@@ -40,13 +40,15 @@ static bool is_tar(const uint8_t *head)
     return sum == stored;
 }
 
-/* Whether head begins like a tar header: with a name that is padded with zeros. */
+/* Whether head begins like a tar header: with a name that is padded with zeros. Names with control
+ * characters only in a whole header: else images in text formats would have to wait for one. */
 static bool begins_with_name(const uint8_t *head, size_t size)
 {
     enum { NAME_BYTES = 100 };
+    const uint8_t least = size < IH_ARCHIVE_PROBE_BYTES ? ' ' : 1;
     size_t n = 0;
     size = size < NAME_BYTES ? size : NAME_BYTES;
-    while (n < size && head[n] >= ' ')
+    while (n < size && head[n] >= least)
         n++;
     const bool has_name = n > 0;
     while (n < size && head[n] == '\0')
@@ -176,6 +178,7 @@ enum ih_status ih_archive_open(const struct ih_remote_decoders *remotes, struct 
     a->budget = options->budget;
     if (!remotes) {
         a->src = *src;
+        a->src.time = (struct ih_time_limit){.interrupt = options->interrupt};
         *src = (struct ih_source){.is_open = false};
     }
     if (remotes && !(a->remote = remotes->make(remotes->user)))
@@ -286,7 +289,9 @@ static enum ih_status read_name(struct ih_archive *a, const struct ih_packet *f,
     if (read_bytes(a, m->name, f->n_bytes, err) != IH_OK)
         return err->status;
     m->name[f->n_bytes] = '\0';
-    if (strlen(m->name) != f->n_bytes)
+    if (strlen(m->name) != f->n_bytes ||
+        (f->status == IH_OK &&
+         ih_member_name(m->name) != m->name)) /* it leads out of the archive */
         return fail_invalid_packet(err);
     return read_error(a, f, &m->error, err);
 }

@@ -52,6 +52,7 @@ static const char utf_8[] = "C.UTF-8";
     F(__LA_MODE_T, archive_entry_filetype, (struct archive_entry *))               \
     F(la_int64_t, archive_entry_size, (struct archive_entry *))                    \
     F(int, archive_entry_size_is_set, (struct archive_entry *))                    \
+    F(int, archive_entry_sparse_count, (struct archive_entry *))                   \
     F(int, archive_entry_is_encrypted, (struct archive_entry *))
 
 struct archive_calls {
@@ -93,7 +94,7 @@ struct archive_state {
     locale_t locale;         /* owned; 0: none */
     uint64_t member_bytes_max;
     bool is_pipe; /* a member is sent as soon as it is complete */
-    bool is_in_member, is_at_end;
+    bool is_in_member, is_in_last_hole, is_at_end;
     bool has_ended;     /* the source has no more bytes */
     bool ends_in_zeros; /* the last block that was read is zero */
     uint64_t n_members;
@@ -101,6 +102,7 @@ struct archive_state {
     size_t n_shown;       /* bytes that libarchive has been given; the next read consumes them */
     size_t n_head;        /* bytes of head, the start of the member */
     size_t n_sent;        /* the first n_sent of these have been sent */
+    uint64_t n_unsent;    /* bytes of a sparse member, which may end in a hole; else 0 */
     uint8_t head[IH_ARCHIVE_PROBE_BYTES];
     struct ih_error error; /* of opening the archive, of reading the source, or a limit */
 };
@@ -306,6 +308,9 @@ static void next_member(struct archive_state *s, struct output *out)
     uint64_t size_bytes = UINT64_MAX;
     if (s->lib.archive_entry_size_is_set(entry))
         size_bytes = (uint64_t)s->lib.archive_entry_size(entry);
+    s->is_in_last_hole = false;
+    const bool is_sparse = s->lib.archive_entry_sparse_count(entry) > 0;
+    s->n_unsent = is_sparse && size_bytes != UINT64_MAX ? size_bytes : 0;
     if (s->lib.archive_entry_filetype(entry) == AE_IFDIR || (name && is_hidden(name)))
         return;
     judge(s, entry, name, size_bytes, &error);
@@ -327,13 +332,23 @@ static void put_content(struct archive_state *s, struct output *out)
     memcpy(bytes, s->head + s->n_sent, n);
     s->n_sent += n;
     la_ssize_t got = 0;
-    if (n < room)
+    if (n < room && !s->is_in_last_hole)
         got = s->lib.archive_read_data(s->archive, bytes + n, room - n);
-    const bool is_last = got < (la_ssize_t)(room - n);
+    bool is_last = got < (la_ssize_t)(room - n);
     if (got < 0)
         explain(s, &error);
     n += got > 0 ? (size_t)got : 0;
     s->n_out += got > 0 ? (uint64_t)got : 0;
+    s->n_unsent -= n < s->n_unsent ? n : s->n_unsent;
+    if (is_last && got >= 0 && s->n_unsent > 0) { /* libarchive leaves out a hole at the end */
+        const size_t n_zeros = s->n_unsent < room - n ? (size_t)s->n_unsent : room - n;
+        memset(bytes + n, 0, n_zeros);
+        n += n_zeros;
+        s->n_out += n_zeros;
+        s->n_unsent -= n_zeros;
+        is_last = s->n_unsent == 0;
+        s->is_in_last_hole = !is_last; /* after its end libarchive would begin the hole again */
+    }
     if (n > 0) {
         const struct ih_packet f = {.kind = IH_PACKET_DATA, .n_bytes = (uint32_t)n};
         memcpy(packet, &f, sizeof f);

@@ -19,8 +19,9 @@ static enum ih_status open_source(const struct ih_input *input, struct ih_source
         *err = input->error;
         return err->status;
     }
-    if (input->bytes) {
-        ih_source_open_memory(src, input->bytes, input->size_bytes);
+    if (input->bytes || input->is_member) { /* never a file of the member's name */
+        static const uint8_t nothing[1];
+        ih_source_open_memory(src, input->bytes ? input->bytes : nothing, input->size_bytes);
         return IH_OK;
     }
     if (input->read)

@@ -354,6 +354,8 @@ static struct slot *remove_ready(struct pipeline *p)
 /* Hands out one result and empties its slot. Returns whether more are wanted. */
 static bool take_result(const struct pipeline *p, struct slot *slot, bool is_taking)
 {
+    if (slot->has_result && !slot->result.path)
+        slot->result.path = ""; /* there was no memory for it */
     if (is_taking && slot->has_result)
         is_taking = p->calls->take(p->calls->take_user, &slot->input, &slot->result);
     else
@@ -470,10 +472,13 @@ enum ih_status ih_pipeline_run(struct ih_device *device, const struct ih_pipelin
         status = threads ? run_workers(&p, threads, options->n_threads, err)
                          : ih_error_set(err, IH_MEMORY, "out of memory");
     ih_offload_close(&p.offload);
-    while (p.first) { /* archives that were not read to their end */
+    while (p.first) { /* archives that were not read to their end, and what is behind them */
         struct slot *slot = p.first;
         ih_slots_remove_first(&p);
-        ih_slot_empty(slot);
+        if (slot->is_ready)
+            take_result(&p, slot, false);
+        else
+            ih_slot_empty(slot);
         free(slot);
     }
     for (struct slot *slot = p.spare, *next; slot; slot = next) {

@@ -60,6 +60,34 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   imghist_fails 1 "torn.tar: damaged archive" --csv=stats torn.tar
 }
 
+@test "archive: a first member whose name has control characters" {
+  has_archives
+  mkdir d
+  dot $'d/a\tb\nc.pgm'
+  dot d/z.pgm
+  for format in gnu pax ustar; do
+    tar -cf $format.tar --format=$format -C d .
+    imghist_ok $format.tar --check
+    [ "$("$IMGHIST" $format.tar --print0 | tr -dc '\0' | wc -c)" -eq 2 ] || fail "$format"
+  done
+}
+
+@test "archive: sparse members, also with a hole at the end" {
+  has_archives
+  needs truncate
+  { printf 'P5\n1000 1000\n255\n' && head -c 8192 "$IMGHIST"; } >end.pgm
+  truncate -s 1000017 end.pgm
+  { printf 'P5\n1000 1000\n255\n' && head -c 983 "$IMGHIST"; } >both.pgm
+  truncate -s 500000 both.pgm
+  head -c 4096 "$IMGHIST" >>both.pgm
+  truncate -s 1000017 both.pgm
+  for format in gnu pax; do
+    tar -cSf $format.tar --format=$format end.pgm both.pgm
+    [ "$(wc -c <$format.tar)" -lt 100000 ] || skip "no holes on this file system"
+    values <("$IMGHIST" --csv=stats $format.tar) | diff - <(values <("$IMGHIST" --csv=stats ./end.pgm ./both.pgm))
+  done
+}
+
 @test "archive: other archives, also within an archive or a folder, are named" {
   has_archives
   imghist others.tar --csv --list-skipped
@@ -117,7 +145,7 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   imghist_fails 1 "all.tar: no images in this archive" all.tar --csv=stats --list-skipped
   for name in part.ndjson all.json; do
     assert_stderr_has "all.tar/$name: skipped: cannot decode: a result file among images is not supported: name it \
-itself on the command line; if it is in an archive, extract it first"
+itself on the command line, or scan it in Python; if it is in an archive, extract it first"
   done
   assert_stderr_has "all.tar/text.pdf: skipped: cannot decode: PDF is not supported"
   assert_stderr_has "imghist: all.tar: no images in this archive"

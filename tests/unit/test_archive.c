@@ -37,6 +37,9 @@ TEST(recognises_tar_by_its_checksum)
     }
     make_header(block, "P5 1 1 255");
     assert_int_equal(ih_archive_probe(block, 512), IH_ARCHIVE_TAR);
+    make_header(block, "\001\n\033.jpg"); /* a name may have any bytes */
+    assert_int_equal(ih_archive_probe(block, 512), IH_ARCHIVE_TAR);
+    assert_int_equal(ih_archive_probe(block, 511), IH_ARCHIVE_NONE);
     memset(block, 0, 512);
     assert_int_equal(ih_archive_probe(block, 512), IH_ARCHIVE_NONE);
 }
@@ -243,6 +246,8 @@ TEST(nonsense_from_a_compromised_reader)
     NONSENSE(FRAME(DONE, IH_OK, 0, "", ""););
     NONSENSE(FRAME(MEMBER, IH_OK, 1, "", ""););
     NONSENSE(FRAME(MEMBER, IH_OK, 1, "a", ""););
+    NONSENSE(FRAME(MEMBER, IH_OK, 0, "../a", ""); FRAME(DONE, IH_OK, 0, "", ""););
+    NONSENSE(FRAME(MEMBER, IH_OK, 0, "/a", ""); FRAME(DONE, IH_OK, 0, "", ""););
     NONSENSE(FRAME(MEMBER, IH_UNAVAILABLE, 1, "a", "ends the run"););
     NONSENSE(FRAME(MEMBER, IH_CONFLICT, 1, "a", "ends the run"););
     NONSENSE(FRAME(END, IH_USAGE, 0, "", ""););

@@ -1,6 +1,8 @@
 /* Inputs that fail or are an output, and devices that do not exist. */
 #include "tests/support/pipeline_run.h"
 
+#include "tests/support/packets.h"
+
 TEST(failures_are_results)
 {
     struct run r = {.folder = *state,
@@ -102,6 +104,125 @@ TEST(backend_that_is_not_in_the_build)
     assert_int_equal(ih_device_open(&no_backend, &device, &error), IH_USAGE);
     assert_int_equal(ih_device_open(&no_kernel, &device, &error), IH_USAGE);
     assert_null(device);
+}
+
+/* ---- members, from an archive's reader that an attacker controls ---- */
+
+enum { MEMBERS = 1000, PATHS_MAX = 8 };
+
+struct members {
+    const char *paths[PATHS_MAX]; /* of the inputs, up to NULL; "-" is the archive */
+    size_t n_given, n_taken, n_wanted;
+    uint64_t n_pixels;
+    bool has_no_paths;
+};
+
+static bool next_path(void *user, struct ih_input *input)
+{
+    struct members *m = user;
+    const char *path = m->paths[m->n_given];
+    if (!path)
+        return false;
+    m->n_given++;
+    *input = (struct ih_input){.path = m->has_no_paths ? NULL : strdup(path),
+                               .is_named = true,
+                               .is_stdin = strcmp(path, "-") == 0};
+    if (m->has_no_paths)
+        ih_error_set(&input->error, IH_MEMORY, "out of memory");
+    return true;
+}
+
+static bool take_pixels(void *user, const struct ih_input *input, const struct ih_result *result)
+{
+    struct members *m = user;
+    const struct timespec a_while = {.tv_nsec = 100 * 1000 * 1000};
+    (void)input;
+    assert_non_null(result->path);
+    m->n_pixels += result->status == IH_OK ? result->histogram.n_pixels : 0;
+    if (m->n_wanted == 1) /* meanwhile the others are counted */
+        nanosleep(&a_while, NULL);
+    return ++m->n_taken < m->n_wanted;
+}
+
+/* Runs with an archive of n members called name, each with this content. */
+static void run_members(struct members *m, const char *name, const char *content, size_t n)
+{
+    const uint32_t n_name = (uint32_t)strlen(name), n_content = (uint32_t)strlen(content);
+    const struct ih_packet member = {
+        .kind = IH_PACKET_MEMBER, .n_bytes = n_name, .size_bytes = n_content};
+    const struct ih_packet data = {.kind = IH_PACKET_DATA, .n_bytes = n_content};
+    const struct ih_packet done = {.kind = IH_PACKET_DONE}, end = {.kind = IH_PACKET_END};
+    uint8_t *bytes = malloc((n + 1) * (4 * sizeof member + n_name + n_content)), *to = bytes;
+    assert_non_null(bytes);
+    for (size_t i = 0; i < n; i++) {
+        to = (uint8_t *)memcpy(to, &member, sizeof member) + sizeof member;
+        to = (uint8_t *)memcpy(to, name, n_name) + n_name;
+        if (n_content > 0) {
+            to = (uint8_t *)memcpy(to, &data, sizeof data) + sizeof data;
+            to = (uint8_t *)memcpy(to, content, n_content) + n_content;
+        }
+        to = (uint8_t *)memcpy(to, &done, sizeof done) + sizeof done;
+    }
+    to = (uint8_t *)memcpy(to, &end, sizeof end) + sizeof end;
+    struct packets packets = {.remote = {packets_open, packets_read, packets_next, packets_close},
+                              .next = bytes,
+                              .n_left = (size_t)(to - bytes)};
+    struct ih_remote_decoder *remote = &packets.remote;
+    const struct ih_remote_decoders readers = {packets_make, packets_close, &remote};
+    const struct ih_device_options cpu = {.backend = "cpu"};
+    const struct ih_pipeline_options options = {.n_threads = 4,
+                                                .decode = {.max_pixels = 100},
+                                                .luma = &ih_luma_bt709,
+                                                .clip_high = 255,
+                                                .reads_archives = true,
+                                                .archive_readers = &readers,
+                                                .makes_thumbnails = true};
+    const struct ih_pipeline_calls calls = {
+        .next = next_path, .next_user = m, .take = take_pixels, .take_user = m};
+    struct ih_device *device = NULL;
+    struct ih_error error = {0};
+    assert_int_equal(ih_device_open(&cpu, &device, &error), IH_OK);
+    assert_int_equal(ih_pipeline_run(device, &options, &calls, &error), IH_OK);
+    ih_device_close(device);
+    free(bytes);
+}
+
+/* Whatever the reader sends, a member is never a file on the disk. */
+TEST(a_member_is_no_file)
+{
+    char before[4096], *file = file_path(*state, "-/secret.pgm"), *folder = file_path(*state, "-");
+    struct members m = {.paths = {"-"}, .n_wanted = 10};
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(mkdir(folder, 0700), 0);
+    make_pgm(*state, "-/secret.pgm", 1);
+    assert_int_equal(chdir(*state), 0);
+    run_members(&m, "secret.pgm", "", 1);
+    assert_int_equal(m.n_taken, 1);
+    assert_int_equal(m.n_pixels, 0);
+    assert_int_equal(chdir(before), 0);
+    unlink(file);
+    rmdir(folder);
+    free(file);
+    free(folder);
+}
+
+/* Results behind an archive that is not read to its end are released too, as the sanitizers see. */
+TEST(an_early_end_within_an_archive)
+{
+    char *one = file_path(*state, "one.pgm"), *two = file_path(*state, "two.pgm");
+    struct members m = {.paths = {one, "-", two, one, two}, .n_wanted = 1};
+    run_members(&m, "a.pgm", "P5 1 1 255 x", MEMBERS);
+    assert_int_equal(m.n_taken, 1);
+    assert_int_equal(m.n_given, 5);
+    free(one);
+    free(two);
+}
+
+TEST(no_memory_for_a_path)
+{
+    struct members m = {.paths = {"a", "b"}, .n_wanted = 10, .has_no_paths = true};
+    run_members(&m, "", "", 0);
+    assert_int_equal(m.n_taken, 2);
 }
 
 PROGRAM_WITH(make_folder, remove_folder)
