@@ -198,7 +198,8 @@ static void count_labels(struct worker *w, const struct piece *piece)
     for (size_t label = 0; sums && label < n_labels; label++)
         for (size_t p = 0; p < n_planes; p++)
             for (size_t v = 0; v < IH_BINS; v++)
-                sums[label * n_sums + p] += v * bins[(label * n_planes + p) * IH_BINS + v];
+                sums[label * n_sums + p] +=
+                    (uint64_t)v * bins[(label * n_planes + p) * IH_BINS + v];
 }
 
 /* ---- threads ---- */

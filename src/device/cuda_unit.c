@@ -52,7 +52,7 @@ const char *ih_cuda_why_no_gpu(cudaError_t error)
 {
     int version = 0;
     if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&version) == cudaSuccess)
-        return version == 0 ? "there is no NVIDIA driver; install it, or use --device=cpu"
+        return version == 0 ? "there is no NVIDIA driver; install it, or count on the CPU"
                             : "the NVIDIA driver is too old for this build; update it";
     return cudaGetErrorString(error != cudaSuccess ? error : cudaErrorNoDevice);
 }

@@ -356,7 +356,7 @@ END
   ! ldconfig -p | grep -q 'libcuda\.so' || skip "there is a driver here"
   dot a.pgm
   imghist a.pgm --csv --device=cuda
-  assert_refused 3 "no usable NVIDIA GPU: there is no NVIDIA driver; install it, or use --device=cpu"
+  assert_refused 3 "no usable NVIDIA GPU: there is no NVIDIA driver; install it, or count on the CPU"
   imghist --list
   assert_output_has "there is no NVIDIA driver"
 }

@@ -116,6 +116,28 @@ TEST(large_images_on_several_threads)
     ih_context_close(context);
 }
 
+/* The product of a value and its count may need more than 32 bits. */
+TEST(sums_of_a_label_with_many_pixels)
+{
+    enum { WIDTH = 1 << 16, HEIGHT = 300 };
+    static uint8_t row[WIDTH], labels[WIDTH]; /* all rows are the same */
+    struct ih_context *context = open_cpu();
+    struct ih_error err = {0};
+    memset(row, 255, sizeof row);
+    const struct ih_batch b = {.size_bytes = sizeof b,
+                               .n_images = 1,
+                               .image = {row, labels, WIDTH, HEIGHT, 0, 0, 0},
+                               .pixel_stride = 1,
+                               .n_channels = 1,
+                               .n_labels = 1};
+    uint32_t bins[256];
+    uint64_t sums[5];
+    assert_int_equal(ih_batch_count(context, &b, bins, sums, &err), IH_OK);
+    assert_int_equal(bins[255], WIDTH * HEIGHT);
+    assert_int_equal(sums[0], 255ull * WIDTH * HEIGHT);
+    ih_context_close(context);
+}
+
 TEST(one_record_has_statistics)
 {
     static const uint8_t rgb[] = {0, 10, 20, 255, 255, 255, 1, 2, 3, 7, 7, 7};
