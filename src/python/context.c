@@ -63,29 +63,30 @@ int py_to_unsigned(PyObject *object, void *to)
 
 static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"device",  "kernel",       "luma",       "alpha",
-                            "clip",    "max_pixels",   "max_memory", "lenient",
-                            "timeout", "raw_channels", NULL};
+    static char *names[] = {"device",  "kernel",       "luma",        "alpha",
+                            "clip",    "max_pixels",   "max_memory",  "lenient",
+                            "timeout", "raw_channels", "raw_preview", NULL};
     struct context *self = (struct context *)object;
     struct ih_settings *s = &self->settings;
     const char *device = "cpu", *kernel = NULL, *luma = NULL, *alpha = NULL;
-    int lenient = 0;
+    int lenient = 0, raw_preview = 0;
     if (self->context) {
         PyErr_SetString(PyExc_RuntimeError, "a context is opened once");
         return -1;
     }
     s->clip_high = 255;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$szzz(O&O&)O&O&pO&O&:Context", names,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$szzz(O&O&)O&O&pO&O&p:Context", names,
                                      &device, &kernel, &luma, &alpha, py_to_unsigned, &s->clip_low,
                                      py_to_unsigned, &s->clip_high, py_to_u64, &s->max_pixels,
                                      py_to_u64, &s->max_memory, &lenient, py_to_unsigned,
-                                     &s->timeout, py_to_unsigned, &s->raw_channels))
+                                     &s->timeout, py_to_unsigned, &s->raw_channels, &raw_preview))
         return -1;
     if (s->clip_high == 0) { /* 0 is the default in C */
         PyErr_SetString(PyExc_ValueError, "clip: the upper limit must be 1 to 255");
         return -1;
     }
     s->lenient = (unsigned)lenient;
+    s->raw_preview = (unsigned)raw_preview;
     if (!keep(&s->device, self->device, device, "device") ||
         !keep(&s->kernel, self->kernel, kernel, "kernel") ||
         !keep(&s->luma, self->luma, luma, "luma") || !keep(&s->alpha, self->alpha, alpha, "alpha"))
@@ -236,9 +237,10 @@ static PyGetSetDef context_getset[] = {
 PyDoc_STRVAR(
     context_doc,
     "Context(*, device='cpu', kernel=None, luma='bt709', alpha='count', clip=(0, 255),\n"
-    "        max_pixels=0, max_memory=0, lenient=False, timeout=0, raw_channels=0)\n--\n\n"
+    "        max_pixels=0, max_memory=0, lenient=False, timeout=0, raw_channels=0,\n"
+    "        raw_preview=False)\n--\n\n"
     "The device that counts, and the settings. Any number of threads may use one context.\n\n"
-    "device        'cpu', 'auto' (a GPU if there is one), 'cuda', 'cuda:1'\n"
+    "device        'cpu', 'auto' (GPUs if there are any), 'cuda', 'cuda:1', 'cuda:0,1'\n"
     "luma          weights of luma: 'bt709' or 'bt601'\n"
     "alpha         'count', or 'skip-transparent': pixels with alpha 0 are not counted\n"
     "clip          values <= clip[0] and >= clip[1] count as clipped\n"
@@ -247,7 +249,8 @@ PyDoc_STRVAR(
     "lenient       also accept irregular JPEG files whose pixels are certain\n"
     "timeout       seconds that a file may take, without waiting for pipes and file objects; 0: no "
     "limit\n"
-    "raw_channels  1 to 4: files are interleaved samples without a header\n\n"
+    "raw_channels  1 to 4: files are interleaved samples without a header\n"
+    "raw_preview   of a camera raw file, count the largest JPEG preview\n\n"
     "After fork() a context for the CPU works in the child. One for a GPU raises RuntimeError.\n"
     "Raises ValueError for invalid settings. For a GPU that is not there, this call or the first "
     "use raises imghist.Error.");

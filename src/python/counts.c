@@ -484,7 +484,7 @@ static PyMethodDef counts_methods[] = {
     {"__reduce__", counts_reduce, METH_NOARGS, NULL},
     {"to_dict", counts_to_dict, METH_NOARGS,
      "to_dict($self)\n--\n\nThe description, the statistics and the bins as plain Python objects, "
-     "with the keys of imghist's JSON."},
+     "with the names of imghist's JSON; images: how many are added up."},
     {"_to_uhi_", counts_to_uhi, METH_NOARGS,
      "_to_uhi_($self)\n--\n\nThe counts as a UHI histogram (uhi_schema 1), with the axes plane and "
      "value, for boost-histogram, hist and uhi.io. Needs NumPy."},
@@ -512,7 +512,8 @@ static PyGetSetDef counts_getset[] = {
      NULL},
     {"planes", counts_planes, NULL, "Names of the planes: the channels of the image and 'luma'.",
      NULL},
-    {"file", counts_file, NULL, "The path as str; None for other inputs and sums.", NULL},
+    {"file", counts_file, NULL,
+     "The path as str, or the name of a pair; None for other inputs and sums.", NULL},
     {"images", counts_field, NULL, "Images added up.", FIELD(n_images, IS_U64)},
     {"failed", counts_field, NULL, "Inputs that failed, in a total of imghist.total.",
      FIELD(n_failed, IS_U64)},

@@ -19,7 +19,9 @@ bool py_layout_parse(struct py_layout *layout, const char *letters, const char *
         bool is_valid = (n == 2 || n == 3) && strchr(letters, 'H') && strchr(letters, 'W') &&
                         (n == 2 || strchr(letters, 'C'));
         if (!is_valid) {
-            PyErr_Format(PyExc_ValueError, "layout: '%s' is not 'HW', 'HWC' or 'CHW'", letters);
+            PyErr_Format(PyExc_ValueError,
+                         "layout: '%s' is not 'HW', 'HWC', 'CHW' or another order of these",
+                         letters);
             return false;
         }
         memcpy(layout->letters, letters, n);
@@ -236,7 +238,12 @@ bool py_input_open(struct py_input *input, PyObject *object, const struct py_lay
                    bool is_read)
 {
     memset(input, 0, sizeof *input);
-    if (open_object(input, object, layout, is_read))
+    bool is_open = open_object(input, object, layout, is_read);
+    if (is_open && input->kind != PY_INPUT_ARRAY && layout->range_high > 0) {
+        PyErr_SetString(PyExc_ValueError, "range: for arrays of uint16, not for files");
+        is_open = false;
+    }
+    if (is_open)
         return true;
     py_input_close(input);
     return false;

@@ -547,6 +547,7 @@ static PyMethodDef iterator_methods[] = {
     {"close", iterator_close, METH_NOARGS, "close($self)\n--\n\nEnds the threads."},
     {"__enter__", iterator_self, METH_NOARGS, NULL},
     {"__exit__", iterator_close, METH_VARARGS, NULL},
+    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, "See PEP 585."},
     {"__arrow_c_stream__", (PyCFunction)(void (*)(void))iterator_stream,
      METH_VARARGS | METH_KEYWORDS,
      "__arrow_c_stream__($self, requested_schema=None)\n--\n\nThe results as an Arrow stream; see "

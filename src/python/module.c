@@ -127,12 +127,13 @@ static int add_stats(PyObject *module, struct py_state *state)
 static int execute(PyObject *module)
 {
     struct py_state *state = PyModule_GetState(module);
-    state->error = PyErr_NewExceptionWithDoc(
-        "imghist.Error",
-        "An input could not be counted.\n\n"
-        "status: 'io', 'unknown', 'corrupt', 'unsupported', 'limit', 'unavailable' or 'device'.\n"
-        "source: the path, or None.",
-        NULL, NULL);
+    state->error = PyErr_NewExceptionWithDoc("imghist.Error",
+                                             "An input could not be counted.\n\n"
+                                             "status: 'io', 'unknown', 'corrupt', 'unsupported', "
+                                             "'limit', 'unavailable' or 'device'; in\n"
+                                             "        a table also 'usage', for wrong arguments.\n"
+                                             "source: the path, the name of a pair, or None.",
+                                             NULL, NULL);
     if (!state->error || PyModule_AddObjectRef(module, "Error", state->error) < 0 ||
         add_stats(module, state) < 0 || !(state->counts = add_type(module, &py_counts_spec)) ||
         !(state->context = add_type(module, &py_context_spec)) ||

@@ -34,6 +34,7 @@ struct py_scan {
     struct ih_walk *list_walk; /* owned; NULL: no list, or its turn has come */
     char *path, *list;         /* owned; borrowed by the walks */
     struct ih_merge merge;
+    bool has_inputs;
     struct ih_budget member_budget;
     atomic_uint n_idle_cores;
     struct ih_interrupt interrupt;
@@ -60,11 +61,25 @@ void py_scanned_release(struct py_scanned *r)
 
 /* ---- the runner and the workers, without the GIL ---- */
 
-/* Keeps the error that ends the run. */
+/* Whether the caller wants no more. Also the interrupt of long work. */
+static bool is_stopping(void *user)
+{
+    struct py_scan *s = user;
+    pthread_mutex_lock(&s->lock);
+    const bool is_stopping = s->is_stopping;
+    pthread_mutex_unlock(&s->lock);
+    return is_stopping;
+}
+
+/* Keeps the first error that ends the run. */
 static void fail(struct py_scan *s, const char *path, const struct ih_error *err)
 {
-    s->last.error = *err;
-    s->last.path = path ? strdup(path) : NULL;
+    pthread_mutex_lock(&s->lock);
+    if (s->last.error.status == IH_OK) {
+        s->last.error = *err;
+        s->last.path = path ? strdup(path) : NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* Whether the caller should feed more paths. The caller holds the lock. */
@@ -111,9 +126,12 @@ static bool next_walk(struct py_scan *s)
 static bool next_input(void *user, struct ih_input *input)
 {
     struct py_scan *s = user;
+    if (is_stopping(s))
+        return false;
     while (!s->walk || !ih_walk_next(s->walk, input))
         if (!next_walk(s))
             return false;
+    s->has_inputs = true;
     return true;
 }
 
@@ -166,7 +184,7 @@ static bool take_result(void *user, const struct ih_input *input, const struct i
     struct ih_error err;
     const char *subject;
     if (ih_merge_take(&s->merge, input, result, &subject, &err) == IH_OK)
-        return !s->merge.has_ended;
+        return !s->merge.has_ended && !is_stopping(s);
     fail(s, subject, &err);
     return false;
 }
@@ -183,6 +201,11 @@ static void *run(void *user)
     enum ih_status status = ih_pipeline_run(s->context->device, &s->options, &calls, &err);
     if (status == IH_OK && s->last.error.status == IH_OK && !s->merge.has_ended)
         status = ih_merge_complete(&s->merge, &err);
+    if (status == IH_OK && s->last.error.status == IH_OK && s->list && !s->has_inputs &&
+        s->options.n_shards == 0 && !is_stopping(s)) {
+        ih_error_set(&err, IH_IO, "no images found: the list is empty");
+        fail(s, s->list, &err);
+    }
     if (status != IH_OK && s->last.error.status == IH_OK)
         fail(s, NULL, &err);
     pthread_mutex_lock(&s->lock);
@@ -193,15 +216,6 @@ static void *run(void *user)
 }
 
 /* ---- opening and closing ---- */
-
-static bool is_stopping(void *user)
-{
-    struct py_scan *s = user;
-    pthread_mutex_lock(&s->lock);
-    const bool is_stopping = s->is_stopping;
-    pthread_mutex_unlock(&s->lock);
-    return is_stopping;
-}
 
 static void set_options(struct py_scan *s, const struct py_scan_options *from)
 {

@@ -14,10 +14,12 @@ EXAMPLES = re.findall(r"^## (.*?)\n.*?^```python\n(.*?)^```$", PAGE, re.M | re.S
 COMMANDS = re.search(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S)[1].splitlines()
 
 
-@pytest.fixture
-def folder(tmp_path):
-    shutil.copytree(data.ROOT / "samples", tmp_path / "samples")
-    return tmp_path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One for all examples, as for a reader who tries them in turn."""
+    made = tmp_path_factory.mktemp("clone")
+    shutil.copytree(data.ROOT / "samples", made / "samples")
+    return made
 
 
 def run(code, folder):
@@ -37,7 +39,7 @@ def test_example(heading, code, folder):
     if heading == "Spark" and not shutil.which("java"):
         pytest.skip("Spark needs Java: run third_party/install.sh engines")
     assert "6 images, 0 failed" in run(code, folder)
-    assert list((folder / "records").glob("*.parquet"))
+    assert list((folder / f"records-{heading.lower()}").glob("*.parquet"))
 
 
 def test_walk_through(folder):

@@ -267,6 +267,18 @@ def test_dask_bounds_the_bytes_of_a_batch(tmp_path, monkeypatch):
     assert len(sizes) >= 8 and max(sizes) < 9 << 20
 
 
+def test_dask_keeps_records_of_two_runs_apart(tmp_path):
+    dask, parquet = pytest.importorskip("imghist.dask"), pytest.importorskip("pyarrow.parquet")
+    path = str(data.ROOT / "samples/scene.png")
+    many, few = dask.count([path] * 80), dask.count([path])
+    assert many.npartitions > few.npartitions
+    dask.to_parquet(many, tmp_path)
+    with pytest.raises(FileExistsError, match="has files of another run, such as part-"):
+        dask.to_parquet(few, tmp_path)
+    dask.to_parquet(many, tmp_path)  # the same run again
+    assert imghist.total(imghist.read_table(parquet.read_table(tmp_path))).images == 80
+
+
 def test_records_come_in_small_batches(inputs):
     from imghist import _engines
 

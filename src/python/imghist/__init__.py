@@ -35,10 +35,11 @@ def count(x, /, *, layout=None, order="rgb", range=None, context=None):
              dimension; a binary file object; or pixels in host memory: an array with the buffer
              protocol, __array_interface__ or DLPack, of uint8 or uint16, with any strides. Nothing
              is copied. Channels: gray; gray, alpha; RGB; RGBA.
-    layout   'HW', 'HWC' or 'CHW'; by default HW for 2 dimensions and HWC for 3
+    layout   the letters of an array's dimensions: 'HW', 'HWC', 'CHW' and so on; by default HW for 2 and
+             HWC for 3
     order    'rgb' or 'bgr': the order of colour channels in an array
     range    (low, high) of uint16 arrays: the values that become 0 and 255; default (0, 65535).
-             Alpha is scaled from (0, 65535)
+             Alpha is scaled from (0, 65535). For a file it raises ValueError
     context  a Context; by default one for the CPU with default settings
 
     Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
@@ -52,8 +53,8 @@ def count_many(
 ):
     """Counts many images on all cores and iterates over their Counts in the order of the inputs.
 
-    iterable  what count accepts, mixed as you like; taken a few hundred items ahead. A pair
-              (name, image) gives a name to an image that has no path
+    iterable  what count accepts, mixed as you like; up to 64 items for each thread are taken ahead.
+              A pair (name, image) gives a name to an image that has no path
     threads   by default one for each core, and one in a worker process of multiprocessing
     on_error  'raise' the exception of the first image that fails, after the results before it;
               'record': that exception is its result, and counting goes on
@@ -87,9 +88,9 @@ def count_batch(
     labels    uint8 [N, H, W] or [H, W] for all images, beside the tensor, rows without gaps; pixels are counted for
               each label from 0 to n_labels - 1 apart, and the result is [N, n_labels, planes, 256]
     luma      False: colour images get no luma plane
-    sums      True: the result is (bins, sums), with int64 [N, planes + 4]: the sum of values of each
-              plane, then the pixels with any_low, any_high, all_low, all_high. Or the tensor for
-              them.
+    sums      True: the result is (bins, sums), with uint64 [N, planes + 4] (torch: int64): the sum of
+              values of each plane, then the pixels with any_low, any_high, all_low, all_high. Or the
+              tensor for them.
     out       the tensor for the bins: integers of 32 bits. By default torch, CuPy and NumPy
               allocate it; for other tensors in GPU memory it must be given. JAX arrays never
               change: for one in GPU memory, pass out (and sums) of CuPy or torch, and make it
@@ -99,7 +100,7 @@ def count_batch(
 
     Planes are the channels, and luma of colour images. Counts on a GPU are enqueued on the stream:
     nothing waits, nothing is copied, and the tensors must live until the stream has passed this
-    point. torch gets int32, because it has no arithmetic for uint32. Counts in host memory are
+    point. Bins are uint32; torch gets int32, because it has no arithmetic for uint32. Counts in host memory are
     complete when the call returns.
     """
     return _batch.count_batch(
@@ -123,9 +124,9 @@ def scan(paths=(), /, *, files_from=None, shard=None, threads=None, on_error="ra
     the attribute skipped of the result counts these files. A path that is named and no image is an
     error, and so is a directory without images.
 
-    What would end the run of the command line raises, whatever on_error says: a damaged result
-    file, records that were counted with other settings than those beside them (ValueError), a total
-    beside single images (ValueError). See count_many for the rest.
+    What would end the run of the command line raises, whatever on_error says: an empty list, a damaged
+    result file, and with ValueError any result file if shard is given, records that were counted with
+    other settings than those beside them, a total beside single images. See count_many for the rest.
     """
     return _context(context).scan(
         paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error

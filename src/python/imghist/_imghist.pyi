@@ -3,7 +3,7 @@ import sys
 from _typeshed import structseq
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, final, overload
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar, final, overload
 
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
@@ -159,6 +159,7 @@ class Counts:
     def __add__(self, other: Counts | Literal[0], /) -> Counts: ...
     def __radd__(self, other: int, /) -> Counts: ...
     def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
@@ -192,6 +193,7 @@ class Context:
         lenient: bool = False,
         timeout: int = 0,
         raw_channels: int = 0,
+        raw_preview: bool = False,
     ) -> None: ...
     @property
     def device(self) -> str: ...

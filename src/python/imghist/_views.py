@@ -34,6 +34,7 @@ def to_dict(counts):
         "luma_weights": counts.luma,
         "alpha": counts.alpha,
         "reduction": counts.reduction,
+        "warnings": list(counts.warnings),
         "mean_luminance": _number(counts.mean_luminance),
         "clip_limits": {"low": counts.clip[0], "high": counts.clip[1]},
         "clip": {
@@ -91,12 +92,12 @@ def chart(counts, path, size, scale, theme, title):
         with open(part, "wb") as file:
             file.write(drawn)
         os.replace(part, path)
-    except OSError:
+    except OSError as error:
         try:
             os.unlink(part)
         except OSError:
             pass
-        raise
+        raise OSError(error.errno, error.strerror, path) from None
 
 
 def repr_html(counts):

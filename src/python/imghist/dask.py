@@ -24,9 +24,12 @@ def count(paths, *, name="path", image=None, threads=1, **settings):
 
 
 def to_parquet(records, folder):
-    """Writes part-00000.parquet and so on, one for each partition; a task that runs twice replaces its file."""
+    """Writes part-00000.parquet and so on, one for each partition. FileExistsError: the folder has other such files."""
     os.makedirs(folder, exist_ok=True)
-    dask.compute(*(dask.delayed(_write)(part, folder, i) for i, part in enumerate(records.to_delayed())))
+    parts = {f"part-{i:05}.parquet": part for i, part in enumerate(records.to_delayed())}
+    if others := {n for n in os.listdir(folder) if n.endswith(".parquet")} - parts.keys():
+        raise FileExistsError(f"{folder} has files of another run, such as {max(others)}: name a new folder")
+    dask.compute(*(dask.delayed(_write)(part, folder, name) for name, part in parts.items()))
 
 
 def total(images, *, name="path", image=None, threads=1, **settings):
@@ -68,12 +71,10 @@ def _records(part, name, image, threads, settings):
 
 
 def _total(part, name, image, threads, settings):
-    items = part if image is None else _items(part, name, image)
-    return [_engines.total_bytes(items, threads, settings)]
+    return [_engines.total_bytes(part if image is None else _items(part, name, image), threads, settings)]
 
 
-def _write(tables, folder, i):
-    path = os.path.join(folder, f"part-{i:05}.parquet")
-    part = os.path.join(folder, f".part-{i:05}.{os.getpid()}")
+def _write(tables, folder, name):
+    path, part = os.path.join(folder, name), os.path.join(folder, f".{name}.{os.getpid()}")
     pyarrow.parquet.write_table(pyarrow.concat_tables([_engines.schema().empty_table(), *tables]), part)
     os.replace(part, path)

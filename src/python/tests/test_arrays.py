@@ -2,6 +2,7 @@
 
 import array
 import ctypes
+import io
 import json
 import os
 import pickle
@@ -415,6 +416,15 @@ def test_masked_arrays_are_refused():
     with pytest.raises(ValueError, match="mask"):
         imghist.count(Interface(typestr="|u1", shape=x.shape, data=x.tobytes(), mask=x))
     assert imghist.count(masked.data).pixels == 20
+
+
+def test_a_range_is_not_of_files(samples):
+    path = samples / "scene.png"
+    for given in (path, path.read_bytes(), io.BytesIO(path.read_bytes())):
+        with pytest.raises(ValueError, match="range: for arrays of uint16, not for files"):
+            imghist.count(given, range=(0, 1023))
+        with pytest.raises(ValueError, match="not for files"):
+            list(imghist.count_many([given], range=(0, 1023)))
 
 
 def test_a_range_leaves_alpha_alone(tmp_path):

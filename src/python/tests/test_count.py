@@ -2,6 +2,8 @@
 
 import io
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -92,6 +94,16 @@ def test_settings(samples):
     raw = imghist.Context(raw_channels=3).count(bytes(range(30)))
     assert raw.pixels == 10 and raw.planes == ("red", "green", "blue", "luma")
     assert imghist.count(path, context=imghist.Context(luma="bt601")).luma == "bt601"
+
+
+def test_previews_of_camera_raw_files(samples, tmp_path):
+    raw = tmp_path / "camera.dng"
+    maker = pathlib.Path(__file__).parents[3] / "tests/cli/make_dng.py"
+    subprocess.run([sys.executable, maker, raw, samples / "scene.jpg"], check=True)
+    with pytest.raises(imghist.Error, match="raw_preview counts its preview"):
+        imghist.count(raw)
+    preview, jpeg = imghist.Context(raw_preview=True).count(raw), imghist.count(samples / "scene.jpg")
+    assert preview.format == "preview" and preview.bins.tolist() == jpeg.bins.tolist()
 
 
 def test_wrong_settings():

@@ -176,6 +176,7 @@ def test_dict_has_the_values_of_json(samples, program):
             assert channel["mean"] == pytest.approx(other["mean"], abs=1e-6)
             assert channel["stddev"] == pytest.approx(other["stddev"], abs=1e-6)
         assert made["mean_luminance"] == pytest.approx(record["mean_luminance"], abs=1e-6)
+        assert made["warnings"] == record.get("warnings", [])
     empty = imghist.count(numpy.zeros((0, 4), numpy.uint8)).to_dict()
     assert empty["channels"][0]["mean"] is None and empty["mean_luminance"] is None
 
@@ -197,8 +198,9 @@ def test_charts(samples, scene, tmp_path, program):
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
         ["chart.png", "chart.jpg", "chart.bmp", "chart.tga", "made.png", "judge.png"]
     )
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError) as missing:
         scene.chart(tmp_path / "no" / "chart.png")
+    assert missing.value.filename == str(tmp_path / "no" / "chart.png")
     for wrong in ({"scale": "cubic"}, {"theme": "pink"}, {"size": (1, 1)}):
         with pytest.raises(ValueError):
             scene.chart(tmp_path / "wrong.png", **wrong)

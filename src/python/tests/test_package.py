@@ -66,6 +66,7 @@ for either in imghist.scan(".", on_error="record"):
     assert_type(either, imghist.Counts | Exception)
 assert_type(sum(imghist.scan(".")), imghist.Counts | Literal[0])
 assert_type(c + c, imghist.Counts)
+results: imghist.Results[imghist.Counts] = imghist.count_many(["a.png"])
 assert_type(imghist.Counts.from_bytes(c.to_bytes()), imghist.Counts)
 '''
 

@@ -324,6 +324,27 @@ def test_keyboard_interrupt_stops_a_scan(tmp_path):
     assert time.monotonic() - started < 10
 
 
+def test_close_does_not_wait_for_files_that_are_no_images(tmp_path):
+    for i in range(20_000):
+        (tmp_path / str(i)).touch()
+    timer = threading.Timer(0.03, lambda: os.kill(os.getpid(), signal.SIGINT))
+    results = imghist.scan([tmp_path] * 100)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        next(results)
+    assert results.skipped < 20_000 * 100
+
+
+def test_an_empty_list_raises(tmp_path):
+    (tmp_path / "list").touch()
+    with pytest.raises(imghist.Error, match="no images found: the list is empty") as caught:
+        list(imghist.scan(files_from=tmp_path / "list"))
+    assert caught.value.source == str(tmp_path / "list")
+    assert list(imghist.scan(files_from=tmp_path / "list", shard=(1, 2))) == []
+    (tmp_path / "a.pgm").write_bytes(pgm(1))
+    assert len(list(imghist.scan(tmp_path / "a.pgm", files_from=tmp_path / "list"))) == 1
+
+
 def test_a_scan_does_not_survive_fork(kinds):
     results = imghist.scan([kinds] * 50, on_error="record")
     next(results)
