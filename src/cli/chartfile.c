@@ -99,16 +99,19 @@ static bool append_input(char *target, size_t size, const char *input)
 static enum ih_status name_target(const struct ih_charts *c, const struct ih_result *result,
                                   char *target, size_t size, struct ih_error *err)
 {
-    const bool is_stdin = !result->is_total && strcmp(result->path, "-") == 0;
+    const bool is_stdin = !result->is_total &&
+                          (strcmp(result->path, "-") == 0 || strncmp(result->path, "-#", 2) == 0);
+    char name[32]; /* of standard input: "stdin", or "stdin#2" of an image that follows */
     size_t n = strlen(c->path);
     if (n >= size)
         return ih_error_set(err, IH_LIMIT, "the chart's path is too long");
+    snprintf(name, sizeof name, "stdin%s", is_stdin ? result->path + 1 : "");
     memcpy(target, c->path, n + 1);
     if (c->is_file)
         return IH_OK;
     while (n > 1 && target[n - 1] == '/')
         target[--n] = '\0';
-    if (!append_input(target, size - sizeof png_suffix, is_stdin ? "stdin" : result->path))
+    if (!append_input(target, size - sizeof png_suffix, is_stdin ? name : result->path))
         return ih_error_set(err, IH_LIMIT, "the chart's path is too long");
     strcat(target, c->suffix);
     return IH_OK;

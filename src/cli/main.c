@@ -99,6 +99,7 @@ static void watch_start(struct watch *w, struct ih_writer *writer)
     sigaddset(&w->signals, WAKE);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported as a failed write, */
     signal(SIGXFSZ, SIG_IGN); /* and so is the limit on the size of files */
+    signal(SIGCHLD, SIG_DFL); /* ignored by the parent, it would hide how decoder processes end */
     pthread_sigmask(SIG_BLOCK, &w->signals, NULL);
     w->has_thread = has_any && pthread_create(&w->thread, NULL, wait_for_signal, w) == 0;
     if (!w->has_thread)

@@ -287,10 +287,9 @@ static bool take_listed(struct ih_walk *w, const char *line, size_t n_bytes, str
     const bool is_utf_16 = memcmp(line, "\xFF\xFE", 2) == 0 || memcmp(line, "\xFE\xFF", 2) == 0 ||
                            (n_bytes > 3 && line[1] == '\0' && line[3] == '\0');
     ih_error_set(&input->error, IH_IO,
-                 is_utf_16
-                     ? "is a list in UTF-16, which Windows programs write; save it as UTF-8"
-                     : "is not a list of lines: it contains a NUL byte; use --files0-from for "
-                       "paths that end in one");
+                 is_utf_16 ? "is a list in UTF-16, which Windows programs write; save it as UTF-8"
+                           : "is not a list of lines: it contains a NUL byte; on the command line "
+                             "--files0-from reads such lists");
     return true;
 }
 

@@ -591,6 +591,8 @@ static void complete_outputs(struct ih_writer *w)
         write_comparison(w);
     } else if (o->with_total || w->merge.has_totals) {
         struct ih_result total;
+        if (w->total.n_images == 0) /* as the images that --where left out */
+            w->total.measurement = w->merge.measurement;
         ih_total_result(&w->total, &total);
         total.folder = w->total_folder;
         total.shard = o->shard;

@@ -161,7 +161,7 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
     out->sample_range = t->range;
     out->region = t->region;
     out->mask = t->mask;
-    if (t->n_images > 0) {
+    if (t->measurement.has_results) {
         const struct ih_measurement *m = &t->measurement;
         out->spec = (struct ih_count_spec){n_channels, m->luma, m->clip_low, m->clip_high};
         out->alpha = m->alpha;
@@ -169,7 +169,7 @@ void ih_total_result(const struct ih_total *t, struct ih_result *out)
         out->region = *m->region ? m->region : NULL;
         out->mask = *m->mask ? m->mask : NULL;
         out->mask_hash = m->mask_hash;
-        out->version = t->version;
+        out->version = t->n_images > 0 ? t->version : NULL;
     }
     out->info.not_applied = t->not_applied;
     out->info.extremes = t->extremes;

@@ -55,6 +55,12 @@ load helpers
   cmp charts/stdin.hist.png remembered
 }
 
+@test "chart: images that follow another on standard input" {
+  dot a.pgm
+  cat a.pgm a.pgm | "$IMGHIST" - --frames --chart=charts
+  [ "$(ls charts | paste -sd' ')" = "stdin#1.hist.png stdin#2.hist.png" ] || fail "$(ls charts)"
+}
+
 @test "chart: only the chart of the same input is replaced" {
   dot a.pgm 10
   "$IMGHIST" a.pgm --chart=charts

@@ -63,7 +63,7 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   printf 'a.pgm\n\0\nb.pgm\n' >nul
   for list in nuls nul "$IMGHIST"; do
     imghist --csv=stats --files-from="$list"
-    assert_fails 1 "$list: is not a list of lines: it contains a NUL byte; use --files0-from"
+    assert_fails 1 "$list: is not a list of lines: it contains a NUL byte; on the command line --files0-from"
     [ "$(grep -c 'NUL byte' <<<"$stderr")" -eq 1 ] || fail "more than one message"
     refute_output_has b.pgm
   done

@@ -262,12 +262,14 @@ clip() { # two seconds, the first black, the second white
 @test "recipes: what is new, and a table of what was seen" {
   needs jq
   mv photos/c.jpg .
-  recipe 'grep -vxFf'
+  recipe 'new\.list'
   [ "$(jq -r .file seen-*.ndjson | sort | tr '\n' ' ')" = "photos/a.jpg photos/b.jpg " ]
   mv seen-*.ndjson seen-first.ndjson
   mv c.jpg photos
-  recipe 'grep -vxFf'
+  recipe 'new\.list'
   [ "$(jq -r .file seen-[0-9]*.ndjson)" = photos/c.jpg ]
+  recipe 'new\.list' # a night without new photos
+  [ "$(find . -maxdepth 1 -name 'seen-*.ndjson' | wc -l)" -eq 2 ]
   recipe '^\./imghist seen-'
   "$IMGHIST" photos --total-only --csv=stats | tail -n 2 | diff - <(tail -n 2 all.csv)
 }

@@ -150,6 +150,17 @@ pretend() {
   done
 }
 
+@test "scale: more tasks than archives" {
+  for name in a b; do tar cf $name.tar -C photos .; done
+  printf '%s\n' a.tar b.tar >tars.list
+  for i in 1 2 3 4 5 6 7 8; do LIST=tars.list SHARDS=8 SHARD=$i shard.sh parts 2>/dev/null; done
+  bin/imghist --files-from=tars.list --csv=stats >expected 2>/dev/null || [ $? -eq 1 ]
+  bin/imghist parts/*.ndjson --csv=stats >merged 2>errors || [ $? -eq 1 ]
+  cmp merged expected || fail "$(cat errors)"
+  full=$(grep -L '"records":0' parts/*.ndjson | head -n 1)
+  imghist_fails 2 "the shards of a run again" "$full" "$full"
+}
+
 @test "scale: a wrong number of a task is refused" {
   for number in SHARD=0 SHARD=6 SHARD=x SLURM_ARRAY_TASK_ID=0 JOB_COMPLETION_INDEX=5 NONE=1 "SHARDS= SHARD=1" "SHARDS=x SHARD=1"; do
     # shellcheck disable=SC2086 # words

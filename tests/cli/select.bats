@@ -50,6 +50,16 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   imghist_output "$expected" *.pgm --csv=stats --total-only --where "width == 2"
 }
 
+@test "select: a total of no image says how it was measured" {
+  images
+  options=(--region=1x1+0+0 --clip=5,250 --luma=bt601)
+  "$IMGHIST" *.pgm "${options[@]}" --ndjson -o all.ndjson
+  imghist_ok *.pgm "${options[@]}" --where 'width > 1000' --total-only --ndjson
+  local expected=$output
+  assert_output_has '"region":"1x1+0+0","clip_limits":{"low":5,"high":250}'
+  imghist_output "$expected" all.ndjson --where 'width > 1000' --total-only --ndjson
+}
+
 @test "select: --where and failures" {
   images
   echo text >bad.png
