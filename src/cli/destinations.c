@@ -280,11 +280,11 @@ static bool leaves_missing_folder(const char *path)
 enum ih_status ih_destinations_separate(const struct ih_options *o, const char **subject,
                                         struct ih_error *err)
 {
-    *subject = o->chart_path;
-    for (size_t i = 0; i < o->n_outputs && (!*subject || !leaves_missing_folder(*subject)); i++)
-        *subject = o->outputs[i].path;
-    if (*subject && leaves_missing_folder(*subject))
-        return ih_error_set(err, IH_USAGE, "leaves a folder that does not exist with '..'");
+    for (size_t i = 0; i <= o->n_outputs; i++) {
+        *subject = i < o->n_outputs ? o->outputs[i].path : o->chart_path;
+        if (*subject && leaves_missing_folder(*subject))
+            return ih_error_set(err, IH_USAGE, "leaves a folder that does not exist with '..'");
+    }
     for (size_t i = 0; i < o->n_outputs; i++) {
         const char *path = o->outputs[i].path;
         *subject = path ? path : o->chart_path;

@@ -289,9 +289,8 @@ static enum ih_status read_name(struct ih_archive *a, const struct ih_packet *f,
     if (read_bytes(a, m->name, f->n_bytes, err) != IH_OK)
         return err->status;
     m->name[f->n_bytes] = '\0';
-    if (strlen(m->name) != f->n_bytes ||
-        (f->status == IH_OK &&
-         ih_member_name(m->name) != m->name)) /* it leads out of the archive */
+    const bool leads_out = ih_member_name(m->name) != m->name;
+    if (strlen(m->name) != f->n_bytes || (f->status == IH_OK && leads_out))
         return fail_invalid_packet(err);
     return read_error(a, f, &m->error, err);
 }

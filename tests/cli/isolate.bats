@@ -83,6 +83,21 @@ is_isolated() {
   [ "$(names out.csv)" = pipe ]
 }
 
+# crash PID
+crash() { kill -SEGV "$1"; }
+
+@test "isolate: how a decoder process ended, also if the parent ignores SIGCHLD" {
+  [ -e /proc/self/stat ] || skip "no /proc"
+  env --ignore-signal=CHLD true 2>/dev/null || skip "env cannot ignore signals"
+  printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\100\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0%064d' 0 >a.psd
+  printf '#!/bin/sh\nexec env --ignore-signal=CHLD "%s" "$@"\n' "$IMGHIST" >ignoring
+  chmod +x ignoring
+  for program in "$IMGHIST" "$PWD/ignoring"; do
+    IMGHIST=$program is_isolated a.psd crash 2>errors || : # it fails
+    grep -q 'signal 11 (segmentation fault)' errors || fail "$program: $(cat errors)"
+  done
+}
+
 @test "isolate: without seccomp, one warning; with --isolate, an error" {
   imghist --list
   [[ $output == *seccomp* ]] || skip "built without seccomp"

@@ -52,7 +52,7 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
 
 @test "select: a total of no image says how it was measured" {
   images
-  options=(--region=1x1+0+0 --clip=5,250 --luma=bt601)
+  options=(--region=1x1+0+0 "--clip=5,250" --luma=bt601)
   "$IMGHIST" *.pgm "${options[@]}" --ndjson -o all.ndjson
   imghist_ok *.pgm "${options[@]}" --where 'width > 1000' --total-only --ndjson
   local expected=$output

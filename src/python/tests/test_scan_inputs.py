@@ -329,8 +329,8 @@ def test_close_does_not_wait_for_files_that_are_no_images(tmp_path):
         (tmp_path / str(i)).touch()
     timer = threading.Timer(0.03, lambda: os.kill(os.getpid(), signal.SIGINT))
     results = imghist.scan([tmp_path] * 100)
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         next(results)
     assert results.skipped < 20_000 * 100
 
