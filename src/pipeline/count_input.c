@@ -122,8 +122,8 @@ static enum ih_status find_mask(const struct ih_pipeline_options *options,
     *mask = (struct ih_mask){.values = NULL};
     if (!select->mask || select->one_mask)
         return IH_OK;
-    return ih_mask_find(mask, select->mask, input->path + input->name_at, &options->decode,
-                        select->mask_budget, err);
+    return ih_mask_find(mask, select->mask, input->path + input->name_at, options->outputs,
+                        options->n_outputs, &options->decode, select->mask_budget, err);
 }
 
 /* Leaves a result file to the taker, open if it cannot be opened again. Only if it is named: in a

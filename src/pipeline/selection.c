@@ -99,11 +99,13 @@ static enum ih_status load(struct ih_mask *mask, struct ih_source *src,
     return status;
 }
 
-enum ih_status ih_mask_load(struct ih_mask *mask, const char *path,
-                            const struct ih_decode_options *decode, struct ih_budget *budget,
-                            struct ih_error *err)
+static enum ih_status load_file(struct ih_mask *mask, const char *path,
+                                const struct ih_file_identity *outputs, size_t n_outputs,
+                                const struct ih_decode_options *decode, struct ih_budget *budget,
+                                struct ih_error *err)
 {
     struct ih_source src = {0};
+    struct ih_file_identity id;
     struct ih_budget own;
     struct ih_decode_options with = *decode;
     *mask = (struct ih_mask){.values = NULL};
@@ -111,6 +113,8 @@ enum ih_status ih_mask_load(struct ih_mask *mask, const char *path,
     with.budget = &own;
     with.takes_frames = false;
     enum ih_status status = ih_source_open_path(&src, path, err);
+    if (status == IH_OK && ih_source_identity(&src, &id))
+        status = ih_check_not_output(&id, outputs, n_outputs, err);
     if (status == IH_OK)
         status = load(mask, &src, &with, budget, err);
     ih_source_reset(&src);
@@ -118,7 +122,15 @@ enum ih_status ih_mask_load(struct ih_mask *mask, const char *path,
     return status == IH_OK ? IH_OK : failed(path, err);
 }
 
+enum ih_status ih_mask_load(struct ih_mask *mask, const char *path,
+                            const struct ih_decode_options *decode, struct ih_budget *budget,
+                            struct ih_error *err)
+{
+    return load_file(mask, path, NULL, 0, decode, budget, err);
+}
+
 enum ih_status ih_mask_find(struct ih_mask *mask, const char *folder, const char *name,
+                            const struct ih_file_identity *outputs, size_t n_outputs,
                             const struct ih_decode_options *decode, struct ih_budget *budget,
                             struct ih_error *err)
 {
@@ -134,7 +146,7 @@ enum ih_status ih_mask_find(struct ih_mask *mask, const char *folder, const char
     snprintf(path, size, "%s/%s", folder, name);
     if (ih_path_stat(path, &st, 0) != 0)
         snprintf(path + strlen(folder) + 1 + n_stem, sizeof ending, "%s", ending);
-    enum ih_status status = ih_mask_load(mask, path, decode, budget, err);
+    enum ih_status status = load_file(mask, path, outputs, n_outputs, decode, budget, err);
     free(path);
     return status;
 }

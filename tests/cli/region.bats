@@ -178,6 +178,15 @@ $output")" = "12 78" ] || fail "$percent %"
   [ "$(grep -c ,gray, <<<"$output")" -eq 2 ]
 }
 
+@test "region: a mask in a folder is an input, which no output replaces" {
+  mkdir photos masks
+  numbers photos/a.csv
+  numbers photos/b.pgm
+  cp photos/a.csv photos/b.pgm masks
+  imghist_fails 2 "mask masks/a.csv: is both an input and the output file" photos --mask=masks --csv=stats -o masks/a.csv
+  cmp photos/a.csv masks/a.csv
+}
+
 @test "region: the records, the total and the summary tell it" {
   needs jq
   numbers a.pgm
