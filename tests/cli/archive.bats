@@ -66,7 +66,7 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   dot $'d/a\tb\nc.pgm'
   dot d/z.pgm
   for format in gnu pax ustar; do
-    tar -cf $format.tar --format=$format -C d .
+    (cd d && tar -cf ../$format.tar --format=$format -- *)
     imghist_ok $format.tar --check
     [ "$("$IMGHIST" $format.tar --print0 | tr -dc '\0' | wc -c)" -eq 2 ] || fail "$format"
   done
