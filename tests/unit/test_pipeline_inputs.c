@@ -114,7 +114,7 @@ struct members {
     const char *paths[PATHS_MAX]; /* of the inputs, up to NULL; "-" is the archive */
     size_t n_given, n_taken, n_wanted;
     uint64_t n_pixels;
-    bool has_no_paths;
+    bool has_no_paths, has_member;
 };
 
 static bool next_path(void *user, struct ih_input *input)
@@ -138,15 +138,23 @@ static bool take_pixels(void *user, const struct ih_input *input, const struct i
     const struct timespec a_while = {.tv_nsec = 100 * 1000 * 1000};
     (void)input;
     assert_non_null(result->path);
+    m->has_member = m->has_member || strncmp(result->path, "-/", 2) == 0;
     m->n_pixels += result->status == IH_OK ? result->histogram.n_pixels : 0;
     if (m->n_wanted == 1) /* meanwhile the others are counted */
         nanosleep(&a_while, NULL);
     return ++m->n_taken < m->n_wanted;
 }
 
-/* Runs with an archive of n members called name, each with this content. */
+/* Runs with an archive of n members called name, each with this content, on standard input. */
 static void run_members(struct members *m, const char *name, const char *content, size_t n)
 {
+    FILE *head = tmpfile();
+    const int before = dup(STDIN_FILENO);
+    assert_non_null(head);
+    fputs("PK\3\4", head); /* so it is taken for a zip file */
+    rewind(head);
+    assert_int_equal(dup2(fileno(head), STDIN_FILENO), STDIN_FILENO);
+    fclose(head);
     const uint32_t n_name = (uint32_t)strlen(name), n_content = (uint32_t)strlen(content);
     const struct ih_packet member = {
         .kind = IH_PACKET_MEMBER, .n_bytes = n_name, .size_bytes = n_content};
@@ -185,6 +193,9 @@ static void run_members(struct members *m, const char *name, const char *content
     assert_int_equal(ih_pipeline_run(device, &options, &calls, &error), IH_OK);
     ih_device_close(device);
     free(bytes);
+    close(STDIN_FILENO);
+    assert_true(before < 0 || dup2(before, STDIN_FILENO) == STDIN_FILENO);
+    close(before);
 }
 
 /* Whatever the reader sends, a member is never a file on the disk. */
@@ -197,7 +208,7 @@ TEST(a_member_is_no_file)
     make_pgm(*state, "-/secret.pgm", 1);
     assert_int_equal(chdir(*state), 0);
     run_members(&m, "secret.pgm", "", 1);
-    assert_int_equal(m.n_taken, 1);
+    assert_true(m.has_member);
     assert_int_equal(m.n_pixels, 0);
     assert_int_equal(chdir(before), 0);
     unlink(file);
@@ -213,7 +224,7 @@ TEST(an_early_end_within_an_archive)
     struct members m = {.paths = {one, "-", two, one, two}, .n_wanted = 1};
     run_members(&m, "a.pgm", "P5 1 1 255 x", MEMBERS);
     assert_int_equal(m.n_taken, 1);
-    assert_int_equal(m.n_given, 5);
+    assert_true(m.n_given >= 3); /* one behind the archive */
     free(one);
     free(two);
 }
