@@ -16,7 +16,7 @@ COMMANDS = re.search(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S)[1].splitlines()
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """One for all examples, as for a reader who tries them in turn."""
+    """The same folder for all examples: a reader tries one after the other."""
     made = tmp_path_factory.mktemp("clone")
     shutil.copytree(data.ROOT / "samples", made / "samples")
     return made
