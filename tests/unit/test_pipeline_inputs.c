@@ -112,10 +112,19 @@ enum { MEMBERS = 1000, PATHS_MAX = 8 };
 
 struct members {
     const char *paths[PATHS_MAX]; /* of the inputs, up to NULL; "-" is the archive */
-    size_t n_given, n_taken, n_wanted;
+    atomic_size_t n_given, n_taken;
+    size_t n_wanted; /* 1: ends the run with the first result, before the archive is read */
     uint64_t n_pixels;
     bool has_no_paths, has_member;
 };
+
+/* Waits until *n is at least `least`, at most 30 s. */
+static void wait_for(const atomic_size_t *n, size_t least)
+{
+    const struct timespec a_moment = {.tv_nsec = 1000 * 1000};
+    for (unsigned i = 0; i < 30 * 1000 && atomic_load(n) < least; i++)
+        nanosleep(&a_moment, NULL);
+}
 
 static bool next_path(void *user, struct ih_input *input)
 {
@@ -136,13 +145,32 @@ static bool take_pixels(void *user, const struct ih_input *input, const struct i
 {
     struct members *m = user;
     const struct timespec a_while = {.tv_nsec = 100 * 1000 * 1000};
+    size_t n_paths = 0;
     (void)input;
     assert_non_null(result->path);
     m->has_member = m->has_member || strncmp(result->path, "-/", 2) == 0;
     m->n_pixels += result->status == IH_OK ? result->histogram.n_pixels : 0;
-    if (m->n_wanted == 1) /* meanwhile the others are counted */
+    if (m->n_wanted == 1) { /* those behind the archive are counted first */
+        while (m->paths[n_paths])
+            n_paths++;
+        wait_for(&m->n_given, n_paths);
         nanosleep(&a_while, NULL);
+    }
     return ++m->n_taken < m->n_wanted;
+}
+
+struct archive {
+    struct packets packets; /* must be first */
+    const struct members *members;
+};
+
+static enum ih_status read_packets(struct ih_remote_decoder *remote, uint8_t *bytes,
+                                   size_t capacity, size_t *n, struct ih_error *err)
+{
+    const struct members *m = ((struct archive *)remote)->members;
+    if (m->n_wanted == 1)
+        wait_for(&m->n_taken, 1);
+    return packets_read(remote, bytes, capacity, n, err);
 }
 
 /* Runs with an archive of n members called name, each with this content, on standard input. */
@@ -172,10 +200,11 @@ static void run_members(struct members *m, const char *name, const char *content
         to = (uint8_t *)memcpy(to, &done, sizeof done) + sizeof done;
     }
     to = (uint8_t *)memcpy(to, &end, sizeof end) + sizeof end;
-    struct packets packets = {.remote = {packets_open, packets_read, packets_next, packets_close},
-                              .next = bytes,
-                              .n_left = (size_t)(to - bytes)};
-    struct ih_remote_decoder *remote = &packets.remote;
+    struct archive archive = {{.remote = {packets_open, read_packets, packets_next, packets_close},
+                               .next = bytes,
+                               .n_left = (size_t)(to - bytes)},
+                              m};
+    struct ih_remote_decoder *remote = &archive.packets.remote;
     const struct ih_remote_decoders readers = {packets_make, packets_close, &remote};
     const struct ih_device_options cpu = {.backend = "cpu"};
     const struct ih_pipeline_options options = {.n_threads = 4,
@@ -201,6 +230,8 @@ static void run_members(struct members *m, const char *name, const char *content
 /* Whatever the reader sends, a member is never a file on the disk. */
 TEST(a_member_is_no_file)
 {
+    if (!ih_archive_decoders[0])
+        skip();
     char before[4096], *file = file_path(*state, "-/secret.pgm"), *folder = file_path(*state, "-");
     struct members m = {.paths = {"-"}, .n_wanted = 10};
     assert_non_null(getcwd(before, sizeof before));
@@ -220,11 +251,13 @@ TEST(a_member_is_no_file)
 /* Results behind an archive that is not read to its end are released too, as the sanitizers see. */
 TEST(an_early_end_within_an_archive)
 {
+    if (!ih_archive_decoders[0])
+        skip();
     char *one = file_path(*state, "one.pgm"), *two = file_path(*state, "two.pgm");
     struct members m = {.paths = {one, "-", two, one, two}, .n_wanted = 1};
     run_members(&m, "a.pgm", "P5 1 1 255 x", MEMBERS);
     assert_int_equal(m.n_taken, 1);
-    assert_true(m.n_given >= 3); /* one behind the archive */
+    assert_int_equal(m.n_given, 5);
     free(one);
     free(two);
 }
