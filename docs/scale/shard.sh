@@ -8,8 +8,9 @@
 # LIST=FILE: the inputs are the lines of FILE, and each task takes one block of them. For archives, which every part of
 # --shard reads as a whole, and for lists too long to be read by every task.
 #
-# A task that is started again goes on after the last complete record; with --total-only it starts anew. The exit status
-# is 0 if the file is complete, whether or not images failed: those have records. IMGHIST: the program, if not imghist.
+# A task that is started again goes on after the last complete record; with --total-only it starts anew, unless its file
+# is complete. So take a new folder for other inputs or options. The exit status is 0 if the file is complete, whether
+# or not images failed: those have records. IMGHIST: the program, if not imghist.
 #
 #SBATCH --requeue
 #SBATCH --open-mode=append
@@ -32,10 +33,20 @@ elif [ -n "${JOB_COMPLETION_INDEX:-}" ]; then
 else
   fail "no task: set SHARD, or start it as a Slurm array or an indexed Job"
 fi
-{ [ "$i" -ge 1 ] && [ "$i" -le "$n" ]; } 2>/dev/null || fail "task '$i' of SHARDS='$n': not 1 to SHARDS"
+for number in "$i" "$n"; do
+  case $number in '' | 0* | *[!0-9]*) fail "task '$i' of SHARDS='$n': these are numbers from 1, without leading zeros" ;; esac
+done
+[ "$i" -le "$n" ] && [ "$n" -le 9999 ] || fail "task '$i' of SHARDS='$n': not 1 to SHARDS, at most 9999"
 
 mkdir -p "$folder"
-part=$folder/$(printf '%05d-of-%05d' "$i" "$n").ndjson # the shell sorts the files by I
+name=$(printf '%05d-of-%05d' "$i" "$n").ndjson # the shell sorts the files by I
+part=$folder/$name
+for other in "$folder"/*-of-*.ndjson; do
+  case $other in
+    *-of-"${name#*-of-}" | *'/*-of-*.ndjson') ;;
+    *) fail "$other is a part of a run with another SHARDS: name a new folder" ;;
+  esac
+done
 [ -z "${SLURM_CPUS_PER_TASK:-}" ] || set -- "$@" -j "$SLURM_CPUS_PER_TASK"
 
 is_complete() { tail -n 1 "$part" 2>/dev/null | grep -qE '"status":"end"|"total":true'; }
@@ -54,7 +65,10 @@ count() { # --resume refuses a second copy of the task: some schedulers start on
 
 status=0
 if [ -n "${LIST:-}" ]; then
-  split -n "l/$i/$n" "$LIST" | count --files-from=- --shard=1/1 "$@" || status=$?
+  block=$(mktemp)
+  trap 'rm -f "$block"' EXIT
+  split -n "l/$i/$n" -- "$LIST" >"$block" || fail "cannot read LIST='$LIST'"
+  count --files-from=- --shard=1/1 "$@" <"$block" || status=$?
 else
   count --shard="$i/$n" "$@" || status=$?
 fi

@@ -99,9 +99,8 @@ static bool append_input(char *target, size_t size, const char *input)
 static enum ih_status name_target(const struct ih_charts *c, const struct ih_result *result,
                                   char *target, size_t size, struct ih_error *err)
 {
-    const bool is_stdin = !result->is_total &&
-                          (strcmp(result->path, "-") == 0 || strncmp(result->path, "-#", 2) == 0);
-    char name[32]; /* of standard input: "stdin", or "stdin#2" of an image that follows */
+    const bool is_stdin = ih_result_is_of_stdin(result);
+    char name[32]; /* "stdin", or "stdin#2" */
     size_t n = strlen(c->path);
     if (n >= size)
         return ih_error_set(err, IH_LIMIT, "the chart's path is too long");

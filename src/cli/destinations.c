@@ -262,8 +262,8 @@ static bool is_chart_name(const char *path)
     return is_name;
 }
 
-/* Whether the path leaves a folder that does not exist with "..". The checks would not find the
- * file, but once the folder is made, it would be replaced. */
+/* Whether the path has ".." after a folder that does not exist. The checks would not find the file,
+ * but would replace it once the folder is made. */
 static bool leaves_missing_folder(const char *path)
 {
     struct stat st;
@@ -283,7 +283,7 @@ enum ih_status ih_destinations_separate(const struct ih_options *o, const char *
     for (size_t i = 0; i <= o->n_outputs; i++) {
         *subject = i < o->n_outputs ? o->outputs[i].path : o->chart_path;
         if (*subject && leaves_missing_folder(*subject))
-            return ih_error_set(err, IH_USAGE, "leaves a folder that does not exist with '..'");
+            return ih_error_set(err, IH_USAGE, "has '..' after a folder that does not exist");
     }
     for (size_t i = 0; i < o->n_outputs; i++) {
         const char *path = o->outputs[i].path;

@@ -42,20 +42,21 @@ static enum ih_status give(struct ih_merge *m, const char *path, const struct ih
 static enum ih_status take_shards(struct ih_merge *m, const char **subject, struct ih_error *err)
 {
     const struct ih_result *result = NULL;
-    bool has_records = false;
+    bool has_images = false;
     enum ih_status status;
     do {
         status = ih_shards_next(m->shards, &result, subject, err);
-        has_records = has_records || result;
+        if (status == IH_OK && result)
+            has_images = has_images || !result->is_total || result->n_images + result->n_failed > 0;
         if (status == IH_OK && result)
             status = give(m, result->path, result, err);
     } while (status == IH_OK && result && !m->has_ended);
     if (status != IH_OK || m->has_ended)
         return status;
     const uint64_t run = ih_shards_run(m->shards);
-    if (has_records && run == m->merged_run)
+    if (has_images && run == m->merged_run)
         return ih_error_set(err, IH_USAGE, "the shards of a run again");
-    if (has_records || m->merged_run == 0) /* runs without images may be alike */
+    if (has_images || m->merged_run == 0) /* runs without images may be alike */
         m->merged_run = run;
     ih_shards_close(m->shards);
     m->shards = NULL;

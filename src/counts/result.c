@@ -30,6 +30,15 @@ bool ih_reduction_parse(const char *text, struct ih_sample_range *range)
     return strcmp(text, again) == 0;
 }
 
+/* ---- names ---- */
+
+bool ih_result_is_of_stdin(const struct ih_result *r)
+{
+    const bool is_frame = !r->is_total && strncmp(r->path, "-#", 2) == 0 && r->path[2] != '\0' &&
+                          r->path[2 + strspn(r->path + 2, "0123456789")] == '\0';
+    return is_frame || strcmp(r->path, "-") == 0;
+}
+
 /* ---- statistics ---- */
 
 void ih_result_compute_stats(struct ih_result *r)

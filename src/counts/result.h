@@ -139,6 +139,9 @@ struct ih_result {
     const char *folder; /* of a total: what the paths of its images begin with; NULL, "": nothing */
 };
 
+/* Whether the path is "-", or "-#2" of an image that follows on standard input. */
+bool ih_result_is_of_stdin(const struct ih_result *result);
+
 /* Fills in stats from the histogram of a counted image. */
 void ih_result_compute_stats(struct ih_result *result);
 

@@ -73,9 +73,7 @@ static bool looks_like_formula(const char *text)
  * file. It also separates a file called "(total)" from the total's record. */
 static void make_name(char name[NAME_BYTES], const struct ih_result *r)
 {
-    const bool is_frame =
-        strncmp(r->path, "-#", 2) == 0 && !r->path[2 + strspn(r->path + 2, "0123456789")];
-    const bool is_stdin = strcmp(r->path, "-") == 0 || is_frame;
+    const bool is_stdin = ih_result_is_of_stdin(r);
     const bool is_misleading = !r->is_total && strcmp(r->path, IH_TOTAL_NAME) == 0;
     make_field(name, (looks_like_formula(r->path) && !is_stdin) || is_misleading ? "./" : "",
                r->path);

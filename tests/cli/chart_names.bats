@@ -61,6 +61,15 @@ load helpers
   [ "$(ls charts | paste -sd' ')" = "stdin#1.hist.png stdin#2.hist.png" ] || fail "$(ls charts)"
 }
 
+@test "chart: a folder whose name begins like that of standard input's images" {
+  mkdir -- '-#sub'
+  dot '-#sub/a_long_name_that_is_kept_1'
+  dot '-#sub/a_long_name_that_is_kept_2'
+  "$IMGHIST" --chart=charts -- '-#sub'
+  [ "$(cd charts && find . -name '*.png' | sort | paste -sd' ')" = \
+    "./-#sub/a_long_name_that_is_kept_1.hist.png ./-#sub/a_long_name_that_is_kept_2.hist.png" ] || fail "$(find charts)"
+}
+
 @test "chart: only the chart of the same input is replaced" {
   dot a.pgm 10
   "$IMGHIST" a.pgm --chart=charts

@@ -147,7 +147,7 @@ END
   for outputs in --chart=new/../own.png --chart=./new/./../own.png --html=new/../own.html "--csv -o new/deep/../../in.csv"; do
     # shellcheck disable=SC2086 # the options are words
     imghist in.csv $outputs
-    assert_fails 2 "leaves a folder that does not exist with '..'"
+    assert_fails 2 "has '..' after a folder that does not exist"
     for file in in.csv own.png own.html; do cmp before $file; done
     [ ! -e new ]
   done

@@ -157,12 +157,32 @@ pretend() {
   bin/imghist --files-from=tars.list --csv=stats >expected 2>/dev/null || [ $? -eq 1 ]
   bin/imghist parts/*.ndjson --csv=stats >merged 2>errors || [ $? -eq 1 ]
   cmp merged expected || fail "$(cat errors)"
+  for i in 1 2 3 4 5 6 7 8; do LIST=tars.list SHARDS=8 SHARD=$i shard.sh totals --total-only 2>/dev/null; done
+  bin/imghist totals/*.ndjson --csv=stats >merged 2>errors || [ $? -eq 1 ]
+  bin/imghist --files-from=tars.list --total-only --csv=stats >expected 2>/dev/null || [ $? -eq 1 ]
+  cmp merged expected || fail "$(cat errors)"
   full=$(grep -L '"records":0' parts/*.ndjson | head -n 1)
   imghist_fails 2 "the shards of a run again" "$full" "$full"
 }
 
+@test "scale: a list that cannot be read is no empty part" {
+  for list in missing .; do
+    run env LIST=$list SHARDS=2 SHARD=1 shard.sh parts </dev/null
+    assert_status 2
+    assert_output_has "cannot read LIST='$list'"
+    [ -z "$(ls parts)" ] || fail "$list"
+  done
+}
+
+@test "scale: parts of another number of tasks stay apart" {
+  SHARDS=2 SHARD=1 shard.sh parts photos 2>/dev/null
+  run env SHARDS=3 SHARD=1 shard.sh parts photos
+  assert_status 2
+  assert_output_has "parts/00001-of-00002.ndjson is a part of a run with another SHARDS"
+}
+
 @test "scale: a wrong number of a task is refused" {
-  for number in SHARD=0 SHARD=6 SHARD=x SLURM_ARRAY_TASK_ID=0 JOB_COMPLETION_INDEX=5 NONE=1 "SHARDS= SHARD=1" "SHARDS=x SHARD=1"; do
+  for number in SHARD=0 SHARD=6 SHARD=01 "SHARDS=05 SHARD=1" "SHARDS=10000 SHARD=1" SHARD=x SLURM_ARRAY_TASK_ID=0 JOB_COMPLETION_INDEX=5 NONE=1 "SHARDS= SHARD=1" "SHARDS=x SHARD=1"; do
     # shellcheck disable=SC2086 # words
     run env SHARDS=5 $number shard.sh parts photos
     assert_status 2
