@@ -53,7 +53,7 @@ def _totals(paths, threads, settings):
     try:
         yield from (Counts.from_bytes(ray.get(total)) for total in totals)
     except BaseException:
-        for total in totals:
+        for total in ray.wait(totals, num_returns=len(totals), timeout=0)[1]:  # Ray can abort if one has ended
             ray.cancel(total)
         raise
 
