@@ -127,6 +127,12 @@ static int add_stats(PyObject *module, struct py_state *state)
 static int execute(PyObject *module)
 {
     struct py_state *state = PyModule_GetState(module);
+    /* Before 3.12, PyGILState_Ensure enters the main interpreter whatever interpreter the thread is
+     * in. */
+    if (Py_Version < 0x030c0000 && PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+        PyErr_SetString(PyExc_ImportError, "imghist in a subinterpreter needs Python 3.12 or later");
+        return -1;
+    }
     state->error = PyErr_NewExceptionWithDoc("imghist.Error",
                                              "An input could not be counted.\n\n"
                                              "status: 'io', 'unknown', 'corrupt', 'unsupported', "

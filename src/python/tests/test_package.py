@@ -27,6 +27,13 @@ def test_import_is_quick_and_loads_no_other_package():
     assert not loaded & {"numpy", "torch", "typing", "multiprocessing", "asyncio", "PIL"}
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="subinterpreters take the GIL correctly")
+def test_a_subinterpreter_of_3_11_is_refused():
+    code = "import _xxsubinterpreters as s; s.run_string(s.create(), 'import imghist')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "ImportError" in done.stderr and "3.12 or later" in done.stderr
+
+
 def test_every_public_name_has_a_docstring():
     for name in imghist.__all__:
         assert inspect.getdoc(getattr(imghist, name)), name
