@@ -47,18 +47,20 @@ static int open_context(struct context *self)
 
 int py_to_u64(PyObject *object, void *to)
 {
-    const unsigned long long v = PyLong_AsUnsignedLongLong(object);
-    *(uint64_t *)to = v;
+    PyObject *index = PyNumber_Index(object); /* of the integers of NumPy, too */
+    *(uint64_t *)to = index ? PyLong_AsUnsignedLongLong(index) : 0;
+    Py_XDECREF(index);
     return !PyErr_Occurred();
 }
 
 int py_to_unsigned(PyObject *object, void *to)
 {
-    const unsigned long v = PyLong_AsUnsignedLong(object);
-    if (!PyErr_Occurred() && v > UINT32_MAX)
+    uint64_t v;
+    const int is_number = py_to_u64(object, &v);
+    if (is_number && v > UINT32_MAX)
         PyErr_SetString(PyExc_OverflowError, "the number is too large");
     *(unsigned *)to = (unsigned)v;
-    return !PyErr_Occurred();
+    return is_number && v <= UINT32_MAX;
 }
 
 static int context_init(PyObject *object, PyObject *args, PyObject *keywords)

@@ -106,6 +106,21 @@ def test_previews_of_camera_raw_files(samples, tmp_path):
     assert preview.format == "preview" and preview.bins.tolist() == jpeg.bins.tolist()
 
 
+def test_settings_may_be_integers_of_numpy(samples, tmp_path):
+    numpy = pytest.importorskip("numpy")
+    n = numpy.uint8
+    context = imghist.Context(clip=(n(5), n(250)), max_pixels=numpy.int64(1 << 32), max_memory=numpy.uint64(1 << 30),
+                              timeout=n(60), raw_channels=n(0))
+    counts = context.count(samples / "scene.png")
+    assert counts.clip == (5, 250)
+    counts.chart(tmp_path / "chart.svg", size=(numpy.int32(640), numpy.int32(400)))
+    x = numpy.zeros((1, 4, 5, 3), n)
+    assert imghist.count_batch(x, labels=numpy.zeros((4, 5), n), n_labels=n(2)).shape == (1, 2, 4, 256)
+    assert len(list(imghist.count_many([x[0]], threads=n(1)))) == 1
+    with pytest.raises(TypeError, match="integer"):
+        imghist.Context(timeout=1.5)
+
+
 def test_wrong_settings():
     for wrong in (
         {"luma": "bt2020"},
