@@ -1,8 +1,10 @@
 """What Counts show: dicts, UHI histograms, charts, notebooks."""
 
+import contextlib
 import html
 import math
 import os
+import threading
 
 from . import _imghist
 
@@ -87,17 +89,17 @@ def chart(counts, path, size, scale, theme, title):
     """The file appears whole or not at all."""
     path = os.fspath(path)
     drawn = _draw(counts, os.fsdecode(path), size, scale, theme, title)
-    part = os.fsencode(path) + b".%d.part" % os.getpid()
+    part = b".imghist-%d-%d.part" % (os.getpid(), threading.get_ident())  # fits where the name does
+    part = os.path.join(os.path.dirname(os.fsencode(path)), part)
     try:
         with open(part, "wb") as file:
             file.write(drawn)
         os.replace(part, path)
     except OSError as error:
-        try:
-            os.unlink(part)
-        except OSError:
-            pass
         raise OSError(error.errno, error.strerror, path) from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
 
 
 def repr_html(counts):

@@ -1,5 +1,6 @@
 """Counts: the buffer, statistics, sums, comparisons, dicts, charts, and tables for other tools."""
 
+import concurrent.futures
 import copy
 import json
 import math
@@ -207,6 +208,25 @@ def test_charts(samples, scene, tmp_path, program):
     with pytest.raises(ValueError, match="must end in"):
         scene.chart(tmp_path / "chart.gif")
     assert not list(tmp_path.glob("*.part")) and not list(tmp_path.glob("wrong*"))
+
+
+def test_threads_draw_charts_to_one_path(scene, tmp_path):
+    path = tmp_path / ("c" * 250 + ".svg")  # the longest name but one
+    scene.chart(path)
+    judge = path.read_bytes()
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: scene.chart(path), range(200)))
+    assert path.read_bytes() == judge and list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interrupt_leaves_no_part_of_a_chart(scene, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        scene.chart(tmp_path / "chart.svg")
+    assert not list(tmp_path.iterdir())
 
 
 def test_notebooks_get_svg(scene):
