@@ -73,7 +73,7 @@ class Table:
 def _rows(result, saved):
     """The rows of a result: values in the order of _COLUMNS and _SAVED, None for null."""
     if isinstance(result, BaseException):
-        error = (getattr(result, "source", None), getattr(result, "status", "usage"), str(result))
+        error = (_source(result), _status(result), str(result))
         nulls = (None,) * (len(_COLUMNS) - len(error))
         return [(*error, *nulls, _imghist.failures(1).to_bytes() if saved else None)]
     if not isinstance(result, _imghist.Counts):
@@ -118,9 +118,28 @@ def _texts(values):
     return struct.pack(f"{len(offsets)}i", *offsets), b"".join(texts)
 
 
+def _source(error):
+    source = getattr(error, "source", None)  # other packages may use the name for anything
+    return os.fsdecode(source) if isinstance(source, (str, bytes, os.PathLike)) else None
+
+
+def _status(error):
+    status = getattr(error, "status", None)
+    return status if isinstance(status, str) else "usage"
+
+
+def _bytes(text):
+    """A name without what no file's name has: NUL, and surrogates that stand for no byte."""
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError:
+        encoded = text.encode("utf-8", "replace")
+    return encoded.replace(b"\0", b"?")
+
+
 def _error_text(source, text):
     """The error without the name before it, as the command line records it."""
-    return text.removeprefix(f"{source}: ")
+    return text.removeprefix(f"{source}: ").encode("utf-8", "replace").replace(b"\0", b"?")
 
 
 def read_table(table):
@@ -148,10 +167,8 @@ def total(results):
 def ndjson(results, folder):
     for result in results:
         if isinstance(result, BaseException):
-            source, counts = getattr(result, "source", None) or "-", None
-            error = _error_text(source, str(result)) or type(result).__name__
+            source, counts = _source(result) or "-", None
+            error = _error_text(source, str(result)) or type(result).__name__.encode()
         else:
-            source, counts, error = getattr(result, "file", None) or "-", result, ""
-        yield _imghist.ndjson(
-            os.fsencode(source), counts, error.encode("utf-8", "replace"), os.fsencode(folder)
-        )
+            source, counts, error = getattr(result, "file", None) or "-", result, b""
+        yield _imghist.ndjson(_bytes(source), counts, error, os.fsencode(folder))

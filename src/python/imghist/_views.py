@@ -82,7 +82,7 @@ def to_uhi(counts):
 
 def _draw(counts, name, size, scale, theme, title):
     shown, name = (s.encode("utf-8", "replace").decode() for s in (counts.file or "pixels", name))  # if not UTF-8
-    return _imghist.chart(counts, shown, name, size, scale, theme, title)
+    return _imghist.chart(counts, shown.replace("\0", "?"), name, size, scale, theme, title)
 
 
 def chart(counts, path, size, scale, theme, title):

@@ -110,6 +110,40 @@ def test_what_is_no_result():
             imghist._imghist.failures(number)
 
 
+class Odd(Exception):
+    pass
+
+
+def odd(text="", **fields):
+    error = Odd(text)
+    vars(error).update(fields)
+    return error
+
+
+def test_attributes_of_other_exceptions_do_not_end_a_table(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    errors = [odd(status=404, source=5), odd(source=tmp_path), odd(source=b"b"), odd(source="c", status="io")]
+    table = pyarrow.table(imghist.Table(errors))
+    assert table.column("status").to_pylist() == ["usage", "usage", "usage", "io"]
+    assert table.column("file").to_pylist() == [None, str(tmp_path), "b", "c"]
+    names = [json.loads(line)["file"] for line in imghist.ndjson(errors)]
+    assert names == ["-", str(tmp_path), "b", "c"]
+
+
+def test_names_that_no_file_has(samples, tmp_path):
+    data = (samples / "palette.png").read_bytes()
+    pairs = [("a\0b", data), ("\ud800", data), ("\0", b""), ("\udfff", b""), ("\udcff", data), ("d", data)]
+    results = [*imghist.count_many(pairs, on_error="record"), odd("\0 a\0b \ud800")]
+    records = [json.loads(line) for line in imghist.ndjson(results)]
+    assert [r["file"] for r in records[:4]] == ["a?b", "?", "?", "?"] and records[5]["file"] == "d"
+    assert records[6]["error"] == "? a?b ?"
+    for counts in results[:2]:
+        assert "<svg" in counts._repr_html_()
+        counts.chart(tmp_path / "chart.svg")
+    pyarrow = pytest.importorskip("pyarrow")
+    assert pyarrow.table(imghist.Table(results)).column("file").to_pylist()[-2:] == ["d", None]
+
+
 def empty():
     """Saved counts without an image, as ih_counts_save writes them."""
     head = b"ihcounts" + (1).to_bytes(4, "little") + (25).to_bytes(4, "little") + b"\0"
