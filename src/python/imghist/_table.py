@@ -33,6 +33,7 @@ _COLUMNS = (
     + [("histogram", "+w:256", "L")]
 )
 _SAVED = [("counts", "z", None)]
+_READ = {"file": str, "status": str, "error": str, "counts": bytes}
 _EMPTY = bytes(256 * 8)
 
 
@@ -144,14 +145,23 @@ def _error_text(source, text):
 
 def read_table(table):
     for batch in table.to_batches() if hasattr(table, "to_batches") else [table]:
-        names = ("file", "status", "error", "counts")
-        for file, status, text, counts in zip(*(batch.column(name) for name in names)):
-            if text.is_valid:
-                error = _imghist.Error(text.as_py())
-                error.source, error.status = file.as_py(), status.as_py()
+        if not hasattr(batch, "column"):
+            raise TypeError(f"read_table: {type(batch)} is no table of pyarrow")
+        for row in zip(*(batch.column(name) for name in _READ)):
+            file, status, text, counts = map(_value, _READ.items(), row)
+            if text is not None:
+                error = _imghist.Error(text)
+                error.source, error.status = file, status
                 yield error
-            elif counts.is_valid:
-                yield _imghist.load(counts.as_buffer(), file.as_py())
+            elif counts is not None:
+                yield _imghist.load(counts, file)
+
+
+def _value(column, scalar):
+    (name, kind), value = column, scalar.as_py()
+    if not isinstance(value, (kind, type(None))):
+        raise TypeError(f"read_table: the column {name} holds {type(value)}, not {kind}")
+    return value
 
 
 def total(results):
@@ -159,8 +169,10 @@ def total(results):
     for result in results:
         if isinstance(result, BaseException):
             failed += 1
-        else:
+        elif isinstance(result, _imghist.Counts):
             counts += result
+        else:
+            raise TypeError(f"total: {type(result)} is neither Counts nor an exception")
     return _imghist.failures(failed) + counts
 
 

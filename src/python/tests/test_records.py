@@ -64,6 +64,19 @@ def test_a_saved_table_gives_the_results_again(samples):
         list(imghist.read_table(pyarrow.table(imghist.Table(counted))))
 
 
+def test_wrong_tables_are_refused(samples):
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table(imghist.Table(results(samples), saved=True))
+    for name in ("file", "status", "error", "counts"):
+        i = table.column_names.index(name)
+        wrong = table.set_column(i, name, pyarrow.array([5] * table.num_rows))
+        with pytest.raises(TypeError, match=f"the column {name}"):
+            list(imghist.read_table(wrong))
+    for wrong in ({"file": []}, 5, None):
+        with pytest.raises(TypeError, match="no table"):
+            list(imghist.read_table(wrong))
+
+
 def test_images_in_memory_have_names(samples):
     data = (samples / "scene.jpg").read_bytes()
     pairs = [("a.jpg", data), ("b.jpg", b""), ("c.jpg", memoryview(data)), ("d", samples / "scene.jpg")]
@@ -105,6 +118,9 @@ def test_a_failure_for_memory_has_its_name(tmp_path):
 def test_what_is_no_result():
     with pytest.raises(ValueError):
         list(imghist.ndjson([imghist.Counts.from_bytes(imghist._imghist.load(empty(), None).to_bytes())]))
+    for wrong in ([1, -1], [None], [0], ["x"]):
+        with pytest.raises(TypeError, match="total: .* is neither Counts nor an exception"):
+            imghist.total(wrong)
     for number in (-1, 1 << 64, "x"):
         with pytest.raises((OverflowError, TypeError)):
             imghist._imghist.failures(number)
