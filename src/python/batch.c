@@ -70,7 +70,8 @@ static bool read_images(struct call *c, const char *letters)
         }
     }
     const size_t n_letters = strlen(letters);
-    if (n_letters != (size_t)t->n_dimensions || seen != (n_letters == 4 ? 15u : 7u)) {
+    if (n_letters != (size_t)t->n_dimensions || n_letters > 4 ||
+        seen != (n_letters == 4 ? 15u : 7u)) {
         PyErr_Format(PyExc_ValueError,
                      "layout: '%s' does not fit a batch of %d dimensions; 'NHWC', 'NCHW' and 'NHW' "
                      "are examples",
@@ -139,6 +140,21 @@ static bool is_output(const struct call *c, const struct py_tensor *t, const Py_
     return is_right;
 }
 
+/* Puts the name of an argument before the message of an exception. */
+static void name_argument(const char *name)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (type != PyExc_TypeError && type != PyExc_ValueError && type != PyExc_BufferError) {
+        PyErr_Restore(type, value, traceback);
+        return;
+    }
+    PyErr_Format(type, "%s: %S", name, value);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+}
+
 /* Asks for a tensor of the counts. allocate gives it, what to open (itself, or its capsule), and
  * its address if it has just been made: then there is nothing to check. */
 static PyObject *make_output(struct call *c, struct py_tensor *t, PyObject *allocate, bool is_sums,
@@ -166,15 +182,50 @@ static PyObject *make_output(struct call *c, struct py_tensor *t, PyObject *allo
         is_right = is_output(c, t, wanted, n, bits);
         if (!is_right)
             PyErr_Format(PyExc_ValueError,
-                         "%s: must have shape %R, integers of %u bits in C order, and be where the "
+                         "must have shape %R, integers of %u bits in C order, and be where the "
                          "batch is",
-                         is_sums ? "sums" : "out", shape, bits);
+                         shape, bits);
     }
+    if (!is_right)
+        name_argument(is_sums ? "sums" : "out");
     Py_XDECREF(given);
     Py_XDECREF(shape);
     if (!is_right)
         Py_CLEAR(made);
     return made;
+}
+
+/* Whether elements of two tensors may share memory. One that was just made has no dimensions. */
+static bool overlap(const struct py_tensor *a, const struct py_tensor *b)
+{
+    const struct py_tensor *both[] = {a, b};
+    uintptr_t begin[2], end[2];
+    for (int k = 0; k < 2; k++) {
+        const struct py_tensor *t = both[k];
+        begin[k] = end[k] = (uintptr_t)t->data;
+        if (t->n_dimensions == 0)
+            return false;
+        for (int i = 0; i < t->n_dimensions; i++) {
+            const uintptr_t step = ((uintptr_t)t->shape[i] - 1) * (uintptr_t)t->strides[i];
+            if (t->shape[i] == 0)
+                return false;
+            *(t->strides[i] < 0 ? &begin[k] : &end[k]) += step;
+        }
+        end[k] += t->bits / 8;
+    }
+    return begin[0] < end[1] && begin[1] < end[0];
+}
+
+/* Counts would be added to pixels that are still to be counted. */
+static bool check_overlap(const struct call *c)
+{
+    const bool bins = overlap(&c->bins, &c->images) || overlap(&c->bins, &c->labels);
+    if (bins || overlap(&c->sums, &c->images) || overlap(&c->sums, &c->labels) ||
+        overlap(&c->sums, &c->bins))
+        return PyErr_Format(PyExc_ValueError, "%s: shares memory with another argument",
+                            bins ? "out" : "sums"),
+               false;
+    return true;
 }
 
 static enum ih_status count(struct call *c, struct ih_context *context, void *stream,
@@ -235,7 +286,7 @@ PyObject *py_batch(PyObject *module, PyObject *arguments)
     if (bins && wants_sums)
         sums = make_output(&c, &c.sums, allocate, true, has_labels, exchange);
     PyObject *result = NULL;
-    if (bins && (sums || !wants_sums)) {
+    if (bins && (sums || !wants_sums) && check_overlap(&c)) {
         enum ih_status status;
         Py_BEGIN_ALLOW_THREADS status = count(&c, opened, (void *)(uintptr_t)stream, &err);
         Py_END_ALLOW_THREADS if (status != IH_OK) py_error_raise(state, &err, NULL);

@@ -1,6 +1,6 @@
 """count_batch: where the counts of a batch go, and the stream that counts.
 
-A call takes a few microseconds, so nothing is imported here and torch is asked through its shortest
+A call takes a few microseconds, so nothing is imported for it and torch is asked through its shortest
 ways.
 """
 
@@ -61,13 +61,20 @@ def _allocate(name, library, tensor, shape, bits):
     is_jax, is_on_gpu = name in _JAX, hasattr(tensor, "__cuda_array_interface__")
     if is_jax and not is_on_gpu:
         return sys.modules["numpy"].empty(shape, f"uint{bits}"), 0
-    if not is_on_gpu and 0 not in shape:
+    if not is_on_gpu and 0 in shape:  # which memoryview.cast does not make
+        import ctypes
+
+        kind = ctypes.c_uint32 if bits == 32 else ctypes.c_uint64
+        for size in reversed(shape):
+            kind *= size
+        return memoryview(kind()), 0
+    if not is_on_gpu:
         n = bits // 8
         for size in shape:
             n *= size
         return memoryview(bytearray(n)).cast("I" if bits == 32 else "Q", shape), 0
     how = " of CuPy or torch; jax.dlpack.from_dlpack makes them JAX's" if is_jax else ""
-    raise ValueError(f"out: cannot allocate for a {type(tensor).__name__}: pass out (and sums){how}")
+    raise ValueError(f"cannot allocate for a {type(tensor).__name__}: pass out (and sums){how}")
 
 
 def _describe(torch, x):
@@ -88,7 +95,7 @@ def count_batch(
     if labels is not None and n_labels is None:
         raise ValueError("n_labels: say how many labels there are; a mask that is 0 inside has 1")
     name, library = _library(tensor)
-    given = {32: out, 64: None if isinstance(sums, bool) else sums}
+    given = {32: out, 64: None if sums is True else sums}
     is_direct = name == "torch" and stream is None  # nothing has to wait for another stream
 
     def view(x):
@@ -103,13 +110,13 @@ def count_batch(
         if made is None:
             made, address = _allocate(name, library, tensor, shape, bits)
         elif _package(made) in _JAX:
-            raise ValueError("out: a JAX array never changes: pass one of NumPy, CuPy or torch")
+            raise ValueError("a JAX array never changes: pass one of NumPy, CuPy or torch")
         if stream is not None:  # which has to wait for the last user of this memory
             address = 0
         return made, made if address else view(made), address
 
     handle, exchange = _stream(name, library, tensor, stream)
     return _imghist.batch(
-        context, view(tensor), layout, order, view(labels), n_labels or 0, luma, sums is not False, exchange,
-        handle, allocate,
+        context, view(tensor), layout, order, view(labels), n_labels or 0, luma,
+        sums is not None and sums is not False, exchange, handle, allocate,
     )

@@ -114,6 +114,35 @@ def test_given_outputs():
             imghist.count_batch(x, out=wrong)
 
 
+def test_sums_are_none_allocated_or_given():
+    x = noise(2, 4, 5, 3)
+    for none in (None, False):
+        assert numpy.array_equal(imghist.count_batch(x, sums=none), expected(x))
+    for wrong in (0, 1, numpy.False_, numpy.True_, "x", numpy.zeros((2, 8), numpy.uint32)):
+        with pytest.raises((TypeError, ValueError, BufferError), match="^sums: "):
+            imghist.count_batch(x, sums=wrong)
+    for wrong in (5, (1, 2), b"x"):
+        with pytest.raises((TypeError, ValueError, BufferError), match="^out: "):
+            imghist.count_batch(x, out=wrong)
+
+
+def test_outputs_that_share_memory_are_refused():
+    memory = numpy.zeros(1 << 16, numpy.uint8)
+    x, labels = memory[:3000].reshape(2, 20, 25, 3), memory[8000:8500].reshape(20, 25)
+    bins = memory[3000 : 3000 + 8192].view(numpy.uint32).reshape(2, 4, 256)  # just after the batch
+    sums = memory[16384 : 16384 + 128].view(numpy.uint64).reshape(2, 8)
+    imghist.count_batch(x, out=bins, sums=sums)
+    imghist.count_batch(x[:0], out=bins[:0], sums=sums[:0])
+    for view in (x, x[:, ::-1], x[::-1]):
+        with pytest.raises(ValueError, match="out: shares memory"):
+            imghist.count_batch(view, out=memory[2996 : 2996 + 8192].view(numpy.uint32).reshape(2, 4, 256))
+    with pytest.raises(ValueError, match="out: shares memory"):
+        imghist.count_batch(x, labels=labels, n_labels=1, out=bins[:, None])
+    for at in (2992, 3008):
+        with pytest.raises(ValueError, match="sums: shares memory"):
+            imghist.count_batch(x, out=bins, sums=memory[at : at + 128].view(numpy.uint64).reshape(2, 8))
+
+
 def test_batches_without_numpy():
     data = bytes(range(240))
     bins = imghist.count_batch(memoryview(data).cast("B", (2, 4, 10, 3)))
@@ -122,11 +151,28 @@ def test_batches_without_numpy():
     assert numpy.array_equal(numpy.asarray(bins), expected(x))
 
 
+def test_an_empty_batch_of_dlpack():
+    class Plain:
+        """In host memory, of no library that allocates."""
+
+        def __init__(self, array):
+            self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+    bins, sums = imghist.count_batch(Plain(noise(0, 4, 5, 3)), sums=True)
+    assert (bins.shape, sums.shape) == ((0, 4, 256), (0, 8))
+    assert numpy.asarray(bins).dtype == numpy.uint32 and numpy.asarray(sums).dtype == numpy.uint64
+    x = noise(2, 4, 5, 3)
+    assert numpy.array_equal(imghist.count_batch(Plain(x)), expected(x))
+
+
 def test_wrong_batches():
     x = noise(2, 4, 5, 3)
     for layout in ("NHW", "NHWCC", "NHWX", "HHWC", "", "nhwc", "NHHC"):
         with pytest.raises(ValueError, match="layout"):
             imghist.count_batch(x, layout)
+    for layout in ("NHWNN", "NHWXX", "NHWCC"):
+        with pytest.raises(ValueError, match=f"layout: '{layout}' does not fit a batch of 5 dimensions"):
+            imghist.count_batch(noise(2, 4, 5, 2, 2), layout)
     with pytest.raises(ValueError, match="5 channels in layout NHWC.*is the layout NCHW"):
         imghist.count_batch(noise(2, 3, 4, 5))
     with pytest.raises(ValueError, match="order"):
