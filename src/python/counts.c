@@ -2,6 +2,7 @@
  * Stats, the statistics of one plane as a named tuple. */
 #include "module.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct counts {
@@ -83,6 +84,10 @@ static int counts_get_buffer(PyObject *object, Py_buffer *view, int flags)
     view->obj = NULL;
     if (flags & PyBUF_WRITABLE) {
         PyErr_SetString(PyExc_BufferError, "counts are read-only");
+        return -1;
+    }
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && self->n_planes > 1) {
+        PyErr_SetString(PyExc_BufferError, "counts are in C order");
         return -1;
     }
     if (!make_table(self))
@@ -247,8 +252,10 @@ static PyObject *counts_field(PyObject *object, void *closure)
     const struct field *field = closure;
     const struct ih_summary s = summary_of(object);
     const char *at = (const char *)&s + field->offset;
-    if (field->kind == IS_TEXT)
-        return PyUnicode_FromString(*(const char *const *)(const void *)at);
+    if (field->kind == IS_TEXT) { /* of saved counts, which may have any bytes */
+        const char *text = *(const char *const *)(const void *)at;
+        return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    }
     if (field->kind == IS_REAL)
         return PyFloat_FromDouble(*(const double *)(const void *)at);
     return PyLong_FromUnsignedLongLong(field->kind == IS_U64 ? *(const uint64_t *)(const void *)at
@@ -296,9 +303,13 @@ static PyObject *counts_repr(PyObject *object)
     const struct ih_summary s = summary_of(object);
     PyObject *planes = counts_planes(object, NULL);
     PyObject *file = counts_file(object, NULL);
+    char failed[40] = "";
+    if (s.n_failed)
+        snprintf(failed, sizeof failed, ", %llu failed", (unsigned long long)s.n_failed);
     PyObject *text =
-        planes ? PyUnicode_FromFormat("<imghist.Counts of %R: %llu image%s, %llu pixels, %R>", file,
-                                      (unsigned long long)s.n_images, s.n_images == 1 ? "" : "s",
+        planes ? PyUnicode_FromFormat("<imghist.Counts of %R: %llu image%s%s, %llu pixels, %R>",
+                                      file, (unsigned long long)s.n_images,
+                                      s.n_images == 1 ? "" : "s", failed,
                                       (unsigned long long)s.n_pixels, planes)
                : NULL;
     Py_DECREF(file);
@@ -345,7 +356,7 @@ static PyObject *counts_add(PyObject *a, PyObject *b)
 static bool are_equal(PyObject *a, PyObject *b)
 {
     const struct ih_summary s = summary_of(a), t = summary_of(b);
-    if (s.n_images != t.n_images || s.n_pixels != t.n_pixels || s.n_channels != t.n_channels ||
+    if (s.n_images != t.n_images || s.n_failed != t.n_failed || s.n_pixels != t.n_pixels || s.n_channels != t.n_channels ||
         s.clip_low != t.clip_low || s.clip_high != t.clip_high || s.any_low != t.any_low ||
         s.any_high != t.any_high || s.all_low != t.all_low || s.all_high != t.all_high ||
         strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0 ||

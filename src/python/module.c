@@ -124,6 +124,16 @@ static int add_stats(PyObject *module, struct py_state *state)
     return state->stats ? PyModule_AddType(module, state->stats) : -1;
 }
 
+/* NumPy would add to the bins: Counts have a buffer. The type is immutable for PyObject_SetAttr, and
+ * slots and getters cannot give it the attribute itself. */
+static int keep_from_ufuncs(PyTypeObject *type)
+{
+    PyObject *name = PyUnicode_FromString("__array_ufunc__");
+    const int status = name ? PyObject_GenericSetAttr((PyObject *)type, name, Py_None) : -1;
+    Py_XDECREF(name);
+    return status;
+}
+
 static int execute(PyObject *module)
 {
     struct py_state *state = PyModule_GetState(module);
@@ -143,7 +153,7 @@ static int execute(PyObject *module)
     if (!state->error || PyModule_AddObjectRef(module, "Error", state->error) < 0 ||
         add_stats(module, state) < 0 || !(state->counts = add_type(module, &py_counts_spec)) ||
         !(state->context = add_type(module, &py_context_spec)) ||
-        !(state->iterator = add_type(module, &py_iterator_spec)))
+        !(state->iterator = add_type(module, &py_iterator_spec)) || keep_from_ufuncs(state->counts) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", ih_version());
 }

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import copy
+import ctypes
 import json
 import math
 import os
@@ -117,6 +118,46 @@ def test_comparisons(samples, scene):
         hash(scene)
     with pytest.raises(TypeError):
         scene < scene
+
+
+def test_failures_are_seen(scene):
+    failed = imghist.total([scene, OSError()])
+    assert failed != scene and failed == scene + imghist.total([OSError()])
+    assert "1 image, 1 failed, " in repr(failed) and "failed" not in repr(scene)
+
+
+def test_numpy_does_not_add_to_counts(scene):
+    numpy = pytest.importorskip("numpy")
+    for other in (numpy.int64(0), numpy.zeros(256, int)):
+        for add in (lambda a, b: a + b, lambda a, b: b + a):
+            with pytest.raises(TypeError):
+                add(scene, other)
+    assert numpy.asarray(scene).shape == (4, 256) and scene != numpy.asarray(scene)
+    assert sum([scene]) is scene
+
+
+def test_the_buffer_is_not_in_fortran_order(scene):
+    view = (ctypes.c_char * 256)()  # a Py_buffer
+    get = ctypes.pythonapi.PyObject_GetBuffer
+    get.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
+    fortran, c, any_order = 0x58, 0x38, 0x98
+    with pytest.raises(BufferError, match="C order"):
+        get(scene, view, fortran)
+    for counts, order in ((scene, c), (scene, any_order), (imghist.total([]), fortran)):
+        assert get(counts, view, order) == 0
+        ctypes.pythonapi.PyBuffer_Release(view)
+
+
+def test_saved_texts_that_are_not_utf8(scene):
+    saved = scene.to_bytes()
+    at = saved.rindex(b"libjpeg")
+    value = 0xCBF29CE484222325
+    changed = saved[:at] + b"\xff" + saved[at + 1 : -8]
+    for byte in changed:
+        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+    counts = imghist.Counts.from_bytes(changed + value.to_bytes(8, "little"))
+    assert counts.decoder == "\ufffd" + scene.decoder[1:]
+    assert counts.to_dict()["format"] == "jpeg" and b"".join(imghist.ndjson([counts])).decode()
 
 
 def test_bytes_and_pickle(samples, scene):
