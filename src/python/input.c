@@ -281,9 +281,9 @@ void py_input_close(struct py_input *input)
     PyObject *type, *value, *traceback; /* closing keeps the exception that is being raised */
     PyErr_Fetch(&type, &value, &traceback);
     py_tensor_close(&input->tensor);
-    Py_XDECREF(input->held);
-    Py_XDECREF(input->source);
-    Py_XDECREF(input->error);
+    Py_CLEAR(input->held); /* the collector may visit the input meanwhile */
+    Py_CLEAR(input->source);
+    Py_CLEAR(input->error);
     memset(input, 0, sizeof *input);
     PyErr_Restore(type, value, traceback);
 }

@@ -179,6 +179,18 @@ static bool set_name(struct py_input *input, PyObject *name)
     return true;
 }
 
+/* The name of a pair becomes the source of its exception, unless that has one: it may have been
+ * raised for another pair, too. */
+static void set_source(PyObject *error, PyObject *name)
+{
+    PyObject *source = PyObject_GetAttrString(error, "source");
+    PyErr_Clear();
+    if (!source || source == Py_None)
+        PyObject_SetAttrString(error, "source", name);
+    PyErr_Clear(); /* of an exception that takes no attribute */
+    Py_XDECREF(source);
+}
+
 /* Opens what the iterable gave. An exception becomes the job's error. */
 static bool open_item(struct iterator *self, struct py_input *input, PyObject *item)
 {
@@ -197,8 +209,7 @@ static bool open_item(struct iterator *self, struct py_input *input, PyObject *i
     Py_XDECREF(type);
     Py_XDECREF(traceback);
     if (is_pair && input->error && PyUnicode_Check(PyTuple_GetItem(item, 0)))
-        PyObject_SetAttrString(input->error, "source", PyTuple_GetItem(item, 0));
-    PyErr_Clear(); /* of an exception that takes no attribute */
+        set_source(input->error, PyTuple_GetItem(item, 0));
     return input->error != NULL;
 }
 
@@ -376,13 +387,13 @@ static PyObject *next_counted(struct iterator *self)
     return result;
 }
 
-/* Only one thread may use the iterator, and not its own iterable. */
+/* Only one thread may use the iterator, and its own iterable may not. */
 static bool enter(struct iterator *self)
 {
     if (self->pid && self->pid != getpid())
         PyErr_SetString(PyExc_RuntimeError, "this iterator was made before fork()");
     else if (self->is_busy)
-        PyErr_SetString(PyExc_ValueError, "this iterator is in use by another thread");
+        PyErr_SetString(PyExc_ValueError, "this iterator is in use");
     else
         return self->is_busy = true;
     return false;
@@ -446,6 +457,15 @@ static int iterator_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->failure);
     Py_VISIT(self->items);
     Py_VISIT(self->context);
+    /* Workers leave the references of jobs alone: those change with the GIL only. */
+    for (uint64_t i = self->n_given; i < self->n_added; i++) {
+        const struct py_input *input = &self->jobs[i % self->n_jobs].input;
+        Py_VISIT(input->source);
+        Py_VISIT(input->held);
+        Py_VISIT(input->error);
+        Py_VISIT(input->tensor.held);
+        Py_VISIT(input->tensor.view.obj);
+    }
     return 0;
 }
 

@@ -310,7 +310,7 @@ void py_tensor_close(struct py_tensor *t)
         managed->deleter(managed);
     if (t->view.obj)
         PyBuffer_Release(&t->view);
-    Py_XDECREF(t->held);
+    Py_CLEAR(t->held);
     memset(t, 0, sizeof *t);
     PyErr_Restore(type, value, traceback);
 }

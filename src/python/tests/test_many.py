@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import gc
+import itertools
 import multiprocessing
 import os
 import signal
@@ -22,6 +23,14 @@ def pgm(value, width=3, height=2):
 
 def value_of(counts):
     return counts["gray"].min
+
+
+class Raising:
+    def __init__(self, error):
+        self.error = error
+
+    def read(self):
+        raise self.error
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5, None])
@@ -162,9 +171,9 @@ def test_one_thread_at_a_time():
     thread = threading.Thread(target=lambda: list(results))
     thread.start()
     entered.wait(10)
-    with pytest.raises(ValueError, match="another thread"):
+    with pytest.raises(ValueError, match="in use$"):
         next(results)
-    with pytest.raises(ValueError, match="another thread"):
+    with pytest.raises(ValueError, match="in use$"):
         results.close()
     leave.set()
     thread.join()
@@ -414,9 +423,57 @@ def test_cycles_of_garbage_end_their_threads(samples):
     assert len(os.listdir("/proc/self/task")) <= before + 2
 
 
+@pytest.mark.parametrize("kind", ["buffer", "interface", "error", "name"])
+def test_cycles_through_items_taken_ahead_are_collected(kind):
+    class Image(bytearray):
+        pass
+
+    class Interface:
+        def __init__(self):
+            self.data = bytearray(6)
+            self.__array_interface__ = {"typestr": "|u1", "shape": (2, 3), "data": self.data, "version": 3}
+
+    class Name(str):
+        pass
+
+    def item():
+        if kind == "error":
+            owner = ZeroDivisionError()
+            return Raising(owner), owner
+        if kind == "name":
+            owner = Name("a")
+            return (owner, pgm(1)), owner
+        owner = Image(pgm(1)) if kind == "buffer" else Interface()
+        return owner, owner
+
+    before = len(os.listdir("/proc/self/task"))
+    for _ in range(20):
+        items, owners = zip(*(item() for _ in range(50)))
+        results = imghist.count_many(items, on_error="record", threads=2)
+        next(results)
+        for owner in owners:
+            owner.results = results
+        del items, owners, owner, results
+    gc.collect()
+    assert len(os.listdir("/proc/self/task")) <= before + 2
+
+
+def test_the_collector_runs_while_items_are_counted_and_released():
+    class Image(bytearray):
+        def __del__(self):
+            gc.collect()
+
+    with imghist.count_many((Image(pgm(i % 256)) for i in range(300)), threads=2) as results:
+        assert [value_of(c) for c in itertools.islice(results, 100)] == list(range(100))
+        gc.collect()
+
+
 def test_images_that_fail_keep_their_names():
     pairs = [("a", b"no image"), ("b", 5), ("c", [1, 2]), ("d", pgm(1))]
     assert [getattr(r, "source", None) or r.file for r in imghist.count_many(pairs, on_error="record")] == list("abcd")
+    same = ZeroDivisionError()
+    names = [r.source for r in imghist.count_many([("a", Raising(same)), ("b", Raising(same))], on_error="record")]
+    assert names == ["a", "a"]
     (error,) = imghist.count_many([(5, pgm(1))], on_error="record")
     assert getattr(error, "source", None) is None
     assert b'"file":"-"' in b"".join(imghist.ndjson([error]))
