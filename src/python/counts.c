@@ -307,11 +307,11 @@ static PyObject *counts_repr(PyObject *object)
     if (s.n_failed)
         snprintf(failed, sizeof failed, ", %llu failed", (unsigned long long)s.n_failed);
     PyObject *text =
-        planes ? PyUnicode_FromFormat("<imghist.Counts of %R: %llu image%s%s, %llu pixels, %R>",
-                                      file, (unsigned long long)s.n_images,
-                                      s.n_images == 1 ? "" : "s", failed,
-                                      (unsigned long long)s.n_pixels, planes)
-               : NULL;
+        planes
+            ? PyUnicode_FromFormat("<imghist.Counts of %R: %llu image%s%s, %llu pixels, %R>", file,
+                                   (unsigned long long)s.n_images, s.n_images == 1 ? "" : "s",
+                                   failed, (unsigned long long)s.n_pixels, planes)
+            : NULL;
     Py_DECREF(file);
     Py_XDECREF(planes);
     return text;
@@ -356,10 +356,10 @@ static PyObject *counts_add(PyObject *a, PyObject *b)
 static bool are_equal(PyObject *a, PyObject *b)
 {
     const struct ih_summary s = summary_of(a), t = summary_of(b);
-    if (s.n_images != t.n_images || s.n_failed != t.n_failed || s.n_pixels != t.n_pixels || s.n_channels != t.n_channels ||
-        s.clip_low != t.clip_low || s.clip_high != t.clip_high || s.any_low != t.any_low ||
-        s.any_high != t.any_high || s.all_low != t.all_low || s.all_high != t.all_high ||
-        strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0 ||
+    if (s.n_images != t.n_images || s.n_failed != t.n_failed || s.n_pixels != t.n_pixels ||
+        s.n_channels != t.n_channels || s.clip_low != t.clip_low || s.clip_high != t.clip_high ||
+        s.any_low != t.any_low || s.any_high != t.any_high || s.all_low != t.all_low ||
+        s.all_high != t.all_high || strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0 ||
         strcmp(s.reduction, t.reduction) != 0)
         return false;
     for (unsigned p = 0; p < IH_PLANES; p++) {
@@ -494,8 +494,9 @@ static PyMethodDef counts_methods[] = {
      "Error for damaged data."},
     {"__reduce__", counts_reduce, METH_NOARGS, NULL},
     {"to_dict", counts_to_dict, METH_NOARGS,
-     "to_dict($self)\n--\n\nThe description, the statistics and the bins as plain Python objects, "
-     "with the names of imghist's JSON; images: how many are added up."},
+     "to_dict($self)\n--\n\nSettings, statistics and bins as plain Python objects, most with the "
+     "names of imghist's\nJSON; images: how many are added up. Leaves out failed, decoder and "
+     "kernel."},
     {"_to_uhi_", counts_to_uhi, METH_NOARGS,
      "_to_uhi_($self)\n--\n\nThe counts as a UHI histogram (uhi_schema 1), with the axes plane and "
      "value, for boost-histogram, hist and uhi.io. Needs NumPy."},

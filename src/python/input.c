@@ -99,9 +99,11 @@ static bool set_array(struct py_input *input, const struct py_layout *layout)
 static bool check_pillow(PyObject *object)
 {
     static const char *const modes[] = {"L", "LA", "RGB", "RGBA", "I;16", "I;16L", "I;16B"};
-    PyObject *mode =
-        PyObject_HasAttrString(object, "getbands") ? PyObject_GetAttrString(object, "mode") : NULL;
-    PyErr_Clear();
+    PyObject *mode = py_has(object, "getbands") && py_has(object, "mode")
+                         ? PyObject_GetAttrString(object, "mode")
+                         : NULL;
+    if (PyErr_Occurred())
+        return false;
     bool is_known = !mode || !PyUnicode_Check(mode);
     for (size_t i = 0; !is_known && i < sizeof modes / sizeof *modes; i++)
         is_known = PyUnicode_CompareWithASCIIString(mode, modes[i]) == 0;
@@ -222,15 +224,16 @@ static ptrdiff_t read_stream(void *user, void *buffer, size_t size_bytes)
 static bool open_object(struct py_input *input, PyObject *object, const struct py_layout *layout,
                         bool is_read)
 {
-    if (PyUnicode_Check(object) || PyObject_HasAttrString(object, "__fspath__"))
+    if (PyUnicode_Check(object) || py_has(object, "__fspath__"))
         return open_path(input, object);
     if (py_tensor_is_one(object))
         return open_array(input, object, layout);
-    if (PyObject_HasAttrString(object, "read"))
+    if (py_has(object, "read"))
         return open_stream(input, object, layout, is_read);
-    PyErr_Format(PyExc_TypeError,
-                 "cannot count %R: expected a path, bytes, a binary file or an array",
-                 (PyObject *)Py_TYPE(object));
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError,
+                     "cannot count %R: expected a path, bytes, a binary file or an array",
+                     (PyObject *)Py_TYPE(object));
     return false;
 }
 
@@ -239,12 +242,14 @@ bool py_input_open(struct py_input *input, PyObject *object, const struct py_lay
 {
     memset(input, 0, sizeof *input);
     bool is_open = open_object(input, object, layout, is_read);
-    if (is_open && input->kind != PY_INPUT_ARRAY && layout->range_high > 0) {
-        PyErr_SetString(PyExc_ValueError, "range: for arrays of uint16, not for files");
-        is_open = false;
-    }
-    if (is_open)
+    const char *why = layout->range_high > 0          ? "range: for arrays of uint16, not for files"
+                      : layout->letters[0]            ? "layout: for arrays, not for files"
+                      : layout->order == IH_ORDER_BGR ? "order: for arrays, not for files"
+                                                      : NULL;
+    if (is_open && (input->kind == PY_INPUT_ARRAY || !why))
         return true;
+    if (is_open)
+        PyErr_SetString(PyExc_ValueError, why);
     py_input_close(input);
     return false;
 }

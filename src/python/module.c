@@ -66,6 +66,17 @@ PyObject *py_error_raise(struct py_state *state, const struct ih_error *err, PyO
     return NULL;
 }
 
+bool py_has(PyObject *object, const char *name)
+{
+    if (PyErr_Occurred())
+        return false;
+    PyObject *found = PyObject_GetAttrString(object, name);
+    if (!found && PyErr_ExceptionMatches(PyExc_AttributeError))
+        PyErr_Clear();
+    Py_XDECREF(found);
+    return found != NULL;
+}
+
 PyObject *py_delegate(const char *module, const char *function, PyObject *arguments)
 {
     PyObject *found = PyImport_ImportModule(module);
@@ -124,8 +135,8 @@ static int add_stats(PyObject *module, struct py_state *state)
     return state->stats ? PyModule_AddType(module, state->stats) : -1;
 }
 
-/* NumPy would add to the bins: Counts have a buffer. The type is immutable for PyObject_SetAttr, and
- * slots and getters cannot give it the attribute itself. */
+/* NumPy would add to the bins: Counts have a buffer. The type is immutable for PyObject_SetAttr,
+ * and slots and getters cannot give it the attribute itself. */
 static int keep_from_ufuncs(PyTypeObject *type)
 {
     PyObject *name = PyUnicode_FromString("__array_ufunc__");
@@ -140,7 +151,8 @@ static int execute(PyObject *module)
     /* Before 3.12, PyGILState_Ensure enters the main interpreter whatever interpreter the thread is
      * in. */
     if (Py_Version < 0x030c0000 && PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
-        PyErr_SetString(PyExc_ImportError, "imghist in a subinterpreter needs Python 3.12 or later");
+        PyErr_SetString(PyExc_ImportError,
+                        "imghist in a subinterpreter needs Python 3.12 or later");
         return -1;
     }
     state->error = PyErr_NewExceptionWithDoc("imghist.Error",
@@ -153,7 +165,8 @@ static int execute(PyObject *module)
     if (!state->error || PyModule_AddObjectRef(module, "Error", state->error) < 0 ||
         add_stats(module, state) < 0 || !(state->counts = add_type(module, &py_counts_spec)) ||
         !(state->context = add_type(module, &py_context_spec)) ||
-        !(state->iterator = add_type(module, &py_iterator_spec)) || keep_from_ufuncs(state->counts) < 0)
+        !(state->iterator = add_type(module, &py_iterator_spec)) ||
+        keep_from_ufuncs(state->counts) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", ih_version());
 }

@@ -46,6 +46,10 @@ PyObject *py_error_new(struct py_state *state, const struct ih_error *err, PyObj
 /* Raises it. Returns NULL. */
 PyObject *py_error_raise(struct py_state *state, const struct ih_error *err, PyObject *source);
 
+/* Whether an object has an attribute. False, too, if an exception is set or asking raises another
+ * one than AttributeError, such as KeyboardInterrupt; it then stays set. */
+bool py_has(PyObject *object, const char *name);
+
 /* Calls function(self) of a Python module of the package, imported when it is first needed. */
 PyObject *py_delegate(const char *module, const char *function, PyObject *arguments);
 
@@ -75,7 +79,7 @@ struct py_tensor {
 };
 
 /* Whether an object has the buffer protocol, __array_interface__, DLPack or
- * __cuda_array_interface__. */
+ * __cuda_array_interface__. Exceptions are as in py_has. */
 bool py_tensor_is_one(PyObject *object);
 
 /* object: any of these, or a capsule of __dlpack__, which is used up.

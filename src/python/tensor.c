@@ -15,8 +15,7 @@
  * expensive: Pillow copies all pixels. */
 static bool has(PyObject *object, const char *name)
 {
-    return PyObject_HasAttrString((PyObject *)Py_TYPE(object), name) ||
-           PyObject_HasAttrString(object, name);
+    return py_has((PyObject *)Py_TYPE(object), name) || py_has(object, name);
 }
 
 bool py_tensor_is_one(PyObject *object)
@@ -229,6 +228,8 @@ static bool read_tensor(struct py_tensor *t, const struct dl_tensor *from)
 /* Takes the tensor out of the capsule, whose name then says that it is used. */
 static bool open_capsule(struct py_tensor *t, PyObject *capsule)
 {
+    if (!PyCapsule_IsValid(capsule, "dltensor"))
+        return refuse("DLPack: the capsule is used up, or not named \"dltensor\"");
     struct dl_managed *managed = PyCapsule_GetPointer(capsule, "dltensor");
     if (!managed || PyCapsule_SetName(capsule, "used_dltensor") < 0)
         return false;
@@ -276,15 +277,19 @@ bool py_tensor_open(struct py_tensor *t, PyObject *object, PyObject *stream, boo
 {
     memset(t, 0, sizeof *t);
     bool is_open = false;
-    if (PyObject_HasAttrString((PyObject *)Py_TYPE(object), "filled") && has(object, "mask")) {
-        /* NumPy's masked arrays */
+    /* A masked array of NumPy. */
+    const bool is_masked = py_has((PyObject *)Py_TYPE(object), "filled") && has(object, "mask");
+    /* A CuPy array has a buffer, too, and refuses to give it. */
+    const bool has_buffer =
+        PyObject_CheckBuffer(object) && !py_has(object, "__cuda_array_interface__");
+    if (PyErr_Occurred())
+        return false;
+    if (is_masked) {
         PyErr_SetString(PyExc_TypeError,
                         "a masked array: count its .data, or its .filled(), instead");
     } else if (PyCapsule_CheckExact(object)) {
         is_open = open_capsule(t, object);
-    } else if (PyObject_CheckBuffer(object) &&
-               !PyObject_HasAttrString(object, "__cuda_array_interface__")) {
-        /* A CuPy array has a buffer, too, and refuses to give it. */
+    } else if (has_buffer) {
         is_open = open_buffer(t, object, is_written);
     } else if (has(object, "__array_interface__")) {
         is_open = open_interface(t, object, "__array_interface__", is_written);
@@ -293,7 +298,7 @@ bool py_tensor_open(struct py_tensor *t, PyObject *object, PyObject *stream, boo
     } else if (has(object, "__cuda_array_interface__")) {
         t->is_on_gpu = true;
         is_open = !stream || open_interface(t, object, "__cuda_array_interface__", is_written);
-    } else {
+    } else if (!PyErr_Occurred()) {
         PyErr_Format(PyExc_TypeError, "%R is no array", (PyObject *)Py_TYPE(object));
     }
     if (!is_open)

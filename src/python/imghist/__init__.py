@@ -39,7 +39,7 @@ def count(x, /, *, layout=None, order="rgb", range=None, context=None):
              HWC for 3
     order    'rgb' or 'bgr': the order of colour channels in an array
     range    (low, high) of uint16 arrays: the values that become 0 and 255; default (0, 65535).
-             Alpha is scaled from (0, 65535). For a file it raises ValueError
+             Alpha is scaled from (0, 65535). For a file, these three raise ValueError, except order='rgb'
     context  a Context; by default one for the CPU with default settings
 
     Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
@@ -167,6 +167,10 @@ def read_table(table, /):
     from ._table import read_table
 
     return read_table(table)
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name):

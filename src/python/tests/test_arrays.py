@@ -293,7 +293,7 @@ def test_dlpack_that_is_wrong():
         assert producer.n_deleted == 1
     with pytest.raises(ValueError, match="count_batch"):
         imghist.count(Producer(address, x.shape, device=2))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="DLPack: the capsule is used up"):
         imghist.count(Producer(address, x.shape, name=b"used_dltensor"))
 
     class Cuda:
@@ -301,6 +301,20 @@ def test_dlpack_that_is_wrong():
 
     with pytest.raises(ValueError, match="count_batch"):
         imghist.count(Cuda())
+
+
+@pytest.mark.parametrize("asked", ["__fspath__", "__array_interface__", "__dlpack__", "__cuda_array_interface__", "read"])
+def test_exceptions_of_attributes_come_through(asked):
+    class Interrupted:
+        def __getattr__(self, name):
+            raise KeyboardInterrupt if name == asked else AttributeError(name)
+
+    with pytest.raises(KeyboardInterrupt):
+        imghist.count(Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        list(imghist.count_many([Interrupted()], on_error="record"))
+    with pytest.raises(TypeError if asked in ("__fspath__", "read") else KeyboardInterrupt):
+        imghist.count_batch(Interrupted())
 
 
 def test_fuzzed_tensors_and_interfaces():
@@ -418,11 +432,16 @@ def test_masked_arrays_are_refused():
     assert imghist.count(masked.data).pixels == 20
 
 
-def test_a_range_is_not_of_files(samples):
+def test_a_range_and_a_layout_are_not_of_files(samples):
     path = samples / "scene.png"
-    for given in (path, path.read_bytes(), io.BytesIO(path.read_bytes())):
+    data = path.read_bytes()
+    for given in (path, data, io.BytesIO(data)):
         with pytest.raises(ValueError, match="range: for arrays of uint16, not for files"):
             imghist.count(given, range=(0, 1023))
+        with pytest.raises(ValueError, match="order: for arrays, not for files"):
+            imghist.count(given, order="bgr")
+        with pytest.raises(ValueError, match="not HWC: pixels have" if given is data else "layout: for arrays"):
+            imghist.count(given, layout="HWC")
         with pytest.raises(ValueError, match="not for files"):
             list(imghist.count_many([given], range=(0, 1023)))
 

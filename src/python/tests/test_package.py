@@ -2,6 +2,7 @@
 
 import inspect
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,10 @@ def test_a_subinterpreter_of_3_11_is_refused():
 
 
 def test_every_public_name_has_a_docstring():
+    assert set(imghist.__all__) <= set(dir(imghist))
+    settings = inspect.getdoc(imghist.Context)
+    for name in re.findall(r"(\w+)=", settings[: settings.index("\n\n")]):
+        assert re.search(rf"^{name} ", settings, re.M), name
     for name in imghist.__all__:
         assert inspect.getdoc(getattr(imghist, name)), name
     for kind in (imghist.Counts, imghist.Context, imghist.Results):
