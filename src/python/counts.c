@@ -567,8 +567,8 @@ static PyGetSetDef counts_getset[] = {
 static PyType_Slot counts_slots[] = {
     {Py_tp_doc, "Exact counts of an image, or of many added up with + and sum().\n\n"
                 "c['red'].p99 is a statistic of a plane, c.bins the histograms. Counts never "
-                "change.\nThey are equal if all counts and the settings are equal, whatever the "
-                "file."},
+                "change.\nThey are equal if all counts, failures included, and the settings are "
+                "equal,\nwhatever the file."},
     {Py_tp_dealloc, counts_dealloc},
     {Py_tp_repr, counts_repr},
     {Py_tp_richcompare, counts_compare},
