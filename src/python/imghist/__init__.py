@@ -39,7 +39,7 @@ def count(x, /, *, layout=None, order="rgb", range=None, context=None):
              HWC for 3
     order    'rgb' or 'bgr': the order of colour channels in an array
     range    (low, high) of uint16 arrays: the values that become 0 and 255; default (0, 65535).
-             Alpha is scaled from (0, 65535). For a file, these three raise ValueError, except order='rgb'
+             Alpha is scaled from (0, 65535). For a file layout, order='bgr' and range raise ValueError
     context  a Context; by default one for the CPU with default settings
 
     Raises Error for a file that cannot be counted, ValueError or TypeError for another argument.
@@ -88,9 +88,9 @@ def count_batch(
     labels    uint8 [N, H, W] or [H, W] for all images, beside the tensor, rows without gaps; pixels are counted for
               each label from 0 to n_labels - 1 apart, and the result is [N, n_labels, planes, 256]
     luma      False: colour images get no luma plane
-    sums      None, False: none. True: the result is (bins, sums), with uint64 [N, planes + 4] (torch: int64): the sum of
-              values of each plane, then the pixels with any_low, any_high, all_low, all_high. Or the
-              tensor for them.
+    sums      None, False: none. True: the result is (bins, sums), with uint64 [N, planes + 4] (torch:
+              int64): the sum of values of each plane, then the pixels with any_low, any_high, all_low,
+              all_high. Or the tensor for them.
     out       the tensor for the bins: integers of 32 bits, in memory of its own. By default torch, CuPy and NumPy
               allocate it; for other tensors in GPU memory it must be given. JAX arrays never
               change: for one in GPU memory, pass out (and sums) of CuPy or torch, and make it
