@@ -17,13 +17,14 @@ struct ih_interrupt {
 };
 
 /*
- * How long an image may take. Time counts from resume to pause. A longer time than a second between
- * two calls counts as a second, because the program was stopped (Ctrl-Z) in between.
+ * How long an image may take. Time counts from resume to pause. Between two calls at most a second
+ * counts, or the CPU time of the process if it is longer: a stopped program (Ctrl-Z) uses none.
  */
 struct ih_time_limit {
     unsigned limit_s; /* 0: no limit */
     bool is_running;
     uint64_t used_ns, last_ns;            /* last_ns: of the last call, while it runs */
+    uint64_t cpu_ns, cpu_read_ns;         /* CPU time of the process, and when it was read */
     const struct ih_interrupt *interrupt; /* borrowed; NULL: none */
     uint64_t asked_ns;                    /* of the last question to it */
     bool is_interrupted;

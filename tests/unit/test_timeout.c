@@ -45,6 +45,14 @@ TEST(clock)
     assert_int_equal(ih_time_limit_check(&t, &err), t.used_ns > 1000 * MS ? IH_LIMIT : IH_OK);
     assert_int_equal(t.used_ns, used_ns);
 
+    t = (struct ih_time_limit){.limit_s = 1};
+    ih_time_limit_resume(&t);
+    assert_true(t.cpu_ns > 0);
+    t.last_ns -= 100 * 1000 * MS;
+    t.cpu_ns -= 5 * 1000 * MS; /* the decoder was busy for five of the 100 seconds */
+    assert_timeout(ih_time_limit_check(&t, &err), &err);
+    assert_in_range(t.used_ns, 5000 * MS, 6000 * MS);
+
     t = (struct ih_time_limit){.used_ns = UINT64_MAX};
     ih_time_limit_resume(&t);
     assert_int_equal(ih_time_limit_check(&t, &err), IH_OK);
