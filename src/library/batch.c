@@ -104,6 +104,8 @@ static enum ih_status job_make(const struct ih_batch *batch, struct ih_batch_job
             status = check_image(b, &b->list[i], err);
     else if (b->n_images > 0)
         status = check_image(b, &b->image, err);
+    if (b->image.width == 0 || b->image.height == 0)
+        b->image_stride = b->labels_image_stride = 0; /* not checked, and must not overflow */
     if (status == IH_OK)
         status = shape_make(b, &job->shape, err);
     job->spec.n_channels = b->n_channels;

@@ -297,7 +297,8 @@ enum ih_status ih_count_array_until(struct ih_context *context, const struct ih_
     v.is_interleaved = v.a.depth == 8 && v.a.pixel_stride_bytes == (ptrdiff_t)v.a.n_channels &&
                        (v.a.channel_stride_bytes == 1 || v.a.n_channels == 1);
     const uint64_t width = v.a.width, height = v.a.height;
-    if (v.is_interleaved && v.a.row_stride_bytes == (ptrdiff_t)v.a.width * v.a.pixel_stride_bytes) {
+    if (v.n_pixels > 0 && v.is_interleaved &&
+        v.a.row_stride_bytes == (ptrdiff_t)v.a.width * v.a.pixel_stride_bytes) {
         v.a.width = v.n_pixels; /* one row: fewer and longer copies */
         v.a.height = 1;
     }

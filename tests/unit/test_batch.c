@@ -350,6 +350,19 @@ TEST(nothing_to_count)
     const struct ih_batch empty = {
         .size_bytes = sizeof empty, .n_images = 3, .list = list, .n_channels = 3, .n_labels = 2};
     assert_int_equal(check(context, &empty), 0);
+    static const uint8_t byte[1];
+    const struct ih_batch far_apart = {.size_bytes = sizeof far_apart,
+                                       .n_images = 4,
+                                       .image = {byte, byte, 0, 5, 0, 0, 0},
+                                       .image_stride = PTRDIFF_MAX,
+                                       .labels_image_stride = PTRDIFF_MAX,
+                                       .n_channels = 1,
+                                       .n_labels = 1};
+    static uint32_t bins[4 * IH_BINS];
+    memset(bins, 0xa5, sizeof bins);
+    assert_int_equal(ih_batch_count(context, &far_apart, bins, NULL, NULL), IH_OK);
+    for (size_t i = 0; i < 4 * IH_BINS; i++)
+        assert_int_equal(bins[i], 0);
     ih_context_close(context);
 }
 
