@@ -211,7 +211,7 @@ enum ih_status ih_batch_counts(struct ih_context *context, const struct ih_batch
                                           .n_channels = job.spec.n_channels,
                                           .source_depth = 8};
     result->kernel = "batch";
-    result->mask = job.batch.n_labels ? "labels" : NULL;
+    result->mask = job.batch.n_labels ? IH_MASK_LABELS : NULL;
     read_record(&job, bins + record * n_planes * IH_BINS,
                 sums + record * (n_planes + IH_BATCH_CLIPS), &result->histogram);
     ih_counts_set_image(counts, context->options.skips_transparent);

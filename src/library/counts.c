@@ -88,6 +88,11 @@ static enum ih_status copy(struct ih_counts *c, const struct ih_counts *other, s
     return IH_OK;
 }
 
+static bool is_of_label(const struct ih_result *r)
+{
+    return r->mask && strcmp(r->mask, IH_MASK_LABELS) == 0;
+}
+
 enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
                              struct ih_error *err)
 {
@@ -103,6 +108,8 @@ enum ih_status ih_counts_add(struct ih_counts *c, const struct ih_counts *other,
     }
     if (status == IH_OK)
         status = ih_total_add(c->total, &other->result, err);
+    if (status == IH_USAGE && is_of_label(&c->result) != is_of_label(&other->result))
+        return ih_error_set(err, IH_USAGE, "counts of a label are added only to counts of labels");
     if (status != IH_OK)
         return status; /* the total is unchanged, or unused because is_sum is false */
     ih_total_result(c->total, &c->result);

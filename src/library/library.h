@@ -46,6 +46,8 @@ struct ih_counts {
     char reduction[IH_REDUCTION_BYTES]; /* of result.sample_range */
 };
 
+#define IH_MASK_LABELS "labels" /* ih_result.mask of the counts of a label */
+
 /* Begins a call on a context. The call owns its lane and source until ih_call_end. */
 enum ih_status ih_call_begin(struct ih_context *context, struct ih_call **call,
                              struct ih_error *err);

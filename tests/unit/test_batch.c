@@ -216,6 +216,10 @@ TEST(records_of_labels_can_be_saved)
             assert_int_equal(ih_counts_add(loaded, counts, &err), IH_OK);
         }
     }
+    const struct ih_pixels whole = {pixels, 6, 4, 0, 1};
+    assert_int_equal(ih_count_pixels(context, &whole, counts, &err), IH_OK);
+    assert_int_equal(ih_counts_add(loaded, counts, &err), IH_USAGE);
+    assert_string_equal(err.message, "counts of a label are added only to counts of labels");
     ih_counts_close(loaded);
     ih_counts_close(counts);
     ih_context_close(context);
