@@ -65,11 +65,33 @@ enum ih_status ih_count_memory(struct ih_context *context, const void *bytes, si
     return ih_count_until(context, &input, NULL, counts, err);
 }
 
+/* A read function, and how it failed. */
+struct reader {
+    ih_read_function read;
+    void *user;
+    const char *failure; /* static; NULL: it did not */
+};
+
+static ptrdiff_t read_checked(void *user, void *buffer, size_t size_bytes)
+{
+    struct reader *r = user;
+    const ptrdiff_t n = r->read(r->user, buffer, size_bytes);
+    if (n < 0)
+        r->failure = "the read function failed";
+    else if ((size_t)n > size_bytes)
+        r->failure = "the read function returned more bytes than it was asked for";
+    return n;
+}
+
 enum ih_status ih_count_stream(struct ih_context *context, ih_read_function read, void *user,
                                struct ih_counts *counts, struct ih_error *err)
 {
-    const struct ih_input input = {.read = read, .read_user = user, .is_named = true};
-    return ih_count_until(context, &input, NULL, counts, err);
+    struct reader reader = {read, user, NULL};
+    const struct ih_input input = {.read = read_checked, .read_user = &reader, .is_named = true};
+    const enum ih_status status = ih_count_until(context, &input, NULL, counts, err);
+    return status == IH_IO && reader.failure
+               ? ih_error_set(err, IH_IO, "cannot read: %s", reader.failure)
+               : status;
 }
 
 /* ---- pixels in GPU memory ---- */

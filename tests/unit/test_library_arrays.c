@@ -336,10 +336,11 @@ TEST(errors_of_streams)
     const size_t size = make_pnm(301, 207, 3, 5, &bytes, &e);
     struct script failing = {bytes, size, 0, 1000, 3000, -1};
     assert_int_equal(ih_count_stream(context, read_script, &failing, counts, &err), IH_IO);
-    assert_non_null(strstr(err.message, "cannot read"));
+    assert_string_equal(err.message, "cannot read: the read function failed");
     assert_int_equal(summary_of(counts).n_images, 0);
     struct script boasting = {bytes, size, 0, 1000, 3000, 1}; /* more bytes than there is room */
     assert_int_equal(ih_count_stream(context, read_script, &boasting, counts, &err), IH_IO);
+    assert_non_null(strstr(err.message, "returned more bytes than it was asked for"));
     struct script cut = {bytes, size - 1, 0, 1000, SIZE_MAX, 0};
     assert_int_equal(ih_count_stream(context, read_script, &cut, counts, &err), IH_CORRUPT);
     struct script empty = {bytes, 0, 0, 1000, SIZE_MAX, 0};
