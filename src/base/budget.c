@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+enum { MB_FROM_BYTES = 100 * 1000 }; /* smaller numbers of bytes are shown as such */
+
 void ih_budget_init(struct ih_budget *b, uint64_t size_bytes)
 {
     *b = (struct ih_budget){.size_bytes = size_bytes};
@@ -22,6 +24,10 @@ enum ih_status ih_budget_take(struct ih_budget *b, uint64_t n_bytes, struct ih_e
         return IH_OK;
     if (b->ask)
         return b->ask(IH_BUDGET_TAKE, n_bytes, err);
+    if (n_bytes < MB_FROM_BYTES && n_bytes > b->size_bytes)
+        return ih_error_set_limit(err, IH_LIMIT_MAX_MEMORY, b->size_bytes,
+                                  "needs %u bytes of memory at once, the limit is %u bytes",
+                                  (unsigned)n_bytes, (unsigned)b->size_bytes);
     if (n_bytes > b->size_bytes)
         return ih_error_set_limit(err, IH_LIMIT_MAX_MEMORY, b->size_bytes,
                                   "needs %.1f MB of memory at once, the limit is %.1f MB",

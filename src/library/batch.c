@@ -6,21 +6,17 @@
 
 /* ---- checks ---- */
 
-/* Copies the description. A caller with a newer header may pass more fields, which must be 0; no
- * header has had fewer. */
+/* Up to the last field of the first header, 0.1.0: no program passes less. */
+enum { BATCH_BYTES_MIN = offsetof(struct ih_batch, n_threads) + sizeof(unsigned) };
+
 static enum ih_status copy_batch(const struct ih_batch *from, struct ih_batch *to,
                                  struct ih_error *err)
 {
     const size_t size_bytes = from->size_bytes;
-    memset(to, 0, sizeof *to);
-    if (size_bytes < sizeof *to)
-        return ih_error_set(err, IH_USAGE, "batch: size_bytes is %zu, must be %zu", size_bytes,
-                            sizeof *to);
-    memcpy(to, from, sizeof *to);
-    for (size_t i = sizeof *to; i < size_bytes; i++)
-        if (((const unsigned char *)from)[i] != 0)
-            return ih_error_set(err, IH_USAGE, "batch: newer than libimghist " IH_VERSION);
-    return IH_OK;
+    if (size_bytes < BATCH_BYTES_MIN)
+        return ih_error_set(err, IH_USAGE, "batch: size_bytes is %zu, must be at least %d",
+                            size_bytes, BATCH_BYTES_MIN);
+    return ih_options_copy(to, sizeof *to, from, size_bytes, "batch", err);
 }
 
 /* Adds |stride| * (n - 1) to *span. Returns false if it does not fit PTRDIFF_MAX. */
@@ -45,24 +41,35 @@ static enum ih_status check_image(const struct ih_batch *b, const struct ih_batc
     if (width == 0 || height == 0)
         return IH_OK;
     if ((uint64_t)width * height > INT32_MAX)
-        return ih_error_set(err, IH_USAGE, "batch: an image of %zu x %zu has 2^31 pixels or more",
-                            width, height);
+        return ih_error_set(err, IH_USAGE, "an image of %zu x %zu has 2^31 pixels or more", width,
+                            height);
     if (!image->data)
-        return ih_error_set(err, IH_USAGE, "batch: data is NULL");
+        return ih_error_set(err, IH_USAGE, "data is NULL");
     if ((image->labels != NULL) != (b->n_labels > 0))
         return ih_error_set(err, IH_USAGE,
-                            b->n_labels ? "batch: n_labels is %u, but labels is NULL"
-                                        : "batch: there are labels, but n_labels is %u",
+                            b->n_labels ? "n_labels is %u, but labels is NULL"
+                                        : "there are labels, but n_labels is %u",
                             b->n_labels);
     if (b->pixel_stride == 0 && width > 1)
-        return ih_error_set(err, IH_USAGE, "batch: pixel_stride is 0");
+        return ih_error_set(err, IH_USAGE, "pixel_stride is 0");
     if (!add_span(b->image_stride, n_images, &span) ||
         !add_span(image->row_stride, height, &span) || !add_span(b->pixel_stride, width, &span) ||
         !add_span(image->channel_stride, b->n_channels, &span) ||
         !add_span(b->labels_image_stride, n_images, &labels_span) ||
         !add_span(image->labels_row_stride, height, &labels_span) ||
         !add_span(1, width, &labels_span))
-        return ih_error_set(err, IH_USAGE, "batch: larger than any memory");
+        return ih_error_set(err, IH_USAGE, "larger than any memory");
+    return IH_OK;
+}
+
+static enum ih_status check_images(const struct ih_batch *b, struct ih_error *err)
+{
+    struct ih_error reason;
+    for (size_t i = 0; b->list && i < b->n_images; i++)
+        if (check_image(b, &b->list[i], &reason) != IH_OK)
+            return ih_error_set(err, IH_USAGE, "batch: list[%zu]: %.200s", i, reason.message);
+    if (!b->list && b->n_images > 0 && check_image(b, &b->image, &reason) != IH_OK)
+        return ih_error_set(err, IH_USAGE, "batch: %.200s", reason.message);
     return IH_OK;
 }
 
@@ -99,11 +106,10 @@ static enum ih_status job_make(const struct ih_batch *batch, struct ih_batch_job
                             IH_BATCH_LABELS_MAX);
     if (b->order != IH_ORDER_RGB && b->order != IH_ORDER_BGR)
         return ih_error_set(err, IH_USAGE, "batch: unknown order of channels");
-    if (b->list)
-        for (size_t i = 0; status == IH_OK && i < b->n_images; i++)
-            status = check_image(b, &b->list[i], err);
-    else if (b->n_images > 0)
-        status = check_image(b, &b->image, err);
+    if (b->without_luma > 1)
+        return ih_error_set(err, IH_USAGE, "batch: without_luma is %u, must be 0 or 1",
+                            b->without_luma);
+    status = check_images(b, err);
     if (b->image.width == 0 || b->image.height == 0)
         b->image_stride = b->labels_image_stride = 0; /* not checked, and must not overflow */
     if (status == IH_OK)

@@ -81,6 +81,9 @@ static enum ih_status use_settings(const struct ih_settings *s, struct ih_contex
     if (s->raw_channels > IH_CHANNELS_MAX)
         return ih_error_set(err, IH_USAGE, "raw_channels: %u is more than %d", s->raw_channels,
                             IH_CHANNELS_MAX);
+    if (s->lenient > 1 || s->raw_preview > 1)
+        return ih_error_set(err, IH_USAGE, "%s: must be 0 or 1",
+                            s->lenient > 1 ? "lenient" : "raw_preview");
     c->options.clip_low = (uint8_t)s->clip_low;
     c->options.clip_high = (uint8_t)clip_high;
     c->options.decode.max_pixels = s->max_pixels ? s->max_pixels : IH_MAX_PIXELS_DEFAULT;
@@ -115,6 +118,8 @@ enum ih_status ih_context_open(const struct ih_settings *settings, size_t size_b
         pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
     if (status != IH_OK) {
+        if (err)
+            ih_error_drop_controls(err);
         free(c);
         return status;
     }

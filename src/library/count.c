@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+void ih_error_drop_controls(struct ih_error *err)
+{
+    for (char *c = err->message; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+}
+
 void ih_error_name_setting(struct ih_error *err)
 {
     static const char *const hints[] = {
@@ -14,6 +21,7 @@ void ih_error_name_setting(struct ih_error *err)
         [IH_LIMIT_RAW_CHANNELS] = "raw_channels reads bare samples",
         [IH_LIMIT_RAW_PREVIEW] = "raw_preview counts its preview",
     };
+    ih_error_drop_controls(err);
     if (err->limit != IH_LIMIT_NONE)
         ih_error_append(err, hints[err->limit]);
 }

@@ -83,7 +83,11 @@ void ih_counts_set_image(struct ih_counts *counts, bool skips_transparent);
 enum ih_status ih_counts_set_result(struct ih_counts *counts, const struct ih_result *result,
                                     struct ih_error *err);
 
-/* Appends the name of the setting that raises the limit that an error is about. */
+/* Replaces control characters, of a name that the caller gave or of a file, by question marks. */
+void ih_error_drop_controls(struct ih_error *err);
+
+/* Completes the error of a file: without control characters, and with the name of the setting that
+ * raises the limit that it is about. */
 void ih_error_name_setting(struct ih_error *err);
 
 #endif

@@ -27,9 +27,8 @@ enum ih_status ih_pixels_normalize(const struct ih_pixels *pixels, struct ih_pix
                     : is_upward         ? (size_t)0 - (size_t)p.stride_bytes
                                         : (size_t)p.stride_bytes;
     if (p.height > 1 && stride < row_bytes)
-        return ih_error_set(err, IH_USAGE,
-                            "pixels: stride of %zu bytes is less than a row of %zu bytes", stride,
-                            row_bytes);
+        return ih_error_set(err, IH_USAGE, "pixels: rows of %zu bytes overlap: stride_bytes is %td",
+                            row_bytes, p.stride_bytes);
     if (!ih_size_multiply((size_t)p.height - 1, stride, &span_bytes) ||
         span_bytes > PTRDIFF_MAX - row_bytes)
         return ih_error_set(err, IH_USAGE, "pixels: larger than any memory");
@@ -232,6 +231,9 @@ static enum ih_status check_samples(struct ih_array *a, struct ih_error *err)
     a->depth = a->depth ? a->depth : 8;
     if (a->n_channels < 1 || a->n_channels > IH_CHANNELS_MAX)
         return ih_error_set(err, IH_USAGE, "array: %u channels, must be 1 to 4", a->n_channels);
+    if (a->has_strides > 1)
+        return ih_error_set(err, IH_USAGE, "array: has_strides is %u, must be 0 or 1",
+                            a->has_strides);
     if (a->depth != 8 && a->depth != 16)
         return ih_error_set(err, IH_USAGE, "array: %u bits per sample, must be 8 or 16", a->depth);
     if ((unsigned)a->order > IH_ORDER_BGR)

@@ -299,7 +299,9 @@ TEST(invalid_batches)
     struct ih_batch b = good;
     assert_int_equal(shape_of(&b).n_planes, 4);
     b.size_bytes = 0;
-    refuse(&b, "size_bytes is 0");
+    refuse(&b, "size_bytes is 0, must be at least 1");
+    b = good, b.without_luma = 2;
+    refuse(&b, "without_luma is 2");
     b = good, b.n_channels = 0;
     refuse(&b, "0 channels");
     b.n_channels = 5;
@@ -329,7 +331,7 @@ TEST(invalid_batches)
     struct ih_batch_image list[2] = {good.image, good.image};
     list[1].data = NULL;
     b = good, b.list = list, b.n_images = 2;
-    refuse(&b, "data is NULL");
+    refuse(&b, "batch: list[1]: data is NULL");
 }
 
 /* A struct of a later version: unknown fields must be 0. */

@@ -31,6 +31,10 @@ TEST(invalid_settings)
     assert_refused((struct ih_settings){.clip_high = 256}, IH_USAGE, "clip");
     assert_refused((struct ih_settings){.raw_channels = 5}, IH_USAGE, "raw_channels");
     assert_refused((struct ih_settings){.alpha = "skip"}, IH_USAGE, "alpha: 'skip' is");
+    assert_refused((struct ih_settings){.lenient = 2}, IH_USAGE, "lenient: must be 0 or 1");
+    assert_refused((struct ih_settings){.raw_preview = 2}, IH_USAGE, "raw_preview: must be 0 or 1");
+    assert_refused((struct ih_settings){.luma = "a\nb\33"}, IH_USAGE, "luma: 'a?b?' is not");
+    assert_refused((struct ih_settings){.device = "c\n"}, IH_USAGE, "device: 'c?' is");
 }
 
 /* Older programs have a shorter struct, newer ones a longer one. */
@@ -249,7 +253,7 @@ TEST(settings_are_used)
     assert_int_equal(ih_count_memory(context, jpeg, jpeg_bytes, counts, &err), IH_LIMIT);
     assert_int_equal(err.limit, IH_LIMIT_MAX_MEMORY);
     assert_int_equal(err.limit_value, 1);
-    assert_non_null(strstr(err.message, "(max_memory)"));
+    assert_non_null(strstr(err.message, "the limit is 1 bytes (max_memory)"));
     ih_context_close(context);
     by_content.max_memory = 1 << 20;
     assert_int_equal(ih_context_open(&by_content, sizeof by_content, &context, &err), IH_OK);

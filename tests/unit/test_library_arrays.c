@@ -234,6 +234,7 @@ TEST(invalid_arrays)
         {.data = some, .width = 4, .height = 4},
         {.data = some, .width = 4, .height = 4, .n_channels = 5},
         {.width = 4, .height = 4, .n_channels = 1},
+        {.data = some, .width = 4, .height = 4, .n_channels = 1, .has_strides = 2},
         {.data = some, .width = 4, .height = 4, .n_channels = 1, .depth = 10},
         {.data = some, .width = 4, .height = 4, .n_channels = 3, .order = (enum ih_order)2},
         {.data = some, .width = 4, .height = 4, .n_channels = 1, .range_high = 9},

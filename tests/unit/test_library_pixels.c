@@ -103,6 +103,8 @@ TEST(invalid_pixels)
         assert_int_equal(summary_of(counts).n_pixels, 4);
         assert_int_equal(ih_count_pixels(context, &wrong[i], counts, &err), IH_USAGE);
         assert_non_null(strstr(err.message, "pixels: "));
+        if (wrong[i].stride_bytes == -3)
+            assert_non_null(strstr(err.message, "rows of 4 bytes overlap: stride_bytes is -3"));
         assert_int_equal(summary_of(counts).n_images, 0);
     }
     ih_counts_close(counts);
