@@ -15,8 +15,8 @@
  * - A call that can fail returns IH_OK or an error code. On an error it fills the caller's struct
  *   ih_error (NULL is allowed), leaves a returned object unset and a result empty.
  * - The library never prints, exits or reads the environment (the CUDA driver reads its own). It
- *   touches neither locale nor signal handlers and restores the thread's current CUDA device. Its
- *   threads, while a GPU starts and during ih_batch_count, run with all signals blocked.
+ *   touches neither locale nor signal handlers and restores the thread's current CUDA device. The
+ *   threads that it starts (for a GPU, and in ih_batch_count) block all signals.
  * - Files are decoded in the calling process. The libraries for HEIC, AVIF and JPEG XL may write
  *   to standard error, start threads, and end the process when memory runs out. For untrusted files
  *   run the program imghist, which decodes the riskier formats in sandboxed processes.
@@ -148,7 +148,7 @@ enum ih_status {
     IH_OK = 0,
     IH_USAGE,       /* invalid arguments or settings */
     IH_UNAVAILABLE, /* this machine or this build does not have the device */
-    IH_IO,          /* reading or writing failed; the message ends with the system's reason */
+    IH_IO,          /* reading or writing failed; the message has the system's reason, if any */
     IH_UNKNOWN,     /* not an image of a known format, or of one that is only recognised */
     IH_CORRUPT,     /* damaged or truncated */
     IH_UNSUPPORTED, /* a variant that is not decoded, or its library is missing */
@@ -175,7 +175,7 @@ enum { IH_MESSAGE_MAX = 240 }; /* bytes, with the final NUL; longer messages are
 /* Owned by the caller. Holds no pointers, so it can be copied and kept. */
 struct ih_error {
     enum ih_status status;
-    char message[IH_MESSAGE_MAX]; /* "what: why", without the path and without a newline */
+    char message[IH_MESSAGE_MAX]; /* usually "what: why"; no path, no ASCII controls */
     enum ih_limit limit;
     uint64_t limit_value; /* of that setting: pixels, bytes, seconds; else 0 */
 };
@@ -256,8 +256,9 @@ struct ih_settings {
     unsigned lenient;      /* 1: also accept irregular JPEG files that libjpeg decodes alike, with
                               a warning; never invented pixels. See --lenient in imghist(1) */
     unsigned timeout;      /* seconds that reading and decoding a file may take, without waits for
-                              pipes and for max_memory; checked between bands of pixels, since a
-                              format's library cannot be interrupted. 0: no limit */
+                              pipes and max_memory and without time in a read function; checked
+                              between bands of pixels, since a format's library cannot be
+                              interrupted. 0: no limit */
     unsigned raw_preview;  /* 1: count the largest JPEG preview of camera raw files */
 };
 
@@ -288,10 +289,10 @@ IH_PUBLIC void ih_context_close(struct ih_context *context);
 
 struct ih_counts;
 
-/* Description of the counts. Strings are "" if they do not apply. They are static, but those of
- * loaded counts live until the counts are changed or closed. */
+/* Description of the counts. Strings are "" if they do not apply. They live until the counts are
+ * changed or closed. */
 struct ih_summary {
-    uint64_t n_images; /* added up; 0: empty */
+    uint64_t n_images; /* added up; 0: empty, or a total of failed inputs only */
     uint64_t n_pixels; /* counted pixels: without those that skip-transparent skips, and those of
                           other labels */
     uint64_t width, height;       /* of one image; 0 for sums */
@@ -331,8 +332,9 @@ IH_PUBLIC void ih_counts_clear(struct ih_counts *counts);
  * sum of gray and colour images a gray pixel counts as R = G = B; alpha counts only the pixels of
  * images with alpha.
  *
- * Returns IH_OK. Leaves counts unchanged and returns IH_USAGE if luma, alpha, clip limits or the
- * reduction of deeper samples differ, IH_LIMIT if a sum might not fit 64 bits, or IH_MEMORY.
+ * Returns IH_OK. Leaves counts unchanged and returns IH_USAGE if luma, alpha, clip limits, the
+ * reduction of deeper samples, the region or the mask differ, or if only one of them is of a label;
+ * IH_LIMIT if a sum might not fit 64 bits, or IH_MEMORY.
  */
 IH_PUBLIC enum ih_status ih_counts_add(struct ih_counts *counts, const struct ih_counts *other,
                                        struct ih_error *err);
@@ -400,7 +402,8 @@ IH_PUBLIC enum ih_status ih_count_memory(struct ih_context *context, const void 
 typedef ptrdiff_t (*ih_read_function)(void *user, void *buffer, size_t size_bytes);
 
 /* The same for a file that a function reads, forward. read is called only during the call, by its
- * thread, with at least 1 byte to fill; user is passed on to it. An error of read is IH_IO. */
+ * thread, with at least 1 byte to fill; user is passed on to it. An error of read is IH_IO. With
+ * max_memory, read must not count with the same context: it may wait for memory of this call. */
 IH_PUBLIC enum ih_status ih_count_stream(struct ih_context *context, ih_read_function read,
                                          void *user, struct ih_counts *counts,
                                          struct ih_error *err);
@@ -501,12 +504,12 @@ IH_PUBLIC void ih_pending_close(struct ih_pending *pending);
 
 enum { IH_BATCH_CLIPS = 4, IH_BATCH_LABELS_MAX = 256, IH_BATCH_LAUNCH_IMAGES = 64 };
 
-/* An image of a batch, 8 bits per sample. Strides are in bytes; they may be negative, or 0 for
- * samples that repeat. This struct never changes. */
+/* An image of a batch, 8 bits per sample. Strides are in bytes and have no default: they may be
+ * negative, and 0 repeats the same row or channel. This struct never changes. */
 struct ih_batch_image {
     const uint8_t *data;         /* the first channel of the first pixel; any alignment */
     const uint8_t *labels;       /* the first pixel's label; NULL: no label map */
-    uint32_t width, height;      /* pixels; 0 is allowed; less than 2^31 together */
+    uint32_t width, height;      /* pixels; 0 is allowed; width * height is less than 2^31 */
     ptrdiff_t row_stride;        /* from one row to the next */
     ptrdiff_t channel_stride;    /* from one channel to the next, in order of memory */
     ptrdiff_t labels_row_stride; /* labels of a row are consecutive bytes */
@@ -521,7 +524,8 @@ struct ih_batch_image {
  * If there are labels, pixels are counted for each label apart; pixels with a label of n_labels or
  * more are not counted. So a mask that is 0 where pixels count is a label map with n_labels = 1.
  *
- * This struct may grow; size_bytes comes first. Zero is the default of every other field.
+ * This struct may grow; size_bytes comes first. Zero is the default of every other field, except
+ * that strides have no default: 0 repeats the same image or row.
  */
 struct ih_batch {
     size_t size_bytes;                 /* sizeof(struct ih_batch) in the caller */
