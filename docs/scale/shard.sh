@@ -9,7 +9,7 @@
 # --shard reads as a whole, and for lists too long to be read by every task.
 #
 # A task that is started again goes on after the last complete record; with --total-only it starts anew, unless its file
-# is complete. So take a new folder for other inputs or options. The exit status is 0 if the file is complete, whether
+# is complete: other inputs or options need a new folder. The exit status is 0 if the file is complete, whether
 # or not images failed: those have records. IMGHIST: the program, if not imghist.
 #
 #SBATCH --requeue

@@ -46,10 +46,10 @@ static enum ih_status take_shards(struct ih_merge *m, const char **subject, stru
     enum ih_status status;
     do {
         status = ih_shards_next(m->shards, &result, subject, err);
-        if (status == IH_OK && result)
+        if (status == IH_OK && result) {
             has_images = has_images || !result->is_total || result->n_images + result->n_failed > 0;
-        if (status == IH_OK && result)
             status = give(m, result->path, result, err);
+        }
     } while (status == IH_OK && result && !m->has_ended);
     if (status != IH_OK || m->has_ended)
         return status;
