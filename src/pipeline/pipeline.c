@@ -101,8 +101,7 @@ static bool offload(struct pipeline *p, struct worker *w, struct slot *slot)
 
 /* ---- work ---- */
 
-/* Results that are handed out without the lock between them, and inputs that a worker fetches
- * before it starts one. */
+/* Results that are handed out, and inputs that are fetched, without the lock between them. */
 enum { TAKE_MOST = 16, FETCH_MOST = 16 };
 
 /* A run is long if, after LONG_AFTER_S or later, it needs LONG_LEFT_S more at its pace so far. A
@@ -112,6 +111,16 @@ enum { TAKE_MOST = 16, FETCH_MOST = 16 };
 #define LONG_LEFT_S 2.0
 
 enum job { JOB_NONE, JOB_FETCH, JOB_INPUT, JOB_MEMBER };
+
+/* Whether a worker should fetch before it starts an input. If that cannot take long, inputs are
+ * fetched ahead, one for each worker: workers that find none have to sleep and be woken, which
+ * takes longer than a small file. The caller holds the lock. */
+static bool should_fetch(const struct pipeline *p)
+{
+    const unsigned n_ahead = p->calls->next_is_quick ? p->options->n_threads : 1;
+    return p->n_fetched < n_ahead && !p->is_at_end && !p->is_fetching &&
+           ih_slots_have_room(p, p->n_inputs_waiting);
+}
 
 /* Waits for work and reserves it. *archive: of a member. *slot: of an input. */
 static enum job wait_for_job(struct pipeline *p, struct open_archive **archive, struct slot **slot)
@@ -128,19 +137,19 @@ static enum job wait_for_job(struct pipeline *p, struct open_archive **archive, 
             job = JOB_MEMBER;
             break;
         }
-        if (p->fetched && p->n_archives < ARCHIVES_MAX) {
+        if (p->n_archives < ARCHIVES_MAX && should_fetch(p)) {
+            p->is_fetching = true;
+            job = JOB_FETCH;
+            break;
+        }
+        if (p->n_archives < ARCHIVES_MAX && p->fetched) {
             *slot = p->fetched;
             p->fetched = p->fetched->next_fetched;
+            p->n_fetched--;
             p->n_started++;
             if (p->is_at_end && !p->fetched)
                 pthread_cond_broadcast(&p->on_work);
             job = JOB_INPUT;
-            break;
-        }
-        if (!p->fetched && !p->is_at_end && !p->is_fetching && p->n_archives < ARCHIVES_MAX &&
-            ih_slots_have_room(p, p->n_inputs_waiting)) {
-            p->is_fetching = true;
-            job = JOB_FETCH;
             break;
         }
         pthread_cond_wait(&p->on_work, &p->lock);
@@ -151,21 +160,45 @@ static enum job wait_for_job(struct pipeline *p, struct open_archive **archive, 
     return job;
 }
 
-/* Returns an empty slot, owned by the caller, or NULL without memory. */
-static struct slot *new_slot(struct pipeline *p)
+/* Returns a list of n empty slots, or of fewer without memory, owned by the caller. */
+static struct slot *new_slots(struct pipeline *p, unsigned n)
 {
+    struct slot *slots = NULL;
     pthread_mutex_lock(&p->lock);
-    struct slot *slot = p->spare;
-    if (slot) {
+    for (; n > 0 && p->spare; n--) {
+        struct slot *slot = p->spare;
         p->spare = slot->next;
         p->n_spare--;
+        slot->next = slots;
+        slots = slot;
     }
     pthread_mutex_unlock(&p->lock);
-    if (!slot)
-        slot = malloc(sizeof *slot);
-    if (slot)
+    for (struct slot *slot; n > 0 && (slot = malloc(sizeof *slot)); n--) {
+        slot->next = slots;
+        slots = slot;
+    }
+    for (struct slot *slot = slots, *next; slot; slot = next) {
+        next = slot->next;
         memset(slot, 0, offsetof(struct slot, result)); /* the result is large, and set later */
-    return slot;
+        slot->next = next;
+    }
+    return slots;
+}
+
+/* Keeps empty slots for the workers, which would contend for the heap. The caller holds the lock.
+ */
+static void keep_spares(struct pipeline *p, struct slot *slot)
+{
+    for (struct slot *next; slot; slot = next) {
+        next = slot->next;
+        if (p->n_spare >= p->options->n_threads * WINDOW_OF_SLOW_TAKER) {
+            free(slot);
+            continue;
+        }
+        slot->next = p->spare;
+        p->spare = slot;
+        p->n_spare++;
+    }
 }
 
 /* An input has proved to be an archive or not. */
@@ -180,12 +213,10 @@ static void decide(struct pipeline *p)
 /* Appends an input, which any worker may then start. The caller holds the lock. */
 static void append(struct pipeline *p, struct slot *slot)
 {
-    struct slot **end = &p->fetched;
-    while (*end)
-        end = &(*end)->next_fetched;
-    *end = slot;
+    *(p->fetched ? &p->last_fetched->next_fetched : &p->fetched) = slot;
+    p->last_fetched = slot;
+    p->n_fetched++;
     slot->number = p->n_inputs++;
-    slot->is_undecided = ih_input_may_be_archive(p->options, &slot->input);
     p->n_undecided += slot->is_undecided ? 1 : 0;
     p->n_inputs_waiting++;
     ih_slot_insert_before(p, slot, NULL);
@@ -209,30 +240,27 @@ static void need_device(struct pipeline *p)
  * to worker takes longer than fetching. */
 static enum ih_status fetch(struct pipeline *p, struct ih_error *err)
 {
-    const unsigned n_most = p->calls->next_is_quick ? FETCH_MOST : 1;
-    enum ih_status status = IH_OK;
-    bool has_more = true;
+    struct slot *slots = new_slots(p, p->calls->next_is_quick ? FETCH_MOST : 1);
+    struct slot *slot = slots; /* the first without an input; NULL: none */
+    unsigned n = 0;
     need_device(p);
-    for (unsigned n = 1; has_more; n++) {
-        struct slot *slot = new_slot(p);
-        if (!slot)
-            status = ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
-        const bool has_input = slot && p->calls->next(p->calls->next_user, &slot->input);
-        pthread_mutex_lock(&p->lock);
-        if (has_input)
-            append(p, slot);
-        p->is_at_end = !has_input;
-        has_more = has_input && n < n_most && !p->is_stopping &&
-                   ih_slots_have_room(p, p->n_inputs_waiting);
-        p->is_fetching = has_more;
-        if (has_input)
-            pthread_cond_signal(&p->on_work);
-        else
-            pthread_cond_broadcast(&p->on_work);
-        pthread_mutex_unlock(&p->lock);
-        if (!has_input)
-            free(slot);
+    for (; slot && p->calls->next(p->calls->next_user, &slot->input); slot = slot->next)
+        slot->is_undecided = ih_input_may_be_archive(p->options, &slot->input);
+    const enum ih_status status =
+        slots ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
+    pthread_mutex_lock(&p->lock);
+    for (struct slot *next; slots != slot; slots = next, n++) {
+        next = slots->next;
+        append(p, slots);
     }
+    keep_spares(p, slots);
+    p->is_at_end = slot != NULL;
+    p->is_fetching = false;
+    if (p->is_at_end)
+        pthread_cond_broadcast(&p->on_work);
+    pthread_mutex_unlock(&p->lock);
+    for (; n > 0; n--) /* without the lock, which a woken worker takes at once */
+        pthread_cond_signal(&p->on_work);
     return status;
 }
 
@@ -290,7 +318,7 @@ static enum ih_status work_on_inputs(struct pipeline *p, struct worker *w, struc
             work_on_input(p, w, slot);
             break;
         case JOB_MEMBER:
-            slot = new_slot(p);
+            slot = new_slots(p, 1);
             if (!slot)
                 return ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
             if (ih_start_member(p, w, archive, slot))
@@ -364,22 +392,6 @@ static bool take_result(const struct pipeline *p, struct slot *slot, bool is_tak
         free(slot->result.thumbnail);
     ih_slot_empty(slot);
     return is_taking;
-}
-
-/* Keeps emptied slots for the workers, which would contend for the heap. The caller holds the lock.
- */
-static void keep_spares(struct pipeline *p, struct slot *slot)
-{
-    for (struct slot *next; slot; slot = next) {
-        next = slot->next;
-        if (p->n_spare >= p->options->n_threads * WINDOW_OF_SLOW_TAKER) {
-            free(slot);
-            continue;
-        }
-        slot->next = p->spare;
-        p->spare = slot;
-        p->n_spare++;
-    }
 }
 
 /* Hands out results in order until no worker is left. After take has returned false, further

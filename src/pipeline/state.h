@@ -61,7 +61,8 @@ struct pipeline {
     pthread_cond_t on_work, on_result;   /* workers wait for the first, the taker for the second */
     pthread_cond_t on_frame;             /* workers wait for frames to be taken */
     struct slot *first, *last;           /* the list */
-    struct slot *fetched;                /* its inputs that no worker has started, in order */
+    struct slot *fetched, *last_fetched; /* its inputs that no worker has started, in order */
+    uint64_t n_fetched;                  /* of these */
     uint64_t n_inputs, n_inputs_waiting; /* fetched; and not taken, with images of them */
     uint64_t n_started;                  /* inputs */
     uint64_t n_members_waiting;          /* of all archives */
