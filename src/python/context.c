@@ -8,6 +8,7 @@
 #include "module.h"
 
 #include "base/clock.h"
+#include "library/library.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@ struct context {
     struct ih_settings settings;
     char device[NAME_MAX_BYTES], kernel[NAME_MAX_BYTES], luma[NAME_MAX_BYTES],
         alpha[NAME_MAX_BYTES];
-    pid_t pid; /* of the process that opened it */
+    bool has_clip; /* clip was given */
+    pid_t pid;     /* of the process that opened it */
 };
 
 /* Copies a name into the context, because settings borrow it. */
@@ -83,6 +85,7 @@ static int context_init(PyObject *object, PyObject *args, PyObject *keywords)
                                      py_to_u64, &s->max_memory, &lenient, py_to_unsigned,
                                      &s->timeout, py_to_unsigned, &s->raw_channels, &raw_preview))
         return -1;
+    self->has_clip = keywords && PyDict_GetItemString(keywords, "clip");
     if (s->clip_high == 0) { /* 0 is the default in C */
         PyErr_SetString(PyExc_ValueError, "clip: the upper limit must be 1 to 255");
         return -1;
@@ -124,6 +127,21 @@ struct ih_context *py_context_get(PyObject *object)
     }
     self->context = NULL; /* not closed: its threads are not in this process */
     return open_context(self) < 0 ? NULL : self->context;
+}
+
+struct ih_measurement py_context_measurement(PyObject *object, const struct ih_context *opened)
+{
+    const struct context *self = (const struct context *)object;
+    const struct ih_pipeline_options *o = &opened->options;
+    return (struct ih_measurement){
+        .luma = self->settings.luma ? o->luma : NULL,
+        .has_clip = self->has_clip,
+        .clip_low = o->clip_low,
+        .clip_high = o->clip_high,
+        .alpha = !self->settings.alpha  ? IH_ALPHA_EITHER
+                 : o->skips_transparent ? IH_ALPHA_SKIP_TRANSPARENT
+                                        : IH_ALPHA_COUNT,
+    };
 }
 
 /* Runs Python's signal handlers, in the main thread. user: the thread's state. */

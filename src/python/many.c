@@ -540,12 +540,13 @@ PyObject *py_walk(PyObject *module, PyObject *arguments)
     enum ih_status status;
     PyObject *context, *paths, *list;
     int raises;
-    if (!PyArg_ParseTuple(arguments, "O!OOIIIp:walk", state->context, &context, &paths, &list,
-                          &o.shard, &o.n_shards, &o.n_threads, &raises))
+    if (!PyArg_ParseTuple(arguments, "O!OOIIIpp:walk", state->context, &context, &paths, &list,
+                          &o.shard, &o.n_shards, &o.n_threads, &raises, &o.reads_records))
         return NULL;
     struct iterator *self = new_iterator(state, context, raises);
     if (!self)
         return NULL;
+    o.measurement = py_context_measurement(context, self->opened);
     self->items = PyObject_GetIter(paths);
     o.list = self->items && list != Py_None ? PyBytes_AsString(list) : NULL;
     if (!PyErr_Occurred()) {

@@ -12,6 +12,7 @@
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
 
+#include "counts/total.h"
 #include "imghist.h"
 
 #include <stdbool.h>
@@ -170,13 +171,16 @@ PyObject *py_arrow_stream(PyObject *module, PyObject *arguments);
 /* The context, opened again after fork() if it counts on the CPU. */
 struct ih_context *py_context_get(PyObject *self);
 
+/* The settings that were given to the context, for records of result files. */
+struct ih_measurement py_context_measurement(PyObject *self, const struct ih_context *opened);
+
 /* ---- many inputs (many.c) ---- */
 
 /* iterate(context, iterable, threads, raises, layout, order, range) -> iterator */
 PyObject *py_iterate(PyObject *module, PyObject *arguments);
 
-/* walk(context, paths, list, shard, n_shards, threads, raises) -> iterator; paths: an iterable of
- * bytes */
+/* walk(context, paths, list, shard, n_shards, threads, raises, reads_records) -> iterator; paths:
+ * an iterable of bytes */
 PyObject *py_walk(PyObject *module, PyObject *arguments);
 
 /* ---- files, directories, archives and result files (scan.c); all without the GIL ---- */
@@ -184,9 +188,11 @@ PyObject *py_walk(PyObject *module, PyObject *arguments);
 struct py_scan;
 
 struct py_scan_options {
-    const char *list;         /* a file of paths; NULL: none */
-    unsigned shard, n_shards; /* 0, 0: all inputs */
-    unsigned n_threads;       /* at least 1 */
+    const char *list;                  /* a file of paths; NULL: none */
+    unsigned shard, n_shards;          /* 0, 0: all inputs */
+    unsigned n_threads;                /* at least 1 */
+    int reads_records;                 /* 0: a result file ends the run with an error */
+    struct ih_measurement measurement; /* records of other settings end the run, too */
 };
 
 /* A result. All zero: empty. */

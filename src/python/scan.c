@@ -235,8 +235,12 @@ static void set_options(struct py_scan *s, const struct py_scan_options *from)
         .take = put,
         .skip = skip,
         .user = s,
-        .measurement = IH_MEASUREMENT_ANY,
-        .why_no_records = from->n_shards ? "a result file is no input of a shard" : NULL,
+        .measurement = from->measurement,
+        .why_no_records = from->n_shards ? "a result file is no input of a shard"
+                          : !from->reads_records
+                              ? "a result file is no image: use imghist.scan, or "
+                                "merge it on the command line"
+                              : NULL,
         .why_not_mixed = "a total beside single images: their sum would count images twice",
     };
 }

@@ -126,7 +126,7 @@ def scan(paths=(), /, *, files_from=None, shard=None, threads=None, on_error="ra
 
     What would end the run of the command line raises, whatever on_error says: an empty list, a damaged
     result file, and with ValueError any result file if shard is given, records that were counted with
-    other settings than those beside them, a total beside single images. See count_many for the rest.
+    other settings than the context was given or those beside them have, a total beside single images. See count_many for the rest.
     """
     return _context(context).scan(
         paths, files_from=files_from, shard=shard, threads=threads, on_error=on_error

@@ -273,6 +273,7 @@ def walk(
     n_shards: int,
     threads: int,
     raises: bool,
+    reads_records: bool,
     /,
 ) -> Results[Any]: ...
 def is_image_name(path: Path, /) -> bool: ...

@@ -41,15 +41,15 @@ def scan(context, paths=(), /, *, files_from=None, shard=None, threads=None, on_
     if shard is not None and not 1 <= i <= n <= _SHARDS_MAX:
         raise ValueError(f"shard: 1 <= i ({i}) <= n ({n}) <= {_SHARDS_MAX} does not hold")
     if files_from is not None:
-        files_from = _encode(files_from)
+        files_from = encode(files_from)
         if os.path.exists(files_from) and not os.path.isfile(files_from) and not os.path.isdir(files_from):
             raise ValueError("files_from: not a file; read it and pass the paths")
     return _imghist.walk(
-        context, map(_encode, paths), files_from, i, n, _n_threads(threads), _raises(on_error)
+        context, map(encode, paths), files_from, i, n, _n_threads(threads), _raises(on_error), True
     )
 
 
-def _encode(path):
+def encode(path):
     path = os.fsencode(path)
     if b"\0" in path:
         raise ValueError("embedded null byte in a path")

@@ -181,6 +181,21 @@ def test_records_beside_images(kinds, results):
         assert imghist.Counts.from_bytes(r.to_bytes()) == r
 
 
+def test_records_of_other_settings_are_refused(program, samples, tmp_path):
+    """As the command line does; a context without settings takes any."""
+    path = tmp_path / "run.ndjson"
+    for options, settings, others in [
+        (("--luma=bt601",), {"luma": "bt601"}, {"luma": "bt709"}),
+        (("--clip=1,254",), {"clip": (1, 254)}, {"clip": (0, 255)}),
+        (("--alpha=skip-transparent",), {"alpha": "skip-transparent"}, {"alpha": "count"}),
+    ]:
+        path.write_bytes(program("--ndjson", "-q", *options, samples / "cutout.png"))
+        for context in ({}, settings, {"max_pixels": 1 << 20}):
+            assert list(imghist.Context(**context).scan(path))
+        with pytest.raises(ValueError, match="counted with .*; this run asks for"):
+            list(imghist.Context(**others).scan(path))
+
+
 def test_result_files_of_shards(kinds, results):
     parts = [results / f"{i}.ndjson" for i in (3, 1, 2)]
     assert scanned(parts)[0] == scanned(kinds)[0]
