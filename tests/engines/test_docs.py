@@ -23,8 +23,11 @@ def folder(tmp_path_factory):
 
 
 def run(code, folder):
+    """As in the walk-through: venv/bin/python, which is not on the PATH."""
     (folder / "count.py").write_text(code)
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "RAY_USAGE_STATS_ENABLED": "0"}
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    environment.pop("PYSPARK_PYTHON", None)
+    environment["PATH"] = os.pathsep.join(p for p in os.get_exec_path() if p != os.path.dirname(sys.executable))
     done = subprocess.run([sys.executable, "count.py"], cwd=folder, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
