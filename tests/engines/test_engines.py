@@ -273,9 +273,9 @@ def test_dask_keeps_records_of_two_runs_apart(tmp_path):
     many, few = dask.count([path] * 80), dask.count([path])
     assert many.npartitions > few.npartitions
     dask.to_parquet(many, tmp_path)
-    with pytest.raises(FileExistsError, match="has files of another run, such as part-"):
-        dask.to_parquet(few, tmp_path)
-    dask.to_parquet(many, tmp_path)  # the same run again
+    for other in (few, many):  # a run with as many partitions may have other images
+        with pytest.raises(FileExistsError, match="has files of another run, such as part-"):
+            dask.to_parquet(other, tmp_path)
     assert imghist.total(imghist.read_table(parquet.read_table(tmp_path))).images == 80
 
 

@@ -24,12 +24,11 @@ def count(paths, *, name="path", image=None, threads=1, **settings):
 
 
 def to_parquet(records, folder):
-    """Writes part-00000.parquet and so on, one for each partition. FileExistsError: the folder has other such files."""
+    """Writes part-00000.parquet and so on, one for each partition. FileExistsError: the folder has Parquet files."""
     os.makedirs(folder, exist_ok=True)
-    parts = {f"part-{i:05}.parquet": part for i, part in enumerate(records.to_delayed())}
-    if others := {n for n in os.listdir(folder) if n.endswith(".parquet")} - parts.keys():
+    if others := [name for name in os.listdir(folder) if name.endswith(".parquet")]:
         raise FileExistsError(f"{folder} has files of another run, such as {max(others)}: name a new folder")
-    dask.compute(*(dask.delayed(_write)(part, folder, name) for name, part in parts.items()))
+    dask.compute(*(dask.delayed(_write)(part, folder, i) for i, part in enumerate(records.to_delayed())))
 
 
 def total(images, *, name="path", image=None, threads=1, **settings):
@@ -74,7 +73,7 @@ def _total(part, name, image, threads, settings):
     return [_engines.total_bytes(part if image is None else _items(part, name, image), threads, settings)]
 
 
-def _write(tables, folder, name):
-    path, part = os.path.join(folder, name), os.path.join(folder, f".{name}.{os.getpid()}")
+def _write(tables, folder, i):
+    path, part = os.path.join(folder, f"part-{i:05}.parquet"), os.path.join(folder, f".part-{i:05}.{os.getpid()}")
     pyarrow.parquet.write_table(pyarrow.concat_tables([_engines.schema().empty_table(), *tables]), part)
     os.replace(part, path)
