@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import imghist
+from imghist import _engines
 
 FORMS = sorted({form for engine in local.ENGINES.values() for form in engine.forms})
 
@@ -122,22 +124,130 @@ def test_ray_totals_of_folders(engine, tmp_path):
     assert totals == {f"{tmp_path}/{f}/": sum(map(imghist.count, tmp_path.glob(f"{f}/*"))) for f in "ab"}
 
 
-def test_no_images(engine):
+def test_no_images(engine, tmp_path):
     total = engine.module.total(inputs_of(engine, []))
     assert (total.images, total.failed) == (0, 0)
+    total = engine.module.total(engine.module.count(inputs_of(engine, [])))
+    assert (total.images, total.failed) == (0, 0)
+    engine.save(engine.module.count(inputs_of(engine, [])), tmp_path / "records")
+    assert local.read_records(tmp_path / "records") == []
 
 
-def test_wrong_settings_fail_loudly(engine, inputs):
-    with pytest.raises(Exception, match="luma"):
-        engine.module.total(inputs_of(engine, inputs.paths), luma="none")
+def test_wrong_arguments_raise_before_any_task(engine, inputs):
+    for function in (engine.module.count, engine.module.total):
+        with pytest.raises(ValueError, match="luma"):
+            function(inputs.paths, luma="none")
+        with pytest.raises(TypeError, match="colour"):
+            function(inputs.paths, colour=1)
+        with pytest.raises(ValueError, match="threads: 0 is not 1 to 1024"):
+            function(inputs.paths, threads=0)
+        if not hasattr(engine, "client"):  # Dask reads the Parquet files at the paths
+            with pytest.raises(TypeError, match="paths have no column 'bytes'"):
+                function(inputs.paths, image="bytes")
+
+
+def test_records_take_no_settings(engine, inputs, tmp_path):
+    """They would have no effect."""
+    engine.save(engine.module.count(inputs.paths[:3]), tmp_path / "records")
+    error = Exception if hasattr(engine, "ray") else TypeError  # Ray knows the columns in the task
+    with pytest.raises(error, match="records have been counted already, so they take no luma"):
+        engine.module.total(engine.read(tmp_path / "records"), luma="bt601")
+
+
+def test_a_total_needs_all_rows_of_records(engine, inputs, tmp_path):
+    """Their order does not matter. The rows with counts are enough, but of others none may be missing."""
+    total_line = inputs.expected("paths")[1]
+    rows = pyarrow.table(imghist.Table(imghist.scan(inputs.paths, on_error="record"), saved=True))
+    shuffled = rows.take(random.Random(1).sample(range(rows.num_rows), rows.num_rows))
+    with_counts = rows.filter(pyarrow.compute.is_valid(rows["counts"]))
+    for i, table in enumerate([shuffled, with_counts, shuffled.select(["counts"])]):
+        assert_total(engine.module.total(engine.read(parts(table, tmp_path / str(i)))), total_line)
+    luma = rows.filter(pyarrow.compute.equal(rows["channel"], "luma"))
+    bright = shuffled.filter(pyarrow.compute.greater(shuffled["mean"], 127))
+    assert with_counts.num_rows == len(inputs.paths)
+    assert rows["channel"][0].as_py() == "red"
+    for i, table in enumerate([luma, bright, rows.slice(1)]):
+        with pytest.raises(Exception, match="so a total needs all rows"):
+            engine.module.total(engine.read(parts(table, tmp_path / f"some{i}")))
+
+
+def parts(table, folder):
+    """Writes a table as files that end within images."""
+    folder.mkdir()
+    for i in range(0, table.num_rows, 101):
+        pyarrow.parquet.write_table(table.slice(i, 101), folder / f"{i:05}.parquet")
+    return folder
+
+
+def test_a_column_named_counts_hides_no_images(engine, inputs, tmp_path):
+    if hasattr(engine, "client"):
+        pytest.skip("Dask gets paths or records")
+    total_line = inputs.expected("paths")[1]
+    nothing = [None] * len(inputs.paths)
+    for i, type in enumerate([pyarrow.null(), pyarrow.binary(), pyarrow.int64()]):
+        table = pyarrow.table({"path": inputs.paths, "counts": pyarrow.array(nothing, type)})
+        assert_total(engine.module.total(engine.read(parts(table, tmp_path / str(i)))), total_line)
+
+
+def test_names_that_are_no_text(engine, inputs, tmp_path):
+    """A name may be any bytes. A null is an empty name, which no file has."""
+    strange = os.fsencode(tmp_path) + b"/\xff\xe9.png"
+    pathlib.Path(os.fsdecode(strange)).write_bytes((data.ROOT / "samples/scene.png").read_bytes())
+    paths = [strange, pathlib.Path(os.fsdecode(strange)), "", None]
+    total = engine.module.total(inputs_of(engine, paths))
+    assert (total.images, total.failed) == (2, 2)
+    engine.save(engine.module.count(inputs_of(engine, paths)), tmp_path / "records")
+    lines = [json.loads(line) for line in local.read_records(tmp_path / "records")]
+    assert [line["status"] for line in lines] == ["error"] * 2 + ["ok"] * 2
+    assert lines[3]["file"] == f"{tmp_path}/??.png"
+
+
+def test_nulls_and_wrong_types_in_columns(engine, tmp_path):
+    """A null is a failure or an image without a name; of a column of another type the error names the type."""
+    image = (data.ROOT / "samples/scene.png").read_bytes()
+    table = pyarrow.table({"path": ["a", None, "b"], "bytes": [image, image, None], "n": [1, 2, 3]})
+    pyarrow.parquet.write_table(table, tmp_path / "images.parquet")
+    images = [tmp_path / "images.parquet"] if hasattr(engine, "client") else engine.read(tmp_path)
+    total = engine.module.total(images, image="bytes")
+    assert (total.images, total.failed) == (2, 1)
+    with pytest.raises(Exception, match="image: a column of int64 holds no files"):
+        engine.module.total(images, image="n")
+    with pytest.raises(Exception, match="expected str, bytes or os.PathLike object, not int"):
+        engine.module.total(images, name="n", image="bytes")
+
+
+def test_result_files_are_refused(engine, tmp_path):
+    """A task that has one of them cannot tell what is in the others."""
+    path = str(data.ROOT / "samples/scene.png")
+    (tmp_path / "records.txt").write_bytes(b"".join(imghist.ndjson([imghist.count(path)])))
+    with pytest.raises(Exception, match="records.txt: a result file is no image: use imghist.scan, or merge"):
+        engine.module.total(inputs_of(engine, [path, str(tmp_path / "records.txt")]))
+    assert engine.module.total(inputs_of(engine, [str(tmp_path)])).failed == 1  # in a directory it is left out
+
+
+def test_ray_starts_without_init():
+    """Ray's own functions do, but not those that tell how many CPUs there are."""
+    pytest.importorskip("ray")
+    code = "import imghist.ray, sys; print(imghist.ray.total(sys.argv[1]).images, imghist.ray.count(sys.argv[1]).count())"
+    command = [sys.executable, "-c", code, str(data.ROOT / "samples/scene.png")]
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.stdout.split() == ["1", "4"], done.stderr[-3000:]
+
+
+def test_ray_refuses_tasks_that_no_node_can_run(engine, inputs):
+    if not hasattr(engine, "ray"):
+        pytest.skip("only Ray reserves CPUs for a task")
+    for function in (engine.module.count, engine.module.total):
+        with pytest.raises(ValueError, match=f"threads: no node has {local.N_WORKERS + 1} CPUs"):
+            function(inputs.paths, threads=local.N_WORKERS + 1)
+    assert engine.module.total(inputs.paths[:1], threads=local.N_WORKERS).images == 1
 
 
 def test_spark_has_a_task_for_each_portion(engine, inputs):
     """By default Spark makes one task for each core of a small table."""
     if not hasattr(engine, "session"):
         pytest.skip("only Spark makes tables of paths")
-    from imghist import _engines
-
     key = "spark.sql.execution.arrow.localRelationThreshold"
     before = engine.session.conf.get(key)
     frame = engine.module.count(inputs.paths + inputs.tars)
@@ -162,7 +272,7 @@ MANY_TASKS = """
 import psutil, sys
 from imghist import _engines
 for i in range(60):
-    _engines.saved_total(_engines.results(sys.argv[1:], 1, {}))
+    _engines.total_bytes(sys.argv[1:], 1, {})
     if i in (9, 59):
         print(psutil.Process().memory_info().rss)
 """
@@ -179,8 +289,6 @@ def test_memory_of_a_worker_is_flat(inputs):
 @pytest.mark.parametrize("n, n_workers", [(0, 2), (31, 2), (2000, 2), (20000, 2), (20000, 64), (100, 0.5)])
 def test_portions_of_tasks(n, n_workers):
     """Every worker has two at least and ends with a small one, and none has more than 1,024 paths."""
-    from imghist import _engines
-
     paths = [pathlib.Path(f"/photos/{i}.jpg") for i in range(n)]
     portions = list(_engines.slices(paths, n_workers))
     sizes = [len(portion) for portion in portions]
@@ -193,8 +301,6 @@ def test_portions_of_tasks(n, n_workers):
 @pytest.mark.parametrize("n, n_workers", [(0, 2), (31, 2), (20000, 2), (20000, 64), (10**6, 64)])
 def test_portions_of_costly_tasks(n, n_workers):
     """At most 8 for a worker, or of 4,096 paths; the last ones are a 16th of what a worker counts, or 32 paths."""
-    from imghist import _engines
-
     paths = [f"/photos/{i}.jpg" for i in range(n)]
     portions = list(_engines.slices(paths, n_workers, is_costly=True))
     sizes = [len(portion) for portion in portions]
@@ -205,16 +311,12 @@ def test_portions_of_costly_tasks(n, n_workers):
 
 
 def test_each_archive_is_one_task():
-    from imghist import _engines
-
     paths = ["a.png", "b.tar", "c.tar.gz", "d.png", "e.png"]
     assert list(_engines.slices(paths, 2)) == [paths[:2], paths[2:3], paths[3:]]
 
 
 def test_memory_is_freed_by_the_task():
     """The number of contexts in a process does not grow with its tasks."""
-    from imghist import _engines
-
     path = str(data.ROOT / "samples/palette.png")
     _engines._context.cache_clear()
     for _ in range(3):
@@ -224,8 +326,6 @@ def test_memory_is_freed_by_the_task():
 
 
 def test_a_task_has_one_thread():
-    from imghist import _engines
-
     path, n_before = str(data.ROOT / "samples/scene.jpg"), len(os.listdir("/proc/self/task"))
     pairs = [("a", pathlib.Path(path).read_bytes())] * 3
     for _ in _engines.results(pairs, 1, {}):
@@ -255,8 +355,6 @@ def test_spark_bounds_the_bytes_of_a_batch():
 
 def test_dask_bounds_the_bytes_of_a_batch(tmp_path, monkeypatch):
     import imghist.dask
-    from imghist import _engines
-
     table = pyarrow.table({"path": [str(i) for i in range(64)], "bytes": [bytes(1 << 20)] * 64})
     pyarrow.parquet.write_table(table, tmp_path / "photos.parquet", compression="none", use_dictionary=False)
     sizes, items = [], _engines.items
@@ -280,8 +378,6 @@ def test_dask_keeps_records_of_two_runs_apart(tmp_path):
 
 
 def test_records_come_in_small_batches(inputs):
-    from imghist import _engines
-
     batches = list(_engines.tables(inputs.paths, 1, {}))
     assert sum(batch.num_rows for batch in batches) > 450
     assert max(batch.nbytes for batch in batches) < 2 << 20

@@ -6,7 +6,7 @@ import dask.bag
 import dask.distributed
 import pyarrow.parquet
 
-from . import Counts, _engines
+from . import _engines
 
 __all__ = ["count", "to_parquet", "total"]
 
@@ -34,13 +34,14 @@ def to_parquet(records, folder):
 def total(images, *, name="path", image=None, threads=1, **settings):
     """Returns the total (Counts) of images, which count describes, or of a bag of records."""
     if isinstance(images, dask.bag.Bag):
-        partial = images.map(_engines.saved_results).map(_engines.add).map(Counts.to_bytes)
+        partial = images.map(lambda table: _engines.partial_total([table], name, image, threads, settings))
     else:
         partial = _map(_total, images, name, image, threads, settings)
-    return Counts.from_bytes(partial.fold(_engines.add_saved, split_every=16).compute())
+    return _engines.finish([partial.fold(_engines.add_bytes, initial=_engines.NO_IMAGES, split_every=16).compute()])
 
 
 def _map(function, paths, name, image, threads, settings):
+    _engines.check(True, image, threads, settings)
     try:
         n_workers = sum(dask.distributed.get_client().ncores().values())
     except ValueError:  # there is no cluster: Dask starts a process for each core
@@ -66,7 +67,7 @@ def _items(part, name, image):
 
 def _records(part, name, image, threads, settings):
     items = part if image is None else _items(part, name, image)
-    return [pyarrow.Table.from_batches([batch]) for batch in _engines.tables(items, threads, settings)]
+    return list(_engines.tables(items, threads, settings))
 
 
 def _total(part, name, image, threads, settings):

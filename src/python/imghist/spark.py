@@ -6,7 +6,7 @@ import pyarrow
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from . import Counts, _engines
+from . import _engines
 
 __all__ = ["count", "total"]
 
@@ -31,27 +31,28 @@ def count(images, *, name="path", image=None, threads=1, **settings):
 def total(images, *, name="path", image=None, threads=1, **settings):
     """Returns the total (Counts) of images, which count describes, or of a DataFrame of records."""
     partial = _map(_total, "counts binary", images, name, image, threads, settings).collect()
-    return _engines.add(Counts.from_bytes(row.counts) for row in partial)
+    return _engines.finish(row.counts for row in partial)
 
 
 def _map(function, schema, images, name, image, threads, settings):
-    if not hasattr(images, "sparkSession"):
-        images = _frame(images, name)
-    is_saved = function is _total and "counts" in images.columns
+    is_table = hasattr(images, "sparkSession")
+    _engines.check(is_table, image, threads, settings)
+    images = images if is_table else _frame(images, name)
     image = "content" if image is None and "content" in images.columns else image
+    is_saved = function is _total and _engines.is_saved(dict(images.dtypes), name, image, settings)
     columns = ["counts"] if is_saved else [name] if image is None else [name, image]
     if is_saved or image is not None:
         for key, limit in (("maxRecordsPerBatch", 128), ("maxBytesPerBatch", _engines.BATCH_BYTES)):
             images.sparkSession.conf.set("spark.sql.execution.arrow." + key, str(limit))
-    task = functools.partial(function, name=name, image=image, threads=threads, settings=settings, is_saved=is_saved)
+    task = functools.partial(function, name=name, image=image, threads=threads, settings=settings)
     return images.select(*columns).mapInArrow(task, schema)
 
 
 def _frame(paths, name):
     """Paths with a task for each portion. By default Spark makes one task for each core of up to 48 MB of paths."""
     session, key = SparkSession.builder.getOrCreate(), "spark.sql.execution.arrow.localRelationThreshold"
-    portions = list(_engines.slices(paths, session.sparkContext.defaultParallelism, is_costly=True))
-    table, before = pyarrow.table({name: pyarrow.chunked_array(portions, pyarrow.string())}), session.conf.get(key)
+    tables = _engines.path_tables(paths, name, session.sparkContext.defaultParallelism, is_costly=True)
+    table, before = pyarrow.concat_tables(tables), session.conf.get(key)
     try:
         session.conf.set(key, "0")
         return session.createDataFrame(table)
@@ -59,19 +60,15 @@ def _frame(paths, name):
         session.conf.set(key, before)
 
 
-def _records(batches, name, image, threads, settings, is_saved):
+def _records(batches, name, image, threads, settings):
     items = (item for batch in batches for item in _engines.items(batch, name, image))
-    for batch in _engines.tables(items, threads, settings):
-        yield from pyarrow.Table.from_batches([batch]).cast(_signed(batch.schema)).to_batches()
+    for table in _engines.tables(items, threads, settings):
+        yield from table.cast(_signed(table.schema)).to_batches()
 
 
-def _total(batches, name, image, threads, settings, is_saved):
-    if is_saved:
-        counted = (result for batch in batches for result in _engines.saved_results(batch))
-    else:
-        items = (item for batch in batches for item in _engines.items(batch, name, image))
-        counted = _engines.results(items, threads, settings)
-    yield from _engines.saved_total(counted).to_batches()
+def _total(batches, name, image, threads, settings):
+    partial = _engines.partial_total(batches, name, image, threads, settings)
+    yield pyarrow.RecordBatch.from_pydict({"counts": [partial]})
 
 
 def _signed(schema):
