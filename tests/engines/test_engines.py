@@ -244,6 +244,20 @@ def test_ray_refuses_tasks_that_no_node_can_run(engine, inputs):
     assert engine.module.total(inputs.paths[:1], threads=local.N_WORKERS).images == 1
 
 
+def test_ray_cancels_only_tasks_that_have_not_ended(engine, tmp_path, monkeypatch):
+    """Ray can abort the driver otherwise. The first task fails; the second one reads a pipe that has no writer yet."""
+    if not hasattr(engine, "ray"):
+        pytest.skip("only Ray has plain tasks")
+    image, pipe, cancelled = data.ROOT / "samples/scene.png", tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    monkeypatch.setattr(engine.ray, "cancel", cancelled.append)
+    with pytest.raises(ValueError, match="embedded null byte"):
+        engine.module.total(["\0.tar", str(pipe)])  # each is a task: an archive ends a portion
+    pipe.write_bytes(image.read_bytes())  # after the failure, so that the second task has not ended before
+    (left,) = cancelled
+    assert _engines.finish([engine.ray.get(left)]).images == 1
+
+
 def test_spark_has_a_task_for_each_portion(engine, inputs):
     """By default Spark makes one task for each core of a small table."""
     if not hasattr(engine, "session"):
