@@ -103,6 +103,8 @@ def test_ray_totals_of_groups(engine, inputs):
     assert (totals["ok"].images, totals["ok"].failed) == (record["n_images"], 0)
     assert totals["ok"]["luma"].sum == record["channels"][-1]["sum"]
     assert sum(total.failed for total in totals.values()) == record["n_failed"]
+    with pytest.raises(Exception, match="so a total needs all rows"):
+        engine.module.count(inputs.tars).groupby("channel").aggregate(engine.module.Total()).take_all()
 
 
 def test_ray_totals_of_folders(engine, tmp_path):
