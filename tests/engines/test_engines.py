@@ -230,7 +230,7 @@ def test_result_files_are_refused(engine, tmp_path):
 def test_ray_starts_without_init():
     """Ray's own functions do, but not those that tell how many CPUs there are."""
     pytest.importorskip("ray")
-    code = "import imghist.ray, sys; print(imghist.ray.total(sys.argv[1]).images, imghist.ray.count(sys.argv[1]).count())"
+    code = "import sys; from imghist.ray import *; print(total(sys.argv[1]).images, count(sys.argv[1]).count())"
     command = [sys.executable, "-c", code, str(data.ROOT / "samples/scene.png")]
     environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
