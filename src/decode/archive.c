@@ -40,12 +40,11 @@ static bool is_tar(const uint8_t *head)
     return sum == stored;
 }
 
-/* Whether head begins like a tar header: with a name that is padded with zeros. Names with control
- * characters only in a whole header: else images in text formats would have to wait for one. */
-static bool begins_with_name(const uint8_t *head, size_t size)
+/* Whether head begins like a tar header: with a name that is padded with zeros. least: the smallest
+ * byte of a name. */
+static bool begins_with_name(const uint8_t *head, size_t size, uint8_t least)
 {
     enum { NAME_BYTES = 100 };
-    const uint8_t least = size < IH_ARCHIVE_PROBE_BYTES ? ' ' : 1;
     size_t n = 0;
     size = size < NAME_BYTES ? size : NAME_BYTES;
     while (n < size && head[n] >= least)
@@ -72,7 +71,9 @@ enum ih_archive_kind ih_archive_probe(const uint8_t *head, size_t size)
                "7zXZ\0",
                6))
         return IH_ARCHIVE_COMPRESSED;
-    if (!begins_with_name(head, size))
+    /* An image in a text format must not wait: its sender may wait for the record. */
+    const bool is_image = size < IH_ARCHIVE_PROBE_BYTES && ih_decode_has_signature(head, size);
+    if (!begins_with_name(head, size, is_image ? ' ' : 1))
         return IH_ARCHIVE_NONE;
     if (size < IH_ARCHIVE_PROBE_BYTES)
         return IH_ARCHIVE_UNSURE;
