@@ -30,7 +30,8 @@ static enum ih_status give(struct ih_merge *m, const char *path, const struct ih
 {
     m->has_totals = m->has_totals || result->is_total;
     m->has_images = m->has_images || !result->is_total;
-    if (ih_measurement_join(&m->measurement, result, err) != IH_OK)
+    const bool is_empty = result->is_total && result->n_images == 0;
+    if (ih_measurement_join(is_empty ? &m->of_empty : &m->measurement, result, err) != IH_OK)
         return err->status;
     if (m->has_totals && m->has_images && m->why_not_mixed)
         return ih_error_set(err, IH_USAGE, "%s", m->why_not_mixed);

@@ -179,6 +179,7 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
         .skip = skip,
         .user = w,
         .measurement = measurement_of(options),
+        .of_empty = measurement_of(options),
         .why_no_records = options->n_shards || options->resume_path
                               ? "a result file is no input of --shard and --resume"
                               : NULL,
@@ -591,8 +592,9 @@ static void complete_outputs(struct ih_writer *w)
         write_comparison(w);
     } else if (o->with_total || w->merge.has_totals) {
         struct ih_result total;
-        if (w->total.n_images == 0) /* as the images that --where left out */
-            w->total.measurement = w->merge.measurement;
+        if (w->total.n_images == 0) /* --where left all out, or all totals are of none */
+            w->total.measurement =
+                w->merge.measurement.has_results ? w->merge.measurement : w->merge.of_empty;
         ih_total_result(&w->total, &total);
         total.folder = w->total_folder;
         total.shard = o->shard;

@@ -25,7 +25,7 @@ enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_res
 {
     const struct ih_count_spec *spec = &r->spec;
     const char *const others = m->has_results ? "the others have" : "this run asks for";
-    if (r->status != IH_OK || (r->is_total && r->n_images == 0))
+    if (r->status != IH_OK)
         return IH_OK;
     if (m->luma && m->luma != spec->luma)
         return ih_error_set(err, IH_USAGE, "counted with luma weights %s; %s %s", spec->luma->name,

@@ -31,7 +31,7 @@ struct ih_measurement {
 #define IH_MEASUREMENT_ANY ((struct ih_measurement){.alpha = IH_ALPHA_EITHER})
 
 /* Narrows m to the measurement of a result. Returns IH_OK, or IH_USAGE with m unchanged if they
- * differ; the message names the difference. Failed results and totals of no images fit any. */
+ * differ; the message names the difference. Failed results fit any. */
 enum ih_status ih_measurement_join(struct ih_measurement *m, const struct ih_result *result,
                                    struct ih_error *err);
 
@@ -41,12 +41,13 @@ const char *ih_alpha_name(enum ih_alpha alpha);
 enum { IH_VERSION_MAX = 32 };
 
 struct ih_total {
-    const struct ih_luma_weights *luma; /* of an empty total; static */
-    uint8_t clip_low, clip_high;        /* of an empty total */
-    enum ih_alpha alpha;                /* of an empty total; set after init */
-    struct ih_sample_range range;       /* the same */
-    const char *region, *mask;          /* the same; borrowed */
-    struct ih_measurement measurement;
+    struct ih_measurement measurement; /* of the results */
+    /* What a total without has_results reports instead. init sets the first three. */
+    const struct ih_luma_weights *luma; /* static */
+    uint8_t clip_low, clip_high;
+    enum ih_alpha alpha;
+    struct ih_sample_range range;
+    const char *region, *mask; /* borrowed */
     bool has_colour, has_alpha;
     unsigned not_applied;         /* of any image */
     struct ih_extremes extremes;  /* of the images that have some */
@@ -55,13 +56,13 @@ struct ih_total {
     struct ih_histogram sum; /* red, green, blue and alpha, gray images in the first three */
 };
 
-/* The settings are those of a total without images. */
+/* luma and the clip limits are those of a total without results. */
 void ih_total_init(struct ih_total *total, const struct ih_luma_weights *luma, uint8_t clip_low,
                    uint8_t clip_high);
 
-/* Adds one input, or another total. A failed input only increments n_failed. Leaves the total
- * unchanged and returns IH_USAGE if the measurements differ, or IH_LIMIT if a sum might exceed 64
- * bits, after 7.2e16 pixels. */
+/* Adds one input, or another total. A failed input only increments n_failed. A total of no images
+ * fits any measurement and only adds its n_failed. Leaves the total unchanged and returns IH_USAGE
+ * if the measurements differ, or IH_LIMIT if a sum might exceed 64 bits, after 7.2e16 pixels. */
 enum ih_status ih_total_add(struct ih_total *total, const struct ih_result *result,
                             struct ih_error *err);
 

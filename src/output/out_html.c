@@ -122,11 +122,6 @@ static void record(void *state, const struct ih_result *result)
     struct ih_error ignored;
     if (result->is_total) /* the page has its own */
         return;
-    if (result->status == IH_OK) { /* the same for all */
-        s->total.luma = result->spec.luma;
-        s->total.clip_low = result->spec.clip_low;
-        s->total.clip_high = result->spec.clip_high;
-    }
     (void)ih_total_add(&s->total, result, &ignored); /* fails after 7.2e16 pixels */
     ih_fields_compute(result, values);
     fputs(s->n_records++ ? ",\n[" : "\n[", s->stream);

@@ -236,6 +236,7 @@ static void set_options(struct py_scan *s, const struct py_scan_options *from)
         .skip = skip,
         .user = s,
         .measurement = from->measurement,
+        .of_empty = from->measurement,
         .why_no_records = from->n_shards ? "a result file is no input of a shard"
                           : !from->reads_records
                               ? "a result file is no image: use imghist.scan, or "

@@ -245,6 +245,21 @@ END
   imghist_refused 1 "newer.ndjson: line 1: of a newer imghist" newer.ndjson
 }
 
+@test "results: a total of no images keeps its measurement" {
+  damaged bad.png
+  dot a.pgm
+  run "$IMGHIST" bad.png --json --total-only -o plain.json
+  "$IMGHIST" a.pgm --json --luma=bt601 --total-only -o counted.json
+  for option in --luma=bt601 --clip=1,254 --alpha=skip-transparent --depth=12 --region=1x1+0+0 --mask=a.pgm; do
+    run "$IMGHIST" bad.png --json $option --total-only -o empty.json
+    imghist_status 1 empty.json empty.json --json --total-only -o merged.json
+    diff <(sed 's/"n_failed":1/"n_failed":2/' empty.json) merged.json || fail "$option"
+    imghist_fails 2 "plain.json: counted with" empty.json plain.json --json --total-only
+    imghist_status 1 empty.json counted.json --json --total-only -o merged.json # the failures may be of any
+    diff <(sed 's/"n_failed":0/"n_failed":1/' counted.json) merged.json || fail "$option"
+  done
+}
+
 @test "results: damaged and cut lines are refused, with file and line" {
   "$IMGHIST" "$SAMPLES" --ndjson -o all.ndjson
   "$IMGHIST" "$SAMPLES" --json -o all.json
