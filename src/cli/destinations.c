@@ -262,18 +262,20 @@ static bool is_chart_name(const char *path)
     return is_name;
 }
 
-/* Whether the path has ".." after a folder that does not exist. The checks would not find the file,
- * but would replace it once the folder is made. */
+/* Whether the path, or the target of such a link, has ".." after a folder that does not exist. The
+ * checks would not find the file, but the run would replace it once the folder is made. */
 static bool leaves_missing_folder(const char *path)
 {
     struct stat st;
-    bool is_missing = false;
-    for (const char *up = path; !is_missing && (up = strstr(up, "/..")); up++) {
-        const bool is_part = (up[3] == '/' || up[3] == '\0') && up > path;
-        char *folder = is_part ? strndup(path, (size_t)(up - path)) : NULL;
+    char *const target = ih_outfile_resolve(path);
+    bool is_missing = !target;
+    for (const char *up = target; !is_missing && (up = strstr(up, "/..")); up++) {
+        const bool is_part = (up[3] == '/' || up[3] == '\0') && up > target;
+        char *folder = is_part ? strndup(target, (size_t)(up - target)) : NULL;
         is_missing = is_part && (!folder || stat(folder, &st) != 0);
         free(folder);
     }
+    free(target);
     return is_missing;
 }
 

@@ -144,7 +144,9 @@ END
   dot in.csv
   tee before own.png <in.csv >own.html
   mkdir old
-  for outputs in --chart=new/../own.png --chart=./new/./../own.png --html=new/../own.html "--csv -o new/deep/../../in.csv"; do
+  ln -s new/../in.csv link.csv # to nothing, until the folder is made
+  for outputs in --chart=new/../own.png --chart=./new/./../own.png --html=new/../own.html "--csv -o new/deep/../../in.csv" \
+    "--json -o new/a.json --csv -o link.csv"; do
     # shellcheck disable=SC2086 # the options are words
     imghist in.csv $outputs
     assert_fails 2 "has '..' after a folder that does not exist"
