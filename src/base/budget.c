@@ -1,8 +1,18 @@
 #include "base/budget.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 
-enum { MB_FROM_BYTES = 100 * 1000 }; /* smaller numbers of bytes are shown as such */
+const char *ih_bytes_print(uint64_t n_bytes, char text[IH_BYTES_TEXT_MAX])
+{
+    enum { MB_FROM_BYTES = 100 * 1000 };
+    if (n_bytes < MB_FROM_BYTES)
+        snprintf(text, IH_BYTES_TEXT_MAX, "%" PRIu64 " bytes", n_bytes);
+    else
+        snprintf(text, IH_BYTES_TEXT_MAX, "%.1f MB", (double)n_bytes * 1e-6);
+    return text;
+}
 
 void ih_budget_init(struct ih_budget *b, uint64_t size_bytes)
 {
@@ -20,18 +30,15 @@ void ih_budget_destroy(struct ih_budget *b)
 
 enum ih_status ih_budget_take(struct ih_budget *b, uint64_t n_bytes, struct ih_error *err)
 {
+    char needed[IH_BYTES_TEXT_MAX], limit[IH_BYTES_TEXT_MAX];
     if (!b)
         return IH_OK;
     if (b->ask)
         return b->ask(IH_BUDGET_TAKE, n_bytes, err);
-    if (n_bytes < MB_FROM_BYTES && n_bytes > b->size_bytes)
-        return ih_error_set_limit(err, IH_LIMIT_MAX_MEMORY, b->size_bytes,
-                                  "needs %u bytes of memory at once, the limit is %u bytes",
-                                  (unsigned)n_bytes, (unsigned)b->size_bytes);
     if (n_bytes > b->size_bytes)
-        return ih_error_set_limit(err, IH_LIMIT_MAX_MEMORY, b->size_bytes,
-                                  "needs %.1f MB of memory at once, the limit is %.1f MB",
-                                  (double)n_bytes * 1e-6, (double)b->size_bytes * 1e-6);
+        return ih_error_set_limit(
+            err, IH_LIMIT_MAX_MEMORY, b->size_bytes, "needs %s of memory at once, the limit is %s",
+            ih_bytes_print(n_bytes, needed), ih_bytes_print(b->size_bytes, limit));
     pthread_mutex_lock(&b->lock);
     uint64_t turn = b->next_turn++;
     while (b->turn != turn || n_bytes > b->size_bytes - b->taken_bytes)

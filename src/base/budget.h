@@ -30,6 +30,11 @@ struct ih_budget {
     uint64_t next_turn, turn; /* a caller draws next_turn and is served when turn reaches it */
 };
 
+enum { IH_BYTES_TEXT_MAX = 32 };
+
+/* Writes a number of bytes for a message, "99999 bytes" or "0.1 MB". Returns text. */
+const char *ih_bytes_print(uint64_t n_bytes, char text[IH_BYTES_TEXT_MAX]);
+
 void ih_budget_init(struct ih_budget *b, uint64_t size_bytes);
 void ih_budget_destroy(struct ih_budget *b); /* all bytes must have been given back */
 

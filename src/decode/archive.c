@@ -314,10 +314,11 @@ static void take_memory(const struct ih_archive *a, uint64_t size_bytes, struct 
 static enum ih_status read_data(struct ih_archive *a, size_t n, struct ih_member *m,
                                 struct ih_error *err)
 {
+    char limit[IH_BYTES_TEXT_MAX];
     uint8_t dropped[4096];
     if (m->error.status == IH_OK && n > m->taken_bytes - m->size_bytes)
         ih_error_set_limit(&m->error, IH_LIMIT_MAX_MEMORY, m->taken_bytes,
-                           "its content has more than %.1f MB", (double)m->taken_bytes * 1e-6);
+                           "its content has more than %s", ih_bytes_print(m->taken_bytes, limit));
     if (m->error.status == IH_OK && n > m->capacity_bytes - m->size_bytes) {
         const uint64_t doubled = 2 * (uint64_t)m->capacity_bytes, least = m->size_bytes + n;
         const uint64_t wanted = doubled > least ? doubled : least;

@@ -40,6 +40,7 @@ enum ih_status ih_held_open(struct ih_held *h, struct ih_source *src,
                             const struct ih_decode_options *options, uint64_t decoded_bytes,
                             struct ih_error *err)
 {
+    char limit[IH_BYTES_TEXT_MAX];
     uint64_t n_bytes;
     h->budget = options->budget;
     h->time = &src->time;
@@ -56,8 +57,8 @@ enum ih_status ih_held_open(struct ih_held *h, struct ih_source *src,
     enum ih_status status = ih_source_read_all(src, (size_t)n_bytes, &h->file, &h->file_bytes, err);
     if (status == IH_LIMIT && is_small)
         return ih_error_set_limit(err, IH_LIMIT_MAX_MEMORY, n_bytes,
-                                  "needs more than %.1f MB of memory at once, the limit",
-                                  (double)n_bytes * 1e-6);
+                                  "needs more than %s of memory at once, the limit",
+                                  ih_bytes_print(n_bytes, limit));
     return status == IH_OK ? take(h, h->file_bytes + decoded_bytes, err) : status;
 }
 

@@ -63,6 +63,8 @@ held() {
   } >a.psd
   imghist - --csv=stats --memory=200k < <(cat a.psd)
   assert_fails 1 "imghist: -: needs more than 0.2 MB of memory at once, the limit (--memory raises it)"
+  imghist - --csv=stats --memory=1k < <(cat a.psd)
+  assert_fails 1 "imghist: -: needs more than 1024 bytes of memory at once, the limit (--memory raises it)"
   imghist_ok - --csv=stats < <(cat a.psd)
 }
 

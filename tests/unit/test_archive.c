@@ -235,8 +235,8 @@ TEST(members_that_fail_leave_the_archive_readable)
     } cases[] = {
         {6, 100, IH_CORRUPT, IH_CORRUPT, "its CRC"},
         {6, 5, IH_OK, IH_LIMIT, "needs 6 bytes of memory at once, the limit is 5 bytes"},
-        {3, 100, IH_OK, IH_LIMIT, "its content has more than 0.0 MB"},
-        {UINT64_MAX, 5, IH_OK, IH_LIMIT, "its content has more than 0.0 MB"},
+        {3, 100, IH_OK, IH_LIMIT, "its content has more than 3 bytes"},
+        {UINT64_MAX, 5, IH_OK, IH_LIMIT, "its content has more than 5 bytes"},
         {UINT64_MAX, 6, IH_OK, IH_OK, ""},
         {9, 100, IH_OK, IH_OK, ""},
     };

@@ -92,6 +92,28 @@ TEST(more_than_the_budget)
     ih_budget_destroy(&b);
 }
 
+/* A limit is never shown as 0.0 MB. */
+TEST(bytes_in_messages)
+{
+    static const struct {
+        uint64_t n;
+        const char *text;
+    } cases[] = {{0, "0 bytes"},
+                 {99999, "99999 bytes"},
+                 {100000, "0.1 MB"},
+                 {UINT64_C(5) << 30, "5368.7 MB"},
+                 {UINT64_MAX, "18446744073709.6 MB"}};
+    char text[IH_BYTES_TEXT_MAX];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(ih_bytes_print(cases[i].n, text), cases[i].text);
+    struct ih_budget b;
+    struct ih_error err;
+    ih_budget_init(&b, 7);
+    assert_int_equal(ih_budget_take(&b, 3000000, &err), IH_LIMIT);
+    assert_string_equal(err.message, "needs 3.0 MB of memory at once, the limit is 7 bytes");
+    ih_budget_destroy(&b);
+}
+
 TEST(no_budget)
 {
     assert_int_equal(ih_budget_take(NULL, UINT64_MAX, NULL), IH_OK);
