@@ -145,9 +145,10 @@ static void stop(struct iterator *self)
         return;
     self->pid = 0;
     if (self->scan) {
-        self->n_skipped = py_scan_skipped(self->scan);
-        Py_BEGIN_ALLOW_THREADS py_scan_close(self->scan);
-        Py_END_ALLOW_THREADS self->scan = NULL;
+        uint64_t n_skipped;
+        Py_BEGIN_ALLOW_THREADS n_skipped = py_scan_close(self->scan);
+        Py_END_ALLOW_THREADS self->n_skipped = n_skipped;
+        self->scan = NULL;
         return;
     }
     Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&self->lock);

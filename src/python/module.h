@@ -220,6 +220,6 @@ bool py_scan_feed(struct py_scan *scan, const char *path);
 enum py_scan_state py_scan_next(struct py_scan *scan, unsigned wait_ms, struct py_scanned *result);
 
 uint64_t py_scan_skipped(struct py_scan *scan); /* so far */
-void py_scan_close(struct py_scan *scan);       /* NULL is allowed */
+uint64_t py_scan_close(struct py_scan *scan);   /* returns the number skipped */
 
 #endif

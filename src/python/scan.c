@@ -184,7 +184,7 @@ static bool take_result(void *user, const struct ih_input *input, const struct i
     struct ih_error err;
     const char *subject;
     if (ih_merge_take(&s->merge, input, result, &subject, &err) == IH_OK)
-        return !s->merge.has_ended && !is_stopping(s);
+        return !s->merge.has_ended;
     fail(s, subject, &err);
     return false;
 }
@@ -370,15 +370,15 @@ uint64_t py_scan_skipped(struct py_scan *s)
     return n;
 }
 
-void py_scan_close(struct py_scan *s)
+uint64_t py_scan_close(struct py_scan *s)
 {
-    if (!s)
-        return;
     pthread_mutex_lock(&s->lock);
     s->is_stopping = true;
     pthread_cond_signal(&s->on_room);
     pthread_cond_signal(&s->on_path);
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->runner, NULL);
+    const uint64_t n_skipped = s->n_skipped;
     release(s);
+    return n_skipped;
 }
