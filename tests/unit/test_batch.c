@@ -116,7 +116,8 @@ TEST(large_images_on_several_threads)
     ih_context_close(context);
 }
 
-/* The product of a value and its count may need more than 32 bits. */
+/* The product of a value and its count may need more than 32 bits. Only machines whose size_t has
+ * 32 bits show a sum that is too narrow. */
 TEST(sums_of_a_label_with_many_pixels)
 {
     enum { WIDTH = 1 << 16, HEIGHT = 300 };

@@ -102,7 +102,10 @@ def test_previews_of_camera_raw_files(samples, tmp_path):
     subprocess.run([sys.executable, maker, raw, samples / "scene.jpg"], check=True)
     with pytest.raises(imghist.Error, match="raw_preview counts its preview"):
         imghist.count(raw)
-    preview, jpeg = imghist.Context(raw_preview=True).count(raw), imghist.count(samples / "scene.jpg")
+    (preview,) = imghist.Context(raw_preview=True).count_many([raw], on_error="record")
+    if getattr(preview, "status", "") == "unsupported":
+        pytest.skip(str(preview))  # no LibRaw
+    jpeg = imghist.count(samples / "scene.jpg")
     assert preview.format == "preview" and preview.bins.tolist() == jpeg.bins.tolist()
 
 
