@@ -592,7 +592,7 @@ static void complete_outputs(struct ih_writer *w)
         write_comparison(w);
     } else if (o->with_total || w->merge.has_totals) {
         struct ih_result total;
-        if (w->total.n_images == 0) /* --where left all out, or all totals are of none */
+        if (w->total.n_images == 0) /* only totals of no images, or --where left all out */
             w->total.measurement =
                 w->merge.measurement.has_results ? w->merge.measurement : w->merge.of_empty;
         ih_total_result(&w->total, &total);

@@ -347,7 +347,7 @@ static void put_content(struct archive_state *s, struct output *out)
         s->n_out += n_zeros;
         s->n_unsent -= n_zeros;
         is_last = s->n_unsent == 0;
-        s->is_in_last_hole = !is_last; /* after its end libarchive would begin the hole again */
+        s->is_in_last_hole = !is_last; /* the next read would return the hole again */
     }
     if (n > 0) {
         const struct ih_packet f = {.kind = IH_PACKET_DATA, .n_bytes = (uint32_t)n};

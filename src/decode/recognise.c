@@ -36,8 +36,9 @@ struct signature {
 #define TEXTURE "it stores textures; convert it first, for example with 'magick IN OUT.png'"
 #define SCIENCE "its values have no fixed range; export an 8-bit image first"
 #define VIDEO "extract frames first, for example with 'ffmpeg -i IN OUT%04d.png'"
-#define RECORDS \
-    "name it itself on the command line, or scan it in Python; extract it from an archive first"
+#define RECORDS                                                                                    \
+    "name the file on the command line, or scan it in Python; if it is in an archive, extract it " \
+    "first"
 #define COMPARISON "a comparison is no input; name the images or result files that it compares"
 #define JSON                                                                                    \
     "result files have the layout that imghist writes: the schema first, and a record in each " \
