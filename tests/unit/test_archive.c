@@ -65,8 +65,9 @@ static ptrdiff_t read_piece(void *user, void *bytes, size_t size_bytes)
 static bool is_archive_in_pieces(struct pieces *p)
 {
     const struct ih_pipeline_options options = {.reads_archives = true};
+    char path[] = "-";
     const struct ih_input input = {
-        .path = (char *)"-", .is_named = true, .read = read_piece, .read_user = p};
+        .path = path, .is_named = true, .read = read_piece, .read_user = p};
     struct ih_source src = {.is_open = false};
     struct ih_error err;
     bool is_archive;
