@@ -38,19 +38,24 @@ static char *beside(const char *path, const char *name, size_t n_name)
     return joined;
 }
 
-/* The path, with its folder resolved. Where the folder does not exist: a copy of the path. */
+/* The path, with its folder resolved. Missing folders keep their names, without "." and repeated
+ * slashes. */
 static char *resolve_folder(const char *path)
 {
     char *resolved = NULL, *folder = beside(path, ".", 1);
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     char *real = folder ? realpath(folder, NULL) : NULL;
-    if (real) {
+    if (folder && !real && slash > path) {
+        folder[slash - path] = '\0';
+        real = resolve_folder(folder);
+    }
+    if (real && *base && strcmp(base, ".") != 0) {
         size_t size = strlen(real) + strlen(base) + 2;
         resolved = malloc(size);
         if (resolved)
             snprintf(resolved, size, "%s/%s", real, base);
     } else {
-        resolved = strdup(path); /* opening it will fail with the reason */
+        resolved = strdup(real ? real : path); /* opening it will fail with the reason */
     }
     free(folder);
     free(real);

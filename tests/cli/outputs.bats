@@ -95,6 +95,11 @@ END
   mkdir sub
   ln -s ../x sub/y
   imghist_fails 2 "sub/y: two formats for one file" a.pgm --csv -o x --json -o sub/y
+  ln -s sub link
+  for path in sub/new/deep/x ./sub/new/deep/x sub//new/./deep//x "$PWD/link/new/deep/x" sub/../link/new//deep/./x; do
+    imghist_fails 2 "$path: two formats for one file" a.pgm --csv -o link/new/deep/x --json -o "$path"
+    [ ! -e sub/new ] || fail "$path"
+  done
   # shellcheck disable=SC2016 # the inner shell expands it
   run --separate-stderr sh -c '"$IMGHIST" a.pgm --csv --json -o same >same'
   assert_fails 2 "same: two formats for one file"
