@@ -181,7 +181,8 @@ static void explain(const struct archive_state *s, struct ih_error *err)
     const char *text = s->lib.archive_error_string(s->archive);
     if (s->error.status != IH_OK)
         *err = s->error;
-    else if (s->lib.archive_errno(s->archive) == NO_FORMAT && s->n_members == 0)
+    else if (s->lib.archive_errno(s->archive) == NO_FORMAT && s->n_members == 0 &&
+             s->lib.archive_filter_count(s->archive) > 1)
         ih_error_set(
             err, IH_UNKNOWN,
             "cannot decode: compressed, but not a tar file; decompress one image first, as in "
@@ -189,8 +190,8 @@ static void explain(const struct archive_state *s, struct ih_error *err)
     else if (s->lib.archive_errno(s->archive) == ENOMEM)
         ih_error_set(err, IH_MEMORY, "out of memory");
     else
-        ih_error_set(err, IH_CORRUPT, "damaged archive%s%.100s", text ? ": " : "",
-                     text ? text : "");
+        ih_error_set(err, IH_CORRUPT, "damaged archive%s%.*s", text ? ": " : "",
+                     (int)strcspn(text ? text : "", "\n"), text ? text : "");
 }
 
 /* ---- packets ---- */

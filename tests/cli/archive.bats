@@ -72,6 +72,32 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   done
 }
 
+@test "archive: one that is cut after its signature is a failure in a folder too" {
+  has_archives
+  mkdir d
+  dot d/a.pgm
+  for archive in "4 three.zip" "3 three.tar.gz" "6 three.tar.xz"; do
+    read -r signature file <<<"$archive"
+    for ((n = signature; n < signature + 40; n++)); do
+      head -c $n $file >d/$file
+      imghist_status 1 d --check -q
+      [[ $output == "d/$file"*": damaged archive: "* ]] || fail "$file, $n bytes"
+    done
+    rm d/$file
+  done
+}
+
+@test "archive: the message of each damage to a header is one line" {
+  has_archives
+  for ((i = 4; i < 30; i++)); do
+    cp stored.zip damaged.zip
+    printf '\xC7' | dd of=damaged.zip bs=1 seek=$i conv=notrunc status=none
+    "$IMGHIST" damaged.zip -q --ndjson >>records || [ $? -eq 1 ]
+  done
+  grep -q '"error":"damaged archive: ' records || fail "no damage"
+  ! grep '"error":"[^"]*\\' records || fail "a control character"
+}
+
 @test "archive: sparse members, also with a hole at the end" {
   has_archives
   needs truncate
