@@ -70,6 +70,17 @@ struct watch {
     atomic_bool is_over; /* set by watch_stop, which then sends WAKE */
 };
 
+/* Lets a second signal end a program that waits for the reader of its output. Not at once:
+ * timeout(1) sends a signal twice. */
+static void *allow_second_signal(void *argument)
+{
+    const struct watch *w = argument;
+    sleep(1);
+    pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL);
+    pause();
+    return NULL;
+}
+
 /*
  * Waits for a signal that ends the program. Then it removes temporary files, finishes the record
  * that is being written, and raises the signal again with its default action, so that a calling
@@ -78,14 +89,17 @@ struct watch {
 static void *wait_for_signal(void *argument)
 {
     struct watch *w = argument;
+    pthread_t second;
     int number = WAKE;
     while (number == WAKE)
         if (sigwait(&w->signals, &number) != 0 || (number == WAKE && w->is_over))
             return NULL;
     signal(number, SIG_DFL);
-    pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL); /* a second signal ends at once */
+    if (pthread_create(&second, NULL, allow_second_signal, w) != 0)
+        pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL);
     if (w->writer)
         ih_writer_interrupt(w->writer);
+    pthread_sigmask(SIG_UNBLOCK, &w->signals, NULL);
     raise(number);
     return NULL;
 }

@@ -382,6 +382,24 @@ ending_signals() {
   done
 }
 
+@test "failures: two signals at once, as timeout sends them, leave no temporary files and complete records" {
+  mkdir out
+  for ((i = 0; i < 5; i++)); do
+    under_way --csv=stats -o out/a.csv --ndjson
+    soon compgen -G 'out/.imghist-*' >/dev/null
+    kill -s STOP $pid
+    kill -s HUP $pid
+    kill -s TERM $pid # both wait until the process goes on
+    kill -s CONT $pid
+    status=0
+    wait $pid || status=$?
+    exec 9>&-
+    [ $status -eq 143 ] || [ $status -eq 129 ] || fail "ended"
+    [ -z "$(ls -A out)" ] || fail "$(ls -A out)"
+    [ ! -s stdout ] || [ "$(tail -c 1 stdout)" = "" ] || fail "a part of a record"
+  done
+}
+
 @test "failures: the limit on CPU time leaves no temporary files" {
   mkdir out
   status=0
