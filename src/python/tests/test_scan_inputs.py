@@ -339,7 +339,7 @@ def test_keyboard_interrupt_stops_a_scan(tmp_path):
 
 
 def test_an_end_does_not_wait_for_files_that_are_no_images(tmp_path):
-    n, before = 20_000, 0
+    n, before = 50_000, 0
     for i in range(n):
         (tmp_path / str(i)).touch()
 
