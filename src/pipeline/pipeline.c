@@ -104,6 +104,9 @@ static bool offload(struct pipeline *p, struct worker *w, struct slot *slot)
 /* Results that are handed out, and inputs that are fetched, without the lock between them. */
 enum { TAKE_MOST = 16, FETCH_MOST = 16 };
 
+/* Inputs of a slow file system are not held back until FETCH_MOST are fetched. */
+#define FETCH_NS ((uint64_t)1000 * 1000)
+
 /* A run is long if, after LONG_AFTER_S or later, it needs LONG_LEFT_S more at its pace so far. A
  * GPU with hardware decoders takes one to two seconds to start and 0.3 s to end: runs that end soon
  * after its start would take up to a quarter longer (tests/bench/auto.py). */
@@ -113,13 +116,15 @@ enum { TAKE_MOST = 16, FETCH_MOST = 16 };
 enum job { JOB_NONE, JOB_FETCH, JOB_INPUT, JOB_MEMBER };
 
 /* Whether a worker should fetch before it starts an input. If that cannot take long, inputs are
- * fetched ahead, one for each worker: workers that find none have to sleep and be woken, which
- * takes longer than a small file. The caller holds the lock. */
+ * fetched ahead: a worker that finds none has to sleep and be woken, which takes longer than a
+ * small file. There is one for each worker, and as many as all start while the next ones are
+ * fetched. The caller holds the lock. */
 static bool should_fetch(const struct pipeline *p)
 {
-    const unsigned n_ahead = p->calls->next_is_quick ? p->options->n_threads : 1;
-    return p->n_fetched < n_ahead && !p->is_at_end && !p->is_fetching &&
-           ih_slots_have_room(p, p->n_inputs_waiting);
+    const unsigned n_threads = p->options->n_threads;
+    const bool is_ahead = p->calls->next_is_quick && n_threads > 1;
+    return p->n_fetched < (is_ahead ? n_threads + FETCH_MOST : 1) && !p->is_at_end &&
+           !p->is_fetching && ih_slots_have_room(p, p->n_inputs_waiting);
 }
 
 /* Waits for work and reserves it. *archive: of a member. *slot: of an input. */
@@ -241,22 +246,29 @@ static void need_device(struct pipeline *p)
 static enum ih_status fetch(struct pipeline *p, struct ih_error *err)
 {
     struct slot *slots = new_slots(p, p->calls->next_is_quick ? FETCH_MOST : 1);
-    struct slot *slot = slots; /* the first without an input; NULL: none */
+    struct slot *rest = slots; /* those without an input */
+    const uint64_t start_ns = ih_clock_ns();
+    bool is_at_end = false;
     unsigned n = 0;
     need_device(p);
-    for (; slot && p->calls->next(p->calls->next_user, &slot->input); slot = slot->next)
-        slot->is_undecided = ih_input_may_be_archive(p->options, &slot->input);
+    while (rest && !is_at_end && (rest == slots || ih_clock_ns() - start_ns < FETCH_NS)) {
+        is_at_end = !p->calls->next(p->calls->next_user, &rest->input);
+        if (!is_at_end) {
+            rest->is_undecided = ih_input_may_be_archive(p->options, &rest->input);
+            rest = rest->next;
+        }
+    }
     const enum ih_status status =
         slots ? IH_OK : ih_error_set(err, IH_MEMORY, "out of memory"); /* which ends the run */
     pthread_mutex_lock(&p->lock);
-    for (struct slot *next; slots != slot; slots = next, n++) {
+    for (struct slot *next; slots != rest; slots = next, n++) {
         next = slots->next;
         append(p, slots);
     }
-    keep_spares(p, slots);
-    p->is_at_end = slot != NULL;
+    keep_spares(p, rest);
+    p->is_at_end = is_at_end;
     p->is_fetching = false;
-    if (p->is_at_end)
+    if (is_at_end)
         pthread_cond_broadcast(&p->on_work);
     pthread_mutex_unlock(&p->lock);
     for (; n > 0; n--) /* without the lock, which a woken worker takes at once */
