@@ -166,8 +166,7 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
     pthread_mutex_init(&w->lock, NULL);
     for (size_t i = 0; i < options->n_outputs; i++) {
         w->sinks[i].data = &options->outputs[i];
-        w->notes.is_checking =
-            w->notes.is_checking || options->outputs[i].output == &ih_output_check;
+        w->notes.is_checking |= options->outputs[i].output == &ih_output_check;
         ih_outfile_init(&w->sinks[i].file);
     }
     w->report.chart_path = options->chart_path;
