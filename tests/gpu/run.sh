@@ -18,12 +18,14 @@
 #   auto       a run that the CPU begins and the GPU joins later: identical bytes
 #   several    the same on two GPUs at once, if there are two
 #
+# The checks under compute-sanitizer run at the same time as each other, as race, cli and regions.
+#
 # PHOTOS   more directories of images, separated by spaces
 # DEPS     headers and libraries for make, on a machine without package manager
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-say() { echo "test-gpu: $*"; }
+say() { echo "test-gpu: $SECONDS s: $*"; }
 
 fail() {
   echo "test-gpu: $*" >&2
@@ -65,17 +67,25 @@ TESTS=$PWD/tests
 export TESTS CMOCKA_MESSAGE_OUTPUT=TAP
 unset IMGHIST_DEVICE
 
-# ---- parity, and under compute-sanitizer ------------------------------------------------------
+# ---- parity -----------------------------------------------------------------------------------
 
-# run_parity NAME COMMAND...: runs a test. A skipped test has not used the GPU, and so has failed.
+# run_parity NAME COMMAND...: runs a test.
 run_parity() {
-  local name=$1 log=$logs/$1.log
+  local name=$1
   shift
-  if ! timeout 900 "$@" >"$log" 2>&1 </dev/null || grep -Eq '^\s*not ok|# *(SKIP|skip)' "$log"; then
-    grep -vE '^\s*ok ' "$log" | head -n 60 >&2
-    fail "$name: failed, or skipped a test; see $log"
-  fi
-  n_ok=$(grep -Ec '^\s*ok ' "$log") || fail "$name: no test ran"
+  timeout 900 "$@" >"$logs/$name.log" 2>&1 </dev/null || failed "$name"
+  all_passed "$name"
+}
+
+failed() {
+  grep -vE '^\s*ok ' "$logs/$1.log" | tail -n 40 >&2
+  fail "$1: see $logs/$1.log"
+}
+
+# A skipped test has not used the GPU, and so has failed.
+all_passed() {
+  ! grep -Eq '^\s*not ok|# *(SKIP|skip)' "$logs/$1.log" || failed "$1"
+  n_ok=$(grep -Ec '^\s*ok ' "$logs/$1.log") || fail "$1: no test ran"
 }
 
 run_parity parity "$parity_test"
@@ -88,31 +98,6 @@ say "parity: $parity"
 run_parity counters "$build/tests/test_counters"
 ! grep '^skipped: cuda' "$logs/counters.log" >&2 || fail "counters: without the GPU"
 say "counters: random jobs, every kernel against the reference"
-
-export IMGHIST_TEST_SMALL=1
-for test in "$parity_test" "$planes_test"; do
-  name=${test##*/test_}
-  run_parity "memcheck-$name" compute-sanitizer --tool memcheck --leak-check full --error-exitcode 9 "$test"
-  grep -q 'ERROR SUMMARY: 0 errors' "$logs/memcheck-$name.log" ||
-    fail "memcheck: no clean summary in $logs/memcheck-$name.log"
-  run_parity "racecheck-$name" compute-sanitizer --tool racecheck --error-exitcode 9 "$test"
-  grep -q 'RACECHECK SUMMARY: 0 hazards' "$logs/racecheck-$name.log" ||
-    fail "racecheck: no clean summary in $logs/racecheck-$name.log"
-done
-say "memcheck: 0 errors; racecheck: 0 hazards"
-unset IMGHIST_TEST_SMALL
-
-bench_args=(--bench=1M --csv --device=cuda)
-for tool in memcheck racecheck; do
-  compute-sanitizer --tool "$tool" --error-exitcode 9 "$imghist" "${bench_args[@]}" >"$logs/ladder-$tool.log" 2>&1 ||
-    fail "the ladder under $tool: see $logs/ladder-$tool.log"
-  ! grep -Eq ',(wrong|failed),' "$logs/ladder-$tool.log" || fail "a rung of the ladder is wrong: $logs/ladder-$tool.log"
-done
-ladder=$(grep -Ec ',cuda,.*,ok,' "$logs/ladder-memcheck.log") || fail "the ladder: no rung ran on the GPU"
-say "ladder: $ladder rungs right, memcheck and racecheck clean"
-race=$(tests/gpu/race.sh "$build") || fail "race.sh: $race"
-race=$(echo "$race" | tail -n 1)
-say "$race"
 
 # ---- the library, on the caller's stream ------------------------------------------------------
 
@@ -128,23 +113,46 @@ for test in "device_buffer count_device" "device_batch count_tensor"; do
     "$build/examples/$example.c" "$build/libimghist.a" "${library_libs[@]}" \
     -L"${cuda_include%/include}/lib64" -lcudart_static -ldl -lrt ${DEPS:+-Wl,-rpath,"$DEPS/lib"} \
     >>"$logs/library.log" 2>&1 || { tail -n 40 "$logs/library.log" >&2; fail "$test does not build"; }
-  timeout 300 "$build/$test" >"$logs/$test.log" 2>&1 ||
-    { tail -n 20 "$logs/$test.log" >&2; fail "pixels in device memory are counted wrong"; }
-  for tool in memcheck racecheck; do
-    IMGHIST_TEST_SMALL=1 timeout 600 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 \
-      "$build/$test" >"$logs/$test-$tool.log" 2>&1 ||
-      fail "$test under $tool: see $logs/$test-$tool.log"
-  done
+  timeout 300 "$build/$test" >"$logs/$test.log" 2>&1 || failed "$test"
   library+="$(sed -n "s/^$test: *//p" "$logs/$test.log" | tail -n 1), "
 done
 # Every plan of the kernel for batches, whatever the size of the images.
-tests/bench/gpu_batch.sh --check >"$logs/gpu_batch.log" 2>&1 || { tail -n 20 "$logs/gpu_batch.log" >&2; fail "gpu_batch --check"; }
-for tool in memcheck racecheck; do
-  timeout 600 compute-sanitizer --tool "$tool" --error-exitcode 9 build/gpu_batch --check >"$logs/gpu_batch-$tool.log" 2>&1 ||
-    fail "gpu_batch --check under $tool: see $logs/gpu_batch-$tool.log"
-done
-library+="plans $(sed -n 's/^parity on small inputs: //p' "$logs/gpu_batch.log"), memcheck and racecheck clean"
+tests/bench/gpu_batch.sh --check >"$logs/gpu_batch.log" 2>&1 || failed gpu_batch
+library+="plans $(sed -n 's/^parity on small inputs: //p' "$logs/gpu_batch.log")"
 say "library: $library"
+
+# ---- under compute-sanitizer ------------------------------------------------------------------
+
+declare -A checks # the processes
+trap 'kill "${checks[@]}" 2>/dev/null || :' EXIT
+
+# sanitize NAME TOOL ARG...: begins a check. end_check waits for it.
+sanitize() {
+  local log=$logs/$1-$2.log
+  IMGHIST_TEST_SMALL=1 timeout 900 compute-sanitizer --tool "$2" --error-exitcode 9 "${@:3}" >"$log" 2>&1 </dev/null &
+  checks[$1-$2]=$!
+}
+
+end_check() {
+  wait "${checks[$1]}" || failed "$1"
+  unset "checks[$1]"
+  grep -q 'ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "$logs/$1.log" || fail "no clean summary in $logs/$1.log"
+}
+
+for tool in memcheck racecheck; do
+  leaks=()
+  [ "$tool" = racecheck ] || leaks=(--leak-check full)
+  sanitize parity "$tool" "${leaks[@]}" "$parity_test"
+  sanitize planes "$tool" "${leaks[@]}" "$planes_test"
+  sanitize ladder "$tool" "$imghist" --bench=1M --csv --device=cuda
+  sanitize device_buffer "$tool" --report-api-errors no "$build/device_buffer"
+  sanitize device_batch "$tool" --report-api-errors no "$build/device_batch"
+  sanitize gpu_batch "$tool" build/gpu_batch --check
+done
+
+race=$(tests/gpu/race.sh "$build") || fail "race.sh: $race"
+race=$(echo "$race" | tail -n 1)
+say "$race"
 
 # ---- the program, on the GPU and on the CPU ---------------------------------------------------
 
@@ -202,6 +210,19 @@ if python3 -c 'import numpy, PIL' 2>/dev/null; then
   rm -r "$folder"
 fi
 say "regions: $regions"
+
+# ---- the end of the checks under compute-sanitizer ---------------------------------------------
+
+for tool in memcheck racecheck; do
+  for name in parity planes ladder device_buffer device_batch gpu_batch; do end_check "$name-$tool"; done
+  all_passed "parity-$tool"
+  all_passed "planes-$tool"
+  ! grep -Eq ',(wrong|failed),' "$logs/ladder-$tool.log" || fail "a rung of the ladder is wrong: $logs/ladder-$tool.log"
+done
+n_rungs=$(grep -Ec ',cuda,.*,ok,' "$logs/ladder-memcheck.log") || fail "the ladder: no rung ran on the GPU"
+ladder="$n_rungs rungs right, memcheck and racecheck clean"
+library+=", memcheck and racecheck clean"
+say "memcheck: 0 errors; racecheck: 0 hazards; ladder: $n_rungs rungs right"
 
 # ---- the hardware JPEG decoders ----------------------------------------------------------------
 
@@ -265,7 +286,7 @@ command: make test-gpu (CUDA_ARCH=$arch)
 parity: $parity
 memcheck: 0 errors
 racecheck: 0 hazards
-ladder: $ladder rungs right, memcheck and racecheck clean
+ladder: $ladder
 $race
 library: $library
 cli: $cli
