@@ -1,27 +1,28 @@
 #include "cli/merge.h"
 
 #include "cli/endings.h"
+#include "decode/archive.h"
 #include "output/records.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Whether an input of an unknown format has the name of an image. A recognised format that is not
- * read keeps what its name promises. */
-static bool breaks_promise(const char *path, const struct ih_error *error)
+/* Whether an input of an unknown format has the name of an image, or in a folder of an archive. A
+ * recognised format that is not read keeps what its name promises. */
+static bool breaks_promise(const struct ih_input *input, const struct ih_result *result)
 {
+    const char *path = result->path;
     struct stat st;
     if (ih_ending_is_chart(path))
         return false;
-    return ih_ending_is_image(path) ||
-           (ih_ending_is_other_image(path) &&
-            (error->limit == IH_LIMIT_RAW_CHANNELS || (stat(path, &st) == 0 && st.st_size == 0)));
+    return ih_ending_is_image(path) || (!input->is_member && ih_archive_is_name(path)) ||
+           (ih_ending_is_other_image(path) && (result->error.limit == IH_LIMIT_RAW_CHANNELS ||
+                                               (stat(path, &st) == 0 && st.st_size == 0)));
 }
 
 bool ih_merge_skips(const struct ih_input *input, const struct ih_result *result)
 {
-    return result->status == IH_UNKNOWN && !input->is_named &&
-           !breaks_promise(result->path, &result->error);
+    return result->status == IH_UNKNOWN && !input->is_named && !breaks_promise(input, result);
 }
 
 /* Hands out one result, if it may stand beside those before it. */

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "cli/endings.h"
+#include "decode/archive.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -60,6 +61,10 @@ void ih_explain_path(const char *path, struct ih_error *err)
         reason = reason_of_missing(path);
     else if (err->status == IH_UNKNOWN && strcasecmp(ih_ending(path), "csv") == 0)
         reason = "results are read from NDJSON and JSON, not from CSV";
+    else if (err->limit == IH_LIMIT_RAW_CHANNELS && ih_archive_is_name(path)) {
+        reason = "nor an archive, in spite of its name";
+        err->limit = IH_LIMIT_NONE; /* no advice for images */
+    }
     if (reason)
         ih_error_append(err, reason);
 }

@@ -87,6 +87,25 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   done
 }
 
+@test "archive: a file with the name of one is a failure in a folder if it is none" {
+  dot d/a.pgm
+  for ending in tar zip TAR.GZ tgz tar.zst tzst tar.xz txz; do
+    for content in "" text "$(head -c 600 /dev/zero | tr '\0' '\1')"; do
+      printf %s "$content" >"d/b.$ending"
+      imghist_status 1 d --check -q
+      [[ $output == "d/b.$ending: cannot decode: "* ]] || fail "$ending: $output"
+      [ -z "$content" ] || [[ $output == *"known format (nor an archive, in spite of its name)" ]] || fail "$output"
+    done
+    rm "d/b.$ending"
+  done
+  head -c 10240 /dev/zero >d/zeros.tar
+  imghist_status 1 d --check -q
+  has_archives
+  mkdir e
+  cp text.gz e/text.tar.gz
+  imghist_fails 1 "e/text.tar.gz: cannot decode: compressed, but not a tar file" e --csv
+}
+
 @test "archive: the message of each damage to a header is one line" {
   has_archives
   for ((i = 4; i < 30; i++)); do
@@ -307,7 +326,7 @@ fails_after() {
   dot d/25.pgm
   cp three.zip d/e/f.ZIP
   cp three.tar d/document.docx # no name of an archive: skipped in a walk
-  cp text.gz d/text.tar.gz
+  cp text.gz d/
   for threads in 1 2 7; do
     imghist_ok --csv=stats -v -j $threads d three.tar
     names <(echo "$output") >names
