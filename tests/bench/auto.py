@@ -1,6 +1,7 @@
 """auto.py: compares --device=auto with --device=cpu on a machine with a GPU, from runs that are over
 in a moment to long ones. Starting and ending a GPU takes time, so auto must know which runs are
-long enough: it may take 1.05 times the CPU's time at most.
+long enough: it may take 1.05 times the CPU's time at most. The CPU runs twice a round, and the
+ratio of its two medians is what chance alone does.
 
   IMGHIST   the program (./imghist)
   PHOTOS    a directory with base/ (baseline JPEG files) and prog/ (progressive ones)
@@ -40,25 +41,27 @@ def run(device, files, count):
 
 
 def measure(kind, files):
-    """Prints a row for each duration. Returns the largest ratio."""
-    worst = 0
+    """Prints a row for each duration. Returns the largest ratios of auto and of the CPU again."""
+    worst = chance = 0
     n_pace = 4 * len(files)
     while (pace := run("cpu", files, n_pace)[0]) < 0.5:
         n_pace *= 2
     for wanted in (d for d in DURATIONS if d <= SECONDS):
         count = max(1, round(n_pace * wanted / pace))
-        times = {"cpu": [], "auto": []}
+        sides = ("cpu", "auto", "cpu")
+        times = [], [], []
         outputs = set()
         for _ in range(ROUNDS if wanted >= 1 else 3 * ROUNDS):
-            for device, seconds in times.items():
+            for device, seconds in zip(sides, times):
                 taken, output = run(device, files, count)
                 seconds.append(taken)
                 outputs.add(output)
         assert len(outputs) == 1, "the counts of two runs differ"
-        cpu, auto = (statistics.median(seconds) for seconds in times.values())
+        cpu, auto, again = (statistics.median(seconds) for seconds in times)
         worst = max(worst, auto / cpu)
-        print(f"{kind:<20} {count:>7} {cpu:>8.2f} {auto:>8.2f} {auto / cpu:>8.2f}", flush=True)
-    return worst
+        chance = max(chance, again / cpu, cpu / again)
+        print(f"{kind:<20} {count:>7} {cpu:>8.2f} {auto:>8.2f} {auto / cpu:>8.2f} {again / cpu:>10.2f}", flush=True)
+    return worst, chance
 
 
 def main():
@@ -70,7 +73,7 @@ def main():
     settings = f"ROUNDS={ROUNDS} SECONDS={SECONDS:g}"
     print(f"date       {datetime.date.today()}, {os.cpu_count()} cores")
     print(f"command    {settings} python3 tests/bench/auto.py")
-    print(f"\n{'':<20} {'files':>7} {'cpu, s':>8} {'auto, s':>8} {'ratio':>8}")
+    print(f"\n{'':<20} {'files':>7} {'cpu, s':>8} {'auto, s':>8} {'ratio':>8} {'cpu again':>10}")
     with tempfile.TemporaryDirectory() as folder:
         maker = ["python3", "tests/bench/small_jpegs.py", f"{PHOTOS}/base"]
         os.makedirs(f"{folder}/small")
@@ -85,9 +88,9 @@ def main():
             "JPEG crops": sorted(glob.glob(f"{folder}/small/*.jpg")),
             "PNG": sorted(glob.glob(f"{folder}/*.png")),
         }
-        worst = max(measure(kind, files) for kind, files in kinds.items())
-    verdict = "met" if worst <= BAR else "MISSED"
-    print(f"\nlargest ratio {worst:.2f}, at most {BAR}: {verdict}")
+        worst, chance = map(max, zip(*(measure(kind, files) for kind, files in kinds.items())))
+    verdict = "met" if worst <= BAR else "within chance" if worst <= chance else "MISSED"
+    print(f"\nlargest ratio {worst:.2f}, of the CPU to itself {chance:.2f}, at most {BAR}: {verdict}")
 
 
 if __name__ == "__main__":
