@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "base/source.h"
+#include "cli/endings.h"
 #include "cli/paths.h"
 #include "output/records.h"
 
@@ -52,8 +53,9 @@ void ih_narrow_folder(char *folder, const char *path)
 char *ih_common_folder(const struct ih_options *o)
 {
     char *common = o->list_path || o->n_paths == 0 ? strdup("") : folder_of(o->paths[0]);
-    for (size_t i = 1; common && *common && i < o->n_paths; i++) {
-        char *folder = folder_of(o->paths[i]);
+    for (size_t i = 0; common && *common && i < o->n_paths; i++) {
+        /* Images of a result file may lie anywhere. No file is opened to see whether it is one. */
+        char *folder = ih_ending_is_results(o->paths[i]) ? NULL : folder_of(o->paths[i]);
         ih_narrow_folder(common, folder ? folder : "");
         free(folder);
     }

@@ -203,9 +203,8 @@ enum ih_status ih_writer_open(struct ih_writer *w, const char **subject, struct 
     if (!w->folder)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     enum ih_status status = ih_destinations_check(o, &w->destinations, subject, err);
-    if (status == IH_OK && o->chart_path) {
+    if (status == IH_OK && o->chart_path)
         status = ih_charts_open(o->chart_path, &o->chart, o->charts_are_svg, &charts, err);
-    }
     w->charts = charts;
     for (size_t i = 0; i < o->n_outputs && status == IH_OK; i++)
         status = open_sink(w, &w->sinks[i], subject, err);
@@ -381,13 +380,15 @@ static void write_result(struct ih_writer *w, const struct ih_result *result)
     w->report.write_ns += ih_clock_ns() - started_ns;
 }
 
-/* --diff: writes the comparison, unless a side has nothing to compare. */
+/* --diff: writes the comparison, unless a side has nothing to compare or is incomplete. */
 static void write_comparison(struct ih_writer *w)
 {
     const struct ih_options *o = w->options;
     const struct ih_total *sides[2] = {&w->total, &w->other};
     struct ih_comparison c;
     struct ih_field_value values[IH_N_COMPARISON_FIELDS];
+    if (o->fails_fast && w->report.n_failed > 0)
+        return;
     for (unsigned i = 0; i < 2; i++)
         if (sides[i]->sum.n_pixels == 0) {
             if (sides[i]->n_images == 0 && w->n_left_out[i] > 0)
@@ -452,9 +453,8 @@ static void account(struct ih_writer *w, const char *path, const struct ih_resul
                                             .n_pixels =
                                                 has_failed ? 0 : result->histogram.n_pixels};
     ih_progress_add(w->notes.progress, &more);
-    if (has_failed && !w->notes.is_checking) {
+    if (has_failed && !w->notes.is_checking)
         ih_notes_print_line(&w->notes, path, result->error.message);
-    }
     w->n_failed[w->side] += has_failed;
     w->n_left_out[w->side] += !has_failed && !selected;
     if (!has_failed)

@@ -155,6 +155,16 @@ void ih_outfile_init(struct ih_outfile *f)
     pthread_mutex_init(&f->name_lock, NULL);
 }
 
+/* Whether another run adds to a regular file (ih_outfile_append). */
+static bool is_appended_to(const char *target)
+{
+    const int fd = open(target, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool is = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih_error *err)
 {
     struct stat st;
@@ -181,7 +191,9 @@ enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih
                                 ? ih_error_set(err, IH_IO, "is a directory; name a file in it")
                             : error     ? ih_error_errno(err, error, "cannot write")
                             : f->stream ? IH_OK
-                                        : open_temporary(f, err);
+                            : exists && is_appended_to(f->target)
+                                ? ih_error_set(err, IH_CONFLICT, "another run is writing to it")
+                                : open_temporary(f, err);
     if (status != IH_OK)
         ih_outfile_discard(f);
     return status;
@@ -198,9 +210,23 @@ enum ih_status ih_outfile_append(struct ih_outfile *f, const char *path, struct 
         status = ih_error_set(err, IH_CONFLICT, "another run is writing to it");
     else if (fd < 0 || !(f->stream = fdopen(fd, "a")))
         status = ih_error_errno(err, errno, "cannot write");
-    if (status != IH_OK && fd >= 0)
+    if (status == IH_OK && !(f->target = strdup(path)))
+        status = ih_error_set(err, IH_MEMORY, "out of memory");
+    if (status != IH_OK && f->stream)
+        ih_outfile_discard(f);
+    else if (status != IH_OK && fd >= 0)
         close(fd);
     return status;
+}
+
+/* Whether the open file is no longer at its place: another program has replaced or removed it. */
+static bool is_displaced(const struct ih_outfile *f)
+{
+    struct stat ours, there;
+    return !f->temporary && f->target && fstat(fileno(f->stream), &ours) == 0 &&
+           S_ISREG(ours.st_mode) &&
+           (stat(f->target, &there) != 0 || there.st_dev != ours.st_dev ||
+            there.st_ino != ours.st_ino);
 }
 
 enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err)
@@ -208,6 +234,7 @@ enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err)
     errno = 0;
     bool failed = ferror(f->stream) || fflush(f->stream) != 0;
     int error = errno;
+    const bool is_lost = !failed && is_displaced(f);
     if (!f->is_standard && fclose(f->stream) != 0 && !failed) {
         failed = true;
         error = errno;
@@ -224,6 +251,8 @@ enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err)
     }
     pthread_mutex_unlock(&f->name_lock);
     ih_outfile_discard(f);
+    if (is_lost && !failed)
+        return ih_error_set(err, IH_IO, "was replaced or removed during the run");
     return failed ? ih_error_errno(err, error ? error : EIO, "cannot write") : IH_OK;
 }
 

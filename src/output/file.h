@@ -31,7 +31,8 @@ void ih_outfile_init(struct ih_outfile *f);
  *
  * path   NULL: standard output
  *
- * Returns IH_OK, IH_IO or IH_MEMORY.
+ * Returns IH_OK, IH_IO, IH_MEMORY, or IH_CONFLICT: another program adds to the file
+ * (ih_outfile_append), if the file system has locks.
  */
 enum ih_status ih_outfile_open(struct ih_outfile *f, const char *path, struct ih_error *err);
 
@@ -51,7 +52,8 @@ int ih_outfile_descriptor(const char *path);
  * by the caller; NULL: out of memory. */
 char *ih_outfile_resolve(const char *path);
 
-/* Renames the temporary file to the target and closes. On IH_IO (disk full, ...) it is removed. */
+/* Renames the temporary file to the target and closes. On IH_IO (disk full, ...) it is removed.
+ * IH_IO also if the file that was added to is no longer at its path. */
 enum ih_status ih_outfile_commit(struct ih_outfile *f, struct ih_error *err);
 
 /* Closes and removes the temporary file. Allowed on a closed file. */

@@ -410,11 +410,11 @@ static void put_numbers(const struct text *s, const struct ih_result *r)
 
 static void show_line(struct text *s, const struct ih_result *r)
 {
-    if (!s->has_records && r->is_read) /* the folder is that of result files, not of images */
-        s->options.folder = NULL;
     const char *folder = s->options.folder ? s->options.folder : "";
     const size_t n_folder = strlen(folder);
     const bool is_within = !r->is_total && strncmp(r->path, folder, n_folder) == 0;
+    if (!s->has_records && r->is_read && !is_within) /* the folder is that of result files */
+        s->options.folder = NULL;
     if (!s->has_records)
         put_line_heading(s);
     fputs(r->is_total ? style(s, BOLD) : "", s->stream);

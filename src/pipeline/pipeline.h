@@ -31,7 +31,7 @@ enum ih_folder {
 /* One file, or the bytes of one. */
 struct ih_input {
     char *path;     /* owned by the pipeline once handed over */
-    size_t name_at; /* in path: its name in the named folder or in its archive */
+    size_t name_at; /* in path: its name in the named folder or archive */
     bool is_named;  /* by the user; false: found in a directory */
     enum ih_folder folder;
     bool is_stdin;        /* read standard input; path is only its name */

@@ -41,7 +41,7 @@ enum ih_status ih_mask_load(struct ih_mask *mask, const char *path,
                             struct ih_error *err);
 
 /* The same for an image's mask in a folder: the file of the image's name, or else that of its name
- * with .png in place of the ending. name: below the named folder or in the archive. IH_CONFLICT:
+ * with .png in place of the ending. name: in the named folder or archive. IH_CONFLICT:
  * the file is one of the outputs. */
 enum ih_status ih_mask_find(struct ih_mask *mask, const char *folder, const char *name,
                             const struct ih_file_identity *outputs, size_t n_outputs,

@@ -200,19 +200,20 @@ bool ih_start_member(struct pipeline *p, struct worker *w, struct open_archive *
         end_archive(p, a, &err);
         return false;
     }
+    const struct ih_input *whole = &a->slot->input;
     slot->archive = a;
     slot->number = a->slot->number;
     slot->member = a->n_members++;
-    slot->input = (struct ih_input){.path = path,
-                                    .name_at = strlen(a->slot->input.path) + 1,
-                                    .folder = a->slot->input.is_named ? IH_FOLDER_WITHIN
-                                                                      : a->slot->input.folder,
-                                    .is_member = true,
-                                    .bytes = w->member.bytes,
-                                    .size_bytes = w->member.size_bytes,
-                                    .error = w->member.error,
-                                    .source = a->slot->input.source,
-                                    .hash = a->slot->input.hash};
+    slot->input =
+        (struct ih_input){.path = path,
+                          .name_at = whole->is_named ? strlen(whole->path) + 1 : whole->name_at,
+                          .folder = whole->is_named ? IH_FOLDER_WITHIN : whole->folder,
+                          .is_member = true,
+                          .bytes = w->member.bytes,
+                          .size_bytes = w->member.size_bytes,
+                          .error = w->member.error,
+                          .source = whole->source,
+                          .hash = whole->hash};
     pthread_mutex_lock(&p->lock);
     a->is_being_read = false; /* another worker may read the next member */
     a->n_waiting++;

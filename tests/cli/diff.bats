@@ -214,6 +214,22 @@ B  b.pgm  1 image, 0.0 megapixels
   imghist_refused 1 "imghist: clear.pam: no pixels to compare" --diff old/1.pgm clear.pam --alpha=skip-transparent
 }
 
+@test "diff: a run that --fail-fast has stopped compares nothing" {
+  mkdir d
+  dot d/a.pgm
+  damaged d/b.png
+  dot good.pgm
+  for sides in "d good.pgm" "good.pgm d"; do
+    for output in "" --csv "--json --fail-if=emd>=0"; do
+      # shellcheck disable=SC2086 # words
+      imghist_status 1 --diff $sides $output --fail-fast -j 1
+      [ -z "$output" ] || fail "a comparison"
+      assert_stderr_has "d/b.png: "
+      refute_stderr_has good.pgm
+    done
+  done
+}
+
 @test "diff: alpha of one side has no distance" {
   dot a.pgm
   pam b.pam 1 1 2 '\x82\x07'

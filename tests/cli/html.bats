@@ -165,6 +165,15 @@ d/<img src=x onerror=say("injected")>.pgm
 END
 }
 
+@test "html: the title is the folder of the images, not that of result files" {
+  mkdir photos parts
+  dot photos/a.pgm
+  imghist_ok photos --html=single.html --ndjson -o parts/1.ndjson
+  grep -q '"title":"photos/"' single.html
+  imghist_ok parts/1.ndjson --html=merged.html
+  grep -q '"title":null' merged.html
+}
+
 @test "html: no images, and nothing but failures" {
   browser
   imghist_fails 1 "no images found" --files-from=/dev/null --html=empty.html

@@ -173,6 +173,16 @@ $output")" = "12 78" ] || fail "$percent %"
   (cd photos && tar -cf ../photos.tar ./*)
   imghist --csv=stats --mask=masks photos.tar
   [ "$(awk -F, '/,gray,/ { print $5, $6 }' <<<"$output" | sort | tr '\n' ' ')" = "1 1 1 2 1 3 " ] || fail
+  mkdir -p walked/sub masks/sub/a.tar masks/sub/b.tar # archives in a folder: their names are part of the name
+  tar -C photos -cf walked/sub/a.tar 1.pgm
+  cp walked/sub/{a,b}.tar
+  cp masks/day/1.pgm masks/sub/a.tar
+  cp masks/day/2.png masks/sub/b.tar/1.png
+  imghist_ok --csv=stats --mask=masks walked
+  [ "$(awk -F, '/,gray,/ { print $1, $6 }' <<<"$output" | tr '\n' ' ')" = \
+    "walked/sub/a.tar/1.pgm 2 walked/sub/b.tar/1.pgm 3 " ] || fail
+  rm masks/sub/a.tar/1.pgm
+  imghist_fails 1 "walked/sub/a.tar/1.pgm: mask masks/sub/a.tar/1.png: cannot open" --csv=stats --mask=masks walked
   rm masks/day/2.png
   imghist_fails 1 "photos/day/2.pgm: mask masks/day/2.png: cannot open" --csv=stats --mask=masks photos
   [ "$(grep -c ,gray, <<<"$output")" -eq 2 ]

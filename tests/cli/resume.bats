@@ -218,6 +218,48 @@ resumed() {
   [ "$("$IMGHIST" out.ndjson --csv=images | cut -d, -f1 | paste -sd' ')" = "file a.pgm pipe b.pgm" ] || fail "the first run"
 }
 
+@test "resume: an output that another run adds to is not replaced, and its own run notices when it is" {
+  dot a.pgm 10
+  dot b.pgm 20
+  mkfifo pipe
+  for how in replace remove keep; do
+    rm -f out.ndjson
+    run_with_resume 3>&- &
+    exec {held}>pipe # the run waits for its second input
+    for ((i = 0; i < 100; i++)); do [ -s out.ndjson ] && break || sleep 0.1; done
+    imghist_refused 2 "out.ndjson: another run is writing to it" b.pgm --ndjson -o out.ndjson
+    case $how in
+      replace) cp b.pgm other && mv other out.ndjson ;;
+      remove) rm out.ndjson ;;
+    esac
+    cat b.pgm >&$held
+    exec {held}>&-
+    wait $! || fail "the run has crashed"
+    if [ $how = keep ]; then
+      [ "$(cat status)" -eq 0 ] || fail "$(cat err)"
+    else
+      [ "$(cat status)" -eq 1 ] || fail "$how: status $(cat status)"
+      grep -q "imghist: out.ndjson: was replaced or removed during the run" err || fail "$how: $(cat err)"
+    fi
+  done
+}
+
+run_with_resume() {
+  local status=0
+  "$IMGHIST" a.pgm pipe b.pgm --resume -o out.ndjson 2>err || status=$?
+  echo $status >status
+}
+
+@test "resume: the summary of a continued run is that of a whole one" {
+  mkdir photos
+  dots photos/{a,b,c}.pgm
+  imghist_ok photos --ndjson --resume -o r.ndjson --text=lines -o whole.txt
+  head -n 1 r.ndjson >part
+  mv part r.ndjson
+  imghist_ok photos --ndjson --resume -o r.ndjson --text=lines -o continued.txt
+  diff whole.txt continued.txt
+}
+
 @test "resume: standard input is counted each time" {
   dot a.pgm 10
   dot b.pgm 20

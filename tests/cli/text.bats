@@ -273,6 +273,12 @@ END
   imghist_ok p/q --files-from=list --text=lines
   [[ ${lines[0]} == *"  name" && ${lines[1]} == *"  p/q/a.pgm" ]] || fail "a list has no common folder"
   imghist_output_has p/q/r/b.pgm p --csv=stats # other outputs have the whole name
+  imghist_ok p/q --ndjson -o p/s/r.ndjson # result files: their images may lie anywhere
+  for inputs in p/s/r.ndjson "p/s/c.pgm p/s/r.ndjson" "p/s/r.ndjson p/s/c.pgm"; do
+    # shellcheck disable=SC2086 # the inputs are words
+    imghist_ok $inputs --text=lines
+    [[ ${lines[0]} == *"  name" && ${lines[1]} == *"  p/"[qs]/[ac].pgm ]] || fail "$inputs: $output"
+  done
 }
 
 @test "text: clipped highlights are red and clipped shadows blue" {
