@@ -18,8 +18,9 @@
  *   touches neither locale nor signal handlers and restores the thread's current CUDA device. The
  *   threads that it starts (for a GPU, and in ih_batch_count) block all signals.
  * - Files are decoded in the calling process. The libraries for HEIC, AVIF and JPEG XL may write
- *   to standard error, start threads, and end the process when memory runs out. For untrusted files
- *   run the program imghist, which decodes the riskier formats in sandboxed processes.
+ *   to standard error and start threads. When memory runs out, those and the ones for JPEG 2000,
+ *   WebP and TIFF may end the process, or call the file damaged. For untrusted files run the
+ *   program imghist, which decodes the riskier formats in sandboxed processes.
  * - Pointers must not be NULL unless their description allows it. close(NULL) is allowed.
  * - Close everything opened from a context before the context. Counts may outlive it.
  *
@@ -246,7 +247,9 @@ struct ih_settings {
     unsigned clip_high;    /* values >= clip_high count as clipped; 0 means 255 */
     uint64_t max_pixels;   /* refuse files that claim more pixels; 0 means 4 Gi */
     uint64_t max_memory;   /* bytes that all threads together may use for files that must be held
-                              in memory; such files wait for each other. 0: no limit */
+                              in memory; such files wait for each other. Files that wait for more
+                              come on top, at most as much again, and one for each thread that
+                              reads a stream. 0: no limit */
     unsigned raw_channels; /* 1 to 4: files are interleaved samples of so many channels, without a
                               header; 0: the content tells the format */
     unsigned n_threads;    /* threads that will count at once. At most as many GPUs are started;
@@ -320,6 +323,9 @@ struct ih_summary {
      * known if source_min > source_max. */
     unsigned source_min, source_max;
     uint64_t n_failed; /* of a saved total: inputs that failed */
+    /* Of counts from a result file: the region and the mask that the program was given; "": none.
+     * Counts of a label have the mask "labels". */
+    const char *region, *mask;
 };
 
 /* Opens empty counts. *counts is owned by the caller. Returns IH_OK or IH_MEMORY. */

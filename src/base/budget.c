@@ -28,26 +28,63 @@ void ih_budget_destroy(struct ih_budget *b)
     pthread_mutex_destroy(&b->lock);
 }
 
-enum ih_status ih_budget_take(struct ih_budget *b, uint64_t n_bytes, struct ih_error *err)
+static enum ih_status check_size(const struct ih_budget *b, uint64_t n_bytes, struct ih_error *err)
 {
     char needed[IH_BYTES_TEXT_MAX], limit[IH_BYTES_TEXT_MAX];
+    if (n_bytes <= b->size_bytes)
+        return IH_OK;
+    return ih_error_set_limit(
+        err, IH_LIMIT_MAX_MEMORY, b->size_bytes, "needs %s of memory at once, the limit is %s",
+        ih_bytes_print(n_bytes, needed), ih_bytes_print(b->size_bytes, limit));
+}
+
+/* Whether a caller of ih_budget_exchange waits. The lock is held. */
+static bool is_exchanging(const struct ih_budget *b)
+{
+    return b->exchange_turn != b->next_exchange_turn;
+}
+
+enum ih_status ih_budget_take(struct ih_budget *b, uint64_t n_bytes, struct ih_error *err)
+{
     if (!b)
         return IH_OK;
     if (b->ask)
         return b->ask(IH_BUDGET_TAKE, n_bytes, err);
-    if (n_bytes > b->size_bytes)
-        return ih_error_set_limit(
-            err, IH_LIMIT_MAX_MEMORY, b->size_bytes, "needs %s of memory at once, the limit is %s",
-            ih_bytes_print(n_bytes, needed), ih_bytes_print(b->size_bytes, limit));
+    if (check_size(b, n_bytes, err) != IH_OK)
+        return IH_LIMIT;
     pthread_mutex_lock(&b->lock);
     uint64_t turn = b->next_turn++;
-    while (b->turn != turn || n_bytes > b->size_bytes - b->taken_bytes)
+    while (b->turn != turn || is_exchanging(b) || n_bytes > b->size_bytes - b->taken_bytes)
         pthread_cond_wait(&b->on_change, &b->lock);
     b->turn++;
     b->taken_bytes += n_bytes;
     pthread_cond_broadcast(&b->on_change); /* the bytes left may suffice for the next caller too */
     pthread_mutex_unlock(&b->lock);
     return IH_OK;
+}
+
+enum ih_status ih_budget_exchange(struct ih_budget *b, uint64_t taken_bytes, uint64_t n_bytes,
+                                  struct ih_error *err)
+{
+    if (!b)
+        return IH_OK;
+    if (b->ask)
+        return b->ask(IH_BUDGET_EXCHANGE, n_bytes, err);
+    const enum ih_status status = check_size(b, n_bytes, err);
+    pthread_mutex_lock(&b->lock);
+    assert(taken_bytes <= b->taken_bytes);
+    b->taken_bytes -= taken_bytes;
+    pthread_cond_broadcast(&b->on_change);
+    if (status == IH_OK) {
+        const uint64_t turn = b->next_exchange_turn++;
+        while (b->exchange_turn != turn || n_bytes > b->size_bytes - b->taken_bytes)
+            pthread_cond_wait(&b->on_change, &b->lock);
+        b->exchange_turn++;
+        b->taken_bytes += n_bytes;
+        pthread_cond_broadcast(&b->on_change);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return status;
 }
 
 bool ih_budget_try(struct ih_budget *b, uint64_t n_bytes)
@@ -57,7 +94,8 @@ bool ih_budget_try(struct ih_budget *b, uint64_t n_bytes)
     if (b->ask)
         return b->ask(IH_BUDGET_TRY, n_bytes, NULL) == IH_OK;
     pthread_mutex_lock(&b->lock);
-    bool is_free = b->turn == b->next_turn && n_bytes <= b->size_bytes - b->taken_bytes;
+    bool is_free =
+        b->turn == b->next_turn && !is_exchanging(b) && n_bytes <= b->size_bytes - b->taken_bytes;
     if (is_free)
         b->taken_bytes += n_bytes;
     pthread_mutex_unlock(&b->lock);

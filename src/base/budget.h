@@ -4,7 +4,11 @@
  * An image that must be held in memory takes its bytes from the budget before it allocates them,
  * and gives them back when it is closed. Large images wait for each other instead of exhausting
  * memory. Requests are served in the order of arrival, so small images cannot starve a large one.
- * A caller that waits must hold nothing: it takes all it needs in one call.
+ * A caller that waits must have no share: it takes all it needs in one call.
+ *
+ * Some files show what they need only when they have been read. Their callers exchange the share
+ * for a larger one, and are served before those that have read nothing yet. So the files that wait
+ * in memory without a share had theirs at one time: they take at most the budget's size once more.
  */
 #ifndef IH_BASE_BUDGET_H
 #define IH_BASE_BUDGET_H
@@ -17,17 +21,18 @@
 #include <stdint.h>
 
 /* The calls below as values, so that a decoder process can send them to the program. */
-enum ih_budget_call { IH_BUDGET_TAKE, IH_BUDGET_TRY, IH_BUDGET_GIVE };
+enum ih_budget_call { IH_BUDGET_TAKE, IH_BUDGET_TRY, IH_BUDGET_GIVE, IH_BUDGET_EXCHANGE };
 
 struct ih_budget {
     /* Not NULL: another process keeps the budget, and every call is forwarded. IH_BUDGET_TRY
-     * returns IH_OK only if it got the bytes. */
+     * returns IH_OK only if it got the bytes. IH_BUDGET_EXCHANGE: for all that this process has. */
     enum ih_status (*ask)(enum ih_budget_call call, uint64_t n_bytes, struct ih_error *err);
 
     pthread_mutex_t lock;
     pthread_cond_t on_change;
     uint64_t size_bytes, taken_bytes;
     uint64_t next_turn, turn; /* a caller draws next_turn and is served when turn reaches it */
+    uint64_t next_exchange_turn, exchange_turn; /* those of ih_budget_exchange, served first */
 };
 
 enum { IH_BYTES_TEXT_MAX = 32 };
@@ -41,6 +46,11 @@ void ih_budget_destroy(struct ih_budget *b); /* all bytes must have been given b
 /* Waits until n_bytes are left and takes them. b: NULL: no limit. Returns IH_OK; or IH_LIMIT at
  * once, with IH_LIMIT_MAX_MEMORY in err, for more than the budget's size. Threads: any. */
 enum ih_status ih_budget_take(struct ih_budget *b, uint64_t n_bytes, struct ih_error *err);
+
+/* Gives taken_bytes back, the caller's whole share, then waits for n_bytes in their place. Served
+ * before ih_budget_take. Errors as there; the share is given back all the same. */
+enum ih_status ih_budget_exchange(struct ih_budget *b, uint64_t taken_bytes, uint64_t n_bytes,
+                                  struct ih_error *err);
 
 /* Takes n_bytes if they are left and no other caller waits; never waits itself. */
 bool ih_budget_try(struct ih_budget *b, uint64_t n_bytes);

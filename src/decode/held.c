@@ -68,10 +68,14 @@ enum ih_status ih_held_more(struct ih_held *h, uint64_t n_bytes, struct ih_error
         h->taken_bytes += n_bytes;
         return IH_OK;
     }
-    uint64_t all_bytes = h->taken_bytes + n_bytes;
-    ih_budget_give(h->budget, h->taken_bytes);
+    const uint64_t taken_bytes = h->taken_bytes, all_bytes = taken_bytes + n_bytes;
     h->taken_bytes = 0;
-    return take(h, all_bytes, err);
+    ih_time_limit_pause(h->time);
+    const enum ih_status status = ih_budget_exchange(h->budget, taken_bytes, all_bytes, err);
+    ih_time_limit_resume(h->time);
+    if (status == IH_OK)
+        h->taken_bytes = all_bytes;
+    return status;
 }
 
 enum ih_status ih_held_image(struct ih_held *h, uint64_t width, uint64_t height,

@@ -34,7 +34,8 @@ enum ih_status ih_held_open(struct ih_held *h, struct ih_source *src,
                             struct ih_error *err);
 
 /* Takes n_bytes more from the budget. If they are not available it returns its share before it
- * waits, so that two images never wait for each other. The file stays in memory meanwhile. */
+ * waits, so that two images never wait for each other. The file stays in memory meanwhile
+ * (ih_budget_exchange). */
 enum ih_status ih_held_more(struct ih_held *h, uint64_t n_bytes, struct ih_error *err);
 
 /* Allocates pixels, all 0. The caller has taken their bytes from the budget. */

@@ -375,7 +375,11 @@ static bool answer(struct ih_decoder_process *p, const struct ih_wire_reply *que
         p->taken_bytes -= n;
         return true;
     }
-    if (question->kind == IH_WIRE_TAKE)
+    if (question->kind == IH_WIRE_EXCHANGE) {
+        const uint64_t taken_bytes = p->taken_bytes;
+        p->taken_bytes = 0;
+        ih_budget_exchange(p->budget, taken_bytes, n, &a);
+    } else if (question->kind == IH_WIRE_TAKE)
         ih_budget_take(p->budget, n, &a);
     else if (!ih_budget_try(p->budget, n))
         a.status = IH_LIMIT;
@@ -399,7 +403,8 @@ static enum ih_status next_reply(struct ih_decoder_process *p, struct ih_wire_re
     for (;;) {
         if (!ih_wire_receive(p->socket, r, sizeof *r, &p->patience))
             return fail_silent(p, err);
-        if (r->kind != IH_WIRE_TAKE && r->kind != IH_WIRE_TRY && r->kind != IH_WIRE_GIVE)
+        if (r->kind != IH_WIRE_TAKE && r->kind != IH_WIRE_EXCHANGE && r->kind != IH_WIRE_TRY &&
+            r->kind != IH_WIRE_GIVE)
             break;
         /* A second TAKE could wait forever for the bytes of the first. */
         if (r->kind == IH_WIRE_TAKE && p->taken_bytes > 0)

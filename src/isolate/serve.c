@@ -50,6 +50,7 @@ static enum ih_status ask(enum ih_budget_call call, uint64_t n_bytes, struct ih_
         [IH_BUDGET_TAKE] = IH_WIRE_TAKE,
         [IH_BUDGET_TRY] = IH_WIRE_TRY,
         [IH_BUDGET_GIVE] = IH_WIRE_GIVE,
+        [IH_BUDGET_EXCHANGE] = IH_WIRE_EXCHANGE,
     };
     const struct ih_wire_reply r = {.kind = kinds[call], .n = n_bytes};
     struct ih_error answer;

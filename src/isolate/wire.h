@@ -26,14 +26,15 @@ struct ih_wire_request {
 };
 
 enum ih_wire_kind {
-    IH_WIRE_OPENED, /* info */
-    IH_WIRE_PIXELS, /* n pixels in the current piece of memory */
-    IH_WIRE_DONE,   /* info: what is complete only now; n = 1: OPENED or FAILED of the next image
-                       follows, only with takes_frames */
-    IH_WIRE_FAILED, /* error */
-    IH_WIRE_TAKE,   /* n bytes of the budget; the answer is a struct ih_error */
-    IH_WIRE_TRY,    /* answered too */
-    IH_WIRE_GIVE    /* not answered */
+    IH_WIRE_OPENED,   /* info */
+    IH_WIRE_PIXELS,   /* n pixels in the current piece of memory */
+    IH_WIRE_DONE,     /* info: what is complete only now; n = 1: OPENED or FAILED of the next image
+                         follows, only with takes_frames */
+    IH_WIRE_FAILED,   /* error */
+    IH_WIRE_TAKE,     /* n bytes of the budget; the answer is a struct ih_error */
+    IH_WIRE_EXCHANGE, /* n bytes for all that the process has taken; answered too */
+    IH_WIRE_TRY,      /* answered too */
+    IH_WIRE_GIVE      /* not answered */
 };
 
 /* From the decoder process. */

@@ -94,7 +94,7 @@ enum {
 struct ih_hw_jpeg;
 
 /*
- * Begins to start sessions on all units of a device; returns at once.
+ * Begins to start sessions on all units of a device; returns at once, if a thread can be started.
  *
  * device    borrowed until ih_hw_jpeg_close; need not have started
  * backend   NULL: the one for the device's backend; tests pass their own

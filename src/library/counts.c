@@ -152,6 +152,7 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
     struct ih_summary s;
     memset(&s, 0, sizeof s);
     s.format = s.decoder = s.kernel = s.luma = s.alpha = s.version = s.reduction = s.range = "";
+    s.region = s.mask = "";
     s.mean_luminance = (double)NAN;
     s.source_min = 1;
     if (!c->is_empty) {
@@ -184,6 +185,8 @@ void ih_counts_summary(const struct ih_counts *c, struct ih_summary *summary, si
             s.source_max = r->info.extremes.end - 1;
         }
         s.n_failed = r->is_total ? r->n_failed : 0;
+        s.region = r->region ? r->region : "";
+        s.mask = r->mask ? r->mask : "";
         s.all_low = h->all_low;
         s.all_high = h->all_high;
         s.mean_luminance = ih_mean_luminance(h);

@@ -490,7 +490,7 @@ static bool use_image(struct ih_record_reader *r, struct ih_json_in *in, bool is
         r->result.library = NULL;
         return true;
     }
-    if (!from->format || !is_plain(from->format) || from->width == NO_COUNT ||
+    if (!from->format || (*from->format && !is_plain(from->format)) || from->width == NO_COUNT ||
         from->height == NO_COUNT || from->source_depth > 32 || from->frames > UINT32_MAX)
         return ih_json_fail(in, "an impossible format, size or depth");
     to->format = from->format;

@@ -1,7 +1,7 @@
 /*
  * The list that keeps results in the order of the inputs.
  *
- * An input gets its slot at the end of the list when it is started. A member of an archive gets one
+ * An input gets its slot at the end of the list when it is fetched. A member of an archive gets one
  * before the slot of its archive. If an input has several images, the last uses the input's slot,
  * and the others get slots before it. pipeline.c takes results from the front.
  */
@@ -12,7 +12,7 @@
 bool ih_slots_have_room(const struct pipeline *p, uint64_t n_waiting)
 {
     const uint64_t n_threads = p->options->n_threads;
-    /* Inputs at the hardware decoders do not count: a batch of them is done at once. */
+    /* Results behind inputs at the hardware decoders do not count: a batch ends at once. */
     const bool is_taker_slow =
         p->first && p->first->is_ready && p->n_ready >= n_threads * READY_OF_SLOW_TAKER;
     return n_waiting < n_threads * WINDOW_PER_THREAD && !is_taker_slow;

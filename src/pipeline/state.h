@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 /*
- * How many inputs per worker may be started but not yet taken, and as many members. With 192, an
+ * How many inputs per worker may be fetched but not yet taken, and as many members. With 192, an
  * input may take 192 times as long as the others without holding them up. Each holds 11 KB until
  * its result is taken. If the taker is slow, 16 are enough to keep all workers busy, or 64 results:
  * the hardware JPEG decoders end up to 256 inputs at the same moment.
@@ -53,8 +53,8 @@ struct pipeline {
     struct ih_offload offload;
     uint64_t start_ns;
 
-    /* Inputs at the hardware JPEG decoders. Workers increase it without the lock, while they are
-     * counted in n_working; it reaches 0 under the lock. */
+    /* Inputs at the hardware JPEG decoders. Workers change it without the lock, while they are
+     * counted in n_working; the decoders decrease it under the lock. */
     atomic_uint_fast64_t n_offloaded;
 
     pthread_mutex_t lock;                /* guards what follows */

@@ -360,7 +360,8 @@ static bool are_equal(PyObject *a, PyObject *b)
         s.n_channels != t.n_channels || s.clip_low != t.clip_low || s.clip_high != t.clip_high ||
         s.any_low != t.any_low || s.any_high != t.any_high || s.all_low != t.all_low ||
         s.all_high != t.all_high || strcmp(s.luma, t.luma) != 0 || strcmp(s.alpha, t.alpha) != 0 ||
-        strcmp(s.reduction, t.reduction) != 0)
+        strcmp(s.reduction, t.reduction) != 0 || strcmp(s.region, t.region) != 0 ||
+        strcmp(s.mask, t.mask) != 0)
         return false;
     for (unsigned p = 0; p < IH_PLANES; p++) {
         const uint64_t *x = ih_counts_bins(self_of(a)->counts, p);
@@ -547,6 +548,10 @@ static PyGetSetDef counts_getset[] = {
     {"reduction", counts_field, NULL,
      "How samples of other depths became 8 bits: 'round(v*255/max)', or by the range of a call.",
      FIELD(reduction, IS_TEXT)},
+    {"region", counts_field, NULL, "Of a result file: --region; '' for none.",
+     FIELD(region, IS_TEXT)},
+    {"mask", counts_field, NULL, "Of a result file: --mask; 'labels' for a label, '' for none.",
+     FIELD(mask, IS_TEXT)},
     {"clip", counts_clip, NULL, "The clip limits, (low, high).", NULL},
     {"any_low", counts_field, NULL, "Pixels with any colour channel <= clip[0].",
      FIELD(any_low, IS_U64)},

@@ -192,10 +192,23 @@ static void set_source(PyObject *error, PyObject *name)
     Py_XDECREF(source);
 }
 
+/* Takes the current exception off the thread; the caller owns it. */
+static PyObject *take_exception(bool keeps_traceback)
+{
+    PyObject *type, *exception, *traceback;
+    PyErr_Fetch(&type, &exception, &traceback);
+    PyErr_NormalizeException(&type, &exception, &traceback);
+    if (exception && traceback && keeps_traceback)
+        PyException_SetTraceback(exception, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return exception;
+}
+
 /* Opens what the iterable gave. An exception becomes the job's error. */
 static bool open_item(struct iterator *self, struct py_input *input, PyObject *item)
 {
-    PyObject *image = item, *type, *traceback;
+    PyObject *image = item;
     const bool is_pair = PyTuple_Check(item) && PyTuple_Size(item) == 2;
     if (is_pair)
         image = PyTuple_GetItem(item, 1);
@@ -205,10 +218,7 @@ static bool open_item(struct iterator *self, struct py_input *input, PyObject *i
     if (is_open || self->raises || !PyErr_ExceptionMatches(PyExc_Exception))
         return is_open;
     *input = (struct py_input){.kind = PY_INPUT_ERROR};
-    PyErr_Fetch(&type, &input->error, &traceback);
-    PyErr_NormalizeException(&type, &input->error, &traceback);
-    Py_XDECREF(type);
-    Py_XDECREF(traceback);
+    input->error = take_exception(false); /* without its frames: there may be many */
     if (is_pair && input->error && PyUnicode_Check(PyTuple_GetItem(item, 0)))
         set_source(input->error, PyTuple_GetItem(item, 0));
     return input->error != NULL;
@@ -217,16 +227,16 @@ static bool open_item(struct iterator *self, struct py_input *input, PyObject *i
 /* Ends the input. An exception is kept for later, unless it must stop the program. */
 static void end_items(struct iterator *self)
 {
-    PyObject *type, *traceback;
     self->is_at_end = true;
     if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_Exception))
         return;
-    PyErr_Fetch(&type, &self->failure, &traceback);
-    PyErr_NormalizeException(&type, &self->failure, &traceback);
-    if (traceback)
-        PyException_SetTraceback(self->failure, traceback);
-    Py_XDECREF(type);
-    Py_XDECREF(traceback);
+    self->failure = take_exception(true);
+    if (PyErr_GivenExceptionMatches(self->failure, PyExc_StopIteration)) { /* as in a generator */
+        PyObject *cause = self->failure;
+        PyErr_SetString(PyExc_RuntimeError, "StopIteration while an image was opened");
+        self->failure = take_exception(true);
+        PyException_SetCause(self->failure, cause);
+    }
 }
 
 /* Takes one item, unless it was the last one. Returns false if an exception is set. */

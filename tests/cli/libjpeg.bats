@@ -3,6 +3,13 @@
 # differ. The other tests run with the installed one; the sources must compile with all three.
 # tests/other_systems.sh sid runs all tests with libjpeg-turbo 3.
 
+@test "libjpeg: its environment variable for memory changes nothing" {
+  command -v cjpeg >/dev/null && command -v djpeg >/dev/null || skip "no cjpeg or no djpeg"
+  djpeg -ppm "$BATS_TEST_DIRNAME/../../samples/scene.jpg" | cjpeg -arithmetic -progressive >"$BATS_TEST_TMPDIR/a.jpg"
+  "$IMGHIST" "$BATS_TEST_TMPDIR/a.jpg" --csv >"$BATS_TEST_TMPDIR/a.csv"
+  JPEGMEM=1 "$IMGHIST" "$BATS_TEST_TMPDIR/a.jpg" --csv | cmp - "$BATS_TEST_TMPDIR/a.csv"
+}
+
 @test "libjpeg: the sources compile with the interfaces of libjpeg 6b, 7 and 8" {
   cd "$BATS_TEST_DIRNAME/../.." || return 1
   local cc=${CC:-cc} version source

@@ -11,6 +11,7 @@
 #include "tests/support/sanitizer.h"
 #include <jpeglib.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -152,6 +153,74 @@ TEST(waits_without_holding_memory)
     assert_int_equal(b.taken_bytes, 90);
     ih_held_close(&w);
     ih_source_reset(&src);
+    ih_budget_destroy(&b);
+}
+
+enum { FILE_BYTES = 50, MORE_BYTES = 40, BUDGET_BYTES = 100, N_READERS = 12, N_FILES = 20 };
+
+struct reader {
+    struct ih_budget *budget;
+    atomic_int *n_open, *n_open_max; /* files in memory, of all readers */
+    pthread_t thread;
+};
+
+static void *read_files(void *argument)
+{
+    static const uint8_t file[FILE_BYTES];
+    const struct timespec pause = {.tv_nsec = 1000 * 1000};
+    const struct reader *r = argument;
+    const struct ih_decode_options options = {.budget = r->budget};
+    struct ih_error err;
+    for (int i = 0; i < N_FILES; i++) {
+        struct ih_held held = {.budget = NULL};
+        struct ih_source src = {0};
+        ih_source_open_memory(&src, file, sizeof file);
+        assert_int_equal(ih_held_open(&held, &src, &options, 0, &err), IH_OK);
+        const int n = atomic_fetch_add(r->n_open, 1) + 1;
+        int most = atomic_load(r->n_open_max);
+        while (most < n && !atomic_compare_exchange_weak(r->n_open_max, &most, n))
+            ;
+        nanosleep(&pause, NULL);
+        assert_int_equal(ih_held_more(&held, MORE_BYTES, &err), IH_OK);
+        atomic_fetch_sub(r->n_open, 1);
+        ih_held_close(&held);
+        ih_source_reset(&src);
+    }
+    return NULL;
+}
+
+/* Files that wait for more memory stay in it: they take at most the budget once more. */
+TEST(waiting_files_are_bounded)
+{
+    struct ih_budget b;
+    struct reader readers[N_READERS];
+    atomic_int n_open = 0, n_open_max = 0;
+    ih_budget_init(&b, BUDGET_BYTES);
+    alarm(60);
+    for (int i = 0; i < N_READERS; i++) {
+        readers[i] = (struct reader){&b, &n_open, &n_open_max, 0};
+        assert_int_equal(pthread_create(&readers[i].thread, NULL, read_files, &readers[i]), 0);
+    }
+    for (int i = 0; i < N_READERS; i++)
+        pthread_join(readers[i].thread, NULL);
+    alarm(0);
+    assert_int_equal(b.taken_bytes, 0);
+    assert_in_range(n_open_max, 2, 2 * BUDGET_BYTES / FILE_BYTES);
+    ih_budget_destroy(&b);
+}
+
+/* More than the budget: an error, and the share is given back. */
+TEST(an_exchange_for_too_much)
+{
+    struct ih_budget b;
+    struct ih_error err;
+    ih_budget_init(&b, 10);
+    assert_int_equal(ih_budget_take(&b, 7, &err), IH_OK);
+    assert_int_equal(ih_budget_exchange(&b, 7, 11, &err), IH_LIMIT);
+    assert_int_equal(err.limit, IH_LIMIT_MAX_MEMORY);
+    assert_int_equal(b.taken_bytes, 0);
+    assert_true(ih_budget_try(&b, 10));
+    ih_budget_give(&b, 10);
     ih_budget_destroy(&b);
 }
 

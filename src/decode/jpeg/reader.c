@@ -283,6 +283,7 @@ void ih_jpeg_reader_open(struct ih_jpeg_reader *r)
 {
     struct jpeg_decompress_struct *c = &r->cinfo;
     jpeg_create_decompress(c);
+    c->mem->max_memory_to_use = 0; /* the library has read it from JPEGMEM */
     c->client_data = r;
     c->src = &r->bytes;
     c->progress = &r->progress;

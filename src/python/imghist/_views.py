@@ -36,6 +36,7 @@ def to_dict(counts):
         "luma_weights": counts.luma,
         "alpha": counts.alpha,
         "reduction": counts.reduction,
+        **{name: text for name in ("region", "mask") if (text := getattr(counts, name))},
         "warnings": list(counts.warnings),
         "mean_luminance": _number(counts.mean_luminance),
         "clip_limits": {"low": counts.clip[0], "high": counts.clip[1]},

@@ -89,6 +89,21 @@ def test_errors_are_recorded():
     assert results[1].source == "missing.png" and results[1].status == "io"
 
 
+def test_stop_iteration_while_an_image_is_opened_is_no_end(samples):
+    class Exhausted:
+        def read(self, n=-1):
+            return next(iter(()))
+
+    scene = samples / "scene.png"
+    results = imghist.count_many([scene, Exhausted(), scene])
+    assert next(results).images == 1
+    with pytest.raises(RuntimeError, match="StopIteration") as caught:
+        next(results)
+    assert isinstance(caught.value.__cause__, StopIteration)
+    one, error, two = imghist.count_many([scene, Exhausted(), scene], on_error="record")
+    assert one == two and isinstance(error, StopIteration)
+
+
 def test_an_exception_of_the_iterable_comes_after_the_results_before_it():
     def items():
         yield pgm(1)

@@ -77,6 +77,34 @@ def test_wrong_tables_are_refused(samples):
             list(imghist.read_table(wrong))
 
 
+def test_records_of_arrays_are_read_again(program, tmp_path):
+    numpy = pytest.importorskip("numpy")
+    colours = numpy.arange(4 * 5 * 3, dtype=numpy.uint8).reshape(4, 5, 3)
+    deep = numpy.array([[0, 99, 65535]], numpy.uint16)
+    arrays = {"colours": colours, "deep": deep, "gray": colours[..., 0], "none": colours[:0]}
+    counted = [*imghist.count_many(arrays.items()), imghist.count(colours)]
+    lines = list(imghist.ndjson(counted))
+    (tmp_path / "r.ndjson").write_bytes(b"".join(lines))
+    assert list(imghist.scan(tmp_path / "r.ndjson")) == counted
+    assert program("--ndjson", tmp_path / "r.ndjson").splitlines() == b"".join(lines).splitlines()
+
+
+def test_a_region_and_a_mask_are_settings(samples, program, tmp_path):
+    results = []
+    for option in ("--clip=0,255", "--region=480x320+0+0", f"--mask={tmp_path / 'white.pgm'}"):
+        (tmp_path / "white.pgm").write_bytes(b"P5 480 320 255\n" + 480 * 320 * b"\1")
+        (tmp_path / "r.ndjson").write_bytes(program("--ndjson", "--device=cpu", option, samples / "scene.jpg"))
+        results.append(next(imghist.scan(tmp_path / "r.ndjson")))
+    assert [(c.region, c.mask) for c in results] == [
+        ("", ""), ("480x320+0+0", ""), ("", str(tmp_path / "white.pgm"))]
+    for i, one in enumerate(results):
+        assert imghist.Counts.from_bytes(one.to_bytes()) == one
+        assert [one == other for other in results] == [i == j for j in range(3)]
+        assert [name for name in ("region", "mask") if name in one.to_dict()] == [[], ["region"], ["mask"]][i]
+    with pytest.raises(ValueError, match="region"):
+        results[0] + results[1]
+
+
 def test_images_in_memory_have_names(samples):
     data = (samples / "scene.jpg").read_bytes()
     pairs = [("a.jpg", data), ("b.jpg", b""), ("c.jpg", memoryview(data)), ("d", samples / "scene.jpg")]
