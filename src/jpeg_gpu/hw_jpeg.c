@@ -455,6 +455,19 @@ enum ih_hw_jpeg_room ih_hw_jpeg_room(struct ih_hw_jpeg *hw)
     return r;
 }
 
+bool ih_hw_jpeg_accepts(struct ih_hw_jpeg *hw, uint32_t width, uint32_t height)
+{
+    bool accepts = true;
+    pthread_mutex_lock(&hw->lock);
+    for (unsigned i = 0; i < hw->n_sessions && accepts; i++) {
+        const struct session *s = &hw->sessions[i];
+        if (!s->first && s->is_ready && hw->backend->accepts)
+            accepts = hw->backend->accepts(s->state, width, height);
+    }
+    pthread_mutex_unlock(&hw->lock);
+    return accepts;
+}
+
 bool ih_hw_jpeg_submit(struct ih_hw_jpeg *hw, struct ih_hw_jpeg_job *job)
 {
     pthread_mutex_lock(&hw->lock);

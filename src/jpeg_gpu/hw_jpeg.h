@@ -51,6 +51,8 @@ struct ih_hw_jpeg_backend {
     enum ih_status (*start)(void *unit, void *first, void **session, struct ih_error *err);
     /* "nvJPEG 13.0.1, 7 decoders of cuda:0 NVIDIA H100"; valid until stop. */
     const char *(*describe)(void *session);
+    /* Whether images of this size are decoded. Threads: any. NULL: all sizes are. */
+    bool (*accepts)(void *session, uint32_t width, uint32_t height);
 
     /*
      * Decodes and counts 1 to IH_HW_JPEG_BATCH_MAX jobs and sets the status of each; does not call
@@ -122,6 +124,10 @@ enum ih_hw_jpeg_room {
 
 /* Whether a job would be taken now; this may change at any time. Threads: any. */
 enum ih_hw_jpeg_room ih_hw_jpeg_room(struct ih_hw_jpeg *hw);
+
+/* Whether every GPU decodes images of this size. If not, a job may be returned uncounted. Threads:
+ * any. */
+bool ih_hw_jpeg_accepts(struct ih_hw_jpeg *hw, uint32_t width, uint32_t height);
 
 /* Waits for room and queues a job. True: job->done will be called. False: no session works.
  * Threads: any. */

@@ -381,6 +381,12 @@ static const char *describe(void *session)
     return s->description;
 }
 
+static bool accepts(void *session, uint32_t width, uint32_t height)
+{
+    const struct session *s = session;
+    return ih_hw_jpeg_size_is_allowed(ih_hw_jpeg_size_of(width, height), s->size_pixels_max);
+}
+
 /* ---- a batch ---- */
 
 static enum ih_status nvjpeg_status(const struct session *s, nvjpegStatus_t n, struct ih_error *err)
@@ -502,7 +508,7 @@ static enum ih_status run(struct session *s, struct ih_hw_jpeg_job *const *jobs,
     struct ih_hw_jpeg_size size;
     unsigned n_run = ih_hw_jpeg_size_fit(jobs, n, s->size_pixels_max, &size);
     *n_done = 0;
-    if (n_run == 0) { /* it would make the batch fail */
+    if (n_run == 0) { /* only if a smaller GPU has started since it was accepted */
         jobs[0]->status =
             ih_error_set(&jobs[0]->error, IH_LIMIT, "too large for the hardware decoders");
         *n_done = 1;
@@ -546,6 +552,7 @@ const struct ih_hw_jpeg_backend ih_hw_jpeg_nvjpeg = {
     .device_backend = "cuda",
     .start = start,
     .describe = describe,
+    .accepts = accepts,
     .batch = batch,
     .stop = stop,
     .n_sessions = IH_HW_JPEG_SESSIONS_MAX,

@@ -41,6 +41,13 @@ static inline uint32_t ih_hw_jpeg_round_up(uint32_t n, uint32_t step)
     return (n + step - 1) / step * step;
 }
 
+/* The smallest size that covers an image. */
+static inline struct ih_hw_jpeg_size ih_hw_jpeg_size_of(uint32_t width, uint32_t height)
+{
+    return (struct ih_hw_jpeg_size){ih_hw_jpeg_round_up(width, IH_HW_JPEG_SIDE_STEP),
+                                    ih_hw_jpeg_round_up(height, IH_HW_JPEG_SIDE_STEP)};
+}
+
 /* Returns how many of n jobs, from the first on, one allowed size covers, and the size; 0: the
  * first job is too large. pixels_max: the largest area of that size. */
 static inline unsigned ih_hw_jpeg_size_fit(struct ih_hw_jpeg_job *const *jobs, unsigned n,
@@ -49,10 +56,8 @@ static inline unsigned ih_hw_jpeg_size_fit(struct ih_hw_jpeg_job *const *jobs, u
     unsigned n_fit = 0;
     *size = (struct ih_hw_jpeg_size){0, 0};
     for (; n_fit < n; n_fit++) {
-        const struct ih_hw_jpeg_size one = {
-            ih_hw_jpeg_round_up(jobs[n_fit]->width, IH_HW_JPEG_SIDE_STEP),
-            ih_hw_jpeg_round_up(jobs[n_fit]->height, IH_HW_JPEG_SIDE_STEP)};
-        const struct ih_hw_jpeg_size all = ih_hw_jpeg_size_join(*size, one);
+        const struct ih_hw_jpeg_size all = ih_hw_jpeg_size_join(
+            *size, ih_hw_jpeg_size_of(jobs[n_fit]->width, jobs[n_fit]->height));
         if (!ih_hw_jpeg_size_is_allowed(all, pixels_max))
             break;
         *size = all;

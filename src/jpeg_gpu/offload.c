@@ -280,8 +280,11 @@ static bool submit(struct ih_offload *o, struct ih_offload_file *file, size_t si
                    uint64_t start_ns, void *ticket, struct ih_result *result)
 {
     struct ih_jpeg_plan plan;
-    const enum ih_jpeg_reason reason =
-        ih_jpeg_validate(file->bytes, size_bytes, &plan, &file->workspace);
+    enum ih_jpeg_reason reason = ih_jpeg_validate_header(file->bytes, size_bytes, &plan);
+    if (reason == IH_JPEG_REASON_NONE && !ih_hw_jpeg_accepts(o->hw, plan.width, plan.height))
+        reason = IH_JPEG_REASON_TOO_MANY_PIXELS; /* before its data takes time to validate */
+    if (reason == IH_JPEG_REASON_NONE)
+        reason = ih_jpeg_validate_data(&plan, &file->workspace);
     if (reason != IH_JPEG_REASON_NONE)
         return leave(o, file, reason);
     if ((uint64_t)plan.width * plan.height > o->options.max_pixels)

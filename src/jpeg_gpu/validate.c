@@ -371,9 +371,14 @@ enum ih_jpeg_reason ih_jpeg_validate(const uint8_t *bytes, size_t size_bytes,
                                      struct ih_jpeg_plan *plan,
                                      struct ih_jpeg_workspace **workspace)
 {
-    enum ih_jpeg_reason reason = ih_jpeg_validate_header(bytes, size_bytes, plan);
-    if (reason != IH_JPEG_REASON_NONE)
-        return reason;
+    const enum ih_jpeg_reason reason = ih_jpeg_validate_header(bytes, size_bytes, plan);
+    return reason == IH_JPEG_REASON_NONE ? ih_jpeg_validate_data(plan, workspace) : reason;
+}
+
+enum ih_jpeg_reason ih_jpeg_validate_data(struct ih_jpeg_plan *plan,
+                                          struct ih_jpeg_workspace **workspace)
+{
+    enum ih_jpeg_reason reason = IH_JPEG_REASON_NONE;
     if (!*workspace)
         *workspace = calloc(1, sizeof **workspace);
     if (!*workspace)

@@ -29,6 +29,7 @@
     REASON(NOT_STARTED, "hardware decoders had not started")                                \
     REASON(BUSY, "hardware decoders were busy")                                             \
     REASON(STOPPED, "hardware decoders had failed")                                         \
+    REASON(TOO_MANY_PIXELS, "larger than the hardware decoders take")                       \
     REASON(REJECTED, "hardware decoders rejected the file")                                 \
     REASON(NOT_JPEG, "not a JPEG file")                                                     \
     REASON(NO_SCAN, "file ends before the scan")                                            \
@@ -119,7 +120,8 @@ enum ih_jpeg_reason ih_jpeg_validate_header(const uint8_t *bytes, size_t size_by
                                             struct ih_jpeg_plan *plan);
 
 /*
- * Validates a complete file. IH_JPEG_REASON_NONE: decode/dec_jpeg.c decodes the file without an
+ * Validates a complete file, or what is left of one after ih_jpeg_validate_header has accepted all
+ * of it. IH_JPEG_REASON_NONE: decode/dec_jpeg.c decodes the file without an
  * error, and the stream of ih_jpeg_plan_write decodes to the same pixels.
  *
  * *workspace: memory of the validator, and tables that are kept for later files; about 340 KB. NULL
@@ -131,6 +133,8 @@ enum ih_jpeg_reason ih_jpeg_validate_header(const uint8_t *bytes, size_t size_by
 enum ih_jpeg_reason ih_jpeg_validate(const uint8_t *bytes, size_t size_bytes,
                                      struct ih_jpeg_plan *plan,
                                      struct ih_jpeg_workspace **workspace);
+enum ih_jpeg_reason ih_jpeg_validate_data(struct ih_jpeg_plan *plan,
+                                          struct ih_jpeg_workspace **workspace);
 
 /* Writes the file for the hardware decoders to stream [plan->stream_bytes]: a new header made from
  * the plan, which ih_jpeg_validate has accepted, the file's entropy-coded bytes, and EOI. */

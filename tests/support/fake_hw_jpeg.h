@@ -23,6 +23,7 @@ static struct {
     bool is_held;          /* batches wait until this is false */
     unsigned n_units;      /* GPUs of the device; 0: one */
     unsigned rejects;      /* one job in so many is rejected; 0: none */
+    uint64_t pixels_max;   /* of the images that are accepted; 0: all */
     unsigned start_ms;     /* how long the start takes */
     unsigned batch_ms;     /* how much longer than on the CPU a batch takes */
     bool start_is_held;    /* the start ends when this is false */
@@ -58,6 +59,12 @@ static inline const char *session_describe(void *session)
 {
     assert_non_null(session);
     return "2 decoders of the tests";
+}
+
+static inline bool session_accepts(void *session, uint32_t width, uint32_t height)
+{
+    assert_non_null(session);
+    return fake.pixels_max == 0 || (uint64_t)width * height <= fake.pixels_max;
 }
 
 static inline void session_stop(void *session)
@@ -145,6 +152,7 @@ static inline enum ih_status n_units(int *n, struct ih_error *err)
 
 static const struct ih_hw_jpeg_backend fake_hw_jpeg = {.start = session_start,
                                                        .describe = session_describe,
+                                                       .accepts = session_accepts,
                                                        .batch = session_batch,
                                                        .stop = session_stop,
                                                        .n_sessions = 1};

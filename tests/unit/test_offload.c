@@ -411,6 +411,22 @@ FOLDER_TEST(input_that_is_an_output)
     assert_int_equal(fake.n_jobs, 2);
 }
 
+/* Images that are too large for the decoders are not queued: one thread would count them all. */
+FOLDER_TEST(larger_than_the_decoders_take)
+{
+    struct ih_error err;
+    struct run r = gpu_run(*state, N_FOR_HW);
+    count_on_cpu(*state);
+    r.expected = expected;
+    fake.pixels_max = 1;
+    assert_int_equal(run(&r, 2, &err), IH_OK);
+    fake.pixels_max = 0;
+    assert_int_equal(r.n_taken, N_FOR_HW);
+    assert_int_equal(r.n_failed, 0);
+    assert_int_equal(fake.n_jobs, 0);
+    assert_int_equal(r.report.n_left[IH_JPEG_REASON_TOO_MANY_PIXELS], N_FOR_HW);
+}
+
 /* A quarter of the memory is for the files that workers hold, each with the validator's copy. */
 FOLDER_TEST(memory_of_the_workers)
 {
