@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Whether an input of an unknown format has the name of an image, or in a folder of an archive. A
- * recognised format that is not read keeps what its name promises. */
+/* Whether an input of an unknown format has the name of an image or, if it is no member of one, of
+ * an archive. A recognised format that is not read keeps what its name promises. */
 static bool breaks_promise(const struct ih_input *input, const struct ih_result *result)
 {
     const char *path = result->path;

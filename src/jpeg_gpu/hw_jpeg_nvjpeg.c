@@ -487,8 +487,8 @@ static enum ih_status finish(const struct session *s, struct ih_hw_jpeg_job *job
 
 /*
  * After a failure: waits until nothing uses the streams and planes, and gives back all memory that
- * grows, nvJPEG's state included. Returns err's status, or IH_DEVICE when the
- * GPU has failed: it then answers every call with its error.
+ * grows, nvJPEG's state included. Returns err's status, or IH_DEVICE when the GPU has failed: it
+ * then answers every call with its error.
  */
 static enum ih_status recover(struct session *s, struct ih_error *err)
 {

@@ -120,9 +120,9 @@ enum ih_jpeg_reason ih_jpeg_validate_header(const uint8_t *bytes, size_t size_by
                                             struct ih_jpeg_plan *plan);
 
 /*
- * Validates a complete file, or what is left of one after ih_jpeg_validate_header has accepted all
- * of it. IH_JPEG_REASON_NONE: decode/dec_jpeg.c decodes the file without an
- * error, and the stream of ih_jpeg_plan_write decodes to the same pixels.
+ * Validates a complete file; ih_jpeg_validate_data: after ih_jpeg_validate_header, with its plan of
+ * the complete file. IH_JPEG_REASON_NONE: decode/dec_jpeg.c decodes the file without an error, and
+ * the stream of ih_jpeg_plan_write decodes to the same pixels.
  *
  * *workspace: memory of the validator, and tables that are kept for later files; about 340 KB. NULL
  * at first; the caller frees it with free() after the last file. It never changes a verdict.
