@@ -409,8 +409,8 @@ typedef ptrdiff_t (*ih_read_function)(void *user, void *buffer, size_t size_byte
 
 /* The same for a file that a function reads, forward. read is called only during the call, by its
  * thread, with at least 1 byte to fill; user is passed on to it. An error of read is IH_IO, unless
- * the image was complete before it. With
- * max_memory, read must not count with the same context: it may wait for memory of this call. */
+ * the image was complete before it. With max_memory, read must not count with the same context: it
+ * may wait for memory of this call. */
 IH_PUBLIC enum ih_status ih_count_stream(struct ih_context *context, ih_read_function read,
                                          void *user, struct ih_counts *counts,
                                          struct ih_error *err);

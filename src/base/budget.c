@@ -38,10 +38,21 @@ static enum ih_status check_size(const struct ih_budget *b, uint64_t n_bytes, st
         ih_bytes_print(n_bytes, needed), ih_bytes_print(b->size_bytes, limit));
 }
 
-/* Whether a caller of ih_budget_exchange waits. The lock is held. */
-static bool is_exchanging(const struct ih_budget *b)
+static bool has_callers(const struct ih_budget_queue *queue)
 {
-    return b->exchange_turn != b->next_exchange_turn;
+    return queue->turn != queue->next_turn;
+}
+
+/* Waits for the caller's turn and for n_bytes, and takes them. The lock is held. */
+static void take_in_turn(struct ih_budget *b, struct ih_budget_queue *queue, uint64_t n_bytes)
+{
+    const uint64_t turn = queue->next_turn++;
+    while (queue->turn != turn || n_bytes > b->size_bytes - b->taken_bytes ||
+           (queue == &b->takers && has_callers(&b->exchangers)))
+        pthread_cond_wait(&b->on_change, &b->lock);
+    queue->turn++;
+    b->taken_bytes += n_bytes;
+    pthread_cond_broadcast(&b->on_change); /* the bytes left may suffice for the next caller too */
 }
 
 enum ih_status ih_budget_take(struct ih_budget *b, uint64_t n_bytes, struct ih_error *err)
@@ -53,12 +64,7 @@ enum ih_status ih_budget_take(struct ih_budget *b, uint64_t n_bytes, struct ih_e
     if (check_size(b, n_bytes, err) != IH_OK)
         return IH_LIMIT;
     pthread_mutex_lock(&b->lock);
-    uint64_t turn = b->next_turn++;
-    while (b->turn != turn || is_exchanging(b) || n_bytes > b->size_bytes - b->taken_bytes)
-        pthread_cond_wait(&b->on_change, &b->lock);
-    b->turn++;
-    b->taken_bytes += n_bytes;
-    pthread_cond_broadcast(&b->on_change); /* the bytes left may suffice for the next caller too */
+    take_in_turn(b, &b->takers, n_bytes);
     pthread_mutex_unlock(&b->lock);
     return IH_OK;
 }
@@ -75,14 +81,8 @@ enum ih_status ih_budget_exchange(struct ih_budget *b, uint64_t taken_bytes, uin
     assert(taken_bytes <= b->taken_bytes);
     b->taken_bytes -= taken_bytes;
     pthread_cond_broadcast(&b->on_change);
-    if (status == IH_OK) {
-        const uint64_t turn = b->next_exchange_turn++;
-        while (b->exchange_turn != turn || n_bytes > b->size_bytes - b->taken_bytes)
-            pthread_cond_wait(&b->on_change, &b->lock);
-        b->exchange_turn++;
-        b->taken_bytes += n_bytes;
-        pthread_cond_broadcast(&b->on_change);
-    }
+    if (status == IH_OK)
+        take_in_turn(b, &b->exchangers, n_bytes);
     pthread_mutex_unlock(&b->lock);
     return status;
 }
@@ -94,8 +94,8 @@ bool ih_budget_try(struct ih_budget *b, uint64_t n_bytes)
     if (b->ask)
         return b->ask(IH_BUDGET_TRY, n_bytes, NULL) == IH_OK;
     pthread_mutex_lock(&b->lock);
-    bool is_free =
-        b->turn == b->next_turn && !is_exchanging(b) && n_bytes <= b->size_bytes - b->taken_bytes;
+    bool is_free = !has_callers(&b->takers) && !has_callers(&b->exchangers) &&
+                   n_bytes <= b->size_bytes - b->taken_bytes;
     if (is_free)
         b->taken_bytes += n_bytes;
     pthread_mutex_unlock(&b->lock);

@@ -6,9 +6,9 @@
  * memory. Requests are served in the order of arrival, so small images cannot starve a large one.
  * A caller that waits must have no share: it takes all it needs in one call.
  *
- * Some files show what they need only when they have been read. Their callers exchange the share
- * for a larger one, and are served before those that have read nothing yet. So the files that wait
- * in memory without a share had theirs at one time: they take at most the budget's size once more.
+ * Some files show what they need only when they have been read. Their callers exchange their share
+ * for a larger one. The budget serves them before callers that have read nothing yet, so all files
+ * that wait in memory had shares at the same time. Together they take at most the budget's size.
  */
 #ifndef IH_BASE_BUDGET_H
 #define IH_BASE_BUDGET_H
@@ -23,6 +23,11 @@
 /* The calls below as values, so that a decoder process can send them to the program. */
 enum ih_budget_call { IH_BUDGET_TAKE, IH_BUDGET_TRY, IH_BUDGET_GIVE, IH_BUDGET_EXCHANGE };
 
+/* A caller draws next_turn. The budget serves it when turn reaches that number. */
+struct ih_budget_queue {
+    uint64_t next_turn, turn;
+};
+
 struct ih_budget {
     /* Not NULL: another process keeps the budget, and every call is forwarded. IH_BUDGET_TRY
      * returns IH_OK only if it got the bytes. IH_BUDGET_EXCHANGE: for all that this process has. */
@@ -31,8 +36,7 @@ struct ih_budget {
     pthread_mutex_t lock;
     pthread_cond_t on_change;
     uint64_t size_bytes, taken_bytes;
-    uint64_t next_turn, turn; /* a caller draws next_turn and is served when turn reaches it */
-    uint64_t next_exchange_turn, exchange_turn; /* those of ih_budget_exchange, served first */
+    struct ih_budget_queue exchangers, takers; /* callers; exchangers are served first */
 };
 
 enum { IH_BYTES_TEXT_MAX = 32 };

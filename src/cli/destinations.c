@@ -23,8 +23,7 @@ static void add_destination(struct ih_destinations *d, const struct stat *st)
 
 enum { SHOWN_BYTES = 32 }; /* of an output and its layout */
 
-/* The format that the name of a file tells; NULL: none. */
-static const struct ih_output *output_of(const char *path)
+const struct ih_output *ih_output_of(const char *path)
 {
     static const char *const others[][2] = {{"txt", "text"}, {"jsonl", "ndjson"}, {"htm", "html"}};
     const char *name = ih_ending(path);
@@ -55,7 +54,7 @@ static void join_next(struct ih_options *o, size_t i)
 static enum ih_status check_ending(const struct ih_data_output *data, struct ih_error *err)
 {
     const char *const path = data->path ? data->path : "";
-    const struct ih_output *named = *ih_ending(path) ? output_of(path) : NULL;
+    const struct ih_output *named = *ih_ending(path) ? ih_output_of(path) : NULL;
     const bool is_json = named == &ih_output_json && data->output == &ih_output_ndjson;
     const bool is_text = named == &ih_output_text && data->output != &ih_output_html;
     const bool has_ending = data->output != &ih_output_text && data->output != &ih_output_check &&
@@ -121,7 +120,7 @@ static enum ih_status settle_output(struct ih_options *o, size_t i, struct ih_er
     if (!data->output && check_not_format(data->path, err) != IH_OK)
         return err->status;
     if (!data->output)
-        data->output = data->path ? output_of(data->path) : &ih_output_text;
+        data->output = data->path ? ih_output_of(data->path) : &ih_output_text;
     if (!data->output)
         return ih_error_set(err, IH_USAGE,
                             "-o: '%.100s' %s: name it .csv, .json, .ndjson, .html or .txt%s",
@@ -175,7 +174,7 @@ static enum ih_status check_stray_file(const struct ih_options *o, size_t i, str
 {
     static const char *const no_inputs[] = {"html", "csv", "text"};
     const char *const path = o->paths[i];
-    const struct ih_output *output = *ih_ending(path) ? output_of(path) : NULL;
+    const struct ih_output *output = *ih_ending(path) ? ih_output_of(path) : NULL;
     if (!o->stray_option || i != o->stray_path || !output ||
         strcmp(output->name, o->stray_option->name) != 0)
         return IH_OK;
@@ -193,7 +192,7 @@ static enum ih_status check_stray_value(const struct ih_options *o, size_t i, st
     if (!o->stray_option || i != o->stray_path)
         return IH_OK;
     const char *const path = o->paths[i], *const name = o->stray_option->name;
-    const struct ih_output *output = *ih_ending(path) ? output_of(path) : NULL;
+    const struct ih_output *output = *ih_ending(path) ? ih_output_of(path) : NULL;
     if (o->stray_option->value != IH_VALUE_FILE && output && strcmp(output->name, name) == 0)
         return ih_error_set(err, IH_USAGE, "no such file; did you mean --%s -o %.100s?", name,
                             path);

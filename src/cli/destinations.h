@@ -14,6 +14,9 @@ struct ih_destinations {
     const char *once, *twice; /* paths of one file or folder, borrowed; NULL: no two are the same */
 };
 
+/* The format that the name of a file tells; NULL: none. */
+const struct ih_output *ih_output_of(const char *path);
+
 /*
  * Completes the outputs that were parsed: the name of a file tells the format where none was named,
  * and without any output the text summary is written, unless the

@@ -32,9 +32,6 @@ static const char other_images[] =
 /* Formats that an output could be expected in, and is not written in. */
 static const char other_files[] = " xlsx xls ods docx odt pdf parquet feather arrow db sqlite ";
 
-/* Result files, which are recognised by their content. */
-static const char results[] = " json ndjson jsonl ";
-
 /* Compressed files and archives, beside those that ih_archive_is_name knows. */
 static const char packed[] = " gz zst xz bz2 lz4 7z rar ";
 
@@ -71,11 +68,6 @@ bool ih_ending_is_other_image(const char *path)
 bool ih_ending_is_other_file(const char *path)
 {
     return is_one_of(path, other_files);
-}
-
-bool ih_ending_is_results(const char *path)
-{
-    return is_one_of(path, results);
 }
 
 bool ih_ending_is_packed(const char *path)

@@ -17,9 +17,6 @@ bool ih_ending_is_other_image(const char *path);
 /* Whether it is one of spreadsheets, databases and documents that no output is written in. */
 bool ih_ending_is_other_file(const char *path);
 
-/* Whether it is one of result files. */
-bool ih_ending_is_results(const char *path);
-
 /* Whether it is one of an archive or a compressed file. */
 bool ih_ending_is_packed(const char *path);
 

@@ -4,7 +4,7 @@
 
 #include "base/path.h"
 #include "base/source.h"
-#include "cli/endings.h"
+#include "cli/destinations.h"
 #include "cli/paths.h"
 #include "output/records.h"
 
@@ -54,8 +54,10 @@ char *ih_common_folder(const struct ih_options *o)
 {
     char *common = o->list_path || o->n_paths == 0 ? strdup("") : folder_of(o->paths[0]);
     for (size_t i = 0; common && *common && i < o->n_paths; i++) {
-        /* Images of a result file may lie anywhere. No file is opened to see whether it is one. */
-        char *folder = ih_ending_is_results(o->paths[i]) ? NULL : folder_of(o->paths[i]);
+        /* Images of a result file may lie anywhere. Its name tells, so that no file is opened. */
+        const struct ih_output *format = ih_output_of(o->paths[i]);
+        const bool has_results = format == &ih_output_json || format == &ih_output_ndjson;
+        char *folder = has_results ? NULL : folder_of(o->paths[i]);
         ih_narrow_folder(common, folder ? folder : "");
         free(folder);
     }

@@ -7,10 +7,14 @@
 /* Larger than any photo; a budget usually sets a lower limit. */
 #define FILE_BYTES_MAX ((uint64_t)4 << 30)
 
+/* Takes n_bytes, in place of the share if there is one. */
 static enum ih_status take(struct ih_held *h, uint64_t n_bytes, struct ih_error *err)
 {
+    const uint64_t share = h->taken_bytes;
+    h->taken_bytes = 0;
     ih_time_limit_pause(h->time);
-    enum ih_status status = ih_budget_take(h->budget, n_bytes, err);
+    enum ih_status status = share ? ih_budget_exchange(h->budget, share, n_bytes, err)
+                                  : ih_budget_take(h->budget, n_bytes, err);
     ih_time_limit_resume(h->time);
     if (status == IH_OK)
         h->taken_bytes = n_bytes;
@@ -68,14 +72,7 @@ enum ih_status ih_held_more(struct ih_held *h, uint64_t n_bytes, struct ih_error
         h->taken_bytes += n_bytes;
         return IH_OK;
     }
-    const uint64_t taken_bytes = h->taken_bytes, all_bytes = taken_bytes + n_bytes;
-    h->taken_bytes = 0;
-    ih_time_limit_pause(h->time);
-    const enum ih_status status = ih_budget_exchange(h->budget, taken_bytes, all_bytes, err);
-    ih_time_limit_resume(h->time);
-    if (status == IH_OK)
-        h->taken_bytes = all_bytes;
-    return status;
+    return take(h, h->taken_bytes + n_bytes, err);
 }
 
 enum ih_status ih_held_image(struct ih_held *h, uint64_t width, uint64_t height,

@@ -508,7 +508,7 @@ static enum ih_status run(struct session *s, struct ih_hw_jpeg_job *const *jobs,
     struct ih_hw_jpeg_size size;
     unsigned n_run = ih_hw_jpeg_size_fit(jobs, n, s->size_pixels_max, &size);
     *n_done = 0;
-    if (n_run == 0) { /* only if a smaller GPU has started since it was accepted */
+    if (n_run == 0) { /* a GPU that has started since accepts less */
         jobs[0]->status =
             ih_error_set(&jobs[0]->error, IH_LIMIT, "too large for the hardware decoders");
         *n_done = 1;

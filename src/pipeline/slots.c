@@ -12,7 +12,8 @@
 bool ih_slots_have_room(const struct pipeline *p, uint64_t n_waiting)
 {
     const uint64_t n_threads = p->options->n_threads;
-    /* Results behind inputs at the hardware decoders do not count: a batch ends at once. */
+    /* Only results that can be taken count, not those that wait for an input at the hardware
+     * decoders: a batch of such inputs ends at the same time. */
     const bool is_taker_slow =
         p->first && p->first->is_ready && p->n_ready >= n_threads * READY_OF_SLOW_TAKER;
     return n_waiting < n_threads * WINDOW_PER_THREAD && !is_taker_slow;

@@ -87,7 +87,7 @@ three=$'d/c.pgm 1 1\nb.pgm 3000 6000\nd/a.pgm 1 3'
   done
 }
 
-@test "archive: a file with the name of one is a failure in a folder if it is none" {
+@test "archive: a file in a folder is a failure if it has the name of an archive but is not one" {
   dot d/a.pgm
   for ending in tar zip TAR.GZ tgz tar.zst tzst tar.xz txz; do
     for content in "" text "$(head -c 600 /dev/zero | tr '\0' '\1')"; do

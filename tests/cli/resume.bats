@@ -218,6 +218,12 @@ resumed() {
   [ "$("$IMGHIST" out.ndjson --csv=images | cut -d, -f1 | paste -sd' ')" = "file a.pgm pipe b.pgm" ] || fail "the first run"
 }
 
+run_with_resume() {
+  local status=0
+  "$IMGHIST" a.pgm pipe b.pgm --resume -o out.ndjson 2>err || status=$?
+  echo $status >status
+}
+
 @test "resume: an output that another run adds to is not replaced, and its own run notices when it is" {
   dot a.pgm 10
   dot b.pgm 20
@@ -242,12 +248,6 @@ resumed() {
       grep -q "imghist: out.ndjson: was replaced or removed during the run" err || fail "$how: $(cat err)"
     fi
   done
-}
-
-run_with_resume() {
-  local status=0
-  "$IMGHIST" a.pgm pipe b.pgm --resume -o out.ndjson 2>err || status=$?
-  echo $status >status
 }
 
 @test "resume: the summary of a continued run is that of a whole one" {

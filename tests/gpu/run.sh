@@ -18,7 +18,7 @@
 #   auto       a run that the CPU begins and the GPU joins later: identical bytes
 #   several    the same on two GPUs at once, if there are two
 #
-# The checks under compute-sanitizer run at the same time as each other, as race, cli and regions.
+# The checks under compute-sanitizer run together in the background, during race, cli and regions.
 #
 # PHOTOS   more directories of images, separated by spaces
 # DEPS     headers and libraries for make, on a machine without package manager
@@ -213,8 +213,8 @@ say "regions: $regions"
 
 # ---- the end of the checks under compute-sanitizer ---------------------------------------------
 
+for name in "${!checks[@]}"; do end_check "$name"; done
 for tool in memcheck racecheck; do
-  for name in parity planes ladder device_buffer device_batch gpu_batch; do end_check "$name-$tool"; done
   all_passed "parity-$tool"
   all_passed "planes-$tool"
   ! grep -Eq ',(wrong|failed),' "$logs/ladder-$tool.log" || fail "a rung of the ladder is wrong: $logs/ladder-$tool.log"

@@ -50,10 +50,10 @@ static void wait_until(struct ih_budget *b, const uint64_t *field, uint64_t valu
 /* Starts a caller and waits until it is in the queue or has its bytes. */
 static void start_request(struct request *t, struct ih_budget *b, uint64_t n_bytes)
 {
-    uint64_t turn = read_locked(b, &b->next_turn);
+    uint64_t turn = read_locked(b, &b->takers.next_turn);
     *t = (struct request){.budget = b, .n_bytes = n_bytes};
     assert_int_equal(pthread_create(&t->thread, NULL, take_memory, t), 0);
-    wait_until(b, &b->next_turn, turn + 1);
+    wait_until(b, &b->takers.next_turn, turn + 1);
 }
 
 TEST(large_request_is_not_overtaken)
