@@ -6,7 +6,7 @@
  * converts YCbCr to RGB with the matrix that the file names; no colour profile is applied.
  * Premultiplied alpha is left as it is. 10 and 12 bits are rounded to 8.
  *
- * A monochrome picture is counted as gray. This file reads from the boxes that it is monochrome,
+ * A monochrome picture is counted as gray. heif_boxes.c reads from the boxes that it is monochrome,
  * because old versions of libheif do not report it, and decode a grid of such pictures only to RGB.
  * So every picture is decoded to RGB. A monochrome picture is counted by one channel, after a check
  * that all three are equal. libheif expands limited range (16 to 235 with 8 bits) only in colour
@@ -22,6 +22,7 @@
  */
 #include "base/dynlib.h"
 #include "decode/boxes.h"
+#include "decode/heif_boxes.h"
 #include "decode/held.h"
 #include "decode/metadata.h"
 #include "decode/new_memory.h"
@@ -159,70 +160,7 @@ static void close_heif(void *state)
     free(s->images);
 }
 
-/* ---- boxes: is the picture monochrome? ----
- *
- * The box meta contains iprp. iprp contains ipco, a list of properties, and ipma, which lists the
- * properties of each item by number. Sources: ISO/IEC 23008-12 (items), 14496-15 (hvcC), and
- * AV1-ISOBMFF (av1C).
- */
-
-/* Whether property `number`, counted from 1, states that the image is gray: 1 yes, 0 no, -1 it does
- * not tell. */
-static int property_is_gray(struct ih_span ipco, uint64_t number)
-{
-    enum { AV1_MONOCHROME = 0x10, AV1_AT = 2, HEVC_CHROMA = 3, HEVC_AT = 16, FULL_BOX = 4 };
-    char type[4] = "";
-    struct ih_span box = {NULL, 0};
-    for (; number > 0; number--)
-        if (!ih_box_next(&ipco, type, &box))
-            return -1;
-    if (ih_box_is(type, "av1C") && box.n > AV1_AT)
-        return (box.p[AV1_AT] & AV1_MONOCHROME) != 0;
-    if (ih_box_is(type, "hvcC") && box.n > HEVC_AT)
-        return (box.p[HEVC_AT] & HEVC_CHROMA) == 0;
-    if (ih_box_is(type, "pixi") && box.n > FULL_BOX)
-        return box.p[FULL_BOX] == 1 ? 1 : -1; /* some writers put 3 for gray */
-    return -1;
-}
-
-/* Looks up the properties of the item in ipma. If they disagree, the item is in colour. */
-static int item_is_gray(struct ih_span ipma, struct ih_span ipco, uint64_t item)
-{
-    const uint64_t version = ih_span_take(&ipma, 1), flags = ih_span_take(&ipma, 3);
-    uint64_t n_items = ih_span_take(&ipma, 4);
-    int is_gray = -1;
-    for (; n_items > 0 && ipma.n > 0; n_items--) {
-        const uint64_t id = ih_span_take(&ipma, version == 0 ? 2 : 4);
-        uint64_t n_properties = ih_span_take(&ipma, 1);
-        for (; n_properties > 0 && ipma.n > 0; n_properties--) {
-            const uint64_t number =
-                flags & 1 ? ih_span_take(&ipma, 2) & 0x7FFF
-                          : ih_span_take(&ipma, 1) & 0x7F; /* the top bit means "essential" */
-            const int answer = id == item ? property_is_gray(ipco, number) : -1;
-            if (answer >= 0 && is_gray != 0)
-                is_gray = answer;
-        }
-    }
-    return is_gray;
-}
-
-/* Returns true if the configuration of the item's codec, or for a grid the number of its
- * channels, states that it is gray. False if the boxes make no sense. */
-static bool is_monochrome(const uint8_t *file, size_t size_bytes, uint64_t item)
-{
-    struct ih_span meta = ih_box_find((struct ih_span){file, size_bytes}, "meta");
-    ih_span_take(&meta, 4); /* version and flags */
-    struct ih_span iprp = ih_box_find(meta, "iprp");
-    const struct ih_span ipco = ih_box_find(iprp, "ipco");
-    char type[4];
-    struct ih_span box;
-    while (ih_box_next(&iprp, type, &box)) {
-        const int is_gray = ih_box_is(type, "ipma") ? item_is_gray(box, ipco, item) : -1;
-        if (is_gray >= 0)
-            return is_gray == 1;
-    }
-    return false;
-}
+/* ---- header ---- */
 
 /* Whether the file contains the configuration of an HEVC decoder. Searches the bytes, because
  * libheif may find a box that a strict parser does not. */
@@ -237,8 +175,6 @@ static bool has_hevc(const uint8_t *file, size_t size_bytes)
     }
     return false;
 }
-
-/* ---- header ---- */
 
 /* libheif's own limits refuse some images that max_pixels allows. Before it reads the boxes, they
  * are raised to max_pixels, and before it decodes, to what an image of this size needs. They are
@@ -349,8 +285,15 @@ static enum ih_status open_image(struct heif_state *s, struct ih_image_info *inf
     s->width = (size_t)width;
     s->height = (size_t)height;
     s->is_deep = bits > 8;
-    s->is_gray = is_monochrome(s->held.file, s->held.file_bytes, item);
     s->n_channels = s->lib.heif_image_handle_has_alpha_channel(s->handle) ? 4 : 3;
+    const struct ih_heif_boxes told = ih_heif_boxes_read(s->held.file, s->held.file_bytes, item);
+    s->is_gray = told.is_gray;
+    /* libheif leaves alpha out if it differs in size from the colours, and transforms it by its own
+     * properties. Some writers give them to the colours alone. */
+    if (told.has_alpha && (s->n_channels != 4 || told.alpha_differs))
+        return ih_error_set(err, IH_UNSUPPORTED,
+                            "HEIF with alpha of another size, crop, rotation or mirroring than its "
+                            "colours is not supported");
     info->width = (uint64_t)width;
     info->height = (uint64_t)height;
     info->n_channels = s->n_channels - (s->is_gray ? 2 : 0);

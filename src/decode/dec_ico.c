@@ -35,7 +35,8 @@ struct entry {
     size_t size_bytes;
     bool is_png;
     uint32_t width, height;
-    unsigned bits; /* a pixel */
+    unsigned bits;         /* a pixel */
+    uint32_t header_bytes; /* of a BMP's DIB header */
 };
 
 struct ico_state {
@@ -44,9 +45,8 @@ struct ico_state {
     const struct ih_decoder *decoder;
     struct ih_source src; /* the image, for decoder */
     void *image;          /* decoder's state */
-    struct ih_image_info info;
-    uint8_t *bmp;        /* owned; a file for the BMP decoder */
-    const uint8_t *mask; /* the next row, in the file; NULL: no mask */
+    uint8_t *bmp;         /* owned; a file for the BMP decoder */
+    const uint8_t *mask;  /* the next row, in the file; NULL: no mask */
     size_t mask_row_bytes;
     uint8_t *row; /* owned; a row of colours; NULL: no mask */
 };
@@ -76,6 +76,14 @@ static void close_ico(void *state)
 
 /* ---- choosing the image ---- */
 
+/* The headers of Windows 3, 4 and 5, and the first with masks for three and four channels. They
+ * begin alike. */
+static bool is_dib_header(uint32_t n_bytes)
+{
+    return n_bytes == DIB_BYTES || n_bytes == 52 || n_bytes == DIB_ALPHA_BYTES || n_bytes == 108 ||
+           n_bytes == 124;
+}
+
 /* Reads size and depth from the image itself. */
 static enum ih_status describe(struct entry *e, struct ih_error *err)
 {
@@ -87,7 +95,8 @@ static enum ih_status describe(struct entry *e, struct ih_error *err)
         e->bits = e->bytes[24] * (e->bytes[25] <= 6 ? png_channels[e->bytes[25]] : 0);
         return IH_OK;
     }
-    if (e->size_bytes < DIB_BYTES || ih_le32(e->bytes) != DIB_BYTES)
+    e->header_bytes = ih_le32(e->bytes);
+    if (!is_dib_header(e->header_bytes) || e->size_bytes < e->header_bytes)
         return damaged(err, "an image that is neither PNG nor BMP");
     e->width = ih_le32(e->bytes + 4);
     e->height = ih_le32(e->bytes + 8) / 2; /* with the rows of the mask */
@@ -164,7 +173,7 @@ static enum ih_status make_bmp(struct ico_state *s, size_t *n_bytes, struct ih_e
     const uint64_t n_palette = e->bits > 8                              ? 0
                                : n_colours && n_colours < 1u << e->bits ? n_colours
                                                                         : 1u << e->bits;
-    const uint64_t palette_bytes = 4 * n_palette, left = e->size_bytes - DIB_BYTES;
+    const uint64_t palette_bytes = 4 * n_palette, left = e->size_bytes - e->header_bytes;
     const uint64_t row_bytes = ((uint64_t)e->width * e->bits + 31) / 32 * 4;
     const uint64_t mask_row_bytes = ((uint64_t)e->width + 31) / 32 * 4;
     const bool has_mask = e->bits != 32;
@@ -173,7 +182,7 @@ static enum ih_status make_bmp(struct ico_state *s, size_t *n_bytes, struct ih_e
             (left - palette_bytes) / (row_bytes + (has_mask ? mask_row_bytes : 0) + !row_bytes))
         return damaged(err, "the file ends before the image does");
     const size_t body_bytes = (size_t)(palette_bytes + row_bytes * e->height);
-    s->mask = has_mask ? e->bytes + DIB_BYTES + body_bytes : NULL;
+    s->mask = has_mask ? e->bytes + e->header_bytes + body_bytes : NULL;
     s->mask_row_bytes = (size_t)mask_row_bytes;
     if (ih_held_more(&s->held, body_bytes, err) != IH_OK)
         return err->status;
@@ -181,7 +190,7 @@ static enum ih_status make_bmp(struct ico_state *s, size_t *n_bytes, struct ih_e
     if (!s->bmp)
         return ih_error_set(err, IH_MEMORY, "out of memory");
     *n_bytes = put_headers(s->bmp, e, (size_t)palette_bytes);
-    memcpy(s->bmp + *n_bytes, e->bytes + DIB_BYTES, body_bytes);
+    memcpy(s->bmp + *n_bytes, e->bytes + e->header_bytes, body_bytes);
     *n_bytes += body_bytes;
     return IH_OK;
 }
@@ -192,8 +201,10 @@ static enum ih_status open_image(struct ico_state *s, const struct ih_decode_opt
                                  struct ih_image_info *info, struct ih_error *err)
 {
     /* The PNG decoder reads rows: an image that holds memory must not wait for more. */
-    const struct ih_decode_options own = {
-        .max_pixels = options->max_pixels, .held_bytes_max = 1, .is_lenient = options->is_lenient};
+    const struct ih_decode_options own = {.max_pixels = options->max_pixels,
+                                          .held_bytes_max = 1,
+                                          .is_lenient = options->is_lenient,
+                                          .sample_range = options->sample_range};
     const struct entry *e = &s->entry;
     const uint8_t *bytes = e->bytes;
     size_t n_bytes = e->size_bytes;
@@ -208,10 +219,9 @@ static enum ih_status open_image(struct ico_state *s, const struct ih_decode_opt
         bytes = s->bmp;
     }
     ih_source_open_memory(&s->src, bytes, n_bytes);
-    if (ih_decoder_open(s->decoder, &s->src, &own, &s->info, &s->image, err) != IH_OK)
+    if (ih_decoder_open(s->decoder, &s->src, &own, info, &s->image, err) != IH_OK)
         return err->status;
-    *info = s->info;
-    assert(!s->mask || s->info.n_channels == 3); /* without compression there is no alpha */
+    assert(!s->mask || info->n_channels == 3); /* without compression there is no alpha */
     if (s->mask)
         info->n_channels = 4;
     return IH_OK;

@@ -6,8 +6,11 @@
  * PIC does not store is 255.
  *
  * After the end of a file, stb_image reads zeros or loops forever. It gets line feeds instead,
- * which end all of its loops, and a file that it reads past the end is damaged. It does not know
- * Radiance's old run lengths: such files are too short for it, and refused.
+ * which end all of its loops, and a file that it reads past the end is damaged.
+ *
+ * It takes all rows of an HDR to have run lengths if the first has them, and else none, and does
+ * not know Radiance's oldest run lengths. Files with both kinds of rows, or with such runs, are
+ * refused.
  */
 #include "decode/held.h"
 
@@ -18,7 +21,7 @@
 #include <stb/stb_image.h>
 
 /* Memory a pixel: of HDR the floats and the result, of PIC the result. */
-enum { HDR_BYTES = 15, PIC_BYTES = 4, PIC_CHANNELS = 4 };
+enum { HDR_BYTES = 15, HDR_CHANNELS = 4, PIC_BYTES = 4, PIC_CHANNELS = 4 };
 
 struct stb_state {
     struct ih_held held;
@@ -116,10 +119,71 @@ static enum ih_status open_stb(const char *title, unsigned pixel_bytes, unsigned
     return status;
 }
 
+static bool is_line(const uint8_t *p, const uint8_t *end)
+{
+    return p < end && *p == '\n';
+}
+
+/* Returns the first row: what follows the line of the size, which follows an empty line. */
+static const uint8_t *find_rows(const uint8_t *p, const uint8_t *end)
+{
+    while (p < end && !(is_line(p, end) && is_line(p + 1, end)))
+        p++;
+    for (p += p < end ? 2 : 0; p < end && !is_line(p, end);)
+        p++;
+    return p < end ? p + 1 : end;
+}
+
+/* Returns the end of a row with run lengths, each channel by itself; `end` if it is damaged. */
+static const uint8_t *skip_runs(const uint8_t *p, const uint8_t *end, uint64_t width)
+{
+    for (unsigned c = 0; c < HDR_CHANNELS; c++)
+        for (uint64_t x = 0; x < width;) {
+            const unsigned n = p < end ? *p++ : 0, n_pixels = n > 128 ? n - 128 : n;
+            const unsigned n_bytes = n > 128 ? 1 : n;
+            if (n == 0 || (size_t)(end - p) < n_bytes)
+                return end;
+            p += n_bytes;
+            x += n_pixels;
+        }
+    return p;
+}
+
+/* Refuses what stb_image would decode to other pixels. Damage is left to stb_image. Source: the
+ * format of Radiance's pictures, by Greg Ward. */
+static enum ih_status check_rows(const struct stb_state *s, const struct ih_image_info *info,
+                                 struct ih_error *err)
+{
+    const uint8_t *end = s->held.file + s->held.file_bytes;
+    const uint8_t *p = find_rows(s->held.file, end);
+    const bool may_have_runs = info->width >= 8 && info->width < 32768;
+    bool first_has_runs = false;
+    for (uint64_t y = 0; y < info->height; y++) {
+        if (end - p < HDR_CHANNELS)
+            return IH_OK;
+        const bool has_runs = may_have_runs && p[0] == 2 && p[1] == 2 && p[2] < 128;
+        if (y == 0)
+            first_has_runs = has_runs;
+        if (has_runs != first_has_runs)
+            return ih_error_set(err, IH_UNSUPPORTED,
+                                "Radiance HDR with run lengths in some rows only is not supported");
+        if (has_runs)
+            p = skip_runs(p + HDR_CHANNELS, end, info->width);
+        for (uint64_t x = 0; x < info->width && !has_runs && end - p >= HDR_CHANNELS; x++) {
+            if (p[0] == 1 && p[1] == 1 && p[2] == 1)
+                return ih_error_set(err, IH_UNSUPPORTED,
+                                    "Radiance HDR with the oldest run lengths is not supported");
+            p += HDR_CHANNELS;
+        }
+    }
+    return IH_OK;
+}
+
 static enum ih_status open_hdr(struct ih_source *src, const struct ih_decode_options *options,
                                struct ih_image_info *info, void *state, struct ih_error *err)
 {
-    return open_stb("Radiance HDR", HDR_BYTES, 3, src, options, info, state, err);
+    enum ih_status status = open_stb("Radiance HDR", HDR_BYTES, 3, src, options, info, state, err);
+    return status == IH_OK ? check_rows(state, info, err) : status;
 }
 
 /* Four channels, because stb_image would convert to three without a check. */

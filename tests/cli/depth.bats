@@ -43,6 +43,22 @@ END
   [ $n -ge 70 ]
 }
 
+@test "depth: PNG in an icon" {
+  needs python3
+  local n=0
+  for file in "$BATS_FILE_TMPDIR"/*.png; do
+    python3 -c 'import struct, sys
+png = open(sys.argv[1], "rb").read()
+sys.stdout.buffer.write(struct.pack("<HHHBBBBHHLL", 0, 1, 1, 0, 0, 0, 0, 1, 32, len(png), 22) + png)' "$file" >a.ico
+    python3 "$TESTS/cli/make_deep.py" expected "$file" 257 60001 >expected
+    counts_of a.ico --range=257,60001 | cmp - expected || fail "$file"
+    "$IMGHIST" "$file" -q --csv=images --range=257,60001 | cut -d, -f5- >fields
+    "$IMGHIST" a.ico -q --csv=images --range=257,60001 | cut -d, -f5- | cmp - fields || fail "$file: other fields"
+    n=$((n + 1))
+  done
+  [ $n -ge 3 ]
+}
+
 @test "depth: JPEG 2000" {
   needs python3
   reads jp2 || skip "no JPEG 2000 in this build"

@@ -199,7 +199,7 @@ TEST(no_pixels)
 {
     struct jpeg_file f = make_file(&gray, 8, 8, NULL);
     size_t sof = find_marker(&f, 0xC0, 0);
-    f.bytes[sof + 6] = 0; /* height */
+    f.bytes[sof + 8] = 0; /* width */
     assert_refused(f.bytes, f.n, IH_CORRUPT, "damaged JPEG: ");
     free(f.bytes);
 }
@@ -211,6 +211,11 @@ TEST(unsupported_kinds)
     f.bytes[sof + 4] = 12; /* bits */
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "12 bits");
     f.bytes[sof + 4] = 8;
+    f.bytes[sof + 6] = 0; /* height */
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "DNL");
+    f.bytes[sof + 6] = 8;
+    f.bytes[sof + 1] = 0xF7;
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "JPEG-LS");
     f.bytes[sof + 1] = 0xC5; /* hierarchical */
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "lossless or hierarchical");
     f.bytes[sof + 1] = 0xC3; /* lossless, with baseline data */

@@ -395,6 +395,30 @@ TEST(orientation)
                 HEIGHT, WIDTH);
 }
 
+/* Alpha that is not cropped, rotated and mirrored as the colours are would count at other places,
+ * or not at all. */
+TEST(alpha_transformed_alone)
+{
+    const struct kind k = {.format = heif_compression_AV1, .bits = 8, .has_alpha = true};
+    struct file f = write_file(&k, true);
+    struct decoded d = decode(f.bytes, f.n, MAX_PIXELS, 1);
+    assert_int_equal(d.status, IH_OK);
+    free(d.pixels);
+    /* The property that states the depths of three channels is of the colours alone. */
+    static const uint8_t depths[] = {'p', 'i', 'x', 'i', 0, 0, 0, 0, 3, 8, 8, 8};
+    size_t at = 0;
+    while (at + sizeof depths < f.n && memcmp(f.bytes + at, depths, sizeof depths) != 0)
+        at++;
+    assert_true(at + sizeof depths < f.n);
+    static const char *const types[] = {"imir", "irot"}; /* mirrored; rotated by 0 degrees */
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        memcpy(f.bytes + at, types[i], 4);
+        assert_refused(f.bytes, f.n, IH_UNSUPPORTED,
+                       "HEIF with alpha of another size, crop, rotation or mirroring");
+    }
+    free(f.bytes);
+}
+
 static void assert_survives(enum heif_compression_format format)
 {
     const struct kind k = {.format = format, .bits = 8};

@@ -76,6 +76,27 @@ TEST(alpha)
     assert_decodes(f.bytes, f.n, "ico", 2, 1, 4, EXPECT(1, 2, 3, 77, 4, 5, 6, 0));
 }
 
+/* The longer headers of later versions of Windows. */
+TEST(headers)
+{
+    static const unsigned sizes[] = {40, 52, 56, 108, 124};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct image image = dib(2, 1, 24, 0);
+        image.bytes[0] = (uint8_t)sizes[i];
+        while (image.n < sizes[i])
+            ADD(&image, 0xAB);
+        ADD(&image, 3, 2, 1, 6, 5, 4, 0, 0, 0x40, 0, 0, 0);
+        struct file f = file_of(ICON, 1, &image);
+        assert_decodes(f.bytes, f.n, "ico", 2, 1, 4, EXPECT(1, 2, 3, 255, 4, 5, 6, 0));
+        assert_cuts_are_refused(f.bytes, f.n);
+    }
+    struct image image = dib(2, 1, 24, 0);
+    image.bytes[0] = 41;
+    ADD(&image, 0, 3, 2, 1, 6, 5, 4, 0, 0, 0x40, 0, 0, 0);
+    struct file f = file_of(ICON, 1, &image);
+    assert_refused(f.bytes, f.n, IH_CORRUPT, "neither PNG nor BMP");
+}
+
 TEST(palettes)
 {
     struct image image = dib(3, 1, 1, 0);

@@ -95,9 +95,6 @@ TEST(hdr_damage)
     for (unsigned i = 0; i < 40; i++)
         PUT(&f, 0); /* literals of no bytes, for ever; newer versions refuse the first */
     assert_refused(f.bytes, f.n, IH_CORRUPT, "");
-    start_hdr(&f, "#?RADIANCE", 10, 1); /* Radiance's old run lengths: five times the last pixel */
-    PUT(&f, 200, 1, 1, 128, 1, 1, 1, 9);
-    assert_refused(f.bytes, f.n, IH_CORRUPT, "the file ends before the image does");
     start_hdr(&f, "#?RADIANCE", 0, 1);
     assert_refused(f.bytes, f.n, IH_CORRUPT, "it has no pixels");
     start_hdr(&f, "#?RADIANCE", 60000, 60000);
@@ -105,6 +102,34 @@ TEST(hdr_damage)
     f = (struct file){.n = 0};
     put(&f, "#?RADIANCE\nFORMAT=32-bit_rle_xyze\n\n-Y 1 +X 1\n0123", 48);
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "Radiance HDR with this header is not supported");
+}
+
+/* Files that stb_image would decode to other pixels, with bytes after them, so that it has enough.
+ */
+TEST(hdr_other_runs)
+{
+    static const char oldest[] = "Radiance HDR with the oldest run lengths is not supported",
+                      mixed[] = "Radiance HDR with run lengths in some rows only is not supported";
+    static const uint8_t tail[64];
+    struct file f;
+    start_hdr(&f, "#?RADIANCE", 10, 1);
+    PUT(&f, 200, 1, 1, 128, 1, 1, 1, 9); /* nine times the last pixel */
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, oldest);
+    put(&f, tail, sizeof tail);
+    assert_refused(f.bytes, f.n, IH_UNSUPPORTED, oldest);
+    for (unsigned first_has_runs = 0; first_has_runs < 2; first_has_runs++) {
+        start_hdr(&f, "#?RADIANCE", 8, 2);
+        for (unsigned y = 0; y < 2; y++)
+            if ((y == 0) == first_has_runs) {
+                PUT(&f, 2, 2, 0, 8, 128 + 8, 9, 128 + 8, 8, 4, 1, 2, 3, 4, 128 + 4, 7, 128 + 8,
+                    128);
+            } else {
+                for (unsigned x = 0; x < 8; x++)
+                    PUT(&f, 9, 8, 7, 128);
+            }
+        put(&f, tail, sizeof tail);
+        assert_refused(f.bytes, f.n, IH_UNSUPPORTED, mixed);
+    }
 }
 
 TEST(hdr_budget)

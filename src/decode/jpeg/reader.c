@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { JPEG_LS_FRAME = 0xF7 }; /* a marker, which begins the image in JPEG-LS (ITU-T T.87) */
+
 static struct ih_jpeg_reader *reader_of(j_common_ptr cinfo)
 {
     return cinfo->client_data;
@@ -20,7 +22,15 @@ void ih_jpeg_reader_fail(struct ih_jpeg_reader *r, enum ih_status status, const 
 static void on_error_exit(j_common_ptr cinfo)
 {
     struct ih_jpeg_reader *r = reader_of(cinfo);
+    const struct jpeg_decompress_struct *c = &r->cinfo;
+    const bool is_jpeg_ls = r->errors.msg_code == JERR_UNKNOWN_MARKER &&
+                            r->errors.msg_parm.i[0] == JPEG_LS_FRAME && c->image_width == 0;
     char text[JMSG_LENGTH_MAX];
+    if (is_jpeg_ls)
+        ih_jpeg_reader_fail(r, IH_UNSUPPORTED, "JPEG-LS is not supported");
+    if (r->errors.msg_code == JERR_EMPTY_IMAGE && c->image_height == 0 && c->image_width > 0)
+        ih_jpeg_reader_fail(r, IH_UNSUPPORTED,
+                            "JPEG without a height in its header (DNL) is not supported");
     switch (r->errors.msg_code) {
     case JERR_OUT_OF_MEMORY:
         ih_jpeg_reader_fail(r, IH_MEMORY, "out of memory");

@@ -75,7 +75,10 @@ static int on_error(TIFF *tiff, void *user, const char *module, const char *form
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
-    if (s->error.status == IH_OK)
+    static const char precision[] = "Unsupported JPEG data precision";
+    if (s->error.status == IH_OK && strncmp(text, precision, sizeof precision - 1) == 0)
+        ih_error_set(&s->error, IH_UNSUPPORTED, "TIFF that this libtiff does not decode: %s", text);
+    else if (s->error.status == IH_OK)
         ih_error_set(&s->error, IH_CORRUPT, "damaged TIFF: %s%s%s", module ? module : "",
                      module ? ": " : "", text);
     return 1; /* handled: libtiff prints nothing */
