@@ -34,6 +34,8 @@ static enum ih_status give(struct ih_merge *m, const char *path, const struct ih
     const bool is_empty = result->is_total && result->n_images == 0;
     if (ih_measurement_join(is_empty ? &m->of_empty : &m->measurement, result, err) != IH_OK)
         return err->status;
+    if (m->has_totals && m->why_no_totals)
+        return ih_error_set(err, IH_USAGE, "%s", m->why_no_totals);
     if (m->has_totals && m->has_images && m->why_not_mixed)
         return ih_error_set(err, IH_USAGE, "%s", m->why_not_mixed);
     m->has_ended = !m->take(m->user, path, result);
@@ -139,6 +141,10 @@ enum ih_status ih_merge_take(struct ih_merge *m, const struct ih_input *input,
 
 enum ih_status ih_merge_complete(const struct ih_merge *m, struct ih_error *err)
 {
+    if (m->shards && m->merged_run)
+        return ih_error_set(err, IH_USAGE,
+                            "a shard follows when all shards of a run have been read: name each "
+                            "once, and all shards of another run");
     return m->shards ? ih_shards_check(m->shards, err) : IH_OK;
 }
 

@@ -20,6 +20,7 @@ struct ih_merge {
     struct ih_measurement measurement; /* of all results so far; IH_MEASUREMENT_ANY at first */
     struct ih_measurement of_empty;    /* of totals of no images, which fit any results */
     const char *why_no_records;        /* the error for result files; NULL: they are allowed */
+    const char *why_no_totals;         /* the error for totals; NULL: they are allowed */
     const char *why_not_mixed;         /* the error for totals beside single images; NULL: none */
     bool is_resumed;                   /* records of one shard are no part of a set of shards */
 

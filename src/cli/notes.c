@@ -280,3 +280,18 @@ void ih_notes_print_listed_folder(struct ih_notes *n, const char *path)
     n->has_listed_folder = true;
     ih_notes_print(n, path, "is a directory in the list: all its files are counted");
 }
+
+void ih_notes_print_comparison(struct ih_notes *n, const struct ih_total *const sides[2])
+{
+    if (sides[0]->n_images > 1 || sides[1]->n_images > 1) {
+        char line[IH_MESSAGE_MAX];
+        snprintf(line, sizeof line,
+                 "totals are compared: %" PRIu64 " image%s against %" PRIu64 " image%s",
+                 sides[0]->n_images, sides[0]->n_images == 1 ? "" : "s", sides[1]->n_images,
+                 sides[1]->n_images == 1 ? "" : "s");
+        ih_notes_print(n, NULL, line);
+    }
+    if (sides[0]->has_alpha != sides[1]->has_alpha)
+        ih_notes_print(n, n->options->paths[sides[1]->has_alpha],
+                       "has alpha and the other side has none: alpha is not compared");
+}

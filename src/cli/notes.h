@@ -55,6 +55,9 @@ bool ih_notes_see_name(struct ih_notes *n, const char *path);
 /* A note about a character that the font of the charts lacks; 0: none. Once in a run. */
 void ih_notes_print_lacking(struct ih_notes *n, const char *chart, unsigned long code_point);
 
+/* Notes about the two sides that --diff compares. */
+void ih_notes_print_comparison(struct ih_notes *n, const struct ih_total *const sides[2]);
+
 /* A note about a directory that the list of --files-from names: "find" lists directories beside
  * their files, which then count twice. path: of a directory or an archive. */
 void ih_notes_print_listed_folder(struct ih_notes *n, const char *path);

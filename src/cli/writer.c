@@ -182,6 +182,10 @@ struct ih_writer *ih_writer_new(const struct ih_options *options)
         .why_no_records = options->n_shards || options->resume_path
                               ? "a result file is no input of --shard and --resume"
                               : NULL,
+        .why_no_totals = options->where
+                             ? "--where selects images, and a total no longer has them: give "
+                               "it to the run that counts them"
+                             : NULL,
         .why_not_mixed = options->with_total ? NULL : "a total beside single images needs --total",
         .is_resumed = options->resume_path != NULL,
     };
@@ -397,17 +401,7 @@ static void write_comparison(struct ih_writer *w)
                 ih_print_error(o->paths[i], "no pixels to compare");
             return;
         }
-    if (sides[0]->n_images > 1 || sides[1]->n_images > 1) {
-        char line[IH_MESSAGE_MAX];
-        snprintf(line, sizeof line,
-                 "totals are compared: %" PRIu64 " image%s against %" PRIu64 " image%s",
-                 sides[0]->n_images, sides[0]->n_images == 1 ? "" : "s", sides[1]->n_images,
-                 sides[1]->n_images == 1 ? "" : "s");
-        ih_notes_print(&w->notes, NULL, line);
-    }
-    if (sides[0]->has_alpha != sides[1]->has_alpha)
-        ih_notes_print(&w->notes, o->paths[sides[1]->has_alpha],
-                       "has alpha and the other side has none: alpha is not compared");
+    ih_notes_print_comparison(&w->notes, sides);
     ih_totals_compare(sides[0], sides[1], &c);
     for (unsigned i = 0; i < 2; i++)
         c.sides[i].path =
@@ -566,12 +560,20 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
 
 /* ---- the end ---- */
 
-/* A worthless file is not made. */
+/* No input. A part of a run may have none, and so may all of its parts, with --where. */
+static bool has_no_inputs(const struct ih_writer *w)
+{
+    return w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards &&
+           !w->merge.merged_run;
+}
+
+/* A worthless file is not made, and replaces none. */
 static bool is_kept(const struct ih_writer *w, const struct sink *s)
 {
     if (w->options->compares)
         return w->has_comparison;
-    return !is_worthless(w, s) || (s->file.is_standard && !w->options->only_total);
+    return (!is_worthless(w, s) && !has_no_inputs(w)) ||
+           (s->file.is_standard && !w->options->only_total);
 }
 
 static void end_sink(struct ih_writer *w, struct sink *s)
@@ -651,9 +653,7 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_notes_print(&w->notes, NULL,
                        "a total of a result file and single images are added up; an image that is "
                        "in both counts twice");
-    /* A part of a run may have none, and so may all of its parts, with --where. */
-    const bool has_none =
-        w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards && !w->merge.merged_run;
+    const bool has_none = has_no_inputs(w);
     if (has_none && (w->options->is_verbose || w->options->is_quiet || w->notes.is_checking))
         fputs("imghist: ", stderr), ih_report_print_none(&w->report, stderr), fputc('\n', stderr);
     if (has_none || w->report.n_failed || w->n_charts_failed ||

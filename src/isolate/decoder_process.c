@@ -165,11 +165,12 @@ static int try_spawn(struct ih_decoder_process *p, const char **what)
     return error_number;
 }
 
-/* A lack of memory, processes or file descriptors, which may pass. */
-static bool is_transient(int error_number)
+/* A lack of memory, processes or file descriptors, which may pass, or a limit on the size of files,
+ * which is also that of shared memory and allows smaller images. */
+static bool is_of_this_file(int error_number)
 {
     return error_number == EAGAIN || error_number == EMFILE || error_number == ENFILE ||
-           error_number == ENOMEM;
+           error_number == ENOMEM || error_number == EFBIG;
 }
 
 /* Starts the process. If the machine lacks something for it, tries again for half a second and then
@@ -183,13 +184,13 @@ static enum ih_status spawn(struct ih_decoder_process *p, struct ih_error *err)
                             "cannot start a decoder process: /proc/self/exe, the path of this "
                             "program, does not exist; mount /proc");
     int error_number = try_spawn(p, &what);
-    for (int i = 0; i < 10 && is_transient(error_number); i++) {
+    for (int i = 0; i < 10 && is_of_this_file(error_number); i++) {
         nanosleep(&pause, NULL);
         error_number = try_spawn(p, &what);
     }
     if (error_number == 0)
         return IH_OK;
-    if (is_transient(error_number))
+    if (is_of_this_file(error_number))
         return ih_error_errno(err, error_number, what);
     return ih_error_set(err, IH_UNAVAILABLE, "%s: %s", what, strerror(error_number));
 }

@@ -240,7 +240,7 @@ enum ih_status ih_records_next(struct ih_records *r, const struct ih_result **re
         return IH_OK;
     r->has_images = r->has_images || !r->reader.result.is_total;
     r->has_total = r->has_total || r->reader.result.is_total;
-    if (r->has_images && r->has_total)
+    if (r->has_images && r->has_total && !r->reader.result.n_shards)
         return ih_error_set(err, IH_CORRUPT,
                             "line %" PRIu64 ": a total beside the records that it sums; leave out "
                             "one or the other",

@@ -184,10 +184,11 @@ static enum ih_status read_next(struct ih_shards *s, struct shard *shard,
                             s->n);
     s->run = r->run ? r->run : s->run;
     shard->is_done = r->is_end || r->is_total;
-    if (r->is_end && r->n_images != shard->n_read)
+    const uint64_t n_told = r->n_images + (r->is_total ? r->n_failed : 0);
+    if (shard->is_done && (r->is_end || shard->n_read > 0) && n_told != shard->n_read)
         return ih_error_set(err, IH_CORRUPT,
                             "shard %u/%u has %" PRIu64 " records instead of %" PRIu64, number, s->n,
-                            shard->n_read, r->n_images);
+                            shard->n_read, n_told);
     shard->n_read++;
     return IH_OK;
 }
@@ -214,6 +215,14 @@ static bool is_before(const uint64_t a[IH_PLACES], const uint64_t b[IH_PLACES])
     return a[i] < b[i];
 }
 
+/* Whether a total, the last record of its shard, sums records that have been handed out, or nothing
+ * beside the records of other shards: --shard with --total. */
+static bool sums_records(const struct ih_shards *s, const struct ih_result *r)
+{
+    return r->is_total &&
+           (s->current->n_read > 1 || (s->has_position && r->n_images + r->n_failed == 0));
+}
+
 enum ih_status ih_shards_next(struct ih_shards *s, const struct ih_result **result,
                               const char **path, struct ih_error *err)
 {
@@ -238,7 +247,7 @@ enum ih_status ih_shards_next(struct ih_shards *s, const struct ih_result **resu
         status = read_next(s, s->current, &r, err);
         if (status != IH_OK)
             return status;
-    } while (r->is_end);
+    } while (r->is_end || sums_records(s, r));
     const uint64_t position[IH_PLACES] = {r->input, r->member, r->frame};
     if (!r->is_total && s->has_position && !is_before(s->position, position))
         return ih_error_set(err, IH_CORRUPT, "records twice, or not in the order of the run");

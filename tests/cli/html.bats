@@ -174,9 +174,30 @@ END
   grep -q '"title":null' merged.html
 }
 
+@test "html: totals of result files are in the total of the page" {
+  page
+  imghist_status 1 d --total-only --ndjson -o total.ndjson
+  imghist_status 1 total.ndjson --html=total.html # an input had failed
+  grep -q '"total":{"images":3,"failed":1,"pixels":7,' total.html || fail "$(grep -o '"total":.\{60\}' total.html)"
+  imghist total.ndjson d/white.pgm --total --html=more.html
+  grep -q '"total":{"images":4,"failed":1,"pixels":11,' more.html || fail "$(grep -o '"total":.\{60\}' more.html)"
+}
+
+@test "html: names are shown so that no two look alike" {
+  browser
+  dot d/a.pgm
+  dot $'d/a\u200b.pgm'
+  dot $'d/a\u202egnp.pgm'
+  dot $'d/a\n\x1b\\.pgm'
+  imghist_ok d --html=r.html
+  in_browser r.html 'for (const tr of document.querySelectorAll("#body tr:not(.space)")) say(tr.children[0].textContent)' >said
+  [ "$(LC_ALL=C sort said | paste -sd' ')" = 'd/a.pgm d/a\n\x1B\\.pgm d/a\u{200b}.pgm d/a\u{202e}gnp.pgm' ] || fail "$(cat said)"
+}
+
 @test "html: no images, and nothing but failures" {
   browser
-  imghist_fails 1 "no images found" --files-from=/dev/null --html=empty.html
+  dot a.pgm
+  imghist_ok a.pgm --where 'width > 1' --html=empty.html
   in_browser empty.html 'say(document.getElementById("total").textContent); say(document.getElementById("count").textContent);' >said
   [ "$(cat said)" = $'No image was counted.\n0 images' ] || fail "$(cat said)"
   echo x >bad.png

@@ -141,6 +141,18 @@ end() { sleep 1 && kill -KILL "$1"; }
   grep -q "^b.pgm,1,1,gray" out.csv
 }
 
+@test "isolate: a limit on the size of files, and so of shared memory, fails that file, not the batch" {
+  printf 'P5 1 1 255\n\1' >b.pgm
+  { # 2000 x 2000 gray
+    printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\7\320\0\0\7\320\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+    head -c 4000000 /dev/zero
+  } >large.psd
+  imghist_ok large.psd --csv=stats
+  run --separate-stderr bash -c 'ulimit -f 1000; exec "$IMGHIST" large.psd b.pgm --csv=stats'
+  assert_fails 1 "large.psd: cannot start a decoder process: no shared memory: File too large"
+  assert_output_has $'\n'b.pgm,1,1,gray
+}
+
 @test "isolate: a decoder process gets no other variables than it needs" {
   [ -e /proc/self/environ ] || skip "no /proc"
   printf '8BPS\0\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0\100\0\10\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0%064d' 0 >a.psd

@@ -164,6 +164,11 @@ files() { tail -n +2 "$1" | grep ',gray,' | cut -d, -f1; }
   done
   imghist --files-from=/dev/null --csv=stats
   [ "${#lines[@]}" -eq 1 ]
+  for name in out.csv out.json out.ndjson out.html out.txt; do
+    echo earlier >$name
+    imghist_fails 1 "no images found" --files-from=/dev/null --total -o $name
+    [ "$(cat $name)" = earlier ] || fail "$name was replaced"
+  done
   imghist_ok --files-from=/dev/null --shard=1/2 --csv=stats # the other part may have some
 }
 

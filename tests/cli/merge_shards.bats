@@ -58,6 +58,10 @@ merged() {
   for n in 1 2 7 64; do
     shards $n part d
     shards $n total d --total-only
+    shards $n both d --total
+    merged single.--ndjson --ndjson both.*
+    merged single.both --ndjson --total both.*
+    rm both.*
     for seed in 1 2; do
       mapfile -t parts < <(ls part.* | shuf --random-source=<(yes $seed))
       mapfile -t totals < <(ls total.* | shuf --random-source=<(yes $seed))
@@ -148,7 +152,7 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
     for k in 1 2 3; do # run uses i
       others=(part.[!"$k"])
       imghist_refused 2 "shard $k/3 is missing" "${others[@]}" --csv -o out.csv
-      imghist_status 2 part.* part.$k --csv -o out.csv
+      imghist_refused 2 "a shard follows when all shards of a run have been read" part.* part.$k --csv -o out.csv
       imghist "${others[@]}" "${others[0]}" --csv -o out.csv
       assert_refused 2 "${others[0]}: shard ${others[0]#part.}/3 again"
       others=(empty.[!"$k"])
@@ -156,6 +160,9 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
       imghist_refused 2 "is of another run: its inputs or options differ" "${others[@]}" part.$k --csv -o out.csv
     done
     imghist_ok empty.* --csv=stats
+    shards 3 both 1.pgm --total
+    imghist_ok both.* --csv=stats
+    [ "$(wc -l <<<"$output")" -eq 3 ] || fail "an image and its total, not those of empty shards"
     # the same inputs, but counted or selected in another way
     for option in --luma=bt601 --clip=1,254 --max-pixels=5 '--where=mean_luma >= 0' --lenient; do
       [ "$total" = "" ] || [ "$option" != --lenient ] || continue
@@ -171,36 +178,39 @@ memory() { sed -n 's/^ *memory *\([0-9]*\)\.\([0-9]\) MB.*/\1\2/p' "$1"; }
 
 @test "merge shards: a shard that is cut, or lacks a record, or has one twice" {
   for i in 1 2 3 4 5 6; do dot $i.pgm 0$i; done
-  shards 2 part {1,2,3,4,5,6}.pgm
-  for cut in "head -n -1" "head -n 1" "head -n 0"; do
-    $cut part.2 >short
-    imghist part.1 short --csv -o out.csv
-    [ "$status" -ne 0 ] || fail "$cut"
-  done
-  head -n -1 part.2 >short
-  imghist_refused 1 "short: shard 2/2 has no last line" part.1 short --csv -o out.csv
-  for edit in 1d 2d 3d; do
-    sed $edit part.2 >short
-    imghist_refused 1 "short: shard 2/2 has 2 records instead of 3" part.1 short --csv -o out.csv
-  done
-  sed 2p part.2 >twice
-  imghist_refused 1 "twice: records twice, or not in the order of the run" part.1 twice --csv -o out.csv
-  { sed -n 2p part.2; sed -n 1p part.2; tail -n +3 part.2; } >swapped
-  imghist_refused 1 "swapped: records twice, or not in the order of the run" part.1 swapped --csv -o out.csv
-  cat part.1 part.2 >both
-  imghist_refused 2 "shard 2/2 is missing" both --csv -o out.csv
-  imghist both part.2 --csv -o out.csv
-  assert_refused 1 "both: has records after the last of its shard: if it holds several files, name each of them"
-  sed '2s/"shard":"2.2"/"shard":"1\/2"/' part.2 >mixed
-  imghist_refused 1 "mixed: holds records of several shards: name each file" part.1 mixed --csv -o out.csv
-  "$IMGHIST" 1.pgm --ndjson >plain
-  cat plain part.1 >among
-  imghist_refused 1 "among: a record of a shard among others" among --csv -o out.csv
-  sed 's/"position":\[[0-9,]*\],//' part.2 >nowhere
-  imghist_refused 1 "nowhere: line 1: a record without its place in the run" part.1 nowhere --csv -o out.csv
-  for shard in 0/2 3/2 1/0 1/99999 x/2 12 ''; do
-    sed "s,\"shard\":\"2/2\",\"shard\":\"$shard\"," part.2 >impossible
-    imghist_refused 1 "impossible: line 1: an impossible shard" part.1 impossible --csv -o out.csv
+  for total in "" --total; do
+    # shellcheck disable=SC2086 # no word, or one
+    shards 2 part {1,2,3,4,5,6}.pgm $total
+    for cut in "head -n -1" "head -n 1" "head -n 0"; do
+      $cut part.2 >short
+      imghist part.1 short --csv -o out.csv
+      [ "$status" -ne 0 ] || fail "$cut"
+    done
+    head -n -1 part.2 >short
+    imghist_refused 1 "short: shard 2/2 has no last line" part.1 short --csv -o out.csv
+    for edit in 1d 2d 3d; do
+      sed $edit part.2 >short
+      imghist_refused 1 "short: shard 2/2 has 2 records instead of 3" part.1 short --csv -o out.csv
+    done
+    sed 2p part.2 >twice
+    imghist_refused 1 "twice: records twice, or not in the order of the run" part.1 twice --csv -o out.csv
+    { sed -n 2p part.2; sed -n 1p part.2; tail -n +3 part.2; } >swapped
+    imghist_refused 1 "swapped: records twice, or not in the order of the run" part.1 swapped --csv -o out.csv
+    cat part.1 part.2 >both
+    imghist_refused 2 "shard 2/2 is missing" both --csv -o out.csv
+    imghist both part.2 --csv -o out.csv
+    assert_refused 1 "both: has records after the last of its shard: if it holds several files, name each of them"
+    sed '2s/"shard":"2.2"/"shard":"1\/2"/' part.2 >mixed
+    imghist_refused 1 "mixed: holds records of several shards: name each file" part.1 mixed --csv -o out.csv
+    "$IMGHIST" 1.pgm --ndjson >plain
+    cat plain part.1 >among
+    imghist_refused 1 "among: a record of a shard among others" among --csv -o out.csv
+    sed 's/"position":\[[0-9,]*\],//' part.2 >nowhere
+    imghist_refused 1 "nowhere: line 1: a record without its place in the run" part.1 nowhere --csv -o out.csv
+    for shard in 0/2 3/2 1/0 1/99999 x/2 12 ''; do
+      sed "s,\"shard\":\"2/2\",\"shard\":\"$shard\"," part.2 >impossible
+      imghist_refused 1 "impossible: line 1: an impossible shard" part.1 impossible --csv -o out.csv
+    done
   done
   [ ! -e out.csv ]
 }

@@ -218,6 +218,18 @@ resumed() {
   [ "$("$IMGHIST" out.ndjson --csv=images | cut -d, -f1 | paste -sd' ')" = "file a.pgm pipe b.pgm" ] || fail "the first run"
 }
 
+@test "resume: a lock that a process of a killed run holds for a moment is waited for" {
+  needs flock
+  dots a.pgm b.pgm
+  "$IMGHIST" a.pgm b.pgm --resume -o whole.ndjson
+  exec {held}>>out.ndjson
+  flock $held
+  sleep 0.2 3>&- & # as the process of a decoder does that is being started
+  exec {held}>&-
+  imghist_ok a.pgm b.pgm --resume -o out.ndjson
+  cmp out.ndjson whole.ndjson
+}
+
 run_with_resume() {
   local status=0
   "$IMGHIST" a.pgm pipe b.pgm --resume -o out.ndjson 2>err || status=$?

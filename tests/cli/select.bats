@@ -60,6 +60,15 @@ HEADER+=,blown_any,blown_any_share,blown_all,blown_all_share,crushed_any,crushed
   imghist_output "$expected" all.ndjson --where 'width > 1000' --total-only --ndjson
 }
 
+@test "select: totals of result files are refused" {
+  images
+  "$IMGHIST" white.pgm --total-only --ndjson -o total.ndjson
+  for inputs in total.ndjson "black.pgm total.ndjson"; do
+    # shellcheck disable=SC2086 # two words
+    imghist_refused 2 "total.ndjson: --where selects images, and a total no longer has them" $inputs --total --where 'width > 0' --csv -o out.csv
+  done
+}
+
 @test "select: --where and failures" {
   images
   echo text >bad.png
