@@ -36,7 +36,8 @@
  * All names begin with ih_ or IH_. libimghist.so and libimghist.a export only the functions below,
  * so names in your program cannot collide with names inside the library.
  *
- * Examples. Build them with `cc count_file.c $(pkg-config --cflags --libs libimghist)`.
+ * Examples. The first is a program: `cc count_file.c $(pkg-config --cflags --libs libimghist)`. The
+ * others are functions for programs that use CUDA.
  *
  * example count_file.c:
  *     #include <imghist.h>

@@ -51,7 +51,7 @@ static void print_help(FILE *f, bool shows_rare)
           "  imghist photo.jpg                       show its histogram and statistics\n"
           "  imghist photos/ --csv=stats -o all.csv  write the statistics of all photos\n"
           "  imghist photos/ --chart=charts          draw a chart of each photo\n"
-          "Exit status: 0 ok, 1 an input or output failed, 2 usage error, 3 not available\n",
+          "Exit status: 0 ok, 1 input or output failed, 2 usage, 3 unavailable, 4 --fail-if\n",
           f);
     if (!shows_rare)
         fputs("More options: imghist --help=all; their details: man imghist\n", f);

@@ -186,7 +186,7 @@ static void explain(const struct archive_state *s, struct ih_error *err)
         ih_error_set(
             err, IH_UNKNOWN,
             "cannot decode: compressed, but not a tar file; decompress one image first, as in "
-            "'gzip -dc FILE | imghist -'");
+            "'gzip -dc FILE | imghist -', and with xz or zstd for their files");
     else if (s->lib.archive_errno(s->archive) == ENOMEM)
         ih_error_set(err, IH_MEMORY, "out of memory");
     else
