@@ -165,16 +165,16 @@ static int try_spawn(struct ih_decoder_process *p, const char **what)
     return error_number;
 }
 
-/* A lack of memory, processes or file descriptors, which may pass, or a limit on the size of files,
- * which is also that of shared memory and allows smaller images. */
-static bool is_of_this_file(int error_number)
+/* A lack of memory, processes or file descriptors, which may pass. */
+static bool is_transient(int error_number)
 {
     return error_number == EAGAIN || error_number == EMFILE || error_number == ENFILE ||
-           error_number == ENOMEM || error_number == EFBIG;
+           error_number == ENOMEM;
 }
 
 /* Starts the process. If the machine lacks something for it, tries again for half a second and then
- * fails this one file: IH_IO or IH_MEMORY. Any other reason is IH_UNAVAILABLE. */
+ * fails this one file, as a limit on the size of files does, which holds for shared memory, too:
+ * IH_IO or IH_MEMORY. Any other reason is IH_UNAVAILABLE. */
 static enum ih_status spawn(struct ih_decoder_process *p, struct ih_error *err)
 {
     const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
@@ -184,13 +184,13 @@ static enum ih_status spawn(struct ih_decoder_process *p, struct ih_error *err)
                             "cannot start a decoder process: /proc/self/exe, the path of this "
                             "program, does not exist; mount /proc");
     int error_number = try_spawn(p, &what);
-    for (int i = 0; i < 10 && is_of_this_file(error_number); i++) {
+    for (int i = 0; i < 10 && is_transient(error_number); i++) {
         nanosleep(&pause, NULL);
         error_number = try_spawn(p, &what);
     }
     if (error_number == 0)
         return IH_OK;
-    if (is_of_this_file(error_number))
+    if (is_transient(error_number) || error_number == EFBIG)
         return ih_error_errno(err, error_number, what);
     return ih_error_set(err, IH_UNAVAILABLE, "%s: %s", what, strerror(error_number));
 }

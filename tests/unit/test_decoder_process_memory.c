@@ -247,7 +247,7 @@ TEST(no_memory)
     setrlimit(RLIMIT_FSIZE, &less);
     enum ih_status status = decode_order(&h, &order, 9, 0, &err);
     setrlimit(RLIMIT_FSIZE, &limit);
-    assert_int_equal(status, IH_UNAVAILABLE);
+    assert_int_equal(status, IH_IO);
     assert_memory_equal(err.message, says, sizeof says - 1);
     assert_string_equal(err.message + sizeof says - 1, strerror(EFBIG));
     assert_int_equal(n_files(), n_before);
