@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-enum { FULL_BOX = 4 }; /* bytes of version and flags */
+enum {
+    FULL_BOX = 4,      /* bytes of version and flags */
+    AUXILIARY_MAX = 64 /* images beside one that are looked at; files have a few */
+};
 
 struct property {
     char type[4];
@@ -30,12 +33,13 @@ static void add_properties(struct ih_span ipma, struct ih_span ipco, uint64_t it
                                   ? ih_span_take(&ipma, 2) & 0x7FFF
                                   : ih_span_take(&ipma, 1) & 0x7F; /* the top bit: "essential" */
             struct ih_span left = ipco;
-            struct property *p = &to->list[to->n];
             if (id != item || to->n == sizeof to->list / sizeof to->list[0] || number == 0)
                 continue;
+            struct property *p = &to->list[to->n++];
             while (number > 0 && ih_box_next(&left, p->type, &p->content))
                 number--;
-            to->n += number == 0;
+            if (number > 0) /* there is no such property */
+                *p = (struct property){.type = ""};
         }
     }
 }
@@ -100,12 +104,14 @@ static bool find_alpha(struct ih_span meta, uint64_t item, struct properties *of
 {
     struct ih_span iref = ih_box_find(meta, "iref"), box;
     const unsigned id_bytes = ih_span_take(&iref, FULL_BOX) >> 24 == 0 ? 2 : 4;
+    unsigned n_auxiliary = 0;
     char type[4];
     while (ih_box_next(&iref, type, &box)) {
         const uint64_t from = ih_span_take(&box, id_bytes);
         uint64_t n = ih_span_take(&box, 2);
         for (; n > 0 && box.n > 0; n--) {
-            if (ih_span_take(&box, id_bytes) != item || !ih_box_is(type, "auxl"))
+            if (ih_span_take(&box, id_bytes) != item || !ih_box_is(type, "auxl") ||
+                n_auxiliary++ >= AUXILIARY_MAX)
                 continue;
             list_properties(meta, from, of_alpha);
             if (is_alpha(of_alpha))
