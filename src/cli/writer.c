@@ -560,8 +560,8 @@ bool ih_writer_take(void *writer, const struct ih_input *input, const struct ih_
 
 /* ---- the end ---- */
 
-/* No input. A part of a run may have none, and so may all of its parts, with --where. */
-static bool has_no_inputs(const struct ih_writer *w)
+/* False for a part of a run, and for all parts with --where: they may have no input. */
+static bool found_no_input(const struct ih_writer *w)
 {
     return w->report.n_done + w->report.n_failed == 0 && !w->options->n_shards &&
            !w->merge.merged_run;
@@ -572,7 +572,7 @@ static bool is_kept(const struct ih_writer *w, const struct sink *s)
 {
     if (w->options->compares)
         return w->has_comparison;
-    return (!is_worthless(w, s) && !has_no_inputs(w)) ||
+    return (!is_worthless(w, s) && !found_no_input(w)) ||
            (s->file.is_standard && !w->options->only_total);
 }
 
@@ -653,7 +653,7 @@ enum ih_exit ih_writer_finish(struct ih_writer *w)
         ih_notes_print(&w->notes, NULL,
                        "a total of a result file and single images are added up; an image that is "
                        "in both counts twice");
-    const bool has_none = has_no_inputs(w);
+    const bool has_none = found_no_input(w);
     if (has_none && (w->options->is_verbose || w->options->is_quiet || w->notes.is_checking))
         fputs("imghist: ", stderr), ih_report_print_none(&w->report, stderr), fputc('\n', stderr);
     if (has_none || w->report.n_failed || w->n_charts_failed ||

@@ -76,8 +76,8 @@ static void close_ico(void *state)
 
 /* ---- choosing the image ---- */
 
-/* The headers of Windows 3, 4 and 5, and the first with masks for three and four channels. They
- * begin alike. */
+/* The header of Windows 3, the two with colour masks after it, and those of Windows 4 and 5. All
+ * begin with the fields of the first. */
 static bool is_dib_header(uint32_t n_bytes)
 {
     return n_bytes == DIB_BYTES || n_bytes == 52 || n_bytes == DIB_ALPHA_BYTES || n_bytes == 108 ||

@@ -119,7 +119,7 @@ static enum ih_status open_stb(const char *title, unsigned pixel_bytes, unsigned
     return status;
 }
 
-static bool is_line(const uint8_t *p, const uint8_t *end)
+static bool is_newline(const uint8_t *p, const uint8_t *end)
 {
     return p < end && *p == '\n';
 }
@@ -127,9 +127,9 @@ static bool is_line(const uint8_t *p, const uint8_t *end)
 /* Returns the first row: what follows the line of the size, which follows an empty line. */
 static const uint8_t *find_rows(const uint8_t *p, const uint8_t *end)
 {
-    while (p < end && !(is_line(p, end) && is_line(p + 1, end)))
+    while (p < end && !(is_newline(p, end) && is_newline(p + 1, end)))
         p++;
-    for (p += p < end ? 2 : 0; p < end && !is_line(p, end);)
+    for (p += p < end ? 2 : 0; p < end && !is_newline(p, end);)
         p++;
     return p < end ? p + 1 : end;
 }

@@ -3,7 +3,7 @@
  * and whether its alpha has the crop, rotation and mirroring of its colours.
  *
  * The box meta contains iprp and iref. iprp contains ipco, a list of properties, and ipma, which
- * lists the properties of each item by number. iref tells which item is the alpha of which image.
+ * lists the properties of each item by number. iref links an item that holds alpha to its image.
  * Sources: ISO/IEC 23008-12 (items), 14496-15 (hvcC), and AV1-ISOBMFF (av1C).
  */
 #ifndef IH_DECODE_HEIF_BOXES_H

@@ -156,25 +156,26 @@ void ih_outfile_init(struct ih_outfile *f)
     pthread_mutex_init(&f->name_lock, NULL);
 }
 
-/* Whether another process holds a lock that excludes this one. Otherwise it is taken. A process
- * that a killed run was just starting holds the lock for some milliseconds longer. */
-static bool is_locked(int fd, int kind)
+/* Takes a lock. Returns false if another process holds it for half a second: after a killed run, a
+ * process that it was starting may hold the lock for some milliseconds. Returns true where files
+ * cannot be locked. */
+static bool take_lock(int fd, int kind)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    bool is = true;
-    for (int i = 0; i < 50 && is; i++) {
+    for (int i = 0; i < 50; i++) {
         if (i > 0)
             nanosleep(&pause, NULL);
-        is = flock(fd, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        if (flock(fd, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+            return true;
     }
-    return is;
+    return false;
 }
 
 /* Whether another run adds to a regular file (ih_outfile_append). */
 static bool is_appended_to(const char *target)
 {
     const int fd = open(target, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const bool is = fd >= 0 && is_locked(fd, LOCK_SH);
+    const bool is = fd >= 0 && !take_lock(fd, LOCK_SH);
     if (fd >= 0)
         close(fd);
     return is;
@@ -221,7 +222,7 @@ enum ih_status ih_outfile_append(struct ih_outfile *f, const char *path, struct 
     const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
         status = ih_error_set(err, IH_IO, "cannot be resumed: not a regular file");
-    else if (fd >= 0 && is_locked(fd, LOCK_EX))
+    else if (fd >= 0 && !take_lock(fd, LOCK_EX))
         status = ih_error_set(err, IH_CONFLICT, "another run is writing to it");
     else if (fd < 0 || !(f->stream = fdopen(fd, "a")))
         status = ih_error_errno(err, errno, "cannot write");

@@ -215,8 +215,8 @@ static bool is_before(const uint64_t a[IH_PLACES], const uint64_t b[IH_PLACES])
     return a[i] < b[i];
 }
 
-/* Whether a total, the last record of its shard, sums records that have been handed out, or nothing
- * beside the records of other shards: --shard with --total. */
+/* Whether the total that ends a shard adds nothing: the shard's records have been handed out, or it
+ * had no inputs and other shards have records. --shard with --total writes such totals. */
 static bool sums_records(const struct ih_shards *s, const struct ih_result *r)
 {
     return r->is_total &&

@@ -104,8 +104,7 @@ TEST(hdr_damage)
     assert_refused(f.bytes, f.n, IH_UNSUPPORTED, "Radiance HDR with this header is not supported");
 }
 
-/* Files that stb_image would decode to other pixels, with bytes after them, so that it has enough.
- */
+/* stb_image would decode these files to other pixels if bytes follow the image. */
 TEST(hdr_other_runs)
 {
     static const char oldest[] = "Radiance HDR with the oldest run lengths is not supported",
